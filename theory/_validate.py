@@ -1,0 +1,112 @@
+"""Argument checks of the public functions: every array error of the package is worded here.
+
+Each check names the argument, says what was expected and what came. Conversions are exact or refused: float16 and
+float32 widen to float64, integers up to 2**53 convert, everything else that float64 cannot hold raises.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+_EXACT = 2**53  # the largest range of consecutive integers that float64 holds
+
+
+def as_real(value: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Convert ``value`` to a contiguous float64 array of finite numbers without losing a digit."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name}: expected a plain array, got a masked array (give masked tokens weight zero instead)")
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name}: expected a rectangular array, got a ragged sequence") from error
+    if array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
+        raise TypeError(f"{name}: expected real numbers that float64 can hold, got dtype {array.dtype}")
+    if array.dtype.kind in "iu" and array.size and max(-int(array.min()), int(array.max())) > _EXACT:
+        raise ValueError(f"{name}: expected integers up to 2**53, got {max(-int(array.min()), int(array.max()))}")
+    real = np.asarray(array, dtype=np.float64, order="C")
+    bad = np.argwhere(~np.isfinite(real))
+    if bad.size:
+        at = tuple(int(k) for k in bad[0])
+        raise ValueError(f"{name}: expected finite numbers, got {real[at]} at index {at}")
+    return real
+
+
+def as_points(value: ArrayLike, name: str, *, dim: int | None = None, size: int | None = None) -> NDArray[np.float64]:
+    """Convert to a non-empty cloud of shape (n, d)."""
+    points = as_real(value, name)
+    wanted = f"({'n' if size is None else size}, {'d' if dim is None else dim})"
+    fits = points.ndim == 2 and dim in (None, points.shape[1]) and size in (None, points.shape[0])
+    if not fits:
+        raise ValueError(f"{name}: expected shape {wanted}, got shape {points.shape}")
+    if points.size == 0:
+        raise ValueError(f"{name}: expected at least one point of at least one dimension, got shape {points.shape}")
+    return points
+
+
+def as_matrix(
+    value: ArrayLike, name: str, *, shape: tuple[int | None, int | None] = (None, None)
+) -> NDArray[np.float64]:
+    """Convert to a non-empty matrix whose sides are those given in ``shape`` (``None`` leaves a side free)."""
+    return as_points(value, name, size=shape[0], dim=shape[1])
+
+
+def as_vector(value: ArrayLike, name: str, *, size: int | None = None) -> NDArray[np.float64]:
+    """Convert to a non-empty vector."""
+    vector = as_real(value, name)
+    if vector.ndim != 1 or vector.size == 0 or size not in (None, vector.size):
+        raise ValueError(f"{name}: expected shape ({'n' if size is None else size},), got shape {vector.shape}")
+    return vector
+
+
+def as_masses(value: ArrayLike, name: str, *, size: int | None = None) -> NDArray[np.float64]:
+    """Convert to non-negative masses with a positive, finite total."""
+    masses = as_vector(value, name, size=size)
+    if masses.min() < 0.0:
+        at = int(masses.argmin())
+        raise ValueError(f"{name}: expected non-negative masses, got {masses[at]} at index {at}")
+    with np.errstate(over="ignore"):
+        total = float(masses.sum())
+    if not 0.0 < total < math.inf:
+        raise ValueError(f"{name}: expected a positive, finite total mass, got {total}")
+    return masses
+
+
+def as_simplex(value: ArrayLike, name: str, *, size: int | None = None) -> NDArray[np.float64]:
+    """Convert to a probability vector: non-negative, with sum one up to the rounding of its own normalisation."""
+    law = as_masses(value, name, size=size)
+    excess = math.fsum([*law.tolist(), -1.0])
+    slack = (law.size + 2) * 2.0**-52  # n divisions and one sum of n terms, twice over
+    if abs(excess) > slack:
+        raise ValueError(f"{name}: expected masses with sum 1 (to {slack:.1e}), got sum {1.0 + excess!r}")
+    return law
+
+
+def as_positive(value: float, name: str) -> float:
+    """Convert to a positive, finite float."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name}: expected a number, got {type(value).__name__}")
+    if not 0.0 < value < math.inf:
+        raise ValueError(f"{name}: expected a positive, finite number, got {value!r}")
+    return float(value)
+
+
+def as_count(value: int, name: str, *, least: int = 1) -> int:
+    """Convert to an integer of at least ``least``."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name}: expected an integer, got {type(value).__name__}")
+    if value < least:
+        raise ValueError(f"{name}: expected an integer of at least {least}, got {value}")
+    return int(value)
+
+
+def frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a read-only copy, so that a value object cannot change under its holder."""
+    copy = np.array(array, dtype=np.float64, order="C")
+    copy.setflags(write=False)
+    return copy

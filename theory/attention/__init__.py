@@ -1,0 +1,36 @@
+"""The object: attention as a Markov kernel on probability measures."""
+
+from theory.attention.heads import CausalKernel as CausalKernel, Head as Head, MultiHead as MultiHead
+from theory.attention.kernel import (
+    AttentionKernel as AttentionKernel,
+    Composition as Composition,
+    Dirac as Dirac,
+    Lookup as Lookup,
+    MarkovKernel as MarkovKernel,
+    Softmatch as Softmatch,
+    boltzmann_gibbs as boltzmann_gibbs,
+)
+from theory.attention.lattice import gaussian as gaussian
+from theory.attention.measure import Measure as Measure
+from theory.attention.moments import (
+    MomentSubspace as MomentSubspace,
+    Projected as Projected,
+    barycentres as barycentres,
+    symmetric_pairs as symmetric_pairs,
+)
+from theory.attention.output import attend as attend, rounding as rounding, weight_error as weight_error
+from theory.attention.score import (
+    Additive as Additive,
+    Constants as Constants,
+    DotProduct as DotProduct,
+    Score as Score,
+    SquaredDistance as SquaredDistance,
+)
+from theory.attention.transport import (
+    FeedForward as FeedForward,
+    Layer as Layer,
+    Residual as Residual,
+    SelfAttention as SelfAttention,
+    Stack as Stack,
+    step as step,
+)

@@ -1,0 +1,208 @@
+r"""Attention as a Markov kernel: the Boltzmann-Gibbs transform, softmatch, lookup and moment projection.
+
+A kernel sends a point to a law (:meth:`at`) and a measure to a measure (:meth:`push`, written :math:`\mu K`):
+
+* :math:`\Psi_g(\nu)(dy) = g(y)\,\nu(dy)/\nu(g)` reweights a measure by :math:`g = e^a > 0`;
+* softmatch :math:`S_\nu(x, dy) = \Psi_{e^{a(x, \cdot)}}(\nu)(dy)` is the law of the key that a query matches;
+* lookup :math:`L` sends a key to the law of its value, averaged over equal keys;
+* a moment subspace projects a law to the representative of its moments, :math:`\Pi = e \circ M_F`;
+* attention is :math:`A_\nu(x, \cdot) = \Pi[S_\nu(x, \cdot)\,L]`, a Dirac mass for the barycentre.
+
+References
+----------
+Definitions 1 to 8 of J. Vuckovic, A. Baratin, R. Tachet des Combes, *A mathematical theory of attention*, 2020.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theory import engine
+from theory._validate import as_points, as_vector, frozen
+from theory.attention.measure import Measure
+from theory.attention.output import attend
+from theory.attention.score import Array, Score, pairs_of
+
+
+class MarkovKernel(Protocol):
+    """A probability law for every point."""
+
+    def at(self, x: ArrayLike) -> Measure:
+        """Return the law at the point ``x``, shape (d,)."""
+        ...
+
+    def push(self, nu: Measure) -> Measure:
+        """Return the image of ``nu``: draw a point from it, then from the law at that point."""
+        ...
+
+
+def boltzmann_gibbs(nu: Measure, potential: ArrayLike, *, where: NDArray[np.bool_] | None = None) -> Measure:
+    r"""Return :math:`\Psi_g(\nu)` for :math:`g = e^a`, or :math:`g = 1_A e^a`.
+
+    Parameters
+    ----------
+    nu : Measure
+        The reference, with n atoms.
+    potential : array_like, shape (n,)
+        Finite :math:`a` at the atoms, dimensionless; a constant added to it changes nothing.
+    where : ndarray of bool, shape (n,), optional
+        The set :math:`A`; everything unless given.
+
+    Raises
+    ------
+    ValueError
+        If a shape does not fit or :math:`\nu(A) = 0`.
+    """
+    a = as_vector(potential, "potential", size=nu.size)
+    present = nu.weights > 0.0
+    if where is not None:
+        if where.shape != present.shape or where.dtype != np.bool_:
+            raise ValueError(f"where: expected booleans of shape {present.shape}, got {where.dtype} of {where.shape}")
+        present = present & where
+    if not present.any():
+        raise ValueError("where: expected a set of positive mass, got mass 0")
+    masses = np.zeros(nu.size)
+    logits = a[present] + np.log(nu.weights[present])
+    masses[present] = np.exp(logits - logits.max())
+    return Measure.normalised(nu.points, masses)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Softmatch:
+    r"""The kernel :math:`S_\nu` of a score against a reference measure."""
+
+    score: Score
+    nu: Measure
+
+    def rows(self, x: ArrayLike) -> Array:
+        """Return the weights that queries ``x``, shape (m, d), give to the atoms, shape (m, n)."""
+        queries = as_points(x, "x")
+        present = self.nu.weights > 0.0
+        pairs = pairs_of(self.score, queries, np.ascontiguousarray(self.nu.points[present]))
+        rows = np.zeros((queries.shape[0], self.nu.size))
+        rows[:, present] = engine.weights(pairs, log_weights=np.log(self.nu.weights[present]))
+        return rows
+
+    def log_partition(self, x: ArrayLike) -> Array:
+        r"""Return :math:`\log \nu(e^{a(x, \cdot)})` at queries ``x``, shape (m, d), as an array of shape (m,)."""
+        present = self.nu.weights > 0.0
+        keys = np.ascontiguousarray(self.nu.points[present])
+        pairs = pairs_of(self.score, as_points(x, "x"), keys)
+        return engine.attention(pairs, keys, log_weights=np.log(self.nu.weights[present]))[1]
+
+    def at(self, x: ArrayLike) -> Measure:
+        """Return the law of the key that the query ``x``, shape (d,), matches."""
+        return Measure(self.nu.points, self.rows(as_vector(x, "x")[np.newaxis])[0])
+
+    def push(self, nu: Measure) -> Measure:
+        """Return the law of the key that a query drawn from ``nu`` matches."""
+        return Measure.normalised(self.nu.points, nu.weights @ self.rows(nu.points))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dirac:
+    r"""The kernel :math:`\delta_{\phi(x)}` of a map from (n, d) to (n, k): a feed-forward layer, a linear value."""
+
+    function: Callable[[Array], ArrayLike]
+
+    def at(self, x: ArrayLike) -> Measure:
+        """Return the unit mass at the image of ``x``."""
+        return self.push(Measure.dirac(x))
+
+    def push(self, nu: Measure) -> Measure:
+        """Return the push-forward of ``nu``."""
+        return nu.push_forward(self.function)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lookup:
+    """The kernel from a key to the law of its value: uniform over the values of all keys that are equal to it.
+
+    Parameters
+    ----------
+    keys : array_like, shape (n, d_k)
+    values : array_like, shape (n, d_v)
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit. A law on points that are no keys raises when it is pushed, since nothing is defined
+        there.
+    """
+
+    keys: Array
+    values: Array
+
+    def __post_init__(self) -> None:
+        keys = as_points(self.keys, "keys")
+        object.__setattr__(self, "keys", frozen(keys))
+        object.__setattr__(self, "values", frozen(as_points(self.values, "values", size=keys.shape[0])))
+
+    def at(self, x: ArrayLike) -> Measure:
+        """Return the law of the value of the key ``x``."""
+        return self.push(Measure.dirac(x))
+
+    def push(self, nu: Measure) -> Measure:
+        """Return the law of the value of a key drawn from ``nu``."""
+        both = np.concatenate([self.keys, as_points(nu.points, "nu", dim=self.keys.shape[1])]) + 0.0  # -0.0 is 0.0
+        group = np.unique(both, axis=0, return_inverse=True)[1].ravel()
+        own, asked = group[: self.keys.shape[0]], group[self.keys.shape[0] :]
+        copies = np.bincount(own, minlength=group.max() + 1)
+        strange = (copies[asked] == 0) & (nu.weights > 0.0)
+        if strange.any():
+            raise ValueError(f"nu: expected atoms among the keys, got {nu.points[int(strange.argmax())]}")
+        mass = np.bincount(asked, weights=nu.weights, minlength=copies.size)
+        return Measure.normalised(self.values, mass[own] / copies[own])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Composition:
+    """The kernel ``first`` followed by ``then``."""
+
+    first: MarkovKernel
+    then: MarkovKernel
+
+    def at(self, x: ArrayLike) -> Measure:
+        """Return the law after both steps from ``x``."""
+        return self.then.push(self.first.at(x))
+
+    def push(self, nu: Measure) -> Measure:
+        """Return the image of ``nu`` after both steps."""
+        return self.then.push(self.first.push(nu))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttentionKernel:
+    r"""The kernel :math:`A_\nu(x, \cdot) = \delta_{\Gamma_\nu(x)}`, :math:`\Gamma_\nu(x) = \int V y\, S_\nu(x, dy)`.
+
+    Parameters
+    ----------
+    score : Score
+    nu : Measure
+        Keys with their weights.
+    value : array_like, shape (d_v, d), optional
+        :math:`V`; the identity unless given.
+    """
+
+    score: Score
+    nu: Measure
+    value: Array | None = None
+
+    def output(self, x: ArrayLike) -> Array:
+        r"""Return :math:`\Gamma_\nu` at queries ``x``, shape (m, d), as an array of shape (m, d_v)."""
+        points = self.nu.points
+        values = points if self.value is None else self.nu.linear_image(self.value).points
+        return attend(x, points, values, score=self.score, key_weights=self.nu.weights)
+
+    def at(self, x: ArrayLike) -> Measure:
+        """Return the unit mass at the output for the query ``x``."""
+        return self.push(Measure.dirac(x))
+
+    def push(self, nu: Measure) -> Measure:
+        """Return the law of the output for a query drawn from ``nu``."""
+        return nu.push_forward(self.output)

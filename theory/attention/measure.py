@@ -1,0 +1,130 @@
+r"""A token cloud is a probability measure.
+
+:math:`\mu = \sum_i w_i \delta_{y_i}` on :math:`\mathbb{R}^d`. Tokens of a sequence carry equal weights, a repeated
+token is one atom of twice the weight, and a padded token has weight zero. Every operation of the package takes and
+returns such measures.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theory._validate import as_count, as_masses, as_matrix, as_points, as_simplex, as_vector, frozen
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measure:
+    """A weighted point cloud of total mass one.
+
+    Parameters
+    ----------
+    points : array_like, shape (n, d)
+        Finite atoms, in the unit of the token space; kept as a read-only float64 copy.
+    weights : array_like, shape (n,), optional
+        Non-negative masses with sum one up to rounding; equal masses unless given. Masses with another sum go through
+        :meth:`normalised`.
+
+    Raises
+    ------
+    ValueError
+        If the cloud is empty, a number is not finite, a mass is negative, the shapes differ, or the masses do not sum
+        to one.
+    TypeError
+        If the numbers are not real or float64 would lose digits.
+
+    Examples
+    --------
+    >>> mu = Measure([[0.0], [1.0]], [0.25, 0.75])
+    >>> mu.mean()
+    array([0.75])
+    """
+
+    points: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    def __init__(self, points: ArrayLike, weights: ArrayLike | None = None) -> None:
+        cloud = as_points(points, "points")
+        n = cloud.shape[0]
+        law = np.full(n, 1.0 / n) if weights is None else as_simplex(weights, "weights", size=n)
+        object.__setattr__(self, "points", frozen(cloud))
+        object.__setattr__(self, "weights", frozen(law))
+
+    @classmethod
+    def normalised(cls, points: ArrayLike, masses: ArrayLike) -> Measure:
+        """Make the measure with weights ``masses / sum(masses)``, for non-negative masses of positive finite total."""
+        relative = as_masses(masses, "masses")
+        return cls(points, relative / math.fsum(relative.tolist()))
+
+    @classmethod
+    def dirac(cls, point: ArrayLike) -> Measure:
+        """Make the unit mass at ``point``, shape (d,)."""
+        return cls(as_vector(point, "point")[np.newaxis])
+
+    @property
+    def size(self) -> int:
+        """Number of atoms."""
+        return int(self.points.shape[0])
+
+    @property
+    def dim(self) -> int:
+        """Dimension of the token space."""
+        return int(self.points.shape[1])
+
+    def __repr__(self) -> str:
+        return f"Measure(size={self.size}, dim={self.dim})"
+
+    def mean(self) -> NDArray[np.float64]:
+        """Return the barycentre, shape (d,)."""
+        mean: NDArray[np.float64] = self.weights @ self.points
+        return mean
+
+    def covariance(self) -> NDArray[np.float64]:
+        """Return the covariance matrix, shape (d, d), from centred points."""
+        centred = self.points - self.mean()
+        covariance: NDArray[np.float64] = centred.T @ (self.weights[:, np.newaxis] * centred)
+        return covariance
+
+    def variance(self) -> float:
+        """Return the total variance, the trace of :meth:`covariance`."""
+        centred = self.points - self.mean()
+        return float(self.weights @ np.einsum("ij,ij->i", centred, centred))
+
+    def integrate(self, function: Callable[[NDArray[np.float64]], ArrayLike]) -> NDArray[np.float64]:
+        """Return the integral of ``function``, which maps (n, d) to (n,) or (n, k), against this measure."""
+        values = as_points(
+            np.atleast_2d(np.asarray(function(self.points), dtype=np.float64).T).T, "function", size=self.size
+        )
+        integral: NDArray[np.float64] = self.weights @ values
+        return integral
+
+    def push_forward(self, function: Callable[[NDArray[np.float64]], ArrayLike]) -> Measure:
+        """Return the image of this measure under ``function``, which maps (n, d) to (n, k)."""
+        return Measure(as_points(function(self.points), "function", size=self.size), self.weights)
+
+    def linear_image(self, matrix: ArrayLike) -> Measure:
+        """Return the image under ``y -> matrix @ y``, with ``matrix`` of shape (k, d)."""
+        return Measure(self.points @ as_matrix(matrix, "matrix", shape=(None, self.dim)).T, self.weights)
+
+    def mix(self, other: Measure, share: float) -> Measure:
+        """Return ``(1 - share)`` of this measure plus ``share`` of ``other``, with ``share`` in [0, 1]."""
+        if not 0.0 <= share <= 1.0:
+            raise ValueError(f"share: expected a number in [0, 1], got {share!r}")
+        if other.dim != self.dim:
+            raise ValueError(f"other: expected dimension {self.dim}, got {other.dim}")
+        masses = np.concatenate([(1.0 - share) * self.weights, share * other.weights])
+        return Measure.normalised(np.concatenate([self.points, other.points]), masses)
+
+    def replicate(self, times: int) -> Measure:
+        """Return the same measure with every atom written ``times`` times."""
+        copies = as_count(times, "times")
+        return Measure.normalised(np.repeat(self.points, copies, axis=0), np.repeat(self.weights, copies))
+
+    def sample(self, size: int, rng: np.random.Generator) -> Measure:
+        """Return the empirical measure of ``size`` independent draws."""
+        chosen = rng.choice(self.size, size=as_count(size, "size"), p=self.weights / self.weights.sum())
+        return Measure(self.points[chosen])

@@ -1,0 +1,127 @@
+r"""Attention as it is used: each query averages the values under the softmax of its scores with the keys.
+
+.. math:: \mathrm{Att}(q; K, V) = \sum_j p_j v_j, \qquad p_j \propto w_j\, e^{a(q, k_j)}.
+
+Weights :math:`w_j` of the keys enter as :math:`+\log w_j` in the scores: a key of weight two is a key written twice,
+a key of weight zero is absent.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theory import engine
+from theory._validate import as_masses, as_points
+from theory.attention.score import Array, BoundedScore, DotProduct, Score, pairs_of
+from theory.engine import Pairs
+from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error
+
+_SCALED = DotProduct()
+
+
+class _Problem(NamedTuple):
+    """Checked arguments, keys of weight zero left out."""
+
+    queries: Array
+    keys: Array
+    values: Array
+    log_weights: Array | None
+    visible: NDArray[np.int64] | None
+
+    def pairs(self, score: Score) -> Pairs:
+        return pairs_of(score, self.queries, self.keys)
+
+
+def _problem(
+    queries: ArrayLike, keys: ArrayLike, values: ArrayLike, key_weights: ArrayLike | None, causal: bool
+) -> _Problem:
+    q, k = as_points(queries, "queries"), as_points(keys, "keys")
+    m, n = q.shape[0], k.shape[0]
+    v = as_points(values, "values", size=n)
+    if causal and m != n:
+        raise ValueError(f"causal: expected as many queries as keys, got {m} and {n}")
+    w = np.ones(n) if key_weights is None else as_masses(key_weights, "key_weights", size=n)
+    present = w > 0.0
+    visible = np.cumsum(present, dtype=np.int64) if causal else None
+    if visible is not None and visible[0] == 0:
+        raise ValueError(
+            "key_weights: expected a key of positive weight at or before every query, got none for query 0"
+        )
+    if not present.all():
+        k, v, w = k[present], v[present], w[present]
+    return _Problem(q, k, v, None if key_weights is None else np.log(w), visible)
+
+
+def attend(
+    queries: ArrayLike, keys: ArrayLike, values: ArrayLike, *, score: Score = _SCALED,
+    key_weights: ArrayLike | None = None, causal: bool = False,
+) -> Array:  # fmt: skip
+    """Return the attention outputs.
+
+    Parameters
+    ----------
+    queries : array_like, shape (m, d_q)
+    keys : array_like, shape (n, d_k)
+    values : array_like, shape (n, d_v)
+    score : Score, default DotProduct()
+        How a query scores a key; the scaled dot product unless given.
+    key_weights : array_like, shape (n,), optional
+        Non-negative masses of the keys, of any positive total; only their ratios matter.
+    causal : bool, default False
+        Query i sees the keys up to and including the i-th.
+
+    Returns
+    -------
+    ndarray, shape (m, d_v)
+        In the unit of the values. The (m, n) weights are never formed.
+
+    Raises
+    ------
+    ValueError
+        If a shape does not fit, a number is not finite, a weight is negative, the weights vanish, or a query sees no
+        key.
+    TypeError
+        If the numbers are not real or float64 would lose digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> attend([[0.0]], [[1.0], [2.0]], [[1.0], [3.0]])
+    array([[2.]])
+    """
+    problem = _problem(queries, keys, values, key_weights, causal)
+    return engine.attention(
+        problem.pairs(score), problem.values, log_weights=problem.log_weights, visible=problem.visible
+    )[0]
+
+
+def rounding(
+    queries: ArrayLike, keys: ArrayLike, values: ArrayLike, *, score: BoundedScore = _SCALED,
+    key_weights: ArrayLike | None = None, causal: bool = False,
+) -> float:  # fmt: skip
+    """Bound how far any entry of :func:`attend` of the same arguments lies from the truth.
+
+    Returns
+    -------
+    float
+        In the unit of the values; derived in :mod:`theory.evidence.roundoff`, valid for any order of the sums and for
+        every backend.
+    """
+    problem = _problem(queries, keys, values, key_weights, causal)
+    relative = weight_error(problem.queries, problem.keys, score, problem.log_weights)
+    n = problem.keys.shape[0]
+    return float(np.abs(problem.values).max()) * (relative + gamma(n + 2)) * (1.0 + relative)
+
+
+def weight_error(queries: Array, keys: Array, score: BoundedScore, log_weights: Array | None = None) -> float:
+    """Bound the relative error of every attention weight that the engine computes."""
+    size, error = score.bounds(queries, keys)
+    n, added = keys.shape[0], 0.0
+    if log_weights is not None:
+        added = float(np.abs(log_weights).max())
+        error += 2 * EXP_ULPS * U * added + 2 * U * (size + added)
+    return softmax_error(error, 2.0 * (size + added), n, merges=math.ceil(n / engine.TILE))

@@ -1,0 +1,236 @@
+r"""Scores :math:`a(x, y)` of a query :math:`x` with a key :math:`y`, and their constants on a ball.
+
+On :math:`B_R` a score states its oscillation :math:`\sup_x \mathrm{osc}_y\,a`, its Lipschitz constants :math:`\ell_x,
+\ell_y` in either slot, uniform in the other, and its mixed constant :math:`\ell_{xy}`, the Lipschitz constant of
+:math:`y \mapsto a(x, y) - a(x', y)` per unit of :math:`|x - x'|`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theory._validate import as_matrix, as_points, as_positive, as_vector, frozen
+from theory.engine import Form, Pairs
+from theory.evidence.roundoff import EXP_ULPS, U, gamma
+
+Array = NDArray[np.float64]
+
+
+class Constants(NamedTuple):
+    """By how much a score varies on a ball, in units of the score, per unit of length where Lipschitz."""
+
+    oscillation: float
+    query: float
+    key: float
+    mixed: float
+
+
+class Score(Protocol):
+    """Any function of query and key; only ``matrix`` is needed to attend with it."""
+
+    def matrix(self, x: Array, y: Array) -> Array:
+        """Return the scores of queries ``x``, shape (m, d_x), with keys ``y``, shape (n, d_y), as an (m, n) array."""
+        ...
+
+    def constants(self, radius: float) -> Constants:
+        """Return the constants on the ball of ``radius``."""
+        ...
+
+
+class BoundedScore(Score, Protocol):
+    """A score that the compiled kernels know and of which the rounding is bounded."""
+
+    def pairs(self, x: Array, y: Array) -> Pairs:
+        """Return the features that the kernels need."""
+        ...
+
+    def bounds(self, x: Array, y: Array) -> tuple[float, float]:
+        """Return a bound on the size of every score and one on its rounding error, whatever the order of the sums."""
+        ...
+
+
+def pairs_of(score: Score, x: Array, y: Array) -> Pairs:
+    """Return the scores of ``x`` with ``y``, not yet computed, for any score."""
+    if hasattr(score, "pairs"):
+        pairs: Pairs = score.pairs(x, y)
+        return pairs
+
+    def given(queries: Array, keys: Array) -> Array:
+        return as_matrix(score.matrix(queries, keys), "score.matrix", shape=(queries.shape[0], keys.shape[0]))
+
+    return Pairs(Form.GIVEN, x, y, np.empty(0), given)
+
+
+def _largest_norm(points: Array) -> float:
+    return math.sqrt(float(np.einsum("ij,ij->i", points, points).max())) * (1.0 + gamma(points.shape[1] + 2))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DotProduct:
+    r""":math:`a(x, y) = \beta\, x^\top B y`.
+
+    Parameters
+    ----------
+    scale : float, optional
+        Inverse temperature :math:`\beta > 0`; :math:`1/\sqrt{d}` unless given, with d the dimension of the keys, or 1
+        if ``form`` is given.
+    form : array_like, shape (d_x, d_y), optional
+        :math:`B`; the identity unless given. For weight matrices it is :math:`W_Q^\top W_K / \sqrt{d_k}`.
+
+    Raises
+    ------
+    ValueError
+        If ``scale`` is not positive or ``form`` is not a finite matrix.
+    """
+
+    scale: float | None = None
+    form: Array | None = None
+
+    def __post_init__(self) -> None:
+        if self.scale is not None:
+            object.__setattr__(self, "scale", as_positive(self.scale, "scale"))
+        if self.form is not None:
+            object.__setattr__(self, "form", frozen(as_matrix(self.form, "form")))
+
+    def _beta(self, dim: int) -> float:
+        if self.scale is not None:
+            return self.scale
+        return 1.0 / math.sqrt(dim) if self.form is None else 1.0
+
+    def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
+        """Return the (m, n) scores."""
+        pairs = self.pairs(as_points(x, "x"), as_points(y, "y"))
+        scores: Array = pairs.coefficients[0] * (pairs.queries @ pairs.keys.T)
+        return scores
+
+    def pairs(self, x: Array, y: Array) -> Pairs:
+        """Return queries folded through the form, and the keys."""
+        queries = x if self.form is None else x @ as_matrix(self.form, "form", shape=(x.shape[1], y.shape[1]))
+        if queries.shape[1] != y.shape[1]:
+            raise ValueError(f"keys: expected dimension {queries.shape[1]} as the queries, got {y.shape[1]}")
+        return Pairs(Form.DOT, np.ascontiguousarray(queries), y, np.array([self._beta(y.shape[1])]))
+
+    def bounds(self, x: Array, y: Array) -> tuple[float, float]:
+        """Bound size and rounding error by Cauchy-Schwarz; three more roundings make the scale and its product."""
+        left = _largest_norm(x if self.form is None else np.abs(x) @ np.abs(self.form))
+        size = self._beta(y.shape[1]) * left * _largest_norm(y)
+        terms = y.shape[1] + 3 + (0 if self.form is None else x.shape[1])
+        return size * (1.0 + gamma(terms)), size * gamma(terms)
+
+    def constants(self, radius: float) -> Constants:
+        r"""Return :math:`2\alpha, \beta\|B\|R, \beta\|B\|R, \beta\|B\|` with :math:`\alpha = \beta\|B\|R^2`.
+
+        Without ``scale`` and ``form`` the dimension is unknown, and a ``ValueError`` says so.
+        """
+        r = as_positive(radius, "radius")
+        if self.scale is None and self.form is None:
+            raise ValueError("scale: expected a number, got None (1/sqrt(d) of an unknown dimension d)")
+        norm = self._beta(1) * (1.0 if self.form is None else float(np.linalg.norm(self.form, 2)))
+        return Constants(2.0 * norm * r * r, norm * r, norm * r, norm)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SquaredDistance:
+    r""":math:`a(x, y) = -\beta |x - y|^2`, by differences.
+
+    Parameters
+    ----------
+    scale : float, default 1.0
+        :math:`\beta > 0`, per unit of squared length.
+
+    Raises
+    ------
+    ValueError
+        If ``scale`` is not positive.
+    """
+
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", as_positive(self.scale, "scale"))
+
+    def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
+        """Return the (m, n) scores."""
+        pairs = self.pairs(as_points(x, "x"), as_points(y, "y"))
+        differences = pairs.queries[:, np.newaxis, :] - pairs.keys[np.newaxis, :, :]
+        scores: Array = -self.scale * np.einsum("ijk,ijk->ij", differences, differences)
+        return scores
+
+    def pairs(self, x: Array, y: Array) -> Pairs:
+        """Return queries and keys as they are."""
+        if x.shape[1] != y.shape[1]:
+            raise ValueError(f"keys: expected dimension {x.shape[1]} as the queries, got {y.shape[1]}")
+        return Pairs(Form.DISTANCE, x, y, np.array([self.scale]))
+
+    def bounds(self, x: Array, y: Array) -> tuple[float, float]:
+        """Bound size and rounding error: d differences, squares and sums, and one product, all relative."""
+        size = self.scale * (_largest_norm(x) + _largest_norm(y)) ** 2 * (1.0 + 8 * U)
+        return size, size * gamma(x.shape[1] + 5)
+
+    def constants(self, radius: float) -> Constants:
+        r"""Return :math:`\beta D^2, 2\beta D, 2\beta D, 2\beta` with :math:`D = 2R`."""
+        diameter = 2.0 * as_positive(radius, "radius")
+        slope = 2.0 * self.scale * diameter
+        return Constants(self.scale * diameter**2, slope, slope, 2.0 * self.scale)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Additive:
+    r""":math:`a(x, y) = v^\top \tanh(W_1 x + W_2 y)` (Bahdanau).
+
+    Parameters
+    ----------
+    w_query : array_like, shape (h, d_x)
+    w_key : array_like, shape (h, d_y)
+    v : array_like, shape (h,)
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+    """
+
+    w_query: Array
+    w_key: Array
+    v: Array
+
+    def __post_init__(self) -> None:
+        v = as_vector(self.v, "v")
+        object.__setattr__(self, "v", frozen(v))
+        for name in ("w_query", "w_key"):
+            object.__setattr__(self, name, frozen(as_matrix(getattr(self, name), name, shape=(v.size, None))))
+
+    def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
+        """Return the (m, n) scores."""
+        pairs = self.pairs(as_points(x, "x"), as_points(y, "y"))
+        scores: Array = np.tanh(pairs.queries[:, np.newaxis, :] + pairs.keys[np.newaxis, :, :]) @ self.v
+        return scores
+
+    def pairs(self, x: Array, y: Array) -> Pairs:
+        """Return both linear images."""
+        left = as_points(x, "queries", dim=self.w_query.shape[1]) @ self.w_query.T
+        right = as_points(y, "keys", dim=self.w_key.shape[1]) @ self.w_key.T
+        return Pairs(Form.ADDITIVE, np.ascontiguousarray(left), np.ascontiguousarray(right), self.v)
+
+    def bounds(self, x: Array, y: Array) -> tuple[float, float]:
+        """Bound size and rounding error; tanh has slope at most one and is off by a few ulp."""
+        size = float(np.abs(self.v).sum())
+        left = (np.abs(x) @ np.abs(self.w_query.T)).max(axis=0)
+        right = (np.abs(y) @ np.abs(self.w_key.T)).max(axis=0)
+        features = gamma(x.shape[1] + y.shape[1] + 2) * (left + right)
+        error = float(np.abs(self.v) @ (features + 2 * EXP_ULPS * U)) + gamma(self.v.size + 2) * size
+        return size * (1.0 + gamma(self.v.size)), error * (1.0 + gamma(self.v.size + 4))
+
+    def constants(self, radius: float) -> Constants:
+        r"""Return the constants from :math:`|\tanh'| \le 1` and :math:`|\tanh''| \le 4/(3\sqrt3)`."""
+        r = as_positive(radius, "radius")
+        left, right = float(np.linalg.norm(self.w_query, 2)), float(np.linalg.norm(self.w_key, 2))
+        size, largest = float(np.linalg.norm(self.v)), float(np.abs(self.v).max())
+        key = size * right
+        oscillation = min(2.0 * float(np.abs(self.v).sum()), 2.0 * r * key)
+        return Constants(oscillation, size * left, key, 4.0 / (3.0 * math.sqrt(3.0)) * largest * left * right)

@@ -1,0 +1,91 @@
+r"""Self-attention as nonlinear Markov transport :math:`\mu \mapsto \mu A_\mu = (\Gamma_\mu)_\#\mu`.
+
+A layer moves points in the field of a measure. Applied to the atoms of that measure it is one step of the system
+:math:`\mu_{t+1} = \mu_t A_{\mu_t}`; a network composes such steps, each taken at the *current* measure. A
+feed-forward map is the Dirac kernel :math:`\delta_{\phi(x)}`, which ignores the measure.
+
+References
+----------
+J. Vuckovic, A. Baratin, R. Tachet des Combes, *A mathematical theory of attention*, 2020.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from theory.attention.heads import MultiHead
+from theory.attention.kernel import AttentionKernel
+from theory.attention.measure import Measure
+from theory.attention.score import Array, Score
+
+
+class Layer(Protocol):
+    """A map of points that may depend on a measure."""
+
+    def __call__(self, x: Array, mu: Measure) -> ArrayLike:
+        """Return the images of the points ``x``, shape (m, d), in the field of ``mu``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SelfAttention:
+    r"""The layer :math:`x \mapsto \Gamma_\mu(x)` of one score and value matrix, the identity unless given."""
+
+    score: Score
+    value: Array | None = None
+
+    def __call__(self, x: Array, mu: Measure) -> Array:
+        """Return the attention outputs at ``x``."""
+        return AttentionKernel(self.score, mu, self.value).output(x)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeedForward:
+    """The layer of a pointwise map, which takes (m, d) to (m, k)."""
+
+    function: Callable[[Array], ArrayLike]
+
+    def __call__(self, x: Array, mu: Measure) -> ArrayLike:  # noqa: ARG002  a Dirac kernel ignores the measure
+        """Return the images of ``x``."""
+        return self.function(x)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Residual:
+    """The layer ``x -> x + layer(x)``."""
+
+    layer: Layer
+
+    def __call__(self, x: Array, mu: Measure) -> Array:
+        """Return the displaced points."""
+        moved: Array = x + np.asarray(self.layer(x, mu))
+        return moved
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stack:
+    """Layers one after another, each in the field of the measure that enters it."""
+
+    layers: tuple[Layer | MultiHead, ...]
+
+    def trajectory(self, mu: Measure) -> Iterator[Measure]:
+        """Yield the measure before the first layer and after each."""
+        yield mu
+        for layer in self.layers:
+            mu = step(layer, mu)
+            yield mu
+
+    def push(self, mu: Measure) -> Measure:
+        """Return the measure after the last layer."""
+        *_, last = self.trajectory(mu)
+        return last
+
+
+def step(layer: Layer | MultiHead, mu: Measure) -> Measure:
+    r"""Return :math:`(\Gamma_\mu)_\#\mu`: every atom of ``mu`` moved in the field of ``mu`` itself."""
+    return Measure(layer(mu.points, mu), mu.weights)

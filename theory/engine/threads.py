@@ -1,0 +1,41 @@
+"""One shared pool of threads; work is split by rows, no value is reduced across threads, no result depends on them."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+_GRAIN = 1 << 16  # measured: below this many pairs per thread, handing work over costs more than it saves
+
+
+def threads() -> int:
+    """Return how many threads a call may use: ``THEORY_THREADS``, or the usable processors."""
+    asked = os.environ.get("THEORY_THREADS")
+    if asked is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not asked.isdigit() or int(asked) < 1:
+        raise ValueError(f"THEORY_THREADS: expected a positive integer, got {asked!r}")
+    return int(asked)
+
+
+@cache
+def _pool(size: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(size, thread_name_prefix="attention-theory")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked child has none of its parent's threads
+
+
+def over_rows(kernel: Callable[[slice], None], rows: int, pairs: int) -> None:
+    """Call ``kernel`` on slices that cover ``range(rows)``, in threads if ``pairs`` of work are worth it."""
+    parts = max(1, min(threads(), rows, pairs // _GRAIN))
+    if parts == 1:
+        kernel(slice(0, rows))
+        return
+    cuts = [rows * k // parts for k in range(parts + 1)]
+    for done in [_pool(parts).submit(kernel, slice(a, b)) for a, b in itertools.pairwise(cuts)]:
+        done.result()

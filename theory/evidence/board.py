@@ -1,0 +1,43 @@
+"""The closing table of a run, in colour under a terminal and as plain lines in a log."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+_COLOUR = {"SUPPORTED": "green", "REFUTED": "bold red", "INCONCLUSIVE": "yellow", "VACUOUS": "magenta"}
+_PLAIN_WIDTH = 160
+
+
+def verdict_table(rows: Sequence[Mapping[str, Any]], *, colour: bool, width: int | None = None) -> str:
+    """Lay out one line per claim: what is claimed, what became of it, how sharp, how clearly, how fast.
+
+    ``tightness`` is the largest measured/bound, shown for bounds only. ``margin`` is how many times the largest
+    departure that the data still allow fits into what the nearest twin leaves; below one the claim would be
+    inconclusive.
+    """
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=False)
+    for name in ("id", "verdict", "kind"):
+        table.add_column(name, no_wrap=True)
+    for name in ("tightness", "margin", "twins", "seconds"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("statement", overflow="fold")
+    for row in sorted(rows, key=lambda r: str(r["id"])):
+        tight = "-" if row["tightness"] is None else f"{row['tightness']:.6f}"
+        margin = "inf" if math.isinf(row["margin"]) else f"{row['margin']:.1e}"
+        verdict = f"[{_COLOUR[row['verdict']]}]{row['verdict']}[/]" if colour else row["verdict"]
+        table.add_row(
+            row["id"], verdict, row["kind"], tight, margin, row["twins"], f"{row['seconds']:.2f}", row["words"]
+        )
+    text = io.StringIO()
+    Console(file=text, force_terminal=colour, no_color=not colour, width=width or _PLAIN_WIDTH, highlight=False).print(
+        table
+    )
+    supported = sum(row["verdict"] == "SUPPORTED" for row in rows)
+    text.write(f"{supported} of {len(rows)} claims supported\n")
+    return text.getvalue()

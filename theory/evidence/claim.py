@@ -1,0 +1,202 @@
+"""What is claimed, what would be wrong, and what was found.
+
+A check is a generator of findings. :func:`verifies` ties it to a :class:`Claim` and to its falsification twins; a
+twin is changed parameters of the same check, which never asks whether it is a twin. Three relations say every kind of
+theorem.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from theory.evidence.interval import Interval, Number, enclose
+
+PROVENANCE = ("seen", "recalled", "derived", "refereed", "refereed on paper")
+_ID = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\.[a-z0-9]+(?:-[a-z0-9]+)*")
+_SPEC = re.compile(r"[A-Z]{2}\.[A-Z]\d+'?")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A theorem as it is decided here.
+
+    Parameters
+    ----------
+    id : str
+        ``subject.name`` in lower case; keys the evidence, the random streams and the citation.
+    words : str
+        The statement in one plain line, for the closing table.
+    statement : str
+        The statement in TeX.
+    assumptions : tuple of str
+        Every hypothesis.
+    spec : tuple of str
+        Items of the catalogue that this claim decides, such as ``MA.L6``.
+    cites : tuple of str
+        Keys of the sources in ``paper_notes.md``.
+    provenance : tuple of str
+        Where the wording comes from: any of ``PROVENANCE``.
+
+    Raises
+    ------
+    ValueError
+        If a field is malformed.
+    """
+
+    id: str
+    words: str
+    statement: str
+    assumptions: tuple[str, ...] = ()
+    spec: tuple[str, ...] = ()
+    cites: tuple[str, ...] = ()
+    provenance: tuple[str, ...] = ("derived",)
+
+    def __post_init__(self) -> None:
+        if not _ID.fullmatch(self.id):
+            raise ValueError(f"id: expected 'subject.name' in lower case, got {self.id!r}")
+        if not self.words or not self.statement:
+            raise ValueError(f"words, statement: expected text for {self.id}, got {self.words!r}, {self.statement!r}")
+        for name in ("assumptions", "spec", "cites", "provenance"):
+            if not isinstance(getattr(self, name), tuple):
+                raise TypeError(f"{name}: expected a tuple for {self.id}, got {type(getattr(self, name)).__name__}")
+        for item in self.spec:
+            if not _SPEC.fullmatch(item):
+                raise ValueError(f"spec: expected an item such as 'MA.L6', got {item!r}")
+        for mark in self.provenance:
+            if mark not in PROVENANCE:
+                raise ValueError(f"provenance: expected one of {', '.join(PROVENANCE)}, got {mark!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A wrong version of a claim: ``changes`` are keyword values of the claim's own check."""
+
+    id: str
+    made_by: str
+    breaks: str
+    changes: Mapping[str, Any]
+
+
+def constant(id: str, breaks: str, **changes: Any) -> Twin:  # noqa: A002  the field's own name
+    """Make a twin that claims another number: a bound, rate, exponent or limit."""
+    return Twin(id, "constant", breaks, MappingProxyType(changes))
+
+
+def hypothesis(id: str, breaks: str, **changes: Any) -> Twin:  # noqa: A002
+    """Make a twin of which one hypothesis is broken just enough."""
+    return Twin(id, "hypothesis", breaks, MappingProxyType(changes))
+
+
+def bug(id: str, breaks: str, **changes: Any) -> Twin:  # noqa: A002
+    """Make a twin that computes with a mistake people make."""
+    return Twin(id, "bug", breaks, MappingProxyType(changes))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One case: what was measured, what is claimed, and how far beyond the claim the truth may lie.
+
+    ``departure`` is in units of the scale that the relation was given; positive means that the claim fails here.
+    """
+
+    relation: str
+    measured: Interval
+    claimed: Interval
+    departure: Interval
+    case: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _scaled(departure: Interval, claimed: Interval, scale: Number | None) -> Interval:
+    unit = abs(claimed) if scale is None else enclose(scale)
+    if not unit.lo > 0.0:
+        raise ValueError(f"scale: expected a positive scale (the claimed value may vanish: {claimed}), got {scale}")
+    return departure / unit
+
+
+def equals(measured: Number, claimed: Number, /, *, scale: Number | None = None, **case: Any) -> Finding:
+    """Find an identity: ``measured`` is ``claimed``.
+
+    Parameters
+    ----------
+    measured, claimed : Interval or real
+        Both sides, in the same unit.
+    scale : Interval or real, optional
+        Unit of the departure; the size of ``claimed`` unless given, and demanded when that may vanish.
+    **case
+        The parameters of this case, kept for the record.
+
+    Returns
+    -------
+    Finding
+        Departure ``|measured - claimed| / scale``.
+
+    Raises
+    ------
+    ValueError
+        If the scale is not certainly positive.
+    """
+    m, c = enclose(measured), enclose(claimed)
+    return Finding("equals", m, c, _scaled(abs(m - c), c, scale), case)
+
+
+def at_most(measured: Number, bound: Number, /, *, scale: Number | None = None, **case: Any) -> Finding:
+    """Find an upper bound: departure ``(measured - bound) / scale``; parameters as in :func:`equals`."""
+    m, c = enclose(measured), enclose(bound)
+    return Finding("at_most", m, c, _scaled(m - c, c, scale), case)
+
+
+def at_least(measured: Number, bound: Number, /, *, scale: Number | None = None, **case: Any) -> Finding:
+    """Find a lower bound: departure ``(bound - measured) / scale``; parameters as in :func:`equals`."""
+    m, c = enclose(measured), enclose(bound)
+    return Finding("at_least", m, c, _scaled(c - m, c, scale), case)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verification:
+    """A claim, its twins and the one check that decides them all."""
+
+    claim: Claim
+    twins: tuple[Twin, ...]
+    check: Callable[..., Iterable[Finding]]
+
+
+def verifies(claim: Claim, *twins: Twin) -> Callable[[Callable[..., Iterable[Finding]]], Verification]:
+    """Tie a check to the claim that it decides and to the twins that it must refute.
+
+    Parameters
+    ----------
+    claim : Claim
+        What the check decides.
+    *twins : Twin
+        Made by :func:`constant`, :func:`hypothesis` or :func:`bug`.
+
+    Returns
+    -------
+    callable
+        A decorator that turns the check, a generator function ``(run, ..., *, parameter=true_value)``, into a
+        :class:`Verification`, which the pytest plugin collects as one item named by the claim.
+
+    Raises
+    ------
+    ValueError
+        If two twins share an id, or a twin changes nothing or names no keyword-only parameter of the check.
+    """
+
+    def decorate(check: Callable[..., Iterable[Finding]]) -> Verification:
+        own = {p.name for p in inspect.signature(check).parameters.values() if p.kind is p.KEYWORD_ONLY}
+        for twin in twins:
+            if not twin.changes or not set(twin.changes) <= own:
+                raise ValueError(
+                    f"twins: expected {twin.id!r} to change keyword-only parameters of the check of {claim.id} "
+                    f"({', '.join(sorted(own)) or 'it has none'}), got {', '.join(sorted(twin.changes)) or 'no change'}"
+                )
+        if len({twin.id for twin in twins}) < len(twins):
+            raise ValueError(f"twins: expected distinct ids for {claim.id}, got {', '.join(t.id for t in twins)}")
+        return Verification(claim, twins, check)
+
+    return decorate

@@ -1,0 +1,259 @@
+r"""A measurement is an interval.
+
+An :class:`Interval` encloses a real number and says by what right (:class:`Kind`). Its arithmetic rounds outward, so
+the sum, product or quotient of enclosures encloses the sum, product or quotient; the result keeps the weaker kind. A
+bare number is exact and leaves the kind alone. There is no comparison: ``a < b`` of two enclosures may be unknown,
+and only :mod:`theory.evidence.judge` may decide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import IntEnum
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+class Kind(IntEnum):
+    """How the width of an interval was obtained, from the strongest to the weakest."""
+
+    PROVED = 0
+    """On a whole stated box, or symbolically."""
+    CERTIFIED = 1
+    """On each listed instance, by a two-sided enclosure."""
+    NUMERIC = 2
+    """On each listed instance, by an a-priori rounding bound."""
+    TREND = 3
+    """In the limit, if the levels seen are asymptotic."""
+    STATISTICAL = 4
+    """With a stated probability."""
+
+
+Number: TypeAlias = "Interval | int | float | Fraction | np.floating | np.integer"
+
+
+def _below(value: float) -> float:
+    return math.nextafter(value, -math.inf)
+
+
+def _above(value: float) -> float:
+    return math.nextafter(value, math.inf)
+
+
+def _bracket(value: int | float | Fraction) -> tuple[float, float]:
+    """Return the two floats nearest to an exact number, equal if it is a float."""
+    if isinstance(value, float):
+        return value, value
+    near = float(value)
+    exact = Fraction(near)
+    return (near if exact <= value else _below(near)), (near if exact >= value else _above(near))
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An enclosure ``lo <= truth <= hi`` of one real number.
+
+    Parameters
+    ----------
+    lo, hi : float
+        Ends, in the unit of the quantity; an infinite end means that this side is unbounded.
+    kind : Kind, default Kind.NUMERIC
+        By what right the truth lies inside.
+
+    Raises
+    ------
+    ValueError
+        If an end is NaN, the ends are reversed, or the interval holds no real number.
+    """
+
+    lo: float
+    hi: float
+    kind: Kind = Kind.NUMERIC
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lo", float(self.lo))
+        object.__setattr__(self, "hi", float(self.hi))
+        if not self.lo <= self.hi or self.lo == math.inf or self.hi == -math.inf:
+            raise ValueError(f"lo, hi: expected lo <= hi with a real number between, got {self.lo!r}, {self.hi!r}")
+
+    @classmethod
+    def exactly(cls, value: int | float | Fraction, kind: Kind = Kind.CERTIFIED) -> Interval:
+        """Enclose an exactly known number; only a number that is no float gets a width."""
+        return cls(*_bracket(value), kind)
+
+    @classmethod
+    def within(cls, value: float, error: float, kind: Kind = Kind.NUMERIC) -> Interval:
+        """Enclose the truth behind ``value`` that is off by at most ``error >= 0``."""
+        if not error >= 0.0:
+            raise ValueError(f"error: expected a non-negative bound, got {error!r}")
+        if error == 0.0:
+            return cls(value, value, kind)
+        return cls(_below(value - error), _above(value + error), kind)
+
+    @classmethod
+    def printed(cls, digits: str, kind: Kind = Kind.NUMERIC) -> Interval:
+        """Enclose a number quoted to a few digits: half a unit of the last one on either side."""
+        quoted = Decimal(digits)
+        exponent = quoted.as_tuple().exponent
+        if not isinstance(exponent, int):
+            raise ValueError(f"digits: expected a decimal number, got {digits!r}")
+        half = Fraction(10) ** exponent / 2
+        return cls(_bracket(Fraction(quoted) - half)[0], _bracket(Fraction(quoted) + half)[1], kind)
+
+    @classmethod
+    def unknown(cls, kind: Kind = Kind.NUMERIC) -> Interval:
+        """Return the whole line: what could not be measured."""
+        return cls(-math.inf, math.inf, kind)
+
+    @classmethod
+    def largest(cls, values: Iterable[Interval]) -> Interval:
+        """Enclose the largest of several enclosed numbers."""
+        seen = list(values)
+        return cls(max(v.lo for v in seen), max(v.hi for v in seen), max(v.kind for v in seen))
+
+    @property
+    def mid(self) -> float:
+        """The middle, or an end or zero if the interval is unbounded."""
+        if math.isinf(self.lo) or math.isinf(self.hi):
+            return 0.0 if math.isinf(self.lo) and math.isinf(self.hi) else self.hi if math.isinf(self.lo) else self.lo
+        return self.lo / 2 + self.hi / 2
+
+    @property
+    def width(self) -> float:
+        """An upper bound of ``hi - lo``."""
+        return 0.0 if self.lo == self.hi else _above(self.hi - self.lo)
+
+    def __contains__(self, value: int | float | Fraction) -> bool:
+        """Tell whether an exactly known number lies inside."""
+        return self.lo <= value <= self.hi
+
+    def __neg__(self) -> Interval:
+        return Interval(-self.hi, -self.lo, self.kind)
+
+    def __abs__(self) -> Interval:
+        if self.lo >= 0.0:
+            return self
+        if self.hi <= 0.0:
+            return -self
+        return Interval(0.0, max(-self.lo, self.hi), self.kind)
+
+    def __add__(self, other: Number) -> Interval:
+        b = enclose(other)
+        lo = self.lo + b.lo if 0.0 in (self.lo, b.lo) else _below(self.lo + b.lo)  # adding zero is exact
+        hi = self.hi + b.hi if 0.0 in (self.hi, b.hi) else _above(self.hi + b.hi)
+        return Interval(lo, hi, max(self.kind, b.kind))
+
+    def __sub__(self, other: Number) -> Interval:
+        return self + -enclose(other)
+
+    def __mul__(self, other: Number) -> Interval:
+        b = enclose(other)
+        return _hull_of(
+            [(0.0, True) if 0.0 in (x, y) else (x * y, False) for x in (self.lo, self.hi) for y in (b.lo, b.hi)],
+            max(self.kind, b.kind),
+        )
+
+    def __truediv__(self, other: Number) -> Interval:
+        b = enclose(other)
+        kind = max(self.kind, b.kind)
+        if 0.0 in b:
+            return Interval.unknown(kind)
+        return _hull_of(
+            [
+                (0.0, True) if x == 0.0 or math.isinf(y) else (x / y, False)
+                for x in (self.lo, self.hi)
+                for y in (b.lo, b.hi)
+            ],
+            kind,
+        )
+
+    def __pow__(self, exponent: int) -> Interval:
+        if not isinstance(exponent, int) or exponent < 0:
+            raise ValueError(f"exponent: expected a non-negative integer, got {exponent!r}")
+        base = abs(self) if exponent % 2 == 0 else self
+        power = Interval.exactly(1.0, self.kind)
+        for _ in range(exponent):
+            power = power * base
+        return Interval(max(power.lo, 0.0), power.hi, power.kind) if exponent % 2 == 0 else power
+
+    def sqrt(self) -> Interval:
+        """Enclose the square root of a number known to be non-negative."""
+        if self.hi < 0.0:
+            raise ValueError(f"sqrt: expected a number that may be non-negative, got {self}")
+        root = math.sqrt(max(self.lo, 0.0))
+        return Interval(max(_below(root), 0.0), _above(math.sqrt(self.hi)), self.kind)
+
+    def __radd__(self, other: Number) -> Interval:
+        return self + other
+
+    def __rsub__(self, other: Number) -> Interval:
+        return -self + other
+
+    def __rmul__(self, other: Number) -> Interval:
+        return self * other
+
+    def __rtruediv__(self, other: Number) -> Interval:
+        return enclose(other) / self
+
+    def __str__(self) -> str:
+        if self.lo == self.hi:
+            return f"{self.lo:.6g}"
+        if self.width < 1e-6 * abs(self.mid):
+            return f"{self.mid:.10g} +- {self.width / 2:.1e}"
+        return f"[{self.lo:.6g}, {self.hi:.6g}]"
+
+
+def _hull_of(corners: list[tuple[float, bool]], kind: Kind) -> Interval:
+    """Return the interval around computed corners, of which the exact ones need no step outward."""
+    lo = min(c if exact else _below(c) for c, exact in corners)
+    return Interval(lo, max(c if exact else _above(c) for c, exact in corners), kind)
+
+
+def enclose(value: Number) -> Interval:
+    """Return ``value`` itself if it is an interval, else the exact number as one of the strongest kind."""
+    if isinstance(value, Interval):
+        return value
+    if isinstance(value, (np.floating, np.integer)):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
+        raise TypeError(f"operand: expected an Interval or a real number, got {type(value).__name__}")
+    return Interval.exactly(value, Kind.PROVED)
+
+
+def discrepancy(measured: ArrayLike, claimed: ArrayLike, error: ArrayLike = 0.0, kind: Kind = Kind.NUMERIC) -> Interval:
+    """Enclose the largest entrywise distance between two arrays of which the entries are known up to ``error``.
+
+    Parameters
+    ----------
+    measured, claimed : array_like
+        Arrays of equal shape, in the same unit.
+    error : array_like, default 0.0
+        Bound on the sum of both arrays' errors, broadcast against them.
+    kind : Kind, default Kind.NUMERIC
+        By what right ``error`` holds.
+
+    Returns
+    -------
+    Interval
+        Of ``max |measured - claimed|`` over the true values behind both arrays.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, the arrays are empty, or an entry is NaN.
+    """
+    a, b = np.asarray(measured, dtype=np.float64), np.asarray(claimed, dtype=np.float64)
+    if a.shape != b.shape or a.size == 0:
+        raise ValueError(f"claimed: expected the non-empty shape of measured, {a.shape}, got {b.shape}")
+    apart, slack = np.abs(a - b), np.broadcast_to(np.asarray(error, dtype=np.float64), a.shape)
+    if np.isnan(apart).any() or np.isnan(slack).any():
+        raise ValueError("measured, claimed, error: expected numbers, got NaN")
+    low = np.nextafter(apart * (1 - 2.0**-52) - slack, -np.inf).max()  # the subtraction rounds by half an ulp
+    high = np.nextafter(apart * (1 + 2.0**-52) + slack, np.inf).max()
+    return Interval(max(float(low), 0.0), float(high), kind)

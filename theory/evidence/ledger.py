@@ -1,0 +1,165 @@
+"""Run a check as written and once per twin, on the same draws, and judge it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from theory.evidence.claim import Claim, Finding, Twin, Verification
+from theory.evidence.interval import Interval, Kind
+from theory.evidence.judge import Verdict, judge, worst
+from theory.evidence.streams import ROOT, stream
+from theory.evidence.table import Table
+
+T = TypeVar("T")
+SCALES = ("quick", "paper")
+_STUDIES: dict[tuple[Any, ...], Table] = {}  # a study is computed once per process, for a claim and all its twins
+
+
+@dataclass(slots=True)
+class Run:
+    """What a check may ask of its surroundings: sizes, random streams and studies.
+
+    Parameters
+    ----------
+    claim : str
+        Id of the claim, which names the streams.
+    scale : {"quick", "paper"}
+        ``quick`` decides in seconds, ``paper`` is what is cited.
+    root : int
+        Entropy of the whole run.
+    """
+
+    claim: str
+    scale: str = "quick"
+    root: int = ROOT
+    tables: dict[str, str] = field(default_factory=dict)
+
+    def pick(self, *, quick: T, paper: T) -> T:
+        """Return the value for the scale of this run."""
+        return quick if self.scale == "quick" else paper
+
+    def streams(self, count: int) -> Iterator[np.random.Generator]:
+        """Yield ``count`` independent generators, the same ones for the claim and every twin."""
+        return (stream(self.claim, case, root=self.root) for case in range(count))
+
+    def study(self, study: Callable[..., Table], **parameters: Any) -> Table:
+        """Return the table of ``study``, computed once, and note its fingerprint."""
+        key = (study, self.scale, self.root, tuple(sorted(parameters.items())))
+        if key not in _STUDIES:
+            _STUDIES[key] = study(scale=self.scale, root=self.root, **parameters)
+        self.tables[study.__name__] = _STUDIES[key].sha256
+        return _STUDIES[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """How one twin came out."""
+
+    twin: Twin
+    departure: Interval
+    catches: int
+    cases: int
+    case: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was found about one claim at one scale and root."""
+
+    claim: Claim
+    verdict: Verdict
+    departure: Interval
+    number: int | None
+    finding: Finding | None
+    cases: int
+    tightness: float | None
+    failures: tuple[Failure, ...]
+    scale: str
+    root: int
+    tables: Mapping[str, str]
+
+    @property
+    def kind(self) -> Kind:
+        """The weakest kind among the findings."""
+        return self.departure.kind
+
+    @property
+    def nearest(self) -> Failure | None:
+        """The twin that fails by least."""
+        return min(self.failures, key=lambda f: f.departure.lo, default=None)
+
+
+def decide(
+    verification: Verification, run: Run, *, fixtures: Mapping[str, Any] | None = None, case: int | None = None
+) -> Evidence:
+    """Run the check of ``verification`` for the claim and for every twin, and judge it.
+
+    Parameters
+    ----------
+    verification : Verification
+        What :func:`~theory.evidence.claim.verifies` returned.
+    run : Run
+        Scale, root and streams.
+    fixtures : mapping, optional
+        Further arguments that the check asks for.
+    case : int, optional
+        Judge the claim on this one of its findings only.
+
+    Returns
+    -------
+    Evidence
+        An exception raised by the check is not caught: it is an error, never a refutation.
+    """
+
+    def findings(changes: Mapping[str, Any]) -> list[Finding]:
+        from theory.evidence.enclosure import precision  # noqa: PLC0415  loads FLINT
+
+        faults = np.errstate(over="raise", divide="raise", invalid="raise", under="ignore")
+        with threadpool_limits(limits=1), precision(), faults:
+            return list(verification.check(run, **(fixtures or {}), **changes))
+
+    found = findings({})
+    if case is not None and not 0 <= case < len(found):
+        raise ValueError(f"case: expected one of the {len(found)} cases of {verification.claim.id}, got {case}")
+    held = found if case is None else found[case : case + 1]
+    lost = [findings(twin.changes) for twin in verification.twins]
+    number = _worst_number(held)
+    failures = tuple(
+        Failure(twin, worst(f), sum(x.departure.lo > 0.0 for x in f), len(f), _worst_case(f))
+        for twin, f in zip(verification.twins, lost, strict=True)
+    )
+    return Evidence(
+        claim=verification.claim, verdict=judge(held, lost), departure=worst(held),
+        number=number if case is None or number is None else case, finding=None if number is None else held[number],
+        cases=len(held), tightness=_tightness(held), failures=failures, scale=run.scale, root=run.root,
+        tables=dict(run.tables),
+    )  # fmt: skip
+
+
+def _worst_number(findings: Sequence[Finding]) -> int | None:
+    """Return the case that refutes most clearly, or else the one that leaves most room."""
+    refuted = any(f.departure.lo > 0.0 for f in findings)
+    return max(
+        range(len(findings)),
+        key=lambda k: findings[k].departure.lo if refuted else findings[k].departure.hi,
+        default=None,
+    )
+
+
+def _worst_case(findings: Sequence[Finding]) -> Mapping[str, Any]:
+    number = _worst_number(findings)
+    return {} if number is None else findings[number].case
+
+
+def _tightness(findings: Sequence[Finding]) -> float | None:
+    """Return the largest measured/bound among the one-sided findings with a positive bound."""
+    ratios = [f.measured / f.claimed for f in findings if f.relation == "at_most" and f.claimed.lo > 0.0]
+    ratios += [
+        f.claimed / f.measured for f in findings if f.relation == "at_least" and min(f.claimed.lo, f.measured.lo) > 0.0
+    ]
+    return max((r.hi for r in ratios), default=None)

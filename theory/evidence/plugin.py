@@ -1,0 +1,183 @@
+"""The pytest plugin: one item is one claim with its twins and its verdict.
+
+Collects every :class:`~theory.evidence.claim.Verification` of a test module under the id of its claim, brings the
+fixture ``run`` and the options ``--scale``, ``--root``, ``--record`` and ``--case``, and closes with the table of
+verdicts. Works in any repository where the package is installed. Nothing is gathered across items, so selection,
+order and workers change no byte.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from theory.evidence.claim import Verification
+from theory.evidence.judge import Verdict, reach
+from theory.evidence.streams import ROOT
+
+if TYPE_CHECKING:
+    from _pytest._code.code import ExceptionInfo, TerminalRepr
+    from _pytest.terminal import TerminalReporter
+
+    from theory.evidence.ledger import Evidence, Run
+
+_ROW = "attention-theory"
+
+
+class NotSupportedError(AssertionError):
+    """A claim was decided and does not stand; the message is the paragraph for the reader."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of a verification run."""
+    group = parser.getgroup("attention-theory", "theorems decided with falsification twins")
+    group.addoption(
+        "--scale", choices=("quick", "paper"), default="quick", help="sizes: quick decides, paper is what is cited"
+    )
+    group.addoption(
+        "--root", type=int, default=ROOT, metavar="N", help="entropy of every random stream (audit with fresh draws)"
+    )
+    group.addoption(
+        "--record", action="store_true", help="write the evidence beside the tests instead of comparing with it"
+    )
+    group.addoption("--case", type=int, metavar="K", help="judge the selected claims on their case K only")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse options that contradict each other."""
+    if config.getoption("--record") and config.getoption("--case") is not None:
+        raise pytest.UsageError("--record: expected a whole run, got --case")
+
+
+class ClaimItem(pytest.Function):
+    """One claim, decided."""
+
+    verification: Verification
+
+    def runtest(self) -> None:
+        """Decide the claim, then write its evidence or compare with the committed one."""
+        from theory.evidence import ledger, record  # noqa: PLC0415  only a run needs it
+
+        names = inspect.signature(self.verification.check).parameters
+        fixtures = {name: value for name, value in self.funcargs.items() if name in names and name != "run"}
+        run = cast("Run", self.funcargs["run"])
+        case = self.config.getoption("--case")
+        evidence = ledger.decide(self.verification, run, fixtures=fixtures, case=case)
+        self.user_properties.append((_ROW, _row(evidence)))
+        if evidence.verdict is not Verdict.SUPPORTED:
+            raise NotSupportedError(explain(evidence, self.nodeid))
+        folder = self.path.parent / "evidence"
+        if self.config.getoption("--record"):
+            record.write(folder, evidence, Path(os.path.relpath(self.path, self.config.rootpath)).as_posix())
+        elif case is None and not self.config.stash.get(foreign_data, False):
+            moved = record.compare(folder, evidence)
+            if moved:
+                raise NotSupportedError(
+                    f"{evidence.claim.id} is supported, but contradicts {record.path_of(folder, evidence.claim).name}: "
+                    f"{moved}. Find out why; if the new number is right, rerun with --record and log the move."
+                )
+
+    def repr_failure(self, excinfo: ExceptionInfo[BaseException], *args: Any, **kwargs: Any) -> str | TerminalRepr:
+        """Return the paragraph of a claim that does not stand, or the traceback of an error."""
+        if isinstance(excinfo.value, NotSupportedError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, *args, **kwargs)
+
+
+foreign_data = pytest.StashKey[bool]()
+"""Set in ``config.stash`` by a suite that was given data of the user's own: the committed evidence is then not
+compared."""
+
+
+def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, obj: object) -> list[pytest.Item] | None:
+    """Collect a verification under the id of its claim."""
+    if not isinstance(obj, Verification):
+        return None
+    item: ClaimItem = ClaimItem.from_parent(collector, name=obj.claim.id, callobj=obj.check)
+    item.verification = obj
+    return [item]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse two claims of one id: their evidence would overwrite each other."""
+    seen: dict[str, str] = {}
+    for item in items:
+        if isinstance(item, ClaimItem) and seen.setdefault(item.name, item.nodeid) != item.nodeid:
+            raise pytest.UsageError(f"claim id: expected it once, got {seen[item.name]} and {item.nodeid}")
+
+
+@pytest.fixture
+def run(request: pytest.FixtureRequest) -> Run:
+    """Sizes, streams and studies of the claim that asks."""
+    from theory.evidence.ledger import Run  # noqa: PLC0415
+
+    return Run(request.node.name, request.config.getoption("--scale"), request.config.getoption("--root"))
+
+
+def explain(evidence: Evidence, nodeid: str) -> str:
+    """Say in one paragraph why a claim does not stand, and how to see that one case again."""
+    claim, finding, nearest = evidence.claim, evidence.finding, evidence.nearest
+    text = [f"{claim.id} is {evidence.verdict.name}: {claim.words}."]
+    if finding is not None:
+        where = ", ".join(f"{k}={v}" for k, v in finding.case.items()) or "no parameters"
+        text.append(
+            f"Worst of {evidence.cases} cases is number {evidence.number} ({where}): measured {finding.measured}, "
+            f"claimed {finding.claimed} ({finding.relation}), departure {finding.departure}."
+        )
+    text.append(_reason(evidence))
+    if nearest is not None:
+        caught = f"caught in {nearest.catches} of {nearest.cases} cases"
+        text.append(f"Nearest twin: {nearest.twin.id} ({nearest.twin.breaks}), {caught}.")
+    if finding is not None:
+        again = f"pytest '{nodeid}' --case {evidence.number} --scale {evidence.scale} --root {evidence.root}"
+        text.append(f"See that case again: {again}")
+    return " ".join(text)
+
+
+def _reason(evidence: Evidence) -> str:
+    if evidence.verdict is Verdict.REFUTED:
+        return "The departure is certainly positive, so the statement, the instrument or the derived width is wrong."
+    if evidence.verdict is Verdict.VACUOUS:
+        if not evidence.cases:
+            return "The check yielded no case, so it cannot lose."
+        if evidence.nearest is None:
+            return "It has no twin, so the check was never seen to lose."
+        return f"The twin {evidence.nearest.twin.id} is refuted nowhere, so the check cannot tell the claim from it."
+    gap = 0.0 if evidence.nearest is None else evidence.nearest.departure.lo
+    return (
+        f"Departures up to {evidence.departure.hi:.3g} remain possible, more than the {reach(evidence.kind, gap):.3g} "
+        f"that a twin failing by {gap:.3g} allows for kind {evidence.kind.name.lower()}: the intervals are too wide."
+    )
+
+
+def _row(evidence: Evidence) -> dict[str, Any]:
+    gap = 0.0 if evidence.nearest is None else evidence.nearest.departure.lo
+    room = max(evidence.departure.hi, 0.0)
+    return {
+        "id": evidence.claim.id,
+        "words": evidence.claim.words,
+        "kind": evidence.kind.name.lower(),
+        "verdict": evidence.verdict.name,
+        "tightness": evidence.tightness,
+        "margin": reach(evidence.kind, gap) / room if room > 0.0 else float("inf"),
+        "twins": f"{sum(f.departure.lo > 0.0 for f in evidence.failures)}/{len(evidence.failures)}",
+    }
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
+    """Close with the table of verdicts: coloured under a terminal, plain lines in a log."""
+    reports = [r for group in ("passed", "failed") for r in terminalreporter.stats.get(group, ())]
+    rows = [dict(value, seconds=r.duration) for r in reports for name, value in r.user_properties if name == _ROW]
+    if not rows:
+        return
+    from theory.evidence.board import verdict_table  # noqa: PLC0415  loads rich
+
+    terminalreporter.section(f"theorems (scale {config.getoption('--scale')}, root {config.getoption('--root')})")
+    markup = terminalreporter.hasmarkup
+    width = terminalreporter._tw.fullwidth if markup else None  # noqa: SLF001  pytest has no public name for it
+    terminalreporter.write(verdict_table(rows, colour=markup, width=width))

@@ -1,0 +1,120 @@
+"""The record of a claim: one JSON file with an entry per scale.
+
+Keys are sorted, floats round-trip, and nothing changes between two runs on one installation. A default run writes nothing: it
+compares itself with the record.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from theory.evidence.claim import Claim
+from theory.evidence.interval import Interval
+from theory.evidence.judge import Verdict
+from theory.evidence.ledger import Evidence, Failure
+from theory.evidence.provenance import provenance
+
+
+def _ends(interval: Interval) -> list[float | str]:
+    return [end if math.isfinite(end) else str(end) for end in (interval.lo, interval.hi)]
+
+
+def _plain(case: Mapping[str, Any]) -> dict[str, Any]:
+    def plain(value: Any) -> Any:
+        value = value.item() if isinstance(value, np.generic) else value
+        return (
+            value
+            if isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value))
+            else str(value)
+        )
+
+    return {name: plain(value) for name, value in case.items()}
+
+
+def _twin(failure: Failure) -> dict[str, Any]:
+    return {
+        "id": failure.twin.id,
+        "made_by": failure.twin.made_by,
+        "breaks": failure.twin.breaks,
+        "departure": _ends(failure.departure),
+        "catches": failure.catches,
+        "cases": failure.cases,
+        "case": _plain(failure.case),
+    }
+
+
+def entry_of(evidence: Evidence) -> dict[str, Any]:
+    """Return what a record says of one scale."""
+    finding = evidence.finding
+    worst = finding and {
+        "number": evidence.number,
+        "relation": finding.relation,
+        "measured": _ends(finding.measured),
+        "claimed": _ends(finding.claimed),
+        "case": _plain(finding.case),
+    }
+    return {
+        "verdict": evidence.verdict.value,
+        "kind": evidence.kind.name.lower(),
+        "departure": _ends(evidence.departure),
+        "cases": evidence.cases,
+        "worst": worst,
+        "tightness": evidence.tightness,
+        "twins": [_twin(failure) for failure in evidence.failures],
+        "root": evidence.root,
+        "tables": dict(evidence.tables),
+        "provenance": provenance(os.environ.get("THEORY_BACKEND", "compiled")),
+    }
+
+
+def path_of(folder: Path, claim: Claim) -> Path:
+    """Return where the record of ``claim`` lies."""
+    return folder / f"{claim.id}.json"
+
+
+def statement_of(claim: Claim) -> dict[str, Any]:
+    """Return what a record says of the claim itself."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(claim).items()}
+
+
+def write(folder: Path, evidence: Evidence, test: str) -> None:
+    """Write the entry of this scale into the record of its claim, and keep the other scale's."""
+    path = path_of(folder, evidence.claim)
+    scales = json.loads(path.read_text())["scales"] if path.exists() else {}
+    scales[evidence.scale] = entry_of(evidence)
+    weakest = [s["verdict"] for s in scales.values() if s["verdict"] != Verdict.SUPPORTED.value]
+    whole = {**statement_of(evidence.claim), "test": test, "scales": scales,
+             "verdict": weakest[0] if weakest else Verdict.SUPPORTED.value}  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(whole, indent=1, sort_keys=True, allow_nan=False) + "\n")
+
+
+def compare(folder: Path, evidence: Evidence) -> str | None:
+    """Tell how ``evidence`` contradicts the committed record of its scale, if there is one and it does."""
+    path = path_of(folder, evidence.claim)
+    if not path.exists():
+        return None
+    whole = json.loads(path.read_text())
+    stale = [name for name, value in statement_of(evidence.claim).items() if whole.get(name) != value]
+    if stale:
+        return f"the record states another {', '.join(stale)}"
+    old = whole["scales"].get(evidence.scale)
+    if old is None:
+        return None
+    for name, new in (("verdict", evidence.verdict.value), ("kind", evidence.kind.name.lower())):
+        if old[name] != new:
+            return f"the record's {name} is {old[name]}, this run's is {new}"
+    lo, hi = (float(end) for end in old["departure"])
+    if old["root"] == evidence.root and (evidence.departure.lo > hi or lo > evidence.departure.hi):
+        return (
+            f"the record's worst departure is [{lo:.6g}, {hi:.6g}], this run's is {evidence.departure}: a number moved"
+        )
+    return None
