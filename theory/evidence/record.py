@@ -1,7 +1,7 @@
 """The record of a claim: one JSON file with an entry per scale.
 
-Keys are sorted, floats round-trip, and nothing changes between two runs on one installation. A default run writes nothing: it
-compares itself with the record.
+Keys are sorted, floats round-trip, and nothing changes between two runs on one installation. A default run writes
+nothing: it compares itself with the record.
 """
 
 from __future__ import annotations

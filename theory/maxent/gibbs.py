@@ -1,0 +1,125 @@
+r"""The Gibbs variational principle behind softmax.
+
+For scores :math:`s` and temperature :math:`\tau > 0`, the free energy :math:`F(p) = \langle p, s \rangle + \tau
+H(p)` is largest at :math:`p^* = \mathrm{softmax}(s / \tau)`; any :math:`p` falls short by :math:`\tau\,\mathrm{KL}(p
+\,\|\, p^*)`. With a reference law :math:`\mu`, :math:`\mathrm{KL}(\nu\,\|\,\mu) - \nu(a)` is least at the
+Boltzmann-Gibbs transform :math:`\Psi_{e^a}(\mu)`, with value :math:`-\log\mu(e^a)`, and any :math:`\nu` exceeds it by
+:math:`\mathrm{KL}(\nu\,\|\,\Psi_{e^a}(\mu))`.
+
+References
+----------
+M. Donsker and S. Varadhan, *Comm. Pure Appl. Math.* 28 (1975), 1-47.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import xlogy
+
+from theory._validate import as_positive, as_simplex, as_vector
+from theory.attention import Measure, boltzmann_gibbs
+from theory.evidence import Interval, Kind, softmax_error, total
+from theory.evidence.roundoff import EXP_ULPS, U, gamma
+
+Array = NDArray[np.float64]
+_OPS = 2 * EXP_ULPS + 4  # derived: per summand a logarithm, two products and one difference; the sum itself is exact
+
+
+class Law(NamedTuple):
+    """A computed law and the bound on the relative error of each of its positive weights."""
+
+    weights: Array
+    error: float
+
+
+def entropy(law: ArrayLike) -> Interval:
+    """Enclose the Shannon entropy of ``law``, shape (n,), in nats."""
+    p = as_simplex(law, "law")
+    summands = -xlogy(p, p)
+    return total(summands, gamma(_OPS) * np.abs(summands))
+
+
+def expectation(law: ArrayLike, values: ArrayLike) -> Interval:
+    """Enclose the mean of ``values``, shape (n,), under ``law``, shape (n,), in the unit of the values."""
+    v = as_vector(values, "values")
+    summands = as_simplex(law, "law", size=v.size) * v
+    return total(summands, gamma(2) * np.abs(summands))
+
+
+def divergence(law: ArrayLike, reference: ArrayLike) -> Interval:
+    r"""Enclose :math:`\mathrm{KL}(p \,\|\, q)` in nats; unbounded above where ``law`` is not absolutely continuous.
+
+    Parameters
+    ----------
+    law, reference : array_like, shape (n,)
+        Probability vectors.
+
+    Returns
+    -------
+    Interval
+        Kind ``NUMERIC``; the rounding of every summand is charged to its width.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, a vector leaves the simplex, or ``law`` has mass where ``reference`` has none.
+    """
+    p = as_simplex(law, "law")
+    q = as_simplex(reference, "reference", size=p.size)
+    if np.any((p > 0.0) & (q == 0.0)):
+        at = int(np.flatnonzero((p > 0.0) & (q == 0.0))[0])
+        raise ValueError(f"reference: expected mass wherever law has some, got none at index {at}")
+    on = p > 0.0
+    left, right = xlogy(p[on], p[on]), p[on] * np.log(q[on])
+    # rounding of each summand, and the little by which the computed p misses the sum one
+    return total(np.concatenate([left, -right]), gamma(_OPS) * np.abs(np.concatenate([left, right])))
+
+
+def free_energy(scores: ArrayLike, law: ArrayLike, *, tau: float = 1.0) -> Interval:
+    r"""Enclose the free energy :math:`\langle p, s\rangle + \tau H(p)` of ``law``.
+
+    Parameters
+    ----------
+    scores, law : array_like, shape (n,)
+        Finite scores and a law on them, dimensionless.
+    tau : float, default 1.0
+        Temperature, dimensionless, positive.
+
+    Returns
+    -------
+    Interval
+        Kind ``NUMERIC``; the rounding of every summand is charged to its width.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, ``law`` leaves the simplex or ``tau <= 0``.
+    """
+    return expectation(law, scores) + as_positive(tau, "tau") * entropy(law)
+
+
+def softmax(scores: ArrayLike, *, tau: float = 1.0) -> Law:
+    """Return the maximiser of the free energy, computed as every layer does, with the bound on its rounding."""
+    s = as_vector(scores, "scores") / as_positive(tau, "tau")
+    law = boltzmann_gibbs(Measure(s[:, np.newaxis]), s).weights
+    spread, size = float(np.ptp(s)), float(np.abs(s).max())
+    return Law(law, softmax_error(4 * U * (size + math.log(s.size)), spread, s.size))
+
+
+def log_partition(scores: ArrayLike, reference: ArrayLike) -> Interval:
+    r"""Enclose :math:`\log \mu(e^a)` for scores :math:`a` and the law :math:`\mu`, both of shape (n,)."""
+    a = as_vector(scores, "scores")
+    mu = as_simplex(reference, "reference", size=a.size)
+    logits = a[mu > 0.0] + np.log(mu[mu > 0.0])
+    peak = float(logits.max())
+    mass = math.fsum(np.exp(logits - peak).tolist())
+    size = float(np.abs(a[mu > 0.0]).max() + np.abs(np.log(mu[mu > 0.0])).max())
+    relative = softmax_error((2 * EXP_ULPS + 4) * U * size, float(np.ptp(logits)), logits.size)
+    value = peak + math.log(mass)
+    return Interval.within(
+        value, relative + (2 * EXP_ULPS + 2) * U * (abs(value) + math.log(mass) + abs(peak)), Kind.NUMERIC
+    )

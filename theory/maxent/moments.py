@@ -1,0 +1,101 @@
+r"""Maximum entropy under moment constraints.
+
+Among the laws :math:`\nu \ll \mu` with :math:`\nu(\Phi) = m`, the relative entropy :math:`\mathrm{KL}(\nu\,\|\,\mu)`
+is least at the tilt :math:`\Psi_{e^{\langle\lambda, \Phi\rangle}}(\mu)`, where :math:`\lambda` minimises the convex
+dual :math:`\log\mu(e^{\langle\lambda,\Phi\rangle}) - \langle\lambda, m\rangle`; it exists when :math:`m` is interior
+to the convex hull of the features. Every other feasible law exceeds it by :math:`\mathrm{KL}(\nu\,\|\,\Psi)`.
+
+References
+----------
+I. Csiszar, *Ann. Probab.* 3 (1975), 146-158.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linprog, minimize
+
+from theory._validate import as_points, as_vector
+from theory.attention import Measure, boltzmann_gibbs
+
+Array = NDArray[np.float64]
+_INTERIOR = 1e-6  # taken: ten times the feasibility tolerance of the linear program, relative to equal weights
+_STEPS = 50  # taken: Newton's method needs about ten; the residual is reported, so nothing rests on it
+
+
+class Tilt(NamedTuple):
+    """The multiplier, the tilted measure, and by how much each of its moments misses the target."""
+
+    multiplier: Array
+    measure: Measure
+    residual: Array
+
+
+def tilted(mu: Measure, features: ArrayLike, moment: ArrayLike) -> Tilt:
+    r"""Return the measure nearest to ``mu`` in relative entropy with the given moments.
+
+    Parameters
+    ----------
+    mu : Measure
+        The reference, with n atoms.
+    features : array_like, shape (n, k)
+        :math:`\Phi` at the atoms.
+    moment : array_like, shape (k,)
+        Target :math:`m`.
+
+    Returns
+    -------
+    Tilt
+        The dual is solved by a trust-region Newton method and polished by plain Newton steps; the residual tells how
+        well.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or no law near ``mu`` has these moments: the target is not interior to the hull of the
+        features.
+    """
+    phi = as_points(features, "features", size=mu.size)
+    target = as_vector(moment, "moment", size=phi.shape[1])
+    _demand_interior(phi[mu.weights > 0.0], target)
+
+    def law(multiplier: Array) -> Array:
+        return boltzmann_gibbs(mu, phi @ multiplier).weights
+
+    def dual(multiplier: Array) -> float:
+        logits = phi @ multiplier + np.log(np.where(mu.weights > 0.0, mu.weights, 1.0))
+        logits = logits[mu.weights > 0.0]
+        peak = float(logits.max())
+        return peak + float(np.log(np.exp(logits - peak).sum())) - float(multiplier @ target)
+
+    def gradient(multiplier: Array) -> Array:
+        slope: Array = law(multiplier) @ (phi - target)
+        return slope
+
+    def hessian(multiplier: Array) -> Array:
+        p = law(multiplier)
+        centred = phi - p @ phi
+        curvature: Array = centred.T @ (p[:, np.newaxis] * centred)
+        return curvature
+
+    start = np.zeros(target.size)
+    best: Array = minimize(dual, start, jac=gradient, hess=hessian, method="trust-exact").x
+    for _ in range(_STEPS):
+        step = np.linalg.lstsq(hessian(best), gradient(best), rcond=None)[0]
+        if np.abs(gradient(best - step)).max() >= np.abs(gradient(best)).max():
+            break
+        best = best - step
+    return Tilt(best, boltzmann_gibbs(mu, phi @ best), gradient(best))
+
+
+def _demand_interior(phi: Array, target: Array) -> None:
+    """Refuse a target that no mixture of all the features attains, as a linear program decides."""
+    n = phi.shape[0]
+    # the largest least weight t of a mixture p = t + q, q >= 0, that attains the target
+    equal = np.vstack([np.column_stack([phi.T, phi.sum(axis=0)]), np.append(np.ones(n), n)])
+    found = linprog(np.append(np.zeros(n), -1.0), A_eq=equal, b_eq=np.append(target, 1.0), bounds=(0.0, None))
+    if found.x is None or not -n * found.fun > _INTERIOR:
+        raise ValueError(f"moment: expected a point interior to the hull of the features, got {target.tolist()}")
