@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 _COLOUR = {"SUPPORTED": "green", "REFUTED": "bold red", "INCONCLUSIVE": "yellow", "VACUOUS": "magenta"}
-_PLAIN_WIDTH = 160
+_PLAIN_WIDTH = 400  # a log gets one line per claim, however long
 
 
 def verdict_table(rows: Sequence[Mapping[str, Any]], *, colour: bool, width: int | None = None) -> str:
@@ -38,6 +38,6 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], *, colour: bool, width: int
     Console(file=text, force_terminal=colour, no_color=not colour, width=width or _PLAIN_WIDTH, highlight=False).print(
         table
     )
+    lines = [line.rstrip() for line in text.getvalue().splitlines()]
     supported = sum(row["verdict"] == "SUPPORTED" for row in rows)
-    text.write(f"{supported} of {len(rows)} claims supported\n")
-    return text.getvalue()
+    return "\n".join([*lines, f"{supported} of {len(rows)} claims supported", ""])

@@ -60,19 +60,23 @@ def _ball(value: Any) -> Any:
 
 def _lifted(name: str) -> Callable[[Any], Any]:
     def apply(values: Any) -> Any:
+        if not isinstance(values, np.ndarray):
+            return getattr(values, name)()
         return np.frompyfunc(lambda ball: getattr(ball, name)(), 1, 1)(values)
 
-    apply.__doc__ = f"Apply ``{name}`` to every ball or power series of an object array."
+    apply.__doc__ = f"Apply ``{name}`` to a ball or power series, or to every one of an object array."
     return apply
 
 
 exp, log, tanh, sqrt = _lifted("exp"), _lifted("log"), _lifted("tanh"), _lifted("sqrt")
 
 
-def variable(length: int) -> Any:
+def variable(length: int) -> NDArray[np.object_]:
     """Return the power series ``t`` up to ``t**(length - 1)``; what is computed from it has Taylor balls."""
     flint.ctx.cap = max(flint.ctx.cap, length)
-    return flint.arb_series([0, 1], length)
+    t = np.empty((), dtype=object)  # without dimensions, so that it broadcasts against arrays of balls
+    t[()] = flint.arb_series([0, 1], length)
+    return t
 
 
 def coefficient(series: Any, k: int) -> Any:

@@ -37,6 +37,6 @@ def landscape(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is dr
 
 
 def _displaced(tau: float, error: float) -> Interval:
-    """Enclose what the free energy of the computed softmax misses: it is stationary there, so first order suffices twice."""
+    """Enclose what the free energy of the computed softmax misses, to first order and twice over."""
     size = float(np.abs(SCORES).max()) + tau * (1.0 + np.log(len(SCORES)))
     return Interval.within(0.0, 2.0 * error * size)

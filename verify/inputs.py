@@ -1,0 +1,63 @@
+"""Admissible and adversarial inputs, the same ones for every claim that speaks of all clouds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Queries, keys, values and masses of the keys, with a name for the record."""
+
+    name: str
+    queries: np.ndarray
+    keys: np.ndarray
+    values: np.ndarray
+    masses: np.ndarray
+
+    @property
+    def size(self):
+        """The largest value, which is the scale of an output."""
+        return float(np.abs(self.values).max())
+
+    @property
+    def case(self):
+        """What the record keeps."""
+        return {"input": self.name, "n": self.keys.shape[0], "d": self.keys.shape[1]}
+
+
+def random(rng):
+    """Draw a cloud of up to 40 keys in dimension 1 to 6, with scores up to a few tens."""
+    n, d = int(rng.integers(2, 40)), int(rng.integers(1, 7))
+    scale = float(rng.uniform(0.3, 3.0))
+    masses = rng.dirichlet(np.ones(n))
+    queries, keys, values = rng.normal(size=(3, d)), scale * rng.normal(size=(n, d)), rng.normal(size=(n, 2))
+    return Problem("random", queries, keys, values, masses)
+
+
+def adversarial():
+    """Return the inputs on which attention code tends to be wrong."""
+    line = np.linspace(-1.0, 1.0, 5)[:, np.newaxis]
+    plane = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    even = np.full(3, 1 / 3)
+    tiny = np.array([1.0, 1e-300, 1e-9])
+    return [
+        Problem("one token", np.array([[0.3, -0.2]]), plane[:1], np.array([[2.5]]), np.ones(1)),
+        Problem("repeated keys", np.array([[0.3, -0.2]]), plane, np.array([[1.0], [3.0], [0.0]]), even),
+        Problem("weights of 1e-300", np.array([[0.3, -0.2]]), plane + line[:3], np.array([[1.0], [3.0], [0.0]]), tiny),
+        Problem("tiny weight wins", np.array([[30.0]]), 30.0 * line[[0, 4]], line[[0, 4]], np.array([1.0, 1e-300])),
+        Problem("scores of 1e3", np.array([[1e3], [-1e3]]), line, line**3 + 1.0, np.full(5, 0.2)),
+        Problem("equal scores of 1e4", np.array([[1e4, 0.0]]), plane[:2], np.array([[1.0], [-1.0]]), np.ones(2) / 2),
+        Problem(
+            "weight zero", np.array([[0.3, -0.2]]), plane, np.array([[1.0], [3.0], [9.0]]), np.array([0.5, 0.5, 0.0])
+        ),
+    ]
+
+
+def problems(run, *, quick, paper):
+    """Yield the adversarial problems, then random ones."""
+    yield from adversarial()
+    for rng in run.streams(run.pick(quick=quick, paper=paper)):
+        yield random(rng)

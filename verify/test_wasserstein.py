@@ -1,0 +1,85 @@
+"""The distance that every estimate is stated in: its interval holds the truth, whatever the solver did."""
+
+import numpy as np
+
+from theory import Measure, w1
+from theory.distance import w1_line
+from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence.roundoff import gamma
+from verify.textbook import balls, hull
+
+VILLANI = ("villani2009",)
+
+
+def shifted(rng, dim):
+    """A cloud, its translate, and the exact distance between both, which is the length of the shift."""
+    n = int(rng.integers(2, 40))
+    points, shift = np.round(rng.normal(size=(n, dim)), 6), np.round(rng.normal(size=dim), 6)
+    masses = rng.dirichlet(np.full(n, 0.5))
+    mu = Measure.normalised(points, masses)
+    nu = Measure(points + shift, mu.weights)
+    worst = gamma(1) * float(np.abs(nu.points).max()) * np.sqrt(dim)  # by which a translated point is rounded
+    return mu, nu, shift, worst
+
+
+@verifies(
+    Claim(
+        "distance.translation",
+        "translating a measure moves it by the length of the shift",
+        r"$W_1(\mu, \mu(\cdot - t)) = |t|$",
+        cites=VILLANI,
+        provenance=("derived",),
+    ),
+    constant("near", "the distance is one in a thousand larger", factor=1.001),
+    bug("taxicab", "the length is measured by the sum of the coordinates", taxicab=True),
+    hypothesis("reflected", "the measure is reflected as well as shifted", reflected=True),
+)
+def test_translation(run, *, factor=1.0, taxicab=False, reflected=False):
+    for rng in run.streams(run.pick(quick=16, paper=200)):
+        mu, nu, shift, worst = shifted(rng, dim=int(rng.integers(2, 9)))
+        square = balls(shift) * balls(shift)
+        length = hull(np.abs(balls(shift)).sum() if taxicab else square.sum().sqrt()) * factor
+        image = Measure(shift - mu.points, mu.weights) if reflected else nu
+        yield equals(w1(mu, image) + Interval.within(0.0, worst), length, n=mu.size, d=mu.dim)
+
+
+@verifies(
+    Claim(
+        "distance.line",
+        "on a line in the plane the transport plan costs what the distribution functions say",
+        r"$W_1(\mu, \nu) = \int |F_\mu - F_\nu|\,dx$",
+        cites=VILLANI,
+        provenance=("derived",),
+    ),
+    constant("near", "the distance is one in a thousand larger", factor=1.001),
+    hypothesis("means", "only the means are compared", means=True),
+)
+def test_line(run, *, factor=1.0, means=False):
+    for rng in run.streams(run.pick(quick=16, paper=200)):
+        n, m = int(rng.integers(2, 40)), int(rng.integers(2, 40))
+        mu = Measure(rng.normal(size=(n, 1)), rng.dirichlet(np.full(n, 0.5)))
+        nu = Measure(rng.normal(size=(m, 1)) + 0.2, rng.dirichlet(np.full(m, 0.5)))
+        flat = [Measure(np.column_stack([law.points, np.zeros(law.size)]), law.weights) for law in (mu, nu)]
+        claimed = Interval.within(float(abs(mu.mean() - nu.mean())[0]), 1e-14) if means else w1_line(mu, nu)
+        yield equals(w1(*flat), factor * claimed, scale=w1_line(mu, nu), n=n, m=m)
+
+
+@verifies(
+    Claim(
+        "distance.stopped-early",
+        "the interval holds the distance however early the solver stops",
+        r"feasible potentials bound $W_1$ from below and a repaired plan from above",
+        cites=("flamary2021", *VILLANI),
+        provenance=("derived",),
+    ),
+    constant("longer", "the true distance is one per cent larger", factor=1.01),
+    constant("shorter", "the true distance is one per cent smaller", factor=0.99),
+)
+def test_stopped_early(run, *, factor=1.0):
+    for rng in run.streams(run.pick(quick=8, paper=60)):
+        mu, nu, shift, worst = shifted(rng, dim=2)
+        length = hull((balls(shift) * balls(shift)).sum().sqrt()) * factor
+        for iterations in (1, 4, 16, 64, 10_000):
+            inside = w1(mu, nu, iterations=iterations)
+            yield at_most(Interval.within(inside.lo, worst), length, n=mu.size, iterations=iterations)
+            yield at_least(Interval.within(inside.hi, worst), length, n=mu.size, iterations=iterations)
