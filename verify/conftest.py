@@ -30,8 +30,14 @@ def pytest_configure(config):
 def load(path):
     """Read a token file, or say what is wrong with it before anything runs."""
     try:
-        return as_points(np.load(Path(path), allow_pickle=False), "tokens")
-    except (OSError, ValueError, TypeError, EOFError) as error:
+        stored = np.load(Path(path), allow_pickle=False)
+    except OSError as error:
+        raise pytest.UsageError(f"--tokens {path}: {error.strerror}") from error
+    except (ValueError, EOFError) as error:
+        raise pytest.UsageError(f"--tokens {path}: expected a .npy file of one array of numbers") from error
+    try:
+        return as_points(stored, "tokens")
+    except (ValueError, TypeError) as error:
         raise pytest.UsageError(f"--tokens {path}: {error}") from error
 
 

@@ -81,7 +81,7 @@ def test_equivalence(run, *, table="averaged", example="1.534607"):
     hypothesis("distinct-keys", "the keys are pairwise distinct", shift=0.1),
 )
 def test_printed_lookup(run, *, factor=2, shift=0.0):
-    keys = KEYS + [[0.0, 0.0], [0.0, shift], [0.0, 0.0]]
+    keys = KEYS + shift * np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     rows = Softmatch(PLAIN, Measure(keys)).rows(QUERY[np.newaxis])
     error = 6.0 * (weight_error(QUERY[np.newaxis], keys, PLAIN) + gamma(16))
     printed = Interval.within(float(looked_up(keys, VALUES, rows, "summed")[0, 0]), error)

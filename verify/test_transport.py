@@ -36,6 +36,7 @@ from verify.textbook import balls, gap
 
 MTA = ("vuckovic2020",)
 PLAIN = DotProduct(scale=1.0)
+WIDTH = 16  # wider tokens enter the network through a seeded projection
 
 
 def apart(mu, nu, error):
@@ -194,6 +195,8 @@ def test_composition(run, tokens, *, frozen=False, skip=True):
     yield equals(end, Interval.printed("0.398073"), input="pair, as printed")
     # a seeded network on real tokens: each layer is compared at a few tokens, at the measure that entered it
     rng = stream("transport.composition", 0, root=run.root)
+    wide = tokens.shape[1] > WIDTH
+    tokens = tokens @ rng.normal(size=(tokens.shape[1], WIDTH)) / np.sqrt(tokens.shape[1]) if wide else tokens
     asked = rng.choice(tokens.shape[0], size=min(3, tokens.shape[0]), replace=False)
     network = photograph_stack(tokens.shape[1], rng)
     measures = list(network.trajectory(Measure(tokens)))

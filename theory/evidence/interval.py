@@ -9,6 +9,7 @@ and only :mod:`theory.evidence.judge` may decide.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -35,6 +36,7 @@ class Kind(IntEnum):
     """With a stated probability."""
 
 
+_LARGEST = sys.float_info.max
 Number: TypeAlias = "Interval | int | float | Fraction | np.floating | np.integer"
 
 
@@ -50,7 +52,10 @@ def _bracket(value: int | float | Fraction) -> tuple[float, float]:
     """Return the two floats nearest to an exact number, equal if it is a float."""
     if isinstance(value, float):
         return value, value
-    near = float(value)
+    try:
+        near = float(value)
+    except OverflowError:
+        return (_LARGEST, math.inf) if value > 0 else (-math.inf, -_LARGEST)
     exact = Fraction(near)
     return (near if exact <= value else _below(near)), (near if exact >= value else _above(near))
 
