@@ -3,7 +3,7 @@
 import numpy as np
 import sympy
 
-from theory.attention import AttentionKernel, DotProduct, SquaredDistance, gaussian, lattice, rounding, studies
+from theory.attention import AttentionKernel, DotProduct, SquaredDistance, gaussian, lattice, studies
 from theory.evidence import (
     Claim,
     Interval,
@@ -11,7 +11,6 @@ from theory.evidence import (
     at_most,
     bug,
     constant,
-    discrepancy,
     equals,
     hypothesis,
     limit,
@@ -20,11 +19,18 @@ from theory.evidence import (
     verifies,
     zero,
 )
-from theory.evidence.roundoff import gamma
+from theory.evidence.roundoff import average_error, covariance_error
+from verify.textbook import balls, gap
 
 CAP = ("castin2024",)
 REFEREED = ("derived", "refereed")
 QUERIES = np.array([[0.4, -0.9], [-1.1, 0.2], [0.0, 0.0]])
+
+
+def inverse(matrix):
+    """The inverse of a 2 x 2 array of balls."""
+    (a, b), (c, d) = matrix
+    return np.array([[d, -b], [-c, a]], dtype=object) / (a * d - b * c)
 
 
 def random_gaussian(rng):
@@ -32,11 +38,9 @@ def random_gaussian(rng):
     return rng.normal(size=2) / 2, rng.normal(size=(2, 2)) / 3 + 0.4 * np.eye(2)
 
 
-def field_error(mu, values, score):
-    """How far a field computed on the lattice may lie from that of the Gaussian: rounding and lattice error."""
-    return (
-        rounding(QUERIES, mu.points, values, score=score, key_weights=mu.weights) + lattice.ERROR * np.abs(values).max()
-    )
+def field_error(kernel, x):
+    """How far the field computed on a lattice may lie from that of the Gaussian: rounding and the lattice's own error."""
+    return kernel.rounding(x) + lattice.ERROR * float(np.abs(kernel.values).max())
 
 
 @verifies(
@@ -56,18 +60,21 @@ def test_gaussian_dot(run, *, transposed=False, factors=1):
     for rng in run.streams(run.pick(quick=4, paper=40)):
         mean, root = random_gaussian(rng)
         form, value = rng.normal(size=(2, 2)) / 4, rng.normal(size=(2, 2))
-        mu, sigma, score = gaussian(mean, root), root @ root.T, DotProduct(form=form)
-        kernel = AttentionKernel(score, mu, value)
-        tilt = sigma @ (form if transposed else form.T)
+        mu, sigma = gaussian(mean, root), balls(root) @ balls(root).T
+        kernel = AttentionKernel(DotProduct(form=form), mu, value)
+        tilt = sigma @ balls(form if transposed else form.T)
+        claimed = (balls(mean) + balls(QUERIES) @ tilt.T) @ balls(value).T
         size = 2.0 * float(np.abs(value).sum())
-        error = field_error(mu, mu.linear_image(value).points, score) + gamma(64) * size
-        claimed = (mean + QUERIES @ tilt.T) @ value.T
-        yield equals(discrepancy(kernel.output(QUERIES), claimed, error), 0, scale=size, part="field")
+        yield equals(gap(kernel.output(QUERIES), claimed, field_error(kernel, QUERIES)), 0, scale=size, part="field")
+        # queries so far out that the cut of the lattice shows carry a mass below 1e-20
         image = kernel.push(mu)
-        yield equals(discrepancy(image.mean(), value @ (mean + tilt @ mean), 4 * error), 0, scale=size, part="mean")
-        covariance = value @ tilt @ (sigma if factors else np.eye(2)) @ tilt.T @ value.T
-        spread = 8 * error * float(np.abs(image.points).max() + 1.0)
-        yield equals(discrepancy(image.covariance(), covariance, spread), 0, scale=size**2, part="covariance")
+        shift, far = field_error(kernel, mu.points), float(np.abs(image.points).max())
+        error = shift + average_error(far, mu.size, relative=lattice.ERROR)
+        centre = balls(value) @ (balls(mean) + tilt @ balls(mean))
+        yield equals(gap(image.mean(), centre, error), 0, scale=size, part="mean")
+        covariance = balls(value) @ tilt @ (sigma if factors else balls(np.eye(2))) @ tilt.T @ balls(value).T
+        error = covariance_error(far, mu.size, relative=lattice.ERROR, shift=shift)
+        yield equals(gap(image.covariance(), covariance, error), 0, scale=size**2, part="covariance")
 
 
 @verifies(
@@ -87,24 +94,27 @@ def test_gaussian_distance(run, *, factor=2.0, weighted=True):
     for rng in run.streams(run.pick(quick=4, paper=40)):
         mean, root = random_gaussian(rng)
         beta = float(rng.uniform(0.2, 0.6))
-        mu, precision, score = gaussian(mean, root), np.linalg.inv(root @ root.T), SquaredDistance(beta)
-        prior = precision @ mean if weighted else mean
-        claimed = np.linalg.solve(precision + factor * beta * np.eye(2), (prior + factor * beta * QUERIES).T).T
-        size = 1.0 + float(np.abs(claimed).max())
-        error = field_error(mu, mu.points, score) + gamma(64) * size * np.linalg.cond(precision)
-        yield equals(discrepancy(AttentionKernel(score, mu).output(QUERIES), claimed, error), 0, scale=size, beta=beta)
+        kernel = AttentionKernel(SquaredDistance(beta), gaussian(mean, root))
+        sigma, strength = balls(root) @ balls(root).T, balls(factor).item() * balls(beta).item()
+        # the posterior mean, multiplied through by the covariance so that it needs no inverse of it
+        prior = balls(mean) if weighted else sigma @ balls(mean)
+        claimed = (prior + strength * (balls(QUERIES) @ sigma)) @ inverse(balls(np.eye(2)) + strength * sigma).T
+        error = field_error(kernel, QUERIES)
+        yield equals(gap(kernel.output(QUERIES), claimed, error), 0, scale=1.0 + float(np.abs(mean).max()), beta=beta)
 
 
 def spread_after(score, s):
     """The standard deviation of the image of the centred Gaussian on the line with standard deviation ``s``.
 
-    The field comes from a lattice as wide as float64 masses allow, so that tilts up to 26 are exact; queries farther
-    out than 7.5 deviations carry mass 7e-14 and fields below 45 s, which moves a variance by less than 3e-10 s^2.
+    The field comes from a lattice as wide as float64 masses allow, so that tilts up to 26 are exact; queries farther out
+    than 7.5 deviations carry mass 7e-14 and fields below 45 s, which moves a variance by less than 3e-10 s^2.
     """
-    wide, mu = gaussian([0.0], [[s]], reach=37.0), gaussian([0.0], [[s]])
-    image = AttentionKernel(score, wide).push(mu)
-    error = rounding(mu.points, wide.points, wide.points, score=score, key_weights=wide.weights) + 3e-10 * s
-    return Interval.within(float(np.sqrt(image.variance())), 4 * error)
+    mu = gaussian([0.0], [[s]])
+    kernel = AttentionKernel(score, gaussian([0.0], [[s]], reach=37.0))
+    image = kernel.push(mu)
+    far = float(np.abs(image.points).max())
+    error = covariance_error(far, mu.size, relative=lattice.ERROR, shift=field_error(kernel, mu.points))
+    return Interval.within(image.variance(), error + 3e-10 * s**2).sqrt()
 
 
 @verifies(

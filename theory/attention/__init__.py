@@ -9,6 +9,7 @@ from theory.attention.kernel import (
     MarkovKernel as MarkovKernel,
     Softmatch as Softmatch,
     boltzmann_gibbs as boltzmann_gibbs,
+    transform_error as transform_error,
 )
 from theory.attention.lattice import gaussian as gaussian
 from theory.attention.measure import Measure as Measure

@@ -8,6 +8,7 @@ With weight matrices per head, :math:`a_h(x, y) = \langle W_Q^h x, W_K^h y\rangl
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +17,9 @@ from numpy.typing import ArrayLike
 from theory import engine
 from theory._validate import as_matrix, as_points, frozen
 from theory.attention.measure import Measure
-from theory.attention.output import attend
+from theory.attention.output import attend, weight_error
 from theory.attention.score import Array, DotProduct, Score, pairs_of
+from theory.evidence.roundoff import average_error, gamma
 
 _SCALED = DotProduct()
 
@@ -66,6 +68,26 @@ class Head:
         queries, keys, values = self.projections(x, mu)
         return attend(queries, keys, values, score=self.score, key_weights=mu.weights, causal=causal)
 
+    def rounding(self, x: ArrayLike, mu: Measure) -> float:
+        """Bound how far any entry of the head's contribution, ``w_out`` included, lies from the truth.
+
+        The rounding of both projections moves a dot-product score by at most two dot-product bounds of their sizes;
+        other scores raise ``TypeError``.
+        """
+        if not isinstance(self.score, DotProduct):
+            raise TypeError(f"score: expected DotProduct, got {type(self.score).__name__}")
+        queries, keys, _ = self.projections(x, mu)
+        left = np.abs(as_points(x, "x")) @ np.abs(self.w_query).T
+        right = np.abs(mu.points) @ np.abs(self.w_key).T
+        projected = 2.0 * gamma(max(self.w_query.shape[1], mu.dim) + 1) * self.score.bounds(left, right)[0]
+        present = mu.weights > 0.0
+        relative = weight_error(queries, keys[present], self.score, np.log(mu.weights[present])) + math.expm1(
+            4.0 * projected
+        )
+        values = np.abs(mu.points) @ np.abs(self.w_value).T
+        size = float((values.max(axis=0) @ np.abs(self.w_out).T).max())
+        return average_error(size, mu.size + mu.dim + self.w_out.shape[1] + 4, relative=relative)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MultiHead:
@@ -110,6 +132,10 @@ class MultiHead:
         for head in self.heads:
             output += head.output(x, mu, causal=causal) @ head.w_out.T
         return output
+
+    def rounding(self, x: ArrayLike, mu: Measure) -> float:
+        """Bound how far any entry of the outputs lies from the truth, the sum over the heads included."""
+        return (1.0 + gamma(len(self.heads))) * sum(head.rounding(x, mu) for head in self.heads)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,8 +25,9 @@ from numpy.typing import ArrayLike, NDArray
 from theory import engine
 from theory._validate import as_points, as_vector, frozen
 from theory.attention.measure import Measure
-from theory.attention.output import attend
-from theory.attention.score import Array, Score, pairs_of
+from theory.attention.output import attend, rounding, weight_error
+from theory.attention.score import Array, Score, bounded, pairs_of
+from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error
 
 
 class MarkovKernel(Protocol):
@@ -72,6 +73,14 @@ def boltzmann_gibbs(nu: Measure, potential: ArrayLike, *, where: NDArray[np.bool
     return Measure.normalised(nu.points, masses)
 
 
+def transform_error(nu: Measure, potential: ArrayLike) -> float:
+    """Bound the relative error of every weight of :func:`boltzmann_gibbs` of the same arguments."""
+    a = as_vector(potential, "potential", size=nu.size)
+    present = nu.weights > 0.0
+    size = float(np.abs(a[present]).max() + np.abs(np.log(nu.weights[present])).max())
+    return softmax_error((2 * EXP_ULPS + 4) * U * size, 2.0 * size, nu.size)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Softmatch:
     r"""The kernel :math:`S_\nu` of a score against a reference measure."""
@@ -94,6 +103,12 @@ class Softmatch:
         keys = np.ascontiguousarray(self.nu.points[present])
         pairs = pairs_of(self.score, as_points(x, "x"), keys)
         return engine.attention(pairs, keys, log_weights=np.log(self.nu.weights[present]))[1]
+
+    def error(self, x: ArrayLike) -> float:
+        """Bound the relative error of every weight in :meth:`rows`, for a score whose rounding is bounded."""
+        present = self.nu.weights > 0.0
+        logs = np.log(self.nu.weights[present])
+        return weight_error(as_points(x, "x"), self.nu.points[present], bounded(self.score), logs)
 
     def at(self, x: ArrayLike) -> Measure:
         """Return the law of the key that the query ``x``, shape (d,), matches."""
@@ -193,11 +208,22 @@ class AttentionKernel:
     nu: Measure
     value: Array | None = None
 
+    @property
+    def values(self) -> Array:
+        """The values of the atoms, shape (n, d_v)."""
+        return self.nu.points if self.value is None else self.nu.linear_image(self.value).points
+
     def output(self, x: ArrayLike) -> Array:
         r"""Return :math:`\Gamma_\nu` at queries ``x``, shape (m, d), as an array of shape (m, d_v)."""
-        points = self.nu.points
-        values = points if self.value is None else self.nu.linear_image(self.value).points
-        return attend(x, points, values, score=self.score, key_weights=self.nu.weights)
+        return attend(x, self.nu.points, self.values, score=self.score, key_weights=self.nu.weights)
+
+    def rounding(self, x: ArrayLike) -> float:
+        """Bound how far any entry of :meth:`output` lies from the truth, for a score whose rounding is bounded."""
+        score, values = bounded(self.score), self.values
+        error = rounding(x, self.nu.points, values, score=score, key_weights=self.nu.weights)
+        if self.value is None:
+            return error
+        return error + gamma(self.nu.dim + 1) * float((np.abs(self.nu.points) @ np.abs(np.asarray(self.value)).T).max())
 
     def at(self, x: ArrayLike) -> Measure:
         """Return the unit mass at the output for the query ``x``."""

@@ -18,7 +18,7 @@ from theory import engine
 from theory._validate import as_masses, as_points
 from theory.attention.score import Array, BoundedScore, DotProduct, Score, pairs_of
 from theory.engine import Pairs
-from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error
+from theory.evidence.roundoff import EXP_ULPS, U, average_error, softmax_error
 
 _SCALED = DotProduct()
 
@@ -113,8 +113,7 @@ def rounding(
     """
     problem = _problem(queries, keys, values, key_weights, causal)
     relative = weight_error(problem.queries, problem.keys, score, problem.log_weights)
-    n = problem.keys.shape[0]
-    return float(np.abs(problem.values).max()) * (relative + gamma(n + 2)) * (1.0 + relative)
+    return average_error(float(np.abs(problem.values).max()), problem.keys.shape[0], relative=relative)
 
 
 def weight_error(queries: Array, keys: Array, score: BoundedScore, log_weights: Array | None = None) -> float:

@@ -66,6 +66,13 @@ def pairs_of(score: Score, x: Array, y: Array) -> Pairs:
     return Pairs(Form.GIVEN, x, y, np.empty(0), given)
 
 
+def bounded(score: Score) -> BoundedScore:
+    """Return ``score``, or raise ``TypeError`` if it does not bound its own rounding."""
+    if not hasattr(score, "bounds"):
+        raise TypeError(f"score: expected one that bounds its rounding, got {type(score).__name__} without bounds()")
+    return score  # type: ignore[return-value]
+
+
 def _largest_norm(points: Array) -> float:
     return math.sqrt(float(np.einsum("ij,ij->i", points, points).max())) * (1.0 + gamma(points.shape[1] + 2))
 

@@ -47,6 +47,29 @@ def softmax_error(score_error: float, spread: float, n: int, *, merges: int = 0)
     return math.expm1(2.0 * first_order)  # twice the first order covers the higher ones, see Higham lemma 3.1
 
 
+def average_error(size: float, n: int, *, relative: float = 0.0) -> float:
+    """Bound the error of a mean of ``n`` numbers within ``size`` of zero, under weights known up to ``relative``."""
+    return size * (relative + gamma(n + 2)) * (1.0 + relative)
+
+
+def covariance_error(size: float, n: int, *, relative: float = 0.0, shift: float = 0.0) -> float:
+    """Bound the error of an entry of a covariance that is centred before it is squared.
+
+    Parameters
+    ----------
+    size : float
+        Bound on every coordinate of the ``n`` points; a centred one is within twice of it.
+    n : int
+        Number of points.
+    relative : float, default 0.0
+        Bound on the relative error of the weights.
+    shift : float, default 0.0
+        Bound on the error of every coordinate of the points; a centred one is off by twice of it.
+    """
+    first_order = 4.0 * size**2 * (relative + gamma(n + 16)) + 8.0 * size * shift
+    return 2.0 * first_order  # twice the first order covers the higher ones, the error of the mean squared among them
+
+
 def total(values: ArrayLike, error: ArrayLike = 0.0) -> Interval:
     """Enclose the sum of numbers each off by at most its ``error``; the summation itself is exact to half an ulp."""
     terms = np.asarray(values, dtype=np.float64).ravel()

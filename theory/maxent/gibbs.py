@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
 from theory._validate import as_positive, as_simplex, as_vector
-from theory.attention import Measure, boltzmann_gibbs
+from theory.attention import Measure, boltzmann_gibbs, transform_error
 from theory.evidence import Interval, Kind, softmax_error, total
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
@@ -105,9 +105,10 @@ def free_energy(scores: ArrayLike, law: ArrayLike, *, tau: float = 1.0) -> Inter
 def softmax(scores: ArrayLike, *, tau: float = 1.0) -> Law:
     """Return the maximiser of the free energy, computed as every layer does, with the bound on its rounding."""
     s = as_vector(scores, "scores") / as_positive(tau, "tau")
-    law = boltzmann_gibbs(Measure(s[:, np.newaxis]), s).weights
-    spread, size = float(np.ptp(s)), float(np.abs(s).max())
-    return Law(law, softmax_error(4 * U * (size + math.log(s.size)), spread, s.size))
+    reference = Measure(s[:, np.newaxis])
+    return Law(
+        boltzmann_gibbs(reference, s).weights, transform_error(reference, s) + math.expm1(8 * U * np.abs(s).max())
+    )
 
 
 def log_partition(scores: ArrayLike, reference: ArrayLike) -> Interval:
