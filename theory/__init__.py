@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from theory.attention import Measure as Measure, attend as attend
-    from theory.distance import w1 as w1
+    from theory.distance import w1 as w1  # type: ignore[no-redef]  # its module has the same name
 
 __version__ = "0.1.0"
 __all__ = ["Measure", "attend", "w1"]

@@ -87,7 +87,7 @@ def test_gaussian_dot(run, *, transposed=False, factors=1):
         cites=CAP,
         provenance=REFEREED,
     ),
-    constant("half", "beta where twice beta belongs", factor=1.0),
+    constant("half", "beta stands where twice beta belongs", factor=1.0),
     bug("no-prior", "the mean is not weighted by the precision", weighted=False),
 )
 def test_gaussian_distance(run, *, factor=2.0, weighted=True):
@@ -175,7 +175,7 @@ def test_distance_lipschitz(run, *, bound="9/8", cube=3):
         cites=CAP,
         provenance=REFEREED,
     ),
-    hypothesis("distance", "the score is the distance, of which the ratio stays below 9/8", score=SquaredDistance),
+    hypothesis("distance", "the score is the distance, whose ratio stays below 9/8", score=SquaredDistance),
     constant("quintic", "the spread grows like its fifth power", power=5),
 )
 def test_dot_unbounded(run, *, score=DotProduct, power=3):

@@ -25,7 +25,7 @@ PAPER = ("recalled", "derived", "refereed on paper")
         cites=GIBBS,
         provenance=PAPER,
     ),
-    bug("reversed", "the order of the arguments of KL", reverse=True),
+    bug("reversed", "the arguments of KL are exchanged", reverse=True),
     constant("unit-factor", "the factor tau in front of KL is missing", power=0),
     bug("sign", "the divergence is subtracted", sign=-1),
     hypothesis("uniform", "the reference is taken as uniform", uniform=True),
@@ -54,9 +54,7 @@ def test_gibbs(run, tokens, *, reverse=False, power=1, sign=1, uniform=False):
         table.intervals("divergence"),
         strict=True,
     ):
-        claimed = sign * tau**power * short
-        if not reverse:
-            yield equals(best - energy, claimed, scale=tau, input="simplex", tau=tau)
+        yield equals(best - energy, sign * tau**power * short, scale=tau, input="simplex", tau=tau)
 
 
 @verifies(

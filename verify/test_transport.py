@@ -225,6 +225,8 @@ def test_composition(run, tokens, *, frozen=False, skip=True):
     end = Interval.within(float(twice.points[1, 0]), 2.0 * error_of(pair) + error_of(once))
     yield equals(end, textbook.hull(c * (c * c).tanh()), input="pair")
     yield equals(end, Interval.printed("0.398073"), input="pair, as printed")
+    chain = Interval.within(float(layer(once.points, pair)[1, 0]), 2.0 * error_of(pair) + error_of(once))
+    yield equals(chain, Interval.printed("0.642015"), input="pair, if the measure were frozen")
     # a seeded network on real tokens: each layer is compared at a few tokens, at the measure that entered it
     rng = stream("transport.composition", 0, root=run.root)
     wide = tokens.shape[1] > WIDTH

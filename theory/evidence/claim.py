@@ -101,21 +101,24 @@ def bug(id: str, breaks: str, **changes: Any) -> Twin:  # noqa: A002
 class Finding:
     """One case: what was measured, what is claimed, and how far beyond the claim the truth may lie.
 
-    ``departure`` is in units of the scale that the relation was given; positive means that the claim fails here.
+    ``departure`` is in units of ``scale``; positive means that the claim fails here.
     """
 
     relation: str
     measured: Interval
     claimed: Interval
+    scale: Interval
     departure: Interval
     case: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _scaled(departure: Interval, claimed: Interval, scale: Number | None) -> Interval:
+def _found(
+    relation: str, measured: Interval, claimed: Interval, beyond: Interval, scale: Number | None, case: dict[str, Any]
+) -> Finding:
     unit = abs(claimed) if scale is None else enclose(scale)
     if not unit.lo > 0.0:
         raise ValueError(f"scale: expected a positive scale (the claimed value may vanish: {claimed}), got {scale}")
-    return departure / unit
+    return Finding(relation, measured, claimed, unit, beyond / unit, case)
 
 
 def equals(measured: Number, claimed: Number, /, *, scale: Number | None = None, **case: Any) -> Finding:
@@ -141,19 +144,19 @@ def equals(measured: Number, claimed: Number, /, *, scale: Number | None = None,
         If the scale is not certainly positive.
     """
     m, c = enclose(measured), enclose(claimed)
-    return Finding("equals", m, c, _scaled(abs(m - c), c, scale), case)
+    return _found("equals", m, c, abs(m - c), scale, case)
 
 
 def at_most(measured: Number, bound: Number, /, *, scale: Number | None = None, **case: Any) -> Finding:
     """Find an upper bound: departure ``(measured - bound) / scale``; parameters as in :func:`equals`."""
     m, c = enclose(measured), enclose(bound)
-    return Finding("at_most", m, c, _scaled(m - c, c, scale), case)
+    return _found("at_most", m, c, m - c, scale, case)
 
 
 def at_least(measured: Number, bound: Number, /, *, scale: Number | None = None, **case: Any) -> Finding:
     """Find a lower bound: departure ``(bound - measured) / scale``; parameters as in :func:`equals`."""
     m, c = enclose(measured), enclose(bound)
-    return Finding("at_least", m, c, _scaled(c - m, c, scale), case)
+    return _found("at_least", m, c, c - m, scale, case)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

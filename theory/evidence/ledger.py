@@ -52,8 +52,15 @@ class Run:
         key = (study, self.scale, self.root, tuple(sorted(parameters.items())))
         if key not in _STUDIES:
             _STUDIES[key] = study(scale=self.scale, root=self.root, **parameters)
-        self.tables[study.__name__] = _STUDIES[key].sha256
+        self.tables[title_of(study, **parameters)] = _STUDIES[key].sha256
         return _STUDIES[key]
+
+
+def title_of(study: Callable[..., Table], **parameters: Any) -> str:
+    """Return the name under which a study's table is recorded, such as ``attention.transport``."""
+    room = study.__module__.removeprefix("theory.").removesuffix(".studies")
+    given = ", ".join(f"{name}={value!r}" for name, value in sorted(parameters.items()))
+    return f"{room}.{study.__name__}" + (f"({given})" if given else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,12 +68,13 @@ class ClaimItem(pytest.Function):
         case = self.config.getoption("--case")
         evidence = ledger.decide(self.verification, run, fixtures=fixtures, case=case)
         self.user_properties.append((_ROW, _row(evidence)))
+        folder = self.path.parent / "evidence"
+        recording = self.config.getoption("--record")
+        if recording:  # whatever came out: what lost its support must not look supported
+            record.write(folder, evidence, Path(os.path.relpath(self.path, self.config.rootpath)).as_posix())
         if evidence.verdict is not Verdict.SUPPORTED:
             raise NotSupportedError(explain(evidence, self.nodeid))
-        folder = self.path.parent / "evidence"
-        if self.config.getoption("--record"):
-            record.write(folder, evidence, Path(os.path.relpath(self.path, self.config.rootpath)).as_posix())
-        elif case is None and not self.config.stash.get(foreign_data, False):
+        if not recording and case is None and not self.config.stash.get(foreign_data, False):
             moved = record.compare(folder, evidence)
             if moved:
                 raise NotSupportedError(

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from theory.evidence.claim import Claim
-from theory.evidence.interval import Interval
+from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import Verdict
 from theory.evidence.ledger import Evidence, Failure
 from theory.evidence.provenance import provenance
+from theory.evidence.statistics import ALPHA
 
 
 def _ends(interval: Interval) -> list[float | str]:
@@ -59,11 +60,13 @@ def entry_of(evidence: Evidence) -> dict[str, Any]:
         "relation": finding.relation,
         "measured": _ends(finding.measured),
         "claimed": _ends(finding.claimed),
+        "scale": _ends(finding.scale),
         "case": _plain(finding.case),
     }
     return {
         "verdict": evidence.verdict.value,
         "kind": evidence.kind.name.lower(),
+        "alpha": ALPHA if evidence.kind is Kind.STATISTICAL else None,
         "departure": _ends(evidence.departure),
         "cases": evidence.cases,
         "worst": worst,

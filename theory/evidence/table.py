@@ -137,7 +137,7 @@ class Table:
                 apart = mine != theirs
             if apart.any():
                 row = int(np.flatnonzero(apart)[0])
-                return f"column {name}, row {row}: {mine[row]!r} against {theirs[row]!r}"
+                return f"column {name}, row {row}: {mine[row].item()!r} against {theirs[row].item()!r}"
         return None
 
 

@@ -17,7 +17,7 @@ def landscape(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is dr
     Rows run over temperatures and grid points, vertices and edges included; ``best`` is the free energy of softmax
     and ``divergence`` is KL(p || softmax), both per point of the grid.
     """
-    cells = 24 if scale == "quick" else 60
+    cells = 32 if scale == "quick" else 60
     laws = [(i / cells, j / cells, (cells - i - j) / cells) for i in range(cells + 1) for j in range(cells + 1 - i)]
     rows: dict[str, list[float]] = {name: [] for name in ("tau", "p1", "p2", "p3", "best1", "best2", "best3")}
     energy: list[Interval] = []

@@ -1,0 +1,82 @@
+"""A small folder of evidence, written by the code that writes the real one."""
+
+from theory.evidence import (
+    Claim,
+    Interval,
+    Run,
+    at_most,
+    batch_mean,
+    bug,
+    constant,
+    decide,
+    equals,
+    hypothesis,
+    verifies,
+)
+from theory.evidence.record import write
+
+NOTES = """# Notes
+
+by hand, above
+
+<!-- theorem index: written by `python -m theory report`, do not edit -->
+<!-- end of the theorem index -->
+
+by hand, below
+
+```bibtex
+@book{higham2002,
+  author = {Higham, Nicholas J.},
+  title  = {Accuracy and Stability of {Numerical} Algorithms},
+}
+
+@misc{other1999, title = {Not cited}}
+```
+"""
+
+
+@verifies(
+    Claim(
+        "sums.two",
+        "one plus one is two",
+        r"$1 + 1 = 2$",
+        assumptions=("integers", "no overflow"),
+        spec=("MA.D1",),
+        cites=("higham2002",),
+        provenance=("seen", "refereed on paper"),
+    ),
+    constant("three", "the sum is 3, 50% more", total=3),
+    bug("minus", "the sign_of one summand", sign=-1),
+)
+def two(run, *, total=2, sign=1):
+    for n in range(run.pick(quick=3, paper=30)):
+        yield equals(Interval.within(1.0 + sign * 1.0, (n + 1) * 1e-15), total, n=n)
+
+
+@verifies(
+    Claim("sums.half", "a half is at most three quarters", r"$\frac12 \le \frac34$"),
+    constant("third", "the bound is a third", bound=1 / 3),
+    hypothesis("double", "the half is taken twice", times=2),
+)
+def half(run, *, bound=0.75, times=1):  # noqa: ARG001
+    yield at_most(times * Interval.exactly(0.5), bound)
+
+
+@verifies(
+    Claim("means.normal", "a standard normal has mean zero", r"$\mathbb{E} X = 0$"),
+    constant("shifted", "the mean is 0.2", mean=0.2),
+    hypothesis("off-centre", "the draws are centred at 0.3", centre=0.3),
+)
+def normal(run, *, mean=0.0, centre=0.0):
+    draws = next(run.streams(1)).normal(size=100_000)
+    yield equals(batch_mean(draws + centre), mean, scale=1.0)
+
+
+def lay(root):
+    """Write notes and evidence under ``root`` and return the evidence folder."""
+    (root / "paper_notes.md").write_text(NOTES, encoding="utf-8")
+    folder = root / "verify" / "evidence"
+    for verification in (two, half, normal):
+        write(folder, decide(verification, Run(verification.claim.id)), "verify/test_sums.py")
+    write(folder, decide(two, Run(two.claim.id, scale="paper")), "verify/test_sums.py")
+    return folder

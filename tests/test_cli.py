@@ -1,0 +1,211 @@
+"""``python -m theory`` on evidence that the suite itself wrote, and on evidence that is missing or broken."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.specimen import lay
+from theory.__main__ import _VERDICTS, main
+from theory.evidence.judge import Verdict
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    return lay(tmp_path_factory.mktemp("repository"))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return lay(tmp_path)
+
+
+def run(capsys, *arguments):
+    """Return status, output and errors of one command."""
+    status = main([str(a) for a in arguments])
+    shown = capsys.readouterr()
+    return status, shown.out, shown.err
+
+
+def test_verdicts_are_those_of_the_judge():
+    assert set(_VERDICTS) == {verdict.value for verdict in Verdict}
+
+
+def test_help_loads_nothing_slow():
+    code = (
+        "import runpy, sys; sys.argv = ['theory', '--help']\n"
+        "try: runpy.run_module('theory', run_name='__main__')\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'numpy', 'scipy', 'numba', 'matplotlib', 'ot', 'sympy', 'flint', 'rich'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)  # noqa: S603
+    assert "list,explain,cite,report" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_reading_loads_no_instrument(shared):
+    code = (
+        "import sys; from theory.__main__ import main\n"
+        f"folder = {str(shared)!r}\n"
+        "for verb in (['list'], ['explain', 'sums.two'], ['cite', 'sums.two'], ['report', '--check']):\n"
+        "    main([*verb, '--evidence', folder])\n"
+        "print(sorted({'scipy', 'numba', 'matplotlib', 'ot', 'sympy', 'flint'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)  # noqa: S603
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_list_aligns_one_line_per_claim(capsys, shared):
+    status, out, err = run(capsys, "list", "--evidence", shared)
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [
+        "means.normal  supported  statistical  quick  a standard normal has mean zero",
+        "sums.half     supported  certified    quick  a half is at most three quarters",
+        "sums.two      supported  numeric      paper  one plus one is two",
+    ]
+
+
+def test_list_filters(capsys, shared):
+    assert run(capsys, "list", "--evidence", shared, "--subject", "sums")[1].count("\n") == 2
+    assert run(capsys, "list", "--evidence", shared, "--verdict", "refuted") == (0, "", "")
+    status, out, err = run(capsys, "list", "--evidence", shared, "--subject", "sum")
+    assert (status, out) == (2, "")
+    assert err == "--subject: expected one of means, sums, got sum\n"
+
+
+def test_list_colours_a_terminal_only(capsys, shared, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert "\x1b[32msupported\x1b[0m" in run(capsys, "list", "--evidence", shared)[1]
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in run(capsys, "list", "--evidence", shared)[1]
+
+
+def test_explain_says_everything(capsys, shared):
+    status, out, _ = run(capsys, "explain", "sums.two", "--evidence", shared)
+    assert status == 0
+    flowing = " ".join(out.split())
+    for part in (
+        "sums.two: one plus one is two",
+        "$1 + 1 = 2$",
+        "integers no overflow",
+        "seen, refereed on paper [S] [ref-p]",
+        "MA.D1",
+        "higham2002",
+        "quick scale SUPPORTED, kind numeric",
+        "paper scale SUPPORTED, kind numeric",
+        "over 30 cases, root 20070",
+        "number 29 at n=29: measured",
+        "three (constant, the nearest): the sum is 3, 50% more; fails by at least 0.33, caught in 3 of 3 cases",
+        "minus (bug): the sign_of one summand; fails by at least 0.99",
+        "pytest verify/test_sums.py::sums.two --scale paper --root 20070 worst again",
+        "pytest verify/test_sums.py::sums.two --scale quick --root 20070 --case 2",
+        "suite 0.1.0",
+        "backend compiled",
+    ):
+        assert part in flowing
+    assert "\ndecide again pytest verify/test_sums.py::sums.two --scale paper --root 20070\n" in out  # can be copied
+    assert "tightness" not in out  # an identity has none
+    assert "largest measured/bound is at most 0.666" in run(capsys, "explain", "sums.half", "--evidence", shared)[1]
+
+
+def test_unknown_id_names_close_matches(capsys, shared):
+    status, out, err = run(capsys, "explain", "sums.tow", "--evidence", shared)
+    assert (status, out) == (2, "")
+    assert "sums.tow: expected the id of one of 3 claims" in err
+    assert "did you mean sums.two" in err
+    assert "python -m theory list names them all" in run(capsys, "cite", "zzzzzz", "--evidence", shared)[2]
+
+
+def test_reference_backend_is_in_the_command(capsys, folder):
+    path = folder / "sums.two.json"
+    path.write_text(path.read_text().replace('"compiled"', '"reference"'))
+    assert "THEORY_BACKEND=reference pytest verify/" in run(capsys, "explain", "sums.two", "--evidence", folder)[1]
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (lambda text: text[:-40], "expected JSON, got"),
+        (lambda text: "[]", "expected the record of a claim"),  # noqa: ARG005
+        (lambda text: text.replace('"words"', '"word"'), "expected the key 'words', found none"),
+        (lambda text: text.replace('"kind": "numeric"', '"kind": "sure"'), "kind: expected one of proved"),
+        (lambda text: text.replace('"verdict": "supported"', '"verdict": "true"'), "'true' is not a valid Verdict"),
+        (
+            lambda text: text.replace('"sums.two"', '"sums.too"'),
+            "expected sums.two at scales quick, paper, got sums.too",
+        ),
+        (lambda text: text.replace('"paper"', '"huge"'), "at huge, quick"),
+        (lambda text: json.dumps(json.loads(text) | {"scales": {}}), "at none"),
+        (lambda text: json.dumps(json.loads(text) | {"provenance": ["hearsay"]}), "provenance: expected one of seen"),
+    ],
+)
+def test_broken_evidence_is_named(capsys, folder, broken, message):
+    path = folder / "sums.two.json"
+    path.write_text(broken(path.read_text()))
+    for verb in (["list"], ["explain", "sums.two"], ["cite", "sums.two"], ["report", "--check"]):
+        status, out, err = run(capsys, *verb, "--evidence", folder)
+        assert (status, out) == (2, "")
+        assert err.startswith(f"{path}: ")
+        assert message in err
+    assert run(capsys, "explain", "sums.half", "--evidence", folder)[0] == 0  # one broken record hides no other
+
+
+def test_no_evidence_is_named(capsys, tmp_path, monkeypatch):
+    status, _, err = run(capsys, "list", "--evidence", tmp_path / "none")
+    assert status == 2
+    assert "none: expected evidence, found none (pytest verify/ --record writes it)" in err
+    monkeypatch.setattr("theory.__file__", str(tmp_path / "theory" / "__init__.py"))
+    monkeypatch.chdir(tmp_path)
+    status, _, err = run(capsys, "list")
+    assert status == 2
+    assert "use --evidence DIR" in err
+
+
+def test_evidence_of_the_working_directory_is_found(capsys, tmp_path, monkeypatch):
+    lay(tmp_path)
+    monkeypatch.setattr("theory.__file__", str(tmp_path / "elsewhere" / "theory" / "__init__.py"))
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, "list")[1].count("\n") == 3
+
+
+def test_report_renews_only_the_index(capsys, folder):
+    notes = folder.parent.parent / "paper_notes.md"
+    status, out, _ = run(capsys, "report", "--check", "--evidence", folder)
+    assert status == 1
+    assert "+- `sums.two`: one plus one is two." in out
+    assert "the theorem index is stale; python -m theory report renews it" in out
+    assert run(capsys, "report", "--evidence", folder)[:2] == (0, f"{notes}: renewed, 3 claims\n")
+    text = notes.read_text(encoding="utf-8")
+    assert "by hand, above" in text.partition("### means")[0]
+    assert "by hand, below" in text.partition("### sums")[2]
+    assert "3 claims, 3 supported." in text
+    assert "**supported** (numeric, scale paper)" in text
+    assert "hypotheses: integers; no overflow" in text
+    assert "provenance [S] [ref-p] · source higham2002 · catalogue MA.D1" in text
+    assert run(capsys, "report", "--evidence", folder)[:2] == (0, f"{notes}: current, 3 claims\n")
+    assert run(capsys, "report", "--check", "--evidence", folder)[0] == 0
+    assert notes.read_text(encoding="utf-8") == text
+
+
+def test_report_sees_another_claim_and_another_hypothesis(capsys, folder):
+    run(capsys, "report", "--evidence", folder)
+    path = folder / "sums.two.json"
+    path.write_text(path.read_text().replace("no overflow", "no underflow"))
+    status, out, _ = run(capsys, "report", "--check", "--evidence", folder)
+    assert status == 1
+    assert "no underflow" in out
+    path.unlink()
+    assert run(capsys, "report", "--check", "--evidence", folder)[0] == 1
+
+
+def test_report_needs_its_markers(capsys, folder):
+    notes = folder.parent.parent / "paper_notes.md"
+    notes.write_text(notes.read_text(encoding="utf-8").replace("<!-- end", "<!-- finish"), encoding="utf-8")
+    status, _, err = run(capsys, "report", "--evidence", folder)
+    assert status == 2
+    assert "once each, in this order" in err
+    notes.unlink()
+    assert "expected a paper_notes.md above" in run(capsys, "report", "--evidence", folder)[2]
+    assert "expected the notes" in run(capsys, "report", "--evidence", folder, "--notes", notes)[2]

@@ -1,0 +1,452 @@
+"""The figures: what each must have, that files come out equal, and that only judged tables pass the gate."""
+
+import json
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from theory import figures
+from theory.evidence import Claim, Interval, Kind, Run, Table, bug, constant, decide, equals, verifies
+from theory.evidence.ledger import title_of
+from theory.evidence.record import write
+from theory.figures import __main__ as command, caption, gate, manifest, press, registry, style
+from theory.report.digits import at_most
+
+FIGURES = sorted(registry.titles())
+ROOT = 20070
+
+
+def toy_study(*, moved=0.0, width=1e-6, rows=8):
+    """Make a study named ``toy`` whose intervals hold the truth 2x, off by ``moved``."""
+
+    def toy(*, scale, root):
+        x = np.arange(1.0, rows + 1.0)
+        y = [Interval.within(2.0 * value + moved, width) for value in x.tolist()]
+        return Table(Kind.NUMERIC, {"x": "1", "y": "1"}, {"x": x, "y": y})
+
+    return toy
+
+
+def toy_plate(study=None, claims=("toy.double",)):
+    def draw(table):
+        figure = style.canvas(style.SINGLE, 2.0)
+        figure.subplots().plot(table["x"], table["y.lo"])
+        return figure
+
+    return SimpleNamespace(TITLE="a toy", STUDY=study or toy_study(), CLAIMS=claims, draw=draw)
+
+
+def lay(folder, *, factor=2.0, claim="toy.double", scale="quick", root=ROOT, study=None):
+    """Judge the toy and write its evidence; another ``factor`` makes a claim that is refuted."""
+
+    def check(run, *, factor=factor, power=1):
+        table = run.study(study or toy_study())
+        for x, y in zip(table["x"].tolist(), table.intervals("y"), strict=True):
+            yield equals(y, factor * x**power)
+
+    twins = constant("triple", "the factor is three", factor=3.0), bug("square", "the argument is squared", power=2)
+    verification = verifies(Claim(claim, "the double is twice", "$y = 2x$"), *twins)(check)
+    write(folder, decide(verification, Run(claim, scale=scale, root=root)), "verify/test_toy.py")
+
+
+def rule(tmp_path, plate, *, scale="quick", root=ROOT, shelves=()):
+    return gate.rule("toy", plate, scale=scale, root=root, evidence=tmp_path / "evidence", shelves=shelves)
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """Lay out a repository with one figure and its evidence, and return the command line in it."""
+    lay(tmp_path / "evidence")
+    monkeypatch.setattr(command, "titles", lambda: {"toy": "a toy"})
+    monkeypatch.setattr(command, "plate", lambda _: toy_plate())
+
+    def run(*arguments, out="out"):
+        options = ["--evidence", str(tmp_path / "evidence"), "--out", str(tmp_path / out)]
+        return command.main([*options, *arguments])
+
+    return SimpleNamespace(run=run, folder=tmp_path / "out", evidence=tmp_path / "evidence")
+
+
+def small_table(name, evidence):
+    """Return the table of a figure, thinned where it is long for no other reason than beauty."""
+    table = registry.plate(name).STUDY(scale="quick", root=ROOT, **({"evidence": evidence} if name == "board" else {}))
+    if name != "free_energy":
+        return table
+    keep = np.all([np.isin(table[f"p{k}"], [0.0, 0.25, 0.5, 0.75, 1.0]) for k in (1, 2)], axis=0)
+    return Table(table.kind, table.units, {name: column[keep] for name, column in table.columns.items()})
+
+
+def drawing_of(name, evidence, path):
+    """Draw a figure with a caption, and save it at ``path``."""
+    with style.drawing():
+        figure = registry.plate(name).draw(small_table(name, evidence))
+        style.caption(figure, ["a caption in words " * 12, "worst departure $\\leq3.1\\times10^{-14}$"])
+        style.save(figure, path)
+    return figure
+
+
+@pytest.fixture(scope="module")
+def evidence(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("evidence")
+    for claim in ("toy.double", "toy.twice", "other.double", "other.twice"):
+        lay(folder, claim=claim)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def drawn(evidence):
+    """Draw every figure of the package; the files lie beside the evidence."""
+    return {name: drawing_of(name, evidence, evidence / f"{name}.svg") for name in FIGURES}
+
+
+# what a figure is
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_has_what_it_needs(name):
+    plate = registry.plate(name)
+    assert registry.titles()[name] == plate.TITLE
+    assert "\n" not in plate.TITLE
+    assert callable(plate.STUDY)
+    assert plate.CLAIMS
+    assert all(isinstance(claim, str) for claim in plate.CLAIMS)
+
+
+def test_every_module_that_draws_is_listed():
+    drawing = [p.stem for p in Path(figures.__path__[0]).glob("*.py") if "\ndef draw(" in p.read_text(encoding="utf-8")]
+    assert sorted(drawing) == FIGURES
+    assert len(FIGURES) >= 4
+
+
+def test_an_unknown_figure_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"figure: expected one of board, .*, got 'nope'"):
+        registry.plate("nope")
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_fits_a_column_and_no_type_is_small(drawn, name):
+    figure = drawn[name]
+    assert figure.get_size_inches()[0] in (style.SINGLE, style.DOUBLE)
+    small = [t.get_text() for t in figure.findobj(Text) if t.get_visible() and t.get_text() and t.get_fontsize() < 7.0]
+    assert small == []
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_caption_lies_over_nothing(drawn, name):
+    figure = drawn[name]
+    with style.drawing():
+        figure.draw_without_rendering()
+    lines = [text.get_window_extent() for text in figure.texts]
+    assert len(lines) >= 3
+    assert min(line.y0 for line in lines) >= 0.0
+    assert max(line.x1 for line in lines) <= figure.bbox.x1
+    assert all(a.y0 >= b.y1 - 0.5 for a, b in pairwise(lines))
+    assert min(axes.get_tightbbox().y0 for axes in figure.axes) >= max(line.y1 for line in lines)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.usefixtures("drawn")
+def test_a_second_drawing_is_equal_whatever_the_settings(tmp_path, evidence, name):
+    with mpl.rc_context({"font.size": 20.0, "axes.facecolor": "red", "svg.hashsalt": None, "savefig.bbox": "tight"}):
+        drawing_of(name, evidence, tmp_path / "again.svg")
+        assert mpl.rcParams["font.size"] == 20.0
+    assert (tmp_path / "again.svg").read_bytes() == (evidence / f"{name}.svg").read_bytes()
+
+
+def test_the_board_grows_and_shows_what_fails():
+    n = 70
+    columns = {
+        "claim": [f"{'abcde'[k // 14]}.claim-{k}" for k in range(n)], "verdict": ["refuted"] + ["supported"] * (n - 1),
+        "kind": ["numeric"] * n, "departure.lo": [-np.inf] * n, "departure.hi": [np.inf, -1.0] + [1e-9] * (n - 2),
+        "reach": [0.01] * n, "tightness": ["0.75"] + [""] * (n - 1), "twin": ["t"] * n, "made_by": ["bug"] * n,
+        "gap": [np.inf, -0.5] + [1e300] * (n - 2),
+    }  # fmt: skip
+    table = Table(Kind.NUMERIC, dict.fromkeys(columns, "1"), columns)
+    with style.drawing():
+        figure = registry.plate("board").draw(table)
+        figure.draw_without_rendering()
+    assert len(figure.axes) == 2
+    words = {text.get_text(): text.get_color() for axes in figure.axes for text in axes.texts}
+    assert words["claim-0 \N{BALLOT X}"] == style.VERMILION
+    assert words["claim-1 \N{CHECK MARK}"] == style.BLACK
+    assert "0.75" in words
+    assert sum(word.startswith("claim-") for word in words) == n
+
+
+def test_the_transport_figure_prints_what_it_certifies(drawn):
+    words = " ".join(text.get_text() for axes in drawn["transport"].axes for text in axes.texts)
+    assert "W_1(" in words
+    assert r"\ldots" in words
+    assert r"mean displacement $\leq" in words
+
+
+def test_cut_prints_no_digit_that_the_ends_do_not_share():
+    assert style.cut(Interval(57.0412, 57.0413), 3) == r"57.0\ldots"
+    assert style.cut(Interval(57.04, 57.16), 3) == r"57\ldots"
+    assert style.cut(Interval(1.9, 2.1), 3).startswith("[")
+
+
+# the gate
+
+
+def test_the_fresh_table_passes_if_its_claims_stand_on_it(tmp_path):
+    lay(tmp_path / "evidence")
+    ruling = rule(tmp_path, toy_plate())
+    assert (ruling.reason, ruling.mend) == (None, None)
+    assert ruling.table.sha256 == toy_study()(scale="quick", root=ROOT).sha256
+    assert [record.claim.id for record in ruling.records] == ["toy.double"]
+
+
+def test_other_last_digits_pass_on_the_committed_table(tmp_path):
+    lay(tmp_path / "evidence")
+    judged = toy_study()(scale="quick", root=ROOT)
+    (tmp_path / "toy.csv").write_text(judged.to_csv(), encoding="utf-8")
+    elsewhere = toy_plate(toy_study(moved=1e-9))
+    ruling = rule(tmp_path, elsewhere, shelves=(tmp_path / "none", tmp_path))
+    assert ruling.reason is None
+    assert ruling.table.sha256 == judged.sha256
+    assert rule(tmp_path, elsewhere).reason == "the table is not the judged one"
+
+
+@pytest.mark.parametrize("study", [toy_study(moved=1e-3), toy_study(rows=9)])
+def test_a_number_that_moved_does_not_pass(tmp_path, study):
+    lay(tmp_path / "evidence")
+    (tmp_path / "toy.csv").write_text(toy_study()(scale="quick", root=ROOT).to_csv(), encoding="utf-8")
+    ruling = rule(tmp_path, toy_plate(study), shelves=(tmp_path,))
+    assert ruling.reason.startswith("the table differs from the judged one: ")
+    assert ruling.table.sha256 == study(scale="quick", root=ROOT).sha256
+
+
+def test_a_committed_table_that_nobody_judged_does_not_pass(tmp_path):
+    lay(tmp_path / "evidence")
+    near = toy_study(moved=1e-9)(scale="quick", root=ROOT)
+    (tmp_path / "toy.csv").write_text(near.to_csv(), encoding="utf-8")
+    assert rule(tmp_path, toy_plate(toy_study(moved=2e-9)), shelves=(tmp_path,)).reason is not None
+    far = toy_study(moved=1.0)(scale="quick", root=ROOT)
+    (tmp_path / "toy.csv").write_text(far.to_csv(), encoding="utf-8")
+    assert (
+        "against the CSV: column y.lo" in rule(tmp_path, toy_plate(toy_study(moved=2e-9)), shelves=(tmp_path,)).reason
+    )
+
+
+def test_every_claim_must_stand_at_this_scale_and_root(tmp_path):
+    lay(tmp_path / "evidence")
+    lay(tmp_path / "evidence", claim="toy.wrong", factor=2.5)
+    lay(tmp_path / "evidence", claim="toy.else", root=7)
+    lay(tmp_path / "evidence", claim="toy.large", scale="paper")
+    (tmp_path / "evidence" / "toy.broken.json").write_text("{", encoding="utf-8")
+
+    def reason(*claims, **options):
+        return rule(tmp_path, toy_plate(claims=claims), **options).reason
+
+    assert reason("toy.wrong") == "toy.wrong is refuted"
+    assert reason("toy.double", "toy.wrong") == "toy.wrong is refuted"
+    assert reason("toy.else") == f"toy.else was decided with root 7, not {ROOT}"
+    assert reason("toy.else", root=7) is None
+    assert reason("toy.large") == "no evidence for toy.large at scale quick"
+    assert reason("toy.large", scale="paper") is None
+    assert reason("toy.none") == "no evidence for toy.none"
+    assert reason("none.*") == "no evidence for any claim"
+    assert reason("toy.broken") == "the record of toy.broken cannot be read"
+    assert reason("toy.*").endswith("and 1 more")
+
+
+def test_claims_judged_on_another_study_or_on_different_tables_do_not_pass(tmp_path):
+    def other(*, scale, root):
+        return toy_study()(scale=scale, root=root)
+
+    lay(tmp_path / "evidence", study=other)
+    assert rule(tmp_path, toy_plate()).reason == f"toy.double was not judged on a table of {title_of(toy_study())}"
+    lay(tmp_path / "evidence")
+    lay(tmp_path / "evidence", claim="toy.twice", study=toy_study(moved=1e-9))
+    both = toy_plate(claims=("toy.double", "toy.twice"))
+    assert rule(tmp_path, both).reason == "its claims were judged on different tables"
+
+
+def test_the_mending_command_names_claims_scale_and_root(tmp_path):
+    lay(tmp_path / "evidence")
+    mend = rule(tmp_path, toy_plate(claims=("toy.a", "toy.b")), scale="paper", root=7).mend
+    assert mend == f"pytest {tmp_path} -k 'toy.a or toy.b' --scale paper --root 7 --record"
+
+
+def test_a_study_of_the_evidence_is_judged_by_its_verdicts(tmp_path):
+    lay(tmp_path / "evidence")
+    board = registry.plate("board")
+    assert rule(tmp_path, board).reason is None
+    lay(tmp_path / "evidence", claim="toy.wrong", factor=2.5)
+    ruling = rule(tmp_path, board)
+    assert ruling.reason == "toy.wrong is refuted"
+    assert sorted(set(ruling.table["claim"].tolist())) == ["toy.double", "toy.wrong"]
+    assert Table.from_csv(ruling.table.to_csv()).sha256 == ruling.table.sha256
+
+
+# the caption
+
+
+def test_the_caption_says_what_the_evidence_says(tmp_path):
+    lay(tmp_path / "evidence")
+    ruling = rule(tmp_path, toy_plate())
+    (entry,) = ruling.records[0].entries.values()
+    first, second = caption.clauses(ruling)
+    assert first == f"toy.double: supported, numeric (scale quick, root {ROOT})."
+    assert at_most(entry.departure.hi, tex=True) in second
+    assert "nearest twin (triple) fails by" in second
+    assert caption.clauses(rule(tmp_path, toy_plate(claims=("toy.none",)))) == ["No evidence at scale quick."]
+
+
+def test_many_claims_are_counted(tmp_path):
+    for number in range(4):
+        lay(tmp_path / "evidence", claim=f"toy.n{number}", factor=2.5 if number == 2 else 2.0)
+    first, second = caption.clauses(rule(tmp_path, toy_plate(claims=("toy.*",))))
+    assert first == f"4 claims at scale quick, root {ROOT}: 3 supported, 1 refuted (4 numeric)."
+    assert "toy.n2" in second
+
+
+# the command
+
+
+def test_a_verified_figure_is_written_with_its_table_and_equal_again(toy, capsys):
+    assert toy.run("--format", "svg,png,pdf") == 0
+    assert toy.run("--format", "svg,png,pdf", out="again") == 0
+    names = ["manifest.json", "toy.csv", "toy.pdf", "toy.png", "toy.svg"]
+    assert sorted(path.name for path in toy.folder.iterdir()) == names
+    for name in names:
+        assert (toy.folder / name).read_bytes() == (toy.folder.parent / "again" / name).read_bytes()
+    entry = json.loads((toy.folder / "manifest.json").read_text())["toy"]
+    assert entry["stamp"] is None
+    assert entry["csv"] == toy_study()(scale="quick", root=ROOT).sha256
+    assert sorted(entry["files"]) == ["toy.pdf", "toy.png", "toy.svg"]
+    shown = capsys.readouterr().out
+    assert "[1/1] toy: verified" in shown
+    assert f"1 figure in {toy.folder.resolve()}" in shown
+
+
+def test_a_claim_that_fails_stamps_its_figure_and_spares_the_table(toy, capsys, monkeypatch):
+    assert toy.run() == 0
+    judged = (toy.folder / "toy.csv").read_bytes()
+    stamps = []
+    monkeypatch.setattr(press.style, "stamp", lambda figure, reason: stamps.append((figure, reason)))
+    lay(toy.evidence, factor=2.5)
+    assert toy.run("--format", "png") == 1
+    assert isinstance(stamps[0][0], Figure)
+    assert stamps[0][1] == "toy.double is refuted"
+    assert (toy.folder / "toy.csv").read_bytes() == judged
+    assert json.loads((toy.folder / "manifest.json").read_text())["toy"]["stamp"] == "toy.double is refuted"
+    shown = capsys.readouterr()
+    assert "[1/1] toy: NOT VERIFIED" in shown.out
+    assert "toy is NOT VERIFIED: toy.double is refuted. Decide again with: pytest" in shown.err
+
+
+def test_the_stamp_is_seen():
+    with style.drawing():
+        figure = toy_plate().draw(toy_study()(scale="quick", root=ROOT))
+        style.stamp(figure, "toy.double is refuted, and the reason for it is so long that it takes more than one line")
+        figure.draw_without_rendering()
+    big, small = figure.texts
+    assert big.get_text() == "NOT VERIFIED"
+    assert "\n" in small.get_text()
+    assert big.get_window_extent().width > 0.4 * figure.bbox.width
+    for text in (big, small):
+        assert figure.bbox.containsx(text.get_window_extent().x0)
+        assert figure.bbox.containsx(text.get_window_extent().x1)
+
+
+def test_the_check_agrees_after_drawing_and_draws_nothing(toy, capsys):
+    assert toy.run() == 0
+    before = {path.name: path.stat().st_mtime_ns for path in toy.folder.iterdir()}
+    assert toy.run("--check") == 0
+    assert {path.name: path.stat().st_mtime_ns for path in toy.folder.iterdir()} == before
+    assert capsys.readouterr().out.endswith("toy: agrees\n")
+
+
+def test_the_check_names_every_disagreement(toy, capsys):
+    assert toy.run("--check") == 1
+    shown = capsys.readouterr().out
+    assert "toy.csv is missing" in shown
+    assert "manifest.json does not name it" in shown
+    assert toy.run() == 0
+    text = (toy.folder / "toy.csv").read_text()
+    (toy.folder / "toy.csv").write_text(text.replace("3.99999", "3.99998"))
+    (toy.folder / "toy.png").write_bytes(b"")
+    (toy.folder / "toy.svg").unlink()
+    notes = json.loads((toy.folder / "manifest.json").read_text())
+    notes["toy"]["scale"], notes["gone"] = "paper", notes["toy"]
+    (toy.folder / "manifest.json").write_text(json.dumps(notes))
+    capsys.readouterr()
+    assert toy.run("--check") == 1
+    shown = capsys.readouterr().out
+    assert "toy: toy.csv is not the judged table: " in shown
+    assert "toy: manifest.json says scale paper, expected quick" in shown
+    assert "toy: toy.png is not the file that manifest.json names" in shown
+    assert "toy: toy.svg is missing" in shown
+    assert "gone: manifest.json names it, but there is no such figure" in shown
+    lay(toy.evidence, factor=2.5)
+    assert toy.run("--check") == 1
+    assert "toy: toy.double is refuted (pytest" in capsys.readouterr().out
+
+
+def test_other_figures_stay_in_the_manifest(toy, monkeypatch):
+    monkeypatch.setattr(command, "titles", lambda: {"toy": "a toy", "ball": "another"})
+    assert toy.run("--format", "svg", "toy") == 0
+    assert toy.run("--format", "svg", "--only", "ball") == 0
+    assert sorted(manifest.load(toy.folder)) == ["ball", "toy"]
+
+
+def test_the_list_names_every_figure(capsys):
+    assert command.main(["--list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == FIGURES
+    assert command.main(["--list", "--only", "board"]) == 0
+    assert capsys.readouterr().out.split()[0] == "board"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nope"], "figure: expected one of board, free_energy"),
+        (["--only", "board", "nope"], "got nope"),
+        (["--format", "gif"], "expected some of svg,png,pdf, got 'gif'"),
+        (["--root", "-1"], "expected a non-negative integer, got '-1'"),
+        (["--scale", "huge"], "huge"),
+        (["--evidence", "no-such-folder"], "--evidence: expected a folder, found none at no-such-folder"),
+        (["--out", __file__], "--out: expected a folder, got the file"),
+    ],
+)
+def test_misuse_is_named(capsys, arguments, words):
+    with pytest.raises(SystemExit) as ended:
+        command.main(arguments)
+    assert ended.value.code == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["[", "[]", '{"toy": 3}', '{"toy": {}}'])
+def test_a_broken_manifest_is_named(toy, capsys, text):
+    toy.folder.mkdir()
+    (toy.folder / "manifest.json").write_text(text)
+    with pytest.raises(SystemExit):
+        toy.run()
+    assert "manifest.json: expected" in capsys.readouterr().err
+
+
+def test_the_formats_offered_are_those_that_can_be_saved():
+    assert set(command._FORMATS) == set(style._NOTHING)
+
+
+def test_help_and_list_load_nothing_slow():
+    code = (
+        "import sys; from theory.figures.__main__ import main\n"
+        "main(['--list'])\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'numpy', 'scipy', 'numba', 'matplotlib', 'ot', 'sympy', 'flint', 'rich'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)  # noqa: S603
+    assert "--check" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"

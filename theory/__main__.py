@@ -1,0 +1,90 @@
+"""``python -m theory``: what the committed evidence says, for a reader and for a paper.
+
+``list`` shows every claim on a line, ``explain`` one claim in full, ``cite`` what a paper prints of it, ``report``
+renews the theorem index of ``paper_notes.md``. Nothing is computed anew; rooms that load slowly are never touched.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+_VERDICTS = ("supported", "refuted", "inconclusive", "vacuous")  # those of theory.evidence.judge, which loads NumPy
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m theory",
+        description="Read the committed evidence: what is claimed, what became of it, how to cite it.",
+    )
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument(
+        "--evidence", type=Path, metavar="DIR", help="folder of the records (default: verify/evidence of this checkout)"
+    )
+    notes = argparse.ArgumentParser(add_help=False)
+    notes.add_argument(
+        "--notes",
+        type=Path,
+        metavar="FILE",
+        help="theorem index and BibTeX (default: paper_notes.md above the evidence)",
+    )
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="{list,explain,cite,report}")
+    every = verbs.add_parser("list", parents=[common], help="every claim on one line")
+    every.add_argument("--verdict", choices=_VERDICTS, help="only claims with this verdict")
+    every.add_argument("--subject", metavar="S", help="only claims whose id begins with S and a dot")
+    one = verbs.add_parser("explain", parents=[common], help="one claim in full: hypotheses, numbers, twins, command")
+    one.add_argument("id", metavar="ID", help="a claim, as `list` names it")
+    cited = verbs.add_parser(
+        "cite", parents=[common, notes], help="BibTeX, and a line of LaTeX with certified digits only"
+    )
+    cited.add_argument("id", metavar="ID", help="a claim, as `list` names it")
+    index = verbs.add_parser("report", parents=[common, notes], help="renew the theorem index of paper_notes.md")
+    index.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 and show the difference if it is stale"
+    )
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; 0 if all is well, 1 if the index is stale, 2 if something asked for is missing or broken."""
+    options = _parser().parse_args(arguments)
+    from theory.report.archive import ArchiveError  # noqa: PLC0415  --help needs none of it
+
+    try:
+        text, status = _answer(options)
+    except ArchiveError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    sys.stdout.write(text)
+    return status
+
+
+def _answer(options: argparse.Namespace) -> tuple[str, int]:
+    from theory.report import account, archive, citation, index  # noqa: PLC0415
+
+    folder = options.evidence or archive.evidence_folder()
+    if options.verb == "list":
+        colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        return account.lines(archive.read_all(folder), options.verdict, options.subject, colour=colour), 0
+    if options.verb == "explain":
+        return account.account(archive.find(folder, options.id)), 0
+    if options.verb == "cite":
+        record = archive.find(folder, options.id)
+        return (
+            f"{citation.bibtex(record, options.notes or archive.notes_above(folder))}\n\n{citation.latex(record)}\n",
+            0,
+        )
+    records, notes = archive.read_all(folder), options.notes or archive.notes_above(folder)
+    difference = index.stale(notes, records)
+    if difference and options.check:
+        return f"{difference}\n{notes}: the theorem index is stale; python -m theory report renews it\n", 1
+    if difference:
+        index.renew(notes, records)
+    return f"{notes}: {'renewed' if difference else 'current'}, {len(records)} claims\n", 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

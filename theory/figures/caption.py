@@ -1,0 +1,55 @@
+"""What a figure says about its own claims: verdict, kind, worst departure and nearest twin, all from the evidence."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from theory.evidence.judge import reach
+from theory.figures.gate import Ruling
+from theory.report.archive import Entry, Record
+from theory.report.digits import at_least, at_most
+
+_SINGLY = 3  # taken: more claims than this are counted instead of told one by one
+
+
+def clauses(ruling: Ruling) -> list[str]:
+    """Return the lines of the caption: two per claim, or two for all together if they are many."""
+    found = [(record, record.entries[ruling.scale]) for record in ruling.records if ruling.scale in record.entries]
+    if not found:
+        return [f"No evidence at scale {ruling.scale}."]
+    return _together(found, ruling) if len(found) > _SINGLY else [line for each in found for line in _alone(*each)]
+
+
+def _alone(record: Record, entry: Entry) -> list[str]:
+    twin = entry.nearest
+    if twin is None:
+        nearest = "it has no twin"
+    elif twin.departure.lo <= 0.0:
+        nearest = f"the twin {twin.id} is not refuted"
+    else:
+        nearest = f"the nearest twin ({twin.id}) fails by $\\geq{at_least(twin.departure.lo, tex=True)}$"
+    kind = entry.kind.name.lower()
+    return [
+        f"{record.claim.id}: {entry.verdict.value}, {kind} (scale {entry.scale}, root {entry.root}).",
+        f"Worst departure $\\leq{at_most(entry.departure.hi, tex=True)}$; {nearest}.",
+    ]
+
+
+def _together(found: list[tuple[Record, Entry]], ruling: Ruling) -> list[str]:
+    verdicts = Counter(entry.verdict.value for _, entry in found)
+    kinds = Counter(entry.kind for _, entry in found)
+    record, entry = max(found, key=lambda each: _used(each[1]))
+    limit = reach(entry.kind, 0.0 if entry.nearest is None else max(entry.nearest.departure.lo, 0.0))
+    return [
+        f"{len(found)} claims at scale {ruling.scale}, root {ruling.root}: "
+        f"{', '.join(f'{count} {verdict}' for verdict, count in sorted(verdicts.items(), key=lambda v: -v[1]))} "
+        f"({', '.join(f'{kinds[kind]} {kind.name.lower()}' for kind in sorted(kinds))}).",
+        f"Nearest to its limit: {record.claim.id}, worst departure $\\leq{at_most(entry.departure.hi, tex=True)}$ "
+        f"where ${at_least(limit, tex=True)}$ is allowed.",
+    ]
+
+
+def _used(entry: Entry) -> float:
+    """Return the share of what a claim may allow that it does allow."""
+    limit = reach(entry.kind, 0.0 if entry.nearest is None else max(entry.nearest.departure.lo, 0.0))
+    return entry.departure.hi / limit if limit > 0.0 else float("inf")

@@ -1,0 +1,143 @@
+"""One hand for all figures: sizes, colours, the caption line, the stamp, and files that come out equal every time.
+
+Made for print in two columns, in the fonts that Matplotlib brings, without LaTeX. Everything is drawn inside
+:func:`drawing`, which starts from Matplotlib's defaults, so no setting of the user's own changes a figure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib.style
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.textpath import text_to_path
+
+from theory.evidence import Interval, Kind
+from theory.report.digits import at_least, common
+
+SINGLE, DOUBLE = 3.4, 7.0  # widths of one and of two columns in inches
+
+# taken: M. Okabe and K. Ito, Color Universal Design, 2008
+BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
+    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
+)  # fmt: skip
+GREY, PALE = "#6E6E6E", "#E4E4E4"
+OF_KIND = {
+    Kind.PROVED: BLUE, Kind.CERTIFIED: GREEN, Kind.NUMERIC: SKY, Kind.TREND: ORANGE, Kind.STATISTICAL: PURPLE,
+}  # fmt: skip
+
+SMALL, TEXT = 7.0, 8.0  # points
+_LINE = 0.135  # inches from one line of the caption to the next
+_MARGIN = 0.04  # inches
+_PLACES = 6  # taken: a share of the figure too small to see, far above the digits that differ
+_RC = {
+    "font.family": "DejaVu Sans", "font.size": TEXT, "axes.titlesize": TEXT, "axes.labelsize": TEXT,
+    "xtick.labelsize": SMALL, "ytick.labelsize": SMALL, "legend.fontsize": SMALL, "mathtext.fontset": "dejavusans",
+    "axes.linewidth": 0.5, "axes.spines.top": False, "axes.spines.right": False, "axes.titlelocation": "left",
+    "axes.titlepad": 4.0, "axes.labelpad": 2.5, "lines.linewidth": 0.9, "patch.linewidth": 0.5,
+    "xtick.major.width": 0.5, "ytick.major.width": 0.5, "xtick.minor.width": 0.35, "ytick.minor.width": 0.35,
+    "xtick.major.size": 2.5, "ytick.major.size": 2.5, "xtick.minor.size": 1.5, "ytick.minor.size": 1.5,
+    "legend.frameon": False, "legend.handlelength": 1.4, "legend.handletextpad": 0.5, "legend.borderpad": 0.2,
+    "figure.constrained_layout.w_pad": _MARGIN, "figure.constrained_layout.h_pad": _MARGIN,
+    "svg.fonttype": "path", "svg.hashsalt": "attention-theory", "pdf.fonttype": 42,
+    "figure.dpi": 300, "savefig.dpi": "figure",
+}  # fmt: skip
+_NOTHING: dict[str, dict[str, Any]] = {  # what would name the date or the program
+    "svg": {"Date": None, "Creator": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Draw in the style of this room, whatever the user's own settings are."""
+    with matplotlib.style.context(["default", _RC]):
+        yield
+
+
+def canvas(width: float, height: float) -> Figure:
+    """Return an empty figure of the given size in inches that lays itself out."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def panel(axes: Axes, letter: str, title: str, *, size: float = TEXT) -> None:
+    """Name a panel by a letter and a short title."""
+    axes.set_title(f"$\\bf{{{letter}}}$  {title}", size=size)
+
+
+def cut(interval: Interval, figures: int) -> str:
+    """Return in TeX the first digits of an enclosed positive number, or as many as its ends share."""
+    low, high = (at_least(end, tex=True, figures=figures) for end in (interval.lo, interval.hi))
+    return rf"{low}\ldots" if low == high and interval.width > 0.0 else common(interval, tex=True)
+
+
+def caption(figure: Figure, clauses: Sequence[str]) -> None:
+    """Add a strip below the figure with the clauses, which break between words and are laid out over nothing else."""
+    width, height = figure.get_size_inches()
+    lines = [line for clause in clauses for line in _folded(clause, width - 4 * _MARGIN)]
+    strip = len(lines) * _LINE + 3 * _MARGIN
+    figure.set_size_inches(width, height + strip)
+    share = strip / (height + strip)
+    figure.set_layout_engine("constrained", rect=(0.0, share, 1.0, 1.0 - share))
+    top = (strip - 2 * _MARGIN) / (height + strip)
+    for number, line in enumerate(lines):
+        y = top - number * _LINE / (height + strip)
+        figure.text(2 * _MARGIN / width, y, line, size=SMALL, color=GREY, va="top", ha="left")
+
+
+def stamp(figure: Figure, reason: str) -> None:
+    """Write across the figure that it is not verified, and why."""
+    width, height = figure.get_size_inches()
+    words = "\n".join(_folded(reason.replace("$", r"\$"), 0.72 * width))
+    box = {"facecolor": "white", "edgecolor": VERMILION, "alpha": 0.88, "boxstyle": "square,pad=0.4", "linewidth": 1.2}
+    figure.text(
+        0.5, 0.55, "NOT VERIFIED", size=min(5.0 * width, 14.0 * height), weight="bold", color=VERMILION, alpha=0.75,
+        zorder=100.0, ha="center", va="bottom", rotation=12.0, rotation_mode="anchor",
+    )  # fmt: skip
+    figure.text(
+        0.5, 0.55 - 0.3 / height, words, size=TEXT, color=VERMILION, zorder=101.0, ha="center", va="top", bbox=box
+    )
+
+
+def save(figure: Figure, path: Path) -> str:
+    """Write the figure in the format that the suffix names, and return the sha256 of the file."""
+    if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
+        _settle(figure)
+    figure.savefig(path, metadata=_NOTHING[path.suffix[1:]])
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _settle(figure: Figure) -> None:
+    """Lay the figure out once, for all formats, and round: the solver's last digits differ from run to run."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        axes.set_position(tuple(round(part, _PLACES) for part in axes.get_position(original=True).bounds))
+
+
+def _folded(text: str, width: float) -> list[str]:
+    """Break a text between words into lines of at most ``width`` inches; mathematics must have no blanks."""
+    lines: list[str] = []
+    room = 0.0
+    for word in text.split():
+        needed = _inches(f"{word}n")  # with a blank, about as wide as half an n, and a little to spare
+        if lines and needed <= room:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+            room = width
+        room -= needed
+    return lines
+
+
+def _inches(word: str) -> float:
+    width, _, _ = text_to_path.get_text_width_height_descent(word, FontProperties(size=SMALL), ismath="$" in word)
+    return float(width) / 72.0

@@ -1,0 +1,119 @@
+"""What the evidence says, as text: every claim on a line, or one claim in full."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from textwrap import fill
+from typing import Any
+
+from theory.evidence.interval import Kind
+from theory.report.archive import ArchiveError, Entry, Record, Rival
+from theory.report.digits import at_least, at_most, common
+from theory.report.index import marks
+
+_COLOUR = {"supported": "32", "refuted": "1;31", "inconclusive": "33", "vacuous": "35"}
+_WIDTH = 110
+_FIRST = ("suite", "sources", "backend", "machine", "python")  # then the packages
+_NAME = 13  # the widest label and two blanks
+_RIGHT = {
+    Kind.PROVED: "on a whole stated box, or symbolically",
+    Kind.CERTIFIED: "on each case, by a two-sided enclosure",
+    Kind.NUMERIC: "on each case, by an a-priori rounding bound",
+    Kind.TREND: "in the limit, if the levels seen are asymptotic",
+    Kind.STATISTICAL: "with a stated probability",
+}
+
+
+def lines(records: Sequence[Record], verdict: str | None, subject: str | None, *, colour: bool) -> str:
+    """Return one aligned line per claim: id, verdict, kind, scale and words, at its largest scale.
+
+    Raises
+    ------
+    ArchiveError
+        If no claim has this subject.
+    """
+    subjects = sorted({record.subject for record in records})
+    if subject not in (None, *subjects):
+        raise ArchiveError(f"--subject: expected one of {', '.join(subjects)}, got {subject}")
+    rows = [
+        [r.claim.id, r.best.verdict.value, r.best.kind.name.lower(), r.best.scale, r.claim.words]
+        for r in records
+        if subject in (None, r.subject) and verdict in (None, r.best.verdict.value)
+    ]
+    wide = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    text = ""
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, wide, strict=True)]
+        if colour:
+            cells[1] = f"\x1b[{_COLOUR[row[1]]}m{cells[1]}\x1b[0m"
+        text += "  ".join(cells).rstrip() + "\n"
+    return text
+
+
+def account(record: Record) -> str:
+    """Return the text that ``explain`` shows."""
+    claim = record.claim
+    text = [
+        f"{claim.id}: {claim.words}",
+        "",
+        _line("statement", claim.statement),
+        *(_line("" if k else "hypotheses", text) for k, text in enumerate(claim.assumptions or ("none",))),
+        _line("provenance", f"{', '.join(claim.provenance)} {marks(record)}"),
+        _line("catalogue", ", ".join(claim.spec) or "none"),
+        _line("sources", ", ".join(claim.cites) or "none"),
+    ]
+    for entry in record.entries.values():
+        text += ["", *_scale(record, entry)]
+    return "\n".join(text) + "\n"
+
+
+def _scale(record: Record, entry: Entry) -> list[str]:
+    verdict = f"{entry.verdict.name}, kind {entry.kind.name.lower()} ({_RIGHT[entry.kind]})"
+    text = [_line(f"{entry.scale} scale", verdict), _line("departure", _departure(entry))]
+    if entry.worst is not None:
+        worst = entry.worst
+        found = f"measured {common(worst.measured)}, claimed {common(worst.claimed)} ({worst.relation})"
+        text.append(_line("worst case", f"number {worst.number}{_case(worst.case)}: {found}"))
+    if entry.tightness is not None:
+        text.append(_line("tightness", f"largest measured/bound is at most {at_most(entry.tightness, figures=7)}"))
+    text += [_line("" if k else "twins", _rival(twin, twin is entry.nearest)) for k, twin in enumerate(entry.twins)]
+    first = [name for name in _FIRST if name in entry.provenance]
+    made_with = [*first, *(name for name in entry.provenance if name not in first)]
+    versions = ", ".join(f"{name} {entry.provenance[name]}" for name in made_with if entry.provenance[name] is not None)
+    text += [
+        *(_line("table", f"{name} sha256 {digest}") for name, digest in entry.tables.items()),
+        _line("made with", versions),
+        _line("decide again", record.command(entry), wrap=False),
+    ]
+    if entry.worst is not None:
+        text.append(_line("worst again", record.command(entry, case=entry.worst.number), wrap=False))
+    return text
+
+
+def _departure(entry: Entry) -> str:
+    cases = f"{entry.cases} case{'' if entry.cases == 1 else 's'}"
+    least = f"at least {at_least(entry.departure.lo)}, " if entry.departure.lo > 0.0 else ""
+    return (
+        f"{least}at most {at_most(entry.departure.hi)} in units of the check's scale, over {cases}, root {entry.root}"
+    )
+
+
+def _rival(twin: Rival, nearest: bool) -> str:
+    name = f"{twin.id} ({twin.made_by}{', the nearest' if nearest else ''}): {twin.breaks}"
+    if twin.departure.lo <= 0.0:
+        return f"{name}; NOT refuted in {twin.cases} cases"
+    found = f"fails by at least {at_least(twin.departure.lo)}, caught in {twin.catches} of {twin.cases} cases"
+    return f"{name}; {found}{', clearest' if twin.case else ''}{_case(twin.case)}"
+
+
+def _case(case: Mapping[str, Any]) -> str:
+    return f" at {', '.join(f'{name}={value}' for name, value in case.items())}" if case else ""
+
+
+def _line(name: str, text: str, *, wrap: bool = True) -> str:
+    first, rest = name.ljust(_NAME), " " * _NAME
+    if not wrap:  # a command must survive being copied
+        return first + text
+    return fill(
+        text, _WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )

@@ -1,0 +1,236 @@
+"""The committed evidence, read back as values.
+
+:mod:`theory.evidence.record` writes one JSON file per claim with an entry per scale; here it becomes a
+:class:`Record` again. Nothing is decided anew and nothing of the verify suite is imported, so the evidence of another
+repository reads the same way.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import theory
+from theory.evidence.claim import Claim
+from theory.evidence.interval import Interval, Kind
+from theory.evidence.judge import Verdict
+from theory.evidence.ledger import SCALES
+
+T = TypeVar("T")
+_CLAIM = ("id", "words", "statement", "assumptions", "spec", "cites", "provenance")
+
+
+class ArchiveError(ValueError):
+    """Evidence or notes are missing or broken, or a name is in neither; the message says which and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """The case that leaves most room: its number, what it measured and what is claimed there."""
+
+    number: int
+    relation: str
+    measured: Interval
+    claimed: Interval
+    case: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """How one twin came out; it fails by at least ``departure.lo``."""
+
+    id: str
+    made_by: str
+    breaks: str
+    departure: Interval
+    catches: int
+    cases: int
+    case: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What was found at one scale."""
+
+    scale: str
+    verdict: Verdict
+    kind: Kind
+    departure: Interval
+    cases: int
+    worst: Worst | None
+    tightness: float | None
+    twins: tuple[Rival, ...]
+    root: int
+    tables: Mapping[str, str]
+    alpha: float | None
+    provenance: Mapping[str, str | None]
+
+    @property
+    def nearest(self) -> Rival | None:
+        """The twin that fails by least."""
+        return min(self.twins, key=lambda twin: twin.departure.lo, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A claim, the test file that decides it, and an entry for every scale at which it was decided."""
+
+    claim: Claim
+    test: str
+    entries: Mapping[str, Entry]
+
+    @property
+    def best(self) -> Entry:
+        """The entry of the largest scale."""
+        return self.entries[max(self.entries, key=SCALES.index)]
+
+    @property
+    def subject(self) -> str:
+        """The part of the id before the dot."""
+        return self.claim.id.partition(".")[0]
+
+    def command(self, entry: Entry, *, case: int | None = None) -> str:
+        """Return the command that decides this claim again, or judges one case of it."""
+        backend = entry.provenance.get("backend")
+        chosen = f"THEORY_BACKEND={backend} " if backend not in (None, "compiled") else ""
+        only = "" if case is None else f" --case {case}"
+        return f"{chosen}pytest {self.test}::{self.claim.id} --scale {entry.scale} --root {entry.root}{only}"
+
+
+def evidence_folder() -> Path:
+    """Return the evidence of the checkout that the package was installed from, else that of the working directory.
+
+    Raises
+    ------
+    ArchiveError
+        If neither exists.
+    """
+    places = [Path(theory.__file__).parent.parent / "verify" / "evidence", Path("verify", "evidence")]
+    for place in places:
+        if place.is_dir():
+            return place
+    raise ArchiveError(f"evidence: expected the folder {places[0]} or {places[1]}, found neither (use --evidence DIR)")
+
+
+def notes_above(folder: Path) -> Path:
+    """Return the nearest ``paper_notes.md`` above an evidence folder.
+
+    Raises
+    ------
+    ArchiveError
+        If there is none.
+    """
+    for parent in folder.resolve().parents:
+        if (parent / "paper_notes.md").is_file():
+            return parent / "paper_notes.md"
+    raise ArchiveError(f"notes: expected a paper_notes.md above {folder}, found none (use --notes FILE)")
+
+
+def read_all(folder: Path) -> list[Record]:
+    """Read every record of ``folder``, ordered by id.
+
+    Raises
+    ------
+    ArchiveError
+        If there is none or one is broken.
+    """
+    paths = sorted(folder.glob("*.json"), key=lambda path: path.stem)
+    if not paths:
+        raise ArchiveError(f"{folder}: expected evidence, found none (pytest verify/ --record writes it)")
+    return [read(path) for path in paths]
+
+
+def find(folder: Path, claim: str) -> Record:
+    """Read the record of one claim.
+
+    Raises
+    ------
+    ArchiveError
+        If it is broken, or there is none; close matches are named.
+    """
+    known = sorted(path.stem for path in folder.glob("*.json"))
+    if claim in known:
+        return read(folder / f"{claim}.json")
+    close = difflib.get_close_matches(claim, known, n=3, cutoff=0.4) or [k for k in known if claim in k][:3]
+    hint = f"did you mean {' or '.join(close)}?" if close else "python -m theory list names them all"
+    raise ArchiveError(f"{claim}: expected the id of one of {len(known)} claims in {folder}; {hint}")
+
+
+def read(path: Path) -> Record:
+    """Read one record.
+
+    Raises
+    ------
+    ArchiveError
+        If the file is unreadable, is no JSON, or lacks something that a record has.
+    """
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        record = Record(
+            _claim(raw), raw["test"], {scale: _entry(scale, raw["scales"][scale]) for scale in raw["scales"]}
+        )
+    except json.JSONDecodeError as error:
+        raise ArchiveError(f"{path}: expected JSON, got {error.msg} at line {error.lineno}") from error
+    except KeyError as error:
+        raise ArchiveError(f"{path}: expected the key {error}, found none") from error
+    except (OSError, TypeError, ValueError, AttributeError) as error:
+        raise ArchiveError(f"{path}: expected the record of a claim: {error}") from error
+    if record.claim.id != path.stem or not record.entries or not set(record.entries) <= set(SCALES):
+        raise ArchiveError(
+            f"{path}: expected {path.stem} at scales {', '.join(SCALES)}, "
+            f"got {record.claim.id} at {', '.join(record.entries) or 'none'}"
+        )
+    return record
+
+
+def _claim(raw: Mapping[str, Any]) -> Claim:
+    fields: dict[str, Any] = {name: tuple(raw[name]) if isinstance(raw[name], list) else raw[name] for name in _CLAIM}
+    return Claim(**fields)
+
+
+def _kind(name: str) -> Kind:
+    if name.upper() not in Kind.__members__:
+        raise ValueError(f"kind: expected one of {', '.join(k.name.lower() for k in Kind)}, got {name!r}")
+    return Kind[name.upper()]
+
+
+def _interval(ends: list[float | str], kind: Kind) -> Interval:
+    lo, hi = ends
+    return Interval(float(lo), float(hi), kind)
+
+
+def _entry(scale: str, raw: Mapping[str, Any]) -> Entry:
+    kind = _kind(raw["kind"])
+    return Entry(
+        scale=scale,
+        verdict=Verdict(raw["verdict"]),
+        kind=kind,
+        departure=_interval(raw["departure"], kind),
+        cases=int(raw["cases"]),
+        worst=_optional(raw["worst"], lambda worst: _worst(worst, kind)),
+        tightness=_optional(raw["tightness"], float),
+        twins=tuple(_rival(twin, kind) for twin in raw["twins"]),
+        root=int(raw["root"]),
+        tables=MappingProxyType(dict(raw["tables"])),
+        alpha=raw["alpha"],
+        provenance=MappingProxyType(dict(raw["provenance"])),
+    )
+
+
+def _optional(raw: Any, convert: Callable[[Any], T]) -> T | None:
+    return None if raw is None else convert(raw)
+
+
+def _worst(raw: Mapping[str, Any], kind: Kind) -> Worst:
+    measured, claimed = _interval(raw["measured"], kind), _interval(raw["claimed"], kind)
+    return Worst(int(raw["number"]), raw["relation"], measured, claimed, MappingProxyType(dict(raw["case"])))
+
+
+def _rival(raw: Mapping[str, Any], kind: Kind) -> Rival:
+    departure, case = _interval(raw["departure"], kind), MappingProxyType(dict(raw["case"]))
+    return Rival(raw["id"], raw["made_by"], raw["breaks"], departure, int(raw["catches"]), int(raw["cases"]), case)

@@ -1,0 +1,143 @@
+r"""How a claim is cited: BibTeX of its sources and of this suite, and one line of LaTeX with certified digits only.
+
+The line states the verdict, its kind, the number of cases, the largest departure that the data still allow (rounded
+up) and the gap by which the nearest twin fails (rounded down). Departures are in units of the scale that the check
+gives its relation, the claimed value itself unless it may vanish. Everything comes from the committed record.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import PackageNotFoundError, metadata
+from pathlib import Path
+
+import theory
+from theory.evidence.judge import Verdict
+from theory.report.archive import ArchiveError, Entry, Record
+from theory.report.digits import at_least, at_most
+
+SUITE = "attention-theory"  # the name of the distribution, and its BibTeX key
+
+_FENCE = re.compile(r"^```bibtex\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_ENTRY = re.compile(r"@(\w+)\{([^\s,{}]+),")
+_ESCAPED = {c: rf"\{c}" for c in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$",
+    "|": "$|$", '"': "''",
+}  # fmt: skip
+
+
+def bibliography(notes: Path) -> dict[str, str]:
+    """Return the BibTeX entries in the fenced blocks of ``notes``, by key.
+
+    Raises
+    ------
+    ArchiveError
+        If the file is unreadable, a brace stays open, or a key occurs twice.
+    """
+    try:
+        text = notes.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ArchiveError(f"{notes}: expected the notes with the sources: {error}") from error
+    entries: dict[str, str] = {}
+    for block in _FENCE.findall(text):
+        for start in _ENTRY.finditer(block):
+            key = start.group(2)
+            if key in entries:
+                raise ArchiveError(f"{notes}: expected the BibTeX key {key} once, found it twice")
+            entries[key] = _balanced(block[start.start() :], f"{notes}: {key}")
+    return entries
+
+
+def _balanced(text: str, where: str) -> str:
+    depth = 0
+    for place, character in enumerate(text):
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if character == "}" and depth == 0:
+            return text[: place + 1]
+    raise ArchiveError(f"{where}: expected a BibTeX entry with balanced braces, got one that stays open")
+
+
+def suite_bibtex() -> str:
+    """Return the BibTeX entry of this suite; its version is ``theory.__version__``, the rest package metadata."""
+    try:
+        about = metadata(SUITE)
+    except PackageNotFoundError as error:
+        raise ArchiveError(f"{SUITE}: expected an installed package, found none (pip install -e .)") from error
+    title = about["Summary"].rstrip(".")
+    return (
+        f"@misc{{{SUITE},\n"
+        f"  author = {{{{{about['Author']}}}}},\n"
+        f"  title  = {{{{{SUITE}}}: {title}}},\n"
+        f"  note   = {{Software, version {theory.__version__}}},\n"
+        "}"
+    )
+
+
+def bibtex(record: Record, notes: Path) -> str:
+    """Return the BibTeX of the claim's sources and of this suite.
+
+    Raises
+    ------
+    ArchiveError
+        If a source of the claim is not among the notes.
+    """
+    known = bibliography(notes) if record.claim.cites else {}
+    missing = [key for key in record.claim.cites if key not in known]
+    if missing:
+        raise ArchiveError(
+            f"{notes}: expected the sources of {record.claim.id}, found no BibTeX of {', '.join(missing)}"
+        )
+    return "\n\n".join([*(known[key] for key in record.claim.cites), suite_bibtex()])
+
+
+def escaped(text: str) -> str:
+    r"""Return plain text as LaTeX sets it.
+
+    Examples
+    --------
+    >>> print(escaped("mean_x & 100%"))
+    mean\_x \& 100\%
+    """
+    return "".join(_ESCAPED.get(character, character) for character in text)
+
+
+def latex(record: Record) -> str:
+    """Return one line of LaTeX about the claim at its largest scale."""
+    entry = record.best
+    cases = f"{entry.cases} case{'' if entry.cases == 1 else 's'}"
+    sources = f", after \\cite{{{','.join(record.claim.cites)}}}," if record.claim.cites else ""
+    found = f"{_departure(entry)}{_gap(entry)}{_level(entry)}"
+    return (
+        rf"Claim \texttt{{{escaped(record.claim.id)}}}{sources} is \emph{{{entry.verdict.value}}} by \cite{{{SUITE}}} "
+        f"(kind {entry.kind.name.lower()}, {cases}, scale {entry.scale}): {found}."
+    )
+
+
+def _departure(entry: Entry) -> str:
+    lo, hi = entry.departure.lo, entry.departure.hi
+    if entry.verdict is Verdict.REFUTED:
+        return f"some case departs by at least ${at_least(lo, tex=True)}$"
+    if hi > 0.0:
+        return f"no departure above ${at_most(hi, tex=True)}$"
+    return "no departure" if hi == 0.0 else f"every case keeps a margin of at least ${at_least(-hi, tex=True)}$"
+
+
+def _gap(entry: Entry) -> str:
+    if entry.nearest is None:
+        return ", and it has no twin"
+    gap, name = entry.nearest.departure.lo, escaped(entry.nearest.breaks)
+    if gap <= 0.0:
+        return f", but a twin ({name}) is not refuted"
+    return f", while the nearest twin ({name}) fails by at least ${at_least(gap, tex=True)}$"
+
+
+def _level(entry: Entry) -> str:
+    if entry.alpha is None:
+        return ""
+    return rf" (each at level $1-{_power(entry.alpha)}$)"
+
+
+def _power(level: float) -> str:
+    """Return a level such as 1e-06 as a power of ten."""
+    mantissa, exponent = f"{level:e}".split("e")
+    return f"10^{{{int(exponent)}}}" if float(mantissa) == 1.0 else rf"{float(mantissa):g}\times10^{{{int(exponent)}}}"

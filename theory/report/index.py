@@ -1,0 +1,90 @@
+"""The theorem index of ``paper_notes.md``, generated from the committed evidence.
+
+It stands between two marker comments; everything outside them is written by hand and never touched. It shows no
+measured number, so it changes only when a claim, its hypotheses, its sources or its verdict do.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+from theory.report.archive import ArchiveError, Record
+
+BEGIN = "<!-- theorem index: written by `python -m theory report`, do not edit -->"
+END = "<!-- end of the theorem index -->"
+
+MARKS = {"seen": "S", "recalled": "R", "derived": "D", "refereed": "ref", "refereed on paper": "ref-p"}
+_SPECIAL = re.compile(r"([\\`*_<>\[\]|])")
+
+
+def marks(record: Record) -> str:
+    """Return the provenance of a claim's wording as the catalogue marks it, such as ``[S] [ref]``."""
+    return " ".join(f"[{MARKS[name]}]" for name in record.claim.provenance)
+
+
+def index(records: Sequence[Record]) -> str:
+    """Return the index in Markdown, one heading per subject and one item per claim."""
+    supported = sum(record.best.verdict.value == "supported" for record in records)
+    lines = [f"{len(records)} claims, {supported} supported.", ""]
+    for subject, group in groupby(sorted(records, key=lambda r: r.claim.id), key=lambda r: r.subject):
+        lines += [f"### {subject}", ""]
+        for record in group:
+            lines += [*_item(record), ""]
+    return "\n".join(lines)
+
+
+def _item(record: Record) -> list[str]:
+    claim, best = record.claim, record.best
+    about = [
+        f"**{best.verdict.value}** ({best.kind.name.lower()}, scale {best.scale})",
+        f"hypotheses: {'; '.join(_plain(a) for a in claim.assumptions) or 'none'}",
+        f"provenance {marks(record)}",
+        f"source {', '.join(claim.cites) or 'none'}",
+        f"catalogue {', '.join(claim.spec) or 'none'}",
+    ]
+    return [f"- `{claim.id}`: {_plain(claim.words)}.", "", f"  {claim.statement}", "", f"  {' · '.join(about)}"]
+
+
+def _plain(text: str) -> str:
+    """Escape what Markdown would read as markup, outside mathematics."""
+    pieces = re.split(r"(\$[^$]*\$)", text)
+    return "".join(p if p.startswith("$") else _SPECIAL.sub(r"\\\1", p) for p in pieces)
+
+
+def renewed(text: str, records: Sequence[Record], name: str) -> str:
+    """Return the notes ``text`` with the index of ``records`` between its markers.
+
+    Raises
+    ------
+    ArchiveError
+        If the markers are not there once each, in order.
+    """
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+        raise ArchiveError(f"{name}: expected the lines {BEGIN!r} and {END!r} once each, in this order")
+    before, rest = text.split(BEGIN)
+    return f"{before}{BEGIN}\n\n{index(records)}\n{END}{rest.split(END)[1]}"
+
+
+def stale(notes: Path, records: Sequence[Record]) -> str:
+    """Return the difference between the notes and what they should say, empty if they are current."""
+    old = _text(notes)
+    new = renewed(old, records, str(notes))
+    return "\n".join(
+        difflib.unified_diff(old.splitlines(), new.splitlines(), str(notes), "the evidence", n=1, lineterm="")
+    )
+
+
+def renew(notes: Path, records: Sequence[Record]) -> None:
+    """Write the index into the notes."""
+    notes.write_text(renewed(_text(notes), records, str(notes)), encoding="utf-8", newline="\n")
+
+
+def _text(notes: Path) -> str:
+    try:
+        return notes.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ArchiveError(f"{notes}: expected the notes with the theorem index: {error}") from error
