@@ -19,12 +19,17 @@ _EXACT = 2**53  # the largest range of consecutive integers that float64 holds
 
 def as_real(value: ArrayLike, name: str) -> NDArray[np.float64]:
     """Convert ``value`` to a contiguous float64 array of finite numbers without losing a digit."""
-    if isinstance(value, np.ma.MaskedArray):
+    parts = value if isinstance(value, (list, tuple)) else [value]
+    if any(isinstance(part, np.ma.MaskedArray) for part in parts):
         raise TypeError(f"{name}: expected a plain array, got a masked array (give masked tokens weight zero instead)")
     try:
         array = np.asarray(value)
     except ValueError as error:
         raise ValueError(f"{name}: expected a rectangular array, got a ragged sequence") from error
+    if array.dtype.kind == "f" and isinstance(value, (list, tuple)):  # NumPy has rounded integers beside floats
+        for number in np.asarray(value, dtype=object).ravel():
+            if isinstance(number, (int, np.integer)) and abs(int(number)) > _EXACT:
+                raise ValueError(f"{name}: expected integers up to 2**53, got {number}")
     if array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
         raise TypeError(f"{name}: expected real numbers that float64 can hold, got dtype {array.dtype}")
     if array.dtype.kind in "iu" and array.size and max(-int(array.min()), int(array.max())) > _EXACT:
@@ -91,9 +96,20 @@ def as_positive(value: float, name: str) -> float:
     """Convert to a positive, finite float."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{name}: expected a number, got {type(value).__name__}")
-    if not 0.0 < value < math.inf:
-        raise ValueError(f"{name}: expected a positive, finite number, got {value!r}")
+    kind = np.asarray(value).dtype
+    if kind.kind == "f" and kind.itemsize > 8:
+        raise TypeError(f"{name}: expected a number that float64 can hold, got dtype {kind}")
+    if not 0.0 < value < math.inf or (isinstance(value, (int, np.integer)) and not _holds(int(value))):
+        raise ValueError(f"{name}: expected a positive, finite number that float64 holds, got {value!r}")
     return float(value)
+
+
+def _holds(integer: int) -> bool:
+    """Tell whether float64 holds an integer exactly."""
+    try:
+        return int(float(integer)) == integer
+    except OverflowError:
+        return False
 
 
 def as_count(value: int, name: str, *, least: int = 1) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory import engine
-from theory._validate import as_matrix, as_points, frozen
+from theory._validate import as_count, as_matrix, as_points, frozen
 from theory.attention.measure import Measure
 from theory.attention.output import attend, weight_error
 from theory.attention.score import Array, DotProduct, Score, pairs_of
@@ -112,6 +112,7 @@ class MultiHead:
         cls, w_query: ArrayLike, w_key: ArrayLike, w_value: ArrayLike, w_out: ArrayLike, *, heads: int
     ) -> MultiHead:
         """Split the usual matrices, heads stacked along the rows of the first three and the columns of ``w_out``."""
+        as_count(heads, "heads")
         query, key, value = (as_matrix(w, n) for w, n in ((w_query, "w_query"), (w_key, "w_key"), (w_value, "w_value")))
         out = as_matrix(w_out, "w_out", shape=(None, value.shape[0]))
         for name, matrix in (("w_query", query), ("w_key", key), ("w_value", value)):
@@ -155,6 +156,10 @@ class CausalKernel:
 
     score: Score
     nu: Measure
+
+    def __post_init__(self) -> None:
+        if self.nu.dim < 2:
+            raise ValueError(f"nu: expected a time and a point, so dimension 2 at least, got {self.nu.dim}")
 
     def output(self, z: ArrayLike) -> Array:
         """Return (time, output) for queries ``z``, shape (m, 1 + d), each of which must see some mass."""

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory import engine
-from theory._validate import as_points, as_vector, frozen
+from theory._validate import as_matrix, as_points, as_vector, frozen
 from theory.attention.measure import Measure
 from theory.attention.output import attend, rounding, weight_error
 from theory.attention.score import Array, Score, bounded, pairs_of
@@ -62,9 +62,10 @@ def boltzmann_gibbs(nu: Measure, potential: ArrayLike, *, where: NDArray[np.bool
     a = as_vector(potential, "potential", size=nu.size)
     present = nu.weights > 0.0
     if where is not None:
-        if where.shape != present.shape or where.dtype != np.bool_:
-            raise ValueError(f"where: expected booleans of shape {present.shape}, got {where.dtype} of {where.shape}")
-        present = present & where
+        inside = np.asarray(where)
+        if inside.shape != present.shape or inside.dtype != np.bool_:
+            raise ValueError(f"where: expected booleans of shape {present.shape}, got {inside.dtype} of {inside.shape}")
+        present = present & inside
     if not present.any():
         raise ValueError("where: expected a set of positive mass, got mass 0")
     masses = np.zeros(nu.size)
@@ -208,6 +209,10 @@ class AttentionKernel:
     nu: Measure
     value: Array | None = None
 
+    def __post_init__(self) -> None:
+        if self.value is not None:
+            object.__setattr__(self, "value", frozen(as_matrix(self.value, "value", shape=(None, self.nu.dim))))
+
     @property
     def values(self) -> Array:
         """The values of the atoms, shape (n, d_v)."""
@@ -215,7 +220,8 @@ class AttentionKernel:
 
     def output(self, x: ArrayLike) -> Array:
         r"""Return :math:`\Gamma_\nu` at queries ``x``, shape (m, d), as an array of shape (m, d_v)."""
-        return attend(x, self.nu.points, self.values, score=self.score, key_weights=self.nu.weights)
+        queries = as_points(x, "x")
+        return attend(queries, self.nu.points, self.values, score=self.score, key_weights=self.nu.weights)
 
     def rounding(self, x: ArrayLike) -> float:
         """Bound how far any entry of :meth:`output` lies from the truth, for a score whose rounding is bounded."""

@@ -42,7 +42,9 @@ def gaussian(mean: ArrayLike, root: ArrayLike, *, reach: float = REACH) -> Measu
     """
     m = as_vector(mean, "mean")
     factor = as_matrix(root, "root", shape=(m.size, m.size))
-    half = np.arange(0.0, as_positive(reach, "reach") + STEP / 2, STEP)
+    if as_positive(reach, "reach") < REACH:
+        raise ValueError(f"reach: expected at least {REACH}, below which the law is no Gaussian, got {reach!r}")
+    half = np.arange(0.0, reach + STEP / 2, STEP)
     axis = np.concatenate([-half[:0:-1], half])
     grid = np.stack(np.meshgrid(*[axis] * m.size, indexing="ij"), axis=-1).reshape(-1, m.size)
     return Measure.normalised(m + grid @ factor.T, np.exp(-0.5 * np.einsum("ij,ij->i", grid, grid)))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_masses, as_matrix, as_points, as_simplex, as_vector, frozen
+from theory._validate import as_count, as_masses, as_matrix, as_points, as_real, as_simplex, as_vector, frozen
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,13 +57,17 @@ class Measure:
     @classmethod
     def normalised(cls, points: ArrayLike, masses: ArrayLike) -> Measure:
         """Make the measure with weights ``masses / sum(masses)``, for non-negative masses of positive finite total."""
-        relative = as_masses(masses, "masses")
-        return cls(points, relative / math.fsum(relative.tolist()))
+        cloud = as_points(points, "points")
+        relative = as_masses(masses, "masses", size=cloud.shape[0])
+        return cls(cloud, relative / math.fsum(relative.tolist()))
 
     @classmethod
     def dirac(cls, point: ArrayLike) -> Measure:
         """Make the unit mass at ``point``, shape (d,)."""
         return cls(as_vector(point, "point")[np.newaxis])
+
+    def __reduce__(self) -> tuple[type[Measure], tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        return Measure, (self.points, self.weights)  # so that copies are checked and read-only like the original
 
     @property
     def size(self) -> int:
@@ -96,9 +100,8 @@ class Measure:
 
     def integrate(self, function: Callable[[NDArray[np.float64]], ArrayLike]) -> NDArray[np.float64]:
         """Return the integral of ``function``, which maps (n, d) to (n,) or (n, k), against this measure."""
-        values = as_points(
-            np.atleast_2d(np.asarray(function(self.points), dtype=np.float64).T).T, "function", size=self.size
-        )
+        values = as_real(function(self.points), "function")
+        values = as_points(values[:, np.newaxis] if values.ndim == 1 else values, "function", size=self.size)
         integral: NDArray[np.float64] = self.weights @ values
         return integral
 
@@ -112,8 +115,12 @@ class Measure:
 
     def mix(self, other: Measure, share: float) -> Measure:
         """Return ``(1 - share)`` of this measure plus ``share`` of ``other``, with ``share`` in [0, 1]."""
+        if isinstance(share, bool) or not isinstance(share, (int, float, np.integer, np.floating)):
+            raise TypeError(f"share: expected a number in [0, 1], got {type(share).__name__}")
         if not 0.0 <= share <= 1.0:
             raise ValueError(f"share: expected a number in [0, 1], got {share!r}")
+        if not isinstance(other, Measure):
+            raise TypeError(f"other: expected a Measure, got {type(other).__name__}")
         if other.dim != self.dim:
             raise ValueError(f"other: expected dimension {self.dim}, got {other.dim}")
         masses = np.concatenate([(1.0 - share) * self.weights, share * other.weights])

@@ -112,6 +112,7 @@ def rounding(
         every backend.
     """
     problem = _problem(queries, keys, values, key_weights, causal)
+    problem.pairs(score)  # refuses what does not fit
     relative = weight_error(problem.queries, problem.keys, score, problem.log_weights)
     return average_error(float(np.abs(problem.values).max()), problem.keys.shape[0], relative=relative)
 

@@ -73,8 +73,18 @@ def bounded(score: Score) -> BoundedScore:
     return score  # type: ignore[return-value]
 
 
+def _demand_range(size: float) -> None:
+    """Refuse scores of which a partial sum could leave the range of float64 and vanish from the softmax unseen."""
+    if not size < math.inf:
+        raise ValueError(f"score: expected sizes that float64 can hold, got a bound of {size}")
+
+
 def _largest_norm(points: Array) -> float:
-    return math.sqrt(float(np.einsum("ij,ij->i", points, points).max())) * (1.0 + gamma(points.shape[1] + 2))
+    largest = float(np.abs(points).max())
+    if largest == 0.0:
+        return 0.0
+    unit = points / largest  # squares neither overflow nor vanish
+    return largest * math.sqrt(float(np.einsum("ij,ij->i", unit, unit).max())) * (1.0 + gamma(points.shape[1] + 4))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,12 +130,15 @@ class DotProduct:
         queries = x if self.form is None else x @ as_matrix(self.form, "form", shape=(x.shape[1], y.shape[1]))
         if queries.shape[1] != y.shape[1]:
             raise ValueError(f"keys: expected dimension {queries.shape[1]} as the queries, got {y.shape[1]}")
-        return Pairs(Form.DOT, np.ascontiguousarray(queries), y, np.array([self._beta(y.shape[1])]))
+        beta = self._beta(y.shape[1])
+        _demand_range(beta * _largest_norm(queries) * _largest_norm(y))
+        return Pairs(Form.DOT, np.ascontiguousarray(queries), y, np.array([beta]))
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
         """Bound size and rounding error by Cauchy-Schwarz; three more roundings make the scale and its product."""
         left = _largest_norm(x if self.form is None else np.abs(x) @ np.abs(self.form))
-        size = self._beta(y.shape[1]) * left * _largest_norm(y)
+        right = _largest_norm(y)
+        size = self._beta(y.shape[1]) * left * right if left and right else 0.0
         terms = y.shape[1] + 3 + (0 if self.form is None else x.shape[1])
         return size * (1.0 + gamma(terms)), size * gamma(terms)
 
@@ -172,6 +185,7 @@ class SquaredDistance:
         """Return queries and keys as they are."""
         if x.shape[1] != y.shape[1]:
             raise ValueError(f"keys: expected dimension {x.shape[1]} as the queries, got {y.shape[1]}")
+        _demand_range(self.scale * (_largest_norm(x) + _largest_norm(y)) ** 2)
         return Pairs(Form.DISTANCE, x, y, np.array([self.scale]))
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:

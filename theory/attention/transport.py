@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
 from numpy.typing import ArrayLike
 
+from theory._validate import as_points
 from theory.attention.heads import MultiHead
 from theory.attention.kernel import AttentionKernel
 from theory.attention.measure import Measure
@@ -63,7 +63,7 @@ class Residual:
 
     def __call__(self, x: Array, mu: Measure) -> Array:
         """Return the displaced points."""
-        moved: Array = x + np.asarray(self.layer(x, mu))
+        moved: Array = x + as_points(self.layer(x, mu), "layer", size=x.shape[0], dim=x.shape[1])
         return moved
 
 
@@ -72,6 +72,9 @@ class Stack:
     """Layers one after another, each in the field of the measure that enters it."""
 
     layers: tuple[Layer | MultiHead, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "layers", tuple(self.layers))
 
     def trajectory(self, mu: Measure) -> Iterator[Measure]:
         """Yield the measure before the first layer and after each."""
@@ -88,4 +91,4 @@ class Stack:
 
 def step(layer: Layer | MultiHead, mu: Measure) -> Measure:
     r"""Return :math:`(\Gamma_\mu)_\#\mu`: every atom of ``mu`` moved in the field of ``mu`` itself."""
-    return Measure(layer(mu.points, mu), mu.weights)
+    return Measure(as_points(layer(mu.points, mu), "layer", size=mu.size), mu.weights)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
+_NAME = "attention-theory"
 _GRAIN = 1 << 16  # measured: below this many pairs per thread, handing work over costs more than it saves
 
 
@@ -16,14 +18,14 @@ def threads() -> int:
     asked = os.environ.get("THEORY_THREADS")
     if asked is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not asked.isdigit() or int(asked) < 1:
+    if not (asked.isascii() and asked.isdigit()) or int(asked) < 1:
         raise ValueError(f"THEORY_THREADS: expected a positive integer, got {asked!r}")
     return int(asked)
 
 
 @cache
 def _pool(size: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(size, thread_name_prefix="attention-theory")
+    return ThreadPoolExecutor(size, thread_name_prefix=_NAME)
 
 
 if hasattr(os, "register_at_fork"):
@@ -33,7 +35,7 @@ if hasattr(os, "register_at_fork"):
 def over_rows(kernel: Callable[[slice], None], rows: int, pairs: int) -> None:
     """Call ``kernel`` on slices that cover ``range(rows)``, in threads if ``pairs`` of work are worth it."""
     parts = max(1, min(threads(), rows, pairs // _GRAIN))
-    if parts == 1:
+    if parts == 1 or threading.current_thread().name.startswith(_NAME):  # a thread of the pool must not wait for it
         kernel(slice(0, rows))
         return
     cuts = [rows * k // parts for k in range(parts + 1)]

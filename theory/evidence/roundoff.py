@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from theory.evidence.interval import Interval, Kind
 
 U = 2.0**-53
+SUBNORMAL = 2.0**-1073  # what a product loses where it leaves the normal range, twice over
 EXP_ULPS = 4  # taken, not measured: four times the error that current libm and NumPy document for exp, log and tanh
 
 
@@ -44,12 +45,16 @@ def softmax_error(score_error: float, spread: float, n: int, *, merges: int = 0)
         How often a running maximum may have been replaced; each costs one exponential and one product.
     """
     first_order = 2.0 * score_error + (4.0 * spread + n + 2 * EXP_ULPS + 3 + merges * (EXP_ULPS + 3)) * U
+    if first_order > 1.0:
+        return math.inf  # nothing is known of the weights
     return math.expm1(2.0 * first_order)  # twice the first order covers the higher ones, see Higham lemma 3.1
 
 
 def average_error(size: float, n: int, *, relative: float = 0.0) -> float:
     """Bound the error of a mean of ``n`` numbers within ``size`` of zero, under weights known up to ``relative``."""
-    return size * (relative + gamma(n + 2)) * (1.0 + relative)
+    if size == 0.0:
+        return 0.0
+    return size * (relative + gamma(n + 2)) * (1.0 + relative) + n * SUBNORMAL
 
 
 def covariance_error(size: float, n: int, *, relative: float = 0.0, shift: float = 0.0) -> float:

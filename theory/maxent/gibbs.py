@@ -23,10 +23,11 @@ from scipy.special import xlogy
 from theory._validate import as_positive, as_simplex, as_vector
 from theory.attention import Measure, boltzmann_gibbs, transform_error
 from theory.evidence import Interval, Kind, softmax_error, total
-from theory.evidence.roundoff import EXP_ULPS, U, gamma
+from theory.evidence.roundoff import EXP_ULPS, SUBNORMAL, U, gamma
 
 Array = NDArray[np.float64]
 _OPS = 2 * EXP_ULPS + 4  # derived: per summand a logarithm, two products and one difference; the sum itself is exact
+_LOST = 2.0**-1011  # derived: p log p of a subnormal p is smaller, and charged whole
 
 
 class Law(NamedTuple):
@@ -40,14 +41,14 @@ def entropy(law: ArrayLike) -> Interval:
     """Enclose the Shannon entropy of ``law``, shape (n,), in nats."""
     p = as_simplex(law, "law")
     summands = -xlogy(p, p)
-    return total(summands, gamma(_OPS) * np.abs(summands))
+    return total(summands, gamma(_OPS) * np.abs(summands) + _LOST)
 
 
 def expectation(law: ArrayLike, values: ArrayLike) -> Interval:
     """Enclose the mean of ``values``, shape (n,), under ``law``, shape (n,), in the unit of the values."""
     v = as_vector(values, "values")
     summands = as_simplex(law, "law", size=v.size) * v
-    return total(summands, gamma(2) * np.abs(summands))
+    return total(summands, gamma(2) * np.abs(summands) + SUBNORMAL)
 
 
 def divergence(law: ArrayLike, reference: ArrayLike) -> Interval:
@@ -75,8 +76,7 @@ def divergence(law: ArrayLike, reference: ArrayLike) -> Interval:
         raise ValueError(f"reference: expected mass wherever law has some, got none at index {at}")
     on = p > 0.0
     left, right = xlogy(p[on], p[on]), p[on] * np.log(q[on])
-    # rounding of each summand, and the little by which the computed p misses the sum one
-    return total(np.concatenate([left, -right]), gamma(_OPS) * np.abs(np.concatenate([left, right])))
+    return total(np.concatenate([left, -right]), gamma(_OPS) * np.abs(np.concatenate([left, right])) + _LOST)
 
 
 def free_energy(scores: ArrayLike, law: ArrayLike, *, tau: float = 1.0) -> Interval:
@@ -104,11 +104,13 @@ def free_energy(scores: ArrayLike, law: ArrayLike, *, tau: float = 1.0) -> Inter
 
 def softmax(scores: ArrayLike, *, tau: float = 1.0) -> Law:
     """Return the maximiser of the free energy, computed as every layer does, with the bound on its rounding."""
-    s = as_vector(scores, "scores") / as_positive(tau, "tau")
+    with np.errstate(over="ignore"):
+        s = as_vector(scores, "scores") / as_positive(tau, "tau")
+    if not np.isfinite(s).all():
+        raise ValueError(f"tau: expected scores / tau that float64 can hold, got an overflow at tau = {tau!r}")
     reference = Measure(s[:, np.newaxis])
-    return Law(
-        boltzmann_gibbs(reference, s).weights, transform_error(reference, s) + math.expm1(8 * U * np.abs(s).max())
-    )
+    # the division by the temperature rounds each score once more, which is as much as one more unit of their size
+    return Law(boltzmann_gibbs(reference, s).weights, transform_error(reference, s * (1.0 + 1.0 / EXP_ULPS)))
 
 
 def log_partition(scores: ArrayLike, reference: ArrayLike) -> Interval:

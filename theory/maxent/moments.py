@@ -58,9 +58,14 @@ def tilted(mu: Measure, features: ArrayLike, moment: ArrayLike) -> Tilt:
         If the shapes differ or no law near ``mu`` has these moments: the target is not interior to the hull of the
         features.
     """
-    phi = as_points(features, "features", size=mu.size)
-    target = as_vector(moment, "moment", size=phi.shape[1])
-    _demand_interior(phi[mu.weights > 0.0], target)
+    given = as_points(features, "features", size=mu.size)
+    centred = given - as_vector(moment, "moment", size=given.shape[1])
+    size = np.abs(centred[mu.weights > 0.0]).max(axis=0)
+    phi, target = centred / np.where(size > 0.0, size, 1.0), np.zeros(given.shape[1])  # so that no unit matters
+    if not _is_interior(phi[mu.weights > 0.0]):
+        raise ValueError(
+            f"moment: expected a point interior to the hull of the features, got {np.asarray(moment).tolist()}"
+        )
 
     def law(multiplier: Array) -> Array:
         return boltzmann_gibbs(mu, phi @ multiplier).weights
@@ -88,14 +93,15 @@ def tilted(mu: Measure, features: ArrayLike, moment: ArrayLike) -> Tilt:
         if np.abs(gradient(best - step)).max() >= np.abs(gradient(best)).max():
             break
         best = best - step
-    return Tilt(best, boltzmann_gibbs(mu, phi @ best), gradient(best))
+    multiplier = best / np.where(size > 0.0, size, 1.0)
+    measure = boltzmann_gibbs(mu, given @ multiplier)
+    return Tilt(multiplier, measure, measure.weights @ centred)
 
 
-def _demand_interior(phi: Array, target: Array) -> None:
-    """Refuse a target that no mixture of all the features attains, as a linear program decides."""
-    n = phi.shape[0]
-    # the largest least weight t of a mixture p = t + q, q >= 0, that attains the target
+def _is_interior(phi: Array) -> bool:
+    """Tell whether a mixture of all the features, none left out, vanishes, as a linear program decides."""
+    n, k = phi.shape
+    # the largest least weight t of a mixture p = t + q, q >= 0, that attains zero
     equal = np.vstack([np.column_stack([phi.T, phi.sum(axis=0)]), np.append(np.ones(n), n)])
-    found = linprog(np.append(np.zeros(n), -1.0), A_eq=equal, b_eq=np.append(target, 1.0), bounds=(0.0, None))
-    if found.x is None or not -n * found.fun > _INTERIOR:
-        raise ValueError(f"moment: expected a point interior to the hull of the features, got {target.tolist()}")
+    found = linprog(np.append(np.zeros(n), -1.0), A_eq=equal, b_eq=np.append(np.zeros(k), 1.0), bounds=(0.0, None))
+    return found.fun is not None and -n * found.fun > _INTERIOR
