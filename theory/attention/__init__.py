@@ -1,5 +1,6 @@
 """The object: attention as a Markov kernel on probability measures."""
 
+from theory.attention.additive import Additive as Additive
 from theory.attention.heads import CausalKernel as CausalKernel, Head as Head, MultiHead as MultiHead
 from theory.attention.kernel import (
     AttentionKernel as AttentionKernel,
@@ -21,7 +22,6 @@ from theory.attention.moments import (
 )
 from theory.attention.output import attend as attend, rounding as rounding, weight_error as weight_error
 from theory.attention.score import (
-    Additive as Additive,
     Constants as Constants,
     DotProduct as DotProduct,
     Score as Score,

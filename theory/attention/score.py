@@ -14,9 +14,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_matrix, as_points, as_positive, as_vector, frozen
+from theory._validate import as_matrix, as_points, as_positive, frozen
 from theory.engine import Form, Pairs
-from theory.evidence.roundoff import EXP_ULPS, U, gamma
+from theory.evidence.roundoff import U, gamma
 
 Array = NDArray[np.float64]
 
@@ -185,12 +185,14 @@ class SquaredDistance:
         """Return queries and keys as they are."""
         if x.shape[1] != y.shape[1]:
             raise ValueError(f"keys: expected dimension {x.shape[1]} as the queries, got {y.shape[1]}")
-        _demand_range(self.scale * (_largest_norm(x) + _largest_norm(y)) ** 2)
+        reach = _largest_norm(x) + _largest_norm(y)
+        _demand_range(self.scale * reach * reach)
         return Pairs(Form.DISTANCE, x, y, np.array([self.scale]))
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
         """Bound size and rounding error: d differences, squares and sums, and one product, all relative."""
-        size = self.scale * (_largest_norm(x) + _largest_norm(y)) ** 2 * (1.0 + 8 * U)
+        reach = _largest_norm(x) + _largest_norm(y)
+        size = self.scale * reach * reach * (1.0 + 8 * U)
         return size, size * gamma(x.shape[1] + 5)
 
     def constants(self, radius: float) -> Constants:
@@ -198,60 +200,3 @@ class SquaredDistance:
         diameter = 2.0 * as_positive(radius, "radius")
         slope = 2.0 * self.scale * diameter
         return Constants(self.scale * diameter**2, slope, slope, 2.0 * self.scale)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Additive:
-    r""":math:`a(x, y) = v^\top \tanh(W_1 x + W_2 y)` (Bahdanau).
-
-    Parameters
-    ----------
-    w_query : array_like, shape (h, d_x)
-    w_key : array_like, shape (h, d_y)
-    v : array_like, shape (h,)
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit.
-    """
-
-    w_query: Array
-    w_key: Array
-    v: Array
-
-    def __post_init__(self) -> None:
-        v = as_vector(self.v, "v")
-        object.__setattr__(self, "v", frozen(v))
-        for name in ("w_query", "w_key"):
-            object.__setattr__(self, name, frozen(as_matrix(getattr(self, name), name, shape=(v.size, None))))
-
-    def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
-        """Return the (m, n) scores."""
-        pairs = self.pairs(as_points(x, "x"), as_points(y, "y"))
-        scores: Array = np.tanh(pairs.queries[:, np.newaxis, :] + pairs.keys[np.newaxis, :, :]) @ self.v
-        return scores
-
-    def pairs(self, x: Array, y: Array) -> Pairs:
-        """Return both linear images."""
-        left = as_points(x, "queries", dim=self.w_query.shape[1]) @ self.w_query.T
-        right = as_points(y, "keys", dim=self.w_key.shape[1]) @ self.w_key.T
-        return Pairs(Form.ADDITIVE, np.ascontiguousarray(left), np.ascontiguousarray(right), self.v)
-
-    def bounds(self, x: Array, y: Array) -> tuple[float, float]:
-        """Bound size and rounding error; tanh has slope at most one and is off by a few ulp."""
-        size = float(np.abs(self.v).sum())
-        left = (np.abs(x) @ np.abs(self.w_query.T)).max(axis=0)
-        right = (np.abs(y) @ np.abs(self.w_key.T)).max(axis=0)
-        features = gamma(x.shape[1] + y.shape[1] + 2) * (left + right)
-        error = float(np.abs(self.v) @ (features + 2 * EXP_ULPS * U)) + gamma(self.v.size + 2) * size
-        return size * (1.0 + gamma(self.v.size)), error * (1.0 + gamma(self.v.size + 4))
-
-    def constants(self, radius: float) -> Constants:
-        r"""Return the constants from :math:`|\tanh'| \le 1` and :math:`|\tanh''| \le 4/(3\sqrt3)`."""
-        r = as_positive(radius, "radius")
-        left, right = float(np.linalg.norm(self.w_query, 2)), float(np.linalg.norm(self.w_key, 2))
-        size, largest = float(np.linalg.norm(self.v)), float(np.abs(self.v).max())
-        key = size * right
-        oscillation = min(2.0 * float(np.abs(self.v).sum()), 2.0 * r * key)
-        return Constants(oscillation, size * left, key, 4.0 / (3.0 * math.sqrt(3.0)) * largest * left * right)

@@ -19,7 +19,7 @@ from theory.evidence.claim import (
     hypothesis as hypothesis,
     verifies as verifies,
 )
-from theory.evidence.interval import Interval as Interval, Kind as Kind, discrepancy as discrepancy
+from theory.evidence.interval import Interval as Interval, Kind as Kind
 from theory.evidence.judge import Verdict as Verdict, judge as judge
 from theory.evidence.streams import ROOT as ROOT, stream as stream
 from theory.evidence.sweep import sweep as sweep
@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     from theory.evidence.convergence import limit as limit, order as order
     from theory.evidence.enclosure import balls as balls, ends as ends, hull as hull, sup_over as sup_over
     from theory.evidence.ledger import Evidence as Evidence, Run as Run, decide as decide
-    from theory.evidence.roundoff import gamma as gamma, softmax_error as softmax_error, total as total
+    from theory.evidence.roundoff import (
+        discrepancy as discrepancy,
+        gamma as gamma,
+        softmax_error as softmax_error,
+        total as total,
+    )
     from theory.evidence.statistics import (
         batch_mean as batch_mean,
         bounded_mean as bounded_mean,
@@ -42,7 +47,7 @@ _LAZY = {
     "convergence": ("limit", "order"),
     "enclosure": ("balls", "ends", "hull", "sup_over"),
     "ledger": ("Evidence", "Run", "decide"),
-    "roundoff": ("gamma", "softmax_error", "total"),
+    "roundoff": ("discrepancy", "gamma", "softmax_error", "total"),
     "statistics": ("batch_mean", "bounded_mean", "proportion", "slope"),
     "symbolic": ("zero",),
 }

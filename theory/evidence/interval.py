@@ -18,7 +18,6 @@ from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 
 class Kind(IntEnum):
@@ -229,36 +228,3 @@ def enclose(value: Number) -> Interval:
     if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
         raise TypeError(f"operand: expected an Interval or a real number, got {type(value).__name__}")
     return Interval.exactly(value, Kind.PROVED)
-
-
-def discrepancy(measured: ArrayLike, claimed: ArrayLike, error: ArrayLike = 0.0, kind: Kind = Kind.NUMERIC) -> Interval:
-    """Enclose the largest entrywise distance between two arrays of which the entries are known up to ``error``.
-
-    Parameters
-    ----------
-    measured, claimed : array_like
-        Arrays of equal shape, in the same unit.
-    error : array_like, default 0.0
-        Bound on the sum of both arrays' errors, broadcast against them.
-    kind : Kind, default Kind.NUMERIC
-        By what right ``error`` holds.
-
-    Returns
-    -------
-    Interval
-        Of ``max |measured - claimed|`` over the true values behind both arrays.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, the arrays are empty, or an entry is NaN.
-    """
-    a, b = np.asarray(measured, dtype=np.float64), np.asarray(claimed, dtype=np.float64)
-    if a.shape != b.shape or a.size == 0:
-        raise ValueError(f"claimed: expected the non-empty shape of measured, {a.shape}, got {b.shape}")
-    apart, slack = np.abs(a - b), np.broadcast_to(np.asarray(error, dtype=np.float64), a.shape)
-    if np.isnan(apart).any() or np.isnan(slack).any():
-        raise ValueError("measured, claimed, error: expected numbers, got NaN")
-    low = np.nextafter(apart * (1 - 2.0**-52) - slack, -np.inf).max()  # the subtraction rounds by half an ulp
-    high = np.nextafter(apart * (1 + 2.0**-52) + slack, np.inf).max()
-    return Interval(max(float(low), 0.0), float(high), kind)
