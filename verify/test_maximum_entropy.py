@@ -6,7 +6,7 @@ from theory import Measure
 from theory.attention import AttentionKernel, DotProduct, Softmatch
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, total, verifies
 from theory.evidence.enclosure import coefficient, variable
-from theory.evidence.roundoff import covariance_error, gamma
+from theory.evidence.roundoff import EXP_ULPS, U, covariance_error, gamma
 from theory.maxent import divergence, expectation, free_energy, log_partition, softmax, studies
 from verify import inputs, textbook
 from verify.textbook import balls, hull
@@ -114,6 +114,10 @@ def test_energy(run, *, formed=True, transposed=False, centred=True):
         reach, form_reach = (float((np.abs(way) @ np.abs(matrix)).sum()) for matrix in (left, form))
         error = reach * (kernel.rounding(x[np.newaxis]) + gamma(4) * size)
         slope = Interval.within(float(way @ left @ kernel.output(x[np.newaxis])[0]), error)
+        # the log-partition is off by as much as the logarithm of a weight, and by the last logarithm
+        value = float(match.log_partition(x[np.newaxis])[0])
+        off = match.error(x[np.newaxis]) + 2 * EXP_ULPS * U * (abs(value) + reach * size + np.log(n))
+        yield equals(Interval.within(value, off), hull(coefficient(energy, 0)), scale=1, part="value", n=n)
         yield equals(hull(coefficient(energy, 1)), slope, scale=reach * size + form_reach * size, part="gradient", n=n)
         law = match.at(x)
         second = law.covariance() if centred else law.covariance() + np.outer(law.mean(), law.mean())

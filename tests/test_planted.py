@@ -1,0 +1,200 @@
+"""Plant a bug in an instrument, judge a claim with it, and see the claim fall.
+
+Each bug is a textual edit of a copy of the package; the claim must then be refuted, vacuous or inconclusive. An
+exception would be an error, not a catch, and a number that merely moved would not count either: the copy has no
+committed evidence.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CAUGHT = ("REFUTED", "VACUOUS", "INCONCLUSIVE")
+
+
+class Bug(NamedTuple):
+    """What is planted where, and the claim that must notice."""
+
+    name: str
+    claim: str
+    path: str
+    edits: tuple[tuple[str, str], ...]
+    backend: str = "reference"
+
+
+def bug(name, claim, path, *edits, backend="reference"):
+    return pytest.param(Bug(name, claim, f"theory/{path}", edits, backend), id=name)
+
+
+ROWS = "problem.pairs(score), problem.values, log_weights=problem.log_weights, visible=problem.visible"
+LATE = "problem.pairs(score), problem.values * np.exp(problem.log_weights)[:, np.newaxis], visible=problem.visible"
+PUT = '"scores") / as_positive(tau, "tau")'
+
+RAW = (  # the solver's own potentials, as they are
+    ('np.asarray(log["u"], dtype=np.float64)', 'np.append(log["u"], log["v"])'),
+    ("    u = potential if np.abs(potential).max() < _ABSURD else np.zeros_like(potential)\n",
+     "    return potential[: cost.shape[0]], potential[cost.shape[0] :]\n    u = potential\n"),
+)  # fmt: skip
+
+BUGS = [
+    # the seven that people make
+    bug("unscaled", "markov.attention", "attention/score.py",
+        ("return 1.0 / math.sqrt(dim) if self.form is None else 1.0", "return 1.0")),
+    bug("wrong-axis", "markov.cross", "engine/reference.py",
+        ("rows.sum(axis=1, keepdims=True)", "rows.sum(axis=0, keepdims=True)")),
+    bug("not-averaged", "markov.lookup", "attention/kernel.py", ("mass[own] / copies[own]", "mass[own]")),
+    bug("weights-after", "markov.padding", "attention/output.py", (ROWS, LATE)),
+    bug("frozen", "transport.composition", "attention/transport.py",
+        ("        yield mu\n        for layer", "        start = mu\n        yield mu\n        for layer"),
+        ("            mu = step(layer, mu)", "            mu = Measure(layer(mu.points, start), mu.weights)")),
+    bug("kl-sign", "maxent.gibbs", "maxent/gibbs.py", ("concatenate([left, -right])", "concatenate([-left, right])")),
+    bug("no-c-transform", "distance.stopped-early", "distance/w1.py", *RAW, ("(max(below, Fraction(0))", "(min(below, above)")),
+    # measures
+    bug("mean-unweighted", "transport.convex-order", "attention/measure.py",
+        ("self.weights @ self.points\n", "self.points.mean(axis=0)\n")),
+    bug("covariance-uncentred", "maxent.energy", "attention/measure.py",
+        ("        centred = self.points - self.mean()\n        covariance", "        centred = self.points\n        covariance")),
+    bug("variance-of-a-sample", "transport.convex-order", "attention/measure.py",
+        ('np.einsum("ij,ij->i", centred, centred))', 'np.einsum("ij,ij->i", centred, centred)) * self.size / (self.size - 0.999)')),
+    bug("push-forward-drops-weights", "markov.cross", "attention/measure.py", ("size=self.size), self.weights)", "size=self.size))")),
+    # scores
+    bug("root-of-scale", "markov.softmatch", "attention/score.py", ("            return self.scale\n", "            return math.sqrt(self.scale)\n")),
+    bug("form-transposed", "markov.token-space", "attention/score.py",
+        ("shape=(x.shape[1], y.shape[1]))\n", "shape=(x.shape[1], y.shape[1])).T\n")),
+    bug("dimension-not-rooted", "markov.attention", "attention/score.py", ("1.0 / math.sqrt(dim)", "1.0 / dim")),
+    bug("distance-doubled", "markov.softmatch", "attention/score.py",
+        ("Pairs(Form.DISTANCE, x, y, np.array([self.scale]))", "Pairs(Form.DISTANCE, x, y, np.array([2.0 * self.scale]))")),
+    bug("distance-is-dot", "markov.softmatch", "attention/score.py", ("Pairs(Form.DISTANCE, x, y", "Pairs(Form.DOT, x, y")),
+    bug("additive-minus", "markov.softmatch", "attention/additive.py",
+        ("np.ascontiguousarray(right), self.v)", "np.ascontiguousarray(-right), self.v)")),
+    bug("additive-without-v", "markov.softmatch", "attention/additive.py",
+        ("np.ascontiguousarray(right), self.v)", "np.ascontiguousarray(right), np.ones_like(self.v))")),
+    # the engine, oracle and compiled
+    bug("reference-weights-minus", "markov.padding", "engine/reference.py", ("given) + log_weights", "given) - log_weights")),
+    bug("reference-mask-off-by-one", "markov.causal", "engine/reference.py",
+        (">= visible[:, np.newaxis]", "> visible[:, np.newaxis]")),
+    bug("reference-distance-sign", "markov.softmatch", "engine/reference.py",
+        ("scores = -coefficients[0] *", "scores = coefficients[0] *")),
+    bug("reference-partition", "maxent.energy", "engine/reference.py", ("(peak + np.log(mass))", "(peak + mass)")),
+    bug("compiled-mass-not-rescaled", "markov.attention", "engine/compiled.py",
+        ("                mass *= shrink\n", ""), backend="compiled"),
+    bug("compiled-key-skipped", "markov.padding", "engine/compiled.py",
+        ("stop = min(start + TILE, visible[i])", "stop = min(start + TILE, max(1, visible[i] - 1))"), backend="compiled"),
+    bug("compiled-distance-sign", "markov.softmatch", "engine/compiled.py",
+        ("s *= -coefficients[0]", "s *= coefficients[0]"), backend="compiled"),
+    bug("compiled-partition", "maxent.energy", "engine/compiled.py",
+        ("peak + math.log(mass)", "peak - math.log(mass)"), backend="compiled"),
+    # kernels
+    bug("reference-measure-dropped", "markov.boltzmann-gibbs", "attention/kernel.py",
+        ("a[present] + np.log(nu.weights[present])\n    masses", "a[present]\n    masses")),
+    bug("potential-sign", "markov.boltzmann-gibbs", "attention/kernel.py",
+        ("logits = a[present] + np.log", "logits = -a[present] + np.log")),
+    bug("softmatch-weights-dropped", "markov.softmatch", "attention/kernel.py",
+        ("engine.weights(pairs, log_weights=np.log(self.nu.weights[present]))", "engine.weights(pairs)")),
+    bug("softmatch-push-uniform", "markov.rows", "attention/kernel.py",
+        ("nu.weights @ self.rows(nu.points)", "self.rows(nu.points).mean(axis=0)")),
+    bug("composition-swapped", "markov.rows", "attention/kernel.py",
+        ("self.then.push(self.first.push(nu))", "self.first.push(self.then.push(nu))")),
+    bug("lookup-by-first-coordinate", "markov.lookup", "attention/kernel.py",
+        ("np.unique(both, axis=0, return_inverse=True)", "np.unique(both[:, :1], axis=0, return_inverse=True)")),
+    bug("moment-of-the-uniform-law", "markov.moment-projection", "attention/moments.py",
+        ("return mu.integrate(self.feature)", "return Measure(mu.points).integrate(self.feature)")),
+    bug("projected-at-the-query", "markov.attention-kernel", "attention/moments.py",
+        ("self.subspace.project(self.kernel.at(x))", "self.subspace.project(Measure.dirac(x))")),
+    # heads and masks
+    bug("heads-interleaved", "markov.multi-head", "attention/heads.py", ("np.split(query, heads),", "[query[h::heads] for h in range(heads)],")),
+    bug("last-head-only", "markov.multi-head", "attention/heads.py", ("output += head.output", "output = head.output")),
+    bug("head-weights-dropped", "markov.multi-head", "attention/heads.py",
+        ("score=self.score, key_weights=mu.weights, causal", "score=self.score, causal")),
+    bug("causal-weights-unsorted", "markov.causal", "attention/heads.py",
+        ("log_weights=np.log(self.nu.weights[order])", "log_weights=np.log(self.nu.weights[np.sort(order)])")),
+    bug("causal-ignored", "markov.causal", "attention/output.py",
+        ("np.cumsum(present, dtype=np.int64) if causal else None", "None")),
+    # transport and lattice
+    bug("residual-minus", "transport.composition", "attention/transport.py", ("moved: Array = x +", "moved: Array = x -")),
+    bug("layers-reversed", "transport.composition", "attention/transport.py",
+        ("for layer in self.layers:", "for layer in self.layers[::-1]:")),
+    bug("lattice-variance", "transport.gaussian-distance", "attention/lattice.py", ("np.exp(-0.5 * np.einsum", "np.exp(-np.einsum")),
+    bug("lattice-root-transposed", "transport.gaussian-dot", "attention/lattice.py", ("grid @ factor.T", "grid @ factor")),
+    bug("lattice-coarse", "transport.gaussian-distance", "attention/lattice.py", ("STEP = 0.5 ", "STEP = 1.5 ")),
+    # entropy
+    bug("entropy-sign", "maxent.softmax", "maxent/gibbs.py", ("summands = -xlogy(p, p)", "summands = xlogy(p, p)")),
+    bug("free-energy-without-tau", "maxent.softmax", "maxent/gibbs.py",
+        ('as_positive(tau, "tau") * entropy(law)', "entropy(law)")),
+    bug("softmax-times-tau", "maxent.softmax", "maxent/gibbs.py", (PUT, PUT.replace("/", "*"))),
+    bug("partition-without-peak", "maxent.gibbs", "maxent/gibbs.py", ("value = peak + math.log(mass)", "value = math.log(mass)")),
+    bug("tilt-without-reference", "maxent.moment", "maxent/moments.py",
+        ("measure = boltzmann_gibbs(mu, given @ multiplier)", "measure = boltzmann_gibbs(Measure(mu.points), given @ multiplier)")),
+    bug("multiplier-sign", "maxent.moment", "maxent/moments.py", ("    return Tilt(multiplier,", "    return Tilt(-multiplier,")),
+    # distance
+    bug("cost-squared", "distance.translation", "distance/w1.py",
+        ("    largest, top = math.frexp(", "    cost = cost**2\n    largest, top = math.frexp(")),
+    bug("taxicab", "distance.translation", "distance/w1.py", ("np.ldexp(y, lift))", 'np.ldexp(y, lift), "cityblock")')),
+    bug("line-without-weights", "distance.line", "distance/line.py", ("grid(mu.weights)[0]", "[1] * mu.size")),
+    # studies
+    bug("wrong-patch", "markov.photograph", "attention/studies.py",
+        ("rows(x[query_index()][np.newaxis])", "rows(x[query_index() + 1][np.newaxis])")),
+]  # fmt: skip
+
+
+def planted(bug, folder):
+    """Copy the project into ``folder`` and plant the bug; each text must stand there exactly once."""
+    for part in ("theory", "verify"):
+        shutil.copytree(
+            ROOT / part,
+            folder / part,
+            ignore=shutil.ignore_patterns("__pycache__", "evidence" if part == "verify" else ""),
+        )
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    path = folder / bug.path
+    text = path.read_text(encoding="utf-8")
+    for old, new in bug.edits:
+        assert text.count(old) == 1, f"{bug.path}: {old!r} stands there {text.count(old)} times"
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+
+
+def judged(claim, folder, backend):
+    """Decide one claim in ``folder`` and return the exit code with what was printed."""
+    test = next(p for p in (folder / "verify").glob("test_*.py") if f'"{claim}"' in p.read_text(encoding="utf-8"))
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "pytest", f"verify/{test.name}::{claim}", *options],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=300,
+        env={**os.environ, "PYTHONPATH": str(folder), "THEORY_BACKEND": backend, "NUMBA_DISABLE_JIT": "1"},
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_is_caught(bug, tmp_path):
+    planted(bug, tmp_path)
+    code, text = judged(bug.claim, tmp_path, bug.backend)
+    assert code == 1, text
+    assert any(f"{bug.claim} is {verdict}" in text for verdict in CAUGHT), text
+
+
+def test_raw_potentials_contradict_the_plan(tmp_path):
+    """Without the c-transform and unclipped, the ends of the interval are reversed, which no interval accepts."""
+    planted(Bug("raw", "distance.stopped-early", "theory/distance/w1.py", RAW), tmp_path)
+    code, text = judged("distance.stopped-early", tmp_path, "reference")
+    assert code == 1, text
+    assert "expected lo <= hi" in text
+
+
+def test_the_planted_copy_is_the_one_that_is_judged(tmp_path):
+    planted(Bug("none", "distance.line", "theory/py.typed", ()), tmp_path)
+    (tmp_path / "where.py").write_text("import theory; print(theory.__file__)", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "where.py"], cwd=tmp_path, capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert Path(done.stdout.strip()) == tmp_path / "theory" / "__init__.py"
+    code, text = judged("distance.line", tmp_path, "reference")
+    assert code == 0, text
