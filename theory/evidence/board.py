@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 _COLOUR = {"SUPPORTED": "green", "REFUTED": "bold red", "INCONCLUSIVE": "yellow", "VACUOUS": "magenta"}
 _PLAIN_WIDTH = 400  # a log gets one line per claim, however long
@@ -32,7 +33,7 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], *, colour: bool, width: int
         margin = "inf" if math.isinf(row["margin"]) else f"{row['margin']:.1e}"
         verdict = f"[{_COLOUR[row['verdict']]}]{row['verdict']}[/]" if colour else row["verdict"]
         table.add_row(
-            row["id"], verdict, row["kind"], tight, margin, row["twins"], f"{row['seconds']:.2f}", row["words"]
+            row["id"], verdict, row["kind"], tight, margin, row["twins"], f"{row['seconds']:.2f}", Text(row["words"])
         )
     text = io.StringIO()
     Console(file=text, force_terminal=colour, no_color=not colour, width=width or _PLAIN_WIDTH, highlight=False).print(

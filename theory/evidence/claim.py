@@ -8,6 +8,7 @@ theorem.
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -59,11 +60,14 @@ class Claim:
     def __post_init__(self) -> None:
         if not _ID.fullmatch(self.id):
             raise ValueError(f"id: expected 'subject.name' in lower case, got {self.id!r}")
-        if not self.words or not self.statement:
+        if not self.words.strip() or not self.statement.strip() or len(self.words.splitlines()) > 1:
             raise ValueError(f"words, statement: expected text for {self.id}, got {self.words!r}, {self.statement!r}")
         for name in ("assumptions", "spec", "cites", "provenance"):
             if not isinstance(getattr(self, name), tuple):
                 raise TypeError(f"{name}: expected a tuple for {self.id}, got {type(getattr(self, name)).__name__}")
+            for item in getattr(self, name):
+                if not isinstance(item, str) or not item:
+                    raise TypeError(f"{name}: expected texts for {self.id}, got {item!r}")
         for item in self.spec:
             if not _SPEC.fullmatch(item):
                 raise ValueError(f"spec: expected an item such as 'MA.L6', got {item!r}")
@@ -118,7 +122,10 @@ def _found(
     unit = abs(claimed) if scale is None else enclose(scale)
     if not unit.lo > 0.0:
         raise ValueError(f"scale: expected a positive scale (the claimed value may vanish: {claimed}), got {scale}")
-    return Finding(relation, measured, claimed, unit, beyond / unit, case)
+    departure = beyond / unit
+    if beyond.lo > 0.0 >= departure.lo:  # the quotient underflows; a refutation must not
+        departure = Interval(math.ulp(0.0), max(departure.hi, math.ulp(0.0)), departure.kind)
+    return Finding(relation, measured, claimed, unit, departure, case)
 
 
 def equals(measured: Number, claimed: Number, /, *, scale: Number | None = None, **case: Any) -> Finding:

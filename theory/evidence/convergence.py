@@ -1,8 +1,9 @@
 r"""Limits and orders from a few levels, with a width that admits that a trend is not a proof.
 
 Level :math:`k` carries a parameter :math:`h_0 r^{-k}`. If :math:`v_k = v + c\,h_k^p + o(h_k^p)`, one Richardson step
-:math:`v_{k+1} + (v_{k+1} - v_k)/(r^p - 1)` removes the leading term; the last change of the extrapolated values
-bounds what is left, if it still shrinks.
+:math:`v_{k+1} + (v_{k+1} - v_k)/(r^p - 1)` removes the leading term. If the changes of the extrapolated values shrink
+by a factor :math:`\rho` from level to level, what is left is :math:`\rho/(1 - \rho)` times the last one; a next
+order of :math:`h^q` has :math:`\rho = r^{-q}`, so that only :math:`\rho \le 1/2` is bounded by the last change itself.
 """
 
 from __future__ import annotations
@@ -17,9 +18,14 @@ _SAFETY = 1.25  # taken: grid convergence index with three or more levels (Roach
 LEVELS = 4
 
 
-def _settled(changes: Sequence[float], floor: float) -> bool:
-    """Tell whether the changes shrink, or are rounding already."""
-    return all(abs(b) <= max(abs(a), floor) for a, b in itertools.pairwise(changes))
+def _left(changes: Sequence[float], floor: float) -> float:
+    """Estimate what a sequence with these last changes has still to go; infinite unless they shrink or are rounding."""
+    if not all(abs(b) <= max(abs(a), floor) for a, b in itertools.pairwise(changes)):
+        return math.inf
+    before, last = abs(changes[-2]), abs(changes[-1])
+    if last <= floor:
+        return last
+    return last * max(1.0, last / (before - last)) if last < before else math.inf
 
 
 def limit(values: Sequence[Number], *, ratio: float = 2.0, order: float) -> Interval:
@@ -37,8 +43,8 @@ def limit(values: Sequence[Number], *, ratio: float = 2.0, order: float) -> Inte
     Returns
     -------
     Interval
-        Of kind ``TREND`` or weaker: the last Richardson value, 1.25 times the last change of such values and the
-        levels' own width. Unknown when the changes grow.
+        Of kind ``TREND`` or weaker: the last Richardson value, 1.25 times what the changes of such values leave, and
+        the levels' own width. Unknown unless the changes shrink.
 
     Raises
     ------
@@ -52,14 +58,18 @@ def limit(values: Sequence[Number], *, ratio: float = 2.0, order: float) -> Inte
             f"got {len(levels)}, {ratio}, {order}"
         )
     kind = max(Kind.TREND, *(v.kind for v in levels))
-    factor = Interval.exactly(ratio**order - 1.0)
+    try:
+        power = ratio**order
+    except OverflowError:
+        return Interval.unknown(kind)
+    factor = Interval.within(power, 2 * math.ulp(power), Kind.PROVED) - 1  # a power is within an ulp
     extrapolated = [b + (b - a) / factor for a, b in itertools.pairwise(levels)]
     changes = [b.mid - a.mid for a, b in itertools.pairwise(extrapolated)]
     floor = max(v.width for v in extrapolated)
-    if not _settled(changes, floor):
+    slack = _SAFETY * _left(changes, floor)
+    if math.isinf(slack):
         return Interval.unknown(kind)
-    slack = _SAFETY * abs(changes[-1])
-    return Interval(extrapolated[-1].lo - slack, extrapolated[-1].hi + slack, kind)
+    return extrapolated[-1] + Interval(-slack, slack, kind)
 
 
 def order(errors: Sequence[Number], *, ratio: float = 2.0) -> Interval:
@@ -68,8 +78,8 @@ def order(errors: Sequence[Number], *, ratio: float = 2.0) -> Interval:
     Returns
     -------
     Interval
-        Of kind ``TREND`` or weaker: the last local slope, twice its last change and the errors' own width. Unknown
-        when the slopes do not settle or an error may vanish.
+        Of kind ``TREND`` or weaker: the last local slope, twice what its changes leave and the errors' own width.
+        Unknown when the slopes do not settle or an error may vanish.
 
     Raises
     ------
@@ -83,11 +93,15 @@ def order(errors: Sequence[Number], *, ratio: float = 2.0) -> Interval:
     if any(e.lo <= 0.0 or math.isinf(e.hi) for e in levels):
         return Interval.unknown(kind)
     step = math.log(ratio)
-    slopes = [
-        Interval(math.log(a.lo / b.hi) / step, math.log(a.hi / b.lo) / step, kind)
-        for a, b in itertools.pairwise(levels)
-    ]
-    changes = [b.mid - a.mid for a, b in itertools.pairwise(slopes)]
-    if not _settled(changes, max(s.width for s in slopes)):
+    quotients = [a / b for a, b in itertools.pairwise(levels)]
+    if any(q.lo <= 0.0 or math.isinf(q.hi) for q in quotients):
         return Interval.unknown(kind)
-    return slopes[-1] + Interval.within(0.0, 2.0 * abs(changes[-1]) + 8 * math.ulp(1.0))
+
+    def slope(q: Interval) -> Interval:
+        low, high = math.log(q.lo) / step, math.log(q.hi) / step
+        slack = 4 * math.ulp(max(abs(low), abs(high)))  # two logarithms within an ulp each and a quotient
+        return Interval(low - slack, high + slack, kind)
+
+    slopes = [slope(q) for q in quotients]
+    changes = [b.mid - a.mid for a, b in itertools.pairwise(slopes)]
+    return slopes[-1] + Interval.within(0.0, 2.0 * _left(changes, max(s.width for s in slopes)))

@@ -4,8 +4,9 @@ r"""Ball arithmetic: exact inputs, every rounding enclosed, the width computed a
 trick; the exponent range is unlimited. :func:`hull` and :func:`ends` read the result off, outward. :func:`sup_over`
 encloses the supremum of an expression over a whole box by branch and bound, and is what the kind ``PROVED`` rests on.
 
-References ---------- F. Johansson, *Arb: efficient arbitrary-precision midpoint-radius interval arithmetic*, IEEE
-Trans. Computers 66 (2017).
+References
+----------
+F. Johansson, *Arb: efficient arbitrary-precision midpoint-radius interval arithmetic*, IEEE Trans. Computers 66 (2017).
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ def balls(values: ArrayLike | Fraction) -> NDArray[np.object_]:
 def _ball(value: Any) -> Any:
     if isinstance(value, (Fraction, Decimal)):
         value = flint.fmpq(*value.as_integer_ratio())
+    if value is None or isinstance(value, str):
+        raise TypeError(f"values: expected numbers, got {value!r}")
     return flint.arb(value)
 
 
@@ -108,12 +111,13 @@ def _compiled(expression: str, names: tuple[str, ...]) -> Callable[[Mapping[str,
     def fail(node: ast.AST) -> ValueError:
         return ValueError(
             f"expression: expected numbers, {', '.join(names)}, + - * / **, or {', '.join(_FUNCTIONS)}; "
-            f"got {ast.get_source_segment(expression, node)!r}"
+            f"got {ast.get_source_segment(expression.strip(), node)!r}"
         )
 
     def build(node: ast.AST) -> Callable[[Mapping[str, Any]], Any]:
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            exact = _ball(Decimal(ast.get_source_segment(expression, node) or ""))
+            text = ast.get_source_segment(expression.strip(), node) or ""
+            exact = _ball(node.value if type(node.value) is int else Decimal(text))
             return lambda _: exact
         if isinstance(node, ast.Name) and node.id in names:
             name = node.id
@@ -126,6 +130,7 @@ def _compiled(expression: str, names: tuple[str, ...]) -> Callable[[Mapping[str,
             and isinstance(node.func, ast.Name)
             and node.func.id in _FUNCTIONS
             and len(node.args) == 1
+            and not node.keywords
         ):
             method, argument = node.func.id, build(node.args[0])
             return lambda box: getattr(argument(box), method)()
@@ -152,7 +157,11 @@ def _compiled(expression: str, names: tuple[str, ...]) -> Callable[[Mapping[str,
                 return lambda box: left(box) / right(box)
         raise fail(node)
 
-    return build(ast.parse(expression, mode="eval").body)
+    try:
+        tree = ast.parse(expression.strip(), mode="eval")
+    except SyntaxError as error:
+        raise ValueError(f"expression: expected a plain formula, got {expression!r}") from error
+    return build(tree.body)
 
 
 def sup_over(expression: str, *, tolerance: float = 1e-6, boxes: int = 200_000, **box: tuple[Any, Any]) -> Interval:
@@ -184,13 +193,19 @@ def sup_over(expression: str, *, tolerance: float = 1e-6, boxes: int = 200_000, 
     """
     if not 1 <= len(box) <= 4:
         raise ValueError(f"box: expected one to four variables, got {len(box)}")
-    domain = tuple((Fraction(a), Fraction(b)) for a, b in box.values())
+    try:
+        domain = tuple((Fraction(a), Fraction(b)) for a, b in box.values())
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"box: expected finite numbers for every variable, got {box}") from error
+    if not tolerance > 0.0:
+        raise ValueError(f"tolerance: expected a positive number, got {tolerance!r}")
     if any(not a < b for a, b in domain):
         raise ValueError(f"box: expected lo < hi for every variable, got {box}")
     with precision():
         return _branch_and_bound(_compiled(expression, tuple(box)), tuple(box), domain, tolerance, boxes)
 
 
+_SPECK = Fraction(1, 2**64)  # taken: the side of a box, as a part of the domain's, at which a supremum is unbounded
 Box = tuple[tuple[Fraction, Fraction], ...]
 
 
@@ -216,6 +231,8 @@ def _branch_and_bound(
     for _ in range(boxes):
         if -leaves[0][0] - best <= tolerance * max(1.0, abs(best)):
             break
+        if math.isinf(leaves[0][0]) and _volume(leaves[0][2]) < _volume(domain) * _SPECK ** len(names):
+            break  # unbounded however small the box: splitting on would never end
         part = heapq.heappop(leaves)[2]
         axis = max(range(len(names)), key=lambda k: (part[k][1] - part[k][0]) / (domain[k][1] - domain[k][0]))
         a, b = part[axis]

@@ -12,7 +12,7 @@ import math
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from enum import IntEnum
 from fractions import Fraction
 from typing import TypeAlias
@@ -47,6 +47,17 @@ def _above(value: float) -> float:
     return math.nextafter(value, math.inf)
 
 
+def _real(value: object, name: str) -> int | float | Fraction:
+    """Return an exactly known number as Python has it; NumPy's own types would round what they are combined with."""
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, (np.floating, np.integer)):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
+        raise TypeError(f"{name}: expected an Interval or a real number, got {type(value).__name__}")
+    return value
+
+
 def _bracket(value: int | float | Fraction) -> tuple[float, float]:
     """Return the two floats nearest to an exact number, equal if it is a float."""
     if isinstance(value, float):
@@ -65,8 +76,9 @@ class Interval:
 
     Parameters
     ----------
-    lo, hi : float
-        Ends, in the unit of the quantity; an infinite end means that this side is unbounded.
+    lo, hi : real
+        Ends, in the unit of the quantity, rounded outward to floats; an infinite end means that this side is
+        unbounded.
     kind : Kind, default Kind.NUMERIC
         By what right the truth lies inside.
 
@@ -81,29 +93,39 @@ class Interval:
     kind: Kind = Kind.NUMERIC
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lo", float(self.lo))
-        object.__setattr__(self, "hi", float(self.hi))
+        object.__setattr__(self, "lo", _bracket(_real(self.lo, "lo"))[0])
+        object.__setattr__(self, "hi", _bracket(_real(self.hi, "hi"))[1])
+        object.__setattr__(self, "kind", Kind(self.kind))
         if not self.lo <= self.hi or self.lo == math.inf or self.hi == -math.inf:
             raise ValueError(f"lo, hi: expected lo <= hi with a real number between, got {self.lo!r}, {self.hi!r}")
 
     @classmethod
     def exactly(cls, value: int | float | Fraction, kind: Kind = Kind.CERTIFIED) -> Interval:
         """Enclose an exactly known number; only a number that is no float gets a width."""
-        return cls(*_bracket(value), kind)
+        return cls(*_bracket(_real(value, "value")), kind)
 
     @classmethod
     def within(cls, value: float, error: float, kind: Kind = Kind.NUMERIC) -> Interval:
         """Enclose the truth behind ``value`` that is off by at most ``error >= 0``."""
-        if not error >= 0.0:
+        centre, reach = _real(value, "value"), _real(error, "error")
+        if not reach >= 0.0:
             raise ValueError(f"error: expected a non-negative bound, got {error!r}")
-        if error == 0.0:
-            return cls(value, value, kind)
-        return cls(_below(value - error), _above(value + error), kind)
+        if not (isinstance(centre, float) and isinstance(reach, float)):
+            slack = cls.exactly(reach, kind)
+            return cls.exactly(centre, kind) + cls(-slack.hi, slack.hi, kind)
+        if reach == 0.0:
+            return cls(centre, centre, kind)
+        return cls(_below(centre - reach), _above(centre + reach), kind)
 
     @classmethod
     def printed(cls, digits: str, kind: Kind = Kind.NUMERIC) -> Interval:
         """Enclose a number quoted to a few digits: half a unit of the last one on either side."""
-        quoted = Decimal(digits)
+        if not isinstance(digits, str):
+            raise TypeError(f"digits: expected the text of a number, got {type(digits).__name__}")
+        try:
+            quoted = Decimal(digits)
+        except InvalidOperation as fault:
+            raise ValueError(f"digits: expected a decimal number, got {digits!r}") from fault
         exponent = quoted.as_tuple().exponent
         if not isinstance(exponent, int):
             raise ValueError(f"digits: expected a decimal number, got {digits!r}")
@@ -119,6 +141,8 @@ class Interval:
     def largest(cls, values: Iterable[Interval]) -> Interval:
         """Enclose the largest of several enclosed numbers."""
         seen = list(values)
+        if not seen:
+            raise ValueError("values: expected at least one interval, got none")
         return cls(max(v.lo for v in seen), max(v.hi for v in seen), max(v.kind for v in seen))
 
     @property
@@ -126,7 +150,7 @@ class Interval:
         """The middle, or an end or zero if the interval is unbounded."""
         if math.isinf(self.lo) or math.isinf(self.hi):
             return 0.0 if math.isinf(self.lo) and math.isinf(self.hi) else self.hi if math.isinf(self.lo) else self.lo
-        return self.lo / 2 + self.hi / 2
+        return min(max(self.lo / 2 + self.hi / 2, self.lo), self.hi)  # halves of subnormal numbers round
 
     @property
     def width(self) -> float:
@@ -135,7 +159,7 @@ class Interval:
 
     def __contains__(self, value: int | float | Fraction) -> bool:
         """Tell whether an exactly known number lies inside."""
-        return self.lo <= value <= self.hi
+        return self.lo <= _real(value, "value") <= self.hi
 
     def __neg__(self) -> Interval:
         return Interval(-self.hi, -self.lo, self.kind)
@@ -223,8 +247,4 @@ def enclose(value: Number) -> Interval:
     """Return ``value`` itself if it is an interval, else the exact number as one of the strongest kind."""
     if isinstance(value, Interval):
         return value
-    if isinstance(value, (np.floating, np.integer)):
-        value = value.item()
-    if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
-        raise TypeError(f"operand: expected an Interval or a real number, got {type(value).__name__}")
-    return Interval.exactly(value, Kind.PROVED)
+    return Interval.exactly(_real(value, "operand"), Kind.PROVED)

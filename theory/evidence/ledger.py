@@ -13,6 +13,7 @@ from theory.evidence.claim import Claim, Finding, Twin, Verification
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import Verdict, judge, worst
 from theory.evidence.streams import ROOT, stream
+from theory.evidence.sweep import FAULTS
 from theory.evidence.table import Table
 
 T = TypeVar("T")
@@ -38,6 +39,10 @@ class Run:
     scale: str = "quick"
     root: int = ROOT
     tables: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.scale not in SCALES:
+            raise ValueError(f"scale: expected one of {', '.join(SCALES)}, got {self.scale!r}")
 
     def pick(self, *, quick: T, paper: T) -> T:
         """Return the value for the scale of this run."""
@@ -126,11 +131,10 @@ def decide(
     def findings(changes: Mapping[str, Any]) -> list[Finding]:
         from theory.evidence.enclosure import precision  # noqa: PLC0415  loads FLINT
 
-        faults = np.errstate(over="raise", divide="raise", invalid="raise", under="ignore")
-        with threadpool_limits(limits=1), precision(), faults:
+        with threadpool_limits(limits=1), precision(), FAULTS():
             return list(verification.check(run, **(fixtures or {}), **changes))
 
-    found = findings({})
+    found, tables = findings({}), dict(run.tables)  # what the twins look at does not vouch for the claim
     if case is not None and not 0 <= case < len(found):
         raise ValueError(f"case: expected one of the {len(found)} cases of {verification.claim.id}, got {case}")
     held = found if case is None else found[case : case + 1]
@@ -144,7 +148,7 @@ def decide(
         claim=verification.claim, verdict=judge(held, lost), departure=worst(held),
         number=number if case is None or number is None else case, finding=None if number is None else held[number],
         cases=len(held), tightness=_tightness(held), failures=failures, scale=run.scale, root=run.root,
-        tables=dict(run.tables),
+        tables=tables,
     )  # fmt: skip
 
 

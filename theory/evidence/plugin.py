@@ -73,7 +73,7 @@ class ClaimItem(pytest.Function):
         if recording:  # whatever came out: what lost its support must not look supported
             record.write(folder, evidence, Path(os.path.relpath(self.path, self.config.rootpath)).as_posix())
         if evidence.verdict is not Verdict.SUPPORTED:
-            raise NotSupportedError(explain(evidence, self.nodeid))
+            raise NotSupportedError(explain(evidence, self._address()))
         if not recording and case is None and not self.config.stash.get(foreign_data, False):
             moved = record.compare(folder, evidence)
             if moved:
@@ -81,6 +81,11 @@ class ClaimItem(pytest.Function):
                     f"{evidence.claim.id} is supported, but contradicts {record.path_of(folder, evidence.claim).name}: "
                     f"{moved}. Find out why; if the new number is right, rerun with --record and log the move."
                 )
+
+    def _address(self) -> str:
+        """Return the node id as it is typed where pytest was called."""
+        path = os.path.relpath(self.path, self.config.invocation_params.dir)
+        return f"{Path(path).as_posix()}::{self.name}"
 
     def repr_failure(self, excinfo: ExceptionInfo[BaseException], *args: Any, **kwargs: Any) -> str | TerminalRepr:
         """Return the paragraph of a claim that does not stand, or the traceback of an error."""
@@ -106,10 +111,10 @@ def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, obj: obje
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Refuse two claims of one id: their evidence would overwrite each other."""
-    seen: dict[str, str] = {}
+    seen: dict[str, ClaimItem] = {}
     for item in items:
-        if isinstance(item, ClaimItem) and seen.setdefault(item.name, item.nodeid) != item.nodeid:
-            raise pytest.UsageError(f"claim id: expected it once, got {seen[item.name]} and {item.nodeid}")
+        if isinstance(item, ClaimItem) and seen.setdefault(item.name, item) is not item:
+            raise pytest.UsageError(f"claim id: expected it once, got {seen[item.name].nodeid} and {item.nodeid}")
 
 
 @pytest.fixture
@@ -135,7 +140,9 @@ def explain(evidence: Evidence, nodeid: str) -> str:
         caught = f"caught in {nearest.catches} of {nearest.cases} cases"
         text.append(f"Nearest twin: {nearest.twin.id} ({nearest.twin.breaks}), {caught}.")
     if finding is not None:
-        again = f"pytest '{nodeid}' --case {evidence.number} --scale {evidence.scale} --root {evidence.root}"
+        backend = os.environ.get("THEORY_BACKEND", "compiled")
+        chosen = "" if backend == "compiled" else f"THEORY_BACKEND={backend} "
+        again = f"{chosen}pytest '{nodeid}' --case {evidence.number} --scale {evidence.scale} --root {evidence.root}"
         text.append(f"See that case again: {again}")
     return " ".join(text)
 

@@ -26,9 +26,9 @@ def sources() -> str:
     """Return the fingerprint of the instrument: sha256 over the rooms that measure and judge."""
     root = Path(theory.__file__).parent
     digest = hashlib.sha256()
-    for room in sorted(_INSTRUMENT):
-        for path in sorted((root / room).rglob("*.py")):
-            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    rooms = [path for room in _INSTRUMENT for path in (root / room).rglob("*.py")]
+    for path in sorted([root / "_validate.py", *rooms]):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 

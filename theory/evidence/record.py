@@ -24,8 +24,12 @@ from theory.evidence.provenance import provenance
 from theory.evidence.statistics import ALPHA
 
 
+def _number(value: float) -> float | str:
+    return value if math.isfinite(value) else str(value)
+
+
 def _ends(interval: Interval) -> list[float | str]:
-    return [end if math.isfinite(end) else str(end) for end in (interval.lo, interval.hi)]
+    return [_number(interval.lo), _number(interval.hi)]
 
 
 def _plain(case: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,7 +74,7 @@ def entry_of(evidence: Evidence) -> dict[str, Any]:
         "departure": _ends(evidence.departure),
         "cases": evidence.cases,
         "worst": worst,
-        "tightness": evidence.tightness,
+        "tightness": None if evidence.tightness is None else _number(evidence.tightness),
         "twins": [_twin(failure) for failure in evidence.failures],
         "root": evidence.root,
         "tables": dict(evidence.tables),
@@ -89,15 +93,18 @@ def statement_of(claim: Claim) -> dict[str, Any]:
 
 
 def write(folder: Path, evidence: Evidence, test: str) -> None:
-    """Write the entry of this scale into the record of its claim, and keep the other scale's."""
+    """Write the entry of this scale into the record of its claim; keep the other scale's if it is of this statement."""
     path = path_of(folder, evidence.claim)
-    scales = json.loads(path.read_text())["scales"] if path.exists() else {}
+    old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    same = all(old.get(name) == value for name, value in statement_of(evidence.claim).items())
+    scales = old["scales"] if same else {}  # what was found about another statement says nothing of this one
     scales[evidence.scale] = entry_of(evidence)
     weakest = [s["verdict"] for s in scales.values() if s["verdict"] != Verdict.SUPPORTED.value]
     whole = {**statement_of(evidence.claim), "test": test, "scales": scales,
              "verdict": weakest[0] if weakest else Verdict.SUPPORTED.value}  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(whole, indent=1, sort_keys=True, allow_nan=False) + "\n")
+    text = json.dumps(whole, indent=1, sort_keys=True, allow_nan=False) + "\n"
+    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def compare(folder: Path, evidence: Evidence) -> str | None:

@@ -14,10 +14,12 @@ N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd ed., SIAM 20
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from theory._validate import as_real
 from theory.evidence.interval import Interval, Kind
 
 U = 2.0**-53
@@ -27,11 +29,15 @@ EXP_ULPS = 4  # taken, not measured: four times the error that current libm and 
 
 def gamma(k: int) -> float:
     r"""Return :math:`\gamma_k = ku/(1-ku)`, rounded up."""
+    if not 0 <= k < 1.0 / U:
+        raise ValueError(f"k: expected a number of roundings with k u < 1, got {k!r}")
     return math.nextafter(k * U / (1.0 - k * U), math.inf)
 
 
 def softmax_error(score_error: float, spread: float, n: int, *, merges: int = 0) -> float:
-    """Bound the relative error of every softmax weight of ``n`` scores.
+    """Bound the relative error of every softmax weight of ``n`` scores that is at least 1e-300.
+
+    Smaller weights may underflow; they are off by at most this bound of 1e-300, and never by more than 1e-300 itself.
 
     Parameters
     ----------
@@ -77,9 +83,14 @@ def covariance_error(size: float, n: int, *, relative: float = 0.0, shift: float
 
 def total(values: ArrayLike, error: ArrayLike = 0.0) -> Interval:
     """Enclose the sum of numbers each off by at most its ``error``; the summation itself is exact to half an ulp."""
-    terms = np.asarray(values, dtype=np.float64).ravel()
-    slack = math.fsum(np.broadcast_to(np.asarray(error, dtype=np.float64), terms.shape).ravel().tolist())
-    value = math.fsum(terms.tolist())
+    terms = as_real(values, "values")
+    bounds = np.broadcast_to(np.asarray(error, dtype=np.float64), terms.shape)
+    if not (bounds >= 0.0).all():
+        raise ValueError(f"error: expected non-negative bounds, got {bounds[~(bounds >= 0.0)][0]}")
+    try:
+        slack, value = math.fsum(bounds.ravel().tolist()), math.fsum(terms.ravel().tolist())
+    except OverflowError:
+        return Interval.unknown()
     return Interval.within(value, math.nextafter(slack * (1 + 2 * U) + U * abs(value), math.inf), Kind.NUMERIC)
 
 
@@ -103,14 +114,19 @@ def discrepancy(measured: ArrayLike, claimed: ArrayLike, error: ArrayLike = 0.0,
     Raises
     ------
     ValueError
-        If the shapes differ, the arrays are empty, or an entry is NaN.
+        If the shapes differ, the arrays are empty or not finite, or ``error`` is negative or NaN.
     """
-    a, b = np.asarray(measured, dtype=np.float64), np.asarray(claimed, dtype=np.float64)
+    a, b = as_real(measured, "measured"), as_real(claimed, "claimed")
     if a.shape != b.shape or a.size == 0:
         raise ValueError(f"claimed: expected the non-empty shape of measured, {a.shape}, got {b.shape}")
-    apart, slack = np.abs(a - b), np.broadcast_to(np.asarray(error, dtype=np.float64), a.shape)
-    if np.isnan(apart).any() or np.isnan(slack).any():
-        raise ValueError("measured, claimed, error: expected numbers, got NaN")
-    low = np.nextafter(apart * (1 - 2.0**-52) - slack, -np.inf).max()  # the subtraction rounds by half an ulp
-    high = np.nextafter(apart * (1 + 2.0**-52) + slack, np.inf).max()
+    slack = np.broadcast_to(np.asarray(error, dtype=np.float64), a.shape)
+    if not (slack >= 0.0).all():
+        raise ValueError(f"error: expected non-negative bounds, got {slack[~(slack >= 0.0)][0]}")
+    with np.errstate(over="ignore", under="ignore"):
+        apart = np.abs(a - b)
+        least = np.minimum(
+            apart * (1 - 2.0**-52), sys.float_info.max
+        )  # the subtraction rounds by half an ulp, or overflows
+        low = np.nextafter(least - slack, -np.inf).max()
+        high = np.nextafter(apart * (1 + 2.0**-52) + slack, np.inf).max()
     return Interval(max(float(low), 0.0), float(high), kind)

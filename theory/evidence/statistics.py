@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from theory._validate import as_count, as_real, as_vector
 from theory.evidence.interval import Interval, Kind
+from theory.evidence.roundoff import gamma
 
 ALPHA = 1e-6
 BATCHES = 64
@@ -43,7 +45,8 @@ def proportion(hits: int, draws: int, *, among: int = 1) -> Interval:
     ValueError
         Unless ``0 <= hits <= draws`` and ``draws >= 1``.
     """
-    if not (draws >= 1 and 0 <= hits <= draws):
+    hits, draws, among = as_count(hits, "hits", least=0), as_count(draws, "draws"), as_count(among, "among")
+    if hits > draws:
         raise ValueError(f"hits, draws: expected 0 <= hits <= draws with draws >= 1, got {hits}, {draws}")
     tail = ALPHA / among / 2.0
     lo = 0.0 if hits == 0 else float(stats.beta.ppf(tail, hits, draws - hits + 1))
@@ -59,10 +62,10 @@ def bounded_mean(sample: ArrayLike, lo: float, hi: float, *, among: int = 1) -> 
     ValueError
         If there are fewer than two draws or one leaves the range.
     """
-    x = np.asarray(sample, dtype=np.float64).ravel()
+    x = as_vector(sample, "sample")
     if x.size < 2 or not lo < hi or not (x.min() >= lo and x.max() <= hi):
         raise ValueError(f"sample: expected at least two draws in [{lo}, {hi}], got {x.size} in [{x.min()}, {x.max()}]")
-    log = math.log(4.0 * among / ALPHA)
+    log = math.log(4.0 * as_count(among, "among") / ALPHA)
     reach = math.sqrt(2.0 * float(x.var(ddof=1)) * log / x.size) + 7.0 * (hi - lo) * log / (3.0 * (x.size - 1))
     mean = float(x.mean())
     return Interval(max(lo, mean - reach), min(hi, mean + reach), Kind.STATISTICAL)
@@ -70,7 +73,7 @@ def bounded_mean(sample: ArrayLike, lo: float, hi: float, *, among: int = 1) -> 
 
 def _student(values: NDArray[np.float64], among: int, drift: float = 0.0) -> Interval:
     """Enclose the mean of independent, nearly normal values by Student's interval, widened by ``drift``."""
-    quantile = float(stats.t.isf(ALPHA / _DERATE / among / 2.0, values.size - 1))
+    quantile = float(stats.t.isf(ALPHA / _DERATE / as_count(among, "among") / 2.0, values.size - 1))
     reach = quantile * float(values.std(ddof=1)) / math.sqrt(values.size) + drift
     return Interval.within(float(values.mean()), reach, Kind.STATISTICAL)
 
@@ -83,11 +86,13 @@ def batch_mean(sample: ArrayLike, *, among: int = 1) -> Interval:
     ValueError
         If a batch would hold fewer than 400 draws.
     """
-    x = np.asarray(sample, dtype=np.float64).ravel()
+    x = as_vector(sample, "sample")
     if x.size < BATCHES * PER_BATCH:
         raise ValueError(f"sample: expected at least {BATCHES * PER_BATCH} draws, got {x.size}")
-    size = x.size // BATCHES
-    return _student(x[: size * BATCHES].reshape(BATCHES, size).mean(axis=1), among)
+    if x.min() == x.max():
+        return Interval.unknown(Kind.STATISTICAL)  # a spread that was never seen cannot be bounded
+    rounding = gamma(x.size) * float(np.abs(x).max())
+    return _student(np.array([batch.mean() for batch in np.array_split(x, BATCHES)]), among, rounding)
 
 
 def slope(sizes: ArrayLike, samples: ArrayLike, *, among: int = 1) -> Interval:
@@ -113,7 +118,7 @@ def slope(sizes: ArrayLike, samples: ArrayLike, *, among: int = 1) -> Interval:
     ValueError
         If the shapes do not fit or a number is not positive.
     """
-    n, y = np.asarray(sizes, dtype=np.float64), np.asarray(samples, dtype=np.float64)
+    n, y = as_real(sizes, "sizes"), as_real(samples, "samples")
     if n.ndim != 1 or n.size < 4 or y.ndim != 2 or y.shape[1] != n.size or y.shape[0] < 8:
         raise ValueError(
             f"samples: expected shape (b >= 8, {max(n.size, 4)}) for as many sizes, got {y.shape} for {n.shape}"
@@ -129,4 +134,7 @@ def slope(sizes: ArrayLike, samples: ArrayLike, *, among: int = 1) -> Interval:
 
     half = n.size // 2
     drift = abs(float(np.mean(fit(slice(half, None)) - fit(slice(None, n.size - half)))))
-    return _student(fit(slice(None)), among, drift)
+    slopes, t = fit(slice(None)), np.abs(log_n - log_n.mean())
+    size = float(np.abs(log_y).max() + np.abs(slopes).max() * np.abs(log_n).max())
+    rounding = gamma(8 * n.size + 32) * size * float(t.sum() / (t @ t))
+    return _student(slopes, among, drift + rounding)

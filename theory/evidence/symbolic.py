@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import sympy
+from sympy.core.evalf import PrecisionExhausted
 
 from theory.evidence.interval import Interval, Kind
 
 _DIGITS = 40
+_SLACK = Fraction(1, 10**38)  # a hundred times what 40 correct digits leave
 
 
 def zero(expression: Any, concrete: Mapping[Any, Any]) -> Interval:
@@ -31,7 +34,7 @@ def zero(expression: Any, concrete: Mapping[Any, Any]) -> Interval:
     Raises
     ------
     ValueError
-        If ``concrete`` leaves a symbol free.
+        If ``concrete`` leaves a symbol free, or a number in it or in the expression is a float.
 
     Examples
     --------
@@ -39,13 +42,22 @@ def zero(expression: Any, concrete: Mapping[Any, Any]) -> Interval:
     >>> zero((x + 1) ** 2 - x**2 - 2 * x - 1, {x: 3})
     Interval(lo=0.0, hi=0.0, kind=<Kind.PROVED: 0>)
     """
-    left = sympy.sympify(expression)
+    left, point = sympy.sympify(expression), {k: sympy.sympify(v) for k, v in concrete.items()}
+    for name, value in (("expression", left), *(("concrete", v) for v in point.values())):
+        if value.atoms(sympy.Float):
+            raise ValueError(f"{name}: expected exact numbers, got the float {min(value.atoms(sympy.Float), key=str)}")
     free = left.free_symbols - set(concrete)
     if free:
         raise ValueError(f"concrete: expected a value for every symbol, got none for {sorted(map(str, free))}")
     if sympy.simplify(left) == 0:
         return Interval.exactly(0, Kind.PROVED)
-    value = left.subs(dict(concrete)).evalf(_DIGITS, strict=True, chop=False)
-    if not value.is_real:
+    try:
+        value = left.subs(point, simultaneous=True).evalf(_DIGITS, strict=True, chop=False)
+    except PrecisionExhausted:
         return Interval.unknown(Kind.CERTIFIED)
-    return Interval.within(float(value), abs(float(value)) * 2.0**-51, Kind.CERTIFIED)
+    if not value.is_real or not value.is_finite:
+        return Interval.unknown(Kind.CERTIFIED)
+    rational = sympy.Rational(value)
+    near = Fraction(int(rational.p), int(rational.q))
+    slack = abs(near) * _SLACK
+    return Interval(Interval.exactly(near - slack).lo, Interval.exactly(near + slack).hi, Kind.CERTIFIED)

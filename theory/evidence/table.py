@@ -50,7 +50,12 @@ class Table:
         stored: dict[str, NDArray[Any]] = {}
         named: dict[str, str] = {}
         for name, values in columns.items():
+            weakest = max((v.kind for v in _listed(values) if isinstance(v, Interval)), default=kind)
+            if weakest > kind:
+                raise ValueError(f"kind: expected at least as weak as {name}, {weakest.name}, got {kind.name}")
             for part, array in _parts(name, values):
+                if part in stored:
+                    raise ValueError(f"columns: expected distinct names, got {part} twice")
                 if stored and array.size != next(iter(stored.values())).size:
                     raise ValueError(
                         f"columns: expected {next(iter(stored.values())).size} rows in {part}, got {array.size}"
@@ -82,12 +87,17 @@ class Table:
     def to_csv(self) -> str:
         """Return the text: a line with kind and units, the names, then the rows, floats as they round-trip."""
         out = io.StringIO()
-        out.write(f"# {json.dumps({'kind': self.kind.name.lower(), 'units': dict(self.units)})}\n")
+        text = [name for name, column in self.columns.items() if column.dtype.kind == "U"]
+        meta = {"kind": self.kind.name.lower(), "units": dict(self.units)} | ({"text": text} if text else {})
+        out.write(f"# {json.dumps(meta)}\n")
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.columns)
         cells = [[repr(v) if isinstance(v, float) else v for v in c.tolist()] for c in self.columns.values()]
         writer.writerows(zip(*cells, strict=True))
         return out.getvalue()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Table, (self.kind, dict(self.units), dict(self.columns))
 
     @classmethod
     def from_csv(cls, text: str) -> Table:
@@ -101,13 +111,15 @@ class Table:
         head, _, body = text.partition("\n")
         try:
             meta = json.loads(head.removeprefix("# "))
-            kind, units = Kind[meta["kind"].upper()], meta["units"]
+            kind, units, words = Kind[meta["kind"].upper()], dict(meta["units"]), set(meta.get("text", ()))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"text: expected a first line '# {{kind, units}}', got {head[:60]!r}") from error
-        names, *rows = list(csv.reader(io.StringIO(body))) or [[]]
-        if any(len(row) != len(names) for row in rows):
-            raise ValueError(f"text: expected {len(names)} fields in every row")
-        return cls(kind, units, {name: _typed([row[k] for row in rows]) for k, name in enumerate(names)})
+        names, *rows = list(csv.reader(io.StringIO(body, newline=""))) or [[]]
+        if len(set(names)) < len(names) or any(len(row) != len(names) for row in rows):
+            raise ValueError(f"text: expected {len(names)} distinct names and as many fields in every row")
+        cells = {name: [row[k] for row in rows] for k, name in enumerate(names)}
+        columns = {n: np.array(c, dtype=np.str_) if n in words else _numbers(n, c) for n, c in cells.items()}
+        return cls(kind, units, columns)
 
     @property
     def sha256(self) -> str:
@@ -121,7 +133,8 @@ class Table:
             or dict(self.units) != dict(other.units)
             or self.kind != other.kind
         ):
-            return f"columns {list(self.columns)} against {list(other.columns)}"
+            heads = [f"{t.kind.name.lower()} columns {dict(t.units)}" for t in (self, other)]
+            return " against ".join(heads)
         if len(self) != len(other):
             return f"{len(self)} rows against {len(other)}"
         for name, mine in self.columns.items():
@@ -130,9 +143,11 @@ class Table:
                 apart = (mine > other.columns[f"{name[:-3]}.hi"]) | (theirs > self.columns[f"{name[:-3]}.hi"])
             elif name.endswith(".hi") and f"{name[:-3]}.lo" in self.columns:
                 continue
-            elif mine.dtype.kind == "f":
-                size = float(np.abs(mine).max(initial=0.0))
-                apart = np.abs(mine - theirs) > _RAW_DIGITS * size
+            elif "f" in mine.dtype.kind + theirs.dtype.kind and "U" not in mine.dtype.kind + theirs.dtype.kind:
+                both = np.isfinite(mine) & np.isfinite(theirs)
+                size = max(float(np.abs(c).max(initial=0.0, where=both)) for c in (mine, theirs))
+                moved = np.abs(np.subtract(mine, theirs, where=both, out=np.zeros(mine.size))) > _RAW_DIGITS * size
+                apart = np.where(both, moved, mine != theirs)
             else:
                 apart = mine != theirs
             if apart.any():
@@ -146,17 +161,23 @@ def _parts(name: str, values: ArrayLike | Sequence[Interval]) -> list[tuple[str,
         ends = [(v.lo, v.hi) for v in values if isinstance(v, Interval)]
         return [(f"{name}.lo", np.array([lo for lo, _ in ends])), (f"{name}.hi", np.array([hi for _, hi in ends]))]
     array = np.array(values)
-    if array.ndim != 1 or array.dtype.kind not in "fiU":
+    if array.dtype.kind == "U" and any("\r" in cell for cell in array.ravel().tolist()):
+        raise ValueError(f"columns: expected text without carriage returns in {name}")
+    if array.ndim != 1 or array.dtype.kind not in "fiU" or array.dtype == np.longdouble != np.float64:
         raise ValueError(
             f"columns: expected a flat column of numbers or text in {name}, got {array.dtype} of shape {array.shape}"
         )
     return [(name, array)]
 
 
-def _typed(cells: list[str]) -> NDArray[Any]:
+def _listed(values: object) -> Sequence[object]:
+    return values if isinstance(values, (list, tuple)) else ()
+
+
+def _numbers(name: str, cells: list[str]) -> NDArray[Any]:
     for convert in (int, float):
         try:
             return np.array([convert(cell) for cell in cells])
         except ValueError:
             continue
-    return np.array(cells)
+    raise ValueError(f"text: expected numbers in {name}, got {cells[0]!r} and others")

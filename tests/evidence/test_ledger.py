@@ -1,0 +1,253 @@
+"""The claim and its twins run the same code on the same draws under the same conditions; the worst case is kept."""
+
+import math
+
+import flint
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from theory.evidence import (
+    ROOT,
+    Claim,
+    Interval,
+    Kind,
+    Run,
+    Table,
+    Verdict,
+    at_least,
+    at_most,
+    bug,
+    constant,
+    decide,
+    equals,
+    stream,
+    verifies,
+)
+from theory.evidence.enclosure import PRECISION
+
+CLAIM = Claim("demo.claim", "a claim for demonstration", "$x = 1$")
+TWINS = (constant("two", "the value is two", value=2.0), bug("minus", "the sign", sign=-1.0))
+
+
+def decided(check, *twins, run=None, **options):
+    return decide(verifies(CLAIM, *twins)(check), run or Run(CLAIM.id), **options)
+
+
+def constants(*measured, kind=Kind.NUMERIC, width=1e-15):
+    """Make a check that measures these values of a claimed one."""
+
+    def check(run, *, value=1.0, sign=1.0):
+        for k, m in enumerate(measured):
+            yield equals(Interval.within(sign * m, width, kind), value, k=k)
+
+    return check
+
+
+def test_claim_that_stands():
+    evidence = decided(constants(1.0, 1.0 + 1e-16), *TWINS)
+    assert evidence.verdict is Verdict.SUPPORTED
+    assert (evidence.claim, evidence.cases, evidence.scale, evidence.root) == (CLAIM, 2, "quick", ROOT)
+    assert evidence.kind is Kind.NUMERIC
+    assert [f.twin.id for f in evidence.failures] == ["two", "minus"]
+    assert [(f.catches, f.cases) for f in evidence.failures] == [(2, 2), (2, 2)]
+    assert evidence.nearest.twin.id == "two"
+
+
+def test_identity_that_is_off_is_refuted_however_far_its_twins_are():
+    far = (constant("far", "the value is a million", value=1e6), bug("minus", "the sign", sign=-1e6))
+    evidence = decided(constants(1.0, 1.1, 1.0), *far)
+    assert evidence.verdict is Verdict.REFUTED
+    assert evidence.number == 1
+    assert dict(evidence.finding.case) == {"k": 1}
+    assert 0.1 < evidence.departure.hi < 0.1 + 1e-14
+
+
+def test_draws_are_those_of_the_claim_for_every_twin():
+    drawn = []
+
+    def check(run, *, value=1.0, sign=1.0):
+        drawn.append([rng.normal() for rng in run.streams(run.pick(quick=3, paper=5))])
+        yield equals(sign, value)
+
+    decided(check, *TWINS)
+    assert drawn == [[stream(CLAIM.id, case).normal() for case in range(3)]] * 3
+    drawn.clear()
+    decided(check, *TWINS, run=Run(CLAIM.id, "paper", 7))
+    assert drawn == [[stream(CLAIM.id, case, root=7).normal() for case in range(5)]] * 3
+
+
+def test_worst_case_refutes_most_clearly_or_leaves_most_room():
+    def wide(run, *, value=0.0):
+        for k, (lo, hi) in enumerate([(-1.0, 1e-3), (-2.0, 5e-3), (-1e-9, 1e-9)]):
+            yield at_most(Interval(lo, hi), value, scale=1.0, k=k)
+
+    evidence = decided(wide, constant("less", "the bound is minus one", value=-1.0))
+    assert (evidence.verdict, evidence.number) == (Verdict.SUPPORTED, 1)
+    assert evidence.departure.lo == pytest.approx(-1e-9, rel=1e-12, abs=0.0)  # end by end: not of case 1
+
+    def refuted(run, *, value=0.0):
+        for k, (lo, hi) in enumerate([(-1.0, 9.0), (0.1, 0.2), (0.3, 0.31)]):
+            yield at_most(Interval(lo, hi), value, scale=1.0, k=k)
+
+    evidence = decided(refuted, constant("less", "the bound is minus one", value=-1.0))
+    assert (evidence.verdict, evidence.number) == (Verdict.REFUTED, 2)
+
+
+@pytest.mark.parametrize("case", [0, 1, 2])
+def test_one_case_is_judged_as_it_was(case):
+    evidence = decided(constants(1.0, 1.1, 1.0), *TWINS, case=case)
+    assert evidence.verdict is (Verdict.REFUTED if case == 1 else Verdict.SUPPORTED)
+    assert (evidence.number, evidence.cases) == (case, 1)
+    assert dict(evidence.finding.case) == {"k": case}
+
+
+@pytest.mark.parametrize("case", [-1, 3])
+def test_case_that_is_not_there(case):
+    with pytest.raises(ValueError, match=r"^case: expected one of the 3 cases of demo\.claim, got"):
+        decided(constants(1.0, 1.1, 1.0), *TWINS, case=case)
+
+
+@pytest.mark.parametrize(
+    ("check", "twins", "verdict"),
+    [
+        (constants(), TWINS, Verdict.VACUOUS),
+        (constants(1.0), (), Verdict.VACUOUS),
+        (constants(1.0), (*TWINS, constant("same", "nothing", value=1.0)), Verdict.VACUOUS),
+        (constants(1.0, width=0.1), TWINS, Verdict.INCONCLUSIVE),
+        (constants(1.0, width=0.1, kind=Kind.TREND), TWINS, Verdict.SUPPORTED),
+    ],
+)
+def test_verdicts(check, twins, verdict):
+    evidence = decided(check, *twins)
+    assert evidence.verdict is verdict
+    assert evidence.number == (0 if evidence.cases else None)
+    assert (evidence.finding is None) == (evidence.cases == 0)
+    assert (evidence.nearest is None) == (not twins)
+
+
+@pytest.mark.parametrize("failing", [1.0, 2.0])
+def test_exceptions_are_errors_not_refutations(failing):
+    def check(run, *, value=1.0):
+        yield equals(1.0, value)
+        if value == failing:
+            raise RuntimeError("boom")
+
+    with pytest.raises(RuntimeError, match="boom"):
+        decided(check, constant("two", "the value is two", value=2.0))
+
+
+def test_floating_point_faults_are_errors():
+    for fault in (
+        lambda: np.array([1e308]) * 10.0,
+        lambda: np.zeros(1) / np.zeros(1),
+        lambda: np.ones(1) / np.zeros(1),
+    ):
+
+        def check(run, *, value=1.0, fault=fault):
+            fault()
+            yield equals(1.0, value)
+
+        with np.errstate(all="ignore"), pytest.raises(FloatingPointError):
+            decided(check, constant("two", "the value is two", value=2.0))
+
+
+def test_conditions_inside_a_check():
+    seen = []
+
+    def check(run, *, value=1.0):
+        seen.append((flint.ctx.prec, {library["num_threads"] for library in threadpool_info()}))
+        np.exp(-np.array([800.0]))  # underflow is no fault
+        yield equals(1.0, value)
+
+    before = flint.ctx.prec, [library["num_threads"] for library in threadpool_info()]
+    decided(check, constant("two", "the value is two", value=2.0))
+    assert seen == [(PRECISION, {1})] * 2
+    assert before == (flint.ctx.prec, [library["num_threads"] for library in threadpool_info()])
+
+
+def test_fixtures_reach_the_claim_and_its_twins():
+    def check(run, tokens, *, value=1.0):
+        yield equals(float(tokens.sum()), value)
+
+    evidence = decided(
+        check, constant("two", "the value is two", value=2.0), fixtures={"tokens": np.array([0.25, 0.75])}
+    )
+    assert evidence.verdict is Verdict.SUPPORTED
+
+
+# --- tightness ---
+
+
+@pytest.mark.parametrize(
+    ("relation", "measured", "bound", "tightness"),
+    [
+        (at_most, 0.5, 2.0, 0.25),
+        (at_most, -0.5, 2.0, -0.25),
+        (at_least, 4.0, 1.0, 0.25),
+        (equals, 2.0, 2.0, None),
+        (at_most, -3.0, -2.0, None),
+        (at_least, 4.0, -1.0, None),
+    ],
+)
+def test_tightness_is_of_one_sided_bounds(relation, measured, bound, tightness):
+    def check(run, *, shift=0.0):
+        yield relation(measured, bound + shift, scale=1.0)
+
+    found = decided(check, constant("off", "the bound is off", shift=1e3 if relation is at_least else -1e3)).tightness
+    assert found == tightness if tightness is None else math.isclose(found, tightness, rel_tol=1e-12, abs_tol=0.0)
+
+
+# --- studies ---
+
+
+def dear(*, scale, root, n=1):
+    dear.calls.append((scale, root, n))
+    return Table(Kind.CERTIFIED, {"n": "1", "x": "1"}, {"n": [n], "x": [float(root)]})
+
+
+dear.calls = []
+
+
+def test_study_is_computed_once_for_the_claim_and_its_twins():
+    dear.calls.clear()
+
+    def check(run, *, value=1.0, n=1):
+        table = run.study(dear, n=n)
+        assert run.study(dear, n=n) is table
+        yield equals(table["x"][0] / ROOT, value)
+        yield equals(float(table["n"][0]), 1.0)
+
+    other = (*TWINS[:1], bug("other", "another study", n=2))
+    runs = [Run(CLAIM.id) for _ in range(2)]
+    evidence = [decided(check, *other, run=run) for run in runs]
+    assert dear.calls == [("quick", ROOT, 1), ("quick", ROOT, 2)]
+    mine, twin = (dear(scale="quick", root=ROOT, n=n).sha256 for n in (1, 2))
+    for found in evidence:
+        assert list(found.tables.values()) == [mine]  # what a twin looked at does not vouch for the claim
+        assert twin not in found.tables.values()
+
+
+def test_studies_with_other_parameters_are_other_tables():
+    def check(run, *, value=1.0):
+        for n in (1, 2):
+            table = run.study(dear, n=n)
+        yield equals(table["n"][0] / 2, value)
+
+    evidence = decided(check, constant("two", "the value is two", value=2.0))
+    assert len(evidence.tables) == 2
+    assert len(set(evidence.tables.values())) == 2
+
+
+def test_scale_and_root_make_another_study():
+    prints = {
+        (scale, root): Run(CLAIM.id, scale, root).study(dear).sha256 for scale in ("quick", "paper") for root in (1, 2)
+    }
+    assert prints["quick", 1] != prints["quick", 2]
+    assert {call[:2] for call in dear.calls} >= set(prints)
+
+
+def test_run_is_at_a_known_scale():
+    assert Run("a.b", "paper").pick(quick=1, paper=2) == 2
+    with pytest.raises(ValueError, match=r"^scale: expected one of quick, paper, got 'big'$"):
+        Run("a.b", "big")

@@ -1,0 +1,158 @@
+"""A record is strict JSON, equal on every run, and notices a number, a verdict or a statement that moved."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from theory.evidence import Claim, Interval, Kind, Run, at_least, at_most, bug, constant, decide, equals, verifies
+from theory.evidence.record import compare, entry_of, path_of, write
+
+CLAIM = Claim("demo.claim", "a claim for demonstration", "$x = 1$", ("one", "two"), ("MA.L6",), ("key2020",))
+
+
+def verification(claim=CLAIM, shift=0.0, width=1e-15, case=None, kind=Kind.NUMERIC):
+    @verifies(claim, constant("two", "the value is two", value=2.0), bug("minus", "the sign", sign=-1.0))
+    def check(run, *, value=1.0, sign=1.0):
+        rng = next(run.streams(1))
+        yield equals(Interval.within(sign * (1.0 + shift), width, kind), value, u=rng.random(), **(case or {}))
+
+    return check
+
+
+def evidence(scale="quick", root=1, **options):
+    made = verification(**options)
+    return decide(made, Run(made.claim.id, scale, root))
+
+
+def strict(text):
+    """Read JSON that has neither NaN nor infinities."""
+
+    def refuse(token):
+        raise AssertionError(token)
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def recorded(folder, claim=CLAIM):
+    return strict(path_of(folder, claim).read_text(encoding="utf-8"))
+
+
+def test_record_says_everything(tmp_path):
+    folder = tmp_path / "deep" / "evidence"
+    write(folder, evidence(), "verify/test_demo.py")
+    assert [path.name for path in folder.iterdir()] == ["demo.claim.json"]
+    record = recorded(folder)
+    assert record["id"] == "demo.claim"
+    assert record["words"] == "a claim for demonstration"
+    assert record["assumptions"] == ["one", "two"]
+    assert (record["spec"], record["cites"], record["provenance"]) == (["MA.L6"], ["key2020"], ["derived"])
+    assert (record["verdict"], record["test"]) == ("supported", "verify/test_demo.py")
+    entry = record["scales"]["quick"]
+    assert (entry["verdict"], entry["kind"], entry["cases"], entry["root"]) == ("supported", "numeric", 1, 1)
+    assert [twin["id"] for twin in entry["twins"]] == ["two", "minus"]
+    assert entry["worst"]["number"] == 0
+    assert entry["worst"]["relation"] == "equals"
+    assert 0.0 <= entry["worst"]["case"]["u"] < 1.0
+    found = evidence()
+    assert entry["departure"] == [found.departure.lo, found.departure.hi]  # floats round-trip
+    assert entry["worst"]["measured"] == [found.finding.measured.lo, found.finding.measured.hi]
+
+
+def test_two_runs_write_the_same_bytes(tmp_path):
+    for name in ("a", "b"):
+        for scale in ("quick", "paper") if name == "a" else ("paper", "quick"):
+            write(tmp_path / name, evidence(scale), "t.py")
+    assert path_of(tmp_path / "a", CLAIM).read_bytes() == path_of(tmp_path / "b", CLAIM).read_bytes()
+    assert b"\r" not in path_of(tmp_path / "a", CLAIM).read_bytes()
+    text = path_of(tmp_path / "a", CLAIM).read_text(encoding="utf-8")
+    assert text == json.dumps(json.loads(text), indent=1, sort_keys=True) + "\n"
+
+
+def test_parameters_of_any_kind_are_written_plainly(tmp_path):
+    case = {
+        "i": np.int64(3), "f": np.float32(0.5), "b": np.bool_(True), "nan": math.nan, "inf": np.float64(np.inf),
+        "array": np.arange(3), "none": None, "text": "é\n", "big": 10**30, "pair": (1, 2), "w": Interval(0.0, 1.0),
+    }  # fmt: skip
+    write(tmp_path, evidence(case=case), "t.py")
+    found = recorded(tmp_path)["scales"]["quick"]["worst"]["case"]
+    assert (found["i"], found["f"], found["b"], found["text"], found["big"]) == (3, 0.5, True, "é\n", 10**30)
+    assert (found["nan"], found["inf"], found["none"], found["pair"]) == ("nan", "inf", "None", "(1, 2)")
+
+
+@pytest.mark.parametrize("relation", [at_most, at_least, equals])
+def test_what_is_not_known_is_written_as_text(tmp_path, relation):
+    @verifies(CLAIM, constant("two", "the value is two", value=1e300), bug("minus", "the sign", sign=-1.0))
+    def check(run, *, value=1.0, sign=1.0):
+        yield relation(sign * Interval.unknown(), value, scale=1.0)
+        yield relation(sign * Interval(5e-324, math.inf), value, scale=1.0)
+
+    write(tmp_path, decide(check, Run(CLAIM.id)), "t.py")
+    entry = recorded(tmp_path)["scales"]["quick"]
+    assert "inf" in entry["departure"]
+    assert [float(end) for end in entry["departure"]][1] == math.inf
+
+
+def test_statistical_evidence_names_its_level():
+    assert entry_of(evidence(kind=Kind.STATISTICAL))["alpha"] == 1e-6
+    assert entry_of(evidence())["alpha"] is None
+
+
+def test_scales_are_kept_apart(tmp_path):
+    write(tmp_path, evidence("quick"), "t.py")
+    write(tmp_path, evidence("paper", width=1e-12), "t.py")
+    record = recorded(tmp_path)
+    assert set(record["scales"]) == {"quick", "paper"}
+    assert record["scales"]["quick"] == entry_of(evidence("quick"))
+    assert compare(tmp_path, evidence("quick")) is None
+
+
+def test_evidence_for_another_statement_is_not_kept(tmp_path):
+    write(tmp_path, evidence("paper"), "t.py")
+    other = replace(CLAIM, statement="$x = 2$")
+    write(tmp_path, evidence("quick", claim=other), "t.py")
+    assert set(recorded(tmp_path)["scales"]) == {"quick"}
+
+
+def test_verdict_of_the_whole_is_the_weakest(tmp_path):
+    write(tmp_path, evidence("quick", shift=0.1), "t.py")
+    write(tmp_path, evidence("paper"), "t.py")
+    assert recorded(tmp_path)["verdict"] == "refuted"
+
+
+def test_same_run_agrees_with_its_record(tmp_path):
+    assert compare(tmp_path, evidence()) is None  # nothing is recorded yet
+    write(tmp_path, evidence(), "t.py")
+    before = path_of(tmp_path, CLAIM).read_bytes()
+    assert compare(tmp_path, evidence()) is None
+    assert compare(tmp_path, evidence("paper")) is None
+    assert compare(tmp_path, evidence(root=2)) is None
+    assert path_of(tmp_path, CLAIM).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"shift": 0.1}, "the record's verdict is supported, this run's is refuted"),
+        ({"width": 0.1}, "the record's verdict is supported, this run's is inconclusive"),
+        ({"kind": Kind.TREND}, "the record's kind is numeric, this run's is trend"),
+        ({"claim": replace(CLAIM, statement="$x = 2$")}, "the record states another statement"),
+        ({"claim": replace(CLAIM, assumptions=())}, "the record states another assumptions"),
+        ({"claim": replace(CLAIM, words="other", cites=())}, "the record states another words, cites"),
+    ],
+)
+def test_what_moved_is_told(tmp_path, options, message):
+    write(tmp_path, evidence(), "t.py")
+    assert compare(tmp_path, evidence(**options)) == message
+
+
+@pytest.mark.parametrize("ends", [[1e-3, 2e-3], ["-inf", -1e-3]])
+def test_departure_that_moved_is_told(tmp_path, ends):
+    write(tmp_path, evidence(), "t.py")
+    record = recorded(tmp_path)
+    record["scales"]["quick"]["departure"] = ends
+    path_of(tmp_path, CLAIM).write_text(json.dumps(record), encoding="utf-8")
+    assert "a number moved" in compare(tmp_path, evidence())
+    assert compare(tmp_path, evidence(root=2)) is None  # fresh draws have another worst case

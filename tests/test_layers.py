@@ -1,0 +1,279 @@
+"""The rooms import in one direction, slow packages stay where they belong, and no comparison is thrown away.
+
+Everything is read from the syntax trees; nothing is imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "theory"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+TESTS = sorted([*(ROOT / "tests").rglob("*.py"), *(ROOT / "verify").rglob("*.py")])
+
+GROUND = {"evidence", "engine"}  # know no theorem, and not each other
+OBJECT = {*GROUND, "attention"}
+METRIC = {*OBJECT, "distance"}
+SUBJECTS = {"maxent", "lipschitz", "particles", "diffusion", "metric"}
+MAY_IMPORT = {
+    "evidence": set(),
+    "engine": set(),
+    "attention": GROUND,
+    "distance": OBJECT,
+    **dict.fromkeys(SUBJECTS, METRIC),
+    "report": {"evidence"},
+    "figures": {*METRIC, *SUBJECTS, "report"},
+    "__main__": {*METRIC, *SUBJECTS, "report", "figures"},
+    "__init__": METRIC,
+    "_validate": set(),
+}
+HOMES = {  # a package and the only places that may import it
+    "numba": ("engine/jit.py",),
+    "llvmlite": ("engine/jit.py",),
+    "finufft": ("engine/",),
+    "ot": ("distance/w1.py",),
+    "matplotlib": ("figures/",),
+    "sympy": ("evidence/symbolic.py", "diffusion/conformal.py"),
+    "flint": ("evidence/enclosure.py",),
+    "mpmath": (),
+    "torch": ("metric/",),
+    "jax": ("metric/",),
+    "pytest": ("evidence/plugin.py",),
+    "hypothesis": (),
+    "verify": (),
+    "tests": (),
+}
+UNSEEDED = {"random", "secrets", "time", "datetime", "uuid"}  # a number may depend on none of these
+DRAWERS = {"utils", "util", "tools", "helpers", "misc", "common"}
+
+
+def imported(tree: ast.AST, package: str = "") -> set[str]:
+    """Return the dotted names that a tree imports anywhere, also lazily, for types only, or by a constant string."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                names |= {alias.name for alias in node.names}
+            case ast.ImportFrom():
+                above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+                base = ".".join([*above, *([node.module] if node.module else [])])
+                names |= {f"{base}.{alias.name}" for alias in node.names}
+            case ast.Call(args=[ast.Constant(value=str(name)), *_]) if called(node) in ("import_module", "__import__"):
+                names.add(name)
+    return names
+
+
+def called(node: ast.Call) -> str:
+    """Return the last part of the name of what is called."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def place(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports_of(path: Path) -> set[str]:
+    return imported(tree_of(path), ".".join(("theory", *path.relative_to(PACKAGE).parts[:-1])))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=place)
+def test_rooms_import_in_one_direction(path):
+    rooms = {name.split(".")[1] for name in imports_of(path) if name.startswith("theory.")}
+    rooms = {name for name in rooms if (PACKAGE / name).is_dir()}
+    assert rooms <= MAY_IMPORT[room(path)] | {room(path)}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=place)
+def test_packages_stay_at_home(path):
+    for name in {name.split(".")[0] for name in imports_of(path)} & set(HOMES):
+        assert place(path).startswith(HOMES[name]), f"{name} is imported in {place(path)}"
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if room(p) not in ("figures", "report", "__main__")], ids=place)
+def test_instruments_depend_on_no_clock_and_no_global_generator(path):
+    assert not {name.split(".")[0] for name in imports_of(path)} & UNSEEDED
+    legacy = {"seed", "rand", "randn", "RandomState", "hash"}
+    assert not {called(node) for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)} & legacy
+
+
+def test_kernels_are_compiled_in_one_place_without_fast_math():
+    calls = [node for path in MODULES for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
+    compiled = [node for node in calls if re.fullmatch(r"numba(\.\w+)+", ast.unparse(node.func))]
+    assert [ast.unparse(node.func) for node in compiled] == ["numba.njit"]
+    flags = {keyword.arg: ast.literal_eval(keyword.value) for keyword in compiled[0].keywords}
+    assert flags["nogil"] is True
+    assert flags["error_model"] == "numpy"
+    assert not flags.get("parallel", False)
+    assert set(flags.get("fastmath") or ()) <= {"contract", "nsz"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=place)
+def test_kernels_are_plain_functions_wrapped_by_a_call(path):
+    """Mutation tools skip what is decorated, and a parallel loop would need the threads of Numba."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.FunctionDef):
+            assert not any("jit" in ast.unparse(decorator) for decorator in node.decorator_list)
+        assert not (isinstance(node, ast.Name) and node.id == "prange")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=place)
+def test_modules_are_short_said_in_words_and_without_assertions(path):
+    tree = tree_of(path)
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 250
+    assert not set(path.relative_to(PACKAGE).with_suffix("").parts) & DRAWERS
+    assert not any(isinstance(node, ast.Assert) for node in ast.walk(tree))
+    assert ast.get_docstring(tree)
+    assert undocumented(tree.body) == []
+
+
+def undocumented(body: list[ast.stmt]) -> list[str]:
+    """Return the public classes, functions and methods that say nothing."""
+    silent = []
+    for node in body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and not node.name.startswith("_"):
+            silent += [] if ast.get_docstring(node) else [node.name]
+            silent += undocumented(node.body) if isinstance(node, ast.ClassDef) else []
+    return silent
+
+
+def test_doors_are_quick():
+    """What is slow loads on first use, so that a help text or a collection costs no second."""
+    slow = {"numba", "ot", "matplotlib", "sympy", "flint", "rich", "torch", "distributed", "PIL"}
+    code = (
+        "import sys, theory.evidence.plugin, theory.evidence, theory.attention, theory.distance, theory.maxent\n"
+        f"print(*sorted({slow} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)  # noqa: S603
+    assert done.stdout.split() == []
+
+
+# --- tests that could not fail ---
+
+COMPARISONS = {"allclose", "isclose", "array_equal", "array_equiv", "all", "any", "isinstance", "issubclass", "differs"}
+TOLERANCES = {
+    "allclose": ({"rtol", "atol"}, 4),
+    "isclose": ({"rtol", "atol"}, 4),
+    "assert_allclose": ({"rtol", "atol"}, 4),
+    "approx": ({"rel", "abs"}, 3),
+}
+VAGUE = {"assert_almost_equal", "assert_array_almost_equal", "assert_approx_equal", "assertAlmostEqual"}
+
+
+def thrown_away(tree: ast.AST) -> list[int]:
+    """Return the lines of the comparisons that stand alone as a statement, so that their result is lost."""
+    lines = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):
+            value = node.value.operand if isinstance(node.value, ast.UnaryOp) else node.value
+            lost = isinstance(value, (ast.Compare, ast.BoolOp)) or (
+                isinstance(value, ast.Call) and called(value) in COMPARISONS
+            )
+            lines += [node.lineno] if lost else []
+    return lines
+
+
+def careless(tree: ast.AST) -> list[int]:
+    """Return the lines that compare floats up to a tolerance that is not written down whole."""
+    lines = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name, given = called(node), {keyword.arg for keyword in node.keywords}
+        if name == "isclose" and ast.unparse(node.func).startswith("math."):
+            wanted, places = {"rel_tol", "abs_tol"}, 99
+        else:
+            wanted, places = TOLERANCES.get(name, (set(), 0))
+        if name in VAGUE or (not wanted <= given and len(node.args) < places):
+            lines.append(node.lineno)
+    return lines
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_comparison_is_thrown_away_or_left_to_a_default(path):
+    tree = tree_of(path)
+    assert thrown_away(tree) == []
+    assert careless(tree) == []
+
+
+# --- the checks above can fail ---
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("import ot", {"ot"}),
+        ("import ot.lp as lp", {"ot.lp"}),
+        ("from ot import emd", {"ot.emd"}),
+        ("def f():\n    if f:\n        from theory.maxent import gibbs", {"theory.maxent.gibbs"}),
+        ("if TYPE_CHECKING:\n    import numba", {"numba"}),
+        ("from theory import distance", {"theory.distance"}),
+        ("from ..distance import w1", {"theory.distance.w1"}),
+        ("from . import measure", {"theory.attention.measure"}),
+        ("import_module('ot').emd", {"ot"}),
+        ("importlib.import_module('ot')", {"ot"}),
+        ("__import__('ot')", {"ot"}),
+        ("find_spec('matplotlib')", set()),
+        ("x = 'import ot'", set()),
+    ],
+)
+def test_imports_are_found(text, names):
+    assert imported(ast.parse(text), "theory.attention") == names
+
+
+@pytest.mark.parametrize(
+    ("text", "lost"),
+    [
+        ("a == b", True),
+        ("not a < b", True),
+        ("a and b", True),
+        ("np.allclose(a, b)", True),
+        ("(a == b).all()", True),
+        ("def f():\n    np.array_equal(a, b)", True),
+        ("assert a == b", False),
+        ("c = a == b", False),
+        ("check(a == b)", False),
+        ("'a == b'", False),
+    ],
+)
+def test_lost_comparisons_are_found(text, lost):
+    assert bool(thrown_away(ast.parse(text))) is lost
+
+
+@pytest.mark.parametrize(
+    ("text", "vague"),
+    [
+        ("assert np.allclose(a, b)", True),
+        ("assert np.allclose(a, b, atol=1e-14)", True),
+        ("assert a == pytest.approx(b)", True),
+        ("assert a == pytest.approx(b, rel=1e-9)", True),
+        ("assert math.isclose(a, b)", True),
+        ("np.testing.assert_allclose(a, b, rtol=1e-9)", True),
+        ("np.testing.assert_almost_equal(a, b)", True),
+        ("assert np.allclose(a, b, rtol=0, atol=1e-14)", False),
+        ("assert np.allclose(a, b, 0, 1e-14)", False),
+        ("assert a == pytest.approx(b, rel=1e-9, abs=0)", False),
+        ("assert math.isclose(a, b, rel_tol=1e-9, abs_tol=0)", False),
+    ],
+)
+def test_careless_tolerances_are_found(text, vague):
+    assert bool(careless(ast.parse(text))) is vague
+
+
+def test_silent_functions_are_found():
+    text = 'def f(): pass\ndef _g(): pass\nclass C:\n    """C."""\n    def m(self): pass\n    def __len__(self): pass\n'
+    assert undocumented(ast.parse(text).body) == ["f", "m"]

@@ -1,0 +1,120 @@
+"""Every claim of ``verify/`` has twins of different types, sources that resolve, a place in the index and evidence."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from theory.evidence import ROOT as ENTROPY, Verification
+from theory.evidence.record import path_of, statement_of
+
+ROOT = Path(__file__).parent.parent
+VERIFY = ROOT / "verify"
+EVIDENCE = VERIFY / "evidence"
+FILES = sorted(VERIFY.glob("test_*.py"))
+NOTES = (ROOT / "paper_notes.md").read_text(encoding="utf-8")
+
+INDEX = re.search(r"^<!-- theorem index: .*? -->$(.*?)^<!-- end of the theorem index -->$", NOTES, re.M | re.S)
+INDEXED = re.findall(r"^- `([^`]+)`", INDEX[1] if INDEX else "", re.M)
+KEYS = [
+    key
+    for block in re.findall(r"^```bibtex\n(.*?)^```$", NOTES, re.M | re.S)
+    for key in re.findall(r"@\w+\{([^\s,]+),", block)
+]
+
+CLAIMS = [
+    pytest.param(value, path, id=value.claim.id)
+    for path in FILES
+    for value in vars(import_module(f"verify.{path.stem}")).values()
+    if isinstance(value, Verification)
+]
+IDS = [parameter.id for parameter in CLAIMS]
+
+every_claim = pytest.mark.parametrize(("verification", "path"), CLAIMS)
+
+
+@pytest.fixture
+def recorded(verification):
+    """The committed record of a claim."""
+    return json.loads(path_of(EVIDENCE, verification.claim).read_text(encoding="utf-8"))
+
+
+def test_there_are_claims_and_each_is_one():
+    assert len(FILES) > 1
+    assert len(IDS) > 30
+    assert len(set(IDS)) == len(IDS)
+
+
+@every_claim
+def test_two_twins_of_different_type(verification, path):
+    assert len(verification.twins) >= 2
+    assert len({twin.made_by for twin in verification.twins}) >= 2
+    assert {twin.made_by for twin in verification.twins} <= {"constant", "hypothesis", "bug"}
+    assert all(twin.breaks and len(twin.breaks.splitlines()) == 1 for twin in verification.twins)
+
+
+@every_claim
+def test_sources_and_catalogue_items_resolve(verification, path):
+    claim = verification.claim
+    assert set(claim.cites) <= set(KEYS)
+    assert all(re.fullmatch(r"[A-Z]{2}\.[A-Z][0-9]+'?", item) for item in claim.spec)
+    for names in (claim.spec, claim.cites, claim.provenance):
+        assert len(set(names)) == len(names)
+
+
+@every_claim
+def test_claim_is_in_the_index(verification, path):
+    assert verification.claim.id in INDEXED
+
+
+@every_claim
+def test_evidence_is_committed_and_supports(verification, path, recorded):
+    assert recorded["verdict"] == "supported"
+    assert "quick" in recorded["scales"]
+    assert recorded["test"] == path.relative_to(ROOT).as_posix()
+    for scale, entry in recorded["scales"].items():
+        assert scale in ("quick", "paper")
+        assert entry["verdict"] == "supported"
+        assert entry["root"] == ENTROPY  # evidence on another root would be a number that was chosen
+        assert entry["cases"] >= 1
+        assert [float(twin["departure"][0]) > 0.0 for twin in entry["twins"]] == [True] * len(verification.twins)
+
+
+@every_claim
+def test_evidence_is_of_this_statement_and_these_twins(verification, path, recorded):
+    stated = statement_of(verification.claim)
+    assert {name: recorded[name] for name in stated} == stated
+    for entry in recorded["scales"].values():
+        named = [(twin["id"], twin["made_by"], twin["breaks"]) for twin in entry["twins"]]
+        assert named == [(twin.id, twin.made_by, twin.breaks) for twin in verification.twins]
+
+
+def test_no_evidence_without_a_claim():
+    assert {path.name for path in EVIDENCE.iterdir()} == {f"{claim}.json" for claim in IDS}
+
+
+def test_index_lists_claims_only_and_once():
+    assert INDEX is not None
+    assert sorted(INDEXED) == sorted(IDS)
+
+
+def test_keys_of_sources_are_met_once():
+    assert KEYS
+    assert len(set(KEYS)) == len(KEYS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_check_is_a_verification(path):
+    tree, module = ast.parse(path.read_text(encoding="utf-8")), import_module(f"verify.{path.stem}")
+    assert not any(isinstance(node, ast.ClassDef) and node.name.startswith("Test") for node in ast.walk(tree))
+    checks = [
+        node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test")
+    ]
+    assert checks
+    assert all(isinstance(getattr(module, name, None), Verification) for name in checks)
+    assert len(set(checks)) == len(checks)  # a second function of the same name would hide the first
