@@ -77,15 +77,16 @@ def test_moment_projection(run, *, root=True, centred=True):
     ),
     bug("commuted", "the projection comes before the lookup", commuted=True),
     bug("no-lookup", "the keys themselves are averaged", looked_up=False),
+    constant("temperature", "the scores are one per cent too large", beta=0.808),
 )
-def test_attention_kernel(run, *, commuted=False, looked_up=True):
+def test_attention_kernel(run, *, commuted=False, looked_up=True, beta=0.8):
     score = DotProduct(scale=0.8)
     value = np.array([[1.0, -0.5], [0.3, 2.0]])
     for rng in run.streams(run.pick(quick=20, paper=200)):
         n = int(rng.integers(2, 20))
         nu, x = Measure(rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n))), rng.normal(size=2)
         match = Softmatch(score, nu)
-        law = textbook.laws(textbook.dot_scores(x[np.newaxis], nu.points, beta=0.8), nu.weights)
+        law = textbook.laws(textbook.dot_scores(x[np.newaxis], nu.points, beta=beta), nu.weights)
         for name, function, exact in (
             ("tanh", np.tanh, textbook.tanh),
             ("linear", lambda y: y @ value.T, lambda y: y @ balls(value).T),

@@ -55,15 +55,16 @@ def field_error(kernel, x):
     ),
     bug("transposed", "B stands where its transpose belongs", transposed=True),
     bug("squared-once", "the covariance of the image has one factor Sigma too few", factors=0),
+    constant("longer", "the field is one per cent longer", stretch=1.01),
 )
-def test_gaussian_dot(run, *, transposed=False, factors=1):
+def test_gaussian_dot(run, *, transposed=False, factors=1, stretch=1.0):
     for rng in run.streams(run.pick(quick=4, paper=40)):
         mean, root = random_gaussian(rng)
         form, value = rng.normal(size=(2, 2)) / 4, rng.normal(size=(2, 2))
         mu, sigma = gaussian(mean, root), balls(root) @ balls(root).T
         kernel = AttentionKernel(DotProduct(form=form), mu, value)
         tilt = sigma @ balls(form if transposed else form.T)
-        claimed = (balls(mean) + balls(QUERIES) @ tilt.T) @ balls(value).T
+        claimed = (balls(mean) + balls(QUERIES) @ tilt.T) @ balls(value).T * balls(stretch).item()
         size = 2.0 * float(np.abs(value).sum())
         yield equals(gap(kernel.output(QUERIES), claimed, field_error(kernel, QUERIES)), 0, scale=size, part="field")
         # queries so far out that the cut of the lattice shows carry a mass below 1e-20

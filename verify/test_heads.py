@@ -22,7 +22,7 @@ PLAIN = DotProduct(scale=1.0)
         cites=MTA,
         provenance=DERIVED,
     ),
-    bug("self", "the queries attend to themselves", swapped=True),
+    hypothesis("self", "queries and keys come from one measure", swapped=True),
     bug("weights", "the output carries the weights of the keys instead of the queries'", own=False),
 )
 def test_cross(run, *, swapped=False, own=True):
@@ -52,7 +52,7 @@ def test_cross(run, *, swapped=False, own=True):
         cites=("vaswani2017", *MTA),
         provenance=DERIVED,
     ),
-    bug("averaged", "the heads are averaged instead of summed", averaged=True),
+    constant("averaged", "the sum over the heads is divided by their number", averaged=True),
     bug(
         "interleaved", "the rows of the matrices are dealt to the heads in turn instead of in blocks", interleaved=True
     ),

@@ -76,7 +76,7 @@ def test_attention(run, tokens, *, power=0.5, axis=1):
         cites=MTA,
         provenance=SEEN,
     ),
-    bug("unnormalised", "the weights are not divided by their sum", normalised=False),
+    hypothesis("unnormalised", "the weights are not divided by their sum", normalised=False),
     bug("reversed", "the kernels compose in the other order", swapped=True),
     bug("transposed", "the matrix of rows acts from the wrong side", transposed=True),
 )

@@ -74,12 +74,14 @@ def test_line(run, *, factor=1.0, means=False):
     ),
     constant("longer", "the true distance is one per cent larger", factor=1.01),
     constant("shorter", "the true distance is one per cent smaller", factor=0.99),
+    hypothesis("reflected", "the measure is reflected as well as shifted", reflected=True),
 )
-def test_stopped_early(run, *, factor=1.0):
+def test_stopped_early(run, *, factor=1.0, reflected=False):
     for rng in run.streams(run.pick(quick=8, paper=60)):
         mu, nu, shift, worst = shifted(rng, dim=2)
         length = hull((balls(shift) * balls(shift)).sum().sqrt()) * factor
+        image = Measure(shift - mu.points, mu.weights) if reflected else nu
         for iterations in (1, 4, 16, 64, 10_000):
-            inside = w1(mu, nu, iterations=iterations)
+            inside = w1(mu, image, iterations=iterations)
             yield at_most(Interval.within(inside.lo, worst), length, n=mu.size, iterations=iterations)
             yield at_least(Interval.within(inside.hi, worst), length, n=mu.size, iterations=iterations)

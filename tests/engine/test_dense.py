@@ -1,5 +1,6 @@
 """The door of the engine: which backend runs, what is refused, and that an overflow is never a silent number."""
 
+import math
 import sys
 
 import numpy as np
@@ -81,6 +82,25 @@ def test_scores_that_overflow(score, backend):
     opposite = [[HUGE, -HUGE]], [[HUGE, HUGE], [0.0, 0.0]], [[1.0], [2.0]]  # inf - inf, and the truth is zero
     if isinstance(score, DotProduct):
         assert true_or_refused(lambda: attend(*opposite, score=score), [[1.5]], "score")
+
+
+@pytest.mark.parametrize(
+    ("score", "x", "far", "near"),
+    [
+        (DotProduct(scale=2.0**-1022), 2.0**512, -(2.0**512), 0.0),
+        (SquaredDistance(2.0**-1022), 2.0**511, -(2.0**511), 2.0**511),
+    ],
+    ids=["dot", "distance"],
+)
+def test_a_product_that_overflows_before_it_is_scaled(score, x, far, near, backend):
+    """The score of the far key is -4, of the near one 0; the far one must not vanish unseen."""
+    with np.errstate(all="ignore"):
+        try:
+            output = attend([[x]], [[far], [near]], [[1.0], [0.0]], score=score)[0, 0]
+        except ValueError as error:
+            assert str(error).startswith("score: expected ")
+        else:
+            assert abs(output - 1.0 / (1.0 + math.exp(4.0))) <= 2.0**-45
 
 
 @pytest.mark.parametrize("n", [2, 64, 1024])

@@ -1,5 +1,7 @@
 """The tilt has the prescribed moments, is a tilt, and a dual certificate says that nothing is nearer."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from theory import Measure
 from theory.attention import boltzmann_gibbs, transform_error
 from theory.evidence import Interval, stream
 from theory.evidence.roundoff import gamma
-from theory.maxent import divergence, tilted
+from theory.maxent import divergence, moments, tilted
 
 MU = Measure([[0.0], [1.0], [2.0]], [0.5, 0.25, 0.25])
 LINE = np.array([[0.0], [1.0], [2.0]])
@@ -34,6 +36,16 @@ def test_residual_is_rounding_and_is_told(case):
     tilt = boltzmann_gibbs(mu, features @ found.multiplier)
     assert np.array_equal(found.measure.weights, tilt.weights)
     assert np.array_equal(found.measure.points, mu.points)
+
+
+def test_residual_of_a_solver_that_gave_up(monkeypatch):
+    """What the solver reached is told, not what it should have reached."""
+    monkeypatch.setattr(moments, "minimize", lambda _, start, **__: SimpleNamespace(x=start))
+    monkeypatch.setattr(moments, "_STEPS", 0)
+    found = tilted(MU, LINE, [1.25])
+    assert np.array_equal(found.multiplier, [0.0])
+    assert np.array_equal(found.measure.weights, MU.weights)
+    assert np.array_equal(found.residual, [-0.5])
 
 
 @pytest.mark.parametrize("case", range(12))
