@@ -131,7 +131,7 @@ class DotProduct:
         if queries.shape[1] != y.shape[1]:
             raise ValueError(f"keys: expected dimension {queries.shape[1]} as the queries, got {y.shape[1]}")
         beta = self._beta(y.shape[1])
-        _demand_range(beta * _largest_norm(queries) * _largest_norm(y))
+        _demand_range(max(1.0, beta) * _largest_norm(queries) * _largest_norm(y))
         return Pairs(Form.DOT, np.ascontiguousarray(queries), y, np.array([beta]))
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
@@ -186,7 +186,7 @@ class SquaredDistance:
         if x.shape[1] != y.shape[1]:
             raise ValueError(f"keys: expected dimension {x.shape[1]} as the queries, got {y.shape[1]}")
         reach = _largest_norm(x) + _largest_norm(y)
-        _demand_range(self.scale * reach * reach)
+        _demand_range(max(1.0, self.scale) * reach * reach)
         return Pairs(Form.DISTANCE, x, y, np.array([self.scale]))
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
