@@ -58,7 +58,7 @@ def two(run, *, total=2, sign=1):
     constant("third", "the bound is a third", bound=1 / 3),
     hypothesis("double", "the half is taken twice", times=2),
 )
-def half(run, *, bound=0.75, times=1):  # noqa: ARG001
+def half(run, *, bound=0.75, times=1):
     yield at_most(times * Interval.exactly(0.5), bound)
 
 
