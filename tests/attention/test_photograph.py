@@ -5,6 +5,7 @@ from importlib.machinery import ModuleSpec
 import numpy as np
 import pytest
 
+from tests.attention import exact
 from theory.attention import photograph, studies
 from theory.evidence import Kind, stream
 from theory.evidence.roundoff import gamma
@@ -72,8 +73,12 @@ def test_transport_study():
     assert len(table) == 60
     assert table.kind is Kind.NUMERIC
     assert abs(table["weight"].sum() - 1.0) <= gamma(60)
-    for query in studies.WATCHED:
+    assert np.unique(table["weight"]).size == 60
+    points = np.column_stack([table["x1"], table["x2"]])
+    laws = exact.laws(exact.scores(studies.TILT, points[list(studies.WATCHED)], points), table["weight"])[0]
+    for query, law in zip(studies.WATCHED, laws, strict=True):
         lo, hi = table[f"row{query}.lo"], table[f"row{query}.hi"]
+        assert exact.apart((lo + hi) / 2.0, law) <= (hi - lo).max()
         assert np.all((lo > 0.0) & (lo < hi) & (hi < 1.0))
         assert lo.sum() <= 1.0 <= hi.sum()
     assert table.sha256 == studies.transport(scale="quick", root=1).sha256

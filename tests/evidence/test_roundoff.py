@@ -153,6 +153,33 @@ def test_total_refuses(values, error):
         total(values, error)
 
 
+def test_bounds_are_the_ones_that_are_written_down():
+    """They are loose on purpose; a factor more or less would be one that was tuned."""
+    u = 2.0**-53
+    for found, stated in (
+        (softmax_error(1e-9, 3.0, 10), 2 * (2e-9 + (4 * 3.0 + 10 + 2 * 4 + 3) * u)),
+        (softmax_error(0.0, 3.0, 10, merges=5), 2 * (4 * 3.0 + 10 + 2 * 4 + 3 + 5 * (4 + 3)) * u),
+        (softmax_error(0.25, 0.0, 1), math.expm1(1.0)),
+        (average_error(7.0, 10), 7.0 * 12 * u),
+        (average_error(7.0, 10, relative=0.5), 7.0 * (0.5 + 12 * u) * 1.5),
+        (covariance_error(7.0, 10), 2 * 4 * 49.0 * 26 * u),
+        (covariance_error(7.0, 10, relative=0.5), 2 * 4 * 49.0 * 0.5),
+        (covariance_error(7.0, 10, shift=0.25), 2 * 8 * 7.0 * 0.25),
+    ):
+        assert math.isclose(found, stated, rel_tol=1e-8, abs_tol=0.0)
+    assert softmax_error(0.5, 1.0, 3) == math.inf  # the weights may be off by their own size
+    assert average_error(0.0, 10, relative=math.inf) == 0.0
+
+
+def test_averages_of_subnormal_numbers():
+    rng = stream("tests.roundoff.subnormal", 0)
+    for n in SIZES:
+        law, values = rng.dirichlet(np.ones(n)), rng.integers(-9, 9, size=n) * 5e-324
+        exact = sum(Fraction(w) * Fraction(v) for w, v in zip(law.tolist(), values.tolist(), strict=True))
+        bound = average_error(float(np.abs(values).max()), n, relative=4 * U)
+        assert abs(Fraction(float(law @ values)) - exact) <= Fraction(bound)
+
+
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("relative", [0.0, 1e-9])
 def test_averages(n, relative):

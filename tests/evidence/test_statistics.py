@@ -115,6 +115,21 @@ def test_slope_admits_the_next_order():
         assert p in slope(n, np.tile(samples, (8, 1)))
 
 
+def test_reach_is_the_one_of_the_theorem():
+    x = stream("tests.statistics.reach", 0).uniform(size=25_600)
+    n, log = 1000, math.log(4e6)
+    bernstein = math.sqrt(2.0 * x[:n].var(ddof=1) * log / n) + 7.0 * 2.0 * log / (3.0 * (n - 1))
+    found = bounded_mean(x[:n], 0.0, 2.0)
+    assert math.isclose(found.hi - x[:n].mean(), bernstein, rel_tol=1e-9, abs_tol=0.0)
+    means = x.reshape(64, 400).mean(axis=1)
+    student = stats.t.isf(1e-7 / 2.0, 63) * means.std(ddof=1) / 8.0
+    assert math.isclose(batch_mean(x).width / 2.0, student, rel_tol=1e-6, abs_tol=0.0)
+    slopes = -0.5 + 0.1 * stream("tests.statistics.slopes", 0).normal(size=8)
+    sizes = np.array([1.0, 2.0, 4.0, 8.0])
+    student = stats.t.isf(1e-7 / 2.0, 7) * slopes.std(ddof=1) / math.sqrt(8.0)
+    assert math.isclose(slope(sizes, sizes ** slopes[:, np.newaxis]).width / 2.0, student, rel_tol=1e-6, abs_tol=0.0)
+
+
 def test_several_statistics_share_the_level():
     rng = stream("tests.statistics.among", 0)
     x, y = rng.normal(size=25_600), np.exp(rng.normal(size=(8, 4)))

@@ -36,6 +36,8 @@ def test_identities_are_proved(expression):
         (x / 3 - x / 4, {x: 1}, Fraction(1, 12)),
         ((1 + x) ** 3 - 1 - 3 * x - 3 * x**2, {x: sympy.Rational(1, 10**6)}, Fraction(1, 10**18)),  # cancellation
         (x - y, {x: 10**400, y: 1}, Fraction(10**400 - 1)),
+        (x - sympy.Rational(1, 10**45), {x: 1}, 1 - Fraction(1, 10**45)),  # beyond the digits that are computed
+        (x + sympy.Rational(1, 10**45), {x: 1}, 1 + Fraction(1, 10**45)),
         (x, {x: sympy.Rational(1, 10**400)}, Fraction(1, 10**400)),
         (-x, {x: sympy.Rational(1, 10**400)}, Fraction(-1, 10**400)),
     ],

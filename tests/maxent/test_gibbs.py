@@ -76,6 +76,13 @@ def test_expectation(law, size):
     assert holds(expectation(law, values), exact_mean(law, values), size=size)
 
 
+def test_products_below_the_normal_range_are_charged():
+    """A thousand equal products, each rounded the same way to a few units of the smallest double."""
+    law, values = np.full(1001, 1e-300), np.full(1001, 1.3e-22)
+    law[0], values[0] = 1.0, 0.0
+    assert holds(expectation(law, values), exact_mean(law, values))
+
+
 @pytest.mark.parametrize("law", LAWS)
 def test_divergence(law):
     rng = stream("tests.gibbs.reference", law.size)
