@@ -277,6 +277,7 @@ def test_spelling_is_python_s(expression, supremum):
         (dict.fromkeys("abcde", (0, 1)), r"^box: expected one to four variables, got 5$"),
         ({"x": (1, 0)}, r"^box: expected lo < hi"),
         ({"x": (1, 1)}, r"^box: expected lo < hi"),
+        ({"x": (0, 1), "y": (1, 0)}, r"^box: expected lo < hi"),
         ({"x": (0, math.inf)}, r"^box: expected"),
         ({"x": (0, math.nan)}, r"^box: expected"),
         ({"x": (0, "abc")}, r"^box: expected"),
