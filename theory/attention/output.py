@@ -42,6 +42,8 @@ def _problem(
     q, k = as_points(queries, "queries"), as_points(keys, "keys")
     m, n = q.shape[0], k.shape[0]
     v = as_points(values, "values", size=n)
+    if not isinstance(causal, (bool, np.bool_)):
+        raise TypeError(f"causal: expected True or False, got {type(causal).__name__}")
     if causal and m != n:
         raise ValueError(f"causal: expected as many queries as keys, got {m} and {n}")
     w = np.ones(n) if key_weights is None else as_masses(key_weights, "key_weights", size=n)
@@ -59,6 +61,7 @@ def _problem(
 def attend(
     queries: ArrayLike, keys: ArrayLike, values: ArrayLike, *, score: Score = _SCALED,
     key_weights: ArrayLike | None = None, causal: bool = False,
+    method: str = "dense", accuracy: float = 1e-12, precision: str = "double",
 ) -> Array:  # fmt: skip
     """Return the attention outputs.
 
@@ -73,6 +76,14 @@ def attend(
         Non-negative masses of the keys, of any positive total; only their ratios matter.
     causal : bool, default False
         Query i sees the keys up to and including the i-th.
+    method : {"dense", "nufft", "local", "auto"}
+        ``dense`` takes all pairs, for any score. For dot products and squared distances in up to three dimensions
+        ``nufft``, and for narrow distance kernels ``local``, cost about as much as the tokens, not their pairs;
+        ``auto`` takes the cheapest. See :func:`theory.engine.attention`.
+    accuracy : float, default 1e-12
+        What ``nufft`` and ``local`` may be off in any entry, in units of the largest size of a value.
+    precision : {"double", "single"}
+        Of the arithmetic and of the output, for ``dense``.
 
     Returns
     -------
@@ -82,8 +93,10 @@ def attend(
     Raises
     ------
     ValueError
-        If a shape does not fit, a number is not finite, a weight is negative, the weights vanish, or a query sees no
-        key.
+        If a shape does not fit, a number is not finite, a weight is negative, the weights vanish, a query sees no key,
+        or a method does not apply or cannot reach ``accuracy``.
+    ArithmeticError
+        If ``nufft`` finds its promise broken by its own check.
     TypeError
         If the numbers are not real or float64 would lose digits.
 
@@ -95,21 +108,22 @@ def attend(
     """
     problem = _problem(queries, keys, values, key_weights, causal)
     return engine.attention(
-        problem.pairs(score), problem.values, log_weights=problem.log_weights, visible=problem.visible
-    )[0]
+        problem.pairs(score), problem.values, log_weights=problem.log_weights, visible=problem.visible,
+        method=method, accuracy=accuracy, precision=precision,
+    ).output  # fmt: skip
 
 
 def rounding(
     queries: ArrayLike, keys: ArrayLike, values: ArrayLike, *, score: BoundedScore = _SCALED,
     key_weights: ArrayLike | None = None, causal: bool = False,
 ) -> float:  # fmt: skip
-    """Bound how far any entry of :func:`attend` of the same arguments lies from the truth.
+    """Bound how far any entry of :func:`attend` of the same arguments lies from the truth, by the method ``dense``.
 
     Returns
     -------
     float
         In the unit of the values; derived in :mod:`theory.evidence.roundoff`, valid for any order of the sums and for
-        every backend.
+        every backend, in double precision.
     """
     problem = _problem(queries, keys, values, key_weights, causal)
     problem.pairs(score)  # refuses what does not fit
@@ -124,4 +138,5 @@ def weight_error(queries: Array, keys: Array, score: BoundedScore, log_weights: 
     if log_weights is not None:
         added = float(np.abs(log_weights).max())
         error += 2 * EXP_ULPS * U * added + 2 * U * (size + added)
+    error += 6 * U * (size + added)  # into base two: the factor, its product and that of the log-weight, and the shift
     return softmax_error(error, 2.0 * (size + added), n, merges=math.ceil(n / engine.TILE))

@@ -1,9 +1,18 @@
 """How attention is computed: streaming over tiles, compiled, with a plain NumPy oracle of the same signature.
 
-Knows no theorem. Callers see :func:`attention` and :func:`weights`; ``THEORY_BACKEND=reference`` in the environment
-runs everything on the oracle instead of the compiled kernels.
+Knows no theorem. Callers see :func:`attention`, :func:`weights`, :func:`moments`, :func:`jvp`, :func:`vjp` and
+:func:`merge`; ``THEORY_BACKEND=reference`` in the environment runs everything on the oracle instead of the compiled
+kernels.
 """
 
-from theory.engine.dense import attention as attention, weights as weights
-from theory.engine.pairs import Form as Form, Pairs as Pairs
-from theory.engine.reference import TILE as TILE
+from theory.engine.dense import jvp as jvp, moments as moments, vjp as vjp, weights as weights
+from theory.engine.methods import METHODS as METHODS, attention as attention
+from theory.engine.pairs import (
+    TILE as TILE,
+    Attention as Attention,
+    Direction as Direction,
+    Form as Form,
+    Moments as Moments,
+    Pairs as Pairs,
+)
+from theory.engine.streaming import merge as merge

@@ -1,4 +1,7 @@
-"""Exact attention over all pairs: chooses backend and threads, memory O(m d_v + n d)."""
+"""Exact attention over all pairs: memory O(m d_v + n (d + d_v)), no matrix of weights unless it is asked for.
+
+Rows are split over threads, and no number is added across them: results do not depend on how many there are.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,16 @@ import os
 from types import ModuleType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from theory.engine import reference
-from theory.engine.pairs import Array, Form, Pairs
-from theory.engine.threads import over_rows
+from theory.engine.pairs import Array, Attention, Counts, Direction, Form, Moments, Pairs
 
 BACKENDS = ("compiled", "reference")
+PRECISIONS = ("double", "single")
 
 
-def _kernels(form: Form) -> ModuleType:
+def kernels(form: Form) -> ModuleType:
+    """Return the module that computes: ``THEORY_BACKEND``, or the oracle for a score that only Python knows."""
     name = os.environ.get("THEORY_BACKEND", "compiled")
     if name not in BACKENDS:
         raise ValueError(f"THEORY_BACKEND: expected one of {', '.join(BACKENDS)}, got {name!r}")
@@ -26,34 +29,10 @@ def _kernels(form: Form) -> ModuleType:
     return compiled
 
 
-def _run(
-    name: str, pairs: Pairs, values: tuple[Array, ...], log_weights: Array | None,
-    visible: NDArray[np.int64] | None, filled: tuple[Array, ...],
-) -> None:  # fmt: skip
-    """Call the kernel ``name`` on slices of the queries; it fills the same slices of ``filled``."""
-    m, n = pairs.queries.shape[0], pairs.keys.shape[0]
-    added = np.zeros(n) if log_weights is None else log_weights
-    seen = np.full(m, n) if visible is None else visible
-    kernels = _kernels(pairs.form)
-    kernel = getattr(kernels, name)
-    given = () if pairs.given is None else (pairs.given,)
-
-    def run(part: slice) -> None:
-        kernel(
-            int(pairs.form), pairs.queries[part], pairs.keys, *values, added, pairs.coefficients, seen[part],
-            *(array[part] for array in filled), *given,
-        )  # fmt: skip
-
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
-        if kernels is reference:
-            run(slice(0, m))  # BLAS rounds by the shape of a block, so a split would show in the last digit
-        else:
-            over_rows(run, m, m * n)
-
-
 def attention(
-    pairs: Pairs, values: Array, *, log_weights: Array | None = None, visible: NDArray[np.int64] | None = None
-) -> tuple[Array, Array]:
+    pairs: Pairs, values: Array, *, log_weights: Array | None = None, visible: Counts | None = None,
+    precision: str = "double",
+) -> Attention:  # fmt: skip
     """Average the values of the keys under the softmax of the scores.
 
     Parameters
@@ -66,36 +45,111 @@ def attention(
         Finite; added to every query's scores. Zero unless given.
     visible : ndarray of int64, shape (m,), optional
         Query ``i`` sees the first ``visible[i] >= 1`` keys; all of them unless given.
+    precision : {"double", "single"}
+        Of the arithmetic and of the output. Single is two to three times as fast, and known to dot products and
+        distances only.
 
     Returns
     -------
-    output : ndarray, shape (m, d_v)
-    log_partition : ndarray, shape (m,)
-        Logarithm of the sum of ``exp(score + log_weight)`` over the keys seen.
+    Attention
 
     Raises
     ------
     ValueError
-        If a score or an average leaves the range of float64.
+        If a score or an average leaves the range of the floats, or ``precision`` is unknown or not available.
     """
-    m = pairs.queries.shape[0]
-    output, log_partition = np.empty((m, values.shape[1])), np.empty(m)
-    _run("attention", pairs, (values,), log_weights, visible, (output, log_partition))
-    _demand_finite("score", log_partition)
-    _demand_finite("values", output)
-    return output, log_partition
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision: expected one of {', '.join(PRECISIONS)}, got {precision!r}")
+    if precision == "single" and pairs.form not in (Form.DOT, Form.DISTANCE, Form.TORUS):
+        raise ValueError(f"precision: expected double for this score, got {precision!r}")
+    added, seen = defaults(pairs, log_weights, visible)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # what overflows is refused below
+        output, log_partition = kernels(pairs.form).attention(pairs, values, added, seen, single=precision == "single")
+    demand_finite("score", log_partition)
+    demand_finite("values", output)
+    return Attention(output, log_partition)
 
 
-def weights(pairs: Pairs, *, log_weights: Array | None = None, visible: NDArray[np.int64] | None = None) -> Array:
+def weights(pairs: Pairs, *, log_weights: Array | None = None, visible: Counts | None = None) -> Array:
     """Return the whole (m, n) matrix of attention weights; parameters as in :func:`attention`."""
-    rows = np.empty((pairs.queries.shape[0], pairs.keys.shape[0]))
-    _run("weights", pairs, (), log_weights, visible, (rows,))
-    _demand_finite("score", rows)
+    added, seen = defaults(pairs, log_weights, visible)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        rows: Array = kernels(pairs.form).weights(pairs, added, seen)
+    demand_finite("score", rows)
     return rows
 
 
-def _demand_finite(name: str, results: Array) -> None:
-    """Refuse results that left the range of float64, naming the argument that is too large."""
+def moments(pairs: Pairs, values: Array, *, log_weights: Array | None = None, visible: Counts | None = None) -> Moments:
+    """Return output and log-partition with the entropy of each row and the covariance of the values under it.
+
+    One pass over the keys, memory O(m d_v^2 + n (d + d_v)); parameters and errors as in :func:`attention`.
+    """
+    added, seen = defaults(pairs, log_weights, visible)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        found = Moments(*kernels(pairs.form).moments(pairs, values, added, seen))
+    demand_finite("score", found.log_partition)
+    demand_finite("values", found.covariance)
+    return found
+
+
+def jvp(
+    pairs: Pairs, values: Array, direction: Direction, *,
+    log_weights: Array | None = None, visible: Counts | None = None,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Return the output and its derivative along a direction, both (m, d_v).
+
+    Parameters and errors as in :func:`attention`; ``direction`` holds tangents of the features of queries and keys, of
+    the values and of the log-weights.
+    """
+    added, seen = defaults(pairs, log_weights, visible)
+    demand_slopes(pairs)
+    wanted = (pairs.queries.shape, pairs.keys.shape, values.shape, added.shape)
+    for name, array, shape in zip(Direction._fields, direction, wanted, strict=True):
+        demand_shape(f"direction.{name}", array, shape)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        output, derivative = kernels(pairs.form).jvp(pairs, values, added, seen, direction)
+    demand_finite("values", output)
+    demand_finite("direction", derivative)
+    return output, derivative
+
+
+def vjp(
+    pairs: Pairs, values: Array, cotangent: Array, *, log_weights: Array | None = None, visible: Counts | None = None
+) -> Direction:
+    """Return the gradient of ``sum(cotangent * output)`` by each argument; ``cotangent`` is (m, d_v).
+
+    Parameters and errors as in :func:`attention`. Memory O((m + n) (d + d_v)).
+    """
+    added, seen = defaults(pairs, log_weights, visible)
+    demand_slopes(pairs)
+    demand_shape("cotangent", cotangent, (pairs.queries.shape[0], values.shape[1]))
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        found = Direction(*kernels(pairs.form).vjp(pairs, values, added, seen, cotangent))
+    for array in found:
+        demand_finite("cotangent", array)
+    return found
+
+
+def defaults(pairs: Pairs, log_weights: Array | None, visible: Counts | None) -> tuple[Array, Counts]:
+    """Return log-weights and counts of visible keys, written out."""
+    m, n = pairs.queries.shape[0], pairs.keys.shape[0]
+    return np.zeros(n) if log_weights is None else log_weights, np.full(m, n) if visible is None else visible
+
+
+def demand_finite(name: str, results: Array) -> None:
+    """Refuse results that left the range of the floats, naming the argument that is too large."""
     bad = np.argwhere(~np.isfinite(results))
     if bad.size:
         raise ValueError(f"{name}: expected sizes that float64 can hold, got an overflow for query {int(bad[0, 0])}")
+
+
+def demand_slopes(pairs: Pairs) -> None:
+    """Refuse a score of which no derivative is known."""
+    if pairs.form is Form.GIVEN:
+        raise ValueError("score: expected one with a known derivative, got a function")
+
+
+def demand_shape(name: str, array: Array, shape: tuple[int, ...]) -> None:
+    """Refuse an array that does not fit."""
+    if array.shape != shape:
+        raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")

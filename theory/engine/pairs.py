@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+TILE = 512  # keys that share one running maximum; taken: their scores stay in the first cache
 
 
 class Form(IntEnum):
@@ -23,6 +27,8 @@ class Form(IntEnum):
     """``sum_h c[h] tanh(q[h] + k[h])``"""
     GIVEN = 3
     """whatever a function of the raw tokens returns, block by block; always on the NumPy path"""
+    TORUS = 4
+    """``-c[0] sum_f |exp(i q[f]) - exp(i k[f])|^2``, the squared chord between angles in radians"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,3 +52,46 @@ class Pairs:
     keys: Array
     coefficients: Array
     given: Callable[[Array, Array], Array] | None = None
+
+
+class Attention(NamedTuple):
+    """What a query reads, by whatever method."""
+
+    output: Array
+    """shape (m, d_v): the values averaged under the softmax of the scores"""
+    log_partition: Array
+    """shape (m,): logarithm of the sum of ``exp(score + log_weight)`` over the keys seen"""
+    method: str = "dense"
+    """how it was computed: ``dense``, ``nufft`` or ``local``"""
+    error: float = 0.0
+    """of any entry of the output, beyond rounding, in units of the largest size of a value; see the method"""
+
+
+class Moments(NamedTuple):
+    """What a query reads, and how widely."""
+
+    output: Array
+    """shape (m, d_v)"""
+    log_partition: Array
+    """shape (m,)"""
+    entropy: Array
+    """shape (m,), of the attention weights of each query, in nats"""
+    covariance: Array
+    """shape (m, d_v, d_v), of the values under them"""
+
+
+class Direction(NamedTuple):
+    """A tangent or cotangent: one array for each argument of attention, of its shape."""
+
+    queries: Array
+    keys: Array
+    values: Array
+    log_weights: Array
+
+
+def embedded(pairs: Pairs) -> Pairs:
+    """Return angles as points of the plane, two features each, where their chords are distances."""
+    if pairs.form is not Form.TORUS:
+        return pairs
+    queries, keys = (np.concatenate([np.cos(x), np.sin(x)], axis=1) for x in (pairs.queries, pairs.keys))
+    return Pairs(Form.DISTANCE, queries, keys, pairs.coefficients)

@@ -1,64 +1,136 @@
-"""The kernels in plain NumPy: slow, readable, and the oracle of the compiled ones, with the same signatures."""
+"""The engine in plain NumPy: slow, readable, and the oracle of the compiled passes, with the same signatures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from theory.engine.pairs import Array, Form
+from theory.engine.pairs import Array, Form, Pairs
 
-TILE = 256  # keys that share one running maximum in the compiled kernel, and queries that share one block here
-
-
-def _scores(form: int, queries: Array, keys: Array, coefficients: Array, given: Callable[..., Array] | None) -> Array:
-    """Return the scores of every query with every key, shape (b, n)."""
-    if given is not None:
-        return given(queries, keys)
-    scores: Array
-    if form == Form.DOT:
-        scores = coefficients[0] * (queries @ keys.T)
-        return scores
-    if form == Form.DISTANCE:
-        scores = -coefficients[0] * cdist(queries, keys, "sqeuclidean")
-        return scores
-    scores = np.zeros((queries.shape[0], keys.shape[0]))
-    for h, c in enumerate(coefficients):
-        scores += c * np.tanh(queries[:, h, np.newaxis] + keys[np.newaxis, :, h])
-    return scores
+BLOCK = 256  # queries; taken
 
 
-def _laws(
-    form: int, queries: Array, keys: Array, log_weights: Array, coefficients: Array, visible: Array,
-    given: Callable[..., Array] | None,
-) -> tuple[Array, Array]:  # fmt: skip
-    """Return the rows, shape (b, n), and the log-partition of each."""
-    scores = _scores(form, queries, keys, coefficients, given) + log_weights
-    scores[np.arange(keys.shape[0])[np.newaxis, :] >= visible[:, np.newaxis]] = -np.inf
-    peak = scores.max(axis=1, keepdims=True)
-    rows = np.exp(scores - peak)
-    mass = rows.sum(axis=1, keepdims=True)
-    rows /= mass
-    return rows, (peak + np.log(mass))[:, 0]
+def scores(pairs: Pairs, rows: slice = slice(None)) -> Array:
+    """Return the scores of some queries with every key, shape (b, n)."""
+    queries, keys, c = pairs.queries[rows], pairs.keys, pairs.coefficients
+    if pairs.given is not None:
+        return pairs.given(queries, keys)
+    if pairs.form is Form.DOT:
+        found: Array = c[0] * (queries @ keys.T)
+    elif pairs.form is Form.DISTANCE:
+        found = -c[0] * cdist(queries, keys, "sqeuclidean")
+    elif pairs.form is Form.TORUS:
+        half = np.sin(0.5 * (queries[:, np.newaxis, :] - keys[np.newaxis, :, :]))
+        found = -4.0 * c[0] * np.einsum("ijf,ijf->ij", half, half)
+    else:
+        found = np.zeros((queries.shape[0], keys.shape[0]))
+        for f, factor in enumerate(c):
+            found += factor * np.tanh(queries[:, f, np.newaxis] + keys[np.newaxis, :, f])
+    return found
+
+
+def slopes(pairs: Pairs, rows: slice) -> tuple[Array, Array]:
+    """Return the derivatives of the scores by the features of the query and by those of the key, each (b, n, f)."""
+    queries, keys, c = pairs.queries[rows, np.newaxis, :], pairs.keys[np.newaxis, :, :], pairs.coefficients
+    shape = np.broadcast_shapes(queries.shape, keys.shape)
+    if pairs.form is Form.DOT:
+        return np.broadcast_to(c[0] * keys, shape), np.broadcast_to(c[0] * queries, shape)
+    if pairs.form is Form.DISTANCE:
+        by_key = 2.0 * c[0] * (queries - keys)
+        return -by_key, by_key
+    if pairs.form is Form.TORUS:
+        by_key = 2.0 * c[0] * np.sin(queries - keys)
+        return -by_key, by_key
+    both = c / np.cosh(queries + keys) ** 2
+    return both, both
+
+
+class _Laws(NamedTuple):
+    rows: slice
+    law: Array
+    log_partition: Array
+
+
+def _laws(pairs: Pairs, log_weights: Array, visible: NDArray[np.int64]) -> Iterator[_Laws]:
+    """Yield the attention weights (b, n) and log-partitions (b,) of one block of queries after another."""
+    for start in range(0, pairs.queries.shape[0], BLOCK):
+        rows = slice(start, start + BLOCK)
+        logits = scores(pairs, rows) + log_weights
+        logits[np.arange(logits.shape[1])[np.newaxis, :] >= visible[rows, np.newaxis]] = -np.inf
+        peak = logits.max(axis=1, keepdims=True)
+        law = np.exp(logits - peak)
+        mass = law.sum(axis=1, keepdims=True)
+        law /= mass
+        yield _Laws(rows, law, (peak + np.log(mass))[:, 0])
 
 
 def attention(
-    form: int, queries: Array, keys: Array, values: Array, log_weights: Array, coefficients: Array, visible: Array,
-    output: Array, log_partition: Array, given: Callable[..., Array] | None = None,
-) -> None:  # fmt: skip
-    """Fill ``output`` (m, d_v) and ``log_partition`` (m,); query ``i`` sees the first ``visible[i] >= 1`` keys."""
-    for start in range(0, queries.shape[0], TILE):
-        block = slice(start, start + TILE)
-        laws, log_partition[block] = _laws(form, queries[block], keys, log_weights, coefficients, visible[block], given)
-        output[block] = laws @ values
+    pairs: Pairs, values: Array, log_weights: Array, visible: NDArray[np.int64], *, single: bool = False
+) -> tuple[Array, Array]:
+    """Return output (m, d_v) and log-partition (m,); query ``i`` sees the first ``visible[i] >= 1`` keys."""
+    output, log_partition = np.empty((pairs.queries.shape[0], values.shape[1])), np.empty(pairs.queries.shape[0])
+    for rows, law, logs in _laws(pairs, log_weights, visible):
+        output[rows], log_partition[rows] = law @ values, logs
+    return (output.astype(np.float32), log_partition.astype(np.float32)) if single else (output, log_partition)
 
 
-def weights(
-    form: int, queries: Array, keys: Array, log_weights: Array, coefficients: Array, visible: Array, rows: Array,
-    given: Callable[..., Array] | None = None,
-) -> None:  # fmt: skip
-    """Fill ``rows`` (m, n) with the attention weights."""
-    for start in range(0, queries.shape[0], TILE):
-        block = slice(start, start + TILE)
-        rows[block] = _laws(form, queries[block], keys, log_weights, coefficients, visible[block], given)[0]
+def weights(pairs: Pairs, log_weights: Array, visible: NDArray[np.int64]) -> Array:
+    """Return the attention weights (m, n)."""
+    return np.concatenate([law for _, law, _ in _laws(pairs, log_weights, visible)])
+
+
+def moments(
+    pairs: Pairs, values: Array, log_weights: Array, visible: NDArray[np.int64]
+) -> tuple[Array, Array, Array, Array]:
+    """Return output (m, d_v), log-partition (m,), entropy (m,) and covariance of the values (m, d_v, d_v) per row."""
+    m, d_v = pairs.queries.shape[0], values.shape[1]
+    output, log_partition = np.empty((m, d_v)), np.empty(m)
+    entropy, covariance = np.empty(m), np.empty((m, d_v, d_v))
+    for rows, law, logs in _laws(pairs, log_weights, visible):
+        output[rows], log_partition[rows] = law @ values, logs
+        positive = np.where(law > 0.0, law, 1.0)
+        entropy[rows] = -(positive * np.log(positive)).sum(axis=1)
+        centred = values[np.newaxis, :, :] - output[rows, np.newaxis, :]
+        covariance[rows] = np.einsum("ij,ijc,ije->ice", law, centred, centred)
+    return output, log_partition, entropy, covariance
+
+
+def jvp(
+    pairs: Pairs, values: Array, log_weights: Array, visible: NDArray[np.int64],
+    tangents: tuple[Array, Array, Array, Array],
+) -> tuple[Array, Array]:  # fmt: skip
+    """Return the output and its derivative along tangents of queries, keys, values and log-weights."""
+    queries, keys, moved, added = tangents
+    output, derivative = (
+        np.empty((pairs.queries.shape[0], values.shape[1])),
+        np.empty((queries.shape[0], values.shape[1])),
+    )
+    for rows, law, _ in _laws(pairs, log_weights, visible):
+        by_query, by_key = slopes(pairs, rows)
+        change = np.einsum("ijf,if->ij", by_query, queries[rows]) + np.einsum("ijf,jf->ij", by_key, keys) + added
+        change -= (law * change).sum(axis=1, keepdims=True)
+        output[rows] = law @ values
+        derivative[rows] = law @ moved + (law * change) @ values
+    return output, derivative
+
+
+def vjp(
+    pairs: Pairs, values: Array, log_weights: Array, visible: NDArray[np.int64], cotangent: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return the cotangents of queries, keys, values and log-weights that belong to one of the output, (m, d_v)."""
+    queries, keys = np.zeros_like(pairs.queries), np.zeros_like(pairs.keys)
+    moved, added = np.zeros_like(values), np.zeros(values.shape[0])
+    for rows, law, _ in _laws(pairs, log_weights, visible):
+        by_query, by_key = slopes(pairs, rows)
+        gain = cotangent[rows] @ values.T
+        gain -= (law * gain).sum(axis=1, keepdims=True)
+        gain *= law
+        queries[rows] = np.einsum("ij,ijf->if", gain, by_query)
+        keys += np.einsum("ij,ijf->jf", gain, by_key)
+        moved += law.T @ cotangent[rows]
+        added += gain.sum(axis=0)
+    return queries, keys, moved, added

@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 _NAME = "attention-theory"
 _GRAIN = 1 << 16  # measured: below this many pairs per thread, handing work over costs more than it saves
+_PARTS = 4  # taken
 
 
 def threads() -> int:
@@ -32,12 +35,31 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked child has none of its parent's threads
 
 
-def over_rows(kernel: Callable[[slice], None], rows: int, pairs: int) -> None:
-    """Call ``kernel`` on slices that cover ``range(rows)``, in threads if ``pairs`` of work are worth it."""
-    parts = max(1, min(threads(), rows, pairs // _GRAIN))
-    if parts == 1 or threading.current_thread().name.startswith(_NAME):  # a thread of the pool must not wait for it
+def over_rows(kernel: Callable[[slice], None], rows: int, pairs: int, *, grain: int = 1) -> None:
+    """Call ``kernel`` on slices that cover ``range(rows)``, in threads if ``pairs`` of work are worth it.
+
+    Slices start at multiples of ``grain``. There are a few per thread, since rows under a causal mask differ in length.
+    """
+    units = -(-rows // grain)
+    workers = max(1, min(threads(), units, pairs // _GRAIN))
+    if workers == 1 or threading.current_thread().name.startswith(_NAME):  # a thread of the pool must not wait for it
         kernel(slice(0, rows))
         return
-    cuts = [rows * k // parts for k in range(parts + 1)]
-    for done in [_pool(parts).submit(kernel, slice(a, b)) for a, b in itertools.pairwise(cuts)]:
+    parts = min(_PARTS * workers, units)
+    cuts = [min(grain * (units * k // parts), rows) for k in range(parts + 1)]
+    for done in [_pool(workers).submit(kernel, slice(a, b)) for a, b in itertools.pairwise(cuts)]:
         done.result()
+
+
+@contextmanager
+def quiet_blas() -> Iterator[None]:
+    """Hold BLAS to one thread: the rows are split already, and BLAS rounds by how it splits."""
+    with _blas().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController  # noqa: PLC0415  searches the libraries of the process
+
+    return ThreadpoolController()

@@ -1,0 +1,82 @@
+"""One door to attention: dense, by fast sums or over neighbours, whichever keeps the promise at the least cost."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from theory.engine import dense
+from theory.engine.pairs import Array, Attention, Counts, Pairs
+
+METHODS = ("dense", "nufft", "local", "auto")
+_SMALL = 1 << 20  # measured: pairs that the dense method does before another one has looked at its input
+
+
+class Costs(NamedTuple):
+    """What each method is expected to cost, in pairs of the dense one; infinite where it does not apply."""
+
+    dense: float
+    nufft: float
+    local: float
+
+
+def costs(pairs: Pairs, values: Array, accuracy: float) -> Costs:
+    """Estimate what attention of these pairs costs by each method, without computing it."""
+    m, n, d_v = pairs.queries.shape[0], pairs.keys.shape[0], values.shape[1]
+    if m * n <= _SMALL:
+        return Costs(float(m * n), float("inf"), float("inf"))
+    from theory.engine import fastsum, local  # noqa: PLC0415  load FINUFFT and the k-d trees
+
+    return Costs(float(m * n), fastsum.cost(pairs, m, n, d_v, accuracy), local.cost(pairs, m, n, d_v, accuracy))
+
+
+def attention(
+    pairs: Pairs, values: Array, *, log_weights: Array | None = None, visible: Counts | None = None,
+    precision: str = "double", method: str = "dense", accuracy: float = 1e-12,
+) -> Attention:  # fmt: skip
+    """Average the values of the keys under the softmax of the scores.
+
+    Parameters
+    ----------
+    pairs, values, log_weights, visible, precision
+        As in :func:`theory.engine.dense.attention`.
+    method : {"dense", "nufft", "local", "auto"}
+        ``dense`` is exact for any score. ``nufft`` (:mod:`theory.engine.fastsum`) and ``local``
+        (:mod:`theory.engine.local`) cost about as much as the tokens, not their pairs, and keep to ``accuracy``; they
+        know no mask and no single precision. ``auto`` takes the cheapest one that applies.
+    accuracy : float, default 1e-12
+        Largest error of any entry of the output beyond rounding, in units of the largest size of a value; not used by
+        ``dense``, which has none.
+
+    Returns
+    -------
+    Attention
+        With the method taken and the error that it certifies or has seen.
+
+    Raises
+    ------
+    ValueError
+        If ``method`` is unknown, does not apply to this score or cannot reach ``accuracy``, and as the method says.
+    ArithmeticError
+        If ``nufft`` finds its promise broken by its own check.
+    """
+    if method not in METHODS:
+        raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
+    plain = visible is None and precision == "double"
+    if method in ("nufft", "local") and not plain:
+        raise ValueError(f"method: expected dense under a mask or in single precision, got {method!r}")
+    if method == "auto":
+        method = _cheapest(pairs, values, accuracy) if plain else "dense"
+    if method == "nufft":
+        from theory.engine import fastsum  # noqa: PLC0415  loads FINUFFT
+
+        return fastsum.attention(pairs, values, log_weights=log_weights, accuracy=accuracy)
+    if method == "local":
+        from theory.engine import local  # noqa: PLC0415  loads the k-d trees
+
+        return local.attention(pairs, values, log_weights=log_weights, accuracy=accuracy)
+    return dense.attention(pairs, values, log_weights=log_weights, visible=visible, precision=precision)
+
+
+def _cheapest(pairs: Pairs, values: Array, accuracy: float) -> str:
+    estimate = costs(pairs, values, accuracy)
+    return min(Costs._fields, key=lambda name: getattr(estimate, name))

@@ -1,0 +1,143 @@
+r"""Passes over the keys in tiles, for dot products and distances of any width.
+
+Each row is summed with a bound of its scores for shift. If the bound is far above the largest score, little mass comes
+out, and the row is summed again with its largest score for shift. A row is trusted above ``TRUST``: there the arguments
+that the exponential takes for ``LEAST`` bring at most :math:`n 2^{-1021} / 2^{-900}` of the mass, below a rounding for
+any n that fits into a machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from theory.engine import blocks, fused, rows as general
+from theory.engine.exponential import LN2
+from theory.engine.fold import Folded, fold
+from theory.engine.pairs import Array, Counts, Form, Pairs, embedded
+from theory.engine.threads import over_rows, quiet_blas
+
+TRUST = 2.0**-900
+TRUST_SINGLE = 2.0**-70  # derived as above: n 2**-125 is 2**-30 of such a mass for n = 2**25
+
+
+class _Tile(NamedTuple):
+    """Some keys, coordinate by coordinate, from number ``start`` on."""
+
+    start: int
+    keys: Array
+    values: Array
+    log_weights: Array
+
+    def stop(self, visible: Counts) -> Counts:
+        """Return how many of these keys each query sees."""
+        return np.clip(visible - self.start, 0, self.keys.shape[1])
+
+
+def attention(
+    pairs: Pairs, values: Array, log_weights: Array, visible: Counts, *, single: bool = False
+) -> tuple[Array, Array]:
+    """Return output (m, d_v) and log-partition (m,); query ``i`` sees the first ``visible[i] >= 1`` keys."""
+    if pairs.form is Form.ADDITIVE:
+        return general.attention(pairs, values, log_weights, visible)
+    problem = fold(embedded(pairs), values, log_weights, single=single)
+    sums, mass = _sums(problem, visible)
+    doubtful = np.flatnonzero(~(mass >= (TRUST_SINGLE if single else TRUST)))
+    if doubtful.size:
+        part = replace(problem, queries=problem.queries[doubtful])
+        peaks = _peaks(part, visible[doubtful])
+        problem.shift[doubtful] = peaks
+        sums[doubtful], mass[doubtful] = _sums(replace(part, shift=peaks), visible[doubtful])
+    output = np.ldexp(sums / mass[:, np.newaxis], problem.exponent)
+    log_partition = (problem.shift + np.log2(mass)) * LN2 + problem.offset
+    return (output.astype(np.float32), log_partition.astype(np.float32)) if single else (output, log_partition)
+
+
+def _sums(problem: Folded, visible: Counts) -> tuple[Array, Array]:
+    """Return the sums of weighted values (m, d_v) and of weights (m,) in units of two to the shift."""
+    m, n, d_v = problem.queries.shape[0], problem.keys.shape[0], problem.values.shape[1]
+    sums, mass = np.zeros((m, d_v)), np.zeros(m)
+    if _narrow(problem):
+        tiles, single = _tiles(problem, fused.TILE), problem.keys.dtype == np.float32
+        weighted = problem.log_weights is not None
+        kernel = fused.kernel(problem.form, problem.keys.shape[1], d_v, weighted=weighted, single=single)
+        over_rows(partial(_add_narrow, kernel, problem, tiles, visible, sums=sums, mass=mass), m, m * n)
+    else:
+        tiles = _tiles(problem, blocks.TILE)
+        with quiet_blas():
+            run = partial(_add_wide, problem, tiles, visible, sums=sums, mass=mass)
+            over_rows(run, m, m * n, grain=blocks.ROWS)
+    return sums, mass
+
+
+def _narrow(problem: Folded) -> bool:
+    width: int = max(problem.keys.shape[1], problem.values.shape[1])
+    return width <= fused.WIDEST
+
+
+def _tiles(problem: Folded, size: int) -> list[_Tile]:
+    none = np.empty(0, problem.keys.dtype)
+    tiles = []
+    for start in range(0, problem.keys.shape[0], size):
+        part = slice(start, start + size)
+        keys, values = np.ascontiguousarray(problem.keys[part].T), np.ascontiguousarray(problem.values[part].T)
+        added = none if problem.log_weights is None else problem.log_weights[part]
+        tiles.append(_Tile(start, keys, values, added))
+    return tiles
+
+
+def _add_narrow(
+    kernel: Callable[..., None], problem: Folded, tiles: list[_Tile], visible: Counts, rows: slice, *,
+    sums: Array, mass: Array,
+) -> None:  # fmt: skip
+    queries, kind = problem.queries[rows], problem.keys.dtype
+    shift, factor = problem.shift[rows].astype(kind), kind.type(problem.factor)
+    for tile in tiles:
+        stop = tile.stop(visible[rows])
+        if stop.any():
+            kernel(queries, tile.keys, tile.values, tile.log_weights, factor, shift, stop, sums[rows], mass[rows])
+
+
+def _add_wide(problem: Folded, tiles: list[_Tile], visible: Counts, rows: slice, *, sums: Array, mass: Array) -> None:
+    buffer = np.empty((blocks.ROWS, blocks.TILE), problem.keys.dtype)
+    weigh = blocks.weigh if buffer.dtype == np.float64 else blocks.weigh_single
+    for start in range(rows.start, rows.stop, blocks.ROWS):
+        block = slice(start, min(start + blocks.ROWS, rows.stop))
+        shift = problem.shift[block].astype(buffer.dtype)
+        for tile in tiles:
+            stop = tile.stop(visible[block])
+            if stop.any():
+                scores = buffer[: shift.size, : tile.keys.shape[1]]
+                blocks.fill(problem, block, tile.keys, tile.log_weights, scores)
+                weigh(scores, shift, stop, mass[block])
+                sums[block] += scores @ tile.values.T
+
+
+def _peaks(problem: Folded, visible: Counts) -> Array:
+    """Return the largest score of each row, in the precision of the pass."""
+    narrow = _narrow(problem)
+    tiles = _tiles(problem, fused.TILE if narrow else blocks.TILE)
+    peaks = np.full(problem.queries.shape[0], -np.inf)
+    find = fused.peaks(problem.form, min(problem.keys.shape[1], fused.WIDEST), weighted=problem.log_weights is not None)
+
+    def run_narrow(rows: slice) -> None:
+        for tile in tiles:
+            stop = tile.stop(visible[rows])
+            find(problem.queries[rows], tile.keys, tile.log_weights, problem.factor, stop, peaks[rows])
+
+    def run_wide(rows: slice) -> None:
+        for start in range(rows.start, rows.stop, blocks.ROWS):
+            block = slice(start, min(start + blocks.ROWS, rows.stop))
+            for tile in tiles:
+                scores = np.empty((block.stop - block.start, tile.keys.shape[1]), problem.keys.dtype)
+                blocks.fill(problem, block, tile.keys, tile.log_weights, scores)
+                scores[np.arange(scores.shape[1]) >= tile.stop(visible[block])[:, np.newaxis]] = -np.inf
+                np.maximum(peaks[block], scores.max(axis=1), out=peaks[block])
+
+    with quiet_blas():
+        over_rows(run_narrow if narrow else run_wide, peaks.size, peaks.size * problem.keys.shape[0], grain=blocks.ROWS)
+    return peaks.astype(problem.keys.dtype).astype(np.float64)
