@@ -1,0 +1,242 @@
+r"""Attention by non-uniform Fourier transforms: O(m + n) work and memory for tokens of at most three dimensions.
+
+Mass and numerator of a row are the sums :math:`P(q) = \sum_j a_j g(q - k_j)` and :math:`\sum_j a_j v_j g(q - k_j)`,
+with weights :math:`a_j` and a Gaussian kernel from ``gauge`` (line), or as given (torus). A transform of type 1 takes
+the keys to Fourier modes, ``spectrum`` multiplies them by the kernel, one of type 2 reads them at the queries.
+
+**Error of a row.** Let :math:`\varepsilon` be the tolerance of the transform and :math:`\hat P` the peak of :math:`P`.
+The series is cut at :math:`\hat P\varepsilon/8` (``spectrum``, derived), the transform adds at most
+:math:`1.6\,\varepsilon\hat P` (measured), together less than :math:`\eta = 1.75\,\varepsilon\hat P`. Values are taken
+about the middle of their range, in units of half of it, so mass and numerator are wrong by at most :math:`\eta` each:
+
+.. math:: |\delta\,\text{output}| \le \frac{2\eta}{P - \eta} \max|v|, \qquad |\delta \log P| \le \frac{\eta}{P - \eta} .
+
+Rows whose mass comes out below :math:`(2/\alpha + 2)\,\eta` may break the promise :math:`\alpha`. They are *faint* and
+computed exactly, over all keys. All other rows keep it if the measured part holds.
+
+Apart from this, positions are rounded to :math:`2^{-53}` of the period: a kernel of width :math:`w` in a box of period
+:math:`L` loses about :math:`2^{-53} L/w` where few keys share a row (measured), less where many average it out.
+Very many keys at one and the same point lose digits too, as their sum rounds the same way each time.
+
+**Check.** That part is tested in every call: ``CHECKED`` = 40 rows, drawn independently and uniformly, are computed
+exactly too, and compared unless they are faint. If a share :math:`f` of all rows broke the promise, none would be seen
+with probability :math:`(1 - f)^{40}`: fewer than 11 per cent do, at level 0.01. A broken promise is followed by one
+attempt more, at the finest tolerance with a threshold 16 times higher, at most half of the peak, then by an error.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theory.engine import dense, gauge, spectrum, transform
+from theory.engine.pairs import Array, Attention, Form, Pairs
+from theory.engine.threads import threads
+
+FORMS = (Form.DISTANCE, Form.DOT, Form.TORUS)
+DIMENSIONS = 3
+CHECKED = 40
+ACCURACY = (1e-13, 1e-1)  # measured: below, most rows of a cloud would be faint
+_PILOTS = 8  # chosen: rows drawn on which the gauges are compared
+_SEED = 20070
+_FINEST = 5e-15  # measured: no smaller error was seen at a smaller tolerance of the transform
+_NOISE = 1.75  # measured: a pair of transforms lost at most 1.45 eps of the peak; an eighth more for the series
+_SHARE = 1e-3  # chosen: tolerance of the transform in units of the accuracy, so that few rows are faint
+_EXACT = 2**32  # chosen: pairs that may be spent on faint rows, some seconds
+_POINT, _SPREAD, _GRID, _ROW = 60.0, 0.4, 1.0, 3.0  # measured: in pairs of the dense method, see ``cost``
+
+
+def attention(pairs: Pairs, values: Array, *, log_weights: Array | None = None, accuracy: float = 1e-12) -> Attention:
+    """Average the values of the keys under the softmax of the scores, to a promised accuracy.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Scores of m queries with n keys in at most three dimensions, of form ``DISTANCE``, ``DOT`` or ``TORUS``.
+    values : ndarray, shape (n, d_v)
+        Finite float64.
+    log_weights : ndarray, shape (n,), optional
+        Finite; added to every query's scores. Zero unless given.
+    accuracy : float, default 1e-12
+        Largest error beyond the rounding of scores: of an output in units of the largest size of a value, and of a
+        log-partition. From 1e-13 to 0.1.
+
+    Returns
+    -------
+    Attention
+        ``error`` is the largest error of an output that the check saw. It depends on the number of threads by
+        rounding only.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as above; if the kernel is too narrow for the extent of the clouds
+        (``spectrum.LIMIT``); if so many rows are faint that the dense method is due.
+    ArithmeticError
+        If the check found a larger error twice.
+    """
+    added = np.zeros(pairs.keys.shape[0]) if log_weights is None else log_weights
+    _demand(pairs, values, added, accuracy)
+    columns = spectrum.by_axes(values)
+    centre, half = spectrum.middle(columns), 0.5 * columns.max(axis=1, keepdims=True)
+    half -= 0.5 * columns.min(axis=1, keepdims=True)
+    relative = np.divide(columns - centre, half, out=np.zeros_like(columns), where=half > 0.0)
+    largest = float(np.abs(values).max())
+    known = _known(pairs, values, added)
+    reached = math.inf
+    for eps, caution in ((_tolerance(accuracy), 1.0), (_FINEST, 16.0)):
+        threshold = min(caution * (2.0 / accuracy + 2.0) * _NOISE * eps, 0.5)  # at 1, every row would be faint
+        found = _sums(pairs, relative, added, known, eps, threshold)
+        output, log_partition = np.ascontiguousarray((centre + half * found.output).T), found.log_partition
+        gaps = np.abs(output[known.checked] - known.output), np.abs(log_partition[known.checked] - known.log_partition)
+        counted = ~found.faint[known.checked]
+        error = float(gaps[0][counted].max(initial=0.0)) / (largest if largest > 0.0 else 1.0)
+        reached = max(error, float(gaps[1][counted].max(initial=0.0)))
+        if reached > accuracy + found.rounding:
+            continue
+        faint = np.flatnonzero(found.faint)
+        if faint.size * values.shape[0] > _EXACT:
+            raise ValueError(
+                f"method: expected partitions of like size for accuracy {accuracy:g}, got {faint.size} of "
+                f"{output.shape[0]} rows that need every key"
+            )
+        if faint.size:
+            output[faint], log_partition[faint] = dense.attention(_part(pairs, faint), values, log_weights=added)[:2]
+        return Attention(output, log_partition, "nufft", error)
+    raise ArithmeticError(f"accuracy: expected an error of at most {accuracy:g}, got {reached:.3g}")
+
+
+class _Known(NamedTuple):
+    """Rows computed exactly beforehand: some to check by, and others to choose a gauge by."""
+
+    checked: NDArray[np.int64]
+    output: Array
+    """of the rows to check by"""
+    log_partition: Array
+    """of the same"""
+    pilots: gauge.Pilots
+
+
+def _known(pairs: Pairs, values: Array, added: Array) -> _Known:
+    rng = np.random.Generator(np.random.Philox(_SEED))
+    m = pairs.queries.shape[0]
+    checked, drawn = rng.integers(m, size=CHECKED), rng.integers(m, size=_PILOTS)
+    chosen = np.concatenate([drawn, gauge.outward(pairs.queries)]) if pairs.form is not Form.TORUS else drawn[:0]
+    columns = np.concatenate([values, pairs.keys], axis=1) if chosen.size else values
+    exact = dense.attention(_part(pairs, np.concatenate([checked, chosen])), columns, log_weights=added)
+    read = exact[0][CHECKED:, values.shape[1] :]
+    pilots = gauge.Pilots(pairs.queries[chosen], read, exact[1][CHECKED:])
+    return _Known(checked, exact[0][:CHECKED, : values.shape[1]], exact[1][:CHECKED], pilots)
+
+
+class _Sums(NamedTuple):
+    """Rows by Fourier sums; those that are faint hold no numbers."""
+
+    output: Array
+    """shape (d_v, m), of the relative values"""
+    log_partition: Array
+    faint: NDArray[np.bool_]
+    """which rows to compute otherwise"""
+    rounding: float
+    """of the exponents, on both sides of the check"""
+
+
+def _sums(pairs: Pairs, relative: Array, added: Array, known: _Known, eps: float, threshold: float) -> _Sums:
+    """Compute all rows by Fourier sums and tell which are below the threshold, in units of the peak."""
+    series, tilted, rise = _series(pairs, added, known.pilots, eps)
+    top = tilted.max()
+    sums, peak = transform.fields(series, transform.strengths(np.exp(tilted - top), relative), eps, threads())
+    mass = sums[0].real.copy()
+    faint = ~(mass >= threshold * peak)
+    mass[faint] = 1.0
+    output = np.stack([transform.column(sums, c) / mass for c in range(relative.shape[0])])
+    return _Sums(output, np.log(mass) + top + rise, faint, _rounding(pairs, tilted, rise))
+
+
+def _part(pairs: Pairs, rows: NDArray[np.int64]) -> Pairs:
+    """Return the pairs of some queries."""
+    return Pairs(pairs.form, pairs.queries[rows], pairs.keys, pairs.coefficients)
+
+
+def cost(pairs: Pairs, m: int, n: int, d_v: int, accuracy: float) -> float:
+    """Return the work of :func:`attention` in pairs of the dense method, to compare with ``m * n``.
+
+    A guess from above for most clouds: the plain gauge is assumed, and no faint rows. The constants are measured.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Scores, whose clouds give the size of the grid.
+    m, n, d_v : int
+        Numbers of queries, keys and entries of a value.
+    accuracy : float
+        As promised by :func:`attention`.
+
+    Returns
+    -------
+    float
+        Infinite where :func:`attention` would refuse the form, the dimension, the accuracy or the grid, and where
+        positions are rounded too coarsely for the accuracy.
+    """
+    d = pairs.queries.shape[1]
+    if not (pairs.form in FORMS and d <= DIMENSIONS and ACCURACY[0] <= accuracy <= ACCURACY[1]):
+        return math.inf
+    c, eps = float(pairs.coefficients[0]), _tolerance(accuracy)
+    if not math.isfinite(c) or (c < 0.0 and pairs.form is not Form.DOT):
+        return math.inf
+    torus = pairs.form is Form.TORUS
+    bands = np.full(d, spectrum.circle_band(2.0 * c, d, eps)) if torus else gauge.plain_bands(pairs, eps)
+    points = spectrum.fine_points(bands)
+    if not points <= spectrum.LIMIT or 2.0**-54 * float(bands.max()) > accuracy:  # measured: positions
+        return math.inf
+    width = 1.0 - math.log10(eps)  # the transform spreads a point over that many cells per axis
+    transforms = (d_v + 2) // 2
+    each = _POINT + _SPREAD * transforms * width**d
+    return float((m + n) * each + _GRID * transforms * points * math.log2(points) + _ROW * (CHECKED + 2 * _PILOTS) * n)
+
+
+def _tolerance(accuracy: float) -> float:
+    return max(_FINEST, _SHARE * accuracy)
+
+
+def _series(pairs: Pairs, added: Array, pilots: gauge.Pilots, eps: float) -> tuple[spectrum.Series, Array, Array]:
+    """Return the Fourier series, the log-weights that go with it, and what they add to the log-partition."""
+    if pairs.form is Form.TORUS:
+        series = spectrum.circle(pairs.queries, pairs.keys, 2.0 * float(pairs.coefficients[0]), eps / 8.0)
+        return series, added, np.zeros(pairs.queries.shape[0])
+    found = gauge.choose(pairs, added, pilots, eps / 8.0)
+    return spectrum.line(found.queries, found.keys, eps / 8.0), added + found.tilt, found.rise
+
+
+def _rounding(pairs: Pairs, tilted: Array, rise: Array) -> float:
+    """Return the rounding of the exponents: gamma of their operations times their sizes, on both sides of the check."""
+    d = pairs.queries.shape[1]
+    size = float(np.abs(tilted).max()) + float(np.abs(rise).max())
+    if pairs.form is Form.DOT:
+        longest = [float(np.sqrt(np.square(cloud).sum(axis=1).max())) for cloud in (pairs.queries, pairs.keys)]
+        size += abs(float(pairs.coefficients[0])) * longest[0] * longest[1]
+    return float((4 * d + 8) * 2.0**-53 * size)
+
+
+def _demand(pairs: Pairs, values: Array, added: Array, accuracy: float) -> None:
+    """Refuse what the method does not do, before any work."""
+    if pairs.form not in FORMS:
+        raise ValueError(f"method: expected a form among DISTANCE, DOT, TORUS for nufft, got {pairs.form.name}")
+    if not 1 <= pairs.queries.shape[1] <= DIMENSIONS:
+        raise ValueError(f"method: expected at most {DIMENSIONS} dimensions for nufft, got {pairs.queries.shape[1]}")
+    if not ACCURACY[0] <= accuracy <= ACCURACY[1]:
+        raise ValueError(f"accuracy: expected a number from {ACCURACY[0]:g} to {ACCURACY[1]:g}, got {accuracy!r}")
+    if pairs.keys.shape[1] != pairs.queries.shape[1]:
+        raise ValueError(f"keys: expected {pairs.queries.shape[1]} dimensions, got {pairs.keys.shape[1]}")
+    for name, array, size in (("values", values, pairs.keys.shape[0]), ("log_weights", added, pairs.keys.shape[0])):
+        if array.shape[0] != size:
+            raise ValueError(f"{name}: expected {size} rows, got {array.shape[0]}")
+    named = {"queries": pairs.queries, "keys": pairs.keys, "coefficients": pairs.coefficients, "values": values}
+    for name, array in {**named, "log_weights": added}.items():
+        if array.size == 0 or not np.isfinite(array).all():
+            raise ValueError(f"{name}: expected finite numbers, got {'none' if array.size == 0 else 'others'}")
+    if pairs.form is not Form.DOT and pairs.coefficients[0] < 0.0:
+        raise ValueError(f"coefficients: expected a positive sharpness, got {float(pairs.coefficients[0])!r}")
