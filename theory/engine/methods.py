@@ -64,19 +64,25 @@ def attention(
     plain = visible is None and precision == "double"
     if method in ("nufft", "local") and not plain:
         raise ValueError(f"method: expected dense under a mask or in single precision, got {method!r}")
-    if method == "auto":
-        method = _cheapest(pairs, values, accuracy) if plain else "dense"
+    if method == "auto" and plain:
+        estimate = costs(pairs, values, accuracy)._asdict()
+        for name in sorted(estimate, key=estimate.__getitem__):
+            if name == "dense":
+                break
+            try:
+                return _fast(name, pairs, values, log_weights, accuracy)
+            except (ValueError, ArithmeticError):  # out of its reach, as only its own look at the rows can tell
+                continue
+    elif method in ("nufft", "local"):
+        return _fast(method, pairs, values, log_weights, accuracy)
+    return dense.attention(pairs, values, log_weights=log_weights, visible=visible, precision=precision)
+
+
+def _fast(method: str, pairs: Pairs, values: Array, log_weights: Array | None, accuracy: float) -> Attention:
     if method == "nufft":
         from theory.engine import fastsum  # noqa: PLC0415  loads FINUFFT
 
         return fastsum.attention(pairs, values, log_weights=log_weights, accuracy=accuracy)
-    if method == "local":
-        from theory.engine import local  # noqa: PLC0415  loads the k-d trees
+    from theory.engine import local  # noqa: PLC0415  loads the k-d trees
 
-        return local.attention(pairs, values, log_weights=log_weights, accuracy=accuracy)
-    return dense.attention(pairs, values, log_weights=log_weights, visible=visible, precision=precision)
-
-
-def _cheapest(pairs: Pairs, values: Array, accuracy: float) -> str:
-    estimate = costs(pairs, values, accuracy)
-    return min(Costs._fields, key=lambda name: getattr(estimate, name))
+    return local.attention(pairs, values, log_weights=log_weights, accuracy=accuracy)

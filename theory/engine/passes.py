@@ -80,14 +80,13 @@ def _narrow(problem: Folded) -> bool:
 
 
 def _tiles(problem: Folded, size: int) -> list[_Tile]:
-    none = np.empty(0, problem.keys.dtype)
-    tiles = []
-    for start in range(0, problem.keys.shape[0], size):
-        part = slice(start, start + size)
-        keys, values = np.ascontiguousarray(problem.keys[part].T), np.ascontiguousarray(problem.values[part].T)
-        added = none if problem.log_weights is None else problem.log_weights[part]
-        tiles.append(_Tile(start, keys, values, added))
-    return tiles
+    keys, values = general.columns(problem.keys), general.columns(problem.values)
+    added = np.empty(0, keys.dtype) if problem.log_weights is None else problem.log_weights
+    parts = [slice(start, start + size) for start in range(0, keys.shape[1], size)]
+    return [
+        _Tile(part.start, np.ascontiguousarray(keys[:, part]), np.ascontiguousarray(values[:, part]), added[part])
+        for part in parts
+    ]
 
 
 def _add_narrow(

@@ -1,0 +1,34 @@
+"""Certified W1 against the solver alone, and the width of the interval where no solver runs."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+import numpy as np
+import ot
+
+from benchmarks.timing import interleaved, ratio
+from theory import Measure, w1
+
+
+def run(*, quick: bool) -> list[dict[str, Any]]:
+    """Return one row per size and dimension."""
+    cases = [(200, 2)] if quick else [(2000, 2), (2000, 3), (20_000, 2), (100_000, 2), (20_000, 3), (1_000_000, 1)]
+    rows = []
+    for n, d in cases:
+        rng = np.random.default_rng([2, n, d])
+        mu, nu = (Measure(rng.normal(size=(n, d)) + shift) for shift in (0.0, 0.3))
+        calls = {"ours": lambda mu=mu, nu=nu: w1(mu, nu)}  # type: ignore[misc]
+        solved = d > 1 and n <= 2000
+        if solved:
+            calls["emd2"] = lambda mu=mu, nu=nu: ot.emd2(  # type: ignore[misc]
+                mu.weights, nu.weights, ot.dist(mu.points, nu.points, "euclidean"), numItermax=10_000_000
+            )
+        times = interleaved(calls, 3 if quick else 7 if solved else 1)
+        found = w1(mu, nu)
+        row = {"n": n, "d": d, "seconds": statistics.median(times["ours"]), "lo": found.lo, "hi": found.hi}
+        row["relative width"] = found.width / found.hi
+        row["ours/emd2"] = ratio(times["ours"], times["emd2"])[0] if solved else float("nan")
+        rows.append(row)
+    return rows

@@ -1,0 +1,59 @@
+"""What the processor leaves no dense kernel below: instructions per pair over what it can retire.
+
+Per pair the kernel takes d multiply-adds for the score, twelve multiplications or multiply-adds for the exponential and
+d_v for the sums; what else it does (five additions, a comparison, a shift) is not counted, since it may run beside
+them.
+How many multiply-adds the processor retires is measured in the same run: it is what BLAS reaches in a matrix product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from theory.engine.exponential import exp2
+from theory.engine.jit import njit
+from theory.engine.threads import over_rows, threads
+
+POLYNOMIAL = 12  # derived: the products and multiply-adds of theory.engine.exponential
+_SIZE = 1 << 12
+_ROUNDS = 256
+
+
+def multiply_adds(d: int, d_v: int) -> int:
+    """Return the multiply-adds that one pair cannot do without."""
+    return d + POLYNOMIAL + d_v
+
+
+def matrix_product(size: int = 1536) -> tuple[Callable[[], object], float]:
+    """Return a product of square matrices by BLAS on as many threads as the engine, and its multiply-adds."""
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415
+
+    a = np.random.default_rng(0).normal(size=(size, size))
+
+    def product() -> object:
+        with threadpool_limits(threads(), user_api="blas"):
+            return a @ a
+
+    return product, float(size) ** 3
+
+
+def _exponentials(x: np.ndarray, y: np.ndarray) -> None:
+    for j in range(x.size):
+        y[j] = exp2(x[j])
+
+
+exponentials = njit(_exponentials, sums=True)
+
+
+def exponential() -> tuple[Callable[[], object], float]:
+    """Return the exponential alone, over numbers that stay in the first cache, and how many it takes."""
+    x = -20.0 * np.random.default_rng(0).random(_SIZE)
+
+    def part(rows: slice) -> None:
+        y = np.empty_like(x)
+        for _ in range(rows.start, rows.stop):
+            exponentials(x, y)
+
+    return lambda: over_rows(part, _ROUNDS, _ROUNDS * _SIZE), float(_ROUNDS * _SIZE)

@@ -1,0 +1,54 @@
+"""Times of several calls that do the same, taken in turn, so that a slow minute of the machine is slow for all."""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+REPEATS = 7
+
+
+def interleaved(calls: Mapping[str, Callable[[], object]], repeats: int = REPEATS) -> dict[str, list[float]]:
+    """Return the seconds of each call in ``repeats`` rounds, after one that is not counted."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for number in range(repeats + 1):
+        for name, call in calls.items():
+            gc.collect()
+            start = time.perf_counter()
+            call()
+            if number:
+                times[name].append(time.perf_counter() - start)
+    return times
+
+
+def ratio(of: list[float], to: list[float]) -> tuple[float, float, float]:
+    """Return the median of the ratios of neighbouring times, and their lower and upper quartile."""
+    low, middle, high = statistics.quantiles([a / b for a, b in zip(of, to, strict=True)], n=4, method="inclusive")
+    return middle, low, high
+
+
+def peak_memory(code: str) -> float:
+    """Return by how many MB a fresh process grows while it runs ``work()``, as ``code`` defines and prepares it.
+
+    The largest resident set after the call minus the one before; what was needed to prepare the input is in both.
+    """
+    program = f"{code}\nfrom benchmarks.timing import resident\nresident()\nbefore = resident()\nwork()\nprint(resident() - before)"
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)  # noqa: S603
+    return float(done.stdout)
+
+
+def resident() -> float:
+    """Return the largest resident set of this process in MB, so far or, on Linux, since the last call of this."""
+    status, reset = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+    if status.exists() and os.access(reset, os.W_OK):
+        line = next(line for line in status.read_text(encoding="ascii").splitlines() if line.startswith("VmHWM"))
+        reset.write_text("5", encoding="ascii")
+        return float(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
