@@ -19,7 +19,7 @@ _PEERS = ("numpy", "torch", "keops")
 
 def run(*, quick: bool) -> list[dict[str, Any]]:
     """Return one row per width and size."""
-    sizes, widths = ((512,), (1, 8, 16)) if quick else (SIZES, WIDTHS)
+    sizes, widths = ((256,), (2, 16)) if quick else (SIZES, WIDTHS)
     return [_case(n, d, repeats=3 if quick else REPEATS) for n in sizes for d in widths]
 
 

@@ -29,7 +29,7 @@ def problem(case: str, n: int) -> tuple[Pairs, peers.Array]:
 
 def run(*, quick: bool) -> list[dict[str, Any]]:
     """Return one row per problem and size; the ratio is to PyTorch extrapolated from the largest size that it runs."""
-    sizes = (1000, 4000) if quick else (10_000, 31_623, 100_000, 316_228, 1_000_000)
+    sizes = (2000, 4000) if quick else (10_000, 31_623, 100_000, 316_228, 1_000_000)
     return [row for case in CASES for row in _ladder(case, sizes, repeats=3 if quick else 7)]
 
 

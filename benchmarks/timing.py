@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 REPEATS = 7
+_REST = 0.02  # seconds; measured: threads of OpenMP spin that long after a call, on the cores that the next one needs
 
 
 def interleaved(calls: Mapping[str, Callable[[], object]], repeats: int = REPEATS) -> dict[str, list[float]]:
@@ -21,6 +22,7 @@ def interleaved(calls: Mapping[str, Callable[[], object]], repeats: int = REPEAT
     for number in range(repeats + 1):
         for name, call in calls.items():
             gc.collect()
+            time.sleep(_REST)
             start = time.perf_counter()
             call()
             if number:

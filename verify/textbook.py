@@ -11,7 +11,10 @@ import numpy as np
 from theory.evidence import discrepancy
 from theory.evidence.enclosure import balls, ends, exp, hull, log, tanh
 
-__all__ = ["average", "balls", "distance_scores", "dot_scores", "exp", "gap", "hull", "laws", "log", "tanh"]
+cos = np.frompyfunc(lambda ball: ball.cos(), 1, 1)
+
+__all__ = ["average", "balls", "cos", "distance_scores", "dot_scores", "exp", "gap", "hull", "laws", "log", "tanh"]
+__all__ += ["torus_scores"]
 
 
 def dot_scores(queries, keys, *, power=0.5, beta=None):
@@ -25,6 +28,12 @@ def distance_scores(queries, keys, *, beta):
     """Scores -beta |q - k|^2; floats in, balls out, shape (m, n)."""
     apart = balls(queries)[:, np.newaxis, :] - balls(keys)[np.newaxis, :, :]
     return (apart * apart).sum(axis=2) * -balls(beta).item()
+
+
+def torus_scores(queries, keys, *, beta):
+    """Scores -beta sum of 2 - 2 cos(q - k) over the angles; floats in, balls out, shape (m, n)."""
+    apart = balls(queries)[:, np.newaxis, :] - balls(keys)[np.newaxis, :, :]
+    return (2 - 2 * cos(apart)).sum(axis=2) * -balls(beta).item()
 
 
 def laws(scores, masses=None, *, axis=1):

@@ -20,13 +20,19 @@ from theory.attention.moments import (
     barycentres as barycentres,
     symmetric_pairs as symmetric_pairs,
 )
-from theory.attention.output import attend as attend, rounding as rounding, weight_error as weight_error
+from theory.attention.output import (
+    attend as attend,
+    partition_error as partition_error,
+    rounding as rounding,
+    weight_error as weight_error,
+)
 from theory.attention.score import (
     Constants as Constants,
     DotProduct as DotProduct,
     Score as Score,
     SquaredDistance as SquaredDistance,
 )
+from theory.attention.torus import TorusDistance as TorusDistance
 from theory.attention.transport import (
     FeedForward as FeedForward,
     Layer as Layer,

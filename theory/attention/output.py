@@ -18,7 +18,7 @@ from theory import engine
 from theory._validate import as_masses, as_points
 from theory.attention.score import Array, BoundedScore, DotProduct, Score, pairs_of
 from theory.engine import Pairs
-from theory.evidence.roundoff import EXP_ULPS, U, average_error, softmax_error
+from theory.evidence.roundoff import EXP_ULPS, U, average_error, gamma, softmax_error
 
 _SCALED = DotProduct()
 
@@ -140,3 +140,13 @@ def weight_error(queries: Array, keys: Array, score: BoundedScore, log_weights: 
         error += 2 * EXP_ULPS * U * added + 2 * U * (size + added)
     error += 6 * U * (size + added)  # into base two: the factor, its product and that of the log-weight, and the shift
     return softmax_error(error, 2.0 * (size + added), n, merges=math.ceil(n / engine.TILE))
+
+
+def partition_error(queries: Array, keys: Array, score: BoundedScore, log_weights: Array | None = None) -> float:
+    """Bound the error of every log-partition: that of a weight, a logarithm, and a sum of two numbers of its size."""
+    relative = weight_error(queries, keys, score, log_weights)
+    if relative >= 1.0:
+        return math.inf
+    added = 0.0 if log_weights is None else float(np.abs(log_weights).max())
+    size = score.bounds(queries, keys)[0] + added + math.log(keys.shape[0])
+    return -math.log1p(-relative) + gamma(2 * EXP_ULPS + 6) * size

@@ -17,8 +17,8 @@ from theory.engine.fold import Folded
 from theory.engine.jit import njit
 from theory.engine.pairs import Array, Counts, Form
 
-ROWS = 64  # measured, as is TILE: larger squares leave the cache, smaller ones cost calls
-TILE = 512
+ROWS = 96  # measured, as is TILE: larger squares leave the cache, smaller ones cost calls
+TILE = 384  # no power of two, or the coordinates of a key compete for the same lines of the cache
 
 
 def _weigh(scores: Array, shift: Array, stop: Counts, mass: Array) -> None:

@@ -88,6 +88,7 @@ def moments(pairs: Pairs, values: Array, *, log_weights: Array | None = None, vi
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         found = Moments(*kernels(pairs.form).moments(pairs, values, added, seen))
     demand_finite("score", found.log_partition)
+    demand_finite("score", found.entropy)
     demand_finite("values", found.covariance)
     return found
 

@@ -9,16 +9,16 @@ Distances keep their features as they are: scaled coordinates would be rounded b
 plus the largest log-weight, shifts the row. It need not be rigorous: any shift gives the same weights, one that is far
 too high loses them to underflow, and such a row is seen by its mass (:mod:`theory.engine.passes`).
 
-*Values* are divided by a power of two that takes the largest into [1, 2), exactly unless they become subnormal, so that
-no product with a small weight underflows and no sum of large ones overflows.
+*Values* are divided, column by column, by a power of two that takes the largest into [1, 2), exactly unless they become
+subnormal, so that no product with a small weight underflows and no sum of large ones overflows.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theory.engine.exponential import LOG2E
 from theory.engine.pairs import Array, Form, Pairs
@@ -38,10 +38,12 @@ class Folded:
     """of squared distances; no meaning for dot products"""
     shift: Array
     """shape (m,), an upper bound of the scores of the row with their log-weights; representable in that precision"""
+    size: Array
+    """shape (m,), a bound of what is added up where a score is nearly the shift"""
     offset: float
     """a constant in every score, in natural units"""
-    exponent: int
-    """the values were divided by two to this power"""
+    exponent: NDArray[np.int64]
+    """shape (d_v,), the columns of the values were divided by two to this power"""
 
 
 def fold(pairs: Pairs, values: Array, log_weights: Array | None, *, single: bool = False) -> Folded:
@@ -51,13 +53,15 @@ def fold(pairs: Pairs, values: Array, log_weights: Array | None, *, single: bool
     scale = float(pairs.coefficients[0]) * LOG2E
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by its result
         queries = pairs.queries * scale if pairs.form is Form.DOT else pairs.queries
-        shift = _bounds(pairs.form, queries, pairs.keys, scale)
+        shift, size = _bounds(pairs.form, queries, pairs.keys, scale)
     if added is not None:
         shift += added.max()
-    tame, exponent = _tamed(values)
+        size += np.abs(added).max()
+    tame, exponent = _tamed(values, 16 if single else 64)
     return Folded(
         pairs.form, queries.astype(kind), pairs.keys.astype(kind), tame.astype(kind),
-        None if added is None else added.astype(kind), scale, shift.astype(kind).astype(np.float64), offset, exponent,
+        None if added is None else added.astype(kind), scale, shift.astype(kind).astype(np.float64), size,
+        offset, exponent,
     )  # fmt: skip
 
 
@@ -69,22 +73,22 @@ def _log_weights(log_weights: Array | None) -> tuple[Array | None, float]:
     return log_weights * LOG2E, 0.0
 
 
-def _bounds(form: Form, queries: Array, keys: Array, scale: float) -> Array:
+def _bounds(form: Form, queries: Array, keys: Array, scale: float) -> tuple[Array, Array]:
+    """Return an upper bound of the scores of every row and one of the sizes of their summands."""
     coordinates = np.ascontiguousarray(keys.T)  # whole rows are reduced ten times faster than columns
     low, high = coordinates.min(axis=1), coordinates.max(axis=1)
     if form is Form.DOT:
         box = np.maximum(queries * low, queries * high).sum(axis=1)
         lengths = np.sqrt(np.einsum("if,if->i", queries, queries) * np.einsum("jf,jf->j", keys, keys).max())
         least: Array = np.where(lengths < box, lengths, box)  # a length that overflowed is no smaller
-        return least
+        return least, lengths
     outside = np.maximum(np.maximum(low - queries, queries - high), 0.0)
     bound: Array = -scale * np.einsum("if,if->i", outside, outside)
-    return bound
+    return bound, np.abs(bound)
 
 
-def _tamed(values: Array) -> tuple[Array, int]:
-    largest = float(np.abs(values).max(initial=0.0))
-    exponent = math.frexp(largest)[1] - 1 if 0.0 < largest < math.inf else 0
-    if abs(exponent) <= 64:  # taken: far from either end nothing can be lost
-        return values, 0
-    return np.ldexp(values, -exponent), exponent
+def _tamed(values: Array, within: int) -> tuple[Array, NDArray[np.int64]]:
+    largest = np.abs(values).max(axis=0)
+    exponent = np.where((largest > 0.0) & np.isfinite(largest), np.frexp(largest)[1].astype(np.int64) - 1, 0)
+    exponent[np.abs(exponent) <= within] = 0  # taken: far from either end nothing can be lost
+    return (np.ldexp(values, -exponent) if exponent.any() else values), exponent

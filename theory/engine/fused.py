@@ -24,6 +24,7 @@ from theory.engine.registers import as_float, bits, replaced
 _BELOW_SIGN = 0x7FFFFFFFFFFFFFFF
 
 WIDEST = 8  # measured: beyond this width of keys or values registers spill, and BLAS tiles are faster
+ROWS = 16  # queries; measured: fewer in a call cost more than they do
 TILE = 1000  # keys; measured: no power of two, or the coordinates of a key compete for the same lines of the cache
 
 

@@ -52,7 +52,7 @@ def _slope(form: int, query: float, key: float, coefficient: float) -> tuple[flo
         by_key = 2.0 * coefficient * (query - key)
         return -by_key, by_key
     if form == 2:
-        both = coefficient / math.cosh(query + key) ** 2
+        both = coefficient / np.cosh(query + key) ** 2
         return both, both
     by_key = 2.0 * coefficient * math.sin(query - key)
     return -by_key, by_key

@@ -4,8 +4,8 @@ No ``fastmath``: it lets the compiler assume away NaN and reorder compensated su
 ``contract`` and ``nsz``, which round once where the source rounds twice, and for ``reassoc`` in plain sums, of which
 the a-priori bounds hold in any order. No ``parallel``: Numba's fallback threading layer aborts under Python threads and
 its OpenMP layer after a fork; rows are split over Python threads instead, which is why the kernels release the
-interpreter lock. Compiled results are cached in a folder whose name is the fingerprint of the sources of this room, so an edited
-source never finds a stale result.
+interpreter lock. Compiled results are cached in a folder whose name is the fingerprint of the sources of this room, so
+an edited source never finds a stale result.
 """
 
 from __future__ import annotations

@@ -4,16 +4,22 @@ Each row is summed with a bound of its scores for shift. If the bound is far abo
 out, and the row is summed again with its largest score for shift. A row is trusted above ``TRUST``: there the arguments
 that the exponential takes for ``LEAST`` bring at most :math:`n 2^{-1021} / 2^{-900}` of the mass, below a rounding for
 any n that fits into a machine.
+
+A shift is only as good as the scores: where the roundings of d features, of the log-weight and of the shift may move
+one by a whole unit, :math:`(d + 4) u` times what is added up, it may be far above a largest score that was rounded in
+another order, or far below. There, and where a row still has no mass, rows are summed one by one with the maximum of
+the very scores that are summed (:mod:`theory.engine.rows`), in double precision.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theory.engine import blocks, fused, rows as general
 from theory.engine.exponential import LN2
@@ -33,9 +39,18 @@ class _Tile(NamedTuple):
     values: Array
     log_weights: Array
 
-    def stop(self, visible: Counts) -> Counts:
-        """Return how many of these keys each query sees."""
-        return np.clip(visible - self.start, 0, self.keys.shape[1])
+
+def _stops(tiles: list[_Tile], visible: Counts) -> Iterator[tuple[_Tile, Counts]]:
+    """Yield the tiles of which some query sees a key, with how many each sees."""
+    least, most = int(visible.min()), int(visible.max())
+    for tile in tiles:
+        size = tile.keys.shape[1]
+        if tile.start >= most:
+            return
+        yield (
+            tile,
+            np.full(visible.size, size) if tile.start + size <= least else np.clip(visible - tile.start, 0, size),
+        )
 
 
 def attention(
@@ -46,14 +61,19 @@ def attention(
         return general.attention(pairs, values, log_weights, visible)
     problem = fold(embedded(pairs), values, log_weights, single=single)
     sums, mass = _sums(problem, visible)
-    doubtful = np.flatnonzero(~(mass >= (TRUST_SINGLE if single else TRUST)))
+    trust = TRUST_SINGLE if single else TRUST
+    doubtful = np.flatnonzero(~(mass >= trust))
     if doubtful.size:
-        part = replace(problem, queries=problem.queries[doubtful])
-        peaks = _peaks(part, visible[doubtful])
+        few = replace(problem, queries=problem.queries[doubtful])
+        peaks = _peaks(few, visible[doubtful])
         problem.shift[doubtful] = peaks
-        sums[doubtful], mass[doubtful] = _sums(replace(part, shift=peaks), visible[doubtful])
+        sums[doubtful], mass[doubtful] = _sums(replace(few, shift=peaks), visible[doubtful])
+    rough = np.flatnonzero(~(_firm(problem) & (mass >= trust)))
     output = np.ldexp(sums / mass[:, np.newaxis], problem.exponent)
     log_partition = (problem.shift + np.log2(mass)) * LN2 + problem.offset
+    if rough.size:
+        part = replace(pairs, queries=pairs.queries[rough])
+        output[rough], log_partition[rough] = general.attention(part, values, log_weights, visible[rough])
     return (output.astype(np.float32), log_partition.astype(np.float32)) if single else (output, log_partition)
 
 
@@ -65,13 +85,22 @@ def _sums(problem: Folded, visible: Counts) -> tuple[Array, Array]:
         tiles, single = _tiles(problem, fused.TILE), problem.keys.dtype == np.float32
         weighted = problem.log_weights is not None
         kernel = fused.kernel(problem.form, problem.keys.shape[1], d_v, weighted=weighted, single=single)
-        over_rows(partial(_add_narrow, kernel, problem, tiles, visible, sums=sums, mass=mass), m, m * n)
+        run = partial(_add_narrow, kernel, problem, tiles, visible, sums=sums, mass=mass)
+        over_rows(run, m, m * n, grain=fused.ROWS)
     else:
         tiles = _tiles(problem, blocks.TILE)
+        run = partial(_add_wide, problem, tiles, visible, sums=sums, mass=mass)
         with quiet_blas():
-            run = partial(_add_wide, problem, tiles, visible, sums=sums, mass=mass)
             over_rows(run, m, m * n, grain=blocks.ROWS)
     return sums, mass
+
+
+def _firm(problem: Folded) -> NDArray[np.bool_]:
+    """Tell of which rows no score is rounded by as much as one."""
+    unit = float(np.finfo(problem.keys.dtype).eps) / 2.0
+    size = np.maximum(problem.size, np.abs(problem.shift))
+    firm: NDArray[np.bool_] = size * ((problem.keys.shape[1] + 4) * unit) < 1.0
+    return firm
 
 
 def _narrow(problem: Folded) -> bool:
@@ -93,12 +122,11 @@ def _add_narrow(
     kernel: Callable[..., None], problem: Folded, tiles: list[_Tile], visible: Counts, rows: slice, *,
     sums: Array, mass: Array,
 ) -> None:  # fmt: skip
-    queries, kind = problem.queries[rows], problem.keys.dtype
+    queries, kind, seen = problem.queries[rows], problem.keys.dtype, visible[rows]
     shift, factor = problem.shift[rows].astype(kind), kind.type(problem.factor)
-    for tile in tiles:
-        stop = tile.stop(visible[rows])
-        if stop.any():
-            kernel(queries, tile.keys, tile.values, tile.log_weights, factor, shift, stop, sums[rows], mass[rows])
+    here, there = sums[rows], mass[rows]
+    for tile, stop in _stops(tiles, seen):
+        kernel(queries, tile.keys, tile.values, tile.log_weights, factor, shift, stop, here, there)
 
 
 def _add_wide(problem: Folded, tiles: list[_Tile], visible: Counts, rows: slice, *, sums: Array, mass: Array) -> None:
@@ -107,13 +135,11 @@ def _add_wide(problem: Folded, tiles: list[_Tile], visible: Counts, rows: slice,
     for start in range(rows.start, rows.stop, blocks.ROWS):
         block = slice(start, min(start + blocks.ROWS, rows.stop))
         shift = problem.shift[block].astype(buffer.dtype)
-        for tile in tiles:
-            stop = tile.stop(visible[block])
-            if stop.any():
-                scores = buffer[: shift.size, : tile.keys.shape[1]]
-                blocks.fill(problem, block, tile.keys, tile.log_weights, scores)
-                weigh(scores, shift, stop, mass[block])
-                sums[block] += scores @ tile.values.T
+        for tile, stop in _stops(tiles, visible[block]):
+            scores = buffer[: shift.size, : tile.keys.shape[1]]
+            blocks.fill(problem, block, tile.keys, tile.log_weights, scores)
+            weigh(scores, shift, stop, mass[block])
+            sums[block] += scores @ tile.values.T
 
 
 def _peaks(problem: Folded, visible: Counts) -> Array:
@@ -124,17 +150,16 @@ def _peaks(problem: Folded, visible: Counts) -> Array:
     find = fused.peaks(problem.form, min(problem.keys.shape[1], fused.WIDEST), weighted=problem.log_weights is not None)
 
     def run_narrow(rows: slice) -> None:
-        for tile in tiles:
-            stop = tile.stop(visible[rows])
+        for tile, stop in _stops(tiles, visible[rows]):
             find(problem.queries[rows], tile.keys, tile.log_weights, problem.factor, stop, peaks[rows])
 
     def run_wide(rows: slice) -> None:
         for start in range(rows.start, rows.stop, blocks.ROWS):
             block = slice(start, min(start + blocks.ROWS, rows.stop))
-            for tile in tiles:
-                scores = np.empty((block.stop - block.start, tile.keys.shape[1]), problem.keys.dtype)
+            for tile, stop in _stops(tiles, visible[block]):
+                scores = np.empty((stop.size, tile.keys.shape[1]), problem.keys.dtype)
                 blocks.fill(problem, block, tile.keys, tile.log_weights, scores)
-                scores[np.arange(scores.shape[1]) >= tile.stop(visible[block])[:, np.newaxis]] = -np.inf
+                scores[np.arange(scores.shape[1]) >= stop[:, np.newaxis]] = -np.inf
                 np.maximum(peaks[block], scores.max(axis=1), out=peaks[block])
 
     with quiet_blas():

@@ -64,7 +64,7 @@ def _moments(
             if added == 0.0:
                 continue
             share = added / (mass + added)
-            score += share * (dot(tile, seen) / added - score)
+            score = (mass * score + dot(tile, seen)) / (mass + added)  # no summand is positive: nothing cancels
             for c in range(width):
                 here[c] = dot(tile, values[c, start : start + tile.size]) / added
             for c in range(width):

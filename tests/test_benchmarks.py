@@ -1,0 +1,65 @@
+"""The benchmarks run at tiny sizes, and what they write can be read."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from benchmarks import limit, peers
+from benchmarks.__main__ import NAMES, main, processor
+from benchmarks.timing import interleaved, ratio
+from theory.engine import Form
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_writes_a_table_and_a_plot(name, tmp_path, capsys):
+    assert main([name, "--quick", "--out", str(tmp_path)]) == 0
+    assert NAMES[name] in capsys.readouterr().out
+    first, *rest = (tmp_path / f"{name}.csv").read_text(encoding="utf-8").splitlines()
+    assert first.startswith("# ")
+    assert "threads" in first
+    rows = list(csv.DictReader(rest))
+    assert rows
+    assert all(float(row[column]) > 0.0 for row in rows for column in row if column in ("n", "seconds", "ns per pair"))
+    assert (tmp_path / f"{name}.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_unknown_name(capsys):
+    with pytest.raises(SystemExit):
+        main(["speed"])
+    assert "NAME: expected one of dense, fastsum, distance, got 'speed'" in capsys.readouterr().err
+
+
+def test_calls_are_taken_in_turn():
+    order = []
+    times = interleaved({"a": lambda: order.append("a"), "b": lambda: order.append("b")}, repeats=3)
+    assert order == ["a", "b"] * 4
+    assert {name: len(found) for name, found in times.items()} == {"a": 3, "b": 3}
+    assert ratio([2.0, 4.0, 6.0], [1.0, 1.0, 2.0]) == (3.0, 2.5, 3.5)
+
+
+@pytest.mark.parametrize("form", [Form.DOT, Form.DISTANCE])
+def test_error_is_that_of_the_rows(form):
+    q, k, v = peers.cloud(40, 3)
+    output = peers.ours(q, k, v, form=form)()
+    assert peers.error(output, q, k, v, form=form) < 1e-14
+    output[0, 0] += 1e-6
+    assert peers.error(output, q, k, v, form=form) == pytest.approx(1e-6 / np.abs(v).max(), rel=1e-6, abs=0.0)
+
+
+def test_peers_agree():
+    q, k, v = peers.cloud(50, 4)
+    ours = peers.ours(q, k, v)()
+    assert np.abs(peers.numpy(q, k, v)() - ours).max() < 1e-14
+    for peer in (peers.torch, peers.keops):
+        call = peer(q, k, v) if peer is peers.torch else None
+        assert call is None or np.abs(call() - ours).max() < 1e-14
+
+
+def test_limit_counts_what_the_kernel_does():
+    assert limit.multiply_adds(1, 1) == 14
+    assert limit.multiply_adds(8, 8) - limit.multiply_adds(3, 4) == 9
+    call, number = limit.exponential()
+    assert number > 0
+    call()
+    assert processor()

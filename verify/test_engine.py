@@ -1,0 +1,189 @@
+"""The engine: what its exponential, its streaming merge, its moments and its derivatives promise."""
+
+import numpy as np
+
+from theory import engine
+from theory.attention import DotProduct, SquaredDistance, partition_error, rounding, weight_error
+from theory.engine import exponential
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_most,
+    bug,
+    constant,
+    equals,
+    hypothesis,
+    verifies,
+)
+from theory.evidence.roundoff import U, average_error, covariance_error, gamma
+from verify import inputs, textbook
+from verify.textbook import balls, gap, hull
+
+SCORES = {
+    "dot": (DotProduct(scale=0.6), lambda x, y: textbook.dot_scores(x, y, beta=0.6)),
+    "distance": (SquaredDistance(0.6), lambda x, y: textbook.distance_scores(x, y, beta=0.6)),
+}
+
+
+@verifies(
+    Claim(
+        "engine.exponential",
+        "the exponential of the kernels is off by at most 2.75 units of rounding",
+        r"$|\mathrm{fl}(2^x) - 2^x| \le 2.75\,u\,2^x$ for $-1021 \le x \le 0$, with $u = 2^{-53}$",
+        assumptions=("the result is a normal number",),
+        cites=("higham2002",),
+        provenance=("derived",),
+    ),
+    constant("one", "it is off by at most one unit", units=1.0),
+    bug("base", "the argument is changed to base two with one rounding", natural=True),
+    hypothesis("subnormal", "arguments below -1021 are admitted", least=-1023.0),
+)
+def test_exponential(run, *, units=2.75, natural=False, least=-1021.0):
+    number = run.pick(quick=4000, paper=200_000)
+    for rng in run.streams(1):
+        arguments = np.concatenate([
+            -rng.random(number) * 1021.0, -rng.random(number), rng.integers(-1020, 0, 200) + 0.5, [0.0, -0.0, -1021.0],
+            rng.integers(-1020, 0, 200) + 0.5 + 2.0**-40, np.linspace(-0.5, 0.5, number)[number // 2 :] - 1.0, [least],
+        ])  # fmt: skip
+    powers = np.array([exponential.exp2(x * exponential.LOG2E if natural else x) for x in arguments.tolist()])
+    base = 1 if natural else textbook.log(balls(2).item())
+    truth = textbook.exp(balls(arguments) * base)
+    apart = np.abs(balls(powers) / truth - 1)
+    for part in np.array_split(apart, 8):
+        worst = hull(max(part, key=float))
+        yield at_most(worst, units * U, arguments=part.size)
+
+
+@verifies(
+    Claim(
+        "engine.merge",
+        "attention over parts of the keys merges to attention over all of them, in any order",
+        r"$(m, l, o)$: $m = \max_p m_p$, $l = \sum_p l_p e^{m_p - m}$, $o = \sum_p o_p e^{m_p - m}$, output $o / l$",
+        assumptions=("the parts are disjoint and not empty",),
+        spec=("RA.G8",),
+        cites=("milakov2018",),
+        provenance=("recalled", "derived"),
+    ),
+    bug("averaged", "the softmaxes of the parts are averaged", kept=0.0),
+    constant("cooler", "the parts are merged one per cent too evenly", kept=0.99),
+    hypothesis("overlapping", "two parts share a key", shared=1),
+)
+def test_merge(run, *, kept=1.0, shared=0):
+    for p in inputs.problems(run, quick=20, paper=300):
+        for name, (score, exact) in SCORES.items():
+            if p.keys.shape[0] < 2 or p.masses.min() == 0.0:
+                continue
+            cuts = sorted({1, p.keys.shape[0] // 2, p.keys.shape[0] - 1})
+            edges = list(zip([0, *cuts], [*cuts, p.keys.shape[0]], strict=True))
+            parts = []
+            for start, stop in edges:
+                here = slice(max(0, start - shared), stop)
+                found = engine.attention(
+                    score.pairs(p.queries, p.keys[here]), p.values[here], log_weights=np.log(p.masses[here])
+                )
+                parts.append(found._replace(log_partition=kept * found.log_partition))
+            # a part's share of the mass is off by its log-partition; merging rounds as an average of parts
+            error = rounding(p.queries, p.keys, p.values, score=score, key_weights=p.masses)
+            share = np.expm1(2.0 * partition_error(p.queries, p.keys, score, np.log(p.masses)))
+            error += average_error(p.size, len(parts) + 8, relative=share)
+            claimed = textbook.average(exact(p.queries, p.keys), p.values, p.masses)
+            nested = [parts[0]]
+            for part in parts[1:]:
+                nested = [engine.merge([*nested, part])]
+            for order, merged in (
+                ("forward", engine.merge(parts)),
+                ("back", engine.merge(parts[::-1])),
+                ("nested", nested[0]),
+            ):
+                width = len(parts) * error if order == "nested" else error
+                yield equals(gap(merged.output, claimed, width), 0, scale=p.size, score=name, order=order, **p.case)
+
+
+@verifies(
+    Claim(
+        "engine.moments",
+        "one pass over the keys gives the entropy of a row and the covariance of the values under it",
+        r"$H_i = -\sum_j p_{ij}\log p_{ij}$, $C_i = \sum_j p_{ij}(v_j - o_i)(v_j - o_i)^\top$",
+        assumptions=("finite scores and values",),
+        cites=("chan1983",),
+        provenance=("derived",),
+    ),
+    bug("uncentred", "the values are not centred before they are squared", centred=False),
+    bug("logits", "the entropy forgets the log-partition", normalised=False),
+    constant("sample", "the covariance is divided by n - 1 instead of n", factor=1.01),
+)
+def test_moments(run, *, centred=True, normalised=True, factor=1.0):
+    for p in inputs.problems(run, quick=20, paper=300):
+        if p.masses.min() == 0.0:
+            continue
+        for name, (score, exact) in SCORES.items():
+            found = engine.moments(score.pairs(p.queries, p.keys), p.values, log_weights=np.log(p.masses))
+            scores = exact(p.queries, p.keys)
+            law = textbook.laws(scores, p.masses)
+            mean = law @ balls(p.values) if centred else 0 * (law @ balls(p.values))
+            apart = balls(p.values)[np.newaxis, :, :] - mean[:, np.newaxis, :]
+            spread = (law[:, :, np.newaxis, np.newaxis] * apart[:, :, :, np.newaxis] * apart[:, :, np.newaxis, :]).sum(
+                axis=1
+            )
+            relative = weight_error(p.queries, p.keys, score, np.log(p.masses))
+            error = covariance_error(p.size, 2 * law.shape[1] + 16, relative=relative)
+            yield equals(gap(found.covariance, factor * spread, error), 0, scale=p.size**2, score=name, **p.case)
+            logits = scores + textbook.log(balls(p.masses))
+            entropy = -(law * logits).sum(axis=1)
+            if normalised:
+                entropy = entropy + textbook.log((textbook.exp(scores) * balls(p.masses)).sum(axis=1))
+            # -sum p log p with every p off by a share r moves by at most r (H + 2), and H is at most log n; the mean of
+            # the distances to the largest score is at most log n too, and rounds in the same proportion
+            error = (2.0 * relative + gamma(2 * law.shape[1] + 32)) * (2.0 * np.log(law.shape[1]) + 4.0)
+            yield equals(gap(found.entropy, entropy, error), 0, scale=1, score=name, **p.case)
+
+
+@verifies(
+    Claim(
+        "engine.jacobian",
+        "a Jacobian product is a covariance, and the transposed product is its adjoint",
+        r"$\dot o_i = \sum_j p_{ij}\dot v_j + \mathrm{Cov}_{p_i}(v, \dot s_i)$ and $\langle \bar o, J\dot x\rangle = \langle J^\top \bar o, \dot x\rangle$",
+        assumptions=("differentiable score",),
+        provenance=("derived",),
+    ),
+    bug("uncentred", "the change of the partition is forgotten", centred=False),
+    hypothesis("frozen", "the queries do not move", frozen=True),
+    constant("cooler", "the scores move one per cent less", factor=0.99),
+)
+def test_jacobian(run, *, centred=True, frozen=False, factor=1.0):
+    for rng in run.streams(run.pick(quick=12, paper=150)):
+        m, n, d = 3, int(rng.integers(2, 20)), int(rng.integers(1, 4))
+        x, y, v, b = rng.normal(size=(m, d)), rng.normal(size=(n, d)), rng.normal(size=(n, 2)), rng.normal(size=n)
+        direction = engine.Direction(*(rng.normal(size=shape) for shape in ((m, d), (n, d), (n, 2), n)))
+        cotangent = rng.normal(size=(m, 2))
+        for name, (score, exact) in SCORES.items():
+            scores, left, right = exact(x, y), balls(x), balls(y)
+            by_query, by_key = balls(0.0 if frozen else 1.0).item() * balls(direction.queries), balls(direction.keys)
+            if name == "dot":
+                change = (by_query @ right.T + left @ by_key.T) * balls(0.6).item()
+            else:
+                apart = left[:, np.newaxis, :] - right[np.newaxis, :, :]
+                moved = by_query[:, np.newaxis, :] - by_key[np.newaxis, :, :]
+                change = (apart * moved).sum(axis=2) * (-2 * balls(0.6).item())
+            change = (change + balls(direction.log_weights)) * balls(factor).item()
+            law = textbook.laws(scores + balls(b))
+            mean = law @ balls(v) if centred else 0 * (law @ balls(v))
+            apart = balls(v)[np.newaxis, :, :] - mean[:, np.newaxis, :]
+            claimed = law @ balls(direction.values) + ((law * change)[:, :, np.newaxis] * apart).sum(axis=1)
+            pairs = score.pairs(x, y)
+            derivative = engine.jvp(pairs, v, direction, log_weights=b)[1]
+            # each weight, each change of a score and each centred value is off by a rounding bound, and all are summed
+            size = float(np.abs(v).max())
+            steep = 2.4 * (d + 1) * (np.abs(x).max() + np.abs(y).max() + 1) * max(np.abs(a).max() for a in direction)
+            relative = (
+                weight_error(x, y, score, b) + np.expm1(2.0 * partition_error(x, y, score, b)) + gamma(4 * d + 16)
+            )
+            largest = 2.0 * size * steep + float(np.abs(direction.values).max())
+            error = 2.0 * average_error(largest, n + 16, relative=relative)
+            yield equals(gap(derivative, claimed, error), 0, scale=1, score=name, n=n, d=d)
+            back = engine.vjp(pairs, v, cotangent, log_weights=b)
+            product = sum((balls(a) * balls(t)).sum() for a, t in zip(back, direction, strict=True))
+            exactly = (balls(cotangent) * claimed).sum()
+            terms = m * n * (2 * d + 3)
+            width = 4.0 * terms * float(np.abs(cotangent).max()) * error
+            yield equals(hull(product - exactly) + Interval.within(0.0, width), 0, scale=1, score=name, adjoint=True)

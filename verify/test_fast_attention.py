@@ -1,0 +1,176 @@
+"""Attention at less than the cost of all pairs: keys that are dropped, fast sums, local sums, and transport at scale."""
+
+import numpy as np
+
+from theory import Measure, engine
+from theory.attention import DotProduct, Softmatch, SquaredDistance, TorusDistance, weight_error
+from theory.engine import Form, Pairs
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_most,
+    bug,
+    constant,
+    equals,
+    hypothesis,
+    total,
+    verifies,
+)
+from theory.evidence.roundoff import U, gamma
+from verify import inputs, textbook
+from verify.textbook import balls, gap
+
+
+@verifies(
+    Claim(
+        "markov.key-tilt",
+        "dot-product attention is Gaussian attention with keys re-weighted by exp(|k|^2 / 2)",
+        r"$\mathrm{softmax}_j\langle q, k_j\rangle = \mathrm{softmax}_j(-\frac12|q - k_j|^2 + \frac12|k_j|^2)$; a score $a(x)$ of the query alone changes nothing",
+        assumptions=("finite tokens",),
+        spec=("DL.A3",),
+        provenance=("derived",),
+    ),
+    bug("untilted", "the keys keep their weights", tilt=0.0),
+    constant("near", "the tilt is one per cent too small", tilt=0.99),
+    hypothesis("key-gauge", "a score of the key alone is added, and taken to change nothing either", gauge=1.0),
+)
+def test_key_tilt(run, *, tilt=1.0, gauge=0.0):
+    for p in inputs.problems(run, quick=20, paper=300):
+        nu = Measure.normalised(p.keys, p.masses)
+        present = nu.weights > 0.0
+        x, y, logs = p.queries, nu.points[present], np.log(nu.weights[present])
+        score = SquaredDistance(0.5)
+        added = tilt * 0.5 * np.einsum("jf,jf->j", y, y) + gauge * np.cos(np.arange(y.shape[0]))
+        measured = engine.weights(score.pairs(x, y), log_weights=logs + added)
+        scores = textbook.dot_scores(x, y, beta=1.0) + balls(np.sin(np.arange(x.shape[0])))[:, np.newaxis]
+        claimed = textbook.laws(scores, nu.weights[present])
+        # the tilt is rounded as a score is, and so is its sum with the logarithm of the weight
+        error = weight_error(x, y, score, logs + added) + np.expm1(
+            4.0 * gamma(y.shape[1] + 8) * float(np.abs(added).max() + np.abs(logs).max())
+        )
+        yield equals(gap(measured, claimed, error), 0, scale=1, **p.case)
+
+
+@verifies(
+    Claim(
+        "markov.dropped-keys",
+        "dropping keys and renormalising moves the law of a row by twice the mass that was dropped",
+        r"$\|p' - p\|_1 = 2\,p(D)$, $|o' - o| \le p(D)\,\mathrm{diam}\{v_j\}$, and $L$ causal windows of $w$ keys reach exactly $L(w - 1)$ back",
+        assumptions=("some key of positive mass is kept",),
+        spec=("RA.G11",),
+        provenance=("derived",),
+    ),
+    constant("once", "the law moves by the mass that was dropped", factor=1.0),
+    bug("unnormalised", "the kept weights are not divided by their sum", normalised=False),
+    constant("reach", "L windows of w keys reach L w back", extra=1),
+)
+def test_dropped_keys(run, *, factor=2.0, normalised=True, extra=0):
+    score = DotProduct(scale=0.7)
+    for rng in run.streams(run.pick(quick=30, paper=400)):
+        n = int(rng.integers(3, 30))
+        nu, x = Measure(rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n))), rng.normal(size=(2, 2))
+        kept = rng.random(n) < 0.7
+        kept[0], kept[1] = True, False
+        some = Measure.normalised(nu.points[kept], nu.weights[kept])
+        whole, part = Softmatch(score, nu), Softmatch(score, some)
+        p, rest = whole.rows(x), np.zeros((2, n))
+        rest[:, kept] = part.rows(x) if normalised else p[:, kept]
+        relative = whole.error(x) + part.error(x) + gamma(n + 4)
+        for row, other in zip(p, rest, strict=True):
+            dropped = total(row[~kept], relative * row[~kept])
+            yield equals(total(np.abs(row - other), relative * (row + other)), factor * dropped, scale=1, n=n)
+            points = nu.points
+            diameter = float(np.sqrt(((points[:, np.newaxis] - points[np.newaxis]) ** 2).sum(axis=2)).max())
+            moved = float(np.linalg.norm((other - row) @ points))
+            size = 2.0 * (relative + gamma(n + 8)) * float(np.abs(points).sum())
+            if normalised:
+                bound = dropped * Interval.within(diameter, 8 * U * diameter)
+                yield at_most(Interval.within(moved, size), bound, scale=diameter, n=n)
+    for n, window, layers in ((12, 2, 3), (20, 3, 4), (30, 4, 5)):
+        (rng,) = run.streams(1)
+        x = rng.normal(size=(n, 2))
+        step = np.zeros((n, n))
+        for i in range(n):
+            seen = slice(max(0, i - window + 1), i + 1)
+            step[i, seen] = engine.weights(score.pairs(x[i : i + 1], x[seen]))[0]
+        law = np.linalg.matrix_power(step, layers)  # sums of products of positive numbers: zero where no path leads
+        reach = max(i - int(np.flatnonzero(law[i])[0]) for i in range(n))
+        yield equals(Interval.exactly(reach), layers * (window - 1 + extra), n=n, window=window, layers=layers)
+
+
+FORMS = {
+    "circle": (1, TorusDistance(50.0), lambda x, y: textbook.torus_scores(x, y, beta=50.0)),
+    "torus": (2, TorusDistance(4.0), lambda x, y: textbook.torus_scores(x, y, beta=4.0)),
+    "line": (1, SquaredDistance(8.0), lambda x, y: textbook.distance_scores(x, y, beta=8.0)),
+    "space": (3, SquaredDistance(0.8), lambda x, y: textbook.distance_scores(x, y, beta=0.8)),
+    "dot": (2, DotProduct(scale=0.8), lambda x, y: textbook.dot_scores(x, y, beta=0.8)),
+}
+
+
+@verifies(
+    Claim(
+        "engine.fast-sums",
+        "attention by non-uniform Fourier transforms keeps the accuracy that it promises",
+        r"$|\tilde o_i - o_i| \le \alpha \max_j |v_j|$ for $\alpha = 10^{-12}, 10^{-6}$, on circle, torus, line and space, for distances and dot products",
+        assumptions=("at most three dimensions",),
+        cites=("barnett2019",),
+        provenance=("derived",),
+    ),
+    bug("untilted", "the keys of a dot product lose the weight exp(|k|^2 / 2)", tilted=False),
+    hypothesis("cut", "the circle is cut open and taken for a line", wrapped=False),
+    constant("loose", "the sums are computed to an accuracy a million times looser", loose=1e6),
+)
+def test_fast_sums(run, *, tilted=True, wrapped=True, loose=1.0):
+    n = run.pick(quick=1200, paper=20_000)
+    for (form, (d, score, exact)), rng in zip(FORMS.items(), run.streams(len(FORMS)), strict=True):
+        x = rng.uniform(-4.0, 9.0, size=(n, d)) if isinstance(score, TorusDistance) else rng.normal(size=(n, d))
+        v = rng.normal(size=(n, 2)) + 3.0
+        pairs = score.pairs(x, x)
+        if form == "dot" and not tilted:
+            pairs = Pairs(Form.DISTANCE, x, x, pairs.coefficients / 2)
+        if form == "circle" and not wrapped:
+            pairs = Pairs(Form.DISTANCE, x, x, pairs.coefficients)
+        some = np.array([0, n // 2])
+        claimed = textbook.average(exact(x[some], x), v)
+        for accuracy in (1e-12, 1e-6):
+            found = engine.attention(pairs, v, method="nufft", accuracy=min(loose * accuracy, 0.1))
+            apart = gap(found.output[some], claimed) / float(np.abs(v).max())
+            yield at_most(apart, accuracy, form=form, n=n, accuracy=accuracy)
+
+
+@verifies(
+    Claim(
+        "engine.local-sums",
+        "keys that are dropped because they are far bring no more than is reported, and that no more than is promised",
+        r"$|\tilde o_i - o_i| \le 2\,p_i(D) \max_j |v_j| \le \mathrm{reported} \le \alpha \max_j |v_j|$",
+        assumptions=("a squared-distance score",),
+        provenance=("derived",),
+    ),
+    constant("loose", "blocks are dropped as for an accuracy a million times looser", loose=1e6),
+    bug("nearest", "only the nearest keys are kept", nearest=8),
+    hypothesis("dot", "the score is a dot product", dot=True),
+)
+def test_local_sums(run, *, loose=1.0, nearest=0, dot=False):
+    n = run.pick(quick=1500, paper=6000)
+    for number, rng in enumerate(run.streams(4)):
+        d, scale = ((1, 3000.0), (2, 200.0), (3, 60.0), (5, 20.0))[number]
+        x, v = rng.normal(size=(n, d)), rng.normal(size=(n, 2))
+        pairs = SquaredDistance(scale).pairs(x, x)
+        some = np.arange(0, n, n // 4)
+        oracle = (
+            textbook.dot_scores(x[some], x, beta=2.0 * scale)
+            if dot
+            else textbook.distance_scores(x[some], x, beta=scale)
+        )
+        claimed, size = textbook.average(oracle, v), float(np.abs(v).max())
+        for accuracy in (1e-12, 1e-7):
+            found = engine.attention(pairs, v, method="local", accuracy=min(loose * accuracy, 0.1))
+            output = found.output[some]
+            if nearest:
+                output = np.stack([
+                    v[np.argsort(((x[i] - x) ** 2).sum(axis=1))[:nearest]].mean(axis=0) for i in some.tolist()
+                ])  # fmt: skip
+            apart = gap(output, claimed) / size
+            rounds = 2.0 * weight_error(x[some], x, SquaredDistance(scale)) + gamma(n + 8)
+            yield at_most(apart, accuracy + rounds, scale=accuracy, d=d, n=n, accuracy=accuracy)
+            yield at_most(apart, found.error + rounds, scale=accuracy, d=d, n=n, accuracy=accuracy, reported=True)

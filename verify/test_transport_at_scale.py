@@ -1,0 +1,41 @@
+"""The distance between clouds too large for the matrix of their costs."""
+
+import numpy as np
+
+from theory import Measure, w1
+from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, hypothesis, verifies
+from theory.evidence.roundoff import gamma
+from verify.textbook import balls, hull
+
+
+@verifies(
+    Claim(
+        "distance.large",
+        "a plan over few arcs and a repaired potential enclose the distance of large clouds",
+        r"$\int \phi\,d\mu - \int \phi\,d\nu \le W_1(\mu, \nu) \le \int |x - y|\,\pi(dx, dy)$ for 1-Lipschitz $\phi$ and a coupling $\pi$",
+        assumptions=("finitely many atoms",),
+        cites=("villani2009",),
+        provenance=("derived",),
+    ),
+    constant("longer", "the distance is five per cent longer", factor=1.05),
+    constant("shorter", "the distance is five per cent shorter", factor=0.95),
+    bug("means", "the clouds are moved onto each other before they are compared", centred=True),
+    hypothesis("reflected", "the measure is reflected as well as shifted", reflected=True),
+)
+def test_large(run, *, factor=1.0, centred=False, reflected=False):
+    n = run.pick(quick=4000, paper=20_000)
+    for rng, dim in zip(run.streams(2), (2, 3), strict=True):
+        points, shift = np.round(rng.normal(size=(n, dim)), 6), np.round(2.0 + rng.random(dim), 6)
+        mu = Measure.normalised(points, rng.dirichlet(np.full(n, 2.0)))
+        nu = Measure((shift - points if reflected else points + shift) - (shift if centred else 0.0), mu.weights)
+        worst = gamma(2) * float(np.abs(points).max() + np.abs(shift).max()) * np.sqrt(dim)
+        length = hull((balls(shift) * balls(shift)).sum().sqrt()) * factor
+        inside = w1(mu, nu, atoms=n // 2)
+        yield at_most(Interval.within(inside.lo, worst), length, n=n, d=dim)
+        yield at_least(Interval.within(inside.hi, worst), length, n=n, d=dim)
+    for rng in run.streams(run.pick(quick=2, paper=6)):
+        m = 500
+        mu, nu = (Measure(rng.normal(size=(m, 2)) + k, rng.dirichlet(np.ones(m))) for k in (0.0, 0.5))
+        exact, inside = factor * w1(mu, nu), w1(mu, nu, atoms=m // 2)
+        yield at_most(Interval.exactly(inside.lo), exact, n=m, d=2, width=inside.width / inside.hi)
+        yield at_least(Interval.exactly(inside.hi), exact, n=m, d=2, width=inside.width / inside.hi)
