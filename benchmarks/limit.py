@@ -18,7 +18,7 @@ from theory.engine.threads import over_rows, threads
 
 POLYNOMIAL = 12  # derived: the products and multiply-adds of theory.engine.exponential
 _SIZE = 1 << 12
-_ROUNDS = 256
+_ROUNDS = 1 << 12
 
 
 def multiply_adds(d: int, d_v: int) -> int:

@@ -35,8 +35,8 @@ MAY_IMPORT = {
     "_validate": set(),
 }
 HOMES = {  # a package and the only places that may import it
-    "numba": ("engine/jit.py",),
-    "llvmlite": ("engine/jit.py",),
+    "numba": ("engine/jit.py", "engine/registers.py"),
+    "llvmlite": ("engine/registers.py",),
     "finufft": ("engine/",),
     "ot": ("distance/w1.py",),
     "matplotlib": ("figures/",),
@@ -115,11 +115,29 @@ def test_kernels_are_compiled_in_one_place_without_fast_math():
     calls = [node for path in MODULES for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
     compiled = [node for node in calls if re.fullmatch(r"numba(\.\w+)+", ast.unparse(node.func))]
     assert [ast.unparse(node.func) for node in compiled] == ["numba.njit"]
-    flags = {keyword.arg: ast.literal_eval(keyword.value) for keyword in compiled[0].keywords}
-    assert flags["nogil"] is True
-    assert flags["error_model"] == "numpy"
-    assert not flags.get("parallel", False)
-    assert set(flags.get("fastmath") or ()) <= {"contract", "nsz"}
+    options = {keyword.arg: keyword.value for keyword in compiled[0].keywords}
+    assert set(options) == {"nogil", "error_model", "cache", "fastmath", "forceinline"}  # parallel is none of them
+    assert ast.literal_eval(options["nogil"]) is True
+    assert ast.literal_eval(options["error_model"]) == "numpy"
+    assert set(flags_of(tree_of(PACKAGE / "engine" / "jit.py"), options["fastmath"])) == {"contract", "nsz", "reassoc"}
+    wrapped = [node for node in calls if called(node) == "njit" and node not in compiled]
+    assert wrapped
+    assert {keyword.arg for node in wrapped for keyword in node.keywords} <= {"sums", "inline"}
+
+
+def flags_of(tree: ast.AST, value: ast.expr) -> list[str]:
+    """Return every flag that is written where the value of ``fastmath`` comes from: a name, or the value itself."""
+    if isinstance(value, ast.Name):
+        sources = [
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Assign) and any(ast.unparse(target) == value.id for target in node.targets)
+        ]
+        assert len(sources) == 1
+        value = sources[0]
+    constants = [node.value for node in ast.walk(value) if isinstance(node, ast.Constant)]
+    assert all(isinstance(constant, str) for constant in constants)  # True would be all flags at once
+    return constants
 
 
 @pytest.mark.parametrize("path", MODULES, ids=place)
@@ -272,6 +290,19 @@ def test_lost_comparisons_are_found(text, lost):
 )
 def test_careless_tolerances_are_found(text, vague):
     assert bool(careless(ast.parse(text))) is vague
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("flags = {'contract'} if sums else {'nsz'} if inline else set()\nnjit(fastmath=flags)", ["contract", "nsz"]),
+        ("njit(fastmath={'nnan'})", ["nnan"]),
+    ],
+)
+def test_flags_are_found(text, found):
+    tree = ast.parse(text)
+    (option,) = [keyword.value for node in ast.walk(tree) if isinstance(node, ast.Call) for keyword in node.keywords]
+    assert sorted(flags_of(tree, option)) == found
 
 
 def test_silent_functions_are_found():

@@ -61,3 +61,9 @@ def problems(run, *, quick, paper):
     yield from adversarial()
     for rng in run.streams(run.pick(quick=quick, paper=paper)):
         yield random(rng)
+
+
+def rising(rng, n):
+    """Draw keys whose scores grow from the first to the last, so that each tile of a pass finds a larger one."""
+    keys = np.sort(rng.normal(size=(n, 2)), axis=0)
+    return Problem("rising", np.array([[2.0, 1.0]]), keys, keys[:, ::-1] + 1.0, rng.dirichlet(np.full(n, 2.0)))

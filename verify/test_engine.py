@@ -69,7 +69,8 @@ def test_exponential(run, *, units=2.75, natural=False, least=-1021.0):
     hypothesis("overlapping", "two parts share a key", shared=1),
 )
 def test_merge(run, *, kept=1.0, shared=0):
-    for p in inputs.problems(run, quick=20, paper=300):
+    large = [inputs.rising(rng, n=run.pick(quick=2600, paper=6000)) for rng in run.streams(1)]
+    for p in [*large, *inputs.problems(run, quick=10, paper=200)]:
         for name, (score, exact) in SCORES.items():
             if p.keys.shape[0] < 2 or p.masses.min() == 0.0:
                 continue
@@ -113,7 +114,8 @@ def test_merge(run, *, kept=1.0, shared=0):
     constant("sample", "the covariance is divided by n - 1 instead of n", factor=1.01),
 )
 def test_moments(run, *, centred=True, normalised=True, factor=1.0):
-    for p in inputs.problems(run, quick=20, paper=300):
+    large = [inputs.rising(rng, n=run.pick(quick=1300, paper=4000)) for rng in run.streams(1)]
+    for p in [*large, *inputs.problems(run, quick=20, paper=300)]:
         if p.masses.min() == 0.0:
             continue
         for name, (score, exact) in SCORES.items():

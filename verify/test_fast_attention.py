@@ -35,7 +35,7 @@ from verify.textbook import balls, gap
     hypothesis("key-gauge", "a score of the key alone is added, and taken to change nothing either", gauge=1.0),
 )
 def test_key_tilt(run, *, tilt=1.0, gauge=0.0):
-    for p in inputs.problems(run, quick=20, paper=300):
+    for p in inputs.problems(run, quick=8, paper=200):
         nu = Measure.normalised(p.keys, p.masses)
         present = nu.weights > 0.0
         x, y, logs = p.queries, nu.points[present], np.log(nu.weights[present])

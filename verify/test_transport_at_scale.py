@@ -23,7 +23,7 @@ from verify.textbook import balls, hull
     hypothesis("reflected", "the measure is reflected as well as shifted", reflected=True),
 )
 def test_large(run, *, factor=1.0, centred=False, reflected=False):
-    n = run.pick(quick=4000, paper=20_000)
+    n = run.pick(quick=1500, paper=20_000)
     for rng, dim in zip(run.streams(2), (2, 3), strict=True):
         points, shift = np.round(rng.normal(size=(n, dim)), 6), np.round(2.0 + rng.random(dim), 6)
         mu = Measure.normalised(points, rng.dirichlet(np.full(n, 2.0)))
@@ -34,7 +34,7 @@ def test_large(run, *, factor=1.0, centred=False, reflected=False):
         yield at_most(Interval.within(inside.lo, worst), length, n=n, d=dim)
         yield at_least(Interval.within(inside.hi, worst), length, n=n, d=dim)
     for rng in run.streams(run.pick(quick=2, paper=6)):
-        m = 500
+        m = 300
         mu, nu = (Measure(rng.normal(size=(m, 2)) + k, rng.dirichlet(np.ones(m))) for k in (0.0, 0.5))
         exact, inside = factor * w1(mu, nu), w1(mu, nu, atoms=m // 2)
         yield at_most(Interval.exactly(inside.lo), exact, n=m, d=2, width=inside.width / inside.hi)

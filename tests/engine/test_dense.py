@@ -6,10 +6,12 @@ import sys
 import numpy as np
 import pytest
 
+from tests.engine.problems import direction_of
 from theory import attend, engine
 from theory.attention import DotProduct, Softmatch, SquaredDistance
 from theory.attention.measure import Measure
-from theory.engine import Form, Pairs, dense, reference
+from theory.engine import Form, Pairs, dense, reference, threads
+from theory.evidence import stream
 
 BACKENDS = ["compiled", "reference"]
 HUGE = 1e200  # its square overflows
@@ -23,12 +25,12 @@ def backend(request, monkeypatch):
 
 def test_backend_is_read_at_every_call(monkeypatch):
     monkeypatch.setenv("THEORY_BACKEND", "reference")
-    assert dense._kernels(Form.DOT) is reference
+    assert dense.kernels(Form.DOT) is reference
     monkeypatch.setenv("THEORY_BACKEND", "compiled")
-    assert dense._kernels(Form.DOT).__name__ == "theory.engine.compiled"
+    assert dense.kernels(Form.DOT).__name__ == "theory.engine.compiled"
     monkeypatch.delenv("THEORY_BACKEND")
-    assert dense._kernels(Form.DISTANCE).__name__ == "theory.engine.compiled"
-    assert dense._kernels(Form.GIVEN) is reference
+    assert dense.kernels(Form.DISTANCE).__name__ == "theory.engine.compiled"
+    assert dense.kernels(Form.GIVEN) is reference
 
 
 @pytest.mark.parametrize("name", ["", "numpy", "Compiled"])
@@ -106,3 +108,91 @@ def test_values_of_which_the_sum_overflows(n, backend):
     largest = sys.float_info.max
     output = np.full((1, 1), largest)
     assert true_or_refused(lambda: attend([[0.0]], np.zeros((n, 1)), np.full((n, 1), largest)), output, "values")
+
+
+@pytest.mark.parametrize("d", [1, 9])
+@pytest.mark.parametrize("form", [Form.DOT, Form.DISTANCE])
+def test_an_overflow_in_a_thread_is_refused_without_a_warning(form, d, monkeypatch):
+    """A thread of the pool must treat overflows as its caller does."""
+    monkeypatch.setenv("THEORY_THREADS", "2")
+    monkeypatch.setattr(threads, "_GRAIN", 64)  # so that little work is split
+    rng = stream("tests.dense.overflow", 0)
+    x, y = HUGE * np.abs(rng.normal(size=(200, d))), -HUGE * np.abs(rng.normal(size=(70, d)))
+    for keys in (y, -y):
+        with pytest.raises(ValueError, match=r"^score: expected sizes that float64 can hold, got an overflow for"):
+            engine.attention(Pairs(form, x, keys, np.ones(1)), np.ones((70, 1)))
+
+
+def test_given_scores_have_every_function_but_derivatives(backend):
+    """The same numbers as by the form that the kernels know."""
+    rng = stream("tests.dense.given", 0)
+    x, y, v, added = rng.normal(size=(4, 2)), rng.normal(size=(9, 2)), rng.normal(size=(9, 2)), rng.normal(size=9)
+    known = Pairs(Form.DOT, x, y, np.ones(1))
+    given = Pairs(Form.GIVEN, x, y, np.empty(0), lambda a, b: a @ b.T)
+    visible = np.array([9, 1, 4, 7])
+    for name, values in (("attention", (v,)), ("weights", ()), ("moments", (v,))):
+        function = getattr(dense, name)
+        left, right = (function(pairs, *values, log_weights=added, visible=visible) for pairs in (known, given))
+        for a, b in zip(left[:2], right[:2], strict=True):
+            assert np.abs(a - b).max() <= 1000 * 2.0**-53
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (1, 5), (5, 1)])
+@pytest.mark.parametrize("form", [Form.DOT, Form.DISTANCE, Form.ADDITIVE, Form.TORUS])
+def test_one_query_and_one_key(form, m, n, backend):
+    """One key has all the weight: its value comes out, without spread, and no score matters."""
+    rng = stream("tests.dense.one", 0)
+    pairs = Pairs(form, rng.normal(size=(m, 2)), rng.normal(size=(n, 2)), np.ones(2))
+    v = np.tile([[0.1, 1e-310, 3.7]], (n, 1))
+    found = engine.moments(pairs, v)
+    assert np.abs(found.covariance).max() <= 64 * 2.0**-106 * 16.0
+    assert np.abs(found.entropy - math.log(n)).max() <= math.log(n)
+    for precision in ("double", "single") if form != Form.ADDITIVE else ("double",):
+        output = engine.attention(pairs, v, precision=precision).output
+        unit = 2.0**-53 if precision == "double" else 2.0**-24
+        assert output.shape == (m, 3)
+        assert np.all(np.abs(output - v) <= 8 * unit * np.abs(v) + 2.0 ** (-1073 if precision == "double" else -149))
+    if n == 1:
+        direction = direction_of(pairs, v, rng)
+        derivative = engine.jvp(pairs, v, direction)[1]
+        assert np.abs(derivative - direction.values).max() <= 64 * 2.0**-53 * 10.0
+        gradients = engine.vjp(pairs, v, np.ones((m, 3)))
+        assert np.abs(gradients.values - m).max() <= 64 * 2.0**-53 * m
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-310, 1e-300, 1e-30, 1e30, 1e300, 1.7e308])
+@pytest.mark.parametrize("d", [2, 9])
+def test_values_of_any_size(size, d, backend):
+    """An average of values scaled by a power of two is the average so scaled, as far as a float can say it."""
+    rng = stream("tests.dense.size", 0)
+    pairs = DotProduct(scale=1.0).pairs(rng.normal(size=(3, d)), rng.normal(size=(20, d)))
+    v, factor = rng.integers(-4, 5, size=(20, 2)) / 4.0, math.ldexp(1.0, math.frexp(size)[1] - 1)
+    wanted = engine.attention(pairs, v).output
+    output = engine.attention(pairs, factor * v).output
+    assert np.all(np.abs(output / factor - wanted) <= 64 * 2.0**-53 + 40 * (5e-324 / factor))
+    assert not engine.attention(pairs, 0.0 * v).output.any()
+
+
+def test_a_small_column_is_not_lost_beside_a_large_one():
+    v = np.array([[1e300, 1e-300], [1e300, 3e-300]])
+    output = engine.attention(Pairs(Form.DOT, np.ones((1, 1)), np.ones((2, 1)), np.ones(1)), v).output
+    assert np.abs(output[0, 1] - 2e-300) <= 8 * 2.0**-53 * 2e-300
+
+
+def test_equal_log_weights_shift_the_log_partition_alone(backend):
+    rng = stream("tests.dense.constant", 0)
+    pairs = SquaredDistance(1.0).pairs(rng.normal(size=(3, 2)), rng.normal(size=(20, 2)))
+    v = rng.normal(size=(20, 2))
+    plain = engine.attention(pairs, v)
+    for constant in (-700.0, 700.0, 1e6, -1e6):
+        found = engine.attention(pairs, v, log_weights=np.full(20, constant))
+        bound = 64 * 2.0**-53 * (abs(constant) + 50.0)
+        assert np.abs(found.output - plain.output).max() <= bound * 10.0
+        assert np.abs(found.log_partition - constant - plain.log_partition).max() <= bound
+
+
+def test_single_precision_cannot_hold_every_value():
+    pairs = SquaredDistance(1.0).pairs(np.zeros((1, 1)), np.zeros((2, 1)))
+    with pytest.raises(ValueError, match=r"^values: expected sizes"):
+        engine.attention(pairs, np.full((2, 1), 1e300), precision="single")
+    assert engine.attention(pairs, np.full((2, 1), 1e38), precision="single").output[0, 0] == np.float32(1e38)

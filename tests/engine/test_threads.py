@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 
+from tests.engine.problems import FORMS, direction_of, score_of
 from theory import attend, engine
 from theory.attention import DotProduct
 from theory.engine import threads
@@ -107,9 +108,51 @@ def test_a_forked_child_has_a_pool_of_its_own():
     assert done.returncode == 0, done.stderr
 
 
-def test_callers_in_many_threads_do_not_disturb_each_other(monkeypatch):
+@pytest.mark.parametrize("backend", ["compiled", "reference"])
+@pytest.mark.parametrize(("form", "d"), [*((form, 2) for form in FORMS), ("dot", 12), ("distance", 12)])
+def test_number_of_threads_changes_no_bit(form, d, backend, monkeypatch):
+    """Narrow and wide, every function, with and without a mask."""
+    monkeypatch.setenv("THEORY_BACKEND", backend)
+    monkeypatch.setattr(threads, "_GRAIN", 64)  # so that little work is split
+    for case, (m, n) in enumerate([(130, 600), (200, 30), (3, 1100)]):
+        rng = stream(f"tests.threads.bits.{form}", case)
+        x, y, v = rng.normal(size=(m, d)), rng.normal(size=(n, d)), rng.normal(size=(n, 2))
+        pairs, seen, visible = score_of(form, d, rng).pairs(x, y), [], rng.integers(1, n + 1, size=m)
+        added, direction, cotangent = rng.normal(size=n), direction_of(pairs, v, rng), rng.normal(size=(m, 2))
+        for asked in ("1", "2", "5"):
+            monkeypatch.setenv("THEORY_THREADS", asked)
+            seen.append([*engine.attention(pairs, v)[:2], *engine.attention(pairs, v, visible=visible)[:2]])
+            if form in ("dot", "distance"):
+                seen[-1] += engine.attention(pairs, v, precision="single", log_weights=added)[:2]
+            if case == 0:
+                more = {"log_weights": added, "visible": visible}
+                seen[-1] += [engine.weights(pairs, **more), *engine.moments(pairs, v, **more)]
+                seen[-1] += [*engine.jvp(pairs, v, direction, **more), *engine.vjp(pairs, v, cotangent, **more)]
+        for other in seen[1:]:
+            for a, b in zip(seen[0], other, strict=True):
+                assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("d", [2, 12])
+def test_rows_summed_again_are_the_same_in_any_number_of_threads(d, monkeypatch):
+    monkeypatch.setattr(threads, "_GRAIN", 64)
+    rng = stream("tests.threads.again", d)
+    x, y = np.zeros((200, d)), rng.normal(size=(600, d))
+    x[::3, :2], x[1::3, 0], x[5, 0] = 1.0, 1.0, 1e30
+    y[::2, :2] += (-2e4, 1e4)
+    y[1::2, :2] += (1e4, -2e4)
+    pairs, seen = DotProduct(scale=1.0).pairs(x, y), []
+    for asked in ("1", "2", "5"):
+        monkeypatch.setenv("THEORY_THREADS", asked)
+        seen.append(engine.attention(pairs, y)[:2])
+    assert all(np.array_equal(a, b) for other in seen[1:] for a, b in zip(seen[0], other, strict=True))
+
+
+@pytest.mark.parametrize("d", [2, 12])
+def test_callers_in_many_threads_do_not_disturb_each_other(d, monkeypatch):
     monkeypatch.setenv("THEORY_THREADS", "2")
-    x = stream("tests.threads.callers", 0).normal(size=(600, 2))
+    monkeypatch.setattr(threads, "_GRAIN", 64)
+    x = stream("tests.threads.callers", 0).normal(size=(200, d))
     pairs = DotProduct(scale=1.0).pairs(x, x)
     alone, found = engine.attention(pairs, x)[0], [None] * 6
 
@@ -122,3 +165,46 @@ def test_callers_in_many_threads_do_not_disturb_each_other(monkeypatch):
     for caller in callers:
         caller.join()
     assert all(np.array_equal(output, alone) for output in found)
+
+
+def blas_threads():
+    return [library["num_threads"] for library in threads._blas().info() if library["user_api"] == "blas"]
+
+
+def test_blas_is_quiet_until_the_last_caller_leaves():
+    """The first to leave must not wake it under the second, nor the second keep it quiet for ever."""
+    before = blas_threads()
+    first, second = threads.quiet_blas(), threads.quiet_blas()
+    first.__enter__()
+    second.__enter__()
+    assert blas_threads() == [1] * len(before)
+    first.__exit__(None, None, None)
+    assert blas_threads() == [1] * len(before)
+    second.__exit__(None, None, None)
+    assert blas_threads() == before
+
+
+def test_blas_speaks_again_after_an_error():
+    before = blas_threads()
+    with pytest.raises(ArithmeticError, match=r"^inside$"), threads.quiet_blas():
+        raise ArithmeticError("inside")
+    assert blas_threads() == before
+
+
+def test_slices_start_at_whole_blocks(monkeypatch):
+    """What BLAS rounds by the shape of a block must not depend on the number of threads."""
+    for asked in ("1", "2", "5"):
+        monkeypatch.setenv("THEORY_THREADS", asked)
+        parts = []
+        threads.over_rows(parts.append, 1000, MANY, grain=64)
+        assert all(part.start % 64 == 0 for part in parts)
+        assert sum(part.stop - part.start for part in parts) == 1000
+
+
+def test_a_thread_treats_overflows_as_its_caller_does(monkeypatch):
+    monkeypatch.setenv("THEORY_THREADS", "2")
+    for wanted in ("ignore", "raise"):
+        seen = []
+        with np.errstate(over=wanted):
+            threads.over_rows(lambda _, seen=seen: seen.append(np.geterr()["over"]), 10, MANY)
+        assert set(seen) == {wanted}

@@ -27,7 +27,7 @@ polynomial,
 
 *Exponent.* :math:`n` is added to the exponent bits, exactly while the result is normal. Arguments below -1021 are
 taken for -1021: what such a term adds to a sum that is trusted is far below its rounding
-(:mod:`theory.engine.passes`). NaN stays NaN.
+(:mod:`theory.engine.passes`). The NaN of arithmetic stays NaN.
 
 The single-precision version has degree 6, relative error :math:`1.95 \cdot 10^{-8} < 0.33u` with
 :math:`u = 2^{-24}`, by the same count :math:`3u` in all, and ends at -125.

@@ -1,0 +1,181 @@
+"""Products with the Jacobian and its transpose: against balls, against each other, under masks, and what is refused."""
+
+import numpy as np
+import pytest
+
+from tests.attention import exact
+from tests.engine.problems import (
+    FORMS,
+    direction_of,
+    hidden,
+    output_error,
+    scale_of_products,
+    score_of,
+    slopes_of,
+    true_derivative,
+)
+from theory import engine
+from theory.attention import Additive, DotProduct
+from theory.engine import Direction, Form, Pairs, compiled, jacobian, reference
+from theory.evidence import stream
+from theory.evidence.roundoff import gamma
+
+KERNELS = (compiled, reference)
+NAMES = ("queries", "keys", "values", "log_weights")
+
+
+def problem(form, case, m=4, n=9, d=2, d_v=3):
+    """Return score, tokens, values, log-weights, mask and features; an additive score has features as tokens."""
+    rng = stream(f"tests.jacobian.{form}", case)
+    score = score_of(form, d, rng)
+    if form == "additive":  # tangents are of features, so the linear maps are none
+        score = Additive(np.eye(d), np.eye(d), score.v)
+    x, y, v = rng.normal(size=(m, d)), rng.normal(size=(n, d)), rng.normal(size=(n, d_v))
+    added, visible = rng.normal(size=n), np.concatenate([[n, 1], rng.integers(1, n + 1, size=m - 2)])
+    return score, x, y, v, added, visible, score.pairs(x, y), rng
+
+
+def forward_error(score, x, y, v, added, pairs, direction):
+    """Bound the error of a derivative: weights, changes of scores and values, each off by what it is.
+
+    Twice the first order covers the higher ones.
+    """
+    relative, apart = scale_of_products(score, pairs, v, added, x, y)
+    slope, roundings = slopes_of(score, x, y)
+    size, d = float(np.abs(v).max()), x.shape[1]
+    change = 2.0 * d * slope * max(float(np.abs(part).max()) for part in direction[:2])
+    change += float(np.abs(direction.log_weights).max())
+    whole = float(np.abs(direction.values).max()) + change * 2.0 * size
+    return 2.0 * ((relative + gamma(len(y) + 2 * d + roundings + 20)) * 2.0 * whole + change * apart)
+
+
+def backward_errors(score, x, y, v, added, pairs, cotangent):
+    """Bound the errors of the four gradients, likewise."""
+    relative, apart = scale_of_products(score, pairs, v, added, x, y)
+    slope, roundings = slopes_of(score, x, y)
+    m, n, d_v = len(x), len(y), v.shape[1]
+    large = float(np.abs(cotangent).max())
+    gain = d_v * large * 2.0 * float(np.abs(v).max())
+    off = 2.0 * ((relative + gamma(m + n + d_v + roundings + 20)) * 2.0 * gain + d_v * large * apart)
+    return off * slope, m * off * slope, 2.0 * m * (relative + gamma(m + 4)) * large, m * off
+
+
+@pytest.mark.parametrize("kernels", KERNELS, ids=["compiled", "reference"])
+@pytest.mark.parametrize("form", FORMS)
+def test_forward_against_balls(form, kernels):
+    for case, (m, n, d, d_v) in enumerate([(2, 1, 1, 1), (4, 9, 2, 3), (2, 30, 9, 2)]):
+        score, x, y, v, added, visible, pairs, rng = problem(form, case, m, n, d, d_v)
+        for only in (*range(4), None):  # along each argument alone, and along all
+            direction = direction_of(pairs, v, rng)
+            if only is not None:
+                direction = Direction(*(part if k == only else 0.0 * part for k, part in enumerate(direction)))
+            output, derivative = kernels.jvp(pairs, v, added, visible, direction)
+            true = true_derivative(score, x, y, v, added, visible, direction)
+            bound = forward_error(score, x, y, v, added, pairs, direction)
+            assert exact.apart(derivative, true) <= bound
+            assert bound <= 1e-6  # it says something
+            attended = kernels.attention(pairs, v, added, visible)[0]
+            assert np.abs(output - attended).max() <= 2.0 * output_error(score, x, y, v, added)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_backward_is_the_transpose_of_forward(form):
+    """Along each of the unit vectors the gradient is the cotangent times the derivative in balls."""
+    score, x, y, v, added, visible, pairs, rng = problem(form, 7, m=3, n=4, d=2, d_v=2)
+    cotangent = rng.normal(size=(3, 2))
+    zero = [np.zeros(a.shape) for a in (x, y, v, added)]
+    for kernels in KERNELS:
+        gradients = kernels.vjp(pairs, v, added, visible, cotangent)
+        errors = backward_errors(score, x, y, v, added, pairs, cotangent)
+        for k, (gradient, error) in enumerate(zip(gradients, errors, strict=True)):
+            assert gradient.shape == zero[k].shape
+            assert error <= 1e-8
+            for at in np.ndindex(gradient.shape):
+                unit = [part.copy() for part in zero]
+                unit[k][at] = 1.0
+                derivative = true_derivative(score, x, y, v, added, visible, Direction(*unit))
+                true = np.array([(derivative * exact.balls(cotangent)).sum()], dtype=object)
+                assert exact.apart(gradient[at][np.newaxis], true) <= error, NAMES[k]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_both_backends_and_the_adjoint_identity(form):
+    for case, (m, n, d, d_v) in enumerate([(1, 1, 1, 1), (30, 700, 3, 2), (70, 40, 9, 9)]):
+        score, x, y, v, added, visible, pairs, rng = problem(form, 20 + case, max(m, 2), n, d, d_v)
+        direction, cotangent = direction_of(pairs, v, rng), rng.normal(size=(max(m, 2), d_v))
+        fast, slow = (kernels.jvp(pairs, v, added, visible, direction)[1] for kernels in KERNELS)
+        forward = forward_error(score, x, y, v, added, pairs, direction)
+        assert np.abs(fast - slow).max() <= 2.0 * forward
+        ours, theirs = (kernels.vjp(pairs, v, added, visible, cotangent) for kernels in KERNELS)
+        backward = backward_errors(score, x, y, v, added, pairs, cotangent)
+        for left, right, error in zip(ours, theirs, backward, strict=True):
+            assert np.abs(left - right).max() <= 2.0 * error
+        left = float((cotangent * fast).sum())
+        right = sum(float((gradient * part).sum()) for gradient, part in zip(ours, direction, strict=True))
+        error = forward * float(np.abs(cotangent).sum())
+        error += sum(e * float(np.abs(part).sum()) for e, part in zip(backward, direction, strict=True))
+        sums = gamma(cotangent.size + sum(part.size for part in direction) + 4)
+        error += 2.0 * sums * sum(float(np.abs(g * p).sum()) for g, p in zip(ours, direction, strict=True))
+        assert abs(left - right) <= error
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_hidden_key_has_no_gradient(form):
+    _, _, _, v, added, _, pairs, rng = problem(form, 40)
+    visible = np.array([1, 3, 3, 2])
+    cotangent = rng.normal(size=(4, 3))
+    for kernels in KERNELS:
+        _, keys, values, logs = kernels.vjp(pairs, v, added, visible, cotangent)
+        for gradient in (keys, values, logs):
+            assert not gradient[3:].any()
+            assert gradient[:2].any()
+        assert hidden(4, 9, visible)[:, 3:].all()
+
+
+def test_a_shift_of_all_log_weights_changes_nothing():
+    score, x, y, v, added, visible, pairs, _ = problem("distance", 50)
+    along = Direction(np.zeros(x.shape), np.zeros(y.shape), np.zeros(v.shape), np.ones(9))
+    _, derivative = engine.jvp(pairs, v, along, log_weights=added, visible=visible)
+    assert np.abs(derivative).max() <= forward_error(score, x, y, v, added, pairs, along)
+
+
+def test_far_from_the_origin_nothing_cancels():
+    """With values 1e8 + v the derivative by a score is the covariance with v, to the digits that v has."""
+    rng = stream("tests.jacobian.far", 0)
+    x, y = rng.normal(size=(3, 2)), rng.normal(size=(20, 2))
+    v = rng.integers(-100, 101, size=(20, 1)) / 64.0
+    pairs = DotProduct(scale=1.0).pairs(x, y)
+    direction = Direction(rng.normal(size=(3, 2)), np.zeros((20, 2)), np.zeros((20, 1)), np.zeros(20))
+    near, far = (engine.jvp(pairs, v + centre, direction)[1] for centre in (0.0, 1e8))
+    size = 20.0 * float(np.abs(direction.queries).max())
+    assert np.abs(near - far).max() <= size * 64 * 2.0**-53 * 1e8
+
+
+def test_slopes_where_a_hyperbolic_cosine_overflows():
+    pairs = Pairs(Form.ADDITIVE, np.array([[800.0], [0.0]]), np.array([[0.0], [-1.0]]), np.ones(1))
+    for backend in KERNELS:
+        with np.errstate(over="ignore"):
+            gradients = backend.vjp(pairs, np.array([[0.0], [1.0]]), np.zeros(2), np.array([2, 2]), np.ones((2, 1)))
+        assert gradients[0][0, 0] == 0.0
+        assert gradients[0][1, 0] != 0.0
+    with np.errstate(over="ignore"):
+        assert jacobian._slope(2, 800.0, 0.0, 1.0) == (0.0, 0.0)
+
+
+def test_what_does_not_fit_is_refused_by_name():
+    x, y, v = np.zeros((2, 3)), np.zeros((4, 3)), np.zeros((4, 1))
+    pairs = DotProduct(scale=1.0).pairs(x, y)
+    good = (x, y, v, np.zeros(4))
+    for k, name in enumerate(NAMES):
+        bad = [part if k != j else np.zeros((1, *part.shape)) for j, part in enumerate(good)]
+        with pytest.raises(ValueError, match=rf"^direction\.{name}: expected shape \(.*\), got \(1, .*\)$"):
+            engine.jvp(pairs, v, Direction(*bad))
+    with pytest.raises(ValueError, match=r"^cotangent: expected shape \(2, 1\), got \(2,\)$"):
+        engine.vjp(pairs, v, np.zeros(2))
+    given = Pairs(Form.GIVEN, x, y, np.empty(0), lambda a, b: a @ b.T)
+    for call in (lambda: engine.jvp(given, v, Direction(*good)), lambda: engine.vjp(given, v, np.zeros((2, 1)))):
+        with pytest.raises(ValueError, match=r"^score: expected one with a known derivative, got a function$"):
+            call()
+    huge = Direction(*good[:3], np.array([1e308, 0.0, 0.0, 0.0]))
+    with pytest.raises(ValueError, match=r"^direction: expected sizes that float64 can hold"):
+        engine.jvp(pairs, np.array([[1e200], [-1e200], [0.0], [0.0]]), huge)
