@@ -16,10 +16,12 @@ REPEATS = 7
 _REST = 0.02  # seconds; measured: threads of OpenMP spin that long after a call, on the cores that the next one needs
 
 
-def interleaved(calls: Mapping[str, Callable[[], object]], repeats: int = REPEATS) -> dict[str, list[float]]:
-    """Return the seconds of each call in ``repeats`` rounds, after one that is not counted."""
+def interleaved(
+    calls: Mapping[str, Callable[[], object]], repeats: int = REPEATS, *, warm: bool = True
+) -> dict[str, list[float]]:
+    """Return the seconds of each call in ``repeats`` rounds, after one that is not counted unless ``warm`` is off."""
     times: dict[str, list[float]] = {name: [] for name in calls}
-    for number in range(repeats + 1):
+    for number in range(0 if warm else 1, repeats + 1):
         for name, call in calls.items():
             gc.collect()
             time.sleep(_REST)

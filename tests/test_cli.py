@@ -183,7 +183,7 @@ def test_report_renews_only_the_index(capsys, folder):
     assert "3 claims, 3 supported." in text
     assert "**supported** (numeric, scale paper)" in text
     assert "hypotheses: integers; no overflow" in text
-    assert "provenance [S] [ref-p] · source higham2002 · catalogue MA.D1" in text
+    assert "provenance [S] [ref-p] · source higham2002 · label MA.D1" in text
     assert run(capsys, "report", "--evidence", folder)[:2] == (0, f"{notes}: current, 3 claims\n")
     assert run(capsys, "report", "--check", "--evidence", folder)[0] == 0
     assert notes.read_text(encoding="utf-8") == text

@@ -181,6 +181,55 @@ def test_the_board_grows_and_shows_what_fails():
     assert sum(word.startswith("claim-") for word in words) == n
 
 
+@pytest.mark.parametrize(("tightness", "printed"), [(1.0 + 2**-52, "1.000001"), (1.0, "1"), (0.97828471, "0.9782848")])
+def test_the_board_rounds_a_tightness_up(tightness, printed):
+    columns = {
+        "claim": ["a.b"] * 2, "verdict": ["supported"] * 2, "kind": ["numeric"] * 2, "departure.lo": [0.0] * 2,
+        "departure.hi": [1e-9] * 2, "reach": [0.01] * 2, "tightness": [repr(tightness)] * 2, "twin": ["s", "t"],
+        "made_by": ["constant"] * 2, "gap": [0.5, 0.5],
+    }  # fmt: skip
+    with style.drawing():
+        figure = registry.plate("board").draw(Table(Kind.NUMERIC, dict.fromkeys(columns, "1"), columns))
+    (axes,) = figure.axes
+    assert printed in [text.get_text() for text in axes.texts]
+    heights = [line.get_ydata()[0] for line in axes.lines if line.get_marker() == "o"]
+    assert len(set(heights)) == 2  # two marks at one place are seen as two
+
+
+def test_marks_that_coincide_part_and_others_stay():
+    lifts = registry.plate("board")._parted(np.array([0.5, 0.1, 0.5, 0.9, 0.5001]))
+    assert lifts[1] == lifts[3] == 0.0
+    assert len(set(lifts[[0, 2, 4]].tolist())) == 3
+    assert np.abs(lifts).max() < 0.5  # of a line
+
+
+def test_temperatures_that_coincide_are_all_seen(drawn):
+    *_, left, right = (axes for axes in drawn["free_energy"].axes if axes.get_xscale() == "log")
+    for axes in (left, right):
+        points = [line for line in axes.lines if line.get_marker() in ("o", "^", "s")]
+        levels = [line.get_zorder() for line in points]
+        assert levels == sorted(levels, reverse=True)  # what reaches far lies below
+        assert len(set(levels)) == len(points) == 3
+    shifts = [
+        line._unscaled_dash_pattern[0] for line in right.lines if line.get_marker() == "None" and len(line.get_xdata())
+    ]
+    assert len(set(shifts)) == len(shifts) == 3
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_title_or_label_leaves_the_figure(drawn, name):
+    figure = drawn[name]
+    with style.drawing():
+        figure.draw_without_rendering()  # places the labels
+    whole = figure.bbox
+    for axes in figure.axes:
+        for text in (axes._left_title, axes.xaxis.label, axes.yaxis.label):
+            if text.get_text():
+                box = text.get_window_extent()
+                assert whole.x0 <= box.x0 < box.x1 <= whole.x1, text
+                assert whole.y0 <= box.y0 < box.y1 <= whole.y1, text
+
+
 def test_the_transport_figure_prints_what_it_certifies(drawn):
     words = " ".join(text.get_text() for axes in drawn["transport"].axes for text in axes.texts)
     assert "W_1(" in words

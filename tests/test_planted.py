@@ -37,7 +37,7 @@ LATE = "problem.pairs(score), problem.values * np.exp(problem.log_weights)[:, np
 PUT = '"scores") / as_positive(tau, "tau")'
 
 RAW = (  # the solver's own potentials, as they are
-    ('np.asarray(log["u"], dtype=np.float64)', 'np.append(log["u"], log["v"])'),
+    ('dtype=np.float64), np.asarray(log["u"], dtype=np.float64)', 'dtype=np.float64), np.append(log["u"], log["v"])'),
     ("    u = potential if np.abs(potential).max() < _ABSURD else np.zeros_like(potential)\n",
      "    return potential[: cost.shape[0]], potential[cost.shape[0] :]\n    u = potential\n"),
 )  # fmt: skip

@@ -59,7 +59,7 @@ def test_two_twins_of_different_type(verification, path):
 
 
 @every_claim
-def test_sources_and_catalogue_items_resolve(verification, path):
+def test_sources_and_labels_resolve(verification, path):
     claim = verification.claim
     assert set(claim.cites) <= set(KEYS)
     assert all(re.fullmatch(r"[A-Z]{2}\.[A-Z][0-9]+'?", item) for item in claim.spec)
@@ -101,6 +101,21 @@ def test_no_evidence_without_a_claim():
 def test_index_lists_claims_only_and_once():
     assert INDEX is not None
     assert sorted(INDEXED) == sorted(IDS)
+
+
+def test_notes_point_to_no_document_outside_of_this_repository():
+    texts = [NOTES, *(path.read_text(encoding="utf-8") for path in (*FILES, *(ROOT / "theory").rglob("*.py")))]
+    assert not [
+        line for text in texts for line in text.splitlines() if re.search(r"\b[Cc]atalogue|specification", line)
+    ]
+
+
+def test_every_source_is_cited_or_is_that_of_a_method():
+    cited = {key for parameter in CLAIMS for key in parameter.values[0].claim.cites}
+    assert cited <= set(KEYS)
+    docstrings = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "theory").rglob("*.py"))
+    for key in set(KEYS) - cited:
+        assert key[:-4].capitalize() in docstrings, key
 
 
 def test_keys_of_sources_are_met_once():

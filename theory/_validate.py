@@ -26,6 +26,10 @@ def as_real(value: ArrayLike, name: str) -> NDArray[np.float64]:
         array = np.asarray(value)
     except ValueError as error:
         raise ValueError(f"{name}: expected a rectangular array, got a ragged sequence") from error
+    except (RuntimeError, TypeError) as error:  # a tensor that tracks gradients or lies on another device, for instance
+        raise TypeError(
+            f"{name}: expected an array that NumPy can read, got {type(value).__name__}: {error}"
+        ) from error
     if array.dtype.kind == "f" and isinstance(value, (list, tuple)):  # NumPy has rounded integers beside floats
         for number in np.asarray(value, dtype=object).ravel():
             if isinstance(number, (int, np.integer)) and abs(int(number)) > _EXACT:
@@ -82,13 +86,16 @@ def as_masses(value: ArrayLike, name: str, *, size: int | None = None) -> NDArra
     return masses
 
 
-def as_simplex(value: ArrayLike, name: str, *, size: int | None = None) -> NDArray[np.float64]:
-    """Convert to a probability vector: non-negative, with sum one up to the rounding of its own normalisation."""
+def as_simplex(value: ArrayLike, name: str, *, size: int | None = None, remedy: str = "") -> NDArray[np.float64]:
+    """Convert to a probability vector: non-negative, with sum one up to the rounding of its own normalisation.
+
+    A message about the sum closes with ``remedy``.
+    """
     law = as_masses(value, name, size=size)
     excess = math.fsum([*law.tolist(), -1.0])
     slack = (law.size + 2) * 2.0**-52  # n divisions and one sum of n terms, twice over
     if abs(excess) > slack:
-        raise ValueError(f"{name}: expected masses with sum 1 (to {slack:.1e}), got sum {1.0 + excess!r}")
+        raise ValueError(f"{name}: expected masses with sum 1 (to {slack:.1e}), got sum {1.0 + excess!r}{remedy}")
     return law
 
 

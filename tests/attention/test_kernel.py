@@ -7,7 +7,7 @@ import pytest
 
 from tests.attention import exact
 from tests.attention.inputs import KINDS, spoilt
-from theory import Measure
+from theory import Measure, attend
 from theory.attention import (
     Additive,
     AttentionKernel,
@@ -298,3 +298,63 @@ def test_bad_value_matrix_is_refused_by_name(kind):
 def test_value_matrix_of_the_wrong_width():
     with pytest.raises(ValueError, match=r"^value: expected shape \(n, 2\), got shape \(2, 3\)$"):
         AttentionKernel(PLAIN, NU, np.ones((2, 3))).output([[1.0, 0.0]])
+
+
+# What is no score and no measure
+
+
+class Deaf:
+    """No score: ``matrix`` is there and cannot be called."""
+
+    matrix = np.eye(2)
+
+
+@pytest.mark.parametrize(
+    ("score", "got"),
+    [
+        ("dot", "str without matrix()"), (None, "NoneType without matrix()"), (Deaf(), "Deaf without matrix()"),
+        (np.dot, "_ArrayFunctionDispatcher without matrix()"), (DotProduct, "the class DotProduct"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda score: attend(POINTS, POINTS, POINTS, score=score),
+        lambda score: Softmatch(score, NU),
+        lambda score: AttentionKernel(score, NU),
+    ],
+    ids=["attend", "Softmatch", "AttentionKernel"],
+)
+def test_what_is_no_score_is_refused_by_name(call, score, got):
+    with pytest.raises(TypeError) as caught:
+        call(score)
+    assert str(caught.value) == f"score: expected a Score such as DotProduct(), got {got}"
+
+
+KERNELS = {
+    "Softmatch": Softmatch(PLAIN, NU),
+    "Dirac": Dirac(np.tanh),
+    "Lookup": Lookup(POINTS, POINTS),
+    "Composition": Composition(Dirac(np.tanh), Dirac(np.tanh)),
+    "AttentionKernel": AttentionKernel(PLAIN, NU),
+}
+
+
+@pytest.mark.parametrize("given", [POINTS, POINTS.tolist(), None, Measure])
+@pytest.mark.parametrize("name", KERNELS)
+def test_only_a_measure_is_pushed(name, given):
+    with pytest.raises(TypeError, match=rf"^nu: expected a Measure, got {type(given).__name__}$"):
+        KERNELS[name].push(given)
+
+
+@pytest.mark.parametrize("call", [Softmatch, AttentionKernel, boltzmann_gibbs, transform_error])
+def test_the_reference_is_a_measure(call):
+    given = (PLAIN, POINTS) if isinstance(call, type) else (POINTS, np.zeros(3))
+    with pytest.raises(TypeError, match=r"^nu: expected a Measure, got ndarray$"):
+        call(*given)
+
+
+@pytest.mark.parametrize("call", [barycentres().moment, barycentres().project])
+def test_only_a_measure_has_moments(call):
+    with pytest.raises(TypeError, match=r"^mu: expected a Measure, got ndarray$"):
+        call(POINTS)

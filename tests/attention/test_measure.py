@@ -246,3 +246,47 @@ def test_sample_is_empirical():
     assert np.array_equal(drawn.points, again.points)
     with pytest.raises(ValueError, match=r"^size: expected an integer of at least 1, got 0$"):
         mu.sample(0, stream("tests.measure.sample", 1))
+
+
+@pytest.mark.parametrize("rng", [0, None, np.random, np.random.RandomState(0)])
+def test_draws_come_from_a_generator(rng):
+    with pytest.raises(TypeError, match=rf"^rng: expected a numpy\.random\.Generator, got {type(rng).__name__}$"):
+        Measure(POINTS).sample(3, rng)
+
+
+@pytest.mark.parametrize("points", [[[1e200], [-1e200]], [[1.7e308], [-1.7e308]]])
+def test_second_moments_that_overflow_are_refused(points):
+    for name in ("variance", "covariance"):
+        with pytest.raises(ValueError, match=rf"^points: expected a {name} that float64 can hold, got (inf|nan)$"):
+            getattr(Measure(points), name)()
+    assert Measure([[1e150], [-1e150]]).variance() == Measure([[1e150], [-1e150]]).covariance()[0, 0] == 1e150**2
+
+
+def test_weights_of_another_sum_are_told_what_to_do():
+    rounded = np.full(3, 1 / 3, dtype=np.float32)
+    with pytest.raises(ValueError, match=r"^weights: expected masses with sum 1 .*; Measure\.normalised divides by"):
+        Measure(POINTS, rounded)
+    assert Measure.normalised(POINTS, rounded).size == 3
+
+
+class Tracked:
+    """Refuses to become an array, as a tensor does that tracks gradients."""
+
+    def __init__(self, fault):
+        self.fault = fault
+
+    def __array__(self, *args, **kwargs):
+        raise self.fault("use detach() first")
+
+
+@pytest.mark.parametrize("fault", [RuntimeError, TypeError])
+def test_tensor_that_cannot_be_read_is_refused_by_name(fault):
+    with pytest.raises(TypeError, match=r"^points: expected an array that NumPy can read, got Tracked: use detach"):
+        Measure(Tracked(fault))
+
+
+def test_tensors_of_another_library():
+    torch = pytest.importorskip("torch")
+    with pytest.raises(TypeError, match=r"^points: expected an array that NumPy can read, got Tensor: .*detach"):
+        Measure(torch.ones((2, 2), dtype=torch.float64, requires_grad=True))
+    assert np.array_equal(Measure(torch.ones((2, 2), dtype=torch.float64)).points, np.ones((2, 2)))

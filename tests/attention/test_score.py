@@ -8,9 +8,10 @@ import pytest
 from tests.attention import exact
 from tests.attention.inputs import KINDS, spoilt
 from theory import engine
-from theory.attention import Additive, DotProduct, SquaredDistance, weight_error
+from theory.attention import Additive, DotProduct, SquaredDistance, attend, weight_error
 from theory.attention.score import pairs_of
-from theory.engine import Form, compiled, reference
+from theory.engine import Form, reference
+from theory.engine.rows import columns, fill_scores
 from theory.evidence import stream
 from theory.evidence.enclosure import hull
 from theory.evidence.roundoff import gamma
@@ -37,10 +38,10 @@ NAMES = tuple(scores(1, stream("tests.score.names", 0)))
 def engine_scores(score, x, y):
     """The raw scores that either backend computes, shape (m, n) each."""
     pairs = score.pairs(x, y)
-    slow = reference._scores(int(pairs.form), pairs.queries, pairs.keys, pairs.coefficients, None)
+    slow = reference.scores(pairs)
     fast, added = np.empty(slow.shape), np.zeros(y.shape[0])
     for row, query in zip(fast, pairs.queries, strict=True):
-        compiled.fill_scores(int(pairs.form), query, pairs.keys, added, pairs.coefficients, 0, y.shape[0], row)
+        fill_scores(int(pairs.form), query, columns(pairs.keys), added, pairs.coefficients, 0, row)
     return fast, slow
 
 
@@ -299,3 +300,38 @@ def test_matrices_are_read_only_copies():
     for array in (DotProduct(form=given).form, Additive(given, given, np.ones(3)).w_query):
         assert not array.flags.writeable
         assert not np.shares_memory(array, given)
+
+
+HUGE = 1e308
+
+
+@pytest.mark.parametrize(
+    ("additive", "x"),
+    [
+        (Additive([[HUGE, HUGE, -HUGE, -HUGE]], [[1.0] * 4], [1.0]), [[1.0, 1.0, 1.5, 0.5]]),  # inf - inf, truth 0
+        (Additive([[HUGE, HUGE, -HUGE, -HUGE]], [[1.0] * 4], [1.0]), [[1.0, 1.0, 0.5, 1.5]]),
+        (Additive([[HUGE] + [0.0] * 3], [[HUGE] * 4], [1.0]), [[1.0, 0.0, 0.0, 0.0]]),  # each side alone would do
+        (Additive([[1.0] * 4] * 2, [[1.0] * 4] * 2, [HUGE, HUGE]), [[1.0] * 4]),
+    ],
+)
+def test_additive_scores_of_which_a_partial_sum_overflows_are_refused(additive, x):
+    y, message = [[0.1, 0.2, 0.3, 0.4], [0.0] * 4], r"^score: expected sizes that float64 can hold, got a bound of "
+    for call in (lambda: additive.matrix(x, y), lambda: attend(x, y, [[1.0], [0.0]], score=additive)):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_additive_scores_of_huge_weights_are_taken_where_nothing_overflows():
+    additive = Additive([[HUGE, -HUGE]], [[1.0, 1.0]], [1.0])
+    assert np.array_equal(additive.matrix([[0.5, 0.25]], [[0.0, 0.0]]), [[1.0]])
+
+
+@pytest.mark.parametrize(
+    "score",
+    [DotProduct(scale=1e200), SquaredDistance(1e200), Additive([[1e200]], [[1e200]], [1e200])],
+    ids=["dot", "distance", "additive"],
+)
+def test_constants_that_overflow_are_refused(score):
+    with pytest.raises(ValueError, match=r"^radius: expected one whose constants float64 can hold, got inf for "):
+        score.constants(1e200)
+    assert all(math.isfinite(constant) for constant in DotProduct(scale=1e100).constants(1e100))

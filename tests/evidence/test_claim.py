@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
@@ -34,7 +35,7 @@ positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
 @pytest.mark.parametrize("relation", DEPARTURES)
 @given(measured=finite, claimed=finite, scale=positive)
 def test_departure_is_in_units_of_the_scale(relation, measured, claimed, scale):
-    finding = relation(measured, claimed, scale=scale, n=3)
+    finding = relation(Interval.exactly(measured), claimed, scale=scale, n=3)
     exact = DEPARTURES[relation](Fraction(measured), Fraction(claimed)) / Fraction(scale)
     assert finding.relation == relation.__name__
     assert finding.departure.hi >= exact
@@ -45,12 +46,13 @@ def test_departure_is_in_units_of_the_scale(relation, measured, claimed, scale):
 @pytest.mark.parametrize("relation", DEPARTURES)
 @given(measured=finite, claimed=finite, scales=st.tuples(positive, positive))
 def test_scale_cannot_change_a_refutation(relation, measured, claimed, scales):
-    refuted = {relation(measured, claimed, scale=scale).departure.lo > 0.0 for scale in scales}
+    point = Interval.exactly(measured)
+    refuted = {relation(point, claimed, scale=scale).departure.lo > 0.0 for scale in scales}
     assert refuted == {DEPARTURES[relation](Fraction(measured), Fraction(claimed)) > 0}
 
 
 def test_scale_of_no_known_size_cannot_change_a_refutation():
-    departure = at_most(1.5, 1, scale=Interval(0.25, float("inf"))).departure
+    departure = at_most(Fraction(3, 2), 1, scale=Interval(0.25, float("inf"))).departure
     assert departure.lo > 0.0
     assert departure.hi >= 2.0
 
@@ -63,6 +65,23 @@ def test_scale_is_the_claimed_size_unless_given(relation):
     for scale in (0, -1.0, Interval(0.0, 1.0), Interval.unknown()):
         with pytest.raises(ValueError, match=r"^scale: expected a positive scale"):
             relation(3, 1, scale=scale)
+
+
+@pytest.mark.parametrize("relation", DEPARTURES)
+@pytest.mark.parametrize("value", [1.0, np.float64(1.0), np.float32(1.0), True, "1", None, [1], np.ones(1)])
+def test_what_was_measured_brings_its_width(relation, value):
+    """A bare float is a computation of unknown error; taken for exact it would pass as proved."""
+    name = type(value).__name__
+    with pytest.raises(TypeError, match=rf"^measured: expected an Interval \(Interval\.exactly for .* got {name}$"):
+        relation(value, 1)
+
+
+@pytest.mark.parametrize("relation", DEPARTURES)
+@pytest.mark.parametrize("value", [3, np.int64(3), Fraction(1, 3), 10**400])
+def test_integers_and_fractions_are_exact_but_no_proof(relation, value):
+    finding = relation(value, 7)
+    assert Fraction(int(value) if isinstance(value, np.integer) else value) in finding.measured
+    assert finding.departure.kind is Kind.CERTIFIED
 
 
 @given(st.tuples(*3 * [st.sampled_from(Kind)]))
@@ -117,14 +136,14 @@ def test_twins_are_changed_parameters():
 
 
 def test_verifies_ties_a_check_to_its_claim():
-    twin = constant("three", "the sum is three", total=3)
+    twins = constant("three", "the sum is three", total=3), bug("minus", "the sign", sign=-1)
 
-    def check(run, *, total=2):
-        yield equals(run, total)
+    def check(run, *, total=2, sign=1):
+        yield equals(sign * run, total)
 
-    verification = verifies(CLAIM, twin)(check)
+    verification = verifies(CLAIM, *twins)(check)
     assert type(verification) is Verification
-    assert (verification.claim, verification.twins, verification.check) == (CLAIM, (twin,), check)
+    assert (verification.claim, verification.twins, verification.check) == (CLAIM, twins, check)
 
 
 @pytest.mark.parametrize(
@@ -135,6 +154,9 @@ def test_verifies_ties_a_check_to_its_claim():
         ((constant("x", "y", total=3, totl=4),), r"got total, totl$"),
         ((constant("x", "y"),), r"got no change$"),
         ((constant("x", "y", total=3), bug("x", "z", total=4)), r"expected distinct ids for sums\.two, got x, x$"),
+        ((), r"expected at least two of different type for sums\.two, got none$"),
+        ((bug("x", "y", total=3),), r"of different type for sums\.two, got x \(bug\)$"),
+        ((bug("x", "y", total=3), bug("z", "y", total=4)), r"of different type for .*, got x \(bug\), z \(bug\)$"),
     ],
 )
 def test_twins_that_the_check_does_not_know(twins, message):
@@ -148,3 +170,28 @@ def test_twins_that_the_check_does_not_know(twins, message):
 def test_check_without_keyword_only_parameters_has_no_twins():
     with pytest.raises(ValueError, match="it has none"):
         verifies(CLAIM, Twin("x", "bug", "y", {"total": 1}))(lambda run, total=2: iter((run, total)))
+
+
+def check_without_run(total, *, value=1):
+    yield equals(total, value)
+
+
+def check_of_keywords_only(*, run=None, value=1):
+    yield equals(run, value)
+
+
+def check_without_default(run, *, value, total, sign=1):
+    yield equals(run, value * total * sign)
+
+
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [
+        (check_without_run, r"^check: expected the check of sums\.two to take 'run' first, got \(total, value\)$"),
+        (check_of_keywords_only, r"to take 'run' first, got \(run, value\)$"),
+        (check_without_default, r"^check: expected the true value as the default of .*, got none for total, value$"),
+    ],
+)
+def test_checks_of_which_the_parameters_make_no_sense(check, message):
+    with pytest.raises(ValueError, match=message):
+        verifies(CLAIM, constant("two", "y", value=2), bug("minus", "z", value=-1))(check)

@@ -188,6 +188,13 @@ def test_within(value, error, share):
     assert holds(Interval.within(near, abs(bound)), exact + share * abs(reach))
 
 
+@given(finite, kinds)
+def test_an_error_without_a_bound_says_nothing(value, kind):
+    interval = Interval.within(value, math.inf, kind)
+    assert everything(interval)
+    assert interval.kind is kind
+
+
 @pytest.mark.parametrize(
     ("digits", "lo", "hi"),
     [
@@ -258,7 +265,10 @@ def test_what_cannot_be_measured_is_the_whole_line():
         (lambda: Interval.exactly(math.inf), r"^lo, hi: expected"),
         (lambda: Interval.within(1.0, -1e-300), r"^error: expected a non-negative bound, got -1e-300$"),
         (lambda: Interval.within(1.0, math.nan), r"^error: expected a non-negative bound, got nan$"),
-        (lambda: Interval.within(math.nan, 1.0), r"^lo, hi: expected"),
+        (lambda: Interval.within(math.nan, 1.0), r"^value: expected a finite number, got nan$"),
+        (lambda: Interval.within(math.inf, 1.0), r"^value: expected a finite number, got inf$"),
+        (lambda: Interval.within(-math.inf, 0.0), r"^value: expected a finite number, got -inf$"),
+        (lambda: Interval.within(np.float32(math.inf), 1), r"^value: expected a finite number, got "),
         (lambda: Interval.printed("abc"), r"^digits: expected a decimal number, got 'abc'$"),
         (lambda: Interval.printed("nan"), r"^digits: expected a decimal number, got 'nan'$"),
         (lambda: Interval.printed("inf"), r"^digits: expected a decimal number, got 'inf'$"),

@@ -122,14 +122,27 @@ def test_claim_that_does_not_stand_says_why_and_how_to_see_it(suite, name):
     assert verdict in same
 
 
-def test_check_without_cases_or_twins_is_vacuous(suite):
-    lonely = HEAD + '@verifies(Claim("demo.lonely", "no twin", "$x$"))\ndef test_l(run):\n    yield equals(1, 1)\n'
-    result = suite(test_a=check("demo.empty", "if u > 2.0: yield"), test_b=lonely)
+@pytest.mark.parametrize("when", ["False", "value == 1000.0 or sign < 0.0"])
+def test_check_without_cases_is_vacuous_and_has_no_margin(suite, when):
+    result = suite(test_a=check("demo.empty", f"if {when}: {STANDS}"))
     assert result.ret == 1
     assert "is VACUOUS" in paragraph(result, "demo.empty")
     assert "yielded no case" in paragraph(result, "demo.empty")
-    assert "is VACUOUS" in paragraph(result, "demo.lonely")
-    assert "has no twin" in paragraph(result, "demo.lonely")
+    assert rows(result)["demo.empty"].split()[1:5] == ["VACUOUS", "certified", "-", "0.0e+00"]
+
+
+def test_twin_that_survives_leaves_no_margin(suite):
+    result = suite(test_a=check("demo.blind", "yield equals(1, value * 0.0 + 1.0)"))
+    assert rows(result)["demo.blind"].split()[1:5] == ["VACUOUS", "certified", "-", "0.0e+00"]
+
+
+def test_twins_that_are_missing_or_of_one_type_fail_at_import(suite):
+    lonely = '@verifies(Claim("demo.lonely", "no twin", "$x$"))\ndef test_l(run):\n    yield equals(1, 1)\n'
+    result = suite(test_a=lonely, test_b=check().replace("    bug(", "    constant("))
+    assert result.ret == 2
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["*twins: expected at least two of different type for demo.lonely, got none*"])
+    result.stdout.fnmatch_lines(["*for demo.stands, got far (constant), minus (constant)*"])
 
 
 @pytest.mark.parametrize("when", ["True", "value == 1000.0"])
@@ -139,9 +152,69 @@ def test_exception_is_an_error_not_a_refutation(suite, when):
     assert result.ret == 1
     result.assert_outcomes(failed=1, passed=1)
     result.stdout.fnmatch_lines(["E *RuntimeError: boom"])
-    assert "demo.error" not in rows(result)
+    assert rows(result)["demo.error"].split()[1:6] == ["ERROR", "-", "-", "-", "-"]
     assert not any("REFUTED" in line for line in result.outlines)
-    result.stdout.fnmatch_lines(["1 of * claims supported*"])
+    result.stdout.fnmatch_lines(["1 of 2 claims supported*"])
+
+
+BROKEN = """
+import pytest
+@pytest.fixture
+def cannot_be_made():
+    raise RuntimeError("no such data")
+@pytest.fixture
+def cannot_be_cleaned():
+    yield
+    raise RuntimeError("left behind")
+"""
+
+
+def test_every_claim_that_was_to_be_decided_has_a_row(suite, pytester):
+    pytester.makeconftest(BROKEN)
+    late = check("demo.late").replace("(run, *", "(run, cannot_be_cleaned, *")
+    early = check("demo.early").replace("(run, *", "(run, cannot_be_made, *")
+    skipped = check("demo.skipped", "__import__('pytest').skip('not today')\n        yield")
+    excused = check("demo.excused", "__import__('pytest').xfail('not today')\n        yield")
+    for workers in ("0", "2"):
+        result = suite("-n", workers, test_a=check() + early + late + skipped + excused)
+        assert result.ret == 1
+        assert {name: line.split()[1] for name, line in rows(result).items()} == {
+            "demo.stands": "SUPPORTED", "demo.early": "ERROR", "demo.late": "ERROR", "demo.skipped": "SKIPPED",
+            "demo.excused": "XFAILED",
+        }  # fmt: skip
+        result.stdout.fnmatch_lines(["1 of 5 claims supported*"])
+
+
+@pytest.mark.parametrize("mark", ["xfail", "xfail(strict=True)", "skip", "skipif(True, reason='x')"])
+@pytest.mark.parametrize("place", ["check", "module"])
+def test_claim_that_may_not_fail_is_refused(suite, mark, place):
+    line = f"import pytest\n{{}}pytest.mark.{mark}\n"
+    if place == "module":
+        text = line.format("pytestmark = ") + check(body=OFF)
+    else:
+        text = check(body=OFF).replace("def test_", line.format("@").partition("\n")[2] + "def test_")
+        text = "import pytest\n" + text
+    result = suite(test_a=text)
+    assert result.ret not in (0, 1)
+    said = f"marks: expected a claim that must be supported, got {mark.partition('(')[0]} on test_a.py::demo.stands"
+    assert any(said in line for line in result.outlines + result.errlines)
+
+
+MALFORMED = {
+    "no-run": ("(run, *", "(rum, *", 2, "*check: expected the check of demo.stands to take 'run' first, got (rum*"),
+    "no-default": ("value=1.0", "value", 2, "*check: expected the true value as the default*got none for value*"),
+    "truth": (STANDS, "yield True", 1, "*TypeError: check: expected the check of demo.stands to yield*got bool"),
+    "text": (STANDS, "yield 'x'", 1, "*TypeError: check: expected the check of demo.stands to yield*got str"),
+    "nothing": (STANDS, "pass", 1, "*TypeError: check: expected the check of demo.stands to yield*got NoneType"),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_malformed_check_says_what_is_wrong(suite, name):
+    old, new, code, message = MALFORMED[name]
+    result = suite(test_a=check().replace(old, new))
+    assert result.ret == code
+    result.stdout.fnmatch_lines([message])
 
 
 def test_twin_that_names_no_parameter_fails_at_import(suite):
@@ -247,6 +320,18 @@ def test_default_run_writes_nothing(suite, pytester):
     assert not pytester.path.joinpath("evidence").exists()
 
 
+def test_missing_record_is_told(suite, pytester):
+    said = "no record, so nothing was compared (--record writes it): "
+    result = suite(test_a=check(), test_b=check("demo.other"))
+    assert f"{said}demo.other, demo.stands" in result.outlines
+    assert suite("--record", "-k", "stands").ret == 0
+    assert f"{said}demo.other" in suite().outlines
+    assert f"{said}demo.other, demo.stands" in suite("--scale", "paper").outlines
+    assert suite("--record").ret == 0
+    for options in ((), ("--root", "1"), ("--case", "0"), ("--record",)):
+        assert not any("no record" in line for line in suite(*options).outlines)
+
+
 def test_recording_twice_writes_the_same_bytes(suite, pytester):
     assert suite("--record", test_a=check(), test_b=check("demo.other")).ret == 0
     first = evidence(pytester)
@@ -259,7 +344,7 @@ def test_recording_twice_writes_the_same_bytes(suite, pytester):
 
 def test_workers_and_order_change_no_byte(suite, pytester):
     study = "def study(*, scale, root):\n    return Table(Kind.CERTIFIED, {'x': '1'}, {'x': [0.1 * root]})\n" + check(
-        "demo.study", "yield equals(run.study(study)['x'][0] * 0 + sign, value, k=k, u=u)"
+        "demo.study", "yield equals(int(run.study(study)['x'][0] * 0 + sign), value, k=k, u=u)"
     )
     files = {"test_a": check() + check("demo.other"), "test_b": check("demo.third") + study}
     found = []

@@ -7,19 +7,42 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from theory.evidence import Claim, Interval, Kind, Run, at_least, at_most, bug, constant, decide, equals, verifies
-from theory.evidence.record import compare, entry_of, path_of, write
+from theory.evidence import (
+    Claim,
+    Interval,
+    Kind,
+    Run,
+    Table,
+    at_least,
+    at_most,
+    bug,
+    constant,
+    decide,
+    equals,
+    hypothesis,
+    verifies,
+)
+from theory.evidence.record import compare, entry_of, path_of, recorded as has_record, write
 
 CLAIM = Claim("demo.claim", "a claim for demonstration", "$x = 1$", ("one", "two"), ("MA.L6",), ("key2020",))
 
 
-def verification(claim=CLAIM, shift=0.0, width=1e-15, case=None, kind=Kind.NUMERIC):
-    @verifies(claim, constant("two", "the value is two", value=2.0), bug("minus", "the sign", sign=-1.0))
+TWINS = (constant("two", "the value is two", value=2.0), bug("minus", "the sign", sign=-1.0))
+
+
+def verification(claim=CLAIM, shift=0.0, width=1e-15, case=None, kind=Kind.NUMERIC, twins=TWINS, count=1, studies=()):
+    @verifies(claim, *twins)
     def check(run, *, value=1.0, sign=1.0):
-        rng = next(run.streams(1))
-        yield equals(Interval.within(sign * (1.0 + shift), width, kind), value, u=rng.random(), **(case or {}))
+        for study in studies:
+            run.study(study)
+        for rng in run.streams(count):
+            yield equals(Interval.within(sign * (1.0 + shift), width, kind), value, u=rng.random(), **(case or {}))
 
     return check
+
+
+def study(*, scale, root):
+    return Table(Kind.CERTIFIED, {"x": "1"}, {"x": [1.0]})
 
 
 def evidence(scale="quick", root=1, **options):
@@ -141,11 +164,50 @@ def test_same_run_agrees_with_its_record(tmp_path):
         ({"claim": replace(CLAIM, statement="$x = 2$")}, "the record states another statement"),
         ({"claim": replace(CLAIM, assumptions=())}, "the record states another assumptions"),
         ({"claim": replace(CLAIM, words="other", cites=())}, "the record states another words, cites"),
+        ({"count": 2}, "the record's case count is 1, this run's is 2"),
+        ({"studies": (study,)}, "the record's list of tables is none, this run's is tests.evidence.test_record.study"),
     ],
 )
 def test_what_moved_is_told(tmp_path, options, message):
     write(tmp_path, evidence(), "t.py")
     assert compare(tmp_path, evidence(**options)) == message
+
+
+MORE = (*TWINS, hypothesis("wide", "the width", value=3.0))
+
+
+@pytest.mark.parametrize("root", [1, 2])
+@pytest.mark.parametrize(
+    "twins",
+    [
+        MORE,
+        TWINS[::-1],
+        (TWINS[0], bug("plus", "the sign", sign=-1.0)),
+        (TWINS[0], bug("minus", "another sign", sign=-1.0)),
+        (TWINS[0], hypothesis("minus", "the sign", sign=-1.0)),
+    ],
+)
+def test_twin_that_came_or_went_or_changed_is_told(tmp_path, twins, root):
+    for before, after in ((TWINS, twins), (twins, TWINS)):
+        write(tmp_path, evidence(twins=before), "t.py")
+        assert compare(tmp_path, evidence(twins=before, root=root)) is None
+        told = compare(tmp_path, evidence(twins=after, root=root))
+        assert told.startswith("the record's list of twins is ")
+        assert f"two (constant: {TWINS[0].breaks})" in told
+
+
+def test_fewer_draws_are_told(tmp_path):
+    write(tmp_path, evidence(count=3), "t.py")
+    assert compare(tmp_path, evidence(count=2)) == "the record's case count is 3, this run's is 2"
+    assert compare(tmp_path, evidence(count=2, root=2)) is None  # fresh draws may make another number of cases
+
+
+def test_record_is_of_a_scale(tmp_path):
+    assert not has_record(tmp_path, evidence())
+    write(tmp_path, evidence(), "t.py")
+    assert has_record(tmp_path, evidence())
+    assert has_record(tmp_path, evidence(root=2))
+    assert not has_record(tmp_path, evidence("paper"))
 
 
 @pytest.mark.parametrize("ends", [[1e-3, 2e-3], ["-inf", -1e-3]])

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_matrix, as_points, as_positive, as_vector, frozen
-from theory.attention.score import Array, Constants
+from theory.attention.score import Array, Constants, demand_range, held
 from theory.engine import Form, Pairs
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
@@ -33,6 +33,11 @@ class Additive:
     ------
     ValueError
         If the shapes do not fit.
+
+    Notes
+    -----
+    Scores are refused where :math:`\max |W_1| |x| + \max |W_2| |y|` or :math:`\sum_i |v_i|` leaves the range of
+    float64: a partial sum could overflow there, although the score itself is bounded.
     """
 
     w_query: Array
@@ -53,8 +58,13 @@ class Additive:
 
     def pairs(self, x: Array, y: Array) -> Pairs:
         """Return both linear images."""
-        left = as_points(x, "queries", dim=self.w_query.shape[1]) @ self.w_query.T
-        right = as_points(y, "keys", dim=self.w_key.shape[1]) @ self.w_key.T
+        queries = as_points(x, "queries", dim=self.w_query.shape[1])
+        keys = as_points(y, "keys", dim=self.w_key.shape[1])
+        with np.errstate(over="ignore"):
+            reach = (np.abs(queries) @ np.abs(self.w_query.T)).max() + (np.abs(keys) @ np.abs(self.w_key.T)).max()
+            terms = queries.shape[1] + keys.shape[1] + self.v.size
+            demand_range(float(max(reach, np.abs(self.v).sum()) * (1.0 + gamma(terms + 2))))
+        left, right = queries @ self.w_query.T, keys @ self.w_key.T
         return Pairs(Form.ADDITIVE, np.ascontiguousarray(left), np.ascontiguousarray(right), self.v)
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
@@ -70,7 +80,7 @@ class Additive:
         r"""Return the constants from :math:`|\tanh'| \le 1` and :math:`|\tanh''| \le 4/(3\sqrt3)`."""
         r = as_positive(radius, "radius")
         left, right = float(np.linalg.norm(self.w_query, 2)), float(np.linalg.norm(self.w_key, 2))
-        size, largest = float(np.linalg.norm(self.v)), float(np.abs(self.v).max())
+        size, largest = math.hypot(*self.v.tolist()), float(np.abs(self.v).max())
         key = size * right
         oscillation = min(2.0 * float(np.abs(self.v).sum()), 2.0 * r * key)
-        return Constants(oscillation, size * left, key, 4.0 / (3.0 * math.sqrt(3.0)) * largest * left * right)
+        return held(Constants(oscillation, size * left, key, 4.0 / (3.0 * math.sqrt(3.0)) * largest * left * right))

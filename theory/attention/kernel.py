@@ -24,9 +24,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory import engine
 from theory._validate import as_matrix, as_points, as_vector, frozen
-from theory.attention.measure import Measure
+from theory.attention.measure import Measure, as_measure
 from theory.attention.output import attend, rounding, weight_error
-from theory.attention.score import Array, Score, bounded, pairs_of
+from theory.attention.score import Array, Score, as_score, bounded, pairs_of
 from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error
 
 
@@ -58,8 +58,10 @@ def boltzmann_gibbs(nu: Measure, potential: ArrayLike, *, where: NDArray[np.bool
     ------
     ValueError
         If a shape does not fit or :math:`\nu(A) = 0`.
+    TypeError
+        If ``nu`` is no measure.
     """
-    a = as_vector(potential, "potential", size=nu.size)
+    a = as_vector(potential, "potential", size=as_measure(nu, "nu").size)
     present = nu.weights > 0.0
     if where is not None:
         inside = np.asarray(where)
@@ -76,7 +78,7 @@ def boltzmann_gibbs(nu: Measure, potential: ArrayLike, *, where: NDArray[np.bool
 
 def transform_error(nu: Measure, potential: ArrayLike) -> float:
     """Bound the relative error of every weight of :func:`boltzmann_gibbs` of the same arguments."""
-    a = as_vector(potential, "potential", size=nu.size)
+    a = as_vector(potential, "potential", size=as_measure(nu, "nu").size)
     present = nu.weights > 0.0
     size = float(np.abs(a[present]).max() + np.abs(np.log(nu.weights[present])).max())
     return softmax_error((2 * EXP_ULPS + 4) * U * size, 2.0 * size, nu.size)
@@ -88,6 +90,10 @@ class Softmatch:
 
     score: Score
     nu: Measure
+
+    def __post_init__(self) -> None:
+        as_score(self.score)
+        as_measure(self.nu, "nu")
 
     def rows(self, x: ArrayLike) -> Array:
         """Return the weights that queries ``x``, shape (m, d), give to the atoms, shape (m, n)."""
@@ -117,6 +123,7 @@ class Softmatch:
 
     def push(self, nu: Measure) -> Measure:
         """Return the law of the key that a query drawn from ``nu`` matches."""
+        as_measure(nu, "nu")
         return Measure.normalised(self.nu.points, nu.weights @ self.rows(nu.points))
 
 
@@ -132,7 +139,7 @@ class Dirac:
 
     def push(self, nu: Measure) -> Measure:
         """Return the push-forward of ``nu``."""
-        return nu.push_forward(self.function)
+        return as_measure(nu, "nu").push_forward(self.function)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,7 +172,8 @@ class Lookup:
 
     def push(self, nu: Measure) -> Measure:
         """Return the law of the value of a key drawn from ``nu``."""
-        both = np.concatenate([self.keys, as_points(nu.points, "nu", dim=self.keys.shape[1])]) + 0.0  # -0.0 is 0.0
+        points = as_points(as_measure(nu, "nu").points, "nu", dim=self.keys.shape[1])
+        both = np.concatenate([self.keys, points]) + 0.0  # -0.0 is 0.0
         group = np.unique(both, axis=0, return_inverse=True)[1].ravel()
         own, asked = group[: self.keys.shape[0]], group[self.keys.shape[0] :]
         copies = np.bincount(own, minlength=group.max() + 1)
@@ -210,6 +218,8 @@ class AttentionKernel:
     value: Array | None = None
 
     def __post_init__(self) -> None:
+        as_score(self.score)
+        as_measure(self.nu, "nu")
         if self.value is not None:
             object.__setattr__(self, "value", frozen(as_matrix(self.value, "value", shape=(None, self.nu.dim))))
 
@@ -237,4 +247,4 @@ class AttentionKernel:
 
     def push(self, nu: Measure) -> Measure:
         """Return the law of the output for a query drawn from ``nu``."""
-        return nu.push_forward(self.output)
+        return as_measure(nu, "nu").push_forward(self.output)

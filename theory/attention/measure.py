@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_masses, as_matrix, as_points, as_real, as_simplex, as_vector, frozen
 
+_REMEDY = "; Measure.normalised divides by the sum"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measure:
@@ -50,7 +52,7 @@ class Measure:
     def __init__(self, points: ArrayLike, weights: ArrayLike | None = None) -> None:
         cloud = as_points(points, "points")
         n = cloud.shape[0]
-        law = np.full(n, 1.0 / n) if weights is None else as_simplex(weights, "weights", size=n)
+        law = np.full(n, 1.0 / n) if weights is None else as_simplex(weights, "weights", size=n, remedy=_REMEDY)
         object.__setattr__(self, "points", frozen(cloud))
         object.__setattr__(self, "weights", frozen(law))
 
@@ -87,16 +89,19 @@ class Measure:
         mean: NDArray[np.float64] = self.weights @ self.points
         return mean
 
+    @np.errstate(over="ignore", invalid="ignore")
     def covariance(self) -> NDArray[np.float64]:
         """Return the covariance matrix, shape (d, d), from centred points."""
         centred = self.points - self.mean()
         covariance: NDArray[np.float64] = centred.T @ (self.weights[:, np.newaxis] * centred)
-        return covariance
+        return _held(covariance, "covariance")
 
+    @np.errstate(over="ignore", invalid="ignore")
     def variance(self) -> float:
         """Return the total variance, the trace of :meth:`covariance`."""
         centred = self.points - self.mean()
-        return float(self.weights @ np.einsum("ij,ij->i", centred, centred))
+        variance = float(self.weights @ np.einsum("ij,ij->i", centred, centred))
+        return float(_held(np.array(variance), "variance"))
 
     def integrate(self, function: Callable[[NDArray[np.float64]], ArrayLike]) -> NDArray[np.float64]:
         """Return the integral of ``function``, which maps (n, d) to (n,) or (n, k), against this measure."""
@@ -119,9 +124,7 @@ class Measure:
             raise TypeError(f"share: expected a number in [0, 1], got {type(share).__name__}")
         if not 0.0 <= share <= 1.0:
             raise ValueError(f"share: expected a number in [0, 1], got {share!r}")
-        if not isinstance(other, Measure):
-            raise TypeError(f"other: expected a Measure, got {type(other).__name__}")
-        if other.dim != self.dim:
+        if as_measure(other, "other").dim != self.dim:
             raise ValueError(f"other: expected dimension {self.dim}, got {other.dim}")
         masses = np.concatenate([(1.0 - share) * self.weights, share * other.weights])
         return Measure.normalised(np.concatenate([self.points, other.points]), masses)
@@ -133,5 +136,21 @@ class Measure:
 
     def sample(self, size: int, rng: np.random.Generator) -> Measure:
         """Return the empirical measure of ``size`` independent draws."""
+        if not isinstance(rng, np.random.Generator):
+            raise TypeError(f"rng: expected a numpy.random.Generator, got {type(rng).__name__}")
         chosen = rng.choice(self.size, size=as_count(size, "size"), p=self.weights / self.weights.sum())
         return Measure(self.points[chosen])
+
+
+def as_measure(value: Measure, name: str) -> Measure:
+    """Return ``value``, or raise ``TypeError`` if it is no measure."""
+    if not isinstance(value, Measure):
+        raise TypeError(f"{name}: expected a Measure, got {type(value).__name__}")
+    return value
+
+
+def _held(moment: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+    """Return a second moment, or raise ``ValueError`` if it leaves the range of float64."""
+    if not np.isfinite(moment).all():
+        raise ValueError(f"points: expected a {name} that float64 can hold, got {moment[~np.isfinite(moment)][0]}")
+    return moment

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_points
 from theory.attention.kernel import MarkovKernel
-from theory.attention.measure import Measure
+from theory.attention.measure import Measure, as_measure
 from theory.attention.score import Array
 
 _ROUNDING = 2.0**-30  # derived: gamma_n of the two moments, for clouds of up to two million atoms
@@ -42,6 +42,7 @@ class MomentSubspace:
 
     def moment(self, mu: Measure) -> Array:
         """Return the moment of ``mu``, shape (k,)."""
+        as_measure(mu, "mu")
         return mu.integrate(self.feature)
 
     def project(self, mu: Measure) -> Measure:

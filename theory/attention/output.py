@@ -138,8 +138,8 @@ def weight_error(queries: Array, keys: Array, score: BoundedScore, log_weights: 
     if log_weights is not None:
         added = float(np.abs(log_weights).max())
         error += 2 * EXP_ULPS * U * added + 2 * U * (size + added)
-    # into base two: the factor, its product and that of the log-weight; and the shift, which is subtracted first, so that
-    # the sums of up to eight products round at its size
+    # into base two: the factor, its product and that of the log-weight; and the shift, which is subtracted first, so
+    # that the sums of up to eight products round at its size
     error += 14 * U * (size + added)
     return softmax_error(error, 2.0 * (size + added), n, merges=math.ceil(n / engine.TILE))
 

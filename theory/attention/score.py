@@ -54,8 +54,18 @@ class BoundedScore(Score, Protocol):
         ...
 
 
+def as_score(score: Score) -> Score:
+    """Return ``score``, or raise ``TypeError`` if it is none."""
+    if isinstance(score, type):
+        raise TypeError(f"score: expected a Score such as DotProduct(), got the class {score.__name__}")
+    if not callable(getattr(score, "matrix", None)):
+        raise TypeError(f"score: expected a Score such as DotProduct(), got {type(score).__name__} without matrix()")
+    return score
+
+
 def pairs_of(score: Score, x: Array, y: Array) -> Pairs:
     """Return the scores of ``x`` with ``y``, not yet computed, for any score."""
+    as_score(score)
     if hasattr(score, "pairs"):
         pairs: Pairs = score.pairs(x, y)
         return pairs
@@ -73,10 +83,18 @@ def bounded(score: Score) -> BoundedScore:
     return score  # type: ignore[return-value]
 
 
-def _demand_range(size: float) -> None:
+def demand_range(size: float) -> None:
     """Refuse scores of which a partial sum could leave the range of float64 and vanish from the softmax unseen."""
     if not size < math.inf:
         raise ValueError(f"score: expected sizes that float64 can hold, got a bound of {size}")
+
+
+def held(constants: Constants) -> Constants:
+    """Return the constants, or raise ``ValueError`` if one leaves the range of float64."""
+    for name, value in constants._asdict().items():
+        if not value < math.inf:
+            raise ValueError(f"radius: expected one whose constants float64 can hold, got {value} for {name}")
+    return constants
 
 
 def _largest_norm(points: Array) -> float:
@@ -131,7 +149,7 @@ class DotProduct:
         if queries.shape[1] != y.shape[1]:
             raise ValueError(f"keys: expected dimension {queries.shape[1]} as the queries, got {y.shape[1]}")
         beta = self._beta(y.shape[1])
-        _demand_range(max(1.0, beta) * _largest_norm(queries) * _largest_norm(y))
+        demand_range(max(1.0, beta) * _largest_norm(queries) * _largest_norm(y))
         return Pairs(Form.DOT, np.ascontiguousarray(queries), y, np.array([beta]))
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
@@ -151,7 +169,7 @@ class DotProduct:
         if self.scale is None and self.form is None:
             raise ValueError("scale: expected a number, got None (1/sqrt(d) of an unknown dimension d)")
         norm = self._beta(1) * (1.0 if self.form is None else float(np.linalg.norm(self.form, 2)))
-        return Constants(2.0 * norm * r * r, norm * r, norm * r, norm)
+        return held(Constants(2.0 * norm * r * r, norm * r, norm * r, norm))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,7 +204,7 @@ class SquaredDistance:
         if x.shape[1] != y.shape[1]:
             raise ValueError(f"keys: expected dimension {x.shape[1]} as the queries, got {y.shape[1]}")
         reach = _largest_norm(x) + _largest_norm(y)
-        _demand_range(max(1.0, self.scale) * reach * reach)
+        demand_range(max(1.0, self.scale) * reach * reach)
         return Pairs(Form.DISTANCE, x, y, np.array([self.scale]))
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
@@ -199,4 +217,4 @@ class SquaredDistance:
         r"""Return :math:`\beta D^2, 2\beta D, 2\beta D, 2\beta` with :math:`D = 2R`."""
         diameter = 2.0 * as_positive(radius, "radius")
         slope = 2.0 * self.scale * diameter
-        return Constants(self.scale * diameter**2, slope, slope, 2.0 * self.scale)
+        return held(Constants(self.scale * diameter * diameter, slope, slope, 2.0 * self.scale))

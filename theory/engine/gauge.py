@@ -9,7 +9,7 @@ the squared distance, :math:`\gamma = |c|` for the dot product) both scores are
 
 So the attention is a Gaussian sum between :math:`X = \sqrt M(Ax + b)` and :math:`Y = \sqrt M y` over keys whose
 log-weight is raised by the *tilt*, the terms in :math:`y`, and the log-partition is raised by the *rise*, the terms in
-:math:`x`. At :math:`A = 1, b = 0` this is the re-weighting of keys by :math:`e^{|y|^2/2}`, item DL.A3 of the catalogue.
+:math:`x`. At :math:`A = 1, b = 0` this is the re-weighting of keys by :math:`e^{|y|^2/2}`.
 
 The output is the same in every gauge, the error is not: a Fourier sum is right to a share of the largest partition
 :math:`P` on the box, so a row with a small :math:`P` is lost. The best gauge makes :math:`P` flat. A few are tried, and

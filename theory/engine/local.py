@@ -24,8 +24,6 @@ is the one that is reported. Kept keys are summed by the dense method.
 *Rounding.* The balls are widened by :math:`8 (d + 8) u` of the distances involved, more than all roundings of centres,
 radii and distances together. What the exponents round is of the size of what scores round, and is not counted, as for
 every method. On the torus, balls are those of :math:`(\cos, \sin)`, of which the rounding is charged in the same way.
-
-Source: catalogue item RA.G11 (truncation of a softmax law).
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def merge(parts: Sequence[Attention]) -> Attention:
     Returns
     -------
     Attention
-        Its ``method`` names those of the parts; its ``error`` is the largest of theirs, since it is an average of them.
+        Its ``method`` names those of the parts; its ``error`` is the largest of theirs, as it is an average of them.
         Parts by ``nufft`` have log-partitions that are off by up to their accuracy; their shares of the average are too.
 
     Raises

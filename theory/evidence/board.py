@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from rich.console import Console
@@ -12,15 +13,17 @@ from rich.table import Table
 from rich.text import Text
 
 _COLOUR = {"SUPPORTED": "green", "REFUTED": "bold red", "INCONCLUSIVE": "yellow", "VACUOUS": "magenta"}
+_UNDECIDED = "bold red"
+_STEP = Decimal("1e-6")  # taken: what a reader of the table takes in
 _PLAIN_WIDTH = 400  # a log gets one line per claim, however long
 
 
 def verdict_table(rows: Sequence[Mapping[str, Any]], *, colour: bool, width: int | None = None) -> str:
     """Lay out one line per claim: what is claimed, what became of it, how sharp, how clearly, how fast.
 
-    ``tightness`` is the largest measured/bound, shown for bounds only. ``margin`` is how many times the largest
-    departure that the data still allow fits into what the nearest twin leaves; below one the claim would be
-    inconclusive.
+    ``tightness`` is the largest measured/bound, shown for bounds only, rounded up. ``margin`` is how many times the
+    largest departure that the data still allow fits into what the nearest twin leaves; below one the claim would be
+    inconclusive. A claim that was not decided, because its check raised for instance, has a row and no numbers.
     """
     table = Table(box=None, pad_edge=False, header_style="bold", expand=False)
     for name in ("id", "verdict", "kind"):
@@ -29,9 +32,10 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], *, colour: bool, width: int
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("statement", overflow="fold")
     for row in sorted(rows, key=lambda r: str(r["id"])):
-        tight = "-" if row["tightness"] is None else f"{row['tightness']:.6f}"
-        margin = "inf" if math.isinf(row["margin"]) else f"{row['margin']:.1e}"
-        verdict = f"[{_COLOUR[row['verdict']]}]{row['verdict']}[/]" if colour else row["verdict"]
+        tight = "-" if row["tightness"] is None else _rounded_up(row["tightness"])
+        margin = "-" if row["margin"] is None else "inf" if math.isinf(row["margin"]) else f"{row['margin']:.1e}"
+        hue = _COLOUR.get(row["verdict"], _UNDECIDED)
+        verdict = f"[{hue}]{row['verdict']}[/]" if colour else row["verdict"]
         table.add_row(
             row["id"], verdict, row["kind"], tight, margin, row["twins"], f"{row['seconds']:.2f}", Text(row["words"])
         )
@@ -42,3 +46,8 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], *, colour: bool, width: int
     lines = [line.rstrip() for line in text.getvalue().splitlines()]
     supported = sum(row["verdict"] == "SUPPORTED" for row in rows)
     return "\n".join([*lines, f"{supported} of {len(rows)} claims supported", ""])
+
+
+def _rounded_up(value: float) -> str:
+    """Return six decimals, rounded up: a bound that is exceeded must not read as one that is attained."""
+    return str(Decimal(value).quantize(_STEP, ROUND_CEILING)) if math.isfinite(value) else str(value)

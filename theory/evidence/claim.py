@@ -12,10 +12,15 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from theory.evidence.interval import Interval, Number, enclose
+
+Measured: TypeAlias = "Interval | int | Fraction | np.integer"  # exact unless it is an interval
 
 PROVENANCE = ("seen", "recalled", "derived", "refereed", "refereed on paper")
 _ID = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\.[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -37,7 +42,7 @@ class Claim:
     assumptions : tuple of str
         Every hypothesis.
     spec : tuple of str
-        Items of the catalogue that this claim decides, such as ``MA.L6``.
+        Labels, in this suite's own list of statements, of what this claim decides, such as ``MA.L6``.
     cites : tuple of str
         Keys of the sources in ``paper_notes.md``.
     provenance : tuple of str
@@ -116,6 +121,16 @@ class Finding:
     case: Mapping[str, Any] = field(default_factory=dict)
 
 
+def _measured(value: Measured) -> Interval:
+    """Enclose what was measured: integers and fractions are exact, while the error of a bare float is not known."""
+    if isinstance(value, Interval):
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer, Fraction)):
+        kind = type(value).__name__
+        raise TypeError(f"measured: expected an Interval (Interval.exactly for an exact number), got {kind}")
+    return Interval.exactly(value if isinstance(value, Fraction) else int(value))
+
+
 def _found(
     relation: str, measured: Interval, claimed: Interval, beyond: Interval, scale: Number | None, case: dict[str, Any]
 ) -> Finding:
@@ -128,13 +143,15 @@ def _found(
     return Finding(relation, measured, claimed, unit, departure, case)
 
 
-def equals(measured: Number, claimed: Number, /, *, scale: Number | None = None, **case: Any) -> Finding:
+def equals(measured: Measured, claimed: Number, /, *, scale: Number | None = None, **case: Any) -> Finding:
     """Find an identity: ``measured`` is ``claimed``.
 
     Parameters
     ----------
-    measured, claimed : Interval or real
-        Both sides, in the same unit.
+    measured : Interval, int or Fraction
+        What was measured, with its width; integers and fractions are exact.
+    claimed : Interval or real
+        What is claimed, in the same unit; a bare number is exactly what is claimed.
     scale : Interval or real, optional
         Unit of the departure; the size of ``claimed`` unless given, and demanded when that may vanish.
     **case
@@ -147,22 +164,24 @@ def equals(measured: Number, claimed: Number, /, *, scale: Number | None = None,
 
     Raises
     ------
+    TypeError
+        If ``measured`` is a bare float, whose error nobody derived.
     ValueError
         If the scale is not certainly positive.
     """
-    m, c = enclose(measured), enclose(claimed)
+    m, c = _measured(measured), enclose(claimed)
     return _found("equals", m, c, abs(m - c), scale, case)
 
 
-def at_most(measured: Number, bound: Number, /, *, scale: Number | None = None, **case: Any) -> Finding:
+def at_most(measured: Measured, bound: Number, /, *, scale: Number | None = None, **case: Any) -> Finding:
     """Find an upper bound: departure ``(measured - bound) / scale``; parameters as in :func:`equals`."""
-    m, c = enclose(measured), enclose(bound)
+    m, c = _measured(measured), enclose(bound)
     return _found("at_most", m, c, m - c, scale, case)
 
 
-def at_least(measured: Number, bound: Number, /, *, scale: Number | None = None, **case: Any) -> Finding:
+def at_least(measured: Measured, bound: Number, /, *, scale: Number | None = None, **case: Any) -> Finding:
     """Find a lower bound: departure ``(bound - measured) / scale``; parameters as in :func:`equals`."""
-    m, c = enclose(measured), enclose(bound)
+    m, c = _measured(measured), enclose(bound)
     return _found("at_least", m, c, c - m, scale, case)
 
 
@@ -183,7 +202,7 @@ def verifies(claim: Claim, *twins: Twin) -> Callable[[Callable[..., Iterable[Fin
     claim : Claim
         What the check decides.
     *twins : Twin
-        Made by :func:`constant`, :func:`hypothesis` or :func:`bug`.
+        At least two of different type, made by :func:`constant`, :func:`hypothesis` or :func:`bug`.
 
     Returns
     -------
@@ -194,11 +213,23 @@ def verifies(claim: Claim, *twins: Twin) -> Callable[[Callable[..., Iterable[Fin
     Raises
     ------
     ValueError
-        If two twins share an id, or a twin changes nothing or names no keyword-only parameter of the check.
+        If there are no two twins of different type, two share an id, or one changes nothing or names no keyword-only
+        parameter of the check; if the check has no parameter ``run``, or a keyword-only one without a default.
     """
 
     def decorate(check: Callable[..., Iterable[Finding]]) -> Verification:
-        own = {p.name for p in inspect.signature(check).parameters.values() if p.kind is p.KEYWORD_ONLY}
+        parameters = inspect.signature(check).parameters
+        own = {p.name for p in parameters.values() if p.kind is p.KEYWORD_ONLY}
+        if "run" not in set(parameters) - own:
+            raise ValueError(
+                f"check: expected the check of {claim.id} to take 'run' first, got ({', '.join(parameters)})"
+            )
+        open_ = sorted(name for name in own if parameters[name].default is inspect.Parameter.empty)
+        if open_:
+            raise ValueError(
+                f"check: expected the true value as the default of every keyword-only parameter of the check of "
+                f"{claim.id}, got none for {', '.join(open_)}"
+            )
         for twin in twins:
             if not twin.changes or not set(twin.changes) <= own:
                 raise ValueError(
@@ -207,6 +238,9 @@ def verifies(claim: Claim, *twins: Twin) -> Callable[[Callable[..., Iterable[Fin
                 )
         if len({twin.id for twin in twins}) < len(twins):
             raise ValueError(f"twins: expected distinct ids for {claim.id}, got {', '.join(t.id for t in twins)}")
+        if len({twin.made_by for twin in twins}) < 2:
+            made = ", ".join(f"{twin.id} ({twin.made_by})" for twin in twins)
+            raise ValueError(f"twins: expected at least two of different type for {claim.id}, got {made or 'none'}")
         return Verification(claim, twins, check)
 
     return decorate

@@ -106,8 +106,10 @@ class Interval:
 
     @classmethod
     def within(cls, value: float, error: float, kind: Kind = Kind.NUMERIC) -> Interval:
-        """Enclose the truth behind ``value`` that is off by at most ``error >= 0``."""
+        """Enclose the truth behind a finite ``value`` that is off by at most ``error``, which may be infinite."""
         centre, reach = _real(value, "value"), _real(error, "error")
+        if isinstance(centre, float) and not math.isfinite(centre):  # an overflow would satisfy every lower bound
+            raise ValueError(f"value: expected a finite number, got {value!r}")
         if not reach >= 0.0:
             raise ValueError(f"error: expected a non-negative bound, got {error!r}")
         if not (isinstance(centre, float) and isinstance(reach, float)):
@@ -124,12 +126,9 @@ class Interval:
             raise TypeError(f"digits: expected the text of a number, got {type(digits).__name__}")
         try:
             quoted = Decimal(digits)
-        except InvalidOperation as fault:
+            half = Fraction(10) ** int(quoted.as_tuple().exponent) / 2
+        except (InvalidOperation, ValueError) as fault:  # the exponent of a NaN or an infinity is a letter
             raise ValueError(f"digits: expected a decimal number, got {digits!r}") from fault
-        exponent = quoted.as_tuple().exponent
-        if not isinstance(exponent, int):
-            raise ValueError(f"digits: expected a decimal number, got {digits!r}")
-        half = Fraction(10) ** exponent / 2
         return cls(_bracket(Fraction(quoted) - half)[0], _bracket(Fraction(quoted) + half)[1], kind)
 
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -126,13 +126,20 @@ def decide(
     -------
     Evidence
         An exception raised by the check is not caught: it is an error, never a refutation.
+
+    Raises
+    ------
+    TypeError
+        If the check yields anything but findings.
+    ValueError
+        If ``case`` is not among the cases.
     """
 
     def findings(changes: Mapping[str, Any]) -> list[Finding]:
         from theory.evidence.enclosure import precision  # noqa: PLC0415  loads FLINT
 
         with threadpool_limits(limits=1), precision(), FAULTS():
-            return list(verification.check(run, **(fixtures or {}), **changes))
+            return _findings(verification.check(run, **(fixtures or {}), **changes), verification.claim)
 
     found, tables = findings({}), dict(run.tables)  # what the twins look at does not vouch for the claim
     if case is not None and not 0 <= case < len(found):
@@ -150,6 +157,18 @@ def decide(
         cases=len(held), tightness=_tightness(held), failures=failures, scale=run.scale, root=run.root,
         tables=tables,
     )  # fmt: skip
+
+
+def _findings(found: Iterable[Finding], claim: Claim) -> list[Finding]:
+    """Return all that a check found, or say that it is no check."""
+    seen = list(found) if isinstance(found, Iterable) else []
+    strange = [f for f in seen if not isinstance(f, Finding)] if isinstance(found, Iterable) else [found]
+    if strange:
+        raise TypeError(
+            f"check: expected the check of {claim.id} to yield findings (equals, at_most, at_least), "
+            f"got {type(strange[0]).__name__}"
+        )
+    return seen
 
 
 def _worst_number(findings: Sequence[Finding]) -> int | None:

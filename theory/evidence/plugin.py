@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,7 +26,13 @@ if TYPE_CHECKING:
 
     from theory.evidence.ledger import Evidence, Run
 
-_ROW = "attention-theory"
+_CLAIM = "attention-theory"  # user properties of a report: which claim it is of, and what came out
+_ROW = "attention-theory verdict"
+_GROUPS = {  # how pytest sorts reports, and what a claim that was not decided is called there; the last one stands
+    "passed": "PASSED", "failed": "ERROR", "skipped": "SKIPPED", "xpassed": "XPASSED", "xfailed": "XFAILED",
+    "error": "ERROR",
+}  # fmt: skip
+_EXCUSES = ("skip", "skipif", "xfail")
 
 
 class NotSupportedError(AssertionError):
@@ -67,14 +74,16 @@ class ClaimItem(pytest.Function):
         run = cast("Run", self.funcargs["run"])
         case = self.config.getoption("--case")
         evidence = ledger.decide(self.verification, run, fixtures=fixtures, case=case)
-        self.user_properties.append((_ROW, _row(evidence)))
         folder = self.path.parent / "evidence"
         recording = self.config.getoption("--record")
+        row = _row(evidence)
+        self.user_properties.append((_ROW, row))
         if recording:  # whatever came out: what lost its support must not look supported
             record.write(folder, evidence, Path(os.path.relpath(self.path, self.config.rootpath)).as_posix())
         if evidence.verdict is not Verdict.SUPPORTED:
             raise NotSupportedError(explain(evidence, self._address()))
         if not recording and case is None and not self.config.stash.get(foreign_data, False):
+            row["recorded"] = record.recorded(folder, evidence)
             moved = record.compare(folder, evidence)
             if moved:
                 raise NotSupportedError(
@@ -105,16 +114,22 @@ def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, obj: obje
         return None
     item: ClaimItem = ClaimItem.from_parent(collector, name=obj.claim.id, callobj=obj.check)
     item.verification = obj
+    item.user_properties.append((_CLAIM, {"id": obj.claim.id, "words": obj.claim.words}))
     return [item]
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse two claims of one id: their evidence would overwrite each other."""
+    """Refuse two claims of one id, whose evidence would overwrite each other, and claims that may not fail."""
     seen: dict[str, ClaimItem] = {}
     for item in items:
-        if isinstance(item, ClaimItem) and seen.setdefault(item.name, item) is not item:
+        if not isinstance(item, ClaimItem):
+            continue
+        if seen.setdefault(item.name, item) is not item:
             raise pytest.UsageError(f"claim id: expected it once, got {seen[item.name].nodeid} and {item.nodeid}")
+        excuse = next((mark.name for mark in item.iter_markers() if mark.name in _EXCUSES), None)
+        if excuse is not None:
+            raise pytest.UsageError(f"marks: expected a claim that must be supported, got {excuse} on {item.nodeid}")
 
 
 @pytest.fixture
@@ -165,22 +180,38 @@ def _reason(evidence: Evidence) -> str:
 
 def _row(evidence: Evidence) -> dict[str, Any]:
     gap = 0.0 if evidence.nearest is None else evidence.nearest.departure.lo
-    room = max(evidence.departure.hi, 0.0)
+    cases, room = evidence.cases, max(evidence.departure.hi, 0.0)
     return {
         "id": evidence.claim.id,
         "words": evidence.claim.words,
         "kind": evidence.kind.name.lower(),
         "verdict": evidence.verdict.name,
         "tightness": evidence.tightness,
-        "margin": reach(evidence.kind, gap) / room if room > 0.0 else float("inf"),
+        "margin": (reach(evidence.kind, gap) / room if room > 0.0 else float("inf")) if gap > 0.0 < cases else 0.0,
         "twins": f"{sum(f.departure.lo > 0.0 for f in evidence.failures)}/{len(evidence.failures)}",
+        "recorded": None,
     }
+
+
+def _rows(stats: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return a row for every claim that was to be decided, whatever became of it."""
+    rows: dict[str, dict[str, Any]] = {}
+    for group, undecided in _GROUPS.items():
+        for report in stats.get(group, ()):
+            given = dict(getattr(report, "user_properties", ()))  # what could not be collected has none
+            if _CLAIM not in given:
+                continue
+            empty = {"verdict": undecided, "kind": "-", "tightness": None, "margin": None, "twins": "-"}
+            row = {**given[_CLAIM], **empty, "recorded": None, **given.get(_ROW, {})}
+            if group == "error":  # it was decided, and could not be set up or cleaned away
+                row["verdict"] = undecided
+            rows[row["id"]] = {**row, "seconds": report.duration}
+    return list(rows.values())
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
     """Close with the table of verdicts: coloured under a terminal, plain lines in a log."""
-    reports = [r for group in ("passed", "failed") for r in terminalreporter.stats.get(group, ())]
-    rows = [dict(value, seconds=r.duration) for r in reports for name, value in r.user_properties if name == _ROW]
+    rows = _rows(terminalreporter.stats)
     if not rows:
         return
     from theory.evidence.board import verdict_table  # noqa: PLC0415  loads rich
@@ -189,3 +220,6 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
     markup = terminalreporter.hasmarkup
     width = terminalreporter._tw.fullwidth if markup else None  # noqa: SLF001  pytest has no public name for it
     terminalreporter.write(verdict_table(rows, colour=markup, width=width))
+    loose = sorted(row["id"] for row in rows if row["recorded"] is False)
+    if loose:
+        terminalreporter.write_line(f"no record, so nothing was compared (--record writes it): {', '.join(loose)}")

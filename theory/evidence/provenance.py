@@ -10,7 +10,7 @@ from pathlib import Path
 
 import theory
 
-_PACKAGES = ("numpy", "scipy", "numba", "POT", "sympy", "python-flint")
+_PACKAGES = ("numpy", "scipy", "numba", "finufft", "POT", "sympy", "python-flint")
 _INSTRUMENT = ("attention", "distance", "engine", "evidence", "maxent", "lipschitz", "particles", "diffusion", "metric")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -107,24 +107,53 @@ def write(folder: Path, evidence: Evidence, test: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
 
 
+def recorded(folder: Path, evidence: Evidence) -> bool:
+    """Tell whether there is a record of the claim at the scale of ``evidence``."""
+    path = path_of(folder, evidence.claim)
+    return path.exists() and evidence.scale in json.loads(path.read_text(encoding="utf-8"))["scales"]
+
+
 def compare(folder: Path, evidence: Evidence) -> str | None:
-    """Tell how ``evidence`` contradicts the committed record of its scale, if there is one and it does."""
+    """Tell how ``evidence`` contradicts the committed record of its scale, if there is one and it does.
+
+    Statement, verdict, kind, twins and the names of the tables must be equal on every root; on the recorded one the
+    number of cases too, and the worst departures must overlap. Gaps and hashes are not compared: a twin computes
+    beyond the widths that were derived for the claim, so its last digits may differ between processors.
+    """
     path = path_of(folder, evidence.claim)
     if not path.exists():
         return None
-    whole = json.loads(path.read_text())
+    whole = json.loads(path.read_text(encoding="utf-8"))
     stale = [name for name, value in statement_of(evidence.claim).items() if whole.get(name) != value]
     if stale:
         return f"the record states another {', '.join(stale)}"
     old = whole["scales"].get(evidence.scale)
-    if old is None:
-        return None
-    for name, new in (("verdict", evidence.verdict.value), ("kind", evidence.kind.name.lower())):
-        if old[name] != new:
-            return f"the record's {name} is {old[name]}, this run's is {new}"
+    return None if old is None else next(_moved(old, evidence), None)
+
+
+def _moved(old: Mapping[str, Any], evidence: Evidence) -> Iterator[str]:
+    """Yield every contradiction between an entry of a record and the evidence of its scale."""
+    same_draws = old["root"] == evidence.root
+    pairs = {
+        "verdict": (old["verdict"], evidence.verdict.value),
+        "kind": (old["kind"], evidence.kind.name.lower()),
+        "list of twins": (_named(old["twins"]), _named(_twin(failure) for failure in evidence.failures)),
+        "list of tables": (_listed(sorted(old["tables"])), _listed(sorted(evidence.tables))),
+        "case count": (old["cases"], evidence.cases if same_draws else old["cases"]),
+    }
+    for name, (before, now) in pairs.items():
+        if before != now:
+            yield f"the record's {name} is {before}, this run's is {now}"
     lo, hi = (float(end) for end in old["departure"])
-    if old["root"] == evidence.root and (evidence.departure.lo > hi or lo > evidence.departure.hi):
-        return (
+    if same_draws and (evidence.departure.lo > hi or lo > evidence.departure.hi):
+        yield (
             f"the record's worst departure is [{lo:.6g}, {hi:.6g}], this run's is {evidence.departure}: a number moved"
         )
-    return None
+
+
+def _named(twins: Iterable[Mapping[str, Any]]) -> str:
+    return _listed(f"{twin['id']} ({twin['made_by']}: {twin['breaks']})" for twin in twins)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"

@@ -18,12 +18,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from numpy.typing import NDArray
 
 from theory.evidence import Kind, Table, Verdict
 from theory.evidence.judge import reach
 from theory.figures import style
 from theory.report.archive import ArchiveError, Record, read
-from theory.report.digits import at_least
+from theory.report.digits import at_most
 
 TITLE = "the verdict board: every claim, what it still allows, and its twins"
 CLAIMS = ("*",)
@@ -32,6 +33,8 @@ _LONGEST = 62  # taken: lines that fill a page
 _SHOWN = (1e-20, 1e8)  # taken: what lies beyond stands at the edge, with an arrow
 _ROW = 0.148  # inches of a line
 _HEAD = 0.95  # inches of the legend and the axis
+_APART = 0.0125  # taken: marks nearer than this share of the axis overlap
+_LIFT = 0.24  # taken: how far overlapping marks part from the middle of their line, in lines
 _MARKS = {"constant": "o", "hypothesis": "^", "bug": "x"}
 _NAMES = {"constant": "twin: constant", "hypothesis": "twin: hypothesis", "bug": "twin: bug"}
 _MARK: dict[str, Any] = {"markersize": 3.6, "markerfacecolor": "white", "markeredgewidth": 0.7}
@@ -139,15 +142,28 @@ def _claim(axes: Axes, height: int, part: Table, low: float, high: float) -> Non
         axes.barh(height, min(departure, high) - low, left=low, height=0.44, color=hue, linewidth=0)
     else:
         axes.plot(low * 1.6, height, "<", color=hue, markersize=3.6, markeredgewidth=0)
-    for made_by, gap in zip(part["made_by"].tolist(), part["gap"].tolist(), strict=True):
+    places = np.clip(part["gap"], low * 1.6, high / 1.6)
+    lifts = _parted(np.log(places) / np.log(high / low))
+    for made_by, gap, place, lift in zip(part["made_by"].tolist(), part["gap"], places, lifts, strict=True):
         if made_by:
             caught = style.BLACK if gap > 0.0 else style.VERMILION
-            axes.plot(np.clip(gap, low * 1.6, high / 1.6), height, _MARKS[made_by], color=caught, **_MARK)
+            axes.plot(place, height + lift, _MARKS[made_by], color=caught, **_MARK)
     if max(departure, part["gap"].max()) > high:
         axes.plot(high, height, ">", color=style.GREY, markersize=3.6, clip_on=False, markeredgewidth=0)
     tightness = str(part["tightness"][0])
     if tightness:
-        axes.annotate(at_least(float(tightness), figures=4), (1.0, height), (4, 0), ha="left", **_BESIDE)
+        axes.annotate(at_most(float(tightness), figures=7), (1.0, height), (4, 0), ha="left", **_BESIDE)
+
+
+def _parted(places: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how far each mark is lifted so that those that would coincide, along the axis, lie beside each other."""
+    order = np.argsort(places, kind="stable")
+    clusters = np.split(order, 1 + np.flatnonzero(np.diff(places[order]) >= _APART))
+    lifts = np.zeros(places.size)
+    for cluster in clusters:
+        if cluster.size > 1:
+            lifts[cluster] = np.linspace(-_LIFT, _LIFT, cluster.size)
+    return lifts
 
 
 def _legend(kinds: set[str]) -> list[Artist]:

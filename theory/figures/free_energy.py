@@ -7,6 +7,8 @@ what is seen of their difference beside what its enclosure allows: the identity 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.contour import ContourSet
@@ -25,9 +27,10 @@ CLAIMS = ("maxent.gibbs",)
 Array = NDArray[np.float64]
 _HUES = (style.BLUE, style.VERMILION, style.GREEN)
 _MARKS = ("o", "^", "s")
+_DASH = 4.0  # line widths; each temperature draws its third of a period, so that lines that coincide are all seen
 _HIGH = float(np.sqrt(3.0) / 2.0)
 _CORNERS = (((0.54, _HIGH), "left", "center"), ((0.0, -0.03), "left", "top"), ((1.0, -0.03), "right", "top"))
-_FLOOR = 1e-17  # where a difference of exactly zero is drawn, below the rounding of anything here
+_FLOOR = 1e-17  # where smaller differences are drawn, zero among them, below the rounding of anything here
 
 
 def draw(table: Table) -> Figure:
@@ -38,15 +41,15 @@ def draw(table: Table) -> Figure:
     )
     left, right = axes["d"], axes["e"]
     holding = 0
-    for letter, tau, hue, mark in zip("abc", np.unique(table["tau"]).tolist(), _HUES, _MARKS, strict=True):
-        part = table.where(tau=tau)
+    for number, tau in enumerate(np.unique(table["tau"]).tolist()):
+        part, letter = table.where(tau=tau), "abc"[number]
         style.panel(axes[letter], letter, rf"$\tau = {tau:g}$")
         levels = _landscape(axes[letter], part)
         bar = figure.colorbar(levels, ax=axes[letter], location="bottom", shrink=0.7, aspect=26, pad=0.02)
         bar.outline.set_linewidth(0.5)
         bar.set_ticks(MaxNLocator(4).tick_values(*levels.get_clim())[1:-1])
-        bar.set_label("free energy $F(p)$")
-        holding += _identity(left, right, part, tau, hue, mark)
+        bar.set_label("free energy $F(p)$, levels in white", size=style.SMALL)
+        holding += _identity(left, right, part, number)
     style.panel(left, "d", "the gap is a divergence")
     style.panel(right, "e", f"zero is in {holding} of {len(table)} enclosures")
     left.axline((1e-2, 1e-2), (1.0, 1.0), color=style.BLACK, linewidth=0.6, zorder=1)
@@ -55,9 +58,9 @@ def draw(table: Table) -> Figure:
     left.set(ylabel="$F(p^*) - F(p)$")
     left.legend(loc="upper left", markerscale=2.5)
     right.set(ylabel="difference of both sides", ylim=(_FLOOR / 2, 1e-11))
-    right.set_yticks([_FLOOR, 1e-15, 1e-13, 1e-11], ["0", "$10^{-15}$", "$10^{-13}$", "$10^{-11}$"])
+    right.set_yticks([_FLOOR, 1e-15, 1e-13, 1e-11], [r"$\leq 10^{-17}$", "$10^{-15}$", "$10^{-13}$", "$10^{-11}$"])
     right.minorticks_off()
-    right.plot([], [], color=style.GREY, label="half-width of the enclosure")
+    right.plot([], [], color=style.GREY, linestyle=(0, (_DASH, _DASH / 2)), label="half-width of the enclosure")
     right.plot([], [], ".", color=style.GREY, label="size of its middle")
     right.legend(loc="upper left", ncols=2, columnspacing=1.2)
     return figure
@@ -84,16 +87,20 @@ def _landscape(axes: Axes, part: Table) -> ContourSet:
     return filled
 
 
-def _identity(left: Axes, right: Axes, part: Table, tau: float, hue: str, mark: str) -> int:
-    """Draw the points of one temperature, and count the enclosures of the difference that hold zero."""
+def _identity(left: Axes, right: Axes, part: Table, number: int) -> int:
+    """Draw the points of one temperature, below those of lower ones, and count the enclosures that hold zero.
+
+    The divergences of a low temperature reach less far, so drawn on top they leave those of a high one to be seen.
+    """
+    tau, hue, above = float(part["tau"][0]), _HUES[number], len(_HUES) - number
+    look: dict[str, Any] = {"markersize": 1.7, "color": hue, "markeredgewidth": 0, "zorder": 2 + above}
     gap = [best - energy for best, energy in zip(part.intervals("best"), part.intervals("free_energy"), strict=True)]
     bound = [tau * divergence for divergence in part.intervals("divergence")]
     rest = [g - b for g, b in zip(gap, bound, strict=True)]
     across = np.array([b.mid for b in bound])
     order = np.argsort(across)
-    left.plot(
-        across, [g.mid for g in gap], mark, markersize=1.7, color=hue, markeredgewidth=0, label=rf"$\tau = {tau:g}$"
-    )
-    right.plot(across[order], [rest[k].width / 2 for k in order], color=hue)
-    right.plot(across, [max(abs(r.mid), _FLOOR) for r in rest], mark, markersize=1.7, color=hue, markeredgewidth=0)
+    left.plot(across, [g.mid for g in gap], _MARKS[number], label=rf"$\tau = {tau:g}$", **look)
+    dashes = (number * _DASH, (_DASH, _DASH * (len(_HUES) - 1)))
+    right.plot(across[order], [rest[k].width / 2 for k in order], color=hue, linestyle=dashes)
+    right.plot(across, [max(abs(r.mid), _FLOOR) for r in rest], _MARKS[number], **look)
     return sum(0.0 in r for r in rest)

@@ -33,7 +33,7 @@ def draw(table: Table) -> Figure:
     """Draw one picture per head, the query outlined."""
     heads = np.unique(table["head"]).tolist()
     pixels = photograph.pixels()
-    figure = style.canvas(style.DOUBLE, 2.75)
+    figure = style.canvas(style.DOUBLE, 2.95)
     axes = figure.subplots(1, len(heads))
     hues, patches = _hues(), len(table) // len(heads)
     scale = LogNorm(1.0 / patches, float(table["weight.hi"].max()))
@@ -47,7 +47,11 @@ def draw(table: Table) -> Figure:
         )
         _picture(each, pixels, part, hues, scale)
     bar = figure.colorbar(ScalarMappable(scale, hues), ax=axes, location="bottom", shrink=0.5, aspect=40)
-    bar.set_label(f"attention weight of a patch (clear: below the uniform weight 1/{patches})")
+    bar.set_label(
+        f"attention weight of a patch (clear: below the uniform weight 1/{patches}) for the query framed in blue\n"
+        "$H$: entropy of the weights; $e^H$: patches attended to in effect",
+        size=style.SMALL,
+    )
     return figure
 
 

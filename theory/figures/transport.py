@@ -37,7 +37,7 @@ def draw(table: Table) -> Figure:
     mass = table["weight"]
     watched = [int(name[3:-3]) for name in table.columns if name.startswith("row") and name.endswith(".lo")]
     rows = [f"row{query}" for query in watched]
-    figure = style.canvas(style.DOUBLE, 3.2)
+    figure = style.canvas(style.DOUBLE, 3.15)
     axes = figure.subplot_mosaic([["in", row, "out"] for row in rows], width_ratios=[3.0, 1.0, 3.0])
     for each in axes.values():
         _frame(each, np.concatenate([x, y]))
@@ -47,6 +47,7 @@ def draw(table: Table) -> Figure:
     style.panel(axes["out"], "c", r"their images $\mu A_\mu$")
     axes["in"].set(xlabel="$x_1$", ylabel="$x_2$")
     axes["out"].set(xlabel="$x_1$")
+    axes[rows[-1]].set_xlabel(f"area: weight $\\times$ {_SMALLER:g}\narrow: to the mean", size=style.SMALL)
     axes["out"].tick_params(labelleft=False)
     moves = LineCollection(list(np.stack([x, y], axis=1)), colors="#A8A8A8", linewidths=0.5, zorder=1)
     axes["out"].add_collection(moves)

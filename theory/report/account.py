@@ -59,7 +59,7 @@ def account(record: Record) -> str:
         _line("statement", claim.statement),
         *(_line("" if k else "hypotheses", text) for k, text in enumerate(claim.assumptions or ("none",))),
         _line("provenance", f"{', '.join(claim.provenance)} {marks(record)}"),
-        _line("catalogue", ", ".join(claim.spec) or "none"),
+        _line("labels", ", ".join(claim.spec) or "none"),
         _line("sources", ", ".join(claim.cites) or "none"),
     ]
     for entry in record.entries.values():

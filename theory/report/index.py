@@ -22,7 +22,7 @@ _SPECIAL = re.compile(r"([\\`*_<>\[\]|])")
 
 
 def marks(record: Record) -> str:
-    """Return the provenance of a claim's wording as the catalogue marks it, such as ``[S] [ref]``."""
+    """Return the marks of the provenance of a claim's wording, such as ``[S] [ref]``."""
     return " ".join(f"[{MARKS[name]}]" for name in record.claim.provenance)
 
 
@@ -44,7 +44,7 @@ def _item(record: Record) -> list[str]:
         f"hypotheses: {'; '.join(_plain(a) for a in claim.assumptions) or 'none'}",
         f"provenance {marks(record)}",
         f"source {', '.join(claim.cites) or 'none'}",
-        f"catalogue {', '.join(claim.spec) or 'none'}",
+        f"label {', '.join(claim.spec) or 'none'}",
     ]
     return [f"- `{claim.id}`: {_plain(claim.words)}.", "", f"  {claim.statement}", "", f"  {' · '.join(about)}"]
 
