@@ -11,9 +11,10 @@ import numpy as np
 from benchmarks import peers
 from benchmarks.timing import interleaved, peak_memory
 from theory import engine
-from theory.engine import Attention, Form, Pairs
+from theory.engine import Form, Pairs
 
 _BANDWIDTH = 1e-3  # of the circle: the chord kernel exp(-|x - y|^2 / (2 eps)) at eps = 1e-3
+_TORCH = 16384  # tokens from which PyTorch is extrapolated, by the square
 CASES = ("circle", "plane")
 
 
@@ -34,36 +35,32 @@ def run(*, quick: bool) -> list[dict[str, Any]]:
 
 
 def _ladder(case: str, sizes: tuple[int, ...], repeats: int) -> list[dict[str, Any]]:
-    per_pair = _torch(case, 1024 if repeats == 3 else 16384)
     problems = {n: problem(case, n) for n in sizes}
-    calls: dict[str, Callable[[], Attention]] = {
+    calls: dict[str, Callable[[], Any]] = {
         str(n): (lambda pairs=pairs, v=v: engine.attention(pairs, v, method="nufft"))  # type: ignore[misc]
         for n, (pairs, v) in problems.items()
     }
-    times = {n: statistics.median(found) for n, found in zip(sizes, interleaved(calls, repeats).values(), strict=True)}
-    exponent = float(np.polyfit(np.log(sizes), np.log([times[n] for n in sizes]), 1)[0])
+    size = sizes[0] if repeats == 3 else _TORCH
+    small, given = problem(case, size)
+    x = small.queries if case == "plane" else given  # of unit vectors the dot product has the same softmax
+    torch = peers.torch(x, x, given)
+    calls |= {} if torch is None else {"torch": torch}
+    times = {name: statistics.median(found) for name, found in interleaved(calls, repeats).items()}
+    seconds = [times[str(n)] for n in sizes]
+    exponent = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
     rows = []
-    for n in sizes:
+    for n, taken in zip(sizes, seconds, strict=True):
         found, (pairs, v) = calls[str(n)](), problems[n]
-        some = slice(0, n, max(1, n // 256))
-        part = Pairs(pairs.form, np.ascontiguousarray(pairs.queries[some]), pairs.keys, pairs.coefficients)
-        exact = engine.attention(part, v).output
+        x = pairs.queries if case == "plane" else v
+        form, scale = (Form.DOT, 1.0) if case == "plane" else (Form.DISTANCE, 0.5 / _BANDWIDTH)
         rows.append({
-            "case": case, "n": n, "seconds": times[n], "exponent": exponent,
-            "torch/ours": per_pair * n**2 / times[n] if per_pair else float("nan"),
+            "case": case, "n": n, "seconds": taken, "exponent": exponent,
+            "torch/ours": times["torch"] * (n / size) ** 2 / taken if torch else float("nan"),
             "error promised": 1e-12, "error seen": found.error,
-            "error on 256 rows": float(np.abs(found.output[some] - exact).max() / np.abs(v).max()),
+            "error": peers.error(found.output, x, x, v, form=form, scale=scale),
             "MB": peak_memory(_PROGRAM.format(case=case, n=n)),
         })  # fmt: skip
     return rows
-
-
-def _torch(case: str, n: int) -> float | None:
-    """Return PyTorch's seconds per pair on as many tokens as it takes well."""
-    pairs, v = problem(case, n)
-    x = pairs.queries if case == "plane" else v  # on the circle the dot product of unit vectors has the same softmax
-    call = peers.torch(x, x, v)
-    return None if call is None else statistics.median(interleaved({"torch": call}, 3)["torch"]) / n**2
 
 
 _PROGRAM = """

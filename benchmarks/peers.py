@@ -70,20 +70,23 @@ def keops(q: Array, k: Array, v: Array) -> Peer | None:
     return lambda: (left | right).sumsoftmaxweight(values, axis=1)
 
 
-def error(output: Array, q: Array, k: Array, v: Array, *, form: Form = Form.DOT, rows: int = 2) -> float:
+def error(
+    output: Array, q: Array, k: Array, v: Array, *, form: Form = Form.DOT, scale: float | None = None, rows: int = 2
+) -> float:
     """Return the largest error of a few rows against ball arithmetic, in units of the largest value."""
     worst = 0.0
     for i in np.linspace(0, q.shape[0] - 1, rows).astype(int).tolist():
         with precision():
             query = [flint.arb(x) for x in q[i].tolist()]
-            scale = 1 / flint.arb(q.shape[1]).sqrt() if form is Form.DOT else flint.arb(-0.5)
+            usual = 1 / flint.arb(q.shape[1]).sqrt() if form is Form.DOT else flint.arb(-0.5)
+            factor = usual if scale is None else flint.arb(scale if form is Form.DOT else -scale)
             mass, sums = flint.arb(0), [flint.arb(0)] * v.shape[1]
             for key, value in zip(k.tolist(), v.tolist(), strict=True):
                 if form is Form.DOT:
                     s = sum((a * b for a, b in zip(query, key, strict=True)), flint.arb(0))
                 else:
                     s = sum(((a - b) ** 2 for a, b in zip(query, key, strict=True)), flint.arb(0))
-                w = (scale * s).exp()
+                w = (factor * s).exp()
                 mass += w
                 sums = [a + w * b for a, b in zip(sums, value, strict=True)]
             apart = [abs(total / mass - x) for total, x in zip(sums, output[i].tolist(), strict=True)]

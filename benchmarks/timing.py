@@ -43,7 +43,8 @@ def peak_memory(code: str) -> float:
 
     The largest resident set after the call minus the one before; what was needed to prepare the input is in both.
     """
-    program = f"{code}\nfrom benchmarks.timing import resident\nresident()\nbefore = resident()\nwork()\nprint(resident() - before)"
+    lines = code, "from benchmarks.timing import resident", "resident(); before = resident()", "work()"
+    program = "\n".join([*lines, "print(resident() - before)"])
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)  # noqa: S603
     return float(done.stdout)
 

@@ -57,7 +57,7 @@ def test_against_balls(form, kernels):
         assert exact.apart(entropy, entropies) <= entropy_error(score, x, y, added)
         assert exact.apart(spread, spreads) <= covariance_error(size, n, relative=relative)
         assert kernels is reference or np.array_equal(spread, spread.transpose(0, 2, 1))
-        assert entropy_error(score, x, y, added) <= 1e-9  # the bound says something
+        assert entropy_error(score, x, y, added) <= 1e-8  # the bound says something
         assert entropy[1] <= entropy_error(score, x, y, added)  # one key leaves no choice
         assert not spread[1].any()
 
@@ -155,7 +155,7 @@ def test_what_overflows_is_refused(monkeypatch):
         except ValueError as refusal:
             assert str(refusal).startswith("score: expected ")  # noqa: PT017
         else:
-            assert found.entropy.tolist() == [0.0]
+            assert 0.0 <= found.entropy[0] < 1e-300  # a lost weight counts as the least exponential
         one = SquaredDistance(1.0).pairs(np.zeros((1, 1)), np.zeros((2, 1)))
         with pytest.raises(ValueError, match=r"^values: expected sizes that float64 can hold"):
             engine.moments(one, np.array([[1e200], [-1e200]]))

@@ -142,7 +142,7 @@ def test_given_scores_have_every_function_but_derivatives(backend):
 def test_one_query_and_one_key(form, m, n, backend):
     """One key has all the weight: its value comes out, without spread, and no score matters."""
     rng = stream("tests.dense.one", 0)
-    pairs = Pairs(form, rng.normal(size=(m, 2)), rng.normal(size=(n, 2)), np.ones(2))
+    pairs = Pairs(form, rng.normal(size=(m, 2)), rng.normal(size=(n, 2)), np.ones(2 if form is Form.ADDITIVE else 1))
     v = np.tile([[0.1, 1e-310, 3.7]], (n, 1))
     found = engine.moments(pairs, v)
     assert np.abs(found.covariance).max() <= 64 * 2.0**-106 * 16.0

@@ -95,7 +95,8 @@ def numbers(seed, *shape):  # of no generator, so that both processes have the s
 found, n = [], 7
 for d, d_v in ((2, 2), (9, 1)):
     for form in (Form.DOT, Form.DISTANCE, Form.ADDITIVE, Form.TORUS):
-        pairs, v, added = Pairs(form, numbers(1, 3, d), numbers(2, n, d), np.ones(d)), numbers(3, n, d_v), numbers(4, n)
+        c = np.ones(d if form == Form.ADDITIVE else 1)
+        pairs, v, added = Pairs(form, numbers(1, 3, d), numbers(2, n, d), c), numbers(3, n, d_v), numbers(4, n)
         more = dict(log_weights=added, visible=np.array([n, 1, 4]))
         for precision in ("double", "single") if form != Form.ADDITIVE else ("double",):
             found += engine.attention(pairs, v, precision=precision, **more)[:2]

@@ -100,5 +100,15 @@ def test_nothing_to_merge_and_shapes_that_differ():
     with pytest.raises(ValueError, match=r"^parts: expected at least one, got none$"):
         merge([])
     one, two = Attention(np.ones((1, 1)), np.zeros(1)), Attention(np.ones((2, 1)), np.zeros(2))
-    with pytest.raises(ValueError, match=r"^parts: expected outputs of one shape, got \[\(1, 1\), \(2, 1\)\]$"):
+    with pytest.raises(
+        ValueError, match=r"^parts: expected one shape of outputs and a log-partition for each row, got "
+    ):
         merge([one, two])
+    with pytest.raises(
+        ValueError, match=r"^parts: expected one shape of outputs and a log-partition for each row, got "
+    ):
+        merge([Attention(np.ones((1, 1)), np.zeros(2))])
+    with pytest.raises(ValueError, match=r"^parts: expected finite log-partitions, got one that is not$"):
+        merge([Attention(np.ones((1, 1)), np.full(1, -np.inf))])
+    with pytest.raises(TypeError, match=r"^parts: expected results of attention, got tuple$"):
+        merge([(np.ones((1, 1)), np.zeros(1))])

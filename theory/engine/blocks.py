@@ -18,6 +18,7 @@ from theory.engine.jit import njit
 from theory.engine.pairs import Array, Counts, Form
 
 ROWS = 96  # measured, as is TILE: larger squares leave the cache, smaller ones cost calls
+UNIT = 48  # taken: a multiple of the widths of BLAS kernels, so that equal keys have equal scores wherever they stand
 TILE = 384  # no power of two, or the coordinates of a key compete for the same lines of the cache
 
 

@@ -21,6 +21,7 @@ import math
 
 import numpy as np
 
+from theory.engine.exponential import LEAST, LN2
 from theory.engine.jit import njit
 from theory.engine.pairs import TILE, Array, Counts, Pairs
 from theory.engine.rows import columns, dot, fill_scores, weigh
@@ -59,7 +60,7 @@ def _moments(
                     score += peak - top
                 peak = top
             for j in range(tile.size):
-                seen[j] = tile[j] - peak
+                seen[j] = max(tile[j] - peak, LEAST * LN2)  # as the exponential takes it, or a lost weight would count
             added = weigh(tile, peak)
             if added == 0.0:
                 continue

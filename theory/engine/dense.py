@@ -47,7 +47,8 @@ def attention(
         Query ``i`` sees the first ``visible[i] >= 1`` keys; all of them unless given.
     precision : {"double", "single"}
         Of the arithmetic and of the output. Single is two to three times as fast, and known to dot products and
-        distances only.
+        distances only; a score is then off by about ``2**-24`` of the products or squares that it is the sum of, and
+        distances are taken from the middle of the keys.
 
     Returns
     -------
@@ -62,7 +63,7 @@ def attention(
         raise ValueError(f"precision: expected one of {', '.join(PRECISIONS)}, got {precision!r}")
     if precision == "single" and pairs.form not in (Form.DOT, Form.DISTANCE, Form.TORUS):
         raise ValueError(f"precision: expected double for this score, got {precision!r}")
-    added, seen = defaults(pairs, log_weights, visible)
+    added, seen = checked(pairs, values, log_weights, visible)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # what overflows is refused below
         output, log_partition = kernels(pairs.form).attention(pairs, values, added, seen, single=precision == "single")
     demand_finite("score", log_partition)
@@ -72,7 +73,7 @@ def attention(
 
 def weights(pairs: Pairs, *, log_weights: Array | None = None, visible: Counts | None = None) -> Array:
     """Return the whole (m, n) matrix of attention weights; parameters as in :func:`attention`."""
-    added, seen = defaults(pairs, log_weights, visible)
+    added, seen = checked(pairs, pairs.keys, log_weights, visible)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         rows: Array = kernels(pairs.form).weights(pairs, added, seen)
     demand_finite("score", rows)
@@ -84,7 +85,7 @@ def moments(pairs: Pairs, values: Array, *, log_weights: Array | None = None, vi
 
     One pass over the keys, memory O(m d_v^2 + n (d + d_v)); parameters and errors as in :func:`attention`.
     """
-    added, seen = defaults(pairs, log_weights, visible)
+    added, seen = checked(pairs, values, log_weights, visible)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         found = Moments(*kernels(pairs.form).moments(pairs, values, added, seen))
     demand_finite("score", found.log_partition)
@@ -102,7 +103,7 @@ def jvp(
     Parameters and errors as in :func:`attention`; ``direction`` holds tangents of the features of queries and keys, of
     the values and of the log-weights.
     """
-    added, seen = defaults(pairs, log_weights, visible)
+    added, seen = checked(pairs, values, log_weights, visible)
     demand_slopes(pairs)
     wanted = (pairs.queries.shape, pairs.keys.shape, values.shape, added.shape)
     for name, array, shape in zip(Direction._fields, direction, wanted, strict=True):
@@ -121,7 +122,7 @@ def vjp(
 
     Parameters and errors as in :func:`attention`. Memory O((m + n) (d + d_v)).
     """
-    added, seen = defaults(pairs, log_weights, visible)
+    added, seen = checked(pairs, values, log_weights, visible)
     demand_slopes(pairs)
     demand_shape("cotangent", cotangent, (pairs.queries.shape[0], values.shape[1]))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -131,10 +132,30 @@ def vjp(
     return found
 
 
-def defaults(pairs: Pairs, log_weights: Array | None, visible: Counts | None) -> tuple[Array, Counts]:
-    """Return log-weights and counts of visible keys, written out."""
+def checked(pairs: Pairs, values: Array, log_weights: Array | None, visible: Counts | None) -> tuple[Array, Counts]:
+    """Return log-weights and counts of visible keys, written out, after refusing what kernels could not trust."""
+    for name, array in (("queries", pairs.queries), ("keys", pairs.keys), ("values", values)):
+        if not (isinstance(array, np.ndarray) and array.dtype == np.float64 and array.ndim == 2 and array.size):
+            raise ValueError(f"{name}: expected a non-empty matrix of float64, got {type(array).__name__}")
     m, n = pairs.queries.shape[0], pairs.keys.shape[0]
-    return np.zeros(n) if log_weights is None else log_weights, np.full(m, n) if visible is None else visible
+    if pairs.form is not Form.GIVEN:
+        demand_shape("keys", pairs.keys, (n, pairs.queries.shape[1]))
+        size = pairs.queries.shape[1] if pairs.form is Form.ADDITIVE else 1
+        demand_shape("coefficients", pairs.coefficients, (size,))
+        if pairs.form in (Form.DISTANCE, Form.TORUS) and not pairs.coefficients[0] >= 0.0:
+            raise ValueError(f"coefficients: expected a scale that is not negative, got {pairs.coefficients[0]}")
+    demand_shape("values", values, (n, values.shape[1]))
+    added = np.zeros(n) if log_weights is None else log_weights
+    demand_shape("log_weights", added, (n,))
+    if not np.isfinite(added).all():
+        raise ValueError("log_weights: expected finite numbers; leave a key without weight out")
+    seen = np.full(m, n) if visible is None else visible
+    demand_shape("visible", seen, (m,))
+    if seen.dtype != np.int64 or seen.min() < 1 or seen.max() > n:
+        raise ValueError(
+            f"visible: expected int64 counts from 1 to {n}, got {seen.dtype} from {seen.min()} to {seen.max()}"
+        )
+    return added, seen
 
 
 def demand_finite(name: str, results: Array) -> None:
@@ -150,7 +171,7 @@ def demand_slopes(pairs: Pairs) -> None:
         raise ValueError("score: expected one with a known derivative, got a function")
 
 
-def demand_shape(name: str, array: Array, shape: tuple[int, ...]) -> None:
+def demand_shape(name: str, array: Array | Counts, shape: tuple[int, ...]) -> None:
     """Refuse an array that does not fit."""
-    if array.shape != shape:
-        raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
+    if not isinstance(array, np.ndarray) or array.shape != shape:
+        raise ValueError(f"{name}: expected an array of shape {shape}, got {getattr(array, 'shape', type(array))}")

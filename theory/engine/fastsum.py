@@ -20,7 +20,8 @@ Very many keys at one and the same point lose digits too, as their sum rounds th
 
 **Check.** That part is tested in every call: ``CHECKED`` = 40 rows, drawn independently and uniformly, are computed
 exactly too, and compared unless they are faint. If a share :math:`f` of all rows broke the promise, none would be seen
-with probability :math:`(1 - f)^{40}`: fewer than 11 per cent do, at level 0.01. A broken promise is followed by one
+with probability :math:`(1 - f)^{40}`: fewer than 11 per cent do, at level 0.01. The numbers of the rows are fixed by
+:math:`m`, so the same tokens asked again are no new evidence. A broken promise is followed by one
 attempt more, at the finest tolerance with a threshold 16 times higher, at most half of the peak, then by an error.
 """
 
@@ -45,6 +46,7 @@ _SEED = 20070
 _FINEST = 5e-15  # measured: no smaller error was seen at a smaller tolerance of the transform
 _NOISE = 1.75  # measured: a pair of transforms lost at most 1.45 eps of the peak; an eighth more for the series
 _SHARE = 1e-3  # chosen: tolerance of the transform in units of the accuracy, so that few rows are faint
+_POSITION = 2.0**-54  # measured: by how much of the shortest wave a position is rounded
 _EXACT = 2**32  # chosen: pairs that may be spent on faint rows, some seconds
 _POINT, _SPREAD, _GRID, _ROW = 60.0, 0.4, 1.0, 3.0  # measured: in pairs of the dense method, see ``cost``
 
@@ -89,7 +91,7 @@ def attention(pairs: Pairs, values: Array, *, log_weights: Array | None = None, 
     reached = math.inf
     for eps, caution in ((_tolerance(accuracy), 1.0), (_FINEST, 16.0)):
         threshold = min(caution * (2.0 / accuracy + 2.0) * _NOISE * eps, 0.5)  # at 1, every row would be faint
-        found = _sums(pairs, relative, added, known, eps, threshold)
+        found = _sums(pairs, relative, added, known, eps, threshold, accuracy)
         output, log_partition = np.ascontiguousarray((centre + half * found.output).T), found.log_partition
         gaps = np.abs(output[known.checked] - known.output), np.abs(log_partition[known.checked] - known.log_partition)
         counted = ~found.faint[known.checked]
@@ -144,9 +146,14 @@ class _Sums(NamedTuple):
     """of the exponents, on both sides of the check"""
 
 
-def _sums(pairs: Pairs, relative: Array, added: Array, known: _Known, eps: float, threshold: float) -> _Sums:
-    """Compute all rows by Fourier sums and tell which are below the threshold, in units of the peak."""
+def _sums(
+    pairs: Pairs, relative: Array, added: Array, known: _Known, eps: float, threshold: float, accuracy: float
+) -> _Sums:
+    """Compute all rows by Fourier sums and tell which are faint, below the threshold in units of the peak."""
     series, tilted, rise = _series(pairs, added, known.pilots, eps)
+    lost = _POSITION * max(kernel.size // 2 for kernel in series.coefficients)
+    if lost > accuracy:
+        raise ValueError(f"method: expected a kernel far wider than rounded positions, got a share of {lost:.1g} lost")
     top = tilted.max()
     sums, peak = transform.fields(series, transform.strengths(np.exp(tilted - top), relative), eps, threads())
     mass = sums[0].real.copy()
@@ -190,7 +197,7 @@ def cost(pairs: Pairs, m: int, n: int, d_v: int, accuracy: float) -> float:
     torus = pairs.form is Form.TORUS
     bands = np.full(d, spectrum.circle_band(2.0 * c, d, eps)) if torus else gauge.plain_bands(pairs, eps)
     points = spectrum.fine_points(bands)
-    if not points <= spectrum.LIMIT or 2.0**-54 * float(bands.max()) > accuracy:  # measured: positions
+    if not points <= spectrum.LIMIT or _POSITION * float(bands.max()) > accuracy:
         return math.inf
     width = 1.0 - math.log10(eps)  # the transform spreads a point over that many cells per axis
     transforms = (d_v + 2) // 2

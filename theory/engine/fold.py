@@ -2,7 +2,8 @@ r"""What precedes the pass over the keys: scores in base two, a bound of every r
 
 *Base two.* With :math:`c' = \beta \log_2 e`, a dot product becomes :math:`\langle c' q, k \rangle` and a squared
 distance is multiplied by :math:`c'`, so that :math:`2^{s'} = e^s`. Two roundings enter every score, each relative.
-Distances keep their features as they are: scaled coordinates would be rounded before they are subtracted.
+Distances keep their features as they are: scaled coordinates would be rounded before they are subtracted. In single
+precision they are rounded all the same, so there the middle of the keys is subtracted first, in double.
 
 *Bounds.* Let :math:`[l, h]` be the box of the keys. A dot product is at most :math:`|q| \max_j |k_j|` and at most
 :math:`\sum_f \max(q_f l_f, q_f h_f)`; minus a squared distance is at most minus the one to the box. The smaller bound,
@@ -52,14 +53,20 @@ def fold(pairs: Pairs, values: Array, log_weights: Array | None, *, single: bool
     added, offset = _log_weights(log_weights)
     scale = float(pairs.coefficients[0]) * LOG2E
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by its result
-        queries = pairs.queries * scale if pairs.form is Form.DOT else pairs.queries
-        shift, size = _bounds(pairs.form, queries, pairs.keys, scale)
+        queries, keys = (pairs.queries * scale if pairs.form is Form.DOT else pairs.queries), pairs.keys
+        if single and pairs.form is Form.DISTANCE:
+            middle = keys.min(axis=0) / 2.0 + keys.max(axis=0) / 2.0
+            queries, keys = queries - middle, keys - middle
+        shift, size = _bounds(pairs.form, queries, keys, scale)
+        if single and pairs.form is Form.DISTANCE:  # coordinates are rounded before they are subtracted
+            reach = np.sqrt(np.einsum("if,if->i", queries, queries)) + np.sqrt(np.einsum("jf,jf->j", keys, keys).max())
+            size += scale * reach**2
     if added is not None:
         shift += added.max()
         size += np.abs(added).max()
     tame, exponent = _tamed(values, 16 if single else 64)
     return Folded(
-        pairs.form, queries.astype(kind), pairs.keys.astype(kind), tame.astype(kind),
+        pairs.form, queries.astype(kind), keys.astype(kind), tame.astype(kind),
         None if added is None else added.astype(kind), scale, shift.astype(kind).astype(np.float64), size,
         offset, exponent,
     )  # fmt: skip

@@ -12,9 +12,9 @@ For a cotangent :math:`\bar o`, let :math:`g_{ij} = p_{ij} \langle \bar o_i, v_j
 .. math:: \bar q_i = \sum_j g_{ij}\, \partial_q s_{ij}, \quad \bar k_j = \sum_i g_{ij}\, \partial_k s_{ij}, \quad
           \bar v_j = \sum_i p_{ij} \bar o_i, \quad \bar b_j = \sum_i g_{ij}.
 
-Both start from a pass that leaves output and log-partition, after which the weights :math:`p_{ij}` need no second
-normalisation and everything is centred before it is summed. Cotangents of queries run over rows, those of the keys over
-columns, so that no number is added across threads.
+Both start from a pass that leaves output and log-partition, so that everything is centred before it is summed. The
+weights are divided by their sum once more: where scores are large, the log-partition of that pass has rounded.
+Cotangents of queries run over rows, those of the keys over columns, so that no number is added across threads.
 """
 
 from __future__ import annotations
@@ -68,36 +68,41 @@ def _jvp(
     derivative: Array,
 ) -> None:  # fmt: skip
     for i in range(queries.shape[0]):
-        derivative[i] = 0.0
+        derivative[i], mass = 0.0, 0.0
         for j in range(visible[i]):
             p = math.exp(score(form, queries[i], keys[j], coefficients) + log_weights[j] - log_partition[i])
+            mass += p
             change = d_log_weights[j]
             for f in range(queries.shape[1]):
                 by_query, by_key = slope(form, queries[i, f], keys[j, f], coefficients[f if form == 2 else 0])
                 change += by_query * d_queries[i, f] + by_key * d_keys[j, f]
             for c in range(values.shape[1]):
                 derivative[i, c] += p * (d_values[j, c] + change * (values[j, c] - output[i, c]))
+        derivative[i] /= mass
 
 
 def _vjp_rows(
     form: int, queries: Array, keys: Array, values: Array, log_weights: Array, coefficients: Array, visible: Counts,
-    output: Array, log_partition: Array, cotangent: Array, of_queries: Array,
+    output: Array, log_partition: Array, cotangent: Array, of_queries: Array, mass: Array,
 ) -> None:  # fmt: skip
     for i in range(queries.shape[0]):
-        of_queries[i] = 0.0
+        of_queries[i], mass[i] = 0.0, 0.0
         for j in range(visible[i]):
+            p = math.exp(score(form, queries[i], keys[j], coefficients) + log_weights[j] - log_partition[i])
+            mass[i] += p
             gain = 0.0
             for c in range(values.shape[1]):
                 gain += cotangent[i, c] * (values[j, c] - output[i, c])
-            gain *= math.exp(score(form, queries[i], keys[j], coefficients) + log_weights[j] - log_partition[i])
+            gain *= p
             for f in range(queries.shape[1]):
                 by_query, _ = slope(form, queries[i, f], keys[j, f], coefficients[f if form == 2 else 0])
                 of_queries[i, f] += gain * by_query
+        of_queries[i] /= mass[i]
 
 
 def _vjp_columns(
     form: int, queries: Array, keys: Array, values: Array, log_weights: Array, coefficients: Array, visible: Counts,
-    output: Array, log_partition: Array, cotangent: Array, first: int, of_keys: Array, of_values: Array,
+    output: Array, log_partition: Array, mass: Array, cotangent: Array, first: int, of_keys: Array, of_values: Array,
     of_log_weights: Array,
 ) -> None:  # fmt: skip
     for j in range(keys.shape[0]):
@@ -105,7 +110,7 @@ def _vjp_columns(
         for i in range(queries.shape[0]):
             if visible[i] <= first + j:
                 continue
-            p = math.exp(score(form, queries[i], keys[j], coefficients) + log_weights[j] - log_partition[i])
+            p = math.exp(score(form, queries[i], keys[j], coefficients) + log_weights[j] - log_partition[i]) / mass[i]
             gain = 0.0
             for c in range(values.shape[1]):
                 gain += cotangent[i, c] * (values[j, c] - output[i, c])
@@ -143,18 +148,18 @@ def vjp(
     """Return the cotangents of queries, keys, values and log-weights that belong to one of the output, (m, d_v)."""
     output, logs = passes.attention(pairs, values, log_weights, visible)
     of_queries, of_keys = np.empty_like(pairs.queries), np.empty_like(pairs.keys)
-    of_values, of_log_weights = np.empty_like(values), np.empty(values.shape[0])
+    of_values, of_log_weights, mass = np.empty_like(values), np.empty(values.shape[0]), np.empty(output.shape[0])
 
     def run_rows(part: slice) -> None:
         _back_rows(
             int(pairs.form), pairs.queries[part], pairs.keys, values, log_weights, pairs.coefficients, visible[part],
-            output[part], logs[part], cotangent[part], of_queries[part],
+            output[part], logs[part], cotangent[part], of_queries[part], mass[part],
         )  # fmt: skip
 
     def run_columns(part: slice) -> None:
         _back_columns(
             int(pairs.form), pairs.queries, pairs.keys[part], values[part], log_weights[part], pairs.coefficients,
-            visible, output, logs, cotangent, part.start, of_keys[part], of_values[part], of_log_weights[part],
+            visible, output, logs, mass, cotangent, part.start, of_keys[part], of_values[part], of_log_weights[part],
         )  # fmt: skip
 
     m, n = output.shape[0], values.shape[0]

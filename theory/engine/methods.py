@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from theory.engine import dense
 from theory.engine.pairs import Array, Attention, Counts, Pairs
 
@@ -61,6 +63,10 @@ def attention(
     """
     if method not in METHODS:
         raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
+    if isinstance(accuracy, bool) or not isinstance(accuracy, (int, float, np.floating)):
+        raise TypeError(f"accuracy: expected a number, got {type(accuracy).__name__}")
+    if not 0.0 < accuracy < 1.0:
+        raise ValueError(f"accuracy: expected a number between 0 and 1, got {accuracy!r}")
     plain = visible is None and precision == "double"
     if method in ("nufft", "local") and not plain:
         raise ValueError(f"method: expected dense under a mask or in single precision, got {method!r}")

@@ -32,9 +32,10 @@ TRUST_SINGLE = 2.0**-70  # derived as above: n 2**-125 is 2**-30 of such a mass 
 
 
 class _Tile(NamedTuple):
-    """Some keys, coordinate by coordinate, from number ``start`` on."""
+    """Some keys, coordinate by coordinate, from number ``start`` on, and zeros up to a round number of them."""
 
     start: int
+    number: int
     keys: Array
     values: Array
     log_weights: Array
@@ -44,13 +45,10 @@ def _stops(tiles: list[_Tile], visible: Counts) -> Iterator[tuple[_Tile, Counts]
     """Yield the tiles of which some query sees a key, with how many each sees."""
     least, most = int(visible.min()), int(visible.max())
     for tile in tiles:
-        size = tile.keys.shape[1]
         if tile.start >= most:
             return
-        yield (
-            tile,
-            np.full(visible.size, size) if tile.start + size <= least else np.clip(visible - tile.start, 0, size),
-        )
+        whole = tile.start + tile.number <= least
+        yield tile, np.full(visible.size, tile.number) if whole else np.clip(visible - tile.start, 0, tile.number)
 
 
 def attention(
@@ -88,7 +86,7 @@ def _sums(problem: Folded, visible: Counts) -> tuple[Array, Array]:
         run = partial(_add_narrow, kernel, problem, tiles, visible, sums=sums, mass=mass)
         over_rows(run, m, m * n, grain=fused.ROWS)
     else:
-        tiles = _tiles(problem, blocks.TILE)
+        tiles = _tiles(problem, blocks.TILE, unit=blocks.UNIT)
         run = partial(_add_wide, problem, tiles, visible, sums=sums, mass=mass)
         with quiet_blas():
             over_rows(run, m, m * n, grain=blocks.ROWS)
@@ -108,14 +106,18 @@ def _narrow(problem: Folded) -> bool:
     return width <= fused.WIDEST
 
 
-def _tiles(problem: Folded, size: int) -> list[_Tile]:
-    keys, values = general.columns(problem.keys), general.columns(problem.values)
-    added = np.empty(0, keys.dtype) if problem.log_weights is None else problem.log_weights
-    parts = [slice(start, start + size) for start in range(0, keys.shape[1], size)]
-    return [
-        _Tile(part.start, np.ascontiguousarray(keys[:, part]), np.ascontiguousarray(values[:, part]), added[part])
-        for part in parts
-    ]
+def _tiles(problem: Folded, size: int, *, unit: int = 1) -> list[_Tile]:
+    """Cut the keys into tiles of ``size``; the last one is filled up to a multiple of ``unit``."""
+    fill = -problem.keys.shape[0] % unit
+    keys, values = (np.pad(general.columns(x), ((0, 0), (0, fill))) for x in (problem.keys, problem.values))
+    added = np.empty(0, keys.dtype) if problem.log_weights is None else np.pad(problem.log_weights, (0, fill))
+    tiles = []
+    for start in range(0, problem.keys.shape[0], size):
+        part = slice(start, start + size)
+        number = min(size, problem.keys.shape[0] - start)
+        columns = np.ascontiguousarray(keys[:, part]), np.ascontiguousarray(values[:, part])
+        tiles.append(_Tile(start, number, *columns, added[part]))
+    return tiles
 
 
 def _add_narrow(
@@ -145,7 +147,7 @@ def _add_wide(problem: Folded, tiles: list[_Tile], visible: Counts, rows: slice,
 def _peaks(problem: Folded, visible: Counts) -> Array:
     """Return the largest score of each row, in the precision of the pass."""
     narrow = _narrow(problem)
-    tiles = _tiles(problem, fused.TILE if narrow else blocks.TILE)
+    tiles = _tiles(problem, fused.TILE) if narrow else _tiles(problem, blocks.TILE, unit=blocks.UNIT)
     peaks = np.full(problem.queries.shape[0], -np.inf)
     find = fused.peaks(problem.form, min(problem.keys.shape[1], fused.WIDEST), weighted=problem.log_weights is not None)
 

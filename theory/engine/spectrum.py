@@ -56,7 +56,10 @@ class Series(NamedTuple):
 
 def circle_band(z: float, d: int, eps: float) -> float:
     """Return the number of frequencies that ``exp(-z (1 - cos))`` needs on each of ``d`` axes, possibly infinite."""
-    level = math.log(4.0 * d / eps) - d * math.log(float(i0e(z)))  # two errors: cut and aliases
+    flat = float(i0e(z))
+    if not (z < math.inf and flat > 0.0):
+        return math.inf
+    level = math.log(4.0 * d / eps) - d * math.log(flat)  # two errors: cut and aliases
     simple = level / 3.0 + math.sqrt(level**2 / 9.0 + 2.0 * level * z)
     if z == 0.0 or not simple < LIMIT:
         return 0.0 if z == 0.0 else math.inf

@@ -32,19 +32,26 @@ def merge(parts: Sequence[Attention]) -> Attention:
     Returns
     -------
     Attention
-        Its ``method`` names those of the parts; its ``error`` is the largest of theirs, as it is an average of them.
-        Parts by ``nufft`` have log-partitions that are off by up to their accuracy; their shares of the average are too.
+        Its ``method`` names those of the parts. Its ``error`` is the largest of theirs, which bounds what their outputs
+        bring; what their log-partitions are off by, up to the accuracy of a fast method, moves their shares besides.
 
     Raises
     ------
     ValueError
-        If there is no part, or the shapes differ.
+        If there is no part, the shapes differ, or a log-partition is not finite.
+    TypeError
+        If a part is something else.
     """
     if not parts:
         raise ValueError("parts: expected at least one, got none")
-    shapes = {part.output.shape for part in parts}
-    if len(shapes) > 1:
-        raise ValueError(f"parts: expected outputs of one shape, got {sorted(shapes)}")
+    for part in parts:
+        if not isinstance(part, Attention):
+            raise TypeError(f"parts: expected results of attention, got {type(part).__name__}")
+        if part.output.shape != parts[0].output.shape or part.log_partition.shape != part.output.shape[:1]:
+            got = part.output.shape, part.log_partition.shape
+            raise ValueError(f"parts: expected one shape of outputs and a log-partition for each row, got {got}")
+        if not np.isfinite(part.log_partition).all():
+            raise ValueError("parts: expected finite log-partitions, got one that is not")
     logs = np.stack([part.log_partition for part in parts])
     peak = logs.max(axis=0)
     masses = np.exp(logs - peak)

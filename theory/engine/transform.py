@@ -10,12 +10,18 @@ the imaginary part of :math:`c` stay apart: each complex transform carries two r
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
 from theory.engine.pairs import Array
 from theory.engine.spectrum import Series
+
+_FORKED: list[bool] = []  # not empty in a forked child: the threads of its parent's OpenMP are gone, and waited for
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _FORKED.append(True))
 
 
 def column(packed: NDArray[np.complex128], c: int) -> Array:
@@ -61,6 +67,7 @@ def fields(
     """
     import finufft  # noqa: PLC0415  loads a shared library
 
+    workers = 1 if _FORKED else workers
     modes = tuple(kernel.size for kernel in series.coefficients)
     options = {"eps": eps, "nthreads": workers, "upsampfac": 2.0}  # the noise was measured with this grid
     t = strengths.shape[0]
