@@ -39,7 +39,7 @@ SCORES = {
     hypothesis("subnormal", "arguments below -1021 are admitted", least=-1023.0),
 )
 def test_exponential(run, *, units=2.75, natural=False, least=-1021.0):
-    number = run.pick(quick=4000, paper=200_000)
+    number = run.pick(quick=4000, paper=50_000)
     for rng in run.streams(1):
         arguments = np.concatenate([
             -rng.random(number) * 1021.0, -rng.random(number), rng.integers(-1020, 0, 200) + 0.5, [0.0, -0.0, -1021.0],
@@ -74,7 +74,7 @@ def test_exponential(run, *, units=2.75, natural=False, least=-1021.0):
 )
 def test_merge(run, *, kept=1.0, shared=0):
     large = [inputs.rising(rng, n=run.pick(quick=2600, paper=6000)) for rng in run.streams(1)]
-    for p in [*large, *inputs.problems(run, quick=10, paper=200)]:
+    for p in [*large, *inputs.problems(run, quick=10, paper=100)]:
         for name, (score, exact) in SCORES.items():
             if p.keys.shape[0] < 2 or p.masses.min() == 0.0:
                 continue
@@ -119,7 +119,7 @@ def test_merge(run, *, kept=1.0, shared=0):
 )
 def test_moments(run, *, centred=True, normalised=True, factor=1.0):
     large = [inputs.rising(rng, n=run.pick(quick=1300, paper=4000)) for rng in run.streams(1)]
-    for p in [*large, *inputs.problems(run, quick=20, paper=300)]:
+    for p in [*large, *inputs.problems(run, quick=20, paper=150)]:
         if p.masses.min() == 0.0:
             continue
         for name, (score, exact) in SCORES.items():

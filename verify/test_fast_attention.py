@@ -130,7 +130,7 @@ FORMS = {
     constant("loose", "the sums are computed to an accuracy a million times looser", loose=1e6),
 )
 def test_fast_sums(run, *, tilted=True, wrapped=True, loose=1.0):
-    n = run.pick(quick=1200, paper=20_000)
+    n = run.pick(quick=1200, paper=6000)
     for (form, (d, score, exact)), rng in zip(FORMS.items(), run.streams(len(FORMS)), strict=True):
         x = rng.uniform(-4.0, 9.0, size=(n, d)) if isinstance(score, TorusDistance) else rng.normal(size=(n, d))
         v = rng.normal(size=(n, 2)) + 3.0
