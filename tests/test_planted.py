@@ -112,8 +112,8 @@ BUGS = [
     bug("jacobian-uncentred", "engine.jacobian", "engine/jacobian.py",
         ("change * (values[j, c] - output[i, c])", "change * values[j, c]"), backend="compiled"),
     bug("adjoint-uncentred", "engine.jacobian", "engine/jacobian.py",
-        ("gain += cotangent[i, c] * (values[j, c] - output[i, c])\n            gain *= math.exp",
-         "gain += cotangent[i, c] * values[j, c]\n            gain *= math.exp"), backend="compiled"),
+        ("gain += cotangent[i, c] * (values[j, c] - output[i, c])\n            gain *= p\n",
+         "gain += cotangent[i, c] * values[j, c]\n            gain *= p\n"), backend="compiled"),
     # kernels
     bug("reference-measure-dropped", "markov.boltzmann-gibbs", "attention/kernel.py",
         ("a[present] + np.log(nu.weights[present])\n    masses", "a[present]\n    masses")),
