@@ -152,7 +152,8 @@ def _claim(axes: Axes, height: int, part: Table, low: float, high: float) -> Non
         axes.plot(high, height, ">", color=style.GREY, markersize=3.6, clip_on=False, markeredgewidth=0)
     tightness = str(part["tightness"][0])
     if tightness:
-        axes.annotate(at_most(float(tightness), figures=7 if float(tightness) > 0.9 else 3), (1.0, height), (4, 0), ha="left", **_BESIDE)
+        figures = 7 if float(tightness) > 0.9 else 3  # where a bound is nearly attained, the rest is the news
+        axes.annotate(at_most(float(tightness), figures=figures), (1.0, height), (4, 0), ha="left", **_BESIDE)
 
 
 def _parted(places: NDArray[np.float64]) -> NDArray[np.float64]:
