@@ -256,3 +256,9 @@ def test_frozen_is_a_copy_of_its_own():
         copy[0, 0] = 7.0
     source[0, 0] = 7.0
     assert copy[0, 0] == 1.0
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), np.float64("-inf"), np.array(np.nan)])
+def test_a_scalar_that_is_not_finite(value):
+    with pytest.raises(ValueError, match=r"^x: expected finite numbers, got .* at index \(\)$"):
+        as_real(value, "x")

@@ -40,7 +40,7 @@ def as_real(value: ArrayLike, name: str) -> NDArray[np.float64]:
         raise ValueError(f"{name}: expected integers up to 2**53, got {max(-int(array.min()), int(array.max()))}")
     real = np.asarray(array, dtype=np.float64, order="C")
     bad = np.argwhere(~np.isfinite(real))
-    if bad.size:
+    if len(bad):  # for a scalar there is one place, with no index
         at = tuple(int(k) for k in bad[0])
         raise ValueError(f"{name}: expected finite numbers, got {real[at]} at index {at}")
     return real

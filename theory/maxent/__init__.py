@@ -1,5 +1,19 @@
 """Attention weights as solutions of entropy problems."""
 
+from theory.maxent.budget import budget as budget, budget_vjp as budget_vjp
+from theory.maxent.densities import BetaGaussian as BetaGaussian
+from theory.maxent.entmax import (
+    entmax as entmax,
+    entmax_alpha_derivative as entmax_alpha_derivative,
+    entmax_support as entmax_support,
+    entmax_value as entmax_value,
+    entmax_vjp as entmax_vjp,
+)
+from theory.maxent.fusedmax import (
+    fusedmax as fusedmax,
+    fusedmax_vjp as fusedmax_vjp,
+    total_variation_prox as total_variation_prox,
+)
 from theory.maxent.gibbs import (
     Law as Law,
     divergence as divergence,
@@ -9,4 +23,30 @@ from theory.maxent.gibbs import (
     log_partition as log_partition,
     softmax as softmax,
 )
+from theory.maxent.grid import (
+    OnCells as OnCells,
+    density_at as density_at,
+    density_on_cells as density_on_cells,
+    escort_covariance as escort_covariance,
+)
+from theory.maxent.losses import (
+    fenchel_young_gradient as fenchel_young_gradient,
+    fenchel_young_loss as fenchel_young_loss,
+)
 from theory.maxent.moments import Tilt as Tilt, tilted as tilted
+from theory.maxent.normmax import normmax as normmax, normmax_vjp as normmax_vjp
+from theory.maxent.norms import Norms as Norms, induced_norms as induced_norms, softmax_norms as softmax_norms
+from theory.maxent.softargmax import (
+    log_softargmax as log_softargmax,
+    softargmax as softargmax,
+    softargmax_jacobian as softargmax_jacobian,
+    softargmax_value as softargmax_value,
+    softargmax_vjp as softargmax_vjp,
+)
+from theory.maxent.sorting import (
+    entmax15 as entmax15,
+    entmax15_vjp as entmax15_vjp,
+    sparsemax as sparsemax,
+    sparsemax_vjp as sparsemax_vjp,
+)
+from theory.maxent.tsallis import tsallis as tsallis

@@ -1,0 +1,229 @@
+"""Batched softmax against sums at sixty digits, with priors, masks, derivatives and operator norms."""
+
+import itertools
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from tests.maxent import oracle
+from theory.evidence import stream
+from theory.maxent import (
+    Norms,
+    induced_norms,
+    log_softargmax,
+    softargmax,
+    softargmax_jacobian,
+    softargmax_value,
+    softargmax_vjp,
+    softmax,
+    softmax_norms,
+)
+
+U = 2.0**-53
+ROWS = (
+    np.array([2.0]),
+    np.array([0.5, -1.0, 3.0, 3.0]),
+    np.array([1e4, 0.0, -1e4, 1e4 - 1.0]),
+    np.array([1.7e308, -1.7e308]),
+    np.array([0.3, -math.inf, -0.2]),
+    np.zeros(7),
+)
+PRIOR = np.array([0.5, 0.125, 0.25, 0.125])
+
+
+def gibbs(scores, prior, tau):
+    """Weights, their logarithms and the value, with sums as they are printed."""
+    with mp.workdps(oracle.DIGITS):
+        t = mp.mpf(float(tau))
+        shift = max(oracle.exactly(scores))
+        masses = [
+            mp.mpf(float(w)) * mp.exp((x - shift) / t) for w, x in zip(prior, oracle.exactly(scores), strict=True)
+        ]
+        total = mp.fsum(masses)
+        return (
+            [m / total for m in masses],
+            [mp.log(m / total) if m > 0 else -mp.inf for m in masses],
+            shift + t * mp.log(total),
+        )
+
+
+@pytest.mark.parametrize("tau", [1e-2, 1.0, 30.0])
+@pytest.mark.parametrize("row", ROWS, ids=range(len(ROWS)))
+def test_weights_logarithms_and_value(row, tau):
+    weights, logs, value = gibbs(row, np.ones(row.size), tau)
+    assert oracle.apart(softargmax(row, tau=tau), weights) <= 8 * U
+    found = log_softargmax(row, tau=tau)
+    with np.errstate(over="ignore"):
+        gaps = (row - row.max()) / tau
+    for x, truth, gap in zip(found, logs, gaps, strict=True):
+        if truth == -mp.inf or gap == -math.inf:
+            assert x == -math.inf or x <= -1e308
+        else:
+            assert abs(x - truth) <= 4 * U * (abs(gap) + math.log(row.size)) + 4 * U
+    assert abs(float(softargmax_value(row, tau=tau) - value)) <= 4 * U * (abs(row.max()) + tau * math.log(row.size))
+
+
+@pytest.mark.parametrize("tau", [0.2, 1.0, 5.0])
+def test_prior(tau):
+    row = np.array([0.5, -1.0, 3.0, 3.25])
+    for prior in (PRIOR, np.array([0.0, 0.5, 0.5, 0.0]), np.array([1.0 - 2.0**-40, 0.0, 0.0, 2.0**-40])):
+        weights, _, value = gibbs(row, prior, tau)
+        p = softargmax(row, prior=prior, tau=tau)
+        assert oracle.apart(p, weights) <= 64 * U  # the logarithm of the prior rounds
+        assert abs(float(softargmax_value(row, prior=prior, tau=tau) - value)) <= 64 * U * (4.0 + tau * 30.0)
+        assert np.all(p[prior == 0.0] == 0.0)
+        assert np.all(log_softargmax(row, prior=prior, tau=tau)[prior == 0.0] == -math.inf)
+    assert np.array_equal(softargmax(np.full(4, 7.0), prior=PRIOR), PRIOR)
+
+
+def test_a_prior_may_outweigh_any_score():
+    """The entry of the largest score has a prior so small that another one wins."""
+    p = softargmax([800.0, 0.0], prior=[1e-300, 1.0])
+    with mp.workdps(oracle.DIGITS):
+        odds = mp.mpf(1e-300) * mp.exp(800)
+        truth = odds / (1 + odds)
+    assert abs(float(p[0] - truth)) <= 4 * U * 1600.0
+    p = softargmax([720.0, 0.0], prior=[2.0**-1074, 1.0])  # e^720 alone is no float
+    odds = math.exp(720.0 - 1074.0 * math.log(2.0))
+    assert p[0] == pytest.approx(odds / (1.0 + odds), rel=2e-13, abs=0.0)  # the exponent rounds by 2^-43
+
+
+def test_priors_per_row_and_axis():
+    scores = stream("tests.softargmax.prior", 0).normal(size=(4, 3))
+    prior = stream("tests.softargmax.prior", 1).dirichlet(np.ones(4), size=3).T
+    for j in range(3):
+        assert np.array_equal(
+            softargmax(scores, prior=prior, axis=0)[:, j], softargmax(scores[:, j], prior=prior[:, j])
+        )
+        assert np.array_equal(softargmax(scores, prior=PRIOR, axis=0)[:, j], softargmax(scores[:, j], prior=PRIOR))
+
+
+def test_masks_condition():
+    """A mask is conditioning on what is left, also by a prior with zeros."""
+    row = np.array([0.5, 1.5, -0.25, 2.0])
+    p = softargmax(row)
+    masked = softargmax([0.5, -math.inf, -0.25, -math.inf])
+    assert np.abs(masked - np.array([p[0], 0.0, p[2], 0.0]) / (p[0] + p[2])).max() <= 4 * U
+    assert np.array_equal(softargmax(row, prior=[0.5, 0.0, 0.5, 0.0]), masked)
+
+
+def test_rows_masked_throughout():
+    rows = np.array([[0.0, 1.0], [-math.inf, -math.inf]])
+    assert np.array_equal(softargmax(rows)[1], [0.0, 0.0])
+    assert np.array_equal(log_softargmax(rows)[1], [-math.inf, -math.inf])
+    assert softargmax_value(rows)[1] == -math.inf
+    assert not softargmax_vjp(softargmax(rows), np.ones((2, 2)))[1].any()
+    assert np.array_equal(softargmax([0.0, -math.inf], prior=[0.0, 1.0]), [0.0, 0.0])  # nothing is left either
+
+
+def test_temperatures_in_one_batch_and_precision():
+    row = np.array([0.5, -1.0, 3.0], dtype=np.float32)
+    tau = np.array([[0.5], [1.0], [4.0]])
+    found = softargmax(np.stack([row, row]), tau=tau)
+    assert found.shape == (3, 2, 3)
+    assert found.dtype == np.float64
+    for i, t in enumerate(tau[:, 0]):
+        assert np.array_equal(found[i, 1], softargmax(row.astype(float), tau=t))
+    law = softmax(row, tau=0.5)
+    assert np.abs(found[0, 0] - law.weights).max() <= law.error
+
+
+@pytest.mark.parametrize("tau", [0.3, 2.0])
+def test_derivatives(tau):
+    row = np.array([0.5, -1.0, 3.0, 2.5])
+    p = softargmax(row, prior=PRIOR, tau=tau)
+    matrix = softargmax_jacobian(p, tau=tau)
+    for c in (*np.eye(4), np.array([0.3, -2.0, 1.0, 0.5])):
+        with mp.workdps(oracle.DIGITS):
+
+            def law(s):
+                masses = [mp.mpf(w) * mp.exp(x / mp.mpf(tau)) for w, x in zip(PRIOR, s, strict=True)]
+                return [m / mp.fsum(masses) for m in masses]
+
+            slope = oracle.derivative(law, oracle.exactly(row), oracle.exactly(c))
+        assert oracle.apart(softargmax_vjp(p, c, tau=tau), slope) <= 256 * U / tau  # the weights are off by 64 u
+        assert oracle.apart(matrix @ c, slope) <= 256 * U / tau
+
+
+def test_jacobian_beside_a_vertex_keeps_its_digits():
+    """1 - p is zero in float64 there, the truth is e^-40."""
+    p = softargmax([40.0, 0.0])
+    assert softargmax_jacobian(p)[0, 0] == pytest.approx(math.exp(-40.0), rel=1e-14, abs=0.0)
+    assert np.array_equal(softargmax_jacobian(p).sum(axis=1), [0.0, 0.0])
+    assert softargmax_jacobian(np.full((2, 3, 5), 0.2)).shape == (2, 3, 5, 5)
+
+
+LAWS = [
+    np.array([1.0]),
+    np.array([0.5, 0.5]),
+    np.array([1.0, 0.0, 0.0]),
+    np.array([0.25, 0.5, 0.25]),
+    np.full(5, 0.2),
+    *(stream("tests.norms", n).dirichlet(np.ones(n)) for n in (2, 3, 6, 9)),
+]
+
+
+@pytest.mark.parametrize("law", LAWS, ids=range(len(LAWS)))
+def test_closed_norms_are_the_norms_of_the_jacobian(law):
+    law = law / math.fsum(law)
+    matrix = (np.diag(law) - np.outer(law, law)) / 0.5
+    for closed, measured in zip(softmax_norms(law, tau=0.5), induced_norms(matrix), strict=True):
+        assert abs(closed - measured) <= 32 * law.size * U
+
+
+def test_norms_by_brute_force():
+    """Every norm of a matrix that is not symmetric, from the definition on a fine set of directions."""
+    matrix = stream("tests.norms.matrix", 0).normal(size=(3, 4))
+    rng = stream("tests.norms.matrix", 1)
+    points = np.concatenate([rng.normal(size=(20000, 4)), np.eye(4), list(itertools.product((-1.0, 1.0), repeat=4))])
+    orders = {"one": 1, "two": 2, "inf": np.inf}
+    for name, value in induced_norms(matrix)._asdict().items():
+        start, end = (orders[part] for part in name.split("_"))
+        ratios = np.linalg.norm(points @ matrix.T, end, axis=1) / np.linalg.norm(points, start, axis=1)
+        assert ratios.max() <= value * (1 + 16 * U)
+        assert ratios.max() >= (1.0 - 0.05) * value  # 20000 directions of the 3-sphere leave no larger gap
+
+
+def test_norms_of_known_matrices():
+    ones = Norms(*([1.0] * 9))._replace(two_one=math.sqrt(3.0), inf_one=3.0, inf_two=math.sqrt(3.0))
+    for found, known in zip(induced_norms(np.eye(3)), ones, strict=True):
+        assert found == pytest.approx(known, rel=4 * U, abs=0.0)
+    assert softmax_norms([0.5, 0.5]) == pytest.approx(
+        (0.5, math.sqrt(0.125), 0.25, math.sqrt(0.5), 0.5, math.sqrt(0.125), 1.0, math.sqrt(0.5), 0.5),
+        rel=4 * U,
+        abs=0.0,
+    )
+    assert induced_norms(np.ones((1, 13))).inf_one == 13.0  # more signs than one block holds
+    assert induced_norms(np.ones((13, 1))).two_one == 13.0
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: softargmax([math.nan]), r"^scores: expected finite numbers"),
+        (lambda: softargmax([math.inf]), r"^scores: expected finite numbers"),
+        (lambda: softargmax([1.0], tau=-1.0), r"^tau: expected positive numbers, got -1.0"),
+        (lambda: softargmax([1.0, 2.0], prior=[0.5, 0.25]), r"^prior: expected rows with sum 1"),
+        (lambda: softargmax([1.0, 2.0], prior=[1.5, -0.5]), r"^prior: expected non-negative masses"),
+        (lambda: softargmax([1.0, 2.0], prior=[1.0]), r"^prior: expected the shape of scores"),
+        (lambda: softargmax([1.0, 2.0], prior=[0.5, 0.5], axis=3), r"^axis: expected an axis"),
+        (lambda: softargmax_vjp([1.0, 0.0], [1.0]), r"^cotangent: expected the shape of weights"),
+        (lambda: softargmax_jacobian([-1.0]), r"^weights: expected non-negative masses"),
+        (lambda: softmax_norms([0.5, 0.25]), r"^law: expected masses with sum 1"),
+        (lambda: softmax_norms(np.full(21, 1 / 21)), r"^law: expected at most 20 entries, got 21"),
+        (lambda: induced_norms(np.ones((2, 21))), r"^matrix: expected sides of at most 20"),
+        (lambda: induced_norms([[math.inf]]), r"^matrix: expected finite numbers"),
+    ],
+)
+def test_bad_numbers_are_refused_by_name(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_a_masked_score_beside_a_tiny_prior():
+    p = softargmax([900.0, 0.0, -math.inf], prior=[2.0**-1074, 0.5, 0.5])
+    assert p[2] == 0.0
+    assert abs(p.sum() - 1.0) <= 4 * U
+    assert p[0] == 1.0  # the other is below 1e-60

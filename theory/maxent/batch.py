@@ -1,0 +1,179 @@
+r"""How the maps of this room read a batch: rows along any axis, parameters per row, masks by minus infinity.
+
+A row is the vector of scores along ``axis``; every other axis counts rows. A parameter (:math:`\alpha`, temperature,
+budget) is a number or an array that broadcasts against the rows, so one call can hold several of them; axes that it
+adds come first, and a result keeps the position of ``axis`` counted from the end. Arithmetic is float64 whatever
+precision came in: float16 and float32 widen exactly.
+
+A score of :math:`-\infty` masks its entry: the maximisation runs over the laws that leave it out. In a row that is
+masked throughout no law is left. Then the supremum over the empty set is the value, :math:`-\infty`, and the law is the
+row of zeros, which is the sum of what is attended to: nothing. Its derivatives are zero.
+
+The maps see only the gaps :math:`(s_i - \max s)/\tau \le 0`. They are formed by one subtraction and one division,
+so each is within :math:`2u` of itself; dividing first would lose :math:`u\max|s|/\tau`. A gap beyond the range of
+float64 is set to the largest number, where every weight is below the smallest positive one or off the support.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theory._validate import as_real
+
+Array = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+_FARTHEST = sys.float_info.max
+_CELLS = 2**15  # measured: entries of a block of rows whose temporaries stay in the second-level cache
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the rows of a batch came from: the shape of all axes but one, and that one, counted from the end."""
+
+    shape: tuple[int, ...]
+    axis: int
+
+    def laws(self, rows: Array) -> Array:
+        """Return rows, (m, n), in the layout of the batch."""
+        return np.ascontiguousarray(np.moveaxis(rows.reshape(*self.shape, rows.shape[1]), -1, self.axis))
+
+    def values(self, column: Array) -> Array:
+        """Return one number per row, (m, 1), in the layout of the rows."""
+        return column.reshape(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows of scores: their gaps (zero where masked), which entries are present, and the largest of each row."""
+
+    gaps: Array
+    present: Bools
+    peak: Array
+    tau: Array
+    layout: Layout
+
+
+def as_scores(value: ArrayLike, name: str = "scores") -> Array:
+    """Convert to float64 as :func:`theory._validate.as_real` does, with minus infinity let through as a mask."""
+    parts = value if isinstance(value, (list, tuple)) else [value]
+    if any(isinstance(part, np.ma.MaskedArray) for part in parts):
+        return as_real(value, name)
+    try:
+        given = np.asarray(value)
+    except (ValueError, RuntimeError, TypeError):
+        return as_real(value, name)
+    if given.dtype.kind != "f" or not np.isneginf(given).any():
+        return as_real(value, name)
+    masked = np.isneginf(given)
+    scores = as_real(np.where(masked, given.dtype.type(0.0), given), name)
+    return np.where(masked, -np.inf, scores)
+
+
+def as_parameter(value: ArrayLike, name: str, *, infinite: bool = False, zero: bool = False) -> Array:
+    """Convert a number or an array of them to positive float64; infinity or 0 passes only if the flag says so."""
+    given = np.asarray(value) if infinite and not isinstance(value, np.ma.MaskedArray) else None
+    if given is not None and given.dtype.kind == "f" and np.isposinf(given).any():
+        endless = np.isposinf(given)
+        return np.where(endless, np.inf, as_parameter(np.where(endless, given.dtype.type(1.0), given), name))
+    numbers = as_real(value, name)
+    if numbers.ndim == 0:
+        numbers = as_real(numbers.reshape(1), name).reshape(())  # where an entry is bad is said by its index
+    fits = numbers >= 0.0 if zero else numbers > 0.0
+    if not fits.all():
+        wanted = "non-negative" if zero else "positive"
+        raise ValueError(f"{name}: expected {wanted} numbers, got {numbers[~fits].flat[0]}")
+    return numbers
+
+
+def flattened(
+    arrays: dict[str, Array], axis: int, parameters: dict[str, Array]
+) -> tuple[Layout, list[Array], list[Array]]:
+    """Return arrays of equal shape as rows, (m, n) each, and the parameters as columns, (m, 1) each.
+
+    Raises
+    ------
+    ValueError
+        If the arrays differ in shape, have no axis ``axis`` or no entry along it, or a parameter does not broadcast.
+    TypeError
+        If ``axis`` is no integer.
+    """
+    (name, first), *others = arrays.items()
+    if isinstance(axis, (bool, np.bool_)) or not isinstance(axis, (int, np.integer)):
+        raise TypeError(f"axis: expected an integer, got {type(axis).__name__}")
+    if first.ndim == 0:
+        raise ValueError(f"{name}: expected at least one axis, got a number")
+    if not -first.ndim <= axis < first.ndim:
+        raise ValueError(f"axis: expected an axis of an array of shape {first.shape}, got {axis}")
+    if first.shape[axis] == 0:
+        raise ValueError(f"{name}: expected at least one entry along axis {axis}, got shape {first.shape}")
+    for other, array in others:
+        if array.shape != first.shape:
+            raise ValueError(f"{other}: expected the shape of {name}, {first.shape}, got shape {array.shape}")
+    rows = [np.moveaxis(array, axis, -1) for array in arrays.values()]
+    shape = own = rows[0].shape[:-1]
+    for label, value in parameters.items():
+        try:
+            shape = np.broadcast_shapes(shape, value.shape)
+        except ValueError:
+            raise ValueError(
+                f"{label}: expected a shape that broadcasts against the rows, {own}, got shape {value.shape}"
+            ) from None
+    n, count = first.shape[axis], int(np.prod(shape))
+    flat = [np.broadcast_to(row, (*shape, n)).reshape(count, n) for row in rows]
+    columns = [np.broadcast_to(value, shape).reshape(count, 1) for value in parameters.values()]
+    return Layout(shape, int(axis) % first.ndim - first.ndim), flat, columns
+
+
+def batch(scores: ArrayLike, axis: int, tau: ArrayLike, **parameters: Array) -> tuple[Batch, list[Array]]:
+    """Read scores and temperature; further parameters, already checked, come back as columns."""
+    given = {"tau": as_parameter(tau, "tau"), **parameters}
+    layout, (rows,), (temperature, *others) = flattened({"scores": as_scores(scores)}, axis, given)
+    return measured(rows, rows > -np.inf, temperature, layout), others
+
+
+def measured(rows: Array, present: Bools, tau: Array, layout: Layout) -> Batch:
+    """Return the gaps of rows of which the entries ``present`` count."""
+    peak = np.max(rows, axis=1, keepdims=True, where=present, initial=-np.inf)
+    with np.errstate(over="ignore"):
+        gaps = np.where(present, rows, 0.0) - np.where(peak > -np.inf, peak, 0.0)
+        gaps = np.maximum(np.where(present, gaps, 0.0) / tau, -_FARTHEST)
+    return Batch(gaps, present, peak, tau, layout)
+
+
+def as_laws(value: ArrayLike, name: str) -> Array:
+    """Convert to non-negative float64 without a look at the sums, which :func:`demand_laws` takes per row."""
+    laws = as_real(value, name)
+    if not (laws >= 0.0).all():
+        raise ValueError(f"{name}: expected non-negative masses, got {laws[laws < 0.0].flat[0]}")
+    return laws
+
+
+def demand_laws(rows: Array, name: str) -> None:
+    """Raise unless every row, (m, n), sums to one up to the rounding of its own normalisation."""
+    slack = (rows.shape[1] + 2) * 2.0**-52  # derived: n divisions and one sum of n terms, twice over
+    off = np.abs(rows.sum(axis=1) - 1.0)
+    if not (off <= slack).all():
+        bad = rows[int(np.argmax(off))].sum()
+        raise ValueError(f"{name}: expected rows with sum 1 (to {slack:.1e}), got sum {float(bad)!r}")
+
+
+def through(
+    weights: ArrayLike, cotangent: ArrayLike, axis: int, tau: ArrayLike, **parameters: Array
+) -> tuple[Layout, Array, Array, Array, list[Array]]:
+    """Read what a derivative needs: weights and cotangent as rows, temperature and parameters as columns."""
+    arrays = {"weights": as_laws(weights, "weights"), "cotangent": as_real(cotangent, "cotangent")}
+    given = {"tau": as_parameter(tau, "tau"), **parameters}
+    layout, (law, cotangents), (temperature, *others) = flattened(arrays, axis, given)
+    return layout, law, cotangents, temperature, others
+
+
+def blocks(rows: int, n: int) -> Iterator[slice]:
+    """Cut rows of n entries into blocks that the cache holds."""
+    size = max(1, _CELLS // n)
+    for start in range(0, rows, size):
+        yield slice(start, min(start + size, rows))

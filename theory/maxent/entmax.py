@@ -1,0 +1,200 @@
+r"""Entmax: the maximiser of :math:`\langle p, s\rangle + \tau H_\alpha(p)` over the simplex, for every :math:`\alpha`.
+
+*Solution.* With :math:`e = \alpha - 1` stationarity reads :math:`s_i/\tau - p_i^{e}/e = \text{const}` on the support
+(off it the left side is smaller), hence :math:`p_i = \exp_\alpha(s_i/\tau - \nu) = [1 + e(s_i/\tau - \nu)]_+^{1/e}`
+with :math:`\nu` fixed by :math:`\sum p = 1`: softmax at 1, the Euclidean projection (sparsemax) at 2. For
+:math:`\alpha \le 1` every entry has weight; at :math:`\alpha = \infty` the entropy vanishes, and the maximiser of least
+norm is taken, uniform on the largest scores.
+
+*Value.* :math:`\langle p, s/\tau\rangle = \sum p(\log_\alpha p + \nu) = \nu - \alpha H_\alpha(p)`, so the maximum is
+:math:`\tau(\nu - (\alpha - 1)H_\alpha(p))`.
+
+*Support, without solving.* For :math:`\alpha > 1`, :math:`i` has weight iff :math:`\nu` lies below the point where its
+weight ends, i.e. iff the sum of the others at that point is below one:
+:math:`\sum_j [e(s_j - s_i)/\tau]_+^{1/e} < 1`.
+
+*Derivatives.* :math:`dp_i = q_i(ds_i/\tau - d\nu)` with :math:`q_i = p_i^{2-\alpha}` on the support and 0 off it, and
+:math:`\sum dp = 0`, so :math:`J = (\mathrm{diag}(q) - qq^\top/\sum q)/\tau`: symmetric, hence one function for
+cotangents and tangents. For :math:`\alpha < 2` it is the derivative everywhere; from 2 on it is one where the support
+is locally constant, and beside such points one of its limits. For :math:`\alpha = \infty` it is zero.
+
+*In* :math:`\alpha`. With :math:`y_i = \log_\alpha p_i` and :math:`x_i = ey_i`,
+:math:`\partial_e \log\exp_\alpha(y)|_y = y^2\varphi(ey)`, :math:`\varphi(x) = (x/(1 + x) - \log(1 + x))/x^2`, so
+:math:`\partial_\alpha p = r - q\sum r/\sum q` with :math:`r_i = p_i y_i^2\varphi(x_i)`. Nothing is divided by
+:math:`\alpha - 1`: :math:`\varphi(0) = -\frac12`, which gives :math:`-\frac12 p(\log^2 p - \mathbb E_p\log^2 p)` at 1.
+
+Conventions of batches and of rows masked throughout: :mod:`theory.maxent.batch`; the root:
+:mod:`theory.maxent.threshold`.
+
+References
+----------
+A. Martins, R. Astudillo, *From softmax to sparsemax*, ICML 2016; B. Peters, V. Niculae, A. Martins, *Sparse
+sequence-to-sequence models*, ACL 2019; G. Correia, V. Niculae, A. Martins, *Adaptively sparse transformers*, 2019.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from theory.maxent.batch import Array, Batch, as_laws, as_parameter, batch, flattened, through
+from theory.maxent.threshold import solve
+from theory.maxent.tsallis import deformed_log, entropies
+
+_NEAR = 0.1  # taken: inside it the series of phi ends below u after the given terms, outside it loses at most 20 u
+_TERMS = 18  # derived: (k + 1) / (k + 2) * 0.1**k < 2**-53 / 2 from k = 17 on
+
+
+class Solved(NamedTuple):
+    """A batch, the orders and laws of its rows, and their thresholds above the largest score, per temperature."""
+
+    batch: Batch
+    alpha: Array
+    laws: Array
+    threshold: Array
+
+
+def solved(scores: ArrayLike, alpha: ArrayLike, tau: ArrayLike, axis: int) -> Solved:
+    """Return entmax of every row with its threshold, which is zero for infinite order and for rows left out."""
+    read, (order,) = batch(scores, axis, tau, alpha=as_parameter(alpha, "alpha", infinite=True))
+    return solved_rows(read, order)
+
+
+def solved_rows(read: Batch, order: Array) -> Solved:
+    """Return what :func:`solved` does for rows that were read already; ``order`` is (m, 1)."""
+    endless = np.isinf(order[:, 0])
+    counts = read.present.astype(np.float64)
+    laws, threshold = solve(read.gaps, counts, np.where(np.isinf(order), 2.0, order))
+    if endless.any():
+        top = counts[endless] * (read.gaps[endless] == 0.0)
+        laws[endless] = top / np.maximum(top.sum(axis=1, keepdims=True), 1.0)
+        threshold[endless] = 0.0
+    return Solved(read, order, laws, threshold)
+
+
+def entmax(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
+    r"""Return the maximiser of :math:`\langle p, s\rangle + \tau H_\alpha(p)` for every row.
+
+    Parameters
+    ----------
+    scores : array_like
+        Real scores, dimensionless; :math:`-\infty` masks an entry.
+    alpha : array_like
+        Positive orders, infinity allowed, broadcast against the rows: axes that they add come first in the result.
+    tau : array_like, default 1.0
+        Positive temperature, broadcast likewise.
+    axis : int, default -1
+        Along which the n scores of a row lie.
+
+    Returns
+    -------
+    ndarray
+        Laws along ``axis``; a row without an entry left is a row of zeros.
+
+    Raises
+    ------
+    ValueError
+        If a score is NaN or :math:`+\infty`, ``axis`` is empty, ``alpha`` or ``tau`` is not positive, or shapes do not
+        fit.
+
+    Examples
+    --------
+    >>> entmax([1.0, 0.5, -1.0], [[1.0], [2.0]]).shape
+    (2, 1, 3)
+    >>> entmax([1.0, 0.5, -1.0], 2.0)
+    array([0.75, 0.25, 0.  ])
+    """
+    found = solved(scores, alpha, tau, axis)
+    return found.batch.layout.laws(found.laws)
+
+
+def entmax_value(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
+    """Return the attained maximum per row, in the unit of the scores; arguments and errors as in :func:`entmax`."""
+    read, order, laws, threshold = solved(scores, alpha, tau, axis)
+    bend = np.where(np.isinf(order), 0.0, order - 1.0) * entropies(laws, order)
+    with np.errstate(over="ignore"):  # the entropy of an order near 0 exceeds any range
+        return read.layout.values(read.peak + read.tau * (threshold - bend))
+
+
+def entmax_support(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
+    """Return 1.0 where :func:`entmax` has weight and 0.0 elsewhere, decided by comparing scores alone."""
+    read, (order,) = batch(scores, axis, tau, alpha=as_parameter(alpha, "alpha", infinite=True))
+    inside = read.present & ((order <= 1.0) | (read.gaps == 0.0))
+    solid = np.isfinite(order) & (order > 1.0)
+    e = np.where(solid, order - 1.0, 1.0)
+    for i in range(inside.shape[1]):
+        with np.errstate(over="ignore"):
+            lead = e * np.maximum(read.gaps - read.gaps[:, i : i + 1], 0.0)
+            sums = np.sum(lead ** (1.0 / e), axis=1, where=read.present)
+        inside[:, i] |= read.present[:, i] & solid[:, 0] & (sums < 1.0)
+    return read.layout.laws(inside.astype(np.float64))
+
+
+def slopes(p: Array, alpha: Array) -> Array:
+    """Return the derivatives of the weights by their own scores before renormalisation, zero off the support.
+
+    ``ValueError`` if one leaves the range of float64, as it may for orders far above 2.
+    """
+    with np.errstate(over="ignore"):
+        powers = np.where(p > 0.0, p, 1.0) ** (2.0 - np.where(np.isinf(alpha), 2.0, alpha))
+    if not np.isfinite(powers).all():
+        raise ValueError(f"alpha: expected orders at which float64 holds the derivative, got {float(alpha.max())!r}")
+    return np.where((p > 0.0) & np.isfinite(alpha), powers, 0.0)
+
+
+def entmax_vjp(
+    weights: ArrayLike, cotangent: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1
+) -> Array:
+    r"""Return :math:`Jc = q \odot (c - \langle q, c\rangle/\sum q)/\tau` from the weights :func:`entmax` returned.
+
+    Parameters
+    ----------
+    weights, cotangent : array_like, equal shapes
+        The laws, and what multiplies them.
+    alpha : array_like
+    tau : array_like, default 1.0
+    axis : int, default -1
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, a number is not finite, a weight is negative, ``alpha`` or ``tau`` is not positive.
+    """
+    order = as_parameter(alpha, "alpha", infinite=True)
+    layout, p, c, temperature, (a,) = through(weights, cotangent, axis, tau, alpha=order)
+    return layout.laws(projected(slopes(p, a), c) / temperature)
+
+
+def projected(q: Array, c: Array) -> Array:
+    r"""Return :math:`q \odot (c - \langle q, c\rangle/\sum q)` for rows of :math:`q \ge 0`; 0 where they vanish."""
+    total = q.sum(axis=1, keepdims=True)
+    product: Array = q * (c - ((q / np.where(total > 0.0, total, 1.0)) * c).sum(axis=1, keepdims=True))
+    return product
+
+
+def entmax_alpha_derivative(weights: ArrayLike, alpha: ArrayLike, *, axis: int = -1) -> Array:
+    r"""Return :math:`\partial_\alpha p` from the weights :func:`entmax` returned at finite ``alpha``; any temperature.
+
+    Errors as in :func:`entmax_vjp`, and for infinite ``alpha``.
+    """
+    layout, (p,), (a,) = flattened(
+        {"weights": as_laws(weights, "weights")}, axis, {"alpha": as_parameter(alpha, "alpha")}
+    )
+    y = deformed_log(np.where(p > 0.0, p, 1.0), a - 1.0)
+    x = (a - 1.0) * y
+    q = slopes(p, a)
+    r = np.where(p > 0.0, (p * y) * (y * _phi(x)), 0.0)
+    total = q.sum(axis=1, keepdims=True)
+    return layout.laws(r - q * (r.sum(axis=1, keepdims=True) / np.where(total > 0.0, total, 1.0)))
+
+
+def _phi(x: Array) -> Array:
+    r"""Return :math:`(x/(1 + x) - \log(1 + x))/x^2 = \sum_k (-1)^{k+1}\frac{k+1}{k+2}x^k` for :math:`x > -1`."""
+    near = np.abs(x) < _NEAR
+    small, large = np.where(near, x, 0.0), np.where(near, 1.0, x)
+    series = np.zeros_like(x)
+    for k in range(_TERMS - 1, -1, -1):
+        series = series * small + (-1.0) ** (k + 1) * (k + 1) / (k + 2)
+    return np.where(near, series, (large / (1.0 + large) - np.log1p(large)) / large / large)

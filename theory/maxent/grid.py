@@ -1,0 +1,95 @@
+r"""Continuous attention on a grid, or against any measure: densities, their normaliser, escort covariances.
+
+For a measure with masses :math:`\mu_i` (cells of a grid of width :math:`h`: all :math:`h`), the maximiser of
+:math:`\sum_i \mu_i(p_if_i + \dots)` over densities, :math:`\sum_i \mu_ip_i = 1`, of entropy :math:`H_\alpha = \frac{1 -
+\sum_i\mu_ip_i^\alpha}{\alpha(\alpha-1)}`, is :math:`p_i = \exp_\alpha(f_i - N)`, with one number :math:`N` that
+normalises it. At :math:`\alpha = 1` it is :math:`\log\sum\mu e^f`; otherwise :math:`p = [(\alpha-1)(f -
+A)]_+^{1/(\alpha-1)}` with :math:`A = N - \frac1{\alpha-1}`. The masses matter: without them the weights of entmax on
+the same scores do not tend to a density.
+
+A change of parameter, :math:`f = \langle\vartheta, \phi\rangle`, moves expectations by the escort covariance
+(differentiate :math:`p_i = \exp_\alpha(f_i - N)`, :math:`dp_i = p_i^{2-\alpha}(df_i - dN)`, with
+:math:`\sum\mu\,dp = 0`):
+
+.. math:: \partial_\vartheta \mathbb E_p[\psi] = \int q\,\psi\phi^\top - \frac{\int q\psi\int q\phi^\top}{\int q},
+          \qquad q = p^{2-\alpha} \text{ on the support},
+
+and :math:`\nabla N = \int q\phi/\int q` is the escort mean, while that of the conjugate is the mean.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from theory._validate import as_masses, as_points, as_positive, as_real, as_vector
+from theory.maxent.batch import Array
+from theory.maxent.entmax import slopes
+from theory.maxent.threshold import solve
+from theory.maxent.tsallis import deformed_exp
+
+
+class OnCells(NamedTuple):
+    """A density at the cells and its normaliser."""
+
+    density: Array
+    normaliser: float
+
+
+def density_on_cells(scores: ArrayLike, measure: ArrayLike, alpha: float) -> OnCells:
+    r"""Return the density of largest :math:`\mathbb E f + H_\alpha` with respect to a measure on n cells.
+
+    Parameters
+    ----------
+    scores : array_like, shape (n,)
+        Finite :math:`f`, dimensionless.
+    measure : array_like, shape (n,)
+        Masses of the cells, non-negative, not all zero; on a grid its width.
+    alpha : float
+        Positive, finite.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, a number is not finite, a mass is negative or ``alpha`` is not positive.
+    """
+    f = as_vector(scores, "scores")
+    mu = as_masses(measure, "measure", size=f.size)
+    order = np.array([[as_positive(alpha, "alpha")]])
+    peak = float(f[mu > 0.0].max())
+    gaps = np.where(mu > 0.0, f - peak, 0.0)
+    found = solve(gaps[np.newaxis], mu[np.newaxis], order)
+    return OnCells(found.weights[0], peak + float(found.threshold[0, 0]))
+
+
+def density_at(scores: ArrayLike, normaliser: float, alpha: float) -> Array:
+    r"""Return :math:`\exp_\alpha(f - N)`: the density at any scores, with the normaliser found on the cells."""
+    order = np.array(as_positive(alpha, "alpha") - 1.0)
+    return np.asarray(deformed_exp(as_real(scores, "scores") - as_vector([normaliser], "normaliser").item(), order)[0])
+
+
+def escort_covariance(density: ArrayLike, measure: ArrayLike, psi: ArrayLike, phi: ArrayLike, alpha: float) -> Array:
+    r"""Return :math:`\partial_\vartheta\mathbb E_p[\psi]` at :math:`f = \langle\vartheta, \phi\rangle`, shape (l, k).
+
+    Parameters
+    ----------
+    density, measure : array_like, shape (n,)
+        As :func:`density_on_cells` gives and takes them.
+    psi, phi : array_like, shapes (n, l) and (n, k)
+        Statistics at the cells.
+    alpha : float
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, a number is not finite, a mass is negative or ``alpha`` is not positive.
+    """
+    mu = as_masses(measure, "measure")
+    p = as_masses(density, "density", size=mu.size)
+    left, right = as_points(psi, "psi", size=mu.size), as_points(phi, "phi", size=mu.size)
+    q = mu * slopes(p, np.array(as_positive(alpha, "alpha")))
+    total = q.sum()
+    moved: Array = (left - q @ left / total).T @ (q[:, np.newaxis] * (right - q @ right / total))
+    return moved

@@ -1,0 +1,94 @@
+r"""Normmax: the maximiser of :math:`\langle p, s\rangle - \tau\|p\|_\alpha` over the simplex, :math:`\alpha > 1`.
+
+With :math:`b = 1/(\alpha - 1)`, stationarity reads :math:`s_i/\tau - \theta = (p_i/\|p\|_\alpha)^{\alpha-1} =: x_i` on
+the support, so :math:`p \propto [s/\tau - \theta]_+^{b}` with :math:`\sum_i x_i^{\alpha b} = 1`, since
+:math:`x_i^{\alpha b} = (p_i/\|p\|_\alpha)^\alpha`. That condition is itself entmax: with
+:math:`\alpha' = 2 - 1/\alpha`, for which :math:`1/(\alpha' - 1) = \alpha b`,
+
+.. math:: x^{\alpha b} = \mathrm{entmax}_{\alpha'}\Big(\frac{\alpha}{\alpha - 1}\frac s\tau\Big), \qquad
+          \mathrm{normmax}_\alpha(s) \propto \mathrm{entmax}_{2 - 1/\alpha}\Big(\frac{\alpha}{\alpha - 1}\frac
+          s\tau\Big) ^{1/\alpha},
+
+which at :math:`\alpha = \infty` (the largest weight is penalised) is uniform on the support of sparsemax. A unique
+entry takes all the weight iff it leads by :math:`\tau`, whatever :math:`\alpha`.
+
+*Derivative.* From :math:`\sum x^{\alpha b} = 1` follows :math:`d\theta = \langle p, ds\rangle/\tau`. With
+:math:`h_i = b\,p_i/x_i = b\,p_i^{2-\alpha}\|p\|_\alpha^{\alpha-1}` on the support,
+
+.. math:: J = \frac1\tau\Big(\mathrm{diag}(h) - hp^\top - ph^\top + \Big(\sum h\Big)pp^\top\Big),
+
+symmetric, and zero at :math:`\alpha = \infty`.
+
+References
+----------
+M. Blondel, A. Martins, V. Niculae, *J. Mach. Learn. Res.* 21 (2020), no. 35, section 4 (norm entropies).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from theory.maxent.batch import Array, as_parameter, batch, through
+from theory.maxent.threshold import solve
+
+
+def normmax(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
+    r"""Return the maximiser of :math:`\langle p, s\rangle - \tau\|p\|_\alpha` for every row.
+
+    Parameters
+    ----------
+    scores : array_like
+        Real scores, dimensionless; :math:`-\infty` masks an entry.
+    alpha : array_like
+        Orders above 1, infinity allowed, broadcast against the rows.
+    tau : array_like, default 1.0
+        Positive temperature, broadcast likewise.
+    axis : int, default -1
+        Along which the n scores of a row lie.
+
+    Returns
+    -------
+    ndarray
+        Laws along ``axis``; a row without an entry left is a row of zeros.
+
+    Raises
+    ------
+    ValueError
+        If a score is NaN or :math:`+\infty`, ``axis`` is empty, ``alpha <= 1``, ``tau`` is not positive or shapes do
+        not fit.
+    """
+    read, (order,) = batch(scores, axis, tau, alpha=_order(alpha))
+    with np.errstate(over="ignore"):
+        gaps = np.maximum(read.gaps * (1.0 / (1.0 - 1.0 / order)), np.finfo(np.float64).min)
+    powers, _ = solve(gaps, read.present.astype(np.float64), 2.0 - 1.0 / order)
+    weights = np.where(powers > 0.0, powers ** (1.0 / order), 0.0)
+    total = weights.sum(axis=1, keepdims=True)
+    return read.layout.laws(weights / np.where(total > 0.0, total, 1.0))
+
+
+def normmax_vjp(
+    weights: ArrayLike, cotangent: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1
+) -> Array:
+    """Return the product of the symmetric Jacobian with a cotangent, from the weights :func:`normmax` returned.
+
+    Errors as in :func:`theory.maxent.entmax_vjp`, and for ``alpha <= 1``.
+    """
+    layout, p, c, temperature, (a,) = through(weights, cotangent, axis, tau, alpha=_order(alpha))
+    order = np.where(np.isinf(a), 2.0, a)
+    top = p.max(axis=1, keepdims=True)
+    relative = p / np.where(top > 0.0, top, 1.0)  # so that no power of a small norm underflows
+    norm = (relative**order).sum(axis=1, keepdims=True) ** (1.0 / order)
+    on = (p > 0.0) & np.isfinite(a)
+    size = np.where(norm > 0.0, norm, 1.0)
+    x = np.where(on, relative / size, 1.0) ** (order - 1.0)
+    h = np.where(on, p / x, 0.0) / (order - 1.0)
+    centred = c - (p * c).sum(axis=1, keepdims=True)
+    return layout.laws((h * centred - p * (h * centred).sum(axis=1, keepdims=True)) / temperature)
+
+
+def _order(alpha: ArrayLike) -> Array:
+    order = as_parameter(alpha, "alpha", infinite=True)
+    if not (order > 1.0).all():
+        raise ValueError(f"alpha: expected numbers above 1, got {order[~(order > 1.0)].flat[0]}")
+    return order

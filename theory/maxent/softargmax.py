@@ -1,0 +1,162 @@
+r"""Softmax on batches, with a prior, a temperature and masks: its value, its logarithm and its derivatives.
+
+For a law :math:`p_0` and :math:`\tau > 0`,
+:math:`\max_p \langle p, s\rangle - \tau\,\mathrm{KL}(p \,\|\, p_0) = \tau \log \sum_i p_{0,i} e^{s_i/\tau}`, attained
+only at :math:`p_i \propto p_{0,i} e^{s_i/\tau}`: with :math:`\log p_i = \log p_{0,i} + s_i/\tau - \log Z` the objective
+at any :math:`q` is :math:`\tau \log Z - \tau\,\mathrm{KL}(q \,\|\, p)`. Without a prior the penalty is the negative
+Shannon entropy, i.e. :math:`p_0 = 1` everywhere, which is no law: the value is then :math:`\tau\,\mathrm{lse}(s/\tau)`.
+A mask is a prior with zeros.
+
+The derivative in the scores is :math:`J = (\mathrm{diag}(p) - pp^\top)/\tau`, whatever the prior. It is symmetric: one
+function is the product with a cotangent and with a tangent. The diagonal :math:`p_i(1 - p_i)` is summed from the other
+entries of its row, because :math:`1 - p_i` loses every digit beside a vertex; so the kernel holds the constants
+exactly.
+
+The name tells these maps on arrays from :func:`theory.maxent.softmax`, which returns one law with an error bound.
+Conventions of batches and of rows masked throughout: :mod:`theory.maxent.batch`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from theory._validate import as_real
+from theory.maxent.batch import (
+    Array,
+    Layout,
+    as_laws,
+    as_parameter,
+    as_scores,
+    demand_laws,
+    flattened,
+    measured,
+    through,
+)
+
+_SPLIT = 700.0  # derived: e^700 is finite, and so is e^45, the most that the smallest prior leaves beyond it
+
+
+class _Gibbs(NamedTuple):
+    """The laws of rows, their logarithms, the attained maxima, and where the rows came from."""
+
+    weights: Array
+    logs: Array
+    value: Array
+    layout: Layout
+
+
+def _gibbs(scores: ArrayLike, prior: ArrayLike | None, tau: ArrayLike, axis: int) -> _Gibbs:
+    s = as_scores(scores)
+    given = {"scores": s}
+    if prior is not None:
+        reference = as_laws(prior, "prior")
+        if reference.ndim == 1 and s.ndim > 0 and -s.ndim <= axis < s.ndim and reference.size == s.shape[axis]:
+            reference = np.moveaxis(np.broadcast_to(reference, np.moveaxis(s, axis, -1).shape), -1, axis)
+        given["prior"] = reference
+    layout, rows, (temperature,) = flattened(given, axis, {"tau": as_parameter(tau, "tau")})
+    present = rows[0] > -np.inf
+    if prior is not None:
+        demand_laws(rows[1], "prior")
+        present &= rows[1] > 0.0
+    read = measured(rows[0], present, temperature, layout)
+    logits, masses, best = read.gaps, np.exp(read.gaps), np.zeros_like(read.peak)
+    if prior is not None:
+        logits = logits + np.log(np.where(present, rows[1], 1.0))
+        at = np.argmax(np.where(present, logits, -np.inf), axis=1)[:, np.newaxis]
+        best = np.take_along_axis(read.gaps, at, axis=1)
+        lead = np.where(present, read.gaps - best, 0.0)
+        masses = rows[1] * np.exp(np.minimum(lead, _SPLIT)) * np.exp(np.maximum(lead - _SPLIT, 0.0))
+    masses = np.where(present, masses, 0.0)
+    mass = masses.sum(axis=1, keepdims=True)
+    log_mass = np.log(np.where(mass > 0.0, mass, 1.0))
+    logs = np.where(present, logits - best - log_mass, -np.inf)
+    value = read.peak + temperature * (best + log_mass)
+    return _Gibbs(masses / np.where(mass > 0.0, mass, 1.0), logs, value, layout)
+
+
+def softargmax(scores: ArrayLike, *, prior: ArrayLike | None = None, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
+    r"""Return the maximiser of :math:`\langle p, s\rangle - \tau\,\mathrm{KL}(p \,\|\, p_0)` for every row.
+
+    Parameters
+    ----------
+    scores : array_like
+        Real scores, dimensionless; :math:`-\infty` masks an entry.
+    prior : array_like, shape (n,) or that of ``scores``, optional
+        A law along ``axis``, zeros allowed; the penalty is the negative entropy unless given.
+    tau : array_like, default 1.0
+        Positive temperature, broadcast against the rows.
+    axis : int, default -1
+        Along which the n scores of a row lie.
+
+    Returns
+    -------
+    ndarray
+        Laws along ``axis``; a row without an entry left is a row of zeros.
+
+    Raises
+    ------
+    ValueError
+        If a score is NaN or :math:`+\infty`, ``axis`` is empty, ``tau`` is not positive, the prior leaves the simplex
+        or shapes do not fit.
+    """
+    gibbs = _gibbs(scores, prior, tau, axis)
+    return gibbs.layout.laws(gibbs.weights)
+
+
+def log_softargmax(scores: ArrayLike, *, prior: ArrayLike | None = None, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
+    """Return the logarithm of :func:`softargmax` without its underflow; minus infinity where masked."""
+    gibbs = _gibbs(scores, prior, tau, axis)
+    return gibbs.layout.laws(gibbs.logs)
+
+
+def softargmax_value(
+    scores: ArrayLike, *, prior: ArrayLike | None = None, tau: ArrayLike = 1.0, axis: int = -1
+) -> Array:
+    r"""Return the attained maximum per row: :math:`\tau \log \sum_i p_{0,i} e^{s_i/\tau}`, in the unit of the scores.
+
+    Parameters and errors as in :func:`softargmax`; the value of a row masked throughout is minus infinity.
+    """
+    gibbs = _gibbs(scores, prior, tau, axis)
+    return gibbs.layout.values(gibbs.value)
+
+
+def softargmax_vjp(weights: ArrayLike, cotangent: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
+    r"""Return :math:`J c = p \odot (c - \langle p, c\rangle)/\tau` from the weights :func:`softargmax` returned.
+
+    :math:`J` is symmetric, so this is the product with a tangent as well.
+
+    Parameters
+    ----------
+    weights, cotangent : array_like, equal shapes
+        The laws, and what multiplies them.
+    tau : array_like, default 1.0
+    axis : int, default -1
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, a number is not finite, a weight is negative or ``tau`` is not positive.
+    """
+    layout, p, c, temperature, _ = through(weights, cotangent, axis, tau)
+    return layout.laws(p * (c - (p * c).sum(axis=1, keepdims=True)) / temperature)
+
+
+def laplacian(q: Array) -> Array:
+    r"""Return :math:`\mathrm{diag}(q) - qq^\top/\sum q` for rows of :math:`q \ge 0`, shape (..., n, n); 0 if q = 0."""
+    total = q.sum(axis=-1, keepdims=True)
+    matrix: Array = -q[..., :, np.newaxis] * (q / np.where(total > 0.0, total, 1.0))[..., np.newaxis, :]
+    own = np.arange(q.shape[-1])
+    matrix[..., own, own] = 0.0
+    matrix[..., own, own] = -matrix.sum(axis=-1)
+    return matrix
+
+
+def softargmax_jacobian(weights: ArrayLike, *, tau: ArrayLike = 1.0) -> Array:
+    r"""Return :math:`(\mathrm{diag}(p) - pp^\top)/\tau` for laws along the last axis, shape (..., n, n)."""
+    weight = as_real(weights, "weights")
+    layout, p, _, temperature, _ = through(weight, weight, -1, tau)
+    n = p.shape[1]
+    return (laplacian(p) / temperature[..., np.newaxis]).reshape(*layout.shape, n, n)

@@ -1,0 +1,112 @@
+r"""Sparsemax and entmax of order 3/2 by sorting: exact up to rounding, without iteration.
+
+Sort :math:`z_1 \ge z_2 \ge \dots`, with :math:`\mu_k` the mean of the first :math:`k`. If the support has :math:`k`
+entries, the threshold follows from :math:`\sum p = 1`:
+
+* :math:`\alpha = 2`, :math:`z = s/\tau`, :math:`p = [z - \theta]_+`: :math:`\theta_k = \mu_k - 1/k`, and :math:`k^*` is
+  the number of :math:`k` with :math:`1 + kz_k > \sum_{j \le k} z_j`, that is :math:`\sum_{j\le k}(z_j - z_k) < 1`.
+* :math:`\alpha = \frac32`, :math:`z = s/2\tau`, :math:`p = [z - \theta]_+^2`: with
+  :math:`S_k = \sum_{j \le k}(z_j - \mu_k)^2`, :math:`\theta_k = \mu_k - \sqrt{(1 - S_k)_+/k}`, and :math:`k^*` is the
+  number of :math:`k` with :math:`\theta_k \le z_k`, that is :math:`\sum_{j \le k}(z_j - z_k)^2 \le 1`.
+
+*Why counting is right.* Both left sums do not decrease in :math:`k`, so the :math:`k` that pass are a prefix. In the
+second case :math:`\theta_k \le z_k \iff (\mu_k - z_k)^2 \le (1 - S_k)/k \iff \sum_{j\le k}(z_j - z_k)^2 \le 1` when
+:math:`S_k \le 1`; when :math:`S_k > 1` the clamped :math:`\theta_k = \mu_k \le z_k` would force all of them to be
+equal, hence :math:`S_k = 0`.
+
+*Rounding.* The largest score is subtracted, and what is below :math:`-1` is set to :math:`-1`: since
+:math:`\theta \ge \max z - 1`, nothing there has weight, so a range of :math:`10^{300}` costs no digit. Sums of
+:math:`k` numbers in :math:`[-1, 0]` are off by :math:`k^2u/2`; in the root, :math:`1 - S_k \ge 1/k` at :math:`k^*`,
+because :math:`1 = S_k + k(\mu_k - \theta)^2` and :math:`k(\mu_k - \theta)^2 = (\sum a)^2/k \ge \sum a^2/k = 1/k` for
+:math:`a_j = z_j - \theta \ge 0`. A last Newton step on the weights removes that error to first order, as in
+:mod:`theory.maxent.threshold`.
+
+References
+----------
+A. Martins, R. Astudillo, *From softmax to sparsemax*, ICML 2016; B. Peters, V. Niculae, A. Martins, *Sparse
+sequence-to-sequence models*, ACL 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from theory.maxent.batch import Array, batch, blocks
+from theory.maxent.entmax import entmax_vjp
+
+
+def sparsemax(scores: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
+    r"""Return the Euclidean projection of :math:`s/\tau` on the simplex, which is entmax of order 2.
+
+    Parameters
+    ----------
+    scores : array_like
+        Real scores, dimensionless; :math:`-\infty` masks an entry.
+    tau : array_like, default 1.0
+        Positive temperature, broadcast against the rows.
+    axis : int, default -1
+        Along which the n scores of a row lie.
+
+    Returns
+    -------
+    ndarray
+        Laws along ``axis``; a row without an entry left is a row of zeros.
+
+    Raises
+    ------
+    ValueError
+        If a score is NaN or :math:`+\infty`, ``axis`` is empty, ``tau`` is not positive or shapes do not fit.
+
+    Examples
+    --------
+    >>> sparsemax([1.0, 0.5, -1.0])
+    array([0.75, 0.25, 0.  ])
+    """
+    return _mapped(_projection, scores, tau, axis, 1.0)
+
+
+def entmax15(scores: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
+    """Return entmax of order 3/2; arguments and errors as in :func:`sparsemax`."""
+    return _mapped(_squares, scores, tau, axis, 0.5)
+
+
+def sparsemax_vjp(weights: ArrayLike, cotangent: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
+    """Return the cotangent less its mean over the support, there; 0 elsewhere. As ``entmax_vjp`` of order 2."""
+    return entmax_vjp(weights, cotangent, 2.0, tau=tau, axis=axis)
+
+
+def entmax15_vjp(weights: ArrayLike, cotangent: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
+    """Return the product of the Jacobian with a cotangent, as ``entmax_vjp`` of order 3/2."""
+    return entmax_vjp(weights, cotangent, 1.5, tau=tau, axis=axis)
+
+
+def _mapped(law: Callable[[Array], Array], scores: ArrayLike, tau: ArrayLike, axis: int, slope: float) -> Array:
+    read, _ = batch(scores, axis, tau)
+    weights = np.empty_like(read.gaps)
+    for part in blocks(*weights.shape):
+        weights[part] = law(np.where(read.present[part], np.maximum(slope * read.gaps[part], -1.0), -1.0))
+    return read.layout.laws(np.where(read.present, weights, 0.0))
+
+
+def _projection(z: Array) -> Array:
+    falling = np.sort(z, axis=1)[:, ::-1]
+    sums, k = np.cumsum(falling, axis=1), np.arange(1, z.shape[1] + 1)
+    last = np.count_nonzero(1.0 + k * falling > sums, axis=1, keepdims=True)
+    p = np.maximum(z - (np.take_along_axis(sums, last - 1, axis=1) - 1.0) / last, 0.0)
+    rest = p.sum(axis=1, keepdims=True) - 1.0
+    return np.where(p > 0.0, np.maximum(p - rest / np.count_nonzero(p, axis=1, keepdims=True), 0.0), 0.0)
+
+
+def _squares(z: Array) -> Array:
+    falling = np.sort(z, axis=1)[:, ::-1]
+    k = np.arange(1, z.shape[1] + 1)
+    mean = np.cumsum(falling, axis=1) / k
+    spread = np.cumsum(falling**2, axis=1) - k * mean**2
+    threshold = mean - np.sqrt(np.maximum(1.0 - spread, 0.0) / k)
+    last = np.count_nonzero(threshold <= falling, axis=1, keepdims=True)
+    root = np.maximum(z - np.take_along_axis(threshold, last - 1, axis=1), 0.0)
+    rest = (root**2).sum(axis=1, keepdims=True) - 1.0
+    return np.where(root > 0.0, np.maximum(root - rest / (2.0 * root.sum(axis=1, keepdims=True)), 0.0), 0.0) ** 2
