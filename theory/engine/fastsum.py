@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.engine import dense, gauge, spectrum, transform
+from theory.engine.demands import demand
 from theory.engine.pairs import Array, Attention, Form, Pairs
 from theory.engine.threads import threads
 
@@ -81,7 +82,7 @@ def attention(pairs: Pairs, values: Array, *, log_weights: Array | None = None, 
         If the check found a larger error twice.
     """
     added = np.zeros(pairs.keys.shape[0]) if log_weights is None else log_weights
-    _demand(pairs, values, added, accuracy)
+    demand(pairs, values, added, accuracy, method="nufft", forms=FORMS, within=ACCURACY, dimensions=DIMENSIONS)
     columns = spectrum.by_axes(values)
     centre, half = spectrum.middle(columns), 0.5 * columns.max(axis=1, keepdims=True)
     half -= 0.5 * columns.min(axis=1, keepdims=True)
@@ -226,24 +227,3 @@ def _rounding(pairs: Pairs, tilted: Array, rise: Array) -> float:
         longest = [float(np.sqrt(np.square(cloud).sum(axis=1).max())) for cloud in (pairs.queries, pairs.keys)]
         size += abs(float(pairs.coefficients[0])) * longest[0] * longest[1]
     return float((4 * d + 8) * 2.0**-53 * size)
-
-
-def _demand(pairs: Pairs, values: Array, added: Array, accuracy: float) -> None:
-    """Refuse what the method does not do, before any work."""
-    if pairs.form not in FORMS:
-        raise ValueError(f"method: expected a form among DISTANCE, DOT, TORUS for nufft, got {pairs.form.name}")
-    if not 1 <= pairs.queries.shape[1] <= DIMENSIONS:
-        raise ValueError(f"method: expected at most {DIMENSIONS} dimensions for nufft, got {pairs.queries.shape[1]}")
-    if not ACCURACY[0] <= accuracy <= ACCURACY[1]:
-        raise ValueError(f"accuracy: expected a number from {ACCURACY[0]:g} to {ACCURACY[1]:g}, got {accuracy!r}")
-    if pairs.keys.shape[1] != pairs.queries.shape[1]:
-        raise ValueError(f"keys: expected {pairs.queries.shape[1]} dimensions, got {pairs.keys.shape[1]}")
-    for name, array, size in (("values", values, pairs.keys.shape[0]), ("log_weights", added, pairs.keys.shape[0])):
-        if array.shape[0] != size:
-            raise ValueError(f"{name}: expected {size} rows, got {array.shape[0]}")
-    named = {"queries": pairs.queries, "keys": pairs.keys, "coefficients": pairs.coefficients, "values": values}
-    for name, array in {**named, "log_weights": added}.items():
-        if array.size == 0 or not np.isfinite(array).all():
-            raise ValueError(f"{name}: expected finite numbers, got {'none' if array.size == 0 else 'others'}")
-    if pairs.form is not Form.DOT and pairs.coefficients[0] < 0.0:
-        raise ValueError(f"coefficients: expected a positive sharpness, got {float(pairs.coefficients[0])!r}")

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from theory.engine import dense
+from theory.engine.demands import demand
 from theory.engine.pairs import Array, Attention, Form, Pairs
 from theory.engine.threads import over_rows, threads
 
@@ -86,7 +87,7 @@ def attention(pairs: Pairs, values: Array, *, log_weights: Array | None = None, 
         If an argument is not as above, or a score or an average leaves the range of float64.
     """
     added = np.zeros(pairs.keys.shape[0]) if log_weights is None else log_weights
-    _demand(pairs, values, added, accuracy)
+    demand(pairs, values, added, accuracy, method="local", forms=FORMS, within=ACCURACY)
     queries, keys = _blocks(_places(pairs, pairs.queries)), _blocks(_places(pairs, pairs.keys))
     sorted_keys, sorted_values, sorted_added = pairs.keys[keys.order], values[keys.order], added[keys.order]
     heavy = np.logaddexp.reduceat(sorted_added, keys.starts[:-1])
@@ -223,22 +224,3 @@ def _members(cloud: _Blocks, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
     ranks: NDArray[np.int64] = np.arange(sizes.sum())
     ranks += np.repeat(cloud.starts[blocks] - np.cumsum(sizes) + sizes, sizes)
     return ranks
-
-
-def _demand(pairs: Pairs, values: Array, added: Array, accuracy: float) -> None:
-    """Refuse what the method does not do, before any work."""
-    if pairs.form not in FORMS:
-        raise ValueError(f"method: expected a form among DISTANCE, TORUS for local, got {pairs.form.name}")
-    if not ACCURACY[0] <= accuracy <= ACCURACY[1]:
-        raise ValueError(f"accuracy: expected a number from {ACCURACY[0]:g} to {ACCURACY[1]:g}, got {accuracy!r}")
-    if pairs.keys.shape[1] != pairs.queries.shape[1]:
-        raise ValueError(f"keys: expected {pairs.queries.shape[1]} dimensions, got {pairs.keys.shape[1]}")
-    for name, array, size in (("values", values, pairs.keys.shape[0]), ("log_weights", added, pairs.keys.shape[0])):
-        if array.shape[0] != size:
-            raise ValueError(f"{name}: expected {size} rows, got {array.shape[0]}")
-    named = {"queries": pairs.queries, "keys": pairs.keys, "coefficients": pairs.coefficients, "values": values}
-    for name, array in {**named, "log_weights": added}.items():
-        if array.size == 0 or not np.isfinite(array).all():
-            raise ValueError(f"{name}: expected finite numbers, got {'none' if array.size == 0 else 'others'}")
-    if pairs.coefficients[0] < 0.0:
-        raise ValueError(f"coefficients: expected a positive sharpness, got {float(pairs.coefficients[0])!r}")
