@@ -116,6 +116,7 @@ def draw(axes: Axes, name: str, rows: Sequence[dict[str, Any]]) -> None:
         axes.plot(d, [row["limit, ns"] for row in largest], ":", color=style.BLACK, label="multiply-adds alone")
         axes.plot(d, [row["exponential, ns"] for row in largest], "-.", color=style.GREY, label="exponential alone")
         axes.set(xscale="log", yscale="log", xlabel="dimension", ylabel="ns per pair")
+        axes.set_ylim(top=8.0 * axes.get_ylim()[1])  # room for the legend
         axes.set_title(f"dense attention, n = {largest[0]['n']}, {threads()} threads")
     elif name == "fastsum":
         for case, colour in (("circle", style.BLUE), ("plane", style.VERMILION)):
