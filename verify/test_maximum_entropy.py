@@ -7,7 +7,7 @@ from theory.attention import AttentionKernel, DotProduct, Softmatch
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, total, verifies
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import EXP_ULPS, U, covariance_error, gamma
-from theory.maxent import divergence, expectation, free_energy, log_partition, softmax, studies
+from theory.maxent import divergence, expectation, free_energy, gibbs_law, log_partition, studies
 from verify import inputs, textbook
 from verify.textbook import balls, hull
 
@@ -77,7 +77,7 @@ def test_softmax(run, *, power=1, factor=1.0, averaged=False):
         s = rng.normal(size=n) * float(rng.choice([0.1, 1.0, 100.0])) + 5.0
         mass = textbook.exp(balls(s) / balls(tau).item()).sum() / (n if averaged else 1)
         top = hull(mass.log() * balls(tau).item() ** power * balls(factor).item())
-        best, error = softmax(s, tau=tau)
+        best, error = gibbs_law(s, tau=tau)
         size = float(np.abs(s).max()) + tau * (1 + np.log(n))
         yield equals(
             free_energy(s, best, tau=tau) + Interval.within(0.0, 4 * error * size), top, scale=size, n=n, tau=tau

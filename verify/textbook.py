@@ -6,14 +6,29 @@ Nothing here is shared with the code under test. Arrays are object arrays of bal
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from theory.evidence import discrepancy
-from theory.evidence.enclosure import balls, ends, exp, hull, log, tanh
+from theory.evidence.enclosure import balls, ends, exp, hull, log, precision, tanh
 
 cos = np.frompyfunc(lambda ball: ball.cos(), 1, 1)
 
-__all__ = ["average", "balls", "cos", "distance_scores", "dot_scores", "exp", "gap", "hull", "laws", "log", "tanh"]
+__all__ = [
+    "average",
+    "balls",
+    "cos",
+    "distance_scores",
+    "dot_scores",
+    "entmax",
+    "exp",
+    "gap",
+    "hull",
+    "laws",
+    "log",
+    "tanh",
+]
 __all__ += ["torus_scores"]
 
 
@@ -51,3 +66,42 @@ def gap(measured, claimed, error=0.0):
     """Enclose the largest distance between floats known up to ``error`` and the balls that are claimed for them."""
     middle, radius = ends(claimed)
     return discrepancy(measured, middle, error + radius)
+
+
+def entmax(scores, alpha, tau=1):
+    """The law [1 + e (s / tau - nu)]_+ ** (1 / e), e = alpha - 1, with nu bisected between exact numbers; balls out.
+
+    ``scores`` are floats or balls, shape (n,). The bracket shrinks until a weight beside its edge, which moves like
+    the power 1 / e of the threshold, is known to 2**-90.
+    """
+    s, order, t = scores if scores.dtype == object else balls(scores), Fraction(alpha), balls(Fraction(tau)).item()
+    bits = int(np.ceil(90 * max(1.0, float(order) - 1.0)))
+    with precision(bits + 64):
+        e, top = balls(order - 1).item(), max(s, key=lambda ball: float(ball.mid()))
+        z = (s - top) / t
+        if order == 1:
+            return laws(z[np.newaxis])[0]
+        least, most = balls(0).item(), ((1 - balls(len(s)).item() ** -e) / e).upper()
+        for _ in range(bits + 8):
+            middle = ((least + most) / 2).mid()
+            mass = _powers(z, middle, e, lower=True).sum()
+            if mass > 1:
+                least = middle
+                continue
+            if not _powers(z, middle, e, lower=False).sum() < 1:
+                break
+            most = middle
+        low, high = _powers(z, most, e, lower=True), _powers(z, least, e, lower=False)
+        return np.frompyfunc(lambda a, b: a.union(b), 2, 1)(low, high)
+
+
+def _powers(z, nu, e, *, lower):
+    """The powers at one threshold, from below or above where the sign of the base is unknown."""
+
+    def power(x):
+        base = 1 + e * (x - nu)
+        if base > 0:
+            return base ** (1 / e)
+        return balls(0).item() if lower or base <= 0 else balls(0).item().union(base.upper() ** (1 / e))
+
+    return np.frompyfunc(power, 1, 1)(z)

@@ -9,7 +9,7 @@ from tests.attention import exact
 from tests.attention.inputs import DISGUISES, KINDS, disguised, spoilt
 from theory.evidence import Kind, stream
 from theory.evidence.enclosure import balls, hull, precision
-from theory.maxent import divergence, entropy, expectation, free_energy, log_partition, softmax
+from theory.maxent import divergence, entropy, expectation, free_energy, gibbs_law, log_partition
 from theory.maxent.gibbs import Law
 
 LAW, OTHER = np.array([0.5, 0.25, 0.25]), np.array([0.25, 0.25, 0.5])
@@ -116,7 +116,7 @@ def test_softmax_and_its_error(tau):
     for case, n in enumerate((1, 2, 10, 200)):
         rng = stream("tests.gibbs.softmax", case)
         for scores in (rng.normal(size=n), 100.0 * rng.normal(size=n), np.full(n, 1e4), np.arange(float(n))):
-            law = softmax(scores * min(tau, 1.0), tau=tau)
+            law = gibbs_law(scores * min(tau, 1.0), tau=tau)
             with precision():
                 truth = exact.laws((balls(scores * min(tau, 1.0)) / balls(tau).item())[np.newaxis])[0][0]
             assert exact.relatively_apart(law.weights, truth) <= law.error
@@ -129,28 +129,28 @@ def test_closed_forms():
     ratio = divergence(LAW, OTHER)  # 1/2 log 2 - 1/4 log 2
     assert ratio.lo <= math.log(2.0) / 4.0 * (1 + 2.0**-50)
     assert ratio.hi >= math.log(2.0) / 4.0 * (1 - 2.0**-50)
-    law = softmax([0.0, math.log(3.0)])
+    law = gibbs_law([0.0, math.log(3.0)])
     assert isinstance(law, Law)
     assert np.abs(law.weights - [0.25, 0.75]).max() <= law.error + 2.0**-52
-    cold = softmax([0.0, 1.0], tau=1e-3).weights
+    cold = gibbs_law([0.0, 1.0], tau=1e-3).weights
     assert cold[1] == 1.0
-    hot = softmax([0.0, 1.0], tau=1e6)
+    hot = gibbs_law([0.0, 1.0], tau=1e6)
     assert abs(hot.weights[1] - 0.5) <= 1e-6
 
 
 def test_shifted_scores_change_nothing():
     scores = np.array([0.5, -1.25, 3.0])
-    here, there = softmax(scores), softmax(scores + 1000.0)
+    here, there = gibbs_law(scores), gibbs_law(scores + 1000.0)
     assert np.abs(here.weights - there.weights).max() <= here.error + there.error
 
 
 def test_extreme_scores_are_handled_or_refused():
     """Beyond 1e16 scores have no digit left for a difference of one: the bound then says that nothing is known."""
-    law = softmax([1e18, 0.0])
+    law = gibbs_law([1e18, 0.0])
     assert np.array_equal(law.weights, [1.0, 0.0])
     assert law.error >= 1.0
     with pytest.raises(ValueError, match=r"^(tau|scores): expected "):
-        softmax([1.0, 2.0], tau=1e-310)
+        gibbs_law([1.0, 2.0], tau=1e-310)
 
 
 @pytest.mark.parametrize("kind", DISGUISES)
@@ -161,7 +161,7 @@ def test_arrays_taken_exactly(kind):
     assert expectation(LAW, given) == expectation(LAW, values)
     assert free_energy(given, LAW) == free_energy(values, LAW)
     assert log_partition(given, LAW) == log_partition(values, LAW)
-    assert np.array_equal(softmax(given).weights, softmax(values).weights)
+    assert np.array_equal(gibbs_law(given).weights, gibbs_law(values).weights)
     law = disguised(point)[kind]
     assert entropy(law) == entropy(point)
     assert divergence(law, LAW) == divergence(point, LAW)
@@ -178,7 +178,7 @@ def test_arrays_taken_exactly(kind):
         ("reference", lambda bad: divergence(LAW, bad)),
         ("law", lambda bad: free_energy(np.ones(3), bad)),
         ("(scores|values)", lambda bad: free_energy(bad, LAW)),
-        ("scores", softmax),
+        ("scores", gibbs_law),
         ("scores", lambda bad: log_partition(bad, LAW)),
         ("reference", lambda bad: log_partition(np.ones(3), bad)),
     ],
@@ -210,6 +210,6 @@ def test_divergence_demands_absolute_continuity():
 
 @pytest.mark.parametrize("tau", [0.0, -1.0, math.nan, math.inf])
 def test_bad_temperature(tau):
-    for call in (lambda: softmax([1.0], tau=tau), lambda: free_energy([1.0], [1.0], tau=tau)):
+    for call in (lambda: gibbs_law([1.0], tau=tau), lambda: free_energy([1.0], [1.0], tau=tau)):
         with pytest.raises(ValueError, match=r"^tau: expected a positive, finite number"):
             call()

@@ -27,7 +27,13 @@ from theory.evidence.table import Table as Table
 
 if TYPE_CHECKING:
     from theory.evidence.convergence import limit as limit, order as order
-    from theory.evidence.enclosure import balls as balls, ends as ends, hull as hull, sup_over as sup_over
+    from theory.evidence.enclosure import (
+        balls as balls,
+        ends as ends,
+        hull as hull,
+        precision as precision,
+        sup_over as sup_over,
+    )
     from theory.evidence.ledger import Evidence as Evidence, Run as Run, decide as decide
     from theory.evidence.roundoff import (
         discrepancy as discrepancy,
@@ -45,7 +51,7 @@ if TYPE_CHECKING:
 
 _LAZY = {
     "convergence": ("limit", "order"),
-    "enclosure": ("balls", "ends", "hull", "sup_over"),
+    "enclosure": ("balls", "ends", "hull", "precision", "sup_over"),
     "ledger": ("Evidence", "Run", "decide"),
     "roundoff": ("discrepancy", "gamma", "softmax_error", "total"),
     "statistics": ("batch_mean", "bounded_mean", "proportion", "slope"),

@@ -63,7 +63,7 @@ class Run:
 
 def title_of(study: Callable[..., Table], **parameters: Any) -> str:
     """Return the name under which a study's table is recorded, such as ``attention.transport``."""
-    room = study.__module__.removeprefix("theory.").removesuffix(".studies")
+    room = study.__module__.removeprefix("theory.").partition(".studies")[0]
     given = ", ".join(f"{name}={value!r}" for name, value in sorted(parameters.items()))
     return f"{room}.{study.__name__}" + (f"({given})" if given else "")
 

@@ -1,6 +1,7 @@
 """Attention weights as solutions of entropy problems."""
 
 from theory.maxent.budget import budget as budget, budget_vjp as budget_vjp
+from theory.maxent.certificate import entmax_gap as entmax_gap, frank_wolfe_gap as frank_wolfe_gap
 from theory.maxent.densities import BetaGaussian as BetaGaussian
 from theory.maxent.entmax import (
     entmax as entmax,
@@ -20,8 +21,8 @@ from theory.maxent.gibbs import (
     entropy as entropy,
     expectation as expectation,
     free_energy as free_energy,
+    gibbs_law as gibbs_law,
     log_partition as log_partition,
-    softmax as softmax,
 )
 from theory.maxent.grid import (
     OnCells as OnCells,
@@ -36,12 +37,12 @@ from theory.maxent.losses import (
 from theory.maxent.moments import Tilt as Tilt, tilted as tilted
 from theory.maxent.normmax import normmax as normmax, normmax_vjp as normmax_vjp
 from theory.maxent.norms import Norms as Norms, induced_norms as induced_norms, softmax_norms as softmax_norms
-from theory.maxent.softargmax import (
-    log_softargmax as log_softargmax,
-    softargmax as softargmax,
-    softargmax_jacobian as softargmax_jacobian,
-    softargmax_value as softargmax_value,
-    softargmax_vjp as softargmax_vjp,
+from theory.maxent.softmax import (
+    log_softmax as log_softmax,
+    softmax as softmax,
+    softmax_jacobian as softmax_jacobian,
+    softmax_value as softmax_value,
+    softmax_vjp as softmax_vjp,
 )
 from theory.maxent.sorting import (
     entmax15 as entmax15,

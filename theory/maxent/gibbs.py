@@ -102,7 +102,7 @@ def free_energy(scores: ArrayLike, law: ArrayLike, *, tau: float = 1.0) -> Inter
     return expectation(law, scores) + as_positive(tau, "tau") * entropy(law)
 
 
-def softmax(scores: ArrayLike, *, tau: float = 1.0) -> Law:
+def gibbs_law(scores: ArrayLike, *, tau: float = 1.0) -> Law:
     """Return the maximiser of the free energy, computed as every layer does, with the bound on its rounding."""
     with np.errstate(over="ignore"):
         s = as_vector(scores, "scores") / as_positive(tau, "tau")

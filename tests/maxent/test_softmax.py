@@ -11,14 +11,14 @@ from tests.maxent import oracle
 from theory.evidence import stream
 from theory.maxent import (
     Norms,
+    gibbs_law,
     induced_norms,
-    log_softargmax,
-    softargmax,
-    softargmax_jacobian,
-    softargmax_value,
-    softargmax_vjp,
+    log_softmax,
     softmax,
+    softmax_jacobian,
     softmax_norms,
+    softmax_value,
+    softmax_vjp,
 )
 
 U = 2.0**-53
@@ -53,8 +53,8 @@ def gibbs(scores, prior, tau):
 @pytest.mark.parametrize("row", ROWS, ids=range(len(ROWS)))
 def test_weights_logarithms_and_value(row, tau):
     weights, logs, value = gibbs(row, np.ones(row.size), tau)
-    assert oracle.apart(softargmax(row, tau=tau), weights) <= 8 * U
-    found = log_softargmax(row, tau=tau)
+    assert oracle.apart(softmax(row, tau=tau), weights) <= 8 * U
+    found = log_softmax(row, tau=tau)
     with np.errstate(over="ignore"):
         gaps = (row - row.max()) / tau
     for x, truth, gap in zip(found, logs, gaps, strict=True):
@@ -62,7 +62,7 @@ def test_weights_logarithms_and_value(row, tau):
             assert x == -math.inf or x <= -1e308
         else:
             assert abs(x - truth) <= 4 * U * (abs(gap) + math.log(row.size)) + 4 * U
-    assert abs(float(softargmax_value(row, tau=tau) - value)) <= 4 * U * (abs(row.max()) + tau * math.log(row.size))
+    assert abs(float(softmax_value(row, tau=tau) - value)) <= 4 * U * (abs(row.max()) + tau * math.log(row.size))
 
 
 @pytest.mark.parametrize("tau", [0.2, 1.0, 5.0])
@@ -70,71 +70,69 @@ def test_prior(tau):
     row = np.array([0.5, -1.0, 3.0, 3.25])
     for prior in (PRIOR, np.array([0.0, 0.5, 0.5, 0.0]), np.array([1.0 - 2.0**-40, 0.0, 0.0, 2.0**-40])):
         weights, _, value = gibbs(row, prior, tau)
-        p = softargmax(row, prior=prior, tau=tau)
+        p = softmax(row, prior=prior, tau=tau)
         assert oracle.apart(p, weights) <= 64 * U  # the logarithm of the prior rounds
-        assert abs(float(softargmax_value(row, prior=prior, tau=tau) - value)) <= 64 * U * (4.0 + tau * 30.0)
+        assert abs(float(softmax_value(row, prior=prior, tau=tau) - value)) <= 64 * U * (4.0 + tau * 30.0)
         assert np.all(p[prior == 0.0] == 0.0)
-        assert np.all(log_softargmax(row, prior=prior, tau=tau)[prior == 0.0] == -math.inf)
-    assert np.array_equal(softargmax(np.full(4, 7.0), prior=PRIOR), PRIOR)
+        assert np.all(log_softmax(row, prior=prior, tau=tau)[prior == 0.0] == -math.inf)
+    assert np.array_equal(softmax(np.full(4, 7.0), prior=PRIOR), PRIOR)
 
 
 def test_a_prior_may_outweigh_any_score():
     """The entry of the largest score has a prior so small that another one wins."""
-    p = softargmax([800.0, 0.0], prior=[1e-300, 1.0])
+    p = softmax([800.0, 0.0], prior=[1e-300, 1.0])
     with mp.workdps(oracle.DIGITS):
         odds = mp.mpf(1e-300) * mp.exp(800)
         truth = odds / (1 + odds)
     assert abs(float(p[0] - truth)) <= 4 * U * 1600.0
-    p = softargmax([720.0, 0.0], prior=[2.0**-1074, 1.0])  # e^720 alone is no float
+    p = softmax([720.0, 0.0], prior=[2.0**-1074, 1.0])  # e^720 alone is no float
     odds = math.exp(720.0 - 1074.0 * math.log(2.0))
     assert p[0] == pytest.approx(odds / (1.0 + odds), rel=2e-13, abs=0.0)  # the exponent rounds by 2^-43
 
 
 def test_priors_per_row_and_axis():
-    scores = stream("tests.softargmax.prior", 0).normal(size=(4, 3))
-    prior = stream("tests.softargmax.prior", 1).dirichlet(np.ones(4), size=3).T
+    scores = stream("tests.softmax.prior", 0).normal(size=(4, 3))
+    prior = stream("tests.softmax.prior", 1).dirichlet(np.ones(4), size=3).T
     for j in range(3):
-        assert np.array_equal(
-            softargmax(scores, prior=prior, axis=0)[:, j], softargmax(scores[:, j], prior=prior[:, j])
-        )
-        assert np.array_equal(softargmax(scores, prior=PRIOR, axis=0)[:, j], softargmax(scores[:, j], prior=PRIOR))
+        assert np.array_equal(softmax(scores, prior=prior, axis=0)[:, j], softmax(scores[:, j], prior=prior[:, j]))
+        assert np.array_equal(softmax(scores, prior=PRIOR, axis=0)[:, j], softmax(scores[:, j], prior=PRIOR))
 
 
 def test_masks_condition():
     """A mask is conditioning on what is left, also by a prior with zeros."""
     row = np.array([0.5, 1.5, -0.25, 2.0])
-    p = softargmax(row)
-    masked = softargmax([0.5, -math.inf, -0.25, -math.inf])
+    p = softmax(row)
+    masked = softmax([0.5, -math.inf, -0.25, -math.inf])
     assert np.abs(masked - np.array([p[0], 0.0, p[2], 0.0]) / (p[0] + p[2])).max() <= 4 * U
-    assert np.array_equal(softargmax(row, prior=[0.5, 0.0, 0.5, 0.0]), masked)
+    assert np.array_equal(softmax(row, prior=[0.5, 0.0, 0.5, 0.0]), masked)
 
 
 def test_rows_masked_throughout():
     rows = np.array([[0.0, 1.0], [-math.inf, -math.inf]])
-    assert np.array_equal(softargmax(rows)[1], [0.0, 0.0])
-    assert np.array_equal(log_softargmax(rows)[1], [-math.inf, -math.inf])
-    assert softargmax_value(rows)[1] == -math.inf
-    assert not softargmax_vjp(softargmax(rows), np.ones((2, 2)))[1].any()
-    assert np.array_equal(softargmax([0.0, -math.inf], prior=[0.0, 1.0]), [0.0, 0.0])  # nothing is left either
+    assert np.array_equal(softmax(rows)[1], [0.0, 0.0])
+    assert np.array_equal(log_softmax(rows)[1], [-math.inf, -math.inf])
+    assert softmax_value(rows)[1] == -math.inf
+    assert not softmax_vjp(softmax(rows), np.ones((2, 2)))[1].any()
+    assert np.array_equal(softmax([0.0, -math.inf], prior=[0.0, 1.0]), [0.0, 0.0])  # nothing is left either
 
 
 def test_temperatures_in_one_batch_and_precision():
     row = np.array([0.5, -1.0, 3.0], dtype=np.float32)
     tau = np.array([[0.5], [1.0], [4.0]])
-    found = softargmax(np.stack([row, row]), tau=tau)
+    found = softmax(np.stack([row, row]), tau=tau)
     assert found.shape == (3, 2, 3)
     assert found.dtype == np.float64
     for i, t in enumerate(tau[:, 0]):
-        assert np.array_equal(found[i, 1], softargmax(row.astype(float), tau=t))
-    law = softmax(row, tau=0.5)
+        assert np.array_equal(found[i, 1], softmax(row.astype(float), tau=t))
+    law = gibbs_law(row, tau=0.5)
     assert np.abs(found[0, 0] - law.weights).max() <= law.error
 
 
 @pytest.mark.parametrize("tau", [0.3, 2.0])
 def test_derivatives(tau):
     row = np.array([0.5, -1.0, 3.0, 2.5])
-    p = softargmax(row, prior=PRIOR, tau=tau)
-    matrix = softargmax_jacobian(p, tau=tau)
+    p = softmax(row, prior=PRIOR, tau=tau)
+    matrix = softmax_jacobian(p, tau=tau)
     for c in (*np.eye(4), np.array([0.3, -2.0, 1.0, 0.5])):
         with mp.workdps(oracle.DIGITS):
 
@@ -143,16 +141,16 @@ def test_derivatives(tau):
                 return [m / mp.fsum(masses) for m in masses]
 
             slope = oracle.derivative(law, oracle.exactly(row), oracle.exactly(c))
-        assert oracle.apart(softargmax_vjp(p, c, tau=tau), slope) <= 256 * U / tau  # the weights are off by 64 u
+        assert oracle.apart(softmax_vjp(p, c, tau=tau), slope) <= 256 * U / tau  # the weights are off by 64 u
         assert oracle.apart(matrix @ c, slope) <= 256 * U / tau
 
 
 def test_jacobian_beside_a_vertex_keeps_its_digits():
     """1 - p is zero in float64 there, the truth is e^-40."""
-    p = softargmax([40.0, 0.0])
-    assert softargmax_jacobian(p)[0, 0] == pytest.approx(math.exp(-40.0), rel=1e-14, abs=0.0)
-    assert np.array_equal(softargmax_jacobian(p).sum(axis=1), [0.0, 0.0])
-    assert softargmax_jacobian(np.full((2, 3, 5), 0.2)).shape == (2, 3, 5, 5)
+    p = softmax([40.0, 0.0])
+    assert softmax_jacobian(p)[0, 0] == pytest.approx(math.exp(-40.0), rel=1e-14, abs=0.0)
+    assert np.array_equal(softmax_jacobian(p).sum(axis=1), [0.0, 0.0])
+    assert softmax_jacobian(np.full((2, 3, 5), 0.2)).shape == (2, 3, 5, 5)
 
 
 LAWS = [
@@ -202,15 +200,15 @@ def test_norms_of_known_matrices():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: softargmax([math.nan]), r"^scores: expected finite numbers"),
-        (lambda: softargmax([math.inf]), r"^scores: expected finite numbers"),
-        (lambda: softargmax([1.0], tau=-1.0), r"^tau: expected positive numbers, got -1.0"),
-        (lambda: softargmax([1.0, 2.0], prior=[0.5, 0.25]), r"^prior: expected rows with sum 1"),
-        (lambda: softargmax([1.0, 2.0], prior=[1.5, -0.5]), r"^prior: expected non-negative masses"),
-        (lambda: softargmax([1.0, 2.0], prior=[1.0]), r"^prior: expected the shape of scores"),
-        (lambda: softargmax([1.0, 2.0], prior=[0.5, 0.5], axis=3), r"^axis: expected an axis"),
-        (lambda: softargmax_vjp([1.0, 0.0], [1.0]), r"^cotangent: expected the shape of weights"),
-        (lambda: softargmax_jacobian([-1.0]), r"^weights: expected non-negative masses"),
+        (lambda: softmax([math.nan]), r"^scores: expected finite numbers"),
+        (lambda: softmax([math.inf]), r"^scores: expected finite numbers"),
+        (lambda: softmax([1.0], tau=-1.0), r"^tau: expected positive numbers, got -1.0"),
+        (lambda: softmax([1.0, 2.0], prior=[0.5, 0.25]), r"^prior: expected rows with sum 1"),
+        (lambda: softmax([1.0, 2.0], prior=[1.5, -0.5]), r"^prior: expected non-negative masses"),
+        (lambda: softmax([1.0, 2.0], prior=[1.0]), r"^prior: expected the shape of scores"),
+        (lambda: softmax([1.0, 2.0], prior=[0.5, 0.5], axis=3), r"^axis: expected an axis"),
+        (lambda: softmax_vjp([1.0, 0.0], [1.0]), r"^cotangent: expected the shape of weights"),
+        (lambda: softmax_jacobian([-1.0]), r"^weights: expected non-negative masses"),
         (lambda: softmax_norms([0.5, 0.25]), r"^law: expected masses with sum 1"),
         (lambda: softmax_norms(np.full(21, 1 / 21)), r"^law: expected at most 20 entries, got 21"),
         (lambda: induced_norms(np.ones((2, 21))), r"^matrix: expected sides of at most 20"),
@@ -223,7 +221,7 @@ def test_bad_numbers_are_refused_by_name(call, words):
 
 
 def test_a_masked_score_beside_a_tiny_prior():
-    p = softargmax([900.0, 0.0, -math.inf], prior=[2.0**-1074, 0.5, 0.5])
+    p = softmax([900.0, 0.0, -math.inf], prior=[2.0**-1074, 0.5, 0.5])
     assert p[2] == 0.0
     assert abs(p.sum() - 1.0) <= 4 * U
     assert p[0] == 1.0  # the other is below 1e-60

@@ -1,11 +1,11 @@
-"""Sweeps shared by the claims and the figures of this room."""
+"""The free energy on the simplex, and how far it falls short of its maximum."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from theory.evidence import Interval, Kind, Table
-from theory.maxent.gibbs import divergence, free_energy, softmax
+from theory.maxent.gibbs import divergence, free_energy, gibbs_law
 
 SCORES = (1.0, 0.2, -0.6)
 TEMPERATURES = (0.25, 1.0, 4.0)
@@ -24,7 +24,7 @@ def landscape(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is dr
     best: list[Interval] = []
     gap: list[Interval] = []
     for tau in TEMPERATURES:
-        optimum, error = softmax(SCORES, tau=tau)
+        optimum, error = gibbs_law(SCORES, tau=tau)
         top = free_energy(SCORES, optimum, tau=tau) + _displaced(tau, error)
         for p in laws:
             for name, value in zip(rows, (tau, *p, *optimum), strict=True):

@@ -12,8 +12,8 @@ function is the product with a cotangent and with a tangent. The diagonal :math:
 entries of its row, because :math:`1 - p_i` loses every digit beside a vertex; so the kernel holds the constants
 exactly.
 
-The name tells these maps on arrays from :func:`theory.maxent.softmax`, which returns one law with an error bound.
-Conventions of batches and of rows masked throughout: :mod:`theory.maxent.batch`.
+For one law with a bound on its rounding see :func:`theory.maxent.gibbs_law`; for the conventions of batches and of rows
+masked throughout, :mod:`theory.maxent.batch`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _gibbs(scores: ArrayLike, prior: ArrayLike | None, tau: ArrayLike, axis: int
     return _Gibbs(masses / np.where(mass > 0.0, mass, 1.0), logs, value, layout)
 
 
-def softargmax(scores: ArrayLike, *, prior: ArrayLike | None = None, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
+def softmax(scores: ArrayLike, *, prior: ArrayLike | None = None, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
     r"""Return the maximiser of :math:`\langle p, s\rangle - \tau\,\mathrm{KL}(p \,\|\, p_0)` for every row.
 
     Parameters
@@ -106,25 +106,23 @@ def softargmax(scores: ArrayLike, *, prior: ArrayLike | None = None, tau: ArrayL
     return gibbs.layout.laws(gibbs.weights)
 
 
-def log_softargmax(scores: ArrayLike, *, prior: ArrayLike | None = None, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
-    """Return the logarithm of :func:`softargmax` without its underflow; minus infinity where masked."""
+def log_softmax(scores: ArrayLike, *, prior: ArrayLike | None = None, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
+    """Return the logarithm of :func:`softmax` without its underflow; minus infinity where masked."""
     gibbs = _gibbs(scores, prior, tau, axis)
     return gibbs.layout.laws(gibbs.logs)
 
 
-def softargmax_value(
-    scores: ArrayLike, *, prior: ArrayLike | None = None, tau: ArrayLike = 1.0, axis: int = -1
-) -> Array:
+def softmax_value(scores: ArrayLike, *, prior: ArrayLike | None = None, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
     r"""Return the attained maximum per row: :math:`\tau \log \sum_i p_{0,i} e^{s_i/\tau}`, in the unit of the scores.
 
-    Parameters and errors as in :func:`softargmax`; the value of a row masked throughout is minus infinity.
+    Parameters and errors as in :func:`softmax`; the value of a row masked throughout is minus infinity.
     """
     gibbs = _gibbs(scores, prior, tau, axis)
     return gibbs.layout.values(gibbs.value)
 
 
-def softargmax_vjp(weights: ArrayLike, cotangent: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
-    r"""Return :math:`J c = p \odot (c - \langle p, c\rangle)/\tau` from the weights :func:`softargmax` returned.
+def softmax_vjp(weights: ArrayLike, cotangent: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
+    r"""Return :math:`J c = p \odot (c - \langle p, c\rangle)/\tau` from the weights :func:`softmax` returned.
 
     :math:`J` is symmetric, so this is the product with a tangent as well.
 
@@ -154,7 +152,7 @@ def laplacian(q: Array) -> Array:
     return matrix
 
 
-def softargmax_jacobian(weights: ArrayLike, *, tau: ArrayLike = 1.0) -> Array:
+def softmax_jacobian(weights: ArrayLike, *, tau: ArrayLike = 1.0) -> Array:
     r"""Return :math:`(\mathrm{diag}(p) - pp^\top)/\tau` for laws along the last axis, shape (..., n, n)."""
     weight = as_real(weights, "weights")
     layout, p, _, temperature, _ = through(weight, weight, -1, tau)
