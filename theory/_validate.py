@@ -39,9 +39,8 @@ def as_real(value: ArrayLike, name: str) -> NDArray[np.float64]:
     if array.dtype.kind in "iu" and array.size and max(-int(array.min()), int(array.max())) > _EXACT:
         raise ValueError(f"{name}: expected integers up to 2**53, got {max(-int(array.min()), int(array.max()))}")
     real = np.asarray(array, dtype=np.float64, order="C")
-    bad = np.argwhere(~np.isfinite(real))
-    if len(bad):  # for a scalar there is one place, with no index
-        at = tuple(int(k) for k in bad[0])
+    if not np.isfinite(real).all():
+        at = tuple(int(k) for k in np.argwhere(~np.isfinite(real))[0])  # of a scalar, the one place, with no index
         raise ValueError(f"{name}: expected finite numbers, got {real[at]} at index {at}")
     return real
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from theory.evidence import Interval, Kind, batch_mean, bounded_mean, proportion, slope, statistics, stream
+from theory.evidence import Interval, Kind, batch_mean, bounded_mean, proportion, run_mean, slope, statistics, stream
 
 LEVEL, REPETITIONS = 0.05, 400
 # with coverage 95 % and 400 repetitions more than this many misses occur with probability below 1e-6
@@ -75,6 +75,25 @@ def test_coverage_of_bounded_mean(ordinary_level):
         ("rare", lambda g: 4.0 * (g.random(100) < 0.01) - 1.0, -0.96),
     ):
         assert misses(name, draw, truth, lambda x: bounded_mean(x, -1.0, 3.0)) <= MOST
+
+
+def test_coverage_of_run_mean(ordinary_level, monkeypatch):
+    """Over normal runs and over skew ones, each an average of forty exponential numbers."""
+    monkeypatch.setattr(statistics, "_DERATE", 1.0)
+    normal = misses("run-normal", lambda rng: rng.normal(2.0, 3.0, size=16), 2.0, run_mean)
+    skew = misses("run-skew", lambda rng: rng.exponential(size=(16, 40)).mean(axis=1), 1.0, run_mean)
+    assert normal <= MOST
+    assert skew <= MOST
+
+
+def test_run_mean_is_the_interval_of_student():
+    x = stream("tests.statistics.run-mean", 0).normal(size=20)
+    found, shared = run_mean(x), run_mean(x, among=3)
+    reach = stats.t.isf(0.5e-7, 19) * x.std(ddof=1) / math.sqrt(20)
+    assert found.width / 2.0 == pytest.approx(reach, rel=1e-12, abs=0.0)
+    assert found.lo <= x.mean() <= found.hi
+    assert shared.width > found.width
+    assert run_mean(np.zeros(16)).hi == math.inf  # a spread that was never seen
 
 
 def test_coverage_of_batch_mean(monkeypatch):
@@ -180,6 +199,7 @@ def test_bounded_mean_stays_in_its_range():
         (lambda: bounded_mean([0.5, 1.5], 0.0, 1.0), r"^sample: expected .* in \[0\.0, 1\.0\]"),
         (lambda: bounded_mean([0.5, math.nan], 0.0, 1.0), r"^sample: expected"),
         (lambda: bounded_mean([0.5, 0.5], 1.0, 0.0), r"^sample: expected"),
+        (lambda: run_mean(np.arange(15.0)), r"^sample: expected at least 16 runs, got 15$"),
         (lambda: batch_mean(np.zeros(25_599)), r"^sample: expected .* got 25599$"),
         (lambda: batch_mean(np.full(25_600, math.nan)), r"^sample: expected finite"),
         (lambda: batch_mean(np.full(25_600, math.inf)), r"^sample: expected finite"),

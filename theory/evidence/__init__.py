@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         batch_mean as batch_mean,
         bounded_mean as bounded_mean,
         proportion as proportion,
+        run_mean as run_mean,
         slope as slope,
     )
     from theory.evidence.symbolic import zero as zero
@@ -54,7 +55,7 @@ _LAZY = {
     "enclosure": ("balls", "ends", "hull", "precision", "sup_over"),
     "ledger": ("Evidence", "Run", "decide"),
     "roundoff": ("discrepancy", "gamma", "softmax_error", "total"),
-    "statistics": ("batch_mean", "bounded_mean", "proportion", "slope"),
+    "statistics": ("batch_mean", "bounded_mean", "proportion", "run_mean", "slope"),
     "symbolic": ("zero",),
 }
 _HOME = {name: module for module, names in _LAZY.items() for name in names}
