@@ -24,6 +24,7 @@ NAMES = {
     "dense": "dense attention against NumPy, PyTorch and KeOps",
     "fastsum": "a million tokens by fast sums",
     "distance": "certified W1 against the solver alone",
+    "rowmaps": "entmax on rows of 64 against bisection and PyTorch's softmax",
 }
 HERE = Path(__file__).parent
 
@@ -125,6 +126,16 @@ def draw(axes: Axes, name: str, rows: Sequence[dict[str, Any]]) -> None:
             axes.plot([row["n"] for row in some], [row["seconds"] for row in some], "o-", color=colour, label=label)
         axes.set(xscale="log", yscale="log", xlabel="tokens", ylabel="seconds")
         axes.set_title(f"fast sums to 1e-12, {threads()} threads")
+    elif name == "rowmaps":
+        looks = ("newton", "o-", style.BLUE), ("sorting", "s-", style.GREEN), ("bisection", "^--", style.VERMILION)
+        for method, mark, colour in (*looks, ("torch softmax", ":", style.BLACK)):
+            some = [row for row in rows if f"{method}, ns per entry" in row]
+            if some:
+                times = [row[f"{method}, ns per entry"] for row in some]
+                axes.plot([row["alpha"] for row in some], times, mark, color=colour, label=method)
+        axes.set(yscale="log", xlabel=r"order $\alpha$", ylabel="ns per entry")
+        axes.set_ylim(top=8.0 * axes.get_ylim()[1])  # room for the legend
+        axes.set_title(f"entmax of {rows[0]['n']} rows of {rows[0]['entries']}")
     else:
         for d, colour in ((2, style.BLUE), (3, style.VERMILION)):
             some = [row for row in rows if row["d"] == d]

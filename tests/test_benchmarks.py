@@ -27,7 +27,7 @@ def test_every_name_writes_a_table_and_a_plot(name, tmp_path, capsys):
 def test_unknown_name(capsys):
     with pytest.raises(SystemExit):
         main(["speed"])
-    assert "NAME: expected one of dense, fastsum, distance, got 'speed'" in capsys.readouterr().err
+    assert "NAME: expected one of dense, fastsum, distance, rowmaps, got 'speed'" in capsys.readouterr().err
 
 
 def test_calls_are_taken_in_turn():
