@@ -36,7 +36,7 @@ from verify.textbook import balls, gap
         "dot-product attention is Gaussian attention with keys re-weighted by exp(|k|^2 / 2)",
         r"$\mathrm{softmax}_j\langle q, k_j\rangle = \mathrm{softmax}_j(-\frac12|q - k_j|^2 + \frac12|k_j|^2)$; a score $a(x)$ of the query alone changes nothing",
         assumptions=("finite tokens",),
-        spec=("DL.A3",),
+        spec=("DL.A3", "RA.G13"),
         provenance=("derived",),
     ),
     bug("untilted", "the keys keep their weights", tilt=0.0),

@@ -123,7 +123,7 @@ def test_vector(run, *, transposed=False, coordinates=2):
         "the mean score grows with the multiplier at the rate of its variance",
         r"$\frac{d}{d\lambda}\Psi_{e^{\lambda a}}(\mu)(a) = \mathrm{Var}_{\Psi_{e^{\lambda a}}(\mu)}(a) > 0$",
         assumptions=(r"$a$ not constant",),
-        spec=("MA.E2",),
+        spec=("MA.E2", "RA.C2"),
         cites=CSISZAR,
         provenance=PAPER,
     ),

@@ -83,14 +83,16 @@ def entmax(scores, alpha, tau=1):
             return laws(z[np.newaxis])[0]
         least, most = balls(0).item(), ((1 - balls(len(s)).item() ** -e) / e).upper()
         for _ in range(bits + 8):
-            middle = ((least + most) / 2).mid()
-            mass = _powers(z, middle, e, lower=True).sum()
-            if mass > 1:
-                least = middle
-                continue
-            if not _powers(z, middle, e, lower=False).sum() < 1:
+            for quarters in (2, 1, 3):  # a threshold that is hit exactly is undecided, and its neighbours decide
+                probe = (least + (most - least) * quarters / 4).mid()
+                if _powers(z, probe, e, lower=True).sum() > 1:
+                    least = probe
+                    break
+                if _powers(z, probe, e, lower=False).sum() < 1:
+                    most = probe
+                    break
+            else:
                 break
-            most = middle
         low, high = _powers(z, most, e, lower=True), _powers(z, least, e, lower=False)
         return np.frompyfunc(lambda a, b: a.union(b), 2, 1)(low, high)
 

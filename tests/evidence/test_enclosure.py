@@ -147,6 +147,8 @@ def test_precision_is_restored():
         ("x", {"x": (-1, 1)}, Fraction(1)),  # at a corner
         ("-x", {"x": ("0.1", 2)}, Fraction(-1, 10)),
         ("x**2", {"x": (-3, 2)}, Fraction(9)),
+        ("1 - (x - 1/3)**2", {"x": (0, "2/3")}, Fraction(1)),  # a power around zero, at no binary fraction
+        ("(x - 1/3)**3", {"x": ("-4/3", "4/3")}, Fraction(1)),
         ("x**3 - 3*x", {"x": (-2, 2)}, Fraction(2)),  # inside and at a corner at once
         ("x*y", {"x": (-1, 2), "y": (-3, 1)}, Fraction(3)),
         ("3 - (x - 1)**2 - 2*(y + 1)**2", {"x": (-4, 4), "y": (-4, 4)}, Fraction(3)),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from theory.evidence import stream
-from theory.maxent import BetaGaussian, density_at, density_on_cells, entmax, escort_covariance
+from theory.maxent import BetaGaussian, density_at, density_on_cells, entmax, escort_covariance, studies
 from theory.maxent.densities import log_rising
 
 U = 2.0**-53
@@ -197,6 +197,34 @@ def test_grids_converge_to_the_density(alpha, order):
     x = 0.4 * np.arange(-40, 41)
     cells = density_on_cells(-0.5 * x**2, np.full(x.size, 0.4), 1.0)
     assert np.abs(cells.density - gauss.density(x[:, np.newaxis])).max() <= 16 * U
+
+
+def test_study_holds_what_it_names():
+    """The table of the figure: shapes against the printed formulas, grids against sums at thirty digits."""
+    table = studies.densities(scale="quick", root=1)
+    assert set(table["part"].tolist()) == {"density", "peak", "half-width", "variance", "mass", "sup", "plain"}
+    rows = table.where(part="density", alpha=1.5)
+    with mp.workdps(30):
+        a = mp.mpf(15) ** (mp.mpf(1) / 5)
+        for x, found in zip(rows["at"].tolist(), rows.intervals("value"), strict=True):
+            truth = 15 / (16 * a) * (1 - (mp.mpf(x) / a) ** 2) ** 2 if abs(x) < a else mp.mpf(0)
+            assert found.lo <= truth <= found.hi
+            assert found.width <= 1e-12
+        masses = table.where(part="mass", alpha=2.0)
+        for h, found in zip(masses["at"].tolist(), masses.intervals("value"), strict=True):
+            worst = mp.mpf(0)
+            for j in range(4):
+                half = mp.mpf(1.5) + mp.mpf(h) * (j + mp.mpf(0.25)) / 4
+                for i in range(4):
+                    nodes = [mp.mpf(h) * (k + mp.mpf(i) / 4) for k in range(int(-2 / h), int(2 / h))]
+                    mass = h * mp.fsum(3 / (4 * half) * max(1 - (x / half) ** 2, mp.mpf(0)) for x in nodes)
+                    worst = max(worst, abs(mass - 1))
+            assert found.lo <= worst <= found.hi
+            assert found.width <= 1e-5 * found.mid
+    lone = table.where(part="sup", alpha=2.0)  # at order 2 the densities differ by the same everywhere inside
+    ratio = lone["value.lo"] * 2.0 * 1.5 / masses["value.lo"]  # error of the mass over the width of the support
+    assert np.all(np.abs(ratio - 1.0) <= 0.2)
+    assert len(studies.densities(scale="paper", root=1)) > len(table)
 
 
 @pytest.mark.parametrize("alpha", [0.8, 1.0, 4 / 3, 1.5, 2.0])

@@ -110,3 +110,11 @@ def test_bad_numbers_are_refused_by_name(law):
             law(bad)
     with pytest.raises(ValueError, match=r"^tau: expected positive numbers, got -1.0"):
         law([1.0], tau=-1.0)
+
+
+@pytest.mark.parametrize("n", [2, 3, 6, 17, 200])
+@pytest.mark.parametrize("function", [sparsemax, entmax15])
+def test_a_vertex_has_exact_zeros(function, n):
+    """However many scores lie beyond the reach of the largest, none of them has weight, not even 1e-60."""
+    for gap in (2.0, 2.0 + 2.0**-51, 3.0, 1e6):
+        assert np.array_equal(function(np.append(0.0, np.full(n - 1, -gap))), np.eye(n)[0])

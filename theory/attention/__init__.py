@@ -1,6 +1,13 @@
 """The object: attention as a Markov kernel on probability measures."""
 
 from theory.attention.additive import Additive as Additive
+from theory.attention.dropout import attend_dropout as attend_dropout, dropped as dropped
+from theory.attention.features import (
+    PositiveFeatures as PositiveFeatures,
+    TrigonometricFeatures as TrigonometricFeatures,
+    elu_features as elu_features,
+    gaussian_frequencies as gaussian_frequencies,
+)
 from theory.attention.heads import CausalKernel as CausalKernel, Head as Head, MultiHead as MultiHead
 from theory.attention.kernel import (
     AttentionKernel as AttentionKernel,
@@ -13,12 +20,21 @@ from theory.attention.kernel import (
     transform_error as transform_error,
 )
 from theory.attention.lattice import gaussian as gaussian
+from theory.attention.linear import attend_linear as attend_linear, linear_weights as linear_weights
 from theory.attention.measure import Measure as Measure
 from theory.attention.moments import (
     MomentSubspace as MomentSubspace,
     Projected as Projected,
     barycentres as barycentres,
     symmetric_pairs as symmetric_pairs,
+)
+from theory.attention.nystrom import (
+    attend_nystrom as attend_nystrom,
+    landmark_error as landmark_error,
+    nystrom_error as nystrom_error,
+    nystrom_weights as nystrom_weights,
+    segment_means as segment_means,
+    through_landmarks as through_landmarks,
 )
 from theory.attention.output import (
     attend as attend,
@@ -41,3 +57,5 @@ from theory.attention.transport import (
     Stack as Stack,
     step as step,
 )
+from theory.attention.variants import attend_rows as attend_rows, top_k as top_k
+from theory.attention.window import attend_window as attend_window

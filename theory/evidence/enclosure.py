@@ -144,6 +144,8 @@ def _compiled(expression: str, names: tuple[str, ...]) -> Callable[[Mapping[str,
             if not (isinstance(node.right, ast.Constant) and type(node.right.value) is int):
                 raise fail(node)
             power = node.right.value
+            if power > 0:  # FLINT's own power of a ball around zero is NaN
+                return lambda box: math.prod([left(box)] * power)
             return lambda box: left(box) ** power
         right = build(node.right)
         match node.op:

@@ -1,5 +1,7 @@
 """Attention weights as solutions of entropy problems."""
 
+from theory.maxent.basis import LinearScores as LinearScores
+from theory.maxent.bisection import bisected_entmax as bisected_entmax
 from theory.maxent.budget import budget as budget, budget_vjp as budget_vjp
 from theory.maxent.certificate import entmax_gap as entmax_gap, frank_wolfe_gap as frank_wolfe_gap
 from theory.maxent.densities import BetaGaussian as BetaGaussian
@@ -30,13 +32,21 @@ from theory.maxent.grid import (
     density_on_cells as density_on_cells,
     escort_covariance as escort_covariance,
 )
+from theory.maxent.loss_interval import (
+    law_error as law_error,
+    loss_interval as loss_interval,
+    stationarity_residual as stationarity_residual,
+)
 from theory.maxent.losses import (
     fenchel_young_gradient as fenchel_young_gradient,
     fenchel_young_loss as fenchel_young_loss,
 )
 from theory.maxent.moments import Tilt as Tilt, tilted as tilted
+from theory.maxent.naive import cosine as cosine, cosine_law as cosine_law, linear_law as linear_law
 from theory.maxent.normmax import normmax as normmax, normmax_vjp as normmax_vjp
 from theory.maxent.norms import Norms as Norms, induced_norms as induced_norms, softmax_norms as softmax_norms
+from theory.maxent.predictor import Fit as Fit, Prediction as Prediction, Predictor as Predictor
+from theory.maxent.rowmap import RowMap as RowMap, row_map as row_map
 from theory.maxent.softmax import (
     log_softmax as log_softmax,
     softmax as softmax,
@@ -50,4 +60,5 @@ from theory.maxent.sorting import (
     sparsemax as sparsemax,
     sparsemax_vjp as sparsemax_vjp,
 )
+from theory.maxent.spectral import entmax_norm as entmax_norm
 from theory.maxent.tsallis import tsallis as tsallis

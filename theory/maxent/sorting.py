@@ -109,4 +109,5 @@ def _squares(z: Array) -> Array:
     last = np.count_nonzero(threshold <= falling, axis=1, keepdims=True)
     root = np.maximum(z - np.take_along_axis(threshold, last - 1, axis=1), 0.0)
     rest = (root**2).sum(axis=1, keepdims=True) - 1.0
-    return np.where(root > 0.0, np.maximum(root - rest / (2.0 * root.sum(axis=1, keepdims=True)), 0.0), 0.0) ** 2
+    inside = (root > 0.0) & (z > -1.0)  # a threshold of -1 may be rounded below what was set to -1
+    return np.where(inside, np.maximum(root - rest / (2.0 * root.sum(axis=1, keepdims=True)), 0.0), 0.0) ** 2

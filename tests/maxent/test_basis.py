@@ -1,0 +1,96 @@
+"""Linear scores: the law, its log-partition and both derivatives against balls, and what is refused."""
+
+import numpy as np
+import pytest
+
+from theory.evidence import stream
+from theory.evidence.enclosure import balls, coefficient, exp, hull, log, precision, variable
+from theory.maxent import LinearScores
+
+BASIS = np.array([[0.0, 1.0], [1.0, -1.0], [2.0, 0.5]])
+
+
+@precision()
+def along(family, parameters, way):
+    """The log-partition along a line as a power series of balls, and the weights at its start."""
+    tau = balls(family.tau).item()
+    here = balls(family.basis) @ balls(parameters) / tau
+    there = balls(family.basis) @ balls(way) / tau
+    masses = exp(here + there * variable(3))
+    first = exp(here)
+    if family.prior is not None:
+        masses, first = masses * balls(family.prior), first * balls(family.prior)
+    return log(masses.sum()) * tau, first / first.sum()
+
+
+@pytest.mark.parametrize("tau", [0.4, 1.0, 3.0])
+@pytest.mark.parametrize("with_prior", [False, True])
+def test_law_value_and_derivatives_against_balls(tau, with_prior):
+    for case in range(5):
+        rng = stream("tests.basis", case)
+        n, k = int(rng.integers(2, 9)), int(rng.integers(1, 4))
+        prior = rng.dirichlet(np.ones(n)) * 0.9 + 0.1 / n if with_prior else None
+        family = LinearScores(rng.normal(size=(n, k)), prior=None if prior is None else prior / prior.sum(), tau=tau)
+        w, way = rng.normal(size=k), rng.normal(size=k)
+        energy, law = along(family, w, way)
+        bound = family.error(w)
+        assert bound < 1e-12
+        for p, q in zip(family.weights(w), law, strict=True):
+            assert hull(abs(q / p - 1)).lo <= bound
+        assert np.allclose(np.exp(family.log_weights(w)), family.weights(w), rtol=1e-13, atol=0.0)
+        first, second = hull(coefficient(energy, 1)).mid, 2.0 * hull(coefficient(energy, 2)).mid
+        assert abs(family.value(w) - hull(coefficient(energy, 0)).mid) <= 1e-13 * (1.0 + tau)
+        assert abs(family.gradient(w) @ way - first) <= 1e-12
+        assert abs(way @ family.hessian(w) @ way - second) <= 1e-12 / tau
+
+
+def test_a_narrow_law_keeps_the_digits_of_its_covariance():
+    family = LinearScores([[1e8], [1e8 + 1.0]])
+    assert family.hessian([0.0])[0, 0] == 0.25
+
+
+@pytest.mark.parametrize(
+    ("basis", "identified"),
+    [
+        (BASIS, True),
+        ([[1.0], [1.0], [1.0]], False),
+        ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], False),
+        ([[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]], False),
+        ([[1.0, 2.0]], False),
+    ],
+)
+def test_identified_iff_no_combination_is_constant(basis, identified):
+    assert LinearScores(basis).is_identified() is identified
+
+
+def test_arrays_are_read_only_copies():
+    given, prior = BASIS.copy(), np.array([0.5, 0.25, 0.25])
+    family = LinearScores(given, prior=prior)
+    given[0, 0] = prior[0] = 7.0
+    assert family.basis[0, 0] == 0.0
+    assert family.prior[0] == 0.5
+    assert not family.basis.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"basis": [1.0, 2.0]}, r"basis: expected shape \(n, d\), got shape \(2,\)"),
+        ({"basis": [[np.nan]]}, "basis: expected finite numbers, got nan"),
+        ({"basis": BASIS, "tau": 0.0}, "tau: expected a positive, finite number"),
+        ({"basis": BASIS, "prior": [0.5, 0.5]}, r"prior: expected shape \(3,\), got shape \(2,\)"),
+        ({"basis": BASIS, "prior": [0.5, 0.5, 0.0]}, "prior: expected positive masses, got 0.0 at index 2"),
+        ({"basis": BASIS, "prior": [0.5, 0.5, 0.5]}, "prior: expected masses with sum 1"),
+    ],
+)
+def test_bad_families_are_refused(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        LinearScores(**arguments)
+
+
+@pytest.mark.parametrize("method", ["scores", "weights", "log_weights", "value", "gradient", "hessian", "error"])
+def test_bad_parameters_are_refused(method):
+    with pytest.raises(ValueError, match=r"parameters: expected shape \(2,\), got shape \(3,\)"):
+        getattr(LinearScores(BASIS), method)([1.0, 2.0, 3.0])
+    with pytest.raises(TypeError, match="parameters: expected real numbers"):
+        getattr(LinearScores(BASIS), method)(["a", "b"])

@@ -1,0 +1,77 @@
+"""The norm of the entmax Jacobian against eigenvalues at fifty digits and of dense matrices, and bad input."""
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from theory.evidence import Interval, stream
+from theory.maxent import entmax_norm
+
+
+def largest(weights, alpha):
+    """The largest eigenvalue of the dense Jacobian at fifty digits."""
+    with mp.workdps(50):
+        q = [mp.mpf(float(p)) ** (2 - mp.mpf(float(alpha))) for p in weights if p > 0]
+        total = mp.fsum(q)
+        matrix = mp.matrix(len(q), len(q))
+        for i, x in enumerate(q):
+            for j, y in enumerate(q):
+                matrix[i, j] = (x if i == j else 0) - x * y / total
+        return max(mp.eigsy(matrix, eigvals_only=True))
+
+
+def holds(interval, truth):
+    with mp.workdps(50):
+        return mp.mpf(interval.lo) <= truth <= mp.mpf(interval.hi)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 1.25, 1.5, 1.9, 2.0, 2.5, 4.0])
+def test_eigenvalue_is_enclosed(alpha):
+    laws = [np.array([0.5, 0.5]), np.array([0.98, 0.01, 0.01]), np.array([0.25, 0.25, 0.5, 0.0]), np.array([1.0, 0.0])]
+    laws += [stream("tests.spectral", case).dirichlet(np.full(5, 0.6)) for case in range(4)]
+    laws += [np.array([0.5, 0.5 - 2.0**-40, 2.0**-40]), np.array([0.5 + 2.0**-30, 0.5 - 2.0**-30])]
+    for law in laws:
+        found, truth = entmax_norm(law, alpha), largest(law, alpha)
+        assert holds(found, truth) or (truth < 1e-40 and found.lo <= 0.0 <= found.hi)
+        assert found.width <= 1e-13 * max(found.hi, 1e-300)
+
+
+def test_counts_stand_for_repeated_weights():
+    for alpha in (1.0, 1.5, 2.0):
+        apart = entmax_norm([0.6, 0.1, 0.1, 0.1, 0.1], alpha)
+        together = entmax_norm([0.6, 0.1], alpha, counts=[1, 4])
+        assert apart.lo <= together.hi
+        assert together.lo <= apart.hi
+    assert entmax_norm([2.0**-50], 1.5, counts=[2.0**50]).mid == pytest.approx(2.0**-25, rel=1e-14, abs=0.0)
+
+
+def test_temperature_divides():
+    assert entmax_norm([0.5, 0.5], 1.0, tau=0.25).mid == pytest.approx(2.0, rel=1e-14, abs=0.0)
+    assert isinstance(entmax_norm([1.0], 1.5), Interval)
+    assert entmax_norm([1.0], 1.5).hi == 0.0
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: entmax_norm([0.5, 0.6], 1.5), r"^weights: expected masses with sum 1"),
+        (lambda: entmax_norm([1.5, -0.5], 1.5), r"^weights: expected non-negative masses"),
+        (lambda: entmax_norm([], 1.5), r"^weights: expected shape"),
+        (lambda: entmax_norm([0.5, 0.5], 0.0), r"^alpha: expected a positive, finite number"),
+        (lambda: entmax_norm([0.5, 0.5], 1.5, tau=-1.0), r"^tau: expected a positive, finite number"),
+        (lambda: entmax_norm([0.5, 0.5], 1.5, counts=[1]), r"^counts: expected shape \(2,\)"),
+        (lambda: entmax_norm([0.5, 0.25], 1.5, counts=[1, 1.5]), r"^counts: expected integers from 1 on, got 1.5"),
+        (lambda: entmax_norm([1.0, 0.5], 1.5, counts=[0, 2]), r"^counts: expected integers from 1 on, got 0.0"),
+        (lambda: entmax_norm([1.0 - 1e-9, 1e-9], 50.0), r"^alpha: expected orders at which float64 holds"),
+    ],
+)
+def test_bad_numbers_are_refused_by_name(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_bad_types_are_refused_by_name():
+    with pytest.raises(TypeError, match=r"^weights: expected "):
+        entmax_norm(["1"], 1.5)
+    with pytest.raises(TypeError, match=r"^alpha: expected a number, got list"):
+        entmax_norm([0.5, 0.5], [1.5])

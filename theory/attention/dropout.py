@@ -1,0 +1,90 @@
+r"""Inverted dropout of attention weights.
+
+Each weight is kept with probability :math:`1 - r` and divided by that: :math:`\tilde p_i = \xi_i p_i / (1 - r)`. Then
+:math:`\mathbb{E}\,\tilde p = p` and :math:`\mathrm{Var}\,\tilde p_i = \frac{r}{1 - r} p_i^2`; the sum of a row has
+mean one and variance :math:`\frac{r}{1 - r}\|p\|_2^2`, so it is hardly ever one. Dividing by the sum again would make
+the weights biased.
+
+References
+----------
+N. Srivastava, G. Hinton, A. Krizhevsky, I. Sutskever, R. Salakhutdinov, *Dropout: a simple way to prevent neural
+networks from overfitting*, J. Machine Learning Research 15 (2014).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theory import engine
+from theory._validate import as_masses, as_real
+from theory.attention.score import Array, DotProduct, Score, pairs_of
+from theory.attention.variants import blocks_of, tokens_of
+
+_SCALED = DotProduct()
+
+
+def attend_dropout(
+    queries: ArrayLike, keys: ArrayLike, values: ArrayLike, *, rate: float, rng: np.random.Generator,
+    score: Score = _SCALED, key_weights: ArrayLike | None = None, causal: bool = False,
+) -> Array:  # fmt: skip
+    """Return attention outputs with inverted dropout of the weights, an own draw for every pair.
+
+    Parameters
+    ----------
+    queries, keys, values, score, key_weights, causal
+        As in :func:`theory.attention.attend`.
+    rate : float
+        Probability that a weight is dropped, at least 0 and below 1.
+    rng : numpy.random.Generator
+        Asked for one uniform number per query and key of positive weight, in this order.
+
+    Returns
+    -------
+    ndarray, shape (m, d_v)
+
+    Raises
+    ------
+    ValueError
+        If ``rate`` is not in [0, 1), or as in :func:`theory.attention.attend`.
+    TypeError
+        If ``rng`` is no generator.
+    """
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng: expected a numpy.random.Generator, got {type(rng).__name__}")
+    r = _rate(rate)
+    q, k, v = tokens_of(queries, keys, values, causal)
+    mass = np.ones(k.shape[0]) if key_weights is None else as_masses(key_weights, "key_weights", size=k.shape[0])
+    present = mass > 0.0
+    visible = np.cumsum(present, dtype=np.int64) if causal else np.full(q.shape[0], int(present.sum()))
+    if visible[0] == 0:
+        raise ValueError("key_weights: expected a key of positive weight at or before every query, got none for 0")
+    k, v, logs = np.ascontiguousarray(k[present]), v[present], np.log(mass[present])
+    output = np.empty((q.shape[0], v.shape[1]))
+    for block in blocks_of(q.shape[0]):
+        weights = engine.weights(pairs_of(score, q[block], k), log_weights=logs, visible=visible[block])
+        output[block] = dropped(weights, rng.random(weights.shape) >= r, r) @ v
+    return output
+
+
+def dropped(weights: ArrayLike, kept: NDArray[np.bool_], rate: float) -> Array:
+    """Return the weights that are kept, each divided by the probability 1 - ``rate`` of that, and zero elsewhere.
+
+    Raises
+    ------
+    ValueError
+        If ``rate`` is not in [0, 1), or ``kept`` is no mask of the shape of ``weights``.
+    """
+    p, mask = as_real(weights, "weights"), np.asarray(kept)
+    if mask.dtype != np.bool_ or mask.shape != p.shape:
+        raise ValueError(f"kept: expected a mask of shape {p.shape}, got {mask.dtype} of shape {mask.shape}")
+    thinned: Array = np.where(mask, p / (1.0 - _rate(rate)), 0.0)
+    return thinned
+
+
+def _rate(rate: float) -> float:
+    if isinstance(rate, (bool, np.bool_)) or not isinstance(rate, (int, float, np.integer, np.floating)):
+        raise TypeError(f"rate: expected a number, got {type(rate).__name__}")
+    if not 0.0 <= rate < 1.0:
+        raise ValueError(f"rate: expected a number of at least 0 and below 1, got {rate!r}")
+    return float(rate)

@@ -1,0 +1,228 @@
+"""Symmetries of attention layers: permutations, prefixes under the causal mask, and the gauge of several heads."""
+
+import numpy as np
+
+from theory import Measure, attend
+from theory.attention import CausalKernel, DotProduct, Head, MultiHead, Softmatch, rounding
+from theory.evidence import Claim, at_most, bug, constant, discrepancy, equals, hypothesis, total, verifies
+from theory.maxent import entmax, softmax
+from verify import textbook
+from verify.elimination import rank
+from verify.textbook import balls, gap
+
+RECALLED = ("recalled", "derived")
+PLAIN = DotProduct(scale=1.0)
+
+
+def outputs(x, keys, values, *, causal=False):
+    """Attention with plain dot products as it is printed, in balls; under a mask a query sees its predecessors."""
+    scores = textbook.dot_scores(x, keys, beta=1)
+    if not causal:
+        return textbook.average(scores, values)
+    seen = [textbook.average(scores[i : i + 1, : i + 1], values[: i + 1])[0] for i in range(x.shape[0])]
+    return np.array(seen)
+
+
+@verifies(
+    Claim(
+        "layer.equivariance",
+        "permuting the tokens permutes self-attention, and permuting keys with their values changes nothing",
+        r"$F(\Pi X) = \Pi F(X)$ and $\mathrm{Att}(Q; \Pi K, \Pi V) = \mathrm{Att}(Q; K, V)$ for permutations $\Pi$",
+        assumptions=("no mask", "no positions"),
+        spec=("RA.G4",),
+        cites=("vaswani2017", "vuckovic2020"),
+        provenance=RECALLED,
+    ),
+    hypothesis("causal", "a query sees its predecessors only", causal=True),
+    hypothesis("positions", "a position is added to every token", positions=1.0),
+    bug("keys-alone", "the keys are permuted without their values", together=False),
+)
+def test_equivariance(run, *, causal=False, positions=0.0, together=True):
+    witness = np.array([[1.0, 0.0], [0.0, 2.0], [-1.0, 1.0]]), np.array([2, 0, 1])
+    clouds = [
+        (rng.normal(size=(int(rng.integers(3, 12)), 2)), None) for rng in run.streams(run.pick(quick=15, paper=200))
+    ]
+    streams = run.streams(len(clouds))
+    problems = [witness, *((x, rng.permutation(x.shape[0])) for (x, _), rng in zip(clouds, streams, strict=True))]
+    for x, order in problems:
+        n = x.shape[0]
+        place = positions * np.column_stack([np.sin(np.arange(n)), np.cos(np.arange(n))])
+        first, second = x + place, x[order] + place
+        size = float(np.abs(np.vstack([first, second])).max())
+        exact = outputs(first, first, first, causal=causal)
+        error = rounding(second, second, second, score=PLAIN)
+        moved = attend(second, second, second, score=PLAIN, causal=causal)
+        yield equals(gap(moved, exact[order], error), 0, scale=size, n=n, part="self")
+        asked = x[:2] + 0.5
+        crossed = attend(asked, first[order], x[order] if together else x, score=PLAIN)
+        exact = outputs(asked, first, x)
+        yield equals(gap(crossed, exact, rounding(asked, first, x, score=PLAIN)), 0, scale=size, n=n, part="cross")
+
+
+@verifies(
+    Claim(
+        "layer.prefix",
+        "under the causal mask a prefix of the tokens gives the prefix of the output, and the first output is the first value",
+        r"$F(X_{1:i}) = F(X)_{1:i}$ for every $i$, and $F(X)_1 = v_1$",
+        assumptions=("the causal mask", "row-wise queries, keys and values"),
+        spec=("RA.G5",),
+        cites=("vaswani2017",),
+        provenance=("seen", "derived"),
+    ),
+    hypothesis("unmasked", "every query sees every token", causal=False),
+    bug("masked-late", "later tokens lose their weight after the softmax, without a new normalisation", late=True),
+    bug("shifted", "the outputs of the prefix are read one row late", ahead=1),
+)
+def test_prefix(run, *, causal=True, late=False, ahead=0):
+    def layer(x):
+        rows = (
+            np.tril(Softmatch(PLAIN, Measure(x)).rows(x)) @ x if late else attend(x, x, x, score=PLAIN, causal=causal)
+        )
+        return rows, rounding(x, x, x, score=PLAIN)
+
+    for rng in run.streams(run.pick(quick=15, paper=200)):
+        n = int(rng.integers(3, 12))
+        x, other = rng.normal(size=(n, 2)), rng.normal(size=(n, 2))
+        size, i = float(np.abs(x).max()), int(rng.integers(1, n - 1))
+        whole, error = layer(x)
+        # one rounding bound each: the output of the prefix, and that of the whole
+        prefix, again = layer(x[: i + ahead])
+        yield equals(discrepancy(prefix[ahead:], whole[:i], error + again), 0, scale=size, n=n, part="prefix")
+        changed, third = layer(np.vstack([x[:i], other[i:]]))  # what comes later is of no account
+        yield equals(discrepancy(changed[:i], whole[:i], error + third), 0, scale=size, n=n, part="later tokens")
+        exact = outputs(x, x, x, causal=True)
+        yield equals(gap(whole, exact, error), 0, scale=size, n=n, part="definition")
+        yield equals(discrepancy(whole[0], x[0], error), 0, scale=size, n=n, part="first")
+
+
+def refuses(function):
+    """Return one if the function raises ``ValueError``, else zero."""
+    try:
+        function()
+    except ValueError:
+        return 1
+    return 0
+
+
+@verifies(
+    Claim(
+        "layer.masked-row",
+        "a query that sees nothing is refused by attention, and is the row of zeros among laws; it is never a NaN",
+        r"$\sum_j w_j 1\{j \le i\} = 0$: no output; $\mathrm{softmax}(-\infty, \dots, -\infty) = 0$, the sum over nothing",
+        spec=("RA.G5",),
+        provenance=("derived",),
+    ),
+    hypothesis("faint", "the keys that are seen have weight 1e-300 instead of none", weight=1e-300),
+    bug("finite-mask", "a masked score is -1e9 instead of minus infinity", mask=-1e9),
+    constant("uniform", "the row is uniform", row=1.0),
+)
+def test_masked_row(run, *, weight=0.0, mask=-np.inf, row=0.0):
+    for rng in run.streams(run.pick(quick=5, paper=50)):
+        n, blind = int(rng.integers(3, 9)), int(rng.integers(1, 3))
+        x, masses = rng.normal(size=(n, 2)), rng.uniform(0.5, 1.5, size=n)
+        masses[:blind] = weight
+        timed = Measure.normalised(np.column_stack([np.arange(float(n)), x]), masses)
+        identity = np.eye(2)
+        head = Head(identity, identity, identity, identity)
+        cloud = Measure.normalised(x, masses)
+        attempts = {
+            "attend": lambda x=x, masses=masses: attend(x, x, x, key_weights=masses, causal=True),
+            "times": lambda timed=timed: CausalKernel(PLAIN, timed).output(timed.points),
+            "heads": lambda x=x, cloud=cloud, head=head: MultiHead((head,))(x, cloud, causal=True),
+        }
+        for name, attempt in attempts.items():
+            yield equals(refuses(attempt), 1, n=n, by=name)
+        laws = {"softmax": softmax(np.full(n, mask)), "entmax": entmax(np.full(n, mask), 1.5)}
+        for name, law in laws.items():
+            yield equals(total(law), row, scale=1, n=n, by=name)
+
+
+def matrices(rng, heads, width, dim):
+    """Query, key, value and output matrices of all heads, of eighths, so that what follows multiplies them exactly."""
+    shapes = ((heads, width, dim),) * 3 + ((heads, dim, width),)
+    return [rng.integers(-8, 9, size=shape) / 8.0 for shape in shapes]
+
+
+def printed(x, mu, parts, weights):
+    """The sum over the heads of their outputs through their blocks of the output matrix, in balls."""
+    claimed = 0
+    for w_query, w_key, w_value, w_out in zip(*parts, strict=True):
+        left, right = balls(x) @ balls(w_query).T, balls(mu.points) @ balls(w_key).T
+        laws = textbook.laws(left @ right.T / balls(w_query.shape[0]).item().sqrt(), mu.weights)
+        claimed = claimed + laws @ (balls(mu.points) @ balls(w_value).T) @ balls(w_out).T * weights
+    return claimed
+
+
+@verifies(
+    Claim(
+        "layer.gauge",
+        "each head may change the bases of its queries and of its values, and the heads may change places",
+        r"$(W^Q, W^K) \to (W^QG, W^KG^{-\top})$, $(W^V, W^O) \to (W^VG, G^{-1}W^O)$ per head, and any order of the heads, leave the output unchanged",
+        assumptions=("$G$ invertible",),
+        spec=("RA.G6",),
+        cites=("vaswani2017",),
+        provenance=("seen", *RECALLED),
+    ),
+    bug("not-transposed", "the keys take the inverse of G instead of its transposed inverse", transposed=False),
+    hypothesis("across-heads", "one change of basis mixes the queries of the heads", mixed=True),
+    constant("mean", "the heads are averaged instead of summed", averaged=True),
+    bug("orders", "the output blocks keep their order while the heads change places", orders=False),
+)
+def test_gauge(run, *, transposed=True, mixed=False, averaged=False, orders=True):
+    heads, width, dim = 3, 2, 3
+    for rng in run.streams(run.pick(quick=8, paper=100)):
+        n = int(rng.integers(2, 8))
+        mu, x = Measure(rng.normal(size=(n, dim)), rng.dirichlet(np.ones(n))), rng.normal(size=(2, dim))
+        parts = matrices(rng, heads, width, dim)
+        exact = printed(x, mu, parts, balls(1.0 / heads).item() if averaged else 1)
+        # integer matrices of determinant one: their inverses and all products here are exact
+        a, b = (int(c) for c in rng.integers(1, 4, size=2))
+        g, inverse = np.array([[1.0 + a * b, a], [b, 1.0]]), np.array([[1.0, -a], [-b, 1.0 + a * b]])
+        w_query, w_key, w_value, w_out = parts
+        by_key = inverse if transposed else inverse.T
+        queries = np.array([g.T @ w for w in w_query])
+        keys = np.array([by_key @ w for w in w_key])
+        if mixed:  # the second rows of the first two heads are added to each other, and taken off their keys
+            queries, keys = w_query.copy(), w_key.copy()
+            queries[0, 1] += w_query[1, 1]
+            keys[1, 1] -= w_key[0, 1]
+        values, out = np.array([g.T @ w for w in w_value]), np.array([w @ inverse.T for w in w_out])
+        order = rng.permutation(heads)
+        if not orders:
+            out = out[np.roll(order, 1)]
+        layer = MultiHead(tuple(Head(queries[h], keys[h], values[h], out[h]) for h in order))
+        size = float(
+            sum((np.abs(mu.points) @ np.abs(v).T @ np.abs(o).T).max() for v, o in zip(w_value, w_out, strict=True))
+        )
+        yield equals(gap(layer(x, mu), exact, layer.rounding(x, mu)), 0, scale=size, n=n)
+
+
+@verifies(
+    Claim(
+        "layer.rank",
+        "the scores of a head have at most the rank of its width, while the matrix of weights may have full rank",
+        r"$\mathrm{rank}\,QK^\top \le d_h$; there are $n = 9$ tokens with $d_h = 2$ and $\mathrm{rank}\,\mathrm{softmax}(QK^\top/\sqrt{d_h}) = 9$",
+        spec=("RA.G6",),
+        provenance=RECALLED,
+    ),
+    constant("narrow", "the rank of the weights is at most the width of the head", most=2),
+    hypothesis("repeated", "two of the queries are equal", repeated=True),
+    bug("linear", "the weights are the scores themselves, divided by their sum", linear=True),
+)
+def test_rank(run, *, most=9, repeated=False, linear=False):
+    for rng in run.streams(run.pick(quick=10, paper=100)):
+        n, width = int(rng.integers(3, 12)), int(rng.integers(1, 3))
+        q, k = (rng.integers(-9, 10, size=(n, width)).astype(float) for _ in range(2))
+        scores = rank(PLAIN.matrix(q, k))  # integers, exactly
+        yield at_most(scores, width, scale=1, n=n, width=width, part="scores")
+    square = np.array([(i, j) for i in (-1.0, 0.0, 1.0) for j in (-1.0, 0.0, 1.0)])
+    queries = square.copy()
+    queries[0] = queries[1] if repeated else queries[0]
+    kernel = Softmatch(DotProduct(), Measure(square))
+    p = kernel.rows(queries)
+    if linear:
+        p = (10.0 + PLAIN.matrix(queries, square)) / (10.0 + PLAIN.matrix(queries, square)).sum(axis=1, keepdims=True)
+    # a singular value moves by at most the Frobenius norm of the change, and LAPACK's is off by far less than 1e3 u
+    error = 9.0 * (kernel.error(square) + 2.0**-43)
+    values = np.linalg.svd(p, compute_uv=False)
+    yield equals(int((values > error).sum()), most, scale=1, n=9, width=2, part="weights")

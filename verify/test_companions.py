@@ -1,0 +1,130 @@
+"""Normmax and the budget map: each by a certificate of optimality that needs no maximiser, and by printed digits."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from theory.evidence import Claim, Interval, Kind, at_least, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence.roundoff import U, gamma
+from theory.maxent import budget, entmax, frank_wolfe_gap, normmax, sparsemax
+from verify.textbook import balls
+
+PRINTED = np.array([-0.4, 0.1, 0.3, 1.1])
+
+
+def exact(values):
+    return [Fraction(float(x)) for x in values]
+
+
+def norm_gap(s, law, alpha):
+    """Enclose the Frank-Wolfe gap of the score less the norm of exponent alpha."""
+    p = balls(law) / balls(law).sum()
+    a = balls(alpha).item()
+    powers = [x**a if x > 0 else x * 0 for x in p]
+    norm = sum(powers, balls(0).item()) ** (1 / a)
+    slope = [(x / norm) ** (a - 1) if x > 0 else x * 0 for x in p]
+    return frank_wolfe_gap(balls(s) - np.array(slope, dtype=object), law)
+
+
+@verifies(
+    Claim(
+        "normmax.law",
+        "the law that trades score against a norm is a power of thresholded scores whose larger powers sum to one",
+        r"$\arg\max_\Delta\langle p, s\rangle - \|p\|_\alpha \propto (s - \theta)_+^{b}$ with $\sum(s - \theta)_+^{\alpha b} = 1$, $b = \frac1{\alpha-1}$",
+        assumptions=(r"$\alpha > 1$",),
+        spec=("RA.D11",),
+        cites=("blondel2020",),
+        provenance=("seen", "derived", "refereed"),
+    ),
+    bug("sum", "the powers b themselves sum to one, which at order 2 is sparsemax", plain=True),
+    constant("order", "the exponent is one per cent larger", factor=1.01),
+)
+def test_normmax(run, *, plain=False, factor=1.0):
+    def solved(s, alpha):
+        return entmax(s / (alpha - 1.0), alpha) if plain else normmax(s, factor * alpha)
+
+    digits = [Interval.printed(text) for text in (".28869541", ".71130459")]
+    for found, claimed in zip(solved(PRINTED, 3.0)[2:], digits, strict=True):
+        yield equals(Interval.within(float(found), 8 * U), claimed, order=3.0, part="digits")
+    rows = [PRINTED, *(rng.normal(size=int(rng.integers(2, 30))) for rng in run.streams(run.pick(quick=12, paper=200)))]
+    for alpha in (1.25, 1.5, 2.0, 3.0, 6.0):
+        for s in rows:
+            size = 1.0 + float(np.abs(s).max())
+            missed = norm_gap(s, solved(s, alpha), alpha)
+            yield at_most(missed, 64.0 * U * size, scale=size, alpha=alpha, n=s.size)
+
+
+@verifies(
+    Claim(
+        "normmax.margin",
+        "normmax gives everything to one entry exactly when it leads by one, whatever the order",
+        r"$p = e_k$ iff $s_k \ge \max_{j \ne k}s_j + 1$, for every $\alpha > 1$: the gap of the vertex is $(1 - \text{lead})_+$",
+        assumptions=(r"$\alpha > 1$", "temperature 1"),
+        spec=("RA.D11",),
+        cites=("blondel2020",),
+        provenance=("seen", "derived", "refereed"),
+    ),
+    constant("entmax", "the margin is 1 / (alpha - 1), as for entmax", own=False),
+    hypothesis("tau", "the temperature is one half", tau=0.5),
+)
+def test_margin(run, *, own=True, tau=1.0):
+    for alpha in (1.25, 1.5, 2.0, 3.0, 6.0):
+        margin = 1 if own else 1 / (Fraction(alpha) - 1)
+        for lead in (0.25, 0.5, 0.9375, 1.0, 1.0625, 2.0, 5.0):
+            for rng in run.streams(run.pick(quick=2, paper=20)):
+                others = -rng.uniform(0.0, 3.0, size=int(rng.integers(0, 5))).round(4)
+                s = np.concatenate([[lead, 0.0], np.minimum(others, 0.0)])
+                best = normmax(s, alpha, tau=tau)
+                vertex = norm_gap(s, np.eye(s.size)[0], alpha)
+                left = max(Fraction(0), margin - Fraction(lead))
+                yield equals(vertex, left, scale=1, alpha=alpha, lead=lead, part="gap")
+                if lead > margin:  # at the margin itself the power b of what rounding leaves is no longer small
+                    yield equals(Interval.exactly(float(best[0])), 1, alpha=alpha, lead=lead, part="vertex")
+                elif lead < margin:  # then the second weight is not nothing
+                    yield at_least(Interval.exactly(float(best[1])), 1e-9, scale=1e-9, alpha=alpha, lead=lead)
+
+
+def box_gap(s, law, total):
+    """How far the score less half the squares can still rise within the box of the given sum, exactly."""
+    p, slopes = exact(law), [a - b for a, b in zip(exact(s), exact(law), strict=True)]
+    left, best = Fraction(float(total)), Fraction(0)
+    for slope in sorted(slopes, reverse=True):
+        share = min(left, Fraction(1))
+        best, left = best + share * slope, left - share
+    return best - sum(a * b for a, b in zip(slopes, p, strict=True))
+
+
+@verifies(
+    Claim(
+        "budget.law",
+        "the budget map clips the scores less a threshold to the unit interval",
+        r"$\arg\max\langle p, s\rangle - \frac12\|p\|^2$ over $0 \le p \le 1$, $\sum p = k$, is $\mathrm{clip}(s - \theta, 0, 1)$; $x = (-.4, .1, .3, 1.1)$, $k = 1.5$: $(0, .15, .35, 1)$",
+        assumptions=(r"$0 < k \le n$",),
+        spec=("RA.D11",),
+        cites=("malaviya2018",),
+        provenance=("seen", "derived", "refereed"),
+    ),
+    hypothesis("uncapped", "a weight may exceed one", capped=False),
+    bug("rescaled", "sparsemax times the budget, cut at one", rescaled=True),
+    constant("near", "the budget is one in a thousand larger", factor=1.001),
+)
+def test_budget(run, *, capped=True, rescaled=False, factor=1.0):
+    def solved(s, total):
+        if rescaled:
+            return np.minimum(total * sparsemax(s), 1.0)
+        return budget(s, min(factor * total, s.size)) if capped else total * sparsemax(s / total)
+
+    for found, text in zip(solved(PRINTED, 1.5), ("0", "0.15", "0.35", "1"), strict=True):
+        yield equals(Interval.within(float(found), 8 * U), Interval.exactly(Fraction(text), Kind.PROVED), scale=1)
+    cases = [(PRINTED, 1.5), (np.array([5.0, 0.2, 0.1, 0.0]), 2.0)]
+    for rng in run.streams(run.pick(quick=40, paper=600)):
+        n = int(rng.integers(2, 40))
+        cases.append((rng.normal(size=n), float(rng.uniform(0.1, 1.0) * n)))
+    for s, total in cases:
+        law, size = solved(s, total), (3.0 + float(np.abs(s).max())) * s.size
+        off = gamma(4 * s.size + 16)  # of a weight: one score, the sums that find the threshold, and their last rest
+        weighed, missed = Interval.exactly(sum(exact(law))), Interval.exactly(box_gap(s, law, total))
+        yield equals(weighed + Interval.within(0.0, s.size * off), Fraction(total), scale=s.size, part="sum", n=s.size)
+        yield equals(missed + Interval.within(0.0, size * off), 0, scale=size, part="optimality", n=s.size)
+        for side, edge in (("least", -min(exact(law))), ("most", max(exact(law)) - 1)):
+            yield at_most(edge, 0, scale=1, part=side, n=s.size)

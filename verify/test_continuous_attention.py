@@ -1,0 +1,218 @@
+"""Continuous attention: the densities that maximise mean score plus entropy, in closed form, in dimension one to five."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from theory.evidence import Claim, Interval, batch_mean, bug, constant, equals, hypothesis, limit, proportion, verifies
+from theory.evidence.roundoff import EXP_ULPS, U
+from theory.maxent import BetaGaussian, studies
+from verify.quadratic_scores import (
+    DIMENSIONS,
+    SOURCES,
+    eliminated,
+    integrated,
+    measured_density,
+    pi,
+    printed,
+    radial,
+    scatters,
+    slack,
+)
+from verify.textbook import balls, hull
+
+
+def laws(run):
+    """Densities of dimension 1, 2, 3 and 5 and orders from 1.1 to 6."""
+    orders = run.pick(quick=(1.1, 4 / 3, 2.0, 6.0), paper=(1.1, 1.25, 4 / 3, 1.5, 2.0, 3.0, 4.0, 6.0))
+    yield BetaGaussian([0.0], [[1.0]], 2.0)
+    for rng, dim in zip(run.streams(4), DIMENSIONS, strict=True):
+        for alpha in orders:
+            for scatter in scatters(rng, dim):
+                yield BetaGaussian(rng.normal(size=dim), scatter, alpha)
+
+
+@verifies(
+    Claim(
+        "density.quadratic",
+        "for a quadratic score the best density is a power of a paraboloid, with mass one",
+        r"$f = -\frac12(x-\mu)^\top\Sigma^{-1}(x-\mu)$: $p = [(\alpha-1)(f-\theta)]_+^{b}$, $b = \frac1{\alpha-1}$, $-2\theta = \big[\frac{\Gamma(d/2+b+1)}{\Gamma(b+1)\pi^{d/2}}(2b)^b\big]^{2/(d+2b)}|\Sigma|^{-1/(d+2b)}$ has mass one and Mahalanobis radius $\sqrt{-2\theta}$, where (radius/largest)$^2 \sim \mathrm{Beta}(\frac d2, b+1)$",
+        assumptions=("order above one", "positive definite scatter"),
+        spec=("RA.F1", "RA.F2"),
+        cites=SOURCES,
+        provenance=("seen", "recalled", "refereed"),
+    ),
+    constant("biweight", "order 2 gives the biweight: the power is larger by one", power=1),
+    bug("determinant", "the determinant of the scatter is forgotten", scaled=False),
+    hypothesis("line", "the constants of the line are used in every dimension", line=True),
+)
+def test_quadratic(run, *, power=0, scaled=True, line=False):
+    for number, (law, rng) in enumerate(zip(laws(run), run.streams(100), strict=False)):
+        det, case = eliminated(law.scatter, law.mean)[0], {"d": law.dim, "alpha": law.alpha, "law": number}
+        b, level = printed(law.dim, law.alpha, det, power=power, scaled=scaled, line=line)
+        yield equals(hull(integrated(law.dim, b, level, det)), 1, part="mass", **case)
+        rise = slack(law)[1]
+        radius = Interval.within(law.radius, law.radius * (0.5 * (law.alpha - 1.0) * rise + 8 * U))
+        yield equals(radius**2, hull(2 * level), part="radius", **case)
+        if (law.dim, law.alpha) == (2, 2.0):  # the paraboloid of the plane, printed by itself
+            yield equals(hull(level), hull(1 / (pi().sqrt() * balls(det).item().sqrt().sqrt())), part="plane", **case)
+        share = rng.uniform(0.1, 0.9)
+        inside = 1 - radial(law.dim - 1, b, balls(1 - math.sqrt(share)).item()) / radial(law.dim - 1, b)
+        reach = balls(1 - (1 - math.sqrt(share))).item() ** 2
+        beta = 1 - reach.beta_lower(balls(Fraction(law.dim, 2)).item(), b + 1, regularized=True)
+        yield equals(hull(inside), hull(beta), scale=1, part="Beta law", **case)
+        for stretch in (0.0, *rng.uniform(0.0, 1.2, size=2)):
+            way = rng.normal(size=law.dim)
+            x = law.mean + stretch * law.radius * np.linalg.cholesky(law.scatter) @ way / np.linalg.norm(way)
+            apart = [Fraction(p) - Fraction(m) for p, m in zip(x.tolist(), law.mean.tolist(), strict=True)]
+            score = -sum(a * s for a, s in zip(apart, eliminated(law.scatter, apart)[1], strict=True)) / 2
+            base = (level + balls(score).item()) / b
+            claimed = base**b if base > 0 else balls(0).item()
+            yield equals(
+                measured_density(law, x, float(score)),
+                hull(claimed),
+                scale=hull((level / b) ** b),
+                part="density",
+                **case,
+            )
+
+
+@verifies(
+    Claim(
+        "density.moments",
+        "its covariance is the scatter shrunk by a known factor, and its entropy is known",
+        r"$\mathrm{Cov}\,p = \frac{-2\theta}{d+2+2b}\Sigma$ and $H_\alpha(p) = \frac1{\alpha(\alpha-1)} + \frac{2\theta}{2\alpha + d(\alpha-1)}$",
+        assumptions=("order above one", "positive definite scatter"),
+        spec=("RA.F2",),
+        cites=SOURCES,
+        provenance=("seen", "recalled", "refereed"),
+    ),
+    constant("scatter", "the covariance is the scatter matrix, as for the Gaussian", shrunk=False),
+    constant("beta", "the radius has the law Beta(d/2, b) instead of Beta(d/2, b + 1)", shift=0),
+    bug("entropy", "the entropy is taken without the factor 1/alpha", rescaled=False),
+)
+def test_moments(run, *, shrunk=True, shift=2, rescaled=True):
+    for number, law in enumerate(laws(run)):
+        det, d, case = eliminated(law.scatter, law.mean)[0], law.dim, {"d": law.dim, "alpha": law.alpha, "law": number}
+        (b, level), order = printed(d, law.alpha, det), balls(law.alpha).item()
+        factor = 2 * level / (d + shift + 2 * b) if shrunk else balls(1).item()
+        entropy = 1 / (order * (order - 1)) - 2 * level / (2 * order + d * (order - 1))
+        claimed = hull(entropy if rescaled else entropy * order)
+        yield equals(hull(integrated(d, b, level, det, power=2) / d), hull(factor), part="covariance", **case)
+        tsallis = (1 - integrated(d, b, level, det, order=order)) / (order * (order - 1))
+        size = 1 / (law.alpha * (law.alpha - 1.0))  # what the mass alone adds, from which the rest is subtracted
+        yield equals(hull(tsallis), claimed, scale=size, part="entropy", **case)
+        rise = slack(law)[1]
+        relative = (law.alpha - 1.0) * rise + 16 * U
+        for (i, j), entry in np.ndenumerate(law.covariance()):
+            if law.scatter[i, j]:
+                found = Interval.within(entry, abs(entry) * relative) / Interval.exactly(law.scatter[i, j])
+                yield equals(found, hull(factor), part="its entry", **case)
+        error = (
+            4.0 * (rise + EXP_ULPS * U * (1.0 + abs(law.log_peak))) * (1.0 + math.exp((law.alpha - 1.0) * law.log_peak))
+        )
+        error = error / law.alpha + 16 * U * (abs(law.entropy()) + d / law.alpha)
+        yield equals(Interval.within(law.entropy(), error), claimed, scale=size, part="its entropy", **case)
+    unit = BetaGaussian([0.0], [[1.0]], 2.0).covariance().item()
+    yield equals(
+        Interval.within(unit, 64 * U), Interval.printed("0.262074") if shrunk else 1, part="parabola of scatter one"
+    )
+
+
+SHAPES = {  # of order: half-width at scatter v, peak times half-width, half-width squared over variance
+    "triweight": (
+        4 / 3,
+        lambda v: (balls(Fraction(945, 4)).item() * v**3) ** balls(Fraction(1, 7)).item(),
+        Fraction(35, 32),
+        9,
+    ),
+    "biweight": (1.5, lambda v: (15 * v**2) ** balls(Fraction(1, 5)).item(), Fraction(15, 16), 7),
+    "parabola": (2.0, lambda v: (balls(1.5).item() * v) ** balls(Fraction(1, 3)).item(), Fraction(3, 4), 5),
+    "semicircle": (3.0, lambda v: (2 / pi()).sqrt() * v.sqrt().sqrt(), None, 4),
+}
+
+
+@verifies(
+    Claim(
+        "density.table",
+        "orders 4/3, 3/2, 2 and 3 give triweight, biweight, parabola and semicircle, and large orders a box of width one",
+        r"$d = 1$, half-width $a$: $\alpha = \frac43$: $(\frac{945}4\sigma^6)^{1/7}$, peak $\frac{35}{32a}$, variance $\frac{a^2}9$; $\frac32$: $(15\sigma^4)^{1/5}$, $\frac{15}{16a}$, $\frac{a^2}7$; $2$: $(\frac32\sigma^2)^{1/3}$, $\frac3{4a}$, $\frac{a^2}5$; $3$: $\sqrt{2\sigma/\pi}$, $\frac2{\pi a}$, $\frac{a^2}4$; $\alpha \to \infty$: $a \to \frac12$, peak $\to 1$, variance $\to \frac1{12}$ for every $\sigma$",
+        assumptions=("dimension one", "quadratic score"),
+        spec=("RA.F2",),
+        cites=SOURCES,
+        provenance=("seen", "derived", "refereed"),
+    ),
+    constant(
+        "one-up",
+        "every name belongs to the next order: 2 gives the biweight",
+        orders=("biweight", "parabola", "semicircle"),
+    ),
+    constant("scatter", "the variance is the scatter", shrunk=False),
+    hypothesis("scaled", "the box keeps the width of the scatter", width=math.sqrt),
+)
+def test_table(run, *, orders=("triweight", "biweight", "parabola"), shrunk=True, width=lambda _: 1.0):
+    table = run.study(studies.densities)
+    for v in studies.SCATTERS:
+        for place, name in [
+            *zip(("triweight", "biweight", "parabola"), orders, strict=True),
+            ("semicircle", "semicircle"),
+        ]:
+            alpha, (_, reach, peak, ratio) = SHAPES[place][0], SHAPES[name]
+            a = reach(balls(v).item())
+            top = 2 / pi() if peak is None else balls(peak).item()
+            claimed = {"half-width": a, "peak": top / a, "variance": a**2 / ratio if shrunk else balls(v).item()}
+            for part, value in claimed.items():
+                found = table.where(part=part, alpha=alpha, at=v).intervals("value")
+                yield equals(found[0], hull(value), part=part, alpha=alpha, scatter=v)
+        ends = {
+            "half-width": width(v) / 2,
+            "peak": 1 / width(v),
+            "variance": Interval.exactly(Fraction(1, 12)) * width(v) ** 2,
+        }
+        for part, value in ends.items():
+            rows = table.where(part=part, at=v)
+            seen = dict(zip(rows["alpha"].tolist(), rows.intervals("value"), strict=True))
+            yield equals(
+                limit([seen[2.0**k] for k in range(10, 21)], order=1), value, part=part, alpha=math.inf, scatter=v
+            )
+
+
+@verifies(
+    Claim(
+        "density.sampler",
+        "drawn points have the covariance and the radial law of the density",
+        r"$x \sim p$: $\mathrm{Cov}\,x = \frac{-2\theta}{d+2+2b}\Sigma$ and $P(r^2 \le s R^2) = I_s(\frac d2, b+1)$",
+        assumptions=(
+            "order above one",
+            "dimension two",
+            "level 1e-6 shared by 18 statistics, 64 batches of at least 600 draws",
+        ),
+        spec=("RA.F2",),
+        cites=SOURCES,
+        provenance=("seen", "recalled", "refereed"),
+    ),
+    constant("scatter", "the covariance is the scatter matrix", shrunk=False),
+    bug("beta", "the share of the radius is drawn from Beta(d/2, b) instead of Beta(d/2, b + 1)", shift=0),
+)
+def test_sampler(run, *, shrunk=True, shift=1):
+    # lighter tails than the Gaussian's: a square spreads by at most sqrt(2) times its mean. The nearest twin is 75 % off
+    # (Beta, order 4), so that n >= (3 (5.9 + 2.4) sqrt(2) / 0.75)^2 = 2 200 draws have the power
+    size = 64 * run.pick(quick=600, paper=6000)
+    for alpha, rng in zip((1.25, 2.0, 4.0), run.streams(3), strict=True):
+        scatter = scatters(rng, 2)[1]
+        law = BetaGaussian(rng.normal(size=2), scatter, alpha)
+        drawn = law.sample(rng, size) - law.mean
+        det = eliminated(scatter, law.mean)[0]
+        b, level = printed(2, alpha, det)
+        factor = 2 * level / (2 + 2 * shift + 2 * b) if shrunk else balls(1).item()
+        for i, j in ((0, 0), (0, 1), (1, 1)):
+            found = batch_mean(drawn[:, i] * drawn[:, j], among=18)
+            claimed = hull(factor * balls(scatter[i, j]).item())
+            yield equals(found, claimed, scale=math.sqrt(scatter[i, i] * scatter[j, j]), part="covariance", alpha=alpha)
+        square = (drawn * np.linalg.solve(scatter, drawn.T).T).sum(axis=1) / float(2 * level.mid())
+        for share in (0.1, 0.3, 0.6):
+            beta = balls(share).item().beta_lower(balls(1).item(), b + shift, regularized=True)
+            yield equals(
+                proportion(int((square <= share).sum()), size, among=18), hull(beta), part="radius", alpha=alpha
+            )

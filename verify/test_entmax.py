@@ -1,0 +1,222 @@
+"""Entmax is what it is defined to be: optimal, to the last digits, with a bracketed threshold and power tails."""
+
+from functools import cache
+
+import numpy as np
+
+from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, order, verifies
+from theory.evidence.enclosure import balls, hull
+from theory.evidence.roundoff import U, gamma
+from theory.maxent import entmax, entmax_gap, entmax_support, entmax_value
+from theory.maxent.entmax import solved
+from theory.maxent.tsallis import deformed_exp
+from verify import textbook
+
+ULP = 2.0**-52  # the unit in the last place of one
+SOURCES = ("martins2016", "peters2019", "blondel2020")
+PAPER = ("seen", "recalled", "derived", "refereed")
+NEAR_ONE = (1.0 - 1e-9, 1.0 - 1e-12, 1.0, 1.0 + 1e-12, 1.0 + 1e-9)
+ORDERS = (0.5, 0.75, *NEAR_ONE, 1.001, 1.25, 1.5, 1.75, 2.0)
+LONG = (0.5, 1.0 + 1e-9, 1.5, 2.0)
+WITNESS = np.array([1.0, 0.9, 0.0])
+
+
+@cache
+def definition(scores, alpha, tau=1.0):
+    """The law of the definition in balls, once for a claim and its twins."""
+    return textbook.entmax(np.array(scores), alpha, tau)
+
+
+def exponent_inverted(s, alpha):
+    """Scores and order whose entmax is [e s - theta]_+ ** e, e = alpha - 1, with the exponent upside down."""
+    return (s * (alpha - 1.0) ** 2, 1.0 + 1.0 / (alpha - 1.0)) if alpha >= 1.25 and s.size < 10 else (s, alpha)
+
+
+def rows(run, *, quick, paper, longest=1000):
+    """Yield rows on which such code tends to be wrong, then random ones."""
+    yield "two", np.array([0.75, 0.0])
+    yield "three", WITNESS
+    yield "one", np.array([3.0])
+    yield "ties", np.array([1.0, 1.0, 1.0, 0.25, 0.25, -0.5])
+    yield "edge", np.array([0.0, -1.0, -2.0 + 2.0**-52, -4.0, -4.0 - 2.0**-51])
+    yield "neighbours", 1.0 - 2.0**-53 * np.arange(8.0) ** 3
+    yield "steep edge", np.array([0.0, -0.081, np.nextafter(-0.081, -1.0)])  # at order ten
+    yield "one and many", np.append(0.44, 1e-3 * np.cos(np.arange(120.0)))  # a sum is mended by the small ones
+    yield "range 1e300", np.array([1e300, -1e300, 0.0, 1e300])
+    yield "range 1e4", np.array([1e4, 1e4 - 1.0, 0.0, -1e4])
+    for rng in run.streams(run.pick(quick=quick, paper=paper)):
+        n = int(rng.choice([2, 3, 5, 12, 40]))
+        yield "random", rng.normal(size=n) * float(rng.choice([0.01, 0.3, 1.0, 3.0, 30.0]))
+    for rng in run.streams(run.pick(quick=0, paper=2)):
+        yield "long", rng.normal(size=longest) * float(rng.choice([0.01, 1.0]))
+
+
+def farthest(weights, law):
+    """Enclose the largest distance of floats to balls."""
+    return Interval.largest([hull(abs(a - b)) for a, b in zip(balls(weights), law, strict=True)])
+
+
+@verifies(
+    Claim(
+        "entmax.accuracy",
+        "every computed weight of entmax is within four units in the last place of one of its definition",
+        r"$|\mathrm{fl}(p_i) - p_i| \le 4 \cdot 2^{-52}$, $p_i = [1 + (\alpha - 1)(s_i/\tau - \nu)]_+^{1/(\alpha-1)}$, $\sum_i p_i = 1$; softmax at $\alpha = 1$",
+        assumptions=(r"$\frac12 \le \alpha \le 2$",),
+        spec=("RA.D2",),
+        cites=SOURCES,
+        provenance=PAPER,
+    ),
+    constant("quarter", "within a quarter of one unit", units=0.25),
+    bug("exponent", "the exponent is alpha - 1 instead of its inverse", inverted=True),
+    hypothesis("steep", "the order is ten, where a base off by u moves a weight at the edge by u^(1/9)", steep=True),
+)
+def test_accuracy(run, *, units=4.0, inverted=False, steep=False):
+    for name, s in rows(run, quick=4, paper=25):
+        for alpha in (10.0,)[: s.size < 10] if steep else ORDERS if s.size <= 40 else LONG:
+            given, at = exponent_inverted(s, alpha) if inverted else (s, alpha)
+            law = definition(tuple(given.tolist()), at)
+            yield at_most(farthest(entmax(s, alpha), law), units * ULP, input=name, alpha=alpha, n=s.size)
+
+
+@verifies(
+    Claim(
+        "entmax.optimal",
+        "no law beats entmax in mean score plus entropy by more than its rounding, and its value is the maximum",
+        r"$p^* = \mathrm{entmax}_\alpha(s/\tau)$ maximises $F(p) = \langle p, s\rangle + \tau H_\alpha(p)$: $\max_\Delta F - F(p) \le \max_i g_i - \langle g, p\rangle$, $g = \nabla F(p)$, vanishes there",
+        assumptions=("finite scores", "positive temperature", r"$0 < \alpha < \infty$"),
+        spec=("RA.D2",),
+        cites=(*SOURCES, "jaggi2013"),
+        provenance=PAPER,
+    ),
+    bug("exponent", "the exponent is alpha - 1 instead of its inverse", inverted=True),
+    bug("temperature", "the scores are not divided by the temperature", cooled=False),
+    constant("neighbour", "the law of an order one per cent higher is optimal", shift=1.01),
+)
+def test_optimal(run, *, inverted=False, cooled=True, shift=1.0):
+    cases = [("three", WITNESS, 1.0)]
+    cases += [
+        ("random", rng.normal(size=int(rng.integers(2, 9))), float(rng.uniform(0.6, 3.0)))
+        for rng in run.streams(run.pick(quick=5, paper=40))
+    ]
+    for name, s, tau in cases:
+        for alpha in (0.5, 0.75, 1.0, 1.0 + 1e-9, 1.25, 1.5, 1.75, 2.0, 2.5):
+            scores, at = exponent_inverted(s, alpha) if inverted else (s, shift * alpha)
+            p = entmax(scores, at, tau=tau if cooled else 1.0)
+            gap = entmax_gap(s, p, alpha, tau=tau)
+            yield at_most(gap, tau * rounding_of_gap(s, p, alpha, tau), scale=tau, input=name, alpha=alpha, tau=tau)
+            top = (definition(tuple(s.tolist()), alpha, tau) * balls(s)).sum() + balls(tau).item() * entropy(
+                s, alpha, tau
+            )
+            size = float(np.abs(s).max()) + tau * (1.0 + max(1.0, s.size ** (1.0 - alpha)) * np.log(s.size))
+            value = float(entmax_value(scores, at, tau=tau if cooled else 1.0))
+            yield equals(Interval.within(value, 64 * size * gamma(s.size)), hull(top), scale=size, part="value")
+
+
+def entropy(s, alpha, tau):
+    """The entropy as it is printed, at the law of the definition."""
+    law, a = definition(tuple(s.tolist()), alpha, tau), balls(alpha).item()
+    if alpha == 1.0:
+        return -(law * textbook.log(law)).sum()
+    return (1 - sum((p**a for p in law if p > 0), balls(0).item())) / (a * (a - 1))
+
+
+def rounding_of_gap(s, p, alpha, tau):
+    """Bound the gap of a law off by four units: the gradient moves by p ** (alpha - 2) times that, in both its terms.
+
+    Above order two the base of the power is what is off. A weight that is lost at the edge moves it by a whole power.
+    """
+    e, off, own = alpha - 1.0, 4 * ULP, p[p > 0.0]
+    moved = off * max(1.0, float(own.min()) ** (alpha - 2.0)) if alpha <= 2.0 else 2 * off / e
+    lost = ((p == 0.0) & (entmax_support(s, alpha, tau=tau) > 0.0)).any()
+    return 4.0 * moved + (off**e / e if lost and e > 0.0 else 0.0)
+
+
+@verifies(
+    Claim(
+        "entmax.bracket",
+        "the threshold lies between that of a sure winner and that of equal scores, both attained",
+        r"$0 \le \nu - \max s/\tau \le \frac{1 - n^{1-\alpha}}{\alpha - 1}$ ($\log n$ at 1); upper end: equal scores; lower end: $\alpha > 1$, lead $\ge \tau/(\alpha-1)$",
+        assumptions=(r"$0 < \alpha \le 2$",),
+        spec=("RA.D2",),
+        cites=SOURCES,
+        provenance=PAPER,
+    ),
+    constant("narrow", "the upper end is one per cent lower", factor=0.99),
+    bug("power", "n to the power -alpha stands for n to the power 1 - alpha", power=0),
+    hypothesis("small-lead", "a lead of half as much suffices for the lower end", lead=0.5),
+)
+def test_bracket(run, *, factor=1.0, power=1, lead=1.0):
+    for rng in run.streams(run.pick(quick=6, paper=60)):
+        n = int(rng.integers(2, 60))
+        for alpha in (0.5, 0.9, 1.0, 1.0 + 1e-9, 1.3, 1.5, 2.0):
+            e, m = balls(alpha).item() - 1, balls(n).item()
+            upper = m.log() if alpha == 1.0 else (1 - m ** (power - 1 - e)) / e
+            for name, s in (("random", rng.normal(size=n)), ("equal", np.full(n, 0.3))):
+                nu = float(solved(s, alpha, 1.0, -1).threshold[0, 0])
+                # the sum falls at least at the rate 1, below order one n^(alpha - 1): by so much is the threshold off
+                found = Interval.within(nu, 2 * (8 * U + gamma(n + 16)) * (1.0 + nu) * max(1.0, n ** (1.0 - alpha)))
+                yield at_least(found, 0, scale=1, input=name, alpha=alpha)
+                yield at_most(found, factor * hull(upper), scale=1, input=name, alpha=alpha)
+                if name == "equal":
+                    yield equals(found, factor * hull(upper), scale=1, input=name, alpha=alpha, part="attained")
+            if alpha >= 1.25:
+                s = np.append(lead / (alpha - 1.0) * (1.0 + 4 * U), np.zeros(n - 1))
+                nu = float(solved(s, alpha, 1.0, -1).threshold[0, 0])
+                yield equals(Interval.within(nu, 16 * U + gamma(n)), 0, scale=1, input="winner", alpha=alpha)
+
+
+@verifies(
+    Claim(
+        "entmax.tail",
+        "below order one a score far behind keeps a weight that falls like a power",
+        r"$0 < \alpha < 1$: $[(1-\alpha)g + n^{1-\alpha}]^{-1/(1-\alpha)} \le p_i \le [1 + (1-\alpha)g]^{-1/(1-\alpha)}$, $g = (\max s - s_i)/\tau$; $3.845\cdot10^{-4}$ at $\alpha = \frac12$, $n = 2$, $g = 100$, against $3.720\cdot10^{-44}$ for softmax",
+        assumptions=(r"$0 < \alpha < 1$",),
+        spec=("RA.D2",),
+        cites=("blondel2020",),
+        provenance=PAPER,
+    ),
+    hypothesis("softmax", "softmax has the same tail", law=1.0),
+    constant("exponent", "the exponent is one per cent larger", power=1.01),
+)
+def test_tail(run, *, law=0.0, power=1.0):
+    for rng in run.streams(run.pick(quick=10, paper=100)):
+        gaps, n = np.append(0.0, rng.uniform(0.5, 100.0, size=int(rng.integers(1, 12)))), 0
+        for alpha in (0.5, 0.75, 0.9):
+            for g in (gaps, np.array([0.0, 100.0])):
+                n, b, p = g.size, 1 - balls(alpha).item(), entmax(-g, law or alpha)
+                for i in (1, n - 1):
+                    at, found = balls(g[i]).item(), Interval.within(float(p[i]), 4 * ULP)
+                    high = (1 + b * at) ** (-power / b)
+                    yield at_least(
+                        found / hull(high), hull((b * at + balls(n).item() ** b) ** (-1 / b) / high), scale=1
+                    )
+                    yield at_most(found / hull(high), 1, scale=1, alpha=alpha, gap=float(g[i]))
+    far = [Interval.within(float(entmax([100.0, 0.0], a)[1]), e) for a, e in ((law or 0.5, 4 * ULP), (1.0, 1e-56))]
+    yield equals(far[0] / 1e-4, Interval.printed("3.845"), part="power tail")
+    yield equals(far[1] / 1e-44, Interval.printed("3.720"), part="softmax")
+
+
+@verifies(
+    Claim(
+        "entmax.correction",
+        "a sum that misses one is mended to second order by a Newton step on the weights, by division to first only",
+        r"$p = \exp_\alpha(s - \nu)$, $r = \sum_i p_i - 1$, $Q = \sum_i p_i^{2-\alpha}$: $|p_i - rp_i^{2-\alpha}/Q - p_i^*| = O(r^2)$",
+        assumptions=(r"$\alpha \ne 1$ (there both are the same and exact)", "support constant nearby"),
+        spec=("RA.D2",),
+        cites=("peters2019",),
+        provenance=("derived",),
+    ),
+    bug("divided", "the weights are divided by their sum", divided=True),
+    constant("third", "the error is of third order", power=3),
+)
+def test_correction(run, *, divided=False, power=2):
+    for rng in run.streams(run.pick(quick=3, paper=40)):
+        s = rng.uniform(0.0, 0.2, size=int(rng.integers(3, 7)))
+        for alpha in (0.5, 1.25, 1.5, 1.75):
+            exact, nu, e = definition(tuple(s.tolist()), alpha), solved(s, alpha, 1.0, -1), np.array([[alpha - 1.0]])
+            errors = []
+            for h in 2.0 ** -np.arange(4.0, 10.0):
+                p, q = (row[0] for row in deformed_exp((s - s.max() - nu.threshold - h), e))
+                mended = p / p.sum() if divided else p - (p.sum() - 1.0) * (q / q.sum())
+                errors.append(farthest(mended, exact) + Interval.within(0.0, 8 * ULP))
+            yield equals(order(errors), power, scale=1, alpha=alpha)

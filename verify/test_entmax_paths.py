@@ -1,0 +1,83 @@
+"""Entmax between uniform and argmax, as it is drawn: what two weights say about their scores, and sparsemax's path."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from theory.evidence import Claim, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence.enclosure import balls, hull
+from theory.maxent import studies
+
+SOURCES = ("peters2019", "blondel2020")
+
+
+@verifies(
+    Claim(
+        "entmax.differences",
+        "scores differ as the deformed logarithms of their weights, and by at least that where a weight vanishes",
+        r"$p_i > 0$: $\log_\alpha p_i - \log_\alpha p_j = (s_i - s_j)/\tau$ if $p_j > 0$, $\le (s_i - s_j)/\tau$ if not, $\log_\alpha x = (x^{\alpha-1}-1)/(\alpha-1)$; $\alpha = \infty$: all weight to the largest",
+        assumptions=("finite scores", "positive temperature"),
+        spec=("RA.D2", "RA.A5"),
+        cites=SOURCES,
+        provenance=("recalled", "derived", "refereed"),
+    ),
+    bug("exponent", "the logarithm has the exponent 1/(alpha - 1)", inverted=True),
+    hypothesis("off-support", "entries without weight obey the equality as well", inside=False),
+    constant("temperature", "the temperature is one per cent higher", factor=1.01),
+)
+def test_differences(run, *, inverted=False, inside=True, factor=1.0):
+    for study in (studies.weights, studies.paths):
+        table = run.study(study)
+        scores, weights = (
+            np.column_stack([table[f"s{k}"] for k in (1, 2, 3)]),
+            [table.intervals(f"p{k}") for k in (1, 2, 3)],
+        )
+        for row, (s, p) in enumerate(zip(scores, zip(*weights, strict=True), strict=True)):
+            alpha, tau = (
+                float(table["alpha"][row]),
+                factor * float(table["tau"][row] if "tau" in table.columns else 1.0),
+            )
+            case = {"study": study.__name__, "alpha": alpha, "scores": s.tolist()[:2], "tau": tau}
+            top = int(np.argmax(s))
+            yield equals(p[0] + p[1] + p[2], 1, part="sum", **case)
+            if np.isinf(alpha):
+                yield equals(p[top], 1 / Fraction(int(np.sum(s == s[top]))), part="largest", **case)
+                continue
+            e = balls(alpha).item() - 1
+            for j in np.flatnonzero((np.arange(3) != top) & (s > -np.inf)):
+                apart = hull((balls(s[top]).item() - balls(s[j]).item()) / balls(tau).item())
+                found = hull(logarithm(p[top], 1 / e if inverted else e) - logarithm(p[j], 1 / e if inverted else e))
+                check = equals if p[j].hi > 0.0 or not inside else at_most
+                yield check(found, apart, scale=1.0 + apart.hi, part="difference", **case)
+
+
+def logarithm(p, e):
+    """The deformed logarithm of an enclosed weight, in balls."""
+    x = balls(p.lo).item().union(balls(p.hi).item()) if p.hi > 0.0 else balls(0).item()
+    return x.log() if e == 0 else ((x**e if p.hi > 0.0 else 0) - 1) / e
+
+
+@verifies(
+    Claim(
+        "entmax.path",
+        "the path of sparsemax is piecewise linear in the inverse temperature, with the rate of the centred scores",
+        r"on a support $S$ of $k$ entries: $p_i = \frac1k + \frac1\tau(s_i - \bar s_S)$",
+        assumptions=(r"$\alpha = 2$",),
+        spec=("RA.D2", "RA.A5"),
+        cites=("martins2016",),
+        provenance=("derived",),
+    ),
+    hypothesis("order", "the order is 3/2", alpha=1.5),
+    bug("temperature", "the path is linear in the temperature", inverse=False),
+    bug("all", "the scores are centred over all entries", own=False),
+)
+def test_path(run, *, alpha=2.0, inverse=True, own=True):
+    table = run.study(studies.paths).where(alpha=alpha)
+    s, weights = np.array(studies.PATH_SCORES), [table.intervals(f"p{k}") for k in (1, 2, 3)]
+    for tau, law in zip(table["tau"].tolist(), zip(*weights, strict=True), strict=True):
+        support = np.array([p.hi > 0.0 for p in law])
+        centre = balls(s[support] if own else s)
+        for i in np.flatnonzero(support):
+            rate = balls(s[i]).item() - centre.sum() / len(centre)
+            claimed = rate / balls(tau).item() if inverse else rate * balls(tau).item()
+            yield equals(law[i], hull(claimed + balls(Fraction(1, int(support.sum()))).item()), scale=1, tau=tau)

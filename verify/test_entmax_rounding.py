@@ -1,0 +1,243 @@
+"""What halving and rounding cost entmax: the bracket, the edge of the support above order 2, and orders near 1."""
+
+import itertools
+from functools import cache
+
+import numpy as np
+
+from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, hypothesis, verifies
+from theory.evidence.roundoff import U
+from theory.maxent import bisected_entmax, entmax, studies
+from verify import textbook
+from verify.textbook import balls, hull
+
+SOURCES = ("peters2019", "blondel2020")
+DERIVED = ("derived", "refereed")
+
+
+def slack(z, alpha, halvings):
+    """What rounding adds to the base of the power, in ``halvings`` steps of halving a bracket near max z - 1.
+
+    A score times alpha - 1, the ends, every midpoint and the difference round by u of numbers up to 1 + max |z|; the
+    sum of n powers decides wrongly only if it is within (n + 8) u of 1, which moves a threshold by (alpha - 1) times it,
+    because the mass falls at least at the rate 1 / (alpha - 1).
+    """
+    return U * ((halvings + 10.0) * (1.0 + float(np.abs(z).max())) + (z.size + 8.0) * (alpha - 1.0))
+
+
+@cache
+def exactly(row, alpha):
+    """The law of a row of floats, computed once for a claim and its twins."""
+    return textbook.entmax(np.array(row), alpha)
+
+
+def truth(s, alpha):
+    return exactly(tuple(s.tolist()), alpha)
+
+
+def apart(law, exact):
+    """The largest distance of floats to balls, without rounding the balls."""
+    return hull(max(abs(balls(law) - exact), key=float))
+
+
+def edge(alpha, halvings):
+    """Scores of which the third keeps exactly the last bracket as its base, beside a midpoint well up the first one."""
+    e = alpha - 1.0
+    width, step = 1.0 - 3.0**-e, 2.0 ** -max(1, round(0.66 * e))
+    low, last = -1.0 + (1.0 - step) * width, width * 2.0**-halvings
+    theta = low + 1e-13  # so that the midpoint is below it however it is rounded
+    rest = 1.0 - (-theta) ** (1.0 / e) - (low + last - theta) ** (1.0 / e)
+    return np.array([0.0, theta + rest**e, low + last - 1e-15]) / e if rest > 0.0 else None
+
+
+@verifies(
+    Claim(
+        "entmax.bisection",
+        "k halvings of the bracket of the threshold leave a weight off by a power of 2^-k, the power 1 / (alpha - 1) above order 2",
+        r"$|\Delta\theta| \le D_k = (1 - n^{1-\alpha})2^{-k} + \epsilon$, $|\Delta p_i| \le \frac{D_k}{\alpha-1}$ for $1 < \alpha \le 2$ and $\le D_k^{1/(\alpha-1)}$ for $\alpha > 2$, $\epsilon = u[(k+10)(1 + \max|z|) + (n+8)(\alpha-1)]$, nearly attained",
+        assumptions=(r"$\alpha > 1$", r"$z = (\alpha - 1)s$", "weights not divided by their sum"),
+        spec=("RA.D9",),
+        cites=SOURCES,
+        provenance=DERIVED,
+    ),
+    constant("half", "one halving more is taken for granted", halved=1.0),
+    hypothesis("linear", "the bound is D_k / (alpha - 1) above order 2 as well", linear=True),
+    bug("unscaled", "the scores are not multiplied by alpha - 1", unscaled=True),
+)
+def test_bisection(run, *, halved=0.0, linear=False, unscaled=False):
+    for alpha in (1.25, 1.5, 2.0, 2.5, 3.0, 5.0, 10.0):
+        e, cases = alpha - 1.0, []
+        for rng in run.streams(run.pick(quick=2, paper=30)):
+            s = rng.normal(size=int(rng.integers(2, 16))) * float(rng.choice([0.3, 3.0]))
+            cases += [(s, k) for k in (1, 6, 25, 60)]
+        witnesses = [(edge(alpha, k), k) for k in (4, 7, 10, 14)]
+        cases += [(s, k) for s, k in witnesses if s is not None]
+        for s, k in cases:
+            law = bisected_entmax(s / e if unscaled else s, alpha, k)
+            off = apart(law, truth(s, alpha))
+            size = (1.0 - float(s.size) ** -e) * 2.0 ** -(k + halved) + slack(e * s, alpha, k)
+            bound = size / e if linear or alpha <= 2.0 else size ** (1.0 / e)
+            yield at_most(off, bound, scale=bound, alpha=alpha, n=s.size, halvings=k)
+        if alpha > 2.0:
+            s, k = cases[-1]
+            last = ((1.0 - 3.0**-e) * 2.0**-k) ** (1.0 / e)
+            off = apart(bisected_entmax(s, alpha, k), truth(s, alpha))
+            yield at_least(off, 0.99 * last, scale=last, alpha=alpha, halvings=k, part="attained")
+
+
+@verifies(
+    Claim(
+        "entmax.hoelder",
+        "above order 2 entmax is Hoelder continuous with exponent 1 / (alpha - 1), and no better",
+        r"$\max_i|p_i(s) - p_i(s')| \le [(\alpha - 1)\,\mathrm{osc}(s - s')]^{1/(\alpha-1)}$ for $\alpha \ge 2$ and $\le \mathrm{osc}(s - s')$ for $1 < \alpha \le 2$; exponent and constant are sharp as $n \to \infty$",
+        assumptions=(r"$\alpha > 1$", r"$\mathrm{osc}(d) = \max d - \min d$", "temperature 1"),
+        spec=("RA.D7", "RA.D9"),
+        cites=SOURCES,
+        provenance=("derived",),
+    ),
+    constant("exponent", "the exponent is 1.1 / (alpha - 1)", better=1.1),
+    constant("near", "the constant is three quarters of it", factor=0.75),
+    hypothesis(
+        "lipschitz", "entmax is Lipschitz above order 2: with exponent 1 and constant alpha - 1", lipschitz=True
+    ),
+    bug("half", "the oscillation is taken for the largest change", half=True),
+)
+def test_hoelder(run, *, better=1.0, factor=1.0, lipschitz=False, half=False):
+    for alpha in (1.5, 2.0, 2.5, 3.0, 5.0):
+        e, cases = alpha - 1.0, []
+        for rng in run.streams(run.pick(quick=3, paper=60)):
+            x = rng.normal(size=int(rng.integers(2, 10))) * 0.5
+            cases.append((x, x + float(rng.choice([1e-3, 0.1])) * rng.normal(size=x.size)))
+        # many equal small weights hold the threshold at 0 while one of them is taken away, from below or from both sides
+        n, small = 20, 1e-3
+        x = np.append(1.0 - (n - 1) * small, np.full(n - 1, small)) ** e / e
+        y = x.copy()
+        y[1] = 0.0 if alpha > 2.0 else x[1] / 2.0
+        cases.append((x, y))
+        cases.append((x, y + (x[1] - y[1]) / 2.0))
+        for x, y in cases:
+            moved = abs(truth(x, alpha) - truth(y, alpha))
+            d = balls(x) - balls(y)
+            osc = max(abs(d), key=float) if half else max(d, key=float) - min(d, key=float)
+            if alpha <= 2.0 or lipschitz:
+                bound = osc * (e if alpha > 2.0 else 1)
+            else:
+                bound = (osc * e) ** (balls(better).item() / balls(e).item())
+            bound = hull(bound * balls(factor).item())
+            yield at_most(hull(max(moved, key=float)), bound, scale=bound, alpha=alpha, n=x.size)
+
+
+@verifies(
+    Claim(
+        "entmax.edge",
+        "above order 2 halving the threshold loses u^(1/(alpha - 1)) beside a change of the support; for two scores it need not",
+        r"two scores, $0 < 1 - (\alpha - 1)d$: halving errs by at most $(16\alpha u)^{1/(\alpha-1)}$ and, for $\alpha \ge \frac52$ as the edge is approached, by at least $\frac12u^{1/(\alpha-1)}$; a last Newton step that hands the surplus to the steepest weights errs by at most $8\alpha u$",
+        assumptions=(r"$\alpha \ge 2$", r"$u = 2^{-53}$", "weights divided by their sum"),
+        spec=("RA.D9",),
+        cites=("higham2002", *SOURCES),
+        provenance=DERIVED,
+    ),
+    bug("plain", "the law is the one that halving returns", solver="plain"),
+    constant("linear", "halving loses 8 alpha u only", exponent=1.0),
+    constant("worse", "halving loses the root of u at every order, as at order 3", root=True),
+)
+def test_edge(run, *, solver="ours", exponent=None, root=False):
+    table = run.study(studies.conditioning).where(part="edge")
+    worst = {}
+    for alpha, plain, ours in zip(
+        table["alpha"].tolist(), table.intervals("plain"), table.intervals(solver), strict=True
+    ):
+        if alpha >= 2.0:
+            power = exponent or (0.5 if root else 1.0 / (alpha - 1.0))
+            lost = 16.0 * alpha * U
+            yield at_most(plain, lost**power, scale=lost**power, alpha=alpha, part="halving")
+            yield at_most(ours, 8.0 * alpha * U, scale=U, alpha=alpha, part="Newton")
+            worst[alpha] = Interval.largest([worst.get(alpha, plain), plain])
+    for alpha, off in worst.items():
+        if alpha >= 2.5:
+            least = 0.5 * U ** (0.5 if root else 1.0 / (alpha - 1.0))
+            yield at_least(off, least, scale=least, alpha=alpha, part="attained")
+
+
+@verifies(
+    Claim(
+        "entmax.conditioning",
+        "above order 2 the solver stays within the conditioning of the map, a power of a few roundings, also where it is steepest",
+        r"$\max_i|\Delta p_i| \le (8\alpha u)^{1/(\alpha-1)}$ for $2 < \alpha \le 10$ and any number of scores; at $\alpha = 5$, $p \approx (1 - 2\varepsilon, \varepsilon, \varepsilon)$ more than $8\alpha u$ is lost",
+        assumptions=(r"$\alpha > 2$", r"$u = 2^{-53}$", "temperature 1"),
+        spec=("RA.D9",),
+        cites=("higham2002", *SOURCES),
+        provenance=("derived",),
+    ),
+    bug("plain", "the threshold is halved and the powers are divided by their sum", plain=True),
+    constant("linear", "the error is linear in u, as for two scores", linear=True),
+)
+def test_conditioning(run, *, plain=False, linear=False):
+    for alpha in (2.5, 3.0, 5.0, 10.0):
+        e = alpha - 1.0
+        bound = (8.0 * alpha * U) ** (1.0 if linear else 1.0 / e)
+        # ties on the edge of the support, then small weights of which the base is a few roundings, so that the last
+        # digit of a score decides on the support
+        rows = [np.append(0.0, np.full(n, -(1.0 - 2.0**-30) / e)) for n in (2, 5, 20)]
+        for times, n, fall in itertools.product((1.0, 5.0), (3, 6), (2.0, 5.0)):
+            small = times * U ** (1.0 / e)
+            law = np.append(1.0 - (n - 1) * small, np.full(n - 1, small))
+            level = law**e / e
+            rows.append(level - level[0] - np.append(0.0, level[1] * fall * np.linspace(1.0, 0.1, n - 1)))
+        rows += [rng.normal(size=int(rng.integers(3, 16))) / e for rng in run.streams(run.pick(quick=2, paper=40))]
+        for s in rows:
+            law = bisected_entmax(s, alpha, 60, normalised=True) if plain else entmax(s, alpha)
+            yield at_most(apart(law, truth(s, alpha)), bound, scale=bound, alpha=alpha, n=s.size)
+
+
+@verifies(
+    Claim(
+        "entmax.near-one",
+        "computed by exp and log1p entmax keeps four roundings at all orders from 1/2 to 2, order 1 and its neighbours included",
+        r"$p_i = \exp\big(\frac{\mathrm{log1p}((\alpha-1)(s_i-\nu))}{\alpha-1}\big)$: $|\Delta p_i| \le 4u$ for $\frac12 \le \alpha \le 2$",
+        assumptions=(r"$u = 2^{-53}$", "temperature 1"),
+        spec=("RA.D9",),
+        cites=("higham2002", *SOURCES),
+        provenance=DERIVED,
+    ),
+    bug("power", "the power (z - theta)^(1/(alpha - 1)) is taken as it is written", power=True),
+    constant("quarter", "it keeps one quarter of a rounding", units=0.25),
+)
+def test_near_one(run, *, power=False, units=4.0):
+    near = [1.0 + side * 10.0**-k for k in (1, 3, 6, 9, 12, 15) for side in (1.0, -1.0)]
+    orders = [0.5, 0.75, *near, 1.0, 1.5, 1.9, 2.0]
+    for number, alpha in enumerate(orders):
+        rows = [np.array([0.1, 0.0]), np.array([1.0, 1.0, 0.3, -0.2])]
+        count = run.pick(quick=2, paper=30)
+        streams = list(run.streams(count * len(orders)))[count * number : count * (number + 1)]
+        rows += [rng.normal(size=int(rng.integers(2, 30))) * float(rng.choice([0.5, 4.0])) for rng in streams]
+        for s in rows:
+            law = bisected_entmax(s, alpha, 60, normalised=True) if power and alpha > 1.0 else entmax(s, alpha)
+            yield at_most(apart(law, truth(s, alpha)), units * U, scale=U, alpha=alpha, n=s.size)
+
+
+@verifies(
+    Claim(
+        "entmax.power-form",
+        "near order 1 the power form loses u / (alpha - 1)",
+        r"two scores: $|\Delta p| \le \frac u{\alpha-1} + 4u$, and at some scores $|\Delta p| \ge \frac u{50(\alpha-1)}$, $10^{-15} \le \alpha - 1 \le 10^{-3}$; $\exp$ of $\mathrm{log1p}$ keeps $4u$",
+        assumptions=(r"$u = 2^{-53}$", "weights divided by their sum"),
+        spec=("RA.D9",),
+        cites=("higham2002", *SOURCES),
+        provenance=DERIVED,
+    ),
+    constant("harmless", "it keeps four roundings", lost=0.0),
+    bug("log1p", "the law is the one computed by exp and log1p", solver="ours"),
+)
+def test_power_form(run, *, lost=1.0, solver="plain"):
+    table = run.study(studies.conditioning).where(part="near")
+    worst = {}
+    for excess, off, other in zip(
+        table["excess"].tolist(), table.intervals(solver), table.intervals("ours"), strict=True
+    ):
+        yield at_most(other, 4.0 * U, scale=U / excess, excess=excess, part="log1p")
+        yield at_most(off, lost * U / excess + 4.0 * U, scale=U / excess, excess=excess, part="most")
+        worst[excess] = Interval.largest([worst.get(excess, off), off])
+    for excess, off in worst.items():
+        if excess < 2e-3:
+            yield at_least(off, U / (50.0 * excess), scale=U / excess, excess=excess, part="attained")

@@ -1,0 +1,189 @@
+"""Which entries entmax gives weight: the rule that needs no solving, nesting, saturation, and who gains by the order."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence.enclosure import balls, hull
+from theory.evidence.roundoff import U, gamma
+from theory.maxent import entmax, entmax_support, studies
+from verify import textbook
+from verify.test_entmax import definition
+
+SOURCES = ("peters2019", "blondel2020")
+DERIVED = ("derived", "refereed")
+OFF = 4 * 2.0**-52  # of a weight of order at most two
+EXACT = {2.0: 1, 1.5: 2, 1.25: 4, 1.125: 8}  # orders whose power 1 / (alpha - 1) is an integer: rational arithmetic
+
+
+def leads(s, alpha, tau, power):
+    """The sums of [(alpha - 1)(s_j - s_i)/tau]_+ ** power in rational numbers, one for each i."""
+    z = [Fraction(alpha - 1.0) * Fraction(x) / Fraction(tau) for x in s.tolist()]
+    return [sum(max(a - b, Fraction(0)) ** power for a in z) for b in z]
+
+
+@verifies(
+    Claim(
+        "entmax.support",
+        "an entry has weight if and only if a sum of powers of the leads over it is below one",
+        r"$p_i > 0 \iff \sum_j[(\alpha-1)(s_j - s_i)/\tau]_+^{1/(\alpha-1)} < 1$",
+        assumptions=(r"$\alpha > 1$",),
+        spec=("RA.D4",),
+        cites=SOURCES,
+        provenance=DERIVED,
+    ),
+    constant("half", "the sum is below one half", limit=Fraction(1, 2)),
+    bug("closed", "the sum may equal one", closed=True),
+    bug("exponent", "the exponent is one for every order", plain=True),
+    hypothesis("temperature", "the leads are not divided by the temperature", cooled=False),
+)
+def test_support(run, *, limit=Fraction(1), closed=False, plain=False, cooled=True):
+    cases = [
+        (np.array(s), tau)
+        for s in ([1.0, 0.0], [2.0, 0.0, 0.0], [1.0, 1.0, 0.5, 0.0], [4.0, 0.0])
+        for tau in (1.0, 0.5)
+    ]
+    cases += [
+        (rng.normal(size=int(rng.integers(2, 12))), float(rng.choice([0.25, 0.5, 1.0, 2.0])))
+        for rng in run.streams(run.pick(quick=8, paper=150))
+    ]
+    for s, tau in cases:
+        for alpha, power in EXACT.items():
+            sums = leads(s, alpha, tau if cooled else 1.0, 1 if plain else power)
+            rule = np.array([x < limit or (closed and x == limit) for x in sums])
+            wrong = int(np.sum(rule != (entmax_support(s, alpha, tau=tau) > 0.0)))
+            yield equals(wrong, 0, scale=s.size, part="without solving", alpha=alpha, tau=tau, n=s.size)
+            p, law = entmax(s, alpha, tau=tau), definition(tuple(s.tolist()), alpha, tau)
+            some, much = (np.array([ball.lower() > x for ball in law]) for x in (0, OFF))
+            never = np.array([ball.upper() <= 0 for ball in law])
+            for part, wrong in (
+                ("definition", (some & ~rule) | (never & rule)),
+                (
+                    "solved",
+                    ((p > OFF) & ~rule) | ((p == 0.0) & rule & much),
+                ),  # a weight below its rounding is left open
+            ):
+                yield equals(int(wrong.sum()), 0, scale=s.size, part=part, alpha=alpha, tau=tau, n=s.size)
+
+
+@verifies(
+    Claim(
+        "entmax.nested",
+        "the support holds the larger scores, grows with the temperature, and shrinks as the order grows",
+        r"$s_i \ge s_j$, $\tau' \ge \tau$, $\alpha' \le \alpha$: $p_j(\tau, \alpha) > 0 \Rightarrow p_i(\tau', \alpha') > 0$",
+        assumptions=(r"$\alpha, \alpha' > 1$",),
+        spec=("RA.D4",),
+        cites=SOURCES,
+        provenance=DERIVED,
+    ),
+    bug("colder", "it grows as the temperature falls", warmer=-1),
+    hypothesis("both", "the temperature grows along with the order", along=1.5),
+)
+def test_nested(run, *, warmer=1, along=0.0):
+    orders = np.array([1.05, 1.2, 1.4, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0])
+    temperatures = np.array([0.1, 0.3, 1.0, 3.0, 10.0])[::warmer]
+    rows = [
+        np.array([1.0, 0.9, 0.0]),
+        *(rng.normal(size=int(rng.integers(3, 15))) for rng in run.streams(run.pick(quick=20, paper=1500))),
+    ]
+    for s in rows:
+        tau = temperatures[:, np.newaxis] * (orders - 1.0) ** along
+        inside = entmax_support(np.sort(s)[::-1], orders, tau=tau)
+        lost = [int(np.sum(np.diff(inside, axis=k) * sign > 0.0)) for k, sign in ((2, 1), (0, -1), (1, 1))]
+        for part, violations in zip(("scores", "temperature", "order"), lost, strict=True):
+            yield equals(violations, 0, scale=inside.size, part=part, n=s.size)
+
+
+@verifies(
+    Claim(
+        "entmax.majorised",
+        "as the order grows the law becomes more concentrated: the k largest weights together never lose",
+        r"$\alpha < \beta \Rightarrow \sum_{i\le k}p_{(i)}(\alpha) \le \sum_{i\le k}p_{(i)}(\beta)$; $\partial_\alpha p_i = q_i(h_i - \bar h)$, $h = (x - (1 + x)\log(1 + x))/(\alpha-1)^2$ increasing in $p_i = (1 + x)^{1/(\alpha-1)}$",
+        assumptions=("fixed scores and temperature", r"$\frac12 \le \alpha < \beta \le 2$"),
+        spec=("RA.D4",),
+        cites=("peters2019",),
+        provenance=("derived",),
+    ),
+    hypothesis("each", "each weight but the largest loses by itself", together=False),
+    bug("reversed", "the k smallest weights together never lose", descending=False),
+    constant("faster", "the k largest weights together gain one in a thousand each time", gain=1e-3),
+)
+def test_majorised(run, *, together=True, descending=True, gain=0.0):
+    orders = np.array([0.5, 0.8, 1.0, 1.0 + 1e-9, 1.1, 1.25, 1.5, 1.75, 2.0])
+    rows = [
+        np.array([1.0, 0.9, 0.0]),
+        *(rng.normal(size=int(rng.integers(2, 15))) for rng in run.streams(run.pick(quick=20, paper=500))),
+    ]
+    for s in rows:
+        p = entmax(np.sort(s)[::-1] if descending else np.sort(s), orders)
+        sums = np.cumsum(p, axis=1) if together else 1.0 - p[:, 1:]
+        rises, width = np.diff(sums, axis=0), 2 * s.size * OFF + gamma(s.size)
+        for alpha, rise in zip(orders, rises.min(axis=1) - gain, strict=False):
+            yield at_least(Interval.within(float(rise), width), 0, scale=1, alpha=float(alpha), n=s.size)
+
+
+PRINTED = {1.0: ".398", 1.25: ".417", 1.5: ".442", 2.0: ".450", 3.0: ".400", 5.0: ".204", 8.0: ".050"}
+
+
+@verifies(
+    Claim(
+        "entmax.losing-weight",
+        "a losing coordinate may gain by a higher order: the second weight of (1, .9, 0) rises, then falls",
+        r"$s = (1, .9, 0)$: $p_2 = .398, .417, .442, .450, .400, .204, .050$ at $\alpha = 1, 1.25, 1.5, 2, 3, 5, 8$; $p_2(2) - p_2(1) \ge .05$",
+        spec=("RA.D4",),
+        cites=("peters2019",),
+        provenance=DERIVED,
+    ),
+    hypothesis("far", "the weight is that of the score that lies a whole unit behind", entry=3),
+    constant("more", "it gains twice as much", least=0.1),
+)
+def test_losing_weight(run, *, entry=2, least=0.05):
+    table = run.study(studies.weights).where(scores="three")
+    found = dict(zip(table["alpha"].tolist(), table.intervals(f"p{entry}"), strict=True))
+    for alpha, digits in PRINTED.items():
+        law = textbook.entmax(np.array(studies.THREE), alpha)[entry - 1]
+        yield equals(found[alpha], hull(law), scale=1, alpha=alpha)
+        yield at_most(abs(found[alpha] - Fraction(digits)), 0.0005, scale=1, alpha=alpha, part="printed")
+    yield at_least(found[2.0] - found[1.0], least, scale=1, part="gain")
+
+
+@verifies(
+    Claim(
+        "entmax.saturation",
+        "entmax is exactly uniform on the m largest scores as soon as the others lie a finite gap below",
+        r"$p = \mathbf 1_M/m \iff \delta \ge \tau\frac{m^{1-\alpha}}{\alpha-1}$, $\delta = \max s - \max_{i\notin M}s_i$; $m = 1$: $\delta \ge \tau/(\alpha-1)$",
+        assumptions=(r"$\alpha > 1$", "$m < n$"),
+        spec=("RA.D5",),
+        cites=SOURCES,
+        provenance=("derived", "refereed"),
+    ),
+    bug("ties-ignored", "the gap is tau/(alpha - 1) however many scores are largest", tied=0),
+    constant("smaller", "the gap is one in ten thousand smaller", factor=1.0 - 1e-4),
+    bug("temperature", "the temperature is missing", cooled=False),
+)
+def test_saturation(run, *, tied=1, factor=1.0, cooled=True):
+    cases = [(3, 4, 1.5, 1.0), (4, 5, 1.5, 1.0), (2, 4, 2.0, 1.0), (1, 2, 1.5, 0.5)]
+    for rng in run.streams(run.pick(quick=12, paper=200)):
+        m = int(rng.integers(1, 9))
+        cases.append(
+            (m, m + int(rng.integers(1, 5)), float(rng.choice([1.2, 1.5, 2.0, 3.0, 5.0])), float(rng.uniform(0.2, 3.0)))
+        )
+    for m, n, alpha, tau in cases:
+        case = {"m": m, "n": n, "alpha": alpha, "tau": tau}
+        power = balls(m).item() ** (tied * (1 - balls(alpha).item()))
+        gap = factor * float(hull((balls(tau).item() if cooled else 1) * power / (balls(alpha).item() - 1)).mid)
+        for part, near, size in (("saturated", 1.0 + 1e-9, m), ("not yet", 1.0 - 1e-9, n)):
+            s = np.where(np.arange(n) < m, 0.0, -gap * near)  # all others tie, so all enter at once
+            yield equals(int(entmax_support(s, alpha, tau=tau).sum()), size, scale=n, part=part, **case)
+            if part == "saturated":
+                off = float(np.abs(entmax(s, alpha, tau=tau) - np.where(np.arange(n) < m, 1.0 / m, 0.0)).max())
+                yield equals(Interval.within(off, 4 * U), 0, scale=1, part="uniform", **case)
+    for m, alpha, gap in ((4, 1.5, 1.0), (2, 2.0, 0.5), (1, 2.0, 1.0)):  # thresholds that are floats
+        s = np.append(np.zeros(m), -gap * factor)
+        yield equals(int(np.count_nonzero(entmax(s, alpha))), m, scale=m, part="attained", m=m, alpha=alpha)
+    s = np.append(np.zeros(3), -0.99 * factor * 2.0 * 3.0 ** (-0.5 * tied))
+    found = Interval.within(float(entmax(s, 1.5)[3]), OFF)
+    yield equals(
+        found, hull(textbook.entmax(np.append(np.zeros(3), -0.99 * 2.0 * 3.0**-0.5), 1.5)[3]), scale=1, part="at 0.99"
+    )

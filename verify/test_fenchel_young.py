@@ -1,0 +1,215 @@
+"""Fenchel-Young losses: what a target falls short of the maximum by, where it is nothing, and how it changes."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence.roundoff import gamma
+from theory.maxent import entmax, fenchel_young_gradient, law_error, loss_interval
+from verify import conjugate, textbook
+from verify.textbook import balls, hull
+
+BLONDEL = ("blondel2020",)
+SEEN = ("seen", "recalled", "refereed on paper")
+ORDERS = (0.5, 1.0, 1.25, 1.5, 2.0, 3.0)
+FAR = (np.array([3.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))  # a target off the support of sparsemax
+ENDS = (np.array([0.0, 1.0, -10.0]), np.array([5.0, -5.0, 5.0]))  # between them, e_2 is far from sparsemax
+
+
+def scores_of(rng, n):
+    """Scores on a grid of 2**-10, so that sums and halves of them are exact."""
+    return np.round(rng.normal(size=n) * float(rng.choice([0.2, 1.0, 4.0])) * 2**10) / 2**10
+
+
+def target_of(rng, n):
+    """A law in multiples of 2**-10, often with zeros, which sums to one exactly."""
+    return rng.multinomial(2**10, rng.dirichlet(np.full(n, 0.5))) / 2**10
+
+
+def problems(run, *, quick, paper, orders=ORDERS):
+    """Yield scores, a target, an order, a temperature and the generator: a named case per order, then random ones."""
+    count = run.pick(quick=quick, paper=paper)
+    for number, rng in enumerate(run.streams(count * len(orders))):
+        alpha, tau = orders[number % len(orders)], float(rng.choice([0.25, 1.0, 4.0]))
+        n = int(rng.integers(2, 7))
+        s, y = (scores_of(rng, n), target_of(rng, n)) if number >= len(orders) else FAR
+        yield s, y, alpha, (tau if number >= len(orders) else 0.5), rng
+
+
+def distance(s, y, alpha, tau):
+    """Enclose the squared Euclidean distance of entmax to a target, sometimes taken for the loss of sparsemax."""
+    apart, error = entmax(s, alpha, tau=tau) - y, law_error(s, alpha, tau=tau)
+    return Interval.within(float(apart @ apart), gamma(s.size + 2) * 2.0 + 4.0 * error)
+
+
+@verifies(
+    Claim(
+        "loss.shortfall",
+        "the loss is what the target falls short of the regularised maximum by",
+        r"$L_\Omega(s; y) = \max_{p \in \Delta}[\langle p, s\rangle - \Omega(p)] - [\langle y, s\rangle - \Omega(y)]$, $\Omega = -\tau H_\alpha$",
+        assumptions=("finite scores", r"$y \in \Delta$", r"$\alpha \ge \frac12$", "positive temperature"),
+        spec=("RA.E1",),
+        cites=BLONDEL,
+        provenance=SEEN,
+    ),
+    bug("no-entropy", "the entropy of the target is left out", own=0),
+    constant("unit-temperature", "the entropy of the target lacks the factor tau", power=0),
+    bug("unit-order", "the entropy of the target is Shannon's at every order", shannon=True),
+)
+def test_shortfall(run, *, own=1, power=1, shannon=False):
+    for s, y, alpha, tau, _ in problems(run, quick=4, paper=30, orders=(*ORDERS, np.inf)):
+        measured, scale = loss_interval(s, y, alpha, tau=tau), tau + float(np.ptp(s))
+        entropy = own * conjugate.omega(balls(y), 1 if shannon else alpha) * balls(tau).item() ** power
+        claimed = conjugate.conjugate(s, alpha, tau) - (balls(s) * balls(y)).sum() + entropy
+        yield equals(measured, hull(claimed), scale=scale, alpha=alpha, tau=tau, n=s.size)
+
+
+@verifies(
+    Claim(
+        "loss.zero",
+        "the loss is never negative and vanishes exactly at the prediction",
+        r"$L(s; \hat y) = 0$ and $L(s; y) \ge \frac\tau2\|y - \hat y\|_2^2$ for $\alpha \le 2$, $\ge \frac{\tau}{\alpha(\alpha-1)}\|y - \hat y\|_\alpha^\alpha$ for $\alpha \ge 2$",
+        assumptions=(r"$\hat y = \mathrm{entmax}_\alpha(s/\tau)$", r"$\alpha \ge \frac12$"),
+        spec=("RA.E1",),
+        cites=BLONDEL,
+        provenance=(*SEEN, "derived"),
+    ),
+    constant("near", "the lower bound is two per cent larger", factor=1.02),
+    hypothesis("softmax", "the prediction is softmax at every order", softmax=True),
+    bug("no-temperature", "the loss is compared at temperature one", cold=True),
+)
+def test_zero(run, *, factor=1.0, softmax=False, cold=False):
+    full = (np.array([0.25, 0.0, -0.25]), np.array([0.0, 0.0, 1.0]), 2.0, 1.0, None)  # every class has weight: equality
+    for s, y, alpha, tau, _ in [full, *problems(run, quick=4, paper=35)]:
+        other = 1.0 if cold else tau
+        prediction = entmax(s, 1.0 if softmax else alpha, tau=other)
+        yield equals(loss_interval(s, prediction, alpha, tau=tau), 0, scale=tau, part="zero", alpha=alpha, tau=tau)
+        loss, apart = loss_interval(s, y, alpha, tau=tau), balls(y) - conjugate.law_of(s, alpha, tau)
+        yield at_least(loss, 0, scale=tau, part="sign", alpha=alpha, tau=tau)
+        order = balls(max(alpha, 2.0)).item()
+        least = sum((conjugate.power(abs(a), order) for a in apart), balls(0).item()) / (order * (order - 1))
+        yield at_least(loss, factor * tau * hull(least), scale=tau, part="distance", alpha=alpha, tau=tau)
+
+
+def slope(f, s, way, *, step=Fraction(1, 2**40)):
+    """Enclose the derivative of a convex function between its difference quotients on either side, in exact numbers."""
+    ahead, behind = ([Fraction(x) + side * step * Fraction(w) for x, w in zip(s, way, strict=True)] for side in (1, -1))
+    with textbook.precision(conjugate.BITS):
+        here = f(list(map(Fraction, s)))
+        return hull(((f(ahead) - here) / balls(step).item()).union((here - f(behind)) / balls(step).item()))
+
+
+@verifies(
+    Claim(
+        "loss.gradient",
+        "the gradient of the loss is the prediction less the target",
+        r"$\nabla_s L_\Omega(s; y) = \hat y - y$, whatever the temperature",
+        assumptions=(r"$\frac12 \le \alpha \le 2$",),
+        spec=("RA.E1",),
+        cites=BLONDEL,
+        provenance=SEEN,
+    ),
+    bug("squared-distance", "the squared distance of prediction and target is taken for the loss", square=True),
+    constant("temperature", "the gradient is divided by the temperature", power=-1),
+    bug("sign", "the target less the prediction", sign=-1),
+)
+def test_gradient(run, *, square=False, power=0, sign=1):
+    for s, y, alpha, tau, rng in problems(run, quick=4, paper=35, orders=ORDERS[:5]):
+        way = rng.integers(-8, 9, size=s.size) / 8.0 if s is not FAR[0] else np.array([1.0, 0.0, 0.0])
+
+        def value(at, y=y, alpha=alpha, tau=tau):
+            apart = conjugate.law_of(at, alpha, tau) - balls(y)
+            return (apart * apart).sum() if square else conjugate.loss(at, y, alpha, tau)
+
+        found = sign * fenchel_young_gradient(s, y, alpha, tau=tau) * tau**power
+        error = (law_error(s, alpha, tau=tau) + gamma(s.size + 1) * float(np.abs(found).sum())) * tau**power
+        measured = Interval.within(float(found @ way), error * float(np.abs(way).max()))
+        yield equals(measured, slope(value, s, way), scale=1, alpha=alpha, tau=tau, n=s.size)
+
+
+@verifies(
+    Claim(
+        "loss.convex",
+        "the loss is convex in the scores",
+        r"$L(\frac{s + s'}2; y) \le \frac12L(s; y) + \frac12L(s'; y)$",
+        assumptions=(r"$\alpha \ge \frac12$",),
+        spec=("RA.E1",),
+        cites=BLONDEL,
+        provenance=SEEN,
+    ),
+    bug("squared-distance", "the squared distance of prediction and target is taken for the loss", square=True),
+    constant("strongly", "the loss is strongly convex with constant 0.01", modulus=0.01),
+)
+def test_convex(run, *, square=False, modulus=0.0):
+    pairs = [(*ENDS, FAR[1], alpha, 1.0) for alpha in ORDERS]
+    for s, y, alpha, tau, rng in problems(run, quick=4, paper=35):
+        pairs.append((s, s + scores_of(rng, s.size) if rng.uniform() < 0.5 else scores_of(rng, s.size), y, alpha, tau))
+    for a, b, y, alpha, tau in pairs:
+        loss = (lambda s, y=y, alpha=alpha, tau=tau: distance(s, y, alpha, tau)) if square else (
+            lambda s, y=y, alpha=alpha, tau=tau: loss_interval(s, y, alpha, tau=tau))  # fmt: skip
+        chord = 0.5 * (loss(a) + loss(b)) - modulus / 8.0 * float((a - b) @ (a - b))
+        yield at_most(
+            loss((a + b) / 2), chord, scale=1.0 + float(np.ptp(a) + np.ptp(b)), alpha=alpha, tau=tau, n=a.size
+        )
+
+
+@verifies(
+    Claim(
+        "loss.invariance",
+        "temperature scales scores and loss alike, classes may be permuted and scores shifted",
+        r"$L_{\tau\Omega}(Ps + c\mathbf 1; Py) = \tau L_\Omega(s/\tau; y)$",
+        assumptions=(r"$\alpha \ge \frac12$", "$P$ a permutation"),
+        spec=("RA.E1",),
+        cites=BLONDEL,
+        provenance=SEEN,
+    ),
+    constant("unscaled", "the loss at scores divided by the temperature is not multiplied by it", power=0),
+    bug("target-in-place", "the scores are permuted, the target is not", together=False),
+    hypothesis("one-score", "only the first score is shifted", everywhere=False),
+)
+def test_invariance(run, *, power=1, together=True, everywhere=True):
+    for s, y, alpha, tau, rng in problems(run, quick=4, paper=30, orders=(*ORDERS, np.inf)):
+        order = np.roll(np.arange(s.size), 1) if s is FAR[0] else rng.permutation(s.size)
+        shift = float(rng.integers(1, 9)) * (np.ones(s.size) if everywhere else np.eye(s.size)[0])
+        measured = loss_interval(s[order] + shift, y[order] if together else y, alpha, tau=tau)
+        claimed = conjugate.loss([Fraction(x) / Fraction(tau) for x in s], y, alpha) * balls(tau).item() ** power
+        yield equals(measured, hull(claimed), scale=tau + float(np.ptp(s)), alpha=alpha, tau=tau, n=s.size)
+
+
+def sparsemax_form(s, k):
+    """The printed loss of sparsemax for the k-th class, in rational numbers: its threshold separates the support."""
+    falling = sorted(s, reverse=True)
+    size = max(j for j in range(1, len(s) + 1) if 1 + j * falling[j - 1] > sum(falling[:j]))
+    theta = (sum(falling[:size]) - 1) / size
+    return -s[k] + sum((x * x - theta * theta for x in falling[:size]), Fraction(0)) / 2 + Fraction(1, 2)
+
+
+@verifies(
+    Claim(
+        "loss.forms",
+        "cross-entropy, the modified Huber loss, the sparsemax loss and the perceptron loss are special cases",
+        r"$L_1(s; e_k) = -\log\mathrm{softmax}(s)_k$; $L_2((x, 0); e_1) = \frac14(1 - x)^2$ for $|x| \le 1$, $(-x)_+$ beyond; $L_2(s; e_k) = -s_k + \frac12\sum_{S}(s_i^2 - \theta^2) + \frac12$; $L_\infty(s; e_k) = \max s - s_k$",
+        assumptions=("one-hot target", "temperature one"),
+        spec=("RA.E5",),
+        cites=("martins2016", "blondel2020"),
+        provenance=("recalled", "refereed"),
+    ),
+    bug("hinge", "the binary form is the hinge", binary=lambda x: max(1 - x, Fraction(0))),
+    constant(
+        "half", "the square has the factor one half", binary=lambda x: (1 - x) ** 2 / 2 if abs(x) <= 1 else max(-x, 0)
+    ),
+    bug("mean-score", "cross-entropy lacks the normalisation", normalised=False),
+)
+def test_forms(run, *, binary=lambda x: (1 - x) ** 2 / 4 if abs(x) <= 1 else max(-x, Fraction(0)), normalised=True):
+    for x in range(-24, 25, run.pick(quick=3, paper=1)):
+        yield equals(
+            loss_interval([x / 8, 0.0], [1.0, 0.0], 2.0), Interval.exactly(binary(Fraction(x, 8))), scale=1, x=x / 8
+        )
+    for s, _, _, _, rng in problems(run, quick=2, paper=15):
+        k, size = int(rng.integers(s.size)), 1.0 + float(np.ptp(s))
+        y, weights = np.eye(s.size)[k], textbook.exp(balls(s))
+        cross = -(weights[k] / (weights.sum() if normalised else 1)).log()
+        exact = sparsemax_form(list(map(Fraction, s)), k)
+        for alpha, claimed in ((1.0, hull(cross)), (2.0, Interval.exactly(exact)), (np.inf, float(s.max() - s[k]))):
+            yield equals(loss_interval(s, y, alpha), claimed, scale=size, alpha=alpha, n=s.size)

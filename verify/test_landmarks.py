@@ -1,0 +1,120 @@
+"""Nystrom attention: exact with all tokens as landmarks, rows that sum to one, negative weights, the Schur complement."""
+
+import numpy as np
+
+from theory import engine
+from theory.attention import DotProduct, landmark_error, nystrom_error, nystrom_weights, through_landmarks
+from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, total, verifies
+from theory.evidence.roundoff import gamma
+from verify import textbook
+from verify.textbook import balls, gap
+
+PLAIN = DotProduct(scale=1.0)
+NYSTROM = ("xiong2021", "williams2000")
+LINE = (np.array([[1.0], [2.0], [-2.0], [-1.0]]), np.array([[1.0], [-2.0], [0.0], [2.0]]))  # four tokens of the line
+
+
+def tokens_near_axes(rng, n):
+    """Draw queries and keys near multiples of the axes, so that the matrix of weights is far from a singular one."""
+    return 2.0 * np.eye(n) + 0.3 * rng.normal(size=(n, n)), 2.0 * np.eye(n) + 0.3 * rng.normal(size=(n, n))
+
+
+@verifies(
+    Claim(
+        "variant.nystrom-exact",
+        "Nystrom attention with every token as a landmark is softmax attention; with fewer its rows still sum to one",
+        r"$\sigma(Q\tilde K^\top)\,\sigma(\tilde Q\tilde K^\top)^{-1}\sigma(\tilde Q K^\top) = \sigma(QK^\top)$ for $\tilde Q = Q$, $\tilde K = K$, and its rows sum to one for any landmarks",
+        assumptions=("the middle matrix is invertible",),
+        spec=("RA.G10",),
+        cites=NYSTROM,
+        provenance=("recalled",),
+    ),
+    hypothesis("half", "half of the tokens are landmarks", share=2),
+    bug("transposed", "the middle matrix is transposed", transposed=True),
+    constant("row-sums", "the rows sum to one less a thousandth", mass=0.999),
+)
+def test_nystrom_exact(run, *, share=1, transposed=False, mass=1.0):
+    clouds = [LINE, *(tokens_near_axes(rng, n) for n, rng in zip((3, 6, 8), run.streams(3), strict=True))]
+    clouds += [tokens_near_axes(rng, 5) for rng in run.streams(run.pick(quick=3, paper=60))]
+    for q, k in clouds:
+        for part in (share, 2):
+            marks = {"query_landmarks": q[: q.shape[0] // part], "key_landmarks": k[: k.shape[0] // part]}
+            law, error = nystrom_weights(q, k, **marks, score=PLAIN), nystrom_error(q, k, **marks, score=PLAIN)
+            if transposed:
+                a, b = marks.values()
+                pairs = (PLAIN.pairs(q, b), PLAIN.pairs(a, b), PLAIN.pairs(a, k))
+                left, middle, right = (engine.weights(each) for each in pairs)
+                law = through_landmarks(left, middle.T, right)
+            case = {"n": q.shape[0], "landmarks": q.shape[0] // part}
+            if part == share:
+                claimed = textbook.laws(textbook.dot_scores(q, k, beta=1.0))
+                yield equals(gap(law, claimed, error), 0, scale=1, **case)
+            for row in law:
+                yield equals(total(row, error), mass, scale=1, quantity="row sum", **case)
+
+
+@verifies(
+    Claim(
+        "variant.nystrom-negative",
+        "Nystrom attention with fewer landmarks than tokens can have weights below any bound",
+        r"on the line, landmarks $(1, 2)$ and $(1, -2)$, a query at $-2$ and a key at $2$: weight $-3.767$; in the plane, landmark keys $(\pm 1, 0)$ and queries $(0, 1)$, $(2^{-s}, -1)$: a weight below $-2^{s - 1}$",
+        assumptions=("fewer landmarks than tokens",),
+        spec=("RA.G10",),
+        cites=("xiong2021",),
+        provenance=("recalled", "derived"),
+    ),
+    hypothesis("all", "every token is a landmark", all_tokens=True),
+    constant("twice", "the weights are twice as far below zero", factor=2.0),
+)
+def test_nystrom_negative(run, *, all_tokens=False, factor=1.0):
+    def least(q, k):
+        count = q.shape[0] if all_tokens else 2
+        marks = {"query_landmarks": q[:count], "key_landmarks": k[:count], "score": PLAIN}
+        return Interval.within(float(nystrom_weights(q, k, **marks).min()), nystrom_error(q, k, **marks))
+
+    yield equals(least(*LINE), factor * Interval.printed("-3.767"), part="line")
+    keys = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 2.0], [0.0, -2.0]])
+    for s in range(run.pick(quick=6, paper=12)):
+        queries = np.array([[0.0, 1.0], [2.0**-s, -1.0], [1.0, 0.0], [-1.0, 0.0]])
+        yield at_most(least(queries, keys), -factor * 2.0 ** (s - 1), scale=2.0**s, part="plane", s=s)
+
+
+def eliminated(matrix, pivots):
+    """The Schur complement of the first ``pivots`` rows and columns, by elimination in balls."""
+    a = balls(matrix)
+    for i in range(pivots):
+        a[i + 1 :, i + 1 :] = a[i + 1 :, i + 1 :] - a[i + 1 :, i : i + 1] * a[i : i + 1, i + 1 :] / a[i, i]
+    return a[pivots:, pivots:]
+
+
+@verifies(
+    Claim(
+        "variant.nystrom-schur",
+        "what landmarks miss of a positive kernel matrix is a Schur complement: positive, and zero on the landmarks",
+        r"$K - K_{\cdot L}K_{LL}^{-1}K_{L\cdot} = 0 \oplus (K_{DD} - K_{DL}K_{LL}^{-1}K_{LD}) \succeq 0$ for $K = (e^{\langle x_i, x_j\rangle})$",
+        assumptions=("symmetric positive semi-definite kernel", "distinct landmarks"),
+        spec=("RA.G10",),
+        cites=("williams2000",),
+        provenance=("recalled",),
+    ),
+    hypothesis("indefinite", "the kernel is a distance, which is not positive", indefinite=True),
+    bug("regularised", "a thousandth is added to the diagonal of the middle matrix", added=1e-3),
+    constant("twice", "the rest is twice the Schur complement", factor=2),
+)
+def test_nystrom_schur(run, *, indefinite=False, added=0.0, factor=1):
+    grid = np.array([[-1.0, 0.0], [1.0, 0.5], [0.0, -1.0], [0.5, 1.0], [-0.5, -0.5], [1.0, -1.0], [0.25, 0.25]])
+    for rng in run.streams(run.pick(quick=6, paper=100)):
+        x, marks = grid + 0.1 * rng.normal(size=grid.shape), int(rng.integers(1, 5))
+        apart = np.linalg.norm(x[:, np.newaxis] - x[np.newaxis], axis=2)
+        matrix = 0.1 * np.eye(7) + apart if indefinite else np.exp(x @ x.T)
+        matrix = np.tril(matrix) + np.tril(matrix, -1).T  # symmetric to the last bit
+        middle = matrix[:marks, :marks] + added * np.eye(marks)
+        rest = matrix - through_landmarks(matrix[:, :marks], middle, matrix[:marks])
+        size = float(np.abs(matrix).max())
+        error = landmark_error(matrix[:, :marks], middle, matrix[:marks]) + gamma(2) * 2.0 * size
+        claimed = balls(np.zeros((7, 7)))
+        claimed[marks:, marks:] = eliminated(matrix, marks) * factor
+        yield equals(gap(rest, claimed, error), 0, scale=size, landmarks=marks)
+        lowest = float(np.linalg.eigvalsh((rest + rest.T) / 2.0)[0])
+        slack = 7 * error + gamma(200) * 7 * size  # of the entries, and of the solver
+        yield at_least(Interval.within(lowest, slack), 0, scale=size, quantity="least eigenvalue", landmarks=marks)

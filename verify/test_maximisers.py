@@ -1,0 +1,108 @@
+"""Closed forms of the weights of two scores, and the paths of three on cooling."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, verifies
+from theory.evidence.roundoff import gamma
+from theory.maxent import entmax, studies
+from verify import textbook
+from verify.textbook import balls, hull
+
+BEFORE = ("blondel2020", "martins2016")
+
+
+def plane(best, d, *, share=8, clipped=True):
+    """The first weight of two laws, d the distance of their scores by temperature, in balls."""
+    step = balls(int(d > 0)).item()
+    if best == "softmax":
+        return 1 / (1 + (-d).exp())
+    if best == "entmax 2":
+        return step if clipped and not abs(d) < 1 else (1 + d) / 2
+    if best == "entmax 1.5":
+        return step if not abs(d) < 2 else balls(0.5).item() + d * (8 - d * d).sqrt() / share
+    return step
+
+
+@verifies(
+    Claim(
+        "naive.plane",
+        "with two scores the weights have closed forms in their distance",
+        r"$d = (s_1 - s_2)/\tau$: $p_1 = (1 + e^{-d})^{-1}$; $\frac12 + \frac d2$; $\frac12 + \frac d8\sqrt{8 - d^2}$; any $\alpha > 1$: $p_1^{\alpha-1} - p_2^{\alpha-1} = (\alpha - 1)d$, up to $(\alpha - 1)|d| = 1$",
+        assumptions=("two scores",),
+        spec=("RA.A3", "RA.A5"),
+        cites=(*BEFORE, "peters2019"),
+        provenance=("derived", "refereed"),
+    ),
+    constant("quarter", "the square root is divided by 4", share=4),
+    hypothesis("unclipped", "the distance may exceed one for order 2", clipped=False),
+    bug("untempered", "the scores are not divided by the temperature", tempered=False),
+    constant("order", "the distance is multiplied by the order instead of one less", less=0),
+)
+def test_plane(run, *, share=8, clipped=True, tempered=True, less=1):
+    table = run.study(studies.maximisers)
+    for part in ("plane", "step"):
+        rows = table.where(part=part)
+        columns = (rows[name].tolist() for name in ("best", "tau", "s1", "s2"))
+        for best, tau, s1, s2, p1, p2 in zip(*columns, rows.intervals("p1"), rows.intervals("p2"), strict=True):
+            d = balls((Fraction(s1) - Fraction(s2)) / (Fraction(tau) if tempered and tau else 1)).item()
+            first = plane(best, d, share=share, clipped=clipped)
+            if best == "cosine":  # both scores are positive
+                first = balls(Fraction(s1) / Fraction(s1 + s2)).item()
+            yield equals(p1, hull(first), scale=1, part=part, best=best, tau=tau, distance=s1 - s2)
+            yield equals(p2, hull(1 - first), scale=1, part=part, best=best, tau=tau, distance=s1 - s2)
+    for alpha in (1.125, 1.25, 1.5, 1.75, 2.0, 3.0):
+        e = Fraction(alpha) - 1
+        for reach in (0.125, 0.5, 0.875, 1.5):  # the distance as a share of the one at which a weight vanishes
+            d = reach / float(e)
+            law = entmax([d, 0.0], alpha)
+            if reach > 1.0:
+                yield equals(Interval.within(float(law[0]), gamma(16)), 1, part="vertex", alpha=alpha)
+                continue
+            power = balls(law) ** balls(e).item()
+            width = (
+                64.0 * (1.0 + float(e)) * gamma(4)
+            )  # the bases of the powers are rounded, which then are exact to an ulp
+            yield equals(
+                hull(power[0] - power[1]) + Interval.within(0.0, width),
+                hull(balls((e + 1 - less) * Fraction(d)).item()),
+                scale=1,
+                part="order",
+                alpha=alpha,
+            )
+
+
+@verifies(
+    Claim(
+        "naive.path",
+        "on cooling sparsemax goes straight in 1/tau from edge to edge and reaches a vertex; softmax bends and never arrives",
+        r"$p_i = \frac1k + \frac1\tau\big(s_i - \frac1k\sum_{j \le k} s_j\big)$ on the $k$ largest, $k$ the largest with $\sum_{j \le k}(s_j - s_k) < \tau$",
+        assumptions=("scores in falling order",),
+        spec=("RA.A5",),
+        cites=BEFORE,
+        provenance=("recalled", "derived", "refereed"),
+    ),
+    hypothesis("interior", "no weight ever vanishes", leaves=False),
+    constant("mean", "an entry leaves where the mean distance, not the sum, is the temperature", mean=True),
+    bug("harmonic", "the path is straight in the temperature instead of its inverse", power=1),
+)
+def test_path(run, *, leaves=True, mean=False, power=-1):
+    table = run.study(studies.maximisers).where(part="path")
+    weights = [table.intervals(f"p{k}") for k in (1, 2, 3)]
+    s = [Fraction(table[f"s{k}"][0].item()) for k in (1, 2, 3)]
+    for best, tau, *law in zip(table["best"].tolist(), table["tau"].tolist(), *weights, strict=True):
+        if best == "softmax":
+            claimed = textbook.laws(balls([x / Fraction(tau) for x in s])[np.newaxis])[0]
+        else:
+            sums = [sum(s[: k + 1]) - (k + 1) * s[k] for k in range(3)]
+            inside = sum(not leaves or x / ((k + 1) if mean else 1) < Fraction(tau) for k, x in enumerate(sums))
+            middle = sum(s[:inside]) / inside
+            claimed = balls(
+                [
+                    Fraction(1, inside) + Fraction(tau) ** power * (x - middle) if k < inside else Fraction(0)
+                    for k, x in enumerate(s)
+                ]
+            )
+        for k, (p, q) in enumerate(zip(law, claimed, strict=True)):
+            yield equals(p, hull(q), scale=1, best=best, tau=tau, entry=k)

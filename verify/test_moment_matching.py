@@ -1,0 +1,185 @@
+"""Linear models match the moments of their labels, independent blocks add up, and only softmax factorises."""
+
+from fractions import Fraction
+from functools import reduce
+
+import numpy as np
+from scipy.optimize import minimize
+
+from theory.evidence import Claim, Interval, at_least, bug, constant, equals, hypothesis, verifies
+from theory.evidence.roundoff import gamma
+from theory.maxent import entmax, fenchel_young_gradient, fenchel_young_loss, law_error, loss_interval
+from verify import conjugate, textbook
+from verify.textbook import balls, hull
+
+BLONDEL = ("blondel2020",)
+
+
+def fitted(design, labels, alpha):
+    """Minimise the mean loss of a linear model over its parameters, with the gradient that the instrument returns."""
+
+    def mean_loss(theta):
+        s = np.broadcast_to(design @ theta, labels.shape)
+        return float(fenchel_young_loss(s, labels, alpha).mean()), fenchel_young_gradient(s, labels, alpha).mean(
+            0
+        ) @ design
+
+    start = np.zeros(design.shape[1])
+    return minimize(mean_loss, start, jac=True, method="BFGS", options={"gtol": 1e-13, "maxiter": 500}).x
+
+
+def slopes(design, mean_label, theta, alpha, step=Fraction(1, 2**40)):
+    """Enclose the derivatives of the mean loss at ``theta`` by difference quotients of exact losses, as it is convex.
+
+    Labels enter through their mean and a constant, which drops out.
+    """
+
+    def value(at):
+        s = [sum((Fraction(b) * x for b, x in zip(row, at, strict=True)), Fraction(0)) for row in design.tolist()]
+        return conjugate.loss(s, mean_label, alpha)
+
+    here, found = [Fraction(x) for x in theta.tolist()], []
+    with textbook.precision(conjugate.BITS):
+        middle = value(here)
+        for j in range(len(here)):
+            ahead, behind = (value([x + side * step * (i == j) for i, x in enumerate(here)]) for side in (1, -1))
+            found.append(hull(((ahead - middle).union(middle - behind)) / balls(step).item()))
+    return found
+
+
+@verifies(
+    Claim(
+        "loss.moments",
+        "a fitted linear model has the moments of its labels, not their frequencies",
+        r"$\theta$ minimises $\sum_i L(B\theta; y_i)$ only if $B^\top\hat y = B^\top\bar y$, $\hat y = \mathrm{entmax}_\alpha(B\theta)$",
+        assumptions=("a minimiser exists", r"$1 \le \alpha \le 2$"),
+        spec=("RA.E6",),
+        cites=BLONDEL,
+        provenance=("recalled",),
+    ),
+    hypothesis("saturated", "the design is the identity: every frequency is matched", saturated=True),
+    bug("softmax", "the moments are those of softmax, whatever the order of the loss", softmax=True),
+)
+def test_moments(run, *, saturated=False, softmax=False):
+    orders = (1.0, 1.5, 2.0)
+    for number, rng in enumerate(run.streams(run.pick(quick=6, paper=45))):
+        n, alpha = int(rng.integers(4, 7)), orders[number % len(orders)]
+        design = np.round(rng.normal(size=(n, 2)) * 2**6) / 2**6
+        classes = np.concatenate([np.arange(n), rng.integers(n, size=16 - n)])  # every class occurs: a minimiser exists
+        labels = np.eye(n)[classes]
+        theta = fitted(design, labels, alpha)
+        mean, s = labels.mean(axis=0), design @ theta  # in sixteenths, hence exact
+        law = entmax(s, 1.0 if softmax else alpha)
+        # the scores are rounded, and entmax of an order up to 2 has the Lipschitz constant 1
+        error = law_error(s, alpha) + n * gamma(4) * float((np.abs(design) @ np.abs(theta)).max())
+        weights = np.eye(n) if saturated else design
+        rest = max(
+            abs(slope).hi for slope in slopes(design, mean, theta, alpha)
+        )  # so far from a minimiser, the moments miss
+        for column in weights.T:
+            off = rest + (error + gamma(n)) * float(np.abs(column).max())
+            measured = Interval.within(float(law @ column), off)
+            yield equals(measured, hull((balls(mean) * balls(column)).sum()), scale=1, alpha=alpha, n=n)
+
+
+def product_value(scores, alpha, tau):
+    """Enclose the maximum over a product of simplices of the sum of the blocks' values, by one Frank-Wolfe gap."""
+    attained, gap = balls(0).item(), balls(0).item()
+    for s in scores:
+        middle = np.array([weight.mid() for weight in conjugate.law_of(s, alpha, tau)], dtype=object)
+        p = middle / middle.sum()
+        slope = balls(s) - balls(tau).item() * conjugate.potential(p, alpha)
+        attained += (p * balls(s)).sum() - balls(tau).item() * conjugate.omega(p, alpha)
+        gap += reduce(lambda a, b: a.max(b), slope) - (p * slope).sum()
+    return hull(attained.union(attained + gap.upper()))
+
+
+@verifies(
+    Claim(
+        "loss.additive",
+        "over independent blocks the losses add up",
+        r"$\max_{p \in \Delta_1 \times \Delta_2}\sum_j[\langle p_j, s_j\rangle - \Omega(p_j)] + \sum_j\Omega(y_j) - \langle y, s\rangle = \sum_j L_\Omega(s_j; y_j)$",
+        assumptions=(r"$\alpha \ge \frac12$",),
+        spec=("RA.E7",),
+        cites=BLONDEL,
+        provenance=("recalled",),
+    ),
+    hypothesis("one-simplex", "the blocks share one simplex, each with half of the mass", shared=True),
+    constant("mean", "the losses are averaged", factor=0.5),
+)
+def test_additive(run, *, shared=False, factor=1.0):
+    for rng in run.streams(run.pick(quick=12, paper=200)):
+        alpha, tau = float(rng.choice([0.5, 1.0, 1.5, 2.0])), float(rng.choice([0.5, 1.0, 2.0]))
+        scores = [np.round(rng.normal(size=int(rng.integers(2, 5))) * 2**9) / 2**8 for _ in range(2)]
+        targets = [rng.multinomial(2**10, rng.dirichlet(np.ones(s.size))) / 2**10 for s in scores]
+        own = sum(
+            balls(tau).item() * conjugate.omega(balls(y), alpha) - (balls(s) * balls(y)).sum()
+            for s, y in zip(scores, targets, strict=True)
+        )
+        claimed = factor * (product_value(scores, alpha, tau) + hull(own))
+        losses = [loss_interval(np.concatenate(scores), np.concatenate(targets) / 2, alpha, tau=tau)] if shared else [
+            loss_interval(s, y, alpha, tau=tau) for s, y in zip(scores, targets, strict=True)]  # fmt: skip
+        measured = sum(losses[1:], losses[0])
+        yield equals(measured, claimed, scale=tau + max(float(np.ptp(s)) for s in scores), alpha=alpha, tau=tau)
+
+
+def joint(first, second):
+    """Scores s_i + t_j of pairs, flat."""
+    return (first[:, np.newaxis] + second).ravel()
+
+
+@verifies(
+    Claim(
+        "loss.factorisation",
+        "softmax of summed scores is the product law, and the loss of a product target is the sum of the losses",
+        r"$\mathrm{softmax}(s_i + t_j) = p_iq_j$ and $L_1(s \oplus t; y \otimes z) = L_1(s; y) + L_1(t; z)$",
+        assumptions=("Shannon entropy",),
+        spec=("RA.E7",),
+        cites=BLONDEL,
+        provenance=("recalled",),
+    ),
+    hypothesis("sparsemax", "the order is 2", order=2.0),
+    constant("near", "the order is 1.01", order=1.01),
+    bug("outer-scores", "the scores are multiplied", multiplied=True),
+)
+def test_factorisation(run, *, order=1.0, multiplied=False):
+    cases = [(np.array([0.5, 0.0, 0.0, 0.0]), np.zeros(2), np.full(4, 0.25), np.full(2, 0.5))]  # 3/16 at order 2
+    for rng in run.streams(run.pick(quick=12, paper=200)):
+        s, t = (np.round(rng.normal(size=int(rng.integers(2, 5))) * 2**9) / 2**8 for _ in range(2))
+        y, z = (rng.multinomial(2**10, rng.dirichlet(np.ones(x.size))) / 2**10 for x in (s, t))
+        cases.append((s, t, y, z))
+    for s, t, y, z in cases:
+        scores = np.outer(s, t).ravel() if multiplied else joint(s, t)
+        product = np.outer(conjugate.law_of(s, order), conjugate.law_of(t, order)).ravel()
+        off = textbook.gap(entmax(scores, order), product, law_error(scores, order))
+        yield equals(off, 0, scale=1, part="law", n=s.size, m=t.size)
+        apart = conjugate.loss(s, y, order) + conjugate.loss(t, z, order)
+        loss = loss_interval(scores, np.outer(y, z).ravel(), order)
+        yield equals(loss, hull(apart), scale=1.0 + float(np.ptp(scores)), part="loss", n=s.size, m=t.size)
+
+
+@verifies(
+    Claim(
+        "loss.only-shannon",
+        "at every other order the law of summed scores differs from the product law",
+        r"$s = t = (\frac14, 0)$: $\max_{ij}|\mathrm{entmax}_\alpha(s_i + t_j) - p_iq_j| \ge \frac1{40}|\alpha - 1|$, $\frac12 \le \alpha \le 3$",
+        assumptions=(r"at the orders listed, down to $|\alpha - 1| = 2^{-20}$",),
+        spec=("RA.E7",),
+        cites=BLONDEL,
+        provenance=("recalled", "derived"),
+    ),
+    constant("twice", "the difference is at least a twentieth", share=0.05),
+    bug("softmax", "softmax is computed at every order", shannon=True),
+)
+def test_only_shannon(run, *, share=0.025, shannon=False):
+    s = np.array([0.25, 0.0])
+    near = [
+        1.0 + side * 2.0**-k
+        for k in range(2, run.pick(quick=21, paper=21), run.pick(quick=6, paper=1))
+        for side in (1, -1)
+    ]
+    for alpha in (0.5, *near, 1.5, 2.0, 3.0):
+        order = 1.0 if shannon else alpha
+        scores, law = joint(s, s), conjugate.law_of(s, order)
+        off = textbook.gap(entmax(scores, order), np.outer(law, law).ravel(), law_error(scores, order))
+        yield at_least(off, share * abs(alpha - 1.0), scale=abs(alpha - 1.0), alpha=alpha)

@@ -1,0 +1,195 @@
+"""Largest entropy under several moments, its duality gap, and the multiplier of one mean: an inverse temperature."""
+
+import numpy as np
+
+from theory import Measure
+from theory.attention import transform_error
+from theory.evidence import Claim, Interval, at_least, bug, constant, equals, hypothesis, limit, total, verifies
+from theory.evidence.roundoff import average_error, gamma
+from theory.maxent import divergence, entropy, expectation, gibbs_law, log_partition, tilted
+from verify import textbook
+from verify.textbook import balls, hull
+
+JAYNES = ("jaynes1957", "csiszar1975")
+
+
+def largest_entropy(features, moment):
+    """The law of largest entropy with these moments, its multiplier, and by how much a moment is missed at most."""
+    even = Measure(features)
+    found = tilted(even, features, moment)
+    missed = np.abs(found.residual) + 2.0 * average_error(float(np.abs(features - moment).max()), len(features))
+    return found.measure.weights, found.multiplier, missed, transform_error(even, features @ found.multiplier)
+
+
+@verifies(
+    Claim(
+        "maxent.duality",
+        "the largest entropy under several moments is the least value of the dual, and a law falls short by its divergence",
+        r"$A(\lambda) - \langle\lambda, \mu\rangle - H(q) = \mathrm{KL}(q\|p_\lambda)$ and $\mathrm{KL}(q\|u) = \mathrm{KL}(q\|p_\lambda) + \mathrm{KL}(p_\lambda\|u)$ for $\Phi^\top q = \mu = \Phi^\top p_\lambda$",
+        assumptions=(r"$\mu$ in the relative interior of the hull of the rows of $\Phi$",),
+        spec=("RA.C1",),
+        cites=JAYNES,
+        provenance=("recalled", "refereed on paper"),
+    ),
+    hypothesis("infeasible", "the compared law misses the moments", feasible=False),
+    bug("reversed", "the arguments of the divergence are exchanged", reverse=True),
+    constant("averaged", "the dual has the logarithm of the mean, not of the sum, of the exponentials", summed=False),
+    bug("sign", "the multipliers have the wrong sign", sign=-1),
+)
+def test_duality(run, *, feasible=True, reverse=False, summed=True, sign=1):
+    cases = [(np.array([[0.0], [1.0], [2.0]]), np.array([0.5, 0.1, 0.4]), np.array([0.2, 0.1, 0.7]))]
+    for rng in run.streams(run.pick(quick=8, paper=100)):
+        n, k = int(rng.integers(5, 20)), int(rng.integers(1, 4))
+        cases.append((rng.normal(size=(n, k)), *(rng.dirichlet(np.ones(n)) * 0.9 + 0.1 / n for _ in range(2))))
+    for features, q, other in cases:
+        n, moment = len(features), q @ features
+        law, multiplier, missed, rounding = largest_entropy(features, moment)
+        multiplier = sign * multiplier
+        best = textbook.laws((balls(features) @ balls(multiplier))[np.newaxis])[0]
+        size = 1.0 + np.log(n) + float(np.abs(features @ multiplier).max())
+        case = {"n": n, "k": features.shape[1]}
+        for k, (target, off) in enumerate(zip(moment.tolist(), missed.tolist(), strict=True)):
+            mean = expectation(law, features[:, k]) + Interval.within(0.0, off)
+            yield equals(mean, target, scale=1.0 + float(np.abs(features).max()), part="moment", **case)
+        # A - <lambda, mu>, in which the mean of the features under q is rounded
+        even = np.full(n, 1.0 / n)
+        centred = (features - moment) @ multiplier
+        dual = log_partition(centred, even) + (hull(textbook.log(balls(n).item())) if summed else 0)
+        slack = Interval.within(0.0, float(np.abs(multiplier) @ missed) + 2.0 * rounding * size)
+        yield equals(dual - entropy(law) + slack, 0, scale=size, part="duality gap", **case)
+        rival = q if feasible else other
+        a, b = (best, balls(rival)) if reverse else (balls(rival), best)
+        short = hull((a * textbook.log(a / b)).sum())
+        yield equals(dual - entropy(rival) + slack, short, scale=size, part="gap", **case)
+        lead = hull((best * textbook.log(best * n)).sum())
+        yield equals(divergence(rival, even) + slack, short + lead, scale=size, part="Pythagoras", **case)
+
+
+@verifies(
+    Claim(
+        "maxent.entropy-slope",
+        "the largest entropy at a mean score falls with it at the rate of the multiplier",
+        r"$S(e) = \max\{H(p) : \langle p, s\rangle = e\}$: $S'(e) = -\lambda$, attained at $\mathrm{softmax}(\lambda s)$",
+        assumptions=(r"$\min s < e < \max s$",),
+        spec=("RA.C2",),
+        cites=JAYNES,
+        provenance=("recalled", "refereed"),
+    ),
+    constant("rises", "the slope is the multiplier itself", sign=1),
+    bug("temperature", "the slope is the temperature, not its inverse", power=-1),
+    hypothesis("relative", "the entropy is relative to a law that is not uniform", relative=True),
+)
+def test_entropy_slope(run, *, sign=-1, power=1, relative=False):
+    for rng in run.streams(run.pick(quick=4, paper=25)):
+        s, at = rng.normal(size=int(rng.integers(3, 9))), float(rng.uniform(0.2, 2.0) * rng.choice([-1.0, 1.0]))
+        law = textbook.laws((balls(s) * balls(at).item())[np.newaxis])[0]
+        mean = (law * balls(s)).sum()
+        spread, e = hull((law * (balls(s) - mean) ** 2).sum()), hull(mean).mid
+        reach = 0.2 * min(e - float(s.min()), float(s.max()) - e)
+
+        def largest(e, s=s):
+            law, multiplier, missed, rounding = largest_entropy(s[:, np.newaxis], [e])
+            off = float(np.abs(multiplier) @ missed) + 2.0 * rounding * (2.0 + np.log(s.size))
+            value = (
+                -divergence(law, np.arange(1.0, s.size + 1) * 2 / (s.size * (s.size + 1))) if relative else entropy(law)
+            )
+            return value + Interval.within(0.0, off)
+
+        found, _, missed, rounding = largest_entropy(s[:, np.newaxis], [e])
+        off = rounding + float(np.ptp(s)) * (float(missed[0]) + 2.0**-52 * float(np.abs(s).max())) / spread.lo
+        yield equals(textbook.gap(found, law, 2.0 * off), 0, scale=1, part="law", n=s.size, multiplier=at)
+        slopes = [
+            (largest(e + h) - largest(e - h)) / (Interval.exactly(e + h) - (e - h)) for h in reach * 0.5 ** np.arange(5)
+        ]
+        rounded = Interval.within(
+            0.0, 2.0**-50 * float(np.abs(s).max()) / spread.lo
+        )  # of the multiplier at a rounded mean
+        yield equals(limit(slopes, order=2), sign * at**power + rounded, scale=1, n=s.size, multiplier=at)
+
+
+def multiplier_of(s, e):
+    """Enclose the multiplier of the mean ``e``: the solver's is off by the missed mean by the least variance near.
+
+    The variance moves at most by the factor exp(R h) over a step h of the multiplier, R the range: its derivative is
+    the third central moment, which is at most R times it. Half of it is far less than rounding can make of it.
+    """
+    _, multiplier, missed, _ = largest_entropy(s[:, np.newaxis], [e])
+    law, n = gibbs_law(multiplier[0] * s).weights, s.size
+    spread = float(law @ (s - law @ s) ** 2) / 2.0
+    return Interval.within(float(multiplier[0]), float(missed[0] + average_error(float(np.ptp(s)), n)) / spread)
+
+
+@verifies(
+    Claim(
+        "maxent.temperature-sign",
+        "a mean above that of equal weights has a positive temperature, one below it a negative",
+        r"$\lambda\,(e - \bar s) \ge 4(e - \bar s)^2 / (\max s - \min s)^2$",
+        assumptions=(r"$\min s < e < \max s$",),
+        spec=("RA.C2",),
+        cites=(*JAYNES, "popoviciu1935"),
+        provenance=("derived",),
+    ),
+    hypothesis("positive", "every mean has a positive temperature", signed=False),
+    constant("near", "the multiplier is larger by one per cent", factor=1.01),
+    bug("deviation", "the range stands without its square", power=1),
+)
+def test_temperature_sign(run, *, signed=True, factor=1.0, power=2):
+    cases = [(np.array([0.0, 1.0]), share) for share in (0.505, 0.49)] + [(np.array([0.0, 0.0, 4.0]), 0.4)]
+    rngs = run.streams(run.pick(quick=10, paper=100))
+    cases += [(rng.normal(size=int(rng.integers(2, 12))) * 2.0, float(rng.uniform(0.02, 0.98))) for rng in rngs]
+    for s, share in cases:
+        e, width = float(s.min() + share * np.ptp(s)), Interval.exactly(float(s.max())) - float(s.min())
+        lead = Interval.exactly(e) - expectation(np.full(s.size, 1.0 / s.size), s)
+        product = multiplier_of(s, e) * (lead if signed else abs(lead))
+        yield at_least(product, factor * 4 * lead**2 / width**power, scale=1, n=s.size, share=share)
+
+
+@verifies(
+    Claim(
+        "maxent.boundary",
+        "the multiplier grows without bound as the mean approaches the largest score, and none attains it",
+        r"two levels, $m$ of $n$ at the top, $\delta$ apart: $\lambda = \frac1\delta\log\frac{(n - m)(\delta - \varepsilon)}{m\,\varepsilon}$ at $e = \max s - \varepsilon$; any scores: $\lambda \ge \frac1R\log\frac{(n - m)\,\delta}{n\,\varepsilon}$",
+        assumptions=("scores not all equal",),
+        spec=("RA.C2",),
+        cites=JAYNES,
+        provenance=("recalled", "derived", "refereed"),
+    ),
+    constant("half", "the multiplier grows with half the logarithm", factor=0.5),
+    bug("single", "ties at the top are counted once", tied=False),
+    hypothesis(
+        "finite", "the multiplier at the boundary is that of a share of the range one thousandth inside", floor=1e-3
+    ),
+)
+def test_boundary(run, *, factor=1.0, tied=True, floor=0.0):
+    for n, m, delta in ((3, 1, 1.0), (5, 3, 0.5), (4, 1, 3.0)):
+        s = np.where(np.arange(n) < m, delta, 0.0)
+        for epsilon in delta * 2.0 ** -np.arange(1, 17, 3):
+            short = balls(max(float(epsilon), floor * delta)).item()
+            odds = balls(n - m).item() * (balls(delta).item() - short) / ((m if tied else 1) * short)
+            claimed = factor * hull(odds.log() / balls(delta).item())
+            yield equals(
+                multiplier_of(s, delta - float(epsilon)),
+                claimed,
+                scale=1,
+                part="two levels",
+                n=n,
+                m=m,
+                epsilon=float(epsilon),
+            )
+    for rng in run.streams(run.pick(quick=4, paper=25)):
+        s = rng.permutation(64)[: int(rng.integers(3, 9))] / 16.0
+        reach, delta = float(np.ptp(s)), float(np.diff(np.sort(s))[-1])
+        for epsilon in (reach * 2.0 ** -np.arange(4, 17, 4)).tolist():
+            bound = hull(
+                textbook.log(balls((s.size - 1) * delta).item() / balls(s.size * epsilon).item()) / balls(reach).item()
+            )
+            yield at_least(
+                multiplier_of(s, float(s.max()) - epsilon), bound, scale=1, part="any scores", n=s.size, epsilon=epsilon
+            )
+        for multiplier in (1.0, 8.0, 64.0):
+            law, error = gibbs_law(multiplier * s)
+            lost = (s.max() - s) * law
+            left = (s.size - 1) * delta / (s.size * textbook.exp(balls(multiplier * reach).item()))
+            yield at_least(
+                total(lost, (error + gamma(2)) * lost), hull(left), part="finite", n=s.size, multiplier=multiplier
+            )

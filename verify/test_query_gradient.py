@@ -1,0 +1,236 @@
+"""How the output of attention moves with its query, when that vanishes, and why no constant bounds it for all inputs."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from theory import engine
+from theory.attention import DotProduct, weight_error
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_least,
+    at_most,
+    bug,
+    constant,
+    equals,
+    hypothesis,
+    verifies,
+)
+from theory.evidence.enclosure import coefficient, sqrt, variable
+from theory.evidence.roundoff import average_error, covariance_error, gamma
+from theory.maxent import entmax, entmax_vjp, gibbs_law, softmax_norms
+from verify import textbook
+from verify.textbook import balls, gap, hull
+
+REFEREED = ("recalled", "derived", "refereed")
+SCALED = DotProduct()
+
+
+def moving_query(keys, query, way, power):
+    """Scores of query + t way with the keys over d**power, as power series of balls, shape (n,)."""
+    scale = balls(keys.shape[1]).item() ** balls(power).item()
+    return (balls(keys) @ balls(query) + balls(keys) @ balls(way) * variable(2)) / scale
+
+
+def slopes(series):
+    """The balls that multiply t."""
+    return np.array([coefficient(entry, 1) for entry in series])
+
+
+@verifies(
+    Claim(
+        "layer.query-gradient",
+        "the output moves with the query by the covariance of values and keys over the root of the dimension",
+        r"$\partial o/\partial q = \mathrm{Cov}_p(v, k)/\sqrt d$ for $o = \sum_j p_j v_j$, $p = \mathrm{softmax}(\langle q, k_j\rangle/\sqrt d)$",
+        spec=("RA.G3",),
+        cites=("vaswani2017",),
+        provenance=REFEREED,
+    ),
+    bug("uncentred", "the mean of v k' stands for the covariance", centred=False),
+    constant("unscaled", "the covariance is not divided by the root of the dimension", divided=0.0),
+    hypothesis("near", "the scores are divided by d to the 0.49", power=0.49),
+)
+def test_query_gradient(run, *, centred=True, divided=0.5, power=0.5):
+    for rng in run.streams(run.pick(quick=20, paper=200)):
+        n, d, width = int(rng.integers(2, 15)), int(rng.integers(2, 5)), int(rng.integers(1, 4))
+        q, k, v, way = rng.normal(size=d), rng.normal(size=(n, d)), rng.normal(size=(n, width)), rng.normal(size=d)
+        masses = textbook.exp(moving_query(k, q, way, power))
+        claimed = slopes((masses / masses.sum(keepdims=True)) @ balls(v))
+        pairs = SCALED.pairs(q[np.newaxis], k)
+        relative, size = weight_error(q[np.newaxis], k, SCALED), float(max(np.abs(k).max(), np.abs(v).max()))
+        # the instruments: the derivative of the pass itself, and the covariance of values beside keys
+        still = engine.Direction(way[np.newaxis], np.zeros((n, d)), np.zeros((n, width)), np.zeros(n))
+        moved = engine.jvp(pairs, v, still)[1][0]
+        both = engine.moments(pairs, np.hstack([v, k]))
+        cross = both.covariance[0, :width, width:]
+        if not centred:
+            cross = cross + np.outer(both.output[0, :width], both.output[0, width:])
+        reach = float(np.abs(way).sum())
+        error = reach * (covariance_error(size, 2 * n + 16, relative=relative) + gamma(4 * d + 16) * 8.0 * size**2)
+        yield equals(gap(cross @ way / d**divided, claimed, error), 0, scale=1, n=n, d=d, part="covariance")
+        again = 2.0 * average_error(4.0 * size**2 * reach, n + 4 * d + 16, relative=2.0 * relative)
+        yield equals(gap(moved, claimed, again), 0, scale=1, n=n, d=d, part="derivative")
+
+
+@verifies(
+    Claim(
+        "layer.query-bound",
+        "the gradient by the query is at most half the product of the norms of values and keys over the root of d",
+        r"$\|\partial o/\partial q\|_2 \le \frac12\|V\|_2\|K\|_2/\sqrt d$, attained at $n = 2$, $V = K = (1, -1)^\top$, $q = 0$",
+        spec=("RA.G3",),
+        provenance=REFEREED,
+    ),
+    constant("near", "the factor is 0.499", factor=0.499),
+    bug("largest-entry", "the largest key stands for the norm of the matrix of keys", largest=True),
+    hypothesis("unscaled", "the scores are not divided by the root of the dimension", scale=1.0),
+)
+def test_query_bound(run, *, factor=0.5, largest=False, scale=None):
+    score, line = DotProduct(scale=scale), np.array([[1.0], [-1.0]])
+    square = np.vstack([np.ones(4), -np.ones(4)])  # attains it too, in dimension four
+    problems = [(np.zeros(1), line, line), (np.zeros(4), square, square)]
+    for rng in run.streams(run.pick(quick=20, paper=300)):
+        n, d, size = int(rng.integers(2, 15)), int(rng.integers(1, 5)), float(rng.choice([0.1, 1.0, 4.0]))
+        problems.append((size * rng.normal(size=d), rng.normal(size=(n, d)), rng.normal(size=(n, d))))
+    for q, k, v in problems:
+        n, d = k.shape
+        found = engine.moments(score.pairs(q[np.newaxis], k), np.hstack([v, k]))
+        beta = 1.0 / math.sqrt(d) if scale is None else scale
+        size = float(max(np.abs(k).max(), np.abs(v).max()))
+        # a spectral norm moves by at most that of the change, d times the largest entry, and LAPACK's is d^2 u of it
+        error = d * covariance_error(size, 2 * n + 16, relative=weight_error(q[np.newaxis], k, score))
+        error += gamma(8 * d * d + 8 * n) * d * 4.0 * size**2
+        norm = Interval.within(float(np.linalg.norm(found.covariance[0, :d, d:], 2)) * beta, beta * error)
+        frobenius = [hull((balls(m) ** 2).sum().sqrt()).hi for m in (v, k)]
+        norms = [
+            Interval.within(float(np.linalg.norm(m, 2)), gamma(8 * n * d) * f)
+            for m, f in zip((v, k), frobenius, strict=True)
+        ]
+        if largest:
+            norms[1] = Interval.exactly(float(np.linalg.norm(k, axis=1).max()))
+        bound = factor * norms[0] * norms[1] / Interval.exactly(d).sqrt()
+        yield at_most(norm, bound, n=n, d=d)
+        if q.max() == 0.0 == q.min():
+            yield equals(norm, bound, n=n, d=d, part="attained")
+
+
+def closed_form(scores, support, alpha, tau):
+    """Sparsemax (alpha = 2) or 1.5-entmax on a known support as power series: the threshold solves a plain equation."""
+    z = scores[support] * ((alpha - 1) / balls(tau).item())
+    mean = z.sum(keepdims=True) / z.size
+    if alpha == 2:
+        return z - (mean - balls(1).item() / z.size)
+    apart = z - mean  # sum (z - theta)^2 = 1 with theta below all
+    threshold = mean - sqrt((1 - (apart * apart).sum(keepdims=True)) / z.size)
+    return (z - threshold) ** 2
+
+
+@verifies(
+    Claim(
+        "layer.escort-gradient",
+        "with entmax rows the covariance is that under the escort weights",
+        r"$\partial o/\partial q = \big(\sum q_j v_j k_j^\top - \frac{1}{\sum q_j}\sum q_j v_j \sum q_j k_j^\top\big)/(\tau\sqrt d)$ with $q_j = p_j^{2-\alpha}$ on the support",
+        assumptions=("the support is constant nearby", r"decided at $\alpha = \frac32$ and $2$"),
+        spec=("RA.G3",),
+        cites=("correia2019",),
+        provenance=REFEREED,
+    ),
+    bug("ordinary", "the covariance is that under the weights themselves", ordinary=True),
+    constant("near", "the escort power is 2.01 less alpha", power=2.01),
+    bug("whole", "the keys off the support are counted with weight one", whole=True),
+)
+def test_escort_gradient(run, *, ordinary=False, power=2.0, whole=False):
+    for rng in run.streams(run.pick(quick=12, paper=120)):
+        n, d, tau = int(rng.integers(3, 10)), int(rng.integers(1, 4)), float(rng.uniform(0.5, 2.0))
+        q, k, v, way = rng.normal(size=d), rng.normal(size=(n, d)), rng.normal(size=(n, 2)), rng.normal(size=d)
+        q[0] += 2.0
+        for alpha in (1.5, 2.0):
+            series = moving_query(k, q, way, 0.5)
+            law = textbook.entmax(np.array([coefficient(s, 0) for s in series]), alpha, tau)
+            support = np.array([hull(p).lo > 1e-12 for p in law])
+            moved = closed_form(series, support, alpha, tau)
+            by_series = slopes(moved @ balls(v[support]))
+            seen = np.ones(n, dtype=bool) if whole else support
+            exponent = balls(power).item() - balls(alpha).item()
+            escort = np.array([p**exponent if p > 1e-12 else balls(1).item() for p in law[seen]])
+            escort = law[seen] if ordinary else escort
+            change = balls(k[seen]) @ balls(way) / (balls(d).item().sqrt() * balls(tau).item())
+            means = (escort @ balls(v[seen])) / escort.sum()
+            claimed = (escort * change) @ (balls(v[seen]) - means)
+            for measured, by_escort in zip(by_series, claimed, strict=True):
+                yield equals(hull(measured), hull(by_escort), scale=1, n=n, d=d, alpha=alpha, part="covariance")
+            scores = k @ q / math.sqrt(d)
+            weights = entmax(scores, alpha, tau=tau)
+            direction = k @ way / math.sqrt(d)
+            derivative = entmax_vjp(weights, direction, alpha, tau=tau) @ v
+            # the same formula at the weights that were computed: what is left is the rounding of this formula alone
+            given = np.array([p**exponent if p > 0 else balls(0).item() for p in balls(weights)])
+            given = given if not ordinary else balls(weights)
+            along, middle = balls(direction) / balls(tau).item(), (given @ balls(v)) / given.sum()
+            exactly = (given * along) @ (balls(v) - middle)
+            error = gamma(8 * n + 40) * 4.0 * n * float(np.abs(direction).max() / tau * np.abs(v).max())
+            yield equals(gap(derivative, exactly, error), 0, scale=1, n=n, d=d, alpha=alpha, part="product")
+
+
+@verifies(
+    Claim(
+        "layer.gap-decay",
+        "where one score leads by a fixed gap, the Jacobian decays exponentially in it",
+        r"$\|J\|_{\infty\to\infty} \le \frac2\tau(n-1)e^{-\delta/\tau}$ for $J = \partial\,\mathrm{softmax}(s/\tau)/\partial s$ with gap $\delta > 0$; the factor cannot be smaller",
+        assumptions=("the largest score is met once",),
+        spec=("RA.G3",),
+        provenance=REFEREED,
+    ),
+    bug("no-temperature", "the bound is not divided by the temperature", power=0),
+    constant("near", "the factor is one in a thousand smaller", factor=0.999),
+    hypothesis("tied", "the gap is taken below the two largest scores", below=2),
+)
+def test_gap_decay(run, *, power=1, factor=1.0, below=1):
+    problems = [
+        (np.array([1.0, 0.0, -0.2]), 0.3),
+        (np.array([20.0, 0.0, 0.0, 0.0]), 1.0),
+        (np.array([5.0, 5.0 - 2**-9, 0]), 1.0),
+    ]
+    problems += [
+        (rng.normal(size=int(rng.integers(3, 9))) * 3.0, float(rng.uniform(0.2, 3.0)))
+        for rng in run.streams(run.pick(quick=30, paper=400))
+    ]
+    for scores, tau in problems:
+        law, relative = gibbs_law(scores, tau=tau)
+        n = law.size
+        norm = softmax_norms(law, tau=tau).inf_inf
+        # a diagonal entry is a weight times the sum of the others: two relative errors, and n roundings
+        measured = Interval.within(norm, norm * (2.0 * relative + relative**2 + gamma(4 * n + 8)))
+        ordered = balls(np.sort(scores)[::-1])
+        decay = ((ordered[below] - ordered[0]) / balls(tau).item()).exp()
+        bound = 2 * (n - 1) * decay * balls(factor).item() / balls(tau).item() ** power
+        yield at_most(measured, hull(bound), n=n, tau=tau)
+
+
+@verifies(
+    Claim(
+        "layer.not-lipschitz",
+        "dot-product self-attention is not globally Lipschitz in its tokens",
+        r"tokens $(0, c, -c)$ on the line: $\partial o_1/\partial x_1 = (1 + 2c^2)/3$, beyond every bound",
+        assumptions=("queries, keys and values are the tokens",),
+        spec=("RA.G3",),
+        cites=("kim2021",),
+        provenance=REFEREED,
+    ),
+    constant("bounded", "the derivative never exceeds 1000", ceiling=1000),
+    bug("values-only", "the softmax is held fixed", frozen=True),
+    hypothesis("off-centre", "the first token lies at one in a hundred", start=0.01),
+)
+def test_not_lipschitz(run, *, ceiling=math.inf, frozen=False, start=0.0):
+    for c, beyond in run.pick(
+        quick=((1.0, 0.5), (4.0, 10), (16.0, 100), (64.0, 1000)), paper=tuple((4.0**k, 16**k / 2) for k in range(12))
+    ):
+        x, first = np.array([[start], [c], [-c]]), np.array([[1.0], [0.0], [0.0]])
+        along = 0.0 * first if frozen else first
+        tangent = engine.Direction(along, along, first, np.zeros(3))
+        derivative = float(engine.jvp(SCALED.pairs(x, x), x, tangent)[1][0, 0])
+        # the scores of the first row vanish: three equal weights, each off by a few roundings
+        measured = Interval.within(derivative, gamma(40) * (1.0 + 2.0 * c * c))
+        yield equals(measured, min((1 + 2 * Fraction(c) ** 2) / 3, ceiling), c=c)
+        yield at_least(measured, beyond, c=c)
