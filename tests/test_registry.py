@@ -16,8 +16,14 @@ from theory.evidence.record import path_of, statement_of
 ROOT = Path(__file__).parent.parent
 VERIFY = ROOT / "verify"
 EVIDENCE = VERIFY / "evidence"
-FILES = sorted(VERIFY.glob("test_*.py"))
+FILES = sorted(VERIFY.rglob("test_*.py"))
 NOTES = (ROOT / "paper_notes.md").read_text(encoding="utf-8")
+
+
+def dotted(path: Path) -> str:
+    """Return the name under which a file of claims is imported."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
 
 INDEX = re.search(r"^<!-- theorem index: .*? -->$(.*?)^<!-- end of the theorem index -->$", NOTES, re.M | re.S)
 INDEXED = re.findall(r"^- `([^`]+)`", INDEX[1] if INDEX else "", re.M)
@@ -30,7 +36,7 @@ KEYS = [
 CLAIMS = [
     pytest.param(value, path, id=value.claim.id)
     for path in FILES
-    for value in vars(import_module(f"verify.{path.stem}")).values()
+    for value in vars(import_module(dotted(path))).values()
     if isinstance(value, Verification)
 ]
 IDS = [parameter.id for parameter in CLAIMS]
@@ -125,7 +131,7 @@ def test_keys_of_sources_are_met_once():
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_check_is_a_verification(path):
-    tree, module = ast.parse(path.read_text(encoding="utf-8")), import_module(f"verify.{path.stem}")
+    tree, module = ast.parse(path.read_text(encoding="utf-8")), import_module(dotted(path))
     assert not any(isinstance(node, ast.ClassDef) and node.name.startswith("Test") for node in ast.walk(tree))
     checks = [
         node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test")

@@ -8,7 +8,7 @@ from tests.maxent import oracle
 from theory.evidence import stream
 from theory.evidence.enclosure import ends, precision
 from theory.maxent import entmax, entmax_alpha_derivative, entmax_vjp
-from verify.test_entmax_derivatives import order_error, series, vjp_error
+from verify.maxent.test_entmax_derivatives import order_error, series, vjp_error
 
 ROW = np.array([0.7, 0.1, -0.4, 0.35])
 ALPHAS = (0.5, 0.9, 1.0, 1.0 + 1e-9, 1.25, 1.5, 1.75, 2.0)

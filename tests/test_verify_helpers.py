@@ -7,8 +7,8 @@ from theory.attention import lattice
 from theory.evidence import stream, sup_over
 from theory.evidence.enclosure import balls, exp, hull, precision
 from theory.evidence.roundoff import average_error, gamma
-from verify.test_gaussian_transport import coarseness, cut, random_gaussian, typical
-from verify.test_moment_constraints import raised
+from verify.attention.test_gaussian_transport import coarseness, cut, random_gaussian, typical
+from verify.maxent.test_moment_constraints import raised
 
 
 def mean_on_the_lattice(centre, variance, reach):

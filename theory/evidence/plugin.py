@@ -74,7 +74,7 @@ class ClaimItem(pytest.Function):
         run = cast("Run", self.funcargs["run"])
         case = self.config.getoption("--case")
         evidence = ledger.decide(self.verification, run, fixtures=fixtures, case=case)
-        folder = self.path.parent / "evidence"
+        folder = shelf(self.path, self.config.rootpath)
         recording = self.config.getoption("--record")
         row = _row(evidence)
         self.user_properties.append((_ROW, row))
@@ -101,6 +101,12 @@ class ClaimItem(pytest.Function):
         if isinstance(excinfo.value, NotSupportedError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, *args, **kwargs)
+
+
+def shelf(path: Path, root: Path) -> Path:
+    """Return where the records of a test file lie: ``evidence`` in its topmost folder below ``root``."""
+    below = path.relative_to(root).parts if path.is_relative_to(root) else ()
+    return (root / below[0] if len(below) > 1 else path.parent) / "evidence"
 
 
 foreign_data = pytest.StashKey[bool]()

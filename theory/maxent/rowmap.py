@@ -1,7 +1,7 @@
 """A regularised map and its derivative as one object: what a layer, an optimiser or an autograd function needs.
 
-Every map sends scores to a law along one axis, the last unless told otherwise, and has a symmetric Jacobian that the law determines, so that the
-product with a cotangent takes the law, not the scores.
+Every map sends scores to a law along one axis, the last unless told otherwise, and has a symmetric Jacobian that the
+law determines, so that the product with a cotangent takes the law, not the scores.
 """
 
 from __future__ import annotations

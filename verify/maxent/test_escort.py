@@ -8,7 +8,7 @@ from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, 
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import U, gamma
 from theory.maxent import BetaGaussian, density_on_cells, escort_covariance
-from verify.quadratic_scores import (
+from verify.maxent.quadratic_scores import (
     DIMENSIONS,
     SOURCES,
     eliminated,

@@ -8,7 +8,7 @@ import numpy as np
 from theory.evidence import Claim, Interval, batch_mean, bug, constant, equals, hypothesis, limit, proportion, verifies
 from theory.evidence.roundoff import EXP_ULPS, U
 from theory.maxent import BetaGaussian, studies
-from verify.quadratic_scores import (
+from verify.maxent.quadratic_scores import (
     DIMENSIONS,
     SOURCES,
     eliminated,

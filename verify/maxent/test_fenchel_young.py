@@ -7,7 +7,8 @@ import numpy as np
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
 from theory.maxent import entmax, fenchel_young_gradient, law_error, loss_interval
-from verify import conjugate, textbook
+from verify import textbook
+from verify.maxent import conjugate
 from verify.textbook import balls, hull
 
 BLONDEL = ("blondel2020",)

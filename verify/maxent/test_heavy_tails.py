@@ -9,7 +9,7 @@ from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, e
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import U
 from theory.maxent import BetaGaussian
-from verify.quadratic_scores import SOURCES, eliminated, measured_density, pi, radial, scatters, slack, sphere
+from verify.maxent.quadratic_scores import SOURCES, eliminated, measured_density, pi, radial, scatters, slack, sphere
 from verify.textbook import balls, hull
 
 PAPER = ("recalled", "refereed on paper")

@@ -8,7 +8,7 @@ from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, e
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import U
 from theory.maxent import density_on_cells, frank_wolfe_gap, studies
-from verify.quadratic_scores import SOURCES, objective, pi, powers
+from verify.maxent.quadratic_scores import SOURCES, objective, pi, powers
 from verify.textbook import balls, hull, log
 
 SCORES = {

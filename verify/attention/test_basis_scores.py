@@ -21,7 +21,7 @@ from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import EXP_ULPS, average_error, covariance_error, gamma
 from theory.maxent import LinearScores
 from verify import textbook
-from verify.elimination import rank
+from verify.attention.elimination import rank
 from verify.textbook import balls, gap, hull
 
 FAMILY = ("wainwright2008",)

@@ -7,8 +7,8 @@ import numpy as np
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
 from theory.maxent import entmax_value, loss_interval, stationarity_residual
-from verify import conjugate
-from verify.conjugate import power as raised
+from verify.maxent import conjugate
+from verify.maxent.conjugate import power as raised
 from verify.textbook import balls, hull
 
 BLONDEL = ("blondel2020",)

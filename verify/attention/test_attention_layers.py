@@ -7,7 +7,7 @@ from theory.attention import CausalKernel, DotProduct, Head, MultiHead, Softmatc
 from theory.evidence import Claim, at_most, bug, constant, discrepancy, equals, hypothesis, total, verifies
 from theory.maxent import entmax, softmax
 from verify import textbook
-from verify.elimination import rank
+from verify.attention.elimination import rank
 from verify.textbook import balls, gap
 
 RECALLED = ("recalled", "derived")
