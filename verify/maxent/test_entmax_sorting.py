@@ -3,11 +3,11 @@
 from fractions import Fraction
 
 import numpy as np
-from verify.maxent.test_entmax import ULP, definition, farthest, rows
 
 from theory.evidence import Claim, at_most, bug, constant, equals, hypothesis, verifies
 from theory.evidence.enclosure import balls
 from theory.maxent import entmax15, sparsemax
+from verify.maxent.test_entmax import ULP, definition, farthest, rows
 
 
 def printed_sparsemax(s):

@@ -3,13 +3,13 @@
 from fractions import Fraction
 
 import numpy as np
-from verify.maxent.test_entmax import definition
 
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
 from theory.evidence.enclosure import balls, hull
 from theory.evidence.roundoff import U, gamma
 from theory.maxent import entmax, entmax_support, studies
 from verify import textbook
+from verify.maxent.test_entmax import definition
 
 SOURCES = ("peters2019", "blondel2020")
 DERIVED = ("derived", "refereed")
