@@ -14,6 +14,7 @@ B. Peters, V. Niculae, A. Martins, *Sparse sequence-to-sequence models*, ACL 201
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from torch.autograd.function import once_differentiable
 
 from theory.maxent.batch import Array
 from theory.maxent.entmax import entmax as _entmax, entmax_alpha_derivative, entmax_vjp
+from theory.maxent.fusedmax import fusedmax as _fusedmax, fusedmax_vjp
 from theory.maxent.losses import fenchel_young_gradient, fenchel_young_loss as _loss
 from theory.maxent.rowmap import RowMap, row_map
 
@@ -45,7 +47,9 @@ def entmax15(scores: Tensor, *, tau: float = 1.0, dim: int = -1) -> Tensor:
 
 def fusedmax(scores: Tensor, strength: float, *, alpha: float = 2.0, tau: float = 1.0, dim: int = -1) -> Tensor:
     """Return :func:`theory.maxent.fusedmax` of a tensor."""
-    return _mapped(scores, row_map("fusedmax", strength=strength, alpha=alpha, tau=tau, axis=dim))
+    law = partial(_fusedmax, strength=strength, alpha=alpha, tau=tau, axis=dim)
+    present = ~np.isneginf(_numbers(scores))  # across a masked entry its neighbours fuse, which the law does not tell
+    return _mapped(scores, RowMap(law, partial(fusedmax_vjp, alpha=alpha, present=present, tau=tau, axis=dim)))
 
 
 def entmax(scores: Tensor, alpha: float | Tensor, *, tau: float = 1.0, dim: int = -1) -> Tensor:
@@ -89,7 +93,7 @@ def _numbers(tensor: Tensor) -> Array:
 
 
 def _like(array: Array, tensor: Tensor) -> Tensor:
-    return torch.from_numpy(np.ascontiguousarray(array)).to(tensor.device, tensor.dtype)
+    return torch.tensor(array, dtype=tensor.dtype, device=tensor.device)  # a copy: what is kept for later stays as it is
 
 
 def _mapped(scores: Tensor, rows: RowMap) -> Tensor:
@@ -120,7 +124,7 @@ class _Entmax(Function):
         law = _entmax(_numbers(scores), _numbers(alpha), tau=tau, axis=dim)
         if law.shape != tuple(scores.shape):
             raise ValueError(f"alpha: expected a shape that adds no axes to the rows, got shape {tuple(alpha.shape)}")
-        ctx.law, ctx.alpha, ctx.tau, ctx.dim = law, alpha, tau, dim
+        ctx.law, ctx.alpha, ctx.tau, ctx.dim = law, alpha.detach().clone(), tau, dim
         return _like(law, scores)
 
     @staticmethod

@@ -12,6 +12,14 @@ the support, so :math:`p \propto [s/\tau - \theta]_+^{b}` with :math:`\sum_i x_i
 which at :math:`\alpha = \infty` (the largest weight is penalised) is uniform on the support of sparsemax. A unique
 entry takes all the weight iff it leads by :math:`\tau`, whatever :math:`\alpha`.
 
+*The edge.* Above order 2 the power :math:`b < 1` is steep where :math:`x` vanishes: :math:`u` in :math:`x` costs
+:math:`u^b`. With gaps :math:`g \le 0` and :math:`x_i = [(1 + g_i) - \theta]_+` the sum :math:`1 + g_i` is exact for
+:math:`-2 \le g_i \le -\frac12`, so it is :math:`\theta` that needs its own digits. It is mended by Newton's method on
+:math:`f(\theta) = \sum x^{\alpha b} - 1`, which is convex and falls: from the first step on the iterates rise to the
+root, and beside an edge each leaves at most :math:`1/\alpha` of the distance. Since :math:`x^{\alpha b} = x\,x^b`,
+:math:`f' = -\alpha b\sum x^b`; and the largest scores, where :math:`g = 0`, enter as
+:math:`(1 - \theta)^{\alpha b} - 1` by ``expm1`` and ``log1p``, so a small :math:`\theta` keeps its relative precision.
+
 *Derivative.* From :math:`\sum x^{\alpha b} = 1` follows :math:`d\theta = \langle p, ds\rangle/\tau`. With
 :math:`h_i = b\,p_i/x_i = b\,p_i^{2-\alpha}\|p\|_\alpha^{\alpha-1}` on the support,
 
@@ -31,6 +39,9 @@ from numpy.typing import ArrayLike
 
 from theory.maxent.batch import Array, as_parameter, batch, through
 from theory.maxent.threshold import solve
+
+_STEPS = 64  # derived: a half of the distance each, from one rounding of 1 to that of its square, and some
+_STILL = 2.0**-50  # derived: eight roundings of the threshold, more than the two sums of one step leave
 
 
 def normmax(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
@@ -61,10 +72,34 @@ def normmax(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: 
     read, (order,) = batch(scores, axis, tau, alpha=_order(alpha))
     with np.errstate(over="ignore"):
         gaps = np.maximum(read.gaps * (1.0 / (1.0 - 1.0 / order)), np.finfo(np.float64).min)
-    powers, _ = solve(gaps, read.present.astype(np.float64), 2.0 - 1.0 / order)
+    powers, threshold = solve(gaps, read.present.astype(np.float64), 2.0 - 1.0 / order)
     weights = np.where(powers > 0.0, powers ** (1.0 / order), 0.0)
+    steep = (order[:, 0] > 2.0) & read.present.any(axis=1)
+    if steep.any():
+        room = np.where(read.present[steep], 1.0 + read.gaps[steep], 0.0)
+        weights[steep] = _beside_edges(room, (1.0 - 1.0 / order[steep]) * threshold[steep], order[steep])
     total = weights.sum(axis=1, keepdims=True)
     return read.layout.laws(weights / np.where(total > 0.0, total, 1.0))
+
+
+def _beside_edges(room: Array, theta: Array, order: Array) -> Array:
+    """Return ``[room - theta]_+ ** b``, theta mended; ``room`` is at most 1, and 1 somewhere in every row."""
+    b = 1.0 / (order - 1.0)
+    top = room == 1.0
+    ties = np.count_nonzero(top, axis=1, keepdims=True)
+    for _ in range(_STEPS):
+        x = np.maximum(room - theta, 0.0)
+        w = np.where(x > 0.0, x**b, 0.0)
+        excess = (ties - 1.0) + ties * np.expm1((1.0 + b) * np.log1p(-theta)) + np.where(top, 0.0, x * w).sum(
+            axis=1, keepdims=True
+        )
+        ahead = np.maximum(theta + excess / ((1.0 + b) * w.sum(axis=1, keepdims=True)), 0.0)
+        still = np.abs(ahead - theta) <= _STILL * theta
+        theta = ahead
+        if still.all():
+            break
+    x = np.maximum(room - theta, 0.0)
+    return np.where(x > 0.0, x**b, 0.0)
 
 
 def normmax_vjp(

@@ -1,7 +1,8 @@
 """A regularised map and its derivative as one object: what a layer, an optimiser or an autograd function needs.
 
 Every map sends scores to a law along one axis, the last unless told otherwise, and has a symmetric Jacobian that the
-law determines, so that the product with a cotangent takes the law, not the scores.
+law determines, so that the product with a cotangent takes the law, not the scores. One case is left out: of scores of
+which some are masked, :func:`theory.maxent.fusedmax_vjp` has to be told which.
 """
 
 from __future__ import annotations

@@ -22,6 +22,10 @@ from theory.evidence.judge import Verdict
 from theory.evidence.ledger import SCALES
 
 T = TypeVar("T")
+_STORY = (  # the order in which the subjects are told; others follow in that of the alphabet
+    *("markov", "transport", "naive", "maxent", "softmax", "entmax", "fusedmax", "normmax", "budget", "loss", "density"),
+    *("layer", "variant", "prediction", "distance", "engine"),
+)
 _CLAIM = ("id", "words", "statement", "assumptions", "spec", "cites", "provenance")
 
 
@@ -132,17 +136,23 @@ def notes_above(folder: Path) -> Path:
 
 
 def read_all(folder: Path) -> list[Record]:
-    """Read every record of ``folder``, ordered by id.
+    """Read every record of ``folder``: the subjects in the order in which they are told, their claims by id.
 
     Raises
     ------
     ArchiveError
         If there is none or one is broken.
     """
-    paths = sorted(folder.glob("*.json"), key=lambda path: path.stem)
+    paths = sorted(folder.glob("*.json"), key=lambda path: _place(path.stem))
     if not paths:
         raise ArchiveError(f"{folder}: expected evidence, found none (pytest verify/ --record writes it)")
     return [read(path) for path in paths]
+
+
+def _place(claim: str) -> tuple[int, str]:
+    """Return where a claim stands in the order of the story."""
+    subject = claim.partition(".")[0]
+    return (_STORY.index(subject) if subject in _STORY else len(_STORY)), claim
 
 
 def find(folder: Path, claim: str) -> Record:

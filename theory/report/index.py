@@ -27,10 +27,10 @@ def marks(record: Record) -> str:
 
 
 def index(records: Sequence[Record]) -> str:
-    """Return the index in Markdown, one heading per subject and one item per claim."""
+    """Return the index in Markdown, one heading per subject and one item per claim, in the order of the records."""
     supported = sum(record.best.verdict.value == "supported" for record in records)
     lines = [f"{len(records)} claims, {supported} supported.", ""]
-    for subject, group in groupby(sorted(records, key=lambda r: r.claim.id), key=lambda r: r.subject):
+    for subject, group in groupby(records, key=lambda r: r.subject):
         lines += [f"### {subject}", ""]
         for record in group:
             lines += [*_item(record), ""]

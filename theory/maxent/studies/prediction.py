@@ -26,7 +26,7 @@ ITERATIONS = 60
 STRENGTH = 0.1  # taken: of the fusion, a tenth of what one unit of score is worth
 DECAYS = (3e-4, 1e-3, 3e-3)
 USUAL = {"uniform": 3e-4, "softmax": 1e-3, "entmax15": 1e-3, "sparsemax": 3e-3, "fusedmax": 3e-3}
-SIZES = {"quick": (24, ("uniform", "softmax", "entmax15", "sparsemax")), "paper": (48, tuple(USUAL))}
+SIZES = {"quick": (32, ("uniform", "softmax", "entmax15", "sparsemax")), "paper": (48, tuple(USUAL))}
 
 
 def prediction(*, scale: str, root: int) -> Table:
