@@ -79,6 +79,20 @@ def test_integer_features_against_exact_sums(n):
         assert np.allclose(rows, scores / scores.sum(axis=1, keepdims=True), rtol=1e-15, atol=0.0)
 
 
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("scale", [1e-300, 1e-162, 1e300])
+def test_a_common_factor_of_the_features_cancels(scale, causal):
+    q, k, v = rng(20).uniform(-1.0, 1.0, size=(3, 70, 2))
+    found = attend_linear(q, k, v, features=lambda x: scale * elu_features(x), causal=causal)
+    assert np.allclose(found, attend_linear(q, k, v, features=elu_features, causal=causal), rtol=0.0, atol=1e-13)
+
+
+def test_scores_too_small_for_their_digits_are_refused():
+    features = {1.0: [[1.0, 1e-310]], 2.0: [[0.0, 1.0]]}
+    with pytest.raises(ValueError, match=r"^features: expected scores with a sum that float64 can divide by, got"):
+        attend_linear([[1.0]], [[2.0]], [[1.0]], features=lambda x: np.array(features[float(x[0, 0])]))
+
+
 def test_positive_features_against_balls():
     q, k = rng(1).normal(size=(4, 2)), rng(2).normal(size=(9, 2))
     phi = PositiveFeatures(gaussian_frequencies(6, 2, rng(3)))

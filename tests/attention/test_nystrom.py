@@ -102,5 +102,11 @@ def test_other_bad_arguments_are_refused():
         through_landmarks(np.ones((1, 3)), np.ones((2, 2)), np.ones((2, 1)))
     with pytest.raises(ValueError, match=r"^right: expected shape \(2, d\), got shape \(3, 1\)"):
         through_landmarks(np.ones((1, 2)), np.ones((2, 2)), np.ones((3, 1)))
+    with pytest.raises(ValueError, match=r"^middle: expected a matrix whose pseudo-inverse float64 holds"):
+        through_landmarks(np.eye(2), 1e-320 * np.eye(2), np.eye(2))
+    with pytest.raises(ValueError, match=r"^right: expected shape \(2, d\), got shape \(5, 2\)"):
+        landmark_error(np.ones((2, 2)), np.eye(2), np.ones((5, 2)))
+    with pytest.raises(ValueError, match=r"^relative: expected a non-negative bound, got -1.0"):
+        landmark_error(np.eye(2), np.eye(2), np.eye(2), relative=-1.0)
     with pytest.raises(ValueError, match=r"^count: expected at most the number of points, 3, got 4"):
         segment_means(TOKENS, 4)

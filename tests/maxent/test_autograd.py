@@ -77,3 +77,20 @@ def test_masks_precision_and_second_derivatives():
     (slope,) = torch.autograd.grad(law.square().sum(), s, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         slope.sum().backward()
+
+
+def test_neighbours_of_a_mask_fuse():
+    masked = torch.tensor([1.0, -math.inf, 0.9, -0.5], dtype=torch.float64, requires_grad=True)
+    plain = torch.tensor([1.0, 0.9, -0.5], dtype=torch.float64, requires_grad=True)
+    pull = torch.tensor([1.0, 5.0, -2.0, 0.3], dtype=torch.float64)
+    (autograd.fusedmax(masked, 0.2) * pull).sum().backward()
+    (autograd.fusedmax(plain, 0.2) * pull[[0, 2, 3]]).sum().backward()
+    assert torch.equal(masked.grad[[0, 2, 3]], plain.grad)
+
+
+def test_a_law_may_be_overwritten_before_the_gradient():
+    s = torch.tensor([1.0, 0.9, -0.5], dtype=torch.float64, requires_grad=True)
+    law = autograd.softmax(s)
+    law.detach().zero_()
+    law.backward(torch.tensor([1.0, 0.0, 0.0], dtype=torch.float64))
+    assert s.grad[0] > 0.2

@@ -63,6 +63,13 @@ def test_identified_iff_no_combination_is_constant(basis, identified):
     assert LinearScores(basis).is_identified() is identified
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-20, 1e20, 1e300])
+def test_the_unit_of_the_basis_does_not_matter(scale):
+    assert LinearScores(scale * BASIS).is_identified()
+    assert not LinearScores(np.full((3, 1), scale)).is_identified()
+    assert LinearScores(BASIS * [scale, 1.0]).is_identified()
+
+
 def test_arrays_are_read_only_copies():
     given, prior = BASIS.copy(), np.array([0.5, 0.25, 0.25])
     family = LinearScores(given, prior=prior)

@@ -104,3 +104,9 @@ def test_the_study_holds_the_truth():
         assert loss[row].width <= 1e-11
     margins = {(a, x) for p, a, _, _, x, _ in rows if p == "two"}
     assert {(a, 1.0 / (a - 1.0)) for a in studies.ORDERS if 1.0 < a < math.inf} <= margins
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0, math.inf])
+def test_a_gap_beyond_the_range_of_floats_leaves_the_loss_unknown(alpha):
+    found = loss_interval([1.0, 0.0], [0.0, 1.0], alpha, tau=1e-320)
+    assert (found.lo, found.hi) == (-math.inf, math.inf)

@@ -111,6 +111,19 @@ def test_masks_and_batches():
     assert np.array_equal(fenchel_young_gradient([1.0, 1.0], [1.0, 0.0], math.inf), [-0.5, 0.5])
 
 
+@pytest.mark.parametrize("alpha", [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, math.inf])
+def test_gaps_beyond_the_range_of_floats_are_taken_from_the_scores(alpha):
+    assert float(fenchel_young_loss([1.0, 0.0], [0.0, 1.0], alpha, tau=1e-320)) == 1.0
+    assert float(fenchel_young_loss([1.0, 0.0, 0.5], [0.25, 0.5, 0.25], alpha, tau=1e-320)) == 0.625
+    largest = np.array([2.0**1023, -(2.0**1023)])
+    assert float(fenchel_young_loss(largest, [0.75, 0.25], alpha)) == 2.0**1022
+    assert float(fenchel_young_loss(largest, [0.0, 1.0], alpha)) == math.inf
+    warm = float(fenchel_young_loss(largest / 2.0, [0.5, 0.5], alpha, tau=2.0**1022)) / 2.0**1022
+    assert warm == pytest.approx(float(fenchel_young_loss([1.0, -1.0], [0.5, 0.5], alpha)), rel=16 * U, abs=0.0)
+    warm = float(fenchel_young_loss(largest, [0.875, 0.125], alpha, tau=2.0**1020)) / 2.0**1020
+    assert warm == pytest.approx(float(fenchel_young_loss([8.0, -8.0], [0.875, 0.125], alpha)), rel=16 * U, abs=0.0)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

@@ -125,3 +125,9 @@ def test_what_has_no_direction_is_refused():
         linear_law([0.0, 1.0], towards=[1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match=r"^law: expected masses with sum 1"):
         cosine([0.5, 0.6], [1.0, 0.0])
+
+
+@pytest.mark.parametrize("low", [1.0, 1e8, 1e200])
+def test_scores_far_below_zero_do_not_blur_the_smallest_angle(low):
+    s = np.array([3.0, -low, 1.0, -2.0 * low]) * 1e-100
+    assert np.abs(cosine_law(s) - [0.75, 0.0, 0.25, 0.0]).max() <= 8 * U

@@ -128,6 +128,21 @@ def test_row_maps_bind_their_options():
     assert np.array_equal(row_map("sparsemax", tau=2.0).law(s), sparsemax(s, tau=2.0))
 
 
+def test_row_maps_of_masked_scores():
+    s, c = np.array([1.0, -np.inf, 0.9, -1.0]), np.array([1.0, 2.0, 3.0, 4.0])
+    with pytest.raises(ValueError, match=r"^scores: expected finite scores unless present is bound, got -inf"):
+        row_map("fusedmax", strength=0.5)(s)
+    fused = row_map("fusedmax", strength=0.5, present=s > -np.inf)
+    law = fused(s)
+    assert law[0] == law[2] > 0.0  # the neighbours of what is masked are neighbours
+    assert np.array_equal(fused.vjp(law, c), [0.0, 0.0, 0.0, 0.0])  # two weights that move together cannot move
+    with pytest.raises(ValueError, match=r"^present: expected none for softmax"):
+        row_map("softmax", present=s > -np.inf)
+    for options in ({}, {"strength": 0.1, "temperature": 1.0}):
+        with pytest.raises(TypeError, match=r"^options: expected those of fusedmax"):
+            row_map("fusedmax", **options)
+
+
 def test_a_split_is_the_same_for_every_map():
     """One split of the digits: equal held-out examples, no example in two parts, and a model above chance."""
     x, y = digits()

@@ -56,7 +56,7 @@ def test_weights_logarithms_and_value(row, tau):
     assert oracle.apart(softmax(row, tau=tau), weights) <= 8 * U
     found = log_softmax(row, tau=tau)
     with np.errstate(over="ignore"):
-        gaps = (row - row.max()) / tau
+        gaps = (row / 2.0 - row.max() / 2.0) / tau * 2.0  # the range itself may overflow
     for x, truth, gap in zip(found, logs, gaps, strict=True):
         if truth == -mp.inf or gap == -math.inf:
             assert x == -math.inf or x <= -1e308
@@ -195,6 +195,9 @@ def test_norms_of_known_matrices():
     )
     assert induced_norms(np.ones((1, 13))).inf_one == 13.0  # more signs than one block holds
     assert induced_norms(np.ones((13, 1))).two_one == 13.0
+    for size in (2.0**-1000, 2.0**1000):  # the squares of which leave the range
+        for found, known in zip(induced_norms(size * np.eye(3)), ones, strict=True):
+            assert abs(found / size - known) <= 8 * U * known
 
 
 @pytest.mark.parametrize(
@@ -225,3 +228,26 @@ def test_a_masked_score_beside_a_tiny_prior():
     assert p[2] == 0.0
     assert abs(p.sum() - 1.0) <= 4 * U
     assert p[0] == 1.0  # the other is below 1e-60
+
+
+def test_a_small_prior_of_the_leading_entry_costs_no_digit():
+    for scores, prior in (
+        ([-750.0, 0.0], [1.0, 5e-324]),
+        ([0.0, 700.0, 300.0], [1.0, 1e-290, 1e-300]),
+        ([0.0, 400.0, -200.0], [1.0, 1e-160, 1e-170]),
+        ([0.0, -1e4, 1e4], [1.0, 0.0, 5e-324]),
+    ):
+        with mp.workdps(50):
+            masses = [mp.mpf(q) * mp.exp(mp.mpf(s)) for s, q in zip(scores, prior, strict=True)]
+            exact = [m / mp.fsum(masses) for m in masses]
+            value = float(mp.log(mp.fsum(masses)))
+            error = 16 * np.spacing(max(map(abs, scores)))
+            for p, q in zip(softmax(scores, prior=prior).tolist(), exact, strict=True):
+                assert abs(p - q) <= error * q + 1e-307
+        assert abs(float(softmax_value(scores, prior=prior)) - value) <= error + 1e-12
+
+
+def test_a_range_beyond_floats_may_come_back_at_a_high_temperature():
+    scores, tau = [2.0**1023, -(2.0**1023)], 2.0**1023
+    assert np.abs(softmax(scores, tau=tau) - softmax([1.0, -1.0])).max() <= 4 * U
+    assert np.abs(log_softmax(scores, tau=tau) - log_softmax([1.0, -1.0])).max() <= 4 * U

@@ -55,7 +55,9 @@ def moments(each: Array, mass: Array, envelope: float) -> tuple[Interval, Interv
     r"""Enclose mean and variance of one-frequency estimates over nodes with these masses.
 
     Exponents and angles of size up to 64 round, features and masses too; waves at the size of their ``envelope``
-    :math:`e^{(|q|^2 + |k|^2)/2}`.
+    :math:`e^{(|q|^2 + |k|^2)/2}`. The lattice itself is off by less than one of these 592 roundings: nothing to speak
+    of for exponentials, and for squared waves, of frequency :math:`2|q - k| \le 4` if :math:`|q|, |k| \le 1`, by
+    :math:`e^{-(4\pi - 4)^2/2} \approx 10^{-16}` of their envelope squared.
     """
     size = np.maximum(np.abs(each), envelope)
     error = gamma(64 * 8 + 4 * EXP_ULPS + 64) * size

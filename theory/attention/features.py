@@ -66,7 +66,7 @@ class PositiveFeatures:
             raise TypeError(f"paired: expected True or False, got {type(self.paired).__name__}")
 
     def __call__(self, points: ArrayLike) -> Array:
-        """Return the features, shape (n, m) or (n, 2 m); ``ValueError`` if one leaves the range of float64."""
+        """Return the features, shape (n, m) or (n, 2 m); ``ValueError`` if one overflows, and zero if it underflows."""
         x, along = _projected(self, points)
         half = np.einsum("ij,ij->i", x, x)[:, np.newaxis] / 2.0
         signs = (1.0, -1.0) if self.paired else (1.0,)
@@ -89,7 +89,7 @@ class TrigonometricFeatures:
         _settle(self)
 
     def __call__(self, points: ArrayLike) -> Array:
-        """Return the features, shape (n, 2 m); ``ValueError`` if one leaves the range of float64."""
+        """Return the features, shape (n, 2 m); ``ValueError`` if one overflows."""
         x, along = _projected(self, points)
         with np.errstate(over="ignore"):
             size = np.exp(np.einsum("ij,ij->i", x, x) / 2.0)[:, np.newaxis]

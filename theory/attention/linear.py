@@ -28,6 +28,7 @@ from theory.attention.variants import tokens_of
 
 Features = Callable[[Array], Array]
 _TILE = 64  # tokens that a causal pass takes at once; taken
+_LEAST = 2.0**-960  # derived: a product loses 2^-1075 below the normal range, and 2^52 of them 2^-63 of this
 
 
 def attend_linear(
@@ -54,8 +55,8 @@ def attend_linear(
     Raises
     ------
     ValueError
-        If a shape does not fit, or the sum of a query's scores vanishes or leaves the range of float64. It may be
-        negative where features are.
+        If a shape does not fit, or the sum of a query's scores vanishes or is too small beside its features for float64
+        to divide by. It may be negative where features are.
     TypeError
         If ``features`` cannot be called.
     """
@@ -96,17 +97,24 @@ def _features(
     if not callable(features):
         raise TypeError(f"features: expected a map from points to features, got {type(features).__name__}")
     q, k, v = tokens_of(queries, keys, values, causal)
-    left = as_matrix(features(q), "features", shape=(q.shape[0], None))
-    right = as_matrix(features(k), "features", shape=(k.shape[0], left.shape[1]))
+    left = _halved(as_matrix(features(q), "features", shape=(q.shape[0], None)), axis=1)
+    right = _halved(as_matrix(features(k), "features", shape=(k.shape[0], left.shape[1])))
     if key_weights is not None:
-        right = right * as_masses(key_weights, "key_weights", size=k.shape[0])[:, np.newaxis]
+        right = right * _halved(as_masses(key_weights, "key_weights", size=k.shape[0]))[:, np.newaxis]
     return left, right, v
+
+
+def _halved(numbers: Array, axis: int | None = None) -> Array:
+    """Divide by the power of two that brings the largest size, along ``axis``, below one: it cancels in a weight."""
+    _, power = np.frexp(np.abs(numbers).max(axis=axis, keepdims=True))
+    halved: Array = np.ldexp(numbers, -power)
+    return halved
 
 
 def _divided(numerators: Array, masses: Array) -> Array:
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         quotients: Array = numerators / masses[:, np.newaxis]
-    bad = ~np.isfinite(quotients).all(axis=1)
+    bad = ~np.isfinite(quotients).all(axis=1) | (np.abs(masses) < _LEAST)
     if bad.any():
         at = int(bad.argmax())
         raise ValueError(f"features: expected scores with a sum that float64 can divide by, got {masses[at]} for {at}")

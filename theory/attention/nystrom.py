@@ -97,8 +97,10 @@ def landmark_error(left: ArrayLike, middle: ArrayLike, right: ArrayLike, *, rela
     :math:`\rho = \|I - AX\|_\infty < 1`, the true one differs by at most :math:`\|X\|_\infty\,\rho/(1 - \rho)`.
     Infinite where :math:`A` is too near to a singular matrix for that.
     """
-    a = as_matrix(middle, "middle")
-    before, after = np.abs(as_matrix(left, "left")), np.abs(as_matrix(right, "right"))
+    first, a, last = _fitting(left, middle, right)
+    before, after = np.abs(first), np.abs(last)
+    if not relative >= 0.0:
+        raise ValueError(f"relative: expected a non-negative bound, got {relative!r}")
     inverse: Array = np.asarray(np.linalg.pinv(a), dtype=np.float64)
     count = a.shape[0]
     norm, spread = _norm(inverse), _norm(np.abs(a) @ np.abs(inverse)) + 1.0
@@ -112,12 +114,11 @@ def landmark_error(left: ArrayLike, middle: ArrayLike, right: ArrayLike, *, rela
 
 def through_landmarks(left: ArrayLike, middle: ArrayLike, right: ArrayLike) -> Array:
     """Return the product of a matrix (m, l), the pseudo-inverse of one (l, l), and a matrix (l, n)."""
-    between = as_matrix(middle, "middle")
-    if between.shape[0] != between.shape[1]:
-        raise ValueError(f"middle: expected a square matrix, got shape {between.shape}")
-    before = as_matrix(left, "left", shape=(None, between.shape[0]))
-    after = as_matrix(right, "right", shape=(between.shape[0], None))
-    found: Array = before @ np.linalg.pinv(between) @ after
+    before, between, after = _fitting(left, middle, right)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found: Array = before @ np.linalg.pinv(between) @ after
+    if not np.isfinite(found).all():
+        raise ValueError("middle: expected a matrix whose pseudo-inverse float64 holds, got one too near to zero")
     return found
 
 
@@ -136,6 +137,16 @@ def _factors(
     down = as_points(key_landmarks, "key_landmarks", dim=keys.shape[1], size=across.shape[0])
     pairs = (pairs_of(score, queries, down), pairs_of(score, across, down), pairs_of(score, across, keys))
     return _Factors(*(engine.weights(each) for each in pairs))
+
+
+def _fitting(left: ArrayLike, middle: ArrayLike, right: ArrayLike) -> _Factors:
+    """Return three matrices that can be multiplied, the one between them square."""
+    between = as_matrix(middle, "middle")
+    count = between.shape[0]
+    if count != between.shape[1]:
+        raise ValueError(f"middle: expected a square matrix, got shape {between.shape}")
+    before = as_matrix(left, "left", shape=(None, count))
+    return _Factors(before, between, as_matrix(right, "right", shape=(count, None)))
 
 
 def _norm(matrix: Array) -> float:

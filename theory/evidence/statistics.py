@@ -25,7 +25,7 @@ from theory.evidence.roundoff import gamma
 ALPHA = 1e-6
 BATCHES = 64
 PER_BATCH = 400
-RUNS = 16  # taken: below it Student's quantile at this level exceeds ten
+RUNS = 16  # taken: with two runs less Student's quantile at this level exceeds ten
 _DERATE = (
     10.0  # measured: at skewness 6 the level of Student's interval over batches stays below 1.2 times the nominal one
 )

@@ -1,16 +1,23 @@
-r"""The verdict board: every claim with its departure, what its kind allows, and how far off its twins are.
+r"""The verdict board: how many claims each subject has, how near each is to its limit, its nearest twin, its tightness.
 
-A bar ends at the largest departure that the data still allow. A claim is supported if it ends within the shaded band,
-which its kind and its nearest twin set, and if every twin stands beyond the left edge, that is, is refuted. The table
-is made from the evidence itself, a line per claim and twin.
+A row is a subject, in the order in which the story tells them, and a mark is a claim. A bar counts the claims by their
+kinds. A mark of the second panel ends the departures that the data still allow: a claim is supported if it stands
+within the band, at no more than its kind and its nearest twin allow, and if that twin is refuted. The third panel shows
+by how much this twin fails, in the claim's own scale; over what is allowed it would be one hundred, or two for trends
+and statistics, whenever it is below one, for that is the rule. The last panel shows how far each bound is from being
+attained. Marks that would coincide part within their row. A claim that is not supported has a row of its own and is
+named there, so the board fits a page as long as the claims hold, however many they are, and grows with those that fail.
+
+The table is made from the evidence itself, a line per claim and twin, of which the figure draws the nearest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -18,29 +25,54 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from numpy.typing import NDArray
 
 from theory.evidence import Kind, Table, Verdict
 from theory.evidence.judge import reach
 from theory.figures import style
-from theory.report.archive import ArchiveError, Record, read
-from theory.report.digits import at_most
+from theory.figures.swarm import ROW, Scale, Spot, heights, spots
+from theory.report.archive import ArchiveError, Record, paths, read
 
 TITLE = "the verdict board: every claim, what it still allows, and its twins"
 CLAIMS = ("*",)
 
-_LONGEST = 62  # taken: lines that fill a page
-_SHOWN = (1e-20, 1e8)  # taken: what lies beyond stands at the edge, with an arrow
-_ROW = 0.148  # inches of a line
-_HEAD = 0.95  # inches of the legend and the axis
-_APART = 0.0125  # taken: marks nearer than this share of the axis overlap
-_LIFT = 0.24  # taken: how far overlapping marks part from the middle of their line, in lines
-_MARKS = {"constant": "o", "hypothesis": "^", "bug": "x"}
-_NAMES = {"constant": "twin: constant", "hypothesis": "twin: hypothesis", "bug": "twin: bug"}
-_MARK: dict[str, Any] = {"markersize": 3.6, "markerfacecolor": "white", "markeredgewidth": 0.7}
-_BESIDE: dict[str, Any] = {
-    "xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center", "size": style.SMALL,
-}  # fmt: skip
+_HEAD = 0.84  # inches of the legend, the titles and the axes
+_COUNTS = 0.8  # inches of the first panel
+_PANELS = (
+    Scale("departure / allowed", -15, 2, 3, 2.05, (5, 2)),
+    Scale("nearest twin's gap", -6, 3, 3, 1.25, (2, 3)),
+    Scale(r"$|1-{}$tightness$|$", -16, 0, 4, 1.25, (2, 1)),
+)
+_MARK: dict[str, Any] = {"markersize": 2.2, "markeredgewidth": 0.35, "linestyle": "", "clip_on": False}
+_FAULT: dict[str, Any] = {"markersize": 4.0, "markeredgewidth": 0.0, "linestyle": "", "clip_on": False}
+
+
+class _Claim(NamedTuple):
+    subject: str
+    name: str
+    kind: Kind
+    verdict: str
+    shown: tuple[float | None, ...]  # on the panels; None where the claim is no bound
+    over: bool  # the tightness is above one
+
+    @property
+    def fine(self) -> bool:
+        return self.verdict == Verdict.SUPPORTED.value
+
+
+class _Row(NamedTuple):
+    claims: list[_Claim]
+    fault: bool  # the row of one claim that is not supported
+
+    def spots(self, k: int) -> list[tuple[_Claim, Spot]]:
+        """Return the claims that are shown on a panel, with their spots."""
+        shown = [(claim, value) for claim in self.claims if (value := claim.shown[k]) is not None]
+        places = spots(_PANELS[k], [value for _, value in shown])
+        return [(claim, spot) for (claim, _), spot in zip(shown, places, strict=True)]
+
+    @property
+    def lanes(self) -> int:
+        """Lanes that the marks take on the fullest panel."""
+        return max((spot.lanes for k in range(len(_PANELS)) for _, spot in self.spots(k)), default=1)
 
 
 def verdicts(*, scale: str, root: int, evidence: Path) -> Table:  # noqa: ARG001  the root is the gate's concern
@@ -65,7 +97,7 @@ STUDY = verdicts
 
 
 def _readable(evidence: Path) -> Iterator[Record]:
-    for path in sorted(evidence.glob("*.json"), key=lambda path: path.stem):
+    for path in paths(evidence):
         with suppress(ArchiveError):  # the gate names what cannot be read
             yield read(path)
 
@@ -82,103 +114,119 @@ def _lines(record: Record, scale: str) -> list[tuple[str | float, ...]]:
 
 
 def draw(table: Table) -> Figure:
-    """Draw a line per claim, grouped by subject; a long board takes two columns."""
-    claims = [table.where(claim=name) for name in dict.fromkeys(table["claim"].tolist())]
-    lines: list[str | Table] = []
-    for part in claims:
-        subject = _subject(part)
-        if not lines or subject != _subject(lines[-1]):
-            lines.append(subject)
-        lines.append(part)
-    columns = _columns(lines)
-    longest = max(map(len, columns))
-    figure = style.canvas(style.DOUBLE, longest * _ROW + _HEAD)
-    low, high = _range(table)
-    for axes, column in zip(figure.subplots(1, len(columns), squeeze=False)[0], columns, strict=True):
-        axes.set(xscale="log", xlim=(low, high), ylim=(longest - 0.4, -0.6), yticks=[])
-        axes.set_xlabel("departure, in units of the claim's scale")
-        axes.grid(axis="x", color=style.PALE, linewidth=0.4)
-        axes.set_axisbelow(True)
-        axes.annotate("tightness", (1.0, 0.0), (4, 0), ha="left", **_BESIDE)
-        for height, line in enumerate(column):
-            if isinstance(line, str):
-                axes.annotate(line, (0.0, height), (-4, 0), weight="bold", ha="right", **_BESIDE)
-            else:
-                _claim(axes, height, line, low, high)
-    figure.legend(handles=_legend(set(table["kind"].tolist())), loc="outside upper center", ncols=5)
+    """Draw a row per subject, and one per claim that is not supported."""
+    subjects: dict[str, list[_Claim]] = {}
+    for claim in _claims(table):
+        subjects.setdefault(claim.subject, []).append(claim)
+    rows: list[_Row] = []
+    for claims in subjects.values():
+        rows.append(_Row(sorted((claim for claim in claims if claim.fine), key=lambda claim: claim.kind), fault=False))
+        rows += [_Row([claim], fault=True) for claim in claims if not claim.fine]
+    faults = np.array([row.fault for row in rows], dtype=bool)
+    high = np.full(len(rows), ROW[0])
+    high[~faults] = heights([row.lanes for row in rows if not row.fault])
+    edges = np.append(0.0, np.cumsum(high))
+    middles = edges[1:] - 0.5 * high
+    depth = max(float(edges[-1]), ROW[1])
+    figure = style.canvas(style.DOUBLE, depth + _HEAD)
+    ratios = [_COUNTS, *(scale.width for scale in _PANELS)]
+    first, *others = figure.subplots(1, len(ratios), sharey=True, width_ratios=ratios)
+    first.set_ylim(depth, 0.0)
+    _count(first, list(subjects.values()), middles[~faults].tolist())
+    for row, middle in zip(rows, middles.tolist(), strict=True):
+        if row.fault:
+            _name(first, row.claims[0], middle)
+    for k, axes in enumerate(others):
+        _frame(axes, "bcd"[k], _PANELS[k])
+        axes.hlines(edges[1:-1][~faults[1:]], *axes.get_xlim(), color=style.PALE, linewidth=0.4, zorder=0.5)
+        for row, middle, height in zip(rows, middles.tolist(), high.tolist(), strict=True):
+            for claim, spot in row.spots(k):
+                _mark(axes, _PANELS[k], claim, spot.place, middle + spot.lift(height))
+    others[0].axvspan(others[0].get_xlim()[0], 1.0, color=style.PALE, alpha=0.5, linewidth=0, zorder=0.2)
+    others[0].axvline(1.0, color=style.GREY, linewidth=0.6, zorder=0.6)
+    figure.legend(handles=_legend(subjects), loc="outside upper center", ncols=9, columnspacing=1.1, handlelength=0.7)
     return figure
 
 
-def _subject(line: Table | str) -> str:
-    return line if isinstance(line, str) else str(line["claim"][0]).partition(".")[0]
+def _claims(table: Table) -> Iterator[_Claim]:
+    """Yield the claims with the three numbers that are drawn of each; ``None`` where a claim is no bound."""
+    for name in dict.fromkeys(table["claim"].tolist()):
+        part = table.where(claim=name)
+        subject, _, short = name.partition(".")
+        departure, allowed = float(part["departure.hi"][0]), float(part["reach"][0])
+        used = 0.0 if departure <= 0.0 else departure / allowed if allowed > 0.0 else np.inf
+        tight = float(part["tightness"][0] or "nan")
+        shown = used, float(part["gap"].min()), None if np.isnan(tight) else abs(1.0 - tight)
+        verdict = str(part["verdict"][0])
+        yield _Claim(subject, short, Kind[str(part["kind"][0]).upper()], verdict, shown, tight > 1.0)
 
 
-def _columns(lines: list[str | Table]) -> list[list[str | Table]]:
-    """Split the lines into one or two columns; a column that starts amid a subject repeats its name."""
-    if len(lines) <= _LONGEST:
-        return [lines or ["no claim"]]
-    half = -(-len(lines) // 2)
-    rest = lines[half:]
-    return [lines[:half], rest if isinstance(rest[0], str) else [_subject(rest[0]), *rest]]
+def _count(axes: Axes, subjects: Sequence[Sequence[_Claim]], middles: Sequence[float]) -> None:
+    """Draw a bar per subject: the supported claims by kind, then the others, and how many of how many stand."""
+    style.panel(axes, "a", "supported")
+    axes.set(xlim=(0.0, 1.6 * max(map(len, subjects), default=1)), xticks=[])
+    axes.set_yticks(middles, [claims[0].subject for claims in subjects], size=style.SMALL)
+    axes.tick_params(axis="y", length=0, pad=2)
+    axes.spines[:].set_visible(False)
+    for claims, middle in zip(subjects, middles, strict=True):
+        hues = Counter(_hue(claim) for claim in sorted(claims, key=lambda claim: (not claim.fine, claim.kind)))
+        left = 0
+        for hue, count in hues.items():
+            axes.barh(middle, count, left=left, height=0.6 * ROW[0], color=hue, linewidth=0)
+            left += count
+        fine = sum(claim.fine for claim in claims)
+        axes.annotate(
+            f"{fine}/{left}", (left, middle), (2, 0), textcoords="offset points", va="center", size=style.SMALL,
+            color=style.BLACK if fine == left else style.VERMILION,
+        )  # fmt: skip
 
 
-def _range(table: Table) -> tuple[float, float]:
-    """Return an axis that shows every positive number of the board within ``_SHOWN``, with room at either end."""
-    shown = np.concatenate([table[name] for name in ("departure.hi", "reach", "gap")])
-    shown = np.clip(shown[shown > 0.0], *_SHOWN)
-    low, high = (float(shown.min()), float(shown.max())) if shown.size else _SHOWN
-    return 10.0 ** (np.floor(np.log10(low)) - 1.0), 10.0 ** (np.ceil(np.log10(max(high, 1.0))) + 0.5)
+def _name(axes: Axes, claim: _Claim, middle: float) -> None:
+    axes.annotate(
+        f"{claim.name} {claim.verdict} \N{BALLOT X}", (1.0, middle), (0, 0), xycoords=("axes fraction", "data"),
+        textcoords="offset points", color=style.VERMILION, size=style.SMALL, va="center", ha="right",
+    )  # fmt: skip
 
 
-def _claim(axes: Axes, height: int, part: Table, low: float, high: float) -> None:
-    fine = part["verdict"][0] == Verdict.SUPPORTED.value
-    hue = style.OF_KIND[Kind[str(part["kind"][0]).upper()]]
-    ink, verdict = (style.BLACK, "\N{CHECK MARK}") if fine else (style.VERMILION, "\N{BALLOT X}")
-    name = str(part["claim"][0]).partition(".")[2]
-    axes.annotate(f"{name} {verdict}", (0.0, height), (-4, 0), color=ink, ha="right", **_BESIDE)
-    departure, allowed = float(part["departure.hi"][0]), float(part["reach"][0])
-    axes.barh(height, allowed - low, left=low, height=0.8, color=style.PALE, linewidth=0)
-    if departure > low:
-        axes.barh(height, min(departure, high) - low, left=low, height=0.44, color=hue, linewidth=0)
-    else:
-        axes.plot(low * 1.6, height, "<", color=hue, markersize=3.6, markeredgewidth=0)
-    places = np.clip(part["gap"], low * 1.6, high / 1.6)
-    lifts = _parted(np.log(places) / np.log(high / low))
-    for made_by, gap, place, lift in zip(part["made_by"].tolist(), part["gap"], places, lifts, strict=True):
-        if made_by:
-            caught = style.BLACK if gap > 0.0 else style.VERMILION
-            axes.plot(place, height + lift, _MARKS[made_by], color=caught, **_MARK)
-    if max(departure, part["gap"].max()) > high:
-        axes.plot(high, height, ">", color=style.GREY, markersize=3.6, clip_on=False, markeredgewidth=0)
-    tightness = str(part["tightness"][0])
-    if tightness:
-        figures = 7 if float(tightness) > 0.9 else 3  # where a bound is nearly attained, the rest is the news
-        axes.annotate(at_most(float(tightness), figures=figures), (1.0, height), (4, 0), ha="left", **_BESIDE)
+def _frame(axes: Axes, letter: str, scale: Scale) -> None:
+    style.panel(axes, letter, scale.title)
+    axes.set(xscale="log", xlim=tuple(10.0**end for end in scale.ends))
+    axes.set_xticks(10.0 ** np.arange(scale.low, scale.high + 1, scale.step))
+    axes.minorticks_off()
+    axes.tick_params(axis="y", left=False, labelleft=False)
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="x", color=style.PALE, linewidth=0.4)
+    axes.set_axisbelow(True)
 
 
-def _parted(places: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how far each mark is lifted so that those that would coincide, along the axis, lie beside each other."""
-    order = np.argsort(places, kind="stable")
-    clusters = np.split(order, 1 + np.flatnonzero(np.diff(places[order]) >= _APART))
-    lifts = np.zeros(places.size)
-    for cluster in clusters:
-        if cluster.size > 1:
-            lifts[cluster] = np.linspace(-_LIFT, _LIFT, cluster.size)
-    return lifts
+def _mark(axes: Axes, scale: Scale, claim: _Claim, place: float, height: float) -> None:
+    """Draw one claim: a disc, hollow above a tightness of one, or an arrow beyond the axis; a fault is larger."""
+    inside = "o" if claim.fine else "X"
+    marker = "<" if place < scale.low else ">" if place > scale.high else inside
+    hue = _hue(claim)
+    hollow = scale is _PANELS[-1] and claim.over
+    look = _MARK if claim.fine else _FAULT
+    face, edge = ("white", hue) if hollow else (hue, "white")
+    axes.plot(10.0**place, height, marker, markerfacecolor=face, markeredgecolor=edge, **look)
 
 
-def _legend(kinds: set[str]) -> list[Artist]:
-    """Return the entries of five columns, kinds above marks."""
-    below: list[Artist] = [
-        Patch(color=style.PALE, label="allowed"),
-        Line2D([], [], marker="<", linestyle="", markersize=3.6, color=style.GREY, label="no departure"),
-        *(
-            Line2D([], [], marker=_MARKS[made_by], label=name, color=style.BLACK, linestyle="", **_MARK)
-            for made_by, name in _NAMES.items()
-        ),
+def _hue(claim: _Claim) -> str:
+    return style.OF_KIND[claim.kind] if claim.fine else style.VERMILION
+
+
+def _legend(subjects: Mapping[str, Sequence[_Claim]]) -> list[Artist]:
+    """Return an entry per kind with its number of claims, and those of the marks that are no disc."""
+    claims = [claim for each in subjects.values() for claim in each]
+    kinds = Counter(claim.kind for claim in claims)
+    entries: list[Artist] = [
+        Patch(color=style.OF_KIND[kind], label=f"{kinds[kind]} {kind.name.lower()}") for kind in sorted(kinds)
     ]
-    above: list[Artist] = [
-        Patch(color=hue, label=k.name.lower()) for k, hue in style.OF_KIND.items() if k.name.lower() in kinds
-    ]
-    above += [Patch(alpha=0.0, label="") for _ in range(len(below) - len(above))]
-    return [entry for pair in zip(above, below, strict=True) for entry in pair]
+    dark: dict[str, Any] = {"color": style.GREY, "linestyle": "", "markersize": 3.4}
+    if any(claim.over for claim in claims):
+        entries.append(Line2D([], [], marker="o", markerfacecolor="white", label="tightness > 1", **dark))
+    entries.append(Line2D([], [], marker="<", label="off the axis", **dark))
+    faults = sum(not claim.fine for claim in claims)
+    if faults:
+        fault = {**dark, "color": style.VERMILION}
+        entries.append(Line2D([], [], marker="X", label=f"{faults} not supported", **fault))
+    return entries

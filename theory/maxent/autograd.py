@@ -14,7 +14,6 @@ B. Peters, V. Niculae, A. Martins, *Sparse sequence-to-sequence models*, ACL 201
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,6 @@ from torch.autograd.function import once_differentiable
 
 from theory.maxent.batch import Array
 from theory.maxent.entmax import entmax as _entmax, entmax_alpha_derivative, entmax_vjp
-from theory.maxent.fusedmax import fusedmax as _fusedmax, fusedmax_vjp
 from theory.maxent.losses import fenchel_young_gradient, fenchel_young_loss as _loss
 from theory.maxent.rowmap import RowMap, row_map
 
@@ -47,9 +45,8 @@ def entmax15(scores: Tensor, *, tau: float = 1.0, dim: int = -1) -> Tensor:
 
 def fusedmax(scores: Tensor, strength: float, *, alpha: float = 2.0, tau: float = 1.0, dim: int = -1) -> Tensor:
     """Return :func:`theory.maxent.fusedmax` of a tensor."""
-    law = partial(_fusedmax, strength=strength, alpha=alpha, tau=tau, axis=dim)
-    present = ~np.isneginf(_numbers(scores))  # across a masked entry its neighbours fuse, which the law does not tell
-    return _mapped(scores, RowMap(law, partial(fusedmax_vjp, alpha=alpha, present=present, tau=tau, axis=dim)))
+    present = ~np.isneginf(_numbers(scores))
+    return _mapped(scores, row_map("fusedmax", present=present, strength=strength, alpha=alpha, tau=tau, axis=dim))
 
 
 def entmax(scores: Tensor, alpha: float | Tensor, *, tau: float = 1.0, dim: int = -1) -> Tensor:
@@ -93,7 +90,7 @@ def _numbers(tensor: Tensor) -> Array:
 
 
 def _like(array: Array, tensor: Tensor) -> Tensor:
-    return torch.tensor(array, dtype=tensor.dtype, device=tensor.device)  # a copy: what is kept for later stays as it is
+    return torch.tensor(array, dtype=tensor.dtype, device=tensor.device)  # a copy, so that what is kept stays as it is
 
 
 def _mapped(scores: Tensor, rows: RowMap) -> Tensor:

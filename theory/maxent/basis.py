@@ -94,10 +94,13 @@ class LinearScores:
     def is_identified(self) -> bool:
         """Tell whether different parameters give different laws: the basis and the constants are independent.
 
-        Singular values below ``max(n, k + 1)`` units of rounding of the largest count as zero.
+        The unit of a column does not matter: each is divided by its largest entry. Singular values below
+        ``max(n, k + 1)`` units of rounding of the largest then count as zero.
         """
         n, k = self.basis.shape
-        return bool(np.linalg.matrix_rank(np.column_stack([self.basis, np.ones(n)])) == k + 1)
+        size = np.abs(self.basis).max(axis=0)
+        scaled = self.basis / np.where(size > 0.0, size, 1.0)
+        return bool(np.linalg.matrix_rank(np.column_stack([scaled, np.ones(n)])) == k + 1)
 
     def error(self, parameters: ArrayLike) -> float:
         """Bound the relative error of every weight that is at least 1e-300."""

@@ -140,8 +140,13 @@ def measured(rows: Array, present: Bools, tau: Array, layout: Layout) -> Batch:
     """Return the gaps of rows of which the entries ``present`` count."""
     peak = np.max(rows, axis=1, keepdims=True, where=present, initial=-np.inf)
     with np.errstate(over="ignore"):
-        gaps = np.where(present, rows, 0.0) - np.where(peak > -np.inf, peak, 0.0)
-        gaps = np.maximum(np.where(present, gaps, 0.0) / tau, -_FARTHEST)
+        top = np.where(peak > -np.inf, peak, 0.0)
+        gaps = np.where(present, rows, 0.0) - top
+        wide = present & np.isneginf(gaps)
+        gaps = np.where(present, gaps, 0.0) / tau
+        if wide.any():  # the range overflows, the temperature may bring it back
+            gaps = np.where(wide, 2.0 * ((np.where(wide, rows, 0.0) / 2.0 - top / 2.0) / tau), gaps)
+        gaps = np.maximum(gaps, -_FARTHEST)
     return Batch(gaps, present, peak, tau, layout)
 
 

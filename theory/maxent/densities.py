@@ -78,6 +78,8 @@ class BetaGaussian:
             raise ValueError("scatter: expected a positive definite matrix, got one that is not") from None
         if not as_positive(self.alpha, "alpha") > 1.0 - 2.0 / mean.size:
             raise ValueError(f"alpha: expected more than 1 - 2/d = {1.0 - 2.0 / mean.size!r}, got {self.alpha!r}")
+        if not 2.0 + (self.alpha - 1.0) * mean.size > 0.0:
+            raise ValueError(f"alpha: expected an order that float64 tells from 1 - 2/d, got {self.alpha!r}")
         object.__setattr__(self, "mean", frozen(mean))
         object.__setattr__(self, "scatter", frozen(scatter))
         object.__setattr__(self, "alpha", float(self.alpha))
@@ -102,7 +104,7 @@ class BetaGaussian:
     def radius(self) -> float:
         """The Mahalanobis radius of the support, infinite unless ``alpha > 1``."""
         e = self.alpha - 1.0
-        return math.sqrt(2.0 / e) * math.exp(0.5 * e * self.log_peak) if e > 0.0 else math.inf
+        return math.sqrt(2.0 / e) * _exp(0.5 * e * self.log_peak) if e > 0.0 else math.inf
 
     def density(self, x: ArrayLike) -> Array:
         """Return the density at points, (..., d), in the inverse unit of volume, as an array of shape (...)."""
@@ -110,7 +112,7 @@ class BetaGaussian:
         if points.ndim == 0 or points.shape[-1] != self.dim:
             raise ValueError(f"x: expected shape (..., {self.dim}), got shape {points.shape}")
         e = np.array(self.alpha - 1.0)
-        return np.asarray(math.exp(self.log_peak) * deformed_exp(self._score(points) * self._flat(-1.0), e)[0])
+        return np.asarray(_exp(self.log_peak) * deformed_exp(self._score(points) * self._flat(-1.0), e)[0])
 
     def covariance(self) -> Array:
         r"""Return the covariance, (d, d); ``ValueError`` unless :math:`\alpha > d/(d + 2)`."""
@@ -123,7 +125,7 @@ class BetaGaussian:
         r"""Return :math:`H_\alpha`; ``ValueError`` unless :math:`\alpha > d/(d + 2)`."""
         self.covariance()  # refuses where the integral diverges
         e = self.alpha - 1.0
-        log = float(deformed_log(np.exp(np.array(self.log_peak)), np.array(e)))
+        log = float(deformed_log(np.array(_exp(self.log_peak)), np.array(e)))
         return (self.dim - 2.0 * self.alpha * log) / (self.alpha * (2.0 + e * (self.dim + 2)))
 
     def escort(self) -> tuple[float, Array]:
@@ -144,11 +146,19 @@ class BetaGaussian:
 
     def _flat(self, power: float) -> float:
         """Return the peak to ``power`` times alpha - 1."""
-        return math.exp(power * (self.alpha - 1.0) * self.log_peak)
+        return _exp(power * (self.alpha - 1.0) * self.log_peak)
 
     def _score(self, points: Array) -> Array:
         whitened = np.linalg.solve(np.linalg.cholesky(self.scatter), (points - self.mean)[..., np.newaxis])[..., 0]
         return np.asarray(-0.5 * (whitened**2).sum(axis=-1))
+
+
+def _exp(log: float) -> float:
+    """Return the exponential; ``ValueError`` beyond the range of float64, as close to the order 1 - 2/d."""
+    try:
+        return math.exp(log)
+    except OverflowError:
+        raise ValueError(f"alpha: expected an order whose density float64 holds, got a peak of e^{log:.4g}") from None
 
 
 def log_rising(x: float, steps: int) -> float:

@@ -22,6 +22,8 @@ is locally constant, and beside such points one of its limits. For :math:`\alpha
 :math:`\partial_e \log\exp_\alpha(y)|_y = y^2\varphi(ey)`, :math:`\varphi(x) = (x/(1 + x) - \log(1 + x))/x^2`, so
 :math:`\partial_\alpha p = r - q\sum r/\sum q` with :math:`r_i = p_i y_i^2\varphi(x_i)`. Nothing is divided by
 :math:`\alpha - 1`: :math:`\varphi(0) = -\frac12`, which gives :math:`-\frac12 p(\log^2 p - \mathbb E_p\log^2 p)` at 1.
+Above order 2, where :math:`q` grows without bound, it must not enter :math:`r` and cancel: a multiple of :math:`q` may
+be added to :math:`r`, and :math:`r + q/e^2 = p(1 - e\log p)/e^2` is taken.
 
 Conventions of batches and of rows masked throughout: :mod:`theory.maxent.batch`; the root:
 :mod:`theory.maxent.threshold`.
@@ -168,7 +170,13 @@ def entmax_vjp(
 
 
 def projected(q: Array, c: Array) -> Array:
-    r"""Return :math:`q \odot (c - \langle q, c\rangle/\sum q)` for rows of :math:`q \ge 0`; 0 where they vanish."""
+    r"""Return :math:`q \odot (c - \langle q, c\rangle/\sum q)` for rows of :math:`q \ge 0`; 0 where they vanish.
+
+    A constant may be taken off :math:`c`. Where the largest :math:`q` exceeds 1, without bound, it is the entry of
+    :math:`c` there: the mean is then what the others contribute, and the largest :math:`q` multiplies no rounding.
+    """
+    top = np.argmax(q, axis=1)[:, np.newaxis]
+    c = c - np.where(np.take_along_axis(q, top, axis=1) > 1.0, np.take_along_axis(c, top, axis=1), 0.0)
     total = q.sum(axis=1, keepdims=True)
     product: Array = q * (c - ((q / np.where(total > 0.0, total, 1.0)) * c).sum(axis=1, keepdims=True))
     return product
@@ -182,19 +190,25 @@ def entmax_alpha_derivative(weights: ArrayLike, alpha: ArrayLike, *, axis: int =
     layout, (p,), (a,) = flattened(
         {"weights": as_laws(weights, "weights")}, axis, {"alpha": as_parameter(alpha, "alpha")}
     )
-    y = deformed_log(np.where(p > 0.0, p, 1.0), a - 1.0)
-    x = (a - 1.0) * y
-    q = slopes(p, a)
-    r = np.where(p > 0.0, (p * y) * (y * _phi(x)), 0.0)
+    e, own = a - 1.0, np.where(p > 0.0, p, 1.0)
+    y, log, q, steep = deformed_log(own, e), e * np.log(own), slopes(p, a), e > 1.0
+    below = (own * y) * (y * _phi(e * y, np.where(steep, 0.0, log)))
+    r = np.where(steep, own * (1.0 - log) / np.where(steep, e, 1.0) ** 2, below)
+    r = np.where(p > 0.0, r, 0.0)
     total = q.sum(axis=1, keepdims=True)
     return layout.laws(r - q * (r.sum(axis=1, keepdims=True) / np.where(total > 0.0, total, 1.0)))
 
 
-def _phi(x: Array) -> Array:
-    r"""Return :math:`(x/(1 + x) - \log(1 + x))/x^2 = \sum_k (-1)^{k+1}\frac{k+1}{k+2}x^k` for :math:`x > -1`."""
+def _phi(x: Array, log: Array) -> Array:
+    r"""Return :math:`(x/(1 + x) - \log(1 + x))/x^2 = \sum_k (-1)^{k+1}\frac{k+1}{k+2}x^k` for :math:`x > -1`.
+
+    The logarithm comes along, :math:`x/(1 + x) = 1 - e^{-\log(1 + x)}`: beside :math:`-1` a sum :math:`1 + x` has no
+    digits left, though the weight has.
+    """
     near = np.abs(x) < _NEAR
     small, large = np.where(near, x, 0.0), np.where(near, 1.0, x)
     series = np.zeros_like(x)
     for k in range(_TERMS - 1, -1, -1):
         series = series * small + (-1.0) ** (k + 1) * (k + 1) / (k + 2)
-    return np.where(near, series, (large / (1.0 + large) - np.log1p(large)) / large / large)
+    log = np.where(near, 0.0, log)
+    return np.where(near, series, (-np.expm1(-log) - log) / large / large)

@@ -24,8 +24,10 @@ A masked score leaves the sequence, and its neighbours become neighbours of each
 :math:`\Omega` times averaging over the runs of :math:`\hat s`; averaging commutes with it, so the product is symmetric.
 On the support the runs of :math:`\hat s` are the runs of :math:`p`.
 
-References ---------- V. Niculae, M. Blondel, *A regularized framework for sparse and structured neural attention*,
-NeurIPS 2017; P. L. Davies, A. Kovac, *Ann. Statist.* 29 (2001), 1-65 (taut string).
+References
+----------
+V. Niculae, M. Blondel, *A regularized framework for sparse and structured neural attention*, NeurIPS 2017;
+P. L. Davies, A. Kovac, *Ann. Statist.* 29 (2001), 1-65 (taut string).
 """
 
 from __future__ import annotations
@@ -75,7 +77,8 @@ def total_variation_prox(scores: ArrayLike, strength: ArrayLike, *, axis: int = 
         mean = read.gaps.sum(axis=1, keepdims=True) / np.maximum(count, 1)[:, np.newaxis]
         y = np.take_along_axis(np.where(read.present, read.gaps - mean, 0.0), order, axis=1)
         sums = np.pad(np.cumsum(y, axis=1), ((0, 0), (1, 0)))
-        if not (np.isfinite(sums).all() and np.isfinite(2.0 * reach).all()):
+        whole = (read.gaps > np.finfo(np.float64).min).all()  # there a gap beyond the range was cut
+        if not (whole and np.isfinite(sums).all() and np.isfinite(2.0 * reach).all()):
             raise ValueError("scores: expected rows that sum within the range of float64, got an overflow")
     values = np.empty_like(y)
     np.put_along_axis(values, order, _run_means(y, _bends(sums, reach[:, 0], count), reach, count), axis=1)

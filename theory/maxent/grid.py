@@ -53,14 +53,19 @@ def density_on_cells(scores: ArrayLike, measure: ArrayLike, alpha: float) -> OnC
     Raises
     ------
     ValueError
-        If shapes do not fit, a number is not finite, a mass is negative or ``alpha`` is not positive.
+        If shapes do not fit, a number is not finite, a mass is negative, ``alpha`` is not positive, or the density
+        leaves what float64 resolves: at masses far from one its power :math:`p^{\alpha-1}` vanishes beside one, or
+        overflows.
     """
     f = as_vector(scores, "scores")
     mu = as_masses(measure, "measure", size=f.size)
     order = np.array([[as_positive(alpha, "alpha")]])
     peak = float(f[mu > 0.0].max())
     gaps = np.where(mu > 0.0, f - peak, 0.0)
-    found = solve(gaps[np.newaxis], mu[np.newaxis], order)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        found = solve(gaps[np.newaxis], mu[np.newaxis], order)
+    if not (np.isfinite(found.weights).all() and np.isfinite(found.threshold).all()):
+        raise ValueError(f"measure: expected masses at which float64 resolves the density, got {float(mu.max())!r}")
     return OnCells(found.weights[0], peak + float(found.threshold[0, 0]))
 
 

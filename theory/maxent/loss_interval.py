@@ -24,6 +24,7 @@ units of :math:`\tau`:
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -58,8 +59,8 @@ def loss_interval(scores: ArrayLike, target: ArrayLike, alpha: float, *, tau: fl
     Returns
     -------
     Interval
-        In the unit of the scores, kind ``NUMERIC``; unknown if ``alpha <= 1`` and a weight underflows. That a loss is
-        not negative is not used.
+        In the unit of the scores, kind ``NUMERIC``; unknown if ``alpha <= 1`` and a weight underflows, or if a gap over
+        the temperature is beyond the range of float64. That a loss is not negative is not used.
 
     Raises
     ------
@@ -72,6 +73,8 @@ def loss_interval(scores: ArrayLike, target: ArrayLike, alpha: float, *, tau: fl
     found = solved(s, order, t, -1)
     gaps, p, nu = found.batch.gaps[0], found.laws[0], float(found.threshold[0, 0])
     mass = abs(math.fsum([*y.tolist(), -1.0]))
+    if not gaps.min() > -sys.float_info.max:
+        return Interval.unknown()
     if math.isinf(order):
         return Interval.within(value, 2.0 * gamma(s.size + 4) * value + 2.0 * t * mass * float(np.abs(gaps).max()))
     rho = _residual(s, found)

@@ -19,7 +19,8 @@ for small :math:`\alpha\delta`; beyond, and off the support, :math:`\ell_i = p_i
 :math:`(x^\alpha - 1)/\alpha` instead, :math:`\psi = (x - 1 - (x^\alpha - 1)/\alpha)/(1 - \alpha)`. At
 :math:`\alpha = \infty`, :math:`\ell_i = y_i(\max s - s_i)/\tau`.
 
-A target with mass on a masked entry costs infinity.
+Where the gap over the temperature is beyond the range of float64, :math:`y_i(\max s - s_i)` is taken from the scores,
+beside which the rest of :math:`\tau\ell_i` is nothing. A target with mass on a masked entry costs infinity.
 
 References
 ----------
@@ -27,6 +28,8 @@ M. Blondel, A. Martins, V. Niculae, *Learning with Fenchel-Young losses*, J. Mac
 """
 
 from __future__ import annotations
+
+import sys
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -73,13 +76,17 @@ def fenchel_young_loss(
     >>> fenchel_young_loss([3.0, 0.0, 0.0], [0.0, 1.0, 0.0], 2.0)
     array(3.)
     """
-    found, y = _read(scores, target, alpha, tau, axis)
+    found, y, rows = _read(scores, target, alpha, tau, axis)
     read, order = found.batch, found.alpha
+    beyond = (read.gaps <= -sys.float_info.max) & (y > 0.0)
     g = np.where(np.isinf(order), read.gaps, read.gaps - found.threshold)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         terms = np.where(np.isinf(order), np.where(y > 0.0, -y * g, 0.0), _terms(found.laws, y, g, order))
         terms = np.where(read.present, terms, np.where(y > 0.0, np.inf, 0.0))
-        return read.layout.values(read.tau * terms.sum(axis=1, keepdims=True))
+        own = read.tau * np.where(beyond, 0.0, terms).sum(axis=1, keepdims=True)
+        # all but the scores is lost in the rounding there; their difference may overflow where its share does not
+        lost = np.where(beyond, 2.0 * (y * (read.peak / 2.0 - rows / 2.0)), 0.0).sum(axis=1, keepdims=True)
+        return read.layout.values(own + lost)
 
 
 def fenchel_young_gradient(
@@ -89,11 +96,13 @@ def fenchel_young_gradient(
 
     At infinite ``alpha`` it is the subgradient that belongs to the uniform law on the largest scores.
     """
-    found, y = _read(scores, target, alpha, tau, axis)
+    found, y, _ = _read(scores, target, alpha, tau, axis)
     return found.batch.layout.laws(found.laws - y)
 
 
-def _read(scores: ArrayLike, target: ArrayLike, alpha: ArrayLike, tau: ArrayLike, axis: int) -> tuple[Solved, Array]:
+def _read(
+    scores: ArrayLike, target: ArrayLike, alpha: ArrayLike, tau: ArrayLike, axis: int
+) -> tuple[Solved, Array, Array]:
     given = {"tau": as_parameter(tau, "tau"), "alpha": as_parameter(alpha, "alpha", infinite=True)}
     arrays = {"scores": as_scores(scores), "target": as_laws(target, "target")}
     layout, (rows, y), (temperature, order) = flattened(arrays, axis, given)
@@ -101,7 +110,7 @@ def _read(scores: ArrayLike, target: ArrayLike, alpha: ArrayLike, tau: ArrayLike
     read: Batch = measured(rows, rows > -np.inf, temperature, layout)
     if not read.present.any(axis=1).all():
         raise ValueError("scores: expected an entry left in every row, got a row masked throughout")
-    return solved_rows(read, order), y
+    return solved_rows(read, order), y, rows
 
 
 def _terms(p: Array, y: Array, g: Array, alpha: Array) -> Array:

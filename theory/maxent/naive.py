@@ -75,9 +75,13 @@ def _program(goal: Array, equal: list[Array], sides: list[float]) -> Array:
 def cosine_law(scores: ArrayLike) -> Array:
     """Return a law at the smallest angle to ``scores``, shape (n,), which must not all vanish; ``ValueError`` if so."""
     s = _direction(scores)
-    if not s.max() > 0.0:
-        vertex: Array = np.eye(s.size)[int(s.argmax())]
+    given = as_vector(scores, "scores")
+    top = float(given.max())
+    if not top > 0.0:
+        vertex: Array = np.eye(s.size)[int(given.argmax())]
         return vertex
+    with np.errstate(over="ignore"):  # how far below zero an entry lies does not move the ray, only its rounding
+        s = np.maximum(given / top, -1.0)
     x = np.asarray(nnls(np.eye(s.size), s)[0], dtype=np.float64)
     return np.asarray(x / x.sum(), dtype=np.float64)
 

@@ -90,8 +90,10 @@ def _beside_edges(room: Array, theta: Array, order: Array) -> Array:
     for _ in range(_STEPS):
         x = np.maximum(room - theta, 0.0)
         w = np.where(x > 0.0, x**b, 0.0)
-        excess = (ties - 1.0) + ties * np.expm1((1.0 + b) * np.log1p(-theta)) + np.where(top, 0.0, x * w).sum(
-            axis=1, keepdims=True
+        excess = (
+            (ties - 1.0)
+            + ties * np.expm1((1.0 + b) * np.log1p(-theta))
+            + np.where(top, 0.0, x * w).sum(axis=1, keepdims=True)
         )
         ahead = np.maximum(theta + excess / ((1.0 + b) * w.sum(axis=1, keepdims=True)), 0.0)
         still = np.abs(ahead - theta) <= _STILL * theta

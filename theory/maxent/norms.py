@@ -63,12 +63,14 @@ def induced_norms(matrix: ArrayLike) -> Norms:
     a = as_matrix(matrix, "matrix")
     if max(a.shape) > _MOST:
         raise ValueError(f"matrix: expected sides of at most {_MOST}, got shape {a.shape}")
+    size = float(np.ldexp(1.0, np.frexp(np.abs(a).max())[1] - 1))  # a power of two: squares stay in range, exactly
+    a = a / size
     forward, backward = np.zeros(2), np.zeros(2)
     for best, m in ((forward, a), (backward, a.T)):
         for signs in _signs(m.shape[1]):
             image = m @ signs
             best[:] = np.maximum(best, (np.abs(image).sum(axis=0).max(), np.sqrt((image**2).sum(axis=0).max())))
-    return Norms(
+    found = Norms(
         one_one=float(np.abs(a).sum(axis=0).max()),
         one_two=float(np.sqrt((a**2).sum(axis=0)).max()),
         one_inf=float(np.abs(a).max()),
@@ -79,6 +81,7 @@ def induced_norms(matrix: ArrayLike) -> Norms:
         inf_two=float(forward[1]),
         inf_inf=float(np.abs(a).sum(axis=1).max()),
     )
+    return Norms(*(size * norm for norm in found))
 
 
 def softmax_norms(law: ArrayLike, *, tau: float = 1.0) -> Norms:
@@ -89,26 +92,26 @@ def softmax_norms(law: ArrayLike, *, tau: float = 1.0) -> Norms:
     ValueError
         If the law leaves the simplex or has more entries, or ``tau`` is not positive.
     """
-    p, scale = as_simplex(law, "law"), 1.0 / as_positive(tau, "tau")
+    p, t = as_simplex(law, "law"), as_positive(tau, "tau")
     if p.size > _MOST:
         raise ValueError(f"law: expected at most {_MOST} entries, got {p.size}")
-    jacobian = laplacian(p)
+    jacobian = laplacian(p) + 0.0  # without the sign of zero
     variances = np.diag(jacobian)  # p (1 - p), with 1 - p summed from the others
     rest = np.where(p > 0.0, variances / np.where(p > 0.0, p, 1.0), 1.0)
     others = np.array([np.delete(p, i) @ np.delete(p, i) for i in range(p.size)])
-    column = scale * float((p * np.sqrt(rest**2 + others)).max())
+    column = float((p * np.sqrt(rest**2 + others)).max()) / t
     inside, outside, squares, other_squares = (_subset_sums(v) for v in (p, p, p**2, p**2))
     outside, other_squares = outside[::-1], other_squares[::-1]  # the complement of a set has the reflected number
-    halves = scale * 2.0 * float(np.sqrt(outside**2 * squares + inside**2 * other_squares).max())
-    row = scale * 2.0 * float(variances.max())
+    halves = 2.0 * float(np.sqrt(outside**2 * squares + inside**2 * other_squares).max()) / t
+    row = 2.0 * float(variances.max()) / t
     return Norms(
         one_one=row,
         one_two=column,
-        one_inf=scale * float(variances.max()),
+        one_inf=float(variances.max()) / t,
         two_one=halves,
-        two_two=scale * max(float(np.linalg.eigvalsh(jacobian)[-1]), 0.0),
+        two_two=max(float(np.linalg.eigvalsh(jacobian)[-1]), 0.0) / t,
         two_inf=column,
-        inf_one=scale * 4.0 * float((inside * outside).max()),
+        inf_one=4.0 * float((inside * outside).max()) / t,
         inf_two=halves,
         inf_inf=row,
     )

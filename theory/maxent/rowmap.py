@@ -7,26 +7,22 @@ which some are masked, :func:`theory.maxent.fusedmax_vjp` has to be told which.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from theory.maxent.batch import Array
+from theory.maxent.budget import budget, budget_vjp
 from theory.maxent.entmax import entmax, entmax_vjp
 from theory.maxent.fusedmax import fusedmax, fusedmax_vjp
+from theory.maxent.normmax import normmax, normmax_vjp
 from theory.maxent.softmax import softmax, softmax_vjp
 from theory.maxent.sorting import entmax15, entmax15_vjp, sparsemax, sparsemax_vjp
-
-_NAMES: dict[str, tuple[Callable[..., Array], Callable[..., Array], tuple[str, ...]]] = {
-    "softmax": (softmax, softmax_vjp, ()),
-    "entmax": (entmax, entmax_vjp, ("alpha",)),
-    "entmax15": (entmax15, entmax15_vjp, ()),
-    "sparsemax": (sparsemax, sparsemax_vjp, ()),
-    "fusedmax": (fusedmax, fusedmax_vjp, ("alpha",)),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,33 +40,68 @@ class RowMap:
     law: Callable[[ArrayLike], Array]
     vjp: Callable[[ArrayLike, ArrayLike], Array]
 
+    def __call__(self, scores: ArrayLike) -> Array:
+        """Return the laws of scores."""
+        return self.law(scores)
 
-def row_map(name: str, **options: Any) -> RowMap:
-    """Return ``softmax``, ``entmax``, ``entmax15``, ``sparsemax`` or ``fusedmax`` with its options bound.
+
+def _unmasked(scores: ArrayLike, strength: ArrayLike, **options: Any) -> Array:
+    """Return fusedmax of scores without masks: across one its neighbours fuse, which the law does not tell."""
+    if np.isneginf(np.asarray(scores, dtype=np.float64)).any():
+        raise ValueError("scores: expected finite scores unless present is bound, got -inf")
+    return fusedmax(scores, strength, **options)
+
+
+_NAMES: dict[str, tuple[Callable[..., Array], Callable[..., Array], tuple[str, ...]]] = {
+    "softmax": (softmax, softmax_vjp, ()),
+    "entmax": (entmax, entmax_vjp, ("alpha",)),
+    "entmax15": (entmax15, entmax15_vjp, ()),
+    "sparsemax": (sparsemax, sparsemax_vjp, ()),
+    "fusedmax": (_unmasked, fusedmax_vjp, ("alpha",)),
+    "normmax": (normmax, normmax_vjp, ("alpha",)),
+    "budget": (budget, budget_vjp, ()),
+}
+
+
+def row_map(name: str, *, present: ArrayLike | None = None, **options: Any) -> RowMap:
+    """Return a map of this room with its options bound, so that it takes scores alone.
 
     Parameters
     ----------
     name : str
-        Name of the map.
+        ``softmax``, ``entmax``, ``entmax15``, ``sparsemax``, ``fusedmax``, ``normmax`` or ``budget``.
+    present : array_like of bool, optional
+        For ``fusedmax`` on scores with masks: which entries are not masked.
     **options
-        What the map takes beside the scores: ``tau``, ``axis``, and ``alpha`` or ``strength`` where it has them.
+        What the map takes beside the scores, such as ``tau``, ``axis``, ``alpha``, ``strength`` or ``total``.
 
     Raises
     ------
     ValueError
-        If there is no such map.
+        If there is no such map, or ``present`` is given for another one than ``fusedmax``.
+    TypeError
+        If the map needs an option that is missing, or takes none of that name.
 
     Examples
     --------
     >>> fused = row_map("fusedmax", strength=0.25)
-    >>> law = fused.law([1.0, 0.5, -1.0])
+    >>> law = fused([1.0, 0.5, -1.0])
     >>> law
     array([0.625, 0.375, 0.   ])
-    >>> fused.vjp(law, [1.0, 0.0, 0.0])
+    >>> fused.vjp(law, [1.0, 0.0, 0.0]) + 0.0
     array([ 0.5, -0.5,  0. ])
     """
     if name not in _NAMES:
         raise ValueError(f"name: expected one of {', '.join(_NAMES)}, got {name!r}")
+    if present is not None and name != "fusedmax":
+        raise ValueError(f"present: expected none for {name}, whose law tells its derivative, got some")
     law, vjp, shared = _NAMES[name]
+    signature = inspect.signature(fusedmax if name == "fusedmax" else law)
+    try:
+        signature.bind(None, **options)
+    except TypeError as error:
+        raise TypeError(f"options: expected those of {name}, {error}") from None
     slope = {key: options[key] for key in (*shared, "tau", "axis") if key in options}
+    if present is not None:
+        law, slope["present"] = fusedmax, present
     return RowMap(partial(law, **options), partial(vjp, **slope))

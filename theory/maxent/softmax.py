@@ -36,7 +36,10 @@ from theory.maxent.batch import (
     through,
 )
 
-_SPLIT = 700.0  # derived: e^700 is finite, and so is e^45, the most that the smallest prior leaves beyond it
+_SPLIT = (
+    700.0  # derived: e^700 is finite, e^-700 normal, and e^45, the most that the smallest prior leaves beyond, both
+)
+_RAISED, _KEPT = 1000, 900  # derived: 2^1000 times a prior is finite; a raised sum is 2^-75 or more, normal over 2^900
 
 
 class _Gibbs(NamedTuple):
@@ -63,17 +66,23 @@ def _gibbs(scores: ArrayLike, prior: ArrayLike | None, tau: ArrayLike, axis: int
         present &= rows[1] > 0.0
     read = measured(rows[0], present, temperature, layout)
     logits, masses, best = read.gaps, np.exp(read.gaps), np.zeros_like(read.peak)
+    raised = np.zeros(best.shape, dtype=np.int64)
     if prior is not None:
         logits = logits + np.log(np.where(present, rows[1], 1.0))
         at = np.argmax(np.where(present, logits, -np.inf), axis=1)[:, np.newaxis]
         best = np.take_along_axis(read.gaps, at, axis=1)
         lead = np.where(present, read.gaps - best, 0.0)
-        masses = rows[1] * np.exp(np.minimum(lead, _SPLIT)) * np.exp(np.maximum(lead - _SPLIT, 0.0))
+        near = np.clip(lead, -_SPLIT, _SPLIT)
+        # a small prior of the leading entry is raised by a power of two, lest the others underflow beside it
+        raised = np.clip(-np.frexp(np.take_along_axis(rows[1], at, axis=1))[1], 0, _RAISED)
+        masses = np.ldexp(rows[1], raised) * np.exp(near) * np.exp(lead - near)
     masses = np.where(present, masses, 0.0)
     mass = masses.sum(axis=1, keepdims=True)
-    log_mass = np.log(np.where(mass > 0.0, mass, 1.0))
+    lowered = np.minimum(raised, _KEPT)
+    log_mass = np.log(np.ldexp(np.where(mass > 0.0, mass, 1.0), -lowered)) - (raised - lowered) * np.log(2.0)
     logs = np.where(present, logits - best - log_mass, -np.inf)
-    value = read.peak + temperature * (best + log_mass)
+    with np.errstate(over="ignore"):  # the value exceeds the largest score, and may float64
+        value = read.peak + temperature * (best + log_mass)
     return _Gibbs(masses / np.where(mass > 0.0, mass, 1.0), logs, value, layout)
 
 

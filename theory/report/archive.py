@@ -23,8 +23,8 @@ from theory.evidence.ledger import SCALES
 
 T = TypeVar("T")
 _STORY = (  # the order in which the subjects are told; others follow in that of the alphabet
-    *("markov", "transport", "naive", "maxent", "softmax", "entmax", "fusedmax", "normmax", "budget", "loss", "density"),
-    *("layer", "variant", "prediction", "distance", "engine"),
+    *("markov", "transport", "naive", "maxent", "softmax", "entmax", "fusedmax", "normmax", "budget", "loss"),
+    *("density", "layer", "variant", "prediction", "distance", "engine"),
 )
 _CLAIM = ("id", "words", "statement", "assumptions", "spec", "cites", "provenance")
 
@@ -143,10 +143,14 @@ def read_all(folder: Path) -> list[Record]:
     ArchiveError
         If there is none or one is broken.
     """
-    paths = sorted(folder.glob("*.json"), key=lambda path: _place(path.stem))
-    if not paths:
+    if not (found := paths(folder)):
         raise ArchiveError(f"{folder}: expected evidence, found none (pytest verify/ --record writes it)")
-    return [read(path) for path in paths]
+    return [read(path) for path in found]
+
+
+def paths(folder: Path) -> list[Path]:
+    """Return the files of ``folder`` that are records, or should be, in the order of :func:`read_all`."""
+    return sorted(folder.glob("*.json"), key=lambda path: _place(path.stem))
 
 
 def _place(claim: str) -> tuple[int, str]:

@@ -1,11 +1,13 @@
-"""Linear algebra without rounding: what a matrix of integers is, by elimination among fractions."""
+"""Linear algebra without rounding: the rank of a matrix, by elimination among fractions."""
 
 from fractions import Fraction
 
+import numpy as np
+
 
 def rank(matrix):
-    """The rank of a matrix of integers, by elimination among fractions."""
-    rows, found = [[Fraction(int(x)) for x in row] for row in matrix], 0
+    """The rank of a matrix of floats or integers, each taken as the fraction that it is."""
+    rows, found = [[Fraction(x) for x in np.asarray(row).tolist()] for row in matrix], 0
     for column in range(len(rows[0])):
         pivot = next((r for r in range(found, len(rows)) if rows[r][column]), None)
         if pivot is None:

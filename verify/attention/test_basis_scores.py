@@ -196,9 +196,9 @@ def extreme(n, v, tau, best):
 def test_additive_bounds(run, *, dot=False, factor=1.0, euclidean=False):
     problems = []
     for rng in run.streams(run.pick(quick=15, paper=200)):
-        n, h, tau = int(rng.integers(2, 12)), int(rng.integers(1, 5)), float(rng.uniform(0.3, 3.0))
+        n, h, tau = int(rng.integers(2, 12)), int(rng.integers(1, 5)), float(rng.choice([0.25, 0.5, 1.0, 2.0]))
         left, right, v = rng.normal(size=(h, 2)) * 2.0, rng.normal(size=(h, 2)) * 2.0, rng.normal(size=h)
-        score = Additive(left, right, v / tau)
+        score = Additive(left, right, v / tau)  # exactly
         problems.append(((score, v, tau, rng.normal(size=(3, 2)), rng.normal(size=(n, 2))), None))
     for n, v, tau in ((2, np.array([0.5, -1.0]), 1.0), (5, np.array([1.0, 0.25, -0.75]), 0.5)):
         problems += [(extreme(n, v, tau, best), best) for best in (True, False)]

@@ -52,7 +52,7 @@ class Counted:
 
 
 def counts(rng, n, d):
-    """Tallies of the two products of a head, of the whole head, and of linear attention, on the suite's own code."""
+    """Tallies of the two products of a head as NumPy takes them, and of a head and linear attention by the suite's code."""
     q, k, v = np.vectorize(Counted, otypes=[object])(rng.normal(size=(3, n, d)))
     pairs = Pairs(Form.DOT, q, k, np.array([1.0]))
     found = {}

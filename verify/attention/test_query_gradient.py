@@ -173,6 +173,9 @@ def test_escort_gradient(run, *, ordinary=False, power=2.0, whole=False):
             yield equals(gap(derivative, exactly, error), 0, scale=1, n=n, d=d, alpha=alpha, part="product")
 
 
+WIDE = (np.array([20.0, 0.0, 0.0, 0.0]), 1.0)  # a gap so wide that the bound is all but met
+
+
 @verifies(
     Claim(
         "layer.gap-decay",
@@ -189,7 +192,7 @@ def test_escort_gradient(run, *, ordinary=False, power=2.0, whole=False):
 def test_gap_decay(run, *, power=1, factor=1.0, below=1):
     problems = [
         (np.array([1.0, 0.0, -0.2]), 0.3),
-        (np.array([20.0, 0.0, 0.0, 0.0]), 1.0),
+        WIDE,
         (np.array([5.0, 5.0 - 2**-9, 0]), 1.0),
     ]
     problems += [
@@ -197,6 +200,7 @@ def test_gap_decay(run, *, power=1, factor=1.0, below=1):
         for rng in run.streams(run.pick(quick=30, paper=400))
     ]
     for scores, tau in problems:
+        wide = scores is WIDE[0]
         law, relative = gibbs_law(scores, tau=tau)
         n = law.size
         norm = softmax_norms(law, tau=tau).inf_inf
@@ -206,6 +210,10 @@ def test_gap_decay(run, *, power=1, factor=1.0, below=1):
         decay = ((ordered[below] - ordered[0]) / balls(tau).item()).exp()
         bound = 2 * (n - 1) * decay * balls(factor).item() / balls(tau).item() ** power
         yield at_most(measured, hull(bound), n=n, tau=tau)
+        if wide:  # 1 / (1 + (n - 1) e^-gap)^2 of it, where all others are equal
+            yield at_least(
+                measured, hull(bound * balls(Fraction(999_999, 1_000_000)).item()), n=n, tau=tau, part="sharp"
+            )
 
 
 @verifies(

@@ -123,7 +123,7 @@ def test_feature_variance(run, *, difference=False, paired="1/2", centred=True, 
     Claim(
         "variant.feature-sampling",
         "drawn random features estimate the softmax kernel without bias and with the variances of the formulas",
-        f"frequencies from the sampler: mean $K$; variance: {STATEMENT}; unit $q$, $k$ at angles $0$ to $\\pi$",
+        f"frequencies from the sampler: mean $K$; variance: {STATEMENT}; unit $q$, $k$ at 150 and 165 degrees (positive, paired) and at 15 to 165 (trigonometric); at all angles from $0$ to $\\pi$ by a lattice in the place of the sampler",
         assumptions=("standard normal frequencies",),
         spec=("RA.G9",),
         cites=PERFORMER,

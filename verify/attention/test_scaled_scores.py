@@ -34,11 +34,11 @@ def moved(law, shift):
 
 
 def moments(queries, keys, *, factor=1, same=False, score=PLAIN):
-    """Mean, variance and fourth moment of factor times the score, exactly, where all scores are integers."""
+    """Mean, variance and fourth moment of factor times the score, exactly for the scores as they are."""
     (q, a), (k, b) = (
         (np.array([x for x, _ in law], dtype=float), np.array([m for _, m in law])) for law in (queries, keys)
     )
-    scores = factor * score.matrix(q, k).astype(int).astype(object)
+    scores = factor * np.vectorize(Fraction, otypes=[object])(score.matrix(q, k))
     masses = np.diag(a) if same else np.outer(a, b)
     mean, second, fourth = ((masses * scores**power).sum() for power in (1, 2, 4))
     return mean, second - mean**2, fourth

@@ -78,7 +78,7 @@ def test_margin(run, *, own=True, tau=1.0):
                 vertex = norm_gap(s, np.eye(s.size)[0], alpha)
                 left = max(Fraction(0), margin - Fraction(lead))
                 yield equals(vertex, left, scale=1, alpha=alpha, lead=lead, part="gap")
-                if lead > margin:  # at the margin itself the power b of what rounding leaves is no longer small
+                if lead >= margin:  # also at the margin itself, where u in a base would be u^b in a weight
                     yield equals(Interval.exactly(float(best[0])), 1, alpha=alpha, lead=lead, part="vertex")
                 elif lead < margin:  # then the second weight is not nothing
                     yield at_least(Interval.exactly(float(best[1])), 1e-9, scale=1e-9, alpha=alpha, lead=lead)

@@ -136,7 +136,7 @@ def rounding_of_gap(s, p, alpha, tau):
         "entmax.bracket",
         "the threshold lies between that of a sure winner and that of equal scores, both attained",
         r"$0 \le \nu - \max s/\tau \le \frac{1 - n^{1-\alpha}}{\alpha - 1}$ ($\log n$ at 1); upper end: equal scores; lower end: $\alpha > 1$, lead $\ge \tau/(\alpha-1)$",
-        assumptions=(r"$0 < \alpha \le 2$",),
+        assumptions=(r"$0 < \alpha \le 10$",),
         spec=("RA.D2",),
         cites=SOURCES,
         provenance=PAPER,
@@ -148,7 +148,7 @@ def rounding_of_gap(s, p, alpha, tau):
 def test_bracket(run, *, factor=1.0, power=1, lead=1.0):
     for rng in run.streams(run.pick(quick=6, paper=60)):
         n = int(rng.integers(2, 60))
-        for alpha in (0.5, 0.9, 1.0, 1.0 + 1e-9, 1.3, 1.5, 2.0):
+        for alpha in (0.5, 0.9, 1.0, 1.0 + 1e-9, 1.3, 1.5, 2.0, 3.0, 10.0):
             e, m = balls(alpha).item() - 1, balls(n).item()
             upper = m.log() if alpha == 1.0 else (1 - m ** (power - 1 - e)) / e
             for name, s in (("random", rng.normal(size=n)), ("equal", np.full(n, 0.3))):

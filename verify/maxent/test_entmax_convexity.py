@@ -40,7 +40,11 @@ def bregman(p, q, alpha):
         "entmax.strong-convexity",
         "the negative Tsallis entropy is strongly convex with constant 1 in the norm with exponent 2 / (3 - alpha)",
         r"$B_{\Omega_\alpha}(p, q) \ge \frac12\|p - q\|_r^2$, $r = \frac2{3-\alpha}$, for $0 < \alpha \le 2$; $\frac12$ is best possible: $\min_{p\in\Delta}\sum p_i^{\alpha-2}v_i^2 = \|v\|_r^2$ at $p \propto |v|^r$",
-        assumptions=(r"$0 < \alpha \le 2$", r"$q$ in the interior"),
+        assumptions=(
+            r"$0 < \alpha \le 2$",
+            r"$q$ in the interior",
+            r"below order 1, $r < 1$ and $\|\cdot\|_r$ is no norm",
+        ),
         spec=("RA.D8",),
         cites=SOURCES,
         provenance=DERIVED,

@@ -112,7 +112,7 @@ def test_two_scores(run, *, between=True, factor=1.0, centred=True):
 
 
 # the family: cos^2 = a and sin^2 = 1 - a by half-angles, w a root of n - 1; outside the range of t one summand alone
-# keeps the value below 1/5, because the value is at most n / (n - 1) times the smaller of both slopes
+# keeps the value below 2/5, because the value is at most n / (n - 1) times the smaller of both slopes
 COS, SIN = "((1-t**2)/(1+t**2))", "(2/(t+1/t))"
 FAMILY = {
     1.25: (f"{COS}*sqrt({COS})", f"{SIN}*sqrt({SIN})*w", 4),

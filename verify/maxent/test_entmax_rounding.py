@@ -85,6 +85,11 @@ def test_bisection(run, *, halved=0.0, linear=False, unscaled=False):
             yield at_least(off, 0.99 * last, scale=last, alpha=alpha, halvings=k, part="attained")
 
 
+def to_power(x, exponent):
+    """The power of a ball that is positive or exactly zero."""
+    return x ** balls(exponent).item() if x > 0 else x * 0
+
+
 @verifies(
     Claim(
         "entmax.hoelder",
@@ -125,6 +130,20 @@ def test_hoelder(run, *, better=1.0, factor=1.0, lipschitz=False, half=False):
                 bound = (osc * e) ** (balls(better).item() / balls(e).item())
             bound = hull(bound * balls(factor).item())
             yield at_most(hull(max(moved, key=float)), bound, scale=bound, alpha=alpha, n=x.size)
+        # laws first, then the scores p^e / e that have them at threshold 0: one of m + 1 small weights falls to nothing
+        # and m share it, or a weight near 1 gives to m others
+        m, share = balls(10**3 if alpha > 2.0 else 10**40).item(), balls(1).item() / 1000
+        if alpha > 2.0:
+            before, after = [share / m, share / m], [balls(0).item(), share / m * (m + 1) / m]
+        else:
+            before, after = [1 - share, share / m], [1 - 2 * share, 2 * share / m]
+        d = [(to_power(p, e) - to_power(q, e)) / balls(e).item() for p, q in zip(before, after, strict=True)]
+        osc = max(abs(x) for x in d) if half else d[0] - d[1]
+        steep = alpha > 2.0 and not lipschitz
+        bound = (osc * e) ** (balls(better).item() / balls(e).item()) if steep else osc * (e if alpha > 2.0 else 1)
+        bound, moved = hull(bound * balls(factor).item()), hull(before[0] - after[0])
+        yield at_most(moved, bound, scale=bound, alpha=alpha, part="sharp")
+        yield at_least(moved, 0.99 * bound, scale=bound, alpha=alpha, part="sharp")
 
 
 @verifies(

@@ -106,7 +106,7 @@ def slope(f, s, way, *, step=Fraction(1, 2**40)):
         "loss.gradient",
         "the gradient of the loss is the prediction less the target",
         r"$\nabla_s L_\Omega(s; y) = \hat y - y$, whatever the temperature",
-        assumptions=(r"$\frac12 \le \alpha \le 2$",),
+        assumptions=(r"$\alpha \ge \frac12$",),
         spec=("RA.E1",),
         cites=BLONDEL,
         provenance=SEEN,
@@ -116,7 +116,7 @@ def slope(f, s, way, *, step=Fraction(1, 2**40)):
     bug("sign", "the target less the prediction", sign=-1),
 )
 def test_gradient(run, *, square=False, power=0, sign=1):
-    for s, y, alpha, tau, rng in problems(run, quick=4, paper=35, orders=ORDERS[:5]):
+    for s, y, alpha, tau, rng in problems(run, quick=4, paper=35):
         way = rng.integers(-8, 9, size=s.size) / 8.0 if s is not FAR[0] else np.array([1.0, 0.0, 0.0])
 
         def value(at, y=y, alpha=alpha, tau=tau):

@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
-from theory.maxent import loss_interval, studies
+from theory.evidence import Claim, at_least, at_most, bug, constant, equals, hypothesis, verifies
+from theory.maxent import expectation, loss_interval, studies
 from verify.textbook import balls, hull
 
 BLONDEL = ("blondel2020",)
@@ -176,7 +176,7 @@ def test_sandwich(run, *, factor=1.0, soft=False, power=1):
         )
     for s, k, alpha, tau in cases:
         y = np.full(s.size, 1 / s.size) if soft else np.eye(s.size)[k]
-        least = Interval.within(float(s.max()) - float(s @ y), 1e-12) if soft else float(s.max() - s[k])
+        least = float(s.max()) - expectation(y, s) if soft else float(s.max() - s[k])
         loss, most = loss_interval(s, y, alpha, tau=tau), factor * tau**power * surplus(alpha, s.size)
         yield at_least(loss, least, scale=tau, part="perceptron", alpha=alpha, tau=tau, n=s.size)
         yield at_most(loss, least + most, scale=tau, part="entropy", alpha=alpha, tau=tau, n=s.size)

@@ -109,10 +109,14 @@ def product_value(scores, alpha, tau):
     constant("mean", "the losses are averaged", factor=0.5),
 )
 def test_additive(run, *, shared=False, factor=1.0):
+    named = [np.array([3.0, 0.0]), np.array([0.0, 1.0, 0.0])], [np.array([0.0, 1.0]), np.array([0.5, 0.25, 0.25])]
+    cases = [(*named, alpha, 1.0) for alpha in (1.0, 2.0)]
     for rng in run.streams(run.pick(quick=12, paper=200)):
         alpha, tau = float(rng.choice([0.5, 1.0, 1.5, 2.0])), float(rng.choice([0.5, 1.0, 2.0]))
         scores = [np.round(rng.normal(size=int(rng.integers(2, 5))) * 2**9) / 2**8 for _ in range(2)]
         targets = [rng.multinomial(2**10, rng.dirichlet(np.ones(s.size))) / 2**10 for s in scores]
+        cases.append((scores, targets, alpha, tau))
+    for scores, targets, alpha, tau in cases:
         own = sum(
             balls(tau).item() * conjugate.omega(balls(y), alpha) - (balls(s) * balls(y)).sum()
             for s, y in zip(scores, targets, strict=True)

@@ -61,7 +61,7 @@ def test_pinsker(run, *, factor="1/2", reverse=False, largest="1"):
         "softmax.two-point",
         "over all pairs of two scores the best constant in front of that tanh is one",
         r"$n = 2$: $\sup\,\frac12\|p - q\|_1/\tanh\frac\varrho{4\tau} = 1$, with ratio $(1 + \cosh\frac\varrho2)/(\cosh c + \cosh\frac\varrho2)$ at mid-score $c$",
-        assumptions=("two scores", r"$\varrho \le 8\tau$"),
+        assumptions=("two scores", r"$\varrho \le 8\tau$, $|c| \le 20$", "temperature one"),
         spec=("RA.B8",),
         provenance=("derived", "refereed"),
     ),

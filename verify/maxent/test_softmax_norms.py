@@ -55,7 +55,7 @@ def stretched(matrix, r):
         "softmax.norms",
         "the operator norms of the Jacobian at a law have closed forms, and one bound serves all equal exponents",
         r"$\|J\|_{\infty\infty} = 2\max p_iq_i$, $\|J\|_{1\infty} = \max p_iq_i$, $\|J\|_{\infty 1} = \max_S 4PQ$, $\|J\|_{12} = \max p_j\sqrt{q_j^2 + \sum_{i \ne j}p_i^2}$, $\|J\|_{\infty 2} = \max_S 2\sqrt{Q^2\sum_Sp^2 + P^2\sum_{S^c}p^2}$, with $q = 1 - p$, $P = p(S)$, $Q = 1 - P$, equal to those of the dual spaces; $\|J\|_{rr} \le 2\max p_iq_i$, with equality at $p = (\frac12, \frac12)$",
-        assumptions=("temperature one",),
+        assumptions=("temperature one", r"$r = \frac32$ and $3$: for the vectors that a power method finds"),
         spec=("RA.B7",),
         cites=("gao2017",),
         provenance=("derived", "refereed"),
@@ -115,6 +115,9 @@ def test_attained(run, *, changed=(), inner=()):
         law = rng.dirichlet(np.full(int(rng.integers(2, 7)), 0.3))
         for name, (measured, _) in norms_of(law).items():
             yield at_most(measured, suprema[name], n=law.size, norm=name)
+        for name, both in norms_of(np.append(0.5, law / 2.0)).items():
+            for measured in both if name in INTERIOR else ():
+                yield equals(measured, suprema[name], n=law.size + 1, norm=name, part="attained")
 
 
 @verifies(

@@ -1,5 +1,7 @@
 """Softmax between its limits: rates as the temperature falls or rises, and derivatives in the temperature."""
 
+from fractions import Fraction
+
 import numpy as np
 
 from theory.evidence import (
@@ -16,7 +18,7 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.enclosure import coefficient, variable
-from theory.evidence.roundoff import EXP_ULPS, U, average_error, covariance_error
+from theory.evidence.roundoff import EXP_ULPS, U, average_error, covariance_error, gamma
 from theory.maxent import entmax, entmax_gap, entropy, expectation, gibbs_law, softmax, softmax_value, tsallis
 from verify import textbook
 from verify.textbook import balls, hull
@@ -142,6 +144,11 @@ def test_two_levels(run, *, two="tanh", quarter=4, between=0.0):
             apart = far(softmax(s, tau=tau), np.full(n, 1.0 / n), off(s, tau))
             bound = hull(2 * (balls(reach).item() / (quarter * balls(tau).item())).tanh())
             yield equals(apart, bound, n=n, k=k, tau=tau)
+            # the range is that of the claim up to a logarithm and two products, and moves the distance by less than itself
+            rounded = Interval.within(0.0, gamma(EXP_ULPS + 4) * reach / tau)
+            yield equals(
+                apart + rounded, Interval.exactly(Fraction(2 * (n - 2 * k), n)), part="share", n=n, k=k, tau=tau
+            )
     for reach in (0.5, 2.0):
         apart = far(softmax([reach, 0.0]), np.full(2, 0.5), off(np.array([reach, 0.0]), 1.0))
         yield equals(
@@ -163,13 +170,10 @@ def test_two_levels(run, *, two="tanh", quarter=4, between=0.0):
     hypothesis("uncentred", "the second moment stands for the variance", centred=False),
 )
 def test_temperature(run, *, power=3, sign=-1.0, centred=True):
-    for rng in run.streams(run.pick(quick=15, paper=200)):
-        s, tau = spread(rng)
-        n, size, warm = (
-            s.size,
-            float(np.abs(s).max()),
-            variable(2),
-        )  # of what is computed from it, order one is the slope
+    drawn = (spread(rng) for rng in run.streams(run.pick(quick=15, paper=200)))
+    for s, tau in [(np.array([0.0, 1.0, 3.0]), 0.5), *drawn]:
+        n, size = s.size, float(np.abs(s).max())
+        warm = variable(2)  # of what is computed from it, order one is the slope
         warm[()] = warm.item() + balls(tau).item()
         weights = textbook.exp(balls(s) / warm)
         mass = weights.sum()
@@ -187,7 +191,7 @@ def test_temperature(run, *, power=3, sign=-1.0, centred=True):
         yield equals(hull(coefficient(mean, 1)), sign * variance / t**2, scale=unit, part="mean", n=n, tau=tau)
         spread_out = hull(coefficient(log_mass - mean / warm.item(), 1))
         yield equals(spread_out, variance / t**power, scale=unit, part="entropy", n=n, tau=tau)
-        at = int(rng.integers(n))
+        at = int(s.argmin())
         weight = Interval.within(float(law[at]), error * float(law[at]) + LEAST)
         pull = sign * weight * (Interval.exactly(float(s[at])) - level) / t**2
         yield equals(hull(coefficient(exact[at], 1)), pull, scale=unit, part="weight", n=n, tau=tau)
@@ -214,15 +218,21 @@ def test_value_slope(run, *, factor=1.0, order=None, warmer=1.0):
         return (law * (balls(s) - balls(tau).item() * np.array(shares) / a)).sum()
 
     step = 2.0**-9
+    cases = [(np.array([1.0, 0.5, -0.5]), 1.0, alpha) for alpha in (1.0, 1.5, 2.0)]
     for rng in run.streams(run.pick(quick=4, paper=40)):
         n, tau, alpha = int(rng.integers(2, 8)), float(rng.uniform(0.5, 2.0)), float(rng.choice([1.0, 1.5, 2.0]))
-        s = rng.normal(size=n)
+        cases.append((rng.normal(size=n), tau, alpha))
+    for s, tau, alpha in cases:
+        n = s.size
         p = entmax(s, alpha, tau=warmer * tau)
         # an entropy of order at most 2 is 1-strongly concave, so the gap bounds the squared distance to the maximiser,
         # over which the entropy changes by at most its steepest slope: 1/(alpha - 1), or the largest logarithm
         steep = 2.0 + abs(float(np.log(p[p > 0.0].min())))
         wrong = steep * (n * 2.0 * entmax_gap(s, p, alpha, tau=warmer * tau).hi / tau) ** 0.5
-        slope = factor * (Interval.exactly(float(tsallis(p, order or alpha))) + Interval.within(0.0, wrong + 1e-14))
+        # a summand has a logarithm, a power less one that magnifies its error by at most one plus the exponent, a product
+        disorder = float(tsallis(p, order or alpha))
+        rounded = gamma(n + 2 * EXP_ULPS + 4) * steep * disorder
+        slope = factor * Interval.within(disorder, wrong + rounded)
         here = top(s, alpha, tau)
         after, before = ((top(s, alpha, tau + way) - here) / way for way in (step, -step))
         yield at_most(slope, hull(after), scale=1, n=n, tau=tau, order=alpha)

@@ -1,0 +1,62 @@
+"""Derivatives of entmax beside a change of the support and above order 2, against hundreds of digits; normmax there."""
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from theory.evidence import stream
+from theory.maxent import entmax, entmax_alpha_derivative, entmax_vjp, normmax
+
+DIGITS = 300
+LAWS = ([1 - 1e-12, 1e-12], [0.6, 0.4], [1 - 3e-9, 1e-9, 2e-9], [0.5, 0.3, 0.2], [1.0, 1e-17], [0.7, 0.3, 0.0])
+
+
+def apart(found, truth):
+    """Return the largest error in units of the largest entry."""
+    off = max(abs(mp.mpf(float(x)) - y) for x, y in zip(found, truth, strict=True))
+    return float(off / max(abs(y) for y in truth))
+
+
+@pytest.mark.parametrize("alpha", [2.5, 3.0, 6.0, 10.0])
+def test_product_with_the_jacobian_beside_an_edge(alpha):
+    for case in range(40):
+        rng = stream("tests.steep.vjp", case)
+        n = int(rng.integers(2, 5))
+        low = -rng.choice([0.0, 0.01, 2.0**-30], size=n - 1)
+        low[0] = 0.0
+        p = entmax(np.append(1 - 2.0 ** -int(rng.integers(1, 50)), low) / (alpha - 1.0), alpha)
+        c = rng.normal(size=n)
+        with mp.workdps(DIGITS):
+            q = [mp.mpf(x) ** (2 - mp.mpf(alpha)) if x > 0 else mp.mpf(0) for x in p.tolist()]
+            mean = mp.fdot(q, c.tolist()) / mp.fsum(q)
+            truth = [a * (mp.mpf(b) - mean) for a, b in zip(q, c.tolist(), strict=True)]
+            if any(truth):
+                assert apart(entmax_vjp(p, c, alpha), truth) <= 4e-15
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.9, 1 + 1e-9, 1.3, 1.9, 2.0, 2.5, 3.0, 6.0, 10.0])
+@pytest.mark.parametrize("law", LAWS)
+def test_derivative_in_the_order_of_tiny_weights(law, alpha):
+    p = np.array(law) if alpha > 1.0 else np.array([x for x in law if x > 0.0])
+    with mp.workdps(DIGITS):
+        e, on = mp.mpf(alpha) - 1, [mp.mpf(x) for x in p.tolist() if x > 0.0]
+        r = [x * (1 - x**-e - e * mp.log(x)) / e**2 for x in on]
+        q = [x ** (1 - e) for x in on]
+        truth = [a - b * mp.fsum(r) / mp.fsum(q) for a, b in zip(r, q, strict=True)]
+        truth += [mp.mpf(0)] * (p.size - len(on))
+        assert apart(entmax_alpha_derivative(p, alpha), truth) <= 4e-15
+
+
+@pytest.mark.parametrize("alpha", [2.5, 3.0, 6.0, 10.0, 50.0])
+def test_normmax_at_the_margin_and_just_inside(alpha):
+    assert np.array_equal(normmax([1.0, 0.0], alpha), [1.0, 0.0])
+    for bits in (1, 10, 30, 51):
+        short = mp.mpf(2) ** -bits
+        with mp.workdps(DIGITS):
+            c, low, high = mp.mpf(alpha) / (mp.mpf(alpha) - 1), mp.mpf(0), 1 - short
+            for _ in range(900):  # (1 - short - t)^c + (0 - t)^c = 1 for t = -x
+                x = (low + high) / 2
+                low, high = (x, high) if (1 - short + x) ** c + x**c < 1 else (low, x)
+            powers = [(1 - short + x) ** (c - 1), x ** (c - 1)]
+            truth = [y / mp.fsum(powers) for y in powers]
+            assert apart(normmax([1.0 - 2.0**-bits, 0.0], alpha), truth) <= 1e-15
