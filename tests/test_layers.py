@@ -46,6 +46,7 @@ HOMES = {  # a package and the only places that may import it
     "torch": ("metric/", "maxent/autograd.py"),
     "sklearn": ("maxent/studies/prediction.py",),
     "jax": ("metric/",),
+    "safetensors": ("lipschitz/weights_file.py",),
     "pytest": ("evidence/plugin.py",),
     "hypothesis": (),
     "verify": (),

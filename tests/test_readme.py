@@ -37,8 +37,8 @@ def test_paths_exist(page):
 
 def test_commands_about_claims_work(capsys):
     commands = re.findall(r"^python -m theory (\w+ ?[\w.-]*)", README, re.MULTILINE)
-    assert {c.split()[0] for c in commands} == {"list", "explain", "cite"}
-    for command in commands:
+    assert {c.split()[0] for c in commands} == {"list", "explain", "cite", "certify"}
+    for command in (c for c in commands if not c.startswith("certify")):  # which has tests of its own
         assert main(command.split()) == 0
         assert capsys.readouterr().out
 

@@ -1,7 +1,8 @@
 """``python -m theory``: what the committed evidence says, for a reader and for a paper.
 
 ``list`` shows every claim on a line, ``explain`` one claim in full, ``cite`` what a paper prints of it, ``report``
-renews the theorem index of ``paper_notes.md``. Nothing is computed anew; rooms that load slowly are never touched.
+renews the theorem index of ``paper_notes.md``. These compute nothing anew and touch no room that loads slowly.
+``certify`` bounds the Lipschitz constants of attention with given weights by the theorems of ``theory.lipschitz``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _VERDICTS = ("supported", "refuted", "inconclusive", "vacuous")  # those of theo
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m theory",
-        description="Read the committed evidence: what is claimed, what became of it, how to cite it.",
+        description="Read the committed evidence: what is claimed, what became of it, how to cite it; certify weights.",
     )
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument(
@@ -31,7 +32,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="theorem index and BibTeX (default: paper_notes.md above the evidence)",
     )
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="{list,explain,cite,report}")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="{list,explain,cite,report,certify}")
     every = verbs.add_parser("list", parents=[common], help="every claim on one line")
     every.add_argument("--verdict", choices=_VERDICTS, help="only claims with this verdict")
     every.add_argument("--subject", metavar="S", help="only claims whose id begins with S and a dot")
@@ -45,12 +46,28 @@ def _parser() -> argparse.ArgumentParser:
     index.add_argument(
         "--check", action="store_true", help="write nothing; exit 1 and show the difference if it is stale"
     )
+    _certify_options(verbs.add_parser("certify", help="Lipschitz constants of attention with weights from a file"))
     return parser
+
+
+def _certify_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE", help="weights, .npz or .safetensors")
+    parser.add_argument("--radius", type=float, default=1.0, metavar="R", help="no token is longer (default: 1)")
+    parser.add_argument("--tokens", type=int, metavar="N", help="number of tokens, for constants that depend on it")
+    parser.add_argument("--heads", type=int, default=1, metavar="H", help="number of heads (default: 1)")
+    parser.add_argument("--score", default="dot", help="dot (default) or distance")
+    parser.add_argument("--causal", action="store_true", help="token i sees the tokens up to i only")
+    parser.add_argument("--residual", action="store_true", help="the input is added to the output")
+    parser.add_argument("--no-search", action="store_true", help="constants only, no lower bounds")
+    parser.add_argument("--names", metavar="NAME=KEY,...", help="names in FILE of w_query, w_key, w_value, w_out")
+    parser.add_argument("--json", action="store_true", help="print JSON with all digits and the worst tokens found")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 if all is well, 1 if the index is stale, 2 if something asked for is missing or broken."""
     options = _parser().parse_args(arguments)
+    if options.verb == "certify":
+        return _certificate(options)
     from theory.report.archive import ArchiveError  # noqa: PLC0415  --help needs none of it
 
     try:
@@ -60,6 +77,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     sys.stdout.write(text)
     return status
+
+
+def _certificate(options: argparse.Namespace) -> int:
+    from theory.lipschitz.certificate_text import answer  # noqa: PLC0415
+
+    try:
+        sys.stdout.write(answer(options))
+    except (ValueError, TypeError, ImportError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
 
 
 def _answer(options: argparse.Namespace) -> tuple[str, int]:

@@ -154,15 +154,16 @@ def test_losing_weight(run, *, entry=2, least=0.05):
         "entmax is exactly uniform on the m largest scores as soon as the others lie a finite gap below",
         r"$p = \mathbf 1_M/m \iff \delta \ge \tau\frac{m^{1-\alpha}}{\alpha-1}$, $\delta = \max s - \max_{i\notin M}s_i$; $m = 1$: $\delta \ge \tau/(\alpha-1)$",
         assumptions=(r"$\alpha > 1$", "$m < n$"),
-        spec=("RA.D5",),
+        spec=("RA.D5", "FR.F06"),
         cites=SOURCES,
         provenance=("derived", "refereed"),
     ),
     bug("ties-ignored", "the gap is tau/(alpha - 1) however many scores are largest", tied=0),
     constant("smaller", "the gap is one in ten thousand smaller", factor=1.0 - 1e-4),
     bug("temperature", "the temperature is missing", cooled=False),
+    constant("unit", "the gap of a single largest score is tau at every order", unit=True),
 )
-def test_saturation(run, *, tied=1, factor=1.0, cooled=True):
+def test_saturation(run, *, tied=1, factor=1.0, cooled=True, unit=False):
     cases = [(3, 4, 1.5, 1.0), (4, 5, 1.5, 1.0), (2, 4, 2.0, 1.0), (1, 2, 1.5, 0.5)]
     for rng in run.streams(run.pick(quick=12, paper=200)):
         m = int(rng.integers(1, 9))
@@ -172,7 +173,8 @@ def test_saturation(run, *, tied=1, factor=1.0, cooled=True):
     for m, n, alpha, tau in cases:
         case = {"m": m, "n": n, "alpha": alpha, "tau": tau}
         power = balls(m).item() ** (tied * (1 - balls(alpha).item()))
-        gap = factor * float(hull((balls(tau).item() if cooled else 1) * power / (balls(alpha).item() - 1)).mid)
+        order = balls(alpha).item() - 1 if m > 1 or not unit else balls(1).item()
+        gap = factor * float(hull((balls(tau).item() if cooled else 1) * power / order).mid)
         for part, near, size in (("saturated", 1.0 + 1e-9, m), ("not yet", 1.0 - 1e-9, n)):
             s = np.where(np.arange(n) < m, 0.0, -gap * near)  # all others tie, so all enter at once
             yield equals(int(entmax_support(s, alpha, tau=tau).sum()), size, scale=n, part=part, **case)

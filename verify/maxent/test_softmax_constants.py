@@ -153,7 +153,7 @@ QUADRATIC = "2*{c}*((1 - e)**2*v/4 + e*(1 - e)) - ({c})**2 - 3*e*(1 - e)**2*v/4"
         "the Lipschitz constants of softmax over two and three scores, in nine pairs of norms",
         r"$\sup_p\|J\| = \frac12\ (\ell_2, \ell_\infty, \ell_1),\ \frac14\ (\ell_1 \to \ell_\infty),\ 1\ (\ell_\infty \to \ell_1),\ \frac{\sqrt2}4\ (\ell_1 \to \ell_2 \to \ell_\infty),\ \frac1{\sqrt2}\ (\ell_\infty \to \ell_2 \to \ell_1)$; $\ell_2$: at most $0.495$ if every $p_i \ge 0.01$, $n = 3$",
         assumptions=("two or three scores", "temperature one"),
-        spec=("RA.B7",),
+        spec=("RA.B7", "FR.F06"),
         cites=("gao2017",),
         provenance=("derived", "refereed"),
     ),

@@ -1,0 +1,221 @@
+"""Certified constants against formulas written out, dense derivatives by mpmath, and what a search finds."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from theory.attention import Measure, MultiHead
+from theory.evidence.interval import Kind
+from theory.lipschitz import METRICS, as_layer, certify, multihead_jacobian, spectral, stretched
+
+
+def weights(seed=0, d=4, heads=2, out=4, size=0.5):
+    rng = np.random.default_rng(seed)
+    parts = {name: size * rng.normal(size=(4, d)) for name in ("w_query", "w_key", "w_value")}
+    return {**parts, "w_out": size * rng.normal(size=(out, 4)), "heads": heads}
+
+
+def norm(matrix):
+    return float(np.linalg.norm(matrix, 2))
+
+
+def parts(w, radius):
+    """Return the norms by heads: alpha, value matrix with its part of the output, value matrix alone."""
+    h = w["heads"]
+    root = math.sqrt(4 // h)
+    pairs = zip(np.split(w["w_query"], h), np.split(w["w_key"], h), strict=True)
+    alphas = [norm(q.T @ k / root) * radius**2 for q, k in pairs]
+    values, outs = np.split(w["w_value"], h), np.split(w["w_out"], h, axis=1)
+    return alphas, [norm(o @ v) for o, v in zip(outs, values, strict=True)], [norm(v) for v in values]
+
+
+def test_constants_of_two_heads():
+    w, radius = weights(), 1.3
+    alphas, joint, alone = parts(w, radius)
+    found = certify(**w, radius=radius, search=False)
+    np.testing.assert_allclose(found.alphas, alphas, rtol=1e-11, atol=0.0)
+
+    def together(kappa):
+        own = [v * a for v, a in zip(alone, alphas, strict=True)]
+        measure = [v * kappa(a) for v, a in zip(alone, alphas, strict=True)]
+        return norm(w["w_out"]) * (math.hypot(*own) + math.hypot(*measure))
+
+    summed = sum(v * math.exp(2 * a) * (1 + 2 * a) for v, a in zip(joint, alphas, strict=True))
+    first = min(summed, together(lambda a: math.exp(2 * a) * (1 + 2 * a)))
+    last = min(sum(v * (1 + 2 * a) for v, a in zip(joint, alphas, strict=True)), together(lambda a: 1 + a))
+    for metric, constant in (("W1", first), ("mean", first), ("Winf", last), ("max", last)):
+        got = found.row(metric).constant
+        assert constant <= got <= constant * (1 + 1e-10)
+    assert found.row("W2").constant < together(lambda a: math.exp(a) * (1 + a)) * (1 + 1e-10)
+    plus = certify(**w, radius=radius, search=False, residual=True)
+    for metric in METRICS:
+        assert plus.row(metric).constant == math.nextafter(1.0 + found.row(metric).constant, math.inf)
+
+
+def test_one_head_and_labels():
+    w = weights(heads=1)
+    rows = certify(**w, radius=1.0, n=3, search=False).rows
+    assert [row.metric for row in rows] == list(METRICS)
+    assert [row.label for row in rows][:5] == ["MA.L6", "MA.L8", "MA.L7", "MA.L6", "MA.L7"]
+    assert all(row.lower is None and row.hypotheses for row in rows)
+
+
+def test_causal_mask():
+    w, n = weights(heads=1), 5
+    (alpha,), (value,), _ = parts(w, 1.0)
+    found = certify(**w, radius=1.0, n=n, causal=True, search=False)
+    harmonic = sum(1 / i for i in range(1, n + 1))
+    mean = value * (alpha + math.exp(2 * alpha) * (1 + 2 * alpha) * harmonic)
+    largest = value * (1 + 2 * alpha)
+    for metric, constant in (("mean", mean), ("max", largest), ("frobenius", math.sqrt(n) * largest)):
+        assert constant <= found.row(metric).constant <= constant * (1 + 1e-10)
+    for metric in ("W1", "W2", "Winf"):
+        row = found.row(metric)
+        assert (row.constant, row.claim, row.label) == (None, "", "")
+    without = certify(**w, radius=1.0, causal=True, search=False)
+    assert [row.metric for row in without.rows if row.constant is not None] == ["max"]
+
+
+def test_distance_attention():
+    w = {**weights(heads=1, size=0.3), "score": "distance"}
+    w["w_key"] = w["w_query"]
+    slope = norm(w["w_query"].T @ w["w_query"]) / 2
+    value, n, radius = norm(w["w_out"] @ w["w_value"]), 7, 0.8
+    found = certify(**w, radius=radius, n=n, search=False)
+    spread = slope * (2 * radius) ** 2
+    ball = value * slope * (math.exp(spread) * (1 + 2 * spread) + spread / 2)
+    c = float(mpmath.lambertw((n - 1) / mpmath.e).real)
+    anywhere = value * slope * (1 + 4 * c)
+    for metric, constant in (("W1", ball), ("W2", ball), ("max", min(ball, anywhere))):
+        assert constant <= found.row(metric).constant <= constant * (1 + 1e-10)
+    large = certify(**w, radius=1e3, n=n, search=False)
+    assert anywhere <= large.row("max").constant <= anywhere * (1 + 1e-10)
+    assert large.row("W1").constant == math.inf
+    assert certify(**w, radius=radius, causal=True, search=False).row("max").constant is None
+
+
+@pytest.mark.parametrize("options", [{}, {"n": 5}, {"n": 4, "causal": True}, {"residual": True}, {"n": 1}])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_constants_dominate_what_is_found(seed, options):
+    w = weights(seed, heads=seed)
+    found = certify(**w, radius=1.1, rng=np.random.default_rng(seed), **options)
+    for row in found.rows:
+        if row.constant is not None and row.found is not None:
+            assert 0.0 < row.lower <= row.constant
+            assert row.found.bound.kind is Kind.CERTIFIED
+            assert (np.linalg.norm(row.found.points, axis=1) <= 1.1).all()
+
+
+def test_distance_attention_dominates_what_is_found():
+    w = {**weights(3), "score": "distance"}
+    w["w_key"] = w["w_query"]
+    for causal in (False, True):
+        for row in certify(**w, radius=0.5, n=4, causal=causal).rows:
+            assert row.constant is None or row.lower <= row.constant
+
+
+def test_worst_line_is_found():
+    row = certify([[1.0]], [[-1.0]], [[1.0]], 1.0).row("W1")
+    assert 0.999 * math.exp(2) * 3 < row.lower <= row.constant < math.exp(2) * 3 * (1 + 1e-10)
+
+
+def test_large_scores_are_bounded_on_both_sides():
+    found = certify(**weights(heads=1), radius=60.0, n=10)
+    assert found.row("W1").constant == math.inf
+    assert found.row("W1").lower > 1e6
+    assert found.row("max").lower <= found.row("max").constant < math.inf
+
+
+def test_zero_weights():
+    zero = np.zeros((2, 2))
+    for row in certify(zero, zero, zero, 1.0, n=3).rows:
+        assert row.lower == 0.0
+        assert row.constant < 1e-300
+    assert certify(zero, zero, np.eye(2), 1.0).row("W1").constant == pytest.approx(1.0, rel=1e-11, abs=0.0)
+
+
+def test_the_stretch_is_that_of_the_dense_jacobian():
+    w = weights(5)
+    rng = np.random.default_rng(0)
+    x, h, masses = 0.4 * rng.normal(size=(3, 4)), rng.normal(size=(3, 4)), np.array([1.0, 2.0, 5.0])
+    for causal in (False, True):
+        layer = as_layer(**w, causal=causal, residual=True, score="dot")
+        heads = MultiHead.from_matrices(*(w[k] for k in ("w_query", "w_key", "w_value", "w_out")), heads=2)
+        blocks = multihead_jacobian(Measure.normalised(x, masses), heads, causal=causal)
+        moved = h + np.einsum("ijab,jb->ia", blocks, h)
+        for p in (1, 2):
+            size = [(masses @ np.linalg.norm(v, axis=1) ** p) ** (1 / p) for v in (moved, h)]
+            assert stretched(layer, x, h, masses, p)[0].mid == pytest.approx(size[0] / size[1], rel=1e-12, abs=0.0)
+        largest = np.linalg.norm(moved, axis=1).max() / np.linalg.norm(h, axis=1).max()
+        assert stretched(layer, x, h, masses, math.inf)[0].mid == pytest.approx(largest, rel=1e-12, abs=0.0)
+
+
+def test_the_stretch_of_distance_attention_against_quotients():
+    w = weights(6)
+    w["w_key"] = w["w_query"]
+    layer = as_layer(**w, causal=False, residual=False, score="distance")
+    rng = np.random.default_rng(0)
+    x, h = 0.5 * rng.normal(size=(3, 4)), rng.normal(size=(3, 4))
+
+    def output(t):
+        total = mpmath.zeros(3, 4)
+        y = mpmath.matrix(x.tolist()) + t * mpmath.matrix(h.tolist())
+        halves = (np.split(w["w_query"], 2), np.split(w["w_value"], 2), np.split(w["w_out"], 2, axis=1))
+        for q, v, o in zip(*halves, strict=True):
+            first, second, third = (mpmath.matrix(m.tolist()) for m in (q, v, o))
+            z = y * first.T
+            for i in range(3):
+                laws = [mpmath.exp(-(mpmath.norm(z[i, :] - z[j, :]) ** 2) / mpmath.sqrt(2)) for j in range(3)]
+                mean = sum((laws[j] * y[j, :] for j in range(3)), mpmath.zeros(1, 4)) / sum(laws)
+                total[i, :] += mean * first.T * first / mpmath.sqrt(2) * second.T * third.T
+        return total
+
+    with mpmath.workdps(60):
+        step = mpmath.mpf(10) ** -20
+        moved = (output(step) - output(-step)) / (2 * step)
+        exact = float(mpmath.norm(moved, 2) / mpmath.norm(mpmath.matrix(h.tolist()), 2))
+    assert stretched(layer, x, h, np.ones(3), 2)[0].mid == pytest.approx(exact, rel=1e-12, abs=0.0)
+
+
+def test_spectral_norms_hold_their_rounding():
+    with mpmath.workdps(40):
+        for size in (1, 3, 8):
+            a, b = np.random.default_rng(size).normal(size=(2, size, size))
+            exact = mpmath.svd_r(mpmath.matrix(a.tolist()) * mpmath.matrix(b.tolist()), compute_uv=False)[0]
+            found = spectral(a, b)
+            assert found.lo <= exact <= found.hi
+            assert found.width < 1e-11 * found.hi
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    [
+        ({"w_key": np.ones((3, 4))}, ValueError, "w_key: expected shape"),
+        ({"w_value": np.ones((4, 3))}, ValueError, "w_value: expected shape"),
+        ({"w_out": np.ones((4, 3))}, ValueError, "w_out: expected shape"),
+        ({"w_query": np.full((4, 4), np.nan)}, ValueError, "w_query: expected finite"),
+        ({"w_query": np.ones((4, 4), dtype=complex)}, TypeError, "w_query: expected real"),
+        ({"heads": 3}, ValueError, "w_query: expected a multiple of 3 rows"),
+        ({"heads": 0}, ValueError, "heads: expected"),
+        ({"radius": 0.0}, ValueError, "radius: expected"),
+        ({"radius": math.inf}, ValueError, "radius: expected"),
+        ({"n": 0}, ValueError, "n: expected"),
+        ({"n": 2.0}, TypeError, "n: expected"),
+        ({"score": "cosine"}, ValueError, "score: expected"),
+        ({"score": "distance"}, ValueError, "w_key: expected the entries of w_query"),
+        ({"w_out": np.ones((3, 4)), "residual": True}, ValueError, "residual: expected"),
+        ({"rng": 3}, TypeError, "rng: expected"),
+    ],
+)
+def test_bad_input(changes, error, words):
+    with pytest.raises(error, match=words):
+        certify(**{**weights(), "radius": 1.0, "search": False, **changes})
+
+
+def test_a_row_that_is_not_there():
+    with pytest.raises(ValueError, match="metric: expected"):
+        certify(**weights(), radius=1.0, search=False).row("W3")

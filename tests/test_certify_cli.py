@@ -1,0 +1,178 @@
+"""``python -m theory certify``: files of both formats, what it prints, and files that are not what they should be."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from theory.__main__ import main
+from theory.lipschitz import METRICS, certify, read_weights
+
+RNG = np.random.default_rng(0)
+WEIGHTS = {name: 0.5 * RNG.normal(size=(4, 4)) for name in ("w_query", "w_key", "w_value", "w_out")}
+
+
+@pytest.fixture
+def npz(tmp_path):
+    np.savez(tmp_path / "weights.npz", **WEIGHTS)
+    return tmp_path / "weights.npz"
+
+
+def run(capsys, *arguments):
+    """Return status, output and errors of one command."""
+    status = main(["certify", *(str(a) for a in arguments)])
+    shown = capsys.readouterr()
+    return status, shown.out, shown.err
+
+
+def test_json_is_what_the_library_returns(capsys, npz):
+    options = ("--radius", 1.5, "--tokens", 5, "--heads", 2, "--residual")
+    status, out, err = run(capsys, npz, *options, "--json")
+    assert (status, err) == (0, "")
+    found, expected = json.loads(out), certify(**WEIGHTS, radius=1.5, n=5, heads=2, residual=True)
+    assert (found["radius"], found["n"], found["heads"], found["residual"]) == (1.5, 5, 2, True)
+    for row, truth in zip(found["rows"], expected.rows, strict=True):
+        assert (row["metric"], row["constant"], row["lower"]) == (truth.metric, truth.constant, truth.lower)
+        assert (row["claim"], row["label"], row["hypotheses"]) == (truth.claim, truth.label, truth.hypotheses)
+        np.testing.assert_array_equal(row["witness"]["points"], truth.found.points)
+
+
+def test_constants_beyond_float64_are_no_json_numbers(capsys, npz):
+    found = json.loads(run(capsys, npz, "--radius", 1e3, "--no-search", "--json")[1])
+    first = found["rows"][0]
+    assert (first["constant"], first["overflow"], first["lower"], first["witness"]) == (None, True, None, None)
+
+
+def test_table_rounds_in_the_safe_direction(capsys, npz):
+    status, out, err = run(capsys, npz)
+    assert (status, err) == (0, "")
+    lines = [line.split() for line in out.splitlines()[3:9]]
+    expected = certify(**WEIGHTS, radius=1.0)
+    assert [line[0] for line in lines] == ["W1", "W2", "W_inf", "mean", "max", "Frobenius"]
+    for line, row in zip(lines, expected.rows, strict=True):
+        assert row.constant <= float(line[1]) <= row.constant * (1 + 1e-5)
+        assert row.lower * (1 - 1e-5) <= float(line[2]) <= row.lower
+        assert line[3] == row.label
+    assert "lower bounds only" in out
+
+
+def test_a_dash_where_no_theorem_applies(capsys, npz):
+    out = run(capsys, npz, "--causal", "--no-search")[1]
+    rows = {line.split()[0]: line.split()[1] for line in out.splitlines()[3:9]}
+    assert [metric for metric, constant in rows.items() if constant == "-"] == [
+        "W1",
+        "W2",
+        "W_inf",
+        "mean",
+        "Frobenius",
+    ]
+    assert run(capsys, npz, "--radius", 1e3, "--no-search")[1].count("> 1.79e308") == 4
+
+
+def test_distance_attention(capsys, tmp_path):
+    tied = {**WEIGHTS, "w_key": WEIGHTS["w_query"]}
+    np.savez(tmp_path / "tied.npz", **tied)
+    options = ("--score", "distance", "--tokens", 6, "--no-search", "--json")
+    found = json.loads(run(capsys, tmp_path / "tied.npz", *options)[1])
+    expected = certify(**tied, radius=1.0, n=6, score="distance", search=False)
+    assert [row["constant"] for row in found["rows"]] == [row.constant for row in expected.rows]
+    assert len(expected.rows) == len(METRICS)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_safetensors(capsys, tmp_path, dtype):
+    rounded = {name: matrix.astype(dtype) for name, matrix in WEIGHTS.items()}
+    safetensors.numpy.save_file(rounded, tmp_path / "weights.safetensors")
+    found = json.loads(run(capsys, tmp_path / "weights.safetensors", "--no-search", "--json")[1])
+    expected = certify(**rounded, radius=1.0, search=False)
+    assert [row["constant"] for row in found["rows"]] == [row.constant for row in expected.rows]
+
+
+def test_other_names(capsys, tmp_path):
+    calls = {"w_query": "layer.0.q", "w_key": "layer.0.k", "w_value": "layer.0.v"}
+    arrays = {called: WEIGHTS[name] for name, called in calls.items()} | {"norm": np.ones(4)}
+    safetensors.numpy.save_file(arrays, tmp_path / "model.safetensors")
+    read = read_weights(tmp_path / "model.safetensors", calls)
+    assert set(read) == set(calls)
+    for name in calls:
+        np.testing.assert_array_equal(read[name], WEIGHTS[name])
+    text = ",".join(f"{name}={called}" for name, called in calls.items())
+    assert run(capsys, tmp_path / "model.safetensors", "--names", text, "--no-search")[0] == 0
+
+
+def refused(capsys, words, *arguments):
+    status, out, err = run(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1
+    assert words in err
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"w_key": None}, "expected an array 'w_key' as w_key"),
+        ({"bias": np.ones(4)}, "got also bias"),
+        ({"w_value": np.ones((4, 3))}, "w_value: expected shape (n, 4), got shape (4, 3)"),
+        ({"w_query": np.ones((4, 4), dtype=complex)}, "w_query: expected real numbers"),
+        ({"w_query": np.full((4, 4), math.nan)}, "w_query: expected finite numbers"),
+        ({"w_query": np.array([["a"]])}, "w_query: expected real numbers"),
+        ({"w_query": np.array([[None]])}, "expected arrays of numbers that NumPy can read"),
+    ],
+)
+def test_arrays_that_do_not_fit(capsys, tmp_path, change, words):
+    arrays = {name: value for name, value in {**WEIGHTS, **change}.items() if value is not None}
+    np.savez(tmp_path / "weights.npz", **arrays)
+    refused(capsys, words, tmp_path / "weights.npz")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--heads", 3), "w_query: expected a multiple of 3 rows"),
+        (("--tokens", 0), "n: expected an integer of at least 1"),
+        (("--radius", -1), "radius: expected a positive"),
+        (("--radius", "nan"), "radius: expected a positive"),
+        (("--score", "cosine"), "score: expected one of dot, distance"),
+        (("--names", "w_query"), "--names: expected NAME=KEY"),
+        (("--names", "w_gate=w_out"), "names: expected any of w_query"),
+        (("--names", "w_query=q"), "expected an array 'q' as w_query"),
+    ],
+)
+def test_options_that_do_not_fit(capsys, npz, options, words):
+    refused(capsys, words, npz, *options)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+@pytest.mark.parametrize("content", [b"", b"not weights", b"PK\x03\x04 cut off", b"\x93NUMPY\x01"])
+def test_files_that_are_none(capsys, tmp_path, suffix, content):
+    (tmp_path / f"weights{suffix}").write_bytes(content)
+    refused(capsys, f"expected a{'n' if suffix == '.npz' else ''} {suffix} file", tmp_path / f"weights{suffix}")
+
+
+def test_a_damaged_array(capsys, npz):
+    content = bytearray(npz.read_bytes())
+    content[150:160] = bytes(10)
+    npz.write_bytes(bytes(content))
+    refused(capsys, "expected arrays of numbers that NumPy can read", npz)
+
+
+def test_a_single_array(capsys, tmp_path):
+    with (tmp_path / "weights.npz").open("wb") as file:
+        np.save(file, np.ones(3))
+    refused(capsys, "got a single array", tmp_path / "weights.npz")
+
+
+def test_no_file_and_another_suffix(capsys, tmp_path):
+    refused(capsys, "expected a file, found none", tmp_path / "weights.npz")
+    refused(capsys, "expected a file ending in .npz or .safetensors", tmp_path / "weights.pt")
+    refused(capsys, "expected a file, found none", tmp_path / "a\nb.npz".replace("\n", "_"))
+
+
+def test_safetensors_may_be_missing(capsys, tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "safetensors", None)
+    (tmp_path / "weights.safetensors").write_bytes(b"")
+    refused(capsys, "pip install safetensors", tmp_path / "weights.safetensors")

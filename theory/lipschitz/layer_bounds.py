@@ -1,0 +1,133 @@
+r"""What the theorems of this room say of a layer with given weights, metric by metric.
+
+Constants are evaluated at the upper ends of the norms, with which they grow, and are rounded up. Heads either add up,
+by the triangle inequality with one coupling for all, or are taken together (:func:`concatenated_bound`).
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+from theory.attention.score import Constants
+from theory.evidence import Interval
+from theory.evidence.roundoff import gamma
+from theory.lipschitz.bounded import causal_constant, max_norm_constant, score_constant
+from theory.lipschitz.depth import concatenated_bound
+from theory.lipschitz.euclidean import distance_constant
+from theory.lipschitz.frobenius import frobenius_constants
+from theory.lipschitz.refined import refined_w2_constant, sharp_w1_constant
+from theory.lipschitz.weights import Layer
+
+_FEW = gamma(256)  # derived: relative rounding of a constant in closed form, an exponential being within four units
+
+
+class Theorem(NamedTuple):
+    """A constant of the branch of attention, and where it comes from."""
+
+    constant: float
+    claim: str
+    label: str
+    hypotheses: str
+
+
+def dot_bounds(layer: Layer, alphas: tuple[float, ...], n: int | None) -> dict[str, list[Theorem]]:
+    """Return what theorems say of the scaled dot product, without the residual."""
+
+    def summed(constant: Callable[[float], float]) -> float:
+        return _summed(layer, [_rounded(constant, max(a, sys.float_info.min)) for a in alphas])
+
+    def together(p: float) -> float:
+        values = [layer.value_norm(h, own=True).hi for h in range(len(alphas))]
+        return _rounded(lambda out: concatenated_bound(list(alphas), values, out, p=p)(1.0).constant, _out(layer))
+
+    ball = "dot product; tokens in the ball"
+    wide = f"{ball}; any number of tokens"
+    largest = [Theorem(summed(max_norm_constant), "lipschitz.max-norm", "MA.L7", f"{wide}; any mask")]
+    if len(alphas) > 1:
+        largest.append(Theorem(together(math.inf), "depth.heads", "MA.A5", f"{wide}; any mask; heads together"))
+    if layer.causal:
+        by_tokens = {}
+        if n is not None:
+            fixed = f"{ball}; causal mask; {n} tokens, positions fixed"
+            by_tokens["mean"] = [Theorem(summed(lambda a: causal_constant(a, n)), "lipschitz.masked", "MA.M2", fixed)]
+            by_tokens["frobenius"] = [_times_root(bound, n) for bound in largest]
+        return {"max": largest, **by_tokens}
+    first = [Theorem(summed(sharp_w1_constant), "lipschitz.sharp-w1", "MA.L6", f"{wide}; no mask")]
+    second = [Theorem(summed(refined_w2_constant), "lipschitz.refined-w2", "MA.L8", f"{wide}; no mask")]
+    if len(alphas) > 1:
+        first.append(Theorem(together(1.0), "depth.heads", "MA.A5", f"{wide}; no mask; heads together"))
+        second.append(Theorem(together(2.0), "depth.heads", "MA.A5", f"{wide}; no mask; heads together"))
+    squares = list(second)
+    if n is not None:
+        least = summed(lambda a: frobenius_constants(a, n).least)
+        squares.append(Theorem(least, "dot-product.frobenius", "MA.K3", f"{ball}; no mask; {n} tokens"))
+    return {"W1": first, "W2": second, "Winf": largest, "mean": first, "max": largest, "frobenius": squares}
+
+
+def distance_bounds(layer: Layer, alphas: tuple[float, ...], radius: float, n: int | None) -> dict[str, list[Theorem]]:
+    """Return what theorems say of distance attention, without the residual."""
+    diameter, norms = 2.0 * radius, [layer.form_norm(h).hi for h in range(len(alphas))]
+
+    def near(slope: float) -> float:  # osc = beta D^2, Lipschitz constants 2 beta D in either slot, mixed 2 beta
+        steep = 2.0 * slope * diameter
+        return slope * score_constant(Constants(slope * diameter**2, steep, steep, 2.0 * slope), diameter)
+
+    def far(slope: float) -> float:
+        return slope * distance_constant(n) if n is not None and n > 1 else slope
+
+    everywhere: list[Theorem] = []
+    if n is not None:
+        constant = _summed(layer, [_rounded(far, slope) for slope in norms])
+        words = f"distance attention, tied; tokens anywhere; {n} tokens; any mask"
+        everywhere.append(Theorem(constant, "distance-attention.max-norm", "MA.R2", words))
+    if layer.causal:
+        if n is None:
+            return {}
+        return {"max": everywhere, "frobenius": [_times_root(bound, n) for bound in everywhere]}
+    words = "distance attention, tied; tokens in the ball; any number of tokens; no mask"
+    constant = _summed(layer, [_rounded(near, slope) for slope in norms])
+    bounded = [Theorem(constant, "distance-attention.bounded", "MA.R8", words)]
+    squares = bounded + [_times_root(bound, n) for bound in everywhere if n is not None]
+    return {
+        "W1": bounded,
+        "W2": bounded,
+        "Winf": bounded,
+        "mean": bounded,
+        "max": bounded + everywhere,
+        "frobenius": squares,
+    }
+
+
+def _summed(layer: Layer, constants: list[float]) -> float:
+    """Add up the constants of heads whose value matrices are the identity, times the norms of theirs, rounded up."""
+    sizes = [layer.value_norm(head).hi for head in range(len(constants))]
+    parts = [above(size * constant) if size else 0.0 for size, constant in zip(sizes, constants, strict=True)]
+    return above(math.fsum(parts))
+
+
+def _rounded(constant: Callable[[float], float], number: float) -> float:
+    """Evaluate a constant in closed form and charge its rounding; infinite if float64 cannot hold it."""
+    try:
+        value = constant(number)
+    except ValueError:  # arguments are checked above: only the range of float64 is left
+        return math.inf
+    return Interval.within(value, value * _FEW).hi
+
+
+def _out(layer: Layer) -> float:
+    return layer.out_norm().hi
+
+
+def _times_root(bound: Theorem, n: int) -> Theorem:
+    """Pass from the largest displacement to the root of the sum of squares of n tokens."""
+    constant = above(above(math.sqrt(n)) * bound.constant)
+    hint = f"root of {n} times the largest displacement"
+    return bound._replace(constant=constant, hypotheses=f"{bound.hypotheses}; {hint}")
+
+
+def above(number: float) -> float:
+    """Return the next float above: what one rounding may have taken off."""
+    return math.nextafter(number, math.inf)

@@ -1,0 +1,121 @@
+r"""Wasserstein distances of any order between small clouds, enclosed.
+
+On the line the monotone coupling is optimal for every :math:`p \ge 1`, so that :math:`W_p^p` is a finite sum over
+pieces of mass, and :math:`W_\infty` the longest way of a piece. For n equal masses on either side some permutation is
+optimal: plans are averages of permutations (Birkhoff), and for :math:`W_\infty` a plan along short arcs contains one
+(Hall).
+
+References
+----------
+C. Villani, *Optimal Transport: Old and New*, Springer 2009, chapters 3 and 6.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from theory._validate import as_points
+from theory.attention import Measure
+from theory.evidence import Interval, Kind
+from theory.evidence.enclosure import balls, hull
+from theory.evidence.roundoff import gamma
+from theory.lipschitz._numbers import exponent
+
+_MOST = 6  # taken: 720 permutations
+_TIE = (
+    1e-9  # derived: float64 sums of six costs are off by less than 1e-13 of the largest; all nearer ones are enclosed
+)
+
+
+def wp_line(mu: Measure, nu: Measure, p: float) -> Interval:
+    """Enclose the distance of two measures on the line; weights are normalised exactly. Kind ``CERTIFIED``.
+
+    Raises
+    ------
+    ValueError
+        If a dimension is not one or ``p`` is below one.
+    """
+    if mu.dim != 1 or nu.dim != 1:
+        raise ValueError(f"mu, nu: expected dimension 1, got {mu.dim} and {nu.dim}")
+    order = exponent(p)
+    (x, a), (y, b) = _sorted(mu), _sorted(nu)
+    i = j = 0
+    pieces: list[tuple[Fraction, Any]] = []
+    left, right = a[0], b[0]
+    while True:
+        step = min(left, right)
+        if step > 0:
+            pieces.append((step, abs(balls(x[i]).item() - balls(y[j]).item())))
+        left, right = left - step, right - step
+        if left == 0:
+            i += 1
+            if i == len(a):
+                break
+            left = a[i]
+        if right == 0:
+            j += 1
+            if j == len(b):
+                break
+            right = b[j]
+    if math.isinf(order):
+        return Interval.largest(hull(way) for _, way in pieces)
+    power = balls(order).item()
+    return _root(sum(balls(mass).item() * way**power for mass, way in pieces), power)
+
+
+def wp_tokens(x: ArrayLike, y: ArrayLike, p: float) -> Interval:
+    """Enclose the distance of the empirical measures of two clouds of shape (n, d), n at most 6. Kind ``CERTIFIED``.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, there are more tokens, or ``p`` is below one.
+    """
+    first = as_points(x, "x")
+    n, d = first.shape
+    second = as_points(y, "y", size=n, dim=d)
+    if n > _MOST:
+        raise ValueError(f"x: expected at most {_MOST} tokens, got {n}")
+    order, gaps = exponent(p), first[:, np.newaxis, :] - second[np.newaxis, :, :]
+    ways = np.linalg.norm(np.ldexp(gaps, -np.frexp(np.abs(gaps).max())[1]), axis=2)  # squares neither lost nor infinite
+    chosen = np.array(list(permutations(range(n))))
+    costs = ways[np.arange(n), chosen]
+    size = ways.max() or 1.0
+    worth = costs.max(axis=1) if math.isinf(order) else ((costs / size) ** order).sum(axis=1)
+    tie = _TIE * size if math.isinf(order) else n * max(_TIE, order * gamma(4 * d + 32))  # powers multiply the error
+    near = chosen[worth <= worth.min() + tie]
+    exact = np.frompyfunc(lambda square: square.sqrt() if square > 0 else square.nonnegative_part().sqrt(), 1, 1)(
+        ((balls(first)[:, np.newaxis, :] - balls(second)[np.newaxis, :, :]) ** 2).sum(axis=2)
+    )
+    if math.isinf(order):
+        lengths = [[hull(way) for way in row] for row in exact]
+        return _smallest([Interval.largest(lengths[i][k] for i, k in enumerate(each)) for each in near.tolist()])
+    power = balls(order).item()
+    powers = exact**power
+    least = _smallest([hull(powers[np.arange(n), each].sum()) for each in near])
+    return _root(balls(max(least.lo, 0.0)).item().union(balls(least.hi).item()) / n, power)
+
+
+def _smallest(costs: list[Interval]) -> Interval:
+    least = -Interval.largest(-cost for cost in costs)
+    return Interval(max(least.lo, 0.0), least.hi, least.kind)
+
+
+def _sorted(mu: Measure) -> tuple[list[float], list[Fraction]]:
+    """Return places in order and exact masses with sum one."""
+    order = np.argsort(mu.points[:, 0], kind="stable")
+    masses = [Fraction(w) for w in mu.weights[order].tolist()]
+    total = sum(masses)
+    return mu.points[order, 0].tolist(), [mass / total for mass in masses]
+
+
+def _root(mean: Any, power: Any) -> Interval:
+    if mean > 0:
+        return hull(mean ** (1 / power))
+    return Interval(0.0, max(hull(mean.upper() ** (1 / power)).hi, 0.0) if mean.upper() > 0 else 0.0, Kind.CERTIFIED)

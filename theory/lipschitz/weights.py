@@ -1,0 +1,180 @@
+r"""One layer of self-attention given by its weight matrices, and what it does to tokens and their displacements.
+
+Head h has the score :math:`\langle W_Q^hx, W_K^hy\rangle/\sqrt{d_k}`, of the form :math:`B_h = W_Q^{h\top}W_K^h/
+\sqrt{d_k}`, and the value matrix :math:`V_h = W_O^hW_V^h`. Distance attention has tied queries and keys, the score
+:math:`-|W_Q^h(x - y)|^2/\sqrt{d_k}` and :math:`V_h = W_O^hW_V^hA_h`, :math:`A_h = W_Q^{h\top}W_Q^h/\sqrt{d_k}`.
+Spectral norms are enclosed: the products of matrices and the singular values are charged with their rounding.
+
+References
+----------
+H. Kim, G. Papamakarios, A. Mnih, *The Lipschitz constant of self-attention*, ICML 2021 (distance attention).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theory._validate import as_count, as_matrix, frozen
+from theory.evidence import Interval
+from theory.evidence.roundoff import gamma
+
+Array: TypeAlias = NDArray[np.float64]
+Numbers: TypeAlias = NDArray[Any]  # floats, or balls in an object array
+SCORES = ("dot", "distance")
+_SPECTRAL = 64  # taken: LAPACK's bound is a modest multiple of the rounding of the Frobenius norm
+
+
+def spectral(*factors: Array) -> Interval:
+    """Enclose the spectral norm of a product of one or two matrices, its rounding and that of the SVD charged."""
+    matrix = factors[0] if len(factors) == 1 else factors[0] @ factors[1]
+    size = math.prod(float(np.sqrt((f * f).sum())) for f in factors)
+    terms = _SPECTRAL * max(matrix.shape) + 2 * max(max(f.shape) for f in factors)
+    error = size * gamma(terms) * (1.0 + gamma(terms * terms))
+    return _nonnegative(Interval.within(float(np.linalg.norm(matrix, 2)), error))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layer:
+    """Weights of self-attention, split into heads.
+
+    Parameters
+    ----------
+    w_query, w_key : numpy.ndarray, shape (h, d_k, d)
+    w_value : numpy.ndarray, shape (h, d_v, d)
+    w_out : numpy.ndarray, shape (d_out, h * d_v), or None
+        None concatenates the heads.
+    causal, residual : bool
+        Whether token i sees the tokens up to i only, and whether the input is added.
+    score : {"dot", "distance"}
+    """
+
+    w_query: Array
+    w_key: Array
+    w_value: Array
+    w_out: Array | None
+    causal: bool
+    residual: bool
+    score: str
+
+    @property
+    def dim(self) -> int:
+        """Dimension of a token."""
+        return int(self.w_query.shape[2])
+
+    def value(self, head: int) -> Array:
+        """Return ``W_O W_V`` of a head in floats, shape (d_out, d) or, without ``w_out``, (d_v, d)."""
+        value: Array = self.w_value[head]
+        return value if self.w_out is None else np.asarray(self.slice(head) @ value)
+
+    def slice(self, head: int) -> Array:
+        """Return the columns of ``w_out`` that belong to a head, shape (d_out, d_v)."""
+        size = self.w_value.shape[1]
+        if self.w_out is None:
+            return np.eye(self.w_value.shape[0] * size)[:, head * size : (head + 1) * size]
+        return np.ascontiguousarray(self.w_out[:, head * size : (head + 1) * size])
+
+    def form(self, head: int) -> Array:
+        """Return ``W_Q^T W_K / sqrt(d_k)`` of a head in floats, shape (d, d)."""
+        return np.asarray(self.w_query[head].T @ self.w_key[head] / math.sqrt(self.w_query.shape[1]))
+
+    def form_norm(self, head: int) -> Interval:
+        """Enclose the spectral norm of :meth:`form` of a head."""
+        root = Interval.exactly(self.w_query.shape[1]).sqrt()
+        return _nonnegative(spectral(self.w_query[head].T, self.w_key[head]) / root)
+
+    def value_norm(self, head: int, *, own: bool = False) -> Interval:
+        """Enclose the norm of ``W_O W_V`` of a head, or of its own ``W_V``."""
+        if own or self.w_out is None:
+            return spectral(self.w_value[head])
+        return spectral(self.slice(head), self.w_value[head])
+
+    def out_norm(self) -> Interval:
+        """Enclose the norm of ``w_out``, 1 where heads are concatenated."""
+        return Interval.exactly(1.0) if self.w_out is None else spectral(self.w_out)
+
+    def mean_map(self) -> Array:
+        """Return what becomes of tokens that are all at one place, in floats, shape (d_out, d)."""
+        total = np.eye(self.dim) if self.residual else np.zeros((self.slice(0).shape[0], self.dim))
+        for head in range(self.w_query.shape[0]):
+            value = self.slice(head) @ self.w_value[head]
+            total = total + (value @ self.form(head) if self.score == "distance" else value)
+        return total
+
+    def push(
+        self, points: Numbers, tangent: Numbers, masses: Numbers, lift: Callable[[ArrayLike], Numbers], exp: Any
+    ) -> tuple[Numbers, Numbers]:
+        """Return outputs and their derivative along a displacement of the atoms, each of shape (n, d_out).
+
+        The same lines run on floats and on balls: ``lift`` makes numbers of floats, ``exp`` takes their exponential.
+        """
+        outputs, moved = (lift(np.zeros(1)), lift(np.zeros(1))) if not self.residual else (points, tangent)
+        root = lift(np.array([float(self.w_query.shape[1])])).item() ** lift(np.array([-0.5])).item()
+        seen = np.tril(np.ones((len(points),) * 2, dtype=bool)) if self.causal else np.ones((1, 1), dtype=bool)
+        for head in range(self.w_query.shape[0]):
+            first, second = lift(self.w_query[head].T), lift(self.w_key[head].T)
+            q, k, dq, dk = points @ first, points @ second, tangent @ first, tangent @ second
+            if self.score == "dot":
+                scores, slopes = (q @ k.T) * root, (dq @ k.T + q @ dk.T) * root
+            else:
+                apart, parting = (part[:, np.newaxis] - part[np.newaxis] for part in (q, dq))
+                scores, slopes = -root * (apart * apart).sum(axis=2), -2 * root * (apart * parting).sum(axis=2)
+            raw = exp(scores) * masses
+            raw = np.where(seen, raw, 0 * raw)
+            laws = raw / raw.sum(axis=1, keepdims=True)
+            mean = laws @ points
+            change = laws * slopes
+            drift = laws @ tangent + change @ points - change.sum(axis=1, keepdims=True) * mean
+            if self.score == "distance":
+                mean, drift = ((part @ first) @ first.T * root for part in (mean, drift))
+            value, out = lift(self.w_value[head].T), lift(self.slice(head).T)
+            outputs, moved = outputs + (mean @ value) @ out, moved + (drift @ value) @ out
+        return outputs, moved
+
+
+def as_layer(
+    w_query: ArrayLike,
+    w_key: ArrayLike,
+    w_value: ArrayLike,
+    w_out: ArrayLike | None,
+    *,
+    heads: int,
+    causal: bool,
+    residual: bool,
+    score: str,
+) -> Layer:
+    """Check weights, heads stacked along the rows of the first three and the columns of ``w_out``, and split them.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, the score is another one, or distance attention has keys other than its queries.
+    TypeError
+        If an array is no array of real numbers.
+    """
+    count = as_count(heads, "heads")
+    if score not in SCORES:
+        raise ValueError(f"score: expected one of {', '.join(SCORES)}, got {score!r}")
+    query = as_matrix(w_query, "w_query")
+    key = as_matrix(w_key, "w_key", shape=(query.shape[0], query.shape[1]))
+    value = as_matrix(w_value, "w_value", shape=(None, query.shape[1]))
+    for name, matrix in (("w_query", query), ("w_value", value)):
+        if matrix.shape[0] % count:
+            raise ValueError(f"{name}: expected a multiple of {count} rows, one block a head, got {matrix.shape[0]}")
+    out = None if w_out is None else as_matrix(w_out, "w_out", shape=(None, value.shape[0]))
+    width = value.shape[0] if out is None else out.shape[0]
+    if residual and width != query.shape[1]:
+        raise ValueError(f"residual: expected outputs of dimension {query.shape[1]} as the tokens, got {width}")
+    if score == "distance" and not np.array_equal(query, key):
+        raise ValueError("w_key: expected the entries of w_query, which distance attention ties to it, got others")
+    first, second, third = (frozen(m.reshape(count, -1, m.shape[1])) for m in (query, key, value))
+    return Layer(first, second, third, None if out is None else frozen(out), bool(causal), bool(residual), score)
+
+
+def _nonnegative(norm: Interval) -> Interval:
+    return Interval(max(norm.lo, 0.0), norm.hi, norm.kind)

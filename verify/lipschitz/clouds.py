@@ -1,0 +1,106 @@
+"""Clouds in a ball under a random form and value matrix, their local norms, and the constants as they are printed."""
+
+from functools import cache
+
+import numpy as np
+
+from theory.attention import DotProduct, Measure
+from theory.evidence import Interval
+from theory.evidence.enclosure import ends
+from theory.evidence.roundoff import gamma
+from theory.lipschitz import enclosed_jacobian, leader, local_norm, search
+from verify.textbook import balls, hull
+
+
+def drawn(rng, *, equal=False):
+    """Draw up to six atoms in dimension one to three, most of them on the unit sphere, with a form and a value matrix."""
+    n, d = int(rng.integers(1, 7)), int(rng.integers(1, 4))
+    points = rng.normal(size=(n, d))
+    points *= (rng.choice([1.0, 1.0, 0.7], size=n) / np.linalg.norm(points, axis=1))[:, np.newaxis]
+    form, value = rng.normal(size=(d, d)), rng.normal(size=(d, d))
+    form *= float(rng.choice([0.1, 0.5, 1.0, 2.0, 4.0])) / np.linalg.norm(form, 2)
+    masses = np.ones(n) if equal else rng.dirichlet(np.full(n, 0.4)) + 1e-6
+    return Measure.normalised(points, masses), DotProduct(form=form), value
+
+
+def led(alpha, ratio, gap):
+    """Return the witness with leaders, and the value matrix 1."""
+    return *leader(alpha, ratio, gap), np.eye(1)
+
+
+_HUNTED = {}  # searched once for a claim and its twins
+
+
+def hunted(run, *, equal=False):
+    """Yield the clouds of a few atoms at which a search finds the largest norm in squares."""
+    quick = ((0.25, 6, 1) if equal else (0.25, 2, 1),)
+    problems = run.pick(
+        quick=quick, paper=[(alpha, n, d) for alpha in (0.25, 1.0, 3.0) for n, d in ((2, 1), (3, 2), (6, 1))]
+    )
+    for rng, (alpha, n, d) in zip(run.streams(len(problems)), problems, strict=True):
+        key = (run.claim, run.scale, run.root, alpha, n, d)
+        if key not in _HUNTED:
+            found = search(rng, alpha, p=2, atoms=n, dim=d, weights=np.full(n, 1.0 / n) if equal else None, starts=3)
+            _HUNTED[key] = found.measure, found.score, np.eye(d)
+        yield _HUNTED[key]
+
+
+def norm_of(mu, score, value, p):
+    """Enclose the local norm, once for a claim and its twins."""
+    parts = (mu.points, mu.weights, score.form, value)
+    return _norm(*(tuple(map(tuple, np.atleast_2d(part).tolist())) for part in parts), p)
+
+
+@cache
+def _norm(points, weights, form, value, p):
+    mu = Measure(points, weights[0])
+    middle, radius = ends(enclosed_jacobian(mu, DotProduct(form=form), value=value))
+    return local_norm(middle, mu.weights, p, error=radius)
+
+
+def sizes(mu, score, value):
+    """Enclose alpha, the norm of the form times the largest squared length, and the norm of the value matrix; balls."""
+    square = max(((balls(mu.points) ** 2).sum(axis=1)).tolist(), key=lambda ball: float(ball.mid()))
+    return spectral(score.form) * square, spectral(value)
+
+
+def spectral(matrix):
+    """Enclose the largest singular value in a ball; of a scalar it is exact."""
+    if matrix.size == 1:
+        return abs(balls(matrix).item())
+    size = float(np.sqrt((matrix**2).sum()))
+    found = Interval.within(float(np.linalg.norm(matrix, 2)), gamma(64 * matrix.shape[0]) * size)
+    return balls(found.lo).item().union(balls(found.hi).item())
+
+
+def triangle(alpha, n):
+    """The sum of the three terms."""
+    root = balls(n).item().sqrt()
+    return root + alpha * (1 + root)
+
+
+def squares(alpha, n, *, times=1):
+    """The root of three times the squares."""
+    return (3 * (alpha**2 * (times * n + 1) + n)).sqrt()
+
+
+def schur(alpha, n):
+    """Schur's test."""
+    column = 1 if 2 * alpha <= 1 else (1 + 2 * alpha) ** 2 / (8 * alpha)
+    return ((1 + 2 * alpha) * (n * column + alpha)).sqrt()
+
+
+def free(alpha, *, exponent=1):
+    """The constant of all measures, free of the number of tokens."""
+    return (alpha * exponent).exp() * (1 + alpha) + alpha
+
+
+def published(alpha, *, exponent=2):
+    """The constant of all measures in the literature."""
+    return (1 + 3 * alpha) * (alpha * exponent).exp()
+
+
+def least(alpha, n):
+    """The best of the constants of n tokens."""
+    forms = [hull(form) for form in (triangle(alpha, n), schur(alpha, n), free(alpha))]
+    return min(forms, key=lambda form: form.hi)

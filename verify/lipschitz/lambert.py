@@ -1,0 +1,77 @@
+"""The number on which the constants of distance attention rest, in ball arithmetic, and the moves they are tried on."""
+
+from functools import cache
+
+import numpy as np
+
+from theory.attention import SquaredDistance, attend, rounding
+from theory.evidence import Interval
+from theory.evidence.roundoff import U, gamma
+from verify.textbook import balls, hull
+
+SCORE = SquaredDistance(1.0)
+FAR = np.array([[0.0], [10.0], [-10.0]])
+FIRST = np.array([[1.0], [0.0], [0.0]]) * 2.0**-10
+
+
+@cache
+def near(n):
+    """The ball W_0((n - 1) / e)."""
+    return (balls(n - 1).item() / balls(1).item().exp()).lambertw()
+
+
+@cache
+def bound(n, *, slope=4):
+    """The ball 1 + slope * c_n, as an interval."""
+    return hull(1 + slope * near(n))
+
+
+def attended(x, score=SCORE, values=None):
+    """The outputs of self-attention, and what any entry may be off."""
+    v = x if values is None else values
+    return attend(x, x, v, score=score), rounding(x, x, v, score=score)
+
+
+def moves(rng, n, d):
+    """Tokens, and where they go: all a little, all anywhere, or one of them."""
+    x = float(rng.uniform(0.2, 3.0)) * rng.normal(size=(n, d))
+    one = np.zeros((n, d))
+    one[int(rng.integers(n))] = rng.normal(size=d)
+    yield "near", x, x + 10.0 ** float(rng.uniform(-4.0, 0.0)) * rng.normal(size=(n, d))
+    yield "far", x, float(rng.uniform(0.2, 3.0)) * rng.normal(size=(n, d))
+    yield "one", x, x + 1e-3 * one
+
+
+def pushed_apart(n, step=2.0**-12):
+    """The two-sided star on the line, token by token, its middle pushed up and all others down."""
+    r = np.sqrt(float(near(n)) + 1.0)
+    x = np.concatenate([[0.0], np.full(n - 1 - (n - 1) // 2, r), np.full((n - 1) // 2, -r)])[:, np.newaxis]
+    way = np.where(np.arange(n) == 0, 1.0, -1.0)[:, np.newaxis]
+    return "two-sided", x, x + step * way
+
+
+def dyadic(array, bits=12):
+    """Round to multiples of 2 ** -bits, so that products of such arrays are exact."""
+    return np.round(array * 2.0**bits) / 2.0**bits
+
+
+def spectral(matrix):
+    """Enclose the largest singular value of a small matrix."""
+    norm = float(np.linalg.norm(matrix, 2))
+    return Interval.within(norm, 64 * matrix.shape[0] * U * float(np.linalg.norm(matrix)))
+
+
+class Laplace:
+    """The score -beta |x - y|."""
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    def matrix(self, x, y):
+        """Scores, by differences."""
+        return -self.scale * np.sqrt(((x[:, np.newaxis] - y[np.newaxis]) ** 2).sum(axis=2))
+
+    def bounds(self, x, y):
+        """Size and rounding error: d differences, squares and sums, a root and a product."""
+        size = self.scale * (np.sqrt((x**2).sum(axis=1).max()) + np.sqrt((y**2).sum(axis=1).max())) * (1 + 64 * U)
+        return float(size), float(size) * gamma(x.shape[1] + 8)

@@ -1,0 +1,230 @@
+"""Attention alone contracts diameters, in the end cubically, and one number bounds rows and Sinkhorn's sweeps."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from theory.attention import AttentionKernel, DotProduct, Measure, Softmatch, SquaredDistance
+from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence.enclosure import precision
+from theory.evidence.roundoff import gamma
+from theory.lipschitz import (
+    contracted_diameter,
+    crossed_spread,
+    log_collapsed_diameter,
+    rows_bound,
+    studies,
+    sweep,
+    sweep_bound,
+    two_tokens,
+)
+from verify.lipschitz.pairs import FLOOR, ball, blurred, norm, rounded
+from verify.textbook import balls, hull
+
+DERIVED = ("derived", "refereed")
+ISOMETRY = np.array([[0.0, -1.0], [1.0, 0.0]])
+
+
+def widest(points, error=0.0):
+    """The diameter of a computed cloud of which every entry is off by at most ``error``."""
+    apart = np.linalg.norm(points[:, np.newaxis] - points, axis=2)
+    found = Interval.within(float(apart.max()), gamma(points.shape[1] + 4) * float(apart.max()))
+    return blurred(found, 2.0 * error * math.sqrt(points.shape[1]))
+
+
+def shrunk(diameter, slope, rate=4.0):
+    """D tanh(|B| D^2 / 4) as it is printed, of intervals; monotone in both."""
+    ends = [
+        hull(balls(d).item() * (balls(b).item() * balls(d).item() ** 2 / balls(rate).item()).tanh())
+        for d, b in ((diameter.lo, slope.lo), (diameter.hi, slope.hi))
+    ]
+    return Interval(ends[0].lo, ends[1].hi, max(diameter.kind, slope.kind))
+
+
+def attended(points, score, value, *, skip):
+    """The outputs at the tokens, with or without a skip connection, and how far an entry may be off."""
+    mu = Measure(points)
+    kernel = AttentionKernel(score, mu, value)
+    outputs, error = kernel.output(points), kernel.rounding(points)
+    return (points + outputs if skip else outputs), error + gamma(2) * float(np.abs(points).max()) * 2.0
+
+
+@verifies(
+    Claim(
+        "lipschitz.diameter",
+        "no cloud of diameter D has an image of diameter above D tanh(|B| D^2 / 4), and two tokens attain it",
+        r"$D(F(X)) \le \|V\|\,D\tanh(\|B\|D^2/4) \le \tfrac14\|B\|\|V\|D^3$, and $D\tanh(\beta D^2/2)$ for $-\beta|x - y|^2$; equality at $\pm c$",
+        assumptions=("no skip connection",),
+        spec=("MA.L9", "FR.F02"),
+        cites=("dobrushin1956",),
+        provenance=DERIVED,
+    ),
+    constant("eighth", "the argument of tanh is an eighth of |B| D^2", rate=8.0),
+    constant("near", "the argument of tanh is one per cent smaller", rate=4.04),
+    hypothesis("skip", "the layer has a skip connection", skip=True),
+    bug("radius", "the radius about the mean is taken for the diameter", factor=0.5),
+)
+def test_diameter(run, *, rate=4.0, skip=False, factor=1.0):
+    for rng in run.streams(run.pick(quick=8, paper=500)):
+        n, d = int(rng.integers(2, 7)), int(rng.integers(1, 4))
+        points, value = ball(rng, n, d, float(10.0 ** rng.uniform(-1.0, 0.7))), rng.normal(size=(d, d))
+        form, beta = rng.normal(size=(d, d)), float(rng.uniform(0.1, 2.0))
+        before = factor * widest(points)
+        if before.lo < FLOOR:
+            continue
+        for name, score, slope in (
+            ("dot", DotProduct(form=form), norm(form)),
+            ("distance", SquaredDistance(beta), 2.0 * Interval.exactly(beta)),
+        ):
+            outputs, error = attended(points, score, value, skip=skip)
+            bound = norm(value) * shrunk(before, slope, rate)
+            yield at_most(widest(outputs, error), bound, scale=norm(value) * before, score=name, n=n, d=d)
+    for squared in (0.1, 1.0, 4.0, 10.0):
+        line = two_tokens(math.sqrt(squared) / 2.0).points
+        plane = np.hstack([0.6 * line, 0.8 * line])
+        for points, value, way in ((line, None, "line"), (plane, ISOMETRY, "plane")):
+            before, d = factor * widest(points), points.shape[1]
+            for name, score, slope in (
+                ("dot", DotProduct(form=np.eye(d)), 1.0),
+                ("distance", SquaredDistance(0.5), 1.0),
+            ):
+                outputs, error = attended(points, score, value, skip=skip)
+                claimed = shrunk(before, Interval.exactly(slope), rate)
+                yield equals(widest(outputs, error), claimed, squared=squared, way=way, score=name)
+                cubic = before**3 / 4.0
+                yield at_most(widest(outputs, error), cubic, squared=squared, way="cubic", score=name)
+    outputs, error = attended(two_tokens(1.0).points, DotProduct(scale=1.0), None, skip=skip)
+    yield equals(widest(outputs, error), Interval.printed("1.5232"), way="printed")
+    outputs, error = attended(two_tokens(1.0).points, DotProduct(scale=1.0), None, skip=True)
+    yield equals(widest(outputs, error), Interval.printed("3.5232"), way="printed, if skipped")
+    for size in (0.5, 2.0):
+        told = rounded(contracted_diameter(size, 3.0, 2.0))
+        yield equals(told, 2.0 * shrunk(Interval.exactly(size), Interval.exactly(3)), way="constant", size=size)
+
+
+@verifies(
+    Claim(
+        "lipschitz.collapse",
+        "below the threshold the diameter collapses doubly exponentially with depth, in 400 digits",
+        r"$D_{L + 1} \le \|V\|D_L\tanh(\|B\|D_L^2/4)$, with equality for two tokens, hence $D_L \le (\|B\|\|V\|/4)^{(3^L - 1)/2}D_0^{3^L}$",
+        assumptions=("no skip connection", "the same norms in all layers, here one"),
+        spec=("FR.F02", "MA.L9"),
+        cites=(),
+        provenance=DERIVED,
+    ),
+    constant("eighth", "the argument of tanh is an eighth of |B| D^2", rate=8.0),
+    constant("unhalved", "the power of |B| |V| / 4 is 3^L - 1", power=lambda depth: 3.0**depth - 1.0),
+    hypothesis("skip", "the layers have skip connections", way="residual"),
+)
+def test_collapse(run, *, rate=4.0, power=lambda depth: (3.0**depth - 1.0) / 2.0, way="pair"):
+    table = run.study(studies.collapse)
+    for kind in (way, "cloud"):
+        for start in sorted(set(table["start"].tolist())):
+            part = table.where(way=kind, start=start)
+            logs = part.intervals("log")
+            for depth, (before, after) in enumerate(pairwise(logs)):
+                case = {"way": kind, "start": start, "depth": depth + 1}
+                low, high = (contracted(end, rate) for end in (before.lo, before.hi))
+                claimed = Interval(low.lo, high.hi, before.kind)
+                yield at_most(after, claimed, scale=1, part="layer", **case)
+                if kind == "pair":
+                    yield equals(after, claimed, scale=1, part="two tokens", **case)
+                first, layers = balls(start).item().log(), depth + 1
+                bound = hull(3**layers * first - balls(power(layers)).item() * balls(4).item().log())
+                yield at_most(after, bound, scale=1, part="all layers", **case)
+    for depth in range(5):
+        told = log_collapsed_diameter(1.5, 0.5, 2.0, depth)
+        exact = hull(3**depth * balls(1.5).item().log() - balls((3.0**depth - 1) / 2).item() * balls(4).item().log())
+        yield equals(Interval.within(told, gamma(16) * 200.0), exact, scale=1, part="constant", depth=depth)
+
+
+def contracted(log_diameter, rate):
+    """The logarithm of D tanh(D^2 / 4), from that of D; an end of an interval."""
+    with precision(3000):
+        size = balls(log_diameter).item().exp()
+        return hull((size * (size**2 / balls(rate).item()).tanh()).log())
+
+
+@verifies(
+    Claim(
+        "lipschitz.cubic",
+        "in the end each layer triples the logarithm of the diameter, from any start",
+        r"$\log D_{L + 1}/\log D_L \to 3$ for two tokens, $\|B\| = \|V\| = 1$, $D_0 \le 3$",
+        assumptions=("no skip connection",),
+        spec=("FR.F02", "MA.L9"),
+        cites=(),
+        provenance=DERIVED,
+    ),
+    constant("quadratic", "each layer doubles it", power=2.0),
+    constant("near", "each layer multiplies it by 2.9", power=2.9),
+    hypothesis("skip", "the layers have skip connections", way="residual"),
+)
+def test_cubic(run, *, power=3.0, way="pair"):
+    table = run.study(studies.collapse)
+    for start in sorted(set(table["start"].tolist())):
+        logs = table.where(way=way, start=start).intervals("log")
+        ratios = [after / before for before, after in pairwise(logs[-6:])]
+        yield equals(limit(ratios, ratio=3.0, order=1), power, start=start)
+
+
+def spread(scores, *, crossed=True):
+    """Delta of the scores in exact arithmetic; a twin takes the oscillation of all scores instead."""
+    s = balls(scores)
+    if not crossed:
+        return hull(balls(float(scores.max())).item() - balls(float(scores.min())).item())
+    gaps = [hull(a - b) for one in s for two in s for a in one - two for b in one - two]
+    return Interval.largest(gaps)
+
+
+def drawn(rng):
+    """Draw scores of sizes 2 to 7 and scales 0.1 to 10, and a potential of their rows, small or not."""
+    m, n = (int(k) for k in rng.integers(2, 8, size=2))
+    return 10.0 ** rng.uniform(-1.0, 1.0) * rng.normal(size=(m, n)), rng.choice([1e-6, 1.0]) * rng.normal(size=m)
+
+
+@verifies(
+    Claim(
+        "lipschitz.rows",
+        "two rows of softmax differ by at most tanh(Delta / 4) in total variation, and sweeps of Sinkhorn contract by its square",
+        r"$\max_{i, k}\mathrm{TV}(P_i, P_k) \le \tanh(\Delta/4)$, $d_H(\text{sweep}\,u, \text{sweep}\,u') \le \tanh^2(\Delta/4)\,d_H(u, u')$, $\Delta = \max(s_{ij} - s_{kj} - s_{il} + s_{kl})$; equality at $\begin{pmatrix}s & -s\\-s & s\end{pmatrix}$, for sweeps as $u \to u'$",
+        spec=("FR.F01",),
+        cites=("dobrushin1956", "birkhoff1957", "franklin1989"),
+        provenance=("derived", "recalled", "refereed"),
+    ),
+    constant("eighth", "tanh(Delta / 8)", rate=8.0),
+    constant("near", "tanh(Delta / 4.04)", rate=4.04),
+    bug("oscillation", "Delta is the largest score less the smallest", crossed=False),
+)
+def test_rows(run, *, rate=4.0, crossed=True):
+    cases = [drawn(rng) for rng in run.streams(run.pick(quick=8, paper=150))]
+    small = 2.0**-20 * np.array([1.0, -1.0])
+    named = [(s * np.array([[1.0, -1.0], [-1.0, 1.0]]), small) for s in (0.1, 1.0, 3.0)]
+    for number, (scores, potential) in enumerate(named + cases):
+        m, n = scores.shape
+        match = Softmatch(DotProduct(form=scores), Measure(np.eye(n)))
+        laws, error = match.rows(np.eye(m)), match.error(np.eye(m))
+        largest = max(0.5 * math.fsum(np.abs(one - two).tolist()) for one in laws for two in laws)
+        measured, delta = Interval.within(largest, error * (1.0 + gamma(8)) + gamma(8)), spread(scores, crossed=crossed)
+        tanh = Interval(*(hull((balls(end).item() / balls(rate).item()).tanh()).mid for end in (delta.lo, delta.hi)))
+        tanh += Interval.within(0.0, gamma(4))
+        yield at_most(measured, tanh, scale=1, part="rows", m=m, n=n)
+        with precision(300):
+            after = oscillation(sweep(scores, potential) - sweep(scores, np.zeros(m)))
+        ratio = after / hull(balls(potential.max()).item() - balls(potential.min()).item())
+        yield at_most(ratio, tanh**2, scale=1, part="sweep", m=m, n=n)
+        if number < len(named):
+            yield equals(measured, tanh, scale=1, part="two rows")
+            # potentials u apart contract by tanh^2 times no less than 1 - u^2 / 2, and here u = 2^-19
+            yield equals(ratio + Interval.within(0.0, 2.0**-39), tanh**2, scale=1, part="two rows, sweep")
+        told = Interval.within(crossed_spread(scores), gamma(8) * float(np.abs(scores).max()))
+        yield equals(told, spread(scores), part="spread")
+        for name, told in (("rows", rows_bound), ("sweep", sweep_bound)):
+            power = 1 if name == "rows" else 2
+            exact = hull((balls(float(m)).item() / 4).tanh() ** power)
+            yield equals(rounded(told(float(m))), exact, part=f"{name} constant")
+
+
+def oscillation(vector):
+    """The largest entry less the smallest, in balls."""
+    return Interval.largest(hull(a - b) for a in vector for b in vector)

@@ -1,0 +1,231 @@
+"""Distance attention anywhere in space: how near tokens look, and by how much the largest displacement grows."""
+
+from functools import cache
+
+import numpy as np
+from scipy.optimize import minimize
+
+from theory.attention import DotProduct, SquaredDistance, attend, rounding
+from theory.evidence import (
+    Claim,
+    Interval,
+    Kind,
+    at_least,
+    at_most,
+    bug,
+    constant,
+    equals,
+    hypothesis,
+    sup_over,
+    verifies,
+)
+from theory.evidence.roundoff import U, gamma
+from theory.lipschitz import (
+    displacement,
+    displacement_ratio,
+    distance_constant,
+    nearness_constant,
+    one_sided,
+    studies,
+    two_sided,
+)
+from theory.lipschitz.studies.star import row_sum
+from verify.lipschitz.lambert import FAR, FIRST, attended, bound, moves, near, pushed_apart
+from verify.textbook import balls, hull
+
+KIM = ("kim2021",)
+REFEREED = ("derived", "recalled", "refereed")
+DIGITS = {
+    2: ".2784645427610738", 3: ".4630555133655489", 5: ".7178245124945949", 10: "1.1010029972770", 11: "1.15686839662",
+    101: "2.6359329905535", 1001: "4.4213175410916",
+}  # fmt: skip
+CONSTANTS = {2: "2.1138582", 3: "2.8522221", 5: "3.871298", 11: "5.6274736", 101: "11.543732", 1001: "18.68527"}
+ROWS = {3: "2.2192242", 5: "3.0355613", 11: "4.5547439", 101: "10.093797", 1001: "17.054184"}
+PARTS = {3: ".778", 11: ".809", 101: ".874", 1001: ".913"}
+
+supremum = cache(sup_over)
+
+
+@verifies(
+    Claim(
+        "distance-attention.extremum",
+        "the mean score of a token that is heard as well is largest when all others are equally far, at Lambert's W",
+        r"$\max_{u \ge 0} \sum_{j<N} u_je^{-u_j}/(1 + \sum_{j<N} e^{-u_j}) = c_N = W_0((N - 1)/e)$, since $(u - c)e^{-u} \le e^{-c-1}$ with equality at $u = c + 1$ and $(N - 1)e^{-c_N-1} = c_N$",
+        spec=("MA.R1", "FR.F05"),
+        cites=KIM,
+        provenance=REFEREED,
+    ),
+    constant("logarithm", "the largest value is log N", logarithm=True),
+    constant("near", "the largest value is one per cent smaller", factor=0.99),
+    bug("alone", "the token itself is left out of the normaliser", own=0),
+    hypothesis("squares", "the mean of the squared scores is bounded so", power="u*u"),
+)
+def test_extremum(run, *, logarithm=False, factor=1.0, own=1, power="u"):
+    def claimed(n):
+        return factor * hull(balls(n).item().log() if logarithm else near(n), Kind.PROVED)
+
+    # beyond the boxes: y exp(1 - y) is negative or falls, and the mean is at most (N - 1) u exp(-u), which falls
+    yield equals(supremum("y*exp(1-y)", tolerance=1e-5, y=(-2, 40)), factor, part="every term, y = u - c")
+    for n, top in ((2, 3), (10, 6), (100, 10), (1001, 12)):
+        mean = f"{n - 1}*({power})/({own}*exp(u)+{n - 1})"
+        yield equals(
+            supremum(mean, tolerance=1e-5, u=(0, top)), claimed(n), n=n, part="equal scores" if n > 2 else "all"
+        )
+    if run.scale == "paper":  # u = m + d and m - d, of either sign: a larger box than is needed
+        mean = f"2*(m-d*tanh(d))/({own}*exp(m)/cosh(d)+2)"
+        yield equals(supremum(mean, tolerance=1e-5, m=(0, 2), d=(0, 2)), claimed(3), n=3, part="all")
+
+
+def spread_of(x, i, scale, score, *, masses=None, own=1.0):
+    """Enclose beta sum P |x_j - x_i|^2 under the law of token i."""
+    apart = x - x[i]
+    values = scale * np.einsum("ij,ij->i", apart, apart)[:, np.newaxis]
+    weights = np.ones(len(x)) if masses is None else masses.copy()
+    weights[i] *= own
+    value = float(attend(x[i : i + 1], x, values, score=score, key_weights=weights)[0, 0])
+    error = rounding(x[i : i + 1], x, values, score=score, key_weights=weights)
+    return Interval.within(value, error + float(values.max()) * gamma(x.shape[1] + 6))
+
+
+def climbed(rng, n):
+    """Scores u_j, from a random start, that a quasi-Newton method in log u finds no way to improve."""
+
+    def loss(v):
+        u = np.exp(np.clip(v, -30.0, 5.0))
+        e = np.exp(-u)
+        value = (u * e).sum() / (1.0 + e.sum())
+        return -value, -u * e * (1.0 - u + value) / (1.0 + e.sum())
+
+    return np.exp(minimize(loss, rng.normal(size=n - 1), jac=True, method="BFGS").x)
+
+
+@verifies(
+    Claim(
+        "distance-attention.second-moment",
+        "under a token's own attention the others are near: their mean squared distance is at most Lambert's W",
+        r"$\beta\sum_j P_{ij}|x_j - x_i|^2 \le c_N$ for all tokens, with equality if all others lie at $\beta r^2 = c_N + 1$",
+        spec=("MA.R1", "FR.F05"),
+        cites=KIM,
+        provenance=REFEREED,
+    ),
+    constant("near", "the bound is one per cent smaller", factor=0.99),
+    bug("masked", "a token does not see itself", own=0.0),
+    hypothesis("dot", "the scores are dot products", dot=True),
+)
+def test_second_moment(run, *, factor=1.0, own=1.0, dot=False):
+    def score(scale):
+        return DotProduct(scale) if dot else SquaredDistance(scale)
+
+    for n, digits in ((3, None), (10, "1.1010"), (100, "2.628650"), (1001, "4.421318")):
+        mu, claimed = one_sided(n, 0.7), factor * hull(near(n))
+        reached = spread_of(mu.points, 0, 0.7, score(0.7), masses=mu.weights, own=own)
+        reached = reached + Interval.within(0.0, 64 * U * (1.0 + claimed.hi) ** 2)  # distance and masses are rounded
+        yield equals(reached, claimed, n=n, part="attained")
+        if digits:
+            yield equals(reached, factor * Interval.printed(digits), n=n, part="printed")
+    for rng in run.streams(run.pick(quick=2, paper=30)):
+        n, d, scale = int(rng.integers(2, 12)), int(rng.integers(1, 5)), float(rng.uniform(0.3, 3.0))
+        clouds = [("random", rng.normal(size=(n, d)), scale)]
+        clouds += [("climbed", np.sqrt(np.append(0.0, climbed(rng, k)))[:, np.newaxis], 1.0) for k in (5, 100)]
+        for name, x, beta in clouds:
+            for i in range(len(x) if name == "random" else 1):
+                found = spread_of(x, i, beta, score(beta), own=own)
+                yield at_most(found, factor * hull(near(len(x))), n=len(x), input=name)
+
+
+@verifies(
+    Claim(
+        "distance-attention.growth",
+        "the constant behind distance attention, to the digits, and between bounds that grow like the logarithm of N",
+        r"$c_N = W_0(x)$, $x = (N - 1)/e$: $c_2 = 0.27846\ldots$, $c_{1001} = 4.42131\ldots$; $\frac{\log\log x}{2\log x} \le c_N - \log x + \log\log x \le \frac{e}{e - 1}\frac{\log\log x}{\log x}$ for $N \ge 9$",
+        assumptions=(r"$x \ge e$ for the bounds",),
+        spec=("MA.R1", "MA.R2"),
+        cites=(*KIM, "hoorfar2008"),
+        provenance=REFEREED,
+    ),
+    constant("half", "the upper bound has the factor 1/2 of the lower one", upper=0.5),
+    bug("all", "N stands for N - 1", others=0),
+    hypothesis("five", "the bounds hold for five tokens too", sizes=(5,)),
+)
+def test_growth(run, *, upper=None, others=1, sizes=()):
+    for n, digits in DIGITS.items():
+        computed = nearness_constant(n + 1 - others)
+        measured = Interval.within(computed, 16 * U * computed)
+        yield equals(measured, Interval.printed(digits), n=n, part="printed")
+        yield equals(measured, hull(near(n)), n=n, part="float")
+    for n, digits in CONSTANTS.items():
+        computed = distance_constant(n + 1 - others)
+        measured = Interval.within(computed, 16 * U * computed)
+        yield equals(measured, Interval.printed(digits), n=n, part="1 + 4c, printed")
+    for n in (*sizes, 9, 10, 100, 10**4, 10**8, 10**16, 10**100, 10**1000):
+        e = balls(1).item().exp()
+        first = ((n - 1) / e).log()
+        second = first.log()
+        rest, unit = hull(near(n) - first + second), hull(second / first)
+        yield at_least(rest, unit / 2, scale=1, n=f"{n:.0e}" if n < 10**300 else "1e+1000")
+        yield at_most(rest, (hull(e / (e - 1)) if upper is None else upper) * unit, scale=1, n=f"{len(str(n))} digits")
+
+
+@verifies(
+    Claim(
+        "distance-attention.max-norm",
+        "distance attention is Lipschitz on all of space in the largest displacement, with a constant like log N",
+        r"$\max_i|F_i(X) - F_i(Y)| \le (1 + 4c_N)\max_i|x_i - y_i|$ on $(\mathbb R^d)^N$, for every $d$ and $\beta$",
+        spec=("MA.R2", "FR.F05"),
+        cites=KIM,
+        provenance=REFEREED,
+    ),
+    constant("two", "the factor is two, not four", claimed=lambda n: bound(n, slope=2)),
+    constant("no-size", "the constant of three tokens serves any number", claimed=lambda n: bound(min(n, 3))),
+    constant(
+        "root",
+        "the constant grows like the root of log N",
+        claimed=lambda n: 1 + 4 * hull(balls(n).item().log().sqrt()),
+    ),
+    bug("mean", "the mean displacement stands for the largest", p=1.0),
+    hypothesis("dot", "the scores are dot products", dot=True),
+)
+def test_max_norm(run, *, claimed=bound, p=np.inf, dot=False):
+    cases = [(1.0, pushed_apart(n)) for n in (3, 101, 1001)]
+    cases.append((1.0, ("far", FAR, FAR + FIRST)))
+    for rng in run.streams(run.pick(quick=15, paper=300)):
+        n, d = int(rng.integers(2, 30)), int(rng.integers(1, 5))
+        cases += [(float(rng.uniform(0.1, 3.0)), move) for move in moves(rng, n, d)]
+    for beta, (name, x, y) in cases:
+        score = DotProduct(beta) if dot else SquaredDistance(beta)
+        (start, first), (end, second) = attended(x, score), attended(y, score)
+        ratio = displacement_ratio(x, y, (start, end), error=max(first, second))
+        if p == 1.0:
+            ratio = ratio * displacement(x, y) / displacement(x, y, p) * len(x)
+        yield at_most(ratio, claimed(len(x)), n=len(x), d=x.shape[1], input=name)
+
+
+@verifies(
+    Claim(
+        "distance-attention.max-norm-attained",
+        "two equal crowds on either side of a token come within two of the constant, so that its growth is real",
+        r"$x_1 = 0$, half the others at each of $\pm\sqrt{(c_N + 1)/\beta}$: the row sum of the Jacobian at $x_1$ is $4c_N + \frac{1 - c_N}{1 + c_N} \ge 4c_N - 1$, hence over $1 + 4c_N$ it tends to one",
+        assumptions=("N odd for the equality",),
+        spec=("MA.R2", "FR.F05"),
+        provenance=REFEREED,
+    ),
+    constant("two", "the row sum is that of the factor two", slope=2),
+    constant("full", "the row sum is the constant itself", full=True),
+    bug("distance", "the crowds are at c, not at c + 1", shift=0.0),
+    hypothesis("one-sided", "the others are all on one side", sided=one_sided),
+)
+def test_attained(run, *, slope=4, full=False, shift=1.0, sided=None):
+    table = run.study(studies.stars).where(family="two-sided")
+    for n, given in zip(table["n"].tolist(), table.intervals("ratio"), strict=True):
+        c, measured = near(n), given
+        if sided or shift != 1.0:
+            measured = row_sum(sided(n) if sided else two_sided(n, shift=shift), n)
+        last = 1 if full else (1 - c) / (1 + c)
+        yield equals(measured, hull(slope * c + last), n=n)
+        yield at_least(measured, hull(slope * c - 1), scale=hull(c), n=n)
+        if n in ROWS:
+            yield equals(measured, Interval.printed(ROWS[n]), n=n, part="printed")
+        if n in PARTS:
+            yield equals(measured / bound(n), Interval.printed(PARTS[n]), n=n, part="printed share")
+    for digits, mu in (("8.83", (sided or two_sided)(64)), ("2.40", one_sided(64))):
+        yield equals(row_sum(mu, 64), Interval.printed(digits), scale=bound(64), n=64, part="even number, printed")

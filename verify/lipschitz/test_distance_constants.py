@@ -1,0 +1,219 @@
+"""Distance attention with matrices, in W_p, with another kernel, and on bounded sets."""
+
+from functools import cache
+
+import numpy as np
+
+from theory.attention import DotProduct, Measure, SquaredDistance, attend, rounding
+from theory.distance import w1
+from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, sup_over, verifies
+from theory.evidence.roundoff import U, gamma
+from theory.lipschitz import (
+    atoms_constant,
+    displacement_ratio,
+    hidden_atom,
+    near_constant,
+    studies,
+)
+from theory.lipschitz.jacobian import enclosed_jacobian
+from verify.lipschitz.lambert import (
+    FAR,
+    FIRST,
+    SCORE,
+    Laplace,
+    attended,
+    bound,
+    dyadic,
+    moves,
+    near,
+    pushed_apart,
+    spectral,
+)
+from verify.textbook import balls, hull
+
+KIM = ("kim2021",)
+MIRROR = np.array([[10.0], [-5.0], [-15.0]])  # two tokens at equal distances from the image of the first
+supremum = cache(sup_over)
+
+
+@verifies(
+    Claim(
+        "distance-attention.scaled",
+        "with one matrix for queries and keys and its square for values, the constant is multiplied by the norm of that square",
+        r"$\tilde F(X) = PXM$, $M = WW^\top/s$, scores $-|W^\top(x_i - x_j)|^2/s$: $\max_i|\tilde F_i(X) - \tilde F_i(Y)| \le \|M\|_2(1 + 4c_N)\max_i|x_i - y_i|$",
+        assumptions=("queries and keys share W",),
+        spec=("MA.R3",),
+        cites=KIM,
+        provenance=("derived", "refereed"),
+    ),
+    constant("two", "the factor is two, not four", slope=2),
+    bug("unsquared", "the norm of W stands for that of its square", squared=False),
+    hypothesis("untied", "keys have the matrix -W", key=-1.0),
+)
+def test_scaled(run, *, slope=4, squared=True, key=1.0):
+    wide = np.diag([2.0, 0.5])
+    name, x, y = pushed_apart(101)
+    cases = [(wide, 1.0, name, np.hstack([x / 2, 0 * x]), np.hstack([y / 2, 0 * y]))]  # beta = 4 along the first axis
+    cases.append((np.eye(1), 1.0, "mirror", MIRROR, MIRROR + FIRST))
+    for rng in run.streams(run.pick(quick=10, paper=200)):
+        n, d, s = int(rng.integers(2, 20)), int(rng.integers(1, 4)), float(rng.choice([1.0, 4.0]))
+        w = dyadic(rng.normal(size=(d, d)), 3) + 0.0625 * np.eye(d)  # never zero
+        cases += [(w, s, name, dyadic(x, 20), dyadic(y, 20)) for name, x, y in moves(rng, n, d)]
+    for w, s, name, x, y in cases:
+        form, outputs = w @ w.T / s, []
+        for cloud in (x, y):
+            q = cloud @ w / np.sqrt(s)  # exact, as the values are
+            given = (q, key * q, cloud @ form)
+            outputs.append((attend(*given, score=SCORE), rounding(*given, score=SCORE)))
+        (start, first), (end, second) = outputs
+        ratio = displacement_ratio(x, y, (start, end), error=max(first, second))
+        size = spectral(form) if squared else spectral(w) / Interval.exactly(s)
+        yield at_most(ratio, size * bound(len(x), slope=slope), n=len(x), d=x.shape[1], input=name)
+
+
+def farthest():
+    """The ball omega = (2 s - 1) / (2 sqrt(s)), where (2 s - 1) exp(s) = 1: the largest sqrt(s) / (exp(s) + 1)."""
+    half = balls(0.5).item()
+    s = half + (half * (-half).exp()).lambertw()
+    return (2 * s - 1) / (2 * s.sqrt())
+
+
+@cache
+def columns(n, *, others):
+    """The ball K_1 = others * (1/2 + 2 c_2 + 2 omega sqrt(c_n)) + 1 + 2 c_n."""
+    return others * (balls(0.5).item() + 2 * near(2) + 2 * farthest() * near(n).sqrt()) + 1 + 2 * near(n)
+
+
+@cache
+def bounds(n, p, power, every):
+    """The two constants in W_p, named, with twins' changes: the power of n in the one, the number of columns in the other."""
+    rows, exponent = balls(n).item() ** (balls(power).item() / p), 1 / balls(p).item()
+    column = columns(n, others=n - 1 if every else 1)
+    return ("rows", hull(rows) * bound(n)), ("columns", hull(column**exponent * (1 + 4 * near(n)) ** (1 - exponent)))
+
+
+@verifies(
+    Claim(
+        "distance-attention.atoms",
+        "between equal numbers of equal masses distance attention is Lipschitz in every W_p, with a constant that grows with their number",
+        r"$W_p$ constant $N^{1/p}(1 + 4c_N)$, and $K_1^{1/p}(1 + 4c_N)^{1 - 1/p}$ with $K_1 = (N - 1)(\frac12 + 2c_2 + 2\omega\sqrt{c_N}) + 1 + 2c_N$, $\omega = \max_s \sqrt s/(e^s + 1) = 0.277859$",
+        assumptions=("N atoms of mass 1/N on both sides", r"$1 \le p < \infty$"),
+        spec=("MA.R4",),
+        cites=KIM,
+        provenance=("derived", "refereed"),
+    ),
+    constant("size-free", "the constant of the largest displacement holds in W1", power=0),
+    bug("one-column", "the factor N - 1 of the columns is lost", every=False),
+    hypothesis("dot", "the scores are dot products", dot=True),
+)
+def test_atoms(run, *, power=1, every=True, dot=False):
+    yield equals(supremum("w/(exp(w*w)+1)", w=(0, 6)), hull(farthest()), part="omega, w = sqrt(s)")
+    yield equals(hull(farthest()), Interval.printed("0.277859"), part="omega, printed")
+    table = run.study(studies.stars).where(family="star")
+    for n, ratio in zip(table["n"].tolist(), table.intervals("ratio"), strict=True):
+        for kind, claimed in bounds(n, 1, power, every):
+            yield at_most(ratio, claimed, n=n, p=1, bound=kind, input="star")
+    cases = [(1.0, pushed_apart(n)) for n in (3, 101)] + [(1.0, ("far", FAR, FAR + FIRST))]
+    for rng in run.streams(run.pick(quick=6, paper=150)):
+        n, d = int(rng.choice([2, 3, 10, 25])), int(rng.integers(1, 5))
+        cases += [(float(rng.uniform(0.1, 3.0)), move) for move in moves(rng, n, d)]
+    for beta, (name, x, y) in cases:
+        score, n = DotProduct(beta) if dot else SquaredDistance(beta), len(x)
+        (start, first), (end, second) = attended(x, score), attended(y, score)
+        for p in (1, 2, 3):
+            ratio = displacement_ratio(x, y, (start, end), float(p), error=max(first, second))
+            for kind, claimed in bounds(n, p, power, every):
+                yield at_most(ratio, claimed, n=n, p=p, bound=kind, input=name)
+            if name in ("two-sided", "near"):
+                least = min((c for _, c in bounds(n, p, 1, True)), key=lambda c: c.hi)
+                computed = atoms_constant(n, float(p))
+                yield equals(Interval.within(computed, 64 * U * computed), least, n=n, p=p, part="float")
+        between = w1(Measure(start), Measure(end)) + Interval.within(0.0, 2 * np.sqrt(x.shape[1]) * max(first, second))
+        yield at_most(
+            between / w1(Measure(x), Measure(y)), bounds(n, 1, power, every)[0][1], n=n, p=1, input=name, part="W1"
+        )
+
+
+@verifies(
+    Claim(
+        "distance-attention.laplace",
+        "the kernel that falls with the distance, not its square, has the same constants",
+        r"$P_{ij} \propto e^{-\beta|x_i - x_j|}$: $\beta\sum_j P_{ij}|x_j - x_i| \le c_N$, with equality if all others lie at $\beta r = c_N + 1$, and $\max_i|F_i(X) - F_i(Y)| \le (1 + 4c_N)\max_i|x_i - y_i|$",
+        spec=("MA.R7",),
+        cites=KIM,
+        provenance=("derived", "refereed"),
+    ),
+    constant("near", "the mean distance is at most 0.99 of it", factor=0.99),
+    constant("one", "the factor is one, not four", slope=1),
+    bug("masked", "a token does not see itself", own=0.0),
+    hypothesis("dot", "the scores are dot products", dot=True),
+)
+def test_laplace(run, *, factor=1.0, slope=4, own=1.0, dot=False):
+    cases = [(1.0, ("far", FAR, FAR + FIRST))]
+    for n in (3, 101):
+        r = float(near(n)) + 1.0
+        _, x, y = pushed_apart(n)
+        cases.append((1.0, ("two-sided", np.sign(x) * r, np.sign(x) * r + (y - x))))
+    for rng in run.streams(run.pick(quick=8, paper=200)):
+        n, d = int(rng.integers(2, 20)), int(rng.integers(1, 5))
+        cases += [(float(rng.uniform(0.1, 3.0)), move) for move in moves(rng, n, d)]
+    for beta, (name, x, y) in cases:
+        score, n = DotProduct(beta) if dot else Laplace(beta), len(x)
+        (start, first), (end, second) = attended(x, score), attended(y, score)
+        ratio = displacement_ratio(x, y, (start, end), error=max(first, second))
+        yield at_most(ratio, bound(n, slope=slope), n=n, d=x.shape[1], input=name)
+        apart = beta * np.sqrt(((x - x[0]) ** 2).sum(axis=1))[:, np.newaxis]
+        given, masses = (x[:1], x, apart), np.where(np.arange(n) == 0, own, 1.0)
+        mean = float(attend(*given, score=score, key_weights=masses)[0, 0])
+        error = rounding(*given, score=score, key_weights=masses) + float(apart.max()) * gamma(x.shape[1] + 8)
+        found, claimed = Interval.within(mean, error), factor * hull(near(n))
+        yield at_most(found, claimed, n=n, d=x.shape[1], input=name, part="mean distance")
+        if name == "two-sided":
+            slack = Interval.within(0.0, 64 * U * (1.0 + claimed.hi) ** 2)  # the distance is rounded
+            yield equals(found + slack, claimed, n=n, part="attained")
+
+
+@verifies(
+    Claim(
+        "distance-attention.bounded",
+        "on a set of finite diameter distance attention is Lipschitz in W_p, whatever the number of tokens and their masses",
+        r"$W_p(T\mu, T\nu) \le \big(e^o(1 + 2o) + \frac o2\big)W_p(\mu, \nu)$, $o = \beta D^2$, on a set of diameter $D$",
+        assumptions=("finite diameter",),
+        spec=("MA.R8",),
+        provenance=("derived", "refereed on paper"),
+    ),
+    constant("polynomial", "the exponential is left out", growing=False),
+    bug("radius", "half the diameter stands for it", half=True),
+    hypothesis("typical", "the diameter is finite only in the mean square", typical=True),
+)
+def test_bounded(run, *, growing=True, half=False, typical=False):
+    def claimed(o):
+        spread = o / 4 if half else o
+        return hull((spread.exp() if growing else 1) * (1 + 2 * spread) + spread / 2)
+
+    table = run.study(studies.stars).where(family="star")
+    for n, ratio in zip(table["n"].tolist(), table.intervals("ratio"), strict=True):
+        yield at_most(ratio, claimed(balls(n - 2).item().log()), n=n, input="star")  # D^2 is twice the square of a leg
+    for z in (1.0, 2.0, 3.0):  # the light atom takes its own column sum from itself and from the heavy one
+        mu = hidden_atom(z)
+        heavy, light = balls(mu.weights)
+        column = [abs(ball) for ball in enclosed_jacobian(mu, SCORE)[:, 1, 0, 0]]
+        o = balls(z * z).item() * (2 * heavy * light if typical else 1)
+        yield at_most(hull(column[0] * heavy / light + column[1]), claimed(o), z=z, input="light atom")
+    for rng in run.streams(run.pick(quick=10, paper=200)):
+        n, d, radius = int(rng.integers(2, 20)), int(rng.integers(1, 4)), float(rng.uniform(0.2, 1.5))
+        for name, x, y in moves(rng, n, d):
+            x, y = (radius * z / np.maximum(1.0, np.sqrt((z**2).sum(axis=1, keepdims=True))) for z in (x, y))  # noqa: PLW2901
+            (start, first), (end, second) = attended(x), attended(y)
+            if np.abs(x - y).max() < 1e-6:
+                continue
+            ratio = displacement_ratio(x, y, (start, end), 1.0, error=max(first, second))
+            yield at_most(ratio, claimed(balls(4 * radius**2).item() * (1 + balls(8 * U).item())), n=n, d=d, input=name)
+    for spread in (0.5, 2.0):
+        computed = near_constant(np.sqrt(spread))
+        yield equals(
+            Interval.within(computed, 64 * U * computed),
+            hull(balls(spread).item().exp() * (1 + 2 * balls(spread).item()) + balls(spread).item() / 2),
+            o=spread,
+            part="float",
+        )

@@ -1,0 +1,110 @@
+"""Distance attention in several heads with tied queries and keys: the published constants, and how far they are from sharp."""
+
+import numpy as np
+
+from theory.attention import DotProduct, Measure, SquaredDistance, attend, rounding
+from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence.roundoff import U, gamma
+from theory.lipschitz import column_constant, displacement_ratio, distance_constant, tied_constants
+from theory.lipschitz.jacobian import block_jacobian
+from verify.lipschitz.lambert import FAR, FIRST, SCORE, dyadic, moves, near, pushed_apart, spectral
+from verify.textbook import hull
+
+ONE = np.ones((1, 1))
+
+
+def headed(x, queries, values, output, *, dot=False):
+    """Outputs and what an entry may be off, for a width of 1 or 4; dyadic tokens and matrices make all else exact."""
+    width, total, error, size = queries[0].shape[1], 0.0, 0.0, 0.0
+    scale = width**-0.5
+    score = DotProduct(scale) if dot else SquaredDistance(scale)
+    for h, (w, v) in enumerate(zip(queries, values, strict=True)):
+        given = (x @ w, x @ w, x @ (w @ w.T * scale) @ v @ output[h * width : (h + 1) * width])
+        part = attend(*given, score=score)
+        total, error = total + part, error + rounding(*given, score=score)
+        size += float(np.abs(part).max())
+    return total, error + gamma(len(queries)) * size
+
+
+def printed_constants(n, queries, values, output, *, slope, transposed):
+    """The two constants as they are printed, as intervals."""
+    s = Interval.exactly(queries[0].shape[1]).sqrt()
+    c = slope * hull(near(n))
+    heads = max(np.abs(w).sum(axis=1).max() * np.abs(w).sum(axis=0).max() for w in queries)
+    heads *= max(np.abs(v).sum(axis=0).max() for v in values)  # sums of dyadic numbers are exact
+    largest = (c + 1 / s) * float(np.abs(output).sum(axis=0 if transposed else 1).max()) * float(heads)
+    squares = sum((spectral(w) * spectral(v)) ** 2 for w, v in zip(queries, values, strict=True))
+    euclidean = Interval.exactly(n).sqrt() / s * (c + 1) * squares.sqrt() * spectral(output)
+    return {np.inf: largest, 2.0: euclidean}
+
+
+def drawn(rng):
+    """Dyadic matrices of one or two heads of width one or four."""
+    dim, heads = [(1, 1), (2, 2), (4, 1), (8, 2)][int(rng.integers(4))]
+    shape = (dim, dim // heads)
+    queries, values = ([dyadic(rng.normal(size=shape), 2) for _ in range(heads)] for _ in range(2))
+    return queries, values, dyadic(rng.normal(size=(dim, dim)), 2)
+
+
+@verifies(
+    Claim(
+        "distance-attention.heads",
+        "multi-head distance attention with tied queries and keys obeys the published constants in the largest entry and the Euclidean norm",
+        r"$\mathrm{Lip}_\infty \le \big(4c_N + \frac1{\sqrt{D/H}}\big)\|W^{O\top}\|_\infty\max_h\|W^{Q,h}\|_\infty\|W^{Q,h\top}\|_\infty\max_h\|W^{V,h\top}\|_\infty$, $\mathrm{Lip}_2 \le \frac{\sqrt N}{\sqrt{D/H}}(4c_N + 1)\big(\sum_h\|W^{Q,h}\|_2^2\|W^{V,h}\|_2^2\big)^{1/2}\|W^O\|_2$",
+        assumptions=(r"$W^K = W^Q$", r"heads $P^hXA_hW^{V,h}$ with $A_h = W^{Q,h}W^{Q,h\top}/\sqrt{D/H}$"),
+        spec=("MA.R9", "FR.F05"),
+        cites=("kim2021",),
+        provenance=("recalled",),
+    ),
+    constant("two", "the factor is two, not four", slope=2),
+    bug("transposed", "the largest row sum of the output matrix stands for its largest column sum", transposed=False),
+    hypothesis("dot", "the scores are dot products", dot=True),
+)
+def test_heads(run, *, slope=4, transposed=True, dot=False):
+    _, x, y = pushed_apart(101)
+    sides, both = [np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])], np.array([[1.0, 0.0], [1.0, 0.0]])
+    cases = [("one head", x, y, [ONE], [ONE], ONE), ("far", FAR, FAR + FIRST, [ONE], [ONE], ONE)]
+    x, y = dyadic(x, 24), dyadic(y, 24)
+    cases.append(("equal heads", np.hstack([x, x]), np.hstack([y, y]), sides, sides, both))
+    for rng in run.streams(run.pick(quick=12, paper=250)):
+        matrices = drawn(rng)
+        n, d = int(rng.integers(2, 16)), matrices[2].shape[0]
+        cases += [(name, dyadic(x, 20), dyadic(y, 20), *matrices) for name, x, y in moves(rng, n, d)]
+    for name, x, y, queries, values, output in cases:
+        (start, first), (end, second) = (headed(z, queries, values, output, dot=dot) for z in (x, y))
+        claimed = printed_constants(len(x), queries, values, output, slope=slope, transposed=transposed)
+        for p, bound in claimed.items():
+            entries = [z.reshape(-1, 1) for z in (x, y, start, end)]
+            ratio = displacement_ratio(*entries[:2], (entries[2], entries[3]), p, error=max(first, second))
+            if bound.lo > 0.0:
+                yield at_most(ratio, bound, n=len(x), d=x.shape[1], heads=len(queries), p=p, input=name)
+        both = printed_constants(len(x), queries, values, output, slope=4, transposed=True)
+        for computed, bound in zip(tied_constants(len(x), queries, values, output), both.values(), strict=True):
+            yield equals(Interval.within(computed, 256 * U * computed), bound, scale=1 + bound.hi, part="float")
+
+
+@verifies(
+    Claim(
+        "distance-attention.euclidean",
+        "at the two-sided star of 64 tokens the Euclidean norm of the Jacobian is far below its bounds; that of dot products grows like the square",
+        r"$\|J\|_2 = 4.94$ at $x = (0, \pm\sqrt{c_N + 1})$, $N = 64$, against $\sqrt N(1 + 4c_N) = 81.8$ and $\sqrt{K_1(1 + 4c_N)} = 35.8$; dot products at $(0, R, -R)$: $\|J\|_2/R^2 = 0.670$, $0.66670$ at $R = 10$, $100$",
+        assumptions=(r"$\beta = 1$, $d = 1$",),
+        spec=("FR.F05", "MA.R4"),
+        cites=("kim2021",),
+        provenance=("derived",),
+    ),
+    constant("third", "the norm for dot products grows like R^2 / 3", share=0.5),
+    bug("far", "the star has its crowds at twice the distance", stretch=2.0),
+    hypothesis("distance", "the scores at (0, R, -R) are distances", score=SCORE),
+)
+def test_euclidean(run, *, share=1.0, stretch=1.0, score=None):
+    _, star, _ = pushed_apart(64)
+    norm = spectral(block_jacobian(Measure(stretch * star), SCORE)[:, :, 0, 0])
+    yield equals(norm, Interval.printed("4.94"), n=64, part="printed")
+    rows, column = distance_constant(64), column_constant(64)
+    for value, digits in ((8.0 * rows, "81.8"), (np.sqrt(column * rows), "35.8")):
+        yield equals(Interval.within(value, 64 * U * value), Interval.printed(digits), n=64, part="bound, printed")
+    for reach, digits in ((10.0, "0.670"), (100.0, "0.66670")):
+        jacobian = block_jacobian(Measure([[0.0], [reach], [-reach]]), score or DotProduct(1.0))[:, :, 0, 0]
+        measured = spectral(jacobian) / Interval.exactly(reach) ** 2
+        yield equals(measured, share * Interval.printed(digits), reach=reach, part="dot products")

@@ -1,0 +1,158 @@
+"""A causal mask: discontinuous where tokens may overtake each other in time, logarithmic in their number if not."""
+
+from functools import cache
+
+import numpy as np
+
+from theory import Measure, w1
+from theory.attention import CausalKernel, DotProduct, attend
+from theory.attention.output import rounding
+from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence.roundoff import gamma
+from theory.lipschitz import causal_constant, far_atom, first_token, overtaken, response, response_ratio
+from verify.lipschitz.pairs import FLOOR, ball, blurred, layer, moved, norm, rounded
+from verify.textbook import balls, hull
+
+PLAIN = DotProduct(scale=1.0)
+JUMPS = {1e-1: "2.384", 1e-3: "238.4", 1e-6: "2.384e5"}
+HARMONIC = {10: "2.928968", 100: "5.187378"}
+
+
+def harmonic(n, start=1):
+    """The sum of 1 / i from ``start`` to n, in balls."""
+    return sum((balls(1).item() / i for i in range(start, n + 1)), balls(0).item())
+
+
+def outputs(mu, *, masked):
+    """Times and outputs of causal attention, or of attention that keeps times and heeds none; and their error."""
+    values = mu.points[:, 1:]
+    error = rounding(values, values, values, score=PLAIN)
+    if masked:
+        return CausalKernel(PLAIN, mu).push(mu), error
+    return Measure(np.hstack([mu.points[:, :1], attend(values, values, values, score=PLAIN)]), mu.weights), error
+
+
+@verifies(
+    Claim(
+        "lipschitz.masked-jump",
+        "if times are part of the tokens, causal attention is not even continuous in W1",
+        r"$x_1 = 1$ at time $\frac12$, $x_2 = -1$ at $\frac12 \pm \delta$, $B = V = 1$: $W_1 = \delta$ before, and $W_1 = 1 - \tanh 1$ after, in the space of values, for every $\delta \in (0, \frac12]$",
+        assumptions=("time and value together are the token", "equal masses"),
+        spec=("MA.M1",),
+        cites=("castin2024",),
+        provenance=("derived", "refereed on paper"),
+    ),
+    constant("larger", "the jump is tanh 1", jump=lambda t: t),
+    constant("near", "the jump is 1 - 1.01 tanh 1", jump=lambda t: 1 - balls(1.01).item() * t),
+    hypothesis("unmasked", "there is no mask", masked=False),
+    bug("reordered", "tokens are sorted by the order of writing, not by time", sort=False),
+)
+def test_jump(run, *, jump=lambda t: 1 - t, masked=True, sort=True):
+    for gap in (*JUMPS, *(0.5 ** np.arange(1, run.pick(quick=20, paper=45), 4)).tolist()):
+        pair = overtaken(gap)
+        if not sort:
+            pair = (pair[0], Measure([[0.5, 1.0], [0.5 + gap, -1.0]]))
+        (one, first), (two, second) = (outputs(mu, masked=masked) for mu in pair)
+        values = [Measure(mu.points[:, 1:], mu.weights) for mu in (one, two)]
+        after = blurred(w1(*values), first, second)
+        yield equals(after, hull(jump(balls(1).item().tanh())), gap=gap, part="jump")
+        before = w1(*overtaken(gap))
+        yield equals(blurred(before, 2.0**-53), gap, gap=gap, part="distance")  # a time is rounded
+        yield at_least(blurred(w1(one, two), first, second), hull(jump(balls(1).item().tanh())), gap=gap, part="both")
+        if gap in JUMPS:
+            yield equals(after / gap, Interval.printed(JUMPS[gap]), gap=gap, part="printed")
+
+
+@verifies(
+    Claim(
+        "lipschitz.masked",
+        "at fixed positions a causal mask costs the factor of a harmonic number in the mean displacement",
+        r"$\frac1n\sum_i|F_i(X) - F_i(Y)| \le \|V\|\left(\alpha + e^{2\alpha}(1 + 2\alpha)H_n\right)\frac1n\sum_i|x_i - y_i|$, $H_n = \sum_{i \le n}\frac1i$; attained at $\alpha = 0$",
+        assumptions=("causal mask", "scores x'By", "tokens in a ball of radius R"),
+        spec=("MA.M2",),
+        cites=("castin2024",),
+        provenance=("derived", "refereed"),
+    ),
+    constant("unmasked", "the constant is that without a mask", number=lambda n: n**0),
+    constant("near", "H_n is one per cent smaller", whole=0.99),
+    hypothesis("no-mask", "no token is masked, and the constant is attained at alpha = 0", causal=False),
+    bug("strict", "the harmonic sum starts at 1/2", start=2),
+)
+def test_masked(run, *, whole=1.0, causal=True, start=1, number=lambda n: n):
+    def sum_of(n):
+        return whole * hull(harmonic(number(n), start))
+
+    for rng in run.streams(run.pick(quick=12, paper=300)):
+        d, radius, n = int(rng.integers(1, 4)), float(rng.uniform(0.5, 2.0)), int(rng.integers(2, 20))
+        form, value = layer(rng, d, radius)
+        form *= rng.choice([1.0, 0.01])
+        score, x = DotProduct(form=form), ball(rng, n, d, radius)
+        y = moved(rng, x, radius)
+        before = mean_move(x, y, 0.0)
+        if before.lo < FLOOR * radius:
+            continue
+        alpha = norm(form) * Interval.exactly(radius) ** 2
+        ends = [(2 * balls(a).item()).exp() * (1 + 2 * balls(a).item()) for a in (alpha.lo, alpha.hi)]
+        bound = alpha + Interval(hull(ends[0]).lo, hull(ends[1]).hi) * sum_of(n)
+        after = [attend(z, z, z, score=score, causal=causal) for z in (x, y)]
+        error = 2.0 * max(rounding(z, z, z, score=score, causal=causal) for z in (x, y))
+        images = [z @ value.T for z in after]
+        error = (error + gamma(d + 2) * radius) * float(np.abs(value).sum()) * np.sqrt(d)
+        yield at_most(mean_move(*images, error), norm(value) * bound * before, n=n, d=d, alpha=alpha.mid)
+    for n in (2, 10, 100):
+        push = first_token(n)
+        answer = response_ratio(push, 1, causal=causal)
+        yield equals(answer, sum_of(n), n=n, part="first token")
+        if n in HARMONIC:
+            printed = Interval.printed(HARMONIC[n])
+            yield equals(rounded(causal_constant(0.0, n)), printed, n=n, part="printed")
+            yield equals(response_ratio(push, 1, causal=True), printed, n=n, part="first token, printed")
+    a = balls(0.5).item()
+    exact = 2 * (a + (2 * a).exp() * (1 + 2 * a) * harmonic(7))
+    yield equals(rounded(causal_constant(0.5, 7, 2.0)), hull(exact), part="constant")
+
+
+def mean_move(x, y, error):
+    """The mean distance of corresponding tokens, of which the differences are off by at most ``error`` in length."""
+    lengths = np.linalg.norm(x - y, axis=1)
+    mean = float(lengths.mean())
+    return blurred(Interval.within(mean, gamma(x.size + 8) * mean), error)
+
+
+@cache
+def answer_of(alpha, i):
+    """What token i answers if the first of i tokens, alone at -1 while the others are at 1, is pushed."""
+    push = far_atom(1.0, 0.5)._replace(masses=np.array([float(i - 1), 1.0]), form=np.array([[-alpha]]))
+    return abs(response(push)[0, 0])
+
+
+@verifies(
+    Claim(
+        "lipschitz.masked-growth",
+        "the factor before the harmonic number cannot be smaller: the first token moves all later ones",
+        r"$x_1 = -R$, $x_i = R$ for $i \ge 2$, $B = -\alpha/R^2$: $\sum_{n < i \le 2n}|dF_i|/|h_1| \to e^{2\alpha}(1 + 2\alpha)\log 2$ as $n \to \infty$",
+        assumptions=("causal mask", "one dimension"),
+        spec=("MA.M2",),
+        cites=(),
+        provenance=("derived",),
+    ),
+    constant("single-exponent", "the limit is exp(alpha)(1 + 2 alpha) log 2", rate=1.0),
+    constant("near", "the limit is five per cent smaller", share=0.95),
+    hypothesis("positive", "the form is positive", sign=-1.0),
+)
+def test_growth(run, *, rate=2.0, share=1.0, sign=1.0):
+    levels = range(6, run.pick(quick=11, paper=14))
+    for alpha in (0.125, 0.5):
+        sums = []
+        for level in levels:
+            pushed = (answer_of(sign * alpha, i) for i in range(2**level + 1, 2 ** (level + 1) + 1))
+            sums.append(hull(sum(pushed, balls(0).item())))
+        a = balls(alpha).item()
+        claimed = share * hull((balls(rate).item() * a).exp() * (1 + 2 * a) * balls(2).item().log())
+        yield equals(limit(sums, order=1), claimed, alpha=alpha)
+        line = np.ones((40, 1))
+        line[0] = -1.0
+        push = first_token(40)._replace(points=line, form=np.array([[-sign * alpha]]))
+        causal = response(push, causal=True)
+        for i in (2, 7, 40):
+            yield equals(hull(abs(causal[i - 1, 0])), hull(answer_of(sign * alpha, i)), alpha=alpha, part="row")

@@ -1,0 +1,195 @@
+"""Residual attention that can be inverted, and the determinant that shows when it cannot."""
+
+import math
+
+import numpy as np
+
+from theory.attention import AttentionKernel, DotProduct, Measure, SquaredDistance
+from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence.enclosure import coefficient, variable
+from theory.lipschitz import displacement, mirrored_tokens, residual_determinant, residual_inverse, studies
+from verify import textbook
+from verify.textbook import balls, hull
+
+KIM = ("kim2021",)
+PRINTED = {
+    0.1: {0: "0.900", 1: "0.669", 2: "0.551", 4: "-0.0810", 6: "-1.161"},
+    0.5: {0: "0.500", 1: "0.044", 2: "-0.091"},
+}
+RHO = 0.9
+
+
+def spread_of(n):
+    """1 + 4 c_N, with c_N e^(c_N + 1) = N - 1 found by bisection among balls."""
+    low, high = balls(0).item(), balls(n).item()
+    for _ in range(90):
+        c = ((low + high) / 2).mid()
+        low, high = (c, high) if c * (c + 1).exp() < n - 1 else (low, c)
+    return hull(1 + 4 * low.union(high))
+
+
+@verifies(
+    Claim(
+        "depth.inverse",
+        "residual distance attention is inverted by iteration if its share is small enough",
+        r"$X_{k+1} = Y - cF(X_k)$, $c = \rho/(1 + 4c_N)$: $\max_i|x^k_i - x_i| \le \rho^k\max_i|x^0_i - x_i|$ where $X + cF(X) = Y$; sum of the witness's row: $4.5547$ of $5.6275$ for $N = 11$",
+        assumptions=("distance attention on the line or in space, any number of tokens", r"$\rho < 1$"),
+        spec=("MA.A8",),
+        cites=(*KIM, "behrmann2019"),
+        provenance=("derived", "refereed"),
+    ),
+    constant("faster", "errors shrink by 0.75 rho", share=0.75),
+    hypothesis("dot-product", "scores are dot products", dot=True),
+    bug("sign", "the branch is added instead of subtracted", sign=-1.0),
+)
+def test_inverse(run, *, share=1.0, dot=False, sign=1.0):
+    n = 11  # half of the others to either side of the first token, where they are felt most
+    c_n = (spread_of(n) - 1) / 4
+    around = math.sqrt(c_n.mid + 1.0) * np.array([[0.0]] + [[1.0]] * 5 + [[-1.0]] * 5)
+    against = np.array([[1.0]] + [[-1.0]] * 10)
+    inputs = [("two-sided", around, around + 1e-4 * against)]
+    inputs += [("0, 6, -6", x := np.array([[0.0], [6.0], [-6.0]]), x + 0.01 * np.eye(3)[:, :1])]
+    for rng in run.streams(run.pick(quick=8, paper=80)):
+        m, d = int(rng.integers(2, 12)), int(rng.integers(1, 4))
+        x = rng.normal(size=(m, d)) * rng.uniform(0.3, 3.0)
+        inputs.append(("random", x, x + 10.0 ** rng.uniform(-3.0, 1.0) * rng.normal(size=(m, d))))
+    score = DotProduct(scale=1.0) if dot else SquaredDistance(1.0)
+    for name, x, start in inputs:
+        factor = RHO / spread_of(len(x)).hi
+
+        def branch(z, c=factor):
+            return sign * c * AttentionKernel(score, Measure(z)).output(z)
+
+        # iterates are less than one and a half times as large, their scores less than four times
+        widest = np.concatenate([x, start, x + branch(x)])
+        own = 4.0 * AttentionKernel(score, Measure(widest)).rounding(widest) * math.sqrt(x.shape[1]) + 1e-14
+        outputs = x + factor * AttentionKernel(score, Measure(x)).output(x)
+        before = displacement(start, x)
+        for k in (1, 2, 4, 8):
+            found = residual_inverse(branch, outputs, RHO, start=start, count=k, rounding=own)
+            off = displacement(found.point, x) + Interval.within(0.0, 2.0 * own / (1.0 - RHO))
+            yield at_most(off, (share * Interval.exactly(RHO)) ** k * before, scale=before, input=name, n=len(x), k=k)
+            yield at_most(
+                off, found.error + 4.0 * own / (1.0 - RHO), scale=before, input=name, k=k, part="a posteriori"
+            )
+
+
+def image(x, share, *, frozen=None, distance=False):
+    """X + cF(X) for tokens on the line as it is printed, in balls or their power series; ``frozen`` queries stay."""
+    queries = x if frozen is None else frozen
+    apart = queries[:, np.newaxis] - x[np.newaxis]
+    weights = textbook.exp(-apart * apart if distance else queries[:, np.newaxis] * x[np.newaxis])
+    return x + balls(share).item() * ((weights * x[np.newaxis]).sum(axis=1) / weights.sum(axis=1))
+
+
+def slopes(x, share, *, frozen=False, distance=False):
+    """The Jacobian of X + cF(X) at three balls, from power series."""
+    columns = []
+    for j in range(3):
+        step = balls(np.eye(3)[j])
+        moved = image(
+            x + step * variable(2),
+            share,
+            frozen=x + balls(np.zeros(3)) * variable(2) if frozen else None,
+            distance=distance,
+        )
+        columns.append([coefficient(entry, 1) for entry in moved])
+    return np.array(columns, dtype=object).T
+
+
+def volume(j):
+    """The determinant of a 3 by 3 matrix by the rule of Sarrus."""
+    plus = j[0, 0] * j[1, 1] * j[2, 2] + j[0, 1] * j[1, 2] * j[2, 0] + j[0, 2] * j[1, 0] * j[2, 1]
+    return plus - j[0, 2] * j[1, 1] * j[2, 0] - j[0, 1] * j[1, 0] * j[2, 2] - j[0, 0] * j[1, 2] * j[2, 1]
+
+
+@verifies(
+    Claim(
+        "depth.determinant",
+        "however small the share of residual dot-product attention, its determinant changes sign",
+        r"$\det(I - c\,dF)$ at $(0, t, -t)$, $B = V = 1$: $1 - c$ at $t = 0$ and at most $-(1-c)^2$ at $t = \sqrt{6/c}$; $c = 0.1$: $0.9$, $0.669$, $0.551$, $-0.0810$, $-1.161$ at $t = 0, 1, 2, 4, 6$; for distances and $c = \rho/(1 + 4c_N)$ at least $(1-\rho)^N$",
+        assumptions=("three tokens on the line", "0 < c < 1"),
+        spec=("MA.A8",),
+        cites=KIM,
+        provenance=("derived", "refereed"),
+    ),
+    constant("four-times-as-deep", "the determinant is at most -4(1-c)^2", deep=4),
+    hypothesis("distance", "scores are squared distances", distance=True),
+    bug("frozen-queries", "the Jacobian lets no query move", frozen=True),
+)
+def test_determinant(run, *, deep=1, distance=False, frozen=False):
+    table = run.study(studies.determinants)
+    for share in studies.RESIDUAL_SHARES:
+        part = table.where(part="dot", share=share)
+        for t, measured in zip(part["place"].tolist(), part.intervals("value"), strict=True):
+            claimed = hull(volume(slopes(balls([0.0, t, -t]), -share, frozen=frozen, distance=distance)))
+            yield equals(measured, claimed, scale=1, share=share, t=t)
+            if t in PRINTED[share]:
+                yield equals(
+                    measured, Interval.printed(PRINTED[share][t]), scale=1, share=share, t=t, part="as printed"
+                )
+    for t, measured in zip(*((p := table.where(part="distance"))["place"].tolist(), p.intervals("value")), strict=True):
+        yield at_least(measured, deep * (1 - Interval.exactly(RHO)) ** 3, scale=1, part="distance", t=t)
+    score = SquaredDistance(1.0) if distance else DotProduct(scale=1.0)
+    for c in (2.0**-10, 0.01, 0.1, 0.3, 0.5, 0.75, 0.9, 1.0 - 2.0**-6):
+        kept = 1 - Interval.exactly(c)
+        still = residual_determinant(np.zeros((3, 1)), score, -c)
+        yield equals(still, kept, share=c, part="t = 0")
+        t = math.sqrt(6.0 / c)
+        far = residual_determinant(np.array([[0.0], [t], [-t]]), score, -c)
+        yield at_most(far, -deep * kept**2, share=c, t=t)
+
+
+@verifies(
+    Claim(
+        "depth.not-injective",
+        "residual dot-product attention sends different tokens to one place, however small its share",
+        r"for some $x$ with $x_1 \in \{0.1, \dots, 1.2\}$: $X - cF(X)$ is the same at $(x_1, x_2, x_3)$ and at $(-x_1, -x_3, -x_2)$, $c = 0.1$ and $0.5$, $B = V = 1$",
+        assumptions=("three tokens on the line",),
+        spec=("MA.A8",),
+        cites=KIM,
+        provenance=("derived", "refereed"),
+    ),
+    hypothesis("plus", "the branch is added, at the tokens that serve when it is subtracted", sign=1.0),
+    hypothesis("distance", "scores are squared distances, at the tokens that serve for dot products", distance=True),
+    bug("not-turned", "the image keeps its signs: (x_1, x_3, x_2)", turn=1),
+    constant("nearer", "the tokens lie within 1e-20 of those that are found", radius=1e-20),
+)
+def test_not_injective(run, *, sign=-1.0, distance=False, turn=-1, radius=1e-10):
+    table = run.study(studies.determinants)
+    for share in studies.RESIDUAL_SHARES:
+        part = table.where(part="preimages", share=share)
+        for middle, place in zip(part["value.lo"].tolist(), part["place"].tolist(), strict=True):
+            if not middle > 0.0:  # the branch (0, t, -t), and mirror images
+                continue
+            x = balls(mirrored_tokens(middle, share)[:, 0])
+            other = [0, 2, 1]
+
+            def missing(
+                z, share=share, other=other
+            ):  # how far the images are apart; the tokens move, their first one not
+                return image(z, sign * share, distance=distance) - image(
+                    turn * z[other], sign * share, distance=distance
+                )
+
+            def reduced(j):
+                return np.array([[j[0, 1], j[0, 2]], [j[1, 1] + j[2, 1], j[1, 2] + j[2, 2]]], dtype=object)
+
+            centre = reduced(slopes(x, sign * share, distance=distance))
+            (a, b), (c, d) = centre
+            inverse = np.array([[d, -b], [-c, a]], dtype=object) / (a * d - b * c)
+            gaps = missing(x)
+            step = np.abs(inverse @ np.array([gaps[0] / 2, gaps[1]], dtype=object))
+            wide = x + np.array(
+                [balls(0).item(), *[balls(radius).item().union(-balls(radius).item())] * 2], dtype=object
+            )
+            contraction = np.abs(balls(np.eye(2)) - inverse @ reduced(slopes(wide, sign * share, distance=distance)))
+            # by the theorem of Krawczyk a solution lies within the radius if this does not exceed it
+            reach = Interval.largest(
+                hull(s) + hull(sum(row)) * radius for s, row in zip(step, contraction, strict=True)
+            )
+            yield at_most(reach, radius, share=share, middle=middle)
+            yield at_least(hull(abs(x[0] - turn * x[0])), 2 * middle, share=share, middle=middle, part="different")
+            yield equals(
+                hull(image(wide, sign * share, distance=distance)[1]), place, scale=1, share=share, part="image"
+            )

@@ -1,0 +1,58 @@
+"""The Jacobian of softmax is largest at two equal weights, and what the other weights hold is lost."""
+
+import numpy as np
+import sympy
+
+from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, sup_over, verifies, zero
+from theory.evidence.roundoff import gamma
+from theory.maxent import softmax_jacobian
+
+
+@verifies(
+    Claim(
+        "softmax.pair",
+        "the largest eigenvalue of the Jacobian of softmax is at most half of what the two largest weights hold",
+        r"$\epsilon = 1 - p_1 - p_2 \le \frac14$, $p_1, p_2$ the largest weights: $\lambda_1(\mathrm{diag}(p) - pp^\top) \le \frac{1 - \epsilon}2$, with equality if $p_1 = p_2$; so $\frac12$ needs two weights $\frac12$",
+        assumptions=("temperature one",),
+        spec=("FR.F06",),
+        cites=("gao2017",),
+        provenance=("derived", "refereed"),
+    ),
+    constant("quarter", "the bound is half as large, the constant of one sigmoid", factor=0.5),
+    constant("near", "five quarters of what the other weights hold are lost", lost=1.25),
+    hypothesis("spread", "the two largest weights hold less than half", spread=True),
+    bug("diagonal", "the outer product is forgotten", outer=False),
+)
+def test_pair(run, *, factor=1.0, lost=1.0, spread=False, outer=True):
+    laws = [
+        np.array([0.5, 0.5]),
+        np.array([0.5, 0.25, 0.25]),
+        np.array([0.4, 0.4, 0.2]),
+        np.array([0.375, 0.375, 0.125, 0.125]),
+    ]
+    for rng in run.streams(run.pick(quick=60, paper=2000)):
+        rest = float(rng.uniform(0.0, 0.25))
+        first = float(rng.uniform(0.5, 0.75)) if rng.random() < 0.5 else 0.5
+        pair = (1.0 - rest) * np.array([first, 1.0 - first])
+        others = rest * rng.dirichlet(np.full(int(rng.integers(1, 6)), 0.5))
+        if others.max() <= pair.min():
+            laws.append(np.concatenate([pair, others]))
+    if spread:
+        laws.append(np.array([0.3, *np.full(70, 0.01)]))
+    for law in laws:
+        p = law / law.sum()
+        ranked = np.sort(p)[::-1]
+        matrix = softmax_jacobian(p) if outer else np.diag(p)
+        found = Interval.within(float(np.linalg.eigvalsh(matrix)[-1]), gamma(64 * p.size) * float(np.abs(matrix).sum()))
+        rest = Interval.within(float(ranked[2:].sum()), gamma(4 * p.size))
+        bound = factor * (1.0 - lost * rest) / 2
+        yield at_most(found, bound, n=p.size, rest=rest.mid)
+        if ranked[0] == ranked[1]:
+            yield equals(found, bound, n=p.size, rest=rest.mid, part="attained")
+    # with c = (x1 + x2) / 2 the variance is at most (1 - e) ((x1^2 + x2^2) / 2 - c^2) + sum of p_i (x_i - c)^2 over the
+    # others, where (x_i - c)^2 <= (1 + s) x_i^2 + (1 + 1/s) c^2 and p_i <= e; s = e / (1 - 2 e) takes c away
+    e, s, c = sympy.symbols("e s c", positive=True)
+    left = (e * (1 + 1 / s) - (1 - e)).subs(s, e / (1 - 2 * e)) * c
+    yield equals(zero(left, {e: sympy.Rational(1, 5), c: 1}), 0, scale=1, part="proof: c drops out")
+    most = sup_over("e/(1 - 2*e)", e=(0, "1/4"), tolerance=1e-5)  # what p_i (1 + s) <= (1 - e) / 2 comes down to
+    yield at_most(most, 0.5, part="proof: the others")
