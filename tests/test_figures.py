@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from threadpoolctl import threadpool_info
 
 from theory import figures
 from theory.evidence import Claim, Interval, Kind, Run, Table, bug, constant, decide, equals, verifies
@@ -59,6 +60,18 @@ def lay(folder, *, factor=2.0, claim="toy.double", scale="quick", root=ROOT, stu
 
 def rule(tmp_path, plate, *, scale="quick", root=ROOT, shelves=()):
     return gate.rule("toy", plate, scale=scale, root=root, evidence=tmp_path / "evidence", shelves=shelves)
+
+
+def test_a_study_is_computed_as_when_it_was_judged(tmp_path):
+    """On one thread of linear algebra, whose number moves last digits, and with faults as errors."""
+    seen = []
+
+    def watched(*, scale, root):
+        seen.append(({pool["num_threads"] for pool in threadpool_info()}, np.geterr()["over"]))
+        return toy_study()(scale=scale, root=root)
+
+    rule(tmp_path, toy_plate(watched))
+    assert seen == [({1}, "raise")]
 
 
 @pytest.fixture

@@ -63,6 +63,7 @@ def test_constants_to_fifty_digits(alpha, n):
     assert found.terms <= found.squares <= found.published
     assert found.free == interpolated_constant(alpha, 2.0, 2.0)
     assert math.isclose(column_sum_constant(alpha, n, value=2.0), found.terms, rel_tol=1e-15, abs_tol=0.0)
+    assert column_sum_constant(alpha, 1.0 - 2.0**-53) == column_sum_constant(alpha, 1.0)  # a sum that was rounded
 
 
 def test_published_constant_is_the_larger():

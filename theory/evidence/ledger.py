@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -106,6 +107,15 @@ class Evidence:
         return min(self.failures, key=lambda f: f.departure.lo, default=None)
 
 
+@contextmanager
+def conditions() -> Iterator[None]:
+    """Compute as every check does: linear algebra on one thread, balls of the usual precision, faults as errors."""
+    from theory.evidence.enclosure import precision  # noqa: PLC0415  loads FLINT
+
+    with threadpool_limits(limits=1), precision(), FAULTS():
+        yield
+
+
 def decide(
     verification: Verification, run: Run, *, fixtures: Mapping[str, Any] | None = None, case: int | None = None
 ) -> Evidence:
@@ -136,9 +146,7 @@ def decide(
     """
 
     def findings(changes: Mapping[str, Any]) -> list[Finding]:
-        from theory.evidence.enclosure import precision  # noqa: PLC0415  loads FLINT
-
-        with threadpool_limits(limits=1), precision(), FAULTS():
+        with conditions():
             return _findings(verification.check(run, **(fixtures or {}), **changes), verification.claim)
 
     found, tables = findings({}), dict(run.tables)  # what the twins look at does not vouch for the claim

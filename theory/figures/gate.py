@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from theory.evidence import ROOT, Table, Verdict
-from theory.evidence.ledger import title_of
+from theory.evidence.ledger import conditions, title_of
 from theory.figures.registry import Plate
 from theory.report.archive import ArchiveError, Record, read
 
@@ -59,7 +59,8 @@ def rule(name: str, plate: Plate, *, scale: str, root: int, evidence: Path, shel
         Folders where the CSV of the judged table may lie.
     """
     own = "evidence" in inspect.signature(plate.STUDY).parameters
-    table = plate.STUDY(scale=scale, root=root, **({"evidence": evidence} if own else {}))
+    with conditions():  # as when it was judged: the number of threads moves last digits
+        table = plate.STUDY(scale=scale, root=root, **({"evidence": evidence} if own else {}))
     records, faults = _records(plate.CLAIMS, evidence)
     faults += _faults(records, scale, root, None if own else title_of(plate.STUDY))
     if not faults and not own:

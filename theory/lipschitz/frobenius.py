@@ -93,7 +93,8 @@ def column_sum_constant(alpha: float, column: float, *, value: float = 1.0) -> f
     alpha : float
         :math:`\|B\|R^2`, positive.
     column : float
-        The largest sum :math:`c` of a column of attention weights, at least one.
+        The largest sum :math:`c` of a column of attention weights, at least one: their mean is one. As the computed sum
+        may be short of that by its rounding, numbers from :math:`1 - 2^{-30}` on count as one.
     value : float, default 1.0
         :math:`\|V\|`, positive.
 
@@ -103,9 +104,9 @@ def column_sum_constant(alpha: float, column: float, *, value: float = 1.0) -> f
         If an argument is out of range.
     """
     a, v, c = as_positive(alpha, "alpha"), as_positive(value, "value"), as_positive(column, "column")
-    if c < 1.0:
+    if c < 1.0 - 2.0**-30:
         raise ValueError(f"column: expected at least 1, the mean of the sums of the columns, got {column!r}")
-    return v * (math.sqrt(c) * (1.0 + a) + a)
+    return v * (math.sqrt(max(c, 1.0)) * (1.0 + a) + a)
 
 
 def published_constant(alpha: float, *, value: float = 1.0) -> float:

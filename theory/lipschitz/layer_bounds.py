@@ -60,11 +60,12 @@ def dot_bounds(layer: Layer, alphas: tuple[float, ...], n: int | None) -> dict[s
     if len(alphas) > 1:
         first.append(Theorem(together(1.0), "depth.heads", "MA.A5", f"{wide}; no mask; heads together"))
         second.append(Theorem(together(2.0), "depth.heads", "MA.A5", f"{wide}; no mask; heads together"))
-    squares = list(second)
+    squares, mean = list(second), list(first)
     if n is not None:
+        mean += [_times(bound, float(n), f"{n} times the largest displacement") for bound in largest]
         least = summed(lambda a: frobenius_constants(a, n).least)
         squares.append(Theorem(least, "dot-product.frobenius", "MA.K3", f"{ball}; no mask; {n} tokens"))
-    return {"W1": first, "W2": second, "Winf": largest, "mean": first, "max": largest, "frobenius": squares}
+    return {"W1": first, "W2": second, "Winf": largest, "mean": mean, "max": largest, "frobenius": squares}
 
 
 def distance_bounds(layer: Layer, alphas: tuple[float, ...], radius: float, n: int | None) -> dict[str, list[Theorem]]:
@@ -123,9 +124,11 @@ def _out(layer: Layer) -> float:
 
 def _times_root(bound: Theorem, n: int) -> Theorem:
     """Pass from the largest displacement to the root of the sum of squares of n tokens."""
-    constant = above(above(math.sqrt(n)) * bound.constant)
-    hint = f"root of {n} times the largest displacement"
-    return bound._replace(constant=constant, hypotheses=f"{bound.hypotheses}; {hint}")
+    return _times(bound, above(math.sqrt(n)), f"root of {n} times the largest displacement")
+
+
+def _times(bound: Theorem, factor: float, words: str) -> Theorem:
+    return bound._replace(constant=above(factor * bound.constant), hypotheses=f"{bound.hypotheses}; {words}")
 
 
 def above(number: float) -> float:
