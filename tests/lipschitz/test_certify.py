@@ -219,3 +219,21 @@ def test_bad_input(changes, error, words):
 def test_a_row_that_is_not_there():
     with pytest.raises(ValueError, match="metric: expected"):
         certify(**weights(), radius=1.0, search=False).row("W3")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (([[1e-170]], [[-1e-170]], [[1.0]], 1e170), "w_query: expected sizes of zero or from 1e-70 to 1e"),
+        (([[1.0]], [[1.0]], [[1e-200]], 1.0), "w_value: expected sizes of zero or from"),
+        (([[1.0]], [[1.0]], [[1.0]], 1e200), "radius: expected sizes of zero or from"),
+    ],
+)
+def test_sizes_whose_products_leave_float64_are_refused(given, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        certify(*given)
+
+
+def test_more_tokens_than_a_sum_goes_through_are_refused():
+    with pytest.raises(ValueError, match=r"^n: expected at most 10000000 tokens, got"):
+        certify([[1.0]], [[1.0]], [[1.0]], 1.0, n=10**400)

@@ -136,3 +136,15 @@ def test_gelu_has_the_slope_that_is_passed():
 def test_bad_input(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_numbers_at_the_ends_of_float64():
+    """A norm's radius of 1e200 does not vanish, and a product that underflows on the way is refused."""
+    norm, attention = passages([layer_norm_bound(1e-5, 2), attention_bound(1.0)], 1e200)
+    assert norm.radius == pytest.approx(math.sqrt(2.0), rel=1e-15, abs=0.0)
+    assert attention.constant == pytest.approx(274.9907, rel=1e-6, abs=0.0)
+    small, large = feed_forward_bound(1e-200), feed_forward_bound(1e300)
+    with pytest.raises(ValueError, match=r"^layers: expected constants whose product float64 can hold"):
+        depth_constant([small, small, large], 1.0)
+    with pytest.raises(ValueError, match=r"^branches: expected"):
+        depth_constant([summed_bound(feed_forward_bound(1.7e308), feed_forward_bound(1.7e308))], 0.1)

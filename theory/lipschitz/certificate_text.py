@@ -40,7 +40,7 @@ def answer(options: argparse.Namespace) -> str:
 def as_text(certificate: Certificate) -> str:
     """Return a table: a line for every metric, constants rounded up, lower bounds rounded down."""
     alphas = ", ".join(_digits(a, _UP) for a in certificate.alphas)
-    lines = [f"tokens of length at most {certificate.radius:g}; |B| R^2 by heads at most {alphas}", ""]
+    lines = [f"tokens of length at most {certificate.radius!r}; |B| R^2 by heads at most {alphas}", ""]
     lines.append(f"{'metric':<11}{'constant':>13}{'at least':>13}  theorem")
     for row in certificate.rows:
         upper = "-" if row.constant is None else _digits(row.constant, _UP)

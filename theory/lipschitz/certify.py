@@ -17,9 +17,10 @@ from theory._validate import as_count, as_positive
 from theory.lipschitz.layer_bounds import above, distance_bounds, dot_bounds
 from theory.lipschitz.lower import lower_bounds
 from theory.lipschitz.stretches import Stretch
-from theory.lipschitz.weights import as_layer
+from theory.lipschitz.weights import as_layer, in_range
 
 METRICS = ("W1", "W2", "Winf", "mean", "max", "frobenius")
+_MOST = 10**7  # taken: the constant under a causal mask sums as many terms
 _SEED = 0  # of the generator that a search draws its starts from, unless one is given
 
 
@@ -151,6 +152,9 @@ def certify(
     """
     layer = as_layer(w_query, w_key, w_value, w_out, heads=heads, causal=causal, residual=residual, score=score)
     size, count = as_positive(radius, "radius"), None if n is None else as_count(n, "n")
+    in_range(size, "radius")
+    if count is not None and count > _MOST:
+        raise ValueError(f"n: expected at most {_MOST} tokens, got {count}")
     if rng is not None and not isinstance(rng, np.random.Generator):
         raise TypeError(f"rng: expected a numpy.random.Generator, got {type(rng).__name__}")
     alphas = tuple((layer.form_norm(h) * size * size).hi for h in range(heads))

@@ -17,6 +17,7 @@ J. Vuckovic, A. Baratin, R. Tachet des Combes, *On the regularity of attention*,
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -63,7 +64,8 @@ def summed_bound(*branches: Bound) -> Bound:
 
     def bound(radius: float) -> Passage:
         parts = [branch(radius) for branch in branches]
-        return Passage(math.fsum(part.constant for part in parts), math.fsum(part.radius for part in parts))
+        constant, length = sum(part.constant for part in parts), sum(part.radius for part in parts)
+        return Passage(finite(constant, "branches"), finite(length, "branches"))
 
     return bound
 
@@ -130,7 +132,7 @@ def layer_norm_bound(eps: float, dim: int, *, gain: float = 1.0, shift: float = 
     slope = finite(largest / math.sqrt(floor), "eps") if d > 1 else 0.0
 
     def bound(radius: float) -> Passage:
-        length = radius / math.sqrt(radius * radius / d + floor) if d > 1 else 0.0
+        length = radius / math.hypot(radius / math.sqrt(d), math.sqrt(floor)) if d > 1 else 0.0
         return Passage(slope, largest * length + offset)
 
     return bound
@@ -180,9 +182,21 @@ def composed_bound(*layers: Bound) -> Bound:
 
     def bound(radius: float) -> Passage:
         done = passages(layers, radius)
-        return Passage(finite(math.prod(part.constant for part in done), "layers"), done[-1].radius)
+        return Passage(_product(done), done[-1].radius)
 
     return bound
+
+
+def _product(done: Sequence[Passage]) -> float:
+    """Return the product of the constants; ``ValueError`` if float64 cannot hold it, or a part of it on the way."""
+    total = 1.0
+    for part in done:
+        before, total = total, finite(total * part.constant, "layers")
+        if total < sys.float_info.min and before > 0.0 < part.constant:
+            raise ValueError(
+                f"layers: expected constants whose product float64 can hold, got {before!r} times {part.constant!r}"
+            )
+    return total
 
 
 def depth_constant(layers: Sequence[Bound], radius: float) -> float:
@@ -191,6 +205,6 @@ def depth_constant(layers: Sequence[Bound], radius: float) -> float:
     Examples
     --------
     >>> round(depth_constant([feed_forward_bound(4.0), attention_bound(1.0)], 0.5))
-    107331
+    107330
     """
     return composed_bound(*layers)(nonnegative(radius, "radius")).constant

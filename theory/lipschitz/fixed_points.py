@@ -150,7 +150,7 @@ def residual_inverse(
     first = target if start is None else as_points(start, "start", size=target.shape[0], dim=target.shape[1])
 
     def correct(x: Array) -> Array:
-        moved: Array = target - as_points(branch(x), "branch", size=x.shape[0], dim=x.shape[1])
+        moved: Array = target - as_points(branch(x.copy()), "branch", size=x.shape[0], dim=x.shape[1])
         return moved
 
     return _iterate(correct, first, lambda x, y: displacement(x, y, p), constant, count, rounding)

@@ -113,7 +113,7 @@ def _rounded(constant: Callable[[float], float], number: float) -> float:
     """Evaluate a constant in closed form and charge its rounding; infinite if float64 cannot hold it."""
     try:
         value = constant(number)
-    except ValueError:  # arguments are checked above: only the range of float64 is left
+    except (ValueError, OverflowError):  # arguments are checked above: only the range of float64 is left
         return math.inf
     return Interval.within(value, value * _FEW).hi
 

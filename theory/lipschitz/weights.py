@@ -39,6 +39,9 @@ def spectral(*factors: Array) -> Interval:
     return _nonnegative(Interval.within(float(np.linalg.norm(matrix, 2)), error))
 
 
+_LEAST = 1e-70  # taken: squares of products of two stay normal numbers, where rounding is relative
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Layer:
     """Weights of self-attention, split into heads.
@@ -172,8 +175,21 @@ def as_layer(
         raise ValueError(f"residual: expected outputs of dimension {query.shape[1]} as the tokens, got {width}")
     if score == "distance" and not np.array_equal(query, key):
         raise ValueError("w_key: expected the entries of w_query, which distance attention ties to it, got others")
+    for name, given in (("w_query", query), ("w_key", key), ("w_value", value), ("w_out", out)):
+        if given is not None:
+            in_range(given, name)
     first, second, third = (frozen(m.reshape(count, -1, m.shape[1])) for m in (query, key, value))
     return Layer(first, second, third, None if out is None else frozen(out), bool(causal), bool(residual), score)
+
+
+def in_range(numbers: Array | float, name: str) -> None:
+    """Raise unless numbers are zero or so far from the ends of float64 that products of four keep their digits."""
+    sizes = np.abs(np.asarray(numbers))
+    fits = (sizes == 0.0) | ((sizes >= _LEAST) & (sizes <= 1.0 / _LEAST))
+    if not fits.all():
+        raise ValueError(
+            f"{name}: expected sizes of zero or from {_LEAST:g} to {1.0 / _LEAST:g}, got {sizes[~fits].flat[0]}"
+        )
 
 
 def _nonnegative(norm: Interval) -> Interval:

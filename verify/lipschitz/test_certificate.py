@@ -72,7 +72,7 @@ def distance(x, y, masses):
 @verifies(
     Claim(
         "certificate.valid",
-        "the constants that are certified from the weights of a layer bound how far it moves measures and tokens",
+        "the constants in W1 and in the largest displacement that are certified from weights bound how far a layer moves",
         r"$W_1(T\mu, T\nu) \le C_1W_1(\mu, \nu)$ and $\max_i|F_i(X) - F_i(Y)| \le C_\infty\max_i|x_i - y_i|$ for tokens of length at most $R$, with the constants that \texttt{certify} computes from $W_Q, W_K, W_V, W_O$: the smaller of $\sum_h\|W_O^hW_V^h\|c(\alpha_h)$, $c = e^{2\alpha}(1 + 2\alpha)$ or $1 + 2\alpha$, and $\|W_O\|(|\lambda|_2 + |\kappa|_2)$; $\alpha_h = \|W_Q^{h\top}W_K^h\|R^2/\sqrt{d_k}$",
         assumptions=("scaled dot product", "no token is longer than R", "no mask"),
         spec=("MA.L6", "MA.L7", "MA.A5"),

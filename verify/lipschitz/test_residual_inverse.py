@@ -106,9 +106,9 @@ def volume(j):
 @verifies(
     Claim(
         "depth.determinant",
-        "however small the share of residual dot-product attention, its determinant changes sign",
+        "the determinant of residual dot-product attention changes sign, at shares from 2^-10 to nearly one",
         r"$\det(I - c\,dF)$ at $(0, t, -t)$, $B = V = 1$: $1 - c$ at $t = 0$ and at most $-(1-c)^2$ at $t = \sqrt{6/c}$; $c = 0.1$: $0.9$, $0.669$, $0.551$, $-0.0810$, $-1.161$ at $t = 0, 1, 2, 4, 6$; for distances and $c = \rho/(1 + 4c_N)$ at least $(1-\rho)^N$",
-        assumptions=("three tokens on the line", "0 < c < 1"),
+        assumptions=("three tokens on the line", "eight shares c from $2^{-10}$ to $1 - 2^{-6}$"),
         spec=("MA.A8",),
         cites=KIM,
         provenance=("derived", "refereed"),
@@ -143,7 +143,7 @@ def test_determinant(run, *, deep=1, distance=False, frozen=False):
 @verifies(
     Claim(
         "depth.not-injective",
-        "residual dot-product attention sends different tokens to one place, however small its share",
+        "residual dot-product attention sends different tokens to one place, at shares of a tenth and a half",
         r"for some $x$ with $x_1 \in \{0.1, \dots, 1.2\}$: $X - cF(X)$ is the same at $(x_1, x_2, x_3)$ and at $(-x_1, -x_3, -x_2)$, $c = 0.1$ and $0.5$, $B = V = 1$",
         assumptions=("three tokens on the line",),
         spec=("MA.A8",),
