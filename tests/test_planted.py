@@ -242,7 +242,7 @@ BUGS = [
     bug("max-norm-slope", "lipschitz.max-norm", "lipschitz/bounded.py",
         ('(1.0 + 2.0 * nonnegative(alpha, "alpha"))', '(1.0 + nonnegative(alpha, "alpha"))')),
     bug("interpolated-exponent", "lipschitz.interpolated", "lipschitz/bounded.py",
-        ("_exp(2.0 * a * inverse)", "_exp(a * inverse)")),
+        ("exponential(2.0 * a * inverse)", "exponential(a * inverse)")),
     bug("keys-stand-still", "lipschitz.joint-witness", "lipschitz/response.py", ("keys = moved[heavy]", "keys = points[heavy]")),
     bug("sweep-adds-up", "lipschitz.rows", "lipschitz/hilbert.py",
         ("= -log(exp(s + columns).sum(axis=1))", "= f - log(exp(s + columns).sum(axis=1))")),

@@ -45,6 +45,22 @@ def as_real(value: ArrayLike, name: str) -> NDArray[np.float64]:
     return real
 
 
+def as_scores(value: ArrayLike, name: str = "scores") -> NDArray[np.float64]:
+    """Convert to float64 as :func:`as_real` does, with minus infinity let through as a mask."""
+    parts = value if isinstance(value, (list, tuple)) else [value]
+    if any(isinstance(part, np.ma.MaskedArray) for part in parts):
+        return as_real(value, name)
+    try:
+        given = np.asarray(value)
+    except (ValueError, RuntimeError, TypeError):
+        return as_real(value, name)
+    if given.dtype.kind != "f" or not np.isneginf(given).any():
+        return as_real(value, name)
+    masked = np.isneginf(given)
+    scores = as_real(np.where(masked, given.dtype.type(0.0), given), name)
+    return np.where(masked, -np.inf, scores)
+
+
 def as_points(value: ArrayLike, name: str, *, dim: int | None = None, size: int | None = None) -> NDArray[np.float64]:
     """Convert to a non-empty cloud of shape (n, d)."""
     points = as_real(value, name)

@@ -32,6 +32,11 @@ __all__ = [
 __all__ += ["torus_scores"]
 
 
+def fractions(values):
+    """The exact values of floats, as rational numbers."""
+    return [Fraction(float(x)) for x in values]
+
+
 def dot_scores(queries, keys, *, power=0.5, beta=None):
     """Scores <q, k> / d**power, or beta <q, k>; floats in, balls out, shape (m, n)."""
     q, k = balls(queries), balls(keys)

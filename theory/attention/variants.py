@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_points, as_real
+from theory._validate import as_count, as_points, as_real, as_scores
 from theory.attention.score import Array, DotProduct, Score, as_score
 
 Rows = Callable[[Array], Array]
@@ -132,15 +132,10 @@ def scores_of(score: Score, queries: Array, keys: Array) -> Array:
 
 def _masked(scores: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
     """Read scores of which minus infinity marks a key that is not seen, and tell where."""
-    try:
-        given = np.asarray(scores)
-        hidden = np.isneginf(given) if given.dtype.kind == "f" else np.zeros(given.shape, dtype=bool)
-    except (ValueError, RuntimeError, TypeError):
-        hidden = np.zeros(0, dtype=bool)
-    if isinstance(scores, np.ma.MaskedArray) or not hidden.any():
-        s = as_points(scores, "scores")
-        return s, np.zeros(s.shape, dtype=bool)
-    return np.where(hidden, -np.inf, as_points(np.where(hidden, given.dtype.type(0), given), "scores")), hidden
+    s = as_scores(scores)
+    hidden = np.isneginf(s)
+    as_points(np.where(hidden, 0.0, s), "scores")
+    return s, hidden
 
 
 def _later(block: slice, n: int) -> NDArray[np.bool_]:

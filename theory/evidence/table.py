@@ -79,6 +79,10 @@ class Table:
         ends = zip(self.columns[f"{name}.lo"].tolist(), self.columns[f"{name}.hi"].tolist(), strict=True)
         return [Interval(lo, hi, self.kind) for lo, hi in ends]
 
+    def middles(self, name: str) -> NDArray[np.float64]:
+        """Return the middles of the interval column ``name``."""
+        return np.array([interval.mid for interval in self.intervals(name)])
+
     def where(self, **values: Any) -> Table:
         """Return the rows in which every named column has the given value."""
         keep = np.logical_and.reduce([self.columns[name] == value for name, value in values.items()])

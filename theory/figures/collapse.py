@@ -64,7 +64,7 @@ def draw(table: Table) -> Figure:
 def _path(table: Table, way: str, start: float) -> tuple[np.ndarray, np.ndarray]:
     """Return depths and logarithms of diameters of one run."""
     part = table.where(way=way, start=start)
-    return part["depth"], np.array([interval.mid for interval in part.intervals("log")])
+    return part["depth"], part.middles("log")
 
 
 def _finish(first: Axes, second: Axes, third: Axes) -> None:

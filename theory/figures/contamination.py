@@ -73,22 +73,18 @@ def _key(axes: Axes, words: str) -> None:
     )
 
 
-def _middle(part: Table, name: str) -> Array:
-    return np.array([interval.mid for interval in part.intervals(name)])
-
-
 def _share(axes: Axes, part: Table, number: int, label: str) -> None:
     """Draw measured shares as marks, and the exact law of their odds as a line."""
-    odds = float(_middle(part, "odds")[0])
+    odds = float(part.middles("odds")[0])
     look = {"color": _HUES[number], "marker": _MARKS[number], "markersize": 3.2, "markeredgewidth": 0}
     axes.plot(_FINE, _FINE * odds / (1.0 - _FINE + _FINE * odds), color=_HUES[number])
-    axes.plot(part["at"], _middle(part, "seen"), linestyle="none", label=label, **look)  # type: ignore[arg-type]
+    axes.plot(part["at"], part.middles("seen"), linestyle="none", label=label, **look)  # type: ignore[arg-type]
 
 
 def _sampling(axes: Axes, part: Table, number: int) -> None:
     """Draw exact errors as marks, their limit as a line, and the deviation of the law of attention dotted."""
     tilt, hue = float(part["tilt"][0]), _HUES[number]
-    axes.plot(part["at"], _middle(part, "seen"), _MARKS[number], color=hue, markersize=3.2, markeredgewidth=0)
+    axes.plot(part["at"], part.middles("seen"), _MARKS[number], color=hue, markersize=3.2, markeredgewidth=0)
     axes.axhline(sampling_deviation(Measure([[0.0], [1.0]], [1.0 - RARE, RARE]), [0.0, tilt]), color=hue, zorder=1)
     heavy = RARE * math.exp(tilt) / (1.0 - RARE + RARE * math.exp(tilt))
     axes.axhline(math.sqrt(heavy * (1.0 - heavy)), color=hue, linestyle=(0, (1, 1.5)), zorder=1)

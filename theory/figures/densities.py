@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import style
@@ -43,17 +42,12 @@ def draw(table: Table) -> Figure:
     axes["c"].set(ylabel=r"error of $h\,\Sigma_i\,p(x_i)$")
     axes["d"].set(ylabel="largest error on the line")
     rows = table.where(part="plain", alpha=2.0)
-    axes["d"].plot(rows["at"], _mid(rows), "x:", color=style.GREY, markersize=3.5)
+    axes["d"].plot(rows["at"], rows.middles("value"), "x:", color=style.GREY, markersize=3.5)
     axes["d"].annotate(
-        "sparsemax\nwithout $h$", (rows["at"][0], _mid(rows)[0]), (6, 4), textcoords="offset points",
+        "sparsemax\nwithout $h$", (rows["at"][0], rows.middles("value")[0]), (6, 4), textcoords="offset points",
         color=style.GREY, size=style.SMALL, va="center",
     )  # fmt: skip
     return figure
-
-
-def _mid(rows: Table) -> NDArray[np.float64]:
-    middle: NDArray[np.float64] = rows["value.lo"] / 2 + rows["value.hi"] / 2
-    return middle
 
 
 def _shapes(axes: Axes, table: Table) -> None:
@@ -67,11 +61,10 @@ def _shapes(axes: Axes, table: Table) -> None:
     dashes = [(0, (1, 1)), *_DASHES, (0, (8, 1.5))]
     for number, (alpha, name, text, hue, dash) in enumerate(zip(orders, names, texts, hues, dashes, strict=True)):
         part = rows.where(alpha=alpha)
-        inside = np.flatnonzero(_mid(part) > 0.0)
+        inside = np.flatnonzero(part.middles("value") > 0.0)
         shown = slice(max(inside[0] - 1, 0), inside[-1] + 2)  # one point beyond either end of the support
-        axes.plot(
-            part["at"][shown], _mid(part)[shown], color=hue, linestyle=dash, linewidth=1.1, label=f"{text}  {name}"
-        )
+        at, density = part["at"][shown], part.middles("value")[shown]
+        axes.plot(at, density, color=hue, linestyle=dash, linewidth=1.1, label=f"{text}  {name}")
         level = -0.05 - 0.045 * number
         if alpha > 1.0:
             ends = part["at"][inside[[0, -1]]]
@@ -92,14 +85,14 @@ def _half_widths(axes: Axes, table: Table) -> None:
     for scatter, dash in zip(studies.SCATTERS, ("--", "-", "-."), strict=True):
         part = rows.where(at=scatter)
         near = part["alpha"] <= 1001.0
-        axes.plot(part["alpha"][near] - 1.0, _mid(part)[near], dash, color=style.GREY, zorder=1)
+        axes.plot(part["alpha"][near] - 1.0, part.middles("value")[near], dash, color=style.GREY, zorder=1)
         axes.annotate(
-            rf"$\sigma = {np.sqrt(scatter):g}$", (part["alpha"][0] - 1.0, _mid(part)[0]), (-3, 0),
+            rf"$\sigma = {np.sqrt(scatter):g}$", (part["alpha"][0] - 1.0, part.middles("value")[0]), (-3, 0),
             textcoords="offset points", size=style.SMALL, color=style.GREY, ha="right", va="center",
         )  # fmt: skip
         for alpha, mark, hue in zip(studies.NAMED, _MARKS, _HUES, strict=True):
             here = part.where(alpha=alpha)
-            axes.plot(here["alpha"] - 1.0, _mid(here), mark, color=hue, markersize=3.6, zorder=2)
+            axes.plot(here["alpha"] - 1.0, here.middles("value"), mark, color=hue, markersize=3.6, zorder=2)
     axes.axhline(0.5, color=style.PURPLE, linewidth=0.8, linestyle=(0, (8, 1.5)), zorder=0)
     axes.annotate(
         "$a = 1/2$", (1e3, 0.5), (0, -4), textcoords="offset points", color=style.PURPLE, size=style.SMALL,
@@ -123,10 +116,10 @@ def _errors(axes: Axes, table: Table, part: str, orders: tuple[str, ...]) -> Non
     looks = zip(studies.NAMED, _TEX, orders, _HUES, _MARKS, _DASHES, strict=True)
     for alpha, tex, power, hue, mark, dash in looks:
         rows = table.where(part=part, alpha=alpha)
-        axes.plot(rows["at"], _mid(rows), color=hue, marker=mark, markersize=3.0, linestyle=dash)
+        axes.plot(rows["at"], rows.middles("value"), color=hue, marker=mark, markersize=3.0, linestyle=dash)
         lift = {"2": -2, "3": 3}.get(tex, 0)  # the upper two of the masses are near each other
         axes.annotate(
-            rf"$\alpha = {tex}$: $h^{{{power}}}$", (rows["at"][0], _mid(rows)[0]), (6, lift), color=hue,
+            rf"$\alpha = {tex}$: $h^{{{power}}}$", (rows["at"][0], rows.middles("value")[0]), (6, lift), color=hue,
             textcoords="offset points", size=style.SMALL, va="center",
         )  # fmt: skip
     axes.set(yscale="log", xlabel="step $h$", ylim=(1e-12, 30.0))

@@ -38,13 +38,13 @@ def _volumes(axes: Axes, table: Table) -> None:
     axes.axhline(0.0, color=style.GREY, linewidth=0.5, zorder=1)
     for share, hue in _HUES.items():
         part = table.where(part="dot", share=share)
-        value = np.array([v.mid for v in part.intervals("value")])
+        value = part.middles("value")
         seen = value > -1.45
         axes.plot(part["place"][seen], value[seen], color=hue, label=f"dot product, $c = {share:g}$")
         named = np.isin(part["place"], _PRINTED) & seen
         axes.plot(part["place"][named], value[named], _MARKS[share], color=hue, markersize=3.4)
     part = table.where(part="distance")
-    value = np.array([v.mid for v in part.intervals("value")])
+    value = part.middles("value")
     axes.plot(part["place"], value, color=style.GREEN, linestyle=(0, (4, 2)), label="distance, $c = 0.9/(1 + 4c_3)$")
     axes.set(xlabel="$t$", ylabel=r"$\det(I - c\,dF)$", xlim=(-0.1, 6.5), ylim=(-1.5, 1.0))
     axes.legend(loc="lower left")
@@ -53,7 +53,7 @@ def _volumes(axes: Axes, table: Table) -> None:
 def _preimages(axes: Axes, table: Table) -> None:
     for share, hue in _HUES.items():
         part = table.where(share=share)
-        place, first = part["place"], np.array([v.mid for v in part.intervals("value")])
+        place, first = part["place"], part.middles("value")
         middle = np.sort(place[(first == 0.0) & (place >= 0.0) & (place <= 11.5)])
         axes.plot(middle, np.zeros_like(middle), color=style.GREY, linewidth=0.7, zorder=1)
         for side in (-1.0, 1.0):

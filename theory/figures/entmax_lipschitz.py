@@ -54,11 +54,11 @@ def draw(table: Table) -> Figure:
 
 def _norms(axes: Axes, table: Table, alpha: float) -> None:
     hue, part = _HUES[alpha], table.where(part="family", alpha=alpha)
-    middle = np.array([norm.mid for norm in part.intervals("norm")])
+    middle = part.middles("norm")
     axes.plot(part["n"], middle, color=hue)
     axes.axhline(2.0 ** (alpha - 2.0), color=hue, linestyle="--", linewidth=0.7)
     found = table.where(part="climbed", alpha=alpha)
-    climbed = [norm.mid for norm in found.intervals("norm")]
+    climbed = found.middles("norm")
     axes.plot(found["n"], climbed, _MARKS[alpha], color=hue, markersize=4.5, mfc="none", zorder=4)
     crossing = studies.CROSSINGS[alpha]
     at = float(middle[part["n"] == crossing][0])
@@ -71,7 +71,7 @@ def _norms(axes: Axes, table: Table, alpha: float) -> None:
 def _defects(axes: Axes, table: Table, alpha: float) -> None:
     hue, part = _HUES[alpha], table.where(part="family", alpha=alpha)
     n = part["n"].astype(np.float64)
-    axes.plot(n, [1.0 - norm.mid for norm in part.intervals("norm")], _MARKS[alpha], color=hue, markersize=2.2)
+    axes.plot(n, 1.0 - part.middles("norm"), _MARKS[alpha], color=hue, markersize=2.2)
     axes.plot(n, (3.0 - alpha) * n ** (-(alpha - 1.0) / (3.0 - alpha)), ":", color=hue)
     at = int(np.searchsorted(n, 1e6))
     place = (n[at], 1.0 - part.intervals("norm")[at].mid)

@@ -55,7 +55,7 @@ def _moves(axes: Axes, table: Table) -> None:
     """Draw W1 between consecutive measures, and dashed the geometric bound from the first of them."""
     for start, hue, mark in zip(studies.SYSTEMS["contraction"].starts, _HUES, _MARKS, strict=False):
         part = table.where(start=start)
-        step, move = part["step"], np.array([m.mid for m in part.intervals("move")])
+        step, move = part["step"], part.middles("move")
         seen = step <= 12
         axes.plot(step[seen], move[seen], f"{mark}-", color=hue, markersize=2.8, label=f"from {start}")
         axes.plot(step[seen], move[0] * _RATE ** step[seen], color=hue, linewidth=0.7, linestyle=(0, (4, 2)))
@@ -70,7 +70,7 @@ def _paths(axes: Axes, table: Table, starts: dict[str, tuple[float, ...]], steps
     for start, hue, mark in zip(starts, _HUES, _MARKS, strict=False):
         part = table.where(start=start)
         seen = part["step"] <= steps
-        low, mean, high = (np.array([v.mid for v in part.intervals(name)])[seen] for name in ("low", "mean", "high"))
+        low, mean, high = (part.middles(name)[seen] for name in ("low", "mean", "high"))
         axes.fill_between(part["step"][seen], low, high, color=hue, alpha=0.22, linewidth=0.0)
         axes.plot(part["step"][seen], mean, f"{mark}-", color=hue, markersize=2.6)
     axes.set(ylabel="tokens $x$", ylim=(-1.08, 1.08), xlim=(-0.03 * steps, 1.03 * steps))

@@ -73,7 +73,7 @@ def _place(first: Array, third: Array) -> tuple[Array, Array]:
 
 def _landscape(axes: Axes, part: Table) -> ContourSet:
     x, y = _place(part["p1"], part["p3"])
-    energy = part["free_energy.lo"] / 2 + part["free_energy.hi"] / 2
+    energy = part.middles("free_energy")
     filled = axes.tricontourf(x, y, energy, levels=30, cmap="cividis")
     axes.tricontour(x, y, energy, levels=12, colors="white", linewidths=0.35, linestyles="solid")
     axes.plot([0.0, 1.0, 0.5, 0.0], [0.0, 0.0, _HIGH, 0.0], color=style.BLACK, linewidth=0.6)

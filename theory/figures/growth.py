@@ -56,7 +56,9 @@ def _radius(axes: Axes, table: Table) -> None:
         ("norm", r"$\|dF\|_2$", "o", 5.2, style.SKY), ("entry", r"$\partial F_1/\partial x_1$", "D", 2.6, style.BLACK),
     ):  # fmt: skip
         found = table.where(part=part)
-        axes.plot(np.sqrt(found["alpha"]), _middle(found), mark, color=hue, markersize=size, label=words, **_MARK)
+        axes.plot(
+            np.sqrt(found["alpha"]), found.middles("value"), mark, color=hue, markersize=size, label=words, **_MARK
+        )
     axes.set(xscale="log", yscale="log", xlabel="radius $R$", ylabel="local Lipschitz constant")
     axes.legend(loc="upper left")
 
@@ -72,7 +74,7 @@ def _tokens(axes: Axes, table: Table) -> None:
         ("leaders", "best leaders", "o", 5.0, style.SKY), ("leader", "one leader", "v", 3.0, style.BLACK),
     ):  # fmt: skip
         found = table.where(part=part)
-        axes.plot(found["tokens"], _middle(found), mark, color=hue, markersize=size, label=words, **_MARK)
+        axes.plot(found["tokens"], found.middles("value"), mark, color=hue, markersize=size, label=words, **_MARK)
     axes.set(xscale="log", yscale="log", xlabel="number $n$ of tokens", ylabel="constant in the Frobenius norm")
     axes.set_ylim(1.3, 4e5)
     axes.legend(loc="upper left", ncols=2, columnspacing=0.8)
@@ -82,7 +84,7 @@ def _alpha(left: Axes, right: Axes, table: Table) -> None:
     style.panel(left, "c", r"two opposite atoms of any masses, $B = -\alpha$")
     style.panel(right, "d", "what the atoms reach")
     order = np.argsort(table["alpha"])
-    alpha, found = table["alpha"][order], _middle(table)[order]
+    alpha, found = table["alpha"][order], table.middles("value")[order]
     grid = np.linspace(1.0, 16.0, 200)
     most = [published_constant(float(a)) for a in grid]
     left.plot(grid, most, color=style.GREY, linestyle=(0, (1, 1)), label=r"published, $(1+3\alpha)e^{2\alpha}$")
@@ -113,7 +115,3 @@ def _alpha(left: Axes, right: Axes, table: Table) -> None:
 def _free(alpha: Array) -> Array:
     """Return the constant of all measures on the ball."""
     return np.array([frobenius_constants(float(a), 1).free for a in alpha])
-
-
-def _middle(table: Table) -> Array:
-    return np.array([interval.mid for interval in table.intervals("value")])

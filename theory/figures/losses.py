@@ -59,13 +59,9 @@ def draw(table: Table) -> Figure:
     return figure
 
 
-def _middles(part: Table) -> Array:
-    return np.array([interval.mid for interval in part.intervals("loss")])
-
-
 def _curve(left: Axes, middle: Axes, part: Table, alpha: float, hue: str) -> None:
     """Draw the loss of one order, and its margin where the loss has one."""
-    loss, endless = _middles(part), np.isinf(alpha)
+    loss, endless = part.middles("loss"), np.isinf(alpha)
     label = "$\\infty$: $\\max s - s_1$" if endless else f"{alpha:g}"
     left.plot(part["lead"], loss, color=hue, label=label)
     margin = 0.0 if endless else 1.0 / (alpha - 1.0) if alpha > 1.0 else np.inf
@@ -90,7 +86,7 @@ def _sandwich(axes: Axes, part: Table) -> None:
     for spread, hue in zip(studies.SPREADS, _SPREADS, strict=True):
         one = part.where(range=spread * (max(studies.LOGITS) - min(studies.LOGITS)))
         look = "--" if spread == 0.0 else "-"
-        axes.plot(one["alpha"], _middles(one) - one["shortfall"], look, color=hue, label=f"$r = {spread:g}$")
+        axes.plot(one["alpha"], one.middles("loss") - one["shortfall"], look, color=hue, label=f"$r = {spread:g}$")
         if spread > 0.0:
             vanishing = 1.0 + 1.0 / (spread * (first - second))
             axes.plot(vanishing, 0.0, "o", color=hue, markersize=3.5, clip_on=False, zorder=4)

@@ -52,10 +52,6 @@ def draw(table: Table) -> Figure:
     return figure
 
 
-def _middle(table: Table, name: str) -> Array:
-    return np.asarray(table[f"{name}.lo"] / 2 + table[f"{name}.hi"] / 2, dtype=np.float64)
-
-
 def _frame(axes: Axes) -> tuple[Array, Array]:
     """Draw the segment of laws and return the grid that level lines are drawn on."""
     axes.plot([0.0, 1.0], [1.0, 0.0], color=style.BLACK, linewidth=1.6, solid_capstyle="round", zorder=3)
@@ -82,7 +78,7 @@ def _linear(axes: Axes, plane: Table) -> None:
         ("cosine", "D", style.VERMILION, "largest\ncosine"),
     ):
         point = plane.where(best=best)
-        p1, p2 = float(_middle(point, "p1")[0]), float(_middle(point, "p2")[0])
+        p1, p2 = float(point.middles("p1")[0]), float(point.middles("p2")[0])
         axes.plot(
             p1,
             p2,
@@ -120,7 +116,7 @@ def _entropic(axes: Axes, letter: str, point: Table) -> None:
     style.panel(axes, letter, rf"entropy at $\tau = {tau:g}$")
     x, y = _frame(axes)
     s1, s2 = float(point["s1"][0]), float(point["s2"][0])
-    p1, p2 = float(_middle(point, "p1")[0]), float(_middle(point, "p2")[0])
+    p1, p2 = float(point.middles("p1")[0]), float(point.middles("p2")[0])
 
     def energy(first: Any, second: Any) -> Any:
         return first * s1 + second * s2 - tau * (first * np.log(first) + second * np.log(second))
@@ -140,7 +136,7 @@ def _against_distance(axes: Axes, step: Table) -> None:
     style.panel(axes, "e", "two scores")
     for best, look in _LOOK.items():
         part = step.where(best=best)
-        d, p = part["s1"] - part["s2"], _middle(part, "p1")
+        d, p = part["s1"] - part["s2"], part.middles("p1")
         for side in (d < 0.0, d > 0.0) if best == "mean score" else (np.isfinite(d),):
             axes.plot(d[side], p[side], label=_WORDS[best] if side[-1] else None, **look)
     axes.set(xlabel=r"$(s_1 - s_2)/\tau$", ylabel="$p_1$", xticks=[-3, -2, -1, 0, 1, 2, 3], yticks=[0.0, 0.5, 1.0])
@@ -153,7 +149,7 @@ def _triangle(axes: Axes, path: Table) -> None:
     axes.plot([0.0, 1.0, 0.5, 0.0], [0.0, 0.0, _HIGH, 0.0], color=style.BLACK, linewidth=0.8)
     for best in ("softmax", "entmax 2"):
         part = path.where(best=best)
-        p = np.column_stack([_middle(part, f"p{k}") for k in (1, 2, 3)])
+        p = np.column_stack([part.middles(f"p{k}") for k in (1, 2, 3)])
         across, up = p[:, 0] + p[:, 2] / 2.0, _HIGH * p[:, 2]
         axes.plot(across, up, zorder=4, **_LOOK[best])
         for mark, tau in zip("o^s", _MARKED, strict=True):

@@ -84,14 +84,10 @@ def draw(table: Table) -> Figure:
     return figure
 
 
-def _middle(part: Table, name: str) -> Array:
-    return np.array([interval.mid for interval in part.intervals(name)])
-
-
 def _curve(axes: Axes, part: Table, norm: _Norm, number: int) -> object:
     """Draw the closed form as a line, the norm by extreme points as marks; norms that coincide take turns."""
     order = np.argsort(part["weight"])
-    across, closed, extreme = part["weight"][order], _middle(part, "closed")[order], _middle(part, "extreme")[order]
+    across, closed, extreme = part["weight"][order], part.middles("closed")[order], part.middles("extreme")[order]
     turns = slice(1 + 2 * (number % 2), None, 4)
     axes.plot(across, closed, color=norm.hue, linestyle=_dashes(number % 2, 2) if norm.supremum == 0.5 else "solid")
     axes.plot(across[turns], extreme[turns], norm.mark, color=norm.hue, **_MARK)
@@ -107,8 +103,8 @@ def _dashes(turn: int, among: int) -> tuple[float, tuple[float, float]]:
 def _share(three: Axes, rest: Axes, part: Table, norm: _Norm, number: int) -> None:
     """Draw shares of the supremum, and what is missing; norms that coincide take turns in dashes and marks."""
     order = np.argsort(part["weight"])[::-1]
-    across, share = part["weight"][order], _middle(part, "extreme")[order] / norm.supremum
-    closed = _middle(part, "closed")[order] / norm.supremum
+    across, share = part["weight"][order], part.middles("extreme")[order] / norm.supremum
+    closed = part.middles("closed")[order] / norm.supremum
     turn, among = _TURNS[number]
     line: dict[str, Any] = {"color": norm.hue, "linestyle": _dashes(turn, among) if among > 1 else "solid"}
     mark: dict[str, Any] = {"color": norm.hue, "linestyle": "none", "marker": norm.mark, **_MARK}

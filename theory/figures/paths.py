@@ -58,7 +58,7 @@ def _place(p: list[Array]) -> tuple[Array, Array]:
 
 def _path(axes: Axes, part: Table, alpha: float) -> None:
     """Draw one path from the uniform law on, and its dots."""
-    law = [part[f"p{k}.lo"] / 2 + part[f"p{k}.hi"] / 2 for k in (1, 2, 3)]
+    law = [part.middles(f"p{k}") for k in (1, 2, 3)]
     hue, dash, mark = _LOOKS[alpha]
     x, y = _place([np.append(1.0 / 3.0, p) for p in law])
     name = {1.0: "softmax", 1.5: "entmax", 2.0: "sparsemax"}[alpha]

@@ -76,7 +76,7 @@ def _picture(axes: Axes, pixels: NDArray[np.uint8], part: Table, hues: Colormap,
     )
     down, across = int(part["row"].max()) + 1, int(part["column"].max()) + 1
     weights = np.zeros((down, across))
-    weights[part["row"], part["column"]] = part["weight.lo"] / 2 + part["weight.hi"] / 2
+    weights[part["row"], part["column"]] = part.middles("weight")
     axes.imshow(weights, cmap=hues, norm=scale, extent=(0.0, across, down, 0.0), interpolation="none")
     row, column = studies.PATCH
     axes.add_patch(Rectangle((column - 0.25, row - 0.25), 1.5, 1.5, fill=False, edgecolor=style.BLUE, linewidth=1.0))

@@ -40,15 +40,10 @@ def draw(table: Table) -> Figure:
     return figure
 
 
-def _middle(table: Table, name: str) -> Array:
-    middle: Array = table[f"{name}.lo"] / 2 + table[f"{name}.hi"] / 2
-    return middle
-
-
 def _two(axes: Axes, table: Table) -> None:
     for (hue, dash), alpha in zip(_LOOKS, np.unique(table["alpha"]).tolist(), strict=True):
         part = table.where(alpha=alpha)
-        d, p = part["s1"], _middle(part, "p1")
+        d, p = part["s1"], part.middles("p1")
         if np.isinf(alpha):  # a jump: two half-lines, and the tie as a point
             for side in (d < 0.0, d > 0.0):
                 axes.plot(d[side], p[side], dash, color=hue, label=r"$\alpha = \infty$" if d[side][0] < 0.0 else None)
@@ -68,12 +63,12 @@ def _three(axes: Axes, table: Table) -> None:
     alpha = table["alpha"]
     marked = np.isin(alpha, studies.TABULATED)
     for k, (hue, name, at, above) in enumerate(_ROWS, start=1):
-        p = _middle(table, f"p{k}")
+        p = table.middles(f"p{k}")
         axes.plot(alpha, p, color=hue)
         axes.plot(alpha[marked], p[marked], "o", color=hue, markersize=2.6, clip_on=False)
         axes.annotate(name, (at, float(np.interp(at, alpha, p))), (4.0, above), color=hue,
                       textcoords="offset points", ha="left", va="bottom")  # fmt: skip
-    axes.plot(alpha, _middle(table, "p1") + _middle(table, "p2"), ":", color=style.BLACK, zorder=1)
+    axes.plot(alpha, table.middles("p1") + table.middles("p2"), ":", color=style.BLACK, zorder=1)
     axes.annotate("first and second together", (2.0, 1.0), (4.0, -4.0), textcoords="offset points", va="top", ha="left")
     axes.set(xlabel=r"order $\alpha$", ylabel="weight", xlim=(0.5, 8.0), ylim=(-0.02, 1.02))
     axes.set_xticks(range(1, 9))

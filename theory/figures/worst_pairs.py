@@ -41,13 +41,13 @@ def draw(table: Table) -> Figure:
     for name, p in (("a", 1.0), ("b", 2.0)):
         for sign, hue, mark, words in ((-1.0, style.VERMILION, "o", "$B < 0$"), (1.0, style.BLUE, "s", "$B > 0$")):
             part = table.where(p=p, sign=sign)
-            axes[name].plot(part["alpha"], _middle(part), mark, color=hue, markersize=3, label=words)
+            axes[name].plot(part["alpha"], part.middles("stretch"), mark, color=hue, markersize=3, label=words)
         axes[name].set(yscale="log", xlabel=r"$\alpha = \|B\|R^2$", ylabel=f"stretch of $W_{p:.0f}$", xlim=(0, 4.2))
         axes[name].set_ylim(0.8, None)
     axes["a"].legend(loc="upper left", title="found", title_fontsize=style.SMALL)
     shares = axes["c"]
     alphas = np.unique(table["alpha"])
-    best = {p: np.array([_middle(table.where(p=p, alpha=a)).max() for a in alphas]) for p in (1.0, 2.0)}
+    best = {p: np.array([table.where(p=p, alpha=a).middles("stretch").max() for a in alphas]) for p in (1.0, 2.0)}
     older = np.exp(alphas) * (1.0 + alphas) + alphas
     lines = (
         (best[1.0] / [sharp_w1_constant(a) for a in alphas], style.VERMILION, "o", "solid", r"$W_1$, sharp"),
@@ -59,7 +59,3 @@ def draw(table: Table) -> Figure:
     shares.set(xlabel=r"$\alpha$", ylabel="found over constant", xlim=(0, 4.2), ylim=(0.0, 1.05))
     shares.legend(loc="lower right")
     return figure
-
-
-def _middle(part: Table) -> Array:
-    return np.array([interval.mid for interval in part.intervals("stretch")])

@@ -37,3 +37,11 @@ def finite(constant: float, name: str) -> float:
     if not constant < math.inf:
         raise ValueError(f"{name}: expected one whose constant float64 can hold, got a constant of {constant}")
     return constant
+
+
+def exponential(t: float) -> float:
+    """Return the exponential, infinite where it overflows."""
+    try:
+        return math.exp(t)
+    except OverflowError:
+        return math.inf

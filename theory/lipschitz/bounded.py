@@ -23,7 +23,7 @@ import math
 
 from theory._validate import as_count
 from theory.attention.score import Constants
-from theory.lipschitz._numbers import exponent, finite, nonnegative
+from theory.lipschitz._numbers import exponent, exponential, finite, nonnegative
 
 _DEEPEST = 600  # derived: 3**600 is below the largest double
 
@@ -46,7 +46,7 @@ def measure_constant(alpha: float, value: float = 1.0) -> float:
     diameter is 2R. Derived. Sharp in the limit at :func:`theory.lipschitz.far_atom`.
     """
     a = nonnegative(alpha, "alpha")
-    return finite(nonnegative(value, "value") * _exp(2.0 * a) * (1.0 + 2.0 * a), "alpha")
+    return finite(nonnegative(value, "value") * exponential(2.0 * a) * (1.0 + 2.0 * a), "alpha")
 
 
 def joint_constant(alpha: float, value: float = 1.0) -> float:
@@ -88,7 +88,7 @@ def interpolated_constant(alpha: float, p: float, value: float = 1.0) -> float:
     """
     a, inverse = nonnegative(alpha, "alpha"), _inverse(p)
     spread = 2.0 ** max(2.0 * inverse - 1.0, 0.0)
-    return finite(nonnegative(value, "value") * (_exp(2.0 * a * inverse) * (1.0 + spread * a) + a), "alpha")
+    return finite(nonnegative(value, "value") * (exponential(2.0 * a * inverse) * (1.0 + spread * a) + a), "alpha")
 
 
 def schur_constant(alpha: float, p: float, value: float = 1.0) -> float:
@@ -126,7 +126,7 @@ def score_constant(score: Constants, diameter: float, value: float = 1.0) -> flo
     size = nonnegative(diameter, "diameter")
     o, query, key, mixed = (nonnegative(c, name) for name, c in zip(Constants._fields, score, strict=True))
     queries = min(size / 2.0 * query, size * size / 4.0 * mixed)
-    return finite(nonnegative(value, "value") * (queries + _exp(o) * (1.0 + size * key)), "score")
+    return finite(nonnegative(value, "value") * (queries + exponential(o) * (1.0 + size * key)), "score")
 
 
 def kernel_constant(least: float, most: float, query: float, key: float, diameter: float, value: float = 1.0) -> float:
@@ -181,14 +181,6 @@ def log_collapsed_diameter(diameter: float, norm: float, value: float, depth: in
     if not layers:
         return math.log(size)
     return power * math.log(size) + (power - 1.0) / 2.0 * (math.log(rates[0]) + math.log(rates[1]) - math.log(4.0))
-
-
-def _exp(exponent: float) -> float:
-    """Return the exponential, infinite where it overflows."""
-    try:
-        return math.exp(exponent)
-    except OverflowError:
-        return math.inf
 
 
 def _inverse(p: float) -> float:

@@ -42,7 +42,7 @@ from scipy.optimize import brentq
 
 from theory._validate import as_count, as_positive
 from theory.attention import DotProduct, Measure
-from theory.lipschitz._numbers import finite
+from theory.lipschitz._numbers import exponential, finite
 from theory.lipschitz.bounded import interpolated_constant
 
 
@@ -118,7 +118,7 @@ def published_constant(alpha: float, *, value: float = 1.0) -> float:
         If an argument is not positive, or the constant leaves the range of doubles.
     """
     a, v = as_positive(alpha, "alpha"), as_positive(value, "value")
-    return finite(v * (1.0 + 3.0 * a) * _exp(2.0 * a), "alpha")
+    return finite(v * (1.0 + 3.0 * a) * exponential(2.0 * a), "alpha")
 
 
 def leader_bound(ratio: float, gap: float) -> float:
@@ -170,7 +170,7 @@ def opposed_ratio(alpha: float) -> float:
     half = 3.0 * a - 1.0
     root = math.sqrt(half * half + 8.0 * a)
     rest = (half + root) / (8.0 * a) if half > 0.0 else 1.0 / (root - half)  # the same, without a difference of equals
-    return finite(_exp(2.0 * a) * rest / (1.0 - rest), "alpha")
+    return finite(exponential(2.0 * a) * rest / (1.0 - rest), "alpha")
 
 
 def leader(alpha: float, ratio: float, gap: float) -> tuple[Measure, DotProduct]:
@@ -194,11 +194,3 @@ def leader(alpha: float, ratio: float, gap: float) -> tuple[Measure, DotProduct]
 def _logistic(t: float) -> float:
     """Return 1 / (1 + exp(-t)) for any t."""
     return 1.0 / (1.0 + math.exp(-t)) if t > 0.0 else math.exp(t) / (1.0 + math.exp(t))
-
-
-def _exp(exponent: float) -> float:
-    """Return the exponential, infinite where it overflows."""
-    try:
-        return math.exp(exponent)
-    except OverflowError:
-        return math.inf

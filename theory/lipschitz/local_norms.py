@@ -149,11 +149,11 @@ def certified_stretch(
     with precision():
         moved, w = balls(h), balls(mu.weights)
         image = (jacobian * moved[np.newaxis, :, np.newaxis, :]).sum(axis=(1, 3))
-        return hull(_size(image, w, as_exponent(p)) / _size(moved, w, p), Kind.CERTIFIED)
+        return hull(weighted_norm(image, w, as_exponent(p)) / weighted_norm(moved, w, p), Kind.CERTIFIED)
 
 
-def _size(displacement: NDArray[Any], weights: NDArray[Any], p: float) -> Any:
-    """Return the weighted p-norm of a displacement in balls."""
+def weighted_norm(displacement: NDArray[Any], weights: NDArray[Any], p: float) -> Any:
+    """Return the p-norm of a displacement in balls, shape (n, d), weighted as it is; p is 1, 2 or infinity."""
     squares = (displacement * displacement).sum(axis=1)
     if p == 2:
         return _root((weights * squares).sum())

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -19,8 +18,9 @@ from theory.attention import DotProduct, SquaredDistance
 from theory.evidence import Interval, Kind
 from theory.evidence.roundoff import gamma
 from theory.lipschitz.ascent import improved, orthonormal
+from theory.lipschitz.local_norms import weighted_norm
 from theory.lipschitz.search import search
-from theory.lipschitz.weights import Array, Layer, Numbers
+from theory.lipschitz.weights import Array, Layer
 
 _INSIDE = 1.0 - 2.0**-40  # of the radius: rounded tokens of this length are in the ball
 _SHARPEST = 14.0  # taken: alpha at which exp(2 alpha) is what the lightest atoms of a search can make use of
@@ -58,7 +58,8 @@ def stretched(layer: Layer, points: Array, tangent: Array, masses: Array, p: flo
         x, h, w = balls(points), balls(tangent), balls(masses)
         outputs, moved = layer.push(x, h, w, balls, exp)
         gaps = [outputs[i] - outputs[j] for i in range(len(x)) for j in range(i)]
-        return hull(_size(moved, w, p) / _size(h, w, p), Kind.CERTIFIED), all((g * g).sum() > 0 for g in gaps)
+        ratio = weighted_norm(moved, w, p) / weighted_norm(h, w, p)
+        return hull(ratio, Kind.CERTIFIED), all((g * g).sum() > 0 for g in gaps)
 
 
 def found_stretch(
@@ -166,25 +167,3 @@ def _plane(layer: Layer, head: int) -> tuple[Array, DotProduct | SquaredDistance
     left, _, right = np.linalg.svd(form)
     basis = orthonormal([right[0], left[:, 0]])[:, ::-1]  # the key last
     return basis, DotProduct(form=basis.T @ form @ basis)
-
-
-def _size(displacement: Numbers, masses: Numbers, p: float) -> Any:
-    """Return the p-norm of a displacement in balls, weighted by the masses as they are."""
-    squares = (displacement * displacement).sum(axis=1)
-    if p == 2:
-        return _root((masses * squares).sum())
-    lengths = [_root(square) for square in squares]
-    if p == 1:
-        return sum(a * b for a, b in zip(masses, lengths, strict=True))
-    largest = lengths[0]
-    for length in lengths[1:]:
-        largest = largest.max(length)
-    return largest
-
-
-def _root(square: Any) -> Any:
-    """Return the root of a ball around a number that is not negative."""
-    if square > 0 or square == 0:
-        return square.sqrt()
-    top = square.upper().sqrt()
-    return (0 * top).union(top)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_real
+from theory._validate import as_real, as_scores
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -56,22 +56,6 @@ class Batch:
     peak: Array
     tau: Array
     layout: Layout
-
-
-def as_scores(value: ArrayLike, name: str = "scores") -> Array:
-    """Convert to float64 as :func:`theory._validate.as_real` does, with minus infinity let through as a mask."""
-    parts = value if isinstance(value, (list, tuple)) else [value]
-    if any(isinstance(part, np.ma.MaskedArray) for part in parts):
-        return as_real(value, name)
-    try:
-        given = np.asarray(value)
-    except (ValueError, RuntimeError, TypeError):
-        return as_real(value, name)
-    if given.dtype.kind != "f" or not np.isneginf(given).any():
-        return as_real(value, name)
-    masked = np.isneginf(given)
-    scores = as_real(np.where(masked, given.dtype.type(0.0), given), name)
-    return np.where(masked, -np.inf, scores)
 
 
 def as_parameter(value: ArrayLike, name: str, *, infinite: bool = False, zero: bool = False) -> Array:

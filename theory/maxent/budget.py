@@ -32,7 +32,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory.maxent.batch import Array, as_parameter, as_scores, flattened, through
+from theory._validate import as_scores
+from theory.maxent.batch import Array, as_parameter, flattened, through
 from theory.maxent.entmax import projected
 
 

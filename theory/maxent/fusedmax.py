@@ -35,7 +35,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory.maxent.batch import Array, Bools, as_parameter, as_scores, flattened, measured, through
+from theory._validate import as_scores
+from theory.maxent.batch import Array, Bools, as_parameter, flattened, measured, through
 from theory.maxent.entmax import entmax, projected, slopes
 
 Counts = NDArray[np.int64]

@@ -34,7 +34,8 @@ import sys
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory.maxent.batch import Array, Batch, as_laws, as_parameter, as_scores, demand_laws, flattened, measured
+from theory._validate import as_scores
+from theory.maxent.batch import Array, Batch, as_laws, as_parameter, demand_laws, flattened, measured
 from theory.maxent.entmax import Solved, solved_rows
 from theory.maxent.tsallis import deformed_log
 

@@ -23,13 +23,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_real
+from theory._validate import as_real, as_scores
 from theory.maxent.batch import (
     Array,
     Layout,
     as_laws,
     as_parameter,
-    as_scores,
     demand_laws,
     flattened,
     measured,

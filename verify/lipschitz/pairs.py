@@ -8,6 +8,7 @@ from theory.attention import AttentionKernel, DotProduct
 from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import wp_tokens
+from verify.textbook import hull
 
 FLOOR = 1e-8  # of the radius: nearer inputs are rejected, for there rounding alone stretches distances
 INSIDE = 1.0 - 2.0**-40  # of the radius: rounded points of this length are in the ball
@@ -39,7 +40,7 @@ def layer(rng, d, radius):
 def norm(matrix):
     """The spectral norm of a small matrix, up to what LAPACK promises."""
     size = float(np.linalg.norm(matrix, 2))
-    return Interval.within(size, gamma(64 * matrix.shape[0]) * float(np.linalg.norm(matrix)))
+    return Interval.within(size, gamma(64 * max(matrix.shape)) * float(np.linalg.norm(matrix)))
 
 
 def image(mu, form, value):
@@ -67,3 +68,8 @@ def rounded(value):
 def rows(table):
     """Yield alpha, way and stretch of a table of stretches."""
     yield from zip(table["alpha"].tolist(), table["way"].tolist(), table.intervals("stretch"), strict=True)
+
+
+def oscillation(vector):
+    """The largest entry less the smallest, in balls."""
+    return Interval.largest(hull(a - b) for a in vector for b in vector)

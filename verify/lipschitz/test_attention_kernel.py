@@ -18,7 +18,8 @@ from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hyp
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import cooled, query_distance, query_slope, transform_constant, two_tokens
 from verify import textbook
-from verify.lipschitz.tilts import FLOOR, between, clouds, diameter, length, norm, oscillation, rounded, spread
+from verify.lipschitz.pairs import norm, rounded
+from verify.lipschitz.tilts import FLOOR, between, clouds, diameter, length, oscillation, spread
 from verify.textbook import balls, hull
 
 SOURCES = ("vuckovic2020",)

@@ -27,6 +27,7 @@ from theory.lipschitz import (
     weight_constant,
 )
 from verify import textbook
+from verify.lipschitz.pairs import rounded
 from verify.lipschitz.tilts import (
     FLOOR,
     average,
@@ -34,7 +35,6 @@ from verify.lipschitz.tilts import (
     diameter,
     exact,
     oscillation,
-    rounded,
     spread,
     steepness,
     tilted,

@@ -19,7 +19,7 @@ from theory.lipschitz import (
     sweep_bound,
     two_tokens,
 )
-from verify.lipschitz.pairs import FLOOR, ball, blurred, norm, rounded
+from verify.lipschitz.pairs import FLOOR, ball, blurred, norm, oscillation, rounded
 from verify.textbook import balls, hull
 
 DERIVED = ("derived", "refereed")
@@ -223,8 +223,3 @@ def test_rows(run, *, rate=4.0, crossed=True):
             power = 1 if name == "rows" else 2
             exact = hull((balls(float(m)).item() / 4).tanh() ** power)
             yield equals(rounded(told(float(m))), exact, part=f"{name} constant")
-
-
-def oscillation(vector):
-    """The largest entry less the smallest, in balls."""
-    return Interval.largest(hull(a - b) for a in vector for b in vector)

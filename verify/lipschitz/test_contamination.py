@@ -33,7 +33,8 @@ from theory.lipschitz import (
 )
 from theory.lipschitz.studies.contamination import RARE, SLOPES
 from verify import textbook
-from verify.lipschitz.tilts import exact, rounded, tilted
+from verify.lipschitz.pairs import rounded
+from verify.lipschitz.tilts import exact, tilted
 from verify.textbook import balls, hull
 
 SOURCES = ("vuckovic2020",)

@@ -9,7 +9,8 @@ from theory.attention import Lookup, MomentSubspace, barycentres
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import lookup_constant
-from verify.lipschitz.tilts import FLOOR, clouds, length, norm, rounded
+from verify.lipschitz.pairs import norm, rounded
+from verify.lipschitz.tilts import FLOOR, clouds, length
 from verify.textbook import balls
 
 SOURCES = ("vuckovic2020",)

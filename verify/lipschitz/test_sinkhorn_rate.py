@@ -6,14 +6,10 @@ from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, 
 from theory.evidence.enclosure import ends, precision
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import plan, sweep
-from verify.textbook import balls, hull
+from verify.lipschitz.pairs import oscillation
+from verify.textbook import balls
 
 SWEEPS = (24, 32, 40, 48)
-
-
-def oscillation(vector):
-    """The largest entry less the smallest, in balls."""
-    return Interval.largest(hull(a - b) for a in vector for b in vector)
 
 
 @verifies(

@@ -68,11 +68,6 @@ def average(mu, values):
     return (weights * values).sum() / weights.sum()
 
 
-def rounded(value):
-    """A constant of few operations: the exponential is within four units, and its argument within two roundings."""
-    return Interval.within(value, gamma(64) * abs(value))
-
-
 def tilted(rng):
     """Draw two laws on common atoms, near or far, and a potential: ramp, linear, V-shaped or rough."""
     n, d = int(rng.integers(2, 7)), int(rng.integers(1, 4))
@@ -83,13 +78,6 @@ def tilted(rng):
     potential = rng.uniform(0.2, 3.0) * shapes[int(rng.integers(4))]
     masses = [rng.dirichlet(np.full(len(points), 0.3)) + 1e-12 for _ in range(2)]
     return [Measure.normalised(points, w) for w in masses], potential
-
-
-def norm(matrix):
-    """The spectral norm of a small matrix, up to what LAPACK promises."""
-    return Interval.within(
-        float(np.linalg.norm(matrix, 2)), gamma(64 * max(matrix.shape)) * float(np.linalg.norm(matrix))
-    )
 
 
 def length(vector):

@@ -7,13 +7,9 @@ import numpy as np
 from theory.evidence import Claim, Interval, Kind, at_least, at_most, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import U, gamma
 from theory.maxent import budget, entmax, frank_wolfe_gap, normmax, sparsemax
-from verify.textbook import balls
+from verify.textbook import balls, fractions
 
 PRINTED = np.array([-0.4, 0.1, 0.3, 1.1])
-
-
-def exact(values):
-    return [Fraction(float(x)) for x in values]
 
 
 def norm_gap(s, law, alpha):
@@ -86,7 +82,7 @@ def test_margin(run, *, own=True, tau=1.0):
 
 def box_gap(s, law, total):
     """How far the score less half the squares can still rise within the box of the given sum, exactly."""
-    p, slopes = exact(law), [a - b for a, b in zip(exact(s), exact(law), strict=True)]
+    p, slopes = fractions(law), [a - b for a, b in zip(fractions(s), fractions(law), strict=True)]
     left, best = Fraction(float(total)), Fraction(0)
     for slope in sorted(slopes, reverse=True):
         share = min(left, Fraction(1))
@@ -123,8 +119,8 @@ def test_budget(run, *, capped=True, rescaled=False, factor=1.0):
     for s, total in cases:
         law, size = solved(s, total), (3.0 + float(np.abs(s).max())) * s.size
         off = gamma(4 * s.size + 16)  # of a weight: one score, the sums that find the threshold, and their last rest
-        weighed, missed = Interval.exactly(sum(exact(law))), Interval.exactly(box_gap(s, law, total))
+        weighed, missed = Interval.exactly(sum(fractions(law))), Interval.exactly(box_gap(s, law, total))
         yield equals(weighed + Interval.within(0.0, s.size * off), Fraction(total), scale=s.size, part="sum", n=s.size)
         yield equals(missed + Interval.within(0.0, size * off), 0, scale=size, part="optimality", n=s.size)
-        for side, edge in (("least", -min(exact(law))), ("most", max(exact(law)) - 1)):
+        for side, edge in (("least", -min(fractions(law))), ("most", max(fractions(law)) - 1)):
             yield at_most(edge, 0, scale=1, part=side, n=s.size)

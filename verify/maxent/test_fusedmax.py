@@ -11,14 +11,10 @@ from theory.evidence.enclosure import coefficient, sqrt, variable
 from theory.evidence.roundoff import U, gamma
 from theory.maxent import entmax, entmax_vjp, frank_wolfe_gap, fusedmax, fusedmax_vjp, softmax, total_variation_prox
 from verify import textbook
-from verify.textbook import balls, gap
+from verify.textbook import balls, fractions, gap
 
 DERIVED = ("recalled", "derived", "refereed")
 STEPS = np.array([1.0, 0.9, 0.1, 0.3, -0.5, -0.4])  # neighbours that fuse, on and off the support
-
-
-def exact(values):
-    return [Fraction(float(x)) for x in values]
 
 
 def variation_gap(s, law, alpha, strength, prior=None):
@@ -27,8 +23,8 @@ def variation_gap(s, law, alpha, strength, prior=None):
     For any multipliers |w_k| <= 1, TV(q) >= <D'w, q>, so F(q) - F(p) <= <g - strength D'w, q - p> + strength
     (TV(p) - <D'w, p>) with g the gradient of the rest at p. Those of the prox are taken, cut to [-1, 1].
     """
-    scores, p, reach = exact(s), exact(law), Fraction(strength)
-    smooth = exact(total_variation_prox(s, strength))
+    scores, p, reach = fractions(s), fractions(law), Fraction(strength)
+    smooth = fractions(total_variation_prox(s, strength))
     sums = itertools.accumulate(a - b for a, b in zip(smooth[:-1], scores[:-1], strict=True))
     w = [max(min(x / reach, Fraction(1)), Fraction(-1)) for x in sums]
     pull = [a - b for a, b in zip([Fraction(0), *w], [*w, Fraction(0)], strict=True)]
@@ -135,7 +131,7 @@ def test_jacobian(run, *, averaged=True, factor=1.0):
         cases.append((rng.normal(size=n) * 0.5, rng.normal(size=n)))
     step, strength = Fraction(1, 2**40), Fraction(1, 5)
     for s, way in cases:
-        rows = [tuple(a + k * step * b for a, b in zip(exact(s), exact(way), strict=True)) for k in (0, 1)]
+        rows = [tuple(a + k * step * b for a, b in zip(fractions(s), fractions(way), strict=True)) for k in (0, 1)]
         here, there = (denoised(row, Fraction(float(strength))) for row in rows)
         along = (there - here) / step  # exact: denoising is piecewise linear
         for alpha in (1.0, 1.5, 2.0):

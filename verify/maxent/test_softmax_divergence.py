@@ -12,32 +12,21 @@ from theory.evidence import (
     equals,
     hypothesis,
     limit,
-    softmax_error,
     total,
     verifies,
 )
 from theory.evidence.roundoff import U, gamma
 from theory.maxent import divergence, free_energy, gibbs_law, log_softmax, softmax
 from verify import textbook
+from verify.maxent.laws import law, off
 from verify.textbook import balls, hull
 
 LEAST = 2.0**-960  # weights below 1e-300 are known absolutely only; times scores of a few thousand
 
 
-def law(scores, tau):
-    """Softmax as it is printed, in balls."""
-    return textbook.laws((balls(scores) / balls(tau).item())[np.newaxis])[0]
-
-
 def distance(p, q, power=1):
     """The sum of the absolute differences of two laws of balls, or of their squares."""
     return (np.abs(p - q) ** power).sum()
-
-
-def off(scores, tau):
-    """The relative error of a computed weight: every score is subtracted from the largest and divided."""
-    spread = float(np.ptp(scores)) / tau
-    return softmax_error(U * spread, spread, scores.size)
 
 
 def pairs(run, *, quick, paper):

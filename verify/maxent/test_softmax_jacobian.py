@@ -14,20 +14,14 @@ from theory.evidence import (
     constant,
     equals,
     hypothesis,
-    softmax_error,
     verifies,
 )
 from theory.evidence.enclosure import coefficient, variable
-from theory.evidence.roundoff import U, gamma
+from theory.evidence.roundoff import gamma
 from theory.maxent import softmax, softmax_jacobian, softmax_vjp
 from verify import textbook
+from verify.maxent.laws import off
 from verify.textbook import balls, gap, hull
-
-
-def off(scores, tau):
-    """The relative error of a computed weight: every score is subtracted from the largest and divided."""
-    spread = float(np.ptp(scores)) / tau
-    return softmax_error(U * spread, spread, scores.size)
 
 
 def drawn(run, *, quick, paper):

@@ -8,6 +8,7 @@ from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, e
 from theory.evidence.roundoff import SUBNORMAL, U, gamma
 from theory.maxent import softmax, softmax_value
 from verify import textbook
+from verify.maxent.laws import law
 from verify.textbook import balls, hull
 
 EPS = 2.0 * U  # the distance from 1 to the next number
@@ -15,11 +16,6 @@ FAR = (np.array([0.1, -464.4]), 0.7)  # a range of 664, where nothing is rounded
 OVERFLOW = (np.array([1000.0, 0.0, -5.0]), 1.0)
 LOW = (np.array([-740.0, -741.0]), 1.0)  # exponentials of these are subnormal
 NEAR_ZERO = np.array([-np.log(2.0) + 1e-9, -np.log(2.0)])  # where the value is 5e-10
-
-
-def exact(scores, tau):
-    """Softmax as it is printed, in balls."""
-    return textbook.laws((balls(scores) / balls(tau).item())[np.newaxis])[0]
 
 
 def unshifted(scores, tau):
@@ -60,7 +56,7 @@ def test_rounding(run, *, derived=(1.0, 9.0), shifted=True, more=()):
         found = way(s, tau=tau)
         held = np.isfinite(found)
         yield equals(int(held.sum()), n, part="finite", n=n, range=reach)
-        pairs = zip(balls(found[held]), exact(s, tau)[held], strict=True)
+        pairs = zip(balls(found[held]), law(s, tau)[held], strict=True)
         error = Interval.largest([Interval.exactly(0), *(hull(abs(a / b - 1)) for a, b in pairs)])
         steep, rest = derived
         bound = EPS * (steep * reach + (np.log(n) + n / 2) * (steep > 0.0) + rest)

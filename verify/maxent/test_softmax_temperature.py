@@ -13,7 +13,6 @@ from theory.evidence import (
     constant,
     equals,
     hypothesis,
-    softmax_error,
     total,
     verifies,
 )
@@ -21,16 +20,11 @@ from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import EXP_ULPS, U, average_error, covariance_error, gamma
 from theory.maxent import entmax, entmax_gap, entropy, expectation, gibbs_law, softmax, softmax_value, tsallis
 from verify import textbook
+from verify.maxent.laws import off
 from verify.textbook import balls, hull
 
 LEAST = 2.0**-960  # weights below 1e-300 are known absolutely only; times scores of a few thousand
 PAPER = ("derived", "refereed")
-
-
-def off(scores, tau):
-    """The relative error of a computed weight: every score is subtracted from the largest and divided."""
-    spread = float(np.ptp(scores)) / tau
-    return softmax_error(U * spread, spread, scores.size)
 
 
 def value(scores, tau):
