@@ -1,9 +1,9 @@
 """The pytest plugin: one item is one claim with its twins and its verdict.
 
 Collects every :class:`~theory.evidence.claim.Verification` of a test module under the id of its claim, brings the
-fixture ``run`` and the options ``--scale``, ``--root``, ``--record`` and ``--case``, and closes with the table of
-verdicts. Works in any repository where the package is installed. Nothing is gathered across items, so selection,
-order and workers change no byte.
+fixture ``run`` and the options ``--scale``, ``--root``, ``--record``, ``--dask`` and ``--case``, and closes with the
+table of verdicts. Works in any repository where the package is installed. Nothing is gathered across items, so
+selection, order and workers change no byte.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -51,6 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--record", action="store_true", help="write the evidence beside the tests instead of comparing with it"
     )
+    group.addoption("--dask", metavar="ADDRESS", help="run sweeps on the cluster whose scheduler listens there")
     group.addoption("--case", type=int, metavar="K", help="judge the selected claims on their case K only")
 
 
@@ -58,6 +60,16 @@ def pytest_configure(config: pytest.Config) -> None:
     """Refuse options that contradict each other."""
     if config.getoption("--record") and config.getoption("--case") is not None:
         raise pytest.UsageError("--record: expected a whole run, got --case")
+    address = config.getoption("--dask")
+    if address is not None:
+        from theory.evidence.sweep import sweeping_on_dask  # noqa: PLC0415  only then needed
+
+        cluster = ExitStack()
+        try:
+            cluster.enter_context(sweeping_on_dask(address))
+        except (ModuleNotFoundError, ValueError) as error:
+            raise pytest.UsageError(str(error)) from error
+        config.add_cleanup(cluster.close)
 
 
 class ClaimItem(pytest.Function):

@@ -9,8 +9,10 @@ from __future__ import annotations
 import multiprocessing
 import os
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, partial
 from typing import Any, TypeVar
 
@@ -18,6 +20,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 T = TypeVar("T")
+_CHOSEN: ContextVar[Executor | None] = ContextVar("executor of sweeps", default=None)
 FAULTS = partial(np.errstate, over="raise", divide="raise", invalid="raise", under="ignore")
 
 
@@ -43,6 +46,39 @@ def usable_cpus() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+@contextmanager
+def sweeping_on(executor: Executor) -> Iterator[None]:
+    """Let every sweep inside that names no executor use this one, which is never shut down here."""
+    token = _CHOSEN.set(executor)
+    try:
+        yield
+    finally:
+        _CHOSEN.reset(token)
+
+
+@contextmanager
+def sweeping_on_dask(address: str) -> Iterator[None]:
+    """Let every sweep inside use the Dask cluster whose scheduler listens at ``address``.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If ``distributed`` is not installed.
+    ValueError
+        If nobody answers at the address.
+    """
+    try:
+        from distributed import Client  # noqa: PLC0415  an extra
+    except ImportError as error:
+        raise ModuleNotFoundError("--dask needs distributed: pip install 'attention-theory[dask]'") from error
+    try:
+        client = Client(address, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"--dask: expected the address of a scheduler, got {address!r}: {error}") from error
+    with client, sweeping_on(client.get_executor(pure=False)):
+        yield
+
+
 def sweep(fn: Callable[..., T], cases: Sequence[Mapping[str, Any]], *, executor: Executor | None = None) -> list[T]:
     """Call ``fn(**case)`` for every case and return the results in the order of the cases.
 
@@ -53,10 +89,11 @@ def sweep(fn: Callable[..., T], cases: Sequence[Mapping[str, Any]], *, executor:
     cases : sequence of mapping
         Keyword arguments.
     executor : concurrent.futures.Executor, optional
-        Used through ``submit`` and never shut down here; a Dask cluster is ``Client(address).get_executor()``.
-        Without one, a pool of spawned processes on the usable processors, or this process for a single case or
-        processor.
+        Used through ``submit`` and never shut down here; a Dask cluster is ``Client(address).get_executor()``. Without
+        one, that of :func:`sweeping_on`; or else a pool of spawned processes on the usable processors, or this process
+        for a single case or processor.
     """
+    executor = _CHOSEN.get() if executor is None else executor
     workers = min(usable_cpus(), len(cases))
     if executor is None and workers > 1:
         with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:

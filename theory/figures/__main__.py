@@ -10,7 +10,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +45,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         entries = manifest.load(options.out)
     except ValueError as error:
         parser.error(str(error))
-    judge = _judge(options)
-    return _check(names, judge, entries, options) if options.check else _draw(names, judge, entries, options)
+    work = _check if options.check else _draw
+    with ExitStack() as cluster:
+        if options.dask is not None:
+            from theory.evidence.sweep import sweeping_on_dask  # noqa: PLC0415
+
+            try:
+                cluster.enter_context(sweeping_on_dask(options.dask))
+            except (ModuleNotFoundError, ValueError) as error:
+                parser.error(str(error))
+        return work(names, _judge(options), entries, options)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -61,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, default=Path("figures"), metavar="DIR", help="folder (default: figures)")
     parser.add_argument("--scale", choices=("quick", "paper"), default="quick", help="sizes, as in pytest --scale")
     parser.add_argument("--root", type=_root, metavar="N", help="entropy of every random stream, as in pytest --root")
+    parser.add_argument("--dask", metavar="ADDRESS", help="run sweeps on the cluster whose scheduler listens there")
     parser.add_argument(
         "--evidence", type=Path, metavar="DIR", help="folder of the records (default: verify/evidence of this checkout)"
     )
