@@ -114,6 +114,14 @@ def as_simplex(value: ArrayLike, name: str, *, size: int | None = None, remedy: 
     return law
 
 
+def as_number(value: float, name: str) -> float:
+    """Convert to a finite float, of any sign."""
+    number = as_real(value, name)
+    if number.ndim:
+        raise TypeError(f"{name}: expected a number, got shape {number.shape}")
+    return float(number)
+
+
 def as_positive(value: float, name: str) -> float:
     """Convert to a positive, finite float."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):

@@ -39,6 +39,7 @@ from theory.attention.nystrom import (
 from theory.attention.output import (
     attend as attend,
     partition_error as partition_error,
+    read as read,
     rounding as rounding,
     weight_error as weight_error,
 )
@@ -103,6 +104,7 @@ __all__ = [
     "nystrom_error",
     "nystrom_weights",
     "partition_error",
+    "read",
     "rounding",
     "segment_means",
     "step",

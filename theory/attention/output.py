@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory import engine
 from theory._validate import as_masses, as_points
 from theory.attention.score import Array, BoundedScore, DotProduct, Score, pairs_of
-from theory.engine import Pairs
+from theory.engine import Attention, Pairs
 from theory.evidence.roundoff import EXP_ULPS, U, average_error, gamma, softmax_error
 
 _SCALED = DotProduct()
@@ -106,11 +106,32 @@ def attend(
     >>> attend([[0.0]], [[1.0], [2.0]], [[1.0], [3.0]])
     array([[2.]])
     """
+    return read(
+        queries, keys, values, score=score, key_weights=key_weights, causal=causal,
+        method=method, accuracy=accuracy, precision=precision,
+    ).output  # fmt: skip
+
+
+def read(
+    queries: ArrayLike, keys: ArrayLike, values: ArrayLike, *, score: Score = _SCALED,
+    key_weights: ArrayLike | None = None, causal: bool = False,
+    method: str = "dense", accuracy: float = 1e-12, precision: str = "double",
+) -> Attention:  # fmt: skip
+    r"""Return the outputs with the logarithms of what they were divided by.
+
+    Parameters and errors as in :func:`attend`.
+
+    Returns
+    -------
+    Attention
+        ``output``, shape (m, d_v), and ``log_partition``, shape (m,): :math:`\log\sum_j w_j e^{a(q, k_j)}`, with
+        weights one unless given.
+    """
     problem = _problem(queries, keys, values, key_weights, causal)
     return engine.attention(
         problem.pairs(score), problem.values, log_weights=problem.log_weights, visible=problem.visible,
         method=method, accuracy=accuracy, precision=precision,
-    ).output  # fmt: skip
+    )  # fmt: skip
 
 
 def rounding(

@@ -1,0 +1,198 @@
+r"""Velocities of tokens that attend to each other.
+
+A field takes the tokens, shape (n, d), to their velocities, of the same shape. With masses :math:`m_j`, scores
+:math:`a` and a value matrix :math:`V`,
+
+.. math:: \dot x_i = V \sum_j P_{ij} x_j, \quad P_{ij} = \frac{m_j e^{a(x_i, x_j)}}{\sum_k m_k e^{a(x_i, x_k)}},
+   \qquad\text{or}\qquad \dot x_i = V \sum_j m_j e^{a(x_i, x_j)} x_j .
+
+The first is attention (SA, :class:`Softmax`), the second has no normalisation (USA, :class:`Unnormalised`).
+:class:`Tangential` keeps either on the sphere, as layer normalisation after each layer does (Post-LN), and
+:class:`PreNorm` normalises what enters a layer only. All sums are the engine's: no (n, n) matrix is formed.
+
+References
+----------
+B. Geshkovski, C. Letrouit, Y. Polyanskiy, P. Rigollet, A mathematical perspective on transformers, *Bulletin of the
+American Mathematical Society* 62 (2025).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theory._validate import as_masses, as_matrix, as_number, as_points, frozen
+from theory.attention import Score, read
+from theory.engine import Attention, Form, Pairs
+
+Array = NDArray[np.float64]
+
+
+class Field(Protocol):
+    """A velocity for every token."""
+
+    def __call__(self, x: Array, /) -> Array:
+        """Return the velocities of the tokens ``x``, both of shape (n, d)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    r"""The score :math:`\beta\langle x, y\rangle` for any real :math:`\beta`, also zero and negative.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``beta`` is not a finite number.
+    """
+
+    beta: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "beta", as_number(self.beta, "beta"))
+
+    def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
+        """Return the (m, n) scores."""
+        scores: Array = self.beta * (as_points(x, "x") @ as_points(y, "y").T)
+        return scores
+
+    def pairs(self, x: Array, y: Array) -> Pairs:
+        """Return the tokens as they are."""
+        if x.shape[1] != y.shape[1]:
+            raise ValueError(f"keys: expected dimension {x.shape[1]} as the queries, got {y.shape[1]}")
+        return Pairs(Form.DOT, x, y, np.array([self.beta]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Softmax:
+    r"""Attention: :math:`\dot x_i = V \sum_j P_{ij} x_j`.
+
+    Parameters
+    ----------
+    score : Score
+    value : array_like, shape (d, d), optional
+        :math:`V`; the identity unless given.
+    masses : array_like, shape (n,), optional
+        Of the tokens, of any positive total; equal unless given.
+    causal : bool, default False
+        Token i sees the tokens up to and including the i-th.
+    method, accuracy
+        As in :func:`theory.attention.attend`.
+
+    Raises
+    ------
+    ValueError
+        If ``value`` is not a finite square matrix or the masses are not masses; when called, as
+        :func:`theory.attention.attend` says.
+    """
+
+    score: Score
+    value: Array | None = None
+    masses: Array | None = None
+    causal: bool = False
+    method: str = "dense"
+    accuracy: float = 1e-12
+
+    def __post_init__(self) -> None:
+        _settle(self)
+
+    def __call__(self, x: ArrayLike, /) -> Array:
+        """Return the velocities, shape (n, d)."""
+        return _valued(_sums(self, x).output, self.value)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unnormalised:
+    r"""Attention without its denominator: :math:`\dot x_i = V \sum_j m_j e^{a(x_i, x_j)} x_j`.
+
+    Parameters and errors as for :class:`Softmax`, except that the masses count as they are, not by their ratios;
+    :math:`1/n` each unless given.
+    """
+
+    score: Score
+    value: Array | None = None
+    masses: Array | None = None
+    causal: bool = False
+    method: str = "dense"
+    accuracy: float = 1e-12
+
+    def __post_init__(self) -> None:
+        _settle(self)
+
+    def __call__(self, x: ArrayLike, /) -> Array:
+        """Return the velocities, shape (n, d)."""
+        found = _sums(self, x)
+        log_mass = found.log_partition - (math.log(found.output.shape[0]) if self.masses is None else 0.0)
+        return _valued(np.exp(log_mass)[:, np.newaxis] * found.output, self.value)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tangential:
+    r"""A field projected on the tangent spaces of the unit sphere: :math:`P^\perp_x y = y - \langle x, y\rangle x`."""
+
+    field: Field
+
+    def __call__(self, x: ArrayLike, /) -> Array:
+        """Return the velocities of unit tokens ``x``, shape (n, d)."""
+        x = as_points(x, "x")
+        y = self.field(x)
+        tangent: Array = y - np.einsum("ij,ij->i", x, y)[:, np.newaxis] * x
+        return tangent
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreNorm:
+    r"""A field of the normalised tokens: :math:`\dot x_i = f(x_1/|x_1|, \dots, x_n/|x_n|)_i`.
+
+    Raises
+    ------
+    ValueError
+        When called with a token at the origin.
+    """
+
+    field: Field
+
+    def __call__(self, x: ArrayLike, /) -> Array:
+        """Return the velocities, shape (n, d)."""
+        x = as_points(x, "x")
+        norms = np.linalg.norm(x, axis=1, keepdims=True)
+        if not norms.min() > 0.0:
+            raise ValueError(f"x: expected tokens away from the origin, got token {int(norms.argmin())} there")
+        return self.field(x / norms)
+
+
+def on_sphere(
+    beta: float, *, normalised: bool = True, masses: ArrayLike | None = None, causal: bool = False
+) -> Tangential:
+    r"""Return SA, or USA unless ``normalised``, of unit tokens with scores :math:`\beta\langle x_i, x_j\rangle`."""
+    kind = Softmax if normalised else Unnormalised
+    return Tangential(kind(Overlap(beta), masses=masses, causal=causal))  # type: ignore[arg-type]  # it converts
+
+
+def _sums(field: Softmax | Unnormalised, x: ArrayLike) -> Attention:
+    x = as_points(x, "x")
+    return read(
+        x, x, x, score=field.score, key_weights=field.masses, causal=field.causal,
+        method=field.method, accuracy=field.accuracy,
+    )  # fmt: skip
+
+
+def _settle(field: Softmax | Unnormalised) -> None:
+    if field.value is not None:
+        value = as_matrix(field.value, "value")
+        object.__setattr__(field, "value", frozen(as_matrix(value, "value", shape=(value.shape[0], value.shape[0]))))
+    if field.masses is not None:
+        object.__setattr__(field, "masses", frozen(as_masses(field.masses, "masses")))
+
+
+def _valued(velocities: Array, value: Array | None) -> Array:
+    if value is None:
+        return velocities
+    if value.shape[0] != velocities.shape[1]:
+        raise ValueError(f"x: expected dimension {value.shape[0]} as the value matrix, got {velocities.shape[1]}")
+    turned: Array = velocities @ value.T
+    return turned

@@ -1,0 +1,1 @@
+"""Sweeps shared by the claims and the figures of this room."""
