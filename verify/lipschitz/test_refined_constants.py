@@ -6,8 +6,9 @@ from functools import cache
 import numpy as np
 
 from theory.attention import DotProduct, Measure
-from theory.evidence import Claim, Interval, at_least, at_most, constant, hypothesis, sup_over, verifies
-from theory.lipschitz import norm_at, studies
+from theory.evidence import Claim, Interval, at_least, at_most, constant, equals, hypothesis, sup_over, verifies
+from theory.lipschitz import norm_at, refined_w2_constant, sharp_w1_constant, studies
+from verify.lipschitz.pairs import rounded
 from verify.textbook import balls, exp, hull
 
 REACHED = {0.25: "0.80", 1.0: "0.73", 2.0: "0.86", 3.0: "0.91"}
@@ -101,6 +102,7 @@ def test_sharp(run, *, factor=1.0, slope=2, radius=1.0, causal=False):
     for text in ALPHAS:
         a = balls(float(text)).item()
         claimed[text] = factor * hull(exp(2 * a) * (1 + slope * a))
+        yield equals(rounded(sharp_w1_constant(float(text))), claimed[text], alpha=text, part="as computed")
     for text, mu, score in clouds(run, radius=radius):
         yield at_most(norm_of(mu, score, 1, causal=causal), claimed[text], alpha=text, n=mu.size, d=mu.dim)
         share = float(mu.weights.min())
@@ -136,6 +138,7 @@ def test_refined(run, *, spread=4, query=1, radius=1.0):
         a = balls(float(text)).item()
         bounds[text] = refined(text, spread=spread, query=query)
         yield at_most(bounds[text], hull(exp(a) * (1 + a) + a), alpha=text, part="smaller")
+        yield equals(rounded(refined_w2_constant(float(text))), bounds[text], alpha=text, part="as computed")
     for text, mu, score in clouds(run, radius=radius):
         yield at_most(norm_of(mu, score, 2), bounds[text], alpha=text, n=mu.size, d=mu.dim)
     found = run.study(studies.worst_pairs).where(p=2.0)
