@@ -59,10 +59,11 @@ class Circle:
 
     def _read(self, angles: Array, values: Array) -> tuple[Array, Array]:
         """Return each token's mean of the values and the mass it divides by."""
-        masses = np.full(angles.shape[0], 1.0 / angles.shape[0]) if self.masses is None else self.masses
+        n = angles.shape[0]
+        masses = np.full(n, 1.0 / n) if self.masses is None else as_masses(self.masses, "masses", size=n)
         if self.beta == 0.0:  # everybody reads the same
             total = masses.sum()
-            return np.broadcast_to((masses @ values) / total, values.shape), np.full(angles.shape[0], total)
+            return np.broadcast_to((masses @ values) / total, values.shape), np.full(n, total)
         keys = angles if self.beta > 0.0 else angles + np.pi  # a repelling cosine is an attracting one half a turn away
         score = TorusDistance(0.5 * abs(self.beta))
         found = read(angles, keys, values, score=score, key_weights=masses, method=self.method, accuracy=self.accuracy)

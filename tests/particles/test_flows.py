@@ -1,0 +1,86 @@
+"""Flows against closed forms; the width of an observation covers what is really off."""
+
+import math
+
+import numpy as np
+import pytest
+
+from theory.evidence import Interval
+from theory.particles import flow, on_sphere, passage
+
+
+def covers(interval, value):
+    return interval.lo <= value <= interval.hi
+
+
+@pytest.mark.parametrize("method", ["DOP853", "RK45", "Radau", "LSODA", "BDF"])
+def test_exponential_is_covered_by_every_method(method):
+    times = [0.0, 0.5, 2.0, 6.0]
+    found = flow(lambda x: -x, [1.0, 3.0], times, method=method, rtol=1e-9, atol=1e-13).observe(lambda x: x[1])
+    for t, interval in zip(times, found, strict=True):
+        assert covers(interval, 3.0 * math.exp(-t))
+        assert interval.width < 1e-5
+
+
+def test_rotation_keeps_its_phase():
+    spin = np.array([[0.0, -1.0], [1.0, 0.0]])
+    trajectory = flow(lambda x: spin @ x, [1.0, 0.0], np.linspace(0.0, 40.0, 5))
+    for t, interval in zip(trajectory.times, trajectory.observe(lambda x: x[0]), strict=True):
+        assert covers(interval, math.cos(t))
+        assert interval.width < 1e-7
+
+
+def test_a_scalar_and_a_matrix_are_states():
+    assert flow(lambda y: -y, 1.0, [0.0, 1.0]).last.shape == ()
+    x = np.eye(3)[:2]
+    assert flow(on_sphere(1.0), x, [0.0, 1.0]).states.shape == (2, 2, 3)
+
+
+def test_two_tokens_meet_as_the_closed_form_says():
+    """With beta = 0 the angle between two tokens obeys d phi = - sin phi, so tan(phi / 2) decays as exp(-t)."""
+    start = np.array([[1.0, 0.0], [math.cos(2.0), math.sin(2.0)]])
+    times = np.linspace(0.0, 5.0, 6)
+    found = flow(on_sphere(0.0), start, times).observe(lambda x: math.atan2(*reversed(cross_and_dot(x))))
+    for t, interval in zip(times, found, strict=True):
+        assert covers(interval, 2.0 * math.atan(math.tan(1.0) * math.exp(-t)))
+
+
+def cross_and_dot(x):
+    return float(x[0] @ x[1]), float(x[0, 0] * x[1, 1] - x[0, 1] * x[1, 0])
+
+
+def test_an_observation_that_cancels_is_wide():
+    x = flow(lambda x: -x, [1.0, 1.0 + 1e-3], [0.0, 30.0])
+    plain, cancelling = x.observe(lambda x: x[0])[-1], x.observe(lambda x: 1.0 + x[0])[-1]
+    assert plain.width < cancelling.width
+
+
+def test_an_observation_that_leaves_the_numbers_is_unknown():
+    found = flow(lambda x: -x, 1.0, [0.0, 1.0]).observe(lambda x: math.nan if x < 0.9 else 1.0)
+    assert found[1] == Interval.unknown(found[1].kind)
+
+
+def test_passage_of_a_level():
+    found = passage(lambda x: -x, 1.0, lambda x: x - 0.25, 10.0)
+    assert covers(found, math.log(4.0))
+    assert found.width < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: flow(lambda x: x, 1.0, [0.0]), ValueError, "times: expected at least two increasing"),
+        (lambda: flow(lambda x: x, 1.0, [0.0, 0.0]), ValueError, "times: expected at least two increasing"),
+        (lambda: flow(lambda x: x, 1.0, [0.0, 1.0], method="euler"), ValueError, "method: expected one of DOP853"),
+        (lambda: flow(lambda x: x, 1.0, [0.0, 1.0], rtol=1e-20), ValueError, "rtol: expected at least"),
+        (lambda: flow(lambda x: x[:1], [1.0, 2.0], [0.0, 1.0]), ValueError, "field: expected velocities of shape (2,)"),
+        (lambda: flow(lambda x: x**2, 1.0, [0.0, 2.0]), ArithmeticError, "field: expected a solution up to"),
+        (lambda: passage(lambda x: -x, 1.0, lambda x: x + 1.0, 3.0), ArithmeticError, "event: expected it to happen"),
+        (lambda: passage(lambda x: -x, 1.0, lambda x: x - 1.0, 3.0), ValueError, "event: expected a number other"),
+        (lambda: passage(lambda x: -x, 1.0, lambda x: x - 0.5, -3.0), ValueError, "horizon: expected a positive"),
+    ],
+)
+def test_bad_input_is_named(call, error, words):
+    with pytest.raises(error) as caught:
+        call()
+    assert str(caught.value).startswith(words)
