@@ -49,6 +49,8 @@ from theory.attention.score import (
     Score as Score,
     SquaredDistance as SquaredDistance,
 )
+from theory.attention.sinkhorn import Sinkhorn as Sinkhorn, doubly_normalised as doubly_normalised
+from theory.attention.sinkhorn_bounds import potential_error as potential_error, sinkhorn_error as sinkhorn_error
 from theory.attention.torus import TorusDistance as TorusDistance
 from theory.attention.transport import (
     FeedForward as FeedForward,
@@ -82,6 +84,7 @@ __all__ = [
     "Residual",
     "Score",
     "SelfAttention",
+    "Sinkhorn",
     "Softmatch",
     "SquaredDistance",
     "Stack",
@@ -95,6 +98,7 @@ __all__ = [
     "attend_window",
     "barycentres",
     "boltzmann_gibbs",
+    "doubly_normalised",
     "dropped",
     "elu_features",
     "gaussian",
@@ -104,9 +108,11 @@ __all__ = [
     "nystrom_error",
     "nystrom_weights",
     "partition_error",
+    "potential_error",
     "read",
     "rounding",
     "segment_means",
+    "sinkhorn_error",
     "step",
     "symmetric_pairs",
     "through_landmarks",

@@ -49,14 +49,22 @@ def zero(expression: Any, concrete: Mapping[Any, Any]) -> Interval:
     free = left.free_symbols - set(concrete)
     if free:
         raise ValueError(f"concrete: expected a value for every symbol, got none for {sorted(map(str, free))}")
+    found = _value(left.subs(point, simultaneous=True))
+    if found is not None and not found.lo <= 0.0 <= found.hi:
+        return found  # it shows at this point, so that no algebra is needed
     if sympy.simplify(left) == 0:
         return Interval.exactly(0, Kind.PROVED)
+    return Interval.unknown(Kind.CERTIFIED) if found is None else found
+
+
+def _value(number: Any) -> Interval | None:
+    """Enclose a number without free symbols; None if its digits cannot be had, as of a zero in disguise."""
     try:
-        value = left.subs(point, simultaneous=True).evalf(_DIGITS, strict=True, chop=False)
+        value = number.evalf(_DIGITS, strict=True, chop=False)
     except PrecisionExhausted:
-        return Interval.unknown(Kind.CERTIFIED)
+        return None
     if not value.is_real or not value.is_finite:
-        return Interval.unknown(Kind.CERTIFIED)
+        return None
     rational = sympy.Rational(value)
     near = Fraction(int(rational.p), int(rational.q))
     slack = abs(near) * _SLACK

@@ -2,13 +2,15 @@ r"""Trajectories by SciPy's adaptive integrators, each run twice so that its err
 
 Nothing here is validated: the width of an observation is how far two runs at tolerances a hundred times apart differ,
 twice, though the finer one is the closer of the two, and what the rounding of its steps may have done. An entry
-:math:`y` of the state is charged with :math:`2u|y|` for each evaluation of the field, and the observation is repeated
+:math:`y` of the state is charged with :math:`2u|y|` for each evaluation of the field and with the tolerance of one step
+of the finer run, because two runs may agree by chance, and the observation is repeated
 on states displaced by that much, upwards and with alternating signs. So an observation that cancels (a distance of two
 tokens that have almost met) comes out wide, as it should.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +26,7 @@ Array = NDArray[np.float64]
 METHODS = ("DOP853", "RK45", "Radau", "LSODA", "BDF")
 _APART = 100.0  # chosen: between the tolerances of the two runs
 _SMALLEST = 100 * 2.0**-52  # SciPy's own limit of a relative tolerance
-_SAFETY = 2.0  # taken
+SAFETY = 2.0  # taken
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,12 +42,15 @@ class Trajectory:
         Of the other one.
     evaluations : int
         Of the field, in the finer run.
+    tolerance : tuple of two floats, default (0.0, 0.0)
+        Relative and absolute, of a step of the finer run.
     """
 
     times: Array
     states: Array
     coarse: Array
     evaluations: int
+    tolerance: tuple[float, float] = (0.0, 0.0)
 
     @property
     def last(self) -> Array:
@@ -67,7 +72,7 @@ class Trajectory:
             Of kind ``NUMERIC``; unknown where the function leaves the real numbers on a displaced state. The rounding
             of the function itself is not counted beyond that.
         """
-        return [_observed(function, fine, coarse, self.evaluations) for fine, coarse in self._pairs()]
+        return [_observed(function, *pair, self.evaluations, self.tolerance) for pair in self._pairs()]
 
     def _pairs(self) -> list[tuple[Array, Array]]:
         return list(zip(self.states, self.coarse, strict=True))
@@ -107,72 +112,23 @@ def flow(
     y, when = as_real(start, "start"), as_vector(times, "times")
     if when.size < 2 or not (np.diff(when) > 0.0).all():
         raise ValueError("times: expected at least two increasing numbers, got others")
-    fine = _run(field, y, when, *_finer(rtol, atol), method)
-    coarse = _run(field, y, when, as_positive(rtol, "rtol"), as_positive(atol, "atol"), method)
+    fine = run(field, y, when, *finer(rtol, atol), method, parts=2)
+    coarse = run(field, y, when, as_positive(rtol, "rtol"), as_positive(atol, "atol"), method)
     shape = (when.size, *y.shape)
-    return Trajectory(when, fine.y.T.reshape(shape), coarse.y.T.reshape(shape), int(fine.nfev))
+    states = fine.y.T.reshape(shape), coarse.y.T.reshape(shape)
+    return Trajectory(when, *states, int(fine.nfev), finer(rtol, atol))
 
 
-def passage(
-    field: Callable[[Array], Any], start: ArrayLike, event: Callable[[Array], float], horizon: float, *,
-    rtol: float = 1e-11, atol: float = 1e-13, method: str = "DOP853",
-) -> Interval:  # fmt: skip
-    """Enclose the first time after zero at which ``event`` of the state changes its sign.
-
-    Parameters
-    ----------
-    field, start, rtol, atol, method
-        As in :func:`flow`.
-    event : callable
-        From a state to a real number, not zero at the start.
-    horizon : float
-        Time up to which is looked; positive.
-
-    Returns
-    -------
-    Interval
-        Of kind ``NUMERIC``: the finer run's time, twice the difference of the two runs, and what rounding may have
-        moved the event by, divided by its speed there.
-
-    Raises
-    ------
-    ValueError
-        As in :func:`flow`.
-    ArithmeticError
-        If the event does not happen before ``horizon``, or the integrator gives up.
-    """
-    y, end = as_real(start, "start"), as_positive(horizon, "horizon")
-    if event(y) == 0.0:
-        raise ValueError("event: expected a number other than zero at the start, got zero")
-
-    def happens(_t: float, state: Array) -> float:
-        return float(event(state.reshape(y.shape)))
-
-    happens.terminal = True  # type: ignore[attr-defined]  # SciPy's way of saying so
-    span = np.array([0.0, end])
-    fine = _run(field, y, span, *_finer(rtol, atol), method, happens)
-    coarse = _run(field, y, span, as_positive(rtol, "rtol"), as_positive(atol, "atol"), method, happens)
-    if not fine.t_events[0].size or not coarse.t_events[0].size:
-        raise ArithmeticError(f"event: expected it to happen before the time {end}, got none")
-    t, other = float(fine.t_events[0][0]), float(coarse.t_events[0][0])
-    state = fine.y_events[0][0].reshape(y.shape)
-    velocity = np.asarray(field(state), dtype=np.float64)
-    step = 1e-6 * max(t, 1e-300)  # a difference quotient is enough for the slope that rounding is divided by
-    speed = abs(event(state + step * velocity) - event(state - step * velocity)) / (2.0 * step)
-    moved = _moved(event, state, int(fine.nfev))
-    if not speed > 0.0 or not np.isfinite(moved):
-        return Interval.unknown(Kind.NUMERIC)
-    return Interval.within(t, _SAFETY * (abs(t - other) + moved / speed) + 8 * U * t, Kind.NUMERIC)
-
-
-def _finer(rtol: float, atol: float) -> tuple[float, float]:
+def finer(rtol: float, atol: float) -> tuple[float, float]:
+    """Return the tolerances of the finer run."""
     return max(as_positive(rtol, "rtol") / _APART, _SMALLEST), as_positive(atol, "atol") / _APART
 
 
-def _run(
+def run(
     field: Callable[[Array], Any], start: Array, times: Array, rtol: float, atol: float, method: Any,
-    event: Any = None,
+    event: Any = None, *, parts: int = 1,
 ) -> Any:  # fmt: skip
+    """Run one of SciPy's integrators, from stop to stop."""
     from scipy.integrate import solve_ivp  # noqa: PLC0415  slow to load
 
     if method not in METHODS:
@@ -186,25 +142,49 @@ def _run(
             raise ValueError(f"field: expected velocities of shape {start.shape}, got shape {moving.shape}")
         return moving.ravel()
 
-    found = solve_ivp(
-        velocity, (times[0], times[-1]), start.ravel(), method=method, t_eval=times, rtol=rtol, atol=atol, events=event
-    )
-    if not found.success:
-        raise ArithmeticError(f"field: expected a solution up to the time {times[-1]}, got: {found.message}")
+    # Between the ends of its steps a one-step method interpolates, with an error that no tolerance controls and that
+    # two runs may share. So it stops at every time that is asked for; the finer run takes two steps at least between
+    # two of them, or both would take the same single one and agree on its error.
+    at_once = event is not None or method in ("LSODA", "BDF")
+    spans = [times] if at_once else [times[k : k + 2] for k in range(times.size - 1)]
+    found, states, evaluations, step = None, [start.ravel()], 0, math.inf
+    for span in spans:
+        first = None if math.isinf(step) else min(step, float(span[-1] - span[0]))
+        found = solve_ivp(
+            velocity, (span[0], span[-1]), states[-1], method=method, t_eval=span if at_once else None,
+            rtol=rtol, atol=atol, events=event, first_step=first,
+            max_step=math.inf if at_once else float(span[-1] - span[0]) / parts,
+        )  # fmt: skip
+        if not found.success:
+            raise ArithmeticError(f"field: expected a solution up to the time {times[-1]}, got: {found.message}")
+        if at_once:
+            return found
+        states.append(found.y[:, -1])
+        evaluations += int(found.nfev)
+        step = 2.0 * float(np.diff(found.t).max())
+    if found is not None:
+        found.y, found.nfev = np.stack(states, axis=1), evaluations
     return found
 
 
-def _observed(function: Callable[[Array], float], fine: Array, coarse: Array, evaluations: int) -> Interval:
+def _observed(
+    function: Callable[[Array], float], fine: Array, coarse: Array, evaluations: int, tolerance: tuple[float, float]
+) -> Interval:
     value, other = float(function(fine)), float(function(coarse))
-    moved = _moved(function, fine, evaluations)
+    moved = moved_by(function, fine, evaluations, tolerance)
     if not np.isfinite([value, other, moved]).all():
         return Interval.unknown(Kind.NUMERIC)
-    return Interval.within(value, _SAFETY * (abs(value - other) + moved) + 8 * U * abs(value), Kind.NUMERIC)
+    return Interval.within(value, SAFETY * (abs(value - other) + moved) + 8 * U * abs(value), Kind.NUMERIC)
 
 
-def _moved(function: Callable[[Array], float], state: Array, evaluations: int) -> float:
-    """Return how much the rounding of that many evaluations may have moved an observation of the state."""
-    size = 2 * U * evaluations * np.abs(state)
+def moved_by(
+    function: Callable[[Array], float], state: Array, evaluations: int, tolerance: tuple[float, float] = (0.0, 0.0)
+) -> float:
+    """Return how much the rounding of that many evaluations, and one step, may have moved an observation of the state.
+
+    Two runs may agree by chance, where the difference of their errors changes its sign; hence the tolerance of a step.
+    """
+    size = (2 * U * evaluations + tolerance[0]) * np.abs(state) + tolerance[1]
     signs = np.where(np.arange(state.size).reshape(state.shape) % 2, -1.0, 1.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         values = [float(function(state + displaced)) for displaced in (size, signs * size)]

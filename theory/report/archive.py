@@ -20,12 +20,9 @@ from theory.evidence.claim import Claim
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import Verdict
 from theory.evidence.ledger import SCALES
+from theory.report.story import place
 
 T = TypeVar("T")
-_STORY = (  # the order in which the subjects are told; others follow in that of the alphabet
-    "markov transport naive maxent softmax entmax fusedmax normmax budget loss density layer variant prediction "
-    "gibbs lipschitz dot-product distance-attention depth certificate distance engine"
-)
 _CLAIM = ("id", "words", "statement", "assumptions", "spec", "cites", "provenance")
 
 
@@ -115,9 +112,9 @@ def evidence_folder() -> Path:
         If neither exists.
     """
     places = [Path(theory.__file__).parent.parent / "verify" / "evidence", Path("verify", "evidence")]
-    for place in places:
-        if place.is_dir():
-            return place
+    for folder in places:
+        if folder.is_dir():
+            return folder
     raise ArchiveError(f"evidence: expected the folder {places[0]} or {places[1]}, found neither (use --evidence DIR)")
 
 
@@ -150,13 +147,7 @@ def read_all(folder: Path) -> list[Record]:
 
 def paths(folder: Path) -> list[Path]:
     """Return the files of ``folder`` that are records, or should be, in the order of :func:`read_all`."""
-    return sorted(folder.glob("*.json"), key=lambda path: _place(path.stem))
-
-
-def _place(claim: str) -> tuple[int, str]:
-    """Return where a claim stands in the order of the story."""
-    subject, told = claim.partition(".")[0], _STORY.split()
-    return (told.index(subject) if subject in told else len(told)), claim
+    return sorted(folder.glob("*.json"), key=lambda path: place(path.stem))
 
 
 def find(folder: Path, claim: str) -> Record:

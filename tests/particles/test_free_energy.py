@@ -1,0 +1,112 @@
+"""Free energies against a plain double sum on the circle, and equilibria against their equation."""
+
+import numpy as np
+import pytest
+from scipy import special
+
+from theory.evidence.enclosure import hull, precision
+from theory.particles.free_energy import Sphere, couplings, enclosed, threshold
+
+
+def on_a_grid(beta, strength, potential, n=400):
+    """The free energy less that of the uniform law by the double sum of its definition."""
+    angles = 2.0 * np.pi * np.arange(n) / n
+    density = np.exp(sum(k * np.cos(ell * angles) for ell, k in enumerate(potential, start=1)))
+    density /= density.mean()
+    kernel = np.expm1(beta * np.cos(angles[:, np.newaxis] - angles)) / beta
+    return (density * np.log(density)).mean() - strength * (density @ kernel @ density / n**2 - kernel.mean())
+
+
+def test_enclosed_is_the_double_sum():
+    with precision():
+        for beta, strength, potential in ((1.0, 0.9, [0.4, 0.1]), (3.0, 0.37, [1.2, -0.3, 0.2]), (4.0, 0.2, [2.5])):
+            found = enclosed(beta, potential)
+            assert abs(found.excess(strength).mid - on_a_grid(beta, strength, potential)) < 1e-13
+            assert found.excess(strength).width < 1e-14
+            level = hull(found.crossing()).mid
+            assert abs(on_a_grid(beta, level, potential)) < 1e-13
+
+
+def test_enclosed_on_the_sphere_by_a_double_sum():
+    u, masses = special.roots_legendre(48)
+    turns = 2.0 * np.pi * np.arange(64) / 64
+    beta, potential = 2.0, [0.8, 0.3]
+    density = np.exp(0.8 * u + 0.3 * special.eval_legendre(2, u))
+    density /= masses @ density / 2.0
+    across = np.sqrt(np.outer(1 - u * u, 1 - u * u))
+    kernel = np.mean([np.expm1(beta * (np.outer(u, u) + across * np.cos(t))) / beta for t in turns], axis=0)
+    law = masses * density / 2.0
+    interaction = law @ kernel @ law - (masses @ kernel @ masses) / 4.0
+    with precision():
+        found = enclosed(beta, potential, dim=3)
+        assert abs(hull(found.interaction).mid - interaction) < 1e-13
+        assert abs(hull(found.entropy).mid - law @ np.log(density)) < 1e-13
+
+
+def test_couplings_and_threshold_against_bessel_functions():
+    with precision():
+        for dim in (2, 3, 5):
+            expected = special.gamma(dim / 2) * (2 / 1.5) ** (dim / 2 - 1) * special.iv(np.arange(4) + dim / 2 - 1, 1.5)
+            expected[0] -= 1.0
+            found = [hull(ball).mid for ball in couplings(1.5, 3, dim=dim)]
+            np.testing.assert_allclose(found, expected / 1.5, rtol=1e-13, atol=0.0)
+            assert abs(hull(threshold(1.5, dim=dim)).mid - 0.5 / found[1]) < 1e-12
+
+
+@pytest.mark.parametrize("dim", [2, 3, 6])
+def test_equilibria_solve_their_equation(dim):
+    sphere = Sphere(2.0, dim)
+    found = sphere.branch(1.5)
+    assert found.settled
+    np.testing.assert_allclose(
+        found.potential, 2.0 * found.strength * sphere.weights * found.overlaps, rtol=0.0, atol=1e-12
+    )
+    with precision():
+        balls = enclosed(2.0, found.potential[:16], dim=dim)
+        assert abs(balls.excess(found.strength).mid - found.excess) < 1e-12
+        assert abs(hull(balls.order).mid - found.overlaps[0]) < 1e-12
+
+
+def test_descent_finds_the_ordered_branch_and_lowers_the_free_energy():
+    sphere = Sphere(3.0)
+    strength = 1.05 * 0.5 / (0.5 * sphere.weights[0])
+    start = np.zeros(sphere.degrees)
+    start[0] = 2.0
+    found = sphere.descend(strength, start)
+    again = sphere.branch(float(found.potential[0]))
+    assert found.settled
+    assert abs(again.strength - strength) < 1e-9
+    values, potential = [], start
+    for _ in range(5):
+        values.append(on_a_grid(3.0, strength, potential[:16]))
+        masses, harmonics = sphere._rule[1], sphere._harmonics
+        density = masses * np.exp(potential @ harmonics)
+        potential = 2.0 * strength * sphere.weights * (harmonics @ density) / density.sum()
+    assert np.diff(values).max() < 0.0
+    assert found.excess < values[-1]
+
+
+def test_an_unsettled_descent_says_so():
+    sphere = Sphere(1.0)
+    start = np.zeros(sphere.degrees)
+    start[0] = 0.5
+    critical = 0.5 / (0.5 * sphere.weights[0])
+    assert not sphere.descend(critical, start).settled
+
+
+def test_bad_input_is_refused():
+    sphere = Sphere(1.0)
+    for call in (
+        lambda: Sphere(0.0),
+        lambda: Sphere(1.0, 1),
+        lambda: Sphere(1.0, nodes=8, degrees=8),
+        lambda: sphere.branch(0.0),
+        lambda: sphere.descend(-1.0, np.zeros(sphere.degrees)),
+        lambda: sphere.descend(1.0, np.zeros(3)),
+        lambda: couplings(-1.0, 2),
+        lambda: threshold(0.0),
+        lambda: enclosed(1.0, np.zeros(30)),
+        lambda: enclosed(1.0, [np.nan]),
+    ):
+        with pytest.raises(ValueError, match="expected"):
+            call()

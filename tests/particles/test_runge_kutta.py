@@ -1,0 +1,145 @@
+"""Fixed steps against exact rationals, SciPy's integrators and motions in closed form, on flat space and the sphere."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from theory.evidence import stream
+from theory.particles import (
+    BUTCHER6,
+    EULER,
+    HEUN,
+    METHODS,
+    RK4,
+    SPHERE,
+    Circle,
+    Method,
+    RungeKutta,
+    integrate,
+    on_sphere,
+)
+from theory.particles.runge_kutta import chart_rate, retracted
+
+
+def unit(rng, n, d):
+    points = rng.normal(size=(n, d))
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
+def test_a_step_of_a_polynomial_field_is_that_of_exact_rationals(method):
+    step, start, time = Fraction(1, 8), Fraction(3, 4), Fraction(1, 2)
+
+    def field(t, x):
+        return x * x - t * x + t * t
+
+    stages = []
+    for row, node in zip(method.a, method.c, strict=True):
+        x = start + step * sum((w * k for w, k in zip(row, stages, strict=True)), Fraction(0))
+        stages.append(field(time + step * node, x))
+    exact = start + step * sum((w * k for w, k in zip(method.b, stages, strict=True)), Fraction(0))
+    found = integrate(field, float(start), step=float(step), steps=1, method=method, time=float(time))
+    assert float(found) == pytest.approx(float(exact), rel=1e-15, abs=0.0)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
+def test_a_polynomial_in_time_is_integrated_exactly_up_to_the_order(method):
+    for power in range(method.order):
+        found = integrate(lambda t, x, p=power: 0 * x + t**p, [0.0], step=0.5, steps=4, method=method, time=0.0)
+        assert found[0] == pytest.approx(2.0 ** (power + 1) / (power + 1), rel=1e-14, abs=0.0)
+
+
+@pytest.mark.parametrize(("space_beta", "normalised"), [(0.5, True), (3.0, True), (1.0, False)])
+def test_the_sphere_agrees_with_scipy(space_beta, normalised):
+    x, field = unit(stream("tests.runge-kutta", 0), 5, 3), on_sphere(space_beta, normalised=normalised)
+    there = solve_ivp(
+        lambda _, y: field(y.reshape(5, 3)).ravel(), (0.0, 1.0), x.ravel(), method="DOP853", rtol=1e-13, atol=1e-14
+    )
+    found = integrate(field, x, step=1 / 64, steps=64, method=BUTCHER6, space=SPHERE)
+    assert np.abs(found - there.y[:, -1].reshape(5, 3)).max() <= 1e-11
+
+
+def test_two_tokens_without_temperature_have_a_closed_form():
+    half = 0.6
+    x = np.array([[math.cos(half), math.sin(half), 0.0], [math.cos(half), -math.sin(half), 0.0]])
+    found = integrate(on_sphere(0.0), x, step=1 / 32, steps=32, method=BUTCHER6, space=SPHERE)
+    wanted = math.atan(math.tan(half) * math.exp(-1.0))
+    assert found[0, 1] == pytest.approx(math.sin(wanted), rel=1e-10, abs=0.0)
+    angles = integrate(Circle(0.0), [[half], [-half]], step=1 / 32, steps=32, method=BUTCHER6)
+    assert angles[0, 0] == pytest.approx(wanted, rel=1e-10, abs=0.0)
+
+
+def test_the_chart_takes_the_field_back_and_ignores_its_normal_part():
+    rng = stream("tests.runge-kutta", 1)
+    x, v, axis = unit(rng, 4, 3), rng.normal(size=(4, 3)), rng.normal(size=3)
+    v = 0.3 * (v - np.einsum("ij,ij->i", x, v)[:, None] * x)
+
+    def turning(y):
+        return np.cross(axis, y)
+
+    rate = chart_rate(turning, x, v)
+    assert np.abs(np.einsum("ij,ij->i", rate, x)).max() <= 1e-15
+    moved = (retracted(x, v + 1e-6 * rate) - retracted(x, v - 1e-6 * rate)) / 2e-6
+    assert np.abs(moved - turning(retracted(x, v))).max() <= 1e-9
+    assert np.abs(chart_rate(lambda y: turning(y) + 5.0 * y, x, v) - rate).max() <= 1e-14
+
+
+def test_rotations_of_tokens_rotate_the_run():
+    rng = stream("tests.runge-kutta", 2)
+    x, (turn, _) = unit(rng, 6, 3), np.linalg.qr(rng.normal(size=(3, 3)))
+    kept = [integrate(on_sphere(2.0), y, step=0.1, steps=20, space=SPHERE) for y in (x, x @ turn.T)]
+    assert np.abs(kept[0] @ turn.T - kept[1]).max() <= 1e-13
+
+
+def test_a_run_in_two_parts_is_the_run():
+    x, field = unit(stream("tests.runge-kutta", 3), 4, 3), on_sphere(1.0)
+    whole = integrate(field, x, step=0.1, steps=7, space=SPHERE)
+    stepper = RungeKutta(field, 0.1, space=SPHERE)
+    y = stepper.checked(x)
+    for number in range(7):
+        y = stepper(number, y)
+    assert whole.tobytes() == y.tobytes()
+    assert integrate(field, x, step=0.1, steps=0, space=SPHERE).tobytes() == x.tobytes()
+    assert not np.shares_memory(integrate(field, x, step=0.1, steps=0), x)
+
+
+def test_shapes():
+    assert integrate(lambda x: -x, 1.0, step=0.5, steps=2, method=EULER) == 0.25
+    assert integrate(lambda x: -x, np.ones((2, 3, 4)), step=0.5, steps=1, method=HEUN).shape == (2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: integrate(np.sin, [1.0], step=0.0, steps=1), "step: expected a positive"),
+        (lambda: integrate(np.sin, [1.0], step=0.1, steps=-1), "steps: expected an integer of at least 0"),
+        (lambda: integrate(np.sin, [math.nan], step=0.1, steps=1), "start: expected finite"),
+        (lambda: integrate(lambda _: np.zeros(3), [1.0], step=0.1, steps=1), "field: expected a value of shape"),
+        (lambda: integrate(np.sin, [[1.0, 1.0]], step=0.1, steps=1, space=SPHERE), "start: expected rows of length 1"),
+        (lambda: integrate(np.sin, [1.0], step=0.1, steps=1, space=SPHERE), "start: expected shape"),
+        (lambda: replace(RK4, b=RK4.b[:3]), "a, b, c: expected an explicit tableau"),
+        (lambda: replace(RK4, a=((), (Fraction(1),), (), ())), "a, b, c: expected an explicit tableau"),
+        (lambda: replace(RK4, order=0), "order: expected an integer of at least 1"),
+    ],
+)
+def test_bad_input(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_wrong_types():
+    with pytest.raises(TypeError, match="expected Fractions"):
+        Method("half", 1, ((),), (1.0,), (Fraction(0),), "nowhere")
+    with pytest.raises(TypeError, match="space: expected FLAT or SPHERE"):
+        integrate(np.sin, [1.0], step=0.1, steps=1, space="flat")
+    with pytest.raises(TypeError, match="method: expected a Method"):
+        integrate(np.sin, [1.0], step=0.1, steps=1, method="RK4")
+
+
+def test_a_state_that_leaves_float64_is_an_error():
+    with np.errstate(over="ignore"), pytest.raises(OverflowError, match="left float64"):
+        integrate(lambda x: x**3, [1e10], step=1.0, steps=9, method=EULER)

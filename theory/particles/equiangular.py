@@ -1,0 +1,186 @@
+r"""Tokens of equal overlaps: one equation, with closed forms.
+
+If all overlaps are :math:`\rho`, they stay equal. With the gap :math:`g = 1 - \rho`, whose digits are kept,
+:math:`A = (n - 1)\rho + 1` and :math:`q = 1/(e^{\beta g} + n - 1)`,
+
+.. math:: \dot\rho = 2 q\,g A \quad\text{(SA)}, \qquad \dot\rho = \tfrac2n e^{\beta\rho} g A \quad\text{(USA)}.
+
+Both are integrated by partial fractions: the time from gap :math:`g_0` to :math:`g` is an expression in exponential
+integrals, :math:`t = \frac12\log(g_0/g) + \ldots`, so :math:`g \sim K e^{-2t}` (SA) and :math:`K e^{-2e^\beta t}`
+(USA) with K in closed form.
+
+SA on the sphere is Post-LN. Under Pre-LN the tokens have a norm r as well, :math:`\dot\rho` is divided by it, and
+:math:`\dot r = (1 + (n-1)q'\rho)` with the softmax weights. In the clock :math:`ds = dt/r` the overlap moves as under
+Post-LN, and :math:`r\sqrt A = r_0\sqrt{A_0}\,e^s` exactly. Hence :math:`t - r \to D` and
+
+.. math:: g = C t^{-2}\bigl(1 + 2D/t + O(t^{-2})\bigr), \qquad C = K r_0^2 A_0/n, \qquad
+   D = -r_0 + \int_{\rho_0}^1 r\,\frac{n - 1}{2A}\,d\rho .
+
+References
+----------
+B. Geshkovski, C. Letrouit, Y. Polyanskiy, P. Rigollet, A mathematical perspective on transformers, *Bulletin of the
+American Mathematical Society* 62 (2025), section 6 (the equation of the overlap).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from theory._validate import as_count, as_number, as_positive, as_real
+
+Array = NDArray[np.float64]
+_NODES = 64  # taken: the integrands are entire or smooth; 64 nodes of Gauss leave nothing above rounding
+_TERMS = 200  # taken: of the series of Ein, whose terms fall below the first 1e-17 before that for arguments up to 40
+_LARGEST = 40.0  # of beta times a gap, so that neither exponentials nor series leave what _TERMS covers
+_HALVINGS = 70  # derived: halving a bracket of a few hundred down to its last digit
+_TALLEST = 600.0  # taken: of the logarithm of a constant, which is multiplied on
+_LAST = math.log(1e-300)  # taken: of the smallest gap that is looked for
+
+
+@dataclass(frozen=True, slots=True)
+class Equiangular:
+    """The motion of equiangular tokens under SA, or USA unless ``normalised``.
+
+    Parameters
+    ----------
+    tokens : int
+        Their number n, at least two.
+    beta : float
+        Inverse temperature, from 0 to 20.
+    normalised : bool, default True
+        Whether the rows of weights are divided by their sums.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above; in the methods, if a gap is not between 0 and ``n / (n - 1)``, the largest that
+        equal overlaps allow.
+    """
+
+    tokens: int
+    beta: float
+    normalised: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokens", as_count(self.tokens, "tokens", least=2))
+        object.__setattr__(self, "beta", as_number(self.beta, "beta"))
+        if not 0.0 <= self.beta <= _LARGEST / 2.0:
+            raise ValueError(f"beta: expected a number from 0 to {_LARGEST / 2.0:g}, got {self.beta}")
+
+    def shrinking(self, gap: ArrayLike) -> Array:
+        r"""Return :math:`-\dot g/g` at gaps of any shape."""
+        g = self._gap(gap)
+        spread = self.tokens - (self.tokens - 1) * g
+        if self.normalised:
+            rate: Array = 2.0 * spread / (np.exp(self.beta * g) + (self.tokens - 1))
+        else:
+            rate = (2.0 / self.tokens) * np.exp(self.beta * (1.0 - g)) * spread
+        return rate
+
+    def rate(self, gap: ArrayLike) -> Array:
+        r"""Return :math:`\dot\rho` at gaps of any shape."""
+        rate: Array = self._gap(gap) * self.shrinking(gap)
+        return rate
+
+    def outward(self, gap: ArrayLike) -> Array:
+        r"""Return :math:`\dot r`, what attention adds to the norm of a token under Pre-LN."""
+        g = self._gap(gap)
+        if not self.normalised:
+            raise ValueError("normalised: expected softmax rows for Pre-LN, got none")
+        speed: Array = 1.0 - (self.tokens - 1) * g / (np.exp(self.beta * g) + (self.tokens - 1))
+        return speed
+
+    def post_norm(self, log_gap: ArrayLike, /) -> Array:
+        r"""Return the velocity of :math:`\log g` on the sphere: a field for :func:`~.flows.flow`."""
+        speed: Array = -self.shrinking(np.exp(as_real(log_gap, "log_gap")))
+        return speed
+
+    def pre_norm(self, state: ArrayLike, /) -> Array:
+        r"""Return the velocity of :math:`(\log g, \log r)` under Pre-LN, shape (2,) or (2, ...)."""
+        log_gap, log_norm = as_real(state, "state")
+        gap, slower = np.exp(log_gap), np.exp(-log_norm)
+        return np.stack([-self.shrinking(gap) * slower, self.outward(gap) * slower])
+
+    def time(self, gap: ArrayLike, start: float = 1.0) -> Array:
+        r"""Return the time from the gap ``start`` to gaps of any shape, in closed form."""
+        g, g0 = self._gap(gap), float(self._gap(start))
+        lag = self._lag(g, g0)
+        logarithm = np.log(g0 / g)
+        if self.normalised:
+            taken: Array = 0.5 * (logarithm + lag / self.tokens)
+            return taken
+        return 0.5 * math.exp(-self.beta) * (logarithm + lag)
+
+    def gap(self, times: ArrayLike, start: float = 1.0) -> Array:
+        """Return the gaps at times of any shape, by bisection of :meth:`time` in the logarithm of the gap."""
+        t = as_real(times, "times")
+        if not (t >= 0.0).all():
+            raise ValueError(f"times: expected non-negative times, got {t.min()}")
+        high = np.full(t.shape, math.log(float(self._gap(start))))
+        low = np.full(t.shape, _LAST)
+        if (t > float(self.time(math.exp(_LAST), start))).any():
+            raise ValueError(f"times: expected times before the gap leaves float64, got {t.max()}")
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            early = self.time(np.exp(middle), start) < t
+            low, high = np.where(early, low, middle), np.where(early, middle, high)
+        found: Array = np.exp(0.5 * (low + high))
+        return found
+
+    def log_prefactor(self, start: float = 1.0) -> float:
+        r"""Return :math:`\log K` for :math:`g \sim K e^{-2t}`, or :math:`K e^{-2e^\beta t}` of USA."""
+        g0 = float(self._gap(start))
+        lag = float(self._lag(np.zeros(()), g0))
+        return math.log(g0) + (lag / self.tokens if self.normalised else lag)
+
+    def pre_norm_tail(self, start: float = 1.0, norm: float = 1.0) -> tuple[float, float]:
+        r"""Return :math:`C, D` in :math:`g = C t^{-2}(1 + 2D/t + O(t^{-2}))` under Pre-LN, from tokens of one norm."""
+        g0, r0, n = float(self._gap(start)), as_positive(norm, "norm"), self.tokens
+        if not self.normalised:
+            raise ValueError("normalised: expected softmax rows for Pre-LN, got none")
+        log_k = self.log_prefactor(g0)
+        if log_k > _TALLEST:
+            raise ValueError(f"beta: expected a constant that float64 holds, got exp({log_k:g})")
+        spread = n - (n - 1) * g0
+        nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+        w = 0.5 * math.sqrt(g0) * (1.0 + nodes)  # the integrand in the root of the gap is smooth
+        grown = np.exp(self._lag(w * w, g0) / (2.0 * n)) * (n - (n - 1) * w * w) ** -1.5
+        integral = 0.5 * math.sqrt(g0) * float(weights @ grown)
+        delay = -r0 + r0 * math.sqrt(spread * g0) * (n - 1) * integral
+        return math.exp(log_k) * r0**2 * spread / n, delay
+
+    def _lag(self, g: Array, g0: float) -> Array:
+        """Return what the time has beyond the logarithm, finite at gap zero, in units of each kind."""
+        n, b = self.tokens, self.beta
+        edge = n / (n - 1)
+        turn = np.log((edge - g) / (edge - g0))
+        lag: Array = _ein(b * np.asarray(g0)) - _ein(b * g)
+        lag = lag + (turn if b == 0.0 else math.exp(b * edge) * (_e1(b * (edge - g0)) - _e1(b * (edge - g))))
+        return lag + (n - 1) * turn if self.normalised else lag
+
+    def _gap(self, gap: ArrayLike) -> Array:
+        g = as_real(gap, "gap")
+        if not ((g > 0.0) & (g < self.tokens / (self.tokens - 1))).all():
+            raise ValueError(f"gap: expected numbers above 0 and below n / (n - 1), got {g.min()} to {g.max()}")
+        return g
+
+
+def _ein(x: Array) -> Array:
+    r"""Return :math:`\int_0^x (e^u - 1)/u\,du`, whose terms are all positive."""
+    term, total = np.ones_like(x, dtype=np.float64), np.zeros_like(x, dtype=np.float64)
+    for k in range(1, _TERMS):
+        term = term * x / k
+        total = total + term / k
+        if (term <= total * 2.0**-60).all():
+            break
+    return total
+
+
+def _e1(x: ArrayLike) -> Array:
+    value: Array = special.exp1(np.asarray(x, dtype=np.float64))
+    return value

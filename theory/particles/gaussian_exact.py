@@ -1,0 +1,108 @@
+r"""Softmax attention on Gaussians and their mixtures, solved.
+
+If the value matrix is one, the inverse of the covariance moves at constant speed, :math:`\frac{d}{dt}\Sigma^{-1} =
+-\Sigma^{-1}(\Sigma A\Sigma + \Sigma A^\top\Sigma)\Sigma^{-1} = -(A + A^\top)`. So the covariance blows up when the
+largest eigenvalue of :math:`\Sigma_0^{1/2}(A + A^\top)\Sigma_0^{1/2}`, if positive, reaches 1/t, and collapses like 1/t
+if :math:`A + A^\top` is negative definite. Derived here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theory._validate import as_masses, as_matrix, as_number, as_points
+from theory.particles.gaussian import as_pair
+
+Array = NDArray[np.float64]
+
+
+def softmax_covariance(form: ArrayLike, covariance: ArrayLike, time: float) -> Array:
+    r"""Return :math:`(\Sigma_0^{-1} - t(A + A^\top))^{-1}`, for the value matrix one.
+
+    Raises
+    ------
+    ValueError
+        If a shape does not fit, ``covariance`` is not positive definite or ``time`` is not before the blow-up.
+    """
+    a, sigma = as_pair(form, covariance)
+    t = as_number(time, "time")
+    if not t < blow_up_time(a, sigma):
+        raise ValueError(f"time: expected one before the blow-up, {blow_up_time(a, sigma)}, got {time!r}")
+    found: Array = np.linalg.solve(np.eye(sigma.shape[0]) - t * sigma @ (a + a.T), sigma).astype(np.float64)
+    return found
+
+
+def blow_up_time(form: ArrayLike, covariance: ArrayLike) -> float:
+    r"""Return :math:`1/\lambda_{\max}(\Sigma_0^{1/2}(A + A^\top)\Sigma_0^{1/2})`, infinite unless that is positive.
+
+    Raises
+    ------
+    ValueError
+        If a shape does not fit or ``covariance`` is not positive definite.
+    """
+    a, sigma = as_pair(form, covariance)
+    lower = np.linalg.cholesky(sigma)
+    top = float(np.linalg.eigvalsh(lower.T @ (a + a.T) @ lower)[-1])
+    return 1.0 / top if top > 0.0 else math.inf
+
+
+def collapse_shape(form: ArrayLike) -> Array:
+    r"""Return the limit of :math:`t\,\Sigma(t)`, which is :math:`-(A + A^\top)^{-1}`, for the value matrix one.
+
+    Raises
+    ------
+    ValueError
+        If ``form`` is not square or :math:`A + A^\top` is not negative definite.
+    """
+    a = as_matrix(form, "form")
+    a = as_matrix(a, "form", shape=(a.shape[0], a.shape[0]))
+    if not np.linalg.eigvalsh(a + a.T)[-1] < 0.0:
+        raise ValueError("form: expected a negative definite symmetric part, got another")
+    shape: Array = -np.linalg.inv(a + a.T).astype(np.float64)
+    return shape
+
+
+def mixture_field(
+    form: ArrayLike, weights: ArrayLike, means: ArrayLike, covariances: Sequence[ArrayLike],
+    value: ArrayLike | None = None,
+) -> Callable[[ArrayLike], Array]:  # fmt: skip
+    r"""Return softmax attention under a mixture of Gaussians, exactly: :math:`V\sum_k \pi_k(x)(m_k + \Sigma_k Ax)`.
+
+    Up to a constant, :math:`\log\pi_k = \log w_k + \langle Ax, m_k\rangle + \tfrac12\langle Ax, \Sigma_k Ax\rangle`.
+
+    Parameters
+    ----------
+    form : array_like, shape (d, d)
+    weights : array_like, shape (k,)
+        Positive, of any total.
+    means : array_like, shape (k, d)
+    covariances : sequence of array_like, each of shape (d, d)
+    value : array_like, shape (d, d), optional
+
+    Returns
+    -------
+    callable
+        From queries, shape (m, d), to outputs, shape (m, d).
+    """
+    centres = as_points(means, "means")
+    k, d = centres.shape
+    masses, a = as_masses(weights, "weights", size=k), as_matrix(form, "form", shape=(d, d))
+    if not masses.min() > 0.0 or len(covariances) != k:
+        raise ValueError(f"weights, covariances: expected {k} positive masses and as many matrices, got others")
+    spreads = np.stack([as_matrix(part, "covariances", shape=(d, d)) for part in covariances])
+    v = None if value is None else as_matrix(value, "value", shape=(d, d))
+
+    def field(x: ArrayLike) -> Array:
+        tilt = as_points(x, "x", dim=d) @ a.T
+        moved = np.einsum("kij,mj->mki", spreads, tilt)
+        logits = np.log(masses) + tilt @ centres.T + 0.5 * np.einsum("mi,mki->mk", tilt, moved)
+        law = np.exp(logits - logits.max(axis=1, keepdims=True))
+        law /= law.sum(axis=1, keepdims=True)
+        output: Array = np.einsum("mk,mki->mi", law, centres + moved)
+        return output if v is None else output @ v.T
+
+    return field

@@ -1,0 +1,128 @@
+r"""Two clusters of tokens: how long they stay apart, and where they meet.
+
+Tokens in two clusters of masses :math:`a, b` at angle :math:`\varphi` stay in two clusters on one great circle. A token
+of the first attends to the second with weight :math:`p = (1 + \tfrac ab e^{\beta(1 - \cos\varphi)})^{-1}`, one of the
+second to the first with :math:`q`, where :math:`a, b` are swapped, and the angle closes at the speed
+:math:`(p + q)\sin\varphi`. So the time from one angle to another, and what the first cluster travels in it, are
+integrals. They are enclosed in balls, over :math:`y = \beta(1 - \cos\varphi)` and scaled by its exponential at the
+start, for the time itself leaves float64 soon. Without normalisation the speed is
+:math:`(a + b)e^{\beta\cos\varphi}\sin\varphi`.
+
+References
+----------
+B. Geshkovski, H. Koubbi, Y. Polyanskiy, P. Rigollet, Dynamic metastability in the self-attention model,
+arXiv:2410.06833 (2024). The integrals are derived here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from theory._validate import as_masses, as_positive
+from theory.evidence import Interval
+from theory.evidence.enclosure import balls, hull, precision
+from theory.evidence.quadrature import integral_over
+
+
+def log_lifetime(
+    start: float, end: float, beta: float, *, masses: tuple[float, float] = (0.5, 0.5), normalised: bool = True
+) -> Interval:
+    r"""Enclose the logarithm of the time in which two clusters come from one angle to another.
+
+    Parameters
+    ----------
+    start, end : float
+        Angles in radians, :math:`0 < ` ``end`` :math:`<` ``start`` :math:`< \pi`.
+    beta : float
+        Inverse temperature, positive.
+    masses : tuple of two floats, default (0.5, 0.5)
+        Of the clusters, positive. With normalisation only their ratio matters.
+    normalised : bool, default True
+        SA or USA.
+
+    Returns
+    -------
+    Interval
+        Of kind ``CERTIFIED``; time is in units of the depth of the flow.
+
+    Raises
+    ------
+    ValueError
+        If an angle, ``beta`` or a mass is out of range.
+    """
+    first, last = _angle(start, "start"), _angle(end, "end")
+    if not last < first:
+        raise ValueError(f"end: expected an angle below start = {start}, got {end}")
+    a, b = _masses(masses)
+    with precision():
+        beta_ = _ball(as_positive(beta, "beta"))
+        low, top = (2 * beta_ * (_ball(angle) / 2).sin() ** 2 for angle in (last, first))
+
+        def delay(y: Any) -> Any:  # y = beta (1 - cos), dy = beta sin
+            grown = (y - top).exp() / (y * (2 - y / beta_))
+            return grown / _pull(y, a / b) if normalised else grown / (a + b)
+
+        return hull(integral_over(delay, low, top).log() + (top if normalised else top - beta_))
+
+
+def meeting_point(start: float, beta: float, *, masses: tuple[float, float] = (0.5, 0.5)) -> Interval:
+    r"""Enclose the angle that the first of two clusters travels until they meet; the second travels the rest.
+
+    Parameters and errors as for :func:`log_lifetime`, with normalisation.
+    """
+    a, b = _masses(masses)
+    with precision():
+        beta_, half = _ball(as_positive(beta, "beta")), (_ball(_angle(start, "start")) / 2).sin()
+
+        def part(y: Any) -> Any:  # of the whole angle, of which the element is dy / sqrt(y (2 beta - y))
+            return 1 / (((-y).exp() + a / b) * _pull(y, a / b) * (2 * beta_ - y).sqrt())
+
+        return hull(integral_over(part, _ball(0.0), 2 * beta_ * half**2, exponent=-0.5))
+
+
+def log_asymptote(
+    start: float, beta: float, *, masses: tuple[float, float] = (0.5, 0.5), corrected: bool = False
+) -> float:
+    r"""Return :math:`\log\frac{e^{\beta(1 - \cos\varphi_0)}}{r\beta\sin^2\varphi_0}`, :math:`r = \frac ab + \frac ba`.
+
+    The lifetime tends to it as :math:`\beta \to \infty`; with ``corrected`` there is a factor
+    :math:`1 + 2\cos\varphi_0/(\beta\sin^2\varphi_0)`. Errors as for :func:`log_lifetime`, and ``ValueError`` if that
+    factor is not positive.
+    """
+    angle, beta_ = _angle(start, "start"), as_positive(beta, "beta")
+    a, b = (float(m) for m in as_masses(list(masses), "masses", size=2))
+    if not min(a, b) > 0.0:
+        raise ValueError(f"masses: expected two positive numbers, got {masses}")
+    square = beta_ * math.sin(angle) ** 2
+    value = 2.0 * beta_ * math.sin(angle / 2.0) ** 2 - math.log((a / b + b / a) * square)
+    if not corrected:
+        return value
+    factor = 1.0 + 2.0 * math.cos(angle) / square
+    if not factor > 0.0:
+        raise ValueError(f"beta: expected a factor 1 + 2 cos / (beta sin^2) above zero, got {factor}")
+    return value + math.log(factor)
+
+
+def _pull(y: Any, c: Any) -> Any:
+    """Return how much two clusters attend to each other, in all, times the exponential of y; c is a / b."""
+    shown = (-y).exp()  # so written, balls and series stay narrow where it is small
+    return 1 / (shown + c) + 1 / (shown + 1 / c)
+
+
+def _angle(value: float, name: str) -> float:
+    angle = as_positive(value, name)
+    if not angle < math.pi:
+        raise ValueError(f"{name}: expected an angle below pi, got {value}")
+    return angle
+
+
+def _masses(masses: tuple[float, float]) -> tuple[Any, Any]:
+    a, b = as_masses(list(masses), "masses", size=2).tolist()
+    if not min(a, b) > 0.0:
+        raise ValueError(f"masses: expected two positive numbers, got {masses}")
+    return _ball(a), _ball(b)
+
+
+def _ball(value: float) -> Any:
+    return balls(value).item()

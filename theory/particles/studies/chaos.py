@@ -1,0 +1,134 @@
+"""Tokens that attend to each other beside their mean-field paths, and clouds of them beside their law."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theory.attention import DotProduct, Measure
+from theory.distance import w1
+from theory.evidence import Kind, Table, stream, sweep
+from theory.particles.chaos import linear_displacement, normal_distance, spread
+from theory.particles.fields import Softmax
+from theory.particles.runge_kutta import RK4, integrate
+
+Array = NDArray[np.float64]
+ALPHA, TIME, STEPS = 0.25, 1.0, 2
+DIMS = (1, 3, 6)
+NEAR = (16, 64, 256, 1024)
+FAR = {  # at paper scale, by fast sums on the line and the plane
+    1: (2**8, 2**10, 2**12, 2**14),
+    2: (2**8, 2**10, 2**12, 2**14),
+    3: (2**6, 2**8, 2**10, 2**12),
+    6: (2**6, 2**8, 2**10, 2**12),
+}
+CLOUDS = {"quick": (32, 64, 128, 256), "paper": (64, 128, 256, 512, 1024)}
+RUNS = {"quick": (2, 1, 1), "paper": (4, 2, 2)}  # in each of BATCHES, for each of DIMS
+BATCHES, DRAWS, FEW = 32, 48, 16
+LINES = 16  # clouds on the line whose distances are averaged
+LARGEST = 2**20
+ACCURACY = 1e-9  # of the fast sums
+Row = tuple[str, str, int, int, int, float, float]
+
+
+def chaos(*, scale: str, root: int) -> Table:
+    """Return what becomes of n tokens in d dimensions, scores -<x, y>/4, standard normal at time 0, at time 1.
+
+    Means over the tokens and over the runs of a batch: ``end``, ``cross`` and ``start`` of |x(1)|^2, <x(1), x(0)> and
+    |x(0)|^2, ``centre`` of the squared length of the mean token at time 0. On the line also ``residual``, the squared
+    distance from the mean-field path plus the linear response to the draw, and ``alone``, that without feedback.
+    ``distance`` is W1 to a fresh cloud of the mean-field law, or to that law on the line; ``drawn`` that of the tokens
+    on their mean-field paths, and ``paired`` the mean distance of those to the fresh tokens as they come. ``step`` is
+    the root mean square of what halving the step changes, for one cloud. The ``series`` are ``near``, ``far`` with
+    larger n, and ``last`` with the largest. ``error`` bounds how far a distance is from its value.
+    """
+    plan: list[tuple[str, str, int, int, int, int]] = []  # what, series, d, n, batch, runs
+    for d, runs in zip(DIMS, RUNS[scale], strict=True):
+        plan += [("tagged", "near", d, n, b, runs) for n in NEAR for b in range(BATCHES)]
+        plan += [("distance", "near", d, n, b, 1) for n in CLOUDS[scale] for b in range(DRAWS)]
+    if scale == "paper":
+        plan += [("tagged", "far", d, n, b, 1) for d, sizes in FAR.items() for n in sizes for b in range(FEW)]
+        plan += [("tagged", "last", 1, LARGEST, 0, 1)]
+    plan += [("step", "near", d, 256, 0, 1) for d in FAR]
+    cases = [
+        {"key": (series, d, n, b), "what": what, "runs": runs, "rng": stream("particles.chaos", case, root=root)}
+        for case, (what, series, d, n, b, runs) in enumerate(plan)
+    ]
+    found = [_run(**case) for case in cases] if scale == "quick" else sweep(_run, cases)  # type: ignore[arg-type]
+    names = ("part", "series", "d", "n", "batch", "value", "error")
+    rows = [row for some in found for row in some]
+    units = {name: "length^2 or length" if name == "value" else "length" if name == "error" else "1" for name in names}
+    return Table(Kind.STATISTICAL, units, dict(zip(names, zip(*rows, strict=True), strict=True)))
+
+
+def moved(start: Array, steps: int = STEPS) -> Array:
+    """Return the tokens at ``TIME`` that started at ``start``, by the classical Runge-Kutta method."""
+    score = DotProduct(1.0, form=-ALPHA * np.eye(start.shape[1]))
+    field = Softmax(score, method="nufft" if start.shape[0] > 4096 else "dense", accuracy=ACCURACY)
+    with _one_thread():
+        return integrate(field, start, step=TIME / steps, steps=steps, method=RK4)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Hold the engine to one thread: on several, fast sums add in any order, and digits differ from run to run."""
+    before = os.environ.get("THEORY_THREADS")
+    os.environ["THEORY_THREADS"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["THEORY_THREADS"]
+        else:
+            os.environ["THEORY_THREADS"] = before
+
+
+def _run(key: tuple[str, int, int, int], what: str, runs: int, rng: np.random.Generator) -> list[Row]:
+    _, d, n, batch = key
+    if what == "distance":
+        return [(name, *key, middle, error) for name, middle, error in _distances(d, n, batch < FEW, rng)]
+    if what == "step":
+        start = rng.standard_normal((n, d))
+        change = moved(start) - moved(start, 2 * STEPS)
+        return [("step", *key, float(np.sqrt(np.mean(np.sum(change**2, axis=1)))), 0.0)]
+    found: dict[str, float] = {}
+    for _ in range(runs):
+        start = rng.standard_normal((n, d))
+        for name, value in _moments(start, moved(start)).items():
+            found[name] = found.get(name, 0.0) + value / runs
+    return [(name, *key, value, 0.0) for name, value in found.items()]
+
+
+def _distances(d: int, n: int, full: bool, rng: np.random.Generator) -> list[tuple[str, float, float]]:
+    """Return distances of clouds to a fresh one, with bounds of their errors; that of the system only if ``full``."""
+    if d == 1:  # to the law itself, which is cheap and varies much: averaged over a few clouds
+        apart = [normal_distance(rng.standard_normal((n, 1)), 1.0) for _ in range(LINES)]
+        mean = spread(ALPHA, TIME) * sum(apart[1:], apart[0]) / LINES
+        return [("drawn", mean.mid, mean.width)]
+    start = rng.standard_normal((n, d))
+    copies, fresh = (spread(ALPHA, TIME) * x for x in (start, rng.standard_normal((n, d))))
+    found = {"drawn": w1(Measure(copies), Measure(fresh))}
+    if full:
+        found["distance"] = w1(Measure(moved(start)), Measure(fresh))
+    rows = [(name, inside.mid, inside.width) for name, inside in found.items()]
+    return [*rows, ("paired", float(np.linalg.norm(copies - fresh, axis=1).mean()), 0.0)]
+
+
+def _moments(start: Array, end: Array) -> dict[str, float]:
+    def mean(x: Array, y: Array) -> float:
+        total: float = np.sum(x * y).item()
+        return total / x.shape[0]
+
+    found = {"end": mean(end, end), "cross": mean(end, start), "start": mean(start, start)}
+    found["centre"] = float(np.sum(start.mean(axis=0) ** 2))
+    if start.shape[1] == 1:
+        found["distance"] = normal_distance(end, spread(ALPHA, TIME)).mid
+        off = end - spread(ALPHA, TIME) * start
+        for name, feedback in (("residual", True), ("alone", False)):
+            rest = off - linear_displacement(start, ALPHA, TIME, feedback=feedback)
+            found[name] = mean(rest, rest)
+    return found

@@ -1,0 +1,125 @@
+"""Noisy attention: branches of equilibria, least free energies that were found, and certificates."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from scipy import optimize
+
+from theory.evidence import Interval, Kind, Table, stream
+from theory.evidence.enclosure import hull, precision
+from theory.evidence.roundoff import gamma
+from theory.particles.free_energy import Enclosed, Equilibrium, Sphere, enclosed, threshold
+
+BETAS = (1.0, 2.0, 2.4, 2.5, 3.0, 4.0)
+FACTORS = (0.98, 1.0, 1.02)
+SMALL = tuple(2.0**-k for k in range(1, 6))
+OTHERS = ((3, 1.0), (3, 1.7), (3, 2.0), (4, 1.0), (4, 2.0))  # dimension and beta, where only small parts are looked at
+_FIELDS = {"quick": np.geomspace(0.05, 4.0, 48), "paper": np.geomspace(0.02, 4.0, 120)}
+_CERTIFIED = 16  # coefficients of the potential that a certificate is made of
+_SAFETY = 2.0  # taken, as for trajectories
+
+
+def noisy(*, scale: str, root: int) -> Table:
+    r"""Return equilibria, searches and certificates; K is in units of the threshold :math:`K_\#` of each ``beta``.
+
+    ``part`` is ``branch`` or ``small`` for the equilibrium whose logarithm has the coefficient ``field`` of the first
+    harmonic: ``strength`` is its K, ``order`` its order parameter, ``value`` its :math:`F_K(\rho) - F_K(1)`. It is
+    ``search`` for the least value that five descents found, uniform law included; ``certified`` for the enclosed
+    value of one density; ``crossing`` for an equilibrium with the free energy of the uniform law, where ``strength``
+    encloses the K at which the density has it.
+    """
+    rows: list[tuple[str, int, float, float, Interval, Interval, Interval]] = []
+    rng = stream("noisy", 0, root=root)
+    with precision():
+        for beta in BETAS:
+            unit, sphere = hull(threshold(beta)), Sphere(beta)
+            rows += [_point("branch", sphere, unit, float(field)) for field in _FIELDS[scale]]
+            for factor in FACTORS:
+                rows.append(_searched(sphere, factor, unit, rng))
+                found = _outer(sphere, _above(factor * unit.mid))
+                if found is not None and found.excess < 0.0:
+                    balls = _balls(sphere, found)
+                    value = balls.excess(found.strength)
+                    strength = Interval.exactly(found.strength) / unit
+                    rows.append(("certified", 2, beta, found.potential[0], strength, hull(balls.order), value))
+        for dim, beta in ((2, 2.5), (2, 3.0), (2, 4.0), (3, 2.0), (4, 2.0)):
+            sphere, unit = Sphere(beta, dim), hull(threshold(beta, dim=dim))
+            found = _outer(sphere, lambda e: e.excess)
+            if found is not None:
+                balls = _balls(sphere, found)
+                level = hull(balls.crossing())
+                value = balls.excess(level.hi)
+                rows.append(("crossing", dim, beta, found.potential[0], level / unit, hull(balls.order), value))
+        for dim, beta in (*((2, b) for b in BETAS), *OTHERS):
+            sphere, unit = Sphere(beta, dim), hull(threshold(beta, dim=dim))
+            rows += [_point("small", sphere, unit, field) for field in SMALL]
+    names = ("part", "dim", "beta", "field", "strength", "order", "value")
+    return Table(Kind.NUMERIC, dict.fromkeys(names, "1"), dict(zip(names, zip(*rows, strict=True), strict=True)))
+
+
+def _above(strength: float) -> Callable[[Equilibrium], float]:
+    return lambda e: e.strength - strength
+
+
+def _balls(sphere: Sphere, found: Equilibrium) -> Enclosed:
+    return enclosed(sphere.beta, found.potential[:_CERTIFIED], dim=sphere.dim)
+
+
+@cache
+def _coarse(beta: float, dim: int) -> Sphere:
+    return Sphere(beta, dim, nodes=96, degrees=28)
+
+
+def _point(
+    part: str, sphere: Sphere, unit: Interval, field: float
+) -> tuple[str, int, float, float, Interval, Interval, Interval]:
+    """Follow the branch to one field, on two rules: the width is twice their difference and the rounding of sums."""
+    fine, coarse = sphere.branch(field), _coarse(sphere.beta, sphere.dim).branch(field)
+
+    def both(read: Callable[[Equilibrium], float], scale: float) -> Interval:
+        gap = _SAFETY * (abs(read(fine) - read(coarse)) + 8 * gamma(sphere.nodes) * scale)
+        return Interval.within(read(fine), gap)
+
+    order = both(lambda e: float(e.overlaps[0]), float(fine.overlaps[0]))
+    strength = both(lambda e: e.strength, fine.strength) / unit
+    value = both(lambda e: e.excess, 1.0 + field)
+    return part, sphere.dim, sphere.beta, field, strength, order, value
+
+
+def _searched(
+    sphere: Sphere, factor: float, unit: Interval, rng: np.random.Generator
+) -> tuple[str, int, float, float, Interval, Interval, Interval]:
+    """Descend from five densities, and keep the lowest that was seen, the uniform law among them."""
+    starts = np.zeros((5, sphere.degrees))
+    starts[0, 0], starts[1, 0], starts[2, 0], starts[3, 1] = 0.1, 1.0, 4.0, 2.0
+    starts[4, :8] = rng.normal(size=8)
+    strength = factor * unit.mid
+    seen = [sphere.descend(strength, start) for start in starts]
+    least = min(seen, key=lambda e: e.excess)
+    value = min(least.excess, 0.0)
+    order = float(least.overlaps[0]) if least.excess < 0.0 else 0.0
+    width = 8 * gamma(sphere.nodes) * (1.0 + float(np.abs(least.potential).sum()))
+    near = Interval.within(order, 8 * gamma(sphere.nodes))
+    return "search", 2, sphere.beta, 0.0, Interval.exactly(strength) / unit, near, Interval.within(value, width)
+
+
+@cache
+def _scanned(beta: float, dim: int) -> tuple[Equilibrium, ...]:
+    """Return the equilibria of a list of fields, from large to small."""
+    sphere = Sphere(beta, dim)
+    return tuple(sphere.branch(float(field)) for field in np.geomspace(0.05, 12.0, 32)[::-1])
+
+
+def _outer(sphere: Sphere, level: Callable[[Equilibrium], float]) -> Equilibrium | None:
+    """Return the equilibrium of the largest field at which ``level`` changes its sign, if it does."""
+    scanned = _scanned(sphere.beta, sphere.dim)
+    for above, below in itertools.pairwise(scanned):
+        if (level(above) < 0.0) != (level(below) < 0.0):
+            ends = float(below.potential[0]), float(above.potential[0])
+            field = optimize.brentq(lambda x: level(sphere.branch(x)), *ends, xtol=1e-13)
+            return sphere.branch(float(field))
+    return None

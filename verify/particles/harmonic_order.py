@@ -1,0 +1,32 @@
+"""Bessel functions in balls, and the beta at which order among noisy tokens starts to set in with a jump."""
+
+from functools import cache
+
+from verify.textbook import balls
+
+
+def bessel(beta, order):
+    """The ball I_order(beta), of a number or a ball."""
+    return (beta if hasattr(beta, "bessel_i") else balls(beta).item()).bessel_i(order)
+
+
+def quotient(beta, dim, shift=1):
+    """I_{d/2 + 1} / I_{d/2}, the share of the second harmonic in the first."""
+    half = balls(dim).item() / 2
+    return bessel(beta, half + shift) / bessel(beta, half + shift - 1)
+
+
+@cache
+def star(dim, part=None):
+    """The ball around the beta at which that quotient is 1/d; it grows with beta."""
+    share = balls(1).item() / (dim if part is None else part)
+    low, high = balls(1).item() / 4, balls(8).item()
+    for _ in range(90):
+        middle = ((low + high) / 2).mid()
+        if quotient(middle, dim) < share:
+            low = middle
+        elif quotient(middle, dim) > share:
+            high = middle
+        else:
+            break
+    return low.union(high)

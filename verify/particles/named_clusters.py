@@ -1,0 +1,37 @@
+"""The named clusters of the study in ball arithmetic: overlaps, the angle of the pair, and how far the others sway it."""
+
+from functools import cache
+
+import numpy as np
+
+from theory.evidence import Interval
+from theory.particles.studies.merging import STARTS
+from verify.particles.lifetimes import exponential
+from verify.textbook import balls, hull
+
+
+def others(x):
+    """Every pair but the first two, as balls of overlaps of the normalised points."""
+    z = balls(x)
+    z = z / np.array([[sum(c * c for c in row).sqrt()] for row in z], dtype=object)
+    return z, [(i, j) for i in range(2, len(x)) for j in range(i)]
+
+
+@cache
+def gap_of(start):
+    """By how much the overlap of the pair exceeds all others, of named clusters; infinite without others."""
+    z, rest = others(STARTS[start].points)
+    return hull(z[0] @ z[1] - max((z[i] @ z[j] for i, j in rest), key=lambda b: float(b.mid()))) if rest else None
+
+
+def swayed(start, beta):
+    """What the other clusters may add to a time or a distance of order one: exp(-beta gap), or nothing."""
+    gap = gap_of(start)
+    return Interval.exactly(0) if gap is None else exponential(-beta * gap)
+
+
+@cache
+def angle_of(start):
+    """The angle of the pair of named clusters at the start."""
+    z, _ = others(STARTS[start].points)
+    return (z[0] @ z[1]).acos()

@@ -1,0 +1,247 @@
+"""Tokens in one hemisphere stay in their cone, average each other in its chart, and meet at a stated rate."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from theory.attention import DotProduct, SquaredDistance, partition_error, rounding
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_least,
+    at_most,
+    bug,
+    constant,
+    equals,
+    hypothesis,
+    verifies,
+)
+from theory.evidence.roundoff import gamma
+from theory.particles import (
+    Softmax,
+    Tangential,
+    Unnormalised,
+    chart,
+    diameter,
+    studies,
+)
+from theory.particles.studies.cone import CONE_BETA as BETA, MIRROR, TOKENS
+from verify.textbook import balls, distance_scores, exp, gap, hull
+
+CONSENSUS = ("geshkovski2025",)
+UP = np.array([0.0, 0.0, 1.0])
+
+
+class Layer:
+    """Attention of one kind at unit tokens: its velocities in floats with their error, and its weights in balls."""
+
+    def __init__(self, x, score, scores, *, masses=None, normalised=True, causal=False, value=None):
+        n, d = x.shape
+        kind = Softmax if normalised else Unnormalised
+        self.x, self.normalised = x, normalised
+        self.velocity = Tangential(kind(score, masses=masses, causal=causal, value=value))(x)
+        m = np.full(n, 1.0 / n) if masses is None else masses
+        weights = exp(scores) * balls(m)
+        weights = weights * balls(np.tri(n, dtype=int)) if causal else weights
+        self.weights = weights / weights.sum(axis=1)[:, np.newaxis] if normalised else weights
+        error, top = rounding(x, x, x, score=score, key_weights=m, causal=causal), 1.0
+        if not normalised:
+            top = hull(max(weights.sum(axis=1), key=lambda ball: float(ball.mid()))).hi
+            error = 2.0 * top * (error + math.expm1(partition_error(x, x, score, np.log(m))) + gamma(16))
+        self.size = top * (1.0 if value is None else float(np.abs(value).sum()))
+        error *= 1.0 if value is None else float(np.abs(value).sum())
+        self.error = 2.0 * (error * (1.0 + math.sqrt(d)) + gamma(3 * d + 6) * (1.0 + d) * self.size)
+
+
+def upper(rng, n, axis, least=0.02):
+    """Draw unit tokens in the open hemisphere of the axis."""
+    x = rng.normal(size=(4 * n + 20, axis.size))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    heights = x @ axis
+    x[heights < 0.0] *= -1.0
+    return x[np.abs(heights) > least][:n]
+
+
+def latitude(height=0.4, n=5):
+    """Tokens at equal heights over the third axis."""
+    angle = 2.0 * np.pi * np.arange(n) ** 2 / 17.0
+    return np.column_stack(
+        [*(math.sqrt(1.0 - height**2) * part for part in (np.cos(angle), np.sin(angle))), np.full(n, height)]
+    )
+
+
+def layers(run, *, quick, paper, value=None):
+    """Yield layers with an axis that has all tokens above it: tokens at equal heights first, then random ones."""
+    for normalised in (True, False):
+        x, score = latitude(), DotProduct(scale=2.0)
+        yield "latitude", UP, Layer(x, score, (balls(x) @ balls(x).T) * 2, normalised=normalised, value=value)
+    for number, rng in enumerate(run.streams(run.pick(quick=quick, paper=paper))):
+        n, d = int(rng.integers(2, 9)), int(rng.integers(2, 6))
+        axis = rng.normal(size=d)
+        axis /= np.linalg.norm(axis)
+        x = upper(rng, n, axis)
+        if number % 4 == 3:
+            score, scores = SquaredDistance(1.5), distance_scores(x, x, beta=1.5)
+        else:
+            form = rng.normal(size=(d, d)) @ rng.normal(size=(d, d)).T if number % 4 else rng.normal(size=(d, d))
+            score, scores = DotProduct(form=form), balls(x) @ balls(form) @ balls(x).T
+        masses = rng.dirichlet(np.ones(n)) if number % 3 else None
+        drawn = rng.normal(size=(d, d))
+        yield "random", axis, Layer(
+            x, score, scores, masses=masses, normalised=number % 5 > 0, causal=number % 2 == 1,
+            value=None if value is None else drawn,
+        )  # fmt: skip
+
+
+@verifies(
+    Claim(
+        "cone.monotone",
+        "the lowest token over an axis that all are above rises, whatever the scores and the mask",
+        r"$\frac{d}{dt}\langle x_i, w\rangle \ge \langle x_i, w\rangle\sum_jW_{ij}(1 - \langle x_i, x_j\rangle) \ge 0$ for the lowest token, $\dot x_i = P^\perp_{x_i}\sum_jW_{ij}x_j$; equality if all are equally high",
+        assumptions=(
+            r"$\langle x_j, w\rangle > 0$ for all $j$",
+            "weights of any scores or mask, normalised or not",
+            "value matrix the identity",
+        ),
+        spec=("FR.F14",),
+        cites=CONSENSUS,
+        provenance=("derived", "refereed"),
+    ),
+    hypothesis("value", "the value matrix mirrors the axis, or is drawn", value=MIRROR),
+    hypothesis("below", "all tokens are below the axis", side=-1.0),
+    constant("near", "the bound is one per cent larger", factor=1.01),
+    bug("self", "a token's own weight counts as one that pulls it fully", own=0),
+)
+def test_monotone(run, *, value=None, side=1.0, factor=1.0, own=1):
+    for name, axis, layer in layers(run, quick=16, paper=600, value=value):
+        x, w = balls(layer.x), balls(side * axis)
+        heights = x @ w
+        lowest = int((layer.x @ (side * axis)).argmin())
+        gaps = 1 - x @ x[lowest]
+        gaps[lowest] = gaps[lowest] * 0 + (1 - own)
+        bound = heights[lowest] * (layer.weights[lowest] * gaps).sum()
+        rate = Interval.within(
+            float(layer.velocity[lowest] @ (side * axis)), layer.error * math.sqrt(axis.size) + gamma(8) * layer.size
+        )
+        # the lowest token in floats may be a little above the lowest, and its length a little off one
+        slip = Interval.within(0.0, gamma(32) * layer.size)
+        case = {"input": name, "n": len(x), "d": axis.size}
+        yield at_least(rate + slip, factor * hull(bound), scale=layer.size, part="bound", **case)
+        yield at_least(rate + slip, 0, scale=layer.size, part="sign", **case)
+        if name == "latitude":
+            yield equals(rate + slip, factor * hull(bound), scale=layer.size, part="equal heights", **case)
+
+
+def shared(weights, heights):
+    """The least overlap of two rows of W_ij a_j / a_i, over all pairs, in balls."""
+    rows = [(row * heights) / own for row, own in zip(weights, heights, strict=True)]
+    return rows, [[sum(least(a, b) for a, b in zip(one, two, strict=True)) for two in rows] for one in rows]
+
+
+def least(a, b):
+    """The smaller of two balls."""
+    return (a + b - abs(a - b)) / 2
+
+
+@verifies(
+    Claim(
+        "cone.chart",
+        "in the chart of the hemisphere tokens average each other, so that their diameter shrinks by the overlap of two rows",
+        r"$\dot y_i = \sum_jW_{ij}\frac{a_j}{a_i}(y_j - y_i)$ for $y_i = x_i/a_i$, $a_i = \langle x_i, w\rangle$; $\dot D \le -D\min_{i, k}\sum_j\min\big(W_{ij}\frac{a_j}{a_i}, W_{kj}\frac{a_j}{a_k}\big)$, two tokens with equality",
+        assumptions=(
+            r"$\langle x_j, w\rangle > 0$ for all $j$",
+            "weights of any scores or mask, normalised or not",
+            "value matrix the identity",
+        ),
+        spec=("FR.F14",),
+        cites=("dobrushin1956", *CONSENSUS),
+        provenance=("derived",),
+    ),
+    bug("heights", "the weights are not multiplied by the ratio of heights", lifted=False),
+    constant("near", "the diameter shrinks one per cent faster", factor=1.01),
+    hypothesis("value", "the value matrix mirrors the axis, or is drawn", value=MIRROR),
+)
+def test_chart(run, *, lifted=True, factor=1.0, value=None):
+    pair = np.array([[0.6, 0.0, 0.8], [0.0, -0.6, 0.8]])
+    two = Layer(pair, DotProduct(scale=1.0), balls(pair) @ balls(pair).T, value=value)
+    for name, axis, layer in [("two", UP, two), *layers(run, quick=12, paper=200, value=value)]:
+        n, d = layer.x.shape
+        a, w = layer.x @ axis, balls(axis)
+        exact = balls(layer.x) @ w
+        places = chart(layer.x, axis)
+        moving = (layer.velocity - places * (layer.velocity @ axis)[:, np.newaxis]) / a[:, np.newaxis]
+        error = layer.error * (2.0 + d) / a.min() ** 2 + gamma(8 * d + 16) * layer.size * d / a.min() ** 2
+        y = (balls(layer.x).T / exact).T
+        rows, overlaps = shared(layer.weights, exact if lifted else exact * 0 + 1)
+        claimed = np.array(
+            [
+                sum(weight * (place - own) for weight, place in zip(row, y, strict=True))
+                for row, own in zip(rows, y, strict=True)
+            ]
+        )
+        size = layer.size / a.min() ** 2
+        case = {"input": name, "n": n, "d": d}
+        yield equals(gap(moving, claimed, error), 0, scale=size, part="velocity", **case)
+        if n < 2:
+            continue
+        square = ((places[:, np.newaxis] - places) ** 2).sum(axis=2)
+        i, k = np.unravel_index(int(square.argmax()), square.shape)
+        apart = math.sqrt(square[i, k])
+        rate = float((moving[i] - moving[k]) @ (places[i] - places[k])) / apart**2
+        slip = 4.0 * (error * math.sqrt(d) / apart + gamma(8 * d + 16) * size / apart**2)
+        # other pairs may be as far apart up to rounding, and the least overlap is over all pairs anyway
+        kappa = hull(least_of([overlaps[p][q] for p in range(n) for q in range(p)]))
+        yield at_most(Interval.within(rate, slip), -factor * kappa, scale=size, part="diameter", **case)
+        if name == "two":
+            yield equals(Interval.within(rate, slip), -factor * kappa, part="two tokens", **case)
+
+
+def least_of(given):
+    """The smallest of several balls."""
+    found = given[0]
+    for ball in given[1:]:
+        found = least(found, ball)
+    return found
+
+
+def rate_of(name, height):
+    """The claimed rate of contraction for tokens at least that high, in balls; it grows with the height."""
+    c, beta = balls(height).item(), balls(BETA).item()
+    return c * (-2 * beta * (1 - c**2)).exp() * (beta.exp() if name == "USA" else 1)
+
+
+@verifies(
+    Claim(
+        "cone.consensus",
+        "from any open hemisphere tokens converge exponentially to one point, at a rate that their lowest height tells",
+        r"$D(t) \le D(0)e^{-ct\exp(-2\beta(1 - c^2))}$ (SA), $D(0)e^{-ct\exp(\beta(2c^2 - 1))}$ (USA), an $n$-th of the exponent under a causal mask (SA); $c = \min_i\langle x_i(0), w\rangle$, $D$ the diameter in the chart of $w$, above that on the sphere",
+        assumptions=(r"$c > 0$", r"scores $\beta\langle x, y\rangle$, $\beta > 0$", "value matrix the identity"),
+        spec=("FR.F14",),
+        cites=CONSENSUS,
+        provenance=("seen", "derived"),
+    ),
+    constant("faster", "the rate is one per cent higher", factor=1.01),
+    hypothesis("mirror", "the value matrix mirrors the axis", runs=("SA", "USA", "causal", "mirror")),
+    bug("causal", "the rate of a causal mask is not divided by the number of tokens", share=1),
+)
+def test_consensus(run, *, factor=1.0, runs=("SA", "USA", "causal"), share=TOKENS):
+    table = run.study(studies.cones)
+    for name in runs:
+        lowest = table.where(part="lowest", run=name).intervals("value")
+        for before, after in pairwise(lowest):
+            yield at_least(after - before, 0, scale=1, run=name, part="lowest")
+        if name == "mirror":
+            continue
+        parts = (table.where(part=part, run=name) for part in ("height", "before", "after"))
+        heights, before, after = (part.intervals("value") for part in parts)
+        ends = [0.0, *table.where(part="after", run=name)["time"].tolist()]
+        for height, wide, narrow, (start, end) in zip(heights, before, after, pairwise(ends), strict=True):
+            rate = hull(rate_of(name, height.lo) / (share if name == "causal" else 1))
+            ratio = narrow / wide
+            decay = Interval(hull(balls(ratio.lo).item().log()).lo, hull(balls(ratio.hi).item().log()).hi)
+            yield at_most(
+                decay / (Interval.exactly(end) - start), -factor * rate, scale=1, run=name, time=end, part="rate"
+            )
+    x = latitude()
+    yield at_most(Interval.within(diameter(x), gamma(16)), diameter(chart(x, UP)), scale=1, part="sphere")

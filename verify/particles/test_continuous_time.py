@@ -1,0 +1,194 @@
+"""Self-attention in continuous time: the flow transports measures, and tokens that jump spread more than it."""
+
+import math
+
+import numpy as np
+
+from theory import Measure, w1
+from theory.attention import (
+    AttentionKernel,
+    DotProduct,
+    Softmatch,
+    SquaredDistance,
+)
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_least,
+    bug,
+    constant,
+    equals,
+    hypothesis,
+    verifies,
+)
+from theory.evidence.enclosure import coefficient, variable
+from theory.evidence.roundoff import discrepancy, gamma
+from theory.particles import Softmax, Unnormalised, flow
+from verify import textbook
+from verify.particles.continuous import LOOSE, states
+from verify.textbook import balls, exp, hull
+
+MTA = ("vuckovic2020",)
+FLOWS = ("sander2022", *MTA)
+PLAIN = DotProduct(scale=1.0)
+TURN = np.array([[0.6, -0.8], [0.8, 0.6]])
+NEAR = SquaredDistance(0.5)
+SMALL = 0.1  # the weight of a token in a sum
+
+
+@verifies(
+    Claim(
+        "particle.transport",
+        "the flow moves the empirical measure as it moves the tokens, whatever their order and multiplicity, at all times",
+        r"$\dot x_i = \Gamma_{\mu_t}(x_i)$, $\mu_t = m(X_t)$: $m(X_0) = m(Y_0)$ implies $m(X_t) = m(Y_t)$; copies stay together, weights are multiplicities, orders are kept",
+        assumptions=("no mask",),
+        spec=("MA.T1",),
+        cites=FLOWS,
+        provenance=("derived", "refereed on paper"),
+    ),
+    bug("sum", "the attention sums over the tokens instead of averaging", normalised=False),
+    hypothesis("multiplicity", "equal tokens are merged but keep the weight of one", counted=False),
+    hypothesis("causal", "each token sees those before it only", causal=True),
+)
+def test_transport(run, *, normalised=True, counted=True, causal=False):
+    def moved(points, masses=None):
+        own = np.ones(len(points)) if masses is None else masses
+        field = Softmax(NEAR, TURN, own, causal) if normalised else Unnormalised(NEAR, TURN, SMALL * own, causal)
+        return states(flow(field, points, times, **LOOSE))
+
+    times = np.array([0.0, 0.3, 0.8])
+    for rng in run.streams(run.pick(quick=2, paper=6)):
+        n = int(rng.integers(3, 7))
+        x, counts = rng.normal(size=(n, 2)) / 2.0, np.arange(n) % 3 + 1
+        turned = rng.permutation(n)[::-1] if n > 3 else np.array([2, 0, 1])
+        base, error = moved(x)
+        clouds = {
+            "order": ((x[turned],), (x,)),
+            "replicas": ((np.repeat(x, 3, axis=0),), (x,)),
+            "merged": ((x, counts if counted else np.ones(n)), (np.repeat(x, counts, axis=0),)),
+        }
+        for part, (one, two) in clouds.items():
+            (left, slip), (right, other) = moved(*one), (base, error) if two[0] is x else moved(*two)
+            weights = one[1] if len(one) == 2 else np.ones(len(one[0]))
+            for k in (1, 2):
+                size = float(np.abs(right[k]).max())
+                apart = w1(Measure.normalised(left[k], weights), Measure(right[k]))
+                off = 2.0 * (slip[k] + other[k]) + gamma(64) * size
+                yield equals(apart + Interval.within(0.0, off), 0, scale=size, part=part, n=n, t=times[k])
+            if part == "order":
+                found = discrepancy(left[2], right[2][turned], slip[2] + other[2])
+                yield equals(found, 0, scale=size, part="equivariance", n=n)
+            if part == "replicas":
+                found = discrepancy(left[2], np.repeat(left[2][::3], 3, axis=0), slip[2])
+                yield equals(found, 0, scale=size, part="together", n=n)
+
+
+def probes(x):
+    """Three test functions of tokens in the plane and their gradients, in floats."""
+    wave = x @ np.array([1.0, -2.0])
+    values = np.column_stack([(x**2).sum(axis=1), np.cos(wave), np.exp(x[:, 0])])
+    slopes = [2.0 * x, -np.sin(wave)[:, np.newaxis] * [1.0, -2.0], np.exp(x[:, :1]) * [1.0, 0.0]]
+    return values, slopes
+
+
+@verifies(
+    Claim(
+        "particle.continuity",
+        "along the flow the mean of a function changes by the mean of its slope along the attention",
+        r"$\frac{d}{dt}\mu_t(\varphi) = \mu_t(\langle\nabla\varphi, \Gamma_{\mu_t}\rangle)$, also integrated over time",
+        assumptions=("finite tokens with masses",),
+        spec=("MA.T1",),
+        cites=FLOWS,
+        provenance=("derived", "refereed on paper"),
+    ),
+    bug("frozen", "the attention is that of the measure at the start", frozen=True),
+    bug("even", "the tokens have equal masses in the mean", weighted=False),
+    constant("once", "the slope has one per cent more", factor=1.01),
+)
+def test_continuity(run, *, frozen=False, weighted=True, factor=1.0):
+    for rng in run.streams(run.pick(quick=3, paper=30)):
+        n = int(rng.integers(3, 8))
+        x, masses = rng.normal(size=(n, 2)) / 2.0, rng.dirichlet(np.full(n, 2.0))
+        law = masses if weighted else np.full(n, 1.0 / n)
+        # at once: a power series in balls through the printed velocities
+        mu = Measure.normalised(x, masses)
+        kernel = AttentionKernel(PLAIN, mu, TURN)
+        outputs, error = kernel.output(x), kernel.rounding(x)
+        slopes = [float(law @ (g * outputs).sum(axis=1)) for g in probes(x)[1]]
+        printed = textbook.average(textbook.dot_scores(x, x, beta=1), x, masses) @ balls(TURN).T
+        line = balls(x) + printed * variable(2)
+        wave = line[:, 0] - 2 * line[:, 1]
+        series = [(line**2).sum(axis=1), np.frompyfunc(lambda s: s.cos(), 1, 1)(wave), exp(line[:, 0])]
+        for name, slope, terms in zip(("square", "wave", "exponential"), slopes, series, strict=True):
+            size = float(np.exp(np.abs(x).max()) * 4.0 * (1.0 + np.abs(outputs).max()))
+            claimed = hull(coefficient((balls(masses) * terms).sum(), 1))
+            found = factor * Interval.within(slope, size * (4.0 * error + gamma(8 * n + 64)))
+            yield equals(found, claimed, scale=size, part="rate", test=name, n=n)
+
+        def field(state, x=x, masses=masses, law=law, mu=mu):
+            tokens = state[:-2]
+            moving = Softmax(PLAIN, value=TURN, masses=masses)(tokens)
+            read = AttentionKernel(PLAIN, mu, TURN).output(tokens) if frozen else moving
+            rates = [float(law @ (g * read).sum(axis=1)) for g in probes(tokens)[1]]
+            return np.vstack([moving, np.append(rates, 0.0).reshape(2, 2)])
+
+        path = flow(field, np.vstack([x, np.zeros((2, 2))]), [0.0, 0.8], **LOOSE)
+        for k, name in enumerate(("square", "wave", "exponential")):
+            change = path.observe(lambda s, k=k, m=masses: float(m @ probes(s[:-2])[0][:, k]))
+            summed = factor * path.observe(lambda s, k=k: float(s[-2:].ravel()[k]))[1]
+            yield equals(change[1] - change[0], summed, scale=1, part="integral", test=name, n=n)
+
+
+@verifies(
+    Claim(
+        "particle.jump",
+        "tokens that jump to a drawn key spread more than those that jump to its mean, and these more than those that flow there",
+        r"rates of $\mu(|x|^2)$: $\mu(S|x|^2) - \mu|x|^2 \ge \mu|\Gamma|^2 - \mu|x|^2 \ge 2\mu\langle x, \Gamma - x\rangle$, apart by $\mu(\mathrm{Var}_S)$ and $\mu|\Gamma - x|^2$, together the mean squared jump; the mean moves alike; tokens $\pm1$: $0$, $\tanh^2\beta - 1$, $2(\tanh\beta - 1)$",
+        assumptions=("value matrix the identity", "jumps at rate one, relaxing flow $\\dot x = \\Gamma - x$"),
+        spec=("MA.T2",),
+        cites=MTA,
+        provenance=("derived",),
+    ),
+    constant("same-law", "jumps to the mean keep the second moment of the two tokens", power=0),
+    constant("power", "two tokens lose 1 - tanh(beta) by jumps to the mean", power=1),
+    bug("once", "the flow loses the mean squared jump once more", twice=2),
+    hypothesis("value", "the value matrix is two per cent above the identity", value=1.02),
+)
+def test_jump(run, *, power=2, twice=1, value=1.0):
+    clouds = [("pair", beta, np.array([[-1.0], [1.0]]), np.full(2, 0.5)) for beta in (0.25, 1.0, 3.0)]
+    for rng in run.streams(run.pick(quick=10, paper=200)):
+        n = int(rng.integers(2, 15))
+        clouds.append(("random", 1.0, rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n))))
+    for name, beta, x, masses in clouds:
+        mu = Measure.normalised(x, masses)
+        score = DotProduct(scale=beta)
+        match, kernel = Softmatch(score, mu), AttentionKernel(score, mu, value * np.eye(mu.dim))
+        rows, outputs, m = match.rows(x), kernel.output(x), mu.weights
+        size = float((x**2).sum(axis=1).max())
+        off = 8.0 * size * (match.error(x) + gamma(4 * mu.size + 16)) + 8.0 * mu.dim * math.sqrt(
+            size
+        ) * kernel.rounding(x)
+        squares = (x**2).sum(axis=1)
+        jump = Interval.within(float(m @ (rows @ squares) - m @ squares), off)
+        mean = Interval.within(float(m @ ((outputs**2).sum(axis=1) - squares)), off)
+        drift = Interval.within(float(2.0 * m @ (x * (outputs - x)).sum(axis=1)), off)
+        law, y = textbook.laws(textbook.dot_scores(x, x, beta=beta), m), balls(x)
+        apart = ((y[:, np.newaxis] - y) ** 2).sum(axis=2)
+        squared = hull((balls(m) * (law * apart).sum(axis=1)).sum())
+        case = {"input": name, "n": mu.size, "beta": beta}
+        yield equals(jump - drift, twice * squared, scale=size, part="squared jump", **case)
+        yield at_least(jump - mean, 0, scale=size, part="order", **case)
+        yield at_least(mean - drift, 0, scale=size, part="order", **case)
+        shift = discrepancy(m @ (rows @ x), m @ outputs, off)
+        yield equals(shift, 0, scale=math.sqrt(size), part="mean", **case)
+        if name == "pair":
+            t = balls(beta).item().tanh()
+            for found, claimed in ((jump, 0), (mean, hull(t**power - 1)), (drift, hull(2 * (t - 1)))):
+                yield equals(found, claimed, scale=1, part="two tokens", **case)
+    # the relaxing pair at +-c: u = beta c^2 has u' = -4 u / (e^{2u} + 1), so that its time is an exponential integral
+    u = flow(lambda c: value * Softmax(PLAIN)(c) - c, [[-1.0], [1.0]], [0.0, 1.0], **LOOSE).observe(
+        lambda c: float(c[1, 0] ** 2)
+    )
+    ends = [balls(end).item() for end in (u[1].lo, u[1].hi)]
+    spent = [hull((balls(2).item().ei() - (2 * end).ei() - end.log()) / 4) for end in ends]
+    yield equals(Interval(spent[1].lo, spent[0].hi), 1, part="run of two tokens")

@@ -1,0 +1,216 @@
+"""Tokens of equal overlaps: one equation, its closed form, and independent tokens in high dimension beside it."""
+
+import math
+from functools import cache
+
+import numpy as np
+
+from theory.evidence import Claim, Interval, at_most, bug, constant, equals, gamma, hypothesis, order, slope, verifies
+from theory.evidence.quadrature import integral_over
+from theory.evidence.roundoff import softmax_error
+from theory.particles import flow, on_sphere, studies
+from theory.particles.equiangular import Equiangular
+from theory.particles.overlaps import Overlaps, gaps
+from verify.particles.simplex import ball, elapsed, prefactor, rate, simplex, time
+from verify.textbook import exp, hull, laws
+
+SURVEY = ("geshkovski2025",)
+RULES = ("SA", "USA")
+
+
+def velocity(x, beta, rule):
+    """SA or USA on the sphere as it is printed."""
+    scores = x @ x.T * ball(beta)
+    y = (laws(scores) if rule == "SA" else exp(scores) / len(x)) @ x
+    return y - (x * y).sum(axis=1)[:, np.newaxis] * x
+
+
+@verifies(
+    Claim(
+        "equiangular.field",
+        "tokens of equal overlaps keep them equal, and the overlap obeys one scalar equation",
+        r"$\langle x_i, x_j\rangle = \rho$ for $i \ne j$ implies $\frac{d}{dt}\langle x_i, x_j\rangle = \dot\rho$, SA: $\dot\rho = \frac{2e^{\beta\rho}(1 - \rho)((n - 1)\rho + 1)}{e^\beta + (n - 1)e^{\beta\rho}}$, USA: $\dot\rho = \frac2n e^{\beta\rho}(1 - \rho)((n - 1)\rho + 1)$",
+        assumptions=(r"$-\frac1{n - 1} < \rho < 1$",),
+        spec=("FR.F12",),
+        cites=SURVEY,
+        provenance=("seen", "refereed"),
+    ),
+    bug("own", "the sum of weights leaves out the token itself", own=0),
+    constant("once", "only one of the two tokens is counted", doubled=1),
+    hypothesis("bent", "one token is nearer to another", bent=True),
+)
+def test_field(run, *, own=1, doubled=2, bent=False):
+    cases = [
+        (int(r.integers(2, 7)), float(r.uniform(-0.15, 0.95)), float(r.uniform(-2, 6)))
+        for r in run.streams(run.pick(quick=2, paper=60))
+    ]
+    for n, rho, beta in [(4, 0.25, 1.0), (3, -0.25, 3.0), (4, 0.999, 2.0), *cases]:
+        x = simplex(n, rho)
+        if bent:
+            x[0] = x[0] + x[1] / 4
+            x[0] = x[0] / (x[0] * x[0]).sum().sqrt()
+        floats = np.array([[float(entry.mid()) for entry in row] for row in x])
+        for rule in RULES:
+            v, case = velocity(x, beta, rule), {"n": n, "rho": rho, "beta": beta, "rule": rule}
+            growth = v @ x.T + x @ v.T
+            claimed = hull(rate(1 - ball(rho), n, beta, rule, own=own, doubled=doubled))
+            for i, j in ((0, 1), (0, n - 1), (n - 2, n - 1)):
+                yield equals(hull(growth[i, j]), claimed, part="definition", **case)
+            size = math.exp(abs(beta)) if rule == "USA" else 1.0  # of a velocity
+            slack = size * (softmax_error(gamma(n + 4) * abs(beta), 2.0 * abs(beta), n) + gamma(3 * n + 16))
+            moved = on_sphere(beta, normalised=rule == "SA")(floats)
+            yield equals(
+                Interval.within(float(2.0 * moved[0] @ floats[1]), 8.0 * slack),
+                claimed,
+                scale=size,
+                part="field",
+                **case,
+            )
+            told = -Overlaps(beta, rule == "SA")(gaps(floats))[0, 1]
+            yield equals(Interval.within(float(told), 8.0 * slack), claimed, scale=size, part="overlaps", **case)
+
+
+STARTS = ((4, 0.0, 1.0), (6, 0.5, 4.0), (3, -0.25, 0.0))
+
+
+def nearest(x):
+    """The smallest gap of two tokens."""
+    return float((gaps(x) + 4.0 * np.eye(len(x))).min())
+
+
+@cache
+def waited(rule):
+    """Gaps of the flow of the tokens themselves, smallest and largest, at times; once for the claim and its twins."""
+    found = []
+    for n, rho, beta in STARTS:
+        start = np.array([[float(entry.mid()) for entry in row] for row in simplex(n, rho)])
+        times = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0]) * (1.0 if rule == "SA" else math.exp(-beta))
+        path = flow(on_sphere(beta, normalised=rule == "SA"), start, times, rtol=1e-9)
+        for t, low, high in zip(
+            times.tolist(),
+            path.observe(nearest),
+            path.observe(lambda x: gaps(x).max()),
+            strict=True,
+        ):
+            if t > 0.0:
+                found.append((n, rho, beta, t, low, high))
+    return found
+
+
+@verifies(
+    Claim(
+        "equiangular.flow",
+        "the tokens themselves, set free from a simplex, stay equiangular and follow the scalar equation",
+        r"$\langle x_i(t), x_j(t)\rangle = \rho(t)$ for all $i \ne j$ and $t \ge 0$",
+        assumptions=("equal overlaps at the start",),
+        spec=("FR.F12",),
+        cites=SURVEY,
+        provenance=("seen", "refereed"),
+    ),
+    bug("own", "the sum of weights leaves out the token itself", own=0),
+    constant("slow", "time runs one per cent slower", pace=0.99),
+    hypothesis("free", "the rows are not normalised, and compared with softmax", flipped=True),
+)
+def test_flow(run, *, own=1, pace=1.0, flipped=False):
+    for rule in RULES:
+        for n, rho, beta, t, low, high in waited(RULES[rule == "SA"] if flipped else rule):
+            for part, found in (("nearest pair", low), ("farthest pair", high)):
+                then = elapsed(found, n, beta, rule, 1 - ball(rho), own=own)
+                yield equals(then, pace * Interval.exactly(t), part=part, rule=rule, n=n, beta=beta, t=t)
+
+
+@cache
+def integrated(end, n, beta, rule, start):
+    """The time to a gap as the integral of 1 / rate over the logarithm of the gap."""
+    first, last = ball(end).log(), ball(start).log()
+    return hull(integral_over(lambda y: y.exp() / rate(y.exp(), n, beta, rule), first, last))
+
+
+@verifies(
+    Claim(
+        "equiangular.time",
+        "the scalar equation is solved in closed form, down to the constant in front of the final exponential",
+        r"SA: $2nt = F(g_0) - F(g)$ with $F(g) = \mathrm{Ei}(\beta g) - e^{\beta c}E_1(\beta(c - g)) + (n - 1)\log\frac{g}{c - g}$, $c = \frac n{n - 1}$, so $1 - \rho \sim Ke^{-2t}$ with $K$ in closed form; USA: $2e^\beta t$ without the logarithm, $1 - \rho \sim Ke^{-2e^\beta t}$",
+        assumptions=(r"$g = 1 - \rho$ falls from $g_0 < \frac n{n - 1}$", r"$\beta > 0$"),
+        spec=("FR.F12", "FR.F23"),
+        cites=SURVEY,
+        provenance=("derived",),
+    ),
+    bug("own", "the sum of weights leaves out the token itself", own=0),
+    constant("faster", "the final exponent is one per cent larger", share=1.01),
+    hypothesis("start", "the tokens start at another overlap, and K is that of orthogonal ones", early=1.0),
+)
+def test_time(run, *, own=1, share=1.0, early=None):
+    for n, beta, start in ((4, 1.0, 0.75), (16, 3.0, 1.0), (2, 0.5, 1.25))[: run.pick(quick=2, paper=3)]:
+        for rule in RULES:
+            case, told = {"n": n, "beta": beta, "start": start, "rule": rule}, Equiangular(n, beta, rule == "SA")
+            for end in (0.25, 2.0**-10, 2.0**-30):
+                claimed = hull(time(end, n, beta, rule, start, own=own))
+                yield equals(integrated(end, n, beta, rule, start), claimed, part="integral", end=end, **case)
+                size = 30.0 * math.exp(beta * max(start, 1.0))  # of the terms, next to which a rounding counts
+                found = Interval.within(float(told.time(end, start)), gamma(256) * size)
+                yield equals(found, claimed, scale=1, part="instrument", end=end, **case)
+            pace = share * (Interval.exactly(2) if rule == "SA" else 2 * hull(ball(beta).exp()))
+            k = hull(prefactor(n, beta, rule, early or start).log())
+            late = hull(ball(2.0**-30).log()) + pace * integrated(2.0**-30, n, beta, rule, start)
+            # the rest of the closed form moves by at most beta + n / n per unit of the gap, twice over
+            yield equals(late + Interval.within(0.0, (beta + 1.0) * 2.0**-28), k, scale=1, part="prefactor", **case)
+            found = Interval.within(told.log_prefactor(start), gamma(256) * 30.0 * math.exp(beta * max(start, 1.0)))
+            yield equals(
+                found, hull(prefactor(n, beta, rule, start).log()), scale=1, part="prefactor, instrument", **case
+            )
+
+
+@verifies(
+    Claim(
+        "equiangular.concentration",
+        "independent uniform tokens follow the scalar equation from zero overlap, up to deviations of order d^(-1/2)",
+        r"$\sup_t\max_{i \ne j}|\langle x_i(t), x_j(t)\rangle - \rho(t)| \asymp d^{-1/2}$, $\rho(0) = 0$; in the mean over draws below $2c(\beta)^{nt}\sqrt{\log d/d}$, $c(\beta) = e^{10\max(1, \beta)}$",
+        assumptions=("tokens independent and uniform on the sphere", "times on a grid"),
+        spec=("FR.F12",),
+        cites=SURVEY,
+        provenance=("seen", "recalled"),
+    ),
+    constant("inverse", "deviations of order 1/d", power=-1.0, below=lambda d: math.log(d) / d),
+    constant("cube-root", "deviations of order d^(-1/6)", power=-1 / 6),
+    hypothesis("shifted", "the coordinates have mean one", part="shifted"),
+)
+def test_concentration(run, *, power=-0.5, below=lambda d: math.sqrt(math.log(d) / d), part="deviation"):
+    table = run.study(studies.equiangular)
+    betas = sorted(set(table.where(part="deviation")["beta"].tolist()))
+    for beta in betas:
+        for rule in RULES:
+            found = table.where(part=part, rule=rule, beta=beta)
+            sizes = sorted(set(found["d"].tolist()))
+            columns = [found.where(d=d) for d in sizes]
+            samples = np.array([column.middles("value") for column in columns]).T
+            unsure = max(v.width / v.mid for column in columns for v in column.intervals("value"))
+            seen = slope(sizes, samples, among=2 * len(betas)) + Interval.within(0.0, 2.0 * unsure)
+            yield equals(seen, power, scale=1, part="exponent", beta=beta, rule=rule)
+            found = table.where(part="over time", rule=rule, beta=beta)
+            n, growth = int(found["n"][0]), 10.0 * max(1.0, beta)
+            for d, t, value in zip(found["d"].tolist(), found["t"].tolist(), found.intervals("value"), strict=True):
+                if d >= 64:  # it is stated for large dimensions, and with a probability that is no number below 1 here
+                    bound = 2.0 * math.exp(min(growth * n * t, 300.0)) * below(d)
+                    yield at_most(
+                        value,
+                        bound,
+                        scale=max(bound, 1.0),
+                        part="published",
+                        d=d,
+                        t=t,
+                        beta=beta,
+                        rule=rule,
+                    )
+    start = np.array([[0.0, -1.0, 0.5], [-1.0, 0.0, 2.0], [0.5, 2.0, 0.0]])  # gaps 1 - W / sqrt(d), one W for all d
+    eye = np.eye(3)
+    for rule in RULES:
+        sizes = [2.0**k for k in range(8, 21, 2)]
+        family = np.array([1.0 - eye - start / math.sqrt(d) for d in sizes])
+        times = np.linspace(0.0, 3.0, 13)
+        path = flow(Overlaps(1.0, rule == "SA"), family, times)
+        rho = Equiangular(3, 1.0, rule == "SA").gap(times)
+        error = 2.0 * float(np.abs(path.states - path.coarse).max()) + 1e-12 + 2.0 * path.evaluations * 2.0**-52
+        apart = np.abs((path.states - rho[:, None, None, None]) * (1.0 - eye)).max(axis=(0, 2, 3))
+        seen = -1 * order([Interval.within(float(a), error) for a in apart], ratio=4.0)
+        yield equals(seen, power, scale=1, part="one direction", rule=rule)

@@ -1,0 +1,181 @@
+"""Tokens on the circle at inverse temperature zero: Möbius invariants, Poisson kernels and their rate."""
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import sympy
+
+from theory.evidence import (
+    Claim,
+    Interval,
+    bug,
+    constant,
+    equals,
+    gamma,
+    hypothesis,
+    limit,
+    verifies,
+)
+from theory.evidence.enclosure import variable
+from theory.evidence.quadrature import integral_over
+from theory.evidence.roundoff import U
+from theory.evidence.symbolic import zero
+from theory.particles import (
+    Circle,
+    cross_ratio_rates,
+    cross_ratios,
+    flow,
+    studies,
+)
+from verify.particles.poisson import STARTED, logarithm, one, radius_at
+from verify.textbook import hull
+
+NAMED = np.array([[0.0], [1.0], [2.0], [3.5], [4.5], [-1.0]])
+PAIRS = ((0, 2), (1, 3), (0, 3), (1, 2))
+
+
+def blurring(angles, velocity, factor):
+    """How far rounding may move the derivative of the logarithm of any cross-ratio."""
+    theta, moving, worst = factor * angles[:, 0], factor * velocity[:, 0], 0.0
+    error = gamma(angles.shape[0] + 32) * abs(factor)
+    for k in range(3, theta.size):
+        total = 0.0
+        for pair in PAIRS:
+            i, j = (k if part == 3 else part for part in pair)
+            apart = (theta[i] - theta[j]) / 2.0
+            steep = 1.0 / math.sin(apart) ** 2
+            total += error * math.sqrt(steep) + abs(moving[i] - moving[j]) * steep * (abs(apart) + 1.0) * 16 * U
+        worst = max(worst, total)
+    return worst
+
+
+@verifies(
+    Claim(
+        "solvable.cross-ratios",
+        "without inverse temperature all cross-ratios of the tokens are conserved, whatever their masses",
+        r"$\frac{d}{dt}\log\frac{\sin\frac{\theta_1 - \theta_3}2\sin\frac{\theta_2 - \theta_k}2}{\sin\frac{\theta_1 - \theta_k}2\sin\frac{\theta_2 - \theta_3}2} = 0$ for $\dot\theta_i = \sum_j m_j\sin(\theta_j - \theta_i)$, $k = 4, \dots, n$",
+        assumptions=("beta = 0", "d = 2"),
+        spec=("FR.F17",),
+        cites=("watanabe1994",),
+        provenance=("recalled", "derived", "refereed"),
+    ),
+    hypothesis("warm", "the inverse temperature is 1/10", beta=0.1),
+    hypothesis("one", "the inverse temperature is 1", beta=1.0),
+    bug("whole-angles", "the sines are of angles, not of their halves", factor=2.0),
+)
+def test_cross_ratios(run, *, beta=0.0, factor=1.0):
+    cases = [(NAMED, None)]
+    for rng in run.streams(run.pick(quick=8, paper=200)):
+        n = int(rng.integers(4, 13))
+        cases.append((rng.uniform(-math.pi, math.pi, (n, 1)), rng.dirichlet(np.ones(n)) if rng.integers(2) else None))
+    for number, (angles, masses) in enumerate(cases):
+        velocity = Circle(beta, masses=masses)(angles)
+        rates = cross_ratio_rates(factor * angles, factor * velocity)
+        slack = blurring(angles, velocity, factor)
+        largest = Interval.within(float(np.abs(rates).max()), slack)
+        yield equals(
+            Interval(max(largest.lo, 0.0), largest.hi), 0, scale=1, part="rate", number=number, n=angles.shape[0]
+        )
+    path = flow(Circle(beta), NAMED, [0.0, 1.0, 2.0, 4.0], rtol=1e-12)
+    for k in range(NAMED.shape[0] - 3):
+        before, *later = path.observe(lambda theta, k=k: float(np.log(np.abs(cross_ratios(factor * theta)[k]))))
+        for t, found in zip((1, 2, 4), later, strict=True):
+            yield equals(found - before, 0, scale=1, part="path", t=t, token=k + 4)
+
+
+@verifies(
+    Claim(
+        "solvable.poisson-kernel",
+        "the mean field takes Poisson kernels to Poisson kernels, with a radius in closed form",
+        r"$\partial_tp_r = \partial_\theta(p_r\,r\sin\theta)$ iff $\dot r = \tfrac12r(1 - r^2)$, hence $\frac{r^2}{1 - r^2} = \frac{r_0^2}{1 - r_0^2}e^t$; $\int e^{i\theta}p_r = r$ and $W_2(p_r, \delta_0) = \sqrt{2(1 - r)}$ in chordal distance",
+        assumptions=("beta = 0", "d = 2"),
+        spec=("FR.F17",),
+        cites=("ott2008",),
+        provenance=("derived", "refereed"),
+    ),
+    constant("whole", "r' = r (1 - r^2), without the half", half=1),
+    constant("half-time", "r^2 / (1 - r^2) grows like exp(t / 2)", pace=Fraction(1, 2)),
+    constant("square", "W_2 is the square root of 2 (1 - r^2)", power=2),
+    hypothesis("one-mode", "the law is 1 + 2 r cos, with the same mean but no Poisson kernel", kernel=False),
+)
+def test_poisson_kernel(run, *, half=Fraction(1, 2), pace=1, power=1, kernel=True):
+    r, angle = sympy.symbols("r theta", positive=True)
+    density = (1 - r**2) / (1 - 2 * r * sympy.cos(angle) + r**2) if kernel else 1 + 2 * r * sympy.cos(angle)
+    moving = sympy.Rational(half) * r * (1 - r**2)
+    residual = sympy.diff(density, r) * moving - sympy.diff(density * r * sympy.sin(angle), angle)
+    point = {r: sympy.Rational(1, 2), angle: sympy.Rational(1, 3)}
+    yield equals(zero(residual, point), 0, scale=1, part="transport")
+    for start in run.pick(quick=(-1, 3), paper=(-4, -1, 0, 3, 8)):
+        t = variable(12).item()
+        grown = one(STARTED) * ((t + start) * one(pace)).exp()
+        radius = (grown / (1 + grown)).sqrt()
+        wanted = radius * (1 - radius * radius) * one(half)
+        for k in range(10):
+            yield equals(hull((k + 1) * radius[k + 1] - wanted[k]), 0, scale=1, part="series", start=start, k=k)
+    pi = 4 * one().atan()
+    for size in (Fraction(1, 4), Fraction(3, 4)):
+        p = one(size)
+
+        def law(x, p=p):
+            return (1 - p**2) / (1 - 2 * p * x.cos() + p**2) / pi if kernel else (1 + 2 * p * x.cos()) / pi
+
+        yield equals(hull(integral_over(lambda x, law=law: x.cos() * law(x), 0, pi)), size, part="mean")
+        square = hull(integral_over(lambda x, law=law: (2 - 2 * x.cos()) * law(x), 0, pi))
+        yield equals(square.sqrt(), hull((2 * (1 - p**power)).sqrt()), part="distance", r=str(size))
+
+
+def many(run, *, few):
+    """The run of most tokens, or of 64, up to time 8: at 20 001 quantiles r^n is below exp(-30) all the way."""
+    table = run.study(studies.approach).where(part="grid")
+    part = table.where(n=64 if few else int(table["n"].max()))
+    columns = [part.intervals(name)[:9] for name in ("overlap", "distance", "rate")]
+    return list(zip(part["t"].tolist(), *columns, strict=False))
+
+
+@verifies(
+    Claim(
+        "solvable.radius",
+        "tokens at quantiles follow the closed form of the mean field: radius, distance to consensus and its rate",
+        r"$r(t)$, $W_2(t) = \sqrt{2(1 - r(t))}$ and $\frac{d}{dt}\log W_2 = -\tfrac14r(1 + r)$ from $\frac{r^2}{1 - r^2} = \frac19e^t$ up to $t = 8$",
+        assumptions=("beta = 0", "d = 2", "n = 20 001 tokens, or 10^6 at paper scale"),
+        spec=("FR.F17",),
+        cites=("ott2008",),
+        provenance=("derived", "refereed"),
+    ),
+    constant("pace", "r^2 / (1 - r^2) grows at the rate 1.01", pace=Fraction(101, 100)),
+    bug("half", "the rate of r' = r (1 - r^2), which forgets a half", pace=2),
+    hypothesis("few", "there are 64 tokens", few=True),
+)
+def test_radius(run, *, pace=1, few=False):
+    for t, overlap, distance, rate in many(run, few=few):
+        r = radius_at(t, pace)
+        yield equals(overlap, hull(r), part="radius", t=t)
+        yield equals(distance, hull((2 * (1 - r)).sqrt()), part="distance", t=t)
+        yield equals(rate, hull(-r * (1 + r) * one(pace) / 4), part="rate", t=t)
+
+
+@verifies(
+    Claim(
+        "solvable.mean-field-rate",
+        "the mean field approaches consensus at the rate 1/2 in the distance W2",
+        r"$\frac{\log W_2(t + 1) - \log W_2(t)}1 \to -\tfrac12$ and $\frac{d}{dt}\log W_2 \to -\tfrac12$, over $t \le 8$, far below $\log n$",
+        assumptions=("beta = 0", "d = 2", "n = 20 001 tokens, or 10^6 at paper scale"),
+        spec=("FR.F17",),
+        cites=("ott2008",),
+        provenance=("derived", "refereed"),
+    ),
+    constant("finite", "the rate 1 of finitely many tokens", rate=-1),
+    constant("near", "the rate 0.49", rate=-0.49),
+    bug("squared", "the rate of the square of the distance", power=2),
+    hypothesis("few", "there are 64 tokens", few=True),
+)
+def test_mean_field_rate(run, *, rate=-0.5, power=1, few=False):
+    _, _, distances, rates = zip(*many(run, few=few), strict=True)
+    slopes = [logarithm(after) - logarithm(before) for before, after in pairwise(distances)]
+    printed = ("-0.3324", "-0.4166", "-0.4645", "-0.4861")  # the closed form over the windows from t = 2 to t = 6
+    for t, slope, digits in zip(range(2, 6), slopes[2:], printed, strict=False):
+        yield equals(slope, Interval.printed(digits), part="window", t=t)
+    yield equals(power * limit(slopes[2:], ratio=math.e, order=1), rate, part="limit of slopes")
+    yield equals(power * limit(rates[2:], ratio=math.e, order=1), rate, part="limit of rates")
