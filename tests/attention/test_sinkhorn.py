@@ -166,3 +166,9 @@ def test_bad_input_is_named(change, words):
 def test_values_have_to_fit():
     with pytest.raises(ValueError, match="values: expected shape"):
         doubly_normalised(TOKENS, TOKENS).output([[1.0]])
+
+
+def test_a_column_that_underflows_leaves_the_limit_unknown():
+    points = np.array([[0.0], [1.0]])
+    found = doubly_normalised(points, points, tolerance=math.inf, sweeps=0, start=[0.0, 1e4])
+    assert sinkhorn_error(found, points) == math.inf

@@ -81,6 +81,8 @@ def test_bad_input():
         Line(1.0, -1.0)
     with pytest.raises(ValueError, match=r"copies: expected positive numbers, got 0\.0"):
         Line(1.0, 1.0, (1.0, 0.0))
+    with pytest.raises(ValueError, match="tokens: expected at least two, got one"):
+        Line(1.0, 1.0).state([0.5])
     with pytest.raises(ValueError, match="tokens: expected increasing numbers"):
         Line(1.0, 1.0).state([0.0, 0.0])
     with pytest.raises(ValueError, match=r"tokens: expected shape \(3,\), got shape \(2,\)"):

@@ -66,6 +66,13 @@ def test_variance_of_a_short_time_is_that_of_one_output(d: int) -> None:
     assert tagged_variance(d, ALPHA, time).mid / time**2 == pytest.approx(expected, rel=3e-4, abs=0.0)
 
 
+@pytest.mark.parametrize(("d", "alpha"), [(1, 0.5), (3, 0.6), (6, 0.375)])
+def test_degrees_that_are_left_out_are_in_the_width(d: int, alpha: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = tagged_variance(d, alpha, 0.05)
+    monkeypatch.setattr("theory.particles.chaos.DEGREE", 44)
+    assert tagged_variance(d, alpha, 0.05).mid in seen
+
+
 def test_tokens_follow_the_linear_response() -> None:
     start = np.random.default_rng(7).normal(size=(3000, 1))
     end = flow(Softmax(Overlap(-ALPHA)), start, [0.0, TIME], rtol=1e-7, atol=1e-9).last

@@ -66,6 +66,30 @@ def test_tail_under_pre_norm():
     assert float(mpmath.exp(state[0])) * t**2 / c == pytest.approx(1.0 + 2.0 * d / t, rel=0.0, abs=2e-4)
 
 
+@pytest.mark.usefixtures("digits")
+@pytest.mark.parametrize(("n", "beta", "gap"), [(4, 1.0, 1.333), (2, 0.5, 1.999), (1000, 6.0, 1.0)])
+def test_tail_from_tokens_whose_sum_almost_vanishes(n, beta, gap):
+    edge, b, g0 = mpmath.mpf(n) / (n - 1), mpmath.mpf(beta), mpmath.mpf(gap)
+    first = n - (n - 1) * g0
+
+    def norm(y):
+        a = mpmath.exp(y)
+        g = abs(n - a) / (n - 1)  # a may round to more than n
+        far = mpmath.exp(b * edge) * (mpmath.e1(b * (edge - g0)) - mpmath.e1(b * (edge - g)))
+        grown = mpmath.ei(b * g0) - mpmath.ei(b * g) + far + (n - 1) * mpmath.log(g0 * (edge - g) / g / (edge - g0))
+        return mpmath.sqrt(first / a) * mpmath.exp(grown / (2 * n))
+
+    panels = [mpmath.log(first), mpmath.log(n) - 1.0, mpmath.log(n)]
+    exact = mpmath.quad(norm, panels) / 2 - 1
+    assert Equiangular(n, beta).pre_norm_tail(gap)[1] == pytest.approx(float(exact), rel=1e-11, abs=0.0)
+
+
+def test_the_smallest_beta_is_like_none():
+    weak, none = (Equiangular(4, beta) for beta in (5e-324, 0.0))
+    assert float(weak.time(0.5)) == pytest.approx(float(none.time(0.5)), rel=1e-15, abs=0.0)
+    assert weak.pre_norm_tail(0.5) == pytest.approx(none.pre_norm_tail(0.5), rel=1e-14, abs=0.0)
+
+
 @pytest.mark.parametrize("normalised", [True, False])
 def test_overlaps_follow_the_tokens(normalised):
     x = np.random.default_rng(0).normal(size=(5, 3))
@@ -121,6 +145,7 @@ def test_uniform_gaps_have_the_law_of_uniform_tokens():
         (lambda: Equiangular(3, 1.0).pre_norm_tail(1.0, -1.0), "norm: expected a positive"),
         (lambda: Equiangular(2, 20.0).pre_norm_tail(), "beta: expected a constant that float64 holds"),
         (lambda: Overlaps(np.inf), "beta: expected finite"),
+        (lambda: Overlaps(400.0, normalised=False), "beta: expected at most 350 in size without normalisation"),
         (lambda: Overlaps(1.0)(np.zeros((2, 3))), r"state: expected shape \(..., n, n\)"),
         (lambda: Overlaps(1.0, pre_norm=True)(np.zeros((2, 2))), r"state: expected shape \(..., n, n \+ 1\)"),
     ],

@@ -90,6 +90,19 @@ def test_masses_on_the_circle():
     close(found[:, 0], (weights * np.sin(theta.T - theta)).sum(axis=1))
 
 
+@pytest.mark.parametrize("size", [1e-320, 1e-160, 1e160, 1e300])
+def test_pre_norm_sees_directions_of_any_length(size):
+    field, x = PreNorm(Softmax(Overlap(1.0))), np.array([[3.0, 4.0], [-5.0, 12.0]])
+    assert field(size * x) == pytest.approx(field(x), rel=1e-3 if size < 1e-300 else 1e-14, abs=0.0)
+
+
+@pytest.mark.parametrize("field", [on_sphere(720.0, normalised=False), Circle(720.0, normalised=False)])
+def test_sums_that_leave_float64_are_refused(field):
+    tokens = np.zeros((2, 1)) if isinstance(field, Circle) else np.eye(2)
+    with pytest.raises(OverflowError, match=r"x: expected sums below exp\(709"):
+        field(tokens)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [

@@ -59,7 +59,16 @@ def test_distance_from_consensus():
     assert mean_length(np.eye(2)) == pytest.approx(math.sqrt(0.5), rel=1e-15, abs=0)
 
 
+def test_large_scores_of_normalised_rows():
+    x = np.array([[1.0, 0.0], [0.0, 1.0], [-0.6, 0.8]])
+    found = Graph(ring(3), -800.0, normalised=True)(x)  # each token sees the neighbour that is farther away only
+    far = x[[2, 0, 0]]
+    np.testing.assert_allclose(found, far - (far * x).sum(axis=1)[:, np.newaxis] * x, rtol=0, atol=1e-15)
+
+
 def test_bad_input():
+    with pytest.raises(ValueError, match="beta: expected at most 700 in size without normalisation, got 800"):
+        Graph(ring(3), 800.0)
     with pytest.raises(ValueError, match="n: expected an integer of at least 3, got 2"):
         ring(2)
     with pytest.raises(ValueError, match=r"adjacency: expected shape \(2, 2\), got shape \(2, 3\)"):

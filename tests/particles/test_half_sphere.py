@@ -58,6 +58,8 @@ def test_a_frame_is_orthonormal():
 
 
 def test_bad_input():
+    with pytest.raises(ValueError, match="beta: expected scores of at most 700 without normalisation, got 800"):
+        Collapse(np.eye(2)[0], beta=400.0, form=2.0 * np.eye(2), normalised=False)
     with pytest.raises(ValueError, match="centre: expected a direction in at least two dimensions"):
         Collapse(np.zeros(3))
     with pytest.raises(ValueError, match=r"form: expected shape \(2, 2\), got shape \(3, 3\)"):

@@ -142,6 +142,18 @@ def test_a_damaged_file_is_refused(tmp_path, damage):
         march(stepper, [[0.5], [1.0]], steps=2, path=path)
 
 
+@pytest.mark.parametrize(("offset", "bit"), [(8, 1), (10, 1), (6, 128)])
+def test_a_flipped_bit_of_the_index_is_a_damaged_file(tmp_path, offset, bit):
+    """An entry of the index then asks for a password, another compression or a later version."""
+    path = tmp_path / "run.npz"
+    march(RungeKutta(on_sphere(1.0), 0.1), np.eye(3), steps=1, path=path)
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x01\x02", data.index(b"PK\x01\x02") + 4) + offset] ^= bit
+    path.write_bytes(bytes(data))
+    with pytest.raises(ValueError, match="damaged file"):
+        march(RungeKutta(on_sphere(1.0), 0.1), np.eye(3), steps=2, path=path)
+
+
 def test_places_and_parameters_that_will_not_do(tmp_path):
     stepper = RungeKutta(Circle(1.0), 0.1)
     for path in (tmp_path / "none" / "run.npz", tmp_path / "run.txt"):

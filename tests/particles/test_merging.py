@@ -71,6 +71,11 @@ def test_a_pair_does_not_depend_on_the_frame():
     assert one.others[0].mid == pytest.approx(two.others[0].mid, rel=1e-9, abs=0.0)
 
 
+def test_a_distance_below_float64_is_not_zero():
+    (found,) = approach(THREE, MASSES, 5000.0, [0.3]).others
+    assert found.lo <= 0.0 < found.hi < 1e-300
+
+
 def test_coarsening_joins_until_one_is_left():
     runs = list(coarsening(circle(1.6, 0.0, 2.6, 0.6), [0.4, 0.3, 0.2, 0.1], 20.0, lambda top: [0.5 * top]))
     assert [len(run.pair.points) for run in runs] == [4, 3, 2]

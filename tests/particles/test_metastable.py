@@ -78,6 +78,10 @@ def test_asymptote_is_approached():
     assert 70.0 < better[0] / better[1] < 160.0
 
 
+def test_asymptote_at_small_angles():
+    assert log_asymptote(1e-200, 10.0) == pytest.approx(400.0 * math.log(10.0) - math.log(20.0), rel=1e-14, abs=0.0)
+
+
 @pytest.mark.parametrize(
     ("call", "word"),
     [
@@ -91,6 +95,7 @@ def test_asymptote_is_approached():
         (lambda: meeting_point(1.0, 0.0), "beta"),
         (lambda: log_asymptote(1.0, 1.0, masses=(0.0, 1.0)), "masses"),
         (lambda: log_asymptote(3.0, 1.0, corrected=True), "beta"),
+        (lambda: log_asymptote(1.0, 1e308), "beta"),
     ],
 )
 def test_bad_input_is_refused(call, word):

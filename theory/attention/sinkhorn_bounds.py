@@ -91,6 +91,8 @@ def _root_energy(found: Sinkhorn) -> float:
         return math.inf
     law = found.rows()[np.ix_(moving, seen)] * found.query_weights[moving, np.newaxis]
     columns = law.sum(axis=0)
+    if not columns.min() > 0.0:  # all weights of a key underflow
+        return math.inf
     off = np.abs(found.key_weights[seen] - columns) + 2.0 * (relative + gamma(law.shape[0] + 4)) * columns
     chi = math.sqrt(float((off * off / columns).sum()) * (1.0 + gamma(law.shape[1] + 8)) / (1.0 - 2.0 * relative))
     unit = law / np.sqrt(np.outer(found.query_weights[moving], columns))
@@ -99,6 +101,7 @@ def _root_energy(found: Sinkhorn) -> float:
     if not second < 1.0:
         return math.inf
     reach = float(np.ptp(found.g[seen])) + max(float(np.ptp(row)) for row in _scores(found))
+    reach += 2.0 * score.bounds(found.queries, y)[1]
     return chi * math.sqrt((1.0 + reach * (1.0 + gamma(8))) / ((1.0 - second) * (1.0 + second)))
 
 

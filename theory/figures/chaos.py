@@ -83,7 +83,7 @@ def _token(axes: Axes, ratio: Axes, part: Table, series: str, d: int) -> None:
     root = np.sqrt([float(x.mean()) for x in squares])
     hue, mark, face = _HUES[d], _MARKS[d], _HUES[d] if series == "near" else "white"
     look = {"markersize": 3.4, "markeredgewidth": 0.7, "markeredgecolor": hue, "markerfacecolor": face}
-    label = f"$d = {d}$" if series == "near" else None
+    label = f"$d = {d}$" if series == "near" or d not in DIMS else None
     axes.plot(sizes, root, mark, label=label, zorder=3, **look)  # type: ignore[arg-type]
     line = np.array([0.7 * sizes[0], 1.4 * sizes[-1]])
     axes.plot(line, np.sqrt(predicted / line), color=hue, linewidth=0.8, zorder=1)

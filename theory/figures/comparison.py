@@ -1,7 +1,7 @@
 r"""Which acute configuration comes together most slowly, without and with normalisation.
 
 Each mark is a configuration of smallest overlap m: the growth of m, over that of the simplex of the same overlap. USA
-never falls below one. SA does, exactly where :math:`mE > 1` with :math:`E = e^{\beta(1-m)}`, and there two equal
+never falls below one. SA does, for even n exactly where :math:`mE > 1`, :math:`E = e^{\beta(1-m)}`, and there two equal
 clusters are the slowest: lines are the least that there can be. To the right, paths from ten tokens.
 """
 

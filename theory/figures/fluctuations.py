@@ -41,7 +41,8 @@ def draw(table: Table) -> Figure:
         _moments(axes["b"], table.where(part="bias", p=p), number, p * np.exp(p * p), -1.0)
     for letter in "ab":
         axes[letter].set(xscale="log", yscale="log", xlabel="number of keys $n$")
-    axes["a"].set_ylim(0.9, 4.0 * float(np.exp(tilts[-1] ** 2) * (1.0 + tilts[-1] ** 2)))
+    most = float(np.exp(tilts[-1] ** 2) * (1.0 + tilts[-1] ** 2))
+    axes["a"].set_ylim(0.9, most * (most / 0.9) ** 0.45)  # room for the key
     axes["a"].plot([], [], color=style.BLACK, linewidth=0.7, label=r"$e^{p^2}(1 + p^2)$")
     axes["a"].legend(loc="upper left", ncols=2, columnspacing=1.0)
     axes["b"].plot([], [], color=style.BLACK, linewidth=0.7, label=r"$p\,e^{p^2}$")

@@ -57,9 +57,11 @@ class Line:
         Raises
         ------
         ValueError
-            If the tokens do not increase, or are not as many as the copies.
+            If there are fewer than two tokens, they do not increase, or they are not as many as the copies.
         """
         x = as_vector(tokens, "tokens", size=None if self.copies is None else self.copies.size)
+        if x.size < 2:
+            raise ValueError("tokens: expected at least two, got one")
         gaps = np.diff(x)
         if not (gaps > 0.0).all():
             raise ValueError(f"tokens: expected increasing numbers, got {x.tolist()}")

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_masses, as_number, as_points, frozen
 from theory.attention import TorusDistance, read
-from theory.particles.fields import Array
+from theory.particles.fields import Array, masses_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +36,8 @@ class Circle:
     ------
     ValueError
         If ``beta`` is not finite or the masses are not masses; when called, as :func:`theory.attention.attend` says.
+    OverflowError
+        When called, if a sum that is not divided by leaves float64.
     """
 
     beta: float
@@ -53,18 +55,18 @@ class Circle:
         """Return the angular velocities of angles of shape (n, 1), in radians per unit of time."""
         angles = as_points(theta, "theta", dim=1)
         values = np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
-        mean, mass = self._read(angles, values)
+        mean, log_mass = self._read(angles, values)
         turned: Array = values[:, :1] * mean[:, 1:] - values[:, 1:] * mean[:, :1]
-        return turned if self.normalised else mass[:, np.newaxis] * turned
+        return turned if self.normalised else masses_of(log_mass)[:, np.newaxis] * turned
 
     def _read(self, angles: Array, values: Array) -> tuple[Array, Array]:
-        """Return each token's mean of the values and the mass it divides by."""
+        """Return each token's mean of the values and the logarithm of the mass it divides by."""
         n = angles.shape[0]
         masses = np.full(n, 1.0 / n) if self.masses is None else as_masses(self.masses, "masses", size=n)
         if self.beta == 0.0:  # everybody reads the same
             total = masses.sum()
-            return np.broadcast_to((masses @ values) / total, values.shape), np.full(n, total)
+            return np.broadcast_to((masses @ values) / total, values.shape), np.full(n, np.log(total))
         keys = angles if self.beta > 0.0 else angles + np.pi  # a repelling cosine is an attracting one half a turn away
         score = TorusDistance(0.5 * abs(self.beta))
         found = read(angles, keys, values, score=score, key_weights=masses, method=self.method, accuracy=self.accuracy)
-        return found.output, np.exp(found.log_partition + abs(self.beta))
+        return found.output, found.log_partition + abs(self.beta)

@@ -9,7 +9,9 @@ USA: with :math:`w_{ik} = e^{\beta a_k}/n` each bracket is at least zero and :ma
 :math:`\dot m` is at least what equiangular tokens of overlap m have (the simplex).
 
 SA: write :math:`E = e^{\beta(1 - m)}`, :math:`a_k = m + (1 - m)u_k`, :math:`b_k = m + (1 - m)v_k`,
-:math:`y_k = E^{u_k}`, :math:`z_k = E^{v_k}` and U, V, Q for the sums of :math:`y_k`, :math:`z_k`, :math:`y_k z_k`.
+:math:`y_k = E^{u_k}`, :math:`z_k = E^{v_k}` and U, V, Q for the sums of :math:`y_k`, :math:`z_k`, :math:`y_k z_k`
+over all tokens, where :math:`u_i = v_j = 1`, :math:`u_j = v_i = 0`; let :math:`\beta > 0` (0 by continuity) and
+:math:`m < 1`.
 Divided by :math:`1 - m`, the rate is :math:`2m + \langle v\rangle_y - m\langle v\rangle_z + \langle u\rangle_z -
 m\langle u\rangle_y`. On :math:`[1, E]` the chords give :math:`v \ge (z - 1)/(E - 1)` and
 :math:`vz \le E(z - 1)/(E - 1)`, so it is at least :math:`2m + [(Q + mEn)(1/U + 1/V) - 2 - 2mE]/(E - 1)`. Now

@@ -34,7 +34,8 @@ from scipy import special
 from theory._validate import as_count, as_number, as_positive, as_real
 
 Array = NDArray[np.float64]
-_NODES = 64  # taken: the integrands are entire or smooth; 64 nodes of Gauss leave nothing above rounding
+_NODES = 64  # taken: in the variables used no singularity is near; 64 nodes of Gauss leave nothing above rounding
+_WEAK = 1e-300  # of beta: below, its products with gaps lose digits, and what it does is of its own size
 _TERMS = 200  # taken: of the series of Ein, whose terms fall below the first 1e-17 before that for arguments up to 40
 _LARGEST = 40.0  # of beta times a gap, so that neither exponentials nor series leave what _TERMS covers
 _HALVINGS = 70  # derived: halving a bracket of a few hundred down to its last digit
@@ -148,9 +149,14 @@ class Equiangular:
             raise ValueError(f"beta: expected a constant that float64 holds, got exp({log_k:g})")
         spread = n - (n - 1) * g0
         nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-        w = 0.5 * math.sqrt(g0) * (1.0 + nodes)  # the integrand in the root of the gap is smooth
-        grown = np.exp(self._lag(w * w, g0) / (2.0 * n)) * (n - (n - 1) * w * w) ** -1.5
-        integral = 0.5 * math.sqrt(g0) * float(weights @ grown)
+        half = 0.5 * g0  # nearer gaps in the root of the gap, larger ones in the logarithm of A, which may be small
+        w = 0.5 * math.sqrt(half) * (1.0 + nodes)
+        near = np.exp(self._lag(w * w, g0) / (2.0 * n)) * (n - (n - 1) * w * w) ** -1.5
+        low, high = math.log(spread), math.log(n - (n - 1) * half)
+        a = np.exp(low + 0.5 * (high - low) * (1.0 + nodes))
+        g = (n - a) / (n - 1)
+        far = np.exp(self._lag(g, g0) / (2.0 * n)) / (2.0 * (n - 1) * np.sqrt(a * g))
+        integral = 0.5 * (math.sqrt(half) * float(weights @ near) + (high - low) * float(weights @ far))
         delay = -r0 + r0 * math.sqrt(spread * g0) * (n - 1) * integral
         return math.exp(log_k) * r0**2 * spread / n, delay
 
@@ -160,7 +166,7 @@ class Equiangular:
         edge = n / (n - 1)
         turn = np.log((edge - g) / (edge - g0))
         lag: Array = _ein(b * np.asarray(g0)) - _ein(b * g)
-        lag = lag + (turn if b == 0.0 else math.exp(b * edge) * (_e1(b * (edge - g0)) - _e1(b * (edge - g))))
+        lag = lag + (turn if b < _WEAK else math.exp(b * edge) * (_e1(b * (edge - g0)) - _e1(b * (edge - g))))
         return lag + (n - 1) * turn if self.normalised else lag
 
     def _gap(self, gap: ArrayLike) -> Array:

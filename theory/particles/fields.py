@@ -30,6 +30,7 @@ from theory.attention import Score, read
 from theory.engine import Attention, Form, Pairs
 
 Array = NDArray[np.float64]
+_LARGEST = 709.0  # derived: below the logarithm of the largest float
 
 
 class Field(Protocol):
@@ -110,7 +111,7 @@ class Unnormalised:
     r"""Attention without its denominator: :math:`\dot x_i = V \sum_j m_j e^{a(x_i, x_j)} x_j`.
 
     Parameters and errors as for :class:`Softmax`, except that the masses count as they are, not by their ratios;
-    :math:`1/n` each unless given.
+    :math:`1/n` each unless given. When called, ``OverflowError`` if a sum leaves float64.
     """
 
     score: Score
@@ -127,7 +128,7 @@ class Unnormalised:
         """Return the velocities, shape (n, d)."""
         found = _sums(self, x)
         log_mass = found.log_partition - (math.log(found.output.shape[0]) if self.masses is None else 0.0)
-        return _valued(np.exp(log_mass)[:, np.newaxis] * found.output, self.value)
+        return _valued(masses_of(log_mass)[:, np.newaxis] * found.output, self.value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,10 +160,11 @@ class PreNorm:
     def __call__(self, x: ArrayLike, /) -> Array:
         """Return the velocities, shape (n, d)."""
         x = as_points(x, "x")
-        norms = np.linalg.norm(x, axis=1, keepdims=True)
-        if not norms.min() > 0.0:
-            raise ValueError(f"x: expected tokens away from the origin, got token {int(norms.argmin())} there")
-        return self.field(x / norms)
+        sizes = np.abs(x).max(axis=1, keepdims=True)
+        if not sizes.min() > 0.0:
+            raise ValueError(f"x: expected tokens away from the origin, got token {int(sizes.argmin())} there")
+        scaled = np.ldexp(x, 1 - np.frexp(sizes)[1])  # exact, and its squares stay in float64
+        return self.field(scaled / np.linalg.norm(scaled, axis=1, keepdims=True))
 
 
 def on_sphere(
@@ -171,6 +173,15 @@ def on_sphere(
     r"""Return SA, or USA unless ``normalised``, of unit tokens with scores :math:`\beta\langle x_i, x_j\rangle`."""
     kind = Softmax if normalised else Unnormalised
     return Tangential(kind(Overlap(beta), masses=masses, causal=causal))  # type: ignore[arg-type]  # it converts
+
+
+def masses_of(logarithms: Array) -> Array:
+    """Return the sums behind these logarithms, or say that one leaves float64."""
+    top = float(logarithms.max())
+    if not top < _LARGEST:
+        raise OverflowError(f"x: expected sums below exp({_LARGEST:.1f}), got exp({top:.1f})")
+    sums: Array = np.exp(logarithms)
+    return sums
 
 
 def _sums(field: Softmax | Unnormalised, x: ArrayLike) -> Attention:

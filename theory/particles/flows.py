@@ -1,7 +1,7 @@
 r"""Trajectories by SciPy's adaptive integrators, each run twice so that its error can be seen.
 
 Nothing here is validated: the width of an observation is how far two runs at tolerances a hundred times apart differ,
-twice, though the finer one is the closer of the two, and what the rounding of its steps may have done. An entry
+twice (ten times for multistep methods), though the finer one is the closer of the two, and what the rounding of its steps may have done. An entry
 :math:`y` of the state is charged with :math:`2u|y|` for each evaluation of the field and with the tolerance of one step
 of the finer run, because two runs may agree by chance, and the observation is repeated
 on states displaced by that much, upwards and with alternating signs. So an observation that cancels (a distance of two
@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 METHODS = ("DOP853", "RK45", "Radau", "LSODA", "BDF")
 _APART = 100.0  # chosen: between the tolerances of the two runs
 _SMALLEST = 100 * 2.0**-52  # SciPy's own limit of a relative tolerance
-SAFETY = 2.0  # taken
+SAFETY = {"LSODA": 10.0, "BDF": 10.0}  # taken: steps of several stages lag their tolerance more; 2 for the others
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +44,8 @@ class Trajectory:
         Of the field, in the finer run.
     tolerance : tuple of two floats, default (0.0, 0.0)
         Relative and absolute, of a step of the finer run.
+    safety : float, default 2.0
+        By how many times the difference of the runs an observation is widened.
     """
 
     times: Array
@@ -51,6 +53,7 @@ class Trajectory:
     coarse: Array
     evaluations: int
     tolerance: tuple[float, float] = (0.0, 0.0)
+    safety: float = 2.0
 
     @property
     def last(self) -> Array:
@@ -72,7 +75,7 @@ class Trajectory:
             Of kind ``NUMERIC``; unknown where the function leaves the real numbers on a displaced state. The rounding
             of the function itself is not counted beyond that.
         """
-        return [_observed(function, *pair, self.evaluations, self.tolerance) for pair in self._pairs()]
+        return [_observed(function, *pair, self.evaluations, self.tolerance, self.safety) for pair in self._pairs()]
 
     def _pairs(self) -> list[tuple[Array, Array]]:
         return list(zip(self.states, self.coarse, strict=True))
@@ -116,7 +119,7 @@ def flow(
     coarse = run(field, y, when, as_positive(rtol, "rtol"), as_positive(atol, "atol"), method)
     shape = (when.size, *y.shape)
     states = fine.y.T.reshape(shape), coarse.y.T.reshape(shape)
-    return Trajectory(when, *states, int(fine.nfev), finer(rtol, atol))
+    return Trajectory(when, *states, int(fine.nfev), finer(rtol, atol), SAFETY.get(method, 2.0))
 
 
 def finer(rtol: float, atol: float) -> tuple[float, float]:
@@ -168,13 +171,18 @@ def run(
 
 
 def _observed(
-    function: Callable[[Array], float], fine: Array, coarse: Array, evaluations: int, tolerance: tuple[float, float]
+    function: Callable[[Array], float],
+    fine: Array,
+    coarse: Array,
+    evaluations: int,
+    tolerance: tuple[float, float],
+    safety: float,
 ) -> Interval:
     value, other = float(function(fine)), float(function(coarse))
     moved = moved_by(function, fine, evaluations, tolerance)
     if not np.isfinite([value, other, moved]).all():
         return Interval.unknown(Kind.NUMERIC)
-    return Interval.within(value, SAFETY * (abs(value - other) + moved) + 8 * U * abs(value), Kind.NUMERIC)
+    return Interval.within(value, safety * (abs(value - other) + moved) + 8 * U * abs(value), Kind.NUMERIC)
 
 
 def moved_by(

@@ -60,7 +60,8 @@ class Sphere:
     dim : int, default 2
         d of the sphere in d dimensions, at least two.
     nodes, degrees : int
-        Nodes of the rule, and degrees that are kept.
+        Nodes of the rule, and degrees that are kept: the rest of the interaction is left out, which is below rounding
+        up to beta about 15 and no longer at 50.
 
     Raises
     ------

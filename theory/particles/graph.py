@@ -24,6 +24,7 @@ from theory.evidence.enclosure import balls
 
 Array = NDArray[np.float64]
 Balls = NDArray[np.object_]
+_LARGEST = 700.0  # derived: an exponential of a score up to here is a float
 
 
 def ring(n: int) -> Array:
@@ -65,14 +66,14 @@ class Graph:
     adjacency : array_like, shape (n, n)
         Non-negative; a positive entry in every row.
     beta : float, default 0.0
-        Any finite inverse temperature.
+        Any finite inverse temperature; from -700 to 700 if not normalised.
     normalised : bool, default False
         Whether rows are divided by their sums.
 
     Raises
     ------
     ValueError
-        If the adjacency is not as above; when called, if there are not as many tokens.
+        If the adjacency or ``beta`` is not as above; when called, if there are not as many tokens.
     """
 
     adjacency: Array
@@ -86,11 +87,16 @@ class Graph:
             raise ValueError("adjacency: expected non-negative entries, one positive in every row")
         object.__setattr__(self, "adjacency", frozen(given))
         object.__setattr__(self, "beta", as_number(self.beta, "beta"))
+        if not self.normalised and not abs(self.beta) <= _LARGEST:
+            raise ValueError(f"beta: expected at most {_LARGEST:g} in size without normalisation, got {self.beta}")
 
     def __call__(self, x: ArrayLike, /) -> Array:
         """Return the velocities of unit tokens, shape (n, d)."""
         x = as_points(x, "x", size=self.adjacency.shape[0])
-        weights = self.adjacency * np.exp(self.beta * (x @ x.T))
+        scores = np.where(self.adjacency > 0.0, self.beta * (x @ x.T), -np.inf)
+        if self.normalised:
+            scores -= scores.max(axis=1, keepdims=True)
+        weights = self.adjacency * np.exp(scores)
         if self.normalised:
             weights /= weights.sum(axis=1, keepdims=True)
         y = weights @ x

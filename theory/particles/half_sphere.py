@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_matrix, as_number, as_points, as_vector, frozen
 
 Array = NDArray[np.float64]
+_LARGEST = 700.0  # derived: an exponential of a score up to here is a float
 
 
 class Cloud(NamedTuple):
@@ -65,7 +66,7 @@ class Collapse:
     form : array_like, shape (d, d), optional
         :math:`B`, for scores :math:`\beta\langle x_i, Bx_j\rangle`; the identity unless given.
     normalised : bool, default True
-        Softmax (SA), or :math:`e^{\text{score}}/n` (USA).
+        Softmax (SA), or :math:`e^{\text{score}}/n` (USA), for scores up to 700 in size.
     causal : bool, default False
         Token i sees the tokens up to and including the i-th.
 
@@ -89,6 +90,9 @@ class Collapse:
         object.__setattr__(self, "beta", as_number(self.beta, "beta"))
         if self.form is not None:
             object.__setattr__(self, "form", frozen(as_matrix(self.form, "form", shape=(c.size, c.size))))
+        size = abs(self.beta) * (1.0 if self.form is None else float(np.linalg.norm(self.form, 2)))
+        if not self.normalised and not size <= _LARGEST:
+            raise ValueError(f"beta: expected scores of at most {_LARGEST:g} without normalisation, got {size}")
 
     def state(self, tokens: ArrayLike) -> Array:
         """Return the flat state of tokens of the half-sphere, shape (n, d), of which two differ."""

@@ -151,7 +151,7 @@ def _read(place: Path, mark: str, start: Array) -> tuple[int, Array]:
     try:
         with place.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             found, number, x = str(stored["run"]), int(stored["number"]), np.array(stored["state"])
-    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, KeyError, EOFError, TypeError, RuntimeError, zipfile.BadZipFile) as error:
         raise ValueError(
             f"path: expected a state that a run has written, got a damaged file {place}: {error}"
         ) from error

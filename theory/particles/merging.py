@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_masses, as_points, as_positive, as_vector, frozen
-from theory.evidence.interval import Interval
+from theory.evidence.interval import Interval, Kind
 from theory.evidence.roundoff import U, gamma
 from theory.particles.flows import Trajectory, flow
 
@@ -151,7 +151,8 @@ class Approach:
     @property
     def others(self) -> list[Interval]:
         """Of the angles: the largest distance travelled outside the pair, zero without others."""
-        size = math.exp(-self.pair.beta * self.pair.gap)
+        least = math.exp(-self.pair.beta * self.pair.gap)
+        size = Interval(least, math.nextafter(least, math.inf), Kind.NUMERIC)  # it may leave float64
         slack = 1.0 + Interval.within(0.0, gamma(8) * (1.0 + self.pair.beta))
         seen = self._seen(lambda state: float(np.linalg.norm(state[2:-1], axis=1).max(initial=0.0)))
         return [size * slack * one for one in seen]

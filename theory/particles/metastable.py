@@ -94,11 +94,13 @@ def log_asymptote(
     a, b = (float(m) for m in as_masses(list(masses), "masses", size=2))
     if not min(a, b) > 0.0:
         raise ValueError(f"masses: expected two positive numbers, got {masses}")
-    square = beta_ * math.sin(angle) ** 2
-    value = 2.0 * beta_ * math.sin(angle / 2.0) ** 2 - math.log((a / b + b / a) * square)
+    value = 2.0 * beta_ * math.sin(angle / 2.0) ** 2
+    value -= math.log(a / b + b / a) + math.log(beta_) + 2.0 * math.log(math.sin(angle))
+    if not math.isfinite(value):
+        raise ValueError(f"beta: expected a logarithm of the time that float64 holds, got beta = {beta_}")
     if not corrected:
         return value
-    factor = 1.0 + 2.0 * math.cos(angle) / square
+    factor = 1.0 + 2.0 * math.cos(angle) / math.sin(angle) / (beta_ * math.sin(angle))
     if not factor > 0.0:
         raise ValueError(f"beta: expected a factor 1 + 2 cos / (beta sin^2) above zero, got {factor}")
     return value + math.log(factor)

@@ -173,7 +173,7 @@ def mode_growth(field: Circle, angles: ArrayLike, degree: int) -> Interval:
     -------
     Interval
         Of kind ``NUMERIC``: a velocity is off by twice what its two coordinates are, by the accuracy of the field and
-        the rounding of scores, and a mode by its summation.
+        the rounding of scores, and a mode by its summation; unknown if the mode may vanish.
 
     Raises
     ------
@@ -192,5 +192,7 @@ def mode_growth(field: Circle, angles: ArrayLike, degree: int) -> Interval:
     off = 4.0 * (field.accuracy + 2.0 * score + sums) * (1.0 if field.normalised else math.exp(beta))
     fastest = float(np.abs(velocities).max())
     turned = (2 * EXP_ULPS + ell * reach) * U + gamma(_PAIRWISE)  # of a turn, and of a mean of them
+    if not abs(z) > turned:
+        return Interval.unknown(Kind.NUMERIC)
     error = (ell * (off + fastest * turned) + abs(moved / z) * turned) / (abs(z) - turned)
     return Interval.within((moved / z).real, error * (1.0 + gamma(16)))

@@ -39,7 +39,7 @@ class Overlaps:
     Parameters
     ----------
     beta : float
-        Inverse temperature, finite.
+        Inverse temperature, finite; from -350 to 350 without normalisation, whose weights float64 would not hold.
     normalised : bool, default True
         Whether the rows of weights are divided by their sums.
     pre_norm : bool, default False
@@ -49,7 +49,7 @@ class Overlaps:
     Raises
     ------
     TypeError, ValueError
-        If ``beta`` is no finite number; when called, if the state has another shape.
+        If ``beta`` is no such number; when called, if the state has another shape.
     """
 
     beta: float
@@ -58,6 +58,8 @@ class Overlaps:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "beta", as_number(self.beta, "beta"))
+        if not self.normalised and not abs(self.beta) <= _LARGEST:
+            raise ValueError(f"beta: expected at most {_LARGEST:g} in size without normalisation, got {self.beta}")
 
     def __call__(self, state: ArrayLike, /) -> Array:
         """Return the velocities of gaps of shape (..., n, n), or of gaps and log norms, (..., n, n + 1)."""

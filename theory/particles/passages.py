@@ -23,6 +23,9 @@ def passage(
 ) -> Interval:  # fmt: skip
     """Enclose the first time after zero at which ``event`` of the state changes its sign.
 
+    Signs are compared at the ends of the integrator's steps only: an event that changes back within one goes unseen, so
+    it should be monotone until it happens.
+
     Parameters
     ----------
     field, start, rtol, atol, method
@@ -64,7 +67,7 @@ def passage(
     moved = moved_by(event, state, int(fine.nfev), finer(rtol, atol))
     if not speed > 0.0 or not np.isfinite([t, other, moved]).all():
         return Interval.unknown(Kind.NUMERIC)
-    return Interval.within(t, SAFETY * (abs(t - other) + moved / speed) + 8 * U * t, Kind.NUMERIC)
+    return Interval.within(t, SAFETY.get(method, 2.0) * (abs(t - other) + moved / speed) + 8 * U * t, Kind.NUMERIC)
 
 
 def _arrival(

@@ -87,7 +87,7 @@ def test_limit(run, *, rank=lambda both: 1 + both, cases=SIMPLE, choice=extreme)
         assumptions=("d = 1, A, V > 0", "distinct tokens but for the named tie, none converging to 0"),
         spec=("FR.F26",),
         cites=SOURCES,
-        provenance=("seen", "refereed"),
+        provenance=("seen", "derived"),  # the rate V is refereed as one for all rows, which it is not
     ),
     constant("twice", "the rate is 2V for all rows, since scores grow like x squared", power=lambda _lone: 2),
     constant("once", "the rate is V for all rows, since gaps converge", power=lambda _lone: 1),

@@ -49,7 +49,7 @@ def test_brackets(run, *, share="1", least="0", sign=-1):
         assumptions=(r"$m = \frac14$, $\langle x_3, x_4\rangle = \frac78$, $\beta = 1$",),
         spec=("FR.F13",),
         cites=SURVEY,
-        provenance=("derived", "refereed"),
+        provenance=("derived",),  # the second order; that the rates agree is refereed
     ),
     constant("higher", "they agree to second order", factor=0),
     hypothesis("near-pair", "the near pair is one of the two that are watched", watched=(2, 3)),

@@ -180,7 +180,7 @@ def slopes(part, column):
         assumptions=("all tokens in a half-sphere", "V the identity"),
         spec=("FR.F15",),
         cites=SOURCES,
-        provenance=DERIVED,
+        provenance=("derived",),  # the error; the rates are refereed
     ),
     constant("hotter", "the rate of SA is e^beta", sa=exponential),
     constant("mean-field", "the rates are half as large, as in a mean field", share=0.5),

@@ -65,7 +65,7 @@ def windows(times, logs):
         assumptions=("equal overlaps and norms at the start",),
         spec=("FR.F23",),
         cites=(*SURVEY, "xiong2020"),
-        provenance=("seen", "derived", "refereed"),
+        provenance=("seen", "derived"),  # the equations and exponents are refereed, the constants are not
     ),
     bug("own", "the sum of weights leaves out the token itself", own=0),
     constant("unrooted", "r A grows like exp(s)", power=1.0),
@@ -114,7 +114,7 @@ def nearest(x):
         assumptions=("all tokens in one hemisphere",),
         spec=("FR.F23",),
         cites=(*SURVEY, "xiong2020"),
-        provenance=("seen", "derived", "refereed"),
+        provenance=("seen", "derived"),  # the equations and exponents are refereed, the constants are not
     ),
     constant("single", "like exp(-t)", pace=1.0),
     hypothesis("pre", "the layer is normalised on its way in only", norm="pre"),
@@ -172,7 +172,7 @@ def tail(n, beta, gap):
         assumptions=("equal overlaps and norms at the start",),
         spec=("FR.F23",),
         cites=(*SURVEY, "xiong2020"),
-        provenance=("seen", "derived", "refereed"),
+        provenance=("seen", "derived"),  # the equations and exponents are refereed, the constants are not
     ),
     constant("single", "like 1 / t", power=1.0),
     hypothesis("post", "the layer is normalised after each step", norm="post"),

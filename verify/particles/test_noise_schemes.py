@@ -178,7 +178,7 @@ def shrinking(scheme, step, sigma, dim):
 @verifies(
     Claim(
         "flow.walk",
-        "walks along geodesics and projected walks are Brownian motion on the sphere to weak order one",
+        "walks along geodesics and projected walks lose their overlap with the start like Brownian motion on the sphere, to weak order one",
         r"$\mathbb E\langle X_0, X_h(1)\rangle = \kappa(h)^{1/h}$, $\kappa = \mathbb E\cos(\sigma\sqrt h\,\chi_{d-1})$ or $\mathbb E(1 + \sigma^2h\chi_{d-1}^2)^{-1/2}$; $|\kappa(h)^{1/h} - e^{-\sigma^2(d-1)/2}| \sim h$",
         assumptions=("no drift", "d = 3"),
         cites=("hsu2002",),

@@ -110,7 +110,11 @@ def test_flow(run, *, power=1, divided=True):
         "onset.winner",
         "the fastest harmonic on the circle is the first, third and sixth at beta 1, 5 and 20",
         r"$\lambda_{\ell_{\max}} \ge \lambda_\ell$ for all $\ell$ with $\ell_{\max} = 1, 3, 6$ at $\beta = 1, 5, 20$, where $\sqrt{2\beta} = 1.41, 3.16, 6.32$; measured on tokens and in ball arithmetic",
-        assumptions=(*ASSUMED, r"$d = 2$"),
+        assumptions=(
+            *ASSUMED,
+            r"$d = 2$",
+            r"seen up to $\ell = 24$; $I_{\ell + 1}/I_\ell$ decreases in $\ell$, so beyond too",
+        ),
         spec=("FR.F20",),
         cites=("geshkovski2025",),
         provenance=SEEN,
@@ -150,7 +154,7 @@ def winner(beta):
 @verifies(
     Claim(
         "onset.scale",
-        "for large beta the fastest harmonic is the one with Laplace eigenvalue nearest to twice beta, in every dimension",
+        "for large beta the fastest harmonic is the one with Laplace eigenvalue nearest to twice beta, on the circle and the sphere",
         r"$\lambda_\ell = \lambda_{\ell + 1}$ at $\beta_\ell$ with $2\beta_\ell - \frac12(E_\ell + E_{\ell + 1}) = O(\ell^{-2})$, $E_\ell = \ell(\ell + d - 2)$; so $\ell_{\max}/\sqrt{2\beta} \to 1$, on the circle $|\ell_{\max} - \sqrt{2\beta}| \le 0.6$",
         assumptions=(r"$\beta > 0$", r"decided for $d = 2, 3$, $\ell \le 121$, $\beta \le 10^{10}$"),
         spec=("FR.F20",),

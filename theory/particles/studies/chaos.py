@@ -19,7 +19,7 @@ from theory.particles.runge_kutta import RK4, integrate
 Array = NDArray[np.float64]
 ALPHA, TIME, STEPS = 0.25, 1.0, 2
 DIMS = (1, 3, 6)
-NEAR = (16, 64, 256, 1024)
+NEAR = (32, 96, 288, 864)
 FAR = {  # at paper scale, by fast sums on the line and the plane
     1: (2**8, 2**10, 2**12, 2**14),
     2: (2**8, 2**10, 2**12, 2**14),
@@ -27,7 +27,7 @@ FAR = {  # at paper scale, by fast sums on the line and the plane
     6: (2**6, 2**8, 2**10, 2**12),
 }
 CLOUDS = {"quick": (32, 64, 128, 256), "paper": (64, 128, 256, 512, 1024)}
-RUNS = {"quick": (2, 1, 1), "paper": (4, 2, 2)}  # in each of BATCHES, for each of DIMS
+RUNS = {"quick": (2, 1, 2), "paper": (4, 2, 2)}  # in each of BATCHES, for each of DIMS
 BATCHES, DRAWS, FEW = 32, 48, 16
 LINES = 16  # clouds on the line whose distances are averaged
 LARGEST = 2**20
@@ -42,9 +42,10 @@ def chaos(*, scale: str, root: int) -> Table:
     |x(0)|^2, ``centre`` of the squared length of the mean token at time 0. On the line also ``residual``, the squared
     distance from the mean-field path plus the linear response to the draw, and ``alone``, that without feedback.
     ``distance`` is W1 to a fresh cloud of the mean-field law, or to that law on the line; ``drawn`` that of the tokens
-    on their mean-field paths, and ``paired`` the mean distance of those to the fresh tokens as they come. ``step`` is
-    the root mean square of what halving the step changes, for one cloud. The ``series`` are ``near``, ``far`` with
-    larger n, and ``last`` with the largest. ``error`` bounds how far a distance is from its value.
+    on their mean-field paths, ``apart`` the squared distance of their mean from that of the fresh ones, and ``paired``
+    the mean distance to those as they come. ``step`` is the root mean square of what halving the step changes, for one
+    cloud. The ``series`` are ``near``, ``far`` with larger n, and ``last`` with the largest. ``error`` bounds how far a
+    distance is from its value.
     """
     plan: list[tuple[str, str, int, int, int, int]] = []  # what, series, d, n, batch, runs
     for d, runs in zip(DIMS, RUNS[scale], strict=True):
@@ -115,13 +116,14 @@ def _distances(d: int, n: int, full: bool, rng: np.random.Generator) -> list[tup
     if full:
         found["distance"] = w1(Measure(moved(start)), Measure(fresh))
     rows = [(name, inside.mid, inside.width) for name, inside in found.items()]
+    rows.append(("apart", float(np.sum((copies.mean(axis=0) - fresh.mean(axis=0)) ** 2)), 0.0))
     return [*rows, ("paired", float(np.linalg.norm(copies - fresh, axis=1).mean()), 0.0)]
 
 
 def _moments(start: Array, end: Array) -> dict[str, float]:
     def mean(x: Array, y: Array) -> float:
-        total: float = np.sum(x * y).item()
-        return total / x.shape[0]
+        size: float = np.mean(x * y) * x.shape[1]
+        return float(size)
 
     found = {"end": mean(end, end), "cross": mean(end, start), "start": mean(start, start)}
     found["centre"] = float(np.sum(start.mean(axis=0) ** 2))

@@ -1,0 +1,84 @@
+"""Attention beside a wall against quadratures and error functions, and stacks against a matrix of another rule."""
+
+import math
+import re
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.special import erf
+
+from theory.diffusion.boundary import gauss_tokens, layer_rise, segment_stack
+
+
+def test_gauss_tokens_integrate_polynomials():
+    tokens, masses = gauss_tokens([0.0, 0.5, 2.0], 5)
+    assert tokens.shape == (10, 1)
+    assert math.fsum(masses.tolist()) == pytest.approx(2.0, rel=1e-15, abs=0)
+    assert float(masses @ tokens[:, 0] ** 9) == pytest.approx(2.0**10 / 10, rel=1e-14, abs=0)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1e-4])
+@pytest.mark.parametrize("s", [0.0, 0.7, 5.0, 40.0])
+def test_layer_rise_against_quadrature(epsilon, s):
+    with mpmath.workdps(30):
+        unit = mpmath.sqrt(mpmath.mpf(epsilon))
+        x = s * unit
+        ends = [max(-mpmath.mpf(s), -14)] + [k for k in range(-13, 15) if k > -s]
+
+        def weight(u):
+            return mpmath.exp(-(u**2) / 2 + (x + unit * u) / 3)
+
+        top = mpmath.quad(lambda u: (mpmath.sin(x + unit * u) - mpmath.sin(x)) * weight(u), ends)
+        exact = top / mpmath.quad(weight, ends)
+    found = layer_rise(np.sin, lambda y: np.exp(y / 3.0), epsilon, s)
+    assert found.lo <= exact <= found.hi
+    assert found.width < 1e-11 * math.sqrt(epsilon) * (1.0 + s**2) + 1e-12  # distances are bounded by those to zero
+
+
+def test_one_layer_of_a_segment():
+    epsilon, x = 0.02, np.array([0.0, 0.3, 1.0])
+    found = segment_stack(lambda y: y, epsilon, 0.01, x.tolist())
+
+    def normal(z):
+        return np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi), 0.5 * (1 + erf(z / math.sqrt(2)))
+
+    unit = math.sqrt(epsilon)
+    (low, below), (high, above) = normal(-x / unit), normal((1 - x) / unit)
+    exact = x + unit * (low - high) / (above - below)
+    for value, claimed in zip(found, exact.tolist(), strict=True):
+        assert value.lo <= claimed <= value.hi
+
+
+def test_a_stack_against_the_midpoint_rule():
+    epsilon, n, places = 0.02, 4000, [0.0, 0.4, 0.9]
+    y = (np.arange(n) + 0.5) / n
+    rows = np.exp(-((y[:, np.newaxis] - y) ** 2) / (2 * epsilon))
+    rows /= rows.sum(axis=1, keepdims=True)
+    values = np.cos(math.pi * y)
+    for _ in range(4):
+        values = rows @ values
+    asked = np.exp(-((np.array(places)[:, np.newaxis] - y) ** 2) / (2 * epsilon))
+    exact = (asked / asked.sum(axis=1, keepdims=True)) @ values
+    found = segment_stack(lambda x: np.cos(math.pi * x), epsilon, 0.05, places)
+    np.testing.assert_allclose([v.mid for v in found], exact, rtol=0, atol=1e-6)  # of the midpoint rule
+    assert max(v.width for v in found) < 1e-11
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: gauss_tokens([0.0], 4), "ends: expected at least two rising"),
+        (lambda: gauss_tokens([0.0, 0.0], 4), "ends: expected at least two rising"),
+        (lambda: gauss_tokens([0.0, 1.0], 0), "nodes: expected an integer of at least 1"),
+        (lambda: layer_rise(np.sin, np.ones_like, 0.0, 1.0), "epsilon: expected a positive"),
+        (lambda: layer_rise(np.sin, np.ones_like, 0.1, -1.0), "place: expected a number from 0 to 1000"),
+        (lambda: layer_rise(np.sin, np.ones_like, 0.1, math.nan), "place: expected a number from 0 to 1000"),
+        (lambda: segment_stack(np.sin, 0.1, 0.2, [1.5]), "places: expected numbers from 0 to 1"),
+        (lambda: segment_stack(np.sin, 0.3, 0.2, [0.5]), "time: expected a multiple"),
+        (lambda: segment_stack(np.sin, -0.3, 0.2, [0.5]), "epsilon: expected a positive"),
+    ],
+)
+def test_bad_input_is_named(call, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        call()

@@ -1,0 +1,104 @@
+"""Stationary laws, spectra and rates against fractions, NumPy's general solvers and Fourier matrices."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from theory.diffusion.equilibrium import rate, rates_below, scaled, spectrum, stationary
+from theory.evidence import Interval, Kind
+
+
+def test_stationary_law_in_fractions():
+    rows = np.array([[2, 1, 1], [1, 2, 1], [4, 2, 2]]) / np.array([[4], [4], [8]])
+    law, bound = stationary(rows)
+    exact = [Fraction(5, 12), Fraction(4, 12), Fraction(3, 12)]
+    p = [[Fraction(v) for v in row] for row in rows.tolist()]
+    residual = [sum(exact[i] * p[i][j] for i in range(3)) - exact[j] for j in range(3)]
+    assert residual == [0, 0, 0]
+    assert 0.5 * sum(abs(Fraction(v) - e) for v, e in zip(law.tolist(), exact, strict=True)) <= Fraction(bound)
+    assert bound < 1e-14
+
+
+def test_stationary_law_of_a_drawn_chain():
+    rows = np.random.default_rng(2).dirichlet(np.ones(30), size=30)
+    law, bound = stationary(rows, error=1e-15)
+    values, vectors = np.linalg.eig(rows.T)
+    exact = vectors[:, np.abs(values - 1).argmin()].real
+    np.testing.assert_allclose(law, exact / exact.sum(), rtol=0, atol=bound + 1e-13)
+    assert bound < 1e-12
+
+
+def test_a_chain_that_does_not_mix_is_not_bounded():
+    assert stationary(np.eye(3))[1] == math.inf
+    assert stationary(np.array([[0.0, 1.0], [1.0, 0.0]]))[1] == math.inf
+
+
+def test_spectrum_of_a_reversible_chain():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=12)
+    kernel = np.exp(-((x[:, np.newaxis] - x) ** 2)) * rng.uniform(0.5, 1.0, 12)
+    rows = kernel / kernel.sum(axis=1, keepdims=True)
+    found, error = spectrum(rows)
+    exact = np.sort(np.linalg.eigvals(rows).real)[::-1]
+    np.testing.assert_allclose(found, exact, rtol=0, atol=error + 1e-12)
+    assert found[0] == pytest.approx(1.0, rel=0, abs=1e-14)
+
+
+def fourier(b, wells, modes=60):
+    """Rates by a general eigenvalue solver on -h'' + 2 b m sin(mx) h' in Fourier modes: not the symmetric form."""
+    k = np.arange(-modes, modes + 1)
+    matrix = np.diag(k.astype(float) ** 2).astype(complex)
+    for j, frequency in enumerate(k):  # 2 b m sin(mx) (i k e^(ikx)) = b m k (e^(i(k+m)x) - e^(i(k-m)x))
+        for step, sign in ((wells, 1.0), (-wells, -1.0)):
+            if 0 <= j + step < k.size:
+                matrix[j + step, j] += sign * b * wells * frequency
+    return np.sort(np.linalg.eigvals(matrix).real)
+
+
+@pytest.mark.parametrize(("b", "wells"), [(Fraction(1, 2), 1), (1, 2), (2, 2), (1, 3)])
+def test_rates_against_another_form(b, wells):
+    exact = fourier(float(b), wells)
+    found = sorted(
+        (rate(b, index, wells=wells, sector=s) for s in range(wells) for index in range(2)), key=lambda r: r.mid
+    )[: wells + 1]
+    for interval, value in zip(found, exact[: wells + 1], strict=True):
+        assert interval.lo - 1e-9 <= value <= interval.hi + 1e-9
+        assert interval.width <= 1e-6
+    for level in (0.05, 3.0, 20.0):
+        counts = [rates_below(Fraction(level), b, wells=wells, sector=s) for s in range(wells)]
+        assert sum(least for least, _ in counts) == sum(most for _, most in counts) == int((exact < level).sum())
+
+
+def test_few_modes_leave_the_count_open():
+    least, most = rates_below(Fraction(1, 10**6), 8, sector=1, modes=5)
+    assert least == 0 < most
+
+
+def test_scaled():
+    found = scaled(Interval.exactly(2), 3, Fraction(1, 2))
+    assert found.lo <= 2 * math.exp(1.5) <= found.hi
+    assert found.kind is Kind.CERTIFIED
+    assert found.width < 1e-14
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="rows: expected weights"):
+        stationary(np.ones((2, 2)))
+    with pytest.raises(ValueError, match="rows: expected weights"):
+        spectrum(np.array([[1.5, -0.5], [0.5, 0.5]]))
+    with pytest.raises(ValueError, match="rows"):
+        stationary(np.ones((2, 3)) / 3)
+    with pytest.raises(ValueError, match="error: expected a non-negative bound"):
+        stationary(np.eye(1), error=-1.0)
+    with pytest.raises(ValueError, match="error"):
+        spectrum(np.eye(1), error=np.nan)
+    with pytest.raises(ValueError, match="sector: expected a number below 2"):
+        rates_below(1, 1, sector=2)
+    with pytest.raises(ValueError, match="height: expected a positive"):
+        rate(0)
+    with pytest.raises(TypeError, match="height: expected an integer or a Fraction"):
+        rate(0.5)
+    with pytest.raises(ValueError, match="modes"):
+        rates_below(1, 1, modes=2)

@@ -1,0 +1,154 @@
+"""Normalisations against dense linear algebra and power series, and what they refuse."""
+
+import numpy as np
+import pytest
+
+from theory.attention import SquaredDistance, doubly_normalised
+from theory.diffusion import CircleDensity, PeriodicGrid, chordal, convolved, heat_multiplier
+from theory.diffusion.gradient_flow import asymmetry, field
+from theory.diffusion.normalisers import (
+    balance_error,
+    balanced_law,
+    balanced_tokens,
+    reweighted,
+    sinkhorn_change,
+    swept_law,
+)
+
+GRID = PeriodicGrid((64,))
+X = GRID.axes[0]
+P = CircleDensity([0.8, 0.0], [0.0, 0.3])(X)
+H = np.sin(X)
+HEAT = heat_multiplier(0.1)
+RNG = np.random.default_rng(5)
+
+
+def dense():
+    """The kernel as a matrix that acts on functions."""
+    return GRID.matrix(lambda v: GRID.multiplied(v, HEAT))
+
+
+def test_weights_against_a_dense_matrix():
+    kernel = dense()
+    masses = P * (kernel @ P) ** -0.7
+    expected = (kernel @ (masses * H)) / (kernel @ masses)
+    np.testing.assert_allclose(reweighted(GRID, P, H, HEAT, alpha=0.7), expected, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(reweighted(GRID, P, H, HEAT, alpha=0.0), convolved(GRID, P, H, HEAT), rtol=0, atol=1e-15)
+
+
+def test_balanced_law_against_the_dense_iteration():
+    kernel, right = dense(), np.ones(X.size)
+    for _ in range(4000):
+        left = 1.0 / (kernel @ (right * P))
+        right = 1.0 / (kernel @ (left * P))
+    expected = (kernel @ (right * P * H)) / (kernel @ (right * P))
+    law, residual = balanced_law(GRID, P, HEAT)
+    assert residual < 1e-13
+    np.testing.assert_allclose(law * GRID.multiplied(law, HEAT), P, rtol=1e-12, atol=0)
+    found, error = sinkhorn_change(GRID, P, H, HEAT)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=error + 1e-12)
+    assert error < 1e-9
+
+
+def test_swept_law_against_the_dense_iteration():
+    kernel, right = dense(), np.ones(X.size)
+    for sweeps in range(4):
+        np.testing.assert_allclose(swept_law(GRID, P, HEAT, sweeps), right * P, rtol=1e-12, atol=0)
+        right = 1.0 / (kernel @ (P / (kernel @ (right * P))))
+
+
+def test_tokens_are_balanced_and_the_error_is_bounded():
+    x, masses = RNG.normal(size=(30, 2)), RNG.uniform(0.5, 2.0, size=30)
+    found = balanced_tokens(x, score=SquaredDistance(2.0), masses=masses)
+    assert found.residual < 1e-12
+    np.testing.assert_allclose(found.key_weights @ found.rows() / found.key_weights, 1.0, rtol=1e-11, atol=0)
+    slow = doubly_normalised(
+        x, x, score=SquaredDistance(2.0), query_weights=masses, key_weights=masses, sweeps=20000, tolerance=1e-14
+    )
+    np.testing.assert_allclose(found.rows(), slow.rows(), rtol=0, atol=1e-11)
+    few = balanced_tokens(x, score=SquaredDistance(2.0), masses=masses, steps=8)  # stopped early: the bound must hold
+    off = np.abs(few.output(x) - slow.output(x)).max(axis=1)
+    assert off.max() > 1e-9
+    assert (off <= balance_error(few, x)).all()
+    assert (balance_error(few, x) <= 1e3 * off.max()).all()
+    elsewhere = balance_error(few, x, x[:3] + 0.1)
+    assert elsewhere.shape == (3,)
+
+
+def test_bad_input_of_normalisers():
+    with pytest.raises(ValueError, match="density: expected one that stays positive"):
+        reweighted(GRID, -P, H, HEAT, alpha=0.5)
+    with pytest.raises(ValueError, match="alpha"):
+        reweighted(GRID, P, H, HEAT, alpha=float("nan"))
+    with pytest.raises(ValueError, match="values: expected shape"):
+        balanced_law(GRID, P[:5], HEAT)
+    with pytest.raises(ValueError, match="sweeps"):
+        swept_law(GRID, P, HEAT, -1)
+    with pytest.raises(ValueError, match="masses: expected positive ones"):
+        balanced_tokens([[0.0], [1.0]], score=chordal(0.1), masses=[1.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("normaliser", "sweeps"),
+    [("unnormalised", None), ("softmax", None), ("sinkhorn", 0), ("sinkhorn", 2), ("sinkhorn", None)],
+)
+def test_derivative_of_the_field_against_differences(normaliser, sweeps):
+    x, form, value = (
+        RNG.uniform(-1, 1, size=(4, 2)),
+        np.array([[1.0, 0.4], [-0.2, 0.7]]),
+        np.array([[0.5, 1], [0, 1.0]]),
+    )
+
+    def velocity(y):
+        kernel, right = np.exp(y @ form @ y.T), np.ones(4)
+        if normaliser == "unnormalised":
+            return (kernel @ y @ value.T).ravel()
+        for _ in range({"softmax": 0}.get(normaliser, 500 if sweeps is None else sweeps)):
+            right = 1.0 / (kernel.T @ (1.0 / (kernel @ right)))
+        p = kernel * right
+        return ((p / p.sum(axis=1, keepdims=True)) @ y @ value.T).ravel()
+
+    found = field(x, form, value, normaliser=normaliser, sweeps=sweeps)
+    middles = np.array([[float(b.mid()) for b in row] for row in found.derivative])
+    step, differences = 1e-5, np.empty((8, 8))
+    for k in range(8):
+        way = np.zeros(8)
+        way[k] = step
+        differences[:, k] = (velocity(x + way.reshape(4, 2)) - velocity(x - way.reshape(4, 2))) / (2 * step)
+    np.testing.assert_allclose(middles, differences, rtol=0, atol=1e-8)
+    assert max(float(b.rad()) for b in found.derivative.ravel()) < 1e-25
+    shown = np.array([[float(b.mid()) for b in row] for row in found.velocity])
+    np.testing.assert_allclose(shown.ravel(), velocity(x), rtol=0, atol=1e-13)
+
+
+def test_slope_of_the_transport_cost_against_differences():
+    x, form = RNG.uniform(-1, 1, size=(3, 2)), np.array([[1.0, 0.4], [-0.2, 0.7]])
+
+    def cost(y):
+        kernel, right = np.exp(y @ form @ y.T), np.ones(3)
+        for _ in range(500):
+            left = 1.0 / (kernel @ right)
+            right = 1.0 / (kernel.T @ left)
+        return (np.log(left).sum() + np.log(right).sum()) / 3
+
+    slope = field(x, form).slope
+    for k, c in np.ndindex(3, 2):
+        way = np.zeros((3, 2))
+        way[k, c] = 1e-5
+        assert float(slope[k, c].mid()) == pytest.approx((cost(x + way) - cost(x - way)) / 2e-5, rel=0, abs=1e-8)
+
+
+def test_bad_input_of_the_field():
+    with pytest.raises(ValueError, match="normaliser: expected one of unnormalised, softmax, sinkhorn"):
+        field([[0.0]], [[1.0]], normaliser="max")
+    with pytest.raises(ValueError, match="sweeps: expected none for 'softmax'"):
+        field([[0.0]], [[1.0]], normaliser="softmax", sweeps=1)
+    with pytest.raises(ValueError, match="form: expected shape"):
+        field([[0.0, 1.0]], [[1.0]])
+    with pytest.raises(ArithmeticError, match="tokens: expected"):
+        field([[30.0, 0.0], [29.9, 1.0], [0.0, 30.0]], [[1.0, 0.0], [0.0, 1.0]])
+
+
+def test_asymmetry_of_a_matrix_that_may_vanish_is_unknown():
+    zero = field([[0.0]], [[1.0]]).derivative * 0
+    assert asymmetry(zero).hi == float("inf")

@@ -1,0 +1,116 @@
+"""Moving tokens against the definition, Bessel functions of mpmath, and closed forms for ellipses and Gaussians."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from theory.diffusion.self_dynamics import (
+    Curve,
+    ellipse,
+    line_tokens,
+    moved,
+    rounded,
+    shortening,
+    sphere_layer,
+    sphere_radii,
+    sphere_tokens,
+)
+from theory.evidence import Interval
+
+
+def test_moved_is_the_definition():
+    rng = np.random.default_rng(0)
+    cloud, masses = rng.normal(size=(9, 3)), rng.uniform(0.5, 1.5, 9)
+    found, error = moved(cloud, 0.4, masses), rounded(cloud, 0.4, masses)
+    with mpmath.workdps(30):
+        for at in range(9):
+            squares = [sum((mpmath.mpf(a) - b) ** 2 for a, b in zip(cloud[at], key, strict=True)) for key in cloud]
+            weights = [m * mpmath.exp(-f / mpmath.mpf("0.8")) for m, f in zip(masses.tolist(), squares, strict=True)]
+            exact = [
+                sum(w * v for w, v in zip(weights, column, strict=True)) / sum(weights) for column in cloud.T.tolist()
+            ]
+            np.testing.assert_allclose(found[at], [float(v) for v in exact], rtol=0, atol=error + 1e-15)
+    assert error < 1e-11
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 4])
+@pytest.mark.parametrize(("radius", "epsilon"), [(1.0, 0.5), (0.5, 0.01), (2.0, 0.2), (0.01, 1.0)])
+def test_sphere_against_bessel_functions(dim, radius, epsilon):
+    found = sphere_layer(Interval.exactly(radius), epsilon, dim)
+    with mpmath.workdps(40):
+        b = mpmath.mpf(radius) ** 2 / mpmath.mpf(epsilon)
+        exact = radius * mpmath.besseli(mpmath.mpf(dim + 1) / 2, b) / mpmath.besseli(mpmath.mpf(dim - 1) / 2, b)
+        assert found.lo <= float(exact) <= found.hi
+    assert found.width < 1e-10 * max(radius, 1e-3)
+
+
+def test_errors_of_the_radius_are_carried_on():
+    wide = sphere_layer(Interval.within(1.0, 1e-6), 0.1, 2)
+    ends = [sphere_layer(Interval.exactly(1.0 + slip), 0.1, 2) for slip in (-1e-6, 1e-6)]
+    assert wide.lo <= ends[0].hi
+    assert ends[1].lo <= wide.hi
+    assert wide.width < 4e-6
+
+
+def test_kept_weights_multiply_and_new_ones_do_not():
+    kept, anew = (sphere_radii(1.0, 0.1, 2, 5, kept=kept) for kept in (True, False))
+    assert len(kept) == len(anew) == 6
+    share = anew[1].mid
+    np.testing.assert_allclose([r.mid for r in kept], share ** np.arange(6), rtol=1e-12, atol=0)
+    assert anew[5].hi < kept[5].lo
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 5])
+def test_sphere_tokens_have_the_moments_of_the_sphere(dim):
+    points, masses = sphere_tokens(dim, 12)
+    np.testing.assert_allclose((points**2).sum(axis=1), 1.0, rtol=1e-14, atol=0)
+    np.testing.assert_allclose(masses @ points, 0.0, rtol=0, atol=1e-15)
+    assert masses @ points[:, 0] ** 2 == pytest.approx(1.0 / (dim + 1), rel=1e-13, abs=0)
+    assert masses @ points[:, 0] ** 4 == pytest.approx(3.0 / ((dim + 1) * (dim + 3)), rel=1e-13, abs=0)
+
+
+def test_curve_of_an_ellipse():
+    curve = ellipse(2.0, 0.5, 64)
+    angle = 2.0 * np.pi * np.arange(64) / 64
+    np.testing.assert_allclose(curve.speed, np.hypot(2.0 * np.sin(angle), 0.5 * np.cos(angle)), rtol=1e-13, atol=0)
+    assert curve.area == pytest.approx(math.pi, rel=1e-14, abs=0)
+    assert Curve(curve.points[::-1]).area == pytest.approx(-math.pi, rel=1e-14, abs=0)
+
+
+def test_a_circle_stays_one_as_it_shortens():
+    path = list(shortening(ellipse(1.0, 1.0, 96), 0.05, 4))
+    radii = sphere_radii(1.0, 0.05, 1, 4)
+    for curve, radius in zip(path, radii, strict=True):
+        np.testing.assert_allclose(np.hypot(*curve.points.T), radius.mid, rtol=1e-12, atol=0)
+
+
+def test_line_tokens_have_the_moments_of_the_mixture():
+    tokens, masses = line_tokens([-1.0, 2.0], [0.5, 0.25], [0.25, 0.75], 0.1)
+    assert masses.sum() == pytest.approx(1.0, rel=1e-15, abs=0)
+    assert masses @ tokens[:, 0] == pytest.approx(1.25, rel=1e-13, abs=0)
+    assert masses @ tokens[:, 0] ** 2 == pytest.approx(0.25 * 1.5 + 0.75 * 4.25, rel=1e-13, abs=0)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="variances: expected positive"):
+        line_tokens([0.0], [0.0], [1.0], 0.1)
+    with pytest.raises(ValueError, match="variances"):
+        line_tokens([0.0], [1.0, 1.0], [1.0], 0.1)
+    with pytest.raises(ValueError, match="step"):
+        line_tokens([0.0], [1.0], [1.0], 0.0)
+    with pytest.raises(ValueError, match="first"):
+        ellipse(-1.0, 1.0, 32)
+    with pytest.raises(ValueError, match="nodes"):
+        ellipse(1.0, 1.0, 4)
+    with pytest.raises(ValueError, match="dim"):
+        sphere_tokens(0, 8)
+    with pytest.raises(ValueError, match="epsilon"):
+        moved(np.zeros((2, 1)), 0.0)
+    with pytest.raises(ValueError, match="radius"):
+        sphere_layer(Interval.exactly(0.0), 0.1, 2)
+    with pytest.raises(ValueError, match="radius"):
+        sphere_layer(Interval(-0.1, 1.0), 0.1, 2)
+    with pytest.raises(ValueError, match="start"):
+        sphere_radii(-1.0, 0.1, 2, 1)

@@ -1,0 +1,94 @@
+"""Layers and stacks against the definition in mpmath, against powers of matrices, and against each other."""
+
+import mpmath
+import numpy as np
+import pytest
+
+from theory.diffusion import CircleDensity, PeriodicGrid, chordal, chordal_multiplier, heat_multiplier
+from theory.diffusion.stacking import TokenLayer, TorusLayer, ZonalLayer, depth, stacked
+
+DENSITY = CircleDensity([0.8, 0.0], [0.0, 0.3])
+
+
+def test_weights_are_those_of_the_definition():
+    rng = np.random.default_rng(1)
+    keys, queries, masses = rng.normal(size=(7, 2)), rng.normal(size=(3, 2)), rng.uniform(0.5, 2.0, 7)
+    masses /= masses.sum()
+    layer = TokenLayer(keys, 0.3, masses=masses, queries=queries)
+    with mpmath.workdps(30):
+        for row, query in zip(layer.rows, queries, strict=True):
+            apart = [sum((mpmath.mpf(a) - b) ** 2 for a, b in zip(query, key, strict=True)) for key in keys]
+            weights = [m * mpmath.exp(-f / mpmath.mpf("0.6")) for m, f in zip(masses.tolist(), apart, strict=True)]
+            exact = [float(w / sum(weights)) for w in weights]
+            np.testing.assert_allclose(row, exact, rtol=max(layer.error, 1e-14), atol=0)
+    assert layer.error < 1e-12
+
+
+def test_a_stack_is_a_power_and_keeps_its_bound():
+    tokens = DENSITY.tokens(40)
+    layer = TokenLayer(tokens, 0.1, score=chordal(0.1))
+    start = np.sin(tokens[:, 0])
+    found, errors = stacked(layer, start, [0, 3, 8])
+    np.testing.assert_allclose(found[0], start, rtol=0, atol=0)
+    for count, values, error in zip((0, 3, 8), found, errors, strict=True):
+        exact = np.linalg.matrix_power(layer.rows, count) @ start
+        np.testing.assert_allclose(values, exact, rtol=0, atol=error + 1e-14)
+    assert errors[0] == 0.0 < errors[1] < errors[2] < 1e-11
+
+
+def test_exact_layers_agree_with_quadratures():
+    grid = PeriodicGrid((256,))
+    x = grid.axes[0]
+    h = np.sin(x) + 0.5 * np.cos(2 * x)
+    p = DENSITY(x)
+    exact = TorusLayer(grid, p, chordal_multiplier(0.05))
+    tokens = TokenLayer(grid.nodes, 0.05, score=chordal(0.05), masses=p / p.sum())
+    np.testing.assert_allclose(exact(h), tokens(h), rtol=0, atol=exact.error + tokens.error + 1e-13)
+    np.testing.assert_allclose(exact(np.ones(256)), 1.0, rtol=0, atol=exact.error)
+
+    zonal = ZonalLayer(lambda z: 1.0 + 0.6 * z, 10.0)
+    b, a, z = 10.0, 0.6, zonal.heights  # in closed form
+    one = 1.0 / np.tanh(b) - 1.0 / b
+    two = 1.0 - 3.0 * one / b
+    closed = (a / 3 + one * z + a * two * (z**2 - 1 / 3)) / (1 + a * one * z)
+    np.testing.assert_allclose(zonal(z), closed, rtol=0, atol=zonal.error)
+    assert zonal.error < 1e-9
+
+
+def test_depth():
+    assert depth(0.5, 0.125) == 8
+    with pytest.raises(ValueError, match="time: expected a multiple"):
+        depth(0.5, 0.3)
+    with pytest.raises(ValueError, match="epsilon"):
+        depth(0.5, 0.0)
+
+
+def test_bad_input():
+    grid = PeriodicGrid((32,))
+    with pytest.raises(ValueError, match="density: expected one that stays positive"):
+        TorusLayer(grid, np.sin(grid.axes[0]), heat_multiplier(0.1))
+    with pytest.raises(ValueError, match="density: expected positive"):
+        ZonalLayer(lambda z: z, 1.0)
+    with pytest.raises(ValueError, match="epsilon"):
+        TokenLayer(np.zeros((2, 1)), -1.0)
+    with pytest.raises(ValueError, match="queries"):
+        TokenLayer(np.zeros((2, 1)), 1.0, queries=np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="depths: expected rising"):
+        stacked(TokenLayer(np.zeros((2, 1)), 1.0), np.zeros(2), [3, 3])
+
+
+def test_a_kernel_that_the_nodes_cut_off_is_charged_for_its_growth():
+    coarse = ZonalLayer(lambda z: 1.0 + 0.5 * z, 1024.0, nodes=32)
+    norms, power = [], coarse.rows
+    for _ in range(64):
+        norms.append(float(np.abs(power).sum(axis=1).max()))
+        power = power @ coarse.rows
+    plain = ZonalLayer(lambda z: 1.0 + 0.5 * z, 4.0, nodes=32)
+    assert coarse.rows.min() < 0.0 < plain.rows.min()
+    assert max(norms) > 1.05
+    assert coarse.error > max(norms) * plain.error
+
+
+def test_tokens_may_weigh_nothing():
+    rows = TokenLayer([[0.0], [1.0]], 0.5, masses=[1.0, 0.0]).rows
+    np.testing.assert_array_equal(rows, [[1.0, 0.0], [1.0, 0.0]])

@@ -1,0 +1,46 @@
+"""Eigenvalues of layers on the circle for falling bandwidths, and the slowest rates of their limit between wells."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from theory.diffusion.densities import CircleDensity
+from theory.diffusion.equilibrium import rate, spectrum
+from theory.diffusion.grid import PeriodicGrid
+from theory.diffusion.operators import chordal
+from theory.diffusion.stacking import TokenLayer
+from theory.evidence import Interval, Kind, Table
+
+DENSITY = CircleDensity(np.array([0.8, 0.0]), np.array([0.0, 0.3]))
+LEVELS = {"quick": 6, "paper": 7}
+HEIGHTS = {"quick": (1, 2, 3, 4, 6, 8, 12, 16, 32, 64), "paper": (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128)}
+INDICES = 8
+_NODES = {"quick": 144, "paper": 200}  # kernels of width 1/16 and 1/23 are resolved to exp(-40)
+_START = 0.125
+
+
+def rates(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn here
+    r"""Return rates: of layers with the chordal kernel, and of the limit with two wells.
+
+    For ``part`` equal to ``layer``, ``value`` is :math:`2(1 - \mu_k)/\varepsilon` with the eigenvalues of attention
+    among equidistant tokens that weigh their density. For ``wells`` it is the smallest positive eigenvalue of
+    :math:`-L` for :math:`p \propto e^{b\cos 2x}`, with b in the column ``height``.
+    """
+    grid = PeriodicGrid((_NODES[scale],))
+    rows: list[tuple[str, float, int, int, Interval]] = []
+    for level in range(LEVELS[scale]):
+        epsilon = _START * 0.5**level
+        layer = TokenLayer(grid.nodes, epsilon, score=chordal(epsilon), masses=_masses(grid))
+        found, error = spectrum(layer.rows, error=layer.error)
+        for index in range(INDICES):
+            value = (1.0 - Interval.within(float(found[index]), error)) * 2.0 / epsilon
+            rows.append(("layer", epsilon, index, 0, value))
+    rows += [("wells", 0.0, 1, height, rate(height, sector=1)) for height in HEIGHTS[scale]]
+    parts, epsilons, indices, heights, values = zip(*rows, strict=True)
+    columns = {"part": parts, "epsilon": epsilons, "index": indices, "height": heights, "value": values}
+    return Table(Kind.NUMERIC, dict.fromkeys(columns, "1"), columns)
+
+
+def _masses(grid: PeriodicGrid) -> np.ndarray:
+    p = DENSITY(grid.axes[0])
+    return np.asarray(p / p.sum())

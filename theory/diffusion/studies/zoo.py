@@ -1,0 +1,62 @@
+r"""One query among the same points under seven methods: the row of weights with which each averages the points."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theory.attention import DotProduct, SquaredDistance, attend_rows
+from theory.diffusion.pipeline import by_columns
+from theory.diffusion.zoo import LogDistance, density_corrected, laws, nearest, regrouped
+from theory.evidence import Interval, Kind, Table, stream
+from theory.evidence.roundoff import gamma
+
+Array = NDArray[np.float64]
+CENTRES = np.array([[0.5, 0.25], [2.75, 0.0], [1.25, 2.5]])
+MIDDLES = np.array([[0.0, 0.0], [2.5, 0.25], [1.25, 2.25]])
+SPREADS = np.array([0.7, 0.3, 0.5])
+COUNTS = {"quick": (18, 27, 15), "paper": (36, 54, 30)}
+HEAT, NEAREST, FUZZIFIER = 0.5, 12, 2.0  # inverse bandwidth 1 / 2 h^2, neighbours, and the exponent of fuzzy c-means
+METHODS = ("k-means", "fuzzy c-means", "mean shift", "k nearest", "diffusion maps", "t-SNE", "attention")
+
+
+def zoo(*, scale: str, root: int) -> Table:
+    """Return the weight of every point in the row of the first centre, for every method."""
+    rng = stream("diffusion.zoo", 0, root=root)
+    parts = zip(MIDDLES, SPREADS, COUNTS[scale], strict=True)
+    points = np.concatenate([middle + spread * rng.normal(size=(count, 2)) for middle, spread, count in parts])
+    weights: list[Interval] = []
+    for name in METHODS:
+        row, error = row_of(name, points)
+        weights += [Interval.within(w, error) for w in row[0].tolist()]
+    count = len(METHODS)
+    places = {"x1": np.tile(points[:, 0], count), "x2": np.tile(points[:, 1], count)}
+    return Table(
+        Kind.NUMERIC,
+        {"method": "1", "x1": "1", "x2": "1", "weight": "1"},
+        {"method": np.repeat(METHODS, len(points)), **places, "weight": weights},
+    )
+
+
+def row_of(name: str, points: Array) -> tuple[Array, float]:
+    """Return the row of a method at the first centre, shape (1, n), and a bound on the error of every weight."""
+    query, n = CENTRES[:1], len(points)
+    if name == "k-means":
+        hard = attend_rows(points, CENTRES, np.eye(3), rows=lambda s: nearest(s, 1), score=SquaredDistance(HEAT))
+        return by_columns(hard).T[:1], gamma(4)
+    if name == "fuzzy c-means":
+        inner, back = LogDistance(1.0 / (FUZZIFIER - 1.0)), LogDistance(FUZZIFIER / (FUZZIFIER - 1.0))
+        found = regrouped(points, CENTRES, inner, power=FUZZIFIER, back=back, values=np.eye(n))
+        return found.centres[:1], found.error
+    if name == "k nearest":
+        row = attend_rows(query, points, np.eye(n), rows=lambda s: nearest(s, NEAREST), score=SquaredDistance(HEAT))
+        return row, gamma(4)
+    if name == "diffusion maps":
+        law = density_corrected(points, SquaredDistance(HEAT), queries=query)
+    elif name == "t-SNE":
+        law = laws(query, points, LogDistance(1.0, 1.0))
+    elif name == "attention":
+        law = laws(query, points, DotProduct(scale=1.0))
+    else:
+        law = laws(query, points, SquaredDistance(HEAT))
+    return law.weights, law.error * float(law.weights.max())

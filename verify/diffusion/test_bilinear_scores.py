@@ -1,0 +1,196 @@
+"""Bilinear scores on spheres and ellipsoids, and distances from a query off the keys' circle: closed forms, cold."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import sympy
+
+from theory.attention import rounding
+from theory.diffusion import propagate, studies
+from theory.diffusion.bilinear import Bilinear, sphere_tokens
+from theory.diffusion.ladders import extrapolated, worst
+from theory.diffusion.studies.scores import AXES, path
+from theory.evidence import (
+    Claim,
+    Interval,
+    Kind,
+    at_least,
+    bug,
+    constant,
+    equals,
+    hypothesis,
+    limit,
+    order,
+    verifies,
+    zero,
+)
+from theory.evidence.roundoff import U
+from verify.textbook import balls, hull
+
+RUAN = ("ruan2024",)
+FISHER = ("ruan2024", "mardia2000")
+WITNESS = (
+    np.array([[0.9, -1.2, 0.3], [0.4, 0.5, 1.1], [-0.6, 0.8, 0.7]]), np.array([0.5, -1.0, 0.8]),
+    np.array([0.3, 0.4, -0.2]), np.array([1.0, -0.5, 0.7]),
+)  # fmt: skip
+
+
+def ball(value):
+    return balls(value).item()
+
+
+def problem(rng, n):
+    """A form, a query, the tilt of the density and the function."""
+    tilt = rng.normal(size=n)
+    return rng.normal(size=(n, n)), rng.normal(size=n), 0.5 * tilt / np.linalg.norm(tilt), rng.normal(size=n)
+
+
+def cold(case, epsilon):
+    """P h(x) for tokens of density 1 + <a, y> on the sphere, in balls; their law is von Mises and Fisher's."""
+    form, x, a, w = (balls(part) for part in case)
+    pull, n = x @ form, len(a)
+    r = (pull @ pull).sqrt()
+    u, b, half = pull / r, r / (2 * ball(epsilon)), ball(Fraction(n, 2))
+    first = b.coth() - 1 / b if n == 3 else b.bessel_i(half) / b.bessel_i(half - 1)
+    crossed = first / b * (a @ w) + (1 - n * first / b) * (a @ u) * (w @ u)
+    return (first * (w @ u) + crossed) / (1 + first * (a @ u))
+
+
+def stated(case, *, sign=1, share=lambda r: 1 / r, drift=2):
+    """h(y*) and the first-order term as it is stated, in balls."""
+    form, x, a, w = (balls(part) for part in case)
+    pull = x @ form
+    r = (pull @ pull).sqrt()
+    y = sign * pull / r
+    flat = (1 - len(a)) * (w @ y)
+    return w @ y, share(r) * (flat + drift * (a @ w - (a @ y) * (w @ y)) / (1 + a @ y))
+
+
+@verifies(
+    Claim(
+        "score.bilinear",
+        "a bilinear score on the sphere sends a query to the direction that it pulls to, and diffuses by the bandwidth over the pull",
+        r"$f = -\langle x, Ay\rangle$ on $S^{n-1}$: $P_\varepsilon h(x) = h(y_*) + \frac\varepsilon rL_{\mathrm{round},p}h(y_*) + O(\varepsilon^2)$, $y_* = A^\top x/r$, $r = |A^\top x|$; orders 1 and, extrapolated, 2; $n = 2, 3, 4$",
+        assumptions=(r"$A^\top x \ne 0$", r"$p \propto 1 + \langle a, y\rangle$, $h = \langle w, y\rangle$"),
+        spec=("DL.D3",),
+        cites=FISHER,
+        provenance=("derived", "refereed"),
+    ),
+    bug("antipode", "the minimiser is -A'x / r, as printed", sign=-1),
+    constant("no-pull", "the first order is epsilon, without 1 / r", share=lambda _: ball(1)),
+    constant("drift", "the drift of the density is taken once", drift=1),
+    hypothesis("transposed", "A is taken to be symmetric: A for its transpose", mirrored=True),
+)
+def test_bilinear(run, *, sign=1, share=lambda r: 1 / r, drift=2, mirrored=False):
+    count = run.pick(quick=12, paper=200)
+    cases = [WITNESS, *(problem(rng, 2 + k % 3) for k, rng in enumerate(run.streams(count)))]
+    for number, case in enumerate(cases):
+        form, x, a, w = case
+        claimed = (form.T, x, a, w) if mirrored else case
+        there, first = stated(claimed, sign=sign, share=share, drift=drift)
+        pull = float(np.linalg.norm(x @ form))
+        epsilons = [Fraction(pull) * Fraction(1, 2 ** (30 + k)) for k in range(4)]  # what is left is below rounding
+        plain = [cold(case, e) for e in epsilons]
+        read = [hull((value - there) / ball(e)) for value, e in zip(plain, epsilons, strict=True)]
+        size = math.hypot(*w) / pull + abs(hull(first).mid)
+        yield equals(limit([hull(value) for value in plain], order=1), hull(there), scale=math.hypot(*w),
+                     case=number, n=a.size, part="relabelling")  # fmt: skip
+        yield equals(limit(read, order=1), hull(first), scale=size, case=number, n=a.size)
+        epsilons = [Fraction(pull) * Fraction(1, 200 * 2**k) for k in range(7)]
+        if number == 0:
+            levels = [[hull((cold(case, e) - there) / ball(e))] for e in epsilons]
+            yield equals(order(worst(levels, [hull(first)])), 1, scale=1, case=number, extrapolations=0)
+            yield equals(order(worst(extrapolated(levels), [hull(first)])), 2, scale=1, case=number, extrapolations=1)
+        told = Bilinear(form).propagated(x, w, a, float(epsilons[0]))
+        width = 2.0**14 * U * (1.0 + np.linalg.norm(form) * np.linalg.norm(x) / pull) * math.hypot(*w)
+        exact = hull(cold((claimed[0], x, a, w), float(epsilons[0])))
+        yield equals(Interval.within(told, width), exact, scale=1, case=number, part="instrument")
+
+
+@verifies(
+    Claim(
+        "score.bilinear-tokens",
+        "real softmax over tokens of the sphere has these closed forms",
+        r"attention with scores $\langle x, Ay\rangle/2\varepsilon$ over a product quadrature of $S^2$ weighted by $1 + \langle a, y\rangle$, values $\langle w, y\rangle$: $\frac{A_3\langle w, u\rangle + \frac{A_3}b\langle a, w\rangle + (1 - \frac{3A_3}b)\langle a, u\rangle\langle w, u\rangle}{1 + A_3\langle a, u\rangle}$, $u = A^\top x/r$, $b = r/2\varepsilon$, $A_3 = \coth b - \frac1b$",
+        assumptions=(r"$A^\top x \ne 0$", "48 x 96 tokens, b up to 30"),
+        spec=("DL.D3",),
+        cites=FISHER,
+        provenance=("derived", "refereed"),
+    ),
+    bug("antipode", "the law points to -A'x / r, as printed", sign=-1.0),
+    constant("temperature", "b is r / epsilon", factor=2.0),
+    hypothesis("uniform", "the density is taken to be constant", tilted=0.0),
+)
+def test_bilinear_tokens(run, *, sign=1.0, factor=1.0, tilted=1.0):
+    points, areas = sphere_tokens(48, 96)
+    for case in [WITNESS, *(problem(rng, 3) for rng in run.streams(run.pick(quick=2, paper=30)))]:
+        form, x, a, w = case
+        for b in (0.7, 6.0, 30.0):
+            epsilon = 0.5 * float(np.linalg.norm(x @ form)) / b
+            score, values, masses = Bilinear(form).score(epsilon), points @ w, areas * (1.0 + points @ a)
+            query = x[np.newaxis, :]
+            found = propagate(query, points, values, epsilon, score=score, masses=masses)[0]
+            width = rounding(query, points, values[:, np.newaxis], score=score, key_weights=masses)
+            exact = hull(cold((sign * form, x, tilted * a, w), epsilon / factor))
+            yield equals(Interval.within(found, width + 2.0**8 * U * (b + 1) * math.hypot(*w)), exact, scale=1, b=b)
+
+
+@verifies(
+    Claim(
+        "score.minimiser",
+        "on a sphere or an ellipsoid a bilinear score has one minimiser, from which it rises like a squared distance",
+        r"$f = \langle w, y\rangle$ on $\langle y, My\rangle = 1$: $f(y) - f(y_*) = \frac\rho2\langle y - y_*, M(y - y_*)\rangle$, $y_* = -M^{-1}w/\rho$, $\rho = \sqrt{\langle w, M^{-1}w\rangle}$; so for $f = \sum_ia_ix_iy_i$ on the sphere $y_* = -a_ix_i/\sqrt{\sum_ja_j^2x_j^2}$, and with $Q = K = I$ the minimiser of $-\langle x, y\rangle$ is x itself",
+        assumptions=(
+            "w is not zero, which holds for x not zero and a form of full rank",
+            "M positive definite",
+            "n = 2, 3 in algebra",
+        ),
+        spec=("DL.D3",),
+        cites=RUAN,
+        provenance=("seen", "derived", "refereed"),
+    ),
+    bug("printed", "the minimiser has the opposite sign, as printed: it is the maximiser", sign=1),
+    constant("whole", "it rises by rho times the squared distance", share=1),
+    hypothesis("sphere", "the ellipsoid is taken to be a sphere", sphere=True),
+)
+def test_minimiser(run, *, sign=-1, share=Fraction(1, 2), sphere=False):
+    for n in (2, 3):
+        yield equals(rise(n, sign, sympy.Rational(share), sphere), 0, scale=1, n=n)
+    for rng in run.streams(run.pick(quick=6, paper=60)):
+        form, x, _, _ = problem(rng, 3)
+        root = rng.normal(size=(3, 3))
+        shape = root @ root.T + np.eye(3)
+        found = sign * -Bilinear(form).minimiser(x, shape=np.eye(3) if sphere else shape)  # of -<x, A y>
+        others = rng.normal(size=(8, 3))
+        others /= np.sqrt(np.einsum("ij,jk,ik->i", others, shape, others))[:, np.newaxis]
+        size = float(np.linalg.norm(x @ form)) * 3.0
+        gap = float(((found - others) @ (x @ form)).min())
+        yield at_least(Interval.within(gap, 2.0**12 * U * size), 0, scale=size, part="other keys")
+    table = run.study(studies.scores).where(part="sphere")
+    for t in sorted(set(table["x"].tolist())):
+        pull = AXES * path(t)
+        claimed = sign * pull / np.linalg.norm(pull)
+        for epsilon in sorted(set(table["epsilon"].tolist())):
+            mean = [table.where(x=t, epsilon=epsilon, coordinate=k + 1).intervals("value")[0] for k in range(3)]
+            b = float(np.linalg.norm(pull)) / (2.0 * epsilon)
+            along = sum((m * float(c) for m, c in zip(mean, claimed, strict=True)), Interval.exactly(0, Kind.PROVED))
+            exact = 1.0 / math.tanh(b) - 1.0 / b
+            yield equals(
+                along, Interval.within(exact, 2.0**8 * U), scale=1, part="engine", x=round(t, 3), epsilon=epsilon
+            )
+
+
+def rise(n, sign, share, is_round):
+    """f(y) - f(y*) less its stated value; with w = rho M z both y and z are on the ellipsoid, which is divided out."""
+    m = sympy.Matrix(n, n, lambda i, j: sympy.Symbol(f"m{min(i, j)}{max(i, j)}", real=True))
+    y, z = (sympy.Matrix(sympy.symbols(f"{name}0:{n}", real=True)) for name in "yz")
+    rho = sympy.Symbol("rho", positive=True)
+    w, best = rho * m * z, sign * z
+    apart = (y - best).T * (sympy.eye(n) if is_round else m) * (y - best)
+    residual = (w.T * (y - best))[0] - share * rho * apart[0]
+    on_it = [sympy.expand((part.T * m * part)[0] - 1) for part in (y, z)]
+    left = sympy.reduced(sympy.expand(residual), on_it, *y, *z, *sorted(m.free_symbols, key=str), rho)[1]
+    place = dict.fromkeys((*y, *z, *m.free_symbols), 0) | {rho: 2, y[0]: 1, z[0]: Fraction(3, 5), z[1]: Fraction(4, 5)}
+    place |= {m[0, 0]: 1, m[0, 1]: Fraction(1, 10), m[1, 1]: Fraction(17, 20), m[n - 1, n - 1]: Fraction(17, 20)}
+    return zero(left, place)

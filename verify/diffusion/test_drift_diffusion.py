@@ -1,0 +1,299 @@
+"""One layer of attention is a step of a drift-diffusion: for every kernel, to every order, and with real tokens."""
+
+import itertools
+import math
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from theory.attention import SquaredDistance, rounding
+from theory.diffusion import (
+    CircleDensity,
+    PeriodicGrid,
+    chordal,
+    chordal_multiplier,
+    convolved,
+    propagate,
+    studies,
+)
+from theory.diffusion.kernels import KERNELS, kernel_multiplier
+from theory.diffusion.ladders import extrapolated, worst
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_most,
+    bug,
+    constant,
+    equals,
+    hypothesis,
+    limit,
+    order,
+    verifies,
+)
+from theory.evidence.roundoff import U
+from verify.textbook import balls, hull
+
+RUAN = ("ruan2024", "coifman2006")
+MOMENTS = {  # second moment over mass, in dimension d
+    "gaussian": lambda _: Fraction(1), "narrow": lambda _: Fraction(1, 2),
+    "exponential": lambda d: Fraction(d + 1), "ball": lambda d: Fraction(1, d + 2),
+}  # fmt: skip
+ORDERS = (1, 2, 3)  # plain, and after one and two extrapolations
+
+
+@cache
+def closed(places, drift, *, flat=False):
+    """The limit L h / 2 and the second-order coefficient of the heat kernel, by hand, on the circle of the ladder.
+
+    The coefficient is that of a constant density if ``flat``.
+    """
+    x = np.array(places)
+    u1 = -0.8 * np.sin(x) + 0.6 * np.cos(2 * x)
+    u2 = -0.8 * np.cos(x) - 1.2 * np.sin(2 * x)
+    u3 = 0.8 * np.sin(x) - 2.4 * np.cos(2 * x)
+    h = [np.sin(x) + 0.5 * np.cos(2 * x), np.cos(x) - np.sin(2 * x), -np.sin(x) - 2 * np.cos(2 * x)]
+    h += [-np.cos(x) + 4 * np.sin(2 * x), np.sin(x) + 8 * np.cos(2 * x)]
+    first = h[2] + drift * u1 * h[1]
+    # derivatives of p = exp(u), in units of p; those of h p by Leibniz, and h p'''' falls out
+    p = [1.0, u1, u2 + u1**2, u3 + 3 * u1 * u2 + u1**3]
+    fourth = sum(math.comb(4, k) * h[k] * p[4 - k] for k in range(1, 5))
+    second = h[4] / 8 if flat else fourth / 8 - p[2] / 4 * first
+    return first / 2, second
+
+
+def levels_of(table, kernel):
+    """The ladder of one kernel, coarse to fine, with its places."""
+    part = table.where(kernel=kernel)
+    epsilons = sorted(set(part["epsilon"].tolist()), reverse=True)
+    return tuple(part.where(epsilon=epsilons[0])["x"].tolist()), [
+        part.where(epsilon=e).intervals("change") for e in epsilons
+    ]
+
+
+def near(values):
+    """Closed forms of a few hundred operations on numbers below a hundred."""
+    return [Interval.within(float(v), 1e5 * U) for v in values]
+
+
+@verifies(
+    Claim(
+        "limit.order",
+        "a layer approximates half the drift-diffusion to first order in the bandwidth, to second and third after extrapolation",
+        r"$\frac{P_\varepsilon h - h}\varepsilon = \frac12(\Delta h + 2\langle\nabla\log p, \nabla h\rangle) + O(\varepsilon)$, exactly of order 1; $2A(\varepsilon/2) - A(\varepsilon)$ of order 2, $\frac13(4R(\varepsilon/2) - R(\varepsilon))$ of order 3; $p \propto e^{0.8\cos x + 0.3\sin 2x}$, $h = \sin x + \frac12\cos 2x$, heat and chordal kernels",
+        assumptions=("circle, in the limit of many tokens", "p positive and analytic", "row-normalised"),
+        spec=("DL.B1", "DL.B2"),
+        cites=RUAN,
+        provenance=("seen", "derived", "refereed"),
+    ),
+    constant("drift", "the drift coefficient is one", drift=1),
+    constant("half", "the orders are one half of that", share=Fraction(1, 2)),
+    bug("extrapolated", "the extrapolation weights the finer value once only", weight=1),
+    hypothesis("uniform", "the density is taken to be constant", drift=0),
+)
+def test_order(run, *, drift=2, share=1, weight=2):
+    table = run.study(studies.ladder)
+    for kernel in ("heat", "chordal"):
+        places, levels = levels_of(table, kernel)
+        truth = near(closed(places, drift)[0])
+        for k in ORDERS:
+            errors = worst(levels, truth)
+            judged = errors[1:5] if k == ORDERS[-1] else errors[-4:]  # there rounding shows in the finest
+            yield equals(order(judged), share * k, scale=1, kernel=kernel, extrapolations=k - 1)
+            if weight == 2:
+                levels = extrapolated(levels, order=k)
+            else:
+                levels = [[0.5 * (a + b) for a, b in zip(*pair, strict=True)] for pair in itertools.pairwise(levels)]
+        yield at_most(errors[-1], Fraction(1, 10**6), scale=Fraction(1, 10**6), kernel=kernel, part="left at the end")
+
+
+@verifies(
+    Claim(
+        "limit.second-order",
+        "the coefficient of the next order in closed form; on the chord it has a quarter of the operator more",
+        r"$\lim\varepsilon^{-1}\bigl(\frac{P_\varepsilon h - h}\varepsilon - \frac12Lh\bigr) = B_ph = \frac{\Delta^2(hp) - h\Delta^2p}{8p} - \frac{\Delta p}{4p}Lh$ for the heat kernel, and $B_ph + \frac14Lh$ for the chordal one",
+        assumptions=("circle, in the limit of many tokens", "p positive and analytic", "row-normalised"),
+        spec=("DL.B2",),
+        cites=RUAN,
+        provenance=("derived", "refereed"),
+    ),
+    constant("chord", "the chordal kernel has the coefficient of the heat kernel", quarter=0),
+    constant("doubled", "the quarter is a half", quarter=Fraction(1, 2)),
+    hypothesis("uniform", "the coefficient is that of a constant density", flat=True),
+)
+def test_second_order(run, *, quarter=Fraction(1, 4), flat=False):
+    table = run.study(studies.ladder)
+    for kernel in ("heat", "chordal"):
+        places, levels = levels_of(table, kernel)
+        half, second = closed(places, 2, flat=flat)
+        halves, seconds = near(half), near(second)
+        epsilons = sorted(set(table["epsilon"].tolist()), reverse=True)
+        size = max(abs(b.mid) for b in seconds)
+        for at, place in enumerate(places):
+            beyond = [
+                (level[at] - halves[at]) / epsilon for level, epsilon in zip(levels[-4:], epsilons[-4:], strict=True)
+            ]
+            claimed = seconds[at] + (2 * quarter * halves[at] if kernel == "chordal" else 0)
+            yield equals(limit(beyond, order=1), claimed, scale=size, kernel=kernel, x=round(place, 3))
+
+
+@verifies(
+    Claim(
+        "limit.kernels",
+        "of an isotropic kernel only the second moment over the mass enters the limit",
+        r"$\frac{P_\varepsilon h - h}\varepsilon \to \frac{m_2}{2m_0}Lh$ for weights $k(|x - y|/\sqrt\varepsilon)$; $m_2/m_0 = 1, \frac12, d + 1, \frac1{d+2}$ for $e^{-r^2/2}$, $e^{-r^2}$, $e^{-r}$ and the ball, on flat tori of dimension 1 and 2",
+        assumptions=("flat torus, in the limit of many tokens", "p positive and analytic", "row-normalised"),
+        spec=("DL.B1",),
+        cites=RUAN,
+        provenance=("recalled", "derived", "refereed on paper"),
+    ),
+    constant("drift", "the drift coefficient is one", drift=1),
+    constant(
+        "moments", "every kernel has the moments of the Gaussian", moments=dict.fromkeys(KERNELS, lambda _: Fraction(1))
+    ),
+    bug(
+        "volume",
+        "the exponential's moments are those of the line in every dimension",
+        moments={**MOMENTS, "exponential": lambda _: Fraction(2)},
+    ),
+)
+def test_kernels(run, *, drift=2, moments=MOMENTS):
+    for dim, nodes in ((1, 128), (2, 48)):
+        grid = PeriodicGrid((nodes,) * dim)
+        x = grid.axes
+        p = np.broadcast_to(np.exp(0.5 * np.cos(x[0]) + 0.3 * np.sin(x[-1])), grid.shape)
+        h = np.broadcast_to(np.sin(x[0]) + 0.5 * np.cos(x[-1] - x[0]), grid.shape)
+        slopes = np.stack([np.broadcast_to(v, grid.shape) for v in _slopes(x, dim)])
+        gradient, laplacian = _derivatives(x, dim)
+        half = 0.5 * (laplacian + drift * (slopes * gradient).sum(axis=0))
+        chosen = tuple(slice(None, None, nodes // 4) for _ in range(dim))
+        size = float(np.abs(half).max())
+        for name in KERNELS:
+            values = []
+            for level in range(run.pick(quick=6, paper=8)):
+                epsilon = 0.01 * 0.5**level
+                found = convolved(grid, p, h, kernel_multiplier(name, epsilon, dim))
+                width = 2.0 * (grid.rounding(h * p) + 2.0 * grid.rounding(p)) / float(p.min()) + 512 * U
+                values.append([Interval.within(v, width / epsilon) for v in ((found - h) / epsilon)[chosen].ravel()])
+            ratio = moments[name](dim)
+            for at, target in enumerate(near(half[chosen].ravel())):
+                yield equals(
+                    limit([level[at] for level in values], order=1),
+                    ratio * target,
+                    scale=size,
+                    kernel=name,
+                    d=dim,
+                    place=at,
+                )
+
+
+def _slopes(x, dim):
+    """The derivatives of log p."""
+    if dim == 1:
+        return [-0.5 * np.sin(x[0]) + 0.3 * np.cos(x[0])]
+    return [-0.5 * np.sin(x[0]), 0.3 * np.cos(x[1])]
+
+
+def _derivatives(x, dim):
+    """The gradient and the Laplacian of h."""
+    if dim == 1:  # cos(x - x) is constant
+        return np.stack([np.cos(x[0])]), -np.sin(x[0])
+    wave = np.sin(x[1] - x[0])
+    return np.stack([np.cos(x[0]) + 0.5 * wave, -0.5 * wave]), -np.sin(x[0]) - np.cos(x[1] - x[0])
+
+
+@verifies(
+    Claim(
+        "limit.tokens",
+        "a softmax over quantile tokens is the operator of the whole law, up to an error that from 25 to 200 tokens falls from a quarter to rounding",
+        r"real attention of $N$ tokens $F^{-1}((j + \frac12)/N)$ against the exact $P_\varepsilon h$ at $\varepsilon = 0.02$: largest error at most $0.25$, $0.03$, $6\cdot10^{-5}$ for $N = 25, 50, 100$, and $3\cdot10^{-11}$, what its rounding is bounded by, from $200$ to $400$",
+        assumptions=("circle, chordal kernel", "p positive and analytic"),
+        spec=("DL.B1",),
+        cites=("ruan2024",),
+        provenance=("derived",),
+    ),
+    constant("smaller", "the errors are ten times smaller", factor=Fraction(1, 10)),
+    bug("ends", "the tokens are the quantiles at j / (N - 1)", ends=True),
+    hypothesis("bandwidth", "the exact operator has one per cent more bandwidth", epsilon=0.0202),
+)
+def test_tokens(run, *, factor=1, ends=False, epsilon=0.02):
+    density, grid = CircleDensity([0.8, 0.0], [0.0, 0.3]), PeriodicGrid((256,))
+    x = grid.axes[0]
+    exact = convolved(grid, density(x), np.sin(x) + 0.5 * np.cos(2 * x), chordal_multiplier(epsilon))
+    printed = {25: Fraction(1, 4), 50: Fraction(3, 100), 100: Fraction(6, 10**5)}
+    printed |= dict.fromkeys(run.pick(quick=(200, 400), paper=(200, 250, 300, 350, 400)), Fraction(3, 10**11))
+    for n, bound in printed.items():
+        keys = density.quantiles(np.linspace(0.0, 1.0, n))[:, np.newaxis] if ends else density.tokens(n)
+        values = np.sin(keys) + 0.5 * np.cos(2 * keys)
+        found = propagate(grid.nodes, keys, values, 0.02, score=chordal(0.02))[:, 0]
+        width = rounding(grid.nodes, keys, values, score=chordal(0.02)) + 2.0 * grid.rounding(3.0 * density(x)) / float(
+            density(x).min()
+        )
+        error = Interval.within(float(np.abs(found - exact).max()), width + 256 * U)
+        yield at_most(error, factor * bound, N=n)
+
+
+@verifies(
+    Claim(
+        "limit.sphere",
+        "on the sphere the dot product with tied weights has a limit twice as fast as half the drift-diffusion",
+        r"$-\langle x, y\rangle = -1 + \frac12|x - y|^2$ on $S^2$, so that for weights $e^{\langle x, y\rangle/2\varepsilon}$ $\frac{P_\varepsilon h - h}\varepsilon \to L_{\mathrm{round},p}h$; with $p \propto 1 + az$: $P_\varepsilon z = \frac{a/3 + \lambda_1z + a\lambda_2(z^2 - \frac13)}{1 + a\lambda_1z}$, $\lambda_1 = \coth b - \frac1b$, $\lambda_2 = 1 - \frac{3\lambda_1}b$, $b = \frac1{2\varepsilon}$, $L z = -2z + \frac{2a(1 - z^2)}{1 + az}$; error of order 1, after extrapolation 2",
+        assumptions=("unit sphere of three dimensions, in the limit of many tokens", "Q = K orthogonal", "a = 0.6"),
+        spec=("DL.B5",),
+        cites=("ruan2024",),
+        provenance=("seen", "derived", "refereed on paper"),
+    ),
+    constant("printed", "the score is -2 + |x - y|^2, as printed, and the limit half as fast", speed=Fraction(1, 2)),
+    constant("drift", "the drift coefficient is one", drift=1),
+    bug("temperature", "b is 1 / epsilon", twice=1),
+)
+def test_sphere(run, *, speed=1, drift=2, twice=2):
+    a = Fraction(3, 5)
+    heights = [Fraction(k, 4) for k in range(-4, 5)]
+    levels = []
+    for level in range(run.pick(quick=12, paper=16)):
+        b = balls(Fraction(2**level * 10, twice)).item()
+        one = b.coth() - 1 / b
+        two = 1 - 3 * one / b
+        levels.append([hull((_sphere(z, a, one, two) - balls(z).item()) * 10 * 2**level) for z in heights])
+    truth = [speed * (-2 * z + drift * a * (1 - z * z) / (1 + a * z)) for z in heights]
+    middles = slice(1, -1)  # at the poles of z the error may vanish
+    errors = worst([level[middles] for level in levels], [Interval.exactly(t) for t in truth[middles]])
+    yield equals(order(errors[-4:]), 1, scale=1, extrapolations=0)
+    once = extrapolated(levels)
+    errors = worst([level[middles] for level in once], [Interval.exactly(t) for t in truth[middles]])
+    yield equals(order(errors[-4:]), 2, scale=1, extrapolations=1)
+    for at, z in enumerate(heights):
+        yield equals(limit([level[at] for level in levels], order=1), truth[at], scale=2, z=float(z))
+    for epsilon in (0.05, 0.5):
+        yield from _engine(a, heights, epsilon, twice)
+
+
+def _sphere(z, a, one, two):
+    """P z in closed form, in balls."""
+    z, a = balls(z).item(), balls(a).item()
+    return (a / 3 + one * z + a * two * (z * z - balls(Fraction(1, 3)).item())) / (1 + a * one * z)
+
+
+def _engine(a, heights, epsilon, twice):
+    """The same by attention over a product quadrature of the sphere, through the engine."""
+    polar, weights = np.polynomial.legendre.leggauss(64)
+    turns = 2 * math.pi * np.arange(96) / 96
+    z, theta = np.repeat(polar, turns.size), np.tile(turns, polar.size)
+    ring = np.sqrt(1.0 - z**2)
+    points = np.stack([ring * np.cos(theta), ring * np.sin(theta), z], axis=1)
+    masses = np.repeat(weights, turns.size) * (1.0 + float(a) * z)
+    queries = np.array([[math.sqrt(1.0 - float(h) ** 2), 0.0, float(h)] for h in heights])
+    score = SquaredDistance(0.25 / epsilon)  # -<x, y> / (2 eps) up to a constant
+    found = propagate(queries, points, z, epsilon, score=score, masses=masses)
+    width = rounding(queries, points, z[:, np.newaxis], score=score, key_weights=masses) + 2.0**10 * U / epsilon
+    b = balls(Fraction(1, twice) / Fraction(epsilon)).item()
+    one = b.coth() - 1 / b
+    for height, value in zip(heights, found.tolist(), strict=True):
+        yield equals(
+            Interval.within(value, width),
+            hull(_sphere(height, a, one, 1 - 3 * one / b)),
+            scale=1,
+            epsilon=epsilon,
+            z=float(height),
+        )

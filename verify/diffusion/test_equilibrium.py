@@ -1,0 +1,123 @@
+"""Which law attention keeps: that of the tokens if normalised twice, where it is softmax attention to another law."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from theory.diffusion import CircleDensity, PeriodicGrid, convolved, heat_multiplier, studies
+from theory.diffusion.normalisers import reweighted, sinkhorn_change
+from theory.diffusion.studies.normalisers import ALPHAS
+from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence.roundoff import U
+from verify.textbook import balls, cos, hull
+
+GRID = PeriodicGrid((256,))
+X = GRID.axes[0]
+P, H = CircleDensity([0.8, 0.0], [0.0, 0.3])(X), np.sin(X) + 0.5 * np.cos(2 * X)
+CHOSEN = slice(None, None, 32)
+
+
+@verifies(
+    Claim(
+        "normaliser.equilibrium",
+        "doubly normalised attention keeps the law of its tokens; softmax gathers where they are dense",
+        r"$\pi P = \pi$ for $\pi = m\,K_\varepsilon m$, $m = p(K_\varepsilon p)^{-\alpha}$, and $\pi \to p^{2(1-\alpha)}$ up to a constant: $p^2$ (softmax), $p$ ($\alpha = \frac12$), uniform ($\alpha = 1$); $\pi = p$ for Sinkhorn at every bandwidth: $\sum_iP_{ij} = 1$ for equal masses",
+        assumptions=("circle, in the limit of many tokens, and 20 quantile tokens", "p positive and analytic"),
+        spec=("DL.C5", "DL.B9"),
+        cites=("ruan2024", "coifman2006", "marshall2019"),
+        provenance=("recalled", "derived", "refereed"),
+    ),
+    constant("first", "softmax keeps the law of its tokens", power=1),
+    constant("linear", "the power is 2 - alpha", slope=1),
+    hypothesis("rows", "the rows alone are normalised", way="alpha 0"),
+)
+def test_equilibrium(run, *, power=2, slope=None, way="sinkhorn"):
+    part = run.study(studies.normalisers).where(part="matrix", way=way)
+    for y in np.unique(part["y"]).tolist():
+        column = part.where(y=y).intervals("value")
+        yield equals(sum(column, Interval.exactly(0)) / len(column), 1, y=round(y, 3), part="columns")
+    x = X[CHOSEN]
+    logs = 0.8 * np.cos(x) + 0.3 * np.sin(2 * x)
+    for alpha in ALPHAS:
+        exponent = power - (slope or power) * alpha
+        levels = []
+        for level in range(run.pick(quick=10, paper=11)):
+            multiplier = heat_multiplier(0.08 * 0.5**level)
+            masses = P * GRID.multiplied(P, multiplier) ** -alpha
+            law = masses * GRID.multiplied(masses, multiplier)
+            moved = GRID.integral(law * reweighted(GRID, P, H, multiplier, alpha=alpha)) / GRID.integral(law)
+            off = 64.0 * (GRID.rounding(P) / float(P.min()) + GRID.rounding(masses) / float(masses.min()) + 64 * U)
+            kept = Interval.within(moved - GRID.integral(law * H) / GRID.integral(law), off)
+            yield equals(kept, 0, scale=1, alpha=alpha, level=level, part="kept")
+            shown = np.log(law[CHOSEN] / law[0]).tolist()
+            levels.append([Interval.within(v, 2.0 * off) for v in shown])
+        for at in range(1, len(logs)):
+            claimed = Interval.within(exponent * float(logs[at] - logs[0]), 64 * U)
+            yield equals(limit([level[at] for level in levels[-5:]], order=1), claimed, scale=1, alpha=alpha, place=at)
+
+
+@verifies(
+    Claim(
+        "normaliser.another-law",
+        "doubly normalised attention to one law is softmax attention to another",
+        r"$u K(u p) = 1$ with $m = up$: $uK(up h) = \frac{K(mh)}{Km}$ and $m\,Km = p$; with $2\pi m = 1 + \frac25\cos x + \frac15\cos 2x$ and $p = m\,Km$ both sides are finite sums",
+        assumptions=("circle, heat kernel, even m and h", "the scaling is unique"),
+        spec=("DL.C5",),
+        cites=("marshall2019", "sinkhorn1967"),
+        provenance=("derived",),
+    ),
+    bug("root", "the other law is the root of p", root=True),
+    constant("power", "p = m", power=0),
+    hypothesis("narrow", "the other kernel has one per cent less variance", ratio=Fraction(99, 100)),
+)
+def test_another_law(run, *, root=False, power=1, ratio=1):
+    m = {0: Fraction(1), 1: Fraction(1, 5), 2: Fraction(1, 10)}  # of exp(ikx), for k and -k
+    h = {0: Fraction(1, 3), 1: Fraction(1, 2), 3: Fraction(-1, 4)}
+    for epsilon in run.pick(
+        quick=(Fraction(1, 4), Fraction(1, 32)), paper=(Fraction(1, 4), Fraction(1, 32), Fraction(1, 256))
+    ):
+        places = balls(X[CHOSEN])
+        smooth, own = series(m, places, epsilon), series(m, places, 0)
+        grid_law = np.array([float(b.mid()) for b in series(m, balls(X), 0)])
+        grid_smooth = GRID.multiplied(grid_law, heat_multiplier(float(epsilon)))
+        p = grid_law * grid_smooth**power
+        values = np.array([float(b.mid()) for b in series(h, balls(X), 0)])
+        found, error = sinkhorn_change(GRID, p, values, heat_multiplier(float(epsilon)))
+        width = error + 16.0 * GRID.rounding(grid_law) / float(p.min())
+        if root:
+            law = np.sqrt(p)
+            claimed = [
+                Interval.within(v, width) for v in convolved(GRID, law, values, heat_multiplier(float(epsilon)))[CHOSEN]
+            ]
+        else:
+            claimed = [
+                hull(b) for b in series(product(m, h), places, epsilon * ratio) / series(m, places, epsilon * ratio)
+            ]
+        for at, target in enumerate(claimed):
+            yield equals(Interval.within(float(found[CHOSEN][at]), width), target, scale=1, epsilon=epsilon, place=at)
+        if power:
+            density = [hull(b) for b in own * smooth]
+            for at, target in enumerate(density):
+                off = 4.0 * GRID.rounding(grid_law) * float(grid_law.max())
+                yield equals(
+                    Interval.within(float(p[CHOSEN][at]), off), target, part="m K m", epsilon=epsilon, place=at
+                )
+
+
+def product(a, b):
+    """The Fourier coefficients of a product of even functions."""
+    full = [{s * k: v for k, v in c.items() for s in (1, -1)} for c in (a, b)]
+    found = {}
+    for j, u in full[0].items():
+        for k, v in full[1].items():
+            found[j + k] = found.get(j + k, 0) + u * v
+    return {k: v for k, v in found.items() if k >= 0}
+
+
+def series(coefficients, x, epsilon):
+    """The smoothed even function in balls: c_0 + 2 sum c_k exp(-epsilon k^2 / 2) cos kx."""
+    one = balls(Fraction(epsilon)).item() / 2
+    total = x * 0
+    for k, value in coefficients.items():
+        total = total + (1 if k == 0 else 2) * balls(value).item() * (-one * k * k).exp() * cos(x * k)
+    return total

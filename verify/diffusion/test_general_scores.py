@@ -1,0 +1,196 @@
+"""Attention with a score that is no distance: a layer relabels, and drifts to first order in the bandwidth."""
+
+import math
+from fractions import Fraction
+from functools import cache
+
+from theory.diffusion import studies
+from theory.diffusion.ladders import extrapolated, worst
+from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence.enclosure import variable
+from theory.evidence.quadrature import integral_over
+from theory.evidence.roundoff import U
+from verify.textbook import balls, hull
+
+RUAN = ("ruan2024", "wong2001")
+START = Fraction(1, 50)
+BETA = Fraction(3, 5)
+
+
+def ball(value):
+    return balls(value).item()
+
+
+def circle(x):
+    """The minimiser a(x) and f, log p and h as functions of a ball or a series, of the score of the study."""
+    x = ball(x)
+    place, stiffness = x + ball(Fraction(4, 5)) + x.sin() * 2 / 5, (3 + x.cos()) / 2
+
+    def f(v):
+        return stiffness * (2 - 2 * v.cos()) * (1 + v.sin() * 3 / 5)
+
+    return place, f, lambda y: y.cos() * 4 / 5 + (2 * y).sin() * 3 / 10, lambda y: y.sin() + (2 * y).cos() / 2
+
+
+@cache
+def certified(x, level, *, half=False):
+    """P h(x) in balls at the bandwidth 2^-level / 50, over the circle or, with ``half``, the keys past the minimiser."""
+    place, f, log_p, h = circle(x)
+    rate, turn = 2**level / (2 * ball(START)), ball(-1).acos()
+
+    def weight(v):
+        return (log_p(place + v) - f(v) * rate).exp()
+
+    ends = (ball(0), turn) if half else (-turn, turn)
+    return integral_over(lambda v: h(place + v) * weight(v), *ends) / integral_over(weight, *ends)
+
+
+def changes(x, levels, *, half=False):
+    """(P h(x) - h(y*)) / eps, coarse to fine."""
+    place, _, _, h = circle(x)
+    return [hull((certified(x, k, half=half) - h(place)) * 2**k / ball(START)) for k in range(levels)]
+
+
+def taylor(x, length=9):
+    """Taylor coefficients about the minimiser of f, of p and of h p, in balls."""
+    place, f, log_p, h = circle(x)
+    t = variable(length).item()
+    p = log_p(place + t).exp()
+    return f(t), p, h(place + t) * p
+
+
+def laplace(f, g, terms):
+    """Coefficients in eps of the integral of g exp(-f / 2 eps), by moments of the Gaussian of the leading term of f.
+
+    With v = s w, s = sqrt(eps), the terms are kept by the powers of s and of w; odd powers have no moment.
+    """
+    top = 2 * terms - 2
+    rest = {(j - 2, j): -f[j] / 2 for j in range(3, top + 3)}
+    product = power = {(j, j): g[j] for j in range(top + 1)}
+    for k in range(1, top + 1):
+        power = times(power, rest, top, k)
+        product = {key: product.get(key, 0) + power.get(key, 0) for key in product.keys() | power.keys()}
+    moment = {m: math.prod(range(m - 1, 0, -2)) * f[2] ** (-m // 2) for m in range(0, 4 * top + 1, 2)}
+    return [sum(c * moment[m] for (s, m), c in product.items() if s == 2 * k) for k in range(terms)]
+
+
+def times(a, b, top, divisor):
+    found = {}
+    for (s, m), left in a.items():
+        for (r, n), right in b.items():
+            if s + r <= top:
+                found[s + r, m + n] = found.get((s + r, m + n), 0) + left * right / divisor
+    return found
+
+
+def quotient(n, d):
+    """Coefficients of a quotient of two power series."""
+    found = []
+    for k in range(len(n)):
+        found.append((n[k] - sum(found[j] * d[k - j] for j in range(k))) / d[0])
+    return found
+
+
+def stated(x, *, drift=2, cubic=1, printed=False):
+    """The first-order coefficient as it is stated, in balls; ``printed`` divides two of its terms by the mass m_0."""
+    place, _, _, _ = circle(x)
+    x = ball(x)
+    c, d = 3 + x.cos(), 3 * ball(BETA) * (3 + x.cos())  # of 2 kappa (v^2 / 2 + beta v^3 / 2 + ...)
+    slope = -place.sin() * 4 / 5 + (2 * place).cos() * 3 / 5
+    first, second = place.cos() - (2 * place).sin(), -place.sin() - 2 * (2 * place).cos()
+    plain = (second + drift * slope * first) / c
+    mass = (4 * ball(-1).acos() / c).sqrt() if printed else ball(1)
+    return plain / mass - cubic * d / c**2 * first
+
+
+def spots(run):
+    return run.pick(quick=(0.5,), paper=(0.5, 2.0, 4.0, 5.5))
+
+
+@verifies(
+    Claim(
+        "score.relabelling",
+        "with one minimiser per query a layer is a relabelling: what it returns tends to the value there, at order one",
+        r"$P_\varepsilon h(x) = h(y_*(x)) + O(\varepsilon)$, $y_*(x) = \arg\min_yf(x, y)$: on the circle with $f = 4\kappa\sin^2\frac v2(1 + \beta\sin v)$, $v = y - x - 0.8 - 0.4\sin x$",
+        assumptions=("one minimiser, with a Hessian that is not degenerate", "p positive and smooth"),
+        spec=("DL.D1",),
+        cites=RUAN,
+        provenance=("seen",),
+    ),
+    constant("step", "the limit is h(x): a layer is a small step", relabelled=lambda x: x),
+    bug("maximiser", "the limit is the value opposite to the minimiser", turned=math.pi),
+    hypothesis("flat", "the Hessian vanishes: f is squared", study=(("flat", True),)),
+)
+def test_relabelling(run, *, relabelled=lambda x: x + 0.8 + 0.4 * math.sin(x), turned=0.0, study=()):
+    table = run.study(studies.scores, **dict(study)).where(part="circle")
+    epsilons = sorted(set(table["epsilon"].tolist()), reverse=True)
+    places = table.where(epsilon=epsilons[0])["x"].tolist()
+    levels = [table.where(epsilon=e).intervals("value") for e in epsilons]
+    ends = [relabelled(x) + turned for x in places]
+    truth = [Interval.within(math.sin(y) + 0.5 * math.cos(2.0 * y), 64 * U) for y in ends]
+    for at, x in enumerate(places):
+        yield equals(limit([level[at] for level in levels], order=1), truth[at], scale=1, x=round(x, 3))
+    yield equals(order(worst(levels, truth)[-4:]), 1, scale=1, part="order")
+
+
+@verifies(
+    Claim(
+        "score.first-order",
+        "what a layer adds to the relabelling, to first order: a diffusion, twice the drift of the density, and a cubic drift",
+        r"$P_\varepsilon h(x) = h(y_*) + \varepsilon\big[C^{kl}\partial_k\partial_lh + 2C^{kl}\partial_k\log q\,\partial_lh - d_{klm}C^{kl}C^{mi}\partial_ih\big] + O(\varepsilon^2)$, $C = (\partial_y^2f)^{-1}$, $d = \partial_y^3f$ at $y_*$; orders 1, 2 and 3 after no, one and two extrapolations",
+        assumptions=("one minimiser, with a Hessian that is not degenerate", "p positive and smooth", "d = 1 here"),
+        spec=("DL.D2",),
+        cites=RUAN,
+        provenance=("seen", "derived", "refereed"),
+    ),
+    bug("printed", "the terms with C are divided by m_0 = sqrt(4 pi / c), as printed", printed=True),
+    hypothesis("even", "the score is taken to be even about its minimiser: no cubic drift", cubic=0),
+    constant("drift", "the drift of the density is taken once", drift=1),
+)
+def test_first_order(run, *, printed=False, cubic=1, drift=2):
+    changed = {"printed": printed, "cubic": cubic, "drift": drift}
+    for x in spots(run):
+        truth = hull(stated(x, **changed))
+        levels = [[value] for value in changes(x, run.pick(quick=9, paper=11))]
+        for k in (1, 2, 3):
+            errors = worst(levels, [truth])
+            yield equals(order(errors[-4:]), k, scale=1, x=x, extrapolations=k - 1)
+            levels = extrapolated(levels, order=k) if k < 3 else levels
+        yield at_most(errors[-1], Fraction(1, 10**8), scale=Fraction(1, 10**8), x=x, part="left at the end")
+        told = quotient(*(laplace(taylor(x)[0], g, 2) for g in taylor(x)[:0:-1]))[1]
+        yield equals(hull(told), truth, scale=1, x=x, part="moments of the Gaussian")
+    table = run.study(studies.scores).where(part="circle")
+    for x in sorted(set(table["x"].tolist())):
+        here, (place, _, _, h) = table.where(x=x), circle(x)
+        read = [
+            (v - hull(h(place))) / e for v, e in zip(here.intervals("value"), here["epsilon"].tolist(), strict=True)
+        ]
+        yield equals(limit(read[:7], order=1), hull(stated(x, **changed)), scale=1, x=round(x, 3), part="engine")
+
+
+@verifies(
+    Claim(
+        "score.remainder",
+        "the remainder is of order two, not three halves, with its coefficient",
+        r"$P_\varepsilon h - h(y_*) - \varepsilon Ah = \varepsilon^2B + O(\varepsilon^3)$: odd moments vanish; B from the moments of the Gaussian",
+        assumptions=("one minimiser, with a Hessian that is not degenerate, in the interior", "p positive and smooth"),
+        spec=("DL.D2",),
+        cites=RUAN,
+        provenance=("derived",),
+    ),
+    constant("printed", "the remainder is of order 3/2", power=Fraction(3, 2)),
+    hypothesis("edge", "the minimiser lies on the boundary: keys on one side only", half=True),
+    bug("first", "the square of the first-order term is left out of the quotient", squared=0),
+)
+def test_remainder(run, *, power=2, half=False, squared=1):
+    for x in spots(run):
+        series = taylor(x)
+        below, above = laplace(series[0], series[1], 3), laplace(series[0], series[2], 3)
+        exact = quotient(above, below)
+        second = hull(exact[2] - (1 - squared) * exact[1] * below[1] / below[0])
+        values, first = changes(x, run.pick(quick=9, paper=11), half=half), hull(exact[1])
+        epsilons = [float(START) * 0.5**k for k in range(len(values))]
+        left = [(value - first) * e for value, e in zip(values, epsilons, strict=True)]
+        yield equals(order(left[-4:]), power, scale=1, x=x, part="order")
+        beyond = [(value - first) / e for value, e in zip(values, epsilons, strict=True)]
+        yield equals(limit(beyond[-5:], order=1), second, scale=1, x=x, part="coefficient")

@@ -1,0 +1,225 @@
+"""Normalised twice, attention forgets norms and is a gradient; normalised once it is neither, and nearly is no proof."""
+
+import itertools
+import math
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from theory.attention import DotProduct, SquaredDistance, doubly_normalised, potential_error, rounding, weight_error
+from theory.diffusion.gradient_flow import asymmetry, field
+from theory.evidence import Claim, Interval, Kind, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence.roundoff import U
+from verify.textbook import gap, hull
+
+SANDER = ("sander2022",)
+SEEN = ("seen", "refereed")
+WITNESS = np.array([[0.7, 1.6], [0.2, 1.0], [0.2, 1.1], [1.0, 0.5]])
+TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
+
+
+@cache
+def witness(normaliser="sinkhorn", sweeps=None):
+    """The field of the witness with A = V = I."""
+    return field(WITNESS, np.eye(2), normaliser=normaliser, sweeps=sweeps)
+
+
+def clouds(run, *, quick, paper):
+    """Yield tokens and a symmetric form: the witness, a form that is not definite, then random ones."""
+    yield WITNESS, np.eye(2)
+    yield WITNESS[:3], np.array([[1.0, 0.5], [0.5, -0.75]])
+    for rng in run.streams(run.pick(quick=quick, paper=paper)):
+        n, d = int(rng.integers(2, 6)), int(rng.integers(1, 4))
+        form = rng.normal(size=(d, d))
+        yield rng.uniform(-1.0, 1.0, size=(n, d)), (form + form.T) / 2.0
+
+
+@verifies(
+    Claim(
+        "normaliser.gradient",
+        "the velocity of doubly normalised attention is a gradient, and so is that of attention that is not normalised",
+        r"$F_i = A\sum_jp_{ij}x_j$, $p_{ij} = e^{f_i + x_i^\top Ax_j + g_j}$ with $p$ doubly stochastic, or $f = g = 0$: $\partial_{x_k}F_i = (\partial_{x_i}F_k)^\top$",
+        assumptions=("A = V symmetric", "equal masses", "iterated to convergence"),
+        spec=("FR.F24",),
+        cites=SANDER,
+        provenance=SEEN,
+    ),
+    hypothesis("softmax", "the rows alone are normalised, and the metric is flat", ways=(("softmax", None),)),
+    hypothesis("truncated", "one sweep is made", ways=(("sinkhorn", 1),)),
+    hypothesis("value", "the value matrix is a rotation", value=TURN),
+    bug("masses", "the velocity of a token is multiplied by a mass that differs from token to token", mass=True),
+)
+def test_gradient(run, *, ways=(("sinkhorn", None), ("unnormalised", None)), value=None, mass=False):
+    for x, form in clouds(run, quick=4, paper=60):
+        n, d = x.shape
+        for normaliser, sweeps in ways:
+            v = value if value is not None and d == 2 else None
+            own = v is None and x is WITNESS
+            found = witness(normaliser, sweeps) if own else field(x, form, v, normaliser=normaliser, sweeps=sweeps)
+            derivative = (
+                found.derivative * np.repeat(np.arange(1, n + 1), d)[:, np.newaxis] if mass else found.derivative
+            )
+            yield equals(asymmetry(derivative), 0, scale=1, normaliser=normaliser, n=n, d=d)
+
+
+@verifies(
+    Claim(
+        "normaliser.potential",
+        "the velocity of doubly normalised attention is the gradient of a transport cost",
+        r"$F = -\frac n2\nabla W$, $W(x) = \min_P-\sum_{ij}P_{ij}x_i^\top Ax_j + \mathrm{KL}(P\,\|\,\mathbf 1\mathbf 1^\top/n^2)$ over $P\mathbf 1 = P^\top\mathbf 1 = \mathbf 1/n$, through the engine",
+        assumptions=("A = V symmetric", "equal masses", "iterated to convergence"),
+        spec=("FR.F24",),
+        cites=SANDER,
+        provenance=SEEN,
+    ),
+    constant("whole", "the factor is n", factor=Fraction(1)),
+    hypothesis("softmax", "the rows alone are normalised", sweeps=0),
+    bug("potential", "the cost is that of one normalisation", normaliser="softmax"),
+)
+def test_potential(run, *, factor=Fraction(1, 2), sweeps=None, normaliser="sinkhorn"):
+    for x, form in clouds(run, quick=6, paper=60):
+        n, d = x.shape
+        score = DotProduct(1.0, form)
+        count = {} if sweeps is None else {"sweeps": sweeps}
+        found = doubly_normalised(x, x, score=score, **count)
+        velocity = found.output(x) @ form.T
+        apart = potential_error(found) if sweeps is None else 0.0
+        size = float(np.abs(x).max() * np.abs(form).sum(axis=1).max())
+        off = (
+            rounding(x, x, x, score=score) + weight_error(x, x, score, found.log_weights) * size + math.tanh(apart / 4)
+        )
+        off = 2.0 * size * off + 64 * U * (1.0 + size)
+        claimed = witness(normaliser) if x is WITNESS else field(x, form, normaliser=normaliser)
+        gradient = claimed.slope * int(-n * factor.numerator) / factor.denominator
+        yield equals(gap(velocity, gradient, off), 0, scale=max(1.0, size), n=n, d=d)
+
+
+@verifies(
+    Claim(
+        "normaliser.truncated",
+        "attention normalised by a few sweeps is no gradient, and the asymmetry outlives the residual by a factor that grows with the sweeps",
+        r"$\frac{\|J - J^\top\|}{\|J\|} = 0.755$ without a sweep (softmax), $0.059$ after one, $0.0033$ after two, at most $10^{-11}$ after ten, for tokens $(.7, 1.6), (.2, 1), (.2, 1.1), (1, .5)$ and $A = V = I$; asymmetry over residual after $k$ sweeps is of order $k$",
+        assumptions=("rows last", "the residual is the largest error of a column sum"),
+        spec=("FR.F24",),
+        cites=SANDER,
+        provenance=("seen", "refereed", "derived"),
+    ),
+    constant("gradient", "softmax is a gradient in the flat metric", printed=("0.000", "0.059", "0.0033")),
+    constant("tracks", "the asymmetry tracks the residual", growth=1),
+    bug("count", "a sweep more is made than is counted", extra=1),
+)  # fmt: skip
+def test_truncated(run, *, printed=("0.755", "0.059", "0.0033"), growth=2, extra=0):
+    for sweeps, digits in enumerate(printed):
+        yield equals(
+            asymmetry(witness("sinkhorn", sweeps + extra).derivative), Interval.printed(digits, Kind.CERTIFIED), scale=1,
+            sweeps=sweeps,
+        )  # fmt: skip
+    yield at_most(asymmetry(witness("sinkhorn", 10 + extra).derivative), Fraction(1, 10**11), sweeps=10)
+    soft = witness("softmax").derivative
+    yield equals(asymmetry(soft), Interval.printed(printed[0], Kind.CERTIFIED), scale=1, normaliser="softmax")
+    ratios = []
+    for level in range(5):
+        found = witness("sinkhorn", 2**level + extra)
+        ratios.append(asymmetry(found.derivative) / found.residual)
+    doubled = [b / a for a, b in itertools.pairwise(ratios)]
+    yield equals(limit(doubled, order=1), growth, scale=1, part="growth as sweeps double")
+
+
+def lifted(x, u):
+    """Tokens with two more features each, as query and as key, so that dot products gain <u, x_i> - |x_j|^2 + 1."""
+    rise, norm, one = (x @ u)[:, np.newaxis], (x * x).sum(axis=1)[:, np.newaxis], np.ones((len(x), 1))
+    return np.hstack([x, one, rise]), np.hstack([x, one - norm, one])
+
+
+def _drawn(rng):
+    """Draw tokens and an inverse temperature."""
+    n, d = int(rng.integers(3, 9)), int(rng.integers(1, 4))
+    return rng.uniform(-1.0, 1.0, size=(n, d)), float(rng.uniform(0.5, 2.0))
+
+
+@verifies(
+    Claim(
+        "normaliser.gauge",
+        "doubly normalised attention forgets what queries or keys add to the scores: dot product and distance attend alike",
+        r"Sinkhorn's rows for $\beta\langle x_i, x_j\rangle$, $-\frac\beta2|x_i - x_j|^2$ and $\beta\langle x_i, x_j\rangle + f_i + g_j$ are equal; softmax's forget $f_i$ only: for keys at 1 and 3 and the query at 1 dot product and distance differ by $\tanh\beta$, $0.80$ at $\beta = \log3$",
+        assumptions=("iterated to convergence",),
+        spec=("FR.F24", "DL.A3"),
+        cites=SANDER,
+        provenance=("derived", "refereed"),
+    ),
+    hypothesis("softmax", "the rows alone are normalised", sweeps=0),
+    hypothesis("truncated", "one sweep is made", sweeps=1),
+    bug("half", "the distance has no factor one half", scale=1.0),
+    constant("moved", "softmax differs by tanh of half of beta", share=Fraction(1, 2)),
+)
+def test_gauge(run, *, sweeps=None, scale=0.5, share=1):
+    line = np.array([[1.0], [3.0]])
+    beta = math.log(3.0)
+    soft = [
+        doubly_normalised(line, line, score=s, sweeps=0).rows() for s in (DotProduct(beta), SquaredDistance(beta / 2))
+    ]
+    error = 2.0 * weight_error(line, line, DotProduct(beta))
+    read = Interval.within(float(np.abs(soft[0] - soft[1])[0].max()), error + 64 * U)
+    e = Interval.within(9.0 ** float(share), 64 * U)
+    yield equals(read, (e - 1) / (e + 1), scale=1, input="1, 3", normaliser="softmax")
+    count = {} if sweeps is None else {"sweeps": sweeps}
+    cases = [(line, beta), *(_drawn(rng) for rng in run.streams(run.pick(quick=6, paper=80)))]
+    for x, beta in cases:
+        queries, keys = lifted(x, np.linspace(0.5, 1.0, x.shape[1]))
+        forms = {
+            "dot": doubly_normalised(x, x, score=DotProduct(beta), **count),
+            "distance": doubly_normalised(x, x, score=SquaredDistance(scale * beta), **count),
+            "lifted": doubly_normalised(queries, keys, score=DotProduct(beta), **count),
+        }
+        for name in ("distance", "lifted"):
+            off = 64 * U * len(x)
+            for found in (forms["dot"], forms[name]):
+                apart = potential_error(found) if sweeps is None else 0.0
+                off += math.tanh(apart / 4) + weight_error(found.queries, found.keys, found.score, found.log_weights)
+            apart = float(np.abs(forms["dot"].rows() - forms[name].rows()).max())
+            yield equals(Interval.within(apart, off), 0, scale=1, against=name, n=len(x), d=x.shape[1])
+
+
+@verifies(
+    Claim(
+        "normaliser.field",
+        "the enclosed velocities are those of the engine, for every normalisation and number of sweeps",
+        r"$F_i = V\sum_jp_{ij}x_j$ in balls against streamed attention: softmax, Sinkhorn, and Sinkhorn after 0, 1, 2 and 5 sweeps",
+        assumptions=("any square form and value matrix",),
+        spec=("FR.F24",),
+        cites=SANDER,
+        provenance=("derived",),
+    ),
+    bug("transposed", "the form of the scores is transposed", transposed=True),
+    hypothesis("count", "a sweep more is made", extra=1),
+)
+def test_field(run, *, transposed=False, extra=0):
+    skew = np.array([[1.0, 0.5], [-0.3, 0.8]])
+    cases = [(WITNESS, skew, TURN)]
+    for rng in run.streams(run.pick(quick=2, paper=20)):
+        d = int(rng.integers(1, 4))
+        cases.append((rng.uniform(-1.0, 1.0, size=(4, d)), rng.normal(size=(d, d)), rng.normal(size=(d, d))))
+    for x, form, value in cases:
+        score = DotProduct(1.0, form)
+        for sweeps in (0, 1, 2, 5, None):
+            count = {} if sweeps is None else {"sweeps": sweeps + extra, "tolerance": 0.0}
+            found = doubly_normalised(x, x, score=score, **count)
+            off = weight_error(x, x, score, found.log_weights) * (2 + 2 * (sweeps or 1)) + 256 * U
+            off += math.tanh(potential_error(found) / 4) if sweeps is None else 0.0
+            size = float(np.abs(x).max() * np.abs(value).sum(axis=1).max())
+            claimed = field(x, form.T if transposed else form, value, sweeps=sweeps).velocity
+            yield equals(
+                gap(found.output(x) @ value.T, claimed, 4.0 * size * off),
+                0,
+                scale=max(1.0, size),
+                n=len(x),
+                sweeps=str(sweeps),
+            )
+    x = WITNESS
+    yield equals(hull(field(x, np.eye(2), normaliser="unnormalised").velocity[0, 0]), _by_hand(x), input="unnormalised")
+
+
+def _by_hand(x):
+    """The first velocity without normalisation, in floats."""
+    return Interval.within(math.fsum(math.exp(float(x[0] @ y)) * float(y[0]) for y in x), 1e3 * U * 40)

@@ -1,0 +1,170 @@
+"""Bilinear scores on any tokens when hot, and on Gaussian tokens at every temperature."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from theory.attention import AttentionKernel, DotProduct, Measure, attend, gaussian, lattice, rounding
+from theory.diffusion.bilinear import hot_expansion
+from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, order, verifies
+from theory.evidence.enclosure import coefficient, variable
+from theory.evidence.roundoff import U, average_error, covariance_error
+from verify.particles.normal import Distance, inverse, lattice_errors, ring, typical
+from verify.textbook import balls, exp, gap, hull
+
+RUAN = ("ruan2024",)
+EYE = balls(np.eye(2))
+
+
+FORM = np.array([[0.75, -0.5, 0.25], [0.5, 1.0, -0.375], [-0.25, 0.625, 0.5]])
+
+
+def cloud(rng, n=10):
+    """Keys, values and a pull, off centre."""
+    return rng.normal(size=(n, 3)) + 0.6, rng.normal(size=(n, 2)) + 0.8, rng.normal(size=3)
+
+
+def witness():
+    """A cloud without randomness, with scores off centre."""
+    k = np.arange(10.0)[:, np.newaxis]
+    return np.sin(k * [1.0, 2.0, 3.0] + [0.3, 0.9, 2.0]) + 0.6, np.cos(k * [0.7, 1.9]) + 0.8, np.array([0.8, -0.5, 0.6])
+
+
+def moments(keys, values, pull, *, centred=True):
+    """Exact coefficients in beta by central moments, up to the third, for the first value."""
+    n = len(keys)
+    s = [sum((Fraction(a) * Fraction(b) for a, b in zip(key, pull, strict=True)), Fraction(0)) for key in keys.tolist()]
+    v = [Fraction(x) for x in values[:, 0].tolist()]
+    mean, centre = sum(v) / n, sum(s) / n
+    s, w = [x - centre for x in s], [x - mean for x in v]
+    squares = s if centred else [x + centre for x in s]
+
+    def mixed(power):
+        return sum(x**power * y for x, y in zip(s, w, strict=True)) / n
+
+    second = sum(x**2 * y for x, y in zip(squares, w, strict=True)) / (2 * n)
+    spread = sum(x**2 for x in s) / n
+    return mean, mixed(1), second, (mixed(3) - 3 * spread * mixed(1)) / 6
+
+
+@verifies(
+    Claim(
+        "score.high-temperature",
+        "hot attention is the mean, then the covariance of values with scores, then a third central moment",
+        r"weights $e^{\beta\langle u, y\rangle}$: $\bar v + \beta\,\mathrm{Cov}(v, \langle u, y\rangle) + \frac{\beta^2}2\mathbb{E}[\langle u, y - \bar y\rangle^2(v - \bar v)] + \frac{\beta^3}6\kappa(s, s, s, v) + O(\beta^4)$, $u = A^\top x$, coefficient by coefficient; of real softmax the remainders have orders 2 and 3",
+        assumptions=("finitely many tokens",),
+        spec=("DL.D7",),
+        cites=RUAN,
+        provenance=("derived", "refereed"),
+    ),
+    bug("uncentred", "the second moment is not centred", centred=False),
+    constant("whole", "the second coefficient lacks its factor one half", half=2),
+    hypothesis("transposed", "A is taken to be symmetric: u = A x", mirrored=True),
+)
+def test_high_temperature(run, *, centred=True, half=1, mirrored=False):
+    clouds = [(*witness(), FORM)]
+    clouds += [
+        (*cloud(rng), rng.integers(-8, 9, size=(3, 3)) / 8.0) for rng in run.streams(run.pick(quick=2, paper=30))
+    ]
+    for number, (keys, values, place, form) in enumerate(clouds):
+        x = np.round(64 * place) / 64  # so that the pull is a float
+        pull = x @ form
+        mean, *rest = moments(keys, values, form @ x if mirrored else pull, centred=centred)
+        claimed = [mean, rest[0], half * rest[1], rest[2]]
+        scores = variable(4) * (balls(keys) @ balls(pull))
+        weights = exp(scores)
+        series = (weights * balls(values[:, 0])).sum() / weights.sum()
+        for k, value in enumerate(claimed):
+            yield equals(hull(coefficient(series, k)), value, scale=1, case=number, power=k)
+        told = hot_expansion(keys, values, pull)[:, 0].tolist()
+        for k, value in enumerate(told):
+            yield equals(
+                Interval.within(value, 2.0**10 * U), claimed[k], scale=1, case=number, power=k, part="instrument"
+            )
+        if number == 0:
+            yield from softmax(keys, values, x, form, claimed)
+
+
+def softmax(keys, values, x, form, claimed):
+    """The orders of what is left of real attention after one and two terms."""
+    betas, left = [2.0**-k for k in range(4, 11)], []
+    for beta in betas:
+        score = DotProduct(beta, form)
+        found = attend(x[np.newaxis], keys, values, score=score)[0, 0]
+        left.append(Interval.within(found, rounding(x[np.newaxis], keys, values, score=score)))
+    once = [value - claimed[0] - Fraction(beta) * claimed[1] for value, beta in zip(left, betas, strict=True)]
+    yield equals(order(once), 2, scale=1, part="softmax", terms=1)
+    twice = [value - Fraction(beta) ** 2 * claimed[2] for value, beta in zip(once, betas, strict=True)]
+    yield equals(order(twice[:5]), 3, scale=1, part="softmax", terms=2)
+
+
+NAMED = (
+    np.array([0.4, -0.3]), np.array([[0.9, 0.2], [-0.1, 0.7]]), np.array([[0.5, 0.6], [-0.4, 0.3]]), np.eye(2),
+)  # fmt: skip
+
+
+def corners(mean, root):
+    """The law with the same mean and covariance of which every coordinate is plus or minus one."""
+    signs = np.array([[i, j] for i in (-1.0, 1.0) for j in (-1.0, 1.0)])
+    return Measure(mean + signs @ root.T)
+
+
+def image(kernel, errors, centre, covariance, size, **case):
+    """Mean and covariance of the output at every token, against what is claimed for them."""
+    mu = kernel.nu
+    moved = kernel.output(mu.points)
+    pushed, shift = Measure(moved, mu.weights), typical(errors, mu.weights)
+    far = float(np.abs(moved).max())
+    width = shift + average_error(far, mu.size, relative=lattice.ERROR)
+    yield equals(gap(pushed.mean(), centre, width), 0, scale=size, part="mean", **case)
+    width = covariance_error(far, mu.size, relative=lattice.ERROR, shift=shift)
+    yield equals(gap(pushed.covariance(), covariance, width), 0, scale=size, part="covariance", **case)
+
+
+@verifies(
+    Claim(
+        "score.gaussian-keys",
+        "on Gaussian keys one layer is affine at every temperature, for a bilinear score and for a distance after a linear map",
+        r"$y \sim N(m, \Sigma)$: score $\langle x, Ay\rangle$: output $V(m + \Sigma A^\top x)$, next covariance $V\Sigma A^\top\Sigma A\Sigma V^\top$; score $-|W(x - y)|^2/2\varepsilon$: $(\Sigma^{-1} + G)^{-1}(\Sigma^{-1}m + Gx)$, $G = W^\top W/\varepsilon$, with the same mean and, for $W = I$, the next covariance $\Sigma^3(\Sigma + \varepsilon I)^{-2}$",
+        assumptions=("infinitely many Gaussian keys, which a lattice stands for",),
+        spec=("DL.D8",),
+        cites=("ruan2024", "castin2025"),
+        provenance=("derived", "refereed"),
+    ),
+    bug("transposed", "A stands where its transpose belongs", transposed=True),
+    constant("squared", "the next covariance is the square of Sigma over Sigma plus epsilon", power=2),
+    bug("inverse", "G is the inverse metric, (W'W)^-1 / epsilon", inverted=True),
+    hypothesis("corners", "every coordinate is plus or minus one, with the same covariance", law=corners),
+)
+def test_gaussian_keys(run, *, transposed=False, power=3, inverted=False, law=gaussian):
+    cases = [NAMED, *(ring(rng, 2) for rng in run.streams(run.pick(quick=1, paper=12)))]
+    for number, case in enumerate(cases):
+        mean, root, form, value = case
+        mu, m, sigma = law(mean, root), balls(mean), balls(root) @ balls(root).T
+        kernel = AttentionKernel(DotProduct(form=form), mu, value)
+        slopes = mu.points @ form
+        errors = lattice_errors(kernel, mu.points, slopes, root, slopes @ root, 1.0)
+        a, v = balls(form if transposed else form.T), balls(value)
+        field = (m + balls(QUERIES) @ a.T @ sigma) @ v.T
+        width = lattice_errors(kernel, QUERIES, QUERIES @ form, root, QUERIES @ form @ root, 1.0)[:, np.newaxis]
+        yield equals(gap(kernel.output(QUERIES), field, width), 0, scale=1, part="field", score="bilinear", case=number)
+        centre, tilt = v @ (m + sigma @ a @ m), v @ sigma @ a
+        yield from image(kernel, errors, centre, tilt @ sigma @ tilt.T, 1, score="bilinear", case=number)
+        for name, metric in (("distance", np.eye(2)), ("mapped distance", WEIGHT)):
+            kernel = Distance(mu, metric, metric, np.eye(2))  # epsilon is one half, so that G = 2 W'W
+            errors = kernel.errors(mu.points, mean, root)
+            square = balls(metric).T @ balls(metric)
+            gram = 2 * (inverse(square) if inverted else square)
+            slope = inverse(EYE + sigma @ gram) @ sigma @ gram
+            field = m + (balls(QUERIES) - m) @ slope.T
+            width = kernel.errors(QUERIES, mean, root)[:, np.newaxis]
+            yield equals(gap(kernel.output(QUERIES), field, width), 0, scale=1, part="field", score=name, case=number)
+            spread = slope @ sigma @ slope.T
+            if name == "distance":
+                short = inverse(sigma + EYE / 2)
+                spread = sigma @ sigma @ sigma @ short @ short if power == 3 else sigma @ sigma @ short
+            yield from image(kernel, errors, m, spread, 1, score=name, case=number)
+
+
+QUERIES = np.array([[0.4, -0.9], [-1.1, 0.2], [0.0, 0.0]])
+WEIGHT = np.array([[1.1, 0.4], [-0.2, 0.6]])

@@ -1,0 +1,241 @@
+"""A score carries its own metric: any symmetric one on a curve, the pull-back of features, a matrix on the torus."""
+
+import math
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from theory.attention import SquaredDistance, rounding
+from theory.diffusion import PeriodicGrid, convolved, propagate, studies
+from theory.diffusion.curves import linear_multiplier, root_length
+from theory.diffusion.ladders import extrapolated, worst
+from theory.diffusion.studies.metrics import CURVES, DENSITY, function
+from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence.quadrature import integral_over
+from theory.evidence.roundoff import U
+from verify.textbook import balls, hull
+
+RUAN = ("ruan2024", "coifman2006")
+SCORES = {  # f, and g with its derivative, of balls, series or floats, by hand
+    "modulated": (
+        lambda x, y: (2 - 2 * (x - y).cos()) * (1 + (x + y).cos() * 3 / 10),
+        lambda x: (1 + 0.3 * np.cos(2 * x), -0.6 * np.sin(2 * x)),
+    ),
+    "lopsided": (
+        lambda x, y: (2 - 2 * (x - y).cos()) * (1 + (2 * x).cos() * 3 / 10),
+        lambda x: (1 + 0.3 * np.cos(2 * x), -0.6 * np.sin(2 * x)),
+    ),
+    "reparametrised": (
+        lambda x, y: 2 - 2 * (x - y + (x.sin() - y.sin()) * 2 / 5).cos(),
+        lambda x: ((1 + 0.4 * np.cos(x)) ** 2, -0.8 * (1 + 0.4 * np.cos(x)) * np.sin(x)),
+    ),
+    "ellipse": (
+        lambda x, y: (x.cos() - y.cos()) ** 2 + (x.sin() - y.sin()) ** 2 * 49 / 100,
+        lambda x: (np.sin(x) ** 2 + 0.49 * np.cos(x) ** 2, 0.51 * np.sin(2 * x)),
+    ),
+}
+SPEEDS = {  # the roots of g, of series of balls
+    "modulated": lambda x: (1 + (2 * x).cos() * 3 / 10).sqrt(),
+    "reparametrised": lambda x: 1 + x.cos() * 2 / 5,
+    "ellipse": lambda x: (x.sin() ** 2 + x.cos() ** 2 * 49 / 100).sqrt(),
+}
+
+
+def ball(value):
+    return balls(value).item()
+
+
+def half_operator(curve, places, drift, volume):
+    """Half the drift-diffusion of h in the metric g, for p = exp(u) sqrt(1/g) relative to its volume, by hand."""
+    x = np.array(places)
+    g, slope = SCORES[curve][1](x)
+    u1, h1 = -0.8 * np.sin(x) + 0.6 * np.cos(2 * x), np.cos(x) - np.sin(2 * x)
+    h2 = -np.sin(x) - 2 * np.cos(2 * x)
+    # the Laplacian has -g'/2g beside h'', and the density relative to the volume another -g'/2g in log p, doubled
+    values = 0.5 * (h2 + (drift * (u1 - float(volume) * slope / g) - 0.5 * slope / g) * h1) / g
+    return [Interval.within(float(v), 1e5 * U) for v in values]
+
+
+@cache
+def certified(curve, x, epsilon):
+    """P h(x) in balls, over one turn of keys."""
+    x, turn, rate = ball(x), ball(-1).acos(), 1 / (2 * ball(epsilon))
+
+    def weight(y):
+        return (y.cos() * 4 / 5 + (2 * y).sin() * 3 / 10 - SCORES[curve][0](x + 0 * y, y) * rate).exp()
+
+    mass = integral_over(weight, x - turn, x + turn)
+    return integral_over(lambda y: (y.sin() + (2 * y).cos() / 2) * weight(y), x - turn, x + turn) / mass
+
+
+def ladder(table, curve, drift, volume, *, shown=None):
+    """Find orders one and two, the limit at every place, and three values of the table in balls.
+
+    The table is read for ``shown``, if that is another curve.
+    """
+    part = table.where(curve=shown or curve)
+    epsilons = sorted(set(part["epsilon"].tolist()), reverse=True)
+    places = part.where(epsilon=epsilons[0])["x"].tolist()
+    levels = [part.where(epsilon=e).intervals("change") for e in epsilons]
+    truth = half_operator(curve, places, drift, volume)
+    size = max(abs(t.mid) for t in truth)
+    for k, values in ((1, levels), (2, extrapolated(levels))):
+        errors = worst(values, truth)
+        yield equals(order(errors[-4:]), k, scale=1, curve=curve, extrapolations=k - 1)
+    yield at_most(errors[-1], Fraction(5, 10**5), scale=Fraction(5, 10**5), curve=curve, part="left at the end")
+    for at, place in enumerate(places):
+        values = [level[at] for level in levels[-5:]]
+        yield equals(limit(values, order=1), truth[at], scale=size, curve=curve, x=round(place, 3))
+    for at, level in ((1, 0), (1, 3), (8, 2)):
+        start = ball(places[at]).sin() + (2 * ball(places[at])).cos() / 2
+        exact = hull((certified(curve, places[at], epsilons[level]) - start) / ball(epsilons[level]))
+        yield equals(levels[level][at], exact, scale=size, curve=curve, x=round(places[at], 3), epsilon=epsilons[level])
+
+
+@verifies(
+    Claim(
+        "limit.metric",
+        "any symmetric score with its least value on the diagonal has a metric of its own, in which a layer drifts and diffuses",
+        r"$f \in C^5$ symmetric, $f(x, x) = f_{\min}$, larger off the diagonal, $g = \frac12\partial_y^2f|_{y=x} \succ 0$ $\Rightarrow$ $\frac{P_\varepsilon h - h}\varepsilon \to \frac12L_{g,p}h$ with $p$ relative to $\mathrm{vol}_g$: $f = 4\sin^2\frac{x-y}2(1 + 0.3\cos(x + y))$ on the circle; error of order 1, after extrapolation 2",
+        assumptions=("circle, in the limit of many tokens", "p positive and analytic", "row-normalised"),
+        spec=("DL.B3",),
+        cites=RUAN,
+        provenance=("derived", "refereed"),
+    ),
+    hypothesis("asymmetric", "f has the same Hessian on the diagonal and is not symmetric", curve="lopsided"),
+    bug("coordinates", "the density is the one with respect to the angle", volume=0),
+    constant("drift", "the drift coefficient is one", drift=1),
+)
+def test_metric(run, *, curve="modulated", drift=2, volume=Fraction(1, 2)):
+    yield from ladder(run.study(studies.metrics), curve, drift, volume)
+
+
+@verifies(
+    Claim(
+        "limit.distance",
+        "the distance of the learned metric is what the root of the score measures in small steps, not that root itself",
+        r"$\sum_i\sqrt{f(x_i, x_{i+1})} \to \int\sqrt g\,dx$ at order 2 in the step, so that $\sqrt{c + f}$ of a chord is a Riemannian distance for no $c$ ($c = 0$ by the diagonal): from $0$ to $\pi$ on the unit circle $\sqrt f = 2$ and the distance is $\pi$; and no limit needs it",
+        assumptions=("f symmetric, zero on the diagonal, of second order there", "circle; three scores"),
+        spec=("DL.B3",),
+        cites=("ruan2024",),
+        provenance=("seen", "derived", "refereed"),
+    ),
+    constant("printed", "the root of the score is the distance", chord=True),
+    bug("squared", "the metric is not rooted", power=2),
+)
+def test_distance(run, *, chord=False, power=1):
+    for curve, speed in SPEEDS.items():
+        for start, end in ((0, 3), (Fraction(1, 2), Fraction(5, 2))):
+            steps = [2**k for k in range(4, run.pick(quick=10, paper=13))]
+            lengths = [root_length(CURVES[curve], np.linspace(float(start), float(end), n + 1)) for n in steps]
+            whole = integral_over(lambda x, speed=speed: speed(x) ** power, start, end)
+            claimed = SCORES[curve][0](ball(start), ball(end)).sqrt() if chord else whole
+            yield equals(limit(lengths, order=2), hull(claimed), curve=curve, start=float(start), end=float(end))
+            errors = [length - hull(claimed) for length in lengths]
+            yield equals(order(errors[:5]), 2, scale=1, curve=curve, part="order")
+
+
+@verifies(
+    Claim(
+        "limit.pull-back",
+        "of learned features the metric is the pull-back, and the density that drifts is the one relative to it",
+        r"$f = |F(x) - F(y)|^2$: $L = \varphi'^{-2}\bigl[\partial^2 + \bigl(2\frac{p_0'}{p_0} - 3\frac{\varphi''}{\varphi'}\bigr)\partial\bigr]$, $\varphi'^2 = |F'|^2$, $p_0$ with respect to the angle; $\varphi = x + 0.4\sin x$ and the ellipse $(\cos x, 0.7\sin x)$; error of order 1, after extrapolation 2; real attention of 256 quantile tokens has the same values",
+        assumptions=("circle, in the limit of many tokens", "p positive and analytic", "F an immersion"),
+        spec=("DL.B4",),
+        cites=RUAN,
+        provenance=("seen", "derived", "refereed"),
+    ),
+    bug("old-density", "the density stays the one with respect to the angle: -phi''/phi' instead of -3", volume=0),
+    constant("drift", "the drift coefficient is one", drift=1),
+    hypothesis("other", "the features are those of the other curve", swap=-1),
+)
+def test_pull_back(run, *, drift=2, volume=Fraction(1, 2), swap=1):
+    table = run.study(studies.metrics)
+    names = ("reparametrised", "ellipse")
+    for claimed, curve in zip(names, names[::swap], strict=True):
+        yield from _tokens(claimed, curve)
+        yield from ladder(table, claimed, drift, volume, shown=curve)
+
+
+@cache
+def quantiles(n):
+    return DENSITY.tokens(n)
+
+
+def _tokens(claimed, curve, epsilon=0.04):
+    """The features of quantile tokens, attended to by those of a few queries, against balls."""
+    angles = np.array([0.4, 2.0, 4.5])
+    found = []
+    for n in (224, 256):  # twice what the difference leaves bounds an error that falls geometrically
+        tokens = quantiles(n)
+        keys, queries = CURVES[curve].features(tokens), CURVES[curve].features(angles[:, np.newaxis])
+        score = SquaredDistance(0.5 / epsilon)
+        found.append(propagate(queries, keys, function(tokens[:, 0]), epsilon, score=score))
+    width = rounding(queries, keys, function(tokens), score=score) + 64 * U * 2 / epsilon
+    for x, coarse, fine in zip(angles.tolist(), *map(np.ndarray.tolist, found), strict=True):
+        value = Interval.within(fine, width + 2 * abs(fine - coarse))
+        yield equals(value, hull(certified(claimed, x, epsilon)), scale=1, curve=claimed, tokens=n, x=x)
+
+
+@verifies(
+    Claim(
+        "limit.linear",
+        "a matrix on the coordinates turns the principal part into the inverse of its Gram matrix, and scaling into a square",
+        r"$f = |W(x - y)|^2$ on $\mathbb T^2$: $\frac{P_\varepsilon h - h}\varepsilon \to \frac12\bigl[(W^\top W)^{-1}\bigr]^{ij}(\partial_i\partial_jh + 2\,\partial_i\log p\,\partial_jh)$; $g \to g/m^2$ multiplies both terms by $m^2$; error of order 1, after extrapolation 2",
+        assumptions=("flat torus of dimension 2, in the limit of many tokens", "p positive and analytic"),
+        spec=("DL.B4",),
+        cites=RUAN,
+        provenance=("seen", "derived", "refereed"),
+    ),
+    bug("not-inverted", "the principal part is W^T W", inverted=False),
+    constant("drift", "the drift coefficient is one", drift=1),
+    constant("scaling", "a metric divided by m^2 is faster by m", power=1),
+)
+def test_linear(run, *, inverted=True, drift=2, power=2):
+    w = np.array([[1.25, 0.5], [-0.25, 0.75]])
+    for m in (1, 2):
+        yield from _torus(run, w / m, drift, inverted, Fraction(m) ** (power - 2), m)
+
+
+def _torus(run, w, drift, inverted, factor, m):
+    grid = PeriodicGrid((run.pick(quick=32, paper=48),) * 2)
+    x, y = grid.axes
+    p, h = np.exp(0.4 * np.cos(x) + 0.3 * np.sin(x + y)), np.sin(x) * np.cos(y) + 0.5 * np.cos(x + y)
+    rows = [[Fraction(v) for v in row] for row in w.tolist()]
+    (a, b), (_, c) = [[sum(r[i] * r[j] for r in rows) for j in (0, 1)] for i in (0, 1)]
+    det = a * c - b * b
+    metric = [c / det, -b / det, a / det] if inverted else [a, b, c]
+    s, t = np.sin(x + y), np.cos(x + y)
+    ux, uy = -0.4 * np.sin(x) + 0.3 * t, 0.3 * t
+    hx, hy = np.cos(x) * np.cos(y) - 0.5 * s, -np.sin(x) * np.sin(y) - 0.5 * s
+    xx, xy = -np.sin(x) * np.cos(y) - 0.5 * t, -np.cos(x) * np.sin(y) - 0.5 * t
+    terms = (xx + drift * ux * hx, 2 * xy + drift * (ux * hy + uy * hx), xx + drift * uy * hy)  # h_yy is h_xx here
+    value = (
+        float(factor)
+        / 2
+        * sum(float(k) * np.broadcast_to(term, grid.shape) for k, term in zip(metric, terms, strict=True))
+    )
+    chosen = tuple(slice(None, None, 8) for _ in "xy")
+    truth = [Interval.within(v, 1e5 * U) for v in value[chosen].ravel().tolist()]
+    levels, size = [], float(np.abs(value).max())
+    for level in range(7):
+        epsilon = 0.08 * 0.5**level / m**2
+        found = convolved(grid, p, h, linear_multiplier(epsilon, w))
+        width = 2.0 * (grid.rounding(h * p) + 2.0 * grid.rounding(p)) / float(p.min()) + 1024 * U
+        levels.append([Interval.within(v, width / epsilon) for v in ((found - h) / epsilon)[chosen].ravel().tolist()])
+    for k, values in ((1, levels), (2, extrapolated(levels))):
+        errors = worst(values, truth)
+        yield equals(order(errors[-4:]), k, scale=1, m=m, extrapolations=k - 1)
+    for at, target in enumerate(truth):
+        yield equals(limit([level[at] for level in levels[-5:]], order=1), target, scale=size, m=m, place=at)
+    # attention itself, to tokens of three turns, by their features W y
+    shifts = 2 * math.pi * np.stack(np.meshgrid([-1, 0, 1], [-1, 0, 1]), axis=-1).reshape(-1, 1, 2)
+    keys, epsilon = ((grid.nodes + shifts).reshape(-1, 2) @ w.T), 0.1 / m**2
+    queries, masses = grid.nodes[:: grid.size // 7] @ w.T, np.tile(p.ravel(), 9)
+    values, score = np.tile(h.ravel(), 9), SquaredDistance(0.5 / epsilon)
+    found = propagate(queries, keys, values, epsilon, score=score, masses=masses)
+    exact = convolved(grid, p, h, linear_multiplier(epsilon, w)).ravel()[:: grid.size // 7]
+    width = rounding(queries, keys, values[:, np.newaxis], score=score, key_weights=masses)
+    for at, (v, claimed) in enumerate(zip(found.tolist(), exact.tolist(), strict=True)):
+        yield equals(Interval.within(v, 2 * width), claimed, scale=1, m=m, token=at)

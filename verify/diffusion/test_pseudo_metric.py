@@ -1,0 +1,205 @@
+"""Which of the scores that attention uses are pseudo-metrics, decided axiom by axiom."""
+
+from fractions import Fraction
+
+import numpy as np
+import sympy
+
+from theory.diffusion.axioms import angles, cosine_gaps, defects, distances, kernel_distances, relaxed
+from theory.diffusion.graphs import GraphScore
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_least,
+    at_most,
+    bug,
+    constant,
+    equals,
+    hypothesis,
+    verifies,
+    zero,
+)
+from theory.evidence.roundoff import EXP_ULPS, gamma
+from verify.textbook import balls, hull
+
+RUAN = ("ruan2024",)
+REFEREED = ("derived", "refereed on paper")
+ROUNDINGS = gamma(8 * EXP_ULPS + 64)  # of a distance in up to eight dimensions, relatively
+WIDE = np.array([[1.0, -0.5, 0.25], [0.5, 1.0, -1.0]])
+LINE = np.array([[0.0], [1.0], [2.0]])
+ARC = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])  # directions at 0, 45 and 90 degrees
+TILT = np.array([[1.0, 2.0], [0.0, 1.0]])
+AXES = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
+
+# a dissimilarity: its values on a cloud, a named cloud, and which axioms hold (sign, diagonal, symmetry, triangle)
+KINDS = {
+    "distance": (distances, ARC, (1, 1, 1, 1)),
+    "angle": (angles, ARC, (1, 1, 1, 1)),
+    "kernel distance": (kernel_distances, ARC, (1, 1, 1, 1)),
+    "linear": (lambda x: distances(x @ WIDE[:, : x.shape[1]].T), ARC, (1, 1, 1, 1)),
+    "features": (lambda x: distances(np.tanh(x @ WIDE[:, : x.shape[1]].T)), ARC, (1, 1, 1, 1)),
+    "squared distance": (lambda x: distances(x) ** 2, LINE, (1, 1, 1, 0)),
+    "squared angle": (lambda x: angles(x) ** 2, ARC, (1, 1, 1, 0)),
+    "squared kernel distance": (lambda x: kernel_distances(x) ** 2, LINE, (1, 1, 1, 0)),
+    "1 - cos": (cosine_gaps, ARC, (1, 1, 1, 0)),
+    "bilinear": (lambda x: -x @ TILT[: x.shape[1], : x.shape[1]] @ x.T, ARC, (0, 0, 0, 0)),
+    "graph": (lambda x: -GraphScore([1.0, 2.0], [-2.0, 0.5]).matrix(x, x), AXES, (0, 0, 0, 0)),
+    "-x.y on the sphere": (lambda x: -unit(x) @ unit(x).T, AXES, (0, 0, 1, 0)),
+}
+AXIOMS = ("negative", "diagonal", "asymmetry", "triangle")
+MARGIN = Fraction(1, 10)  # every failing axiom fails by at least this at the named cloud
+
+
+def unit(x):
+    """Directions."""
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def clouds(run, dim, *, quick=2, paper=40):
+    """Random points, with one of them on a segment between two others, where the triangle inequality is sharp."""
+    for rng in run.streams(run.pick(quick=quick, paper=paper)):
+        x = rng.normal(size=(12, dim))
+        x[2] = 0.5 * (x[0] + x[1])
+        yield x
+
+
+@verifies(
+    Claim(
+        "pipeline.axioms",
+        "distances, angles and distances of images obey all four axioms; squares and 1 - cos all but the triangle's; bilinear and graph scores none",
+        r"non-negative, zero on the diagonal, symmetric, triangle inequality: all for $|x - y|$, $\arccos$, $\sqrt{2 - 2k}$, $|Wx - Wy|$, $|\tilde f(x) - \tilde f(y)|$; the first three for their squares and $1 - \cos$; none for $-x^\top Ay$ and the score of graph attention; symmetry alone for $-x\cdot y$ on the sphere",
+        assumptions=("a dissimilarity f is what attention exponentiates",),
+        spec=("DL.A4",),
+        cites=RUAN,
+        provenance=REFEREED,
+    ),
+    hypothesis("textbook", "every such function is a pseudo-metric in the textbook's sense", textbook=True),
+    hypothesis("squares", "squares obey the triangle inequality too", squares=True),
+    bug("signed", "the bilinear score enters without its sign, and is a distance", positive=True),
+    constant("fails-more", "an axiom that fails at the named points fails by three at least", margin=3),
+)
+def test_axioms(run, *, textbook=False, squares=False, positive=False, margin=MARGIN):
+    for name, (values, named, holds) in KINDS.items():
+        hold = [1, 1, 1, 1] if textbook or (positive and name == "bilinear") else list(holds)
+        if squares and name.startswith(("squared", "1 -")):
+            hold[3] = 1
+        sign = -1.0 if positive and name == "bilinear" else 1.0
+        dim = named.shape[1]
+        for number, x in enumerate([named, *clouds(run, dim if dim > 1 else 2)]):
+            f = sign * values(x)
+            width = 3.0 * float(np.abs(f).max()) * ROUNDINGS
+            if name in ("1 - cos", "-x.y on the sphere", "bilinear", "graph", "squared angle"):
+                width += 16.0 * ROUNDINGS * (1.0 + float(np.abs(x).max()) ** 2)  # these may cancel
+            if name == "-x.y on the sphere":
+                yield equals(Interval.within(float(np.ptp(np.diag(f))), width), 0, scale=1, f=name, part="diagonal")
+            found = defects(f)._asdict()
+            for axiom, true in zip(AXIOMS, hold, strict=True):
+                case = {"f": name, "axiom": axiom, "cloud": number}
+                measured = Interval.within(found[axiom], width)
+                if true:
+                    yield at_most(measured, 0, scale=1, **case)
+                elif number == 0:
+                    yield at_least(measured, margin, scale=1, **case)
+
+
+@verifies(
+    Claim(
+        "pipeline.axiom-witnesses",
+        "the points at which the triangle inequality fails, exactly: 0, 1, 2 for squares, angles 0, 45, 90 for 1 - cos",
+        r"$4 > 1 + 1$; $1 > 2 - \sqrt2$; $\frac{\pi^2}4 > \frac{\pi^2}8$",
+        assumptions=("the named points",),
+        spec=("DL.A4",),
+        cites=RUAN,
+        provenance=REFEREED,
+    ),
+    constant("printed", "the two gaps of 45 degrees add up to 0.6", both=Fraction(3, 5)),
+    bug("roots", "distances stand for their squares", power=1),
+    hypothesis("obeyed", "the inequality holds there", sign=-1),
+)
+def test_axiom_witnesses(run, *, both=None, power=2, sign=1):
+    del run
+    two, pi = balls(2).item(), 4 * balls(1).item().atan()
+    width = 8.0 * ROUNDINGS
+    square, gap, angle = distances(LINE) ** power, cosine_gaps(ARC), angles(ARC) ** power
+    for name, f, claimed in (
+        ("square", square, (balls(4).item(), balls(2).item())),
+        ("1 - cos", gap, (balls(1).item(), 2 - two.sqrt() if both is None else balls(both).item())),
+        ("angle", angle, (pi**2 / 4, pi**2 / 8)),
+    ):
+        whole, parts = Interval.within(f[0, 2], width), Interval.within(f[0, 1] + f[1, 2], width)
+        yield equals(whole, hull(claimed[0]), scale=1, f=name, part="whole")
+        yield equals(parts, hull(claimed[1]), scale=1, f=name, part="sum of the parts")
+        yield at_least(sign * (whole - parts), Fraction(2, 5), scale=1, f=name, part="excess")
+
+
+@verifies(
+    Claim(
+        "pipeline.relaxed-triangle",
+        "squares obey the triangle inequality with the constant two, and no smaller one",
+        r"$d^2(x, z) \le 2d^2(x, y) + 2d^2(y, z)$, since $2a^2 + 2b^2 - (a + b)^2 = (a - b)^2$; equality at a midpoint",
+        assumptions=("d obeys the triangle inequality",),
+        spec=("DL.A4",),
+        cites=RUAN,
+        provenance=REFEREED,
+    ),
+    constant("three-halves", "the constant is three halves", factor=Fraction(3, 2)),
+    constant("two-less", "the constant is one per cent less than two", factor=Fraction(198, 100)),
+    hypothesis("fourth", "fourth powers obey it too", power=4),
+    bug("one-sided", "one of the parts is counted once", once=True),
+)
+def test_relaxed_triangle(run, *, factor=2, power=2, once=False):
+    a, b = sympy.symbols("a b", nonnegative=True)
+    f, g = sympy.Rational(factor), 1 if once else sympy.Rational(factor)
+    form = f * a**power + g * b**power - (a + b) ** power
+    rest = (a - b) ** 2 if power == 2 else 0
+    yield equals(zero(form - rest, {a: 1, b: 2}), 0, scale=1, part="identity")
+    for x in (LINE, *clouds(run, 2)):
+        for name, values in (("distance", distances), ("angle", angles), ("kernel", kernel_distances)):
+            if name == "angle" and x is LINE:
+                continue
+            powers = values(x) ** power
+            width = 8.0 * float(powers.max()) * ROUNDINGS
+            yield at_most(Interval.within(relaxed(powers, float(factor)), width), 0, scale=1, f=name, n=len(x))
+    sharp = distances(LINE) ** power
+    ratio = Interval.within(sharp[0, 2], 8.0 * ROUNDINGS) / Interval.within(sharp[0, 1] + sharp[1, 2], 8.0 * ROUNDINGS)
+    yield equals(ratio, factor, scale=1, part="midpoint")
+
+
+@verifies(
+    Claim(
+        "pipeline.pseudo-metric",
+        "a learned linear distance is a metric if the map is injective, and otherwise vanishes between points of its kernel",
+        r"$|Wx - Wy| \ge \sigma_{\min}(W)|x - y|$, attained; $|Wx - Wy| = 0$ for $x - y \in \ker W$; $|\tilde f(x) - \tilde f(y)| = 0$ where $\tilde f$ is not injective",
+        assumptions=("all four axioms hold",),
+        spec=("DL.A4",),
+        cites=RUAN,
+        provenance=REFEREED,
+    ),
+    hypothesis("always", "it is a metric for every map", always=True),
+    constant("more", "one per cent more than the least singular value", factor=1.01),
+    bug("transposed", "the transposed map is applied", transposed=True),
+)
+def test_pseudo_metric(run, *, always=False, factor=1.0, transposed=False):
+    tall, flat = np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([[1.0, -1.0], [2.0, -2.0]])
+    flat = flat.T if transposed else flat
+    ends = np.array([[0.5, 0.25], [1.5, 1.25]])  # apart by (1, 1), which flat sends to zero
+    least = ((6 - balls(20).item().sqrt()) / 2).sqrt()  # of tall: eigenvalues of W^T W are 3 +- sqrt(5)
+    seen = distances(ends @ flat.T)[0, 1]
+    part = {"part": "kernel"}
+    if always:
+        yield at_least(Interval.exactly(float(seen)), Fraction(1, 10), scale=1, **part)
+    else:
+        yield equals(Interval.exactly(float(seen)), 0, scale=1, **part)
+    bump = distances(np.square(np.array([[-1.0], [1.0]])))[0, 1]  # an even feature
+    yield equals(Interval.exactly(float(bump)), 1 if always else 0, scale=1, part="features")
+    slope = np.array([1.0, -(2.0 + np.sqrt(5.0))])  # the right singular vector of the least value
+    worst = np.stack([np.zeros(2), slope])
+    for x in (worst, *clouds(run, 2)):
+        plain, moved = distances(x), distances(x @ tall.T)
+        apart = plain > 0.0
+        ratio = moved[apart] / plain[apart]
+        width = 8.0 * ROUNDINGS * float(ratio.max()) * (1.0 + float(np.abs(x).max() / plain[apart].min()))
+        bound = hull(least * balls(factor).item())
+        yield at_least(Interval.within(float(ratio.min()), width), bound, scale=1, n=len(x))
+        if x is worst:
+            yield equals(Interval.within(float(ratio.min()), width), bound, scale=1, part="attained")

@@ -1,0 +1,175 @@
+"""Layers that compute their weights anew: spheres collapse, where weights that are kept only let them shrink."""
+
+import math
+from fractions import Fraction
+from functools import cache
+
+from theory.diffusion import studies
+from theory.diffusion.self_dynamics import sphere_layer
+from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence.enclosure import precision
+from theory.evidence.roundoff import U
+from verify.textbook import balls, exp, hull
+
+RUAN = ("ruan2024",)
+DERIVED = ("derived", "refereed")
+
+
+def ball(value):
+    return balls(value).item()
+
+
+def ratio(dim, b, *, up=2):
+    """I of order (d + 1) / 2 over I of order (d - 1) / 2."""
+    low = ball(Fraction(dim - 1, 2))
+    return b.bessel_i(low + ball(Fraction(up, 2)), scaled=True) / b.bessel_i(low, scaled=True)
+
+
+@verifies(
+    Claim(
+        "layers.sphere-step",
+        "a layer of self-attention among uniform tokens of a sphere shrinks it by a ratio of Bessel functions",
+        r"$R \mapsto R\,I_{(d+1)/2}(b)/I_{(d-1)/2}(b)$, $b = R^2/\varepsilon$, for tokens on $S^d_R$ with weights $e^{-|x-y|^2/2\varepsilon}$; for $d = 2$ it is $R - \frac\varepsilon R + \frac{2R}{e^{2b} - 1}$",
+        assumptions=("tokens uniform on the sphere",),
+        spec=("DL.B11",),
+        cites=RUAN,
+        provenance=DERIVED,
+    ),
+    constant("first-order", "it is R - d epsilon / 2 R", linear=True),
+    constant("half-order", "the orders differ by one half", up=1),
+    bug("temperature", "b is R squared over 2 epsilon", share=2),
+    hypothesis("circle", "the sphere has one dimension less", lower=1),
+)
+def test_sphere_step(run, *, linear=False, up=2, share=1, lower=0):
+    for dim in run.pick(quick=(1, 2, 3), paper=(1, 2, 3, 4, 5, 8)):
+        for radius, epsilon in ((1.0, 0.5), (1.0, 0.0625), (0.25, 0.125), (1.5, 0.03125)):
+            found = sphere_layer(Interval.exactly(radius), epsilon, dim)
+            r, e = ball(radius), ball(epsilon)
+            with precision():
+                claimed = r * ratio(max(dim - lower, 1), r * r / (e * share), up=up)
+                if linear:
+                    claimed = r - dim * e / (2 * r)
+            yield equals(found, hull(claimed), scale=radius, d=dim, R=radius, epsilon=epsilon)
+            if dim == 2:
+                with precision():
+                    closed = r - e * share / r + (0 if linear else 2 * r / ((2 * r * r / (e * share)).exp() - 1))
+                yield equals(found, hull(closed), scale=radius, d=dim, R=radius, epsilon=epsilon, part="closed form")
+
+
+def radii(table, part, dim):
+    """Bandwidths, coarse to fine, and the radii at the time when d tau = 0.3."""
+    rows = table.where(part=part, dim=dim)
+    epsilons = sorted(set(rows["epsilon"].tolist()), reverse=True)
+    return epsilons, [
+        rows.where(epsilon=e, layer=round(0.6 / (dim * e))).intervals("value")[0] for e in epsilons
+    ]  # fmt: skip
+
+
+END = Interval.within(math.sqrt(0.4), 4 * U)  # 1 - 2 d tau with d tau = 0.3
+
+
+@verifies(
+    Claim(
+        "layers.radius",
+        "the radius follows the square root law of mean curvature flow, to first order, and to second on the circle",
+        r"$R_k = \sqrt{R_0^2 - 2d\tau} + \varepsilon\,\frac{d-1}{2R}\ln\frac{R_0}R + O(\varepsilon^2)$ at $\tau = k\varepsilon/2$: order exactly 1 for $d = 2, 3$ and 2 for $d = 1$; $R_0 = 1$, $d\tau = 0.3$",
+        assumptions=("tokens uniform on the sphere", "weights computed anew by every layer"),
+        spec=("DL.B11",),
+        cites=RUAN,
+        provenance=DERIVED,
+    ),
+    constant("frozen", "the law is R_0 exp(-d tau / R_0^2), that of weights kept", law="frozen"),
+    constant("averaged", "the speed is the average of the principal curvatures", law="averaged"),
+    constant("orders", "the order is one on the circle, too", circle=1),
+    hypothesis("kept", "all layers average with the weights of the first", part="kept"),
+)
+def test_radius(run, *, law="root", circle=2, part="recomputed"):
+    table = run.study(studies.self_dynamics)
+    for dim in (1, 2, 3):
+        epsilons, found = radii(table, part, dim)
+        aim = {"root": END, "frozen": hull(exp(ball(Fraction(-3, 10)))), "averaged": root(1 - Fraction(6, 10) / dim)}[
+            law
+        ]
+        yield equals(limit(found[-4:], order=1 if dim > 1 else circle), aim, d=dim, part="limit")
+        errors = [value - aim for value in found]
+        yield equals(order(errors[-4:]), circle if dim == 1 else 1, scale=1, d=dim, part="order")
+        share = [error / e for error, e in zip(errors, epsilons, strict=True)]
+        claimed = Fraction(dim - 1, 2) / aim * Interval.within(-0.5 * math.log(0.4), 8 * U)
+        yield equals(limit(share[-4:], order=1), claimed, scale=1, d=dim, part="coefficient")
+
+
+def root(value):
+    return Interval.exactly(value).sqrt()
+
+
+@cache
+def collapse(dim, level, frozen):
+    """Layers until R squared is below epsilon = 2**-level, by the recursion.
+
+    A sphere that is not there after four times as many layers as the law allows is given up.
+    """
+    with precision():
+        e = ball(Fraction(1, 2**level))
+        r, first, count = ball(1), ratio(dim, 1 / e), 0
+        while not r * r < e and count < 4 * 2**level:
+            r = (r * (first if frozen else ratio(dim, r * r / e))).mid()  # all layers stretch errors by 1 / r only
+            count += 1
+        return count
+
+
+@verifies(
+    Claim(
+        "layers.collapse",
+        "a sphere collapses in finite time, and at last each layer cubes its radius",
+        r"$\tau = k\varepsilon/2$ at which $R_k^2$ falls below $\varepsilon$ tends to $\frac{R_0^2}{2d}$; as $R \to 0$, $R \mapsto \frac{R^3}{(d+1)\varepsilon}(1 + O(R^2))$",
+        assumptions=("tokens uniform on the sphere of dimension 1, 2, 3", "weights computed anew by every layer"),
+        spec=("DL.B11",),
+        cites=RUAN,
+        provenance=DERIVED,
+    ),
+    constant("twice", "the time is R_0^2 / d", share=1),
+    constant("square", "each layer multiplies the radius by R / sqrt(d + 1)", power=2),
+    hypothesis("kept", "all layers average with the weights of the first", frozen=True),
+)
+def test_collapse(run, *, share=2, power=3, frozen=False):
+    for dim in (1, 2, 3):
+        times = []
+        for level in range(3, run.pick(quick=9, paper=12)):
+            count = collapse(dim, level, frozen)
+            times.append(Interval(count - 1, count) / 2 ** (level + 1))
+        yield equals(limit(times, order=1), Fraction(1, share * dim), scale=1, d=dim, part="time")
+        shares = []
+        for level in range(4, 10):  # R = 2**-level, epsilon = 1
+            found = sphere_layer(Interval.exactly(2.0**-level), 1.0, dim)
+            shares.append(found * 2 ** (power * level) * (dim + 1) ** Fraction(power - 1, 2))
+        yield equals(limit(shares, order=2), 1, scale=1, d=dim, part="cubic")
+
+
+@verifies(
+    Claim(
+        "layers.scope",
+        "the drift-diffusion is autonomous for one layer, and for stacks whose weights are kept; a network that computes them anew follows another flow",
+        r"uniform tokens on $S^d$, $\partial_tH = L_{g,p}H = \Delta H$: the first layer is $H + \frac\varepsilon2LH + O(\varepsilon^2)$ either way; with the weights kept the radius tends to $R_0e^{-d\tau/R_0^2} = 0.7408$, with weights computed anew to $\sqrt{R_0^2 - 2d\tau} = 0.6325$, at $d\tau = 0.3$, $R_0 = 1$, $d = 1, 2, 3$",
+        assumptions=("tokens uniform on the sphere",),
+        spec=("DL.B11", "DL.B8"),
+        cites=RUAN,
+        provenance=("seen", "derived", "refereed"),
+    ),
+    constant("autonomous", "the equation with the first metric and density holds whatever the layers do", anew="kept"),
+    hypothesis("exchanged", "the weights that are kept are computed anew, and the other way round", exchanged=True),
+    bug("clock", "the first layer takes the time epsilon", clock=1),
+)
+def test_scope(run, *, anew="recomputed", exchanged=False, clock=2):
+    table = run.study(studies.self_dynamics)
+    frozen = hull(exp(ball(Fraction(-3, 10))))
+    for dim in (1, 2, 3):
+        for part, aim in (("kept", frozen), ("recomputed", frozen if anew == "kept" else END)):
+            read = {"kept": "recomputed", "recomputed": "kept"}[part] if exchanged else part
+            epsilons, found = radii(table, read, dim)
+            yield equals(
+                limit(found[-4:], order=1 if dim > 1 or read == "kept" else 2), aim, scale=1, d=dim, weights=part
+            )
+            firsts = [
+                clock * (sphere_layer(Interval.exactly(1), e, dim) - 1) / e for e in epsilons
+            ]  # the first layer knows nothing of the others
+            yield equals(limit(firsts[-4:], order=1), -dim, scale=1, d=dim, weights=part, part="first layer")

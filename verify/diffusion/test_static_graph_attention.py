@@ -1,0 +1,155 @@
+"""Graph attention with an increasing activation prefers the same keys for every query; an even one is a distance."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from theory.attention import DotProduct, SquaredDistance, attend
+from theory.diffusion.axioms import defects
+from theory.diffusion.graphs import GraphScore
+from theory.diffusion.zoo import laws
+from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence.roundoff import gamma
+from verify import textbook
+from verify.textbook import balls, exp, gap, hull
+
+BRODY = ("ruan2024", "velickovic2018", "brody2022")
+CIRCLE = np.column_stack([np.cos(np.arange(12) * np.pi / 6), np.sin(np.arange(12) * np.pi / 6)])
+LEFT, RIGHT = np.array([1.0, -0.5]), np.array([0.5, 1.0])
+
+
+def clouds(run, *, quick=3, paper=40):
+    """Queries, keys, and both halves of the score's weights; a circle first."""
+    yield CIRCLE, CIRCLE, LEFT, RIGHT
+    for rng in run.streams(run.pick(quick=quick, paper=paper)):
+        yield rng.normal(size=(20, 3)), rng.normal(size=(8, 3)), rng.normal(size=3), rng.normal(size=3)
+
+
+@verifies(
+    Claim(
+        "pipeline.static-graph-attention",
+        "the key that graph attention prefers does not depend on the query, while dot products tell queries apart",
+        r"for an increasing $\sigma$, $\arg\max_y\sigma(\alpha_1\cdot x + \alpha_2\cdot y) = \arg\max_y\alpha_2\cdot y$: one favourite key for all queries; on twelve points of a circle dot products have twelve",
+        assumptions=("LeakyReLU with a positive slope", "no ties"),
+        spec=("DL.A5",),
+        cites=BRODY,
+        provenance=("derived", "recalled"),
+    ),
+    hypothesis("even", "the activation is even", slope=None),
+    constant("dynamic", "there is a favourite for every query", least=2),
+    bug("mixed", "the weights of query and key are a bilinear form", bilinear=True),
+)
+def test_static(run, *, slope=0.2, least=1, bilinear=False):
+    for q, k, left, right in clouds(run):
+        if bilinear:
+            chosen = DotProduct(scale=1.0, form=np.outer(left, right) + np.eye(left.size))
+        else:
+            chosen = GraphScore(left, right, slope=slope)
+        law = laws(q, k, chosen).weights
+        best = balls(k) @ balls(right)
+        top = max(range(len(k)), key=lambda j, best=best: float(best[j].mid()))
+        favourites = law.argmax(axis=1)
+        yield equals(len(set(favourites.tolist())), least, scale=1, n=len(k))
+        yield equals(int((favourites == top).sum()), len(q), scale=1, n=len(k), part="the largest key")
+    own = laws(CIRCLE, CIRCLE, DotProduct(scale=1.0)).weights.argmax(axis=1)
+    yield equals(len(set(own.tolist())), len(CIRCLE), scale=1, part="dot product")
+
+
+@verifies(
+    Claim(
+        "pipeline.static-limit",
+        "as the bandwidth shrinks all queries of graph attention read the same value; those of dot products do not",
+        r"$|\mathrm{Att}(x) - v_{j^*}| \le 2(n - 1)\max|v|\,e^{-\lambda g/\tau}$ for every query, $j^* = \arg\max_j\alpha_2\cdot y_j$, g the gap to the second key, $\lambda = 0.2$ the slope",
+        assumptions=("LeakyReLU of slope 0.2 below zero",),
+        spec=("DL.A5",),
+        cites=BRODY,
+        provenance=("derived",),
+    ),
+    constant("one", "the slope is one throughout", slope=1.0),
+    bug("query", "the favourite is the one of the query's weights", swapped=True),
+    hypothesis("dot", "dot products do so too", dot=True),
+)
+def test_static_limit(run, *, slope=0.2, swapped=False, dot=False):
+    witness = np.array([[-3.0], [0.5]]), np.array([[0.0], [1.0], [-0.5]]), np.array([1.0]), np.array([1.0])
+    circle = (2.0 * CIRCLE, CIRCLE, LEFT, RIGHT)
+    for q, k, left, right in (witness, circle, *list(clouds(run))[1:]):
+        keys = balls(k) @ balls(left if swapped else right)
+        order = sorted(range(len(k)), key=lambda j, keys=keys: -float(keys[j].mid()))
+        apart = keys[order[0]] - keys[order[1]]
+        values = np.eye(len(k))
+        for temperature in (0.25, 0.03125):
+            score = DotProduct(scale=1.0 / temperature) if dot else GraphScore(left, right, 0.2, temperature)
+            output = attend(q, k, values, score=score)
+            bound = hull(2 * (len(k) - 1) * exp(-apart * balls(slope).item() / balls(temperature).item()))
+            off = Interval.within(
+                float(np.abs(output - values[order[0]]).max()), laws(q, k, score).error + gamma(len(k) + 4)
+            )
+            yield at_most(off, bound, scale=1, n=len(k), temperature=temperature)
+
+
+@verifies(
+    Claim(
+        "pipeline.static-rate",
+        "how fast: what is left for the other keys falls at the gap of the keys, times the slope where scores are negative",
+        r"$-\tau\log(1 - p_{j^*}) \to \sigma(s_1) - \sigma(s_2)$: $g$ if the two largest $s = \alpha_1\cdot x + \alpha_2\cdot y$ are positive, $0.2g$ if they are negative",
+        assumptions=("LeakyReLU of slope 0.2 below zero", "one largest and one second key"),
+        spec=("DL.A5",),
+        cites=BRODY,
+        provenance=("derived",),
+    ),
+    constant("one", "the slope is one throughout", slope=Fraction(1)),
+    bug("third", "the gap is the one to the third key", other=2),
+    hypothesis("relu", "the activation is constant below zero, not increasing", activation=0.0),
+)
+def test_static_rate(run, *, slope=Fraction(1, 5), other=1, activation=0.2):
+    k, one = np.array([[0.0], [1.0], [-2.0]]), np.ones(1)
+    gap_of_keys = (1, 3)[other - 1]
+    for query, share in ((-3.0, slope), (0.5, Fraction(1))):
+        if query > 0.0 and other == 2:
+            continue  # there the third score is negative
+        rates = []
+        for level in range(run.pick(quick=5, paper=6)):
+            temperature = 2.0 ** -(4 + level)
+            law, error = laws([[query]], k, GraphScore(one, one, activation, temperature))
+            left = float(np.sort(law[0])[:-1].sum())
+            width = 2.0 * error + gamma(64) * (1.0 + abs(float(np.log(left))))
+            rates.append(Interval.within(-float(np.log(left)), width) * temperature)
+        yield equals(limit(rates, order=1), share * gap_of_keys, scale=1, query=query)
+
+
+@verifies(
+    Claim(
+        "pipeline.even-activation",
+        "graph attention is attention by a distance for the activation -s^2, opposite weights and one dimension; LeakyReLU does not qualify",
+        r"$f(x, y) = -\sigma(\alpha(x - y)) = \alpha^2|x - y|^2$ for $\sigma(s) = -s^2$, $\alpha_1 = -\alpha_2$, $d = 1$; for $\sigma = \mathrm{LeakyReLU}$ f is negative and asymmetric; in two dimensions f vanishes across $\alpha$",
+        assumptions=(r"$\alpha_1 = -\alpha_2$",),
+        spec=("DL.A5",),
+        cites=BRODY,
+        provenance=("seen", "derived"),
+    ),
+    hypothesis("leaky", "LeakyReLU qualifies too", slope=0.2),
+    bug("equal", "both weights are equal", sign=1.0),
+    constant("factor", "the factor is the size of the weight, not its square", power=1),
+)
+def test_even_activation(run, *, slope=None, sign=-1.0, power=2):
+    line = np.array([[0.0], [1.0], [3.0]])
+    for x in (line, *(rng.normal(size=(6, 1)) for rng in run.streams(run.pick(quick=3, paper=40)))):
+        for alpha in (1.5, 0.75):
+            score = GraphScore([alpha], [sign * alpha], slope)
+            law, error = laws(x, x, score)
+            claimed = textbook.laws(textbook.distance_scores(x, x, beta=alpha**power))
+            yield equals(gap(law, claimed, error), 0, scale=1, alpha=alpha, n=len(x))
+            f = -score.matrix(x, x)
+            width = 2.0 * score.bounds(x, x)[1]
+            found = defects(f)
+            for axiom in ("negative", "diagonal", "asymmetry"):
+                yield at_most(Interval.within(getattr(found, axiom), width), 0, scale=1, axiom=axiom, n=len(x))
+            same = laws(x, x, SquaredDistance(alpha**2))
+            apart = Interval.within(float(np.abs(law - same.weights).max()), error + same.error)
+            yield equals(apart, 0, scale=1, part="distance attention", n=len(x))
+    across = np.array([[0.0, 0.0], [2.0, 1.0]])  # apart across (1, -2)
+    flat = -GraphScore([1.0, -2.0], [sign * 1.0, sign * -2.0], slope).matrix(across, across)[0, 1]
+    yield equals(Interval.exactly(float(flat)), 0, scale=1, part="two dimensions")
+    leaky = defects(-GraphScore([1.0], [-1.0], 0.2).matrix(line, line))
+    yield at_least(Interval.exactly(leaky.negative), Fraction(5, 2), scale=1, part="LeakyReLU is negative")
+    yield at_least(Interval.exactly(leaky.asymmetry), Fraction(5, 2), scale=1, part="LeakyReLU is asymmetric")

@@ -1,0 +1,207 @@
+"""What layers with the same weights leave alone: balance, the square of the density, and the spectrum of the limit."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from theory.attention import DotProduct, SquaredDistance
+from theory.diffusion import studies
+from theory.diffusion.equilibrium import stationary
+from theory.diffusion.ladders import extrapolated, worst
+from theory.diffusion.stacking import TokenLayer
+from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence.enclosure import precision
+from theory.evidence.roundoff import U, gamma
+from verify.diffusion.equidistant import around, bessel
+from verify.diffusion.schroedinger import circle
+from verify.textbook import balls, exp, hull
+
+RUAN = ("ruan2024", "coifman2006")
+DERIVED = ("derived", "refereed")
+MODES = {0: (1, 0), 1: (Fraction(3, 10), 0), 2: (0, Fraction(-3, 20))}  # of 2 pi p = 1 + 0.6 cos x + 0.3 sin 2x
+TESTS = ((1, 0), (2, 1), (3, 1))  # mean cosines or sines: frequency, part
+
+
+def density(x):
+    """The density of which the Fourier coefficients are MODES, per 2 pi."""
+    return 1.0 + 0.6 * np.cos(x) + 0.3 * np.sin(2 * x)
+
+
+def mode(k):
+    """Real and imaginary part of a Fourier coefficient of 2 pi p."""
+    re, im = MODES.get(abs(k), (0, 0))
+    return (re, im if k > 0 else -im)
+
+
+def product(two, *, factor=None):
+    """Fourier coefficients of p times smoothed waves, given by a function of k up to 2; exact without smoothing."""
+    found = {}
+    for j in range(-2, 3):
+        for k in range(-2, 3):
+            (a, b), (c, d) = mode(j), two(k)
+            part = [Fraction(a * c - b * d), Fraction(a * d + b * c)]
+            if factor is not None:
+                part = [factor(abs(k)) * balls(v).item() for v in part]
+            re, im = found.get(j + k, (0, 0))
+            found[j + k] = (re + part[0], im + part[1])
+    return found
+
+
+def moments(law):
+    """The means of some waves under a law with these Fourier coefficients."""
+    return [(-1 if part else 1) * law[k][part] / law[0][0] for k, part in TESTS]
+
+
+@verifies(
+    Claim(
+        "layers.reversible",
+        "attention with a symmetric score is reversible, for the masses times the normalisers",
+        r"$\pi_iP_{ij} = \pi_jP_{ji}$, $\pi_i \propto m_i\sum_jm_je^{-f_{ij}/2\varepsilon}$, the stationary law; and $P_{ij}P_{jk}P_{ki} = P_{ik}P_{kj}P_{ji}$",
+        assumptions=("f symmetric", "finitely many tokens with positive masses"),
+        spec=("DL.B9",),
+        cites=("ruan2024",),
+        provenance=DERIVED,
+    ),
+    constant("masses", "the law is that of the masses", power=0),
+    hypothesis("asymmetric", "scores are x'By with B not symmetric", form=np.array([[0.3, 0.9], [-0.5, 0.6]])),
+    bug("columns", "the normalisers are those of the columns of the weights", columns=True),
+)
+def test_reversible(run, *, power=1, form=None, columns=False):
+    for number, rng in enumerate(run.streams(run.pick(quick=6, paper=60))):
+        n = int(rng.integers(6, 20))
+        tokens, masses = rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n)) + 1e-3
+        masses /= masses.sum()
+        epsilon = float(rng.choice([0.25, 0.5, 1.0]))
+        symmetric = SquaredDistance(0.5 / epsilon) if number % 2 else DotProduct(form=np.eye(2) / (2 * epsilon))
+        layer = TokenLayer(tokens, epsilon, score=symmetric if form is None else DotProduct(form=form), masses=masses)
+        p, x, m = layer.rows, balls(tokens), balls(masses)
+        with precision():
+            apart = x[:, np.newaxis] - x
+            f = (apart * apart).sum(axis=2) if number % 2 else -(x @ x.T)
+            weighted = m[:, np.newaxis] * exp(-f / balls(2 * epsilon).item()) * m
+            law = weighted.sum(axis=1) if power else m
+            if columns:
+                law = (weighted / weighted.sum(axis=1)[:, np.newaxis]).sum(axis=0)
+            law = np.array([float((q / law.sum()).mid()) for q in law])
+        flux = law[:, np.newaxis] * p
+        balance = Interval.within(float(np.abs(flux - flux.T).max()), float(flux.max()) * (2 * layer.error + 8 * U))
+        yield equals(balance, 0, scale=float(flux.max()), n=n, part="balance")
+        found, bound = stationary(p, error=layer.error)
+        far = Interval.within(0.5 * float(np.abs(found - law).sum()), bound + gamma(n + 4))
+        yield equals(far, 0, scale=1, n=n, part="stationary")
+        i, j, k = rng.choice(n, size=3, replace=False)
+        there, back = p[i, j] * p[j, k] * p[k, i], p[i, k] * p[k, j] * p[j, i]
+        loop = Interval.within(there - back, (there + back) * (4 * layer.error + 8 * U))
+        yield equals(loop, 0, scale=there + back, n=n, part="loop")
+
+
+@verifies(
+    Claim(
+        "layers.equilibrium",
+        "the stationary law of a layer is p times the smoothed p, which tends to the square of the density, not to the density",
+        r"$\pi_\varepsilon \propto p\cdot K_\varepsilon p \to p^2/\!\int p^2$ exactly to first order; $2\pi p = 1 + 0.6\cos x + 0.3\sin 2x$, chordal kernel, by the means of $\cos x$, $\sin 2x$, $\sin 3x$",
+        assumptions=("circle, equidistant tokens that weigh their density", "row-normalised"),
+        spec=("DL.B9",),
+        cites=RUAN,
+        provenance=DERIVED,
+    ),
+    constant("density", "the limit is the density", squared=False),
+    constant("second", "the error is of second order", rate=2),
+    hypothesis("heat", "the kernel is taken to be the heat kernel at finite bandwidth", heat=True),
+    bug("uniform", "tokens weigh the same", weighed=False),
+)
+def test_equilibrium(run, *, squared=True, rate=1, heat=False, weighed=True):
+    one = {0: (1, 0)}
+    target = moments(product(mode if squared else lambda k: one.get(k, (0, 0))))
+    for epsilon in (0.25, 0.0625, 1 / 64):
+        x, _, layer = around(epsilon, density if weighed else np.ones_like)
+        law, bound = stationary(layer.rows, error=layer.error)
+        with precision():
+            e = balls(epsilon).item()
+            factor = (lambda k, e=e: (-e * k * k / 2).exp()) if heat else bessel(epsilon)
+            claimed = [hull(v) for v in moments(product(mode, factor=factor))]
+        for (k, part), value in zip(TESTS, claimed, strict=True):
+            wave = np.sin(k * x) if part else np.cos(k * x)
+            read = Interval.within(float(law @ wave), 2 * bound + 8 * U * k)
+            yield equals(read, value, scale=1, epsilon=epsilon, part="tokens", wave=k)
+    with precision():
+        found = [
+            moments(product(mode, factor=bessel(Fraction(1, 2**j)))) for j in range(4, run.pick(quick=12, paper=20))
+        ]
+        levels = [[hull(v) for v in level] for level in found]
+    for at, (k, _) in enumerate(TESTS):
+        yield equals(limit([level[at] for level in levels], order=1), target[at], scale=1, wave=k, part="limit")
+    errors = worst(levels, [Interval.exactly(t) for t in target])
+    yield equals(order(errors[-4:]), rate, scale=1, part="order")
+
+
+@verifies(
+    Claim(
+        "layers.spectrum",
+        "the eigenvalues of a layer are those of the drift-diffusion, to first order",
+        r"$\frac2\varepsilon(1 - \mu_k(P_\varepsilon)) = \lambda_k(-L) + O(\varepsilon)$ for $k = 0, \dots, 7$, order exactly 1, after extrapolation 2; $p \propto e^{0.8\cos x + 0.3\sin 2x}$, chordal kernel",
+        assumptions=("circle, equidistant tokens that weigh their density", "row-normalised"),
+        spec=("DL.B9",),
+        cites=RUAN,
+        provenance=DERIVED,
+    ),
+    constant("drift", "the drift coefficient is one", kappa=0.5),
+    constant("double", "a layer takes the time epsilon", clock=Fraction(1, 2)),
+    hypothesis("uniform", "the density is constant in the limit", kappa=0.0),
+)
+def test_spectrum(run, *, kappa=1.0, clock=1):
+    table = run.study(studies.rates).where(part="layer")
+    exact, _, slip = circle((0.8, 0.0), (0.0, 0.3), kappa)
+    epsilons = sorted(set(table["epsilon"].tolist()), reverse=True)
+    ladder = []
+    for index in range(8):
+        values = [clock * table.where(epsilon=e, index=index).intervals("value")[0] for e in epsilons]
+        claimed = Interval.within(float(exact[index]), slip)
+        ladder.append([(value - claimed) / (1 + claimed) for value in values])
+    levels = list(zip(*ladder, strict=True))
+    for k in (1, 2):
+        errors = worst(levels, [0] * 8)
+        yield equals(limit(errors[-4:], order=k), 0, scale=1, part="largest relative error", extrapolations=k - 1)
+        yield equals(order(errors[-4:]), k, scale=1, part="its order", extrapolations=k - 1)
+        levels = extrapolated(levels, order=k)
+
+
+@verifies(
+    Claim(
+        "layers.walk",
+        "the keys that a query draws are the steps of a diffusion with drift twice the slope of log p and unit noise",
+        r"$\frac2\varepsilon P_\varepsilon\{\sin(y - x)\}(x) \to 2(\log p)'(x)$, $\frac2\varepsilon P_\varepsilon\{2 - 2\cos(y - x)\}(x) \to 2$, $\frac2\varepsilon P_\varepsilon\{(2 - 2\cos(y - x))^2\}(x) \to 0$ to first order: $dX = 2(\log p)'dt + \sqrt2\,dB$; $2\pi p = 1 + 0.6\cos x + 0.3\sin 2x$, heat kernel",
+        assumptions=("circle, in the limit of many tokens",),
+        spec=("DL.B9",),
+        cites=RUAN,
+        provenance=DERIVED,
+    ),
+    constant("drift", "the drift is the slope of log p", drift=1),
+    constant("noise", "the noise is that of a standard Brownian motion", noise=1),
+    hypothesis("uniform", "the density is constant", drift=0),
+)
+def test_walk(run, *, drift=2, noise=2):
+    with precision():
+        for x in (Fraction(k, 4) for k in range(0, 25, run.pick(quick=4, paper=1))):
+            waves = {k: ((balls(x).item() * k).cos(), (balls(x).item() * k).sin()) for k in range(-2, 3)}
+            found = []
+            for j in range(4, run.pick(quick=11, paper=16)):
+                e = balls(Fraction(1, 2**j)).item()
+                mass, (one, turned), two = smooth(0, e, waves)[0], smooth(1, e, waves), smooth(2, e, waves)[0]
+                steps = (turned, 2 * mass - 2 * one, 6 * mass - 8 * one + 2 * two)
+                found.append([hull(2 * v / (e * mass)) for v in steps])
+            rise = 2 * balls(Fraction(3, 10)).item() * (waves[2][0] - waves[1][1])  # of 1 + 0.6 cos x + 0.3 sin 2x
+            slope = hull(rise / smooth(0, balls(0).item(), waves)[0])
+            for at, (name, aim) in enumerate((("drift", drift * slope), ("square", noise), ("fourth", 0))):
+                values = [steps[at] for steps in found]
+                yield equals(limit(values[-4:], order=1), aim, scale=2, part=name, x=float(x))
+
+
+def smooth(shift, e, waves):
+    """Real and imaginary part of the mean of exp(i shift (y - x)) over keys y, times their mass, in balls."""
+    re, im = balls(0).item(), balls(0).item()
+    for k, (c, s) in waves.items():
+        a, b = (balls(Fraction(part)).item() for part in mode(k))
+        f = (-e * (k + shift) ** 2 / 2).exp()
+        re, im = re + f * (a * c - b * s), im + f * (a * s + b * c)
+    return re, im
