@@ -1,9 +1,9 @@
 r"""Trajectories by SciPy's adaptive integrators, each run twice so that its error can be seen.
 
 Nothing here is validated: the width of an observation is how far two runs at tolerances a hundred times apart differ,
-twice (ten times for multistep methods), though the finer one is the closer of the two, and what the rounding of its steps may have done. An entry
-:math:`y` of the state is charged with :math:`2u|y|` for each evaluation of the field and with the tolerance of one step
-of the finer run, because two runs may agree by chance, and the observation is repeated
+twice (ten times for multistep methods), though the finer one is the closer of the two, and what the rounding of its
+steps may have done. An entry :math:`y` of the state is charged with :math:`2u|y|` for each evaluation of the field and
+with the tolerance of one step of the finer run, because two runs may agree by chance, and the observation is repeated
 on states displaced by that much, upwards and with alternating signs. So an observation that cancels (a distance of two
 tokens that have almost met) comes out wide, as it should.
 """
