@@ -66,7 +66,7 @@ def test_every_source_is_well_formed():
         for field in ("author", "title", "year"):
             assert len(re.findall(rf"^  {field} *= \{{.+", entry, re.MULTILINE)) == 1, f"{key}: {field}"
         assert re.search(rf"^  year *= \{{{key[-4:]}\}},$", entry, re.MULTILINE), key
-        assert re.match(r"@(article|book|inproceedings|misc)\{", entry)
+        assert re.match(r"@(article|book|incollection|inproceedings|misc|phdthesis)\{", entry)
         for line in entry.splitlines()[1:-1]:
             assert line.endswith(("},", " and")), f"{key}: {line}"
 
