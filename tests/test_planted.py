@@ -449,11 +449,13 @@ def planted(bug, folder):
 def judged(claim, folder, backend):
     """Decide one claim in ``folder`` and return the exit code with what was printed."""
     test = next(p for p in (folder / "verify").rglob("test_*.py") if f'"{claim}"' in p.read_text(encoding="utf-8"))
-    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    # without other people's plugins, which take half a second to load
+    options = ["-q", "-p", "no:cacheprovider", "-p", "theory.evidence.plugin"]
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-m", "pytest", f"{test.relative_to(folder)}::{claim}", *options],
         cwd=folder, capture_output=True, text=True, check=False, timeout=300,
-        env={**os.environ, "PYTHONPATH": str(folder), "THEORY_BACKEND": backend, "NUMBA_DISABLE_JIT": "1"},
+        env={**os.environ, "PYTHONPATH": str(folder), "THEORY_BACKEND": backend, "NUMBA_DISABLE_JIT": "1",
+             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 
