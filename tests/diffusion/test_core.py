@@ -76,7 +76,7 @@ def test_sample_follows_the_density():
 
 @pytest.mark.parametrize("density", DENSITIES)
 def test_attention_of_quantile_tokens_is_the_exact_operator(density):
-    """The engine's softmax on 25 to 400 tokens against Bessel functions; the catalogue of errors falls like this."""
+    """The engine's softmax on 25 to 400 tokens against Bessel functions, with errors that fall faster and faster."""
     grid, epsilon = PeriodicGrid((512,)), 0.02
     x = grid.axes[0]
     exact = convolved(grid, density(x), np.sin(x) + 0.5 * np.cos(2 * x), chordal_multiplier(epsilon))
