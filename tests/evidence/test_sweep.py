@@ -1,6 +1,7 @@
 """A sweep returns the same bytes in the same order, whoever does the work."""
 
 import multiprocessing
+import os
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -38,6 +39,12 @@ def processes():
 def test_number_of_workers_changes_nothing(workers, count):
     workers(count)
     assert drawn(sweep(stream, STREAMS)) == drawn(stream(**case) for case in STREAMS)
+
+
+def test_without_a_pool_everything_stays_in_this_process(workers):
+    workers(2)
+    assert sweep(os.getpid, [{}] * 3, pool=False) == [os.getpid()] * 3
+    assert os.getpid() not in sweep(os.getpid, [{}] * 2)
 
 
 def test_kind_of_executor_changes_nothing(processes):

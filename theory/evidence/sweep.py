@@ -79,7 +79,9 @@ def sweeping_on_dask(address: str) -> Iterator[None]:
         yield
 
 
-def sweep(fn: Callable[..., T], cases: Sequence[Mapping[str, Any]], *, executor: Executor | None = None) -> list[T]:
+def sweep(
+    fn: Callable[..., T], cases: Sequence[Mapping[str, Any]], *, executor: Executor | None = None, pool: bool = True
+) -> list[T]:
     """Call ``fn(**case)`` for every case and return the results in the order of the cases.
 
     Parameters
@@ -92,12 +94,14 @@ def sweep(fn: Callable[..., T], cases: Sequence[Mapping[str, Any]], *, executor:
         Used through ``submit`` and never shut down here; a Dask cluster is ``Client(address).get_executor()``. Without
         one, that of :func:`sweeping_on`; or else a pool of spawned processes on the usable processors, or this process
         for a single case or processor.
+    pool : bool, default True
+        Whether such a pool may be started; cases of less than its start are faster without.
     """
     executor = _CHOSEN.get() if executor is None else executor
     workers = min(usable_cpus(), len(cases))
-    if executor is None and workers > 1:
-        with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-            return sweep(fn, cases, executor=pool)
+    if executor is None and pool and workers > 1:
+        with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as processes:
+            return sweep(fn, cases, executor=processes)
     with threadpool_limits(limits=1):  # also for the threads of a given executor
         if executor is None:
             return [_call(fn, case, _process()) for case in cases]

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 METHODS = ("DOP853", "RK45", "Radau", "LSODA", "BDF")
 _APART = 100.0  # chosen: between the tolerances of the two runs
 _SMALLEST = 100 * 2.0**-52  # SciPy's own limit of a relative tolerance
-SAFETY = {"LSODA": 10.0, "BDF": 10.0}  # taken: steps of several stages lag their tolerance more; 2 for the others
+_SAFETY, _MULTISTEP = 2.0, 10.0  # taken; steps of multistep methods are worse than their tolerance
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +53,7 @@ class Trajectory:
     coarse: Array
     evaluations: int
     tolerance: tuple[float, float] = (0.0, 0.0)
-    safety: float = 2.0
+    safety: float = _SAFETY
 
     @property
     def last(self) -> Array:
@@ -119,7 +119,12 @@ def flow(
     coarse = run(field, y, when, as_positive(rtol, "rtol"), as_positive(atol, "atol"), method)
     shape = (when.size, *y.shape)
     states = fine.y.T.reshape(shape), coarse.y.T.reshape(shape)
-    return Trajectory(when, *states, int(fine.nfev), finer(rtol, atol), SAFETY.get(method, 2.0))
+    return Trajectory(when, *states, int(fine.nfev), finer(rtol, atol), safety_of(method))
+
+
+def safety_of(method: str) -> float:
+    """Return by how many times the difference of two runs of a method is taken for the error of the finer one."""
+    return _MULTISTEP if method in ("LSODA", "BDF") else _SAFETY
 
 
 def finer(rtol: float, atol: float) -> tuple[float, float]:

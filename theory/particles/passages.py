@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_positive, as_real
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.roundoff import U
-from theory.particles.flows import SAFETY, finer, moved_by, run
+from theory.particles.flows import finer, moved_by, run, safety_of
 
 Array = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ def passage(
     moved = moved_by(event, state, int(fine.nfev), finer(rtol, atol))
     if not speed > 0.0 or not np.isfinite([t, other, moved]).all():
         return Interval.unknown(Kind.NUMERIC)
-    return Interval.within(t, SAFETY.get(method, 2.0) * (abs(t - other) + moved / speed) + 8 * U * t, Kind.NUMERIC)
+    return Interval.within(t, safety_of(method) * (abs(t - other) + moved / speed) + 8 * U * t, Kind.NUMERIC)
 
 
 def _arrival(

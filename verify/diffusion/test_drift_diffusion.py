@@ -17,6 +17,7 @@ from theory.diffusion import (
     propagate,
     studies,
 )
+from theory.diffusion.bilinear import sphere_tokens
 from theory.diffusion.kernels import KERNELS, kernel_multiplier
 from theory.diffusion.ladders import extrapolated, worst
 from theory.evidence import (
@@ -277,12 +278,9 @@ def _sphere(z, a, one, two):
 
 def _engine(a, heights, epsilon, twice):
     """The same by attention over a product quadrature of the sphere, through the engine."""
-    polar, weights = np.polynomial.legendre.leggauss(64)
-    turns = 2 * math.pi * np.arange(96) / 96
-    z, theta = np.repeat(polar, turns.size), np.tile(turns, polar.size)
-    ring = np.sqrt(1.0 - z**2)
-    points = np.stack([ring * np.cos(theta), ring * np.sin(theta), z], axis=1)
-    masses = np.repeat(weights, turns.size) * (1.0 + float(a) * z)
+    points, areas = sphere_tokens(64, 96)
+    z = points[:, 2]
+    masses = areas * (1.0 + float(a) * z)
     queries = np.array([[math.sqrt(1.0 - float(h) ** 2), 0.0, float(h)] for h in heights])
     score = SquaredDistance(0.25 / epsilon)  # -<x, y> / (2 eps) up to a constant
     found = propagate(queries, points, z, epsilon, score=score, masses=masses)

@@ -59,7 +59,7 @@ def chaos(*, scale: str, root: int) -> Table:
         {"key": (series, d, n, b), "what": what, "runs": runs, "rng": stream("particles.chaos", case, root=root)}
         for case, (what, series, d, n, b, runs) in enumerate(plan)
     ]
-    found = [_run(**case) for case in cases] if scale == "quick" else sweep(_run, cases)  # type: ignore[arg-type]
+    found = sweep(_run, cases, pool=scale == "paper")
     names = ("part", "series", "d", "n", "batch", "value", "error")
     rows = [row for some in found for row in some]
     units = {name: "length^2 or length" if name == "value" else "length" if name == "error" else "1" for name in names}

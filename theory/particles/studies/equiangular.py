@@ -44,7 +44,7 @@ def equiangular(*, scale: str, root: int) -> Table:
         {"beta": float(beta), "times": times, "draws": size["draws"], "rng": _stream("mean", k, root)}
         for k, beta in enumerate(np.asarray(size["betas"]))
     ]
-    found = sweep(_mean, cases) if scale == "paper" else [_mean(**case) for case in cases]
+    found = sweep(_mean, cases, pool=scale == "paper")
     rows = [row for part in found for row in part]
     dims = (16 * 4 ** np.arange(int(size["dims"]))).tolist()  # type: ignore[call-overload]
     for number, beta in enumerate(_DEVIATION_BETAS[scale]):

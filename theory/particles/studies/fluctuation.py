@@ -68,7 +68,7 @@ def drawn_outputs(*, scale: str, root: int) -> Table:
         for group, (sizes, runs) in enumerate(plan)
         for b in range(BATCHES)
     ]
-    batches = [_run(**case) for case in cases] if scale == "quick" else sweep(_run, cases)  # type: ignore[arg-type]
+    batches = sweep(_run, cases, pool=scale == "paper")
     names = ("n", "r11", "r12", "r22", "rest1", "rest2", "own1", "own2")
     units = {name: "1" if name == "n" else "length^2" if name[0:2] in ("r1", "r2") else "length" for name in names}
     rows = [row for batch in batches for row in batch]
