@@ -48,7 +48,10 @@ def draw(table: Table) -> Figure:
     rho = np.array([1.0 - Equiangular(n, float(b)).gap(late) for b in fine])
     for each, hue in ((axes["a"], "white"), (axes["b"], style.BLACK)):
         lines = each.contour(late, fine, rho, levels=_LEVELS, colors=hue, linewidths=0.9, linestyles=["--", "-", ":"])
-        each.clabel(lines, fmt=lambda level: rf"$\rho = {level:g}$", fontsize=style.SMALL, inline_spacing=2)
+        places = [(0.53, 2.0), (1.8, 2.0), (3.4, 2.0)]  # where the curves are apart
+        each.clabel(
+            lines, fmt=lambda level: rf"$\rho = {level:g}$", fontsize=style.SMALL, inline_spacing=2, manual=places
+        )
     _dimension(axes["c"], table)
     _time(axes["d"], table)
     return figure
