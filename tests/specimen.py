@@ -4,6 +4,7 @@ from theory.evidence import (
     Claim,
     Interval,
     Run,
+    Verdict,
     at_most,
     batch_mean,
     bug,
@@ -68,6 +69,16 @@ def half(run, *, bound=0.75, times=1):
     hypothesis("off-centre", "the draws are centred at 0.3", centre=0.3),
 )
 def normal(run, *, mean=0.0, centre=0.0):
+    draws = next(run.streams(1)).normal(size=100_000)
+    yield equals(batch_mean(draws + centre), mean, scale=1.0)
+
+
+@verifies(
+    Claim("means.large", "a standard normal has mean one", r"$\mathbb{E} X = 1$", finds=(Verdict.REFUTED,)),
+    constant("two", "the mean is two", mean=2.0),
+    hypothesis("off-centre", "the draws are centred at 0.3", centre=0.3),
+)
+def large(run, *, mean=1.0, centre=0.0):
     draws = next(run.streams(1)).normal(size=100_000)
     yield equals(batch_mean(draws + centre), mean, scale=1.0)
 

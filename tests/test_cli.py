@@ -6,9 +6,12 @@ import sys
 
 import pytest
 
+from tests import specimen
 from tests.specimen import lay
 from theory.__main__ import _VERDICTS, main
+from theory.evidence import Run, decide
 from theory.evidence.judge import Verdict
+from theory.evidence.record import write
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +113,41 @@ def test_explain_says_everything(capsys, shared):
     assert "largest measured/bound is at most 0.666" in run(capsys, "explain", "sums.half", "--evidence", shared)[1]
 
 
+@pytest.fixture
+def refuted(folder):
+    """A folder with a claim that states that it is refuted, and is."""
+    write(folder, decide(specimen.large, Run("means.large")), "verify/test_means.py")
+    return folder
+
+
+def test_what_is_refuted_as_stated_is_told_so_and_never_counted_as_support(capsys, refuted, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    shown = run(capsys, "list", "--evidence", refuted)[1]
+    assert "means.large   refuted, as stated  statistical  quick  a standard normal has mean one\n" in shown
+    assert "means.large" in run(capsys, "list", "--evidence", refuted, "--verdict", "refuted")[1]
+    assert "means.large" not in run(capsys, "list", "--evidence", refuted, "--verdict", "supported")[1]
+    assert "REFUTED, as stated, kind statistical" in run(capsys, "explain", "means.large", "--evidence", refuted)[1]
+    cited = run(capsys, "cite", "means.large", "--evidence", refuted)[1]
+    assert r"is \emph{refuted} by" in cited
+    assert "some case departs by at least" in cited
+    run(capsys, "report", "--evidence", refuted)
+    notes = (refuted.parent.parent / "paper_notes.md").read_text(encoding="utf-8")
+    assert "4 claims, 3 supported, 1 refuted, as stated." in notes
+    assert "**refuted, as stated** (statistical, scale quick)" in notes
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert "\x1b[36mrefuted, as stated" in run(capsys, "list", "--evidence", refuted)[1]
+
+
+def test_what_is_refuted_though_it_states_support_is_no_result(capsys, refuted):
+    path = refuted / "means.large.json"
+    whole = json.loads(path.read_text())
+    del whole["finds"]
+    path.write_text(json.dumps(whole))
+    assert "means.large   refuted    statistical" in run(capsys, "list", "--evidence", refuted)[1]
+    run(capsys, "report", "--evidence", refuted)
+    assert "4 claims, 3 supported, 1 refuted." in (refuted.parent.parent / "paper_notes.md").read_text()
+
+
 def test_unknown_id_names_close_matches(capsys, shared):
     status, out, err = run(capsys, "explain", "sums.tow", "--evidence", shared)
     assert (status, out) == (2, "")
@@ -139,6 +177,8 @@ def test_reference_backend_is_in_the_command(capsys, folder):
         (lambda text: text.replace('"paper"', '"huge"'), "at huge, quick"),
         (lambda text: json.dumps(json.loads(text) | {"scales": {}}), "at none"),
         (lambda text: json.dumps(json.loads(text) | {"provenance": ["hearsay"]}), "provenance: expected one of seen"),
+        (lambda text: json.dumps(json.loads(text) | {"finds": ["doubted"]}), "'doubted' is not a valid Verdict"),
+        (lambda text: json.dumps(json.loads(text) | {"finds": []}), "finds: expected verdicts, none of them vacuous"),
     ],
 )
 def test_broken_evidence_is_named(capsys, folder, broken, message):

@@ -1,5 +1,6 @@
 """The figures: what each must have, that files come out equal, and that only judged tables pass the gate."""
 
+import inspect
 import json
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from matplotlib.text import Text
 from threadpoolctl import threadpool_info
 
 from theory import figures
-from theory.evidence import Claim, Interval, Kind, Run, Table, bug, constant, decide, equals, verifies
+from theory.evidence import Claim, Interval, Kind, Run, Table, Verdict, bug, constant, decide, equals, verifies
 from theory.evidence.ledger import title_of
 from theory.evidence.record import write
 from theory.figures import __main__ as command, caption, gate, manifest, press, registry, style, swarm
@@ -45,7 +46,7 @@ def toy_plate(study=None, claims=("toy.double",)):
     return SimpleNamespace(TITLE="a toy", STUDY=study or toy_study(), CLAIMS=claims, draw=draw)
 
 
-def lay(folder, *, factor=2.0, claim="toy.double", scale="quick", root=ROOT, study=None):
+def lay(folder, *, factor=2.0, claim="toy.double", scale="quick", root=ROOT, study=None, finds=(Verdict.SUPPORTED,)):
     """Judge the toy and write its evidence; another ``factor`` makes a claim that is refuted."""
 
     def check(run, *, factor=factor, power=1):
@@ -54,7 +55,7 @@ def lay(folder, *, factor=2.0, claim="toy.double", scale="quick", root=ROOT, stu
             yield equals(y, factor * x**power)
 
     twins = constant("triple", "the factor is three", factor=3.0), bug("square", "the argument is squared", power=2)
-    verification = verifies(Claim(claim, "the double is twice", "$y = 2x$"), *twins)(check)
+    verification = verifies(Claim(claim, "the double is twice", "$y = 2x$", finds=finds), *twins)(check)
     write(folder, decide(verification, Run(claim, scale=scale, root=root)), "verify/test_toy.py")
 
 
@@ -90,7 +91,9 @@ def toy(tmp_path, monkeypatch):
 
 def small_table(name, evidence):
     """Return the table of a figure, thinned where it is long for no other reason than beauty."""
-    table = registry.plate(name).STUDY(scale="quick", root=ROOT, **({"evidence": evidence} if name == "board" else {}))
+    study = registry.plate(name).STUDY
+    own = {"evidence": evidence} if "evidence" in inspect.signature(study).parameters else {}
+    table = study(scale="quick", root=ROOT, **own)
     if name != "free_energy":
         return table
     keep = np.all([np.isin(table[f"p{k}"], [0.0, 0.25, 0.5, 0.75, 1.0]) for k in (1, 2)], axis=0)
@@ -272,6 +275,18 @@ def test_the_board_counts_by_subject_in_the_order_of_the_table():
     assert bars == [*supported, *supported, (4.0, 1.0, style.VERMILION)]
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert legend[:3] == ["2 proved", "5 numeric", "2 trend"]
+
+
+def test_the_board_shows_what_is_stated_in_black_and_does_not_count_it_as_support():
+    found = {"verdict": "refuted, as stated", "departure.lo": 0.5, "departure.hi": 1.0}
+    claims = [("a.one", {}), ("a.two", found), ("a.three", found | {"verdict": "inconclusive, as stated"})]
+    figure, whole = board_of(*claims), board_of(*((name, {}) for name, _ in claims))
+    assert figure.get_size_inches().tolist() == whole.get_size_inches().tolist()  # no row of its own, and no name
+    assert words_of(figure)["1/3"] == style.BLACK
+    assert marks_of(figure.axes[1], faults=True) == []
+    assert [line.get_markerfacecolor() for line in marks_of(figure.axes[1])].count(style.BLACK) == 2
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend[:3] == ["1 numeric", "1 inconclusive, as stated", "1 refuted, as stated"]
 
 
 def test_the_board_shows_how_near_each_claim_is_to_its_limit():
@@ -490,6 +505,18 @@ def test_a_study_of_the_evidence_is_judged_by_its_verdicts(tmp_path):
     assert Table.from_csv(ruling.table.to_csv()).sha256 == ruling.table.sha256
 
 
+def test_a_claim_that_states_its_refutation_vouches_for_its_table(tmp_path):
+    lay(tmp_path / "evidence", factor=2.5, finds=(Verdict.REFUTED,))
+    ruling = rule(tmp_path, toy_plate())
+    assert ruling.reason is None
+    first, second = caption.clauses(ruling)
+    assert first == f"toy.double: refuted, as stated, numeric (scale quick, root {ROOT})."
+    assert second.startswith(r"Worst departure $\geq0.19")
+    assert rule(tmp_path, registry.plate("board")).reason is None
+    lay(tmp_path / "evidence", finds=(Verdict.REFUTED,))
+    assert rule(tmp_path, toy_plate()).reason == "toy.double is supported"
+
+
 # the caption
 
 
@@ -510,6 +537,10 @@ def test_many_claims_are_counted(tmp_path):
     first, second = caption.clauses(rule(tmp_path, toy_plate(claims=("toy.*",))))
     assert first == f"4 claims at scale quick, root {ROOT}: 3 supported, 1 refuted (4 numeric)."
     assert "toy.n2" in second
+    lay(tmp_path / "evidence", claim="toy.n2", factor=2.5, finds=(Verdict.REFUTED,))
+    first, second = caption.clauses(rule(tmp_path, toy_plate(claims=("toy.*",))))
+    assert first == f"4 claims at scale quick, root {ROOT}: 3 supported, 1 refuted, as stated (4 numeric)."
+    assert "toy.n2" not in second
 
 
 # the command

@@ -28,6 +28,7 @@ MAY_IMPORT = {
     "attention": GROUND,
     "distance": OBJECT,
     **dict.fromkeys(SUBJECTS, METRIC),
+    "metric": {*METRIC, "maxent"},  # the map from scores to weights may be entmax
     "report": {"evidence"},
     "figures": {*METRIC, *SUBJECTS, "report"},
     "__main__": {*METRIC, *SUBJECTS, "report", "figures"},
@@ -44,7 +45,10 @@ HOMES = {  # a package and the only places that may import it
     "flint": ("evidence/enclosure.py",),
     "mpmath": (),
     "torch": ("metric/", "maxent/autograd.py"),
-    "sklearn": ("maxent/studies/prediction.py",),
+    "sklearn": ("maxent/studies/prediction.py", "metric/experiments/"),
+    "trimesh": ("metric/experiments/",),
+    "num2words": ("metric/experiments/",),
+    "sacrebleu": ("metric/experiments/",),
     "jax": ("metric/",),
     "safetensors": ("lipschitz/weights_file.py",),
     "pytest": ("evidence/plugin.py",),
@@ -53,7 +57,12 @@ HOMES = {  # a package and the only places that may import it
     "tests": (),
 }
 UNSEEDED = {"random", "secrets", "time", "datetime", "uuid"}  # a number may depend on none of these
-CLOCKS = {"particles/march.py": {"time"}}  # where a clock decides when a state is written, never what is in it
+CLOCKS = {  # where a clock decides when a state is written, and how long it took, never what is in it
+    "particles/march.py": {"time"},
+    "metric/experiments/crew.py": {"time"},
+    "metric/experiments/runner.py": {"time"},
+}
+LOADERS = ("import_module", "__import__", "extra")
 DRAWERS = {"utils", "util", "tools", "helpers", "misc", "common"}
 
 
@@ -68,7 +77,7 @@ def imported(tree: ast.AST, package: str = "") -> set[str]:
                 above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
                 base = ".".join([*above, *([node.module] if node.module else [])])
                 names |= {f"{base}.{alias.name}" for alias in node.names}
-            case ast.Call(args=[ast.Constant(value=str(name)), *_]) if called(node) in ("import_module", "__import__"):
+            case ast.Call(args=[ast.Constant(value=str(name)), *_]) if called(node) in LOADERS:
                 names.add(name)
     return names
 

@@ -11,6 +11,7 @@ from theory.evidence import (
     Interval,
     Kind,
     Twin,
+    Verdict,
     Verification,
     at_least,
     at_most,
@@ -106,6 +107,8 @@ def test_departure_has_the_weakest_kind(kinds):
         ({"statement": ""}, r"^words, statement: expected text"),
         ({"spec": ("MA-L6",)}, r"^spec: expected an item such as 'MA\.L6', got 'MA-L6'$"),
         ({"provenance": ("rumour",)}, r"^provenance: expected one of seen, .* got 'rumour'$"),
+        ({"finds": ()}, r"^finds: expected verdicts, none of them vacuous, for sums\.two, got \(\)$"),
+        ({"finds": (Verdict.REFUTED, Verdict.VACUOUS)}, r"^finds: expected verdicts, none of them vacuous"),
     ],
 )
 def test_malformed_claims(fields, message):
@@ -115,11 +118,17 @@ def test_malformed_claims(fields, message):
         Claim(**good | fields)
 
 
-@pytest.mark.parametrize("name", ["assumptions", "spec", "cites", "provenance"])
-@pytest.mark.parametrize("value", ["one text", ["a list"], (1,)])
+@pytest.mark.parametrize("name", ["assumptions", "spec", "cites", "provenance", "finds"])
+@pytest.mark.parametrize("value", ["one text", ["a list"], (1,), Verdict.REFUTED])
 def test_lists_of_a_claim_are_tuples_of_text(name, value):
     with pytest.raises(TypeError, match=rf"^{name}: expected"):
         Claim("sums.two", "one plus one is two", "$1 + 1 = 2$", **{name: value})
+
+
+def test_a_claim_finds_support_unless_it_says_so():
+    assert CLAIM.finds == (Verdict.SUPPORTED,)
+    with pytest.raises(TypeError, match=r"^finds: expected .* got 'refuted'$"):
+        Claim("sums.two", "one plus one is two", "$1 + 1 = 2$", finds=("refuted",))
 
 
 def test_twins_are_changed_parameters():

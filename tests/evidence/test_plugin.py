@@ -224,6 +224,55 @@ def test_twin_that_names_no_parameter_fails_at_import(suite):
     result.stdout.fnmatch_lines(["*twins: expected 'typo' to change keyword-only parameters*got vallue*"])
 
 
+# --- open questions ---
+
+STATES = "from theory.evidence import Verdict\n"
+STATED = '"$x = 1$", finds=(Verdict.{},)),'
+HALF = "yield equals(Interval.within(sign * 1.0, 0.3), value, k=k, u=u)"
+
+
+def open_question(verdict, body, id="demo.open"):  # noqa: A002
+    """Return the text of a verification that states which verdict it finds."""
+    return STATES + check(id, body).replace('"$x = 1$"),', STATED.format(verdict))
+
+
+@pytest.mark.parametrize(("verdict", "body"), [("REFUTED", OFF), ("INCONCLUSIVE", HALF)])
+def test_verdict_that_is_stated_passes_and_is_not_counted_as_support(suite, verdict, body):
+    result = suite("--record", test_a=check() + open_question(verdict, body))
+    assert result.ret == 0
+    result.assert_outcomes(passed=2)
+    assert rows(result)["demo.open"].split()[1:5] == [f"{verdict},", "as", "stated", "numeric"]
+    result.stdout.fnmatch_lines([f"1 of 2 claims supported, 1 {verdict.lower()} as stated"])
+    assert suite().ret == 0  # it agrees with its record
+    assert any("\x1b[36m" in line and verdict in line for line in suite("--color=yes").outlines)
+
+
+@pytest.mark.parametrize(
+    ("stated", "body", "found"),
+    [
+        ("REFUTED", STANDS, "SUPPORTED"),
+        ("REFUTED", HALF, "INCONCLUSIVE"),
+        ("INCONCLUSIVE", OFF, "REFUTED"),
+        ("REFUTED", "yield equals(1, value * 0.0 + 1.0)", "VACUOUS"),
+    ],
+)
+def test_verdict_other_than_the_stated_one_fails(suite, stated, body, found):
+    result = suite(test_a=open_question(stated, body))
+    assert result.ret == 1
+    text = paragraph(result, "demo.open")
+    assert f"demo.open is {found}: " in text
+    assert f"It states that it finds {stated}." in text
+    assert rows(result)["demo.open"].split()[1:3] == [found, "certified" if found == "VACUOUS" else "numeric"]
+    assert any(line.endswith("of 1 claims supported") for line in result.outlines)
+
+
+def test_open_question_with_another_record_is_told(suite, pytester):
+    assert suite("--record", test_a=open_question("REFUTED", OFF)).ret == 0
+    result = suite(test_a=open_question("REFUTED", OFF).replace("1.1 if", "1.2 if"))
+    assert result.ret == 1
+    assert "demo.open is refuted, but contradicts demo.open.json: " in paragraph(result, "demo.open")
+
+
 # --- collection ---
 
 

@@ -13,6 +13,7 @@ from theory.evidence import (
     Kind,
     Run,
     Table,
+    Verdict,
     at_least,
     at_most,
     bug,
@@ -143,6 +144,22 @@ def test_verdict_of_the_whole_is_the_weakest(tmp_path):
     write(tmp_path, evidence("quick", shift=0.1), "t.py")
     write(tmp_path, evidence("paper"), "t.py")
     assert recorded(tmp_path)["verdict"] == "refuted"
+
+
+OPEN = replace(CLAIM, finds=(Verdict.REFUTED,))
+
+
+def test_another_verdict_than_support_is_part_of_the_statement(tmp_path):
+    write(tmp_path, evidence(), "t.py")
+    assert "finds" not in recorded(tmp_path)
+    assert compare(tmp_path, evidence(claim=OPEN)) == "the record states another finds"
+    write(tmp_path, evidence("paper"), "t.py")
+    write(tmp_path, evidence(claim=OPEN, shift=0.1), "t.py")
+    record = recorded(tmp_path)
+    assert (record["finds"], record["verdict"], set(record["scales"])) == (["refuted"], "refuted", {"quick"})
+    assert compare(tmp_path, evidence(claim=OPEN, shift=0.1)) is None
+    assert compare(tmp_path, evidence(shift=0.1)) == "the record states another finds"
+    assert compare(tmp_path, evidence(claim=OPEN)) == "the record's verdict is refuted, this run's is supported"
 
 
 def test_same_run_agrees_with_its_record(tmp_path):

@@ -1,8 +1,7 @@
 """What is claimed, what would be wrong, and what was found.
 
-A check is a generator of findings. :func:`verifies` ties it to a :class:`Claim` and to its falsification twins; a
-twin is changed parameters of the same check, which never asks whether it is a twin. Three relations say every kind of
-theorem.
+A check is a generator of findings; :func:`verifies` ties it to a :class:`Claim` and to its falsification twins, changed
+parameters of the same check, which never asks whether it is a twin. Three relations say every kind of theorem.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from theory.evidence.interval import Interval, Number, enclose
+from theory.evidence.judge import Verdict
 
 Measured: TypeAlias = "Interval | int | Fraction | np.integer"  # exact unless it is an interval
 
@@ -47,6 +47,8 @@ class Claim:
         Keys of the sources in ``paper_notes.md``.
     provenance : tuple of str
         Where the wording comes from: any of ``PROVENANCE``.
+    finds : tuple of Verdict
+        What comes out and is a result: support, unless an open question is stated as a claim. Never ``VACUOUS``.
 
     Raises
     ------
@@ -61,24 +63,27 @@ class Claim:
     spec: tuple[str, ...] = ()
     cites: tuple[str, ...] = ()
     provenance: tuple[str, ...] = ("derived",)
+    finds: tuple[Verdict, ...] = (Verdict.SUPPORTED,)
 
     def __post_init__(self) -> None:
         if not _ID.fullmatch(self.id):
             raise ValueError(f"id: expected 'subject.name' in lower case, got {self.id!r}")
         if not self.words.strip() or not self.statement.strip() or len(self.words.splitlines()) > 1:
             raise ValueError(f"words, statement: expected text for {self.id}, got {self.words!r}, {self.statement!r}")
-        for name in ("assumptions", "spec", "cites", "provenance"):
+        for name in ("assumptions", "spec", "cites", "provenance", "finds"):
             if not isinstance(getattr(self, name), tuple):
                 raise TypeError(f"{name}: expected a tuple for {self.id}, got {type(getattr(self, name)).__name__}")
             for item in getattr(self, name):
-                if not isinstance(item, str) or not item:
-                    raise TypeError(f"{name}: expected texts for {self.id}, got {item!r}")
+                if not isinstance(item, Verdict if name == "finds" else str) or not item:
+                    raise TypeError(f"{name}: expected texts, or verdicts in finds, for {self.id}, got {item!r}")
         for item in self.spec:
             if not _SPEC.fullmatch(item):
                 raise ValueError(f"spec: expected an item such as 'MA.L6', got {item!r}")
         for mark in self.provenance:
             if mark not in PROVENANCE:
                 raise ValueError(f"provenance: expected one of {', '.join(PROVENANCE)}, got {mark!r}")
+        if not self.finds or Verdict.VACUOUS in self.finds:
+            raise ValueError(f"finds: expected verdicts, none of them vacuous, for {self.id}, got {self.finds!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +131,8 @@ def _measured(value: Measured) -> Interval:
     if isinstance(value, Interval):
         return value
     if isinstance(value, bool) or not isinstance(value, (int, np.integer, Fraction)):
-        kind = type(value).__name__
-        raise TypeError(f"measured: expected an Interval (Interval.exactly for an exact number), got {kind}")
+        got = type(value).__name__
+        raise TypeError(f"measured: expected an Interval (Interval.exactly for an exact number), got {got}")
     return Interval.exactly(value if isinstance(value, Fraction) else int(value))
 
 
@@ -221,9 +226,8 @@ def verifies(claim: Claim, *twins: Twin) -> Callable[[Callable[..., Iterable[Fin
         parameters = inspect.signature(check).parameters
         own = {p.name for p in parameters.values() if p.kind is p.KEYWORD_ONLY}
         if "run" not in set(parameters) - own:
-            raise ValueError(
-                f"check: expected the check of {claim.id} to take 'run' first, got ({', '.join(parameters)})"
-            )
+            got = ", ".join(parameters)
+            raise ValueError(f"check: expected the check of {claim.id} to take 'run' first, got ({got})")
         open_ = sorted(name for name in own if parameters[name].default is inspect.Parameter.empty)
         if open_:
             raise ValueError(

@@ -17,12 +17,18 @@ if TYPE_CHECKING:
 
 
 class Verdict(Enum):
-    """What became of a claim; only ``SUPPORTED`` passes."""
+    """What became of a claim; only ``SUPPORTED`` passes, unless the claim states what else it finds."""
 
     SUPPORTED = "supported"
     REFUTED = "refuted"
     INCONCLUSIVE = "inconclusive"
     VACUOUS = "vacuous"
+
+
+def told(verdict: Verdict, finds: Sequence[Verdict]) -> str:
+    """Say in words what became of a claim that states which verdicts it finds."""
+    stated = verdict is not Verdict.SUPPORTED and verdict in finds
+    return f"{verdict.value}, as stated" if stated else verdict.value
 
 
 # A computed width is cheap to shrink, a sampled one costs its square: 1/100 would take 2 500 times the draws of 1/2.

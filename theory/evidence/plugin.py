@@ -37,7 +37,7 @@ _EXCUSES = ("skip", "skipif", "xfail")
 
 
 class NotSupportedError(AssertionError):
-    """A claim was decided and does not stand; the message is the paragraph for the reader."""
+    """A claim was decided and does not come out as it must; the message is the paragraph for the reader."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -92,14 +92,15 @@ class ClaimItem(pytest.Function):
         self.user_properties.append((_ROW, row))
         if recording:  # whatever came out: what lost its support must not look supported
             record.write(folder, evidence, Path(os.path.relpath(self.path, self.config.rootpath)).as_posix())
-        if evidence.verdict is not Verdict.SUPPORTED:
+        if evidence.verdict not in evidence.claim.finds:
             raise NotSupportedError(explain(evidence, self._address()))
         if not recording and case is None and not self.config.stash.get(foreign_data, False):
             row["recorded"] = record.recorded(folder, evidence)
             moved = record.compare(folder, evidence)
             if moved:
+                name = record.path_of(folder, evidence.claim).name
                 raise NotSupportedError(
-                    f"{evidence.claim.id} is supported, but contradicts {record.path_of(folder, evidence.claim).name}: "
+                    f"{evidence.claim.id} is {evidence.verdict.value}, but contradicts {name}: "
                     f"{moved}. Find out why; if the new number is right, rerun with --record and log the move."
                 )
 
@@ -162,6 +163,8 @@ def explain(evidence: Evidence, nodeid: str) -> str:
     """Say in one paragraph why a claim does not stand, and how to see that one case again."""
     claim, finding, nearest = evidence.claim, evidence.finding, evidence.nearest
     text = [f"{claim.id} is {evidence.verdict.name}: {claim.words}."]
+    if claim.finds != (Verdict.SUPPORTED,):
+        text.append(f"It states that it finds {' or '.join(verdict.name for verdict in claim.finds)}.")
     if finding is not None:
         where = ", ".join(f"{k}={v}" for k, v in finding.case.items()) or "no parameters"
         text.append(
@@ -181,6 +184,8 @@ def explain(evidence: Evidence, nodeid: str) -> str:
 
 
 def _reason(evidence: Evidence) -> str:
+    if evidence.verdict is Verdict.SUPPORTED:
+        return "No departure that the data still allow is large beside the one of the nearest twin."
     if evidence.verdict is Verdict.REFUTED:
         return "The departure is certainly positive, so the statement, the instrument or the derived width is wrong."
     if evidence.verdict is Verdict.VACUOUS:
@@ -204,6 +209,7 @@ def _row(evidence: Evidence) -> dict[str, Any]:
         "words": evidence.claim.words,
         "kind": evidence.kind.name.lower(),
         "verdict": evidence.verdict.name,
+        "stated": evidence.verdict in evidence.claim.finds,
         "tightness": evidence.tightness,
         "margin": (reach(evidence.kind, gap) / room if room > 0.0 else float("inf")) if gap > 0.0 < cases else 0.0,
         "twins": f"{sum(f.departure.lo > 0.0 for f in evidence.failures)}/{len(evidence.failures)}",
@@ -220,9 +226,9 @@ def _rows(stats: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
             if _CLAIM not in given:
                 continue
             empty = {"verdict": undecided, "kind": "-", "tightness": None, "margin": None, "twins": "-"}
-            row = {**given[_CLAIM], **empty, "recorded": None, **given.get(_ROW, {})}
+            row = {**given[_CLAIM], **empty, "stated": False, "recorded": None, **given.get(_ROW, {})}
             if group == "error":  # it was decided, and could not be set up or cleaned away
-                row["verdict"] = undecided
+                row |= {"verdict": undecided, "stated": False}
             rows[row["id"]] = {**row, "seconds": report.duration}
     return list(rows.values())
 

@@ -88,15 +88,23 @@ def path_of(folder: Path, claim: Claim) -> Path:
 
 
 def statement_of(claim: Claim) -> dict[str, Any]:
-    """Return what a record says of the claim itself."""
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(claim).items()}
+    """Return what a record says of the claim itself, and what it finds unless that is support."""
+    stated = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(claim).items()}
+    finds = [verdict.value for verdict in stated.pop("finds")]
+    return stated if finds == [Verdict.SUPPORTED.value] else {**stated, "finds": finds}
+
+
+def _stale(whole: Mapping[str, Any], claim: Claim) -> list[str]:
+    """Return what a record states otherwise than the claim does."""
+    stated = statement_of(claim)
+    return [name for name in dict.fromkeys([*stated, "finds"]) if whole.get(name) != stated.get(name)]
 
 
 def write(folder: Path, evidence: Evidence, test: str) -> None:
     """Write the entry of this scale into the record of its claim; keep the other scale's if it is of this statement."""
     path = path_of(folder, evidence.claim)
     old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    same = all(old.get(name) == value for name, value in statement_of(evidence.claim).items())
+    same = not _stale(old, evidence.claim)
     scales = old["scales"] if same else {}  # what was found about another statement says nothing of this one
     scales[evidence.scale] = entry_of(evidence)
     weakest = [s["verdict"] for s in scales.values() if s["verdict"] != Verdict.SUPPORTED.value]
@@ -124,8 +132,7 @@ def compare(folder: Path, evidence: Evidence) -> str | None:
     if not path.exists():
         return None
     whole = json.loads(path.read_text(encoding="utf-8"))
-    stale = [name for name, value in statement_of(evidence.claim).items() if whole.get(name) != value]
-    if stale:
+    if stale := _stale(whole, evidence.claim):
         return f"the record states another {', '.join(stale)}"
     old = whole["scales"].get(evidence.scale)
     return None if old is None else next(_moved(old, evidence), None)

@@ -7,6 +7,8 @@ by how much this twin fails, in the claim's own scale; over what is allowed it w
 and statistics, whenever it is below one, for that is the rule. The last panel shows how far each bound is from being
 attained. Marks that would coincide part within their row. A claim that is not supported has a row of its own and is
 named there, so the board fits a page as long as the claims hold, however many they are, and grows with those that fail.
+A claim that states another verdict, and finds it, is a result: black, in the row of its subject, and not among those
+that the first panel counts as supported.
 
 The table is made from the evidence itself, a line per claim and twin, of which the figure draws the nearest.
 """
@@ -42,6 +44,7 @@ _PANELS = (
     Scale("nearest twin's gap", -6, 3, 3, 1.25, (2, 3)),
     Scale(r"$|1-{}$tightness$|$", -16, 0, 4, 1.25, (2, 1)),
 )
+_STATED = ", as stated"
 _MARK: dict[str, Any] = {"markersize": 2.2, "markeredgewidth": 0.35, "linestyle": "", "clip_on": False}
 _FAULT: dict[str, Any] = {"markersize": 4.0, "markeredgewidth": 0.0, "linestyle": "", "clip_on": False}
 
@@ -56,7 +59,11 @@ class _Claim(NamedTuple):
 
     @property
     def fine(self) -> bool:
-        return self.verdict == Verdict.SUPPORTED.value
+        return self.stated or self.verdict == Verdict.SUPPORTED.value
+
+    @property
+    def stated(self) -> bool:
+        return self.verdict.endswith(_STATED)
 
 
 class _Row(NamedTuple):
@@ -106,7 +113,7 @@ def _lines(record: Record, scale: str) -> list[tuple[str | float, ...]]:
     entry = record.entries[scale]
     gap = 0.0 if entry.nearest is None else max(entry.nearest.departure.lo, 0.0)
     common = (
-        record.claim.id, entry.verdict.value, entry.kind.name.lower(), entry.departure.lo, entry.departure.hi,
+        record.claim.id, record.told(entry), entry.kind.name.lower(), entry.departure.lo, entry.departure.hi,
         reach(entry.kind, gap), "" if entry.tightness is None else repr(entry.tightness),
     )  # fmt: skip
     twins = [(twin.id, twin.made_by, twin.departure.lo) for twin in entry.twins] or [("", "", 0.0)]
@@ -169,15 +176,16 @@ def _count(axes: Axes, subjects: Sequence[Sequence[_Claim]], middles: Sequence[f
     axes.tick_params(axis="y", length=0, pad=2)
     axes.spines[:].set_visible(False)
     for claims, middle in zip(subjects, middles, strict=True):
-        hues = Counter(_hue(claim) for claim in sorted(claims, key=lambda claim: (not claim.fine, claim.kind)))
+        order = sorted(claims, key=lambda claim: (not claim.fine, claim.stated, claim.kind))
+        hues = Counter(_hue(claim) for claim in order)
         left = 0
         for hue, count in hues.items():
             axes.barh(middle, count, left=left, height=0.6 * ROW[0], color=hue, linewidth=0)
             left += count
-        fine = sum(claim.fine for claim in claims)
+        supported = sum(claim.fine and not claim.stated for claim in claims)
         axes.annotate(
-            f"{fine}/{left}", (left, middle), (2, 0), textcoords="offset points", va="center", size=style.SMALL,
-            color=style.BLACK if fine == left else style.VERMILION,
+            f"{supported}/{left}", (left, middle), (2, 0), textcoords="offset points", va="center", size=style.SMALL,
+            color=style.BLACK if all(claim.fine for claim in claims) else style.VERMILION,
         )  # fmt: skip
 
 
@@ -211,16 +219,21 @@ def _mark(axes: Axes, scale: Scale, claim: _Claim, place: float, height: float) 
 
 
 def _hue(claim: _Claim) -> str:
-    return style.OF_KIND[claim.kind] if claim.fine else style.VERMILION
+    if not claim.fine:
+        return style.VERMILION
+    return style.BLACK if claim.stated else style.OF_KIND[claim.kind]
 
 
 def _legend(subjects: Mapping[str, Sequence[_Claim]]) -> list[Artist]:
     """Return an entry per kind with its number of claims, and those of the marks that are no disc."""
     claims = [claim for each in subjects.values() for claim in each]
-    kinds = Counter(claim.kind for claim in claims)
+    kinds = Counter(claim.kind for claim in claims if not claim.stated)
     entries: list[Artist] = [
         Patch(color=style.OF_KIND[kind], label=f"{kinds[kind]} {kind.name.lower()}") for kind in sorted(kinds)
     ]
+    stated = Counter(claim.verdict for claim in claims if claim.stated)
+    for verdict, count in sorted(stated.items()):
+        entries.append(Patch(color=style.BLACK, label=f"{count} {verdict}"))
     dark: dict[str, Any] = {"color": style.GREY, "linestyle": "", "markersize": 3.4}
     if any(claim.over for claim in claims):
         entries.append(Line2D([], [], marker="o", markerfacecolor="white", label="tightness > 1", **dark))

@@ -28,22 +28,29 @@ def _alone(record: Record, entry: Entry) -> list[str]:
         nearest = f"the twin {twin.id} is not refuted"
     else:
         nearest = f"the nearest twin ({twin.id}) fails by $\\geq{at_least(twin.departure.lo, tex=True)}$"
-    kind = entry.kind.name.lower()
+    kind, least = entry.kind.name.lower(), entry.departure.lo
+    worst = f"\\geq{at_least(least, tex=True)}" if least > 0.0 else f"\\leq{at_most(entry.departure.hi, tex=True)}"
     return [
-        f"{record.claim.id}: {entry.verdict.value}, {kind} (scale {entry.scale}, root {entry.root}).",
-        f"Worst departure $\\leq{at_most(entry.departure.hi, tex=True)}$; {nearest}.",
+        f"{record.claim.id}: {record.told(entry)}, {kind} (scale {entry.scale}, root {entry.root}).",
+        f"Worst departure ${worst}$; {nearest}.",
     ]
 
 
 def _together(found: list[tuple[Record, Entry]], ruling: Ruling) -> list[str]:
-    verdicts = Counter(entry.verdict.value for _, entry in found)
+    verdicts = Counter(record.told(entry) for record, entry in found)
     kinds = Counter(entry.kind for _, entry in found)
-    record, entry = max(found, key=lambda each: _used(each[1]))
-    limit = reach(entry.kind, 0.0 if entry.nearest is None else max(entry.nearest.departure.lo, 0.0))
-    return [
+    counted = (
         f"{len(found)} claims at scale {ruling.scale}, root {ruling.root}: "
         f"{', '.join(f'{count} {verdict}' for verdict, count in sorted(verdicts.items(), key=lambda v: -v[1]))} "
-        f"({', '.join(f'{kinds[kind]} {kind.name.lower()}' for kind in sorted(kinds))}).",
+        f"({', '.join(f'{kinds[kind]} {kind.name.lower()}' for kind in sorted(kinds))})."
+    )
+    strict = [(record, entry) for record, entry in found if record.told(entry) == entry.verdict.value]
+    if not strict:
+        return [counted]
+    record, entry = max(strict, key=lambda each: _used(each[1]))
+    limit = reach(entry.kind, 0.0 if entry.nearest is None else max(entry.nearest.departure.lo, 0.0))
+    return [
+        counted,
         f"Nearest to its limit: {record.claim.id}, worst departure $\\leq{at_most(entry.departure.hi, tex=True)}$ "
         f"where ${at_least(limit, tex=True)}$ is allowed.",
     ]

@@ -1,10 +1,10 @@
 """The gate: a figure is drawn as verified only from the table on which its claims were judged.
 
-The study runs afresh. Every claim of the figure must be supported at that scale and root, and its evidence must hold
-the fingerprint of a table of that study. If the fresh table has this fingerprint, it is the judged one. If not,
-another processor may have moved its last digits: then the judged table is the committed CSV of this fingerprint, and
-it stands if the fresh one agrees with it within its intervals. Everything else gets a reason, in words, and the
-command that mends it.
+The study runs afresh. Every claim of the figure must be supported at that scale and root, or have come out as it
+states, and its evidence must hold the fingerprint of a table of that study. If the fresh table has this fingerprint, it
+is the judged one. If not, another processor may have moved its last digits: then the judged table is the committed CSV
+of this fingerprint, and it stands if the fresh one agrees with it within its intervals. Everything else gets a reason,
+in words, and the command that mends it.
 
 A study that asks for ``evidence`` draws the verdicts themselves; its table is made from the evidence and needs no
 fingerprint in it.
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from theory.evidence import ROOT, Table, Verdict
+from theory.evidence import ROOT, Table
 from theory.evidence.ledger import conditions, title_of
 from theory.figures.registry import Plate
 from theory.report.archive import ArchiveError, Record, read
@@ -97,7 +97,7 @@ def _faults(records: Iterable[Record], scale: str, root: int, study: str | None)
         claim, entry = record.claim.id, record.entries.get(scale)
         if entry is None:
             faults.append((claim, f"no evidence for {claim} at scale {scale}"))
-        elif entry.verdict is not Verdict.SUPPORTED:
+        elif entry.verdict not in record.claim.finds:
             faults.append((claim, f"{claim} is {entry.verdict.value}"))
         elif entry.root != root:
             faults.append((claim, f"{claim} was decided with root {entry.root}, not {root}"))

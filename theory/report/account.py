@@ -11,7 +11,7 @@ from theory.report.archive import ArchiveError, Entry, Record, Rival
 from theory.report.digits import at_least, at_most, common
 from theory.report.index import marks
 
-_COLOUR = {"supported": "32", "refuted": "1;31", "inconclusive": "33", "vacuous": "35"}
+_COLOUR = {"supported": "32", "refuted": "1;31", "inconclusive": "33", "vacuous": "35"}  # what is stated: cyan
 _WIDTH = 110
 _FIRST = ("suite", "sources", "backend", "machine", "python")  # then the packages
 _NAME = 13  # the widest label and two blanks
@@ -36,7 +36,7 @@ def lines(records: Sequence[Record], verdict: str | None, subject: str | None, *
     if subject not in (None, *subjects):
         raise ArchiveError(f"--subject: expected one of {', '.join(subjects)}, got {subject}")
     rows = [
-        [r.claim.id, r.best.verdict.value, r.best.kind.name.lower(), r.best.scale, r.claim.words]
+        [r.claim.id, r.told(r.best), r.best.kind.name.lower(), r.best.scale, r.claim.words]
         for r in records
         if subject in (None, r.subject) and verdict in (None, r.best.verdict.value)
     ]
@@ -45,7 +45,7 @@ def lines(records: Sequence[Record], verdict: str | None, subject: str | None, *
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, wide, strict=True)]
         if colour:
-            cells[1] = f"\x1b[{_COLOUR[row[1]]}m{cells[1]}\x1b[0m"
+            cells[1] = f"\x1b[{_COLOUR.get(row[1], '36')}m{cells[1]}\x1b[0m"
         text += "  ".join(cells).rstrip() + "\n"
     return text
 
@@ -68,7 +68,8 @@ def account(record: Record) -> str:
 
 
 def _scale(record: Record, entry: Entry) -> list[str]:
-    verdict = f"{entry.verdict.name}, kind {entry.kind.name.lower()} ({_RIGHT[entry.kind]})"
+    said = record.told(entry).replace(entry.verdict.value, entry.verdict.name)
+    verdict = f"{said}, kind {entry.kind.name.lower()} ({_RIGHT[entry.kind]})"
     text = [_line(f"{entry.scale} scale", verdict), _line("departure", _departure(entry))]
     if entry.worst is not None:
         worst = entry.worst

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import theory
 from theory.evidence.claim import Claim
 from theory.evidence.interval import Interval, Kind
-from theory.evidence.judge import Verdict
+from theory.evidence.judge import Verdict, told
 from theory.evidence.ledger import SCALES
 from theory.report.story import place
 
@@ -94,6 +94,10 @@ class Record:
     def subject(self) -> str:
         """The part of the id before the dot."""
         return self.claim.id.partition(".")[0]
+
+    def told(self, entry: Entry) -> str:
+        """Say in words what came out at one scale."""
+        return told(entry.verdict, self.claim.finds)
 
     def command(self, entry: Entry, *, case: int | None = None) -> str:
         """Return the command that decides this claim again, or judges one case of it."""
@@ -195,7 +199,7 @@ def read(path: Path) -> Record:
 
 def _claim(raw: Mapping[str, Any]) -> Claim:
     fields: dict[str, Any] = {name: tuple(raw[name]) if isinstance(raw[name], list) else raw[name] for name in _CLAIM}
-    return Claim(**fields)
+    return Claim(**fields, finds=tuple(Verdict(found) for found in raw.get("finds", [Verdict.SUPPORTED.value])))
 
 
 def _kind(name: str) -> Kind:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -28,8 +29,10 @@ def marks(record: Record) -> str:
 
 def index(records: Sequence[Record]) -> str:
     """Return the index in Markdown, one heading per subject and one item per claim, in the order of the records."""
-    supported = sum(record.best.verdict.value == "supported" for record in records)
-    lines = [f"{len(records)} claims, {supported} supported.", ""]
+    found = Counter(record.told(record.best) for record in records)
+    supported = found.pop("supported", 0)
+    others = "".join(f", {found[verdict]} {verdict}" for verdict in sorted(found))
+    lines = [f"{len(records)} claims, {supported} supported{others}.", ""]
     for subject, group in groupby(records, key=lambda r: r.subject):
         lines += [f"### {subject}", ""]
         for record in group:
@@ -40,7 +43,7 @@ def index(records: Sequence[Record]) -> str:
 def _item(record: Record) -> list[str]:
     claim, best = record.claim, record.best
     about = [
-        f"**{best.verdict.value}** ({best.kind.name.lower()}, scale {best.scale})",
+        f"**{record.told(best)}** ({best.kind.name.lower()}, scale {best.scale})",
         f"hypotheses: {'; '.join(_plain(a) for a in claim.assumptions) or 'none'}",
         f"provenance {marks(record)}",
         f"source {', '.join(claim.cites) or 'none'}",

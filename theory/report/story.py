@@ -10,6 +10,7 @@ STORY = (
     "particle", "energy", "cone", "gaussian-flow", "chaos", "solvable", "equiangular", "norm-flow", "consensus",
     "boolean", "metastable", "merge", "onset", "noisy", "context",
     "pipeline", "limit", "rate", "layers", "edge", "normaliser", "score", "heat",
+    "metric", "trained", "reported",
     "distance", "engine", "flow",
 )  # fmt: skip
 

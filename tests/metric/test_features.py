@@ -1,0 +1,140 @@
+"""The feature maps against loops, complex steps and the norms that bound them."""
+
+import math
+
+import numpy as np
+import pytest
+
+from theory.metric import LinearFeatures, ResidualFeatures
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(1)
+
+
+def network(rng, d=3, w=4, size=1.0):
+    return ResidualFeatures(
+        size * rng.normal(size=(d, w)), rng.normal(size=w), size * rng.normal(size=(w, d)), rng.normal(size=d)
+    )
+
+
+def by_hand(g, x):
+    """One point at a time, with the tanh of the library of C; complex numbers pass through."""
+    hidden = [
+        np.tanh(sum(x[b] * g.inner[b, k] for b in range(len(x))) + g.inner_bias[k]) for k in range(g.inner.shape[1])
+    ]
+    return [x[a] + sum(h * g.outer[k, a] for k, h in enumerate(hidden)) + g.outer_bias[a] for a in range(len(x))]
+
+
+def test_residual_features_are_the_formula(rng):
+    g, x = network(rng), rng.normal(size=(5, 3))
+    np.testing.assert_allclose(g(x), [by_hand(g, point) for point in x], rtol=1e-14, atol=1e-14)
+    assert g.dim == 3
+
+
+def test_jacobian_is_the_derivative_of_every_feature_in_every_direction(rng):
+    g, x = network(rng), rng.normal(size=(4, 3))
+    for i, point in enumerate(x):
+        for b in range(3):
+            moved = point.astype(complex)
+            moved[b] += 1e-30j
+            column = [value.imag / 1e-30 for value in by_hand(g, moved)]
+            np.testing.assert_allclose(g.jacobian(x)[i, :, b], column, rtol=1e-13, atol=1e-13)
+
+
+def test_hessian_is_the_derivative_of_the_jacobian(rng):
+    g, x, step = network(rng), rng.normal(size=(2, 3)), 1e-5
+    for c in range(3):
+        shift = step * np.eye(3)[c]
+        slope = (g.jacobian(x + shift) - g.jacobian(x - shift)) / (2 * step)
+        np.testing.assert_allclose(g.hessian(x)[..., c], slope, rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(g.hessian(x), g.hessian(x).swapaxes(2, 3), rtol=1e-13, atol=1e-14)
+
+
+def test_vjp_is_the_gradient_in_points_and_parameters(rng):
+    g, x, bar = network(rng), rng.normal(size=(3, 3)), rng.normal(size=(3, 3))
+    points, slopes = g.vjp(x, bar)
+    np.testing.assert_allclose(points, np.einsum("iab,ia->ib", g.jacobian(x), bar), rtol=1e-13, atol=1e-13)
+    fields = ("inner", "inner_bias", "outer", "outer_bias")
+    assert slopes._fields == fields
+    for name in fields:
+        found = getattr(slopes, name)
+        for at in np.ndindex(found.shape):
+            parts = {n: np.array(getattr(g, n)) for n in fields}
+            values = []
+            for step in (1e-6, -1e-6):
+                parts[name][at] = getattr(g, name)[at] + step
+                values.append(float((ResidualFeatures(**parts)(x) * bar).sum()))
+            assert found[at] == pytest.approx((values[0] - values[1]) / 2e-6, rel=1e-7, abs=1e-7)
+
+
+def test_bounds_hold_and_are_attained_by_one_hidden_unit(rng):
+    for size in (0.2, 1.0):
+        g, x = network(rng, size=size), rng.normal(size=(20, 3))
+        f = np.linalg.norm(g(x)[:, None] - g(x), axis=2)
+        d = np.linalg.norm(x[:, None] - x, axis=2)
+        assert (f <= g.lipschitz * d * (1 + 1e-12)).all()
+        assert (f >= g.expansion * d * (1 - 1e-12)).all()
+        norms = np.linalg.norm(g.inner, 2) * np.linalg.norm(g.outer, 2)
+        assert g.branch == pytest.approx(norms, rel=1e-11, abs=0)
+        assert g.branch >= norms
+    one = ResidualFeatures([[1.0]], [0.0], [[0.5]], [0.0])
+    assert one.jacobian([[0.0]]).item() == 1.5
+    assert one.lipschitz == pytest.approx(1.5, rel=1e-11, abs=0)
+    assert one.expansion == pytest.approx(0.5, rel=1e-11, abs=0)
+
+
+def test_rounding_bounds_the_error_against_longer_numbers(rng):
+    for scale in (1e-3, 1.0, 1e3):
+        g, x = network(rng), scale * rng.normal(size=(6, 3))
+        wide = x.astype(np.longdouble)
+        exact = wide + np.tanh(wide @ g.inner + g.inner_bias) @ g.outer + g.outer_bias
+        error = float(np.linalg.norm(g(x) - exact, axis=1).max())
+        assert error <= g.rounding(x) <= 1e-12 * scale + 1e-13
+
+
+def test_linear_features(rng):
+    w, x = rng.normal(size=(3, 2)), rng.normal(size=(4, 3))
+    f = LinearFeatures(w)
+    np.testing.assert_allclose(f(x), [[point @ column for column in w.T] for point in x], rtol=1e-14, atol=1e-14)
+    assert f.jacobian(x).shape == (4, 2, 3)
+    np.testing.assert_array_equal(f.jacobian(x)[2], w.T)
+    assert f.lipschitz == pytest.approx(math.sqrt(np.linalg.eigvalsh(w.T @ w).max()), rel=1e-11, abs=0)
+    assert 0.0 < f.rounding(x) < 1e-13
+
+
+def test_arrays_are_copies_that_cannot_be_written(rng):
+    w = rng.normal(size=(2, 2))
+    f = LinearFeatures(w)
+    w[0, 0] = 9.0
+    assert f.matrix[0, 0] != 9.0
+    with pytest.raises(ValueError, match="read-only"):
+        network(rng).inner[0, 0] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"inner": np.ones(3)}, "inner: expected shape"),
+        ({"inner_bias": np.ones(3)}, r"inner_bias: expected shape \(4,\), got shape \(3,\)"),
+        ({"outer": np.ones((3, 4))}, r"outer: expected shape \(4, 3\), got shape \(3, 4\)"),
+        ({"outer_bias": np.ones(4)}, r"outer_bias: expected shape \(3,\)"),
+        ({"inner": np.full((3, 4), np.nan)}, "inner: expected finite numbers"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(change, message):
+    parts = {"inner": np.ones((3, 4)), "inner_bias": np.ones(4), "outer": np.ones((4, 3)), "outer_bias": np.ones(3)}
+    with pytest.raises(ValueError, match=message):
+        ResidualFeatures(**(parts | change))
+
+
+def test_points_that_do_not_fit_are_refused(rng):
+    g = network(rng)
+    for call in (g, g.jacobian, g.hessian, g.rounding, LinearFeatures(np.ones((3, 1)))):
+        with pytest.raises(ValueError, match=r"x: expected shape \(n, 3\), got shape \(2, 2\)"):
+            call(np.ones((2, 2)))
+    with pytest.raises(ValueError, match=r"cotangent: expected shape \(2, 3\), got shape \(2, 2\)"):
+        g.vjp(np.ones((2, 3)), np.ones((2, 2)))
+    with pytest.raises(ValueError, match="matrix: expected finite numbers"):
+        LinearFeatures([[np.inf]])

@@ -1,0 +1,42 @@
+"""Multipliers of a layer against Bessel functions of another library."""
+
+import numpy as np
+import pytest
+from scipy.special import ive, spherical_in
+
+from theory.metric.half_bandwidth import multipliers, rate
+from theory.metric.studies import half_bandwidth
+
+
+@pytest.mark.parametrize("epsilon", [0.02, 0.5, 3.0])
+def test_multipliers_are_quotients_of_bessel_functions(epsilon):
+    circle = [ive(k, 1 / epsilon) / ive(0, 1 / epsilon) for k in (1, 2, 3)]
+    sphere = [spherical_in(k, 1 / epsilon) / spherical_in(0, 1 / epsilon) for k in (1, 2, 3)]
+    for space, exact in (("circle", circle), ("sphere", sphere)):
+        found = multipliers(space, 3, epsilon)
+        np.testing.assert_allclose([v.mid for v in found], exact, rtol=1e-8, atol=0)
+        assert all(abs(v.mid - e) <= v.width + 1e-12 for v, e in zip(found, exact, strict=True))
+        assert multipliers(space, 1, epsilon)[0].mid == pytest.approx(found[0].mid, rel=1e-12, abs=0)
+
+
+def test_rates_are_those_of_the_laplacian():
+    assert [rate("circle", k) for k in (1, 2, 3)] == [1, 4, 9]
+    assert [rate("sphere", k) for k in (1, 2, 3)] == [2, 6, 12]
+
+
+def test_the_study_has_the_bandwidths_in_use():
+    table = half_bandwidth(scale="quick", root=0)
+    assert {0.5, 1.0} <= set(table["epsilon"].tolist())
+    assert table["epsilon"].min() == 2.0**-8
+    assert max(v.width for v in table.intervals("multiplier")) < 1e-8
+
+
+def test_bad_arguments_are_refused():
+    with pytest.raises(ValueError, match="space: expected one of circle, sphere, got 'torus'"):
+        multipliers("torus", 1, 0.5)
+    with pytest.raises(ValueError, match="space: expected one of"):
+        rate("torus", 1)
+    with pytest.raises(ValueError, match="degrees: expected at most 3, got 4"):
+        multipliers("circle", 4, 0.5)
+    with pytest.raises(ValueError, match="epsilon: expected a positive"):
+        multipliers("circle", 1, 0.0)

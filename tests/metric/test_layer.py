@@ -1,0 +1,105 @@
+"""The layer against loops over rows, and its vector-Jacobian product against differences."""
+
+import math
+
+import numpy as np
+import pytest
+
+from theory import attend
+from theory.metric import MetricScore, propagate, similarity, vjp, weights
+from theory.metric.similarity import sizes
+
+KINDS = ("self", "l2", "metric")
+
+
+def problem(kind, *, shape=(5, 2), seed=10):
+    rng = np.random.default_rng(seed)
+    similar = similarity(kind, shape[-1], 3)
+    return similar, 0.5 * rng.normal(size=sum(sizes(similar.shapes))), rng.normal(size=shape), rng
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_are_softmax_and_outputs_their_averages(kind):
+    similar, theta, h, rng = problem(kind, shape=(3, 5, 2))
+    visible = (rng.uniform(size=(5, 5)) < 0.6) | np.eye(5, dtype=bool)
+    for mask in (None, visible):
+        rows, out = weights(similar, theta, h, visible=mask), propagate(similar, theta, h, visible=mask)
+        for b in range(3):
+            scores = similar.scores(theta, h[b])
+            for i in range(5):
+                seen = [j for j in range(5) if mask is None or mask[i, j]]
+                law = {j: math.exp(scores[i, j]) for j in seen}
+                total = sum(law.values())
+                exact = [law.get(j, 0.0) / total for j in range(5)]
+                np.testing.assert_allclose(rows[b, i], exact, rtol=1e-12, atol=1e-15)
+                mean = sum(exact[j] * h[b, j] for j in range(5))
+                np.testing.assert_allclose(out[b, i], mean, rtol=1e-12, atol=1e-13)
+
+
+def test_the_layer_is_attention_with_the_learned_score():
+    similar, theta, h, _ = problem("metric")
+    exact = attend(h, h, h, score=MetricScore(similar.features(theta)))
+    np.testing.assert_allclose(propagate(similar, theta, h), exact, rtol=1e-11, atol=1e-12)
+
+
+def test_large_scores_do_not_overflow():
+    similar, theta, h, _ = problem("metric")
+    far = propagate(similar, theta, 1e3 * h)
+    np.testing.assert_allclose(far, 1e3 * h, rtol=1e-12, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("masked", [False, True])
+def test_vjp_is_the_gradient(kind, masked):
+    similar, theta, h, rng = problem(kind, shape=(2, 4, 2))
+    visible = np.tri(4, dtype=bool) if masked else None
+    bar = rng.normal(size=h.shape)
+    tokens, slopes = vjp(similar, theta, h, bar, visible=visible)
+    for found, value, call in (
+        (tokens, h, lambda v: propagate(similar, theta, v, visible=visible)),
+        (slopes, theta, lambda v: propagate(similar, v, h, visible=visible)),
+    ):
+        assert found.shape == value.shape
+        for at in np.ndindex(value.shape):
+            ends = []
+            for step in (1e-6, -1e-6):
+                moved = value.copy()
+                moved[at] += step
+                ends.append(float((call(moved) * bar).sum()))
+            assert found[at] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-7, abs=1e-7)
+
+
+def test_arguments_are_left_as_they_are():
+    similar, theta, h, rng = problem("metric")
+    bar = rng.normal(size=h.shape)
+    before = [v.copy() for v in (theta, h, bar)]
+    vjp(similar, theta, h, bar)
+    for old, new in zip(before, (theta, h, bar), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+def test_permuted_tokens_have_permuted_outputs():
+    similar, theta, h, rng = problem("metric")
+    turn = rng.permutation(5)
+    out = propagate(similar, theta, h)
+    np.testing.assert_allclose(propagate(similar, theta, h[turn]), out[turn], rtol=1e-12, atol=1e-13)
+
+
+def test_bad_arguments_are_refused():
+    similar, theta, h, _ = problem("metric")
+    with pytest.raises(ValueError, match=r"h: expected shape \(..., n, 2\), got shape \(5, 3\)"):
+        propagate(similar, theta, np.ones((5, 3)))
+    with pytest.raises(ValueError, match=r"h: expected shape \(..., n, 2\), got shape \(0, 2\)"):
+        propagate(similar, theta, np.ones((0, 2)))
+    with pytest.raises(ValueError, match="h: expected finite numbers"):
+        propagate(similar, theta, np.full((5, 2), np.nan))
+    with pytest.raises(ValueError, match="theta: expected shape"):
+        weights(similar, theta[1:], h)
+    with pytest.raises(ValueError, match=r"visible: expected booleans of shape \(5, 5\), got shape \(4, 4\)"):
+        weights(similar, theta, h, visible=np.ones((4, 4), dtype=bool))
+    with pytest.raises(ValueError, match="visible: expected booleans"):
+        weights(similar, theta, h, visible=np.ones((5, 5)))
+    with pytest.raises(ValueError, match="visible: expected a key for every query"):
+        weights(similar, theta, h, visible=np.zeros((5, 5), dtype=bool))
+    with pytest.raises(ValueError, match=r"cotangent: expected shape \(5, 2\), got shape \(5, 1\)"):
+        vjp(similar, theta, h, np.ones((5, 1)))

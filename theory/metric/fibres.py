@@ -1,0 +1,101 @@
+r"""Features that are not injective: a layer averages over all tokens that have the same features.
+
+Attention with the score of squared distances of features g sees tokens through g only. For tokens of density p on the
+line, with :math:`g(x) = z` at the points :math:`x_k`, its limit for :math:`\varepsilon \to 0` is therefore no
+function's own value but the conditional mean
+
+.. math:: \mathbb E[h(Y) \mid g(Y) = z] = \frac{\sum_k h(x_k)\,p(x_k)/|g'(x_k)|}{\sum_k p(x_k)/|g'(x_k)|} .
+
+It exists away from folds, where :math:`g' = 0`. For a fibre that is a submanifold the weight is
+:math:`p/\sqrt{\det JJ^\top}` (the coarea formula).
+
+References
+----------
+H. Federer, *Geometric Measure Theory*, Springer 1969, section 3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+
+from theory._validate import as_count, as_number, as_vector
+from theory.metric.features import ResidualFeatures
+
+Array = NDArray[np.float64]
+_CELLS = 4096  # taken: far more than the folds of a few hidden units
+_STEEP = 1e-6  # taken: below that slope a point is too near to a fold for its weight to mean something
+
+
+def fibre(features: ResidualFeatures, x: float, span: tuple[float, float], *, cells: int = _CELLS) -> Array:
+    """Return the points of an interval with the same feature as x, in increasing order.
+
+    Parameters
+    ----------
+    features : ResidualFeatures
+        Of dimension one.
+    x : float
+        A point of the interval.
+    span : tuple of two float
+        The interval.
+    cells : int, default 4096
+        Where the feature passes the value of x twice in a cell, the cell is too wide and both points are missed.
+
+    Returns
+    -------
+    ndarray, shape (k,)
+
+    Raises
+    ------
+    ValueError
+        If the features have more than one dimension, x is not in the interval, or a point is on a fold.
+    """
+    here, (lo, hi) = as_number(x, "x"), as_vector(span, "span", size=2).tolist()
+    if features.dim != 1:
+        raise ValueError(f"features: expected dimension 1, got {features.dim}")
+    if not lo <= here <= hi:
+        raise ValueError(f"x: expected a point of [{lo}, {hi}], got {here}")
+    value = features([[here]]).item()
+    edges = np.linspace(lo, hi, as_count(cells, "cells") + 1)
+    above = features(edges[:, np.newaxis])[:, 0] > value
+
+    def excess(y: float) -> float:
+        return float(features([[y]]).item()) - value
+
+    crossed = np.flatnonzero(above[1:] != above[:-1])
+    points = np.array([brentq(excess, edges[k], edges[k + 1], xtol=1e-15, rtol=1e-15) for k in crossed])
+    if not points.size or np.abs(points - here).min() > 1e-9 * (1.0 + abs(here)):
+        points = np.sort(np.append(points, here))  # an end of the interval, or a point that the edges surround
+    steepness = np.abs(features.jacobian(points[:, np.newaxis])[:, 0, 0])
+    if steepness.min() < _STEEP:
+        raise ValueError(f"x: expected a fibre away from folds, got a slope of {steepness.min():.1e} at a point of it")
+    return points
+
+
+def fibre_mean(
+    features: ResidualFeatures, x: float, function: Callable[[Array], ArrayLike],
+    density: Callable[[Array], ArrayLike], span: tuple[float, float],
+) -> float:  # fmt: skip
+    r"""Return :math:`\mathbb E[h(Y) \mid g(Y) = g(x)]`.
+
+    Parameters
+    ----------
+    features, x, span
+        As in :func:`fibre`.
+    function, density : callable
+        h and p, from points (k,) to (k,); p of any total mass, positive somewhere on the fibre.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`fibre`, or if the density vanishes on the fibre.
+    """
+    points = fibre(features, x, span)
+    steepness = np.abs(features.jacobian(points[:, np.newaxis])[:, 0, 0])
+    weights = as_vector(density(points), "density", size=points.size) / steepness
+    if weights.min() < 0.0 or not weights.sum() > 0.0:
+        raise ValueError(f"density: expected non-negative numbers, some positive, got {weights * steepness}")
+    return float(weights @ as_vector(function(points), "function", size=points.size) / weights.sum())

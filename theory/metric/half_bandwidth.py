@@ -1,0 +1,100 @@
+r"""What one layer does to waves when the bandwidth is not small: its multipliers on the circle and on the sphere.
+
+Tokens that are uniform on the unit circle or sphere, attended to with the score :math:`-|x - y|^2/2\varepsilon`, turn a
+wave of degree l, :math:`\cos l\theta` or the Legendre polynomial :math:`P_l(z)`, into a multiple of itself. The first
+order in :math:`\varepsilon` says :math:`1 - \frac\varepsilon2\mu_l`, the semigroup :math:`e^{-\varepsilon\mu_l/2}`,
+with :math:`\mu_l = l^2` or :math:`l(l + 1)`. Metric-attention as it is used has :math:`\varepsilon = \frac12`; the
+plain softmax of :math:`\langle x, y\rangle = 1 - \frac12|x - y|^2` on the sphere is :math:`\varepsilon = 1`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.polynomial.legendre import leggauss
+from numpy.typing import NDArray
+
+from theory._validate import as_count, as_positive
+from theory.attention import attend, rounding
+from theory.evidence import Interval
+from theory.evidence.roundoff import U
+from theory.metric.features import LinearFeatures
+from theory.metric.score import MetricScore
+
+Array = NDArray[np.float64]
+SPACES = ("circle", "sphere")
+_FINE, _FINER = 1.0, 1.25  # how many tokens, relative to what resolves the weights
+_QUERY = {"circle": (math.cos(0.25), math.sin(0.25)), "sphere": (0.576, 0.768, 0.28)}  # no zero of the first degrees
+
+
+def rate(space: str, degree: int) -> int:
+    r"""Return :math:`\mu_l`, minus the eigenvalue of the Laplacian."""
+    return degree * degree if _known(space) == "circle" else degree * (degree + 1)
+
+
+def multipliers(space: str, degrees: int, epsilon: float) -> list[Interval]:
+    """Enclose by how much a layer multiplies waves of degrees 1 to ``degrees``.
+
+    Parameters
+    ----------
+    space : {"circle", "sphere"}
+    degrees : int
+        At most three, whose waves do not vanish at the query.
+    epsilon : float
+        Bandwidth, positive.
+
+    Returns
+    -------
+    list of Interval
+        Attention to tokens of a quadrature, with what rounding may do and twice what a fourth more tokens per
+        direction change.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is none of these.
+    """
+    width, count = math.sqrt(as_positive(epsilon, "epsilon")), as_count(degrees, "degrees")
+    if count > 3:
+        raise ValueError(f"degrees: expected at most 3, got {degrees}")
+    score = MetricScore(LinearFeatures(np.eye(2 if _known(space) == "circle" else 3)), epsilon)
+    query = np.array([_QUERY[space]])
+    found = []
+    for share in (_FINE, _FINER):
+        keys, masses = _tokens(space, math.ceil(share * (16 + 8.0 / width)))
+        values = _waves(space, count, keys)
+        found.append(attend(query, keys, values, score=score, key_weights=masses)[0])
+    # tokens, masses and waves are within a few roundings, which weights and values multiply by at most 16 / epsilon
+    error = rounding(query, keys, values, score=score, key_weights=masses) + 256.0 * U * (1.0 + 1.0 / epsilon)
+    here = _waves(space, count, query)[0]
+    return [
+        Interval.within(float(fine), error + 2.0 * abs(float(fine - coarse))) / Interval.within(float(value), 64.0 * U)
+        for coarse, fine, value in zip(*found, here, strict=True)
+    ]
+
+
+def _known(space: str) -> str:
+    if space not in SPACES:
+        raise ValueError(f"space: expected one of {', '.join(SPACES)}, got {space!r}")
+    return space
+
+
+def _tokens(space: str, n: int) -> tuple[Array, Array]:
+    """Return a quadrature of n tokens per half turn."""
+    turn = math.pi * np.arange(2 * n) / n
+    ring = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    if space == "circle":
+        return ring, np.ones(2 * n)
+    z, masses = leggauss(n)
+    radius = np.sqrt((1.0 - z) * (1.0 + z))
+    flat = (radius[:, np.newaxis, np.newaxis] * ring).reshape(-1, 2)
+    return np.column_stack([flat, np.repeat(z, 2 * n)]), np.repeat(masses, 2 * n)
+
+
+def _waves(space: str, degrees: int, points: Array) -> Array:
+    if space == "circle":
+        wave = points[:, 0] + 1j * points[:, 1]
+        return np.stack([(wave**k).real for k in range(1, degrees + 1)], axis=1)
+    z = points[:, 2]
+    return np.stack([z, 1.5 * z * z - 0.5, (2.5 * z * z - 1.5) * z], axis=1)[:, :degrees]

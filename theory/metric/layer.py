@@ -1,0 +1,93 @@
+r"""One layer of learned similarity, :math:`H \mapsto SH` with S the softmax of the scores, and its derivative.
+
+With :math:`\bar Y` the gradient in the output and :math:`C = \bar YH^\top`, the gradient in the scores is
+:math:`S \circ (C - (S \circ C)\mathbf 1\mathbf 1^\top)` and that in the averaged tokens :math:`S^\top\bar Y`. There is
+no value matrix, as in the algorithm of the paper. A pair that is not visible has weight zero, as for nodes of a graph
+that are not neighbours.
+
+References
+----------
+T. Ruan and S. Zhang, arXiv:2412.18288, algorithm 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theory._validate import as_real, as_vector
+from theory.metric.similarity import Similarity, sizes
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+def weights(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, visible: Mask | None = None) -> Array:
+    """Return the rows S of the layer, (..., n, n).
+
+    Parameters
+    ----------
+    similarity : Similarity
+    theta : array_like, shape (p,)
+        Its parameters.
+    h : array_like, shape (..., n, d)
+        Tokens.
+    visible : ndarray of bool, shape (n, n) or (..., n, n), optional
+        Which keys a query sees; all unless given, and at least one.
+
+    Raises
+    ------
+    ValueError
+        If a shape does not fit, a number is not finite, or a query sees no key.
+    """
+    theta, h = _problem(similarity, theta, h)
+    return softmax(similarity.scores(theta, h), visible)
+
+
+def propagate(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, visible: Mask | None = None) -> Array:
+    """Return :math:`SH`, (..., n, d); parameters and errors as in :func:`weights`."""
+    return np.asarray(weights(similarity, theta, h, visible=visible) @ np.asarray(h, dtype=np.float64))
+
+
+def vjp(
+    similarity: Similarity, theta: ArrayLike, h: ArrayLike, cotangent: ArrayLike, *, visible: Mask | None = None
+) -> tuple[Array, Array]:
+    r"""Return the gradient of :math:`\langle\bar Y, SH\rangle` in the tokens, (..., n, d), and the parameters, (p,).
+
+    ``cotangent`` is :math:`\bar Y`, in the shape of the tokens; the others and errors as in :func:`weights`.
+    """
+    theta, h = _problem(similarity, theta, h)
+    bar = as_real(cotangent, "cotangent")
+    if bar.shape != h.shape:
+        raise ValueError(f"cotangent: expected shape {h.shape}, got shape {bar.shape}")
+    return pull(similarity, theta, h, softmax(similarity.scores(theta, h), visible), bar)
+
+
+def pull(similarity: Similarity, theta: Array, h: Array, rows: Array, cotangent: Array) -> tuple[Array, Array]:
+    """Return what :func:`vjp` does, for rows that are known already and arguments that were checked."""
+    bar = cotangent @ h.swapaxes(-1, -2)
+    bar -= np.einsum("...ij,...ij->...i", rows, bar)[..., np.newaxis]
+    bar *= rows
+    tokens, slopes = similarity.pull(theta, h, bar)
+    return tokens + rows.swapaxes(-1, -2) @ cotangent, slopes
+
+
+def softmax(scores: Array, visible: Mask | None = None) -> Array:
+    """Return the rows; overwrites ``scores``."""
+    if visible is not None:
+        if visible.dtype != np.bool_ or visible.shape[-2:] != scores.shape[-2:]:
+            raise ValueError(f"visible: expected booleans of shape {scores.shape[-2:]}, got shape {visible.shape}")
+        if not visible.any(axis=-1).all():
+            raise ValueError("visible: expected a key for every query, got none for some query")
+        scores = np.where(visible, scores, -np.inf)
+    scores -= scores.max(axis=-1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=-1, keepdims=True)
+    return scores
+
+
+def _problem(similarity: Similarity, theta: ArrayLike, h: ArrayLike) -> tuple[Array, Array]:
+    tokens = as_real(h, "h")
+    if tokens.ndim < 2 or tokens.shape[-1] != similarity.dim or tokens.shape[-2] < 1:
+        raise ValueError(f"h: expected shape (..., n, {similarity.dim}), got shape {tokens.shape}")
+    return as_vector(theta, "theta", size=sum(sizes(similarity.shapes))), tokens

@@ -1,0 +1,87 @@
+r"""The score whose distances are learned, so that everything about attention applies to it.
+
+.. math:: a(x, y) = -\frac{1}{2\varepsilon}|g(x) - g(y)|^2 .
+
+At :math:`\varepsilon = \frac12` its rows are those of metric-attention as it was proposed; the root of
+:math:`|g(x) - g(y)|^2` is a pseudo-metric, a metric if g is injective.
+
+References
+----------
+T. Ruan and S. Zhang, Towards understanding how attention mechanism works in deep learning, arXiv:2412.18288.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theory._validate import as_points, as_positive
+from theory.attention import SquaredDistance
+from theory.attention.score import Constants, held
+from theory.engine import Pairs
+from theory.metric.features import Features
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MetricScore:
+    r""":math:`a(x, y) = -|g(x) - g(y)|^2/2\varepsilon`, by differences.
+
+    Parameters
+    ----------
+    features : Features
+        g.
+    epsilon : float, default 0.5
+        Bandwidth :math:`\varepsilon > 0`, in squared units of the features.
+
+    Raises
+    ------
+    ValueError
+        If ``epsilon`` is not positive.
+    TypeError
+        If ``features`` are no features.
+    """
+
+    features: Features
+    epsilon: float = 0.5
+
+    def __post_init__(self) -> None:
+        if isinstance(self.features, type) or not callable(self.features):
+            raise TypeError(f"features: expected a map such as ResidualFeatures(...), got {self.features!r}")
+        as_positive(self.epsilon, "epsilon")
+
+    @property
+    def _distance(self) -> SquaredDistance:
+        return SquaredDistance(0.5 / self.epsilon)
+
+    def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
+        """Return the (m, n) scores."""
+        return self._distance.matrix(self.features(x), self.features(y))
+
+    def pairs(self, x: Array, y: Array) -> Pairs:
+        """Return the features of queries and keys."""
+        return self._distance.pairs(self.features(x), self.features(y))
+
+    def bounds(self, x: Array, y: Array) -> tuple[float, float]:
+        """Bound size and rounding error: that of squared distances, and what the error of the features moves them."""
+        left, right = self.features(x), self.features(y)
+        size, error = self._distance.bounds(left, right)
+        slip = self.features.rounding(x) + self.features.rounding(y)
+        reach = float(np.linalg.norm(left, axis=1).max() + np.linalg.norm(right, axis=1).max())
+        moved = (0.5 / self.epsilon) * (2.0 * reach + slip) * slip * 1.001
+        return size + moved, error + moved
+
+    def constants(self, radius: float) -> Constants:
+        r"""Return :math:`\beta D^2, 2\beta DL, 2\beta DL, 2\beta L^2` with :math:`D = 2LR, \beta = 1/2\varepsilon`."""
+        slope, beta = self.features.lipschitz, 0.5 / self.epsilon
+        diameter = 2.0 * slope * as_positive(radius, "radius")
+        steep = 2.0 * beta * diameter * slope
+        return held(Constants(beta * diameter * diameter, steep, steep, 2.0 * beta * slope * slope))
+
+    def pull_back(self, x: ArrayLike) -> Array:
+        r"""Return the metric :math:`J^\top J` at points (n, d), shape (n, d, d), which small distances see."""
+        jacobian = self.features.jacobian(as_points(x, "x"))
+        return np.asarray(np.einsum("iab,iac->ibc", jacobian, jacobian, optimize=True))

@@ -1,0 +1,246 @@
+r"""Scores of tokens with each other, with parameters that are learned: three ways to compare.
+
+.. math:: a^{\rm self}_{ij} = \frac{\langle h_iQ, h_jK\rangle}{\sqrt w}, \qquad a^{\rm L2}_{ij} = -|h_iW - h_jW|^2,
+    \qquad a^{\rm metric}_{ij} = -|g(h_i) - g(h_j)|^2 ,
+
+with g the residual network of :mod:`theory.metric.features`. Tokens come in stacks, (..., n, d); parameters as one
+vector. Squared distances are taken apart, :math:`2\langle f_i, f_j\rangle - |f_i|^2 - |f_j|^2`, which costs a matrix
+product and is off by rounding of the size of :math:`|f|^2`, not of the distance.
+
+References
+----------
+T. Ruan and S. Zhang, arXiv:2412.18288, section 6; H. Kim, G. Papamakarios, A. Mnih, ICML 2021 (L2).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theory._validate import as_count, as_vector
+from theory.metric.features import LinearFeatures, ResidualFeatures
+
+Array = NDArray[np.float64]
+Shapes = tuple[tuple[int, ...], ...]
+
+
+def sizes(shapes: Shapes) -> tuple[int, ...]:
+    """Return how many numbers each shape holds."""
+    return tuple(math.prod(shape) for shape in shapes)
+
+
+def parts(theta: Array, shapes: Shapes) -> list[Array]:
+    """Cut a vector of parameters into arrays."""
+    pieces, first = [], 0
+    for shape in shapes:  # plain slices: this is called in every step of a training, and np.split took a third of it
+        last = first + math.prod(shape)
+        pieces.append(theta[first:last].reshape(shape))
+        first = last
+    return pieces
+
+
+def drawn(shapes: Shapes, rng: np.random.Generator) -> Array:
+    r"""Draw matrices from :math:`[-r, r]` with :math:`r = 1/\sqrt{\text{rows}}`; vectors, the biases, are zero."""
+    return np.concatenate(
+        [
+            (rng.uniform(-1.0, 1.0, shape) / math.sqrt(shape[0])).ravel() if len(shape) == 2 else np.zeros(shape)
+            for shape in shapes
+        ]
+    )
+
+
+class Similarity(Protocol):
+    """A score with parameters."""
+
+    @property
+    def dim(self) -> int:
+        """d, of a token."""
+        ...
+
+    @property
+    def shapes(self) -> Shapes:
+        """Shapes of the parameters in the order in which they are stored."""
+        ...
+
+    def scores(self, theta: Array, h: Array) -> Array:
+        """Return the scores (..., n, n) of tokens (..., n, d)."""
+        ...
+
+    def pull(self, theta: Array, h: Array, cotangent: Array) -> tuple[Array, Array]:
+        """Return the gradient of the scores times ``cotangent``, (..., n, n), in the tokens and the parameters."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SelfSimilarity:
+    """Scaled dot products of queries and keys.
+
+    Parameters
+    ----------
+    dim, width : int
+        d of a token, w of queries and keys.
+    """
+
+    dim: int
+    width: int
+
+    def __post_init__(self) -> None:
+        _demand(self.dim, self.width)
+
+    @property
+    def shapes(self) -> Shapes:
+        """Of Q and K."""
+        return ((self.dim, self.width), (self.dim, self.width))
+
+    def scores(self, theta: Array, h: Array) -> Array:
+        """Return the scores (..., n, n)."""
+        q, k = parts(theta, self.shapes)
+        return np.asarray((h @ q) @ _turned(h @ k) / math.sqrt(self.width))
+
+    def pull(self, theta: Array, h: Array, cotangent: Array) -> tuple[Array, Array]:
+        """Return the gradients in tokens and parameters."""
+        q, k = parts(theta, self.shapes)
+        bar = cotangent / math.sqrt(self.width)
+        queries, keys = bar @ (h @ k), _turned(bar) @ (h @ q)
+        slopes = [_summed(h, queries), _summed(h, keys)]
+        return queries @ q.T + keys @ k.T, np.concatenate([slope.ravel() for slope in slopes])
+
+
+@dataclass(frozen=True, slots=True)
+class DistanceSimilarity:
+    """Squared distances of tokens after a linear map, L2 attention with tied queries and keys.
+
+    Parameters
+    ----------
+    dim, width : int
+        d of a token, w of its features.
+    """
+
+    dim: int
+    width: int
+
+    def __post_init__(self) -> None:
+        _demand(self.dim, self.width)
+
+    @property
+    def shapes(self) -> Shapes:
+        """Of W."""
+        return ((self.dim, self.width),)
+
+    def features(self, theta: ArrayLike) -> LinearFeatures:
+        """Return what distances are taken of."""
+        return LinearFeatures(*parts(as_vector(theta, "theta", size=sum(sizes(self.shapes))), self.shapes))
+
+    def scores(self, theta: Array, h: Array) -> Array:
+        """Return the scores (..., n, n)."""
+        (w,) = parts(theta, self.shapes)
+        return _apart(h @ w)
+
+    def pull(self, theta: Array, h: Array, cotangent: Array) -> tuple[Array, Array]:
+        """Return the gradients in tokens and parameters."""
+        (w,) = parts(theta, self.shapes)
+        bar = _pulled_apart(h @ w, cotangent)
+        return bar @ w.T, _summed(h, bar).ravel()
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSimilarity:
+    """Squared distances of tokens after a residual network.
+
+    Parameters
+    ----------
+    dim, width : int
+        d of a token, w of the hidden layer.
+    """
+
+    dim: int
+    width: int
+
+    def __post_init__(self) -> None:
+        _demand(self.dim, self.width)
+
+    @property
+    def shapes(self) -> Shapes:
+        """Of W, b, U and c."""
+        return ((self.dim, self.width), (self.width,), (self.width, self.dim), (self.dim,))
+
+    def features(self, theta: ArrayLike) -> ResidualFeatures:
+        """Return what distances are taken of."""
+        return ResidualFeatures(*parts(as_vector(theta, "theta", size=sum(sizes(self.shapes))), self.shapes))
+
+    def scores(self, theta: Array, h: Array) -> Array:
+        """Return the scores (..., n, n)."""
+        inner, bias, outer, _ = parts(theta, self.shapes)  # the last one moves all features together
+        return _apart(h + np.tanh(h @ inner + bias) @ outer)
+
+    def pull(self, theta: Array, h: Array, cotangent: Array) -> tuple[Array, Array]:
+        """Return the gradients in tokens and parameters."""
+        inner, bias, outer, shift = parts(theta, self.shapes)
+        t = np.tanh(h @ inner + bias)
+        bar = _pulled_apart(h + t @ outer, cotangent)
+        back = (bar @ outer.T) * (1.0 - t * t)
+        slopes = [_summed(h, back), back.reshape(-1, self.width).sum(axis=0), _summed(t, bar), np.zeros_like(shift)]
+        return bar + back @ inner.T, np.concatenate([slope.ravel() for slope in slopes])
+
+
+def similarity(attention: str, dim: int, width: int, *, matching: str = "width") -> Similarity:
+    """Return the similarity of an attention.
+
+    Parameters
+    ----------
+    attention : {"self", "l2", "metric"}
+    dim, width : int
+        Of a token, and of queries and keys in ``self``.
+    matching : {"width", "parameters"}
+        Whether the others have the same width, or the width that brings their number of parameters nearest to that of
+        ``self``.
+
+    Raises
+    ------
+    ValueError
+        If a word is none of these or a size is not positive.
+    """
+    kinds: dict[str, type[SelfSimilarity | DistanceSimilarity | MetricSimilarity]] = {
+        "self": SelfSimilarity, "l2": DistanceSimilarity, "metric": MetricSimilarity
+    }  # fmt: skip
+    if attention not in kinds:
+        raise ValueError(f"attention: expected one of {', '.join(kinds)}, got {attention!r}")
+    if matching not in ("width", "parameters"):
+        raise ValueError(f"matching: expected one of width, parameters, got {matching!r}")
+    kind, wanted = kinds[attention], sum(sizes(SelfSimilarity(dim, width).shapes))
+    if matching == "width":
+        return kind(dim, width)
+    return min((kind(dim, w) for w in range(1, 2 * width + 2)), key=lambda s: abs(sum(sizes(s.shapes)) - wanted))
+
+
+def _demand(dim: int, width: int) -> None:
+    as_count(dim, "dim")
+    as_count(width, "width")
+
+
+def _turned(x: Array) -> Array:
+    return x.swapaxes(-1, -2)
+
+
+def _summed(left: Array, right: Array) -> Array:
+    """Return the sum of outer products over all tokens of all stacks."""
+    return np.asarray(left.reshape(-1, left.shape[-1]).T @ right.reshape(-1, right.shape[-1]))
+
+
+def _apart(f: Array) -> Array:
+    square = np.einsum("...ik,...ik->...i", f, f)
+    scores = f @ _turned(f)
+    scores *= 2.0
+    scores -= square[..., :, np.newaxis]
+    scores -= square[..., np.newaxis, :]
+    return np.asarray(scores)
+
+
+def _pulled_apart(f: Array, cotangent: Array) -> Array:
+    """Return the gradient in the features, of which each is a query and a key."""
+    both = cotangent + _turned(cotangent)
+    return np.asarray(2.0 * (both @ f - both.sum(axis=-1)[..., np.newaxis] * f))

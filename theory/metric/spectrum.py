@@ -1,0 +1,93 @@
+r"""The spectrum of attention whose scores are symmetric: real, and from zero on for a positive kernel.
+
+With :math:`K_{ij} = e^{a(x_i, x_j)}` symmetric and D the diagonal of its row sums, the rows :math:`S = D^{-1}K` are
+similar to :math:`A = D^{-1/2}KD^{-1/2}`, which is symmetric, and :math:`\pi \propto D\mathbf 1` is stationary with
+detailed balance. If K is positive semi-definite, as the Gaussian kernel of any features is, all eigenvalues lie in
+[0, 1].
+
+*Width.* The entries of A are positive and its norm is one, so entries known up to a relative error :math:`\rho` move no
+eigenvalue by more than :math:`\rho` (Weyl). For approximate eigenvectors V with :math:`\|V^\top V - I\| \le \delta` and
+their orthogonal polar factor Q, :math:`\|V - Q\| \le \delta`; so every eigenvalue of A, which are those of
+:math:`Q^\top AQ`, is within :math:`\|V^\top AV - \Lambda\| + \delta(2 + \delta)` of one of :math:`\Lambda`.
+
+References
+----------
+G. Stewart and J. Sun, *Matrix Perturbation Theory*, Academic Press 1990, chapter IV.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theory._validate import as_points
+from theory.attention.score import BoundedScore, bounded
+from theory.evidence import Interval
+from theory.evidence.roundoff import EXP_ULPS, SUBNORMAL, gamma
+
+Array = NDArray[np.float64]
+
+
+def spectrum(score: BoundedScore, tokens: ArrayLike) -> list[Interval]:
+    """Enclose the eigenvalues of the rows of self-attention.
+
+    Parameters
+    ----------
+    score : Score
+        Symmetric, with bounds on its own rounding, such as a :class:`~theory.metric.MetricScore`.
+    tokens : array_like, shape (n, d)
+
+    Returns
+    -------
+    list of n Interval
+        In increasing order, kind ``NUMERIC``.
+
+    Raises
+    ------
+    ValueError
+        If the scores of the tokens are not symmetric.
+    TypeError
+        If the score does not bound its rounding.
+    """
+    kernel, relative = _kernel(score, tokens)
+    n = kernel.shape[0]
+    root = np.sqrt(kernel.sum(axis=1))
+    matrix = kernel / root[:, np.newaxis] / root
+    relative = (1.0 + relative) ** 2 * (1.0 + gamma(2 * n + 16)) - 1.0  # entry and roots of two sums, both ways
+    middles, vectors = np.linalg.eigh(matrix)
+    near, gram = vectors.T @ matrix @ vectors, vectors.T @ vectors
+    size = np.abs(vectors).T @ matrix @ np.abs(vectors)
+    off = _norm(gram - np.eye(n)) + gamma(n + 2) * _norm(np.abs(vectors).T @ np.abs(vectors))
+    rest = _norm(near - np.diag(middles)) + gamma(2 * n + 4) * _norm(size)
+    error = (rest + off * (2.0 + off)) * (1.0 + relative) + relative + n * n * SUBNORMAL
+    return [Interval.within(float(value), error) for value in middles]
+
+
+def stationary(score: BoundedScore, tokens: ArrayLike) -> tuple[Array, float]:
+    r"""Return the stationary law of the rows, :math:`\pi \propto K\mathbf 1`, and a bound on its relative error.
+
+    Parameters and errors as in :func:`spectrum`.
+    """
+    kernel, relative = _kernel(score, tokens)
+    sums = kernel.sum(axis=1)
+    n = sums.size
+    return sums / sums.sum(), (1.0 + relative) ** 2 * (1.0 + gamma(3 * n + 4)) - 1.0
+
+
+def _kernel(score: BoundedScore, tokens: ArrayLike) -> tuple[Array, float]:
+    """Return the symmetric kernel, of largest entry one, and a bound on the relative error of its entries."""
+    x = as_points(tokens, "tokens")
+    scores = score.matrix(x, x)
+    size, error = bounded(score).bounds(x, x)
+    if np.abs(scores - scores.T).max() > 2.0 * error:
+        raise ValueError("score: expected a symmetric one, got one that is not")
+    scores = 0.5 * (scores + scores.T)
+    kernel = np.exp(scores - scores.max())
+    return kernel, math.expm1(2.0 * error + gamma(4) * size) + gamma(2 * EXP_ULPS + 4)
+
+
+def _norm(matrix: Array) -> float:
+    """Bound the spectral norm by that of Frobenius."""
+    return float(np.linalg.norm(matrix)) * (1.0 + gamma(matrix.size + 4))

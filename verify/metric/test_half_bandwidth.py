@@ -1,0 +1,146 @@
+"""The bandwidth that is in use is not small: what a layer does there, and what its asymptotics say it does."""
+
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.metric import studies
+from verify.textbook import balls, hull
+
+RUAN = ("ruan2024",)
+ON_PAPER = ("derived", "refereed on paper")
+RATES = {"circle": lambda k: k * k, "sphere": lambda k: k * (k + 1)}  # minus the eigenvalues of the Laplacian
+
+
+@cache
+def closed(space, degree, epsilon):
+    """I_k(b) / I_0(b) on the circle, i_l(b) / i_0(b) on the sphere, b = 1 / epsilon, in balls."""
+    b = 1 / balls(epsilon).item()
+    if space == "circle":
+        return b.bessel_i(degree) / b.bessel_i(0)
+    before, here = balls(1).item(), (b.exp() + (-b).exp()) / (b.exp() - (-b).exp()) - 1 / b
+    for k in range(1, degree):
+        before, here = here, before - (2 * k + 1) * here / b
+    return here
+
+
+def half(space, degree, epsilon):
+    """Half the rate times the bandwidth, in balls."""
+    return RATES[space](degree) * balls(epsilon).item() / 2
+
+
+def rows(table, **where):
+    """Yield space, degree, bandwidth and multiplier."""
+    part = table.where(**where) if where else table
+    yield from zip(
+        part["space"].tolist(), part["degree"].tolist(), part["epsilon"].tolist(), part.intervals("multiplier"),
+        strict=True,
+    )  # fmt: skip
+
+
+@verifies(
+    Claim(
+        "metric.multipliers",
+        "uniform tokens on the circle and the sphere: a layer multiplies waves by quotients of Bessel functions, for every bandwidth",
+        r"$f = |x - y|^2$: $\cos k\theta \mapsto \frac{I_k(1/\varepsilon)}{I_0(1/\varepsilon)}\cos k\theta$, $P_l \mapsto \frac{i_l(1/\varepsilon)}{i_0(1/\varepsilon)}P_l$, $k, l \le 3$, $\varepsilon$ from $\frac1{256}$ to $2\sqrt2$; all between 0 and 1, as eigenvalues of a positive reversible kernel are, and falling in $\varepsilon$ and in the degree",
+        assumptions=("uniform tokens, in the limit of many",),
+        spec=("DL.E2", "DL.B5"),
+        cites=RUAN,
+        provenance=("derived",),
+    ),
+    constant("bandwidth", "the concentration is 1 / 2 epsilon", share=2),
+    hypothesis("swapped", "the sphere is a circle, and the other way round", swap=True),
+    bug("rising", "multipliers grow with the bandwidth", rising=True),
+)
+def test_multipliers(run, *, share=1, swap=False, rising=False):
+    table = run.study(studies.half_bandwidth)
+    other = {"circle": "sphere", "sphere": "circle"}
+    last = {}
+    for space, degree, epsilon, value in rows(table):
+        case = {"space": space, "degree": degree, "epsilon": epsilon}
+        exact = hull(closed(other[space] if swap else space, degree, Fraction(epsilon) * share))
+        yield equals(value, exact, scale=1, **case)
+        yield at_least(value, 0, scale=1, part="positive", **case)
+        before, wider = last.get((space, degree)), last.get((space, degree - 1), Interval.exactly(1.0))
+        last[space, degree] = value
+        if before is not None:
+            yield at_most(before if rising else value, value if rising else before, scale=1, part="bandwidth", **case)
+        yield at_most(value, wider, scale=1, part="degree", **case)
+
+
+@verifies(
+    Claim(
+        "metric.half-bandwidth",
+        "at the bandwidth in use the asymptotics are qualitative only: on the sphere the slowest wave keeps 0.313, first order says nothing, the semigroup 0.368",
+        r"$S^2$, $f = -x\cdot y$, $\varepsilon = \frac12$: $l = 1$ multiplier $\coth1 - 1 = 0.313$, first order $1 - 2\varepsilon = 0$, semigroup $e^{-1} = 0.368$; metric-attention, $f = |x - y|^2$, $\varepsilon = \frac12$: $\coth2 - \frac12 = 0.537$ against $\frac12$ and $e^{-1/2} = 0.607$, for $l = 3$ $0.052$ against $-2$ and $0.050$; on the circle $k = 1$ $0.698$ against $0.75$ and $0.779$",
+        assumptions=("uniform tokens, in the limit of many", r"$-x\cdot y$ is $\frac12|x - y|^2 - 1$ on the sphere"),
+        spec=("DL.E2",),
+        cites=RUAN,
+        provenance=ON_PAPER,
+    ),
+    constant("semigroup", "the multipliers are those of the semigroup", of="semigroup"),
+    constant("first-order", "the multipliers are those of first order", of="first order"),
+    hypothesis("squared", "metric-attention has the bandwidth of the dot product", shift=2),
+)
+def test_half_bandwidth(run, *, of="layer", shift=1):
+    table = run.study(studies.half_bandwidth)
+    printed = {  # layer, first order, semigroup, as printed
+        ("sphere", 1, 1.0): ("0.3130", "0.0000", "0.3679"), ("sphere", 1, 0.5): ("0.5373", "0.5000", "0.6065"),
+        ("sphere", 2, 0.5): ("0.1940", "-0.5000", "0.2231"), ("sphere", 3, 0.5): ("0.0522", "-2.0000", "0.0498"),
+        ("circle", 1, 0.5): ("0.6978", "0.7500", "0.7788"), ("circle", 2, 0.5): ("0.3022", "0.0000", "0.3679"),
+        ("circle", 3, 0.5): ("0.0933", "-1.2500", "0.1054"),
+    }  # fmt: skip
+    for (space, degree, epsilon), texts in printed.items():
+        part = table.where(
+            space=space, degree=degree, epsilon=epsilon * (shift if space == "sphere" and epsilon < 1 else 1)
+        )
+        (found,), quotient = part.intervals("multiplier"), half(space, degree, epsilon)
+        case = {"space": space, "degree": degree, "epsilon": epsilon}
+        truth = {"layer": closed(space, degree, epsilon), "first order": 1 - quotient, "semigroup": (-quotient).exp()}
+        yield equals(found, hull(truth[of]), scale=1, **case)
+        for (name, exact), text in zip(truth.items(), texts, strict=True):
+            yield equals(hull(exact), Interval.printed(text), scale=1, part=f"printed, {name}", **case)
+        # neither the first order nor the semigroup is within a hundredth, but where both are all but zero
+        for name, most in (("first order", Fraction(3, 100)), ("semigroup", Fraction(1, 500))):
+            yield at_least(abs(found - hull(truth[name])), most, scale=1, part=f"off, {name}", **case)
+
+
+@verifies(
+    Claim(
+        "metric.asymptotics",
+        "the semigroup is off at second order, by a quarter of the rate; the first order is not for the slowest wave of the sphere, and for it alone",
+        r"$\lambda - e^{-\varepsilon\mu/2} = -\frac\mu4\varepsilon^2 + O(\varepsilon^3)$, $\mu = k^2$ or $l(l + 1)$; $\lambda - (1 - \frac\varepsilon2\mu) = c\,\varepsilon^2 + O(\varepsilon^3)$ with $c = \frac18\mu(\mu - 2)$, which is zero for $l = 1$ on the sphere, where $\lambda = 1 - \varepsilon + \frac2{e^{2/\varepsilon} - 1}$; the first order is negative from $\varepsilon = 2/\mu$ on, no step of a diffusion",
+        assumptions=("uniform tokens, in the limit of many", "degrees 1 to 3"),
+        spec=("DL.E2", "DL.B2"),
+        cites=RUAN,
+        provenance=("derived",),
+    ),
+    constant("half", "the semigroup is off by half the rate", share=Fraction(1, 2)),
+    hypothesis("geodesic", "distances are those along the space, as in the heat kernel of the circle", share=0),
+    bug("first", "the first order is 1 - epsilon times the rate", time=2),
+)
+def test_asymptotics(run, *, share=Fraction(1, 4), time=1):
+    table = run.study(studies.half_bandwidth)
+    epsilons = [2.0**-k for k in range(3, run.pick(quick=9, paper=11))]
+    for space, rate in RATES.items():
+        for degree in (1, 2, 3):
+            values = [table.where(space=space, degree=degree, epsilon=e).intervals("multiplier")[0] for e in epsilons]
+            mu, case = rate(degree), {"space": space, "degree": degree}
+            second = Fraction(mu * mu, 8) - share * mu
+            for part, claimed, line in (
+                ("semigroup", -share * mu, lambda q: (-q).exp()), ("first order", second, lambda q: 1 - time * q),
+            ):  # fmt: skip
+                rest = [
+                    (value - hull(line(half(space, degree, e)))) / Interval.exactly(e) ** 2
+                    for value, e in zip(values, epsilons, strict=True)
+                ]
+                yield equals(limit(rest, order=1), claimed, scale=1 + abs(claimed), part=part, **case)
+    for _, _, epsilon, value in rows(table, space="sphere", degree=1):
+        e = balls(epsilon).item()
+        exact = 1 - e * time + 2 / ((2 / e).exp() - 1)
+        yield equals(value, hull(exact), scale=1, part="slowest", epsilon=epsilon)
+    signs = np.sign([hull(1 - time * half("sphere", 3, e)).mid for e in (0.125, 0.25)])
+    yield equals(int(signs[0]), 1, part="sign")
+    yield equals(int(signs[1]), -1, part="sign")

@@ -1,0 +1,115 @@
+"""The constants that the learned score states on a ball, and what they bound: how far attention moves measures."""
+
+import numpy as np
+
+from theory import Measure, w1
+from theory.attention import Constants
+from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.lipschitz import score_constant
+from theory.metric import MetricScore, ResidualFeatures
+from verify.lipschitz.pairs import FLOOR, ball, blurred, image, moved, rounded
+from verify.metric.residual import drawn, images, parameters, squares
+from verify.textbook import balls, hull
+
+KIM = ("ruan2024", "kim2021")
+
+
+def steep(branch, dim=2):
+    """Features that stretch by 1 + branch at the origin along the first axis, and hardly less in a small ball."""
+    axis = np.eye(dim)[:1]
+    return ResidualFeatures(axis.T, np.zeros(1), branch * axis, np.zeros(dim))
+
+
+def statement(g, radius, epsilon, *, power=2, share=1):
+    """The constants as claimed."""
+    lipschitz = 1 + share * Interval.within(float(np.linalg.norm(g.inner, 2) * np.linalg.norm(g.outer, 2)), 1e-12)
+    beta, across = Interval.exactly(0.5 / epsilon), 2 * lipschitz * Interval.exactly(radius)
+    slope = 2 * beta * across * lipschitz
+    return {"oscillation": beta * across**power, "query": slope, "key": slope, "mixed": 2 * beta * lipschitz**2}
+
+
+def measured(g, epsilon, x, y):
+    """Oscillation and difference quotients of the scores of queries x with keys y, in balls."""
+    f, h = images(parameters(g), x), images(parameters(g), y)
+    a = squares(f, h) / (-2 * balls(epsilon).item())
+    yield "oscillation", Interval.largest(hull(v - w) for row in a for v in row for w in row)
+    step = hull(((balls(x[0]) - balls(x[1])) * (balls(x[0]) - balls(x[1]))).sum().sqrt())
+    yield "query", Interval.largest(abs(hull(v)) for v in a[0] - a[1]) / step
+    over = hull(((balls(y[0]) - balls(y[1])) * (balls(y[0]) - balls(y[1]))).sum().sqrt())
+    yield "key", Interval.largest(abs(hull(row[0] - row[1])) for row in a) / over
+    yield "mixed", abs(hull(a[0, 0] - a[0, 1] - a[1, 0] + a[1, 1])) / (step * over)
+
+
+@verifies(
+    Claim(
+        "metric.constants",
+        "on a ball the learned score varies no more than the Lipschitz constant of its features allows, and just so much in small balls",
+        r"$L = 1 + \|U\|\|W\|$, $D = 2LR$, $\beta = \frac1{2\varepsilon}$: oscillation $\le \beta D^2$, Lipschitz constants $\le 2\beta DL$ in either slot, mixed constant $\le 2\beta L^2$ on $B_R$; all four attained as $R \to 0$ for $U = \|U\|W^\top$",
+        assumptions=("residual features",),
+        spec=("DL.E2", "MA.D4"),
+        cites=KIM,
+        provenance=("derived",),
+    ),
+    constant("near", "the branch counts two per cent less", share=0.98),
+    bug("rooted", "the oscillation is beta times the diameter", power=1),
+    hypothesis("half-ball", "the ball has half the radius", reach=0.5),
+)
+def test_constants(run, *, share=1, power=2, reach=1):
+    for rng in run.streams(run.pick(quick=6, paper=120)):
+        d, radius, epsilon = int(rng.integers(1, 4)), float(rng.uniform(0.3, 2.0)), float(rng.uniform(0.2, 2.0))
+        g = drawn(rng, d, int(rng.integers(1, 4)), float(rng.uniform(0.1, 2.0)))
+        x, y = ball(rng, 4, d, radius), ball(rng, 4, d, radius)
+        claimed = statement(g, reach * radius, epsilon, power=power, share=share)
+        if (x[0] == x[1]).all() or (y[0] == y[1]).all():  # both at one end of an interval
+            continue
+        for name, value in measured(g, epsilon, x, y):
+            yield at_most(value, claimed[name], part=name, d=d)
+        for name, value in MetricScore(g, epsilon).constants(radius)._asdict().items():
+            yield equals(rounded(value), claimed[name], part=f"stated {name}", d=d)
+    g, found = steep(0.5), {"oscillation": [], "query": [], "key": [], "mixed": []}
+    for k in range(4, 10):  # ends of a diameter, and points a little inside
+        radius = 2.0**-k
+        ends = np.array([[-radius, 0.0], [-radius * (1 - 2.0**-k), 0.0], [radius, 0.0], [radius * (1 - 2.0**-k), 0.0]])
+        claimed = statement(g, radius * reach, 0.5, power=power, share=share)
+        queries, keys = ends[:2], np.concatenate([ends[2:], ends[:1]])
+        for name, value in measured(g, 0.5, queries, keys):
+            found[name].append(value / claimed[name])
+    for name, ratios in found.items():
+        yield equals(limit(ratios, order=2 if name == "oscillation" else 1), 1, part=f"attained, {name}")
+
+
+@verifies(
+    Claim(
+        "metric.lipschitz",
+        "the theorem for any score holds for the learned one: its four constants bound how far attention moves a measure",
+        r"$W_1(\mu A_\mu, \nu A_\nu) \le [\min(\frac D2\ell_x, \frac{D^2}4\ell_{xy}) + e^o(1 + D\ell_y)]\,W_1(\mu, \nu)$ on $B_R$, $D = 2R$, with $o, \ell_x, \ell_y, \ell_{xy}$ of the learned score; no bound below two would do: three tokens on the line, $\varepsilon = 0.15$",
+        assumptions=("tokens in a ball", "any weights"),
+        spec=("DL.E2", "MA.L6"),
+        cites=("ruan2024", "vuckovic2021"),
+        provenance=("derived",),
+    ),
+    constant("contraction", "attention is a contraction", most=1.0),
+    hypothesis("narrow", "the bandwidth is taken to be a thousand times as large", wider=1000.0),
+    bug("constant-score", "the constants are those of a score that does not vary", flat=True),
+)
+def test_lipschitz(run, *, most=None, wider=1.0, flat=False):
+    middle = [np.array([[-0.5], [shift], [0.5]]) for shift in (-(2.0**-7), 2.0**-7)]
+    cases = [(steep(0.5, 1), 0.15, 0.5, *(Measure.normalised(x, np.ones(3)) for x in middle))]
+    for rng in run.streams(run.pick(quick=8, paper=150)):
+        n, d, radius = int(rng.integers(2, 7)), int(rng.integers(1, 4)), float(rng.uniform(0.2, 1.0))
+        g, points = drawn(rng, d, 3, float(rng.uniform(0.1, 1.0))), ball(rng, n, d, radius)
+        masses = rng.dirichlet(np.ones(n))
+        pair = (Measure(points, masses), Measure(moved(rng, points, radius), masses))
+        cases.append((g, float(rng.uniform(0.2, 2.0)), radius, *pair))
+    for number, (g, epsilon, radius, mu, nu) in enumerate(cases):
+        score, before = MetricScore(g, epsilon), w1(mu, nu)
+        if before.lo < FLOOR * radius:  # nothing moved
+            continue
+        (left, slip), (right, slack) = (image(m, score, None) for m in (mu, nu))
+        after = blurred(w1(left, right), slip, slack)
+        stated = MetricScore(g, wider * epsilon).constants(radius)
+        stated = Constants(0.0, 0.0, 0.0, 0.0) if flat else stated
+        bound = most or score_constant(stated, 2.0 * radius)
+        yield at_most(after, rounded(bound) * before, n=mu.size, d=mu.dim, input=number)
+        if number == 0:
+            yield at_least(after / before, 2, part="expansion")
