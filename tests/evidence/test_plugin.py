@@ -266,6 +266,14 @@ def test_verdict_other_than_the_stated_one_fails(suite, stated, body, found):
     assert any(line.endswith("of 1 claims supported") for line in result.outlines)
 
 
+def test_refutation_that_is_stated_needs_its_twins(suite):
+    never = open_question("REFUTED", "yield equals(Interval.within(1.25 + 0.25 * sign, 1e-15), value)")
+    result = suite(test_a=never)
+    assert result.ret == 1
+    assert rows(result)["demo.open"].split()[1:3] == ["REFUTED", "numeric"]
+    assert "The departure is certainly positive, but not that of every twin." in paragraph(result, "demo.open")
+
+
 def test_open_question_with_another_record_is_told(suite, pytester):
     assert suite("--record", test_a=open_question("REFUTED", OFF)).ret == 0
     result = suite(test_a=open_question("REFUTED", OFF).replace("1.1 if", "1.2 if"))

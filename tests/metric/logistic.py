@@ -14,7 +14,7 @@ from theory.metric.experiments.task import VARIANTS, Variant
 
 HUGE = 1e300  # a learning rate at which training diverges
 FEW = (Variant("self"), Variant("metric"), Variant("metric", rule="tuned"))
-FEATURES = {"self": 2, "again": 2, "l2": 3, "metric": 4}
+FEATURES = {"self": 2, "again": 2, "wide": 2, "l2": 3, "metric": 4}
 
 
 class Slope:

@@ -83,6 +83,8 @@ def test_bounds_hold_and_are_attained_by_one_hidden_unit(rng):
     assert one.jacobian([[0.0]]).item() == 1.5
     assert one.lipschitz == pytest.approx(1.5, rel=1e-11, abs=0)
     assert one.expansion == pytest.approx(0.5, rel=1e-11, abs=0)
+    faint = ResidualFeatures([[1e-9]], [0.0], [[1e-9]], [0.0])
+    assert faint.expansion < 1.0 < faint.lipschitz
 
 
 def test_rounding_bounds_the_error_against_longer_numbers(rng):

@@ -95,7 +95,7 @@ def test_bad_arguments_are_refused():
         propagate(similar, theta, np.full((5, 2), np.nan))
     with pytest.raises(ValueError, match="theta: expected shape"):
         weights(similar, theta[1:], h)
-    with pytest.raises(ValueError, match=r"visible: expected booleans of shape \(5, 5\), got shape \(4, 4\)"):
+    with pytest.raises(ValueError, match=r"visible: expected booleans of shape \(5, 5\), got bool of shape \(4, 4\)"):
         weights(similar, theta, h, visible=np.ones((4, 4), dtype=bool))
     with pytest.raises(ValueError, match="visible: expected booleans"):
         weights(similar, theta, h, visible=np.ones((5, 5)))
@@ -103,3 +103,9 @@ def test_bad_arguments_are_refused():
         weights(similar, theta, h, visible=np.zeros((5, 5), dtype=bool))
     with pytest.raises(ValueError, match=r"cotangent: expected shape \(5, 2\), got shape \(5, 1\)"):
         vjp(similar, theta, h, np.ones((5, 1)))
+    for shape in ((3, 5, 5), ()):
+        with pytest.raises(ValueError, match=r"visible: expected booleans of shape \(5, 5\), got bool of shape"):
+            weights(similar, theta, h, visible=np.ones(shape, dtype=bool))
+    with pytest.raises(ValueError, match="h: expected tokens whose scores float64 can hold"):
+        propagate(similar, theta, 1e200 * h)
+    np.testing.assert_array_equal(weights(similar, theta, h, visible=np.eye(5, dtype=bool).tolist()), np.eye(5))

@@ -101,9 +101,21 @@ def test_a_run_that_diverged_is_not_dropped(lay, quantity):
 
 def test_another_number_of_runs_than_was_fixed_is_an_error(lay, monkeypatch):
     lay()
-    monkeypatch.setitem(reported_runs.SEEDS, "digits", 31)
-    with pytest.raises(ValueError, match=r"^finals: expected 32 pairs of runs of digits, got 31$"):
+    monkeypatch.setitem(reported_runs.SEEDS, "digits", 23)
+    with pytest.raises(ValueError, match=r"^finals: expected 24 pairs of runs of digits, got 23$"):
         verdict("reported.digits-loss-self")
+
+
+def test_a_comparison_that_is_missing_is_an_error(lay, monkeypatch):
+    def without(task):
+        table = reported_runs.runs(task)
+        kept = (table["attention"] != "l2") | (table["rule"] != "published")
+        return type(table)(table.kind, table.units, {name: table[name][kept] for name in table.columns})
+
+    lay()
+    monkeypatch.setattr(results, "runs", without)
+    with pytest.raises(ValueError, match=r"^finals: expected 3 comparisons of metric with l2, got 2$"):
+        verdict("reported.moons-score-l2")
 
 
 def test_the_margin_is_an_effect_and_the_same_at_both_scales(lay):
@@ -119,8 +131,9 @@ def test_power_is_that_of_the_interval():
     told = float(reported.power(task).split(" standard")[0].split()[-1])
     rng = np.random.default_rng(0)
     seen = sum(run_mean(told + rng.normal(size=32), among=3).lo > 0.0 for _ in range(1000))
-    assert 960 <= seen <= 999  # the spread is estimated, which costs a little
-    assert "1.7" in reported.power(task)
+    assert 980 <= seen <= 998
+    assert "1.85 standard" in reported.power(task)
+    assert "probability 0.52" in reported.normal(task)
 
 
 # --- studies ---
@@ -144,11 +157,11 @@ def test_curves_are_means_and_quartiles_over_runs(lay):
     table = studies.curves(scale="quick", root=1)
     own = reported_runs.curves("digits").where(attention="metric", matching="width", rule="tuned", epoch=50)
     row = table.where(task="digits", attention="metric", matching="width", rule="tuned", epoch=50)
-    assert row["runs"].tolist() == [32]
+    assert row["runs"].tolist() == [24]
     assert row.intervals("accuracy") == [run_mean(own["accuracy"])]
     ordered = np.sort(own["train_loss"])
-    assert row["train_loss_median"][0] == ordered[15]
-    assert (row["train_loss_low"][0], row["train_loss_high"][0]) == (ordered[7], ordered[23])
+    assert row["train_loss_median"][0] == ordered[11]
+    assert (row["train_loss_low"][0], row["train_loss_high"][0]) == (ordered[5], ordered[17])
 
 
 def test_curves_with_a_diverged_run_have_no_mean_but_quartiles(lay, monkeypatch):
@@ -156,14 +169,17 @@ def test_curves_with_a_diverged_run_have_no_mean_but_quartiles(lay, monkeypatch)
 
     def lost(task):
         table = reported_runs.curves(task)
-        loss = np.where((table["seed"] < 9) & (table["epoch"] == 500), np.inf, table["train_loss"])
-        return type(table)(table.kind, table.units, {**table.columns, "train_loss": loss})
+        gone = (table["seed"] < 9) & (table["epoch"] == 500)
+        own = {name: np.where(gone, np.inf, table[name]) for name in ("train_loss", "accuracy")}
+        return type(table)(table.kind, table.units, {**table.columns, **own})
 
     monkeypatch.setattr(results, "curves", lost)
     row = studies.curves(scale="quick", root=1).where(task="digits", attention="l2", matching="width", rule="tuned")
     assert row.intervals("train_loss")[-1].hi == math.inf
     assert row.intervals("train_loss")[-2].hi < math.inf
     assert row["train_loss_low"][-1] < row["train_loss_median"][-1] < row["train_loss_high"][-1] == math.inf
+    assert 0.0 == row["accuracy_low"][-1] < row["accuracy_median"][-1] < row["accuracy_high"][-1] < math.inf
+    assert row.intervals("accuracy")[-1].hi == math.inf
 
 
 def test_new_runs_depend_on_the_root_and_not_on_the_recorded_seeds(lay, monkeypatch):

@@ -80,8 +80,16 @@ def test_the_manifest_says_how_it_was_made(folder):
 
 @pytest.mark.parametrize("reader", [*READERS.values(), results.manifest])
 def test_missing_results_name_the_command(tmp_path, reader):
-    with pytest.raises(FileNotFoundError, match=r"expected the results .*found none; python -m theory.metric moons"):
+    with pytest.raises(FileNotFoundError, match=r"expected the results .*found none; python -m theory") as caught:
         reader("moons", tmp_path)
+    assert f"python -m theory.metric moons --out {tmp_path} makes them" in str(caught.value)
+
+
+def test_missing_published_results_name_their_scale_and_folder(monkeypatch, tmp_path):
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    with pytest.raises(FileNotFoundError) as caught:
+        results.runs("moons")
+    assert f" moons --scale paper --out {tmp_path} makes them" in str(caught.value)
 
 
 @pytest.mark.parametrize(

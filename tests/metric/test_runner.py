@@ -1,6 +1,7 @@
 """An experiment is whole, fair and the same however it is run; what is damaged or of another one is refused."""
 
 import io
+import json
 import math
 import os
 import signal
@@ -100,9 +101,9 @@ def test_the_rate_of_the_smallest_mean_validation_loss_is_taken(whole):
         assert rows["rate"].tolist() == [best, best]
     assert table.where(attention="again", rule="tuned")["rate"].tolist() == [manifest["chosen"]["self width"]] * 2
     tries = results.tuning("logistic", out)
-    assert len(tries) == 5 * 3 * 2  # pairs of attention and matching, rates, seeds
+    assert len(tries) == 6 * 3 * 2  # pairs of attention and matching, rates, seeds
     assert set(tries["seed"]) & set(table["seed"]) == set()
-    assert tries.where(rate=HUGE)["diverged"].tolist() == [1] * 10
+    assert tries.where(rate=HUGE)["diverged"].tolist() == [1] * 12
     assert np.isinf(tries.where(rate=HUGE)["validation_loss"]).all()
     assert set(tries.where(chosen=1)["rate"]) == {0.1, 1.0} & set(manifest["chosen"].values())
 
@@ -198,8 +199,9 @@ def test_asked_to_stop_it_stores_every_run(tmp_path, uncut):
         process.send_signal(number)
         assert "stopping after the epochs under way" in finished(process, 128 + number)
         assert written(tmp_path) == {}
-    long(tmp_path)
+    manifest = long(tmp_path)
     assert written(tmp_path) == uncut
+    assert manifest["sessions"] == 3
 
 
 SETTING = Setting("logistic", "metric", 4, 0.1, scale="quick")
@@ -234,6 +236,12 @@ def test_a_diverged_run_stays_and_spoils_every_average(tmp_path):
     assert at["train_loss"][1:].tolist() == at["accuracy"][1:].tolist() == [math.inf] * 3
 
 
+def test_runs_that_wait_for_their_rates_count_as_left(tmp_path):
+    stream = io.StringIO()
+    run(partial(Logistic, variants=FEW), seeds=2, out=tmp_path, workers=1, stream=stream)
+    assert "0 of 12 runs" in stream.getvalue()  # 6 of the search, 4 at the published rate, 2 at the chosen one
+
+
 def test_a_mistake_is_no_divergence(tmp_path):
     with pytest.raises(ValueError, match="x: expected a sum") as caught:
         made(tmp_path, pause="mistake", variants=FEW[:1])
@@ -261,6 +269,16 @@ def test_another_experiment_is_refused(whole, tmp_path):
     with pytest.raises(ValueError, match=r"logistic-curves.csv: expected no table without logistic-manifest.json"):
         made(tmp_path)
     assert strange.read_text() == "mine"
+    found = results.manifest("logistic", out)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "logistic-manifest.json").write_text(json.dumps(found | {"seeds": "x"}))
+    with pytest.raises(ValueError, match=r"logistic-manifest.json: expected a number of seeds, got 'x'"):
+        made(tmp_path / "a")
+    (tmp_path / "c" / "checkpoints" / "logistic").mkdir(parents=True)
+    part = {"experiment": found["experiment"], "sessions": 1, "wall_seconds": None}
+    (tmp_path / "c" / "checkpoints" / "logistic" / "experiment.json").write_text(json.dumps(part))
+    with pytest.raises(ValueError, match=r"experiment.json: expected a number of wall_seconds, got None"):
+        made(tmp_path / "c")
     (tmp_path / "b" / "checkpoints" / "logistic").mkdir(parents=True)
     (tmp_path / "b" / "checkpoints" / "logistic" / "experiment.json").write_text("{")
     with pytest.raises(ValueError, match=r"experiment.json: expected JSON, got a damaged file"):
@@ -325,8 +343,8 @@ def test_a_task_may_leave_out_what_it_does_not_compare():
     left = tuning.variants(Rare())
     assert {v.labels for v in left} == {"true"}
     assert {v.rule for v in left} == {"tuned"}
-    assert len(left) == 6
-    assert {s.attention for s in tuning.settings(Rare(), "quick")} == {"self", "l2", "metric"}
+    assert len(left) == 7
+    assert {s.attention for s in tuning.settings(Rare(), "quick")} == {"self", "l2", "metric", "wide"}
     with pytest.raises(ValueError, match="rule: expected one of published, tuned, got 'best'"):
         Variant("self", rule="best")
 

@@ -96,3 +96,10 @@ def test_bad_arguments_are_refused(g):
         MetricScore(g).matrix(np.ones((3, 1)), np.ones((3, 2)))
     with pytest.raises(ValueError, match="radius: expected a positive"):
         MetricScore(g).constants(-1.0)
+    with pytest.raises(ValueError, match="epsilon: expected a number of which float64 holds the inverse"):
+        MetricScore(g, 1e-320)
+
+
+def test_a_bandwidth_of_single_precision_is_widened(g, clouds):
+    narrow = np.float32(0.3)
+    np.testing.assert_array_equal(MetricScore(g, narrow).matrix(*clouds), MetricScore(g, float(narrow)).matrix(*clouds))

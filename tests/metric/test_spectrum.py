@@ -40,6 +40,16 @@ def test_scores_of_a_thousand_are_no_trouble():
     assert all(abs(v.mid - 1.0) < 1e-9 for v in found)
 
 
+def test_rows_of_which_the_exponentials_underflow_beside_others():
+    found = spectrum(DotProduct(scale=1.0), [[0.0], [0.01], [27.28]])
+    exact = [1.5838913524877245e-05, 0.6351217279149575, 1.0]  # of the rows, in 3000 bits
+    for value, claimed in zip(found, exact, strict=True):
+        assert value.lo <= claimed <= value.hi
+    assert max(v.width for v in found) < 1e-11
+    law, _ = stationary(DotProduct(scale=1.0), [[0.0], [40.0]])
+    assert law.tolist() == [0.0, 1.0]
+
+
 def test_the_stationary_law_stays():
     score = SquaredDistance(0.7)
     law, relative = stationary(score, X)

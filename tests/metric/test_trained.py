@@ -126,6 +126,12 @@ def test_weakest_stretch_encloses_a_fine_grid(seed):
     assert found.lo >= 0.85 * smallest
 
 
+@pytest.mark.parametrize("least", [1.0, 1e-3, 1e-6, 5e-8, 1e-9, 0.0])
+def test_weakest_stretch_encloses_the_truth_where_squares_cancel(least):
+    found = weakest_stretch(straight([[1.0, 0.0], [0.0, least]]), BOX)
+    assert found.lo <= least <= found.hi
+
+
 def fold(depth):
     """Return x -> (x + depth tanh, y): its first coordinate turns back if the depth is below minus one."""
     g = ResidualFeatures([[1.0], [0.0]], [0.0], [[depth, 0.0]], [0.0, 0.0])

@@ -102,6 +102,12 @@ class Evidence:
         return self.departure.kind
 
     @property
+    def stated(self) -> bool:
+        """Whether the claim came out as it states, by a check that refutes every twin; support has that already."""
+        twins = bool(self.failures) and all(failure.departure.lo > 0.0 for failure in self.failures)
+        return twins and self.verdict in self.claim.finds
+
+    @property
     def nearest(self) -> Failure | None:
         """The twin that fails by least."""
         return min(self.failures, key=lambda f: f.departure.lo, default=None)

@@ -34,6 +34,7 @@ _GROUPS = {  # how pytest sorts reports, and what a claim that was not decided i
     "error": "ERROR",
 }  # fmt: skip
 _EXCUSES = ("skip", "skipif", "xfail")
+_FAULT = "so the statement, the instrument or the derived width is wrong", "but not that of every twin"  # if stated
 
 
 class NotSupportedError(AssertionError):
@@ -92,7 +93,7 @@ class ClaimItem(pytest.Function):
         self.user_properties.append((_ROW, row))
         if recording:  # whatever came out: what lost its support must not look supported
             record.write(folder, evidence, Path(os.path.relpath(self.path, self.config.rootpath)).as_posix())
-        if evidence.verdict not in evidence.claim.finds:
+        if not evidence.stated:
             raise NotSupportedError(explain(evidence, self._address()))
         if not recording and case is None and not self.config.stash.get(foreign_data, False):
             row["recorded"] = record.recorded(folder, evidence)
@@ -184,16 +185,16 @@ def explain(evidence: Evidence, nodeid: str) -> str:
 
 
 def _reason(evidence: Evidence) -> str:
-    if evidence.verdict is Verdict.SUPPORTED:
-        return "No departure that the data still allow is large beside the one of the nearest twin."
     if evidence.verdict is Verdict.REFUTED:
-        return "The departure is certainly positive, so the statement, the instrument or the derived width is wrong."
+        return f"The departure is certainly positive, {_FAULT[evidence.verdict in evidence.claim.finds]}."
     if evidence.verdict is Verdict.VACUOUS:
         if not evidence.cases:
             return "The check yielded no case, so it cannot lose."
         if evidence.nearest is None:
             return "It has no twin, so the check was never seen to lose."
         return f"The twin {evidence.nearest.twin.id} is refuted nowhere, so the check cannot tell the claim from it."
+    if evidence.verdict is Verdict.SUPPORTED:
+        return "No departure that the data still allow is large beside that of a twin."
     gap = 0.0 if evidence.nearest is None else evidence.nearest.departure.lo
     return (
         f"Departures up to {evidence.departure.hi:.3g} remain possible, more than the {reach(evidence.kind, gap):.3g} "
@@ -209,7 +210,7 @@ def _row(evidence: Evidence) -> dict[str, Any]:
         "words": evidence.claim.words,
         "kind": evidence.kind.name.lower(),
         "verdict": evidence.verdict.name,
-        "stated": evidence.verdict in evidence.claim.finds,
+        "stated": evidence.stated,
         "tightness": evidence.tightness,
         "margin": (reach(evidence.kind, gap) / room if room > 0.0 else float("inf")) if gap > 0.0 < cases else 0.0,
         "twins": f"{sum(f.departure.lo > 0.0 for f in evidence.failures)}/{len(evidence.failures)}",

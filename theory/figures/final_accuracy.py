@@ -2,9 +2,10 @@
 
 The score is BLEU over 100 for translation and the accuracy elsewhere. Left halves are runs at the published learning
 rate, right halves at the rate that each attention chose; translation has the latter only. Below are differences within
-pairs of runs on the same data: to the right of their violins the interval of the mean at the level of the verdicts.
-The dashed line is the smallest gain that would count. Dot-product attention is also started from wider weights, and
+pairs of runs on the same data: to the right of their violins the interval of the mean at the level of the verdicts. The
+dashed line is the smallest gain that would count. Dot-product attention is also started from wider weights, and
 compared with itself from another start. Colours below are those of the attention that metric-attention is compared to.
+Runs that diverged are counted, have no part in the violins above, and leave nothing to show of their comparison below.
 """
 
 from __future__ import annotations

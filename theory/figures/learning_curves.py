@@ -1,7 +1,8 @@
 """Learning curves of the reported experiments: the middle run and the middle half of the runs, at either rate.
 
 Solid lines are runs at the learning rate that each attention chose by the same search, dashed ones those at the rate
-that the paper states. Bands hold the middle half of the runs; a run that diverged counts as one with infinite loss.
+that the paper states. Bands hold the middle half of the runs; a run that diverged counts as one with infinite loss that
+recognises nothing, and where that is the middle run, or the upper end of a band, none is drawn.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def draw(table: Table) -> Figure:
             axes.set_xlim(0.0, part["epoch"].max())
         runs = int(part["runs"].min())
         style.panel(panels[0, column], "abcd"[column], f"{words}, {runs} runs")
-        low, high = (part["train_loss_median"].min(), part["train_loss_median"].max())
+        losses = part["train_loss_median"][np.isfinite(part["train_loss_median"])]
+        low, high = losses.min(initial=np.inf), losses.max(initial=0.0)
         if high > _DECADES * low:
             panels[0, column].set_yscale("log")
             panels[0, column].yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
@@ -62,11 +64,11 @@ def _lines(axes: Axes, part: Table, measure: str) -> None:
             if attention == "again" or not len(one):
                 continue
             low, middle, high = (one[f"{measure}_{name}"] for name in ("low", "median", "high"))
-            finite = np.isfinite(high)
+            there, whole = np.isfinite(middle), np.isfinite(high)
             width = 1.0 if rule == "tuned" else 0.7
-            axes.plot(one["epoch"][finite], middle[finite], look, color=hue, linewidth=width)
+            axes.plot(one["epoch"][there], middle[there], look, color=hue, linewidth=width)
             if rule == "tuned":
-                axes.fill_between(one["epoch"][finite], low[finite], high[finite], color=hue, alpha=0.25, linewidth=0.0)
+                axes.fill_between(one["epoch"][whole], low[whole], high[whole], color=hue, alpha=0.25, linewidth=0.0)
 
 
 def _legend(shown: Table) -> list[Line2D]:

@@ -40,6 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("task", choices=tuple(TASKS), metavar="TASK", help="one of the tasks above")
     parser.add_argument("--scale", choices=("quick", "paper"), default="quick", help="size (default: quick)")
     parser.add_argument("--seeds", type=_count, metavar="N", help="paired runs (default: the task's own number)")
+    parser.add_argument("--tuning-seeds", type=_count, metavar="N", help="runs that decide on each learning rate")
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder with published data, used if it is given")
     parser.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="for the tables (default: runs)")
     parser.add_argument("--workers", type=_count, metavar="N", help="processes (default: all usable processors)")
@@ -80,8 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     root = ROOT if options.root is None else options.root
     try:
         made = run(
-            partial(task, options.task, options.data, root), scale=options.scale, seeds=options.seeds, root=root,
-            data=options.data, out=options.out, workers=options.workers,
+            partial(task, options.task, options.data, root), scale=options.scale, seeds=options.seeds,
+            tuning_seeds=options.tuning_seeds, root=root, data=options.data, out=options.out, workers=options.workers,
         )  # fmt: skip
     except Stopped as signal:
         sys.stderr.write(f"{options.task}: stopped, with every run stored; the same command goes on from there\n")

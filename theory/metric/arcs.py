@@ -1,7 +1,8 @@
 r"""The law of the two moons, and what attention does to all of it: a layer, its first order, and the semigroup.
 
 A point is on one of two half circles, at a uniform angle, plus Gaussian noise: by quadrature in the angle a mixture of
-Gaussians to rounding, so that density and slope are known. With the map G of :mod:`theory.metric.trained`,
+Gaussians to rounding, so that density and slope are known. (Drawn sets have equally spaced angles, which n points of a
+moon turn into this law as n grows.) With the map G of :mod:`theory.metric.trained`,
 
 .. math:: P_\varepsilon h(x) = \frac{\int e^{-|G(x) - G(y)|^2/2\varepsilon}h(y)p(y)\,dy}
     {\int e^{-|G(x) - G(y)|^2/2\varepsilon}p(y)\,dy}, \qquad

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_matrix
 from theory.evidence import Interval, Kind
-from theory.evidence.roundoff import U
+from theory.evidence.roundoff import U, gamma
 from theory.metric.trained import Composed
 
 Array = NDArray[np.float64]
@@ -51,6 +51,8 @@ class Cells(NamedTuple):
     image: Array
     jacobian: Array
     curve: Array  # of every hidden unit, beyond the first order
+    blur: float  # how far images are from the truth
+    slack: float  # and derivatives
 
 
 def weakest_stretch(chart: Composed, box: ArrayLike, *, most: int = MOST) -> Interval:
@@ -78,9 +80,10 @@ def weakest_stretch(chart: Composed, box: ArrayLike, *, most: int = MOST) -> Int
     centre, half = _rectangle(chart, box)
     upper = floor = np.inf
     for _ in range(_ROUNDS):
-        stretch = _smallest(chart.jacobian(centre))
-        lower = stretch - _slack(chart) - _bend(chart, centre, half)
-        upper = min(upper, float(stretch.min()) + 2.0 * _slack(chart))
+        low, high = _smallest(chart.jacobian(centre))
+        slack = _slack(chart, centre, half)
+        lower = low - slack - _bend(chart, centre, half)
+        upper = min(upper, float(high.min()) + slack)
         coarse = lower < (1.0 - _WITHIN) * upper
         floor = min(floor, float(lower[~coarse].min(initial=np.inf)))
         centre, half = _quartered(centre[coarse], half[coarse])
@@ -140,7 +143,8 @@ def _quartered(centre: Array, half: Array) -> tuple[Array, Array]:
 
 
 def _cells(chart: Composed, centre: Array, half: Array) -> Cells:
-    return Cells(centre, half, chart(centre), chart.jacobian(centre), chart.ranges(centre, half)[1])
+    blur, slack = chart.rounding(centre), _slack(chart, centre, half)
+    return Cells(centre, half, chart(centre), chart.jacobian(centre), chart.ranges(centre, half)[1], blur, slack)
 
 
 def _bend(chart: Composed, centre: Array, half: Array) -> Array:
@@ -152,18 +156,24 @@ def _bend(chart: Composed, centre: Array, half: Array) -> Array:
     return np.asarray(np.minimum(single, joint) * (1.0 + 256.0 * U))
 
 
-def _smallest(jacobian: Array) -> Array:
-    """Return the smallest singular values, rounded down, by the closed form for two columns."""
+def _smallest(jacobian: Array) -> tuple[Array, Array]:
+    """Enclose the smallest singular values, by the closed form for two columns."""
     a, b, c = (np.einsum("ni,ni->n", jacobian[:, :, i], jacobian[:, :, j]) for i, j in ((0, 0), (0, 1), (1, 1)))
-    smallest = (a + c) / 2.0 - np.hypot((a - c) / 2.0, b) - 64.0 * U * (a + c)
-    return np.asarray(np.sqrt(np.maximum(smallest, 0.0)))
+    square = (a + c) / 2.0 - np.hypot((a - c) / 2.0, b)
+    error = gamma(2 * jacobian.shape[1] + 16) * (a + c)  # of the three products, and the closed form
+    return np.sqrt(np.maximum(square - error, 0.0)), np.sqrt(square + error)
 
 
-def _slack(chart: Composed) -> float:
-    """Bound the rounding of a derivative and of its singular values."""
-    g = chart.features
-    size = np.linalg.norm(chart.matrix) + np.linalg.norm(g.outer) * np.linalg.norm(chart.slopes)
-    return float(1e3 * U * size * (1.0 + np.abs(chart.shift).sum() + np.abs(g.inner).sum()))
+def _slack(chart: Composed, centre: Array, half: Array) -> float:
+    """Bound the rounding of a derivative on rectangles, in the operator norm, and of a square root of it.
+
+    A slope 1 - t^2 is off by less than its argument is, and by a few units in the last place of t.
+    """
+    g, (k, d) = chart.features, chart.matrix.shape
+    slope = chart.blur((np.abs(centre) + half).max(axis=0, keepdims=True))[0] + 32.0 * U
+    outer, inner = np.linalg.norm(g.outer, axis=1), np.linalg.norm(np.abs(chart.matrix) @ np.abs(g.inner), axis=0)
+    size = np.linalg.norm(chart.matrix) + outer @ inner
+    return float((outer @ (slope * inner) + gamma(2 * (k + d + len(outer)) + 16) * size) * (1.0 + 256.0 * U))
 
 
 def _open(chart: Composed, cells: Cells, left: Numbers, right: Numbers) -> Mask:
@@ -214,7 +224,7 @@ def _seen_apart(chart: Composed, cells: Cells, left: Numbers, right: Numbers, st
     reach = np.einsum("nk,nk->n", through, cells.curve[left] + cells.curve[right])
     for side in (left, right):
         seen = np.abs(np.einsum("na,nak->nk", unit, cells.jacobian[side]))
-        reach += np.einsum("nk,nk->n", seen + _slack(chart), cells.half[side])
-    size = np.abs(cells.image).max() + 1.0
+        reach += np.einsum("nk,nk->n", seen + cells.slack, cells.half[side])
+    rounding = gamma(4 * step.shape[1] + 16) * np.linalg.norm(step, axis=1)
     gap = np.einsum("na,na->n", unit, step)
-    return np.asarray(gap > reach * (1.0 + 256.0 * U) + 1e4 * U * size)
+    return np.asarray(gap > reach * (1.0 + 256.0 * U) + 2.0 * cells.blur + rounding)

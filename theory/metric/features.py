@@ -14,6 +14,7 @@ J. Behrmann, W. Grathwohl, R. Chen, D. Duvenaud, J.-H. Jacobsen, *Invertible res
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -140,12 +141,12 @@ class ResidualFeatures:
     @property
     def lipschitz(self) -> float:
         r""":math:`1 + \|U\|\|W\|`: distances of features are at most so many times those of points."""
-        return 1.0 + self.branch
+        return math.nextafter(1.0 + self.branch, math.inf)
 
     @property
     def expansion(self) -> float:
         r""":math:`1 - \|U\|\|W\|`: they are at least so many times those of points; nothing if not positive."""
-        return 1.0 - self.branch
+        return math.nextafter(1.0 - self.branch, -math.inf)
 
     def rounding(self, x: ArrayLike) -> float:
         """Bound the Euclidean distance of every computed feature vector from the true one."""

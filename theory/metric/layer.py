@@ -41,7 +41,7 @@ def weights(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, visible: 
         If a shape does not fit, a number is not finite, or a query sees no key.
     """
     theta, h = _problem(similarity, theta, h)
-    return softmax(similarity.scores(theta, h), visible)
+    return softmax(_scores(similarity, theta, h), _mask(visible, h))
 
 
 def propagate(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, visible: Mask | None = None) -> Array:
@@ -60,7 +60,7 @@ def vjp(
     bar = as_real(cotangent, "cotangent")
     if bar.shape != h.shape:
         raise ValueError(f"cotangent: expected shape {h.shape}, got shape {bar.shape}")
-    return pull(similarity, theta, h, softmax(similarity.scores(theta, h), visible), bar)
+    return pull(similarity, theta, h, softmax(_scores(similarity, theta, h), _mask(visible, h)), bar)
 
 
 def pull(similarity: Similarity, theta: Array, h: Array, rows: Array, cotangent: Array) -> tuple[Array, Array]:
@@ -75,15 +75,30 @@ def pull(similarity: Similarity, theta: Array, h: Array, rows: Array, cotangent:
 def softmax(scores: Array, visible: Mask | None = None) -> Array:
     """Return the rows; overwrites ``scores``."""
     if visible is not None:
-        if visible.dtype != np.bool_ or visible.shape[-2:] != scores.shape[-2:]:
-            raise ValueError(f"visible: expected booleans of shape {scores.shape[-2:]}, got shape {visible.shape}")
-        if not visible.any(axis=-1).all():
-            raise ValueError("visible: expected a key for every query, got none for some query")
         scores = np.where(visible, scores, -np.inf)
     scores -= scores.max(axis=-1, keepdims=True)
     np.exp(scores, out=scores)
     scores /= scores.sum(axis=-1, keepdims=True)
     return scores
+
+
+def _scores(similarity: Similarity, theta: Array, h: Array) -> Array:
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = similarity.scores(theta, h)
+    if not np.isfinite(scores).all():
+        raise ValueError("h: expected tokens whose scores float64 can hold, got one that is not finite")
+    return scores
+
+
+def _mask(visible: Mask | None, h: Array) -> Mask | None:
+    if visible is None:
+        return None
+    mask, shape = np.asarray(visible), (*h.shape[:-1], h.shape[-2])
+    if mask.dtype != np.bool_ or mask.shape not in (shape, shape[-2:]):
+        raise ValueError(f"visible: expected booleans of shape {shape[-2:]}, got {mask.dtype} of shape {mask.shape}")
+    if not mask.any(axis=-1).all():
+        raise ValueError("visible: expected a key for every query, got none for some query")
+    return mask
 
 
 def _problem(similarity: Similarity, theta: ArrayLike, h: ArrayLike) -> tuple[Array, Array]:

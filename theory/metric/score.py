@@ -12,6 +12,7 @@ T. Ruan and S. Zhang, Towards understanding how attention mechanism works in dee
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +52,9 @@ class MetricScore:
     def __post_init__(self) -> None:
         if isinstance(self.features, type) or not callable(self.features):
             raise TypeError(f"features: expected a map such as ResidualFeatures(...), got {self.features!r}")
-        as_positive(self.epsilon, "epsilon")
+        object.__setattr__(self, "epsilon", as_positive(self.epsilon, "epsilon"))
+        if not 0.5 / self.epsilon < math.inf:
+            raise ValueError(f"epsilon: expected a number of which float64 holds the inverse, got {self.epsilon!r}")
 
     @property
     def _distance(self) -> SquaredDistance:

@@ -39,7 +39,8 @@ def flow(chart: Composed, law: Arcs, x: ArrayLike, time: float, *, spacing: floa
         Positive.
     spacing : float, default 0.05
         Of the finer of two grids, in the unit of the plane; the other is twice as wide. What is returned is their
-        extrapolation, and what that changed is its error.
+        extrapolation; the error of every point is the most that this changed at any, since at one it may change
+        nothing by accident.
 
     Raises
     ------
@@ -49,7 +50,7 @@ def flow(chart: Composed, law: Arcs, x: ArrayLike, time: float, *, spacing: floa
     points, time, spacing = as_points(x, "x", dim=2), as_positive(time, "time"), as_positive(spacing, "spacing")
     coarse, fine = (_flow(chart, law, points, time, h) for h in (2.0 * spacing, spacing))
     correction = (fine - coarse) / 3.0
-    return Change(fine + correction, np.linalg.norm(correction, axis=1))
+    return Change(fine + correction, np.full(len(points), np.linalg.norm(correction, axis=1).max()))
 
 
 def exponential(stiffness: sparse.csc_array, masses: Array, start: Array, time: float) -> Array:

@@ -5,6 +5,9 @@ similar to :math:`A = D^{-1/2}KD^{-1/2}`, which is symmetric, and :math:`\pi \pr
 detailed balance. If K is positive semi-definite, as the Gaussian kernel of any features is, all eigenvalues lie in
 [0, 1].
 
+With :math:`m_i` the largest score of row i and :math:`r_i = \sum_je^{a_{ij} - m_i}`, from 1 to n, the entries are
+computed as :math:`A_{ij} = e^{a_{ij} - (m_i + m_j)/2}/\sqrt{r_ir_j}`, so that no row underflows.
+
 *Width.* The entries of A are positive and its norm is one, so entries known up to a relative error :math:`\rho` move no
 eigenvalue by more than :math:`\rho` (Weyl). For approximate eigenvectors V with :math:`\|V^\top V - I\| \le \delta` and
 their orthogonal polar factor Q, :math:`\|V - Q\| \le \delta`; so every eigenvalue of A, which are those of
@@ -51,11 +54,11 @@ def spectrum(score: BoundedScore, tokens: ArrayLike) -> list[Interval]:
     TypeError
         If the score does not bound its rounding.
     """
-    kernel, relative = _kernel(score, tokens)
-    n = kernel.shape[0]
-    root = np.sqrt(kernel.sum(axis=1))
-    matrix = kernel / root[:, np.newaxis] / root
-    relative = (1.0 + relative) ** 2 * (1.0 + gamma(2 * n + 16)) - 1.0  # entry and roots of two sums, both ways
+    scores, relative = _scores(score, tokens)
+    n, most = scores.shape[0], scores.max(axis=1)
+    root = np.sqrt(np.exp(scores - most[:, np.newaxis]).sum(axis=1))
+    matrix = np.exp(scores - 0.5 * (most[:, np.newaxis] + most)) / root[:, np.newaxis] / root
+    relative = _both(relative) * (1.0 + gamma(2 * n + 16)) - 1.0  # entry and roots of two sums
     middles, vectors = np.linalg.eigh(matrix)
     near, gram = vectors.T @ matrix @ vectors, vectors.T @ vectors
     size = np.abs(vectors).T @ matrix @ np.abs(vectors)
@@ -68,24 +71,28 @@ def spectrum(score: BoundedScore, tokens: ArrayLike) -> list[Interval]:
 def stationary(score: BoundedScore, tokens: ArrayLike) -> tuple[Array, float]:
     r"""Return the stationary law of the rows, :math:`\pi \propto K\mathbf 1`, and a bound on its relative error.
 
-    Parameters and errors as in :func:`spectrum`.
+    The bound is for masses of at least 1e-300. Parameters and errors as in :func:`spectrum`.
     """
-    kernel, relative = _kernel(score, tokens)
-    sums = kernel.sum(axis=1)
+    scores, relative = _scores(score, tokens)
+    sums = np.exp(scores - scores.max()).sum(axis=1)
     n = sums.size
-    return sums / sums.sum(), (1.0 + relative) ** 2 * (1.0 + gamma(3 * n + 4)) - 1.0
+    return sums / sums.sum(), _both(relative) * (1.0 + gamma(3 * n + 4)) - 1.0
 
 
-def _kernel(score: BoundedScore, tokens: ArrayLike) -> tuple[Array, float]:
-    """Return the symmetric kernel, of largest entry one, and a bound on the relative error of its entries."""
+def _both(relative: float) -> float:
+    """Bound a quotient of numbers that are known up to ``relative``; infinite if nothing is known."""
+    return (1.0 + relative) / (1.0 - relative) if relative < 1.0 else math.inf
+
+
+def _scores(score: BoundedScore, tokens: ArrayLike) -> tuple[Array, float]:
+    """Return symmetric scores, and a bound on the relative error of the exponentials of their differences."""
     x = as_points(tokens, "tokens")
     scores = score.matrix(x, x)
     size, error = bounded(score).bounds(x, x)
     if np.abs(scores - scores.T).max() > 2.0 * error:
         raise ValueError("score: expected a symmetric one, got one that is not")
-    scores = 0.5 * (scores + scores.T)
-    kernel = np.exp(scores - scores.max())
-    return kernel, math.expm1(2.0 * error + gamma(4) * size) + gamma(2 * EXP_ULPS + 4)
+    drift = 2.0 * error + gamma(8) * size  # of a score and of a largest one, and of three roundings of their difference
+    return 0.5 * (scores + scores.T), math.expm1(drift) + gamma(2 * EXP_ULPS + 4) if drift < 1.0 else math.inf
 
 
 def _norm(matrix: Array) -> float:

@@ -98,12 +98,18 @@ class Composed:
         """
         centre, sides = self._points(x), self._points(half)
         z = np.abs(centre @ self.slopes + self.offset)
-        reach = sides @ np.abs(self.slopes) * (1.0 + 16.0 * U) + 64.0 * U * (1.0 + z)
+        reach = sides @ np.abs(self.slopes) + self.blur(np.abs(centre) + sides)
         low, high = np.maximum(z - reach, 0.0), z + reach
         at, most, least = (1.0 - np.tanh(v) ** 2 for v in (z, low, high))
         steepest = np.tanh(np.clip(_STEEPEST, low, high))
         bend = 2.0 * steepest * (1.0 - steepest**2)
         return np.maximum(most - at, at - least) + 64.0 * U, (0.5 * bend + 64.0 * U) * reach**2
+
+    def blur(self, most: Array) -> Array:
+        """Bound, where no coordinate is larger than in ``most``, the rounding before the hidden layer, (n, w)."""
+        g = self.features
+        size = most @ (np.abs(self.matrix) @ np.abs(g.inner)) + np.abs(self.shift) @ np.abs(g.inner)
+        return np.asarray(gamma(2 * sum(self.matrix.shape) + 16) * (1.0 + size + np.abs(g.inner_bias)))
 
     def jacobian(self, x: ArrayLike) -> Array:
         """Return J, (n, d, k)."""

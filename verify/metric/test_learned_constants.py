@@ -88,7 +88,7 @@ def test_constants(run, *, share=1, power=2, reach=1):
         cites=("ruan2024", "vuckovic2021"),
         provenance=("derived",),
     ),
-    constant("contraction", "attention is a contraction", most=1.0),
+    constant("doubling", "attention at most doubles a distance", most=2.0),
     hypothesis("narrow", "the bandwidth is taken to be a thousand times as large", wider=1000.0),
     bug("constant-score", "the constants are those of a score that does not vary", flat=True),
 )

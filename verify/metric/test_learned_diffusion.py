@@ -71,7 +71,7 @@ def changes(space, level):
             keys, query = points(tokens), points(x[np.newaxis])
             values.append(attend(query, keys, rise, score=score, key_weights=masses).item())
         # keys, rises and masses are within 64 u; the score of a key that is off by 8 u moves by 16 u |J|^2 / 2 epsilon
-        # times its distance, below 2
+        # times its distance, of which the weights leave less than nine roots of epsilon; and all this four times over
         loose = (
             64 * U + 32 * U * g.lipschitz**2 / epsilon * math.sqrt(epsilon) * 9.0 + 64 * U * float(np.abs(rise).max())
         )

@@ -129,6 +129,8 @@ def test_graph(run, *, masked="weight"):
             own = part == k
             alone = rows[np.ix_(own, own)] @ balls(h[own])
             yield equals(gap(whole[own], alone, error), 0, scale=size, part="component", **case)
+            lone = propagate(similar, theta, h[own], visible=visible[np.ix_(own, own)])
+            yield equals(gap(lone, alone, error), 0, scale=size, part="component by itself", **case)
 
 
 @verifies(

@@ -8,10 +8,10 @@ DIGITS = Task(
     "on images of digits",
     (
         "scikit-learn's 1797 images, split anew for every pair, 1000 for training and 500 for testing, 100 images attend to each other",
-        "two blocks of attention of dimension and width 32 between linear maps; Adam, weight decay 1e-4, 500 epochs",
+        "two blocks of attention of dimension and width 32 between linear maps; Adam, weight decay 1e-4, 300 epochs",
         "learning rate 1e-4, or the one that each attention chooses among six, then also with as many parameters as dot-product attention",
     ),
-    32,
+    24,
     3,
 )
 

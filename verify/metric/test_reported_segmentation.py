@@ -11,7 +11,7 @@ SEGMENTATION = Task(
         "two blocks of attention of dimension and width 64 between linear maps; Adam, weight decay 1e-4, 40 epochs",
         "learning rate 1e-3, or the one that each attention chooses among several, then also with as many parameters as dot-product attention",
     ),
-    32,
+    24,
     3,
 )
 

@@ -3,11 +3,13 @@
 from fractions import Fraction
 
 import numpy as np
+from flint import arb_mat
 
 from theory import attend
 from theory.attention import DotProduct, rounding
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, discrepancy, equals, hypothesis, verifies
-from theory.evidence.roundoff import U
+from theory.evidence.enclosure import precision
+from theory.evidence.roundoff import U, average_error, gamma, softmax_error
 from theory.metric import LinearFeatures, MetricScore, ResidualFeatures, propagate, similarity
 from theory.metric.spectrum import spectrum, stationary
 from theory.particles.spectra import spectrum as certified
@@ -17,6 +19,7 @@ from verify.textbook import balls, dot_scores, ends, exp, hull, laws
 RUAN = ("ruan2024",)
 ON_PAPER = ("derived", "refereed on paper")
 ROW = np.array([[-1.0], [0.0], [1.5]])
+BITS, LEAST = 512, Fraction(1, 10**100)
 
 
 def kernel(g, x, epsilon, *, quartic=False):
@@ -54,10 +57,12 @@ def test_spectrum(run, *, top=1, repeated=False, rows=True, quartic=False):
     for number, (g, tokens, epsilon) in enumerate(clouds(run, quick=8, paper=80)):
         x = np.concatenate([tokens, tokens[:1]]) if repeated and number == 1 else tokens
         k = kernel(g, x, epsilon, quartic=quartic)
+        with precision(BITS):  # the product of all eigenvalues of K, at six tokens far below what a float can tell
+            volume = hull(arb_mat(kernel(g, x, epsilon, quartic=quartic).tolist()).det())
         matrix = k / k.sum(axis=1)[:, np.newaxis] if rows else k
         truth, case = certified(matrix), {"n": len(x), "d": g.dim, "epsilon": epsilon, "input": number}
-        least = Fraction(1, 10**12)
-        yield at_least(truth[0], least, scale=least, part="positive", **case)
+        yield at_least(truth[0], 0, scale=1, part="at least zero", **case)
+        yield at_least(volume, LEAST, scale=LEAST, part="positive", **case)
         yield at_most(truth[-1], top, part="at most one", **case)
         yield equals(truth[-1], 1, part="one", **case)
         for found, value in zip(spectrum(MetricScore(g, epsilon), x), truth, strict=True):
@@ -182,15 +187,24 @@ def test_stack_spectrum(run, *, frozen=False, bound=Fraction(-1, 10**8), moved=T
     after = rows @ balls(TOKENS) if moved else balls(TOKENS)
     then = rows if frozen else laws(-squares(after @ balls(PLANES[1])))
     yield at_most(_discriminant(then @ rows), bound, scale=Fraction(1, 10**8), part="stack")
+    yield at_least(_discriminant(first @ first), 0, scale=1, part="square")
     # the room's own layer moves the tokens there
     similar = similarity("l2", 2, 1)
     middle = propagate(similar, PLANES[0].ravel(), TOKENS)
     end = propagate(similar, PLANES[1].ravel() if not frozen else PLANES[0].ravel(), middle)
-    # scores are below 4000, each off by 16 u of that and by what the first layer leaves; weights by twice as much
     claimed, radius = ends(then @ (rows @ balls(TOKENS)) if moved else then @ rows @ balls(TOKENS))
-    apart = discrepancy(end, claimed, radius + 1e6 * U)
+    apart = discrepancy(end, claimed, radius + _left(PLANES[1], middle, _left(PLANES[0], TOKENS, 0.0)))
     if not frozen:
         yield equals(apart, 0, scale=1, part="layers")
+
+
+def _left(plane, tokens, before):
+    """Bound the error of the room's own layer on the line, for tokens that are off by ``before`` in every entry."""
+    reach = float((np.abs(tokens) @ np.abs(plane)).max())
+    off = gamma(4) * reach + before * float(np.abs(plane).sum())  # of a feature
+    error = gamma(9) * 4.0 * reach**2 + 8.0 * (reach + off) * off  # of a score, which takes the square apart
+    relative = softmax_error(error, 8.0 * reach**2, len(tokens))
+    return before + average_error(float(np.abs(tokens).max()) + before, len(tokens), relative=relative)
 
 
 def _discriminant(matrix):

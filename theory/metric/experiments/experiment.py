@@ -1,7 +1,8 @@
 """What an experiment is, where it is kept, and that no other one is written over.
 
 A folder belongs to one experiment per task: the same scale, root, data, code and packages. More seeds may be added to
-it later. Seconds are summed over all the sessions it took.
+it later. Seconds are summed over all sessions in which something was trained; of one that is killed, or that a failed
+run ends, the last ten at most are missing.
 """
 
 from __future__ import annotations
@@ -71,12 +72,14 @@ class Ledger:
         if self.manifest.exists():
             found = results.stored(self.manifest)
             self._agree(self.manifest, found["experiment"])
-            if found.get("seeds", 0) > seeds:
+            if not isinstance(found.get("seeds"), int):
+                raise ValueError(f"{self.manifest}: expected a number of seeds, got {found.get('seeds')!r}")
+            if found["seeds"] > seeds:
                 raise ValueError(
                     f"seeds: expected at least the {found['seeds']} that {self.manifest} tells of, got {seeds}; "
                     "choose another --out"
                 )
-            self.complete = found.get("seeds") == seeds
+            self.complete = found["seeds"] == seeds
         else:
             strange = [path for path in results.files(name, out).values() if path.exists()]
             if strange:
@@ -84,7 +87,10 @@ class Ledger:
         if self._file.exists():
             found = results.stored(self._file)
             self._agree(self._file, found["experiment"])
-            self.earlier |= {key: found[key] for key in self.earlier if key in found}
+            for key in self.earlier:
+                if not isinstance(found.get(key), (int, float)):
+                    raise ValueError(f"{self._file}: expected a number of {key}, got {found.get(key)!r}")
+                self.earlier[key] = found[key]
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def totals(self, wall: float, cpu: float) -> dict[str, Any]:

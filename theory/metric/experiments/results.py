@@ -150,7 +150,9 @@ def _place(task: str, ending: str, folder: Path | None) -> Path:
 
 
 def _missing(task: str, path: Path) -> str:
-    return f"{path}: expected the results of a whole experiment, found none; python -m theory.metric {task} makes them"
+    published = " --scale paper" if path.parent == FOLDER else ""
+    command = f"python -m theory.metric {task}{published} --out {path.parent}"
+    return f"{path}: expected the results of a whole experiment, found none; {command} makes them"
 
 
 def _read(task: str, part: str, folder: Path | None) -> Table:

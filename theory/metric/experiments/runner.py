@@ -1,6 +1,6 @@
 """A whole experiment on one task: the search for learning rates, then the final runs, then the tables.
 
-Final runs are paired: those with the same seed share data and, where shapes agree, the start. Runs at the published
+Final runs are paired: those with the same seed share data and, outside the attention, the start. Runs at the published
 rate need no search and are made beside it; a run that two rules ask for is made once. Every run has a file of its own,
 so a killed experiment goes on where it was, to the same tables.
 """
@@ -54,6 +54,7 @@ def run(
     *,
     scale: str = "quick",
     seeds: int | None = None,
+    tuning_seeds: int | None = None,
     root: int = ROOT,
     data: Path | None = None,
     out: Path = Path("runs"),
@@ -71,6 +72,9 @@ def run(
         Size of the experiment.
     seeds : int, optional
         Runs of every variant; the task's own number by default.
+    tuning_seeds : int, optional
+        Runs that decide on a learning rate, of every attention at every rate; the task's own number by default. More
+        can be added later, as with ``seeds``: where runs fail by chance, few of them choose a rate by luck.
     root, data
         As given to the task, for the record.
     out : path
@@ -105,7 +109,8 @@ def run(
         Board(task.name, sys.stderr if stream is None else stream) as board,
         Crew(make, ledger.folder, ledger.experiment, workers, as_positive(pause, "pause")) as crew,
     ):
-        session = _Session(task, scale, seeds, ledger, crew, board, caught)
+        searches = tuning.settings(task, scale, tuning_seeds)
+        session = _Session(task, scale, seeds, searches, ledger, crew, board, caught)
         try:
             return session.run(workers)
         except BrokenProcessPool as error:
@@ -120,16 +125,19 @@ class _Session:
     """One call of :func:`run`: what was asked for, and who works on it."""
 
     def __init__(
-        self, task: Task, scale: str, seeds: int, ledger: Ledger, crew: Crew, board: Board, caught: list[int]
-    ) -> None:
-        self.task, self.scale, self.seeds = task, scale, seeds
+        self, task: Task, scale: str, seeds: int, searches: list[Setting],
+        ledger: Ledger, crew: Crew, board: Board, caught: list[int],
+    ) -> None:  # fmt: skip
+        self.task, self.scale, self.seeds, self.searches = task, scale, seeds, searches
         self.ledger, self.crew, self.board, self.caught = ledger, crew, board, caught
         self.futures: dict[tuple[Setting, bool], Future[Outcome | None]] = {}
+        self.later = 0  # final runs that wait for their rates
         self.began = self.noted = time.monotonic()
 
     def run(self, workers: int) -> dict[str, Any]:
         """Make all runs that are not made yet, and the tables of all."""
-        variants, searches = tuning.variants(self.task), tuning.settings(self.task, self.scale)
+        variants, searches = tuning.variants(self.task), self.searches
+        self.later = self.seeds * sum(each.rule == "tuned" for each in variants)
         self._submit(searches, validation=True)
         self._submit(self._setting(each, seed, {}) for seed, each in self._pairs(variants) if each.rule == "published")
         tried = self._outcomes(searches, validation=True)
@@ -138,6 +146,7 @@ class _Session:
             edge = " (at an end of those tried)" if rate in (min(self.task.rates), max(self.task.rates)) else ""
             self.board.say(f"learning rate of {attention}, matched by {matching}: {rate:g}{edge}")
         self._submit(self._setting(each, seed, rates) for seed, each in self._pairs(variants))
+        self.later = 0
         pairs = [(each, self._setting(each, seed, rates)) for each in variants for seed in range(self.seeds)]
         ended = self._outcomes([setting for _, setting in pairs])
         finals = [(variant, outcome) for (variant, _), outcome in zip(pairs, ended, strict=True)]
@@ -160,12 +169,12 @@ class _Session:
         """Wait for some runs, show how far all have come, and see to signals and to runs that failed."""
         wanted = [self.futures[setting, validation] for setting in settings]
         while True:
-            for future in self.futures.values():
-                if future.done():
-                    future.result()  # raises if that run failed
+            for future in filter(Future.done, self.futures.values()):
+                future.result()  # raises if that run failed
             self._glance()
             if self.caught:
                 self.board.say("stopping after the epochs under way; the same command goes on from there")
+                self._note()
                 raise Stopped(self.caught[0])
             waiting = [future for future in wanted if not future.done()]
             if not waiting:
@@ -174,15 +183,19 @@ class _Session:
 
     def _glance(self) -> None:
         """Show how far the runs have come, and now and then note the seconds that it took."""
-        counts, elapsed = self.crew.counts, time.monotonic() - self.began
-        total = len(self.futures) * self.task.epochs(self.scale)
+        counts, elapsed, asked = self.crew.counts, time.monotonic() - self.began, len(self.futures) + self.later
+        total = asked * self.task.epochs(self.scale)
         done = counts.trained + counts.spared
         left = elapsed * max(total - done, 0.0) / counts.trained if counts.trained else None
         ended = sum(future.done() for future in self.futures.values())
-        self.board.show(ended, len(self.futures), done / total, elapsed, left)
-        if time.monotonic() - self.noted >= _NOTED and counts.trained:
-            self.ledger.note(elapsed, counts.seconds)
-            self.noted = time.monotonic()
+        self.board.show(ended, asked, done / total, elapsed, left)
+        if time.monotonic() - self.noted >= _NOTED:
+            self._note()
+
+    def _note(self) -> None:
+        counts, self.noted = self.crew.counts, time.monotonic()
+        if counts.trained:
+            self.ledger.note(self.noted - self.began, counts.seconds)
 
     def _manifest(
         self, workers: int, variants: tuple[Variant, ...], rates: Mapping[tuple[str, str], float]
@@ -191,7 +204,7 @@ class _Session:
         return {
             "experiment": self.ledger.experiment,
             "seeds": self.seeds,
-            "tuning_seeds": tuning.seeds(self.task, self.scale) if rates else 0,
+            "tuning_seeds": len({setting.seed for setting in self.searches}),
             "published_rate": self.task.published_rate,
             "rates": list(self.task.rates),
             "chosen": {" ".join(key): rate for key, rate in rates.items()},
@@ -211,7 +224,9 @@ class _Session:
                 hashes[path.name] = tables[part].sha256
         counts, elapsed = self.crew.counts, time.monotonic() - self.began
         if self.ledger.complete and not counts.trained:
-            return results.stored(self.ledger.manifest)  # nothing was left to do: it says what the experiment took
+            before = results.stored(self.ledger.manifest)
+            if before["tables"] == hashes:
+                return before  # nothing was left to do: it says what the experiment took
         self.ledger.note(elapsed, counts.seconds)
         manifest |= {**self.ledger.totals(elapsed, counts.seconds), "tables": hashes}
         write(self.ledger.manifest, manifest)

@@ -35,7 +35,7 @@ from theory.metric.experiments import human_benchmark
 from theory.metric.experiments.faces import NAMES, features, noisy
 from theory.metric.experiments.humans import LABELS, Body, humans
 from theory.metric.experiments.propagation import Array, Labels, PropagationLearner, propagation_network
-from theory.metric.experiments.task import Setting
+from theory.metric.experiments.task import VARIANTS, Setting, Variant
 
 TRAIN = {"quick": 4, "paper": 16}  # meshes
 TEST = {"quick": 4, "paper": 8}
@@ -80,6 +80,11 @@ class Segmentation:
         """What a learner measures, with units."""
         return {"train_loss": "nat", "test_loss": "nat"} | dict.fromkeys(("accuracy", *FURTHER), "1")
 
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """What is compared: all but self-attention from another start, which takes as long as any other."""
+        return tuple(each for each in VARIANTS if each.attention != "again")
+
     def epochs(self, scale: str) -> int:
         """Return the budget of a run."""
         return 40 if scale == "paper" else 10
@@ -90,7 +95,11 @@ class Segmentation:
 
     def seeds(self, scale: str) -> int:
         """Return how many runs there are of every kind."""
-        return 32 if scale == "paper" else 16
+        return 24 if scale == "paper" else 16
+
+    def tuning_seeds(self, scale: str) -> int:  # noqa: ARG002  the same at either scale
+        """Return how many runs decide on a rate."""
+        return 2
 
     @property
     def published_rate(self) -> float:

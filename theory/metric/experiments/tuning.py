@@ -37,12 +37,16 @@ def seeds(task: Task, scale: str) -> int:
     return as_count(own(scale), "tuning_seeds") if own else SEEDS[scale]
 
 
-def settings(task: Task, scale: str) -> list[Setting]:
-    """Return the runs of the search; all attentions at one seed before the next seed, so that a part is fair too."""
+def settings(task: Task, scale: str, count: int | None = None) -> list[Setting]:
+    """Return the runs of the search; all attentions at one seed before the next seed, so that a part is fair too.
+
+    ``count`` of them for every attention and rate, or the task's own number.
+    """
+    count = seeds(task, scale) if count is None else as_count(count, "count")
     keys = dict.fromkeys(key(variant) for variant in variants(task) if variant.rule == "tuned")
     return [
         Setting(task.name, attention, FIRST_SEED + number, rate, matching, scale=scale)
-        for number in range(seeds(task, scale))
+        for number in range(count)
         for attention, matching in keys
         for rate in task.rates
     ]

@@ -50,7 +50,8 @@ def _finals(task: str) -> Table:
 def curves(*, scale: str, root: int) -> Table:  # noqa: ARG001  as finals
     """Return a row per point of the learning curves of every task: means and quartiles over the runs.
 
-    The means of training loss and accuracy are intervals, unknown if a run has diverged by then.
+    The means of training loss and accuracy are intervals, unknown if a run has diverged by then; in the quartiles it
+    counts as one with infinite loss that recognises nothing.
     """
     rows = [row for task in TASKS for row in _points(results.curves(task))]
     columns = {name: [row[name] for row in rows] for name in rows[0]}
@@ -68,8 +69,9 @@ def _points(table: Table) -> list[dict[str, Any]]:
         row: dict[str, Any] = dict(zip((*TEXT, "epoch"), key, strict=True)) | {"runs": len(runs)}
         for name in ("train_loss", "test_loss", "accuracy"):
             sample = table[name][runs]
+            ranked = np.where(np.isfinite(sample), sample, 0.0) if name == "accuracy" else sample
             for part, share in QUARTILES.items():  # of the sample itself, since between inf and a number there is none
-                row[f"{name}_{part}"] = float(np.quantile(sample, share, method="inverted_cdf"))
+                row[f"{name}_{part}"] = float(np.quantile(ranked, share, method="inverted_cdf"))
             if name != "test_loss":
                 finite = bool(np.isfinite(sample).all())
                 row[name] = run_mean(sample) if finite else Interval.unknown(Kind.STATISTICAL)
