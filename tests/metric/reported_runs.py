@@ -25,7 +25,7 @@ def curves(task, level=LEVEL):
     rows = []
     for variant in _variants(task):
         for row in _rows(task, variant, level, SPREAD, ()):
-            kept = {name: row[name] for name in row if name not in ("parameters", "epochs", "diverged", "noisy_1")}
+            kept = {name: row[name] for name in row if name not in ("parameters", "epochs", "diverged", "noisy_2")}
             for epoch in EPOCHS:
                 ahead = np.sqrt(EPOCHS[-1] / (epoch + 1.0))
                 rows.append(kept | {"epoch": epoch, "train_loss": row["train_loss"] * ahead})
@@ -48,7 +48,7 @@ def _rows(task, variant, level, spread, diverged):
         lost = seed == 0 and variant.attention in diverged
         score = accuracy + (spread[kind] if true else 0.01) * rng.normal()
         train = loss * np.exp(0.03 * rng.normal())
-        measured = {"train_loss": train, "test_loss": 1.3 * train, "accuracy": score, "noisy_1": score - 0.05}
+        measured = {"train_loss": train, "test_loss": 1.3 * train, "accuracy": score, "noisy_2": score - 0.05}
         if task == "translation":
             measured |= {"bleu": 100.0 * score, "noisy_bleu": 100.0 * score - 5.0}
         rate = CHOSEN[variant.attention] if variant.rule == "tuned" else 1e-3

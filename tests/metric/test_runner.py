@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -39,8 +40,9 @@ except Stopped as stopped:
 """
 
 
-def made(out, *, workers=1, seeds=2, **fields):
-    return run(partial(Logistic, **fields), seeds=seeds, out=out, workers=workers, stream=io.StringIO())
+def made(out, *, workers=1, seeds=2, tuning_seeds=None, **fields):
+    make = partial(Logistic, **fields)
+    return run(make, seeds=seeds, tuning_seeds=tuning_seeds, out=out, workers=workers, stream=io.StringIO())
 
 
 def written(folder):
@@ -234,6 +236,24 @@ def test_a_diverged_run_stays_and_spoils_every_average(tmp_path):
     assert at["epoch"].tolist() == [0, 3, 6, 7]
     assert np.isfinite(at["train_loss"][0])
     assert at["train_loss"][1:].tolist() == at["accuracy"][1:].tolist() == [math.inf] * 3
+
+
+def test_a_run_that_diverges_unseen_is_not_stored_and_goes_on(tmp_path):
+    path, huge, asked = tmp_path / "run.npz", replace(SETTING, rate=HUGE), iter([False, False, True])
+    assert train(Logistic(), huge, path=path, fingerprint="a", watch=Watch(stop=lambda: next(asked))) is None
+    assert not path.exists() or load(path, "a").epoch < 2
+    whole, last = (train(Logistic(), huge, path=place, fingerprint="a") for place in (None, path))
+    assert whole.diverged
+    assert whole.points.tobytes() == last.points.tobytes()
+
+
+def test_more_runs_may_choose_the_rates_later(tmp_path):
+    made(tmp_path)
+    few = results.tuning("logistic", tmp_path)
+    manifest = made(tmp_path, tuning_seeds=3)
+    more = results.tuning("logistic", tmp_path)
+    assert (manifest["tuning_seeds"], len(more)) == (3, len(few) * 3 // 2)
+    assert made(tmp_path, tuning_seeds=3) == manifest
 
 
 def test_runs_that_wait_for_their_rates_count_as_left(tmp_path):

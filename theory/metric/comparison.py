@@ -1,4 +1,4 @@
-"""Two attentions in pairs of runs: same data, same order, and the same start wherever shapes agree.
+"""Two attentions in pairs of runs: same data, same order, and the same start outside attention.
 
 Every gain is positive where the first attention does better: more of a score, less of a loss, less spread between runs.
 An average over runs of which one diverged is unknown, since no finite number could stand for that run.

@@ -199,9 +199,10 @@ def attention_module(
     """
     if kind not in ATTENTIONS:
         raise ValueError(f"kind: expected one of {', '.join(ATTENTIONS)}, got {kind!r}")
+    order = as_positive(alpha, "alpha")
     compared = similarity("self" if kind == "entmax" else kind, dim, width, matching=matching)
     made = {"l2": DistanceAttention, "metric": MetricAttention}.get(kind, SelfAttention)
-    return made(compared, heads, _sparse(as_positive(alpha, "alpha")) if kind == "entmax" else _softmax)
+    return made(compared, heads, _sparse(order) if kind == "entmax" else _softmax)
 
 
 def _softmax(scores: Tensor) -> Tensor:

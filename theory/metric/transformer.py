@@ -188,15 +188,17 @@ class Transformer(torch.nn.Module):
         """
         before = self.training
         self.eval()
-        memory, visible = self.encode(source_ids)
-        ids = source_ids.new_full((len(source_ids), 1), start)
-        open_ = torch.ones_like(ids[:, 0], dtype=torch.bool)
-        while ids.shape[1] <= as_count(longest, "longest") and open_.any():
-            scores = self.decode(ids, memory, visible)[:, -1]
-            scores[:, PADDING] = -torch.inf
-            word = torch.where(open_, scores.argmax(dim=-1), PADDING)
-            ids, open_ = torch.cat([ids, word.unsqueeze(1)], dim=1), open_ & (word != end)
-        self.train(before)
+        try:
+            memory, visible = self.encode(source_ids)
+            ids = source_ids.new_full((len(source_ids), 1), start)
+            open_ = torch.ones_like(ids[:, 0], dtype=torch.bool)
+            while ids.shape[1] <= as_count(longest, "longest") and open_.any():
+                scores = self.decode(ids, memory, visible)[:, -1]
+                scores[:, PADDING] = -torch.inf
+                word = torch.where(open_, scores.argmax(dim=-1), PADDING)
+                ids, open_ = torch.cat([ids, word.unsqueeze(1)], dim=1), open_ & (word != end)
+        finally:
+            self.train(before)
         return ids[:, 1:]
 
     def _embedded(self, side: int, ids: Tensor, name: str) -> Tensor:

@@ -91,6 +91,7 @@ QUANTITIES = {
 AGAIN = bug(
     "again", "it is self-attention from another start, against self-attention", ours="again", theirs="self", number=2
 )
+ITSELF = bug("itself", "it is metric-attention, each run against the next one", theirs="metric", shift=1)
 PERMUTED = hypothesis("permuted", "the labels are those of other examples", labels="permuted", theirs="self", number=1)
 
 
@@ -134,6 +135,7 @@ def reported(task: Task, quantity: str, opponent: str, finds: Verdict, *more: Tw
         labels="true",
         margin=what.margin,
         factor=1.0,
+        shift=0,
         number=task.circumstances,
     ):
         table = run.study(studies.finals).where(task=task.name)
@@ -142,6 +144,7 @@ def reported(task: Task, quantity: str, opponent: str, finds: Verdict, *more: Tw
             raise ValueError(f"finals: expected {number} comparisons of {ours} with {theirs}, got {len(where)}")
         for each in where:
             found = comparison.pairs(table, what.column, ours, theirs, each, labels=labels)
+            found = found._replace(theirs=np.roll(found.theirs, shift))
             if len(found.ours) != task.pairs:
                 raise ValueError(f"finals: expected {task.pairs} pairs of runs of {task.name}, got {len(found.ours)}")
             gain = comparison.mean(found, lambda pairs: what.gains(pairs, factor), among=len(where))

@@ -1,8 +1,10 @@
 """Images of handwritten digits: every image is a token, which attends to the others of its set.
 
 By default the 1797 images of 8 x 8 pixels that come with scikit-learn, split anew for every seed into 1000 for
-training, 297 for validation and 500 for testing. From a folder, MNIST or a relative of it in four IDX files, packed
-or not; a sixth of its training images, other ones for every seed, are kept for validation. Pixels lie between 0 and 1.
+training, 297 for validation and 500 for testing; so two seeds share images, an interval over seeds is one over
+splits of these images, and those that choose a learning rate are among those of a final run's test. From a folder,
+MNIST or a relative of it in four IDX files, packed or not; a sixth of its training images, other ones for every seed,
+are kept for validation. Pixels lie between 0 and 1.
 
 From the paper, for MNIST: queries, keys and hidden layer of width 100, Adam with learning rate 0.0001 and weight decay
 0.0001, cross-entropy. It does not say which images attend to each other, the dimension of a token, or how long

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+_AXES = 64  # that an array of NumPy has at most
 _GZIP = b"\x1f\x8b"
 
 
@@ -67,4 +68,6 @@ def read_idx(path: str | os.PathLike[str]) -> NDArray[np.generic]:
     size = start + math.prod(shape) * kind.itemsize
     if len(content) != size:
         raise ValueError(f"{path}: expected {size} bytes for shape {shape}, got {len(content)}")
+    if len(shape) > _AXES:
+        raise ValueError(f"{path}: expected at most {_AXES} axes, got {len(shape)}")
     return np.frombuffer(content, kind, offset=start).reshape(shape).astype(kind.newbyteorder("="))

@@ -1,7 +1,7 @@
 """What an experiment is made of: a setting, a learner that is trained in it, and a task that makes the learner.
 
-A run is one learner trained once. Runs with the same task and seed see the same data, and start from the same
-parameters wherever their shapes agree; so they are compared in pairs.
+A run is one learner trained once. Runs with the same task and seed see the same data in the same order, and start from
+the same parameters outside attention, all but those of ``again``; so they are compared in pairs.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A run diverges when a loss, or a number of the learner's state, is not finite. It stops there, and *everything* that
 would be measured from then on, scores included, is recorded as ``inf``: no average over runs can lose such a run, and
-none can turn it into a made-up number. An average with it is unknown, and is judged as that.
+none can turn it into a made-up number. An average with it is unknown, and is judged as that. A loss that explodes
+without leaving the range of its numbers is a loss like any other.
 """
 
 from __future__ import annotations
@@ -126,8 +127,8 @@ def train(
                 run.step()
                 watch.passed(1, 0)
                 stopping = watch.stop()
-                if path and not run.finished and (stopping or watch.due()):
-                    save(path, fingerprint, run.progress())
+                if path and not run.finished and (stopping or watch.due()) and run.sound():
+                    save(path, fingerprint, run.progress())  # else it goes on from before, and diverges again
                 if stopping and not run.finished:
                     return None
         done = run.progress()
@@ -174,10 +175,10 @@ class _Run:
             work()
             if self.epoch == self.times[len(self.rows)]:
                 row = self._measured()
-                self.diverged = row is None or not self._sound()
+                self.diverged = row is None or not self.sound()
                 self.rows += [] if row is None or self.diverged else [row]
         except _FAULTS as error:
-            if not isinstance(error, ArithmeticError) and self._sound():
+            if not isinstance(error, ArithmeticError) and self.sound():
                 raise  # a mistake, not a divergence
             self.diverged = True
 
@@ -193,6 +194,7 @@ class _Run:
             raise ValueError(f"{strange[0]}: expected a finite number beside finite losses, got {found[strange[0]]}")
         return np.array([found[name] for name in self.names])
 
-    def _sound(self) -> bool:
+    def sound(self) -> bool:
+        """Tell whether the numbers of the learner's state are finite."""
         arrays = [np.asarray(array) for array in self.learner.state().values()]
         return all(bool(np.isfinite(array).all()) for array in arrays if array.dtype.kind in "fc")

@@ -29,8 +29,8 @@ def finals(*, scale: str, root: int) -> Table:  # noqa: ARG001  tables that were
     """Return a row per run of every task: its setting, and losses and scores at the end of training.
 
     ``score`` is what the paper reports of the task, BLEU over 100 for translation and the accuracy elsewhere, and
-    ``noisy`` the same on noisy inputs that training has not seen, at the lower of two levels of noise. What a diverged
-    run would have measured is ``inf``.
+    ``noisy`` the same on noisy inputs that training has not seen, at the higher level of noise if there are two;
+    ``drop`` is what the noise costs of the score. What a diverged run would have measured is ``inf``.
     """
     parts = [_finals(task) for task in TASKS]
     units = parts[0].units
@@ -42,7 +42,10 @@ def _finals(task: str) -> Table:
     translates = "bleu" in runs.columns
     columns = {name: runs[name] for name in (*TEXT, *NUMBERS)}
     columns["score"] = runs["bleu"] / 100.0 if translates else runs["accuracy"]
-    columns["noisy"] = runs["noisy_bleu"] / 100.0 if translates else runs["noisy_1"]
+    columns["noisy"] = runs["noisy_bleu"] / 100.0 if translates else runs["noisy_2"]
+    lost = np.full(len(runs), np.inf)
+    np.subtract(columns["score"], columns["noisy"], out=lost, where=runs["diverged"] == 0)
+    columns["drop"] = lost
     losses = {"train_loss": "nat", "test_loss": "nat"}
     return Table(Kind.STATISTICAL, {name: losses.get(name, "1") for name in columns}, columns)
 
