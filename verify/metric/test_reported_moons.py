@@ -2,7 +2,7 @@
 
 from theory.evidence import Claim, Verdict, constant, equals, hypothesis, run_mean, verifies
 from theory.metric import studies
-from verify.metric.reported import AGAIN, PERMUTED, Task, reported
+from verify.metric.reported import AGAIN, ITSELF, PERMUTED, Task, reported
 
 MOONS = Task(
     "moons",
@@ -20,10 +20,10 @@ AGE = (
     "16 pairs of new runs, 32 at paper scale",
 )
 
-test_loss_self = reported(MOONS, "loss", "self", Verdict.INCONCLUSIVE, PERMUTED)
-test_loss_l2 = reported(MOONS, "loss", "l2", Verdict.INCONCLUSIVE, PERMUTED)
-test_score_self = reported(MOONS, "score", "self", Verdict.INCONCLUSIVE, AGAIN, PERMUTED)
-test_score_l2 = reported(MOONS, "score", "l2", Verdict.INCONCLUSIVE, AGAIN, PERMUTED)
+test_loss_self = reported(MOONS, "loss", "self", Verdict.SUPPORTED, AGAIN, PERMUTED)
+test_loss_l2 = reported(MOONS, "loss", "l2", Verdict.SUPPORTED, AGAIN, PERMUTED)
+test_score_self = reported(MOONS, "score", "self", Verdict.SUPPORTED, ITSELF)
+test_score_l2 = reported(MOONS, "score", "l2", Verdict.SUPPORTED, ITSELF)
 test_spread_self = reported(MOONS, "spread", "self", Verdict.INCONCLUSIVE, PERMUTED)
 test_spread_l2 = reported(MOONS, "spread", "l2", Verdict.INCONCLUSIVE, PERMUTED)
 

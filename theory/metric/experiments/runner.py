@@ -7,14 +7,11 @@ so a killed experiment goes on where it was, to the same tables.
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
@@ -28,6 +25,7 @@ from theory.metric.experiments.checkpoint import replace_text
 from theory.metric.experiments.crew import Crew
 from theory.metric.experiments.experiment import Ledger, identity, write
 from theory.metric.experiments.progress import Board
+from theory.metric.experiments.signals import asked_to_end
 from theory.metric.experiments.task import Setting, Task, Variant
 from theory.metric.experiments.training import Outcome
 
@@ -105,7 +103,7 @@ def run(
     workers = usable_cpus() if workers is None else as_count(workers, "workers")
     ledger = Ledger(out, identity(task, scale=scale, root=root, data=data), seeds)
     with (
-        _signals() as caught,
+        asked_to_end() as caught,
         Board(task.name, sys.stderr if stream is None else stream) as board,
         Crew(make, ledger.folder, ledger.experiment, workers, as_positive(pause, "pause")) as crew,
     ):
@@ -231,28 +229,3 @@ class _Session:
         manifest |= {**self.ledger.totals(elapsed, counts.seconds), "tables": hashes}
         write(self.ledger.manifest, manifest)
         return manifest
-
-
-@contextmanager
-def _signals() -> Iterator[list[int]]:
-    """Collect the signals that ask for an end; the second one ends at once."""
-    caught: list[int] = []
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    if threading.current_thread() is not threading.main_thread():
-        yield caught  # only the main thread is asked
-        return
-    before = {number: signal.getsignal(number) for number in numbers}
-
-    def answer(number: int, _frame: object) -> None:
-        if caught:
-            signal.signal(number, before[signal.Signals(number)])
-            signal.raise_signal(number)
-        caught.append(number)
-
-    try:
-        for number in numbers:
-            signal.signal(number, answer)
-        yield caught
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
