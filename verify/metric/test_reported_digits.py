@@ -1,7 +1,7 @@
 """What was reported of metric-attention on images of digits."""
 
 from theory.evidence import Verdict
-from verify.metric.reported import PERMUTED, Task, reported
+from verify.metric.reported import ITSELF, PERMUTED, Task, reported
 
 DIGITS = Task(
     "digits",
@@ -15,9 +15,9 @@ DIGITS = Task(
     3,
 )
 
-test_loss_self = reported(DIGITS, "loss", "self", Verdict.INCONCLUSIVE)
-test_loss_l2 = reported(DIGITS, "loss", "l2", Verdict.INCONCLUSIVE)
-test_score_self = reported(DIGITS, "score", "self", Verdict.INCONCLUSIVE, PERMUTED)
-test_score_l2 = reported(DIGITS, "score", "l2", Verdict.INCONCLUSIVE, PERMUTED)
+test_loss_self = reported(DIGITS, "loss", "self", Verdict.SUPPORTED, PERMUTED)
+test_loss_l2 = reported(DIGITS, "loss", "l2", Verdict.INCONCLUSIVE, PERMUTED)
+test_score_self = reported(DIGITS, "score", "self", Verdict.SUPPORTED, ITSELF)
+test_score_l2 = reported(DIGITS, "score", "l2", Verdict.REFUTED, ITSELF)
 test_spread_self = reported(DIGITS, "spread", "self", Verdict.INCONCLUSIVE)
 test_spread_l2 = reported(DIGITS, "spread", "l2", Verdict.INCONCLUSIVE)
