@@ -37,7 +37,7 @@ from theory.report.archive import ArchiveError, Record, paths, read
 TITLE = "the verdict board: every claim, what it still allows, and its twins"
 CLAIMS = ("*",)
 
-_HEAD = 0.84  # inches of the legend, the titles and the axes
+_HEAD = 1.0  # inches of the legend, the titles and the axes
 _COUNTS = 0.8  # inches of the first panel
 _PANELS = (
     Scale("departure / allowed", -15, 2, 3, 2.05, (5, 2)),
@@ -151,7 +151,7 @@ def draw(table: Table) -> Figure:
                 _mark(axes, _PANELS[k], claim, spot.place, middle + spot.lift(height))
     others[0].axvspan(others[0].get_xlim()[0], 1.0, color=style.PALE, alpha=0.5, linewidth=0, zorder=0.2)
     others[0].axvline(1.0, color=style.GREY, linewidth=0.6, zorder=0.6)
-    figure.legend(handles=_legend(subjects), loc="outside upper center", ncols=9, columnspacing=1.1, handlelength=0.7)
+    figure.legend(handles=_legend(subjects), loc="outside upper center", ncols=5, columnspacing=1.1, handlelength=0.7)
     return figure
 
 
@@ -232,8 +232,9 @@ def _legend(subjects: Mapping[str, Sequence[_Claim]]) -> list[Artist]:
         Patch(color=style.OF_KIND[kind], label=f"{kinds[kind]} {kind.name.lower()}") for kind in sorted(kinds)
     ]
     stated = Counter(claim.verdict for claim in claims if claim.stated)
-    for verdict, count in sorted(stated.items()):
-        entries.append(Patch(color=style.BLACK, label=f"{count} {verdict}"))
+    if stated:
+        words = ", ".join(f"{count} {verdict.removesuffix(_STATED)}" for verdict, count in sorted(stated.items()))
+        entries.append(Patch(color=style.BLACK, label=words + _STATED))
     dark: dict[str, Any] = {"color": style.GREY, "linestyle": "", "markersize": 3.4}
     if any(claim.over for claim in claims):
         entries.append(Line2D([], [], marker="o", markerfacecolor="white", label="tightness > 1", **dark))
