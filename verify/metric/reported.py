@@ -3,7 +3,7 @@
 The margins are the smallest effects that would matter to a user, fixed before the runs were made: a tenth of the loss,
 two points of score, half a point of spread. A margin is the scale as well, so that support leaves room for no less than
 half of it. A claim speaks of all comparisons of its pair: at the published rate, at rates that each attention chose by
-the same search, at equal width, and at equal numbers of parameters. So one that fails refutes it, and what is refuted
+the same search, at equal width, and at the chosen rate also at equal numbers of parameters. So one that fails refutes it, and what is refuted
 is the gain by the margin, not any gain.
 """
 

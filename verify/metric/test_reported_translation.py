@@ -7,7 +7,7 @@ TRANSLATION = Task(
     "translation",
     "on translations of numerals",
     (
-        "English numerals to German and French ones, no number in training and testing; the score is BLEU over characters, over 100",
+        "English numerals to German and French ones, no number is in both training and testing; the score is BLEU over characters, over 100",
         "an encoder-decoder transformer of dimension and width 64 with 2 layers of 4 heads; Adam, weight decay 5e-4, 40 epochs",
         "the learning rate that each attention chooses among three, at equal width and with as many parameters as dot-product attention",
     ),

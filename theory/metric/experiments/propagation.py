@@ -20,7 +20,7 @@ from theory.metric.similarity import similarity
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
-WIDE = 3.0  # taken: in pilots such a start has no plateau
+WIDE = 3.0  # taken: in pilots on moons no run from such a start ended on the plateau
 _TOGETHER = 4  # sets that are measured at a time; of 100 tokens, as many as stay in the cache
 
 
