@@ -37,7 +37,7 @@ from theory.report.archive import ArchiveError, Record, paths, read
 TITLE = "the verdict board: every claim, what it still allows, and its twins"
 CLAIMS = ("*",)
 
-_HEAD = 1.0  # inches of the legend, the titles and the axes
+_HEAD = 0.9  # inches of the legend, the titles and the axes
 _COUNTS = 0.8  # inches of the first panel
 _PANELS = (
     Scale("departure / allowed", -15, 2, 3, 2.05, (5, 2)),
