@@ -35,7 +35,7 @@ from theory.evidence.streams import ROOT, stream
 from theory.metric._extra import extra
 from theory.metric.experiments.idx import find_idx, read_idx
 from theory.metric.experiments.propagation import Array, Labels, PropagationLearner, permuted, propagation_network
-from theory.metric.experiments.task import VARIANTS, Setting, Variant
+from theory.metric.experiments.task import Setting, Variant, variants_without
 
 FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 TOKENS = 100  # images that attend to each other
@@ -83,7 +83,7 @@ class Digits:
     @property
     def variants(self) -> tuple[Variant, ...]:
         """What is compared: all but self-attention from another start, which takes as long as any other."""
-        return tuple(each for each in VARIANTS if each.attention != "again")
+        return variants_without("again")
 
     def epochs(self, scale: str) -> int:
         """Return the budget of a run; an epoch of MNIST has fifty times as many steps."""

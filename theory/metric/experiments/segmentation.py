@@ -35,7 +35,7 @@ from theory.metric.experiments import human_benchmark
 from theory.metric.experiments.faces import NAMES, features, noisy
 from theory.metric.experiments.humans import LABELS, Body, humans
 from theory.metric.experiments.propagation import Array, Labels, PropagationLearner, propagation_network
-from theory.metric.experiments.task import VARIANTS, Setting, Variant
+from theory.metric.experiments.task import Setting, Variant, variants_without
 
 TRAIN = {"quick": 4, "paper": 16}  # meshes
 TEST = {"quick": 4, "paper": 8}
@@ -83,7 +83,7 @@ class Segmentation:
     @property
     def variants(self) -> tuple[Variant, ...]:
         """What is compared: all but self-attention from another start, which takes as long as any other."""
-        return tuple(each for each in VARIANTS if each.attention != "again")
+        return variants_without("again")
 
     def epochs(self, scale: str) -> int:
         """Return the budget of a run."""
@@ -139,13 +139,19 @@ class Segmentation:
         name = "metric.segmentation.tokens" + (".validation" if validation else "")
         rng = stream(name, seed, root=self.root)
         chosen = [[np.sort(rng.permutation(len(body.faces))[:tokens]) for body in part] for part in (train, test)]
-        raw = {"train": _stacked(train, chosen[0]), "test": _stacked(test, chosen[1])}
+        described = {"train": _described(train), "test": _described(test)}
         for column, level in FURTHER.items():
             moved = [body._replace(vertices=noisy(body.vertices, body.faces, level, rng)) for body in test]
-            raw[column] = _stacked(moved, chosen[1])
-        known = np.concatenate([features(body.vertices, body.faces) for body in train])
+            described[column] = _described(moved)
+        known = np.concatenate(described["train"])
         centre, scales = known.mean(axis=0), known.std(axis=0)
-        return {part: ((x - centre) / scales, y) for part, (x, y) in raw.items()}
+        sets = {}
+        for part, faces in described.items():
+            bodies, places = (train, chosen[0]) if part == "train" else (test, chosen[1])
+            x = np.stack([of_body[place] for of_body, place in zip(faces, places, strict=True)])
+            y = np.stack([body.labels[place] for body, place in zip(bodies, places, strict=True)])
+            sets[part] = ((x - centre) / scales, y)
+        return sets
 
     def learner(self, setting: Setting, *, validation: bool = False, tokens: int = TOKENS) -> PropagationLearner:
         """Make the learner of a setting at epoch zero; with ``validation`` the test data are validation data.
@@ -194,7 +200,5 @@ def _read(entry: human_benchmark.Entry) -> Body:
     return body
 
 
-def _stacked(bodies: Sequence[Body], tokens: Sequence[Labels]) -> tuple[Array, Labels]:
-    pairs = list(zip(bodies, tokens, strict=True))
-    x = [features(body.vertices, body.faces)[chosen] for body, chosen in pairs]
-    return np.stack(x), np.stack([body.labels[chosen] for body, chosen in pairs])
+def _described(bodies: Sequence[Body]) -> list[Array]:
+    return [features(body.vertices, body.faces) for body in bodies]

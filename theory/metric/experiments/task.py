@@ -99,6 +99,11 @@ VARIANTS = (  # of a task that names none
 )
 
 
+def variants_without(attention: str) -> tuple[Variant, ...]:
+    """Return the usual comparisons but for those of one attention."""
+    return tuple(each for each in VARIANTS if each.attention != attention)
+
+
 class Learner(Protocol):
     """A model with its data and its optimiser, at some epoch."""
 

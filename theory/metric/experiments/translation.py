@@ -29,7 +29,7 @@ from theory.evidence.streams import ROOT
 from theory.metric.experiments import numerals
 from theory.metric.experiments.corpus import Corpus, Pairs
 from theory.metric.experiments.multi30k import multi30k
-from theory.metric.experiments.task import VARIANTS, Setting, Variant
+from theory.metric.experiments.task import Setting, Variant, variants_without
 from theory.metric.experiments.vocabulary import learn
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Translation:
     @property
     def variants(self) -> tuple[Variant, ...]:
         """What is compared: all but a wider start, which the transformer does not have."""
-        return tuple(each for each in VARIANTS if each.attention != "wide")
+        return variants_without("wide")
 
     @property
     def rules(self) -> tuple[str, ...]:
