@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -23,6 +23,8 @@ from theory.evidence.ledger import SCALES
 from theory.report.story import place
 
 T = TypeVar("T")
+PACKED = "_record"  # folder of the package in which a wheel keeps the records and the notes
+_HEAD = 2000  # taken: characters of a file in which the first key of a record stands
 _CLAIM = ("id", "words", "statement", "assumptions", "spec", "cites", "provenance")
 
 
@@ -107,19 +109,67 @@ class Record:
         return f"{chosen}pytest {self.test}::{self.claim.id} --scale {entry.scale} --root {entry.root}{only}"
 
 
-def evidence_folder() -> Path:
-    """Return the evidence of the checkout that the package was installed from, else that of the working directory.
+def shelves() -> list[Path]:
+    """Return the folders of records at hand, in the order in which a claim is looked up in them.
+
+    First those of the repository around the working directory, the nearest first: ``evidence``, ``verify/evidence`` and
+    others one folder down, there and in every folder above, up to one that has a ``.git`` or a ``pyproject.toml``. Then
+    the suite's own: those of the checkout that the package is in, or those that came with it.
 
     Raises
     ------
     ArchiveError
-        If neither exists.
+        If there is none.
     """
-    places = [Path(theory.__file__).parent.parent / "verify" / "evidence", Path("verify", "evidence")]
-    for folder in places:
-        if folder.is_dir():
-            return folder
-    raise ArchiveError(f"evidence: expected the folder {places[0]} or {places[1]}, found neither (use --evidence DIR)")
+    return [folder for level in _levels() for folder in level]
+
+
+def evidence_folder() -> Path:
+    """Return the first of :func:`shelves`.
+
+    Raises
+    ------
+    ArchiveError
+        If there is none, or another one as near.
+    """
+    nearest = _levels()[0]
+    if len(nearest) > 1:
+        raise ArchiveError(f"evidence: expected one folder of records, found {_and(nearest)} (use --evidence DIR)")
+    return nearest[0]
+
+
+def _levels() -> list[list[Path]]:
+    """Return the folders of records, those that are equally near together."""
+    here, root = Path.cwd(), Path(theory.__file__).resolve().parent
+    above = [here, *here.parents]
+    ends = (k for k, level in enumerate(above) if any((level / mark).exists() for mark in (".git", "pyproject.toml")))
+    around = [[level / "evidence", *sorted(level.glob("[!.]*/evidence"))] for level in above[: next(ends, 0) + 1]]
+    seen: set[Path] = set()
+    levels = []
+    for level in [*around, [root.parent / "verify" / "evidence"], [root / PACKED / "evidence"]]:
+        new = [folder for folder in level if folder.resolve() not in seen and _holds_records(folder)]
+        seen |= {folder.resolve() for folder in new}
+        levels += [new] if new else []
+    if not levels:
+        raise ArchiveError(
+            f"evidence: expected records in evidence or */evidence of {here} or above, or with the package; found none "
+            "(use --evidence DIR)"
+        )
+    return levels
+
+
+def _holds_records(folder: Path) -> bool:
+    """Tell records from other JSON: by a name with a dot, and by their first key."""
+    for path in folder.glob("*.*.json"):
+        with path.open(encoding="utf-8", errors="replace") as file:
+            if '"assumptions"' in file.read(_HEAD):
+                return True
+    return False
+
+
+def packed(path: Path) -> bool:
+    """Tell whether a file came with the package; such a file is read and never written."""
+    return path.resolve().is_relative_to(Path(theory.__file__).resolve().parent / PACKED)
 
 
 def notes_above(folder: Path) -> Path:
@@ -162,12 +212,29 @@ def find(folder: Path, claim: str) -> Record:
     ArchiveError
         If it is broken, or there is none; close matches are named.
     """
-    known = sorted(path.stem for path in folder.glob("*.json"))
-    if claim in known:
-        return read(folder / f"{claim}.json")
-    close = difflib.get_close_matches(claim, known, n=3, cutoff=0.4) or [k for k in known if claim in k][:3]
+    return read(holder(claim, [folder]) / f"{claim}.json")
+
+
+def holder(claim: str, folders: Sequence[Path]) -> Path:
+    """Return the first of ``folders`` that has the record of a claim.
+
+    Raises
+    ------
+    ArchiveError
+        If none has; close matches are named.
+    """
+    known = {folder: {path.stem for path in folder.glob("*.json")} for folder in folders}
+    for folder, names in known.items():
+        if claim in names:
+            return folder
+    names = sorted(set().union(*known.values()))
+    close = difflib.get_close_matches(claim, names, n=3, cutoff=0.4) or [k for k in names if claim in k][:3]
     hint = f"did you mean {' or '.join(close)}?" if close else "python -m theory list names them all"
-    raise ArchiveError(f"{claim}: expected the id of one of {len(known)} claims in {folder}; {hint}")
+    raise ArchiveError(f"{claim}: expected the id of one of {len(names)} claims in {_and(folders)}; {hint}")
+
+
+def _and(folders: Sequence[Path]) -> str:
+    return " and ".join(map(str, folders))
 
 
 def read(path: Path) -> Record:
