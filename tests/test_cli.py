@@ -12,6 +12,7 @@ from theory.__main__ import _VERDICTS, main
 from theory.evidence import Run, decide
 from theory.evidence.judge import Verdict
 from theory.evidence.record import write
+from theory.report import archive
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def test_help_loads_nothing_slow():
         "print(sorted({'numpy', 'scipy', 'numba', 'matplotlib', 'ot', 'sympy', 'flint', 'rich'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)  # noqa: S603
-    assert "list,explain,cite,report" in done.stdout
+    assert "list,explain,cite,report,certify,doctor" in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
 
 
@@ -208,6 +209,87 @@ def test_evidence_of_the_working_directory_is_found(capsys, tmp_path, monkeypatc
     monkeypatch.setattr("theory.__file__", str(tmp_path / "elsewhere" / "theory" / "__init__.py"))
     monkeypatch.chdir(tmp_path)
     assert run(capsys, "list")[1].count("\n") == 3
+
+
+@pytest.fixture
+def other(tmp_path, monkeypatch):
+    """Another repository with claims of its own, in ``proofs/evidence``; the working directory is deep in it."""
+    lay(tmp_path)
+    (tmp_path / "paper_notes.md").unlink()
+    (tmp_path / "verify").rename(tmp_path / "proofs")
+    (tmp_path / ".git").mkdir()
+    deep = tmp_path / "source" / "deep"
+    deep.mkdir(parents=True)
+    monkeypatch.chdir(deep)
+    return tmp_path
+
+
+def test_the_repository_around_comes_before_the_suite(capsys, other):
+    assert run(capsys, "list")[1].count("\n") == 3
+    assert run(capsys, "explain", "sums.two")[::2] == (0, "")
+    status, out, err = run(capsys, "explain", "maxent.gibbs")
+    assert (status, out.startswith("maxent.gibbs: ")) == (0, True)
+    own = archive.own_folder()
+    assert err == f"maxent.gibbs: no claim of {other / 'proofs' / 'evidence'}; this is the record in {own}\n"
+    hint = run(capsys, "explain", "maxent.gibs")[2]
+    assert f"claims in {other / 'proofs' / 'evidence'} and {own}; did you mean maxent.gibbs" in hint
+
+
+@pytest.mark.parametrize("mark", [".git", "pyproject.toml", None])
+def test_no_folder_above_the_repository_is_looked_at(other, monkeypatch, mark):
+    inner = other / "source"
+    if mark is None:  # no repository at all: only the working directory counts
+        (other / ".git").rmdir()
+    else:
+        (inner / mark).touch()
+    assert archive.shelves() == [archive.own_folder()]
+    monkeypatch.chdir(other)
+    assert archive.shelves() == [other / "proofs" / "evidence", archive.own_folder()]
+
+
+def test_two_folders_as_near_are_both_searched_and_no_guess_is_made(capsys, other):
+    (other / "evidence").mkdir()
+    (other / "proofs" / "evidence" / "sums.half.json").rename(other / "evidence" / "sums.half.json")
+    status, _, err = run(capsys, "list")
+    assert status == 2
+    assert err == (
+        f"evidence: expected one folder of records, found {other / 'evidence'} and {other / 'proofs' / 'evidence'} "
+        "(use --evidence DIR)\n"
+    )
+    assert run(capsys, "explain", "sums.half")[0] == run(capsys, "explain", "sums.two")[0] == 0
+
+
+def test_other_files_are_no_records(other):
+    for path in (other / "proofs" / "evidence").iterdir():
+        path.unlink()
+    (other / "proofs" / "evidence" / "notes.2020.json").write_text('{"id": "notes.2020"}')
+    assert archive.shelves() == [archive.own_folder()]
+
+
+def test_only_a_claim_with_sources_needs_notes(capsys, other):
+    assert run(capsys, "cite", "sums.half")[::2] == (0, "")
+    status, _, err = run(capsys, "cite", "sums.two")
+    assert status == 2
+    assert err.startswith("notes: expected a paper_notes.md above")
+    assert run(capsys, "cite", "maxent.gibbs")[0] == 0
+    assert other.exists()
+
+
+def test_what_came_with_the_package_is_never_written(capsys, tmp_path, monkeypatch):
+    lay(tmp_path)
+    home = tmp_path / "site" / "theory"
+    (home / "_record").mkdir(parents=True)
+    (tmp_path / "verify" / "evidence").rename(home / "_record" / "evidence")
+    notes = (tmp_path / "paper_notes.md").rename(home / "_record" / "paper_notes.md")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setattr("theory.__file__", str(home / "__init__.py"))
+    monkeypatch.chdir(tmp_path / "empty")
+    before = notes.read_bytes()
+    assert run(capsys, "list")[1].count("\n") == 3
+    status, out, _ = run(capsys, "report")
+    assert status == 1
+    assert out.endswith(f"{notes}: the theorem index is stale; install the package again\n")
+    assert notes.read_bytes() == before
 
 
 def test_report_renews_only_the_index(capsys, folder):

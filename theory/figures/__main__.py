@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from theory.figures.registry import plate, titles
+from theory.figures.registry import lacking, plate, titles
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,6 +45,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         entries = manifest.load(options.out)
     except ValueError as error:
         parser.error(str(error))
+    left_out = {name: files for name in names if (files := lacking(name))}
+    for name, files in left_out.items():
+        sys.stderr.write(
+            f"{name}: left out: expected {', '.join(files)} in the package, found none; a clone and the source "
+            "distribution have what a wheel leaves out\n"
+        )
+    names = [name for name in names if name not in left_out]
+    if not names:
+        return 1
     work = _check if options.check else _draw
     with ExitStack() as cluster:
         if options.dask is not None:
@@ -54,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 cluster.enter_context(sweeping_on_dask(options.dask))
             except (ModuleNotFoundError, ValueError) as error:
                 parser.error(str(error))
-        return work(names, _judge(options), entries, options)
+        return max(work(names, _judge(options), entries, options), int(bool(left_out)))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -70,9 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--scale", choices=("quick", "paper"), default="quick", help="sizes, as in pytest --scale")
     parser.add_argument("--root", type=_root, metavar="N", help="entropy of every random stream, as in pytest --root")
     parser.add_argument("--dask", metavar="ADDRESS", help="run sweeps on the cluster whose scheduler listens there")
-    parser.add_argument(
-        "--evidence", type=Path, metavar="DIR", help="folder of the records (default: verify/evidence of this checkout)"
-    )
+    parser.add_argument("--evidence", type=Path, metavar="DIR", help="folder of the records (default: the suite's own)")
     return parser
 
 
@@ -97,7 +104,7 @@ def _judge(options: argparse.Namespace) -> Callable[[str], Ruling]:
     from theory.report import archive  # noqa: PLC0415
 
     try:
-        evidence = options.evidence or archive.evidence_folder()
+        evidence = options.evidence or archive.own_folder()
     except archive.ArchiveError:
         evidence = Path("verify", "evidence")  # every figure says that it has no evidence
     root = ROOT if options.root is None else options.root

@@ -138,24 +138,37 @@ def evidence_folder() -> Path:
     return nearest[0]
 
 
+def own_folder() -> Path:
+    """Return the suite's own records: those of the checkout that the package is in, or those that came with it.
+
+    Raises
+    ------
+    ArchiveError
+        If there are none.
+    """
+    root = Path(theory.__file__).resolve().parent
+    for folder in (root.parent / "verify" / "evidence", root / PACKED / "evidence"):
+        if _holds_records(folder):
+            return folder
+    raise ArchiveError(
+        f"evidence: expected the records of the suite around or in {root}, found none (use --evidence DIR)"
+    )
+
+
 def _levels() -> list[list[Path]]:
     """Return the folders of records, those that are equally near together."""
-    here, root = Path.cwd(), Path(theory.__file__).resolve().parent
+    here = Path.cwd()
     above = [here, *here.parents]
     ends = (k for k, level in enumerate(above) if any((level / mark).exists() for mark in (".git", "pyproject.toml")))
     around = [[level / "evidence", *sorted(level.glob("[!.]*/evidence"))] for level in above[: next(ends, 0) + 1]]
-    seen: set[Path] = set()
-    levels = []
-    for level in [*around, [root.parent / "verify" / "evidence"], [root / PACKED / "evidence"]]:
-        new = [folder for folder in level if folder.resolve() not in seen and _holds_records(folder)]
-        seen |= {folder.resolve() for folder in new}
-        levels += [new] if new else []
-    if not levels:
-        raise ArchiveError(
-            f"evidence: expected records in evidence or */evidence of {here} or above, or with the package; found none "
-            "(use --evidence DIR)"
-        )
-    return levels
+    levels = [found for level in around if (found := [folder for folder in level if _holds_records(folder)])]
+    try:
+        own = own_folder()
+    except ArchiveError as error:
+        if not levels:
+            raise ArchiveError(f"evidence: expected records in evidence or */evidence of {here}; {error}") from error
+        return levels
+    return levels if any(own.samefile(folder) for level in levels for folder in level) else [*levels, [own]]
 
 
 def _holds_records(folder: Path) -> bool:
