@@ -12,7 +12,7 @@ from theory.__main__ import _VERDICTS, main
 from theory.evidence import Run, decide
 from theory.evidence.judge import Verdict
 from theory.evidence.record import write
-from theory.report import archive
+from theory.report.shelves import own_folder, shelves
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +229,7 @@ def test_the_repository_around_comes_before_the_suite(capsys, other):
     assert run(capsys, "explain", "sums.two")[::2] == (0, "")
     status, out, err = run(capsys, "explain", "maxent.gibbs")
     assert (status, out.startswith("maxent.gibbs: ")) == (0, True)
-    own = archive.own_folder()
+    own = own_folder()
     assert err == f"maxent.gibbs: no claim of {other / 'proofs' / 'evidence'}; this is the record in {own}\n"
     hint = run(capsys, "explain", "maxent.gibs")[2]
     assert f"claims in {other / 'proofs' / 'evidence'} and {own}; did you mean maxent.gibbs" in hint
@@ -242,9 +242,9 @@ def test_no_folder_above_the_repository_is_looked_at(other, monkeypatch, mark):
         (other / ".git").rmdir()
     else:
         (inner / mark).touch()
-    assert archive.shelves() == [archive.own_folder()]
+    assert shelves() == [own_folder()]
     monkeypatch.chdir(other)
-    assert archive.shelves() == [other / "proofs" / "evidence", archive.own_folder()]
+    assert shelves() == [other / "proofs" / "evidence", own_folder()]
 
 
 def test_two_folders_as_near_are_both_searched_and_no_guess_is_made(capsys, other):
@@ -263,7 +263,7 @@ def test_other_files_are_no_records(other):
     for path in (other / "proofs" / "evidence").iterdir():
         path.unlink()
     (other / "proofs" / "evidence" / "notes.2020.json").write_text('{"id": "notes.2020"}')
-    assert archive.shelves() == [archive.own_folder()]
+    assert shelves() == [own_folder()]
 
 
 def test_only_a_claim_with_sources_needs_notes(capsys, other):

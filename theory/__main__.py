@@ -116,24 +116,24 @@ def _examination() -> int:
 
 
 def _answer(options: argparse.Namespace) -> tuple[str, int]:
-    from theory.report import account, archive, citation, index  # noqa: PLC0415
+    from theory.report import account, archive, citation, index, shelves  # noqa: PLC0415
 
     if options.verb in ("explain", "cite"):
         folder = _holder(options)
         record = archive.find(folder, options.id)
         if options.verb == "explain":
             return account.account(record), 0
-        notes = options.notes or (archive.notes_above(folder) if record.claim.cites else None)
+        notes = options.notes or (shelves.notes_above(folder) if record.claim.cites else None)
         return f"{citation.bibtex(record, notes)}\n\n{citation.latex(record)}\n", 0
-    folder = options.evidence or archive.evidence_folder()
+    folder = options.evidence or shelves.evidence_folder()
     records = archive.read_all(folder)
     if options.verb == "list":
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         return account.lines(records, options.verdict, options.subject, colour=colour), 0
-    notes = options.notes or archive.notes_above(folder)
+    notes = options.notes or shelves.notes_above(folder)
     difference = index.stale(notes, records)
-    if difference and (options.check or archive.packed(notes)):
-        mend = "install the package again" if archive.packed(notes) else "python -m theory report renews it"
+    if difference and (options.check or shelves.packed(notes)):
+        mend = "install the package again" if shelves.packed(notes) else "python -m theory report renews it"
         return f"{difference}\n{notes}: the theorem index is stale; {mend}\n", 1
     if difference:
         index.renew(notes, records)
@@ -142,12 +142,12 @@ def _answer(options: argparse.Namespace) -> tuple[str, int]:
 
 def _holder(options: argparse.Namespace) -> Path:
     """Return the folder that has the record, and say so if it is not the nearest one."""
-    from theory.report import archive  # noqa: PLC0415
+    from theory.report import archive, shelves  # noqa: PLC0415
 
     if options.evidence is not None:
         return Path(options.evidence)
-    folders = archive.shelves()
-    folder = archive.holder(options.id, folders)
+    folders = shelves.shelves()
+    folder = archive.holder(folders, options.id)
     if folder != folders[0]:
         sys.stderr.write(f"{options.id}: no claim of {folders[0]}; this is the record in {folder}\n")
     return folder

@@ -101,10 +101,10 @@ def _judge(options: argparse.Namespace) -> Callable[[str], Ruling]:
     """Return the gate for these options: from the name of a figure to the ruling on it."""
     from theory.evidence.streams import ROOT  # noqa: PLC0415
     from theory.figures.gate import rule  # noqa: PLC0415
-    from theory.report import archive  # noqa: PLC0415
+    from theory.report import archive, shelves as places  # noqa: PLC0415
 
     try:
-        evidence = options.evidence or archive.own_folder()
+        evidence = options.evidence or places.own_folder()
     except archive.ArchiveError:
         evidence = Path("verify", "evidence")  # every figure says that it has no evidence
     root = ROOT if options.root is None else options.root

@@ -15,7 +15,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-import theory
 from theory.evidence.claim import Claim
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import Verdict, told
@@ -23,8 +22,6 @@ from theory.evidence.ledger import SCALES
 from theory.report.story import place
 
 T = TypeVar("T")
-PACKED = "_record"  # folder of the package in which a wheel keeps the records and the notes
-_HEAD = 2000  # taken: characters of a file in which the first key of a record stands
 _CLAIM = ("id", "words", "statement", "assumptions", "spec", "cites", "provenance")
 
 
@@ -109,96 +106,6 @@ class Record:
         return f"{chosen}pytest {self.test}::{self.claim.id} --scale {entry.scale} --root {entry.root}{only}"
 
 
-def shelves() -> list[Path]:
-    """Return the folders of records at hand, in the order in which a claim is looked up in them.
-
-    First those of the repository around the working directory, the nearest first: ``evidence``, ``verify/evidence`` and
-    others one folder down, there and in every folder above, up to one that has a ``.git`` or a ``pyproject.toml``. Then
-    the suite's own: those of the checkout that the package is in, or those that came with it.
-
-    Raises
-    ------
-    ArchiveError
-        If there is none.
-    """
-    return [folder for level in _levels() for folder in level]
-
-
-def evidence_folder() -> Path:
-    """Return the first of :func:`shelves`.
-
-    Raises
-    ------
-    ArchiveError
-        If there is none, or another one as near.
-    """
-    nearest = _levels()[0]
-    if len(nearest) > 1:
-        raise ArchiveError(f"evidence: expected one folder of records, found {_and(nearest)} (use --evidence DIR)")
-    return nearest[0]
-
-
-def own_folder() -> Path:
-    """Return the suite's own records: those of the checkout that the package is in, or those that came with it.
-
-    Raises
-    ------
-    ArchiveError
-        If there are none.
-    """
-    root = Path(theory.__file__).resolve().parent
-    for folder in (root.parent / "verify" / "evidence", root / PACKED / "evidence"):
-        if _holds_records(folder):
-            return folder
-    raise ArchiveError(
-        f"evidence: expected the records of the suite around or in {root}, found none (use --evidence DIR)"
-    )
-
-
-def _levels() -> list[list[Path]]:
-    """Return the folders of records, those that are equally near together."""
-    here = Path.cwd()
-    above = [here, *here.parents]
-    ends = (k for k, level in enumerate(above) if any((level / mark).exists() for mark in (".git", "pyproject.toml")))
-    around = [[level / "evidence", *sorted(level.glob("[!.]*/evidence"))] for level in above[: next(ends, 0) + 1]]
-    levels = [found for level in around if (found := [folder for folder in level if _holds_records(folder)])]
-    try:
-        own = own_folder()
-    except ArchiveError as error:
-        if not levels:
-            raise ArchiveError(f"evidence: expected records in evidence or */evidence of {here}; {error}") from error
-        return levels
-    return levels if any(own.samefile(folder) for level in levels for folder in level) else [*levels, [own]]
-
-
-def _holds_records(folder: Path) -> bool:
-    """Tell records from other JSON: by a name with a dot, and by their first key."""
-    for path in folder.glob("*.*.json"):
-        with path.open(encoding="utf-8", errors="replace") as file:
-            if '"assumptions"' in file.read(_HEAD):
-                return True
-    return False
-
-
-def packed(path: Path) -> bool:
-    """Tell whether a file came with the package; such a file is read and never written."""
-    return path.resolve().is_relative_to(Path(theory.__file__).resolve().parent / PACKED)
-
-
-def notes_above(folder: Path) -> Path:
-    """Return the nearest ``paper_notes.md`` above an evidence folder.
-
-    Raises
-    ------
-    ArchiveError
-        If there is none.
-    """
-    for parent in folder.resolve().parents:
-        if (parent / "paper_notes.md").is_file():
-            return parent / "paper_notes.md"
-    raise ArchiveError(f"notes: expected a paper_notes.md above {folder}, found none (use --notes FILE)")
-
-
 def read_all(folder: Path) -> list[Record]:
     """Read every record of ``folder``: the subjects in the order in which they are told, their claims by id.
 
@@ -225,10 +132,10 @@ def find(folder: Path, claim: str) -> Record:
     ArchiveError
         If it is broken, or there is none; close matches are named.
     """
-    return read(holder(claim, [folder]) / f"{claim}.json")
+    return read(holder([folder], claim) / f"{claim}.json")
 
 
-def holder(claim: str, folders: Sequence[Path]) -> Path:
+def holder(folders: Sequence[Path], claim: str) -> Path:
     """Return the first of ``folders`` that has the record of a claim.
 
     Raises
@@ -240,13 +147,14 @@ def holder(claim: str, folders: Sequence[Path]) -> Path:
     for folder, names in known.items():
         if claim in names:
             return folder
-    names = sorted(set().union(*known.values()))
-    close = difflib.get_close_matches(claim, names, n=3, cutoff=0.4) or [k for k in names if claim in k][:3]
+    every = sorted({name for names in known.values() for name in names})
+    close = difflib.get_close_matches(claim, every, n=3, cutoff=0.4) or [k for k in every if claim in k][:3]
     hint = f"did you mean {' or '.join(close)}?" if close else "python -m theory list names them all"
-    raise ArchiveError(f"{claim}: expected the id of one of {len(names)} claims in {_and(folders)}; {hint}")
+    raise ArchiveError(f"{claim}: expected the id of one of {len(every)} claims in {listed(folders)}; {hint}")
 
 
-def _and(folders: Sequence[Path]) -> str:
+def listed(folders: Sequence[Path]) -> str:
+    """Name folders in a sentence."""
     return " and ".join(map(str, folders))
 
 

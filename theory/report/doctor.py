@@ -20,8 +20,9 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from theory.evidence.provenance import provenance
-from theory.report.archive import ArchiveError, Record, find, shelves
+from theory.report.archive import ArchiveError, Record, find
 from theory.report.citation import SUITE
+from theory.report.shelves import shelves
 
 CLAIMS = (
     "markov.rows", "transport.empirical", "maxent.gibbs", "softmax.temperature", "entmax.steepest",
