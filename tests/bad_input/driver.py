@@ -52,7 +52,7 @@ def corruptions(value: Any, default: Any) -> Iterator[Corruption]:
     """Yield everything that is done to ``value``; ``None`` is no corruption where it is the default."""
     if isinstance(value, (bool, np.bool_)):
         found = _of_flag(value)
-    elif isinstance(value, (int, np.integer)):
+    elif isinstance(value, (int, np.integer)) and not isinstance(value, Enum):
         found = _of_count(value)
     elif isinstance(value, (float, np.floating)):
         found = _of_number(value)

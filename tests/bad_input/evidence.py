@@ -6,7 +6,7 @@ import numpy as np
 import sympy
 
 from theory.evidence import Interval, Kind, Table
-from theory.evidence.enclosure import balls
+from theory.evidence.enclosure import balls, variable
 
 T = sympy.Symbol("t")
 NUMBERS = np.array([0.5, -1.25, 0.75])
@@ -29,6 +29,8 @@ VALID = {
     "enclosure.tanh": {"values": balls(NUMBERS)},
     "enclosure.sqrt": {"values": balls(NUMBERS + 2.0)},
     "enclosure.variable": {"length": 3},
+    "enclosure.coefficient": {"series": variable(3).item(), "k": 1},
+    "enclosure.as_ball": {"value": 0.7, "name": "x"},
     "enclosure.hull": {"ball": balls(NUMBERS)[0], "kind": Kind.CERTIFIED},
     "enclosure.ends": {"values": balls(NUMBERS)},
     "enclosure.sup_over": {"expression": "x * (1 - x)", "tolerance": 1e-3, "boxes": 200, "x": (0, 1)},
@@ -45,7 +47,7 @@ VALID = {
     "statistics.slope": {"sizes": np.array([1.0, 2.0, 4.0, 8.0, 16.0]), "samples": SAMPLE, "among": 2},
     "convergence.limit": {"values": LEVELS, "ratio": 2.5, "order": 2.1},
     "convergence.order": {"errors": LEVELS, "ratio": 2.5},
-    "quadrature.integral_over": {"f": lambda x: x * x, "lo": 0, "hi": 1, "exponent": 0},
+    "quadrature.integral_over": {"f": lambda x: x * x, "lo": 0.5, "hi": 1.5, "exponent": 0.5},
     "symbolic.zero": {"expression": (T + 1) ** 2 - T**2 - 2 * T - 1, "concrete": {T: 3}},
     "interval.Interval": {"lo": 0.5, "hi": 0.75, "kind": Kind.NUMERIC},
     "interval.Interval.exactly": {"value": 0.7, "kind": Kind.NUMERIC},
@@ -63,11 +65,43 @@ VALID = {
     "sweep.sweep": {"fn": twice, "cases": [{"n": 1}, {"n": 2}], "pool": False},
 }
 
-SKIPPED = {
-    name: "part of the judging of claims, driven in the tests of that module"
-    for name in (
-        "Claim Finding Twin Verification at_least at_most bug constant equals hypothesis verifies judge "
-        "Evidence Run decide"
-    ).split()
+SKIPPED = dict.fromkeys(
+    [
+        "Claim",
+        "Finding",
+        "Twin",
+        "Verification",
+        "at_least",
+        "at_most",
+        "bug",
+        "constant",
+        "equals",
+        "hypothesis",
+        "verifies",
+        "judge",
+        "Evidence",
+        "Run",
+        "decide",
+    ],
+    "part of the judging of claims, driven in the tests of that module",
+)
+SKIPPED |= dict.fromkeys(("Interval", "Table", "stream", "sweep"), "driven under its module")
+
+ALIASES = {
+    ("enclosure.sup_over", "x"): ("box",),
+    ("enclosure.as_ball", "value"): ("x",),
+    ("interval.enclose", "value"): ("operand",),
 }
-SKIPPED |= {name: "driven under its module" for name in ("Interval", "Table", "stream", "sweep")}
+ACCEPTED = {
+    ("enclosure.balls", "values", "empty"): "an array of any shape",
+    ("enclosure.balls", "values", "rank"): "an array of any shape",
+    ("roundoff.total", "values", "empty"): "the sum of nothing is zero",
+    ("roundoff.total", "values", "rank"): "an array of any shape",
+    ("roundoff.discrepancy", "error", "rank"): "broadcasts",
+    ("streams.stream", "name", "text"): "any text is a name",
+    ("streams.stream", "name", "blank"): "any text is a name",
+    ("enclosure.as_ball", "name", "*"): "goes into the message only",
+    ("interval.enclose", "name", "*"): "goes into the message only",
+}
+LISTED = {}
+INFINITE = {"roundoff.softmax_error", "roundoff.average_error", "roundoff.covariance_error"}

@@ -60,7 +60,9 @@ VALID = {
     "entmax_value": {**BATCH, "alpha": 1.7},
     "entmax_vjp": {**SLOPE, "alpha": 1.7},
     "entropy": {"law": LAW},
-    "escort_covariance": {"density": np.array([0.5, 1.5, 1.5]), "measure": CELLS, "psi": BASIS, "phi": BASIS, "alpha": 1.3},
+    "escort_covariance": {
+        "density": np.array([0.5, 1.5, 1.5]), "measure": CELLS, "psi": BASIS, "phi": BASIS, "alpha": 1.3,
+    },
     "expectation": {"law": LAW, "values": ROW},
     "fenchel_young_gradient": {**BATCH, "target": LAWS, "alpha": 1.7},
     "fenchel_young_loss": {**BATCH, "target": LAWS, "alpha": 1.7},
