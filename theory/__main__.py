@@ -101,10 +101,9 @@ def _examination() -> int:
     from theory.engine import jit, threads  # noqa: PLC0415
     from theory.report import doctor  # noqa: PLC0415
 
-    cache = jit._cache_folder()  # noqa: SLF001  nobody else asks
-    backend, target = os.environ.get("THEORY_BACKEND", "compiled"), jit.target()
+    backend, cache = os.environ.get("THEORY_BACKEND", "compiled"), str(jit.cache_folder() or "not kept")
     try:
-        text = doctor.machine(backend=backend, target=target, threads=threads.threads(), cache=cache)
+        text = doctor.machine(backend=backend, target=jit.target(), threads=threads.threads(), cache=cache)
     except ValueError as error:
         sys.stderr.write(f"{error}\n")
         return 2

@@ -19,6 +19,8 @@ from typing import Any, TypeVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from theory._validate import as_callable, as_flag, as_having
+
 T = TypeVar("T")
 _CHOSEN: ContextVar[Executor | None] = ContextVar("executor of sweeps", default=None)
 FAULTS = partial(np.errstate, over="raise", divide="raise", invalid="raise", under="ignore")
@@ -97,6 +99,12 @@ def sweep(
     pool : bool, default True
         Whether such a pool may be started; cases of less than its start are faster without.
     """
+    as_callable(fn, "fn")
+    if not isinstance(cases, Sequence) or not all(isinstance(case, Mapping) for case in cases):
+        raise TypeError(f"cases: expected a sequence of keyword arguments, got {type(cases).__name__}")
+    if executor is not None:
+        as_having(executor, "executor", "submit")
+    pool = as_flag(pool, "pool")
     executor = _CHOSEN.get() if executor is None else executor
     workers = min(usable_cpus(), len(cases))
     if executor is None and pool and workers > 1:
