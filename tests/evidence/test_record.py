@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from theory.evidence import (
+    ROOT,
     Claim,
     Interval,
     Kind,
@@ -48,7 +49,7 @@ def study(*, scale, root):
     return Table(Kind.CERTIFIED, {"x": "1"}, {"x": [1.0]})
 
 
-def evidence(scale="quick", root=1, **options):
+def evidence(scale="quick", root=ROOT, **options):
     made = verification(**options)
     return decide(made, Run(made.claim.id, scale, root))
 
@@ -77,7 +78,7 @@ def test_record_says_everything(tmp_path):
     assert (record["spec"], record["cites"], record["provenance"]) == (["MA.L6"], ["key2020"], ["derived"])
     assert (record["verdict"], record["test"]) == ("supported", "verify/test_demo.py")
     entry = record["scales"]["quick"]
-    assert (entry["verdict"], entry["kind"], entry["cases"], entry["root"]) == ("supported", "numeric", 1, 1)
+    assert (entry["verdict"], entry["kind"], entry["cases"], entry["root"]) == ("supported", "numeric", 1, ROOT)
     assert [twin["id"] for twin in entry["twins"]] == ["two", "minus"]
     assert entry["worst"]["number"] == 0
     assert entry["worst"]["relation"] == "equals"
@@ -195,7 +196,7 @@ def test_what_moved_is_told(tmp_path, options, message):
 MORE = (*TWINS, hypothesis("wide", "the width", value=3.0))
 
 
-@pytest.mark.parametrize("root", [1, 2])
+@pytest.mark.parametrize("root", [ROOT, 2])
 @pytest.mark.parametrize(
     "twins",
     [
@@ -247,7 +248,7 @@ def sorted_check(*, defined=1e-9, came_upon=-1e-7, allowance=0.5, says=0.1):
         yield found(at_most(Interval.within(1.0 + came_upon, 1e-12), 1.0))
         yield outcome(at_most(Interval.within(says, 1e-12), allowance))
 
-    return decide(check, Run(CLAIM.id, "quick", 1))
+    return decide(check, Run(CLAIM.id))
 
 
 def test_what_was_found_and_what_an_implementation_says_are_not_compared(tmp_path):
@@ -277,7 +278,7 @@ def bounded(value):
         yield at_most(Interval.within(value, 1e-12), 0.75)
         yield at_least(Interval.within(sign, 1e-12), 0.5)
 
-    return decide(check, Run(CLAIM.id, "quick", 1))
+    return decide(check, Run(CLAIM.id))
 
 
 @pytest.mark.parametrize("mark", [found, outcome])
