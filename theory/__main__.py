@@ -48,7 +48,16 @@ def _parser() -> argparse.ArgumentParser:
     cited.add_argument("id", metavar="ID", help="a claim, as `list` names it")
     index = verbs.add_parser("report", parents=[common, notes], help="renew the theorem index of paper_notes.md")
     index.add_argument(
-        "--check", action="store_true", help="write nothing; exit 1 and show the difference if it is stale"
+        "--check",
+        action="store_true",
+        help="write nothing; exit 1 if the index or quick evidence is older than its source",
+    )
+    index.add_argument(
+        "--sample",
+        type=int,
+        default=0,
+        metavar="N",
+        help="decide N claims again at paper scale, others at every commit",
     )
     _certify_options(verbs.add_parser("certify", help="Lipschitz constants of attention with weights from a file"))
     verbs.add_parser("doctor", help="processor, libraries and the verdicts of a dozen claims: what a bug report needs")
@@ -69,7 +78,7 @@ def _certify_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 if all is well, 1 if the index is stale, 2 if something asked for is missing or broken."""
+    """Run one command; 0 if all is well, 1 if something is stale, 2 if something asked for is missing or broken."""
     options = _parser().parse_args(arguments)
     if options.verb == "certify":
         return _certificate(options)
@@ -115,28 +124,43 @@ def _examination() -> int:
 
 
 def _answer(options: argparse.Namespace) -> tuple[str, int]:
-    from theory.report import account, archive, citation, index, shelves  # noqa: PLC0415
+    from theory.report import account, age, archive, citation, shelves  # noqa: PLC0415
 
-    if options.verb in ("explain", "cite"):
-        folder = _holder(options)
-        record = archive.find(folder, options.id)
-        if options.verb == "explain":
-            return account.account(record), 0
-        notes = options.notes or (shelves.notes_above(folder) if record.claim.cites else None)
-        return f"{citation.bibtex(record, notes)}\n\n{citation.latex(record)}\n", 0
-    folder = options.evidence or shelves.evidence_folder()
-    records = archive.read_all(folder)
+    if options.verb == "report":
+        return _report(options)
     if options.verb == "list":
+        folder = options.evidence or shelves.evidence_folder()
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        return account.lines(records, options.verdict, options.subject, colour=colour), 0
-    notes = options.notes or shelves.notes_above(folder)
-    difference = index.stale(notes, records)
-    if difference and (options.check or shelves.packed(notes)):
-        mend = "install the package again" if shelves.packed(notes) else "python -m theory report renews it"
-        return f"{difference}\n{notes}: the theorem index is stale; {mend}\n", 1
-    if difference:
+        records = archive.read_all(folder)
+        since = age.changes(records, folder)
+        return account.lines(records, options.verdict, options.subject, colour=colour, changes=since), 0
+    folder = _holder(options)
+    record = archive.find(folder, options.id)
+    if options.verb == "explain":
+        return account.account(record, age.changes([record], folder)), 0
+    notes = options.notes or (shelves.notes_above(folder) if record.claim.cites else None)
+    return f"{citation.bibtex(record, notes)}\n\n{citation.latex(record)}\n", 0
+
+
+def _report(options: argparse.Namespace) -> tuple[str, int]:
+    from theory.evidence.ledger import SCALES  # noqa: PLC0415
+    from theory.report import age, archive, index, sample, shelves  # noqa: PLC0415
+
+    folder = options.evidence or shelves.evidence_folder()
+    records, notes = archive.read_all(folder), options.notes or shelves.notes_above(folder)
+    difference, since = index.stale(notes, records), age.changes(records, folder)
+    old = {scale: "".join(f"{line}\n" for line in age.warnings(records, since, scale)) for scale in SCALES}
+    packed = shelves.packed(notes)
+    stale = bool(difference) and (options.check or packed)
+    if difference and not stale:
         index.renew(notes, records)
-    return f"{notes}: {'renewed' if difference else 'current'}, {len(records)} claims\n", 0
+    if stale:
+        mend = "install the package again" if packed else "python -m theory report renews it"
+        text = f"{difference}\n{notes}: the theorem index is stale; {mend}\n"
+    else:
+        text = f"{notes}: {'renewed' if difference else 'current'}, {len(records)} claims\n"
+    told, fell = sample.again(records, folder, options.sample)
+    return text + "".join(old.values()) + told, int(stale or (options.check and bool(old["quick"])) or fell)
 
 
 def _holder(options: argparse.Namespace) -> Path:

@@ -1,6 +1,5 @@
 """``python -m theory doctor`` in a small repository whose verdicts are known."""
 
-import json
 import re
 from pathlib import Path
 
@@ -47,17 +46,18 @@ def test_verdicts_as_recorded(repository, monkeypatch):
 
 
 def test_what_is_not_as_recorded_is_said_without_paths(repository):
-    path = repository / "verify" / "evidence" / "sums.two.json"
-    whole = json.loads(path.read_text())
-    whole["scales"]["quick"]["twins"][0]["breaks"] = "another mistake"
-    path.write_text(json.dumps(whole))
+    (repository / "verify" / "test_sums.py").write_text(
+        "from dataclasses import replace\n"
+        "from tests.specimen import half, normal, two\n"
+        "two = replace(two, twins=(replace(two.twins[0], breaks='another mistake'), two.twins[1]))\n"
+    )
     (repository / "verify" / "evidence" / "means.normal.json").unlink()
     text, status = doctor.verdicts()
     found = rows(text)
     assert status == 1
     assert found["sums.two"].startswith("NOT AS RECORDED: sums.two is supported, but contradicts sums.two.json")
     assert found["sums.half"].startswith("supported, as recorded")
-    assert found["means.normal"].startswith("NO RECORD: means.normal: expected the id of one of 2 claims in verify/")
+    assert found["means.normal"].startswith("NO GOOD RECORD: means.normal: expected the id of one of 2 claims in")
     assert "1 of 3 claims as recorded" in text
     assert str(repository) not in text
 

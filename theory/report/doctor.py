@@ -7,7 +7,6 @@ process of its own, as ``pytest verify/`` decides them. No path is shown but tha
 from __future__ import annotations
 
 import os
-import platform
 import re
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from theory.evidence.provenance import provenance
+from theory.evidence.provenance import commit, differing, provenance
 from theory.report.archive import ArchiveError, Record, find
 from theory.report.citation import SUITE
 from theory.report.shelves import shelves
@@ -44,19 +43,16 @@ def machine(*, backend: str, target: str, threads: int, cache: str) -> str:
         What the engine says of itself: how it computes, the processor that it compiles for, how many threads a call
         may use, and where the compiled kernels lie.
     """
-    import numpy as np  # noqa: PLC0415
     import scipy.linalg  # noqa: F401, PLC0415  loads the BLAS that it brings
     from threadpoolctl import threadpool_info  # noqa: PLC0415
 
     about = provenance(backend)
-    built: Any = np.show_config(mode="dicts")
-    vectors = built.get("SIMD Extensions", {})
     lines = [
-        ("suite", f"{about['suite']}, sources {about['sources']}"),
+        ("suite", f"{about['suite']}, {_commit()}"),
         ("python", f"{about['python']} on {about['machine']}"),
-        ("processor", _processor()),
+        ("processor", about["processor"]),
         ("threads", f"{threads} of {os.cpu_count()} processors"),
-        ("vectors", f"NumPy {', '.join([*vectors.get('baseline', []), *vectors.get('found', [])])}; kernels {target}"),
+        ("vectors", f"NumPy {about['vectors']}; kernels {target}"),
         *(("blas" if pool["user_api"] == "blas" else "pool", _library(pool)) for pool in threadpool_info()),
         ("backend", backend),
         ("kernels", cache.replace(str(Path.home()), "~")),
@@ -66,14 +62,13 @@ def machine(*, backend: str, target: str, threads: int, cache: str) -> str:
     return "".join(f"{name:<{_NAME}}{text}\n" for name, text in lines)
 
 
-def _processor() -> str:
-    """Return the name of the processor where the system tells it."""
-    try:
-        told = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        told = ""
-    named = re.search(r"^model name\s*:\s*(.+)$", told, re.MULTILINE)
-    return named[1] if named else platform.processor() or platform.machine()
+def _commit() -> str:
+    """Say which commit is checked out, and whether a file differs from it."""
+    root = _checkout()
+    head = None if root is None else commit(root, ())
+    if root is None or head is None:
+        return "no commit known"
+    return f"commit {head}{', with changes' if differing(root, head) else ''}"
 
 
 def _library(pool: Mapping[str, Any]) -> str:
@@ -118,7 +113,7 @@ def verdicts() -> tuple[str, int]:
         try:
             records[claim] = find(root / "verify" / "evidence", claim)
         except ArchiveError as error:
-            said[claim] = f"NO RECORD: {error}"
+            said[claim] = f"NO GOOD RECORD: {error}"
     seconds, faults, output = _decided(root, records)
     for claim, record in records.items():
         fault = faults.get(claim) if claim in seconds else "pytest did not decide it"
@@ -126,7 +121,7 @@ def verdicts() -> tuple[str, int]:
         if fault is not None:
             said[claim] = f"NOT AS RECORDED: {fault}"
         elif entry is None:
-            said[claim] = "NO RECORD at scale quick"
+            said[claim] = "NO GOOD RECORD: none at scale quick"
         else:
             said[claim] = f"{record.told(entry)}, as recorded, {seconds[claim]:.2f} s"
     bad = sum(text.startswith("NO") for text in said.values())
