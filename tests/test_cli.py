@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests import specimen
-from tests.specimen import lay
+from tests.specimen import edited, lay
 from theory.__main__ import _VERDICTS, main
 from theory.evidence import Run, decide
 from theory.evidence.judge import Verdict
@@ -140,10 +140,7 @@ def test_what_is_refuted_as_stated_is_told_so_and_never_counted_as_support(capsy
 
 
 def test_what_is_refuted_though_it_states_support_is_no_result(capsys, refuted):
-    path = refuted / "means.large.json"
-    whole = json.loads(path.read_text())
-    del whole["finds"]
-    path.write_text(json.dumps(whole))
+    edited(refuted / "means.large.json", lambda whole: whole.pop("finds"))
     assert "means.large   refuted    statistical" in run(capsys, "list", "--evidence", refuted)[1]
     run(capsys, "report", "--evidence", refuted)
     assert "4 claims, 3 supported, 1 refuted." in (refuted.parent.parent / "paper_notes.md").read_text()
@@ -158,8 +155,7 @@ def test_unknown_id_names_close_matches(capsys, shared):
 
 
 def test_reference_backend_is_in_the_command(capsys, folder):
-    path = folder / "sums.two.json"
-    path.write_text(path.read_text().replace('"compiled"', '"reference"'))
+    edited(folder / "sums.two.json", lambda whole: whole["scales"]["paper"]["provenance"].update(backend="reference"))
     assert "THEORY_BACKEND=reference pytest verify/" in run(capsys, "explain", "sums.two", "--evidence", folder)[1]
 
 
@@ -314,7 +310,7 @@ def test_report_renews_only_the_index(capsys, folder):
 def test_report_sees_another_claim_and_another_hypothesis(capsys, folder):
     run(capsys, "report", "--evidence", folder)
     path = folder / "sums.two.json"
-    path.write_text(path.read_text().replace("no overflow", "no underflow"))
+    edited(path, lambda whole: whole.update(assumptions=["integers", "no underflow"]))
     status, out, _ = run(capsys, "report", "--check", "--evidence", folder)
     assert status == 1
     assert "no underflow" in out

@@ -112,6 +112,7 @@ class _Modules:
         self._package = Path(theory.__file__).resolve().parent
         self._root = root
         self._sources: dict[Path, Source] = {}
+        self._contents: dict[Path, str] = {}
         self._found: dict[tuple[str, Path | None], Path | None] = {}
         self._next: dict[tuple[Path, Path | None], list[Path]] = {}
 
@@ -124,7 +125,7 @@ class _Modules:
             if at not in seen:
                 source = self._read(at)
                 seen[at] = source.print
-                seen |= {data: _content(data) for data in source.data}
+                seen |= {data: self._content(data) for data in source.data}
                 open_ += self._after(at, None if at.is_relative_to(self._package) else path.parent)
         return Closure({self._named(at): content for at, content in seen.items()})
 
@@ -132,6 +133,11 @@ class _Modules:
         if path not in self._sources:
             self._sources[path] = read(path)
         return self._sources[path]
+
+    def _content(self, path: Path) -> str:
+        if path not in self._contents:
+            self._contents[path] = hashlib.sha256(path.read_bytes()).hexdigest()
+        return self._contents[path]
 
     def _conftests(self, path: Path) -> Iterator[Path]:
         """Yield every ``conftest.py`` above a test file that defines something of which the file asks by name."""
@@ -196,10 +202,6 @@ class _Modules:
                 return module, None
             name = passed
         return module, name
-
-
-def _content(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def print_of(name: str, content: bytes) -> str:

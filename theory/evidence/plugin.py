@@ -61,6 +61,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Refuse options that contradict each other."""
     if config.getoption("--record") and config.getoption("--case") is not None:
         raise pytest.UsageError("--record: expected a whole run, got --case")
+    if config.getoption("--record") and config.getoption("--root") != ROOT:
+        raise pytest.UsageError(
+            f"--record: expected the root of every record, {ROOT}, got {config.getoption('--root')}"
+        )
     address = config.getoption("--dask")
     if address is not None:
         from theory.evidence.sweep import sweeping_on_dask  # noqa: PLC0415  only then needed
@@ -112,7 +116,9 @@ class ClaimItem(pytest.Function):
 
     def repr_failure(self, excinfo: ExceptionInfo[BaseException], *args: Any, **kwargs: Any) -> str | TerminalRepr:
         """Return the paragraph of a claim that does not stand, or the traceback of an error."""
-        if isinstance(excinfo.value, NotSupportedError):
+        from theory.evidence.reading import RecordError  # noqa: PLC0415  only a failure needs it
+
+        if isinstance(excinfo.value, (NotSupportedError, RecordError)):
             return str(excinfo.value)
         return super().repr_failure(excinfo, *args, **kwargs)
 
