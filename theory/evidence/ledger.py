@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
+
 from theory.evidence.claim import Claim, Finding, Sort, Twin, Verification
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import Verdict, judge, worst
