@@ -20,8 +20,6 @@ from theory.evidence import Claim, Interval, Kind, Run, Table, Verdict, bug, con
 from theory.evidence.ledger import title_of
 from theory.evidence.record import write
 from theory.figures import __main__ as command, caption, gate, manifest, press, registry, style, swarm
-from theory.metric.experiments import results
-from theory.metric.studies.reported import TASKS
 from theory.report.digits import at_most
 
 FIGURES = sorted(registry.titles())
@@ -132,7 +130,6 @@ def drawn(evidence):
 def test_a_figure_has_what_it_needs(name):
     plate = registry.plate(name)
     assert registry.titles()[name] == plate.TITLE
-    assert registry.lacking(name) == []
     assert "\n" not in plate.TITLE
     assert callable(plate.STUDY)
     assert plate.CLAIMS
@@ -627,29 +624,6 @@ def test_the_check_names_every_disagreement(toy, capsys):
     lay(toy.evidence, factor=2.5)
     assert toy.run("--check") == 1
     assert "toy: toy.double is refuted (pytest" in capsys.readouterr().out
-
-
-def test_what_a_wheel_lacks_is_said_before_anything_is_computed(toy, monkeypatch, capsys):
-    monkeypatch.setattr(command, "titles", lambda: {"toy": "a toy", "lost": "another"})
-    monkeypatch.setattr(command, "lacking", lambda name: ["metric/lost.csv"] if name == "lost" else [])
-    monkeypatch.setattr(command, "plate", lambda name: toy_plate() if name == "toy" else None)  # never asked
-    assert toy.run("lost") == 1
-    assert not toy.folder.exists()
-    assert capsys.readouterr().err.startswith("lost: left out: expected metric/lost.csv in the package, found none; ")
-    assert toy.run() == 1
-    assert sorted(json.loads((toy.folder / "manifest.json").read_text())) == ["toy"]
-    assert toy.run("toy") == 0
-
-
-def test_data_that_a_wheel_leaves_out_are_named_by_the_figure(monkeypatch, tmp_path):
-    tables = {results.files(task, results.FOLDER)["-curves"] for task in TASKS}
-    package = Path(figures.__file__).parent.parent
-    assert {package / file for file in registry.plate("learning_curves").DATA} == tables
-    monkeypatch.setattr(registry, "_HERE", tmp_path / "figures")
-    (tmp_path / "figures").mkdir()
-    (tmp_path / "figures" / "one.py").write_text('TITLE = "one"\nDATA = ("here.csv", "gone.csv")\n')
-    (tmp_path / "here.csv").touch()
-    assert registry.lacking("one") == ["gone.csv"]
 
 
 def test_other_figures_stay_in_the_manifest(toy, monkeypatch):

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from theory.figures.registry import lacking, plate, titles
+from theory.figures.registry import plate, titles
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,15 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         entries = manifest.load(options.out)
     except ValueError as error:
         parser.error(str(error))
-    left_out = {name: files for name in names if (files := lacking(name))}
-    for name, files in left_out.items():
-        sys.stderr.write(
-            f"{name}: left out: expected {', '.join(files)} in the package, found none; a clone and the source "
-            "distribution have what a wheel leaves out\n"
-        )
-    names = [name for name in names if name not in left_out]
-    if not names:
-        return 1
     work = _check if options.check else _draw
     with ExitStack() as cluster:
         if options.dask is not None:
@@ -63,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 cluster.enter_context(sweeping_on_dask(options.dask))
             except (ModuleNotFoundError, ValueError) as error:
                 parser.error(str(error))
-        return max(work(names, _judge(options), entries, options), int(bool(left_out)))
+        return work(names, _judge(options), entries, options)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -79,7 +70,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--scale", choices=("quick", "paper"), default="quick", help="sizes, as in pytest --scale")
     parser.add_argument("--root", type=_root, metavar="N", help="entropy of every random stream, as in pytest --root")
     parser.add_argument("--dask", metavar="ADDRESS", help="run sweeps on the cluster whose scheduler listens there")
-    parser.add_argument("--evidence", type=Path, metavar="DIR", help="folder of the records (default: the suite's own)")
+    parser.add_argument(
+        "--evidence", type=Path, metavar="DIR", help="folder of the records (default: verify/evidence of this checkout)"
+    )
     return parser
 
 
@@ -101,10 +94,10 @@ def _judge(options: argparse.Namespace) -> Callable[[str], Ruling]:
     """Return the gate for these options: from the name of a figure to the ruling on it."""
     from theory.evidence.streams import ROOT  # noqa: PLC0415
     from theory.figures.gate import rule  # noqa: PLC0415
-    from theory.report import archive, shelves as places  # noqa: PLC0415
+    from theory.report import archive  # noqa: PLC0415
 
     try:
-        evidence = options.evidence or places.own_folder()
+        evidence = options.evidence or archive.evidence_folder()
     except archive.ArchiveError:
         evidence = Path("verify", "evidence")  # every figure says that it has no evidence
     root = ROOT if options.root is None else options.root

@@ -1,6 +1,6 @@
-"""Which figures there are: the modules of this room that assign ``TITLE``, and perhaps ``DATA``, files of the package.
+"""Which figures there are: the modules of this room that assign ``TITLE``.
 
-All of these are read from the syntax trees, so that a list costs no import.
+Names and titles are read from the syntax trees, so that a list costs no import.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import ast
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,13 +34,8 @@ class Plate(Protocol):
 
 def titles() -> dict[str, str]:
     """Return the title of every figure, by name in alphabetical order."""
-    found = {path.stem: _assigned(path, "TITLE") for path in sorted(_HERE.glob("*.py"))}
-    return {name: str(title) for name, title in found.items() if title is not None}
-
-
-def lacking(name: str) -> list[str]:
-    """Return which files of the package a figure is drawn from and this installation lacks: a wheel leaves some out."""
-    return [file for file in _assigned(_HERE / f"{name}.py", "DATA") or () if not (_HERE.parent / file).is_file()]
+    found = {path.stem: _title(path) for path in sorted(_HERE.glob("*.py"))}
+    return {name: title for name, title in found.items() if title is not None}
 
 
 def plate(name: str) -> Plate:
@@ -61,11 +56,9 @@ def plate(name: str) -> Plate:
     return cast("Plate", module)
 
 
-def _assigned(path: Path, constant: str) -> Any:
-    """Return what a module assigns to ``constant``, if it does."""
-    if not path.is_file():
-        return None
+def _title(path: Path) -> str | None:
+    """Return the text that a module assigns to ``TITLE``, if it does."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == constant for t in node.targets):
-            return ast.literal_eval(node.value)
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "TITLE" for t in node.targets):
+            return str(ast.literal_eval(node.value))
     return None
