@@ -155,8 +155,8 @@ def _root(text: str) -> int:
 
 def _draw(names: Sequence[str], order: crew.Order, workers: int) -> int:
     known, stamped = list(registry.titles()), []
-    with _shown(len(names)) as (say, advance), closing(crew.results(crew.draw, names, order, workers)) as drawn:
-        for number, (name, done, seconds) in enumerate(drawn, start=1):
+    with _shown(len(names)) as (say, advance), closing(crew.results(crew.drawn, names, order, workers)) as sheets:
+        for number, (name, done, seconds) in enumerate(sheets, start=1):
             from theory.figures import press  # noqa: PLC0415  loads Matplotlib, while others draw
 
             fate = "verified" if done.reason is None else "NOT VERIFIED"
@@ -183,8 +183,8 @@ def _check(names: Sequence[str], order: crew.Order, workers: int) -> int:
     from theory.figures import manifest  # noqa: PLC0415
 
     wrong = 0
-    with _shown(len(names)) as (say, advance), closing(crew.results(crew.check, names, order, workers)) as checked:
-        for name, faults, _ in checked:
+    with _shown(len(names)) as (say, advance), closing(crew.results(crew.checked, names, order, workers)) as found:
+        for name, faults, _ in found:
             wrong += bool(faults)
             for fault in faults or ["agrees"]:
                 say(f"{name}: {fault}", not faults)
