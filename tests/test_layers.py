@@ -163,9 +163,8 @@ def test_kernels_are_plain_functions_wrapped_by_a_call(path):
 
 
 @pytest.mark.parametrize("path", MODULES, ids=place)
-def test_modules_are_short_said_in_words_and_without_assertions(path):
+def test_modules_are_said_in_words_and_without_assertions(path):
     tree = tree_of(path)
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 250
     assert not set(path.relative_to(PACKAGE).with_suffix("").parts) & DRAWERS
     assert not any(isinstance(node, ast.Assert) for node in ast.walk(tree))
     assert ast.get_docstring(tree)

@@ -44,7 +44,16 @@ def _parser() -> argparse.ArgumentParser:
     cited.add_argument("id", metavar="ID", help="a claim, as `list` names it")
     index = verbs.add_parser("report", parents=[common, notes], help="renew the theorem index of paper_notes.md")
     index.add_argument(
-        "--check", action="store_true", help="write nothing; exit 1 and show the difference if it is stale"
+        "--check",
+        action="store_true",
+        help="write nothing; exit 1 if the index or quick evidence is older than its source",
+    )
+    index.add_argument(
+        "--sample",
+        type=int,
+        default=0,
+        metavar="N",
+        help="decide N claims again at paper scale, others at every commit",
     )
     _certify_options(verbs.add_parser("certify", help="Lipschitz constants of attention with weights from a file"))
     return parser
@@ -64,7 +73,7 @@ def _certify_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 if all is well, 1 if the index is stale, 2 if something asked for is missing or broken."""
+    """Run one command; 0 if all is well, 1 if something is stale, 2 if something asked for is missing or broken."""
     options = _parser().parse_args(arguments)
     if options.verb == "certify":
         return _certificate(options)
@@ -91,14 +100,18 @@ def _certificate(options: argparse.Namespace) -> int:
 
 
 def _answer(options: argparse.Namespace) -> tuple[str, int]:
-    from theory.report import account, archive, citation, index  # noqa: PLC0415
+    from theory.evidence.ledger import SCALES  # noqa: PLC0415
+    from theory.report import account, age, archive, citation, index, sample  # noqa: PLC0415
 
     folder = options.evidence or archive.evidence_folder()
     if options.verb == "list":
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        return account.lines(archive.read_all(folder), options.verdict, options.subject, colour=colour), 0
+        records = archive.read_all(folder)
+        since = age.changes(records, folder)
+        return account.lines(records, options.verdict, options.subject, colour=colour, changes=since), 0
     if options.verb == "explain":
-        return account.account(archive.find(folder, options.id)), 0
+        record = archive.find(folder, options.id)
+        return account.account(record, age.changes([record], folder)), 0
     if options.verb == "cite":
         record = archive.find(folder, options.id)
         return (
@@ -106,12 +119,16 @@ def _answer(options: argparse.Namespace) -> tuple[str, int]:
             0,
         )
     records, notes = archive.read_all(folder), options.notes or archive.notes_above(folder)
-    difference = index.stale(notes, records)
-    if difference and options.check:
-        return f"{difference}\n{notes}: the theorem index is stale; python -m theory report renews it\n", 1
-    if difference:
+    difference, since = index.stale(notes, records), age.changes(records, folder)
+    old = {scale: "".join(f"{line}\n" for line in age.warnings(records, since, scale)) for scale in SCALES}
+    if difference and not options.check:
         index.renew(notes, records)
-    return f"{notes}: {'renewed' if difference else 'current'}, {len(records)} claims\n", 0
+    if difference and options.check:
+        text = f"{difference}\n{notes}: the theorem index is stale; python -m theory report renews it\n"
+    else:
+        text = f"{notes}: {'renewed' if difference else 'current'}, {len(records)} claims\n"
+    told, fell = sample.again(records, folder, options.sample)
+    return text + "".join(old.values()) + told, int((options.check and bool(difference or old["quick"])) or fell)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from theory.evidence import (
+    ROOT,
     Claim,
     Interval,
     Kind,
@@ -20,7 +21,9 @@ from theory.evidence import (
     constant,
     decide,
     equals,
+    found,
     hypothesis,
+    outcome,
     verifies,
 )
 from theory.evidence.record import compare, entry_of, path_of, recorded as has_record, write
@@ -46,7 +49,7 @@ def study(*, scale, root):
     return Table(Kind.CERTIFIED, {"x": "1"}, {"x": [1.0]})
 
 
-def evidence(scale="quick", root=1, **options):
+def evidence(scale="quick", root=ROOT, **options):
     made = verification(**options)
     return decide(made, Run(made.claim.id, scale, root))
 
@@ -75,7 +78,7 @@ def test_record_says_everything(tmp_path):
     assert (record["spec"], record["cites"], record["provenance"]) == (["MA.L6"], ["key2020"], ["derived"])
     assert (record["verdict"], record["test"]) == ("supported", "verify/test_demo.py")
     entry = record["scales"]["quick"]
-    assert (entry["verdict"], entry["kind"], entry["cases"], entry["root"]) == ("supported", "numeric", 1, 1)
+    assert (entry["verdict"], entry["kind"], entry["cases"], entry["root"]) == ("supported", "numeric", 1, ROOT)
     assert [twin["id"] for twin in entry["twins"]] == ["two", "minus"]
     assert entry["worst"]["number"] == 0
     assert entry["worst"]["relation"] == "equals"
@@ -193,7 +196,7 @@ def test_what_moved_is_told(tmp_path, options, message):
 MORE = (*TWINS, hypothesis("wide", "the width", value=3.0))
 
 
-@pytest.mark.parametrize("root", [1, 2])
+@pytest.mark.parametrize("root", [ROOT, 2])
 @pytest.mark.parametrize(
     "twins",
     [
@@ -231,7 +234,54 @@ def test_record_is_of_a_scale(tmp_path):
 def test_departure_that_moved_is_told(tmp_path, ends):
     write(tmp_path, evidence(), "t.py")
     record = recorded(tmp_path)
-    record["scales"]["quick"]["departure"] = ends
+    record["scales"]["quick"]["compared"] = ends
     path_of(tmp_path, CLAIM).write_text(json.dumps(record), encoding="utf-8")
     assert "a number moved" in compare(tmp_path, evidence())
     assert compare(tmp_path, evidence(root=2)) is None  # fresh draws have another worst case
+
+
+def sorted_check(*, defined=1e-9, came_upon=-1e-7, allowance=0.5, says=0.1):
+    @verifies(CLAIM, *TWINS)
+    def check(run, *, value=1.0, sign=1.0):
+        yield at_most(Interval.within(sign * 1.0 + defined, 1e-12), value, scale=1.0)
+        yield equals(Interval.within(sign * 1.0, 1e-12), value)
+        yield found(at_most(Interval.within(1.0 + came_upon, 1e-12), 1.0))
+        yield outcome(at_most(Interval.within(says, 1e-12), allowance))
+
+    return decide(check, Run(CLAIM.id))
+
+
+def test_what_was_found_and_what_an_implementation_says_are_not_compared(tmp_path):
+    write(tmp_path, sorted_check(defined=-1e-9), "test_x.py")
+    assert compare(tmp_path, sorted_check(defined=-1e-9, came_upon=-1e-12, says=0.2)) is None
+
+
+def test_a_search_may_refute(tmp_path):
+    assert sorted_check(defined=-1e-9, came_upon=1e-7).verdict is Verdict.REFUTED
+
+
+def test_a_moved_allowance_is_noticed(tmp_path):
+    write(tmp_path, sorted_check(defined=-1e-9), "test_x.py")
+    assert "largest allowance" in compare(tmp_path, sorted_check(defined=-1e-9, allowance=0.6))
+
+
+def test_a_defined_number_that_moves_in_the_ninth_digit_is_noticed(tmp_path):
+    write(tmp_path, bounded(0.5), "test_x.py")
+    moved = bounded(0.5 * (1.0 + 1e-9))
+    assert moved.verdict is Verdict.SUPPORTED
+    assert "a number moved" in compare(tmp_path, moved)
+
+
+def bounded(value):
+    @verifies(CLAIM, *TWINS)
+    def check(run, *, value=value, sign=1.0):
+        yield at_most(Interval.within(value, 1e-12), 0.75)
+        yield at_least(Interval.within(sign, 1e-12), 0.5)
+
+    return decide(check, Run(CLAIM.id))
+
+
+@pytest.mark.parametrize("mark", [found, outcome])
+def test_an_equation_is_neither_found_nor_an_outcome(mark):
+    with pytest.raises(ValueError, match="finding: expected"):
+        mark(equals(1, 1))

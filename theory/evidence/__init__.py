@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from theory.evidence.claim import (
     Claim as Claim,
     Finding as Finding,
+    Sort as Sort,
     Twin as Twin,
     Verification as Verification,
     at_least as at_least,
@@ -16,7 +17,9 @@ from theory.evidence.claim import (
     bug as bug,
     constant as constant,
     equals as equals,
+    found as found,
     hypothesis as hypothesis,
+    outcome as outcome,
     verifies as verifies,
 )
 from theory.evidence.interval import Interval as Interval, Kind as Kind
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
         slope as slope,
     )
     from theory.evidence.symbolic import zero as zero
+    from theory.evidence.witness import coarse as coarse, first_best as first_best
 
 _LAZY = {
     "convergence": ("limit", "order"),
@@ -57,6 +61,7 @@ _LAZY = {
     "roundoff": ("discrepancy", "gamma", "softmax_error", "total"),
     "statistics": ("batch_mean", "bounded_mean", "proportion", "run_mean", "slope"),
     "symbolic": ("zero",),
+    "witness": ("coarse", "first_best"),
 }
 _HOME = {name: module for module, names in _LAZY.items() for name in names}
 

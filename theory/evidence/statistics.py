@@ -20,9 +20,9 @@ from scipy import stats
 
 from theory._validate import as_count, as_real, as_vector
 from theory.evidence.interval import Interval, Kind
+from theory.evidence.judge import ALPHA as ALPHA
 from theory.evidence.roundoff import gamma
 
-ALPHA = 1e-6
 BATCHES = 64
 PER_BATCH = 400
 RUNS = 16  # taken: with two runs less Student's quantile at this level exceeds ten
