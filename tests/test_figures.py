@@ -1,9 +1,14 @@
 """The figures: what each must have, that files come out equal, and that only judged tables pass the gate."""
 
+import errno
 import inspect
 import json
+import os
+import shutil
+import signal
 import subprocess
 import sys
+import threading
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -79,14 +84,19 @@ def test_a_study_is_computed_as_when_it_was_judged(tmp_path):
 def toy(tmp_path, monkeypatch):
     """Lay out a repository with one figure and its evidence, and return the command line in it."""
     lay(tmp_path / "evidence")
-    monkeypatch.setattr(command, "titles", lambda: {"toy": "a toy"})
-    monkeypatch.setattr(command, "plate", lambda _: toy_plate())
+    monkeypatch.setattr(registry, "titles", lambda: {"toy": "a toy"})
+    monkeypatch.setattr(registry, "plate", lambda _: toy_plate())
+    monkeypatch.setattr(registry, "data", lambda _: [])
 
     def run(*arguments, out="out"):
         options = ["--evidence", str(tmp_path / "evidence"), "--out", str(tmp_path / out)]
         return command.main([*options, *arguments])
 
     return SimpleNamespace(run=run, folder=tmp_path / "out", evidence=tmp_path / "evidence")
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def small_table(name, evidence):
@@ -101,11 +111,11 @@ def small_table(name, evidence):
 
 
 def drawing_of(name, evidence, path):
-    """Draw a figure with a caption, and save it at ``path``."""
+    """Draw a figure with a caption, and write it at ``path``."""
     with style.drawing():
         figure = registry.plate(name).draw(small_table(name, evidence))
         style.caption(figure, ["a caption in words " * 12, "worst departure $\\leq3.1\\times10^{-14}$"])
-        style.save(figure, path)
+        path.write_bytes(style.pictures(figure, ["svg"])["svg"])
     return figure
 
 
@@ -554,7 +564,6 @@ def test_a_verified_figure_is_written_with_its_table_and_equal_again(toy, capsys
     for name in names:
         assert (toy.folder / name).read_bytes() == (toy.folder.parent / "again" / name).read_bytes()
     entry = json.loads((toy.folder / "manifest.json").read_text())["toy"]
-    assert entry["stamp"] is None
     assert entry["csv"] == toy_study()(scale="quick", root=ROOT).sha256
     assert sorted(entry["files"]) == ["toy.pdf", "toy.png", "toy.svg"]
     shown = capsys.readouterr().out
@@ -562,20 +571,151 @@ def test_a_verified_figure_is_written_with_its_table_and_equal_again(toy, capsys
     assert f"1 figure in {toy.folder.resolve()}" in shown
 
 
-def test_a_claim_that_fails_stamps_its_figure_and_spares_the_table(toy, capsys, monkeypatch):
+def test_a_claim_that_fails_stamps_its_figure_and_spares_what_was_verified(toy, capsys, monkeypatch):
     assert toy.run() == 0
-    judged = (toy.folder / "toy.csv").read_bytes()
+    before = contents(toy.folder)
     stamps = []
     monkeypatch.setattr(press.style, "stamp", lambda figure, reason: stamps.append((figure, reason)))
     lay(toy.evidence, factor=2.5)
+    capsys.readouterr()
     assert toy.run("--format", "png") == 1
     assert isinstance(stamps[0][0], Figure)
     assert stamps[0][1] == "toy.double is refuted"
-    assert (toy.folder / "toy.csv").read_bytes() == judged
-    assert json.loads((toy.folder / "manifest.json").read_text())["toy"]["stamp"] == "toy.double is refuted"
+    after = contents(toy.folder)
+    assert after.pop("toy.unverified.png").startswith(b"\x89PNG")
+    assert after == before
     shown = capsys.readouterr()
     assert "[1/1] toy: NOT VERIFIED" in shown.out
-    assert "toy is NOT VERIFIED: toy.double is refuted. Decide again with: pytest" in shown.err
+    assert shown.err.startswith(
+        "toy is NOT VERIFIED: toy.double is refuted. Written: toy.unverified.png; kept: toy.png, toy.csv. "
+        "Decide again with: pytest"
+    )
+    assert toy.run("--check") == 1
+    lay(toy.evidence)
+    assert toy.run() == 0  # what is verified again leaves no stamped file beside it
+    assert contents(toy.folder) == before
+    assert toy.run("--check") == 0
+
+
+def test_a_figure_that_never_was_verified_is_not_in_the_manifest(toy, capsys):
+    lay(toy.evidence, factor=2.5)
+    assert toy.run() == 1
+    assert sorted(contents(toy.folder)) == ["toy.unverified.png", "toy.unverified.svg"]
+    assert ". Written: toy.unverified.svg, toy.unverified.png. Decide" in capsys.readouterr().err
+
+
+def test_what_is_stamped_is_ignored_by_git_and_what_is_verified_is_not():
+    git = shutil.which("git")
+    root = Path(figures.__path__[0]).parent.parent
+    if git is None or not (root / ".git").exists():
+        pytest.skip("this is no clone")
+    ignored = ["a.unverified.svg", "a.unverified.gif", ".manifest.json.lock", ".a.png.0.part"]
+    asked = [git, "check-ignore", *(f"figures/{name}" for name in (*ignored, "a.svg"))]
+    done = subprocess.run(asked, cwd=root, capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.split() == asked[2:-1]
+
+
+def test_what_shows_the_judged_table_already_is_not_drawn_again(toy, capsys, monkeypatch):
+    """On another processor or with another Matplotlib the bytes of a new drawing would be others."""
+    assert toy.run() == 0
+    before = contents(toy.folder)
+    monkeypatch.setattr(style, "pictures", lambda _, formats: dict.fromkeys(formats, b"elsewhere"))
+    capsys.readouterr()
+    assert toy.run() == 0
+    assert contents(toy.folder) == before
+    assert "[1/1] toy: verified, unchanged" in capsys.readouterr().out
+    assert toy.run("--format", "pdf") == 0
+    assert {name for name, now in contents(toy.folder).items() if now != before.get(name)} == {
+        "toy.pdf",
+        "manifest.json",
+    }
+    assert toy.run("--check") == 0
+    assert toy.run("--redraw", "--format", "svg,png,pdf") == 0
+    assert (toy.folder / "toy.svg").read_bytes() == b"elsewhere"
+
+
+@pytest.mark.parametrize("change", ["picture", "table", "caption", "code", "missing"])
+def test_whatever_has_changed_is_drawn_again(toy, monkeypatch, change):
+    assert toy.run() == 0
+    before = contents(toy.folder)
+    if change == "picture":
+        (toy.folder / "toy.svg").write_bytes(b"by hand")
+    elif change == "table":
+        (toy.folder / "toy.csv").write_text(before["toy.csv"].decode().replace("3.99999", "3.99998"))
+    elif change == "missing":
+        (toy.folder / "toy.png").unlink()
+    elif change == "caption":
+        notes = json.loads((toy.folder / "manifest.json").read_text())
+        notes["toy"]["caption"][0] = "another"
+        (toy.folder / "manifest.json").write_text(manifest.text(notes))
+        assert toy.run("--check") == 1
+    else:
+        monkeypatch.setattr(manifest, "code", lambda _: "other code")
+    drawn, pictures = [], style.pictures
+    monkeypatch.setattr(style, "pictures", lambda figure, formats: drawn.append(formats) or pictures(figure, formats))
+    assert toy.run() == 0
+    assert drawn == [("svg", "png")]
+    assert {name: now for name, now in contents(toy.folder).items() if name != "manifest.json"} == {
+        name: was for name, was in before.items() if name != "manifest.json"
+    }
+    assert toy.run("--check") == 0
+
+
+@pytest.mark.parametrize("moment", ["study", "drawing", "writing"])
+def test_an_interrupt_leaves_whole_figures_and_one_line(toy, capsys, monkeypatch, moment):
+    assert toy.run() == 0
+    before = contents(toy.folder)
+    (toy.folder / "toy.csv").unlink()
+    where = {"study": (gate, "conditions"), "drawing": (style, "pictures"), "writing": (press, "write_together")}
+
+    def interrupted(*given):
+        os.kill(os.getpid(), signal.SIGINT)
+        return original(*given)
+
+    original = getattr(*where[moment])
+    monkeypatch.setattr(*where[moment], interrupted)
+    capsys.readouterr()
+    assert toy.run() == 130
+    shown = capsys.readouterr()
+    assert shown.err == "interrupted: every figure is whole, as it was before or drawn anew with its table and entry\n"
+    if moment == "writing":  # all of a figure is written before the interrupt is heard
+        assert contents(toy.folder) == before
+    else:
+        assert contents(toy.folder) == {name: was for name, was in before.items() if name != "toy.csv"}
+
+
+@pytest.mark.parametrize("step", [0, 2, 3])
+def test_a_full_disk_ends_in_one_line_and_leaves_what_was_there(toy, capsys, monkeypatch, step):
+    assert toy.run() == 0
+    before = contents(toy.folder)
+    sync, calls = os.fsync, []
+
+    def full(number):
+        calls.append(number)
+        if len(calls) > step:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        sync(number)
+
+    monkeypatch.setattr(os, "fsync", full)
+    capsys.readouterr()
+    assert toy.run("--redraw") == 2
+    name = ("toy.svg", "toy.png", "toy.csv", "manifest.json")[step]
+    assert capsys.readouterr().err == f"[Errno 28] No space left on device: '{toy.folder / name}'\n"
+    assert contents(toy.folder) == before
+
+
+def test_two_runs_at_once_lose_no_entry(tmp_path):
+    def work(names):
+        for name in names:
+            press.publish(press.Sheet(name, {f"{name}.svg": "<svg/>"}, {"files": {}}), tmp_path, letters)
+
+    letters = "abcdefghijklmnopqrst"
+    threads = [threading.Thread(target=work, args=(letters[k::2],)) for k in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(manifest.load(tmp_path)) == list(letters)
 
 
 def test_the_stamp_is_seen():
@@ -627,7 +767,7 @@ def test_the_check_names_every_disagreement(toy, capsys):
 
 
 def test_other_figures_stay_in_the_manifest(toy, monkeypatch):
-    monkeypatch.setattr(command, "titles", lambda: {"toy": "a toy", "ball": "another"})
+    monkeypatch.setattr(registry, "titles", lambda: {"toy": "a toy", "ball": "another"})
     assert toy.run("--format", "svg", "toy") == 0
     assert toy.run("--format", "svg", "--only", "ball") == 0
     assert sorted(manifest.load(toy.folder)) == ["ball", "toy"]

@@ -90,11 +90,11 @@ def test_the_doctor_says_that_the_tests_are_not_at_hand(installed):
     assert told.stdout.endswith("no verdicts: verify/ is not at hand; a clone or the source distribution has it\n")
 
 
-def test_figures_say_what_is_left_out_before_anything_is_computed(installed):
+def test_figures_say_what_is_missing_before_anything_is_computed(installed):
     told = installed("from theory.figures.__main__ import main; sys.exit(main())", "--only", "learning_curves")
-    assert (told.returncode, told.stdout) == (1, "")
-    assert told.stderr.startswith("learning_curves: left out: expected metric/results/moons-curves.csv, ")
-    assert "a clone and the source distribution have what a wheel leaves out" in told.stderr
+    assert (told.returncode, told.stdout) == (2, "")
+    assert "learning_curves needs " in told.stderr
+    assert "moons-curves.csv, which is missing here: a checkout of the repository has it" in told.stderr
     read = installed("from theory.metric.experiments import results; results.runs('moons'); results.curves('moons')")
     assert "moons-curves.csv: expected learning curves, found none" in read.stderr
 

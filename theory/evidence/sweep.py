@@ -107,7 +107,7 @@ def sweep(
     executor : concurrent.futures.Executor, optional
         Used through ``submit`` and never shut down here; a Dask cluster is ``Client(address).get_executor()``. Without
         one, that of :func:`sweeping_on`; or else a pool of spawned processes on the usable processors, or this process
-        for a single case or processor.
+        for a single case or processor, or if it is itself a worker of another pool.
     pool : bool, default True
         Whether such a pool may be started; cases of less than its start are faster without.
     """
@@ -118,7 +118,7 @@ def sweep(
         as_having(executor, "executor", "submit")
     pool = as_flag(pool, "pool")
     executor = _CHOSEN.get() if executor is None else executor
-    workers = min(usable_cpus(), len(cases))
+    workers = 1 if multiprocessing.parent_process() else min(usable_cpus(), len(cases))  # a worker starts no others
     if executor is None and pool and workers > 1:
         with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as processes:
             return sweep(fn, cases, executor=processes)

@@ -6,10 +6,9 @@ Made for print in two columns, in the fonts that Matplotlib brings, without LaTe
 
 from __future__ import annotations
 
-import hashlib
+import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import matplotlib.style
@@ -18,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.textpath import text_to_path
+from threadpoolctl import threadpool_limits
 
 from theory.evidence import Interval, Kind
 from theory.report.digits import at_least, common
@@ -58,8 +58,11 @@ _NOTHING: dict[str, dict[str, Any]] = {  # what would name the date or the progr
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Draw in the style of this room, whatever the user's own settings are."""
-    with matplotlib.style.context(["default", _RC]):
+    """Draw in the style of this room, whatever the user's own settings are.
+
+    Linear algebra has one thread, as in a study: their number moves last digits, and so the bytes of a picture.
+    """
+    with matplotlib.style.context(["default", _RC]), threadpool_limits(limits=1):
         yield
 
 
@@ -107,12 +110,16 @@ def stamp(figure: Figure, reason: str) -> None:
     )
 
 
-def save(figure: Figure, path: Path) -> str:
-    """Write the figure in the format that the suffix names, and return the sha256 of the file."""
+def pictures(figure: Figure, formats: Sequence[str]) -> dict[str, bytes]:
+    """Return what the file of each format holds."""
     if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
         _settle(figure)
-    figure.savefig(path, metadata=_NOTHING[path.suffix[1:]])
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    found = {}
+    for form in formats:
+        out = io.BytesIO()
+        figure.savefig(out, format=form, metadata=_NOTHING[form])
+        found[form] = out.getvalue()
+    return found
 
 
 def _settle(figure: Figure) -> None:

@@ -80,7 +80,7 @@ def conditioning(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is
         alpha = 1.0 + 10.0**-power
         if (alpha - 1.0) * lead < 1.0:
             _append(rows, part="near", distance=lead, **_errors(alpha, lead))
-    return Table(Kind.CERTIFIED, dict.fromkeys(rows, "1"), rows)
+    return Table(Kind.CERTIFIED, dict.fromkeys(rows, "1"), rows, outcomes=("plain", "ours"))
 
 
 def _append(rows: dict[str, list[Any]], **values: Any) -> None:

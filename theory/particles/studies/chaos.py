@@ -63,7 +63,7 @@ def chaos(*, scale: str, root: int) -> Table:
     names = ("part", "series", "d", "n", "batch", "value", "error")
     rows = [row for some in found for row in some]
     units = {name: "length^2 or length" if name == "value" else "length" if name == "error" else "1" for name in names}
-    return Table(Kind.STATISTICAL, units, dict(zip(names, zip(*rows, strict=True), strict=True)))
+    return Table(Kind.STATISTICAL, units, dict(zip(names, zip(*rows, strict=True), strict=True)), outcomes=("error",))
 
 
 def moved(start: Array, steps: int = STEPS) -> Array:
