@@ -20,7 +20,9 @@ from theory.evidence import (
     constant,
     decide,
     equals,
+    found,
     hypothesis,
+    outcome,
     verifies,
 )
 from theory.evidence.record import compare, entry_of, path_of, recorded as has_record, write
@@ -231,7 +233,54 @@ def test_record_is_of_a_scale(tmp_path):
 def test_departure_that_moved_is_told(tmp_path, ends):
     write(tmp_path, evidence(), "t.py")
     record = recorded(tmp_path)
-    record["scales"]["quick"]["departure"] = ends
+    record["scales"]["quick"]["compared"] = ends
     path_of(tmp_path, CLAIM).write_text(json.dumps(record), encoding="utf-8")
     assert "a number moved" in compare(tmp_path, evidence())
     assert compare(tmp_path, evidence(root=2)) is None  # fresh draws have another worst case
+
+
+def sorted_check(*, defined=1e-9, came_upon=-1e-7, allowance=0.5, says=0.1):
+    @verifies(CLAIM, *TWINS)
+    def check(run, *, value=1.0, sign=1.0):
+        yield at_most(Interval.within(sign * 1.0 + defined, 1e-12), value, scale=1.0)
+        yield equals(Interval.within(sign * 1.0, 1e-12), value)
+        yield found(at_most(Interval.within(1.0 + came_upon, 1e-12), 1.0))
+        yield outcome(at_most(Interval.within(says, 1e-12), allowance))
+
+    return decide(check, Run(CLAIM.id, "quick", 1))
+
+
+def test_what_was_found_and_what_an_implementation_says_are_not_compared(tmp_path):
+    write(tmp_path, sorted_check(defined=-1e-9), "test_x.py")
+    assert compare(tmp_path, sorted_check(defined=-1e-9, came_upon=-1e-12, says=0.2)) is None
+
+
+def test_a_search_may_refute(tmp_path):
+    assert sorted_check(defined=-1e-9, came_upon=1e-7).verdict is Verdict.REFUTED
+
+
+def test_a_moved_allowance_is_noticed(tmp_path):
+    write(tmp_path, sorted_check(defined=-1e-9), "test_x.py")
+    assert "largest allowance" in compare(tmp_path, sorted_check(defined=-1e-9, allowance=0.6))
+
+
+def test_a_defined_number_that_moves_in_the_ninth_digit_is_noticed(tmp_path):
+    write(tmp_path, bounded(0.5), "test_x.py")
+    moved = bounded(0.5 * (1.0 + 1e-9))
+    assert moved.verdict is Verdict.SUPPORTED
+    assert "a number moved" in compare(tmp_path, moved)
+
+
+def bounded(value):
+    @verifies(CLAIM, *TWINS)
+    def check(run, *, value=value, sign=1.0):
+        yield at_most(Interval.within(value, 1e-12), 0.75)
+        yield at_least(Interval.within(sign, 1e-12), 0.5)
+
+    return decide(check, Run(CLAIM.id, "quick", 1))
+
+
+@pytest.mark.parametrize("mark", [found, outcome])
+def test_an_equation_is_neither_found_nor_an_outcome(mark):
+    with pytest.raises(ValueError, match="finding: expected"):
+        mark(equals(1, 1))

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from theory.evidence.claim import (
         Claim as Claim,
         Finding as Finding,
+        Sort as Sort,
         Twin as Twin,
         Verification as Verification,
         at_least as at_least,
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
         bug as bug,
         constant as constant,
         equals as equals,
+        found as found,
         hypothesis as hypothesis,
+        outcome as outcome,
         verifies as verifies,
     )
     from theory.evidence.convergence import limit as limit, order as order
@@ -49,5 +52,6 @@ if TYPE_CHECKING:
     from theory.evidence.sweep import sweep as sweep
     from theory.evidence.symbolic import zero as zero
     from theory.evidence.table import Table as Table
+    from theory.evidence.witness import coarse as coarse, first_best as first_best
 
 open_lazily(__name__)

@@ -10,7 +10,8 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -111,11 +112,25 @@ def bug(id: str, breaks: str, **changes: Any) -> Twin:  # noqa: A002
     return Twin(id, "bug", breaks, MappingProxyType(changes))
 
 
+class Sort(Enum):
+    """What a number is, and so what of it two machines have in common.
+
+    ``DEFINED``: enclosures of one number that the inputs define; they overlap everywhere. ``FOUND``: what a search of
+    this run came upon; it ends elsewhere on another processor. ``OUTCOME``: what an implementation did or says of
+    itself; only whether it keeps within its allowance, and the allowance, are the same.
+    """
+
+    DEFINED = "defined"
+    FOUND = "found"
+    OUTCOME = "outcome"
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One case: what was measured, what is claimed, and how far beyond the claim the truth may lie.
 
-    ``departure`` is in units of ``scale``; positive means that the claim fails here.
+    ``departure`` is in units of ``scale``; positive means that the claim fails here. Whatever its ``sort``, a finding
+    enters the verdict; with the record of another machine only what is defined is compared.
     """
 
     relation: str
@@ -124,6 +139,7 @@ class Finding:
     scale: Interval
     departure: Interval
     case: Mapping[str, Any] = field(default_factory=dict)
+    sort: Sort = Sort.DEFINED
 
 
 def _measured(value: Measured) -> Interval:
@@ -188,6 +204,45 @@ def at_least(measured: Measured, bound: Number, /, *, scale: Number | None = Non
     """Find a lower bound: departure ``(bound - measured) / scale``; parameters as in :func:`equals`."""
     m, c = _measured(measured), enclose(bound)
     return _found("at_least", m, c, c - m, scale, case)
+
+
+def found(finding: Finding) -> Finding:
+    """Mark what a search of this run came upon: it may refute the claim, and is not compared with the record.
+
+    The point where a search ends is data. What a claim rests on is judged at a witness of few bits
+    (:func:`~theory.evidence.witness.coarse`), which is the same everywhere; a fresh search may only add to it.
+
+    Parameters
+    ----------
+    finding : Finding
+        A one-sided finding, made by :func:`at_most` or :func:`at_least`.
+
+    Raises
+    ------
+    ValueError
+        If it is an equation, which nothing that was merely found can satisfy everywhere.
+    """
+    if finding.relation == "equals":
+        raise ValueError("finding: expected a one-sided finding (at_most, at_least) of a search, got equals")
+    return replace(finding, sort=Sort.FOUND)
+
+
+def outcome(finding: Finding) -> Finding:
+    """Mark what an implementation did or reports of itself: what is compared with the record is its allowance.
+
+    Parameters
+    ----------
+    finding : Finding
+        A one-sided finding whose bound, the allowance, is what the inputs define.
+
+    Raises
+    ------
+    ValueError
+        If it is an equation.
+    """
+    if finding.relation == "equals":
+        raise ValueError("finding: expected a one-sided finding (at_most, at_least) with an allowance, got equals")
+    return replace(finding, sort=Sort.OUTCOME)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

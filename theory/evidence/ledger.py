@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from theory.evidence.claim import Claim, Finding, Twin, Verification
+from theory.evidence.claim import Claim, Finding, Sort, Twin, Verification
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import Verdict, judge, worst
 from theory.evidence.streams import ROOT, stream
@@ -82,7 +82,11 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What was found about one claim at one scale and root."""
+    """What was found about one claim at one scale and root.
+
+    ``departure`` is the worst of all findings and decides; ``compared`` is the worst of the defined ones, and
+    ``allowance`` the largest that the outcomes of an implementation were granted: what another machine must reproduce.
+    """
 
     claim: Claim
     verdict: Verdict
@@ -95,6 +99,8 @@ class Evidence:
     scale: str
     root: int
     tables: Mapping[str, str]
+    compared: Interval | None = None
+    allowance: Interval | None = None
 
     @property
     def kind(self) -> Kind:
@@ -169,8 +175,15 @@ def decide(
         claim=verification.claim, verdict=judge(held, lost), departure=worst(held),
         number=number if case is None or number is None else case, finding=None if number is None else held[number],
         cases=len(held), tightness=_tightness(held), failures=failures, scale=run.scale, root=run.root,
-        tables=tables,
+        tables=tables, compared=_largest(f.departure for f in held if f.sort is Sort.DEFINED),
+        allowance=_largest(f.claimed for f in held if f.sort is Sort.OUTCOME),
     )  # fmt: skip
+
+
+def _largest(intervals: Iterable[Interval]) -> Interval | None:
+    """Enclose the largest of some intervals, if there are any."""
+    seen = list(intervals)
+    return Interval.largest(seen) if seen else None
 
 
 def _findings(found: Iterable[Finding], claim: Claim) -> list[Finding]:

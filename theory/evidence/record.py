@@ -72,6 +72,8 @@ def entry_of(evidence: Evidence) -> dict[str, Any]:
         "kind": evidence.kind.name.lower(),
         "alpha": ALPHA if evidence.kind is Kind.STATISTICAL else None,
         "departure": _ends(evidence.departure),
+        "compared": None if evidence.compared is None else _ends(evidence.compared),
+        "allowance": None if evidence.allowance is None else _ends(evidence.allowance),
         "cases": evidence.cases,
         "worst": worst,
         "tightness": None if evidence.tightness is None else _number(evidence.tightness),
@@ -125,8 +127,10 @@ def compare(folder: Path, evidence: Evidence) -> str | None:
     """Tell how ``evidence`` contradicts the committed record of its scale, if there is one and it does.
 
     Statement, verdict, kind, twins and the names of the tables must be equal on every root; on the recorded one the
-    number of cases too, and the worst departures must overlap. Gaps and hashes are not compared: a twin computes
-    beyond the widths that were derived for the claim, so its last digits may differ between processors.
+    number of cases too, and the worst departure of what is defined and the largest allowance must overlap with those
+    of the record. What a search found and what an implementation reports enter the verdict alone. Gaps and hashes are
+    not compared: a twin computes beyond the widths that were derived for the claim, so its last digits may differ
+    between processors.
     """
     path = path_of(folder, evidence.claim)
     if not path.exists():
@@ -151,11 +155,23 @@ def _moved(old: Mapping[str, Any], evidence: Evidence) -> Iterator[str]:
     for name, (before, now) in pairs.items():
         if before != now:
             yield f"the record's {name} is {before}, this run's is {now}"
-    lo, hi = (float(end) for end in old["departure"])
-    if same_draws and (evidence.departure.lo > hi or lo > evidence.departure.hi):
-        yield (
-            f"the record's worst departure is [{lo:.6g}, {hi:.6g}], this run's is {evidence.departure}: a number moved"
-        )
+    if not same_draws:
+        return
+    numbers = {
+        "worst departure": (old.get("compared", old["departure"]), evidence.compared),
+        "largest allowance": (old.get("allowance"), evidence.allowance),
+    }
+    for name, (before, now) in numbers.items():
+        if (before is None) is not (now is None):
+            yield f"the record's {name} is {before or 'none'}, this run's is {now or 'none'}"
+        elif now is not None and _apart(before, now):
+            lo, hi = (float(end) for end in before)
+            yield f"the record's {name} is [{lo:.6g}, {hi:.6g}], this run's is {now}: a number moved"
+
+
+def _apart(ends: Iterable[float | str], interval: Interval) -> bool:
+    lo, hi = (float(end) for end in ends)
+    return interval.lo > hi or lo > interval.hi
 
 
 def _named(twins: Iterable[Mapping[str, Any]]) -> str:
