@@ -21,7 +21,8 @@ def pytest_configure(config):
         if given(config, "record"):
             raise pytest.UsageError("--record: expected the suite's own tokens, got --tokens")
         load(path)
-    if "hypothesis" not in sys.modules:  # nothing here draws examples, and its plugin would load it to say so: a second
+    if "hypothesis" not in sys.modules and config.pluginmanager.has_plugin("hypothesispytest"):
+        # nothing here draws examples, and that plugin would load it at the end to say so, which takes a second
         config.pluginmanager.unregister(name="hypothesispytest")
 
 

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 if TYPE_CHECKING:
-    from _pytest._code.code import ExceptionInfo, TerminalRepr
     from _pytest.terminal import TerminalReporter
 
     from theory.evidence.claim import Verification
@@ -43,7 +42,10 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 _BACKENDS = ("compiled", "reference")  # as in theory.engine, which is not loaded for this
 _PREFIX = "theory-"  # of the user properties of a report: what claim it is of, and what came out
-_EXCUSES = ("skip", "skipif", "xfail")
+_REFUSED = {  # marks that a claim cannot have, and what is expected instead
+    **dict.fromkeys(("skip", "skipif", "xfail"), "a claim that must be supported"),
+    "parametrize": "the cases in the check itself",
+}
 _FAULT = "so the statement, the instrument or the derived width is wrong", "but not that of every twin"  # if stated
 _ROOTS = (".git", ".hg", "pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "setup.py")
 _LEAVES = {"skip": pytest.skip.Exception, "xfail": pytest.xfail.Exception, "exit": pytest.exit.Exception}
@@ -74,7 +76,8 @@ def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None, None, None]:
     """Add the options when every conftest has added its own, which keep their names."""
-    ours = {f"--{prefix}{name}" for name in _OPTIONS if name != "record" for prefix in ("", _PREFIX)}
+    names = [f"--{prefix}{name}" for name in _OPTIONS if name != "record" for prefix in ("", _PREFIX)]
+    ours = {name for name in names if not _taken(parser, name)}
     others = [arg for before, arg in pairwise(["", *args]) if before not in ours]  # our values are no test folders
     known = parser.parse_known_args(others, namespace=copy.copy(early_config.option))
     early_config.known_args_namespace.file_or_dir = known.file_or_dir
@@ -239,12 +242,6 @@ class ClaimItem(pytest.Function):
         path, line, _ = super().reportinfo()
         return path, line, f"claim {self.name}"
 
-    def repr_failure(self, excinfo: ExceptionInfo[BaseException], *args: Any, **kwargs: Any) -> str | TerminalRepr:
-        """Return the paragraph of a claim that does not stand, or the traceback of an error."""
-        if isinstance(excinfo.value, NotSupportedError):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, *args, **kwargs)
-
 
 def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, obj: object) -> list[pytest.Item] | None:
     """Collect a verification under the id of its claim, with the marks above it."""
@@ -276,11 +273,11 @@ def _unmarked(obj: object) -> tuple[object, list[pytest.MarkDecorator]]:
 
 def _check_item(item: ClaimItem) -> None:
     """Refuse a claim that may not fail, and a second one of its id: their evidence would be one file."""
-    marks = {mark.name for mark in item.iter_markers()}
-    for excuse in sorted(marks.intersection(_EXCUSES)):
-        raise pytest.Collector.CollectError(f"marks: expected a claim that must be supported, got {excuse} on {item.nodeid}")
-    if "parametrize" in marks:
-        raise pytest.Collector.CollectError(f"marks: expected the cases in the check itself, got parametrize on {item.nodeid}")
+    for mark in item.iter_markers():
+        if mark.name in _REFUSED:
+            raise pytest.Collector.CollectError(
+                f"marks: expected {_REFUSED[mark.name]}, got {mark.name} on {item.nodeid}"
+            )
     code = item.verification.check.__code__
     here = item.nodeid, (code.co_filename, code.co_firstlineno)
     first = item.config.stash.setdefault(_CLAIMS, {}).setdefault(item.name, here)
@@ -305,14 +302,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, N
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Let no claim be skipped or excused: one that was selected and not decided has failed."""
+    """Let no claim be skipped or excused, and tell what became of one in a paragraph instead of a traceback."""
     report = yield
+    left = call.excinfo and call.excinfo.value
     if isinstance(item, ClaimItem) and report.outcome == "skipped":
         item.note(verdict="UNDECIDED")
+        left = NotSupportedError(undecided(item.name, left))
         report.outcome = "failed"
-        report.longrepr = undecided(item.name, call.excinfo and call.excinfo.value)
         report.user_properties = list(item.user_properties)
         vars(report).pop("wasxfail", None)
+    if isinstance(left, NotSupportedError):
+        report.longrepr = str(left)
     return report
 
 
@@ -536,7 +536,7 @@ class Sitting:
             scale, root = given(self.config, "scale"), given(self.config, "root")
             terminalreporter.section(f"theorems (scale {scale}, root {root})")
             for line in self._remarks():
-                terminalreporter.write_line(line)
+                terminalreporter.write(f"{line}\n")
             from theory.evidence.board import verdict_table  # noqa: PLC0415
 
             colour = bool(terminalreporter.hasmarkup)
