@@ -860,7 +860,7 @@ def test_record_that_cannot_be_written_is_told_in_a_line(suite, pytester, worker
 
 def test_claim_id_is_met_once_by_workers(suite):
     result = suite("-n", "2", test_a=check("demo.same"), test_b=check("demo.same"))
-    assert result.ret == 2
+    assert result.ret == 1
     said = [line for line in result.outlines if "claim id: expected it once" in line and not line.startswith("ERROR")]
     assert said == ["claim id: expected it once, got test_a.py::demo.same and test_b.py::demo.same"]
     assert not any("INTERNALERROR" in line for line in result.outlines + result.errlines)

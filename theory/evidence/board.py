@@ -19,7 +19,7 @@ SUFFIXES = (".csv", ".json")
 _COLUMNS = ("id", "verdict", "kind", "tightness", "margin", "twins", "seconds", "statement")
 _ALWAYS = {"id", "verdict", "margin", "seconds"}
 _WIDER = ("kind", "twins", "tightness")  # joined in this order as soon as they fit
-_WHOLE = 160  # from so many characters on, every column
+_NARROW, _WHOLE = 80, 160  # up to so many characters no other column, and from so many on every one
 _STATEMENT = 40  # taken: a statement in less would be a tower of words
 _RIGHT = {"tightness", "margin", "twins", "seconds"}
 _HUES = {"SUPPORTED": "32", "REFUTED": "1;31", "INCONCLUSIVE": "33", "VACUOUS": "35"}
@@ -47,7 +47,7 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], *, colour: bool, width: int
         Whether verdicts are coloured.
     width : int, optional
         Characters in a line. Identifier, verdict, margin and seconds are always there and never cut, the other columns
-        as far as they fit, and all from 160 on; without a width all of them stand in one line.
+        as far as they fit in more than 80, and all from 160 on; without a width all of them stand in one line.
     """
     ordered = sorted(rows, key=lambda row: (not row["passed"], row["id"]))
     cells = [_cells(row) for row in ordered]
@@ -131,7 +131,7 @@ def _that_fit(cells: Sequence[Mapping[str, str]], width: int | None) -> list[str
         return list(_COLUMNS)
     size = {name: max(len(name), *(len(cell[name]) for cell in cells)) for name in _COLUMNS}
     chosen = set(_ALWAYS)
-    for name in (*_WIDER, "statement"):
+    for name in (*_WIDER, "statement") if width > _NARROW else ():
         needed = sum(size[column] + 2 for column in chosen) + (_STATEMENT if name == "statement" else size[name])
         if needed <= width:
             chosen.add(name)
