@@ -54,7 +54,7 @@ def test_every_claim_named_in_the_notes_has_evidence():
 
 def test_every_option_exists(pytestconfig):
     named = re.findall(r"^\| `(--[a-z]+)", README, re.MULTILINE)
-    assert set(named) == {"--scale", "--root", "--case", "--tokens", "--record", "--dask"}
+    assert set(named) == {"--scale", "--root", "--case", "--table", "--tokens", "--record", "--dask"}
     for option in set(named) - {"--tokens"}:  # that one is the verify suite's own
         pytestconfig.getoption(option)
     assert '"--tokens"' in (ROOT / "verify" / "conftest.py").read_text(encoding="utf-8")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import platform
+import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
@@ -16,6 +17,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import cache, lru_cache, partial
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -24,6 +26,7 @@ from theory._validate import as_callable, as_flag, as_having
 
 T = TypeVar("T")
 _CHOSEN: ContextVar[Executor | None] = ContextVar("executor of sweeps", default=None)
+_PATIENCE = 3.0  # seconds in which a scheduler that is there accepts a connection
 FAULTS = partial(np.errstate, over="raise", divide="raise", invalid="raise", under="ignore")
 
 
@@ -70,6 +73,18 @@ def sweeping_on(executor: Executor) -> Iterator[None]:
         _CHOSEN.reset(token)
 
 
+def _knock(address: str) -> None:
+    """Find out at once whether anybody listens at an address, for which a client would wait."""
+    try:
+        place = urlsplit(address if "://" in address else f"tcp://{address}")
+        if place.scheme in ("tcp", "tls"):
+            if not place.hostname or place.port is None:
+                raise ValueError("a host and a port such as tcp://127.0.0.1:8786 are missing")
+            socket.create_connection((place.hostname, place.port), timeout=_PATIENCE).close()
+    except (OSError, ValueError) as error:
+        raise ValueError(f"--dask: expected the address of a scheduler, got {address!r}: {error}") from error
+
+
 @contextmanager
 def sweeping_on_dask(address: str) -> Iterator[None]:
     """Let every sweep inside use the Dask cluster whose scheduler listens at ``address``.
@@ -79,8 +94,9 @@ def sweeping_on_dask(address: str) -> Iterator[None]:
     ModuleNotFoundError
         If ``distributed`` is not installed.
     ValueError
-        If nobody answers at the address.
+        If the address is none, such as ``nonsense``, or nobody answers at it.
     """
+    _knock(address)
     try:
         from distributed import Client  # noqa: PLC0415  an extra
     except ImportError as error:

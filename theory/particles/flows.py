@@ -6,6 +6,11 @@ steps may have done. An entry :math:`y` of the state is charged with :math:`2u|y
 with the tolerance of one step of the finer run, because two runs may agree by chance, and the observation is repeated
 on states displaced by that much, upwards and with alternating signs. So an observation that cancels (a distance of two
 tokens that have almost met) comes out wide, as it should.
+
+Neither run sees the field between the states at which it evaluates it. A spike that is much narrower than a step (a
+force that acts in a thin shell, or for a moment of a time that is carried as a coordinate) may be stepped over by both
+runs, which then agree, and no width says so. One-step methods start anew at every one of the ``times``: put some before
+the spike and within it, no further apart than it is wide.
 """
 
 from __future__ import annotations
@@ -90,7 +95,7 @@ def flow(
     Parameters
     ----------
     field : callable
-        From a state to its velocity, of the same shape.
+        From a state to its velocity, of the same shape; what changes within less than a step may go unseen (see above).
     start : array_like
         State at the first time, of any shape.
     times : array_like, shape (T,)
