@@ -27,11 +27,10 @@ from theory.lipschitz.jacobian import dot_form
 from theory.lipschitz.local_norms import as_exponent, certified_stretch
 from theory.lipschitz.objective import Array, State, log_stretch
 from theory.lipschitz.parameters import Cloud, Parameters
+from theory.lipschitz.rounded import few, few_displacement, few_form, few_points
 
 FLOOR = 1e-12  # the least weight before it is normalised: lighter atoms would be lost in rounding
 _DRAWS = 16  # taken: each start is the best of so many random clouds
-_NOUGHT = 2.0**-20  # taken: a coordinate is zero if it is smaller, relative to the largest; its digits would be rounding
-_FORM_STEP = 2.0**-24  # taken: of the norm of a form; the stretch moves with it to first order, with the rest to second
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,12 +161,12 @@ def search(
     where = parameters.read(ends[best][2])
     masses = coarse(np.exp(where.log_weights)) if law is None else law
     where = where._replace(
-        points=_inside(where.points, reach),
+        points=few_points(where.points, reach),
         log_weights=np.log(masses),
-        direction=_bitten(where.direction),
-        form=None if norm is None or where.form is None else _within(where.form, norm),
+        direction=few(where.direction),
+        form=None if norm is None or where.form is None else few_form(where.form, norm),
     )
-    tangent = _displacement(log_stretch(state(where, ends[best][1]), p)[2], masses, p)
+    tangent = few_displacement(log_stretch(state(where, ends[best][1]), p)[2], masses, p)
     found_score = score if isinstance(score, (DotProduct, SquaredDistance)) else DotProduct(form=where.form)
     measure = Measure.normalised(where.points, masses)
     bound = certified_stretch(measure, found_score, tangent, p, causal=causal)
@@ -231,39 +230,3 @@ def _score(score: DotProduct | SquaredDistance | float, dim: int) -> tuple[Array
     if isinstance(score, DotProduct):
         return dot_form(score, dim), 0.0, None
     return None, 0.0, as_positive(score, "score")
-
-
-def _bitten(values: Array) -> Array:
-    """Return the witness of numbers of one unit: few bits, and zero where they vanish beside the largest."""
-    return np.where(np.abs(values) < _NOUGHT * np.abs(values).max(), 0.0, coarse(values))
-
-
-def _within(form: Array, norm: float) -> Array:
-    """Return the witness of a form, on a lattice, and not above its norm."""
-    rounded = norm * (np.round(form / norm / _FORM_STEP) * _FORM_STEP)
-    over = form.size > 1 and float(np.linalg.norm(rounded, 2)) > norm
-    return np.asarray(rounded * (1.0 - len(form) * _FORM_STEP) if over else rounded)
-
-
-def _inside(points: Array, radius: float | None) -> Array:
-    """Return the witness of points of a ball: few bits of every direction and length, so that its boundary is kept.
-
-    All operations are rounded alike on every machine.
-    """
-    near = _bitten(points)
-    if radius is None:
-        return near
-    lengths, short = (np.sqrt((part * part).sum(axis=1, keepdims=True)) for part in (points, near))
-    return near * (radius * np.minimum(coarse(lengths / radius), 1.0) / np.where(short > 0.0, short, 1.0))
-
-
-def _displacement(found: Array, masses: Array, p: float) -> Array:
-    """Return the witness of a displacement, of which neither the size nor the sign means anything.
-
-    An atom stands still if what it adds to the p-norm vanishes beside what the largest adds.
-    """
-    scaled = found / np.abs(found).max()
-    adds = np.abs(scaled) if math.isinf(p) else np.abs(scaled) * masses[:, np.newaxis] ** (1.0 / p)
-    rounded = np.where(adds < _NOUGHT * adds.max(), 0.0, coarse(scaled))
-    ahead = rounded.ravel()[first_best(adds.ravel(), _NOUGHT)]
-    return np.asarray(rounded if ahead > 0.0 else -rounded)
