@@ -102,7 +102,9 @@ def test_the_cloud_is_the_same_however_the_objective_is_rounded(p, dim, options,
         monkeypatch.setattr(module, "log_stretch", objective)
         return search(np.random.default_rng(7), **options, p=p, atoms=3, dim=dim, starts=3)
 
-    first, *others = (found(objective) for objective in (log_stretch, *map(perturbed, np.random.default_rng(0).spawn(3))))
+    first, *others = (
+        found(objective) for objective in (log_stretch, *map(perturbed, np.random.default_rng(0).spawn(3)))
+    )
     for other in others:
         assert other.reached != first.reached  # the climbs themselves do end elsewhere
         np.testing.assert_array_equal(other.measure.points, first.measure.points)

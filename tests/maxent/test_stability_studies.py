@@ -41,7 +41,7 @@ def test_family_is_steeper_than_its_neighbours():
 def test_climbs_start_where_the_root_says(monkeypatch):
     module, starts = importlib.import_module("theory.maxent.studies.stability"), []
 
-    def climb(logits, alpha):  # noqa: ARG001  where climbs end does not tell where they have started
+    def climb(logits, alpha):
         starts.append(logits)
         return np.full(logits.size, 1.0 / logits.size)
 

@@ -4,7 +4,19 @@ from functools import cache
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, order, outcome, verifies
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_least,
+    at_most,
+    bug,
+    constant,
+    equals,
+    hypothesis,
+    order,
+    outcome,
+    verifies,
+)
 from theory.evidence.enclosure import balls, hull
 from theory.evidence.roundoff import U, gamma
 from theory.maxent import entmax, entmax_gap, entmax_support, entmax_value

@@ -33,7 +33,9 @@ from theory.maxent.spectral import entmax_norm
 STEEP_ORDERS = (1.25, 1.5, 1.75)
 CROSSINGS = {1.25: 1674, 1.5: 48, 1.75: 14}  # listed so that the sizes on both sides of them are in the table
 _SHARE_BITS = 26  # derived: costs the square of 2^-27 of the norm, which is below its rounding
-_STEP = 2.0**-12  # taken: of the largest weight that a climb finds; how light a light one is does not matter to the norm
+_STEP = (
+    2.0**-12
+)  # taken: of the largest weight that a climb finds; how light a light one is does not matter to the norm
 _HALVINGS = 60  # derived: the bracket is then below the rounding of its ends
 
 
