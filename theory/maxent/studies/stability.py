@@ -5,8 +5,8 @@ r"""How steep entmax can be, and what two ways of computing it lose to rounding.
 :math:`Q = (n-1)^{\alpha-1}(1-a)^{2-\alpha}`, along the axis of symmetry. The sum is convex in :math:`a` and least where
 :math:`(\frac{1-a}a)^{3-\alpha} = (n-1)^{1-\alpha}`; the study measures the norm there. It also climbs from random laws,
 by the derivative :math:`\partial\lambda/\partial q_i = (x_i - \langle q, x\rangle/\sum q)^2` of the largest eigenvalue
-at its unit eigenvector :math:`x`. Where a climb ends depends on the last digits of a processor: the law that it finds is
-rounded to few bits before its norm is measured.
+at its unit eigenvector :math:`x`. Where a climb ends depends on the last digits of a processor: the law that it finds
+is rounded to few bits before its norm is measured.
 
 *Rounding.* For two scores :math:`d` apart the law solves :math:`p_1^{\alpha-1} - p_2^{\alpha-1} = (\alpha - 1)d` up to
 :math:`(\alpha-1)d = 1`, where the second weight vanishes. Solved for :math:`p_2` in ball arithmetic, this is the
@@ -94,7 +94,7 @@ def _append(rows: dict[str, list[Any]], **values: Any) -> None:
 
 
 def _best_rest(alpha: float, n: int) -> float:
-    """Return what the one weight leaves to the others where the norm is largest, to the bits that its float can hold."""
+    """Return what the one weight leaves to the others where the norm is largest, in few bits."""
     ratio = (n - 1.0) ** (-(alpha - 1.0) / (3.0 - alpha))
     return float(coarse(ratio / (1.0 + ratio), _SHARE_BITS))
 
