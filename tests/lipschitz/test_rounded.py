@@ -20,7 +20,7 @@ def test_points_keep_their_ball(dim):
     near = few_points(points, 3.0)
     found = np.linalg.norm(near, axis=1)
     assert found.max() <= 3.0 * (1.0 + 1e-15)
-    np.testing.assert_allclose(found[:100], 3.0, rtol=1e-15)
+    np.testing.assert_allclose(found[:100], 3.0, rtol=1e-15, atol=0.0)
     assert np.linalg.norm(near - points, axis=1).max() <= 3.0 * 2.0**-11
     for seed in range(3):
         moved = points * (1.0 + 2.0**-51 * np.random.default_rng(seed).uniform(-1, 1, points.shape))
@@ -52,6 +52,6 @@ def test_displacements_have_no_size_and_no_sign(p):
     still = adds < 2.0**-20 * adds.max()
     assert still.any()
     assert not near[still].any()
-    np.testing.assert_allclose((near / near[1, 0])[~still], (found / found[1, 0])[~still], rtol=2.0**-10)
+    np.testing.assert_allclose((near / near[1, 0])[~still], (found / found[1, 0])[~still], rtol=2.0**-10, atol=0.0)
     exact = found / np.linalg.norm(found, axis=1).max()
-    np.testing.assert_allclose(np.abs(near)[~still], np.abs(exact)[~still], rtol=2.0**-10)
+    np.testing.assert_allclose(np.abs(near)[~still], np.abs(exact)[~still], rtol=2.0**-10, atol=0.0)
