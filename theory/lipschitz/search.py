@@ -6,6 +6,10 @@ self-attention in :math:`W_p` is a Lipschitz constant. Positions run through :ma
 singular values; L-BFGS climbs the logarithm of the stretch by its exact gradient, from many random starts. A stretch
 is found, not proved largest, but it is certain: it is evaluated in balls at the cloud that is returned, which is then
 shrunk to fewer atoms and shorter numbers. A constant below it is refuted.
+
+Where a climb ends depends on the last digits of a processor. So the cloud, the form and the displacement are rounded to
+few bits before anything is certified, and of starts that end equally high the first stands: the result is the same on
+every machine.
 """
 
 from __future__ import annotations
@@ -18,11 +22,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_positive, as_simplex
 from theory.attention import DotProduct, Measure, SquaredDistance
-from theory.evidence import Interval
+from theory.evidence import Interval, coarse, first_best
 from theory.lipschitz.jacobian import dot_form
 from theory.lipschitz.local_norms import as_exponent, certified_stretch
 from theory.lipschitz.objective import Array, State, log_stretch
 from theory.lipschitz.parameters import Cloud, Parameters
+from theory.lipschitz.rounded import few, few_displacement, few_form, few_points
 
 FLOOR = 1e-12  # the least weight before it is normalised: lighter atoms would be lost in rounding
 _DRAWS = 16  # taken: each start is the best of so many random clouds
@@ -35,7 +40,7 @@ class Found:
     Parameters
     ----------
     measure : Measure
-        Its atoms and weights.
+        Its atoms and weights, rounded to few bits.
     score : DotProduct or SquaredDistance
         The score at which it was found.
     tangent : numpy.ndarray, shape (n, d)
@@ -49,7 +54,7 @@ class Found:
     bound : Interval
         The stretch, enclosed in balls: a lower bound of the Lipschitz constant. Kind ``CERTIFIED``.
     reached : tuple of float
-        Where every start ended, uncertified, in the order of the starts.
+        Where every start ended, uncertified and unrounded, in the order of the starts.
     evaluations : int
         How often the objective was evaluated in all.
     """
@@ -151,13 +156,20 @@ def search(
         end = minimize(descent, start, jac=True, method="L-BFGS-B", options={"maxiter": most, "maxcor": 20})
         evaluations += int(end.nfev)
         ends.append((-float(end.fun), chosen, np.asarray(end.x)))
-    best = max(range(count), key=lambda k: ends[k][0])
-    where = parameters.read(ends[best][2])
-    tangent = log_stretch(state(where, ends[best][1]), p)[2]
-    found_score = score if isinstance(score, (DotProduct, SquaredDistance)) else DotProduct(form=where.form)
-    measure = Measure.normalised(where.points, np.exp(where.log_weights) if law is None else law)
-    bound = certified_stretch(measure, found_score, tangent, p, causal=causal)
     reached = tuple(math.exp(value) for value, _, _ in ends)
+    best = first_best([size if math.isfinite(size) else 0.0 for size in reached])
+    where = parameters.read(ends[best][2])
+    masses = coarse(np.exp(where.log_weights)) if law is None else law
+    where = where._replace(
+        points=few_points(where.points, reach),
+        log_weights=np.log(masses),
+        direction=few(where.direction),
+        form=None if norm is None or where.form is None else few_form(where.form, norm),
+    )
+    tangent = few_displacement(log_stretch(state(where, ends[best][1]), p)[2], masses, p)
+    found_score = score if isinstance(score, (DotProduct, SquaredDistance)) else DotProduct(form=where.form)
+    measure = Measure.normalised(where.points, masses)
+    bound = certified_stretch(measure, found_score, tangent, p, causal=causal)
     return Found(measure, found_score, tangent, p, causal, law is not None, bound, reached, evaluations)
 
 
