@@ -190,6 +190,19 @@ def test_disagreement_about_kind_or_unit_is_told_in_words():
     base = plain(x=[1.0])
     assert base.differs(Table(Kind.PROVED, {"x": "1"}, {"x": [1.0]})).count("proved") == 1
     assert "'m'" in base.differs(Table(Kind.NUMERIC, {"x": "m"}, {"x": [1.0]}))
+    other = plain(**{name: [1.0] for name in "yzabc"})
+    assert base.differs(other) == "columns x against y, z, a, ..."
+    assert base.differs(plain(x=[1.0], y=[1.0])) == "columns no other against y"
+    assert (
+        with_outcome([1.0, 2.0], [1.0, 2.0]).differs(
+            Table(
+                Kind.NUMERIC,
+                dict.fromkeys(("n", "error", "ours", "value"), "1"),
+                dict(with_outcome([1.0, 2.0], [1.0, 2.0]).columns),
+            )
+        )
+        == "outcomes error, ours against none"
+    )
 
 
 # --- bad input ---

@@ -164,14 +164,9 @@ class Table:
         Intervals must overlap, raw columns agree to 9 digits, and outcomes of an implementation only be there.
         """
         as_instance(other, "other", Table)
-        if (
-            list(self.columns) != list(other.columns)
-            or dict(self.units) != dict(other.units)
-            or self.kind != other.kind
-            or self.outcomes != other.outcomes
-        ):
-            heads = [f"{t.kind.name.lower()} columns {dict(t.units)} with outcomes {t.outcomes}" for t in (self, other)]
-            return " against ".join(heads)
+        heads = _heads(self, other)
+        if heads is not None:
+            return heads
         if len(self) != len(other):
             return f"{len(self)} rows against {len(other)}"
         for name, mine in self.columns.items():
@@ -193,6 +188,23 @@ class Table:
                 row = int(np.flatnonzero(apart)[0])
                 return f"column {name}, row {row}: {mine[row].item()!r} against {theirs[row].item()!r}"
         return None
+
+
+def _heads(one: Table, other: Table) -> str | None:
+    """Tell in what two tables differ before any of their rows."""
+    mine, theirs = list(one.columns), list(other.columns)
+    if mine != theirs:
+        lone = [[name for name in here if name not in there] for here, there in ((mine, theirs), (theirs, mine))]
+        first, second = (f"{', '.join(names[:3])}{', ...' if len(names) > 3 else ''}" or "no other" for names in lone)
+        return "its columns in another order" if lone == [[], []] else f"columns {first} against {second}"
+    if one.kind != other.kind:
+        return f"kind {one.kind.name.lower()} against {other.kind.name.lower()}"
+    unlike = next((name for name in mine if one.units[name] != other.units[name]), None)
+    if unlike is not None:
+        return f"column {unlike} in units {one.units[unlike]!r} against {other.units[unlike]!r}"
+    if one.outcomes != other.outcomes:
+        return f"outcomes {', '.join(one.outcomes) or 'none'} against {', '.join(other.outcomes) or 'none'}"
+    return None
 
 
 def _parts(name: str, values: ArrayLike | Sequence[Interval]) -> list[tuple[str, NDArray[Any]]]:

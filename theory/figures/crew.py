@@ -6,7 +6,9 @@ A figure comes out of any of them in the same bytes: studies and drawings use on
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -115,7 +117,7 @@ def results(
             yield name, *_timed(task, name, order)
         return
     others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(min(workers, len(names)), multiprocessing.get_context("spawn"), _deafen)
+    pool = ProcessPoolExecutor(min(workers, len(names)), multiprocessing.get_context("spawn"), _enlist)
     try:
         with _ignoring():  # an interrupt is for the one who writes, also while the others start
             futures = [pool.submit(_timed, task, name, order) for name in names]
@@ -134,8 +136,17 @@ def _timed(task: Callable[[str, Order], T], name: str, order: Order) -> tuple[T,
     return task(name, order), time.perf_counter() - start
 
 
-def _deafen() -> None:
+def _enlist() -> None:
+    """Leave interrupts to the process that writes, and end with it, however it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_leave, daemon=True).start()
+
+
+def _leave() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 @contextmanager

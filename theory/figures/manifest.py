@@ -127,10 +127,14 @@ def disagreements(name: str, plate: Plate, ruling: Ruling, folder: Path, entries
         yield f"{NAME} does not name it"
         return
     told = _shown(plate, ruling)
-    if ruling.reason is not None:  # the table at hand is not the judged one
-        told["csv"] = None if kept is None else kept.sha256
+    if ruling.reason is not None:  # neither the table at hand nor what the evidence says is that of the files
+        told |= {"csv": None if kept is None else kept.sha256, "caption": noted.get("caption")}
     for key, value in told.items():
-        if noted.get(key) != value:
+        if noted.get(key) == value:
+            continue
+        if key == "caption":
+            yield f"{NAME} has another caption than the evidence gives: draw it again"
+        else:
             yield f"{NAME} says {key} {noted.get(key)}, expected {value}"
     yield from _files(name, noted, folder)
 

@@ -12,11 +12,16 @@ from contextlib import contextmanager
 from typing import Any
 
 import matplotlib.style
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backend_bases import GraphicsContextBase
+from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.path import Path
 from matplotlib.textpath import text_to_path
+from matplotlib.transforms import IdentityTransform, Transform
 from threadpoolctl import threadpool_limits
 
 from theory.evidence import Interval, Kind
@@ -36,6 +41,7 @@ OF_KIND = {
 SMALL, TEXT = 7.0, 8.0  # points
 _LINE = 0.135  # inches from one line of the caption to the next
 _MARGIN = 0.04  # inches
+_GRID = 256.0  # parts of a dot, as in Agg
 _PLACES = 6  # taken: a share of the figure too small to see, far above the digits that differ
 _RC = {
     "font.family": "DejaVu Sans", "font.size": TEXT, "axes.titlesize": TEXT, "axes.labelsize": TEXT,
@@ -115,11 +121,35 @@ def pictures(figure: Figure, formats: Sequence[str]) -> dict[str, bytes]:
     if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
         _settle(figure)
     found = {}
+    _Canvas(figure)
     for form in formats:
         out = io.BytesIO()
         figure.savefig(out, format=form, metadata=_NOTHING[form])
         found[form] = out.getvalue()
     return found
+
+
+class _Canvas(FigureCanvasAgg):
+    """Dots from corners that are rounded first, so that a processor's last digits change none of them.
+
+    Agg itself rounds to this grid, but after it has joined the pieces of a line; where they are straight, as a power on
+    two logarithmic axes, the join is a quotient of rounding errors and may lie anywhere along them.
+    """
+
+    def get_renderer(self) -> RendererAgg:
+        return _Renderer(*self.figure.bbox.size, self.figure.dpi)
+
+
+class _Renderer(RendererAgg):
+    def draw_path(
+        self,
+        gc: GraphicsContextBase,
+        path: Path,
+        transform: Transform,
+        rgbFace: Any = None,  # noqa: N803
+    ) -> None:
+        corners = np.round(transform.transform(path.vertices) * _GRID) / _GRID
+        super().draw_path(gc, Path(corners, path.codes), IdentityTransform(), rgbFace)
 
 
 def _settle(figure: Figure) -> None:
