@@ -307,7 +307,7 @@ def test_a_number_comes_back_as_a_float_of_full_width(check, width):
         (lambda v, n: as_choice(v, n, ("a", "b")), "c", "stuff: expected one of a, b, got 'c'"),
         (lambda v, n: as_choice(v, n, ("a", "b")), 1, "stuff: expected one of a, b, got int"),
         (as_text, b"x", "stuff: expected a text, got bytes"),
-        (as_generator, 0, "stuff: expected Generator, got int"),
+        (as_generator, 0, "stuff: expected a numpy.random.Generator, got int"),
         (lambda v, n: as_instance(v, n, (int, str)), 1.0, "stuff: expected int or str, got float"),
         (as_callable, 1, "stuff: expected a function, got int"),
         (lambda v, n: as_having(v, n, "keys"), [], "stuff: expected an object with keys(), got list"),

@@ -128,6 +128,8 @@ def as_number(value: float, name: str) -> float:
 
 def as_positive(value: float, name: str) -> float:
     """Convert to a positive, finite float."""
+    if type(value) is float and 0.0 < value < math.inf:
+        return value
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{name}: expected a number, got {type(value).__name__}")
     kind = np.asarray(value).dtype
@@ -217,7 +219,7 @@ def as_flags(value: ArrayLike, name: str, *, shape: tuple[int, ...]) -> NDArray[
         raise TypeError(f"{name}: expected a plain array, got a masked array")
     flags = np.asarray(value)
     if flags.dtype != np.bool_ or flags.shape != shape:
-        raise ValueError(f"{name}: expected booleans of shape {shape}, got {flags.dtype} of shape {flags.shape}")
+        raise ValueError(f"{name}: expected booleans of shape {shape}, got {flags.dtype} of {flags.shape}")
     return flags
 
 
@@ -239,7 +241,9 @@ def as_text(value: str, name: str) -> str:
 
 def as_generator(value: np.random.Generator, name: str = "rng") -> np.random.Generator:
     """Return a generator; a seed is none, since two functions given one would draw the same."""
-    return as_instance(value, name, np.random.Generator)
+    if not isinstance(value, np.random.Generator):
+        raise TypeError(f"{name}: expected a numpy.random.Generator, got {type(value).__name__}")
+    return value
 
 
 def as_instance(value: T, name: str, kind: type[T] | tuple[type, ...]) -> T:

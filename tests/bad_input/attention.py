@@ -174,11 +174,12 @@ for _name, _score in SCORES.items():
     VALID[f"{_name}.constants"] = {"self": _score if _name != "DotProduct" else DotProduct(0.5), "radius": 1.7}
 
 SKIPPED = {"Sinkhorn": "what doubly_normalised returns; nobody makes one by hand"}
-ALIASES = {"x": ("queries", "score"), "y": ("keys", "score"), "z": ("score",)}
-ACCEPTED = {}
+ALIASES = {"x": ("queries", "score"), "y": ("keys", "score"), "z": ("score",), ("Lookup.at", "x"): ("nu",)}
+ACCEPTED = {("top_k", "scores", "-inf"): "marks a key that is not seen"}
 LISTED = {}
 INFINITE = {
     "AttentionKernel.rounding", "Head.rounding", "MultiHead.rounding", "Softmatch.error", "landmark_error",
     "nystrom_error", "partition_error", "potential_error", "rounding", "sinkhorn_error", "transform_error",
     "weight_error",
 }  # fmt: skip
+INFINITE |= {f"{name}.bounds" for name in SCORES}

@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-SECONDS = 20.0  # after which a call has no answer
+SECONDS = 120.0  # after which a call has no answer; the first one of a kernel compiles it
 MUST_REFUSE, MAY_RETURN, SAME = "must refuse", "may return", "same"
 SHAPES = {"empty", "rank"}  # of these the message may name another argument, which then does not fit
 WIDTHS = {"float16": np.float16, "float32": np.float32, "longdouble": np.longdouble}

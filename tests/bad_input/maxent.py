@@ -93,6 +93,23 @@ VALID = {
     "tsallis": {"law": LAWS, "alpha": 1.7, "axis": -1},
 }  # fmt: skip
 SKIPPED = {}
-ACCEPTED = {}
+ACCEPTED = {
+    ("row_map", "strength", "rank"): "broadcasts against rows that are not there yet",
+    ("row_map", "strength", "empty"): "broadcasts against rows that are not there yet",
+    ("*", "scores", "-inf"): "masks an entry",
+    ("*", "scores", "empty"): "a batch of no rows",
+    ("*", "scores", "rank"): "a batch of any number of axes",
+    ("entmax_alpha_derivative", "weights", "empty"): "a batch of no rows",
+    ("entmax_alpha_derivative", "weights", "rank"): "a batch of any number of axes",
+    ("softmax_jacobian", "weights", "empty"): "a batch of no rows",
+    ("softmax_jacobian", "weights", "rank"): "a batch of any number of axes",
+    ("tsallis", "law", "empty"): "a batch of no rows",
+    ("tsallis", "law", "rank"): "a batch of any number of axes",
+    ("BetaGaussian.density", "x", "empty"): "points of any shape (..., d)",
+    ("BetaGaussian.density", "x", "rank"): "points of any shape (..., d)",
+}
 LISTED = {}
-INFINITE = {"law_error", "stationarity_residual"}
+INFINITE = {  # bounds that know nothing; logarithms of masks; losses and entropies beyond float64, as documented
+    "LinearScores.error", "entmax_value", "fenchel_young_loss", "gibbs_law", "law_error", "log_softmax",
+    "stationarity_residual", "total_variation_prox", "tsallis",
+}  # fmt: skip
