@@ -4,8 +4,9 @@ r"""Scores of tokens with each other, with parameters that are learned: three wa
     \qquad a^{\rm metric}_{ij} = -|g(h_i) - g(h_j)|^2 ,
 
 with g the residual network of :mod:`theory.metric.features`. Tokens come in stacks, (..., n, d); parameters as one
-vector. Squared distances are taken apart, :math:`2\langle f_i, f_j\rangle - |f_i|^2 - |f_j|^2`, which costs a matrix
-product and is off by rounding of the size of :math:`|f|^2`, not of the distance.
+vector. Squared distances of k features are taken apart, :math:`2\langle f_i, f_j\rangle - |f_i|^2 - |f_j|^2`, which
+costs a matrix product and is off by at most :math:`4\gamma_{k + 3}\max|f|^2`, as long as that is below
+:math:`2^{-30}`; farther from the origin they are sums of squared differences.
 
 References
 ----------
@@ -22,9 +23,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_vector
+from theory.evidence.roundoff import gamma
 from theory.metric.features import LinearFeatures, ResidualFeatures
 
 Array = NDArray[np.float64]
+_OFF = 2.0**-30  # taken: by how much a score may be off, and so, relative, a weight
 Shapes = tuple[tuple[int, ...], ...]
 
 
@@ -232,12 +235,23 @@ def _summed(left: Array, right: Array) -> Array:
 
 
 def _apart(f: Array) -> Array:
+    """Return minus the squared distances of the rows of each stack."""
     square = np.einsum("...ik,...ik->...i", f, f)
+    if not 4.0 * gamma(f.shape[-1] + 3) * square.max() <= _OFF:
+        return _apart_by_differences(f)
     scores = f @ _turned(f)
     scores *= 2.0
     scores -= square[..., :, np.newaxis]
     scores -= square[..., np.newaxis, :]
     return np.asarray(scores)
+
+
+def _apart_by_differences(f: Array) -> Array:
+    """Return the same at any distance from the origin, at the cost of a pass for every feature."""
+    scores = np.zeros((*f.shape[:-1], f.shape[-2]))
+    for feature in np.moveaxis(f, -1, 0):
+        scores -= np.square(feature[..., :, np.newaxis] - feature[..., np.newaxis, :])
+    return scores
 
 
 def _pulled_apart(f: Array, cotangent: Array) -> Array:
