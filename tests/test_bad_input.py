@@ -74,8 +74,13 @@ class Table:
 
 def faults_of(function, **more):
     class Planted(Case):
-        function = property(lambda self: function)
-        valid = property(lambda self: {"x": 1.2, **more})
+        @property
+        def function(self):
+            return function
+
+        @property
+        def valid(self):
+            return {"x": 1.2, **more}
 
     return Planted("room", "f", Table).faults()
 

@@ -174,10 +174,11 @@ for _name, _score in SCORES.items():
     VALID[f"{_name}.constants"] = {"self": _score if _name != "DotProduct" else DotProduct(0.5), "radius": 1.7}
 
 SKIPPED = {"Sinkhorn": "what doubly_normalised returns; nobody makes one by hand"}
-ALIASES = {"x": ("queries",), "y": ("keys",)}
+ALIASES = {"x": ("queries", "score"), "y": ("keys", "score"), "z": ("score",)}
 ACCEPTED = {}
 LISTED = {}
 INFINITE = {
-    "AttentionKernel.rounding", "Head.rounding", "MultiHead.rounding", "Softmatch.error", "landmark_error", "nystrom_error",
-    "partition_error", "potential_error", "rounding", "sinkhorn_error", "transform_error", "weight_error",
+    "AttentionKernel.rounding", "Head.rounding", "MultiHead.rounding", "Softmatch.error", "landmark_error",
+    "nystrom_error", "partition_error", "potential_error", "rounding", "sinkhorn_error", "transform_error",
+    "weight_error",
 }  # fmt: skip
