@@ -25,6 +25,7 @@ from contextlib import contextmanager
 from enum import Enum
 from fnmatch import fnmatchcase
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -161,7 +162,7 @@ def limited(seconds: float) -> Iterator[None]:
 
 def called(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     """Call with copies of the arguments, so that neither a generator nor an array is used up."""
-    given = {name: value if _plain(value) else copy.deepcopy(value) for name, value in given.items()}
+    given = {name: _copied(value) for name, value in given.items()}
     own = given.pop("self", None)
     bound = function if own is None else getattr(own, function.__name__)
     leading = []  # what can only be given by position
@@ -176,9 +177,14 @@ def called(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
         return list(result) if inspect.isgenerator(result) else result
 
 
-def _plain(value: Any) -> bool:
-    """Tell whether a copy would lose what makes the argument bad: who it is, or that it is masked or read-only."""
-    return callable(value) or type(value) is object or isinstance(value, (np.ndarray, np.ma.core.MaskedConstant))
+def _copied(value: Any) -> Any:
+    """Return a copy, or the value where a copy would lose what makes it bad, or there is none."""
+    if callable(value) or type(value) is object or isinstance(value, (np.ndarray, np.ma.core.MaskedConstant)):
+        return value
+    try:
+        return copy.deepcopy(value)
+    except TypeError:
+        return value
 
 
 def leaves(value: Any, seen: frozenset[int] = frozenset()) -> Iterator[Any]:
@@ -237,12 +243,12 @@ class Case:
     @property
     def function(self) -> Callable[..., Any]:
         """What is called: from the door, a module of the room, or a class."""
-        found: Any = import_module(f"theory.{self.room}")
-        for part in self.name.split("."):
-            if isinstance(found, ModuleType) and not hasattr(found, part):
-                found = import_module(f"{found.__name__}.{part}")
-            else:
-                found = getattr(found, part)
+        parts, home = self.name.split("."), f"theory.{self.room}"
+        if len(parts) > 1 and find_spec(f"{home}.{parts[0]}"):  # the door may show a function of a module's name
+            home = f"{home}.{parts.pop(0)}"
+        found: Any = import_module(home)
+        for part in parts:
+            found = getattr(found, part)
         return found  # type: ignore[no-any-return]
 
     @property
