@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, special
 
-from theory._validate import as_count, as_points, as_positive
+from theory._validate import as_count, as_flag, as_points, as_positive
 from theory.evidence import Interval, Kind
 from theory.evidence.enclosure import balls, hull
 from theory.evidence.quadrature import integral_over
@@ -64,7 +64,8 @@ def growth_rates(beta: float, degree: int, *, dim: int = 2, normalised: bool = T
         If an argument is out of range.
     """
     b, top = balls(as_positive(beta, "beta")).item(), as_count(degree, "degree")
-    panels = PANELS + math.ceil(float(beta))
+    panels = PANELS + math.ceil(as_positive(beta, "beta"))
+    as_flag(normalised, "normalised")
     rates = means(lambda u: _kernel(u, b, dim), top, dim=dim, panels=panels)[1:]
     mass = means(lambda u: (b * u).exp(), 0, dim=dim, panels=panels)[0] if normalised else 1
     return [hull(rate / mass) for rate in rates]
@@ -142,7 +143,8 @@ def quantiles(n: int, degree: int, amplitude: float) -> Array:
     ell, epsilon = as_count(degree, "degree"), as_positive(amplitude, "amplitude")
     if not epsilon < 1.0:
         raise ValueError(f"amplitude: expected less than one, got {epsilon}")
-    wanted = 2.0 * np.pi * np.arange(as_count(n, "n")) / n
+    count = as_count(n, "n")
+    wanted = 2.0 * np.pi * np.arange(count) / count
     angles = wanted.copy()
     for _ in range(_NEWTON):
         step = (angles + epsilon / ell * np.sin(ell * angles) - wanted) / (1.0 + epsilon * np.cos(ell * angles))
