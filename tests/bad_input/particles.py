@@ -260,7 +260,7 @@ SKIPPED = {
     "Trajectory": "what flow returns",
     "Scheme": "what is known of a scheme; only those of the package are taken",
 }
-ALIASES = {}
+ALIASES = {("coarsening", "beta"): ("angles",), "tilt": ("p",)}
 SHAPES = "numbers of any shape"
 ACCEPTED = {
     ("slowest_rate", "gap", "rank"): SHAPES,
@@ -273,6 +273,7 @@ ACCEPTED = {
     ("fingerprint", "start", "rank"): SHAPES,
     ("integrate", "start", "rank"): SHAPES,
     ("RungeKutta.checked", "start", "rank"): SHAPES,
+    ("perturbation.jacobian", "x", "rank"): SHAPES,
     ("RungeKutta", "time", "none"): "a field without a clock",
     ("Diffusion", "drift", "none"): "noise alone",
     ("Method", "name", "text"): "any name",
@@ -289,10 +290,16 @@ LISTED = {
     ("passage", "start", "*"): NEVER,
     ("passage", "horizon", "denormal"): NEVER,
     ("integrate", "step", "1e?00"): LEFT,
+    ("sign_patterns", "points", "1e?00"): "ArithmeticError, as documented: such points are in no general position",
+    ("sign_patterns", "points", "denormal"): "ArithmeticError, as documented: such points are in no general position",
+    ("merging.*", "*", "*"): "parts of the field of Pair, which has checked what they are given",
+    ("zonal.polynomials", "u", "*"): "whatever can be added and multiplied: an array, a ball, a power series",
 }
 INFINITE = {
     "Pair", "approach", "coarsening",  # the gap of a pair without others, as documented
     "Interaction.partition_error",  # a bound that knows nothing
     "blow_up_time",  # of what never blows up, as documented
+    "perturbation.rounding",  # a bound that knows nothing
+    "critical.output_overlaps",  # intervals that know nothing
     "slowest_pair",  # an interval that knows nothing, beside a gap
 }  # fmt: skip

@@ -119,6 +119,8 @@ def flow(
         raise ValueError(f"start: expected a state, got shape {y.shape}")
     if when.size < 2 or not (np.diff(when) > 0.0).all():
         raise ValueError("times: expected at least two increasing numbers, got others")
+    if not (0.5 * np.diff(when) > 0.0).all():
+        raise ValueError(f"times: expected steps that float64 can halve, got {np.diff(when).min()}")
     fine = run(field, y, when, *finer(rtol, atol), method, parts=2)
     coarse = run(field, y, when, as_positive(rtol, "rtol"), as_positive(atol, "atol"), method)
     shape = (when.size, *y.shape)

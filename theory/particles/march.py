@@ -103,7 +103,10 @@ def fingerprint(stepper: Stepper, start: Array) -> str:
     digest = hashlib.sha256(_FORMAT.encode())
     for part in _parts(stepper, "stepper"):
         digest.update(part)
-    for part in _parts(as_real(start, "start"), "start"):
+    state = as_real(start, "start")
+    if state.size == 0:
+        raise ValueError(f"start: expected a state, got shape {state.shape}")
+    for part in _parts(state, "start"):
         digest.update(part)
     return digest.hexdigest()
 
