@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_matrix, as_number
+from theory._validate import as_bound, as_count, as_matrix
 from theory.evidence import Interval, Kind
 from theory.evidence.enclosure import balls, exp, hull, precision
 from theory.evidence.roundoff import U, gamma
@@ -42,8 +42,7 @@ def as_rows(rows: ArrayLike, error: float) -> Array:
     """Return a square matrix of weights of which the rows add to one, up to ``error`` and rounding."""
     p = as_matrix(rows, "rows")
     p = as_matrix(p, "rows", shape=(p.shape[0], p.shape[0]))
-    if not as_number(error, "error") >= 0.0:
-        raise ValueError(f"error: expected a non-negative bound, got {error}")
+    error = as_bound(error, "error")
     off = float(np.abs(p.sum(axis=1) - 1.0).max())
     if p.min() < 0.0 or off > error + gamma(4 * p.shape[0]):
         raise ValueError(f"rows: expected weights of which every row adds to one, got {p.min()} and sums off by {off}")
@@ -71,7 +70,7 @@ def stationary(rows: ArrayLike, *, error: float = 0.0) -> tuple[Array, float]:
     ValueError
         If ``rows`` are no such weights.
     """
-    p = as_rows(rows, error)
+    p, error = as_rows(rows, error), as_bound(error, "error")
     n, left = p.shape[0], p.copy()
     for k in range(n - 1, 0, -1):
         out = left[k, :k].sum()
@@ -109,7 +108,7 @@ def spectrum(rows: ArrayLike, *, error: float = 0.0) -> tuple[Array, float]:
     ValueError
         If ``rows`` are no weights.
     """
-    p = as_rows(rows, error)
+    p, error = as_rows(rows, error), as_bound(error, "error")
     n = p.shape[0]
     # the symmetric form is not negative and has norm one, so that a relative error of its entries is one of its norm;
     # a product may underflow, and backward errors of the solver stay below 8 n u (Parlett 1998)

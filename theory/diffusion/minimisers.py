@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_real, as_vector, frozen
+from theory._validate import as_callable, as_count, as_instance, as_number, as_positive, as_real, as_vector, frozen
 from theory.attention import rounding
 from theory.diffusion.laplace import REACH, GeneralScore, lattice
 from theory.diffusion.operators import propagate
@@ -102,7 +102,7 @@ def along(profile: Profile, density: ArrayLike, product: ArrayLike) -> tuple[flo
     ValueError
         If a shape does not fit or the density is not positive.
     """
-    n = profile.second.size
+    n = as_instance(profile, "profile", Profile).second.size
     p, hp = (as_real(part, name) for part, name in ((density, "density"), (product, "product")))
     for name, part in (("density", p), ("product", hp)):
         if part.shape != (3, n):
@@ -139,6 +139,10 @@ def fibred(
         a fourth more tokens per direction change.
     """
     x, n = as_vector(query, "query")[np.newaxis, :], as_count(nodes, "nodes", least=4)
+    centre, width = as_number(centre, "centre"), as_positive(width, "width")
+    as_instance(score, "score", GeneralScore)
+    as_callable(function, "function")
+    as_callable(density, "density")
     found = []
     for per_width, around in ((2.0, n), (2.5, n + n // 4)):
         across = lattice([centre], [width], reach=min(REACH, np.pi / width), per_width=per_width)[:, 0]

@@ -26,7 +26,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_points, as_positive, as_real
+from theory._validate import as_count, as_having, as_instance, as_points, as_positive, as_real
 from theory.attention import Score, SquaredDistance, TorusDistance, attend
 from theory.diffusion.grid import PeriodicGrid
 
@@ -71,6 +71,8 @@ def propagate(
     if function.ndim not in (1, 2) or function.shape[0] != tokens.shape[0]:
         raise ValueError(f"values: expected shape ({tokens.shape[0]},) or ({tokens.shape[0]}, k), got {function.shape}")
     width = as_positive(epsilon, "epsilon")
+    if score is not None:
+        as_having(score, "score", "matrix")
     chosen = SquaredDistance(0.5 / width) if score is None else score
     columns = function if function.ndim == 2 else function[:, np.newaxis]
     found = attend(queries, tokens, columns, score=chosen, key_weights=masses, method=method, accuracy=accuracy)
@@ -91,12 +93,14 @@ def convolved(grid: PeriodicGrid, density: ArrayLike, values: ArrayLike, multipl
         If ``density`` or ``values`` is not on the grid, or the smoothed density is not positive.
     """
     p, function = as_real(density, "density"), as_real(values, "values")
-    if p.shape != grid.shape or function.shape != grid.shape:
+    if p.shape != as_instance(grid, "grid", PeriodicGrid).shape or function.shape != grid.shape:
         raise ValueError(f"density, values: expected shape {grid.shape}, got {p.shape} and {function.shape}")
     mass = grid.multiplied(p, multiplier)
     if not mass.min() > 0.0:
         raise ValueError(f"density: expected one that stays positive when smoothed, got {mass.min()}")
-    smoothed: Array = grid.multiplied(function * p, multiplier) / mass
+    with np.errstate(over="ignore"):
+        weighed = function * p
+    smoothed: Array = grid.multiplied(weighed, multiplier) / mass
     return smoothed
 
 

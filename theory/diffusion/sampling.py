@@ -34,7 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_number, as_positive, as_real, as_vector, frozen
+from theory._validate import as_count, as_generator, as_instance, as_number, as_positive, as_real, as_vector, frozen
 from theory.diffusion.densities import CircleDensity
 from theory.diffusion.grid import PeriodicGrid
 from theory.evidence import Interval, Kind
@@ -224,8 +224,8 @@ def chordal_output(
 
     The grid is of even sizes, density and function are given on it, and the query is ``place``, shape (d,).
     """
-    x, width = as_vector(place, "place", size=grid.dim), as_positive(epsilon, "epsilon")
-    p = as_real(density, "density")
+    x = as_vector(place, "place", size=as_instance(grid, "grid", PeriodicGrid).dim)
+    width, p = as_positive(epsilon, "epsilon"), as_real(density, "density")
     apart = sum(2.0 * np.sin(0.5 * (axis - at)) ** 2 for axis, at in zip(grid.axes, x.tolist(), strict=True))
     kernel = np.broadcast_to(np.exp(-np.asarray(apart) / width), grid.shape)
     return SampledOutput(kernel, p * math.prod(2.0 * math.pi / n for n in grid.shape), as_real(values, "values"))
@@ -239,12 +239,12 @@ def draw(density: CircleDensity, rng: np.random.Generator, n: int) -> Array:
     ValueError
         If the density is the exponential of a polynomial, which this bound does not cover.
     """
-    if density.logarithmic:
+    if as_instance(density, "density", CircleDensity).logarithmic:
         raise ValueError("density: expected a trigonometric polynomial, got the exponential of one")
-    size, found = as_count(n, "n"), np.empty(0)
+    size, found, chance = as_count(n, "n"), np.empty(0), as_generator(rng)
     top = (1.0 + float(np.abs(density.cosines).sum() + np.abs(density.sines).sum())) / (2.0 * math.pi)
     while found.size < size:
         proposals = math.ceil(1.1 * (size - found.size) * top * 2.0 * math.pi) + 8
-        angles, heights = rng.uniform(0.0, 2.0 * math.pi, proposals), rng.uniform(0.0, top, proposals)
+        angles, heights = chance.uniform(0.0, 2.0 * math.pi, proposals), chance.uniform(0.0, top, proposals)
         found = np.concatenate([found, angles[heights < density(angles)]])
     return found[:size]

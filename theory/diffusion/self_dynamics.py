@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_masses, as_points, as_positive, as_vector, frozen
+from theory._validate import as_count, as_flag, as_instance, as_masses, as_points, as_positive, as_vector, frozen
 from theory.attention import SquaredDistance, rounding
 from theory.diffusion.grid import PeriodicGrid
 from theory.diffusion.operators import propagate
@@ -33,6 +33,7 @@ from theory.evidence import Interval, Kind
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
+_SHARPEST = 1e8  # taken: of the squared radius in bandwidths; nodes are eight times its root
 _REACH = 14.0  # derived: a Gaussian is below exp(-98) beyond so many standard deviations
 
 
@@ -134,8 +135,11 @@ def sphere_layer(radius: Interval, epsilon: float, dim: int) -> Interval:
         Positive; heights in the number of :math:`R/\sqrt\varepsilon` are summed.
     dim : int
     """
-    e, r = as_positive(epsilon, "epsilon"), as_positive(radius.mid, "radius")
-    as_positive(radius.lo, "radius")
+    if not as_instance(radius, "radius", Interval).lo > 0.0:
+        raise ValueError(f"radius: expected a positive interval, got {radius}")
+    e, r, dim = as_positive(epsilon, "epsilon"), as_positive(radius.mid, "radius"), as_count(dim, "dim")
+    if not r * r / e < _SHARPEST:
+        raise ValueError(f"epsilon: expected one to resolve with fewer nodes, got {e} for the radius {r}")
     points, masses = sphere_tokens(dim, 32 * math.ceil(1.0 + 0.25 * r / math.sqrt(e)))
     cloud, query = r * points, np.array([[r, 0.0]])
     found = float(propagate(query, cloud, cloud, e, masses=masses)[0, 0])
@@ -153,7 +157,7 @@ def sphere_radii(start: float, epsilon: float, dim: int, layers: int, *, kept: b
 
     Every layer computes the weights anew, or they are ``kept``: then all average with those of the first cloud.
     """
-    radii = [Interval.exactly(as_positive(start, "start"))]
+    radii, kept = [Interval.exactly(as_positive(start, "start"))], as_flag(kept, "kept")
     share = sphere_layer(radii[0], epsilon, dim) / radii[0]
     for _ in range(as_count(layers, "layers", least=0)):
         radii.append(radii[-1] * share if kept else sphere_layer(radii[-1], epsilon, dim))
@@ -196,6 +200,7 @@ def line_tokens(means: ArrayLike, variances: ArrayLike, shares: ArrayLike, step:
 
 def shortening(curve: Curve, epsilon: float, layers: int) -> Iterator[Curve]:
     """Yield a closed curve before and after each of some layers of :meth:`Curve.shortened`."""
+    as_instance(curve, "curve", Curve)
     yield curve
     for _ in range(as_count(layers, "layers", least=0)):
         curve = curve.shortened(epsilon)
