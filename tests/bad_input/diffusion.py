@@ -221,7 +221,36 @@ VALID = {
 }  # fmt: skip
 
 SKIPPED = {}
-ALIASES = {}
-ACCEPTED = {}
-LISTED = {}
-INFINITE = set()
+ALIASES = {
+    "tokens": ("score",),  # of which the layer makes one, with distances that leave float64
+    ("balance_error", "queries"): ("score",),
+    ("sampling.chordal_output", "density"): ("masses",),  # which it makes of the density
+    ("laplace.concentrated", "query"): ("dissimilarity",),
+    ("laplace.concentrated", "centre"): ("dissimilarity",),
+    ("laplace.concentrated", "widths"): ("dissimilarity",),
+    ("minimisers.fibred", "query"): ("dissimilarity",),
+    ("minimisers.fibred", "centre"): ("dissimilarity",),
+    ("zoo.regrouped", "points"): ("score",),
+}
+SHAPES = "numbers of any shape, none among them"
+ACCEPTED = {
+    ("CircleDensity.*", "x", "empty"): SHAPES,
+    ("CircleDensity.*", "x", "rank"): SHAPES,
+    ("equilibrium.rates_below", "level", "number"): "any number",
+    ("equilibrium.rates_below", "modes", "none"): "as many as matter",
+    ("graphs.GraphScore", "slope", "none"): "the even function",
+    ("neighbours.ball_transform", "*", "rank"): "numbers of any shape",
+    ("stacking.stacked", "values", "rank"): "whatever the layer takes",
+    ("zoo.nearest", "scores", "-inf"): "a masked score",
+}
+LISTED = {
+    ("sampling.chordal_output", "density", "float*"): "rounded to so few digits it has no mass of one",
+}
+INFINITE = {
+    # bounds that know nothing, alone or beside a value
+    "PeriodicGrid.rounding", "Neighbourhoods.rounding", "sinkhorn_change", "equilibrium.stationary",
+    "equilibrium.spectrum", "laplace.GeneralScore", "zoo.laws", "zoo.regrouped",
+    # intervals or balls that know nothing, in a tuple or a list
+    "bandwidth.StepError.best", "gradient_flow.field", "sampling.SampledOutput.moments",
+    "sampling.SampledOutput.coverage",
+}  # fmt: skip

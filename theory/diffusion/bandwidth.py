@@ -35,6 +35,7 @@ from theory.evidence.roundoff import gamma
 Array = NDArray[np.float64]
 _NOISE = gamma(1024)  # derived: of a transform of a thousand numbers at most, and the few operations around it
 _RANGE = (1e-5, 0.5)  # taken: of bandwidths that are searched
+_NARROWEST = 1e-9  # taken: a million nodes
 _FINE = 1e-6  # taken: the step of the logarithm at which the search stops
 
 
@@ -84,7 +85,7 @@ class StepError:
 
     def step(self, epsilon: float) -> Array:
         r"""Return :math:`(P_\varepsilon h - h)/\varepsilon` over infinitely many tokens."""
-        e, p, h = as_positive(epsilon, "epsilon"), self.density, self.values
+        e, p, h = _bandwidth(epsilon), self.density, self.values
         deficits = [_deficits(n, e) for n in self.grid.shape]
 
         def lost(*k: Array) -> Array:
@@ -100,7 +101,7 @@ class StepError:
 
     def variance(self, epsilon: float, *, extrapolated: bool = False) -> Array:
         r"""Return N times the variance of :math:`A_\varepsilon`, or of its extrapolation, by the delta method."""
-        e, p, h = as_positive(epsilon, "epsilon"), self.density, self.values
+        e, p, h = _bandwidth(epsilon), self.density, self.values
         terms = [(e, -1.0 / e), (0.5 * e, 4.0 / e)] if as_flag(extrapolated, "extrapolated") else [(e, 1.0 / e)]
         centres = {a: h + a * self.step(a) for a, _ in terms}
         masses = {a: self._mean(p, a) for a, _ in terms}
@@ -184,6 +185,15 @@ def least(function: Callable[[float], tuple[float, float]], low: float, high: fl
             return Optimum(inside, Interval(max(value - error - max(o - value for o, _ in near), 0.0), value + error))
         width *= 2.0
     return Optimum(Interval.unknown(), Interval(0.0, value + error))
+
+
+def _bandwidth(epsilon: float) -> float:
+    width = as_positive(epsilon, "epsilon")
+    if not width > _NARROWEST:
+        raise ValueError(
+            f"epsilon: expected more than {_NARROWEST:g}, since nodes are as many as its root, got {width}"
+        )
+    return width
 
 
 def _places(node: tuple[int, ...]) -> tuple[int, ...]:

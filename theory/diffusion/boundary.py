@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_between, as_callable, as_count, as_positive, as_vector, frozen
 from theory.attention import SquaredDistance, rounding
-from theory.diffusion.operators import propagate
+from theory.diffusion.operators import half_inverse, propagate
 from theory.diffusion.stacking import TokenLayer, depth, stacked
 from theory.evidence import Interval
 from theory.evidence.roundoff import U
@@ -30,6 +30,7 @@ from theory.evidence.roundoff import U
 Array = NDArray[np.float64]
 _REACH = 12  # taken: deviations; beyond is less than exp(-72) of the mass
 _COARSE, _FINE = 14, 18  # derived: Gauss nodes per deviation; 14 integrate exp(-u^2/2) over it within 1e-17
+_DEEPEST = 2**16  # taken: of layers one after another
 _NARROWEST = 1e-7  # taken: a thousand panels, and tokens that attend to all others
 _PANEL = 2.5  # taken: deviations per panel of a segment
 
@@ -96,14 +97,14 @@ def layer_rise(
         If a parameter is out of range.
     """
     epsilon, place = as_positive(epsilon, "epsilon"), as_between(place, "place", 0.0, 1000.0)
-    unit = math.sqrt(epsilon)
+    unit, scale = math.sqrt(epsilon), half_inverse(epsilon)
     as_callable(function, "function")
     as_callable(density, "density")
     first, last = max(0.0, place - _REACH), place + _REACH
     ends = np.append(np.arange(first, last), last) * unit
     query = np.array([[place * unit]])
     start = function(query[0]).item()
-    score = SquaredDistance(0.5 / epsilon)
+    score = SquaredDistance(scale)
     found = []
     for nodes in (_COARSE, _FINE):
         tokens, weights = gauss_tokens(ends, nodes)
@@ -144,6 +145,8 @@ def segment_stack(
         )
     as_callable(function, "function")
     layers = depth(time, epsilon)
+    if layers > _DEEPEST:
+        raise ValueError(f"time: expected at most {_DEEPEST} layers, got {layers}")
     found = []
     panels = math.ceil(1.0 / (_PANEL * math.sqrt(epsilon)))
     for nodes in (_COARSE, _FINE):

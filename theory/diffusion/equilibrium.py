@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_bound, as_count, as_matrix
+from theory._validate import as_bound, as_count, as_instance, as_matrix
 from theory.evidence import Interval, Kind
 from theory.evidence.enclosure import balls, exp, hull, precision
 from theory.evidence.roundoff import U, gamma
@@ -144,6 +144,8 @@ def rates_below(
         If an argument is out of range.
     """
     m, b, reach = as_count(wells, "wells"), _height(height), modes
+    if not hasattr(level, "is_finite") and not isinstance(level, (int, float, Fraction)):
+        raise TypeError(f"level: expected a number or a ball, got {type(level).__name__}")
     shift = as_count(sector, "sector", least=0)
     if shift >= m:
         raise ValueError(f"sector: expected a number below {m}, got {sector}")
@@ -180,7 +182,7 @@ def rate(height: Fraction | int, index: int = 0, *, wells: int = 2, sector: int 
     Interval
         Kind ``CERTIFIED``, relatively narrow; from zero on if it is too small to be told from it.
     """
-    b, count = _height(height), as_count(index, "index", least=0)
+    b, count, wells = _height(height), as_count(index, "index", least=0), as_count(wells, "wells")
     with precision(96 + math.ceil(16 * b)):
         low, high = -(16 + math.ceil(12 * b)), 4 + 2 * math.ceil(math.log2(wells * (b + 2) * (count + 2)))
         if rates_below(_ball(2) ** low, height, wells=wells, sector=sector)[1] > count:
@@ -204,7 +206,8 @@ def rate(height: Fraction | int, index: int = 0, *, wells: int = 2, sector: int 
 def scaled(rate: Interval, height: Fraction | int, power: Fraction | int) -> Interval:
     """Return a rate times ``exp(power * height)``, rounded outward."""
     with precision():
-        return rate * hull(exp(_ball(Fraction(power) * Fraction(height))))
+        exponent = _fraction(power, "power") * _fraction(height, "height")
+        return as_instance(rate, "rate", Interval) * hull(exp(_ball(exponent)))
 
 
 def _negative(diagonal: list[Any], first: list[Any], second: Any) -> tuple[int, int]:
@@ -233,11 +236,16 @@ def _reach(b: Fraction) -> int:
 
 
 def _height(height: Fraction | int) -> Fraction:
-    if isinstance(height, bool) or not isinstance(height, (int, Fraction)):
-        raise TypeError(f"height: expected an integer or a Fraction, got {type(height).__name__}")
-    if not height > 0:
+    b = _fraction(height, "height")
+    if not b > 0:
         raise ValueError(f"height: expected a positive number, got {height}")
-    return Fraction(height)
+    return b
+
+
+def _fraction(value: Fraction | int, name: str) -> Fraction:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer, Fraction)):
+        raise TypeError(f"{name}: expected an integer or a Fraction, got {type(value).__name__}")
+    return Fraction(int(value) if isinstance(value, np.integer) else value)
 
 
 def _ball(value: Any) -> Any:

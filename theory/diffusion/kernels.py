@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from theory._validate import as_choice, as_count, as_positive
+from theory._validate import as_choice, as_positive
 
 Array = NDArray[np.float64]
 KERNELS = ("gaussian", "narrow", "exponential", "ball")
@@ -41,9 +41,9 @@ def kernel_multiplier(name: str, epsilon: float, dim: int) -> Callable[..., Arra
         If the kernel or the dimension is not known, or ``epsilon`` is not positive.
     """
     as_choice(name, "name", KERNELS)
-    dim = as_count(dim, "dim")
-    if dim > 2:
-        raise ValueError(f"dim: expected 1 or 2, got {dim}")
+    if isinstance(dim, bool) or not isinstance(dim, (int, np.integer)) or dim not in (1, 2):
+        raise ValueError(f"dim: expected 1 or 2, got {dim!r}")
+    dim = int(dim)
     epsilon = as_positive(epsilon, "epsilon")
 
     def factor(*k: Array) -> Array:

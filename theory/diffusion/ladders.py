@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from theory._validate import as_count
+from theory._validate import as_count, as_number
 from theory.evidence.interval import Interval, enclose
 
 Levels = Sequence[Sequence[Interval]]  # of the ladder, coarse to fine, and in each the places
@@ -59,6 +59,9 @@ def worst(levels: Levels, truth: Sequence[Interval | float]) -> list[Interval]:
     _demand(levels, "levels")
     if not isinstance(truth, (list, tuple)):
         raise TypeError(f"truth: expected a sequence of numbers or intervals, got {type(truth).__name__}")
+    for target in truth:
+        if not isinstance(target, Interval):
+            as_number(target, "truth")
     if not truth or any(len(level) != len(truth) for level in levels):
         raise ValueError(f"levels, truth: expected equally many, got {[len(level) for level in levels]}, {len(truth)}")
     return [

@@ -115,7 +115,7 @@ def lattice(centre: ArrayLike, widths: ArrayLike, *, reach: float = REACH, per_w
         raise ValueError(f"widths: expected positive numbers, got {units.min()}")
     fine = as_positive(per_width, "per_width")
     across = as_positive(reach, "reach") * fine
-    if not (2.0 * across + 1.0) ** min(middle.size, 64) < _MOST:
+    if not middle.size * math.log1p(2.0 * across) < math.log(_MOST):
         raise ValueError(f"reach, per_width: expected fewer than {_MOST:g} tokens, got {across:g} to a side")
     last = math.floor(across)
     steps = np.arange(-last, last + 1) / fine

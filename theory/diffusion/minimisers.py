@@ -110,9 +110,13 @@ def along(profile: Profile, density: ArrayLike, product: ArrayLike) -> tuple[flo
     if not p[0].min() > 0.0:
         raise ValueError(f"density: expected positive numbers, got {p[0].min()}")
     weight = profile.weight
-    below, above = float(weight @ p[0]), float(weight @ hp[0])
-    first, second = float(weight @ profile.correction(*hp)), float(weight @ profile.correction(*p))
-    return above / below, first / below - above * second / below**2
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        below, above = weight @ p[0], weight @ hp[0]
+        first, second = weight @ profile.correction(*hp), weight @ profile.correction(*p)
+        limit, slope = float(above / below), float(first / below - above * second / below**2)
+    if not (np.isfinite(limit) and np.isfinite(slope)):
+        raise ValueError(f"density, product: expected ones of which float64 holds the quotients, got {limit}, {slope}")
+    return limit, slope
 
 
 def fibred(

@@ -26,6 +26,7 @@ from theory.diffusion.grid import PeriodicGrid
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
+_LARGEST = 1e15  # taken: of a phase, which has no digits beyond
 _HALVINGS = 200  # taken: at most; bisection alone needs 60
 
 
@@ -87,6 +88,8 @@ class Neighbourhoods:
             raise ValueError(f"radii: expected non-negative numbers, got {r.min()}")
         coefficients = np.fft.fftn(function).ravel() / self.grid.size
         kept = np.abs(coefficients) > 1e-17 * float(np.abs(coefficients).max())  # what is smaller is rounding
+        if not kept.any():
+            return np.zeros(len(r))
         modes = np.stack([np.broadcast_to(k, self.grid.shape).ravel() for k in self.grid.frequencies])[:, kept]
         lengths = np.sqrt((modes**2).sum(axis=0))
         factors = ball_transform(lengths[np.newaxis, :], r[:, np.newaxis], self.grid.dim)
@@ -145,7 +148,15 @@ def ball_transform(lengths: ArrayLike, radii: ArrayLike, dim: int) -> Array:
     """Return the integral of a wave of this wave number over a ball around its crest, in one or two dimensions."""
     if as_count(dim, "dim") > 2:
         raise ValueError(f"dim: expected 1 or 2, got {dim}")
-    s, r = np.broadcast_arrays(as_real(lengths, "lengths"), as_real(radii, "radii"))
+    s, r = as_real(lengths, "lengths"), as_real(radii, "radii")
+    for name, given in (("lengths", s), ("radii", r)):
+        if given.size == 0:
+            raise ValueError(f"{name}: expected at least one number, got shape {given.shape}")
+    if not np.abs(s).max() * max(np.abs(r).max(), 1.0) ** 2 < _LARGEST or not np.abs(r).max() ** 2 < _LARGEST:
+        raise ValueError(
+            f"lengths, radii: expected products below {_LARGEST:g}, got {np.abs(s).max()}, {np.abs(r).max()}"
+        )
+    s, r = np.broadcast_arrays(s, r)
     phase = s * r
     small = phase < 1e-3  # there two terms of the series are right to the last digit but one
     safe = np.where(small, 1.0, phase)

@@ -48,6 +48,7 @@ from theory.evidence.roundoff import EXP_ULPS, U, gamma
 Array = NDArray[np.float64]
 Multiplier = Callable[..., ArrayLike]
 STEPS = 120  # taken: twice what a contraction by two needs to bring any score down to rounding
+_LARGEST = 1e150  # taken: squares of densities stay in float64
 _STILL = 16 * U  # taken: a few roundings of a potential
 
 
@@ -108,6 +109,10 @@ def balanced_law(
         If the density is not on the grid, or a smoothed law is not positive.
     """
     p = _density(grid, density)
+    if not p.min() > 0.0:
+        raise ValueError(f"density: expected one that stays positive, got {p.min()}")
+    if not p.max() < _LARGEST:
+        raise ValueError(f"density: expected less than {_LARGEST:g}, got {p.max()}")
     law = p / np.sqrt(_smoothed(grid, p, multiplier))
     for _ in range(as_count(steps, "steps")):
         law = np.sqrt(law * p / _smoothed(grid, law, multiplier))
@@ -226,6 +231,8 @@ def balance_error(found: Sinkhorn, values: ArrayLike, queries: ArrayLike | None 
     centre = rows @ v
     spread = np.sqrt(np.maximum(0.0, rows @ v**2 - centre**2 + 64 * U * rows @ v**2).max(axis=1))
     bound: Array = 2.0 * norm * spread * np.sqrt(ratio.max(axis=1))
+    if np.isnan(bound).any():
+        raise ValueError("values: expected ones whose squares float64 can hold, got an overflow")
     return bound
 
 
@@ -234,8 +241,10 @@ def _density(grid: PeriodicGrid, density: ArrayLike) -> Array:
     p = as_real(density, "density")
     if p.shape != as_instance(grid, "grid", PeriodicGrid).shape:
         raise ValueError(f"density: expected shape {grid.shape}, got shape {p.shape}")
-    if not p.min() > 0.0:
-        raise ValueError(f"density: expected positive numbers, got {p.min()}")
+    with np.errstate(over="ignore"):
+        total = p.sum()
+    if not np.isfinite(total):
+        raise ValueError(f"density: expected one whose sum float64 can hold, got {total}")
     return p
 
 

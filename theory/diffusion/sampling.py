@@ -75,6 +75,8 @@ class SampledOutput:
 
     def __post_init__(self) -> None:
         kernel = as_real(self.kernel, "kernel")
+        if kernel.size == 0:
+            raise ValueError(f"kernel: expected at least one weight, got shape {kernel.shape}")
         for name, least in (("kernel", 0.0), ("masses", 0.0), ("values", -math.inf)):
             array = as_real(getattr(self, name), name)
             if array.shape != kernel.shape or any(n % 2 for n in array.shape):
@@ -111,7 +113,7 @@ class SampledOutput:
         own : float, optional
             The value of the query itself, if it is among the keys as well, with weight 1.
         """
-        sizes = [as_count(n, "counts", least=2) for n in counts]
+        sizes = _sizes(counts)
         extra = None if own is None else as_number(own, "own")
         found, wide = _Sums(self).moments(sizes, extra)
         grid = _Sums(self, 2).moments(sizes, extra)[0]
@@ -127,7 +129,7 @@ class SampledOutput:
 
     def coverage(self, counts: Sequence[int], reaches: ArrayLike) -> list[Interval]:
         r"""Enclose the probability of :math:`|\hat Ph - c| \le r` over N tokens, for every N and its reach r."""
-        sizes = [as_count(n, "counts", least=2) for n in counts]
+        sizes = _sizes(counts)
         lengths = as_vector(reaches, "reaches", size=len(sizes))
         fine, grid = _Sums(self), _Sums(self, 2)
         result = []
@@ -143,6 +145,12 @@ class SampledOutput:
     def _settled(self, read: Callable[[_Sums], tuple[float, float]]) -> Interval:
         (value, error), (other, _) = read(_Sums(self)), read(_Sums(self, 2))
         return Interval.within(value, error + abs(value - other), Kind.NUMERIC)
+
+
+def _sizes(counts: Sequence[int]) -> list[int]:
+    if not isinstance(counts, (list, tuple, range, np.ndarray)) or len(counts) == 0:
+        raise TypeError(f"counts: expected a sequence of integers, got {counts!r}")
+    return [as_count(n, "counts", least=2) for n in counts]
 
 
 class _Sums:
@@ -226,6 +234,8 @@ def chordal_output(
     """
     x = as_vector(place, "place", size=as_instance(grid, "grid", PeriodicGrid).dim)
     width, p = as_positive(epsilon, "epsilon"), as_real(density, "density")
+    if p.shape != grid.shape:
+        raise ValueError(f"density: expected shape {grid.shape}, got shape {p.shape}")
     apart = sum(2.0 * np.sin(0.5 * (axis - at)) ** 2 for axis, at in zip(grid.axes, x.tolist(), strict=True))
     kernel = np.broadcast_to(np.exp(-np.asarray(apart) / width), grid.shape)
     return SampledOutput(kernel, p * math.prod(2.0 * math.pi / n for n in grid.shape), as_real(values, "values"))

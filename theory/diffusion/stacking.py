@@ -38,7 +38,7 @@ from theory.attention import SquaredDistance
 from theory.attention.output import weight_error
 from theory.attention.score import BoundedScore
 from theory.diffusion.grid import PeriodicGrid
-from theory.diffusion.operators import propagate, sphere_multipliers
+from theory.diffusion.operators import half_inverse, propagate, sphere_multipliers
 from theory.evidence.roundoff import U, average_error, gamma
 
 Array = NDArray[np.float64]
@@ -100,6 +100,8 @@ def stacked(layer: Layer, values: ArrayLike, depths: Sequence[int]) -> tuple[lis
     if any(b <= a for a, b in itertools.pairwise(wanted)):
         raise ValueError(f"depths: expected rising numbers, got {wanted}")
     current = as_real(values, "values")
+    if current.size == 0:
+        raise ValueError(f"values: expected at least one, got shape {current.shape}")
     size, done = float(np.abs(current).max()), 0
     results, errors = [], []
     for count in wanted:
@@ -139,8 +141,8 @@ class TokenLayer:
         queries: ArrayLike | None = None,
     ) -> None:  # fmt: skip
         tokens = as_points(keys, "keys")
-        width = as_positive(epsilon, "epsilon")
-        own: BoundedScore = SquaredDistance(0.5 / width) if score is None else as_having(score, "score", "matrix")
+        width, scale = as_positive(epsilon, "epsilon"), half_inverse(epsilon)
+        own: BoundedScore = SquaredDistance(scale) if score is None else as_having(score, "score", "matrix")
         asked = tokens if queries is None else as_points(queries, "queries", dim=tokens.shape[1])
         n = tokens.shape[0]
         # a value that is one for a single token and zero for the others reads off its weight, relatively accurate

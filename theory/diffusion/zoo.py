@@ -161,7 +161,7 @@ def nearest(scores: ArrayLike, k: int) -> Array:
         If there are fewer than ``k`` scores in a row.
     """
     s, count = as_scores(scores), as_count(k, "k")
-    if s.ndim != 2 or count > s.shape[1]:
+    if s.ndim != 2 or s.size == 0 or count > s.shape[1]:
         raise ValueError(f"scores: expected a matrix of at least {count} columns, got shape {s.shape}")
     rows = np.zeros(s.shape)
     np.put_along_axis(rows, np.argsort(-s, axis=1, kind="stable")[:, :count], 1.0 / count, axis=1)

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_matrix
+from theory._validate import as_instance, as_matrix
 from theory.evidence import Interval, Kind
 from theory.evidence.roundoff import U, gamma
 from theory.metric.trained import Composed
@@ -125,6 +125,7 @@ def _split(chart: Composed, cells: Cells, left: Numbers, right: Numbers) -> tupl
 
 
 def _rectangle(chart: Composed, box: ArrayLike) -> tuple[Array, Array]:
+    as_instance(chart, "chart", Composed)
     low, high = as_matrix(box, "box", shape=(2, 2))
     if chart.matrix.shape[0] != 2:
         raise ValueError(f"chart: expected a map of the plane, got one of dimension {chart.matrix.shape[0]}")

@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_vector
+from theory._validate import as_choice, as_count, as_vector
 from theory.evidence.roundoff import gamma
 from theory.metric.features import LinearFeatures, ResidualFeatures
 
@@ -92,7 +92,7 @@ class SelfSimilarity:
     width: int
 
     def __post_init__(self) -> None:
-        _demand(self.dim, self.width)
+        _settle(self)
 
     @property
     def shapes(self) -> Shapes:
@@ -127,7 +127,7 @@ class DistanceSimilarity:
     width: int
 
     def __post_init__(self) -> None:
-        _demand(self.dim, self.width)
+        _settle(self)
 
     @property
     def shapes(self) -> Shapes:
@@ -164,7 +164,7 @@ class MetricSimilarity:
     width: int
 
     def __post_init__(self) -> None:
-        _demand(self.dim, self.width)
+        _settle(self)
 
     @property
     def shapes(self) -> Shapes:
@@ -210,19 +210,18 @@ def similarity(attention: str, dim: int, width: int, *, matching: str = "width")
     kinds: dict[str, type[SelfSimilarity | DistanceSimilarity | MetricSimilarity]] = {
         "self": SelfSimilarity, "l2": DistanceSimilarity, "metric": MetricSimilarity
     }  # fmt: skip
-    if attention not in kinds:
-        raise ValueError(f"attention: expected one of {', '.join(kinds)}, got {attention!r}")
-    if matching not in ("width", "parameters"):
-        raise ValueError(f"matching: expected one of width, parameters, got {matching!r}")
-    kind, wanted = kinds[attention], sum(sizes(SelfSimilarity(dim, width).shapes))
-    if matching == "width":
-        return kind(dim, width)
-    return min((kind(dim, w) for w in range(1, 2 * width + 2)), key=lambda s: abs(sum(sizes(s.shapes)) - wanted))
+    kind = kinds[as_choice(attention, "attention", kinds)]
+    own = SelfSimilarity(dim, width)
+    wanted = sum(sizes(own.shapes))
+    if as_choice(matching, "matching", ("width", "parameters")) == "width":
+        return kind(own.dim, own.width)
+    widths = range(1, 2 * own.width + 2)
+    return min((kind(own.dim, w) for w in widths), key=lambda s: abs(sum(sizes(s.shapes)) - wanted))
 
 
-def _demand(dim: int, width: int) -> None:
-    as_count(dim, "dim")
-    as_count(width, "width")
+def _settle(similar: SelfSimilarity | DistanceSimilarity | MetricSimilarity) -> None:
+    for name in ("dim", "width"):
+        object.__setattr__(similar, name, as_count(getattr(similar, name), name))
 
 
 def _turned(x: Array) -> Array:
