@@ -37,6 +37,7 @@ _STEP = 0.7  # taken: of a Gaussian of size one; the error of the rule is 1e-17
 _DEEP = 48.0  # taken: minus the logarithm of the weight that is left out, 1e-21
 _LEAF, _PART = 8, 4_000  # steps along the smallest squares; squares at a time, for memory
 _NARROWEST = 1e-100  # taken: of the noise, and its inverse
+_FINEST = 1e-20  # taken: of the bandwidth
 _OFF = 1e-9  # taken: by how much an exponent of the density may be off
 _SPAN = 8.0  # taken: how many standard deviations of the noise a point is from the moons, at most
 _AGREED, _ROUNDS = 1e-9, 12  # taken: of the width of the weights, change between two lattices; lattices that are tried
@@ -97,7 +98,7 @@ class Arcs:
     def odds(self, x: ArrayLike) -> Array:
         """Return the probability, (n,), that a point at x is on the lower moon."""
         parts = self._parts(as_points(x, "x", dim=2))[1]
-        return np.asarray(parts[:, NODES:].sum(axis=1) / parts.sum(axis=1))
+        return np.asarray(parts[:, NODES:].sum(axis=1) / _held(parts.sum(axis=1)))
 
     @property
     def box(self) -> Array:
@@ -106,11 +107,20 @@ class Arcs:
 
     def _parts(self, x: Array) -> tuple[Array, Array]:
         steps = self.centres - x[:, np.newaxis]
-        square = np.einsum("nki,nki->nk", steps, steps)
+        with np.errstate(over="ignore"):  # the density vanishes there
+            square = np.einsum("nki,nki->nk", steps, steps)
         return steps, self.masses * np.exp(-0.5 * square / self.noise**2) / (2.0 * np.pi * self.noise**2)
 
     def _slope(self, steps: Array, parts: Array) -> Array:
-        return np.asarray(np.einsum("nk,nki->ni", parts, steps) / parts.sum(axis=1, keepdims=True) / self.noise**2)
+        total = _held(parts.sum(axis=1, keepdims=True))
+        return np.asarray(np.einsum("nk,nki->ni", parts, steps) / total / self.noise**2)
+
+
+def _held(density: Array) -> Array:
+    """Return a density that a quotient is taken by, or raise ``ValueError`` where it leaves float64."""
+    if not density.min() > 0.0:
+        raise ValueError("x: expected points so near the moons that float64 holds the density, got one where it is 0")
+    return density
 
 
 class Change(NamedTuple):
@@ -140,6 +150,8 @@ def layer(chart: Composed, law: Arcs, x: ArrayLike, epsilon: float) -> Change:
     points, epsilon = as_points(x, "x", dim=2), as_positive(epsilon, "epsilon")
     as_instance(chart, "chart", Composed)
     as_instance(law, "law", Arcs)
+    if not epsilon > _FINEST:
+        raise ValueError(f"epsilon: expected more than {_FINEST:g}, got {epsilon}")
     size = epsilon**0.5
     stretch = np.linalg.norm(chart.jacobian(points), 2, axis=(1, 2))
     step = _STEP * np.minimum(size / stretch, law.noise)

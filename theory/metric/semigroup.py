@@ -23,6 +23,7 @@ from theory.metric.trained import Composed
 
 Array = NDArray[np.float64]
 _RIM = 4.5  # taken: standard deviations of the noise around the moons; beyond, a share of 1e-5 of the points
+_COARSEST = 0.5  # taken: of the spacing
 _FINEST = 1e-2  # taken: a mesh of a million corners
 _CONTOUR = 16  # nodes: an error of 1e-11
 
@@ -53,6 +54,8 @@ def flow(chart: Composed, law: Arcs, x: ArrayLike, time: float, *, spacing: floa
     as_instance(law, "law", Arcs)
     if not spacing > _FINEST * law.noise:
         raise ValueError(f"spacing: expected more than {_FINEST:g} of the noise, got {spacing}")
+    if not spacing <= _COARSEST:
+        raise ValueError(f"spacing: expected at most {_COARSEST:g}, half the radius of a moon, got {spacing}")
     coarse, fine = (_flow(chart, law, points, time, h) for h in (2.0 * spacing, spacing))
     correction = (fine - coarse) / 3.0
     return Change(fine + correction, np.full(len(points), np.linalg.norm(correction, axis=1).max()))

@@ -80,7 +80,7 @@ class Composed:
 
         By :math:`\tanh a - \tanh b = \tanh(a - b)(1 - \tanh a\tanh b)`.
         """
-        x, v = self._points(x), self._points(steps)
+        x, v = self._points(x), as_points(steps, "steps", dim=self.matrix.shape[0])
         turned = np.tanh(v @ self.slopes) * (1.0 - self._hidden(x) * self._hidden(x + v))
         return np.asarray(v @ self.matrix + turned @ self.features.outer)
 
@@ -97,7 +97,7 @@ class Composed:
         (ndarray, ndarray)
             How much :math:`1 - t^2` changes, and by how much t differs from its first order, (n, w) each, rounded up.
         """
-        centre, sides = self._points(x), self._points(half)
+        centre, sides = self._points(x), as_points(half, "half", dim=self.matrix.shape[0])
         z = np.abs(centre @ self.slopes + self.offset)
         reach = sides @ np.abs(self.slopes) + self.blur(np.abs(centre) + sides)
         low, high = np.maximum(z - reach, 0.0), z + reach
