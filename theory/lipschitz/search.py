@@ -20,8 +20,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_positive, as_simplex
+from theory._validate import as_count, as_flag, as_generator, as_instance, as_positive, as_simplex
 from theory.attention import DotProduct, Measure, SquaredDistance
+from theory.attention.measure import as_measure
 from theory.evidence import Interval, coarse, first_best
 from theory.lipschitz.jacobian import dot_form
 from theory.lipschitz.local_norms import as_exponent, certified_stretch
@@ -122,17 +123,18 @@ def search(
     """
     from scipy.optimize import minimize  # noqa: PLC0415  loads slowly
 
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng: expected a numpy.random.Generator, got {type(rng).__name__}")
-    as_exponent(p)
+    as_generator(rng, "rng")
+    p, atoms, dim, causal = as_exponent(p), as_count(atoms, "atoms"), as_count(dim, "dim"), as_flag(causal, "causal")
     reach = None if radius is None else as_positive(radius, "radius")
     count, most = as_count(starts, "starts"), as_count(steps, "steps")
-    law = None if weights is None else as_simplex(weights, "weights", size=as_count(atoms, "atoms"))
+    law = None if weights is None else as_simplex(weights, "weights", size=atoms)
     if law is not None and law.min() == 0.0:
         raise ValueError(f"weights: expected positive masses, got 0.0 at index {int(law.argmin())}")
-    form, beta, norm = _score(score, as_count(dim, "dim"))
+    form, beta, norm = _score(score, dim)
     distinct = causal or (law is not None and law.min() < law.max())  # else all atoms are alike: single out the first
-    parameters = Parameters(as_count(atoms, "atoms"), dim, reach, law, norm, FLOOR)
+    if first is not None:
+        as_measure(first, "first")
+    parameters = Parameters(atoms, dim, reach, law, norm, FLOOR)
 
     def state(where: Cloud, chosen: int) -> State:
         b = where.form if norm is not None else form
@@ -145,7 +147,10 @@ def search(
 
         def descent(z: Array, chosen: int = chosen) -> tuple[float, Array]:
             where = parameters.read(z)
-            value, gradient, _ = log_stretch(state(where, chosen), p)
+            try:
+                value, gradient, _ = log_stretch(state(where, chosen), p)
+            except np.linalg.LinAlgError as error:  # of a matrix that is no longer finite
+                raise ValueError(f"radius: expected one at which float64 holds a stretch, got {radius!r}") from error
             return -value, -parameters.pull(z, where, gradient)
 
         drawn = [parameters.draw(rng, sign=1 - 2 * (k % 2)) for _ in range(_DRAWS)]
@@ -193,9 +198,10 @@ def shrink(found: Found, *, loss: float = 1e-3) -> Found:
     ValueError
         If ``loss`` is not positive and below one.
     """
-    if not as_positive(loss, "loss") < 1.0:
+    share = as_positive(loss, "loss")
+    if not share < 1.0:
         raise ValueError(f"loss: expected a number below 1, got {loss!r}")
-    least = (1.0 - loss) * found.bound.lo
+    least = (1.0 - share) * as_instance(found, "found", Found).bound.lo
 
     def tried(points: Array, masses: Array, tangent: Array) -> Found | None:
         if masses.min() <= 0.0 or not tangent.any():
