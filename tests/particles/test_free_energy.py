@@ -5,6 +5,7 @@ import pytest
 from scipy import special
 
 from theory.evidence.enclosure import hull, precision
+from theory.particles import free_energy
 from theory.particles.free_energy import Sphere, couplings, enclosed, threshold
 
 
@@ -110,3 +111,36 @@ def test_bad_input_is_refused():
     ):
         with pytest.raises(ValueError, match="expected"):
             call()
+
+
+@pytest.mark.parametrize(("dim", "beta", "field"), [(2, 1.0, 0.5), (2, 2.4, 0.03125), (2, 4.0, 4.0), (3, 2.0, 0.25)])
+def test_slack_covers_where_an_iteration_ends(dim, beta, field, monkeypatch):
+    sphere = Sphere(beta, dim)
+    fine = sphere.branch(field)
+    bound = sphere.slack(fine)
+    assert max(bound.strength, 100.0 * bound.order, 10.0 * bound.excess) < 1e-10
+    monkeypatch.setattr(free_energy, "_SETTLED", 1e-7)
+    rough = sphere.branch(field)
+    wide = sphere.slack(rough)
+    apart = (rough.strength - fine.strength, rough.overlaps[0] - fine.overlaps[0], rough.excess - fine.excess)
+    assert (
+        max(abs(apart[0]) / bound.strength, abs(apart[1]) / bound.order) > 10.0
+    )  # so it is not rounding that is covered
+    for off, most, least in zip(apart, wide, bound, strict=True):
+        assert abs(off) <= 1.001 * most + least
+    assert wide.order < 100.0 * abs(apart[1]) + 2.0 * bound.order
+
+
+def test_slack_covers_the_rounding_of_every_sum():
+    sphere = Sphere(2.4)
+    fine, turned = sphere.branch(0.0625), Sphere(2.4)
+    order = np.random.default_rng(0).permutation(sphere.nodes)  # another order of the sums, as on another processor
+    turned.__dict__["_rule"] = tuple(part[order] * (1.0 + 1e-16) for part in sphere._rule)
+    moved, bound = turned.branch(0.0625), sphere.slack(fine)
+    for one, other, most in zip(
+        (fine.strength, fine.overlaps[0], fine.excess),
+        (moved.strength, moved.overlaps[0], moved.excess),
+        bound,
+        strict=True,
+    ):
+        assert abs(one - other) <= 2.0 * most
