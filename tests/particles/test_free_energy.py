@@ -1,5 +1,7 @@
 """Free energies against a plain double sum on the circle, and equilibria against their equation."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 from scipy import special
@@ -144,3 +146,16 @@ def test_slack_covers_the_rounding_of_every_sum():
         strict=True,
     ):
         assert abs(one - other) <= 2.0 * most
+
+
+def test_a_witness_does_not_see_rounding():
+    module = import_module("theory.particles.studies.noisy")
+    sphere = Sphere(2.5)
+    found = sphere.branch(0.4)
+    rng = np.random.default_rng(0)
+    moved = found._replace(potential=found.potential + 1e-13 * rng.normal(size=found.potential.size))
+    with precision():
+        (field, one), (again, other) = (module._witness(sphere, each) for each in (found, moved))
+        assert field == again
+        assert one.excess(0.5) == other.excess(0.5)
+        assert abs(one.excess(found.strength).mid - found.excess) < 1e-12
