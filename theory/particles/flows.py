@@ -208,7 +208,8 @@ def moved_by(
     Two runs may agree by chance, where the difference of their errors changes its sign; hence the tolerance of a step.
     """
     size = (2 * U * evaluations + tolerance[0]) * np.abs(state) + tolerance[1]
-    signs = np.where(np.arange(state.size).reshape(state.shape) % 2, -1.0, 1.0)
+    odd = np.indices(state.shape).sum(axis=0) % 2  # neighbours in every direction go opposite ways: tokens and axes
+    signs = np.where(odd, -1.0, 1.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         values = [float(function(state + displaced)) for displaced in (size, signs * size)]
     here = float(function(state))
