@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import theory
 
@@ -334,7 +335,8 @@ class _Reader:
 
     def on_joined(self, node: ast.JoinedStr) -> bool:
         """Put an f-string as one text between its fields, which not every Python cuts alike."""
-        text, parts = "", []
+        text = ""
+        parts: list[ast.AST | str] = []
         for part in node.values:
             if isinstance(part, ast.Constant):
                 text += str(part.value)
@@ -342,8 +344,8 @@ class _Reader:
                 parts += [text, part]
                 text = ""
         self._text.append("JoinedStr")
-        for part in (*parts, text):
-            self.put(part) if isinstance(part, ast.AST) else self._text.append(repr(part))
+        for piece in (*parts, text):
+            self.put(piece) if isinstance(piece, ast.AST) else self._text.append(repr(piece))
         self._text.append(")")
         return True
 
@@ -357,12 +359,12 @@ class _Reader:
         return False
 
 
-_NOTES: dict[type, Callable[[_Reader, ast.AST], bool]] = {
+_NOTES: dict[type[ast.AST], Callable[[_Reader, Any], bool]] = {  # each takes what it is filed under
     ast.Constant: _Reader.on_constant, ast.Name: _Reader.on_name, ast.Attribute: _Reader.on_attribute,
     ast.arg: _Reader.on_argument, ast.FunctionDef: _Reader.on_function, ast.AsyncFunctionDef: _Reader.on_function,
     ast.Import: _Reader.on_import, ast.ImportFrom: _Reader.on_import_from, ast.If: _Reader.on_if,
     ast.Call: _Reader.on_call, ast.JoinedStr: _Reader.on_joined, ast.BinOp: _Reader.on_binary,
-}  # type: ignore[dict-item]  # fmt: skip  # each takes the type it is filed under
+}  # fmt: skip
 
 
 def _said(node: ast.AST, body: list[ast.AST]) -> Iterable[ast.AST]:
