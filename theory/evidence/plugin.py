@@ -121,8 +121,12 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"THEORY_BACKEND: expected one of {', '.join(_BACKENDS)}, got {backend!r}")
     if given(config, "record") and given(config, "case") is not None:
         raise pytest.UsageError("--record: expected a whole run, got --case")
-    if given(config, "record") and given(config, "root") != ROOT:
-        raise pytest.UsageError(f"--record: expected the root of every record, {ROOT}, got {given(config, 'root')}")
+    if given(config, "record"):
+        from theory.evidence.streams import ROOT  # noqa: PLC0415  loads NumPy
+
+        if given(config, "root") != ROOT:
+            got = given(config, "root")
+            raise pytest.UsageError(f"--record: expected the root of every record, {ROOT}, got {got}")
     if given(config, "table") is not None:
         _check_table(Path(given(config, "table")))
     address = given(config, "dask")
@@ -192,7 +196,8 @@ class ClaimItem(pytest.Function):
             record.write(shelf(self.path), evidence, test)
         except reading.RecordError as error:
             self.note(verdict="UNRECORDED")
-            text = f"{evidence.claim.id} is {evidence.verdict.value}, but cannot be recorded: {error}"
+            fault = str(error).removeprefix(f"{Path.cwd()}{os.sep}")
+            text = f"{evidence.claim.id} is {evidence.verdict.value}, but cannot be recorded: {fault}"
             raise NotSupportedError(text) from error
 
     def _compare(self, evidence: Evidence) -> None:
