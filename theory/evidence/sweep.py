@@ -10,16 +10,17 @@ import multiprocessing
 import os
 import platform
 import socket
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
 _CHOSEN: ContextVar[Executor | None] = ContextVar("executor of sweeps", default=None)
@@ -27,10 +28,21 @@ _PATIENCE = 3.0  # seconds in which a scheduler that is there accepts a connecti
 FAULTS = partial(np.errstate, over="raise", divide="raise", invalid="raise", under="ignore")
 
 
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:  # noqa: ARG001  the key: a library arrives with a module
+    return ThreadpoolController()  # 2 ms: it asks every shared library of the process
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Put linear algebra on one thread, whose number moves its last digits; lifted on leaving."""
+    limiter: AbstractContextManager[object] = _libraries(len(sys.modules)).limit(limits=1)
+    return limiter
+
+
 @cache
 def _settle() -> None:
     """Put linear algebra on one thread for as long as this worker lives: lifting it beside other threads would race."""
-    threadpool_limits(limits=1)
+    one_thread()
 
 
 def _call(fn: Callable[..., T], case: Mapping[str, Any], caller: tuple[str, int]) -> T:
@@ -118,7 +130,7 @@ def sweep(
     if executor is None and pool and workers > 1:
         with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as processes:
             return sweep(fn, cases, executor=processes)
-    with threadpool_limits(limits=1):  # also for the threads of a given executor
+    with one_thread():  # also for the threads of a given executor
         if executor is None:
             return [_call(fn, case, _process()) for case in cases]
         futures = [executor.submit(_call, fn, dict(case), _process()) for case in cases]  # it may have own keywords
