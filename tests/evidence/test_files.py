@@ -12,7 +12,7 @@ import time
 import pytest
 
 from theory.evidence import files
-from theory.evidence.files import locked, write_whole
+from theory.evidence.files import locked, write_together, write_whole
 
 COUNT = """
 import json, sys
@@ -67,6 +67,23 @@ def test_a_full_disk_leaves_the_old_file_and_names_it(tmp_path, monkeypatch, ste
     assert caught.value.errno == errno.ENOSPC
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_of_several_files_all_are_written_or_none(tmp_path, monkeypatch):
+    one, two = tmp_path / "one", tmp_path / "two"
+    write_together({one: "1", two: b"2"})
+    assert (one.read_text(), two.read_text()) == ("1", "2")
+    calls, sync = [], os.fsync
+
+    def full_at_second(number):
+        calls.append(number)
+        full() if len(calls) == 2 else sync(number)
+
+    monkeypatch.setattr(files.os, "fsync", full_at_second)
+    with pytest.raises(OSError, match=r"No space left on device: '.*two'$"):
+        write_together({one: "a", two: "b"})
+    assert (one.read_text(), two.read_text()) == ("1", "2")
+    assert sorted(tmp_path.iterdir()) == [one, two]
 
 
 def test_a_folder_that_is_missing_is_named_by_its_file(tmp_path):

@@ -97,7 +97,7 @@ UNFOUNDED = {
     "inconclusive": (WIDE, "", "INCONCLUSIVE", 2, "the intervals are too wide"),
     "survivor": (
         STANDS,
-        'constant("same", "nothing at all", value=1.0)',
+        'constant("same", "next to nothing", value=1.0 + 2.0**-52)',
         "VACUOUS",
         None,
         "twin same is refuted nowhere",
@@ -442,11 +442,9 @@ def test_error_leaves_no_record(suite, pytester):
 
 
 def test_number_that_moved_is_noticed(suite, pytester):
-    assert suite("--record", test_a=check()).ret == 0
-    path = pytester.path / "evidence" / "demo.stands.json"
-    whole = json.loads(path.read_text(encoding="utf-8"))
-    whole["scales"]["quick"] |= {"departure": [0.25, 0.5], "compared": [0.25, 0.5]}
-    path.write_text(json.dumps(whole), encoding="utf-8")
+    body = "yield at_most(Interval.within(-sign * {}, 1e-15), -value, k=k)"
+    assert suite("--record", test_a=check(body=body.format("1.5"))).ret == 0
+    pytester.path.joinpath("test_a.py").write_text(HEAD + check(body=body.format("1.500000001")), encoding="utf-8")
     result = suite()
     assert result.ret == 1
     text = paragraph(result, "demo.stands")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
@@ -36,21 +36,36 @@ def write_whole(path: Path, content: str | bytes) -> None:
     OSError
         If it cannot be written, as on a full disk: the target is named and is what it was, and nothing else is left.
     """
-    data = content.encode("utf-8") if isinstance(content, str) else content
-    target = path.resolve()
-    part = target.with_name(f".{target.name}.{os.urandom(8).hex()}.part")
+    write_together({path: content})
+
+
+def write_together(contents: Mapping[Path, str | bytes]) -> None:
+    """Write several files as :func:`write_whole` does, and move none into its place before all are written.
+
+    Raises
+    ------
+    OSError
+        If one cannot be written; it is named, and all are what they were.
+    """
+    parts: dict[Path, Path] = {}
+    path = None
     try:
-        _sweep(target)
-        with part.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(target)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise _naming(path, error) from error
-    except BaseException:
-        part.unlink(missing_ok=True)
+        for path, content in contents.items():
+            target = path.resolve()
+            parts[path] = target.with_name(f".{target.name}.{os.urandom(8).hex()}.part")
+            _sweep(target)
+            with parts[path].open("xb") as file:
+                file.write(content.encode("utf-8") if isinstance(content, str) else content)
+                file.flush()
+                os.fsync(file.fileno())
+        for path, part in parts.items():
+            part.replace(path.resolve())
+    except BaseException as error:
+        for part in parts.values():
+            with suppress(OSError):  # it may never have been, or not be removable where it could not be written
+                part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and path is not None:
+            raise _naming(path, error) from error
         raise
 
 

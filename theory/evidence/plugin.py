@@ -121,6 +121,8 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"THEORY_BACKEND: expected one of {', '.join(_BACKENDS)}, got {backend!r}")
     if given(config, "record") and given(config, "case") is not None:
         raise pytest.UsageError("--record: expected a whole run, got --case")
+    if given(config, "record") and given(config, "root") != ROOT:
+        raise pytest.UsageError(f"--record: expected the root of every record, {ROOT}, got {given(config, 'root')}")
     if given(config, "table") is not None:
         _check_table(Path(given(config, "table")))
     address = given(config, "dask")
@@ -183,16 +185,14 @@ class ClaimItem(pytest.Function):
             self._compare(evidence)
 
     def _write(self, evidence: Evidence) -> None:
-        from theory.evidence import record  # noqa: PLC0415
+        from theory.evidence import reading, record  # noqa: PLC0415
 
-        folder = shelf(self.path)
         test = Path(os.path.relpath(self.path, repository(self.path) or self.path.parent)).as_posix()
         try:
-            record.write(folder, evidence, test)
-        except OSError as error:
+            record.write(shelf(self.path), evidence, test)
+        except reading.RecordError as error:
             self.note(verdict="UNRECORDED")
-            path = os.path.relpath(error.filename or folder)
-            text = f"{evidence.claim.id} is {evidence.verdict.value}, but cannot be recorded: {path}: {error.strerror}"
+            text = f"{evidence.claim.id} is {evidence.verdict.value}, but cannot be recorded: {error}"
             raise NotSupportedError(text) from error
 
     def _compare(self, evidence: Evidence) -> None:

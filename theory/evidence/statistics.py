@@ -18,11 +18,11 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_real, as_vector
+from theory._validate import as_count, as_number, as_real, as_vector
 from theory.evidence.interval import Interval, Kind
+from theory.evidence.judge import ALPHA as ALPHA
 from theory.evidence.roundoff import gamma
 
-ALPHA = 1e-6
 BATCHES = 64
 PER_BATCH = 400
 RUNS = 16  # taken: with two runs less Student's quantile at this level exceeds ten
@@ -63,7 +63,7 @@ def bounded_mean(sample: ArrayLike, lo: float, hi: float, *, among: int = 1) -> 
     ValueError
         If there are fewer than two draws or one leaves the range.
     """
-    x = as_vector(sample, "sample")
+    x, lo, hi = as_vector(sample, "sample"), as_number(lo, "lo"), as_number(hi, "hi")
     if x.size < 2 or not lo < hi or not (x.min() >= lo and x.max() <= hi):
         raise ValueError(f"sample: expected at least two draws in [{lo}, {hi}], got {x.size} in [{x.min()}, {x.max()}]")
     log = math.log(4.0 * as_count(among, "among") / ALPHA)
@@ -144,7 +144,10 @@ def slope(sizes: ArrayLike, samples: ArrayLike, *, among: int = 1) -> Interval:
             f"samples: expected shape (b >= 8, {max(n.size, 4)}) for as many sizes, got {y.shape} for {n.shape}"
         )
     if not (n.min() > 0.0 and np.all(np.diff(n) > 0.0) and y.min() > 0.0):
-        raise ValueError("sizes, samples: expected increasing positive sizes and positive samples")
+        raise ValueError(
+            "sizes, samples: expected increasing positive sizes and positive samples, "
+            f"got {n.tolist()} and a least sample of {y.min()}"
+        )
     log_n, log_y = np.log(n), np.log(y)
 
     def fit(part: slice) -> NDArray[np.float64]:

@@ -22,6 +22,8 @@ from urllib.parse import urlsplit
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from theory._validate import as_callable, as_flag, as_having
+
 T = TypeVar("T")
 _CHOSEN: ContextVar[Executor | None] = ContextVar("executor of sweeps", default=None)
 _PATIENCE = 3.0  # seconds in which a scheduler that is there accepts a connection
@@ -123,12 +125,18 @@ def sweep(
     executor : concurrent.futures.Executor, optional
         Used through ``submit`` and never shut down here; a Dask cluster is ``Client(address).get_executor()``. Without
         one, that of :func:`sweeping_on`; or else a pool of spawned processes on the usable processors, or this process
-        for a single case or processor.
+        for a single case or processor, or if it is itself a worker of another pool.
     pool : bool, default True
         Whether such a pool may be started; cases of less than its start are faster without.
     """
+    as_callable(fn, "fn")
+    if not isinstance(cases, Sequence) or not all(isinstance(case, Mapping) for case in cases):
+        raise TypeError(f"cases: expected a sequence of keyword arguments, got {type(cases).__name__}")
+    if executor is not None:
+        as_having(executor, "executor", "submit")
+    pool = as_flag(pool, "pool")
     executor = _CHOSEN.get() if executor is None else executor
-    workers = min(usable_cpus(), len(cases))
+    workers = 1 if multiprocessing.parent_process() else min(usable_cpus(), len(cases))  # a worker starts no others
     if executor is None and pool and workers > 1:
         with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as processes:
             return sweep(fn, cases, executor=processes)
