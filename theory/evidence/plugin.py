@@ -121,8 +121,8 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"THEORY_BACKEND: expected one of {', '.join(_BACKENDS)}, got {backend!r}")
     if given(config, "record") and given(config, "case") is not None:
         raise pytest.UsageError("--record: expected a whole run, got --case")
-    if given(config, "record") and given(config, "root") != ROOT:
-        raise pytest.UsageError(f"--record: expected the root of every record, {ROOT}, got {given(config, 'root')}")
+    if given(config, "record"):
+        _check_root(given(config, "root"))
     if given(config, "table") is not None:
         _check_table(Path(given(config, "table")))
     address = given(config, "dask")
@@ -137,6 +137,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(cluster.close)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Sitting(config), "attention-theory sitting")
+
+
+def _check_root(root: int) -> None:
+    from theory.evidence.streams import ROOT  # noqa: PLC0415  loads NumPy
+
+    if root != ROOT:
+        raise pytest.UsageError(f"--record: expected the root of every record, {ROOT}, got {root}")
 
 
 def _check_table(path: Path) -> None:
