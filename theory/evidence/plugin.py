@@ -122,7 +122,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if given(config, "record") and given(config, "case") is not None:
         raise pytest.UsageError("--record: expected a whole run, got --case")
     if given(config, "record"):
-        _check_root(given(config, "root"))
+        from theory.evidence.streams import ROOT  # noqa: PLC0415  loads NumPy
+
+        if given(config, "root") != ROOT:
+            got = given(config, "root")
+            raise pytest.UsageError(f"--record: expected the root of every record, {ROOT}, got {got}")
     if given(config, "table") is not None:
         _check_table(Path(given(config, "table")))
     address = given(config, "dask")
@@ -137,13 +141,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(cluster.close)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Sitting(config), "attention-theory sitting")
-
-
-def _check_root(root: int) -> None:
-    from theory.evidence.streams import ROOT  # noqa: PLC0415  loads NumPy
-
-    if root != ROOT:
-        raise pytest.UsageError(f"--record: expected the root of every record, {ROOT}, got {root}")
 
 
 def _check_table(path: Path) -> None:
@@ -199,7 +196,8 @@ class ClaimItem(pytest.Function):
             record.write(shelf(self.path), evidence, test)
         except reading.RecordError as error:
             self.note(verdict="UNRECORDED")
-            text = f"{evidence.claim.id} is {evidence.verdict.value}, but cannot be recorded: {error}"
+            fault = str(error).removeprefix(f"{Path.cwd()}{os.sep}")
+            text = f"{evidence.claim.id} is {evidence.verdict.value}, but cannot be recorded: {fault}"
             raise NotSupportedError(text) from error
 
     def _compare(self, evidence: Evidence) -> None:
