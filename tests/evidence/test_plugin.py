@@ -929,6 +929,18 @@ def test_time_left_is_shown_under_a_terminal_and_is_gone_afterwards(tmp_path, op
     assert json.loads((tmp_path / ".pytest_cache/v/attention-theory/seconds-quick").read_text(encoding="utf-8"))
 
 
+@pytest.mark.parametrize("options", [(), ("-n", "2")])
+def test_a_run_without_claims_shows_no_time_left(tmp_path, options):
+    doctest = 'def double(x):\n    """Double.\n\n    >>> double(1)\n    2\n    """\n    return 2 * x\n'
+    (tmp_path / "test_a.py").write_text(doctest + "def test_a(): pass\ndef test_b(): pass\n", encoding="utf-8")
+    (tmp_path / "plain.py").write_text(doctest, encoding="utf-8")
+    code, written = on_terminal(tmp_path, "--doctest-modules", *options)
+    assert code == 0, written
+    assert "4 passed" in written
+    assert not re.search(r"about \d", written)
+    assert not (tmp_path / ".pytest_cache/v/attention-theory").exists()
+
+
 def screen(written):
     """Return the lines that a terminal shows at the end, of what moves within a line only."""
     lines, column, kept = [[]], 0, 0
