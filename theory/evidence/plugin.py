@@ -211,7 +211,8 @@ class ClaimItem(pytest.Function):
             path = record.path_of(folder, evidence.claim)
             raise NotSupportedError(
                 f"{evidence.claim.id} is {evidence.verdict.value}, but contradicts {path.name}: "
-                f"{moved.removeprefix(f'{path}: ')}. Find out why; if the new number is right, rerun with --record and log the move."
+                f"{moved.removeprefix(f'{path}: ')}. "
+                f"Find out why; if the new number is right, rerun with --record and log the move."
             )
 
     @contextmanager
