@@ -588,7 +588,7 @@ def test_marks_above_verifies_hold(suite, pytester):
     assert result.ret == 0
     assert set(rows(result)) == {"demo.stands", "demo.quick"}
     result.stdout.fnmatch_lines(["*('usefixtures', ('other',)), ('level', (3,)), ('slow', ())*"])
-    assert set(rows(suite(*options, "-m", "slow and level(n=3) or slow"))) == {"demo.stands"}
+    assert set(rows(suite(*options, "-m", "slow and level"))) == {"demo.stands"}
     assert set(rows(suite(*options, "-m", "not slow"))) == {"demo.quick"}
     assert set(rows(suite(*options, "-k", "slow"))) == {"demo.stands"}
 
@@ -927,6 +927,18 @@ def test_time_left_is_shown_under_a_terminal_and_is_gone_afterwards(tmp_path, op
     if "-v" not in options:
         assert not any(re.search(r"about \d", line) for line in screen(written))
     assert json.loads((tmp_path / ".pytest_cache/v/attention-theory/seconds-quick").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2")])
+def test_a_run_without_claims_shows_no_time_left(tmp_path, options):
+    doctest = 'def double(x):\n    """Double.\n\n    >>> double(1)\n    2\n    """\n    return 2 * x\n'
+    (tmp_path / "test_a.py").write_text(doctest + "def test_a(): pass\ndef test_b(): pass\n", encoding="utf-8")
+    (tmp_path / "plain.py").write_text(doctest, encoding="utf-8")
+    code, written = on_terminal(tmp_path, "--doctest-modules", *options)
+    assert code == 0, written
+    assert "4 passed" in written
+    assert not re.search(r"about \d", written)
+    assert not (tmp_path / ".pytest_cache/v/attention-theory").exists()
 
 
 def screen(written):

@@ -208,10 +208,11 @@ class ClaimItem(pytest.Function):
         moved = record.compare(folder, evidence)
         if moved:
             self.note(verdict="MOVED")
-            name = record.path_of(folder, evidence.claim).name
+            path = record.path_of(folder, evidence.claim)
             raise NotSupportedError(
-                f"{evidence.claim.id} is {evidence.verdict.value}, but contradicts {name}: "
-                f"{moved}. Find out why; if the new number is right, rerun with --record and log the move."
+                f"{evidence.claim.id} is {evidence.verdict.value}, but contradicts {path.name}: "
+                f"{moved.removeprefix(f'{path}: ')}. "
+                f"Find out why; if the new number is right, rerun with --record and log the move."
             )
 
     @contextmanager
@@ -452,7 +453,7 @@ class Sitting:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         """Start the clock of a run in several processes; the first that has collected speaks for all."""
-        if self.countdown is None:
+        if self.countdown is None and any(map(_names_a_claim, ids)):
             self._begin(ids)
 
     def _begin(self, names: Sequence[str]) -> None:
@@ -559,6 +560,12 @@ class Sitting:
         loose = ", ".join(row["id"] for row in rows if row["recorded"] == "no")
         if loose:
             yield f"no record, so nothing was compared (--record writes it): {loose}"
+
+
+def _names_a_claim(nodeid: str) -> bool:
+    """Tell a claim from a plain test, whose name has no dot, and from a doctest, whose name has that of its module."""
+    path, _, name = nodeid.partition("::")
+    return name.count(".") == 1 and name.replace("-", "").replace(".", "").isalnum() and Path(path).stem not in name
 
 
 def _width(reporter: TerminalReporter) -> int | None:
