@@ -121,8 +121,12 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"THEORY_BACKEND: expected one of {', '.join(_BACKENDS)}, got {backend!r}")
     if given(config, "record") and given(config, "case") is not None:
         raise pytest.UsageError("--record: expected a whole run, got --case")
-    if given(config, "record") and given(config, "root") != ROOT:
-        raise pytest.UsageError(f"--record: expected the root of every record, {ROOT}, got {given(config, 'root')}")
+    if given(config, "record"):
+        from theory.evidence.streams import ROOT  # noqa: PLC0415  loads NumPy
+
+        if given(config, "root") != ROOT:
+            got = given(config, "root")
+            raise pytest.UsageError(f"--record: expected the root of every record, {ROOT}, got {got}")
     if given(config, "table") is not None:
         _check_table(Path(given(config, "table")))
     address = given(config, "dask")
@@ -192,7 +196,8 @@ class ClaimItem(pytest.Function):
             record.write(shelf(self.path), evidence, test)
         except reading.RecordError as error:
             self.note(verdict="UNRECORDED")
-            text = f"{evidence.claim.id} is {evidence.verdict.value}, but cannot be recorded: {error}"
+            fault = str(error).removeprefix(f"{Path.cwd()}{os.sep}")
+            text = f"{evidence.claim.id} is {evidence.verdict.value}, but cannot be recorded: {fault}"
             raise NotSupportedError(text) from error
 
     def _compare(self, evidence: Evidence) -> None:
@@ -413,7 +418,7 @@ def _facts(evidence: Evidence) -> dict[str, str | float]:
 
     gap = 0.0 if evidence.nearest is None else evidence.nearest.departure.lo
     cases, room = evidence.cases, max(evidence.departure.hi, 0.0)
-    facts = {
+    facts: dict[str, str | float] = {
         "verdict": evidence.verdict.name,
         "kind": evidence.kind.name.lower(),
         "margin": float(reach(evidence.kind, gap) / room if room > 0.0 else "inf") if gap > 0.0 < cases else 0.0,
