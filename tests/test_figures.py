@@ -515,7 +515,7 @@ def test_a_committed_table_that_nobody_judged_does_not_pass(tmp_path):
 def test_every_claim_must_stand_at_this_scale_and_root(tmp_path):
     lay(tmp_path / "evidence")
     lay(tmp_path / "evidence", claim="toy.wrong", factor=2.5)
-    lay(tmp_path / "evidence", claim="toy.else", root=7)
+    lay(tmp_path / "evidence", claim="toy.worse", factor=3.5)
     lay(tmp_path / "evidence", claim="toy.large", scale="paper")
     (tmp_path / "evidence" / "toy.broken.json").write_text("{", encoding="utf-8")
 
@@ -524,8 +524,7 @@ def test_every_claim_must_stand_at_this_scale_and_root(tmp_path):
 
     assert reason("toy.wrong") == "toy.wrong is refuted"
     assert reason("toy.double", "toy.wrong") == "toy.wrong is refuted"
-    assert reason("toy.else") == f"toy.else was decided with root 7, not {ROOT}"
-    assert reason("toy.else", root=7) is None
+    assert reason("toy.double", root=7) == f"toy.double was decided with root {ROOT}, not 7"
     assert reason("toy.large") == "no evidence for toy.large at scale quick"
     assert reason("toy.large", scale="paper") is None
     assert reason("toy.none") == "no evidence for toy.none"
@@ -546,10 +545,10 @@ def test_claims_judged_on_another_study_or_on_different_tables_do_not_pass(tmp_p
     assert rule(tmp_path, both).reason == "its claims were judged on different tables"
 
 
-def test_the_mending_command_names_claims_scale_and_root(tmp_path):
+def test_the_mending_command_names_claims_and_scale(tmp_path):
     lay(tmp_path / "evidence")
     mend = rule(tmp_path, toy_plate(claims=("toy.a", "toy.b")), scale="paper", root=7).mend
-    assert mend == f"pytest {tmp_path} -k 'toy.a or toy.b' --scale paper --root 7 --record"
+    assert mend == f"pytest {tmp_path} -k 'toy.a or toy.b' --scale paper --record"
 
 
 def test_a_study_of_the_evidence_is_judged_by_its_verdicts(tmp_path):

@@ -12,7 +12,8 @@ import pytest
 from tests import specimen
 from tests.specimen import edited
 from theory.__main__ import main
-from theory.evidence import Interval, at_least, enclosure, record  # noqa: F401  loaded once, not anew in every run
+from theory.engine import dense  # noqa: F401  loaded once, as are those below, not anew in every run
+from theory.evidence import Interval, at_least, board, enclosure, plugin, record  # noqa: F401
 
 pytest_plugins = ["pytester"]
 
@@ -217,7 +218,7 @@ def test_an_evidence_folder_that_may_not_be_written(repository, one, monkeypatch
 
     monkeypatch.setattr(os, "open", refused)  # as for anybody but root in a folder of mode 555
     result = repository("--record")
-    noticed(result, f"{one}: not written: Permission denied")
+    noticed(result, "demo.one is ", "demo.one.json: not written: Permission denied")
     assert one.read_bytes() == before
 
 
@@ -226,7 +227,7 @@ def test_a_file_in_the_place_of_the_evidence_folder(repository, one):
         path.unlink()
     repository.folder.rmdir()
     repository.folder.write_text("")
-    noticed(repository("--record"), f"{one}: not written: ")
+    noticed(repository("--record"), "demo.one is ", "demo.one.json: not written: ")
 
 
 def test_a_record_that_is_gone(repository, one, capsys):

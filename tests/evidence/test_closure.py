@@ -28,8 +28,9 @@ def suite(root, **files):
 
 
 def follow(root, text, **files):
-    found = suite(root, checks__test_x=text, **files)()
-    return {name for name in found if not name.startswith("theory/evidence/")} - {"checks/test_x.py"}
+    """Return what a check of this text is made of beside itself and what decides every check."""
+    judged = suite(root)()
+    return suite(root, checks__test_x=text, **files)() - judged
 
 
 def test_what_judges_is_always_there(tmp_path):
