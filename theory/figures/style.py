@@ -146,7 +146,7 @@ class _Renderer(RendererAgg):
         gc: GraphicsContextBase,
         path: Path,
         transform: Transform,
-        rgbFace: Any = None,  # noqa: N803
+        rgbFace: Any = None,
     ) -> None:
         corners = np.round(transform.transform(path.vertices) * _GRID) / _GRID
         super().draw_path(gc, Path(corners, path.codes), IdentityTransform(), rgbFace)
