@@ -8,13 +8,26 @@ import pytest
 
 from tests.attention.inputs import DISGUISES, KINDS, disguised, spoilt
 from theory._validate import (
+    as_between,
+    as_bound,
+    as_callable,
+    as_choice,
     as_count,
+    as_counts,
+    as_flag,
+    as_flags,
+    as_generator,
+    as_having,
+    as_index,
+    as_instance,
     as_masses,
     as_matrix,
     as_points,
     as_positive,
     as_real,
+    as_share,
     as_simplex,
+    as_text,
     as_vector,
     frozen,
 )
@@ -262,3 +275,56 @@ def test_frozen_is_a_copy_of_its_own():
 def test_a_scalar_that_is_not_finite(value):
     with pytest.raises(ValueError, match=r"^x: expected finite numbers, got .* at index \(\)$"):
         as_real(value, "x")
+
+
+# --- what is no array ---
+
+
+@pytest.mark.parametrize("width", [np.float16, np.float32, np.float64, float, int, np.int8])
+@pytest.mark.parametrize("check", [as_positive, as_bound, as_share])
+def test_a_number_comes_back_as_a_float_of_full_width(check, width):
+    taken = check(width(1), "stuff")
+    assert type(taken) is float
+    assert taken == 1.0
+
+
+@pytest.mark.parametrize(
+    ("check", "value", "words"),
+    [
+        (as_bound, -1.0, "stuff: expected a non-negative bound, got -1.0"),
+        (as_bound, math.nan, "stuff: expected a non-negative bound, got nan"),
+        (as_bound, np.longdouble(1), "stuff: expected a number that float64 can hold, got dtype "),
+        (as_bound, 2**53 + 1, "stuff: expected a number that float64 holds, got 9007199254740993"),
+        (as_bound, "1", "stuff: expected a number, got str"),
+        (as_bound, True, "stuff: expected a number, got bool"),
+        (as_share, 1.5, "stuff: expected a number between 0.0 and 1.0, got 1.5"),
+        (lambda v, n: as_between(v, n, 2.0, 3.0), 1, "stuff: expected a number between 2.0 and 3.0, got 1"),
+        (lambda v, n: as_index(v, n, size=3), 3, "stuff: expected an integer below 3, got 3"),
+        (as_counts, [1.0, 1.5], "stuff: expected integers of at least 1, got 1.5"),
+        (as_flag, "no", "stuff: expected True or False, got str"),
+        (as_flag, 1, "stuff: expected True or False, got int"),
+        (lambda v, n: as_flags(v, n, shape=(2,)), [1, 0], "stuff: expected booleans of shape (2,), got int"),
+        (lambda v, n: as_choice(v, n, ("a", "b")), "c", "stuff: expected one of a, b, got 'c'"),
+        (lambda v, n: as_choice(v, n, ("a", "b")), 1, "stuff: expected one of a, b, got int"),
+        (as_text, b"x", "stuff: expected a text, got bytes"),
+        (as_generator, 0, "stuff: expected a numpy.random.Generator, got int"),
+        (lambda v, n: as_instance(v, n, (int, str)), 1.0, "stuff: expected int or str, got float"),
+        (as_callable, 1, "stuff: expected a function, got int"),
+        (lambda v, n: as_having(v, n, "keys"), [], "stuff: expected an object with keys(), got list"),
+        (lambda v, n: as_having(v, n, "keys"), dict, "stuff: expected an object with keys(), got the class dict"),
+    ],
+)
+def test_what_is_no_array_is_refused_in_these_words(check, value, words):
+    with pytest.raises((ValueError, TypeError)) as refused:
+        check(value, "stuff")
+    assert str(refused.value).startswith(words)
+
+
+def test_what_fits_comes_back():
+    rng = np.random.default_rng(0)
+    assert as_generator(rng) is rng
+    assert as_flag(np.True_, "stuff") is True
+    assert as_bound(math.inf, "stuff") == math.inf
+    assert as_choice("a", "stuff", ("a", "b")) == "a"
+    assert as_having({}, "stuff", "keys", "values") == {}
+    assert as_counts([1.0, 2.0], "stuff").tolist() == [1, 2]

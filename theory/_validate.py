@@ -7,13 +7,17 @@ float32 widen to float64, integers up to 2**53 convert, everything else that flo
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import ArrayLike, NDArray
 
+T = TypeVar("T")
+C = TypeVar("C")
 _EXACT = 2**53  # the largest range of consecutive integers that float64 holds
 
 
@@ -124,6 +128,8 @@ def as_number(value: float, name: str) -> float:
 
 def as_positive(value: float, name: str) -> float:
     """Convert to a positive, finite float."""
+    if type(value) is float and 0.0 < value < math.inf:
+        return value
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{name}: expected a number, got {type(value).__name__}")
     kind = np.asarray(value).dtype
@@ -131,6 +137,38 @@ def as_positive(value: float, name: str) -> float:
         raise TypeError(f"{name}: expected a number that float64 can hold, got dtype {kind}")
     if not 0.0 < value < math.inf or (isinstance(value, (int, np.integer)) and not _holds(int(value))):
         raise ValueError(f"{name}: expected a positive, finite number that float64 holds, got {value!r}")
+    return float(value)
+
+
+def as_bound(value: float, name: str) -> float:
+    """Convert a bound on an error to a float: not negative, and infinite where nothing is known."""
+    number = _as_scalar(value, name)
+    if not number >= 0.0:
+        raise ValueError(f"{name}: expected a non-negative bound, got {value!r}")
+    return number
+
+
+def as_between(value: float, name: str, least: float, most: float) -> float:
+    """Convert to a float from ``least`` to ``most``, ends included."""
+    number = _as_scalar(value, name)
+    if not least <= number <= most:
+        raise ValueError(f"{name}: expected a number between {least} and {most}, got {value!r}")
+    return number
+
+
+def as_share(value: float, name: str) -> float:
+    """Convert to a probability."""
+    return as_between(value, name, 0.0, 1.0)
+
+
+def _as_scalar(value: float, name: str) -> float:
+    """Convert what NumPy or Python calls a number, and float64 holds, NaN and infinity among them."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name}: expected a number, got {type(value).__name__}")
+    if isinstance(value, np.longdouble) and np.dtype(np.longdouble).itemsize > 8:
+        raise TypeError(f"{name}: expected a number that float64 can hold, got dtype {np.asarray(value).dtype}")
+    if isinstance(value, (int, np.integer)) and not _holds(int(value)):
+        raise ValueError(f"{name}: expected a number that float64 holds, got {value!r}")
     return float(value)
 
 
@@ -149,6 +187,87 @@ def as_count(value: int, name: str, *, least: int = 1) -> int:
     if value < least:
         raise ValueError(f"{name}: expected an integer of at least {least}, got {value}")
     return int(value)
+
+
+def as_index(value: int, name: str, *, size: int) -> int:
+    """Convert to a place among ``size``, counted from zero."""
+    at = as_count(value, name, least=0)
+    if at >= size:
+        raise ValueError(f"{name}: expected an integer below {size}, got {value}")
+    return at
+
+
+def as_counts(value: ArrayLike, name: str, *, least: int = 1) -> NDArray[np.int64]:
+    """Convert to a non-empty vector of integers of at least ``least``."""
+    counts = as_vector(value, name)
+    bad = (counts < least) | (counts != np.floor(counts))
+    if bad.any():
+        raise ValueError(f"{name}: expected integers of at least {least}, got {counts[bad][0]}")
+    return counts.astype(np.int64)
+
+
+def as_flag(value: bool, name: str) -> bool:
+    """Convert to a bool what is one; a truthy text or number is none."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name}: expected True or False, got {type(value).__name__}")
+    return bool(value)
+
+
+def as_flags(value: ArrayLike, name: str, *, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Convert to an array of booleans of a given shape."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name}: expected a plain array, got a masked array")
+    flags = np.asarray(value)
+    if flags.dtype != np.bool_ or flags.shape != shape:
+        raise ValueError(f"{name}: expected booleans of shape {shape}, got {flags.dtype} of {flags.shape}")
+    return flags
+
+
+def as_choice(value: str, name: str, choices: Collection[str]) -> str:
+    """Return one of a few words."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: expected one of {', '.join(choices)}, got {type(value).__name__}")
+    if value not in choices:
+        raise ValueError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")
+    return value
+
+
+def as_text(value: str, name: str) -> str:
+    """Return a text."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: expected a text, got {type(value).__name__}")
+    return value
+
+
+def as_generator(value: np.random.Generator, name: str = "rng") -> np.random.Generator:
+    """Return a generator; a seed is none, since two functions given one would draw the same."""
+    if not isinstance(value, np.random.Generator):
+        raise TypeError(f"{name}: expected a numpy.random.Generator, got {type(value).__name__}")
+    return value
+
+
+def as_instance(value: T, name: str, kind: type[T] | tuple[type, ...]) -> T:
+    """Return an object of a class, or of one of several."""
+    if not isinstance(value, kind):
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        raise TypeError(f"{name}: expected {' or '.join(k.__name__ for k in kinds)}, got {type(value).__name__}")
+    return value
+
+
+def as_callable(value: C, name: str) -> C:
+    """Return what can be called."""
+    if not callable(value):
+        raise TypeError(f"{name}: expected a function, got {type(value).__name__}")
+    return value
+
+
+def as_having(value: T, name: str, *methods: str) -> T:
+    """Return an object, not a class, that has every named method: what a protocol asks of it."""
+    missing = [method for method in methods if not callable(getattr(value, method, None))]
+    if isinstance(value, type) or missing:
+        what = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+        raise TypeError(f"{name}: expected an object with {', '.join(f'{m}()' for m in methods)}, got {what}")
+    return value
 
 
 def frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -79,9 +79,9 @@ def test_bad_rates_are_refused(rate, error):
 def test_other_bad_arguments_are_refused():
     with pytest.raises(TypeError, match=r"^rng: expected a numpy.random.Generator, got int"):
         attend_dropout(TOKENS, TOKENS, TOKENS, rate=0.5, rng=3)
-    with pytest.raises(ValueError, match=r"^kept: expected a mask of shape \(2,\)"):
+    with pytest.raises(ValueError, match=r"^kept: expected booleans of shape \(2,\)"):
         dropped([1.0, 0.0], np.array([True]), 0.5)
-    with pytest.raises(ValueError, match=r"^kept: expected a mask"):
+    with pytest.raises(ValueError, match=r"^kept: expected booleans"):
         dropped([1.0, 0.0], np.array([1.0, 0.0]), 0.5)
     with pytest.raises(ValueError, match=r"^key_weights: expected a key of positive weight at or before every query"):
         attend_dropout(TOKENS, TOKENS, TOKENS, rate=0.5, rng=rng(), causal=True, key_weights=[0, 1, 1])

@@ -18,7 +18,7 @@ from theory.attention import (
     segment_means,
     through_landmarks,
 )
-from theory.evidence import stream
+from theory.evidence import gamma, stream
 
 TOKENS = np.array([[1.0, 2.0], [0.0, 1.0], [-1.0, 0.0]])
 PLAIN = DotProduct(scale=1.0)
@@ -110,3 +110,16 @@ def test_other_bad_arguments_are_refused():
         landmark_error(np.eye(2), np.eye(2), np.eye(2), relative=-1.0)
     with pytest.raises(ValueError, match=r"^count: expected at most the number of points, 3, got 4"):
         segment_means(TOKENS, 4)
+
+
+def test_means_of_segments_that_overflow():
+    """The exact mean of the doubles, rounded once and once per addition, beside columns that are tiny."""
+    points = np.array(
+        [[1.5e308, 1e-300], [1.25e308, 3e-300], [-1.75e308, 5e-300], [1.75e308, -7e-300], [1.7e308, 2e-300]]
+    )
+    means = segment_means(points, 2)
+    for row, part in zip(means, (points[:3], points[3:]), strict=True):
+        exact = [sum(map(Fraction, column), Fraction(0)) / len(part) for column in part.T.tolist()]
+        for found, truth, column in zip(row.tolist(), exact, part.T.tolist(), strict=True):
+            slack = gamma(4) * float(sum(abs(Fraction(c)) for c in column) / len(part))
+            assert abs(Fraction(found) - truth) <= slack

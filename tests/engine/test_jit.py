@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,36 +19,146 @@ def room(tmp_path, monkeypatch):
     copy = tmp_path / "engine"
     shutil.copytree(jit._HERE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(jit, "_HERE", copy)
+    monkeypatch.setattr(numba_config, "CACHE_DIR", "")
     return copy
 
 
 def test_every_edited_source_changes_the_cache(room):
-    first = jit._cache_folder()
-    assert first == jit._cache_folder()
+    first = jit.cache_folder()
+    assert first == jit.cache_folder()
     sources = sorted(room.glob("*.py"))
     assert {"compiled.py", "reference.py", "pairs.py", "jit.py"} <= {path.name for path in sources}
     folders = {first}
     for path in sources:
         path.write_bytes(path.read_bytes() + b"# edited\n")
-        folders.add(jit._cache_folder())
+        folders.add(jit.cache_folder())
     assert len(folders) == len(sources) + 1
 
 
 def test_undone_edit_finds_the_old_cache(room):
-    first, path = jit._cache_folder(), room / "compiled.py"
+    first, path = jit.cache_folder(), room / "compiled.py"
     text = path.read_bytes()
     path.write_bytes(text.replace(b"vjp", b"jvp"))
-    assert jit._cache_folder() != first
+    assert jit.cache_folder() != first
     path.write_bytes(text)
-    assert jit._cache_folder() == first
+    assert jit.cache_folder() == first
 
 
 def test_cache_lies_beside_the_sources_if_it_may(room, monkeypatch):
-    assert Path(jit._cache_folder()).parent == room / "__pycache__"
+    assert jit.cache_folder().parent == room / "__pycache__"
+    monkeypatch.setattr(numba_config, "CACHE_DIR", str(room.parent / "asked"))
+    assert jit.cache_folder().parent == room.parent / "asked"
+
+
+@pytest.fixture
+def sealed(room, tmp_path, monkeypatch):
+    """The room where nothing may be written beside the sources; caches go below the folder that is returned."""
     monkeypatch.setattr(jit.os, "access", lambda *_: False)
-    elsewhere = Path(jit._cache_folder())
-    assert room not in elsewhere.parents
-    assert elsewhere.name.startswith("numba-")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    jit._say.cache_clear()
+    return tmp_path / "caches" / "attention-theory"
+
+
+def test_elsewhere_the_cache_is_a_folder_closed_to_others(sealed, monkeypatch, tmp_path):
+    folder = jit.cache_folder()
+    assert folder.parent == sealed
+    assert folder.name.startswith("numba-")
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert jit.cache_folder() == folder
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # to be ignored
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert jit.cache_folder().parent == tmp_path / "home" / ".cache" / "attention-theory"
+
+
+def prepare_loose(folder):
+    folder.chmod(0o755)
+
+
+def prepare_link(folder):
+    elsewhere = folder.with_name("planted")
+    folder.rename(elsewhere)
+    folder.symlink_to(elsewhere)
+
+
+def prepare_file(folder):
+    folder.rmdir()
+    folder.write_text("")
+
+
+@pytest.mark.parametrize("prepare", [prepare_loose, prepare_link, prepare_file])
+def test_a_folder_that_others_could_fill_is_not_used(sealed, prepare, caplog):
+    prepare(jit.cache_folder())
+    assert jit.cache_folder() is None
+    kernel = jit.njit(_half)
+    assert kernel(3.0) == 1.5  # without a cache
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "are not kept" in caplog.text
+
+
+def test_a_folder_of_another_user_is_not_used(sealed, monkeypatch, caplog):
+    assert jit.cache_folder() is not None
+    monkeypatch.setattr(jit.os, "geteuid", lambda: os.getuid() + 1)
+    assert jit.cache_folder() is None
+    assert "must be a folder of your own" in caplog.text
+
+
+ONE_KERNEL = """
+import sys
+import numpy as np
+from theory.engine import jit
+
+def third(a):
+    return a / 3
+
+kernel = jit.njit(third)
+assert kernel(np.float64(6.0)) == 2.0
+hits = sum(getattr(kernel, "stats").cache_hits.values())
+print(hits, len(kernel.overloads))
+"""
+
+
+def run_once(folder, **variables):
+    """Run one kernel with its cache in a folder; return how often it was found there, and what was said."""
+    script = folder.parent / "one.py"
+    script.write_text(ONE_KERNEL)
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-W", "error", str(script)], env={**os.environ, "NUMBA_CACHE_DIR": str(folder), **variables},
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    hits, overloads = done.stdout.split()
+    assert overloads == "1"
+    return int(hits), done.stderr.splitlines()
+
+
+@pytest.mark.skipif(numba_config.DISABLE_JIT, reason="the compiler is off")
+@pytest.mark.parametrize(
+    ("suffix", "damage"),
+    [
+        (".nbi", lambda text: text[: len(text) // 2]),
+        (".nbc", lambda text: text[: len(text) // 2]),
+        (".nbc", lambda text: text[:-9] + 9 * b"x"),
+    ],
+)
+def test_a_damaged_file_is_compiled_again_with_one_line(tmp_path, suffix, damage):
+    folder = tmp_path / "cache"
+    assert run_once(folder) == (0, [])
+    (file,) = (path for path in folder.rglob(f"one.third*{suffix}"))
+    file.write_bytes(damage(file.read_bytes()))
+    hits, said = run_once(folder)
+    assert (hits, len(said)) == (0, 1)
+    assert "compiled again" in said[0]
+    assert run_once(folder) == (1, [])
+
+
+@pytest.mark.skipif(numba_config.DISABLE_JIT, reason="the compiler is off")
+def test_processors_share_a_folder_and_never_a_file(tmp_path):
+    folder = tmp_path / "cache"
+    for name in ("nehalem", "x86-64"):
+        assert run_once(folder, NUMBA_CPU_NAME=name, NUMBA_CPU_FEATURES="") == (0, [])
+        assert run_once(folder, NUMBA_CPU_NAME=name, NUMBA_CPU_FEATURES="") == (1, [])
+    assert len([*folder.rglob("one.third*.nbi")]) == 1
+    assert len([*folder.rglob("one.third*.nbc")]) == 2
 
 
 def test_other_users_of_numba_keep_their_cache(room):

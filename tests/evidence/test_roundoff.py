@@ -267,3 +267,16 @@ def test_discrepancy_refuses(arguments, message):
 def test_discrepancy_refuses_what_float64_would_round(entry):
     with pytest.raises(TypeError, match="measured: expected real numbers"):
         discrepancy([entry], [1.0])
+
+
+def test_a_narrow_number_is_widened_before_it_is_used():
+    """Half precision would round what is added to it away."""
+    assert softmax_error(1e-15, np.float16(10), 5) == softmax_error(1e-15, 10.0, 5) > 0.0
+    assert average_error(np.float16(7), 5, relative=np.float32(0)) == average_error(7.0, 5)
+    assert covariance_error(np.float16(7), 5, shift=np.float16(2)) == covariance_error(7.0, 5, shift=2.0)
+
+
+def test_infinite_bounds_are_honest():
+    assert covariance_error(1e200, 5, shift=0.0) == math.inf
+    assert covariance_error(math.inf, 5, shift=0.0) == math.inf
+    assert total([1.0, 2.0], [0.0, math.inf]) == Interval.unknown()

@@ -62,5 +62,5 @@ def test_cases_are_independent_enough():
 
 @pytest.mark.parametrize(("case", "root"), [(-1, ROOT), (0, -1)])
 def test_negative_numbers_are_refused(case, root):
-    with pytest.raises(ValueError, match="non-negative"):
+    with pytest.raises(ValueError, match=r"^(case|root): expected an integer of at least 0, got -1$"):
         stream("a.b", case, root=root)

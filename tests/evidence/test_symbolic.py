@@ -99,3 +99,28 @@ def test_symbol_without_a_value_is_named():
 def test_floats_are_refused(expression, point):
     with pytest.raises(ValueError, match="expected exact numbers"):
         zero(expression, point)
+
+
+PLANTED = "__import__('pathlib').Path('planted').touch()"
+
+
+@pytest.mark.parametrize(
+    ("expression", "point", "name"),
+    [
+        (PLANTED, {}, "expression"),
+        ([PLANTED], {}, "expression"),
+        (sympy.Integer(1), {PLANTED: 1}, "concrete"),
+        (x, {x: PLANTED}, "concrete"),
+        (x, {x: [PLANTED]}, "concrete"),
+    ],
+)
+def test_a_text_is_refused_and_never_run(expression, point, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TypeError, match=rf"^{name}: expected"):
+        zero(expression, point)
+    assert not list(tmp_path.iterdir())
+
+
+def test_numbers_of_python_are_read_exactly():
+    assert zero(x - Fraction(1, 3), {x: Fraction(1, 3)}) != ZERO
+    assert zero(Fraction(0), {}) == ZERO

@@ -67,3 +67,16 @@ def test_bad_types_are_refused_by_name():
         bisected_entmax([1.0], 1.5, 9.0)
     with pytest.raises(TypeError, match=r"^alpha: expected a number, got str"):
         bisected_entmax([1.0], "1.5", 9)
+
+
+@pytest.mark.parametrize(
+    ("scores", "alpha", "tau"), [([1e200, 0.0], 1.5, 1.0), ([1.0, 0.0], 1e200, 1.0), ([1.0, 0.0], 1.5, 5e-324)]
+)
+def test_a_bracket_without_digits_is_refused(scores, alpha, tau):
+    with pytest.raises(ValueError, match=r"^scores, alpha, tau: expected"):
+        bisected_entmax(scores, alpha, 30, tau=tau, normalised=True)
+
+
+def test_a_flag_is_no_text():
+    with pytest.raises(TypeError, match=r"^normalised: expected True or False, got str"):
+        bisected_entmax([1.0, 0.0], 1.5, 30, normalised="no")

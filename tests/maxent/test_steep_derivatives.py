@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from theory.evidence import stream
-from theory.maxent import entmax, entmax_alpha_derivative, entmax_vjp, normmax
+from theory.maxent import entmax, entmax_alpha_derivative, entmax_value, entmax_vjp, normmax, normmax_vjp
 
 DIGITS = 300
 LAWS = ([1 - 1e-12, 1e-12], [0.6, 0.4], [1 - 3e-9, 1e-9, 2e-9], [0.5, 0.3, 0.2], [1.0, 1e-17], [0.7, 0.3, 0.0])
@@ -60,3 +60,60 @@ def test_normmax_at_the_margin_and_just_inside(alpha):
             powers = [(1 - short + x) ** (c - 1), x ** (c - 1)]
             truth = [y / mp.fsum(powers) for y in powers]
             assert apart(normmax([1.0 - 2.0**-bits, 0.0], alpha), truth) <= 1e-15
+
+
+def halved(scores, alpha):
+    """Return entmax and its threshold by halving for the largest weight with more bits than its power loses."""
+    steps = int(60 * alpha) + 100
+    with mp.workprec(steps + 200):
+        e = mp.mpf(alpha) - 1
+        gaps = [mp.mpf(s) - mp.mpf(max(scores)) for s in scores]
+
+        def weights(w):
+            left = [1 + e * gap / w**e for gap in gaps]
+            return [w * r ** (1 / e) if r > 0 else mp.mpf(0) for r in left]
+
+        low, high = mp.mpf(1) / len(scores), mp.mpf(1)
+        for _ in range(steps):
+            middle = (low + high) / 2
+            low, high = (low, middle) if mp.fsum(weights(middle)) >= 1 else (middle, high)
+        return weights(high)
+
+
+@pytest.mark.parametrize(("alpha", "slack"), [(2.5, 4e-15), (10.0, 4e-15), (50.0, 4e-14)])
+def test_near_ties_of_a_high_order(alpha, slack):
+    """Beside ties the threshold has no digits, and the weights still have all of theirs."""
+    worst = 0.0
+    for case in range(12):
+        rng = stream("tests.steep.ties", case)
+        n = int(rng.integers(2, 5))
+        scores = [1.0, *(1.0 - 10.0 ** rng.uniform(-16, -1, size=n))] if case % 2 else rng.normal(size=n) * 1e-3
+        scores = [float(s) for s in scores]
+        worst = max(worst, apart(entmax(scores, alpha), halved(scores, alpha)))
+    assert worst <= slack
+
+
+@pytest.mark.parametrize("alpha", [50.0, 1e3, 1e9, 1e300])
+def test_ties_of_any_order_are_equal(alpha):
+    assert np.array_equal(entmax([1.0, 1.0, 0.0, -1.0], alpha), [0.5, 0.5, 0.0, 0.0])
+    assert entmax_value([1.0, 1.0, 0.0], alpha) == pytest.approx(1.0, rel=0.0, abs=1.0 / alpha)
+
+
+@pytest.mark.parametrize("alpha", [1.5, 3.0, 60.0, 1e6, 1e16, 1e200])
+def test_product_with_the_jacobian_of_normmax_at_any_order(alpha):
+    """From the weights as they are given; no power of an order loses its digits, and none is 0 / 0."""
+    for p in ([0.5, 0.5], [0.5, 0.3, 0.2], [0.25, 0.25, 0.25, 0.25], [0.6, 0.4, 0.0], [0.5 + 2.0**-52, 0.5 - 2.0**-52]):
+        c = [1.0, -0.5, 0.25, 2.0][: len(p)]
+        with mp.workdps(DIGITS + 400):
+            a, q = mp.mpf(alpha), [mp.mpf(x) for x in p]
+            norm = mp.fsum(x**a for x in q if x > 0) ** (1 / a)
+            h = [x * (norm / x) ** (a - 1) / (a - 1) if x > 0 else mp.mpf(0) for x in q]
+            mean = mp.fdot(q, c)
+            moved = [y * (mp.mpf(b) - mean) for y, b in zip(h, c, strict=True)]
+            truth = [y - x * mp.fsum(moved) for x, y in zip(q, moved, strict=True)]
+        if max(h) < 1e300:
+            found, size = normmax_vjp(p, c, alpha), max(map(abs, h))
+            assert max(abs(mp.mpf(float(x)) - y) for x, y in zip(found, truth, strict=True)) <= 4e-13 * size
+        else:
+            with pytest.raises(ValueError, match=r"^weights, cotangent, alpha, tau: expected"):
+                normmax_vjp(p, c, alpha)

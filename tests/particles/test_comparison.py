@@ -1,5 +1,7 @@
 """Rates of the farthest pair against coordinates, and the least rates against a search."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,21 @@ def test_least_rates_are_not_undercut():
         for normalised in (True, False):
             gap, rate = slowest_pair(given, beta=beta, normalised=normalised)
             assert rate.hi >= float(slowest_rate(gap, tokens=n, beta=beta, normalised=normalised)) * (1.0 - 1e-12)
+
+
+def test_a_search_does_not_see_rounding(monkeypatch):
+    module = import_module("theory.particles.studies.comparison")
+    given = np.minimum(gaps(acute(np.random.default_rng(2), 6, 3)), 1.0)
+    found = module._searched(np.random.default_rng(3), given, 2.0, "SA", 60)
+    assert not np.array_equal(found, given)
+    noise = np.random.default_rng(4)
+
+    def rounded(*args, **options):
+        start, rate = slowest_pair(*args, **options)
+        return start, rate * (1.0 + 2.0**-50 * float(noise.uniform(-1.0, 1.0)))
+
+    monkeypatch.setattr(module, "slowest_pair", rounded)
+    assert np.array_equal(module._searched(np.random.default_rng(3), given, 2.0, "SA", 60), found)
 
 
 def test_least_rates_at_the_witness():

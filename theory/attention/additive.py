@@ -63,12 +63,13 @@ class Additive:
         with np.errstate(over="ignore"):
             reach = (np.abs(queries) @ np.abs(self.w_query.T)).max() + (np.abs(keys) @ np.abs(self.w_key.T)).max()
             terms = queries.shape[1] + keys.shape[1] + self.v.size
-            demand_range(float(max(reach, np.abs(self.v).sum()) * (1.0 + gamma(terms + 2))))
+            demand_range(float(max(reach, np.abs(self.v).sum()) * (1.0 + gamma(terms + 2))), queries, keys)
         left, right = queries @ self.w_query.T, keys @ self.w_key.T
         return Pairs(Form.ADDITIVE, np.ascontiguousarray(left), np.ascontiguousarray(right), self.v)
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
         """Bound size and rounding error; tanh has slope at most one and is off by a few ulp."""
+        x, y = as_points(x, "x", dim=self.w_query.shape[1]), as_points(y, "y", dim=self.w_key.shape[1])
         size = float(np.abs(self.v).sum())
         left = (np.abs(x) @ np.abs(self.w_query.T)).max(axis=0)
         right = (np.abs(y) @ np.abs(self.w_key.T)).max(axis=0)

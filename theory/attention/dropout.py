@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory import engine
-from theory._validate import as_masses, as_real
+from theory._validate import as_flags, as_generator, as_masses, as_real, as_share
 from theory.attention.score import Array, DotProduct, Score, pairs_of
 from theory.attention.variants import blocks_of, tokens_of
 
@@ -50,8 +50,7 @@ def attend_dropout(
     TypeError
         If ``rng`` is no generator.
     """
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng: expected a numpy.random.Generator, got {type(rng).__name__}")
+    as_generator(rng)
     r = _rate(rate)
     q, k, v = tokens_of(queries, keys, values, causal)
     mass = np.ones(k.shape[0]) if key_weights is None else as_masses(key_weights, "key_weights", size=k.shape[0])
@@ -75,16 +74,14 @@ def dropped(weights: ArrayLike, kept: NDArray[np.bool_], rate: float) -> Array:
     ValueError
         If ``rate`` is not in [0, 1), or ``kept`` is no mask of the shape of ``weights``.
     """
-    p, mask = as_real(weights, "weights"), np.asarray(kept)
-    if mask.dtype != np.bool_ or mask.shape != p.shape:
-        raise ValueError(f"kept: expected a mask of shape {p.shape}, got {mask.dtype} of shape {mask.shape}")
+    p = as_real(weights, "weights")
+    mask = as_flags(kept, "kept", shape=p.shape)
     thinned: Array = np.where(mask, p / (1.0 - _rate(rate)), 0.0)
     return thinned
 
 
 def _rate(rate: float) -> float:
-    if isinstance(rate, (bool, np.bool_)) or not isinstance(rate, (int, float, np.integer, np.floating)):
-        raise TypeError(f"rate: expected a number, got {type(rate).__name__}")
-    if not 0.0 <= rate < 1.0:
+    dropped_share = as_share(rate, "rate")
+    if not dropped_share < 1.0:
         raise ValueError(f"rate: expected a number of at least 0 and below 1, got {rate!r}")
-    return float(rate)
+    return dropped_share

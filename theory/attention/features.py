@@ -27,15 +27,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_count, as_matrix, as_points, as_positive, frozen
+from theory._validate import as_count, as_flag, as_generator, as_matrix, as_points, as_positive, frozen
 from theory.attention.score import Array
 
 
 def gaussian_frequencies(count: int, dim: int, rng: np.random.Generator) -> Array:
     """Draw independent standard normal frequencies, shape (count, dim)."""
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng: expected a numpy.random.Generator, got {type(rng).__name__}")
-    return rng.standard_normal((as_count(count, "count"), as_count(dim, "dim")))
+    return as_generator(rng).standard_normal((as_count(count, "count"), as_count(dim, "dim")))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,8 +60,7 @@ class PositiveFeatures:
 
     def __post_init__(self) -> None:
         _settle(self)
-        if not isinstance(self.paired, (bool, np.bool_)):
-            raise TypeError(f"paired: expected True or False, got {type(self.paired).__name__}")
+        as_flag(self.paired, "paired")
 
     def __call__(self, points: ArrayLike) -> Array:
         """Return the features, shape (n, m) or (n, 2 m); ``ValueError`` if one overflows, and zero if it underflows."""

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 
 from theory import engine
 from theory._validate import as_count, as_matrix, as_points, frozen
-from theory.attention.measure import Measure
+from theory.attention.measure import Measure, as_measure
 from theory.attention.output import attend, weight_error
-from theory.attention.score import Array, DotProduct, Score, pairs_of
+from theory.attention.score import Array, DotProduct, Score, as_score, pairs_of
 from theory.evidence.roundoff import average_error, gamma
 
 _SCALED = DotProduct()
@@ -50,6 +50,7 @@ class Head:
     score: Score = _SCALED
 
     def __post_init__(self) -> None:
+        as_score(self.score)
         query = as_matrix(self.w_query, "w_query")
         key = as_matrix(self.w_key, "w_key")
         value = as_matrix(self.w_value, "w_value", shape=(None, key.shape[1]))
@@ -60,7 +61,7 @@ class Head:
     def projections(self, x: ArrayLike, mu: Measure) -> tuple[Array, Array, Array]:
         """Return projected queries, keys and values."""
         queries = as_points(x, "x", dim=self.w_query.shape[1])
-        atoms = as_points(mu.points, "mu", dim=self.w_key.shape[1])
+        atoms = as_points(as_measure(mu, "mu").points, "mu", dim=self.w_key.shape[1])
         return queries @ self.w_query.T, atoms @ self.w_key.T, atoms @ self.w_value.T
 
     def output(self, x: ArrayLike, mu: Measure, *, causal: bool = False) -> Array:
@@ -81,9 +82,8 @@ class Head:
         right = np.abs(mu.points) @ np.abs(self.w_key).T
         projected = 2.0 * gamma(max(self.w_query.shape[1], mu.dim) + 1) * self.score.bounds(left, right)[0]
         present = mu.weights > 0.0
-        relative = weight_error(queries, keys[present], self.score, np.log(mu.weights[present])) + math.expm1(
-            4.0 * projected
-        )
+        relative = weight_error(queries, keys[present], self.score, np.log(mu.weights[present]))
+        relative += math.expm1(4.0 * projected) if projected < 1.0 else math.inf
         values = np.abs(mu.points) @ np.abs(self.w_value).T
         size = float((values.max(axis=0) @ np.abs(self.w_out).T).max())
         return average_error(size, mu.size + mu.dim + self.w_out.shape[1] + 4, relative=relative)
@@ -102,6 +102,8 @@ class MultiHead:
     heads: tuple[Head, ...]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.heads, (tuple, list)) or not all(isinstance(head, Head) for head in self.heads):
+            raise TypeError(f"heads: expected a tuple of Head, got {type(self.heads).__name__}")
         object.__setattr__(self, "heads", tuple(self.heads))
         shapes = {(h.w_query.shape[1], h.w_key.shape[1], h.w_out.shape[0]) for h in self.heads}
         if len(shapes) != 1:
@@ -158,7 +160,8 @@ class CausalKernel:
     nu: Measure
 
     def __post_init__(self) -> None:
-        if self.nu.dim < 2:
+        as_score(self.score)
+        if as_measure(self.nu, "nu").dim < 2:
             raise ValueError(f"nu: expected a time and a point, so dimension 2 at least, got {self.nu.dim}")
 
     def output(self, z: ArrayLike) -> Array:
@@ -177,4 +180,4 @@ class CausalKernel:
 
     def push(self, nu: Measure) -> Measure:
         """Return the law of the output for a token drawn from ``nu``."""
-        return nu.push_forward(self.output)
+        return as_measure(nu, "nu").push_forward(self.output)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory import engine
-from theory._validate import as_matrix, as_points, as_vector, frozen
+from theory._validate import as_callable, as_flags, as_having, as_matrix, as_points, as_vector, frozen
 from theory.attention.measure import Measure, as_measure
 from theory.attention.output import attend, rounding, weight_error
 from theory.attention.score import Array, Score, as_score, bounded, pairs_of
@@ -64,10 +64,7 @@ def boltzmann_gibbs(nu: Measure, potential: ArrayLike, *, where: NDArray[np.bool
     a = as_vector(potential, "potential", size=as_measure(nu, "nu").size)
     present = nu.weights > 0.0
     if where is not None:
-        inside = np.asarray(where)
-        if inside.shape != present.shape or inside.dtype != np.bool_:
-            raise ValueError(f"where: expected booleans of shape {present.shape}, got {inside.dtype} of {inside.shape}")
-        present = present & inside
+        present = present & as_flags(where, "where", shape=present.shape)
     if not present.any():
         raise ValueError("where: expected a set of positive mass, got mass 0")
     masses = np.zeros(nu.size)
@@ -133,9 +130,12 @@ class Dirac:
 
     function: Callable[[Array], ArrayLike]
 
+    def __post_init__(self) -> None:
+        as_callable(self.function, "function")
+
     def at(self, x: ArrayLike) -> Measure:
         """Return the unit mass at the image of ``x``."""
-        return self.push(Measure.dirac(x))
+        return self.push(Measure.dirac(as_vector(x, "x")))
 
     def push(self, nu: Measure) -> Measure:
         """Return the push-forward of ``nu``."""
@@ -168,7 +168,7 @@ class Lookup:
 
     def at(self, x: ArrayLike) -> Measure:
         """Return the law of the value of the key ``x``."""
-        return self.push(Measure.dirac(x))
+        return self.push(Measure.dirac(as_vector(x, "x")))
 
     def push(self, nu: Measure) -> Measure:
         """Return the law of the value of a key drawn from ``nu``."""
@@ -190,6 +190,10 @@ class Composition:
 
     first: MarkovKernel
     then: MarkovKernel
+
+    def __post_init__(self) -> None:
+        as_having(self.first, "first", "at", "push")
+        as_having(self.then, "then", "push")
 
     def at(self, x: ArrayLike) -> Measure:
         """Return the law after both steps from ``x``."""
@@ -243,7 +247,7 @@ class AttentionKernel:
 
     def at(self, x: ArrayLike) -> Measure:
         """Return the unit mass at the output for the query ``x``."""
-        return self.push(Measure.dirac(x))
+        return self.push(Measure.dirac(as_vector(x, "x")))
 
     def push(self, nu: Measure) -> Measure:
         """Return the law of the output for a query drawn from ``nu``."""

@@ -19,6 +19,7 @@ from theory.evidence.roundoff import U
 
 STEP = 0.5  # derived: 2 exp(-2 pi^2 / STEP^2) < 1e-33
 REACH = 12.0  # derived: the mass beyond, tilted by up to exp(2 z), is below 1e-20
+_FARTHEST = 40.0  # derived: exp(-40^2 / 2) is below the smallest positive double
 ERROR = 32 * U  # derived: twice the 4 ulp of exp in the masses, their division, and the rounding of the points
 
 
@@ -42,8 +43,11 @@ def gaussian(mean: ArrayLike, root: ArrayLike, *, reach: float = REACH) -> Measu
     """
     m = as_vector(mean, "mean")
     factor = as_matrix(root, "root", shape=(m.size, m.size))
-    if as_positive(reach, "reach") < REACH:
+    reach = as_positive(reach, "reach")
+    if reach < REACH:
         raise ValueError(f"reach: expected at least {REACH}, below which the law is no Gaussian, got {reach!r}")
+    if reach > _FARTHEST:
+        raise ValueError(f"reach: expected at most {_FARTHEST}, where no mass is left, got {reach!r}")
     half = np.arange(0.0, reach + STEP / 2, STEP)
     axis = np.concatenate([-half[:0:-1], half])
     grid = np.stack(np.meshgrid(*[axis] * m.size, indexing="ij"), axis=-1).reshape(-1, m.size)

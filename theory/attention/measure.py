@@ -14,7 +14,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_masses, as_matrix, as_points, as_real, as_simplex, as_vector, frozen
+from theory._validate import (
+    as_callable,
+    as_count,
+    as_generator,
+    as_masses,
+    as_matrix,
+    as_points,
+    as_real,
+    as_share,
+    as_simplex,
+    as_vector,
+    frozen,
+)
 
 _REMEDY = "; Measure.normalised divides by the sum"
 
@@ -105,14 +117,16 @@ class Measure:
 
     def integrate(self, function: Callable[[NDArray[np.float64]], ArrayLike]) -> NDArray[np.float64]:
         """Return the integral of ``function``, which maps (n, d) to (n,) or (n, k), against this measure."""
-        values = as_real(function(self.points), "function")
+        values = as_real(as_callable(function, "function")(self.points), "function")
         values = as_points(values[:, np.newaxis] if values.ndim == 1 else values, "function", size=self.size)
         integral: NDArray[np.float64] = self.weights @ values
         return integral
 
     def push_forward(self, function: Callable[[NDArray[np.float64]], ArrayLike]) -> Measure:
         """Return the image of this measure under ``function``, which maps (n, d) to (n, k)."""
-        return Measure(as_points(function(self.points), "function", size=self.size), self.weights)
+        return Measure(
+            as_points(as_callable(function, "function")(self.points), "function", size=self.size), self.weights
+        )
 
     def linear_image(self, matrix: ArrayLike) -> Measure:
         """Return the image under ``y -> matrix @ y``, with ``matrix`` of shape (k, d)."""
@@ -120,10 +134,7 @@ class Measure:
 
     def mix(self, other: Measure, share: float) -> Measure:
         """Return ``(1 - share)`` of this measure plus ``share`` of ``other``, with ``share`` in [0, 1]."""
-        if isinstance(share, bool) or not isinstance(share, (int, float, np.integer, np.floating)):
-            raise TypeError(f"share: expected a number in [0, 1], got {type(share).__name__}")
-        if not 0.0 <= share <= 1.0:
-            raise ValueError(f"share: expected a number in [0, 1], got {share!r}")
+        share = as_share(share, "share")
         if as_measure(other, "other").dim != self.dim:
             raise ValueError(f"other: expected dimension {self.dim}, got {other.dim}")
         masses = np.concatenate([(1.0 - share) * self.weights, share * other.weights])
@@ -136,9 +147,7 @@ class Measure:
 
     def sample(self, size: int, rng: np.random.Generator) -> Measure:
         """Return the empirical measure of ``size`` independent draws."""
-        if not isinstance(rng, np.random.Generator):
-            raise TypeError(f"rng: expected a numpy.random.Generator, got {type(rng).__name__}")
-        chosen = rng.choice(self.size, size=as_count(size, "size"), p=self.weights / self.weights.sum())
+        chosen = as_generator(rng).choice(self.size, size=as_count(size, "size"), p=self.weights / self.weights.sum())
         return Measure(self.points[chosen])
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from theory._validate import as_points
+from theory._validate import as_callable, as_having, as_instance, as_points, as_vector
 from theory.attention.kernel import MarkovKernel
 from theory.attention.measure import Measure, as_measure
 from theory.attention.score import Array
@@ -40,6 +40,10 @@ class MomentSubspace:
     feature: Callable[[Array], ArrayLike]
     section: Callable[[Array], Measure]
 
+    def __post_init__(self) -> None:
+        as_callable(self.feature, "feature")
+        as_callable(self.section, "section")
+
     def moment(self, mu: Measure) -> Array:
         """Return the moment of ``mu``, shape (k,)."""
         as_measure(mu, "mu")
@@ -57,9 +61,13 @@ class Projected:
     kernel: MarkovKernel
     subspace: MomentSubspace
 
+    def __post_init__(self) -> None:
+        as_having(self.kernel, "kernel", "at")
+        as_instance(self.subspace, "subspace", MomentSubspace)
+
     def at(self, x: ArrayLike) -> Measure:
         """Return the projected law at ``x``."""
-        return self.subspace.project(self.kernel.at(x))
+        return self.subspace.project(self.kernel.at(as_vector(x, "x")))
 
 
 def barycentres() -> MomentSubspace:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory import engine
-from theory._validate import as_count, as_matrix, as_points
+from theory._validate import as_bound, as_count, as_matrix, as_points
 from theory.attention.output import weight_error
 from theory.attention.score import Array, BoundedScore, DotProduct, pairs_of
 from theory.attention.variants import tokens_of
@@ -99,8 +99,7 @@ def landmark_error(left: ArrayLike, middle: ArrayLike, right: ArrayLike, *, rela
     """
     first, a, last = _fitting(left, middle, right)
     before, after = np.abs(first), np.abs(last)
-    if not relative >= 0.0:
-        raise ValueError(f"relative: expected a non-negative bound, got {relative!r}")
+    relative = as_bound(relative, "relative")
     inverse: Array = np.asarray(np.linalg.pinv(a), dtype=np.float64)
     count = a.shape[0]
     norm, spread = _norm(inverse), _norm(np.abs(a) @ np.abs(inverse)) + 1.0
@@ -127,7 +126,18 @@ def segment_means(points: ArrayLike, count: int) -> Array:
     x, number = as_points(points, "points"), as_count(count, "count")
     if number > x.shape[0]:
         raise ValueError(f"count: expected at most the number of points, {x.shape[0]}, got {number}")
-    return np.stack([part.mean(axis=0) for part in np.array_split(x, number)])
+    return np.stack([_mean(part) for part in np.array_split(x, number)])
+
+
+def _mean(points: Array) -> Array:
+    """Return the mean; where the sum leaves the range of float64, that of the halved points, which does not."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean: Array = points.mean(axis=0)
+    wide = ~np.isfinite(mean)
+    if wide.any():
+        halvings = points.shape[0].bit_length()
+        mean[wide] = np.ldexp(np.ldexp(points[:, wide], -halvings).mean(axis=0), halvings)
+    return mean
 
 
 def _factors(

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory import engine
-from theory._validate import as_masses, as_points
-from theory.attention.score import Array, BoundedScore, DotProduct, Score, pairs_of
+from theory._validate import as_flag, as_masses, as_points, as_vector
+from theory.attention.score import Array, BoundedScore, DotProduct, Score, bounded, pairs_of
 from theory.engine import Attention, Pairs
 from theory.evidence.roundoff import EXP_ULPS, U, average_error, gamma, softmax_error
 
@@ -42,9 +42,7 @@ def _problem(
     q, k = as_points(queries, "queries"), as_points(keys, "keys")
     m, n = q.shape[0], k.shape[0]
     v = as_points(values, "values", size=n)
-    if not isinstance(causal, (bool, np.bool_)):
-        raise TypeError(f"causal: expected True or False, got {type(causal).__name__}")
-    if causal and m != n:
+    if as_flag(causal, "causal") and m != n:
         raise ValueError(f"causal: expected as many queries as keys, got {m} and {n}")
     w = np.ones(n) if key_weights is None else as_masses(key_weights, "key_weights", size=n)
     present = w > 0.0
@@ -154,10 +152,11 @@ def rounding(
 
 def weight_error(queries: Array, keys: Array, score: BoundedScore, log_weights: Array | None = None) -> float:
     """Bound the relative error of every attention weight that the engine computes."""
-    size, error = score.bounds(queries, keys)
+    queries, keys = as_points(queries, "queries"), as_points(keys, "keys")
+    size, error = bounded(score).bounds(queries, keys)
     n, added = keys.shape[0], 0.0
     if log_weights is not None:
-        added = float(np.abs(log_weights).max())
+        added = float(np.abs(as_vector(log_weights, "log_weights")).max())
         error += 2 * EXP_ULPS * U * added + 2 * U * (size + added)
     # into base two: the factor, its product and that of the log-weight; and the shift, which is subtracted first, so
     # that the sums of up to eight products round at its size
@@ -170,6 +169,6 @@ def partition_error(queries: Array, keys: Array, score: BoundedScore, log_weight
     relative = weight_error(queries, keys, score, log_weights)
     if relative >= 1.0:
         return math.inf
-    added = 0.0 if log_weights is None else float(np.abs(log_weights).max())
-    size = score.bounds(queries, keys)[0] + added + math.log(keys.shape[0])
+    added = 0.0 if log_weights is None else float(np.abs(as_vector(log_weights, "log_weights")).max())
+    size = score.bounds(queries, keys)[0] + added + math.log(len(keys))
     return -math.log1p(-relative) + gamma(2 * EXP_ULPS + 6) * size

@@ -83,10 +83,23 @@ def bounded(score: Score) -> BoundedScore:
     return score  # type: ignore[return-value]
 
 
-def demand_range(size: float) -> None:
+def demand_range(size: float, x: Array, y: Array) -> None:
     """Refuse scores of which a partial sum could leave the range of float64 and vanish from the softmax unseen."""
     if not size < math.inf:
+        as_points(x, "x")  # of what is not finite itself, say so
+        as_points(y, "y")
         raise ValueError(f"score: expected sizes that float64 can hold, got a bound of {size}")
+
+
+def tokens(x: Array, y: Array) -> tuple[Array, Array]:
+    """Return queries and keys as matrices; whether they are finite is seen by :func:`demand_range`, at no cost."""
+    return _matrix(x, "x"), _matrix(y, "y")
+
+
+def _matrix(points: Array, name: str) -> Array:
+    if type(points) is np.ndarray and points.dtype == np.float64 and points.ndim == 2 and points.size:
+        return points
+    return as_points(points, name)
 
 
 def held(constants: Constants) -> Constants:
@@ -145,15 +158,19 @@ class DotProduct:
 
     def pairs(self, x: Array, y: Array) -> Pairs:
         """Return queries folded through the form, and the keys."""
+        x, y = tokens(x, y)
         queries = x if self.form is None else x @ as_matrix(self.form, "form", shape=(x.shape[1], y.shape[1]))
         if queries.shape[1] != y.shape[1]:
             raise ValueError(f"keys: expected dimension {queries.shape[1]} as the queries, got {y.shape[1]}")
         beta = self._beta(y.shape[1])
-        demand_range(max(1.0, beta) * _largest_norm(queries) * _largest_norm(y))
+        demand_range(max(1.0, beta) * _largest_norm(queries) * _largest_norm(y), x, y)
         return Pairs(Form.DOT, np.ascontiguousarray(queries), y, np.array([beta]))
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
         """Bound size and rounding error by Cauchy-Schwarz; three more roundings make the scale and its product."""
+        x, y = as_points(x, "x"), as_points(y, "y")
+        if self.form is not None and self.form.shape != (x.shape[1], y.shape[1]):
+            raise ValueError(f"x, y: expected dimensions {self.form.shape}, got {x.shape[1]} and {y.shape[1]}")
         left = _largest_norm(x if self.form is None else np.abs(x) @ np.abs(self.form))
         right = _largest_norm(y)
         size = self._beta(y.shape[1]) * left * right if left and right else 0.0
@@ -201,14 +218,16 @@ class SquaredDistance:
 
     def pairs(self, x: Array, y: Array) -> Pairs:
         """Return queries and keys as they are."""
+        x, y = tokens(x, y)
         if x.shape[1] != y.shape[1]:
             raise ValueError(f"keys: expected dimension {x.shape[1]} as the queries, got {y.shape[1]}")
         reach = _largest_norm(x) + _largest_norm(y)
-        demand_range(max(1.0, self.scale) * reach * reach)
+        demand_range(max(1.0, self.scale) * reach * reach, x, y)
         return Pairs(Form.DISTANCE, x, y, np.array([self.scale]))
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
         """Bound size and rounding error: d differences, squares and sums, and one product, all relative."""
+        x, y = as_points(x, "x"), as_points(y, "y")
         reach = _largest_norm(x) + _largest_norm(y)
         size = self.scale * reach * reach * (1.0 + 8 * U)
         return size, size * gamma(x.shape[1] + 5)

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory import engine
-from theory._validate import as_count, as_masses, as_points, as_vector, frozen
+from theory._validate import as_bound, as_count, as_masses, as_points, as_vector, frozen
 from theory.attention.score import Array, DotProduct, Score, pairs_of
 from theory.engine import Pairs
 
@@ -140,9 +140,7 @@ def doubly_normalised(
     a, b = (_law(w, n, name) for w, n, name in (
         (query_weights, x.shape[0], "query_weights"), (key_weights, y.shape[0], "key_weights"),
     ))  # fmt: skip
-    most = as_count(sweeps, "sweeps", least=0)
-    if not tolerance >= 0.0:
-        raise ValueError(f"tolerance: expected a non-negative number, got {tolerance!r}")
+    most, tolerance = as_count(sweeps, "sweeps", least=0), as_bound(tolerance, "tolerance")
     moving, seen = a > 0.0, b > 0.0
     g = np.zeros(y.shape[0]) if start is None else np.where(seen, as_vector(start, "start", size=y.shape[0]), 0.0)
     down = pairs_of(score, x, np.ascontiguousarray(y[seen]))

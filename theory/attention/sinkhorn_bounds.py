@@ -29,7 +29,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_points
+from theory._validate import as_instance, as_points
 from theory.attention.output import partition_error, weight_error
 from theory.attention.score import Array, BoundedScore, bounded
 from theory.attention.sinkhorn import Sinkhorn
@@ -49,7 +49,7 @@ def potential_error(found: Sinkhorn) -> float:
         spread so widely that nothing is known. The attention weights of every query are within ``tanh(error / 4)`` of
         the limit's, in total variation.
     """
-    if not found.converged:
+    if not as_instance(found, "found", Sinkhorn).converged:
         return math.inf
     rounding = _rounding(found)
     if not found.residual + rounding < 0.5:
@@ -77,6 +77,7 @@ def sinkhorn_error(found: Sinkhorn, values: ArrayLike) -> float:
         outputs themselves; infinite if it did not converge or nothing is known. Takes a singular value decomposition
         of an (m, n) matrix.
     """
+    as_instance(found, "found", Sinkhorn)
     v = as_points(values, "values", size=found.keys.shape[0])[found.key_weights > 0.0]
     oscillation = float(np.ptp(v, axis=0).max()) * (1.0 + gamma(2))
     return math.nextafter(0.5 * oscillation * _root_energy(found) * (1.0 + gamma(16)), math.inf)

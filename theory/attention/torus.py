@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_points, as_positive
-from theory.attention.score import Array, Constants
+from theory.attention.score import Array, Constants, held
 from theory.engine import Form, Pairs
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
@@ -47,6 +47,7 @@ class TorusDistance:
 
     def pairs(self, x: Array, y: Array) -> Pairs:
         """Return the angles as they are."""
+        x, y = as_points(x, "x"), as_points(y, "y")
         if x.shape[1] != y.shape[1]:
             raise ValueError(f"keys: expected dimension {x.shape[1]} as the queries, got {y.shape[1]}")
         return Pairs(Form.TORUS, x, y, np.array([self.scale]))
@@ -58,6 +59,7 @@ class TorusDistance:
         two, its square by four times as much; a half angle is off by a unit of it. Whichever way the kernels go, that
         is below ``(16 EXP_ULPS + 8) u`` for each of two squares per angle, plus what the difference of angles rounds.
         """
+        x, y = as_points(x, "x"), as_points(y, "y")
         d, reach = x.shape[1], float(np.abs(x).max() + np.abs(y).max())
         size = 4.0 * self.scale * d
         return size * (1.0 + 8 * U), self.scale * d * (2 * (16 * EXP_ULPS + 8) + 2 * reach) * U + size * gamma(
@@ -71,4 +73,5 @@ class TorusDistance:
         :math:`\beta (2r)^2` and the slope at most :math:`2\beta \cdot 2r`, in any dimension.
         """
         r = as_positive(radius, "radius")
-        return Constants(4.0 * self.scale * r * r, 4.0 * self.scale * r, 4.0 * self.scale * r, 2.0 * self.scale)
+        slope = 4.0 * self.scale * r
+        return held(Constants(slope * r, slope, slope, 2.0 * self.scale))

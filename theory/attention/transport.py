@@ -11,17 +11,17 @@ J. Vuckovic, A. Baratin, R. Tachet des Combes, *A mathematical theory of attenti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from numpy.typing import ArrayLike
 
-from theory._validate import as_points
+from theory._validate import as_callable, as_matrix, as_points, frozen
 from theory.attention.heads import MultiHead
 from theory.attention.kernel import AttentionKernel
-from theory.attention.measure import Measure
-from theory.attention.score import Array, Score
+from theory.attention.measure import Measure, as_measure
+from theory.attention.score import Array, Score, as_score
 
 
 class Layer(Protocol):
@@ -39,9 +39,14 @@ class SelfAttention:
     score: Score
     value: Array | None = None
 
+    def __post_init__(self) -> None:
+        as_score(self.score)
+        if self.value is not None:
+            object.__setattr__(self, "value", frozen(as_matrix(self.value, "value")))
+
     def __call__(self, x: Array, mu: Measure) -> Array:
         """Return the attention outputs at ``x``."""
-        return AttentionKernel(self.score, mu, self.value).output(x)
+        return AttentionKernel(self.score, as_measure(mu, "mu"), self.value).output(x)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,9 +55,13 @@ class FeedForward:
 
     function: Callable[[Array], ArrayLike]
 
-    def __call__(self, x: Array, mu: Measure) -> ArrayLike:  # noqa: ARG002  a Dirac kernel ignores the measure
-        """Return the images of ``x``."""
-        return self.function(x)
+    def __post_init__(self) -> None:
+        as_callable(self.function, "function")
+
+    def __call__(self, x: Array, mu: Measure) -> ArrayLike:
+        """Return the images of ``x``; a Dirac kernel ignores the measure."""
+        as_measure(mu, "mu")
+        return self.function(as_points(x, "x"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,8 +70,13 @@ class Residual:
 
     layer: Layer
 
+    def __post_init__(self) -> None:
+        as_callable(self.layer, "layer")
+
     def __call__(self, x: Array, mu: Measure) -> Array:
         """Return the displaced points."""
+        x = as_points(x, "x")
+        as_measure(mu, "mu")
         moved: Array = x + as_points(self.layer(x, mu), "layer", size=x.shape[0], dim=x.shape[1])
         return moved
 
@@ -74,11 +88,13 @@ class Stack:
     layers: tuple[Layer | MultiHead, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "layers", tuple(self.layers))
+        if not isinstance(self.layers, Iterable) or isinstance(self.layers, (str, Mapping)):
+            raise TypeError(f"layers: expected layers, got {type(self.layers).__name__}")
+        object.__setattr__(self, "layers", tuple(as_callable(layer, "layers") for layer in self.layers))
 
     def trajectory(self, mu: Measure) -> Iterator[Measure]:
         """Yield the measure before the first layer and after each."""
-        yield mu
+        yield as_measure(mu, "mu")
         for layer in self.layers:
             mu = step(layer, mu)
             yield mu
@@ -91,4 +107,6 @@ class Stack:
 
 def step(layer: Layer | MultiHead, mu: Measure) -> Measure:
     r"""Return :math:`(\Gamma_\mu)_\#\mu`: every atom of ``mu`` moved in the field of ``mu`` itself."""
+    as_callable(layer, "layer")
+    as_measure(mu, "mu")
     return Measure(as_points(layer(mu.points, mu), "layer", size=mu.size), mu.weights)

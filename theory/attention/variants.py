@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_points, as_real, as_scores
+from theory._validate import as_count, as_flag, as_points, as_real, as_scores
 from theory.attention.score import Array, DotProduct, Score, as_score
 
 Rows = Callable[[Array], Array]
@@ -111,9 +111,7 @@ def tokens_of(
 ) -> tuple[Array, Array, Array]:
     """Return queries, keys and values that fit each other; as many queries as keys if masked or paired."""
     q, k = as_points(queries, "queries"), as_points(keys, "keys")
-    if not isinstance(causal, (bool, np.bool_)):
-        raise TypeError(f"causal: expected True or False, got {type(causal).__name__}")
-    if (causal or paired) and q.shape[0] != k.shape[0]:
+    if (as_flag(causal, "causal") or paired) and q.shape[0] != k.shape[0]:
         raise ValueError(f"queries: expected as many as keys, {k.shape[0]}, got {q.shape[0]}")
     return q, k, as_points(values, "values", size=k.shape[0])
 

@@ -10,6 +10,7 @@ from types import ModuleType
 
 import numpy as np
 
+from theory._validate import as_instance
 from theory.engine import reference
 from theory.engine.pairs import Array, Attention, Counts, Direction, Form, Moments, Pairs
 
@@ -59,11 +60,11 @@ def attention(
     ValueError
         If a score or an average leaves the range of the floats, or ``precision`` is unknown or not available.
     """
-    if precision not in PRECISIONS:
+    if not isinstance(precision, str) or precision not in PRECISIONS:
         raise ValueError(f"precision: expected one of {', '.join(PRECISIONS)}, got {precision!r}")
+    added, seen = checked(pairs, values, log_weights, visible)
     if precision == "single" and pairs.form not in (Form.DOT, Form.DISTANCE, Form.TORUS):
         raise ValueError(f"precision: expected double for this score, got {precision!r}")
-    added, seen = checked(pairs, values, log_weights, visible)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # what overflows is refused below
         output, log_partition = kernels(pairs.form).attention(pairs, values, added, seen, single=precision == "single")
     demand_finite("score", log_partition)
@@ -73,7 +74,7 @@ def attention(
 
 def weights(pairs: Pairs, *, log_weights: Array | None = None, visible: Counts | None = None) -> Array:
     """Return the whole (m, n) matrix of attention weights; parameters as in :func:`attention`."""
-    added, seen = checked(pairs, pairs.keys, log_weights, visible)
+    added, seen = checked(pairs, as_instance(pairs, "pairs", Pairs).keys, log_weights, visible)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         rows: Array = kernels(pairs.form).weights(pairs, added, seen)
     demand_finite("score", rows)
@@ -105,6 +106,8 @@ def jvp(
     """
     added, seen = checked(pairs, values, log_weights, visible)
     demand_slopes(pairs)
+    if not isinstance(direction, Direction):
+        raise TypeError(f"direction: expected a Direction, got {type(direction).__name__}")
     wanted = (pairs.queries.shape, pairs.keys.shape, values.shape, added.shape)
     for name, array, shape in zip(Direction._fields, direction, wanted, strict=True):
         demand_shape(f"direction.{name}", array, shape)
@@ -128,14 +131,17 @@ def vjp(
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         found = Direction(*kernels(pairs.form).vjp(pairs, values, added, seen, cotangent))
     for array in found:
-        demand_finite("cotangent", array)
+        if not np.isfinite(array).all():
+            demand_finite("values", values)
+            demand_finite("cotangent", array)
     return found
 
 
 def checked(pairs: Pairs, values: Array, log_weights: Array | None, visible: Counts | None) -> tuple[Array, Counts]:
     """Return log-weights and counts of visible keys, written out, after refusing what kernels could not trust."""
+    as_instance(pairs, "pairs", Pairs)
     for name, array in (("queries", pairs.queries), ("keys", pairs.keys), ("values", values)):
-        if not (isinstance(array, np.ndarray) and array.dtype == np.float64 and array.ndim == 2 and array.size):
+        if not (_plain(array) and array.ndim == 2 and array.size):
             raise ValueError(f"{name}: expected a non-empty matrix of float64, got {type(array).__name__}")
     m, n = pairs.queries.shape[0], pairs.keys.shape[0]
     if pairs.form is not Form.GIVEN:
@@ -148,9 +154,10 @@ def checked(pairs: Pairs, values: Array, log_weights: Array | None, visible: Cou
     added = np.zeros(n) if log_weights is None else log_weights
     demand_shape("log_weights", added, (n,))
     if not np.isfinite(added).all():
-        raise ValueError("log_weights: expected finite numbers; leave a key without weight out")
+        raise ValueError("log_weights: expected finite numbers, got others; leave a key without weight out")
     seen = np.full(m, n) if visible is None else visible
-    demand_shape("visible", seen, (m,))
+    if not isinstance(seen, np.ndarray) or isinstance(seen, np.ma.MaskedArray) or seen.shape != (m,):
+        raise ValueError(f"visible: expected an array of shape {(m,)}, got {getattr(seen, 'shape', type(seen))}")
     if seen.dtype != np.int64 or seen.min() < 1 or seen.max() > n:
         raise ValueError(
             f"visible: expected int64 counts from 1 to {n}, got {seen.dtype} from {seen.min()} to {seen.max()}"
@@ -171,7 +178,13 @@ def demand_slopes(pairs: Pairs) -> None:
         raise ValueError("score: expected one with a known derivative, got a function")
 
 
-def demand_shape(name: str, array: Array | Counts, shape: tuple[int, ...]) -> None:
-    """Refuse an array that does not fit."""
-    if not isinstance(array, np.ndarray) or array.shape != shape:
-        raise ValueError(f"{name}: expected an array of shape {shape}, got {getattr(array, 'shape', type(array))}")
+def demand_shape(name: str, array: Array, shape: tuple[int, ...]) -> None:
+    """Refuse an array that does not fit, or that the kernels would have to convert."""
+    if not _plain(array) or array.shape != shape:
+        got = f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+        raise ValueError(f"{name}: expected an array of float64 of shape {shape}, got {got}")
+
+
+def _plain(array: object) -> bool:
+    """Tell whether an array is one of float64 without masks."""
+    return isinstance(array, np.ndarray) and array.dtype == np.float64 and not isinstance(array, np.ma.MaskedArray)

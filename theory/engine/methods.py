@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
+from theory._validate import as_positive
 from theory.engine import dense
 from theory.engine.pairs import Array, Attention, Counts, Pairs
 
@@ -63,9 +62,10 @@ def attention(
     """
     if method not in METHODS:
         raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
-    if isinstance(accuracy, bool) or not isinstance(accuracy, (int, float, np.floating)):
-        raise TypeError(f"accuracy: expected a number, got {type(accuracy).__name__}")
-    if not 0.0 < accuracy < 1.0:
+    if not isinstance(method, str):
+        raise TypeError(f"method: expected one of {', '.join(METHODS)}, got {type(method).__name__}")
+    accuracy = as_positive(accuracy, "accuracy")
+    if not accuracy < 1.0:
         raise ValueError(f"accuracy: expected a number between 0 and 1, got {accuracy!r}")
     plain = visible is None and precision == "double"
     if method in ("nufft", "local") and not plain:

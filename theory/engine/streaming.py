@@ -42,6 +42,8 @@ def merge(parts: Sequence[Attention]) -> Attention:
     TypeError
         If a part is something else.
     """
+    if not isinstance(parts, Sequence) or isinstance(parts, str):
+        raise TypeError(f"parts: expected a sequence of results of attention, got {type(parts).__name__}")
     if not parts:
         raise ValueError("parts: expected at least one, got none")
     for part in parts:

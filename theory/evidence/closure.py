@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import theory
 
@@ -112,6 +113,7 @@ class _Modules:
         self._package = Path(theory.__file__).resolve().parent
         self._root = root
         self._sources: dict[Path, Source] = {}
+        self._contents: dict[Path, str] = {}
         self._found: dict[tuple[str, Path | None], Path | None] = {}
         self._next: dict[tuple[Path, Path | None], list[Path]] = {}
 
@@ -124,7 +126,7 @@ class _Modules:
             if at not in seen:
                 source = self._read(at)
                 seen[at] = source.print
-                seen |= {data: _content(data) for data in source.data}
+                seen |= {data: self._content(data) for data in source.data}
                 open_ += self._after(at, None if at.is_relative_to(self._package) else path.parent)
         return Closure({self._named(at): content for at, content in seen.items()})
 
@@ -132,6 +134,11 @@ class _Modules:
         if path not in self._sources:
             self._sources[path] = read(path)
         return self._sources[path]
+
+    def _content(self, path: Path) -> str:
+        if path not in self._contents:
+            self._contents[path] = hashlib.sha256(path.read_bytes()).hexdigest()
+        return self._contents[path]
 
     def _conftests(self, path: Path) -> Iterator[Path]:
         """Yield every ``conftest.py`` above a test file that defines something of which the file asks by name."""
@@ -196,10 +203,6 @@ class _Modules:
                 return module, None
             name = passed
         return module, name
-
-
-def _content(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def print_of(name: str, content: bytes) -> str:
@@ -332,7 +335,8 @@ class _Reader:
 
     def on_joined(self, node: ast.JoinedStr) -> bool:
         """Put an f-string as one text between its fields, which not every Python cuts alike."""
-        text, parts = "", []
+        text = ""
+        parts: list[ast.AST | str] = []
         for part in node.values:
             if isinstance(part, ast.Constant):
                 text += str(part.value)
@@ -340,8 +344,8 @@ class _Reader:
                 parts += [text, part]
                 text = ""
         self._text.append("JoinedStr")
-        for part in (*parts, text):
-            self.put(part) if isinstance(part, ast.AST) else self._text.append(repr(part))
+        for piece in (*parts, text):
+            self.put(piece) if isinstance(piece, ast.AST) else self._text.append(repr(piece))
         self._text.append(")")
         return True
 
@@ -355,12 +359,12 @@ class _Reader:
         return False
 
 
-_NOTES: dict[type, Callable[[_Reader, ast.AST], bool]] = {
+_NOTES: dict[type[ast.AST], Callable[[_Reader, Any], bool]] = {  # each takes what it is filed under
     ast.Constant: _Reader.on_constant, ast.Name: _Reader.on_name, ast.Attribute: _Reader.on_attribute,
     ast.arg: _Reader.on_argument, ast.FunctionDef: _Reader.on_function, ast.AsyncFunctionDef: _Reader.on_function,
     ast.Import: _Reader.on_import, ast.ImportFrom: _Reader.on_import_from, ast.If: _Reader.on_if,
     ast.Call: _Reader.on_call, ast.JoinedStr: _Reader.on_joined, ast.BinOp: _Reader.on_binary,
-}  # type: ignore[dict-item]  # fmt: skip  # each takes the type it is filed under
+}  # fmt: skip
 
 
 def _said(node: ast.AST, body: list[ast.AST]) -> Iterable[ast.AST]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from theory._validate import as_number
 from theory.evidence.interval import Interval, Kind, Number, enclose
 
 _SAFETY = 1.25  # taken: grid convergence index with three or more levels (Roache 1994)
@@ -26,6 +27,12 @@ def _left(changes: Sequence[float], floor: float) -> float:
     if last <= floor:
         return last
     return last * max(1.0, last / (before - last)) if last < before else math.inf
+
+
+def _levels(values: Sequence[Number], name: str) -> list[Interval]:
+    if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
+        raise TypeError(f"{name}: expected a sequence of intervals or numbers, got {type(values).__name__}")
+    return [enclose(value, name) for value in values]
 
 
 def limit(values: Sequence[Number], *, ratio: float = 2.0, order: float) -> Interval:
@@ -51,7 +58,7 @@ def limit(values: Sequence[Number], *, ratio: float = 2.0, order: float) -> Inte
     ValueError
         If there are fewer than four levels, ``ratio <= 1`` or ``order <= 0``.
     """
-    levels = [enclose(v) for v in values]
+    levels, ratio, order = _levels(values, "values"), as_number(ratio, "ratio"), as_number(order, "order")
     if len(levels) < LEVELS or not ratio > 1.0 or not order > 0.0:
         raise ValueError(
             f"values, ratio, order: expected at least {LEVELS} levels, ratio > 1, order > 0, "
@@ -86,7 +93,7 @@ def order(errors: Sequence[Number], *, ratio: float = 2.0) -> Interval:
     ValueError
         If there are fewer than four levels or ``ratio <= 1``.
     """
-    levels = [abs(enclose(e)) for e in errors]
+    levels, ratio = [abs(e) for e in _levels(errors, "errors")], as_number(ratio, "ratio")
     if len(levels) < LEVELS or not ratio > 1.0:
         raise ValueError(f"errors, ratio: expected at least {LEVELS} levels and ratio > 1, got {len(levels)}, {ratio}")
     kind = max(Kind.TREND, *(e.kind for e in levels))

@@ -16,7 +16,7 @@ import heapq
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -25,15 +25,21 @@ import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from theory._validate import as_count, as_positive, as_text
 from theory.evidence.interval import Interval, Kind
 
+_WIDE = np.longdouble if np.dtype(np.longdouble).itemsize > 8 else None
 PRECISION = 128  # bits; enough that a ball of a few thousand operations is far below float64 resolution
 _FUNCTIONS = ("exp", "log", "sqrt", "tanh", "sinh", "cosh", "sin", "cos", "atan", "lambertw")
 
 
+def precision(bits: int = PRECISION) -> AbstractContextManager[None]:
+    """Compute balls with ``bits`` bits, at least two, inside the block, and as before after it."""
+    return _precision(as_count(bits, "bits", least=2))
+
+
 @contextmanager
-def precision(bits: int = PRECISION) -> Iterator[None]:
-    """Compute balls with ``bits`` bits inside the block, and as before after it."""
+def _precision(bits: int) -> Iterator[None]:
     before = flint.ctx.prec
     flint.ctx.prec = bits
     try:
@@ -45,8 +51,10 @@ def precision(bits: int = PRECISION) -> Iterator[None]:
 def balls(values: ArrayLike | Fraction) -> NDArray[np.object_]:
     """Return exact balls of finite floats, integers or fractions, in an object array of the same shape."""
     given = np.asarray(values)
+    if isinstance(values, np.ma.MaskedArray) or given.dtype.kind not in "fiuO" or given.dtype == _WIDE:
+        raise TypeError(f"values: expected numbers that float64 can hold, got {type(values).__name__} of {given.dtype}")
     if given.dtype.kind == "f" and not np.isfinite(given).all():
-        raise ValueError("values: expected finite numbers")
+        raise ValueError(f"values: expected finite numbers, got {given[~np.isfinite(given)].flat[0]}")
     out = np.empty(given.shape, dtype=object)
     for at, value in np.ndenumerate(given):
         out[at] = _ball(value.item() if isinstance(value, np.generic) else value)
@@ -56,16 +64,33 @@ def balls(values: ArrayLike | Fraction) -> NDArray[np.object_]:
 def _ball(value: Any) -> Any:
     if isinstance(value, (Fraction, Decimal)):
         value = flint.fmpq(*value.as_integer_ratio())
-    if value is None or isinstance(value, str):
+    if value is None or isinstance(value, (str, bool)):
         raise TypeError(f"values: expected numbers, got {value!r}")
-    return flint.arb(value)
+    try:
+        return flint.arb(value)
+    except TypeError as error:
+        raise TypeError(f"values: expected numbers, got {type(value).__name__}") from error
+
+
+def as_ball(value: Any, name: str) -> Any:
+    """Return the ball of a number, or the ball that was given, which must be finite."""
+    try:
+        ball = value if isinstance(value, flint.arb) else _ball(balls(value)[()])
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: expected a ball or a finite number, got {value!r}") from error
+    if not ball.is_finite():
+        raise ValueError(f"{name}: expected a finite number, got {ball}")
+    return ball
 
 
 def _lifted(name: str) -> Callable[[Any], Any]:
     def apply(values: Any) -> Any:
-        if not isinstance(values, np.ndarray):
-            return getattr(values, name)()
-        return np.frompyfunc(lambda ball: getattr(ball, name)(), 1, 1)(values)
+        try:
+            if not isinstance(values, np.ndarray):
+                return getattr(values, name)()
+            return np.frompyfunc(lambda ball: getattr(ball, name)(), 1, 1)(values)
+        except AttributeError as error:
+            raise TypeError(f"values: expected balls or series of balls, got {type(values).__name__}") from error
 
     apply.__doc__ = f"Apply ``{name}`` to a ball or power series, or to every one of an object array."
     return apply
@@ -76,6 +101,7 @@ exp, log, tanh, sqrt = _lifted("exp"), _lifted("log"), _lifted("tanh"), _lifted(
 
 def variable(length: int) -> NDArray[np.object_]:
     """Return the power series ``t`` up to ``t**(length - 1)``; what is computed from it has Taylor balls."""
+    length = as_count(length, "length")
     flint.ctx.cap = max(flint.ctx.cap, length)
     t = np.empty((), dtype=object)  # without dimensions, so that it broadcasts against arrays of balls
     t[()] = flint.arb_series([0, 1], length)
@@ -84,12 +110,18 @@ def variable(length: int) -> NDArray[np.object_]:
 
 def coefficient(series: Any, k: int) -> Any:
     """Return the ball that multiplies ``t**k``."""
-    return series[k]
+    if not hasattr(series, "__getitem__") or isinstance(series, (str, Mapping)):
+        raise TypeError(f"series: expected a power series, got {type(series).__name__}")
+    return series[as_count(k, "k", least=0)]
 
 
 def hull(ball: Any, kind: Kind = Kind.CERTIFIED) -> Interval:
     """Return the interval around a ball; a ball that is NaN or unbounded is unknown."""
-    if not ball.is_finite():
+    try:
+        finite = ball.is_finite()
+    except AttributeError as error:
+        raise TypeError(f"ball: expected a ball, got {type(ball).__name__}") from error
+    if not finite:
         return Interval.unknown(kind)
     lo, hi = float(ball.lower()), float(ball.upper())  # these round to nearest, hence one step outward
     return Interval(math.nextafter(lo, -math.inf), math.nextafter(hi, math.inf), kind)
@@ -97,6 +129,8 @@ def hull(ball: Any, kind: Kind = Kind.CERTIFIED) -> Interval:
 
 def ends(values: NDArray[np.object_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return midpoints of an array of balls as floats, and for each a bound on its distance to the truth."""
+    if not isinstance(values, np.ndarray) or values.dtype != object:
+        raise TypeError(f"values: expected an array of balls, got {type(values).__name__}")
     mid, radius = np.empty(values.shape), np.empty(values.shape)
     for at, ball in np.ndenumerate(values):
         inside = hull(ball)
@@ -199,8 +233,10 @@ def sup_over(expression: str, *, tolerance: float = 1e-6, boxes: int = 200_000, 
         domain = tuple((Fraction(a), Fraction(b)) for a, b in box.values())
     except (ValueError, OverflowError) as error:
         raise ValueError(f"box: expected finite numbers for every variable, got {box}") from error
-    if not tolerance > 0.0:
-        raise ValueError(f"tolerance: expected a positive number, got {tolerance!r}")
+    except TypeError as error:
+        raise TypeError(f"box: expected two numbers for every variable, got {box}") from error
+    as_text(expression, "expression")
+    tolerance, boxes = as_positive(tolerance, "tolerance"), as_count(boxes, "boxes")
     if any(not a < b for a, b in domain):
         raise ValueError(f"box: expected lo < hi for every variable, got {box}")
     with precision():

@@ -35,6 +35,16 @@ class Kind(IntEnum):
     """With a stated probability."""
 
 
+def as_kind(value: Kind, name: str = "kind") -> Kind:
+    """Convert a number of a kind to the kind."""
+    if type(value) is not Kind and type(value) is not int:
+        raise TypeError(f"{name}: expected a Kind, got {type(value).__name__}")
+    try:
+        return Kind(value)
+    except ValueError as error:
+        raise ValueError(f"{name}: expected a Kind, got {value!r}") from error
+
+
 _LARGEST = sys.float_info.max
 Number: TypeAlias = "Interval | int | float | Fraction | np.floating | np.integer"
 
@@ -55,6 +65,12 @@ def _real(value: object, name: str) -> int | float | Fraction:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
         raise TypeError(f"{name}: expected an Interval or a real number, got {type(value).__name__}")
+    return value
+
+
+def _finite(value: int | float | Fraction, name: str) -> int | float | Fraction:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{name}: expected a finite number, got {value!r}")
     return value
 
 
@@ -95,21 +111,21 @@ class Interval:
     def __post_init__(self) -> None:
         object.__setattr__(self, "lo", _bracket(_real(self.lo, "lo"))[0])
         object.__setattr__(self, "hi", _bracket(_real(self.hi, "hi"))[1])
-        object.__setattr__(self, "kind", Kind(self.kind))
+        if type(self.kind) is not Kind:
+            object.__setattr__(self, "kind", as_kind(self.kind))
         if not self.lo <= self.hi or self.lo == math.inf or self.hi == -math.inf:
             raise ValueError(f"lo, hi: expected lo <= hi with a real number between, got {self.lo!r}, {self.hi!r}")
 
     @classmethod
     def exactly(cls, value: int | float | Fraction, kind: Kind = Kind.CERTIFIED) -> Interval:
         """Enclose an exactly known number; only a number that is no float gets a width."""
-        return cls(*_bracket(_real(value, "value")), kind)
+        return cls(*_bracket(_finite(_real(value, "value"), "value")), kind)
 
     @classmethod
     def within(cls, value: float, error: float, kind: Kind = Kind.NUMERIC) -> Interval:
         """Enclose the truth behind a finite ``value`` that is off by at most ``error``, which may be infinite."""
         centre, reach = _real(value, "value"), _real(error, "error")
-        if isinstance(centre, float) and not math.isfinite(centre):  # an overflow would satisfy every lower bound
-            raise ValueError(f"value: expected a finite number, got {value!r}")
+        _finite(centre, "value")  # an overflow would satisfy every lower bound
         if not reach >= 0.0:
             raise ValueError(f"error: expected a non-negative bound, got {error!r}")
         if not (isinstance(centre, float) and isinstance(reach, float)):
@@ -139,7 +155,12 @@ class Interval:
     @classmethod
     def largest(cls, values: Iterable[Interval]) -> Interval:
         """Enclose the largest of several enclosed numbers."""
+        if not isinstance(values, Iterable):
+            raise TypeError(f"values: expected intervals, got {type(values).__name__}")
         seen = list(values)
+        for value in seen:
+            if not isinstance(value, Interval):
+                raise TypeError(f"values: expected intervals, got {type(value).__name__}")
         if not seen:
             raise ValueError("values: expected at least one interval, got none")
         return cls(max(v.lo for v in seen), max(v.hi for v in seen), max(v.kind for v in seen))
@@ -201,7 +222,7 @@ class Interval:
         )
 
     def __pow__(self, exponent: int) -> Interval:
-        if not isinstance(exponent, int) or exponent < 0:
+        if isinstance(exponent, bool) or not isinstance(exponent, int) or exponent < 0:
             raise ValueError(f"exponent: expected a non-negative integer, got {exponent!r}")
         base = abs(self) if exponent % 2 == 0 else self
         power = Interval.exactly(1.0, self.kind)
@@ -242,8 +263,8 @@ def _hull_of(corners: list[tuple[float, bool]], kind: Kind) -> Interval:
     return Interval(lo, max(c if exact else _above(c) for c, exact in corners), kind)
 
 
-def enclose(value: Number) -> Interval:
+def enclose(value: Number, name: str = "operand") -> Interval:
     """Return ``value`` itself if it is an interval, else the exact number as one of the strongest kind."""
     if isinstance(value, Interval):
         return value
-    return Interval.exactly(_real(value, "operand"), Kind.PROVED)
+    return Interval(*_bracket(_finite(_real(value, name), name)), Kind.PROVED)

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from theory.evidence.claim import Claim, Finding, Sort, Twin, Verification, beyond
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import RESOLUTION, Verdict, judge, worst
 from theory.evidence.streams import ROOT, stream
-from theory.evidence.sweep import FAULTS
+from theory.evidence.sweep import FAULTS, one_thread
 from theory.evidence.table import Table
 
 T = TypeVar("T")
@@ -124,7 +123,7 @@ def conditions() -> Iterator[None]:
     """Compute as every check does: linear algebra on one thread, balls of the usual precision, faults as errors."""
     from theory.evidence.enclosure import precision  # noqa: PLC0415  loads FLINT
 
-    with threadpool_limits(limits=1), precision(), FAULTS():
+    with one_thread(), precision(), FAULTS():
         yield
 
 

@@ -72,7 +72,7 @@ def processor() -> str:
 @cache
 def vectors() -> str:
     """Return the vector extensions that NumPy computes with here: those it was built for, and those it found."""
-    simd = np.show_config("dicts").get("SIMD Extensions", {})  # type: ignore[union-attr]  # the mode returns a dict
+    simd = np.show_config("dicts").get("SIMD Extensions", {})
     return " ".join([*simd.get("baseline", ()), *simd.get("found", ())])
 
 

@@ -17,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from theory.evidence.enclosure import balls, variable
+from theory._validate import as_callable
+from theory.evidence.enclosure import as_ball, variable
 
 _ORDER = 40  # taken: even, so that the remainder has one sign; a panel half as wide as its distance from a singularity
 _SMALL = 2.0**-96  # taken: of a remainder beside the panels so far, far below what float64 resolves
@@ -47,7 +48,8 @@ def integral_over(f: Callable[[Any], Any], lo: Any, hi: Any, *, exponent: Any = 
     ValueError
         If the ends are not certainly in order or the exponent is not certainly above -1.
     """
-    a, b, q = _ball(lo), _ball(hi), _ball(exponent)
+    as_callable(f, "f")
+    a, b, q = as_ball(lo, "lo"), as_ball(hi, "hi"), as_ball(exponent, "exponent")
     if not a < b:
         raise ValueError(f"lo, hi: expected lo < hi, got {lo}, {hi}")
     if not q > -1:
@@ -88,7 +90,3 @@ def _edge(f: Callable[[Any], Any], start: Any, end: Any, q: Any, t: Any) -> tupl
     at, over = f(start + t), f(start.union(end) + t)
     value = sum((at[k] * w ** (q + k + 1) / (q + k + 1) for k in range(1, _ORDER)), at[0] * w ** (q + 1) / (q + 1))
     return value, over[_ORDER] * w ** (q + _ORDER + 1) / (q + _ORDER + 1)
-
-
-def _ball(value: Any) -> Any:
-    return value if hasattr(value, "is_finite") else balls(value).item()

@@ -17,10 +17,10 @@ import math
 import sys
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_real
-from theory.evidence.interval import Interval, Kind
+from theory._validate import as_bound, as_count, as_real
+from theory.evidence.interval import Interval, Kind, as_kind
 
 U = 2.0**-53
 SUBNORMAL = 2.0**-1073  # what a product loses where it leaves the normal range, twice over
@@ -29,7 +29,8 @@ EXP_ULPS = 4  # taken, not measured: four times the error that current libm and 
 
 def gamma(k: int) -> float:
     r"""Return :math:`\gamma_k = ku/(1-ku)`, rounded up."""
-    if not 0 <= k < 1.0 / U:
+    k = as_count(k, "k", least=0)
+    if not k < 1.0 / U:
         raise ValueError(f"k: expected a number of roundings with k u < 1, got {k!r}")
     return math.nextafter(k * U / (1.0 - k * U), math.inf)
 
@@ -50,6 +51,8 @@ def softmax_error(score_error: float, spread: float, n: int, *, merges: int = 0)
     merges : int, default 0
         How often a running maximum may have been replaced; each costs one exponential and one product.
     """
+    score_error, spread = as_bound(score_error, "score_error"), as_bound(spread, "spread")
+    n, merges = as_count(n, "n"), as_count(merges, "merges", least=0)
     first_order = 2.0 * score_error + (4.0 * spread + n + 2 * EXP_ULPS + 3 + merges * (EXP_ULPS + 3)) * U
     if first_order > 1.0:
         return math.inf  # nothing is known of the weights
@@ -58,6 +61,7 @@ def softmax_error(score_error: float, spread: float, n: int, *, merges: int = 0)
 
 def average_error(size: float, n: int, *, relative: float = 0.0) -> float:
     """Bound the error of a mean of ``n`` numbers within ``size`` of zero, under weights known up to ``relative``."""
+    size, n, relative = as_bound(size, "size"), as_count(n, "n"), as_bound(relative, "relative")
     if size == 0.0:
         return 0.0
     return size * (relative + gamma(n + 2)) * (1.0 + relative) + n * SUBNORMAL
@@ -77,16 +81,34 @@ def covariance_error(size: float, n: int, *, relative: float = 0.0, shift: float
     shift : float, default 0.0
         Bound on the error of every coordinate of the points; a centred one is off by twice of it.
     """
-    first_order = 4.0 * size**2 * (relative + gamma(n + 16)) + 8.0 * size * shift
+    size, n = as_bound(size, "size"), as_count(n, "n")
+    relative, shift = as_bound(relative, "relative"), as_bound(shift, "shift")
+    if math.inf in (size, relative, shift):
+        return math.inf
+    first_order = 4.0 * (size * size) * (relative + gamma(n + 16)) + 8.0 * size * shift
     return 2.0 * first_order  # twice the first order covers the higher ones, the error of the mean squared among them
+
+
+def _bounds(error: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return bounds on errors, infinite ones among them, for every entry of an array of a shape."""
+    given = None if isinstance(error, np.ma.MaskedArray) else np.asarray(error)
+    if given is not None and given.dtype.kind == "f" and np.isposinf(given).any():
+        endless = np.isposinf(given)
+        bounds = np.where(endless, np.inf, as_real(np.where(endless, given.dtype.type(0.0), given), "error"))
+    else:
+        bounds = as_real(error, "error")
+    if not (bounds >= 0.0).all():
+        raise ValueError(f"error: expected non-negative bounds, got {bounds[~(bounds >= 0.0)].flat[0]}")
+    try:
+        return np.broadcast_to(bounds, shape)
+    except ValueError as unfit:
+        raise ValueError(f"error: expected bounds that broadcast to {shape}, got shape {bounds.shape}") from unfit
 
 
 def total(values: ArrayLike, error: ArrayLike = 0.0) -> Interval:
     """Enclose the sum of numbers each off by at most its ``error``; the summation itself is exact to half an ulp."""
     terms = as_real(values, "values")
-    bounds = np.broadcast_to(np.asarray(error, dtype=np.float64), terms.shape)
-    if not (bounds >= 0.0).all():
-        raise ValueError(f"error: expected non-negative bounds, got {bounds[~(bounds >= 0.0)][0]}")
+    bounds = _bounds(error, terms.shape)
     try:
         slack, value = math.fsum(bounds.ravel().tolist()), math.fsum(terms.ravel().tolist())
     except OverflowError:
@@ -119,9 +141,7 @@ def discrepancy(measured: ArrayLike, claimed: ArrayLike, error: ArrayLike = 0.0,
     a, b = as_real(measured, "measured"), as_real(claimed, "claimed")
     if a.shape != b.shape or a.size == 0:
         raise ValueError(f"claimed: expected the non-empty shape of measured, {a.shape}, got {b.shape}")
-    slack = np.broadcast_to(np.asarray(error, dtype=np.float64), a.shape)
-    if not (slack >= 0.0).all():
-        raise ValueError(f"error: expected non-negative bounds, got {slack[~(slack >= 0.0)][0]}")
+    slack, kind = _bounds(error, a.shape), as_kind(kind)
     with np.errstate(over="ignore", under="ignore"):
         apart = np.abs(a - b)
         least = np.minimum(

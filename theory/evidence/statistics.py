@@ -15,10 +15,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
-from theory._validate import as_count, as_real, as_vector
+from theory._validate import as_count, as_number, as_real, as_vector
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import ALPHA as ALPHA
 from theory.evidence.roundoff import gamma
@@ -50,8 +50,8 @@ def proportion(hits: int, draws: int, *, among: int = 1) -> Interval:
     if hits > draws:
         raise ValueError(f"hits, draws: expected 0 <= hits <= draws with draws >= 1, got {hits}, {draws}")
     tail = ALPHA / among / 2.0
-    lo = 0.0 if hits == 0 else float(stats.beta.ppf(tail, hits, draws - hits + 1))
-    hi = 1.0 if hits == draws else float(stats.beta.isf(tail, hits + 1, draws - hits))
+    lo = 0.0 if hits == 0 else float(scipy.stats.beta.ppf(tail, hits, draws - hits + 1))
+    hi = 1.0 if hits == draws else float(scipy.stats.beta.isf(tail, hits + 1, draws - hits))
     return Interval(lo, hi, Kind.STATISTICAL)
 
 
@@ -63,7 +63,7 @@ def bounded_mean(sample: ArrayLike, lo: float, hi: float, *, among: int = 1) -> 
     ValueError
         If there are fewer than two draws or one leaves the range.
     """
-    x = as_vector(sample, "sample")
+    x, lo, hi = as_vector(sample, "sample"), as_number(lo, "lo"), as_number(hi, "hi")
     if x.size < 2 or not lo < hi or not (x.min() >= lo and x.max() <= hi):
         raise ValueError(f"sample: expected at least two draws in [{lo}, {hi}], got {x.size} in [{x.min()}, {x.max()}]")
     log = math.log(4.0 * as_count(among, "among") / ALPHA)
@@ -74,7 +74,7 @@ def bounded_mean(sample: ArrayLike, lo: float, hi: float, *, among: int = 1) -> 
 
 def _student(values: NDArray[np.float64], among: int, drift: float = 0.0) -> Interval:
     """Enclose the mean of independent, nearly normal values by Student's interval, widened by ``drift``."""
-    quantile = float(stats.t.isf(ALPHA / _DERATE / as_count(among, "among") / 2.0, values.size - 1))
+    quantile = float(scipy.stats.t.isf(ALPHA / _DERATE / as_count(among, "among") / 2.0, values.size - 1))
     reach = quantile * float(values.std(ddof=1)) / math.sqrt(values.size) + drift
     return Interval.within(float(values.mean()), reach, Kind.STATISTICAL)
 
@@ -144,7 +144,10 @@ def slope(sizes: ArrayLike, samples: ArrayLike, *, among: int = 1) -> Interval:
             f"samples: expected shape (b >= 8, {max(n.size, 4)}) for as many sizes, got {y.shape} for {n.shape}"
         )
     if not (n.min() > 0.0 and np.all(np.diff(n) > 0.0) and y.min() > 0.0):
-        raise ValueError("sizes, samples: expected increasing positive sizes and positive samples")
+        raise ValueError(
+            "sizes, samples: expected increasing positive sizes and positive samples, "
+            f"got {n.tolist()} and a least sample of {y.min()}"
+        )
     log_n, log_y = np.log(n), np.log(y)
 
     def fit(part: slice) -> NDArray[np.float64]:

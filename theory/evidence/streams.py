@@ -6,6 +6,8 @@ import hashlib
 
 import numpy as np
 
+from theory._validate import as_count, as_text
+
 ROOT = 20070  # the fixed root of the default run; changing it to make a check pass counts as moving a number
 
 
@@ -32,5 +34,7 @@ def stream(name: str, case: int, *, root: int = ROOT) -> np.random.Generator:
     >>> bool(a.normal() == b.normal())
     True
     """
+    as_text(name, "name")
+    case, root = as_count(case, "case", least=0), as_count(root, "root", least=0)
     words = np.frombuffer(hashlib.sha256(name.encode()).digest(), dtype=">u4")
     return np.random.Generator(np.random.Philox(np.random.SeedSequence([root, *(int(w) for w in words), case])))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from numbers import Number
 from typing import Any
 
 import sympy
 from sympy.core.evalf import PrecisionExhausted
 
+from theory._validate import as_instance
 from theory.evidence.interval import Interval, Kind
 
 _DIGITS = 40
@@ -33,6 +35,9 @@ def zero(expression: Any, concrete: Mapping[Any, Any]) -> Interval:
 
     Raises
     ------
+    TypeError
+        If the expression, or a key or number of ``concrete``, is a text or anything else but an expression or a number:
+        SymPy would read a text by running it.
     ValueError
         If ``concrete`` leaves a symbol free, or a number in it or in the expression is a float.
 
@@ -42,19 +47,30 @@ def zero(expression: Any, concrete: Mapping[Any, Any]) -> Interval:
     >>> zero((x + 1) ** 2 - x**2 - 2 * x - 1, {x: 3})
     Interval(lo=0.0, hi=0.0, kind=<Kind.PROVED: 0>)
     """
-    left, point = sympy.sympify(expression), {k: sympy.sympify(v) for k, v in concrete.items()}
+    left = _read(expression, "expression")
+    point = {k: _read(v, "concrete") for k, v in as_instance(concrete, "concrete", Mapping).items()}  # type: ignore[type-abstract]
     for name, value in (("expression", left), *(("concrete", v) for v in point.values())):
         if value.atoms(sympy.Float):
             raise ValueError(f"{name}: expected exact numbers, got the float {min(value.atoms(sympy.Float), key=str)}")
-    free = left.free_symbols - set(concrete)
+    free = left.free_symbols - set(point)
     if free:
         raise ValueError(f"concrete: expected a value for every symbol, got none for {sorted(map(str, free))}")
+    for key in point:
+        if not isinstance(key, sympy.Expr):
+            raise TypeError(f"concrete: expected symbols as keys, got {type(key).__name__}")
     found = _value(left.subs(point, simultaneous=True))
     if found is not None and not found.lo <= 0.0 <= found.hi:
         return found  # it shows at this point, so that no algebra is needed
     if sympy.simplify(left) == 0:
         return Interval.exactly(0, Kind.PROVED)
     return Interval.unknown(Kind.CERTIFIED) if found is None else found
+
+
+def _read(value: Any, name: str) -> Any:
+    """Return an expression or a number as SymPy has it, and nothing that SymPy would have to parse."""
+    if isinstance(value, bool) or not isinstance(value, (sympy.Expr, Number)):
+        raise TypeError(f"{name}: expected an expression of SymPy or a number, got {type(value).__name__}")
+    return sympy.sympify(value, strict=True)
 
 
 def _value(number: Any) -> Interval | None:

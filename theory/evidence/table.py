@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory.evidence.interval import Interval, Kind
+from theory._validate import as_choice, as_instance, as_text
+from theory.evidence.interval import Interval, Kind, as_kind
 
 _RAW_DIGITS = 1e-9  # other processors may move the last digits of a raw column; intervals must overlap instead
 
@@ -56,6 +57,10 @@ class Table:
         *,
         outcomes: Sequence[str] = (),
     ) -> None:
+        kind = as_kind(kind)
+        for name, given in (("units", units), ("columns", columns)):
+            if not isinstance(given, Mapping):
+                raise TypeError(f"{name}: expected a mapping by column, got {type(given).__name__}")
         if set(units) != set(columns) or not columns:
             raise ValueError(f"units: expected one for each of {sorted(columns)}, got {sorted(units)}")
         if not set(outcomes) <= set(columns):
@@ -92,6 +97,7 @@ class Table:
 
     def intervals(self, name: str) -> list[Interval]:
         """Return the interval column ``name``."""
+        as_choice(name, "name", [part[:-3] for part in self.columns if part.endswith(".lo")])
         ends = zip(self.columns[f"{name}.lo"].tolist(), self.columns[f"{name}.hi"].tolist(), strict=True)
         return [Interval(lo, hi, self.kind) for lo, hi in ends]
 
@@ -101,6 +107,8 @@ class Table:
 
     def where(self, **values: Any) -> Table:
         """Return the rows in which every named column has the given value."""
+        for name in values:
+            as_choice(name, "values", list(self.columns))
         keep = np.logical_and.reduce([self.columns[name] == value for name, value in values.items()])
         columns = {name: column[keep] for name, column in self.columns.items()}
         return Table(self.kind, self.units, columns, outcomes=self.outcomes)
@@ -131,7 +139,7 @@ class Table:
         ValueError
             If the text is no such table.
         """
-        head, _, body = text.partition("\n")
+        head, _, body = as_text(text, "text").partition("\n")
         try:
             meta = json.loads(head.removeprefix("# "))
             kind, units, words = Kind[meta["kind"].upper()], dict(meta["units"]), set(meta.get("text", ()))
@@ -155,6 +163,7 @@ class Table:
 
         Intervals must overlap, raw columns agree to 9 digits, and outcomes of an implementation only be there.
         """
+        as_instance(other, "other", Table)
         heads = _heads(self, other)
         if heads is not None:
             return heads

@@ -107,11 +107,11 @@ def _lacking(names: Sequence[str]) -> str | None:
 def _order(options: argparse.Namespace) -> crew.Order:
     """Return what the options ask of every figure."""
     from theory.evidence.streams import ROOT  # noqa: PLC0415
-    from theory.report import archive  # noqa: PLC0415
+    from theory.report import shelves  # noqa: PLC0415
 
     return crew.Order(
         out=options.out,
-        evidence=options.evidence or archive.evidence_folder(),
+        evidence=options.evidence or shelves.own_folder(),
         scale=options.scale,
         root=ROOT if options.root is None else options.root,
         formats=options.format,
@@ -133,9 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--scale", choices=("quick", "paper"), default="quick", help="sizes, as in pytest --scale")
     parser.add_argument("--root", type=_root, metavar="N", help="entropy of every random stream, as in pytest --root")
     parser.add_argument("--dask", metavar="ADDRESS", help="run sweeps on the cluster whose scheduler listens there")
-    parser.add_argument(
-        "--evidence", type=Path, metavar="DIR", help="folder of the records (default: verify/evidence of this checkout)"
-    )
+    parser.add_argument("--evidence", type=Path, metavar="DIR", help="folder of the records (default: the suite's own)")
     return parser
 
 

@@ -42,6 +42,14 @@ class Layout:
         """Return rows, (m, n), in the layout of the batch."""
         return np.ascontiguousarray(np.moveaxis(rows.reshape(*self.shape, rows.shape[1]), -1, self.axis))
 
+    def derivative(self, rows: Array) -> Array:
+        """Return rows of a derivative, or raise ``ValueError`` if one leaves the range of float64."""
+        if not np.isfinite(rows).all():
+            raise ValueError(
+                "weights, cotangent, alpha, tau: expected sizes at which float64 holds the derivative, got an overflow"
+            )
+        return self.laws(rows)
+
     def values(self, column: Array) -> Array:
         """Return one number per row, (m, 1), in the layout of the rows."""
         return column.reshape(self.shape)
@@ -74,6 +82,13 @@ def as_parameter(value: ArrayLike, name: str, *, infinite: bool = False, zero: b
     return numbers
 
 
+def as_axis(axis: int) -> int:
+    """Convert to an integer; whether an array has such an axis is seen with it."""
+    if isinstance(axis, (bool, np.bool_)) or not isinstance(axis, (int, np.integer)):
+        raise TypeError(f"axis: expected an integer, got {type(axis).__name__}")
+    return int(axis)
+
+
 def flattened(
     arrays: dict[str, Array], axis: int, parameters: dict[str, Array]
 ) -> tuple[Layout, list[Array], list[Array]]:
@@ -87,8 +102,7 @@ def flattened(
         If ``axis`` is no integer.
     """
     (name, first), *others = arrays.items()
-    if isinstance(axis, (bool, np.bool_)) or not isinstance(axis, (int, np.integer)):
-        raise TypeError(f"axis: expected an integer, got {type(axis).__name__}")
+    axis = as_axis(axis)
     if first.ndim == 0:
         raise ValueError(f"{name}: expected at least one axis, got a number")
     if not -first.ndim <= axis < first.ndim:

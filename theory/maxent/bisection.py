@@ -20,8 +20,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_count, as_positive, as_vector
+from theory._validate import as_count, as_flag, as_positive, as_vector
 from theory.maxent.batch import Array
+
+_WIDEST = 2.0**40  # taken: there float64 still has twelve bits of a bracket of one
 
 
 def bisected_entmax(
@@ -50,13 +52,22 @@ def bisected_entmax(
     Raises
     ------
     ValueError
-        If a score is not finite, ``alpha <= 1``, ``halvings < 1`` or ``tau`` is not positive.
+        If a score is not finite or so large that the bracket has no digits left, ``alpha <= 1``, ``halvings < 1`` or
+        ``tau`` is not positive.
     """
     s, order = as_vector(scores, "scores"), as_positive(alpha, "alpha")
     steps, temperature = as_count(halvings, "halvings"), as_positive(tau, "tau")
     if not order > 1.0:
         raise ValueError(f"alpha: expected a number above 1, got {order!r}")
-    z = s * (order - 1.0) / temperature
+    flag = as_flag(normalised, "normalised")
+    with np.errstate(over="ignore", under="ignore"):
+        z = s * (order - 1.0) / temperature
+    size = float(np.abs(z).max())
+    if not size < _WIDEST:
+        raise ValueError(
+            f"scores, alpha, tau: expected (alpha - 1) scores / tau below {_WIDEST:g}, beside which a bracket of one "
+            f"has digits, got {size:g}"
+        )
     low = float(z.max()) - 1.0
     width = float(z.max()) - float(s.size) ** (1.0 - order) - low
     for _ in range(steps):
@@ -64,5 +75,5 @@ def bisected_entmax(
         powers = np.maximum(z - (low + width), 0.0) ** (1.0 / (order - 1.0))
         if powers.sum() >= 1.0:
             low += width
-    found: Array = powers / powers.sum() if normalised else powers
+    found: Array = powers / powers.sum() if flag else powers
     return found

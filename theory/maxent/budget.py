@@ -89,7 +89,8 @@ def budget_vjp(weights: ArrayLike, cotangent: ArrayLike, *, tau: ArrayLike = 1.0
     Errors as in :func:`theory.maxent.entmax_vjp`.
     """
     layout, p, c, temperature, _ = through(weights, cotangent, axis, tau)
-    return layout.laws(projected(((p > 0.0) & (p < 1.0)).astype(np.float64), c) / temperature)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return layout.derivative(projected(((p > 0.0) & (p < 1.0)).astype(np.float64), c) / temperature)
 
 
 _RANGE = (np.finfo(np.float64).min, np.finfo(np.float64).max)

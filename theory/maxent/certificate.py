@@ -44,6 +44,8 @@ def frank_wolfe_gap(gradient: NDArray[np.object_], law: ArrayLike) -> Interval:
     ValueError
         If the shapes differ or ``law`` leaves the simplex.
     """
+    if not isinstance(gradient, np.ndarray) or gradient.dtype != object or gradient.ndim != 1:
+        raise TypeError(f"gradient: expected a vector of balls, got {type(gradient).__name__}")
     with evidence.precision(_BITS):
         p = _normalised(as_simplex(law, "law", size=len(gradient)))
         mean = (gradient * p).sum()

@@ -36,7 +36,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_count, as_matrix, as_positive, as_real, as_vector, frozen
+from theory._validate import as_count, as_generator, as_matrix, as_positive, as_real, as_vector, frozen
 from theory.maxent.batch import Array
 from theory.maxent.tsallis import deformed_exp, deformed_log
 
@@ -136,7 +136,7 @@ class BetaGaussian:
     def sample(self, rng: np.random.Generator, size: int) -> Array:
         """Draw ``size`` points, (size, d), from the generator."""
         count, e = as_count(size, "size"), self.alpha - 1.0
-        y = rng.normal(size=(count, self.dim))
+        y = as_generator(rng).normal(size=(count, self.dim))
         if e > 0.0:
             y *= self.radius / np.sqrt((y**2).sum(axis=1, keepdims=True))
             y *= np.sqrt(rng.beta(0.5 * self.dim, 1.0 / e + 1.0, size=(count, 1)))

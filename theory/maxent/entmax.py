@@ -166,7 +166,8 @@ def entmax_vjp(
     """
     order = as_parameter(alpha, "alpha", infinite=True)
     layout, p, c, temperature, (a,) = through(weights, cotangent, axis, tau, alpha=order)
-    return layout.laws(projected(slopes(p, a), c) / temperature)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return layout.derivative(projected(slopes(p, a), c) / temperature)
 
 
 def projected(q: Array, c: Array) -> Array:
@@ -195,8 +196,9 @@ def entmax_alpha_derivative(weights: ArrayLike, alpha: ArrayLike, *, axis: int =
     below = (own * y) * (y * _phi(e * y, np.where(steep, 0.0, log)))
     r = np.where(steep, own * (1.0 - log) / np.where(steep, e, 1.0) ** 2, below)
     r = np.where(p > 0.0, r, 0.0)
-    total = q.sum(axis=1, keepdims=True)
-    return layout.laws(r - q * (r.sum(axis=1, keepdims=True) / np.where(total > 0.0, total, 1.0)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = q.sum(axis=1, keepdims=True)
+        return layout.derivative(r - q * (r.sum(axis=1, keepdims=True) / np.where(total > 0.0, total, 1.0)))
 
 
 def _phi(x: Array, log: Array) -> Array:

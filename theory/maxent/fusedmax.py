@@ -35,7 +35,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_scores
+from theory._validate import as_flags, as_scores
 from theory.maxent.batch import Array, Bools, as_parameter, flattened, measured, through
 from theory.maxent.entmax import entmax, projected, slopes
 
@@ -105,11 +105,7 @@ def fusedmax_vjp(
     layout, p, c, temperature, (a,) = through(weights, cotangent, axis, tau, alpha=order)
     here = np.ones(p.shape, dtype=np.bool_)
     if present is not None:
-        shown = np.asarray(present)
-        if shown.dtype != np.bool_ or shown.shape != np.shape(weights):
-            raise ValueError(
-                f"present: expected booleans of shape {np.shape(weights)}, got {shown.dtype} {shown.shape}"
-            )
+        shown = as_flags(present, "present", shape=np.shape(weights))
         here = np.ascontiguousarray(np.broadcast_to(np.moveaxis(shown, axis, -1), (*layout.shape, p.shape[1]))).reshape(
             p.shape
         )
@@ -119,7 +115,8 @@ def fusedmax_vjp(
     cut[:, 1:] = chain[:, 1:] != chain[:, :-1]
     means = np.empty_like(pull)
     np.put_along_axis(means, places, _averaged(pull, cut), axis=1)
-    return layout.laws(projected(slopes(p, a), means) / temperature)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return layout.derivative(projected(slopes(p, a), means) / temperature)
 
 
 def _averaged(values: Array, cut: Bools) -> Array:

@@ -99,7 +99,7 @@ def free_energy(scores: ArrayLike, law: ArrayLike, *, tau: float = 1.0) -> Inter
     ValueError
         If the shapes differ, ``law`` leaves the simplex or ``tau <= 0``.
     """
-    return expectation(law, scores) + as_positive(tau, "tau") * entropy(law)
+    return expectation(law, as_vector(scores, "scores")) + as_positive(tau, "tau") * entropy(law)
 
 
 def gibbs_law(scores: ArrayLike, *, tau: float = 1.0) -> Law:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_masses, as_points, as_positive, as_real, as_vector
+from theory._validate import as_masses, as_number, as_points, as_positive, as_real, as_vector
 from theory.maxent.batch import Array
 from theory.maxent.entmax import slopes
 from theory.maxent.threshold import solve
@@ -72,7 +72,12 @@ def density_on_cells(scores: ArrayLike, measure: ArrayLike, alpha: float) -> OnC
 def density_at(scores: ArrayLike, normaliser: float, alpha: float) -> Array:
     r"""Return :math:`\exp_\alpha(f - N)`: the density at any scores, with the normaliser found on the cells."""
     order = np.array(as_positive(alpha, "alpha") - 1.0)
-    return np.asarray(deformed_exp(as_real(scores, "scores") - as_vector([normaliser], "normaliser").item(), order)[0])
+    f, n = as_real(scores, "scores"), as_number(normaliser, "normaliser")
+    with np.errstate(over="ignore", under="ignore"):
+        density = np.asarray(deformed_exp(f - n, order)[0])
+    if not np.isfinite(density).all():
+        raise ValueError(f"scores: expected scores whose density float64 holds, got {float(f.max())!r}")
+    return density
 
 
 def escort_covariance(density: ArrayLike, measure: ArrayLike, psi: ArrayLike, phi: ArrayLike, alpha: float) -> Array:

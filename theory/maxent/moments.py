@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog, minimize
 
-from theory._validate import as_points, as_vector
+from theory._validate import as_instance, as_points, as_vector
 from theory.attention import Measure, boltzmann_gibbs
 
 Array = NDArray[np.float64]
@@ -58,6 +58,7 @@ def tilted(mu: Measure, features: ArrayLike, moment: ArrayLike) -> Tilt:
         If the shapes differ or no law near ``mu`` has these moments: the target is not interior to the hull of the
         features.
     """
+    as_instance(mu, "mu", Measure)
     given = as_points(features, "features", size=mu.size)
     centred = given - as_vector(moment, "moment", size=given.shape[1])
     size = np.abs(centred[mu.weights > 0.0]).max(axis=0)

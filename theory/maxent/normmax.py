@@ -112,16 +112,17 @@ def normmax_vjp(
     Errors as in :func:`theory.maxent.entmax_vjp`, and for ``alpha <= 1``.
     """
     layout, p, c, temperature, (a,) = through(weights, cotangent, axis, tau, alpha=_order(alpha))
-    order = np.where(np.isinf(a), 2.0, a)
+    order, on = np.where(np.isinf(a), 2.0, a), (p > 0.0) & np.isfinite(a)
     top = p.max(axis=1, keepdims=True)
-    relative = p / np.where(top > 0.0, top, 1.0)  # so that no power of a small norm underflows
-    norm = (relative**order).sum(axis=1, keepdims=True) ** (1.0 / order)
-    on = (p > 0.0) & np.isfinite(a)
-    size = np.where(norm > 0.0, norm, 1.0)
-    x = np.where(on, relative / size, 1.0) ** (order - 1.0)
-    h = np.where(on, p / x, 0.0) / (order - 1.0)
-    centred = c - (p * c).sum(axis=1, keepdims=True)
-    return layout.laws((h * centred - p * (h * centred).sum(axis=1, keepdims=True)) / temperature)
+    # logarithms of the weights beside the largest, of which a power of any order keeps its digits
+    logs = np.log1p(np.where(on, (p - top) / np.where(top > 0.0, top, 1.0), 0.0))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        total = np.where(on, np.exp(order * logs), 0.0).sum(axis=1, keepdims=True)
+        norm = np.log(np.where(total > 0.0, total, 1.0)) * (1.0 - 1.0 / order)  # to the power of the order less one
+        x = np.exp((order - 1.0) * logs - norm)
+        h = np.where(on, p / x / (order - 1.0), 0.0)
+        centred = c - (p * c).sum(axis=1, keepdims=True)
+        return layout.derivative((h * centred - p * (h * centred).sum(axis=1, keepdims=True)) / temperature)
 
 
 def _order(alpha: ArrayLike) -> Array:

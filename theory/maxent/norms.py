@@ -104,6 +104,8 @@ def softmax_norms(law: ArrayLike, *, tau: float = 1.0) -> Norms:
     outside, other_squares = outside[::-1], other_squares[::-1]  # the complement of a set has the reflected number
     halves = 2.0 * float(np.sqrt(outside**2 * squares + inside**2 * other_squares).max()) / t
     row = 2.0 * float(variances.max()) / t
+    if not row < np.inf:
+        raise ValueError(f"tau: expected a temperature at which float64 holds the derivative, got {tau!r}")
     return Norms(
         one_one=row,
         one_two=column,

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
-from theory._validate import as_count, as_positive, as_real, as_vector
+from theory._validate import as_count, as_generator, as_instance, as_positive, as_real, as_vector
 from theory.maxent.batch import Array, as_laws, demand_laws
 from theory.maxent.rowmap import RowMap
 from theory.maxent.softmax import log_softmax
@@ -85,6 +85,7 @@ class Predictor:
     heads: int = 2
 
     def __post_init__(self) -> None:
+        as_instance(self.rows, "rows", RowMap)
         for name in ("length", "features", "classes", "width", "heads"):
             as_count(getattr(self, name), name)
 
@@ -101,6 +102,7 @@ class Predictor:
 
     def initial(self, rng: np.random.Generator) -> Array:
         """Draw parameters at which the scores are of the size of one and no class is preferred."""
+        as_generator(rng)
         scales = self.features**-0.5, 1.0, self.width**-0.5, 0.0, 0.0
         drawn = [scale * rng.normal(size=shape) for scale, shape in zip(scales, self.shapes, strict=True)]
         return np.concatenate([part.ravel() for part in drawn])
@@ -135,6 +137,15 @@ class Predictor:
         if target.shape != (len(sequences), self.classes):
             raise ValueError(f"y: expected shape {(len(sequences), self.classes)}, got shape {target.shape}")
         demand_laws(target, "y")
+        with np.errstate(over="ignore", invalid="ignore"):
+            loss, slope = self._objective(theta, sequences, target, rate)
+        if not np.isfinite(loss) or not np.isfinite(slope).all():
+            raise ValueError(
+                "parameters, x, decay: expected sizes at which float64 holds the objective, got an overflow"
+            )
+        return loss, slope
+
+    def _objective(self, theta: Array, sequences: Array, target: Array, rate: float) -> tuple[float, Array]:
         parts = self._parts(theta)
         h, p, context, scores = self._forward(parts, sequences)
         logs = log_softmax(scores)
@@ -155,14 +166,14 @@ class Predictor:
 
     def fit(self, x: ArrayLike, y: ArrayLike, *, decay: float, iterations: int, rng: np.random.Generator) -> Fit:
         """Train from a random start by at most so many iterations of L-BFGS; arguments as in :meth:`objective`."""
-        found = minimize(
-            self.objective,
-            self.initial(rng),
-            args=(x, y, decay),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": as_count(iterations, "iterations"), "maxfun": 10 * iterations},
-        )
+        start = self.initial(rng)
+        self.objective(start, x, y, decay)  # refuses what does not fit
+        options = {"maxiter": as_count(iterations, "iterations"), "maxfun": 10 * iterations}
+        given = (self._sequences(x), as_laws(y, "y"), as_positive(decay, "decay"))
+        try:
+            found = minimize(self._objective, start, args=given, jac=True, method="L-BFGS-B", options=options)
+        except ValueError as error:
+            raise ValueError(f"decay: expected one at which training stays within float64, got {decay!r}") from error
         return Fit(found.x, float(found.fun), float(np.abs(found.jac).max()), int(found.nit))
 
     def _parts(self, theta: Array) -> _Parts:

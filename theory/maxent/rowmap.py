@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory.maxent.batch import Array
+from theory._validate import as_callable, as_choice
+from theory.maxent.batch import Array, as_axis, as_parameter
 from theory.maxent.budget import budget, budget_vjp
 from theory.maxent.entmax import entmax, entmax_vjp
 from theory.maxent.fusedmax import fusedmax, fusedmax_vjp
@@ -40,6 +41,10 @@ class RowMap:
     law: Callable[[ArrayLike], Array]
     vjp: Callable[[ArrayLike, ArrayLike], Array]
 
+    def __post_init__(self) -> None:
+        as_callable(self.law, "law")
+        as_callable(self.vjp, "vjp")
+
     def __call__(self, scores: ArrayLike) -> Array:
         """Return the laws of scores."""
         return self.law(scores)
@@ -61,6 +66,7 @@ _NAMES: dict[str, tuple[Callable[..., Array], Callable[..., Array], tuple[str, .
     "normmax": (normmax, normmax_vjp, ("alpha",)),
     "budget": (budget, budget_vjp, ()),
 }
+_NUMBERS = {"alpha", "tau", "strength", "total"}
 
 
 def row_map(name: str, *, present: ArrayLike | None = None, **options: Any) -> RowMap:
@@ -91,8 +97,7 @@ def row_map(name: str, *, present: ArrayLike | None = None, **options: Any) -> R
     >>> fused.vjp(law, [1.0, 0.0, 0.0]) + 0.0
     array([ 0.5, -0.5,  0. ])
     """
-    if name not in _NAMES:
-        raise ValueError(f"name: expected one of {', '.join(_NAMES)}, got {name!r}")
+    as_choice(name, "name", _NAMES)
     if present is not None and name != "fusedmax":
         raise ValueError(f"present: expected none for {name}, whose law tells its derivative, got some")
     law, vjp, shared = _NAMES[name]
@@ -101,6 +106,12 @@ def row_map(name: str, *, present: ArrayLike | None = None, **options: Any) -> R
         signature.bind(None, **options)
     except TypeError as error:
         raise TypeError(f"options: expected those of {name}, {error}") from None
+    for key in options.keys() & _NUMBERS:
+        as_parameter(options[key], key, infinite=key == "alpha", zero=key == "strength")
+    if "axis" in options:
+        as_axis(options["axis"])
+    if present is not None and (isinstance(present, np.ma.MaskedArray) or np.asarray(present).dtype != np.bool_):
+        raise TypeError(f"present: expected an array of booleans, got {type(present).__name__}")
     slope = {key: options[key] for key in (*shared, "tau", "axis") if key in options}
     if present is not None:
         law, slope["present"] = fusedmax, present

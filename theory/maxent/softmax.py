@@ -27,6 +27,7 @@ from theory._validate import as_real, as_scores
 from theory.maxent.batch import (
     Array,
     Layout,
+    as_axis,
     as_laws,
     as_parameter,
     demand_laws,
@@ -51,7 +52,7 @@ class _Gibbs(NamedTuple):
 
 
 def _gibbs(scores: ArrayLike, prior: ArrayLike | None, tau: ArrayLike, axis: int) -> _Gibbs:
-    s = as_scores(scores)
+    s, axis = as_scores(scores), as_axis(axis)
     given = {"scores": s}
     if prior is not None:
         reference = as_laws(prior, "prior")
@@ -147,7 +148,8 @@ def softmax_vjp(weights: ArrayLike, cotangent: ArrayLike, *, tau: ArrayLike = 1.
         If shapes do not fit, a number is not finite, a weight is negative or ``tau`` is not positive.
     """
     layout, p, c, temperature, _ = through(weights, cotangent, axis, tau)
-    return layout.laws(p * (c - (p * c).sum(axis=1, keepdims=True)) / temperature)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return layout.derivative(p * (c - (p * c).sum(axis=1, keepdims=True)) / temperature)
 
 
 def laplacian(q: Array) -> Array:
@@ -165,4 +167,7 @@ def softmax_jacobian(weights: ArrayLike, *, tau: ArrayLike = 1.0) -> Array:
     weight = as_real(weights, "weights")
     layout, p, _, temperature, _ = through(weight, weight, -1, tau)
     n = p.shape[1]
-    return (laplacian(p) / temperature[..., np.newaxis]).reshape(*layout.shape, n, n)
+    with np.errstate(over="ignore", invalid="ignore"):
+        matrices = laplacian(p) / temperature[..., np.newaxis]
+    layout.derivative(matrices.reshape(p.shape[0], n * n))  # refuses what overflows
+    return matrices.reshape(*layout.shape, n, n)

@@ -28,6 +28,12 @@ power is steep at the edge: an error :math:`u` in :math:`x` costs up to :math:`u
 from the left end of the bracket, where every entry of the support has weight and the sum exceeds 1: the step gives the
 surplus to the entries on the edge, which caused it; what it would push below zero is clipped and the row divided by its
 sum.
+
+*Near ties of a high order.* The largest weight :math:`w` has :math:`w^e = 1 - e\nu`, of which a threshold near
+:math:`1/e` keeps no digits: :math:`2^{-49}` for two equal scores of order 50. There the unknown is :math:`w` itself.
+With :math:`r_i = [1 - e|g_i|w^{-e}]_+` the weights are :math:`p_i = wr_i^{1/e}`, their sum rises in :math:`w`, and
+halving :math:`[1/\sum\mu, 1/\mu_k]` leaves two neighbouring floats, between which only the entries on the edge change
+much: they get what is missing to one. The power :math:`w^{-e}` is known up to :math:`e|\log w|` roundings.
 """
 
 from __future__ import annotations
@@ -41,6 +47,7 @@ from theory.maxent.tsallis import deformed_exp, deformed_log
 
 _STEPS = 200  # derived: 8 free steps, then a bisection in every second, 53 of which exhaust a bracket, twice over
 _FREE = 8  # taken: the Newton steps that may go by without a bisection
+_TIED = 2.0**-5  # taken: a power of the largest weight below it has lost as many bits of the threshold
 _STILL = 2.0**-51  # derived: a step of four roundings of the threshold, which the last step on the weights absorbs
 
 
@@ -77,7 +84,37 @@ def _block(gaps: Array, measure: Array, e: Array) -> Solution:
     weights = np.where(measure > 0.0, np.maximum(p - rest * (q / slope), 0.0), 0.0)
     if (e > 1.0).any():
         weights = weights / np.where(e > 1.0, (measure * weights).sum(axis=1, keepdims=True), 1.0)
-    return Solution(weights, nu + rest / slope)
+    threshold = nu + rest / slope
+    tied = np.flatnonzero((e[:, 0] > 1.0) & (1.0 - e[:, 0] * nu[:, 0] < _TIED))
+    if tied.size:
+        weights[tied], threshold[tied] = _beside_ties(gaps[tied], measure[tied], e[tied])
+    return Solution(weights, threshold)
+
+
+def _beside_ties(gaps: Array, measure: Array, e: Array) -> Solution:
+    """Solve rows of order above 2 for the largest weight instead of the threshold."""
+    there = measure > 0.0
+    peak = np.argmax(np.where(there, gaps, -np.inf), axis=1)[:, np.newaxis]
+    below = np.where(there & (gaps < 0.0), np.log(e) + np.log(np.where(gaps < 0.0, -gaps, 1.0)), -np.inf)
+    low, high = 1.0 / measure.sum(axis=1, keepdims=True), 1.0 / np.take_along_axis(measure, peak, axis=1)
+
+    def weights_at(w: Array) -> Array:
+        with np.errstate(over="ignore", divide="ignore"):
+            left = -np.expm1(np.minimum(below - e * np.log(w), 0.0))
+            return np.where(there, w * left ** (1.0 / e), 0.0)
+
+    while True:
+        middle = low + 0.5 * (high - low)
+        between = (low < middle) & (middle < high)
+        if not between.any():
+            break
+        enough = (measure * weights_at(middle)).sum(axis=1, keepdims=True) >= 1.0
+        low, high = np.where(between & ~enough, middle, low), np.where(between & enough, middle, high)
+    least, most = weights_at(low), weights_at(high)
+    short = 1.0 - (measure * least).sum(axis=1, keepdims=True)
+    apart = (measure * (most - least)).sum(axis=1, keepdims=True)
+    p = least + (most - least) * np.clip(short / np.where(apart > 0.0, apart, 1.0), 0.0, 1.0)
+    return Solution(p / (measure * p).sum(axis=1, keepdims=True), -np.expm1(e * np.log(high)) / e)
 
 
 def _sums(gaps: Array, measure: Array, e: Array, nu: Array) -> tuple[Array, Array, Array, Array]:

@@ -27,7 +27,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_matrix, frozen
+from theory._validate import as_having, as_matrix, frozen
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -117,6 +117,7 @@ class SinkhornClosure:
 
 def moments(closure: Closure) -> Callable[[Array], Array]:
     r"""Return the velocity of the state :math:`(m \mid \Sigma)`, shape (d, d + 1)."""
+    as_having(closure, "closure", "affine")
 
     def velocity(state: Array) -> Array:
         covariance = state[:, 1:]
@@ -129,6 +130,7 @@ def moments(closure: Closure) -> Callable[[Array], Array]:
 
 def log_variance(closure: Closure) -> Callable[[Array], Array]:
     r"""Return the velocity of :math:`\log s` on the line, for a state without dimensions; it keeps its digits."""
+    as_having(closure, "closure", "affine")
 
     def velocity(state: Array) -> Array:
         slope = closure.affine(np.zeros(1), np.array([[math.exp(float(state))]]))[1]

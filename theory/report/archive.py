@@ -8,13 +8,12 @@ of the verify suite is imported, so the evidence of another repository reads the
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-import theory
 from theory.evidence.claim import Claim
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import Verdict, told
@@ -106,35 +105,6 @@ class Record:
         return f"{chosen}pytest {self.test}::{self.claim.id} --scale {entry.scale} --root {entry.root}{only}"
 
 
-def evidence_folder() -> Path:
-    """Return the evidence of the checkout that the package was installed from, else that of the working directory.
-
-    Raises
-    ------
-    ArchiveError
-        If neither exists.
-    """
-    places = [Path(theory.__file__).parent.parent / "verify" / "evidence", Path("verify", "evidence")]
-    for folder in places:
-        if folder.is_dir():
-            return folder
-    raise ArchiveError(f"evidence: expected the folder {places[0]} or {places[1]}, found neither (use --evidence DIR)")
-
-
-def notes_above(folder: Path) -> Path:
-    """Return the nearest ``paper_notes.md`` above an evidence folder.
-
-    Raises
-    ------
-    ArchiveError
-        If there is none.
-    """
-    for parent in folder.resolve().parents:
-        if (parent / "paper_notes.md").is_file():
-            return parent / "paper_notes.md"
-    raise ArchiveError(f"notes: expected a paper_notes.md above {folder}, found none (use --notes FILE)")
-
-
 def read_all(folder: Path) -> list[Record]:
     """Read every record of ``folder``: the subjects in the order in which they are told, their claims by id.
 
@@ -161,12 +131,30 @@ def find(folder: Path, claim: str) -> Record:
     ArchiveError
         If it is broken, or there is none; close matches are named.
     """
-    known = sorted(path.stem for path in folder.glob("*.json"))
-    if claim in known:
-        return read(folder / f"{claim}.json")
-    close = difflib.get_close_matches(claim, known, n=3, cutoff=0.4) or [k for k in known if claim in k][:3]
+    return read(holder([folder], claim) / f"{claim}.json")
+
+
+def holder(folders: Sequence[Path], claim: str) -> Path:
+    """Return the first of ``folders`` that has the record of a claim.
+
+    Raises
+    ------
+    ArchiveError
+        If none has; close matches are named.
+    """
+    known = {folder: {path.stem for path in folder.glob("*.json")} for folder in folders}
+    for folder, names in known.items():
+        if claim in names:
+            return folder
+    every = sorted({name for names in known.values() for name in names})
+    close = difflib.get_close_matches(claim, every, n=3, cutoff=0.4) or [k for k in every if claim in k][:3]
     hint = f"did you mean {' or '.join(close)}?" if close else "python -m theory list names them all"
-    raise ArchiveError(f"{claim}: expected the id of one of {len(known)} claims in {folder}; {hint}")
+    raise ArchiveError(f"{claim}: expected the id of one of {len(every)} claims in {listed(folders)}; {hint}")
+
+
+def listed(folders: Sequence[Path]) -> str:
+    """Name folders in a sentence."""
+    return " and ".join(map(str, folders))
 
 
 def read(path: Path) -> Record:

@@ -1,0 +1,185 @@
+"""One valid call of everything that theory.attention shows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from theory.attention import (
+    Additive,
+    AttentionKernel,
+    CausalKernel,
+    Composition,
+    Dirac,
+    DotProduct,
+    FeedForward,
+    Head,
+    Lookup,
+    Measure,
+    MultiHead,
+    PositiveFeatures,
+    Projected,
+    Residual,
+    SelfAttention,
+    Softmatch,
+    SquaredDistance,
+    Stack,
+    TorusDistance,
+    TrigonometricFeatures,
+    barycentres,
+    doubly_normalised,
+    elu_features,
+)
+from theory.maxent import row_map
+
+
+def square(x):
+    """Map points to points, shape kept."""
+    return np.asarray(x) * 0.5
+
+
+X = np.array([[0.5, -1.25], [1.5, 0.25], [-0.75, 2.0]])
+Y = np.array([[1.0, 0.5], [-0.5, 1.25], [0.25, -2.0]])
+V = np.array([[1.5, -0.5], [0.25, 2.0], [-1.0, 0.75]])
+MASSES = np.array([0.5, 1.5, 1.0])
+SQUARE = np.array([[1.5, 0.25], [-0.5, 0.75]])
+LANDMARKS = np.array([[0.5, -0.5], [-0.25, 1.0]])
+SCORE = SquaredDistance(0.75)
+MU = Measure(X, [0.25, 0.5, 0.25])
+NU = Measure(Y, [0.5, 0.25, 0.25])
+HEAD = Head(SQUARE, SQUARE.T, SQUARE, SQUARE.T)
+FOUND = doubly_normalised(X, Y, score=SCORE)
+TOKENS = {"queries": X, "keys": Y, "values": V}
+HOW = {"method": "dense", "accuracy": 1e-12, "precision": "double"}
+MARKS = {"query_landmarks": LANDMARKS, "key_landmarks": LANDMARKS + 0.25, "score": SCORE}
+MATRICES = {
+    "left": np.array([[0.25, 0.75], [0.5, 0.5]]),
+    "middle": SQUARE,
+    "right": np.array([[0.5, 0.5], [0.125, 0.875]]),
+}
+STATE = {name: getattr(FOUND, name) for name in ("queries", "keys", "query_weights", "key_weights", "score", "f", "g")}
+SCORES = {"DotProduct": DotProduct(0.5), "SquaredDistance": SCORE, "TorusDistance": TorusDistance(0.5)}
+SCORES["Additive"] = Additive(SQUARE, SQUARE.T, np.array([0.5, -1.5]))
+
+VALID = {
+    "Additive": {"w_query": SQUARE, "w_key": SQUARE.T, "v": np.array([0.5, -1.5])},
+    "AttentionKernel": {"score": SCORE, "nu": NU, "value": SQUARE},
+    "AttentionKernel.output": {"self": AttentionKernel(SCORE, NU, SQUARE), "x": X},
+    "AttentionKernel.rounding": {"self": AttentionKernel(SCORE, NU, SQUARE), "x": X},
+    "AttentionKernel.at": {"self": AttentionKernel(SCORE, NU, SQUARE), "x": X[0]},
+    "AttentionKernel.push": {"self": AttentionKernel(SCORE, NU, SQUARE), "nu": MU},
+    "CausalKernel": {"score": SCORE, "nu": Measure(np.column_stack([[0.25, 0.5, 0.75], Y]))},
+    "CausalKernel.output": {
+        "self": CausalKernel(SCORE, Measure(np.column_stack([[0.25, 0.5, 0.75], Y]))),
+        "z": np.column_stack([[0.5, 0.75, 1.0], X]),
+    },
+    "CausalKernel.push": {
+        "self": CausalKernel(SCORE, Measure(np.column_stack([[0.25, 0.5, 0.75], Y]))),
+        "nu": Measure(np.column_stack([[0.5, 0.75, 1.0], X])),
+    },
+    "Composition": {"first": Softmatch(SCORE, NU), "then": Softmatch(SCORE, MU)},
+    "Composition.at": {"self": Composition(Softmatch(SCORE, NU), Softmatch(SCORE, MU)), "x": X[0]},
+    "Composition.push": {"self": Composition(Softmatch(SCORE, NU), Softmatch(SCORE, MU)), "nu": MU},
+    "Dirac": {"function": square},
+    "Dirac.at": {"self": Dirac(square), "x": X[0]},
+    "Dirac.push": {"self": Dirac(square), "nu": MU},
+    "DotProduct": {"scale": 0.7, "form": SQUARE},
+    "FeedForward": {"function": square},
+    "Head": {"w_query": SQUARE, "w_key": SQUARE.T, "w_value": SQUARE, "w_out": SQUARE.T, "score": SCORE},
+    "Head.projections": {"self": HEAD, "x": X, "mu": MU},
+    "Head.output": {"self": HEAD, "x": X, "mu": MU, "causal": False},
+    "Head.rounding": {"self": HEAD, "x": X, "mu": MU},
+    "Lookup": {"keys": Y, "values": V},
+    "Lookup.at": {"self": Lookup(Y, V), "x": Y[0]},
+    "Lookup.push": {"self": Lookup(Y, V), "nu": NU},
+    "Measure": {"points": X, "weights": np.array([0.25, 0.5, 0.25])},
+    "Measure.normalised": {"points": X, "masses": MASSES},
+    "Measure.dirac": {"point": X[0]},
+    "Measure.integrate": {"self": MU, "function": square},
+    "Measure.push_forward": {"self": MU, "function": square},
+    "Measure.linear_image": {"self": MU, "matrix": SQUARE},
+    "Measure.mix": {"self": MU, "other": NU, "share": 0.3},
+    "Measure.replicate": {"self": MU, "times": 2},
+    "Measure.sample": {"self": MU, "size": 3, "rng": np.random.default_rng(0)},
+    "MomentSubspace": {"feature": square, "section": Measure.dirac},
+    "MomentSubspace.moment": {"self": barycentres(), "mu": MU},
+    "MomentSubspace.project": {"self": barycentres(), "mu": MU},
+    "MultiHead": {"heads": (HEAD, HEAD)},
+    "MultiHead.from_matrices": {
+        "w_query": SQUARE, "w_key": SQUARE.T, "w_value": SQUARE, "w_out": SQUARE.T, "heads": 2,
+    },
+    "MultiHead.__call__": {"self": MultiHead((HEAD,)), "x": X, "mu": MU, "causal": False},
+    "MultiHead.rounding": {"self": MultiHead((HEAD,)), "x": X, "mu": MU},
+    "PositiveFeatures": {"frequencies": X, "scale": 0.7, "paired": True},
+    "PositiveFeatures.__call__": {"self": PositiveFeatures(X, 0.5), "points": Y},
+    "Projected": {"kernel": Softmatch(SCORE, NU), "subspace": barycentres()},
+    "Projected.at": {"self": Projected(Softmatch(SCORE, NU), barycentres()), "x": X[0]},
+    "Residual": {"layer": SelfAttention(SCORE)},
+    "Residual.__call__": {"self": Residual(SelfAttention(SCORE)), "x": X, "mu": MU},
+    "SelfAttention": {"score": SCORE, "value": SQUARE},
+    "SelfAttention.__call__": {"self": SelfAttention(SCORE, SQUARE), "x": X, "mu": MU},
+    "Sinkhorn.output": {"self": FOUND, "values": V},
+    "Softmatch": {"score": SCORE, "nu": NU},
+    "Softmatch.rows": {"self": Softmatch(SCORE, NU), "x": X},
+    "Softmatch.log_partition": {"self": Softmatch(SCORE, NU), "x": X},
+    "Softmatch.error": {"self": Softmatch(SCORE, NU), "x": X},
+    "Softmatch.at": {"self": Softmatch(SCORE, NU), "x": X[0]},
+    "Softmatch.push": {"self": Softmatch(SCORE, NU), "nu": MU},
+    "SquaredDistance": {"scale": 0.7},
+    "Stack": {"layers": (SelfAttention(SCORE), FeedForward(square))},
+    "Stack.trajectory": {"self": Stack((SelfAttention(SCORE),)), "mu": MU},
+    "Stack.push": {"self": Stack((SelfAttention(SCORE),)), "mu": MU},
+    "TorusDistance": {"scale": 0.7},
+    "TrigonometricFeatures": {"frequencies": X, "scale": 0.7},
+    "TrigonometricFeatures.__call__": {"self": TrigonometricFeatures(X, 0.5), "points": Y},
+    "attend": {**TOKENS, "score": SCORE, "key_weights": MASSES, "causal": True, **HOW},
+    "attend_dropout": {
+        **TOKENS, "rate": 0.3, "rng": np.random.default_rng(0), "score": SCORE, "key_weights": MASSES, "causal": False,
+    },
+    "attend_linear": {**TOKENS, "features": elu_features, "key_weights": MASSES, "causal": False},
+    "attend_nystrom": {**TOKENS, **MARKS},
+    "attend_rows": {**TOKENS, "rows": row_map("sparsemax"), "score": SCORE, "causal": False},
+    "attend_window": {**TOKENS, "back": 1, "ahead": 1, "score": SCORE, "key_weights": MASSES},
+    "barycentres": {},
+    "boltzmann_gibbs": {"nu": MU, "potential": MASSES, "where": np.array([True, True, False])},
+    "doubly_normalised": {
+        "queries": X, "keys": Y, "score": SCORE, "query_weights": np.array([0.25, 0.5, 0.25]),
+        "key_weights": np.array([0.25, 0.25, 0.5]), "start": np.array([0.5, -0.5, 0.25]), "sweeps": 50,
+        "tolerance": 1e-9, "method": "dense", "accuracy": 1e-12,
+    },
+    "dropped": {"weights": MATRICES["left"], "kept": np.array([[True, False], [True, True]]), "rate": 0.3},
+    "elu_features": {"points": X},
+    "gaussian": {"mean": np.array([0.5]), "root": np.array([[1.5]]), "reach": 12.5},
+    "gaussian_frequencies": {"count": 2, "dim": 3, "rng": np.random.default_rng(0)},
+    "landmark_error": {**MATRICES, "relative": 1e-3},
+    "linear_weights": {"queries": X, "keys": Y, "features": elu_features, "key_weights": MASSES, "causal": False},
+    "nystrom_error": {"queries": X, "keys": Y, **MARKS},
+    "nystrom_weights": {"queries": X, "keys": Y, **MARKS},
+    "partition_error": {"queries": X, "keys": Y, "score": SCORE, "log_weights": MASSES},
+    "potential_error": {"found": FOUND},
+    "read": {**TOKENS, "score": SCORE, "key_weights": MASSES, "causal": True, **HOW},
+    "rounding": {**TOKENS, "score": SCORE, "key_weights": MASSES, "causal": True},
+    "segment_means": {"points": X, "count": 2},
+    "sinkhorn_error": {"found": FOUND, "values": V},
+    "step": {"layer": SelfAttention(SCORE), "mu": MU},
+    "symmetric_pairs": {},
+    "through_landmarks": MATRICES,
+    "top_k": {"scores": X, "k": 1},
+    "transform_error": {"nu": MU, "potential": MASSES},
+    "weight_error": {"queries": X, "keys": Y, "score": SCORE, "log_weights": MASSES},
+}  # fmt: skip
+for _name, _score in SCORES.items():
+    VALID[f"{_name}.matrix"] = {"self": _score, "x": X, "y": Y}
+    VALID[f"{_name}.pairs"] = {"self": _score, "x": X, "y": Y}
+    VALID[f"{_name}.bounds"] = {"self": _score, "x": X, "y": Y}
+    VALID[f"{_name}.constants"] = {"self": _score if _name != "DotProduct" else DotProduct(0.5), "radius": 1.7}
+
+SKIPPED = {"Sinkhorn": "what doubly_normalised returns; nobody makes one by hand"}
+ALIASES = {"x": ("queries", "score"), "y": ("keys", "score"), "z": ("score",), ("Lookup.at", "x"): ("nu",)}
+ACCEPTED = {("top_k", "scores", "-inf"): "marks a key that is not seen"}
+LISTED = {}
+INFINITE = {
+    "AttentionKernel.rounding", "Head.rounding", "MultiHead.rounding", "Softmatch.error", "landmark_error",
+    "nystrom_error", "partition_error", "potential_error", "rounding", "sinkhorn_error", "transform_error",
+    "weight_error",
+}  # fmt: skip
+INFINITE |= {f"{name}.bounds" for name in SCORES}
