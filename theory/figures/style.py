@@ -139,7 +139,7 @@ class _Canvas(FigureCanvasAgg):
     """
 
     def get_renderer(self) -> RendererAgg:
-        return _Renderer(*self.figure.bbox.size, self.figure.dpi)
+        return _Renderer(*self.figure.bbox.size, self.figure.dpi)  # type: ignore[no-untyped-call]
 
 
 class _Renderer(RendererAgg):
@@ -151,7 +151,7 @@ class _Renderer(RendererAgg):
         rgbFace: Any = None,
     ) -> None:
         corners = np.round(transform.transform(path.vertices) * _GRID) / _GRID
-        super().draw_path(gc, Path(corners, path.codes), IdentityTransform(), rgbFace)
+        super().draw_path(gc, Path(corners, path.codes), IdentityTransform(), rgbFace)  # type: ignore[no-untyped-call]
 
 
 _CANVASES = {"svg": FigureCanvasSVG, "png": _Canvas, "pdf": FigureCanvasPdf}
