@@ -143,13 +143,7 @@ class _Canvas(FigureCanvasAgg):
 
 
 class _Renderer(RendererAgg):
-    def draw_path(
-        self,
-        gc: GraphicsContextBase,
-        path: Path,
-        transform: Transform,
-        rgbFace: Any = None,
-    ) -> None:
+    def draw_path(self, gc: GraphicsContextBase, path: Path, transform: Transform, rgbFace: Any = None) -> None:
         corners = np.round(transform.transform(path.vertices) * _GRID) / _GRID
         super().draw_path(gc, Path(corners, path.codes), IdentityTransform(), rgbFace)  # type: ignore[no-untyped-call]
 
