@@ -10,7 +10,7 @@ from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
     from theory.attention import Measure as Measure, attend as attend
-    from theory.distance import w1 as w1  # type: ignore[no-redef]  # its module has the same name
+    from theory.distance import w1 as w1
 
 __version__ = "0.1.0"
 

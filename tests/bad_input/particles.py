@@ -77,14 +77,8 @@ SCORE = SquaredDistance(0.75)
 LINE = np.array([-0.5, 0.25, 1.5])
 RING = ring(4)
 GAPS = np.array([[0.0, 0.5, 0.75], [0.5, 0.0, 0.25], [0.75, 0.25, 0.0]])
-FIELD = {
-    "score": Overlap(0.75),
-    "value": SQUARE,
-    "masses": MASSES,
-    "causal": False,
-    "method": "dense",
-    "accuracy": 1e-9,
-}
+FIELD = {"score": Overlap(0.75), "value": SQUARE, "masses": MASSES, "causal": False}
+FIELD |= {"method": "dense", "accuracy": 1e-9}
 ON_LINE = Line(0.75, 0.5)
 ROOM = Interaction(0.75, SYMMETRIC, MASSES)
 EVEN = Equiangular(3, 0.75)

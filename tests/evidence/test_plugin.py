@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import errno
 import io
 import json
 import os
@@ -330,6 +331,7 @@ def test_scale_and_root(suite):
     ("options", "message"),
     [
         (("--record", "--case", "1"), "--record: expected a whole run, got --case"),
+        (("--record", "--root", "1"), "--record: expected the root of every record, 20070, got 1"),
         (("--scale", "big"), "invalid choice: 'big'"),
         (("--root", "one"), "invalid int value: 'one'"),
     ],
@@ -846,13 +848,17 @@ def test_properties_are_plain_values(suite, pytester, workers):
 # --- records that cannot be written, and where they lie ---
 
 
+TAKEN = os.strerror(errno.EEXIST)
+
+
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_record_that_cannot_be_written_is_told_in_a_line(suite, pytester, workers):
     pytester.path.joinpath("evidence").write_text("a file", encoding="utf-8")
     result = suite("--record", "-n", workers, test_a=check())
     assert result.ret == 1
     assert rows(result)["demo.stands"].split()[1] == "UNRECORDED"
-    assert paragraph(result, "demo.stands").startswith("demo.stands is supported, but cannot be recorded: evidence")
+    said = rf"demo\.stands is supported, but cannot be recorded: \S+demo\.stands\.json: not written: {TAKEN}"
+    assert re.fullmatch(said, paragraph(result, "demo.stands"))
     assert not any("INTERNALERROR" in line for line in result.outlines + result.errlines)
 
 

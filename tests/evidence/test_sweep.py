@@ -2,6 +2,8 @@
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -145,3 +147,14 @@ def test_errors_cross_processes(processes):
 
 def test_processors_are_counted():
     assert usable_cpus() >= 1
+
+
+def test_a_library_that_a_check_loads_first_is_on_one_thread_too():
+    code = (
+        "from theory.evidence.sweep import one_thread\n"
+        "with one_thread():\n"
+        "    import scipy.linalg, threadpoolctl\n"
+        "    print(*[library['num_threads'] for library in threadpoolctl.threadpool_info()])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)  # noqa: S603
+    assert set(done.stdout.split()) == {"1"}

@@ -242,7 +242,7 @@ def _height(height: Fraction | int) -> Fraction:
     return b
 
 
-def _fraction(value: Fraction | int, name: str) -> Fraction:
+def _fraction(value: Any, name: str) -> Fraction:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer, Fraction)):
         raise TypeError(f"{name}: expected an integer or a Fraction, got {type(value).__name__}")
     return Fraction(int(value) if isinstance(value, np.integer) else value)

@@ -418,7 +418,7 @@ def _facts(evidence: Evidence) -> dict[str, str | float]:
 
     gap = 0.0 if evidence.nearest is None else evidence.nearest.departure.lo
     cases, room = evidence.cases, max(evidence.departure.hi, 0.0)
-    facts = {
+    facts: dict[str, str | float] = {
         "verdict": evidence.verdict.name,
         "kind": evidence.kind.name.lower(),
         "margin": float(reach(evidence.kind, gap) / room if room > 0.0 else "inf") if gap > 0.0 < cases else 0.0,

@@ -32,6 +32,8 @@ FAULTS = partial(np.errstate, over="raise", divide="raise", invalid="raise", und
 
 @lru_cache(maxsize=1)
 def _libraries(modules: int) -> ThreadpoolController:  # noqa: ARG001  the key: a library arrives with a module
+    import scipy.linalg  # noqa: F401, PLC0415  its library, which would not be limited if a check were the first to load it
+
     return ThreadpoolController()  # 2 ms: it asks every shared library of the process
 
 

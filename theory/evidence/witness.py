@@ -43,7 +43,8 @@ def coarse(values: ArrayLike, bits: int = BITS) -> NDArray[np.float64]:
     if kept > 53:
         raise ValueError(f"bits: expected at most 53, got {kept}")
     mantissa, exponent = np.frexp(real)
-    return np.ldexp(np.round(np.ldexp(mantissa, kept)), exponent - kept)
+    rounded: NDArray[np.float64] = np.ldexp(np.round(np.ldexp(mantissa, kept)), exponent - kept)
+    return rounded
 
 
 def first_best(values: Sequence[float], tolerance: float = 1e-9) -> int:

@@ -116,7 +116,7 @@ def normmax_vjp(
     top = p.max(axis=1, keepdims=True)
     # logarithms of the weights beside the largest, of which a power of any order keeps its digits
     logs = np.log1p(np.where(on, (p - top) / np.where(top > 0.0, top, 1.0), 0.0))
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):  # what overflows is refused
         total = np.where(on, np.exp(order * logs), 0.0).sum(axis=1, keepdims=True)
         norm = np.log(np.where(total > 0.0, total, 1.0)) * (1.0 - 1.0 / order)  # to the power of the order less one
         x = np.exp((order - 1.0) * logs - norm)

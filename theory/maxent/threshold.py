@@ -48,6 +48,7 @@ from theory.maxent.tsallis import deformed_exp, deformed_log
 _STEPS = 200  # derived: 8 free steps, then a bisection in every second, 53 of which exhaust a bracket, twice over
 _FREE = 8  # taken: the Newton steps that may go by without a bisection
 _TIED = 2.0**-5  # taken: a power of the largest weight below it has lost as many bits of the threshold
+_STEEP = 4.0  # taken: orders above 5, of which every row is solved for its largest weight
 _STILL = 2.0**-51  # derived: a step of four roundings of the threshold, which the last step on the weights absorbs
 
 
@@ -85,7 +86,8 @@ def _block(gaps: Array, measure: Array, e: Array) -> Solution:
     if (e > 1.0).any():
         weights = weights / np.where(e > 1.0, (measure * weights).sum(axis=1, keepdims=True), 1.0)
     threshold = nu + rest / slope
-    tied = np.flatnonzero((e[:, 0] > 1.0) & (1.0 - e[:, 0] * nu[:, 0] < _TIED))
+    steep = (e[:, 0] > _STEEP) | ((e[:, 0] > 1.0) & (1.0 - e[:, 0] * nu[:, 0] < _TIED))
+    tied = np.flatnonzero(steep)
     if tied.size:
         weights[tied], threshold[tied] = _beside_ties(gaps[tied], measure[tied], e[tied])
     return Solution(weights, threshold)

@@ -84,9 +84,10 @@ class Sphere:
     degrees: int = 32
 
     def __post_init__(self) -> None:
-        as_positive(self.beta, "beta")
-        as_count(self.dim, "dim", least=2)
-        if not 2 <= as_count(self.degrees, "degrees") < as_count(self.nodes, "nodes"):
+        object.__setattr__(self, "beta", as_positive(self.beta, "beta"))
+        for name, least in (("dim", 2), ("nodes", 1), ("degrees", 1)):
+            object.__setattr__(self, name, as_count(getattr(self, name), name, least=least))
+        if not 2 <= self.degrees < self.nodes:
             raise ValueError(f"degrees: expected 2 <= degrees < nodes, got {self.degrees} and {self.nodes}")
 
     @cached_property
@@ -263,7 +264,8 @@ def enclosed(beta: float, potential: ArrayLike, *, dim: int = 2, degrees: int = 
         If an argument is not as above.
     """
     kappa = balls(as_vector(potential, "potential"))
-    if not kappa.size <= as_count(degrees, "degrees"):
+    degrees, dim = as_count(degrees, "degrees"), as_count(dim, "dim", least=2)
+    if not kappa.size <= degrees:
         raise ValueError(f"degrees: expected at least the {kappa.size} degrees of the potential, got {degrees}")
 
     def logarithm(u: Any) -> Any:

@@ -98,8 +98,9 @@ def fingerprint(stepper: Stepper, start: Array) -> str:
     TypeError
         If a parameter is not made of dataclasses, arrays, numbers, text, tuples and members of enumerations.
     """
-    if not dataclasses.is_dataclass(stepper) or isinstance(stepper, type):
-        raise TypeError(f"stepper: expected a dataclass, got {type(stepper).__name__}")
+    given: Any = stepper  # which a protocol cannot promise to be a dataclass
+    if not dataclasses.is_dataclass(given) or isinstance(given, type):
+        raise TypeError(f"stepper: expected a dataclass, got {type(given).__name__}")
     digest = hashlib.sha256(_FORMAT.encode())
     for part in _parts(stepper, "stepper"):
         digest.update(part)

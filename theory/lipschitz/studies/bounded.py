@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 METRICS = {"W1": 1.0, "W2": 2.0, "Winf": math.inf}
 LIGHT = 2.0**-40  # taken: the mass of the atom that is pushed in W1, in units of exp(-2 alpha)
 _ANGLES = 16  # taken: directions that are tried in the plane
+_GAIN = 1e-9  # taken: a step uphill gains at least this part; less could be rounding, which each machine does its way
 _FLOOR = 1e-12  # taken: masses below are raised to it, before anything is computed
 
 
@@ -86,13 +87,13 @@ def steepest(cloud: tuple[Array, Array, Array], p: float) -> tuple[float, Push]:
     if p == 1.0:
         answers = np.linalg.norm(np.einsum("ijab,kb->ijka", blocks, units), axis=3)
         gains = np.einsum("i,ijk->jk", masses, answers) / masses[:, np.newaxis]
-        atom, way = np.unravel_index(int(gains.argmax()), gains.shape)
+        atom, way = np.unravel_index(first_best(gains.ravel()), gains.shape)
         velocities[atom] = units[way]
         return float(gains[atom, way]), Push(points, velocities, masses, form)
     rows = np.einsum("ijab,ka->ikjb", blocks, units)
     lengths = np.linalg.norm(rows, axis=3)
     sums = lengths.sum(axis=2)
-    atom, way = np.unravel_index(int(sums.argmax()), sums.shape)
+    atom, way = np.unravel_index(first_best(sums.ravel()), sums.shape)
     velocities = rows[atom, way] / np.maximum(lengths[atom, way], 1e-300)[:, np.newaxis]
     return float(sums[atom, way]), Push(points, velocities, masses, form)
 
@@ -127,8 +128,9 @@ def _climb(slope: float, p: float, steps: int, rng: np.random.Generator) -> tupl
     for _ in range(steps):
         there = at + size * rng.normal(size=6) * (rng.uniform(size=6) < 0.5)
         found = steepest(cloud(there), p)
-        size = max(size * (1.3 if found[0] > best[0] else 0.95), 1e-3)
-        if found[0] > best[0]:
+        higher = found[0] > best[0] * (1.0 + _GAIN)
+        size = max(size * (1.3 if higher else 0.95), 1e-3)
+        if higher:
             at, best = there, found
     return best
 
