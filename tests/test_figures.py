@@ -19,6 +19,7 @@ from types import SimpleNamespace
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from threadpoolctl import threadpool_info
@@ -225,6 +226,30 @@ def test_the_caption_lies_over_nothing(drawn, name):
 def test_a_second_drawing_is_equal_in_another_process_whatever_the_settings(pictures, name):
     for form in ("svg", "png"):
         assert (pictures / "own" / f"{name}.{form}").read_bytes() == (pictures / f"{name}.{form}").read_bytes()
+
+
+def test_last_digits_of_a_processor_move_no_dot():
+    """A power on two logarithmic axes is a straight line of many pieces, whose joins are made of rounding errors."""
+
+    def drawn(moved):
+        x = np.geomspace(10.0, 320.0, 60)
+        y = 1.0 / (1.7 * x)
+        with style.drawing():
+            figure = style.canvas(style.SINGLE, 2.0)
+            axes = figure.subplots()
+            for factor in np.linspace(1.0, 7.0, 12):
+                axes.loglog(x, factor * np.where(np.arange(60) % 3 < moved, np.nextafter(y, 1.0), y))
+            axes.set(xlim=(9.0, 400.0), ylim=(1e-3, 1.0))
+            return style.pictures(figure, ["png"])["png"], figure
+
+    (here, figure), (there, other) = drawn(0), drawn(1)
+    assert here == there
+    plain = []
+    for each in (figure, other):  # so it is the rounding that makes them equal
+        canvas = FigureCanvasAgg(each)
+        canvas.draw()
+        plain.append(bytes(canvas.buffer_rgba()))
+    assert plain[0] != plain[1]
 
 
 def test_the_settings_of_the_user_stay_as_they_are():

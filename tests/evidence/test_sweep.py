@@ -49,6 +49,17 @@ def test_without_a_pool_everything_stays_in_this_process(workers):
     assert os.getpid() not in sweep(os.getpid, [{}] * 2)
 
 
+def swept_below():
+    import_module("theory.evidence.sweep").usable_cpus = lambda: 2  # of this worker, which is nobody else's
+    return [os.getpid(), *sweep(os.getpid, [{}] * 2)]
+
+
+def test_a_worker_starts_no_workers(workers):
+    workers(2)
+    for own, *below in sweep(swept_below, [{}] * 2):
+        assert below == [own, own]
+
+
 def test_kind_of_executor_changes_nothing(processes):
     expected = drawn(stream(**case) for case in STREAMS)
     with ThreadPoolExecutor(3) as threads:

@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -93,7 +93,7 @@ def _ruling(name: str, order: Order) -> Ruling:
 
 def results(
     task: Callable[[str, Order], T], names: Sequence[str], order: Order, workers: int
-) -> Iterator[tuple[str, T, float]]:
+) -> Generator[tuple[str, T, float], None, None]:
     """Yield the name of every figure with what ``task`` says of it, and its seconds, in the order of the names.
 
     Parameters

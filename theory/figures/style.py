@@ -16,6 +16,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backend_bases import GraphicsContextBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -120,11 +122,11 @@ def pictures(figure: Figure, formats: Sequence[str]) -> dict[str, bytes]:
     """Return what the file of each format holds."""
     if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
         _settle(figure)
-    found = {}
-    _Canvas(figure)
-    for form in formats:
+    found, dpi = {}, figure.dpi
+    for form in formats:  # by the canvas itself: savefig would draw everything once more before
         out = io.BytesIO()
-        figure.savefig(out, format=form, metadata=_NOTHING[form])
+        getattr(_CANVASES[form](figure), f"print_{form}")(out, metadata=_NOTHING[form])
+        figure.set_dpi(dpi)  # a canvas of vectors leaves another
         found[form] = out.getvalue()
     return found
 
@@ -137,19 +139,16 @@ class _Canvas(FigureCanvasAgg):
     """
 
     def get_renderer(self) -> RendererAgg:
-        return _Renderer(*self.figure.bbox.size, self.figure.dpi)
+        return _Renderer(*self.figure.bbox.size, self.figure.dpi)  # type: ignore[no-untyped-call]
 
 
 class _Renderer(RendererAgg):
-    def draw_path(
-        self,
-        gc: GraphicsContextBase,
-        path: Path,
-        transform: Transform,
-        rgbFace: Any = None,
-    ) -> None:
+    def draw_path(self, gc: GraphicsContextBase, path: Path, transform: Transform, rgbFace: Any = None) -> None:
         corners = np.round(transform.transform(path.vertices) * _GRID) / _GRID
-        super().draw_path(gc, Path(corners, path.codes), IdentityTransform(), rgbFace)
+        super().draw_path(gc, Path(corners, path.codes), IdentityTransform(), rgbFace)  # type: ignore[no-untyped-call]
+
+
+_CANVASES = {"svg": FigureCanvasSVG, "png": _Canvas, "pdf": FigureCanvasPdf}
 
 
 def _settle(figure: Figure) -> None:
