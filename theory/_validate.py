@@ -163,10 +163,13 @@ def as_share(value: float, name: str) -> float:
 
 def _as_scalar(value: float, name: str) -> float:
     """Convert what NumPy or Python calls a number, and float64 holds, NaN and infinity among them."""
+    if type(value) is float:
+        return value
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{name}: expected a number, got {type(value).__name__}")
-    if isinstance(value, np.longdouble) and np.dtype(np.longdouble).itemsize > 8:
-        raise TypeError(f"{name}: expected a number that float64 can hold, got dtype {np.asarray(value).dtype}")
+    kind = np.asarray(value).dtype
+    if kind.kind == "f" and kind.itemsize > 8:
+        raise TypeError(f"{name}: expected a number that float64 can hold, got dtype {kind}")
     if isinstance(value, (int, np.integer)) and not _holds(int(value)):
         raise ValueError(f"{name}: expected a number that float64 holds, got {value!r}")
     return float(value)

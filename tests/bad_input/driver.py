@@ -21,7 +21,7 @@ import re
 import signal
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from enum import Enum
 from fnmatch import fnmatchcase
 from importlib import import_module
@@ -174,6 +174,9 @@ def called(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     with limited(SECONDS), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         result = bound(*leading, **given)
+        if isinstance(result, AbstractContextManager):
+            with result:
+                return None
         return list(result) if inspect.isgenerator(result) else result
 
 

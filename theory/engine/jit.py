@@ -88,7 +88,7 @@ def _say(line: str) -> None:
     logging.getLogger(__name__).warning(line)
 
 
-class _Files(IndexDataCacheFile):  # type: ignore[misc]  # Numba has no types
+class _Files(IndexDataCacheFile):
     """The files of one kernel: an index, and for every key a file of its own with its checksum."""
 
     def save(self, key: Any, data: Any) -> None:
@@ -113,20 +113,20 @@ class _Files(IndexDataCacheFile):  # type: ignore[misc]  # Numba has no types
         Path(self._index_path).unlink(missing_ok=True)
 
 
-class _Kept(FunctionCache):  # type: ignore[misc]
+class _Kept(FunctionCache):
     """What Numba asks for results of a kernel; a file that cannot be read costs time, never a result."""
 
     def __init__(self, kernel: Callable[..., object]) -> None:
         super().__init__(kernel)
-        index = self._cache_file
-        self._cache_file = _Files(self.cache_path, self._impl.filename_base, index._source_stamp)  # noqa: SLF001
+        stamp = self._cache_file._source_stamp  # noqa: SLF001
+        self._cache_file = self._files = _Files(self.cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
         except Exception as error:  # whatever a damaged pickle raises, and LLVM after it
             _say(f"{self._py_func.__qualname__}: a cached kernel is damaged and compiled again ({error})")
-            self._cache_file.forget()
+            self._files.forget()
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:

@@ -42,7 +42,7 @@ def merge(parts: Sequence[Attention]) -> Attention:
     TypeError
         If a part is something else.
     """
-    if not isinstance(parts, Sequence) or isinstance(parts, str):
+    if not isinstance(parts, Sequence):
         raise TypeError(f"parts: expected a sequence of results of attention, got {type(parts).__name__}")
     if not parts:
         raise ValueError("parts: expected at least one, got none")

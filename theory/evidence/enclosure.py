@@ -16,7 +16,7 @@ import heapq
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -33,13 +33,10 @@ PRECISION = 128  # bits; enough that a ball of a few thousand operations is far 
 _FUNCTIONS = ("exp", "log", "sqrt", "tanh", "sinh", "cosh", "sin", "cos", "atan", "lambertw")
 
 
-def precision(bits: int = PRECISION) -> AbstractContextManager[None]:
-    """Compute balls with ``bits`` bits, at least two, inside the block, and as before after it."""
-    return _precision(as_count(bits, "bits", least=2))
-
-
 @contextmanager
-def _precision(bits: int) -> Iterator[None]:
+def precision(bits: int = PRECISION) -> Iterator[None]:
+    """Compute balls with ``bits`` bits, at least two, inside the block, and as before after it."""
+    bits = as_count(bits, "bits", least=2)
     before = flint.ctx.prec
     flint.ctx.prec = bits
     try:

@@ -48,7 +48,7 @@ def zero(expression: Any, concrete: Mapping[Any, Any]) -> Interval:
     Interval(lo=0.0, hi=0.0, kind=<Kind.PROVED: 0>)
     """
     left = _read(expression, "expression")
-    point = {k: _read(v, "concrete") for k, v in as_instance(concrete, "concrete", Mapping).items()}  # type: ignore[type-abstract]
+    point = {k: _read(v, "concrete") for k, v in as_instance(concrete, "concrete", Mapping).items()}
     for name, value in (("expression", left), *(("concrete", v) for v in point.values())):
         if value.atoms(sympy.Float):
             raise ValueError(f"{name}: expected exact numbers, got the float {min(value.atoms(sympy.Float), key=str)}")

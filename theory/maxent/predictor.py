@@ -168,10 +168,17 @@ class Predictor:
         """Train from a random start by at most so many iterations of L-BFGS; arguments as in :meth:`objective`."""
         start = self.initial(rng)
         self.objective(start, x, y, decay)  # refuses what does not fit
-        options = {"maxiter": as_count(iterations, "iterations"), "maxfun": 10 * iterations}
+        most = as_count(iterations, "iterations")
         given = (self._sequences(x), as_laws(y, "y"), as_positive(decay, "decay"))
         try:
-            found = minimize(self._objective, start, args=given, jac=True, method="L-BFGS-B", options=options)
+            found = minimize(
+                self._objective,
+                start,
+                args=given,
+                jac=True,
+                method="L-BFGS-B",
+                options={"maxiter": most, "maxfun": 10 * most},
+            )
         except ValueError as error:
             raise ValueError(f"decay: expected one at which training stays within float64, got {decay!r}") from error
         return Fit(found.x, float(found.fun), float(np.abs(found.jac).max()), int(found.nit))
