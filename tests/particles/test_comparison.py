@@ -89,3 +89,11 @@ def test_clusters():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("gap", [[], [0.5, np.nan], np.ma.masked_array([0.5], mask=[True]), ["0.5"], [True]])
+def test_a_rate_of_what_is_no_gap_is_refused(gap):
+    with pytest.raises((ValueError, TypeError), match="gap: expected"):
+        slowest_rate(gap, tokens=3, beta=1.0)
+    with pytest.raises(TypeError, match="normalised: expected True or False"):
+        slowest_rate([0.5], tokens=3, beta=1.0, normalised="no")

@@ -40,7 +40,7 @@ def as_exponent(p: float) -> float:
     number = isinstance(p, (int, float, np.integer, np.floating)) and not isinstance(p, bool)
     if not number or p not in EXPONENTS:
         raise ValueError(f"p: expected 1, 2 or inf, got {p!r}")
-    return p if type(p) in (int, float) else EXPONENTS[EXPONENTS.index(p)]
+    return int(p) if isinstance(p, (int, np.integer)) else float(p)
 
 
 def local_norm(blocks: ArrayLike, weights: ArrayLike, p: float, *, error: ArrayLike = 0.0) -> Interval:
