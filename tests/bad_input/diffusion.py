@@ -243,9 +243,7 @@ ACCEPTED = {
     ("stacking.stacked", "values", "rank"): "whatever the layer takes",
     ("zoo.nearest", "scores", "-inf"): "a masked score",
 }
-LISTED = {
-    ("sampling.chordal_output", "density", "float*"): "rounded to so few digits it has no mass of one",
-}
+LISTED = {}
 INFINITE = {
     # bounds that know nothing, alone or beside a value
     "PeriodicGrid.rounding", "Neighbourhoods.rounding", "sinkhorn_change", "equilibrium.stationary",

@@ -138,7 +138,8 @@ def _of_object(value: Any) -> Iterator[Corruption]:
     yield from _aliens(*but)
     yield "number", 1.5, MUST_REFUSE, None
     if isinstance(value, (tuple, list)) and value and all(isinstance(part, (int, float)) for part in value):
-        yield "nan", type(value)([*value[:-1], np.nan]), MUST_REFUSE, None
+        parts = [*value[:-1], np.nan]
+        yield "nan", type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts), MUST_REFUSE, None
 
 
 # --- one call ---
