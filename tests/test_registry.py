@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from theory.evidence import ROOT as ENTROPY, Verification
-from theory.evidence.record import path_of, statement_of
+from theory.evidence.reading import read, statement_of
+from theory.evidence.record import path_of
 
 ROOT = Path(__file__).parent.parent
 VERIFY = ROOT / "verify"
@@ -90,6 +91,11 @@ def test_evidence_is_committed_and_finds_what_is_stated(verification, path, reco
         assert entry["root"] == ENTROPY  # evidence on another root would be a number that was chosen
         assert entry["cases"] >= 1
         assert [float(twin["departure"][0]) > 0.0 for twin in entry["twins"]] == [True] * len(verification.twins)
+
+
+@every_claim
+def test_evidence_is_sealed_and_agrees_with_itself(verification, path):
+    assert read(path_of(EVIDENCE, verification.claim))["id"] == verification.claim.id
 
 
 @every_claim

@@ -4,20 +4,14 @@
 the package are its subjects; each room's ``__init__`` is its one door. Nothing slow loads before it is used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
     from theory.attention import Measure as Measure, attend as attend
-    from theory.distance import w1 as w1  # type: ignore[no-redef]  # its module has the same name
+    from theory.distance import w1 as w1
 
 __version__ = "0.1.0"
-__all__ = ["Measure", "attend", "w1"]
 
-_HOME = {"Measure": "theory.attention", "attend": "theory.attention", "w1": "theory.distance"}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+open_lazily(__name__)

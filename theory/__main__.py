@@ -2,7 +2,8 @@
 
 ``list`` shows every claim on a line, ``explain`` one claim in full, ``cite`` what a paper prints of it, ``report``
 renews the theorem index of ``paper_notes.md``. These compute nothing anew and touch no room that loads slowly.
-``certify`` bounds the Lipschitz constants of attention with given weights by the theorems of ``theory.lipschitz``.
+``certify`` bounds the Lipschitz constants of attention with given weights by the theorems of ``theory.lipschitz``,
+``doctor`` says what this machine computes with and whether a dozen claims come out as recorded.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument(
-        "--evidence", type=Path, metavar="DIR", help="folder of the records (default: verify/evidence of this checkout)"
+        "--evidence",
+        type=Path,
+        metavar="DIR",
+        help="folder of the records (default: the nearest evidence or */evidence of this repository, else the suite's)",
     )
     notes = argparse.ArgumentParser(add_help=False)
     notes.add_argument(
@@ -32,7 +36,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="theorem index and BibTeX (default: paper_notes.md above the evidence)",
     )
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="{list,explain,cite,report,certify}")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="{list,explain,cite,report,certify,doctor}")
     every = verbs.add_parser("list", parents=[common], help="every claim on one line")
     every.add_argument("--verdict", choices=_VERDICTS, help="only claims with this verdict")
     every.add_argument("--subject", metavar="S", help="only claims whose id begins with S and a dot")
@@ -44,9 +48,19 @@ def _parser() -> argparse.ArgumentParser:
     cited.add_argument("id", metavar="ID", help="a claim, as `list` names it")
     index = verbs.add_parser("report", parents=[common, notes], help="renew the theorem index of paper_notes.md")
     index.add_argument(
-        "--check", action="store_true", help="write nothing; exit 1 and show the difference if it is stale"
+        "--check",
+        action="store_true",
+        help="write nothing; exit 1 if the index or quick evidence is older than its source",
+    )
+    index.add_argument(
+        "--sample",
+        type=int,
+        default=0,
+        metavar="N",
+        help="decide N claims again at paper scale, others at every commit",
     )
     _certify_options(verbs.add_parser("certify", help="Lipschitz constants of attention with weights from a file"))
+    verbs.add_parser("doctor", help="processor, libraries and the verdicts of a dozen claims: what a bug report needs")
     return parser
 
 
@@ -64,10 +78,12 @@ def _certify_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 if all is well, 1 if the index is stale, 2 if something asked for is missing or broken."""
+    """Run one command; 0 if all is well, 1 if something is stale, 2 if something asked for is missing or broken."""
     options = _parser().parse_args(arguments)
     if options.verb == "certify":
         return _certificate(options)
+    if options.verb == "doctor":
+        return _examination()
     from theory.report.archive import ArchiveError  # noqa: PLC0415  --help needs none of it
 
     try:
@@ -90,28 +106,74 @@ def _certificate(options: argparse.Namespace) -> int:
     return 0
 
 
-def _answer(options: argparse.Namespace) -> tuple[str, int]:
-    from theory.report import account, archive, citation, index  # noqa: PLC0415
+def _examination() -> int:
+    from theory.engine import jit, threads  # noqa: PLC0415
+    from theory.report import doctor  # noqa: PLC0415
 
-    folder = options.evidence or archive.evidence_folder()
+    backend, cache = os.environ.get("THEORY_BACKEND", "compiled"), str(jit.cache_folder() or "not kept")
+    try:
+        text = doctor.machine(backend=backend, target=jit.target(), threads=threads.threads(), cache=cache)
+    except ValueError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()  # the verdicts take ten seconds
+    text, status = doctor.verdicts()
+    sys.stdout.write(text)
+    return status
+
+
+def _answer(options: argparse.Namespace) -> tuple[str, int]:
+    from theory.report import account, age, archive, citation, shelves  # noqa: PLC0415
+
+    if options.verb == "report":
+        return _report(options)
     if options.verb == "list":
+        folder = options.evidence or shelves.evidence_folder()
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        return account.lines(archive.read_all(folder), options.verdict, options.subject, colour=colour), 0
+        records = archive.read_all(folder)
+        since = age.changes(records, folder)
+        return account.lines(records, options.verdict, options.subject, colour=colour, changes=since), 0
+    folder = _holder(options)
+    record = archive.find(folder, options.id)
     if options.verb == "explain":
-        return account.account(archive.find(folder, options.id)), 0
-    if options.verb == "cite":
-        record = archive.find(folder, options.id)
-        return (
-            f"{citation.bibtex(record, options.notes or archive.notes_above(folder))}\n\n{citation.latex(record)}\n",
-            0,
-        )
-    records, notes = archive.read_all(folder), options.notes or archive.notes_above(folder)
-    difference = index.stale(notes, records)
-    if difference and options.check:
-        return f"{difference}\n{notes}: the theorem index is stale; python -m theory report renews it\n", 1
-    if difference:
+        return account.account(record, age.changes([record], folder)), 0
+    notes = options.notes or (shelves.notes_above(folder) if record.claim.cites else None)
+    return f"{citation.bibtex(record, notes)}\n\n{citation.latex(record)}\n", 0
+
+
+def _report(options: argparse.Namespace) -> tuple[str, int]:
+    from theory.evidence.ledger import SCALES  # noqa: PLC0415
+    from theory.report import age, archive, index, sample, shelves  # noqa: PLC0415
+
+    folder = options.evidence or shelves.evidence_folder()
+    records, notes = archive.read_all(folder), options.notes or shelves.notes_above(folder)
+    difference, since = index.stale(notes, records), age.changes(records, folder)
+    old = {scale: "".join(f"{line}\n" for line in age.warnings(records, since, scale)) for scale in SCALES}
+    packed = shelves.packed(notes)
+    stale = bool(difference) and (options.check or packed)
+    if difference and not stale:
         index.renew(notes, records)
-    return f"{notes}: {'renewed' if difference else 'current'}, {len(records)} claims\n", 0
+    if stale:
+        mend = "install the package again" if packed else "python -m theory report renews it"
+        text = f"{difference}\n{notes}: the theorem index is stale; {mend}\n"
+    else:
+        text = f"{notes}: {'renewed' if difference else 'current'}, {len(records)} claims\n"
+    told, fell = sample.again(records, folder, options.sample)
+    return text + "".join(old.values()) + told, int(stale or (options.check and bool(old["quick"])) or fell)
+
+
+def _holder(options: argparse.Namespace) -> Path:
+    """Return the folder that has the record, and say so if it is not the nearest one."""
+    from theory.report import archive, shelves  # noqa: PLC0415
+
+    if options.evidence is not None:
+        return Path(options.evidence)
+    folders = shelves.shelves()
+    folder = archive.holder(folders, options.id)
+    if folder != folders[0]:
+        sys.stderr.write(f"{options.id}: no claim of {folders[0]}; this is the record in {folder}\n")
+    return folder
 
 
 if __name__ == "__main__":

@@ -217,3 +217,21 @@ def test_the_default_score_is_that_of_squared_distances():
     keys, values = rng.normal(size=(8, 2)), rng.normal(size=8)
     found = propagate(keys, keys, values, 0.7, score=SquaredDistance(0.5 / 0.7))
     np.testing.assert_allclose(propagate(keys, keys, values, 0.7), found, rtol=0, atol=0)
+
+
+def test_generators_refuse_what_leaves_float64():
+    grid = PeriodicGrid((8,))
+    flat, wave = np.ones(8), np.cos(grid.axes[0])
+    with pytest.raises(ValueError, match="values: expected numbers whose transform float64 can hold"):
+        drift_diffusion(grid, flat, 1e308 * wave)
+    with pytest.raises(ValueError, match="values, kappa, inverse_metric: expected ones of which float64 holds the sum"):
+        drift_diffusion(grid, flat + 0.5 * wave, 1e300 * wave, kappa=1e300)
+    for given in (flat[:4], flat[:, np.newaxis]):
+        with pytest.raises(ValueError, match=r"density: expected shape \(8,\)"):
+            drift_diffusion(grid, given, wave)
+    for time, generator in ((1e300, [[1e300]]), (1.0, [[800.0]]), (1.0, [[1e200]])):
+        with pytest.raises(
+            ValueError, match="time, generator, values: expected ones of which float64 holds the result"
+        ):
+            semigroup(generator, time, [1.0])
+    assert semigroup([[-1e90]], 1.0, [1.0]).item() == 0.0

@@ -80,7 +80,7 @@ def test_bad_input_of_normalisers():
         reweighted(GRID, -P, H, HEAT, alpha=0.5)
     with pytest.raises(ValueError, match="alpha"):
         reweighted(GRID, P, H, HEAT, alpha=float("nan"))
-    with pytest.raises(ValueError, match="values: expected shape"):
+    with pytest.raises(ValueError, match="density: expected shape"):
         balanced_law(GRID, P[:5], HEAT)
     with pytest.raises(ValueError, match="sweeps"):
         swept_law(GRID, P, HEAT, -1)

@@ -166,6 +166,12 @@ def test_verifies_ties_a_check_to_its_claim():
         ((), r"expected at least two of different type for sums\.two, got none$"),
         ((bug("x", "y", total=3),), r"of different type for sums\.two, got x \(bug\)$"),
         ((bug("x", "y", total=3), bug("z", "y", total=4)), r"of different type for .*, got x \(bug\), z \(bug\)$"),
+        ((constant("x", "y", total=2), bug("z", "y", total=4)), r"'x' of sums\.two to change something, .* of total$"),
+        ((constant("x", "y", total=2.0), bug("z", "y", total=4)), r"to change something, got the true value of total$"),
+        (
+            (constant("x", "y", total=4), bug("z", "y", total=4)),
+            r"'x' and 'z' of sums\.two to differ, got equal changes$",
+        ),
     ],
 )
 def test_twins_that_the_check_does_not_know(twins, message):
@@ -174,6 +180,53 @@ def test_twins_that_the_check_does_not_know(twins, message):
 
     with pytest.raises(ValueError, match=rf"^twins: .*{message}"):
         verifies(CLAIM, *twins)(check)
+
+
+@pytest.mark.parametrize(
+    ("true", "changed", "idle"),
+    [
+        (np.zeros(2), np.zeros(2), True),
+        (np.zeros(2), np.zeros(3), False),
+        ((1, 2), (1, 2), True),
+        (None, None, True),
+        (True, 1, True),
+        ("a", "b", False),
+        (Fraction(1, 2), Fraction(1, 2), True),
+    ],
+)
+def test_values_of_every_type_are_compared(true, changed, idle):
+    def check(run, *, total=true, sign=1):
+        yield equals(run, total, sign=sign)
+
+    twins = constant("x", "y", total=changed), bug("z", "y", sign=-1)
+    if idle:
+        with pytest.raises(ValueError, match=r"'x' of sums\.two to change something"):
+            verifies(CLAIM, *twins)(check)
+    else:
+        assert verifies(CLAIM, *twins)(check).twins == twins
+
+
+def test_twin_that_restates_one_value_beside_another_changes_something():
+    def check(run, *, total=2, sign=1):
+        yield equals(run, total, sign=sign)
+
+    assert verifies(CLAIM, constant("x", "y", total=2, sign=-1), bug("z", "y", total=3))(check)
+
+
+@pytest.mark.parametrize("relation", DEPARTURES)
+@pytest.mark.parametrize(
+    "name", ["scle", "scal", "Scale", "SCALE", "sclae", "scale_", "scales", "slace", "sacle", "scle2"]
+)
+def test_scale_misspelt_is_refused(relation, name):
+    with pytest.raises(TypeError, match=rf"^{name}: expected the keyword 'scale', .* got '{name}'$"):
+        relation(3, 1, **{name: 1e300})
+
+
+@pytest.mark.parametrize(
+    "name", ["size", "score", "case", "scaled", "unscaled", "space", "scalar", "tau", "local", "n"]
+)
+def test_other_words_are_parameters(name):
+    assert dict(equals(3, 1, **{name: 5}).case) == {name: 5}
 
 
 def test_check_without_keyword_only_parameters_has_no_twins():

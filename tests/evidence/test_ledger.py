@@ -1,6 +1,7 @@
 """The claim and its twins run the same code on the same draws under the same conditions; the worst case is kept."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import flint
@@ -126,6 +127,76 @@ def test_verdicts(check, twins, verdict):
     assert evidence.number == (0 if evidence.cases else None)
     assert (evidence.finding is None) == (evidence.cases == 0)
     assert (evidence.nearest is None) == (not twins)
+
+
+# --- scales ---
+
+
+def scaled(*cases):
+    """Make a check of findings that say relation, measured, claimed, scale."""
+
+    def check(run, *, shift=0.0):
+        for relation, measured, claimed, unit in cases:
+            yield relation(measured + shift, claimed, scale=unit)
+
+    return check
+
+
+FAR = constant("far", "all is a thousand more", shift=1e3)
+VAGUE = Interval.within(17.0, 1e9)
+
+
+@pytest.mark.parametrize("beside", [(), ((equals, Interval.exactly(1.0), 1, 1),)])
+@pytest.mark.parametrize("relation", [equals, at_most])
+@pytest.mark.parametrize("shift", [1e3, 1e300])
+def test_scale_that_is_a_tolerance_is_refused(relation, beside, shift):
+    """What is open is 1e9 where the claim is about 1; no unit makes it small, however far the twins are."""
+    twin = constant("far", "all is more", shift=shift)
+    check = scaled((relation, VAGUE, 1, 1e300), *beside)
+    if shift < 1e300 and not beside:
+        assert decided(check, twin).verdict is Verdict.VACUOUS
+    else:
+        with pytest.raises(
+            ValueError, match=r"^scale: expected a unit of the size of the data for case 0 of demo\.claim"
+        ):
+            decided(check, twin)
+
+
+def test_one_scale_for_all_is_a_unit_whatever_its_size():
+    verdicts = {decided(scaled((equals, Interval.within(0.0, 1e-12), 0, unit)), FAR).verdict for unit in (1e-3, 1, 900)}
+    assert verdicts == {Verdict.SUPPORTED}
+
+
+def test_identity_with_zero_has_the_size_of_its_nearest_twin():
+    check = scaled((equals, Interval.within(0.0, 9.0), 0, 1e4), (equals, Interval.exactly(0.0), 0, 1))
+    assert decided(check, FAR).verdict is Verdict.SUPPORTED  # 9 is open beside a thousand
+    with pytest.raises(
+        ValueError, match=r"an excess of 9 remains possible where no number is certainly larger than 100$"
+    ):
+        decided(check, FAR, bug("near", "all is a hundred more", shift=100.0))
+
+
+def test_one_case_is_looked_at_whatever_its_scale():
+    assert decided(scaled((equals, VAGUE, 1, 1e300)), constant("far", "y", shift=1e300), case=0).cases == 1
+
+
+# --- what is refuted as it states ---
+
+
+def test_twin_that_changes_nothing_is_seen_where_the_claim_is_refuted_as_stated():
+    claim = replace(CLAIM, finds=(Verdict.REFUTED,))
+
+    def check(run, *, value=1.0, idle=0):
+        yield equals(Interval.within(3.0, 1e-9), value)
+
+    def refuted(*twins):
+        return decide(Verification(claim, twins, check), Run(claim.id))
+
+    two, five = constant("two", "the value is two", value=2.0), constant("five", "the value is five", value=5.0)
+    assert refuted(two, five).stated
+    for twins in ((two, bug("idle", "nothing at all", idle=1)), (two, constant("again", "the same", value=2.0))):
+        with pytest.raises(ValueError, match=r"^twins: expected those of demo\.claim to differ from it"):
+            refuted(*twins)
 
 
 @pytest.mark.parametrize("failing", [1.0, 2.0])

@@ -1,72 +1,107 @@
-"""Provenance says what produced a number, and changes with the instrument and with nothing else."""
+"""Provenance says what produced a number, and changes with what decides its claim and with nothing else."""
 
 import json
 import platform
-import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 import theory
 from theory.evidence import provenance as module
-from theory.evidence.provenance import provenance, sources
+from theory.evidence.closure import Closure
+from theory.evidence.provenance import blas, commit, differing, processor, provenance, stored, vectors
+
+CLOSURE = Closure({"check.py": "0" * 64})
+
+
+def git(folder, *arguments):
+    who = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
+    command = ["git", "-C", str(folder), *who, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
 
 
 @pytest.fixture
-def copied(tmp_path, monkeypatch):
-    """Return a copy of the package of which the fingerprint is taken, and a function that takes it."""
-    root = tmp_path / "theory"
-    shutil.copytree(Path(theory.__file__).parent, root, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(module.theory, "__file__", str(root / "__init__.py"))
-    return root, sources.__wrapped__
+def repository(tmp_path, monkeypatch):
+    """Return a repository of one commit; git is asked anew every time."""
+    monkeypatch.setattr(module, "_git", module._git.__wrapped__)
+    git(tmp_path, "init", "-q")
+    (tmp_path / "check.py").write_text("x = 1\n")
+    (tmp_path / "other.py").write_text("y = 1\n")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "one")
+    return tmp_path
 
 
 def test_names_what_computed():
-    found = provenance("compiled")
+    found = provenance("compiled", CLOSURE, Path(theory.__file__).parent)
     assert found["suite"] == theory.__version__
     assert found["backend"] == "compiled"
     assert provenance("reference")["backend"] == "reference"
     assert found["python"] == platform.python_version()
     assert found["numpy"] == np.__version__
-    assert {"scipy", "numba", "pot", "sympy", "python-flint"} <= set(found)
-    assert found["sources"] == sources()[:16]
+    assert {"scipy", "numba", "pot", "sympy", "python-flint", "threadpoolctl"} <= set(found)
+    assert found["closure"] == CLOSURE.fingerprint
+    assert found["processor"] == processor()
 
 
 def test_nothing_changes_between_two_runs():
-    assert json.dumps(provenance("compiled")) == json.dumps(provenance("compiled"))
-    assert sources() == sources.__wrapped__()
+    assert json.dumps(provenance("compiled", CLOSURE)) == json.dumps(provenance("compiled", CLOSURE))
+
+
+def test_without_a_check_nothing_is_known_of_its_code():
+    assert (provenance("compiled")["closure"], provenance("compiled")["commit"]) == (None, None)
 
 
 def test_package_that_is_not_installed_has_no_version():
     assert module._version("no-such-package-as-this") is None
 
 
-def test_place_is_irrelevant(copied):
-    _, fingerprint = copied
-    assert fingerprint() == sources()
+def test_linear_algebra_is_that_of_numpy():
+    name, *version, kernel = blas().split()
+    own = [library for library in threadpool_info() if library["internal_api"] == name]
+    assert (version, kernel) in [([library["version"]], library["architecture"]) for library in own]
 
 
-@pytest.mark.parametrize("name", ["evidence/judge.py", "engine/compiled.py", "attention/measure.py", "_validate.py"])
-def test_every_instrument_counts(copied, name):
-    root, fingerprint = copied
-    path = root / name
-    path.write_bytes(path.read_bytes() + b"\n")
-    assert fingerprint() != sources()
+def test_processor_and_its_vectors_are_named():
+    assert processor()
+    assert set(np.show_config("dicts")["SIMD Extensions"]["found"]) <= set(vectors().split())
 
 
-def test_names_and_places_of_files_count(copied):
-    root, fingerprint = copied
-    (root / "distance" / "line.py").rename(root / "distance" / "lines.py")
-    renamed = fingerprint()
-    assert renamed != sources()
-    (root / "distance" / "lines.py").rename(root / "attention" / "lines.py")
-    assert fingerprint() not in (renamed, sources())
+def test_commit_is_marked_where_a_file_of_the_check_differs(repository):
+    head = git(repository, "rev-parse", "HEAD").strip()
+    assert commit(repository, ("check.py",)) == head[:12]
+    (repository / "other.py").write_text("y = 2\n")
+    assert commit(repository, ("check.py",)) == head[:12]
+    (repository / "check.py").write_text("x = 2\n")
+    assert commit(repository, ("check.py",)) == head[:12] + "+"
+    (repository / "new.py").write_text("z = 2\n")
+    assert commit(repository, ("new.py",)) == head[:12] + "+"
 
 
-def test_what_only_draws_or_reports_does_not_count(copied):
-    root, fingerprint = copied
-    for name in ("figures/style.py", "__main__.py"):
-        (root / name).write_text('"""Changed."""\n')
-    (root / "evidence" / "note.txt").write_text("no code")
-    assert fingerprint() == sources()
+def test_names_are_those_from_the_root_of_the_suite(repository):
+    inner = repository / "a b"
+    inner.mkdir()
+    (inner / "chéck.py").write_text("x = 2\n")
+    assert commit(inner, ("check.py",)).endswith(commit(repository, ())[-1])
+    assert commit(inner, ("chéck.py",)).endswith("+")
+
+
+def test_what_differs_from_a_commit(repository):
+    first = commit(repository, ())
+    (repository / "check.py").write_text("x = 2\n")
+    git(repository, "commit", "-qam", "two")
+    (repository / "new.py").write_text("z = 2\n")
+    assert differing(repository, first) == {"check.py", "new.py"}
+    assert (stored(repository, first, "check.py"), stored(repository, first, "new.py")) == (b"x = 1\n", None)
+    assert differing(repository, "0123456789ab") is None
+
+
+def test_without_a_repository_there_is_no_commit(tmp_path, monkeypatch):
+    assert commit(tmp_path, ()) is None
+    assert differing(tmp_path, "HEAD") is None
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(module, "_git", module._git.__wrapped__)
+    assert commit(Path(theory.__file__).parent, ()) is None

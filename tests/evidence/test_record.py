@@ -1,13 +1,18 @@
 """A record is strict JSON, equal on every run, and notices a number, a verdict or a statement that moved."""
 
+import errno
 import json
 import math
+import multiprocessing
+import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from tests.specimen import edited
 from theory.evidence import (
+    ROOT,
     Claim,
     Interval,
     Kind,
@@ -20,9 +25,13 @@ from theory.evidence import (
     constant,
     decide,
     equals,
+    found,
     hypothesis,
+    outcome,
     verifies,
 )
+from theory.evidence.claim import departure_of
+from theory.evidence.reading import RecordError
 from theory.evidence.record import compare, entry_of, path_of, recorded as has_record, write
 
 CLAIM = Claim("demo.claim", "a claim for demonstration", "$x = 1$", ("one", "two"), ("MA.L6",), ("key2020",))
@@ -46,7 +55,7 @@ def study(*, scale, root):
     return Table(Kind.CERTIFIED, {"x": "1"}, {"x": [1.0]})
 
 
-def evidence(scale="quick", root=1, **options):
+def evidence(scale="quick", root=ROOT, **options):
     made = verification(**options)
     return decide(made, Run(made.claim.id, scale, root))
 
@@ -75,7 +84,7 @@ def test_record_says_everything(tmp_path):
     assert (record["spec"], record["cites"], record["provenance"]) == (["MA.L6"], ["key2020"], ["derived"])
     assert (record["verdict"], record["test"]) == ("supported", "verify/test_demo.py")
     entry = record["scales"]["quick"]
-    assert (entry["verdict"], entry["kind"], entry["cases"], entry["root"]) == ("supported", "numeric", 1, 1)
+    assert (entry["verdict"], entry["kind"], entry["cases"], entry["root"]) == ("supported", "numeric", 1, ROOT)
     assert [twin["id"] for twin in entry["twins"]] == ["two", "minus"]
     assert entry["worst"]["number"] == 0
     assert entry["worst"]["relation"] == "equals"
@@ -129,7 +138,7 @@ def test_scales_are_kept_apart(tmp_path):
     write(tmp_path, evidence("paper", width=1e-12), "t.py")
     record = recorded(tmp_path)
     assert set(record["scales"]) == {"quick", "paper"}
-    assert record["scales"]["quick"] == entry_of(evidence("quick"))
+    assert record["scales"]["quick"] == entry_of(evidence("quick"))  # there is no t.py that could be followed
     assert compare(tmp_path, evidence("quick")) is None
 
 
@@ -193,7 +202,7 @@ def test_what_moved_is_told(tmp_path, options, message):
 MORE = (*TWINS, hypothesis("wide", "the width", value=3.0))
 
 
-@pytest.mark.parametrize("root", [1, 2])
+@pytest.mark.parametrize("root", [ROOT, 2])
 @pytest.mark.parametrize(
     "twins",
     [
@@ -219,6 +228,61 @@ def test_fewer_draws_are_told(tmp_path):
     assert compare(tmp_path, evidence(count=2, root=2)) is None  # fresh draws may make another number of cases
 
 
+def test_fresh_draws_do_not_replace_a_record(tmp_path):
+    write(tmp_path, evidence(), "t.py")
+    before = path_of(tmp_path, CLAIM).read_bytes()
+    with pytest.raises(RecordError, match=r"demo\.claim\.json: expected evidence of root 20070, got root 7"):
+        write(tmp_path, evidence(root=7), "t.py")
+    assert path_of(tmp_path, CLAIM).read_bytes() == before
+
+
+def test_full_disk_leaves_the_old_record(tmp_path, monkeypatch):
+    write(tmp_path, evidence(), "t.py")
+    before = path_of(tmp_path, CLAIM).read_bytes()
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(RecordError, match=r"demo\.claim\.json: not written: No space left on device$"):
+        write(tmp_path, evidence("paper"), "t.py")
+    assert path_of(tmp_path, CLAIM).read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["demo.claim.json"]
+
+
+def scale_written(folder, scale):
+    for _ in range(10):
+        write(folder, evidence(scale), "t.py")
+
+
+def test_two_writers_lose_no_scale(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=scale_written, args=(tmp_path, scale)) for scale in ("quick", "paper")]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(120)
+    assert [writer.exitcode for writer in writers] == [0, 0]
+    assert set(recorded(tmp_path)["scales"]) == {"quick", "paper"}
+
+
+def test_what_was_edited_is_not_kept(tmp_path):
+    for scale in ("quick", "paper"):
+        write(tmp_path, evidence(scale), "t.py")
+    edited(path_of(tmp_path, CLAIM), lambda whole: whole["scales"]["paper"].update(cases=9), sealed=False)
+    write(tmp_path, evidence(), "t.py")
+    assert set(recorded(tmp_path)["scales"]) == {"quick"}
+
+
+def test_half_a_record_is_replaced(tmp_path):
+    write(tmp_path, evidence(), "t.py")
+    path = path_of(tmp_path, CLAIM)
+    path.write_bytes(path.read_bytes()[:200])
+    assert has_record(tmp_path, evidence())
+    write(tmp_path, evidence(), "t.py")
+    assert compare(tmp_path, evidence()) is None
+
+
 def test_record_is_of_a_scale(tmp_path):
     assert not has_record(tmp_path, evidence())
     write(tmp_path, evidence(), "t.py")
@@ -227,11 +291,64 @@ def test_record_is_of_a_scale(tmp_path):
     assert not has_record(tmp_path, evidence("paper"))
 
 
-@pytest.mark.parametrize("ends", [[1e-3, 2e-3], ["-inf", -1e-3]])
+def moved(entry, lo, hi):
+    """Make an entry say another departure, and nothing that contradicts it."""
+    ends = [lo if math.isfinite(lo) else str(lo), hi]
+    own = departure_of("at_most", Interval(lo, hi), Interval.exactly(0.0), Interval.exactly(1.0))
+    entry["departure"] = entry["compared"] = [own.lo if math.isfinite(lo) else str(lo), own.hi]
+    entry["worst"] |= {"relation": "at_most", "measured": ends, "claimed": [0.0, 0.0], "scale": [1.0, 1.0]}
+
+
+@pytest.mark.parametrize("ends", [(-2e-3, -1e-3), (-math.inf, -1e-3)])
 def test_departure_that_moved_is_told(tmp_path, ends):
     write(tmp_path, evidence(), "t.py")
-    record = recorded(tmp_path)
-    record["scales"]["quick"]["departure"] = ends
-    path_of(tmp_path, CLAIM).write_text(json.dumps(record), encoding="utf-8")
+    edited(path_of(tmp_path, CLAIM), lambda whole: moved(whole["scales"]["quick"], *ends))
     assert "a number moved" in compare(tmp_path, evidence())
     assert compare(tmp_path, evidence(root=2)) is None  # fresh draws have another worst case
+
+
+def sorted_check(*, defined=1e-9, came_upon=-1e-7, allowance=0.5, says=0.1):
+    @verifies(CLAIM, *TWINS)
+    def check(run, *, value=1.0, sign=1.0):
+        yield at_most(Interval.within(sign * 1.0 + defined, 1e-12), value, scale=1.0)
+        yield equals(Interval.within(sign * 1.0, 1e-12), value)
+        yield found(at_most(Interval.within(1.0 + came_upon, 1e-12), 1.0))
+        yield outcome(at_most(Interval.within(says, 1e-12), allowance))
+
+    return decide(check, Run(CLAIM.id))
+
+
+def test_what_was_found_and_what_an_implementation_says_are_not_compared(tmp_path):
+    write(tmp_path, sorted_check(defined=-1e-9), "test_x.py")
+    assert compare(tmp_path, sorted_check(defined=-1e-9, came_upon=-1e-12, says=0.2)) is None
+
+
+def test_a_search_may_refute(tmp_path):
+    assert sorted_check(defined=-1e-9, came_upon=1e-7).verdict is Verdict.REFUTED
+
+
+def test_a_moved_allowance_is_noticed(tmp_path):
+    write(tmp_path, sorted_check(defined=-1e-9), "test_x.py")
+    assert "largest allowance" in compare(tmp_path, sorted_check(defined=-1e-9, allowance=0.6))
+
+
+def test_a_defined_number_that_moves_in_the_ninth_digit_is_noticed(tmp_path):
+    write(tmp_path, bounded(0.5), "test_x.py")
+    moved = bounded(0.5 * (1.0 + 1e-9))
+    assert moved.verdict is Verdict.SUPPORTED
+    assert "a number moved" in compare(tmp_path, moved)
+
+
+def bounded(value):
+    @verifies(CLAIM, *TWINS)
+    def check(run, *, value=value, sign=1.0):
+        yield at_most(Interval.within(value, 1e-12), 0.75)
+        yield at_least(Interval.within(sign, 1e-12), 0.5)
+
+    return decide(check, Run(CLAIM.id))
+
+
+@pytest.mark.parametrize("mark", [found, outcome])
+def test_an_equation_is_neither_found_nor_an_outcome(mark):
+    with pytest.raises(ValueError, match="finding: expected"):
+        mark(equals(1, 1))

@@ -2,6 +2,8 @@
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -45,6 +47,17 @@ def test_without_a_pool_everything_stays_in_this_process(workers):
     workers(2)
     assert sweep(os.getpid, [{}] * 3, pool=False) == [os.getpid()] * 3
     assert os.getpid() not in sweep(os.getpid, [{}] * 2)
+
+
+def swept_below():
+    import_module("theory.evidence.sweep").usable_cpus = lambda: 2  # of this worker, which is nobody else's
+    return [os.getpid(), *sweep(os.getpid, [{}] * 2)]
+
+
+def test_a_worker_starts_no_workers(workers):
+    workers(2)
+    for own, *below in sweep(swept_below, [{}] * 2):
+        assert below == [own, own]
 
 
 def test_kind_of_executor_changes_nothing(processes):
@@ -145,3 +158,14 @@ def test_errors_cross_processes(processes):
 
 def test_processors_are_counted():
     assert usable_cpus() >= 1
+
+
+def test_a_library_that_a_check_loads_first_is_on_one_thread_too():
+    code = (
+        "from theory.evidence.sweep import one_thread\n"
+        "with one_thread():\n"
+        "    import scipy.linalg, threadpoolctl\n"
+        "    print(*[library['num_threads'] for library in threadpoolctl.threadpool_info()])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)  # noqa: S603
+    assert set(done.stdout.split()) == {"1"}

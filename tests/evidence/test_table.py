@@ -165,10 +165,44 @@ def test_disagreement(one, other, where):
         assert any(part in found for part in where.split("|"))
 
 
+def with_outcome(error, ours):
+    columns = {"n": [1, 2], "error": error, "ours": ours, "value": [1.0, 2.0]}
+    return Table(Kind.NUMERIC, dict.fromkeys(columns, "1"), columns, outcomes=("error", "ours"))
+
+
+def test_outcomes_of_an_implementation_are_in_the_fingerprint_but_may_differ_elsewhere():
+    here, there = (with_outcome([1e-16, e], [Interval(0.0, e), Interval(0.0, 1e-15)]) for e in (1e-16, 3e-16))
+    apart = with_outcome([1e-16, 3e-16], [Interval(1.0, 2.0), Interval(0.0, 1e-15)])
+    assert here.sha256 != there.sha256
+    assert here.differs(there) is None
+    assert here.differs(apart) is None
+    for again in (Table.from_csv(here.to_csv()), pickle.loads(pickle.dumps(here)), here.where(n=1)):  # noqa: S301
+        assert again.outcomes == ("error", "ours.lo", "ours.hi")
+    bare = Table(Kind.NUMERIC, here.units, here.columns)
+    assert bare.differs(here) is not None
+    moved = Table(here.kind, here.units, {**here.columns, "value": np.array([1.0, 2.1])}, outcomes=here.outcomes)
+    assert moved.differs(here) == "column value, row 1: 2.1 against 2.0"
+    with pytest.raises(ValueError, match=r"outcomes: expected some of \['x'\], got \['y'\]"):
+        Table(Kind.NUMERIC, {"x": "1"}, {"x": [1.0]}, outcomes=("y",))
+
+
 def test_disagreement_about_kind_or_unit_is_told_in_words():
     base = plain(x=[1.0])
     assert base.differs(Table(Kind.PROVED, {"x": "1"}, {"x": [1.0]})).count("proved") == 1
     assert "'m'" in base.differs(Table(Kind.NUMERIC, {"x": "m"}, {"x": [1.0]}))
+    other = plain(**{name: [1.0] for name in "yzabc"})
+    assert base.differs(other) == "columns x against y, z, a, ..."
+    assert base.differs(plain(x=[1.0], y=[1.0])) == "columns no other against y"
+    assert (
+        with_outcome([1.0, 2.0], [1.0, 2.0]).differs(
+            Table(
+                Kind.NUMERIC,
+                dict.fromkeys(("n", "error", "ours", "value"), "1"),
+                dict(with_outcome([1.0, 2.0], [1.0, 2.0]).columns),
+            )
+        )
+        == "outcomes error, ours against none"
+    )
 
 
 # --- bad input ---

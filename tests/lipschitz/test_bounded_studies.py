@@ -8,6 +8,7 @@ import pytest
 
 from theory.evidence import Kind, stream
 from theory.lipschitz import interpolated_constant, response_ratio, studies
+from theory.lipschitz.studies import bounded
 from theory.lipschitz.studies.bounded import METRICS, steepest, stretches, witness
 from theory.lipschitz.studies.collapse import CLOUD, FORM, STARTS, VALUE, diameter
 
@@ -37,6 +38,26 @@ def test_no_displacement_is_stretched_more(p):
     assert value * (1.0 - 1e-10) <= response_ratio(push, p).mid <= value * (1.0 + 2e-2)
     others = [response_ratio(push._replace(velocities=rng.normal(size=(3, 2))), p).mid for _ in range(40)]
     assert max(others) <= value * (1.0 + 2e-2)  # one direction in sixteen of the plane is tried
+
+
+@pytest.mark.parametrize("p", list(METRICS.values()))
+def test_climbs_end_alike_however_stretches_are_rounded(p, monkeypatch):
+    noise = np.random.default_rng(0)
+
+    def rounded(cloud, p):
+        value, push = steepest(cloud, p)
+        push = push._replace(velocities=push.velocities * noise.choice([-1.0, 1.0]))
+        return value * noise.uniform(1.0 - 1e-14, 1.0 + 1e-14), push
+
+    def found():
+        rng = np.random.default_rng(3)
+        return bounded._best([bounded._climb(sign * 0.5, p, 150, rng) for sign in (-1.0, 1.0)], 0.5, p)
+
+    first = found()
+    monkeypatch.setattr(bounded, "steepest", rounded)
+    for _ in range(3):
+        for part, again in zip(first, found(), strict=True):
+            np.testing.assert_array_equal(again, part)
 
 
 def test_diameters_of_two_tokens_in_many_digits():

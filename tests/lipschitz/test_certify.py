@@ -237,3 +237,20 @@ def test_sizes_whose_products_leave_float64_are_refused(given, message):
 def test_more_tokens_than_a_sum_goes_through_are_refused():
     with pytest.raises(ValueError, match=r"^n: expected at most 10000000 tokens, got"):
         certify([[1.0]], [[1.0]], [[1.0]], 1.0, n=10**400)
+
+
+def test_stretches_and_norms_of_bad_matrices_are_refused():
+    layer = as_layer(np.eye(2), np.eye(2), np.eye(2), None, heads=1, causal=False, residual=False, score="dot")
+    x, h = np.eye(2), np.ones((2, 2))
+    for given, words in (
+        ((x, h, [1.0, np.nan], 2), "masses: expected finite numbers"),
+        ((x, h, [1.0, -1.0], 2), "masses: expected non-negative masses"),
+        ((x, h, [1.0, 1.0], 3), "p: expected 1, 2 or inf, got 3"),
+        ((x, 0.0 * h, [1.0, 1.0], 2), "tangent: expected a displacement, got zero"),
+        ((x[:, :1], h, [1.0, 1.0], 2), r"points: expected shape \(n, 2\)"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            stretched(layer, *given)
+    for factors in ((np.full((2, 2), np.nan),), (np.full((2, 2), 1e200),), (np.eye(2), np.eye(3)), ()):
+        with pytest.raises(ValueError, match="factors: expected"):
+            spectral(*factors)

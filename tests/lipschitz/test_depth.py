@@ -148,3 +148,19 @@ def test_numbers_at_the_ends_of_float64():
         depth_constant([small, small, large], 1.0)
     with pytest.raises(ValueError, match=r"^branches: expected"):
         depth_constant([summed_bound(feed_forward_bound(1.7e308), feed_forward_bound(1.7e308))], 0.1)
+
+
+def test_rows_whose_variance_leaves_float64_are_refused():
+    for row in ([1e308, 1e308, -1e308], [1e200, 0.0, 0.0]):
+        with pytest.raises(ValueError, match="x: expected rows whose variance float64 can hold"):
+            layer_norm([row], 1e-5)
+    with pytest.raises(ValueError, match="gain: expected one whose products float64 can hold"):
+        layer_norm([[1.0, 0.0]], 1e-5, gain=1.7e308, shift=1.7e308)
+
+
+@pytest.mark.parametrize("bound", [attention_bound(0.5), feed_forward_bound(2.0), layer_norm_bound(0.25, 3)])
+@pytest.mark.parametrize("radius", [math.nan, math.inf, -1.0])
+def test_a_bound_takes_a_radius_only(bound, radius):
+    for each in (bound, residual_bound(bound), summed_bound(bound, bound), composed_bound(bound)):
+        with pytest.raises(ValueError, match="radius: expected a non-negative, finite number"):
+            each(radius)

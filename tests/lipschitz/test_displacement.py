@@ -72,8 +72,16 @@ def test_bad_input():
     ones = np.ones((2, 2))
     with pytest.raises(ValueError, match=r"y: expected shape \(2, 2\)"):
         displacement(ones, np.ones((2, 3)))
-    with pytest.raises(ValueError, match="p: expected an exponent of at least 1"):
+    with pytest.raises(ValueError, match="p: expected a number in"):
         displacement(ones, ones, 0.5)
     for error in (-1.0, math.nan):
         with pytest.raises(ValueError, match="error: expected a non-negative bound"):
             displacement(ones, ones, error=error)
+
+
+def test_exponents_and_errors_of_any_width_are_used_as_float64():
+    x = np.zeros((1000, 3))
+    exact = displacement(x, x + 1.0, 2, error=0.25)
+    for kind in (np.float16, np.float32, np.float64, np.int64):
+        assert displacement(x, x + 1.0, kind(2), error=np.float16(0.25)) == exact
+    assert math.sqrt(3000.0) in displacement(x, x + 1.0, np.float32(2))

@@ -179,3 +179,9 @@ def test_bad_types():
         sampling_distance(1.0, 2.0)
     with pytest.raises(TypeError, match="oscillation: expected a number"):
         transform_constant("1", 1.0, 1.0)
+
+
+def test_a_mass_of_any_width_is_used_as_float64():
+    exact = weight_constant(2.0, 1.0, 1.0, 1.625)
+    assert [weight_constant(2, 1, 1, kind(1.625)) for kind in (np.float16, np.float32, np.float64)] == [exact] * 3
+    assert Fraction(exact) >= Fraction(3) / Fraction(1.625) * (1 - Fraction(1, 2**52))

@@ -1,5 +1,7 @@
 """The tables of steepness and of rounding against dense eigenvalues and against sixty digits."""
 
+import importlib
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -36,10 +38,42 @@ def test_family_is_steeper_than_its_neighbours():
                 assert a != share or top == pytest.approx(norm.mid, rel=1e-13, abs=0.0)
 
 
-def test_climbed_laws_follow_the_root():
-    one, other = (studies.steepness(scale="quick", root=root).where(part="climbed") for root in (1, 2))
-    assert set(one["n"].tolist()) == {3, 5, 20}
-    assert not np.array_equal(one["share"], other["share"])
+def test_climbs_start_where_the_root_says(monkeypatch):
+    module, starts = importlib.import_module("theory.maxent.studies.stability"), []
+
+    def climb(logits, alpha):
+        starts.append(logits)
+        return np.full(logits.size, 1.0 / logits.size)
+
+    monkeypatch.setattr(module, "_climbed", climb)
+    tables = [module.steepness(scale="quick", root=root).where(part="climbed") for root in (1, 1, 2)]
+    assert set(tables[0]["n"].tolist()) == {3, 5, 20}
+    again, other = (slice(k * len(starts) // 3, (k + 1) * len(starts) // 3) for k in (1, 2))
+    for one, same, another in zip(starts, starts[again], starts[other], strict=False):
+        np.testing.assert_array_equal(one, same)
+        assert not np.array_equal(one, another)
+
+
+@pytest.mark.parametrize(("alpha", "n"), [(1.25, 5), (1.5, 20), (1.75, 20)])
+def test_climbed_laws_are_the_same_however_the_objective_is_rounded(alpha, n, monkeypatch):
+    module = importlib.import_module("theory.maxent.studies.stability")
+    climb, rng, ends = module.minimize, np.random.default_rng(0), []
+
+    def perturbed(objective, start, **options):
+        def rounded(x):
+            value, slope = objective(x)
+            return value * rng.uniform(1 - 1e-15, 1 + 1e-15), slope * rng.uniform(1 - 1e-15, 1 + 1e-15, slope.shape)
+
+        found = climb(rounded, start, **options)
+        ends.append(found.x)
+        return found
+
+    logits = np.random.default_rng(1).normal(size=n)
+    law = module._climbed(logits, alpha)
+    monkeypatch.setattr(module, "minimize", perturbed)
+    for _ in range(3):
+        np.testing.assert_array_equal(module._climbed(logits, alpha), law)
+    assert len({end.tobytes() for end in ends}) == 3  # the climbs themselves do end elsewhere
 
 
 def test_errors_are_those_against_sixty_digits():

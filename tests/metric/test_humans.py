@@ -7,9 +7,10 @@ import math
 
 import numpy as np
 import pytest
+from scipy.sparse.csgraph import dijkstra
 
 from theory.evidence import stream
-from theory.metric.experiments import anatomy, humans as bodies
+from theory.metric.experiments import anatomy, faces, humans as bodies
 from theory.metric.experiments.faces import NAMES, features, noisy, normalised
 from theory.metric.experiments.humans import LABELS, human, humans
 
@@ -257,3 +258,16 @@ def test_meshes_that_are_no_surface_are_refused():
     for vertices, corners, error, words in bad:
         with pytest.raises(error, match=words):
             features(vertices, corners)
+
+
+def test_graphs_of_faces_have_the_indices_that_every_supported_scipy_takes(monkeypatch):
+    seen = []
+
+    def looking(graph, **options):
+        seen.append({graph.indices.dtype, graph.indptr.dtype})
+        return dijkstra(graph, **options)
+
+    monkeypatch.setattr(faces, "dijkstra", looking)
+    features(BODIES[0].vertices, BODIES[0].faces)
+    assert seen
+    assert all(each == {np.dtype(np.int32)} for each in seen)

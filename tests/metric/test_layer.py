@@ -42,6 +42,30 @@ def test_the_layer_is_attention_with_the_learned_score():
     np.testing.assert_allclose(propagate(similar, theta, h), exact, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.parametrize("shift", [2.0**23, 2.0**27, 2.0**30])
+def test_tokens_far_from_the_origin_have_the_weights_of_their_differences(shift):
+    similar = similarity("l2", 2, 2)
+    theta, h = np.eye(2).ravel(), np.round(problem("l2", shape=(3, 5, 2))[2] * 2**8) / 2**8  # exact after the shift
+    near, far = weights(similar, theta, h), weights(similar, theta, h + shift)
+    np.testing.assert_allclose(far, near, rtol=1e-13, atol=0)
+    np.testing.assert_allclose(propagate(similar, theta, h + shift) - shift, near @ h, rtol=0, atol=4 * shift * 2**-52)
+    similar, theta, h, _ = problem("metric")
+    theta[6:9] -= shift * theta[:6].reshape(2, 3).sum(axis=0)  # the hidden layer sees the tokens where they were
+    near = weights(similar, problem("metric")[1], h)
+    np.testing.assert_allclose(weights(similar, theta, h + shift), near, rtol=0, atol=64 * shift * 2**-52)
+
+
+@pytest.mark.parametrize("kind", ["l2", "metric"])
+@pytest.mark.parametrize("size", [1.0, 1e2, 1e4, 1e9])
+def test_scores_are_those_of_differences_at_any_size(kind, size):
+    similar, theta, h, _ = problem(kind, shape=(2, 5, 2))
+    h = h + size
+    for stack, scores in zip(h, similar.scores(theta, h), strict=True):
+        f = similar.features(theta)(stack)
+        wanted = -((f[:, np.newaxis] - f) ** 2).sum(axis=-1)
+        np.testing.assert_allclose(scores, wanted, rtol=0, atol=2.0**-30 + 64 * size * 2**-52)
+
+
 def test_large_scores_do_not_overflow():
     similar, theta, h, _ = problem("metric")
     far = propagate(similar, theta, 1e3 * h)

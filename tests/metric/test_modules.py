@@ -101,6 +101,18 @@ def test_equal_to_the_engine_up_to_rounding(kind):
     assert np.abs(module(x, x, x, seen).detach().numpy() - attend(q, q, q, score=score, causal=True)).max() <= bound
 
 
+@pytest.mark.parametrize("shift", [2.0**12, 2.0**30])
+def test_weights_of_tokens_far_from_the_origin_are_those_near_it(shift):
+    module = attention_module("l2", 4, 4).double()
+    load(module, np.eye(4).ravel())
+    x = torch.from_numpy(np.round(rng(4).normal(size=(3, 5, 4)) * 2**8) / 2**8)  # exact after the shift
+    near, far = (module.weights(z, z).detach() for z in (x, x + shift))
+    torch.testing.assert_close(far, near, rtol=1e-13, atol=0.0)
+    single, z = module.float(), (x + shift).float()
+    apart = torch.cdist(z, z, compute_mode="donot_use_mm_for_euclid_dist") ** 2
+    torch.testing.assert_close(single.weights(z, z).squeeze(-3), (-apart).softmax(-1), rtol=1e-3, atol=1e-6)
+
+
 @pytest.mark.parametrize("heads", [1, 2])
 @pytest.mark.parametrize("kind", ATTENTIONS)
 def test_heads_and_masks_against_differences_by_hand(kind, heads):
@@ -144,12 +156,13 @@ def test_single_precision_keeps_its_bound(kind):
     x, y = (torch.from_numpy(3.0 * rng(4).normal(size=(9, 16))).float() for _ in range(2))
     with torch.no_grad():
         f, g = (module.features(z).double().unflatten(-1, (2, 8)) for z in (x, y))
+        f, g = f - g[:1], g - g[:1]
         exact = 2.0 * torch.einsum("ihk,jhk->hij", f, g) - g.square().sum(-1).T.unsqueeze(-2)
         size = 2.0 * f.norm(dim=-1).T.unsqueeze(-1) * g.norm(dim=-1).T.unsqueeze(-2) + g.square().sum(-1).T.unsqueeze(
             -2
         )
         off = (module.scores(x, y).double() - exact).abs()
-    assert (off <= 11 * u / (1 - 11 * u) * size).all()
+    assert (off <= 13 * u / (1 - 13 * u) * size).all()
     assert off.max() > 0.0
 
 
@@ -158,10 +171,13 @@ def test_queries_and_keys_share_their_map():
     x, y, _ = tokens()
     for kind in ("l2", "metric"):
         module = made(kind, heads=2)
-        f, g = (module.features(z).unflatten(-1, (2, -1)).square().sum(-1).T for z in (x, y))
+        f, g = (module.features(z).unflatten(-1, (2, -1)) for z in (x, y))
+        f, g = (a.sub(b[:1]).square().sum(-1).T for a, b in ((f, g), (g, f)))  # from the first key
         there, back = module.scores(x, y) - f.unsqueeze(-1), module.scores(y, x) - g.unsqueeze(-1)
         assert torch.allclose(there, back.transpose(-1, -2), rtol=1e-12, atol=1e-13)
         assert there.max() < 0.0
+        own = module.features(x).unflatten(-1, (2, -1))
+        f = (own - own[:1]).square().sum(-1).T
         equal = torch.diagonal(module.scores(x, x.clone()) - f.unsqueeze(-1), dim1=-2, dim2=-1)
         assert torch.allclose(equal, torch.zeros_like(equal), rtol=0.0, atol=1e-13)
 

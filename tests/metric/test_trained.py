@@ -287,3 +287,18 @@ def test_flow_is_the_limit_of_many_layers_and_agrees_with_first_order_at_small_t
     coarse, fine = (flow(c, law, QUERIES, 0.1, spacing=h) for h in (0.1, 0.05))
     assert np.linalg.norm(coarse.value - fine.value) <= np.linalg.norm(coarse.error)
     assert fine.error.max() < coarse.error.max()
+
+
+@pytest.mark.parametrize("noise", [1e-3, 1e-6, 1e-9])
+def test_the_density_of_narrow_moons_is_that_of_differences(noise):
+    law = Arcs(noise)
+    x = law.centres[::37] + noise * np.array([0.5, -1.0])
+    apart = x[:, np.newaxis] - law.centres
+    parts = law.masses * np.exp(-0.5 * (apart**2).sum(axis=2) / noise**2) / (2.0 * np.pi * noise**2)
+    np.testing.assert_allclose(law.density(x), parts.sum(axis=1), rtol=1e-8, atol=0.0)
+
+
+def test_a_density_that_vanishes_is_no_divisor():
+    for call in (Arcs().slope, Arcs().across, Arcs().odds):
+        with pytest.raises(ValueError, match="x: expected points so near the moons"):
+            call([[1e3, 0.0]])

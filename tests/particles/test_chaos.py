@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from scipy.integrate import quad, solve_ivp
 from scipy.stats import norm
 
+from theory.evidence import Interval
 from theory.particles import Overlap, Softmax, flow
 from theory.particles.chaos import linear_displacement, normal_distance, spread, tagged_variance
+from theory.particles.studies.chaos import SURE, allowed
 
 ALPHA, TIME = 0.25, 1.0
 Array = NDArray[np.float64]
@@ -128,3 +130,9 @@ def test_bad_input_is_refused() -> None:
         normal_distance([[1.0, 2.0]], 1.0)
     with pytest.raises(ValueError, match="deviation"):
         normal_distance([[1.0]], 0.0)
+
+
+def test_a_distance_has_an_allowance_that_its_certificate_keeps():
+    assert allowed(Interval.within(0.3, 1e-13)) == SURE
+    with pytest.raises(ArithmeticError, match="certificate"):
+        allowed(Interval.within(0.3, SURE))

@@ -1,5 +1,7 @@
 """Rates of the farthest pair against coordinates, and the least rates against a search."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,21 @@ def test_least_rates_are_not_undercut():
             assert rate.hi >= float(slowest_rate(gap, tokens=n, beta=beta, normalised=normalised)) * (1.0 - 1e-12)
 
 
+def test_a_search_does_not_see_rounding(monkeypatch):
+    module = import_module("theory.particles.studies.comparison")
+    given = np.minimum(gaps(acute(np.random.default_rng(2), 6, 3)), 1.0)
+    found = module._searched(np.random.default_rng(3), given, 2.0, "SA", 60)
+    assert not np.array_equal(found, given)
+    noise = np.random.default_rng(4)
+
+    def rounded(*args, **options):
+        start, rate = slowest_pair(*args, **options)
+        return start, rate * (1.0 + 2.0**-50 * float(noise.uniform(-1.0, 1.0)))
+
+    monkeypatch.setattr(module, "slowest_pair", rounded)
+    assert np.array_equal(module._searched(np.random.default_rng(3), given, 2.0, "SA", 60), found)
+
+
 def test_least_rates_at_the_witness():
     _, pair = slowest_pair(clusters(0.7, [5, 5]), beta=5.0)
     _, simplex = slowest_pair(clusters(0.7, [1] * 10), beta=5.0)
@@ -72,3 +89,11 @@ def test_clusters():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("gap", [[], [0.5, np.nan], np.ma.masked_array([0.5], mask=[True]), ["0.5"], [True]])
+def test_a_rate_of_what_is_no_gap_is_refused(gap):
+    with pytest.raises((ValueError, TypeError), match="gap: expected"):
+        slowest_rate(gap, tokens=3, beta=1.0)
+    with pytest.raises(TypeError, match="normalised: expected True or False"):
+        slowest_rate([0.5], tokens=3, beta=1.0, normalised="no")

@@ -126,3 +126,9 @@ def test_bad_input_is_named(call, error, words):
     with pytest.raises(error) as caught:
         call()
     assert str(caught.value).startswith(words)
+
+
+def test_flags_are_flags():
+    for given in ({"normalised": "no"}, {"causal": 1}, {"normalised": np.array([True])}):
+        with pytest.raises(TypeError, match=f"{next(iter(given))}: expected True or False"):
+            on_sphere(1.0, **given)

@@ -7,6 +7,7 @@ import pytest
 
 from theory.evidence import Interval
 from theory.particles import flow, on_sphere, passage
+from theory.particles.flows import moved_by
 
 
 def covers(interval, value):
@@ -53,6 +54,13 @@ def test_an_observation_that_cancels_is_wide():
     x = flow(lambda x: -x, [1.0, 1.0 + 1e-3], [0.0, 30.0])
     plain, cancelling = x.observe(lambda x: x[0])[-1], x.observe(lambda x: 1.0 + x[0])[-1]
     assert plain.width < cancelling.width
+
+
+def test_tokens_of_even_dimension_are_displaced_against_each_other():
+    """A distance of two tokens that have met is not known better than their places."""
+    met = np.array([[0.6, 0.8], [0.6, 0.8]])
+    size = moved_by(lambda x: float(np.abs(x[0] - x[1]).max()), met, 1000)
+    assert size >= 1000 * 2.0**-53
 
 
 def test_an_observation_that_leaves_the_numbers_is_unknown():

@@ -1,10 +1,13 @@
 """Free energies against a plain double sum on the circle, and equilibria against their equation."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 from scipy import special
 
 from theory.evidence.enclosure import hull, precision
+from theory.particles import free_energy
 from theory.particles.free_energy import Sphere, couplings, enclosed, threshold
 
 
@@ -110,3 +113,49 @@ def test_bad_input_is_refused():
     ):
         with pytest.raises(ValueError, match="expected"):
             call()
+
+
+@pytest.mark.parametrize(("dim", "beta", "field"), [(2, 1.0, 0.5), (2, 2.4, 0.03125), (2, 4.0, 4.0), (3, 2.0, 0.25)])
+def test_slack_covers_where_an_iteration_ends(dim, beta, field, monkeypatch):
+    sphere = Sphere(beta, dim)
+    fine = sphere.branch(field)
+    bound = sphere.slack(fine)
+    assert max(bound.strength, 100.0 * bound.order, 10.0 * bound.excess) < 1e-10
+    monkeypatch.setattr(free_energy, "_SETTLED", 1e-7)
+    rough = sphere.branch(field)
+    wide = sphere.slack(rough)
+    apart = (rough.strength - fine.strength, rough.overlaps[0] - fine.overlaps[0], rough.excess - fine.excess)
+    assert (
+        max(abs(apart[0]) / bound.strength, abs(apart[1]) / bound.order) > 10.0
+    )  # so it is not rounding that is covered
+    for off, most, least in zip(apart, wide, bound, strict=True):
+        assert abs(off) <= 1.001 * most + least
+    assert wide.order < 100.0 * abs(apart[1]) + 2.0 * bound.order
+
+
+def test_slack_covers_the_rounding_of_every_sum():
+    sphere = Sphere(2.4)
+    fine, turned = sphere.branch(0.0625), Sphere(2.4)
+    order = np.random.default_rng(0).permutation(sphere.nodes)  # another order of the sums, as on another processor
+    turned.__dict__["_rule"] = tuple(part[order] * (1.0 + 1e-16) for part in sphere._rule)
+    moved, bound = turned.branch(0.0625), sphere.slack(fine)
+    for one, other, most in zip(
+        (fine.strength, fine.overlaps[0], fine.excess),
+        (moved.strength, moved.overlaps[0], moved.excess),
+        bound,
+        strict=True,
+    ):
+        assert abs(one - other) <= 2.0 * most
+
+
+def test_a_witness_does_not_see_rounding():
+    module = import_module("theory.particles.studies.noisy")
+    sphere = Sphere(2.5)
+    found = sphere.branch(0.4)
+    rng = np.random.default_rng(0)
+    moved = found._replace(potential=found.potential + 1e-13 * rng.normal(size=found.potential.size))
+    with precision():
+        (field, one), (again, other) = (module._witness(sphere, each) for each in (found, moved))
+        assert field == again
+        assert one.excess(0.5) == other.excess(0.5)
+        assert abs(one.excess(found.strength).mid - found.excess) < 1e-12

@@ -189,3 +189,24 @@ SPREAD = np.eye(2)
 def test_bad_input_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize("size", [1e80, 1e160, 1e300])
+def test_a_strong_coupling_takes_all_of_the_covariance(size):
+    with mpmath.workdps(60):
+        b = mpmath.mpf(size)
+        exact = float(2 * b / (1 + mpmath.sqrt(1 + 4 * b * b)))
+    assert sinkhorn_coupling([[1.0]], [[size]]).item() == pytest.approx(exact, rel=1e-14, abs=0.0)
+
+
+def test_what_leaves_float64_is_refused_and_never_returned():
+    for call, words in (
+        (lambda: sinkhorn_coupling([[1e300]], [[1e300]]), "covariance, form: expected ones whose products"),
+        (lambda: blow_up_time([[1e300]], [[1e300]]), "form, covariance: expected ones whose products"),
+        (lambda: blow_up_time([[1.7e308]], [[1.0]]), "form: expected one that float64 can double"),
+        (lambda: collapse_shape([[-1.7e308]]), "form: expected one that float64 can double"),
+        (lambda: collapse_shape([[-5e-324]]), "form: expected one of which float64 holds the inverse"),
+        (lambda: softmax_covariance([[-1.0]], [[1e200]], -1e200), "time"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()

@@ -80,3 +80,11 @@ def test_bad_input():
         Graph(complete(3))(np.eye(2))
     with pytest.raises(ValueError, match="dim: expected an integer of at least 2, got 1"):
         twisted(5, 1, 1)
+
+
+@pytest.mark.parametrize("winding", [math.nan, math.inf, 0.5, True, "1"])
+def test_a_twisted_state_winds_a_whole_number_of_times(winding):
+    for state in (twisted, twisted_balls):
+        with pytest.raises(TypeError, match="winding: expected an integer"):
+            state(5, winding)
+    np.testing.assert_array_equal(twisted(5, np.int32(-2)), twisted(5, -2))

@@ -83,6 +83,7 @@ def test_bibtex_holds_the_sources_and_the_suite(folder):
     assert re.findall(r"@\w+\{([^,]+),", text) == ["higham2002", "attention-theory"]
     assert "{Numerical}" in text
     assert bibtex(find(folder, "sums.half"), folder / "no notes needed").startswith("@misc{attention-theory,")
+    assert bibtex(find(folder, "sums.half"), None).startswith("@misc{attention-theory,")
 
 
 @pytest.mark.parametrize(

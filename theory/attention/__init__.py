@@ -1,122 +1,71 @@
 """The object: attention as a Markov kernel on probability measures."""
 
-from theory.attention.additive import Additive as Additive
-from theory.attention.dropout import attend_dropout as attend_dropout, dropped as dropped
-from theory.attention.features import (
-    PositiveFeatures as PositiveFeatures,
-    TrigonometricFeatures as TrigonometricFeatures,
-    elu_features as elu_features,
-    gaussian_frequencies as gaussian_frequencies,
-)
-from theory.attention.heads import CausalKernel as CausalKernel, Head as Head, MultiHead as MultiHead
-from theory.attention.kernel import (
-    AttentionKernel as AttentionKernel,
-    Composition as Composition,
-    Dirac as Dirac,
-    Lookup as Lookup,
-    MarkovKernel as MarkovKernel,
-    Softmatch as Softmatch,
-    boltzmann_gibbs as boltzmann_gibbs,
-    transform_error as transform_error,
-)
-from theory.attention.lattice import gaussian as gaussian
-from theory.attention.linear import attend_linear as attend_linear, linear_weights as linear_weights
-from theory.attention.measure import Measure as Measure
-from theory.attention.moments import (
-    MomentSubspace as MomentSubspace,
-    Projected as Projected,
-    barycentres as barycentres,
-    symmetric_pairs as symmetric_pairs,
-)
-from theory.attention.nystrom import (
-    attend_nystrom as attend_nystrom,
-    landmark_error as landmark_error,
-    nystrom_error as nystrom_error,
-    nystrom_weights as nystrom_weights,
-    segment_means as segment_means,
-    through_landmarks as through_landmarks,
-)
-from theory.attention.output import (
-    attend as attend,
-    partition_error as partition_error,
-    read as read,
-    rounding as rounding,
-    weight_error as weight_error,
-)
-from theory.attention.score import (
-    Constants as Constants,
-    DotProduct as DotProduct,
-    Score as Score,
-    SquaredDistance as SquaredDistance,
-)
-from theory.attention.sinkhorn import Sinkhorn as Sinkhorn, doubly_normalised as doubly_normalised
-from theory.attention.sinkhorn_bounds import potential_error as potential_error, sinkhorn_error as sinkhorn_error
-from theory.attention.torus import TorusDistance as TorusDistance
-from theory.attention.transport import (
-    FeedForward as FeedForward,
-    Layer as Layer,
-    Residual as Residual,
-    SelfAttention as SelfAttention,
-    Stack as Stack,
-    step as step,
-)
-from theory.attention.variants import attend_rows as attend_rows, top_k as top_k
-from theory.attention.window import attend_window as attend_window
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Additive",
-    "AttentionKernel",
-    "CausalKernel",
-    "Composition",
-    "Constants",
-    "Dirac",
-    "DotProduct",
-    "FeedForward",
-    "Head",
-    "Layer",
-    "Lookup",
-    "MarkovKernel",
-    "Measure",
-    "MomentSubspace",
-    "MultiHead",
-    "PositiveFeatures",
-    "Projected",
-    "Residual",
-    "Score",
-    "SelfAttention",
-    "Sinkhorn",
-    "Softmatch",
-    "SquaredDistance",
-    "Stack",
-    "TorusDistance",
-    "TrigonometricFeatures",
-    "attend",
-    "attend_dropout",
-    "attend_linear",
-    "attend_nystrom",
-    "attend_rows",
-    "attend_window",
-    "barycentres",
-    "boltzmann_gibbs",
-    "doubly_normalised",
-    "dropped",
-    "elu_features",
-    "gaussian",
-    "gaussian_frequencies",
-    "landmark_error",
-    "linear_weights",
-    "nystrom_error",
-    "nystrom_weights",
-    "partition_error",
-    "potential_error",
-    "read",
-    "rounding",
-    "segment_means",
-    "sinkhorn_error",
-    "step",
-    "symmetric_pairs",
-    "through_landmarks",
-    "top_k",
-    "transform_error",
-    "weight_error",
-]
+from theory._lazy import open_lazily
+
+if TYPE_CHECKING:
+    from theory.attention.additive import Additive as Additive
+    from theory.attention.dropout import attend_dropout as attend_dropout, dropped as dropped
+    from theory.attention.features import (
+        PositiveFeatures as PositiveFeatures,
+        TrigonometricFeatures as TrigonometricFeatures,
+        elu_features as elu_features,
+        gaussian_frequencies as gaussian_frequencies,
+    )
+    from theory.attention.heads import CausalKernel as CausalKernel, Head as Head, MultiHead as MultiHead
+    from theory.attention.kernel import (
+        AttentionKernel as AttentionKernel,
+        Composition as Composition,
+        Dirac as Dirac,
+        Lookup as Lookup,
+        MarkovKernel as MarkovKernel,
+        Softmatch as Softmatch,
+        boltzmann_gibbs as boltzmann_gibbs,
+        transform_error as transform_error,
+    )
+    from theory.attention.lattice import gaussian as gaussian
+    from theory.attention.linear import attend_linear as attend_linear, linear_weights as linear_weights
+    from theory.attention.measure import Measure as Measure
+    from theory.attention.moments import (
+        MomentSubspace as MomentSubspace,
+        Projected as Projected,
+        barycentres as barycentres,
+        symmetric_pairs as symmetric_pairs,
+    )
+    from theory.attention.nystrom import (
+        attend_nystrom as attend_nystrom,
+        landmark_error as landmark_error,
+        nystrom_error as nystrom_error,
+        nystrom_weights as nystrom_weights,
+        segment_means as segment_means,
+        through_landmarks as through_landmarks,
+    )
+    from theory.attention.output import (
+        attend as attend,
+        partition_error as partition_error,
+        read as read,
+        rounding as rounding,
+        weight_error as weight_error,
+    )
+    from theory.attention.score import (
+        Constants as Constants,
+        DotProduct as DotProduct,
+        Score as Score,
+        SquaredDistance as SquaredDistance,
+    )
+    from theory.attention.sinkhorn import Sinkhorn as Sinkhorn, doubly_normalised as doubly_normalised
+    from theory.attention.sinkhorn_bounds import potential_error as potential_error, sinkhorn_error as sinkhorn_error
+    from theory.attention.torus import TorusDistance as TorusDistance
+    from theory.attention.transport import (
+        FeedForward as FeedForward,
+        Layer as Layer,
+        Residual as Residual,
+        SelfAttention as SelfAttention,
+        Stack as Stack,
+        step as step,
+    )
+    from theory.attention.variants import attend_rows as attend_rows, top_k as top_k
+    from theory.attention.window import attend_window as attend_window
+
+open_lazily(__name__)

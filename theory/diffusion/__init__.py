@@ -1,20 +1,27 @@
 """Stacked attention as a discretised drift-diffusion, and as a heat equation in another metric."""
 
-from theory.diffusion.densities import CircleDensity as CircleDensity
-from theory.diffusion.generators import drift_diffusion as drift_diffusion, semigroup as semigroup
-from theory.diffusion.grid import PeriodicGrid as PeriodicGrid
-from theory.diffusion.neighbours import Neighbourhoods as Neighbourhoods
-from theory.diffusion.normalisers import (
-    balance_error as balance_error,
-    balanced_tokens as balanced_tokens,
-    reweighted as reweighted,
-    sinkhorn_change as sinkhorn_change,
-)
-from theory.diffusion.operators import (
-    chordal as chordal,
-    chordal_multiplier as chordal_multiplier,
-    convolved as convolved,
-    heat_multiplier as heat_multiplier,
-    propagate as propagate,
-    sphere_multipliers as sphere_multipliers,
-)
+from typing import TYPE_CHECKING
+
+from theory._lazy import open_lazily
+
+if TYPE_CHECKING:
+    from theory.diffusion.densities import CircleDensity as CircleDensity
+    from theory.diffusion.generators import drift_diffusion as drift_diffusion, semigroup as semigroup
+    from theory.diffusion.grid import PeriodicGrid as PeriodicGrid
+    from theory.diffusion.neighbours import Neighbourhoods as Neighbourhoods
+    from theory.diffusion.normalisers import (
+        balance_error as balance_error,
+        balanced_tokens as balanced_tokens,
+        reweighted as reweighted,
+        sinkhorn_change as sinkhorn_change,
+    )
+    from theory.diffusion.operators import (
+        chordal as chordal,
+        chordal_multiplier as chordal_multiplier,
+        convolved as convolved,
+        heat_multiplier as heat_multiplier,
+        propagate as propagate,
+        sphere_multipliers as sphere_multipliers,
+    )
+
+open_lazily(__name__)

@@ -12,6 +12,7 @@ W. Kahan, How futile are mindless assessments of roundoff in floating-point comp
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -39,15 +40,26 @@ def defects(values: ArrayLike) -> Defects:
     """Return the defects of a dissimilarity of which ``values``, shape (n, n), holds all pairs of n points."""
     f = as_matrix(values, "values")
     f = as_matrix(f, "values", shape=(f.shape[0], f.shape[0]))
-    excess = max(float((f - row[:, np.newaxis] - step).max()) for row, step in zip(f.T, f, strict=True))
-    return Defects(-float(f.min()), float(np.abs(np.diag(f)).max()), float(np.abs(f - f.T).max()), excess)
+    with np.errstate(over="ignore", invalid="ignore"):
+        excess = max(float((f - row[:, np.newaxis] - step).max()) for row, step in zip(f.T, f, strict=True))
+        skew = float(np.abs(f - f.T).max())
+    return Defects(-float(f.min()), float(np.abs(np.diag(f)).max()), _held(skew), _held(excess))
 
 
 def relaxed(values: ArrayLike, factor: float) -> float:
     """Return the largest ``f(x, z) - factor (f(x, y) + f(y, z))``."""
     f, factor = as_matrix(values, "values"), as_number(factor, "factor")
     f = as_matrix(f, "values", shape=(f.shape[0], f.shape[0]))
-    return max(float((f - factor * (row[:, np.newaxis] + step)).max()) for row, step in zip(f.T, f, strict=True))
+    with np.errstate(over="ignore", invalid="ignore"):
+        steps = zip(f.T, f, strict=True)
+        return _held(max(float((f - factor * (row[:, np.newaxis] + step)).max()) for row, step in steps))
+
+
+def _held(excess: float) -> float:
+    """Return a difference of values, or raise ``ValueError`` if it left float64."""
+    if not math.isfinite(excess):
+        raise ValueError(f"values, factor: expected ones of which float64 holds the differences, got {excess}")
+    return excess
 
 
 def distances(points: ArrayLike) -> Array:
@@ -80,7 +92,9 @@ def kernel_distances(points: ArrayLike, scale: float = 0.5) -> Array:
 
 def _directions(points: ArrayLike) -> Array:
     x = as_points(points, "points")
-    lengths = np.linalg.norm(x, axis=1, keepdims=True)
-    if not lengths.min() > 0.0:
-        raise ValueError(f"points: expected ones with a direction, got length {lengths.min()}")
-    return np.asarray(x / lengths)
+    sizes = np.abs(x).max(axis=1, keepdims=True)
+    if not sizes.min() > 0.0:
+        raise ValueError(f"points: expected ones with a direction, got length {sizes.min()}")
+    extreme = (sizes < 2.0**-500) | (sizes > 2.0**500)  # of which squares leave the range
+    x = np.where(extreme, np.ldexp(x, -np.frexp(sizes)[1]), x)
+    return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from theory._validate import as_positive, as_real, frozen
+from theory._validate import as_callable, as_flag, as_index, as_instance, as_positive, as_real, frozen
 from theory.diffusion.grid import PeriodicGrid
 from theory.diffusion.operators import chordal_multiplier
 from theory.evidence import Interval
@@ -35,6 +35,7 @@ from theory.evidence.roundoff import gamma
 Array = NDArray[np.float64]
 _NOISE = gamma(1024)  # derived: of a transform of a thousand numbers at most, and the few operations around it
 _RANGE = (1e-5, 0.5)  # taken: of bandwidths that are searched
+_NARROWEST = 1e-9  # taken: a million nodes
 _FINE = 1e-6  # taken: the step of the logarithm at which the search stops
 
 
@@ -67,6 +68,7 @@ class StepError:
     values: Array
 
     def __post_init__(self) -> None:
+        as_instance(self.grid, "grid", PeriodicGrid)
         for name in ("density", "values"):
             array = as_real(getattr(self, name), name)
             if array.shape != self.grid.shape:
@@ -83,7 +85,7 @@ class StepError:
 
     def step(self, epsilon: float) -> Array:
         r"""Return :math:`(P_\varepsilon h - h)/\varepsilon` over infinitely many tokens."""
-        e, p, h = as_positive(epsilon, "epsilon"), self.density, self.values
+        e, p, h = _bandwidth(epsilon), self.density, self.values
         deficits = [_deficits(n, e) for n in self.grid.shape]
 
         def lost(*k: Array) -> Array:
@@ -99,8 +101,8 @@ class StepError:
 
     def variance(self, epsilon: float, *, extrapolated: bool = False) -> Array:
         r"""Return N times the variance of :math:`A_\varepsilon`, or of its extrapolation, by the delta method."""
-        e, p, h = as_positive(epsilon, "epsilon"), self.density, self.values
-        terms = [(e, -1.0 / e), (0.5 * e, 4.0 / e)] if extrapolated else [(e, 1.0 / e)]
+        e, p, h = _bandwidth(epsilon), self.density, self.values
+        terms = [(e, -1.0 / e), (0.5 * e, 4.0 / e)] if as_flag(extrapolated, "extrapolated") else [(e, 1.0 / e)]
         centres = {a: h + a * self.step(a) for a, _ in terms}
         masses = {a: self._mean(p, a) for a, _ in terms}
         total = np.zeros(self.grid.shape)
@@ -113,7 +115,9 @@ class StepError:
 
     def best(self, node: tuple[int, ...], n: float, *, extrapolated: bool = False) -> Optimum:
         """Enclose the bandwidth at which the error at one node is least, and the root mean square error there."""
-        count, target = as_positive(n, "n"), float(self.limit()[node])
+        count, extrapolated = as_positive(n, "n"), as_flag(extrapolated, "extrapolated")
+        node = tuple(as_index(k, "node", size=size) for k, size in zip(_places(node), self.grid.shape, strict=True))
+        target = float(self.limit()[node])
         size, p = float(np.abs(self.values).max()), float(self.density[node])
 
         def square(epsilon: float) -> tuple[float, float]:
@@ -163,7 +167,9 @@ def least(function: Callable[[float], tuple[float, float]], low: float, high: fl
     """
     from scipy.optimize import minimize_scalar  # noqa: PLC0415  slow to load
 
-    if not as_positive(low, "low") < as_positive(high, "high"):
+    as_callable(function, "function")
+    low, high = as_positive(low, "low"), as_positive(high, "high")
+    if not low < high:
         raise ValueError(f"high: expected more than {low}, got {high}")
     ends = (math.log(low), math.log(high))
     search = minimize_scalar(
@@ -179,6 +185,21 @@ def least(function: Callable[[float], tuple[float, float]], low: float, high: fl
             return Optimum(inside, Interval(max(value - error - max(o - value for o, _ in near), 0.0), value + error))
         width *= 2.0
     return Optimum(Interval.unknown(), Interval(0.0, value + error))
+
+
+def _bandwidth(epsilon: float) -> float:
+    width = as_positive(epsilon, "epsilon")
+    if not width > _NARROWEST:
+        raise ValueError(
+            f"epsilon: expected more than {_NARROWEST:g}, since nodes are as many as its root, got {width}"
+        )
+    return width
+
+
+def _places(node: tuple[int, ...]) -> tuple[int, ...]:
+    if not isinstance(node, tuple):
+        raise TypeError(f"node: expected a tuple of integers, got {type(node).__name__}")
+    return node
 
 
 def _deficits(n: int, epsilon: float) -> Array:

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_masses, as_matrix, as_points, as_positive, as_vector, frozen
 from theory.attention import DotProduct
-from theory.diffusion.operators import bessel_quotients, chordal_multiplier
+from theory.diffusion.operators import bessel_quotients, chordal_multiplier, half_inverse
 
 Array = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ class Bilinear:
 
     def score(self, epsilon: float) -> DotProduct:
         r"""Return :math:`-f/2\varepsilon`."""
-        return DotProduct(0.5 / as_positive(epsilon, "epsilon"), self.form)
+        return DotProduct(half_inverse(epsilon), self.form)
 
     def strength(self, query: ArrayLike) -> float:
         r"""Return :math:`r = |A^\top x|`."""
@@ -123,6 +123,7 @@ class Bilinear:
         w, a = as_vector(function, "function", size=n), as_vector(tilt, "tilt", size=n)
         if not float(a @ a) < 1.0:
             raise ValueError(f"tilt: expected a vector shorter than one, got length {float(np.linalg.norm(a))}")
+        half_inverse(epsilon)  # refused by its name
         u, b = self.minimiser(query), 0.5 * self.strength(query) / as_positive(epsilon, "epsilon")
         first = resultant(n, b)
         crossed = first / b * (a @ w) + (1.0 - n * first / b) * (a @ u) * (w @ u)
@@ -173,6 +174,11 @@ def hot_expansion(keys: ArrayLike, values: ArrayLike, pull: ArrayLike, masses: A
     v = as_points(values, "values", size=y.shape[0])
     w = np.ones(y.shape[0]) if masses is None else as_masses(masses, "masses", size=y.shape[0])
     w = w / w.sum()
-    s = y @ as_vector(pull, "pull", size=y.shape[1])
-    s, centre = s - w @ s, w @ v
-    return np.stack([centre, (w * s) @ (v - centre), 0.5 * (w * s * s) @ (v - centre)])
+    u = as_vector(pull, "pull", size=y.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        s = y @ u
+        s, centre = s - w @ s, w @ v
+        found = np.stack([centre, (w * s) @ (v - centre), 0.5 * (w * s * s) @ (v - centre)])
+    if not np.isfinite(found).all():
+        raise ValueError("keys, values, pull: expected ones whose moments float64 can hold, got an overflow")
+    return found

@@ -20,9 +20,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_positive, as_vector, frozen
+from theory._validate import as_between, as_callable, as_count, as_positive, as_vector, frozen
 from theory.attention import SquaredDistance, rounding
-from theory.diffusion.operators import propagate
+from theory.diffusion.operators import half_inverse, propagate
 from theory.diffusion.stacking import TokenLayer, depth, stacked
 from theory.evidence import Interval
 from theory.evidence.roundoff import U
@@ -30,6 +30,8 @@ from theory.evidence.roundoff import U
 Array = NDArray[np.float64]
 _REACH = 12  # taken: deviations; beyond is less than exp(-72) of the mass
 _COARSE, _FINE = 14, 18  # derived: Gauss nodes per deviation; 14 integrate exp(-u^2/2) over it within 1e-17
+_DEEPEST = 2**16  # taken: of layers one after another
+_NARROWEST = 1e-7  # taken: a thousand panels, and tokens that attend to all others
 _PANEL = 2.5  # taken: deviations per panel of a segment
 
 
@@ -94,14 +96,15 @@ def layer_rise(
     ValueError
         If a parameter is out of range.
     """
-    unit = math.sqrt(as_positive(epsilon, "epsilon"))
-    if not 0.0 <= place <= 1000.0:
-        raise ValueError(f"place: expected a number from 0 to 1000, got {place}")
+    epsilon, place = as_positive(epsilon, "epsilon"), as_between(place, "place", 0.0, 1000.0)
+    unit, scale = math.sqrt(epsilon), half_inverse(epsilon)
+    as_callable(function, "function")
+    as_callable(density, "density")
     first, last = max(0.0, place - _REACH), place + _REACH
     ends = np.append(np.arange(first, last), last) * unit
     query = np.array([[place * unit]])
     start = function(query[0]).item()
-    score = SquaredDistance(0.5 / epsilon)
+    score = SquaredDistance(scale)
     found = []
     for nodes in (_COARSE, _FINE):
         tokens, weights = gauss_tokens(ends, nodes)
@@ -135,9 +138,17 @@ def segment_stack(
     asked = as_vector(places, "places")
     if asked.min() < 0.0 or asked.max() > 1.0:
         raise ValueError(f"places: expected numbers from 0 to 1, got {asked.min()} to {asked.max()}")
+    epsilon = as_positive(epsilon, "epsilon")
+    if not epsilon > _NARROWEST:
+        raise ValueError(
+            f"epsilon: expected more than {_NARROWEST:g}, since panels are as many as its root, got {epsilon}"
+        )
+    as_callable(function, "function")
     layers = depth(time, epsilon)
+    if layers > _DEEPEST:
+        raise ValueError(f"time: expected at most {_DEEPEST} layers, got {layers}")
     found = []
-    panels = math.ceil(1.0 / (_PANEL * math.sqrt(as_positive(epsilon, "epsilon"))))
+    panels = math.ceil(1.0 / (_PANEL * math.sqrt(epsilon)))
     for nodes in (_COARSE, _FINE):
         tokens, masses = gauss_tokens(np.linspace(0.0, 1.0, panels + 1), nodes)
         centred = tokens - 0.5  # distances are the same, and their bounds a fourth

@@ -23,7 +23,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_matrix, as_number, as_points, as_positive, as_vector
+from theory._validate import as_callable, as_flag, as_having, as_matrix, as_number, as_points, as_positive, as_vector
 from theory.diffusion.densities import CircleDensity
 from theory.diffusion.laplace import GeneralScore, concentrated
 from theory.evidence import Interval
@@ -60,8 +60,8 @@ class Ellipse:
     b: float
 
     def __post_init__(self) -> None:
-        as_positive(self.a, "a")
-        as_positive(self.b, "b")
+        object.__setattr__(self, "a", as_positive(self.a, "a"))
+        object.__setattr__(self, "b", as_positive(self.b, "b"))
 
     def features(self, x: ArrayLike) -> Array:
         """Return the points of angles of shape (n, 1), shape (n, 2)."""
@@ -92,7 +92,8 @@ class Reparametrised:
     strength: float
 
     def __post_init__(self) -> None:
-        if not abs(as_number(self.strength, "strength")) < 1.0:
+        object.__setattr__(self, "strength", as_number(self.strength, "strength"))
+        if not abs(self.strength) < 1.0:
             raise ValueError(f"strength: expected a number between -1 and 1, got {self.strength}")
 
     def features(self, x: ArrayLike) -> Array:
@@ -128,7 +129,9 @@ class Modulated:
     symmetric: bool = True
 
     def __post_init__(self) -> None:
-        if not abs(as_number(self.strength, "strength")) < 1.0:
+        object.__setattr__(self, "symmetric", as_flag(self.symmetric, "symmetric"))
+        object.__setattr__(self, "strength", as_number(self.strength, "strength"))
+        if not abs(self.strength) < 1.0:
             raise ValueError(f"strength: expected a number between -1 and 1, got {self.strength}")
 
     def dissimilarity(self, x: Array, y: Array) -> Array:
@@ -160,6 +163,9 @@ def change(
         The angle of the query.
     """
     epsilon, here = as_positive(epsilon, "epsilon"), as_number(x, "x")
+    as_having(curve, "curve", "metric", "dissimilarity")
+    as_callable(density, "density")
+    as_callable(function, "function")
     width = math.sqrt(epsilon / float(curve.metric(here)))
     # f is below (reach width)^2 times the largest metric, where tokens are; its own error is relative
     largest = float(curve.metric(np.linspace(0.0, 2.0 * math.pi, 65)).max()) * 1.1
@@ -181,6 +187,7 @@ def root_length(curve: Curve, angles: ArrayLike) -> Interval:
     ValueError
         If there are fewer than two angles.
     """
+    as_having(curve, "curve", "metric", "dissimilarity")
     x = as_vector(angles, "angles")[:, np.newaxis]
     if x.shape[0] < 2:
         raise ValueError(f"angles: expected at least two, got {x.shape[0]}")

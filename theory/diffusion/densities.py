@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_real, as_vector, frozen
+from theory._validate import as_count, as_flag, as_generator, as_real, as_vector, frozen
 
 Array = NDArray[np.float64]
 _NODES = 4096  # taken: of the quadratures, far more than a smooth density needs
@@ -50,11 +50,13 @@ class CircleDensity:
 
     def __post_init__(self) -> None:
         a = as_vector(self.cosines, "cosines")
+        object.__setattr__(self, "logarithmic", as_flag(self.logarithmic, "logarithmic"))
         object.__setattr__(self, "cosines", frozen(a))
         object.__setattr__(self, "sines", frozen(as_vector(self.sines, "sines", size=a.size)))
         if not self.logarithmic and not self._series(self._nodes).min() > 0.0:
             raise ValueError("cosines, sines: expected a positive density, got one that is not")
-        sizes = np.abs(np.fft.rfft(self(self._nodes)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            sizes = np.abs(np.fft.rfft(self(self._nodes)))
         if 2 * a.size >= _NODES or not sizes[_NODES // 3 :].max() <= _RESOLVED * sizes[0]:
             raise ValueError(f"cosines, sines: expected a density that {_NODES} nodes resolve, got a sharper one")
 
@@ -112,7 +114,7 @@ class CircleDensity:
 
     def sample(self, rng: np.random.Generator, n: int) -> Array:
         """Draw independent angles, shape (n, 1)."""
-        return self.quantiles(rng.uniform(size=as_count(n, "n")))[:, np.newaxis]
+        return self.quantiles(as_generator(rng).uniform(size=as_count(n, "n")))[:, np.newaxis]
 
     @cached_property
     def _nodes(self) -> Array:

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_matrix, as_number
+from theory._validate import as_bound, as_count, as_instance, as_matrix
 from theory.evidence import Interval, Kind
 from theory.evidence.enclosure import balls, exp, hull, precision
 from theory.evidence.roundoff import U, gamma
@@ -42,8 +42,7 @@ def as_rows(rows: ArrayLike, error: float) -> Array:
     """Return a square matrix of weights of which the rows add to one, up to ``error`` and rounding."""
     p = as_matrix(rows, "rows")
     p = as_matrix(p, "rows", shape=(p.shape[0], p.shape[0]))
-    if not as_number(error, "error") >= 0.0:
-        raise ValueError(f"error: expected a non-negative bound, got {error}")
+    error = as_bound(error, "error")
     off = float(np.abs(p.sum(axis=1) - 1.0).max())
     if p.min() < 0.0 or off > error + gamma(4 * p.shape[0]):
         raise ValueError(f"rows: expected weights of which every row adds to one, got {p.min()} and sums off by {off}")
@@ -71,7 +70,7 @@ def stationary(rows: ArrayLike, *, error: float = 0.0) -> tuple[Array, float]:
     ValueError
         If ``rows`` are no such weights.
     """
-    p = as_rows(rows, error)
+    p, error = as_rows(rows, error), as_bound(error, "error")
     n, left = p.shape[0], p.copy()
     for k in range(n - 1, 0, -1):
         out = left[k, :k].sum()
@@ -109,7 +108,7 @@ def spectrum(rows: ArrayLike, *, error: float = 0.0) -> tuple[Array, float]:
     ValueError
         If ``rows`` are no weights.
     """
-    p = as_rows(rows, error)
+    p, error = as_rows(rows, error), as_bound(error, "error")
     n = p.shape[0]
     # the symmetric form is not negative and has norm one, so that a relative error of its entries is one of its norm;
     # a product may underflow, and backward errors of the solver stay below 8 n u (Parlett 1998)
@@ -145,6 +144,8 @@ def rates_below(
         If an argument is out of range.
     """
     m, b, reach = as_count(wells, "wells"), _height(height), modes
+    if not hasattr(level, "is_finite") and not isinstance(level, (int, float, Fraction)):
+        raise TypeError(f"level: expected a number or a ball, got {type(level).__name__}")
     shift = as_count(sector, "sector", least=0)
     if shift >= m:
         raise ValueError(f"sector: expected a number below {m}, got {sector}")
@@ -181,7 +182,7 @@ def rate(height: Fraction | int, index: int = 0, *, wells: int = 2, sector: int 
     Interval
         Kind ``CERTIFIED``, relatively narrow; from zero on if it is too small to be told from it.
     """
-    b, count = _height(height), as_count(index, "index", least=0)
+    b, count, wells = _height(height), as_count(index, "index", least=0), as_count(wells, "wells")
     with precision(96 + math.ceil(16 * b)):
         low, high = -(16 + math.ceil(12 * b)), 4 + 2 * math.ceil(math.log2(wells * (b + 2) * (count + 2)))
         if rates_below(_ball(2) ** low, height, wells=wells, sector=sector)[1] > count:
@@ -205,7 +206,8 @@ def rate(height: Fraction | int, index: int = 0, *, wells: int = 2, sector: int 
 def scaled(rate: Interval, height: Fraction | int, power: Fraction | int) -> Interval:
     """Return a rate times ``exp(power * height)``, rounded outward."""
     with precision():
-        return rate * hull(exp(_ball(Fraction(power) * Fraction(height))))
+        exponent = _fraction(power, "power") * _fraction(height, "height")
+        return as_instance(rate, "rate", Interval) * hull(exp(_ball(exponent)))
 
 
 def _negative(diagonal: list[Any], first: list[Any], second: Any) -> tuple[int, int]:
@@ -234,11 +236,16 @@ def _reach(b: Fraction) -> int:
 
 
 def _height(height: Fraction | int) -> Fraction:
-    if isinstance(height, bool) or not isinstance(height, (int, Fraction)):
-        raise TypeError(f"height: expected an integer or a Fraction, got {type(height).__name__}")
-    if not height > 0:
+    b = _fraction(height, "height")
+    if not b > 0:
         raise ValueError(f"height: expected a positive number, got {height}")
-    return Fraction(height)
+    return b
+
+
+def _fraction(value: Any, name: str) -> Fraction:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer, Fraction)):
+        raise TypeError(f"{name}: expected an integer or a Fraction, got {type(value).__name__}")
+    return Fraction(int(value) if isinstance(value, np.integer) else value)
 
 
 def _ball(value: Any) -> Any:

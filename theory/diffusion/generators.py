@@ -13,10 +13,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_matrix, as_number, as_real
+from theory._validate import as_instance, as_matrix, as_number, as_real
 from theory.diffusion.grid import PeriodicGrid
 
 Array = NDArray[np.float64]
+
+_LARGEST = 1e100  # taken: of the norm of an exponent, which is halved until it is small
 
 
 def drift_diffusion(
@@ -47,21 +49,27 @@ def drift_diffusion(
     ValueError
         If a shape does not fit, the density is not positive or the inverse metric is not symmetric.
     """
-    p, kappa = as_real(density, "density"), as_number(kappa, "kappa")
+    p, kappa, h = as_real(density, "density"), as_number(kappa, "kappa"), as_real(values, "values")
+    for name, given in (("density", p), ("values", h)):
+        if given.shape != as_instance(grid, "grid", PeriodicGrid).shape:
+            raise ValueError(f"{name}: expected shape {grid.shape}, got shape {given.shape}")
     if not p.min() > 0.0:
         raise ValueError(f"density: expected positive numbers, got {p.min()}")
     d = grid.dim
     inverse = np.eye(d) if inverse_metric is None else as_matrix(inverse_metric, "inverse_metric", shape=(d, d))
     if np.abs(inverse - inverse.T).max() > 1e-12 * np.abs(inverse).max():  # an inverse may be off by some roundings
         raise ValueError("inverse_metric: expected a symmetric matrix, got one that is not")
-    drift = 2.0 * kappa * np.tensordot(inverse, grid.gradient(np.log(p)), axes=1)
-    found = np.einsum("i...,i...->...", drift, grid.gradient(values))
-    for i in range(d):
-        for j in range(d):
-            if inverse[i, j] != 0.0:
-                orders = [(k == i) + (k == j) for k in range(d)]
-                found = found + inverse[i, j] * grid.derivative(values, *orders)
+    with np.errstate(over="ignore", invalid="ignore"):
+        drift = 2.0 * kappa * np.tensordot(inverse, grid.gradient(np.log(p)), axes=1)
+        found = np.einsum("i...,i...->...", drift, grid.gradient(h))
+        for i in range(d):
+            for j in range(d):
+                if inverse[i, j] != 0.0:
+                    orders = [(k == i) + (k == j) for k in range(d)]
+                    found = found + inverse[i, j] * grid.derivative(h, *orders)
     result: Array = found
+    if not np.isfinite(result).all():
+        raise ValueError("values, kappa, inverse_metric: expected ones of which float64 holds the sum, got an overflow")
     return result
 
 
@@ -82,5 +90,10 @@ def semigroup(generator: ArrayLike, time: float, values: ArrayLike) -> Array:
     function = as_real(values, "values")
     if function.ndim not in (1, 2) or function.shape[0] != matrix.shape[0]:
         raise ValueError(f"values: expected shape ({matrix.shape[0]},) or ({matrix.shape[0]}, k), got {function.shape}")
-    evolved: Array = expm(as_number(time, "time") * matrix) @ function
+    with np.errstate(over="ignore", invalid="ignore"):
+        exponent = as_number(time, "time") * matrix
+        fits = np.isfinite(exponent).all() and np.abs(exponent).sum(axis=0).max() < _LARGEST
+        evolved: Array = expm(exponent) @ function if fits else np.full(function.shape, np.nan)
+    if not np.isfinite(evolved).all():
+        raise ValueError("time, generator, values: expected ones of which float64 holds the result, got an overflow")
     return evolved

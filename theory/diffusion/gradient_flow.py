@@ -39,7 +39,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_matrix, as_points
+from theory._validate import as_choice, as_count, as_matrix, as_points
 from theory.evidence import Interval
 from theory.evidence.enclosure import balls, exp, hull, log, precision
 
@@ -102,8 +102,7 @@ def field(
     d = x.shape[1]
     a = as_matrix(form, "form", shape=(d, d))
     v = a if value is None else as_matrix(value, "value", shape=(d, d))
-    if normaliser not in NORMALISERS:
-        raise ValueError(f"normaliser: expected one of {', '.join(NORMALISERS)}, got {normaliser!r}")
+    as_choice(normaliser, "normaliser", NORMALISERS)
     if sweeps is not None and normaliser != "sinkhorn":
         raise ValueError(f"sweeps: expected none for {normaliser!r}, got {sweeps!r}")
     with precision(_BITS):
@@ -112,6 +111,9 @@ def field(
 
 def asymmetry(derivative: Balls) -> Interval:
     r"""Enclose :math:`\|J - J^\top\|/\|J\|` in Frobenius' norm; unknown for a J that may vanish."""
+    enclosed = isinstance(derivative, np.ndarray) and derivative.dtype == object and derivative.ndim == 2
+    if not enclosed or any(not hasattr(ball, "is_finite") for ball in derivative.ravel()):
+        raise TypeError(f"derivative: expected a matrix of balls, got {type(derivative).__name__}")
     with precision(_BITS):
         apart = derivative - derivative.T
         return _norm(apart) / _norm(derivative)

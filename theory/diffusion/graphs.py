@@ -56,15 +56,19 @@ class GraphScore:
         object.__setattr__(self, "left", frozen(left))
         object.__setattr__(self, "right", frozen(as_vector(self.right, "right", size=left.size)))
         if self.slope is not None:
-            as_number(self.slope, "slope")
-        as_positive(self.temperature, "temperature")
+            object.__setattr__(self, "slope", as_number(self.slope, "slope"))
+        object.__setattr__(self, "temperature", as_positive(self.temperature, "temperature"))
 
     def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
         """Return the (m, n) scores."""
         dim = self.left.size
-        s = (as_points(x, "x", dim=dim) @ self.left)[:, np.newaxis] + as_points(y, "y", dim=dim) @ self.right
-        bent = -s * s if self.slope is None else np.where(s > 0.0, s, self.slope * s)
-        return np.asarray(bent / self.temperature)
+        with np.errstate(over="ignore", invalid="ignore"):
+            s = (as_points(x, "x", dim=dim) @ self.left)[:, np.newaxis] + as_points(y, "y", dim=dim) @ self.right
+            bent = -s * s if self.slope is None else np.where(s > 0.0, s, self.slope * s)
+            scores = np.asarray(bent / self.temperature)
+        if not np.isfinite(scores).all():
+            raise ValueError("x, y: expected tokens whose scores float64 can hold, got an overflow")
+        return scores
 
     def constants(self, radius: float) -> Constants:
         """Raise: nothing here needs them."""
@@ -82,7 +86,14 @@ class GraphScore:
 def masked(weights: ArrayLike, adjacency: ArrayLike) -> Array:
     """Return attention among neighbours: weights on an edge, every row divided by its sum, which must not vanish."""
     rows = as_matrix(weights, "weights")
-    return by_rows(rows * as_matrix(adjacency, "adjacency", shape=(rows.shape[0], rows.shape[1])))
+    seen = as_matrix(adjacency, "adjacency", shape=(rows.shape[0], rows.shape[1]))
+    try:
+        with np.errstate(over="ignore"):
+            return by_rows(rows * seen)
+    except ValueError as error:
+        raise ValueError(
+            f"weights, adjacency: expected rows that can be divided by their sums, got others: {error}"
+        ) from error
 
 
 def convolved_features(adjacency: ArrayLike, features: ArrayLike) -> Array:

@@ -26,7 +26,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_real
+from theory._validate import as_bound, as_callable, as_count, as_real
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -50,6 +50,8 @@ class PeriodicGrid:
     shape: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.shape, (tuple, list)):
+            raise TypeError(f"shape: expected a tuple of integers, got {type(self.shape).__name__}")
         sizes = tuple(as_count(size, "shape", least=3) for size in self.shape)
         if not sizes:
             raise ValueError("shape: expected at least one direction, got none")
@@ -102,8 +104,11 @@ class PeriodicGrid:
         ndarray
             On the grid.
         """
-        factors = np.asarray(multiplier(*self.frequencies))
-        moved: Array = np.fft.ifftn(factors * np.fft.fftn(self._on(values))).real
+        factors = np.asarray(as_callable(multiplier, "multiplier")(*self.frequencies))
+        with np.errstate(over="ignore", invalid="ignore"):
+            moved: Array = np.fft.ifftn(factors * np.fft.fftn(self._on(values))).real
+        if not np.isfinite(moved).all():
+            raise ValueError("values: expected numbers whose transform float64 can hold, got an overflow")
         return moved
 
     def derivative(self, values: ArrayLike, *orders: int) -> Array:
@@ -111,10 +116,12 @@ class PeriodicGrid:
         if len(orders) != self.dim:
             raise ValueError(f"orders: expected {self.dim}, got {len(orders)}")
 
+        counts = [as_count(order, "orders", least=0) for order in orders]
+
         def factor(*k: Array) -> NDArray[np.complex128]:
             product = np.ones((1,) * self.dim, dtype=np.complex128)
-            for mode, count, n in zip(k, orders, self.shape, strict=True):
-                lost = (np.abs(mode) == n / 2) & (as_count(count, "orders", least=0) % 2 == 1)
+            for mode, count, n in zip(k, counts, self.shape, strict=True):
+                lost = (np.abs(mode) == n / 2) & (count % 2 == 1)
                 product = product * np.where(lost, 0.0, (1j * mode) ** count)
             return product
 
@@ -131,13 +138,15 @@ class PeriodicGrid:
 
     def matrix(self, operator: Callable[[Array], Array]) -> Array:
         """Return the dense (N, N) matrix of a linear operator on functions on the grid."""
+        as_callable(operator, "operator")
         columns = [operator(column.reshape(self.shape)).ravel() for column in np.eye(self.size)]
         return np.stack(columns, axis=1)
 
     def rounding(self, values: ArrayLike, largest: float = 1.0) -> float:
         """Bound the rounding error of any value of :meth:`multiplied`, for factors of size up to ``largest``."""
-        norm = math.sqrt(math.fsum((self._on(values) ** 2).ravel().tolist()))
-        return (32.0 * math.log2(self.size) + 4.0) * U * largest * norm
+        with np.errstate(over="ignore"):
+            norm = math.sqrt(float(math.fsum((self._on(values) ** 2).ravel().tolist())))
+        return (32.0 * math.log2(self.size) + 4.0) * U * as_bound(largest, "largest") * norm
 
     def _on(self, values: ArrayLike) -> Array:
         array = as_real(values, "values")

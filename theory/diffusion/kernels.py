@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from theory._validate import as_positive
+from theory._validate import as_choice, as_positive
 
 Array = NDArray[np.float64]
 KERNELS = ("gaussian", "narrow", "exponential", "ball")
@@ -40,10 +40,10 @@ def kernel_multiplier(name: str, epsilon: float, dim: int) -> Callable[..., Arra
     ValueError
         If the kernel or the dimension is not known, or ``epsilon`` is not positive.
     """
-    if name not in KERNELS:
-        raise ValueError(f"name: expected one of {', '.join(KERNELS)}, got {name!r}")
-    if isinstance(dim, bool) or dim not in (1, 2):
+    as_choice(name, "name", KERNELS)
+    if isinstance(dim, bool) or not isinstance(dim, (int, np.integer)) or dim not in (1, 2):
         raise ValueError(f"dim: expected 1 or 2, got {dim!r}")
+    dim = int(dim)
     epsilon = as_positive(epsilon, "epsilon")
 
     def factor(*k: Array) -> Array:

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_number, as_points, as_positive, as_real, as_vector
+from theory._validate import as_bound, as_callable, as_instance, as_points, as_positive, as_real, as_vector
 from theory.attention import rounding
 from theory.attention.score import Constants
 from theory.diffusion.operators import propagate
@@ -36,6 +36,7 @@ from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
 REACH = 20.0  # taken: deviations; where a cubic term widens one side of the peak, half of them are enough
+_MOST = 1e8  # taken: of tokens in a lattice
 _FINE, _FINER = 2.0, 2.5  # derived: tokens per deviation; Poisson summation leaves exp(-2 pi^2 4) = 5e-35
 
 
@@ -63,9 +64,9 @@ class GeneralScore:
     error: float = 0.0
 
     def __post_init__(self) -> None:
+        as_callable(self.dissimilarity, "dissimilarity")
         object.__setattr__(self, "epsilon", as_positive(self.epsilon, "epsilon"))
-        if not as_number(self.error, "error") >= 0.0:
-            raise ValueError(f"error: expected a non-negative bound, got {self.error}")
+        object.__setattr__(self, "error", as_bound(self.error, "error"))
 
     def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
         """Return the (m, n) scores."""
@@ -74,7 +75,10 @@ class GeneralScore:
         wanted = (queries.shape[0], keys.shape[0])
         if values.shape != wanted:
             raise ValueError(f"dissimilarity: expected shape {wanted}, got shape {values.shape}")
-        scores: Array = values / (-2.0 * self.epsilon)
+        with np.errstate(over="ignore"):
+            scores: Array = values / (-2.0 * self.epsilon)
+        if not np.isfinite(scores).all():
+            raise ValueError("x, y: expected tokens whose scores float64 can hold, got an overflow")
         return scores
 
     def pairs(self, x: Array, y: Array) -> Pairs:
@@ -109,8 +113,12 @@ def lattice(centre: ArrayLike, widths: ArrayLike, *, reach: float = REACH, per_w
     units = as_vector(widths, "widths", size=middle.size)
     if not units.min() > 0.0:
         raise ValueError(f"widths: expected positive numbers, got {units.min()}")
-    last = math.floor(as_positive(reach, "reach") * as_positive(per_width, "per_width"))
-    steps = np.arange(-last, last + 1) / per_width
+    fine = as_positive(per_width, "per_width")
+    across = as_positive(reach, "reach") * fine
+    if not middle.size * math.log1p(2.0 * across) < math.log(_MOST):
+        raise ValueError(f"reach, per_width: expected fewer than {_MOST:g} tokens, got {across:g} to a side")
+    last = math.floor(across)
+    steps = np.arange(-last, last + 1) / fine
     grid = np.meshgrid(*(m + w * steps for m, w in zip(middle, units, strict=True)), indexing="ij")
     return np.stack([part.ravel() for part in grid], axis=1)
 
@@ -139,6 +147,9 @@ def concentrated(
         change.
     """
     x = as_vector(query, "query")[np.newaxis, :]
+    as_instance(score, "score", GeneralScore)
+    as_callable(function, "function")
+    as_callable(density, "density")
     found = []
     for per_width in (_FINE, _FINER):
         keys = lattice(centre, widths, reach=reach, per_width=per_width)
@@ -181,6 +192,13 @@ def first_order(
         raise ValueError(f"third: expected shape ({d}, {d}, {d}), got shape {cubic.shape}")
     if not np.linalg.eigvalsh(0.5 * (c + c.T)).min() > 0.0:
         raise ValueError("hessian: expected a positive definite matrix, got one that is not")
-    inverse = np.linalg.inv(c)
-    drift = 2.0 * inverse @ as_vector(log_slope, "log_slope", size=d) - inverse @ np.einsum("klm,kl->m", cubic, inverse)
-    return float(np.sum(inverse * as_points(second, "second", dim=d, size=d)) + drift @ slope)
+    s, h = as_vector(log_slope, "log_slope", size=d), as_points(second, "second", dim=d, size=d)
+    with np.errstate(over="ignore", invalid="ignore"):
+        inverse = np.linalg.inv(c)
+        drift = 2.0 * inverse @ s - inverse @ np.einsum("klm,kl->m", cubic, inverse)
+        found = float(np.sum(inverse * h) + drift @ slope)
+    if not math.isfinite(found):
+        raise ValueError(
+            f"hessian, third, log_slope, gradient, second: expected a sum that float64 can hold, got {found}"
+        )
+    return found

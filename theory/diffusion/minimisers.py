@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_real, as_vector, frozen
+from theory._validate import as_callable, as_count, as_instance, as_number, as_positive, as_real, as_vector, frozen
 from theory.attention import rounding
 from theory.diffusion.laplace import REACH, GeneralScore, lattice
 from theory.diffusion.operators import propagate
@@ -102,7 +102,7 @@ def along(profile: Profile, density: ArrayLike, product: ArrayLike) -> tuple[flo
     ValueError
         If a shape does not fit or the density is not positive.
     """
-    n = profile.second.size
+    n = as_instance(profile, "profile", Profile).second.size
     p, hp = (as_real(part, name) for part, name in ((density, "density"), (product, "product")))
     for name, part in (("density", p), ("product", hp)):
         if part.shape != (3, n):
@@ -110,9 +110,13 @@ def along(profile: Profile, density: ArrayLike, product: ArrayLike) -> tuple[flo
     if not p[0].min() > 0.0:
         raise ValueError(f"density: expected positive numbers, got {p[0].min()}")
     weight = profile.weight
-    below, above = float(weight @ p[0]), float(weight @ hp[0])
-    first, second = float(weight @ profile.correction(*hp)), float(weight @ profile.correction(*p))
-    return above / below, first / below - above * second / below**2
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        below, above = weight @ p[0], weight @ hp[0]
+        first, second = weight @ profile.correction(*hp), weight @ profile.correction(*p)
+        limit, slope = float(above / below), float(first / below - above * second / below**2)
+    if not (np.isfinite(limit) and np.isfinite(slope)):
+        raise ValueError(f"density, product: expected ones of which float64 holds the quotients, got {limit}, {slope}")
+    return limit, slope
 
 
 def fibred(
@@ -139,6 +143,10 @@ def fibred(
         a fourth more tokens per direction change.
     """
     x, n = as_vector(query, "query")[np.newaxis, :], as_count(nodes, "nodes", least=4)
+    centre, width = as_number(centre, "centre"), as_positive(width, "width")
+    as_instance(score, "score", GeneralScore)
+    as_callable(function, "function")
+    as_callable(density, "density")
     found = []
     for per_width, around in ((2.0, n), (2.5, n + n // 4)):
         across = lattice([centre], [width], reach=min(REACH, np.pi / width), per_width=per_width)[:, 0]

@@ -21,11 +21,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_points, as_positive, as_real, as_vector
+from theory._validate import as_count, as_instance, as_points, as_positive, as_real, as_vector
 from theory.diffusion.grid import PeriodicGrid
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
+_LARGEST = 1e15  # taken: of a phase, which has no digits beyond
 _HALVINGS = 200  # taken: at most; bisection alone needs 60
 
 
@@ -56,12 +57,18 @@ class Neighbourhoods:
     share: float
 
     def __post_init__(self) -> None:
-        if self.grid.dim not in (1, 2):
+        if as_instance(self.grid, "grid", PeriodicGrid).dim not in (1, 2):
             raise ValueError(f"grid: expected dimension 1 or 2, got {self.grid.dim}")
         p = as_real(self.density, "density")
+        if p.shape != self.grid.shape:
+            raise ValueError(f"density: expected shape {self.grid.shape}, got shape {p.shape}")
         if not p.min() > 0.0:
             raise ValueError(f"density: expected positive numbers, got {p.min()}")
-        object.__setattr__(self, "density", p / self.grid.integral(p))
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            law = p / self.grid.integral(p)
+        if not np.isfinite(law).all():
+            raise ValueError(f"density: expected one whose integral float64 can hold, got {self.grid.integral(p)}")
+        object.__setattr__(self, "density", law)
         object.__setattr__(self, "queries", as_points(self.queries, "queries", dim=self.grid.dim))
         share = as_positive(self.share, "share")
         object.__setattr__(self, "share", share)
@@ -76,13 +83,13 @@ class Neighbourhoods:
         ValueError
             If the function is not on the grid, or there is not one non-negative radius for each query.
         """
-        function, r = as_real(values, "values"), as_vector(radii, "radii", size=len(self.queries))
-        if function.shape != self.grid.shape:
-            raise ValueError(f"values: expected shape {self.grid.shape}, got shape {function.shape}")
+        function, r = self._on(values), as_vector(radii, "radii", size=len(self.queries))
         if r.min() < 0.0:
             raise ValueError(f"radii: expected non-negative numbers, got {r.min()}")
         coefficients = np.fft.fftn(function).ravel() / self.grid.size
         kept = np.abs(coefficients) > 1e-17 * float(np.abs(coefficients).max())  # what is smaller is rounding
+        if not kept.any():
+            return np.zeros(len(r))
         modes = np.stack([np.broadcast_to(k, self.grid.shape).ravel() for k in self.grid.frequencies])[:, kept]
         lengths = np.sqrt((modes**2).sum(axis=0))
         factors = ball_transform(lengths[np.newaxis, :], r[:, np.newaxis], self.grid.dim)
@@ -109,8 +116,14 @@ class Neighbourhoods:
     def average(self, values: ArrayLike) -> Array:
         """Average a function on the grid over the balls, each by its own mass, shape (m,)."""
         r = self.radii()
-        found: Array = self.masses(self.density * as_real(values, "values"), r) / self.masses(self.density, r)
+        found: Array = self.masses(self.density * self._on(values), r) / self.masses(self.density, r)
         return found
+
+    def _on(self, values: ArrayLike) -> Array:
+        function = as_real(values, "values")
+        if function.shape != self.grid.shape:
+            raise ValueError(f"values: expected shape {self.grid.shape}, got shape {function.shape}")
+        return function
 
     def rounding(self, values: ArrayLike) -> float:
         r"""Bound the rounding error of any value of :meth:`average`.
@@ -119,7 +132,7 @@ class Neighbourhoods:
         ball's volume, of which the mass is at least the least density. A radius off by a share :math:`\delta` moves an
         average by :math:`d\delta` of its spread, where the mass is off by as much of itself.
         """
-        h = as_real(values, "values")
+        h = self._on(values)
         least = float(self.density.min())
         size = float(np.abs(h).max())
 
@@ -133,9 +146,17 @@ class Neighbourhoods:
 
 def ball_transform(lengths: ArrayLike, radii: ArrayLike, dim: int) -> Array:
     """Return the integral of a wave of this wave number over a ball around its crest, in one or two dimensions."""
-    if dim not in (1, 2):
-        raise ValueError(f"dim: expected 1 or 2, got {dim!r}")
-    s, r = np.broadcast_arrays(as_real(lengths, "lengths"), as_real(radii, "radii"))
+    if as_count(dim, "dim") > 2:
+        raise ValueError(f"dim: expected 1 or 2, got {dim}")
+    s, r = as_real(lengths, "lengths"), as_real(radii, "radii")
+    for name, given in (("lengths", s), ("radii", r)):
+        if given.size == 0:
+            raise ValueError(f"{name}: expected at least one number, got shape {given.shape}")
+    if not np.abs(s).max() * max(np.abs(r).max(), 1.0) ** 2 < _LARGEST or not np.abs(r).max() ** 2 < _LARGEST:
+        raise ValueError(
+            f"lengths, radii: expected products below {_LARGEST:g}, got {np.abs(s).max()}, {np.abs(r).max()}"
+        )
+    s, r = np.broadcast_arrays(s, r)
     phase = s * r
     small = phase < 1e-3  # there two terms of the series are right to the last digit but one
     safe = np.where(small, 1.0, phase)

@@ -38,7 +38,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_masses, as_number, as_points, as_real
+from theory._validate import as_count, as_having, as_instance, as_masses, as_number, as_points, as_real
 from theory.attention import Score, Sinkhorn, doubly_normalised, partition_error, read
 from theory.attention.score import bounded
 from theory.diffusion.grid import PeriodicGrid
@@ -48,6 +48,7 @@ from theory.evidence.roundoff import EXP_ULPS, U, gamma
 Array = NDArray[np.float64]
 Multiplier = Callable[..., ArrayLike]
 STEPS = 120  # taken: twice what a contraction by two needs to bring any score down to rounding
+_LARGEST = 1e150  # taken: squares of densities stay in float64
 _STILL = 16 * U  # taken: a few roundings of a potential
 
 
@@ -76,8 +77,12 @@ def reweighted(
     ValueError
         If an array is not on the grid, ``alpha`` is not finite, or the smoothed density is not positive.
     """
-    p, power = as_real(density, "density"), as_number(alpha, "alpha")
-    return convolved(grid, p * _smoothed(grid, p, multiplier) ** -power, values, multiplier)
+    p, power = _density(grid, density), as_number(alpha, "alpha")
+    with np.errstate(over="ignore"):
+        law = p * _smoothed(grid, p, multiplier) ** -power
+    if not np.isfinite(law).all():
+        raise ValueError(f"alpha: expected a power of the density that float64 can hold, got {power}")
+    return convolved(grid, law, values, multiplier)
 
 
 def balanced_law(
@@ -103,7 +108,11 @@ def balanced_law(
     ValueError
         If the density is not on the grid, or a smoothed law is not positive.
     """
-    p = as_real(density, "density")
+    p = _density(grid, density)
+    if not p.min() > 0.0:
+        raise ValueError(f"density: expected one that stays positive, got {p.min()}")
+    if not p.max() < _LARGEST:
+        raise ValueError(f"density: expected less than {_LARGEST:g}, got {p.max()}")
     law = p / np.sqrt(_smoothed(grid, p, multiplier))
     for _ in range(as_count(steps, "steps")):
         law = np.sqrt(law * p / _smoothed(grid, law, multiplier))
@@ -121,9 +130,7 @@ def swept_law(grid: PeriodicGrid, density: ArrayLike, multiplier: Multiplier, sw
     TypeError, ValueError
         If ``sweeps`` is not an integer of at least 0, or as :func:`balanced_law` says.
     """
-    p = as_real(density, "density")
-    if p.shape != grid.shape:
-        raise ValueError(f"density: expected shape {grid.shape}, got shape {p.shape}")
+    p = _density(grid, density)
     law = p
     for _ in range(as_count(sweeps, "sweeps", least=0)):
         law = p / _smoothed(grid, p / _smoothed(grid, law, multiplier), multiplier)
@@ -143,7 +150,7 @@ def sinkhorn_change(
         What the residual of the scaling and the transforms may do; multipliers and densities are taken to be within
         64 u of what is meant, relatively.
     """
-    p, h = as_real(density, "density"), as_real(values, "values")
+    p, h = _density(grid, density), as_real(values, "values")
     law, residual = balanced_law(grid, p, multiplier)
     found, mass = convolved(grid, law, h, multiplier), _smoothed(grid, law, multiplier)
     rounding = grid.rounding(law) / float(mass.min())
@@ -182,6 +189,7 @@ def balanced_tokens(
         If a shape does not fit, or a mass is not positive.
     """
     x = as_points(points, "points")
+    as_having(score, "score", "matrix")
     b = np.ones(x.shape[0]) if masses is None else as_masses(masses, "masses", size=x.shape[0])
     if not b.min() > 0.0:
         raise ValueError(f"masses: expected positive ones, got {b.min()}")
@@ -210,7 +218,7 @@ def balance_error(found: Sinkhorn, values: ArrayLike, queries: ArrayLike | None 
     ndarray, shape (m,)
         Of every coordinate: :math:`2\|r\|_{L^2(p)}\,(\mathrm{Var}_{P(x)}(v)\max_y dP(x)/dp)^{1/2}`, first order in r.
     """
-    v = as_points(values, "values", size=found.keys.shape[0])
+    v = as_points(values, "values", size=as_instance(found, "found", Sinkhorn).keys.shape[0])
     x, score = found.keys, bounded(found.score)
     size = float(max(np.abs(found.f).max(), np.abs(found.g).max()))
     off = np.abs(np.expm1(found.g - found.f)) + gamma(4 * EXP_ULPS) * (1.0 + size)
@@ -223,7 +231,21 @@ def balance_error(found: Sinkhorn, values: ArrayLike, queries: ArrayLike | None 
     centre = rows @ v
     spread = np.sqrt(np.maximum(0.0, rows @ v**2 - centre**2 + 64 * U * rows @ v**2).max(axis=1))
     bound: Array = 2.0 * norm * spread * np.sqrt(ratio.max(axis=1))
+    if np.isnan(bound).any():
+        raise ValueError("values: expected ones whose squares float64 can hold, got an overflow")
     return bound
+
+
+def _density(grid: PeriodicGrid, density: ArrayLike) -> Array:
+    """Return positive numbers on a grid."""
+    p = as_real(density, "density")
+    if p.shape != as_instance(grid, "grid", PeriodicGrid).shape:
+        raise ValueError(f"density: expected shape {grid.shape}, got shape {p.shape}")
+    with np.errstate(over="ignore"):
+        total = p.sum()
+    if not np.isfinite(total):
+        raise ValueError(f"density: expected one whose sum float64 can hold, got {total}")
+    return p
 
 
 def _smoothed(grid: PeriodicGrid, law: Array, multiplier: Multiplier) -> Array:

@@ -26,7 +26,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_points, as_positive, as_real
+from theory._validate import as_between, as_count, as_having, as_instance, as_masses, as_points, as_positive, as_real
 from theory.attention import Score, SquaredDistance, TorusDistance, attend
 from theory.diffusion.grid import PeriodicGrid
 
@@ -70,8 +70,9 @@ def propagate(
     function = as_real(values, "values")
     if function.ndim not in (1, 2) or function.shape[0] != tokens.shape[0]:
         raise ValueError(f"values: expected shape ({tokens.shape[0]},) or ({tokens.shape[0]}, k), got {function.shape}")
-    width = as_positive(epsilon, "epsilon")
-    chosen = SquaredDistance(0.5 / width) if score is None else score
+    scale = half_inverse(epsilon)
+    chosen = SquaredDistance(scale) if score is None else as_having(score, "score", "matrix")
+    masses = None if masses is None else as_masses(masses, "masses", size=tokens.shape[0])
     columns = function if function.ndim == 2 else function[:, np.newaxis]
     found = attend(queries, tokens, columns, score=chosen, key_weights=masses, method=method, accuracy=accuracy)
     return found if function.ndim == 2 else found[:, 0]
@@ -79,7 +80,15 @@ def propagate(
 
 def chordal(epsilon: float) -> TorusDistance:
     r"""Return the score :math:`-\sum_f|e^{ix_f} - e^{iy_f}|^2/2\varepsilon` of angles."""
-    return TorusDistance(0.5 / as_positive(epsilon, "epsilon"))
+    return TorusDistance(half_inverse(epsilon))
+
+
+def half_inverse(epsilon: float) -> float:
+    r"""Return :math:`1/2\varepsilon`, the scale of a score, or raise ``ValueError`` if it leaves float64."""
+    width = as_positive(epsilon, "epsilon")
+    if not 0.5 / width < math.inf:
+        raise ValueError(f"epsilon: expected a number of which float64 holds the inverse, got {width}")
+    return 0.5 / width
 
 
 def convolved(grid: PeriodicGrid, density: ArrayLike, values: ArrayLike, multiplier: Callable[..., ArrayLike]) -> Array:
@@ -91,12 +100,14 @@ def convolved(grid: PeriodicGrid, density: ArrayLike, values: ArrayLike, multipl
         If ``density`` or ``values`` is not on the grid, or the smoothed density is not positive.
     """
     p, function = as_real(density, "density"), as_real(values, "values")
-    if p.shape != grid.shape or function.shape != grid.shape:
+    if p.shape != as_instance(grid, "grid", PeriodicGrid).shape or function.shape != grid.shape:
         raise ValueError(f"density, values: expected shape {grid.shape}, got {p.shape} and {function.shape}")
     mass = grid.multiplied(p, multiplier)
     if not mass.min() > 0.0:
         raise ValueError(f"density: expected one that stays positive when smoothed, got {mass.min()}")
-    smoothed: Array = grid.multiplied(function * p, multiplier) / mass
+    with np.errstate(over="ignore"):
+        weighed = function * p
+    smoothed: Array = grid.multiplied(weighed, multiplier) / mass
     return smoothed
 
 
@@ -144,6 +155,7 @@ def bessel_quotients(top: int, b: float, least: float) -> Array:
     for every b. It forgets all but a share :math:`e^{-n^2/b}` of the first ratio in n steps. That one lies between two
     bounds (Amos 1974) whose gap is :math:`\nu/2b^2` of them, so that few steps are needed where b is large.
     """
+    top, b, least = as_count(top, "top", least=0), as_positive(b, "b"), as_between(least, "least", 0.0, 1e15)
     start = top + 40 + int(math.sqrt(b * max(0.0, _DIGITS - 2.0 * math.log(b))))
     nu = start + 1.0 + least
     ratio, ratios = b / (nu - 0.5 + math.hypot(nu + 0.5, b)), np.ones(top + 1, dtype=np.float64)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_positive, as_vector
+from theory._validate import as_count, as_instance, as_positive, as_vector
 from theory.diffusion.densities import CircleDensity
 
 Array = NDArray[np.float64]
@@ -58,7 +58,9 @@ class Revolution:
     steepest: float = 0.9
 
     def __post_init__(self) -> None:
-        if not 0.0 < as_positive(self.steepest, "steepest") < 1.0:
+        object.__setattr__(self, "steepest", as_positive(self.steepest, "steepest"))
+        as_instance(self.density, "density", CircleDensity)
+        if not self.steepest < 1.0:
             raise ValueError(f"steepest: expected a number below 1, got {self.steepest}")
         if not self._squared_slope(self._grid()).any():
             raise ValueError("density: expected one that is not constant, got a constant one")

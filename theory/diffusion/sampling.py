@@ -34,7 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_number, as_positive, as_real, as_vector, frozen
+from theory._validate import as_count, as_generator, as_instance, as_number, as_positive, as_real, as_vector, frozen
 from theory.diffusion.densities import CircleDensity
 from theory.diffusion.grid import PeriodicGrid
 from theory.evidence import Interval, Kind
@@ -75,6 +75,8 @@ class SampledOutput:
 
     def __post_init__(self) -> None:
         kernel = as_real(self.kernel, "kernel")
+        if kernel.size == 0:
+            raise ValueError(f"kernel: expected at least one weight, got shape {kernel.shape}")
         for name, least in (("kernel", 0.0), ("masses", 0.0), ("values", -math.inf)):
             array = as_real(getattr(self, name), name)
             if array.shape != kernel.shape or any(n % 2 for n in array.shape):
@@ -111,7 +113,7 @@ class SampledOutput:
         own : float, optional
             The value of the query itself, if it is among the keys as well, with weight 1.
         """
-        sizes = [as_count(n, "counts", least=2) for n in counts]
+        sizes = _sizes(counts)
         extra = None if own is None else as_number(own, "own")
         found, wide = _Sums(self).moments(sizes, extra)
         grid = _Sums(self, 2).moments(sizes, extra)[0]
@@ -127,7 +129,7 @@ class SampledOutput:
 
     def coverage(self, counts: Sequence[int], reaches: ArrayLike) -> list[Interval]:
         r"""Enclose the probability of :math:`|\hat Ph - c| \le r` over N tokens, for every N and its reach r."""
-        sizes = [as_count(n, "counts", least=2) for n in counts]
+        sizes = _sizes(counts)
         lengths = as_vector(reaches, "reaches", size=len(sizes))
         fine, grid = _Sums(self), _Sums(self, 2)
         result = []
@@ -143,6 +145,12 @@ class SampledOutput:
     def _settled(self, read: Callable[[_Sums], tuple[float, float]]) -> Interval:
         (value, error), (other, _) = read(_Sums(self)), read(_Sums(self, 2))
         return Interval.within(value, error + abs(value - other), Kind.NUMERIC)
+
+
+def _sizes(counts: Sequence[int]) -> list[int]:
+    if not isinstance(counts, (list, tuple, range, np.ndarray)) or len(counts) == 0:
+        raise TypeError(f"counts: expected a sequence of integers, got {counts!r}")
+    return [as_count(n, "counts", least=2) for n in counts]
 
 
 class _Sums:
@@ -224,8 +232,10 @@ def chordal_output(
 
     The grid is of even sizes, density and function are given on it, and the query is ``place``, shape (d,).
     """
-    x, width = as_vector(place, "place", size=grid.dim), as_positive(epsilon, "epsilon")
-    p = as_real(density, "density")
+    x = as_vector(place, "place", size=as_instance(grid, "grid", PeriodicGrid).dim)
+    width, p = as_positive(epsilon, "epsilon"), as_real(density, "density")
+    if p.shape != grid.shape:
+        raise ValueError(f"density: expected shape {grid.shape}, got shape {p.shape}")
     apart = sum(2.0 * np.sin(0.5 * (axis - at)) ** 2 for axis, at in zip(grid.axes, x.tolist(), strict=True))
     kernel = np.broadcast_to(np.exp(-np.asarray(apart) / width), grid.shape)
     return SampledOutput(kernel, p * math.prod(2.0 * math.pi / n for n in grid.shape), as_real(values, "values"))
@@ -239,12 +249,12 @@ def draw(density: CircleDensity, rng: np.random.Generator, n: int) -> Array:
     ValueError
         If the density is the exponential of a polynomial, which this bound does not cover.
     """
-    if density.logarithmic:
+    if as_instance(density, "density", CircleDensity).logarithmic:
         raise ValueError("density: expected a trigonometric polynomial, got the exponential of one")
-    size, found = as_count(n, "n"), np.empty(0)
+    size, found, chance = as_count(n, "n"), np.empty(0), as_generator(rng)
     top = (1.0 + float(np.abs(density.cosines).sum() + np.abs(density.sines).sum())) / (2.0 * math.pi)
     while found.size < size:
         proposals = math.ceil(1.1 * (size - found.size) * top * 2.0 * math.pi) + 8
-        angles, heights = rng.uniform(0.0, 2.0 * math.pi, proposals), rng.uniform(0.0, top, proposals)
+        angles, heights = chance.uniform(0.0, 2.0 * math.pi, proposals), chance.uniform(0.0, top, proposals)
         found = np.concatenate([found, angles[heights < density(angles)]])
     return found[:size]

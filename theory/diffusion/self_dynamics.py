@@ -25,14 +25,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_masses, as_points, as_positive, as_vector, frozen
+from theory._validate import as_count, as_flag, as_instance, as_masses, as_points, as_positive, as_vector, frozen
 from theory.attention import SquaredDistance, rounding
 from theory.diffusion.grid import PeriodicGrid
-from theory.diffusion.operators import propagate
+from theory.diffusion.operators import half_inverse, propagate
 from theory.evidence import Interval, Kind
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
+_MOST = 1e7  # taken: of equidistant tokens
+_SHARPEST = 1e8  # taken: of the squared radius in bandwidths; nodes are eight times its root
 _REACH = 14.0  # derived: a Gaussian is below exp(-98) beyond so many standard deviations
 
 
@@ -45,9 +47,8 @@ def moved(tokens: ArrayLike, epsilon: float, masses: ArrayLike | None = None) ->
 def rounded(tokens: ArrayLike, epsilon: float, masses: ArrayLike | None = None) -> float:
     """Bound the rounding of every coordinate of :func:`moved`."""
     cloud = as_points(tokens, "tokens")
-    return rounding(
-        cloud, cloud, cloud, score=SquaredDistance(0.5 / as_positive(epsilon, "epsilon")), key_weights=masses
-    )
+    law = None if masses is None else as_masses(masses, "masses", size=cloud.shape[0])
+    return rounding(cloud, cloud, cloud, score=SquaredDistance(half_inverse(epsilon)), key_weights=law)
 
 
 class Curve(NamedTuple):
@@ -87,7 +88,6 @@ def ellipse(first: float, second: float, nodes: int) -> Curve:
     return Curve(np.stack([a * np.cos(angle), b * np.sin(angle)], axis=1))
 
 
-@lru_cache(maxsize=64)
 def sphere_tokens(dim: int, nodes: int) -> tuple[Array, Array]:
     r"""Return tokens on the unit sphere that are to a query at its pole what uniform ones are, and their masses.
 
@@ -107,9 +107,13 @@ def sphere_tokens(dim: int, nodes: int) -> tuple[Array, Array]:
         Height and distance from the axis.
     masses : ndarray, shape (2 nodes,)
     """
+    return _sphere_tokens(as_count(dim, "dim"), as_count(nodes, "nodes"))
+
+
+@lru_cache(maxsize=64)
+def _sphere_tokens(d: int, n: int) -> tuple[Array, Array]:
     from scipy.special import roots_gegenbauer  # noqa: PLC0415  slow to load
 
-    d, n = as_count(dim, "dim"), as_count(nodes, "nodes")
     if d == 1:
         z, weights = np.cos(np.pi * (np.arange(n) + 0.5) / n), np.ones(n)
     else:
@@ -134,8 +138,11 @@ def sphere_layer(radius: Interval, epsilon: float, dim: int) -> Interval:
         Positive; heights in the number of :math:`R/\sqrt\varepsilon` are summed.
     dim : int
     """
-    e, r = as_positive(epsilon, "epsilon"), as_positive(radius.mid, "radius")
-    as_positive(radius.lo, "radius")
+    if not as_instance(radius, "radius", Interval).lo > 0.0:
+        raise ValueError(f"radius: expected a positive interval, got {radius}")
+    e, r, dim = as_positive(epsilon, "epsilon"), as_positive(radius.mid, "radius"), as_count(dim, "dim")
+    if not r * r / e < _SHARPEST:
+        raise ValueError(f"epsilon: expected one to resolve with fewer nodes, got {e} for the radius {r}")
     points, masses = sphere_tokens(dim, 32 * math.ceil(1.0 + 0.25 * r / math.sqrt(e)))
     cloud, query = r * points, np.array([[r, 0.0]])
     found = float(propagate(query, cloud, cloud, e, masses=masses)[0, 0])
@@ -153,7 +160,7 @@ def sphere_radii(start: float, epsilon: float, dim: int, layers: int, *, kept: b
 
     Every layer computes the weights anew, or they are ``kept``: then all average with those of the first cloud.
     """
-    radii = [Interval.exactly(as_positive(start, "start"))]
+    radii, kept = [Interval.exactly(as_positive(start, "start"))], as_flag(kept, "kept")
     share = sphere_layer(radii[0], epsilon, dim) / radii[0]
     for _ in range(as_count(layers, "layers", least=0)):
         radii.append(radii[-1] * share if kept else sphere_layer(radii[-1], epsilon, dim))
@@ -187,7 +194,12 @@ def line_tokens(means: ArrayLike, variances: ArrayLike, shares: ArrayLike, step:
         raise ValueError(f"variances: expected positive numbers, got {s.min()}")
     h = as_positive(step, "step")
     reach = _REACH * np.sqrt(s)
-    x = h * np.arange(math.floor((m - reach).min() / h), math.ceil((m + reach).max() / h) + 1)
+    low, high = float((m - reach).min()), float((m + reach).max())
+    if not (high - low) / h < _MOST:
+        raise ValueError(f"step, means, variances: expected fewer than {_MOST:g} tokens, got a step of {h}")
+    if not max(abs(low), abs(high)) < 2.0**52 * h:
+        raise ValueError(f"means: expected places that differ by a step of {h}, got {low} to {high}")
+    x = h * np.arange(math.floor(low / h), math.ceil(high / h) + 1)
     densities = np.exp(-0.5 * (x[:, np.newaxis] - m) ** 2 / s) / np.sqrt(s)
     masses = densities @ w
     kept = masses > 1e-40 * masses.max()
@@ -196,6 +208,7 @@ def line_tokens(means: ArrayLike, variances: ArrayLike, shares: ArrayLike, step:
 
 def shortening(curve: Curve, epsilon: float, layers: int) -> Iterator[Curve]:
     """Yield a closed curve before and after each of some layers of :meth:`Curve.shortened`."""
+    as_instance(curve, "curve", Curve)
     yield curve
     for _ in range(as_count(layers, "layers", least=0)):
         curve = curve.shortened(epsilon)

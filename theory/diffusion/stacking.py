@@ -23,12 +23,22 @@ import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_masses, as_points, as_positive, as_real, as_vector
+from theory._validate import (
+    as_callable,
+    as_count,
+    as_having,
+    as_instance,
+    as_masses,
+    as_points,
+    as_positive,
+    as_real,
+    as_vector,
+)
 from theory.attention import SquaredDistance
 from theory.attention.output import weight_error
 from theory.attention.score import BoundedScore
 from theory.diffusion.grid import PeriodicGrid
-from theory.diffusion.operators import propagate, sphere_multipliers
+from theory.diffusion.operators import half_inverse, propagate, sphere_multipliers
 from theory.evidence.roundoff import U, average_error, gamma
 
 Array = NDArray[np.float64]
@@ -53,9 +63,10 @@ def depth(time: float, epsilon: float) -> int:
     ValueError
         If it is not an integer, or ``time`` or ``epsilon`` is not positive.
     """
-    layers = 2.0 * as_positive(time, "time") / as_positive(epsilon, "epsilon")
+    t, width = as_positive(time, "time"), as_positive(epsilon, "epsilon")
+    layers = 2.0 * t / width
     if not layers.is_integer():
-        raise ValueError(f"time: expected a multiple of epsilon / 2 = {0.5 * epsilon}, got {time}")
+        raise ValueError(f"time: expected a multiple of epsilon / 2 = {0.5 * width}, got {t}")
     return int(layers)
 
 
@@ -82,10 +93,15 @@ def stacked(layer: Layer, values: ArrayLike, depths: Sequence[int]) -> tuple[lis
     ValueError
         If ``depths`` do not rise.
     """
+    if not isinstance(depths, (list, tuple, range, np.ndarray)):
+        raise TypeError(f"depths: expected a sequence of integers, got {type(depths).__name__}")
+    as_callable(layer, "layer")
     wanted = [as_count(d, "depths", least=0) for d in depths]
     if any(b <= a for a, b in itertools.pairwise(wanted)):
         raise ValueError(f"depths: expected rising numbers, got {wanted}")
     current = as_real(values, "values")
+    if current.size == 0:
+        raise ValueError(f"values: expected at least one, got shape {current.shape}")
     size, done = float(np.abs(current).max()), 0
     results, errors = [], []
     for count in wanted:
@@ -125,11 +141,12 @@ class TokenLayer:
         queries: ArrayLike | None = None,
     ) -> None:  # fmt: skip
         tokens = as_points(keys, "keys")
-        own: BoundedScore = SquaredDistance(0.5 / as_positive(epsilon, "epsilon")) if score is None else score
+        width, scale = as_positive(epsilon, "epsilon"), half_inverse(epsilon)
+        own: BoundedScore = SquaredDistance(scale) if score is None else as_having(score, "score", "matrix")
         asked = tokens if queries is None else as_points(queries, "queries", dim=tokens.shape[1])
         n = tokens.shape[0]
         # a value that is one for a single token and zero for the others reads off its weight, relatively accurate
-        self.rows = propagate(asked, tokens, np.eye(n), epsilon, score=own, masses=masses)
+        self.rows = propagate(asked, tokens, np.eye(n), width, score=own, masses=masses)
         with np.errstate(divide="ignore"):  # a token may have no mass
             logs = None if masses is None else np.log(as_masses(masses, "masses", size=n))
         self.error = average_error(1.0, n, relative=weight_error(asked, tokens, own, logs))
@@ -161,7 +178,9 @@ class TorusLayer:
     """
 
     def __init__(self, grid: PeriodicGrid, density: ArrayLike, multiplier: Callable[..., ArrayLike]) -> None:
-        self._grid, self._p = grid, as_real(density, "density")
+        self._grid, self._p = as_instance(grid, "grid", PeriodicGrid), as_real(density, "density")
+        if self._p.shape != grid.shape:
+            raise ValueError(f"density: expected shape {grid.shape}, got shape {self._p.shape}")
         mass = grid.multiplied(self._p, multiplier)
         if not min(self._p.min(), mass.min()) > 0.0:
             raise ValueError(f"density: expected one that stays positive when smoothed, got {mass.min()}")
@@ -199,6 +218,7 @@ class ZonalLayer:
 
     def __init__(self, density: Callable[[Array], ArrayLike], b: float, *, nodes: int = 48) -> None:
         n = as_count(nodes, "nodes")
+        as_callable(density, "density")
         self.heights, weights = legendre.leggauss(n)
         p = as_vector(density(self.heights), "density", size=n)
         if not p.min() > 0.0:

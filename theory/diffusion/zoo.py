@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory import engine
-from theory._validate import as_count, as_number, as_points, as_positive, as_scores, as_vector
+from theory._validate import as_count, as_having, as_number, as_points, as_positive, as_scores, as_vector
 from theory.attention import Score, partition_error, read, weight_error
 from theory.attention.score import Constants, bounded, pairs_of
 from theory.evidence.roundoff import EXP_ULPS, U, average_error, gamma
@@ -60,17 +60,21 @@ class LogDistance:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        as_positive(self.power, "power")
-        if not as_number(self.offset, "offset") >= 0.0:
+        object.__setattr__(self, "power", as_positive(self.power, "power"))
+        object.__setattr__(self, "offset", as_number(self.offset, "offset"))
+        if not self.offset >= 0.0:
             raise ValueError(f"offset: expected a non-negative number, got {self.offset}")
 
     def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
         """Return the (m, n) scores."""
         queries = as_points(x, "x")
         apart = queries[:, np.newaxis, :] - as_points(y, "y", dim=queries.shape[1])[np.newaxis, :, :]
-        base = self.offset + np.einsum("ijk,ijk->ij", apart, apart)
+        with np.errstate(over="ignore"):
+            base = self.offset + np.einsum("ijk,ijk->ij", apart, apart)
         if not base.min() > 0.0:
             raise ValueError("y: expected keys that differ from the queries, got a distance of 0")
+        if not base.max() < math.inf:
+            raise ValueError("x, y: expected distances whose squares float64 can hold, got an overflow")
         return np.asarray(-self.power * np.log(base))
 
     def constants(self, radius: float) -> Constants:
@@ -109,6 +113,7 @@ def laws(queries: ArrayLike, keys: ArrayLike, score: Score, *, bias: ArrayLike |
         If the score does not bound its own rounding.
     """
     q, k = as_points(queries, "queries"), as_points(keys, "keys")
+    as_having(score, "score", "matrix")
     added = None if bias is None else as_vector(bias, "bias", size=k.shape[0])
     return Laws(engine.weights(pairs_of(score, q, k), log_weights=added), weight_error(q, k, bounded(score), added))
 
@@ -134,7 +139,8 @@ def regrouped(
         What is averaged; the points unless given.
     """
     x, c = as_points(points, "points"), as_points(centres, "centres")
-    r, returning = as_positive(power, "power"), score if back is None else back
+    as_having(score, "score", "matrix")
+    r, returning = as_positive(power, "power"), score if back is None else as_having(back, "back", "matrix")
     added = None if bias is None else as_vector(bias, "bias", size=c.shape[0])
     v = x if values is None else as_points(values, "values", size=x.shape[0])
     there = engine.attention(pairs_of(score, x, c), c, log_weights=added)
@@ -155,7 +161,7 @@ def nearest(scores: ArrayLike, k: int) -> Array:
         If there are fewer than ``k`` scores in a row.
     """
     s, count = as_scores(scores), as_count(k, "k")
-    if s.ndim != 2 or count > s.shape[1]:
+    if s.ndim != 2 or s.size == 0 or count > s.shape[1]:
         raise ValueError(f"scores: expected a matrix of at least {count} columns, got shape {s.shape}")
     rows = np.zeros(s.shape)
     np.put_along_axis(rows, np.argsort(-s, axis=1, kind="stable")[:, :count], 1.0 / count, axis=1)
@@ -165,6 +171,7 @@ def nearest(scores: ArrayLike, k: int) -> Array:
 def unnormalised(queries: ArrayLike, keys: ArrayLike, coefficients: ArrayLike, score: Score) -> Array:
     r"""Return :math:`\sum_j \alpha_j e^{a(x, y_j)}`, shape (m,): what attention averages, times what it divides by."""
     alpha = as_vector(coefficients, "coefficients")
+    as_having(score, "score", "matrix")
     found = read(queries, keys, alpha[:, np.newaxis], score=score)
     with np.errstate(over="ignore"):
         sums = np.exp(found.log_partition) * found.output[:, 0]
@@ -180,6 +187,7 @@ def density_corrected(tokens: ArrayLike, score: Score, *, alpha: float = 1.0, qu
     ``queries``, shape (m, d).
     """
     x, power = as_points(tokens, "tokens"), as_number(alpha, "alpha")
+    as_having(score, "score", "matrix")
     asked = x if queries is None else as_points(queries, "queries", dim=x.shape[1])
     degrees = engine.attention(pairs_of(score, x, x), x).log_partition
     found = laws(asked, x, score, bias=-power * degrees)

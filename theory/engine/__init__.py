@@ -5,14 +5,21 @@ Knows no theorem. Callers see :func:`attention`, :func:`weights`, :func:`moments
 kernels.
 """
 
-from theory.engine.dense import jvp as jvp, moments as moments, vjp as vjp, weights as weights
-from theory.engine.methods import METHODS as METHODS, attention as attention
-from theory.engine.pairs import (
-    TILE as TILE,
-    Attention as Attention,
-    Direction as Direction,
-    Form as Form,
-    Moments as Moments,
-    Pairs as Pairs,
-)
-from theory.engine.streaming import merge as merge
+from typing import TYPE_CHECKING
+
+from theory._lazy import open_lazily
+
+if TYPE_CHECKING:
+    from theory.engine.dense import jvp as jvp, moments as moments, vjp as vjp, weights as weights
+    from theory.engine.methods import METHODS as METHODS, attention as attention
+    from theory.engine.pairs import (
+        TILE as TILE,
+        Attention as Attention,
+        Direction as Direction,
+        Form as Form,
+        Moments as Moments,
+        Pairs as Pairs,
+    )
+    from theory.engine.streaming import merge as merge
+
+open_lazily(__name__)

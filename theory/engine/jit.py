@@ -30,6 +30,7 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.registry import cpu_target
 
 F = TypeVar("F", bound=Callable[..., object])
 _HERE = Path(__file__).parent
@@ -160,3 +161,8 @@ def njit(kernel: F, *, sums: bool = False, inline: bool = False) -> F:
         finally:
             config.CACHE_DIR = before  # type: ignore[attr-defined]
     return cast("F", compiled)
+
+
+def target() -> str:
+    """Return the processor that kernels are compiled for, as the compiler names it."""
+    return str(cpu_target.target_context.codegen().magic_tuple()[1])

@@ -6,12 +6,16 @@ parameters of the same check, which never asks whether it is a twin. Three relat
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from fractions import Fraction
+from functools import cache
+from itertools import combinations
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -22,8 +26,11 @@ from theory.evidence.judge import Verdict
 
 Measured: TypeAlias = "Interval | int | Fraction | np.integer"  # exact unless it is an interval
 
+MADE_BY = ("constant", "hypothesis", "bug")
+RELATIONS = ("equals", "at_most", "at_least")
 PROVENANCE = ("seen", "recalled", "derived", "refereed", "refereed on paper")
 _ID = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\.[a-z0-9]+(?:-[a-z0-9]+)*")
+_ALIKE = 0.75  # of all letters in place: what one slip makes of five letters
 _SPEC = re.compile(r"[A-Z]{2}\.[A-Z]\d+'?")
 
 
@@ -111,11 +118,25 @@ def bug(id: str, breaks: str, **changes: Any) -> Twin:  # noqa: A002
     return Twin(id, "bug", breaks, MappingProxyType(changes))
 
 
+class Sort(Enum):
+    """What a number is, and so what of it two machines have in common.
+
+    ``DEFINED``: enclosures of one number that the inputs define; they overlap everywhere. ``FOUND``: what a search of
+    this run came upon; it ends elsewhere on another processor. ``OUTCOME``: what an implementation did or says of
+    itself; only whether it keeps within its allowance, and the allowance, are the same.
+    """
+
+    DEFINED = "defined"
+    FOUND = "found"
+    OUTCOME = "outcome"
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One case: what was measured, what is claimed, and how far beyond the claim the truth may lie.
 
-    ``departure`` is in units of ``scale``; positive means that the claim fails here.
+    ``departure`` is in units of ``scale``; positive means that the claim fails here. Whatever its ``sort``, a finding
+    enters the verdict; with the record of another machine only what is defined is compared.
     """
 
     relation: str
@@ -124,6 +145,7 @@ class Finding:
     scale: Interval
     departure: Interval
     case: Mapping[str, Any] = field(default_factory=dict)
+    sort: Sort = Sort.DEFINED
 
 
 def _measured(value: Measured) -> Interval:
@@ -136,16 +158,39 @@ def _measured(value: Measured) -> Interval:
     return Interval.exactly(value if isinstance(value, Fraction) else int(value))
 
 
-def _found(
-    relation: str, measured: Interval, claimed: Interval, beyond: Interval, scale: Number | None, case: dict[str, Any]
-) -> Finding:
+def _found(relation: str, measured: Interval, claimed: Interval, scale: Number | None, case: dict[str, Any]) -> Finding:
+    for name in case:
+        _know(name)
     unit = abs(claimed) if scale is None else enclose(scale)
     if not unit.lo > 0.0:
         raise ValueError(f"scale: expected a positive scale (the claimed value may vanish: {claimed}), got {scale}")
-    departure = beyond / unit
-    if beyond.lo > 0.0 >= departure.lo:  # the quotient underflows; a refutation must not
+    return Finding(relation, measured, claimed, unit, departure_of(relation, measured, claimed, unit), case)
+
+
+@cache
+def _know(name: str) -> None:
+    """Refuse the name of a case's parameter that must be ``scale`` misspelt, which would set no scale."""
+    letters = re.sub(r"[^a-z]", "", name.lower())
+    like = difflib.SequenceMatcher(None, letters, "scale").ratio() >= _ALIKE or sorted(letters) == sorted("scale")
+    if like and not letters.endswith("scaled"):  # another word, and in use
+        raise TypeError(
+            f"{name}: expected the keyword 'scale', or a parameter whose name is less like it, got {name!r}"
+        )
+
+
+def beyond(relation: str, measured: Interval, claimed: Interval) -> Interval:
+    """Return how far the truth may lie beyond the claim, in the unit of both."""
+    return {"equals": lambda: abs(measured - claimed), "at_most": lambda: measured - claimed,
+            "at_least": lambda: claimed - measured}[relation]()  # fmt: skip
+
+
+def departure_of(relation: str, measured: Interval, claimed: Interval, unit: Interval) -> Interval:
+    """Return the departure of one finding, in units of its positive scale."""
+    off = beyond(relation, measured, claimed)
+    departure = off / unit
+    if off.lo > 0.0 >= departure.lo:  # the quotient underflows; a refutation must not
         departure = Interval(math.ulp(0.0), max(departure.hi, math.ulp(0.0)), departure.kind)
-    return Finding(relation, measured, claimed, unit, departure, case)
+    return departure
 
 
 def equals(measured: Measured, claimed: Number, /, *, scale: Number | None = None, **case: Any) -> Finding:
@@ -158,9 +203,11 @@ def equals(measured: Measured, claimed: Number, /, *, scale: Number | None = Non
     claimed : Interval or real
         What is claimed, in the same unit; a bare number is exactly what is claimed.
     scale : Interval or real, optional
-        Unit of the departure; the size of ``claimed`` unless given, and demanded when that may vanish.
+        Unit of the departure; the size of ``claimed`` unless given, and demanded when that may vanish. It is derived
+        from the data and is no tolerance: :func:`~theory.evidence.ledger.decide` refuses one that hides what the
+        numbers of the check leave open.
     **case
-        The parameters of this case, kept for the record.
+        The parameters of this case, kept for the record; none may be named like ``scale``.
 
     Returns
     -------
@@ -170,24 +217,76 @@ def equals(measured: Measured, claimed: Number, /, *, scale: Number | None = Non
     Raises
     ------
     TypeError
-        If ``measured`` is a bare float, whose error nobody derived.
+        If ``measured`` is a bare float, whose error nobody derived, or a keyword is ``scale`` misspelt.
     ValueError
         If the scale is not certainly positive.
     """
     m, c = _measured(measured), enclose(claimed)
-    return _found("equals", m, c, abs(m - c), scale, case)
+    return _found("equals", m, c, scale, case)
 
 
 def at_most(measured: Measured, bound: Number, /, *, scale: Number | None = None, **case: Any) -> Finding:
     """Find an upper bound: departure ``(measured - bound) / scale``; parameters as in :func:`equals`."""
     m, c = _measured(measured), enclose(bound)
-    return _found("at_most", m, c, m - c, scale, case)
+    return _found("at_most", m, c, scale, case)
 
 
 def at_least(measured: Measured, bound: Number, /, *, scale: Number | None = None, **case: Any) -> Finding:
     """Find a lower bound: departure ``(bound - measured) / scale``; parameters as in :func:`equals`."""
     m, c = _measured(measured), enclose(bound)
-    return _found("at_least", m, c, c - m, scale, case)
+    return _found("at_least", m, c, scale, case)
+
+
+def found(finding: Finding) -> Finding:
+    """Mark what a search of this run came upon: it may refute the claim, and is not compared with the record.
+
+    The point where a search ends is data. What a claim rests on is judged at a witness of few bits
+    (:func:`~theory.evidence.witness.coarse`), which is the same everywhere; a fresh search may only add to it.
+
+    Parameters
+    ----------
+    finding : Finding
+        A one-sided finding, made by :func:`at_most` or :func:`at_least`.
+
+    Raises
+    ------
+    ValueError
+        If it is an equation, which nothing that was merely found can satisfy everywhere.
+    """
+    if finding.relation == "equals":
+        raise ValueError("finding: expected a one-sided finding (at_most, at_least) of a search, got equals")
+    return replace(finding, sort=Sort.FOUND)
+
+
+def outcome(finding: Finding) -> Finding:
+    """Mark what an implementation did or reports of itself: what is compared with the record is its allowance.
+
+    Parameters
+    ----------
+    finding : Finding
+        A one-sided finding whose bound, the allowance, is what the inputs define.
+
+    Raises
+    ------
+    ValueError
+        If it is an equation.
+    """
+    if finding.relation == "equals":
+        raise ValueError("finding: expected a one-sided finding (at_most, at_least) with an allowance, got equals")
+    return replace(finding, sort=Sort.OUTCOME)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Tell whether two values of a parameter are one: the same object, or equal and of one type."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return bool(isinstance(one, (int, float)) and isinstance(other, (int, float)) and one == other)
+    if isinstance(one, np.ndarray):
+        return bool(one.dtype == other.dtype and np.array_equal(one, other))
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return isinstance(one, (bool, int, float, complex, str, bytes, Fraction, Enum, Interval)) and bool(one == other)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,8 +317,9 @@ def verifies(claim: Claim, *twins: Twin) -> Callable[[Callable[..., Iterable[Fin
     Raises
     ------
     ValueError
-        If there are no two twins of different type, two share an id, or one changes nothing or names no keyword-only
-        parameter of the check; if the check has no parameter ``run``, or a keyword-only one without a default.
+        If there are no two twins of different type, two share an id or their changes, or one changes nothing (all its
+        values are the true ones) or names no keyword-only parameter of the check; if the check has no parameter
+        ``run``, or a keyword-only one without a default.
     """
 
     def decorate(check: Callable[..., Iterable[Finding]]) -> Verification:
@@ -239,6 +339,18 @@ def verifies(claim: Claim, *twins: Twin) -> Callable[[Callable[..., Iterable[Fin
                 raise ValueError(
                     f"twins: expected {twin.id!r} to change keyword-only parameters of the check of {claim.id} "
                     f"({', '.join(sorted(own)) or 'it has none'}), got {', '.join(sorted(twin.changes)) or 'no change'}"
+                )
+            if all(_same(value, parameters[name].default) for name, value in twin.changes.items()):
+                raise ValueError(
+                    f"twins: expected {twin.id!r} of {claim.id} to change something, "
+                    f"got the true value of {', '.join(twin.changes)}"
+                )
+        for one, other in combinations(twins, 2):
+            if set(one.changes) == set(other.changes) and all(
+                _same(v, other.changes[n]) for n, v in one.changes.items()
+            ):
+                raise ValueError(
+                    f"twins: expected {one.id!r} and {other.id!r} of {claim.id} to differ, got equal changes"
                 )
         if len({twin.id for twin in twins}) < len(twins):
             raise ValueError(f"twins: expected distinct ids for {claim.id}, got {', '.join(t.id for t in twins)}")

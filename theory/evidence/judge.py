@@ -31,6 +31,8 @@ def told(verdict: Verdict, finds: Sequence[Verdict]) -> str:
     return f"{verdict.value}, as stated" if stated else verdict.value
 
 
+ALPHA = 1e-6  # level of every sampled check: a hundred of them give a false alarm in one run of 10 000
+
 # A computed width is cheap to shrink, a sampled one costs its square: 1/100 would take 2 500 times the draws of 1/2.
 RESOLUTION = {Kind.PROVED: 0.01, Kind.CERTIFIED: 0.01, Kind.NUMERIC: 0.01, Kind.TREND: 0.5, Kind.STATISTICAL: 0.5}
 
@@ -45,13 +47,17 @@ def reach(kind: Kind, gap: float) -> float:
     return RESOLUTION[kind] * min(gap, 1.0)
 
 
-def judge(findings: Sequence[Finding], twins: Sequence[Sequence[Finding]]) -> Verdict:
-    """Decide a claim from its findings and those of its twins."""
-    departure, gap = worst(findings), min((worst(t).lo for t in twins), default=0.0)
+def rule(departure: Interval, gap: float, cases: int) -> Verdict:
+    """Decide from the worst departure, that of the twin that fails by least, and the number of cases."""
     if departure.lo > 0.0:
         return Verdict.REFUTED
-    if not findings or gap <= 0.0:
+    if not cases or gap <= 0.0:
         return Verdict.VACUOUS
     if departure.hi > reach(departure.kind, gap):
         return Verdict.INCONCLUSIVE
     return Verdict.SUPPORTED
+
+
+def judge(findings: Sequence[Finding], twins: Sequence[Sequence[Finding]]) -> Verdict:
+    """Decide a claim from its findings and those of its twins."""
+    return rule(worst(findings), min((worst(t).lo for t in twins), default=0.0), len(findings))

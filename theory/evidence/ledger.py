@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from theory.evidence.claim import Claim, Finding, Twin, Verification
+from theory.evidence.claim import Claim, Finding, Sort, Twin, Verification, beyond
 from theory.evidence.interval import Interval, Kind
-from theory.evidence.judge import Verdict, judge, worst
+from theory.evidence.judge import RESOLUTION, Verdict, judge, worst
 from theory.evidence.streams import ROOT, stream
-from theory.evidence.sweep import FAULTS
+from theory.evidence.sweep import FAULTS, one_thread
 from theory.evidence.table import Table
 
 T = TypeVar("T")
@@ -82,7 +81,11 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What was found about one claim at one scale and root."""
+    """What was found about one claim at one scale and root.
+
+    ``departure`` is the worst of all findings and decides; ``compared`` is the worst of the defined ones, and
+    ``allowance`` the largest that the outcomes of an implementation were granted: what another machine must reproduce.
+    """
 
     claim: Claim
     verdict: Verdict
@@ -95,6 +98,8 @@ class Evidence:
     scale: str
     root: int
     tables: Mapping[str, str]
+    compared: Interval | None = None
+    allowance: Interval | None = None
 
     @property
     def kind(self) -> Kind:
@@ -118,7 +123,7 @@ def conditions() -> Iterator[None]:
     """Compute as every check does: linear algebra on one thread, balls of the usual precision, faults as errors."""
     from theory.evidence.enclosure import precision  # noqa: PLC0415  loads FLINT
 
-    with threadpool_limits(limits=1), precision(), FAULTS():
+    with one_thread(), precision(), FAULTS():
         yield
 
 
@@ -148,7 +153,9 @@ def decide(
     TypeError
         If the check yields anything but findings.
     ValueError
-        If ``case`` is not among the cases.
+        If ``case`` is not among the cases; if a scale hides what a supported claim leaves open, which must be small
+        beside the numbers of the check, too; or if a claim comes out as stated without support and a twin finds what
+        the claim or another twin finds, so that it changes nothing.
     """
 
     def findings(changes: Mapping[str, Any]) -> list[Finding]:
@@ -165,12 +172,64 @@ def decide(
         Failure(twin, worst(f), sum(x.departure.lo > 0.0 for x in f), len(f), _worst_case(f))
         for twin, f in zip(verification.twins, lost, strict=True)
     )
+    verdict = judge(held, lost)
+    if case is None:
+        _refuse_idle(verification.claim, verdict, [worst(held), *(failure.departure for failure in failures)])
+        if verdict is Verdict.SUPPORTED:
+            _refuse_tolerance(verification.claim, held, lost)
     return Evidence(
-        claim=verification.claim, verdict=judge(held, lost), departure=worst(held),
+        claim=verification.claim, verdict=verdict, departure=worst(held),
         number=number if case is None or number is None else case, finding=None if number is None else held[number],
         cases=len(held), tightness=_tightness(held), failures=failures, scale=run.scale, root=run.root,
-        tables=tables,
+        tables=tables, compared=_largest(f.departure for f in held if f.sort is Sort.DEFINED),
+        allowance=_largest(f.claimed for f in held if f.sort is Sort.OUTCOME),
     )  # fmt: skip
+
+
+def _refuse_idle(claim: Claim, verdict: Verdict, fates: Sequence[Interval]) -> None:
+    """Refuse twins that change nothing where a claim is refuted as it states, for then they are refuted all the same.
+
+    A claim that is supported has refuted every twin, which tells them from it.
+    """
+    if verdict is Verdict.SUPPORTED or verdict not in claim.finds:
+        return
+    seen = [(fate.lo, fate.hi) for fate in fates]
+    if len(set(seen)) < len(seen):
+        told = ", ".join(str(fate) for fate in fates[1:])
+        raise ValueError(
+            f"twins: expected those of {claim.id} to differ from it, {fates[0]}, and among each other, got {told}"
+        )
+
+
+def _refuse_tolerance(claim: Claim, held: Sequence[Finding], lost: Sequence[Sequence[Finding]]) -> None:
+    """Refuse a scale that is no unit but a tolerance: beyond every size in the check, so that its case cannot lose.
+
+    Where all findings share one scale, the rule says already that what remains possible is small beside that by which
+    a twin fails, and so beside numbers that were measured or claimed, whatever the scale. Where scales differ, it is
+    asked for here: the largest excess that the data still allow, in their own unit, is at most ``RESOLUTION`` times the
+    largest number that the claim certainly measures or claims; where that vanishes, as in an identity with zero,
+    times the one of the twin that has least.
+    """
+    size = _size(held) or min(_size(findings) for findings in lost)
+    most = RESOLUTION[worst(held).kind] * size
+    for number, finding in enumerate(held):
+        open_ = beyond(finding.relation, finding.measured, finding.claimed).hi
+        if open_ > most:
+            raise ValueError(
+                f"scale: expected a unit of the size of the data for case {number} of {claim.id}, got {finding.scale}: "
+                f"an excess of {open_:.3g} remains possible where no number is certainly larger than {size:.3g}"
+            )
+
+
+def _size(findings: Sequence[Finding]) -> float:
+    """Return the largest size that a number measured or claimed certainly has."""
+    return max((abs(value).lo for f in findings for value in (f.measured, f.claimed)), default=0.0)
+
+
+def _largest(intervals: Iterable[Interval]) -> Interval | None:
+    """Enclose the largest of some intervals, if there are any."""
+    seen = list(intervals)
+    return Interval.largest(seen) if seen else None
 
 
 def _findings(found: Iterable[Finding], claim: Claim) -> list[Finding]:

@@ -1,7 +1,7 @@
 """The record of a claim: one JSON file with an entry per scale.
 
 Keys are sorted, floats round-trip, and nothing changes between two runs on one installation. A default run writes
-nothing: it compares itself with the record.
+nothing: it compares itself with the record. A file is replaced as a whole, by one writer at a time.
 """
 
 from __future__ import annotations
@@ -10,18 +10,20 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from theory.evidence.claim import Claim
+from theory.evidence.closure import closure_of, located
+from theory.evidence.files import locked, write_whole
 from theory.evidence.interval import Interval, Kind
-from theory.evidence.judge import Verdict
+from theory.evidence.judge import ALPHA
 from theory.evidence.ledger import Evidence, Failure
 from theory.evidence.provenance import provenance
-from theory.evidence.statistics import ALPHA
+from theory.evidence.reading import RecordError, fault_of, read, seal, statement_of, weakest, whole_of
+from theory.evidence.streams import ROOT
 
 
 def _number(value: float) -> float | str:
@@ -56,9 +58,10 @@ def _twin(failure: Failure) -> dict[str, Any]:
     }
 
 
-def entry_of(evidence: Evidence) -> dict[str, Any]:
-    """Return what a record says of one scale."""
+def entry_of(evidence: Evidence, test: tuple[Path, Path] | None = None) -> dict[str, Any]:
+    """Return what a record says of one scale; ``test`` is the file that decides the claim, and its root."""
     finding = evidence.finding
+    closure, root = (None, None) if test is None else (closure_of(*test), test[1])
     worst = finding and {
         "number": evidence.number,
         "relation": finding.relation,
@@ -67,31 +70,27 @@ def entry_of(evidence: Evidence) -> dict[str, Any]:
         "scale": _ends(finding.scale),
         "case": _plain(finding.case),
     }
-    return {
+    entry = {
         "verdict": evidence.verdict.value,
         "kind": evidence.kind.name.lower(),
         "alpha": ALPHA if evidence.kind is Kind.STATISTICAL else None,
         "departure": _ends(evidence.departure),
+        "compared": None if evidence.compared is None else _ends(evidence.compared),
+        "allowance": None if evidence.allowance is None else _ends(evidence.allowance),
         "cases": evidence.cases,
         "worst": worst,
         "tightness": None if evidence.tightness is None else _number(evidence.tightness),
         "twins": [_twin(failure) for failure in evidence.failures],
         "root": evidence.root,
         "tables": dict(evidence.tables),
-        "provenance": provenance(os.environ.get("THEORY_BACKEND", "compiled")),
+        "provenance": provenance(os.environ.get("THEORY_BACKEND", "compiled"), closure, root),
     }
+    return {**entry, "seal": seal(evidence.claim, evidence.scale, entry)}
 
 
 def path_of(folder: Path, claim: Claim) -> Path:
     """Return where the record of ``claim`` lies."""
     return folder / f"{claim.id}.json"
-
-
-def statement_of(claim: Claim) -> dict[str, Any]:
-    """Return what a record says of the claim itself, and what it finds unless that is support."""
-    stated = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(claim).items()}
-    finds = [verdict.value for verdict in stated.pop("finds")]
-    return stated if finds == [Verdict.SUPPORTED.value] else {**stated, "finds": finds}
 
 
 def _stale(whole: Mapping[str, Any], claim: Claim) -> list[str]:
@@ -101,40 +100,65 @@ def _stale(whole: Mapping[str, Any], claim: Claim) -> list[str]:
 
 
 def write(folder: Path, evidence: Evidence, test: str) -> None:
-    """Write the entry of this scale into the record of its claim; keep the other scale's if it is of this statement."""
+    """Write the entry of this scale into the record of its claim; keep the other scale's if it is of this statement.
+
+    Raises
+    ------
+    RecordError
+        If it cannot be written, and the old record is as it was; or if the evidence is of another root than every
+        record: fresh draws audit a record and do not replace it.
+    """
     path = path_of(folder, evidence.claim)
-    old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    same = not _stale(old, evidence.claim)
-    scales = old["scales"] if same else {}  # what was found about another statement says nothing of this one
-    scales[evidence.scale] = entry_of(evidence)
-    weakest = [s["verdict"] for s in scales.values() if s["verdict"] != Verdict.SUPPORTED.value]
-    whole = {**statement_of(evidence.claim), "test": test, "scales": scales,
-             "verdict": weakest[0] if weakest else Verdict.SUPPORTED.value}  # fmt: skip
-    folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(whole, indent=1, sort_keys=True, allow_nan=False) + "\n"
-    path.write_text(text, encoding="utf-8", newline="\n")
+    if evidence.root != ROOT:
+        raise RecordError(f"{path}: expected evidence of root {ROOT}, got root {evidence.root}, which is not recorded")
+    entry = entry_of(evidence, located(folder, test))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(path):
+            scales = {**_kept(path, evidence.claim), evidence.scale: entry}
+            whole = {**statement_of(evidence.claim), "test": test, "scales": scales, "verdict": weakest(scales)}
+            write_whole(path, json.dumps(whole, indent=1, sort_keys=True, allow_nan=False) + "\n")
+    except OSError as error:
+        raise RecordError(f"{path}: not written: {error.strerror or error}") from error
+
+
+def _kept(path: Path, claim: Claim) -> dict[str, Any]:
+    """Return the entries that stay: what was found about another statement, or was edited, says nothing of this one."""
+    try:
+        whole = whole_of(path) if path.exists() else {}
+        return {} if _stale(whole, claim) else {s: e for s, e in whole["scales"].items() if not fault_of(claim, s, e)}
+    except (KeyError, TypeError, ValueError, AttributeError):  # half a file, or none of this suite
+        return {}
 
 
 def recorded(folder: Path, evidence: Evidence) -> bool:
-    """Tell whether there is a record of the claim at the scale of ``evidence``."""
+    """Tell whether there is a record of the claim at the scale of ``evidence``, or something that should be one."""
     path = path_of(folder, evidence.claim)
-    return path.exists() and evidence.scale in json.loads(path.read_text(encoding="utf-8"))["scales"]
+    try:
+        return path.exists() and evidence.scale in whole_of(path).get("scales", ())
+    except RecordError:
+        return True
 
 
 def compare(folder: Path, evidence: Evidence) -> str | None:
     """Tell how ``evidence`` contradicts the committed record of its scale, if there is one and it does.
 
-    Statement, verdict, kind, twins and the names of the tables must be equal on every root; on the recorded one the
-    number of cases too, and the worst departures must overlap. Gaps and hashes are not compared: a twin computes
+    The record must hold by itself (:func:`~theory.evidence.reading.read`). Statement, verdict, kind, twins and the
+    names of the tables must be equal on every root; on the recorded one the number of cases too, and the worst
+    departure of what is defined and the largest allowance must overlap with those of the record. What a search found
+    and what an implementation reports enter the verdict alone. Gaps and hashes are not compared: a twin computes
     beyond the widths that were derived for the claim, so its last digits may differ between processors.
     """
     path = path_of(folder, evidence.claim)
     if not path.exists():
         return None
-    whole = json.loads(path.read_text(encoding="utf-8"))
-    if stale := _stale(whole, evidence.claim):
-        return f"the record states another {', '.join(stale)}"
-    old = whole["scales"].get(evidence.scale)
+    try:
+        whole = whole_of(path)
+        if stale := _stale(whole, evidence.claim):
+            return f"the record states another {', '.join(stale)}"
+        old = read(path)["scales"].get(evidence.scale)
+    except RecordError as error:
+        return str(error)
     return None if old is None else next(_moved(old, evidence), None)
 
 
@@ -151,11 +175,23 @@ def _moved(old: Mapping[str, Any], evidence: Evidence) -> Iterator[str]:
     for name, (before, now) in pairs.items():
         if before != now:
             yield f"the record's {name} is {before}, this run's is {now}"
-    lo, hi = (float(end) for end in old["departure"])
-    if same_draws and (evidence.departure.lo > hi or lo > evidence.departure.hi):
-        yield (
-            f"the record's worst departure is [{lo:.6g}, {hi:.6g}], this run's is {evidence.departure}: a number moved"
-        )
+    if not same_draws:
+        return
+    numbers = {
+        "worst departure": (old["compared"], evidence.compared),
+        "largest allowance": (old["allowance"], evidence.allowance),
+    }
+    for name, (before, now) in numbers.items():
+        if (before is None) is not (now is None):
+            yield f"the record's {name} is {before or 'none'}, this run's is {now or 'none'}"
+        elif now is not None and _apart(before, now):
+            lo, hi = (float(end) for end in before)
+            yield f"the record's {name} is [{lo:.6g}, {hi:.6g}], this run's is {now}: a number moved"
+
+
+def _apart(ends: Iterable[float | str], interval: Interval) -> bool:
+    lo, hi = (float(end) for end in ends)
+    return interval.lo > hi or lo > interval.hi
 
 
 def _named(twins: Iterable[Mapping[str, Any]]) -> str:

@@ -15,14 +15,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from theory._validate import as_count, as_number, as_real, as_vector
 from theory.evidence.interval import Interval, Kind
+from theory.evidence.judge import ALPHA as ALPHA
 from theory.evidence.roundoff import gamma
 
-ALPHA = 1e-6
 BATCHES = 64
 PER_BATCH = 400
 RUNS = 16  # taken: with two runs less Student's quantile at this level exceeds ten
@@ -50,8 +50,8 @@ def proportion(hits: int, draws: int, *, among: int = 1) -> Interval:
     if hits > draws:
         raise ValueError(f"hits, draws: expected 0 <= hits <= draws with draws >= 1, got {hits}, {draws}")
     tail = ALPHA / among / 2.0
-    lo = 0.0 if hits == 0 else float(stats.beta.ppf(tail, hits, draws - hits + 1))
-    hi = 1.0 if hits == draws else float(stats.beta.isf(tail, hits + 1, draws - hits))
+    lo = 0.0 if hits == 0 else float(scipy.stats.beta.ppf(tail, hits, draws - hits + 1))
+    hi = 1.0 if hits == draws else float(scipy.stats.beta.isf(tail, hits + 1, draws - hits))
     return Interval(lo, hi, Kind.STATISTICAL)
 
 
@@ -74,7 +74,7 @@ def bounded_mean(sample: ArrayLike, lo: float, hi: float, *, among: int = 1) -> 
 
 def _student(values: NDArray[np.float64], among: int, drift: float = 0.0) -> Interval:
     """Enclose the mean of independent, nearly normal values by Student's interval, widened by ``drift``."""
-    quantile = float(stats.t.isf(ALPHA / _DERATE / as_count(among, "among") / 2.0, values.size - 1))
+    quantile = float(scipy.stats.t.isf(ALPHA / _DERATE / as_count(among, "among") / 2.0, values.size - 1))
     reach = quantile * float(values.std(ddof=1)) / math.sqrt(values.size) + drift
     return Interval.within(float(values.mean()), reach, Kind.STATISTICAL)
 

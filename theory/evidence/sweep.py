@@ -9,27 +9,44 @@ from __future__ import annotations
 import multiprocessing
 import os
 import platform
+import socket
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from theory._validate import as_callable, as_flag, as_having
 
 T = TypeVar("T")
 _CHOSEN: ContextVar[Executor | None] = ContextVar("executor of sweeps", default=None)
+_PATIENCE = 3.0  # seconds in which a scheduler that is there accepts a connection
 FAULTS = partial(np.errstate, over="raise", divide="raise", invalid="raise", under="ignore")
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:  # noqa: ARG001  the key: a library arrives with a module
+    import scipy.linalg  # noqa: F401, PLC0415  its library, which would not be limited if a check were the first to load it
+
+    return ThreadpoolController()  # 2 ms: it asks every shared library of the process
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Put linear algebra on one thread, whose number moves its last digits; lifted on leaving."""
+    limiter: AbstractContextManager[object] = _libraries(len(sys.modules)).limit(limits=1)
+    return limiter
 
 
 @cache
 def _settle() -> None:
     """Put linear algebra on one thread for as long as this worker lives: lifting it beside other threads would race."""
-    threadpool_limits(limits=1)
+    one_thread()
 
 
 def _call(fn: Callable[..., T], case: Mapping[str, Any], caller: tuple[str, int]) -> T:
@@ -58,6 +75,18 @@ def sweeping_on(executor: Executor) -> Iterator[None]:
         _CHOSEN.reset(token)
 
 
+def _knock(address: str) -> None:
+    """Find out at once whether anybody listens at an address, for which a client would wait."""
+    try:
+        place = urlsplit(address if "://" in address else f"tcp://{address}")
+        if place.scheme in ("tcp", "tls"):
+            if not place.hostname or place.port is None:
+                raise ValueError("a host and a port such as tcp://127.0.0.1:8786 are missing")
+            socket.create_connection((place.hostname, place.port), timeout=_PATIENCE).close()
+    except (OSError, ValueError) as error:
+        raise ValueError(f"--dask: expected the address of a scheduler, got {address!r}: {error}") from error
+
+
 @contextmanager
 def sweeping_on_dask(address: str) -> Iterator[None]:
     """Let every sweep inside use the Dask cluster whose scheduler listens at ``address``.
@@ -67,8 +96,9 @@ def sweeping_on_dask(address: str) -> Iterator[None]:
     ModuleNotFoundError
         If ``distributed`` is not installed.
     ValueError
-        If nobody answers at the address.
+        If the address is none, such as ``nonsense``, or nobody answers at it.
     """
+    _knock(address)
     try:
         from distributed import Client  # noqa: PLC0415  an extra
     except ImportError as error:
@@ -95,7 +125,7 @@ def sweep(
     executor : concurrent.futures.Executor, optional
         Used through ``submit`` and never shut down here; a Dask cluster is ``Client(address).get_executor()``. Without
         one, that of :func:`sweeping_on`; or else a pool of spawned processes on the usable processors, or this process
-        for a single case or processor.
+        for a single case or processor, or if it is itself a worker of another pool.
     pool : bool, default True
         Whether such a pool may be started; cases of less than its start are faster without.
     """
@@ -106,11 +136,11 @@ def sweep(
         as_having(executor, "executor", "submit")
     pool = as_flag(pool, "pool")
     executor = _CHOSEN.get() if executor is None else executor
-    workers = min(usable_cpus(), len(cases))
+    workers = 1 if multiprocessing.parent_process() else min(usable_cpus(), len(cases))  # a worker starts no others
     if executor is None and pool and workers > 1:
         with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as processes:
             return sweep(fn, cases, executor=processes)
-    with threadpool_limits(limits=1):  # also for the threads of a given executor
+    with one_thread():  # also for the threads of a given executor
         if executor is None:
             return [_call(fn, case, _process()) for case in cases]
         futures = [executor.submit(_call, fn, dict(case), _process()) for case in cases]  # it may have own keywords

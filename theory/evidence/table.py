@@ -8,6 +8,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -32,19 +33,29 @@ class Table:
         Unit of every column; ``"1"`` for a pure number.
     columns : mapping of str to array_like
         Numbers or text; a sequence of :class:`Interval` under ``x`` is stored as ``x.lo`` and ``x.hi``.
+    outcomes : sequence of str, optional
+        Columns of what an implementation did or reports of itself, such as its rounding errors: a claim judges them,
+        and another processor may have others.
 
     Raises
     ------
     ValueError
-        If there is no column, the lengths differ, a unit is missing or superfluous, or a number is NaN.
+        If there is no column, the lengths differ, a unit is missing or superfluous, a number is NaN, or an outcome is
+        no column.
     """
 
     kind: Kind
     units: Mapping[str, str]
     columns: Mapping[str, NDArray[Any]]
+    outcomes: tuple[str, ...]
 
     def __init__(
-        self, kind: Kind, units: Mapping[str, str], columns: Mapping[str, ArrayLike | Sequence[Interval]]
+        self,
+        kind: Kind,
+        units: Mapping[str, str],
+        columns: Mapping[str, ArrayLike | Sequence[Interval]],
+        *,
+        outcomes: Sequence[str] = (),
     ) -> None:
         kind = as_kind(kind)
         for name, given in (("units", units), ("columns", columns)):
@@ -52,8 +63,11 @@ class Table:
                 raise TypeError(f"{name}: expected a mapping by column, got {type(given).__name__}")
         if set(units) != set(columns) or not columns:
             raise ValueError(f"units: expected one for each of {sorted(columns)}, got {sorted(units)}")
+        if not set(outcomes) <= set(columns):
+            raise ValueError(f"outcomes: expected some of {sorted(columns)}, got {sorted(outcomes)}")
         stored: dict[str, NDArray[Any]] = {}
         named: dict[str, str] = {}
+        free: list[str] = []
         for name, values in columns.items():
             weakest = max((v.kind for v in _listed(values) if isinstance(v, Interval)), default=kind)
             if weakest > kind:
@@ -69,9 +83,11 @@ class Table:
                     raise ValueError(f"columns: expected numbers in {part}, got NaN")
                 array.setflags(write=False)
                 stored[part], named[part] = array, units[name]
+                free += [part] if name in outcomes else []
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "units", MappingProxyType(named))
         object.__setattr__(self, "columns", MappingProxyType(stored))
+        object.__setattr__(self, "outcomes", tuple(free))
 
     def __len__(self) -> int:
         return int(next(iter(self.columns.values())).size)
@@ -94,13 +110,16 @@ class Table:
         for name in values:
             as_choice(name, "values", list(self.columns))
         keep = np.logical_and.reduce([self.columns[name] == value for name, value in values.items()])
-        return Table(self.kind, self.units, {name: column[keep] for name, column in self.columns.items()})
+        columns = {name: column[keep] for name, column in self.columns.items()}
+        return Table(self.kind, self.units, columns, outcomes=self.outcomes)
 
     def to_csv(self) -> str:
         """Return the text: a line with kind and units, the names, then the rows, floats as they round-trip."""
         out = io.StringIO()
         text = [name for name, column in self.columns.items() if column.dtype.kind == "U"]
-        meta = {"kind": self.kind.name.lower(), "units": dict(self.units)} | ({"text": text} if text else {})
+        listed = {"text": text, "outcomes": list(self.outcomes)}
+        meta = {"kind": self.kind.name.lower(), "units": dict(self.units)}
+        meta |= {name: columns for name, columns in listed.items() if columns}
         out.write(f"# {json.dumps(meta)}\n")
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.columns)
@@ -109,7 +128,7 @@ class Table:
         return out.getvalue()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Table, (self.kind, dict(self.units), dict(self.columns))
+        return partial(Table, outcomes=self.outcomes), (self.kind, dict(self.units), dict(self.columns))
 
     @classmethod
     def from_csv(cls, text: str) -> Table:
@@ -124,6 +143,7 @@ class Table:
         try:
             meta = json.loads(head.removeprefix("# "))
             kind, units, words = Kind[meta["kind"].upper()], dict(meta["units"]), set(meta.get("text", ()))
+            outcomes = tuple(meta.get("outcomes", ()))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"text: expected a first line '# {{kind, units}}', got {head[:60]!r}") from error
         names, *rows = list(csv.reader(io.StringIO(body, newline=""))) or [[]]
@@ -131,7 +151,7 @@ class Table:
             raise ValueError(f"text: expected {len(names)} distinct names and as many fields in every row")
         cells = {name: [row[k] for row in rows] for k, name in enumerate(names)}
         columns = {n: np.array(c, dtype=np.str_) if n in words else _numbers(n, c) for n, c in cells.items()}
-        return cls(kind, units, columns)
+        return cls(kind, units, columns, outcomes=outcomes)
 
     @property
     def sha256(self) -> str:
@@ -139,19 +159,20 @@ class Table:
         return hashlib.sha256(self.to_csv().encode()).hexdigest()
 
     def differs(self, other: Table) -> str | None:
-        """Tell where another run of the same study disagrees: intervals must overlap, raw columns agree to 9 digits."""
+        """Tell where another run of the same study disagrees.
+
+        Intervals must overlap, raw columns agree to 9 digits, and outcomes of an implementation only be there.
+        """
         as_instance(other, "other", Table)
-        if (
-            list(self.columns) != list(other.columns)
-            or dict(self.units) != dict(other.units)
-            or self.kind != other.kind
-        ):
-            heads = [f"{t.kind.name.lower()} columns {dict(t.units)}" for t in (self, other)]
-            return " against ".join(heads)
+        heads = _heads(self, other)
+        if heads is not None:
+            return heads
         if len(self) != len(other):
             return f"{len(self)} rows against {len(other)}"
         for name, mine in self.columns.items():
             theirs = other.columns[name]
+            if name in self.outcomes:
+                continue
             if name.endswith(".lo") and f"{name[:-3]}.hi" in self.columns:
                 apart = (mine > other.columns[f"{name[:-3]}.hi"]) | (theirs > self.columns[f"{name[:-3]}.hi"])
             elif name.endswith(".hi") and f"{name[:-3]}.lo" in self.columns:
@@ -167,6 +188,23 @@ class Table:
                 row = int(np.flatnonzero(apart)[0])
                 return f"column {name}, row {row}: {mine[row].item()!r} against {theirs[row].item()!r}"
         return None
+
+
+def _heads(one: Table, other: Table) -> str | None:
+    """Tell in what two tables differ before any of their rows."""
+    mine, theirs = list(one.columns), list(other.columns)
+    if mine != theirs:
+        lone = [[name for name in here if name not in there] for here, there in ((mine, theirs), (theirs, mine))]
+        first, second = (f"{', '.join(names[:3])}{', ...' if len(names) > 3 else ''}" or "no other" for names in lone)
+        return "its columns in another order" if lone == [[], []] else f"columns {first} against {second}"
+    if one.kind != other.kind:
+        return f"kind {one.kind.name.lower()} against {other.kind.name.lower()}"
+    unlike = next((name for name in mine if one.units[name] != other.units[name]), None)
+    if unlike is not None:
+        return f"column {unlike} in units {one.units[unlike]!r} against {other.units[unlike]!r}"
+    if one.outcomes != other.outcomes:
+        return f"outcomes {', '.join(one.outcomes) or 'none'} against {', '.join(other.outcomes) or 'none'}"
+    return None
 
 
 def _parts(name: str, values: ArrayLike | Sequence[Interval]) -> list[tuple[str, NDArray[Any]]]:

@@ -1,32 +1,59 @@
 """Draw the figures from the tables on which their claims were judged, or check that the committed ones agree.
 
-A figure of which a claim does not stand, or whose table is not the judged one, is stamped, and the command exits with
-status 1 and says how to mend it.
+A figure of which a claim does not stand, or whose table is not the judged one, is stamped and written beside the
+verified one, as NAME.unverified.*, and the command exits with status 1 and says how to mend it. A figure whose files
+show already what was judged is not drawn again.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, closing, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from theory.figures.registry import plate, titles
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from theory.figures.gate import Ruling
+from theory.figures import crew, registry
 
 _FORMATS = ("svg", "png", "pdf")
+_DRAWN_BY = {"matplotlib": "matplotlib", "pillow": "PIL"}  # distributions and their modules
+_INTERRUPTED = 130  # as a shell says it
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; 0 if all is verified, 1 if a figure is stamped or disagrees, 2 if something is misused."""
-    parser, known = _parser(), titles()
+    """Run the command line.
+
+    Returns
+    -------
+    int
+        0 if all is verified, 1 if a figure is stamped or disagrees, 2 if something is misused, missing or cannot be
+        written, 130 if interrupted.
+    """
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        sys.stderr.write(
+            "interrupted: every figure is whole, as it was before or drawn anew with its table and entry\n"
+        )
+        return _INTERRUPTED
+    except BrokenProcessPool:
+        sys.stderr.write(
+            "a process that drew was killed, perhaps for want of memory: try again, or one NAME at a time\n"
+        )
+        return 2
+    except OSError as error:
+        sys.stderr.write(f"{error}\n")  # names the file
+        return 2
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    parser = _parser()
+    try:
+        known = registry.titles()
+    except ValueError as error:
+        parser.error(str(error))
     options = parser.parse_args(arguments)
     names = list(dict.fromkeys([*options.names, *options.only])) or list(known)
     strange = [name for name in names if name not in known]
@@ -39,14 +66,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"--out: expected a folder, got the file {options.out}")
     if options.evidence is not None and not options.evidence.is_dir():
         parser.error(f"--evidence: expected a folder, found none at {options.evidence}")
+    if (lacking := _lacking(names)) is not None:
+        parser.error(lacking)
     from theory.figures import manifest  # noqa: PLC0415  loads NumPy, which --help and --list do without
 
     try:
-        entries = manifest.load(options.out)
+        order = _order(options)
+        manifest.load(options.out)
     except ValueError as error:
         parser.error(str(error))
     work = _check if options.check else _draw
     with ExitStack() as cluster:
+        workers = 1  # studies of paper size sweep on a pool of their own
         if options.dask is not None:
             from theory.evidence.sweep import sweeping_on_dask  # noqa: PLC0415
 
@@ -54,7 +85,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 cluster.enter_context(sweeping_on_dask(options.dask))
             except (ModuleNotFoundError, ValueError) as error:
                 parser.error(str(error))
-        return work(names, _judge(options), entries, options)
+        elif options.scale == "quick":
+            from theory.evidence.sweep import usable_cpus  # noqa: PLC0415
+
+            workers = usable_cpus()
+        return work(names, order, workers)
+
+
+def _lacking(names: Sequence[str]) -> str | None:
+    """Say what is missing that these figures need, before anything is computed."""
+    packages = [package for package, module in _DRAWN_BY.items() if find_spec(module) is None]
+    if packages:
+        return f"figures need {' and '.join(packages)}, not installed here: pip install {' '.join(packages)}"
+    for name in names:
+        for data in registry.data(name):
+            if not data.is_file():
+                return f"{name} needs {data}, which is missing here: a checkout of the repository has it"
+    return None
+
+
+def _order(options: argparse.Namespace) -> crew.Order:
+    """Return what the options ask of every figure."""
+    from theory.evidence.streams import ROOT  # noqa: PLC0415
+    from theory.report import shelves  # noqa: PLC0415
+
+    return crew.Order(
+        out=options.out,
+        evidence=options.evidence or shelves.own_folder(),
+        scale=options.scale,
+        root=ROOT if options.root is None else options.root,
+        formats=options.format,
+        redraw=options.redraw,
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -66,13 +128,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--format", type=_formats, default="svg,png", metavar="F,F", help="any of svg, png and pdf (default: svg,png)"
     )
+    parser.add_argument("--redraw", action="store_true", help="draw also what is unchanged, as with other packages")
     parser.add_argument("--out", type=Path, default=Path("figures"), metavar="DIR", help="folder (default: figures)")
     parser.add_argument("--scale", choices=("quick", "paper"), default="quick", help="sizes, as in pytest --scale")
     parser.add_argument("--root", type=_root, metavar="N", help="entropy of every random stream, as in pytest --root")
     parser.add_argument("--dask", metavar="ADDRESS", help="run sweeps on the cluster whose scheduler listens there")
-    parser.add_argument(
-        "--evidence", type=Path, metavar="DIR", help="folder of the records (default: verify/evidence of this checkout)"
-    )
+    parser.add_argument("--evidence", type=Path, metavar="DIR", help="folder of the records (default: the suite's own)")
     return parser
 
 
@@ -90,82 +151,64 @@ def _root(text: str) -> int:
     return int(text)
 
 
-def _judge(options: argparse.Namespace) -> Callable[[str], Ruling]:
-    """Return the gate for these options: from the name of a figure to the ruling on it."""
-    from theory.evidence.streams import ROOT  # noqa: PLC0415
-    from theory.figures.gate import rule  # noqa: PLC0415
-    from theory.report import archive  # noqa: PLC0415
+def _draw(names: Sequence[str], order: crew.Order, workers: int) -> int:
+    known, stamped = list(registry.titles()), []
+    with _shown(len(names)) as (say, advance), closing(crew.results(crew.drawn, names, order, workers)) as sheets:
+        for number, (name, done, seconds) in enumerate(sheets, start=1):
+            from theory.figures import press  # noqa: PLC0415  loads Matplotlib, while others draw
 
-    try:
-        evidence = options.evidence or archive.evidence_folder()
-    except archive.ArchiveError:
-        evidence = Path("verify", "evidence")  # every figure says that it has no evidence
-    root = ROOT if options.root is None else options.root
-    shelves = (options.out, evidence.parent.parent / "figures")
-    return lambda name: rule(name, plate(name), scale=options.scale, root=root, evidence=evidence, shelves=shelves)
-
-
-def _draw(
-    names: Sequence[str], judge: Callable[[str], Ruling], entries: dict[str, Any], options: argparse.Namespace
-) -> int:
-    from theory.figures import manifest  # noqa: PLC0415
-
-    console, stamped = _console(), []
-    for number, name in enumerate(names, start=1):
-        start, place = time.perf_counter(), f"[{number}/{len(names)}] {name}"
-        with _working(console, f"{place}: its study"):
-            ruling = judge(name)
-        with _working(console, f"{place}: drawing"):
-            from theory.figures.press import produce  # noqa: PLC0415  loads Matplotlib, while something is shown
-
-            entries[name] = produce(name, plate(name), ruling, options.out, options.format)
-            manifest.store(options.out, {kept: entries[kept] for kept in titles() if kept in entries})
-        if ruling.reason is not None:
-            stamped.append(f"{name} is NOT VERIFIED: {ruling.reason}. Decide again with: {ruling.mend}")
-        verdict, seconds = "verified" if ruling.reason is None else "NOT VERIFIED", time.perf_counter() - start
-        _say(console, f"{place}: {verdict}, {seconds:.1f} s", fine=ruling.reason is None)
-    _say(console, f"{len(names)} figure{'s' if len(names) > 1 else ''} in {options.out.resolve()}", fine=True)
+            fate = "verified" if done.reason is None else "NOT VERIFIED"
+            with crew.undisturbed():
+                if done.sheet is None:
+                    press.discard(name, order.out)
+                    fate += ", unchanged"
+                else:
+                    kept = press.publish(done.sheet, order.out, known)
+            if done.sheet is not None and done.reason is not None:
+                stayed = f"; kept: {', '.join(kept)}" if kept else ""
+                stamped.append(
+                    f"{name} is NOT VERIFIED: {done.reason}. Written: {', '.join(done.sheet.files)}{stayed}. "
+                    f"Decide again with: {done.mend}"
+                )
+            say(f"[{number}/{len(names)}] {name}: {fate}, {seconds:.1f} s", done.reason is None)
+            advance()
+        say(f"{len(names)} figure{'s' if len(names) > 1 else ''} in {order.out.resolve()}", True)
     sys.stderr.writelines(f"{line}\n" for line in stamped)
     return 1 if stamped else 0
 
 
-def _check(
-    names: Sequence[str], judge: Callable[[str], Ruling], entries: dict[str, Any], options: argparse.Namespace
-) -> int:
+def _check(names: Sequence[str], order: crew.Order, workers: int) -> int:
     from theory.figures import manifest  # noqa: PLC0415
 
-    console, wrong = _console(), 0
-    for name in names:
-        with _working(console, f"{name}: its study"):
-            faults = list(manifest.disagreements(name, plate(name), judge(name), options.out, entries))
-        wrong += bool(faults)
-        for fault in faults or ["agrees"]:
-            _say(console, f"{name}: {fault}", fine=not faults)
-    strange = sorted(set(entries) - set(titles()))
-    for name in strange:
-        _say(console, f"{name}: {manifest.NAME} names it, but there is no such figure", fine=False)
+    wrong = 0
+    with _shown(len(names)) as (say, advance), closing(crew.results(crew.checked, names, order, workers)) as found:
+        for name, faults, _ in found:
+            wrong += bool(faults)
+            for fault in faults or ["agrees"]:
+                say(f"{name}: {fault}", not faults)
+            advance()
+        strange = sorted(set(manifest.load(order.out)) - set(registry.titles()))
+        for name in strange:
+            say(f"{name}: {manifest.NAME} names it, but there is no such figure", False)
     return 1 if wrong or strange else 0
 
 
-def _console() -> Console:
-    from rich.console import Console  # noqa: PLC0415
-
-    return Console(highlight=False, markup=False, soft_wrap=True)
-
-
 @contextmanager
-def _working(console: Console, words: str) -> Iterator[None]:
-    """Show what goes on under a terminal; a log gets only the result."""
-    if not console.is_terminal:
-        yield
-        return
-    with console.status(words):
-        yield
+def _shown(count: int) -> Iterator[tuple[Callable[[str, bool], None], Callable[[], None]]]:
+    """Give a way to say a line, fine or not, and one to count a figure; a terminal sees how long it will take."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("left"))
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("figures", total=count)
 
-def _say(console: Console, line: str, *, fine: bool) -> None:
-    console.print(line, style=None if fine else "red")
-    console.file.flush()
+        def say(line: str, fine: bool) -> None:
+            console.print(line, style=None if fine else "red")
+            console.file.flush()
+
+        yield say, lambda: progress.advance(task)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
-"""Figures that move: frames on one palette, written as a GIF that comes out equal every time.
+"""Figures that move: frames on one palette, made into a GIF that comes out equal every time.
 
 A figure has an animation if its module has ``animate(table)``, which yields the frames as figures of one size.
 """
 
 from __future__ import annotations
 
-import hashlib
+import io
 from collections.abc import Iterable
-from pathlib import Path
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -19,8 +18,8 @@ _COLOURS = 48  # taken: enough for one hue with its shades
 _PAUSE, _REST = 90, 1500  # milliseconds per frame, and of the last one
 
 
-def write(frames: Iterable[Figure], path: Path) -> str:
-    """Write frames as an endless animation, and return the sha256 of the file.
+def made_of(frames: Iterable[Figure]) -> bytes:
+    """Return the GIF that shows frames as an endless animation.
 
     Raises
     ------
@@ -34,8 +33,9 @@ def write(frames: Iterable[Figure], path: Path) -> str:
     palette = sample.quantize(_COLOURS, method=Image.Quantize.MEDIANCUT)
     first, *rest = (picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures)
     pauses = [_PAUSE] * (len(pictures) - 1) + [_REST]
-    first.save(path, format="GIF", save_all=True, append_images=rest, duration=pauses, loop=0, optimize=False)
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    out = io.BytesIO()
+    first.save(out, format="GIF", save_all=True, append_images=rest, duration=pauses, loop=0, optimize=False)
+    return out.getvalue()
 
 
 def _picture(figure: Figure) -> Image.Image:

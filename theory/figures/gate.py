@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from theory.evidence import ROOT, Table
+from theory.evidence import Table
 from theory.evidence.ledger import conditions, title_of
 from theory.figures.registry import Plate
 from theory.report.archive import ArchiveError, Record, read
@@ -69,9 +69,7 @@ def rule(name: str, plate: Plate, *, scale: str, root: int, evidence: Path, shel
     if not faults:
         return Ruling(table, records, scale, root)
     reasons = list(dict.fromkeys(reason for _, reason in faults))
-    return Ruling(
-        table, records, scale, root, _some(reasons, "; "), _mend((c for c, _ in faults), scale, root, evidence)
-    )
+    return Ruling(table, records, scale, root, _some(reasons, "; "), _mend((c for c, _ in faults), scale, evidence))
 
 
 def _records(claims: Iterable[str], evidence: Path) -> tuple[tuple[Record, ...], list[tuple[str, str]]]:
@@ -139,9 +137,9 @@ def _some(phrases: Sequence[str], joint: str) -> str:
     return joint.join(phrases[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def _mend(claims: Iterable[str], scale: str, root: int, evidence: Path) -> str:
+def _mend(claims: Iterable[str], scale: str, evidence: Path) -> str:
+    """Return the command that renews the evidence, which is of one root: a figure of another one stays stamped."""
     chosen = " or ".join(dict.fromkeys(claim for claim in claims if "*" not in claim))
     words = ["pytest", str(evidence.parent), *(["-k", chosen] if chosen else [])]
     words += ["--scale", scale] if scale != "quick" else []
-    words += ["--root", str(root)] if root != ROOT else []
     return shlex.join([*words, "--record"])

@@ -23,6 +23,12 @@ from theory.metric import studies
 TITLE = "learning curves of metric-attention and the attentions that it was compared with"
 STUDY = studies.curves
 CLAIMS = ("reported.moons-afresh",)
+DATA = (
+    "metric/results/moons-curves.csv",
+    "metric/results/digits-curves.csv",
+    "metric/results/segmentation-curves.csv",
+    "metric/results/translation-curves.csv",
+)
 
 _DECADES = 30.0  # taken: where losses differ by more than this factor their axis is logarithmic
 _LOOKS: dict[str, Any] = {"published": "--", "tuned": "-"}

@@ -1,39 +1,78 @@
 """``manifest.json`` beside the figures: what each was drawn from, by fingerprint, and whether it still agrees.
 
-Keys are sorted and there is no date, so that drawing again changes no byte. The fingerprints of the pictures hold for
-one installation of Matplotlib, which is named; everything else holds everywhere.
+An entry names the table, the caption and the code of a figure, which decide what it shows, and the files with the
+packages that drew them. Keys are sorted and there is no date. A figure that shows what its entry says needs no drawing:
+its files stay as they are, on any processor and with any Matplotlib, for which other bytes would be as good.
+Fingerprints of pictures hold for the packages named; everything else holds everywhere.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import theory
+from theory.evidence.closure import closure_of
 from theory.evidence.ledger import title_of
+from theory.figures import caption
 from theory.figures.gate import Ruling, shelved
 from theory.figures.registry import Plate
 
 NAME = "manifest.json"
+_DRAWN = ("svg", "png", "pdf", "gif")  # suffixes of pictures
 
 
 def entry(plate: Plate, ruling: Ruling, files: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the manifest says of one figure; ``files`` are the pictures with their sha256."""
+    """Return what the manifest says of one verified figure.
+
+    ``files`` are the pictures with their sha256, of which the packages at hand have drawn at least one.
+    """
+    return {**_shown(plate, ruling), "code": code(plate), "files": dict(files), "drawn_by": dict(_packages())}
+
+
+def standing(name: str, plate: Plate, ruling: Ruling, folder: Path) -> dict[str, str]:
+    """Return the pictures in ``folder`` that show what a drawing of today would show, with their sha256."""
+    noted = load(folder).get(name, {"files": {}})
+    told = {**_shown(plate, ruling), "code": code(plate)}
+    kept = shelved(folder / f"{name}.csv")
+    if any(noted.get(key) != value for key, value in told.items()) or kept is None or kept.sha256 != told["csv"]:
+        return {}
+    return {} if any(True for _ in _files(name, noted, folder)) else dict(noted["files"])
+
+
+def code(plate: Plate) -> str:
+    """Return the fingerprint of what draws a figure: its module, the press, and all that they import."""
+    top = Path(theory.__file__).resolve().parent.parent
+    places = (inspect.getsourcefile(plate.draw), Path(__file__).parent / "press.py")
+    prints = [closure_of(Path(place).resolve(), top).fingerprint for place in places if place is not None]
+    return hashlib.sha256("\n".join(prints).encode()).hexdigest()[:16]
+
+
+@cache
+def _packages() -> tuple[tuple[str, str], ...]:
+    """Return the packages that decide the bytes of a picture, with their versions."""
+    from matplotlib import ft2font  # noqa: PLC0415  slow to load, and only for what is drawn
+
+    known = {name.lower(): version(name) for name in ("matplotlib", "numpy", "pillow")}
+    return tuple({**known, "freetype": ft2font.__freetype_version__}.items())
+
+
+def _shown(plate: Plate, ruling: Ruling) -> dict[str, Any]:
+    """Return what decides, beside the code, what a figure shows."""
     return {
-        **_origin(plate, ruling),
-        "csv": ruling.table.sha256 if ruling.reason is None else None,
-        "files": dict(files),
-        "matplotlib": version("matplotlib"),
-        "stamp": ruling.reason,
+        "claims": list(plate.CLAIMS),
+        "study": title_of(plate.STUDY),
+        "scale": ruling.scale,
+        "root": ruling.root,
+        "csv": ruling.table.sha256,
+        "caption": caption.clauses(ruling),
     }
-
-
-def _origin(plate: Plate, ruling: Ruling) -> dict[str, Any]:
-    study = title_of(plate.STUDY)
-    return {"claims": list(plate.CLAIMS), "study": study, "scale": ruling.scale, "root": ruling.root}
 
 
 def load(folder: Path) -> dict[str, Any]:
@@ -42,13 +81,13 @@ def load(folder: Path) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If it is no manifest.
+        If it is no manifest, or names a figure twice.
     """
     path = folder / NAME
     if not path.exists():
         return {}
     try:
-        entries: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        entries: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
     except ValueError as error:
         raise ValueError(f"{path}: expected JSON, got {error}") from error
     each = entries.values() if isinstance(entries, dict) else [None]
@@ -57,32 +96,59 @@ def load(folder: Path) -> dict[str, Any]:
     return entries
 
 
-def store(folder: Path, entries: Mapping[str, Any]) -> None:
-    """Write the manifest into ``folder``."""
-    text = json.dumps(entries, indent=1, sort_keys=True) + "\n"
-    (folder / NAME).write_text(text, encoding="utf-8", newline="\n")
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse what a merge by hand leaves: two entries of one name, of which a reader would keep the last."""
+    names = [name for name, _ in pairs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{twice} twice")
+    return dict(pairs)
+
+
+def text(entries: Mapping[str, Any]) -> str:
+    """Return the manifest as it is written."""
+    return json.dumps(entries, indent=1, sort_keys=True) + "\n"
 
 
 def disagreements(name: str, plate: Plate, ruling: Ruling, folder: Path, entries: Mapping[str, Any]) -> Iterator[str]:
-    """Yield in words everything in which ``folder`` does not show what was judged."""
+    """Yield, in words, why the committed files of a figure do not show what was judged."""
     if ruling.reason is not None:
         yield f"{ruling.reason} ({ruling.mend})"
     kept = shelved(folder / f"{name}.csv")
+    owner = None if kept is None else next((n for n, e in entries.items() if e.get("csv") == kept.sha256), None)
     if kept is None:
         yield f"{name}.csv is missing or no table"
+    elif owner not in (None, name) and entries.get(name, {}).get("csv") != kept.sha256:
+        yield f"{name}.csv is the table of {owner}"
     elif ruling.reason is None and kept.sha256 != ruling.table.sha256:
         yield f"{name}.csv is not the judged table: {kept.differs(ruling.table) or 'other digits'}"
     noted = entries.get(name)
     if noted is None:
         yield f"{NAME} does not name it"
         return
-    told = {**_origin(plate, ruling), "csv": None if kept is None else kept.sha256, "stamp": None}
+    told = _shown(plate, ruling)
+    if ruling.reason is not None:  # neither the table at hand nor what the evidence says is that of the files
+        told |= {"csv": None if kept is None else kept.sha256, "caption": noted.get("caption")}
     for key, value in told.items():
-        if noted.get(key) != value:
+        if noted.get(key) == value:
+            continue
+        if key == "caption":
+            yield f"{NAME} has another caption than the evidence gives: draw it again"
+        else:
             yield f"{NAME} says {key} {noted.get(key)}, expected {value}"
+    yield from _files(name, noted, folder)
+
+
+def _files(name: str, noted: Mapping[str, Any], folder: Path) -> Iterator[str]:
+    """Yield what is wrong with the pictures of a figure."""
     for file, print_ in noted["files"].items():
         path = folder / file
-        if not path.is_file():
+        if file.partition(".")[0] != name:
+            yield f"{NAME} gives it {file}, which is another figure's"
+        elif not path.is_file():
             yield f"{file} is missing"
         elif hashlib.sha256(path.read_bytes()).hexdigest() != print_:
             yield f"{file} is not the file that {NAME} names"
+    others = {f"{name}.{suffix}" for suffix in _DRAWN} - set(noted["files"])
+    for file in sorted(other for other in others if (folder / other).exists()):
+        yield f"{file} is there, but {NAME} does not name it: draw it again or remove it"

@@ -6,18 +6,25 @@ Made for print in two columns, in the fonts that Matplotlib brings, without LaTe
 
 from __future__ import annotations
 
-import hashlib
+import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import matplotlib.style
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backend_bases import GraphicsContextBase
+from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.path import Path
 from matplotlib.textpath import text_to_path
+from matplotlib.transforms import IdentityTransform, Transform
+from threadpoolctl import threadpool_limits
 
 from theory.evidence import Interval, Kind
 from theory.report.digits import at_least, common
@@ -36,6 +43,7 @@ OF_KIND = {
 SMALL, TEXT = 7.0, 8.0  # points
 _LINE = 0.135  # inches from one line of the caption to the next
 _MARGIN = 0.04  # inches
+_GRID = 256.0  # parts of a dot, as in Agg
 _PLACES = 6  # taken: a share of the figure too small to see, far above the digits that differ
 _RC = {
     "font.family": "DejaVu Sans", "font.size": TEXT, "axes.titlesize": TEXT, "axes.labelsize": TEXT,
@@ -58,8 +66,11 @@ _NOTHING: dict[str, dict[str, Any]] = {  # what would name the date or the progr
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Draw in the style of this room, whatever the user's own settings are."""
-    with matplotlib.style.context(["default", _RC]):
+    """Draw in the style of this room, whatever the user's own settings are.
+
+    Linear algebra has one thread, as in a study: their number moves last digits, and so the bytes of a picture.
+    """
+    with matplotlib.style.context(["default", _RC]), threadpool_limits(limits=1):
         yield
 
 
@@ -107,12 +118,37 @@ def stamp(figure: Figure, reason: str) -> None:
     )
 
 
-def save(figure: Figure, path: Path) -> str:
-    """Write the figure in the format that the suffix names, and return the sha256 of the file."""
+def pictures(figure: Figure, formats: Sequence[str]) -> dict[str, bytes]:
+    """Return what the file of each format holds."""
     if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
         _settle(figure)
-    figure.savefig(path, metadata=_NOTHING[path.suffix[1:]])
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    found, dpi = {}, figure.dpi
+    for form in formats:  # by the canvas itself: savefig would draw everything once more before
+        out = io.BytesIO()
+        getattr(_CANVASES[form](figure), f"print_{form}")(out, metadata=_NOTHING[form])
+        figure.set_dpi(dpi)  # a canvas of vectors leaves another
+        found[form] = out.getvalue()
+    return found
+
+
+class _Canvas(FigureCanvasAgg):
+    """Dots from corners that are rounded first, so that a processor's last digits change none of them.
+
+    Agg itself rounds to this grid, but after it has joined the pieces of a line; where they are straight, as a power on
+    two logarithmic axes, the join is a quotient of rounding errors and may lie anywhere along them.
+    """
+
+    def get_renderer(self) -> RendererAgg:
+        return _Renderer(*self.figure.bbox.size, self.figure.dpi)  # type: ignore[no-untyped-call]
+
+
+class _Renderer(RendererAgg):
+    def draw_path(self, gc: GraphicsContextBase, path: Path, transform: Transform, rgbFace: Any = None) -> None:
+        corners = np.round(transform.transform(path.vertices) * _GRID) / _GRID
+        super().draw_path(gc, Path(corners, path.codes), IdentityTransform(), rgbFace)  # type: ignore[no-untyped-call]
+
+
+_CANVASES = {"svg": FigureCanvasSVG, "png": _Canvas, "pdf": FigureCanvasPdf}
 
 
 def _settle(figure: Figure) -> None:

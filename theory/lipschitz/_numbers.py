@@ -7,11 +7,12 @@ import math
 import numpy as np
 
 from theory._validate import as_positive
+from theory.attention.score import Constants
 
 
 def nonnegative(value: float, name: str) -> float:
     """Return a finite number that is not negative as a float, or raise."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0:
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and value == 0:
         return 0.0
     try:
         return as_positive(value, name)
@@ -30,6 +31,13 @@ def exponent(p: float) -> float:
     if power < 1.0:
         raise ValueError(f"p: expected a number in [1, inf], got {p!r}")
     return power
+
+
+def as_constants(score: Constants, name: str = "score") -> Constants:
+    """Return the constants of a score, none of them negative, or raise."""
+    if not isinstance(score, tuple) or len(score) != len(Constants._fields):
+        raise TypeError(f"{name}: expected Constants, got {type(score).__name__}")
+    return Constants(*(nonnegative(c, f"{name}.{field}") for c, field in zip(score, Constants._fields, strict=True)))
 
 
 def finite(constant: float, name: str) -> float:

@@ -23,7 +23,7 @@ import math
 
 from theory._validate import as_count
 from theory.attention.score import Constants
-from theory.lipschitz._numbers import exponent, exponential, finite, nonnegative
+from theory.lipschitz._numbers import as_constants, exponent, exponential, finite, nonnegative
 
 _DEEPEST = 600  # derived: 3**600 is below the largest double
 
@@ -124,8 +124,8 @@ def score_constant(score: Constants, diameter: float, value: float = 1.0) -> flo
     Lipschitz constants of lookup and projection. Derived; :func:`joint_constant` is the dot product on a ball.
     """
     size = nonnegative(diameter, "diameter")
-    o, query, key, mixed = (nonnegative(c, name) for name, c in zip(Constants._fields, score, strict=True))
-    queries = min(size / 2.0 * query, size * size / 4.0 * mixed)
+    o, query, key, mixed = as_constants(score)
+    queries = min(size / 2.0 * query, finite(size * size, "diameter") / 4.0 * mixed)
     return finite(nonnegative(value, "value") * (queries + exponential(o) * (1.0 + size * key)), "score")
 
 

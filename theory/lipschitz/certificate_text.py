@@ -8,6 +8,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
+from theory._validate import as_instance
 from theory.lipschitz.certify import Certificate, Row, certify
 from theory.lipschitz.weights_file import read_weights
 
@@ -39,6 +40,7 @@ def answer(options: argparse.Namespace) -> str:
 
 def as_text(certificate: Certificate) -> str:
     """Return a table: a line for every metric, constants rounded up, lower bounds rounded down."""
+    as_instance(certificate, "certificate", Certificate)
     alphas = ", ".join(_digits(a, _UP) for a in certificate.alphas)
     lines = [f"tokens of length at most {certificate.radius!r}; |B| R^2 by heads at most {alphas}", ""]
     lines.append(f"{'metric':<11}{'constant':>13}{'at least':>13}  theorem")
@@ -67,7 +69,7 @@ def as_json(certificate: Certificate) -> str:
             "lower": row.lower,
             "witness": _witness(row),
         }
-        for row in certificate.rows
+        for row in as_instance(certificate, "certificate", Certificate).rows
     ]
     about = {name: getattr(certificate, name) for name in ("radius", "n", "heads", "causal", "residual", "score")}
     about["alphas"] = [None if a == math.inf else a for a in certificate.alphas]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_count, as_positive
+from theory._validate import as_choice, as_count, as_flag, as_generator, as_positive
 from theory.lipschitz.layer_bounds import above, distance_bounds, dot_bounds
 from theory.lipschitz.lower import lower_bounds
 from theory.lipschitz.stretches import Stretch
@@ -86,9 +86,7 @@ class Certificate:
 
     def row(self, metric: str) -> Row:
         """Return the row of a metric."""
-        if metric not in METRICS:
-            raise ValueError(f"metric: expected one of {', '.join(METRICS)}, got {metric!r}")
-        return self.rows[METRICS.index(metric)]
+        return self.rows[METRICS.index(as_choice(metric, "metric", METRICS))]
 
 
 def certify(
@@ -155,11 +153,11 @@ def certify(
     in_range(size, "radius")
     if count is not None and count > _MOST:
         raise ValueError(f"n: expected at most {_MOST} tokens, got {count}")
-    if rng is not None and not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng: expected a numpy.random.Generator, got {type(rng).__name__}")
-    alphas = tuple((layer.form_norm(h) * size * size).hi for h in range(heads))
-    found = lower_bounds(rng or np.random.default_rng(_SEED), layer, size, count) if search else {}
-    bounds = dot_bounds(layer, alphas, count) if score == "dot" else distance_bounds(layer, alphas, size, count)
+    if rng is not None:
+        as_generator(rng, "rng")
+    alphas = tuple((layer.form_norm(h) * size * size).hi for h in range(len(layer.w_query)))
+    found = lower_bounds(rng or np.random.default_rng(_SEED), layer, size, count) if as_flag(search, "search") else {}
+    bounds = dot_bounds(layer, alphas, count) if layer.score == "dot" else distance_bounds(layer, alphas, size, count)
     rows = []
     for metric in METRICS:
         known = bounds.get(metric, [])
@@ -167,9 +165,10 @@ def certify(
             rows.append(Row(metric, None, "", "", _missing(metric), found.get(metric)))
             continue
         least = min(known, key=lambda bound: bound.constant)
-        constant = above(1.0 + least.constant) if residual else least.constant
+        constant = above(1.0 + least.constant) if layer.residual else least.constant
         rows.append(Row(metric, constant, least.claim, least.label, least.hypotheses, found.get(metric)))
-    return Certificate(tuple(rows), alphas, size, count, heads, causal, residual, score)
+    heads = len(layer.w_query)
+    return Certificate(tuple(rows), alphas, size, count, heads, layer.causal, layer.residual, layer.score)
 
 
 def _missing(metric: str) -> str:

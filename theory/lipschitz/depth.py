@@ -24,9 +24,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_count, as_points, as_positive, as_real, as_vector
+from theory._validate import as_callable, as_count, as_points, as_positive, as_real, as_vector
 from theory.attention.score import Array
-from theory.lipschitz._numbers import finite, nonnegative
+from theory.lipschitz._numbers import exponent, finite, nonnegative
 from theory.lipschitz.bounded import interpolated_constant, query_constant
 
 
@@ -45,10 +45,11 @@ def attention_bound(form: float, value: float = 1.0, *, p: float = 1.0) -> Bound
 
     :func:`theory.lipschitz.interpolated_constant` for the metric :math:`W_p`; an output is :math:`V` times a mean.
     """
-    b, v = nonnegative(form, "form"), nonnegative(value, "value")
+    b, v, power = nonnegative(form, "form"), nonnegative(value, "value"), exponent(p)
 
     def bound(radius: float) -> Passage:
-        return Passage(interpolated_constant(b * radius * radius, p, v), v * radius)
+        alpha = _alpha(b, radius)
+        return Passage(interpolated_constant(alpha, power, v), finite(v * radius, "radius"))
 
     return bound
 
@@ -61,6 +62,8 @@ def summed_bound(*branches: Bound) -> Bound:
     """
     if not branches:
         raise ValueError("branches: expected at least one, got none")
+    for branch in branches:
+        as_callable(branch, "branches")
 
     def bound(radius: float) -> Passage:
         parts = [branch(radius) for branch in branches]
@@ -72,7 +75,7 @@ def summed_bound(*branches: Bound) -> Bound:
 
 def residual_bound(branch: Bound) -> Bound:
     r"""Return :math:`R \mapsto (1 + C(R),\,R + R')` for :math:`x \mapsto x + f_\mu(x)`."""
-    return summed_bound(lambda radius: Passage(1.0, radius), branch)
+    return summed_bound(lambda radius: Passage(1.0, nonnegative(radius, "radius")), as_callable(branch, "branch"))
 
 
 def concatenated_bound(forms: ArrayLike, values: ArrayLike, out: float = 1.0, *, p: float = 1.0) -> Bound:
@@ -96,16 +99,18 @@ def concatenated_bound(forms: ArrayLike, values: ArrayLike, out: float = 1.0, *,
     b, v = as_vector(forms, "forms"), as_vector(values, "values")
     if b.size != v.size:
         raise ValueError(f"values: expected shape ({b.size},), got shape {v.shape}")
-    if 1.0 < p < 2.0:
+    power = exponent(p)
+    if 1.0 < power < 2.0:
         raise ValueError(f"p: expected 1 or an exponent of at least 2, got {p!r}")
     heads = [(nonnegative(f, "forms"), nonnegative(g, "values")) for f, g in zip(b.tolist(), v.tolist(), strict=True)]
     factor = nonnegative(out, "out")
 
     def bound(radius: float) -> Passage:
-        own = [query_constant(norm * radius * radius, value) for norm, value in heads]
-        both = [interpolated_constant(norm * radius * radius, p, value) for norm, value in heads]
+        alphas = [_alpha(norm, radius) for norm, _ in heads]
+        own = [query_constant(alpha, value) for alpha, (_, value) in zip(alphas, heads, strict=True)]
+        both = [interpolated_constant(alpha, power, value) for alpha, (_, value) in zip(alphas, heads, strict=True)]
         measure = [whole - query for whole, query in zip(both, own, strict=True)]
-        length = factor * math.hypot(*(value for _, value in heads)) * radius
+        length = finite(factor * math.hypot(*(value for _, value in heads)) * radius, "radius")
         return Passage(finite(factor * (math.hypot(*own) + math.hypot(*measure)), "forms"), length)
 
     return bound
@@ -114,7 +119,7 @@ def concatenated_bound(forms: ArrayLike, values: ArrayLike, out: float = 1.0, *,
 def feed_forward_bound(lipschitz: float, at_zero: float = 0.0) -> Bound:
     r"""Return :math:`R \mapsto (\mathrm{Lip}(\phi),\,|\phi(0)| + \mathrm{Lip}(\phi)R)` for a map of single tokens."""
     slope, start = nonnegative(lipschitz, "lipschitz"), nonnegative(at_zero, "at_zero")
-    return lambda radius: Passage(slope, start + slope * radius)
+    return lambda radius: Passage(slope, finite(start + slope * nonnegative(radius, "radius"), "radius"))
 
 
 def layer_norm_bound(eps: float, dim: int, *, gain: float = 1.0, shift: float = 0.0) -> Bound:
@@ -132,8 +137,9 @@ def layer_norm_bound(eps: float, dim: int, *, gain: float = 1.0, shift: float = 
     slope = finite(largest / math.sqrt(floor), "eps") if d > 1 else 0.0
 
     def bound(radius: float) -> Passage:
-        length = radius / math.hypot(radius / math.sqrt(d), math.sqrt(floor)) if d > 1 else 0.0
-        return Passage(slope, largest * length + offset)
+        size = nonnegative(radius, "radius")
+        length = size / math.hypot(size / math.sqrt(d), math.sqrt(floor)) if d > 1 else 0.0
+        return Passage(slope, finite(largest * length + offset, "gain"))
 
     return bound
 
@@ -144,10 +150,16 @@ def layer_norm(x: ArrayLike, eps: float, *, gain: ArrayLike = 1.0, shift: ArrayL
     ``gain`` and ``shift`` are numbers or vectors of shape (d,).
     """
     points = as_points(x, "x")
-    centred = points - points.mean(axis=1, keepdims=True)
-    variance = np.mean(centred * centred, axis=1, keepdims=True)
+    floor = as_positive(eps, "eps")
     by, to = (_entrywise(value, name, points.shape[1]) for value, name in ((gain, "gain"), (shift, "shift")))
-    normed: Array = by * (centred / np.sqrt(variance + as_positive(eps, "eps"))) + to
+    with np.errstate(over="ignore", invalid="ignore"):
+        centred = points - points.mean(axis=1, keepdims=True)
+        spread = np.mean(centred * centred, axis=1, keepdims=True) + floor
+        if not np.isfinite(spread).all():
+            raise ValueError(f"x: expected rows whose variance float64 can hold, got {spread[~np.isfinite(spread)][0]}")
+        normed: Array = by * (centred / np.sqrt(spread)) + to
+    if not np.isfinite(normed).all():
+        raise ValueError(f"gain: expected one whose products float64 can hold, got {normed[~np.isfinite(normed)][0]}")
     return normed
 
 
@@ -166,8 +178,7 @@ def passages(layers: Sequence[Bound], radius: float) -> tuple[Passage, ...]:
         If ``radius`` is negative, there is no layer, or a constant or radius leaves the range of float64.
     """
     entering = nonnegative(radius, "radius")
-    if not layers:
-        raise ValueError("layers: expected at least one, got none")
+    layers = _bounds(layers)
     done: list[Passage] = []
     for layer in layers:
         done.append(layer(entering))
@@ -177,11 +188,10 @@ def passages(layers: Sequence[Bound], radius: float) -> tuple[Passage, ...]:
 
 def composed_bound(*layers: Bound) -> Bound:
     """Return the bound of layers one after another, which is a bound again: of a block, or of a residual's branch."""
-    if not layers:
-        raise ValueError("layers: expected at least one, got none")
+    given = _bounds(layers)
 
     def bound(radius: float) -> Passage:
-        done = passages(layers, radius)
+        done = passages(given, radius)
         return Passage(_product(done), done[-1].radius)
 
     return bound
@@ -207,4 +217,19 @@ def depth_constant(layers: Sequence[Bound], radius: float) -> float:
     >>> round(depth_constant([feed_forward_bound(4.0), attention_bound(1.0)], 0.5))
     107330
     """
-    return composed_bound(*layers)(nonnegative(radius, "radius")).constant
+    return composed_bound(*_bounds(layers))(nonnegative(radius, "radius")).constant
+
+
+def _bounds(layers: Sequence[Bound]) -> Sequence[Bound]:
+    """Return bounds, at least one, or raise."""
+    if not isinstance(layers, (list, tuple)):
+        raise TypeError(f"layers: expected a sequence of bounds, got {type(layers).__name__}")
+    if not layers:
+        raise ValueError("layers: expected at least one, got none")
+    return [as_callable(layer, "layers") for layer in layers]
+
+
+def _alpha(form: float, radius: float) -> float:
+    r"""Return :math:`\|B\|R^2`, in float64 or not at all."""
+    size = nonnegative(radius, "radius")
+    return finite(form * size * size, "radius")

@@ -13,9 +13,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_points, as_positive
+from theory._validate import as_bound, as_points
 from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
+from theory.lipschitz._numbers import exponent
 
 _NEAREST = 1e-8  # taken: closer tokens differ by little more than the rounding with which they were made
 _LOST = 2.0**-511  # derived: the root of the smallest normal double, per coordinate
@@ -47,22 +48,19 @@ def displacement(x: ArrayLike, y: ArrayLike, p: float = math.inf, *, error: floa
     first = as_points(x, "x")
     n, d = first.shape
     second = as_points(y, "y", size=n, dim=d)
-    if not error >= 0.0:
-        raise ValueError(f"error: expected a non-negative bound, got {error!r}")
-    if p != math.inf and not as_positive(p, "p") >= 1.0:
-        raise ValueError(f"p: expected an exponent of at least 1, got {p!r}")
+    slip, power = as_bound(error, "error"), exponent(p)
     with np.errstate(under="ignore", over="ignore"):
         lengths = np.sqrt(np.einsum("ij,ij->i", first - second, first - second))
         largest = float(lengths.max())
         if not largest < math.inf:
-            raise ValueError("x, y: expected displacements whose squares float64 can hold")
-        off = 2.0 * (math.sqrt(d) * error + d * _LOST)
-        if p == math.inf or largest == 0.0:
+            raise ValueError(f"x, y: expected displacements whose squares float64 can hold, got {largest}")
+        off = 2.0 * (math.sqrt(d) * slip + d * _LOST)
+        if power == math.inf or largest == 0.0:
             share, norm, operations = 1.0, largest, d + 6.0
         else:
-            share = float(n) ** (1.0 / p)
-            norm = largest * float(np.sum((lengths / largest) ** p)) ** (1.0 / p)
-            operations = d + 8.0 + (n + 16.0) / p + 16.0
+            share = float(n) ** (1.0 / power)
+            norm = largest * float(np.sum((lengths / largest) ** power)) ** (1.0 / power)
+            operations = d + 8.0 + (n + 16.0) / power + 16.0
     slack = norm * gamma(math.ceil(operations)) + share * off * (1.0 + gamma(16))
     around = Interval.within(norm, slack)
     return Interval(max(around.lo, 0.0), around.hi, around.kind)  # a norm is not negative
@@ -79,10 +77,13 @@ def displacement_ratio(
         As :func:`displacement`, or if no token moves by more than 1e-8 of the largest coordinate: what rounding makes
         of smaller moves has been taken for a violation of a theorem before.
     """
+    if not isinstance(outputs, (list, tuple)) or len(outputs) != 2:
+        raise TypeError(f"outputs: expected two arrays, got {type(outputs).__name__}")
+    start, end = (as_points(part, "outputs") for part in outputs)
     moved = displacement(x, y)
     size = max(float(np.abs(np.asarray(x)).max()), float(np.abs(np.asarray(y)).max()))
     if not moved.lo > _NEAREST * size:
         raise ValueError(
             f"x, y: expected a token that moves by more than {_NEAREST} of the size {size}, got {moved.hi}"
         )
-    return displacement(*outputs, p, error=error) / displacement(x, y, p)
+    return displacement(start, end, p, error=error) / displacement(x, y, p)

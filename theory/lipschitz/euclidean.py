@@ -31,6 +31,7 @@ from scipy.special import lambertw
 
 from theory._validate import as_count, as_matrix, as_positive
 from theory.attention.score import Array
+from theory.lipschitz._numbers import exponent, exponential, finite
 
 FAR_WEIGHT = 0.27785888448639936  # derived: sqrt(s) / (exp(s) + 1) at s = 1/2 + W_0(1 / (2 sqrt(e))), rounded up
 
@@ -53,8 +54,8 @@ def distance_constant(n: int, form: ArrayLike | None = None) -> float:
     Derived. :func:`theory.lipschitz.two_sided` comes to :math:`4c_N + (1 - c_N)/(1 + c_N)`, so that the quotient tends
     to one with N.
     """
-    size = 1.0 if form is None else float(np.linalg.norm(as_matrix(form, "form"), 2))
-    return size * (1.0 + 4.0 * nearness_constant(n))
+    size = 1.0 if form is None else _norm(as_matrix(form, "form"), 2)
+    return finite(size * (1.0 + 4.0 * nearness_constant(n)), "form")
 
 
 def column_constant(n: int) -> float:
@@ -76,9 +77,10 @@ def atoms_constant(n: int, p: float) -> float:
     rows by :func:`distance_constant`, columns by :func:`column_constant`, and the Schur test between them. That it
     grows with N cannot be helped at :math:`p = 1`: see :func:`theory.lipschitz.star`.
     """
-    if p == math.inf:
+    order = exponent(p)
+    if order == math.inf:
         return distance_constant(n)
-    power = 1.0 / _exponent(p)
+    power = 1.0 / order
     rows = distance_constant(n)
     return float(min(n**power * rows, column_constant(n) ** power * rows ** (1.0 - power)))
 
@@ -89,11 +91,12 @@ def near_constant(diameter: float, scale: float = 1.0) -> float:
     :math:`W_p(T\mu, T\nu) \le (e^o(1 + 2o) + o/2)\,W_p(\mu, \nu)` for every p. Derived: the score has oscillation
     :math:`\beta D^2`, Lipschitz constant :math:`2\beta D` in a key and mixed constant :math:`2\beta`.
     """
-    spread = as_positive(scale, "scale") * as_positive(diameter, "diameter") ** 2
+    beta, size = as_positive(scale, "scale"), as_positive(diameter, "diameter")
     try:
-        return math.exp(spread) * (1.0 + 2.0 * spread) + spread / 2.0
+        spread = beta * size**2
     except OverflowError:
-        raise ValueError(f"diameter: expected one whose constant float64 can hold, got {diameter!r}") from None
+        spread = math.inf
+    return finite(exponential(spread) * (1.0 + 2.0 * spread) + spread / 2.0, "diameter")
 
 
 def tied_constants(
@@ -119,7 +122,10 @@ def tied_constants(
         One matrix for each of the H heads.
     output : array_like, shape (D, D)
     """
-    out = as_matrix(output, "output")
+    out, tokens = as_matrix(output, "output"), as_count(n, "n", least=2)
+    for name, given in (("queries", queries), ("values", values)):
+        if not isinstance(given, (list, tuple, np.ndarray)):
+            raise TypeError(f"{name}: expected a sequence of matrices, got {type(given).__name__}")
     dim, heads = out.shape[0], len(queries)
     if out.shape[1] != dim:
         raise ValueError(f"output: expected a square matrix, got shape {out.shape}")
@@ -130,20 +136,17 @@ def tied_constants(
     shape = (dim, dim // heads)
     first = [as_matrix(w, "queries", shape=shape) for w in queries]
     second = [as_matrix(w, "values", shape=shape) for w in values]
-    near, root = 4.0 * nearness_constant(n), math.sqrt(shape[1])
+    near, root = 4.0 * nearness_constant(tokens), math.sqrt(shape[1])
     largest = max(_norm(w, np.inf) * _norm(w.T, np.inf) for w in first) * max(_norm(w.T, np.inf) for w in second)
-    squares = math.sqrt(sum((_norm(q, 2) * _norm(v, 2)) ** 2 for q, v in zip(first, second, strict=True)))
+    try:
+        squares = math.sqrt(sum((_norm(q, 2) * _norm(v, 2)) ** 2 for q, v in zip(first, second, strict=True)))
+    except OverflowError:
+        squares = math.inf
     return (
-        (near + 1.0 / root) * _norm(out.T, np.inf) * largest,
-        math.sqrt(n) / root * (near + 1.0) * squares * _norm(out, 2),
+        finite((near + 1.0 / root) * _norm(out.T, np.inf) * largest, "queries, values, output"),
+        finite(math.sqrt(tokens) / root * (near + 1.0) * squares * _norm(out, 2), "queries, values, output"),
     )
 
 
 def _norm(matrix: Array, order: float) -> float:
     return float(np.linalg.norm(matrix, order))
-
-
-def _exponent(p: float) -> float:
-    if not as_positive(p, "p") >= 1.0:
-        raise ValueError(f"p: expected an exponent of at least 1, got {p!r}")
-    return float(p)

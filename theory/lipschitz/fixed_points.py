@@ -24,14 +24,14 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_count, as_points, as_positive
+from theory._validate import as_callable, as_count, as_instance, as_number, as_points, as_positive
 from theory.attention import DotProduct, Layer, Measure, MultiHead, SquaredDistance, Stack
 from theory.attention.measure import as_measure
 from theory.attention.score import Array
 from theory.distance import w1
 from theory.evidence import Interval
 from theory.evidence.enclosure import balls, hull, precision
-from theory.lipschitz._numbers import nonnegative
+from theory.lipschitz._numbers import exponent, nonnegative
 from theory.lipschitz.displacement import displacement
 from theory.lipschitz.jacobian import enclosed_jacobian
 
@@ -62,6 +62,7 @@ def posterior(move: Interval, constant: float, rounding: float = 0.0) -> float:
     rate = nonnegative(constant, "constant")
     if not rate < 1.0:
         raise ValueError(f"constant: expected a number in [0, 1), got {constant!r}")
+    as_instance(move, "move", Interval)
     return ((rate * move + nonnegative(rounding, "rounding")) / (1 - Interval.exactly(rate))).hi
 
 
@@ -88,7 +89,7 @@ def fixed_measure(
     ValueError
         If ``constant`` is not in [0, 1) or ``count`` is not positive.
     """
-    block = layer if isinstance(layer, Stack) else Stack((layer,))
+    block = layer if isinstance(layer, Stack) else Stack((as_callable(layer, "layer"),))
     return _iterate(block.push, as_measure(mu, "mu"), w1, constant, count, rounding)
 
 
@@ -113,8 +114,9 @@ def equilibrium(
     rounding : float
         By how much one pass may misplace a token.
     """
-    added = as_points(inputs, "inputs")
-    first = added if start is None else as_points(start, "start", size=added.shape[0], dim=added.shape[1])
+    added = _tokens(inputs, "inputs")
+    as_callable(layer, "layer")
+    first = added if start is None else _tokens(start, "start", size=added.shape[0], dim=added.shape[1])
 
     def inject(x: Array) -> Array:
         moved: Array = as_points(layer(x, Measure(x)), "layer", size=x.shape[0], dim=x.shape[1]) + added
@@ -146,14 +148,15 @@ def residual_inverse(
     rounding : float
         By how much one pass may misplace the tokens, in that norm.
     """
-    target = as_points(outputs, "outputs")
-    first = target if start is None else as_points(start, "start", size=target.shape[0], dim=target.shape[1])
+    target, power = _tokens(outputs, "outputs"), exponent(p)
+    as_callable(branch, "branch")
+    first = target if start is None else _tokens(start, "start", size=target.shape[0], dim=target.shape[1])
 
     def correct(x: Array) -> Array:
         moved: Array = target - as_points(branch(x.copy()), "branch", size=x.shape[0], dim=x.shape[1])
         return moved
 
-    return _iterate(correct, first, lambda x, y: displacement(x, y, p), constant, count, rounding)
+    return _iterate(correct, first, lambda x, y: displacement(x, y, power), constant, count, rounding)
 
 
 def residual_determinant(tokens: ArrayLike, score: DotProduct | SquaredDistance, share: float) -> Interval:
@@ -162,9 +165,9 @@ def residual_determinant(tokens: ArrayLike, score: DotProduct | SquaredDistance,
     ``share`` is c, of either sign. A map with a determinant of both signs is not injective.
     """
     points = as_points(tokens, "tokens", dim=1)
-    size = points.shape[0]
+    size, part = points.shape[0], as_number(share, "share")
     with precision():
-        slopes = enclosed_jacobian(Measure(points), score)[:, :, 0, 0] * balls(share).item()
+        slopes = enclosed_jacobian(Measure(points), score)[:, :, 0, 0] * balls(part).item()
         return hull(_determinant(slopes + balls(np.eye(size))))
 
 
@@ -185,6 +188,8 @@ def mirrored_tokens(middle: float, share: float) -> Array:
     first, c = as_positive(middle, "middle"), as_positive(share, "share")
     if not c < 1.0:
         raise ValueError(f"share: expected a number in (0, 1), got {share!r}")
+    if not 6.0 / c < 1e150:
+        raise ValueError(f"share: expected one whose inverse has a square that float64 can hold, got {share!r}")
     fold = brentq(lambda t: residual_determinant([[0.0], [t], [-t]], DotProduct(scale=1.0), -c).mid, 0.0, 6.0 / c)
 
     def missing(pair: Array) -> list[float]:
@@ -199,6 +204,15 @@ def mirrored_tokens(middle: float, share: float) -> Array:
     return np.array([first, *found.x])[:, np.newaxis]
 
 
+def _tokens(value: ArrayLike, name: str, *, size: int | None = None, dim: int | None = None) -> Array:
+    """Return tokens so small that float64 holds the squares of their displacements."""
+    tokens = as_points(value, name, size=size, dim=dim)
+    largest = float(np.abs(tokens).max())
+    if not 4.0 * tokens.size * largest * largest < math.inf:
+        raise ValueError(f"{name}: expected tokens whose squares float64 can hold, got sizes up to {largest}")
+    return tokens
+
+
 def _iterate(
     advance: Callable[[T], T],
     start: T,
@@ -208,6 +222,7 @@ def _iterate(
     rounding: float,
 ) -> Limit[T]:
     point, moves = start, []
+    posterior(Interval.exactly(0.0), constant, rounding)  # refused before anything is iterated
     for _ in range(as_count(count, "count")):
         before, point = point, advance(point)
         moves.append(distance(before, point))

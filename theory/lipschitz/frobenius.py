@@ -75,6 +75,8 @@ def frobenius_constants(alpha: float, n: int, *, value: float = 1.0) -> Frobeniu
         If ``alpha`` or ``value`` is not positive, ``n`` is below one, or a constant leaves the range of doubles.
     """
     a, v, tokens = as_positive(alpha, "alpha"), as_positive(value, "value"), as_count(n, "n")
+    if not 4.0 * a * a * tokens < math.inf:
+        raise ValueError(f"alpha: expected one whose square float64 can hold, got {alpha!r}")
     column = 1.0 if 2.0 * a <= 1.0 else (1.0 + 2.0 * a) ** 2 / (8.0 * a)
     return FrobeniusConstants(
         squares=v * math.sqrt(3.0 * (a * a * (tokens + 1) + tokens)),

@@ -26,7 +26,7 @@ from theory._validate import as_count, as_points, as_positive, as_vector
 from theory.attention import Measure
 from theory.attention.measure import as_measure
 from theory.attention.score import Constants
-from theory.lipschitz._numbers import finite, nonnegative
+from theory.lipschitz._numbers import as_constants, finite, nonnegative
 
 
 def transform_constant(oscillation: float, slope: float, diameter: float, value: float = 1.0) -> float:
@@ -60,9 +60,10 @@ def weight_constant(most: float, slope: float, diameter: float, mass: float) -> 
         If ``mass`` is not positive or exceeds ``most``.
     """
     high, rate, size = (nonnegative(c, n) for c, n in ((most, "most"), (slope, "slope"), (diameter, "diameter")))
-    if not as_positive(mass, "mass") <= high:
+    least = as_positive(mass, "mass")
+    if not least <= high:
         raise ValueError(f"mass: expected at most the largest weight {high!r}, got {mass!r}")
-    return finite((high + size * rate) / mass, "mass")
+    return finite((high + size * rate) / least, "mass")
 
 
 def query_distance(oscillation: float, diameter: float) -> float:
@@ -83,8 +84,8 @@ def query_slope(score: Constants, diameter: float) -> float:
     :math:`a(x, \cdot) - a(x', \cdot)` oscillates by at most :math:`2\ell_x|x - x'|` and :math:`\ell_{xy}D|x - x'|`.
     """
     size = nonnegative(diameter, "diameter")
-    query, mixed = nonnegative(score.query, "query"), nonnegative(score.mixed, "mixed")
-    return finite(min(size / 2.0 * query, size * size / 4.0 * mixed), "score")
+    _, query, _, mixed = as_constants(score)
+    return finite(min(size / 2.0 * query, finite(size * size, "diameter") / 4.0 * mixed), "score")
 
 
 def logit_distance(error: float, diameter: float) -> float:
@@ -112,10 +113,9 @@ def lookup_constant(keys: ArrayLike, values: ArrayLike) -> float:
     if k.shape[0] < 2 or np.unique(k + 0.0, axis=0).shape[0] < k.shape[0]:  # -0.0 is 0.0
         raise ValueError(f"keys: expected at least two, all distinct, got {k.shape[0]} with equal ones or too few")
     first, second = np.triu_indices(k.shape[0], 1)
-    return finite(
-        float((np.linalg.norm(v[first] - v[second], axis=1) / np.linalg.norm(k[first] - k[second], axis=1)).max()),
-        "values",
-    )
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # what float64 cannot hold is refused
+        steps = (np.linalg.norm(part[first] - part[second], axis=1) for part in (v, k))
+        return finite(float(np.divide(*steps).max()), "keys, values")
 
 
 def cooled(score: Constants, temperature: float) -> Constants:
@@ -125,9 +125,7 @@ def cooled(score: Constants, temperature: float) -> Constants:
     :math:`a = xy/\tau` is :math:`\tanh(x/\tau)`, of slope :math:`1/\tau` at zero.
     """
     tau = as_positive(temperature, "temperature")
-    return Constants(
-        *(finite(nonnegative(c, n) / tau, "temperature") for n, c in zip(Constants._fields, score, strict=True))
-    )
+    return Constants(*(finite(c / tau, "temperature") for c in as_constants(score)))
 
 
 def contaminated_share(share: float, oscillation: float) -> float:
@@ -160,10 +158,11 @@ def sampling_deviation(mu: Measure, potential: ArrayLike) -> float:
     a = as_vector(potential, "potential", size=as_measure(mu, "mu").size)
     present = mu.weights > 0.0
     points, weights = mu.points[present], mu.weights[present]
-    g = np.exp(a[present] - a[present].max())
-    mass = float(weights @ g)
-    off = points - (weights * g) @ points / mass
-    return math.sqrt(float(weights @ (g * g * np.einsum("ij,ij->i", off, off)))) / mass
+    with np.errstate(over="ignore", invalid="ignore"):
+        g = np.exp(a[present] - a[present].max())
+        mass = float(weights @ g)
+        off = points - (weights * g) @ points / mass
+        return finite(math.sqrt(float(weights @ (g * g * np.einsum("ij,ij->i", off, off)))) / mass, "mu")
 
 
 def mean_distance(mu: Measure, n: int) -> float:
@@ -186,10 +185,10 @@ def mean_distance(mu: Measure, n: int) -> float:
     order = np.argsort(mu.points[:, 0])
     below = np.cumsum(mu.weights[order])[:-1]
     above = np.cumsum(mu.weights[order][::-1])[::-1][1:]  # complementary sums: 1 - p would lose its digits
-    gaps = np.diff(mu.points[order, 0])
-    return math.fsum(
-        gap * _deviation(draws, p, q) for gap, p, q in zip(gaps.tolist(), below.tolist(), above.tolist(), strict=True)
-    )
+    with np.errstate(over="ignore"):
+        gaps = np.diff(mu.points[order, 0])
+    steps = zip(gaps.tolist(), below.tolist(), above.tolist(), strict=True)
+    return finite(math.fsum(gap * _deviation(draws, p, q) for gap, p, q in steps), "mu")
 
 
 def sampling_distance(diameter: float, n: int) -> float:

@@ -27,15 +27,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_matrix
+from theory._validate import as_matrix, as_real
 from theory.evidence.enclosure import balls, exp, log
-from theory.lipschitz._numbers import nonnegative
+from theory.lipschitz._numbers import finite, nonnegative
 
 
 def crossed_spread(scores: ArrayLike) -> float:
     r"""Return :math:`\Delta(S)` of a matrix of shape (m, n), in its unit."""
     s = as_matrix(scores, "scores")
-    return max(float(np.ptp(s - row, axis=1).max()) for row in s)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return finite(max(float(np.ptp(s - row, axis=1).max()) for row in s), "scores")
 
 
 def rows_bound(spread: float) -> float:
@@ -88,7 +89,10 @@ def plan(scores: ArrayLike, potential: Any) -> NDArray[np.object_]:
 
 def _enclosed(scores: ArrayLike, potential: Any) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
     s = balls(as_matrix(scores, "scores"))
-    f = potential if isinstance(potential, np.ndarray) and potential.dtype == object else balls(potential)
+    enclosed = isinstance(potential, np.ndarray) and potential.dtype == object and potential.size
+    if enclosed and any(not hasattr(ball, "is_finite") for ball in potential.ravel()):
+        raise TypeError("potential: expected balls or numbers, got other objects")
+    f = potential if enclosed else balls(as_real(potential, "potential"))
     if f.shape != s.shape[:1]:
         raise ValueError(f"potential: expected shape ({s.shape[0]},), got shape {f.shape}")
     return s, f

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_matrix, as_points
+from theory._validate import as_count, as_flag, as_instance, as_matrix, as_points
 from theory.attention import DotProduct, Measure, MultiHead, SquaredDistance
 from theory.attention.measure import as_measure
 
@@ -62,8 +62,13 @@ def block_jacobian(
         If ``mu`` is no measure or the score is neither of the two.
     """
     given = _problem(mu, score, value, queries, causal)
-    with np.errstate(under="ignore"):
-        return np.asarray(_blocks(*given, _floats, _shifted), dtype=np.float64)
+    with np.errstate(under="ignore", over="ignore", invalid="ignore"):
+        blocks = np.asarray(_blocks(*given, _floats, _shifted), dtype=np.float64)
+    if not np.isfinite(blocks).all():
+        raise ValueError(
+            f"mu: expected atoms whose derivatives float64 can hold, got {blocks[~np.isfinite(blocks)][0]}"
+        )
+    return blocks
 
 
 def enclosed_jacobian(
@@ -103,25 +108,26 @@ def _problem(
     mu: Measure, score: DotProduct | SquaredDistance, value: ArrayLike | None, queries: ArrayLike | None, causal: bool
 ) -> tuple[Measure, DotProduct | SquaredDistance, NDArray[np.float64], NDArray[np.float64], bool, bool]:
     """Check everything; return measure, score, queries, value matrix, whether queries move, and the mask."""
-    d = as_measure(mu, "mu").dim
+    d, masked = as_measure(mu, "mu").dim, as_flag(causal, "causal")
     if not isinstance(score, (DotProduct, SquaredDistance)):
         raise TypeError(f"score: expected DotProduct or SquaredDistance, got {type(score).__name__}")
     if mu.weights.min() == 0.0:
         raise ValueError(f"mu: expected positive weights, got 0.0 at index {int(mu.weights.argmin())}")
-    if queries is not None and causal:
+    if queries is not None and masked:
         raise ValueError("queries: expected none with a causal mask, got an array")
     if isinstance(score, DotProduct) and score.form is not None:
-        as_matrix(score.form, "score.form", shape=(d, d))
+        as_matrix(score.form, "score.form", shape=(d, d))  # of this dimension, and checked by the score already
     matrix = np.eye(d) if value is None else as_matrix(value, "value", shape=(None, d))
     x = mu.points if queries is None else as_points(queries, "queries", dim=d)
-    return mu, score, x, matrix, queries is None, bool(causal)
+    return mu, score, x, matrix, queries is None, masked
 
 
 def dot_form(score: DotProduct, dim: int) -> NDArray[np.float64]:
     """Return the matrix B of a dot product with its inverse temperature folded in, shape (dim, dim)."""
-    if score.form is not None:
-        as_matrix(score.form, "score.form", shape=(dim, dim))
-    return np.asarray(_form(score, dim, _floats), dtype=np.float64)
+    given, size = as_instance(score, "score", DotProduct), as_count(dim, "dim")
+    if given.form is not None and given.form.shape != (size, size):
+        raise ValueError(f"dim: expected that of the form, {given.form.shape[0]}, got {size}")
+    return np.asarray(_form(given, size, _floats), dtype=np.float64)
 
 
 def _form(score: DotProduct, dim: int, lift: Lift) -> Numbers:

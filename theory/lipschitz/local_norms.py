@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_masses, as_points, as_real
 from theory.attention import DotProduct, Measure, SquaredDistance
+from theory.attention.measure import as_measure
 from theory.evidence import Interval, Kind
 from theory.evidence.roundoff import gamma
 from theory.lipschitz.jacobian import enclosed_jacobian
@@ -36,9 +37,10 @@ _SPECTRAL = 64  # taken: LAPACK's bound is a modest multiple of the rounding of 
 
 def as_exponent(p: float) -> float:
     """Return ``p``, or raise ``ValueError`` unless it is 1, 2 or infinity."""
-    if isinstance(p, bool) or p not in EXPONENTS:
+    number = isinstance(p, (int, float, np.integer, np.floating)) and not isinstance(p, bool)
+    if not number or p not in EXPONENTS:
         raise ValueError(f"p: expected 1, 2 or inf, got {p!r}")
-    return p
+    return int(p) if isinstance(p, (int, np.integer)) else float(p)
 
 
 def local_norm(blocks: ArrayLike, weights: ArrayLike, p: float, *, error: ArrayLike = 0.0) -> Interval:
@@ -73,11 +75,10 @@ def local_norm(blocks: ArrayLike, weights: ArrayLike, p: float, *, error: ArrayL
         raise ValueError(f"blocks: expected shape ({w.size}, {w.size}, d_out, d), got shape {jacobian.shape}")
     if w.min() == 0.0:
         raise ValueError(f"weights: expected positive masses, got 0.0 at index {int(w.argmin())}")
-    slack = np.broadcast_to(np.asarray(error, dtype=np.float64), jacobian.shape)
-    if not (slack >= 0.0).all():
-        raise ValueError("error: expected non-negative bounds")
+    slack = _bounds(error, jacobian.shape)
     n, _, out, d = jacobian.shape
-    power = 1.0 if as_exponent(p) == 1 else 0.5 if p == 2 else 0.0
+    p = as_exponent(p)
+    power = 1.0 if p == 1 else 0.5 if p == 2 else 0.0
     if not math.isfinite(float(w.max()) / float(w.min())):
         raise ValueError(f"weights: expected ratios that float64 can hold, got {w.max()!r} and {w.min()!r}")
     ratio = (w[:, np.newaxis] / w[np.newaxis]) ** power
@@ -142,14 +143,15 @@ def certified_stretch(
     """
     from theory.evidence.enclosure import balls, hull, precision  # noqa: PLC0415
 
-    h = as_points(tangent, "tangent", size=mu.size, dim=mu.dim)
+    law, order = as_measure(mu, "mu"), as_exponent(p)
+    h = as_points(tangent, "tangent", size=law.size, dim=law.dim)
     if not h.any():
         raise ValueError("tangent: expected a displacement, got zero")
     jacobian = enclosed_jacobian(mu, score, causal=causal)
     with precision():
         moved, w = balls(h), balls(mu.weights)
         image = (jacobian * moved[np.newaxis, :, np.newaxis, :]).sum(axis=(1, 3))
-        return hull(weighted_norm(image, w, as_exponent(p)) / weighted_norm(moved, w, p), Kind.CERTIFIED)
+        return hull(weighted_norm(image, w, order) / weighted_norm(moved, w, order), Kind.CERTIFIED)
 
 
 def weighted_norm(displacement: NDArray[Any], weights: NDArray[Any], p: float) -> Any:
@@ -172,6 +174,17 @@ def _root(square: Any) -> Any:
         return square.sqrt()
     top = square.upper().sqrt()
     return (0 * top).union(top)
+
+
+def _bounds(error: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Return bounds on the error of every entry, infinite where nothing is known."""
+    given = np.asarray(error)
+    if isinstance(error, np.ma.MaskedArray) or given.dtype.kind not in "fiu" or given.dtype.itemsize > 8:
+        raise TypeError(f"error: expected real numbers that float64 can hold, got {type(error).__name__}")
+    slack = given.astype(np.float64)
+    if not (slack >= 0.0).all() or slack.shape not in ((), shape):
+        raise ValueError(f"error: expected non-negative bounds, one or of shape {shape}, got {error!r}")
+    return np.broadcast_to(slack, shape)
 
 
 def _largest_sum(matrices: Array) -> tuple[float, float]:

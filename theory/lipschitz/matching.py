@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_points
 from theory.attention import Measure
+from theory.attention.measure import as_measure
 from theory.evidence import Interval, Kind
 from theory.evidence.enclosure import balls, hull
 from theory.evidence.roundoff import gamma
@@ -41,7 +42,7 @@ def wp_line(mu: Measure, nu: Measure, p: float) -> Interval:
     ValueError
         If a dimension is not one or ``p`` is below one.
     """
-    if mu.dim != 1 or nu.dim != 1:
+    if as_measure(mu, "mu").dim != 1 or as_measure(nu, "nu").dim != 1:
         raise ValueError(f"mu, nu: expected dimension 1, got {mu.dim} and {nu.dim}")
     order = exponent(p)
     (x, a), (y, b) = _sorted(mu), _sorted(nu)
@@ -82,7 +83,11 @@ def wp_tokens(x: ArrayLike, y: ArrayLike, p: float) -> Interval:
     second = as_points(y, "y", size=n, dim=d)
     if n > _MOST:
         raise ValueError(f"x: expected at most {_MOST} tokens, got {n}")
-    order, gaps = exponent(p), first[:, np.newaxis, :] - second[np.newaxis, :, :]
+    order = exponent(p)
+    with np.errstate(over="ignore"):
+        gaps = first[:, np.newaxis, :] - second[np.newaxis, :, :]
+    if not np.isfinite(gaps).all():
+        raise ValueError(f"x, y: expected differences that float64 can hold, got {gaps[~np.isfinite(gaps)][0]}")
     ways = np.linalg.norm(np.ldexp(gaps, -np.frexp(np.abs(gaps).max())[1]), axis=2)  # squares neither lost nor infinite
     chosen = np.array(list(permutations(range(n))))
     costs = ways[np.arange(n), chosen]
@@ -99,6 +104,8 @@ def wp_tokens(x: ArrayLike, y: ArrayLike, p: float) -> Interval:
     power = balls(order).item()
     powers = exact**power
     least = _smallest([hull(powers[np.arange(n), each].sum()) for each in near])
+    if not least.hi < math.inf:
+        raise ValueError(f"x, y, p: expected powers of distances that float64 can hold, got {least.hi}")
     return _root(balls(max(least.lo, 0.0)).item().union(balls(least.hi).item()) / n, power)
 
 

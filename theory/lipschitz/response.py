@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from theory._validate import as_flag, as_instance, as_real
 from theory.evidence import Interval
 from theory.evidence.enclosure import balls, coefficient, exp, hull, precision, variable
 from theory.lipschitz._numbers import exponent
@@ -50,19 +51,20 @@ def response(push: Push, *, causal: bool = False) -> Balls:
     ValueError
         If the shapes do not fit, or a token sees no mass.
     """
-    points, velocities, masses, form = (_balls(part) for part in push)
+    masked = as_flag(causal, "causal")
+    points, velocities, masses, form = (_balls(part) for part in as_instance(push, "push", Push))
     n, d = points.shape if points.ndim == 2 else (0, 0)
     shapes = [part.shape for part in (points, velocities, masses, form)]
     if n == 0 or shapes != [(n, d), (n, d), (n,), (d, d)]:
         raise ValueError(f"push: expected shapes (n, d), (n, d), (n,), (d, d), got {', '.join(map(str, shapes))}")
     none = [mass == 0 for mass in masses]  # certainly; a ball around zero is refused below
     heavy = [j for j in range(n) if not none[j]]
-    if not heavy or (causal and heavy[0] > 0) or any(not masses[j] > 0 for j in heavy):
+    if not heavy or (masked and heavy[0] > 0) or any(not masses[j] > 0 for j in heavy):
         raise ValueError("push: expected non-negative masses, and one of them positive for every token to see")
     moved = points + velocities * variable(2)
     keys = moved[heavy]
     weights = exp(moved @ form @ keys.T) * masses[heavy]
-    if causal:
+    if masked:
         weights = weights * (np.array(heavy) <= np.arange(n)[:, np.newaxis]).astype(int)
     outputs = (weights @ keys) / weights.sum(axis=1)[:, np.newaxis]
     change: Balls = np.frompyfunc(lambda series: coefficient(series, 1), 1, 1)(outputs)
@@ -81,7 +83,8 @@ def response_ratio(push: Push, p: float, *, causal: bool = False) -> Interval:
     ValueError
         As :func:`response`, or if ``p`` is below one.
     """
-    order, masses, change = exponent(p), _balls(push.masses), response(push, causal=causal)
+    order, change = exponent(p), response(push, causal=causal)
+    masses = _balls(push.masses)
     if math.isinf(order):
         lengths = [Interval.largest(hull(length) for length in _lengths(part)) for part in (change, push.velocities)]
         return lengths[0] / lengths[1]
@@ -93,7 +96,7 @@ def response_ratio(push: Push, p: float, *, causal: bool = False) -> Interval:
 
 
 def _balls(part: Any) -> Balls:
-    return part if isinstance(part, np.ndarray) and part.dtype == object else balls(part)
+    return part if isinstance(part, np.ndarray) and part.dtype == object else balls(as_real(part, "push"))
 
 
 def _lengths(vectors: Any) -> list[Any]:

@@ -6,6 +6,10 @@ self-attention in :math:`W_p` is a Lipschitz constant. Positions run through :ma
 singular values; L-BFGS climbs the logarithm of the stretch by its exact gradient, from many random starts. A stretch
 is found, not proved largest, but it is certain: it is evaluated in balls at the cloud that is returned, which is then
 shrunk to fewer atoms and shorter numbers. A constant below it is refuted.
+
+Where a climb ends depends on the last digits of a processor. So the cloud, the form and the displacement are rounded to
+few bits before anything is certified, and of starts that end equally high the first stands: the result is the same on
+every machine.
 """
 
 from __future__ import annotations
@@ -16,13 +20,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_positive, as_simplex
+from theory._validate import as_count, as_flag, as_generator, as_instance, as_positive, as_simplex
 from theory.attention import DotProduct, Measure, SquaredDistance
-from theory.evidence import Interval
+from theory.attention.measure import as_measure
+from theory.evidence import Interval, coarse, first_best
 from theory.lipschitz.jacobian import dot_form
 from theory.lipschitz.local_norms import as_exponent, certified_stretch
 from theory.lipschitz.objective import Array, State, log_stretch
 from theory.lipschitz.parameters import Cloud, Parameters
+from theory.lipschitz.rounded import few, few_displacement, few_form, few_points
 
 FLOOR = 1e-12  # the least weight before it is normalised: lighter atoms would be lost in rounding
 _DRAWS = 16  # taken: each start is the best of so many random clouds
@@ -35,7 +41,7 @@ class Found:
     Parameters
     ----------
     measure : Measure
-        Its atoms and weights.
+        Its atoms and weights, rounded to few bits.
     score : DotProduct or SquaredDistance
         The score at which it was found.
     tangent : numpy.ndarray, shape (n, d)
@@ -49,7 +55,7 @@ class Found:
     bound : Interval
         The stretch, enclosed in balls: a lower bound of the Lipschitz constant. Kind ``CERTIFIED``.
     reached : tuple of float
-        Where every start ended, uncertified, in the order of the starts.
+        Where every start ended, uncertified and unrounded, in the order of the starts.
     evaluations : int
         How often the objective was evaluated in all.
     """
@@ -117,17 +123,18 @@ def search(
     """
     from scipy.optimize import minimize  # noqa: PLC0415  loads slowly
 
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng: expected a numpy.random.Generator, got {type(rng).__name__}")
-    as_exponent(p)
+    as_generator(rng, "rng")
+    p, atoms, dim, causal = as_exponent(p), as_count(atoms, "atoms"), as_count(dim, "dim"), as_flag(causal, "causal")
     reach = None if radius is None else as_positive(radius, "radius")
     count, most = as_count(starts, "starts"), as_count(steps, "steps")
-    law = None if weights is None else as_simplex(weights, "weights", size=as_count(atoms, "atoms"))
+    law = None if weights is None else as_simplex(weights, "weights", size=atoms)
     if law is not None and law.min() == 0.0:
         raise ValueError(f"weights: expected positive masses, got 0.0 at index {int(law.argmin())}")
-    form, beta, norm = _score(score, as_count(dim, "dim"))
+    form, beta, norm = _score(score, dim)
     distinct = causal or (law is not None and law.min() < law.max())  # else all atoms are alike: single out the first
-    parameters = Parameters(as_count(atoms, "atoms"), dim, reach, law, norm, FLOOR)
+    if first is not None:
+        as_measure(first, "first")
+    parameters = Parameters(atoms, dim, reach, law, norm, FLOOR)
 
     def state(where: Cloud, chosen: int) -> State:
         b = where.form if norm is not None else form
@@ -140,7 +147,10 @@ def search(
 
         def descent(z: Array, chosen: int = chosen) -> tuple[float, Array]:
             where = parameters.read(z)
-            value, gradient, _ = log_stretch(state(where, chosen), p)
+            try:
+                value, gradient, _ = log_stretch(state(where, chosen), p)
+            except np.linalg.LinAlgError as error:  # of a matrix that is no longer finite
+                raise ValueError(f"radius: expected one at which float64 holds a stretch, got {radius!r}") from error
             return -value, -parameters.pull(z, where, gradient)
 
         drawn = [parameters.draw(rng, sign=1 - 2 * (k % 2)) for _ in range(_DRAWS)]
@@ -151,13 +161,20 @@ def search(
         end = minimize(descent, start, jac=True, method="L-BFGS-B", options={"maxiter": most, "maxcor": 20})
         evaluations += int(end.nfev)
         ends.append((-float(end.fun), chosen, np.asarray(end.x)))
-    best = max(range(count), key=lambda k: ends[k][0])
-    where = parameters.read(ends[best][2])
-    tangent = log_stretch(state(where, ends[best][1]), p)[2]
-    found_score = score if isinstance(score, (DotProduct, SquaredDistance)) else DotProduct(form=where.form)
-    measure = Measure.normalised(where.points, np.exp(where.log_weights) if law is None else law)
-    bound = certified_stretch(measure, found_score, tangent, p, causal=causal)
     reached = tuple(math.exp(value) for value, _, _ in ends)
+    best = first_best([size if math.isfinite(size) else 0.0 for size in reached])
+    where = parameters.read(ends[best][2])
+    masses = coarse(np.exp(where.log_weights)) if law is None else law
+    where = where._replace(
+        points=few_points(where.points, reach),
+        log_weights=np.log(masses),
+        direction=few(where.direction),
+        form=None if norm is None or where.form is None else few_form(where.form, norm),
+    )
+    tangent = few_displacement(log_stretch(state(where, ends[best][1]), p)[2], masses, p)
+    found_score = score if isinstance(score, (DotProduct, SquaredDistance)) else DotProduct(form=where.form)
+    measure = Measure.normalised(where.points, masses)
+    bound = certified_stretch(measure, found_score, tangent, p, causal=causal)
     return Found(measure, found_score, tangent, p, causal, law is not None, bound, reached, evaluations)
 
 
@@ -181,9 +198,10 @@ def shrink(found: Found, *, loss: float = 1e-3) -> Found:
     ValueError
         If ``loss`` is not positive and below one.
     """
-    if not as_positive(loss, "loss") < 1.0:
+    share = as_positive(loss, "loss")
+    if not share < 1.0:
         raise ValueError(f"loss: expected a number below 1, got {loss!r}")
-    least = (1.0 - loss) * found.bound.lo
+    least = (1.0 - share) * as_instance(found, "found", Found).bound.lo
 
     def tried(points: Array, masses: Array, tangent: Array) -> Found | None:
         if masses.min() <= 0.0 or not tangent.any():

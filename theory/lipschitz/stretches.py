@@ -14,13 +14,14 @@ from functools import lru_cache
 
 import numpy as np
 
+from theory._validate import as_count, as_instance, as_masses, as_points, as_positive
 from theory.attention import DotProduct, SquaredDistance
 from theory.evidence import Interval, Kind
 from theory.evidence.roundoff import gamma
 from theory.lipschitz.ascent import improved, orthonormal
-from theory.lipschitz.local_norms import weighted_norm
+from theory.lipschitz.local_norms import as_exponent, weighted_norm
 from theory.lipschitz.search import search
-from theory.lipschitz.weights import Array, Layer
+from theory.lipschitz.weights import Array, Layer, in_range
 
 _INSIDE = 1.0 - 2.0**-40  # of the radius: rounded tokens of this length are in the ball
 _SHARPEST = 14.0  # taken: alpha at which exp(2 alpha) is what the lightest atoms of a search can make use of
@@ -54,11 +55,16 @@ def stretched(layer: Layer, points: Array, tangent: Array, masses: Array, p: flo
     """Enclose the stretch of a displacement in balls; tell as well whether no two outputs coincide."""
     from theory.evidence.enclosure import balls, exp, hull, precision  # noqa: PLC0415  balls load on first use
 
+    order, places = as_exponent(p), as_points(points, "points", dim=as_instance(layer, "layer", Layer).dim)
+    steps = as_points(tangent, "tangent", size=places.shape[0], dim=places.shape[1])
+    law = as_masses(masses, "masses", size=places.shape[0])
+    if not steps.any():
+        raise ValueError("tangent: expected a displacement, got zero")
     with precision():
-        x, h, w = balls(points), balls(tangent), balls(masses)
+        x, h, w = balls(places), balls(steps), balls(law)
         outputs, moved = layer.push(x, h, w, balls, exp)
         gaps = [outputs[i] - outputs[j] for i in range(len(x)) for j in range(i)]
-        ratio = weighted_norm(moved, w, p) / weighted_norm(h, w, p)
+        ratio = weighted_norm(moved, w, order) / weighted_norm(h, w, order)
         return hull(ratio, Kind.CERTIFIED), all((g * g).sum() > 0 for g in gaps)
 
 
@@ -83,7 +89,9 @@ def found_stretch(
     atoms : int, default 2
         Number of atoms, if no masses are given.
     """
-    head = _leading(layer)
+    radius, p, atoms = as_positive(radius, "radius"), as_exponent(p), as_count(atoms, "atoms")
+    masses = None if masses is None else as_masses(masses, "masses")
+    head = _leading(as_instance(layer, "layer", Layer))
     norm = layer.form_norm(head).hi
     reaches = {radius, min(radius, math.sqrt(_SHARPEST / norm))} if norm else {radius}
     best: Stretch | None = None
@@ -104,7 +112,9 @@ def balanced_stretch(layer: Layer, radius: float, n: int | None) -> Stretch | No
     ``n``, at least three, is the query; keys come before it, so that a causal mask lets it see them. None if two
     outputs coincide.
     """
-    head = _leading(layer)
+    radius, n = as_positive(radius, "radius"), None if n is None else as_count(n, "n", least=3)
+    in_range(radius, "radius")
+    head = _leading(as_instance(layer, "layer", Layer))
     plane = _plane(layer, head)[0]
     key = radius * _INSIDE * plane[:, -1]
     points = np.array([key, -key, np.zeros(layer.dim)])
@@ -146,7 +156,7 @@ def _tried(
 
 def lone_stretch(layer: Layer) -> Stretch:
     """Return the displacement of tokens at one place that stretches most: they move on together, in any metric."""
-    origin, mass = np.zeros((1, layer.dim)), np.ones(1)
+    origin, mass = np.zeros((1, as_instance(layer, "layer", Layer).dim)), np.ones(1)
     tangent = np.linalg.svd(layer.mean_map())[2][:1]
     return Stretch(origin, tangent, mass, 1, stretched(layer, origin, tangent, mass, 1)[0])
 

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_matrix, frozen
+from theory._validate import as_choice, as_count, as_flag, as_index, as_matrix, frozen
 from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
 
@@ -32,9 +32,16 @@ _SPECTRAL = 64  # taken: LAPACK's bound is a modest multiple of the rounding of 
 
 def spectral(*factors: Array) -> Interval:
     """Enclose the spectral norm of a product of one or two matrices, its rounding and that of the SVD charged."""
-    matrix = factors[0] if len(factors) == 1 else factors[0] @ factors[1]
-    size = math.prod(float(np.sqrt((f * f).sum())) for f in factors)
-    terms = _SPECTRAL * max(matrix.shape) + 2 * max(max(f.shape) for f in factors)
+    if len(factors) not in (1, 2):
+        raise ValueError(f"factors: expected one or two matrices, got {len(factors)}")
+    given = [as_matrix(f, "factors") for f in factors]
+    if given[0].shape[1] != given[-1].shape[0] and len(given) == 2:
+        raise ValueError(f"factors: expected shapes that fit, got {given[0].shape} and {given[1].shape}")
+    for f in given:
+        in_range(f, "factors")  # else squares overflow, or underflow to less than their rounding
+    matrix = given[0] if len(given) == 1 else given[0] @ given[1]
+    size = math.prod(float(np.sqrt((f * f).sum())) for f in given)
+    terms = _SPECTRAL * max(matrix.shape) + 2 * max(max(f.shape) for f in given)
     error = size * gamma(terms) * (1.0 + gamma(terms * terms))
     return _nonnegative(Interval.within(float(np.linalg.norm(matrix, 2)), error))
 
@@ -72,34 +79,39 @@ class Layer:
 
     def value(self, head: int) -> Array:
         """Return ``W_O W_V`` of a head in floats, shape (d_out, d) or, without ``w_out``, (d_v, d)."""
-        value: Array = self.w_value[head]
+        value: Array = self.w_value[self._head(head)]
         return value if self.w_out is None else np.asarray(self.slice(head) @ value)
 
     def slice(self, head: int) -> Array:
         """Return the columns of ``w_out`` that belong to a head, shape (d_out, d_v)."""
-        size = self.w_value.shape[1]
+        size, head = self.w_value.shape[1], self._head(head)
         if self.w_out is None:
             return np.eye(self.w_value.shape[0] * size)[:, head * size : (head + 1) * size]
         return np.ascontiguousarray(self.w_out[:, head * size : (head + 1) * size])
 
     def form(self, head: int) -> Array:
         """Return ``W_Q^T W_K / sqrt(d_k)`` of a head in floats, shape (d, d)."""
+        head = self._head(head)
         return np.asarray(self.w_query[head].T @ self.w_key[head] / math.sqrt(self.w_query.shape[1]))
 
     def form_norm(self, head: int) -> Interval:
         """Enclose the spectral norm of :meth:`form` of a head."""
+        head = self._head(head)
         root = Interval.exactly(self.w_query.shape[1]).sqrt()
         return _nonnegative(spectral(self.w_query[head].T, self.w_key[head]) / root)
 
     def value_norm(self, head: int, *, own: bool = False) -> Interval:
         """Enclose the norm of ``W_O W_V`` of a head, or of its own ``W_V``."""
-        if own or self.w_out is None:
-            return spectral(self.w_value[head])
+        if as_flag(own, "own") or self.w_out is None:
+            return spectral(self.w_value[self._head(head)])
         return spectral(self.slice(head), self.w_value[head])
 
     def out_norm(self) -> Interval:
         """Enclose the norm of ``w_out``, 1 where heads are concatenated."""
         return Interval.exactly(1.0) if self.w_out is None else spectral(self.w_out)
+
+    def _head(self, head: int) -> int:
+        return as_index(head, "head", size=len(self.w_query))
 
     def mean_map(self) -> Array:
         """Return what becomes of tokens that are all at one place, in floats, shape (d_out, d)."""
@@ -161,8 +173,8 @@ def as_layer(
         If an array is no array of real numbers.
     """
     count = as_count(heads, "heads")
-    if score not in SCORES:
-        raise ValueError(f"score: expected one of {', '.join(SCORES)}, got {score!r}")
+    kind = as_choice(score, "score", SCORES)
+    masked, added = as_flag(causal, "causal"), as_flag(residual, "residual")
     query = as_matrix(w_query, "w_query")
     key = as_matrix(w_key, "w_key", shape=(query.shape[0], query.shape[1]))
     value = as_matrix(w_value, "w_value", shape=(None, query.shape[1]))
@@ -171,15 +183,15 @@ def as_layer(
             raise ValueError(f"{name}: expected a multiple of {count} rows, one block a head, got {matrix.shape[0]}")
     out = None if w_out is None else as_matrix(w_out, "w_out", shape=(None, value.shape[0]))
     width = value.shape[0] if out is None else out.shape[0]
-    if residual and width != query.shape[1]:
+    if added and width != query.shape[1]:
         raise ValueError(f"residual: expected outputs of dimension {query.shape[1]} as the tokens, got {width}")
-    if score == "distance" and not np.array_equal(query, key):
+    if kind == "distance" and not np.array_equal(query, key):
         raise ValueError("w_key: expected the entries of w_query, which distance attention ties to it, got others")
     for name, given in (("w_query", query), ("w_key", key), ("w_value", value), ("w_out", out)):
         if given is not None:
             in_range(given, name)
     first, second, third = (frozen(m.reshape(count, -1, m.shape[1])) for m in (query, key, value))
-    return Layer(first, second, third, None if out is None else frozen(out), bool(causal), bool(residual), score)
+    return Layer(first, second, third, None if out is None else frozen(out), masked, added, kind)
 
 
 def in_range(numbers: Array | float, name: str) -> None:

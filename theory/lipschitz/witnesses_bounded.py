@@ -34,6 +34,8 @@ def straining_mass(alpha: float) -> float:
     (1 + 2\alpha q)` with :math:`q = 1 - P`, largest where :math:`8\alpha q^2 = (6\alpha - 2)q + 1`.
     """
     a = as_positive(alpha, "alpha")
+    if not math.exp(-2.0 * a) > 0.0:
+        raise ValueError(f"alpha: expected one whose masses float64 can hold, got {alpha!r}")
     half = 3.0 * a - 1.0
     root = math.sqrt(half * half + 8.0 * a)
     q = (half + root) / (8.0 * a) if half > 0.0 else 1.0 / (root - half)  # the same, without a difference of equals

@@ -9,9 +9,10 @@ import math
 
 import numpy as np
 
-from theory._validate import as_count, as_positive
+from theory._validate import as_count, as_number, as_positive
 from theory.attention import Measure
 from theory.attention.score import Array
+from theory.lipschitz._numbers import finite
 from theory.lipschitz.euclidean import nearness_constant
 
 
@@ -23,20 +24,20 @@ def two_sided(n: int, scale: float = 1.0, *, shift: float = 1.0) -> Measure:
     N, at most two short of :math:`1 + 4c_N`.
     """
     others = as_count(n, "n", least=3) - 1
-    r = math.sqrt((nearness_constant(n) + shift) / as_positive(scale, "scale"))
+    r = _radius(nearness_constant(n) + as_number(shift, "shift"), scale)
     return Measure.normalised([[0.0], [r], [-r]], [1.0, others - others // 2, others // 2])
 
 
 def one_sided(n: int, scale: float = 1.0) -> Measure:
     r"""Return N tokens on the line as two atoms: one at 0, the others at r, :math:`\beta r^2 = c_N + 1`."""
     others = as_count(n, "n", least=2) - 1
-    r = math.sqrt((nearness_constant(n) + 1.0) / as_positive(scale, "scale"))
+    r = _radius(nearness_constant(n) + 1.0, scale)
     return Measure.normalised([[0.0], [r]], [1.0, others])
 
 
 def leg(n: int, scale: float = 1.0) -> float:
     r"""Return the length r of the legs of :func:`star`: :math:`e^{\beta r^2} = \sqrt{N - 2}`, for N at least 4."""
-    return math.sqrt(0.5 * math.log(as_count(n, "n", least=4) - 2) / as_positive(scale, "scale"))
+    return _radius(0.5 * math.log(as_count(n, "n", least=4) - 2), scale)
 
 
 def star(n: int, scale: float = 1.0) -> Array:
@@ -67,8 +68,19 @@ def hidden_atom(z: float, scale: float = 1.0) -> Measure:
     :math:`\epsilon` per unit in :math:`W_1`, its output moves by one half: the quotient :math:`1/(2\epsilon)` grows
     with z beyond all bounds.
     """
-    rarity = math.exp(-as_positive(scale, "scale") * as_positive(z, "z") ** 2)
+    beta, place = as_positive(scale, "scale"), as_positive(z, "z")
+    try:
+        rarity = math.exp(-beta * place**2)
+    except OverflowError:  # of the square
+        rarity = 0.0
     light = rarity / (1.0 + rarity)
     if light == 0.0:
         raise ValueError(f"z: expected one whose masses float64 can hold, got {z!r}")
-    return Measure.normalised([[0.0], [z]], [1.0 - light, light])
+    return Measure.normalised([[0.0], [place]], [1.0 - light, light])
+
+
+def _radius(square: float, scale: float) -> float:
+    """Return the distance whose square, times the scale, is given."""
+    if not square >= 0.0:
+        raise ValueError(f"shift: expected one that leaves a square, got a sum of {square}")
+    return math.sqrt(finite(square / as_positive(scale, "scale"), "scale"))

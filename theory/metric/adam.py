@@ -48,7 +48,7 @@ class Adam:
         if self.decay < 0.0:
             raise ValueError(f"decay: expected a number that is not negative, got {decay}")
         self._mean = np.zeros(as_count(size, "size"))
-        self._square = np.zeros(size)
+        self._square = np.zeros_like(self._mean)
         self._count = 0
 
     def step(self, theta: Array, gradient: Array) -> Array:

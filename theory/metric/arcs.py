@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_points, as_positive, frozen
+from theory._validate import as_instance, as_points, as_positive, frozen
 from theory.evidence import Interval, Kind
 from theory.evidence.roundoff import gamma
 from theory.metric.trained import Composed
@@ -36,6 +36,9 @@ NODES = 56  # of each half circle; measured: 3e-13 of the density for noise of 0
 _STEP = 0.7  # taken: of a Gaussian of size one; the error of the rule is 1e-17
 _DEEP = 48.0  # taken: minus the logarithm of the weight that is left out, 1e-21
 _LEAF, _PART = 8, 4_000  # steps along the smallest squares; squares at a time, for memory
+_NARROWEST = 1e-100  # taken: of the noise, and its inverse
+_FINEST = 1e-20  # taken: of the bandwidth
+_OFF = 1e-9  # taken: by how much an exponent of the density may be off
 _SPAN = 8.0  # taken: how many standard deviations of the noise a point is from the moons, at most
 _AGREED, _ROUNDS = 1e-9, 12  # taken: of the width of the weights, change between two lattices; lattices that are tried
 
@@ -60,7 +63,11 @@ class Arcs:
     masses: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        as_positive(self.noise, "noise")
+        object.__setattr__(self, "noise", as_positive(self.noise, "noise"))
+        if not _NARROWEST < self.noise < 1.0 / _NARROWEST:
+            raise ValueError(
+                f"noise: expected a number between {_NARROWEST:g} and {1.0 / _NARROWEST:g}, got {self.noise}"
+            )
         nodes, masses = np.polynomial.legendre.leggauss(NODES)
         t = 0.5 * np.pi * (nodes + 1.0)
         upper, lower = np.stack([np.cos(t), np.sin(t)], axis=1), np.stack([1.0 - np.cos(t), 0.5 - np.sin(t)], axis=1)
@@ -70,6 +77,9 @@ class Arcs:
     def density(self, x: ArrayLike) -> Array:
         """Return p at points (n, 2), per unit of area."""
         y, scale = as_points(x, "x", dim=2), self.noise**-2
+        reach = float(np.abs(y).max()) + 2.0
+        if not gamma(16) * scale * reach * reach < _OFF:  # the exponent, taken apart below, would be off by more
+            return np.asarray(self._parts(y)[1].sum(axis=1))
         shift = np.log(self.masses * scale / (2.0 * np.pi)) - 0.5 * scale * np.square(self.centres).sum(axis=1)
         exponent = (scale * y) @ self.centres.T
         exponent += shift - 0.5 * scale * np.einsum("ni,ni->n", y, y)[:, np.newaxis]
@@ -88,7 +98,7 @@ class Arcs:
     def odds(self, x: ArrayLike) -> Array:
         """Return the probability, (n,), that a point at x is on the lower moon."""
         parts = self._parts(as_points(x, "x", dim=2))[1]
-        return np.asarray(parts[:, NODES:].sum(axis=1) / parts.sum(axis=1))
+        return np.asarray(parts[:, NODES:].sum(axis=1) / _held(parts.sum(axis=1)))
 
     @property
     def box(self) -> Array:
@@ -97,11 +107,20 @@ class Arcs:
 
     def _parts(self, x: Array) -> tuple[Array, Array]:
         steps = self.centres - x[:, np.newaxis]
-        square = np.einsum("nki,nki->nk", steps, steps)
+        with np.errstate(over="ignore"):  # the density vanishes there
+            square = np.einsum("nki,nki->nk", steps, steps)
         return steps, self.masses * np.exp(-0.5 * square / self.noise**2) / (2.0 * np.pi * self.noise**2)
 
     def _slope(self, steps: Array, parts: Array) -> Array:
-        return np.asarray(np.einsum("nk,nki->ni", parts, steps) / parts.sum(axis=1, keepdims=True) / self.noise**2)
+        total = _held(parts.sum(axis=1, keepdims=True))
+        return np.asarray(np.einsum("nk,nki->ni", parts, steps) / total / self.noise**2)
+
+
+def _held(density: Array) -> Array:
+    """Return a density that a quotient is taken by, or raise ``ValueError`` where it leaves float64."""
+    if not density.min() > 0.0:
+        raise ValueError("x: expected points so near the moons that float64 holds the density, got one where it is 0")
+    return density
 
 
 class Change(NamedTuple):
@@ -128,7 +147,12 @@ def layer(chart: Composed, law: Arcs, x: ArrayLike, epsilon: float) -> Change:
     ValueError
         If ``epsilon`` is not positive, or too small for the stretch of the map.
     """
-    points, size = as_points(x, "x", dim=2), as_positive(epsilon, "epsilon") ** 0.5
+    points, epsilon = as_points(x, "x", dim=2), as_positive(epsilon, "epsilon")
+    as_instance(chart, "chart", Composed)
+    as_instance(law, "law", Arcs)
+    if not epsilon > _FINEST:
+        raise ValueError(f"epsilon: expected more than {_FINEST:g}, got {epsilon}")
+    size = epsilon**0.5
     stretch = np.linalg.norm(chart.jacobian(points), 2, axis=(1, 2))
     step = _STEP * np.minimum(size / stretch, law.noise)
     value, error, left = np.zeros_like(points), np.zeros(len(points)), np.arange(len(points))
@@ -163,6 +187,8 @@ class FirstOrder(NamedTuple):
 def first_order(chart: Composed, law: Arcs, x: ArrayLike) -> FirstOrder:
     """Return the parts of the operator that a layer tends to, at points (n, 2)."""
     points = as_points(x, "x", dim=2)
+    as_instance(chart, "chart", Composed)
+    as_instance(law, "law", Arcs)
     jacobian, hessian = chart.jacobian(points), chart.hessian(points)
     metric = jacobian.swapaxes(1, 2) @ jacobian
     inverse, slope = np.linalg.inv(metric), law.slope(points)

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_matrix
+from theory._validate import as_count, as_instance, as_matrix
 from theory.evidence import Interval, Kind
 from theory.evidence.roundoff import U, gamma
 from theory.metric.trained import Composed
@@ -77,7 +77,7 @@ def weakest_stretch(chart: Composed, box: ArrayLike, *, most: int = MOST) -> Int
     ValueError
         If the map is not one of the plane, or the corners are no rectangle.
     """
-    centre, half = _rectangle(chart, box)
+    (centre, half), most = _rectangle(chart, box), as_count(most, "most")
     upper = floor = np.inf
     for _ in range(_ROUNDS):
         low, high = _smallest(chart.jacobian(centre))
@@ -99,6 +99,7 @@ def undecided(chart: Composed, box: ArrayLike, *, most: int = MOST) -> int:
     None proves that the map is an injective immersion of the rectangle. Arguments and errors as in
     :func:`weakest_stretch`.
     """
+    most = as_count(most, "most")
     cells = _cells(chart, *_rectangle(chart, box))
     left = right = np.zeros(1, dtype=np.int64)
     open_ = _open(chart, cells, left, right)
@@ -125,6 +126,7 @@ def _split(chart: Composed, cells: Cells, left: Numbers, right: Numbers) -> tupl
 
 
 def _rectangle(chart: Composed, box: ArrayLike) -> tuple[Array, Array]:
+    as_instance(chart, "chart", Composed)
     low, high = as_matrix(box, "box", shape=(2, 2))
     if chart.matrix.shape[0] != 2:
         raise ValueError(f"chart: expected a map of the plane, got one of dimension {chart.matrix.shape[0]}")

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
-from theory._validate import as_count, as_number, as_vector
+from theory._validate import as_callable, as_count, as_instance, as_number, as_vector
 from theory.metric.features import ResidualFeatures
 
 Array = NDArray[np.float64]
@@ -54,7 +54,7 @@ def fibre(features: ResidualFeatures, x: float, span: tuple[float, float], *, ce
         If the features have more than one dimension, x is not in the interval, or a point is on a fold.
     """
     here, (lo, hi) = as_number(x, "x"), as_vector(span, "span", size=2).tolist()
-    if features.dim != 1:
+    if as_instance(features, "features", ResidualFeatures).dim != 1:
         raise ValueError(f"features: expected dimension 1, got {features.dim}")
     if not lo <= here <= hi:
         raise ValueError(f"x: expected a point of [{lo}, {hi}], got {here}")
@@ -93,6 +93,8 @@ def fibre_mean(
     ValueError
         As in :func:`fibre`, or if the density vanishes on the fibre.
     """
+    as_callable(function, "function")
+    as_callable(density, "density")
     points = fibre(features, x, span)
     steepness = np.abs(features.jacobian(points[:, np.newaxis])[:, 0, 0])
     weights = as_vector(density(points), "density", size=points.size) / steepness

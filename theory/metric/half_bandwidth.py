@@ -15,7 +15,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
-from theory._validate import as_count, as_positive
+from theory._validate import as_choice, as_count, as_positive
 from theory.attention import attend, rounding
 from theory.evidence import Interval
 from theory.evidence.roundoff import U
@@ -24,13 +24,15 @@ from theory.metric.score import MetricScore
 
 Array = NDArray[np.float64]
 SPACES = ("circle", "sphere")
+_NARROWEST = 1e-4  # taken: a sphere of a million tokens
 _FINE, _FINER = 1.0, 1.25  # how many tokens, relative to what resolves the weights
 _QUERY = {"circle": (math.cos(0.25), math.sin(0.25)), "sphere": (0.576, 0.768, 0.28)}  # no zero of the first degrees
 
 
 def rate(space: str, degree: int) -> int:
     r"""Return :math:`\mu_l`, minus the eigenvalue of the Laplacian."""
-    return degree * degree if _known(space) == "circle" else degree * (degree + 1)
+    ell = as_count(degree, "degree", least=0)
+    return ell * ell if _known(space) == "circle" else ell * (ell + 1)
 
 
 def multipliers(space: str, degrees: int, epsilon: float) -> list[Interval]:
@@ -55,7 +57,12 @@ def multipliers(space: str, degrees: int, epsilon: float) -> list[Interval]:
     ValueError, TypeError
         If an argument is none of these.
     """
-    width, count = math.sqrt(as_positive(epsilon, "epsilon")), as_count(degrees, "degrees")
+    epsilon, count = as_positive(epsilon, "epsilon"), as_count(degrees, "degrees")
+    width = math.sqrt(epsilon)
+    if not epsilon > _NARROWEST:
+        raise ValueError(
+            f"epsilon: expected more than {_NARROWEST:g}, since tokens are as many as its root, got {epsilon}"
+        )
     if count > 3:
         raise ValueError(f"degrees: expected at most 3, got {degrees}")
     score = MetricScore(LinearFeatures(np.eye(2 if _known(space) == "circle" else 3)), epsilon)
@@ -75,9 +82,7 @@ def multipliers(space: str, degrees: int, epsilon: float) -> list[Interval]:
 
 
 def _known(space: str) -> str:
-    if space not in SPACES:
-        raise ValueError(f"space: expected one of {', '.join(SPACES)}, got {space!r}")
-    return space
+    return as_choice(space, "space", SPACES)
 
 
 def _tokens(space: str, n: int) -> tuple[Array, Array]:

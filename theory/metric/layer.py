@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_real, as_vector
+from theory._validate import as_having, as_real, as_vector
 from theory.metric.similarity import Similarity, sizes
 
 Array = NDArray[np.float64]
@@ -46,7 +46,7 @@ def weights(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, visible: 
 
 def propagate(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, visible: Mask | None = None) -> Array:
     """Return :math:`SH`, (..., n, d); parameters and errors as in :func:`weights`."""
-    return np.asarray(weights(similarity, theta, h, visible=visible) @ np.asarray(h, dtype=np.float64))
+    return np.asarray(weights(similarity, theta, h, visible=visible) @ as_real(h, "h"))
 
 
 def vjp(
@@ -60,7 +60,11 @@ def vjp(
     bar = as_real(cotangent, "cotangent")
     if bar.shape != h.shape:
         raise ValueError(f"cotangent: expected shape {h.shape}, got shape {bar.shape}")
-    return pull(similarity, theta, h, softmax(_scores(similarity, theta, h), _mask(visible, h)), bar)
+    with np.errstate(over="ignore", invalid="ignore"):
+        tokens, slopes = pull(similarity, theta, h, softmax(_scores(similarity, theta, h), _mask(visible, h)), bar)
+    if not (np.isfinite(tokens).all() and np.isfinite(slopes).all()):
+        raise ValueError("cotangent: expected one whose gradient float64 can hold, got an overflow")
+    return tokens, slopes
 
 
 def pull(similarity: Similarity, theta: Array, h: Array, rows: Array, cotangent: Array) -> tuple[Array, Array]:
@@ -93,6 +97,8 @@ def _scores(similarity: Similarity, theta: Array, h: Array) -> Array:
 def _mask(visible: Mask | None, h: Array) -> Mask | None:
     if visible is None:
         return None
+    if isinstance(visible, np.ma.MaskedArray):
+        raise TypeError("visible: expected a plain array, got a masked array")
     mask, shape = np.asarray(visible), (*h.shape[:-1], h.shape[-2])
     if mask.dtype != np.bool_ or mask.shape not in (shape, shape[-2:]):
         raise ValueError(f"visible: expected booleans of shape {shape[-2:]}, got {mask.dtype} of shape {mask.shape}")
@@ -102,6 +108,7 @@ def _mask(visible: Mask | None, h: Array) -> Mask | None:
 
 
 def _problem(similarity: Similarity, theta: ArrayLike, h: ArrayLike) -> tuple[Array, Array]:
+    as_having(similarity, "similarity", "scores", "pull")
     tokens = as_real(h, "h")
     if tokens.ndim < 2 or tokens.shape[-1] != similarity.dim or tokens.shape[-2] < 1:
         raise ValueError(f"h: expected shape (..., n, {similarity.dim}), got shape {tokens.shape}")

@@ -9,10 +9,11 @@ the number of heads. Queries and keys go through the same map of L2 and of metri
 a pseudo-metric, also between states of an encoder and of a decoder.
 
 Of :math:`-|a - b|^2` only :math:`2\langle a, b\rangle - |b|^2` is computed: the rest is the same for all keys, and no
-row of weights sees it. So a distance costs what a dot product costs, and nothing has to be clipped at zero. In a
-precision of unit roundoff u a score with k features is off by at most :math:`\gamma_{k + 3}(2|a||b| + |b|^2)`,
+row of weights sees it. So a distance costs what a dot product costs, and nothing has to be clipped at zero. Features
+are first moved so that those of the first key are the origin, which changes no distance: with a and b so moved, and in
+a precision of unit roundoff u, a score with k features is off by at most :math:`\gamma_{k + 5}(2|a||b| + |b|^2)`,
 :math:`\gamma_j = ju/(1 - ju)`: small beside 1 unless :math:`ku\max|b|^2` is not, i.e. as long as features stay within
-some tens of the origin in float32.
+some tens of each other in float32, wherever they are.
 
 Parameters are not numbers until ``reset`` or :func:`~theory.metric.parametrised.load` gives them a value. Needs
 PyTorch, the extra ``learn``.
@@ -134,9 +135,11 @@ class _Distances(Attention):
         raise NotImplementedError
 
     def scores(self, queries: Tensor, keys: Tensor) -> Tensor:
-        """Return the scores, (..., heads, m, n), plus the squared norm of the features of the query."""
+        """Return the scores, (..., heads, m, n), plus the squared distance of the query from the first key."""
         right = self._cut(self.features(keys))
         left = right if queries is keys else self._cut(self.features(queries))
+        origin = right[..., :1, :].detach()  # no distance depends on it, and so no derivative
+        right, left = right - origin, left - origin
         return (2.0 * left) @ right.transpose(-1, -2) - right.square().sum(-1).unsqueeze(-2)
 
 

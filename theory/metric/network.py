@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_positive, as_real, as_vector
+from theory._validate import as_count, as_generator, as_having, as_positive, as_real, as_vector
 from theory.metric.layer import pull, softmax
 from theory.metric.similarity import Shapes, Similarity, drawn, parts, sizes
 
@@ -51,9 +51,10 @@ class InformationPropagation:
     stretch: float = 1.0
 
     def __post_init__(self) -> None:
+        as_having(self.similarity, "similarity", "scores", "pull")
         for name in ("inputs", "classes", "blocks"):
-            as_count(getattr(self, name), name)
-        as_positive(self.stretch, "stretch")
+            object.__setattr__(self, name, as_count(getattr(self, name), name))
+        object.__setattr__(self, "stretch", as_positive(self.stretch, "stretch"))
 
     @property
     def shapes(self) -> Shapes:
@@ -68,6 +69,7 @@ class InformationPropagation:
 
     def initial(self, rng: np.random.Generator) -> Array:
         """Draw parameters; those outside the blocks first, so that they do not depend on the similarity."""
+        as_generator(rng)
         blocks = [self.similarity.shapes] * self.blocks
         return np.concatenate([drawn(self.shapes[:4], rng), *[self.stretch * drawn(shapes, rng) for shapes in blocks]])
 

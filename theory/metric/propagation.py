@@ -44,7 +44,8 @@ class InformationPropagation(torch.nn.Module):
         heads: int = 1, alpha: float = 1.5, matching: str = "width",
     ) -> None:  # fmt: skip
         super().__init__()
-        self.first = Affine(as_count(inputs, "inputs"), as_count(dim, "dim"))
+        dim = as_count(dim, "dim")
+        self.first = Affine(as_count(inputs, "inputs"), dim)
         self.last = Affine(dim, as_count(classes, "classes"))
         make = partial(attention_module, kind, dim, width, heads=heads, alpha=alpha, matching=matching)
         self.blocks = torch.nn.ModuleList([make() for _ in range(as_count(blocks, "blocks"))])

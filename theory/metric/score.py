@@ -62,7 +62,7 @@ class MetricScore:
 
     def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
         """Return the (m, n) scores."""
-        return self._distance.matrix(self.features(x), self.features(y))
+        return self._distance.matrix(self.features(as_points(x, "x")), self.features(as_points(y, "y")))
 
     def pairs(self, x: Array, y: Array) -> Pairs:
         """Return the features of queries and keys."""

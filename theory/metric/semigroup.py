@@ -17,12 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from theory._validate import as_points, as_positive
+from theory._validate import as_instance, as_points, as_positive
 from theory.metric.arcs import Arcs, Change
 from theory.metric.trained import Composed
 
 Array = NDArray[np.float64]
 _RIM = 4.5  # taken: standard deviations of the noise around the moons; beyond, a share of 1e-5 of the points
+_COARSEST = 0.5  # taken: of the spacing
+_FINEST = 1e-2  # taken: a mesh of a million corners
 _CONTOUR = 16  # nodes: an error of 1e-11
 
 
@@ -48,6 +50,12 @@ def flow(chart: Composed, law: Arcs, x: ArrayLike, time: float, *, spacing: floa
         If a point is outside, or ``time`` or ``spacing`` is not positive.
     """
     points, time, spacing = as_points(x, "x", dim=2), as_positive(time, "time"), as_positive(spacing, "spacing")
+    as_instance(chart, "chart", Composed)
+    as_instance(law, "law", Arcs)
+    if not spacing > _FINEST * law.noise:
+        raise ValueError(f"spacing: expected more than {_FINEST:g} of the noise, got {spacing}")
+    if not spacing <= _COARSEST:
+        raise ValueError(f"spacing: expected at most {_COARSEST:g}, half the radius of a moon, got {spacing}")
     coarse, fine = (_flow(chart, law, points, time, h) for h in (2.0 * spacing, spacing))
     correction = (fine - coarse) / 3.0
     return Change(fine + correction, np.full(len(points), np.linalg.norm(correction, axis=1).max()))

@@ -4,8 +4,9 @@ r"""Scores of tokens with each other, with parameters that are learned: three wa
     \qquad a^{\rm metric}_{ij} = -|g(h_i) - g(h_j)|^2 ,
 
 with g the residual network of :mod:`theory.metric.features`. Tokens come in stacks, (..., n, d); parameters as one
-vector. Squared distances are taken apart, :math:`2\langle f_i, f_j\rangle - |f_i|^2 - |f_j|^2`, which costs a matrix
-product and is off by rounding of the size of :math:`|f|^2`, not of the distance.
+vector. Squared distances of k features are taken apart, :math:`2\langle f_i, f_j\rangle - |f_i|^2 - |f_j|^2`, which
+costs a matrix product and is off by at most :math:`4\gamma_{k + 3}\max|f|^2`, as long as that is below
+:math:`2^{-30}`; farther from the origin they are sums of squared differences.
 
 References
 ----------
@@ -21,10 +22,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_vector
+from theory._validate import as_choice, as_count, as_vector
+from theory.evidence.roundoff import gamma
 from theory.metric.features import LinearFeatures, ResidualFeatures
 
 Array = NDArray[np.float64]
+_OFF = 2.0**-30  # taken: by how much a score may be off, and so, relative, a weight
 Shapes = tuple[tuple[int, ...], ...]
 
 
@@ -89,7 +92,7 @@ class SelfSimilarity:
     width: int
 
     def __post_init__(self) -> None:
-        _demand(self.dim, self.width)
+        _settle(self)
 
     @property
     def shapes(self) -> Shapes:
@@ -124,7 +127,7 @@ class DistanceSimilarity:
     width: int
 
     def __post_init__(self) -> None:
-        _demand(self.dim, self.width)
+        _settle(self)
 
     @property
     def shapes(self) -> Shapes:
@@ -161,7 +164,7 @@ class MetricSimilarity:
     width: int
 
     def __post_init__(self) -> None:
-        _demand(self.dim, self.width)
+        _settle(self)
 
     @property
     def shapes(self) -> Shapes:
@@ -207,19 +210,18 @@ def similarity(attention: str, dim: int, width: int, *, matching: str = "width")
     kinds: dict[str, type[SelfSimilarity | DistanceSimilarity | MetricSimilarity]] = {
         "self": SelfSimilarity, "l2": DistanceSimilarity, "metric": MetricSimilarity
     }  # fmt: skip
-    if attention not in kinds:
-        raise ValueError(f"attention: expected one of {', '.join(kinds)}, got {attention!r}")
-    if matching not in ("width", "parameters"):
-        raise ValueError(f"matching: expected one of width, parameters, got {matching!r}")
-    kind, wanted = kinds[attention], sum(sizes(SelfSimilarity(dim, width).shapes))
-    if matching == "width":
-        return kind(dim, width)
-    return min((kind(dim, w) for w in range(1, 2 * width + 2)), key=lambda s: abs(sum(sizes(s.shapes)) - wanted))
+    kind = kinds[as_choice(attention, "attention", kinds)]
+    own = SelfSimilarity(dim, width)
+    wanted = sum(sizes(own.shapes))
+    if as_choice(matching, "matching", ("width", "parameters")) == "width":
+        return kind(own.dim, own.width)
+    widths = range(1, 2 * own.width + 2)
+    return min((kind(own.dim, w) for w in widths), key=lambda s: abs(sum(sizes(s.shapes)) - wanted))
 
 
-def _demand(dim: int, width: int) -> None:
-    as_count(dim, "dim")
-    as_count(width, "width")
+def _settle(similar: SelfSimilarity | DistanceSimilarity | MetricSimilarity) -> None:
+    for name in ("dim", "width"):
+        object.__setattr__(similar, name, as_count(getattr(similar, name), name))
 
 
 def _turned(x: Array) -> Array:
@@ -232,12 +234,23 @@ def _summed(left: Array, right: Array) -> Array:
 
 
 def _apart(f: Array) -> Array:
+    """Return minus the squared distances of the rows of each stack."""
     square = np.einsum("...ik,...ik->...i", f, f)
+    if not 4.0 * gamma(f.shape[-1] + 3) * square.max() <= _OFF:
+        return _apart_by_differences(f)
     scores = f @ _turned(f)
     scores *= 2.0
     scores -= square[..., :, np.newaxis]
     scores -= square[..., np.newaxis, :]
     return np.asarray(scores)
+
+
+def _apart_by_differences(f: Array) -> Array:
+    """Return the same at any distance from the origin, at the cost of a pass for every feature."""
+    scores = np.zeros((*f.shape[:-1], f.shape[-2]))
+    for feature in np.moveaxis(f, -1, 0):
+        scores -= np.square(feature[..., :, np.newaxis] - feature[..., np.newaxis, :])
+    return scores
 
 
 def _pulled_apart(f: Array, cotangent: Array) -> Array:

@@ -25,7 +25,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_points
+from theory._validate import as_having, as_points
 from theory.attention.score import BoundedScore, bounded
 from theory.evidence import Interval
 from theory.evidence.roundoff import EXP_ULPS, SUBNORMAL, gamma
@@ -87,6 +87,7 @@ def _both(relative: float) -> float:
 def _scores(score: BoundedScore, tokens: ArrayLike) -> tuple[Array, float]:
     """Return symmetric scores, and a bound on the relative error of the exponentials of their differences."""
     x = as_points(tokens, "tokens")
+    as_having(score, "score", "matrix")
     scores = score.matrix(x, x)
     size, error = bounded(score).bounds(x, x)
     if np.abs(scores - scores.T).max() > 2.0 * error:

@@ -20,7 +20,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_matrix, as_points, as_vector, frozen
+from theory._validate import as_count, as_instance, as_matrix, as_points, as_vector, frozen
 from theory.evidence.roundoff import U, gamma
 from theory.metric.experiments.moons import DIM, WIDTH, Moons
 from theory.metric.experiments.propagation import propagation_network
@@ -57,6 +57,7 @@ class Composed:
     shift: Array
 
     def __post_init__(self) -> None:
+        as_instance(self.features, "features", ResidualFeatures)
         object.__setattr__(self, "matrix", frozen(as_matrix(self.matrix, "matrix", shape=(None, self.features.dim))))
         object.__setattr__(self, "shift", frozen(as_vector(self.shift, "shift", size=self.features.dim)))
 
@@ -79,7 +80,7 @@ class Composed:
 
         By :math:`\tanh a - \tanh b = \tanh(a - b)(1 - \tanh a\tanh b)`.
         """
-        x, v = self._points(x), self._points(steps)
+        x, v = self._points(x), as_points(steps, "steps", dim=self.matrix.shape[0])
         turned = np.tanh(v @ self.slopes) * (1.0 - self._hidden(x) * self._hidden(x + v))
         return np.asarray(v @ self.matrix + turned @ self.features.outer)
 
@@ -96,7 +97,7 @@ class Composed:
         (ndarray, ndarray)
             How much :math:`1 - t^2` changes, and by how much t differs from its first order, (n, w) each, rounded up.
         """
-        centre, sides = self._points(x), self._points(half)
+        centre, sides = self._points(x), as_points(half, "half", dim=self.matrix.shape[0])
         z = np.abs(centre @ self.slopes + self.offset)
         reach = sides @ np.abs(self.slopes) + self.blur(np.abs(centre) + sides)
         low, high = np.maximum(z - reach, 0.0), z + reach
@@ -159,6 +160,7 @@ def first_layer(network: InformationPropagation, theta: ArrayLike) -> Composed:
     ValueError
         If ``theta`` has another size than the network.
     """
+    as_instance(network, "network", InformationPropagation)
     if not isinstance(network.similarity, MetricSimilarity):
         raise TypeError(f"network: expected metric-attention, got {type(network.similarity).__name__}")
     pieces = parts(as_vector(theta, "theta", size=network.size), network.shapes)
@@ -167,6 +169,7 @@ def first_layer(network: InformationPropagation, theta: ArrayLike) -> Composed:
 
 def flattened(chart: Composed) -> Composed:
     """Return the map with the nearest affine map of rank one before the same features: it is no immersion anywhere."""
+    as_instance(chart, "chart", Composed)
     left, values, right = np.linalg.svd(chart.matrix, full_matrices=False)
     return Composed(chart.features, values[0] * np.outer(left[:, 0], right[0]), chart.shift)
 

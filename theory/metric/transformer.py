@@ -99,9 +99,9 @@ class Transformer(torch.nn.Module):
         width: int = 64, attention: str = "self", matching: str = "width", dropout: float = 0.0,
     ) -> None:  # fmt: skip
         super().__init__()
-        if as_count(dim, "dim", least=2) % 2 or dim % as_count(heads, "heads"):
+        dim, heads, hidden = as_count(dim, "dim", least=2), as_count(heads, "heads"), as_count(hidden, "hidden")
+        if dim % 2 or dim % heads:
             raise ValueError(f"dim: expected an even multiple of the {heads} heads, got {dim}")
-        as_count(hidden, "hidden")
 
         def mixings(count: int) -> list[Mixing]:
             return [
@@ -114,7 +114,7 @@ class Transformer(torch.nn.Module):
         self.encoder = torch.nn.ModuleList([Layer(mixings(1), dim, hidden) for _ in deep])
         self.decoder = torch.nn.ModuleList([Layer(mixings(2), dim, hidden) for _ in deep])
         self.ends = torch.nn.ModuleList([torch.nn.LayerNorm(dim) for _ in range(2)])
-        self.output, self.drop = Affine(dim, target), Dropout(dropout)
+        self.output, self.drop = Affine(dim, self.sizes[1]), Dropout(dropout)
 
     def reset(self, rng: np.random.Generator) -> None:
         """Draw all parameters, and the masks of dropout to come.

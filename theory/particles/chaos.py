@@ -32,12 +32,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from theory._validate import as_count, as_points, as_positive, as_real
+from theory._validate import as_between, as_count, as_flag, as_points, as_positive, as_real
 from theory.evidence import Interval
 from theory.evidence.roundoff import EXP_ULPS, U
 from theory.particles.flows import Trajectory, flow
 
 Array = NDArray[np.float64]
+_WEAKEST, _EARLIEST, _LATEST = 1e-8, 1e-100, 1e4  # taken: what an adaptive integrator gets through
 DEGREE = 24  # taken: mean squares fall like (2 kappa**2)**k, to 1e-21 for kappa = 1/4
 
 
@@ -71,7 +72,7 @@ def tagged_variance(dim: int, alpha: float, time: float, *, feedback: bool = Tru
     ValueError
         If an argument is out of range.
     """
-    d = as_count(dim, "dim")
+    d, alpha, feedback = as_count(dim, "dim"), as_positive(alpha, "alpha"), as_flag(feedback, "feedback")
     total = Interval.exactly(0.0)
     for harmonic in range(min(DEGREE, 1 if d == 1 else DEGREE) + 1):
         copies = _harmonics(d, harmonic)
@@ -93,7 +94,7 @@ def linear_displacement(start: ArrayLike, alpha: float, time: float, *, feedback
     The fluctuations h are those of the tokens themselves: means of Hermite polynomials. Arguments and errors as for
     :func:`tagged_variance`.
     """
-    z = as_points(start, "start", dim=1)
+    z, feedback = as_points(start, "start", dim=1), as_flag(feedback, "feedback")
     means = _hermite_means(z[:, 0]) / np.array([float(math.factorial(k)) for k in range(DEGREE + 1)])
     slopes = np.zeros(DEGREE)
     for harmonic in (0, 1):
@@ -112,7 +113,9 @@ def _line_response(harmonic: int, alpha: float, time: float, feedback: bool) -> 
 
 def _response(heat: Array, degree: Array, alpha: float, time: float) -> Trajectory:
     """Return the matrix that takes the fluctuations h to the coefficients phi, at times zero and ``time``."""
-    a, t = as_positive(alpha, "alpha"), as_positive(time, "time")
+    a, t = as_positive(alpha, "alpha"), as_between(time, "time", _EARLIEST, _LATEST)
+    if not a > _WEAKEST:
+        raise ValueError(f"alpha: expected more than {_WEAKEST:g}, below which its inverse takes the digits, got {a}")
     if not a * a < 0.5:
         raise ValueError(f"alpha: expected less than 1/sqrt(2), beyond which the mean is infinite, got {a}")
     size = degree.size
@@ -210,7 +213,10 @@ def normal_distance(cloud: ArrayLike, deviation: float) -> Interval:
         If an argument is out of range.
     """
     s = as_positive(deviation, "deviation")
-    z = np.sort(as_points(cloud, "cloud", dim=1)[:, 0]) / s
+    with np.errstate(over="ignore"):
+        z = np.sort(as_points(cloud, "cloud", dim=1)[:, 0]) / s
+    if not np.square(z).max() < math.inf:
+        raise ValueError(f"deviation: expected one by which float64 can divide the cloud, got {s}")
     levels = np.arange(1, z.size) / z.size
     crossing = np.clip(ndtri(levels), z[:-1], z[1:])
     under = _antiderivative(crossing)

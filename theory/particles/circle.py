@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_masses, as_number, as_points, frozen
+from theory._validate import as_choice, as_flag, as_masses, as_number, as_points, as_positive, frozen
 from theory.attention import TorusDistance, read
+from theory.engine import METHODS
 from theory.particles.fields import Array, masses_of
 
 
@@ -48,6 +49,9 @@ class Circle:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "beta", as_number(self.beta, "beta"))
+        object.__setattr__(self, "normalised", as_flag(self.normalised, "normalised"))
+        object.__setattr__(self, "accuracy", as_positive(self.accuracy, "accuracy"))
+        as_choice(self.method, "method", METHODS)
         if self.masses is not None:
             object.__setattr__(self, "masses", frozen(as_masses(self.masses, "masses")))
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_masses, as_points, as_vector
+from theory._validate import as_callable, as_masses, as_points, as_positive, as_vector
 from theory.particles.merging import Approach, approach, shortfall
 
 Array = NDArray[np.float64]
@@ -39,7 +39,8 @@ def coarsening(
     ArithmeticError
         If a pair is pulled apart, or the next one is about to meet when one is joined.
     """
-    x, m = as_points(points, "points"), as_masses(masses, "masses")
+    x, m, beta = as_points(points, "points"), as_masses(masses, "masses"), as_positive(beta, "beta")
+    as_callable(stops, "stops")
     while len(x) > 1:
         missing = _apart(x)
         i, j = sorted(int(k) for k in np.unravel_index(int(missing.argmin()), missing.shape))

@@ -29,7 +29,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_matrix, as_number
+from theory._validate import as_count, as_matrix, as_number, as_real
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.roundoff import gamma, softmax_error
 from theory.particles.equiangular import Equiangular
@@ -75,7 +75,8 @@ def slowest_pair(gaps: ArrayLike, *, beta: float, normalised: bool = True) -> tu
         raise ValueError(f"gaps: expected a symmetric matrix of two or more tokens, zero on the diagonal, got {gaps!r}")
     if not ((given >= 0.0) & (given <= 2.0)).all():
         raise ValueError(f"gaps: expected numbers from 0 to 2, got {given.min()} to {given.max()}")
-    if not as_number(beta, "beta") >= 0.0:
+    beta = as_number(beta, "beta")
+    if not beta >= 0.0:
         raise ValueError(f"beta: expected a non-negative number, got {beta}")
     field, n = Overlaps(beta, normalised), given.shape[0]
     rates = -field(given)
@@ -106,7 +107,9 @@ def slowest_rate(gap: ArrayLike, *, tokens: int, beta: float, normalised: bool =
         SA, or USA.
     """
     n = as_count(tokens, "tokens", least=2)
-    g = np.asarray(gap, dtype=np.float64)
+    g = as_real(gap, "gap")
+    if g.size == 0:
+        raise ValueError(f"gap: expected at least one number, got shape {g.shape}")
     if not ((g > 0.0) & (g <= 1.0)).all():
         raise ValueError(f"gap: expected numbers in (0, 1], got {g.min()} to {g.max()}")
     simplex = Equiangular(n, beta, normalised).rate(g)

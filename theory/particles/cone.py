@@ -33,6 +33,7 @@ from theory.evidence import gamma
 from theory.particles.fields import Array
 
 _BLOCKS = 500  # chosen: linear programs solved at once
+_PLAIN = 32  # taken: numbers up to two to this power, or its inverse, are left as they are
 _MOST = 20  # of points whose sign patterns are all looked at
 
 
@@ -59,8 +60,16 @@ def margins(clouds: ArrayLike) -> tuple[Array, Array]:
     x = as_real(clouds, "clouds")
     if x.ndim != 3 or x.size == 0:
         raise ValueError(f"clouds: expected shape (k, n, d) without an empty side, got shape {x.shape}")
+    x, power = _scaled(x)
     parts = [_bounded(part, *_solved(part)) for part in (x[k : k + _BLOCKS] for k in range(0, x.shape[0], _BLOCKS))]
-    return np.concatenate([low for low, _ in parts]), np.concatenate([high for _, high in parts])
+    low, high = (np.ldexp(np.concatenate(ends), power) for ends in zip(*parts, strict=True))
+    return low, high
+
+
+def _scaled(x: Array) -> tuple[Array, int]:
+    """Return numbers that a linear program takes as they are, and the power of two they were divided by."""
+    power = int(np.frexp(np.abs(x).max())[1])
+    return (x, 0) if abs(power) <= _PLAIN else (np.ldexp(x, -power), power)
 
 
 def _bounded(x: Array, directions: Array, weights: Array) -> tuple[Array, Array]:
@@ -116,7 +125,7 @@ def sign_patterns(points: ArrayLike) -> int:
     ArithmeticError
         If a pattern has neither certificate, as when the points are not in general position.
     """
-    x = as_points(points, "points")
+    x = _scaled(as_points(points, "points"))[0]
     n = x.shape[0]
     if n > _MOST:
         raise ValueError(f"points: expected at most {_MOST}, got {n}")
@@ -189,4 +198,8 @@ def chart(tokens: ArrayLike, axis: ArrayLike) -> Array:
 def diameter(points: ArrayLike) -> float:
     """Return the largest distance of two points of a cloud of shape (n, d), by differences."""
     y = as_points(points, "points")
-    return float(np.sqrt(max(np.einsum("ij,ij->i", y - each, y - each).max() for each in y)))
+    with np.errstate(over="ignore"):
+        size = float(np.sqrt(max(np.einsum("ij,ij->i", y - each, y - each).max() for each in y)))
+    if not size < math.inf:
+        raise ValueError(f"points: expected distances whose squares float64 can hold, got {size}")
+    return size

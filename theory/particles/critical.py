@@ -20,12 +20,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_count, as_number, as_points, as_positive
+from theory._validate import as_count, as_flag, as_number, as_points, as_positive
 from theory.attention import DotProduct, attend, rounding
 from theory.engine import Direction, jvp, weights
 from theory.evidence import Interval
 from theory.evidence.roundoff import U, gamma, softmax_error
 from theory.particles.fields import Array
+
+_OFF = 1e-6  # taken: a token may miss the sphere by this
+_LARGEST = 1e100  # taken: squares, and their products with counts, stay in float64
 
 
 def equiangular(n: int, overlap: float) -> Array:
@@ -71,7 +74,7 @@ def output_overlaps(tokens: ArrayLike, beta: float) -> tuple[Interval, Interval]
     ValueError
         If an argument is not as above.
     """
-    x, score = as_points(tokens, "tokens"), DotProduct(scale=as_positive(beta, "beta"))
+    x, score = _unit(tokens), DotProduct(scale=_scale(beta))
     y = attend(x, x, x, score=score)
     n, d = x.shape
     error = rounding(x, x, x, score=score) * math.sqrt(d)  # of an output, as a vector
@@ -104,9 +107,11 @@ def pushed(tokens: ArrayLike, beta: float, tangent: ArrayLike) -> Interval:
     ValueError
         If an argument is not as above.
     """
-    x, b = as_points(tokens, "tokens"), as_positive(beta, "beta")
+    x, b = _unit(tokens), _scale(beta)
     n, d = x.shape
     moved = as_points(tangent, "tangent", size=n, dim=d)
+    if not np.abs(moved).max() < _LARGEST:
+        raise ValueError(f"tangent: expected entries below {_LARGEST:g}, got {np.abs(moved).max()}")
     derivative = jvp(DotProduct(scale=b).pairs(x, x), x, Direction(moved, moved, moved, np.zeros(n)))[1]
     lengths = np.sqrt(np.einsum("ij,ij->i", moved, moved))
     weight = softmax_error(b * gamma(d + 4), 2.0 * b, n)
@@ -133,7 +138,8 @@ def jacobian_size(n: int, overlap: float, beta: float, *, tangential: bool = Tru
     ValueError
         If an argument is out of range.
     """
-    x = equiangular(n, overlap)
+    x, tangential = equiangular(n, overlap), as_flag(tangential, "tangential")
+    n = len(x)
     towards = x[1:].sum(axis=0)
     towards = towards - (towards @ x[0]) * x[0]
     total = Interval.exactly(0)
@@ -142,6 +148,24 @@ def jacobian_size(n: int, overlap: float, beta: float, *, tangential: bool = Tru
         tangent[0] = direction / np.linalg.norm(direction)
         total = total + copies * pushed(x, beta, tangent)
     return total / n * Interval.within(1.0, gamma(4 * n + 64))  # n tokens to move, n d entries; directions are rounded
+
+
+def _unit(tokens: ArrayLike) -> Array:
+    """Return tokens of length one."""
+    x = as_points(tokens, "tokens")
+    with np.errstate(over="ignore"):
+        off = np.abs(np.linalg.norm(x, axis=1) - 1.0)
+    if not off.max() <= _OFF:
+        raise ValueError(f"tokens: expected unit vectors, got length off by {off.max():.1e} at {off.argmax()}")
+    return x
+
+
+def _scale(beta: float) -> float:
+    """Return an inverse temperature of which float64 holds the square."""
+    scale = as_positive(beta, "beta")
+    if not scale < _LARGEST:
+        raise ValueError(f"beta: expected less than {_LARGEST:g}, got {scale}")
+    return scale
 
 
 class Folded(NamedTuple):
@@ -171,7 +195,7 @@ def folded(n: int, overlap: float, beta: float) -> Folded:
     ValueError
         If an argument is out of range.
     """
-    size, rho, b = as_count(n, "n", least=5), as_number(overlap, "overlap"), as_positive(beta, "beta")
+    size, rho, b = as_count(n, "n", least=5), as_number(overlap, "overlap"), _scale(beta)
     if not 0.0 <= rho < 1.0:
         raise ValueError(f"overlap: expected a number in [0, 1), got {rho}")
     keys = np.zeros((5, 6))

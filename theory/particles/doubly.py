@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_masses, as_matrix, as_points, as_positive, frozen
+from theory._validate import as_count, as_having, as_masses, as_matrix, as_points, as_positive, frozen
 from theory.attention import Score, doubly_normalised
 from theory.attention.sinkhorn import TOLERANCE
 
@@ -58,8 +58,9 @@ class Doubly:
             object.__setattr__(self, "value", frozen(square))
         if self.masses is not None:
             object.__setattr__(self, "masses", frozen(as_masses(self.masses, "masses")))
-        as_count(self.sweeps, "sweeps")
-        as_positive(self.tolerance, "tolerance")
+        as_having(self.score, "score", "matrix")
+        object.__setattr__(self, "sweeps", as_count(self.sweeps, "sweeps"))
+        object.__setattr__(self, "tolerance", as_positive(self.tolerance, "tolerance"))
 
     def __call__(self, x: ArrayLike, /) -> Array:
         """Return the velocities of the tokens ``x``, both of shape (n, d)."""

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_masses, as_matrix, as_points, as_positive, frozen
+from theory._validate import as_flag, as_masses, as_matrix, as_points, as_positive, frozen
 from theory.attention import DotProduct, partition_error, read, rounding
 from theory.evidence import Interval, gamma
 from theory.evidence.roundoff import EXP_ULPS, U
@@ -81,11 +81,11 @@ class Interaction:
     def metric(self, tokens: ArrayLike, *, normalised: bool = True) -> Array:
         """Return what the velocities are multiplied by to be the gradient, shape (n,): SA, or USA unless normalised."""
         x = as_points(tokens, "tokens")
-        return self._masses(x) * self.partitions(x) if normalised else self._masses(x)
+        return self._masses(x) * self.partitions(x) if as_flag(normalised, "normalised") else self._masses(x)
 
     def velocity(self, tokens: ArrayLike, *, normalised: bool = True) -> Array:
         """Return the velocities on the sphere, shape (n, d), with the value matrix B."""
-        kind = Softmax if normalised else Unnormalised
+        kind = Softmax if as_flag(normalised, "normalised") else Unnormalised
         return Tangential(kind(self.score, value=self.form, masses=self.masses))(as_points(tokens, "tokens"))
 
     def velocity_error(self, tokens: ArrayLike, *, normalised: bool = True) -> float:
@@ -93,7 +93,7 @@ class Interaction:
         x = as_points(tokens, "tokens")
         d, reach = x.shape[1], float(np.abs(x).max())
         error = rounding(x, x, x, score=self.score, key_weights=self._masses(x))
-        if not normalised:  # the outputs, at most as large as a token, times the sums
+        if not as_flag(normalised, "normalised"):  # the outputs, at most as large as a token, times the sums
             largest = float(self.partitions(x).max())
             error = largest * (error + reach * (self.partition_error(x) + gamma(4))) * (1.0 + gamma(4))
             reach *= largest

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from theory._validate import as_count, as_number, as_positive, as_real
+from theory._validate import as_count, as_flag, as_number, as_positive, as_real
 
 Array = NDArray[np.float64]
 _NODES = 64  # taken: in the variables used no singularity is near; 64 nodes of Gauss leave nothing above rounding
@@ -39,6 +39,7 @@ _WEAK = 1e-300  # of beta: below, its products with gaps lose digits, and what i
 _TERMS = 200  # taken: of the series of Ein, whose terms fall below the first 1e-17 before that for arguments up to 40
 _LARGEST = 40.0  # of beta times a gap, so that neither exponentials nor series leave what _TERMS covers
 _HALVINGS = 70  # derived: halving a bracket of a few hundred down to its last digit
+_SMALLEST = 1e-150  # taken: of gaps and inverse norms, whose squares are normal numbers
 _TALLEST = 600.0  # taken: of the logarithm of a constant, which is multiplied on
 _LAST = math.log(1e-300)  # taken: of the smallest gap that is looked for
 
@@ -70,6 +71,7 @@ class Equiangular:
     def __post_init__(self) -> None:
         object.__setattr__(self, "tokens", as_count(self.tokens, "tokens", least=2))
         object.__setattr__(self, "beta", as_number(self.beta, "beta"))
+        object.__setattr__(self, "normalised", as_flag(self.normalised, "normalised"))
         if not 0.0 <= self.beta <= _LARGEST / 2.0:
             raise ValueError(f"beta: expected a number from 0 to {_LARGEST / 2.0:g}, got {self.beta}")
 
@@ -109,9 +111,11 @@ class Equiangular:
 
     def time(self, gap: ArrayLike, start: float = 1.0) -> Array:
         r"""Return the time from the gap ``start`` to gaps of any shape, in closed form."""
-        g, g0 = self._gap(gap), float(self._gap(start))
+        g, g0 = self._gap(gap), self._start(start)
         lag = self._lag(g, g0)
-        logarithm = np.log(g0 / g)
+        with np.errstate(over="ignore"):
+            ratio = g0 / g
+        logarithm = np.where(np.isinf(ratio), math.log(g0) - np.log(g), np.log(ratio))
         if self.normalised:
             taken: Array = 0.5 * (logarithm + lag / self.tokens)
             return taken
@@ -122,7 +126,9 @@ class Equiangular:
         t = as_real(times, "times")
         if not (t >= 0.0).all():
             raise ValueError(f"times: expected non-negative times, got {t.min()}")
-        high = np.full(t.shape, math.log(float(self._gap(start))))
+        if t.size == 0:
+            raise ValueError(f"times: expected at least one time, got shape {t.shape}")
+        high = np.full(t.shape, math.log(self._start(start)))
         low = np.full(t.shape, _LAST)
         if (t > float(self.time(math.exp(_LAST), start))).any():
             raise ValueError(f"times: expected times before the gap leaves float64, got {t.max()}")
@@ -135,13 +141,17 @@ class Equiangular:
 
     def log_prefactor(self, start: float = 1.0) -> float:
         r"""Return :math:`\log K` for :math:`g \sim K e^{-2t}`, or :math:`K e^{-2e^\beta t}` of USA."""
-        g0 = float(self._gap(start))
+        g0 = self._start(start)
         lag = float(self._lag(np.zeros(()), g0))
         return math.log(g0) + (lag / self.tokens if self.normalised else lag)
 
     def pre_norm_tail(self, start: float = 1.0, norm: float = 1.0) -> tuple[float, float]:
         r"""Return :math:`C, D` in :math:`g = C t^{-2}(1 + 2D/t + O(t^{-2}))` under Pre-LN, from tokens of one norm."""
-        g0, r0, n = float(self._gap(start)), as_positive(norm, "norm"), self.tokens
+        g0, r0, n = self._start(start), as_positive(norm, "norm"), self.tokens
+        if not g0 > _SMALLEST:
+            raise ValueError(f"start: expected a gap above {_SMALLEST:g}, got {g0}")
+        if not r0 < 1.0 / _SMALLEST:
+            raise ValueError(f"norm: expected one whose square float64 can hold, got {r0}")
         if not self.normalised:
             raise ValueError("normalised: expected softmax rows for Pre-LN, got none")
         log_k = self.log_prefactor(g0)
@@ -169,10 +179,15 @@ class Equiangular:
         lag = lag + (turn if b < _WEAK else math.exp(b * edge) * (_e1(b * (edge - g0)) - _e1(b * (edge - g))))
         return lag + (n - 1) * turn if self.normalised else lag
 
-    def _gap(self, gap: ArrayLike) -> Array:
-        g = as_real(gap, "gap")
+    def _start(self, start: float) -> float:
+        return float(self._gap(as_number(start, "start"), "start"))
+
+    def _gap(self, gap: ArrayLike, name: str = "gap") -> Array:
+        g = as_real(gap, name)
+        if g.size == 0:
+            raise ValueError(f"{name}: expected at least one number, got shape {g.shape}")
         if not ((g > 0.0) & (g < self.tokens / (self.tokens - 1))).all():
-            raise ValueError(f"gap: expected numbers above 0 and below n / (n - 1), got {g.min()} to {g.max()}")
+            raise ValueError(f"{name}: expected numbers above 0 and below n / (n - 1), got {g.min()} to {g.max()}")
         return g
 
 

@@ -25,9 +25,20 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_masses, as_matrix, as_number, as_points, frozen
+from theory._validate import (
+    as_callable,
+    as_choice,
+    as_flag,
+    as_having,
+    as_masses,
+    as_matrix,
+    as_number,
+    as_points,
+    as_positive,
+    frozen,
+)
 from theory.attention import Score, read
-from theory.engine import Attention, Form, Pairs
+from theory.engine import METHODS, Attention, Form, Pairs
 
 Array = NDArray[np.float64]
 _LARGEST = 709.0  # derived: below the logarithm of the largest float
@@ -137,6 +148,9 @@ class Tangential:
 
     field: Field
 
+    def __post_init__(self) -> None:
+        as_callable(self.field, "field")
+
     def __call__(self, x: ArrayLike, /) -> Array:
         """Return the velocities of unit tokens ``x``, shape (n, d)."""
         x = as_points(x, "x")
@@ -157,6 +171,9 @@ class PreNorm:
 
     field: Field
 
+    def __post_init__(self) -> None:
+        as_callable(self.field, "field")
+
     def __call__(self, x: ArrayLike, /) -> Array:
         """Return the velocities, shape (n, d)."""
         x = as_points(x, "x")
@@ -171,7 +188,7 @@ def on_sphere(
     beta: float, *, normalised: bool = True, masses: ArrayLike | None = None, causal: bool = False
 ) -> Tangential:
     r"""Return SA, or USA unless ``normalised``, of unit tokens with scores :math:`\beta\langle x_i, x_j\rangle`."""
-    kind = Softmax if normalised else Unnormalised
+    kind = Softmax if as_flag(normalised, "normalised") else Unnormalised
     return Tangential(kind(Overlap(beta), masses=masses, causal=causal))  # type: ignore[arg-type]  # it converts
 
 
@@ -194,6 +211,10 @@ def _sums(field: Softmax | Unnormalised, x: ArrayLike) -> Attention:
 
 
 def _settle(field: Softmax | Unnormalised) -> None:
+    as_having(field.score, "score", "matrix")
+    object.__setattr__(field, "causal", as_flag(field.causal, "causal"))
+    as_choice(field.method, "method", METHODS)
+    object.__setattr__(field, "accuracy", as_positive(field.accuracy, "accuracy"))
     if field.value is not None:
         value = as_matrix(field.value, "value")
         object.__setattr__(field, "value", frozen(as_matrix(value, "value", shape=(value.shape[0], value.shape[0]))))

@@ -6,6 +6,11 @@ steps may have done. An entry :math:`y` of the state is charged with :math:`2u|y
 with the tolerance of one step of the finer run, because two runs may agree by chance, and the observation is repeated
 on states displaced by that much, upwards and with alternating signs. So an observation that cancels (a distance of two
 tokens that have almost met) comes out wide, as it should.
+
+Neither run sees the field between the states at which it evaluates it. A spike that is much narrower than a step (a
+force that acts in a thin shell, or for a moment of a time that is carried as a coordinate) may be stepped over by both
+runs, which then agree, and no width says so. One-step methods start anew at every one of the ``times``: put some before
+the spike and within it, no further apart than it is wide.
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_positive, as_real, as_vector
+from theory._validate import as_callable, as_choice, as_positive, as_real, as_vector
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.roundoff import U
 
@@ -75,6 +80,7 @@ class Trajectory:
             Of kind ``NUMERIC``; unknown where the function leaves the real numbers on a displaced state. The rounding
             of the function itself is not counted beyond that.
         """
+        as_callable(function, "function")
         return [_observed(function, *pair, self.evaluations, self.tolerance, self.safety) for pair in self._pairs()]
 
     def _pairs(self) -> list[tuple[Array, Array]]:
@@ -90,7 +96,7 @@ def flow(
     Parameters
     ----------
     field : callable
-        From a state to its velocity, of the same shape.
+        From a state to its velocity, of the same shape; what changes within less than a step may go unseen (see above).
     start : array_like
         State at the first time, of any shape.
     times : array_like, shape (T,)
@@ -113,8 +119,13 @@ def flow(
         If the integrator gives up, as before a blow-up.
     """
     y, when = as_real(start, "start"), as_vector(times, "times")
+    as_callable(field, "field")
+    if y.size == 0:
+        raise ValueError(f"start: expected a state, got shape {y.shape}")
     if when.size < 2 or not (np.diff(when) > 0.0).all():
         raise ValueError("times: expected at least two increasing numbers, got others")
+    if not (0.5 * np.diff(when) > 0.0).all():
+        raise ValueError(f"times: expected steps that float64 can halve, got {np.diff(when).min()}")
     fine = run(field, y, when, *finer(rtol, atol), method, parts=2)
     coarse = run(field, y, when, as_positive(rtol, "rtol"), as_positive(atol, "atol"), method)
     shape = (when.size, *y.shape)
@@ -139,8 +150,7 @@ def run(
     """Run one of SciPy's integrators, from stop to stop."""
     from scipy.integrate import solve_ivp  # noqa: PLC0415  slow to load
 
-    if method not in METHODS:
-        raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
+    as_choice(method, "method", METHODS)
     if rtol < _SMALLEST:
         raise ValueError(f"rtol: expected at least {_SMALLEST:.1e}, got {rtol}")
 
@@ -198,7 +208,8 @@ def moved_by(
     Two runs may agree by chance, where the difference of their errors changes its sign; hence the tolerance of a step.
     """
     size = (2 * U * evaluations + tolerance[0]) * np.abs(state) + tolerance[1]
-    signs = np.where(np.arange(state.size).reshape(state.shape) % 2, -1.0, 1.0)
+    odd = np.indices(state.shape).sum(axis=0) % 2  # neighbours in every direction go opposite ways: tokens and axes
+    signs = np.where(odd, -1.0, 1.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         values = [float(function(state + displaced)) for displaced in (size, signs * size)]
     here = float(function(state))

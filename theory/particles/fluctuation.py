@@ -21,8 +21,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_matrix, as_positive, as_vector
+from theory._validate import as_between, as_count, as_matrix, as_vector
 from theory.attention import Measure, boltzmann_gibbs
+from theory.attention.measure import as_measure
 from theory.evidence import Interval, Kind
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
@@ -44,7 +45,7 @@ def delta_method(mu: Measure, tilt: ArrayLike) -> Fluctuation:
     ValueError
         If the tilt does not fit.
     """
-    scores = mu.points @ as_vector(tilt, "tilt", size=mu.dim)
+    scores = as_measure(mu, "mu").points @ as_vector(tilt, "tilt", size=mu.dim)
     once, twice = boltzmann_gibbs(mu, scores), boltzmann_gibbs(mu, 2.0 * scores)
     present = mu.weights > 0.0
     boost = float(np.sum(once.weights[present] ** 2 / mu.weights[present]))
@@ -65,12 +66,17 @@ def gaussian_fluctuation(covariance: ArrayLike, tilt: ArrayLike) -> Fluctuation:
     q = as_vector(tilt, "tilt")
     sigma = as_matrix(covariance, "covariance", shape=(q.size, q.size))
     shift = sigma @ q
-    boost = math.exp(float(q @ shift))
-    return Fluctuation(boost * (sigma + np.outer(shift, shift)), -boost * shift)
+    with np.errstate(over="ignore", invalid="ignore"):
+        boost = np.exp(q @ shift)
+        found = Fluctuation(boost * (sigma + np.outer(shift, shift)), -boost * shift)
+    if not np.isfinite(found.covariance).all():
+        raise ValueError(f"tilt: expected one whose moments float64 can hold, got a factor of {boost}")
+    return found
 
 
 _STRIP = 1.5  # taken: below pi / 2
 _DIGITS = 45.0  # taken: what is cut off is of the relative size exp(-45), below rounding
+_FLATTEST, _STEEPEST = 1e-100, 50.0  # taken: of the tilt; nodes grow in number as its square
 _ROWS = 16  # measured: so many nodes of s at a time stay in cache
 
 
@@ -98,7 +104,7 @@ def participation(tilt: float, keys: int) -> Interval:
     ValueError
         If an argument is out of range.
     """
-    p, log_n = as_positive(tilt, "tilt"), math.log(as_count(keys, "keys", least=8))
+    p, log_n = as_between(tilt, "tilt", _FLATTEST, _STEEPEST), math.log(as_count(keys, "keys", least=8))
     over = log_n / p**2
     rate = max(log_n - p * p if over > 1.5 else (over - 0.5) ** 2 / 2.0 * p * p if over > 0.5 else 0.0, 0.0)
     spare = max(p * p - log_n, 0.0) + rate + _DIGITS

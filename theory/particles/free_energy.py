@@ -28,6 +28,7 @@ from scipy import special
 from theory._validate import as_count, as_positive, as_vector
 from theory.evidence import Interval
 from theory.evidence.enclosure import balls, hull
+from theory.evidence.roundoff import EXP_ULPS, U, gamma
 from theory.particles.zonal import means, polynomials
 
 Array = NDArray[np.float64]
@@ -47,6 +48,14 @@ class Equilibrium(NamedTuple):
     excess: float
     r""":math:`F_K(\rho) - F_K(1)` of this density, settled or not"""
     settled: bool
+
+
+class Slack(NamedTuple):
+    """How far a point of a branch may lie from the equilibrium that the rule defines, to first order."""
+
+    strength: float
+    order: float
+    excess: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +84,10 @@ class Sphere:
     degrees: int = 32
 
     def __post_init__(self) -> None:
-        as_positive(self.beta, "beta")
-        as_count(self.dim, "dim", least=2)
-        if not 2 <= as_count(self.degrees, "degrees") < as_count(self.nodes, "nodes"):
+        object.__setattr__(self, "beta", as_positive(self.beta, "beta"))
+        for name, least in (("dim", 2), ("nodes", 1), ("degrees", 1)):
+            object.__setattr__(self, name, as_count(getattr(self, name), name, least=least))
+        if not 2 <= self.degrees < self.nodes:
             raise ValueError(f"degrees: expected 2 <= degrees < nodes, got {self.degrees} and {self.nodes}")
 
     @cached_property
@@ -115,6 +125,47 @@ class Sphere:
         strength = float(first / (2.0 * self.weights[0] * overlaps[0]))
         return self._found(strength, potential, overlaps, entropy, settled)
 
+    def slack(self, found: Equilibrium) -> Slack:
+        r"""Bound the error of what :meth:`branch` found: where its iteration ended, and the rounding of every sum.
+
+        The overlaps solve :math:`a = A(a)`, where A goes through the potential :math:`\kappa_1W_la_l/W_1a_1`. If one
+        more evaluation moves them by r, and rounding moves an evaluation by :math:`\eta`, they are off by at most
+        :math:`|(1 - DA)^{-1}|(r + \eta)` and by terms of second order. Near a threshold the inverse is large.
+
+        Parameters
+        ----------
+        found : Equilibrium
+            What :meth:`branch` of this sphere returned.
+        """
+        kappa, a, w, masses = found.potential, found.overlaps, self.weights, self._rule[1]
+        degrees = np.arange(1, self.degrees + 1)
+        uneven = 16.0 * U * degrees**2  # of a harmonic, by its recurrence and by the rounding of its node
+        logs = kappa @ self._harmonics
+        size = float(np.abs(kappa).sum())
+        relative = gamma(self.degrees + 2) * size + float(np.abs(kappa) @ uneven) + (4.0 * size + 2 * EXP_ULPS + 4) * U
+        noise = 2.0 * relative + gamma(self.nodes + 4) + uneven
+        moment = 1.0 / (self._harmonics**2 @ masses)
+        kernel = float(masses @ np.abs(np.expm1(self.beta * self._rule[0]))) / self.beta
+        kernel_off = gamma(self.nodes + 16) + (2.0 * self.beta + 2 * EXP_ULPS) * U
+        off = moment * kernel * (kernel_off + 2.0 * uneven)  # of the weights
+        share = kappa[0] / (w[0] * a[0])
+        turned = abs(share) * np.abs(a) * (off + w * off[0] / w[0])
+        turned[0] = 0.0  # the first coefficient is prescribed
+        density = masses * np.exp(logs - logs.max())
+        spread = (self._harmonics * (density / density.sum())) @ self._harmonics.T - np.outer(a, a)
+        follow = np.diag(share * w)
+        follow[:, 0] -= share * w * a / a[0]
+        again = self._overlaps(share * w * a)
+        inverse = np.abs(np.linalg.inv(np.eye(self.degrees) - spread @ follow))
+        apart = inverse @ (np.abs(again - a) + noise + np.abs(spread) @ turned)
+        order = float(apart[0])
+        strength = found.strength * (order / abs(float(a[0])) + float(off[0] / w[0]) + 4.0 * U)
+        paired = float(w @ a**2)
+        excess = relative + gamma(self.nodes + 4) + gamma(self.degrees + 8) * 4.0 * size
+        excess += found.strength * (gamma(self.degrees + 8) * paired + float(off @ a**2)) + strength * paired
+        excess += float(np.abs(kappa - 2.0 * found.strength * w * a) @ apart)
+        return Slack(strength, order, excess)
+
     def descend(self, strength: float, start: ArrayLike) -> Equilibrium:
         """Iterate the equation of equilibrium at fixed K; the free energy never grows on the way.
 
@@ -135,6 +186,12 @@ class Sphere:
 
     def _found(self, k: float, potential: Array, overlaps: Array, entropy: float, settled: bool) -> Equilibrium:
         return Equilibrium(k, potential, overlaps, entropy - k * float(self.weights @ overlaps**2), settled)
+
+    def _overlaps(self, potential: Array) -> Array:
+        logs = potential @ self._harmonics
+        density = self._rule[1] * np.exp(logs - logs.max())
+        found: Array = self._harmonics @ (density / density.sum())
+        return found
 
     def _settle(self, potential: Array, follow: Callable[[Array], Array]) -> tuple[Array, Array, float, bool]:
         masses, harmonics = self._rule[1], self._harmonics
@@ -207,7 +264,8 @@ def enclosed(beta: float, potential: ArrayLike, *, dim: int = 2, degrees: int = 
         If an argument is not as above.
     """
     kappa = balls(as_vector(potential, "potential"))
-    if not kappa.size <= as_count(degrees, "degrees"):
+    degrees, dim = as_count(degrees, "degrees"), as_count(dim, "dim", least=2)
+    if not kappa.size <= degrees:
         raise ValueError(f"degrees: expected at least the {kappa.size} degrees of the potential, got {degrees}")
 
     def logarithm(u: Any) -> Any:

@@ -27,10 +27,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_matrix, frozen
+from theory._validate import as_having, as_matrix, frozen
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
+_STRONG = 1e150  # derived: above, what the coupling takes of the covariance is all of it, to the last digit
 _LAPACK = 64.0  # taken: times d u, many times the backward error of its decompositions of small matrices
 
 
@@ -117,6 +118,7 @@ class SinkhornClosure:
 
 def moments(closure: Closure) -> Callable[[Array], Array]:
     r"""Return the velocity of the state :math:`(m \mid \Sigma)`, shape (d, d + 1)."""
+    as_having(closure, "closure", "affine")
 
     def velocity(state: Array) -> Array:
         covariance = state[:, 1:]
@@ -129,6 +131,7 @@ def moments(closure: Closure) -> Callable[[Array], Array]:
 
 def log_variance(closure: Closure) -> Callable[[Array], Array]:
     r"""Return the velocity of :math:`\log s` on the line, for a state without dimensions; it keeps its digits."""
+    as_having(closure, "closure", "affine")
 
     def velocity(state: Array) -> Array:
         slope = closure.affine(np.zeros(1), np.array([[math.exp(float(state))]]))[1]
@@ -151,8 +154,17 @@ def sinkhorn_coupling(covariance: ArrayLike, form: ArrayLike) -> Array:
     """
     a, sigma = as_pair(form, covariance)
     root = _root(sigma)
-    left, size, right = np.linalg.svd(root @ a.T @ root)
-    coupling: Array = root @ (left * (2.0 * size / (1.0 + np.sqrt(1.0 + 4.0 * size * size)))) @ right @ root
+    with np.errstate(over="ignore", invalid="ignore"):
+        inner = root @ a.T @ root
+    if not np.isfinite(inner).all():
+        raise ValueError("covariance, form: expected ones whose products float64 can hold, got an overflow")
+    left, size, right = np.linalg.svd(inner)
+    with np.errstate(over="ignore"):
+        share = 2.0 * size / (1.0 + np.sqrt(1.0 + 4.0 * size * size))
+    share = np.where(size > _STRONG, 1.0, share)
+    coupling: Array = root @ (left * share) @ right @ root
+    if not np.isfinite(coupling).all():
+        raise ValueError("covariance, form: expected ones whose products float64 can hold, got an overflow")
     return coupling
 
 

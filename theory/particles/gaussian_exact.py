@@ -32,7 +32,11 @@ def softmax_covariance(form: ArrayLike, covariance: ArrayLike, time: float) -> A
     t = as_number(time, "time")
     if not t < blow_up_time(a, sigma):
         raise ValueError(f"time: expected one before the blow-up, {blow_up_time(a, sigma)}, got {time!r}")
-    found: Array = np.linalg.solve(np.eye(sigma.shape[0]) - t * sigma @ (a + a.T), sigma).astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        system = np.eye(sigma.shape[0]) - t * sigma @ _doubled(a)
+        found: Array = np.linalg.solve(system, sigma).astype(np.float64)
+    if not (np.isfinite(system).all() and np.isfinite(found).all()):
+        raise ValueError("time, covariance: expected ones of which float64 holds the covariance, got an overflow")
     return found
 
 
@@ -46,7 +50,11 @@ def blow_up_time(form: ArrayLike, covariance: ArrayLike) -> float:
     """
     a, sigma = as_pair(form, covariance)
     lower = np.linalg.cholesky(sigma)
-    top = float(np.linalg.eigvalsh(lower.T @ (a + a.T) @ lower)[-1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        inner = lower.T @ _doubled(a) @ lower
+    if not np.isfinite(inner).all():
+        raise ValueError("form, covariance: expected ones whose products float64 can hold, got an overflow")
+    top = float(np.linalg.eigvalsh(inner)[-1])
     return 1.0 / top if top > 0.0 else math.inf
 
 
@@ -60,10 +68,22 @@ def collapse_shape(form: ArrayLike) -> Array:
     """
     a = as_matrix(form, "form")
     a = as_matrix(a, "form", shape=(a.shape[0], a.shape[0]))
-    if not np.linalg.eigvalsh(a + a.T)[-1] < 0.0:
+    both = _doubled(a)
+    if not np.linalg.eigvalsh(both)[-1] < 0.0:
         raise ValueError("form: expected a negative definite symmetric part, got another")
-    shape: Array = -np.linalg.inv(a + a.T).astype(np.float64)
+    shape: Array = -np.linalg.inv(both).astype(np.float64)
+    if not np.isfinite(shape).all():
+        raise ValueError("form: expected one of which float64 holds the inverse, got an overflow")
     return shape
+
+
+def _doubled(form: Array) -> Array:
+    """Return the form and its transpose added."""
+    with np.errstate(over="ignore"):
+        both: Array = form + form.T
+    if not np.isfinite(both).all():
+        raise ValueError(f"form: expected one that float64 can double, got sizes up to {np.abs(form).max()}")
+    return both
 
 
 def mixture_field(
@@ -90,6 +110,8 @@ def mixture_field(
     """
     centres = as_points(means, "means")
     k, d = centres.shape
+    if not isinstance(covariances, (list, tuple, np.ndarray)):
+        raise TypeError(f"covariances: expected a sequence of matrices, got {type(covariances).__name__}")
     masses, a = as_masses(weights, "weights", size=k), as_matrix(form, "form", shape=(d, d))
     if not masses.min() > 0.0 or len(covariances) != k:
         raise ValueError(f"weights, covariances: expected {k} positive masses and as many matrices, got others")

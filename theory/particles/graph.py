@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_matrix, as_number, as_points, frozen
+from theory._validate import as_count, as_flag, as_matrix, as_number, as_points, frozen
 from theory.evidence.enclosure import balls
 
 Array = NDArray[np.float64]
@@ -36,25 +36,31 @@ def ring(n: int) -> Array:
 
 def complete(n: int) -> Array:
     """Return the adjacency of ``n`` tokens that all see each other and themselves."""
-    return np.ones((as_count(n, "n"), n))
+    count = as_count(n, "n")
+    return np.ones((count, count))
 
 
 def twisted(n: int, winding: int, dim: int = 2) -> Array:
     """Return the twisted state of ``winding`` on a ring of ``n`` tokens, rounded, shape (n, dim)."""
-    if as_count(dim, "dim", least=2) > 2:
-        return np.hstack([twisted(n, winding), np.zeros((n, dim - 2))])
-    turns = np.array([(winding * j) % as_count(n, "n", least=3) for j in range(n)]) / n
-    return np.stack([np.cos(2.0 * np.pi * turns), np.sin(2.0 * np.pi * turns)], axis=1)
+    count, turn, d = as_count(n, "n", least=3), _turns(winding), as_count(dim, "dim", least=2)
+    turns = np.array([(turn * j) % count for j in range(count)]) / count
+    circle = np.stack([np.cos(2.0 * np.pi * turns), np.sin(2.0 * np.pi * turns)], axis=1)
+    return circle if d == 2 else np.hstack([circle, np.zeros((count, d - 2))])
 
 
 def twisted_balls(n: int, winding: int, dim: int = 2) -> Balls:
     """Return the twisted state of ``winding`` on a ring of ``n`` tokens in balls, shape (n, dim)."""
-    shape = twisted(n, winding, dim).shape
-    out, turn = balls(np.zeros(shape)), balls(1).item().atan() * 8
-    for j in range(n):
-        angle = turn * ((winding * j) % n) / n
+    shape, winds = twisted(n, winding, dim).shape, _turns(winding)
+    out, turn, count = balls(np.zeros(shape)), balls(1).item().atan() * 8, shape[0]
+    for j in range(count):
+        angle = turn * ((winds * j) % count) / count
         out[j, 0], out[j, 1] = angle.cos(), angle.sin()
     return out
+
+
+def _turns(winding: int) -> int:
+    """Return a whole number of turns, of either sign."""
+    return as_count(winding, "winding", least=-(2**53))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,6 +93,7 @@ class Graph:
             raise ValueError("adjacency: expected non-negative entries, one positive in every row")
         object.__setattr__(self, "adjacency", frozen(given))
         object.__setattr__(self, "beta", as_number(self.beta, "beta"))
+        object.__setattr__(self, "normalised", as_flag(self.normalised, "normalised"))
         if not self.normalised and not abs(self.beta) <= _LARGEST:
             raise ValueError(f"beta: expected at most {_LARGEST:g} in size without normalisation, got {self.beta}")
 
@@ -107,11 +114,20 @@ class Graph:
 def consensus_gap(x: ArrayLike) -> float:
     r"""Return :math:`1 - \min_{i, j}\langle x_i, x_j\rangle`, the distance of unit tokens from consensus."""
     x = as_points(x, "x")
-    apart = ((x[:, np.newaxis] - x) ** 2).sum(axis=2)
-    return float(apart.max()) / 2.0
+    with np.errstate(over="ignore"):
+        apart = ((x[:, np.newaxis] - x) ** 2).sum(axis=2)
+    return _held(float(apart.max()) / 2.0)
 
 
 def mean_length(x: ArrayLike) -> float:
     """Return the length of the mean of the tokens, one at consensus."""
-    mean = as_points(x, "x").mean(axis=0)
-    return math.sqrt(float(mean @ mean))
+    with np.errstate(over="ignore"):
+        mean = as_points(x, "x").mean(axis=0)
+        return _held(math.sqrt(float(mean @ mean)))
+
+
+def _held(size: float) -> float:
+    """Return a size, or raise ``ValueError`` if it left float64."""
+    if not size < math.inf:
+        raise ValueError(f"x: expected tokens whose squares float64 can hold, got {size}")
+    return size

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_matrix, as_number, as_points, as_vector, frozen
+from theory._validate import as_flag, as_matrix, as_number, as_points, as_vector, frozen
 
 Array = NDArray[np.float64]
 _LARGEST = 700.0  # derived: an exponential of a score up to here is a float
@@ -88,6 +88,8 @@ class Collapse:
         c = as_vector(self.centre, "centre")
         object.__setattr__(self, "centre", frozen(c / np.linalg.norm(c)))
         object.__setattr__(self, "beta", as_number(self.beta, "beta"))
+        for name in ("normalised", "causal"):
+            object.__setattr__(self, name, as_flag(getattr(self, name), name))
         if self.form is not None:
             object.__setattr__(self, "form", frozen(as_matrix(self.form, "form", shape=(c.size, c.size))))
         size = abs(self.beta) * (1.0 if self.form is None else float(np.linalg.norm(self.form, 2)))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from theory._validate import as_points, as_positive, frozen
+from theory._validate import as_callable, as_instance, as_number, as_points, as_positive, frozen
 from theory.particles.runge_kutta import FLAT, SPHERE, Space
 
 Array = NDArray[np.float64]
@@ -51,6 +51,8 @@ class Manufactured:
     space: Space = FLAT
 
     def __post_init__(self) -> None:
+        as_callable(self.field, "field")
+        as_instance(self.space, "space", Space)
         centre = as_points(self.centre, "centre")
         object.__setattr__(self, "centre", frozen(centre))
         object.__setattr__(
@@ -63,22 +65,25 @@ class Manufactured:
 
     def path(self, t: float) -> Array:
         """Return the solution at time ``t``."""
-        return self._moving(t)[0]
+        return self._moving(as_number(t, "t"))[0]
 
     def velocity(self, t: float) -> Array:
         """Return the derivative of the solution at time ``t``."""
-        return self._moving(t)[1]
+        return self._moving(as_number(t, "t"))[1]
 
     def force(self, t: float) -> Array:
         """Return the force at time ``t``: what the path needs beyond the field."""
-        point, velocity = self._moving(t)
-        needed: Array = velocity - self.field(point)
-        return needed
+        return self._needed(as_number(t, "t"))
 
     def __call__(self, t: float, x: Array, /) -> Array:
         """Return the forced field at time ``t``, states and velocities of shape (n, d)."""
-        forced: Array = self.field(x) + self.force(t)
+        forced: Array = self.field(x) + self._needed(t)
         return forced
+
+    def _needed(self, t: float) -> Array:
+        point, velocity = self._moving(t)
+        needed: Array = velocity - self.field(point)
+        return needed
 
     def _moving(self, t: float) -> tuple[Array, Array]:
         angle = self.frequency * t + self.phase

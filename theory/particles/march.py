@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_positive
+from theory._validate import as_count, as_having, as_positive, as_real
 
 Array = NDArray[np.float64]
 _FORMAT = "attention-theory march 1"
@@ -69,6 +69,7 @@ def march(
     TypeError
         If the parameters of ``stepper`` include something that has no fingerprint, such as a function.
     """
+    as_having(stepper, "stepper", "checked")
     x, total, pause = stepper.checked(start), as_count(steps, "steps", least=0), as_positive(every, "every")
     if path is None:
         for number in range(total):
@@ -97,10 +98,16 @@ def fingerprint(stepper: Stepper, start: Array) -> str:
     TypeError
         If a parameter is not made of dataclasses, arrays, numbers, text, tuples and members of enumerations.
     """
+    given: Any = stepper  # which a protocol cannot promise to be a dataclass
+    if not dataclasses.is_dataclass(given) or isinstance(given, type):
+        raise TypeError(f"stepper: expected a dataclass, got {type(given).__name__}")
     digest = hashlib.sha256(_FORMAT.encode())
     for part in _parts(stepper, "stepper"):
         digest.update(part)
-    for part in _parts(start, "start"):
+    state = as_real(start, "start")
+    if state.size == 0:
+        raise ValueError(f"start: expected a state, got shape {state.shape}")
+    for part in _parts(state, "start"):
         digest.update(part)
     return digest.hexdigest()
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from theory._validate import as_masses, as_positive
+from theory._validate import as_flag, as_masses, as_positive
 from theory.evidence import Interval
 from theory.evidence.enclosure import balls, hull, precision
 from theory.evidence.quadrature import integral_over
@@ -54,16 +54,16 @@ def log_lifetime(
     first, last = _angle(start, "start"), _angle(end, "end")
     if not last < first:
         raise ValueError(f"end: expected an angle below start = {start}, got {end}")
-    a, b = _masses(masses)
+    (a, b), rows = _masses(masses), as_flag(normalised, "normalised")
     with precision():
         beta_ = _ball(as_positive(beta, "beta"))
         low, top = (2 * beta_ * (_ball(angle) / 2).sin() ** 2 for angle in (last, first))
 
         def delay(y: Any) -> Any:  # y = beta (1 - cos), dy = beta sin
             grown = (y - top).exp() / (y * (2 - y / beta_))
-            return grown / _pull(y, a / b) if normalised else grown / (a + b)
+            return grown / _pull(y, a / b) if rows else grown / (a + b)
 
-        return hull(integral_over(delay, low, top).log() + (top if normalised else top - beta_))
+        return hull(integral_over(delay, low, top).log() + (top if rows else top - beta_))
 
 
 def meeting_point(start: float, beta: float, *, masses: tuple[float, float] = (0.5, 0.5)) -> Interval:
@@ -91,14 +91,12 @@ def log_asymptote(
     factor is not positive.
     """
     angle, beta_ = _angle(start, "start"), as_positive(beta, "beta")
-    a, b = (float(m) for m in as_masses(list(masses), "masses", size=2))
-    if not min(a, b) > 0.0:
-        raise ValueError(f"masses: expected two positive numbers, got {masses}")
+    a, b = _two(masses)
     value = 2.0 * beta_ * math.sin(angle / 2.0) ** 2
     value -= math.log(a / b + b / a) + math.log(beta_) + 2.0 * math.log(math.sin(angle))
     if not math.isfinite(value):
         raise ValueError(f"beta: expected a logarithm of the time that float64 holds, got beta = {beta_}")
-    if not corrected:
+    if not as_flag(corrected, "corrected"):
         return value
     factor = 1.0 + 2.0 * math.cos(angle) / math.sin(angle) / (beta_ * math.sin(angle))
     if not factor > 0.0:
@@ -115,15 +113,20 @@ def _pull(y: Any, c: Any) -> Any:
 def _angle(value: float, name: str) -> float:
     angle = as_positive(value, name)
     if not angle < math.pi:
-        raise ValueError(f"{name}: expected an angle below pi, got {value}")
+        raise ValueError(f"{name}: expected an angle below pi, got {angle}")
     return angle
 
 
 def _masses(masses: tuple[float, float]) -> tuple[Any, Any]:
-    a, b = as_masses(list(masses), "masses", size=2).tolist()
+    a, b = _two(masses)
+    return _ball(a), _ball(b)
+
+
+def _two(masses: tuple[float, float]) -> tuple[float, float]:
+    a, b = as_masses(masses, "masses", size=2).tolist()
     if not min(a, b) > 0.0:
         raise ValueError(f"masses: expected two positive numbers, got {masses}")
-    return _ball(a), _ball(b)
+    return a, b
 
 
 def _ball(value: float) -> Any:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, special
 
-from theory._validate import as_count, as_points, as_positive
+from theory._validate import as_count, as_flag, as_instance, as_points, as_positive
 from theory.evidence import Interval, Kind
 from theory.evidence.enclosure import balls, hull
 from theory.evidence.quadrature import integral_over
@@ -35,6 +35,7 @@ from theory.particles.fields import Array
 from theory.particles.zonal import PANELS, means, polynomials
 
 _NEAR = 1e-10  # chosen: relative half-width of an enclosed tie, far above what its approximation is off by
+_STEEPEST = 1e4  # taken: of beta
 _NEWTON = 60
 _PAIRWISE = 64  # derived: roundings in a pairwise sum of up to 2**40 numbers, sixteen of a block and one a level
 
@@ -63,8 +64,10 @@ def growth_rates(beta: float, degree: int, *, dim: int = 2, normalised: bool = T
     ValueError
         If an argument is out of range.
     """
-    b, top = balls(as_positive(beta, "beta")).item(), as_count(degree, "degree")
-    panels = PANELS + math.ceil(float(beta))
+    scale, top, dim = as_positive(beta, "beta"), as_count(degree, "degree"), as_count(dim, "dim", least=2)
+    if not scale <= _STEEPEST:
+        raise ValueError(f"beta: expected at most {_STEEPEST:g}, since panels are as many, got {scale}")
+    b, panels, normalised = balls(scale).item(), PANELS + math.ceil(scale), as_flag(normalised, "normalised")
     rates = means(lambda u: _kernel(u, b, dim), top, dim=dim, panels=panels)[1:]
     mass = means(lambda u: (b * u).exp(), 0, dim=dim, panels=panels)[0] if normalised else 1
     return [hull(rate / mass) for rate in rates]
@@ -142,7 +145,8 @@ def quantiles(n: int, degree: int, amplitude: float) -> Array:
     ell, epsilon = as_count(degree, "degree"), as_positive(amplitude, "amplitude")
     if not epsilon < 1.0:
         raise ValueError(f"amplitude: expected less than one, got {epsilon}")
-    wanted = 2.0 * np.pi * np.arange(as_count(n, "n")) / n
+    count = as_count(n, "n")
+    wanted = 2.0 * np.pi * np.arange(count) / count
     angles = wanted.copy()
     for _ in range(_NEWTON):
         step = (angles + epsilon / ell * np.sin(ell * angles) - wanted) / (1.0 + epsilon * np.cos(ell * angles))
@@ -180,7 +184,7 @@ def mode_growth(field: Circle, angles: ArrayLike, degree: int) -> Interval:
     ValueError
         If the field has masses, or an argument is not as above.
     """
-    if field.masses is not None:
+    if as_instance(field, "field", Circle).masses is not None:
         raise ValueError("field: expected equal masses, got others")
     theta, ell = as_points(angles, "angles", dim=1), as_count(degree, "degree")
     velocities = field(theta)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_number, as_points, as_real
+from theory._validate import as_flag, as_number, as_points, as_real
 
 Array = NDArray[np.float64]
 _LARGEST = 350.0  # derived: scores up to here leave room for products; beyond are only trial steps that get rejected
@@ -27,8 +27,11 @@ _LARGEST = 350.0  # derived: scores up to here leave room for products; beyond a
 def gaps(x: ArrayLike) -> Array:
     r"""Return :math:`1 - \langle x_i, x_j\rangle` of unit tokens, by differences; shape (n, d) to (n, n)."""
     tokens = as_points(x, "x")
-    apart = tokens[:, np.newaxis] - tokens
-    half: Array = 0.5 * np.einsum("ijk,ijk->ij", apart, apart)
+    with np.errstate(over="ignore"):
+        apart = tokens[:, np.newaxis] - tokens
+        half: Array = 0.5 * np.einsum("ijk,ijk->ij", apart, apart)
+    if not half.max() < np.inf:
+        raise ValueError(f"x: expected unit tokens, got one of size {np.abs(tokens).max()}")
     return half
 
 
@@ -58,6 +61,8 @@ class Overlaps:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "beta", as_number(self.beta, "beta"))
+        for name in ("normalised", "pre_norm"):
+            object.__setattr__(self, name, as_flag(getattr(self, name), name))
         if not self.normalised and not abs(self.beta) <= _LARGEST:
             raise ValueError(f"beta: expected at most {_LARGEST:g} in size without normalisation, got {self.beta}")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_positive, as_real
+from theory._validate import as_callable, as_positive, as_real
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.roundoff import U
 from theory.particles.flows import finer, moved_by, run, safety_of
@@ -49,6 +49,11 @@ def passage(
         If the event does not happen before ``horizon``, or the integrator gives up.
     """
     y, end = as_real(start, "start"), as_positive(horizon, "horizon")
+    rtol, atol = as_positive(rtol, "rtol"), as_positive(atol, "atol")
+    as_callable(field, "field")
+    as_callable(event, "event")
+    if y.size == 0:
+        raise ValueError(f"start: expected a state, got shape {y.shape}")
     if event(y) == 0.0:
         raise ValueError("event: expected a number other than zero at the start, got zero")
 
@@ -58,7 +63,7 @@ def passage(
     happens.terminal = True  # type: ignore[attr-defined]  # SciPy's way of saying so
     span = np.array([0.0, end])
     fine = run(field, y, span, *finer(rtol, atol), method, happens)
-    coarse = run(field, y, span, as_positive(rtol, "rtol"), as_positive(atol, "atol"), method, happens)
+    coarse = run(field, y, span, rtol, atol, method, happens)
     if not fine.t_events[0].size or not coarse.t_events[0].size:
         raise ArithmeticError(f"event: expected it to happen before the time {end}, got none")
     # the event lies on the interpolant of a step; one more run ends there, and one step of Newton's mends the time

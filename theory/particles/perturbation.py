@@ -13,13 +13,14 @@ E. Hairer, S. P. Nørsett and G. Wanner, *Solving Ordinary Differential Equation
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theory._validate import as_count, as_positive
+from theory._validate import as_between, as_callable, as_count, as_instance, as_positive, as_real
 from theory.evidence.roundoff import gamma
 from theory.particles.runge_kutta import FLAT, SPHERE, Method, Space, chart_rate
 
@@ -54,6 +55,9 @@ def stability(
     ValueError
         If there are not as many fields as states, at least two.
     """
+    for name, given in (("fields", fields), ("states", states)):
+        if not isinstance(given, (list, tuple, np.ndarray)):
+            raise TypeError(f"{name}: expected a sequence, got {type(given).__name__}")
     if len(fields) != len(states) or len(states) < 2:
         raise ValueError(f"states: expected as many as fields, at least two, got {len(states)} and {len(fields)}")
     jacobians = [jacobian(field, x, space) for field, x in zip(fields, states, strict=True)]
@@ -66,7 +70,11 @@ def stability(
 
 def jacobian(field: Callable[[Array], Array], x: Array, space: Space = FLAT) -> Array:
     """Return the Jacobian at ``x`` by central differences, on the sphere that of the rate in the charts about ``x``."""
-    columns = []
+    as_callable(field, "field")
+    as_instance(space, "space", Space)
+    x, columns = as_real(x, "x"), []
+    if x.size == 0:
+        raise ValueError(f"x: expected a state, got shape {x.shape}")
     for k in range(x.size):
         v = (_QUOTIENT * (np.arange(x.size) == k)).reshape(x.shape)
         if space is SPHERE:  # only tangent vectors are coordinates
@@ -95,6 +103,12 @@ def rounding(
         Bound on the error of a computed velocity, as a part of ``speed``.
     """
     h, count = as_positive(step, "step"), as_count(steps, "steps", least=0)
+    as_instance(method, "method", Method)
+    as_instance(stable, "stable", Stability)
+    size, speed, relative = (
+        as_between(value, name, 0.0, sys.float_info.max)
+        for value, name in ((size, "size"), (speed, "speed"), (relative, "relative"))
+    )
     weight = math.fsum(abs(float(w)) for w in method.b)
     unit = gamma(method.stages + 16)  # the products of a stage, their sum, and on the sphere a division by the length
     stages: list[float] = []  # how far each stage's velocity may be off

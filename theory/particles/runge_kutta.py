@@ -27,7 +27,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_number, as_positive, as_real
+from theory._validate import as_callable, as_count, as_instance, as_number, as_positive, as_real, as_text
 
 Array = NDArray[np.float64]
 Field: TypeAlias = "Callable[[Array], Array] | Callable[[float, Array], Array]"
@@ -77,7 +77,11 @@ class Method:
     source: str
 
     def __post_init__(self) -> None:
-        as_count(self.order, "order")
+        object.__setattr__(self, "order", as_count(self.order, "order"))
+        for name in ("name", "source"):
+            as_text(getattr(self, name), name)
+        for name in ("a", "b", "c"):
+            as_instance(getattr(self, name), name, tuple)
         if [len(row) for row in self.a] != list(range(len(self.b))) or len(self.c) != len(self.b) or not self.b:
             raise ValueError(
                 f"a, b, c: expected an explicit tableau with rows of 0, 1, ... entries and as many weights and nodes, "
@@ -158,13 +162,15 @@ def integrate(
 def as_state(value: ArrayLike, space: Space, name: str = "start") -> Array:
     """Convert to a state in ``space``; unit vectors must be so up to the rounding of their own normalisation."""
     x = as_real(value, name).copy()
+    if x.size == 0:
+        raise ValueError(f"{name}: expected a state, got shape {x.shape}")
     if not isinstance(space, Space):
         raise TypeError(f"space: expected FLAT or SPHERE, got {space!r}")
     if space is SPHERE:
         if x.ndim != 2 or x.shape[1] < 2:
             raise ValueError(f"{name}: expected shape (n, d) with d >= 2 on the sphere, got shape {x.shape}")
         off = np.abs(np.einsum("ij,ij->i", x, x) - 1.0)
-        if off.size and not float(off.max()) <= (x.shape[1] + 8) * 2.0**-51:
+        if not float(off.max()) <= (x.shape[1] + 8) * 2.0**-51:
             at = int(off.argmax())
             raise ValueError(
                 f"{name}: expected rows of length 1, got length {float(np.linalg.norm(x[at]))!r} in row {at}"
@@ -189,7 +195,10 @@ class RungeKutta:
     time: float | None = None
 
     def __post_init__(self) -> None:
+        as_callable(self.field, "field")
         object.__setattr__(self, "step", as_positive(self.step, "step"))
+        if not isinstance(self.space, Space):
+            raise TypeError(f"space: expected FLAT or SPHERE, got {self.space!r}")
         if not isinstance(self.method, Method):
             raise TypeError(f"method: expected a Method, got {type(self.method).__name__}")
         if self.time is not None:

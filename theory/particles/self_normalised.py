@@ -35,14 +35,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_matrix, as_vector
+from theory._validate import as_count, as_matrix, as_positive, as_vector
 from theory.attention import Measure
+from theory.attention.measure import as_measure
 from theory.evidence import Interval
 from theory.evidence.enclosure import balls, exp, hull, precision
 
 _STRIP = 1.5  # taken: below pi / 2
 _SMALL = 60.0  # taken: what ends and lattices may leave is of the order of exp(-60), as the rule itself
 _STEP = 0.157  # derived: exp(-2 pi _STRIP / _STEP) < exp(-_SMALL)
+_STEEPEST = 100.0  # taken: of a Gaussian tilt
 _LEAST = 8  # derived: the bound of the upper end needs more than four keys
 _REACH = 14.0  # derived: exp(-(_REACH - 1)**2 / 2) < exp(-84)
 
@@ -109,7 +111,7 @@ def atomic_moments(mu: Measure, tilt: ArrayLike, sizes: Sequence[int]) -> list[O
     ValueError
         If the tilt does not fit or a size is too small.
     """
-    q = as_vector(tilt, "tilt", size=mu.dim)
+    q, numbers = as_vector(tilt, "tilt", size=as_measure(mu, "mu").dim), _checked(sizes)
     with precision():
         points, masses = balls(mu.points), balls(mu.weights)
         masses = masses / masses.sum()
@@ -125,7 +127,7 @@ def atomic_moments(mu: Measure, tilt: ArrayLike, sizes: Sequence[int]) -> list[O
         )  # fmt: skip
         return [
             _read(n, first, second - np.multiply.outer(first, first), square)
-            for n, (first, second, square) in zip(sizes, _integrals(law, _checked(sizes)), strict=True)
+            for n, (first, second, square) in zip(numbers, _integrals(law, numbers), strict=True)
         ]
 
 
@@ -158,7 +160,8 @@ def gaussian_moments(covariance: ArrayLike, tilt: ArrayLike, sizes: Sequence[int
         if not squared > 0.0:
             raise ValueError(f"tilt: expected a direction, got {q.tolist()}")
         found, outer = [], np.multiply.outer(image, image) / squared
-        for n, (bias, second, participation) in zip(sizes, along_tilt(squared.sqrt(), sizes), strict=True):
+        numbers = _checked(sizes)
+        for n, (bias, second, participation) in zip(numbers, along_tilt(squared.sqrt(), numbers), strict=True):
             covered = participation * sigma + (second - bias * bias - participation) * outer
             found.append(_read(n, bias * image / squared.sqrt(), covered, participation))
         return found
@@ -168,7 +171,9 @@ def along_tilt(p: Any, sizes: Sequence[int]) -> list[tuple[Any, Any, Any]]:
     """Return the balls of E r, E r**2 and E sum P**2 for standard normal keys on the line under the tilt ``p`` > 0."""
     sizes = _checked(sizes)
     with precision():
-        p = p if hasattr(p, "is_finite") else balls(p).item()
+        p = p if hasattr(p, "is_finite") else balls(as_positive(p, "p")).item()
+        if not p < _STEEPEST:
+            raise ValueError(f"p, tilt: expected less than {_STEEPEST:g}, since nodes grow as its square, got {p}")
         pi, top = balls(1).item().atan() * 4, hull(p).hi
         a = min(math.pi / (2.0 * top) * (1.0 - 2.0**-40), 14.0)
         h = balls(min(2.0 * math.pi * a / (_SMALL + a * a / 2.0 + top * top), 0.5)).item()
@@ -186,12 +191,17 @@ def along_tilt(p: Any, sizes: Sequence[int]) -> list[tuple[Any, Any, Any]]:
 
 
 def _checked(sizes: Sequence[int]) -> list[int]:
+    if not isinstance(sizes, (list, tuple, range, np.ndarray)) or len(sizes) == 0:
+        raise TypeError(f"sizes: expected a sequence of integers, got {sizes!r}")
     return [as_count(n, "sizes", least=_LEAST) for n in sizes]
 
 
 def _integrals(law: _Law, sizes: list[int]) -> list[tuple[Balls, Balls, Any]]:
     """Return E r, E r r' and E sum P**2 for every size."""
-    number = math.floor((-_SMALL / 2.0 - math.log(max(sizes)) - 0.5 * math.log(hull(law.second).hi)) / _STEP)
+    second = hull(law.second).hi
+    if not second < math.inf:
+        raise ValueError(f"tilt: expected one whose weights float64 can hold, got a second moment of {second}")
+    number = math.floor((-_SMALL / 2.0 - math.log(max(sizes)) - 0.5 * math.log(second)) / _STEP)
     first, nodes = (balls(number).item() * _STEP).exp(), list[_Node]()
     for n in sizes:
         while not nodes or not _left(law, n, nodes[-1]) * n < math.exp(-_SMALL):

@@ -38,9 +38,8 @@ def poisson_quantiles(n: int, radius: float) -> Array:
     r = as_number(radius, "radius")
     if not 0.0 <= r < 1.0:
         raise ValueError(f"radius: expected a number in [0, 1), got {r!r}")
-    half = (
-        np.pi * (np.arange(1, as_count(n, "n") + 1) - 0.5 * (n + 1)) / n
-    )  # half of the uniform angles, odd about zero
+    count = as_count(n, "n")
+    half = np.pi * (np.arange(1, count + 1) - 0.5 * (count + 1)) / count  # half of the uniform angles, odd about zero
     angles: Array = 2.0 * np.arctan((1.0 - r) / (1.0 + r) * np.tan(half))
     return angles[:, np.newaxis]
 
@@ -70,7 +69,9 @@ def cross_ratio_rates(theta: ArrayLike, velocity: ArrayLike) -> Array:
     ValueError
         As for :func:`cross_ratios`, or if the shapes differ.
     """
-    parts, moving = _four(theta), _four(as_points(velocity, "velocity", dim=1, size=np.shape(theta)[0]))
+    parts = _four(theta)
+    speeds = as_points(velocity, "velocity", dim=1, size=3 + parts[3].size)[:, 0]
+    moving = speeds[:1], speeds[1:2], speeds[2:3], speeds[3:]
     cross_ratios(theta)
 
     def growth(i: int, j: int) -> Array:

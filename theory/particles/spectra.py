@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_matrix, as_number, as_points
+from theory._validate import as_flag, as_matrix, as_number, as_points
 from theory.evidence import Interval, Kind
 from theory.evidence.enclosure import balls, ends, exp, hull
 
@@ -63,6 +63,7 @@ def sphere_jacobian(
     ValueError
         If the shapes do not fit, d < 2, a token is the origin, or a normalised row is empty.
     """
+    normalised, causal = as_flag(normalised, "normalised"), as_flag(causal, "causal")
     x = _directions(tokens)
     n, d = x.shape
     b = balls(as_number(beta, "beta")).item() * _square(form, "form", d)
@@ -107,6 +108,8 @@ def spectrum(matrix: Balls) -> list[Interval]:
     ArithmeticError
         If no real approximate diagonalisation is found.
     """
+    if not _enclosed(matrix):
+        raise TypeError(f"matrix: expected an array of balls, got {type(matrix).__name__}")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"matrix: expected a square one, got shape {matrix.shape}")
     k = matrix.shape[0]
@@ -164,7 +167,7 @@ def _size(matrix: Balls) -> float:
 
 
 def _directions(tokens: Any) -> Balls:
-    given = tokens if isinstance(tokens, np.ndarray) and tokens.dtype == object else balls(as_points(tokens, "tokens"))
+    given = tokens if _enclosed(tokens) else balls(as_points(tokens, "tokens"))
     if given.ndim != 2 or given.shape[1] < 2:
         raise ValueError(f"tokens: expected shape (n, d >= 2), got shape {given.shape}")
     squares = (given * given).sum(axis=1)
@@ -172,6 +175,12 @@ def _directions(tokens: Any) -> Balls:
         raise ValueError("tokens: expected directions, got the origin")
     unit: Balls = given / np.frompyfunc(lambda s: s.sqrt(), 1, 1)(squares)[:, np.newaxis]
     return unit
+
+
+def _enclosed(values: Any) -> bool:
+    """Tell whether values are an array of balls."""
+    objects = isinstance(values, np.ndarray) and values.dtype == object and values.size > 0
+    return objects and all(hasattr(ball, "is_finite") for ball in values.flat)
 
 
 def _frame(x: Balls) -> Balls:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_positive
+from theory._validate import as_callable, as_count, as_generator, as_having, as_points, as_positive
 from theory.particles.runge_kutta import FLAT, SPHERE, Space, as_state, retracted
 
 Array = NDArray[np.float64]
@@ -88,7 +88,7 @@ class Noise:
     @classmethod
     def drawn(cls, rng: np.random.Generator) -> Noise:
         """Draw a key."""
-        first, second = rng.integers(_WORD, size=2, dtype=np.uint64, endpoint=False).tolist()
+        first, second = as_generator(rng).integers(_WORD, size=2, dtype=np.uint64, endpoint=False).tolist()
         return cls(first, second)
 
     def normals(self, number: int, rows: int, columns: int, *, above: int = 0) -> Array:
@@ -103,7 +103,7 @@ class Noise:
         if skipped % BLOCK:
             raise ValueError(f"above: expected a multiple of {BLOCK}, got {skipped}")
         found = np.empty((as_count(rows, "rows"), as_count(columns, "columns")))
-        for start in range(0, rows, BLOCK):
+        for start in range(0, len(found), BLOCK):
             counter = np.array([0, 0, (skipped + start) // BLOCK, count], dtype=np.uint64)
             bits = np.random.Philox(key=np.array([self.first, self.second], dtype=np.uint64), counter=counter)
             part = found[start : start + BLOCK]
@@ -138,8 +138,14 @@ class Diffusion:
     above: int = 0
 
     def __post_init__(self) -> None:
+        if self.drift is not None:
+            as_callable(self.drift, "drift")
         for name in ("sigma", "step"):
             object.__setattr__(self, name, as_positive(getattr(self, name), name))
+        as_having(self.noise, "noise", "normals")
+        object.__setattr__(self, "above", as_count(self.above, "above", least=0))
+        if self.above % BLOCK:
+            raise ValueError(f"above: expected a multiple of {BLOCK}, got {self.above}")
         if self.scheme not in SCHEMES:
             raise ValueError(f"scheme: expected one of {', '.join(s.name for s in SCHEMES)}, got {self.scheme!r}")
 
@@ -153,12 +159,14 @@ class Diffusion:
     def __call__(self, number: int, x: Array, /) -> Array:
         """Return the state after step ``number``, counted from zero, of a state that was checked before."""
         drawn = self.noise.normals(number, *x.shape, above=self.above)
-        return self.moved(x, np.sqrt(self.step) * drawn)
+        return self._moved(x, np.sqrt(self.step) * drawn)
 
     def moved(self, x: Array, increment: Array) -> Array:
         """Return the state after one step with the given increment of Brownian motion, of the shape of ``x``."""
-        if increment.shape != x.shape:
-            raise ValueError(f"increment: expected shape {x.shape}, got shape {increment.shape}")
+        given = as_points(x, "x")
+        return self._moved(given, as_points(increment, "increment", size=given.shape[0], dim=given.shape[1]))
+
+    def _moved(self, x: Array, increment: Array) -> Array:
         f, kick = self._drifted(x), self.sigma * increment
         ahead: Array = x + self.step * f + kick
         if self.scheme == PLATEN:
@@ -196,6 +204,7 @@ def sample(stepper: Diffusion, start: ArrayLike, *, steps: int, first: int = 0) 
     OverflowError
         If the state leaves float64.
     """
+    as_having(stepper, "stepper", "checked")
     x, begin = stepper.checked(start), as_count(first, "first", least=0)
     for number in range(begin, begin + as_count(steps, "steps", least=0)):
         x = stepper(number, x)

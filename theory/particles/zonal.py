@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from theory._validate import as_count
+from theory._validate import as_callable, as_count
 from theory.evidence.enclosure import balls, variable
 
 _ORDER = 40  # taken: even, so that the remainder has one sign
@@ -58,6 +58,7 @@ def means(kernel: Callable[[Any], Any], degree: int, *, dim: int = 2, panels: in
     ValueError
         If a number is out of range.
     """
+    as_callable(kernel, "kernel")
     top, d, pieces = as_count(degree, "degree", least=0), as_count(dim, "dim", least=2), as_count(panels, "panels")
     t, pi, half = variable(_ORDER + 1).item(), balls(0).item().pi(), balls(d).item() / 2
     radius = pi / (2 * pieces)

@@ -7,13 +7,15 @@ from textwrap import fill
 from typing import Any
 
 from theory.evidence.interval import Kind
+from theory.report.age import Changes
 from theory.report.archive import ArchiveError, Entry, Record, Rival
 from theory.report.digits import at_least, at_most, common
 from theory.report.index import marks
 
 _COLOUR = {"supported": "32", "refuted": "1;31", "inconclusive": "33", "vacuous": "35"}  # what is stated: cyan
 _WIDTH = 110
-_FIRST = ("suite", "sources", "backend", "machine", "python")  # then the packages
+_FIRST = ("suite", "closure", "backend", "machine", "processor", "vectors", "kernels_for", "blas", "python")
+_ELSEWHERE = ("commit",)  # what is told in another line
 _NAME = 13  # the widest label and two blanks
 _RIGHT = {
     Kind.PROVED: "on a whole stated box, or symbolically",
@@ -24,8 +26,12 @@ _RIGHT = {
 }
 
 
-def lines(records: Sequence[Record], verdict: str | None, subject: str | None, *, colour: bool) -> str:
+def lines(
+    records: Sequence[Record], verdict: str | None, subject: str | None, *, colour: bool, changes: Changes | None = None
+) -> str:
     """Return one aligned line per claim: id, verdict, kind, scale and words, at its largest scale.
+
+    A ``*`` behind the scale marks what was recorded before the code changed; the last line counts them.
 
     Raises
     ------
@@ -35,10 +41,11 @@ def lines(records: Sequence[Record], verdict: str | None, subject: str | None, *
     subjects = sorted({record.subject for record in records})
     if subject not in (None, *subjects):
         raise ArchiveError(f"--subject: expected one of {', '.join(subjects)}, got {subject}")
+    shown = [r for r in records if subject in (None, r.subject) and verdict in (None, r.best.verdict.value)]
+    old = {r.claim.id for r in shown if (r.claim.id, r.best.scale) in (changes or {})}
     rows = [
-        [r.claim.id, r.told(r.best), r.best.kind.name.lower(), r.best.scale, r.claim.words]
-        for r in records
-        if subject in (None, r.subject) and verdict in (None, r.best.verdict.value)
+        [r.claim.id, r.told(r.best), r.best.kind.name.lower(), r.best.scale + "*" * (r.claim.id in old), r.claim.words]
+        for r in shown
     ]
     wide = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     text = ""
@@ -47,10 +54,10 @@ def lines(records: Sequence[Record], verdict: str | None, subject: str | None, *
         if colour:
             cells[1] = f"\x1b[{_COLOUR.get(row[1], '36')}m{cells[1]}\x1b[0m"
         text += "  ".join(cells).rstrip() + "\n"
-    return text
+    return text + (f"* recorded before its code changed: {len(old)} of {len(shown)} claims\n" if old else "")
 
 
-def account(record: Record) -> str:
+def account(record: Record, changes: Changes | None = None) -> str:
     """Return the text that ``explain`` shows."""
     claim = record.claim
     text = [
@@ -63,11 +70,11 @@ def account(record: Record) -> str:
         _line("sources", ", ".join(claim.cites) or "none"),
     ]
     for entry in record.entries.values():
-        text += ["", *_scale(record, entry)]
+        text += ["", *_scale(record, entry, (changes or {}).get((claim.id, entry.scale)))]
     return "\n".join(text) + "\n"
 
 
-def _scale(record: Record, entry: Entry) -> list[str]:
+def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> list[str]:
     said = record.told(entry).replace(entry.verdict.value, entry.verdict.name)
     verdict = f"{said}, kind {entry.kind.name.lower()} ({_RIGHT[entry.kind]})"
     text = [_line(f"{entry.scale} scale", verdict), _line("departure", _departure(entry))]
@@ -79,16 +86,26 @@ def _scale(record: Record, entry: Entry) -> list[str]:
         text.append(_line("tightness", f"largest measured/bound is at most {at_most(entry.tightness, figures=7)}"))
     text += [_line("" if k else "twins", _rival(twin, twin is entry.nearest)) for k, twin in enumerate(entry.twins)]
     first = [name for name in _FIRST if name in entry.provenance]
-    made_with = [*first, *(name for name in entry.provenance if name not in first)]
+    made_with = [*first, *(name for name in entry.provenance if name not in (*first, *_ELSEWHERE))]
     versions = ", ".join(f"{name} {entry.provenance[name]}" for name in made_with if entry.provenance[name] is not None)
     text += [
         *(_line("table", f"{name} sha256 {digest}") for name, digest in entry.tables.items()),
+        _line("recorded", _recorded(entry, changed)),
         _line("made with", versions),
         _line("decide again", record.command(entry), wrap=False),
     ]
     if entry.worst is not None:
         text.append(_line("worst again", record.command(entry, case=entry.worst.number), wrap=False))
     return text
+
+
+def _recorded(entry: Entry, changed: tuple[str, ...] | None) -> str:
+    """Say at which commit an entry was recorded, and what has changed since of the code that decides it."""
+    commit = entry.provenance["commit"]
+    at = "at no known commit" if commit is None else f"at {commit.removesuffix('+')}"
+    own = ", with changes of its own" if commit is not None and commit.endswith("+") else ""
+    since = "" if changed is None else f"; code since changed{' in ' if changed else ''}{', '.join(changed)}"
+    return f"{at}{own}{since}"
 
 
 def _departure(entry: Entry) -> str:

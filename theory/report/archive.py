@@ -1,29 +1,27 @@
 """The committed evidence, read back as values.
 
 :mod:`theory.evidence.record` writes one JSON file per claim with an entry per scale; here it becomes a
-:class:`Record` again. Nothing is decided anew and nothing of the verify suite is imported, so the evidence of another
-repository reads the same way.
+:class:`Record` again, once :mod:`theory.evidence.reading` has judged it from its own numbers. No check runs and nothing
+of the verify suite is imported, so the evidence of another repository reads the same way.
 """
 
 from __future__ import annotations
 
 import difflib
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-import theory
 from theory.evidence.claim import Claim
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import Verdict, told
 from theory.evidence.ledger import SCALES
+from theory.evidence.reading import RecordError, claim_of, interval_of, kind_of, read as read_record
 from theory.report.story import place
 
 T = TypeVar("T")
-_CLAIM = ("id", "words", "statement", "assumptions", "spec", "cites", "provenance")
 
 
 class ArchiveError(ValueError):
@@ -107,35 +105,6 @@ class Record:
         return f"{chosen}pytest {self.test}::{self.claim.id} --scale {entry.scale} --root {entry.root}{only}"
 
 
-def evidence_folder() -> Path:
-    """Return the evidence of the checkout that the package was installed from, else that of the working directory.
-
-    Raises
-    ------
-    ArchiveError
-        If neither exists.
-    """
-    places = [Path(theory.__file__).parent.parent / "verify" / "evidence", Path("verify", "evidence")]
-    for folder in places:
-        if folder.is_dir():
-            return folder
-    raise ArchiveError(f"evidence: expected the folder {places[0]} or {places[1]}, found neither (use --evidence DIR)")
-
-
-def notes_above(folder: Path) -> Path:
-    """Return the nearest ``paper_notes.md`` above an evidence folder.
-
-    Raises
-    ------
-    ArchiveError
-        If there is none.
-    """
-    for parent in folder.resolve().parents:
-        if (parent / "paper_notes.md").is_file():
-            return parent / "paper_notes.md"
-    raise ArchiveError(f"notes: expected a paper_notes.md above {folder}, found none (use --notes FILE)")
-
-
 def read_all(folder: Path) -> list[Record]:
     """Read every record of ``folder``: the subjects in the order in which they are told, their claims by id.
 
@@ -162,12 +131,30 @@ def find(folder: Path, claim: str) -> Record:
     ArchiveError
         If it is broken, or there is none; close matches are named.
     """
-    known = sorted(path.stem for path in folder.glob("*.json"))
-    if claim in known:
-        return read(folder / f"{claim}.json")
-    close = difflib.get_close_matches(claim, known, n=3, cutoff=0.4) or [k for k in known if claim in k][:3]
+    return read(holder([folder], claim) / f"{claim}.json")
+
+
+def holder(folders: Sequence[Path], claim: str) -> Path:
+    """Return the first of ``folders`` that has the record of a claim.
+
+    Raises
+    ------
+    ArchiveError
+        If none has; close matches are named.
+    """
+    known = {folder: {path.stem for path in folder.glob("*.json")} for folder in folders}
+    for folder, names in known.items():
+        if claim in names:
+            return folder
+    every = sorted({name for names in known.values() for name in names})
+    close = difflib.get_close_matches(claim, every, n=3, cutoff=0.4) or [k for k in every if claim in k][:3]
     hint = f"did you mean {' or '.join(close)}?" if close else "python -m theory list names them all"
-    raise ArchiveError(f"{claim}: expected the id of one of {len(known)} claims in {folder}; {hint}")
+    raise ArchiveError(f"{claim}: expected the id of one of {len(every)} claims in {listed(folders)}; {hint}")
+
+
+def listed(folders: Sequence[Path]) -> str:
+    """Name folders in a sentence."""
+    return " and ".join(map(str, folders))
 
 
 def read(path: Path) -> Record:
@@ -176,50 +163,22 @@ def read(path: Path) -> Record:
     Raises
     ------
     ArchiveError
-        If the file is unreadable, is no JSON, or lacks something that a record has.
+        If the file is unreadable, is no JSON, lacks something that a record has, was edited, or contradicts itself.
     """
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-        record = Record(
-            _claim(raw), raw["test"], {scale: _entry(scale, raw["scales"][scale]) for scale in raw["scales"]}
-        )
-    except json.JSONDecodeError as error:
-        raise ArchiveError(f"{path}: expected JSON, got {error.msg} at line {error.lineno}") from error
-    except KeyError as error:
-        raise ArchiveError(f"{path}: expected the key {error}, found none") from error
-    except (OSError, TypeError, ValueError, AttributeError) as error:
-        raise ArchiveError(f"{path}: expected the record of a claim: {error}") from error
-    if record.claim.id != path.stem or not record.entries or not set(record.entries) <= set(SCALES):
-        raise ArchiveError(
-            f"{path}: expected {path.stem} at scales {', '.join(SCALES)}, "
-            f"got {record.claim.id} at {', '.join(record.entries) or 'none'}"
-        )
-    return record
-
-
-def _claim(raw: Mapping[str, Any]) -> Claim:
-    fields: dict[str, Any] = {name: tuple(raw[name]) if isinstance(raw[name], list) else raw[name] for name in _CLAIM}
-    return Claim(**fields, finds=tuple(Verdict(found) for found in raw.get("finds", [Verdict.SUPPORTED.value])))
-
-
-def _kind(name: str) -> Kind:
-    if name.upper() not in Kind.__members__:
-        raise ValueError(f"kind: expected one of {', '.join(k.name.lower() for k in Kind)}, got {name!r}")
-    return Kind[name.upper()]
-
-
-def _interval(ends: list[float | str], kind: Kind) -> Interval:
-    lo, hi = ends
-    return Interval(float(lo), float(hi), kind)
+        raw = read_record(path)
+    except RecordError as error:
+        raise ArchiveError(str(error)) from error
+    return Record(claim_of(raw), raw["test"], {scale: _entry(scale, entry) for scale, entry in raw["scales"].items()})
 
 
 def _entry(scale: str, raw: Mapping[str, Any]) -> Entry:
-    kind = _kind(raw["kind"])
+    kind = kind_of(raw["kind"])
     return Entry(
         scale=scale,
         verdict=Verdict(raw["verdict"]),
         kind=kind,
-        departure=_interval(raw["departure"], kind),
+        departure=interval_of(raw["departure"], kind),
         cases=int(raw["cases"]),
         worst=_optional(raw["worst"], lambda worst: _worst(worst, kind)),
         tightness=_optional(raw["tightness"], float),
@@ -236,10 +195,10 @@ def _optional(raw: Any, convert: Callable[[Any], T]) -> T | None:
 
 
 def _worst(raw: Mapping[str, Any], kind: Kind) -> Worst:
-    measured, claimed = _interval(raw["measured"], kind), _interval(raw["claimed"], kind)
+    measured, claimed = interval_of(raw["measured"], kind), interval_of(raw["claimed"], kind)
     return Worst(int(raw["number"]), raw["relation"], measured, claimed, MappingProxyType(dict(raw["case"])))
 
 
 def _rival(raw: Mapping[str, Any], kind: Kind) -> Rival:
-    departure, case = _interval(raw["departure"], kind), MappingProxyType(dict(raw["case"]))
+    departure, case = interval_of(raw["departure"], kind), MappingProxyType(dict(raw["case"]))
     return Rival(raw["id"], raw["made_by"], raw["breaks"], departure, int(raw["catches"]), int(raw["cases"]), case)

@@ -73,15 +73,15 @@ def suite_bibtex() -> str:
     )
 
 
-def bibtex(record: Record, notes: Path) -> str:
-    """Return the BibTeX of the claim's sources and of this suite.
+def bibtex(record: Record, notes: Path | None) -> str:
+    """Return the BibTeX of the claim's sources, which need notes if there are any, and of this suite.
 
     Raises
     ------
     ArchiveError
         If a source of the claim is not among the notes.
     """
-    known = bibliography(notes) if record.claim.cites else {}
+    known = bibliography(notes) if record.claim.cites and notes is not None else {}
     missing = [key for key in record.claim.cites if key not in known]
     if missing:
         raise ArchiveError(

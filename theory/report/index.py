@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
+from theory.evidence.files import locked, write_whole
 from theory.report.archive import ArchiveError, Record
 
 BEGIN = "<!-- theorem index: written by `python -m theory report`, do not edit -->"
@@ -82,8 +83,18 @@ def stale(notes: Path, records: Sequence[Record]) -> str:
 
 
 def renew(notes: Path, records: Sequence[Record]) -> None:
-    """Write the index into the notes."""
-    notes.write_text(renewed(_text(notes), records, str(notes)), encoding="utf-8", newline="\n")
+    """Write the index into the notes.
+
+    Raises
+    ------
+    ArchiveError
+        If they cannot be written; they are what they were.
+    """
+    try:
+        with locked(notes):
+            write_whole(notes, renewed(_text(notes), records, str(notes)))
+    except OSError as error:
+        raise ArchiveError(f"{notes}: not written: {error.strerror or error}") from error
 
 
 def _text(notes: Path) -> str:

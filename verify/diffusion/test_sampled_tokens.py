@@ -4,7 +4,7 @@ from fractions import Fraction
 from functools import cache
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from theory.diffusion import PeriodicGrid, studies
 from theory.diffusion.bandwidth import StepError
@@ -200,7 +200,9 @@ def missed(z):
 )
 def test_million(run, *, uniform=False, share=1, doubled=1):
     table = run.study(studies.million)
-    quantile = float(stats.norm.isf(ALPHA / 10 / 2 / sum(PLACES[d] ** d for d in (1, 2))))  # ten times finer: tails
+    quantile = float(
+        scipy.stats.norm.isf(ALPHA / 10 / 2 / sum(PLACES[d] ** d for d in (1, 2)))
+    )  # ten times finer: tails
     for d in (1, 2):
         part = table.where(d=d, n=COUNTS[-1])
         epsilon = float(part["epsilon"][0])

@@ -15,6 +15,7 @@ from theory.evidence import (
     bug,
     constant,
     equals,
+    found,
     hypothesis,
     limit,
     verifies,
@@ -233,4 +234,5 @@ def test_fuzzy_c_means(run, *, printed=False, share=1.0):
     for _ in range(60):
         centres = fuzzy_step(SPREAD, centres, 2.0, 1.0 if printed else 2.0, share).centres
     slope = hull((slope_of(SPREAD, centres, 2.0) ** 2).sum()).sqrt()
-    yield at_most(slope, 1e-9, scale=1, step="at the fixed point", n=len(SPREAD))
+    # where the iteration ended is rounding; that the slope there is small is what holds on every machine
+    yield found(at_most(slope, 1e-9, scale=1, step="at the fixed point", n=len(SPREAD)))

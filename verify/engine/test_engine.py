@@ -13,6 +13,7 @@ from theory.evidence import (
     constant,
     equals,
     hypothesis,
+    outcome,
     verifies,
 )
 from theory.evidence.roundoff import U, average_error, covariance_error, gamma
@@ -55,7 +56,8 @@ def test_exponential(run, *, units=2.75, natural=False, least=-1021.0):
         weigh(powers, np.zeros(1, given.dtype), np.array([given.size]), np.zeros(1))  # the very loop of the passes
         apart = np.abs(balls(powers[0]) / textbook.exp(balls(given) * base) - 1)
         for part in np.array_split(apart, 8):
-            yield at_most(hull(max(part, key=float)), bound, arguments=part.size, precision=given.dtype.name)
+            off = hull(max(part, key=float))
+            yield outcome(at_most(off, bound, arguments=part.size, precision=given.dtype.name))
 
 
 @verifies(

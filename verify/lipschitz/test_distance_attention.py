@@ -13,6 +13,7 @@ from theory.evidence import (
     at_least,
     at_most,
     bug,
+    coarse,
     constant,
     equals,
     hypothesis,
@@ -88,7 +89,7 @@ def spread_of(x, i, scale, score, *, masses=None, own=1.0):
 
 
 def climbed(rng, n):
-    """Scores u_j, from a random start, that a quasi-Newton method in log u finds no way to improve."""
+    """Scores u_j, from a random start, that a quasi-Newton method in log u finds no way to improve, in few bits."""
 
     def loss(v):
         u = np.exp(np.clip(v, -30.0, 5.0))
@@ -96,7 +97,7 @@ def climbed(rng, n):
         value = (u * e).sum() / (1.0 + e.sum())
         return -value, -u * e * (1.0 - u + value) / (1.0 + e.sum())
 
-    return np.exp(minimize(loss, rng.normal(size=n - 1), jac=True, method="BFGS").x)
+    return coarse(np.exp(minimize(loss, rng.normal(size=n - 1), jac=True, method="BFGS").x))
 
 
 @verifies(

@@ -5,10 +5,11 @@ from functools import cache
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, hypothesis, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, hypothesis, outcome, verifies
 from theory.evidence.roundoff import U
 from theory.maxent import bisected_entmax, entmax, studies
 from verify import textbook
+from verify.maxent.laws import allowed
 from verify.textbook import balls, hull
 
 SOURCES = ("peters2019", "blondel2020")
@@ -77,12 +78,12 @@ def test_bisection(run, *, halved=0.0, linear=False, unscaled=False):
             off = apart(law, truth(s, alpha))
             size = (1.0 - float(s.size) ** -e) * 2.0 ** -(k + halved) + slack(e * s, alpha, k)
             bound = size / e if linear or alpha <= 2.0 else size ** (1.0 / e)
-            yield at_most(off, bound, scale=bound, alpha=alpha, n=s.size, halvings=k)
+            yield outcome(at_most(off, allowed(bound), scale=bound, alpha=alpha, n=s.size, halvings=k))
         if alpha > 2.0:
             s, k = cases[-1]
             last = ((1.0 - 3.0**-e) * 2.0**-k) ** (1.0 / e)
             off = apart(bisected_entmax(s, alpha, k), truth(s, alpha))
-            yield at_least(off, 0.99 * last, scale=last, alpha=alpha, halvings=k, part="attained")
+            yield outcome(at_least(off, allowed(0.99 * last), scale=last, alpha=alpha, halvings=k, part="attained"))
 
 
 def to_power(x, exponent):
@@ -169,13 +170,13 @@ def test_edge(run, *, solver="ours", exponent=None, root=False):
         if alpha >= 2.0:
             power = exponent or (0.5 if root else 1.0 / (alpha - 1.0))
             lost = 16.0 * alpha * U
-            yield at_most(plain, lost**power, scale=lost**power, alpha=alpha, part="halving")
-            yield at_most(ours, 8.0 * alpha * U, scale=U, alpha=alpha, part="Newton")
+            yield outcome(at_most(plain, allowed(lost**power), scale=lost**power, alpha=alpha, part="halving"))
+            yield outcome(at_most(ours, 8.0 * alpha * U, scale=U, alpha=alpha, part="Newton"))
             worst[alpha] = Interval.largest([worst.get(alpha, plain), plain])
     for alpha, off in worst.items():
         if alpha >= 2.5:
             least = 0.5 * U ** (0.5 if root else 1.0 / (alpha - 1.0))
-            yield at_least(off, least, scale=least, alpha=alpha, part="attained")
+            yield outcome(at_least(off, allowed(least), scale=least, alpha=alpha, part="attained"))
 
 
 @verifies(
@@ -206,7 +207,8 @@ def test_conditioning(run, *, plain=False, linear=False):
         rows += [rng.normal(size=int(rng.integers(3, 16))) / e for rng in run.streams(run.pick(quick=2, paper=40))]
         for s in rows:
             law = bisected_entmax(s, alpha, 60, normalised=True) if plain else entmax(s, alpha)
-            yield at_most(apart(law, truth(s, alpha)), bound, scale=bound, alpha=alpha, n=s.size)
+            off = apart(law, truth(s, alpha))
+            yield outcome(at_most(off, allowed(bound), scale=bound, alpha=alpha, n=s.size))
 
 
 @verifies(
@@ -232,7 +234,7 @@ def test_near_one(run, *, power=False, units=4.0):
         rows += [rng.normal(size=int(rng.integers(2, 30))) * float(rng.choice([0.5, 4.0])) for rng in streams]
         for s in rows:
             law = bisected_entmax(s, alpha, 60, normalised=True) if power and alpha > 1.0 else entmax(s, alpha)
-            yield at_most(apart(law, truth(s, alpha)), units * U, scale=U, alpha=alpha, n=s.size)
+            yield outcome(at_most(apart(law, truth(s, alpha)), units * U, scale=U, alpha=alpha, n=s.size))
 
 
 @verifies(
@@ -254,9 +256,11 @@ def test_power_form(run, *, lost=1.0, solver="plain"):
     for excess, off, other in zip(
         table["excess"].tolist(), table.intervals(solver), table.intervals("ours"), strict=True
     ):
-        yield at_most(other, 4.0 * U, scale=U / excess, excess=excess, part="log1p")
-        yield at_most(off, lost * U / excess + 4.0 * U, scale=U / excess, excess=excess, part="most")
+        yield outcome(at_most(other, 4.0 * U, scale=U / excess, excess=excess, part="log1p"))
+        most = allowed(lost * U / excess + 4.0 * U)
+        yield outcome(at_most(off, most, scale=U / excess, excess=excess, part="most"))
         worst[excess] = Interval.largest([worst.get(excess, off), off])
     for excess, off in worst.items():
         if excess < 2e-3:
-            yield at_least(off, U / (50.0 * excess), scale=U / excess, excess=excess, part="attained")
+            least = allowed(U / (50.0 * excess))
+            yield outcome(at_least(off, least, scale=U / excess, excess=excess, part="attained"))

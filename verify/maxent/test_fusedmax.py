@@ -6,11 +6,12 @@ from functools import cache
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, outcome, verifies
 from theory.evidence.enclosure import coefficient, sqrt, variable
 from theory.evidence.roundoff import U, gamma
 from theory.maxent import entmax, entmax_vjp, frank_wolfe_gap, fusedmax, fusedmax_vjp, softmax, total_variation_prox
 from verify import textbook
+from verify.maxent.laws import allowed
 from verify.textbook import balls, fractions, gap
 
 DERIVED = ("recalled", "derived", "refereed")
@@ -71,8 +72,8 @@ def test_composition(run, *, swapped=False, share=1.0, prior=False):
                 law = fusedmax(s, share * strength, alpha=alpha)
             size = 1.0 + strength + float(np.abs(s).max())
             missed = variation_gap(s, law / law.sum() if swapped else law, alpha, strength, reference)
-            yield at_most(missed, 32.0 * U * size, scale=size, alpha=alpha, n=s.size)
-            yield at_least(missed, 0, scale=size, alpha=alpha, n=s.size, part="sign")
+            yield outcome(at_most(missed, allowed(32.0 * U * size), scale=size, alpha=alpha, n=s.size))
+            yield outcome(at_least(missed, 0, scale=size, alpha=alpha, n=s.size, part="sign"))
 
 
 @cache

@@ -4,11 +4,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, outcome, verifies
 from theory.evidence.roundoff import SUBNORMAL, U, gamma
 from theory.maxent import softmax, softmax_value
 from verify import textbook
-from verify.maxent.laws import law
+from verify.maxent.laws import allowed, law
 from verify.textbook import balls, hull
 
 EPS = 2.0 * U  # the distance from 1 to the next number
@@ -60,10 +60,11 @@ def test_rounding(run, *, derived=(1.0, 9.0), shifted=True, more=()):
         error = Interval.largest([Interval.exactly(0), *(hull(abs(a / b - 1)) for a, b in pairs)])
         steep, rest = derived
         bound = EPS * (steep * reach + (np.log(n) + n / 2) * (steep > 0.0) + rest)
-        yield at_most(error, bound, scale=bound, part="derived", n=n, range=reach)
-        yield at_most(error, EPS * (3.0 * (1.0 + reach) + n), part="round numbers", n=n, range=reach)
+        yield outcome(at_most(error, allowed(bound), scale=bound, part="derived", n=n, range=reach))
+        most = allowed(EPS * (3.0 * (1.0 + reach) + n))
+        yield outcome(at_most(error, most, part="round numbers", n=n, range=reach))
         if s is FAR[0]:
-            yield at_least(error, 390.0 * EPS, part="witness", n=n, range=reach)
+            yield outcome(at_least(error, 390.0 * EPS, part="witness", n=n, range=reach))
     yield equals(int(np.isfinite(way(OVERFLOW[0], tau=OVERFLOW[1])).sum()), 3, part="scores of 1000")
 
 
@@ -92,7 +93,7 @@ def test_row_sum(run, *, factor=1.0, single=False, precise=True):
         kept = (law.astype(np.float32) if single else law).tolist()
         sum_off = abs(sum(map(Fraction, kept), start=Fraction(-1)))
         size = gamma(n) + n * SUBNORMAL
-        yield at_most(sum_off, factor * size, scale=size, n=n)
+        yield outcome(at_most(sum_off, factor * size, scale=size, n=n))
 
 
 @verifies(
@@ -120,7 +121,7 @@ def test_value_rounding(run, *, own=1.0, rest=1.0, shifted=True, moved=0.0):
         true = t * textbook.exp(balls(s) / t).sum().log()
         error = hull(abs(balls(found).item() - true))
         size = abs(hull(true)) + tau * (n + 11.0 * float(np.log(n)) + 8.0)
-        bound = U * (own * abs(hull(true)) + rest * tau * (n + 11.0 * float(np.log(n)) + 8.0))
-        yield at_most(error, bound, scale=U * size, n=n, tau=tau)
+        bound = U * (own * abs(hull(true)) + allowed(rest * tau * (n + 11.0 * float(np.log(n)) + 8.0)))
+        yield outcome(at_most(error, bound, scale=U * size, n=n, tau=tau))
         if s is NEAR_ZERO:
-            yield at_least(error / abs(hull(true)), 1e-7, part="relative", n=n)
+            yield outcome(at_least(error / abs(hull(true)), 1e-7, part="relative", n=n))

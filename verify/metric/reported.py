@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 from scipy.optimize import brentq
 
 from theory.evidence import (
@@ -156,8 +156,8 @@ def reported(task: Task, quantity: str, opponent: str, finds: Verdict, *more: Tw
 def power(task: Task) -> str:
     """Say which mean difference the pairs of a task tell from none, in units of the spread of the differences."""
     free, root = task.pairs - 1, math.sqrt(task.pairs)
-    edge = stats.t.isf(statistics.ALPHA / 10.0 / task.circumstances / 2.0, free)
-    told = brentq(lambda d: stats.nct.sf(edge, free, d * root) - 0.99, 0.0, 10.0 * edge / root)
+    edge = scipy.stats.t.isf(statistics.ALPHA / 10.0 / task.circumstances / 2.0, free)
+    told = brentq(lambda d: scipy.stats.nct.sf(edge, free, d * root) - 0.99, 0.0, 10.0 * edge / root)
     return (
         f"{task.pairs} pairs of runs, which tell a mean difference of {math.ceil(100.0 * told) / 100.0:.2f} standard "
         "deviations among pairs from none with probability 0.99 in one comparison"

@@ -19,6 +19,7 @@ from theory.evidence import (
     hypothesis,
     limit,
     order,
+    outcome,
     verifies,
 )
 from theory.particles import FLAT, METHODS, RK4, SPHERE, integrate, on_sphere, studies
@@ -136,10 +137,9 @@ def test_order(run, *, methods=METHODS, more=0):
 
 
 def lengthened(points, square):
-    """How far squares of lengths of rows are from ``square``, in rationals; from below only up to what rounding moves."""
+    """How far squares of lengths of rows are from ``square``, in rationals."""
     off = max(abs(sum(Fraction(float(x)) ** 2 for x in row) - Fraction(square)) for row in points)
-    found = Interval.exactly(off, Kind.CERTIFIED)
-    return Interval(max(found.lo - gamma(points.shape[1] + 6), 0.0), found.hi, Kind.CERTIFIED)
+    return Interval.exactly(off, Kind.CERTIFIED)
 
 
 @verifies(
@@ -161,4 +161,5 @@ def test_sphere(run, *, space=SPHERE, square=1.0):
         for method in METHODS:
             for steps in (1, run.pick(quick=30, paper=200)):
                 end = integrate(on_sphere(beta), points, step=0.2, steps=steps, method=method, space=space)
-                yield at_most(lengthened(end, square), gamma(d + 6), scale=1, method=method.name, steps=steps, d=d)
+                off = lengthened(end, square)  # rounding, and so another number on another processor
+                yield outcome(at_most(off, gamma(d + 6), scale=1, method=method.name, steps=steps, d=d))

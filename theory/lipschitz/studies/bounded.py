@@ -3,21 +3,24 @@ r"""How much attention on a ball stretches small displacements, in three metrics
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theory.attention import DotProduct, Measure
-from theory.evidence import Interval, Kind, Table, stream
+from theory.evidence import Interval, Kind, Table, coarse, first_best, stream
 from theory.lipschitz.jacobian import block_jacobian
 from theory.lipschitz.response import Push, response_ratio
+from theory.lipschitz.rounded import few_displacement, few_form, few_points
 from theory.lipschitz.witnesses_bounded import balanced_query, far_atom, straining_mass
 
 Array = NDArray[np.float64]
 METRICS = {"W1": 1.0, "W2": 2.0, "Winf": math.inf}
 LIGHT = 2.0**-40  # taken: the mass of the atom that is pushed in W1, in units of exp(-2 alpha)
 _ANGLES = 16  # taken: directions that are tried in the plane
+_GAIN = 1e-9  # taken: a step uphill gains at least this part; less could be rounding, which each machine does its way
 _FLOOR = 1e-12  # taken: masses below are raised to it, before anything is computed
 
 
@@ -31,8 +34,8 @@ def tightness(*, scale: str, root: int) -> Table:
     """Return stretches of small displacements on the ball of radius one, forms of norm alpha, no value matrix.
 
     ``way`` is ``witness`` for the named cloud of the metric, ``random`` for the worst of many clouds of two to five
-    atoms in one or two dimensions, and ``climbed`` for three atoms on the line that were moved uphill. Each was found
-    in floats; ``stretch`` is what ball arithmetic says of it.
+    atoms in one or two dimensions, and ``climbed`` for three atoms on the line that were moved uphill. The latter were
+    found in floats and rounded to few bits; ``stretch`` is what ball arithmetic says of them.
     """
     alphas = [2.0**k for k in range(-4, 3)] if scale == "quick" else [2.0 ** (k / 2) for k in range(-8, 6) if k != 3]
     alphas = sorted({*alphas, 3.0})  # three stands in for its neighbour, the root of eight
@@ -44,13 +47,21 @@ def tightness(*, scale: str, root: int) -> Table:
         for metric, p in METRICS.items():
             pushes = {
                 "witness": witness(alpha, metric),
-                "random": max((steepest(cloud, p) for cloud in clouds), key=lambda found: found[0])[1],
-                "climbed": max((_climb(sign * alpha, p, steps, rng) for sign in (-1.0, 1.0)), key=lambda f: f[0])[1],
+                "random": _best([steepest(cloud, p) for cloud in clouds], alpha, p),
+                "climbed": _best([_climb(sign * alpha, p, steps, rng) for sign in (-1.0, 1.0)], alpha, p),
             }
             for way, push in pushes.items():
                 for key, cell in zip(columns, (metric, way, alpha, response_ratio(push, p)), strict=True):
                     columns[key].append(cell)
     return Table(Kind.CERTIFIED, dict.fromkeys(columns, "1"), columns)  # type: ignore[arg-type]
+
+
+def _best(found: Sequence[tuple[float, Push]], alpha: float, p: float) -> Push:
+    """Return the witness of the first push that stretches most, the same on every machine."""
+    push = found[first_best([stretch for stretch, _ in found])][1]
+    masses = coarse(push.masses)
+    velocities = few_displacement(push.velocities, masses, p)
+    return Push(few_points(push.points, 1.0), velocities, masses, few_form(push.form, alpha))
 
 
 def witness(alpha: float, metric: str) -> Push:
@@ -76,13 +87,13 @@ def steepest(cloud: tuple[Array, Array, Array], p: float) -> tuple[float, Push]:
     if p == 1.0:
         answers = np.linalg.norm(np.einsum("ijab,kb->ijka", blocks, units), axis=3)
         gains = np.einsum("i,ijk->jk", masses, answers) / masses[:, np.newaxis]
-        atom, way = np.unravel_index(int(gains.argmax()), gains.shape)
+        atom, way = np.unravel_index(first_best(gains.ravel()), gains.shape)
         velocities[atom] = units[way]
         return float(gains[atom, way]), Push(points, velocities, masses, form)
     rows = np.einsum("ijab,ka->ikjb", blocks, units)
     lengths = np.linalg.norm(rows, axis=3)
     sums = lengths.sum(axis=2)
-    atom, way = np.unravel_index(int(sums.argmax()), sums.shape)
+    atom, way = np.unravel_index(first_best(sums.ravel()), sums.shape)
     velocities = rows[atom, way] / np.maximum(lengths[atom, way], 1e-300)[:, np.newaxis]
     return float(sums[atom, way]), Push(points, velocities, masses, form)
 
@@ -117,8 +128,9 @@ def _climb(slope: float, p: float, steps: int, rng: np.random.Generator) -> tupl
     for _ in range(steps):
         there = at + size * rng.normal(size=6) * (rng.uniform(size=6) < 0.5)
         found = steepest(cloud(there), p)
-        size = max(size * (1.3 if found[0] > best[0] else 0.95), 1e-3)
-        if found[0] > best[0]:
+        higher = found[0] > best[0] * (1.0 + _GAIN)
+        size = max(size * (1.3 if higher else 0.95), 1e-3)
+        if higher:
             at, best = there, found
     return best
 

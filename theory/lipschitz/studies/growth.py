@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from theory.attention import DotProduct, Measure
-from theory.evidence import Interval, Kind, Table
+from theory.evidence import Interval, Kind, Table, coarse
 from theory.evidence.enclosure import hull, precision
 from theory.lipschitz.frobenius import leader, leader_bound, leader_gap, opposed_ratio
 from theory.lipschitz.jacobian import block_jacobian, enclosed_jacobian
@@ -50,14 +50,17 @@ def growth(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn
 
 
 def steepest_ratio(alpha: float) -> float:
-    """Return the ratio of the masses of two opposite atoms at which the local norm is largest, as a search finds it."""
+    """Return the ratio of the masses of two opposite atoms at which the local norm is largest, as a search finds it.
+
+    It is rounded to few bits, for the last ones depend on the machine.
+    """
     middle = math.log(opposed_ratio(alpha))
 
     def flatness(shift: float) -> float:
         mu, score = leader(alpha, math.exp(middle + shift), 2.0 * alpha)
         return -local_norm(block_jacobian(mu, score), mu.weights, 2).mid
 
-    return math.exp(middle + float(minimize_scalar(flatness, bounds=(-1.0, 1.0), method="bounded").x))
+    return float(coarse(math.exp(middle + float(minimize_scalar(flatness, bounds=(-1.0, 1.0), method="bounded").x))))
 
 
 def _sizes(per_decade: int) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance
-from theory.evidence import Interval, Kind, Table, stream, sweep
+from theory.evidence import Interval, Kind, Table, coarse, stream, sweep
 from theory.lipschitz.search import Found, search, shrink
 
 SEARCHED = (
@@ -38,7 +38,7 @@ def searches(*, scale: str, root: int) -> Table:
     """Return one row per atom of the worst cloud of every search, radius one, dimension one.
 
     ``alpha`` is the size of the form, or the inverse temperature of squared distance; ``stretch`` the certified lower
-    bound, the same in every row of a search; ``first`` where the first start alone has ended, uncertified.
+    bound, the same in every row of a search; ``first`` where the first start alone has ended, uncertified, in few bits.
     """
     starts = 5 if scale == "quick" else 40
     cases: list[dict[str, Any]] = []
@@ -53,7 +53,7 @@ def searches(*, scale: str, root: int) -> Table:
     for case, found in zip(cases, [_case(**case) for case in cases] if scale == "quick" else sweep(_case, cases),
                            strict=True):  # fmt: skip
         for x, w, h in zip(found.measure.points[:, 0], found.measure.weights, found.tangent[:, 0], strict=True):
-            row = (case["name"], case["p"], case["size"], case["sign"], found.bound, found.reached[0], x, w, h)
+            row = (case["name"], case["p"], case["size"], case["sign"], found.bound, coarse(found.reached[0]), x, w, h)
             for key, value in zip(columns, row, strict=True):
                 columns[key].append(value if isinstance(value, (str, Interval)) else float(value))
     return Table(Kind.CERTIFIED, dict.fromkeys(columns, "1"), columns)  # type: ignore[arg-type]

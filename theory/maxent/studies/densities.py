@@ -126,6 +126,7 @@ def _sup_error(law: BetaGaussian, nodes: Array, h: float, measure: float) -> Int
     rebuilt = density_at(-0.5 * x**2 / scatter, cells.normaliser, law.alpha) * (measure / h)
     truth = law.density(x[:, np.newaxis])
     apart = np.abs(rebuilt - truth)
-    base = (apart ** min(e, 1.0)).max()  # the density itself, or for b < 1 the base, which carries the rounding
-    slip = _ROUNDINGS * U * (1.0 + float(rebuilt.max() ** max(e, 1.0)))
-    return Interval(*(max(base + side * slip, 0.0) ** (1.0 / min(e, 1.0)) for side in (-1.0, 1.0)))
+    power = max(e, 1.0)  # for b < 1 the base carries the rounding, otherwise the density itself
+    base = float((apart**power).max())
+    slip = _ROUNDINGS * U * (1.0 + float(rebuilt.max() ** power))
+    return Interval(*(max(base + side * slip, 0.0) ** (1.0 / power) for side in (-1.0, 1.0)))

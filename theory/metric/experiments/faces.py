@@ -114,8 +114,7 @@ def _neighbours(corners: Integers) -> tuple[Integers, Integers]:
     twin = np.where(codes[found] == back, found, -1)
     kept = np.flatnonzero((twin >= 0) & (starts < ends))
     pairs = np.stack([owner[kept], owner[twin[kept]]], axis=1)
-    graph = sparse.coo_array((np.ones(len(pairs)), pairs.T), shape=(len(corners), len(corners)))
-    parts = int(connected_components(graph, directed=False)[0])
+    parts = int(connected_components(_graph(pairs, np.ones(len(pairs)), len(corners)), directed=False)[0])
     if parts > 1:
         raise ValueError(f"faces: expected one connected surface, got {parts}")
     return pairs, np.stack([starts[kept], ends[kept]], axis=1)
@@ -138,7 +137,7 @@ def _spread(pairs: Integers, edges: Array, centroids: Array, areas: Array) -> Ar
     middles = edges.mean(axis=1)
     lengths = sum(np.linalg.norm(centroids[pairs[:, side]] - middles, axis=1) for side in range(2))
     count = len(areas)
-    graph = sparse.coo_array((lengths, pairs.T), shape=(count, count)).tocsr()
+    graph = _graph(pairs, lengths, count)
     nearest = _distances(graph, int(np.argmin(np.linalg.norm(centroids, axis=1))))  # only to find the first landmark
     rows: list[Array] = []
     for _ in range(min(_LANDMARKS, count)):
@@ -147,6 +146,11 @@ def _spread(pairs: Integers, edges: Array, centroids: Array, areas: Array) -> Ar
     distances = np.array(rows)
     shares = np.bincount(distances.argmin(axis=0), weights=areas, minlength=len(rows))
     return np.column_stack([shares @ distances, distances.max(axis=0)])
+
+
+def _graph(pairs: Integers, lengths: Array, count: int) -> sparse.csr_array:
+    """Return the graph of the faces; numbers of 32 bits are all that paths of SciPy before 1.15 take for indices."""
+    return sparse.coo_array((lengths, pairs.T.astype(np.int32)), shape=(count, count)).tocsr()
 
 
 def _distances(graph: sparse.csr_array, face: int) -> Array:

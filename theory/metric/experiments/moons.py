@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from theory._validate import as_count, as_number
+from theory._validate import as_count, as_generator, as_number
 from theory.evidence.streams import ROOT, stream
 from theory.metric.experiments.propagation import Array, Labels, PropagationLearner, permuted, propagation_network
 from theory.metric.experiments.task import Setting
@@ -60,12 +60,13 @@ def two_moons(points: int, noise: float, rng: np.random.Generator) -> tuple[Arra
     ValueError, TypeError
         If a number is out of its range.
     """
-    upper = as_count(points, "points", least=2) // 2
-    if as_number(noise, "noise") < 0.0:
+    points, noise = as_count(points, "points", least=2), as_number(noise, "noise")
+    upper = points // 2
+    if noise < 0.0:
         raise ValueError(f"noise: expected a number that is not negative, got {noise}")
     s, t = np.linspace(0.0, np.pi, upper), np.linspace(0.0, np.pi, points - upper)
     x = np.concatenate([np.stack([np.cos(s), np.sin(s)], axis=1), np.stack([1.0 - np.cos(t), 0.5 - np.sin(t)], axis=1)])
-    order = rng.permutation(points)
+    order = as_generator(rng).permutation(points)
     return x[order] + noise * rng.standard_normal((points, 2)), np.repeat([0, 1], [upper, points - upper])[order]
 
 

@@ -150,6 +150,10 @@ def _place(task: str, ending: str, folder: Path | None) -> Path:
 
 
 def _missing(task: str, path: Path) -> str:
+    if path == _place(task, "-curves.csv", None):
+        return (
+            f"{path}: expected learning curves, found none; a clone and the source distribution have what a wheel lacks"
+        )
     published = " --scale paper" if path.parent == FOLDER else ""
     command = f"python -m theory.metric {task}{published} --out {path.parent}"
     return f"{path}: expected the results of a whole experiment, found none; {command} makes them"

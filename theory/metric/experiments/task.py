@@ -66,8 +66,8 @@ class Setting:
                 raise ValueError(f"{name}: expected one of {', '.join(allowed)}, got {getattr(self, name)!r}")
         if self.scale not in ("quick", "paper"):
             raise ValueError(f"scale: expected one of quick, paper, got {self.scale!r}")
-        as_count(self.seed, "seed", least=0)
-        as_positive(self.rate, "rate")
+        object.__setattr__(self, "seed", as_count(self.seed, "seed", least=0))
+        object.__setattr__(self, "rate", as_positive(self.rate, "rate"))
 
 
 @dataclass(frozen=True, slots=True)

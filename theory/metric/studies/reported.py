@@ -20,7 +20,9 @@ TASKS = ("moons", "digits", "segmentation", "translation")
 TEXT = ("task", "attention", "matching", "rule", "labels")
 NUMBERS = ("seed", "rate", "parameters", "epochs", "diverged", "train_loss", "test_loss", "accuracy")
 QUARTILES = {"low": 0.25, "median": 0.5, "high": 0.75}
-AFRESH = ("l2", "metric")
+# of new runs: so many of the recorded ones, drawn again, are told from half their accuracy and from that under permuted
+# labels with probability 0.99; one run in twenty of metric-attention still stands at the accuracy of a guess
+AFRESH = {"quick": {"l2": 16, "metric": 112}, "paper": {"l2": 32, "metric": 128}}
 BUDGET = 50  # epochs: a tenth of the whole, and a point of the learning curves
 _FIRST = 2_000_000  # no run of the experiments has a seed this large
 
@@ -83,17 +85,17 @@ def _points(table: Table) -> list[dict[str, Any]]:
 
 
 def moons_afresh(*, scale: str, root: int) -> Table:
-    """Train on newly drawn moons, from new starts, for a tenth of the budget: 16 pairs of runs, or 32.
+    """Train on newly drawn moons, from new starts, for a tenth of the budget: as many runs as ``AFRESH`` says.
 
     The rate is the one that the attention has chosen, at equal width. Dot-product attention is left out: at this age
     some of its runs still stand at the loss of a guess, and few runs say little about a mean of two such kinds.
     """
-    pairs, table = 16 if scale == "quick" else 32, results.runs("moons").where(rule="tuned", matching="width")
-    rates = {name: float(table.where(attention=name)["rate"][0]) for name in AFRESH}
+    counts, table = AFRESH[scale], results.runs("moons").where(rule="tuned", matching="width")
+    rates = {name: float(table.where(attention=name)["rate"][0]) for name in counts}
     cases = [
-        {"attention": name, "seed": _FIRST + pair, "rate": rates[name], "root": root}
-        for pair in range(pairs)
-        for name in AFRESH
+        {"attention": name, "seed": _FIRST + number, "rate": rates[name], "root": root}
+        for name, count in counts.items()
+        for number in range(count)
     ]
     rows = sweep(_begun, cases, pool=scale == "paper")
     units = {"attention": "1", "seed": "1", "train_loss": "nat", "accuracy": "1"}

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize
 
-from theory.evidence import Interval, Kind, Table, stream
+from theory.evidence import Interval, Kind, Table, first_best, stream
 from theory.evidence.enclosure import hull, precision
-from theory.evidence.roundoff import gamma
 from theory.particles.free_energy import Enclosed, Equilibrium, Sphere, enclosed, threshold
 
 BETAS = (1.0, 2.0, 2.4, 2.5, 3.0, 4.0)
@@ -20,6 +21,8 @@ SMALL = tuple(2.0**-k for k in range(1, 6))
 OTHERS = ((3, 1.0), (3, 1.7), (3, 2.0), (4, 1.0), (4, 2.0))  # dimension and beta, where only small parts are looked at
 _FIELDS = {"quick": np.geomspace(0.05, 4.0, 48), "paper": np.geomspace(0.02, 4.0, 120)}
 _CERTIFIED = 16  # coefficients of the potential that a certificate is made of
+_PLACES = 2.0**20  # of a witness: of a free energy that is least at it, 1e-13 is given up
+_LEVELS = 2.0**30  # of the strength above a crossing at which its density is judged
 _SAFETY = 2.0  # taken, as for trajectories
 
 
@@ -42,18 +45,17 @@ def noisy(*, scale: str, root: int) -> Table:
                 rows.append(_searched(sphere, factor, unit, rng))
                 found = _outer(sphere, _above(factor * unit.mid))
                 if found is not None and found.excess < 0.0:
-                    balls = _balls(sphere, found)
-                    value = balls.excess(found.strength)
-                    strength = Interval.exactly(found.strength) / unit
-                    rows.append(("certified", 2, beta, found.potential[0], strength, hull(balls.order), value))
+                    field, balls = _witness(sphere, found)
+                    strength, value = Interval.exactly(factor * unit.mid) / unit, balls.excess(factor * unit.mid)
+                    rows.append(("certified", 2, beta, field, strength, hull(balls.order), value))
         for dim, beta in ((2, 2.5), (2, 3.0), (2, 4.0), (3, 2.0), (4, 2.0)):
             sphere, unit = Sphere(beta, dim), hull(threshold(beta, dim=dim))
             found = _outer(sphere, lambda e: e.excess)
             if found is not None:
-                balls = _balls(sphere, found)
+                field, balls = _witness(sphere, found)
                 level = hull(balls.crossing())
-                value = balls.excess(level.hi)
-                rows.append(("crossing", dim, beta, found.potential[0], level / unit, hull(balls.order), value))
+                value = balls.excess(math.ceil(level.hi * _LEVELS) / _LEVELS)
+                rows.append(("crossing", dim, beta, field, level / unit, hull(balls.order), value))
         for dim, beta in (*((2, b) for b in BETAS), *OTHERS):
             sphere, unit = Sphere(beta, dim), hull(threshold(beta, dim=dim))
             rows += [_point("small", sphere, unit, field) for field in SMALL]
@@ -65,8 +67,16 @@ def _above(strength: float) -> Callable[[Equilibrium], float]:
     return lambda e: e.strength - strength
 
 
-def _balls(sphere: Sphere, found: Equilibrium) -> Enclosed:
-    return enclosed(sphere.beta, found.potential[:_CERTIFIED], dim=sphere.dim)
+def _witness(sphere: Sphere, found: Equilibrium) -> tuple[float, Enclosed]:
+    """Enclose the density of the rounded coefficients; the first of them comes along."""
+    potential = _rounded(found)
+    return float(potential[0]), enclosed(sphere.beta, potential, dim=sphere.dim)
+
+
+def _rounded(found: Equilibrium) -> NDArray[np.float64]:
+    """Round all coefficients to the same place: small ones have no digit that another machine would find again."""
+    places: NDArray[np.float64] = np.round(found.potential[:_CERTIFIED] * _PLACES) / _PLACES
+    return places
 
 
 @cache
@@ -77,17 +87,17 @@ def _coarse(beta: float, dim: int) -> Sphere:
 def _point(
     part: str, sphere: Sphere, unit: Interval, field: float
 ) -> tuple[str, int, float, float, Interval, Interval, Interval]:
-    """Follow the branch to one field, on two rules: the width is twice their difference and the rounding of sums."""
+    """Follow the branch to one field, on two rules: twice their difference and the error on the finer are the width."""
     fine, coarse = sphere.branch(field), _coarse(sphere.beta, sphere.dim).branch(field)
-
-    def both(read: Callable[[Equilibrium], float], scale: float) -> Interval:
-        gap = _SAFETY * (abs(read(fine) - read(coarse)) + 8 * gamma(sphere.nodes) * scale)
-        return Interval.within(read(fine), gap)
-
-    order = both(lambda e: float(e.overlaps[0]), float(fine.overlaps[0]))
-    strength = both(lambda e: e.strength, fine.strength) / unit
-    value = both(lambda e: e.excess, 1.0 + field)
+    slack = sphere.slack(fine)
+    order = _both(float(fine.overlaps[0]), float(coarse.overlaps[0]), slack.order)
+    strength = _both(fine.strength, coarse.strength, slack.strength) / unit
+    value = _both(fine.excess, coarse.excess, slack.excess)
     return part, sphere.dim, sphere.beta, field, strength, order, value
+
+
+def _both(fine: float, coarse: float, slack: float) -> Interval:
+    return Interval.within(fine, _SAFETY * (abs(fine - coarse) + slack))
 
 
 def _searched(
@@ -97,14 +107,14 @@ def _searched(
     starts = np.zeros((5, sphere.degrees))
     starts[0, 0], starts[1, 0], starts[2, 0], starts[3, 1] = 0.1, 1.0, 4.0, 2.0
     starts[4, :8] = rng.normal(size=8)
-    strength = factor * unit.mid
+    strength, nothing = factor * unit.mid, Interval.exactly(0.0)
     seen = [sphere.descend(strength, start) for start in starts]
-    least = min(seen, key=lambda e: e.excess)
-    value = min(least.excess, 0.0)
-    order = float(least.overlaps[0]) if least.excess < 0.0 else 0.0
-    width = 8 * gamma(sphere.nodes) * (1.0 + float(np.abs(least.potential).sum()))
-    near = Interval.within(order, 8 * gamma(sphere.nodes))
-    return "search", 2, sphere.beta, 0.0, Interval.exactly(strength) / unit, near, Interval.within(value, width)
+    least = first_best([0.0, *(-each.excess for each in seen)])
+    order, value = nothing, nothing  # of the uniform law
+    if least > 0 and _rounded(seen[least - 1]).any():
+        _, balls = _witness(sphere, seen[least - 1])
+        order, value = hull(balls.order), balls.excess(strength)
+    return "search", 2, sphere.beta, 0.0, Interval.exactly(strength) / unit, order, value
 
 
 @cache

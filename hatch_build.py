@@ -1,0 +1,17 @@
+"""A wheel carries the records and the notes, so that it cites without the repository."""
+
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class Record(BuildHookInterface):
+    """Adds the committed evidence to a wheel, where :mod:`theory.report.shelves` looks for it."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Leave an editable wheel alone: it finds them in the repository, and a copy would grow old."""
+        if version == "standard":
+            build_data["force_include"] |= {
+                "verify/evidence": "theory/_record/evidence",
+                "paper_notes.md": "theory/_record/paper_notes.md",
+            }

@@ -1,0 +1,112 @@
+"""One valid call of everything that theory.metric shows, and of what its modules of NumPy have beside."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from theory.attention import SquaredDistance
+from theory.metric import InformationPropagation, LinearFeatures, MetricScore, ResidualFeatures, similarity
+from theory.metric.arcs import Arcs
+from theory.metric.similarity import DistanceSimilarity, MetricSimilarity, sizes
+from theory.metric.trained import Composed
+
+
+def wave(x):
+    """Return a positive function of places."""
+    return 1.5 + np.cos(np.asarray(x))
+
+
+X = np.array([[0.5, -1.25], [1.5, 0.25], [-0.75, 2.0]])
+Y = np.array([[1.0, 0.5], [-0.5, 1.25], [0.25, -2.0]])
+SQUARE = np.array([[0.5, 0.25], [-0.5, 0.75]])
+BIAS = np.array([0.25, -0.5])
+NETWORK = {"inner": SQUARE, "inner_bias": BIAS, "outer": SQUARE.T * 0.5, "outer_bias": BIAS}
+G = ResidualFeatures(**NETWORK)
+FOLDED = ResidualFeatures(np.array([[2.0]]), np.array([0.0]), np.array([[-1.5]]), np.array([0.0]))
+LINEAR = LinearFeatures(SQUARE)
+LEARNED = MetricScore(G, 0.75)
+SIMILAR = MetricSimilarity(2, 3)
+THETA = np.linspace(-0.75, 0.5, sum(sizes(SIMILAR.shapes)))
+SEEN = np.array([[True, False, False], [True, True, False], [True, True, True]])
+ROWS = {"similarity": SIMILAR, "theta": THETA, "h": X, "visible": SEEN}
+DEEP = InformationPropagation(similarity("metric", 2, 2), 2, 2)
+WEIGHTS = DEEP.initial(np.random.default_rng(0))
+CHART = Composed(G, SQUARE + np.eye(2), BIAS)
+MOONS = Arcs(0.25)
+PLACES = X * 0.25
+
+VALID = {
+    "LinearFeatures": {"matrix": SQUARE},
+    "LinearFeatures.__call__": {"self": LINEAR, "x": X},
+    "LinearFeatures.jacobian": {"self": LINEAR, "x": X},
+    "LinearFeatures.rounding": {"self": LINEAR, "x": X},
+    "ResidualFeatures": NETWORK,
+    "ResidualFeatures.__call__": {"self": G, "x": X},
+    "ResidualFeatures.jacobian": {"self": G, "x": X},
+    "ResidualFeatures.hessian": {"self": G, "x": X},
+    "ResidualFeatures.vjp": {"self": G, "x": X, "cotangent": Y},
+    "ResidualFeatures.rounding": {"self": G, "x": X},
+    "InformationPropagation": {"similarity": SIMILAR, "inputs": 2, "classes": 3, "blocks": 2, "stretch": 1.5},
+    "InformationPropagation.initial": {"self": DEEP, "rng": np.random.default_rng(0)},
+    "InformationPropagation.tokens": {"self": DEEP, "theta": WEIGHTS, "x": X},
+    "InformationPropagation.predict": {"self": DEEP, "theta": WEIGHTS, "x": X},
+    "InformationPropagation.objective": {"self": DEEP, "theta": WEIGHTS, "x": X, "y": (0, 1, 1)},
+    "MetricScore": {"features": G, "epsilon": 0.75},
+    "MetricScore.matrix": {"self": LEARNED, "x": X, "y": Y},
+    "MetricScore.constants": {"self": LEARNED, "radius": 1.5},
+    "MetricScore.pull_back": {"self": LEARNED, "x": X},
+    "weights": ROWS,
+    "propagate": ROWS,
+    "vjp": {**ROWS, "cotangent": Y},
+    "similarity": {"attention": "metric", "dim": 2, "width": 3, "matching": "parameters"},
+    "similarity.DistanceSimilarity": {"dim": 2, "width": 3},
+    "similarity.DistanceSimilarity.features": {"self": DistanceSimilarity(2, 3), "theta": THETA[:6]},
+    "similarity.MetricSimilarity": {"dim": 2, "width": 3},
+    "similarity.MetricSimilarity.features": {"self": SIMILAR, "theta": THETA},
+    "similarity.SelfSimilarity": {"dim": 2, "width": 3},
+    "adam.Adam": {"size": 3, "rate": 0.125, "decay": 0.25},
+    "arcs.Arcs": {"noise": 0.25},
+    "arcs.Arcs.density": {"self": MOONS, "x": PLACES},
+    "arcs.Arcs.slope": {"self": MOONS, "x": PLACES},
+    "arcs.Arcs.across": {"self": MOONS, "x": PLACES},
+    "arcs.Arcs.odds": {"self": MOONS, "x": PLACES},
+    "arcs.layer": {"chart": CHART, "law": MOONS, "x": PLACES[:1], "epsilon": 0.25},
+    "arcs.first_order": {"chart": CHART, "law": MOONS, "x": PLACES},
+    "embedding.weakest_stretch": {"chart": CHART, "box": np.array([[-0.25, -0.5], [0.25, 0.5]]), "most": 1000},
+    "fibres.fibre": {"features": FOLDED, "x": 0.25, "span": np.array([-3.0, 3.0]), "cells": 64},
+    "fibres.fibre_mean": {
+        "features": FOLDED, "x": 0.25, "function": wave, "density": wave, "span": np.array([-3.0, 3.0]),
+    },
+    "half_bandwidth.rate": {"space": "sphere", "degree": 2},
+    "half_bandwidth.multipliers": {"space": "circle", "degrees": 2, "epsilon": 0.25},
+    "spectrum.spectrum": {"score": LEARNED, "tokens": X},
+    "spectrum.stationary": {"score": SquaredDistance(0.5), "tokens": X},
+    "semigroup.flow": {"chart": CHART, "law": MOONS, "x": PLACES, "time": 0.25, "spacing": 0.5},
+    "trained.Composed": {"features": G, "matrix": SQUARE, "shift": BIAS},
+    "trained.Composed.__call__": {"self": CHART, "x": X},
+    "trained.Composed.apart": {"self": CHART, "x": X, "steps": Y},
+    "trained.Composed.jacobian": {"self": CHART, "x": X},
+    "trained.Composed.hessian": {"self": CHART, "x": X},
+    "trained.Composed.metric": {"self": CHART, "x": X},
+    "trained.Composed.rounding": {"self": CHART, "x": X},
+    "trained.first_layer": {"network": DEEP, "theta": WEIGHTS},
+    "trained.flattened": {"chart": CHART},
+    "experiments.moons.two_moons": {"points": 5, "noise": 0.25, "rng": np.random.default_rng(0)},
+}  # fmt: skip
+
+SKIPPED = {}
+ALIASES = {"x": ("score",), "y": ("score",)}  # the score that is made of their features
+BATCHES = "leading axes are stacks of tokens"
+ACCEPTED = {
+    ("InformationPropagation.*", "x", "rank"): BATCHES,
+    ("weights", "h", "rank"): BATCHES,
+    ("propagate", "h", "rank"): BATCHES,
+}
+DIVERGED = "a network that diverged is seen in its scores and its loss; the experiments count it so"
+LISTED = {
+    ("InformationPropagation.predict", "theta", "1e?00"): DIVERGED,
+    ("InformationPropagation.objective", "theta", "1e?00"): DIVERGED,
+}
+INFINITE = {  # bounds that know nothing
+    "LinearFeatures.rounding", "ResidualFeatures.rounding", "trained.Composed.rounding",
+}  # fmt: skip

@@ -1,0 +1,147 @@
+"""A record that is read was sealed by the suite, and every part of it agrees with every other."""
+
+import json
+
+import pytest
+
+from tests import specimen
+from tests.specimen import edited
+from theory.evidence import ROOT, Run, decide
+from theory.evidence.reading import RecordError, claim_of, read, seal
+from theory.evidence.record import write
+
+
+@pytest.fixture
+def path(tmp_path):
+    for scale in ("quick", "paper"):
+        write(tmp_path, decide(specimen.two, Run("sums.two", scale)), "verify/test_sums.py")
+    return tmp_path / "sums.two.json"
+
+
+def quick(**changes):
+    return lambda whole: whole["scales"]["quick"].update(changes)
+
+
+def twin(**changes):
+    return lambda whole: whole["scales"]["quick"]["twins"][0].update(changes)
+
+
+def worst(**changes):
+    return lambda whole: whole["scales"]["quick"]["worst"].update(changes)
+
+
+def test_what_was_written_is_read(path):
+    assert read(path) == json.loads(path.read_text())
+
+
+SEEN = {
+    "departure": (quick(departure=[0.5, 0.6]), "says supported, but departures"),
+    "departure, smaller": (quick(departure=[0.0, 1e-17], compared=[0.0, 1e-17]), "but its worst case departs by"),
+    "departure, larger": (quick(departure=[0.0, 1e-3]), "but its worst case departs by"),
+    "departure, too wide": (quick(departure=[0.0, 0.6]), "are inconclusive"),
+    "verdict": (quick(verdict="refuted"), "says refuted, but departures"),
+    "inconclusive": (quick(verdict="inconclusive"), "are supported"),
+    "no twins": (quick(twins=[]), r"has the twins none: expected at least two of different type"),
+    "one twin": (lambda w: w["scales"]["quick"]["twins"].pop(), r"has the twins three \(constant\): expected at least"),
+    "two of a type": (twin(made_by="bug"), "expected at least two of different type"),
+    "two of a name": (twin(id="minus"), "expected at least two of different type"),
+    "strange type": (twin(made_by="whim"), "expected at least two of different type"),
+    "gap": (twin(departure=[-1.0, -0.5]), "has the twin three caught in 3 of 3 cases"),
+    "gap and catches": (twin(departure=[-1.0, -0.5], catches=0), "are vacuous"),
+    "catches": (twin(catches=4), "has the twin three caught in 4 of 3 cases"),
+    "catches, none": (twin(catches=0), "has the twin three caught in 0 of 3 cases"),
+    "cases, a float": (quick(cases=1e9), "counts 1000000000.0, 3, 3"),
+    "cases, negative": (quick(cases=-1), "counts -1, 3, 3"),
+    "cases, none": (quick(cases=0), "are vacuous"),
+    "cases, a flag": (quick(cases=True), "counts True"),
+    "nan end": (quick(departure=["nan", 1e-15]), "expected the record of a claim"),
+    "nan ends": (quick(compared=["nan", "nan"]), "expected the record of a claim"),
+    "nan of a twin": (twin(departure=["nan", "nan"]), "expected the record of a claim"),
+    "crossed ends": (quick(departure=[1.0, 0.0]), "expected the record of a claim"),
+    "root": (quick(root=7), f"is of root 7, every record is of {ROOT}"),
+    "worst, beyond": (worst(number=3), "has the worst case 3 among 3"),
+    "worst, before": (worst(number=-1), "has the worst case -1 among 3"),
+    "worst, none": (quick(worst=None), "has no worst case among 3"),
+    "worst, relation": (worst(relation="near"), "has the relation 'near'"),
+    "worst, other relation": (worst(relation="at_most"), None),  # of this sum it departs as far
+    "worst, measured": (worst(measured=[2.5, 2.5]), "but its worst case departs by"),
+    "worst, scale": (worst(scale=[200.0, 200.0]), "but its worst case departs by"),
+    "compared, beyond": (quick(compared=[0.0, 1.0]), "compares departures"),
+    "kind": (quick(kind="statistical"), "has level None, a check of kind statistical has 1e-06"),
+    "level": (quick(alpha=0.05), "has level 0.05"),
+    "whole verdict": (lambda whole: whole.update(verdict="refuted"), "expected verdict supported"),
+    "another claim": (lambda whole: whole.update(id="sums.too"), r"expected sums\.two at scales quick, paper, got"),
+    "no processor": (lambda w: w["scales"]["quick"]["provenance"].pop("processor"), "what made it: processor"),
+}
+
+
+@pytest.mark.parametrize("edit", [name for name, (_, message) in SEEN.items() if message])
+def test_what_contradicts_itself_is_refused_however_it_is_sealed(path, edit):
+    change, message = SEEN[edit]
+    edited(path, change)
+    with pytest.raises(RecordError, match=message) as refused:
+        read(path)
+    assert str(refused.value).startswith(f"{path}: ")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("edit", [name for name, (_, message) in SEEN.items() if "nan" not in name])
+def test_every_edit_by_hand_breaks_the_seal(path, edit):
+    edited(path, SEEN[edit][0], sealed=False)
+    with pytest.raises(RecordError, match=r"was edited by hand|expected"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        quick(tightness=0.5),
+        quick(tables={"x": "0" * 64}),
+        worst(case={"n": 7}),
+        lambda whole: whole["scales"]["paper"]["provenance"].update(numpy="1.0"),
+        lambda whole: whole.update(statement="$1 + 1 = 3$"),
+        lambda whole: whole["scales"].update(paper=whole["scales"]["quick"]),
+    ],
+)
+def test_even_what_no_rule_can_see_is_sealed(path, change):
+    edited(path, change, sealed=False)
+    with pytest.raises(RecordError, match=r"sums\.two\.json: scale (quick|paper) was edited by hand"):
+        read(path)
+
+
+def test_an_entry_without_a_seal_is_none_of_this_suite(path):
+    edited(path, lambda whole: whole["scales"]["quick"].pop("seal"), sealed=False)
+    with pytest.raises(RecordError, match="scale quick has no seal"):
+        read(path)
+
+
+def test_seal_does_not_depend_on_layout(path):
+    whole = json.loads(path.read_text())
+    path.write_text(json.dumps(dict(reversed(whole.items()))))
+    assert read(path) == whole
+    entry = whole["scales"]["quick"]
+    assert entry["seal"] == seal(claim_of(whole), "quick", entry) != seal(claim_of(whole), "paper", entry)
+
+
+def test_twins_of_what_is_refuted_as_stated_must_differ(tmp_path):
+    write(tmp_path, decide(specimen.large, Run("means.large")), "verify/test_means.py")
+    path = tmp_path / "means.large.json"
+    read(path)
+    edited(path, lambda w: w["scales"]["quick"]["twins"][0].update(departure=w["scales"]["quick"]["departure"]))
+    with pytest.raises(RecordError, match="expected them to differ"):
+        read(path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"id": NaN}', '{"id": 1}', "\udcff"])
+def test_what_is_no_record_is_named(tmp_path, text):
+    path = tmp_path / "sums.two.json"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(RecordError) as refused:
+        read(path)
+    assert str(refused.value).startswith(f"{path}: expected ")
+    assert "\n" not in str(refused.value)
+
+
+def test_what_is_not_there_is_named(tmp_path):
+    with pytest.raises(RecordError, match=r"gone\.json: expected the record of a claim: .*No such file"):
+        read(tmp_path / "gone.json")

@@ -1,0 +1,407 @@
+"""What a check is made of: its file and every module that it imports, however deep, read from syntax trees.
+
+A *door* (a package's ``__init__``) only passes names on, so a name that is imported through one leads to the module
+that defines it and not to the whole room. Nothing is imported and nothing is executed. Two sources are the same if
+they do the same: comments, docstrings, annotations and layout do not count, formulas and data files do.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import theory
+
+JUDGED_BY = "theory.evidence.ledger"  # runs every check and decides it
+_FRAME = frozenset(
+    f"theory.evidence.{name}" for name in ("board", "closure", "files", "plugin", "provenance", "reading", "record")
+)
+_IDLE = frozenset({"kind", "ctx", "type_comment", "annotation", "returns", "type_params", "type_ignores"})
+_BODIES = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_DOORS = 20  # far more than any name passes through
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """A name that a module imports: ``name`` of ``module``, or the module itself; ``uses`` are its attributes."""
+
+    module: str
+    name: str | None
+    uses: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is read of one file.
+
+    ``print`` is its fingerprint, ``gives`` the names that it imports from elsewhere at its top, as a door does;
+    ``asks`` are the names of all parameters, among which a fixture may be, and ``data`` the files beside it.
+    """
+
+    print: str
+    imports: tuple[Import, ...]
+    gives: Mapping[str, tuple[str, str | None]]
+    asks: frozenset[str]
+    defines: frozenset[str]
+    data: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """The files that decide a claim, by their names from the root, and the fingerprint of each."""
+
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits over all names and contents."""
+        text = "\n".join(f"{name} {content}" for name, content in sorted(self.files.items()))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def located(folder: Path, test: str) -> tuple[Path, Path] | None:
+    """Return where the test file of a record in ``folder`` is, and the root from which it is named.
+
+    ``None`` where there are no tests, as in a wheel.
+    """
+    if PurePosixPath(test).is_absolute():
+        return None
+    roots = (root for root in folder.resolve().parents if (root / test).is_file())
+    return next(((root / test, root) for root in roots), None)
+
+
+def closure_of(path: Path, root: Path) -> Closure:
+    """Follow the imports of one test file; parameters as in :func:`closures`."""
+    return closures([path], root)[path]
+
+
+def closures(paths: Iterable[Path], root: Path) -> dict[Path, Closure]:
+    """Follow the imports of test files.
+
+    Parameters
+    ----------
+    paths : iterable of Path
+        Files of claims.
+    root : Path
+        The folder from which their repository is imported and its files are named.
+
+    Returns
+    -------
+    dict
+        For every file its closure: the file, the modules that judge, what these import from ``theory`` and from the
+        repository, the data that one of them names by ``Path(__file__)``, and each ``conftest.py`` of which it takes
+        a fixture.
+
+    Raises
+    ------
+    SyntaxError
+        If one of the files is no Python.
+    """
+    modules = _Modules(root)
+    return {path: modules.closure(path) for path in paths}
+
+
+class _Modules:
+    """Where modules lie: the package itself, and for the checks their repository and the folder of the test."""
+
+    def __init__(self, root: Path) -> None:
+        self._package = Path(theory.__file__).resolve().parent
+        self._root = root
+        self._sources: dict[Path, Source] = {}
+        self._contents: dict[Path, str] = {}
+        self._found: dict[tuple[str, Path | None], Path | None] = {}
+        self._next: dict[tuple[Path, Path | None], list[Path]] = {}
+
+    def closure(self, path: Path) -> Closure:
+        """Return the closure of one test file."""
+        seen: dict[Path, str] = {}
+        open_ = [path, *self._conftests(path), *self._leads_to(Import(JUDGED_BY, None, frozenset()), None)]
+        while open_:
+            at = open_.pop()
+            if at not in seen:
+                source = self._read(at)
+                seen[at] = source.print
+                seen |= {data: self._content(data) for data in source.data}
+                open_ += self._after(at, None if at.is_relative_to(self._package) else path.parent)
+        return Closure({self._named(at): content for at, content in seen.items()})
+
+    def _read(self, path: Path) -> Source:
+        if path not in self._sources:
+            self._sources[path] = read(path)
+        return self._sources[path]
+
+    def _content(self, path: Path) -> str:
+        if path not in self._contents:
+            self._contents[path] = hashlib.sha256(path.read_bytes()).hexdigest()
+        return self._contents[path]
+
+    def _conftests(self, path: Path) -> Iterator[Path]:
+        """Yield every ``conftest.py`` above a test file that defines something of which the file asks by name."""
+        asked = self._read(path).asks
+        for folder in (parent for parent in path.parents if parent.is_relative_to(self._root)):
+            beside = folder / "conftest.py"
+            if beside.is_file() and asked & self._read(beside).defines:
+                yield beside
+
+    def _named(self, path: Path) -> str:
+        """Return the name of a file from the root, or from beside the package where that lies elsewhere."""
+        top = next(p for p in (self._root, self._package.parent, path.parent) if path.is_relative_to(p))
+        return path.relative_to(top).as_posix()
+
+    def _after(self, path: Path, beside: Path | None) -> list[Path]:
+        """Return the files that one file leads to."""
+        key = path, beside
+        if key not in self._next:
+            wanted = self._read(path).imports
+            self._next[key] = list(dict.fromkeys(file for item in wanted for file in self._leads_to(item, beside)))
+        return self._next[key]
+
+    def _find(self, module: str, beside: Path | None) -> Path | None:
+        """Return the file of a module, or ``None`` if it is foreign or a folder without one."""
+        key = module, beside
+        if key not in self._found:
+            self._found[key] = next(self._candidates(module, beside), None)
+        return self._found[key]
+
+    def _candidates(self, module: str, beside: Path | None) -> Iterator[Path]:
+        parts = module.split(".")
+        if parts[0] == "theory":
+            places: tuple[Path, ...] = (self._package.parent,)
+        else:
+            places = () if beside is None else (self._root, beside)
+        for place in places:
+            stem = place.joinpath(*parts)
+            yield from (path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file())
+
+    def _leads_to(self, wanted: Import, beside: Path | None) -> list[Path]:
+        """Return the files in which the things lie that an import means."""
+        home = (wanted.module, None) if wanted.name is None else self._home(wanted.module, wanted.name, beside)
+        homes = {home[0]}
+        path = self._find(home[0], beside)
+        if home[1] is None and path is not None and path.name == "__init__.py":
+            names = wanted.uses or self._read(path).gives  # a door that is used as a whole stands for all it gives
+            homes = {self._home(home[0], name, beside)[0] for name in names if not name.startswith("__")}
+        found = (self._find(home, beside) for home in sorted(homes - _FRAME))
+        return [file for file in found if file is not None]
+
+    def _home(self, module: str, name: str, beside: Path | None) -> tuple[str, str | None]:
+        """Return the module that defines a name, and the name there; that is ``None`` if it is a module itself."""
+        for _ in range(_DOORS):
+            path = self._find(module, beside)
+            if path is None or path.name != "__init__.py":
+                return (f"{module}.{name}", None) if path is None else (module, name)
+            if name not in (gives := self._read(path).gives):
+                inside = f"{module}.{name}"
+                return (inside, None) if self._find(inside, beside) is not None else (module, name)
+            module, passed = gives[name]
+            if passed is None:
+                return module, None
+            name = passed
+        return module, name
+
+
+def print_of(name: str, content: bytes) -> str:
+    """Return the fingerprint of a file of this name, were this its content."""
+    if not name.endswith(".py"):
+        return hashlib.sha256(content).hexdigest()
+    reader = _Reader(Path(name))
+    try:
+        reader.put(ast.parse(content, name))
+    except SyntaxError:
+        return ""
+    return reader.source().print
+
+
+def read(path: Path) -> Source:
+    """Read one file; what was read stays as long as size and time of the file do."""
+    about = path.stat()
+    return _read(path, about.st_size, about.st_mtime_ns)
+
+
+@cache
+def _read(path: Path, _size: int, _time: int) -> Source:
+    reader = _Reader(path)
+    reader.put(ast.parse(path.read_bytes(), str(path)))
+    return reader.source()
+
+
+class _Reader:
+    """One pass over a syntax tree: its canonical text, and what it imports."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._text: list[str] = []
+        self._bound: list[tuple[str, str, str | None]] = []  # alias, module, name
+        self._typed: list[tuple[str, str, str | None]] = []  # the same, for type checkers only
+        self._uses: dict[str, set[str]] = {}
+        self._bare: set[str] = set()
+        self._asks: set[str] = set()
+        self._defines: set[str] = set()
+        self._data: set[Path] = set()
+
+    def source(self) -> Source:
+        """Return what was read."""
+        imports = tuple(
+            Import(module, name, frozenset() if alias in self._bare else frozenset(self._uses.get(alias, ())))
+            for alias, module, name in self._bound
+        )
+        door = self._path.name == "__init__.py"
+        gives = {alias: (module, name) for alias, module, name in (*self._bound, *self._typed) if alias} if door else {}
+        digest = hashlib.sha256("\0".join(self._text).encode("utf-8", "surrogatepass")).hexdigest()
+        return Source(
+            digest, imports, gives, frozenset(self._asks), frozenset(self._defines), tuple(sorted(self._data))
+        )
+
+    def put(self, node: ast.AST) -> None:
+        """Append the text of a node, and note what it says of other files.
+
+        Fields that are empty are left out, so that a Python whose trees have more of them gives the same text.
+        """
+        note = _NOTES.get(type(node))
+        if note is not None and note(self, node):
+            return
+        self._text.append(type(node).__name__)
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if name in _IDLE or value is None or value == []:
+                continue
+            self._text.append(name)
+            if isinstance(value, ast.AST):
+                self.put(value)
+            elif isinstance(value, list):
+                for part in _said(node, value) if name == "body" else value:
+                    self.put(part) if isinstance(part, ast.AST) else self._text.append(repr(part))
+            else:
+                self._text.append(repr(value))
+        self._text.append(")")
+
+    def on_constant(self, node: ast.Constant) -> bool:
+        self._text += ("=", type(node.value).__name__, repr(node.value))
+        return True
+
+    def on_name(self, node: ast.Name) -> bool:
+        self._bare.add(node.id)
+        self._text += ("$", node.id)
+        return True
+
+    def on_attribute(self, node: ast.Attribute) -> bool:
+        if not isinstance(node.value, ast.Name):
+            return False
+        self._uses.setdefault(node.value.id, set()).add(node.attr)
+        self._text += (".", node.value.id, node.attr)
+        return True
+
+    def on_argument(self, node: ast.arg) -> bool:
+        self._asks.add(node.arg)
+        return False
+
+    def on_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        self._defines.add(node.name)
+        return False
+
+    def on_import(self, node: ast.Import) -> bool:
+        self._bound += [(a.asname or a.name.partition(".")[0], a.name, None) for a in node.names]
+        return False
+
+    def on_import_from(self, node: ast.ImportFrom) -> bool:
+        self._bound += _imported(node)
+        return False
+
+    def on_if(self, node: ast.If) -> bool:
+        """Pass over what only a type checker sees, of which a door's reader needs the names."""
+        test = node.test.attr if isinstance(node.test, ast.Attribute) else getattr(node.test, "id", None)
+        if test != "TYPE_CHECKING" or node.orelse:
+            return False
+        for part in node.body:
+            self._typed += _imported(part) if isinstance(part, ast.ImportFrom) else []
+        return True
+
+    def on_call(self, node: ast.Call) -> bool:
+        """Note ``import_module("a.b")``, and of ``import_module(f"a.{name}")`` every module of that folder."""
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
+        if called == "import_module" and node.args:
+            given = node.args[0]
+            first = given.values[0] if isinstance(given, ast.JoinedStr) and given.values else given
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                whole = first is given
+                names = [first.value] if whole else _inside(first.value, Path(theory.__file__).resolve().parent)
+                self._bound += [("", name, None) for name in names]
+        return False
+
+    def on_joined(self, node: ast.JoinedStr) -> bool:
+        """Put an f-string as one text between its fields, which not every Python cuts alike."""
+        text = ""
+        parts: list[ast.AST | str] = []
+        for part in node.values:
+            if isinstance(part, ast.Constant):
+                text += str(part.value)
+            else:
+                parts += [text, part]
+                text = ""
+        self._text.append("JoinedStr")
+        for piece in (*parts, text):
+            self.put(piece) if isinstance(piece, ast.AST) else self._text.append(repr(piece))
+        self._text.append(")")
+        return True
+
+    def on_binary(self, node: ast.BinOp) -> bool:
+        """Note ``Path(__file__).parent / "name"``, the data beside a module."""
+        place = _place(node, self._path)
+        if place is not None and place.is_file():
+            self._data.add(place)
+        elif place is not None and place.is_dir() and not any(place.glob("*.py")):
+            self._data |= {path for path in place.iterdir() if path.is_file()}
+        return False
+
+
+_NOTES: dict[type[ast.AST], Callable[[_Reader, Any], bool]] = {  # each takes what it is filed under
+    ast.Constant: _Reader.on_constant, ast.Name: _Reader.on_name, ast.Attribute: _Reader.on_attribute,
+    ast.arg: _Reader.on_argument, ast.FunctionDef: _Reader.on_function, ast.AsyncFunctionDef: _Reader.on_function,
+    ast.Import: _Reader.on_import, ast.ImportFrom: _Reader.on_import_from, ast.If: _Reader.on_if,
+    ast.Call: _Reader.on_call, ast.JoinedStr: _Reader.on_joined, ast.BinOp: _Reader.on_binary,
+}  # fmt: skip
+
+
+def _said(node: ast.AST, body: list[ast.AST]) -> Iterable[ast.AST]:
+    """Return a body without its docstring, and without a text that stands for one later on."""
+    if not isinstance(node, _BODIES):
+        return body
+    return [part for part in body if not _is_text(part)]
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _imported(node: ast.ImportFrom) -> list[tuple[str, str, str | None]]:
+    """Return alias, module and name of everything that is imported from a module by its whole name."""
+    if node.level or node.module is None:
+        return []
+    return [(a.asname or a.name, node.module, None if a.name == "*" else a.name) for a in node.names]
+
+
+def _inside(prefix: str, package: Path) -> list[str]:
+    """Return the modules of the package whose names begin with ``prefix``, a package's name and a dot."""
+    if not prefix.startswith("theory.") or not prefix.endswith("."):
+        return []
+    folder = package.parent.joinpath(*prefix.split("."))
+    return [f"{prefix}{path.stem}" for path in sorted(folder.glob("*.py")) if path.stem != "__init__"]
+
+
+def _place(node: ast.AST, path: Path) -> Path | None:
+    """Return the path that an expression such as ``Path(__file__).parent / "data"`` means."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        left = _place(node.left, path)
+        if left is not None and isinstance(node.right, ast.Constant) and isinstance(node.right.value, str):
+            return left / node.right.value
+    elif isinstance(node, ast.Attribute) and node.attr == "parent":
+        inner = _place(node.value, path)
+        return None if inner is None else inner.parent
+    elif isinstance(node, ast.Call) and node.args and getattr(node.args[0], "id", None) == "__file__":
+        return path
+    return None

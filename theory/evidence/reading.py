@@ -1,0 +1,216 @@
+"""A record as it is read: whole, sealed, and judged again from its own numbers.
+
+Whoever reads evidence reads it here: a run that compares itself with it, and everything that tells of it. A number
+that was changed by hand breaks the seal of its entry; an entry of which the parts contradict each other is refused
+even if somebody has sealed it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from theory.evidence.claim import MADE_BY, RELATIONS, Claim, departure_of
+from theory.evidence.interval import Interval, Kind
+from theory.evidence.judge import ALPHA, Verdict, rule
+from theory.evidence.ledger import SCALES
+from theory.evidence.streams import ROOT
+
+_CLAIM = ("id", "words", "statement", "assumptions", "spec", "cites", "provenance")
+_MADE_WITH = ("suite", "commit", "closure", "backend", "python", "processor", "blas", "numpy")
+
+
+class RecordError(ValueError):
+    """A record is broken, was edited, contradicts itself or cannot be written; the message names the file."""
+
+
+def statement_of(claim: Claim) -> dict[str, Any]:
+    """Return what a record says of the claim itself, and what it finds unless that is support."""
+    stated = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(claim).items()}
+    finds = [verdict.value for verdict in stated.pop("finds")]
+    return stated if finds == [Verdict.SUPPORTED.value] else {**stated, "finds": finds}
+
+
+def claim_of(whole: Mapping[str, Any]) -> Claim:
+    """Return the claim that a record states."""
+    fields: dict[str, Any] = {n: tuple(whole[n]) if isinstance(whole[n], list) else whole[n] for n in _CLAIM}
+    return Claim(**fields, finds=tuple(Verdict(found) for found in whole.get("finds", [Verdict.SUPPORTED.value])))
+
+
+def kind_of(name: str) -> Kind:
+    """Return the kind of this name."""
+    if name.upper() not in Kind.__members__:
+        raise ValueError(f"kind: expected one of {', '.join(k.name.lower() for k in Kind)}, got {name!r}")
+    return Kind[name.upper()]
+
+
+def interval_of(ends: list[float | str], kind: Kind) -> Interval:
+    """Return the interval with these ends."""
+    lo, hi = ends
+    return Interval(float(lo), float(hi), kind)
+
+
+def weakest(scales: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the verdict of a whole record: the first that is not support."""
+    found = [scales[scale]["verdict"] for scale in sorted(scales)]
+    others = [verdict for verdict in found if verdict != Verdict.SUPPORTED.value]
+    return others[0] if others else Verdict.SUPPORTED.value
+
+
+def seal(claim: Claim, scale: str, entry: Mapping[str, Any]) -> str:
+    """Return the checksum of an entry: 16 digits over the statement, the scale and all that the entry says."""
+    said = {name: value for name, value in entry.items() if name != "seal"}
+    text = json.dumps([statement_of(claim), scale, said], sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read one record.
+
+    Returns
+    -------
+    dict
+        What the file says.
+
+    Raises
+    ------
+    RecordError
+        If it is unreadable, is no JSON, lacks something that a record has, was edited, or contradicts itself.
+    """
+    try:
+        whole = whole_of(path)
+        claim = claim_of(whole)
+        named, scales = {claim.id, path.stem}, dict(whole["scales"])
+        if len(named) > 1 or not scales or not set(scales) <= set(SCALES):
+            raise RecordError(
+                f"{path}: expected {path.stem} at scales {', '.join(SCALES)}, "
+                f"got {claim.id} at {', '.join(scales) or 'none'}"
+            )
+        for scale, entry in scales.items():
+            fault = fault_of(claim, scale, entry)
+            if fault is not None:
+                raise RecordError(f"{path}: scale {scale} {fault}")
+        if whole["verdict"] != weakest(scales) or not isinstance(whole["test"], str):
+            raise RecordError(f"{path}: expected verdict {weakest(scales)} and a test file, got {whole['verdict']}")
+    except RecordError:
+        raise
+    except KeyError as error:
+        raise RecordError(f"{path}: expected the key {error}, found none") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise RecordError(f"{path}: expected the record of a claim: {error}") from error
+    return whole
+
+
+def whole_of(path: Path) -> dict[str, Any]:
+    """Return the JSON of a record, of which nothing else is known.
+
+    Raises
+    ------
+    RecordError
+        If there is no such text.
+    """
+    try:
+        whole = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        raise RecordError(f"{path}: expected JSON, got {error.msg} at line {error.lineno}") from error
+    except (OSError, ValueError) as error:
+        raise RecordError(f"{path}: expected the record of a claim: {error}") from error
+    if not isinstance(whole, dict):
+        raise RecordError(f"{path}: expected the record of a claim, got {type(whole).__name__}")
+    return whole
+
+
+def _refuse(token: str) -> None:
+    raise ValueError(f"expected numbers, got {token}")
+
+
+def fault_of(claim: Claim, scale: str, entry: Mapping[str, Any]) -> str | None:
+    """Say what is wrong with an entry, if anything is; what is no entry at all raises."""
+    kind = kind_of(entry["kind"])
+    Verdict(entry["verdict"])
+    if "seal" not in entry:
+        return "has no seal: no present version of the suite wrote it, record it again"
+    if entry["seal"] != seal(claim, scale, entry):
+        return "was edited by hand: what it says is not what was sealed, record it again"
+    return next(_contradictions(claim, entry, kind), None)
+
+
+def _contradictions(claim: Claim, entry: Mapping[str, Any], kind: Kind) -> Iterator[str]:
+    """Yield everything about an entry that no run can have written."""
+    departure, cases, twins = interval_of(entry["departure"], kind), entry["cases"], entry["twins"]
+    if entry["root"] != ROOT:
+        yield f"is of root {entry['root']}, every record is of {ROOT}"
+    missing = [name for name in _MADE_WITH if name not in entry["provenance"]]
+    if missing:
+        yield f"does not say what made it: {', '.join(missing)}"
+    alpha = ALPHA if kind is Kind.STATISTICAL else None
+    if entry["alpha"] != alpha:
+        yield f"has level {entry['alpha']}, a check of kind {kind.name.lower()} has {alpha}"
+    counts = [cases, *(twin[name] for twin in twins for name in ("cases", "catches"))]
+    if not all(type(count) is int and count >= 0 for count in counts):
+        yield f"counts {', '.join(map(str, counts))}: expected counts"
+        return
+    yield from _of_twins(claim, entry, kind)
+    gap = min((interval_of(twin["departure"], kind).lo for twin in twins), default=0.0)
+    ruled = rule(departure, gap, cases)
+    if entry["verdict"] != ruled.value:
+        yield (
+            f"says {entry['verdict']}, but departures {departure} in {cases} cases and a twin that fails by {gap:.3g} "
+            f"are {ruled.value}"
+        )
+    yield from _of_worst(entry, kind, departure)
+    yield from _of_compared(entry, kind, departure)
+
+
+def _of_twins(claim: Claim, entry: Mapping[str, Any], kind: Kind) -> Iterator[str]:
+    """Yield what contradicts the rule of two twins of different type, and twins that contradict themselves."""
+    twins = entry["twins"]
+    made_by = {twin["made_by"] for twin in twins}
+    if len({twin["id"] for twin in twins}) < len(twins) or len(made_by) < 2 or not made_by <= set(MADE_BY):
+        named = ", ".join(f"{twin['id']} ({twin['made_by']})" for twin in twins)
+        yield f"has the twins {named or 'none'}: expected at least two of different type"
+    for twin in twins:
+        caught = interval_of(twin["departure"], kind).lo > 0.0
+        if twin["catches"] > twin["cases"] or (twin["catches"] > 0) is not caught:
+            yield (
+                f"has the twin {twin['id']} caught in {twin['catches']} of {twin['cases']} cases, "
+                f"with departures {interval_of(twin['departure'], kind)}"
+            )
+    fates = [tuple(twin["departure"]) for twin in twins] + [tuple(entry["departure"])]
+    open_ = entry["verdict"] in {v.value for v in claim.finds} - {Verdict.SUPPORTED.value}
+    if open_ and len(set(fates)) < len(fates):
+        yield "has twins that find what the claim or another twin finds: expected them to differ"
+
+
+def _of_worst(entry: Mapping[str, Any], kind: Kind, departure: Interval) -> Iterator[str]:
+    """Yield what contradicts the worst case: its number, and that it is the one that departs most."""
+    worst, cases = entry["worst"], entry["cases"]
+    if (worst is None) is not (cases == 0):
+        yield f"has {'no ' if worst is None else 'a '}worst case among {cases}"
+    if worst is None:
+        return
+    if type(worst["number"]) is not int or not 0 <= worst["number"] < cases:
+        yield f"has the worst case {worst['number']} among {cases}"
+    if worst["relation"] not in RELATIONS:
+        yield f"has the relation {worst['relation']!r} in its worst case"
+        return
+    measured, claimed, unit = (interval_of(worst[name], kind) for name in ("measured", "claimed", "scale"))
+    own = departure_of(worst["relation"], measured, claimed, unit)
+    told = (own.lo, departure.lo) if departure.lo > 0.0 else (own.hi, departure.hi)
+    if told[0] != told[1]:
+        yield f"has departures {departure}, but its worst case departs by {own}"
+
+
+def _of_compared(entry: Mapping[str, Any], kind: Kind, departure: Interval) -> Iterator[str]:
+    """Yield what contradicts that the departures compared with other machines are among all departures."""
+    if entry["allowance"] is not None:
+        interval_of(entry["allowance"], kind)
+    if entry["compared"] is None:
+        return
+    compared = interval_of(entry["compared"], kind)
+    if compared.lo > departure.lo or compared.hi > departure.hi:
+        yield f"compares departures {compared}, of which the worst are {departure}"
