@@ -19,6 +19,7 @@ from theory.engine import Form, Pairs
 from theory.evidence.roundoff import U, gamma
 
 Array = NDArray[np.float64]
+_DOUBLE = np.dtype(np.float64)
 
 
 class Constants(NamedTuple):
@@ -97,7 +98,7 @@ def tokens(x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def _matrix(points: Array, name: str) -> Array:
-    if type(points) is np.ndarray and points.dtype == np.float64 and points.ndim == 2 and points.size:
+    if type(points) is np.ndarray and points.dtype == _DOUBLE and points.ndim == 2 and points.size:
         return points
     return as_points(points, name)
 

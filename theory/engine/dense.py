@@ -16,6 +16,7 @@ from theory.engine.pairs import Array, Attention, Counts, Direction, Form, Momen
 
 BACKENDS = ("compiled", "reference")
 PRECISIONS = ("double", "single")
+_DOUBLE = np.dtype(np.float64)
 
 
 def kernels(form: Form) -> ModuleType:
@@ -156,7 +157,7 @@ def checked(pairs: Pairs, values: Array, log_weights: Array | None, visible: Cou
     if not np.isfinite(added).all():
         raise ValueError("log_weights: expected finite numbers, got others; leave a key without weight out")
     seen = np.full(m, n) if visible is None else visible
-    if not isinstance(seen, np.ndarray) or isinstance(seen, np.ma.MaskedArray) or seen.shape != (m,):
+    if type(seen) is not np.ndarray or seen.shape != (m,):
         raise ValueError(f"visible: expected an array of shape {(m,)}, got {getattr(seen, 'shape', type(seen))}")
     if seen.dtype != np.int64 or seen.min() < 1 or seen.max() > n:
         raise ValueError(
@@ -187,4 +188,6 @@ def demand_shape(name: str, array: Array, shape: tuple[int, ...]) -> None:
 
 def _plain(array: object) -> bool:
     """Tell whether an array is one of float64 without masks."""
-    return isinstance(array, np.ndarray) and array.dtype == np.float64 and not isinstance(array, np.ma.MaskedArray)
+    if type(array) is np.ndarray:
+        return array.dtype == _DOUBLE
+    return isinstance(array, np.ndarray) and array.dtype == _DOUBLE and not isinstance(array, np.ma.MaskedArray)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from theory._validate import as_positive
+from theory._validate import as_between
 from theory.engine import dense
 from theory.engine.pairs import Array, Attention, Counts, Pairs
 
@@ -64,8 +64,8 @@ def attention(
         raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
     if not isinstance(method, str):
         raise TypeError(f"method: expected one of {', '.join(METHODS)}, got {type(method).__name__}")
-    accuracy = as_positive(accuracy, "accuracy")
-    if not accuracy < 1.0:
+    accuracy = as_between(accuracy, "accuracy", 0, 1)
+    if accuracy in (0.0, 1.0):
         raise ValueError(f"accuracy: expected a number between 0 and 1, got {accuracy!r}")
     plain = visible is None and precision == "double"
     if method in ("nufft", "local") and not plain:
