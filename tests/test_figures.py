@@ -733,6 +733,17 @@ def test_whatever_has_changed_is_drawn_again(toy, monkeypatch, change):
     assert toy.run("--check") == 0
 
 
+def test_the_code_of_a_figure_is_what_draws_it():
+    """A change of what judges needs no other picture; one of a constant that is drawn does."""
+    found = manifest.sources(registry.plate("worst_pairs"))
+    needed = {"figures/worst_pairs.py", "figures/style.py", "figures/press.py", "evidence/table.py"}
+    assert {f"theory/{name}" for name in needed} <= set(found)
+    assert any(name.startswith("theory/lipschitz/") for name in found)  # the constants beside what was found
+    assert not {"theory/evidence/ledger.py", "theory/figures/gate.py", "theory/figures/weights.py"} & set(found)
+    codes = {name: manifest.code(registry.plate(name)) for name in ("worst_pairs", "weights")}
+    assert len(set(codes.values())) == 2
+
+
 @pytest.mark.parametrize("moment", ["study", "drawing", "writing"])
 def test_an_interrupt_leaves_whole_figures_and_one_line(toy, capsys, monkeypatch, moment):
     assert toy.run() == 0

@@ -17,14 +17,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import theory
-from theory.evidence.closure import closure_of
+from theory.evidence.closure import closure_of, read
 from theory.evidence.ledger import title_of
 from theory.figures import caption
 from theory.figures.gate import Ruling, shelved
 from theory.figures.registry import Plate
 
 NAME = "manifest.json"
+_APART = ("theory/evidence/", "theory/report/")
+_READ = ("theory/evidence/table.py", "theory/evidence/interval.py", "theory/report/digits.py")  # by drawings, of those
 _DRAWN = ("svg", "png", "pdf", "gif")  # suffixes of pictures
 
 
@@ -47,11 +48,23 @@ def standing(name: str, plate: Plate, ruling: Ruling, folder: Path) -> dict[str,
 
 
 def code(plate: Plate) -> str:
-    """Return the fingerprint of what draws a figure: its module, the press, and all that they import."""
-    top = Path(theory.__file__).resolve().parent.parent
-    places = (inspect.getsourcefile(plate.draw), Path(__file__).parent / "press.py")
-    prints = [closure_of(Path(place).resolve(), top).fingerprint for place in places if place is not None]
-    return hashlib.sha256("\n".join(prints).encode()).hexdigest()[:16]
+    """Return the fingerprint of what draws a figure: the press, the style and its module, and what these two import.
+
+    Without what judges and what tells of it: that decides which table and which words are drawn, and these are compared
+    themselves.
+    """
+    prints = sorted(sources(plate).items())
+    return hashlib.sha256("\n".join(f"{name} {print_}" for name, print_ in prints).encode()).hexdigest()[:16]
+
+
+def sources(plate: Plate) -> dict[str, str]:
+    """Return the files of :func:`code` with their fingerprints."""
+    here = Path(__file__).resolve().parent
+    own = inspect.getsourcefile(plate.draw)
+    found = {"theory/figures/press.py": read(here / "press.py").print}  # alone: it leads to every figure there is
+    for place in [here / "style.py", here / "film.py", *([Path(own).resolve()] if own else [])]:
+        found |= closure_of(place, here.parent.parent).files
+    return {name: print_ for name, print_ in found.items() if name in _READ or not name.startswith(_APART)}
 
 
 @cache
