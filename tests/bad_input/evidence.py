@@ -62,6 +62,8 @@ VALID = {
     "table.Table.from_csv": {"text": TABLE.to_csv()},
     "table.Table.differs": {"self": TABLE, "other": TABLE},
     "streams.stream": {"name": "specimen", "case": 3, "root": 20070},
+    "witness.coarse": {"values": NUMBERS, "bits": 12},
+    "witness.first_best": {"values": NUMBERS, "tolerance": 1e-9},
     "sweep.sweep": {"fn": twice, "cases": [{"n": 1}, {"n": 2}], "pool": False},
 }
 
@@ -79,6 +81,8 @@ SKIPPED = dict.fromkeys(
         "hypothesis",
         "verifies",
         "judge",
+        "found",
+        "outcome",
         "Evidence",
         "Run",
         "decide",
@@ -93,6 +97,8 @@ ALIASES = {
     ("interval.enclose", "value"): ("operand",),
 }
 ACCEPTED = {
+    ("witness.coarse", "values", "empty"): "an array of any shape",
+    ("witness.coarse", "values", "rank"): "an array of any shape",
     ("enclosure.balls", "values", "empty"): "an array of any shape",
     ("enclosure.balls", "values", "rank"): "an array of any shape",
     ("roundoff.total", "values", "empty"): "the sum of nothing is zero",

@@ -189,5 +189,5 @@ def demand_shape(name: str, array: Array, shape: tuple[int, ...]) -> None:
 def _plain(array: object) -> bool:
     """Tell whether an array is one of float64 without masks."""
     if type(array) is np.ndarray:
-        return array.dtype == _DOUBLE
+        return bool(array.dtype == _DOUBLE)
     return isinstance(array, np.ndarray) and array.dtype == _DOUBLE and not isinstance(array, np.ma.MaskedArray)
