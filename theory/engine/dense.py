@@ -167,9 +167,10 @@ def checked(pairs: Pairs, values: Array, log_weights: Array | None, visible: Cou
 
 def demand_finite(name: str, results: Array) -> None:
     """Refuse results that left the range of the floats, naming the argument that is too large."""
-    bad = np.argwhere(~np.isfinite(results))
-    if bad.size:
-        raise ValueError(f"{name}: expected sizes that float64 can hold, got an overflow for query {int(bad[0, 0])}")
+    finite = np.isfinite(results)
+    if not finite.all():
+        query = int(np.argwhere(~finite)[0, 0])
+        raise ValueError(f"{name}: expected sizes that float64 can hold, got an overflow for query {query}")
 
 
 def demand_slopes(pairs: Pairs) -> None:

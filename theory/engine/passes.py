@@ -109,8 +109,11 @@ def _narrow(problem: Folded) -> bool:
 def _tiles(problem: Folded, size: int, *, unit: int = 1) -> list[_Tile]:
     """Cut the keys into tiles of ``size``; the last one is filled up to a multiple of ``unit``."""
     fill = -problem.keys.shape[0] % unit
-    keys, values = (np.pad(general.columns(x), ((0, 0), (0, fill))) for x in (problem.keys, problem.values))
-    added = np.empty(0, keys.dtype) if problem.log_weights is None else np.pad(problem.log_weights, (0, fill))
+    keys, values = general.columns(problem.keys), general.columns(problem.values)
+    added = np.empty(0, keys.dtype) if problem.log_weights is None else problem.log_weights
+    if fill:
+        keys, values = (np.pad(x, ((0, 0), (0, fill))) for x in (keys, values))
+        added = np.pad(added, (0, fill)) if added.size else added
     tiles = []
     for start in range(0, problem.keys.shape[0], size):
         part = slice(start, start + size)
