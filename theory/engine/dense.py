@@ -151,11 +151,14 @@ def checked(pairs: Pairs, values: Array, log_weights: Array | None, visible: Cou
         if pairs.form in (Form.DISTANCE, Form.TORUS) and not pairs.coefficients[0] >= 0.0:
             raise ValueError(f"coefficients: expected a scale that is not negative, got {pairs.coefficients[0]}")
     demand_shape("values", values, (n, values.shape[1]))
+    if log_weights is not None:
+        demand_shape("log_weights", log_weights, (n,))
+        if not np.isfinite(log_weights).all():
+            raise ValueError("log_weights: expected finite numbers, got others; leave a key without weight out")
     added = np.zeros(n) if log_weights is None else log_weights
-    demand_shape("log_weights", added, (n,))
-    if not np.isfinite(added).all():
-        raise ValueError("log_weights: expected finite numbers, got others; leave a key without weight out")
-    seen = np.full(m, n) if visible is None else visible
+    if visible is None:
+        return added, np.full(m, n)
+    seen = visible
     if not isinstance(seen, np.ndarray) or isinstance(seen, np.ma.MaskedArray) or seen.shape != (m,):
         raise ValueError(f"visible: expected an array of shape {(m,)}, got {getattr(seen, 'shape', type(seen))}")
     if seen.dtype != np.int64 or seen.min() < 1 or seen.max() > n:

@@ -60,16 +60,17 @@ def attention(
     problem = fold(embedded(pairs), values, log_weights, single=single)
     sums, mass = _sums(problem, visible)
     trust = TRUST_SINGLE if single else TRUST
-    doubtful = np.flatnonzero(~(mass >= trust))
-    if doubtful.size:
+    if not (mass >= trust).all():
+        doubtful = np.flatnonzero(~(mass >= trust))
         few = replace(problem, queries=problem.queries[doubtful])
         peaks = _peaks(few, visible[doubtful])
         problem.shift[doubtful] = peaks
         sums[doubtful], mass[doubtful] = _sums(replace(few, shift=peaks), visible[doubtful])
-    rough = np.flatnonzero(~(_firm(problem) & (mass >= trust)))
+    sound = _firm(problem) & (mass >= trust)
     output = np.ldexp(sums / mass[:, np.newaxis], problem.exponent)
     log_partition = (problem.shift + np.log2(mass)) * LN2 + problem.offset
-    if rough.size:
+    if not sound.all():
+        rough = np.flatnonzero(~sound)
         part = replace(pairs, queries=pairs.queries[rough])
         output[rough], log_partition[rough] = general.attention(part, values, log_weights, visible[rough])
     return (output.astype(np.float32), log_partition.astype(np.float32)) if single else (output, log_partition)
