@@ -44,7 +44,9 @@ def _problem(
     v = as_points(values, "values", size=n)
     if as_flag(causal, "causal") and m != n:
         raise ValueError(f"causal: expected as many queries as keys, got {m} and {n}")
-    w = np.ones(n) if key_weights is None else as_masses(key_weights, "key_weights", size=n)
+    if key_weights is None:
+        return _Problem(q, k, v, None, np.arange(1, n + 1) if causal else None)
+    w = as_masses(key_weights, "key_weights", size=n)
     present = w > 0.0
     visible = np.cumsum(present, dtype=np.int64) if causal else None
     if visible is not None and visible[0] == 0:
@@ -53,7 +55,7 @@ def _problem(
         )
     if not present.all():
         k, v, w = k[present], v[present], w[present]
-    return _Problem(q, k, v, None if key_weights is None else np.log(w), visible)
+    return _Problem(q, k, v, np.log(w), visible)
 
 
 def attend(

@@ -164,7 +164,9 @@ class DotProduct:
         if queries.shape[1] != y.shape[1]:
             raise ValueError(f"keys: expected dimension {queries.shape[1]} as the queries, got {y.shape[1]}")
         beta = self._beta(y.shape[1])
-        demand_range(max(1.0, beta) * _largest_norm(queries) * _largest_norm(y), x, y)
+        right = _largest_norm(y)
+        left = right if queries is y else _largest_norm(queries)
+        demand_range(max(1.0, beta) * left * right, x, y)
         return Pairs(Form.DOT, np.ascontiguousarray(queries), y, np.array([beta]))
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
@@ -222,7 +224,8 @@ class SquaredDistance:
         x, y = tokens(x, y)
         if x.shape[1] != y.shape[1]:
             raise ValueError(f"keys: expected dimension {x.shape[1]} as the queries, got {y.shape[1]}")
-        reach = _largest_norm(x) + _largest_norm(y)
+        right = _largest_norm(y)
+        reach = (right if x is y else _largest_norm(x)) + right
         demand_range(max(1.0, self.scale) * reach * reach, x, y)
         return Pairs(Form.DISTANCE, x, y, np.array([self.scale]))
 

@@ -152,11 +152,14 @@ def checked(pairs: Pairs, values: Array, log_weights: Array | None, visible: Cou
         if pairs.form in (Form.DISTANCE, Form.TORUS) and not pairs.coefficients[0] >= 0.0:
             raise ValueError(f"coefficients: expected a scale that is not negative, got {pairs.coefficients[0]}")
     demand_shape("values", values, (n, values.shape[1]))
+    if log_weights is not None:
+        demand_shape("log_weights", log_weights, (n,))
+        if not np.isfinite(log_weights).all():
+            raise ValueError("log_weights: expected finite numbers, got others; leave a key without weight out")
     added = np.zeros(n) if log_weights is None else log_weights
-    demand_shape("log_weights", added, (n,))
-    if not np.isfinite(added).all():
-        raise ValueError("log_weights: expected finite numbers, got others; leave a key without weight out")
-    seen = np.full(m, n) if visible is None else visible
+    if visible is None:
+        return added, np.full(m, n)
+    seen = visible
     if type(seen) is not np.ndarray or seen.shape != (m,):
         raise ValueError(f"visible: expected an array of shape {(m,)}, got {getattr(seen, 'shape', type(seen))}")
     if seen.dtype != np.int64 or seen.min() < 1 or seen.max() > n:
@@ -168,9 +171,10 @@ def checked(pairs: Pairs, values: Array, log_weights: Array | None, visible: Cou
 
 def demand_finite(name: str, results: Array) -> None:
     """Refuse results that left the range of the floats, naming the argument that is too large."""
-    bad = np.argwhere(~np.isfinite(results))
-    if bad.size:
-        raise ValueError(f"{name}: expected sizes that float64 can hold, got an overflow for query {int(bad[0, 0])}")
+    finite = np.isfinite(results)
+    if not finite.all():
+        query = int(np.argwhere(~finite)[0, 0])
+        raise ValueError(f"{name}: expected sizes that float64 can hold, got an overflow for query {query}")
 
 
 def demand_slopes(pairs: Pairs) -> None:

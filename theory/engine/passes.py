@@ -60,16 +60,17 @@ def attention(
     problem = fold(embedded(pairs), values, log_weights, single=single)
     sums, mass = _sums(problem, visible)
     trust = TRUST_SINGLE if single else TRUST
-    doubtful = np.flatnonzero(~(mass >= trust))
-    if doubtful.size:
+    if not (mass >= trust).all():
+        doubtful = np.flatnonzero(~(mass >= trust))
         few = replace(problem, queries=problem.queries[doubtful])
         peaks = _peaks(few, visible[doubtful])
         problem.shift[doubtful] = peaks
         sums[doubtful], mass[doubtful] = _sums(replace(few, shift=peaks), visible[doubtful])
-    rough = np.flatnonzero(~(_firm(problem) & (mass >= trust)))
+    sound = _firm(problem) & (mass >= trust)
     output = np.ldexp(sums / mass[:, np.newaxis], problem.exponent)
     log_partition = (problem.shift + np.log2(mass)) * LN2 + problem.offset
-    if rough.size:
+    if not sound.all():
+        rough = np.flatnonzero(~sound)
         part = replace(pairs, queries=pairs.queries[rough])
         output[rough], log_partition[rough] = general.attention(part, values, log_weights, visible[rough])
     return (output.astype(np.float32), log_partition.astype(np.float32)) if single else (output, log_partition)
@@ -109,8 +110,11 @@ def _narrow(problem: Folded) -> bool:
 def _tiles(problem: Folded, size: int, *, unit: int = 1) -> list[_Tile]:
     """Cut the keys into tiles of ``size``; the last one is filled up to a multiple of ``unit``."""
     fill = -problem.keys.shape[0] % unit
-    keys, values = (np.pad(general.columns(x), ((0, 0), (0, fill))) for x in (problem.keys, problem.values))
-    added = np.empty(0, keys.dtype) if problem.log_weights is None else np.pad(problem.log_weights, (0, fill))
+    keys, values = general.columns(problem.keys), general.columns(problem.values)
+    added = np.empty(0, keys.dtype) if problem.log_weights is None else problem.log_weights
+    if fill:
+        keys, values = (np.pad(x, ((0, 0), (0, fill))) for x in (keys, values))
+        added = np.pad(added, (0, fill)) if added.size else added
     tiles = []
     for start in range(0, problem.keys.shape[0], size):
         part = slice(start, start + size)

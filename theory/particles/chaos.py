@@ -72,7 +72,13 @@ def tagged_variance(dim: int, alpha: float, time: float, *, feedback: bool = Tru
     ValueError
         If an argument is out of range.
     """
-    d, alpha, feedback = as_count(dim, "dim"), as_positive(alpha, "alpha"), as_flag(feedback, "feedback")
+    return _tagged_variance(
+        as_count(dim, "dim"), as_positive(alpha, "alpha"), as_positive(time, "time"), as_flag(feedback, "feedback")
+    )
+
+
+@cache  # seconds for a dimension, and claims and twins ask for the same few
+def _tagged_variance(d: int, alpha: float, time: float, feedback: bool) -> Interval:
     total = Interval.exactly(0.0)
     for harmonic in range(min(DEGREE, 1 if d == 1 else DEGREE) + 1):
         copies = _harmonics(d, harmonic)

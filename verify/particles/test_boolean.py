@@ -122,7 +122,7 @@ def test_rate(run, *, power=lambda lone: 1 + lone, clock=False):
 def test_constant(run, *, share=1, at=-1):
     table = run.study(studies.boolean)
     for case, part in rows(table, (*SIMPLE, "tied")):
-        lone = alone(table, part)
+        lone = int(alone(table, part))
         growth = [grown(float(c)) for c in part["clock"].tolist()]
         scaled = [-error / g ** (1 + lone) for error, g in zip(part.intervals("log_error"), growth, strict=True)]
         sizes = [abs(x) / g for x, g in zip(part.intervals("x"), growth, strict=True)]
@@ -130,7 +130,7 @@ def test_constant(run, *, share=1, at=-1):
         size = limit(sizes[-LAST:], ratio=math.e, order=1)
         gap = gaps[at] if at == 0 else limit(gaps[-LAST:], ratio=math.e, order=1)
         claimed = share * float(part["score"][0]) * size * gap
-        yield equals(limit(scaled[-LAST:], ratio=math.e, order=1), claimed, part="constant", lone=int(lone), **case)
+        yield equals(limit(scaled[-LAST:], ratio=math.e, order=1), claimed, part="constant", lone=lone, **case)
         if not lone:
             yield equals(gaps[-1], gaps[-2], part="the gap has converged", **case)
 
