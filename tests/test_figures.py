@@ -29,7 +29,8 @@ from theory.evidence import Claim, Interval, Kind, Run, Table, Verdict, bug, con
 from theory.evidence.ledger import title_of
 from theory.evidence.record import write
 from theory.figures import __main__ as command, caption, gate, manifest, press, registry, style, swarm
-from theory.report import archive
+from theory.report import shelves
+from theory.report.archive import ArchiveError
 from theory.report.digits import at_most
 
 FIGURES = sorted(registry.titles())
@@ -976,12 +977,12 @@ def test_what_is_missing_is_said_before_anything_is_computed(toy, tmp_path, caps
     monkeypatch.setattr(command, "find_spec", lambda module: None if module == "PIL" else module)
     assert refused(*given).endswith("figures need pillow, not installed here: pip install pillow")
     monkeypatch.undo()
-    monkeypatch.setattr(archive, "evidence_folder", no_evidence)
+    monkeypatch.setattr(shelves, "own_folder", no_evidence)
     assert refused("boolean").endswith("evidence: expected the folder, found neither")
 
 
 def no_evidence():
-    raise archive.ArchiveError("evidence: expected the folder, found neither")
+    raise ArchiveError("evidence: expected the folder, found neither")
 
 
 def test_the_data_that_figures_name_are_here():
