@@ -23,9 +23,9 @@ _EXACT = 2**53  # the largest range of consecutive integers that float64 holds
 
 def as_real(value: ArrayLike, name: str) -> NDArray[np.float64]:
     """Convert ``value`` to a contiguous float64 array of finite numbers without losing a digit."""
-    if type(value) is np.ndarray and value.dtype == np.float64 and value.flags.c_contiguous:  # as most are
-        if np.isfinite(value).all():
-            return value
+    ready = type(value) is np.ndarray and value.dtype == np.float64 and value.flags.c_contiguous  # as most are
+    if ready and np.isfinite(value).all():
+        return value
     parts = value if isinstance(value, (list, tuple)) else [value]
     if any(isinstance(part, np.ma.MaskedArray) for part in parts):
         raise TypeError(f"{name}: expected a plain array, got a masked array (give masked tokens weight zero instead)")
