@@ -23,8 +23,12 @@ _EXACT = 2**53  # the largest range of consecutive integers that float64 holds
 
 def as_real(value: ArrayLike, name: str) -> NDArray[np.float64]:
     """Convert ``value`` to a contiguous float64 array of finite numbers without losing a digit."""
-    ready = type(value) is np.ndarray and value.dtype == np.float64 and value.flags.c_contiguous  # as most are
-    if ready and np.isfinite(value).all():
+    if (
+        type(value) is np.ndarray  # as most are
+        and value.dtype == np.float64
+        and value.flags.c_contiguous
+        and np.isfinite(value).all()
+    ):
         return value
     parts = value if isinstance(value, (list, tuple)) else [value]
     if any(isinstance(part, np.ma.MaskedArray) for part in parts):
