@@ -21,9 +21,13 @@ C = TypeVar("C")
 _EXACT = 2**53  # the largest range of consecutive integers that float64 holds
 
 
+def _finite(array: NDArray[np.float64]) -> bool:
+    return bool(np.isfinite(array).all())
+
+
 def as_real(value: ArrayLike, name: str) -> NDArray[np.float64]:
     """Convert ``value`` to a contiguous float64 array of finite numbers without losing a digit."""
-    if type(value) is np.ndarray and value.dtype == np.float64 and value.flags.c_contiguous and np.isfinite(value).all():
+    if type(value) is np.ndarray and value.dtype == np.float64 and value.flags.c_contiguous and _finite(value):
         return value  # as most are
     parts = value if isinstance(value, (list, tuple)) else [value]
     if any(isinstance(part, np.ma.MaskedArray) for part in parts):
