@@ -354,5 +354,5 @@ def test_a_library_loaded_inside_has_one_thread():
         "print({lib['num_threads'] for lib in found}, len(found))\n"
     )
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)  # noqa: S603
     assert done.stdout.startswith("{1} ")
