@@ -1,6 +1,9 @@
 """The claim and its twins run the same code on the same draws under the same conditions; the worst case is kept."""
 
 import math
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 
@@ -337,3 +340,19 @@ def test_run_is_at_a_known_scale():
     assert Run("a.b", "paper").pick(quick=1, paper=2) == 2
     with pytest.raises(ValueError, match=r"^scale: expected one of quick, paper, got 'big'$"):
         Run("a.b", "big")
+
+
+def test_a_library_loaded_inside_has_one_thread():
+    code = (
+        "import sys\n"
+        "from theory.evidence.ledger import conditions\n"
+        "assert 'scipy' not in sys.modules\n"
+        "with conditions():\n"
+        "    import scipy.linalg\n"
+        "    import threadpoolctl\n"
+        "    found = [lib for lib in threadpoolctl.threadpool_info() if lib['user_api'] == 'blas']\n"
+        "print({lib['num_threads'] for lib in found}, len(found))\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)  # noqa: S603
+    assert done.stdout.startswith("{1} ")

@@ -112,7 +112,8 @@ def jets(expression: Any) -> tuple[Any, dict[Any, Any]]:
 
 
 def _inverse(metric: Any) -> Any:
-    return metric.adjugate().applyfunc(lambda entry: _merged(entry / _merged(metric.det())))
+    volume = _merged(metric.det())
+    return metric.adjugate().applyfunc(lambda entry: _merged(entry / volume))
 
 
 def _merged(expression: Any) -> Any:

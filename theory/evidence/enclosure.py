@@ -47,15 +47,19 @@ def precision(bits: int = PRECISION) -> Iterator[None]:
 
 def balls(values: ArrayLike | Fraction) -> NDArray[np.object_]:
     """Return exact balls of finite floats, integers or fractions, in an object array of the same shape."""
+    if type(values) is float and math.isfinite(values):
+        return np.array(flint.arb(values), dtype=object)  # most are
     given = np.asarray(values)
     if isinstance(values, np.ma.MaskedArray) or given.dtype.kind not in "fiuO" or given.dtype == _WIDE:
         raise TypeError(f"values: expected numbers that float64 can hold, got {type(values).__name__} of {given.dtype}")
     if given.dtype.kind == "f" and not np.isfinite(given).all():
         raise ValueError(f"values: expected finite numbers, got {given[~np.isfinite(given)].flat[0]}")
-    out = np.empty(given.shape, dtype=object)
-    for at, value in np.ndenumerate(given):
-        out[at] = _ball(value.item() if isinstance(value, np.generic) else value)
-    return out
+    plain = given.ravel().tolist()
+    if given.dtype.kind == "O":
+        made = (_ball(value.item() if isinstance(value, np.generic) else value) for value in plain)
+    else:
+        made = map(flint.arb, plain)
+    return np.fromiter(made, object, len(plain)).reshape(given.shape)
 
 
 def _ball(value: Any) -> Any:

@@ -13,7 +13,7 @@ from theory.evidence.claim import Claim, Finding, Sort, Twin, Verification, beyo
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import RESOLUTION, Verdict, judge, worst
 from theory.evidence.streams import ROOT, stream
-from theory.evidence.sweep import FAULTS, one_thread
+from theory.evidence.sweep import FAULTS, arrivals_on_one_thread, one_thread
 from theory.evidence.table import Table
 
 T = TypeVar("T")
@@ -123,7 +123,7 @@ def conditions() -> Iterator[None]:
     """Compute as every check does: linear algebra on one thread, balls of the usual precision, faults as errors."""
     from theory.evidence.enclosure import precision  # noqa: PLC0415  loads FLINT
 
-    with one_thread(), precision(), FAULTS():
+    with one_thread(), arrivals_on_one_thread(), precision(), FAULTS():
         yield
 
 

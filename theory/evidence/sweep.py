@@ -27,6 +27,7 @@ from theory._validate import as_callable, as_flag, as_having
 T = TypeVar("T")
 _CHOSEN: ContextVar[Executor | None] = ContextVar("executor of sweeps", default=None)
 _PATIENCE = 3.0  # seconds in which a scheduler that is there accepts a connection
+_AT_LOAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # each library reads its own when it is loaded
 FAULTS = partial(np.errstate, over="raise", divide="raise", invalid="raise", under="ignore")
 
 
@@ -41,6 +42,21 @@ def one_thread() -> AbstractContextManager[object]:
     """Put linear algebra on one thread, whose number moves its last digits; lifted on leaving."""
     limiter: AbstractContextManager[object] = _libraries(len(sys.modules)).limit(limits=1)
     return limiter
+
+
+@contextmanager
+def arrivals_on_one_thread() -> Iterator[None]:
+    """Let a linear algebra library that is loaded inside have one thread: no limit reaches what is not there yet."""
+    before = {name: os.environ.get(name) for name in _AT_LOAD}
+    os.environ.update(dict.fromkeys(_AT_LOAD, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 @cache

@@ -8,6 +8,7 @@ from numbers import Number
 from typing import Any
 
 import sympy
+from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.evalf import PrecisionExhausted
 
 from theory._validate import as_instance
@@ -58,12 +59,20 @@ def zero(expression: Any, concrete: Mapping[Any, Any]) -> Interval:
     for key in point:
         if not isinstance(key, sympy.Expr):
             raise TypeError(f"concrete: expected symbols as keys, got {type(key).__name__}")
-    found = _value(left.subs(point, simultaneous=True))
+    found = _value(_at(left, point))
     if found is not None and not found.lo <= 0.0 <= found.hi:
         return found  # it shows at this point, so that no algebra is needed
     if sympy.simplify(left) == 0:
         return Interval.exactly(0, Kind.PROVED)
     return Interval.unknown(Kind.CERTIFIED) if found is None else found
+
+
+def _at(expression: Any, point: Mapping[Any, Any]) -> Any:
+    """Return an expression with numbers for its symbols, in one pass where none of them is bound."""
+    binding = (sympy.Derivative, sympy.Subs, sympy.Lambda, ExprWithLimits)
+    if all(isinstance(key, sympy.Symbol) for key in point) and not expression.has(*binding):
+        return expression.xreplace(point)
+    return expression.subs(point, simultaneous=True)
 
 
 def _read(value: Any, name: str) -> Any:

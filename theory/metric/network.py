@@ -12,6 +12,7 @@ T. Ruan and S. Zhang, arXiv:2412.18288, section 6 (the information propagation n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,11 @@ from theory.metric.layer import pull, softmax
 from theory.metric.similarity import Shapes, Similarity, drawn, parts, sizes
 
 Array = NDArray[np.float64]
+
+
+@cache
+def _shapes(dim: int, inputs: int, classes: int, blocks: int, each: Shapes) -> Shapes:
+    return ((inputs, dim), (dim,), (dim, classes), (classes,), *[(sum(sizes(each)),)] * blocks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +65,7 @@ class InformationPropagation:
     @property
     def shapes(self) -> Shapes:
         """Of A, a, B, b, and of the parameters of all blocks together."""
-        d, p = self.similarity.dim, sum(sizes(self.similarity.shapes))
-        return ((self.inputs, d), (d,), (d, self.classes), (self.classes,), *[(p,)] * self.blocks)
+        return _shapes(self.similarity.dim, self.inputs, self.classes, self.blocks, self.similarity.shapes)
 
     @property
     def size(self) -> int:

@@ -15,8 +15,10 @@ T. Ruan and S. Zhang, arXiv:2412.18288, section 6; H. Kim, G. Papamakarios, A. M
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -31,19 +33,28 @@ _OFF = 2.0**-30  # taken: by how much a score may be off, and so, relative, a we
 Shapes = tuple[tuple[int, ...], ...]
 
 
+@cache  # as is the next one: every step of a training asks for the same
 def sizes(shapes: Shapes) -> tuple[int, ...]:
     """Return how many numbers each shape holds."""
     return tuple(math.prod(shape) for shape in shapes)
 
 
+@cache
+def _cuts(shapes: Shapes) -> tuple[tuple[slice, tuple[int, ...]], ...]:
+    """Return where each shape lies in a vector of parameters."""
+    ends = (0, *itertools.accumulate(sizes(shapes)))
+    return tuple((slice(*ends_of), shape) for ends_of, shape in zip(itertools.pairwise(ends), shapes, strict=True))
+
+
 def parts(theta: Array, shapes: Shapes) -> list[Array]:
     """Cut a vector of parameters into arrays."""
-    pieces, first = [], 0
-    for shape in shapes:  # plain slices: this is called in every step of a training, and np.split took a third of it
-        last = first + math.prod(shape)
-        pieces.append(theta[first:last].reshape(shape))
-        first = last
-    return pieces
+    return [theta[cut].reshape(shape) for cut, shape in _cuts(shapes)]  # np.split takes a third of a training
+
+
+@cache
+def _loss(width: int) -> float:
+    """Bound what taking distances of so many features apart is off by, in units of the largest square."""
+    return 4.0 * gamma(width + 3)
 
 
 def drawn(shapes: Shapes, rng: np.random.Generator) -> Array:
@@ -236,7 +247,7 @@ def _summed(left: Array, right: Array) -> Array:
 def _apart(f: Array) -> Array:
     """Return minus the squared distances of the rows of each stack."""
     square = np.einsum("...ik,...ik->...i", f, f)
-    if not 4.0 * gamma(f.shape[-1] + 3) * square.max() <= _OFF:
+    if not _loss(f.shape[-1]) * square.max() <= _OFF:
         return _apart_by_differences(f)
     scores = f @ _turned(f)
     scores *= 2.0

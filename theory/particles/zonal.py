@@ -16,10 +16,13 @@ F. Dai and Y. Xu, *Approximation Theory and Harmonic Analysis on Spheres and Bal
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
+import flint
+
 from theory._validate import as_callable, as_count
-from theory.evidence.enclosure import balls, variable
+from theory.evidence.enclosure import balls, precision, variable
 
 _ORDER = 40  # taken: even, so that the remainder has one sign
 PANELS = 16  # taken: for kernels of a few tens; the remainder of a panel shrinks like its width to the order
@@ -60,13 +63,12 @@ def means(kernel: Callable[[Any], Any], degree: int, *, dim: int = 2, panels: in
     """
     as_callable(kernel, "kernel")
     top, d, pieces = as_count(degree, "degree", least=0), as_count(dim, "dim", least=2), as_count(panels, "panels")
-    t, pi, half = variable(_ORDER + 1).item(), balls(0).item().pi(), balls(d).item() / 2
+    pi, half = balls(0).item().pi(), balls(d).item() / 2
     radius = pi / (2 * pieces)
     steps = [radius ** (k + 1) / (k + 1) for k in range(_ORDER + 1)]
     found = [pi * 0] * (top + 1)
-    for piece in range(pieces):
-        start, centre = 2 * piece * radius, (2 * piece + 1) * radius
-        at, over = (_products(kernel, x + t, top, d) for x in (centre, start.union(start + 2 * radius)))
+    for panel in _panels(top, d, pieces, flint.ctx.prec):
+        at, over = (_products(kernel, *place) for place in panel)
         for ell in range(top + 1):
             value = sum((at[ell][k] * steps[k] for k in range(2, _ORDER, 2)), at[ell][0] * radius)
             found[ell] = found[ell] + 2 * (value + over[ell][_ORDER] * steps[_ORDER])
@@ -74,7 +76,22 @@ def means(kernel: Callable[[Any], Any], degree: int, *, dim: int = 2, panels: in
     return [factor * each for each in found]
 
 
-def _products(kernel: Callable[[Any], Any], angle: Any, degree: int, dim: int) -> list[Any]:
-    u = angle.cos()
-    weight = kernel(u) * angle.sin() ** (dim - 2) if dim > 2 else kernel(u)
-    return [weight * p for p in polynomials(u, degree, dim)]
+@cache  # the kernels differ, the places and the polynomials there do not
+def _panels(degree: int, dim: int, pieces: int, bits: int) -> list[list[tuple[Any, Any, list[Any]]]]:
+    """Return cosine, density and polynomials about the middle of every panel, and over it, with ``bits`` bits."""
+    found = []
+    with precision(bits):
+        t, radius = variable(_ORDER + 1).item(), balls(0).item().pi() / (2 * pieces)
+        for piece in range(pieces):
+            start, centre = 2 * piece * radius, (2 * piece + 1) * radius
+            angles = [x + t for x in (centre, start.union(start + 2 * radius))]
+            cosines = [angle.cos() for angle in angles]
+            densities = [angle.sin() ** (dim - 2) if dim > 2 else None for angle in angles]
+            each = [polynomials(u, degree, dim) for u in cosines]
+            found.append(list(zip(cosines, densities, each, strict=True)))
+    return found
+
+
+def _products(kernel: Callable[[Any], Any], u: Any, density: Any, harmonics: list[Any]) -> list[Any]:
+    weight = kernel(u) if density is None else kernel(u) * density
+    return [weight * p for p in harmonics]

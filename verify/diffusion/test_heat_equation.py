@@ -42,13 +42,27 @@ def vanishes(residual):
     return zero(*jets(residual))
 
 
-def conformal(kind, d, *, exponent, factor, drift=2):
-    """L less the conformal Laplacian times the clock, for exponents of the density in the metric and in the clock."""
+@cache
+def limit_of(kind, d, drift):
+    """L, once for a claim and its twins."""
     x = coordinates(d)
     u, h = fields(x)
-    g = metric_of(kind, x)
+    return limit_operator(h, u, metric_of(kind, x), x, drift=drift)
+
+
+@cache
+def conformal_laplacian(kind, d, exponent):
+    """The Laplacian where the metric has a power of the density for factor, once for a claim and its twins."""
+    x = coordinates(d)
+    u, h = fields(x)
+    return laplacian(h, sympy.exp(exponent * u) * metric_of(kind, x), x)
+
+
+def conformal(kind, d, *, exponent, factor, drift=2):
+    """L less the conformal Laplacian times the clock, for exponents of the density in the metric and in the clock."""
+    u, _ = fields(coordinates(d))
     e, f = sympy.Rational(exponent), sympy.Rational(factor)
-    return limit_operator(h, u, g, x, drift=drift) - sympy.exp(f * u) * laplacian(h, sympy.exp(e * u) * g, x)
+    return limit_of(kind, d, sympy.Rational(drift)) - sympy.exp(f * u) * conformal_laplacian(kind, d, e)
 
 
 @verifies(
