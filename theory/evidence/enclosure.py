@@ -47,14 +47,16 @@ def precision(bits: int = PRECISION) -> Iterator[None]:
 
 def balls(values: ArrayLike | Fraction) -> NDArray[np.object_]:
     """Return exact balls of finite floats, integers or fractions, in an object array of the same shape."""
-    if type(values) is float and math.isfinite(values):
-        return np.array(flint.arb(values), dtype=object)  # most are
+    one: Any = values
+    if isinstance(one, float) and math.isfinite(one):  # as most are
+        return np.array(flint.arb(float(one)), dtype=object)
     given = np.asarray(values)
     if isinstance(values, np.ma.MaskedArray) or given.dtype.kind not in "fiuO" or given.dtype == _WIDE:
         raise TypeError(f"values: expected numbers that float64 can hold, got {type(values).__name__} of {given.dtype}")
     if given.dtype.kind == "f" and not np.isfinite(given).all():
         raise ValueError(f"values: expected finite numbers, got {given[~np.isfinite(given)].flat[0]}")
     plain = given.ravel().tolist()
+    made: Iterator[Any]
     if given.dtype.kind == "O":
         made = (_ball(value.item() if isinstance(value, np.generic) else value) for value in plain)
     else:

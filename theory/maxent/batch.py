@@ -40,7 +40,8 @@ class Layout:
 
     def laws(self, rows: Array) -> Array:
         """Return rows, (m, n), in the layout of the batch."""
-        return np.ascontiguousarray(np.moveaxis(rows.reshape(*self.shape, rows.shape[1]), -1, self.axis))
+        back = rows.reshape(*self.shape, rows.shape[1])
+        return np.ascontiguousarray(back if self.axis == -1 else np.moveaxis(back, -1, self.axis))
 
     def derivative(self, rows: Array) -> Array:
         """Return rows of a derivative, or raise ``ValueError`` if one leaves the range of float64."""
@@ -112,7 +113,8 @@ def flattened(
     for other, array in others:
         if array.shape != first.shape:
             raise ValueError(f"{other}: expected the shape of {name}, {first.shape}, got shape {array.shape}")
-    rows = [np.moveaxis(array, axis, -1) for array in arrays.values()]
+    last = axis in (-1, first.ndim - 1)  # as most often, and a move to where it is costs as much as the row
+    rows = [array if last else np.moveaxis(array, axis, -1) for array in arrays.values()]
     shape = own = rows[0].shape[:-1]
     for label, value in parameters.items():
         try:
@@ -122,7 +124,9 @@ def flattened(
                 f"{label}: expected a shape that broadcasts against the rows, {own}, got shape {value.shape}"
             ) from None
     n, count = first.shape[axis], int(np.prod(shape))
-    flat = [np.broadcast_to(row, (*shape, n)).reshape(count, n) for row in rows]
+    if own != shape:
+        rows = [np.broadcast_to(row, (*shape, n)) for row in rows]
+    flat = [row.reshape(count, n) for row in rows]
     columns = [np.broadcast_to(value, shape).reshape(count, 1) for value in parameters.values()]
     return Layout(shape, int(axis) % first.ndim - first.ndim), flat, columns
 
