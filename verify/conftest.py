@@ -38,6 +38,8 @@ def load(path):
         raise pytest.UsageError(f"--tokens {path}: {error.strerror or error}") from error
     except Exception as error:  # a header that is damaged may raise anything
         raise pytest.UsageError(f"--tokens {path}: expected a .npy file of one array of numbers") from error
+    if not isinstance(stored, np.ndarray):
+        raise pytest.UsageError(f"--tokens {path}: expected a .npy file of one array of numbers")
     try:
         return as_points(stored, "tokens")
     except (ValueError, TypeError) as error:

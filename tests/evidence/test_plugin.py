@@ -996,3 +996,19 @@ def test_log_has_one_line_for_each_claim_unless_columns_says_otherwise(suite, mo
     assert rows(suite(test_a=check(words=words.strip())))["demo.stands"].endswith(words.strip())
     monkeypatch.setenv("COLUMNS", "80")
     assert len(rows(suite())["demo.stands"]) <= 80
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("skip", ["pytest.importorskip('absent')", "pytest.skip('later', allow_module_level=True)"])
+def test_file_of_claims_is_not_skipped_as_a_whole(suite, pytester, workers, skip):
+    pytester.path.joinpath("test_b.py").write_text(f"import pytest\n{skip}\n{HEAD}{check('demo.b')}", encoding="utf-8")
+    result = suite("-n", workers, test_a=check())
+    assert result.ret != 0
+    result.stdout.fnmatch_lines(["*test_b.py: expected claims to be decided, got a file that is skipped*"])
+
+
+@pytest.mark.parametrize("option", ["--root", "--case"])
+def test_negative_numbers_are_refused_at_once(suite, option):
+    result = suite(option, "-3", test_a=check())
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([f"*{option}: expected an integer of at least 0, got -3"])

@@ -329,7 +329,23 @@ def test_a_search_may_refute(tmp_path):
 
 def test_a_moved_allowance_is_noticed(tmp_path):
     write(tmp_path, sorted_check(defined=-1e-9), "test_x.py")
-    assert "largest allowance" in compare(tmp_path, sorted_check(defined=-1e-9, allowance=0.6))
+    assert "allowances" in compare(tmp_path, sorted_check(defined=-1e-9, allowance=0.6))
+
+
+def test_an_allowance_that_is_not_the_largest_is_noticed(tmp_path):
+    write(tmp_path, granted(1e-16, 1.0, 0.0), "test_x.py")
+    assert compare(tmp_path, granted(1e-16, 1.0, 0.0)) is None
+    assert "allowances" in compare(tmp_path, granted(1.001e-16, 1.0, 0.0))
+
+
+def granted(*allowances):
+    @verifies(CLAIM, *TWINS)
+    def check(run, *, value=1.0, sign=1.0):
+        for allowance in allowances:
+            yield outcome(at_most(Interval.exactly(0.0), allowance, scale=1.0))
+        yield equals(Interval.within(sign, 1e-15), value)
+
+    return decide(check, Run(CLAIM.id, "quick", ROOT))
 
 
 def test_a_defined_number_that_moves_in_the_ninth_digit_is_noticed(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from theory.evidence.table import Table
 
 T = TypeVar("T")
 SCALES = ("quick", "paper")
+_LOG = 2.0**-50  # taken: four times what a logarithm is off by at most, and the rounding of a sum of them
+_BEYOND = 2.0**40  # taken: no unit is so many times the largest number of a check
 _STUDIES: dict[tuple[Any, ...], Table] = {}  # a study is computed once per process, for a claim and all its twins
 
 
@@ -84,7 +87,8 @@ class Evidence:
     """What was found about one claim at one scale and root.
 
     ``departure`` is the worst of all findings and decides; ``compared`` is the worst of the defined ones, and
-    ``allowance`` the largest that the outcomes of an implementation were granted: what another machine must reproduce.
+    ``allowance`` the sum of the logarithms of all that the outcomes of an implementation were granted: what another
+    machine must reproduce.
     """
 
     claim: Claim
@@ -182,7 +186,7 @@ def decide(
         number=number if case is None or number is None else case, finding=None if number is None else held[number],
         cases=len(held), tightness=_tightness(held), failures=failures, scale=run.scale, root=run.root,
         tables=tables, compared=_largest(f.departure for f in held if f.sort is Sort.DEFINED),
-        allowance=_largest(f.claimed for f in held if f.sort is Sort.OUTCOME),
+        allowance=_granted([abs(f.claimed) for f in held if f.sort is Sort.OUTCOME]),
     )  # fmt: skip
 
 
@@ -210,6 +214,14 @@ def _refuse_tolerance(claim: Claim, held: Sequence[Finding], lost: Sequence[Sequ
     largest number that the claim certainly measures or claims; where that vanishes, as in an identity with zero,
     times the one of the twin that has least.
     """
+    everything = [f for findings in (held, *lost) for f in findings]
+    most = _BEYOND * max(abs(value).hi for f in everything for value in (f.measured, f.claimed))
+    for number, finding in enumerate(held):
+        if finding.scale.lo > most:
+            raise ValueError(
+                f"scale: expected a unit of the size of the data for case {number} of {claim.id}, got {finding.scale}: "
+                f"no number of the check or of its twins comes near it"
+            )
     size = _size(held) or min(_size(findings) for findings in lost)
     most = RESOLUTION[worst(held).kind] * size
     for number, finding in enumerate(held):
@@ -230,6 +242,22 @@ def _largest(intervals: Iterable[Interval]) -> Interval | None:
     """Enclose the largest of some intervals, if there are any."""
     seen = list(intervals)
     return Interval.largest(seen) if seen else None
+
+
+def _granted(allowances: Sequence[Interval]) -> Interval | None:
+    """Enclose the sum of the logarithms of what outcomes were granted, so that none of them moves unseen.
+
+    An allowance of zero grants nothing and adds nothing; one that may vanish leaves the sum unknown.
+    """
+    if not allowances:
+        return None
+    sizes = [size for size in allowances if size.hi > 0.0]
+    kind = max(size.kind for size in allowances)
+    if any(size.lo <= 0.0 for size in sizes):
+        return Interval.unknown(kind)
+    logs = [[math.log(end) for end in (size.lo, size.hi)] for size in sizes]
+    slack = _LOG * math.fsum(max(abs(lo), abs(hi)) for lo, hi in logs)
+    return Interval(math.fsum(lo for lo, _ in logs) - slack, math.fsum(hi for _, hi in logs) + slack, kind)
 
 
 def _findings(found: Iterable[Finding], claim: Claim) -> list[Finding]:

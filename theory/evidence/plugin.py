@@ -119,6 +119,10 @@ def pytest_configure(config: pytest.Config) -> None:
     backend = os.environ.get("THEORY_BACKEND", "compiled")
     if backend not in _BACKENDS:
         raise pytest.UsageError(f"THEORY_BACKEND: expected one of {', '.join(_BACKENDS)}, got {backend!r}")
+    for name in ("root", "case"):
+        asked = config.getoption(f"theory_{name}")
+        if asked is not None and asked < 0:
+            raise pytest.UsageError(f"--{name}: expected an integer of at least 0, got {asked}")
     if given(config, "record") and given(config, "case") is not None:
         raise pytest.UsageError("--record: expected a whole run, got --case")
     if given(config, "record"):
@@ -173,14 +177,14 @@ class ClaimItem(pytest.Function):
         names = inspect.signature(self.verification.check).parameters
         fixtures = {name: value for name, value in self.funcargs.items() if name in names and name != "run"}
         run, case = cast("Run", self.funcargs["run"]), given(self.config, "case")
+        foreign = self.stash.get(foreign_data, None)
+        if foreign is not None:
+            self.note(data=foreign)
         with self._staying():
             evidence = ledger.decide(self.verification, run, fixtures=fixtures, case=case)
         self.note(**_facts(evidence))
         if case is not None:
             self.note(case=shown(evidence))
-        foreign = self.stash.get(foreign_data, None)
-        if foreign is not None:
-            self.note(data=foreign)
         if given(self.config, "record"):  # whatever came out: what lost its support must not look supported
             self._write(evidence)
         if not evidence.stated:
@@ -302,6 +306,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None, N
     finally:
         for item in claims:
             item.selecting = False
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Let no file of claims be skipped as a whole."""
+    report = yield
+    skipped = report.outcome == "skipped" and isinstance(collector, pytest.Module)
+    if skipped and "@verifies(" in collector.path.read_text(encoding="utf-8", errors="replace"):
+        report.outcome = "failed"
+        report.longrepr = f"{collector.nodeid}: expected claims to be decided, got a file that is skipped"
+    return report
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

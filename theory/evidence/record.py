@@ -145,9 +145,9 @@ def compare(folder: Path, evidence: Evidence) -> str | None:
 
     The record must hold by itself (:func:`~theory.evidence.reading.read`). Statement, verdict, kind, twins and the
     names of the tables must be equal on every root; on the recorded one the number of cases too, and the worst
-    departure of what is defined and the largest allowance must overlap with those of the record. What a search found
-    and what an implementation reports enter the verdict alone. Gaps and hashes are not compared: a twin computes
-    beyond the widths that were derived for the claim, so its last digits may differ between processors.
+    departure of what is defined and the sum of the logarithms of all allowances must overlap with those of the record.
+    What a search found and what an implementation reports enter the verdict alone. Gaps and hashes are not compared: a
+    twin computes beyond the widths that were derived for the claim, so its last digits may differ between processors.
     """
     path = path_of(folder, evidence.claim)
     if not path.exists():
@@ -179,7 +179,7 @@ def _moved(old: Mapping[str, Any], evidence: Evidence) -> Iterator[str]:
         return
     numbers = {
         "worst departure": (old["compared"], evidence.compared),
-        "largest allowance": (old["allowance"], evidence.allowance),
+        "sum of the logarithms of its allowances": (old["allowance"], evidence.allowance),
     }
     for name, (before, now) in numbers.items():
         if (before is None) is not (now is None):
