@@ -19,7 +19,7 @@ def decide(tmp_path):
     def run(text, *options):
         (tmp_path / "test_mine.py").write_text(text, encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_"))}
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_", "COLUMNS"))}
         return subprocess.run(  # noqa: S603
             command, cwd=tmp_path, env=kept, capture_output=True, text=True, timeout=300, check=False
         )

@@ -168,7 +168,10 @@ def test_what_does_not_fit_is_refused_by_name():
     good = (x, y, v, np.zeros(4))
     for k, name in enumerate(NAMES):
         bad = [part if k != j else np.zeros((1, *part.shape)) for j, part in enumerate(good)]
-        with pytest.raises(ValueError, match=rf"^direction\.{name}: expected an array of shape \(.*\), got \(1, .*\)$"):
+        with pytest.raises(
+            ValueError,
+            match=rf"^direction\.{name}: expected an array of float64 of shape \(.*\), got float64 of shape \(1, .*\)$",
+        ):
             engine.jvp(pairs, v, Direction(*bad))
     with pytest.raises(ValueError, match=r"^cotangent: expected an array of shape \(2, 1\), got \(2,\)$"):
         engine.vjp(pairs, v, np.zeros(2))

@@ -47,8 +47,9 @@ def check(id="demo.stands", body=STANDS, *, words="a claim for demonstration", m
 
 
 @pytest.fixture
-def suite(pytester):
+def suite(pytester, monkeypatch):
     """Return a function that writes test files and runs pytest on them, in this process."""
+    monkeypatch.delenv("COLUMNS", raising=False)  # a worker has it
 
     def run(*options, **files):
         for name, checks in files.items():

@@ -140,7 +140,7 @@ def test_shrinking_keeps_the_bound_and_drops_what_is_idle():
 
 def test_bad_input():
     rng = np.random.default_rng(0)
-    with pytest.raises(TypeError, match=r"rng: expected Generator"):
+    with pytest.raises(TypeError, match=r"rng: expected a numpy.random.Generator"):
         search(0, 1.0, p=1, atoms=2)
     with pytest.raises(ValueError, match="p: expected 1, 2 or inf"):
         search(rng, 1.0, p=1.5, atoms=2)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory import engine
-from theory._validate import as_flag, as_masses, as_points, as_vector
+from theory._validate import as_flag, as_masses, as_points, as_scores
 from theory.attention.score import Array, BoundedScore, DotProduct, Score, bounded, pairs_of
 from theory.engine import Attention, Pairs
 from theory.evidence.roundoff import EXP_ULPS, U, average_error, gamma, softmax_error
@@ -158,7 +158,7 @@ def weight_error(queries: Array, keys: Array, score: BoundedScore, log_weights: 
     size, error = bounded(score).bounds(queries, keys)
     n, added = keys.shape[0], 0.0
     if log_weights is not None:
-        added = float(np.abs(as_vector(log_weights, "log_weights")).max())
+        added = _largest(log_weights)
         error += 2 * EXP_ULPS * U * added + 2 * U * (size + added)
     # into base two: the factor, its product and that of the log-weight; and the shift, which is subtracted first, so
     # that the sums of up to eight products round at its size
@@ -166,11 +166,19 @@ def weight_error(queries: Array, keys: Array, score: BoundedScore, log_weights: 
     return softmax_error(error, 2.0 * (size + added), n, merges=math.ceil(n / engine.TILE))
 
 
+def _largest(log_weights: Array) -> float:
+    """Return the largest size of a log-weight; a key without weight, minus infinity, is left out by the engine."""
+    logs = as_scores(log_weights, "log_weights")
+    if logs.ndim != 1 or logs.size == 0:
+        raise ValueError(f"log_weights: expected shape (n,), got shape {logs.shape}")
+    return float(np.abs(logs[logs > -math.inf]).max(initial=0.0))
+
+
 def partition_error(queries: Array, keys: Array, score: BoundedScore, log_weights: Array | None = None) -> float:
     """Bound the error of every log-partition: that of a weight, a logarithm, and a sum of two numbers of its size."""
     relative = weight_error(queries, keys, score, log_weights)
     if relative >= 1.0:
         return math.inf
-    added = 0.0 if log_weights is None else float(np.abs(as_vector(log_weights, "log_weights")).max())
+    added = 0.0 if log_weights is None else _largest(log_weights)
     size = score.bounds(queries, keys)[0] + added + math.log(len(keys))
     return -math.log1p(-relative) + gamma(2 * EXP_ULPS + 6) * size

@@ -59,7 +59,7 @@ def _asked() -> Path | None:
 
 def _kept() -> Path | None:
     """Return the user's own folder for caches of this package."""
-    asked = Path(os.environ.get("XDG_CACHE_HOME", ""))  # to be ignored unless absolute, says its specification
+    asked = Path(os.environ.get("XDG_CACHE_HOME", ""))  # as is the rule, ignored unless absolute
     try:
         return (asked if asked.is_absolute() else Path.home() / ".cache") / "attention-theory"
     except RuntimeError:  # without a home
