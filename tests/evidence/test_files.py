@@ -57,6 +57,20 @@ def test_a_link_stays_a_link(tmp_path):
     assert (tmp_path / "real").read_text() == "new"
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with a name")
+def test_what_is_no_regular_file_is_not_replaced(tmp_path):
+    pipe, link, other = tmp_path / "pipe", tmp_path / "link", tmp_path / "other"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    other.write_text("old")
+    for path in (pipe, link):
+        with pytest.raises(OSError, match=f"expected a regular file: '.*{path.name}'$"):
+            write_together({other: "new", path: "a"})
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert other.read_text() == "old"
+    assert sorted(tmp_path.iterdir()) == [link, other, pipe]
+
+
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 def test_a_full_disk_leaves_the_old_file_and_names_it(tmp_path, monkeypatch, step):
     path = tmp_path / "a.txt"

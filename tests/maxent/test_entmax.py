@@ -1,6 +1,7 @@
 """Entmax against its definition at sixty digits, its certificate, its derivatives, and how it reads a batch."""
 
 import math
+import warnings
 
 import mpmath as mp
 import numpy as np
@@ -229,6 +230,24 @@ def test_tsallis(alpha):
         with mp.workdps(oracle.DIGITS):
             truth = oracle.tsallis(oracle.exactly(law), mp.mpf(alpha))
         assert oracle.apart(tsallis(law, alpha), [truth]) <= 16 * U * (1.0 + float(truth))
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 0.03, 0.047, 0.06, 0.1])
+def test_tsallis_of_weights_whose_powers_overflow(alpha):
+    for least in (5e-324, 1e-320, 1e-305):
+        truth = oracle.tsallis(oracle.exactly([least, 1.0]), mp.mpf(alpha))
+        assert oracle.apart(tsallis([least, 1.0], alpha), [truth]) <= 1024 * U * float(truth)
+
+
+def test_extreme_orders_warn_of_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tsallis([0.5, 0.5], 5e-324) == math.inf
+        assert entmax_value([0.0, 1e-300], 5e-324) == math.inf
+        for least in (5e-324, 1e-160):
+            slope = entmax_alpha_derivative([least, 1.0], 1e-3)
+            truth = least * (1.0 - (1e-3 - 1.0) * math.log(least)) / (1e-3 - 1.0) ** 2
+            assert slope == pytest.approx([truth, -truth], rel=1e-13, abs=5e-324)
 
 
 def test_tsallis_of_infinite_order_and_batches():

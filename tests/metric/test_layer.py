@@ -42,13 +42,18 @@ def test_the_layer_is_attention_with_the_learned_score():
     np.testing.assert_allclose(propagate(similar, theta, h), exact, rtol=1e-11, atol=1e-12)
 
 
-@pytest.mark.parametrize("shift", [2.0**23, 2.0**27, 2.0**30])
-def test_tokens_far_from_the_origin_have_the_weights_of_their_differences(shift):
+@pytest.mark.parametrize("shift", [2.0**20, 2.0**23, 2.0**27, 2.0**30, 2.0**44])
+def test_tokens_far_from_the_origin_have_the_weights_and_slopes_of_their_differences(shift):
     similar = similarity("l2", 2, 2)
     theta, h = np.eye(2).ravel(), np.round(problem("l2", shape=(3, 5, 2))[2] * 2**8) / 2**8  # exact after the shift
     near, far = weights(similar, theta, h), weights(similar, theta, h + shift)
     np.testing.assert_allclose(far, near, rtol=1e-13, atol=0)
     np.testing.assert_allclose(propagate(similar, theta, h + shift) - shift, near @ h, rtol=0, atol=4 * shift * 2**-52)
+    theta, bar = np.array([[0.7, -0.3], [0.2, 0.9]]).ravel(), problem("l2", shape=(3, 5, 2), seed=11)[2]
+    near, far = weights(similar, theta, h), weights(similar, theta, h + shift)
+    np.testing.assert_allclose(far, near, rtol=1e-13, atol=0)
+    for near, far in zip(vjp(similar, theta, h, bar), vjp(similar, theta, h + shift, bar), strict=True):
+        np.testing.assert_allclose(far, near, rtol=0, atol=1e-13)
     similar, theta, h, _ = problem("metric")
     theta[6:9] -= shift * theta[:6].reshape(2, 3).sum(axis=0)  # the hidden layer sees the tokens where they were
     near = weights(similar, problem("metric")[1], h)

@@ -1,5 +1,6 @@
 """Hemispheres against enumeration, exact null vectors against fractions, the chart, the studies, and bad input."""
 
+import math
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -75,6 +76,10 @@ def test_probabilities():
     assert hemisphere_probability(10, 4) == Fraction(130, 512)
     assert hemisphere_probability(5, 5) == hemisphere_probability(1, 1) == 1
     assert hemisphere_probability(3, 1) == Fraction(1, 4)
+    for n in range(1, 20):  # where fewer binomials are left out than added, too
+        for d in range(1, 22):
+            assert hemisphere_probability(n, d) == Fraction(sum(math.comb(n - 1, k) for k in range(d)), 2 ** (n - 1))
+    assert hemisphere_probability(10**5, 5 * 10**4) == Fraction(1, 2)
 
 
 def test_chart_and_diameter():
@@ -110,3 +115,5 @@ def test_bad_input():
         chart([[0.0, 1.0]], [0.0, 1.0, 2.0])
     with pytest.raises(ValueError, match="n: expected an integer of at least 1"):
         hemisphere_probability(0, 3)
+    with pytest.raises(ValueError, match=r"^n: expected n \* min\(d, n - d\) of at most 10000000000, got n = 1000000"):
+        hemisphere_probability(10**6, 10**5)

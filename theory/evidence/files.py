@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import time
@@ -34,7 +35,8 @@ def write_whole(path: Path, content: str | bytes) -> None:
     Raises
     ------
     OSError
-        If it cannot be written, as on a full disk: the target is named and is what it was, and nothing else is left.
+        If it cannot be written, as on a full disk, or is neither a file nor new, as a device or a pipe, which would be
+        lost: the target is named and is what it was, and nothing else is left.
     """
     write_together({path: content})
 
@@ -52,6 +54,8 @@ def write_together(contents: Mapping[Path, str | bytes]) -> None:
     try:
         for path, content in contents.items():
             target = path.resolve()
+            if target.exists() and not (target.is_file() or target.is_dir()):  # a folder cannot be replaced
+                raise OSError(errno.EINVAL, "expected a regular file")
             parts[path] = target.with_name(f".{target.name}.{os.urandom(8).hex()}.part")
             _sweep(target)
             with parts[path].open("xb") as file:

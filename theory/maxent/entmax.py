@@ -23,7 +23,8 @@ is locally constant, and beside such points one of its limits. For :math:`\alpha
 :math:`\partial_\alpha p = r - q\sum r/\sum q` with :math:`r_i = p_i y_i^2\varphi(x_i)`. Nothing is divided by
 :math:`\alpha - 1`: :math:`\varphi(0) = -\frac12`, which gives :math:`-\frac12 p(\log^2 p - \mathbb E_p\log^2 p)` at 1.
 Above order 2, where :math:`q` grows without bound, it must not enter :math:`r` and cancel: a multiple of :math:`q` may
-be added to :math:`r`, and :math:`r + q/e^2 = p(1 - e\log p)/e^2` is taken.
+be added to :math:`r`, and :math:`r + q/e^2 = p(1 - e\log p)/e^2` is taken. So it is where :math:`p^e`, whose square
+divides, nears the end of float64 below order 1: there :math:`q = p^2/p^e` is nothing beside :math:`p`.
 
 Conventions of batches and of rows masked throughout: :mod:`theory.maxent.batch`; the root:
 :mod:`theory.maxent.threshold`.
@@ -46,6 +47,7 @@ from theory.maxent.threshold import solve
 from theory.maxent.tsallis import deformed_log, entropies
 
 _NEAR = 0.1  # taken: inside it the series of phi ends below u after the given terms, outside it loses at most 20 u
+_STEEP = 350.0  # taken: exp(350) has a square, and its reciprocal is far below u
 _TERMS = 18  # derived: (k + 1) / (k + 2) * 0.1**k < 2**-53 / 2 from k = 17 on
 
 
@@ -192,7 +194,9 @@ def entmax_alpha_derivative(weights: ArrayLike, alpha: ArrayLike, *, axis: int =
         {"weights": as_laws(weights, "weights")}, axis, {"alpha": as_parameter(alpha, "alpha")}
     )
     e, own = a - 1.0, np.where(p > 0.0, p, 1.0)
-    y, log, q, steep = deformed_log(own, e), e * np.log(own), slopes(p, a), e > 1.0
+    log, q = e * np.log(own), slopes(p, a)
+    steep = (e > 1.0) | (log > _STEEP)
+    y = np.where(steep, 0.0, deformed_log(own, e))
     below = (own * y) * (y * _phi(e * y, np.where(steep, 0.0, log)))
     r = np.where(steep, own * (1.0 - log) / np.where(steep, e, 1.0) ** 2, below)
     r = np.where(p > 0.0, r, 0.0)

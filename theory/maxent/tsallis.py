@@ -81,6 +81,10 @@ def tsallis(law: ArrayLike, alpha: ArrayLike, *, axis: int = -1) -> Array:
     ------
     ValueError
         If a row leaves the simplex, ``alpha`` is not positive or shapes do not fit.
+
+    Notes
+    -----
+    An order so close to 0 that the entropy exceeds float64 yields infinity.
     """
     order = as_parameter(alpha, "alpha", infinite=True)
     layout, (p,), (a,) = flattened({"law": as_laws(law, "law")}, axis, {"alpha": order})
@@ -94,4 +98,8 @@ def entropies(p: Array, alpha: Array) -> Array:
     logs = deformed_log(np.where(p > 0.0, p, 1.0), e)
     with np.errstate(over="ignore", invalid="ignore"):
         terms = np.where(p > 0.0, -p * logs, 0.0)
-    return np.where(np.isinf(alpha), 0.0, terms.sum(axis=1, keepdims=True) / alpha)
+        beyond = np.isinf(logs)  # the power in it, though not its product with p
+        if beyond.any():
+            powers = np.exp(alpha * np.log(np.where(beyond, p, 1.0)))
+            terms = np.where(beyond, (powers - p) / np.where(e == 0.0, 1.0, -e), terms)
+        return np.where(np.isinf(alpha), 0.0, terms.sum(axis=1, keepdims=True) / alpha)

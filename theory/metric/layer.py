@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_having, as_real, as_vector
-from theory.metric.similarity import Similarity, sizes
+from theory.metric.similarity import Similarity, moved, sizes
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -69,7 +69,7 @@ def vjp(
 
 def pull(similarity: Similarity, theta: Array, h: Array, rows: Array, cotangent: Array) -> tuple[Array, Array]:
     """Return what :func:`vjp` does, for rows that are known already and arguments that were checked."""
-    bar = cotangent @ h.swapaxes(-1, -2)
+    bar = cotangent @ moved(h).swapaxes(-1, -2)  # a common shift drops out in the next line, as rows add up to one
     bar -= np.einsum("...ij,...ij->...i", rows, bar)[..., np.newaxis]
     bar *= rows
     tokens, slopes = similarity.pull(theta, h, bar)

@@ -6,7 +6,8 @@ r"""Scores of tokens with each other, with parameters that are learned: three wa
 with g the residual network of :mod:`theory.metric.features`. Tokens come in stacks, (..., n, d); parameters as one
 vector. Squared distances of k features are taken apart, :math:`2\langle f_i, f_j\rangle - |f_i|^2 - |f_j|^2`, which
 costs a matrix product and is off by at most :math:`4\gamma_{k + 3}\max|f|^2`, as long as that is below
-:math:`2^{-30}`; farther from the origin they are sums of squared differences.
+:math:`2^{-30}`; farther from the origin they are sums of squared differences. Tokens as far from
+it are first moved so that the first of a stack is the origin, which changes no distance.
 
 References
 ----------
@@ -55,6 +56,19 @@ def parts(theta: Array, shapes: Shapes) -> list[Array]:
 def _loss(width: int) -> float:
     """Bound what taking distances of so many features apart is off by, in units of the largest square."""
     return 4.0 * gamma(width + 3)
+
+
+def _far(square: Array, width: int) -> bool:
+    """Tell whether rows of so many numbers and with these squares are too far from the origin to be taken apart."""
+    return not _loss(width) * square.max() <= _OFF
+
+
+def moved(h: Array) -> Array:
+    """Return tokens far from the origin as differences from the first of their stack, others as they are.
+
+    For what a common shift does not change.
+    """
+    return h - h[..., :1, :] if _far(np.einsum("...ik,...ik->...i", h, h), h.shape[-1]) else h
 
 
 def drawn(shapes: Shapes, rng: np.random.Generator) -> Array:
@@ -152,11 +166,12 @@ class DistanceSimilarity:
     def scores(self, theta: Array, h: Array) -> Array:
         """Return the scores (..., n, n)."""
         (w,) = parts(theta, self.shapes)
-        return _apart(h @ w)
+        return _apart(moved(h) @ w)
 
     def pull(self, theta: Array, h: Array, cotangent: Array) -> tuple[Array, Array]:
         """Return the gradients in tokens and parameters."""
         (w,) = parts(theta, self.shapes)
+        h = moved(h)  # bar sums to zero over the tokens
         bar = _pulled_apart(h @ w, cotangent)
         return bar @ w.T, _summed(h, bar).ravel()
 
@@ -189,13 +204,13 @@ class MetricSimilarity:
     def scores(self, theta: Array, h: Array) -> Array:
         """Return the scores (..., n, n)."""
         inner, bias, outer, _ = parts(theta, self.shapes)  # the last one moves all features together
-        return _apart(h + np.tanh(h @ inner + bias) @ outer)
+        return _apart(moved(h) + np.tanh(h @ inner + bias) @ outer)
 
     def pull(self, theta: Array, h: Array, cotangent: Array) -> tuple[Array, Array]:
         """Return the gradients in tokens and parameters."""
         inner, bias, outer, shift = parts(theta, self.shapes)
         t = np.tanh(h @ inner + bias)
-        bar = _pulled_apart(h + t @ outer, cotangent)
+        bar = _pulled_apart(moved(h) + t @ outer, cotangent)
         back = (bar @ outer.T) * (1.0 - t * t)
         slopes = [_summed(h, back), back.reshape(-1, self.width).sum(axis=0), _summed(t, bar), np.zeros_like(shift)]
         return bar + back @ inner.T, np.concatenate([slope.ravel() for slope in slopes])
@@ -247,7 +262,7 @@ def _summed(left: Array, right: Array) -> Array:
 def _apart(f: Array) -> Array:
     """Return minus the squared distances of the rows of each stack."""
     square = np.einsum("...ik,...ik->...i", f, f)
-    if not _loss(f.shape[-1]) * square.max() <= _OFF:
+    if _far(square, f.shape[-1]):
         return _apart_by_differences(f)
     scores = f @ _turned(f)
     scores *= 2.0

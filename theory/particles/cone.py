@@ -35,6 +35,7 @@ from theory.particles.fields import Array
 _BLOCKS = 500  # chosen: linear programs solved at once
 _PLAIN = 32  # taken: numbers up to two to this power, or its inverse, are left as they are
 _MOST = 20  # of points whose sign patterns are all looked at
+_BITS = 10**10  # taken: of all binomials that are added, some seconds
 
 
 def margins(clouds: ArrayLike) -> tuple[Array, Array]:
@@ -173,9 +174,28 @@ def null_vector(matrix: Sequence[Sequence[Fraction]]) -> list[Fraction] | None:
 
 
 def hemisphere_probability(n: int, d: int) -> Fraction:
-    """Return the probability that n independent uniform points in dimension d share an open hemisphere."""
+    r"""Return the probability that n independent uniform points in dimension d share an open hemisphere.
+
+    That is :math:`2^{1 - n}\sum_{k < d}\binom{n - 1}{k}`, exactly; 1 unless n exceeds d.
+
+    Raises
+    ------
+    ValueError
+        If a size is not positive, or n times the number of binomials that are added exceeds :math:`10^{10}`;
+        of these there are d, or n - d where that is less.
+    """
     n, d = as_count(n, "n"), as_count(d, "d")
-    return Fraction(sum(math.comb(n - 1, k) for k in range(min(d, n))), 2 ** (n - 1))
+    if d >= n:
+        return Fraction(1)
+    few = min(d, n - d)  # the others add up to the same, since all of them make a power of 2
+    if n * few > _BITS:
+        raise ValueError(f"n: expected n * min(d, n - d) of at most {_BITS}, got n = {n} and d = {d}")
+    total, binomial = 0, 1
+    for k in range(few):
+        total += binomial
+        binomial = binomial * (n - 1 - k) // (k + 1)
+    whole = 2 ** (n - 1)
+    return Fraction(total if few == d else whole - total, whole)
 
 
 def chart(tokens: ArrayLike, axis: ArrayLike) -> Array:
