@@ -100,6 +100,7 @@ def test_every_edit_by_hand_breaks_the_seal(path, edit):
         worst(case={"n": 7}),
         lambda whole: whole["scales"]["paper"]["provenance"].update(numpy="1.0"),
         lambda whole: whole.update(statement="$1 + 1 = 3$"),
+        lambda whole: whole.update(test="verify/test_gone.py"),
         lambda whole: whole["scales"].update(paper=whole["scales"]["quick"]),
     ],
 )
@@ -120,7 +121,8 @@ def test_seal_does_not_depend_on_layout(path):
     path.write_text(json.dumps(dict(reversed(whole.items()))))
     assert read(path) == whole
     entry = whole["scales"]["quick"]
-    assert entry["seal"] == seal(claim_of(whole), "quick", entry) != seal(claim_of(whole), "paper", entry)
+    claim, test = claim_of(whole), whole["test"]
+    assert entry["seal"] == seal(claim, test, "quick", entry) != seal(claim, test, "paper", entry)
 
 
 def test_twins_of_what_is_refuted_as_stated_must_differ(tmp_path):

@@ -61,10 +61,10 @@ def weakest(scales: Mapping[str, Mapping[str, Any]]) -> str:
     return others[0] if others else Verdict.SUPPORTED.value
 
 
-def seal(claim: Claim, scale: str, entry: Mapping[str, Any]) -> str:
-    """Return the checksum of an entry: 16 digits over the statement, the scale and all that the entry says."""
+def seal(claim: Claim, test: str, scale: str, entry: Mapping[str, Any]) -> str:
+    """Return the checksum of an entry: 16 digits over the statement, the test file, the scale and all that it says."""
     said = {name: value for name, value in entry.items() if name != "seal"}
-    text = json.dumps([statement_of(claim), scale, said], sort_keys=True, separators=(",", ":"), allow_nan=False)
+    text = json.dumps([statement_of(claim), test, scale, said], sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -91,7 +91,7 @@ def read(path: Path) -> dict[str, Any]:
                 f"got {claim.id} at {', '.join(scales) or 'none'}"
             )
         for scale, entry in scales.items():
-            fault = fault_of(claim, scale, entry)
+            fault = fault_of(claim, whole["test"], scale, entry)
             if fault is not None:
                 raise RecordError(f"{path}: scale {scale} {fault}")
         if whole["verdict"] != weakest(scales) or not isinstance(whole["test"], str):
@@ -128,13 +128,13 @@ def _refuse(token: str) -> None:
     raise ValueError(f"expected numbers, got {token}")
 
 
-def fault_of(claim: Claim, scale: str, entry: Mapping[str, Any]) -> str | None:
+def fault_of(claim: Claim, test: str, scale: str, entry: Mapping[str, Any]) -> str | None:
     """Say what is wrong with an entry, if anything is; what is no entry at all raises."""
     kind = kind_of(entry["kind"])
     Verdict(entry["verdict"])
     if "seal" not in entry:
         return "has no seal: no present version of the suite wrote it, record it again"
-    if entry["seal"] != seal(claim, scale, entry):
+    if entry["seal"] != seal(claim, test, scale, entry):
         return "was edited by hand: what it says is not what was sealed, record it again"
     return next(_contradictions(claim, entry, kind), None)
 
