@@ -128,6 +128,13 @@ def test_what_is_not_known_is_written_as_text(tmp_path, relation):
     assert [float(end) for end in entry["departure"]][1] == math.inf
 
 
+@pytest.mark.parametrize("text", ['{"scales": 5}', "[" * 100_000])
+def test_what_is_no_record_is_told_as_one_that_contradicts(tmp_path, text):
+    path_of(tmp_path, CLAIM).write_text(text)
+    assert has_record(tmp_path, evidence())
+    assert compare(tmp_path, evidence())
+
+
 def test_statistical_evidence_names_its_level():
     assert entry_of(evidence(kind=Kind.STATISTICAL))["alpha"] == 1e-6
     assert entry_of(evidence())["alpha"] is None

@@ -22,7 +22,7 @@ from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import ALPHA
 from theory.evidence.ledger import Evidence, Failure
 from theory.evidence.provenance import provenance
-from theory.evidence.reading import RecordError, fault_of, read, seal, statement_of, weakest, whole_of
+from theory.evidence.reading import RecordError, fault_of, read, seal, statement_of, told_ratio, weakest, whole_of
 from theory.evidence.streams import ROOT
 
 
@@ -68,6 +68,7 @@ def entry_of(evidence: Evidence, test: tuple[Path, Path] | None = None) -> dict[
         "measured": _ends(finding.measured),
         "claimed": _ends(finding.claimed),
         "scale": _ends(finding.scale),
+        "sort": finding.sort.value,
         "case": _plain(finding.case),
     }
     return {
@@ -79,7 +80,7 @@ def entry_of(evidence: Evidence, test: tuple[Path, Path] | None = None) -> dict[
         "allowance": None if evidence.allowance is None else _ends(evidence.allowance),
         "cases": evidence.cases,
         "worst": worst,
-        "tightness": None if evidence.tightness is None else _number(evidence.tightness),
+        "tightness": told_ratio(evidence.tightness),
         "twins": [_twin(failure) for failure in evidence.failures],
         "root": evidence.root,
         "tables": dict(evidence.tables),
@@ -137,7 +138,7 @@ def recorded(folder: Path, evidence: Evidence) -> bool:
     path = path_of(folder, evidence.claim)
     try:
         return path.exists() and evidence.scale in whole_of(path).get("scales", ())
-    except RecordError:
+    except (RecordError, TypeError):
         return True
 
 
