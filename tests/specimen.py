@@ -102,5 +102,5 @@ def edited(path, change, *, sealed=True):
     change(whole)
     for scale, entry in whole["scales"].items():
         if sealed:
-            entry["seal"] = seal(claim_of(whole), scale, entry)
+            entry["seal"] = seal(claim_of(whole), whole["test"], scale, entry)
     path.write_text(json.dumps(whole, indent=1, sort_keys=True), encoding="utf-8")

@@ -123,6 +123,59 @@ def test_fixtures_bring_their_conftest(tmp_path):
     assert follow(tmp_path, "def test_x(run, tokens): 0", **files) == {"conftest.py", "helper.py"}
 
 
+def test_fixtures_that_nobody_asks_for_bring_their_conftest(tmp_path):
+    conftest = "import helper\n@fixture(autouse=True)\ndef tokens(): 0"
+    assert follow(tmp_path, "def test_x(run): 0", conftest=conftest, helper="") == {"conftest.py", "helper.py"}
+
+
+@pytest.mark.parametrize("text", ["from checks.pkg import g", "from pkg import g", "import pkg\npkg.g()"])
+@pytest.mark.parametrize("door", ["from .inner import g", "from ..beside import g", "from . import inner as g"])
+def test_relative_imports_are_followed(tmp_path, text, door):
+    for name in ("inner", "other"):
+        (tmp_path / "checks" / "pkg").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "checks" / "pkg" / f"{name}.py").write_text("g = 1")
+    (tmp_path / "checks" / "pkg" / "__init__.py").write_text(door)
+    found = follow(tmp_path, text, checks__beside="g = 2")
+    assert found == {"checks/beside.py" if "beside" in door else "checks/pkg/inner.py"}
+
+
+def test_relative_imports_of_a_module_are_followed(tmp_path):
+    (tmp_path / "checks" / "pkg").mkdir(parents=True)
+    for name, text in {
+        "one": "from .two import x\nfrom . import three",
+        "two": "x = 1",
+        "three": "",
+        "four": "",
+    }.items():
+        (tmp_path / "checks" / "pkg" / f"{name}.py").write_text(text)
+    assert follow(tmp_path, "import pkg.one") == {f"checks/pkg/{name}.py" for name in ("one", "two", "three")}
+
+
+def test_a_door_that_is_imported_by_a_dotted_name_stands_for_all_it_gives():
+    found = print_closure("import theory.lipschitz\ntheory.lipschitz.displacement(1)\ntheory.w1(1)")
+    assert {"theory/lipschitz/displacement.py", "theory/distance/w1.py"} <= found
+    assert "theory/maxent/fusedmax.py" not in print_closure("import theory.lipschitz\ntheory.lipschitz.displacement(1)")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "HERE = Path(__file__).parent\nHERE / 'b.txt'",
+        "def f():\n    return HERE / 'b.txt'\nHERE: Path = Path(__file__).parent",
+        "Path(__file__).resolve().parent / 'b.txt'",
+        "Path(__file__).absolute().with_name('b.txt')",
+        "P = Path(__file__)\nF = P.with_name('b.txt')",
+        "HERE = Path(__file__).parent\nfor x in 'b': HERE / f'{x}.txt'",
+        "list(Path(__file__).parent.glob('*.txt'))",
+        "HERE = Path(__file__).parent\nUP = HERE.parent\nUP / 'checks' / name",
+    ],
+)
+def test_data_is_found_however_its_path_is_written(tmp_path, text):
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "checks" / "b.txt").write_text("1")
+    assert follow(tmp_path, f"from pathlib import Path\n{text}") == {"checks/b.txt"}
+
+
 def test_data_beside_a_module_counts(tmp_path):
     table, folder = tmp_path / "checks" / "table.csv", tmp_path / "checks" / "data"
     folder.mkdir(parents=True)

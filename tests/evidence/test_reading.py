@@ -6,7 +6,7 @@ import pytest
 
 from tests import specimen
 from tests.specimen import edited
-from theory.evidence import ROOT, Run, decide
+from theory.evidence import ROOT, Interval, Run, at_most, bug, constant, decide, verifies
 from theory.evidence.reading import RecordError, claim_of, read, seal
 from theory.evidence.record import write
 
@@ -28,6 +28,20 @@ def twin(**changes):
 
 def worst(**changes):
     return lambda whole: whole["scales"]["quick"]["worst"].update(changes)
+
+
+def made(**changes):
+    return lambda whole: whole["scales"]["quick"]["provenance"].update(changes)
+
+
+def lowered(*names):
+    """Leave an interval open below, so that it overlaps with whatever a run finds."""
+
+    def change(whole):
+        for name in names:
+            whole["scales"]["quick"][name][0] = "-inf"
+
+    return change
 
 
 def test_what_was_written_is_read(path):
@@ -67,6 +81,24 @@ SEEN = {
     "worst, measured": (worst(measured=[2.5, 2.5]), "but its worst case departs by"),
     "worst, scale": (worst(scale=[200.0, 200.0]), "but its worst case departs by"),
     "compared, beyond": (quick(compared=[0.0, 1.0]), "compares departures"),
+    "worst, sort": (worst(sort="odd"), "has the sort 'odd'"),
+    "worst, outcome": (worst(sort="outcome"), "has an outcome as its worst case and no allowance"),
+    "departure, open below": (lowered("departure", "compared"), "but its worst case departs by"),
+    "compared, open below": (lowered("compared"), r"compares departures \[-inf, .* but its worst case, a defined one"),
+    "compared, none": (quick(compared=None), "compares departures None, but its worst case, a defined one"),
+    "tightness, nan": (quick(tightness="nan"), "has tightness 'nan': expected a positive number or none"),
+    "tightness, negative": (quick(tightness=-5.0), "has tightness -5.0: expected"),
+    "tightness, flag": (quick(tightness=True), "has tightness True: expected"),
+    "strange key": (lambda whole: whole.update(remark="seen"), "no other keys than those of a record, got remark"),
+    "strange key of an entry": (quick(remark="seen"), "scale quick has remark, which no entry has"),
+    "provenance, commit": (made(commit=5), "expected text, got 5"),
+    "provenance, list": (quick(provenance=["suite"]), "provenance: expected names and values, got list"),
+    "provenance, text": (quick(provenance="suite"), "provenance: expected names and values, got str"),
+    "worst, case": (worst(case=[1, 2]), "case: expected names and values, got list"),
+    "case of a twin": (twin(case="n"), "case: expected names and values, got str"),
+    "tables": (quick(tables=[]), "tables: expected names and values, got list"),
+    "digest of a table": (quick(tables={"x": 3}), "expected text, got 3"),
+    "end beyond all floats": (quick(departure=[0, 10**400]), "expected the record of a claim"),
     "kind": (quick(kind="statistical"), "has level None, a check of kind statistical has 1e-06"),
     "level": (quick(alpha=0.05), "has level 0.05"),
     "whole verdict": (lambda whole: whole.update(verdict="refuted"), "expected verdict supported"),
@@ -100,6 +132,7 @@ def test_every_edit_by_hand_breaks_the_seal(path, edit):
         worst(case={"n": 7}),
         lambda whole: whole["scales"]["paper"]["provenance"].update(numpy="1.0"),
         lambda whole: whole.update(statement="$1 + 1 = 3$"),
+        lambda whole: whole.update(test="verify/test_gone.py"),
         lambda whole: whole["scales"].update(paper=whole["scales"]["quick"]),
     ],
 )
@@ -120,7 +153,8 @@ def test_seal_does_not_depend_on_layout(path):
     path.write_text(json.dumps(dict(reversed(whole.items()))))
     assert read(path) == whole
     entry = whole["scales"]["quick"]
-    assert entry["seal"] == seal(claim_of(whole), "quick", entry) != seal(claim_of(whole), "paper", entry)
+    claim, test = claim_of(whole), whole["test"]
+    assert entry["seal"] == seal(claim, test, "quick", entry) != seal(claim, test, "paper", entry)
 
 
 def test_twins_of_what_is_refuted_as_stated_must_differ(tmp_path):
@@ -132,7 +166,43 @@ def test_twins_of_what_is_refuted_as_stated_must_differ(tmp_path):
         read(path)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"id": NaN}', '{"id": 1}', "\udcff"])
+@pytest.mark.parametrize("ratio", [None, 0.5, 50.0])
+def test_the_ratio_of_the_only_case_is_the_recorded_one(tmp_path, ratio):
+    write(tmp_path, decide(specimen.half, Run("sums.half")), "verify/test_sums.py")
+    path = tmp_path / "sums.half.json"
+    assert read(path)["scales"]["quick"]["tightness"] == pytest.approx(2 / 3)
+    edited(path, quick(tightness=ratio))
+    with pytest.raises(RecordError, match=f"has tightness {ratio}, but its worst case reaches 0.6666"):
+        read(path)
+
+
+@pytest.mark.parametrize("ratio", [None, 0.5])
+def test_no_ratio_is_below_that_of_the_worst_case(tmp_path, ratio):
+    @verifies(specimen.half.claim, constant("third", "a third", bound=1 / 3), bug("double", "twice", times=2))
+    def ordered(run, *, bound=0.75, times=1):
+        for size in (0.1, 0.2, 0.5625):
+            yield at_most(times * Interval.exactly(size), bound)
+
+    write(tmp_path, decide(ordered, Run("sums.half")), "verify/test_sums.py")
+    path = tmp_path / "sums.half.json"
+    assert read(path)["scales"]["quick"]["tightness"] == pytest.approx(0.75)
+    edited(path, quick(tightness=ratio))
+    with pytest.raises(RecordError, match=f"has tightness {ratio}, but its worst case reaches 0.75"):
+        read(path)
+
+
+def test_a_ratio_that_tells_nothing_is_not_recorded(tmp_path):
+    @verifies(specimen.half.claim, constant("less", "below -2", bound=-2.0), bug("sign", "its sign", sign=-1.0))
+    def below(run, *, bound=0.5, sign=1.0):
+        yield at_most(sign * Interval.exactly(-1.0), bound)
+
+    write(tmp_path, decide(below, Run("sums.half")), "verify/test_sums.py")
+    assert read(tmp_path / "sums.half.json")["scales"]["quick"]["tightness"] is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[" * 100_000, '{"scales": 5}', "[]", "3", '{"id": NaN}', '{"id": 1}', "\udcff"]
+)
 def test_what_is_no_record_is_named(tmp_path, text):
     path = tmp_path / "sums.two.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))

@@ -31,7 +31,7 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.claim import departure_of
-from theory.evidence.reading import RecordError
+from theory.evidence.reading import RecordError, read
 from theory.evidence.record import compare, entry_of, path_of, recorded as has_record, write
 
 CLAIM = Claim("demo.claim", "a claim for demonstration", "$x = 1$", ("one", "two"), ("MA.L6",), ("key2020",))
@@ -128,6 +128,13 @@ def test_what_is_not_known_is_written_as_text(tmp_path, relation):
     assert [float(end) for end in entry["departure"]][1] == math.inf
 
 
+@pytest.mark.parametrize("text", ['{"scales": 5}', "[" * 100_000])
+def test_what_is_no_record_is_told_as_one_that_contradicts(tmp_path, text):
+    path_of(tmp_path, CLAIM).write_text(text)
+    assert has_record(tmp_path, evidence())
+    assert compare(tmp_path, evidence())
+
+
 def test_statistical_evidence_names_its_level():
     assert entry_of(evidence(kind=Kind.STATISTICAL))["alpha"] == 1e-6
     assert entry_of(evidence())["alpha"] is None
@@ -138,8 +145,16 @@ def test_scales_are_kept_apart(tmp_path):
     write(tmp_path, evidence("paper", width=1e-12), "t.py")
     record = recorded(tmp_path)
     assert set(record["scales"]) == {"quick", "paper"}
-    assert record["scales"]["quick"] == entry_of(evidence("quick"))  # there is no t.py that could be followed
+    entry = {name: value for name, value in record["scales"]["quick"].items() if name != "seal"}
+    assert entry == entry_of(evidence("quick"))  # there is no t.py that could be followed
     assert compare(tmp_path, evidence("quick")) is None
+
+
+def test_the_other_scale_is_kept_when_the_test_file_moves(tmp_path):
+    write(tmp_path, evidence("paper", width=1e-12), "t.py")
+    write(tmp_path, evidence("quick"), "moved.py")
+    record = read(path_of(tmp_path, CLAIM))
+    assert (record["test"], set(record["scales"])) == ("moved.py", {"quick", "paper"})
 
 
 def test_evidence_for_another_statement_is_not_kept(tmp_path):

@@ -124,9 +124,30 @@ def test_what_was_recorded_with_changes_says_so(folder, capsys):
 
 
 def test_without_tests_nothing_is_said(folder, capsys):
-    (folder.parent / "test_sums.py").unlink()
+    for name in ("test_sums.py", "test_more.py"):
+        (folder.parent / name).unlink()
     assert changed(folder) == {}
     assert f"recorded at {head(folder)} made with" in shown(capsys, "explain", "sums.two", "--evidence", folder)[1]
+
+
+def test_a_test_file_that_is_gone_makes_its_evidence_old(folder, capsys):
+    (folder.parent / "test_sums.py").rename(folder.parent / "test_other.py")
+    gone = "its test file verify/test_sums.py, which is gone"
+    assert changed(folder) == {("sums.two", scale): (gone,) for scale in ("quick", "paper")}
+    assert gone in shown(capsys, "explain", "sums.two", "--evidence", folder)[1]
+    status, text = shown(capsys, "report", "--check", "--evidence", folder)
+    assert status == 1
+    assert f"sums.two was recorded at scale quick before a change in {gone}: pytest verify/ --record" in text
+
+
+def test_commands_can_be_copied(folder, capsys):
+    path = folder.parent / "test a sum.py"
+    (folder.parent / "test_sums.py").rename(path)
+    write(folder, decide(specimen.two, Run("sums.two")), "verify/test a sum.py")
+    text = shown(capsys, "explain", "sums.two", "--evidence", folder)[1]
+    assert "pytest 'verify/test a sum.py::sums.two' --scale quick" in text
+    path.write_text("x = 2")
+    assert "pytest 'verify/test a sum.py' --record" in shown(capsys, "report", "--evidence", folder)[1]
 
 
 def test_one_line_for_each_set_of_files(folder):

@@ -23,6 +23,7 @@ _FRAME = frozenset(
 )
 _IDLE = frozenset({"kind", "ctx", "type_comment", "annotation", "returns", "type_params", "type_ignores"})
 _BODIES = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_BELOW = ":"  # stands between a folder and the module that is named from there, as relative imports do
 _DOORS = 20  # far more than any name passes through
 
 
@@ -95,7 +96,7 @@ def closures(paths: Iterable[Path], root: Path) -> dict[Path, Closure]:
     dict
         For every file its closure: the file, the modules that judge, what these import from ``theory`` and from the
         repository, the data that one of them names by ``Path(__file__)``, and each ``conftest.py`` of which it takes
-        a fixture.
+        a fixture, asked for or not.
 
     Raises
     ------
@@ -141,11 +142,11 @@ class _Modules:
         return self._contents[path]
 
     def _conftests(self, path: Path) -> Iterator[Path]:
-        """Yield every ``conftest.py`` above a test file that defines something of which the file asks by name."""
+        """Yield every ``conftest.py`` above a test file with a fixture that the file asks for, or that nobody need."""
         asked = self._read(path).asks
         for folder in (parent for parent in path.parents if parent.is_relative_to(self._root)):
             beside = folder / "conftest.py"
-            if beside.is_file() and asked & self._read(beside).defines:
+            if beside.is_file() and (asked & self._read(beside).defines or b"autouse" in beside.read_bytes()):
                 yield beside
 
     def _named(self, path: Path) -> str:
@@ -169,14 +170,18 @@ class _Modules:
         return self._found[key]
 
     def _candidates(self, module: str, beside: Path | None) -> Iterator[Path]:
-        parts = module.split(".")
-        if parts[0] == "theory":
-            places: tuple[Path, ...] = (self._package.parent,)
+        folder, _, dotted = module.rpartition(_BELOW)
+        parts = dotted.split(".") if dotted else []
+        if folder:
+            places: tuple[Path, ...] = (Path(folder),)
+        elif parts[0] == "theory":
+            places = (self._package.parent,)
         else:
             places = () if beside is None else (self._root, beside)
         for place in places:
             stem = place.joinpath(*parts)
-            yield from (path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file())
+            files = (stem.with_suffix(".py"), stem / "__init__.py") if parts else (stem / "__init__.py",)
+            yield from (path for path in files if path.is_file())
 
     def _leads_to(self, wanted: Import, beside: Path | None) -> list[Path]:
         """Return the files in which the things lie that an import means."""
@@ -194,9 +199,9 @@ class _Modules:
         for _ in range(_DOORS):
             path = self._find(module, beside)
             if path is None or path.name != "__init__.py":
-                return (f"{module}.{name}", None) if path is None else (module, name)
+                return (_inner(module, name), None) if path is None else (module, name)
             if name not in (gives := self._read(path).gives):
-                inside = f"{module}.{name}"
+                inside = _inner(module, name)
                 return (inside, None) if self._find(inside, beside) is not None else (module, name)
             module, passed = gives[name]
             if passed is None:
@@ -242,20 +247,28 @@ class _Reader:
         self._bare: set[str] = set()
         self._asks: set[str] = set()
         self._defines: set[str] = set()
-        self._data: set[Path] = set()
+        self._places: dict[str, set[Path]] = {}
+        self._paths: list[ast.AST] = []  # expressions that may name data; names may be bound below them
 
     def source(self) -> Source:
         """Return what was read."""
-        imports = tuple(
-            Import(module, name, frozenset() if alias in self._bare else frozenset(self._uses.get(alias, ())))
-            for alias, module, name in self._bound
-        )
+        imports = tuple(found for bound in self._bound for found in self._imports(*bound))
         door = self._path.name == "__init__.py"
         gives = {alias: (module, name) for alias, module, name in (*self._bound, *self._typed) if alias} if door else {}
         digest = hashlib.sha256("\0".join(self._text).encode("utf-8", "surrogatepass")).hexdigest()
         return Source(
-            digest, imports, gives, frozenset(self._asks), frozenset(self._defines), tuple(sorted(self._data))
+            digest, imports, gives, frozenset(self._asks), frozenset(self._defines), tuple(sorted(self._data()))
         )
+
+    def _imports(self, alias: str, module: str, name: str | None) -> Iterator[Import]:
+        """Yield what a bound name leads to; ``import a.b`` binds ``a`` and may be used for all of ``a.b``."""
+        uses = frozenset() if alias in self._bare else frozenset(self._uses.get(alias, ()))
+        if name is not None or not module.startswith(f"{alias}."):
+            yield Import(module, name, uses)
+            return
+        yield Import(module, None, frozenset())
+        if alias in self._bare or uses:
+            yield Import(alias, None, uses)
 
     def put(self, node: ast.AST) -> None:
         """Append the text of a node, and note what it says of other files.
@@ -309,7 +322,7 @@ class _Reader:
         return False
 
     def on_import_from(self, node: ast.ImportFrom) -> bool:
-        self._bound += _imported(node)
+        self._bound += _imported(node, self._path)
         return False
 
     def on_if(self, node: ast.If) -> bool:
@@ -318,12 +331,14 @@ class _Reader:
         if test != "TYPE_CHECKING" or node.orelse:
             return False
         for part in node.body:
-            self._typed += _imported(part) if isinstance(part, ast.ImportFrom) else []
+            self._typed += _imported(part, self._path) if isinstance(part, ast.ImportFrom) else []
         return True
 
     def on_call(self, node: ast.Call) -> bool:
         """Note ``import_module("a.b")``, and of ``import_module(f"a.{name}")`` every module of that folder."""
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
+        if called in ("with_name", "glob", "iterdir"):
+            self._paths.append(node)
         if called == "import_module" and node.args:
             given = node.args[0]
             first = given.values[0] if isinstance(given, ast.JoinedStr) and given.values else given
@@ -350,13 +365,50 @@ class _Reader:
         return True
 
     def on_binary(self, node: ast.BinOp) -> bool:
-        """Note ``Path(__file__).parent / "name"``, the data beside a module."""
-        place = _place(node, self._path)
-        if place is not None and place.is_file():
-            self._data.add(place)
-        elif place is not None and place.is_dir() and not any(place.glob("*.py")):
-            self._data |= {path for path in place.iterdir() if path.is_file()}
+        """Note what may be ``Path(__file__).parent / "name"``, the data beside a module."""
+        if isinstance(node.op, ast.Div):
+            self._paths.append(node)
         return False
+
+    def on_assign(self, node: ast.Assign | ast.AnnAssign) -> bool:
+        """Note ``HERE = Path(__file__).parent``, wherever it stands."""
+        places = set() if node.value is None else self._places_of(node.value)
+        for target in node.targets if isinstance(node, ast.Assign) else (node.target,):
+            if isinstance(target, ast.Name) and places:
+                self._places[target.id] = self._places.get(target.id, set()) | places
+        return False
+
+    def _data(self) -> set[Path]:
+        """Return the files that paths beside the module name; a folder without modules stands for its files."""
+        found: set[Path] = set()
+        for place in {place for node in self._paths for place in self._places_of(node)}:
+            if place.is_file():
+                found.add(place)
+            elif place.is_dir() and not any(place.glob("*.py")):
+                found |= {path for path in place.iterdir() if path.is_file()}
+        return found
+
+    def _places_of(self, node: ast.AST) -> set[Path]:
+        """Return the paths that an expression such as ``Path(__file__).parent / "data"`` may mean."""
+        if isinstance(node, ast.Name):
+            return self._places.get(node.id, set())
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            return _below(self._places_of(node.left), node.right)
+        if isinstance(node, ast.Attribute) and node.attr == "parent":
+            return {place.parent for place in self._places_of(node.value)}
+        return self._places_of_call(node) if isinstance(node, ast.Call) else set()
+
+    def _places_of_call(self, node: ast.Call) -> set[Path]:
+        if node.args and getattr(node.args[0], "id", None) == "__file__":
+            return {self._path}
+        if not isinstance(node.func, ast.Attribute):
+            return set()
+        places, called = self._places_of(node.func.value), node.func.attr
+        if called == "with_name" and node.args:
+            return _below({place.parent for place in places}, node.args[0])
+        if called in ("glob", "iterdir"):
+            return _below(places, node)  # whichever are there
+        return places if called in ("resolve", "absolute") and not node.args else set()
 
 
 _NOTES: dict[type[ast.AST], Callable[[_Reader, Any], bool]] = {  # each takes what it is filed under
@@ -364,6 +416,7 @@ _NOTES: dict[type[ast.AST], Callable[[_Reader, Any], bool]] = {  # each takes wh
     ast.arg: _Reader.on_argument, ast.FunctionDef: _Reader.on_function, ast.AsyncFunctionDef: _Reader.on_function,
     ast.Import: _Reader.on_import, ast.ImportFrom: _Reader.on_import_from, ast.If: _Reader.on_if,
     ast.Call: _Reader.on_call, ast.JoinedStr: _Reader.on_joined, ast.BinOp: _Reader.on_binary,
+    ast.Assign: _Reader.on_assign, ast.AnnAssign: _Reader.on_assign,
 }  # fmt: skip
 
 
@@ -378,11 +431,17 @@ def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def _imported(node: ast.ImportFrom) -> list[tuple[str, str, str | None]]:
-    """Return alias, module and name of everything that is imported from a module by its whole name."""
-    if node.level or node.module is None:
-        return []
-    return [(a.asname or a.name, node.module, None if a.name == "*" else a.name) for a in node.names]
+def _imported(node: ast.ImportFrom, path: Path) -> list[tuple[str, str, str | None]]:
+    """Return alias, module and name of everything that a file imports from a module."""
+    module = node.module or ""
+    if node.level:
+        module = f"{path.parents[min(node.level, len(path.parents)) - 1]}{_BELOW}{module}"
+    return [(a.asname or a.name, module, None if a.name == "*" else a.name) for a in node.names]
+
+
+def _inner(module: str, name: str) -> str:
+    """Return the name of a module inside another."""
+    return f"{module}{name}" if module.endswith(_BELOW) else f"{module}.{name}"
 
 
 def _inside(prefix: str, package: Path) -> list[str]:
@@ -393,15 +452,12 @@ def _inside(prefix: str, package: Path) -> list[str]:
     return [f"{prefix}{path.stem}" for path in sorted(folder.glob("*.py")) if path.stem != "__init__"]
 
 
-def _place(node: ast.AST, path: Path) -> Path | None:
-    """Return the path that an expression such as ``Path(__file__).parent / "data"`` means."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        left = _place(node.left, path)
-        if left is not None and isinstance(node.right, ast.Constant) and isinstance(node.right.value, str):
-            return left / node.right.value
-    elif isinstance(node, ast.Attribute) and node.attr == "parent":
-        inner = _place(node.value, path)
-        return None if inner is None else inner.parent
-    elif isinstance(node, ast.Call) and node.args and getattr(node.args[0], "id", None) == "__file__":
-        return path
-    return None
+def _below(folders: set[Path], name: ast.AST) -> set[Path]:
+    """Return the paths of this name in folders, or their files except modules where the name is only known later."""
+    if isinstance(name, ast.Constant) and isinstance(name.value, str):
+        return {folder / name.value for folder in folders}
+    return {path for folder in folders if folder.is_dir() for path in folder.iterdir() if _is_data(path)}
+
+
+def _is_data(path: Path) -> bool:
+    return path.is_file() and path.suffix != ".py"

@@ -9,18 +9,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from theory.evidence.claim import MADE_BY, RELATIONS, Claim, departure_of
+from theory.evidence.claim import MADE_BY, RELATIONS, Claim, Sort, departure_of
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import ALPHA, Verdict, rule
 from theory.evidence.ledger import SCALES
 from theory.evidence.streams import ROOT
 
 _CLAIM = ("id", "words", "statement", "assumptions", "spec", "cites", "provenance")
+_RECORD = frozenset({*_CLAIM, "finds", "scales", "test", "verdict"})
+_ENTRY = frozenset({
+    "verdict", "kind", "alpha", "departure", "compared", "allowance", "cases", "worst", "tightness", "twins", "root",
+    "tables", "provenance", "seal",
+})  # fmt: skip
 _MADE_WITH = ("suite", "commit", "closure", "backend", "python", "processor", "blas", "numpy")
 
 
@@ -61,10 +67,10 @@ def weakest(scales: Mapping[str, Mapping[str, Any]]) -> str:
     return others[0] if others else Verdict.SUPPORTED.value
 
 
-def seal(claim: Claim, scale: str, entry: Mapping[str, Any]) -> str:
-    """Return the checksum of an entry: 16 digits over the statement, the scale and all that the entry says."""
+def seal(claim: Claim, test: str, scale: str, entry: Mapping[str, Any]) -> str:
+    """Return the checksum of an entry: 16 digits over the statement, the test file, the scale and all that it says."""
     said = {name: value for name, value in entry.items() if name != "seal"}
-    text = json.dumps([statement_of(claim), scale, said], sort_keys=True, separators=(",", ":"), allow_nan=False)
+    text = json.dumps([statement_of(claim), test, scale, said], sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -84,6 +90,8 @@ def read(path: Path) -> dict[str, Any]:
     try:
         whole = whole_of(path)
         claim = claim_of(whole)
+        if strange := sorted(set(whole) - _RECORD):
+            raise RecordError(f"{path}: expected no other keys than those of a record, got {', '.join(strange)}")
         named, scales = {claim.id, path.stem}, dict(whole["scales"])
         if len(named) > 1 or not scales or not set(scales) <= set(SCALES):
             raise RecordError(
@@ -91,7 +99,7 @@ def read(path: Path) -> dict[str, Any]:
                 f"got {claim.id} at {', '.join(scales) or 'none'}"
             )
         for scale, entry in scales.items():
-            fault = fault_of(claim, scale, entry)
+            fault = fault_of(claim, whole["test"], scale, entry)
             if fault is not None:
                 raise RecordError(f"{path}: scale {scale} {fault}")
         if whole["verdict"] != weakest(scales) or not isinstance(whole["test"], str):
@@ -100,7 +108,7 @@ def read(path: Path) -> dict[str, Any]:
         raise
     except KeyError as error:
         raise RecordError(f"{path}: expected the key {error}, found none") from error
-    except (TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise RecordError(f"{path}: expected the record of a claim: {error}") from error
     return whole
 
@@ -117,7 +125,7 @@ def whole_of(path: Path) -> dict[str, Any]:
         whole = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
     except json.JSONDecodeError as error:
         raise RecordError(f"{path}: expected JSON, got {error.msg} at line {error.lineno}") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RecordError(f"{path}: expected the record of a claim: {error}") from error
     if not isinstance(whole, dict):
         raise RecordError(f"{path}: expected the record of a claim, got {type(whole).__name__}")
@@ -128,20 +136,40 @@ def _refuse(token: str) -> None:
     raise ValueError(f"expected numbers, got {token}")
 
 
-def fault_of(claim: Claim, scale: str, entry: Mapping[str, Any]) -> str | None:
+def fault_of(claim: Claim, test: str, scale: str, entry: Mapping[str, Any]) -> str | None:
     """Say what is wrong with an entry, if anything is; what is no entry at all raises."""
     kind = kind_of(entry["kind"])
     Verdict(entry["verdict"])
+    _demand_types(entry)
     if "seal" not in entry:
         return "has no seal: no present version of the suite wrote it, record it again"
-    if entry["seal"] != seal(claim, scale, entry):
+    if entry["seal"] != seal(claim, test, scale, entry):
         return "was edited by hand: what it says is not what was sealed, record it again"
     return next(_contradictions(claim, entry, kind), None)
+
+
+def _demand_types(entry: Mapping[str, Any]) -> None:
+    """Refuse what has another type than everything that is told of an entry."""
+    worst, twins = entry["worst"], entry["twins"]
+    cases = [one["case"] for one in (*twins, *(() if worst is None else (worst,)))]
+    for name, value in [
+        ("provenance", entry["provenance"]),
+        ("tables", entry["tables"]),
+        *(("case", c) for c in cases),
+    ]:
+        if not isinstance(value, dict):
+            raise TypeError(f"{name}: expected names and values, got {type(value).__name__}")
+    texts = [*entry["tables"].values(), *(twin[name] for twin in twins for name in ("id", "made_by", "breaks"))]
+    texts += [text for text in entry["provenance"].values() if text is not None]
+    if strange := [text for text in texts if not isinstance(text, str)]:
+        raise TypeError(f"provenance, tables, twins: expected text, got {strange[0]!r:.40}")
 
 
 def _contradictions(claim: Claim, entry: Mapping[str, Any], kind: Kind) -> Iterator[str]:
     """Yield everything about an entry that no run can have written."""
     departure, cases, twins = interval_of(entry["departure"], kind), entry["cases"], entry["twins"]
+    if strange := sorted(set(entry) - _ENTRY):
+        yield f"has {', '.join(strange)}, which no entry has"
     if entry["root"] != ROOT:
         yield f"is of root {entry['root']}, every record is of {ROOT}"
     missing = [name for name in _MADE_WITH if name not in entry["provenance"]]
@@ -201,8 +229,40 @@ def _of_worst(entry: Mapping[str, Any], kind: Kind, departure: Interval) -> Iter
     measured, claimed, unit = (interval_of(worst[name], kind) for name in ("measured", "claimed", "scale"))
     own = departure_of(worst["relation"], measured, claimed, unit)
     told = (own.lo, departure.lo) if departure.lo > 0.0 else (own.hi, departure.hi)
-    if told[0] != told[1]:
+    only = cases == 1 and (own.lo, own.hi) != (departure.lo, departure.hi)
+    if told[0] != told[1] or departure.lo < own.lo or departure.hi < own.hi or only:
         yield f"has departures {departure}, but its worst case departs by {own}"
+
+    yield from _of_tightness(entry["tightness"], _ratio(worst["relation"], measured, claimed), cases)
+    if worst["sort"] not in {sort.value for sort in Sort}:
+        yield f"has the sort {worst['sort']!r} in its worst case"
+    elif worst["sort"] == Sort.OUTCOME.value and entry["allowance"] is None:
+        yield "has an outcome as its worst case and no allowance"
+    elif worst["sort"] == Sort.DEFINED.value:
+        compared = None if entry["compared"] is None else interval_of(entry["compared"], kind)
+        if compared is None or compared.lo < own.lo or compared.hi < own.hi:
+            yield f"compares departures {compared}, but its worst case, a defined one, departs by {own}"
+
+
+def _ratio(relation: str, measured: Interval, claimed: Interval) -> float | None:
+    """Return how much of its bound a case reaches, if it has a positive one and reaches part of it."""
+    part, bound = (measured, claimed) if relation == "at_most" else (claimed, measured)
+    if relation == "equals" or bound.lo <= 0.0 or claimed.lo <= 0.0:
+        return None
+    return told_ratio((part / bound).hi)
+
+
+def told_ratio(ratio: float | None) -> float | None:
+    """Return a largest ratio of measured and bound as it is recorded: none where it says nothing of how tight it is."""
+    return ratio if ratio is not None and 0.0 < ratio < math.inf else None
+
+
+def _of_tightness(tightness: Any, own: float | None, cases: int) -> Iterator[str]:
+    """Yield what contradicts the largest ratio of measured and bound, of which the worst case is one."""
+    if tightness is not None and (type(tightness) is not float or told_ratio(tightness) is None):
+        yield f"has tightness {tightness!r:.40}: expected a positive number or none"
+    elif tightness != own if cases == 1 else own is not None and (tightness is None or tightness < own):
+        yield f"has tightness {tightness}, but its worst case reaches {own}"
 
 
 def _of_compared(entry: Mapping[str, Any], kind: Kind, departure: Interval) -> Iterator[str]:

@@ -22,7 +22,7 @@ from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import ALPHA
 from theory.evidence.ledger import Evidence, Failure
 from theory.evidence.provenance import provenance
-from theory.evidence.reading import RecordError, fault_of, read, seal, statement_of, weakest, whole_of
+from theory.evidence.reading import RecordError, fault_of, read, seal, statement_of, told_ratio, weakest, whole_of
 from theory.evidence.streams import ROOT
 
 
@@ -59,7 +59,7 @@ def _twin(failure: Failure) -> dict[str, Any]:
 
 
 def entry_of(evidence: Evidence, test: tuple[Path, Path] | None = None) -> dict[str, Any]:
-    """Return what a record says of one scale; ``test`` is the file that decides the claim, and its root."""
+    """Return what a record says of one scale, unsealed; ``test`` is the file that decides the claim, and its root."""
     finding = evidence.finding
     closure, root = (None, None) if test is None else (closure_of(*test), test[1])
     worst = finding and {
@@ -68,9 +68,10 @@ def entry_of(evidence: Evidence, test: tuple[Path, Path] | None = None) -> dict[
         "measured": _ends(finding.measured),
         "claimed": _ends(finding.claimed),
         "scale": _ends(finding.scale),
+        "sort": finding.sort.value,
         "case": _plain(finding.case),
     }
-    entry = {
+    return {
         "verdict": evidence.verdict.value,
         "kind": evidence.kind.name.lower(),
         "alpha": ALPHA if evidence.kind is Kind.STATISTICAL else None,
@@ -79,13 +80,12 @@ def entry_of(evidence: Evidence, test: tuple[Path, Path] | None = None) -> dict[
         "allowance": None if evidence.allowance is None else _ends(evidence.allowance),
         "cases": evidence.cases,
         "worst": worst,
-        "tightness": None if evidence.tightness is None else _number(evidence.tightness),
+        "tightness": told_ratio(evidence.tightness),
         "twins": [_twin(failure) for failure in evidence.failures],
         "root": evidence.root,
         "tables": dict(evidence.tables),
         "provenance": provenance(os.environ.get("THEORY_BACKEND", "compiled"), closure, root),
     }
-    return {**entry, "seal": seal(evidence.claim, evidence.scale, entry)}
 
 
 def path_of(folder: Path, claim: Claim) -> Path:
@@ -116,7 +116,8 @@ def write(folder: Path, evidence: Evidence, test: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(path):
             scales = {**_kept(path, evidence.claim), evidence.scale: entry}
-            whole = {**statement_of(evidence.claim), "test": test, "scales": scales, "verdict": weakest(scales)}
+            sealed = {s: {**e, "seal": seal(evidence.claim, test, s, e)} for s, e in scales.items()}
+            whole = {**statement_of(evidence.claim), "test": test, "scales": sealed, "verdict": weakest(scales)}
             write_whole(path, json.dumps(whole, indent=1, sort_keys=True, allow_nan=False) + "\n")
     except OSError as error:
         raise RecordError(f"{path}: not written: {error.strerror or error}") from error
@@ -126,7 +127,8 @@ def _kept(path: Path, claim: Claim) -> dict[str, Any]:
     """Return the entries that stay: what was found about another statement, or was edited, says nothing of this one."""
     try:
         whole = whole_of(path) if path.exists() else {}
-        return {} if _stale(whole, claim) else {s: e for s, e in whole["scales"].items() if not fault_of(claim, s, e)}
+        entries = {} if _stale(whole, claim) else whole["scales"]
+        return {s: e for s, e in entries.items() if not fault_of(claim, whole["test"], s, e)}
     except (KeyError, TypeError, ValueError, AttributeError):  # half a file, or none of this suite
         return {}
 
@@ -136,7 +138,7 @@ def recorded(folder: Path, evidence: Evidence) -> bool:
     path = path_of(folder, evidence.claim)
     try:
         return path.exists() and evidence.scale in whole_of(path).get("scales", ())
-    except RecordError:
+    except (RecordError, TypeError):
         return True
 
 

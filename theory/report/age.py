@@ -1,10 +1,11 @@
 """Whether evidence is of the code that is there now: what was recorded before a file of its check changed.
 
-Where there are no tests, as in a wheel, nothing is said; a change of comments or layout is none.
+Where there are no tests at all, as in a wheel, nothing is said; a change of comments or layout is none.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -12,10 +13,11 @@ from typing import TypeAlias
 
 from theory.evidence.closure import Closure, closures, located, print_of
 from theory.evidence.provenance import differing, stored
-from theory.report.archive import ArchiveError, Record
+from theory.evidence.reading import RecordError, whole_of
+from theory.report.archive import ArchiveError, Record, paths
 
 Changes: TypeAlias = Mapping[tuple[str, str], tuple[str, ...]]
-"""By claim and scale, for what was recorded before its code changed: the files that changed, if git can tell."""
+"""By claim and scale, for what was recorded before its code changed: what changed, if git can tell, or is gone."""
 
 _NAMED = 4  # files of tests that a command names; more are called by their folder
 
@@ -45,7 +47,11 @@ def changes(records: Sequence[Record], folder: Path) -> Changes:
         raise ArchiveError(f"{error.filename}: expected a module that can be read: {error}") from error
     since: dict[tuple[Path, str], dict[str, str | None]] = {}
     found: dict[tuple[str, str], tuple[str, ...]] = {}
-    for record in (r for r in records if r.test in places):
+    for record in records:
+        if record.test not in places:
+            if places or _has_tests(folder):
+                found |= {(record.claim.id, scale): (_gone(record.test),) for scale in record.entries}
+            continue
         closure, root = now[places[record.test]], places[record.test][1]
         for entry in record.entries.values():
             if entry.provenance["closure"] == closure.fingerprint:
@@ -55,6 +61,22 @@ def changes(records: Sequence[Record], folder: Path) -> Changes:
                 since[root, commit] = _since(root, commit, {name for one in now.values() for name in one.files})
             found[record.claim.id, entry.scale] = _changed(closure, since[root, commit])
     return found
+
+
+def _has_tests(folder: Path) -> bool:
+    """Tell whether the test file of any record of ``folder`` is there, as it is not in a wheel."""
+    for path in paths(folder):
+        try:
+            test = whole_of(path).get("test")
+        except RecordError:
+            continue
+        if isinstance(test, str) and located(folder, test) is not None:
+            return True
+    return False
+
+
+def _gone(test: str) -> str:
+    return f"its test file {test}, which is gone"
 
 
 def _since(root: Path, commit: str, among: set[str]) -> dict[str, str | None]:
@@ -87,7 +109,7 @@ def warnings(records: Sequence[Record], found: Changes, scale: str) -> list[str]
     option = "" if scale == "quick" else f" --scale {scale}"
     return [
         f"{_count(old)} recorded at scale {scale} before {_what(files)}: "
-        f"pytest {_tests({record.test for record in old})}{option} --record"
+        f"pytest {_tests({_decider(record, files) for record in old})}{option} --record"
         for files, old in sorted(groups.items())
     ]
 
@@ -101,6 +123,13 @@ def _what(files: Sequence[str]) -> str:
     return f"a change in {', '.join(files[:_NAMED])}{more}" if files else "the code changed"
 
 
+def _decider(record: Record, files: tuple[str, ...]) -> str:
+    """Return the file that decides a claim now, or the folder in which to look for it."""
+    return f"{PurePosixPath(record.test).parts[0]}/" if files == (_gone(record.test),) else record.test
+
+
 def _tests(tests: Iterable[str]) -> str:
     named = sorted(tests)
-    return " ".join(named if len(named) <= _NAMED else sorted({PurePosixPath(test).parts[0] + "/" for test in named}))
+    if len(named) > _NAMED:
+        named = sorted({PurePosixPath(test).parts[0] + "/" for test in named})
+    return shlex.join(named)

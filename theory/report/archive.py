@@ -8,6 +8,7 @@ of the verify suite is imported, so the evidence of another repository reads the
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,9 +101,10 @@ class Record:
     def command(self, entry: Entry, *, case: int | None = None) -> str:
         """Return the command that decides this claim again, or judges one case of it."""
         backend = entry.provenance.get("backend")
-        chosen = f"THEORY_BACKEND={backend} " if backend not in (None, "compiled") else ""
+        chosen = f"THEORY_BACKEND={shlex.quote(backend)} " if backend not in (None, "compiled") else ""
         only = "" if case is None else f" --case {case}"
-        return f"{chosen}pytest {self.test}::{self.claim.id} --scale {entry.scale} --root {entry.root}{only}"
+        what = shlex.quote(f"{self.test}::{self.claim.id}")
+        return f"{chosen}pytest {what} --scale {entry.scale} --root {entry.root}{only}"
 
 
 def read_all(folder: Path) -> list[Record]:
