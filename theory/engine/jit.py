@@ -40,7 +40,7 @@ _CHECKSUM = hashlib.sha256().digest_size
 
 def cache_folder() -> Path | None:
     """Return where compiled kernels lie, made if need be; ``None`` where no folder can be trusted and none is used."""
-    digest = hashlib.sha256(numba.__version__.encode())
+    digest = hashlib.sha256(bytes(numba.__version__, "ascii"))
     for path in sorted(_HERE.glob("*.py")):
         digest.update(path.read_bytes())
     name = f"numba-{digest.hexdigest()[:16]}"

@@ -45,6 +45,11 @@ def precision(bits: int = PRECISION) -> Iterator[None]:
         flint.ctx.prec = before
 
 
+def bits_in_force() -> int:
+    """Return the bits with which balls are computed here, by which what is kept of them can be told apart."""
+    return int(flint.ctx.prec)
+
+
 def balls(values: ArrayLike | Fraction) -> NDArray[np.object_]:
     """Return exact balls of finite floats, integers or fractions, in an object array of the same shape."""
     one: Any = values

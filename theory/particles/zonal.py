@@ -19,10 +19,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import flint
-
 from theory._validate import as_callable, as_count
-from theory.evidence.enclosure import balls, precision, variable
+from theory.evidence.enclosure import balls, bits_in_force, precision, variable
 
 _ORDER = 40  # taken: even, so that the remainder has one sign
 PANELS = 16  # taken: for kernels of a few tens; the remainder of a panel shrinks like its width to the order
@@ -67,7 +65,7 @@ def means(kernel: Callable[[Any], Any], degree: int, *, dim: int = 2, panels: in
     radius = pi / (2 * pieces)
     steps = [radius ** (k + 1) / (k + 1) for k in range(_ORDER + 1)]
     found = [pi * 0] * (top + 1)
-    for panel in _panels(top, d, pieces, flint.ctx.prec):
+    for panel in _panels(top, d, pieces, bits_in_force()):
         at, over = (_products(kernel, *place) for place in panel)
         for ell in range(top + 1):
             value = sum((at[ell][k] * steps[k] for k in range(2, _ORDER, 2)), at[ell][0] * radius)
