@@ -170,7 +170,7 @@ def test_twins_of_what_is_refuted_as_stated_must_differ(tmp_path):
 def test_the_ratio_of_the_only_case_is_the_recorded_one(tmp_path, ratio):
     write(tmp_path, decide(specimen.half, Run("sums.half")), "verify/test_sums.py")
     path = tmp_path / "sums.half.json"
-    assert read(path)["scales"]["quick"]["tightness"] == pytest.approx(2 / 3, rel=1e-12)
+    assert read(path)["scales"]["quick"]["tightness"] == pytest.approx(2 / 3, rel=1e-12, abs=0.0)
     edited(path, quick(tightness=ratio))
     with pytest.raises(RecordError, match=f"has tightness {ratio}, but its worst case reaches 0.6666"):
         read(path)
@@ -185,7 +185,7 @@ def test_no_ratio_is_below_that_of_the_worst_case(tmp_path, ratio):
 
     write(tmp_path, decide(ordered, Run("sums.half")), "verify/test_sums.py")
     path = tmp_path / "sums.half.json"
-    assert read(path)["scales"]["quick"]["tightness"] == pytest.approx(0.75, rel=1e-12)
+    assert read(path)["scales"]["quick"]["tightness"] == pytest.approx(0.75, rel=1e-12, abs=0.0)
     edited(path, quick(tightness=ratio))
     with pytest.raises(RecordError, match=f"has tightness {ratio}, but its worst case reaches 0.75"):
         read(path)
