@@ -131,9 +131,34 @@ def test_a_number_edited_and_sealed_again(repository, one):
         entry["worst"]["measured"] = [1.4, 1.4]
         own = at_least(Interval.exactly(1.4), 1.25).departure
         entry["departure"] = entry["compared"] = [own.lo, own.hi]
+        entry["tightness"] = (Interval.exactly(1.25) / Interval.exactly(1.4)).hi
 
     edited(one, narrower)
     noticed(repository(), "demo.one is ", "the record's worst departure is", "a number moved")
+
+
+@pytest.mark.parametrize("names", [["compared"], ["compared", "departure"]])
+def test_an_end_opened_and_sealed_again(repository, one, names):
+    edited(one, lambda whole: [quick(whole)[name].__setitem__(0, "-inf") for name in names])
+    noticed(repository(), "demo.one is ", "demo.one.json: scale quick", "but its worst case")
+
+
+def test_a_test_file_that_is_gone(repository, one, capsys):
+    edited(one, lambda whole: whole.update(test="verify/test_gone.py"))
+    told(capsys, "before a change in its test file verify/test_gone.py", verb="report", folder=repository.folder)
+
+
+@pytest.mark.parametrize("value", [{"commit": 5}, ["suite"]])
+def test_provenance_of_another_type(repository, one, capsys, value):
+    edited(one, lambda whole: quick(whole).update(provenance=value))
+    noticed(repository(), "demo.one is ", "demo.one.json: expected the record of a claim: provenance")
+    told(capsys, "demo.one.json: expected the record of a claim: provenance", folder=repository.folder)
+
+
+def test_brackets_without_end(repository, one, capsys):
+    one.write_text("[" * 100_000)
+    noticed(repository(), "demo.one is ", "demo.one.json: expected the record of a claim: ")
+    told(capsys, "demo.one.json: expected the record of a claim: ", folder=repository.folder)
 
 
 def test_one_record_in_the_place_of_another(repository, one, capsys):
