@@ -318,6 +318,14 @@ def test_report_sees_another_claim_and_another_hypothesis(capsys, folder):
     assert run(capsys, "report", "--check", "--evidence", folder)[0] == 1
 
 
+def test_report_begins_an_index_in_notes_without_one(capsys, folder):
+    notes = folder.parent.parent / "paper_notes.md"
+    notes.write_text("# Notes\n", encoding="utf-8")
+    assert run(capsys, "report", "--evidence", folder)[0] == 0
+    assert notes.read_text(encoding="utf-8").startswith("# Notes\n\n<!-- theorem index")
+    assert run(capsys, "report", "--check", "--evidence", folder)[0] == 0
+
+
 def test_report_needs_its_markers(capsys, folder):
     notes = folder.parent.parent / "paper_notes.md"
     notes.write_text(notes.read_text(encoding="utf-8").replace("<!-- end", "<!-- finish"), encoding="utf-8")

@@ -60,13 +60,15 @@ def _plain(text: str) -> str:
 
 
 def renewed(text: str, records: Sequence[Record], name: str) -> str:
-    """Return the notes ``text`` with the index of ``records`` between its markers.
+    """Return the notes ``text`` with the index of ``records`` between its markers, at the end if it has none yet.
 
     Raises
     ------
     ArchiveError
-        If the markers are not there once each, in order.
+        If the markers are not there once each, in order, or not at all.
     """
+    if BEGIN not in text and END not in text:
+        text = f"{text.rstrip()}\n\n{BEGIN}\n{END}\n".lstrip()
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         raise ArchiveError(f"{name}: expected the lines {BEGIN!r} and {END!r} once each, in this order")
     before, rest = text.split(BEGIN)
