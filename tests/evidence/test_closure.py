@@ -305,3 +305,20 @@ def test_all_claims_take_no_time():
     assert len(found) == len(paths) > 100
     assert all("theory/evidence/judge.py" in closure.files for closure in found.values())
     assert not [name for closure in found.values() for name in closure.files if name.startswith("theory/figures")]
+
+
+def test_what_a_run_leaves_behind_is_no_data(tmp_path):
+    text = 'HERE = Path(__file__).parent\nCACHE = HERE / "__pycache__"\nDATA = HERE / "data"\n'
+    text += "open(CACHE / name)\nopen(DATA / name)\n"
+    for name in ("__pycache__/test_x.pyc", "data/a.csv", "data/.a.csv.lock"):
+        path = tmp_path / "checks" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("1", encoding="utf-8")
+    found = {name for name in suite(tmp_path, checks__test_x=text)() if not name.endswith(".py")}
+    assert found == {"checks/data/a.csv"}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "verify").rglob("test_*.py")), ids=lambda path: path.stem)
+def test_closures_of_the_suite_have_no_file_that_was_not_written(path):
+    files = closure_of(path, ROOT).files
+    assert not [name for name in files if "__pycache__" in name or name.endswith((".pyc", ".nbi", ".nbc"))]

@@ -386,7 +386,7 @@ class _Reader:
                 found.add(place)
             elif place.is_dir() and not any(place.glob("*.py")):
                 found |= {path for path in place.iterdir() if path.is_file()}
-        return found
+        return {path for path in found if not _is_made(path)}
 
     def _places_of(self, node: ast.AST) -> set[Path]:
         """Return the paths that an expression such as ``Path(__file__).parent / "data"`` may mean."""
@@ -457,6 +457,11 @@ def _below(folders: set[Path], name: ast.AST) -> set[Path]:
     if isinstance(name, ast.Constant) and isinstance(name.value, str):
         return {folder / name.value for folder in folders}
     return {path for folder in folders if folder.is_dir() for path in folder.iterdir() if _is_data(path)}
+
+
+def _is_made(path: Path) -> bool:
+    """Tell what a run leaves behind, such as bytecode, from what somebody wrote."""
+    return path.name.startswith(".") or "__pycache__" in path.parts
 
 
 def _is_data(path: Path) -> bool:
