@@ -175,7 +175,10 @@ for _name, _score in SCORES.items():
 
 SKIPPED = {"Sinkhorn": "what doubly_normalised returns; nobody makes one by hand"}
 ALIASES = {"x": ("queries", "score"), "y": ("keys", "score"), "z": ("score",), ("Lookup.at", "x"): ("nu",)}
-ACCEPTED = {("top_k", "scores", "-inf"): "marks a key that is not seen"}
+ACCEPTED = {
+    ("top_k", "scores", "-inf"): "marks a key that is not seen",
+    ("*_error", "log_weights", "-inf"): "marks a key without weight",
+}
 LISTED = {}
 INFINITE = {
     "AttentionKernel.rounding", "Head.rounding", "MultiHead.rounding", "Softmatch.error", "landmark_error",
