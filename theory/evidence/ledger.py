@@ -208,11 +208,9 @@ def _refuse_idle(claim: Claim, verdict: Verdict, fates: Sequence[Interval]) -> N
 def _refuse_tolerance(claim: Claim, held: Sequence[Finding], lost: Sequence[Sequence[Finding]]) -> None:
     """Refuse a scale that is no unit but a tolerance: beyond every size in the check, so that its case cannot lose.
 
-    Where all findings share one scale, the rule says already that what remains possible is small beside that by which
-    a twin fails, and so beside numbers that were measured or claimed, whatever the scale. Where scales differ, it is
-    asked for here: the largest excess that the data still allow, in their own unit, is at most ``RESOLUTION`` times the
-    largest number that the claim certainly measures or claims; where that vanishes, as in an identity with zero,
-    times the one of the twin that has least.
+    No unit is ``_BEYOND`` times every number of the check and of its twins. And the largest excess that the data still
+    allow, in their own unit, is at most ``RESOLUTION`` times the largest number that the claim certainly measures or
+    claims; where that vanishes, as in an identity with zero, times the one of the twin that has least.
     """
     everything = [f for findings in (held, *lost) for f in findings]
     most = _BEYOND * max(abs(value).hi for f in everything for value in (f.measured, f.claimed))
