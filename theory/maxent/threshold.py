@@ -24,9 +24,12 @@ which :func:`theory.maxent.batch.excess` keeps all digits: a plain sum of :math:
 :math:`nu`, and would hand that to the weights. A last Newton step is taken on the weights,
 :math:`p_i - rp_i^{2-\alpha}/Q`; for :math:`\alpha = 1` that is the division by the sum, and for :math:`\alpha = 2` it
 is subtracting the mean, where a division would err by :math:`r|p_i - 1/n|`. What remains for :math:`\alpha \le 2` is
-the rounding of each weight by itself: that of :math:`x_i`, relative to :math:`|x_i|`, moves :math:`p_i = x_i^{b}`,
-:math:`b = 1/e`, by a few :math:`u` at most, that of its logarithm by a few :math:`u p_i|\log p_i|`. The step takes
-their mean off, in which :math:`\sum_j p_j|\log p_j| \le \log n`: so a weight is off by :math:`(6 + 2\log n)u`.
+the rounding of each weight by itself. The gap, :math:`g - \nu` and its product with :math:`e` are off by four
+roundings, which move :math:`p_j` by :math:`4uq_j|y_j|`, :math:`y = \log_\alpha p`; logarithm and division by
+:math:`2up_j|\log p_j|`, the exponential by a few :math:`up_j`. The last step takes the mean of all these off,
+:math:`\frac{q_i}Q\sum_j`, in which :math:`\frac{q_i}Q\sum q_j|y_j| \le \log n` and :math:`\sum_jp_j|\log p_j| \le
+\log n`, and a weight that takes part in it with nearly all of :math:`q_i/Q` has no error of its own left: its terms
+count for :math:`\frac{q_i}{Q}(1 - p_i)` or, at orders from 1 on, a quarter. So :math:`|\Delta p_i| \le (6 + 3\log n)u`.
 
 *Above order 2* the power is steep at the edge: an error :math:`u` in :math:`x` costs up to :math:`u^{1/e}`, and no
 step that is divided by its slope can be trusted there; many entries on the edge at once would even carry away the
@@ -41,10 +44,12 @@ digits, decides for a base that is off by no more. So the weights are those of a
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
+from theory.evidence.roundoff import U
 from theory.maxent.batch import Array, blocks, excess
 from theory.maxent.tsallis import deformed_exp, deformed_log
 
@@ -52,6 +57,14 @@ _STEPS = 200  # derived: 8 free steps, then a bisection in every second, 53 of w
 _FREE = 8  # taken: the Newton steps that may go by without a bisection
 _STILL = 2.0**-51  # derived: a step of four roundings of the threshold, which the last step on the weights absorbs
 _NARROW = (2.0**-51, 2.0**-40, 2.0**-20)  # taken: within which shares of the largest weight Newton's method may end
+
+
+def weight_error(alpha: float, n: int) -> float:
+    r"""Bound the error of a computed weight among ``n``, of a finite order from one half on, at any temperature.
+
+    It is :math:`(6 + 3\log n)u` up to order 2 and :math:`(8\alpha u)^{1/(\alpha-1)}` beyond.
+    """
+    return (6.0 + 3.0 * math.log(n)) * U if alpha <= 2.0 else float((8.0 * alpha * U) ** (1.0 / (alpha - 1.0)))
 
 
 class Solution(NamedTuple):
