@@ -116,9 +116,12 @@ def box_gap(s, law, total):
     hypothesis("uncapped", "a weight may exceed one", capped=False),
     bug("rescaled", "sparsemax times the budget, cut at one", rescaled=True),
     constant("near", "the budget is one in a thousand larger", factor=1.001),
+    bug("below", "the scores less a threshold are not clipped at zero", clipped=False),
 )
-def test_budget(run, *, capped=True, rescaled=False, factor=1.0):
+def test_budget(run, *, capped=True, rescaled=False, factor=1.0, clipped=True):
     def solved(s, total):
+        if not clipped:
+            return s + (total - s.sum()) / s.size
         if rescaled:
             return np.minimum(total * sparsemax(s), 1.0)
         return budget(s, min(factor * total, s.size)) if capped else total * sparsemax(s / total)

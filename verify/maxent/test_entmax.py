@@ -230,7 +230,7 @@ def test_bracket(run, *, factor=1.0, power=1, lead=1.0):
     ),
     hypothesis("softmax", "softmax has the same tail", law=1.0),
     constant("exponent", "the exponent is one per cent larger", power=1.01),
-    bug("tempered", "the scores are divided by 1.01", heat=1.01),
+    bug("tempered", "the scores are divided by 1.05", heat=1.05),
 )
 def test_tail(run, *, law=0.0, power=1.0, heat=1.0):
     gaps = [np.array([0.0, 100.0]), np.append(0.0, np.full(10**5 - 1, 100.0))]

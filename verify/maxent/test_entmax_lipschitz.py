@@ -20,6 +20,7 @@ from theory.evidence import (
 from theory.evidence.enclosure import sup_over
 from theory.evidence.roundoff import U, gamma
 from theory.maxent import entmax, entmax_norm, studies
+from verify.maxent.test_entmax import weight_bound
 from verify.textbook import balls, hull
 
 SOURCES = ("peters2019", "blondel2020")
@@ -39,8 +40,12 @@ def largest(expression, tolerance=1e-6, **box):
 
 
 def weight_error(alpha, scores):
-    """What a weight of the instrument may miss: four roundings up to order 2, beyond it the base of a steep power."""
-    return 4.0 * U if alpha <= 2.0 else (8.0 * alpha * U * (1.0 + np.ptp(scores))) ** (1.0 / (alpha - 1.0))
+    """What a weight of the instrument may miss: a few roundings up to order 2, beyond it the base of a steep power."""
+    return (
+        weight_bound(np.size(scores))
+        if alpha <= 2.0
+        else (8.0 * alpha * U * (1.0 + np.ptp(scores))) ** (1.0 / (alpha - 1.0))
+    )
 
 
 @verifies(
@@ -66,14 +71,23 @@ def test_lipschitz(run, *, popular=False, beyond=0.0, mirrored=False):
         for law in laws:
             norm = entmax_norm(law / law.sum(), 4.0 - alpha if mirrored else alpha)
             yield at_most(norm, bound, alpha=alpha, n=law.size, part="Jacobian")
+        pairs = []
+        for law, way in ((laws[0], np.array([0.0, 1.0, -1.0])), (laws[1], np.append(1.0, np.full(99, -1 / 99)))):
+            x = (
+                np.log(law) if alpha == 1.0 else law ** (alpha - 1.0) / (alpha - 1.0)
+            )  # two light ones, one and the rest
+            pairs.append((x, x + 2.0**-10 * way))
         for rng in run.streams(run.pick(quick=8, paper=120)):
             n, size = int(rng.integers(2, 40)), float(rng.choice([1e-3, 0.1, 1.0, 10.0]))
             x = rng.normal(size=n)
-            y = x + size * rng.normal(size=n)
+            pairs.append((x, x + size * rng.normal(size=n)))
+        for x, y in pairs:
+            n = x.size
             far = float(np.linalg.norm(y - x))
             moved = float(np.linalg.norm(entmax(y, alpha) - entmax(x, alpha)))
             error = 2.0 * np.sqrt(n) * weight_error(alpha, np.append(x, y)) + gamma(n + 2) * moved
-            yield at_most(Interval.within(moved, error), bound * Interval.within(far, gamma(n + 2) * far), alpha=alpha)
+            reach = bound * Interval.within(far, gamma(n + 2) * far)
+            yield at_most(Interval.within(moved, error), reach, alpha=alpha, n=n, part="moved")
 
 
 # 2 / (1 / q_1 + 1 / q_2) for p = s^4 and 1 - s^4 = r^4, by symmetry up to p = 1/2; above order 2 the slopes grow
@@ -170,8 +184,9 @@ def test_crossing(run, *, shift=0, whole=True):
     constant("popular", "2^(alpha - 2) alone", familiar=False),
     constant("near", "the bound is one in a thousand smaller", factor=0.999),
     hypothesis("family", "the family alone, without two equal weights", pair=False),
+    constant("above", "a climb finds one in a thousand more than two equal weights have", reached=1.001),
 )
-def test_steepest(run, *, familiar=True, factor=1.0, pair=True):
+def test_steepest(run, *, familiar=True, factor=1.0, pair=True, reached=0.999):
     table = run.study(studies.steepness)
     best = {}
     for alpha, n, norm in rows(table.where(part="family"), "norm"):
@@ -179,17 +194,17 @@ def test_steepest(run, *, familiar=True, factor=1.0, pair=True):
         yield at_most(norm, 1, alpha=alpha, n=n, part="family")
         beside = {studies.CROSSINGS[alpha] - 1: at_most, studies.CROSSINGS[alpha]: at_least}
         if n in beside:
-            yield beside[n](norm, power(2, alpha - 2.0), alpha=alpha, n=n, part="crossing")
+            yield beside[n](norm, factor * power(2, alpha - 2.0), alpha=alpha, n=n, part="crossing")
         if not familiar:
             yield at_most(norm, power(2, alpha - 2.0), alpha=alpha, n=n, part="family")
     for alpha, n, norm in rows(table.where(part="climbed"), "norm"):
         others = [power(2, alpha - 2.0)] * pair + [best[alpha, n]] * familiar
         yield at_most(norm, factor * Interval.largest(others), alpha=alpha, n=n, part="climbed")
         if n < studies.CROSSINGS[alpha]:
-            yield at_least(norm, 0.999 * power(2, alpha - 2.0), alpha=alpha, n=n, part="found")
+            yield at_least(norm, reached * power(2, alpha - 2.0), alpha=alpha, n=n, part="found")
     for n, digits in {2: ".7071", 10: ".6166", 100: ".7531", 1000: ".8676", 10_000: ".9343"}.items():
         yield at_least(best[1.5, n], factor * Interval.printed(digits).lo, n=n, part="digits")
-        yield at_most(best[1.5, n], Interval.printed(digits).hi, n=n, part="digits")
+        yield at_most(best[1.5, n], factor * Interval.printed(digits).hi, n=n, part="digits")
 
 
 def rows(table, name):

@@ -24,8 +24,10 @@ SOURCES = ("peters2019", "blondel2020")
     bug("exponent", "the logarithm has the exponent 1/(alpha - 1)", inverted=True),
     hypothesis("off-support", "entries without weight obey the equality as well", inside=False),
     constant("temperature", "the temperature is one per cent higher", factor=1.01),
+    bug("one-of-them", "at infinite order one of the largest scores takes all weight", shared=False),
+    constant("mass", "the weights sum to one in a thousand more", mass=Fraction(1001, 1000)),
 )
-def test_differences(run, *, inverted=False, inside=True, factor=1.0):
+def test_differences(run, *, inverted=False, inside=True, factor=1.0, shared=True, mass=1):
     for study in (studies.weights, studies.paths):
         table = run.study(study)
         scores, weights = (
@@ -39,9 +41,10 @@ def test_differences(run, *, inverted=False, inside=True, factor=1.0):
             )
             case = {"study": study.__name__, "alpha": alpha, "scores": s.tolist()[:2], "tau": tau}
             top = int(np.argmax(s))
-            yield equals(p[0] + p[1] + p[2], 1, part="sum", **case)
+            yield equals(p[0] + p[1] + p[2], mass, part="sum", **case)
             if np.isinf(alpha):
-                yield equals(p[top], 1 / Fraction(int(np.sum(s == s[top]))), part="largest", **case)
+                largest = int(np.sum(s == s[top])) if shared else 1
+                yield equals(p[top], Fraction(1, largest), part="largest", **case)
                 continue
             e = balls(alpha).item() - 1
             for j in np.flatnonzero((np.arange(3) != top) & (s > -np.inf)):

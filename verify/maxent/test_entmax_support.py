@@ -9,11 +9,11 @@ from theory.evidence.enclosure import balls, hull
 from theory.evidence.roundoff import U, gamma
 from theory.maxent import entmax, entmax_support, studies
 from verify import textbook
-from verify.maxent.test_entmax import definition
+from verify.maxent.test_entmax import definition, weight_bound
 
 SOURCES = ("peters2019", "blondel2020")
 DERIVED = ("derived", "refereed")
-OFF = 4 * 2.0**-52  # of a weight of order at most two
+OFF = weight_bound(14)  # of a weight of order at most two, of as many scores as there are here
 EXACT = {2.0: 1, 1.5: 2, 1.25: 4, 1.125: 8}  # orders whose power 1 / (alpha - 1) is an integer: rational arithmetic
 
 
@@ -142,8 +142,8 @@ def test_losing_weight(run, *, entry=2, least=0.05):
     table = run.study(studies.weights).where(scores="three")
     found = dict(zip(table["alpha"].tolist(), table.intervals(f"p{entry}"), strict=True))
     for alpha, digits in PRINTED.items():
-        law = textbook.entmax(np.array(studies.THREE), alpha)[entry - 1]
-        yield equals(found[alpha], hull(law), scale=1, alpha=alpha)
+        law = textbook.entmax(np.array(studies.THREE), alpha)[1]
+        yield equals(found[alpha], hull(law), scale=1, alpha=alpha, part="weight")
         yield at_most(abs(found[alpha] - Fraction(digits)), 0.0005, scale=1, alpha=alpha, part="printed")
     yield at_least(found[2.0] - found[1.0], least, scale=1, part="gain")
 

@@ -87,7 +87,6 @@ def test_zero(run, *, factor=1.0, softmax=False, cold=False):
         prediction = entmax(s, 1.0 if softmax else alpha, tau=other)
         yield equals(loss_interval(s, prediction, alpha, tau=tau), 0, scale=tau, part="zero", alpha=alpha, tau=tau)
         loss, apart = loss_interval(s, y, alpha, tau=tau), balls(y) - conjugate.law_of(s, alpha, tau)
-        yield at_least(loss, 0, scale=tau, part="sign", alpha=alpha, tau=tau)
         order = balls(max(alpha, 2.0)).item()
         least = sum((conjugate.power(abs(a), order) for a in apart), balls(0).item()) / (order * (order - 1))
         yield at_least(loss, factor * tau * hull(least), scale=tau, part="distance", alpha=alpha, tau=tau)

@@ -142,4 +142,4 @@ def test_cooling(run, *, scaled=True, dense=False, inverse=False, factor=1.0):
         yield equals(mean, factor * score, scale=1, part="mean", map=name, tau=tau)
         if alpha > 1.0 and tau <= float(alpha - 1.0) * float(s[0] - s[1]):
             yield equals(entropy, 0, scale=1, part="vertex", map=name, tau=tau)
-            yield equals(mean, studies.COOLED[0], scale=1, part="vertex", map=name, tau=tau)
+            yield equals(mean, factor * studies.COOLED[0], scale=1, part="vertex", map=name, tau=tau)
