@@ -1,4 +1,4 @@
-"""Entmax between uniform and argmax, as it is drawn: what two weights say about their scores, and sparsemax's path."""
+"""Entmax between uniform and argmax, as it is drawn: what two weights say about their scores."""
 
 from fractions import Fraction
 
@@ -58,29 +58,3 @@ def logarithm(p, e):
     """The deformed logarithm of an enclosed weight, in balls."""
     x = balls(p.lo).item().union(balls(p.hi).item()) if p.hi > 0.0 else balls(0).item()
     return x.log() if e == 0 else ((x**e if p.hi > 0.0 else 0) - 1) / e
-
-
-@verifies(
-    Claim(
-        "entmax.path",
-        "the path of sparsemax is piecewise linear in the inverse temperature, with the rate of the centred scores",
-        r"on a support $S$ of $k$ entries: $p_i = \frac1k + \frac1\tau(s_i - \bar s_S)$",
-        assumptions=(r"$\alpha = 2$",),
-        spec=("RA.D2", "RA.A5"),
-        cites=("martins2016",),
-        provenance=("derived",),
-    ),
-    hypothesis("order", "the order is 3/2", alpha=1.5),
-    bug("temperature", "the path is linear in the temperature", inverse=False),
-    bug("all", "the scores are centred over all entries", own=False),
-)
-def test_path(run, *, alpha=2.0, inverse=True, own=True):
-    table = run.study(studies.paths).where(alpha=alpha)
-    s, weights = np.array(studies.PATH_SCORES), [table.intervals(f"p{k}") for k in (1, 2, 3)]
-    for tau, law in zip(table["tau"].tolist(), zip(*weights, strict=True), strict=True):
-        support = np.array([p.hi > 0.0 for p in law])
-        centre = balls(s[support] if own else s)
-        for i in np.flatnonzero(support):
-            rate = balls(s[i]).item() - centre.sum() / len(centre)
-            claimed = rate / balls(tau).item() if inverse else rate * balls(tau).item()
-            yield equals(law[i], hull(claimed + balls(Fraction(1, int(support.sum()))).item()), scale=1, tau=tau)

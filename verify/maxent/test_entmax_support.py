@@ -1,6 +1,8 @@
 """Which entries entmax gives weight: the rule that needs no solving, nesting, saturation, and who gains by the order."""
 
+import itertools
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
@@ -26,10 +28,10 @@ def leads(s, alpha, tau, power):
 @verifies(
     Claim(
         "entmax.support",
-        "an entry has weight if and only if a sum of powers of the leads over it is below one",
-        r"$p_i > 0 \iff \sum_j[(\alpha-1)(s_j - s_i)/\tau]_+^{1/(\alpha-1)} < 1$",
+        "an entry has weight if and only if a sum of powers of the leads over it is below one; so all have down to a known temperature",
+        r"$p_i > 0 \iff \sum_j[(\alpha-1)(s_j - s_i)/\tau]_+^{1/(\alpha-1)} < 1$; all: $\tau > (\alpha - 1)\|s - \min s\|_{1/(\alpha-1)}$",
         assumptions=(r"$\alpha > 1$",),
-        spec=("RA.D4",),
+        spec=("RA.D4", "RA.A4"),
         cites=SOURCES,
         provenance=DERIVED,
     ),
@@ -65,6 +67,30 @@ def test_support(run, *, limit=Fraction(1), closed=False, plain=False, cooled=Tr
                 ),  # a weight below its rounding is left open
             ):
                 yield equals(int(wrong.sum()), 0, scale=s.size, part=part, alpha=alpha, tau=tau, n=s.size)
+        if (s == s[0]).all() or tau != 1.0:
+            continue
+        for alpha in (*EXACT, 3.0):  # on either side of the temperature at which the smallest score loses its weight
+            e = balls(alpha).item() - 1
+            power = e * 0 + 1 if plain else 1 / e
+            apart = sum(x**power for x in balls(s) - balls(s.min()).item() if x > 0) ** (1 / power)
+            threshold = float(hull(e * apart / balls(limit).item() ** (1 / power)).mid)
+            for share, check in ((1.001, at_least), (0.999, at_most)):
+                law = definition(tuple(s.tolist()), alpha, share * threshold)
+                kept = sum(bool(x > 0 if share > 1.0 else not x <= 0) for x in law)
+                every = s.size if share > 1.0 else s.size - int(np.count_nonzero(s == s.min()))
+                yield check(kept, every, alpha=alpha, n=s.size, share=share, part="all")
+
+
+@cache
+def decided(s, alpha, tau, trailing=False):
+    """Which of these scores have weight by the sums of their leads, in balls; None where a ball cannot tell."""
+    e = balls(alpha).item() - 1
+    z = [balls(x).item() * e / balls(tau).item() for x in s]
+    sums = []
+    for own in z:
+        apart = [own - x if trailing else x - own for x in z]
+        sums.append(sum((x ** (1 / e) for x in apart if x > 0), balls(0).item()))
+    return [True if x < 1 else False if x >= 1 else None for x in sums]
 
 
 @verifies(
@@ -79,20 +105,28 @@ def test_support(run, *, limit=Fraction(1), closed=False, plain=False, cooled=Tr
     ),
     bug("colder", "it grows as the temperature falls", warmer=-1),
     hypothesis("both", "the temperature grows along with the order", along=1.5),
+    bug("trailing", "what counts is how far an entry leads the others, not they it", trailing=True),
 )
-def test_nested(run, *, warmer=1, along=0.0):
-    orders = np.array([1.05, 1.2, 1.4, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0])
-    temperatures = np.array([0.1, 0.3, 1.0, 3.0, 10.0])[::warmer]
-    rows = [
-        np.array([1.0, 0.9, 0.0]),
-        *(rng.normal(size=int(rng.integers(3, 15))) for rng in run.streams(run.pick(quick=20, paper=1500))),
-    ]
+def test_nested(run, *, warmer=1, along=0.0, trailing=False):
+    orders, temperatures = (1.05, 1.4, 1.75, 2.0, 2.5, 4.0, 10.0), (0.1, 0.3, 1.0, 3.0)[::warmer]
+    rows = [np.array([1.0, 0.9, 0.0])]
+    rows += [rng.normal(size=int(rng.integers(3, 10))) for rng in run.streams(run.pick(quick=10, paper=300))]
     for s in rows:
-        tau = temperatures[:, np.newaxis] * (orders - 1.0) ** along
-        inside = entmax_support(np.sort(s)[::-1], orders, tau=tau)
-        lost = [int(np.sum(np.diff(inside, axis=k) * sign > 0.0)) for k, sign in ((2, 1), (0, -1), (1, 1))]
-        for part, violations in zip(("scores", "temperature", "order"), lost, strict=True):
-            yield equals(violations, 0, scale=inside.size, part=part, n=s.size)
+        falling = tuple(np.sort(s)[::-1].tolist())
+        grid = [[decided(falling, a, t * (a - 1.0) ** along, trailing) for a in orders] for t in temperatures]
+        steps = {  # from an entry that has weight to one that must have it then
+            "scores": [(b, a) for line in grid for kept in line for a, b in itertools.pairwise(kept)],
+            "temperature": [
+                pair
+                for a, b in itertools.pairwise(grid)
+                for x, y in zip(a, b, strict=True)
+                for pair in zip(x, y, strict=True)
+            ],
+            "order": [pair for line in grid for a, b in itertools.pairwise(line) for pair in zip(b, a, strict=True)],
+        }
+        for part, pairs in steps.items():
+            lost = sum(here is True and there is False for here, there in pairs)
+            yield equals(lost, 0, scale=len(pairs), part=part, n=s.size)
 
 
 @verifies(
