@@ -204,7 +204,7 @@ BUGS = [
     bug("slope-counted-once", "entmax.steepest", "maxent/spectral.py", ("times[1:] * values[1:]", "values[1:]")),
     bug("halving-keeps-low", "entmax.bisection", "maxent/bisection.py",
         ("            low += width\n", "            low += 0.5 * width\n")),
-    bug("surplus-kept", "entmax.edge", "maxent/threshold.py", ("least + (most - least) * share,", "most,")),
+    bug("surplus-kept", "entmax.edge", "maxent/threshold.py", ("least + (most - least) * way,", "most,")),
     bug("log-of-the-rounded-sum", "entmax.near-one", "maxent/tsallis.py",
         ("(np.log(base) + (x - (w - 1.0)) / base)", "(np.log(base))")),
     bug("runs-not-averaged", "fusedmax.jacobian", "maxent/fusedmax.py", ("_averaged(pull, cut), axis=1)", "pull, axis=1)")),

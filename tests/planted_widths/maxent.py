@@ -6,7 +6,7 @@ WIDTHS = [
     ("plain-sum", COARSE + "sums_that_cancel_keep_all_digits", "maxent/batch.py",
      "    return (sums - 1.0) + lost\n", "    return sums - 1.0\n"),
     ("surplus-divided", "entmax.conditioning", "maxent/threshold.py",
-     "least + (most - least) * share,", "most / (1.0 + over),"),
+     "least + (most - least) * way,", "most / (1.0 + over),"),
     ("threshold-as-sorted", "entmax.sorted", "maxent/sorting.py",
      "        step = excess(root**power) / np.maximum", "        step = 0.0 * excess(root**power) / np.maximum"),
     ("ties-counted-less", "normmax.law", "maxent/normmax.py", "(ties - 1.0)", "0.99 * (ties - 1.0)"),

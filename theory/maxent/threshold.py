@@ -140,8 +140,8 @@ def _between(gaps: Array, measure: Array, e: Array, nu: Array) -> Solution:
         low, high = cut(low, high, middle)
     least, most = weights_at(low), weights_at(high)
     short, over = -excess(measure * least), excess(measure * most)
-    share = np.clip(short / np.where(short + over > 0.0, short + over, 1.0), 0.0, 1.0)
-    return Solution(least + (most - least) * share, -np.expm1(e * np.log(high)) / e)
+    way = np.clip(short / np.where(short + over > 0.0, short + over, 1.0), 0.0, 1.0)
+    return Solution(least + (most - least) * way, -np.expm1(e * np.log(high)) / e)
 
 
 def _sums(gaps: Array, measure: Array, e: Array, nu: Array) -> tuple[Array, Array, Array, Array]:
