@@ -134,9 +134,10 @@ def test_accuracy(run, *, share=1.0, inverted=False, steep=False):
     bug("temperature", "the scores are not divided by the temperature", cooled=False),
     constant("neighbour", "the law of an order one per cent higher is optimal", shift=1.01),
     constant("less", "half of the bound is bound enough", share=0.5),
+    hypothesis("colder", "the law is that of half the temperature", colder=0.5),
     constant("nearer", "at a vertex the bound exceeds what is missed by a tenth less", excess=0.9),
 )
-def test_optimal(run, *, inverted=False, cooled=True, shift=1.0, share=1.0, excess=1.0):
+def test_optimal(run, *, inverted=False, cooled=True, shift=1.0, share=1.0, excess=1.0, colder=1.0):
     cases = [("three", WITNESS, 1.0)]
     cases += [
         ("random", rng.normal(size=int(rng.integers(2, 9))), float(rng.uniform(0.6, 3.0)))
@@ -145,7 +146,7 @@ def test_optimal(run, *, inverted=False, cooled=True, shift=1.0, share=1.0, exce
     for name, s, tau in cases:
         for alpha in (0.5, 0.75, 1.0, 1.0 + 1e-9, 1.25, 1.5, 1.75, 2.0, 2.5):
             scores, at = exponent_inverted(s, alpha) if inverted else (s, shift * alpha)
-            p = entmax(scores, at, tau=tau if cooled else 1.0)
+            p = entmax(scores, at, tau=colder * tau if cooled else 1.0)
             gap = entmax_gap(s, p, alpha, tau=tau)
             beyond = gap - tau * rounding_of_gap(s, p, alpha, tau)  # what rounding excuses depends on the law itself
             yield outcome(at_most(beyond, 0, scale=tau, input=name, alpha=alpha, tau=tau))
@@ -153,9 +154,11 @@ def test_optimal(run, *, inverted=False, cooled=True, shift=1.0, share=1.0, exce
                 s, alpha, tau
             )
             size = float(np.abs(s).max()) + tau * (1.0 + max(1.0, s.size ** (1.0 - alpha)) * np.log(s.size))
-            value = float(entmax_value(scores, at, tau=tau if cooled else 1.0))
+            value = float(entmax_value(scores, at, tau=colder * tau if cooled else 1.0))
             # scores within the residual have this law and threshold; their maximum is rounded once for every entry
-            error = tau * stationarity_residual(scores, at, tau=tau if cooled else 1.0) + gamma(s.size + 32) * size
+            error = (
+                tau * stationarity_residual(scores, at, tau=colder * tau if cooled else 1.0) + gamma(s.size + 32) * size
+            )
             yield equals(Interval.within(value, error), hull(top), scale=size, part="value")
     for alpha, lead, tau in ((1.25, 8.0, 1.0), (1.5, 1000.0, 2.0), (2.0, 1000.0, 1.0), (2.5, 8.0, 0.5)):
         s, a, t = [lead, 0.0], balls(alpha).item(), balls(tau).item()
@@ -264,8 +267,9 @@ def test_tail(run, *, law=0.0, power=1.0, heat=1.0):
     ),
     bug("divided", "the weights are divided by their sum", divided=True),
     constant("third", "the error is of third order", power=3),
+    hypothesis("flat", "all entries share alike in the correction, as at order two", flat=True),
 )
-def test_correction(run, *, divided=False, power=2):
+def test_correction(run, *, divided=False, power=2, flat=False):
     for rng in run.streams(run.pick(quick=3, paper=40)):
         s = rng.uniform(0.0, 0.2, size=int(rng.integers(3, 7)))
         for alpha in (0.5, 1.25, 1.5, 1.75):
@@ -273,6 +277,7 @@ def test_correction(run, *, divided=False, power=2):
             errors = []
             for h in 2.0 ** -np.arange(4.0, 10.0):
                 p, q = (row[0] for row in deformed_exp((s - s.max() - nu.threshold - h), e))
-                mended = p / p.sum() if divided else p - (p.sum() - 1.0) * (q / q.sum())
+                share = np.full(p.size, 1.0 / p.size) if flat else q / q.sum()
+                mended = p / p.sum() if divided else p - (p.sum() - 1.0) * share
                 errors.append(farthest(mended, exact) + Interval.within(0.0, 16 * U))
             yield equals(order(errors), power, scale=1, alpha=alpha)

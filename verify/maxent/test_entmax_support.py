@@ -198,7 +198,7 @@ def test_losing_weight(run, *, entry=2, least=0.05):
     constant("unit", "the gap of a single largest score is tau at every order", unit=True),
 )
 def test_saturation(run, *, tied=1, factor=1.0, cooled=True, unit=False):
-    cases = [(3, 4, 1.5, 1.0), (4, 5, 1.5, 1.0), (2, 4, 2.0, 1.0), (1, 2, 1.5, 0.5)]
+    cases = [(3, 4, 1.5, 1.0), (4, 5, 1.5, 1.0), (2, 4, 2.0, 1.0), (1, 2, 1.5, 0.5), (999, 1000, 2.0, 1.0)]
     for rng in run.streams(run.pick(quick=12, paper=200)):
         m = int(rng.integers(1, 9))
         cases.append(
