@@ -196,8 +196,9 @@ def test_losing_weight(run, *, entry=2, least=0.05):
     constant("smaller", "the gap is one in ten thousand smaller", factor=1.0 - 1e-4),
     bug("temperature", "the temperature is missing", cooled=False),
     constant("unit", "the gap of a single largest score is tau at every order", unit=True),
+    hypothesis("uneven", "the largest scores are not quite equal", uneven=2.0**-10),
 )
-def test_saturation(run, *, tied=1, factor=1.0, cooled=True, unit=False):
+def test_saturation(run, *, tied=1, factor=1.0, cooled=True, unit=False, uneven=0.0):
     cases = [(3, 4, 1.5, 1.0), (4, 5, 1.5, 1.0), (2, 4, 2.0, 1.0), (1, 2, 1.5, 0.5), (999, 1000, 2.0, 1.0)]
     for rng in run.streams(run.pick(quick=12, paper=200)):
         m = int(rng.integers(1, 9))
@@ -210,7 +211,9 @@ def test_saturation(run, *, tied=1, factor=1.0, cooled=True, unit=False):
         order = balls(alpha).item() - 1 if m > 1 or not unit else balls(1).item()
         gap = factor * float(hull((balls(tau).item() if cooled else 1) * power / order).mid)
         for part, near, size in (("saturated", 1.0 + 1e-9, m), ("not yet", 1.0 - 1e-9, n)):
-            s = np.where(np.arange(n) < m, 0.0, -gap * near)  # all others tie, so all enter at once
+            s = np.where(
+                np.arange(n) < m, -uneven * (np.arange(n) == 0), -gap * near
+            )  # all others tie, so all enter at once
             yield equals(int(entmax_support(s, alpha, tau=tau).sum()), size, scale=n, part=part, **case)
             if part == "saturated":
                 off = float(np.abs(entmax(s, alpha, tau=tau) - np.where(np.arange(n) < m, 1.0 / m, 0.0)).max())
