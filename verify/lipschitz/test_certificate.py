@@ -73,7 +73,7 @@ def witnesses(reach):
         for metric, alpha, heads, options, law, p in (
             ("W1", 2.0, 1, {}, [1e-5, 1.0], 1),
             ("W2", 3.0, 1, {}, [straining_mass(3.0), 1.0 - straining_mass(3.0)], 2),
-            ("W2", 3.0, 2, {}, [straining_mass(3.0), 1.0 - straining_mass(3.0)], 2),
+            ("W2", 3.0, 4, {}, [straining_mass(3.0), 1.0 - straining_mass(3.0)], 2),
             ("mean", 1.0, 1, {"n": 64}, [1.0, 63.0], 1),
             ("frobenius", 2.0, 1, {"n": 1000}, leaders(2.0, 1000), 2),
             ("frobenius", 3.0, 1, {"n": 50, "causal": True}, np.ones(50), 2),

@@ -42,7 +42,10 @@ def swept(scores, start):
         "lipschitz.sinkhorn-rate",
         "in the end, from a generic start, a sweep of Sinkhorn contracts by the squared second singular value of its doubly stochastic limit",
         r"$\mathrm{osc}(f_{t + 2} - f_{t + 1})/\mathrm{osc}(f_{t + 1} - f_t) \to \sigma_2(P^\star)^2$ for square $S$ and generic $f_0$; a start that shares a symmetry of $S$ never sees what breaks it: for $S = \mathrm{diag}(1, 1, 0)$ and $f_0 = (0, 0, \frac14)$ the limit is $\sigma_3(P^\star)^2 = .01985$, and $\sigma_2(P^\star)^2 = .10876$",
-        assumptions=("a square score matrix", "a start outside a null set: it has a part along the second singular vector"),
+        assumptions=(
+            "a square score matrix",
+            "a start outside a null set: it has a part along the second singular vector",
+        ),
         spec=("FR.F01",),
         cites=("sinkhorn1967", "franklin1989"),
         provenance=("recalled", "refereed"),
@@ -71,5 +74,7 @@ def test_rate(run, *, power=2, last=True, copies=1, start=generic, tilt=0.0):
         yield equals(found, claimed, n=n, part=part)
         if part == "symmetric" and square[0, 0] == 1.0:
             for value, digits in ((found, ".01985"), (values[1] ** power, ".10876")):
-                known = value if isinstance(value, Interval) else Interval.within(float(value), gamma(128) + 2.0 * error)
+                known = (
+                    value if isinstance(value, Interval) else Interval.within(float(value), gamma(128) + 2.0 * error)
+                )
                 yield equals(known, Interval.printed(digits), part="symmetric, printed")
