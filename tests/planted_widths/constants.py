@@ -42,6 +42,7 @@ WIDTHS = [
      "self.lower > self.constant:", "self.lower > 2.0 * self.constant:"),
     ("lengths-out-of-range", MATCHING + "test_squares_may_leave_the_range", "lipschitz/matching.py",
      "np.linalg.norm(np.ldexp(gaps, -np.frexp(np.abs(gaps).max())[1]), axis=2)", "np.linalg.norm(gaps, axis=2)"),
+    ("coarse-grid", "lipschitz.refined-w2", "lipschitz/refined.py", "for _ in range(4):", "for _ in range(1):"),
     ("first-plan-alone", MATCHING + "test_plans_that_floats_cannot_tell_apart_are_all_enclosed",
      "lipschitz/matching.py",
      "chosen[worth <= worth.min() + tie]", "chosen[worth <= worth.min()]"),
