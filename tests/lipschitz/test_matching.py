@@ -89,6 +89,13 @@ def test_plans_that_floats_cannot_tell_apart_are_all_enclosed(p, case, monkeypat
     assert (coarse.lo, coarse.hi) == (exact.lo, exact.hi)
 
 
+@pytest.mark.parametrize("p", [1.0, 1.25, 2.0, 3.0, math.inf])
+def test_a_shifted_cloud_is_as_far_as_the_shift(p):
+    rng = stream("tests.matching", 40)
+    mu = Measure(rng.normal(size=(4, 1)), rng.dirichlet(np.ones(4)))
+    assert wp_line(mu, mu.push_forward(lambda x: x + 2.0), p).mid == pytest.approx(2.0, rel=1e-14, abs=0.0)
+
+
 def test_equal_clouds():
     x = stream("tests.matching", 30).normal(size=(5, 2))
     for p in (1.0, 2.0, math.inf):
