@@ -1,6 +1,7 @@
 """Certificates for given weights: no pair of clouds in the ball is stretched beyond the constant, in any metric."""
 
 import math
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -8,7 +9,16 @@ import numpy as np
 from theory.attention import Measure, MultiHead
 from theory.distance import w1
 from theory.evidence import Claim, Interval, at_most, bug, constant, hypothesis, verifies
-from theory.lipschitz import as_layer, balanced_query, certify, opposed_ratio, straining_mass, stretched
+from theory.lipschitz import (
+    as_layer,
+    balanced_query,
+    certify,
+    local_norm,
+    opposed_ratio,
+    spectral,
+    straining_mass,
+    stretched,
+)
 from verify.lipschitz.pairs import FLOOR, INSIDE, apart, ball, blurred, moved
 
 NAMES = ("w_query", "w_key", "w_value", "w_out")
@@ -151,3 +161,45 @@ def test_valid(run, *, factor=1.0, reach=1.0, again=False):
         bound = constants(weights, heads, radius, again, **options)[metric]
         case = {"heads": heads, "radius": radius, **options}
         yield at_most(found, Interval.exactly(factor * bound), part=metric, way="nearly attained", **case)
+
+
+def summed(n, lost):
+    """Return numbers of which a sum in floats loses all but the first, where they add up to one another."""
+    values = np.full(n, lost)
+    values[0] = 1.0
+    return values
+
+
+@verifies(
+    Claim(
+        "certificate.norms",
+        "the norms that certificates rest on are enclosed, also where rounding takes thousands of units off",
+        r"$\|AB\|_2$ is within $(64\max(m, k) + 2n)u|A|_F|B|_F$ of what is computed for shapes $(m, n)$, $(n, k)$, and a sum of the sizes of $n$ blocks within $(8n + 16dd')u$ of it: rows $(1, \epsilon, \dots, \epsilon)$ of which the small terms are below half a unit of the sum, and columns of random numbers",
+        assumptions=("float64",),
+        spec=("MA.A5",),
+        cites=(),
+        provenance=("derived",),
+    ),
+    constant("thousandth", "a thousandth of the width is enough", charged=Fraction(1, 1000)),
+    bug("uncharged", "nothing is charged", charged=0),
+    bug("rows", "the rows are added up, not the columns", p=math.inf),
+)
+def test_norms(run, *, charged=1, p=1):
+    for size in (1.0, 2.0**40):
+        for power in (12, 18):
+            row = size * summed(2**power, 2.0**-27)
+            exact = Fraction(size) ** 2 * (1 + (2**power - 1) * Fraction(1, 2**54))
+            yield held(spectral(row[np.newaxis], row[:, np.newaxis]), exact, charged, part="product", n=2**power)
+        columns = [summed(100, 2.0**-54)]
+        columns += [rng.normal(size=100) for rng in run.streams(run.pick(quick=4, paper=40))]
+        for column in columns:
+            blocks = np.zeros((100, 100, 1, 1))
+            blocks[:, 0, 0, 0] = size * column
+            exact = Fraction(size) * sum(Fraction(abs(v)) for v in column.tolist())
+            yield held(local_norm(blocks, np.ones(100), p), exact, charged, part="sum", n=100)
+
+
+def held(found, exact, charged, **case):
+    """Find that the exact number is within the charged part of the width of the middle."""
+    middle, width = Fraction(found.lo) / 2 + Fraction(found.hi) / 2, Fraction(found.hi) - Fraction(found.lo)
+    return at_most(abs(exact - middle), Interval.exactly(charged * width / 2), scale=Interval.exactly(exact), **case)

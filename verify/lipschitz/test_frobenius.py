@@ -53,7 +53,7 @@ def token_clouds(run, *, quick, paper):
         yield mu.size, mu, score, value
     yield from ((mu.size, mu, score, value) for mu, score, value in clouds.hunted(run, equal=True))
     yield 1, Measure([[1.0]]), DotProduct(form=[[1 / 64]]), np.eye(1)
-    for alpha, n in (*PRINTED, (3, 10000)):
+    for alpha, n in (*PRINTED, (3, 10000), (3, 10**5)):
         yield n, *clouds.led(float(alpha), n - 1.0, leader_gap(alpha, n - 1))
 
 
