@@ -42,11 +42,12 @@ PRINTED = {0.25: "2.47308", 0.5: "5.43656", 1.0: "22.1672", 2.0: "272.991", 3.0:
 )
 def test_joint_witness(run, *, rate=2.0, rest=0.0, witness=far_atom, pushed=0.0):
     levels = run.pick(quick=6, paper=12)
-    for alpha, printed in PRINTED.items():
+    for (alpha, printed), radius in zip(PRINTED.items(), (2.0**-9, 1.0, 2.0**7, 1.0, 2.0**11), strict=True):
         ratios = []
         for level in range(levels):
             push = witness(alpha, 2.0 ** -(12 + level) * math.exp(-2.0 * alpha))
             push.velocities[0] = pushed
+            push = push._replace(points=radius * push.points, form=push.form / radius**2)
             ratios.append(response_ratio(push, 1))
         found = limit(ratios, order=1)
         a = balls(alpha).item()

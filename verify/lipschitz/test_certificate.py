@@ -137,6 +137,7 @@ def distance(x, y, masses):
         provenance=("derived",),
     ),
     constant("half", "the constants are half as large", factor=0.5),
+    constant("near", "the constants are one per cent smaller", factor=0.99),
     hypothesis("outside", "tokens may lie at distance 1.3 R", reach=1.3),
     bug("scaled-twice", "the scores are divided by d_k instead of its root", again=True),
 )

@@ -125,7 +125,9 @@ def mean_move(x, y, error):
 @cache
 def answer_of(alpha, i):
     """What token i answers if the first of i tokens, alone at -1 while the others are at 1, is pushed."""
-    push = far_atom(1.0, 0.5)._replace(masses=np.array([float(i - 1), 1.0]), form=np.array([[-alpha]]))
+    radius = 64.0 * alpha  # any one serves
+    push = far_atom(1.0, 0.5)._replace(masses=np.array([float(i - 1), 1.0]), form=np.array([[-alpha / radius**2]]))
+    push = push._replace(points=radius * push.points)
     return abs(response(push)[0, 0])
 
 
