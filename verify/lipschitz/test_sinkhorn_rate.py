@@ -47,7 +47,7 @@ def swept(scores, start):
             "a start outside a null set: it has a part along the second singular vector",
         ),
         spec=("FR.F01",),
-        cites=("sinkhorn1967", "franklin1989"),
+        cites=("sinkhorn1967", "franklin1989", "knight2008"),
         provenance=("recalled", "refereed"),
     ),
     constant("unsquared", "by the second singular value", power=1),
