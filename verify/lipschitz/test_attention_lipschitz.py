@@ -66,7 +66,7 @@ def test_joint_witness(run, *, rate=2.0, rest=0.0, witness=far_atom, pushed=0.0)
         assumptions=("scores x'By", "tokens in a ball of radius R"),
         spec=("MA.L7", "MA.M2"),
         cites=SOURCES,
-        provenance=REFEREED,
+        provenance=("derived",),
     ),
     constant("single", "the constant is 1 + alpha", slope=1.0),
     constant("near", "the constant is 1 + 1.9 alpha", slope=1.9),

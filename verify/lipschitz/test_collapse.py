@@ -188,7 +188,7 @@ def grown(start, layers, power, norm, value):
         assumptions=("no skip connection", "two opposite tokens on a line"),
         spec=("FR.F02", "MA.L9"),
         cites=("dong2021",),
-        provenance=DERIVED,
+        provenance=("derived",),
     ),
     constant("quadratic", "each layer doubles it", power=2.0),
     constant("near", "each layer multiplies it by 2.9", power=2.9),

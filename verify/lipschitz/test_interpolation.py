@@ -53,7 +53,7 @@ def schur_of(alpha, p):
         assumptions=("scores x'By, no mask", "tokens in a ball of radius R"),
         spec=("MA.L8",),
         cites=SOURCES,
-        provenance=REFEREED,
+        provenance=("derived",),
     ),
     constant("max-norm", "the constant in W2 is 1 + 2 alpha, as in W-infinity", exponent=0.0),
     constant("slower", "the exponent is alpha over p", exponent=0.5),

@@ -103,6 +103,25 @@ def pairs(run, *, reach=1.0):
         yield mu, nu, radius, -alpha / radius**2 * np.eye(1), size * np.eye(1)
 
 
+_WAYS = {}  # measured once for a claim and its twins
+
+
+def ways(run, reach):
+    """List the distance of two measures before and after a layer, alpha, the norm of the value matrix, and the case."""
+    key = (run.scale, run.root, reach)
+    if key not in _WAYS:
+        _WAYS[key] = []
+        for mu, nu, radius, form, value in pairs(run, reach=reach):
+            before = w1(mu, nu)
+            if before.lo < FLOOR * radius:
+                continue
+            (one, first), (other, second) = (image(each, form, value) for each in (mu, nu))
+            after = blurred(w1(one, other), first, second)
+            case = {"d": mu.dim, "n": mu.size, "radius": radius}
+            _WAYS[key].append((before, after, norm(form) * Interval.exactly(radius) ** 2, norm(value), case))
+    return _WAYS[key]
+
+
 @verifies(
     Claim(
         "lipschitz.sharp-w1",
@@ -136,15 +155,9 @@ def test_sharp(run, *, factor=1.0, slope=2, rate=2, radius=1.0, causal=False, ha
         if mu.dim == 1 and mu.size == 2 and share < 1e-2 and score.form[0, 0] < 0 and mu.points[0, 0] == -radius:
             missed = 1 - 2 * Interval.exactly(share) * hull(exp(2 * balls(float(text)).item()))
             yield at_least(norm_of(mu, score, 1), claimed[text] * missed, alpha=text, share=share, part="reached")
-    for mu, nu, size, form, value in pairs(run, reach=radius):
-        before = w1(mu, nu)
-        if before.lo < FLOOR * size:
-            continue
-        (one, first), (other, second) = (image(each, form, value) for each in (mu, nu))
-        alpha = norm(form) * Interval.exactly(size) ** 2
-        bound = norm(value) * Interval(*(constant_of(balls(end).item()).hi for end in (alpha.lo, alpha.hi)))
-        after = blurred(w1(one, other), first, second)
-        yield at_most(after, bound * before, part="finite way", d=mu.dim, n=mu.size, alpha=alpha.mid)
+    for before, after, alpha, size, case in ways(run, radius):
+        most = Interval(*(constant_of(balls(end).item()).hi for end in (alpha.lo, alpha.hi)))
+        yield at_most(after, size * most * before, part="finite way", alpha=alpha.mid, **case)
     found = run.study(studies.worst_pairs).where(p=1.0)
     for alpha, sign, stretch in zip(found["alpha"], found["sign"], found.intervals("stretch"), strict=True):
         bound = constant_of(balls(alpha).item())
