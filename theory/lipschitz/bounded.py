@@ -65,8 +65,8 @@ def max_norm_constant(alpha: float, value: float = 1.0) -> float:
 
     :math:`\max_i|F_i(X) - F_i(Y)| \le v(1 + 2\alpha)\max_i|x_i - y_i|` for any number of tokens, any weights and any
     mask, since :math:`\|\mathrm{Cov}_i\| \le R^2` and :math:`\sum_j P_{ij}|x_j - m_i| \le R`. Derived. The row of
-    :func:`theory.lipschitz.balanced_query` has the sum :math:`2\alpha`, so the bound is sharp as :math:`\alpha` grows; a
-    law of :math:`\frac12 + \frac1{8\alpha}` at the query's own side makes it :math:`2\alpha + \frac1{8\alpha}`.
+    :func:`theory.lipschitz.balanced_query` has the sum :math:`2\alpha`, so the bound is sharp as :math:`\alpha` grows;
+    a law of :math:`\frac12 + \frac1{8\alpha}` at the query's own side makes it :math:`2\alpha + \frac1{8\alpha}`.
     """
     return finite(nonnegative(value, "value") * (1.0 + 2.0 * nonnegative(alpha, "alpha")), "alpha")
 
