@@ -61,8 +61,9 @@ def test_composition(run, *, swapped=False, share=1.0, prior=False):
     for rng in run.streams(run.pick(quick=6, paper=120)):
         n = int(rng.integers(2, 30))
         cases.append((rng.normal(size=n) * float(rng.choice([0.3, 2.0])), float(rng.uniform(0.05, 0.8))))
+    waves = np.round(2**10 * (np.sin(0.05 * np.arange(400.0)) + 0.3 * np.cos(1.7 * np.arange(400.0)))) / 2**10
     for alpha in (1.0, 1.25, 1.5, 2.0):
-        for s, strength in cases:
+        for s, strength in [*cases, *[(waves, 0.5)] * (alpha == 1.5)]:
             reference = np.arange(1.0, s.size + 1.0) / (s.size * (s.size + 1.0) / 2.0) if prior else None
             if swapped:
                 law = total_variation_prox(entmax(s, alpha), strength)
