@@ -12,7 +12,7 @@ import pytest
 from tests.maxent import oracle
 from theory.evidence import stream
 from theory.evidence.roundoff import U, gamma
-from theory.maxent import entmax, entmax_norm, fenchel_young_loss, law_error, loss_interval
+from theory.maxent import cosine, entmax, entmax_norm, fenchel_young_loss, law_error, loss_interval
 from theory.maxent.batch import excess
 from theory.maxent.entmax import Solved, solved_rows
 from theory.maxent.threshold import weight_error
@@ -104,7 +104,15 @@ def test_what_rounding_adds_is_charged():
     assert near.width >= 4.0 * gamma(2**10 + 2) * 0.25
     far = loss_interval([0.75, 0.0], [0.0, 1.0], 2.0)  # the law is (7/8, 1/8), the threshold -1/8
     assert far.width >= 4.0 * (gamma(2**10 + 2) * fenchel_young_loss([0.75, 0.0], [0.0, 1.0], 2.0) + gamma(64) * 1.25)
-    assert entmax_norm([0.5, 0.5], 1.5).width >= 2.0 * 4.0 * 2.0**-53 * 0.7
+    assert entmax_norm([0.5, 0.5], 1.5).width >= 2.0 * 4.0 * U * 0.7
+    norm = entmax_norm([0.6, 0.3, 0.1], 1.0)  # four units of a power, and eleven roundings of the sums beside the root
+    assert norm.width >= 19.5 * U * norm.hi
+
+
+def test_what_a_cosine_is_charged():
+    """Two roundings a product of law and score, one a square of the law, three a square of a score, and their sums."""
+    assert cosine([1.0, 0.0], [1.0, 1.0]).width >= 21.5 * U
+    assert cosine([0.5, 0.5], [1.0, 1.0]).width >= 30.0 * U
 
 
 def test_sums_that_cancel_keep_all_digits():

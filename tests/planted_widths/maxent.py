@@ -26,4 +26,10 @@ WIDTHS = [
     ("near-terms", COARSE + "what_rounding_adds_is_charged", "maxent/loss_interval.py",
      "gamma(_NEAR + s.size) * value", "gamma(s.size) * value"),
     ("slopes-as-exact", COARSE + "what_rounding_adds_is_charged", "maxent/spectral.py", "EXP_ULPS * U", "0.0 * U"),
+    ("signs-as-decided", COARSE + "what_rounding_adds_is_charged", "maxent/spectral.py",
+     "gamma(values.size + 8)", "0.0"),
+    ("products-as-exact", COARSE + "what_a_cosine_is_charged", "maxent/naive.py",
+     "gamma(2) * np.abs(reward)", "0.0 * np.abs(reward)"),
+    ("squares-as-exact", COARSE + "what_a_cosine_is_charged", "maxent/naive.py", "gamma(1) * own", "0.0 * own"),
+    ("scores-as-exact", COARSE + "what_a_cosine_is_charged", "maxent/naive.py", "gamma(3) * other", "0.0 * other"),
 ]  # fmt: skip
