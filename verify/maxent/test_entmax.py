@@ -103,7 +103,7 @@ def farthest(weights, law):
         cites=SOURCES,
         provenance=PAPER,
     ),
-    constant("twentieth", "within a twentieth of that", share=0.05),
+    constant("tenth", "within a tenth of that", share=0.1),
     bug("exponent", "the exponent is alpha - 1 instead of its inverse", inverted=True),
     hypothesis("steep", "the order is ten, where a base off by u moves a weight at the edge by u^(1/9)", steep=True),
 )
@@ -112,6 +112,8 @@ def test_accuracy(run, *, share=1.0, inverted=False, steep=False):
     cases += [(name, s, (*LONG, 0.9), 1.0) for name, s in many(10**5)]
     cases += [("tempered", WITNESS, ORDERS, tau) for tau in (0.3, 7.0)]
     cases.append(("quarter", np.append(3.9996547502816426, np.zeros(126)), (1.25,), 1.0))
+    # one of many has half of the mass, and all others the same rounding
+    cases.append(("half", np.append(330.3, np.zeros(10**5 - 1)), (0.6,), 1.0))
     for name, s, orders, tau in cases:
         for alpha in (10.0,)[: s.size < 10] if steep else orders:
             given, at = exponent_inverted(s, alpha) if inverted else (s, alpha)
