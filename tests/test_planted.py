@@ -173,7 +173,7 @@ BUGS = [
     # maximum entropy: laws, losses, densities
     bug("cosine-of-sizes", "naive.cosine", "maxent/naive.py", ("nnls(np.eye(s.size), s)", "nnls(np.eye(s.size), np.abs(s))")),
     bug("program-minimised", "naive.vertex", "maxent/naive.py", ("linprog(-goal,", "linprog(goal,")),
-    bug("weights-at-the-edge", "naive.cooling", "maxent/sorting.py", ("inside = (root > 0.0) & (z > -1.0)", "inside = root > 0.0")),
+    bug("weights-at-the-edge", "naive.cooling", "maxent/sorting.py", ("np.where(z > -1.0, np.maximum(z - theta, 0.0), 0.0)", "np.maximum(z - theta, 0.0)")),
     bug("multiplier-turned", "maxent.temperature-sign", "maxent/moments.py", ("    return Tilt(multiplier,", "    return Tilt(-multiplier,")),
     bug("prior-forgotten", "softmax.prior", "maxent/softmax.py",
         ("masses = np.ldexp(rows[1], raised) * np.exp(near)", "masses = np.exp(near)")),
