@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from theory.evidence.enclosure import balls, coefficient, ends, precision, variable
-from theory.particles import spectrum, sphere_jacobian
+from theory.particles import spectrum, sphere_jacobian, twisted_balls
 
 RNG = np.random.default_rng(11)
 FORM, VALUE = RNG.normal(size=(3, 3)), RNG.normal(size=(3, 3))
@@ -102,6 +102,11 @@ def test_eigenvalues_nearer_than_their_discs_are_listed_together():
     assert (low.lo, low.hi) == (high.lo, high.hi)
     assert low.lo <= 1.0
     assert low.hi >= 1.015
+
+
+def test_where_all_see_all_the_twisted_state_is_unstable_on_the_circle_too():
+    largest = spectrum(sphere_jacobian(twisted_balls(10, 1), beta=1.0))[-1]
+    assert 0.25 <= largest.lo <= largest.hi <= 1.0
 
 
 def test_bad_input():

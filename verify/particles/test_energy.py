@@ -201,8 +201,9 @@ def test_climb(run, *, column="climbed", runs=("SA", "USA", "form"), height=1.0)
     constant("always", "the energy never falls", share=0.0),
     bug("even", "V and -V have the same rate", odd=-1),
     hypothesis("asymmetric", "the value matrix equals a form that is not symmetric", skew=True),
+    bug("transposed", "the value matrix acts from the other side", acting=np.transpose),
 )
-def test_value(run, *, share=0.5, odd=1, skew=False):
+def test_value(run, *, share=0.5, odd=1, skew=False, acting=np.asarray):
     table = run.study(studies.values)
     free, own = table.where(value="free"), table.where(value="skew" if skew else "form")
     hits, unclear, draws = (int(free[key][0]) for key in ("falling", "unclear", "draws"))
@@ -219,7 +220,7 @@ def test_value(run, *, share=0.5, odd=1, skew=False):
             Interval.within(float(up[0] + odd * down[0]), float(error[0] + other[0])), 0, scale=size, part="sign"
         )
         # the rate itself, as a power series of balls
-        moving = Printed(x[0], 1.0, a[0], None).velocity(balls(v[0]))
+        moving = Printed(x[0], 1.0, a[0], None).velocity(balls(acting(v[0])))
         line = balls(x[0]) + moving * variable(2)
         slope = coefficient(exp(line @ balls(a[0]) @ line.T).sum(), 1)
         yield equals(Interval.within(float(up[0]), float(error[0])), hull(slope), scale=size, part="rate")

@@ -58,7 +58,7 @@ def comparison(*, scale: str, root: int) -> Table:
     _paths(rows, 3 if few else 20, root)
     kinds = ("part", "rule", "n", "beta", "start", "t", "value")
     columns = {name: [row[name] for row in rows] for name in kinds}
-    return Table(Kind.NUMERIC, {**dict.fromkeys(kinds, "1"), "t": "time"}, columns)
+    return Table(Kind.ESTIMATED, {**dict.fromkeys(kinds, "1"), "t": "time"}, columns)
 
 
 def odd() -> Array:
