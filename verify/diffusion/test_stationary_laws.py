@@ -113,22 +113,19 @@ def test_reversible(run, *, power=1, form=None, columns=False):
 def test_equilibrium(run, *, squared=True, rate=1, heat=False, weighed=True):
     one = {0: (1, 0)}
     target = moments(product(mode if squared else lambda k: one.get(k, (0, 0))))
-    for epsilon in (0.25, 0.0625, 1 / 64):
+    levels = []
+    for epsilon in (2.0**-j for j in range(2, run.pick(quick=9, paper=11))):
         x, _, layer = around(epsilon, density if weighed else np.ones_like)
         law, bound = stationary(layer.rows, error=layer.error)
         with precision():
             e = balls(epsilon).item()
             factor = (lambda k, e=e: (-e * k * k / 2).exp()) if heat else bessel(epsilon)
             claimed = [hull(v) for v in moments(product(mode, factor=factor))]
+        levels.append([])
         for (k, part), value in zip(TESTS, claimed, strict=True):
             wave = np.sin(k * x) if part else np.cos(k * x)
-            read = Interval.within(float(law @ wave), 2 * bound + 8 * U * k)
-            yield equals(read, value, scale=1, epsilon=epsilon, part="tokens", wave=k)
-    with precision():
-        found = [
-            moments(product(mode, factor=bessel(Fraction(1, 2**j)))) for j in range(4, run.pick(quick=12, paper=20))
-        ]
-        levels = [[hull(v) for v in level] for level in found]
+            levels[-1].append(Interval.within(float(law @ wave), 2 * bound + 8 * U * k))
+            yield equals(levels[-1][-1], value, scale=1, epsilon=epsilon, part="tokens", wave=k)
     for at, (k, _) in enumerate(TESTS):
         yield equals(limit([level[at] for level in levels], order=1), target[at], scale=1, wave=k, part="limit")
     errors = worst(levels, [Interval.exactly(t) for t in target])
@@ -179,8 +176,9 @@ def test_spectrum(run, *, kappa=1.0, clock=1):
     constant("drift", "the drift is the slope of log p", drift=1),
     constant("noise", "the noise is that of a standard Brownian motion", noise=1),
     hypothesis("uniform", "the density is constant", drift=0),
+    constant("jumps", "fourth powers of steps do not vanish beside squares", fourth=2),
 )
-def test_walk(run, *, drift=2, noise=2):
+def test_walk(run, *, drift=2, noise=2, fourth=0):
     with precision():
         for x in (Fraction(k, 4) for k in range(0, 25, run.pick(quick=4, paper=1))):
             waves = {k: ((balls(x).item() * k).cos(), (balls(x).item() * k).sin()) for k in range(-2, 3)}
@@ -192,7 +190,7 @@ def test_walk(run, *, drift=2, noise=2):
                 found.append([hull(2 * v / (e * mass)) for v in steps])
             rise = 2 * balls(Fraction(3, 10)).item() * (waves[2][0] - waves[1][1])  # of 1 + 0.6 cos x + 0.3 sin 2x
             slope = hull(rise / smooth(0, balls(0).item(), waves)[0])
-            for at, (name, aim) in enumerate((("drift", drift * slope), ("square", noise), ("fourth", 0))):
+            for at, (name, aim) in enumerate((("drift", drift * slope), ("square", noise), ("fourth", fourth))):
                 values = [steps[at] for steps in found]
                 yield equals(limit(values[-4:], order=1), aim, scale=2, part=name, x=float(x))
 
