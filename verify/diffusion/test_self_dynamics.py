@@ -6,7 +6,7 @@ from functools import cache
 
 from theory.diffusion import studies
 from theory.diffusion.self_dynamics import sphere_layer
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, Kind, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U
 from verify.textbook import balls, exp, hull
@@ -111,17 +111,19 @@ def root(value):
 
 @cache
 def collapse(dim, level, frozen):
-    """Layers until R squared is below epsilon = 2**-level, by the recursion.
+    """Enclose the time k epsilon / 2, epsilon = 2**-level, at which R squared falls below epsilon, by attention.
 
     A sphere that is not there after four times as many layers as the law allows is given up.
     """
-    with precision():
-        e = ball(Fraction(1, 2**level))
-        r, first, count = ball(1), ratio(dim, 1 / e), 0
-        while not r * r < e and count < 4 * 2**level:
-            r = (r * (first if frozen else ratio(dim, r * r / e))).mid()  # all layers stretch errors by 1 / r only
-            count += 1
-        return count
+    e, r = 2.0**-level, Interval.exactly(1)
+    first, sure, count = sphere_layer(r, e, dim), None, 0
+    while not (r * r).hi < e and count < 4 * 2**level:
+        if sure is None and (r * r).lo < e:
+            sure = count  # from here on it may be there
+        r = r * first if frozen else sphere_layer(r, e, dim)
+        count += 1
+    early = count if sure is None else sure
+    return Interval(early - 1, count, Kind.NUMERIC) / 2 ** (level + 1)
 
 
 @verifies(
@@ -142,8 +144,7 @@ def test_collapse(run, *, share=2, power=3, frozen=False):
     for dim in (1, 2, 3):
         times = []
         for level in range(3, run.pick(quick=9, paper=12)):
-            count = collapse(dim, level, frozen)
-            times.append(Interval(count - 1, count) / 2 ** (level + 1))
+            times.append(collapse(dim, level, frozen))
         yield equals(limit(times, order=1), Fraction(1, share * dim), scale=1, d=dim, part="time")
         shares = []
         for level in range(4, 10):  # R = 2**-level, epsilon = 1
