@@ -102,15 +102,15 @@ def test_drift(run, *, factor=1, swapped=False, uniform=False):
             drift = 0 if factor is None and alpha else 2 * (1 - (factor or 1) * Fraction(alpha))
             levels = weighted(kernel, alpha, run.pick(**_LEVELS), swapped)
             yield from judged(levels, drift, uniform, kernel=kernel, alpha=alpha)
-    yield from _tokens(run.pick(quick=200, paper=800))
+    yield from _tokens(run.pick(quick=200, paper=800), 0.0 if swapped else 0.5)
 
 
-def _tokens(n, epsilon=0.02):
+def _tokens(n, alpha, epsilon=0.02):
     """Real attention among quantile tokens against the exact multipliers, weighted and doubly normalised."""
     multiplier = chordal_multiplier(epsilon)
     scaled, error = sinkhorn_change(GRID, P, H, multiplier)
     rough = 8.0 * (GRID.rounding(H * P) + 3.0 * GRID.rounding(P)) / float(P.min())
-    exact = {"alpha 0.5": (reweighted(GRID, P, H, multiplier, alpha=0.5), rough), "sinkhorn": (scaled, error)}
+    exact = {"alpha 0.5": (reweighted(GRID, P, H, multiplier, alpha=alpha), rough), "sinkhorn": (scaled, error)}
     coarse, fine = (_attended(size, epsilon) for size in (n, 2 * n))
     for way, (values, off) in exact.items():
         found, width = fine[way]
