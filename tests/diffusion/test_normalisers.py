@@ -149,6 +149,19 @@ def test_bad_input_of_the_field():
         field([[30.0, 0.0], [29.9, 1.0], [0.0, 30.0]], [[1.0, 0.0], [0.0, 1.0]])
 
 
+def test_a_scaling_that_stops_early_still_encloses_the_limit(monkeypatch):
+    x, form = np.array([[1.5, 0.2], [-1.2, 0.4], [0.3, -1.4], [1.4, 0.0]]), np.eye(2)
+    sharp = field(x, form)
+    monkeypatch.setattr("theory.diffusion.gradient_flow._STILL", 2.0**-20)
+    rough = field(x, form)
+    spread = 0.0
+    for part in ("weights", "derivative", "slope"):
+        for wide, narrow in zip(getattr(rough, part).ravel(), getattr(sharp, part).ravel(), strict=True):
+            assert wide.contains(narrow)
+            spread = max(spread, float(wide.rad()))
+    assert 1e-12 < spread < 0.1  # it did stop early
+
+
 def test_asymmetry_of_a_matrix_that_may_vanish_is_unknown():
     zero = field([[0.0]], [[1.0]]).derivative * 0
     assert asymmetry(zero).hi == float("inf")

@@ -57,7 +57,7 @@ def stationary(rows: ArrayLike, *, error: float = 0.0) -> tuple[Array, float]:
     rows : array_like, shape (n, n)
         Weights; every row adds to one.
     error : float, default 0.0
-        Bound on their relative error.
+        Bound on their relative error, or on that of a row in total variation.
 
     Returns
     -------
