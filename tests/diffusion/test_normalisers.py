@@ -5,7 +5,7 @@ import pytest
 
 from theory.attention import SquaredDistance, doubly_normalised
 from theory.diffusion import CircleDensity, PeriodicGrid, chordal, convolved, heat_multiplier
-from theory.diffusion.gradient_flow import asymmetry, field
+from theory.diffusion.gradient_flow import _solved, asymmetry, field
 from theory.diffusion.normalisers import (
     balance_error,
     balanced_law,
@@ -14,6 +14,7 @@ from theory.diffusion.normalisers import (
     sinkhorn_change,
     swept_law,
 )
+from theory.evidence.enclosure import balls
 
 GRID = PeriodicGrid((64,))
 X = GRID.axes[0]
@@ -160,6 +161,17 @@ def test_a_scaling_that_stops_early_still_encloses_the_limit(monkeypatch):
             assert wide.contains(narrow)
             spread = max(spread, float(wide.rad()))
     assert 1e-12 < spread < 0.1  # it did stop early
+
+
+def test_a_system_that_is_not_known_exactly_is_solved_for_all_of_them():
+    middle, right = np.array([[2.0, 1.0], [0.5, 1.0]]), np.array([[1.0], [3.0]])
+    wide = balls(middle) + balls(0).item().union(balls(2.0**-10).item())
+    found = _solved(wide, balls(right))
+    for added in np.ndindex(2, 2, 2, 2):
+        exact = np.linalg.solve(middle + 2.0**-10 * np.array(added).reshape(2, 2), right)
+        for ball, value in zip(found.ravel(), exact.ravel().tolist(), strict=True):
+            assert float(ball.lower()) - 1e-12 <= value <= float(ball.upper()) + 1e-12
+    assert max(float(ball.rad()) for ball in found.ravel()) < 0.05
 
 
 def test_asymmetry_of_a_matrix_that_may_vanish_is_unknown():
