@@ -142,9 +142,7 @@ def collapse(dim, level, frozen):
 )
 def test_collapse(run, *, share=2, power=3, frozen=False):
     for dim in (1, 2, 3):
-        times = []
-        for level in range(3, run.pick(quick=9, paper=12)):
-            times.append(collapse(dim, level, frozen))
+        times = [collapse(dim, level, frozen) for level in range(3, run.pick(quick=9, paper=12))]
         yield equals(limit(times, order=1), Fraction(1, share * dim), scale=1, d=dim, part="time")
         shares = []
         for level in range(4, 10):  # R = 2**-level, epsilon = 1
