@@ -18,7 +18,7 @@ from theory.diffusion import (
 from theory.diffusion.ladders import extrapolated, worst
 from theory.diffusion.normalisers import balance_error, balanced_tokens, reweighted, sinkhorn_change, swept_law
 from theory.diffusion.studies.normalisers import ALPHAS
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, Kind, at_most, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
 
 COIFMAN = ("ruan2024", "coifman2006")
@@ -115,8 +115,8 @@ def _tokens(n, alpha, epsilon=0.02):
     for way, (values, off) in exact.items():
         found, width = fine[way]
         width += off + 2.0 * float(np.abs(found - coarse[way][0]).max())
-        gap = float(np.abs(found - values[CHOSEN]).max())
-        yield equals(Interval.within(gap, width), 0, scale=1, part="tokens", way=way, N=2 * n)
+        gap = Interval.within(float(np.abs(found - values[CHOSEN]).max()), width, Kind.ESTIMATED)
+        yield equals(gap, 0, scale=1, part="tokens", way=way, N=2 * n)
 
 
 @cache
