@@ -9,7 +9,7 @@ from theory.diffusion import studies
 from theory.diffusion.equilibrium import stationary
 from theory.diffusion.ladders import extrapolated, worst
 from theory.diffusion.stacking import TokenLayer
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U, gamma
 from verify.diffusion.equidistant import around, bessel
@@ -93,6 +93,52 @@ def test_reversible(run, *, power=1, form=None, columns=False):
         there, back = p[i, j] * p[j, k] * p[k, i], p[i, k] * p[k, j] * p[j, i]
         loop = Interval.within(there - back, (there + back) * (4 * layer.error + 8 * U))
         yield equals(loop, 0, scale=there + back, n=n, part="loop")
+
+
+def kept(rows):
+    """The stationary law of a chain of fractions, by elimination without a subtraction."""
+    n, left = len(rows), [list(row) for row in rows]
+    for k in range(n - 1, 0, -1):
+        out = sum(left[k][:k])
+        for i in range(k):
+            left[i][k] /= out
+            for j in range(k):
+                left[i][j] += left[i][k] * left[k][j]
+    law = [Fraction(1)]
+    for k in range(1, n):
+        law.append(sum(law[i] * left[i][k] for i in range(k)))
+    return [mass / sum(law) for mass in law]
+
+
+@verifies(
+    Claim(
+        "layers.perturbed",
+        "a layer whose rows are off by e in total variation has a stationary law within m e / (1 - tau), if m layers bring any two rows within tau",
+        r"$\|\pi - \pi'\| \le \min_m\frac{m\,e}{1 - \tau(P^m)}$ for $\max_i\|P_i - P'_i\| \le e$ in total variation, $\tau(Q) = \max_{i,k}\|Q_i - Q_k\|$: what is reported of the law that is found; equality with $m = 1$ for two states that are left equally often",
+        assumptions=("finitely many tokens", r"$\tau(P^m) < 1$ for some m"),
+        spec=("DL.B9",),
+        cites=("dobrushin1956",),
+    ),
+    constant("near", "one per cent less", share=Fraction(99, 100)),
+    hypothesis("farther", "rows are off by a hundred times what is said", push=100),
+    bug("once", "the law is taken to be off by what one layer is", carried=False),
+)
+def test_perturbed(run, *, share=1, push=1, carried=True):
+    off = Fraction(1, 2**30)
+    chains = [("two states", np.array([[1 - slow, slow], [slow, 1 - slow]])) for slow in (2.0**-4, 2.0**-10, 2.0**-14)]
+    for rng in run.streams(run.pick(quick=6, paper=60)):
+        drawn = np.round(rng.dirichlet(np.ones(4), size=4) * 2.0**12) / 2.0**20  # slow, and exact
+        drawn[np.arange(4), np.arange(4)] += 1.0 - drawn.sum(axis=1)
+        chains.append(("drawn", drawn))
+    for part, rows in chains:
+        law, bound = stationary(rows, error=float(off))
+        found, other = [Fraction(v) for v in law.tolist()], [[Fraction(v) for v in row] for row in rows.tolist()]
+        for i, row in enumerate(other):  # towards the first state, from everywhere
+            j = 1 if i == 0 else i
+            row[0], row[j] = row[0] + push * off, row[j] - push * off
+        apart = sum(abs(a - b) for a, b in zip(found, kept(other), strict=True)) / 2
+        claimed = share * Interval.exactly(bound if carried else float(off))
+        yield at_most(apart, claimed, n=len(rows), part=part)
 
 
 @verifies(
