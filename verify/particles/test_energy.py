@@ -172,8 +172,9 @@ def flat(law, x):
     hypothesis("value", "the value matrix is a rotation while the form is the identity", runs=("SA", "USA", "turned")),
     hypothesis("causal", "the attention has a causal mask", runs=("SA", "USA", "causal")),
     constant("top", "consensus has half of that energy", height=0.5),
+    constant("falls", "the energy never grows", way=-1),
 )
-def test_climb(run, *, column="climbed", runs=("SA", "USA", "form"), height=1.0):
+def test_climb(run, *, column="climbed", runs=("SA", "USA", "form"), height=1.0, way=1):
     table = run.study(studies.dissipation)
     beta = run.pick(quick=3.0, paper=5.0)
     top = hull(balls(beta).item().exp() / (2 * balls(beta).item()))
@@ -181,7 +182,7 @@ def test_climb(run, *, column="climbed", runs=("SA", "USA", "form"), height=1.0)
         part = table.where(run=name)
         energies, climbed = part.intervals("energy"), part.intervals("climbed" if name == "USA" else column)
         for t, before, after in zip(part["time"][1:].tolist(), energies, energies[1:], strict=False):
-            yield at_least(after - before, 0, scale=top, run=name, t=t, part="monotone")
+            yield at_least(way * (after - before), 0, scale=top, run=name, t=t, part="monotone")
         for t, energy, sum_ in zip(part["time"].tolist(), energies, climbed, strict=True):
             yield equals(energy - energies[0], sum_, scale=top, run=name, t=t, part="integral")
             yield at_most(energy, height * top, scale=top, run=name, t=t, part="consensus")
