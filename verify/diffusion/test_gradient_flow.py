@@ -96,21 +96,18 @@ def test_potential(run, *, factor=Fraction(1, 2), sweeps=None, normaliser="sinkh
 
 
 @cache
-def outlived(tokens, count, extra):
-    """Asymmetry over residual after 1, 2, 4, ... sweeps, while the balls have digits for the residual."""
-    x, ratios, sweeps = np.frombuffer(tokens).reshape(count, -1), [], 1
-    while len(ratios) < 5 or (ratios[-1].width < 1e-6 * ratios[-1].lo and sweeps < 256):
-        found = field(x, np.eye(x.shape[1]), normaliser="sinkhorn", sweeps=sweeps + extra)
-        ratios.append(asymmetry(found.derivative) / found.residual)
-        sweeps *= 2
-    return [ratio for ratio in ratios if ratio.width < 1e-6 * ratio.lo]
+def outlived(tokens, count, sweeps):
+    """Asymmetry over residual after some sweeps, with A = V = I."""
+    x = np.frombuffer(tokens).reshape(count, -1)
+    found = field(x, np.eye(x.shape[1]), normaliser="sinkhorn", sweeps=sweeps)
+    return asymmetry(found.derivative) / found.residual
 
 
 @verifies(
     Claim(
         "normaliser.truncated",
-        "attention normalised by a few sweeps is no gradient, and the asymmetry outlives the residual by a factor that grows with the sweeps",
-        r"$\frac{\|J - J^\top\|}{\|J\|} = 0.755$ without a sweep (softmax), $0.059$ after one, $0.0033$ after two, at most $10^{-11}$ after ten, for tokens $(.7, 1.6), (.2, 1), (.2, 1.1), (1, .5)$ and $A = V = I$; asymmetry over residual after $k$ sweeps is of order $k$; for drawn tokens what a doubling of late sweeps adds grows by three halves at least with the next",
+        "attention normalised by a few sweeps is no gradient, and for the witness the asymmetry outlives the residual by a factor that grows with the sweeps",
+        r"$\frac{\|J - J^\top\|}{\|J\|} = 0.755$ without a sweep (softmax), $0.059$ after one, $0.0033$ after two, at most $10^{-11}$ after ten, for tokens $(.7, 1.6), (.2, 1), (.2, 1.1), (1, .5)$ and $A = V = I$; asymmetry over residual after $k$ sweeps is of order $k$; for drawn tokens the asymmetry is a tenth of the residual at least after 1, 2, 4 and 8 sweeps",
         assumptions=("rows last", "the residual is the largest error of a column sum", "A = V = I, tokens in the plane"),
         spec=("FR.F24",),
         cites=SANDER,
@@ -118,10 +115,10 @@ def outlived(tokens, count, extra):
     ),
     constant("gradient", "softmax is a gradient in the flat metric", printed=("0.000", "0.059", "0.0033")),
     constant("tracks", "the asymmetry tracks the residual", growth=1),
-    constant("square", "it outlives the residual by the square of the number of sweeps", growth=4),
+    constant("hundredfold", "it is a hundred times the residual, whatever the tokens", least=100),
     bug("count", "a sweep more is made than is counted", extra=1),
 )  # fmt: skip
-def test_truncated(run, *, printed=("0.755", "0.059", "0.0033"), growth=2, extra=0):
+def test_truncated(run, *, printed=("0.755", "0.059", "0.0033"), growth=2, least=Fraction(1, 10), extra=0):
     for sweeps, digits in enumerate(printed):
         yield equals(
             asymmetry(witness("sinkhorn", sweeps + extra).derivative), Interval.printed(digits, Kind.CERTIFIED), scale=1,
@@ -130,17 +127,14 @@ def test_truncated(run, *, printed=("0.755", "0.059", "0.0033"), growth=2, extra
     yield at_most(asymmetry(witness("sinkhorn", 10 + extra).derivative), Fraction(1, 10**11), sweeps=10)
     soft = witness("softmax").derivative
     yield equals(asymmetry(soft), Interval.printed(printed[0], Kind.CERTIFIED), scale=1, normaliser="softmax")
-    clouds = [
-        rng.uniform(-1.5, 1.5, size=(int(rng.integers(3, 6)), 2)) for rng in run.streams(run.pick(quick=4, paper=30))
-    ]
-    ratios = outlived(WITNESS.tobytes(), len(WITNESS), extra)[:5]
+    ratios = [outlived(WITNESS.tobytes(), len(WITNESS), 2**level + extra) for level in range(5)]
     doubled = [b / a for a, b in itertools.pairwise(ratios)]
     yield equals(limit(doubled, order=1), growth, scale=1, part="growth as sweeps double")
-    for number, x in enumerate(clouds):
-        *_, before, middle, after = outlived(x.tobytes(), len(x), extra)
-        yield at_least(
-            (after - middle) / (middle - before), Fraction(3, 4) * growth, scale=1, part="growth, drawn", cloud=number
-        )
+    for number, rng in enumerate(run.streams(run.pick(quick=4, paper=60))):
+        x = rng.uniform(-1.5, 1.5, size=(int(rng.integers(3, 6)), 2))
+        for sweeps in (1, 2, 4, 8):
+            ratio = outlived(x.tobytes(), len(x), sweeps + extra)
+            yield at_least(ratio, least, part="drawn", cloud=number, sweeps=sweeps)
 
 
 def lifted(x, u):

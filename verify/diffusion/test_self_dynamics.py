@@ -76,7 +76,7 @@ END = Interval.within(math.sqrt(0.4), 4 * U)  # 1 - 2 d tau with d tau = 0.3
         assumptions=("tokens uniform on the sphere of dimension 1, 2, 3",),
         spec=("DL.B11", "DL.B8"),
         cites=RUAN,
-        provenance=DERIVED,
+        provenance=("seen", "derived", "refereed"),
     ),
     constant("frozen", "the law is R_0 exp(-d tau / R_0^2), that of weights kept", law="frozen"),
     constant("averaged", "the speed is the average of the principal curvatures", law="averaged"),

@@ -95,7 +95,7 @@ def test_gap(run, *, power=2, share=1, circles=1, last=False):
         assumptions=("circle, chordal kernel, equidistant tokens that weigh their density", "these densities, b = 3"),
         spec=("DL.B10",),
         cites=("ruan2024", "coifman2006"),
-        provenance=DERIVED,
+        provenance=("seen", "derived", "refereed"),
     ),
     constant("fewer", "there is one less, as constants are not counted", more=-1),
     hypothesis("shallow", "the density is nearly constant", b=Fraction(1, 10)),
