@@ -142,10 +142,11 @@ def test_discretised(run, *, mass=lambda b: 1.0 + b, sup=lambda b: min(1.0, b) *
     ),
     constant("half", "the exponent is pi squared over the square of the step", factor=1),
     bug("one-sided", "the waves of one sign are counted only", sides=1),
+    hypothesis("wider", "the variance is two", variance=2),
 )
-def test_spectral(run, *, factor=2, sides=2):
+def test_spectral(run, *, factor=2, sides=2, variance=1):
     table = run.study(studies.densities).where(part="mass", alpha=1.0)
     for h, error in zip(table["at"].tolist(), table.intervals("value"), strict=True):
-        waves = [(-factor * (pi() * k / balls(h).item()) ** 2).exp() for k in range(1, 9)]
+        waves = [(-factor * variance * (pi() * k / balls(h).item()) ** 2).exp() for k in range(1, 9)]
         claimed = hull(sides * sum(waves[1:], waves[0]))
         yield equals(error, claimed, scale=claimed if h >= 1.0 else 1, step=h)
