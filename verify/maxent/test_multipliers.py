@@ -3,7 +3,7 @@
 import numpy as np
 
 from theory import Measure
-from theory.attention import transform_error
+from theory.attention import boltzmann_gibbs, transform_error
 from theory.evidence import Claim, Interval, at_least, bug, constant, equals, hypothesis, limit, total, verifies
 from theory.evidence.roundoff import average_error, gamma
 from theory.maxent import divergence, entropy, expectation, gibbs_law, log_partition, tilted
@@ -45,8 +45,9 @@ def test_duality(run, *, feasible=True, reverse=False, summed=True, sign=1):
         cases.append((rng.normal(size=(n, k)), *(rng.dirichlet(np.ones(n)) * 0.9 + 0.1 / n for _ in range(2))))
     for features, q, other in cases:
         n, moment = len(features), q @ features
-        law, multiplier, missed, rounding = largest_entropy(features, moment)
+        _, multiplier, missed, rounding = largest_entropy(features, moment)
         multiplier = sign * multiplier
+        law = boltzmann_gibbs(Measure(features), features @ multiplier).weights
         best = textbook.laws((balls(features) @ balls(multiplier))[np.newaxis])[0]
         size = 1.0 + np.log(n) + float(np.abs(features @ multiplier).max())
         case = {"n": n, "k": features.shape[1]}
@@ -102,14 +103,15 @@ def test_entropy_slope(run, *, sign=-1, power=1, relative=False):
 
         found, _, missed, rounding = largest_entropy(s[:, np.newaxis], [e])
         off = rounding + float(np.ptp(s)) * (float(missed[0]) + 2.0**-52 * float(np.abs(s).max())) / spread.lo
-        yield equals(textbook.gap(found, law, 2.0 * off), 0, scale=1, part="law", n=s.size, multiplier=at)
+        claimed = textbook.laws((balls(s) * balls(at**power).item())[np.newaxis])[0]
+        yield equals(textbook.gap(found, claimed, 2.0 * off), 0, scale=1, part="law", n=s.size, multiplier=at)
         slopes = [
             (largest(e + h) - largest(e - h)) / (Interval.exactly(e + h) - (e - h)) for h in reach * 0.5 ** np.arange(5)
         ]
         rounded = Interval.within(
             0.0, 2.0**-50 * float(np.abs(s).max()) / spread.lo
         )  # of the multiplier at a rounded mean
-        yield equals(limit(slopes, order=2), sign * at**power + rounded, scale=1, n=s.size, multiplier=at)
+        yield equals(limit(slopes, order=2), sign * at**power + rounded, scale=1, part="slope", n=s.size, multiplier=at)
 
 
 def multiplier_of(s, e):
