@@ -1,5 +1,6 @@
 """How a density on cells moves with its score: escort covariances, and the gradients of normaliser and conjugate."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -199,6 +200,8 @@ def test_conjugate(run, *, power=lambda _: 1.0, share=lambda alpha: 1.0 - 1.0 / 
             density, found = density_on_cells(f + h * phi, mu, alpha)
             exact_f, mean = along(f, phi, h), float((mu * density) @ (f + h * phi))
             normaliser = known(found, exact_f, balls(mu), alpha)
+            if not math.isfinite(normaliser.width):
+                return normaliser
             ends = balls(normaliser.lo).item().union(balls(normaliser.hi).item())
             off = (balls(mu) * density_below(exact_f, ends, alpha) * exact_f).sum() - balls(mean).item()
             return share(alpha) * Interval.within(mean, abs(hull(off)).hi) + (1.0 - share(alpha)) * normaliser
