@@ -34,6 +34,8 @@ def pairs(run, *, quick, paper):
     yield np.array([2.0**-7, -(2.0**-7)]), np.array([-(2.0**-7), 2.0**-7]), 1.0
     yield np.array([2.0**-7, -(2.0**-7)]), np.array([-(2.0**-7), 2.0**-7]), 0.25
     yield np.array([900.0, 0.0, 1.0, -900.0]), np.array([0.0, 900.0, 2.0, -1.0]), 1.0
+    for size in (2.0**-40, 2.0**40):  # of scores and temperature at once
+        yield size * np.array([0.5, -0.5, 0.1]), size * np.array([-0.5, 0.4, 0.3]), size
     for rng in run.streams(run.pick(quick=quick, paper=paper)):
         n, tau = int(rng.integers(2, 60)), float(rng.uniform(0.2, 4.0))
         y = rng.normal(size=n) * float(rng.choice([0.1, 1.0, 10.0]))
@@ -62,7 +64,7 @@ def test_strong_concavity(run, *, factor=0.5, power=1, uniform=False):
         s = rng.normal(size=n) * float(rng.choice([0.1, 1.0, 5.0]))
         share, rival = float(rng.choice([0.01, 0.3, 1.0])), rng.dirichlet(np.ones(n))
         p = share * rival + (1.0 - share) * gibbs_law(s, tau=tau).weights
-        cases.append((s, p / p.sum(), tau))
+        cases += [(s, p / p.sum(), tau), (s * 2.0**40, p / p.sum(), tau * 2.0**40)][: 1 + (n < 10)]
     for s, p, tau in cases:
         best, error = gibbs_law(s, tau=tau)
         size = float(np.abs(s).max()) + tau * (1.0 + np.log(s.size))

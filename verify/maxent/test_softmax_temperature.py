@@ -20,14 +20,15 @@ from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import EXP_ULPS, U, average_error, covariance_error, gamma
 from theory.maxent import entmax, entmax_gap, expectation, gibbs_law, softmax, softmax_value, tsallis
 from verify import textbook
-from verify.maxent.laws import off
+from verify.maxent.laws import LEVELS, MANY, law, many, off
 from verify.textbook import balls, hull
 
 LEAST = 2.0**-960  # weights below 1e-300 are known absolutely only; times scores of a few thousand
 PAPER = ("derived", "refereed")
+SIZES = (2.0**-40, 2.0**40)  # of scores and temperature at once
 
 
-def value(scores, tau):
+def measured_value(scores, tau):
     """The largest free energy as computed: off as the logarithm of a weight, and by its last operations."""
     found, peak = float(softmax_value(scores, tau=tau)), float(np.abs(scores).max())
     error = tau * (off(scores, tau) + (2 * EXP_ULPS + 2) * U * np.log(scores.size)) + 2 * U * (peak + abs(found))
@@ -61,6 +62,8 @@ def spread(rng):
 )
 def test_cold(run, *, counted=True, single=False, mean=False, twice=2):
     cases = [(np.array([0.0] + [-5.0] * 9), 1, 1.0), (np.array([1.0, 1.0, 0.0, -6.0]), 2, 0.7)]
+    cases += [(size * np.array([1.0, 1.0, 0.0, -6.0]), 2, size) for size in SIZES]
+    cases.append((np.sort(many())[::-1], int((many() == LEVELS.max()).sum()), 0.3))
     for rng in run.streams(run.pick(quick=25, paper=500)):
         n, tau = int(rng.integers(2, 60)), float(rng.uniform(0.1, 3.0))
         m = int(rng.integers(1, n))
@@ -68,14 +71,15 @@ def test_cold(run, *, counted=True, single=False, mean=False, twice=2):
     for s, count, tau in cases:
         n, m, t = s.size, 1 if single else count, balls(tau).item()
         p, relative = softmax(s, tau=tau), off(s, tau)
-        rest, gaps = total(p[count:], p[count:] * relative + LEAST), balls(s[0]).item() - balls(s[count:])
-        gap = gaps.sum() / (n - count) if mean else min(gaps, key=lambda ball: float(ball.mid()))
+        rest, lower = total(p[count:], p[count:] * relative + LEAST), balls(s[count:].max()).item()
+        below = balls(s[count:]).sum() / (n - count) if mean else lower
+        gap = balls(s[0]).item() - below
         bound = hull((-gap / t).exp() * (n - m) / m if counted else (-gap / t).exp())
         yield at_most(rest, bound, scale=bound, part="rate", n=n, m=count, tau=tau)
-        exact = textbook.laws((balls(s) / t)[np.newaxis])[0][count:].sum()
+        exact = law(s, tau)[count:].sum()
         even = np.where(np.arange(n) < count, 1.0 / count, 0.0)
         yield equals(far(p, even, relative), twice * hull(exact), scale=1, part="distance", n=n, m=count, tau=tau)
-        excess, top = value(s, tau) - hull(balls(s[0]).item() + t * balls(m).item().log()), balls(n).item() / m
+        excess, top = measured_value(s, tau) - hull(balls(s[0]).item() + t * balls(m).item().log()), balls(n).item() / m
         yield at_least(excess, 0, scale=tau, part="value", n=n, m=count, tau=tau)
         yield at_most(excess, hull(t * top.log()), scale=tau, part="value", n=n, m=count, tau=tau)
         yield equals(excess, hull(-t * (1 - exact).log()), scale=tau, part="value", n=n, m=count, tau=tau)
@@ -101,6 +105,8 @@ def test_cold(run, *, counted=True, single=False, mean=False, twice=2):
 )
 def test_hot(run, *, first=1.0, second=0.5, eighth=0.125, gap=False, averaged=True):
     cases = [(np.array([2.0 * np.log(2.0), 0.0, 0.0]), 1.0), (np.array([0.005, -0.005]), 1.0)]
+    cases.append((np.append(many(), 4.1), 0.7))
+    cases += [(size * np.array([1.0, 0.3, -0.7]), size) for size in SIZES]
     cases += [spread(rng) for rng in run.streams(run.pick(quick=25, paper=500))]
     for s, tau in cases:
         n, t, exact = s.size, balls(tau).item(), balls(s)
@@ -109,7 +115,7 @@ def test_hot(run, *, first=1.0, second=0.5, eighth=0.125, gap=False, averaged=Tr
         scale = hull(reach / t)
         yield at_most(apart, first * 2 * hull((reach / (4 * t)).tanh()), scale=scale, part="tanh", n=n, tau=tau)
         yield at_most(apart, second * scale, scale=scale, part="linear", n=n, tau=tau)
-        excess = value(s, tau) - hull(exact.sum() / (n if averaged else 1) + t * balls(n).item().log())
+        excess = measured_value(s, tau) - hull(exact.sum() / (n if averaged else 1) + t * balls(n).item().log())
         size = hull(reach * reach / t)
         yield at_least(excess, 0, scale=size, part="value", n=n, tau=tau)
         yield at_most(excess, eighth * size, scale=size, part="value", n=n, tau=tau)
@@ -130,7 +136,8 @@ def test_hot(run, *, first=1.0, second=0.5, eighth=0.125, gap=False, averaged=Tr
 )
 def test_two_levels(run, *, two="tanh", quarter=4, between=0.0):
     for n, k in run.pick(
-        quick=((3, 1), (10, 1), (100, 7)), paper=((3, 1), (5, 2), (10, 1), (10, 3), (100, 7), (999, 1))
+        quick=((3, 1), (10, 1), (100, 7), (MANY, 7)),
+        paper=((3, 1), (5, 2), (10, 1), (10, 3), (100, 7), (999, 1), (MANY, 7)),
     ):
         for tau in (1.0, 0.3):
             reach = 2.0 * tau * float(np.log((n - k) / k))
