@@ -146,6 +146,7 @@ def test_cocoercive(run, *, euclidean=2.0, absolute=1.0, power=1, warmer=1.0):
         r"$\frac12\|p - q\|_1 \le \tanh\frac{\max(x - y) - \min(x - y)}{4\tau}$, with equality for two scores of odds $e^{\pm\varrho/2}$",
         assumptions=("finite scores", "positive temperature"),
         spec=("MA.L2", "RA.B8"),
+        cites=("cohen2023",),
         provenance=("derived", "refereed"),
     ),
     constant("near", "the bound is two per cent smaller", factor=0.98),

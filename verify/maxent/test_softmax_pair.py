@@ -25,7 +25,7 @@ def largest(law, outer):
         r"$\epsilon = 1 - p_1 - p_2 \le \frac14$, $p_1, p_2$ the largest weights: $\lambda_1(\mathrm{diag}(p) - pp^\top) \le \frac{1 - \epsilon}2$, with equality if $p_1 = p_2$; so $\frac12$ needs two weights $\frac12$; no $\epsilon$ above $\frac14$ will do: at $(p, \frac{1-p}2, \frac{1-p}2)$, $\frac13 < p < \frac12$, the bound is exceeded by $\frac14(1 - 2p)(3p - 1)$",
         assumptions=("temperature one",),
         spec=("FR.F06",),
-        cites=("gao2017", "golub1973"),
+        cites=("gao2017", "golub1973", "nair2025"),
         provenance=("derived", "refereed"),
     ),
     constant("quarter", "the bound is half as large, the constant of one sigmoid", factor=0.5),
