@@ -154,7 +154,7 @@ def test_relaxed(run, *, above=True, factor=1.0):
         mu, a = Measure(rng.normal(size=(n, 1)), rng.dirichlet(np.ones(n)) * 0.9 + 0.1 / n), rng.normal(size=n)
         m = 0.5 * float(mu.weights @ a) + 0.5 * float(a.max() if above else a.min())
         found = tilted(mu, a[:, np.newaxis], [m])
-        least = divergence(found.measure.weights, mu.weights)
+        least = kl(tilt(mu, found.multiplier[0] * a), balls(mu.weights))
         # what a missed moment costs, and what weights off by r cost: r times one plus the mean logarithm
         wide = transform_error(mu, (abs(found.multiplier[0]) + 2.0) * a)
         missed = float(np.abs(found.residual[0])) + 2.0 * average_error(float(np.abs(a).max()), n)

@@ -180,7 +180,7 @@ def levels(run):
         assumptions=("scores not all equal", r"$\lambda \ge 0$: $\varepsilon \le \frac{n - m}n\delta$ suffices"),
         spec=("RA.C2",),
         cites=JAYNES,
-        provenance=("recalled", "derived", "refereed"),
+        provenance=("derived",),
     ),
     constant("half", "the multiplier grows with half the logarithm", factor=0.5),
     constant("near", "the bounds are two per cent larger", factor=1.02),
