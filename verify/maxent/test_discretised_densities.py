@@ -116,7 +116,7 @@ def test_maximiser(run, *, factor=1, weighted=True, used=lambda alpha: alpha):
     ),
     constant("second", "the error is of second order, as for smooth functions", mass=lambda _: 2.0),
     constant("as-mass", "the density errs like the mass also for b < 1", sup=lambda b: 1.0 + b),
-    bug("unweighted", "entmax of the scores without the masses of the cells, divided by the step", part="plain"),
+    hypothesis("unweighted", "the cells have mass one: entmax of the scores, divided by the step", part="plain"),
 )
 def test_discretised(run, *, mass=lambda b: 1.0 + b, sup=lambda b: min(1.0, b) * (1.0 + b), part="sup"):
     table = run.study(studies.densities)
