@@ -18,6 +18,7 @@ from theory.evidence.roundoff import EXP_ULPS, U, gamma
 from theory.maxent import divergence, expectation, free_energy, gibbs_law, softmax, softmax_value
 from theory.maxent.certificate import frank_wolfe_gap
 from verify import textbook
+from verify.maxent.laws import MANY, law as printed, many
 from verify.textbook import balls, gap, hull
 
 LEAST = 2.0**-960  # weights below 1e-300 are known absolutely only; times scores of a few thousand
@@ -110,14 +111,17 @@ def test_mask(run, *, masked=-np.inf, factor=2.0, renormalised=True):
         kept = rng.random(n) < rng.uniform(0.1, 0.95)
         kept[int(rng.integers(n))] = True
         cases.append((rng.normal(size=n) * float(rng.choice([0.1, 1.0, 10.0])), kept))
+    cases.append((many(), np.arange(MANY) % 5 > 0))
     for s, kept in cases:
         n, reach = s.size, float(np.ptp(s)) + (10.0 if masked > -np.inf else 0.0)
         relative = softmax_error(0.0, reach, n)
-        exact = textbook.laws(balls(s)[np.newaxis])[0]
-        inside = exact[kept].sum()
+        exact = printed(s, 1.0)
+        inside, (_, at) = exact[kept].sum(), np.unique(s + 1j * kept, return_index=True)  # equal weights once
         whole = softmax(s)
         law = softmax(np.where(kept, s, masked)) if renormalised else np.where(kept, whole, 0.0)
-        conditioned = np.where(kept, exact / inside, 0 * exact)
-        yield equals(gap(law, conditioned, relative * law + LEAST), 0, scale=1, part="law", n=n, kept=int(kept.sum()))
+        conditioned = np.where(kept[at], exact[at] / inside, 0 * exact[at])
+        yield equals(
+            gap(law[at], conditioned, relative * law[at] + LEAST), 0, scale=1, part="law", n=n, kept=int(kept.sum())
+        )
         moved = total(np.abs(law - whole), (law + whole) * (relative + U) + LEAST)
         yield equals(moved, factor * hull(1 - inside), scale=1, part="distance", n=n, kept=int(kept.sum()))
