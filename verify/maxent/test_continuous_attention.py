@@ -27,6 +27,8 @@ def laws(run):
     """Densities of dimension 1, 2, 3 and 5 and orders from 1.1 to 6."""
     orders = run.pick(quick=(1.1, 4 / 3, 2.0, 6.0), paper=(1.1, 1.25, 4 / 3, 1.5, 2.0, 3.0, 4.0, 6.0))
     yield BetaGaussian([0.0], [[1.0]], 2.0)
+    for size in (2.0**-40, 2.0**40):
+        yield BetaGaussian([0.0, 0.0], size * np.array([[1.0, 0.5], [0.5, 2.0]]), 1.5)
     for rng, dim in zip(run.streams(4), DIMENSIONS, strict=True):
         for alpha in orders:
             for scatter in scatters(rng, dim):

@@ -37,22 +37,23 @@ def kl(p, q):
 
 
 def neighbour(law, frame, rng):
-    """Return a law along a direction orthogonal to the columns of ``frame``, and by how much their means differ at most."""
+    """Return a law along a direction orthogonal to the columns of ``frame``, and by how much each mean differs at most."""
     way = rng.normal(size=law.size) if law.size > 3 else np.array([1.0, -2.0, 1.0]) * [1.0, frame.shape[1] > 1, 1.0]
     way = way - frame @ np.linalg.lstsq(frame, way, rcond=None)[0]
     moved = law + 0.5 * float(np.min(law / np.maximum(np.abs(way), 1e-300))) * way
     moved = moved / moved.sum()
-    drift = float(np.abs(frame.T @ (moved - law)).max())
-    return moved, drift + 2.0 * average_error(float(np.abs(frame).max()), 2 * law.size)
+    rounded = [2.0 * average_error(size, 2 * law.size) for size in np.abs(frame).max(axis=0).tolist()]
+    return moved, np.abs(frame.T @ (moved - law)) + rounded
 
 
 def allowance(mu, potential, multiplier, drift):
-    """Enclose what Pythagoras' identity is off by when both laws agree in mass and mean up to ``drift`` only.
+    """Enclose what Pythagoras' identity is off by when both laws agree in mass and means up to ``drift`` only.
 
     A mean costs its multiplier, the mass costs the log-partition, and each rounded weight of the tilt its relative error.
     """
-    means = float(np.abs(multiplier).sum()) + abs(log_partition(potential, mu.weights)).hi
-    return Interval.within(0.0, means * drift + 2.0 * transform_error(mu, potential))
+    means = float(np.abs(multiplier[: drift.size - 1]) @ drift[1:])
+    mass = abs(log_partition(potential, mu.weights)).hi * float(drift[0])
+    return Interval.within(0.0, means + mass + 2.0 * transform_error(mu, potential))
 
 
 @verifies(
@@ -80,6 +81,8 @@ def test_moment(run, *, sign=1, feasible=True, reverse=False):
         n = int(rng.integers(3, 30))
         mu, a = Measure(rng.normal(size=(n, 1)), rng.dirichlet(np.ones(n)) * 0.9 + 0.1 / n), rng.normal(size=n)
         problems.append((mu, a, float(rng.dirichlet(np.ones(n)) @ a)))
+    mu, a, m = problems[0]
+    problems += [(mu, size * a, size * m) for size in (2.0**-40, 2.0**40)]
     for (mu, a, m), rng in zip(problems, run.streams(len(problems)), strict=True):
         found = tilted(mu, a[:, np.newaxis], [m])
         potential = sign * found.multiplier[0] * a

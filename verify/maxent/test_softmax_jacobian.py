@@ -28,6 +28,8 @@ def drawn(run, *, quick, paper):
     """Yield scores, a direction and a temperature."""
     yield np.array([0.0, 1.0, 3.0]), np.array([1.0, 0.0, -2.0]), 0.5
     yield np.array([0.0, 1.0, 3.0]), np.ones(3), 0.5  # along which nothing moves
+    for size in (2.0**-40, 2.0**40):  # of scores and temperature at once
+        yield size * np.array([0.0, 1.0, 3.0]), size * np.array([1.0, 0.0, -2.0]), size
     for rng in run.streams(run.pick(quick=quick, paper=paper)):
         n, tau = int(rng.integers(2, 25)), float(rng.uniform(0.2, 4.0))
         yield rng.normal(size=n) * float(rng.choice([0.1, 1.0, 5.0])), rng.normal(size=n), tau

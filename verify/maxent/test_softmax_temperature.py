@@ -174,7 +174,8 @@ def test_two_levels(run, *, two="tanh", quarter=4, between=0.0):
 )
 def test_temperature(run, *, power=3, sign=-1.0, centred=True):
     drawn = (spread(rng) for rng in run.streams(run.pick(quick=15, paper=200)))
-    for s, tau in [(np.array([0.0, 1.0, 3.0]), 0.5), *drawn]:
+    sized = [(size * np.array([0.0, 1.0, 3.0]), size) for size in SIZES]
+    for s, tau in [(np.array([0.0, 1.0, 3.0]), 0.5), *sized, *drawn]:
         n, size = s.size, float(np.abs(s).max())
         warm = variable(2)  # of what is computed from it, order one is the slope
         warm[()] = warm.item() + balls(tau).item()
@@ -187,15 +188,16 @@ def test_temperature(run, *, power=3, sign=-1.0, centred=True):
         level = expectation(law, s) + Interval.within(0.0, rough)
         second = float(law @ (s - level.mid) ** 2) if centred else float(law @ s**2)
         variance = Interval.within(second, covariance_error(size, n, relative=error))
-        unit = tau + size**2 / tau + size / tau
         t = Interval.exactly(tau)
-        yield equals(hull(coefficient(mean, 1)), sign * variance / t**2, scale=unit, part="mean", n=n, tau=tau)
+        yield equals(
+            hull(coefficient(mean, 1)), sign * variance / t**2, scale=(size / tau) ** 2, part="mean", n=n, tau=tau
+        )
         spread_out = hull(coefficient(log_mass - mean / warm.item(), 1))
-        yield equals(spread_out, variance / t**power, scale=unit, part="entropy", n=n, tau=tau)
+        yield equals(spread_out, variance / t**power, scale=(size / tau) ** 2 / tau, part="entropy", n=n, tau=tau)
         at = int(s.argmin())
         weight = Interval.within(float(law[at]), error * float(law[at]) + LEAST)
         pull = sign * weight * (Interval.exactly(float(s[at])) - level) / t**2
-        yield equals(hull(coefficient(exact[at], 1)), pull, scale=unit, part="weight", n=n, tau=tau)
+        yield equals(hull(coefficient(exact[at], 1)), pull, scale=size / tau / tau, part="weight", n=n, tau=tau)
 
 
 @verifies(
