@@ -38,7 +38,10 @@ def cases(run, *, quick, paper):
         "softmax.rounding",
         "a computed weight is off by a relative error that grows with the range of the scores over the temperature",
         r"$|\hat p_i - p_i| \le \epsilon\big(\frac R\tau + \log n + \frac n2 + 9\big)p_i$ and $\le \big(3(1 + \frac R\tau) + n\big)\epsilon\,p_i$ with $\epsilon = 2^{-52}$; at $R/\tau = 664$ the error is above $390\epsilon$",
-        assumptions=("weights are normal numbers", "the exponential is within 4 units in the last place"),
+        assumptions=(
+            "weights are normal numbers",
+            "the exponential is within 4 units in the last place, for the second bound within one",
+        ),
         spec=("RA.B9",),
         cites=("blanchard2021",),
         provenance=("derived", "refereed"),
