@@ -64,7 +64,7 @@ def test_gibbs(run, tokens, *, reverse=False, power=1, sign=1, uniform=False):
         r"$\nabla_x\log\mu(e^{x^\top B\,\cdot}) = B\,\Gamma_\mu(x)$ and $\nabla_x^2 = B\,\mathrm{Cov}_{S_\mu(x, \cdot)}B^\top \succeq 0$; along a line $\lambda a$ of scores $\frac d{d\lambda}\Psi_{e^{\lambda a}}(\mu)(a) = \mathrm{Var}_{\Psi_{e^{\lambda a}}(\mu)}(a)$",
         assumptions=("value matrix the identity",),
         spec=("MA.E2", "MA.E5", "RA.C2"),
-        cites=(*GIBBS, "csiszar1975", "ramsauer2020"),
+        cites=(*GIBBS, "csiszar1975", "ramsauer2021"),
         provenance=PAPER,
     ),
     bug("no-form", "the gradient is the output itself, without B", formed=False),
