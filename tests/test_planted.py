@@ -154,10 +154,10 @@ BUGS = [
     bug("lattice-root-transposed", "transport.gaussian-dot", "attention/lattice.py", ("grid @ factor.T", "grid @ factor")),
     bug("lattice-coarse", "transport.gaussian-distance", "attention/lattice.py", ("STEP = 0.5 ", "STEP = 1.5 ")),
     # entropy
-    bug("entropy-sign", "maxent.softmax", "maxent/gibbs.py", ("summands = -xlogy(p, p)", "summands = xlogy(p, p)")),
-    bug("free-energy-without-tau", "maxent.softmax", "maxent/gibbs.py",
+    bug("entropy-sign", "softmax.prior", "maxent/gibbs.py", ("summands = -xlogy(p, p)", "summands = xlogy(p, p)")),
+    bug("free-energy-without-tau", "softmax.prior", "maxent/gibbs.py",
         ('as_positive(tau, "tau") * entropy(law)', "entropy(law)")),
-    bug("softmax-times-tau", "maxent.softmax", "maxent/gibbs.py", (PUT, PUT.replace("/", "*"))),
+    bug("softmax-times-tau", "softmax.prior", "maxent/gibbs.py", (PUT, PUT.replace("/", "*"))),
     bug("partition-without-peak", "maxent.gibbs", "maxent/gibbs.py", ("value = peak + math.log(mass)", "value = math.log(mass)")),
     bug("tilt-without-reference", "maxent.moment", "maxent/moments.py",
         ("measure = boltzmann_gibbs(mu, given @ multiplier)", "measure = boltzmann_gibbs(Measure(mu.points), given @ multiplier)")),
