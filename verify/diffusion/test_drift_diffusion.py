@@ -292,7 +292,7 @@ def through_tokens(n, offset, ends):
     Claim(
         "limit.tokens",
         "a softmax over quantile tokens is the operator of the whole law up to aliases of its level, which fall faster than any power of their number",
-        r"real attention of $N$ tokens $F^{-1}((j + \frac12)/N)$ less $P_\varepsilon h$ is $\sum_{m \ne 0}(-1)^ma_{mN}/\sum_m(-1)^mb_{mN}$, $a_k(x) = \int K(x, y)(h(y) - P_\varepsilon h(x))p(y)e^{-2\pi ikF(y)}dy$, $b_k$ the same without $h - P_\varepsilon h$; and for any $\sigma > 0$ $|a_k| \le \int|K(h - P_\varepsilon h)p|(y - i\sigma)e^{-2\pi|k|\int_0^\sigma\mathrm{Re}\,p(y - is)ds}dy$, which with the best $\sigma$ leaves less than 5 per cent",
+        r"real attention of $N$ tokens $F^{-1}((j + \frac12)/N)$ less $P_\varepsilon h$ is $\sum_{m \ne 0}(-1)^ma_{mN}/\sum_m(-1)^mb_{mN}$, $a_k(x) = \int K(x, y)(h(y) - P_\varepsilon h(x))p(y)e^{-2\pi ikF(y)}dy$, $b_k$ the same without $h - P_\varepsilon h$; and for any $\sigma > 0$ $|a_k| \le \int|K(h - P_\varepsilon h)p|(y - i\sigma)e^{-2\pi|k|\int_0^\sigma\mathrm{Re}\,p(y - is)ds}dy$",
         assumptions=(
             "circle, chordal kernel, bandwidth 0.02", "p positive and entire, of the ladder",
             "N from 25 to 400, and 100000; the bound is decided at N = 50 and 100, beyond which it is below rounding",
