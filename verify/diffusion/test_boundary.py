@@ -86,7 +86,7 @@ def test_layer(run, *, factor=1, power=Fraction(1, 2), part="slope"):
             wall = factor * hull((2 / flint.arb.pi()).sqrt())
             yield equals(limit(rises, ratio=4.0, order=0.5), wall, scale=1, s=s, part="square root of 2 / pi")
             sizes = [level.intervals("value")[0] for level in levels]
-            yield equals(order(sizes[-5:], ratio=4.0), power, scale=1, s=s, part="order of a layer's change")
+            yield equals(order(sizes, ratio=4.0), power, scale=1, s=s, part="order of a layer's change")
 
 
 @verifies(
@@ -144,7 +144,7 @@ def shortfall(x, sign, terms=400):
         assumptions=("segment", "uniform tokens, many", "the normal derivative of h vanishes at the walls"),
         spec=("DL.B12",),
         cites=LAFON,
-        provenance=("derived", "refereed"),
+        provenance=("derived",),
     ),
     constant("uniform", "the order is 1 up to the walls", power=1),
     constant("printed", "the source has the strength -phi(0): the stack lags behind", sign=-1),
@@ -157,7 +157,7 @@ def test_stack(run, *, power=Fraction(1, 2), sign=1, clock=1):
     pi, t = flint.arb.pi(), clock * ball(Fraction(str(TIME)))
     truth = [hull((-pi * pi * t).exp() * (pi * ball(Fraction(x))).cos()) for x in places]
     levels = [table.where(epsilon=e).intervals("value") for e in epsilons]
-    yield equals(order([level[0] - truth[0] for level in levels][-5:]), power, scale=1, x=0.0, part="order")
+    yield equals(order([level[0] - truth[0] for level in levels]), power, scale=1, x=0.0, part="order")
     sources = [hull(shortfall(x, sign)) for x in places]
     scaled = [
         [(value - u) / Interval.exactly(Fraction(e)).sqrt() for value, u in zip(level, truth, strict=True)]
@@ -169,4 +169,4 @@ def test_stack(run, *, power=Fraction(1, 2), sign=1, clock=1):
         (level[0] - sources[0]) * Interval.exactly(Fraction(e)).sqrt()
         for level, e in zip(scaled, epsilons, strict=True)
     ]
-    yield equals(order(wall[-5:]), 2 * power, scale=1, x=0.0, part="order of what is left")
+    yield equals(order(wall), 2 * power, scale=1, x=0.0, part="order of what is left")

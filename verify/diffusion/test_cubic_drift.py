@@ -55,7 +55,10 @@ def planar(case, epsilon):
         "score.cubic-tensor",
         "in two dimensions the cubic drift contracts the whole tensor of third derivatives",
         r"$P_\varepsilon h = h(y_*) + \varepsilon\big[C^{kl}\partial_k\partial_lh + 2C^{kl}\partial_k\log q\,\partial_lh - d_{klm}C^{kl}C^{mi}\partial_ih\big] + O(\varepsilon^2)$ for full $c$ and $d$, $d = 2$",
-        assumptions=("one minimiser, with a Hessian that is not degenerate", "q positive and smooth"),
+        assumptions=(
+            "one minimiser, with a Hessian that is not degenerate", "q positive and smooth",
+            "the order from the four finest bandwidths, as few as there may be: coarser ones are not yet asymptotic",
+        ),
         spec=("DL.D2",),
         cites=RUAN,
         provenance=("seen", "derived", "refereed"),
@@ -64,7 +67,7 @@ def planar(case, epsilon):
     bug("diagonal", "only the pure third derivatives enter", pure=True),
     hypothesis("even", "the score is taken to be even about its minimiser: no cubic drift", cubic=0),
     constant("drift", "the drift of the density is taken once", drift=1),
-)
+)  # fmt: skip
 def test_cubic_tensor(run, *, printed=False, pure=False, cubic=1, drift=2):
     cases = [WITNESS, *(cubic_case(rng) for rng in run.streams(run.pick(quick=2, paper=10)))]
     for number, case in enumerate(cases):

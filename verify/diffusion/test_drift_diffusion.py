@@ -83,7 +83,10 @@ def near(values):
         "limit.order",
         "a layer approximates half the drift-diffusion to first order in the bandwidth, to second and third after extrapolation",
         r"$\frac{P_\varepsilon h - h}\varepsilon = \frac12(\Delta h + 2\langle\nabla\log p, \nabla h\rangle) + O(\varepsilon)$, exactly of order 1; $2A(\varepsilon/2) - A(\varepsilon)$ of order 2, $\frac13(4R(\varepsilon/2) - R(\varepsilon))$ of order 3; $p \propto e^{0.8\cos x + 0.3\sin 2x}$, $h = \sin x + \frac12\cos 2x$, heat and chordal kernels",
-        assumptions=("circle, in the limit of many tokens", "p positive and analytic", "row-normalised"),
+        assumptions=(
+            "circle, in the limit of many tokens", "p positive and analytic", "row-normalised",
+            "order 3 at four bandwidths of seven, the second to the fifth: in finer ones rounding shows",
+        ),
         spec=("DL.B1", "DL.B2"),
         cites=RUAN,
         provenance=("seen", "derived", "refereed"),
@@ -92,7 +95,7 @@ def near(values):
     constant("half", "the orders are one half of that", share=Fraction(1, 2)),
     bug("extrapolated", "the extrapolation weights the finer value once only", weight=1),
     hypothesis("uniform", "the density is taken to be constant", drift=0),
-)
+)  # fmt: skip
 def test_order(run, *, drift=2, share=1, weight=2):
     table = run.study(studies.ladder)
     for kernel in ("heat", "chordal"):
@@ -100,7 +103,7 @@ def test_order(run, *, drift=2, share=1, weight=2):
         truth = near(closed(places, drift)[0])
         for k in ORDERS:
             errors = worst(levels, truth)
-            judged = errors[1:5] if k == ORDERS[-1] else errors[-4:]  # there rounding shows in the finest
+            judged = errors[1:5] if k == ORDERS[-1] else errors  # there rounding shows in the finest
             yield equals(order(judged), share * k, scale=1, kernel=kernel, extrapolations=k - 1)
             if weight == 2:
                 levels = extrapolated(levels, order=k)
@@ -114,7 +117,10 @@ def test_order(run, *, drift=2, share=1, weight=2):
         "limit.second-order",
         "the coefficient of the next order in closed form; on the chord it has a quarter of the operator more",
         r"$\lim\varepsilon^{-1}\bigl(\frac{P_\varepsilon h - h}\varepsilon - \frac12Lh\bigr) = B_ph = \frac{\Delta^2(hp) - h\Delta^2p}{8p} - \frac{\Delta p}{4p}Lh$ for the heat kernel, and $B_ph + \frac14Lh$ for the chordal one",
-        assumptions=("circle, in the limit of many tokens", "p positive and analytic", "row-normalised"),
+        assumptions=(
+            "circle, in the limit of many tokens", "p positive and analytic", "row-normalised",
+            "limits from the four finest bandwidths, as few as there may be: coarser ones may change with the other sign",
+        ),
         spec=("DL.B2",),
         cites=RUAN,
         provenance=("derived", "refereed"),
@@ -122,7 +128,7 @@ def test_order(run, *, drift=2, share=1, weight=2):
     constant("chord", "the chordal kernel has the coefficient of the heat kernel", quarter=0),
     constant("doubled", "the quarter is a half", quarter=Fraction(1, 2)),
     hypothesis("uniform", "the coefficient is that of a constant density", flat=True),
-)
+)  # fmt: skip
 def test_second_order(run, *, quarter=Fraction(1, 4), flat=False):
     table = run.study(studies.ladder)
     for kernel in ("heat", "chordal"):
@@ -348,10 +354,10 @@ def test_sphere(run, *, speed=1, drift=2, twice=2):
     truth = [speed * (-2 * z + drift * a * (1 - z * z) / (1 + a * z)) for z in heights]
     middles = slice(1, -1)  # at the poles of z the error may vanish
     errors = worst([level[middles] for level in levels], [Interval.exactly(t) for t in truth[middles]])
-    yield equals(order(errors[-4:]), 1, scale=1, extrapolations=0)
+    yield equals(order(errors), 1, scale=1, extrapolations=0)
     once = extrapolated(levels)
     errors = worst([level[middles] for level in once], [Interval.exactly(t) for t in truth[middles]])
-    yield equals(order(errors[-4:]), 2, scale=1, extrapolations=1)
+    yield equals(order(errors), 2, scale=1, extrapolations=1)
     for at, z in enumerate(heights):
         yield equals(limit([level[at] for level in levels], order=1), truth[at], scale=2, z=float(z))
     for epsilon in (0.05, 0.5):

@@ -85,7 +85,7 @@ def test_knn(run, *, power=1, drift=2, beyond=2):
         truth = [Interval.within(v, 1e3 * U * abs(v) + 1e3 * U) for v in target.tolist()]
         levels = [changes(dim, 0.16 / 2**level) for level in range(run.pick(quick=7, paper=8))]
         rate, size = 2 // dim, float(np.abs(target).max())
-        yield equals(order(worst(levels, truth)[-4:]), rate, scale=1, d=dim)
+        yield equals(order(worst(levels, truth)), rate, scale=1, d=dim)
         for at, value in enumerate(truth):
             yield equals(limit([level[at] for level in levels], order=rate), value, scale=size, d=dim, place=at)
 
@@ -113,7 +113,7 @@ def test_radius(run, *, power=0, divisor=None, volume=VOLUME):
         else:
             second = (-0.4 * np.cos(x[0]) - 0.2 * np.sin(x[1]) - 0.2 * np.cos(x[0] - x[1])) / (4 * np.pi**2)
         levels, shares = [], [0.16 / 4 ** (level * dim) for level in range(run.pick(quick=5, paper=6))]
-        for share in shares[:4] if dim == 2 else shares:
+        for share in shares:
             found = balls_of(dim, share).radii()
             ratio = found / (share / (volume[dim] * p)) ** (1 / (dim + power))
             width = 2000 * U * ratio

@@ -88,7 +88,10 @@ def test_variance(run, *, centred=True, known=False, square=2, power=1):
         "rate.leading",
         "the variance of a step falls like one over the tokens and grows like the bandwidth to the power -(1 + d/2): the squared slope of the function over the density; where that vanishes one power less, with its constant",
         r"$N\,\mathrm{Var}\frac{\hat P_\varepsilon h - h}\varepsilon = \frac{|\nabla h|^2}{2p\,\varepsilon(4\pi\varepsilon)^{d/2}}(1 + O(\varepsilon))$, and $\frac{2\|\nabla^2h\|_F^2 + (\Delta h)^2}{16p\,(4\pi\varepsilon)^{d/2}}(1 + O(\varepsilon))$ where $\nabla h = 0$; so the standard deviation is $\Theta(N^{-1/2}\varepsilon^{-1/2 - d/4})$, or $\Theta(N^{-1/2}\varepsilon^{-d/4})$; corrections exactly of order 1, $d = 1, 2$",
-        assumptions=(*SETTING, r"$N \to \infty$ first, then $\varepsilon \to 0$"),
+        assumptions=(
+            *SETTING, r"$N \to \infty$ first, then $\varepsilon \to 0$",
+            "order of the corrections from the five finest of eight bandwidths: coarser ones are not yet asymptotic",
+        ),
         spec=("DL.B6",),
         cites=SINGER,
         provenance=("seen", "derived", "refereed"),
@@ -99,7 +102,7 @@ def test_variance(run, *, centred=True, known=False, square=2, power=1):
     hypothesis("everywhere", "the exponent is the same where the function is flat", flat=1),
     hypothesis("uniform", "the density is constant", uniform=True),
     bug("trace", "at a critical point, the norm of the Hessian is the square of its trace", trace=True),
-)
+)  # fmt: skip
 def test_leading(run, *, width=4, half=2, extra=0, flat=0, uniform=False, trace=False):
     table = run.study(studies.variances)
     for d in (1, 2):
