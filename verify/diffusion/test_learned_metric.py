@@ -12,7 +12,19 @@ from theory.diffusion import PeriodicGrid, convolved, propagate, studies
 from theory.diffusion.curves import change, linear_multiplier, root_length
 from theory.diffusion.ladders import extrapolated, worst
 from theory.diffusion.studies.metrics import CURVES, DENSITY, function
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_most,
+    bug,
+    constant,
+    equals,
+    estimated,
+    hypothesis,
+    limit,
+    order,
+    verifies,
+)
 from theory.evidence.enclosure import variable
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import U
@@ -318,7 +330,7 @@ def _tokens(claimed, curve, epsilon=0.04):
         found.append(propagate(queries, keys, function(tokens[:, 0]), epsilon, score=score))
     width = rounding(queries, keys, function(tokens), score=score) + 64 * U * 2 / epsilon
     for x, coarse, fine in zip(angles.tolist(), *map(np.ndarray.tolist, found), strict=True):
-        value = Interval.within(fine, width + 2 * abs(fine - coarse))
+        value = estimated(fine, coarse, times=2) + Interval.within(0.0, width)
         yield equals(value, hull(certified(claimed, x, epsilon)), scale=1, curve=claimed, tokens=n, x=x, part="tokens")
 
 

@@ -13,7 +13,20 @@ from theory.diffusion.bilinear import sphere_tokens
 from theory.diffusion.ladders import extrapolated, worst
 from theory.diffusion.laplace import GeneralScore
 from theory.diffusion.minimisers import Profile, along, fibred
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, order, verifies, zero
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_most,
+    bug,
+    constant,
+    equals,
+    estimated,
+    hypothesis,
+    limit,
+    order,
+    verifies,
+    zero,
+)
 from theory.evidence.roundoff import U
 from verify.textbook import balls, hull
 
@@ -72,7 +85,7 @@ def places(where, count):
 def stated(where, *, weighted=True, cubic=1, printed=False, volume=None):
     """The limit and the first-order term as stated: trapezoidal sums around of balls, and what a fourth more changes."""
     return tuple(
-        Interval.within(fine, 2.0 * abs(fine - coarse) + 8 * U)
+        estimated(fine, coarse, times=2.0) + Interval.within(0.0, 8 * U)
         for coarse, fine in zip(
             *(_summed(places(where, n), weighted, cubic, printed, volume) for n in (64, 80)), strict=True
         )
