@@ -100,8 +100,15 @@ def test_bilinear(run, *, sign=1, share=lambda r: 1 / r, drift=2, mirrored=False
         epsilons = [Fraction(pull) * Fraction(1, 200 * 2**k) for k in range(7)]
         if number == 0:
             levels = [[hull((cold(case, e) - there) / ball(e))] for e in epsilons]
-            yield equals(order(worst(levels, [hull(first)])), 1, scale=1, case=number, extrapolations=0)
-            yield equals(order(worst(extrapolated(levels), [hull(first)])), 2, scale=1, case=number, extrapolations=1)
+            yield equals(order(worst(levels, [hull(first)])), 1, scale=1, case=number, extrapolations=0, part="order")
+            yield equals(
+                order(worst(extrapolated(levels), [hull(first)])),
+                2,
+                scale=1,
+                case=number,
+                extrapolations=1,
+                part="order",
+            )
         told = Bilinear(form).propagated(x, w, a, float(epsilons[0]))
         width = 2.0**14 * U * (1.0 + np.linalg.norm(form) * np.linalg.norm(x) / pull) * math.hypot(*w)
         exact = hull(cold((claimed[0], x, a, w), float(epsilons[0])))

@@ -54,10 +54,10 @@ def test_half_line(run, *, power=Fraction(1, 2), conditional=True, sign=1):
             unit = math.sqrt(epsilon)
             place = float(s)
             rise = layer_rise(lambda x: x, np.ones_like, epsilon, place)
-            yield equals(rise, hull(claimed), scale=unit, function="x", epsilon=epsilon, s=place)
+            yield equals(rise, hull(claimed), scale=unit, part="lines", epsilon=epsilon, s=place)
             rise = layer_rise(lambda x: x**2, np.ones_like, epsilon, place)
             claimed = ball(Fraction(epsilon)) * (1 + sign * ball(s) * r)
-            yield equals(rise, hull(claimed), scale=epsilon, function="x^2", epsilon=epsilon, s=place)
+            yield equals(rise, hull(claimed), scale=epsilon, part="parabolas", epsilon=epsilon, s=place)
 
 
 @verifies(

@@ -354,10 +354,10 @@ def test_sphere(run, *, speed=1, drift=2, twice=2):
     truth = [speed * (-2 * z + drift * a * (1 - z * z) / (1 + a * z)) for z in heights]
     middles = slice(1, -1)  # at the poles of z the error may vanish
     errors = worst([level[middles] for level in levels], [Interval.exactly(t) for t in truth[middles]])
-    yield equals(order(errors), 1, scale=1, extrapolations=0)
+    yield equals(order(errors), 1, scale=1, extrapolations=0, part="order")
     once = extrapolated(levels)
     errors = worst([level[middles] for level in once], [Interval.exactly(t) for t in truth[middles]])
-    yield equals(order(errors), 2, scale=1, extrapolations=1)
+    yield equals(order(errors), 2, scale=1, extrapolations=1, part="order")
     for at, z in enumerate(heights):
         yield equals(limit([level[at] for level in levels], order=1), truth[at], scale=2, z=float(z))
     for epsilon in (0.05, 0.5):
@@ -388,4 +388,5 @@ def _engine(a, heights, epsilon, twice):
             scale=1,
             epsilon=epsilon,
             z=float(height),
+            part="engine",
         )

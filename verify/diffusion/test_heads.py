@@ -183,8 +183,8 @@ def test_density(run, *, bend=3, drift=2, averaged=False):
             width += w * 2.0 * 1.5 * 64 * U * 10.0 / np.sqrt(epsilon)
         change = (found - function(x)) / epsilon
         levels.append([Interval.within(v, width / epsilon) for v in change.tolist()])
-    yield equals(order(worst(levels, truth)), 1, scale=1, extrapolations=0)
-    yield equals(order(worst(extrapolated(levels), truth)), 2, scale=1, extrapolations=1)
+    yield equals(order(worst(levels, truth)), 1, scale=1, extrapolations=0, part="order")
+    yield equals(order(worst(extrapolated(levels), truth)), 2, scale=1, extrapolations=1, part="order")
     for at, value in enumerate(truth):
         yield equals(
             limit([level[at] for level in levels], order=1),

@@ -347,18 +347,20 @@ def _tokens(claimed, curve, epsilon=0.04):
     bug("not-inverted", "the principal part is W^T W", inverted=False),
     constant("drift", "the drift coefficient is one", drift=1),
     constant("scaling", "a metric divided by m^2 is faster by m", power=1),
+    bug("transposed", "features are those of the transpose of W", transposed=True),
 )
-def test_linear(run, *, inverted=True, drift=2, power=2):
+def test_linear(run, *, inverted=True, drift=2, power=2, transposed=False):
     w = np.array([[1.25, 0.5], [-0.25, 0.75]])
     for m in (1, 2):
-        yield from _torus(run, w / m, drift, inverted, Fraction(m) ** (power - 2), m)
+        mapped = (w.T if transposed else w) / m
+        yield from _torus(run, w / m, mapped, drift, inverted, Fraction(m) ** (power - 2), m)
 
 
-def _torus(run, w, drift, inverted, factor, m):
+def _torus(run, w, mapped, drift, inverted, factor, m):
     grid = PeriodicGrid((run.pick(quick=32, paper=48),) * 2)
     x, y = grid.axes
     p, h = np.exp(0.4 * np.cos(x) + 0.3 * np.sin(x + y)), np.sin(x) * np.cos(y) + 0.5 * np.cos(x + y)
-    rows = [[Fraction(v) for v in row] for row in w.tolist()]
+    rows = [[Fraction(v) for v in row] for row in mapped.tolist()]
     (a, b), (_, c) = [[sum(r[i] * r[j] for r in rows) for j in (0, 1)] for i in (0, 1)]
     det = a * c - b * b
     metric = [c / det, -b / det, a / det] if inverted else [a, b, c]
@@ -382,16 +384,16 @@ def _torus(run, w, drift, inverted, factor, m):
         levels.append([Interval.within(v, width / epsilon) for v in ((found - h) / epsilon)[chosen].ravel().tolist()])
     for k, values in ((1, levels), (2, extrapolated(levels))):
         errors = worst(values, truth)
-        yield equals(order(errors), k, scale=1, m=m, extrapolations=k - 1)
+        yield equals(order(errors), k, scale=1, m=m, extrapolations=k - 1, part="order")
     for at, target in enumerate(truth):
         yield equals(limit([level[at] for level in levels], order=1), target, scale=size, m=m, place=at)
     # attention itself, to tokens of three turns, by their features W y
     shifts = 2 * math.pi * np.stack(np.meshgrid([-1, 0, 1], [-1, 0, 1]), axis=-1).reshape(-1, 1, 2)
-    keys, epsilon = ((grid.nodes + shifts).reshape(-1, 2) @ w.T), 0.1 / m**2
-    queries, masses = grid.nodes[:: grid.size // 7] @ w.T, np.tile(p.ravel(), 9)
+    keys, epsilon = ((grid.nodes + shifts).reshape(-1, 2) @ mapped.T), 0.1 / m**2
+    queries, masses = grid.nodes[:: grid.size // 7] @ mapped.T, np.tile(p.ravel(), 9)
     values, score = np.tile(h.ravel(), 9), SquaredDistance(0.5 / epsilon)
     found = propagate(queries, keys, values, epsilon, score=score, masses=masses)
     exact = convolved(grid, p, h, linear_multiplier(epsilon, w)).ravel()[:: grid.size // 7]
     width = rounding(queries, keys, values[:, np.newaxis], score=score, key_weights=masses)
     for at, (v, claimed) in enumerate(zip(found.tolist(), exact.tolist(), strict=True)):
-        yield equals(Interval.within(v, 2 * width), claimed, scale=1, m=m, token=at)
+        yield equals(Interval.within(v, 2 * width), claimed, scale=1, m=m, token=at, part="engine")

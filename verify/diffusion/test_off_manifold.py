@@ -76,8 +76,15 @@ def test_off_manifold(run, *, share=lambda r: 1 / (2 * r), drift=2, pull=lambda 
             levels = [[hull((off_circle(x, radius, e, DENSE, WAVE, pull) - h) / ball(e))] for e in epsilons]
             yield equals(limit([level[0] for level in levels], order=1), truth, scale=1, r=float(radius), x=x)
             if x == 0.7:
-                yield equals(order(worst(levels, [truth])), 1, scale=1, r=float(radius), extrapolations=0)
-                yield equals(order(worst(extrapolated(levels), [truth])), 2, scale=1, r=float(radius), extrapolations=1)
+                yield equals(order(worst(levels, [truth])), 1, scale=1, r=float(radius), extrapolations=0, part="order")
+                yield equals(
+                    order(worst(extrapolated(levels), [truth])),
+                    2,
+                    scale=1,
+                    r=float(radius),
+                    extrapolations=1,
+                    part="order",
+                )
             place = float(radius) * np.array([[math.cos(x), math.sin(x)]])
             found = propagate(place, keys, values, float(epsilons[0]), masses=masses)[0]
             score = SquaredDistance(0.5 / float(epsilons[0]))
