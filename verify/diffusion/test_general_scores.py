@@ -4,8 +4,12 @@ import math
 from fractions import Fraction
 from functools import cache
 
+import numpy as np
+
+from theory.attention import attend, rounding
 from theory.diffusion import studies
 from theory.diffusion.ladders import extrapolated, worst
+from theory.diffusion.laplace import GeneralScore
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import variable
 from theory.evidence.quadrature import integral_over
@@ -163,3 +167,37 @@ def test_remainder(run, *, power=2, half=False, squared=1):
         yield equals(order(left), power, scale=1, x=x, part="order")
         beyond = [(value - first) / e for value, e in zip(values, epsilons, strict=True)]
         yield equals(limit(beyond, order=1), second, scale=1, x=x, part="coefficient")
+
+
+@verifies(
+    Claim(
+        "score.rounding",
+        "what a dissimilarity is off, over twice the bandwidth, moves an output by no more than the error that is published for it, and by a quarter of that at a witness",
+        r"$|\tilde f - f| \le \delta$: outputs differ by no more than the published error of the score $-f/2\varepsilon$; two keys of the values $\pm1$, one $\delta$ too near and one too far, return $\tanh\frac\delta{2\varepsilon}$ for 0, a quarter of it but for third order; $\delta = 10^{-3}\varepsilon$",
+        assumptions=("finitely many keys", r"$\varepsilon = 10^{-12}, 10^{-3}, 1$"),
+        spec=("DL.D1",),
+        cites=RUAN,
+        provenance=("derived",),
+    ),
+    constant("fifth", "the error is a fifth of what is published", factor=Fraction(1, 5)),
+    bug("unscaled", "the error of f is taken for that of the score", scaled=lambda epsilon: 2.0 * epsilon),
+    constant("whole", "the witness moves by tanh of delta over epsilon", halves=1),
+    hypothesis("larger", "values are five times as large", size=5.0),
+)
+def test_rounding(run, *, factor=1, scaled=lambda _: 1.0, halves=2, size=1.0):
+    witness = np.array([[1.0], [-1.0]])
+    for number, rng in enumerate([None, *run.streams(run.pick(quick=3, paper=40))]):
+        keys = witness if rng is None else rng.normal(size=(12, 1))
+        values = np.sign(keys)
+        for epsilon in (1e-12, 1e-3, 1.0):
+            delta = 1e-3 * epsilon
+            plain = GeneralScore(lambda _, y: 0.0 * y[..., 0], epsilon, delta * scaled(epsilon))
+            moved = GeneralScore(lambda _, y, off=delta: -off * np.sign(y[..., 0]), epsilon)
+            before, after = (attend([[0.0]], keys, size * values, score=score)[0, 0] for score in (plain, moved))
+            slack = 2.0 * rounding([[0.0]], keys, size * values, score=moved) + 4 * U * size
+            apart = abs(Interval.within(float(after - before), slack))
+            published = rounding([[0.0]], keys, values, score=plain)
+            yield at_most(apart, factor * Interval.exactly(published), keys=number, epsilon=epsilon, part="published")
+            if number == 0:
+                turned = hull((ball(Fraction(delta)) / (halves * ball(Fraction(epsilon)))).tanh())
+                yield equals(apart, turned, epsilon=epsilon, part="witness")
