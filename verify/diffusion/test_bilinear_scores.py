@@ -85,6 +85,8 @@ def stated(case, *, sign=1, share=lambda r: 1 / r, drift=2):
 def test_bilinear(run, *, sign=1, share=lambda r: 1 / r, drift=2, mirrored=False):
     count = run.pick(quick=12, paper=200)
     cases = [WITNESS, *(problem(rng, 2 + k % 3) for k, rng in enumerate(run.streams(count)))]
+    form, *rest = WITNESS  # bandwidths are in units of the pull, so that the size of the form falls out
+    cases += [(factor * form, *rest) for factor in (2.0**-40, 2.0**40)]
     for number, case in enumerate(cases):
         form, x, a, w = case
         claimed = (form.T, x, a, w) if mirrored else case
@@ -166,6 +168,7 @@ def test_minimiser(run, *, sign=-1, share=Fraction(1, 2), sphere=False):
         yield equals(rise(n, sign, sympy.Rational(share), sphere), 0, scale=1, n=n)
     for rng in run.streams(run.pick(quick=6, paper=60)):
         form, x, _, _ = problem(rng, 3)
+        form = form * 2.0 ** float(rng.choice([-40, 0, 40]))
         root = rng.normal(size=(3, 3))
         shape = root @ root.T + np.eye(3)
         found = sign * -Bilinear(form).minimiser(x, shape=np.eye(3) if sphere else shape)  # of -<x, A y>

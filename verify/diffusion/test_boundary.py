@@ -47,7 +47,9 @@ def ratio(s):
     constant("defect", "the parabola loses what the line gains: 1 - sR", sign=-1),
 )
 def test_half_line(run, *, power=Fraction(1, 2), conditional=True, sign=1):
-    for epsilon in run.pick(quick=(0.5, 2.0**-12), paper=(0.5, 0.04, 2.0**-7, 2.0**-12, 2.0**-20)):
+    for epsilon in run.pick(
+        quick=(0.5, 2.0**-12, 2.0**-40, 2.0**40), paper=(0.5, 0.04, 2.0**-7, 2.0**-12, 2.0**-20, 2.0**-40, 2.0**40)
+    ):
         for s in SPOTS:
             r = ratio(s) if conditional else normal(s)[0]
             claimed = ball(Fraction(epsilon)) ** ball(power) * r

@@ -148,6 +148,33 @@ def test_multipliers(run, *, factor=1, swapped=False, rounded=False):
 
 @verifies(
     Claim(
+        "limit.transform",
+        "Fourier multipliers on a grid are off by no more than what is published, and by more than a three-hundredth of it at a prime number of nodes",
+        r"multiplied by the constant $c$, every value on $N$ nodes is within $(32\log_2N + 4)2^{-53}c\|v\|_2$ of $cv$: one spike, a wave, a ramp and a step, $N = 4, 31, 1009, 65537, 100000$, $c = 1, 2^{-40}, 2^{40}$",
+        assumptions=("float64", "one dimension, on each instance listed"),
+        spec=("DL.B1",),
+        cites=("ruan2024",),
+        provenance=("derived",),
+    ),
+    constant("three-hundredth", "a three-hundredth of what is published", factor=Fraction(1, 300)),
+    bug("mean", "the norm is a root mean square", averaged=True),
+    hypothesis("larger", "the factors are a hundred times as large as is said", size=100.0),
+)
+def test_transform(run, *, factor=1, averaged=False, size=1.0):
+    for n in (4, 31, 1009, 65537, 10**5):
+        grid, j = PeriodicGrid((n,)), np.arange(n)
+        shapes = (np.eye(1, n, 1)[0], np.cos(2.0 * np.pi * j * 3 / n), 1.0 + j / n, np.where(2 * j < n, 1.0, -1.0))
+        for number, values in enumerate(shapes):
+            for c in (1.0, 2.0**-40, 2.0**40) if n < 10**4 else (1.0,):
+                found = grid.multiplied(values, lambda k, c=c: np.full_like(k, size * c))
+                off = float(np.abs(found / (size * c) - values).max())  # a power of two, and size divides out
+                error = Interval.within(off, 2 * U * float(np.abs(values).max())) * size * c
+                allowed = grid.rounding(values, c) / (math.sqrt(n) if averaged else 1.0)
+                yield outcome(at_most(error, factor * Interval.exactly(allowed), N=n, c=c, values=number))
+
+
+@verifies(
+    Claim(
         "limit.second-order",
         "the coefficient of the next order in closed form; on the chord it has a quarter of the operator more",
         r"$\lim\varepsilon^{-1}\bigl(\frac{P_\varepsilon h - h}\varepsilon - \frac12Lh\bigr) = B_ph = \frac{\Delta^2(hp) - h\Delta^2p}{8p} - \frac{\Delta p}{4p}Lh$ for the heat kernel, and $B_ph + \frac14Lh$ for the chordal one",

@@ -111,7 +111,12 @@ def test_relabelling(run, *, relabelled=lambda x: x + 0.8 + 0.4 * math.sin(x), t
         "score.first-order",
         "what a layer adds to the relabelling, to first order: a diffusion, twice the drift of the density, and a cubic drift",
         r"$P_\varepsilon h(x) = h(y_*) + \varepsilon\big[C^{kl}\partial_k\partial_lh + 2C^{kl}\partial_k\log q\,\partial_lh - d_{klm}C^{kl}C^{mi}\partial_ih\big] + O(\varepsilon^2)$, $C = (\partial_y^2f)^{-1}$, $d = \partial_y^3f$ at $y_*$; orders 1, 2 and 3 after no, one and two extrapolations",
-        assumptions=("one minimiser, with a Hessian that is not degenerate", "p positive and smooth", "d = 1 here"),
+        assumptions=(
+            "one minimiser, with a Hessian that is not degenerate",
+            "p positive and smooth",
+            "d = 1 here",
+            "orders from the four finest bandwidths, as few as there may be: coarser ones are not yet asymptotic",
+        ),
         spec=("DL.D2",),
         cites=RUAN,
         provenance=("seen", "derived", "refereed"),
@@ -127,7 +132,7 @@ def test_first_order(run, *, printed=False, cubic=1, drift=2):
         levels = [[value] for value in changes(x, run.pick(quick=9, paper=11))]
         for k in (1, 2, 3):
             errors = worst(levels, [truth])
-            yield equals(order(errors), k, scale=1, x=x, extrapolations=k - 1)
+            yield equals(order(errors[-4:]), k, scale=1, x=x, extrapolations=k - 1)
             levels = extrapolated(levels, order=k) if k < 3 else levels
         yield at_most(errors[-1], Fraction(1, 10**8), scale=Fraction(1, 10**8), x=x, part="left at the end")
         told = quotient(*(laplace(taylor(x)[0], g, 2) for g in taylor(x)[:0:-1]))[1]

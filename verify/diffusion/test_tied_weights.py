@@ -98,7 +98,10 @@ def test_bilinear(run, *, speed=1, drift=2, form="identity"):
         "limit.bilinear-global",
         "symmetry, constant length and a positive tangent metric alone are not enough: a layer may mix or swap distant points",
         r"on the same $M$: $A = Q^\top\mathrm{diag}(2, 2, 0, 0)Q$ has $x^\top Ay = \cos2(u - v)$ and $P_\varepsilon h \to \frac{(hp)(u) + (hp)(u + \pi)}{p(u) + p(u + \pi)}$; $A = Q^\top\mathrm{diag}(\frac52, \frac52, -\frac12, -\frac12)Q$ has $x^\top Ay = \frac54\cos2(u - v) - \frac14\cos(u - v)$ and $P_\varepsilon h \to h(u + \pi)$",
-        assumptions=("closed curve in four dimensions, in the limit of many tokens", "p positive and analytic"),
+        assumptions=(
+            "closed curve in four dimensions, in the limit of many tokens", "p positive and analytic",
+            "limits from the five finest of seven bandwidths: coarser ones are not yet asymptotic",
+        ),
         spec=("DL.B5",),
         cites=("ruan2024",),
         provenance=("derived",),
@@ -108,7 +111,7 @@ def test_bilinear(run, *, speed=1, drift=2, form="identity"):
     hypothesis(
         "definite", "A = Q^T Q, of which the score is least on the diagonal only", forms=("identity", "identity")
     ),
-)
+)  # fmt: skip
 def test_bilinear_global(run, *, trivial=False, weighted=True, forms=("low rank", "indefinite")):
     u = queries(run)
     here, there = (DENSITY(v) if weighted else np.ones_like(v) for v in (u, u + math.pi))
@@ -116,4 +119,4 @@ def test_bilinear_global(run, *, trivial=False, weighted=True, forms=("low rank"
     for name, form, claimed in zip(("mixes", "swaps"), forms, (mixed, function(u + math.pi)), strict=True):
         levels = [layer(form, 0.04 * 0.5**k, u) for k in range(7)]
         for at, target in enumerate(near(function(u) if trivial else claimed)):
-            yield equals(limit([level[at] for level in levels], order=1), target, scale=1, case=name, place=at)
+            yield equals(limit([level[at] for level in levels[-5:]], order=1), target, scale=1, case=name, place=at)
