@@ -136,7 +136,8 @@ class SampledOutput:
             if not all(map(math.isfinite, inside)):
                 result.append(Interval.unknown())
                 continue
-            result.append(_judged(*inside, 2.0 * _GONE**2 * _ROUNDING))
+            value, steps, nodes = inside
+            result.append(_judged(value, steps, nodes, 2.0 * _GONE**2 * _ROUNDING))
         return result
 
     def _settled(self, read: Callable[[_Sums], tuple[float, float]]) -> Interval:
