@@ -86,10 +86,10 @@ def test_bandwidth(run, *, more=6, flat=4, chordal=True, factor=True):
             ratios[1].append(error / hull(b * best * ((d + balls(6).item()) / (d + 2)) ** (balls(1).item() / 2)))
         for name, values, ratio in zip(("bandwidth", "error"), (bandwidths, errors), ratios, strict=True):
             yield equals(order(values, ratio=10), Fraction(2, d + more), scale=1, d=d, part=name)
-            yield equals(limit(ratio, ratio=10, order=float(power)), 1, d=d, part=name, of="constant")
+            yield equals(limit(ratio, ratio=10, order=float(power)), 1, d=d, part=f"{name}, constant")
         flat_counts = tuple(n // 1000 for n in counts)  # the best bandwidths are smaller there
         for name, values in zip(("bandwidth", "error"), ladder(d, CRITICAL[d], False, flat_counts), strict=True):
-            yield equals(order(values, ratio=10), Fraction(2, d + flat), scale=1, d=d, part=name, at="critical")
+            yield equals(order(values, ratio=10), Fraction(2, d + flat), scale=1, d=d, part=f"{name}, flat")
 
 
 @verifies(

@@ -15,7 +15,6 @@ from theory.diffusion.studies.metrics import CURVES, DENSITY, function
 from theory.evidence import (
     Claim,
     Interval,
-    at_most,
     bug,
     constant,
     equals,
@@ -98,7 +97,6 @@ def ladder(table, curve, drift, volume, *, shown=None):
     for k, values in ((1, levels), (2, extrapolated(levels))):
         errors = worst(values, truth)
         yield equals(order(errors[-4:]), k, scale=1, curve=curve, extrapolations=k - 1, part="order")
-    yield at_most(errors[-1], Fraction(5, 10**5), scale=Fraction(5, 10**5), curve=curve, part="left at the end")
     for at, place in enumerate(places):
         values = [level[at] for level in levels[-5:]]
         yield equals(limit(values, order=1), truth[at], scale=size, curve=curve, x=round(place, 3))

@@ -123,12 +123,12 @@ def test_drawn_exponents(run, *, extra=0, power=1, plane=False):
         rows = table.where(part="spread", d=d)
         exponent = -(1 + Fraction(2 if plane else d, 2) + extra)
         measured, own = fitted(rows.where(n=TOKENS), d, "epsilon")
-        yield equals(measured - own, exponent, scale=1, d=d, variable="epsilon", window_adds=round(own.mid, 4))
+        yield equals(measured - own, exponent, scale=1, d=d, part="epsilon", window_adds=round(own.mid, 4))
         measured, own = fitted(rows.where(epsilon=FIXED[d]), d, "n")
-        yield equals(measured - own, -power, scale=1, d=d, variable="N", window_adds=round(own.mid, 4))
+        yield equals(measured - own, -power, scale=1, d=d, part="N", window_adds=round(own.mid, 4))
     if run.pick(quick=False, paper=True):
         measured, own = fitted(table.where(part="far"), 1, "n", far=True)
-        yield equals(measured - own, -power, scale=1, d=1, variable="N", window="4096 to 1048576")
+        yield equals(measured - own, -power, scale=1, d=1, part="N", window="4096 to 1048576")
 
 
 def fitted(rows, d, name, *, far=False):
