@@ -45,6 +45,10 @@ WIDTHS = [
         "diffusion/sampling.py", "abs(value - steps) + abs(value - nodes)", "abs(value - nodes)"),
     ("least-without-noise", f"{TESTS}/test_sampling.py::test_least_holds_the_place_in_spite_of_noise",
         "diffusion/bandwidth.py", "other - rough > value + error", "other > value"),
-    # multipliers
+    # grids and multipliers
+    ("least-dropped", f"{TESTS}/test_neighbours.py::test_rounding_holds_where_the_density_almost_vanishes",
+        "diffusion/neighbours.py", "least = float(self.density.min())", "least = 1.0"),
+    ("root-mean-square", "limit.transform", "diffusion/grid.py", '"largest") * norm',
+        '"largest") * norm / math.sqrt(self.size)'),
     ("recurrence-undamped", "limit.multipliers", "diffusion/operators.py", "if twice < b:", "if twice < 0.0:"),
 ]  # fmt: skip
