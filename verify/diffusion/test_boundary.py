@@ -9,7 +9,7 @@ import numpy as np
 from theory.diffusion import studies
 from theory.diffusion.boundary import gauss_tokens, layer_rise
 from theory.diffusion.studies.boundary import TIME
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
 from verify.textbook import balls, hull
 
 LAFON = ("coifman2006", "belkin2012")
@@ -114,7 +114,8 @@ def test_defect(run, *, sign=1, part="flat"):
         levels = [column.where(epsilon=e) for e in sorted(set(column["epsilon"].tolist()), reverse=True)]
         rates = [level.intervals("value")[0] / float(level["epsilon"][0]) for level in levels]
         claimed = -hull(1 + sign * ball(Fraction(s)) * ratio(Fraction(s))) / 2
-        yield at_most(abs(rates[-1]), 1, s=s, part="bounded")
+        sizes = [level.intervals("value")[0] for level in levels]
+        yield equals(order(sizes, ratio=4.0), 1, scale=1, s=s, part="order of a layer's change")
         yield equals(limit(rates, ratio=4.0, order=0.5), claimed, scale=1, s=s)
     # x^2 has exactly the limiting profile, so that its excess can be integrated at one bandwidth
     places, weights = gauss_tokens(np.arange(0.0, 13.0), run.pick(quick=10, paper=16))

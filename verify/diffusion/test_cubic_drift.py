@@ -1,13 +1,12 @@
 """The drift that the third derivatives of a score make, in two dimensions."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
 
 from theory.diffusion.ladders import extrapolated, worst
 from theory.diffusion.laplace import GeneralScore, concentrated, first_order
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, bug, constant, equals, estimated, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
 from verify.textbook import balls, hull
 
@@ -83,8 +82,10 @@ def test_cubic_tensor(run, *, printed=False, pure=False, cubic=1, drift=2):
         if number == 0:
             yield equals(order(worst(levels, [truth])[-4:]), 1, scale=1, case=number, part="order")
             yield equals(limit([level[0] for level in levels], order=1), truth, scale=1, case=number)
-        once = worst(extrapolated(levels)[-1:], [truth])[0]
-        yield at_most(once, Fraction(1, 2000), scale=Fraction(1, 2000), case=number, part="extrapolated")
+        (before,), (last,) = extrapolated(levels)[
+            -2:
+        ]  # of order two, so that the one before is off by four times as much
+        yield equals(estimated(last, before, times=1.0), truth, scale=1, case=number, part="extrapolated")
         told = Interval.within(first_order(*case), 2.0**12 * U)
         yield equals(told, truth, scale=1, case=number, part="from derivatives")
 
