@@ -80,6 +80,11 @@ def near(values):
     return [Interval.within(float(v), 1e5 * U) for v in values]
 
 
+def averaged(levels, *, order):
+    """Means of values at adjacent bandwidths."""
+    return [[0.5 * (a + b) for a, b in zip(*pair, strict=True)] for pair in itertools.pairwise(levels)]
+
+
 @verifies(
     Claim(
         "limit.order",
@@ -96,10 +101,10 @@ def near(values):
     ),
     constant("drift", "the drift coefficient is one", drift=1),
     constant("half", "the orders are one half of that", share=Fraction(1, 2)),
-    bug("extrapolated", "the extrapolation weights the finer value once only", weight=1),
+    bug("extrapolated", "the extrapolation is a mean of both values", combine=averaged),
     hypothesis("uniform", "the density is taken to be constant", drift=0),
 )  # fmt: skip
-def test_order(run, *, drift=2, share=1, weight=2):
+def test_order(run, *, drift=2, share=1, combine=extrapolated):
     table = run.study(studies.ladder)
     for kernel in ("heat", "chordal"):
         places, levels = levels_of(table, kernel)
@@ -111,10 +116,7 @@ def test_order(run, *, drift=2, share=1, weight=2):
             errors = worst(levels, truth)
             judged = errors[1:5] if k == ORDERS[-1] else errors  # there rounding shows in the finest
             yield equals(order(judged), share * k, scale=1, kernel=kernel, extrapolations=k - 1, part="order")
-            if weight == 2:
-                levels = extrapolated(levels, order=k)
-            else:
-                levels = [[0.5 * (a + b) for a, b in zip(*pair, strict=True)] for pair in itertools.pairwise(levels)]
+            levels = combine(levels, order=k)
 
 
 STEEP = ((0.0, 0.39313100925810496, 2), (0.0, 1.223230156530554, 2), (0.5, 0.5256024216354108, 2))  # near the bound

@@ -1,6 +1,7 @@
 """Bilinear scores on any tokens when hot, and distances between Gaussian tokens at every bandwidth."""
 
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 
@@ -149,7 +150,7 @@ def test_gaussian_keys(run, *, power=3, inverted=False, mean=1, law=gaussian):
             spread = slope @ sigma @ slope.T
             if name == "distance":
                 short = inverse(sigma + EYE / 2)
-                spread = sigma @ sigma @ sigma @ short @ short if power == 3 else sigma @ sigma @ short
+                spread = sigma @ reduce(np.matmul, [sigma @ short] * (power - 1))
             yield from image(kernel, errors, m, spread, 1, score=name, case=number)
 
 
