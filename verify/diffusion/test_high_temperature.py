@@ -53,7 +53,7 @@ def moments(keys, values, pull, *, centred=True):
         "score.high-temperature",
         "hot attention is the mean, then the covariance of values with scores, then a third central moment",
         r"weights $e^{\beta\langle u, y\rangle}$: $\bar v + \beta\,\mathrm{Cov}(v, \langle u, y\rangle) + \frac{\beta^2}2\mathbb{E}[\langle u, y - \bar y\rangle^2(v - \bar v)] + \frac{\beta^3}6\kappa(s, s, s, v) + O(\beta^4)$, $u = A^\top x$, coefficient by coefficient; of real softmax the remainders have orders 2 and 3",
-        assumptions=("finitely many tokens",),
+        assumptions=("finitely many tokens; ten are decided, of three sizes",),
         spec=("DL.D7",),
         cites=RUAN,
         provenance=("derived", "refereed"),
@@ -67,7 +67,10 @@ def test_high_temperature(run, *, centred=True, half=1, mirrored=False):
     clouds += [
         (*cloud(rng), rng.integers(-8, 9, size=(3, 3)) / 8.0) for rng in run.streams(run.pick(quick=2, paper=30))
     ]
-    for number, (keys, values, place, form) in enumerate(clouds):
+    sizes = [(1.0, 1.0)] * len(clouds) + [(2.0**30, 2.0**-30), (2.0**-30, 2.0**30)]  # of keys and of values
+    keys, values, place, _ = clouds[0]
+    clouds += [(length * keys, size * values, place, FORM) for length, size in sizes[-2:]]
+    for number, ((keys, values, place, form), (length, size)) in enumerate(zip(clouds, sizes, strict=True)):
         x = np.round(64 * place) / 64  # so that the pull is a float
         pull = x @ form
         mean, *rest = moments(keys, values, form @ x if mirrored else pull, centred=centred)
@@ -76,12 +79,12 @@ def test_high_temperature(run, *, centred=True, half=1, mirrored=False):
         weights = exp(scores)
         series = (weights * balls(values[:, 0])).sum() / weights.sum()
         for k, value in enumerate(claimed):
-            yield equals(hull(coefficient(series, k)), value, scale=1, case=number, power=k)
+            yield equals(hull(coefficient(series, k)), value, scale=size * length**k, case=number, power=k)
         told = hot_expansion(keys, values, pull)[:, 0].tolist()
         for k, value in enumerate(told):
-            yield equals(
-                Interval.within(value, 2.0**10 * U), claimed[k], scale=1, case=number, power=k, part="instrument"
-            )
+            unit = size * length**k
+            found = Interval.within(value, 2.0**10 * U * unit)
+            yield equals(found, claimed[k], scale=unit, case=number, power=k, part="instrument")
         if number == 0:
             yield from softmax(keys, values, x, form, claimed)
 
