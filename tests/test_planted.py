@@ -411,7 +411,7 @@ BUGS = [
     bug("density-not-divided", "limit.order", "diffusion/operators.py",
         ("grid.multiplied(weighed, multiplier) / mass", "grid.multiplied(weighed, multiplier) / mass.mean()")),
     bug("recurrence-of-the-sphere", "limit.tokens", "diffusion/operators.py",
-        ("ratio = b / (2.0 * (k + least) + b * ratio)", "ratio = b / (2.0 * (k + 0.5) + b * ratio)")),
+        ("twice = 2.0 * (k + least)", "twice = 2.0 * (k + 0.5)")),
     bug("tail-of-the-line", "limit.kernels", "diffusion/kernels.py", ("(-0.5 * (dim + 1))", "-1.0")),
     bug("half-the-waves", "limit.tokens", "diffusion/densities.py",
         ("mass: Array = coefficients[0].real * x + 2.0 *", "mass: Array = coefficients[0].real * x + 1.0 *")),
