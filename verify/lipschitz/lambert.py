@@ -12,6 +12,7 @@ from verify.textbook import balls, hull
 SCORE = SquaredDistance(1.0)
 FAR = np.array([[0.0], [10.0], [-10.0]])
 FIRST = np.array([[1.0], [0.0], [0.0]]) * 2.0**-10
+UNITS = (1.0, 2.0**-40, 2.0**40)  # what is claimed in one unit of length is claimed in all
 
 
 @cache
@@ -32,14 +33,14 @@ def attended(x, score=SCORE, values=None):
     return attend(x, x, v, score=score), rounding(x, x, v, score=score)
 
 
-def moves(rng, n, d):
-    """Tokens, and where they go: all a little, all anywhere, or one of them."""
+def moves(rng, n, d, unit=1.0):
+    """Tokens, and where they go: all a little, all anywhere, or one of them; lengths in a unit, a power of two."""
     x = float(rng.uniform(0.2, 3.0)) * rng.normal(size=(n, d))
     one = np.zeros((n, d))
     one[int(rng.integers(n))] = rng.normal(size=d)
-    yield "near", x, x + 10.0 ** float(rng.uniform(-4.0, 0.0)) * rng.normal(size=(n, d))
-    yield "far", x, float(rng.uniform(0.2, 3.0)) * rng.normal(size=(n, d))
-    yield "one", x, x + 1e-3 * one
+    yield "near", unit * x, unit * (x + 10.0 ** float(rng.uniform(-4.0, 0.0)) * rng.normal(size=(n, d)))
+    yield "far", unit * x, unit * float(rng.uniform(0.2, 3.0)) * rng.normal(size=(n, d))
+    yield "one", unit * x, unit * (x + 1e-3 * one)
 
 
 def pushed_apart(n, step=2.0**-12):

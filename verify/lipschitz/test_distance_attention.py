@@ -31,7 +31,7 @@ from theory.lipschitz import (
     two_sided,
 )
 from theory.lipschitz.studies.star import row_sum
-from verify.lipschitz.lambert import FAR, FIRST, attended, bound, moves, near, pushed_apart
+from verify.lipschitz.lambert import FAR, FIRST, UNITS, attended, bound, moves, near, pushed_apart
 from verify.textbook import balls, hull
 
 KIM = ("kim2021",)
@@ -189,9 +189,9 @@ def test_growth(run, *, upper=None, others=1, sizes=()):
 def test_max_norm(run, *, claimed=bound, p=np.inf, dot=False):
     cases = [(1.0, pushed_apart(n)) for n in (3, 101, 1001)]
     cases.append((1.0, ("far", FAR, FAR + FIRST)))
-    for rng in run.streams(run.pick(quick=15, paper=300)):
-        n, d = int(rng.integers(2, 30)), int(rng.integers(1, 5))
-        cases += [(float(rng.uniform(0.1, 3.0)), move) for move in moves(rng, n, d)]
+    for number, rng in enumerate(run.streams(run.pick(quick=15, paper=300))):
+        n, d, unit = int(rng.integers(2, 30)), int(rng.integers(1, 5)), UNITS[number % len(UNITS)]
+        cases += [(float(rng.uniform(0.1, 3.0)) / unit**2, move) for move in moves(rng, n, d, unit)]
     for beta, (name, x, y) in cases:
         score = DotProduct(beta) if dot else SquaredDistance(beta)
         (start, first), (end, second) = attended(x, score), attended(y, score)
