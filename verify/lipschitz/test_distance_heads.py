@@ -87,12 +87,12 @@ def test_heads(run, *, slope=4, degree=2, transposed=True, dot=False):
         (start, first), (end, second) = (headed(z, queries, values, output, dot=dot) for z in (x, y))
         matrices, case = (queries, values, output), {"n": len(x), "heads": len(queries), "input": name}
         claimed = claimed_constants(len(x), *matrices, slope=slope, transposed=transposed, degree=degree)
-        for (p, bound), computed in zip(claimed.items(), tied_constants(len(x), *matrices), strict=True):
+        for (p, most), computed in zip(claimed.items(), tied_constants(len(x), *matrices), strict=True):
             entries = [z.reshape(-1, 1) for z in (x, y, start, end)]
             ratio = displacement_ratio(*entries[:2], (entries[2], entries[3]), p, error=max(first, second))
-            if bound.lo > 0.0:
-                yield at_most(ratio, bound, **case, part=NORMS[p])
-                yield equals(Interval.within(computed, 256 * U * computed), bound, **case, p=p, part="instrument")
+            if most.lo > 0.0:
+                yield at_most(ratio, most, **case, part=NORMS[p])
+                yield equals(Interval.within(computed, 256 * U * computed), most, **case, p=p, part="instrument")
             if name == "together":
                 yield equals(ratio, queries[0].item() ** 2, **case, p=p, part="moved together")
     for size, digits in ((4.0, "11.96"), (10.0, "29.9")):
