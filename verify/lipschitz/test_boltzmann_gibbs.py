@@ -93,7 +93,7 @@ def test_transform(run, *, factor=1.0, rate=1.0, power=1.0, reach=1.0):
     mu, nu, a = PRINTED
     size = Interval.exactly(1.0)
     ratio = between(*(transformed(m, a, size) for m in (mu, nu))) / w1(mu, nu)
-    yield equals(ratio, Interval.printed("8.1547"), part="printed")
+    yield equals(ratio, factor * Interval.printed("8.1547"), part="printed")
     for size, slope, ramp in RAMPS:
         bound = hull((balls(power).item() * slope * ramp).exp()) * (1.0 + rate * slope * size / reach)
         yield equals(rounded(transform_constant(slope * ramp, slope, size)), factor * bound, part="constant")

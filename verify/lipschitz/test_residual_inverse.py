@@ -128,27 +128,31 @@ def volume(j):
     constant("four-times-as-deep", "the determinant is at most -4(1-c)^2", deep=4),
     hypothesis("distance", "scores are squared distances", distance=True),
     bug("frozen-queries", "the Jacobian lets no query move", frozen=True),
+    bug("added", "the branch is added, not subtracted", sign=1),
+    hypothesis("no-distance", "scores are dot products where the share is that of distances", dot=True),
 )
-def test_determinant(run, *, deep=1, distance=False, frozen=False):
+def test_determinant(run, *, deep=1, distance=False, frozen=False, sign=-1, dot=False):
     table = run.study(studies.determinants)
     for share in studies.RESIDUAL_SHARES:
         part = table.where(part="dot", share=share)
         for t, measured in zip(part["place"].tolist(), part.intervals("value"), strict=True):
-            claimed = hull(volume(slopes(balls([0.0, t, -t]), -share, frozen=frozen, distance=distance)))
+            claimed = hull(volume(slopes(balls([0.0, t, -t]), sign * share, frozen=frozen, distance=distance)))
             yield equals(measured, claimed, scale=1, share=share, t=t)
             if t in PRINTED[share]:
-                yield equals(
-                    measured, Interval.printed(PRINTED[share][t]), scale=1, share=share, t=t, part="as printed"
-                )
-    for t, measured in zip(*((p := table.where(part="distance"))["place"].tolist(), p.intervals("value")), strict=True):
+                printed = Interval.printed(PRINTED[share][t])
+                yield equals(claimed, printed, scale=1, share=share, t=t, part="as printed")
+    part = table.where(part="distance")
+    for t, given in zip(part["place"].tolist(), part.intervals("value"), strict=True):
+        share = float(part["share"][0])
+        measured = hull(volume(slopes(balls([0.0, t, -t]), -share))) if dot else given
         yield at_least(measured, deep * (1 - Interval.exactly(RHO)) ** 3, scale=1, part="distance", t=t)
     score = SquaredDistance(1.0) if distance else DotProduct(scale=1.0)
     for c in (2.0**-10, 0.01, 0.1, 0.3, 0.5, 0.75, 0.9, 1.0 - 2.0**-6):
         kept = 1 - Interval.exactly(c)
-        still = residual_determinant(np.zeros((3, 1)), score, -c)
+        still = residual_determinant(np.zeros((3, 1)), score, sign * c)
         yield equals(still, kept, share=c, part="t = 0")
         t = math.sqrt(6.0 / c)
-        far = residual_determinant(np.array([[0.0], [t], [-t]]), score, -c)
+        far = residual_determinant(np.array([[0.0], [t], [-t]]), score, sign * c)
         yield at_most(far, -deep * kept**2, share=c, t=t)
 
 
