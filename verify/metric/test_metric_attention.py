@@ -5,7 +5,7 @@ import numpy as np
 from theory import Measure, attend
 from theory.attention import AttentionKernel, Softmatch, boltzmann_gibbs, read, rounding, transform_error
 from theory.attention.output import partition_error
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import average_error, gamma, softmax_error
 from theory.metric import MetricScore, propagate, similarity, weights
 from verify.metric.residual import drawn, exact, images, parameters, squares

@@ -116,7 +116,9 @@ def test_injective(run, *, factor=1.0, met=0, summed=False, steep=2):
         yield at_most(Interval.exactly(g.expansion), 1 - r, scale=1, part="stated")
         yield at_least(Interval.exactly(g.lipschitz), 1 + r, part="stated")
         weakest = np.linalg.svd(g.jacobian(x), compute_uv=False)[:, -1].min()
-        yield at_least(Interval.within(float(weakest), 1e3 * U * g.lipschitz), 1 - factor * r, scale=1, part="immersion")
+        yield at_least(
+            Interval.within(float(weakest), 1e3 * U * g.lipschitz), 1 - factor * r, scale=1, part="immersion"
+        )
     for b in (0.5, -0.5):
         pairs = [np.array([[-s], [s]]) for s in (2.0**-k for k in range(2, 9))]
         f = [
