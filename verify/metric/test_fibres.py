@@ -8,7 +8,7 @@ import numpy as np
 from theory import attend
 from theory.attention import rounding
 from theory.diffusion.ladders import extrapolated, worst
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, bug, constant, equals, estimated, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U
 from theory.metric import LinearFeatures, MetricScore, ResidualFeatures
@@ -37,7 +37,8 @@ def measured(where, level):
         score = MetricScore(features, epsilon)
         found.append(attend(query, keys, values, score=score, key_weights=masses)[0])
     error = rounding(query, keys, values, score=score, key_weights=masses) + 512.0 * U * (1.0 + 16.0 / epsilon)
-    return [Interval.within(b, error + 2.0 * abs(b - a)) for a, b in zip(*(f.tolist() for f in found), strict=True)]
+    pairs = zip(*([Interval.within(value, error) for value in f.tolist()] for f in found), strict=True)
+    return [estimated(fine, coarse, times=2.0) for coarse, fine in pairs]
 
 
 def gaussian_tokens(epsilon, share):
