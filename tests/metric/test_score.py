@@ -65,7 +65,7 @@ def test_errors_of_both_features_are_charged():
         def __call__(self, x):
             return x - 0.25 * np.sign(x)  # nearer to zero than they are
 
-        def rounding(self, x):
+        def rounding(self, _):
             return 0.25
 
     x, y = np.array([[3.0]]), np.array([[-2.0]])

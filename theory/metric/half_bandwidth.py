@@ -8,9 +8,9 @@ plain softmax of :math:`\langle x, y\rangle = 1 - \frac12|x - y|^2` on the spher
 
 *Width.* Attention to the tokens of a quadrature that is exact for polynomials of degree :math:`2n - 1`. With
 :math:`b = 1/\varepsilon` the exponentials :math:`e^{b(t - 1)}`, :math:`t = \langle x, y\rangle`, are a polynomial of
-degree m up to :math:`E = 2\sum_{k > m}e^{-b}I_k(b)`, the tail of their Chebyshev series, and a wave of degree l is one of
-degree l, at most one. So for :math:`m = 2n - 1 - l` the average of the waves is off by at most :math:`4E/(\bar k - 2E)`,
-:math:`\bar k` the mean of the exponentials over the space.
+degree m up to :math:`E = 2\sum_{k > m}e^{-b}I_k(b)`, the tail of their Chebyshev series, and a wave of degree l is one
+of degree l, at most one. So for :math:`m = 2n - 1 - l` the average of the waves is off by at most :math:`4E/(\bar k -
+2E)`, :math:`\bar k` the mean of the exponentials over the space.
 """
 
 from __future__ import annotations
