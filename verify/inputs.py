@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 
+UNITS = (1.0, 2.0**-40, 2.0**40)  # what is claimed in one unit of length is claimed in all
+
+
 @dataclass(frozen=True)
 class Problem:
     """Queries, keys, values and masses of the keys, with a name for the record."""

@@ -12,7 +12,6 @@ from verify.textbook import balls, hull
 SCORE = SquaredDistance(1.0)
 FAR = np.array([[0.0], [10.0], [-10.0]])
 FIRST = np.array([[1.0], [0.0], [0.0]]) * 2.0**-10
-UNITS = (1.0, 2.0**-40, 2.0**40)  # what is claimed in one unit of length is claimed in all
 
 
 @cache
@@ -27,10 +26,9 @@ def bound(n, *, slope=4):
     return hull(1 + slope * near(n))
 
 
-def attended(x, score=SCORE, values=None):
+def attended(x, score=SCORE, masses=None):
     """The outputs of self-attention, and what any entry may be off."""
-    v = x if values is None else values
-    return attend(x, x, v, score=score), rounding(x, x, v, score=score)
+    return attend(x, x, x, score=score, key_weights=masses), rounding(x, x, x, score=score, key_weights=masses)
 
 
 def moves(rng, n, d, unit=1.0):

@@ -228,6 +228,11 @@ def test_sampling(run, *, rate=0.5, factor=1.0, dim=1, extra=0, stretched=True, 
             # terms of a logarithm are at most n log n and 40 n in size, for p no less than 1e-17, each within a few units
             error = gamma(16 * (n + k) * (40 + n.bit_length()))
             yield equals(Interval.within(mean_distance(mu, n), error), mean, n=n, part="De Moivre")
+    many, fair = 10**5, Measure([[0.0], [1.0]])  # the odds of half of an even number of draws
+    mean = Interval.exactly(Fraction(comb(many + 2 * extra, many // 2 + extra), 2 ** (many + 2 * extra + 1)))
+    yield at_most(mean, bound(Interval.exactly(1.0), many), n=many, atoms=2)
+    measured = Interval.within(mean_distance(fair, many), gamma(16 * (many + 2) * (40 + many.bit_length())))
+    yield equals(measured, mean, n=many, part="De Moivre")
     yield equals(expected(Measure([[0.0], [1.0]]), 1 + extra), bound(Interval.exactly(1.0), 1), n=1, part="attained")
     yield equals(rounded(sampling_distance(1.0, 1)), bound(Interval.exactly(1.0), 1), n=1, part="constant")
     # a rare token that is heard: where it is not drawn, the others' images move as far as they can

@@ -17,11 +17,11 @@ from theory.lipschitz import (
     wp_line,
 )
 from theory.lipschitz.jacobian import enclosed_jacobian
+from verify.inputs import UNITS
 from verify.lipschitz.lambert import (
     FAR,
     FIRST,
     SCORE,
-    UNITS,
     Laplace,
     attended,
     bound,

@@ -7,6 +7,7 @@ import numpy as np
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import displacement, layer_norm, layer_norm_bound
+from verify.inputs import UNITS
 from verify.textbook import balls, hull
 
 
@@ -79,9 +80,10 @@ def test_layer_norm(run, *, share=1.0, rule=None, reach=1.0, shifted=1.0):
                 yield equals(stated, gain * longest(radius, d, eps) + offset, eps=eps, d=d, part="radius")
         alone = normed(np.array([[0.3], [-2.0]]), eps)
         yield equals(displacement(alone, np.zeros((2, 1))), 0, scale=1, eps=eps, part="one coordinate")
-    for rng in run.streams(run.pick(quick=30, paper=500)):
-        d, eps = int(rng.integers(2, 9)), float(rng.choice([1e-5, 1e-2, 1.0]))
-        x = 10.0 ** rng.uniform(-3.0, 1.0) * rng.normal(size=(1, d)) + rng.normal()
+    for number, rng in enumerate(run.streams(run.pick(quick=30, paper=500))):
+        d, unit = int(rng.integers(2, 9)), UNITS[number % len(UNITS)]
+        eps = unit**2 * float(rng.choice([1e-5, 1e-2, 1.0]))
+        x = unit * (10.0 ** rng.uniform(-3.0, 1.0) * rng.normal(size=(1, d)) + rng.normal())
         y = x + 10.0 ** rng.uniform(-3.0, 1.0) * math.sqrt(eps) * rng.normal(size=(1, d))
         error = max(off(x, eps), off(y, eps))
         apart = displacement(normed(x, eps), normed(y, eps), error=error)

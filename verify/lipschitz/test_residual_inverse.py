@@ -21,7 +21,7 @@ from theory.evidence import (
 )
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import U
-from theory.lipschitz import displacement, mirrored_tokens, residual_determinant, residual_inverse, studies
+from theory.lipschitz import displacement, mirrored_tokens, residual_determinant, residual_inverse, studies, two_sided
 from verify import textbook
 from verify.textbook import balls, hull
 
@@ -61,30 +61,32 @@ def test_inverse(run, *, share=1.0, dot=False, sign=1.0):
     c_n = (spread_of(n) - 1) / 4
     around = math.sqrt(c_n.mid + 1.0) * np.array([[0.0]] + [[1.0]] * 5 + [[-1.0]] * 5)
     against = np.array([[1.0]] + [[-1.0]] * 10)
-    inputs = [("two-sided", around, around + 1e-4 * against)]
-    inputs += [("0, 6, -6", x := np.array([[0.0], [6.0], [-6.0]]), x + 0.01 * np.eye(3)[:, :1])]
+    inputs = [("two-sided", around, around + 1e-4 * against, n, None)]
+    inputs += [("0, 6, -6", x := np.array([[0.0], [6.0], [-6.0]]), x + 0.01 * np.eye(3)[:, :1], 3, None)]
+    many = two_sided(10**5 + 1)  # three atoms for so many tokens
+    inputs += [("two crowds", many.points, many.points + 1e-4 * against[[0, 1, 1]], 10**5 + 1, many.weights)]
     for rng in run.streams(run.pick(quick=8, paper=80)):
         m, d = int(rng.integers(2, 12)), int(rng.integers(1, 4))
         x = rng.normal(size=(m, d)) * rng.uniform(0.3, 3.0)
-        inputs.append(("random", x, x + 10.0 ** rng.uniform(-3.0, 1.0) * rng.normal(size=(m, d))))
+        inputs.append(("random", x, x + 10.0 ** rng.uniform(-3.0, 1.0) * rng.normal(size=(m, d)), m, None))
     score = DotProduct(scale=1.0) if dot else SquaredDistance(1.0)
-    for name, x, start in inputs:
-        factor = RHO / spread_of(len(x)).hi
+    for name, x, start, count, masses in inputs:
+        factor = RHO / spread_of(count).hi
 
-        def branch(z, c=factor):
-            return sign * c * AttentionKernel(score, Measure(z)).output(z)
+        def branch(z, c=factor, w=masses):
+            return sign * c * AttentionKernel(score, Measure(z, w)).output(z)
 
         # iterates are less than one and a half times as large, their scores less than four times
         widest = np.concatenate([x, start, x + branch(x)])
         own = 4.0 * AttentionKernel(score, Measure(widest)).rounding(widest) * math.sqrt(x.shape[1]) + 1e-14
-        outputs = x + factor * AttentionKernel(score, Measure(x)).output(x)
+        outputs = x + factor * AttentionKernel(score, Measure(x, masses)).output(x)
         before = displacement(start, x)
         for k in (1, 2, 4, 8) if name == "random" else (1, 2, 4, 8, 256):  # to the end, where rounding is all
             found = residual_inverse(branch, outputs, RHO, start=start, count=k, rounding=own)
             off = displacement(found.point, x) + Interval.within(0.0, 2.0 * own / (1.0 - RHO))
             if k <= 8:
                 most = (share * Interval.exactly(RHO)) ** k * before
-                yield at_most(off, most, scale=before, input=name, n=len(x), k=k)
+                yield at_most(off, most, scale=before, input=name, n=count, k=k)
             beyond = off - (found.error + 4.0 * own / (1.0 - RHO))  # than what the method says of itself
             yield outcome(at_most(beyond, 0, scale=before, input=name, k=k, part="a posteriori"))
     x = np.array([[0.5], [-1.0], [0.25]])

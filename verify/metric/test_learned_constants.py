@@ -7,6 +7,7 @@ from theory.attention import Constants
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, limit, verifies
 from theory.lipschitz import score_constant
 from theory.metric import MetricScore, ResidualFeatures
+from verify.inputs import UNITS
 from verify.lipschitz.pairs import FLOOR, ball, blurred, image, moved, rounded
 from verify.metric.residual import drawn, images, parameters, squares
 from verify.textbook import balls, hull
@@ -55,9 +56,10 @@ def measured(g, epsilon, x, y):
     hypothesis("half-ball", "the ball has half the radius", reach=0.5),
 )
 def test_constants(run, *, share=1, power=2, reach=1):
-    for rng in run.streams(run.pick(quick=6, paper=120)):
-        d, radius, epsilon = int(rng.integers(1, 4)), float(rng.uniform(0.3, 2.0)), float(rng.uniform(0.2, 2.0))
-        g = drawn(rng, d, int(rng.integers(1, 4)), float(rng.uniform(0.1, 2.0)))
+    for number, rng in enumerate(run.streams(run.pick(quick=6, paper=120))):
+        d, unit = int(rng.integers(1, 4)), UNITS[number % len(UNITS)]
+        radius, epsilon = unit * float(rng.uniform(0.3, 2.0)), unit**2 * float(rng.uniform(0.2, 2.0))
+        g = drawn(rng, d, int(rng.integers(1, 4)), float(rng.uniform(0.1, 2.0)), unit)
         x, y = ball(rng, 4, d, radius), ball(rng, 4, d, radius)
         claimed = statement(g, reach * radius, epsilon, power=power, share=share)
         if (x[0] == x[1]).all() or (y[0] == y[1]).all():  # both at one end of an interval
@@ -97,12 +99,13 @@ def test_constants(run, *, share=1, power=2, reach=1):
 def test_lipschitz(run, *, most=None, wider=1.0, flat=False, least=2):
     middle = [np.array([[-0.5], [shift], [0.5]]) for shift in (-(2.0**-7), 2.0**-7)]
     cases = [(steep(0.5, 1), 0.15, 0.5, *(Measure.normalised(x, np.ones(3)) for x in middle))]
-    for rng in run.streams(run.pick(quick=8, paper=150)):
-        n, d, radius = int(rng.integers(2, 7)), int(rng.integers(1, 4)), float(rng.uniform(0.2, 1.0))
-        g, points = drawn(rng, d, 3, float(rng.uniform(0.1, 1.0))), ball(rng, n, d, radius)
+    for number, rng in enumerate(run.streams(run.pick(quick=8, paper=150))):
+        n, d, unit = int(rng.integers(2, 7)), int(rng.integers(1, 4)), UNITS[number % len(UNITS)]
+        radius = unit * float(rng.uniform(0.2, 1.0))
+        g, points = drawn(rng, d, 3, float(rng.uniform(0.1, 1.0)), unit), ball(rng, n, d, radius)
         masses = rng.dirichlet(np.ones(n))
         pair = (Measure(points, masses), Measure(moved(rng, points, radius), masses))
-        cases.append((g, float(rng.uniform(0.2, 2.0)), radius, *pair))
+        cases.append((g, unit**2 * float(rng.uniform(0.2, 2.0)), radius, *pair))
     for number, (g, epsilon, radius, mu, nu) in enumerate(cases):
         score, before = MetricScore(g, epsilon), w1(mu, nu)
         if before.lo < FLOOR * radius:  # nothing moved

@@ -22,6 +22,7 @@ from theory.evidence import (
 from theory.evidence.enclosure import coefficient, sup_over, variable
 from theory.evidence.roundoff import U, gamma
 from theory.metric import MetricScore, ResidualFeatures
+from verify.inputs import UNITS
 from verify.metric.residual import drawn, images, jacobian, parameters, squares
 from verify.textbook import balls, ends, hull
 
@@ -99,9 +100,9 @@ def test_pseudo_metric(run, *, power=1, dot=False, slack=1.0):
 )
 def test_injective(run, *, factor=1.0, met=0, summed=False, steep=2):
     cases = [(shifting(2, b), np.array([[-s, 0.0], [s, 0.0]])) for b in (0.5, -0.5) for s in (2.0**-5, 1.0)]
-    for rng in run.streams(run.pick(quick=8, paper=150)):
-        d, branch = int(rng.integers(1, 5)), float(rng.uniform(0.1, 0.95))
-        cases.append((drawn(rng, d, int(rng.integers(1, 5)), branch), rng.normal(size=(6, d))))
+    for number, rng in enumerate(run.streams(run.pick(quick=8, paper=150))):
+        d, branch, unit = int(rng.integers(1, 5)), float(rng.uniform(0.1, 0.95)), UNITS[number % len(UNITS)]
+        cases.append((drawn(rng, d, int(rng.integers(1, 5)), branch, unit), unit * rng.normal(size=(6, d))))
     for g, x in cases:
         norms = [np.linalg.norm(m, 2) for m in (g.inner, g.outer)]
         r = Interval.within(float(np.mean(norms) if summed else np.prod(norms)), 64 * U * g.inner.size)
