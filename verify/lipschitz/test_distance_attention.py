@@ -1,6 +1,6 @@
 """Distance attention anywhere in space: how near tokens look, and by how much the largest displacement grows."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from scipy.optimize import minimize
@@ -220,21 +220,20 @@ def test_max_norm(run, *, claimed=bound, p=np.inf, dot=False):
     ),
     constant("two", "the row sum is that of the factor two", slope=2),
     constant("full", "the row sum is the constant itself", full=True),
-    bug("distance", "the crowds are at c, not at c + 1", shift=0.0),
-    hypothesis("one-sided", "the others are all on one side", sided=one_sided),
+    bug("distance", "the crowds are at c, not at c + 1", crowds=partial(two_sided, shift=0.0)),
+    hypothesis("one-sided", "the others are all on one side", crowds=one_sided),
 )
-def test_attained(run, *, slope=4, full=False, shift=1.0, sided=None):
+def test_attained(run, *, slope=4, full=False, crowds=two_sided):
     table = run.study(studies.stars).where(family="two-sided")
     for n, given in zip(table["n"].tolist(), table.intervals("ratio"), strict=True):
-        c, measured = near(n), given
-        if sided or shift != 1.0:
-            measured = row_sum(sided(n) if sided else two_sided(n, shift=shift), n)
+        c, measured = near(n), row_sum(crowds(n), n)
         last = 1 if full else (1 - c) / (1 + c)
-        yield equals(measured, hull(slope * c + last), n=n)
+        for each in (given, measured):
+            yield equals(each, hull(slope * c + last), n=n)
         yield at_least(measured, hull(slope * c - 1), scale=hull(c), n=n)
         if n in ROWS:
             yield equals(measured, Interval.printed(ROWS[n]), n=n, part="printed")
         if n in PARTS:
             yield equals(measured / bound(n), Interval.printed(PARTS[n]), n=n, part="printed share")
-    for digits, mu in (("8.83", (sided or two_sided)(64)), ("2.40", one_sided(64))):
+    for digits, mu in (("8.83", crowds(64)), ("2.40", one_sided(64))):
         yield equals(row_sum(mu, 64), Interval.printed(digits), scale=bound(64), n=64, part="even number, printed")

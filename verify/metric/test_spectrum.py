@@ -104,10 +104,9 @@ def test_reversible(run, *, law="sums", dot=False, share=1):
         pi, case = weights / weights.sum(), {"n": n, "d": g.dim, "input": number}
         flow = ends(pi[:, np.newaxis] * rows)
         yield equals(discrepancy(flow[0], flow[0].T, flow[1] + flow[1].T), 0, scale=1, part="detailed balance", **case)
-        if not dot:
-            found, relative = stationary(score, x)
-            middle, radius = ends(pi)
-            yield equals(discrepancy(found, middle, radius + relative * middle), 0, scale=1, part="instrument", **case)
+        found, relative = stationary(score, x)
+        middle, radius = ends(pi)
+        yield equals(discrepancy(found, middle, radius + relative * middle), 0, scale=1, part="instrument", **case)
         score = DotProduct(scale=1.0, form=form) if dot else score
         moved, old = attend(x, x, x, score=score), balls(x)
         error = rounding(x, x, x, score=score)
