@@ -20,7 +20,7 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.enclosure import coefficient, variable
-from theory.evidence.roundoff import U
+from theory.evidence.roundoff import U, gamma
 from theory.lipschitz import displacement, mirrored_tokens, residual_determinant, residual_inverse, studies, two_sided
 from verify import textbook
 from verify.textbook import balls, hull
@@ -78,7 +78,8 @@ def test_inverse(run, *, share=1.0, dot=False, sign=1.0):
 
         # iterates are less than one and a half times as large, their scores less than four times
         widest = np.concatenate([x, start, x + branch(x)])
-        own = 4.0 * AttentionKernel(score, Measure(widest)).rounding(widest) * math.sqrt(x.shape[1]) + 1e-14
+        own = 4.0 * AttentionKernel(score, Measure(widest)).rounding(widest) + gamma(8) * float(np.abs(widest).max())
+        own *= math.sqrt(x.shape[1])
         outputs = x + factor * AttentionKernel(score, Measure(x, masses)).output(x)
         before = displacement(start, x)
         for k in (1, 2, 4, 8) if name == "random" else (1, 2, 4, 8, 256):  # to the end, where rounding is all
