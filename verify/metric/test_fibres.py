@@ -8,7 +8,7 @@ import numpy as np
 from theory import attend
 from theory.attention import rounding
 from theory.diffusion.ladders import extrapolated, worst
-from theory.evidence import Claim, Interval, bug, constant, equals, estimated, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, Kind, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U
 from theory.metric import LinearFeatures, MetricScore, ResidualFeatures
@@ -37,8 +37,9 @@ def measured(where, level):
         score = MetricScore(features, epsilon)
         found.append(attend(query, keys, values, score=score, key_weights=masses)[0])
     error = rounding(query, keys, values, score=score, key_weights=masses) + 512.0 * U * (1.0 + 16.0 / epsilon)
-    pairs = zip(*([Interval.within(value, error) for value in f.tolist()] for f in found), strict=True)
-    return [estimated(fine, coarse, times=2.0) for coarse, fine in pairs]
+    pairs = zip(*(f.tolist() for f in found), strict=True)
+    # the coarser lattice is off by far more than the finer one: twice what separates them, and the rounding of one
+    return [Interval.within(b, error + 2.0 * abs(b - a), Kind.ESTIMATED) for a, b in pairs]
 
 
 def gaussian_tokens(epsilon, share):
