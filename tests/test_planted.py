@@ -260,7 +260,7 @@ BUGS = [
     bug("leader-all-weight", "dot-product.leader", "lipschitz/frobenius.py", ("(1.0 + rest * g)", "(1.0 + g)")),
     bug("lambert-of-n", "distance-attention.growth", "lipschitz/euclidean.py",
         ('(as_count(n, "n", least=2) - 1) / math.e', 'as_count(n, "n", least=2) / math.e')),
-    bug("squares-of-lengths", "distance-attention.max-norm", "lipschitz/displacement.py",
+    bug("squares-of-lengths", "depth.tokens", "lipschitz/displacement.py",
         ('lengths = np.sqrt(np.einsum("ij,ij->i", first - second, first - second))',
          'lengths = np.einsum("ij,ij->i", first - second, first - second)')),
     bug("sharp-slope", "lipschitz.sharp-w1", "lipschitz/refined.py", ("* (1.0 + 2.0 * a) if", "* (1.0 + 1.99 * a) if")),
