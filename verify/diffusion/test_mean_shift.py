@@ -88,6 +88,7 @@ def coefficient(way, epsilon, s, *, half_of=Fraction(1, 2), times=1, sign=1):
     ),
     constant("laplacian", "Sinkhorn's limit is the pure Laplacian", half_of=Fraction(0), limits={"sinkhorn": 0}),
     constant("twice", "softmax has the coefficient 2", times=2, limits={"alpha 0": 2}),
+    constant("left", "density that is divided out leaves a half", limits={"alpha 1": Fraction(1, 2)}),
     bug("sign", "keys are weighted by the density to the power +alpha", sign=-1),
     hypothesis("variance", "the law has variance 1.09", s=Fraction(109, 100)),
 )
@@ -114,7 +115,7 @@ def test_mean_shift(run, *, half_of=Fraction(1, 2), times=1, sign=1, s=Fraction(
                 last = Fraction(1, 2 * 10 ** (len(digits) - 2))
                 yield at_most(gap, last, scale=1, way=way, epsilon=epsilon, x=x, part="printed")
             value = limit([found[epsilon] for epsilon in EPSILONS], order=1)
-            yield equals(value, end, scale=1, way=way, x=x, part="limit")
+            yield equals(value, end, scale=1, x=x, part=f"limit, {way}")
 
 
 ROUND = CircleDensity([0.5, 0.0], [0.0, 0.2], logarithmic=False)
@@ -133,10 +134,11 @@ ROUND = CircleDensity([0.5, 0.0], [0.0, 0.2], logarithmic=False)
     bug("forward", "attention smooths the law: a forward heat equation", sign=-1),
     constant("whole", "Sinkhorn's flow is as fast as softmax's", sinkhorn=1),
     constant("laplacian", "Sinkhorn's flow stands still", sinkhorn=0),
+    constant("left", "half of the flow is left where density is divided out", divided=Fraction(1, 2)),
     hypothesis("uniform", "the tokens are evenly spaced", even=True),
 )
-def test_flow(run, *, sign=1, sinkhorn=Fraction(1, 2), even=False):
-    kappas = {way_of(a): 1 - Fraction(a) for a in (0.0, 0.5, 1.0)} | {"sinkhorn": sinkhorn}
+def test_flow(run, *, sign=1, sinkhorn=Fraction(1, 2), divided=0, even=False):
+    kappas = {way_of(0.0): 1, way_of(0.5): Fraction(1, 2), way_of(1.0): divided, "sinkhorn": sinkhorn}
     levels = {epsilon: velocities(epsilon, run.pick(quick=400, paper=1200), even) for epsilon in _FALLING}
     tokens = _round(run.pick(quick=400, paper=1200), even)[:, 0]
     for way, kappa in kappas.items():
@@ -151,7 +153,7 @@ def test_flow(run, *, sign=1, sinkhorn=Fraction(1, 2), even=False):
                     rate = value * math.fsum((slope * v).tolist()) / tokens.size
                     rates.append(Interval.within(rate, 2.0 * width + 64 * U * 2.0))
                 found = limit(rates, order=1)
-                yield equals(found, sign * value * kappa * claimed, scale=1, way=way, phi=name, V=value)
+                yield equals(found, sign * value * kappa * claimed, scale=1, part=way, phi=name, V=value)
 
 
 _FALLING = tuple(0.08 * 0.5**level for level in range(5))

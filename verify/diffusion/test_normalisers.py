@@ -106,21 +106,21 @@ def test_drift(run, *, factor=1, swapped=False, uniform=False):
             drift = 0 if factor is None and alpha else 2 * (1 - (factor or 1) * Fraction(alpha))
             levels = weighted(kernel, alpha, run.pick(**_LEVELS), swapped)
             yield from judged(levels, drift, uniform, kernel=kernel, alpha=alpha)
-    yield from _tokens(run.pick(quick=200, paper=800), 0.0 if swapped else 0.5)
-
-
-def _tokens(n, alpha, epsilon=0.02):
-    """Real attention among quantile tokens against the exact multipliers, weighted and doubly normalised."""
-    multiplier = chordal_multiplier(epsilon)
-    scaled, error = sinkhorn_change(GRID, P, H, multiplier)
     rough = 8.0 * (GRID.rounding(H * P) + 3.0 * GRID.rounding(P)) / float(P.min())
-    exact = {"alpha 0.5": (reweighted(GRID, P, H, multiplier, alpha=alpha), rough), "sinkhorn": (scaled, error)}
-    coarse, fine = (_attended(size, epsilon) for size in (n, 2 * n))
-    for way, (values, off) in exact.items():
-        found, width = fine[way]
-        width += off + 2.0 * float(np.abs(found - coarse[way][0]).max())
-        gap = Interval.within(float(np.abs(found - values[CHOSEN]).max()), width, Kind.ESTIMATED)
-        yield equals(gap, 0, scale=1, part="tokens", way=way, N=2 * n)
+    exact = reweighted(GRID, P, H, chordal_multiplier(WIDE), alpha=0.0 if swapped else 0.5)
+    yield _tokens(run, "alpha 0.5", exact, rough)
+
+
+WIDE = 0.02  # the bandwidth at which real attention is compared
+
+
+def _tokens(run, way, exact, off):
+    """Real attention among quantile tokens, weighted or doubly normalised, against what the multipliers give."""
+    n = run.pick(quick=200, paper=800)
+    (other, _), (found, width) = (_attended(size, WIDE)[way] for size in (n, 2 * n))
+    width += off + 2.0 * float(np.abs(found - other).max())
+    gap = Interval.within(float(np.abs(found - exact[CHOSEN]).max()), width, Kind.ESTIMATED)
+    return equals(gap, 0, scale=1, part="tokens", N=2 * n)
 
 
 @cache
@@ -151,26 +151,26 @@ def scaled_ladder(kernel, levels):
     return ladder(lambda epsilon: sinkhorn_change(GRID, P, H, KERNELS[kernel](epsilon)), levels)
 
 
+def swept(multiplier, sweeps):
+    """What a fixed number of sweeps averages, and its error."""
+    law = swept_law(GRID, P, multiplier, sweeps)
+    least = float(min(law.min(), P.min()))
+    off = 2.0 * (GRID.rounding(H * law) + 2.0 * GRID.rounding(law)) / least
+    each = GRID.rounding(P) / least + GRID.rounding(P / law) + 64 * U
+    return convolved(GRID, law, H, multiplier), off + 8.0 * sweeps * each
+
+
 @cache
 def swept_ladder(kernel, sweeps, levels):
     """The ladder of a fixed number of sweeps."""
-
-    def averaged(epsilon):
-        multiplier = KERNELS[kernel](epsilon)
-        law = swept_law(GRID, P, multiplier, sweeps)
-        least = float(min(law.min(), P.min()))
-        off = 2.0 * (GRID.rounding(H * law) + 2.0 * GRID.rounding(law)) / least
-        each = GRID.rounding(P) / least + GRID.rounding(P / law) + 64 * U
-        return convolved(GRID, law, H, multiplier), off + 8.0 * sweeps * each
-
-    return ladder(averaged, levels)
+    return ladder(lambda epsilon: swept(KERNELS[kernel](epsilon), sweeps), levels)
 
 
 @verifies(
     Claim(
         "normaliser.sinkhorn",
         "doubly normalised attention has half of the drift, as weights of power one half have",
-        r"$\frac{Ph - h}\varepsilon = \frac12(\Delta h + \langle\nabla\log p, \nabla h\rangle) + O(\varepsilon)$ for $P = uK_\varepsilon(u p\,\cdot)$, $u K_\varepsilon(up) = 1$, with an error of order 1, after extrapolation 2; circle, heat and chordal kernels",
+        r"$\frac{Ph - h}\varepsilon = \frac12(\Delta h + \langle\nabla\log p, \nabla h\rangle) + O(\varepsilon)$ for $P = uK_\varepsilon(u p\,\cdot)$, $u K_\varepsilon(up) = 1$, with an error of order 1, after extrapolation 2; circle, heat and chordal kernels; through quantile tokens the same",
         assumptions=(
             "circle, in the limit of many tokens",
             "p positive and analytic",
@@ -190,6 +190,8 @@ def test_sinkhorn(run, *, drift=1, sweeps=None):
         count = run.pick(**_LEVELS)
         levels = scaled_ladder(kernel, count) if sweeps is None else swept_ladder(kernel, sweeps, count)
         yield from judged(levels, drift, kernel=kernel)
+    wide = chordal_multiplier(WIDE)
+    yield _tokens(run, "sinkhorn", *(sinkhorn_change(GRID, P, H, wide) if sweeps is None else swept(wide, sweeps)))
 
 
 @verifies(

@@ -135,9 +135,10 @@ class Rough:
     constant("near", "one per cent less", share=Fraction(99, 100)),
     bug("once", "a stack is taken to be off by what one layer is", layers=lambda _count: 1),
     hypothesis("expanding", "a layer doubles what it averages", times=2.0),
+    hypothesis("one-way", "the layer is not reversible: tokens look to the next one", ahead=4.0),
     hypothesis("farther", "layers are off by fifty times what is said", push=50.0),
 )
-def test_carried(run, *, share=1, layers=lambda count: count, times=1.0, push=1.0):
+def test_carried(run, *, share=1, layers=lambda count: count, times=1.0, push=1.0, ahead=0.0):
     tokens, count = CircleDensity(*LOG_P).tokens(24), 200
     exact = TokenLayer(tokens, 0.125, score=chordal(0.125)).rows
     exact /= exact.sum(axis=1, keepdims=True)
@@ -150,15 +151,23 @@ def test_carried(run, *, share=1, layers=lambda count: count, times=1.0, push=1.
             turn = np.sign(rng.normal(size=exact.shape) + start) if signs is None else signs  # mostly that of values
             rough = Rough(exact, push * turn, times)
             (found,), (bound,) = stacked(rough, start, [count])
-            right = np.linalg.matrix_power(exact, count) @ start
-            off = Interval.exactly(float(np.abs(found - right).max())) + slip
+            right = np.linalg.matrix_power(times * exact, count) @ start
+            off = Interval.exactly(float(np.abs(found - right).max())) + times**count * slip
             claimed = share * layers(count) * Interval.exactly(bound) / count
             yield at_most(off, claimed, scale=bound, part=f"stack, {part}")
     rows = np.array([[0.75, 0.25], [0.25, 0.75]]) * (1.0 + Rough.error)
     found, bound = spectrum(rows, error=Rough.error)
     for value, right in zip(found.tolist(), (1.0, 0.5), strict=True):
         off = abs(Interval.exactly(value) - Interval.exactly(right))
-        yield at_most(off, share * Interval.exactly(bound), scale=bound, part="eigenvalues", right=right)
+        yield at_most(off, share * Interval.exactly(bound), scale=bound, part="eigenvalues, attained", right=right)
+    for rng in run.streams(run.pick(quick=4, paper=40)):
+        weights = rng.uniform(0.5, 1.5, size=(6, 6))
+        weights = weights + weights.T + ahead * np.roll(np.eye(6), 1, axis=1)
+        exact = weights / weights.sum(axis=1, keepdims=True)
+        found, bound = spectrum(exact * (1.0 + Rough.error * np.sign(rng.normal(size=(6, 6)))), error=Rough.error)
+        apart = float(np.abs(found - np.sort(np.linalg.eigvals(exact).real)[::-1]).max())
+        off = Interval.exactly(apart) + Interval.within(0.0, gamma(4096))
+        yield at_most(off, share * Interval.exactly(bound), scale=bound, part="eigenvalues, drawn")
 
 
 @verifies(

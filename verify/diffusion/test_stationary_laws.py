@@ -114,7 +114,7 @@ def kept(rows):
     Claim(
         "layers.perturbed",
         "a layer whose rows are off by e in total variation has a stationary law within m e / (1 - tau), if m layers bring any two rows within tau",
-        r"$\|\pi - \pi'\| \le \min_m\frac{m\,e}{1 - \tau(P^m)}$ for $\max_i\|P_i - P'_i\| \le e$ in total variation, $\tau(Q) = \max_{i,k}\|Q_i - Q_k\|$: what is reported of the law that is found; equality with $m = 1$ for two states that are left equally often",
+        r"$\|\pi - \pi'\| \le \min_m\frac{m\,e}{1 - \tau(P^m)}$, m a power of two, for $\max_i\|P_i - P'_i\| \le e$ in total variation, $\tau(Q) = \max_{i,k}\|Q_i - Q_k\|$: what is reported of the law that is found; equality with $m = 1$ for two states that are left equally often",
         assumptions=("finitely many tokens", r"$\tau(P^m) < 1$ for some m"),
         spec=("DL.B9",),
         cites=("dobrushin1956",),
