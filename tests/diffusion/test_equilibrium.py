@@ -118,3 +118,20 @@ def test_bad_input():
         rate(0.5)
     with pytest.raises(ValueError, match="modes"):
         rates_below(1, 1, modes=2)
+
+
+def test_eigenvalues_of_exact_weights_are_off_by_the_rounding_of_the_solver():
+    rows = np.full((32, 32), 2.0**-5)  # one eigenvalue is one, the others are zero
+    found, error = spectrum(rows)
+    off = float(np.abs(found - np.eye(32)[0]).max())
+    assert 1e-3 * error < off <= error < 1e-12
+
+
+def test_counts_of_few_modes_hold_for_all_of_them():
+    missed = 0
+    for level in (Fraction(k, 8) for k in range(1, 160)):
+        exact = rates_below(level, 2, wells=1)
+        least, most = rates_below(level, 2, wells=1, modes=4)
+        assert least <= exact[0] <= exact[1] <= most
+        missed += least < exact[0]
+    assert missed  # there are levels at which frequencies that are left out matter

@@ -1,5 +1,7 @@
 """Normalisations against dense linear algebra and power series, and what they refuse."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -188,3 +190,34 @@ def test_a_system_that_is_not_known_exactly_is_solved_for_all_of_them():
 def test_asymmetry_of_a_matrix_that_may_vanish_is_unknown():
     zero = field([[0.0]], [[1.0]]).derivative * 0
     assert asymmetry(zero).hi == float("inf")
+
+
+def test_constants_averaged_by_coarse_transforms_stay_inside(monkeypatch):
+    off, plain = 1e-6, PeriodicGrid.multiplied
+    law = balanced_law(GRID, P, HEAT)
+    monkeypatch.setattr("theory.diffusion.normalisers.balanced_law", lambda *_: law)
+    monkeypatch.setattr(PeriodicGrid, "rounding", lambda *_, **__: off)
+    calls = iter((off, -off, -off, off) * 4)
+    monkeypatch.setattr(PeriodicGrid, "multiplied", lambda *a: plain(*a) + next(calls))
+    found, error = sinkhorn_change(GRID, P, np.ones_like(P), HEAT)  # the potential does not matter to constants
+    assert 0.1 * error < float(np.abs(found - 1.0).max()) <= error
+
+
+def test_potentials_that_are_off_by_the_error_of_a_partition_leave_averages_inside(monkeypatch):
+    x = np.random.default_rng(4).normal(size=(12, 2))
+    score, values, off = SquaredDistance(0.5), np.sign(x[:, :1]), 1e-6
+    found = balanced_tokens(x, score=score)
+
+    def averages(g):
+        rows = np.exp(score.matrix(x, x) + g) * found.key_weights
+        return (rows / rows.sum(axis=1, keepdims=True)) @ values
+
+    right, worst = averages(found.g), 0.0
+    monkeypatch.setattr("theory.diffusion.normalisers.partition_error", lambda *_: off)
+    for shift in (off * values[:, 0], -off * values[:, 0]):  # of rows and columns alike: they seem to agree
+        rough = replace(found, f=found.g + shift, g=found.g + shift)
+        apart = np.abs(averages(rough.g) - right).max(axis=1)
+        bound = balance_error(rough, values)
+        assert (apart <= bound).all()
+        worst = max(worst, float((apart / bound).max()))
+    assert worst > 0.05

@@ -1,6 +1,7 @@
 """Moving tokens against the definition, Bessel functions of mpmath, and closed forms for ellipses and Gaussians."""
 
 import math
+from importlib import import_module
 
 import mpmath
 import numpy as np
@@ -18,6 +19,8 @@ from theory.diffusion.self_dynamics import (
     sphere_tokens,
 )
 from theory.evidence import Interval
+
+module = import_module("theory.diffusion.self_dynamics")
 
 
 @pytest.mark.parametrize(("radius", "epsilon", "dim"), [(1.0, 0.5, 1), (1.0, 0.125, 2), (0.75, 0.25, 3)])
@@ -122,3 +125,27 @@ def test_bad_input():
         sphere_layer(Interval(-0.1, 1.0), 0.1, 2)
     with pytest.raises(ValueError, match="start"):
         sphere_radii(-1.0, 0.1, 2, 1)
+
+
+def test_a_layer_of_a_sphere_that_is_rounded_coarsely_is_enclosed(monkeypatch):
+    right, plain = sphere_layer(Interval.exactly(1.0), 0.25, 2), module.propagate
+    monkeypatch.setattr(module, "rounding", lambda *_, **__: 1e-6)
+    for sign in (-1.0, 1.0):
+        monkeypatch.setattr(module, "propagate", lambda *a, sign=sign, **k: plain(*a, **k) + sign * 0.99e-6)
+        rough = sphere_layer(Interval.exactly(1.0), 0.25, 2)
+        assert rough.lo <= right.lo < right.hi <= rough.hi
+        assert rough.width < 2.1e-6
+
+
+def test_a_layer_of_a_sphere_with_coarse_nodes_is_enclosed(monkeypatch):
+    right, plain, unit = sphere_layer(Interval.exactly(1.0), 0.25, 2), module.sphere_tokens, 2.0**-20
+
+    def rough_tokens(dim, nodes):  # what is taken of nodes and masses, with another unit of rounding
+        points, masses = plain(dim, nodes)
+        return points * (1.0 + unit * np.sign(points)), masses * (1.0 + unit * np.sign(points[:, 0]))
+
+    monkeypatch.setattr(module, "sphere_tokens", rough_tokens)
+    monkeypatch.setattr(module, "U", unit)
+    rough = sphere_layer(Interval.exactly(1.0), 0.25, 2)
+    assert rough.lo <= right.lo < right.hi <= rough.hi
+    assert abs(rough.mid - right.mid) > 1e-7

@@ -1,5 +1,7 @@
 """Layers and stacks against the definition in mpmath, against powers of matrices, and against each other."""
 
+from importlib import import_module
+
 import mpmath
 import numpy as np
 import pytest
@@ -104,3 +106,27 @@ def test_a_kernel_that_the_nodes_cut_off_is_charged_for_its_growth():
 def test_tokens_may_weigh_nothing():
     rows = TokenLayer([[0.0], [1.0]], 0.5, masses=[1.0, 0.0]).rows
     np.testing.assert_array_equal(rows, [[1.0, 0.0], [1.0, 0.0]])
+
+
+def test_an_exact_layer_of_coarse_transforms_keeps_its_bound(monkeypatch):
+    grid, off, plain = PeriodicGrid((64,)), 1e-6, PeriodicGrid.multiplied
+    x = grid.axes[0]
+    p, h, multiplier = DENSITY(x), np.sign(np.sin(x)), heat_multiplier(0.5)
+    right = TorusLayer(grid, p, multiplier)(h)
+    monkeypatch.setattr(PeriodicGrid, "rounding", lambda *_, **__: off)
+    worst = 0.0
+    for sign in (-1.0, 1.0):  # of the mass when the layer is made, and of every average after it
+        monkeypatch.setattr(PeriodicGrid, "multiplied", lambda *a, s=sign: plain(*a) - s * off)
+        layer = TorusLayer(grid, p, multiplier)
+        monkeypatch.setattr(PeriodicGrid, "multiplied", lambda *a, s=sign: plain(*a) + s * off * np.sign(right))
+        worst = max(worst, float(np.abs(layer(h) - right).max() / layer.error))
+    assert 0.5 < worst <= 1.0
+
+
+def test_weights_that_are_off_by_their_bound_leave_averages_inside(monkeypatch):
+    module, tokens, off = import_module("theory.diffusion.stacking"), DENSITY.tokens(24), 1e-6
+    right, h = TokenLayer(tokens, 0.1), np.sign(np.sin(3.0 * tokens[:, 0]))
+    monkeypatch.setattr(module, "weight_error", lambda *_: off)
+    monkeypatch.setattr(module, "propagate", lambda *_, **__: right.rows * (1.0 + off * h))
+    rough = TokenLayer(tokens, 0.1)
+    assert 0.99 * off <= float(np.abs(rough(h) - right(h)).max()) <= rough.error

@@ -9,7 +9,7 @@ import pytest
 
 from theory.evidence import Kind, stream
 from theory.particles import chart, diameter, hemisphere_probability, margins, sign_patterns
-from theory.particles.cone import null_vector
+from theory.particles.cone import _bounded, null_vector
 from theory.particles.studies import cones
 from theory.particles.studies.cone import TOKENS, above
 
@@ -117,3 +117,16 @@ def test_bad_input():
         hemisphere_probability(0, 3)
     with pytest.raises(ValueError, match=r"^n: expected n \* min\(d, n - d\) of at most 10000000000, got n = 1000000"):
         hemisphere_probability(10**6, 10**5)
+
+
+def test_margins_are_bounds_of_what_the_numbers_are():
+    rng = stream("tests.cone", 1)
+    for _ in range(200):
+        x, w, law = rng.normal(size=(3, 4)), rng.uniform(-1.0, 1.0, size=4), rng.uniform(size=3)
+        ends = [Fraction(float(end[0])) for end in _bounded(x[np.newaxis], w[np.newaxis], law[np.newaxis])]
+        rows, weights = ([[Fraction(v) for v in row] for row in given] for given in (x.tolist(), [law.tolist()]))
+        least = min(sum(a * Fraction(b) for a, b in zip(row, w.tolist(), strict=True)) for row in rows)
+        sums = [sum(m * v for m, v in zip(weights[0], column, strict=True)) for column in zip(*rows, strict=True)]
+        most = sum(map(abs, sums)) / sum(weights[0])
+        assert least - Fraction(1, 2**46) < ends[0] <= least
+        assert most <= ends[1] < most + Fraction(1, 2**42)

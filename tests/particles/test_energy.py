@@ -104,6 +104,41 @@ def test_velocities_that_are_off_by_their_bound_leave_the_dissipation_inside(mon
     assert closest > 0.6
 
 
+def test_sums_that_are_off_by_their_bound_leave_unnormalised_velocities_inside(monkeypatch):
+    module, (x, masses), closest = import_module("theory.particles.energy"), cloud(1), 0.0
+    law = Interaction(1.5, masses=masses)
+    right, plain, sums = law.velocity(x, normalised=False), module.Unnormalised, law.partitions(x)[:, np.newaxis]
+    for outputs, factors in ((OFF, 0.0), (0.0, OFF)):
+        monkeypatch.setattr(module, "rounding", lambda *_, outputs=outputs, **__: outputs)
+        monkeypatch.setattr(Interaction, "partition_error", lambda *_, factors=factors: factors)
+        for signs in np.ndindex(2, 2, 2):
+            shift = outputs * (2.0 * np.array(signs) - 1.0)
+
+            def rough(score, value=None, masses=None, shift=shift, factors=factors, sign=2.0 * signs[0] - 1.0):
+                exact = plain(score, value=value, masses=masses)
+                return lambda tokens: exact(tokens) * (1.0 + sign * factors) + sums * shift
+
+            monkeypatch.setattr(module, "Unnormalised", rough)
+            off = float(np.abs(law.velocity(x, normalised=False) - right).max())
+            closest = off / law.velocity_error(x, normalised=False)
+            assert closest <= 1.0
+        assert closest > 0.1
+
+
+def test_a_metric_that_is_off_by_its_bound_leaves_the_dissipation_inside(monkeypatch):
+    x, masses = cloud(2)
+    law = Interaction(2.0, masses=masses)
+    right, metric = law.dissipation(x), law.metric(x)
+    monkeypatch.setattr(Interaction, "partition_error", lambda *_: OFF)
+    monkeypatch.setattr(Interaction, "velocity_error", lambda *_, **__: 0.0)
+    for sign in (-1.0, 1.0):
+        monkeypatch.setattr(Interaction, "metric", lambda *_, sign=sign, **__: metric * (1.0 + sign * 0.999 * OFF))
+        rough = law.dissipation(x)
+        assert rough.lo <= right.lo
+        assert right.hi <= rough.hi
+        assert abs(rough.mid - right.mid) > 0.9 * 0.5 * rough.width
+
+
 def test_masses_are_even_unless_given_and_a_mass_of_zero_is_absent():
     x, _ = cloud(1)
     even = Interaction(2.0, masses=np.full(4, 0.25))

@@ -1,6 +1,7 @@
 """Flows against closed forms; the width of an observation covers what is really off."""
 
 import math
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -110,3 +111,49 @@ def test_bad_input_is_named(call, error, words):
     with pytest.raises(error) as caught:
         call()
     assert str(caught.value).startswith(words)
+
+
+def test_two_runs_that_agree_are_off_by_the_tolerance_of_a_step_and_by_rounding():
+    state, tolerance = np.array([[1.0], [3.0]]), (2.0**-20, 2.0**-22)
+    for evaluations, given in ((0, tolerance), (10**6, (0.0, 0.0))):
+        made = Trajectory(np.array([0.0, 1.0]), state, state, evaluations, tolerance=given)
+        off = (2.0**-52 * evaluations + given[0]) * 3.0 + given[1]  # of the state, and of what is seen of it
+        seen = made.observe(lambda x: 2.0 * x[0])[1]
+        assert seen.lo <= 2.0 * (3.0 - off) < 2.0 * (3.0 + off) <= seen.hi
+        assert seen.width < 10.0 * off
+
+
+def test_a_function_that_rounds_is_observed_with_its_rounding():
+    missed = 0.0
+    for k in range(1, 200):
+        state = np.full((2, 1), 1.0 + k / 256)
+        made = Trajectory(np.array([0.0, 1.0]), state, state, 0)
+        seen = made.observe(lambda x: x[0] / 49.0 * 49.0 / 7.0 * 7.0)[1]
+        assert covers(seen, state[0, 0])
+        missed = max(missed, abs(seen.mid - state[0, 0]))
+    assert missed > 0.0
+
+
+def test_a_passage_of_two_runs_that_differ_holds_both_ends(monkeypatch):
+    module = import_module("theory.particles.passages")
+    plain = module._arrival
+    for method, times in (("DOP853", 2.0), ("LSODA", 10.0)):
+        seen = []
+
+        def arrival(*given, seen=seen):
+            t, state, speed = plain(*given)
+            seen.append(t + 1e-6 * len(seen))  # the second, coarser run is made to arrive late
+            return seen[-1], state, speed
+
+        monkeypatch.setattr(module, "_arrival", arrival)
+        found = passage(lambda x: -x, 1.0, lambda x: x - 0.25, 10.0, method=method)
+        assert found.width >= 1.99 * times * abs(seen[1] - seen[0]) > 1e-6
+        assert covers(found, math.log(4.0))
+
+
+def test_a_passage_holds_what_rounding_moves_the_event_by(monkeypatch):
+    module = import_module("theory.particles.passages")
+    monkeypatch.setattr(module, "moved_by", lambda *_: 1e-6)
+    found = passage(lambda x: -x, 1.0, lambda x: x - 0.25, 10.0)
+    for shift in (-1e-6, 1e-6):  # of the event; it passes zero at the speed 1/4
+        assert covers(found, math.log(4.0 / (1.0 + 4.0 * shift)))

@@ -1,6 +1,7 @@
 """The closest pair in shifted exponents, against the plain field and a plain integrator."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -107,3 +108,11 @@ def test_two_pairs_at_once_are_refused():
 def test_bad_input_is_refused(call, word):
     with pytest.raises(ValueError, match=f"^{word}: expected"):
         call()
+
+
+def test_the_end_of_an_approach_is_off_by_twice_what_two_runs_differ_by_and_by_rounding():
+    found = approach(THREE, MASSES, 6.0, [0.4, 0.1])
+    far = replace(found.trajectory, coarse=found.trajectory.states + 1e-6)
+    assert replace(found, trajectory=far).slip >= 1.999e-6
+    long = replace(found.trajectory, coarse=found.trajectory.states, evaluations=10**6)
+    assert replace(found, trajectory=long).slip >= 10**6 * 2.0**-52
