@@ -1,0 +1,13 @@
+"""Widths that are planted in attention, its engine and distances: each is caught by the named test or claim."""
+
+WIDTHS = [
+    # (name, caught by, path under theory/, old text, new text)
+    ("dropped-mass-understated", "engine.local-sums", "engine/local.py",
+     "lost[block] = 2.0 / (1.0", "lost[block] = 1.98 / (1.0"),
+    ("dropped-mass-loose", "engine.local-sums", "engine/local.py",
+     "lost[block] = 2.0 / (1.0", "lost[block] = 200.0 / (1.0"),
+    ("dropped-mass-allowed", "engine.local-sums", "engine/local.py",
+     "kept, dropped = _choice(high, floor + math.log(accuracy / 2.0))", "kept, dropped = _choice(high, floor + math.log(accuracy))"),
+    ("blocks-without-slack", "tests/engine/test_local.py::test_shares_of_single_places_hold", "engine/local.py",
+     "slack = 8.0 * (away.shape[1] + 8)", "slack = 0.0 * (away.shape[1] + 8)"),
+]  # fmt: skip
