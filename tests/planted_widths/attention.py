@@ -10,4 +10,12 @@ WIDTHS = [
      "kept, dropped = _choice(high, floor + math.log(accuracy / 2.0))", "kept, dropped = _choice(high, floor + math.log(accuracy))"),
     ("blocks-without-slack", "tests/engine/test_local.py::test_shares_of_single_places_hold", "engine/local.py",
      "slack = 8.0 * (away.shape[1] + 8)", "slack = 0.0 * (away.shape[1] + 8)"),
+    ("atoms-without-slip", "distance.translation", "distance/bounds.py",
+     "u, v = dual.u - ruler.slip(dual.v), dual.v", "u, v = dual.u, dual.v"),
+    ("arcs-not-widened", "distance.translation", "distance/envelope.py",
+     "length * (1.0 + self.relative) + self.lost", "length"),
+    ("costs-not-narrowed", "distance.translation", "distance/w1.py",
+     "block = cost[start : start + _BLOCK] * (1.0 - relative)", "block = cost[start : start + _BLOCK].copy()"),
+    ("plan-not-widened", "distance.translation", "distance/w1.py",
+     "dear = cost[rows, columns] * (1.0 + relative) + lost", "dear = cost[rows, columns]"),
 ]  # fmt: skip
