@@ -3,7 +3,7 @@
 import numpy as np
 
 from theory import Measure, attend
-from theory.attention import CausalKernel, DotProduct, Head, MultiHead, Softmatch, rounding
+from theory.attention import CausalKernel, DotProduct, Head, MultiHead, Softmatch, attend_rows, rounding
 from theory.evidence import Claim, Interval, at_most, bug, constant, discrepancy, equals, hypothesis, total, verifies
 from theory.maxent import entmax, softmax
 from verify import textbook
@@ -59,6 +59,12 @@ def test_equivariance(run, *, causal=False, positions=0.0, together=True):
         yield equals(gap(crossed, exact, rounding(asked, first, x, score=PLAIN)), 0, scale=size, n=n, part="cross")
 
 
+def softmax_rows(scores):
+    """The softmax of every row, in which minus infinity has weight zero."""
+    laws = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return laws / laws.sum(axis=1, keepdims=True)
+
+
 @verifies(
     Claim(
         "layer.prefix",
@@ -93,6 +99,14 @@ def test_prefix(run, *, causal=True, late=False, ahead=0):
         exact = outputs(x, x, x, causal=True)
         yield equals(gap(whole, exact, error), 0, scale=size, n=n, part="definition")
         yield equals(discrepancy(whole[0], x[0], error), 0, scale=size, n=n, part="first")
+    (rng,) = run.streams(1)
+    x = rng.normal(size=(300, 2))  # the same through a map of rows, over more than one block of queries
+    rows = attend_rows(x, x, x, rows=softmax_rows, score=PLAIN, causal=causal)
+    if late:
+        rows = np.tril(softmax_rows(PLAIN.matrix(x, x))) @ x
+    for i in (0, 1, 255, 256, 299):
+        claimed = textbook.average(textbook.dot_scores(x[i : i + 1], x[: i + 1], beta=1), x[: i + 1])
+        yield equals(gap(rows[i : i + 1], claimed, rounding(x, x, x, score=PLAIN)), 0, scale=1, part="rows", query=i)
 
 
 def refuses(function):
