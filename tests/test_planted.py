@@ -48,7 +48,7 @@ BUGS = [
         ("return 1.0 / math.sqrt(dim) if self.form is None else 1.0", "return 1.0")),
     bug("wrong-axis", "markov.cross", "engine/reference.py",
         ("law.sum(axis=1, keepdims=True)", "law.sum(axis=0, keepdims=True)")),
-    bug("not-averaged", "markov.lookup", "attention/kernel.py", ("mass[own] / copies[own]", "mass[own]")),
+    bug("not-averaged", "markov.equivalence", "attention/kernel.py", ("mass[own] / copies[own]", "mass[own]")),
     bug("weights-after", "markov.padding", "attention/output.py", (ROWS, LATE)),
     bug("frozen", "transport.composition", "attention/transport.py",
         ('        yield as_measure(mu, "mu")\n', '        start = as_measure(mu, "mu")\n        yield start\n'),
@@ -125,7 +125,7 @@ BUGS = [
         ("nu.weights @ self.rows(nu.points)", "self.rows(nu.points).mean(axis=0)")),
     bug("composition-swapped", "markov.rows", "attention/kernel.py",
         ("self.then.push(self.first.push(nu))", "self.first.push(self.then.push(nu))")),
-    bug("lookup-by-first-coordinate", "markov.lookup", "attention/kernel.py",
+    bug("lookup-by-first-coordinate", "markov.equivalence", "attention/kernel.py",
         ("np.unique(both, axis=0, return_inverse=True)", "np.unique(both[:, :1], axis=0, return_inverse=True)")),
     bug("moment-of-the-uniform-law", "markov.moment-projection", "attention/moments.py",
         ("return mu.integrate(self.feature)", "return Measure(mu.points).integrate(self.feature)")),
@@ -162,9 +162,6 @@ BUGS = [
         ("    largest, top = math.frexp(", "    cost = cost**2\n    largest, top = math.frexp(")),
     bug("taxicab", "distance.translation", "distance/w1.py", ("np.ldexp(y, lift))", 'np.ldexp(y, lift), "cityblock")')),
     bug("line-without-weights", "distance.line", "distance/line.py", ("grid(mu.weights)[0]", "[1] * mu.size")),
-    # studies
-    bug("wrong-patch", "markov.photograph", "attention/studies.py",
-        ("rows(x[query_index()][np.newaxis])", "rows(x[query_index() + 1][np.newaxis])")),
     # maximum entropy: laws, losses, densities
     bug("cosine-of-sizes", "naive.cosine", "maxent/naive.py", ("nnls(np.eye(s.size), s)", "nnls(np.eye(s.size), np.abs(s))")),
     bug("program-minimised", "naive.vertex", "maxent/naive.py", ("linprog(-goal,", "linprog(goal,")),

@@ -26,4 +26,6 @@ WIDTHS = [
      "(relative + gamma(count + 4)) * spread", "gamma(count + 4) * spread"),
     ("landmarks-outside-exact", OFF, "attention/nystrom.py",
      "(1.0 + relative) ** 2 * (1.0", "(1.0"),
+    ("wrong-patch", "tests/attention/test_photograph.py::test_attention_map_study", "attention/studies.py",
+     "rows(x[query_index()][np.newaxis])", "rows(x[query_index() + 1][np.newaxis])"),
 ]  # fmt: skip

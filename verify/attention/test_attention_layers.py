@@ -3,9 +3,8 @@
 import numpy as np
 
 from theory import Measure, attend
-from theory.attention import CausalKernel, DotProduct, Head, MultiHead, Softmatch, attend_rows, rounding
-from theory.evidence import Claim, Interval, at_most, bug, constant, discrepancy, equals, hypothesis, total, verifies
-from theory.maxent import entmax, softmax
+from theory.attention import DotProduct, Head, MultiHead, Softmatch, attend_rows, rounding
+from theory.evidence import Claim, Interval, at_most, bug, constant, discrepancy, equals, hypothesis, verifies
 from verify import textbook
 from verify.attention.elimination import rank
 from verify.textbook import balls, gap
@@ -107,48 +106,6 @@ def test_prefix(run, *, causal=True, late=False, ahead=0):
     for i in (0, 1, 255, 256, 299):
         claimed = textbook.average(textbook.dot_scores(x[i : i + 1], x[: i + 1], beta=1), x[: i + 1])
         yield equals(gap(rows[i : i + 1], claimed, rounding(x, x, x, score=PLAIN)), 0, scale=1, part="rows", query=i)
-
-
-def refuses(function):
-    """Return one if the function raises ``ValueError``, else zero."""
-    try:
-        function()
-    except ValueError:
-        return 1
-    return 0
-
-
-@verifies(
-    Claim(
-        "layer.masked-row",
-        "a query that sees nothing is refused by attention, and is the row of zeros among laws; it is never a NaN",
-        r"$\sum_j w_j 1\{j \le i\} = 0$: no output; $\mathrm{softmax}(-\infty, \dots, -\infty) = 0$, the sum over nothing",
-        spec=("RA.G5",),
-        provenance=("derived",),
-    ),
-    hypothesis("faint", "the keys that are seen have weight 1e-300 instead of none", weight=1e-300),
-    bug("finite-mask", "a masked score is -1e9 instead of minus infinity", mask=-1e9),
-    constant("uniform", "the row is uniform", row=1.0),
-)
-def test_masked_row(run, *, weight=0.0, mask=-np.inf, row=0.0):
-    for rng in run.streams(run.pick(quick=5, paper=50)):
-        n, blind = int(rng.integers(3, 9)), int(rng.integers(1, 3))
-        x, masses = rng.normal(size=(n, 2)), rng.uniform(0.5, 1.5, size=n)
-        masses[:blind] = weight
-        timed = Measure.normalised(np.column_stack([np.arange(float(n)), x]), masses)
-        identity = np.eye(2)
-        head = Head(identity, identity, identity, identity)
-        cloud = Measure.normalised(x, masses)
-        attempts = {
-            "attend": lambda x=x, masses=masses: attend(x, x, x, key_weights=masses, causal=True),
-            "times": lambda timed=timed: CausalKernel(PLAIN, timed).output(timed.points),
-            "heads": lambda x=x, cloud=cloud, head=head: MultiHead((head,))(x, cloud, causal=True),
-        }
-        for name, attempt in attempts.items():
-            yield equals(refuses(attempt), 1, n=n, by=name)
-        laws = {"softmax": softmax(np.full(n, mask)), "entmax": entmax(np.full(n, mask), 1.5)}
-        for name, law in laws.items():
-            yield equals(total(law), row, scale=1, n=n, by=name)
 
 
 def matrices(rng, heads, width, dim):

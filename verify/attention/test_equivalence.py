@@ -119,7 +119,7 @@ def looked_up(keys, values, rows, table):
         "matching a key and looking its value up is attention, with the table averaged over equal keys",
         r"$\delta_q A_{m(K)} = \delta_{\mathrm{Att}(q; K, V)}$ for $G = e^a$ and the averaged lookup",
         assumptions=("finite score", "keys may repeat: the lookup averages over equal ones"),
-        spec=("MA.P9",),
+        spec=("MA.D5", "MA.P9"),
         cites=MTA,
         provenance=("seen", "derived", "refereed"),
     ),

@@ -1,12 +1,11 @@
-"""The usual variants as kernels: cross-attention, several heads, masks, padding, and a photograph's patches."""
+"""The usual variants as kernels: cross-attention, several heads, masks and padding."""
 
-import math
 
 import numpy as np
 
 from theory import Measure, attend
-from theory.attention import AttentionKernel, CausalKernel, DotProduct, MultiHead, rounding, studies
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, verifies
+from theory.attention import AttentionKernel, CausalKernel, DotProduct, MultiHead, rounding
+from theory.evidence import Claim, bug, constant, equals, hypothesis, verifies
 from verify import textbook
 from verify.textbook import balls, gap
 
@@ -167,30 +166,3 @@ def test_padding(run, *, padded_by_zero=False, after=False, counted=True):
         measured = attend(x, keys, values, score=PLAIN, key_weights=masses)
         error = rounding(x, keys, values, score=PLAIN, key_weights=masses)
         yield equals(gap(measured, claimed, error), 0, scale=float(np.abs(values).max()), n=n)
-
-
-@verifies(
-    Claim(
-        "markov.photograph",
-        "what a patch of a photograph attends to is a law, and is the softmax of its scores",
-        r"the rows of every head are $\mathrm{softmax}(\beta\langle x_q, x_j\rangle)$ over the patches",
-        assumptions=("unit tokens from seeded projections of the patches",),
-        spec=("MA.D1", "MA.D2"),
-        cites=("vaswani2017",),
-        provenance=("seen", "derived"),
-    ),
-    constant("temperature", "the scores are one per cent too large", factor=1.01),
-    bug("wrong-query", "the row of the next patch is shown", shift=1),
-)
-def test_photograph(run, *, factor=1.0, shift=0):
-    table = run.study(studies.attention_map)
-    for head in range(studies.HEADS):
-        x = studies.unit_tokens(head, run.root)
-        query = studies.query_index() + shift
-        part = table.where(head=head)
-        lo, hi = part["weight.lo"], part["weight.hi"]
-        # an exactly rounded sum is off by half an ulp, so one step outward encloses both ends
-        ends = math.nextafter(math.fsum(lo), -math.inf), math.nextafter(math.fsum(hi), math.inf)
-        yield equals(Interval(*ends, table.kind), 1, head=head)
-        claimed = textbook.laws(textbook.dot_scores(x[query : query + 1], x, beta=studies.SHARPNESS * factor))[0]
-        yield equals(gap((lo + hi) / 2, claimed, (hi - lo)), 0, scale=float(hi.max()), head=head)

@@ -7,7 +7,6 @@ from theory.attention import (
     Additive,
     Composition,
     DotProduct,
-    Lookup,
     Softmatch,
     SquaredDistance,
     boltzmann_gibbs,
@@ -20,7 +19,6 @@ from theory.evidence import (
     at_least,
     bug,
     constant,
-    discrepancy,
     equals,
     hypothesis,
     total,
@@ -174,29 +172,3 @@ def test_softmatch(run, *, after=False, dropped=False, beta=0.6):
         claimed = claimed * balls(nu.weights) if after else claimed
         kernel = Softmatch(Additive(w_query, w_key, v), nu)
         yield equals(gap(kernel.rows(x), claimed, kernel.error(x)), 0, scale=1, score="additive", n=6, d=2)
-
-
-@verifies(
-    Claim(
-        "markov.lookup",
-        "looking a key up gives the uniform law over the values of all equal keys",
-        r"$L(k, \cdot) = \frac{1}{\#\{i : k_i = k\}}\sum_{i : k_i = k}\delta_{v_i}$ is a Markov kernel",
-        assumptions=("the law that is pushed lives on the keys",),
-        spec=("MA.D5",),
-        cites=MTA,
-        provenance=SEEN,
-    ),
-    bug("summed", "equal keys are not averaged over, so a law of mass above one comes out", divided=False),
-    hypothesis("distinct", "every key is taken to be met once", grouped=False),
-)
-def test_lookup(run, *, divided=True, grouped=True):
-    for rng in run.streams(run.pick(quick=20, paper=200)):
-        n = int(rng.integers(2, 15))
-        keys, values = rng.integers(0, 3, size=(n, 2)).astype(float), rng.normal(size=(n, 1))
-        nu = Measure(keys, rng.dirichlet(np.ones(n)))
-        same = (keys[:, np.newaxis, :] == keys[np.newaxis, :, :]).all(axis=2) if grouped else np.eye(n, dtype=bool)
-        copies = same.sum(axis=1) if divided else np.ones(n, dtype=int)
-        claimed = (balls(same.astype(float)) @ balls(nu.weights)) / balls(copies)
-        measured = Lookup(keys, values).push(nu)
-        yield equals(gap(measured.weights, claimed, gamma(2 * n + 4)), 0, scale=1, n=n)
-        yield equals(discrepancy(measured.points, values), 0, scale=1, n=n)

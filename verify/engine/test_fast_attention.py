@@ -5,7 +5,6 @@ import numpy as np
 from theory import Measure, engine
 from theory.attention import (
     DotProduct,
-    Softmatch,
     SquaredDistance,
     TorusDistance,
     partition_error,
@@ -23,10 +22,9 @@ from theory.evidence import (
     equals,
     hypothesis,
     outcome,
-    total,
     verifies,
 )
-from theory.evidence.roundoff import U, gamma
+from theory.evidence.roundoff import gamma
 from verify import inputs, textbook
 from verify.textbook import balls, gap, hull
 
@@ -59,53 +57,6 @@ def test_key_tilt(run, *, tilt=1.0, gauge=0.0):
             4.0 * gamma(y.shape[1] + 8) * float(np.abs(added).max() + np.abs(logs).max())
         )
         yield equals(gap(measured, claimed, error), 0, scale=1, **p.case)
-
-
-@verifies(
-    Claim(
-        "markov.dropped-keys",
-        "dropping keys and renormalising moves the law of a row by twice the mass that was dropped",
-        r"$\|p' - p\|_1 = 2\,p(D)$, $|o' - o| \le p(D)\,\mathrm{diam}\{v_j\}$, and $L$ causal windows of $w$ keys reach exactly $L(w - 1)$ back",
-        assumptions=("some key of positive mass is kept",),
-        spec=("RA.G11",),
-        provenance=("derived",),
-    ),
-    constant("once", "the law moves by the mass that was dropped", factor=1.0),
-    bug("unnormalised", "the kept weights are not divided by their sum", normalised=False),
-    constant("reach", "L windows of w keys reach L w back", extra=1),
-)
-def test_dropped_keys(run, *, factor=2.0, normalised=True, extra=0):
-    score = DotProduct(scale=0.7)
-    for rng in run.streams(run.pick(quick=30, paper=400)):
-        n = int(rng.integers(3, 30))
-        nu, x = Measure(rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n))), rng.normal(size=(2, 2))
-        kept = rng.random(n) < 0.7
-        kept[0], kept[1] = True, False
-        some = Measure.normalised(nu.points[kept], nu.weights[kept])
-        whole, part = Softmatch(score, nu), Softmatch(score, some)
-        p, rest = whole.rows(x), np.zeros((2, n))
-        rest[:, kept] = part.rows(x) if normalised else p[:, kept]
-        relative = whole.error(x) + part.error(x) + gamma(n + 4)
-        for row, other in zip(p, rest, strict=True):
-            dropped = total(row[~kept], relative * row[~kept])
-            yield equals(total(np.abs(row - other), relative * (row + other)), factor * dropped, scale=1, n=n)
-            points = nu.points
-            diameter = float(np.sqrt(((points[:, np.newaxis] - points[np.newaxis]) ** 2).sum(axis=2)).max())
-            moved = float(np.linalg.norm((other - row) @ points))
-            size = 2.0 * (relative + gamma(n + 8)) * float(np.abs(points).sum())
-            if normalised:
-                bound = dropped * Interval.within(diameter, 8 * U * diameter)
-                yield at_most(Interval.within(moved, size), bound, scale=diameter, n=n)
-    for n, window, layers in ((12, 2, 3), (20, 3, 4), (30, 4, 5)):
-        (rng,) = run.streams(1)
-        x = rng.normal(size=(n, 2))
-        step = np.zeros((n, n))
-        for i in range(n):
-            seen = slice(max(0, i - window + 1), i + 1)
-            step[i, seen] = engine.weights(score.pairs(x[i : i + 1], x[seen]))[0]
-        law = np.linalg.matrix_power(step, layers)  # sums of products of positive numbers: zero where no path leads
-        reach = max(i - int(np.flatnonzero(law[i])[0]) for i in range(n))
-        yield equals(Interval.exactly(reach), layers * (window - 1 + extra), n=n, window=window, layers=layers)
 
 
 FORMS = {
