@@ -1,6 +1,5 @@
 """The usual variants as kernels: cross-attention, several heads, masks and padding."""
 
-
 import numpy as np
 
 from theory import Measure, attend

@@ -187,6 +187,7 @@ WIDE = (np.array([20.0, 0.0, 0.0, 0.0]), 1.0)  # a gap so wide that the bound is
     ),
     bug("no-temperature", "the bound is not divided by the temperature", power=0),
     constant("near", "the factor is one in a thousand smaller", factor=0.999),
+    constant("larger", "the factor is one in a thousand larger", factor=1.001),
     hypothesis("tied", "the gap is taken below the two largest scores", below=2),
 )
 def test_gap_decay(run, *, power=1, factor=1.0, below=1):
