@@ -39,8 +39,8 @@ def test_cross(run, *, swapped=False, own=True):
         kernel = AttentionKernel(PLAIN, asked, value)
         moved = kernel.push(asking)
         size = float(np.abs(kernel.values).max())
-        yield equals(gap(moved.points, exact, kernel.rounding(asking.points)), 0, scale=size, n=n)
-        yield equals(gap(moved.weights, balls((asking if own else asked).weights)), 0, scale=1, n=n)
+        yield equals(gap(moved.points, exact, kernel.rounding(asking.points)), 0, scale=size, part="points", n=n)
+        yield equals(gap(moved.weights, balls((asking if own else asked).weights)), 0, scale=1, part="weights", n=n)
 
 
 @verifies(
@@ -123,7 +123,7 @@ def test_causal(run, *, ahead=0, late=False):
         error = rounding(x, x, x, score=PLAIN, key_weights=mu.weights)
         size = float(np.abs(x).max())
         measured = CausalKernel(PLAIN, mu).push(mu).points
-        yield equals(gap(measured[:, 1:], claimed, error), 0, scale=size, n=n)
+        yield equals(gap(measured[:, 1:], claimed, error), 0, scale=size, part="kernel", n=n)
         sequence = attend(x, x, x, score=PLAIN, causal=True)
         claimed = np.empty((n, d), dtype=object)
         index = np.arange(float(n))
@@ -131,7 +131,7 @@ def test_causal(run, *, ahead=0, late=False):
             claimed[i] = textbook.average(row[np.newaxis], x[columns])[0]
             if late:
                 claimed[i] = claimed[i] * textbook.laws(scores[i : i + 1])[0, columns].sum()
-        yield equals(gap(sequence, claimed, rounding(x, x, x, score=PLAIN)), 0, scale=size, n=n)
+        yield equals(gap(sequence, claimed, rounding(x, x, x, score=PLAIN)), 0, scale=size, part="sequence", n=n)
 
 
 @verifies(

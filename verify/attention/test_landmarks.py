@@ -50,9 +50,9 @@ def test_nystrom_exact(run, *, share=1, transposed=False, mass=1.0):
             case = {"n": q.shape[0], "landmarks": q.shape[0] // part}
             if part == share:
                 claimed = textbook.laws(textbook.dot_scores(q, k, beta=1.0))
-                yield equals(gap(law, claimed, error), 0, scale=1, **case)
+                yield equals(gap(law, claimed, error), 0, scale=1, part="attention", **case)
             for row in law:
-                yield equals(total(row, error), mass, scale=1, quantity="row sum", **case)
+                yield equals(total(row, error), mass, scale=1, part="row sums", **case)
 
 
 @verifies(

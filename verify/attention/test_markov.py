@@ -77,8 +77,9 @@ def test_attention(run, tokens, *, power=0.5, axis=1):
     hypothesis("unnormalised", "the weights are not divided by their sum", normalised=False),
     bug("reversed", "the kernels compose in the other order", swapped=True),
     bug("transposed", "the matrix of rows acts from the wrong side", transposed=True),
+    bug("linear", "the weights are the scores themselves, divided by the sum of their sizes", linear=True),
 )
-def test_rows_are_laws(run, *, normalised=True, swapped=False, transposed=False):
+def test_rows_are_laws(run, *, normalised=True, swapped=False, transposed=False, linear=False):
     score = DotProduct(scale=0.7)
     for rng in run.streams(run.pick(quick=20, paper=200)):
         n, d = int(rng.integers(2, 20)), int(rng.integers(1, 4))
@@ -88,10 +89,13 @@ def test_rows_are_laws(run, *, normalised=True, swapped=False, transposed=False)
         rows = first.rows(mu.points)
         if not normalised:
             rows = rows * np.exp(first.log_partition(mu.points))[:, np.newaxis]
+        if linear:
+            rows = score.matrix(mu.points, nu.points) * nu.weights
+            rows = rows / np.abs(rows).sum(axis=1, keepdims=True)
         for row in rows[:3]:
             least = float(row.min())
-            yield at_least(Interval.within(least, relative * least), 0, scale=1, n=n, d=d)
-            yield equals(total(row, relative * row), 1, n=n, d=d)
+            yield at_least(Interval.within(least, relative * abs(least)), 0, scale=1, part="non-negative", n=n, d=d)
+            yield equals(total(row, relative * np.abs(row)), 1, part="sum", n=n, d=d)
         exact = [
             textbook.laws(textbook.dot_scores(a.points, b.points, beta=0.7), b.weights)
             for a, b in ((mu, nu), (nu, other))
@@ -101,7 +105,7 @@ def test_rows_are_laws(run, *, normalised=True, swapped=False, transposed=False)
         measured = Composition(first, second).push(mu).weights
         # two relative errors, two sums of n and two normalisations, for weights that are at most one
         error = (1 + relative) * (1 + second.error(nu.points)) * (1 + gamma(4 * n + 8)) - 1
-        yield equals(gap(measured, claimed, error), 0, scale=1, n=n, d=d)
+        yield equals(gap(measured, claimed, error), 0, scale=1, part="composition", n=n, d=d)
 
 
 @verifies(

@@ -55,9 +55,9 @@ def test_exponential(run, *, units=2.75, natural=False, least=-1021.0):
         powers = np.array([given * given.dtype.type(exponential.LOG2E) if natural else given])
         weigh(powers, np.zeros(1, given.dtype), np.array([given.size]), np.zeros(1))  # the very loop of the passes
         apart = np.abs(balls(powers[0]) / textbook.exp(balls(given) * base) - 1)
-        for part in np.array_split(apart, 8):
-            off = hull(max(part, key=float))
-            yield outcome(at_most(off, bound, arguments=part.size, precision=given.dtype.name))
+        for some in np.array_split(apart, 8):
+            off = hull(max(some, key=float))
+            yield outcome(at_most(off, bound, arguments=some.size, part=given.dtype.name))
 
 
 @verifies(
@@ -135,7 +135,14 @@ def test_moments(run, *, centred=True, normalised=True, factor=1.0):
             )
             relative = weight_error(p.queries, p.keys, score, np.log(p.masses))
             error = covariance_error(p.size, 2 * law.shape[1] + 16, relative=relative)
-            yield equals(gap(found.covariance, factor * spread, error), 0, scale=p.size**2, score=name, **p.case)
+            yield equals(
+                gap(found.covariance, factor * spread, error),
+                0,
+                scale=p.size**2,
+                part="covariance",
+                score=name,
+                **p.case,
+            )
             logits = scores + textbook.log(balls(p.masses))
             entropy = -(law * logits).sum(axis=1)
             if normalised:
@@ -143,7 +150,7 @@ def test_moments(run, *, centred=True, normalised=True, factor=1.0):
             # -sum p log p with every p off by a share r moves by at most r (H + 2), and H is at most log n; the mean of
             # the distances to the largest score is at most log n too, and rounds in the same proportion
             error = (2.0 * relative + gamma(2 * law.shape[1] + 32)) * (2.0 * np.log(law.shape[1]) + 4.0)
-            yield equals(gap(found.entropy, entropy, error), 0, scale=1, score=name, **p.case)
+            yield equals(gap(found.entropy, entropy, error), 0, scale=1, part="entropy", score=name, **p.case)
 
 
 @verifies(
@@ -188,10 +195,12 @@ def test_jacobian(run, *, centred=True, frozen=False, factor=1.0):
             )
             largest = 2.0 * size * steep + float(np.abs(direction.values).max())
             error = 2.0 * average_error(largest, n + 16, relative=relative)
-            yield equals(gap(derivative, claimed, error), 0, scale=1, score=name, n=n, d=d)
+            yield equals(gap(derivative, claimed, error), 0, scale=1, part="derivative", score=name, n=n, d=d)
             back = engine.vjp(pairs, v, cotangent, log_weights=b)
             product = sum((balls(a) * balls(t)).sum() for a, t in zip(back, direction, strict=True))
             exactly = (balls(cotangent) * claimed).sum()
             terms = m * n * (2 * d + 3)
             width = 4.0 * terms * float(np.abs(cotangent).max()) * error
-            yield equals(hull(product - exactly) + Interval.within(0.0, width), 0, scale=1, score=name, adjoint=True)
+            yield equals(
+                hull(product - exactly) + Interval.within(0.0, width), 0, scale=1, part="adjoint", score=name, n=n, d=d
+            )

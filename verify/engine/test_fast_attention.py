@@ -99,15 +99,15 @@ def test_fast_sums(run, *, tilted=True, wrapped=True, loose=1.0):
         for accuracy in (1e-12, 1e-6):
             found = engine.attention(pairs, v, method="nufft", accuracy=min(loose * accuracy, 0.1))
             case = {"form": form, "n": n, "accuracy": accuracy}
-            yield outcome(at_most(gap(found.output[some], claimed) / size, accuracy, **case))
+            yield outcome(at_most(gap(found.output[some], claimed) / size, accuracy, part="output", **case))
             # what the exponents round is not promised: scores and tilts of this size, on a few operations each
             logs = gap(found.log_partition[some], partition) - gamma(16) * (score.bounds(x, x)[0] + np.log(n))
-            yield outcome(at_most(logs, accuracy, quantity="log-partition", **case))
+            yield outcome(at_most(logs, accuracy, part="log-partition", **case))
             if accuracy > 1e-9:  # every row, against the dense method within its own rounding
                 off = discrepancy(found.output, dense.output, rounds[0]) / size
-                yield outcome(at_most(off, accuracy, rows=n, **case))
+                yield outcome(at_most(off, accuracy, part="output", rows=n, **case))
                 off = discrepancy(found.log_partition, dense.log_partition, rounds[1])
-                yield outcome(at_most(off, accuracy, rows=n, **case))
+                yield outcome(at_most(off, accuracy, part="log-partition", rows=n, **case))
 
 
 CLOUDS = ((1, 3000.0), (2, 200.0), (3, 60.0), (5, 20.0))  # dimensions and sharpness; of the last none is dropped
