@@ -1,6 +1,7 @@
 """Widths that are planted in attention, its engine and distances: each is caught by the named test or claim."""
 
 OFF = "tests/attention/test_nystrom.py::test_entries_that_are_off_are_paid_for"
+TERMS = "tests/attention/test_output.py::test_no_term_of_the_bound_is_left_out"
 
 WIDTHS = [
     # (name, caught by, path under theory/, old text, new text)
@@ -28,4 +29,31 @@ WIDTHS = [
      "(1.0 + relative) ** 2 * (1.0", "(1.0"),
     ("wrong-patch", "tests/attention/test_photograph.py::test_attention_map_study", "attention/studies.py",
      "rows(x[query_index()][np.newaxis])", "rows(x[query_index() + 1][np.newaxis])"),
+    ("heads-projections-exact", "markov.rounding", "attention/heads.py",
+     "relative += math.expm1(4.0 * projected) if projected < 1.0 else math.inf", "relative += 0.0"),
+    ("heads-queries-as-computed", "markov.rounding", "attention/heads.py",
+     'left = np.abs(as_points(x, "x")) @ np.abs(self.w_query).T', "left = np.abs(queries)"),
+    ("heads-keys-as-computed", "markov.rounding", "attention/heads.py",
+     "right = np.abs(mu.points) @ np.abs(self.w_key).T", "right = np.abs(keys)"),
+    ("heads-values-as-computed", "markov.rounding", "attention/heads.py",
+     "values = np.abs(mu.points) @ np.abs(self.w_value).T", "values = np.abs(mu.points @ self.w_value.T)"),
+    ("heads-out-as-computed", "markov.rounding", "attention/heads.py",
+     "(values.max(axis=0) @ np.abs(self.w_out).T).max()", "np.abs(values.max(axis=0) @ self.w_out.T).max()"),
+    ("values-exact", "markov.rounding", "attention/kernel.py",
+     "return error + gamma(self.nu.dim + 1) * float(", "return error + 0.0 * float("),
+    ("form-as-computed", "markov.rounding", "attention/score.py",
+     "left = _largest_norm(x if self.form is None else np.abs(x) @ np.abs(self.form))",
+     "left = _largest_norm(x if self.form is None else np.abs(x @ self.form))"),
+    ("additive-features-exact", "markov.rounding", "attention/additive.py",
+     "features = gamma(x.shape[1] + y.shape[1] + 2) * (left + right)", "features = 0.0 * (left + right)"),
+    ("partition-rounded-once", "markov.rounding", "attention/output.py",
+     "return -math.log1p(-relative) + gamma(2 * EXP_ULPS + 6) * size", "return -math.log1p(-relative) * 1e-4"),
+    ("transform-at-small-size", "markov.rounding", "attention/kernel.py",
+     "size = float(np.abs(a[present]).max() + np", "size = float(np.abs(a[present] - a[present].max()).max() + np"),
+    ("base-two-exact", TERMS, "attention/output.py", "error += 14 * U * (size + added)", "error += 0.0"),
+    ("log-weights-exact", TERMS, "attention/output.py",
+     "error += 2 * EXP_ULPS * U * added + 2 * U * (size + added)", "error += 0.0"),
+    ("spread-of-the-scores", TERMS, "attention/output.py",
+     "softmax_error(error, 2.0 * (size + added), n", "softmax_error(error, size, n"),
+    ("one-tile", TERMS, "attention/output.py", "merges=math.ceil(n / engine.TILE)", "merges=0"),
 ]  # fmt: skip

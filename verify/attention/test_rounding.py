@@ -1,0 +1,135 @@
+"""The error bounds that the instruments of attention publish, where nearly all of what they allow is used up.
+
+Scores are large and nearly tied, so that a rounded score moves a weight by as much as it can; products cancel, so that
+what was rounded is far larger than what is left.
+"""
+
+import numpy as np
+
+from theory import Measure, attend
+from theory.attention import (
+    Additive,
+    AttentionKernel,
+    DotProduct,
+    Head,
+    MultiHead,
+    SquaredDistance,
+    TorusDistance,
+    boltzmann_gibbs,
+    partition_error,
+    read,
+    rounding,
+    transform_error,
+    weight_error,
+)
+from theory.diffusion.graphs import GraphScore
+from theory.diffusion.zoo import LogDistance
+from theory.evidence import Claim, Interval, at_most, bug, constant, outcome, verifies
+from theory.evidence.enclosure import ends
+from verify import textbook
+from verify.textbook import balls, exp, hull, log
+
+CANCELS = np.array([2.0**20 + 1.0 / 3.0, -(2.0**20) - 1.0 / 7.0])  # beside tokens of size one
+KEYS = 32
+
+
+def tied(rng, d):
+    """A query of length 30, and keys that all but agree with it."""
+    q = rng.normal(size=(1, d))
+    q *= 30.0 / np.linalg.norm(q)
+    return q, q + 1e-4 * rng.normal(size=(KEYS, d))
+
+
+def scores(rng, d):
+    """Scores by name: an instrument, queries, keys, and the exact scores."""
+    q, k = tied(rng, d)
+    yield "dot product", DotProduct(scale=0.9), q, k, textbook.dot_scores(q, k, beta=0.9)
+    yield "distance", SquaredDistance(0.9), q, -k, textbook.distance_scores(q, -k, beta=0.9)
+    far = q + np.pi + 1e-5 * rng.normal(size=(KEYS, d))
+    yield "torus", TorusDistance(100.0), q, far, textbook.torus_scores(q, far, beta=100.0)
+    apart = -textbook.distance_scores(q, -k, beta=1.0)
+    yield "log distance", LogDistance(100.0, 1.0), q, -k, -log(1 + apart) * 100
+    x, y = np.full((1, 2), float(rng.uniform(1.0, 2.0))), rng.uniform(size=(KEYS, 2))
+    form = np.outer(CANCELS, [1.0 / 3.0, 1.0 / 7.0])
+    yield "form", DotProduct(form=form), x, y, balls(x) @ balls(form) @ balls(y).T
+    left, right = CANCELS[np.newaxis], np.array([[1.0 / 3.0, 1.0 / 7.0]])
+    inner = (balls(x) @ balls(left).T)[:, np.newaxis, :] + (balls(y) @ balls(right).T)[np.newaxis, :, :]
+    yield "additive", Additive(left, right, np.ones(1)), x, y, textbook.tanh(inner)[:, :, 0]
+    even = np.repeat(rng.uniform(1.0, 2.0, size=(KEYS, 1)), 2, axis=1)
+    sums = (balls(x) @ balls(right[0]))[:, np.newaxis] + balls(even) @ balls(left[0])
+    yield "graph", GraphScore(right[0], left[0]), x, even, sums
+
+
+def cancelling(rng, kind):
+    """Instruments with matrices of which the products cancel: what each computes, its bound, and the exact output."""
+    x, points = rng.uniform(1.0, 1.25, size=(2, 3)), rng.uniform(1.0, 1.25, size=(4, 3))
+    points[::2, 2] += 1.0  # small projections are plus and minus one
+    points[1::2, 0] += 1.0
+    x[0, 2], x[1, 0] = 2.0, 2.0
+    x[:, 1], points[:, 1] = x[:, 0], points[:, 0]
+    mu, big = Measure(points, rng.dirichlet(np.ones(4))), np.array([[*CANCELS, 0.1]])
+    small, one = np.array([[1.0, 0.0, -1.0]]), np.array([[1.0]])
+    kernel = AttentionKernel(DotProduct(scale=0.1), mu, big)
+    law = textbook.laws(textbook.dot_scores(x, points, beta=0.1), mu.weights)
+    yield "values", kernel.output(x.astype(kind)), law @ (balls(points) @ balls(big).T), kernel.rounding(x)
+    twice = np.abs(np.repeat(big, 2, axis=0))
+    twice[1, 2] += 0.1
+    for part, (query, key, value, out) in {
+        "projected queries": (big, small, small, one),
+        "projected keys": (small, big, small, one),
+        "projected values": (small, small, big, one),
+        "projected outputs": (small, small, twice, np.array([[1.0, -1.0]])),
+    }.items():
+        head = Head(query, key, value, out, DotProduct(scale=1.0))
+        left, right = balls(x) @ balls(query).T, balls(points) @ balls(key).T
+        exact = textbook.laws(left @ right.T, mu.weights) @ (balls(points) @ balls(value).T) @ balls(out).T
+        layer = MultiHead((head, head))
+        yield part, layer(x.astype(kind), mu), 2 * exact, layer.rounding(x, mu)
+
+
+def beyond(measured, exact):
+    """The largest distance of floats from balls; the difference is taken before it is rounded."""
+    return Interval.largest([hull(abs(apart)) for apart in (balls(measured) - exact).ravel()])
+
+
+def beside(measured, exact):
+    """The largest relative error of floats beside exact positive numbers."""
+    return Interval.largest([hull(abs(ratio - 1)) for ratio in balls(measured) / exact])
+
+
+@verifies(
+    Claim(
+        "markov.rounding",
+        "the published error bounds of scores, weights, partitions, outputs and heads hold where a good part of them is used up",
+        r"$|\mathrm{fl}(p_j)/p_j - 1|$, $|\mathrm{fl}(\log Z) - \log Z|$ and $|\mathrm{fl}(o) - o|$ are at most the bounds stated for every score that has some, at large scores that are nearly tied and at products that cancel",
+        assumptions=("double precision", "the method over all pairs"),
+        cites=("higham2002",),
+        provenance=("derived",),
+    ),
+    constant("hundredth", "the bounds are a hundred times smaller", share=1e-2),
+    constant("ten-thousandth", "the bounds are ten thousand times smaller", share=1e-4),
+    bug("single", "queries are rounded to single precision", kind=np.float32),
+)
+def test_rounding(run, *, share=1.0, kind=np.float64):
+    for rng in run.streams(run.pick(quick=4, paper=40)):
+        d = int(rng.choice([1, 2, 8]))
+        for name, score, x, y, exact in scores(rng, d):
+            asked, values = x.astype(kind).astype(np.float64), np.eye(KEYS)
+            weights = exp(exact)
+            claimed = (weights / weights.sum())[0]
+            found = read(asked, y, values, score=score)
+            off = beside(found.output[0], claimed)
+            yield outcome(at_most(off, share * weight_error(x, y, score), part=f"{name}: weights", d=d))
+            off = beyond(found.log_partition, log(weights.sum(axis=1)))
+            yield outcome(at_most(off, share * partition_error(x, y, score), part=f"{name}: partition", d=d))
+            values = np.sign(found.output.T - ends(claimed)[0][:, np.newaxis])  # so that all errors add up
+            off = beyond(attend(asked, y, values, score=score)[0], claimed @ balls(values))
+            yield outcome(at_most(off, share * rounding(x, y, values, score=score), part=f"{name}: output", d=d))
+        for part, measured, exact, bound in cancelling(rng, kind):
+            yield outcome(at_most(beyond(measured, exact), share * bound, part=part))
+        nu = Measure(rng.normal(size=(KEYS, 1)), rng.dirichlet(np.full(KEYS, 50.0)))
+        tilt = 1e4 + 1e-3 * rng.normal(size=KEYS)
+        weights = exp(balls(tilt)) * balls(nu.weights)
+        found = boltzmann_gibbs(nu, tilt.astype(kind)).weights
+        off = beside(found, weights / weights.sum())
+        yield outcome(at_most(off, share * transform_error(nu, tilt), part="transform"))
