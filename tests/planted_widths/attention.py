@@ -2,6 +2,7 @@
 
 OFF = "tests/attention/test_nystrom.py::test_entries_that_are_off_are_paid_for"
 TERMS = "tests/attention/test_output.py::test_no_term_of_the_bound_is_left_out"
+ENERGY = "tests/attention/test_sinkhorn.py::test_the_energy_of_two_keys"
 
 WIDTHS = [
     # (name, caught by, path under theory/, old text, new text)
@@ -56,4 +57,15 @@ WIDTHS = [
     ("spread-of-the-scores", TERMS, "attention/output.py",
      "softmax_error(error, 2.0 * (size + added), n", "softmax_error(error, size, n"),
     ("one-tile", TERMS, "attention/output.py", "merges=math.ceil(n / engine.TILE)", "merges=0"),
+    ("sinkhorn-uncontracted", "markov.sinkhorn-error", "attention/sinkhorn_bounds.py",
+     "moved * math.cosh(quarter) ** 2 *", "moved *"),
+    ("sinkhorn-one-residual", "markov.sinkhorn-error", "attention/sinkhorn_bounds.py",
+     "moved = -2.0 * math.log1p", "moved = -1.0 * math.log1p"),
+    ("sinkhorn-first-query", "markov.sinkhorn-error", "attention/sinkhorn_bounds.py",
+     "return 2.0 * float(np.ptp(scores - scores[0]", "return 1.0 * float(np.ptp(scores - scores[0]"),
+    ("sinkhorn-quarter-oscillation", "markov.sinkhorn-error", "attention/sinkhorn_bounds.py",
+     "0.5 * oscillation * _root", "0.25 * oscillation * _root"),
+    ("sinkhorn-energy-constant", ENERGY, "attention/sinkhorn_bounds.py",
+     "math.sqrt((1.0 + reach * (1.0 + gamma(8)))", "math.sqrt(1.0"),
+    ("sinkhorn-without-gap", ENERGY, "attention/sinkhorn_bounds.py", "/ ((1.0 - second) * (1.0 + second)))", ")"),
 ]  # fmt: skip
