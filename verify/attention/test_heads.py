@@ -5,7 +5,7 @@ import numpy as np
 from theory import Measure, attend
 from theory.attention import AttentionKernel, CausalKernel, DotProduct, MultiHead, rounding
 from theory.evidence import Claim, bug, constant, equals, hypothesis, verifies
-from verify import textbook
+from verify import inputs, textbook
 from verify.textbook import balls, gap
 
 MTA = ("vuckovic2020",)
@@ -164,4 +164,13 @@ def test_padding(run, *, padded_by_zero=False, after=False, counted=True):
         masses = copies.astype(float)
         measured = attend(x, keys, values, score=PLAIN, key_weights=masses)
         error = rounding(x, keys, values, score=PLAIN, key_weights=masses)
-        yield equals(gap(measured, claimed, error), 0, scale=float(np.abs(values).max()), n=n)
+        yield equals(gap(measured, claimed, error), 0, scale=float(np.abs(values).max()), part="a few", n=n)
+    for p in [inputs.crowded(rng) for rng in run.streams(1)]:
+        scores = textbook.dot_scores(p.queries, p.keys, beta=1)
+        claimed = textbook.average(scores, p.values, p.masses if counted else None)
+        if after:
+            claimed = textbook.laws(scores) @ balls(p.values * p.masses[:, np.newaxis])
+        copies = np.repeat(np.arange(p.masses.size), p.masses.astype(int))
+        arguments = p.queries, p.keys[copies], p.values[copies]
+        measured, error = attend(*arguments, score=PLAIN), rounding(*arguments, score=PLAIN)
+        yield equals(gap(measured, claimed, error), 0, scale=p.size, part="a hundred thousand", n=copies.size)

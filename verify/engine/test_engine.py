@@ -121,11 +121,15 @@ def test_merge(run, *, kept=1.0, shared=0):
 )
 def test_moments(run, *, centred=True, normalised=True, factor=1.0):
     large = [inputs.rising(rng, n=run.pick(quick=1300, paper=4000)) for rng in run.streams(1)]
-    for p in [*large, *inputs.problems(run, quick=20, paper=150)]:
+    (crowd,) = (inputs.crowded(rng) for rng in run.streams(1))
+    for p in [*large, crowd, *inputs.problems(run, quick=20, paper=150)]:
         if p.masses.min() == 0.0:
             continue
+        written = np.repeat(np.arange(p.masses.size), p.masses.astype(int) if p is crowd else 1)
+        logs = np.zeros(written.size) if p is crowd else np.log(p.masses)
+        keys, values, n = p.keys[written], p.values[written], written.size
         for name, (score, exact) in SCORES.items():
-            found = engine.moments(score.pairs(p.queries, p.keys), p.values, log_weights=np.log(p.masses))
+            found = engine.moments(score.pairs(p.queries, keys), values, log_weights=logs)
             scores = exact(p.queries, p.keys)
             law = textbook.laws(scores, p.masses)
             mean = law @ balls(p.values) if centred else 0 * (law @ balls(p.values))
@@ -133,8 +137,8 @@ def test_moments(run, *, centred=True, normalised=True, factor=1.0):
             spread = (law[:, :, np.newaxis, np.newaxis] * apart[:, :, :, np.newaxis] * apart[:, :, np.newaxis, :]).sum(
                 axis=1
             )
-            relative = weight_error(p.queries, p.keys, score, np.log(p.masses))
-            error = covariance_error(p.size, 2 * law.shape[1] + 16, relative=relative)
+            relative = weight_error(p.queries, keys, score, logs)
+            error = covariance_error(p.size, 2 * n + 16, relative=relative)
             yield equals(
                 gap(found.covariance, factor * spread, error),
                 0,
@@ -143,13 +147,13 @@ def test_moments(run, *, centred=True, normalised=True, factor=1.0):
                 score=name,
                 **p.case,
             )
-            logits = scores + textbook.log(balls(p.masses))
+            logits = scores + (0 if p is crowd else textbook.log(balls(p.masses)))
             entropy = -(law * logits).sum(axis=1)
             if normalised:
                 entropy = entropy + textbook.log((textbook.exp(scores) * balls(p.masses)).sum(axis=1))
             # -sum p log p with every p off by a share r moves by at most r (H + 2), and H is at most log n; the mean of
             # the distances to the largest score is at most log n too, and rounds in the same proportion
-            error = (2.0 * relative + gamma(2 * law.shape[1] + 32)) * (2.0 * np.log(law.shape[1]) + 4.0)
+            error = (2.0 * relative + gamma(2 * n + 32)) * (2.0 * np.log(n) + 4.0)
             yield equals(gap(found.entropy, entropy, error), 0, scale=1, part="entropy", score=name, **p.case)
 
 
