@@ -111,8 +111,8 @@ def test_rows_are_laws(run, *, normalised=True, swapped=False, transposed=False,
 @verifies(
     Claim(
         "markov.boltzmann-gibbs",
-        "the Boltzmann-Gibbs transform reweights the reference and composes",
-        r"$\Psi_g(\nu)(dy) = g(y)\nu(dy)/\nu(g)$ and $\Psi_h(\Psi_g(\nu)) = \Psi_{gh}(\nu)$ for $g = e^a$, $h = e^b$",
+        "the Boltzmann-Gibbs transform reweights the reference, composes, and may be restricted to a set",
+        r"$\Psi_g(\nu)(dy) = g(y)\nu(dy)/\nu(g)$ and $\Psi_h(\Psi_g(\nu)) = \Psi_{gh}(\nu)$ for $g = e^a$, $h = e^b$; $g = e^a1_A$ too",
         assumptions=(r"$0 < \nu(g) < \infty$",),
         spec=("MA.D3",),
         cites=("delmoral2004", *MTA),
@@ -134,7 +134,13 @@ def test_boltzmann_gibbs(run, *, after=False, uniform=False, factor=1.0):
         once = boltzmann_gibbs(nu, a)
         # the logarithm of a weight that is off by r relatively is off by r, and the second transform doubles it
         error = np.expm1(2.0 * transform_error(nu, a)) + transform_error(once, b)
-        yield equals(gap(boltzmann_gibbs(once, b).weights, claimed, error), 0, scale=1, **p.case)
+        yield equals(gap(boltzmann_gibbs(once, b).weights, claimed, error), 0, scale=1, part="composition", **p.case)
+        where = np.arange(nu.size) % 2 == 0
+        claimed = textbook.laws((balls(a) * balls(factor).item())[np.newaxis, :], reference)[0]
+        claimed = claimed * balls(1.0 * where)
+        claimed = claimed * balls(nu.weights) if after else claimed / claimed.sum()
+        apart = gap(boltzmann_gibbs(nu, a, where=where).weights, claimed, transform_error(nu, a))
+        yield equals(apart, 0, scale=1, part="restricted", **p.case)
 
 
 SCORES = {

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.attention import attend_linear, elu_features, feature_study as study
+from theory.attention import attend_linear, elu_features, feature_study as study, linear_weights
 from theory.attention.lattice import gaussian
 from theory.evidence import Claim, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import EXP_ULPS, gamma
@@ -31,7 +31,7 @@ def quadratic(left, right, values, *, mask):
     Claim(
         "variant.linear-recurrence",
         "causal linear attention by running sums is the masked quadratic form",
-        r"$S_i = S_{i-1} + \phi(k_i)v_i^\top$, $c_i = c_{i-1} + \phi(k_i)$: $\frac{\phi(q_i)^\top S_i}{\phi(q_i)^\top c_i} = \frac{\sum_{j \le i}\langle\phi(q_i), \phi(k_j)\rangle v_j}{\sum_{j \le i}\langle\phi(q_i), \phi(k_j)\rangle}$",
+        r"$S_i = S_{i-1} + \phi(k_i)v_i^\top$, $c_i = c_{i-1} + \phi(k_i)$: $\frac{\phi(q_i)^\top S_i}{\phi(q_i)^\top c_i} = \frac{\sum_{j \le i}\langle\phi(q_i), \phi(k_j)\rangle v_j}{\sum_{j \le i}\langle\phi(q_i), \phi(k_j)\rangle}$; keys of mass $m_j$ count $m_j$ times, also without a mask",
         assumptions=("positive features",),
         spec=("RA.G9",),
         cites=("katharopoulos2020",),
@@ -41,13 +41,15 @@ def quadratic(left, right, values, *, mask):
     bug("late", "the sums hold the tokens before the query only, from the second on", own=1),
     bug("unmasked", "the quadratic form has no mask", masked=False),
     constant("near", "a token counts a thousandth less than the one after", decay="0.999"),
+    hypothesis("even", "all keys are taken to have one mass", weighted=False),
 )
-def test_linear_recurrence(run, *, softmax=False, own=0, masked=True, decay="1"):
+def test_linear_recurrence(run, *, softmax=False, own=0, masked=True, decay="1", weighted=True):
     sizes = run.pick(quick=(5, 131), paper=(5, 20, 64, 65, 66, 131, 150))
     for n, rng in zip(sizes, run.streams(len(sizes)), strict=True):
         q, k, v = rng.normal(size=(n, 3)), rng.normal(size=(n, 3)), rng.integers(-9, 10, size=(n, 2)).astype(float)
         mask = np.tril(np.ones((n, n)), -own) if masked else np.ones((n, n))
         mask[0, 0] = 1.0  # the first query has nothing else to read
+        masses = 1.0 + np.arange(n)[:, np.newaxis] % 3
         ages = np.subtract.outer(np.arange(n), np.arange(n)).clip(0)
         weighed = balls(mask.astype(int)) * balls([Fraction(decay) ** age for age in range(n)])[ages]
         law = textbook.laws(textbook.dot_scores(q, k)) * balls(mask.astype(int))
@@ -59,7 +61,16 @@ def test_linear_recurrence(run, *, softmax=False, own=0, masked=True, decay="1")
             size = 2.0 * gamma(2 * n + 2 * 3 + 2 * EXP_ULPS + 16) * float(np.abs(v).max())
             error = gamma(4) * float(np.abs(v).max()) if name == "integers" else size
             measured = attend_linear(q, k, v, features=features, causal=True)
-            yield equals(gap(measured, claimed, error), 0, scale=1, features=name, n=n)
+            yield equals(gap(measured, claimed, error), 0, scale=1, part="recurrence", features=name, n=n)
+            for part, kept in (("weighted", weighed), ("all keys", 0 * weighed + 1)):
+                claimed = quadratic(
+                    left, right * balls(masses if weighted else 1.0 + 0.0 * masses), balls(v), mask=kept
+                )
+                arguments = {"features": features, "key_weights": masses[:, 0], "causal": part == "weighted"}
+                measured = attend_linear(q, k, v, **arguments)
+                yield equals(gap(measured, claimed, 2.0 * error), 0, scale=1, part=part, features=name, n=n)
+                rows = gap(linear_weights(q, k, **arguments) @ v, claimed, 4.0 * size)
+                yield equals(rows, 0, scale=1, part=part, features=name, n=n)
 
 
 def kernel(q, k, *, difference=False):

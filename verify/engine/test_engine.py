@@ -160,7 +160,7 @@ def test_moments(run, *, centred=True, normalised=True, factor=1.0):
 @verifies(
     Claim(
         "engine.jacobian",
-        "a Jacobian product is a covariance, and the transposed product is its adjoint",
+        "a Jacobian product is a covariance, and the transposed product is its adjoint, with a mask and without",
         r"$\dot o_i = \sum_j p_{ij}\dot v_j + \mathrm{Cov}_{p_i}(v, \dot s_i)$ and $\langle \bar o, J\dot x\rangle = \langle J^\top \bar o, \dot x\rangle$",
         assumptions=("differentiable score",),
         provenance=("derived",),
@@ -168,10 +168,12 @@ def test_moments(run, *, centred=True, normalised=True, factor=1.0):
     bug("uncentred", "the change of the partition is forgotten", centred=False),
     hypothesis("frozen", "the queries do not move", frozen=True),
     constant("cooler", "the scores move one per cent less", factor=0.99),
+    hypothesis("unmasked", "a query sees later keys too", masked=False),
 )
-def test_jacobian(run, *, centred=True, frozen=False, factor=1.0):
-    for rng in run.streams(run.pick(quick=12, paper=150)):
+def test_jacobian(run, *, centred=True, frozen=False, factor=1.0, masked=True):
+    for number, rng in enumerate(run.streams(run.pick(quick=12, paper=150))):
         m, n, d = 3, int(rng.integers(2, 20)), int(rng.integers(1, 4))
+        seen = np.minimum(n, np.arange(1, m + 1)) if number % 2 else np.full(m, n)  # causal every other time
         x, y, v, b = rng.normal(size=(m, d)), rng.normal(size=(n, d)), rng.normal(size=(n, 2)), rng.normal(size=n)
         direction = engine.Direction(*(rng.normal(size=shape) for shape in ((m, d), (n, d), (n, 2), n)))
         cotangent = rng.normal(size=(m, 2))
@@ -185,12 +187,13 @@ def test_jacobian(run, *, centred=True, frozen=False, factor=1.0):
                 moved = by_query[:, np.newaxis, :] - by_key[np.newaxis, :, :]
                 change = (apart * moved).sum(axis=2) * (-2 * balls(0.6).item())
             change = (change + balls(direction.log_weights)) * balls(factor).item()
-            law = textbook.laws(scores + balls(b))
+            last = seen if masked else np.full(m, n)
+            law = textbook.laws(scores + balls(b), 1.0 * (np.arange(n) < last[:, np.newaxis]))
             mean = law @ balls(v) if centred else 0 * (law @ balls(v))
             apart = balls(v)[np.newaxis, :, :] - mean[:, np.newaxis, :]
             claimed = law @ balls(direction.values) + ((law * change)[:, :, np.newaxis] * apart).sum(axis=1)
             pairs = score.pairs(x, y)
-            derivative = engine.jvp(pairs, v, direction, log_weights=b)[1]
+            derivative = engine.jvp(pairs, v, direction, log_weights=b, visible=seen)[1]
             # each weight, each change of a score and each centred value is off by a rounding bound, and all are summed
             size = float(np.abs(v).max())
             steep = 2.4 * (d + 1) * (np.abs(x).max() + np.abs(y).max() + 1) * max(np.abs(a).max() for a in direction)
@@ -200,7 +203,7 @@ def test_jacobian(run, *, centred=True, frozen=False, factor=1.0):
             largest = 2.0 * size * steep + float(np.abs(direction.values).max())
             error = 2.0 * average_error(largest, n + 16, relative=relative)
             yield equals(gap(derivative, claimed, error), 0, scale=1, part="derivative", score=name, n=n, d=d)
-            back = engine.vjp(pairs, v, cotangent, log_weights=b)
+            back = engine.vjp(pairs, v, cotangent, log_weights=b, visible=seen)
             product = sum((balls(a) * balls(t)).sum() for a, t in zip(back, direction, strict=True))
             exactly = (balls(cotangent) * claimed).sum()
             terms = m * n * (2 * d + 3)
