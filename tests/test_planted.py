@@ -3,8 +3,13 @@
 Each bug is a textual edit of a copy of the package; the claim must then be refuted, vacuous or inconclusive. An
 exception would be an error, not a catch, and a number that merely moved would not count either: the copy has no
 committed evidence.
+
+The second part plants bugs in widths: a radius dropped, half a gamma, one sweep fewer. Margins are large, so most claims
+cannot notice; then a test must, at an instance where the truth lies near the edge, or of a coarsened instrument. The
+plants of each room stand in ``planted_widths``.
 """
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -149,10 +154,10 @@ BUGS = [
     bug("lattice-root-transposed", "transport.gaussian-dot", "attention/lattice.py", ("grid @ factor.T", "grid @ factor")),
     bug("lattice-coarse", "transport.gaussian-distance", "attention/lattice.py", ("STEP = 0.5 ", "STEP = 1.5 ")),
     # entropy
-    bug("entropy-sign", "maxent.softmax", "maxent/gibbs.py", ("summands = -xlogy(p, p)", "summands = xlogy(p, p)")),
-    bug("free-energy-without-tau", "maxent.softmax", "maxent/gibbs.py",
+    bug("entropy-sign", "softmax.prior", "maxent/gibbs.py", ("summands = -xlogy(p, p)", "summands = xlogy(p, p)")),
+    bug("free-energy-without-tau", "softmax.prior", "maxent/gibbs.py",
         ('as_positive(tau, "tau") * entropy(law)', "entropy(law)")),
-    bug("softmax-times-tau", "maxent.softmax", "maxent/gibbs.py", (PUT, PUT.replace("/", "*"))),
+    bug("softmax-times-tau", "softmax.prior", "maxent/gibbs.py", (PUT, PUT.replace("/", "*"))),
     bug("partition-without-peak", "maxent.gibbs", "maxent/gibbs.py", ("value = peak + math.log(mass)", "value = math.log(mass)")),
     bug("tilt-without-reference", "maxent.moment", "maxent/moments.py",
         ("measure = boltzmann_gibbs(mu, given @ multiplier)", "measure = boltzmann_gibbs(Measure(mu.points), given @ multiplier)")),
@@ -165,7 +170,7 @@ BUGS = [
     # maximum entropy: laws, losses, densities
     bug("cosine-of-sizes", "naive.cosine", "maxent/naive.py", ("nnls(np.eye(s.size), s)", "nnls(np.eye(s.size), np.abs(s))")),
     bug("program-minimised", "naive.vertex", "maxent/naive.py", ("linprog(-goal,", "linprog(goal,")),
-    bug("weights-at-the-edge", "naive.cooling", "maxent/sorting.py", ("inside = (root > 0.0) & (z > -1.0)", "inside = root > 0.0")),
+    bug("weights-at-the-edge", "naive.cooling", "maxent/sorting.py", ("np.where(z > -1.0, np.maximum(z - theta, 0.0), 0.0)", "np.maximum(z - theta, 0.0)")),
     bug("multiplier-turned", "maxent.temperature-sign", "maxent/moments.py", ("    return Tilt(multiplier,", "    return Tilt(-multiplier,")),
     bug("prior-forgotten", "softmax.prior", "maxent/softmax.py",
         ("masses = np.ldexp(rows[1], raised) * np.exp(near)", "masses = np.exp(near)")),
@@ -182,7 +187,7 @@ BUGS = [
     bug("gap-times-tau", "softmax.cold", "maxent/batch.py",
         ("np.where(present, gaps, 0.0) / tau", "np.where(present, gaps, 0.0) * tau")),
     bug("entmax-divided", "entmax.accuracy", "maxent/threshold.py",
-        ("np.maximum(p - rest * (q / slope), 0.0), 0.0)", "np.maximum(p / total, 0.0), 0.0)")),
+        ("np.maximum(p - rest * (q / slope), 0.0), 0.0)", "np.maximum(p / (1.0 + rest), 0.0), 0.0)")),
     bug("entmax-slope-exponent", "entmax.jacobian", "maxent/entmax.py",
         ("** (2.0 - np.where(np.isinf(alpha), 2.0, alpha))", "** (np.where(np.isinf(alpha), 2.0, alpha) - 1.0)")),
     bug("entmax-phi-sign", "entmax.order-derivative", "maxent/entmax.py",
@@ -196,7 +201,7 @@ BUGS = [
     bug("slope-counted-once", "entmax.steepest", "maxent/spectral.py", ("times[1:] * values[1:]", "values[1:]")),
     bug("halving-keeps-low", "entmax.bisection", "maxent/bisection.py",
         ("            low += width\n", "            low += 0.5 * width\n")),
-    bug("surplus-kept", "entmax.edge", "maxent/threshold.py", ("np.maximum(p - rest * (q / slope), 0.0)", "np.maximum(p, 0.0)")),
+    bug("surplus-kept", "entmax.edge", "maxent/threshold.py", ("least + (most - least) * way,", "most,")),
     bug("log-of-the-rounded-sum", "entmax.near-one", "maxent/tsallis.py",
         ("(np.log(base) + (x - (w - 1.0)) / base)", "(np.log(base))")),
     bug("runs-not-averaged", "fusedmax.jacobian", "maxent/fusedmax.py", ("_averaged(pull, cut), axis=1)", "pull, axis=1)")),
@@ -260,7 +265,7 @@ BUGS = [
     bug("leader-all-weight", "dot-product.leader", "lipschitz/frobenius.py", ("(1.0 + rest * g)", "(1.0 + g)")),
     bug("lambert-of-n", "distance-attention.growth", "lipschitz/euclidean.py",
         ('(as_count(n, "n", least=2) - 1) / math.e', 'as_count(n, "n", least=2) / math.e')),
-    bug("squares-of-lengths", "distance-attention.max-norm", "lipschitz/displacement.py",
+    bug("squares-of-lengths", "depth.tokens", "lipschitz/displacement.py",
         ('lengths = np.sqrt(np.einsum("ij,ij->i", first - second, first - second))',
          'lengths = np.einsum("ij,ij->i", first - second, first - second)')),
     bug("sharp-slope", "lipschitz.sharp-w1", "lipschitz/refined.py", ("* (1.0 + 2.0 * a) if", "* (1.0 + 1.99 * a) if")),
@@ -277,9 +282,9 @@ BUGS = [
         ("self.field(clock + self.step * float(node), point)", "self.field(clock, point)")),
     bug("flat-chart", "flow.order", "particles/runge_kutta.py",
         ('length * (f - np.einsum("ij,ij->i", x, f)[:, np.newaxis] * y)', 'f - np.einsum("ij,ij->i", x, f)[:, np.newaxis] * x')),
-    bug("nodes-of-the-next-stage", "flow.tableaux", "particles/runge_kutta.py",
+    bug("nodes-of-the-next-stage", "flow.order", "particles/runge_kutta.py",
         ('"1/6 1/3 1/3 1/6", "0 1/2 1/2 1"', '"1/6 1/3 1/3 1/6", "0 1/2 1 1"')),
-    bug("not-retracted", "flow.sphere", "particles/runge_kutta.py", ("moved = retracted(x, moved)", "moved = x + moved")),
+    bug("not-retracted", "flow.order", "particles/runge_kutta.py", ("moved = retracted(x, moved)", "moved = x + moved")),
     bug("predictor-without-noise", "flow.weak-order", "particles/stochastic.py",
         ("(f + self._drifted(ahead))", "(f + self._drifted(ahead - kick))")),
     bug("step-for-its-root", "flow.sampler", "particles/stochastic.py", ("np.sqrt(self.step) * drawn", "self.step * drawn")),
@@ -411,7 +416,7 @@ BUGS = [
     bug("density-not-divided", "limit.order", "diffusion/operators.py",
         ("grid.multiplied(weighed, multiplier) / mass", "grid.multiplied(weighed, multiplier) / mass.mean()")),
     bug("recurrence-of-the-sphere", "limit.tokens", "diffusion/operators.py",
-        ("ratio = b / (2.0 * (k + least) + b * ratio)", "ratio = b / (2.0 * (k + 0.5) + b * ratio)")),
+        ("twice = 2.0 * (k + least)", "twice = 2.0 * (k + 0.5)")),
     bug("tail-of-the-line", "limit.kernels", "diffusion/kernels.py", ("(-0.5 * (dim + 1))", "-1.0")),
     bug("half-the-waves", "limit.tokens", "diffusion/densities.py",
         ("mass: Array = coefficients[0].real * x + 2.0 *", "mass: Array = coefficients[0].real * x + 1.0 *")),
@@ -460,9 +465,16 @@ BUGS = [
 ]  # fmt: skip
 
 
-def planted(bug, folder):
+WIDTHS = [
+    pytest.param(caught_by, Bug(name, caught_by, f"theory/{path}", ((old, new),)), id=f"{room.stem}-{name}")
+    for room in sorted((Path(__file__).parent / "planted_widths").glob("[!_]*.py"))
+    for name, caught_by, path, old, new in importlib.import_module(f"tests.planted_widths.{room.stem}").WIDTHS
+]
+
+
+def planted(bug, folder, parts=("theory", "verify")):
     """Copy the project into ``folder`` and plant the bug; each text must stand there exactly once."""
-    for part in ("theory", "verify"):
+    for part in parts:
         shutil.copytree(
             ROOT / part,
             folder / part,
@@ -480,10 +492,15 @@ def planted(bug, folder):
 def judged(claim, folder, backend):
     """Decide one claim in ``folder`` and return the exit code with what was printed."""
     test = next(p for p in (folder / "verify").rglob("test_*.py") if f'"{claim}"' in p.read_text(encoding="utf-8"))
+    return tested(f"{test.relative_to(folder)}::{claim}", folder, backend)
+
+
+def tested(node, folder, backend):
+    """Run one test in ``folder`` and return the exit code with what was printed."""
     # without other people's plugins, which take half a second to load
     options = ["-q", "-p", "no:cacheprovider", "-p", "theory.evidence.plugin"]
     done = subprocess.run(  # noqa: S603
-        [sys.executable, "-m", "pytest", f"{test.relative_to(folder)}::{claim}", *options],
+        [sys.executable, "-m", "pytest", node, *options],
         cwd=folder, capture_output=True, text=True, check=False, timeout=300,
         env={**os.environ, "PYTHONPATH": str(folder), "THEORY_BACKEND": backend, "NUMBA_DISABLE_JIT": "1",
              "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
@@ -497,6 +514,20 @@ def test_a_planted_bug_is_caught(bug, tmp_path):
     code, text = judged(bug.claim, tmp_path, bug.backend)
     assert code == 1, text
     assert any(f"{bug.claim} is {verdict}" in text for verdict in CAUGHT), text
+
+
+@pytest.mark.parametrize(("caught_by", "bug"), WIDTHS)
+def test_a_planted_width_is_caught(caught_by, bug, tmp_path):
+    if "::" in caught_by:
+        planted(bug, tmp_path, ("theory", "verify", "tests"))
+        code, text = tested(caught_by, tmp_path, bug.backend)
+        assert code == 1, text
+        assert "failed" in text, text
+        return
+    planted(bug, tmp_path)
+    code, text = judged(caught_by, tmp_path, bug.backend)
+    assert code == 1, text
+    assert any(f"{caught_by} is {verdict}" in text for verdict in CAUGHT), text
 
 
 def test_raw_potentials_contradict_the_plan(tmp_path):
