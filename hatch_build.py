@@ -13,5 +13,6 @@ class Record(BuildHookInterface):
         if version == "standard":
             build_data["force_include"] |= {
                 "verify/evidence": "theory/_record/evidence",
+                "verify/merged.csv": "theory/_record/merged.csv",
                 "paper_notes.md": "theory/_record/paper_notes.md",
             }

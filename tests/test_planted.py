@@ -3,8 +3,13 @@
 Each bug is a textual edit of a copy of the package; the claim must then be refuted, vacuous or inconclusive. An
 exception would be an error, not a catch, and a number that merely moved would not count either: the copy has no
 committed evidence.
+
+The second part plants bugs in widths: a radius dropped, half a gamma, one sweep fewer. Margins are large, so most claims
+cannot notice; then a test must, at an instance where the truth lies near the edge, or of a coarsened instrument. The
+plants of each room stand in ``planted_widths``.
 """
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -455,9 +460,16 @@ BUGS = [
 ]  # fmt: skip
 
 
-def planted(bug, folder):
+WIDTHS = [
+    pytest.param(caught_by, Bug(name, caught_by, f"theory/{path}", ((old, new),)), id=f"{room.stem}-{name}")
+    for room in sorted((Path(__file__).parent / "planted_widths").glob("[!_]*.py"))
+    for name, caught_by, path, old, new in importlib.import_module(f"tests.planted_widths.{room.stem}").WIDTHS
+]
+
+
+def planted(bug, folder, parts=("theory", "verify")):
     """Copy the project into ``folder`` and plant the bug; each text must stand there exactly once."""
-    for part in ("theory", "verify"):
+    for part in parts:
         shutil.copytree(
             ROOT / part,
             folder / part,
@@ -475,10 +487,15 @@ def planted(bug, folder):
 def judged(claim, folder, backend):
     """Decide one claim in ``folder`` and return the exit code with what was printed."""
     test = next(p for p in (folder / "verify").rglob("test_*.py") if f'"{claim}"' in p.read_text(encoding="utf-8"))
+    return tested(f"{test.relative_to(folder)}::{claim}", folder, backend)
+
+
+def tested(node, folder, backend):
+    """Run one test in ``folder`` and return the exit code with what was printed."""
     # without other people's plugins, which take half a second to load
     options = ["-q", "-p", "no:cacheprovider", "-p", "theory.evidence.plugin"]
     done = subprocess.run(  # noqa: S603
-        [sys.executable, "-m", "pytest", f"{test.relative_to(folder)}::{claim}", *options],
+        [sys.executable, "-m", "pytest", node, *options],
         cwd=folder, capture_output=True, text=True, check=False, timeout=300,
         env={**os.environ, "PYTHONPATH": str(folder), "THEORY_BACKEND": backend, "NUMBA_DISABLE_JIT": "1",
              "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
@@ -492,6 +509,20 @@ def test_a_planted_bug_is_caught(bug, tmp_path):
     code, text = judged(bug.claim, tmp_path, bug.backend)
     assert code == 1, text
     assert any(f"{bug.claim} is {verdict}" in text for verdict in CAUGHT), text
+
+
+@pytest.mark.parametrize(("caught_by", "bug"), WIDTHS)
+def test_a_planted_width_is_caught(caught_by, bug, tmp_path):
+    if "::" in caught_by:
+        planted(bug, tmp_path, ("theory", "verify", "tests"))
+        code, text = tested(caught_by, tmp_path, bug.backend)
+        assert code == 1, text
+        assert "failed" in text, text
+        return
+    planted(bug, tmp_path)
+    code, text = judged(caught_by, tmp_path, bug.backend)
+    assert code == 1, text
+    assert any(f"{caught_by} is {verdict}" in text for verdict in CAUGHT), text
 
 
 def test_raw_potentials_contradict_the_plan(tmp_path):

@@ -112,8 +112,29 @@ def test_a_verdict(repository, one, capsys):
     told(capsys, "demo.one.json: scale quick says refuted", folder=repository.folder)
 
 
+def test_how_clearly_a_part_is_refuted(repository, one, capsys):
+    edited(one, lambda whole: quick(whole)["parts"][""].update(gap=0.9))
+    noticed(repository(), "demo.one is ", "has the part (unnamed) refuted by 0.9, its twins refute it by")
+    told(capsys, "demo.one.json", "has the part (unnamed) refuted by 0.9", folder=repository.folder)
+
+
+def test_what_a_part_departs_by(repository, one):
+    edited(one, lambda whole: quick(whole)["parts"][""].update(departure=[-2.0, -1.0]))
+    noticed(repository(), "demo.one is ", "the worst of its parts are others")
+
+
+def test_a_part_that_is_left_out(repository, one):
+    edited(one, lambda whole: quick(whole).update(parts={}))
+    noticed(repository(), "demo.one is ", "says supported, but departures", "are vacuous")
+
+
+def test_what_a_twin_refutes(repository, one):
+    edited(one, lambda whole: quick(whole)["twins"][0]["refuted"].update({"": 7.0}))
+    noticed(repository(), "demo.one is ", "has the twin less refuted by 7, but it fails by")
+
+
 def test_the_fate_of_a_twin(repository, one, capsys):
-    edited(one, lambda whole: quick(whole)["twins"][1].update(departure=[-0.5, -0.4], catches=0))
+    edited(one, lambda whole: quick(whole)["twins"][1].update(departure=[-0.5, -0.4], catches=0, refuted={}))
     noticed(repository(), "demo.one is ", "demo.one.json: scale quick says supported, but", "are vacuous")
     told(capsys, "demo.one.json", "are vacuous", folder=repository.folder)
 
@@ -130,7 +151,7 @@ def test_a_number_edited_and_sealed_again(repository, one):
         entry = quick(whole)
         entry["worst"]["measured"] = [1.4, 1.4]
         own = at_least(Interval.exactly(1.4), 1.25).departure
-        entry["departure"] = entry["compared"] = [own.lo, own.hi]
+        entry["departure"] = entry["compared"] = entry["parts"][""]["departure"] = [own.lo, own.hi]
         entry["tightness"] = (Interval.exactly(1.25) / Interval.exactly(1.4)).hi
 
     edited(one, narrower)
@@ -139,7 +160,7 @@ def test_a_number_edited_and_sealed_again(repository, one):
 
 @pytest.mark.parametrize("names", [["compared"], ["compared", "departure"]])
 def test_an_end_opened_and_sealed_again(repository, one, names):
-    edited(one, lambda whole: [quick(whole)[name].__setitem__(0, "-inf") for name in names])
+    edited(one, lambda whole: [quick(whole)[name].__setitem__(0, "-inf") for name in names])  # and not that of its part
     noticed(repository(), "demo.one is ", "demo.one.json: scale quick", "but its worst case")
 
 
@@ -180,7 +201,10 @@ def test_code_that_changed_since(repository, one, capsys):
 
 
 def test_a_twin_dropped_from_the_record(repository, one):
-    edited(one, lambda whole: quick(whole)["twins"].pop())
+    def by(entry):
+        return min(twin["refuted"][""] for twin in entry["twins"])
+
+    edited(one, lambda whole: (quick(whole)["twins"].pop(), quick(whole)["parts"][""].update(gap=by(quick(whole)))))
     noticed(repository(), "demo.one is ", "contradicts demo.one.json: the record's list of twins is less")
 
 
@@ -215,7 +239,7 @@ def test_recording_on_another_root(repository, one):
 
 
 def test_a_count_of_cases(repository, one):
-    edited(one, lambda whole: quick(whole).update(cases=1000000000))
+    edited(one, lambda whole: [told.update(cases=1000000000) for told in (quick(whole), quick(whole)["parts"][""])])
     noticed(repository(), "demo.one is ", "the record's case count is 1000000000, this run's is 3")
 
 

@@ -134,6 +134,7 @@ def _answer(options: argparse.Namespace) -> tuple[str, int]:
         records = archive.read_all(folder)
         since = age.changes(records, folder)
         return account.lines(records, options.verdict, options.subject, colour=colour, changes=since), 0
+    _follow(options)
     folder = _holder(options)
     record = archive.find(folder, options.id)
     if options.verb == "explain":
@@ -161,6 +162,20 @@ def _report(options: argparse.Namespace) -> tuple[str, int]:
         text = f"{notes}: {'renewed' if difference else 'current'}, {len(records)} claims\n"
     told, fell = sample.again(records, folder, options.sample)
     return text + "".join(old.values()) + told, int(stale or (options.check and bool(old["quick"])) or fell)
+
+
+def _follow(options: argparse.Namespace) -> None:
+    """Ask for the claim that says what a merged one said, and tell so; a test that checks it has no record."""
+    from theory.report import archive, merged, shelves  # noqa: PLC0415
+
+    folders = shelves.shelves() if options.evidence is None else [Path(options.evidence)]
+    went = merged.successor(folders, options.id)
+    if went is None:
+        return
+    if not went.is_claim:
+        raise archive.ArchiveError(f"{went.id}: is no claim any more, {went.into} checks it: {went.why}")
+    sys.stderr.write(f"{went.id}: was merged into {went.into}: {went.why}\n")
+    options.id = went.into
 
 
 def _holder(options: argparse.Namespace) -> Path:

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from theory.evidence import Interval, Kind, limit, order
+from theory.evidence import Interval, Kind, estimated, limit, order
 
 STEPS = [2.0**-k for k in range(4, 12)]
 
@@ -18,6 +18,35 @@ def sequence(p, q, *, value=1.0, leading=1.0, following=1.0, ratio=2.0, levels=8
     """Return value + leading h**p + following h**q at parameters h that shrink by ``ratio``."""
     steps = [ratio ** -(k + 2.0) for k in range(levels)]
     return [value + leading * h**p + following * h**q for h in steps]
+
+
+def test_two_computations_and_a_multiple_of_their_distance():
+    found = estimated(1.0, 1.5, times=2)
+    assert found.kind is Kind.ESTIMATED
+    assert found.lo <= 0.0
+    assert found.hi >= 2.0
+    assert found.width < 2.0 + 1e-14
+    apart = estimated(Interval(0.9, 1.1), Interval(1.2, 1.4), times=1.0)  # their widths may hide a larger distance
+    assert apart.lo <= 0.9 - 0.5
+    assert apart.hi >= 1.1 + 0.5
+    assert estimated(Interval.exactly(1.0, Kind.TREND), 1.0, times=1.0).kind is Kind.TREND
+    agreed = estimated(2.0, 2.0, times=3.0)
+    assert 2.0 in agreed
+    assert agreed.width < 1e-15
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"value": 1.0, "other": 1.0, "times": 0.5}, "times: expected a factor of at least one, got 0.5"),
+        ({"value": 1.0, "other": 1.0, "times": math.inf}, "times: expected"),
+        ({"value": math.nan, "other": 1.0, "times": 1.0}, "value: expected a finite number, got nan"),
+        ({"value": 1.0, "other": math.inf, "times": 1.0}, "other: expected a finite number, got inf"),
+    ],
+)
+def test_no_estimate(arguments, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        estimated(**arguments)
 
 
 @pytest.mark.parametrize("p", [0.25, 0.5, 1.0, 2.0, 4.0])

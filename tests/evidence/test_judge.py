@@ -1,13 +1,14 @@
 """The rule of rigor.md: what refutes refutes at any scale, order is irrelevant, and nothing bad helps."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, strategies as st
 
 from theory.evidence import Interval, Kind, Verdict, equals, judge
-from theory.evidence.judge import reach, worst
+from theory.evidence.judge import Part, parts_of, reach, refuted_by, rule, worst
 
 SUPPORTED, REFUTED, INCONCLUSIVE, VACUOUS = Verdict.SUPPORTED, Verdict.REFUTED, Verdict.INCONCLUSIVE, Verdict.VACUOUS
 WORSE = {SUPPORTED: 0, INCONCLUSIVE: 1, VACUOUS: 2, REFUTED: 3}
@@ -18,41 +19,85 @@ class Case:
     """All that the rule sees of a finding."""
 
     departure: Interval
+    case: Mapping[str, str] = field(default_factory=dict)
 
 
-def case(lo, hi, kind=Kind.NUMERIC):
-    return Case(Interval(lo, hi, kind))
+def case(lo, hi, kind=Kind.NUMERIC, **named):
+    return Case(Interval(lo, hi, kind), named)
 
 
 @st.composite
-def cases(draw, kinds=tuple(Kind)):
+def cases(draw, kinds=tuple(Kind), parts=("",)):
     """Draw departures of every size, many of them close to where the rule turns."""
     near = st.sampled_from([0.0, 5e-324, -5e-324, 0.01, 0.5, 1.0, -1.0, 0.0099, float("inf"), float("-inf")])
     lo, hi = sorted(draw(st.tuples(*2 * [near | st.floats(-3, 3)])))
     lo, hi = min(lo, 1e300), max(hi, -1e300)
-    return case(lo, hi, draw(st.sampled_from(kinds)))
+    part = draw(st.sampled_from(parts))
+    return case(lo, hi, draw(st.sampled_from(kinds)), **({"part": part} if part else {}))
 
 
 def lists(least=0, most=4, **chosen):
     return st.lists(cases(**chosen), min_size=least, max_size=most)
 
 
-@given(lists(), st.lists(lists(), max_size=3))
+NAMES = ("", "bound", "sharp")
+LISTS = lists(parts=NAMES, most=6)
+
+
+def of(part, findings):
+    return [f.departure for f in findings if f.case.get("part", "") == part]
+
+
+@given(LISTS, st.lists(LISTS, max_size=3))
 def test_rule_is_the_one_that_is_written_down(findings, twins):
-    resolution = {kind: 0.01 if kind <= Kind.NUMERIC else 0.5 for kind in Kind}
-    low = max((f.departure.lo for f in findings), default=0.0)
-    high = max((f.departure.hi for f in findings), default=0.0)
-    kind = max((f.departure.kind for f in findings), default=Kind.PROVED)
-    gap = min((max((f.departure.lo for f in twin), default=0.0) for twin in twins), default=0.0)
-    if low > 0.0:
-        expected = REFUTED
-    elif not findings or not twins or gap <= 0.0:
-        expected = VACUOUS
-    elif high <= resolution[kind] * min(gap, 1.0):
-        expected = SUPPORTED
-    else:
-        expected = INCONCLUSIVE
-    assert judge(findings, twins) is expected
+    resolution = {kind: 0.01 if kind <= Kind.NUMERIC else 0.1 if kind is Kind.ESTIMATED else 0.5 for kind in Kind}
+    verdicts = []
+    for part in NAMES:
+        departures = of(part, findings)
+        if not departures:
+            continue
+        lost = [max((d.lo for d in of(part, twin)), default=0.0) for twin in twins]
+        gap = min((by for by in lost if by > 0.0), default=0.0)
+        kind = max(d.kind for d in departures)
+        if max(d.lo for d in departures) > 0.0:
+            verdicts.append(REFUTED)
+        elif gap == 0.0:
+            verdicts.append(VACUOUS)
+        elif max(d.hi for d in departures) <= resolution[kind] * min(gap, 1.0):
+            verdicts.append(SUPPORTED)
+        else:
+            verdicts.append(INCONCLUSIVE)
+    idle = not twins or any(max((f.departure.lo for f in twin), default=0.0) <= 0.0 for twin in twins)
+    verdicts += [VACUOUS] if idle or not findings else []
+    assert judge(findings, twins) is max(verdicts, key=WORSE.__getitem__)
+
+
+def test_every_part_needs_a_twin_that_refutes_it():
+    held = [case(-1.0, 0.0, part="bound"), case(0.0, 1e-12, part="sharp")]
+    half, lost = [case(0.5, 0.5, part="bound"), case(-1.0, 0.0, part="sharp")], [case(0.2, 0.2, part="sharp")]
+    assert judge(held, [half]) is VACUOUS
+    assert judge(held, [lost]) is VACUOUS
+    assert judge(held, [half, lost]) is SUPPORTED
+    assert judge([f for f in held if f.case["part"] == "bound"], [half, lost]) is SUPPORTED  # refuted elsewhere
+
+
+def test_a_part_is_measured_with_its_own_kind_and_its_own_gap():
+    coarse, fine = case(0.0, 0.4, Kind.TREND, part="limit"), case(0.0, 1e-12, part="value")
+    near = [case(1.0, 1.0, part="limit"), case(1e-9, 1e-9, part="value")]
+    assert judge([coarse, fine], [near]) is SUPPORTED
+    assert judge([coarse, case(0.0, 1e-10, part="value")], [near]) is INCONCLUSIVE
+    assert judge([coarse, replace(fine, case={"part": "limit"})], [near]) is SUPPORTED
+    found = parts_of([coarse, fine], [refuted_by(near), {"limit": 0.9}, {}])
+    assert found == {"limit": Part(coarse.departure, 1, 0.9), "value": Part(fine.departure, 1, 1e-9)}
+    assert [part.used for part in found.values()] == [0.4 / 0.45, pytest.approx(0.1, rel=1e-12, abs=0.0)]
+    assert rule(found.values(), [1.0, 0.9, 0.0]) is VACUOUS  # the third twin is refuted nowhere
+
+
+def test_parts_come_in_the_order_of_their_findings():
+    names = ["sharp", "", "bound"]
+    assert list(parts_of([case(0.0, 0.0, **({"part": name} if name else {})) for name in names * 2], [])) == names
+    assert all(part.used == 0.0 for part in parts_of([case(-1.0, 0.0)], []).values())
+    assert parts_of([case(-1.0, 1e-9)], [])[""].used == float("inf")
 
 
 @pytest.mark.parametrize(
@@ -140,4 +185,5 @@ def test_reach_grows_with_the_gap_up_to_one():
     for kind in Kind:
         assert all(reach(kind, a) <= reach(kind, b) for a, b in pairwise([-1.0, 0.0, 0.1, 1.0, 2.0, float("inf")]))
         assert reach(kind, float("inf")) == reach(kind, 1.0)
-    assert [reach(kind, 1.0) for kind in Kind] == [0.01, 0.01, 0.01, 0.5, 0.5]
+    assert [reach(kind, 1.0) for kind in Kind] == [0.01, 0.01, 0.01, 0.1, 0.5, 0.5]
+    assert reach(Kind.PROVED, -1.0) == 0.0

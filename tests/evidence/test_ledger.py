@@ -27,6 +27,7 @@ from theory.evidence import (
     constant,
     decide,
     equals,
+    hypothesis,
     stream,
 )
 from theory.evidence.enclosure import PRECISION
@@ -58,6 +59,37 @@ def test_claim_that_stands():
     assert [f.twin.id for f in evidence.failures] == ["two", "minus"]
     assert [(f.catches, f.cases) for f in evidence.failures] == [(2, 2), (2, 2)]
     assert evidence.nearest.twin.id == "two"
+
+
+def test_parts_have_their_own_twins():
+    def check(run, *, value=1.0, least=0.9):
+        yield equals(Interval.within(1.0, 1e-9), value, part="value")
+        yield at_least(Interval.within(1.0, 1e-15), least, part="bound")
+
+    far, near = constant("two", "the value is two", value=2.0), hypothesis("near", "the bound is beyond", least=1.001)
+    evidence = decided(check, far, near)
+    assert evidence.verdict is Verdict.SUPPORTED
+    assert [dict(f.refuted) for f in evidence.failures] == [
+        {"value": pytest.approx(0.5, rel=1e-8, abs=0.0)}, {"bound": pytest.approx(1e-3, rel=1e-2, abs=0.0)}
+    ]  # fmt: skip
+    assert evidence.nearest.twin.id == "near"
+    assert evidence.tightest is evidence.parts["value"]
+    loose = decided(check, far)
+    assert loose.verdict is Verdict.VACUOUS
+    assert loose.parts["bound"].gap == 0.0
+    assert not loose.stated
+    assert decided(check, far, case=0).verdict is Verdict.SUPPORTED  # of one case its own part is judged
+    assert decided(check, far, case=1).verdict is Verdict.VACUOUS
+
+
+def test_a_claim_that_is_refuted_as_stated_has_a_twin_for_every_part():
+    def check(run, *, value=1.0, other=3.0):
+        yield equals(Interval.within(2.0, 1e-9), value, part="value")
+        yield equals(Interval.within(3.0, 1e-9), other, part="other")
+
+    claim = replace(CLAIM, finds=(Verdict.REFUTED,))
+    four, five = constant("four", "it is four", value=4.0), hypothesis("five", "the other is", value=1.5, other=5.0)
+    assert [decide(Verification(claim, (four, five)[:k], check), Run(claim.id)).stated for k in (1, 2)] == [False, True]
 
 
 def test_identity_that_is_off_is_refuted_however_far_its_twins_are():

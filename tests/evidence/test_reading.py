@@ -44,15 +44,41 @@ def lowered(*names):
     return change
 
 
+def departing(ends, **values):
+    """Let the claim depart otherwise, and its one part with it."""
+
+    def change(whole):
+        whole["scales"]["quick"].update(departure=ends, **values)
+        whole["scales"]["quick"]["parts"][""]["departure"] = ends
+
+    return change
+
+
+def part(**values):
+    return lambda whole: whole["scales"]["quick"]["parts"][""].update(values)
+
+
 def test_what_was_written_is_read(path):
     assert read(path) == json.loads(path.read_text())
 
 
 SEEN = {
-    "departure": (quick(departure=[0.5, 0.6]), "says supported, but departures"),
+    "departure": (departing([0.5, 0.6]), "says supported, but departures"),
     "departure, smaller": (quick(departure=[0.0, 1e-17], compared=[0.0, 1e-17]), "but its worst case departs by"),
     "departure, larger": (quick(departure=[0.0, 1e-3]), "but its worst case departs by"),
-    "departure, too wide": (quick(departure=[0.0, 0.6]), "are inconclusive"),
+    "departure, too wide": (departing([0.0, 0.6]), "are inconclusive"),
+    "departure, its part": (part(departure=[0.0, 1e-17]), "the worst of its parts are others"),
+    "part, gap": (part(gap=0.3), "has the part \\(unnamed\\) refuted by 0.3, its twins refute it by"),
+    "part, cases": (part(cases=2), "has 3 cases, its parts have 2"),
+    "part, none": (quick(parts={}), "are vacuous"),
+    "part, empty": (
+        lambda w: w["scales"]["quick"]["parts"].update(more=dict(w["scales"]["quick"]["parts"][""], cases=0)),
+        "has the part more refuted by|are vacuous|its parts have 3, 0",
+    ),
+    "parts": (quick(parts=[]), "parts: expected names and values, got list"),
+    "refuted": (twin(refuted=[1.0]), "refuted: expected names and values, got list"),
+    "refuted, nowhere": (twin(refuted={}), "refuted by 0.333, its twins refute it by 1"),
+    "refuted, negative": (twin(refuted={"": -1.0}), "has the part|has the twin three refuted by"),
     "verdict": (quick(verdict="refuted"), "says refuted, but departures"),
     "inconclusive": (quick(verdict="inconclusive"), "are supported"),
     "no twins": (quick(twins=[]), r"has the twins none: expected at least two of different type"),
@@ -66,7 +92,7 @@ SEEN = {
     "catches, none": (twin(catches=0), "has the twin three caught in 0 of 3 cases"),
     "cases, a float": (quick(cases=1e9), "counts 1000000000.0, 3, 3"),
     "cases, negative": (quick(cases=-1), "counts -1, 3, 3"),
-    "cases, none": (quick(cases=0), "are vacuous"),
+    "cases, none": (quick(cases=0), "has a worst case among 0"),
     "cases, a flag": (quick(cases=True), "counts True"),
     "nan end": (quick(departure=["nan", 1e-15]), "expected the record of a claim"),
     "nan ends": (quick(compared=["nan", "nan"]), "expected the record of a claim"),

@@ -311,6 +311,7 @@ def moved(entry, lo, hi):
     ends = [lo if math.isfinite(lo) else str(lo), hi]
     own = departure_of("at_most", Interval(lo, hi), Interval.exactly(0.0), Interval.exactly(1.0))
     entry["departure"] = entry["compared"] = [own.lo if math.isfinite(lo) else str(lo), own.hi]
+    entry["parts"][""]["departure"] = entry["departure"]
     entry["worst"] |= {"relation": "at_most", "measured": ends, "claimed": [0.0, 0.0], "scale": [1.0, 1.0]}
 
 

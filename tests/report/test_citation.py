@@ -13,6 +13,7 @@ from tests.specimen import NOTES, lay
 from theory.__main__ import main
 from theory.evidence import Interval, Kind, Verdict
 from theory.evidence.claim import PROVENANCE
+from theory.evidence.judge import Part
 from theory.report.archive import ArchiveError, find
 from theory.report.citation import bibliography, bibtex, escaped, latex, suite_bibtex
 from theory.report.index import MARKS
@@ -128,15 +129,18 @@ def test_line_of_a_sample_states_the_level(folder):
 def test_line_of_other_verdicts(folder):
     two = find(folder, "sums.two")
     twins = two.entries["quick"].twins
-    unbeaten = replace(twins[0], departure=Interval(-0.1, 0.2))
+    unbeaten = replace(twins[0], departure=Interval(-0.1, 0.2), refuted={})
+    parts = {"sharp": Part(Interval(0.0, 1e-9), 2, 0.0)}
+    loose = change(two, "quick", verdict=Verdict.VACUOUS, parts=parts)
     refuted = change(two, "quick", verdict=Verdict.REFUTED, departure=Interval(0.12345, 0.2))
     vacuous = change(two, "quick", verdict=Verdict.VACUOUS, twins=(*twins, unbeaten))
     alone = change(two, "quick", verdict=Verdict.VACUOUS, twins=(), departure=Interval(0.0, 0.0, Kind.PROVED))
     assert r"\emph{refuted}" in latex(refuted)
     assert "some case departs by at least $0.12$" in latex(refuted)
     assert r"but a twin (the sum is 3, 50\% more) is not refuted" in latex(vacuous)
+    assert "but no twin refutes the part sharp." in latex(loose)
     assert "no departure, and it has no twin." in latex(alone)
-    assert all(compiles(latex(record)) for record in (refuted, vacuous, alone))
+    assert all(compiles(latex(record)) for record in (refuted, vacuous, loose, alone))
 
 
 def test_specials_are_escaped():

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         outcome as outcome,
         verifies as verifies,
     )
-    from theory.evidence.convergence import limit as limit, order as order
+    from theory.evidence.convergence import estimated as estimated, limit as limit, order as order
     from theory.evidence.enclosure import (
         balls as balls,
         ends as ends,

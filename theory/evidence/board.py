@@ -33,10 +33,10 @@ def verdict_table(rows: Sequence[Mapping[str, Any]], *, colour: bool, width: int
     """Lay out one line per claim: what is claimed, what became of it, how sharp, how clearly, how fast.
 
     ``tightness`` is the largest measured/bound, shown for bounds only, rounded up. ``margin`` is how many times the
-    largest departure that the data still allow fits into what the nearest twin leaves; below one the claim would be
-    inconclusive. A claim that was not decided, because its check raised for instance, has a row and no numbers. Claims
-    that fail come last, below them nothing but the totals; one that states another verdict than support, and finds it,
-    is counted by that verdict.
+    largest departure that the data still allow fits into what the nearest twin leaves, in the part of the claim that
+    comes nearest to its limit; below one the claim would be inconclusive. A claim that was not decided, because its
+    check raised for instance, has a row and no numbers. Claims that fail come last, below them nothing but the totals;
+    one that states another verdict than support, and finds it, is counted by that verdict.
 
     Parameters
     ----------

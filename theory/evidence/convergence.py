@@ -1,4 +1,6 @@
-r"""Limits and orders from a few levels, with a width that admits that a trend is not a proof.
+r"""Numbers whose error is judged from a second computation, and limits and orders from a few levels.
+
+Such a width admits that it is no proof: two computations may be wrong alike, and a trend may break.
 
 Level :math:`k` carries a parameter :math:`h_0 r^{-k}`. If :math:`v_k = v + c\,h_k^p + o(h_k^p)`, one Richardson step
 :math:`v_{k+1} + (v_{k+1} - v_k)/(r^p - 1)` removes the leading term. If the changes of the extrapolated values shrink
@@ -17,6 +19,41 @@ from theory.evidence.interval import Interval, Kind, Number, enclose
 
 _SAFETY = 1.25  # taken: grid convergence index with three or more levels (Roache 1994)
 LEVELS = 4
+
+
+def estimated(value: Number, other: Number, *, times: float) -> Interval:
+    """Enclose what two independent computations find, by how far they are apart.
+
+    Parameters
+    ----------
+    value : Interval or real
+        The computation that is reported, the finer one if one is.
+    other : Interval or real
+        Another one of the same number: other steps, other nodes or another method, so that its error is not that of
+        ``value``.
+    times : float
+        How many times their distance ``value`` may be off: at least one. A coarser computation of known order whose
+        error is at least twice as large bounds that of ``value`` by their distance.
+
+    Returns
+    -------
+    Interval
+        Of kind ``ESTIMATED`` or weaker: ``value``, widened by ``times`` the largest distance that the two may have.
+
+    Raises
+    ------
+    TypeError
+        If an argument is no number.
+    ValueError
+        If ``times`` is below one or a number is not finite.
+    """
+    one, second = enclose(value, "value"), enclose(other, "other")
+    times = as_number(times, "times")
+    if not 1.0 <= times < math.inf:
+        raise ValueError(f"times: expected a factor of at least one, got {times!r}")
+    kind = max(Kind.ESTIMATED, one.kind, second.kind)
+    slack = (abs(one - second) * times).hi
+    return one + Interval(-slack, slack, kind)
 
 
 def _left(changes: Sequence[float], floor: float) -> float:

@@ -29,9 +29,11 @@ class Kind(IntEnum):
     """On each listed instance, by a two-sided enclosure."""
     NUMERIC = 2
     """On each listed instance, by an a-priori rounding bound."""
-    TREND = 3
+    ESTIMATED = 3
+    """On each listed instance, if the stated multiple of the difference of two computations bounds the error of one."""
+    TREND = 4
     """In the limit, if the levels seen are asymptotic."""
-    STATISTICAL = 4
+    STATISTICAL = 5
     """With a stated probability."""
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from theory.evidence.claim import Claim, Finding, Sort, Twin, Verification, beyond
 from theory.evidence.interval import Interval, Kind
-from theory.evidence.judge import RESOLUTION, Verdict, judge, worst
+from theory.evidence.judge import RESOLUTION, Part, Verdict, parts_of, refuted_by, rule, worst
 from theory.evidence.streams import ROOT, stream
 from theory.evidence.sweep import FAULTS, arrivals_on_one_thread, one_thread
 from theory.evidence.table import Table
@@ -80,13 +80,19 @@ class Failure:
     catches: int
     cases: int
     case: Mapping[str, Any]
+    refuted: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def gap(self) -> float:
+        """By how much it fails at least where it is refuted and fails by least; not positive if it is nowhere."""
+        return min(self.refuted.values(), default=self.departure.lo)
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What was found about one claim at one scale and root.
 
-    ``departure`` is the worst of all findings and decides; ``compared`` is the worst of the defined ones, and
+    ``departure`` is the worst of all findings, and ``parts`` decide; ``compared`` is the worst of the defined ones, and
     ``allowance`` the sum of the logarithms of all that the outcomes of an implementation were granted: what another
     machine must reproduce.
     """
@@ -104,6 +110,7 @@ class Evidence:
     tables: Mapping[str, str]
     compared: Interval | None = None
     allowance: Interval | None = None
+    parts: Mapping[str, Part] = field(default_factory=dict)
 
     @property
     def kind(self) -> Kind:
@@ -112,14 +119,19 @@ class Evidence:
 
     @property
     def stated(self) -> bool:
-        """Whether the claim came out as it states, by a check that refutes every twin; support has that already."""
+        """Whether it came out as the claim states, by a check of which twins refute every part; support has that."""
         twins = bool(self.failures) and all(failure.departure.lo > 0.0 for failure in self.failures)
-        return twins and self.verdict in self.claim.finds
+        return twins and all(part.gap > 0.0 for part in self.parts.values()) and self.verdict in self.claim.finds
 
     @property
     def nearest(self) -> Failure | None:
-        """The twin that fails by least."""
-        return min(self.failures, key=lambda f: f.departure.lo, default=None)
+        """The twin that fails by least, in some part that it refutes."""
+        return min(self.failures, key=lambda f: f.gap, default=None)
+
+    @property
+    def tightest(self) -> Part | None:
+        """The part that allows the largest share of what it may."""
+        return max(self.parts.values(), key=lambda part: part.used, default=None)
 
 
 @contextmanager
@@ -173,10 +185,11 @@ def decide(
     lost = [findings(twin.changes) for twin in verification.twins]
     number = _worst_number(held)
     failures = tuple(
-        Failure(twin, worst(f), sum(x.departure.lo > 0.0 for x in f), len(f), _worst_case(f))
+        Failure(twin, worst(f), sum(x.departure.lo > 0.0 for x in f), len(f), _worst_case(f), refuted_by(f))
         for twin, f in zip(verification.twins, lost, strict=True)
     )
-    verdict = judge(held, lost)
+    parts = parts_of(held, [failure.refuted for failure in failures])
+    verdict = rule(parts.values(), [failure.departure.lo for failure in failures])
     if case is None:
         _refuse_idle(verification.claim, verdict, [worst(held), *(failure.departure for failure in failures)])
         if verdict is Verdict.SUPPORTED:
@@ -186,7 +199,7 @@ def decide(
         number=number if case is None or number is None else case, finding=None if number is None else held[number],
         cases=len(held), tightness=_tightness(held), failures=failures, scale=run.scale, root=run.root,
         tables=tables, compared=_largest(f.departure for f in held if f.sort is Sort.DEFINED),
-        allowance=_granted([abs(f.claimed) for f in held if f.sort is Sort.OUTCOME]),
+        allowance=_granted([abs(f.claimed) for f in held if f.sort is Sort.OUTCOME]), parts=parts,
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import math
 import os
 import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -411,35 +412,41 @@ def explain(evidence: Evidence, again: str) -> str:
     return " ".join(text)
 
 
+def _idle(evidence: Evidence) -> str:
+    if not evidence.cases:
+        return "The check yielded no case, so it cannot lose."
+    if evidence.nearest is None:
+        return "It has no twin, so the check was never seen to lose."
+    if evidence.nearest.gap <= 0.0:
+        return f"The twin {evidence.nearest.twin.id} is refuted nowhere, so the check cannot tell the claim from it."
+    loose = [name or "(unnamed)" for name, part in evidence.parts.items() if part.gap <= 0.0]
+    return f"No twin refutes the part {', '.join(loose)}, so the check was never seen to lose there."
+
+
 def _reason(evidence: Evidence) -> str:
-    from theory.evidence.judge import Verdict, reach  # noqa: PLC0415
+    from theory.evidence.judge import Verdict  # noqa: PLC0415
 
     if evidence.verdict is Verdict.REFUTED:
         return f"The departure is certainly positive, {_FAULT[evidence.verdict in evidence.claim.finds]}."
     if evidence.verdict is Verdict.VACUOUS:
-        if not evidence.cases:
-            return "The check yielded no case, so it cannot lose."
-        if evidence.nearest is None:
-            return "It has no twin, so the check was never seen to lose."
-        return f"The twin {evidence.nearest.twin.id} is refuted nowhere, so the check cannot tell the claim from it."
+        return _idle(evidence)
     if evidence.verdict is Verdict.SUPPORTED:
         return "No departure that the data still allow is large beside that of a twin."
-    gap = 0.0 if evidence.nearest is None else evidence.nearest.departure.lo
+    name, part = max(evidence.parts.items(), key=lambda item: item[1].used)
+    where = f" in the part {name}" if name else ""
     return (
-        f"Departures up to {evidence.departure.hi:.3g} remain possible, more than the {reach(evidence.kind, gap):.3g} "
-        f"that a twin failing by {gap:.3g} allows for kind {evidence.kind.name.lower()}: the intervals are too wide."
+        f"Departures up to {part.departure.hi:.3g} remain possible{where}, more than the {part.reach:.3g} that a twin "
+        f"failing by {part.gap:.3g} allows for kind {part.departure.kind.name.lower()}: the intervals are too wide."
     )
 
 
 def _facts(evidence: Evidence) -> dict[str, str | float]:
-    from theory.evidence.judge import reach  # noqa: PLC0415
-
-    gap = 0.0 if evidence.nearest is None else evidence.nearest.departure.lo
-    cases, room = evidence.cases, max(evidence.departure.hi, 0.0)
+    part = evidence.tightest
+    decisive = part is not None and evidence.nearest is not None and min(part.gap, evidence.nearest.gap) > 0.0
     facts: dict[str, str | float] = {
         "verdict": evidence.verdict.name,
         "kind": evidence.kind.name.lower(),
-        "margin": float(reach(evidence.kind, gap) / room if room > 0.0 else "inf") if gap > 0.0 < cases else 0.0,
+        "margin": (1.0 / part.used if part.used > 0.0 else math.inf) if part is not None and decisive else 0.0,
         "twins": f"{sum(f.departure.lo > 0.0 for f in evidence.failures)}/{len(evidence.failures)}",
     }
     return facts if evidence.tightness is None else {**facts, "tightness": float(evidence.tightness)}

@@ -17,15 +17,15 @@ from typing import Any
 
 from theory.evidence.claim import MADE_BY, RELATIONS, Claim, Sort, departure_of
 from theory.evidence.interval import Interval, Kind
-from theory.evidence.judge import ALPHA, Verdict, rule
+from theory.evidence.judge import ALPHA, Part, Verdict, nearest_gap, rule
 from theory.evidence.ledger import SCALES
 from theory.evidence.streams import ROOT
 
 _CLAIM = ("id", "words", "statement", "assumptions", "spec", "cites", "provenance")
 _RECORD = frozenset({*_CLAIM, "finds", "scales", "test", "verdict"})
 _ENTRY = frozenset({
-    "verdict", "kind", "alpha", "departure", "compared", "allowance", "cases", "worst", "tightness", "twins", "root",
-    "tables", "provenance", "seal",
+    "verdict", "kind", "alpha", "departure", "compared", "allowance", "cases", "worst", "tightness", "parts", "twins",
+    "root", "tables", "provenance", "seal",
 })  # fmt: skip
 _MADE_WITH = ("suite", "commit", "closure", "backend", "python", "processor", "blas", "numpy")
 
@@ -58,6 +58,11 @@ def interval_of(ends: list[float | str], kind: Kind) -> Interval:
     """Return the interval with these ends."""
     lo, hi = ends
     return Interval(float(lo), float(hi), kind)
+
+
+def part_of(told: Mapping[str, Any]) -> Part:
+    """Return a part of a claim as an entry tells it."""
+    return Part(interval_of(told["departure"], kind_of(told["kind"])), told["cases"], float(told["gap"]))
 
 
 def weakest(scales: Mapping[str, Mapping[str, Any]]) -> str:
@@ -155,6 +160,8 @@ def _demand_types(entry: Mapping[str, Any]) -> None:
     for name, value in [
         ("provenance", entry["provenance"]),
         ("tables", entry["tables"]),
+        ("parts", entry["parts"]),
+        *(("refuted", twin["refuted"]) for twin in twins),
         *(("case", c) for c in cases),
     ]:
         if not isinstance(value, dict):
@@ -179,19 +186,40 @@ def _contradictions(claim: Claim, entry: Mapping[str, Any], kind: Kind) -> Itera
     if entry["alpha"] != alpha:
         yield f"has level {entry['alpha']}, a check of kind {kind.name.lower()} has {alpha}"
     counts = [cases, *(twin[name] for twin in twins for name in ("cases", "catches"))]
+    counts += [part["cases"] for part in entry["parts"].values()]
     if not all(type(count) is int and count >= 0 for count in counts):
         yield f"counts {', '.join(map(str, counts))}: expected counts"
         return
     yield from _of_twins(claim, entry, kind)
-    gap = min((interval_of(twin["departure"], kind).lo for twin in twins), default=0.0)
-    ruled = rule(departure, gap, cases)
+    parts = {name: part_of(told) for name, told in entry["parts"].items()}
+    fails = [interval_of(twin["departure"], kind).lo for twin in twins]
+    ruled = rule(parts.values(), fails)
     if entry["verdict"] != ruled.value:
+        gap = min([*fails, *(part.gap for part in parts.values())], default=0.0)
         yield (
             f"says {entry['verdict']}, but departures {departure} in {cases} cases and a twin that fails by {gap:.3g} "
             f"are {ruled.value}"
         )
     yield from _of_worst(entry, kind, departure)
     yield from _of_compared(entry, kind, departure)
+    yield from _of_parts(entry, parts, departure)
+
+
+def _of_parts(entry: Mapping[str, Any], parts: Mapping[str, Part], departure: Interval) -> Iterator[str]:
+    """Yield what contradicts that the parts make up the claim, and that their twins refute them as it is told."""
+    if sum(part.cases for part in parts.values()) != entry["cases"] or not all(p.cases > 0 for p in parts.values()):
+        yield f"has {entry['cases']} cases, its parts have {', '.join(str(p.cases) for p in parts.values()) or 'none'}"
+    elif parts and Interval.largest(part.departure for part in parts.values()) != departure:
+        yield f"has departures {departure}, the worst of its parts are others"
+    refuted = [{name: float(by) for name, by in twin["refuted"].items()} for twin in entry["twins"]]
+    for name, part in parts.items():
+        gap = nearest_gap(name, refuted)
+        if part.gap != gap:
+            yield f"has the part {name or '(unnamed)'} refuted by {part.gap:.3g}, its twins refute it by {gap:.3g}"
+    for twin, fails in zip(entry["twins"], refuted, strict=True):
+        most, told = float(twin["departure"][0]), max(fails.values(), default=0.0)
+        if any(by <= 0.0 for by in fails.values()) or told != max(most, 0.0):
+            yield f"has the twin {twin['id']} refuted by {told:.3g}, but it fails by {most:.3g}"
 
 
 def _of_twins(claim: Claim, entry: Mapping[str, Any], kind: Kind) -> Iterator[str]:

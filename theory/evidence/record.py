@@ -19,7 +19,7 @@ from theory.evidence.claim import Claim
 from theory.evidence.closure import closure_of, located
 from theory.evidence.files import locked, write_whole
 from theory.evidence.interval import Interval, Kind
-from theory.evidence.judge import ALPHA
+from theory.evidence.judge import ALPHA, Part
 from theory.evidence.ledger import Evidence, Failure
 from theory.evidence.provenance import provenance
 from theory.evidence.reading import RecordError, fault_of, read, seal, statement_of, told_ratio, weakest, whole_of
@@ -55,6 +55,16 @@ def _twin(failure: Failure) -> dict[str, Any]:
         "catches": failure.catches,
         "cases": failure.cases,
         "case": _plain(failure.case),
+        "refuted": {name: _number(by) for name, by in failure.refuted.items()},
+    }
+
+
+def _part(part: Part) -> dict[str, Any]:
+    return {
+        "departure": _ends(part.departure),
+        "kind": part.departure.kind.name.lower(),
+        "cases": part.cases,
+        "gap": _number(part.gap),
     }
 
 
@@ -81,6 +91,7 @@ def entry_of(evidence: Evidence, test: tuple[Path, Path] | None = None) -> dict[
         "cases": evidence.cases,
         "worst": worst,
         "tightness": told_ratio(evidence.tightness),
+        "parts": {name: _part(part) for name, part in evidence.parts.items()},
         "twins": [_twin(failure) for failure in evidence.failures],
         "root": evidence.root,
         "tables": dict(evidence.tables),
@@ -146,10 +157,11 @@ def compare(folder: Path, evidence: Evidence) -> str | None:
     """Tell how ``evidence`` contradicts the committed record of its scale, if there is one and it does.
 
     The record must hold by itself (:func:`~theory.evidence.reading.read`). Statement, verdict, kind, twins and the
-    names of the tables must be equal on every root; on the recorded one the number of cases too, and the worst
-    departure of what is defined and the sum of the logarithms of all allowances must overlap with those of the record.
-    What a search found and what an implementation reports enter the verdict alone. Gaps and hashes are not compared: a
-    twin computes beyond the widths that were derived for the claim, so its last digits may differ between processors.
+    names of the tables must be equal on every root. On the recorded one the number of cases and the names of the parts
+    must be, too, and the worst departure of what is defined and the sum of the logarithms of all allowances must
+    overlap with those of the record. What a search found and what an implementation reports enter the verdict alone.
+    Gaps and hashes are not compared: a twin computes beyond the widths that were derived for the claim, so its last
+    digits may differ between processors.
     """
     path = path_of(folder, evidence.claim)
     if not path.exists():
@@ -172,6 +184,7 @@ def _moved(old: Mapping[str, Any], evidence: Evidence) -> Iterator[str]:
         "kind": (old["kind"], evidence.kind.name.lower()),
         "list of twins": (_named(old["twins"]), _named(_twin(failure) for failure in evidence.failures)),
         "list of tables": (_listed(sorted(old["tables"])), _listed(sorted(evidence.tables))),
+        "list of parts": (_parts(old["parts"]), _parts(evidence.parts if same_draws else old["parts"])),
         "case count": (old["cases"], evidence.cases if same_draws else old["cases"]),
     }
     for name, (before, now) in pairs.items():
@@ -198,6 +211,10 @@ def _apart(ends: Iterable[float | str], interval: Interval) -> bool:
 
 def _named(twins: Iterable[Mapping[str, Any]]) -> str:
     return _listed(f"{twin['id']} ({twin['made_by']}: {twin['breaks']})" for twin in twins)
+
+
+def _parts(names: Iterable[str]) -> str:
+    return _listed(name or "(unnamed)" for name in sorted(names))
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -1,8 +1,9 @@
 r"""The verdict board: how many claims each subject has, how near each is to its limit, its nearest twin, its tightness.
 
 A row is a subject, in the order in which the story tells them, and a mark is a claim. A bar counts the claims by their
-kinds. A mark of the second panel ends the departures that the data still allow: a claim is supported if it stands
-within the band, at no more than its kind and its nearest twin allow, and if that twin is refuted. The third panel shows
+kinds. A mark of the second panel ends the departures that the data still allow in the part of the claim that comes
+nearest to its limit: a claim is supported if it stands within the band, at no more than its kind and its nearest twin
+allow, and if every part and every twin is refuted somewhere. The third panel shows
 by how much this twin fails, in the claim's own scale; over what is allowed it would be one hundred, or two for trends
 and statistics, whenever it is below one, for that is the rule. The last panel shows how far each bound is from being
 attained. Marks that would coincide part within their row. A claim that is not supported has a row of its own and is
@@ -29,7 +30,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from theory.evidence import Kind, Table, Verdict
-from theory.evidence.judge import reach
+from theory.evidence.judge import Part
 from theory.figures import style
 from theory.figures.swarm import ROW, Scale, Spot, heights, spots
 from theory.report.archive import ArchiveError, Record, paths, read
@@ -85,8 +86,9 @@ class _Row(NamedTuple):
 def verdicts(*, scale: str, root: int, evidence: Path) -> Table:  # noqa: ARG001  the root is the gate's concern
     """Return a line per claim and twin from the records in the folder ``evidence``, at one scale.
 
-    ``reach`` is the largest departure that the claim may still allow, ``gap`` the least one by which the twin fails;
-    ``tightness`` is empty unless the claim is a bound.
+    ``departure`` and ``reach``, what it may still be, are those of the part of the claim that comes nearest to its
+    limit; ``gap`` is the least departure by which the twin fails where it does; ``tightness`` is empty unless the claim
+    is a bound.
     """
     records = [record for record in _readable(evidence) if scale in record.entries]
     lines = [line for record in records for line in _lines(record, scale)]
@@ -111,12 +113,12 @@ def _readable(evidence: Path) -> Iterator[Record]:
 
 def _lines(record: Record, scale: str) -> list[tuple[str | float, ...]]:
     entry = record.entries[scale]
-    gap = 0.0 if entry.nearest is None else max(entry.nearest.departure.lo, 0.0)
+    part = entry.tightest or Part(entry.departure, 0, 0.0)
     common = (
-        record.claim.id, record.told(entry), entry.kind.name.lower(), entry.departure.lo, entry.departure.hi,
-        reach(entry.kind, gap), "" if entry.tightness is None else repr(entry.tightness),
+        record.claim.id, record.told(entry), entry.kind.name.lower(), part.departure.lo, part.departure.hi,
+        part.reach, "" if entry.tightness is None else repr(entry.tightness),
     )  # fmt: skip
-    twins = [(twin.id, twin.made_by, twin.departure.lo) for twin in entry.twins] or [("", "", 0.0)]
+    twins = [(twin.id, twin.made_by, twin.gap) for twin in entry.twins] or [("", "", 0.0)]
     return [(*common, *twin) for twin in twins]
 
 

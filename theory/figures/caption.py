@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-from theory.evidence.judge import reach
 from theory.figures.gate import Ruling
 from theory.report.archive import Entry, Record
 from theory.report.digits import at_least, at_most
@@ -24,10 +23,10 @@ def _alone(record: Record, entry: Entry) -> list[str]:
     twin = entry.nearest
     if twin is None:
         nearest = "it has no twin"
-    elif twin.departure.lo <= 0.0:
+    elif twin.gap <= 0.0:
         nearest = f"the twin {twin.id} is not refuted"
     else:
-        nearest = f"the nearest twin ({twin.id}) fails by $\\geq{at_least(twin.departure.lo, tex=True)}$"
+        nearest = f"the nearest twin ({twin.id}) fails by $\\geq{at_least(twin.gap, tex=True)}$"
     kind, least = entry.kind.name.lower(), entry.departure.lo
     worst = f"\\geq{at_least(least, tex=True)}" if least > 0.0 else f"\\leq{at_most(entry.departure.hi, tex=True)}"
     return [
@@ -48,15 +47,16 @@ def _together(found: list[tuple[Record, Entry]], ruling: Ruling) -> list[str]:
     if not strict:
         return [counted]
     record, entry = max(strict, key=lambda each: _used(each[1]))
-    limit = reach(entry.kind, 0.0 if entry.nearest is None else max(entry.nearest.departure.lo, 0.0))
+    part = entry.tightest
+    if part is None:
+        return [counted]
     return [
         counted,
-        f"Nearest to its limit: {record.claim.id}, worst departure $\\leq{at_most(entry.departure.hi, tex=True)}$ "
-        f"where ${at_least(limit, tex=True)}$ is allowed.",
+        f"Nearest to its limit: {record.claim.id}, worst departure $\\leq{at_most(part.departure.hi, tex=True)}$ "
+        f"where ${at_least(part.reach, tex=True)}$ is allowed.",
     ]
 
 
 def _used(entry: Entry) -> float:
     """Return the share of what a claim may allow that it does allow."""
-    limit = reach(entry.kind, 0.0 if entry.nearest is None else max(entry.nearest.departure.lo, 0.0))
-    return entry.departure.hi / limit if limit > 0.0 else float("inf")
+    return 0.0 if entry.tightest is None else entry.tightest.used

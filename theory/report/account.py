@@ -7,6 +7,7 @@ from textwrap import fill
 from typing import Any
 
 from theory.evidence.interval import Kind
+from theory.evidence.judge import Part
 from theory.report.age import Changes
 from theory.report.archive import ArchiveError, Entry, Record, Rival
 from theory.report.digits import at_least, at_most, common
@@ -21,6 +22,7 @@ _RIGHT = {
     Kind.PROVED: "on a whole stated box, or symbolically",
     Kind.CERTIFIED: "on each case, by a two-sided enclosure",
     Kind.NUMERIC: "on each case, by an a-priori rounding bound",
+    Kind.ESTIMATED: "on each case, if the difference of two computations bounds the error",
     Kind.TREND: "in the limit, if the levels seen are asymptotic",
     Kind.STATISTICAL: "with a stated probability",
 }
@@ -84,6 +86,9 @@ def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> lis
         text.append(_line("worst case", f"number {worst.number}{_case(worst.case)}: {found}"))
     if entry.tightness is not None:
         text.append(_line("tightness", f"largest measured/bound is at most {at_most(entry.tightness, figures=7)}"))
+    if len(entry.parts) > 1:
+        told = [_part(name, part) for name, part in entry.parts.items()]
+        text += [_line("" if k else "parts", part) for k, part in enumerate(told)]
     text += [_line("" if k else "twins", _rival(twin, twin is entry.nearest)) for k, twin in enumerate(entry.twins)]
     first = [name for name in _FIRST if name in entry.provenance]
     made_with = [*first, *(name for name in entry.provenance if name not in (*first, *_ELSEWHERE))]
@@ -114,6 +119,13 @@ def _departure(entry: Entry) -> str:
     return (
         f"{least}at most {at_most(entry.departure.hi)} in units of the check's scale, over {cases}, root {entry.root}"
     )
+
+
+def _part(name: str, part: Part) -> str:
+    kind, count = part.departure.kind.name.lower(), f"{part.cases} case{'' if part.cases == 1 else 's'}"
+    found = f"at most {at_most(part.departure.hi)}, {kind}, {count}"
+    rest = f"its nearest twin fails by at least {at_least(part.gap)}" if part.gap > 0.0 else "refuted by NO twin"
+    return f"{name or '(unnamed)'}: {found}; {rest}"
 
 
 def _rival(twin: Rival, nearest: bool) -> str:

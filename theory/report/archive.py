@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 
 from theory.evidence.claim import Claim
 from theory.evidence.interval import Interval, Kind
-from theory.evidence.judge import Verdict, told
+from theory.evidence.judge import Part, Verdict, told
 from theory.evidence.ledger import SCALES
-from theory.evidence.reading import RecordError, claim_of, interval_of, kind_of, read as read_record
+from theory.evidence.reading import RecordError, claim_of, interval_of, kind_of, part_of, read as read_record
 from theory.report.story import place
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class Worst:
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """How one twin came out; it fails by at least ``departure.lo``."""
+    """How one twin came out; ``refuted`` is by how much at least it fails in every part that it refutes."""
 
     id: str
     made_by: str
@@ -51,6 +51,12 @@ class Rival:
     catches: int
     cases: int
     case: Mapping[str, Any]
+    refuted: Mapping[str, float]
+
+    @property
+    def gap(self) -> float:
+        """By how much it fails at least where it is refuted and fails by least; not positive if it is nowhere."""
+        return min(self.refuted.values(), default=self.departure.lo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,7 @@ class Entry:
     cases: int
     worst: Worst | None
     tightness: float | None
+    parts: Mapping[str, Part]
     twins: tuple[Rival, ...]
     root: int
     tables: Mapping[str, str]
@@ -72,8 +79,13 @@ class Entry:
 
     @property
     def nearest(self) -> Rival | None:
-        """The twin that fails by least."""
-        return min(self.twins, key=lambda twin: twin.departure.lo, default=None)
+        """The twin that fails by least, in some part that it refutes."""
+        return min(self.twins, key=lambda twin: twin.gap, default=None)
+
+    @property
+    def tightest(self) -> Part | None:
+        """The part that allows the largest share of what it may."""
+        return max(self.parts.values(), key=lambda part: part.used, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +196,7 @@ def _entry(scale: str, raw: Mapping[str, Any]) -> Entry:
         cases=int(raw["cases"]),
         worst=_optional(raw["worst"], lambda worst: _worst(worst, kind)),
         tightness=_optional(raw["tightness"], float),
+        parts=MappingProxyType({name: part_of(part) for name, part in raw["parts"].items()}),
         twins=tuple(_rival(twin, kind) for twin in raw["twins"]),
         root=int(raw["root"]),
         tables=MappingProxyType(dict(raw["tables"])),
@@ -203,4 +216,7 @@ def _worst(raw: Mapping[str, Any], kind: Kind) -> Worst:
 
 def _rival(raw: Mapping[str, Any], kind: Kind) -> Rival:
     departure, case = interval_of(raw["departure"], kind), MappingProxyType(dict(raw["case"]))
-    return Rival(raw["id"], raw["made_by"], raw["breaks"], departure, int(raw["catches"]), int(raw["cases"]), case)
+    refuted = MappingProxyType({name: float(by) for name, by in raw["refuted"].items()})
+    return Rival(
+        raw["id"], raw["made_by"], raw["breaks"], departure, int(raw["catches"]), int(raw["cases"]), case, refuted
+    )

@@ -125,9 +125,12 @@ def _departure(entry: Entry) -> str:
 def _gap(entry: Entry) -> str:
     if entry.nearest is None:
         return ", and it has no twin"
-    gap, name = entry.nearest.departure.lo, escaped(entry.nearest.breaks)
+    gap, name = entry.nearest.gap, escaped(entry.nearest.breaks)
     if gap <= 0.0:
         return f", but a twin ({name}) is not refuted"
+    loose = [escaped(name) or "without a name" for name, part in entry.parts.items() if part.gap <= 0.0]
+    if loose:
+        return f", but no twin refutes the part {', '.join(loose)}"
     return f", while the nearest twin ({name}) fails by at least ${at_least(gap, tex=True)}$"
 
 
