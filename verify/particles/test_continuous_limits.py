@@ -61,9 +61,10 @@ def network(points, layers, *, horizon=1.0, frozen=False):
     ),
     bug("frozen", "every layer attends to the measure that entered the first", frozen=True),
     constant("second-order", "the error is of order 1/L^2", rate=2.0),
+    constant("slower", "two tokens move at half of their pace", pace=0.5),
     hypothesis("longer", "the steps sum to five quarters", horizon=1.25),
 )
-def test_layers(run, *, frozen=False, rate=1.0, horizon=1.0):
+def test_layers(run, *, frozen=False, rate=1.0, horizon=1.0, pace=1.0):
     depths = run.pick(quick=(16, 32, 64, 128), paper=(32, 64, 128, 256, 512))
     pair = np.array([[-1.0], [1.0]])
     rounded = 64 * depths[-1] * U  # a layer rounds by a few units, and what follows at most triples it
@@ -81,9 +82,9 @@ def test_layers(run, *, frozen=False, rate=1.0, horizon=1.0):
         if name == "pair":
             square = Interval.within(float(ends[1][1, 0]), error[1]) ** 2
             times = [hull(integral_over(_slowness, 1, balls(end).item())) for end in (square.lo, square.hi)]
-            yield equals(Interval(times[0].lo, times[1].hi), 1, input=name, part="closed form")
+            yield equals(Interval(times[0].lo, times[1].hi), pace, input=name, part="closed form")
             chain = [Interval.within(float(network(x, depth, frozen=True)[1, 0]), rounded * size) for depth in depths]
-            other = balls(1).item().exp() * balls(1).item().sinh()
+            other = balls(pace).item().exp() * balls(1).item().sinh()
             yield equals(limit(chain, order=1), hull(other.asinh()), input=name, part="if frozen")
 
 
@@ -163,10 +164,11 @@ def lambert(growing, s, beta, t):
         provenance=("derived",),
     ),
     constant("half", "beta stands where twice beta belongs", double=0.5),
+    constant("still", "the mean stays, whether tokens relax or not", pace=0.0),
     bug("no-prior", "the query alone is read, without the mean of the tokens: the spread grows like e^t", prior=False),
     hypothesis("two-atoms", "the law has two equal atoms instead of a Gaussian density", atoms=True),
 )
-def test_gaussian(run, *, double=1.0, prior=True, atoms=False):
+def test_gaussian(run, *, double=1.0, pace=1.0, prior=True, atoms=False):
     mean, spread = 0.3, 0.7
     for beta, t in run.pick(quick=((0.5, 1.0),), paper=((0.5, 0.5), (0.5, 1.0), (0.25, 1.5), (0.1, 1.0))):
         mu = Measure([[mean - spread], [mean + spread]]) if atoms else gaussian([mean], [[spread]])
@@ -182,7 +184,7 @@ def test_gaussian(run, *, double=1.0, prior=True, atoms=False):
             yield equals(found, hull(claimed), growing=growing, beta=beta, t=t, part="spread")
             centre = path.observe(lambda x, m=mu.weights: float(m @ x[:, 0]))[1]
             centre += Interval.within(0.0, average_error(far, mu.size, relative=gamma(64)))
-            grown = hull(balls(mean).item() * (balls(t).item().exp() if growing else 1))
+            grown = hull(balls(mean).item() * (balls(pace * t).item().exp() if growing else 1))
             yield equals(centre, grown, growing=growing, beta=beta, t=t, part="mean")
             moving = field(mu.points)[:, 0] - (0.0 if growing else mu.points[:, 0])
             rate = float(mu.weights @ (moving * (mu.points[:, 0] - mean))) / spread
