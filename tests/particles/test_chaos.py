@@ -72,7 +72,7 @@ def test_variance_of_a_short_time_is_that_of_one_output(d: int) -> None:
 
 @pytest.mark.parametrize(("d", "alpha"), [(1, 0.5), (3, 0.6), (6, 0.375)])
 def test_degrees_that_are_left_out_are_in_the_width(d: int, alpha: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of eight degrees in place of 24 the width is mostly what is left out, of which the truth takes a third or more."""
+    """Of eight degrees in place of 24 the width is mostly what is left out, and the truth takes a third of it."""
     fine = tagged_variance(d, alpha, 0.05).mid
     monkeypatch.setattr(chaos, "DEGREE", 8)
     chaos._tagged_variance.cache_clear()
