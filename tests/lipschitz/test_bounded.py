@@ -54,6 +54,18 @@ def test_the_ends_of_the_scale_of_p(alpha):
     assert causal_constant(alpha, 1) == pytest.approx(joint_constant(alpha), rel=1e-14, abs=0.0)
 
 
+@pytest.mark.parametrize("alpha", (2.0 ** np.linspace(-10.0, 5.0, 12)).tolist())
+def test_the_constant_in_wp_is_never_above_that_of_rows_and_columns(alpha):
+    for inverse in np.linspace(0.02, 1.0, 12).tolist():
+        own, schur = interpolated_constant(alpha, 1.0 / inverse), schur_constant(alpha, 1.0 / inverse)
+        assert own <= schur * (1.0 + 1e-13)
+
+
+@pytest.mark.parametrize(("alpha", "printed"), [(0.25, 2.02104), (0.5, 3.44574), (1.0, 8.33676), (2.0, 37.0804)])
+def test_rows_and_columns_in_w2_as_printed(alpha, printed):
+    assert schur_constant(alpha, 2.0) == pytest.approx(printed, rel=3e-6, abs=0.0)
+
+
 def test_a_score_has_the_constants_of_its_bounds():
     form, radius = np.array([[0.0, 1.5], [-0.5, 0.0]]), 0.75
     alpha = 1.5 * radius**2

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -10,7 +12,22 @@ import pytest
 
 from theory.attention import Measure, MultiHead
 from theory.evidence.interval import Kind
-from theory.lipschitz import METRICS, as_layer, certify, multihead_jacobian, spectral, stretched
+from theory.lipschitz import (
+    METRICS,
+    as_layer,
+    causal_constant,
+    certify,
+    distance_constant,
+    frobenius_constants,
+    layer_bounds,
+    max_norm_constant,
+    multihead_jacobian,
+    refined_w2_constant,
+    score_constant,
+    sharp_w1_constant,
+    spectral,
+    stretched,
+)
 
 
 def weights(seed=0, d=4, heads=2, out=4, size=0.5):
@@ -50,10 +67,90 @@ def test_constants_of_two_heads():
     for metric, constant in (("W1", first), ("mean", first), ("Winf", last), ("max", last)):
         got = found.row(metric).constant
         assert constant <= got <= constant * (1 + 1e-10)
-    assert found.row("W2").constant < together(lambda a: math.exp(a) * (1 + a)) * (1 + 1e-10)
+    second = min(
+        sum(v * refined_w2_constant(a) for v, a in zip(joint, alphas, strict=True)),
+        together(lambda a: math.exp(a) * (1 + a)),
+    )
+    assert second <= found.row("W2").constant <= second * (1 + 1e-10)
     plus = certify(**w, radius=radius, search=False, residual=True)
     for metric in METRICS:
         assert plus.row(metric).constant == math.nextafter(1.0 + found.row(metric).constant, math.inf)
+
+
+def test_heads_together_have_the_smaller_constant():
+    """Equal heads beside each other answer by the root of their number, and are stretched nearly as much in W2."""
+    layer = certify(np.full((4, 1), 3.0), -np.ones((4, 1)), np.ones((4, 1)), 1.0, heads=4)
+    second = 2 * (3.0 + 4.0 * math.exp(3.0))
+    for metric, constant in (("W1", 2 * (3.0 + 7.0 * math.exp(6.0))), ("W2", second)):
+        row = layer.row(metric)
+        assert constant <= row.constant <= constant * (1 + 1e-10)
+        assert row.claim == "depth.heads"
+        assert row.lower > 0.5 * constant
+
+
+def test_a_constant_below_its_own_lower_bound_cannot_be_made():
+    row = certify([[1.0]], [[-1.0]], [[1.0]], 1.0).row("W1")
+    assert replace(row, constant=row.lower).constant == row.lower
+    with pytest.raises(ArithmeticError, match=r"W1: the constant 14\.0 is below"):
+        replace(row, constant=14.0)
+
+
+SHORT = 1.0 - 240 * 2.0**-53
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 0.7, 30.0])
+def test_an_inexact_library_is_covered(alpha, monkeypatch):
+    """Functions that are 240 roundings short still bound what they should be: 256 are charged."""
+    n, dot = 7, certify([[1.0]], [[alpha]], [[1.0]], 1.0, search=False)
+    a = dot.alphas[0]
+    slope = spectral(np.array([[math.sqrt(alpha)]]), np.array([[math.sqrt(alpha)]])).hi
+    near = slope * score_constant((4 * slope, 4 * slope, 4 * slope, 2 * slope), 2.0)
+    plain = {"W1": sharp_w1_constant(a), "W2": refined_w2_constant(a), "max": max_norm_constant(a)}
+    counted = {"frobenius": min(refined_w2_constant(a), frobenius_constants(a, n).least)}
+    masked = {"mean": causal_constant(a, n), "frobenius": math.sqrt(n) * max_norm_constant(a)}
+    anywhere = {"max": min(near, slope * distance_constant(n)), "W1": near}
+    for name in ("sharp_w1_constant", "refined_w2_constant", "max_norm_constant", "causal_constant", "score_constant",
+                 "distance_constant"):  # fmt: skip
+        true = getattr(layer_bounds, name)
+        monkeypatch.setattr(layer_bounds, name, lambda *args, true=true: true(*args) * SHORT)
+    for exact, options in (
+        (plain, {}), (counted, {"n": n}), (masked, {"n": n, "causal": True}), (anywhere, {"n": n, "score": "distance"}),
+    ):  # fmt: skip
+        query, key = ([[math.sqrt(alpha)]],) * 2 if "score" in options else ([[1.0]], [[alpha]])
+        found = certify(query, key, [[1.0]], 1.0, search=False, **options)
+        for metric, constant in exact.items():
+            assert constant <= found.row(metric).constant <= constant * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("options", [{"n": 2}, {"n": 3}, {"n": 5}, {"n": 9}, {"n": 2, "causal": True},
+                                     {"n": 3, "causal": True}, {"n": 9, "causal": True}])  # fmt: skip
+def test_what_is_found_has_no_more_tokens_than_the_layer(options):
+    found = certify(**weights(heads=1), radius=1.0, **options)
+    for metric in ("mean", "max", "frobenius"):
+        cloud = found.row(metric).found
+        assert cloud.points.shape[0] <= options["n"]
+        assert cloud.masses.size == 1 or cloud.masses.sum() <= options["n"]
+        assert (cloud.masses % 1.0 == 0.0).all()
+
+
+def test_outputs_that_coincide_are_seen_among_others():
+    """Two of three tokens at one place have one output; a displacement that parts them is no distance of measures."""
+    layer = as_layer(np.eye(1), np.eye(1), np.eye(1), None, heads=1, causal=False, residual=False, score="dot")
+    step = np.array([[1.0], [-1.0], [0.0]])
+    for points, apart in (([[0.5], [0.5], [-1.0]], False), ([[0.5], [0.25], [-1.0]], True), ([[0.5]] * 3, False)):
+        assert stretched(layer, np.array(points), step, np.ones(3), 1)[1] is apart
+
+
+def test_under_a_mask_the_root_of_the_number_is_needed():
+    """A first token that all others attend to moves fifty outputs by more than the largest displacement allows one."""
+    line = {"w_query": [[3.0]], "w_key": [[-1.0]], "w_value": [[1.0]], "radius": 1.0, "n": 50, "causal": True}
+    points, tangent = np.ones((50, 1)), np.zeros((50, 1))
+    points[0], tangent[0] = -1.0, 1.0
+    layer = as_layer(*(np.array(line[name]) for name in ("w_query", "w_key", "w_value")), None, heads=1, causal=True,
+                     residual=False, score="dot")  # fmt: skip
+    reached = stretched(layer, points, tangent, np.ones(50), 2)[0]
+    found = certify(**line, search=False)
+    assert found.row("max").constant < reached.lo < reached.hi < found.row("frobenius").constant
 
 
 def test_one_head_and_labels():
@@ -93,6 +190,8 @@ def test_distance_attention():
     for metric, constant in (("W1", ball), ("W2", ball), ("max", min(ball, anywhere))):
         assert constant <= found.row(metric).constant <= constant * (1 + 1e-10)
     large = certify(**w, radius=1e3, n=n, search=False)
+    for row in (large.row("frobenius"), certify(**w, radius=radius, n=n, causal=True, search=False).row("frobenius")):
+        assert math.sqrt(n) * anywhere <= row.constant <= math.sqrt(n) * anywhere * (1 + 1e-10)
     assert anywhere <= large.row("max").constant <= anywhere * (1 + 1e-10)
     assert large.row("W1").constant == math.inf
     assert certify(**w, radius=radius, causal=True, search=False).row("max").constant is None
@@ -191,6 +290,23 @@ def test_spectral_norms_hold_their_rounding():
             assert found.width < 1e-11 * found.hi
 
 
+@pytest.mark.parametrize("shapes", [((1, 5000), (5000, 1)), ((3, 40), (40, 7)), ((2, 2),)])
+def test_spectral_norms_are_as_wide_as_the_lemma(shapes):
+    factors = [np.random.default_rng(3).normal(size=shape) for shape in shapes]
+    size = math.prod(math.sqrt(sum(Fraction(v) ** 2 for v in f.ravel().tolist())) for f in factors)
+    summed = shapes[0][1] if len(shapes) == 2 else 0
+    found = spectral(*factors)
+    assert found.width / 2 >= 2.0**-53 * (64 * max(shapes[0][0], shapes[-1][1]) + summed) * size * (1 - 1e-12)
+
+
+def test_a_product_that_loses_its_small_terms():
+    """What is below half a unit of a partial sum vanishes in it: thousands of roundings are lost in one direction."""
+    n = 2**18
+    column = np.full((n, 1), 2.0**-27)
+    column[0] = 1.0
+    assert 1 + Fraction(n - 1, 2**54) in spectral(column.T, column)
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "words"),
     [
@@ -226,12 +342,18 @@ def test_a_row_that_is_not_there():
     [
         (([[1e-170]], [[-1e-170]], [[1.0]], 1e170), "w_query: expected sizes of zero or from 1e-70 to 1e"),
         (([[1.0]], [[1.0]], [[1e-200]], 1.0), "w_value: expected sizes of zero or from"),
+        (([[1.0]], [[1e-80]], [[1.0]], 1.0), "w_key: expected sizes of zero or from"),
         (([[1.0]], [[1.0]], [[1.0]], 1e200), "radius: expected sizes of zero or from"),
     ],
 )
 def test_sizes_whose_products_leave_float64_are_refused(given, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         certify(*given)
+
+
+def test_an_output_matrix_out_of_range_is_refused():
+    with pytest.raises(ValueError, match=r"^w_out: expected sizes of zero or from"):
+        certify([[1.0]], [[1.0]], [[1.0]], 1.0, w_out=[[1e80]])
 
 
 def test_more_tokens_than_a_sum_goes_through_are_refused():

@@ -17,6 +17,7 @@ from theory.lipschitz import (
     norm_at,
     opposed_ratio,
     published_constant,
+    sharp_w1_constant,
 )
 
 
@@ -69,6 +70,7 @@ def test_constants_to_fifty_digits(alpha, n):
 def test_published_constant_is_the_larger():
     for alpha in (0.01, 1.0, 3.0, 30.0):
         assert published_constant(alpha) > frobenius_constants(alpha, 1).free
+        assert published_constant(alpha) > sharp_w1_constant(alpha)
     assert math.isclose(published_constant(1.0, value=3.0), 12.0 * math.exp(2.0), rel_tol=1e-14, abs_tol=0.0)
 
 

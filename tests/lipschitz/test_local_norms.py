@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -83,6 +85,36 @@ def test_a_single_atom_and_a_mask():
     zero = local_norm(np.zeros((2, 2, 2, 2)), [1.0, 1.0], 1)
     assert 0.0 in zero
     assert zero.hi < 1e-300
+
+
+def test_sums_of_entries_hold_their_rounding():
+    """Columns of entries on the line add up to what they add up to exactly, within the bound of a sum."""
+    n, even = 7, np.ones(7)
+    for case in range(40):
+        entries = np.random.default_rng(case).normal(size=(n, n))
+        sums = [sum(Fraction(abs(v)) for v in column) for column in entries.T.tolist()]
+        found = local_norm(entries[..., np.newaxis, np.newaxis], even, 1)
+        assert found.lo <= max(sums) <= found.hi
+        assert found.width / 2 >= 2.0**-53 * (8 * n + 16) * max(sums) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("case", range(60))
+def test_no_sum_of_rank_one_is_above_the_upper_end(case):
+    """The sum of sizes of scalar products is largest at a sum of the vectors with signs, all of which are tried."""
+    vectors, blocks = np.random.default_rng(case).normal(size=(10, 4)), np.zeros((10, 10, 1, 4))
+    blocks[:, 0, 0] = vectors
+    signs = np.array(list(itertools.product((1.0, -1.0), repeat=10)))
+    best = float(np.linalg.norm(signs @ vectors, axis=1).max())
+    found = local_norm(blocks, np.ones(10), 1)
+    assert found.lo <= best * (1 + 1e-12)
+    assert found.hi >= best * (1 - 1e-12)
+
+
+def test_norms_in_squares_are_as_wide_as_the_lemma():
+    n, blocks = 5, np.random.default_rng(1).normal(size=(5, 5, 2, 3))
+    size = math.sqrt(sum(Fraction(v) ** 2 for v in blocks.ravel().tolist()))
+    found = local_norm(blocks, np.ones(n), 2)
+    assert found.width / 2 >= 2.0**-53 * 64 * n * 3 * size
 
 
 def test_bad_input():

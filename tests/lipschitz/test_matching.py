@@ -73,6 +73,29 @@ def test_squares_may_leave_the_range():
     assert wp_tokens([[0.0], [3e200]], [[2e200], [1e200]], 1).mid == pytest.approx(1e200, rel=1e-14, abs=0.0)
 
 
+@pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
+@pytest.mark.parametrize("case", range(6))
+def test_plans_that_floats_cannot_tell_apart_are_all_enclosed(p, case, monkeypatch):
+    """Lengths off by 1e-11, less than what is allowed for, may put another plan first; its cost stands beside."""
+    rng, angle = stream("tests.matching", 20 + case), np.linspace(0.0, 2 * math.pi, 6)[:5]
+    x = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    y = np.array([[0.0, 0.0]] * 4 + [[0.0, 1e-12]]) + 1e-13 * rng.normal(size=(5, 2))  # all plans cost about the same
+    exact = wp_tokens(x, y, p)
+    true = np.linalg.norm
+    monkeypatch.setattr(
+        np.linalg, "norm", lambda *args, **more: true(*args, **more) * (1 + 1e-11 * rng.normal(size=(5, 5)))
+    )
+    coarse = wp_tokens(x, y, p)
+    assert (coarse.lo, coarse.hi) == (exact.lo, exact.hi)
+
+
+@pytest.mark.parametrize("p", [1.0, 1.25, 2.0, 3.0, math.inf])
+def test_a_shifted_cloud_is_as_far_as_the_shift(p):
+    rng = stream("tests.matching", 40)
+    mu = Measure(rng.normal(size=(4, 1)), rng.dirichlet(np.ones(4)))
+    assert wp_line(mu, mu.push_forward(lambda x: x + 2.0), p).mid == pytest.approx(2.0, rel=1e-14, abs=0.0)
+
+
 def test_equal_clouds():
     x = stream("tests.matching", 30).normal(size=(5, 2))
     for p in (1.0, 2.0, math.inf):

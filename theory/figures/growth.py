@@ -22,7 +22,7 @@ from theory.lipschitz import frobenius_constants, published_constant, studies
 
 TITLE = "growth of the Lipschitz constants of dot-product attention with radius, number of tokens and alpha"
 STUDY = studies.growth
-CLAIMS = ("dot-product.leader", "dot-product.mean-field", "dot-product.mean-field-exponent", "dot-product.quadratic")
+CLAIMS = ("dot-product.leader", "lipschitz.refined-w2", "dot-product.mean-field-exponent", "dot-product.quadratic")
 
 Array = NDArray[np.float64]
 _FORMS = (

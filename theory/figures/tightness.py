@@ -22,7 +22,7 @@ from theory.lipschitz.studies.bounded import stretches
 
 TITLE = "how near attention on a ball comes to its constants in three metrics"
 STUDY = studies.tightness
-CLAIMS = ("lipschitz.joint", "lipschitz.interpolated", "lipschitz.max-norm")
+CLAIMS = ("lipschitz.sharp-w1", "lipschitz.interpolated", "lipschitz.max-norm")
 
 Bound = Callable[[float], float]
 

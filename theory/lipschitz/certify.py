@@ -41,6 +41,11 @@ class Row:
         Of the theorem, in one line; for None, why there is none.
     found : Stretch or None
         The worst displacement found.
+
+    Raises
+    ------
+    ArithmeticError
+        If the constant is below the stretch found, which would be a fault of this package.
     """
 
     metric: str
@@ -49,6 +54,12 @@ class Row:
     label: str
     hypotheses: str
     found: Stretch | None
+
+    def __post_init__(self) -> None:
+        if self.constant is not None and self.lower is not None and self.lower > self.constant:
+            raise ArithmeticError(
+                f"{self.metric}: the constant {self.constant} is below {self.lower}, which is reached"
+            )
 
     @property
     def lower(self) -> float | None:

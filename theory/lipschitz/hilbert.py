@@ -8,7 +8,7 @@ For a real matrix :math:`S` let :math:`\Delta(S) = \max_{i,k,j,l}(s_{ij} - s_{kj
 * A sweep, which normalises the columns of :math:`e^S` and then its rows, contracts Hilbert's metric, the oscillation of
   the difference of two potentials, by :math:`\tanh^2(\Delta/4)` at least (Birkhoff), and for a square matrix in the
   end by :math:`\sigma_2(P^\star)^2` each time, with :math:`\sigma_2` the second singular value of its doubly
-  stochastic limit.
+  stochastic limit, unless the start has no part along its singular vector, as where it shares a symmetry.
 
 References
 ----------

@@ -21,7 +21,7 @@ from theory.lipschitz.frobenius import frobenius_constants
 from theory.lipschitz.refined import refined_w2_constant, sharp_w1_constant
 from theory.lipschitz.weights import Layer
 
-_FEW = gamma(256)  # derived: relative rounding of a constant in closed form, an exponential being within four units
+_FEW = gamma(256)  # derived: rounding of a constant in closed form of exact arguments, exponentials within four units
 
 
 class Theorem(NamedTuple):
@@ -73,8 +73,9 @@ def distance_bounds(layer: Layer, alphas: tuple[float, ...], radius: float, n: i
     diameter, norms = 2.0 * radius, [layer.form_norm(h).hi for h in range(len(alphas))]
 
     def near(slope: float) -> float:  # osc = beta D^2, Lipschitz constants 2 beta D in either slot, mixed 2 beta
+        spread = (slope * Interval.exactly(diameter) ** 2).hi  # the exponential would enlarge what is rounded here
         steep = 2.0 * slope * diameter
-        return slope * score_constant(Constants(slope * diameter**2, steep, steep, 2.0 * slope), diameter)
+        return slope * score_constant(Constants(spread, steep, steep, 2.0 * slope), diameter)
 
     def far(slope: float) -> float:
         return slope * distance_constant(n) if n is not None and n > 1 else slope

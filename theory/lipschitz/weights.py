@@ -31,7 +31,11 @@ _SPECTRAL = 64  # taken: LAPACK's bound is a modest multiple of the rounding of 
 
 
 def spectral(*factors: Array) -> Interval:
-    """Enclose the spectral norm of a product of one or two matrices, its rounding and that of the SVD charged."""
+    r"""Enclose the spectral norm of a product of one or two matrices, its rounding and that of the SVD charged.
+
+    A product is off by at most :math:`\gamma_n|A|_F|B|_F`, n being what is summed over, and a singular value by 64
+    roundings of the Frobenius norm for every row or column, taken for LAPACK's modest multiple.
+    """
     if len(factors) not in (1, 2):
         raise ValueError(f"factors: expected one or two matrices, got {len(factors)}")
     given = [as_matrix(f, "factors") for f in factors]

@@ -13,12 +13,17 @@ from verify.textbook import balls, hull
 
 
 def drawn(rng, *, equal=False):
-    """Draw up to six atoms in dimension one to three, most of them on the unit sphere, with a form and a value matrix."""
+    """Draw up to six atoms in dimension one to three, with a form and a value matrix, all of any size.
+
+    Most atoms lie on a sphere; the norm of the form times its squared radius is up to ten.
+    """
     n, d = int(rng.integers(1, 7)), int(rng.integers(1, 4))
     points = rng.normal(size=(n, d))
     points *= (rng.choice([1.0, 1.0, 0.7], size=n) / np.linalg.norm(points, axis=1))[:, np.newaxis]
     form, value = rng.normal(size=(d, d)), rng.normal(size=(d, d))
     form *= float(rng.choice([0.1, 0.5, 1.0, 2.0, 4.0])) / np.linalg.norm(form, 2)
+    radius, size = 2.0 ** int(rng.integers(-9, 10)), 2.0 ** int(rng.integers(-9, 10))
+    points, form, value = radius * points, form / radius**2, size * value
     masses = np.ones(n) if equal else rng.dirichlet(np.full(n, 0.4)) + 1e-6
     return Measure.normalised(points, masses), DotProduct(form=form), value
 
@@ -43,6 +48,13 @@ def hunted(run, *, equal=False):
             found = search(rng, alpha, p=2, atoms=n, dim=d, weights=np.full(n, 1.0 / n) if equal else None, starts=3)
             _HUNTED[key] = found.measure, found.score, np.eye(d)
         yield _HUNTED[key]
+
+
+def measures(run, *, quick, paper):
+    """Yield random measures in balls, then those a search finds, then opposite atoms, few against many."""
+    yield from (drawn(rng) for rng in run.streams(run.pick(quick=quick, paper=paper)))
+    yield from hunted(run)
+    yield from (led(alpha, ratio, 2.0 * alpha) for alpha in (0.5, 1.0, 3.0) for ratio in (4.0, 1e3, 2.0**40))
 
 
 def norm_of(mu, score, value, p):
@@ -93,11 +105,6 @@ def schur(alpha, n):
 def free(alpha, *, exponent=1):
     """The constant of all measures, free of the number of tokens."""
     return (alpha * exponent).exp() * (1 + alpha) + alpha
-
-
-def published(alpha, *, exponent=2):
-    """The constant of all measures in the literature."""
-    return (1 + 3 * alpha) * (alpha * exponent).exp()
 
 
 def least(alpha, n):

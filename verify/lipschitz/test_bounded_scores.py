@@ -78,12 +78,15 @@ def pair_of(rng, d, radius):
 )
 def test_score(run, *, share=1.0, reach=1.0, head=1.0):
     for rng in run.streams(run.pick(quick=8, paper=150)):
-        d, radius = int(rng.integers(1, 3)), float(rng.uniform(0.3, 1.0))
+        d, radius = int(rng.integers(1, 3)), float(10.0 ** rng.uniform(-3.0, 3.0))
         mu, nu = pair_of(rng, d, radius)
         before, diameter = w1(mu, nu), Interval.exactly(radius) * 2
         if before.lo < FLOOR * radius:
             continue
-        distance, value = SquaredDistance(float(rng.uniform(0.2, 2.0))), rng.normal(size=(d, d))
+        distance, value = (
+            SquaredDistance(float(rng.uniform(0.1, 1.0)) / radius**2),
+            10.0 ** rng.uniform(-3.0, 3.0) * rng.normal(size=(d, d)),
+        )
         o, query, key, mixed = distance.constants(radius)
         bound = share * general(o * (1 + gamma(8)), query, key, mixed, 2 * radius * (1 + gamma(8)), head=head)
         (one, first), (two, second) = (image(m, distance, value) for m in (mu, nu))
@@ -92,13 +95,13 @@ def test_score(run, *, share=1.0, reach=1.0, head=1.0):
         errors = [2 * radius * (match.error(match.nu.points) + gamma(2 * match.nu.size + 4)) for match in matches]
         free = [match.push(m) for match, m in zip(matches, (mu, nu), strict=True)]
         yield at_most(blurred(w1(*free), *errors), bound * before, way="without projection", d=d)
-        steep = float(rng.uniform(0.1, 8.0))
+        steep = float(rng.uniform(0.1, 8.0)) / radius
         if d == 1:
             (one, first), (two, second) = (image(m, Tent(steep), None) for m in (mu, nu))
             weights = 1.0 + 3.0 * steep * diameter  # Lipschitz in either slot, and from 1 to 1 + steep D
             yield at_most(blurred(w1(one, two), first, second), share * weights * before, way="weights", steep=steep)
             told = rounded(kernel_constant(1.0, 1.0 + steep * 2 * radius, steep, steep, 2 * radius))
-            yield equals(told, weights, way="weights", part="constant")
+            yield equals(told, share * weights, way="weights", part="constant")
     for slope, rise, light, step in ((2.0, 0.5, 2.0**-20, 2.0**-10), (4.0, 1.0, 2.0**-20, 2.0**-10)):
         foot = reach - rise
         near, far = (Measure([[0.0], [reach - h]], [1.0 - light, light]) for h in (step, 0.0))
@@ -110,7 +113,8 @@ def test_score(run, *, share=1.0, reach=1.0, head=1.0):
         most = share * (1.0 + 3.0 * Interval.exactly(steep))
         yield at_most(blurred(w1(one, two), first, second), most * w1(near, far), way="tent", steep=steep)
         told = rounded(score_constant((slope * rise, 0.0, slope, 0.0), 1.0))
-        yield equals(told, general(slope * rise, 0.0, slope, 0.0, 1.0), way="ramp", part="constant")
+        claimed = share * general(slope * rise, 0.0, slope, 0.0, 1.0, head=head)
+        yield equals(told, claimed, way="ramp", part="constant")
 
 
 @verifies(
@@ -134,8 +138,9 @@ def test_cross(run, *, queries=1.0, rate=2.0, reach=1.0):
 
     cases = []
     for rng in run.streams(run.pick(quick=8, paper=150)):
-        d, radius = int(rng.integers(1, 3)), float(rng.uniform(0.5, 2.0))
+        d, radius = int(rng.integers(1, 3)), float(10.0 ** rng.uniform(-3.0, 3.0))
         form, value = layer(rng, d, radius)
+        value *= 10.0 ** rng.uniform(-3.0, 3.0)
         cases.append((*pair_of(rng, d, radius), *pair_of(rng, d, radius), form, value, radius, "random"))
     pair, one = Measure([[-1.0], [1.0]]), np.eye(1)
     for alpha in (0.5, 1.0, 3.0):
@@ -158,6 +163,7 @@ def test_cross(run, *, queries=1.0, rate=2.0, reach=1.0):
         bound = norm(value) * (query * w1(mu, other) + key * w1(nu, another))
         yield at_most(blurred(w1(*outputs), *errors), bound, way=way, alpha=alpha.mid)
     for alpha in (0.25, 1.0, 3.0):
-        a = balls(alpha).item()
-        yield equals(rounded(query_constant(alpha)), alpha, alpha=alpha, part="query constant")
-        yield equals(rounded(measure_constant(alpha)), hull((2 * a).exp() * (1 + 2 * a)), part="measure constant")
+        for part, told, claimed in zip(
+            ("query constant", "measure constant"), (query_constant, measure_constant), constants(alpha), strict=True
+        ):
+            yield equals(rounded(told(alpha)), claimed, alpha=alpha, part=part)

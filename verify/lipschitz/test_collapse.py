@@ -1,12 +1,13 @@
 """Attention alone contracts diameters, in the end cubically, and one number bounds rows and Sinkhorn's sweeps."""
 
 import math
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
 
 from theory.attention import AttentionKernel, DotProduct, Measure, Softmatch, SquaredDistance
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import (
@@ -19,6 +20,7 @@ from theory.lipschitz import (
     sweep_bound,
     two_tokens,
 )
+from theory.lipschitz.studies.collapse import attended as attended_in_balls, log_diameter
 from verify.lipschitz.pairs import FLOOR, ball, blurred, norm, oscillation, rounded
 from verify.textbook import balls, hull
 
@@ -54,10 +56,10 @@ def attended(points, score, value, *, skip):
     Claim(
         "lipschitz.diameter",
         "no cloud of diameter D has an image of diameter above D tanh(|B| D^2 / 4), and two tokens attain it",
-        r"$D(F(X)) \le \|V\|\,D\tanh(\|B\|D^2/4) \le \tfrac14\|B\|\|V\|D^3$, and $D\tanh(\beta D^2/2)$ for $-\beta|x - y|^2$; equality at $\pm c$",
+        r"$D(F(X)) \le \|V\|\,D\tanh(\|B\|D^2/4) \le \tfrac14\|B\|\|V\|D^3$, and $D\tanh(\beta D^2/2)$ for $-\beta|x - y|^2$; equality at $\pm c$, and two tokens elsewhere on a line have $D\tanh v/(1 + (\sinh u/\cosh v)^2)$, $u = \frac B4(x^2 - y^2)$, $v = \frac B4D^2$",
         assumptions=("no skip connection",),
         spec=("MA.L9", "FR.F02"),
-        cites=("dobrushin1956",),
+        cites=("dobrushin1956", "dong2021"),
         provenance=DERIVED,
     ),
     constant("eighth", "the argument of tanh is an eighth of |B| D^2", rate=8.0),
@@ -67,19 +69,25 @@ def attended(points, score, value, *, skip):
 )
 def test_diameter(run, *, rate=4.0, skip=False, factor=1.0):
     for rng in run.streams(run.pick(quick=8, paper=500)):
-        n, d = int(rng.integers(2, 7)), int(rng.integers(1, 4))
-        points, value = ball(rng, n, d, float(10.0 ** rng.uniform(-1.0, 0.7))), rng.normal(size=(d, d))
-        form, beta = rng.normal(size=(d, d)), float(rng.uniform(0.1, 2.0))
+        n, d, radius = int(rng.integers(2, 7)), int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-3.0, 3.0))
+        points, value = ball(rng, n, d, radius), 10.0 ** rng.uniform(-3.0, 3.0) * rng.normal(size=(d, d))
+        form = 10.0 ** rng.uniform(-1.0, 1.0) / radius**2 * rng.normal(size=(d, d))
+        beta = float(rng.uniform(0.1, 2.0)) / radius**2
         before = factor * widest(points)
-        if before.lo < FLOOR:
+        if before.lo < FLOOR * radius:
             continue
         for name, score, slope in (
             ("dot", DotProduct(form=form), norm(form)),
             ("distance", SquaredDistance(beta), 2.0 * Interval.exactly(beta)),
         ):
             outputs, error = attended(points, score, value, skip=skip)
-            bound = norm(value) * shrunk(before, slope, rate)
-            yield at_most(widest(outputs, error), bound, scale=norm(value) * before, score=name, n=n, d=d)
+            bound, size = norm(value) * shrunk(before, slope, rate), norm(value) * before
+            yield at_most(widest(outputs, error), bound, scale=size, part="bound", score=name, n=n, d=d)
+        x, y, slope = radius * float(rng.uniform(-1.0, 1.0)), radius * float(rng.uniform(-1.0, 1.0)), form[:1, :1]
+        outputs, error = attended(np.array([[x], [y]]), DotProduct(form=slope), None, skip=skip)
+        apart = abs(hull(balls(x).item() - balls(y).item()))
+        found, claimed = widest(outputs, error), closed(x, y, float(slope.item()), rate)
+        yield equals(found / apart, claimed, scale=1, part="anywhere")
     for squared in (0.1, 1.0, 4.0, 10.0):
         line = two_tokens(math.sqrt(squared) / 2.0).points
         plane = np.hstack([0.6 * line, 0.8 * line])
@@ -90,17 +98,37 @@ def test_diameter(run, *, rate=4.0, skip=False, factor=1.0):
                 ("distance", SquaredDistance(0.5), 1.0),
             ):
                 outputs, error = attended(points, score, value, skip=skip)
-                claimed = shrunk(before, Interval.exactly(slope), rate)
-                yield equals(widest(outputs, error), claimed, squared=squared, way=way, score=name)
-                cubic = before**3 / 4.0
-                yield at_most(widest(outputs, error), cubic, squared=squared, way="cubic", score=name)
+                claimed, case = shrunk(before, Interval.exactly(slope), rate), {"squared": squared, "way": way}
+                yield equals(widest(outputs, error), claimed, part="two tokens", score=name, **case)
+                yield at_most(widest(outputs, error), before**3 / 4.0, part="cubic", score=name, **case)
     outputs, error = attended(two_tokens(1.0).points, DotProduct(scale=1.0), None, skip=skip)
-    yield equals(widest(outputs, error), Interval.printed("1.5232"), way="printed")
-    outputs, error = attended(two_tokens(1.0).points, DotProduct(scale=1.0), None, skip=True)
-    yield equals(widest(outputs, error), Interval.printed("3.5232"), way="printed, if skipped")
+    yield equals(widest(outputs, error), Interval.printed("1.5232"), part="two tokens", way="printed")
     for size in (0.5, 2.0):
         told = rounded(contracted_diameter(size, 3.0, 2.0))
-        yield equals(told, 2.0 * shrunk(Interval.exactly(size), Interval.exactly(3)), way="constant", size=size)
+        yield equals(told, 2.0 * shrunk(Interval.exactly(size), Interval.exactly(3), rate), part="constant", size=size)
+
+
+def closed(x, y, slope, rate):
+    """By how much two tokens come nearer, as it is printed, in balls."""
+    x, y, slope, rate = (balls(value).item() for value in (x, y, slope, rate))
+    u, v = slope / rate * (x**2 - y**2), slope / rate * (x - y) ** 2
+    return abs(hull(v.tanh() / (1 + (u.sinh() / v.cosh()) ** 2)))
+
+
+NORMS = ((16.0, 0.125, 0.5), (2.0**-8, 3.0, 8.0), (2.0**-20, 2.0, 2.0**9))  # of form and value, and a start
+
+
+@cache
+def walked(norm, value, start, residual):
+    """Enclose the logarithms of the diameters of two tokens under four layers of these norms."""
+    with precision(4000):
+        points, parts = balls(start / 2 * np.array([[-1.0], [1.0]])), [balls([[norm]]), balls([[value]])]
+        logs = [log_diameter(points)]
+        for _ in range(4):
+            outputs = attended_in_balls(points, *parts)
+            points = points + outputs if residual else outputs
+            logs.append(log_diameter(points))
+    return logs
 
 
 @verifies(
@@ -108,64 +136,85 @@ def test_diameter(run, *, rate=4.0, skip=False, factor=1.0):
         "lipschitz.collapse",
         "below the threshold the diameter collapses doubly exponentially with depth, in 400 digits",
         r"$D_{L + 1} \le \|V\|D_L\tanh(\|B\|D_L^2/4)$, with equality for two tokens, hence $D_L \le (\|B\|\|V\|/4)^{(3^L - 1)/2}D_0^{3^L}$",
-        assumptions=("no skip connection", "the same norms in all layers, here one"),
+        assumptions=("no skip connection", "the same norms in all layers"),
         spec=("FR.F02", "MA.L9"),
-        cites=(),
+        cites=("dong2021",),
         provenance=DERIVED,
     ),
     constant("eighth", "the argument of tanh is an eighth of |B| D^2", rate=8.0),
     constant("unhalved", "the power of |B| |V| / 4 is 3^L - 1", power=lambda depth: 3.0**depth - 1.0),
     hypothesis("skip", "the layers have skip connections", way="residual"),
+    bug("unscaled", "the norms of form and value are left out", norms=False),
 )
-def test_collapse(run, *, rate=4.0, power=lambda depth: (3.0**depth - 1.0) / 2.0, way="pair"):
+def test_collapse(run, *, rate=4.0, power=lambda depth: (3.0**depth - 1.0) / 2.0, way="pair", norms=True):
     table = run.study(studies.collapse)
-    for kind in (way, "cloud"):
-        for start in sorted(set(table["start"].tolist())):
-            part = table.where(way=kind, start=start)
-            logs = part.intervals("log")
-            for depth, (before, after) in enumerate(pairwise(logs)):
-                case = {"way": kind, "start": start, "depth": depth + 1}
-                low, high = (contracted(end, rate) for end in (before.lo, before.hi))
-                claimed = Interval(low.lo, high.hi, before.kind)
-                yield at_most(after, claimed, scale=1, part="layer", **case)
-                if kind == "pair":
-                    yield equals(after, claimed, scale=1, part="two tokens", **case)
-                first, layers = balls(start).item().log(), depth + 1
-                bound = hull(3**layers * first - balls(power(layers)).item() * balls(4).item().log())
-                yield at_most(after, bound, scale=1, part="all layers", **case)
+    walks = [(kind, 1.0, 1.0, start, table.where(way=kind, start=start).intervals("log"))
+             for kind in (way, "cloud") for start in sorted(set(table["start"].tolist()))]  # fmt: skip
+    walks += [(way, *given, walked(*given, way == "residual")) for given in NORMS]
+    for kind, norm_, value, start, logs in walks:
+        size = (norm_, value) if norms else (1.0, 1.0)
+        for depth, (before, after) in enumerate(pairwise(logs)):
+            case = {"way": kind, "start": start, "depth": depth + 1}
+            low, high = (contracted(end, rate, *size) for end in (before.lo, before.hi))
+            claimed = Interval(low.lo, high.hi, before.kind)
+            yield at_most(after, claimed, scale=1, part="layer", **case)
+            if kind != "cloud":
+                yield equals(after, claimed, scale=1, part="two tokens", **case)
+            yield at_most(after, grown(start, depth + 1, power, *size), scale=1, part="all layers", **case)
     for depth in range(5):
-        told = log_collapsed_diameter(1.5, 0.5, 2.0, depth)
-        exact = hull(3**depth * balls(1.5).item().log() - balls((3.0**depth - 1) / 2).item() * balls(4).item().log())
+        told = log_collapsed_diameter(1.5, 0.5, 3.0, depth)
+        exact = grown(1.5, depth, power, *((0.5, 3.0) if norms else (1.0, 1.0)))
         yield equals(Interval.within(told, gamma(16) * 200.0), exact, scale=1, part="constant", depth=depth)
 
 
-def contracted(log_diameter, rate):
-    """The logarithm of D tanh(D^2 / 4), from that of D; an end of an interval."""
+def contracted(log_diameter, rate, norm, value):
+    """The logarithm of |V| D tanh(|B| D^2 / 4), from that of D; an end of an interval."""
     with precision(3000):
-        size = balls(log_diameter).item().exp()
-        return hull((size * (size**2 / balls(rate).item()).tanh()).log())
+        size, steep = balls(log_diameter).item().exp(), balls(norm).item() / balls(rate).item()
+        return hull((balls(value).item() * size * (steep * size**2).tanh()).log())
+
+
+def grown(start, layers, power, norm, value):
+    """The logarithm of (|B| |V| / 4) to the power claimed after so many layers, times the start to the 3^L."""
+    factor = balls(norm).item() * balls(value).item() / 4
+    return hull(3**layers * balls(start).item().log() + balls(power(layers)).item() * factor.log())
 
 
 @verifies(
     Claim(
         "lipschitz.cubic",
-        "in the end each layer triples the logarithm of the diameter, from any start",
-        r"$\log D_{L + 1}/\log D_L \to 3$ for two tokens, $\|B\| = \|V\| = 1$, $D_0 \le 3$",
-        assumptions=("no skip connection",),
+        "in the end each layer triples the logarithm of the diameter of two tokens, up to a constant",
+        r"$3\log D + \log\frac{\|B\|\|V\|}4 - \frac{\|B\|^2D^4}{48} \le \log D' \le 3\log D + \log\frac{\|B\|\|V\|}4$ for two opposite tokens; hence $\log D_{L + 1}/\log D_L \to 3$ as soon as $D_L \to 0$, as from every start under $\|B\| = \|V\| = 1$, where $D_{L + 1} < D_L$; judged from $D_0 \le 3$",
+        assumptions=("no skip connection", "two opposite tokens on a line"),
         spec=("FR.F02", "MA.L9"),
-        cites=(),
-        provenance=DERIVED,
+        cites=("dong2021",),
+        provenance=("derived",),
     ),
     constant("quadratic", "each layer doubles it", power=2.0),
     constant("near", "each layer multiplies it by 2.9", power=2.9),
+    constant("eighth", "the constant is the logarithm of an eighth of |B| |V|", rate=8.0),
     hypothesis("skip", "the layers have skip connections", way="residual"),
 )
-def test_cubic(run, *, power=3.0, way="pair"):
+def test_cubic(run, *, power=3.0, way="pair", rate=4.0):
     table = run.study(studies.collapse)
-    for start in sorted(set(table["start"].tolist())):
-        logs = table.where(way=way, start=start).intervals("log")
+    walks = [(1.0, 1.0, table.where(way=way, start=start).intervals("log")) for start in sorted(set(table["start"]))]
+    for _, _, logs in walks:
         ratios = [after / before for before, after in pairwise(logs[-6:])]
-        yield equals(limit(ratios, ratio=3.0, order=1), power, start=start)
+        yield equals(limit(ratios, ratio=3.0, order=1), power, part="limit")
+    for norm_, value, logs in walks + [(*given[:2], walked(*given, way == "residual")) for given in NORMS]:
+        least = hull((balls(norm_).item() * balls(value).item() / balls(rate).item()).log())
+        for before, after in pairwise(logs):
+            most, scale = power * before + least, 1 + abs(before)
+            yield at_most(after, most, scale=scale, part="above", norm=norm_)
+            yield at_least(after, most - norm_**2 * expanded(4 * before) / 48, scale=scale, part="below", norm=norm_)
+            if norm_ == value == 1.0:
+                yield at_most(after, before, scale=scale, part="falling")
+
+
+def expanded(exponent):
+    """The exponential of an interval."""
+    low, high = (hull(balls(end).item().exp()) for end in (exponent.lo, exponent.hi))
+    return Interval(max(low.lo, 0.0), high.hi, exponent.kind)
 
 
 def spread(scores, *, crossed=True):
@@ -178,9 +227,9 @@ def spread(scores, *, crossed=True):
 
 
 def drawn(rng):
-    """Draw scores of sizes 2 to 7 and scales 0.1 to 10, and a potential of their rows, small or not."""
+    """Draw scores of sizes 2 to 7 and scales 0.01 to 10, and a potential of their rows, small or not."""
     m, n = (int(k) for k in rng.integers(2, 8, size=2))
-    return 10.0 ** rng.uniform(-1.0, 1.0) * rng.normal(size=(m, n)), rng.choice([1e-6, 1.0]) * rng.normal(size=m)
+    return 10.0 ** rng.uniform(-2.0, 1.0) * rng.normal(size=(m, n)), rng.choice([1e-6, 1.0]) * rng.normal(size=m)
 
 
 @verifies(
@@ -218,8 +267,8 @@ def test_rows(run, *, rate=4.0, crossed=True):
             # potentials u apart contract by tanh^2 times no less than 1 - u^2 / 2, and here u = 2^-19
             yield equals(ratio + Interval.within(0.0, 2.0**-39), tanh**2, scale=1, part="two rows, sweep")
         told = Interval.within(crossed_spread(scores), gamma(8) * float(np.abs(scores).max()))
-        yield equals(told, spread(scores), part="spread")
+        yield equals(told, delta, part="spread")
         for name, told in (("rows", rows_bound), ("sweep", sweep_bound)):
             power = 1 if name == "rows" else 2
-            exact = hull((balls(float(m)).item() / 4).tanh() ** power)
+            exact = hull((balls(float(m)).item() / balls(rate).item()).tanh() ** power)
             yield equals(rounded(told(float(m))), exact, part=f"{name} constant")
