@@ -40,6 +40,10 @@ WIDTHS = [
     ("stages-exact", _T + "test_perturbation.py::test_the_bound_covers_the_rounding_of_a_run",
      "particles/perturbation.py", "return count * (", "return 1e-3 * ("),
     # what a claim sees
+    ("tail-dropped-from-a-claim", "noisy.tail",
+     "particles/free_energy.py", "interaction + (waves[-1] * rest).union(masses[0] * 0)", "interaction"),
+    ("tail-three-quarters", "noisy.tail",
+     "particles/free_energy.py", "(waves[-1] * rest).union(", "(waves[-1] * rest * 3 / 4).union("),
     ("weights-exact", "context.forms", "particles/critical.py",
      "2.0 * b + float(added[-1]), 5) + gamma(64)", "2.0 * b + float(added[-1]), 5) * 1e-6"),
 ]  # fmt: skip

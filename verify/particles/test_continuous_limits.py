@@ -17,6 +17,7 @@ from theory.attention import (
 from theory.evidence import (
     Claim,
     Interval,
+    Kind,
     at_most,
     bug,
     constant,
@@ -74,15 +75,16 @@ def test_layers(run, *, frozen=False, rate=1.0, horizon=1.0, pace=1.0):
         ends, error = states(flow(Softmax(PLAIN), x, [0.0, 1.0], **LOOSE))
         size = float(np.abs(ends[1]).max())
         found = [network(x, depth, horizon=horizon, frozen=frozen) for depth in depths]
-        errors = [discrepancy(each, ends[1], error[1] + rounded * size) for each in found]
+        errors = [discrepancy(each, ends[1], error[1] + rounded * size, Kind.ESTIMATED) for each in found]
         yield equals(order(errors), rate, scale=1, input=name, part="order")
         for at in ((0, 0), (-1, -1)):
             measured = limit([Interval.within(float(each[at]), rounded * size) for each in found], order=1)
-            yield equals(measured, Interval.within(float(ends[1][at]), error[1]), scale=1, input=name, part="limit")
+            end = Interval.within(float(ends[1][at]), error[1], Kind.ESTIMATED)
+            yield equals(measured, end, scale=1, input=name, part="limit")
         if name == "pair":
-            square = Interval.within(float(ends[1][1, 0]), error[1]) ** 2
+            square = Interval.within(float(ends[1][1, 0]), error[1], Kind.ESTIMATED) ** 2
             times = [hull(integral_over(_slowness, 1, balls(end).item())) for end in (square.lo, square.hi)]
-            yield equals(Interval(times[0].lo, times[1].hi), pace, input=name, part="closed form")
+            yield equals(Interval(times[0].lo, times[1].hi, square.kind), pace, input=name, part="closed form")
             chain = [Interval.within(float(network(x, depth, frozen=True)[1, 0]), rounded * size) for depth in depths]
             other = balls(pace).item().exp() * balls(1).item().sinh()
             yield equals(limit(chain, order=1), hull(other.asinh()), input=name, part="if frozen")
@@ -128,7 +130,7 @@ def test_semigroup(run, *, frozen=False, stretch=1.0, alone=False):
         onward, other = states(flow(second, first[1], [0.0, 0.6], **LOOSE))
         off = error[1] + other[1] + 20.0 * early[1]
         size = float(np.abs(through[1]).max())
-        yield equals(discrepancy(onward[1], through[1], off), 0, scale=size, part="composition")
+        yield equals(discrepancy(onward[1], through[1], off, Kind.ESTIMATED), 0, scale=size, part="composition")
         ends = []
         for depth in run.pick(quick=(8, 16, 32, 64), paper=(32, 64, 128, 256)):
             attention = Residual(SelfAttention(PLAIN, np.eye(2) / depth))
@@ -137,7 +139,7 @@ def test_semigroup(run, *, frozen=False, stretch=1.0, alone=False):
                 y = Stack((attention,)).push(y)
                 y = y if alone else y.push_forward(lambda z, step=1.0 / depth: z + step * forward(z))
             ends.append(Interval.within(float((y.points**2).sum()), 128 * depth * U * y.points.size * size**2))
-        square = Interval.within(float((through[1] ** 2).sum()), 4.0 * y.points.size * size * error[1])
+        square = Interval.within(float((through[1] ** 2).sum()), 4.0 * y.points.size * size * error[1], Kind.ESTIMATED)
         yield equals(limit(ends, order=1), square, scale=size**2, part="by turns")
 
 
