@@ -39,6 +39,13 @@ WIDTHS = [
      "particles/zonal.py", "value + over[ell][_ORDER] * steps[_ORDER]", "value"),
     ("stages-exact", _T + "test_perturbation.py::test_the_bound_covers_the_rounding_of_a_run",
      "particles/perturbation.py", "return count * (", "return 1e-3 * ("),
+    # mistakes of integrators, which are no theorems
+    ("predictor-without-noise", _T + "test_noise_schemes.py::test_weak_order_of_mean_and_covariance",
+     "particles/stochastic.py", "(f + self._drifted(ahead))", "(f + self._drifted(ahead - kick))"),
+    ("step-for-its-root", _T + "test_noise_schemes.py::test_samples_have_the_moments_of_the_recursion",
+     "particles/stochastic.py", "np.sqrt(self.step) * drawn", "self.step * drawn"),
+    ("same-noise-again", _T + "test_noise_schemes.py::test_samples_have_the_moments_of_the_recursion",
+     "particles/stochastic.py", "(skipped + start) // BLOCK, count", "0, count"),
     # what a claim sees
     ("tail-dropped-from-a-claim", "noisy.tail",
      "particles/free_energy.py", "interaction + (waves[-1] * rest).union(masses[0] * 0)", "interaction"),

@@ -82,7 +82,7 @@ def staircase(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is dr
                 row = (beta, stage, _mark(angle, exponent, top), exponent, angle, time, height)
                 for name, cell in zip(names, row, strict=True):
                     columns[name].append(cell)
-    return Table(Kind.NUMERIC, dict.fromkeys(names, "1") | {"angle": "rad"}, columns)
+    return Table(Kind.ESTIMATED, dict.fromkeys(names, "1") | {"angle": "rad"}, columns)
 
 
 def _stops(scale: str) -> Any:

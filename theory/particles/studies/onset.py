@@ -48,7 +48,7 @@ def onset(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn 
         sizes = _followed(n, ell, START, _LONG[scale], rtol=1e-8, logarithm=False)
         rows += [("mode", FOLLOWED, ell, n, 1, START, float(t), x) for t, x in zip(_LONG[scale], sizes, strict=True)]
     names = ("part", "beta", "degree", "tokens", "normalised", "epsilon", "time", "value")
-    return Table(Kind.NUMERIC, dict.fromkeys(names, "1"), dict(zip(names, zip(*rows, strict=True), strict=True)))
+    return Table(Kind.ESTIMATED, dict.fromkeys(names, "1"), dict(zip(names, zip(*rows, strict=True), strict=True)))
 
 
 def _followed(
