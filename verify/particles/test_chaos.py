@@ -147,7 +147,7 @@ def test_tagged(run, *, clouds=False, rate=-0.5, feedback=True):
         cites=CHAOS,
         provenance=("derived",),
     ),
-    constant("alone", "the other tokens stay on their mean-field paths", feedback=False),
+    hypothesis("alone", "the other tokens stay on their mean-field paths", feedback=False),
     constant("third", "it is a third more", share=4 / 3),
     bug("coordinate", "the squares are averaged over the coordinates", shared=True),
 )
@@ -210,7 +210,7 @@ def test_linear_response(run, *, part="residual", control=0.0):
     constant("parametric", "the rate of sampling is one over root n in every dimension", parametric=True),
     constant("square", "the distances fall twice as fast", power=2.0),
     constant("sampled", "what interaction adds falls at the rate of sampling", alike=True),
-    constant("none", "interaction does not move the cloud further from its law", added=0.0),
+    hypothesis("none", "interaction does not move the cloud further from its law", added=0.0),
     constant("near", "any n atoms are a third further away", share=4 / 3),
     bug("paired", "tokens are paired as they come instead of optimally", part="paired"),
 )
