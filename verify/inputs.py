@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+UNITS = (1.0, 2.0**-40, 2.0**40)  # what is claimed in one unit of length is claimed in all
+
 
 @dataclass(frozen=True)
 class Problem:

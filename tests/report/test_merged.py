@@ -78,7 +78,7 @@ def test_what_was_merged_went_somewhere():
 
 
 def history(*arguments):
-    command = ["git", "log", "--all", "--format=", *arguments]
+    command = ["git", "log", "--format=", *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode != 0 or not done.stdout.strip():
         pytest.skip("needs the history of the repository")
