@@ -139,6 +139,19 @@ def test_a_metric_that_is_off_by_its_bound_leaves_the_dissipation_inside(monkeyp
         assert abs(rough.mid - right.mid) > 0.9 * 0.5 * rough.width
 
 
+def test_rates_in_half_the_digits_are_within_their_errors(monkeypatch):
+    module, rng, unit = import_module("theory.particles.studies.energy"), stream("tests.energy", 3), 2.0**-24
+    x = np.stack([unit_tokens(2, 3, rng) for _ in range(400)]).astype(np.float32)
+    form, value = rng.normal(size=(2, 400, 3, 3)).astype(np.float32)
+    form /= np.float32(10.0) * np.linalg.norm(form, axis=(1, 2), keepdims=True)
+    right, _ = energy_rates(*(given.astype(np.float64) for given in (x, form, value)))
+    monkeypatch.setattr(module, "gamma", lambda k: k * unit / (1.0 - k * unit))
+    monkeypatch.setattr(module, "U", unit)
+    found, errors = energy_rates(x, form, value)
+    assert found.dtype == np.float32
+    assert 5e-4 < (np.abs(found - right) / errors).max() <= 1.0
+
+
 def test_masses_are_even_unless_given_and_a_mass_of_zero_is_absent():
     x, _ = cloud(1)
     even = Interaction(2.0, masses=np.full(4, 0.25))
