@@ -255,12 +255,15 @@ def test_consensus(run, *, factor=1.0, runs=("SA", "USA", "causal"), among=lambd
         x = latitude(height)
         wide = diameter(chart(x, UP))
         yield at_most(factor * Interval.within(diameter(x), gamma(16)), wide, scale=wide, part="sphere", height=height)
+    cases = [(latitude(0.99999), BETA, name) for name in ("SA", "USA", "causal")]  # nearly attained
     for number, rng in enumerate(run.streams(run.pick(quick=9, paper=60))):
         # random tokens, near the axis too: by cone.chart the diameter shrinks at least by the overlap of two rows
         n, d, beta = int(rng.integers(2, 6)), int(rng.integers(2, 5)), float(10.0 ** rng.uniform(-2.0, 1.0))
         spread, axis = (1.0, 0.1, 0.001)[number % 3], np.eye(d)[-1]
         x = axis + spread * (upper(rng, n, axis) - axis)
-        x, name = x / np.linalg.norm(x, axis=1, keepdims=True), ("SA", "USA", "causal")[number // 3 % 3]
+        cases.append((x / np.linalg.norm(x, axis=1, keepdims=True), beta, ("SA", "USA", "causal")[number // 3 % 3]))
+    for x, beta, name in cases:
+        n, d = x.shape
         layer = Layer(
             x, DotProduct(scale=beta), (balls(x) @ balls(x).T) * balls(beta).item(), normalised=name != "USA",
             causal=name == "causal",
