@@ -217,8 +217,10 @@ def _of_parts(entry: Mapping[str, Any], parts: Mapping[str, Part], departure: In
         if part.gap != gap:
             yield f"has the part {name or '(unnamed)'} refuted by {part.gap:.3g}, its twins refute it by {gap:.3g}"
     for twin, fails in zip(entry["twins"], refuted, strict=True):
+        if strange := sorted(set(fails) - set(parts)):
+            yield f"has the twin {twin['id']} refuted in {', '.join(strange)}, which is no part of it"
         most, told = float(twin["departure"][0]), max(fails.values(), default=0.0)
-        if any(by <= 0.0 for by in fails.values()) or told != max(most, 0.0):
+        if not all(by > 0.0 for by in fails.values()) or told != max(most, 0.0):
             yield f"has the twin {twin['id']} refuted by {told:.3g}, but it fails by {most:.3g}"
 
 
