@@ -79,7 +79,8 @@ SEEN = {
     "refuted": (twin(refuted=[1.0]), "refuted: expected names and values, got list"),
     "refuted, nowhere": (twin(refuted={}), "refuted by 0.333, its twins refute it by 1"),
     "refuted, elsewhere": (
-        lambda w: w["scales"]["quick"]["twins"][0]["refuted"].update(more=0.1), "refuted in more, which is no part of it"
+        lambda w: w["scales"]["quick"]["twins"][0]["refuted"].update(more=0.1),
+        "refuted in more, which is no part of it",
     ),
     "refuted, undefined": (twin(refuted={"": "nan"}), "has the part \\(unnamed\\) refuted by"),
     "refuted, negative": (twin(refuted={"": -1.0}), "has the part|has the twin three refuted by"),

@@ -98,7 +98,7 @@ def _name(finding: Finding) -> str:
 
 
 def within(findings: Iterable[Finding], parts: Container[str]) -> list[Finding]:
-    """Return the findings of these parts: a twin is judged where the claim is, what else it finds counts for nothing."""
+    """Return the findings of these parts: a twin is judged where the claim is, what else it finds does not count."""
     return [finding for finding in findings if _name(finding) in parts]
 
 

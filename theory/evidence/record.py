@@ -157,11 +157,11 @@ def compare(folder: Path, evidence: Evidence) -> str | None:
     """Tell how ``evidence`` contradicts the committed record of its scale, if there is one and it does.
 
     The record must hold by itself (:func:`~theory.evidence.reading.read`). Statement, verdict, kind, twins and the
-    names of the tables must be equal on every root. On the recorded one the number of cases and the parts, with the kind
-    and the number of cases of each, must be, too, and the worst departure of what is defined and the sum of the logarithms of all allowances must
-    overlap with those of the record. What a search found and what an implementation reports enter the verdict alone.
-    Gaps and hashes are not compared: a twin computes beyond the widths that were derived for the claim, so its last
-    digits may differ between processors.
+    names of the tables must be equal on every root. On the recorded one the number of cases and the parts, with the
+    kind and the number of cases of each, must be, too, and the worst departure of what is defined and the sum of the
+    logarithms of all allowances must overlap with those of the record. What a search found and what an implementation
+    reports enter the verdict alone. Gaps and hashes are not compared: a twin computes beyond the widths that were
+    derived for the claim, so its last digits may differ between processors.
     """
     path = path_of(folder, evidence.claim)
     if not path.exists():
