@@ -47,7 +47,7 @@ def good(tmp_path):
 
 
 def test_claims_on_these_tokens_are_named_and_the_others_compared(good):
-    done = decide("-k", "maxent.gibbs or maxent.softmax", "--tokens", str(good))
+    done = decide("-k", "maxent.gibbs or softmax.prior", "--tokens", str(good))
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"decided on --tokens {good}, so not compared with their records: maxent.gibbs\n" in done.stdout
     assert "2 of 2 claims supported" in done.stdout
@@ -55,7 +55,7 @@ def test_claims_on_these_tokens_are_named_and_the_others_compared(good):
 
 
 def test_tokens_that_nobody_uses_are_told(good):
-    done = decide("-k", "maxent.softmax", "--tokens", str(good))
+    done = decide("-k", "softmax.prior", "--tokens", str(good))
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"--tokens {good}: used by no claim of this run\n" in done.stdout
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+UNITS = (1.0, 2.0**-40, 2.0**40)  # what is claimed in one unit of length is claimed in all
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -61,6 +63,14 @@ def problems(run, *, quick, paper):
     yield from adversarial()
     for rng in run.streams(run.pick(quick=quick, paper=paper)):
         yield random(rng)
+
+
+def crowded(rng, n=100_000):
+    """Draw five keys and how often each is written, ``n`` times together, which are its mass."""
+    counts = np.array([n // 2, n // 3, n // 8, n // 50])
+    counts = np.append(counts, n - counts.sum()).astype(float)
+    keys, values = rng.normal(size=(5, 2)), rng.normal(size=(5, 2))
+    return Problem("written often", rng.normal(size=(1, 2)), keys, values, counts)
 
 
 def rising(rng, n):

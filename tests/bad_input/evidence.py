@@ -45,6 +45,7 @@ VALID = {
     "statistics.batch_mean": {"sample": MANY, "among": 2},
     "statistics.run_mean": {"sample": MANY[:20], "among": 2},
     "statistics.slope": {"sizes": np.array([1.0, 2.0, 4.0, 8.0, 16.0]), "samples": SAMPLE, "among": 2},
+    "convergence.estimated": {"value": 0.7, "other": 0.75, "times": 2.0},
     "convergence.limit": {"values": LEVELS, "ratio": 2.5, "order": 2.1},
     "convergence.order": {"errors": LEVELS, "ratio": 2.5},
     "quadrature.integral_over": {"f": lambda x: x * x, "lo": 0.5, "hi": 1.5, "exponent": 0.5},

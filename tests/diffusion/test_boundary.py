@@ -9,6 +9,7 @@ import pytest
 from scipy.special import erf
 
 from theory.diffusion.boundary import gauss_tokens, layer_rise, segment_stack
+from theory.evidence import Kind
 
 
 def test_gauss_tokens_integrate_polynomials():
@@ -63,6 +64,39 @@ def test_a_stack_against_the_midpoint_rule():
     found = segment_stack(lambda x: np.cos(math.pi * x), epsilon, 0.05, places)
     np.testing.assert_allclose([v.mid for v in found], exact, rtol=0, atol=1e-6)  # of the midpoint rule
     assert max(v.width for v in found) < 1e-11
+
+
+def test_layer_rise_holds_the_truth_with_too_few_nodes():
+    """Fifty radians of wave to a deviation: eighteen nodes are too few, and fourteen fewer still."""
+    epsilon, s = 0.04, 40.0
+    found = layer_rise(lambda x: np.cos(50.0 * x / math.sqrt(epsilon)), np.ones_like, epsilon, s)
+    exact = -math.cos(50.0 * s)  # its mean is exp(-1250)
+    assert found.lo <= exact <= found.hi
+    assert abs(found.mid - exact) > 1e-9
+    assert found.kind is Kind.ESTIMATED
+
+
+def test_layer_rise_of_a_function_far_from_zero():
+    """What its values round is of their own size, and not of that of the rise."""
+    far, near = (layer_rise(f, np.ones_like, 1e-4, 1.55) for f in (lambda x: 1e8 + x, lambda x: x))
+    assert far.lo <= near.lo
+    assert near.hi <= far.hi
+    assert abs(far.mid - near.mid) > 10 * near.width
+
+
+def test_segment_stack_holds_the_truth_with_too_few_nodes():
+    epsilon, x, wave = 0.02, 0.4, 130.0
+    (found,) = segment_stack(lambda y: np.cos(wave * y), epsilon, 0.01, [x])
+    with mpmath.workdps(30):
+
+        def weight(y):
+            return mpmath.exp(-((y - mpmath.mpf(x)) ** 2) / (2 * mpmath.mpf(epsilon)))
+
+        ends = mpmath.linspace(0, 1, 65)
+        exact = mpmath.quad(lambda y: mpmath.cos(wave * y) * weight(y), ends) / mpmath.quad(weight, ends)
+    assert found.lo <= exact <= found.hi
+    assert abs(found.mid - exact) > 1e-9
+    assert found.kind is Kind.ESTIMATED
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,17 @@
 """Learned metrics against derivatives and quadratures at fifty digits, and the torus against explicit sums."""
 
+import itertools
 import math
 import re
+from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
 
-from theory.diffusion import CircleDensity
+from theory.diffusion import CircleDensity, curves
 from theory.diffusion.curves import Ellipse, Modulated, Reparametrised, change, linear_multiplier, root_length
+from theory.diffusion.laplace import concentrated, lattice
 
 DENSITY = CircleDensity([0.8, 0.0], [0.0, 0.3])
 F = {
@@ -86,6 +89,42 @@ def test_linear_multiplier_against_the_wrapped_sum():
     np.testing.assert_allclose(
         linear_multiplier(epsilon, w)(k[:, np.newaxis], k[np.newaxis, :]), coefficients, rtol=0, atol=1e-13
     )
+
+
+@pytest.mark.parametrize("curve", F)
+@pytest.mark.parametrize("epsilon", [0.05, 1e-3])
+def test_the_error_of_a_score_covers_every_key(curve, epsilon, monkeypatch):
+    seen = []
+
+    def spy(score, query, centre, widths, *rest, reach):
+        keys = lattice(centre, widths, reach=reach)
+        seen.append((score, score.dissimilarity(np.array(query)[np.newaxis, :], keys)))
+        return concentrated(score, query, centre, widths, *rest, reach=reach)
+
+    monkeypatch.setattr(curves, "concentrated", spy)
+    for x in (0.0, 0.9, 2.1, 4.4):
+        change(curve, DENSITY, np.sin, epsilon, x)
+        score, values = seen[-1]
+        assert Fraction(score.error) >= Fraction(64, 2**53) * Fraction(float(values.max()))
+
+
+def test_change_of_a_function_far_from_zero():
+    """What its values round is of their own size, and not of that of the change."""
+    far, near = (change(Ellipse(1.5, 0.7), DENSITY, f, 1e-3, 2.05) for f in (lambda x: 1e8 + np.sin(x), np.sin))
+    assert near.lo >= far.lo
+    assert near.hi <= far.hi
+    assert abs(far.mid - near.mid) > 10 * near.width
+
+
+def test_root_length_at_large_angles():
+    """A middle of two angles is off by what they round, and the metric is read there."""
+    angles = 1e6 + np.linspace(0.0, 2.0, 10)
+    found = root_length(Ellipse(1.5, 0.7), angles)
+    with mpmath.workdps(50):
+        places = [(1.5 * mpmath.cos(a), mpmath.mpf(0.7) * mpmath.sin(a)) for a in map(mpmath.mpf, angles.tolist())]
+        exact = mpmath.fsum(mpmath.hypot(a - c, b - d) for (a, b), (c, d) in itertools.pairwise(places))
+    assert found.lo <= exact <= found.hi
+    assert abs(found.mid - exact) > 64 * 2.0**-53 * found.mid
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,22 @@ def test_stationary_law_of_a_drawn_chain():
     assert bound < 1e-12
 
 
+def test_stationary_law_of_a_slow_chain_is_off_by_many_times_what_its_rows_are():
+    slow, off = 2.0**-10, 2.0**-30  # the other chain has rows that differ by 2**-30 in total variation
+    bound = stationary(np.array([[1 - slow, slow], [slow, 1 - slow]]), error=off)[1]
+    there = [Fraction(slow) - Fraction(off), Fraction(slow) + Fraction(off)]
+    apart = abs(there[0] / sum(there) - Fraction(1, 2))
+    assert apart == Fraction(off) / (2 * Fraction(slow))
+    assert apart <= Fraction(bound) <= Fraction(1001, 1000) * apart
+
+
+def test_spectrum_of_weights_that_are_off_by_their_error():
+    rows = np.array([[0.75, 0.25], [0.25, 0.75]])
+    found, error = spectrum(rows * (1.0 + 2.0**-20), error=2.0**-20)
+    assert np.abs(found - [1.0, 0.5]).max() >= 0.99 * error
+    assert np.abs(found - [1.0, 0.5]).max() <= error
+
+
 def test_a_chain_that_does_not_mix_is_not_bounded():
     assert stationary(np.eye(3))[1] == math.inf
     assert stationary(np.array([[0.0, 1.0], [1.0, 0.0]]))[1] == math.inf

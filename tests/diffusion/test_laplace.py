@@ -10,6 +10,7 @@ from theory.attention import attend, rounding
 from theory.diffusion import studies
 from theory.diffusion.laplace import GeneralScore, concentrated, first_order, lattice
 from theory.diffusion.studies.scores import DENSITY, dissimilarity, function, on_circle, relabelled
+from theory.evidence import Kind
 from theory.evidence.roundoff import U
 
 
@@ -97,6 +98,37 @@ def test_study_has_both_parts():
     angles = np.array([[0.3]]), np.array([[1.0], [2.0]])
     assert dissimilarity(angles[0][:, np.newaxis], angles[1][np.newaxis]).shape == (1, 2)
     assert DENSITY(0.0) > 0.0
+
+
+def square(x, y):
+    return ((y - x)[..., 0]) ** 2
+
+
+def flat(y):
+    return np.ones(len(y))
+
+
+def test_concentrated_holds_the_truth_on_a_coarse_lattice():
+    """With widths three times too large there are too few tokens per deviation, which the width must tell."""
+    found = concentrated(GeneralScore(square, 0.01), [0.0], [0.0], [0.33], lambda y: np.cos(10.0 * y[:, 0]), flat)
+    assert found.lo <= math.exp(-0.5) <= found.hi
+    assert abs(found.mid - math.exp(-0.5)) > 1e-4
+    assert found.kind is Kind.ESTIMATED
+
+
+def test_concentrated_holds_the_truth_far_from_the_origin():
+    """Places are rounded there by much of a deviation, with these widths alike on both lattices."""
+    score = GeneralScore(square, 5e-7)
+    found = concentrated(score, [1e6], [1e6], [1.2e-3], lambda y: np.cos(1e3 * (y[:, 0] - 1e6)), flat)
+    assert found.lo <= math.exp(-0.25) <= found.hi
+    assert abs(found.mid - math.exp(-0.25)) > 1e-10
+
+
+def test_concentrated_holds_the_truth_of_a_dissimilarity_that_is_off():
+    score = GeneralScore(lambda x, y: square(x, y) + 1e-3 * np.sign(y - x)[..., 0], 0.01, 1e-3)
+    found = concentrated(score, [0.0], [0.0], [0.1], lambda y: np.tanh(100.0 * y[:, 0]), flat)
+    assert found.lo <= 0.0 <= found.hi
+    assert abs(found.mid) > 1e-2
 
 
 @pytest.mark.parametrize(

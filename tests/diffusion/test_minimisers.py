@@ -8,6 +8,7 @@ import pytest
 
 from theory.diffusion.laplace import GeneralScore
 from theory.diffusion.minimisers import Profile, along, fibred
+from theory.evidence import Kind
 
 QUERY = 0.4
 
@@ -64,6 +65,45 @@ def test_volume_beside_the_equator():
     epsilon = mpmath.mpf("1e-5")
     exact = mpmath.quad(lambda w: mpmath.exp(-(mpmath.sin(w) ** 2) / (2 * epsilon)), [-0.1, -0.01, 0, 0.01, 0.1])
     assert flat == pytest.approx(float((exact / mpmath.sqrt(2 * mpmath.pi * epsilon) - 1) / epsilon), rel=1e-3, abs=0)
+
+
+def square(x, y):
+    return (y[..., 0] - x[..., 0]) ** 2
+
+
+def flat(y):
+    return np.ones(len(y))
+
+
+def test_fibred_holds_the_truth_on_a_coarse_lattice():
+    """With a width three times too large there are too few tokens across, which the width must tell."""
+    found = fibred(GeneralScore(square, 0.01), [0.0], 0.0, 0.33, lambda y: np.cos(10.0 * y[:, 0]), flat, nodes=8)
+    assert found.lo <= math.exp(-0.5) <= found.hi
+    assert abs(found.mid - math.exp(-0.5)) > 1e-4
+    assert found.kind is Kind.ESTIMATED
+
+
+def test_fibred_holds_the_truth_with_too_few_tokens_around():
+    """Four and five tokens do not resolve three waves around."""
+    found = fibred(GeneralScore(square, 0.01), [0.0], 0.0, 0.1, lambda y: np.exp(np.cos(y[:, 1])), flat, nodes=4)
+    truth = float(mpmath.besseli(0, 1))
+    assert found.lo <= truth <= found.hi
+    assert abs(found.mid - truth) > 1e-5
+
+
+def test_fibred_holds_the_truth_far_from_the_origin():
+    """Places are rounded there by much of a deviation, with this width alike on both lattices."""
+    score = GeneralScore(square, 5e-7)
+    found = fibred(score, [1e6], 1e6, 1.026e-3, lambda y: np.cos(1e3 * (y[:, 0] - 1e6)), flat, nodes=4)
+    assert found.lo <= math.exp(-0.25) <= found.hi
+    assert abs(found.mid - math.exp(-0.25)) > 1e-10
+
+
+def test_fibred_holds_the_truth_of_a_dissimilarity_that_is_off():
+    score = GeneralScore(lambda x, y: square(x, y) + 1e-3 * np.sign(y[..., 0] - x[..., 0]), 0.01, 1e-3)
+    found = fibred(score, [0.0], 0.0, 0.1, lambda y: np.tanh(100.0 * y[:, 0]), flat, nodes=4)
+    assert found.lo <= 0.0 <= found.hi
+    assert abs(found.mid) > 1e-2
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,25 @@ def test_uniform_tokens_have_balls_of_the_share():
     np.testing.assert_allclose(held.radii(), 0.25 * math.pi, rtol=1e-14, atol=0)
 
 
+def test_rounding_holds_where_the_density_almost_vanishes():
+    """Masses are sums of waves that cancel: what they are off is relative to the largest, not to the least density."""
+    low, share, x = 1e-6, 1e-12, 1e-3
+    held = Neighbourhoods(LINE, 1.0 - (1.0 - low) * np.cos(X), [[x]], share)
+    (found,), (radius,) = held.average(H).tolist(), held.radii().tolist()
+    with mpmath.workdps(40):
+        place, top = mpmath.mpf(x), mpmath.mpf(1.0 - low)
+
+        def mass(r):
+            return (2 * r - top * (mpmath.sin(place + r) - mpmath.sin(place - r))) / (2 * mpmath.pi) - mpmath.mpf(share)
+
+        r = mpmath.findroot(mass, (radius, 1.01 * radius), tol=1e-60, verify=False)
+        weighed = mpmath.quad(
+            lambda y: (1 - top * mpmath.cos(y)) * (mpmath.sin(y) + mpmath.cos(2 * y) / 2), [place - r, place, place + r]
+        )
+        error = abs(float(found - weighed / (2 * mpmath.pi * mpmath.mpf(share))))
+    assert 1e-12 < error <= held.rounding(H)
+
+
 def test_bad_input():
     with pytest.raises(ValueError, match="grid: expected dimension 1 or 2, got 3"):
         Neighbourhoods(PeriodicGrid((4, 4, 4)), np.ones((4, 4, 4)), [[0.0, 0.0, 0.0]], 0.1)

@@ -5,7 +5,7 @@ import pytest
 
 from theory.attention import SquaredDistance, doubly_normalised
 from theory.diffusion import CircleDensity, PeriodicGrid, chordal, convolved, heat_multiplier
-from theory.diffusion.gradient_flow import asymmetry, field
+from theory.diffusion.gradient_flow import _solved, asymmetry, field
 from theory.diffusion.normalisers import (
     balance_error,
     balanced_law,
@@ -14,6 +14,7 @@ from theory.diffusion.normalisers import (
     sinkhorn_change,
     swept_law,
 )
+from theory.evidence.enclosure import balls
 
 GRID = PeriodicGrid((64,))
 X = GRID.axes[0]
@@ -48,6 +49,17 @@ def test_balanced_law_against_the_dense_iteration():
     found, error = sinkhorn_change(GRID, P, H, HEAT)
     np.testing.assert_allclose(found, expected, rtol=0, atol=error + 1e-12)
     assert error < 1e-9
+
+
+def test_a_law_that_is_not_balanced_yet_leaves_averages_inside(monkeypatch):
+    exact, _ = sinkhorn_change(GRID, P, H, HEAT)
+    for steps in (2, 6, 12):
+        monkeypatch.setattr(
+            "theory.diffusion.normalisers.balanced_law", lambda *given, steps=steps: balanced_law(*given, steps=steps)
+        )
+        found, error = sinkhorn_change(GRID, P, H, HEAT)
+        off = float(np.abs(found - exact).max())
+        assert 1e-4 * error < off <= error
 
 
 def test_swept_law_against_the_dense_iteration():
@@ -147,6 +159,30 @@ def test_bad_input_of_the_field():
         field([[0.0, 1.0]], [[1.0]])
     with pytest.raises(ArithmeticError, match="tokens: expected"):
         field([[30.0, 0.0], [29.9, 1.0], [0.0, 30.0]], [[1.0, 0.0], [0.0, 1.0]])
+
+
+def test_a_scaling_that_stops_early_still_encloses_the_limit(monkeypatch):
+    x, form = np.array([[1.5, 0.2], [-1.2, 0.4], [0.3, -1.4], [1.4, 0.0]]), np.eye(2)
+    sharp = field(x, form)
+    monkeypatch.setattr("theory.diffusion.gradient_flow._STILL", 2.0**-20)
+    rough = field(x, form)
+    spread = 0.0
+    for part in ("weights", "derivative", "slope"):
+        for wide, narrow in zip(getattr(rough, part).ravel(), getattr(sharp, part).ravel(), strict=True):
+            assert wide.contains(narrow)
+            spread = max(spread, float(wide.rad()))
+    assert 1e-12 < spread < 0.1  # it did stop early
+
+
+def test_a_system_that_is_not_known_exactly_is_solved_for_all_of_them():
+    middle, right = np.array([[2.0, 1.0], [0.5, 1.0]]), np.array([[1.0], [3.0]])
+    wide = balls(middle) + balls(0).item().union(balls(2.0**-10).item())
+    found = _solved(wide, balls(right))
+    for added in np.ndindex(2, 2, 2, 2):
+        exact = np.linalg.solve(middle + 2.0**-10 * np.array(added).reshape(2, 2), right)
+        for ball, value in zip(found.ravel(), exact.ravel().tolist(), strict=True):
+            assert float(ball.lower()) - 1e-12 <= value <= float(ball.upper()) + 1e-12
+    assert max(float(ball.rad()) for ball in found.ravel()) < 0.05
 
 
 def test_asymmetry_of_a_matrix_that_may_vanish_is_unknown():

@@ -6,9 +6,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.diffusion import CircleDensity, PeriodicGrid
+from theory.diffusion import CircleDensity, PeriodicGrid, sampling
 from theory.diffusion.bandwidth import StepError, least
 from theory.diffusion.sampling import SampledOutput, chordal_output, draw
+from theory.evidence import Kind
 
 DENSITY = CircleDensity([0.5, 0.0], [0.0, 0.2], logarithmic=False)
 ATOMS = np.array([1.0, 0.4, 0.1, 0.7]), np.array([0.1, 0.4, 0.3, 0.2]), np.array([1.0, -2.0, 0.5, 3.0])
@@ -146,6 +147,38 @@ def test_least_encloses_the_place():
     assert within(found.value, 3 * 2.0 ** (-2 / 3), 0.0)
     rising = least(lambda x: (x, 1e-15), 0.5, 2.0)
     assert math.isinf(rising.place.width)
+
+
+def test_laws_hold_the_truth_on_a_grid_that_is_too_coarse():
+    """Twenty nodes for a kernel of a seventh of a radian: half of them are worse, which the widths must tell."""
+    coarse, fine = output(epsilon=0.02, nodes=20), output(epsilon=0.02, nodes=512)
+    for read in (SampledOutput.population, SampledOutput.variance, SampledOutput.bias):
+        found, truth = read(coarse), read(fine)
+        assert found.lo <= truth.mid <= found.hi
+        assert abs(found.mid - truth.mid) > 1e-9
+        assert found.kind is Kind.ESTIMATED
+    for found, truth in zip(coarse.moments((64,))[0], fine.moments((64,))[0], strict=True):
+        assert found.lo <= truth.mid <= found.hi
+        assert abs(found.mid - truth.mid) > 1e-9
+    (found,), (truth,) = (output(nodes=n).coverage((128,), [0.1]) for n in (10, 512))
+    assert found.lo <= truth.mid <= found.hi
+    assert abs(found.mid - truth.mid) > 1e-9
+
+
+def test_moments_hold_the_truth_with_a_step_that_is_too_large(monkeypatch):
+    monkeypatch.setattr(sampling, "_STEP", 1.4)
+    bias, variance, _, _ = exhausted(5)
+    for found, truth in zip(doubled().moments((5,))[0], (bias, variance), strict=True):
+        assert found.lo <= truth <= found.hi
+        assert abs(found.mid - truth) > 1e-6
+
+
+def test_least_holds_the_place_in_spite_of_noise():
+    """A value that is off by as much as is said hides where the least one is."""
+    found = least(lambda x: (x**2 + 1 / x + 1e-4 * math.sin(1e5 * x), 1e-4), 1e-3, 10.0)
+    assert 2.0 ** (-1 / 3) in found.place
+    assert found.value.lo <= 3 * 2.0 ** (-2 / 3) <= found.value.hi
+    assert abs(found.place.mid - 2.0 ** (-1 / 3)) > 1e-5
 
 
 def test_bad_input():

@@ -20,6 +20,14 @@ from theory.diffusion.self_dynamics import (
 from theory.evidence import Interval
 
 
+@pytest.mark.parametrize(("radius", "epsilon", "dim"), [(1.0, 0.5, 1), (1.0, 0.125, 2), (0.75, 0.25, 3)])
+def test_a_radius_that_is_not_known_exactly_is_moved_as_a_whole(radius, epsilon, dim):
+    wide = sphere_layer(Interval.within(radius, 1e-4), epsilon, dim)
+    ends = [sphere_layer(Interval.exactly(radius + side), epsilon, dim) for side in (-1e-4, 1e-4)]
+    assert wide.lo <= ends[0].lo < ends[1].hi <= wide.hi
+    assert ends[1].mid - ends[0].mid >= 0.9 * wide.width  # the slope is the true one
+
+
 def test_moved_is_the_definition():
     rng = np.random.default_rng(0)
     cloud, masses = rng.normal(size=(9, 3)), rng.uniform(0.5, 1.5, 9)

@@ -55,6 +55,18 @@ def test_exact_layers_agree_with_quadratures():
     assert zonal.error < 1e-9
 
 
+def test_a_stack_of_layers_that_are_off_by_their_bound():
+    class Rough:
+        error = 2.0**-20
+
+        def __call__(self, values):
+            return values * (1.0 + self.error)
+
+    (found,), (error,) = stacked(Rough(), [1.0, -2.0], [1000])
+    off = np.abs(found - [1.0, -2.0]).max()
+    assert 0.99 * error <= off <= error
+
+
 def test_depth():
     assert depth(0.5, 0.125) == 8
     with pytest.raises(ValueError, match="time: expected a multiple"):

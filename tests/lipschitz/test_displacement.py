@@ -43,6 +43,19 @@ def test_errors_of_the_entries_are_charged():
             assert found.lo <= exact(x, worst * y, p) <= found.hi
 
 
+def test_errors_of_the_entries_are_charged_in_full():
+    """All entries off as far as they may be, against each other: the norm is off by all that is allowed."""
+    n, d = 4, 9
+    x, y = np.zeros((n, d)), np.ones((n, d))
+    for p, share in ((1.0, 4.0), (2.0, 2.0), (math.inf, 1.0)):
+        found = displacement(x, y, p, error=0.125)
+        for sign in (-1.0, 1.0):
+            truth = exact(x - sign * 0.125, y + sign * 0.125, p)
+            assert found.lo <= truth <= found.hi
+            assert abs(truth - found.mid) > 0.499 * found.width
+        assert float(exact(x, y, p)) == pytest.approx(3.0 * share, rel=1e-14, abs=0.0)
+
+
 def test_no_move_is_zero():
     assert displacement(np.ones((3, 2)), np.ones((3, 2)), 2.0).lo == 0.0
     assert displacement(np.ones((3, 2)), np.ones((3, 2))).hi <= 1e-150

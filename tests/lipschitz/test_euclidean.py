@@ -67,7 +67,7 @@ def test_bounded_set():
 def test_tied_constants_of_scalars_and_by_norms():
     largest, euclidean = tied_constants(5, [[[2.0]]], [[[3.0]]], [[-7.0]])
     assert math.isclose(largest, float(1 + 4 * near(5)) * 4.0 * 3.0 * 7.0, rel_tol=1e-14, abs_tol=0.0)
-    assert math.isclose(euclidean, math.sqrt(5.0) * float(1 + 4 * near(5)) * 42.0, rel_tol=1e-14, abs_tol=0.0)
+    assert math.isclose(euclidean, math.sqrt(5.0) * float(1 + 4 * near(5)) * 84.0, rel_tol=1e-14, abs_tol=0.0)
     rng = stream("tests.euclidean", 0)
     queries, values, output = rng.normal(size=(2, 8, 4)), rng.normal(size=(2, 8, 4)), rng.normal(size=(8, 8))
     largest, euclidean = tied_constants(9, list(queries), list(values), output)
@@ -75,7 +75,7 @@ def test_tied_constants_of_scalars_and_by_norms():
     ends = np.abs(output).sum(axis=0).max() * max(rows) * max(np.abs(v).sum(axis=0).max() for v in values)
     assert math.isclose(largest, float(4 * near(9) + 0.5) * ends, rel_tol=1e-13, abs_tol=0.0)
     norms = [
-        np.linalg.eigvalsh(q.T @ q).max() * np.linalg.eigvalsh(v.T @ v).max()
+        np.linalg.eigvalsh(q.T @ q).max() ** 2 * np.linalg.eigvalsh(v.T @ v).max()
         for q, v in zip(queries, values, strict=True)
     ]
     last = math.sqrt(np.linalg.eigvalsh(output.T @ output).max())

@@ -44,6 +44,16 @@ def test_posterior_is_rounded_up():
     assert posterior(Interval.exactly(1.0), 0.5, 0.25) == pytest.approx(1.5, rel=1e-14, abs=0.0)
 
 
+@pytest.mark.parametrize(("constant", "off"), [(0.5, 0.0), (0.9, 1e-3), (0.25, 1e-12)])
+def test_posterior_is_attained(constant, off):
+    """A map of the line of this slope, of which every step falls short of the point by all its rounding."""
+    x = 1.0
+    for _ in range(4):
+        before, x = x, constant * x + off  # the fixed point of the map itself is zero
+    told = posterior(Interval.exactly(before - x), constant, off)
+    assert told * (1.0 - 1e-12) <= x <= told * (1.0 + 1e-12)
+
+
 def test_equilibrium_solves_its_equation():
     rng = np.random.default_rng(2)
     u, value, form = rng.uniform(-0.4, 0.4, size=(5, 2)), 0.3 * np.eye(2), 0.2 * np.eye(2)

@@ -9,6 +9,7 @@ import pytest
 from theory.evidence import stream
 from theory.maxent import BetaGaussian, density_at, density_on_cells, entmax, escort_covariance, studies
 from theory.maxent.densities import log_rising
+from theory.maxent.studies.densities import _moved
 
 U = 2.0**-53
 SCATTER = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, -0.25], [0.0, -0.25, 0.5]])
@@ -246,6 +247,23 @@ def test_escort_covariance_is_the_derivative(alpha):
         )
         slope = (4.0 * near - far) / 3.0 if alpha < 2.0 else near
         assert np.abs(slope - claimed[:, k]).max() <= 1e-8
+
+
+@pytest.mark.parametrize("alpha", studies.NAMED)
+def test_what_is_charged_for_roundings_holds_up_to_the_edge(alpha):
+    """Beside the edge a base of a few roundings is all that is left of the density."""
+    law = BetaGaussian(np.zeros(1), np.eye(1), alpha)
+    ways = stream("tests.densities.edge", 0).uniform(size=60)
+    for x in law.radius * (1.0 - ways * 0.5 ** np.arange(60)):
+        p = float(law.density([x]))
+        reach = float(_moved(np.array([p]), np.array([x]), law).item())
+        with mp.workdps(40):
+            e = mp.mpf(alpha) - 1
+            b = 1 / e
+            mass = mp.sqrt(2 * mp.pi * b) * mp.gamma(b + 1) / mp.gamma(b + mp.mpf(3) / 2)
+            base = mass ** (-e / (1 + e / 2)) - e * mp.mpf(float(x)) ** 2 / 2
+            truth = base**b if base > 0 else mp.mpf(0)
+            assert abs(p - truth) <= reach + mp.mpf(2) ** -1000
 
 
 @pytest.mark.parametrize(

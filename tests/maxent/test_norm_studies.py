@@ -1,6 +1,8 @@
 """The table of operator norms: laws of the two families, and enclosures that hold what directions and balls say."""
 
 import math
+from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
@@ -50,3 +52,15 @@ def test_no_direction_is_stretched_more():
         ratios = np.linalg.norm(ways @ jacobian, end, axis=1) / np.linalg.norm(ways, start, axis=1)
         assert all(ratios.max() <= interval.hi for interval in both)
         assert all(ratios.max() >= 0.8 * interval.lo for interval in both)
+
+
+def test_enclosures_hold_the_largest_cut_of_many_laws():
+    """Sums over sets are rounded most; without their width a law in three is outside."""
+    for case in range(60):
+        rng = stream("tests.norm_studies.cuts", case)
+        law = rng.dirichlet(np.ones(int(rng.integers(2, 9))))
+        p = [Fraction(x) for x in law.tolist()]
+        p = [x / sum(p) for x in p]
+        cuts = [sum(kept) for size in range(1, len(p)) for kept in combinations(p, size)]
+        truth = max(4 * cut * (1 - cut) for cut in cuts)
+        assert all(truth in interval for interval in norms_of(law)["inf_one"])

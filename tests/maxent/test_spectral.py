@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from theory.evidence import Interval, stream
+from theory.evidence.roundoff import EXP_ULPS, U
 from theory.maxent import entmax_norm
 
 
@@ -75,3 +76,10 @@ def test_bad_types_are_refused_by_name():
         entmax_norm(["1"], 1.5)
     with pytest.raises(TypeError, match=r"^alpha: expected a number, got list"):
         entmax_norm([0.5, 0.5], [1.5])
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.5, 1.9])
+def test_powers_are_charged_as_inexact(alpha):
+    """Two equal weights: the eigenvalue is their power, and as far off as that may be."""
+    found = entmax_norm([0.5, 0.5], alpha)
+    assert found.width >= 2 * EXP_ULPS * U * 0.5 ** (2.0 - alpha)

@@ -96,6 +96,26 @@ def test_rounding_bounds_the_error_against_longer_numbers(rng):
         assert error <= g.rounding(x) <= 1e-12 * scale + 1e-13
 
 
+def test_rounding_of_what_cancels_is_charged():
+    """Arguments of the hyperbolic tangent that cancel lose their digits, and steep output weights show it."""
+    share, rng = 0.0, np.random.default_rng(5)
+    for _ in range(20):
+        a, b = (1.0 + rng.uniform(size=2)).tolist()
+        x = np.array([[1e8 * b, 1e8 * a]])
+        g = ResidualFeatures([[a], [-b]], [0.25], [[1e6, 0.0]], [0.0, 0.0])
+        wide = x.astype(np.longdouble)
+        exact = wide + np.tanh(wide @ g.inner + g.inner_bias) @ g.outer
+        error = float(np.linalg.norm(g(x) - exact, axis=1).max())
+        assert error <= g.rounding(x)
+        share = max(share, error / g.rounding(x))
+    assert share > 0.05  # nearly attained
+    for size in (1e-6, 1.0, 1e6):  # and of the sums, where nothing cancels
+        g = ResidualFeatures([[1e-30], [0.0]], [0.0], [[0.0, 0.0]], [size / 3.0, 0.0])
+        x = np.array([[size, 0.0]]) * (1.0 + rng.uniform(size=(50, 1)))
+        off = np.abs(g(x)[:, 0] - (x[:, 0].astype(np.longdouble) + np.longdouble(size / 3.0)))
+        assert 0.1 * g.rounding(x) < float(off.max()) <= g.rounding(x)
+
+
 def test_linear_features(rng):
     w, x = rng.normal(size=(3, 2)), rng.normal(size=(4, 3))
     f = LinearFeatures(w)

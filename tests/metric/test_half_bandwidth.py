@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ive, spherical_in
 
-from theory.metric.half_bandwidth import multipliers, rate
+from theory.metric.half_bandwidth import _enclosed, _left, multipliers, rate
 from theory.metric.studies import half_bandwidth
 
 
@@ -17,6 +17,32 @@ def test_multipliers_are_quotients_of_bessel_functions(epsilon):
         np.testing.assert_allclose([v.mid for v in found], exact, rtol=1e-8, atol=0)
         assert all(abs(v.mid - e) <= v.width + 1e-12 for v, e in zip(found, exact, strict=True))
         assert multipliers(space, 1, epsilon)[0].mid == pytest.approx(found[0].mid, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("n", [3, 5, 7])
+def test_few_tokens_leave_what_the_width_says(epsilon, n):
+    """A quadrature much too coarse is off by a hundredth to a tenth of its width."""
+    b, shares = 1 / epsilon, []
+    for space, bessel in (("circle", ive), ("sphere", spherical_in)):
+        found = _enclosed(space, 3, epsilon, n)
+        for degree, value in enumerate(found, start=1):
+            exact = bessel(degree, b) / bessel(0, b)
+            assert value.lo <= exact <= value.hi
+            shares.append(abs(value.mid - exact) / value.width)
+    if n == 5:
+        assert max(shares) > 0.01  # the truth is near the edge
+
+
+def test_what_a_quadrature_leaves_bounds_the_tail_of_the_series():
+    for b in (0.4, 4.0, 200.0):
+        first = 9 + int(2 * b)
+        tail = 2.0 * sum(ive(k, b) for k in range(first, first + 400))
+        means = {"circle": ive(0, b), "sphere": spherical_in(0, b) * np.exp(-b)}
+        for space, mean in means.items():
+            left = 4.0 * tail / (mean - 2.0 * tail)
+            assert left <= _left(space, b, first) <= 2.0 * left
+    assert _left("circle", 100.0, 2) == np.inf
 
 
 def test_rates_are_those_of_the_laplacian():

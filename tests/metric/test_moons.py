@@ -92,6 +92,23 @@ def test_runs_of_a_seed_share_data_and_start():
         assert np.array_equal(run.state()["order"], runs["self"].state()["order"])
 
 
+def test_start_and_order_are_drawn_from_seed_and_root():
+    def parts(seed=7, root=None, attention="self"):
+        moons = Moons() if root is None else Moons(root=root)
+        learner = moons.learner(Setting("moons", attention, seed, 1e-3))
+        return {"start": learner.theta[:20], "order": learner.state()["order"]}
+
+    first = parts()
+    assert all(np.array_equal(part, again) for part, again in zip(first.values(), parts().values(), strict=True))
+    for other in (parts(seed=8), parts(root=1), parts(seed=8, root=1)):
+        for name, part in first.items():
+            assert not np.array_equal(part, other[name])
+    for root in (None, 1):  # another start, the same data in the same order
+        again, own = parts(root=root, attention="again"), parts(root=root)
+        assert not np.isin(again["start"], own["start"]).any()
+        assert np.array_equal(again["order"], own["order"])
+
+
 def test_labels_of_training_are_permuted_and_no_others():
     true, mixed = (Moons().learner(Setting("moons", "l2", 3, 1e-3, labels=name)) for name in ("true", "permuted"))
     assert np.array_equal(true._train[0], mixed._train[0])

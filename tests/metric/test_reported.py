@@ -69,6 +69,17 @@ def test_what_was_made_up_is_found(lay, task, quantity):
         assert len(found.failures) >= 2
 
 
+def test_early_runs_are_judged_like_late_ones(lay, monkeypatch):
+    names = {"early": "l2", "faster-l2": "l2", "faster-self": "self"}
+    lay()
+    recorded = {"self": (0.3, 0.80), "l2": (0.3, 0.80), "metric": (0.2, 0.90)}
+    monkeypatch.setattr(results, "curves", lambda task: reported_runs.curves(task, recorded))
+    assert {verdict(f"reported.moons-{name}").verdict for name in names} == {Verdict.SUPPORTED}
+    monkeypatch.setattr(ledger, "_STUDIES", {})
+    monkeypatch.setattr(results, "curves", lambda task: reported_runs.curves(task, dict.fromkeys(recorded, (0.2, 0.9))))
+    assert {verdict(f"reported.moons-{name}").verdict for name in names} == {Verdict.REFUTED}
+
+
 def test_few_runs_that_vary_decide_nothing(lay):
     level = {"self": (0.3, 0.80), "l2": (0.2, 0.83), "metric": (0.2, 0.83)}
     lay(level=level, spread=dict.fromkeys(level, 0.05))
@@ -135,6 +146,8 @@ def test_power_is_that_of_the_interval():
     assert 980 <= seen <= 998
     assert "1.85 standard" in reported.power(task)
     assert "probability 0.52" in reported.normal(task)
+    assert reported.told(task) == 1.85
+    assert "differ by at most 0.27 points" in reported.decidable(task)[0]
 
 
 # --- studies ---
@@ -151,6 +164,14 @@ def test_finals_are_all_runs_with_the_scores_that_the_paper_reports(lay):
         assert np.abs(part["score"] - own[name] / unit).max() == 0.0
         assert np.abs(part["noisy"] - own[noisy] / unit).max() == 0.0
     assert studies.finals(scale="paper", root=2).sha256 == table.sha256
+
+
+def test_early_runs_are_those_of_a_tenth_of_the_epochs(lay):
+    lay()
+    table, own = studies.early(scale="quick", root=1), reported_runs.curves("moons").where(epoch=studies.BUDGET)
+    assert set(table["epoch"].tolist()) == {50}
+    assert np.abs(table["score"] - own["accuracy"]).max() == 0.0
+    assert np.abs(table["train_loss"] - own["train_loss"]).max() == 0.0
 
 
 def test_curves_are_means_and_quartiles_over_runs(lay):

@@ -56,6 +56,26 @@ def test_bounds_enclose_sizes_and_errors(g, clouds):
     assert np.abs(score.matrix(x, y)).max() <= size
 
 
+def test_errors_of_both_features_are_charged():
+    """Features off by all that they state, apart from each other: the score is off by all of its bound."""
+
+    class Off:
+        dim, lipschitz = 1, 1.0
+
+        def __call__(self, x):
+            return x - 0.25 * np.sign(x)  # nearer to zero than they are
+
+        def rounding(self, _):
+            return 0.25
+
+    x, y = np.array([[3.0]]), np.array([[-2.0]])
+    score = MetricScore(Off(), 0.5)
+    size, error = score.bounds(x, y)
+    off = abs(score.matrix(x, y).item() + 25.0)
+    assert 0.999 * error <= off <= error
+    assert size >= 25.0
+
+
 def test_constants_bound_scores_on_a_ball(g):
     rng, score = np.random.default_rng(4), MetricScore(g, 0.7)
     c = score.constants(0.8)

@@ -28,6 +28,53 @@ def test_eigenvalues_are_those_of_the_rows(score):
     assert 1.0 in found[-1]
 
 
+@pytest.mark.parametrize("way", ["values", "vectors", "both"])
+def test_eigenvectors_that_are_off_widen_the_interval(monkeypatch, way):
+    """The interval is made of what the eigenvectors leave, not of what a library promises."""
+    exact = np.sort(np.linalg.eigvals(rows(SquaredDistance(0.7))).real)
+    eigh, rng = np.linalg.eigh, np.random.default_rng(17)
+
+    def perturbed(matrix):
+        values, vectors = eigh(matrix)
+        if way == "values":  # residual without a defect of the vectors
+            return values + 1e-3 * rng.normal(size=values.size), vectors
+        if way == "vectors":  # longer by a part: no residual, but the values are too large
+            return 1.002001 * values, 1.001 * vectors
+        return values + 1e-4 * rng.normal(size=values.size), vectors + 1e-3 * rng.normal(size=vectors.shape)
+
+    monkeypatch.setattr(np.linalg, "eigh", perturbed)
+    found = spectrum(SquaredDistance(0.7), X)
+    assert all(value.lo <= claimed <= value.hi for value, claimed in zip(found, exact, strict=True))
+    assert max(abs(value.mid - claimed) for value, claimed in zip(found, exact, strict=True)) > 1e-4
+    assert max(value.width for value in found) < 0.1
+
+
+@pytest.mark.parametrize("n", [2, 6])
+def test_scores_that_are_off_widen_the_interval(n):
+    """Scores that use all of the rounding that they state: every pair is seen a little nearer or farther."""
+
+    class Rounded:
+        def __init__(self, off):
+            self.off = off
+
+        def matrix(self, x, y):
+            true = SquaredDistance(0.7).matrix(x, y)
+            return true + self.off * np.where(np.eye(len(x)) > 0.0, 1.0, -1.0)
+
+        def bounds(self, x, y):
+            size, _ = SquaredDistance(0.7).bounds(x, y)
+            return size + abs(self.off), abs(self.off)
+
+    exact = np.sort(np.linalg.eigvals(rows(SquaredDistance(0.7), X[:n])).real)
+    for off in (-1e-3, 1e-3):
+        found = spectrum(Rounded(off), X[:n])
+        assert all(value.lo <= claimed <= value.hi for value, claimed in zip(found, exact, strict=True))
+        law, relative = stationary(Rounded(off), X[:n])
+        sums = np.exp(SquaredDistance(0.7).matrix(X[:n], X[:n])).sum(axis=1)
+        assert np.abs(law * sums.sum() / sums - 1.0).max() <= relative
+    assert max(abs(value.mid - claimed) for value, claimed in zip(found, exact, strict=True)) > 1e-4
+
+
 def test_two_tokens_by_hand():
     far = math.exp(-1.0)
     found = spectrum(SquaredDistance(1.0), [[0.0], [1.0]])

@@ -6,7 +6,7 @@ import pytest
 from scipy import linalg, sparse
 
 from theory.evidence import stream
-from theory.metric import ResidualFeatures
+from theory.metric import ResidualFeatures, arcs
 from theory.metric.arcs import Arcs, first_order, layer
 from theory.metric.embedding import undecided, weakest_stretch
 from theory.metric.experiments.moons import two_moons
@@ -124,6 +124,21 @@ def test_weakest_stretch_encloses_a_fine_grid(seed):
     assert found.lo <= smallest
     assert found.hi <= smallest * 1.1
     assert found.lo >= 0.85 * smallest
+
+
+@pytest.mark.parametrize("depth", [-0.9, -0.5, 0.8])
+def test_weakest_stretch_of_one_unit_is_that_of_its_worst_point(depth):
+    """With one hidden unit the bound over a rectangle is attained: less than it would leave out the worst point."""
+    least = min(1.0, 1.0 + depth)  # at the first coordinate zero, or far from it
+    for shift in np.linspace(0.0, 0.2, 7):
+        found = weakest_stretch(fold(depth), np.add(BOX, [[shift, 0.0]]))
+        slope = 1.0 - np.tanh(2.6 + shift) ** 2
+        worst = least if depth < 0.0 else min(1.0, 1.0 + depth * slope)
+        assert 0.9 * worst * 0.99 <= found.lo <= worst <= found.hi * (1.0 + 1e-12)
+    for left in (1.0, 1.3):  # where slopes change most toward the edge that is worst
+        found = weakest_stretch(fold(depth), [[left, -1.1], [2.6, 1.6]])
+        worst = min(1.0, 1.0 + depth * (1.0 - np.tanh(left if depth < 0.0 else 2.6) ** 2))
+        assert found.lo <= worst <= found.hi * (1.0 + 1e-12)
 
 
 @pytest.mark.parametrize("least", [1.0, 1e-3, 1e-6, 5e-8, 1e-9, 0.0])
@@ -248,6 +263,18 @@ def test_layer_of_a_linear_map_is_a_posterior_mean(epsilon):
     off = np.linalg.norm(found.value - posterior(Arcs(), matrix, QUERIES, epsilon), axis=1)
     assert (off <= found.error + 1e-13 * epsilon**0.5).all()
     assert found.error.max() < 1e-9 * epsilon**0.5 + 1e-14
+
+
+@pytest.mark.parametrize("step", [2.0, 2.5, 3.0])
+def test_a_lattice_much_too_coarse_owns_up(monkeypatch, step):
+    """Two rules that are off, and are not refined, differ by no less than their mean is off."""
+    monkeypatch.setattr(arcs, "_STEP", step)
+    monkeypatch.setattr(arcs, "_AGREED", np.inf)
+    matrix = np.array([[1.5, 0.3, -0.4], [-0.2, 0.6, 0.5]])
+    found = layer(straight(matrix), Arcs(), QUERIES, 0.02)
+    off = np.linalg.norm(found.value - posterior(Arcs(), matrix, QUERIES, 0.02), axis=1)
+    assert (off <= found.error).all()
+    assert off.max() > 1e-6
 
 
 def test_layer_sees_a_sheet_that_comes_back():

@@ -92,7 +92,7 @@ def test_chart_and_diameter():
 
 def test_study():
     table = cones(scale="quick", root=5)
-    assert table.kind is Kind.NUMERIC
+    assert table.kind is Kind.ESTIMATED
     assert (table.where(part="hits", n=5, d=5)["value.lo"] == 1500.0).all()
     for run in ("SA", "USA", "causal"):
         before, after = (table.where(part=part, run=run).middles("value") for part in ("before", "after"))

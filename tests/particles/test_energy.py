@@ -1,5 +1,7 @@
 """The energy, its metric and its rate against mpmath and differences; its errors hold; bad input."""
 
+from importlib import import_module
+
 import mpmath
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from theory.particles import Interaction
 from theory.particles.studies.energy import FORM, dissipation, energy_rates, unit_tokens, values
 
 FORMS = (None, FORM)
+OFF = 1e-6  # of outputs that are made worse on purpose
 
 
 def cloud(case, n=4):
@@ -69,6 +72,38 @@ def test_all_quantities_are_within_their_errors(beta, form):
         assert rate.lo <= exact <= rate.hi
 
 
+@pytest.mark.parametrize("form", [np.diag([4.0, 1.0, 0.5]), None])
+def test_outputs_that_are_off_by_their_bound_leave_velocities_inside(form, monkeypatch):
+    module, (x, masses), closest = import_module("theory.particles.energy"), cloud(1), 0.0
+    law = Interaction(1.5, form=form, masses=masses)
+    right, plain = law.velocity(x), module.Softmax
+    monkeypatch.setattr(module, "rounding", lambda *_, **__: OFF)
+    for signs in np.ndindex(2, 2, 2):
+        shift = OFF * (2.0 * np.array(signs) - 1.0)
+
+        def rough(score, value=None, masses=None, shift=shift):
+            exact = plain(score, masses=masses)
+            return lambda tokens: (exact(tokens) + shift) @ (np.eye(3) if value is None else value).T
+
+        monkeypatch.setattr(module, "Softmax", rough)
+        closest = max(closest, float(np.abs(law.velocity(x) - right).max()) / law.velocity_error(x))
+    assert 0.3 < closest <= 1.0
+
+
+def test_velocities_that_are_off_by_their_bound_leave_the_dissipation_inside(monkeypatch):
+    (x, masses), closest = cloud(2), 0.0
+    law = Interaction(2.0, masses=masses)
+    right, v = law.dissipation(x), law.velocity(x)
+    monkeypatch.setattr(Interaction, "velocity_error", lambda *_, **__: OFF)
+    for sign in (-1.0, 1.0):
+        monkeypatch.setattr(Interaction, "velocity", lambda *_, sign=sign, **__: v + sign * OFF * np.sign(v))
+        rough = law.dissipation(x)
+        assert rough.lo <= right.lo
+        assert right.hi <= rough.hi
+        closest = max(closest, abs(rough.mid - right.mid) / (0.5 * rough.width))
+    assert closest > 0.6
+
+
 def test_masses_are_even_unless_given_and_a_mass_of_zero_is_absent():
     x, _ = cloud(1)
     even = Interaction(2.0, masses=np.full(4, 0.25))
@@ -118,7 +153,7 @@ def _form(p, a, q):
 
 def test_studies():
     table = dissipation(scale="quick", root=5)
-    assert table.kind is Kind.NUMERIC
+    assert table.kind is Kind.ESTIMATED
     for run in ("SA", "USA", "form", "turned", "causal"):
         part = table.where(run=run)
         assert part["time"][0] == 0.0

@@ -7,7 +7,7 @@ import pytest
 
 from theory.evidence import Interval
 from theory.particles import flow, on_sphere, passage
-from theory.particles.flows import moved_by
+from theory.particles.flows import Trajectory, moved_by, safety_of
 
 
 def covers(interval, value):
@@ -29,6 +29,24 @@ def test_rotation_keeps_its_phase():
     for t, interval in zip(trajectory.times, trajectory.observe(lambda x: x[0]), strict=True):
         assert covers(interval, math.cos(t))
         assert interval.width < 1e-7
+
+
+def test_the_finer_run_takes_other_steps_than_the_coarser_one():
+    """Between stops so near that both tolerances allow a single step, two runs of one step each would agree."""
+    spin = np.array([[0.0, -1.0], [1.0, 0.0]])
+    trajectory = flow(lambda x: spin @ x, [1.0, 0.0], 0.8 * np.arange(61), rtol=1e-5, atol=1e-8)
+    for t, interval in zip(trajectory.times, trajectory.observe(lambda x: x[0]), strict=True):
+        assert covers(interval, math.cos(t))
+
+
+def test_the_difference_of_the_runs_is_taken_twice():
+    """The true error is the difference itself where the coarser run is right by chance: here both are made up."""
+    states = np.array([[0.0], [1.0]])
+    for safety, width in ((2.0, 2.0), (10.0, 10.0)):
+        made = Trajectory(np.array([0.0, 1.0]), states, 0.5 * states, 0, safety=safety)
+        assert made.observe(lambda x: x[0])[1].width == pytest.approx(width, rel=1e-12, abs=0.0)
+    assert safety_of("DOP853") == 2.0
+    assert safety_of("LSODA") == safety_of("BDF") == 10.0
 
 
 def test_a_scalar_and_a_matrix_are_states():

@@ -3,15 +3,17 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from theory.evidence import stream
+from theory.evidence import gamma, stream
 from theory.particles import (
     BUTCHER6,
     EULER,
+    FLAT,
     HEUN,
     METHODS,
     RK4,
@@ -28,6 +30,85 @@ from theory.particles.runge_kutta import chart_rate, retracted
 def unit(rng, n, d):
     points = rng.normal(size=(n, d))
     return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def trees(size):
+    """The rooted trees with that many nodes, each the tuple of its branches."""
+    if size == 1:
+        return [()]
+    return sorted({tuple(sorted(branches)) for branches in forests(size - 1)})
+
+
+def forests(size, largest=None):
+    """The multisets of trees with that many nodes together."""
+    if size == 0:
+        yield ()
+        return
+    for first in range(min(size, largest or size), 0, -1):
+        for copies in range(size // first, 0, -1):
+            for same in combinations_with_replacement(trees(first), copies):
+                for rest in forests(size - first * copies, first - 1) if first > 1 else [()] * (size == copies):
+                    yield (*same, *rest)
+
+
+def nodes(tree):
+    return 1 + sum(nodes(branch) for branch in tree)
+
+
+def density(tree):
+    """The product of the sizes of all subtrees."""
+    product = nodes(tree)
+    for branch in tree:
+        product *= density(branch)
+    return product
+
+
+def weight(method, tree):
+    """The elementary weight: the sum over the tree's nodes of the products of entries along its edges."""
+
+    def inner(stage, branches):
+        product = Fraction(1)
+        for branch in branches:
+            product *= sum((a * inner(j, branch) for j, a in enumerate(method.a[stage])), Fraction(0))
+        return product
+
+    return sum((b * inner(i, tree) for i, b in enumerate(method.b)), Fraction(0))
+
+
+def conditions(method, order):
+    """Whether the order conditions of all trees up to a size hold, in rationals."""
+    return all(
+        weight(method, tree) == Fraction(1, density(tree)) for size in range(1, order + 1) for tree in trees(size)
+    )
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
+def test_tableaux_satisfy_the_order_conditions_up_to_their_order_and_not_beyond(method):
+    assert [len(trees(size)) for size in range(1, 8)] == [1, 1, 2, 4, 9, 20, 48]
+    assert all(sum(row, Fraction(0)) == node for row, node in zip(method.a, method.c, strict=True))
+    assert conditions(method, method.order)
+    beyond = max(abs(weight(method, tree) * density(tree) - 1) for tree in trees(method.order + 1))
+    assert beyond >= Fraction(1, 1000)
+
+
+def test_order_conditions_see_a_weight_and_an_entry_that_are_off():
+    assert not conditions(replace(RK4, b=tuple(w * Fraction(9999, 10000) for w in RK4.b)), 4)
+    assert not conditions(replace(RK4, a=((), *RK4.a[1:3], (Fraction(0), Fraction(1, 100), Fraction(99, 100)))), 4)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
+def test_in_charts_tokens_stay_on_the_sphere_up_to_one_division(method):
+    def off(space, steps):
+        points = integrate(field, x, step=0.2, steps=steps, method=method, space=space)
+        return max(abs(sum(Fraction(float(v)) ** 2 for v in row) - 1) for row in points)
+
+    for case in (4, 5):
+        rng = stream("tests.runge-kutta", case)
+        n, d = int(rng.integers(3, 9)), int(rng.integers(2, 6))
+        x, field = unit(rng, n, d), on_sphere(float(rng.uniform(0.5, 5.0)))
+        for steps in (1, 30):
+            assert off(SPHERE, steps) <= gamma(d + 6)
+        assert off(FLAT, 30) > 1e3 * gamma(d + 6)
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
 from theory.evidence.enclosure import balls, coefficient, ends, precision, variable
-from theory.particles import spectrum, sphere_jacobian
+from theory.particles import spectrum, sphere_jacobian, twisted_balls
 
 RNG = np.random.default_rng(11)
 FORM, VALUE = RNG.normal(size=(3, 3)), RNG.normal(size=(3, 3))
@@ -102,6 +104,28 @@ def test_eigenvalues_nearer_than_their_discs_are_listed_together():
     assert (low.lo, low.hi) == (high.lo, high.hi)
     assert low.lo <= 1.0
     assert low.hi >= 1.015
+
+
+@pytest.mark.parametrize("which", ["vectors", "inverse"])
+def test_a_rough_diagonalisation_still_encloses_the_eigenvalues(which, monkeypatch):
+    module = import_module("theory.particles.spectra")
+    noise = 1e-3 * np.random.default_rng(3).uniform(-1.0, 1.0, size=(3, 3))
+    exact, inverted, turned = np.array([-1.0, 0.5, 2.0]), np.linalg.inv, module._eigenvectors
+    frame = np.array([[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0], [0.0, 0.0, 1.0]])
+    if which == "vectors":
+        monkeypatch.setattr(module, "_eigenvectors", lambda matrix: turned(matrix) + noise)
+    else:  # an inverse that is a thousandth too large shifts every eigenvalue by a thousandth
+        monkeypatch.setattr(np.linalg, "inv", lambda matrix: 1.001 * inverted(matrix))
+    found = spectrum(balls(frame * exact @ frame.T))
+    for interval, value in zip(found, exact, strict=True):
+        assert interval.lo - 1e-14 <= value <= interval.hi + 1e-14
+    assert max(interval.width for interval in found) > 1e-4
+    assert max(abs(interval.mid - v) / interval.width for interval, v in zip(found, exact, strict=True)) > 1e-4
+
+
+def test_where_all_see_all_the_twisted_state_is_unstable_on_the_circle_too():
+    largest = spectrum(sphere_jacobian(twisted_balls(10, 1), beta=1.0))[-1]
+    assert 0.25 <= largest.lo <= largest.hi <= 1.0
 
 
 def test_bad_input():

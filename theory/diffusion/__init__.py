@@ -1,4 +1,4 @@
-"""Stacked attention as a discretised drift-diffusion, and as a heat equation in another metric."""
+"""Stacked attention as a discretised drift-diffusion, and, but in two dimensions, a heat equation with a clock."""
 
 from typing import TYPE_CHECKING
 

@@ -24,7 +24,7 @@ from theory._validate import as_between, as_callable, as_count, as_positive, as_
 from theory.attention import SquaredDistance, rounding
 from theory.diffusion.operators import half_inverse, propagate
 from theory.diffusion.stacking import TokenLayer, depth, stacked
-from theory.evidence import Interval
+from theory.evidence import Interval, estimated
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -88,8 +88,8 @@ def layer_rise(
     Returns
     -------
     Interval
-        By attention with squared distances over Gauss tokens of panels one deviation wide. Its width is what rounding
-        may do, and twice what four more nodes per panel change.
+        Of kind ``ESTIMATED``: by attention with squared distances over Gauss tokens of panels one deviation wide. Its
+        width is what rounding may do, and twice what four more nodes per panel change.
 
     Raises
     ------
@@ -113,7 +113,8 @@ def layer_rise(
     size = float(np.abs(values).max())
     width = rounding(query, tokens, values[:, np.newaxis], score=score, key_weights=masses) + 64.0 * U * size
     slip = 16.0 * U * (abs(start) + size)  # of h, here and there
-    return Interval.within(found[1], width + slip + 2.0 * abs(found[1] - found[0]))
+    coarse, fine = found
+    return estimated(fine, coarse, times=2.0) + Interval.within(0.0, width + slip)
 
 
 def segment_stack(
@@ -133,7 +134,7 @@ def segment_stack(
     Returns
     -------
     list of Interval
-        Its width is what rounding may do, and twice what four more nodes per panel change.
+        Of kind ``ESTIMATED``; their width is what rounding may do, and twice what four more nodes per panel change.
     """
     asked = as_vector(places, "places")
     if asked.min() < 0.0 or asked.max() > 1.0:
@@ -161,4 +162,5 @@ def segment_stack(
         found.append(last(values).tolist())
     # tokens and queries are off by u, which moves scores by at most 4 u / (2 epsilon) in every layer
     slip = error + (last.error + 32.0 * U + layers * 8.0 * U / epsilon) * float(np.abs(function(tokens[:, 0])).max())
-    return [Interval.within(fine, slip + 2.0 * abs(fine - coarse)) for coarse, fine in zip(*found, strict=True)]
+    off = Interval.within(0.0, slip)
+    return [estimated(fine, coarse, times=2.0) + off for coarse, fine in zip(*found, strict=True)]

@@ -57,7 +57,7 @@ def stationary(rows: ArrayLike, *, error: float = 0.0) -> tuple[Array, float]:
     rows : array_like, shape (n, n)
         Weights; every row adds to one.
     error : float, default 0.0
-        Bound on their relative error.
+        Bound on their relative error, or on that of a row in total variation.
 
     Returns
     -------
@@ -83,14 +83,16 @@ def stationary(rows: ArrayLike, *, error: float = 0.0) -> tuple[Array, float]:
         law[k] = law[:k] @ left[:k, k]
     law /= law.sum()
     moved = 0.5 * float(np.abs(law @ p - law).sum()) + error + gamma(n + 4)
-    power, steps = p, 1
+    power, steps, bound = p, 1, math.inf
     for _ in range(_POWERS):
         slack = steps * (error + gamma(n + 1))
         apart = max(0.5 * float(np.abs(power - row).sum(axis=1).max()) for row in power) + slack
+        if apart < 1.0:
+            bound = min(bound, steps * moved / (1.0 - apart))
         if apart < 0.5:
-            return law, steps * moved / (1.0 - apart)
+            break  # more steps bring nothing: they count twice, and what is left of one is above a half
         power, steps = power @ power, 2 * steps
-    return law, math.inf
+    return law, bound
 
 
 def spectrum(rows: ArrayLike, *, error: float = 0.0) -> tuple[Array, float]:

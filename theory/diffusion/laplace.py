@@ -31,7 +31,7 @@ from theory.attention import rounding
 from theory.attention.score import Constants
 from theory.diffusion.operators import propagate
 from theory.engine import Form, Pairs
-from theory.evidence import Interval
+from theory.evidence import Interval, estimated
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -143,8 +143,8 @@ def concentrated(
     Returns
     -------
     Interval
-        The average over a lattice. Its width is what rounding may do, and twice what a fourth more tokens per direction
-        change.
+        Of kind ``ESTIMATED``: the average over a lattice. Its width is what rounding may do, and twice what a fourth
+        more tokens per direction change.
     """
     x = as_vector(query, "query")[np.newaxis, :]
     as_instance(score, "score", GeneralScore)
@@ -159,8 +159,8 @@ def concentrated(
     error = rounding(x, keys, values[:, np.newaxis], score=score, key_weights=masses)
     # places are off by 8 u of their size, which ten deviations from the middle changes a weight by ten times that
     moved = 80.0 * U * float((np.abs(keys).max(axis=0) / as_vector(widths, "widths")).sum())
-    width = error + size * (2.0 * moved + 256.0 * U) + 2.0 * abs(found[1] - found[0])
-    return Interval.within(found[1], width)
+    coarse, fine = found
+    return estimated(fine, coarse, times=2.0) + Interval.within(0.0, error + size * (2.0 * moved + 256.0 * U))
 
 
 def first_order(

@@ -30,7 +30,7 @@ from theory._validate import as_callable, as_count, as_instance, as_number, as_p
 from theory.attention import rounding
 from theory.diffusion.laplace import REACH, GeneralScore, lattice
 from theory.diffusion.operators import propagate
-from theory.evidence import Interval
+from theory.evidence import Interval, estimated
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -139,8 +139,8 @@ def fibred(
     Returns
     -------
     Interval
-        The average over tokens that are a lattice in the first angle. Its width is what rounding may do, and twice what
-        a fourth more tokens per direction change.
+        Of kind ``ESTIMATED``: the average over tokens that are a lattice in the first angle. Its width is what rounding
+        may do, and twice what a fourth more tokens per direction change.
     """
     x, n = as_vector(query, "query")[np.newaxis, :], as_count(nodes, "nodes", least=4)
     centre, width = as_number(centre, "centre"), as_positive(width, "width")
@@ -159,4 +159,5 @@ def fibred(
     # places are off by 8 u of their size, which ten deviations from the middle, where a score is 50, changes a weight
     # by ten times that in widths, or 50 times that in angles around
     moved = 8.0 * U * (10.0 * float(np.abs(across).max()) / width + 50.0 * 2.0 * np.pi)
-    return Interval.within(found[1], error + size * (2.0 * moved + 256.0 * U) + 2.0 * abs(found[1] - found[0]))
+    coarse, fine = found
+    return estimated(fine, coarse, times=2.0) + Interval.within(0.0, error + size * (2.0 * moved + 256.0 * U))

@@ -17,7 +17,7 @@ Its law follows from the sign of a sum of independent terms, :math:`\hat Ph \le 
 :math:`\sum_iK_i(h_i - a) \le 0`, by the inversion formula of Gil-Pelaez.
 
 Expectations are trapezoidal sums on a periodic grid, integrals over t and over frequencies trapezoidal sums in the
-logarithm. Widths are what half as many nodes change, and rounding.
+logarithm. Widths are what half as many nodes change, and rounding; their kind is ``ESTIMATED``.
 
 References
 ----------
@@ -37,7 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_count, as_generator, as_instance, as_number, as_positive, as_real, as_vector, frozen
 from theory.diffusion.densities import CircleDensity
 from theory.diffusion.grid import PeriodicGrid
-from theory.evidence import Interval, Kind
+from theory.evidence import Interval, Kind, estimated
 from theory.evidence.roundoff import gamma
 
 Array = NDArray[np.float64]
@@ -121,9 +121,7 @@ class SampledOutput:
         for (bias, spread, error, error2), (bias2, spread2, *_), (bias3, spread3, *_) in zip(
             found, wide, grid, strict=True
         ):
-            off = error + abs(bias - bias2) + abs(bias - bias3)
-            square = Interval.within(spread, error2 + abs(spread - spread2) + abs(spread - spread3))
-            mean = Interval.within(bias, off)
+            mean, square = _judged(bias, bias2, bias3, error), _judged(spread, spread2, spread3, error2)
             result.append((mean, square - mean**2))
         return result
 
@@ -138,13 +136,19 @@ class SampledOutput:
             if not all(map(math.isfinite, inside)):
                 result.append(Interval.unknown())
                 continue
-            off = abs(inside[0] - inside[1]) + abs(inside[0] - inside[2])
-            result.append(Interval.within(inside[0], off + 2.0 * _GONE**2 * _ROUNDING))
+            value, steps, nodes = inside
+            result.append(_judged(value, steps, nodes, 2.0 * _GONE**2 * _ROUNDING))
         return result
 
     def _settled(self, read: Callable[[_Sums], tuple[float, float]]) -> Interval:
         (value, error), (other, _) = read(_Sums(self)), read(_Sums(self, 2))
-        return Interval.within(value, error + abs(value - other), Kind.NUMERIC)
+        return estimated(value, other, times=1.0) + Interval.within(0.0, error)
+
+
+def _judged(value: float, steps: float, nodes: float, error: float) -> Interval:
+    """Enclose an integral by what twice the step and what half the nodes change, and its rounding."""
+    off = error + abs(value - steps) + abs(value - nodes)
+    return Interval.within(value, off, Kind.ESTIMATED)
 
 
 def _sizes(counts: Sequence[int]) -> list[int]:

@@ -22,7 +22,7 @@ from theory.figures import style
 
 TITLE = "self-attention with recomputed weights follows mean curvature: an ellipse shortens and spheres collapse"
 STUDY = studies.self_dynamics
-CLAIMS = ("layers.curve-shortening", "layers.radius", "layers.scope")
+CLAIMS = ("layers.curve-shortening", "layers.radius")
 
 _HUES = (style.BLACK, style.BLUE, style.SKY, style.GREEN, style.ORANGE, style.VERMILION)
 _SPHERES = {1: ("o", style.BLUE), 2: ("s", style.VERMILION), 3: ("^", style.GREEN)}

@@ -110,9 +110,12 @@ def tied_constants(
 
     .. math:: \Big(4c_N + \frac1s\Big)\|W^{O\top}\|_\infty\max_h\|W^{Q,h}\|_\infty\|W^{Q,h\top}\|_\infty
               \max_h\|W^{V,h\top}\|_\infty, \qquad
-              \frac{\sqrt N}s(4c_N + 1)\Big(\sum_h\|W^{Q,h}\|_2^2\|W^{V,h}\|_2^2\Big)^{1/2}\|W^O\|_2.
+              \frac{\sqrt N}s(4c_N + 1)\Big(\sum_h\|W^{Q,h}\|_2^4\|W^{V,h}\|_2^2\Big)^{1/2}\|W^O\|_2.
 
-    Recalled (Kim, Papamakarios, Mnih).
+    Recalled (Kim, Papamakarios, Mnih), the second one mended: recalled was :math:`\|W^{Q,h}\|_2^2`, of degree one in a
+    matrix in which a head has degree two. Derived: a row of :math:`P^hXA_h` moves by at most :math:`\|A_h\|_2(4c_N +
+    1)` times the largest displacement (:func:`distance_constant`), :math:`\|A_h\|_2 = \|W^{Q,h}\|_2^2/s`; N rows by
+    :math:`\sqrt N` times as much, and heads side by side by the root of the sum of their squares.
 
     Parameters
     ----------
@@ -138,13 +141,11 @@ def tied_constants(
     second = [as_matrix(w, "values", shape=shape) for w in values]
     near, root = 4.0 * nearness_constant(tokens), math.sqrt(shape[1])
     largest = max(_norm(w, np.inf) * _norm(w.T, np.inf) for w in first) * max(_norm(w.T, np.inf) for w in second)
-    try:
-        squares = math.sqrt(sum((_norm(q, 2) * _norm(v, 2)) ** 2 for q, v in zip(first, second, strict=True)))
-    except OverflowError:
-        squares = math.inf
+    norms = ((_norm(q, 2), _norm(v, 2)) for q, v in zip(first, second, strict=True))
+    pooled = math.hypot(*(q * q * v for q, v in norms))
     return (
         finite((near + 1.0 / root) * _norm(out.T, np.inf) * largest, "queries, values, output"),
-        finite(math.sqrt(tokens) / root * (near + 1.0) * squares * _norm(out, 2), "queries, values, output"),
+        finite(math.sqrt(tokens) / root * (near + 1.0) * pooled * _norm(out, 2), "queries, values, output"),
     )
 
 

@@ -77,7 +77,7 @@ class Trajectory:
         Returns
         -------
         list of Interval
-            Of kind ``NUMERIC``; unknown where the function leaves the real numbers on a displaced state. The rounding
+            Of kind ``ESTIMATED``; unknown where the function leaves the real numbers on a displaced state. The rounding
             of the function itself is not counted beyond that.
         """
         as_callable(function, "function")
@@ -196,8 +196,8 @@ def _observed(
     value, other = float(function(fine)), float(function(coarse))
     moved = moved_by(function, fine, evaluations, tolerance)
     if not np.isfinite([value, other, moved]).all():
-        return Interval.unknown(Kind.NUMERIC)
-    return Interval.within(value, safety * (abs(value - other) + moved) + 8 * U * abs(value), Kind.NUMERIC)
+        return Interval.unknown(Kind.ESTIMATED)
+    return Interval.within(value, safety * (abs(value - other) + moved) + 8 * U * abs(value), Kind.ESTIMATED)
 
 
 def moved_by(

@@ -5,7 +5,6 @@ from __future__ import annotations
 STORY = (
     "markov", "transport",
     "naive", "maxent", "softmax", "entmax", "fusedmax", "normmax", "budget", "loss", "density", "layer", "variant",
-    "prediction",
     "gibbs", "lipschitz", "dot-product", "distance-attention", "depth", "certificate",
     "particle", "energy", "cone", "gaussian-flow", "chaos", "solvable", "equiangular", "norm-flow", "consensus",
     "boolean", "metastable", "merge", "onset", "noisy", "context",

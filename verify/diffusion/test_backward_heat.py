@@ -2,11 +2,13 @@
 
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
+from theory.diffusion.operators import propagate
 from theory.diffusion.self_dynamics import line_tokens, moved, rounded
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, bug, constant, equals, estimated, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U
 from verify.textbook import balls, hull
@@ -42,12 +44,45 @@ def log_slope(x, epsilon):
     return sum(p * slope for p, slope in parts) / sum(p for p, _ in parts)
 
 
+STEPS = (0.45, 0.36)  # between tokens, in standard deviations of what a layer averages with: two computations
+
+
+def spaced(means, variances, shares, epsilon, *, step=STEPS[0]):
+    """Equidistant tokens on the line with their masses, so close that a layer sees the density."""
+    least = min(variances)
+    return line_tokens(means, variances, shares, step * math.sqrt(least * epsilon / (least + epsilon)))
+
+
+@cache
+def layered(mixture, epsilon, layers, kept, step):
+    """Places before and after some layers of attention, and the masses; once for the claim and its twins."""
+    start, masses = spaced(*mixture, epsilon, step=step)
+    tokens = start
+    for _ in range(layers):
+        tokens = propagate(start, start, tokens, epsilon, masses=masses) if kept else moved(tokens, epsilon, masses)
+    return start[:, 0], tokens[:, 0], masses
+
+
+def after(observe, mixture, epsilon, layers, *, kept=False):
+    """What is observed after layers of attention, judged from tokens at two distances."""
+    return estimated(*(observe(*layered(mixture, epsilon, layers, kept, step)) for step in STEPS), times=4)
+
+
+def off(tokens, epsilon, masses):
+    """What rounding does to a place after a layer; masses are known to some hundred u."""
+    return rounded(tokens, epsilon, masses) + 1e4 * U
+
+
 @verifies(
     Claim(
         "layers.backward-heat",
-        "in flat space tokens climb the smoothed density, and the density runs the heat equation backward",
-        r"$H_{\mathrm{new}} - H = \varepsilon\,\nabla\log(\rho * \mathcal N(0, \varepsilon))$ exactly; so $\frac1\varepsilon(\mathbb E g(H_{\mathrm{new}}) - \mathbb Eg(H)) \to -\mathbb E\Delta g$, $\partial\rho/\partial(k\varepsilon) = -\Delta\rho$: the mean of $\cos\omega x$ grows at the rate $\omega^2$; a mixture of three Gaussians, $\omega = \frac12, 1, 2$",
-        assumptions=("line, tokens equidistant that weigh the density",),
+        "in flat space tokens climb the smoothed density, and layer upon layer the density runs the heat equation backward",
+        r"$H_{\mathrm{new}} - H = \varepsilon\,\nabla\log(\rho * \mathcal N(0, \varepsilon))$ exactly; after $\tau/\varepsilon$ layers $\mathbb E\cos\omega H \to e^{\omega^2\tau}\,\mathbb E\cos\omega H_0$ as under $\partial_\tau\rho = -\Delta\rho$, at $\tau = \frac1{16}$, half of the time that this mixture of three Gaussians has; $\omega = \frac12, 1, 2$",
+        assumptions=(
+            "line, tokens equidistant that weigh the density",
+            "weights computed anew by every layer",
+            "bandwidths from 1/32 to 1/256: rounding grows from layer to layer, as the equation lets it",
+        ),
         spec=("DL.B11",),
         cites=("carreira2006", "ruan2024"),
         provenance=DERIVED,
@@ -55,30 +90,40 @@ def log_slope(x, epsilon):
     constant("forward", "the heat equation runs forward", rate=-1),
     constant("half", "it runs at half the speed", rate=Fraction(1, 2)),
     bug("not-smoothed", "tokens climb the density itself", smoothed=False),
+    hypothesis("kept", "all layers average with the weights of the first", kept=True),
 )
-def test_backward_heat(run, *, rate=1, smoothed=True):
-    waves = (Fraction(1, 2), Fraction(1), Fraction(2))
-    levels = {omega: [] for omega in waves}
+def test_backward_heat(run, *, rate=1, smoothed=True, kept=False):
     for level in range(run.pick(quick=5, paper=6)):
         epsilon = 0.0625 * 0.5**level
-        narrow = math.sqrt(0.25 * epsilon / (0.25 + epsilon))
-        tokens, masses = line_tokens(*MIXTURE, 0.45 * narrow)
-        after = moved(tokens, epsilon, masses)
-        off = rounded(tokens, epsilon, masses) + 1e4 * U  # densities are known to some hundred u
+        tokens, masses = spaced(*MIXTURE, epsilon)
+        there, error = moved(tokens, epsilon, masses), off(tokens, epsilon, masses)
         for at in range(0, len(tokens), max(1, len(tokens) // 12)):
             if masses[at] < 1e-12 * masses.max():
                 continue
             with precision():
                 aim = hull(ball(epsilon) * log_slope(ball(float(tokens[at, 0])), ball(epsilon if smoothed else 0)))
-            step = Interval.within(float(after[at, 0] - tokens[at, 0]), off)
+            step = Interval.within(float(there[at, 0] - tokens[at, 0]), error)
             yield equals(step, aim, scale=1, epsilon=epsilon, x=round(float(tokens[at, 0]), 3), part="velocity")
-        for omega in waves:
-            gain = float(masses @ (np.cos(float(omega) * after[:, 0]) - np.cos(float(omega) * tokens[:, 0])))
-            levels[omega].append(Interval.within(gain / epsilon, float(omega) * off / epsilon))
-    for omega in waves:
+    time = Fraction(1, 16)
+    for omega in (Fraction(1, 2), Fraction(1), Fraction(2)):
+
+        def wave(_, x, masses, omega=float(omega)):
+            return float(masses @ np.cos(omega * x))
+
+        found = [after(wave, MIXTURE, 2.0**-k, int(time * 2**k), kept=kept) for k in range(5, 9)]
         with precision():
-            claimed = rate * hull(ball(omega) ** 2 * mean_cosine(omega))
-        yield equals(limit(levels[omega][-4:], order=1), claimed, scale=1, omega=omega, part="rate")
+            claimed = hull(ball(rate * omega**2 * time).exp() * mean_cosine(omega))
+        yield equals(limit(found, order=1), claimed, scale=1, omega=omega, part="wave")
+
+
+def variance(_, x, masses):
+    """The variance of places with masses."""
+    return float(masses @ (x - masses @ x) ** 2)
+
+
+def alone(s):
+    """One Gaussian around zero, as a mixture."""
+    return ((0.0,), (s,), (1.0,))
 
 
 @verifies(
@@ -86,7 +131,11 @@ def test_backward_heat(run, *, rate=1, smoothed=True):
         "layers.gaussian-collapse",
         "of a Gaussian cloud each layer maps the variance to its cube over the square of s + epsilon: gone after s_0 / 2 epsilon layers",
         r"$s \mapsto \frac{s^3}{(s + \varepsilon)^2}$ exactly; $s_k \to s_0 - 2k\varepsilon$ at fixed $k\varepsilon$, to first order; and $s \mapsto \frac{s^3}{\varepsilon^2}(1 + O(s))$ as $s \to 0$",
-        assumptions=("tokens Gaussian on the line", "weights computed anew by every layer"),
+        assumptions=(
+            "tokens Gaussian on the line",
+            "weights computed anew by every layer",
+            r"in the limit, half of $s_0 = 1$ and three quarters of $s_0 = 2$, bandwidths down to 1/128 and 1/64",
+        ),
         spec=("DL.B11",),
         cites=("ruan2024", "castin2024"),
         provenance=DERIVED,
@@ -97,25 +146,16 @@ def test_backward_heat(run, *, rate=1, smoothed=True):
 )
 def test_gaussian_collapse(run, *, speed=2, kept=False, power=2):
     for s, epsilon in ((1.0, 0.25), (0.5, 0.5), (2.0, 0.0625), (0.0625, 0.5)):
-        narrow = math.sqrt(s * epsilon / (s + epsilon))
-        tokens, masses = line_tokens([0.25], [s], [1.0], 0.45 * narrow)
-        after, off = moved(tokens, epsilon, masses)[:, 0], rounded(tokens, epsilon, masses) + 1e4 * U
-        mean = float(masses @ after)
-        variance = float(masses @ (after - mean) ** 2)
+        tokens, masses = spaced([0.25], [s], [1.0], epsilon)
+        found, error = variance(None, moved(tokens, epsilon, masses)[:, 0], masses), off(tokens, epsilon, masses)
         claimed = Fraction(s) * (Fraction(s) / (Fraction(s) + Fraction(epsilon))) ** power
-        width = 4 * math.sqrt(variance) * off + 4 * off**2 + 1e3 * U * variance
-        yield equals(Interval.within(variance, width), claimed, scale=1, s=s, epsilon=epsilon, part="step")
-    for start, time in ((Fraction(1), Fraction(1, 4)), (Fraction(2), Fraction(3, 4))):
-        found = []
-        for level in range(4, run.pick(quick=10, paper=13)):
-            with precision(128 + 4 * 2**level):  # each layer may double the radius of a ball, and some
-                s, e = ball(start), ball(Fraction(1, 2**level))
-                first = s / (s + e)
-                for _ in range(int(time * 2**level)):
-                    s = s * (first if kept else s / (s + e)) ** power
-                found.append(hull(s))
-        aim = start - speed * time
-        yield equals(limit(found[-4:], order=1), aim, scale=1, s=start, part="flow")
-        yield equals(order([v - aim for v in found[-4:]]), 1, scale=1, s=start, part="order")
-    cubes = [(Fraction(1, 2**j) / (Fraction(1, 2**j) + 1)) ** power * 4**j for j in range(4, 12)]
+        width = 4 * math.sqrt(found) * error + 4 * error**2 + 1e3 * U * found
+        yield equals(Interval.within(found, width), claimed, scale=1, s=s, epsilon=epsilon, part="step")
+    for s, time, finest in ((1.0, Fraction(1, 4), 7), (2.0, Fraction(3, 4), 6)):
+        levels = range(run.pick(quick=finest - 3, paper=3), finest + 1)
+        found = [after(variance, alone(s), 2.0**-k, int(time * 2**k), kept=kept) for k in levels]
+        aim = Fraction(s) - speed * time
+        yield equals(limit(found[-4:], order=1), aim, scale=1, s=s, part="flow")
+        yield equals(order([value - aim for value in found[-4:]]), 1, scale=1, s=s, part="order")
+    cubes = [2 ** ((power + 1) * j) * after(variance, alone(2.0**-j), 1.0, 1) for j in range(2, 8)]
     yield equals(limit(cubes, order=1), 1, scale=1, part="cubic")

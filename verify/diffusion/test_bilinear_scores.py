@@ -85,6 +85,8 @@ def stated(case, *, sign=1, share=lambda r: 1 / r, drift=2):
 def test_bilinear(run, *, sign=1, share=lambda r: 1 / r, drift=2, mirrored=False):
     count = run.pick(quick=12, paper=200)
     cases = [WITNESS, *(problem(rng, 2 + k % 3) for k, rng in enumerate(run.streams(count)))]
+    form, *rest = WITNESS  # bandwidths are in units of the pull, so that the size of the form falls out
+    cases += [(factor * form, *rest) for factor in (2.0**-40, 2.0**40)]
     for number, case in enumerate(cases):
         form, x, a, w = case
         claimed = (form.T, x, a, w) if mirrored else case
@@ -100,8 +102,15 @@ def test_bilinear(run, *, sign=1, share=lambda r: 1 / r, drift=2, mirrored=False
         epsilons = [Fraction(pull) * Fraction(1, 200 * 2**k) for k in range(7)]
         if number == 0:
             levels = [[hull((cold(case, e) - there) / ball(e))] for e in epsilons]
-            yield equals(order(worst(levels, [hull(first)])), 1, scale=1, case=number, extrapolations=0)
-            yield equals(order(worst(extrapolated(levels), [hull(first)])), 2, scale=1, case=number, extrapolations=1)
+            yield equals(order(worst(levels, [hull(first)])), 1, scale=1, case=number, extrapolations=0, part="order")
+            yield equals(
+                order(worst(extrapolated(levels), [hull(first)])),
+                2,
+                scale=1,
+                case=number,
+                extrapolations=1,
+                part="order",
+            )
         told = Bilinear(form).propagated(x, w, a, float(epsilons[0]))
         width = 2.0**14 * U * (1.0 + np.linalg.norm(form) * np.linalg.norm(x) / pull) * math.hypot(*w)
         exact = hull(cold((claimed[0], x, a, w), float(epsilons[0])))
@@ -159,6 +168,7 @@ def test_minimiser(run, *, sign=-1, share=Fraction(1, 2), sphere=False):
         yield equals(rise(n, sign, sympy.Rational(share), sphere), 0, scale=1, n=n)
     for rng in run.streams(run.pick(quick=6, paper=60)):
         form, x, _, _ = problem(rng, 3)
+        form = form * 2.0 ** float(rng.choice([-40, 0, 40]))
         root = rng.normal(size=(3, 3))
         shape = root @ root.T + np.eye(3)
         found = sign * -Bilinear(form).minimiser(x, shape=np.eye(3) if sphere else shape)  # of -<x, A y>

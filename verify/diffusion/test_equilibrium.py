@@ -30,8 +30,11 @@ CHOSEN = slice(None, None, 32)
     constant("first", "softmax keeps the law of its tokens", power=1),
     constant("linear", "the power is 2 - alpha", slope=1),
     hypothesis("rows", "the rows alone are normalised", way="alpha 0"),
+    bug(
+        "unsmoothed", "the law kept is taken to be that of the weighted tokens", balance=lambda masses, _smooth: masses
+    ),
 )
-def test_equilibrium(run, *, power=2, slope=None, way="sinkhorn"):
+def test_equilibrium(run, *, power=2, slope=None, way="sinkhorn", balance=lambda masses, smooth: masses * smooth):
     part = run.study(studies.normalisers).where(part="matrix", way=way)
     for y in np.unique(part["y"]).tolist():
         column = part.where(y=y).intervals("value")
@@ -44,7 +47,7 @@ def test_equilibrium(run, *, power=2, slope=None, way="sinkhorn"):
         for level in range(run.pick(quick=10, paper=11)):
             multiplier = heat_multiplier(0.08 * 0.5**level)
             masses = P * GRID.multiplied(P, multiplier) ** -alpha
-            law = masses * GRID.multiplied(masses, multiplier)
+            law = balance(masses, GRID.multiplied(masses, multiplier))
             moved = GRID.integral(law * reweighted(GRID, P, H, multiplier, alpha=alpha)) / GRID.integral(law)
             off = 64.0 * (GRID.rounding(P) / float(P.min()) + GRID.rounding(masses) / float(masses.min()) + 64 * U)
             kept = Interval.within(moved - GRID.integral(law * H) / GRID.integral(law), off)
@@ -77,7 +80,7 @@ def test_another_law(run, *, root=False, power=1, ratio=1):
         quick=(Fraction(1, 4), Fraction(1, 32)), paper=(Fraction(1, 4), Fraction(1, 32), Fraction(1, 256))
     ):
         places = balls(X[CHOSEN])
-        smooth, own = series(m, places, epsilon), series(m, places, 0)
+        smooth, own = series(m, places, epsilon * ratio), series(m, places, 0)
         grid_law = np.array([float(b.mid()) for b in series(m, balls(X), 0)])
         grid_smooth = GRID.multiplied(grid_law, heat_multiplier(float(epsilon)))
         p = grid_law * grid_smooth**power

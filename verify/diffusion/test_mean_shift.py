@@ -123,7 +123,7 @@ ROUND = CircleDensity([0.5, 0.0], [0.0, 0.2], logarithmic=False)
 @verifies(
     Claim(
         "normaliser.flow",
-        "tokens that move by their mean shift follow a heat equation backwards: whole for softmax, half for Sinkhorn, not at all where density is divided out",
+        "tokens that move by their mean shift set out along a heat equation run backwards: whole for softmax, half for Sinkhorn, not at all where density is divided out",
         r"$\frac{d}{dt}\int\phi\,d\varrho = \int\phi' v\,d\varrho \to -\kappa\int\phi\,\Delta\varrho$, $v = \frac1\varepsilon\int\sin(y - x)P(x, dy)$, $\kappa = 1 - \alpha$ or, for Sinkhorn, $\frac12$: $\partial_t\varrho = -\kappa\Delta\varrho$ with $+V$ and $+\kappa\Delta\varrho$ with $-V$; $2\pi\varrho = 1 + \frac12\cos x + \frac15\sin 2x$, $\phi = \cos x, \sin 2x$: $\frac\kappa4$ and $\frac{2\kappa}5$, quantile tokens",
         assumptions=("circle, chordal kernel, in the limit of many tokens", "a single moment: the flow at its start"),
         spec=("FR.F25",),

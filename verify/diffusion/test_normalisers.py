@@ -18,7 +18,7 @@ from theory.diffusion import (
 from theory.diffusion.ladders import extrapolated, worst
 from theory.diffusion.normalisers import balance_error, balanced_tokens, reweighted, sinkhorn_change, swept_law
 from theory.diffusion.studies.normalisers import ALPHAS
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, Kind, at_most, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
 
 COIFMAN = ("ruan2024", "coifman2006")
@@ -86,7 +86,11 @@ _LEVELS, _COARSE = {"quick": 10, "paper": 11}, 7
         "normaliser.drift",
         "keys weighted by their smoothed density to the power -alpha have the drift 2(1 - alpha)",
         r"$\frac{P^{(\alpha)}_\varepsilon h - h}\varepsilon = \frac12(\Delta h + 2(1 - \alpha)\langle\nabla\log p, \nabla h\rangle) + O(\varepsilon)$ for keys weighted by $(K_\varepsilon p)^{-\alpha}$, $\alpha = 0, \frac14, \frac12, 1$, with an error of order 1, after extrapolation 2; $p \propto e^{0.8\cos x + 0.3\sin 2x}$, heat and chordal kernels; through quantile tokens the same",
-        assumptions=("circle, in the limit of many tokens", "p positive and analytic"),
+        assumptions=(
+            "circle, in the limit of many tokens",
+            "p positive and analytic",
+            "the second order at the seven widest bandwidths, before rounding shows",
+        ),
         spec=("DL.C5", "FR.F25"),
         cites=COIFMAN,
         provenance=CHECKED,
@@ -102,21 +106,21 @@ def test_drift(run, *, factor=1, swapped=False, uniform=False):
             drift = 0 if factor is None and alpha else 2 * (1 - (factor or 1) * Fraction(alpha))
             levels = weighted(kernel, alpha, run.pick(**_LEVELS), swapped)
             yield from judged(levels, drift, uniform, kernel=kernel, alpha=alpha)
-    yield from _tokens(run.pick(quick=200, paper=800))
+    yield from _tokens(run.pick(quick=200, paper=800), 0.0 if swapped else 0.5)
 
 
-def _tokens(n, epsilon=0.02):
+def _tokens(n, alpha, epsilon=0.02):
     """Real attention among quantile tokens against the exact multipliers, weighted and doubly normalised."""
     multiplier = chordal_multiplier(epsilon)
     scaled, error = sinkhorn_change(GRID, P, H, multiplier)
     rough = 8.0 * (GRID.rounding(H * P) + 3.0 * GRID.rounding(P)) / float(P.min())
-    exact = {"alpha 0.5": (reweighted(GRID, P, H, multiplier, alpha=0.5), rough), "sinkhorn": (scaled, error)}
+    exact = {"alpha 0.5": (reweighted(GRID, P, H, multiplier, alpha=alpha), rough), "sinkhorn": (scaled, error)}
     coarse, fine = (_attended(size, epsilon) for size in (n, 2 * n))
     for way, (values, off) in exact.items():
         found, width = fine[way]
         width += off + 2.0 * float(np.abs(found - coarse[way][0]).max())
-        gap = float(np.abs(found - values[CHOSEN]).max())
-        yield equals(Interval.within(gap, width), 0, scale=1, part="tokens", way=way, N=2 * n)
+        gap = Interval.within(float(np.abs(found - values[CHOSEN]).max()), width, Kind.ESTIMATED)
+        yield equals(gap, 0, scale=1, part="tokens", way=way, N=2 * n)
 
 
 @cache
@@ -167,7 +171,12 @@ def swept_ladder(kernel, sweeps, levels):
         "normaliser.sinkhorn",
         "doubly normalised attention has half of the drift, as weights of power one half have",
         r"$\frac{Ph - h}\varepsilon = \frac12(\Delta h + \langle\nabla\log p, \nabla h\rangle) + O(\varepsilon)$ for $P = uK_\varepsilon(u p\,\cdot)$, $u K_\varepsilon(up) = 1$, with an error of order 1, after extrapolation 2; circle, heat and chordal kernels",
-        assumptions=("circle, in the limit of many tokens", "p positive and analytic", "iterated to convergence"),
+        assumptions=(
+            "circle, in the limit of many tokens",
+            "p positive and analytic",
+            "iterated to convergence",
+            "the second order at the seven widest bandwidths, before rounding shows",
+        ),
         spec=("DL.C5", "FR.F25"),
         cites=MARSHALL,
         provenance=CHECKED,

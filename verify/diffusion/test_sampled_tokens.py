@@ -78,11 +78,11 @@ def test_drawn_mean(run, *, uniform=False, share=1):
         cites=SINGER,
         provenance=("derived", "refereed"),
     ),
-    constant("double", "the variances are half as large", factor=0.5),
-    constant("width", "the variances are those of a kernel of width two pi epsilon", factor=None),
+    constant("double", "the variances are half as large", factor=lambda _: 0.5),
+    constant("width", "the variances are those of a kernel of width two pi epsilon", factor=lambda d: 2.0**d),
     bug("known", "the normaliser is known, not a sum over the tokens", known=True),
 )
-def test_drawn_variance(run, *, factor=1.0, known=False):
+def test_drawn_variance(run, *, factor=lambda _: 1.0, known=False):
     table = run.study(studies.sampling)
     for d in (1, 2):
         pooled = []
@@ -92,7 +92,7 @@ def test_drawn_variance(run, *, factor=1.0, known=False):
             if known:
                 size = average(known_normaliser(d, k, epsilon) for k in law).mid / n / epsilon**2
             spread = table.where(part="spread", d=d, n=n, epsilon=epsilon).middles("value")
-            pooled.append(spread / (size * (2.0**d if factor is None else factor)))
+            pooled.append(spread / (size * factor(d)))
         off = Interval.within(0.0, 2e-3)  # of the exact variances, whose widths are below a thousandth
         yield equals(run_mean(np.mean(pooled, axis=0), among=1000) + off, 1, d=d)
 
@@ -123,12 +123,12 @@ def test_drawn_exponents(run, *, extra=0, power=1, plane=False):
         rows = table.where(part="spread", d=d)
         exponent = -(1 + Fraction(2 if plane else d, 2) + extra)
         measured, own = fitted(rows.where(n=TOKENS), d, "epsilon")
-        yield equals(measured - own, exponent, scale=1, d=d, variable="epsilon", window_adds=round(own.mid, 4))
+        yield equals(measured - own, exponent, scale=1, d=d, part="epsilon", window_adds=round(own.mid, 4))
         measured, own = fitted(rows.where(epsilon=FIXED[d]), d, "n")
-        yield equals(measured - own, -power, scale=1, d=d, variable="N", window_adds=round(own.mid, 4))
+        yield equals(measured - own, -power, scale=1, d=d, part="N", window_adds=round(own.mid, 4))
     if run.pick(quick=False, paper=True):
         measured, own = fitted(table.where(part="far"), 1, "n", far=True)
-        yield equals(measured - own, -power, scale=1, d=1, variable="N", window="4096 to 1048576")
+        yield equals(measured - own, -power, scale=1, d=1, part="N", window="4096 to 1048576")
 
 
 def fitted(rows, d, name, *, far=False):
@@ -167,9 +167,7 @@ def test_normal(run, *, growth=8, wide=1.0, sides=2):
             for k in range(run.pick(quick=4, paper=5)):
                 inside = covered(place, z * wide, 512 * growth**k, 0.1 * 0.25**k)
                 levels.append((1 - inside) / hull(missed(z)))
-            yield equals(
-                limit(levels, ratio=4, order=1), 1 if sides == 2 else Fraction(1, 2), scale=1, z=z, x=round(place[0], 3)
-            )
+            yield equals(limit(levels, ratio=4, order=1), Fraction(sides, 2), scale=1, z=z, x=round(place[0], 3))
 
 
 @cache

@@ -26,20 +26,19 @@ def bound(n, *, slope=4):
     return hull(1 + slope * near(n))
 
 
-def attended(x, score=SCORE, values=None):
+def attended(x, score=SCORE, masses=None):
     """The outputs of self-attention, and what any entry may be off."""
-    v = x if values is None else values
-    return attend(x, x, v, score=score), rounding(x, x, v, score=score)
+    return attend(x, x, x, score=score, key_weights=masses), rounding(x, x, x, score=score, key_weights=masses)
 
 
-def moves(rng, n, d):
-    """Tokens, and where they go: all a little, all anywhere, or one of them."""
+def moves(rng, n, d, unit=1.0):
+    """Tokens, and where they go: all a little, all anywhere, or one of them; lengths in a unit, a power of two."""
     x = float(rng.uniform(0.2, 3.0)) * rng.normal(size=(n, d))
     one = np.zeros((n, d))
     one[int(rng.integers(n))] = rng.normal(size=d)
-    yield "near", x, x + 10.0 ** float(rng.uniform(-4.0, 0.0)) * rng.normal(size=(n, d))
-    yield "far", x, float(rng.uniform(0.2, 3.0)) * rng.normal(size=(n, d))
-    yield "one", x, x + 1e-3 * one
+    yield "near", unit * x, unit * (x + 10.0 ** float(rng.uniform(-4.0, 0.0)) * rng.normal(size=(n, d)))
+    yield "far", unit * x, unit * float(rng.uniform(0.2, 3.0)) * rng.normal(size=(n, d))
+    yield "one", unit * x, unit * (x + 1e-3 * one)
 
 
 def pushed_apart(n, step=2.0**-12):

@@ -18,6 +18,7 @@ from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hyp
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import cooled, query_distance, query_slope, transform_constant, two_tokens
 from verify import textbook
+from verify.inputs import UNITS
 from verify.lipschitz.pairs import norm, rounded
 from verify.lipschitz.tilts import FLOOR, between, clouds, diameter, length, oscillation, spread
 from verify.textbook import balls, hull
@@ -44,13 +45,12 @@ REFEREED, ON_PAPER = ("derived", "refereed"), ("derived", "refereed on paper")
 def test_query(run, *, quarters=4.0, halves=2.0, fourths=4.0, tilt=None):
     keys = np.array([[-0.5], [0.5]])
     cases = [(keys, np.full(2, 0.5), np.eye(1), np.array([-u / 2.0]), np.array([u / 2.0])) for u in (2.0**-6, 1.0, 6.0)]
-    for rng in run.streams(run.pick(quick=12, paper=250)):
-        n, d = int(rng.integers(2, 9)), int(rng.integers(1, 4))
+    for number, rng in enumerate(run.streams(run.pick(quick=12, paper=250))):
+        n, d, unit = int(rng.integers(2, 9)), int(rng.integers(1, 4)), UNITS[number % len(UNITS)]
         x = rng.normal(size=d)
         there = x + 10.0 ** rng.uniform(-2.0, 1.0) * rng.normal(size=d)
-        cases.append(
-            (rng.normal(size=(n, d)), rng.dirichlet(np.full(n, 0.5)) + 1e-9, rng.normal(size=(d, d)), x, there)
-        )
+        points, masses = unit * rng.normal(size=(n, d)), rng.dirichlet(np.full(n, 0.5)) + 1e-9
+        cases.append((points, masses, rng.normal(size=(d, d)), x / unit, there / unit))
     for number, (points, masses, form, x, there) in enumerate(cases):
         mu, score, size = Measure.normalised(points, masses), DotProduct(form=form), diameter(points)
         other = Measure(points, [tilt, 1.0 - tilt]) if tilt and number < 3 else mu
@@ -99,12 +99,11 @@ def test_kernel(run, *, factor=1.0, rate=1.0, valued=True, stretch=1.0):
     light, step = 2.0**-13, 2.0**-10
     ramp = [Measure([[0.0], [1.0 - s]], [1.0 - light, light]) for s in (0.0, step)]
     cases = [(*ramp, np.eye(1), np.array([[2.0]]), np.array([3.0]), np.array([2.5]))]
-    for rng in run.streams(run.pick(quick=8, paper=150)):
-        d = int(rng.integers(1, 4))
+    for number, rng in enumerate(run.streams(run.pick(quick=8, paper=150))):
+        d, unit = int(rng.integers(1, 4)), UNITS[number % len(UNITS)]
         x = rng.normal(size=d)
-        cases.append(
-            (*clouds(rng, d), rng.normal(size=(d, d)), rng.normal(size=(d, d)), x, x + 0.1 * rng.normal(size=d))
-        )
+        pair, matrices = clouds(rng, d, unit), rng.normal(size=(2, d, d))
+        cases.append((*pair, *matrices, x / unit, (x + 0.1 * rng.normal(size=d)) / unit))
     for mu, nu, form, value, x, there in cases:
         score, before = DotProduct(form=form), w1(mu, nu)
         both = np.concatenate([mu.points, nu.points])

@@ -76,7 +76,7 @@ def test_contamination(run, *, weighted=True, clean=False, flat=1.0, factor=1.0)
             yield at_most(seen, factor * share(at, most), part=part, o=o, share=at, way="bound")
             yield equals(rounded(contaminated_share(at, o)), factor * share(at, most), share=at, way="constant")
             if part == "mass" and o == 2.0 and at == 0.01:
-                yield equals(seen, Interval.printed("0.0695"), scale=1, part="printed", o=o, share=at)
+                yield equals(share(at, odds), Interval.printed("0.06945"), part="printed", o=o, share=at)
     named = Measure([[0.0], [1.0]], [0.5, 0.5]), Measure([[0.0], [1.0]], [0.75, 0.25])
     cases = [(named, np.array([0.0, 2.0]), 0.25)]
     cases += [(*tilted(rng), float(rng.uniform(0.01, 0.5))) for rng in run.streams(run.pick(quick=8, paper=300))]
@@ -156,8 +156,9 @@ def test_fluctuation(run, *, variance=False, rate=0.0, power=2, least=True):
     constant("variance", "the limit is the deviation of the tilted law", variance=True),
     constant("rate", "the error falls like 1/N", rate=-1.0),
     bug("slope", "the potential of the closed form lacks its slope", slope_of=1.0),
+    constant("twentieth", "a twentieth of the bound serves for every N", share=0.05),
 )
-def test_uniform(run, *, variance=False, rate=-0.5, slope_of=None):
+def test_uniform(run, *, variance=False, rate=-0.5, slope_of=None, share=1.0):
     nodes, weights = np.polynomial.legendre.leggauss(40)  # exact to 1e-40 for these entire functions
     printed = {1.0: ("0.54267", None), 3.0: ("0.40313", "0.31804")}
     table = run.study(studies.fluctuations)
@@ -175,12 +176,13 @@ def test_uniform(run, *, variance=False, rate=-0.5, slope_of=None):
         levels = [run_mean(squares[n], among=16) for n in (16, 32, 64, 128)]
         yield equals(limit(levels, order=1), claimed**2, b=b, part="limit")
         for n, square in squares.items():
-            yield at_most(run_mean(square, among=16), (sigma * ratio) ** 2, b=b, n=n, part="bound")
+            yield at_most(run_mean(square, among=16), share * (sigma * ratio) ** 2, b=b, n=n, part="bound")
         sizes = np.array([16, 32, 64, 128])
         errors = np.sqrt(np.stack([squares[n] / n for n in sizes.tolist()], axis=1))
         if b == 1.0:  # the steeper potential is still far from its limit at these sizes
             yield equals(slope(sizes, errors, among=16), rate, scale=1, b=b, part="rate")
-            yield equals(sigma * ratio, Interval.printed("1.7336"), part="printed bound")
+            least = (share * (sigma * ratio) ** 2).sqrt()
+            yield equals(least, Interval.printed("1.7336"), part="printed bound")
 
 
 def expected(mu, n):
@@ -207,8 +209,11 @@ def expected(mu, n):
     constant("rate", "the distance falls like 1/N", rate=1.0),
     constant("near", "the constant is two per cent smaller", factor=0.98),
     hypothesis("cube", "the law lives on the cube of three dimensions", dim=3),
+    bug("one-more", "a draw more is made than is counted", extra=1),
+    bug("tokens", "images are as near as tokens: the constant of attention is left out", stretched=False),
+    constant("half", "on the cube some law is half N^(-1/3) away, and atoms that were not drawn count whole", unseen=2),
 )
-def test_sampling(run, *, rate=0.5, factor=1.0, dim=1):
+def test_sampling(run, *, rate=0.5, factor=1.0, dim=1, extra=0, stretched=True, unseen=1):
     def bound(size, n):
         return factor * size / (2.0 * Interval.exactly(n).sqrt() ** round(2 * rate))
 
@@ -218,27 +223,35 @@ def test_sampling(run, *, rate=0.5, factor=1.0, dim=1):
         mu = Measure.normalised(points[:, np.newaxis], rng.dirichlet(np.full(k, 0.5)) + 1e-9 if number else np.ones(2))
         size = Interval.exactly(points[-1]) - Interval.exactly(points[0])
         for n in run.pick(quick=(1, 4, 16), paper=(1, 4, 16, 64, 256)):
-            mean = expected(mu, n)
+            mean = expected(mu, n + extra)
             yield at_most(mean, bound(size, n), n=n, atoms=k)
             # terms of a logarithm are at most n log n and 40 n in size, for p no less than 1e-17, each within a few units
             error = gamma(16 * (n + k) * (40 + n.bit_length()))
             yield equals(Interval.within(mean_distance(mu, n), error), mean, n=n, part="De Moivre")
-    yield equals(expected(Measure([[0.0], [1.0]]), 1), bound(Interval.exactly(1.0), 1), n=1, part="attained")
+    many, fair = 10**5, Measure([[0.0], [1.0]])  # the odds of half of an even number of draws
+    mean = Interval.exactly(Fraction(comb(many + 2 * extra, many // 2 + extra), 2 ** (many + 2 * extra + 1)))
+    yield at_most(mean, bound(Interval.exactly(1.0), many), n=many, atoms=2)
+    measured = Interval.within(mean_distance(fair, many), gamma(16 * (many + 2) * (40 + many.bit_length())))
+    yield equals(measured, mean, n=many, part="De Moivre")
+    yield equals(expected(Measure([[0.0], [1.0]]), 1 + extra), bound(Interval.exactly(1.0), 1), n=1, part="attained")
     yield equals(rounded(sampling_distance(1.0, 1)), bound(Interval.exactly(1.0), 1), n=1, part="constant")
-    for alpha, n in ((0.5, 4), (1.0, 8)):
+    # a rare token that is heard: where it is not drawn, the others' images move as far as they can
+    for alpha, n, rare in ((0.5, 4, Fraction(1, 2)), (1.0, 8, Fraction(1, 2)), (2.0, 32, Fraction(1, 64))):
         score, mean = DotProduct(form=[[-alpha]]), Interval.exactly(0.0)
-        whole = Measure([[-1.0], [1.0]])
+        whole = Measure([[-1.0], [1.0]], [float(1 - rare), float(rare)])
         for j in range(n + 1):
             drawn = Measure.normalised(whole.points, [n - j, j])
             kernels = [AttentionKernel(score, m) for m in (drawn, whole)]
             off = sum(kernel.rounding(whole.points) for kernel in kernels)
             apart = w1(*(kernel.push(m) for kernel, m in zip(kernels, (drawn, whole), strict=True)))
-            mean = mean + Interval.exactly(Fraction(comb(n, j), 2**n)) * (apart + Interval.within(0.0, off))
-        yield at_most(mean, rounded(joint_constant(alpha)) * bound(Interval.exactly(2.0), n), n=n, part="attention")
+            odds = comb(n, j) * rare**j * (1 - rare) ** (n - j)
+            mean = mean + Interval.exactly(odds) * (apart + Interval.within(0.0, off))
+        stretch = rounded(joint_constant(alpha)) if stretched else 1
+        yield at_most(mean, stretch * bound(Interval.exactly(2.0), n), n=n, alpha=alpha, part="attention")
     for m in (3, 4, 6, 8):
         n = m**3
-        least = Interval.exactly((1 - Fraction(1, n)) ** n / (m - 1))
-        yield at_least(least, Interval.exactly(Fraction(1, 4 * m)), n=n, part="cube")
+        least = Interval.exactly((1 - Fraction(1, n)) ** (n + extra) / (m - 1))
+        yield at_least(least, Interval.exactly(Fraction(unseen, 4 * m)), n=n, part="cube")
         yield equals(rounded(unseen_distance(1.0 / (m - 1), n, n)), least, n=n, part="unseen")
         k = m**dim
         lattice = Interval.exactly((1 - Fraction(1, k)) ** k / (m - 1))
@@ -246,5 +259,5 @@ def test_sampling(run, *, rate=0.5, factor=1.0, dim=1):
     grid = Measure(np.stack(np.meshgrid(*[np.linspace(0.0, 1.0, 3)] * 3), axis=-1).reshape(-1, 3))
     for rng in run.streams(run.pick(quick=2, paper=20)):
         chosen = rng.integers(27, size=27)
-        unseen = 27 - len(set(chosen.tolist()))
-        yield at_least(w1(Measure(grid.points[chosen]), grid), Interval.exactly(Fraction(unseen, 54)), part="draw")
+        share = Fraction(27 - len(set(chosen.tolist())), 27)  # at a distance of one half
+        yield at_least(w1(Measure(grid.points[chosen]), grid), Interval.exactly(unseen * share / 2), part="draw")

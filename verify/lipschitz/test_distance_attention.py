@@ -1,6 +1,6 @@
 """Distance attention anywhere in space: how near tokens look, and by how much the largest displacement grows."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from scipy.optimize import minimize
@@ -31,6 +31,7 @@ from theory.lipschitz import (
     two_sided,
 )
 from theory.lipschitz.studies.star import row_sum
+from verify.inputs import UNITS
 from verify.lipschitz.lambert import FAR, FIRST, attended, bound, moves, near, pushed_apart
 from verify.textbook import balls, hull
 
@@ -43,6 +44,8 @@ DIGITS = {
 CONSTANTS = {2: "2.1138582", 3: "2.8522221", 5: "3.871298", 11: "5.6274736", 101: "11.543732", 1001: "18.68527"}
 ROWS = {3: "2.2192242", 5: "3.0355613", 11: "4.5547439", 101: "10.093797", 1001: "17.054184"}
 PARTS = {3: ".778", 11: ".809", 101: ".874", 1001: ".913"}
+
+MANY = 10**5 + 1
 
 supremum = cache(sup_over)
 
@@ -117,16 +120,17 @@ def test_second_moment(run, *, factor=1.0, own=1.0, dot=False):
     def score(scale):
         return DotProduct(scale) if dot else SquaredDistance(scale)
 
-    for n, digits in ((3, None), (10, "1.1010"), (100, "2.628650"), (1001, "4.421318")):
+    for n, digits in ((3, None), (10, "1.1010"), (100, "2.628650"), (1001, "4.421318"), (10**5, None)):
         mu, claimed = one_sided(n, 0.7), factor * hull(near(n))
         reached = spread_of(mu.points, 0, 0.7, score(0.7), masses=mu.weights, own=own)
         reached = reached + Interval.within(0.0, 64 * U * (1.0 + claimed.hi) ** 2)  # distance and masses are rounded
         yield equals(reached, claimed, n=n, part="attained")
         if digits:
             yield equals(reached, factor * Interval.printed(digits), n=n, part="printed")
-    for rng in run.streams(run.pick(quick=2, paper=30)):
+    for number, rng in enumerate(run.streams(run.pick(quick=3, paper=30))):
         n, d, scale = int(rng.integers(2, 12)), int(rng.integers(1, 5)), float(rng.uniform(0.3, 3.0))
-        clouds = [("random", rng.normal(size=(n, d)), scale)]
+        unit = UNITS[number % len(UNITS)]
+        clouds = [("random", unit * rng.normal(size=(n, d)), scale / unit**2)]
         clouds += [("climbed", np.sqrt(np.append(0.0, climbed(rng, k)))[:, np.newaxis], 1.0) for k in (5, 100)]
         for name, x, beta in clouds:
             for i in range(len(x) if name == "random" else 1):
@@ -189,16 +193,20 @@ def test_growth(run, *, upper=None, others=1, sizes=()):
 def test_max_norm(run, *, claimed=bound, p=np.inf, dot=False):
     cases = [(1.0, pushed_apart(n)) for n in (3, 101, 1001)]
     cases.append((1.0, ("far", FAR, FAR + FIRST)))
-    for rng in run.streams(run.pick(quick=15, paper=300)):
-        n, d = int(rng.integers(2, 30)), int(rng.integers(1, 5))
-        cases += [(float(rng.uniform(0.1, 3.0)), move) for move in moves(rng, n, d)]
-    for beta, (name, x, y) in cases:
+    for number, rng in enumerate(run.streams(run.pick(quick=15, paper=300))):
+        n, d, unit = int(rng.integers(2, 30)), int(rng.integers(1, 5)), UNITS[number % len(UNITS)]
+        cases += [(float(rng.uniform(0.1, 3.0)) / unit**2, move) for move in moves(rng, n, d, unit)]
+    crowds = two_sided(MANY)  # three atoms that stand for as many tokens as their masses say
+    way = 2.0**-12 * np.array([[1.0], [-1.0], [-1.0]])
+    counted = [(*case, len(case[1][1]), None) for case in cases]
+    counted.append((1.0, ("two crowds", crowds.points, crowds.points + way), MANY, crowds.weights))
+    for beta, (name, x, y), n, masses in counted:
         score = DotProduct(beta) if dot else SquaredDistance(beta)
-        (start, first), (end, second) = attended(x, score), attended(y, score)
+        (start, first), (end, second) = attended(x, score, masses), attended(y, score, masses)
         ratio = displacement_ratio(x, y, (start, end), error=max(first, second))
         if p == 1.0:
             ratio = ratio * displacement(x, y) / displacement(x, y, p) * len(x)
-        yield at_most(ratio, claimed(len(x)), n=len(x), d=x.shape[1], input=name)
+        yield at_most(ratio, claimed(n), n=n, d=x.shape[1], input=name)
 
 
 @verifies(
@@ -212,21 +220,20 @@ def test_max_norm(run, *, claimed=bound, p=np.inf, dot=False):
     ),
     constant("two", "the row sum is that of the factor two", slope=2),
     constant("full", "the row sum is the constant itself", full=True),
-    bug("distance", "the crowds are at c, not at c + 1", shift=0.0),
-    hypothesis("one-sided", "the others are all on one side", sided=one_sided),
+    bug("distance", "the crowds are at c, not at c + 1", crowds=partial(two_sided, shift=0.0)),
+    hypothesis("one-sided", "the others are all on one side", crowds=one_sided),
 )
-def test_attained(run, *, slope=4, full=False, shift=1.0, sided=None):
+def test_attained(run, *, slope=4, full=False, crowds=two_sided):
     table = run.study(studies.stars).where(family="two-sided")
     for n, given in zip(table["n"].tolist(), table.intervals("ratio"), strict=True):
-        c, measured = near(n), given
-        if sided or shift != 1.0:
-            measured = row_sum(sided(n) if sided else two_sided(n, shift=shift), n)
+        c, measured = near(n), row_sum(crowds(n), n)
         last = 1 if full else (1 - c) / (1 + c)
-        yield equals(measured, hull(slope * c + last), n=n)
+        for each in (given, measured):
+            yield equals(each, hull(slope * c + last), n=n)
         yield at_least(measured, hull(slope * c - 1), scale=hull(c), n=n)
         if n in ROWS:
             yield equals(measured, Interval.printed(ROWS[n]), n=n, part="printed")
         if n in PARTS:
             yield equals(measured / bound(n), Interval.printed(PARTS[n]), n=n, part="printed share")
-    for digits, mu in (("8.83", (sided or two_sided)(64)), ("2.40", one_sided(64))):
+    for digits, mu in (("8.83", crowds(64)), ("2.40", one_sided(64))):
         yield equals(row_sum(mu, 64), Interval.printed(digits), scale=bound(64), n=64, part="even number, printed")

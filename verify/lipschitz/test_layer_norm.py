@@ -7,6 +7,7 @@ import numpy as np
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import displacement, layer_norm, layer_norm_bound
+from verify.inputs import UNITS
 from verify.textbook import balls, hull
 
 
@@ -37,9 +38,14 @@ def variants(rule):
     hypothesis("no-floor", "epsilon is next to nothing, with the same constant", rule="no-floor"),
     bug("outside", "epsilon is added to the deviation, not to the variance", rule="outside"),
     bug("uncentred", "the mean is not subtracted", rule="uncentred"),
+    constant("root", "the largest length of an output is half the root of d", reach=0.5),
+    bug("no-shift", "the shift is left out of the length of an output", shifted=0.0),
 )
-def test_layer_norm(run, *, share=1.0, rule=None):
+def test_layer_norm(run, *, share=1.0, rule=None, reach=1.0, shifted=1.0):
     normed = variants(rule)
+
+    def longest(size, d, eps):  # of an output, for an input of this length
+        return reach * size / (size**2 / d + eps).sqrt()
 
     def off(x, eps):  # the mean of d numbers and a difference, then a map of constant eps^(-1/2), then ten operations
         size, d = float(np.abs(x).max()), x.shape[1]
@@ -59,21 +65,25 @@ def test_layer_norm(run, *, share=1.0, rule=None):
             wide = 64.0 * math.sqrt(eps) * y / h  # of mean zero: the bound of the outputs is attained
             image = displacement(normed(wide, eps), np.zeros_like(wide), error=off(wide, eps))
             radius = displacement(wide, np.zeros_like(wide))
-            yield equals(image, radius / (radius**2 / d + eps).sqrt(), eps=eps, d=d, part="outputs")
-            own = layer_norm_bound(eps, d)(radius.mid)
-            yield equals(
-                Interval.within(own.constant, gamma(8) * own.constant), share * root, eps=eps, d=d, part="constant"
-            )
-            yield equals(
-                Interval.within(own.radius, gamma(16) * own.radius),
-                radius / (radius**2 / d + eps).sqrt(),
-                part="radius",
-            )
+            yield equals(image, longest(radius, d, eps), eps=eps, d=d, part="outputs")
+            along = 4.0 * wide[0] / radius.mid  # a shift the same way
+            error = off(wide, eps) + gamma(8) * (4.0 + math.sqrt(d))
+            tuned = displacement(normed(wide, eps, gain=0.5, shift=along), np.zeros_like(wide), error=error)
+            offset = shifted * displacement(along[np.newaxis], np.zeros_like(wide))
+            yield equals(tuned, 0.5 * longest(radius, d, eps) + offset, eps=eps, d=d, part="gain, outputs")
+            yield at_most(tuned, 0.5 * reach * Interval.exactly(d).sqrt() + offset, d=d, part="gain, outputs")
+            for gain in (1.0, 0.5):
+                own = layer_norm_bound(eps, d, gain=gain, shift=offset.mid)(radius.mid)
+                stated = Interval.within(own.constant, gamma(8) * own.constant)
+                yield equals(stated, gain * share * root, eps=eps, d=d, part="constant")
+                stated = Interval.within(own.radius, gamma(32) * own.radius)
+                yield equals(stated, gain * longest(radius, d, eps) + offset, eps=eps, d=d, part="radius")
         alone = normed(np.array([[0.3], [-2.0]]), eps)
         yield equals(displacement(alone, np.zeros((2, 1))), 0, scale=1, eps=eps, part="one coordinate")
-    for rng in run.streams(run.pick(quick=30, paper=500)):
-        d, eps = int(rng.integers(2, 9)), float(rng.choice([1e-5, 1e-2, 1.0]))
-        x = 10.0 ** rng.uniform(-3.0, 1.0) * rng.normal(size=(1, d)) + rng.normal()
+    for number, rng in enumerate(run.streams(run.pick(quick=30, paper=500))):
+        d, unit = int(rng.integers(2, 9)), UNITS[number % len(UNITS)]
+        eps = unit**2 * float(rng.choice([1e-5, 1e-2, 1.0]))
+        x = unit * (10.0 ** rng.uniform(-3.0, 1.0) * rng.normal(size=(1, d)) + rng.normal())
         y = x + 10.0 ** rng.uniform(-3.0, 1.0) * math.sqrt(eps) * rng.normal(size=(1, d))
         error = max(off(x, eps), off(y, eps))
         apart = displacement(normed(x, eps), normed(y, eps), error=error)
@@ -85,9 +95,8 @@ def test_layer_norm(run, *, share=1.0, rule=None):
         yield at_most(
             apart, share * largest * displacement(x, y) / Interval.exactly(eps).sqrt(), scale=1, d=d, part="gain"
         )
-        longest = displacement(tuned[0], np.zeros((1, d)), error=largest * error + gamma(4) * math.sqrt(d) * size)
-        offset = displacement(shift[np.newaxis], np.zeros((1, d)))
-        yield at_most(longest, largest * Interval.exactly(d).sqrt() + offset, d=d, part="gain, outputs")
+        image = displacement(tuned[0], np.zeros((1, d)), error=largest * error + gamma(4) * math.sqrt(d) * size)
+        offset = shifted * displacement(shift[np.newaxis], np.zeros((1, d)))
+        yield at_most(image, largest * reach * Interval.exactly(d).sqrt() + offset, d=d, part="gain, outputs")
         image = displacement(normed(x, eps), np.zeros((1, d)), error=error)
-        length_of = displacement(x, np.zeros((1, d)))
-        yield at_most(image, length_of / (length_of**2 / d + eps).sqrt(), d=d, eps=eps, part="outputs")
+        yield at_most(image, longest(displacement(x, np.zeros((1, d))), d, eps), d=d, eps=eps, part="outputs")

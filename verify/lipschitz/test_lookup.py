@@ -9,6 +9,7 @@ from theory.attention import Lookup, MomentSubspace, barycentres
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import lookup_constant
+from verify.inputs import UNITS
 from verify.lipschitz.pairs import norm, rounded
 from verify.lipschitz.tilts import FLOOR, clouds, length
 from verify.textbook import balls
@@ -87,15 +88,15 @@ def test_lookup(run, *, factor=1.0, radius=False, neighbours=False, other=1.0):
     yield equals(one, factor * linear(NILPOTENT), scale=1, way="nilpotent")
     far = np.array([[0.0], [8.0], [1.0]]), np.array([[0.0, 0.0], [0.0, 0.0], [3.0, 4.0]])  # steepest from end to end
     tables = [(*far, [Measure(far[0]), Measure(far[0], [0.5, 0.25, 0.25])])]
-    for rng in run.streams(run.pick(quick=8, paper=150)):
-        d, n = int(rng.integers(1, 4)), int(rng.integers(3, 7))
-        matrix, (mu, nu) = rng.normal(size=(d, d)), clouds(rng, d)
+    for number, rng in enumerate(run.streams(run.pick(quick=8, paper=150))):
+        d, n, unit = int(rng.integers(1, 4)), int(rng.integers(3, 7)), UNITS[number % len(UNITS)]
+        matrix, (mu, nu) = rng.normal(size=(d, d)), clouds(rng, d, unit)
         before, size = w1(mu, nu), float(max(np.abs(m.points).max() for m in (mu, nu)))
-        if before.lo >= FLOOR * (1.0 + size):
+        if before.lo >= FLOOR * size:
             error = Interval.within(0.0, gamma(d + 4) * d * size * float(np.abs(matrix).sum()))
             after = w1(mu.linear_image(matrix), nu.linear_image(other * matrix)) + error
             yield at_most(after, factor * linear(matrix) * before, scale=before, way="linear", n=mu.size, d=d)
-        keys, values = rng.normal(size=(n, d)), rng.normal(size=(n, 2))
+        keys, values = unit * rng.normal(size=(n, d)), rng.normal(size=(n, 2)) / unit
         laws = [Measure.normalised(keys, rng.dirichlet(np.full(n, 0.4)) + 1e-12) for _ in range(2)]
         tables.append((keys, values, laws))
     for keys, values, laws in tables:

@@ -20,7 +20,8 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.enclosure import coefficient, variable
-from theory.lipschitz import displacement, mirrored_tokens, residual_determinant, residual_inverse, studies
+from theory.evidence.roundoff import U, gamma
+from theory.lipschitz import displacement, mirrored_tokens, residual_determinant, residual_inverse, studies, two_sided
 from verify import textbook
 from verify.textbook import balls, hull
 
@@ -60,30 +61,41 @@ def test_inverse(run, *, share=1.0, dot=False, sign=1.0):
     c_n = (spread_of(n) - 1) / 4
     around = math.sqrt(c_n.mid + 1.0) * np.array([[0.0]] + [[1.0]] * 5 + [[-1.0]] * 5)
     against = np.array([[1.0]] + [[-1.0]] * 10)
-    inputs = [("two-sided", around, around + 1e-4 * against)]
-    inputs += [("0, 6, -6", x := np.array([[0.0], [6.0], [-6.0]]), x + 0.01 * np.eye(3)[:, :1])]
+    inputs = [("two-sided", around, around + 1e-4 * against, n, None)]
+    inputs += [("0, 6, -6", x := np.array([[0.0], [6.0], [-6.0]]), x + 0.01 * np.eye(3)[:, :1], 3, None)]
+    many = two_sided(10**5 + 1)  # three atoms for so many tokens
+    inputs += [("two crowds", many.points, many.points + 1e-4 * against[[0, 1, 1]], 10**5 + 1, many.weights)]
     for rng in run.streams(run.pick(quick=8, paper=80)):
         m, d = int(rng.integers(2, 12)), int(rng.integers(1, 4))
         x = rng.normal(size=(m, d)) * rng.uniform(0.3, 3.0)
-        inputs.append(("random", x, x + 10.0 ** rng.uniform(-3.0, 1.0) * rng.normal(size=(m, d))))
+        inputs.append(("random", x, x + 10.0 ** rng.uniform(-3.0, 1.0) * rng.normal(size=(m, d)), m, None))
     score = DotProduct(scale=1.0) if dot else SquaredDistance(1.0)
-    for name, x, start in inputs:
-        factor = RHO / spread_of(len(x)).hi
+    for name, x, start, count, masses in inputs:
+        factor = RHO / spread_of(count).hi
 
-        def branch(z, c=factor):
-            return sign * c * AttentionKernel(score, Measure(z)).output(z)
+        def branch(z, c=factor, w=masses):
+            return sign * c * AttentionKernel(score, Measure(z, w)).output(z)
 
         # iterates are less than one and a half times as large, their scores less than four times
         widest = np.concatenate([x, start, x + branch(x)])
-        own = 4.0 * AttentionKernel(score, Measure(widest)).rounding(widest) * math.sqrt(x.shape[1]) + 1e-14
-        outputs = x + factor * AttentionKernel(score, Measure(x)).output(x)
+        own = 4.0 * AttentionKernel(score, Measure(widest)).rounding(widest) + gamma(8) * float(np.abs(widest).max())
+        own *= math.sqrt(x.shape[1])
+        outputs = x + factor * AttentionKernel(score, Measure(x, masses)).output(x)
         before = displacement(start, x)
-        for k in (1, 2, 4, 8):
+        for k in (1, 2, 4, 8) if name == "random" else (1, 2, 4, 8, 256):  # to the end, where rounding is all
             found = residual_inverse(branch, outputs, RHO, start=start, count=k, rounding=own)
             off = displacement(found.point, x) + Interval.within(0.0, 2.0 * own / (1.0 - RHO))
-            yield at_most(off, (share * Interval.exactly(RHO)) ** k * before, scale=before, input=name, n=len(x), k=k)
+            if k <= 8:
+                most = (share * Interval.exactly(RHO)) ** k * before
+                yield at_most(off, most, scale=before, input=name, n=count, k=k)
             beyond = off - (found.error + 4.0 * own / (1.0 - RHO))  # than what the method says of itself
             yield outcome(at_most(beyond, 0, scale=before, input=name, k=k, part="a posteriori"))
+    x = np.array([[0.5], [-1.0], [0.25]])
+    for k in (1, 2, 8, 32):  # X - rho X = Y: errors keep their sign, and the bound has nothing to spare
+        start, own = x + 0.75, 16.0 * U
+        found = residual_inverse(lambda z: -sign * RHO * z, x - RHO * x, RHO, start=start, count=k, rounding=own)
+        told = Interval.within(found.error, 4.0 * own / (1.0 - RHO))
+        yield equals(displacement(found.point, x), told, k=k, scale=0.75, part="a posteriori, attained")
 
 
 def image(x, share, *, frozen=None, distance=False):
@@ -128,27 +140,31 @@ def volume(j):
     constant("four-times-as-deep", "the determinant is at most -4(1-c)^2", deep=4),
     hypothesis("distance", "scores are squared distances", distance=True),
     bug("frozen-queries", "the Jacobian lets no query move", frozen=True),
+    bug("added", "the branch is added, not subtracted", sign=1),
+    hypothesis("no-distance", "scores are dot products where the share is that of distances", dot=True),
 )
-def test_determinant(run, *, deep=1, distance=False, frozen=False):
+def test_determinant(run, *, deep=1, distance=False, frozen=False, sign=-1, dot=False):
     table = run.study(studies.determinants)
     for share in studies.RESIDUAL_SHARES:
         part = table.where(part="dot", share=share)
         for t, measured in zip(part["place"].tolist(), part.intervals("value"), strict=True):
-            claimed = hull(volume(slopes(balls([0.0, t, -t]), -share, frozen=frozen, distance=distance)))
+            claimed = hull(volume(slopes(balls([0.0, t, -t]), sign * share, frozen=frozen, distance=distance)))
             yield equals(measured, claimed, scale=1, share=share, t=t)
             if t in PRINTED[share]:
-                yield equals(
-                    measured, Interval.printed(PRINTED[share][t]), scale=1, share=share, t=t, part="as printed"
-                )
-    for t, measured in zip(*((p := table.where(part="distance"))["place"].tolist(), p.intervals("value")), strict=True):
+                printed = Interval.printed(PRINTED[share][t])
+                yield equals(claimed, printed, scale=1, share=share, t=t, part="as printed")
+    part = table.where(part="distance")
+    for t, given in zip(part["place"].tolist(), part.intervals("value"), strict=True):
+        share = float(part["share"][0])
+        measured = hull(volume(slopes(balls([0.0, t, -t]), -share))) if dot else given
         yield at_least(measured, deep * (1 - Interval.exactly(RHO)) ** 3, scale=1, part="distance", t=t)
     score = SquaredDistance(1.0) if distance else DotProduct(scale=1.0)
     for c in (2.0**-10, 0.01, 0.1, 0.3, 0.5, 0.75, 0.9, 1.0 - 2.0**-6):
         kept = 1 - Interval.exactly(c)
-        still = residual_determinant(np.zeros((3, 1)), score, -c)
+        still = residual_determinant(np.zeros((3, 1)), score, sign * c)
         yield equals(still, kept, share=c, part="t = 0")
         t = math.sqrt(6.0 / c)
-        far = residual_determinant(np.array([[0.0], [t], [-t]]), score, -c)
+        far = residual_determinant(np.array([[0.0], [t], [-t]]), score, sign * c)
         yield at_most(far, -deep * kept**2, share=c, t=t)
 
 
@@ -197,7 +213,7 @@ def test_not_injective(run, *, sign=-1.0, distance=False, turn=-1, radius=1e-10)
     table = run.study(studies.determinants)
     for share in studies.RESIDUAL_SHARES:
         part = table.where(part="preimages", share=share)
-        for middle, place in zip(part["value.lo"].tolist(), part["place"].tolist(), strict=True):
+        for middle in part["value.lo"].tolist():
             if not middle > 0.0:  # the branch (0, t, -t), and mirror images
                 continue
             x = balls(witness(middle, share))
@@ -213,6 +229,9 @@ def test_not_injective(run, *, sign=-1.0, distance=False, turn=-1, radius=1e-10)
             )
             yield at_most(reach, radius, share=share, middle=middle)
             yield at_least(hull(abs(x[0] - turn * x[0])), 2 * middle, share=share, middle=middle, part="different")
-            yield equals(
-                hull(image(wide, sign * share, distance=distance)[1]), place, scale=1, share=share, part="image"
-            )
+            tokens = witness(middle, share)[:, np.newaxis]
+            kernel = AttentionKernel(DotProduct(scale=1.0), Measure(tokens))
+            place = tokens - share * kernel.output(tokens)  # by the engine
+            off = share * kernel.rounding(tokens) + gamma(4) * float(np.abs(tokens).max())
+            seen = hull(image(wide, sign * share, distance=distance)[1])
+            yield equals(Interval.within(float(place[1, 0]), off), seen, scale=1, share=share, part="image")

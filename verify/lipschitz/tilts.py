@@ -68,8 +68,8 @@ def average(mu, values):
     return (weights * values).sum() / weights.sum()
 
 
-def tilted(rng):
-    """Draw two laws on common atoms, near or far, and a potential: ramp, linear, V-shaped or rough."""
+def tilted(rng, unit=1.0):
+    """Draw two laws on common atoms, near or far, and a potential: ramp, linear, V-shaped or rough; lengths in a unit."""
     n, d = int(rng.integers(2, 7)), int(rng.integers(1, 4))
     points = rng.uniform(-1.0, 1.0, size=(n, d))
     if rng.uniform() < 0.5:
@@ -77,7 +77,7 @@ def tilted(rng):
     shapes = (np.abs(points[:, 0]), points[:, 0], np.maximum(points[:, 0], 0.5), rng.normal(size=len(points)))
     potential = rng.uniform(0.2, 3.0) * shapes[int(rng.integers(4))]
     masses = [rng.dirichlet(np.full(len(points), 0.3)) + 1e-12 for _ in range(2)]
-    return [Measure.normalised(points, w) for w in masses], potential
+    return [Measure.normalised(unit * points, w) for w in masses], potential
 
 
 def length(vector):
@@ -85,10 +85,11 @@ def length(vector):
     return hull((vector * vector).sum().sqrt())
 
 
-def clouds(rng, d):
-    """Draw two clouds: a law and its perturbation, or two laws of nothing in common."""
+def clouds(rng, d, unit=1.0):
+    """Draw two clouds, a law and its perturbation, or two laws of nothing in common; lengths in a unit."""
     n = int(rng.integers(1, 7))
-    mu = Measure.normalised(rng.normal(size=(n, d)), rng.dirichlet(np.full(n, 0.4)) + 1e-12)
+    mu = Measure.normalised(unit * rng.normal(size=(n, d)), rng.dirichlet(np.full(n, 0.4)) + 1e-12)
     if rng.uniform() < 0.5:
-        return mu, Measure(mu.points + 10.0 ** rng.uniform(-4.0, 0.0) * rng.normal(size=(n, d)), mu.weights)
-    return mu, Measure.normalised(rng.normal(size=(4, d)), rng.dirichlet(np.full(4, 0.4)) + 1e-12)
+        step = unit * 10.0 ** rng.uniform(-4.0, 0.0) * rng.normal(size=(n, d))
+        return mu, Measure(mu.points + step, mu.weights)
+    return mu, Measure.normalised(unit * rng.normal(size=(4, d)), rng.dirichlet(np.full(4, 0.4)) + 1e-12)

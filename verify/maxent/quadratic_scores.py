@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.evidence import Interval
+from theory.evidence import Interval, Kind
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import EXP_ULPS, U
-from verify.textbook import balls, log
+from verify.textbook import balls, exp, log
 
 SOURCES = ("martins2020", "martins2022")
 DIMENSIONS = (1, 2, 3, 5)
@@ -100,6 +100,26 @@ def scatters(rng, dim):
 def powers(base, exponent):
     """Powers of non-negative balls, zero where the base is."""
     return np.frompyfunc(lambda x: x**exponent if x > 0 else x * 0, 1, 1)(base)
+
+
+def density_below(f, normaliser, alpha):
+    """The density on cells at a normaliser, from its definition; balls."""
+    e = balls(Fraction(alpha) - 1).item()
+    return exp(f - normaliser) if alpha == 1.0 else powers(1 + e * (f - normaliser), 1 / e)
+
+
+def known(found, f, mu, alpha):
+    """Enclose the normaliser that a computed one stands for: at both ends the mass, which falls in it, is on either side.
+
+    ``f`` and ``mu`` are balls; below order one the ends must leave every base positive.
+    """
+    reach = 2 * U * (1.0 + abs(found))
+    for _ in range(30):
+        low, high = balls(found - reach).item(), balls(found + reach).item()
+        if (mu * density_below(f, low, alpha)).sum() >= 1 and (mu * density_below(f, high, alpha)).sum() <= 1:
+            return Interval(found - reach, found + reach, Kind.CERTIFIED)
+        reach = 2.0 * reach
+    return Interval.unknown(Kind.CERTIFIED)
 
 
 def objective(f, mu, p, alpha):

@@ -42,11 +42,12 @@ def decided(expression):
     constant("near", "the constant is 0.51", factor="51/100"),
     bug("reversed", "the second derivative is taken of KL(q||p)", reverse=True),
     hypothesis("unbalanced", "the first weight is at most 0.45, where a larger constant holds", largest="9/20"),
+    hypothesis("unnormalised", "the second law has mass 1.1", mass="11/10"),
 )
-def test_pinsker(run, *, factor="1/2", reverse=False, largest="1"):
+def test_pinsker(run, *, factor="1/2", reverse=False, largest="1", mass="1"):
     p, q = sympy.symbols("p q", positive=True)
     a, b = (q, p) if reverse else (p, q)
-    kl = a * sympy.log(a / b) + (1 - a) * sympy.log((1 - a) / (1 - b))
+    kl = a * sympy.log(a / b) + (1 - a) * sympy.log((1 - a) / (sympy.Rational(mass) - b))
     # a function that vanishes with its slope at p = q is at least half the least second derivative times (p - q)^2,
     # and the distance of the laws is 2 |p - q|: constant c needs a second derivative of 8 c, and no p in between less
     second = sympy.diff(kl, p, 2) - 1 / (p * (1 - p))
@@ -63,6 +64,7 @@ def test_pinsker(run, *, factor="1/2", reverse=False, largest="1"):
         r"$n = 2$: $\sup\,\frac12\|p - q\|_1/\tanh\frac\varrho{4\tau} = 1$, with ratio $(1 + \cosh\frac\varrho2)/(\cosh c + \cosh\frac\varrho2)$ at mid-score $c$",
         assumptions=("two scores", r"$\varrho \le 8\tau$, $|c| \le 20$", "temperature one"),
         spec=("RA.B8",),
+        cites=("cohen2023",),
         provenance=("derived", "refereed"),
     ),
     constant("near", "the best constant is 0.98", claimed=0.98),
@@ -98,7 +100,7 @@ def test_variance(run, *, factor="1/4", bessel="1", least=0, furthest="1/2"):
     b, c, y = sympy.symbols("b c y")
     mean, square = b * y + (1 - b) * c, b * y**2 + (1 - b) / 4
     rewritten = sympy.Rational(1, 4) - mean**2 - b * (sympy.Rational(1, 4) - y**2)
-    yield equals(decided(square - mean**2 - rewritten), 0, scale=1, part="variance")
+    yield equals(decided(sympy.Rational(bessel) * (square - mean**2) - rewritten), 0, scale=1, part="variance")
     text, half = f"{bessel}*(1/4 - (b*y + (1 - b)*c)**2 - b*(1/4 - y**2))", Fraction(1, 2)
     largest = sup(text, tolerance=1e-4, b=(least, 1), c=(-half, half), y=(-Fraction(furthest), 0))
     yield equals(largest, Fraction(factor), part="supremum")
@@ -117,10 +119,11 @@ def test_variance(run, *, factor="1/4", bessel="1", least=0, furthest="1/2"):
     constant("near", "the constant is two per cent smaller than an eighth", factor="49/400"),
     bug("no-log", "the exponential average stands for its logarithm", logarithm=False),
     hypothesis("biased", "the odds are at least two to one, where a smaller constant holds", least="0.69"),
+    hypothesis("unnormalised", "the law has mass 1.1", whole="11/10"),
 )
-def test_hoeffding(run, *, factor="1/8", logarithm=True, least=-100):
+def test_hoeffding(run, *, factor="1/8", logarithm=True, least=-100, whole="1"):
     z, w = sympy.symbols("z w", positive=True)
-    mass = 1 - w + w * sympy.exp(z)
+    mass = sympy.Rational(whole) - w + w * sympy.exp(z)
     value = sympy.log(mass) if logarithm else mass - 1
     odds = sympy.exp(z) * w / (1 - w)
     # 2 cosh a is the odds plus their inverse
@@ -154,33 +157,36 @@ QUADRATIC = "2*{c}*((1 - e)**2*v/4 + e*(1 - e)) - ({c})**2 - 3*e*(1 - e)**2*v/4"
         r"$\sup_p\|J\| = \frac12\ (\ell_2, \ell_\infty, \ell_1),\ \frac14\ (\ell_1 \to \ell_\infty),\ 1\ (\ell_\infty \to \ell_1),\ \frac{\sqrt2}4\ (\ell_1 \to \ell_2 \to \ell_\infty),\ \frac1{\sqrt2}\ (\ell_\infty \to \ell_2 \to \ell_1)$; $\ell_2$: at most $0.495$ if every $p_i \ge 0.01$, $n = 3$",
         assumptions=("two or three scores", "temperature one"),
         spec=("RA.B7", "FR.F06"),
-        cites=("gao2017",),
+        cites=("gao2017", "maeda2025", "nair2025"),
         provenance=("derived", "refereed"),
     ),
     constant("quarter", "the Euclidean constant is 1/4", euclidean="1/4"),
     constant("near", "the constants are two per cent smaller", factor=0.98),
     constant("interior", "the Euclidean norm is at most 0.48 if every weight is at least 0.01", interior="12/25"),
-    bug("diagonal", "the outer product is forgotten", pq="p"),
+    bug("diagonal", "the outer product is forgotten", pq="p", outer=0),
     hypothesis("cooler", "the temperature is 0.9", tau="0.9"),
 )
-def test_lipschitz(run, *, euclidean="1/2", factor=1.0, interior="99/200", pq="(1/4 - (p - 1/2)**2)", tau="1"):
+def test_lipschitz(run, *, euclidean="1/2", factor=1.0, interior="99/200", pq="(1/4 - (p - 1/2)**2)", outer=1, tau="1"):
     x, e, d, q, r = sympy.symbols("x e d q r")
     law = sympy.Matrix([e, (1 - e) * (1 + d) / 2, (1 - e) * (1 - d) / 2])
-    determinant = (sympy.diag(*law) - law * law.T - x * sympy.eye(3)).det()
+    determinant = (sympy.diag(*law) - outer * law * law.T - x * sympy.eye(3)).det()
     polynomial = sympy.sympify(QUADRATIC.format(c="x")).subs("v", 1 - d**2)
     yield equals(decided(sympy.expand(determinant - x * polynomial)), 0, scale=1, part="polynomial")
     shares = 3 * q**2 / 2 + 2 * q**2 * (r - sympy.Rational(1, 2)) ** 2
-    yield equals(decided(q**2 + (q * r) ** 2 + (q * (1 - r)) ** 2 - shares), 0, scale=1, part="column")
+    column = (1 - outer * (1 - q)) ** 2 + outer * (
+        (q * r) ** 2 + (q * (1 - r)) ** 2
+    )  # over the weight, with q for 1 - p
+    yield equals(decided(column - shares), 0, scale=1, part="column")
     for norm, (text, size, root) in SUPREMA.items():
         box = {"p": (0, 1), "u": (0, "1/4")} if root == 2 else {"p": (0, 1)}
         largest = sup(f"({text.format(pq=pq)})/{tau}", tolerance=2e-5, **box)
         claimed = Interval.exactly(size, Kind.PROVED) * Interval.exactly(root, Kind.PROVED).sqrt()
-        yield equals(largest, factor * claimed, norm=norm)
+        yield equals(largest, factor * claimed, part=norm)
     for name, text, box in (
         ("two scores", "1/(1 + cosh(z))/{tau}", {"z": (-50, 50)}),  # z is their difference
         ("three scores", "1/(1 + cosh(m + log(2*cosh(d))))/{tau}", {"m": (-20, 20), "d": (-20, 20)}),  # m +- d, and 0
     ):
-        yield at_most(sup(text.format(tau=tau), **box), factor / 2, norm="inf to inf", over=name)
+        yield at_most(sup(text.format(tau=tau), **box), factor / 2, part="inf to inf", over=name)
     for least, bound in ((0, euclidean), ("1/100", interior)):
         rest = sup(QUADRATIC.format(c=f"({bound}*{tau})"), tolerance=1e-5, e=(least, "1/3"), v=(0, 1))
-        yield at_most(rest, 0, scale=1, norm="2 to 2, n = 3", smallest=least)
+        yield at_most(rest, 0, scale=1, part="2 to 2, n = 3", smallest=least)

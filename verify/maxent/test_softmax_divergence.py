@@ -18,15 +18,21 @@ from theory.evidence import (
 from theory.evidence.roundoff import U, gamma
 from theory.maxent import divergence, free_energy, gibbs_law, log_softmax, softmax
 from verify import textbook
-from verify.maxent.laws import law, off
+from verify.maxent.laws import MANY, law, many, off
 from verify.textbook import balls, hull
 
 LEAST = 2.0**-960  # weights below 1e-300 are known absolutely only; times scores of a few thousand
 
 
-def distance(p, q, power=1):
-    """The sum of the absolute differences of two laws of balls, or of their squares."""
-    return (np.abs(p - q) ** power).sum()
+def distance(p, q, power=1, times=1):
+    """The sum of the absolute differences of two laws of balls, or of their squares, each so many times."""
+    return (times * np.abs(p - q) ** power).sum()
+
+
+def alike(x, y):
+    """The first entry of every class of equal pairs, and how many are in it; balls."""
+    _, first, counts = np.unique(x + 1j * y, return_index=True, return_counts=True)
+    return first, balls(counts)
 
 
 def pairs(run, *, quick, paper):
@@ -34,6 +40,9 @@ def pairs(run, *, quick, paper):
     yield np.array([2.0**-7, -(2.0**-7)]), np.array([-(2.0**-7), 2.0**-7]), 1.0
     yield np.array([2.0**-7, -(2.0**-7)]), np.array([-(2.0**-7), 2.0**-7]), 0.25
     yield np.array([900.0, 0.0, 1.0, -900.0]), np.array([0.0, 900.0, 2.0, -1.0]), 1.0
+    yield many(), np.where(np.arange(MANY) % 2, many(0.9), 0.3), 0.7
+    for size in (2.0**-40, 2.0**40):  # of scores and temperature at once
+        yield size * np.array([0.5, -0.5, 0.1]), size * np.array([-0.5, 0.4, 0.3]), size
     for rng in run.streams(run.pick(quick=quick, paper=paper)):
         n, tau = int(rng.integers(2, 60)), float(rng.uniform(0.2, 4.0))
         y = rng.normal(size=n) * float(rng.choice([0.1, 1.0, 10.0]))
@@ -62,13 +71,16 @@ def test_strong_concavity(run, *, factor=0.5, power=1, uniform=False):
         s = rng.normal(size=n) * float(rng.choice([0.1, 1.0, 5.0]))
         share, rival = float(rng.choice([0.01, 0.3, 1.0])), rng.dirichlet(np.ones(n))
         p = share * rival + (1.0 - share) * gibbs_law(s, tau=tau).weights
-        cases.append((s, p / p.sum(), tau))
+        cases += [(s, p / p.sum(), tau), (s * 2.0**40, p / p.sum(), tau * 2.0**40)][: 1 + (n < 10)]
+    cases.append((many(), 0.9 * gibbs_law(many()).weights + 0.1 / MANY, 1.0))
     for s, p, tau in cases:
         best, error = gibbs_law(s, tau=tau)
         size = float(np.abs(s).max()) + tau * (1.0 + np.log(s.size))
         rounded = Interval.within(0.0, (4.0 * error + gamma(2 * s.size)) * size)  # of softmax, and of the law's sum
         gap = free_energy(s, best, tau=tau) - free_energy(s, p, tau=tau) + rounded
-        squared = hull(distance(balls(p), balls(np.full(s.size, 1 / s.size)) if uniform else law(s, tau)) ** 2)
+        at, times = alike(s, p)
+        exact = balls(np.full(at.size, 1 / s.size)) if uniform else law(s, tau)[at]
+        squared = hull(distance(balls(p[at]), exact, times=times) ** 2)
         yield at_least(gap, factor * tau**power * squared, scale=tau * squared, n=s.size, tau=tau)
 
 
@@ -94,10 +106,14 @@ def test_jeffreys(run, *, one_sided=False, power=1, warmer=1.0):
         apart, mass = left - right, (2.0 * p if one_sided else p + q)
         slack = mass * (2.0 * relative * (1.0 + np.abs(apart)) + 4.0 * U * (np.abs(left) + np.abs(right)))
         terms = 2.0 * p * apart if one_sided else (p - q) * apart
-        first, second = law(x, tau), law(y, warmer * tau)
-        exact = ((first - second) * (balls(x) - balls(y))).sum()
+        at, times = alike(x, y)
+        first, second = law(x, tau)[at], law(y, warmer * tau)[at]
+        exact = (times * (first - second) * (balls(x[at]) - balls(y[at]))).sum()
         scale = tau + float(np.ptp(x - y))
-        kl = (first * textbook.log(first / second)).sum()  # in the sum of both, whatever is added to logarithms cancels
+        plain = law(y, tau)[at]
+        kl = (
+            times * first * textbook.log(first / plain)
+        ).sum()  # in the sum of both, whatever is added to logarithms cancels
         yield equals(tau * total(p * apart, slack + LEAST), hull(tau * kl), scale=scale, part="KL", n=x.size, tau=tau)
         yield equals(tau**power * total(terms, slack + LEAST), hull(exact), scale=scale, n=x.size, tau=tau)
 
@@ -128,10 +144,11 @@ def test_cocoercive(run, *, euclidean=2.0, absolute=1.0, power=1, warmer=1.0):
         slack = (max(off(x, tau), off(y, tau)) + gamma(4)) * np.abs(apart) + 4.0 * U * (size + size[top])
         slack[top] = 0.0
         inner = total((p - q) * apart, (p + q) * slack + LEAST)
-        exact, other = law(x, tau), law(y, warmer * tau)
+        at, times = alike(x, y)
+        exact, other = law(x, tau)[at], law(y, warmer * tau)[at]
         for name, squared, factor in (
-            ("absolute", hull(distance(exact, other) ** 2), absolute),
-            ("Euclidean", hull(distance(exact, other, 2)), euclidean),
+            ("absolute", hull(distance(exact, other, times=times) ** 2), absolute),
+            ("Euclidean", hull(distance(exact, other, 2, times)), euclidean),
         ):
             yield at_least(inner, factor * tau**power * squared, scale=tau * squared, norm=name, n=x.size, tau=tau)
 
@@ -143,6 +160,7 @@ def test_cocoercive(run, *, euclidean=2.0, absolute=1.0, power=1, warmer=1.0):
         r"$\frac12\|p - q\|_1 \le \tanh\frac{\max(x - y) - \min(x - y)}{4\tau}$, with equality for two scores of odds $e^{\pm\varrho/2}$",
         assumptions=("finite scores", "positive temperature"),
         spec=("MA.L2", "RA.B8"),
+        cites=("cohen2023",),
         provenance=("derived", "refereed"),
     ),
     constant("near", "the bound is two per cent smaller", factor=0.98),
@@ -154,7 +172,8 @@ def test_total_variation(run, *, factor=1.0, norm=False, warmer=1.0):
     for number, (x, y, tau) in enumerate([*extremal, *pairs(run, quick=25, paper=400)]):
         p, q = softmax(x, tau=tau), softmax(y, tau=warmer * tau)
         variation = total(np.abs(p - q) / 2, (p + q) * (max(off(x, tau), off(y, tau)) + 2 * U) + LEAST)
-        apart = [hull(d) for d in balls(x) - balls(y)]
+        at, _ = alike(x, y)
+        apart = [hull(d) for d in balls(x[at]) - balls(y[at])]
         top, bottom = Interval.largest(apart), Interval.largest(-d for d in apart)
         reach = Interval.largest([top, bottom]).hi if norm else (top + bottom).hi
         bound = hull((balls(reach).item() / (4 * balls(tau).item())).tanh())

@@ -15,9 +15,10 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
-from theory.maxent import divergence, expectation, softmax, softmax_value
+from theory.maxent import divergence, expectation, free_energy, gibbs_law, softmax, softmax_value
 from theory.maxent.certificate import frank_wolfe_gap
 from verify import textbook
+from verify.maxent.laws import MANY, law as printed, many
 from verify.textbook import balls, gap, hull
 
 LEAST = 2.0**-960  # weights below 1e-300 are known absolutely only; times scores of a few thousand
@@ -26,18 +27,20 @@ LEAST = 2.0**-960  # weights below 1e-300 are known absolutely only; times score
 @verifies(
     Claim(
         "softmax.prior",
-        "with a divergence from a prior as the penalty, the maximiser multiplies the prior by exponentials of scores",
-        r"$\max_p\,\langle p, s\rangle - \tau\,\mathrm{KL}(p\|p_0) = \tau\log\sum_i p_{0,i}e^{s_i/\tau}$ at $p^* \propto p_0e^{s/\tau} = \mathrm{softmax}(\frac s\tau + \log p_0)$; any $p$ falls short by $\tau\,\mathrm{KL}(p\|p^*)$",
+        "softmax maximises mean score plus entropy, or less a divergence from a prior, which it multiplies by exponentials of scores",
+        r"$\max_p\,\langle p, s\rangle - \tau\,\mathrm{KL}(p\|p_0) = \tau\log\sum_i p_{0,i}e^{s_i/\tau}$ at $p^* \propto p_0e^{s/\tau} = \mathrm{softmax}(\frac s\tau + \log p_0)$; any $p$ falls short by $\tau\,\mathrm{KL}(p\|p^*)$; without a prior $\max_p\,\langle p, s\rangle + \tau H(p) = \tau\log\sum_i e^{s_i/\tau}$",
         assumptions=("finite scores", "positive temperature", r"$p \ll p_0$"),
-        spec=("RA.B5",),
-        cites=("donsker1975",),
-        provenance=("recalled", "refereed on paper"),
+        spec=("MA.E4", "RA.B1", "RA.B5"),
+        cites=("blondel2020", "donsker1975", "vuckovic2020"),
+        provenance=("recalled", "derived", "refereed on paper"),
     ),
     bug("tempered", "the prior is raised to the power 1 / tau", tempered=True),
     constant("unit-factor", "the value is the logarithm without the factor tau", power=0),
+    constant("near", "the value is one in a thousand larger", factor=1.001),
+    bug("mean", "the exponentials are averaged instead of summed", averaged=True),
     hypothesis("uniform", "the prior is taken as uniform", uniform=True),
 )
-def test_prior(run, *, tempered=False, power=1, uniform=False):
+def test_prior(run, *, tempered=False, power=1, factor=1.0, averaged=False, uniform=False):
     cases = [(np.array([0.0, 1.0, 2.0]), np.array([0.7, 0.2, 0.1]), 0.5)]
     for rng in run.streams(run.pick(quick=20, paper=300)):
         n, tau = int(rng.integers(2, 40)), float(rng.uniform(0.2, 4.0))
@@ -53,7 +56,7 @@ def test_prior(run, *, tempered=False, power=1, uniform=False):
         relative = softmax_error(2 * U * reach, reach, n) + gamma(4)
         law = softmax(s, prior=prior, tau=tau)
         yield equals(gap(law[on], exact, relative * law[on] + LEAST), 0, scale=1, part="law", n=n, tau=tau)
-        yield equals(total(law[~on]), 0, scale=1, part="outside", n=n, tau=tau)
+        yield equals(total(law[~on]), 0, scale=1, part="law", n=n, tau=tau)
         logs = np.log(prior[on])
         wide = float(np.ptp(s[on] / tau + logs))
         error = softmax_error(U * (2 * float(np.abs(s).max()) / tau + 2 * EXP_ULPS * np.abs(logs).max()), wide, n)
@@ -62,7 +65,7 @@ def test_prior(run, *, tempered=False, power=1, uniform=False):
         size = float(np.abs(s).max()) + tau * (1.0 + float(np.abs(logs).max()))
         found = float(softmax_value(s, prior=prior, tau=tau))
         value = Interval.within(found, tau * relative + (2 * EXP_ULPS + 6) * U * (size + abs(found)))
-        top = hull(t**power * mass.sum().log())
+        top = factor * hull(t**power * (mass.sum() / (n if averaged else 1)).log())
         yield equals(value, top, scale=size, part="value", n=n, tau=tau)
         rival = np.where(on, rng.dirichlet(np.ones(n)), 0.0)
         rival = rival / rival.sum()
@@ -75,6 +78,17 @@ def test_prior(run, *, tempered=False, power=1, uniform=False):
         rise = frank_wolfe_gap(slope, law[on][held] / law[on][held].sum())
         allowed = Interval.within(0.0, 4.0 * tau * (relative + gamma(n)) * (1.0 + reach))
         yield at_most(rise + allowed, 0, scale=tau, part="certificate", n=n, tau=tau)
+    for rng in run.streams(run.pick(quick=25, paper=300)):
+        n, tau = int(rng.integers(1, 60)), float(rng.uniform(0.2, 4.0))
+        s, t = rng.normal(size=n) * float(rng.choice([0.1, 1.0, 100.0])) + 5.0, balls(tau).item()
+        mass = textbook.exp(balls(s) / t).sum() / (n if averaged else 1)
+        top, size = factor * hull(t**power * mass.log()), float(np.abs(s).max()) + tau * (1 + np.log(n))
+        best, error = gibbs_law(s, tau=tau)
+        reached = free_energy(s, best, tau=tau) + Interval.within(0.0, 4 * error * size)
+        yield equals(reached, top, scale=size, part="no prior", n=n, tau=tau)
+        for law in (rng.dirichlet(np.ones(n)), np.eye(n)[int(rng.integers(n))]):
+            short = free_energy(s, law, tau=tau) + Interval.within(0.0, gamma(2 * n) * size)  # the law's own rounding
+            yield at_most(short, top, scale=size, part="no prior", n=n, tau=tau)
 
 
 @verifies(
@@ -97,14 +111,17 @@ def test_mask(run, *, masked=-np.inf, factor=2.0, renormalised=True):
         kept = rng.random(n) < rng.uniform(0.1, 0.95)
         kept[int(rng.integers(n))] = True
         cases.append((rng.normal(size=n) * float(rng.choice([0.1, 1.0, 10.0])), kept))
+    cases.append((many(), np.arange(MANY) % 5 > 0))
     for s, kept in cases:
         n, reach = s.size, float(np.ptp(s)) + (10.0 if masked > -np.inf else 0.0)
         relative = softmax_error(0.0, reach, n)
-        exact = textbook.laws(balls(s)[np.newaxis])[0]
-        inside = exact[kept].sum()
+        exact = printed(s, 1.0)
+        inside, (_, at) = exact[kept].sum(), np.unique(s + 1j * kept, return_index=True)  # equal weights once
         whole = softmax(s)
         law = softmax(np.where(kept, s, masked)) if renormalised else np.where(kept, whole, 0.0)
-        conditioned = np.where(kept, exact / inside, 0 * exact)
-        yield equals(gap(law, conditioned, relative * law + LEAST), 0, scale=1, part="law", n=n, kept=int(kept.sum()))
+        conditioned = np.where(kept[at], exact[at] / inside, 0 * exact[at])
+        yield equals(
+            gap(law[at], conditioned, relative * law[at] + LEAST), 0, scale=1, part="law", n=n, kept=int(kept.sum())
+        )
         moved = total(np.abs(law - whole), (law + whole) * (relative + U) + LEAST)
         yield equals(moved, factor * hull(1 - inside), scale=1, part="distance", n=n, kept=int(kept.sum()))

@@ -18,16 +18,17 @@ from theory.evidence import (
 )
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import EXP_ULPS, U, average_error, covariance_error, gamma
-from theory.maxent import entmax, entmax_gap, entropy, expectation, gibbs_law, softmax, softmax_value, tsallis
+from theory.maxent import entmax, entmax_gap, expectation, gibbs_law, softmax, softmax_value, tsallis
 from verify import textbook
-from verify.maxent.laws import off
+from verify.maxent.laws import LEVELS, MANY, law, many, off
 from verify.textbook import balls, hull
 
 LEAST = 2.0**-960  # weights below 1e-300 are known absolutely only; times scores of a few thousand
 PAPER = ("derived", "refereed")
+SIZES = (2.0**-40, 2.0**40)  # of scores and temperature at once
 
 
-def value(scores, tau):
+def measured_value(scores, tau):
     """The largest free energy as computed: off as the logarithm of a weight, and by its last operations."""
     found, peak = float(softmax_value(scores, tau=tau)), float(np.abs(scores).max())
     error = tau * (off(scores, tau) + (2 * EXP_ULPS + 2) * U * np.log(scores.size)) + 2 * U * (peak + abs(found))
@@ -52,14 +53,18 @@ def spread(rng):
         r"$\varepsilon = p^*(M^c) \le \frac{n - m}m e^{-\delta/\tau}$, $\|p^* - u_M\|_1 = 2\varepsilon$, $0 \le V - \max s - \tau\log m = -\tau\log(1 - \varepsilon) \le \tau\min(\log\frac nm, \frac\varepsilon{1 - \varepsilon})$",
         assumptions=(r"$m < n$ scores are largest, by a gap of $\delta$",),
         spec=("RA.B4",),
+        cites=("weed2018",),
         provenance=PAPER,
     ),
     constant("unit", "the factor (n - m)/m is missing", counted=False),
     bug("one-winner", "a single score is taken to be the largest", single=True),
     hypothesis("mean-gap", "the gap is to the mean of the other scores", mean=True),
+    constant("once", "the law moves by the mass that the other scores have", twice=1),
 )
-def test_cold(run, *, counted=True, single=False, mean=False):
+def test_cold(run, *, counted=True, single=False, mean=False, twice=2):
     cases = [(np.array([0.0] + [-5.0] * 9), 1, 1.0), (np.array([1.0, 1.0, 0.0, -6.0]), 2, 0.7)]
+    cases += [(size * np.array([1.0, 1.0, 0.0, -6.0]), 2, size) for size in SIZES]
+    cases.append((np.sort(many())[::-1], int((many() == LEVELS.max()).sum()), 0.3))
     for rng in run.streams(run.pick(quick=25, paper=500)):
         n, tau = int(rng.integers(2, 60)), float(rng.uniform(0.1, 3.0))
         m = int(rng.integers(1, n))
@@ -67,17 +72,18 @@ def test_cold(run, *, counted=True, single=False, mean=False):
     for s, count, tau in cases:
         n, m, t = s.size, 1 if single else count, balls(tau).item()
         p, relative = softmax(s, tau=tau), off(s, tau)
-        rest, gaps = total(p[count:], p[count:] * relative + LEAST), balls(s[0]).item() - balls(s[count:])
-        gap = gaps.sum() / (n - count) if mean else min(gaps, key=lambda ball: float(ball.mid()))
+        rest, lower = total(p[count:], p[count:] * relative + LEAST), balls(s[count:].max()).item()
+        below = balls(s[count:]).sum() / (n - count) if mean else lower
+        gap = balls(s[0]).item() - below
         bound = hull((-gap / t).exp() * (n - m) / m if counted else (-gap / t).exp())
         yield at_most(rest, bound, scale=bound, part="rate", n=n, m=count, tau=tau)
-        exact = textbook.laws((balls(s) / t)[np.newaxis])[0][count:].sum()
+        exact = law(s, tau)[count:].sum()
         even = np.where(np.arange(n) < count, 1.0 / count, 0.0)
-        yield equals(far(p, even, relative), 2 * hull(exact), scale=1, part="distance", n=n, m=count, tau=tau)
-        excess, top = value(s, tau) - hull(balls(s[0]).item() + t * balls(m).item().log()), balls(n).item() / m
+        yield equals(far(p, even, relative), twice * hull(exact), scale=1, part="distance", n=n, m=count, tau=tau)
+        excess, top = measured_value(s, tau) - hull(balls(s[0]).item() + t * balls(m).item().log()), balls(n).item() / m
         yield at_least(excess, 0, scale=tau, part="value", n=n, m=count, tau=tau)
         yield at_most(excess, hull(t * top.log()), scale=tau, part="value", n=n, m=count, tau=tau)
-        yield equals(excess, hull(-t * (1 - exact).log()), scale=tau, part="value, by the rest", n=n, m=count, tau=tau)
+        yield equals(excess, hull(-t * (1 - exact).log()), scale=tau, part="value", n=n, m=count, tau=tau)
         ratio = hull(t * exact / (1 - exact))
         yield at_most(excess, ratio, scale=tau, part="value, by the ratio", n=n, m=count, tau=tau)
 
@@ -89,7 +95,7 @@ def test_cold(run, *, counted=True, single=False, mean=False):
         r"$\|p^* - u\|_1 \le 2\tanh\frac R{4\tau} \le \frac R{2\tau}$ and $0 \le V - \bar s - \tau\log n \le \frac{R^2}{8\tau}$",
         assumptions=(r"scores of range $R > 0$",),
         spec=("RA.B4",),
-        cites=("hoeffding1963",),
+        cites=("hoeffding1963", "cohen2023"),
         provenance=PAPER,
     ),
     constant("near", "the first bound is two per cent smaller", first=0.98),
@@ -100,6 +106,8 @@ def test_cold(run, *, counted=True, single=False, mean=False):
 )
 def test_hot(run, *, first=1.0, second=0.5, eighth=0.125, gap=False, averaged=True):
     cases = [(np.array([2.0 * np.log(2.0), 0.0, 0.0]), 1.0), (np.array([0.005, -0.005]), 1.0)]
+    cases.append((np.append(many(), 4.1), 0.7))
+    cases += [(size * np.array([1.0, 0.3, -0.7]), size) for size in SIZES]
     cases += [spread(rng) for rng in run.streams(run.pick(quick=25, paper=500))]
     for s, tau in cases:
         n, t, exact = s.size, balls(tau).item(), balls(s)
@@ -108,7 +116,7 @@ def test_hot(run, *, first=1.0, second=0.5, eighth=0.125, gap=False, averaged=Tr
         scale = hull(reach / t)
         yield at_most(apart, first * 2 * hull((reach / (4 * t)).tanh()), scale=scale, part="tanh", n=n, tau=tau)
         yield at_most(apart, second * scale, scale=scale, part="linear", n=n, tau=tau)
-        excess = value(s, tau) - hull(exact.sum() / (n if averaged else 1) + t * balls(n).item().log())
+        excess = measured_value(s, tau) - hull(exact.sum() / (n if averaged else 1) + t * balls(n).item().log())
         size = hull(reach * reach / t)
         yield at_least(excess, 0, scale=size, part="value", n=n, tau=tau)
         yield at_most(excess, eighth * size, scale=size, part="value", n=n, tau=tau)
@@ -129,7 +137,8 @@ def test_hot(run, *, first=1.0, second=0.5, eighth=0.125, gap=False, averaged=Tr
 )
 def test_two_levels(run, *, two="tanh", quarter=4, between=0.0):
     for n, k in run.pick(
-        quick=((3, 1), (10, 1), (100, 7)), paper=((3, 1), (5, 2), (10, 1), (10, 3), (100, 7), (999, 1))
+        quick=((3, 1), (10, 1), (100, 7), (MANY, 7)),
+        paper=((3, 1), (5, 2), (10, 1), (10, 3), (100, 7), (999, 1), (MANY, 7)),
     ):
         for tau in (1.0, 0.3):
             reach = 2.0 * tau * float(np.log((n - k) / k))
@@ -153,8 +162,8 @@ def test_two_levels(run, *, two="tanh", quarter=4, between=0.0):
 @verifies(
     Claim(
         "softmax.temperature",
-        "in the temperature, the value grows as the entropy, and weights, mean score and entropy move as covariances",
-        r"$V' = H(p)$, $p_i' = -p_i(s_i - \langle p, s\rangle)/\tau^2$, $\langle p, s\rangle' = -\mathrm{Var}_p(s)/\tau^2$, $H' = \mathrm{Var}_p(s)/\tau^3 \ge 0$",
+        "in the temperature, weights, mean score and entropy move as covariances",
+        r"$p_i' = -p_i(s_i - \langle p, s\rangle)/\tau^2$, $\langle p, s\rangle' = -\mathrm{Var}_p(s)/\tau^2$, $H' = \mathrm{Var}_p(s)/\tau^3 \ge 0$",
         assumptions=("finite scores", "positive temperature"),
         spec=("RA.B6",),
         provenance=("recalled", "refereed on paper"),
@@ -165,7 +174,8 @@ def test_two_levels(run, *, two="tanh", quarter=4, between=0.0):
 )
 def test_temperature(run, *, power=3, sign=-1.0, centred=True):
     drawn = (spread(rng) for rng in run.streams(run.pick(quick=15, paper=200)))
-    for s, tau in [(np.array([0.0, 1.0, 3.0]), 0.5), *drawn]:
+    sized = [(size * np.array([0.0, 1.0, 3.0]), size) for size in SIZES]
+    for s, tau in [(np.array([0.0, 1.0, 3.0]), 0.5), *sized, *drawn]:
         n, size = s.size, float(np.abs(s).max())
         warm = variable(2)  # of what is computed from it, order one is the slope
         warm[()] = warm.item() + balls(tau).item()
@@ -178,17 +188,16 @@ def test_temperature(run, *, power=3, sign=-1.0, centred=True):
         level = expectation(law, s) + Interval.within(0.0, rough)
         second = float(law @ (s - level.mid) ** 2) if centred else float(law @ s**2)
         variance = Interval.within(second, covariance_error(size, n, relative=error))
-        slope = entropy(law) + Interval.within(0.0, 2.0 * error * (np.log(n) + 2.0))
-        unit = tau + size**2 / tau + size / tau
-        yield equals(hull(coefficient(warm.item() * log_mass, 1)), slope, scale=unit, part="value", n=n, tau=tau)
         t = Interval.exactly(tau)
-        yield equals(hull(coefficient(mean, 1)), sign * variance / t**2, scale=unit, part="mean", n=n, tau=tau)
+        yield equals(
+            hull(coefficient(mean, 1)), sign * variance / t**2, scale=(size / tau) ** 2, part="mean", n=n, tau=tau
+        )
         spread_out = hull(coefficient(log_mass - mean / warm.item(), 1))
-        yield equals(spread_out, variance / t**power, scale=unit, part="entropy", n=n, tau=tau)
+        yield equals(spread_out, variance / t**power, scale=(size / tau) ** 2 / tau, part="entropy", n=n, tau=tau)
         at = int(s.argmin())
         weight = Interval.within(float(law[at]), error * float(law[at]) + LEAST)
         pull = sign * weight * (Interval.exactly(float(s[at])) - level) / t**2
-        yield equals(hull(coefficient(exact[at], 1)), pull, scale=unit, part="weight", n=n, tau=tau)
+        yield equals(hull(coefficient(exact[at], 1)), pull, scale=size / tau / tau, part="weight", n=n, tau=tau)
 
 
 @verifies(

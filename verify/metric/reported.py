@@ -27,6 +27,7 @@ from theory.evidence import (
     statistics,
     verifies,
 )
+from theory.evidence.table import Table
 from theory.metric import comparison, studies
 
 OPPONENTS = {"self": "dot-product attention", "l2": "distance attention"}
@@ -112,21 +113,26 @@ def reported(task: Task, quantity: str, opponent: str, finds: Verdict, *more: Tw
         Twins that these runs are enough to refute, beside the two that a few runs refute.
     """
     what = QUANTITIES[quantity]
-
-    @verifies(
-        Claim(
-            f"reported.{task.name}-{quantity}-{opponent}",
-            f"{task.words}, metric-attention against {OPPONENTS[opponent]}: in each comparison {what.words}",
-            what.statement.replace("OTHER", opponent),
-            assumptions=(*task.settings, power(task), normal(task)),
-            spec=("DL.E3",),
-            cites=("ruan2024",),
-            provenance=("derived",),  # the paper prints curves and violin plots, no number
-            finds=(finds,),
-        ),
-        *what.twins,
-        *more,
+    stated = Claim(
+        f"reported.{task.name}-{quantity}-{opponent}",
+        f"{task.words}, metric-attention against {OPPONENTS[opponent]}: in each comparison {what.words}",
+        what.statement.replace("OTHER", opponent),
+        assumptions=(*task.settings, power(task), normal(task), *(decidable(task) if quantity == "spread" else ())),
+        spec=("DL.E3",),
+        cites=("ruan2024",),
+        provenance=("derived",),  # the paper prints curves and violin plots, no number
+        finds=(finds,),
     )
+    return compared(stated, studies.finals, task, quantity, opponent, *more)
+
+
+def compared(
+    stated: Claim, study: Callable[..., Table], task: Task, quantity: str, opponent: str, *more: Twin
+) -> Verification:
+    """Return the verification of a claim about the pairs of runs in the table of a study."""
+    what = QUANTITIES[quantity]
+
+    @verifies(stated, *what.twins, *more)
     def check(
         run,
         *,
@@ -138,7 +144,7 @@ def reported(task: Task, quantity: str, opponent: str, finds: Verdict, *more: Tw
         shift=0,
         number=task.circumstances,
     ):
-        table = run.study(studies.finals).where(task=task.name)
+        table = run.study(study).where(task=task.name)
         where = comparison.circumstances(table, ours, theirs, labels=labels)
         if len(where) != number:
             raise ValueError(f"finals: expected {number} comparisons of {ours} with {theirs}, got {len(where)}")
@@ -153,14 +159,28 @@ def reported(task: Task, quantity: str, opponent: str, finds: Verdict, *more: Tw
     return check
 
 
-def power(task: Task) -> str:
-    """Say which mean difference the pairs of a task tell from none, in units of the spread of the differences."""
+def told(task: Task) -> float:
+    """Return the mean difference, in units of the spread of differences, that is told from none with odds of 0.99."""
     free, root = task.pairs - 1, math.sqrt(task.pairs)
     edge = scipy.stats.t.isf(statistics.ALPHA / 10.0 / task.circumstances / 2.0, free)
-    told = brentq(lambda d: scipy.stats.nct.sf(edge, free, d * root) - 0.99, 0.0, 10.0 * edge / root)
+    least = brentq(lambda d: scipy.stats.nct.sf(edge, free, d * root) - 0.99, 0.0, 10.0 * edge / root)
+    return math.ceil(100.0 * least) / 100.0
+
+
+def power(task: Task) -> str:
+    """Say which mean difference the pairs of a task tell from none, in units of the spread of the differences."""
     return (
-        f"{task.pairs} pairs of runs, which tell a mean difference of {math.ceil(100.0 * told) / 100.0:.2f} standard "
+        f"{task.pairs} pairs of runs, which tell a mean difference of {told(task):.2f} standard "
         "deviations among pairs from none with probability 0.99 in one comparison"
+    )
+
+
+def decidable(task: Task) -> tuple[str]:
+    """Say how little runs would have to vary for the margin of spread to be told by the pairs of a task."""
+    most = QUANTITIES["spread"].margin / told(task)
+    return (
+        f"half a point is told from none if deviations differ by at most {100.0 * most:.2f} points from pair to pair; "
+        "these runs vary by more, so that the margin, fixed before, is finer than so many pairs can decide",
     )
 
 

@@ -45,8 +45,8 @@ def parameters(features):
     return features.inner, features.inner_bias, features.outer, features.outer_bias
 
 
-def drawn(rng, dim, width, branch):
-    """Draw features with the norms of the two matrices multiplying to about ``branch``."""
+def drawn(rng, dim, width, branch, unit=1.0):
+    """Draw features with the norms of the two matrices multiplying to about ``branch``; lengths in a unit."""
     inner, outer = rng.normal(size=(dim, width)), rng.normal(size=(width, dim))
     outer *= branch / (np.linalg.norm(inner, 2) * np.linalg.norm(outer, 2))
-    return ResidualFeatures(inner, rng.normal(size=width), outer, rng.normal(size=dim))
+    return ResidualFeatures(inner / unit, rng.normal(size=width), unit * outer, unit * rng.normal(size=dim))

@@ -52,9 +52,10 @@ def rows(table, **where):
     ),
     constant("bandwidth", "the concentration is 1 / 2 epsilon", share=2),
     hypothesis("swapped", "the sphere is a circle, and the other way round", swap=True),
-    bug("rising", "multipliers grow with the bandwidth", rising=True),
+    bug("rising", "multipliers grow with the bandwidth and with the degree", rising=True),
+    constant("tenth", "none is below a tenth", least=Fraction(1, 10)),
 )
-def test_multipliers(run, *, share=1, swap=False, rising=False):
+def test_multipliers(run, *, share=1, swap=False, rising=False, least=0):
     table = run.study(studies.half_bandwidth)
     other = {"circle": "sphere", "sphere": "circle"}
     last = {}
@@ -62,12 +63,12 @@ def test_multipliers(run, *, share=1, swap=False, rising=False):
         case = {"space": space, "degree": degree, "epsilon": epsilon}
         exact = hull(closed(other[space] if swap else space, degree, Fraction(epsilon) * share))
         yield equals(value, exact, scale=1, **case)
-        yield at_least(value, 0, scale=1, part="positive", **case)
+        yield at_least(value, least, scale=1, part="positive", **case)
         before, wider = last.get((space, degree)), last.get((space, degree - 1), Interval.exactly(1.0))
         last[space, degree] = value
         if before is not None:
             yield at_most(before if rising else value, value if rising else before, scale=1, part="bandwidth", **case)
-        yield at_most(value, wider, scale=1, part="degree", **case)
+        yield at_most(wider if rising else value, value if rising else wider, scale=1, part="degree", **case)
 
 
 @verifies(
@@ -83,8 +84,10 @@ def test_multipliers(run, *, share=1, swap=False, rising=False):
     constant("semigroup", "the multipliers are those of the semigroup", of="semigroup"),
     constant("first-order", "the multipliers are those of first order", of="first order"),
     hypothesis("squared", "metric-attention has the bandwidth of the dot product", shift=2),
+    bug("whole", "the asymptotics have the time epsilon, not half of it", time=2),
+    constant("far", "both asymptotics are off by a tenth at least", least=Fraction(1, 10)),
 )
-def test_half_bandwidth(run, *, of="layer", shift=1):
+def test_half_bandwidth(run, *, of="layer", shift=1, time=1, least=None):
     table = run.study(studies.half_bandwidth)
     printed = {  # layer, first order, semigroup, as printed
         ("sphere", 1, 1.0): ("0.3130", "0.0000", "0.3679"), ("sphere", 1, 0.5): ("0.5373", "0.5000", "0.6065"),
@@ -96,15 +99,17 @@ def test_half_bandwidth(run, *, of="layer", shift=1):
         part = table.where(
             space=space, degree=degree, epsilon=epsilon * (shift if space == "sphere" and epsilon < 1 else 1)
         )
-        (found,), quotient = part.intervals("multiplier"), half(space, degree, epsilon)
+        (found,), quotient = part.intervals("multiplier"), time * half(space, degree, epsilon)
         case = {"space": space, "degree": degree, "epsilon": epsilon}
         truth = {"layer": closed(space, degree, epsilon), "first order": 1 - quotient, "semigroup": (-quotient).exp()}
         yield equals(found, hull(truth[of]), scale=1, **case)
-        for (name, exact), text in zip(truth.items(), texts, strict=True):
-            yield equals(hull(exact), Interval.printed(text), scale=1, part=f"printed, {name}", **case)
+        digits = dict(zip(truth, texts, strict=True))
+        yield equals(found, Interval.printed(digits[of]), scale=1, **case)
+        for name in ("first order", "semigroup"):
+            yield equals(hull(truth[name]), Interval.printed(digits[name]), scale=1, part=f"printed, {name}", **case)
         # the first order is nowhere within three hundredths, the semigroup, near zero for l = 3, within two thousandths
         for name, most in (("first order", Fraction(3, 100)), ("semigroup", Fraction(1, 500))):
-            yield at_least(abs(found - hull(truth[name])), most, scale=1, part=f"off, {name}", **case)
+            yield at_least(abs(found - hull(truth[name])), least or most, scale=1, part=f"off, {name}", **case)
 
 
 @verifies(

@@ -9,7 +9,19 @@ import numpy as np
 from theory.attention import attend, rounding
 from theory.diffusion.ladders import extrapolated, worst
 from theory.diffusion.laplace import lattice
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import (
+    Claim,
+    Interval,
+    Kind,
+    at_most,
+    bug,
+    constant,
+    equals,
+    hypothesis,
+    limit,
+    order,
+    verifies,
+)
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U
 from theory.metric import MetricScore, ResidualFeatures
@@ -76,7 +88,11 @@ def changes(space, level):
             64 * U + 32 * U * g.lipschitz**2 / epsilon * math.sqrt(epsilon) * 9.0 + 64 * U * float(np.abs(rise).max())
         )
         error = rounding(query, keys, rise, score=score, key_weights=masses) + 4.0 * loose
-        found.append(Interval.within(values[1], error + 2.0 * abs(values[1] - values[0])) / Interval.exactly(epsilon))
+        # the coarser lattice is off by far more than the finer one: twice what separates them
+        found.append(
+            Interval.within(values[1], error + 2.0 * abs(values[1] - values[0]), Kind.ESTIMATED)
+            / Interval.exactly(epsilon)
+        )
     return found
 
 

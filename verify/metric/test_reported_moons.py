@@ -1,8 +1,19 @@
 """What was reported of metric-attention on two moons."""
 
-from theory.evidence import Claim, Verdict, constant, equals, hypothesis, run_mean, verifies
+from theory.evidence import Claim, Verdict, bug, constant, equals, hypothesis, run_mean, verifies
 from theory.metric import studies
-from verify.metric.reported import AGAIN, ITSELF, PERMUTED, Task, reported
+from verify.metric.reported import (
+    AGAIN,
+    ITSELF,
+    OPPONENTS,
+    PERMUTED,
+    QUANTITIES,
+    Task,
+    compared,
+    normal,
+    power,
+    reported,
+)
 
 MOONS = Task(
     "moons",
@@ -27,6 +38,31 @@ test_score_self = reported(MOONS, "score", "self", Verdict.SUPPORTED, ITSELF)
 test_score_l2 = reported(MOONS, "score", "l2", Verdict.SUPPORTED, ITSELF)
 test_spread_self = reported(MOONS, "spread", "self", Verdict.INCONCLUSIVE, PERMUTED)
 test_spread_l2 = reported(MOONS, "spread", "l2", Verdict.INCONCLUSIVE, PERMUTED)
+
+
+def early(name, quantity, opponent, finds, *more):
+    """The claim that metric-attention is ahead after a tenth of the epochs already."""
+    what, age = QUANTITIES[quantity], f"after {studies.BUDGET} of 500 epochs"
+    when = {"loss": "at the end of a fixed number of epochs", "score": "at the end of training"}[quantity]
+    words = {"loss": "the training loss is lower by a tenth", "score": what.words}[quantity]
+    stated = Claim(
+        f"reported.moons-{name}",
+        f"{MOONS.words} {age}, metric-attention against {OPPONENTS[opponent]}: in each comparison {words}",
+        what.statement.replace("OTHER", opponent).replace(when, age),
+        assumptions=(*MOONS.settings, power(MOONS), normal(MOONS)),
+        spec=("DL.E3",),
+        cites=("ruan2024",),
+        provenance=("derived",),
+        finds=(finds,),
+    )
+    return compared(stated, studies.early, MOONS, quantity, opponent, *more)
+
+
+SWAPPED = bug("swapped", "one is taken for the other", ours="l2", theirs="metric")
+
+test_early = early("early", "score", "l2", Verdict.REFUTED, SWAPPED)
+test_faster_l2 = early("faster-l2", "loss", "l2", Verdict.REFUTED, PERMUTED)
+test_faster_self = early("faster-self", "loss", "self", Verdict.SUPPORTED, PERMUTED)
 
 
 @verifies(

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import sympy
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, gamma, hypothesis, verifies
+from theory.evidence import Claim, Interval, Kind, at_least, at_most, bug, constant, equals, gamma, hypothesis, verifies
 from theory.evidence.symbolic import zero
 from theory.particles import studies
 from theory.particles.comparison import slowest_rate
@@ -23,7 +23,8 @@ def growth(table, rule, *parts):
         for n, beta, start, value in zip(
             found["n"].tolist(), found["beta"].tolist(), found["start"].tolist(), found.intervals("value"), strict=True
         ):
-            yield part, n, beta, start, value
+            # rates have an a-priori bound; only the paths of the same table are judged from two runs
+            yield part, n, beta, start, Interval(value.lo, value.hi, Kind.NUMERIC)
 
 
 @verifies(
@@ -116,7 +117,7 @@ def test_softmax_slowest(run, *, pair=True, share=1.0, own=1):
         told = float(slowest_rate(gap, tokens=n, beta=beta))
         if part in ("simplex", "clusters"):
             error = gamma(96) * told  # some forty roundings, twice as many in exponents up to 9
-            yield equals(Interval.within(told, error), least_rate(gap, n, beta), part="constant", **case)
+            yield equals(Interval.within(told, error), share * least_rate(gap, n, beta), part="constant", **case)
 
 
 def paths(table, rule):
@@ -151,7 +152,8 @@ def test_slowest_path(run, *, share=1.0, rule="USA", masses=False):
         if part == "path simplex":
             yield equals(waited, pace * Interval.exactly(t), **(case | {"part": "simplex, attained"}))
         if part == "path odd" and rule == "USA":
-            yield at_least(waited, Fraction(201, 200) * t, **(case | {"part": "not equiangular, by a margin"}))
+            later = Fraction(201, 200) * Interval.exactly(pace) * t
+            yield at_least(waited, later, **(case | {"part": "not equiangular, by a margin"}))
         if rule == "USA":
             bound = hull(ball(start) * (-2 * ball(pace) * ball(t) / n).exp())
             yield at_most(value, bound, **(case | {"part": "exponential"}))
@@ -170,8 +172,9 @@ def test_slowest_path(run, *, share=1.0, rule="USA", masses=False):
     hypothesis("naive", "the simplex is compared with at any beta", few=None),
     constant("near", "one per cent sooner", share=1.01),
     bug("own", "tokens give no weight to themselves", own=0),
+    constant("hot", "the bounds that hold for any start are those at beta = 0", cold=0),
 )
-def test_softmax_path(run, *, few=2, share=1.0, own=1):
+def test_softmax_path(run, *, few=2, share=1.0, own=1, cold=1):
     for part, n, beta, start, t, value in paths(run.study(studies.comparison), "SA"):
         case = {"n": n, "beta": beta, "start": start, "t": t}
         rest = ball(start) * 1
@@ -181,11 +184,11 @@ def test_softmax_path(run, *, few=2, share=1.0, own=1):
             yield at_least(waited, share * t, scale=t, part=part, **case)
             if part == ("path simplex" if beta <= 1.0 else "path clusters"):
                 yield equals(waited, share * Interval.exactly(t), part=f"{part}, attained", **case)
-        slower = hull((-ball(beta)).exp())
+        slower = hull((-cold * ball(beta)).exp())
         yield at_least(elapsed(value, n, beta, "USA", start), share * slower * t, scale=slower * t, part="USA", **case)
-        bound = hull(rest * (-2 * ball(share) * (-ball(beta)).exp() * ball(t) / n).exp())
+        bound = hull(rest * (-2 * ball(share) * (-cold * ball(beta)).exp() * ball(t) / n).exp())
         yield at_most(value, bound, part="exponential", **case)
-        pair = hull((2 - rest) / (1 + (ball(beta) * rest).exp()))
+        pair = hull((2 - rest) / (1 + (cold * ball(beta) * rest).exp()))
         speed = Interval(min(pair.lo, hull(1 - rest).lo), min(pair.hi, hull(1 - rest).hi), pair.kind)
         free = [hull(rest * (-2 * ball(end) * ball(t)).exp()) for end in (speed.hi, speed.lo)]
         yield at_most(value, Interval(free[0].lo, free[1].hi, pair.kind), part="exponential without n", **case)

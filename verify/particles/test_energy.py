@@ -172,8 +172,9 @@ def flat(law, x):
     hypothesis("value", "the value matrix is a rotation while the form is the identity", runs=("SA", "USA", "turned")),
     hypothesis("causal", "the attention has a causal mask", runs=("SA", "USA", "causal")),
     constant("top", "consensus has half of that energy", height=0.5),
+    constant("falls", "the energy never grows", way=-1),
 )
-def test_climb(run, *, column="climbed", runs=("SA", "USA", "form"), height=1.0):
+def test_climb(run, *, column="climbed", runs=("SA", "USA", "form"), height=1.0, way=1):
     table = run.study(studies.dissipation)
     beta = run.pick(quick=3.0, paper=5.0)
     top = hull(balls(beta).item().exp() / (2 * balls(beta).item()))
@@ -181,7 +182,7 @@ def test_climb(run, *, column="climbed", runs=("SA", "USA", "form"), height=1.0)
         part = table.where(run=name)
         energies, climbed = part.intervals("energy"), part.intervals("climbed" if name == "USA" else column)
         for t, before, after in zip(part["time"][1:].tolist(), energies, energies[1:], strict=False):
-            yield at_least(after - before, 0, scale=top, run=name, t=t, part="monotone")
+            yield at_least(way * (after - before), 0, scale=top, run=name, t=t, part="monotone")
         for t, energy, sum_ in zip(part["time"].tolist(), energies, climbed, strict=True):
             yield equals(energy - energies[0], sum_, scale=top, run=name, t=t, part="integral")
             yield at_most(energy, height * top, scale=top, run=name, t=t, part="consensus")
@@ -201,8 +202,9 @@ def test_climb(run, *, column="climbed", runs=("SA", "USA", "form"), height=1.0)
     constant("always", "the energy never falls", share=0.0),
     bug("even", "V and -V have the same rate", odd=-1),
     hypothesis("asymmetric", "the value matrix equals a form that is not symmetric", skew=True),
+    bug("transposed", "the value matrix acts from the other side", acting=np.transpose),
 )
-def test_value(run, *, share=0.5, odd=1, skew=False):
+def test_value(run, *, share=0.5, odd=1, skew=False, acting=np.asarray):
     table = run.study(studies.values)
     free, own = table.where(value="free"), table.where(value="skew" if skew else "form")
     hits, unclear, draws = (int(free[key][0]) for key in ("falling", "unclear", "draws"))
@@ -219,7 +221,7 @@ def test_value(run, *, share=0.5, odd=1, skew=False):
             Interval.within(float(up[0] + odd * down[0]), float(error[0] + other[0])), 0, scale=size, part="sign"
         )
         # the rate itself, as a power series of balls
-        moving = Printed(x[0], 1.0, a[0], None).velocity(balls(v[0]))
+        moving = Printed(x[0], 1.0, a[0], None).velocity(balls(acting(v[0])))
         line = balls(x[0]) + moving * variable(2)
         slope = coefficient(exp(line @ balls(a[0]) @ line.T).sum(), 1)
         yield equals(Interval.within(float(up[0]), float(error[0])), hull(slope), scale=size, part="rate")

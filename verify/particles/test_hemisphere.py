@@ -115,4 +115,4 @@ def test_vacuous(run, *, share=1, more=0, drop=False):
         yield equals(int((lower > 0.0).sum()), share * len(clouds), d=d)
     for d in (2, 3, 10, 100):
         yield equals(hemisphere_probability(d + more, d), share, d=d, part="probability")
-        yield equals(hemisphere_probability(2 * d, d), Fraction(1, 2), d=d, part="twice")
+        yield equals(hemisphere_probability(2 * d + more, d), Fraction(1, 2), d=d, part="twice")

@@ -1,6 +1,7 @@
 """The closest pair of clusters merges first: with which clock, which masses, and where."""
 
 import math
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -197,9 +198,10 @@ def test_next_order(run, *, less=2, power=1.0, ratio=ratio_of, times=1):
     ),
     constant("limit-equation", "it converges to the time of the limit equation", goal=lambda s: hull(1 / s)),
     constant("unit-masses", "it has no masses", ratio=equal),
+    constant("half", "the next term is half as large", share=Fraction(1, 2)),
     bug("running", "the clock is the running one", column="running"),
 )
-def test_frozen_clock(run, *, goal=None, ratio=ratio_of, column="frozen"):
+def test_frozen_clock(run, *, goal=None, ratio=ratio_of, share=1, column="frozen"):
     table = run.study(studies.merging)
     printed = {20.0: ".042", 40.0: ".018", 80.0: ".0087"}
     for start, clusters in STARTS.items():
@@ -210,14 +212,15 @@ def test_frozen_clock(run, *, goal=None, ratio=ratio_of, column="frozen"):
             rows = table.where(start=start, beta=beta, angle=END)
             (found,) = rows.intervals(column)
             if start == "three" and beta in printed:
-                yield equals(found, Interval.printed(printed[beta]), part="printed", beta=beta)
+                whole = hull(clock(start, END))  # the time of the limit equation, next to which digits are printed
+                yield equals(found, Interval.printed(printed[beta]), scale=whole, part="printed", beta=beta)
             unit = hull(r * ball(beta) * first.sin() ** 2)
             if goal is not None:
                 unit = goal(clock(start, END))
             if beta in betas:
                 ratios.append(found * unit)
         yield equals(limit(ratios, order=1), 1, part="prefactor", start=start)
-        claimed = hull(2 * first.cos() / first.sin() ** 2)
+        claimed = share * hull(2 * first.cos() / first.sin() ** 2)
         terms = [beta * (value - 1) for beta, value in zip(betas, ratios, strict=True)]
         yield equals(limit(terms, order=1), claimed, scale=1, part="next order", start=start)
     tokens = run.study(studies.passages)

@@ -32,7 +32,7 @@ def boundary(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is dra
         rows += [("stack", epsilon, x, value) for x, value in zip(spots.tolist(), values, strict=True)]
     parts, epsilons, places, found = zip(*rows, strict=True)
     units = {"part": "1", "epsilon": "1", "place": "1", "value": "1"}
-    return Table(Kind.NUMERIC, units, {"part": parts, "epsilon": epsilons, "place": places, "value": found})
+    return Table(Kind.ESTIMATED, units, {"part": parts, "epsilon": epsilons, "place": places, "value": found})
 
 
 def slope(x: np.ndarray) -> np.ndarray:

@@ -32,7 +32,7 @@ def metrics(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is draw
             rows += [(name, epsilon, x, change(curve, DENSITY, function, epsilon, x)) for x in places]
     curves, epsilons, angles, changes = zip(*rows, strict=True)
     units = {"curve": "1", "epsilon": "1", "x": "rad", "change": "1"}
-    return Table(Kind.NUMERIC, units, {"curve": curves, "epsilon": epsilons, "x": angles, "change": changes})
+    return Table(Kind.ESTIMATED, units, {"curve": curves, "epsilon": epsilons, "x": angles, "change": changes})
 
 
 def function(x: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from theory.attention import SquaredDistance, doubly_normalised, partition_error
 from theory.diffusion.densities import CircleDensity
 from theory.diffusion.normalisers import balance_error, balanced_tokens
 from theory.diffusion.operators import chordal, propagate
-from theory.evidence import Interval, Kind, Table
+from theory.evidence import Interval, Kind, Table, estimated
 from theory.evidence.roundoff import U
 
 VARIANCE = 1.08
@@ -39,13 +39,13 @@ def normalisers(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is 
         coarse, fine = (_shifts(epsilon, nodes, REACH - 1.0 + k) for k, nodes in enumerate(NODES[scale]))
         for way, (values, errors) in fine.items():
             for k, x in enumerate(PLACES):
-                width = errors[k] + 2.0 * abs(values[k] - coarse[way][0][k])
-                rows.append(("shift", way, epsilon, x, 0.0, (Interval.within(values[k], width) - x) / epsilon))
+                found = estimated(values[k], coarse[way][0][k], times=2.0) + Interval.within(0.0, errors[k])
+                rows.append(("shift", way, epsilon, x, 0.0, (found - x) / epsilon))
     rows += _matrices()
-    parts, ways, epsilons, xs, ys, found = zip(*rows, strict=True)
+    parts, ways, epsilons, xs, ys, read = zip(*rows, strict=True)
     units = {"part": "1", "way": "1", "epsilon": "1", "x": "1", "y": "1", "value": "1"}
-    columns = {"part": parts, "way": ways, "epsilon": epsilons, "x": xs, "y": ys, "value": found}
-    return Table(Kind.NUMERIC, units, columns)
+    columns = {"part": parts, "way": ways, "epsilon": epsilons, "x": xs, "y": ys, "value": read}
+    return Table(Kind.ESTIMATED, units, columns)
 
 
 def way_of(alpha: float) -> str:

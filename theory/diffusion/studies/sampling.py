@@ -65,7 +65,7 @@ def variances(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is dr
 
     ``part`` is ``regular`` or ``critical``, where the function is flat.
     """
-    return _table(_quadratures(), Kind.NUMERIC)
+    return _table(_quadratures(), Kind.ESTIMATED)
 
 
 def sampling(*, scale: str, root: int) -> Table:

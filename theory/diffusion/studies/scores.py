@@ -56,7 +56,7 @@ def scores(*, scale: str, root: int, flat: bool = False) -> Table:  # noqa: ARG0
     parts, bandwidths, places, coordinates, values = zip(*rows, strict=True)
     units = {"part": "1", "epsilon": "1", "x": "rad", "coordinate": "1", "value": "1"}
     columns = {"part": parts, "epsilon": bandwidths, "x": places, "coordinate": coordinates, "value": values}
-    return Table(Kind.NUMERIC, units, columns)
+    return Table(Kind.ESTIMATED, units, columns)
 
 
 def on_circle(x: float, epsilon: float, *, flat: bool = False) -> Interval:

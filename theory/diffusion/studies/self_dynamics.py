@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from theory.diffusion.self_dynamics import Curve, ellipse, rounded, shortening, sphere_radii
-from theory.evidence import Interval, Kind, Table
+from theory.evidence import Interval, Kind, Table, estimated
 
 DIMENSIONS = (1, 2, 3)
 REACHED = 0.3  # the time times the dimension at which radii are compared
@@ -44,7 +44,7 @@ def self_dynamics(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing i
         rows += _curve(_WIDEST * 0.5**level)
     parts, dims, epsilons, layers, places, values = zip(*rows, strict=True)
     columns = {"part": parts, "dim": dims, "epsilon": epsilons, "layer": layers, "place": places, "value": values}
-    return Table(Kind.NUMERIC, dict.fromkeys(columns, "1"), columns)
+    return Table(Kind.ESTIMATED, dict.fromkeys(columns, "1"), columns)
 
 
 def _curve(epsilon: float) -> list[tuple[str, int, float, int, int, Interval]]:
@@ -70,4 +70,4 @@ def _path(epsilon: float, per: float, layers: int) -> list[Curve]:
 
 
 def _between(coarse: float, fine: float, slip: float) -> Interval:
-    return Interval.within(float(fine), 2.0 * abs(float(fine) - float(coarse)) + slip)
+    return estimated(float(fine), float(coarse), times=2.0) + Interval.within(0.0, slip)

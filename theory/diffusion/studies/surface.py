@@ -10,7 +10,7 @@ from theory.attention import SquaredDistance, rounding
 from theory.diffusion.densities import CircleDensity
 from theory.diffusion.operators import propagate
 from theory.diffusion.revolution import Revolution
-from theory.evidence import Interval, Kind, Table
+from theory.evidence import Interval, Kind, Table, estimated
 from theory.evidence.roundoff import U
 
 DENSITY = CircleDensity(np.array([0.3]), np.array([0.0]))
@@ -35,12 +35,12 @@ def surface(*, scale: str, root: int, areas: bool = True) -> Table:  # noqa: ARG
         coarse, _ = _propagated(shape, x, epsilon, _FINE, areas=areas)
         fine, error = _propagated(shape, x, epsilon, _FINER, areas=areas)
         for place, a, b in zip(x.tolist(), coarse.tolist(), fine.tolist(), strict=True):
-            read = Interval.within(b, error + 2.0 * abs(b - a), Kind.NUMERIC)
+            read = estimated(b, a, times=2.0) + Interval.within(0.0, error)
             here = float(function(np.array(place)))
             rows.append((epsilon, place, (read - Interval.within(here, 16 * U * 2.0)) / epsilon))
     epsilons, places, changes = zip(*rows, strict=True)
     units = {"epsilon": "1", "x": "rad", "change": "1"}
-    return Table(Kind.NUMERIC, units, {"epsilon": epsilons, "x": places, "change": changes})
+    return Table(Kind.ESTIMATED, units, {"epsilon": epsilons, "x": places, "change": changes})
 
 
 def function(x: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 The digits are those of scikit-learn (1797 images of 8 by 8 pixels, UCI 1998), each a sequence of eight rows. A split
 draws training, validation and held-out examples and the start of the optimisation; every map is trained on the same
 ones, by the same optimiser, with the decay that does best on the validation examples. ``uniform`` averages the rows
-without a look at them.
+without a look at them. No theorem rests on it.
 """
 
 from __future__ import annotations

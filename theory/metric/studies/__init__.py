@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         BUDGET as BUDGET,
         TASKS as TASKS,
         curves as curves,
+        early as early,
         finals as finals,
         moons_afresh as moons_afresh,
     )

@@ -84,6 +84,13 @@ def _points(table: Table) -> list[dict[str, Any]]:
     return rows
 
 
+def early(*, scale: str, root: int) -> Table:  # noqa: ARG001  as finals
+    """Return a row per run on moons after a tenth of the budget: its setting, losses and score, as :func:`finals`."""
+    runs = results.curves("moons").where(epoch=BUDGET)
+    columns = {**runs.columns, "score": runs["accuracy"]}
+    return Table(Kind.STATISTICAL, {**runs.units, "score": "1"}, columns)
+
+
 def moons_afresh(*, scale: str, root: int) -> Table:
     """Train on newly drawn moons, from new starts, for a tenth of the budget: as many runs as ``AFRESH`` says.
 

@@ -57,7 +57,7 @@ def boolean(*, scale: str, root: int) -> Table:
             for clock, found in enumerate(_row(line, path, token)):
                 for key, cell in zip(columns, (case, start, score, value, clock, token, *found), strict=True):
                     columns[key].append(cell)
-    return Table(Kind.NUMERIC, dict.fromkeys(columns, "1"), columns)
+    return Table(Kind.ESTIMATED, dict.fromkeys(columns, "1"), columns)
 
 
 def _row(line: Line, path: Any, token: int) -> list[tuple[Any, ...]]:
@@ -86,4 +86,4 @@ def delays(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn
             delay: Interval = passage(field, np.array([0.0, -(2.0**power)]), field.log_score, 64.0 / value)
             for key, cell in zip(columns, (score, value, power, delay), strict=True):
                 columns[key].append(cell)
-    return Table(Kind.NUMERIC, dict.fromkeys(columns, "1"), columns)
+    return Table(Kind.ESTIMATED, dict.fromkeys(columns, "1"), columns)

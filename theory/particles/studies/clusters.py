@@ -41,7 +41,7 @@ def clusters(*, scale: str, root: int) -> Table:
                 for key, cell in zip(columns, cells, strict=True):
                     columns[key].append(cell)
     joined = {key: np.concatenate(parts) for key, parts in columns.items()}
-    return Table(Kind.NUMERIC, dict.fromkeys(joined, "1"), joined)
+    return Table(Kind.ESTIMATED, dict.fromkeys(joined, "1"), joined)
 
 
 def _rounded(values: Array, way: Any) -> Array:

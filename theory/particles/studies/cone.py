@@ -61,7 +61,7 @@ def cones(*, scale: str, root: int) -> Table:
             rows += [(part, run, 3, TOKENS, t, 0, value) for part, t, value in _windows(path)]
     names = ("part", "run", "d", "n", "time", "draws", "value")
     columns = dict(zip(names, (list(column) for column in zip(*rows, strict=True)), strict=True))
-    return Table(Kind.NUMERIC, dict.fromkeys(columns, "1"), columns)
+    return Table(Kind.ESTIMATED, dict.fromkeys(columns, "1"), columns)
 
 
 def above(rng: np.random.Generator) -> Array:

@@ -43,7 +43,7 @@ def collapses(*, scale: str, root: int) -> Table:
         for row in _causal(rng, n, d) if way == "causal" else _full(rng, way, n, d, beta):
             for key, cell in zip(columns, (way, n, d, beta, number, *row), strict=True):
                 columns[key].append(cell)
-    return Table(Kind.NUMERIC, dict.fromkeys(columns, "1"), columns)
+    return Table(Kind.ESTIMATED, dict.fromkeys(columns, "1"), columns)
 
 
 def _clouds(scale: str) -> list[tuple[str, int, int, float]]:
@@ -105,7 +105,7 @@ def anchors(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is draw
         found = (path.observe(partial(_farthest, to))[-1] for to in (first, mean))
         for key, cell in zip(columns, (mask, start, *found), strict=True):
             columns[key].append(cell)
-    return Table(Kind.NUMERIC, dict.fromkeys(columns, "1"), columns)
+    return Table(Kind.ESTIMATED, dict.fromkeys(columns, "1"), columns)
 
 
 def _farthest(place: Array, tokens: Array) -> float:
@@ -150,7 +150,7 @@ def starts(*, scale: str, root: int) -> Table:
             found = (path.observe(g)[-1] for g in (consensus_gap, mean_length))
             for key, cell in zip(columns, (graph, d, beta, start, *found, int(_held(tokens))), strict=True):
                 columns[key].append(cell)
-    return Table(Kind.NUMERIC, dict.fromkeys(columns, "1"), columns)
+    return Table(Kind.ESTIMATED, dict.fromkeys(columns, "1"), columns)
 
 
 def _start(rng: np.random.Generator, start: int, d: int) -> Array:

@@ -68,7 +68,7 @@ def dissipation(*, scale: str, root: int) -> Table:
         columns["climbed"] += path.observe(lambda state: float(state[-1, 0]))
         columns["unweighted"] += path.observe(lambda state: float(state[-1, 1]))
     units = dict.fromkeys(columns, "1")
-    return Table(Kind.NUMERIC, units, columns)  # type: ignore[arg-type]
+    return Table(Kind.ESTIMATED, units, columns)  # type: ignore[arg-type]
 
 
 def _velocity(run: str, law: Interaction, masses: Array) -> Callable[[Array], Array]:

@@ -53,7 +53,7 @@ def equiangular(*, scale: str, root: int) -> Table:
             rows += _deviations(beta, rule, dims, int(size["batches"]), int(size["repeats"]), rng)  # type: ignore[call-overload]
     kinds = ("part", "rule", "beta", "n", "d", "batch", "t", "value")
     units = {**dict.fromkeys(kinds, "1"), "t": "time"}
-    return Table(Kind.NUMERIC, units, {name: [row[name] for row in rows] for name in kinds})
+    return Table(Kind.ESTIMATED, units, {name: [row[name] for row in rows] for name in kinds})
 
 
 def uniform_gaps(rng: np.random.Generator, tokens: int, dim: int, draws: int) -> Array:
@@ -115,10 +115,18 @@ def _deviations(
     for k, d in enumerate(dims):
         part = slice(k * each, (k + 1) * each)
         for batch, value in enumerate(largest[part].reshape(batches, repeats).mean(axis=1).tolist()):
-            found = Interval.within(value, error)
+            found = Interval.within(value, error, Kind.ESTIMATED)
             rows.append(_row("deviation", rule, beta, TOKENS, found, d=d, batch=batch))
         rows += [
-            _row("over time", rule, beta, TOKENS, Interval.within(float(apart[j, part].mean()), error), d=d, t=float(t))
+            _row(
+                "over time",
+                rule,
+                beta,
+                TOKENS,
+                Interval.within(float(apart[j, part].mean()), error, Kind.ESTIMATED),
+                d=d,
+                t=float(t),
+            )
             for j, t in enumerate(times)
         ]
     for k, d in enumerate(dims[:4]):

@@ -73,7 +73,7 @@ def gaussian_ellipses(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothi
             cells = (kernel, form, t, *(found[name][k] for name in _ENTRIES))
             for name, cell in zip(columns, cells, strict=True):
                 columns[name].append(cell)
-    return Table(Kind.NUMERIC, dict.fromkeys(columns, "1"), columns)  # type: ignore[arg-type]
+    return Table(Kind.ESTIMATED, dict.fromkeys(columns, "1"), columns)  # type: ignore[arg-type]
 
 
 def _entry(i: int, j: int) -> Callable[[Array], float]:
@@ -104,7 +104,7 @@ def gaussian_growth(*, scale: str, root: int) -> Table:  # noqa: ARG001  as abov
         for level, t, log in zip(levels, times, logs, strict=True):
             for name, cell in zip(columns, (*system, level, t, log), strict=True):
                 columns[name].append(cell)
-    return Table(Kind.NUMERIC, dict.fromkeys(columns, "1"), columns)  # type: ignore[arg-type]
+    return Table(Kind.ESTIMATED, dict.fromkeys(columns, "1"), columns)  # type: ignore[arg-type]
 
 
 def closure_of(kernel: str, value: float, first: float, second: float) -> Closure:

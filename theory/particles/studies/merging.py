@@ -56,4 +56,4 @@ def merging(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is draw
             for angle, *cells in zip(angles.tolist(), *lists, strict=True):
                 for name, cell in zip(names, (start, beta, angle, *cells), strict=True):
                     columns[name].append(cell)
-    return Table(Kind.NUMERIC, dict.fromkeys(names, "1") | {"angle": "rad"}, columns)
+    return Table(Kind.ESTIMATED, dict.fromkeys(names, "1") | {"angle": "rad"}, columns)

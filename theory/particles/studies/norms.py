@@ -57,7 +57,8 @@ def norms(*, scale: str, root: int) -> Table:
             log_norm = (lambda state: math.log(np.linalg.norm(state[0]))) if pre else None
             _add(rows, ("tokens", *named), path, _log_gap, log_norm)
     kinds = ("part", "norm", "case", "n", "beta", "start", "t", "log_gap", "log_norm")
-    return Table(Kind.NUMERIC, {**dict.fromkeys(kinds, "1"), "t": "time"}, {k: [row[k] for row in rows] for k in kinds})
+    units = {**dict.fromkeys(kinds, "1"), "t": "time"}
+    return Table(Kind.ESTIMATED, units, {k: [row[k] for row in rows] for k in kinds})
 
 
 def _times(norm: str, last: float) -> Array:

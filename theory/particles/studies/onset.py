@@ -48,7 +48,7 @@ def onset(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn 
         sizes = _followed(n, ell, START, _LONG[scale], rtol=1e-8, logarithm=False)
         rows += [("mode", FOLLOWED, ell, n, 1, START, float(t), x) for t, x in zip(_LONG[scale], sizes, strict=True)]
     names = ("part", "beta", "degree", "tokens", "normalised", "epsilon", "time", "value")
-    return Table(Kind.NUMERIC, dict.fromkeys(names, "1"), dict(zip(names, zip(*rows, strict=True), strict=True)))
+    return Table(Kind.ESTIMATED, dict.fromkeys(names, "1"), dict(zip(names, zip(*rows, strict=True), strict=True)))
 
 
 def _followed(
@@ -61,5 +61,7 @@ def _followed(
         return float(np.log(found)) if logarithm else found
 
     path = flow(Circle(FOLLOWED, method="dense"), quantiles(n, degree, epsilon), times, rtol=rtol, atol=0.01 * rtol)
-    slack = 16 * n * U / (epsilon if logarithm else 1.0)  # of the angles at the start, and of the sum
-    return [x + Interval.within(0.0, slack) for x in path.observe(size)]
+    slack = 16 * n * U  # of the angles at the start, which grows along with the mode, and of the sum
+    if logarithm:
+        return [x + Interval.within(0.0, slack / epsilon) for x in path.observe(size)]
+    return [x * Interval.within(1.0, slack / epsilon) + Interval.within(0.0, slack) for x in path.observe(size)]

@@ -52,7 +52,7 @@ def approach(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is dra
         for cells in zip([part] * len(times), [n] * len(times), times, *seen, strict=True):
             for key, cell in zip(columns, cells, strict=True):
                 columns[key].append(cell)
-    return Table(Kind.NUMERIC, dict.fromkeys(columns, "1"), columns)
+    return Table(Kind.ESTIMATED, dict.fromkeys(columns, "1"), columns)
 
 
 def followed(n: int, times: list[float]) -> Trajectory:

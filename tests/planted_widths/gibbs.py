@@ -1,0 +1,88 @@
+"""Widths that are planted in what speaks of Gibbs laws, depth and distances: a named test or claim catches each."""
+
+MOVED = "tests/lipschitz/test_displacement.py::test_errors_of_the_entries_are_charged_in_full"
+FIXED = "tests/lipschitz/test_fixed_points.py::test_posterior_is_attained"
+
+# name, what catches it, path under theory/, old text, new text
+WIDTHS = [
+    ("displacement-one-side", MOVED, "lipschitz/displacement.py", "off = 2.0 * (", "off = 1.0 * ("),
+    ("displacement-one-coordinate", MOVED, "lipschitz/displacement.py", "math.sqrt(d) * slip", "slip"),
+    ("displacement-one-token", MOVED, "lipschitz/displacement.py", "share * off * (1.0", "off * (1.0"),
+    (
+        "posterior-exact-steps",
+        FIXED,
+        "lipschitz/fixed_points.py",
+        'nonnegative(rounding, "rounding")) / (1',
+        "0.0) / (1",
+    ),
+    (
+        "posterior-loose",
+        "depth.fixed-point",
+        "lipschitz/fixed_points.py",
+        "/ (1 - Interval.exactly(rate))).hi",
+        "/ (1 - Interval.exactly(rate))).hi * 100.0",
+    ),
+    (
+        "posterior-looser",
+        "depth.inverse",
+        "lipschitz/fixed_points.py",
+        "/ (1 - Interval.exactly(rate))).hi",
+        "/ (1 - Interval.exactly(rate))).hi * 1.001",
+    ),
+    (
+        "equilibrium-loose",
+        "depth.equilibrium",
+        "lipschitz/fixed_points.py",
+        "/ (1 - Interval.exactly(rate))).hi",
+        "/ (1 - Interval.exactly(rate))).hi * 1.001",
+    ),
+    (
+        "inverse-of-another-target",
+        "depth.inverse",
+        "lipschitz/fixed_points.py",
+        "moved: Array = target - as_points(branch",
+        "moved: Array = target + 1e-9 - as_points(branch",
+    ),
+    (
+        "euclidean-degree",
+        "distance-attention.heads",
+        "lipschitz/euclidean.py",
+        "math.hypot(*(q * q * v for q, v in norms))",
+        "math.hypot(*(q * v for q, v in norms))",
+    ),
+    (
+        "bounded-mixed",
+        "distance-attention.bounded",
+        "lipschitz/euclidean.py",
+        "(1.0 + 2.0 * spread) + spread / 2.0",
+        "(1.0 + 2.0 * spread)",
+    ),
+    (
+        "atoms-far-weight",
+        "distance-attention.atoms",
+        "lipschitz/euclidean.py",
+        "far = 0.5 + 2.0 *",
+        "far = 2.0 *",
+    ),
+    (
+        "layer-norm-shift",
+        "depth.layer-norm",
+        "lipschitz/depth.py",
+        'finite(largest * length + offset, "gain")',
+        'finite(largest * length, "gain")',
+    ),
+    (
+        "layer-norm-gain",
+        "depth.layer-norm",
+        "lipschitz/depth.py",
+        "slope = finite(largest / math.sqrt(floor)",
+        "slope = finite(1.0 / math.sqrt(floor)",
+    ),
+    (
+        "sampling-unseen",
+        "gibbs.sampling",
+        "lipschitz/gibbs.py",
+        "(1.0 - 1.0 / count) ** draws",
+        "(1.0 - 1.0 / count) ** (draws + 1)",
+    ),
+]
