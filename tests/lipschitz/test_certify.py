@@ -98,6 +98,19 @@ def test_a_constant_below_its_own_lower_bound_cannot_be_made():
 SHORT = 1.0 - 240 * 2.0**-53
 
 
+@pytest.mark.parametrize("residual", [False, True])
+def test_norms_that_a_library_finds_short_are_covered(residual, monkeypatch):
+    """Norms that are 60 roundings short, of 64 that are charged, still give constants above those of the true ones."""
+    true, a = np.linalg.norm, 9.0
+    monkeypatch.setattr(np.linalg, "norm", lambda *args, **more: true(*args, **more) * (1.0 - 60 * 2.0**-53))
+    found = certify([[a]], [[-1.0]], [[1.0]], 1.0, search=False, residual=residual)
+    assert found.alphas[0] >= a
+    assert found.row("W1").constant >= residual + sharp_w1_constant(a)
+    heads = certify(np.full((4, 1), a), -np.ones((4, 1)), np.ones((4, 1)), 1.0, heads=4, search=False)
+    assert heads.row("W2").claim == "depth.heads"
+    assert heads.row("W2").constant >= 2.0 * (a + (1.0 + a) * math.exp(a)) * (1.0 + 1e-15)
+
+
 @pytest.mark.parametrize("alpha", [1e-3, 0.7, 30.0])
 def test_an_inexact_library_is_covered(alpha, monkeypatch):
     """Functions that are 240 roundings short still bound what they should be: 256 are charged."""
