@@ -442,7 +442,7 @@ def _reason(evidence: Evidence) -> str:
 
 def _facts(evidence: Evidence) -> dict[str, str | float]:
     part = evidence.tightest
-    gaps = [told.gap for told in (*evidence.parts.values(), *evidence.failures)]
+    gaps = [*(told.gap for told in evidence.parts.values()), *(failure.gap for failure in evidence.failures)]
     decisive = bool(evidence.failures) and min(gaps) > 0.0
     facts: dict[str, str | float] = {
         "verdict": evidence.verdict.name,
