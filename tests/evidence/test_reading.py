@@ -148,6 +148,12 @@ def test_what_contradicts_itself_is_refused_however_it_is_sealed(path, edit):
     assert "\n" not in str(refused.value)
 
 
+def test_what_was_written_before_parts_were_told_is_to_be_recorded_again(path):
+    edited(path, lambda whole: whole["scales"]["quick"].pop("parts"))
+    with pytest.raises(RecordError, match="tells no parts: no present version of the suite wrote it, record it again"):
+        read(path)
+
+
 @pytest.mark.parametrize("edit", [name for name, (_, message) in SEEN.items() if "nan" not in name])
 def test_every_edit_by_hand_breaks_the_seal(path, edit):
     edited(path, SEEN[edit][0], sealed=False)

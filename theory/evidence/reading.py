@@ -145,6 +145,8 @@ def fault_of(claim: Claim, test: str, scale: str, entry: Mapping[str, Any]) -> s
     """Say what is wrong with an entry, if anything is; what is no entry at all raises."""
     kind = kind_of(entry["kind"])
     Verdict(entry["verdict"])
+    if "parts" not in entry:
+        return "tells no parts: no present version of the suite wrote it, record it again"
     _demand_types(entry)
     if "seal" not in entry:
         return "has no seal: no present version of the suite wrote it, record it again"
