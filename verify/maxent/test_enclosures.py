@@ -64,7 +64,7 @@ def drawn(run):
     Claim(
         "maxent.enclosures",
         "entropy, mean, divergence, free energy, log-partition, weights and norm lie within their published bounds",
-        r"each of $H(p)$, $\langle p, s\rangle$, $\mathrm{KL}(p\|q)$, $\langle p, s\rangle + \tau H(p)$, $\log\mu(e^a)$ and $\|J\|_{22}$ lies in the interval that is computed for it, and each weight within its bound; a two-hundredth of it would not do",
+        r"each of $H(p)$, $\langle p, s\rangle$, $\mathrm{KL}(p\|q)$, $\langle p, s\rangle + \tau H(p)$, $\log\mu(e^a)$ and $\|J\|_{22}$ lies in the interval that is computed for it, and each weight of $10^{-300}$ or more within its bound; a two-hundredth of it would not do",
         assumptions=("exponential and logarithm are within 4 units in the last place", "up to 100000 outcomes"),
         spec=("RA.B9",),
         cites=("higham2002",),
