@@ -97,7 +97,9 @@ def test_enclosures(run, *, share=1.0, charge=lambda *_: None):
     for small, far in itertools.product((1e-300, 1e-200, 1e-100), (-1000.0, -5.0)):
         mu, a = np.array([1.0 - small, small]), np.array([far, -np.log(small) + 2.0**-30])
         value = (balls(mu) * exp(balls(a))).sum().log()
-        yield outcome(at_most(used(log_partition(a, mu), value), share, scale=1, part="log-partition", mass=small, far=far))
+        yield outcome(
+            at_most(used(log_partition(a, mu), value), share, scale=1, part="log-partition", mass=small, far=far)
+        )
     for number, (scores, tau) in enumerate([FAR, *drawn(run)]):
         n = scores.size
         found, error = gibbs_law(scores, tau=tau)
