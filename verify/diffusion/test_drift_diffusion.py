@@ -155,14 +155,14 @@ def test_multipliers(run, *, factor=1, swapped=False, rounded=False):
 @verifies(
     Claim(
         "limit.transform",
-        "Fourier multipliers on a grid are off by no more than what is published, and by more than a three-hundredth of it at a prime number of nodes",
+        "Fourier multipliers on a grid are off by no more than what is published, and by more than a hundredth of it at a prime number of nodes",
         r"multiplied by the constant $c$, every value on $N$ nodes is within $(32\log_2N + 4)2^{-53}c\|v\|_2$ of $cv$: one spike, a wave, a ramp and a step, $N = 4, 31, 1009, 65537, 100000$, $c = 1, 2^{-40}, 2^{40}$",
         assumptions=("float64", "one dimension, on each instance listed"),
         spec=("DL.B1",),
         cites=("ruan2024",),
         provenance=("derived",),
     ),
-    constant("three-hundredth", "a three-hundredth of what is published", factor=Fraction(1, 300)),
+    constant("hundredth", "a hundredth of what is published", factor=Fraction(1, 100)),
     bug("mean", "the norm is a root mean square", averaged=True),
     hypothesis("larger", "the factors are a hundred times as large as is said", size=100.0),
 )
