@@ -65,7 +65,7 @@ class Part:
     cases : int
         How many there are.
     gap : float
-        The least departure by which a twin that belongs to it fails here (:func:`nearest_gap`); zero if none does.
+        The least departure by which a twin that refutes it does so; zero if none does.
     """
 
     departure: Interval
@@ -108,20 +108,9 @@ def refuted_by(findings: Sequence[Finding]) -> dict[str, float]:
     return {name: by for name, by in fails.items() if by > 0.0}
 
 
-def clearest(fails: Mapping[str, float]) -> dict[str, float]:
-    """Return the parts to which a twin belongs: those that it refutes most clearly, or by one or more."""
-    most = min(max(fails.values(), default=0.0), 1.0)
-    return {name: by for name, by in fails.items() if by >= most}
-
-
-def nearest_gap(part: str, refuted: Sequence[Mapping[str, float]]) -> float:
-    """Return by how much a part is refuted by the twin that does so least of those that belong to it.
-
-    A twin that refutes another part more clearly does not belong to this one, where it may fail by a hair. It counts if
-    no other does, and then the one that fails by most.
-    """
-    own = [found[part] for found in map(clearest, refuted) if part in found]
-    return min(own) if own else max((fails[part] for fails in refuted if part in fails), default=0.0)
+def nearest_gap(part: str, refuted: Iterable[Mapping[str, float]]) -> float:
+    """Return the least departure by which a twin that refutes a part does so, zero if none does."""
+    return min((fails[part] for fails in refuted if part in fails), default=0.0)
 
 
 def parts_of(findings: Sequence[Finding], refuted: Sequence[Mapping[str, float]]) -> dict[str, Part]:

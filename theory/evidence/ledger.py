@@ -17,7 +17,6 @@ from theory.evidence.judge import (
     Part,
     Verdict,
     by_part,
-    clearest,
     parts_of,
     refuted_by,
     rule,
@@ -95,8 +94,8 @@ class Failure:
 
     @property
     def gap(self) -> float:
-        """By how much it fails at least in the parts to which it belongs; not positive if it is refuted nowhere."""
-        return min(clearest(self.refuted).values(), default=self.departure.lo)
+        """By how much it fails at least where it is refuted and fails by least; not positive if it is nowhere."""
+        return min(self.refuted.values(), default=self.departure.lo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +135,7 @@ class Evidence:
 
     @property
     def nearest(self) -> Failure | None:
-        """The twin that fails by least, in the parts to which it belongs."""
+        """The twin that fails by least, in some part that it refutes."""
         return min(self.failures, key=lambda f: f.gap, default=None)
 
     @property
