@@ -1,13 +1,14 @@
 """The rule by which every theorem is decided; it has no option.
 
 A claim is refuted when some departure is certainly positive. Findings that share a ``part`` are a statement of their
-own. The claim is supported when every part of it is refuted by some twin, every twin is refuted somewhere, and in every
-part the largest departure that the data still allow is small beside the one by which the nearest of its twins fails.
+own. The claim is supported when every part of it is refuted by some twin, every twin is refuted in some part of it, and
+in every part the largest departure that the data still allow is small beside the one by which the nearest of its twins
+fails.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -64,7 +65,7 @@ class Part:
     cases : int
         How many there are.
     gap : float
-        The least departure by which a twin that belongs to it fails here (:func:`nearest_gap`); zero if none does.
+        The least departure by which a twin that refutes it does so; zero if none does.
     """
 
     departure: Interval
@@ -88,8 +89,17 @@ def by_part(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
     """Return the findings of every part, in the order in which the parts come; what names no part is one."""
     parts: dict[str, list[Finding]] = {}
     for finding in findings:
-        parts.setdefault(str(finding.case.get("part", "")), []).append(finding)
+        parts.setdefault(_name(finding), []).append(finding)
     return parts
+
+
+def _name(finding: Finding) -> str:
+    return str(finding.case.get("part", ""))
+
+
+def within(findings: Iterable[Finding], parts: Container[str]) -> list[Finding]:
+    """Return the findings of these parts: a twin is judged where the claim is, what else it finds does not count."""
+    return [finding for finding in findings if _name(finding) in parts]
 
 
 def refuted_by(findings: Sequence[Finding]) -> dict[str, float]:
@@ -98,20 +108,9 @@ def refuted_by(findings: Sequence[Finding]) -> dict[str, float]:
     return {name: by for name, by in fails.items() if by > 0.0}
 
 
-def clearest(fails: Mapping[str, float]) -> dict[str, float]:
-    """Return the parts to which a twin belongs: those that it refutes most clearly, or by one or more."""
-    most = min(max(fails.values(), default=0.0), 1.0)
-    return {name: by for name, by in fails.items() if by >= most}
-
-
-def nearest_gap(part: str, refuted: Sequence[Mapping[str, float]]) -> float:
-    """Return by how much a part is refuted by the twin that does so least of those that belong to it.
-
-    A twin that refutes another part more clearly does not belong to this one, where it may fail by a hair. It counts if
-    no other does, and then the one that fails by most.
-    """
-    own = [found[part] for found in map(clearest, refuted) if part in found]
-    return min(own) if own else max((fails[part] for fails in refuted if part in fails), default=0.0)
+def nearest_gap(part: str, refuted: Iterable[Mapping[str, float]]) -> float:
+    """Return the least departure by which a twin that refutes a part does so, zero if none does."""
+    return min((fails[part] for fails in refuted if part in fails), default=0.0)
 
 
 def parts_of(findings: Sequence[Finding], refuted: Sequence[Mapping[str, float]]) -> dict[str, Part]:
@@ -143,5 +142,6 @@ def rule(parts: Iterable[Part], twins: Sequence[float]) -> Verdict:
 
 def judge(findings: Sequence[Finding], twins: Sequence[Sequence[Finding]]) -> Verdict:
     """Decide a claim from its findings and those of its twins."""
-    parts = parts_of(findings, [refuted_by(twin) for twin in twins])
-    return rule(parts.values(), [worst(twin).lo for twin in twins])
+    lost = [within(twin, by_part(findings)) for twin in twins]
+    parts = parts_of(findings, [refuted_by(twin) for twin in lost])
+    return rule(parts.values(), [worst(twin).lo for twin in lost])

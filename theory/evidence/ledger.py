@@ -12,7 +12,17 @@ import numpy as np
 
 from theory.evidence.claim import Claim, Finding, Sort, Twin, Verification, beyond
 from theory.evidence.interval import Interval, Kind
-from theory.evidence.judge import RESOLUTION, Part, Verdict, clearest, parts_of, refuted_by, rule, worst
+from theory.evidence.judge import (
+    RESOLUTION,
+    Part,
+    Verdict,
+    by_part,
+    parts_of,
+    refuted_by,
+    rule,
+    within,
+    worst,
+)
 from theory.evidence.streams import ROOT, stream
 from theory.evidence.sweep import FAULTS, arrivals_on_one_thread, one_thread
 from theory.evidence.table import Table
@@ -84,8 +94,8 @@ class Failure:
 
     @property
     def gap(self) -> float:
-        """By how much it fails at least in the parts to which it belongs; not positive if it is refuted nowhere."""
-        return min(clearest(self.refuted).values(), default=self.departure.lo)
+        """By how much it fails at least where it is refuted and fails by least; not positive if it is nowhere."""
+        return min(self.refuted.values(), default=self.departure.lo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +135,7 @@ class Evidence:
 
     @property
     def nearest(self) -> Failure | None:
-        """The twin that fails by least, in the parts to which it belongs."""
+        """The twin that fails by least, in some part that it refutes."""
         return min(self.failures, key=lambda f: f.gap, default=None)
 
     @property
@@ -182,7 +192,8 @@ def decide(
     if case is not None and not 0 <= case < len(found):
         raise ValueError(f"case: expected one of the {len(found)} cases of {verification.claim.id}, got {case}")
     held = found if case is None else found[case : case + 1]
-    lost = [findings(twin.changes) for twin in verification.twins]
+    own = by_part(found)
+    lost = [within(findings(twin.changes), own) for twin in verification.twins]
     number = _worst_number(held)
     failures = tuple(
         Failure(twin, worst(f), sum(x.departure.lo > 0.0 for x in f), len(f), _worst_case(f), refuted_by(f))

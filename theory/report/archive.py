@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from theory.evidence.claim import Claim
 from theory.evidence.interval import Interval, Kind
-from theory.evidence.judge import Part, Verdict, clearest, told
+from theory.evidence.judge import Part, Verdict, told
 from theory.evidence.ledger import SCALES
 from theory.evidence.reading import RecordError, claim_of, interval_of, kind_of, part_of, read as read_record
 from theory.report.story import place
@@ -55,8 +55,8 @@ class Rival:
 
     @property
     def gap(self) -> float:
-        """By how much it fails at least in the parts to which it belongs; not positive if it is refuted nowhere."""
-        return min(clearest(self.refuted).values(), default=self.departure.lo)
+        """By how much it fails at least where it is refuted and fails by least; not positive if it is nowhere."""
+        return min(self.refuted.values(), default=self.departure.lo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Entry:
 
     @property
     def nearest(self) -> Rival | None:
-        """The twin that fails by least, in the parts to which it belongs."""
+        """The twin that fails by least, in some part that it refutes."""
         return min(self.twins, key=lambda twin: twin.gap, default=None)
 
     @property

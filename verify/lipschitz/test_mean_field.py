@@ -32,6 +32,7 @@ sup = cache(sup_over)  # once for the claim and its twins, which change what is 
 def test_exponent(run, *, rate=1, factor=LEADING, even=False, power=3):
     most = sup(f"4*p*(1 - p)**{power}", p=(0, 1), tolerance=1e-5)
     yield equals(most, factor**2, part="square of the factor")
+    yield equals(Fraction(3, 4) ** power, factor**2, part="square of the factor", way="a quarter")
     table = run.study(studies.growth).where(part="minority")
     found = dict(zip(table["alpha"].tolist(), table.intervals("value"), strict=True))
     if even:
