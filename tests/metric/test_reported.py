@@ -80,6 +80,14 @@ def test_early_runs_are_judged_like_late_ones(lay, monkeypatch):
     assert {verdict(f"reported.moons-{name}").verdict for name in names} == {Verdict.REFUTED}
 
 
+def test_claims_say_whether_the_runs_were_known():
+    """Margins of the end were fixed before the runs; of the three about early runs one was stated before them."""
+    found = {
+        id_: any("after the runs were seen" in a for a in v.claim.assumptions) for id_, v in claims("moons").items()
+    }
+    assert {id_ for id_, after in found.items() if after} == {"reported.moons-faster-l2", "reported.moons-faster-self"}
+
+
 def test_few_runs_that_vary_decide_nothing(lay):
     level = {"self": (0.3, 0.80), "l2": (0.2, 0.83), "metric": (0.2, 0.83)}
     lay(level=level, spread=dict.fromkeys(level, 0.05))
