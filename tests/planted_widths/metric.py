@@ -17,6 +17,13 @@ WIDTHS = [
         '.index("train_loss")',
     ),
     (
+        "reported-level-not-shared",
+        "tests/metric/test_reported.py::test_comparisons_share_the_level_of_a_claim",
+        "metric/comparison.py",
+        "run_mean(gains(found), among=among)",
+        "run_mean(gains(found))",
+    ),
+    (
         "starts-without-seed",
         "tests/metric/test_moons.py::test_start_and_order_are_drawn_from_seed_and_root",
         "metric/experiments/moons.py",
