@@ -123,6 +123,13 @@ def test_what_a_part_departs_by(repository, one):
     noticed(repository(), "demo.one is ", "the worst of its parts are others")
 
 
+def test_by_what_right_a_part_stands(repository, one):
+    edited(one, lambda whole: quick(whole)["parts"].update(more=dict(quick(whole)["parts"][""], cases=1)))
+    edited(one, lambda whole: quick(whole)["parts"][""].update(cases=2))
+    edited(one, lambda whole: [twin["refuted"].update(more=twin["refuted"][""]) for twin in quick(whole)["twins"]])
+    noticed(repository(), "demo.one is ", "contradicts demo.one.json: the record's list of parts is (unnamed) (")
+
+
 def test_a_part_that_is_left_out(repository, one):
     edited(one, lambda whole: quick(whole).update(parts={}))
     noticed(repository(), "demo.one is ", "says supported, but departures", "are vacuous")

@@ -65,6 +65,14 @@ def problems(run, *, quick, paper):
         yield random(rng)
 
 
+def crowded(rng, n=100_000):
+    """Draw five keys and how often each is written, ``n`` times together, which are its mass."""
+    counts = np.array([n // 2, n // 3, n // 8, n // 50])
+    counts = np.append(counts, n - counts.sum()).astype(float)
+    keys, values = rng.normal(size=(5, 2)), rng.normal(size=(5, 2))
+    return Problem("written often", rng.normal(size=(1, 2)), keys, values, counts)
+
+
 def rising(rng, n):
     """Draw keys whose scores grow from the first to the last, so that each tile of a pass finds a larger one."""
     keys = np.sort(rng.normal(size=(n, 2)), axis=0)

@@ -73,27 +73,29 @@ def gap(measured, claimed, error=0.0):
     return discrepancy(measured, middle, error + radius)
 
 
-def entmax(scores, alpha, tau=1):
+def entmax(scores, alpha, tau=1, counts=None):
     """The law [1 + e (s / tau - nu)]_+ ** (1 / e), e = alpha - 1, with nu bisected between exact numbers; balls out.
 
-    ``scores`` are floats or balls, shape (n,). The bracket shrinks until a weight beside its edge, which moves like
+    ``scores`` are floats or balls, shape (n,), each occurring once or ``counts`` times. The bracket shrinks until a weight beside its edge, which moves like
     the power 1 / e of the threshold, is known to 2**-90.
     """
     s, order, t = scores if scores.dtype == object else balls(scores), Fraction(alpha), balls(Fraction(tau)).item()
+    times = balls(np.ones(len(s)) if counts is None else counts)
     bits = int(np.ceil(90 * max(1.0, float(order) - 1.0)))
     with precision(bits + 64):
         e, top = balls(order - 1).item(), max(s, key=lambda ball: float(ball.mid()))
         z = (s - top) / t
         if order == 1:
-            return laws(z[np.newaxis])[0]
-        least, most = balls(0).item(), ((1 - balls(len(s)).item() ** -e) / e).upper()
+            powers = exp(z)
+            return powers / (times * powers).sum()
+        least, most = balls(0).item(), ((1 - times.sum() ** -e) / e).upper()
         for _ in range(bits + 8):
             for quarters in (2, 1, 3):  # a threshold that is hit exactly is undecided, and its neighbours decide
                 probe = (least + (most - least) * quarters / 4).mid()
-                if _powers(z, probe, e, lower=True).sum() > 1:
+                if (times * _powers(z, probe, e, lower=True)).sum() > 1:
                     least = probe
                     break
-                if _powers(z, probe, e, lower=False).sum() < 1:
+                if (times * _powers(z, probe, e, lower=False)).sum() < 1:
                     most = probe
                     break
             else:

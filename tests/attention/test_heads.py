@@ -9,6 +9,7 @@ from theory import Measure, attend
 from theory.attention import CausalKernel, DotProduct, Head, MultiHead, SquaredDistance, rounding
 from theory.evidence import stream
 from theory.evidence.enclosure import balls, precision
+from theory.maxent import entmax, softmax
 
 PLAIN = DotProduct(scale=1.0)
 EYE = np.eye(2)
@@ -222,6 +223,17 @@ def test_a_blind_query_is_refused():
         CausalKernel(PLAIN, nu).output([[0.75, 1.0], [0.25, 1.0]])
     with pytest.raises(ValueError, match=r"^z: expected queries that see some mass"):
         CausalKernel(PLAIN, nu).push(Measure([[0.4, 0.0]]))
+
+
+def test_rows_that_see_nothing():
+    """Heads refuse a query whose keys have no mass; a law over nothing is zero, never a NaN."""
+    x, masses = np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]), np.array([0.0, 0.5, 0.5])
+    head = Head(np.eye(2), np.eye(2), np.eye(2), np.eye(2))
+    with pytest.raises(ValueError, match=r"^key_weights: expected a key of positive weight at or before every query"):
+        MultiHead((head,))(x, Measure(x, masses), causal=True)
+    nothing = np.full((2, 3), -np.inf)
+    assert np.array_equal(softmax(nothing), np.zeros((2, 3)))
+    assert np.array_equal(entmax(nothing, 1.5), np.zeros((2, 3)))
 
 
 def test_a_token_is_a_time_and_a_point():

@@ -68,6 +68,16 @@ def test_the_product_against_fractions(count):
     assert max(abs(found - truth).ravel()) <= error < 1e-11
 
 
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize("relative", [1e-12, 1e-6, 1e-2])
+def test_entries_that_are_off_are_paid_for(relative, size):
+    """The outer entries are too large and the middle ones too small: of what is charged, three quarters are needed."""
+    outer, middle = (1.0 + relative) * np.eye(3), size * (1.0 - relative) * np.eye(3)
+    off = np.abs(through_landmarks(outer, middle, outer) - np.eye(3) / size).max()
+    error = landmark_error(outer, middle, outer, relative=relative)
+    assert 0.7 * error <= off <= error
+
+
 def test_a_singular_middle_has_no_bound():
     assert landmark_error(np.ones((1, 2)), np.ones((2, 2)), np.ones((2, 1))) == math.inf
     assert np.allclose(through_landmarks(np.ones((1, 2)), np.ones((2, 2)), np.ones((2, 1))), 1.0, rtol=1e-14, atol=0.0)

@@ -1,6 +1,7 @@
 """The public door: attention in closed form and in ball arithmetic, masks, weights, bounds, and what is refused."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,10 +9,10 @@ import pytest
 from tests.attention import exact
 from tests.attention.inputs import DISGUISES, KINDS, disguised, spoilt
 from theory import attend
-from theory.attention import Additive, DotProduct, SquaredDistance, rounding, weight_error
+from theory.attention import Additive, DotProduct, SquaredDistance, partition_error, rounding, weight_error
 from theory.engine import TILE
 from theory.evidence import stream
-from theory.evidence.roundoff import gamma
+from theory.evidence.roundoff import EXP_ULPS, gamma
 
 QUERIES = np.array([[1.0, 0.0], [0.0, -2.0], [3.0, 1.0]])
 KEYS = np.array([[1.0, 2.0], [0.0, 1.0], [-1.0, 0.0]])
@@ -219,6 +220,30 @@ def test_bound_charges_products_that_are_denormal(size, backend):
         x, y, v = rng.normal(size=(2, 2)), rng.normal(size=(7, 2)), size * rng.integers(0, 9, size=(7, 1))
         truth = exact.average(exact.scores(PLAIN, x, y), v)
         assert exact.apart(attend(x, y, v, score=PLAIN), truth) <= rounding(x, y, v, score=PLAIN)
+
+
+@pytest.mark.parametrize("added", [0.0, 1.0, 600.0])
+@pytest.mark.parametrize("n", [1, 5, 3 * TILE + 1])
+@pytest.mark.parametrize("score", [PLAIN, SquaredDistance(0.7)])
+def test_no_term_of_the_bound_is_left_out(score, n, added):
+    """Twice the first order of what the docstrings list, added up in fractions; the bound may only be larger.
+
+    A score is off by its own bound, a log-weight by an exponential's error and its sum with the score by two roundings;
+    in base two by fourteen more. Twice that, four roundings of the spread, the sum of n and the tiles make a weight.
+    """
+    rng = stream("tests.output.terms", n)
+    x, y = rng.normal(size=(2, 3)), rng.normal(size=(n, 3))
+    logs = np.linspace(-added, added, n) if n > 1 else np.array([added])
+    u, (size, error) = Fraction(1, 2**53), (Fraction(bound) for bound in score.bounds(x, y))
+    whole = size + Fraction(added)
+    off = error + 14 * u * whole + 2 * EXP_ULPS * u * Fraction(added) + 2 * u * whole
+    tiles = -(-n // TILE)
+    first_order = 2 * off + (4 * 2 * whole + n + 2 * EXP_ULPS + 3 + tiles * (EXP_ULPS + 3)) * u
+    least = 2 * first_order * (1 - Fraction(1, 2**40))
+    assert least <= Fraction(weight_error(x, y, score, logs)) <= 2 * least
+    relative = weight_error(x, y, score, logs)
+    logarithm = gamma(2 * EXP_ULPS + 6) * float(whole + Fraction(math.log(n)))
+    assert partition_error(x, y, score, logs) >= relative + logarithm * (1.0 - 1e-12)
 
 
 def test_rounding_needs_a_score_that_bounds_itself():

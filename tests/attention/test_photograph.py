@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.attention import exact
-from theory.attention import photograph, studies
+from theory.attention import DotProduct, photograph, studies
 from theory.evidence import Kind, stream
 from theory.evidence.roundoff import gamma
 
@@ -94,3 +94,8 @@ def test_attention_map_study():
         assert part["weight.lo"].sum() <= 1.0 <= part["weight.hi"].sum()
         assert np.array_equal(part["row"] * across + part["column"], np.arange(down * across))
         assert int(part["weight.lo"].argmax()) == studies.query_index()  # unit tokens: the patch itself scores highest
+        x = studies.unit_tokens(head, 1)
+        asked = x[studies.query_index()][np.newaxis]
+        law = exact.laws(exact.scores(DotProduct(scale=studies.SHARPNESS), asked, x))[0][0]
+        middle = (part["weight.lo"] + part["weight.hi"]) / 2.0
+        assert exact.apart(middle, law) <= (part["weight.hi"] - part["weight.lo"]).max()

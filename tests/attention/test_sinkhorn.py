@@ -13,6 +13,7 @@ from theory.attention import (
     TorusDistance,
     doubly_normalised,
     potential_error,
+    sinkhorn_bounds as bounds,
     sinkhorn_error,
 )
 from theory.evidence import stream
@@ -122,6 +123,17 @@ def test_bounds_hold(case, sweeps):
     assert apart <= math.tanh(potential_error(found) / 4.0) + 1e-14
     if sweeps > 9:
         assert sinkhorn_error(found, values) < 1e-10
+
+
+@pytest.mark.parametrize(("reach", "lighter", "begun", "needed"), [(0.01, 0.02, 0.5, 5 / 6), (1.0, 0.5, 0.001, 1 / 3)])
+def test_the_energy_of_two_keys(reach, lighter, begun, needed):
+    """Where the law has far to go most of 1 + R is needed; near the limit it is not, but the singular value is."""
+    x, b = reach * np.array([[-1.0], [1.0]]), np.array([lighter, 1.0 - lighter])
+    found = doubly_normalised(x, x, score=PLAIN, key_weights=b, start=[begun, 0.0], sweeps=0, tolerance=0.9)
+    limit = doubly_normalised(x, x, score=PLAIN, key_weights=b, tolerance=1e-15, sweeps=60)
+    h = (limit.g - limit.g[1]) - (found.g - found.g[1])
+    energy = float((b - found.rows().mean(axis=0)) @ h)  # the integral of the variances on the way
+    assert abs(energy / bounds._root_energy(found) ** 2 - needed) <= 0.02
 
 
 def test_one_key_and_wide_scores():

@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -44,6 +45,15 @@ def test_spectrum_of_weights_that_are_off_by_their_error():
     found, error = spectrum(rows * (1.0 + 2.0**-20), error=2.0**-20)
     assert np.abs(found - [1.0, 0.5]).max() >= 0.99 * error
     assert np.abs(found - [1.0, 0.5]).max() <= error
+
+
+def test_spectrum_of_weights_that_are_exact():
+    """Of the walk around a heptagon, which has cosines for eigenvalues: what is left is rounding."""
+    found, error = spectrum((np.roll(np.eye(7), 1, axis=0) + np.roll(np.eye(7), -1, axis=0)) / 2.0)
+    with mpmath.workdps(30):
+        exact = sorted((mpmath.cos(2 * mpmath.pi * k / 7) for k in range(7)), reverse=True)
+        off = max(float(abs(mpmath.mpf(a) - b)) for a, b in zip(found.tolist(), exact, strict=True))
+    assert 1e-17 < off <= error
 
 
 def test_a_chain_that_does_not_mix_is_not_bounded():

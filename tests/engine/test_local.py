@@ -2,6 +2,7 @@
 
 import math
 import tracemalloc
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -54,6 +55,19 @@ def test_the_bound_holds(accuracy, d, sharpness, monkeypatch):
         rounding = ROUNDING * (1.0 + sharpness * 1e3)  # of scores as large as that of the farthest pair
         assert np.abs(found.output - truth.output).max() <= (found.error + rounding) * size
         assert np.abs(found.log_partition - truth.log_partition).max() <= found.error + rounding * 10.0
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_shares_of_single_places_hold(d):
+    """Balls of radius zero leave nothing but rounding between the two bounds, and the true score lies between them."""
+    rng = stream("tests.local.shares", d)
+    q, k = rng.normal(size=(1, d)), rng.normal(size=(1000, d))
+    pairs = distances(q, k, 7.0)
+    clouds = [local._Blocks(np.arange(len(x)), np.arange(len(x) + 1), x, np.zeros(len(x)), None) for x in (q, k)]
+    low, high = local._shares(pairs, clouds[0], 0, clouds[1], np.zeros(1000))
+    for least, most, place in zip(low.tolist(), high.tolist(), k.tolist(), strict=True):
+        square = sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(q[0].tolist(), place, strict=True))
+        assert Fraction(least) <= -7 * square <= Fraction(most)
 
 
 def test_far_keys_are_not_read(monkeypatch):

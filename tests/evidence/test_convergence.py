@@ -29,7 +29,8 @@ def test_two_computations_and_a_multiple_of_their_distance():
     apart = estimated(Interval(0.9, 1.1), Interval(1.2, 1.4), times=1.0)  # their widths may hide a larger distance
     assert apart.lo <= 0.9 - 0.5
     assert apart.hi >= 1.1 + 0.5
-    assert estimated(Interval.exactly(1.0, Kind.TREND), 1.0, times=1.0).kind is Kind.TREND
+    for one, other in ((Interval.exactly(1.0, Kind.TREND), 1.0), (1.0, Interval.exactly(1.0, Kind.TREND))):
+        assert estimated(one, other, times=1.0).kind is Kind.TREND
     agreed = estimated(2.0, 2.0, times=3.0)
     assert 2.0 in agreed
     assert agreed.width < 1e-15

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from theory.evidence import Interval, Kind, Verdict, equals, judge
-from theory.evidence.judge import Part, parts_of, reach, refuted_by, rule, worst
+from theory.evidence.judge import Part, nearest_gap, parts_of, reach, refuted_by, rule, worst
 
 SUPPORTED, REFUTED, INCONCLUSIVE, VACUOUS = Verdict.SUPPORTED, Verdict.REFUTED, Verdict.INCONCLUSIVE, Verdict.VACUOUS
 WORSE = {SUPPORTED: 0, INCONCLUSIVE: 1, VACUOUS: 2, REFUTED: 3}
@@ -67,7 +67,9 @@ def test_rule_is_the_one_that_is_written_down(findings, twins):
             verdicts.append(SUPPORTED)
         else:
             verdicts.append(INCONCLUSIVE)
-    idle = not twins or any(max((f.departure.lo for f in twin), default=0.0) <= 0.0 for twin in twins)
+    said = {f.case.get("part", "") for f in findings}
+    fails = [max((d.lo for part in said for d in of(part, twin)), default=0.0) for twin in twins]
+    idle = not twins or any(by <= 0.0 for by in fails)
     verdicts += [VACUOUS] if idle or not findings else []
     assert judge(findings, twins) is max(verdicts, key=WORSE.__getitem__)
 
@@ -78,19 +80,26 @@ def test_every_part_needs_a_twin_that_refutes_it():
     assert judge(held, [half]) is VACUOUS
     assert judge(held, [lost]) is VACUOUS
     assert judge(held, [half, lost]) is SUPPORTED
-    assert judge([f for f in held if f.case["part"] == "bound"], [half, lost]) is SUPPORTED  # refuted elsewhere
+    assert judge(held[:1], [half]) is SUPPORTED
+    assert judge(held[:1], [half, lost]) is VACUOUS  # the second twin is refuted where the claim says nothing
 
 
 def test_a_part_is_measured_with_its_own_kind_and_its_own_gap():
     coarse, fine = case(0.0, 0.4, Kind.TREND, part="limit"), case(0.0, 1e-12, part="value")
-    near = [case(1.0, 1.0, part="limit"), case(1e-9, 1e-9, part="value")]
-    assert judge([coarse, fine], [near]) is SUPPORTED
-    assert judge([coarse, case(0.0, 1e-10, part="value")], [near]) is INCONCLUSIVE
-    assert judge([coarse, replace(fine, case={"part": "limit"})], [near]) is SUPPORTED
-    found = parts_of([coarse, fine], [refuted_by(near), {"limit": 0.9}, {}])
+    near = [[case(1.0, 1.0, part="limit")], [case(1e-9, 1e-9, part="value")]]
+    assert judge([coarse, fine], near) is SUPPORTED
+    assert judge([coarse, case(0.0, 1e-10, part="value")], near) is INCONCLUSIVE
+    assert judge([coarse, replace(fine, case={"part": "limit"})], near[:1]) is SUPPORTED
+    found = parts_of([coarse, fine], [*map(refuted_by, near), {"limit": 0.9}, {}])
     assert found == {"limit": Part(coarse.departure, 1, 0.9), "value": Part(fine.departure, 1, 1e-9)}
     assert [part.used for part in found.values()] == [0.4 / 0.45, pytest.approx(0.1, rel=1e-12, abs=0.0)]
     assert rule(found.values(), [1.0, 0.9, 0.0]) is VACUOUS  # the third twin is refuted nowhere
+
+
+def test_a_hair_counts():
+    """A near twin is what notices an instrument that reads too low, so no other one, however clear, replaces it."""
+    assert nearest_gap("bound", [{"bound": 1e-9, "sharp": 0.4}, {"bound": 0.3}]) == 1e-9
+    assert nearest_gap("bound", [{"sharp": 1.0}, {}]) == 0.0
 
 
 def test_parts_come_in_the_order_of_their_findings():

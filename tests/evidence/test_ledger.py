@@ -82,6 +82,18 @@ def test_parts_have_their_own_twins():
     assert decided(check, far, case=1).verdict is Verdict.VACUOUS
 
 
+def test_a_twin_is_judged_on_the_parts_of_the_claim():
+    def check(run, *, value=1.0, part="value"):
+        yield equals(Interval.within(1.0, 1e-9), value, part="value")
+        yield equals(Interval.within(1.0, 1e-9), value if part == "value" else 3.0, part=part)
+
+    two = constant("two", "the value is two", value=2.0)
+    renamed = decided(check, two, bug("renamed", "another part is refuted", part="other"))
+    assert renamed.verdict is Verdict.VACUOUS
+    assert renamed.nearest.twin.id == "renamed"
+    assert [(f.cases, f.catches, dict(f.refuted)) for f in renamed.failures[1:]] == [(1, 0, {})]
+
+
 def test_a_claim_that_is_refuted_as_stated_has_a_twin_for_every_part():
     def check(run, *, value=1.0, other=3.0):
         yield equals(Interval.within(2.0, 1e-9), value, part="value")

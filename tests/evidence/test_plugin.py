@@ -145,6 +145,12 @@ def test_twin_that_survives_leaves_no_margin(suite):
     assert rows(result)["demo.blind"].split()[1:5] == ["VACUOUS", "certified", "-", "0.0e+00"]
 
 
+def test_a_part_that_no_twin_refutes_leaves_no_margin(suite):
+    result = suite(test_a=check("demo.loose", f"{STANDS}\n        yield equals(0, 0, scale=1, part='loose')"))
+    assert "No twin refutes the part loose" in paragraph(result, "demo.loose")
+    assert rows(result)["demo.loose"].split()[1:5] == ["VACUOUS", "numeric", "-", "0.0e+00"]
+
+
 def test_twins_that_are_missing_or_of_one_type_fail_at_import(suite):
     lonely = '@verifies(Claim("demo.lonely", "no twin", "$x$"))\ndef test_l(run):\n    yield equals(1, 1)\n'
     result = suite(test_a=lonely, test_b=check().replace("    bug(", "    constant("))

@@ -78,6 +78,11 @@ SEEN = {
     "parts": (quick(parts=[]), "parts: expected names and values, got list"),
     "refuted": (twin(refuted=[1.0]), "refuted: expected names and values, got list"),
     "refuted, nowhere": (twin(refuted={}), "refuted by 0.333, its twins refute it by 1"),
+    "refuted, elsewhere": (
+        lambda w: w["scales"]["quick"]["twins"][0]["refuted"].update(more=0.1),
+        "refuted in more, which is no part of it",
+    ),
+    "refuted, undefined": (twin(refuted={"": "nan"}), "has the part \\(unnamed\\) refuted by"),
     "refuted, negative": (twin(refuted={"": -1.0}), "has the part|has the twin three refuted by"),
     "verdict": (quick(verdict="refuted"), "says refuted, but departures"),
     "inconclusive": (quick(verdict="inconclusive"), "are supported"),
@@ -141,6 +146,12 @@ def test_what_contradicts_itself_is_refused_however_it_is_sealed(path, edit):
         read(path)
     assert str(refused.value).startswith(f"{path}: ")
     assert "\n" not in str(refused.value)
+
+
+def test_what_was_written_before_parts_were_told_is_to_be_recorded_again(path):
+    edited(path, lambda whole: whole["scales"]["quick"].pop("parts"))
+    with pytest.raises(RecordError, match="tells no parts: no present version of the suite wrote it, record it again"):
+        read(path)
 
 
 @pytest.mark.parametrize("edit", [name for name, (_, message) in SEEN.items() if "nan" not in name])

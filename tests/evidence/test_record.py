@@ -97,7 +97,7 @@ def test_record_says_everything(tmp_path):
 def test_two_runs_write_the_same_bytes(tmp_path):
     for name in ("a", "b"):
         for scale in ("quick", "paper") if name == "a" else ("paper", "quick"):
-            write(tmp_path / name, evidence(scale), "t.py")
+            write(tmp_path / name, evidence(scale), "specimen_t.py")
     assert path_of(tmp_path / "a", CLAIM).read_bytes() == path_of(tmp_path / "b", CLAIM).read_bytes()
     assert b"\r" not in path_of(tmp_path / "a", CLAIM).read_bytes()
     text = path_of(tmp_path / "a", CLAIM).read_text(encoding="utf-8")
@@ -109,7 +109,7 @@ def test_parameters_of_any_kind_are_written_plainly(tmp_path):
         "i": np.int64(3), "f": np.float32(0.5), "b": np.bool_(True), "nan": math.nan, "inf": np.float64(np.inf),
         "array": np.arange(3), "none": None, "text": "é\n", "big": 10**30, "pair": (1, 2), "w": Interval(0.0, 1.0),
     }  # fmt: skip
-    write(tmp_path, evidence(case=case), "t.py")
+    write(tmp_path, evidence(case=case), "specimen_t.py")
     found = recorded(tmp_path)["scales"]["quick"]["worst"]["case"]
     assert (found["i"], found["f"], found["b"], found["text"], found["big"]) == (3, 0.5, True, "é\n", 10**30)
     assert (found["nan"], found["inf"], found["none"], found["pair"]) == ("nan", "inf", "None", "(1, 2)")
@@ -122,7 +122,7 @@ def test_what_is_not_known_is_written_as_text(tmp_path, relation):
         yield relation(sign * Interval.unknown(), value, scale=1.0)
         yield relation(sign * Interval(5e-324, math.inf), value, scale=1.0)
 
-    write(tmp_path, decide(check, Run(CLAIM.id)), "t.py")
+    write(tmp_path, decide(check, Run(CLAIM.id)), "specimen_t.py")
     entry = recorded(tmp_path)["scales"]["quick"]
     assert "inf" in entry["departure"]
     assert [float(end) for end in entry["departure"]][1] == math.inf
@@ -141,32 +141,32 @@ def test_statistical_evidence_names_its_level():
 
 
 def test_scales_are_kept_apart(tmp_path):
-    write(tmp_path, evidence("quick"), "t.py")
-    write(tmp_path, evidence("paper", width=1e-12), "t.py")
+    write(tmp_path, evidence("quick"), "specimen_t.py")
+    write(tmp_path, evidence("paper", width=1e-12), "specimen_t.py")
     record = recorded(tmp_path)
     assert set(record["scales"]) == {"quick", "paper"}
     entry = {name: value for name, value in record["scales"]["quick"].items() if name != "seal"}
-    assert entry == entry_of(evidence("quick"))  # there is no t.py that could be followed
+    assert entry == entry_of(evidence("quick"))  # there is no such file that could be followed
     assert compare(tmp_path, evidence("quick")) is None
 
 
 def test_the_other_scale_is_kept_when_the_test_file_moves(tmp_path):
-    write(tmp_path, evidence("paper", width=1e-12), "t.py")
+    write(tmp_path, evidence("paper", width=1e-12), "specimen_t.py")
     write(tmp_path, evidence("quick"), "moved.py")
     record = read(path_of(tmp_path, CLAIM))
     assert (record["test"], set(record["scales"])) == ("moved.py", {"quick", "paper"})
 
 
 def test_evidence_for_another_statement_is_not_kept(tmp_path):
-    write(tmp_path, evidence("paper"), "t.py")
+    write(tmp_path, evidence("paper"), "specimen_t.py")
     other = replace(CLAIM, statement="$x = 2$")
-    write(tmp_path, evidence("quick", claim=other), "t.py")
+    write(tmp_path, evidence("quick", claim=other), "specimen_t.py")
     assert set(recorded(tmp_path)["scales"]) == {"quick"}
 
 
 def test_verdict_of_the_whole_is_the_weakest(tmp_path):
-    write(tmp_path, evidence("quick", shift=0.1), "t.py")
-    write(tmp_path, evidence("paper"), "t.py")
+    write(tmp_path, evidence("quick", shift=0.1), "specimen_t.py")
+    write(tmp_path, evidence("paper"), "specimen_t.py")
     assert recorded(tmp_path)["verdict"] == "refuted"
 
 
@@ -174,11 +174,11 @@ OPEN = replace(CLAIM, finds=(Verdict.REFUTED,))
 
 
 def test_another_verdict_than_support_is_part_of_the_statement(tmp_path):
-    write(tmp_path, evidence(), "t.py")
+    write(tmp_path, evidence(), "specimen_t.py")
     assert "finds" not in recorded(tmp_path)
     assert compare(tmp_path, evidence(claim=OPEN)) == "the record states another finds"
-    write(tmp_path, evidence("paper"), "t.py")
-    write(tmp_path, evidence(claim=OPEN, shift=0.1), "t.py")
+    write(tmp_path, evidence("paper"), "specimen_t.py")
+    write(tmp_path, evidence(claim=OPEN, shift=0.1), "specimen_t.py")
     record = recorded(tmp_path)
     assert (record["finds"], record["verdict"], set(record["scales"])) == (["refuted"], "refuted", {"quick"})
     assert compare(tmp_path, evidence(claim=OPEN, shift=0.1)) is None
@@ -188,7 +188,7 @@ def test_another_verdict_than_support_is_part_of_the_statement(tmp_path):
 
 def test_same_run_agrees_with_its_record(tmp_path):
     assert compare(tmp_path, evidence()) is None  # nothing is recorded yet
-    write(tmp_path, evidence(), "t.py")
+    write(tmp_path, evidence(), "specimen_t.py")
     before = path_of(tmp_path, CLAIM).read_bytes()
     assert compare(tmp_path, evidence()) is None
     assert compare(tmp_path, evidence("paper")) is None
@@ -210,7 +210,7 @@ def test_same_run_agrees_with_its_record(tmp_path):
     ],
 )
 def test_what_moved_is_told(tmp_path, options, message):
-    write(tmp_path, evidence(), "t.py")
+    write(tmp_path, evidence(), "specimen_t.py")
     assert compare(tmp_path, evidence(**options)) == message
 
 
@@ -230,7 +230,7 @@ MORE = (*TWINS, hypothesis("wide", "the width", value=3.0))
 )
 def test_twin_that_came_or_went_or_changed_is_told(tmp_path, twins, root):
     for before, after in ((TWINS, twins), (twins, TWINS)):
-        write(tmp_path, evidence(twins=before), "t.py")
+        write(tmp_path, evidence(twins=before), "specimen_t.py")
         assert compare(tmp_path, evidence(twins=before, root=root)) is None
         told = compare(tmp_path, evidence(twins=after, root=root))
         assert told.startswith("the record's list of twins is ")
@@ -238,21 +238,21 @@ def test_twin_that_came_or_went_or_changed_is_told(tmp_path, twins, root):
 
 
 def test_fewer_draws_are_told(tmp_path):
-    write(tmp_path, evidence(count=3), "t.py")
+    write(tmp_path, evidence(count=3), "specimen_t.py")
     assert compare(tmp_path, evidence(count=2)) == "the record's case count is 3, this run's is 2"
     assert compare(tmp_path, evidence(count=2, root=2)) is None  # fresh draws may make another number of cases
 
 
 def test_fresh_draws_do_not_replace_a_record(tmp_path):
-    write(tmp_path, evidence(), "t.py")
+    write(tmp_path, evidence(), "specimen_t.py")
     before = path_of(tmp_path, CLAIM).read_bytes()
     with pytest.raises(RecordError, match=r"demo\.claim\.json: expected evidence of root 20070, got root 7"):
-        write(tmp_path, evidence(root=7), "t.py")
+        write(tmp_path, evidence(root=7), "specimen_t.py")
     assert path_of(tmp_path, CLAIM).read_bytes() == before
 
 
 def test_full_disk_leaves_the_old_record(tmp_path, monkeypatch):
-    write(tmp_path, evidence(), "t.py")
+    write(tmp_path, evidence(), "specimen_t.py")
     before = path_of(tmp_path, CLAIM).read_bytes()
 
     def full(_):
@@ -260,14 +260,14 @@ def test_full_disk_leaves_the_old_record(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(RecordError, match=r"demo\.claim\.json: not written: No space left on device$"):
-        write(tmp_path, evidence("paper"), "t.py")
+        write(tmp_path, evidence("paper"), "specimen_t.py")
     assert path_of(tmp_path, CLAIM).read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["demo.claim.json"]
 
 
 def scale_written(folder, scale):
     for _ in range(10):
-        write(folder, evidence(scale), "t.py")
+        write(folder, evidence(scale), "specimen_t.py")
 
 
 def test_two_writers_lose_no_scale(tmp_path):
@@ -283,24 +283,24 @@ def test_two_writers_lose_no_scale(tmp_path):
 
 def test_what_was_edited_is_not_kept(tmp_path):
     for scale in ("quick", "paper"):
-        write(tmp_path, evidence(scale), "t.py")
+        write(tmp_path, evidence(scale), "specimen_t.py")
     edited(path_of(tmp_path, CLAIM), lambda whole: whole["scales"]["paper"].update(cases=9), sealed=False)
-    write(tmp_path, evidence(), "t.py")
+    write(tmp_path, evidence(), "specimen_t.py")
     assert set(recorded(tmp_path)["scales"]) == {"quick"}
 
 
 def test_half_a_record_is_replaced(tmp_path):
-    write(tmp_path, evidence(), "t.py")
+    write(tmp_path, evidence(), "specimen_t.py")
     path = path_of(tmp_path, CLAIM)
     path.write_bytes(path.read_bytes()[:200])
     assert has_record(tmp_path, evidence())
-    write(tmp_path, evidence(), "t.py")
+    write(tmp_path, evidence(), "specimen_t.py")
     assert compare(tmp_path, evidence()) is None
 
 
 def test_record_is_of_a_scale(tmp_path):
     assert not has_record(tmp_path, evidence())
-    write(tmp_path, evidence(), "t.py")
+    write(tmp_path, evidence(), "specimen_t.py")
     assert has_record(tmp_path, evidence())
     assert has_record(tmp_path, evidence(root=2))
     assert not has_record(tmp_path, evidence("paper"))
@@ -317,7 +317,7 @@ def moved(entry, lo, hi):
 
 @pytest.mark.parametrize("ends", [(-2e-3, -1e-3), (-math.inf, -1e-3)])
 def test_departure_that_moved_is_told(tmp_path, ends):
-    write(tmp_path, evidence(), "t.py")
+    write(tmp_path, evidence(), "specimen_t.py")
     edited(path_of(tmp_path, CLAIM), lambda whole: moved(whole["scales"]["quick"], *ends))
     assert "a number moved" in compare(tmp_path, evidence())
     assert compare(tmp_path, evidence(root=2)) is None  # fresh draws have another worst case

@@ -98,6 +98,19 @@ def test_a_constant_below_its_own_lower_bound_cannot_be_made():
 SHORT = 1.0 - 240 * 2.0**-53
 
 
+@pytest.mark.parametrize("residual", [False, True])
+def test_norms_that_a_library_finds_short_are_covered(residual, monkeypatch):
+    """Norms that are 60 roundings short, of 64 that are charged, still give constants above those of the true ones."""
+    true, a = np.linalg.norm, 9.0
+    monkeypatch.setattr(np.linalg, "norm", lambda *args, **more: true(*args, **more) * (1.0 - 60 * 2.0**-53))
+    found = certify([[a]], [[-1.0]], [[1.0]], 1.0, search=False, residual=residual)
+    assert found.alphas[0] >= a
+    assert found.row("W1").constant >= residual + sharp_w1_constant(a)
+    heads = certify(np.full((4, 1), a), -np.ones((4, 1)), np.ones((4, 1)), 1.0, heads=4, search=False)
+    assert heads.row("W2").claim == "depth.heads"
+    assert heads.row("W2").constant >= 2.0 * (a + (1.0 + a) * math.exp(a)) * (1.0 + 1e-15)
+
+
 @pytest.mark.parametrize("alpha", [1e-3, 0.7, 30.0])
 def test_an_inexact_library_is_covered(alpha, monkeypatch):
     """Functions that are 240 roundings short still bound what they should be: 256 are charged."""
@@ -107,7 +120,10 @@ def test_an_inexact_library_is_covered(alpha, monkeypatch):
     near = slope * score_constant((4 * slope, 4 * slope, 4 * slope, 2 * slope), 2.0)
     plain = {"W1": sharp_w1_constant(a), "W2": refined_w2_constant(a), "max": max_norm_constant(a)}
     counted = {"frobenius": min(refined_w2_constant(a), frobenius_constants(a, n).least)}
-    masked = {"mean": causal_constant(a, n), "frobenius": math.sqrt(n) * max_norm_constant(a)}
+    masked = {
+        "mean": min(causal_constant(a, n), n * max_norm_constant(a)),
+        "frobenius": math.sqrt(n) * max_norm_constant(a),
+    }
     anywhere = {"max": min(near, slope * distance_constant(n)), "W1": near}
     for name in ("sharp_w1_constant", "refined_w2_constant", "max_norm_constant", "causal_constant", "score_constant",
                  "distance_constant"):  # fmt: skip
@@ -141,6 +157,17 @@ def test_outputs_that_coincide_are_seen_among_others():
         assert stretched(layer, np.array(points), step, np.ones(3), 1)[1] is apart
 
 
+@pytest.mark.parametrize("score", ["dot", "distance"])
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_few_tokens_move_on_average_by_what_they_move_at_most(score, causal):
+    """A mean is at least the largest share of it, and a root of squares at most the root of their number."""
+    query = [[-20.0]] if score == "distance" else [[20.0]]
+    found = certify(query, [[-20.0]], [[1.0]], 1.0, n=2, search=False, score=score, causal=causal)
+    largest = found.row("max").constant
+    assert largest <= found.row("mean").constant <= 2.0 * largest * (1 + 1e-15)
+    assert found.row("frobenius").constant <= math.sqrt(2.0) * largest * (1 + 1e-15)
+
+
 def test_under_a_mask_the_root_of_the_number_is_needed():
     """A first token that all others attend to moves fifty outputs by more than the largest displacement allows one."""
     line = {"w_query": [[3.0]], "w_key": [[-1.0]], "w_value": [[1.0]], "radius": 1.0, "n": 50, "causal": True}
@@ -168,7 +195,7 @@ def test_causal_mask():
     harmonic = sum(1 / i for i in range(1, n + 1))
     mean = value * (alpha + math.exp(2 * alpha) * (1 + 2 * alpha) * harmonic)
     largest = value * (1 + 2 * alpha)
-    for metric, constant in (("mean", mean), ("max", largest), ("frobenius", math.sqrt(n) * largest)):
+    for metric, constant in (("mean", min(mean, n * largest)), ("max", largest), ("frobenius", math.sqrt(n) * largest)):
         assert constant <= found.row(metric).constant <= constant * (1 + 1e-10)
     for metric in ("W1", "W2", "Winf"):
         row = found.row(metric)

@@ -6,11 +6,14 @@ import itertools
 import math
 from fractions import Fraction
 
+import flint
 import numpy as np
 import pytest
 
 from theory.attention import DotProduct, Measure, SquaredDistance
+from theory.evidence.enclosure import balls, hull, precision
 from theory.lipschitz import Push, block_jacobian, certified_stretch, local_norm, norm_at, response_ratio
+from theory.lipschitz.local_norms import weighted_norm
 
 RNG = np.random.default_rng(11)
 X, W, B = RNG.normal(size=(4, 2)), RNG.dirichlet(np.ones(4)), RNG.normal(size=(2, 2))
@@ -115,6 +118,13 @@ def test_norms_in_squares_are_as_wide_as_the_lemma():
     size = math.sqrt(sum(Fraction(v) ** 2 for v in blocks.ravel().tolist()))
     found = local_norm(blocks, np.ones(n), 2)
     assert found.width / 2 >= 2.0**-53 * 64 * n * 3 * size
+
+
+@pytest.mark.parametrize("p", [1, 2, math.inf])
+def test_a_displacement_that_may_vanish_may_have_no_length(p):
+    with precision():
+        near = balls(np.zeros((2, 2))) + flint.arb(0, 1e-3)
+        assert hull(weighted_norm(near, balls(np.ones(2)), p)).lo <= 0.0
 
 
 def test_bad_input():

@@ -11,6 +11,7 @@ import pytest
 from theory import Measure
 from theory.attention import gaussian
 from theory.evidence import Kind
+from theory.particles import self_normalised
 from theory.particles.fluctuation import delta_method, gaussian_fluctuation, participation
 from theory.particles.self_normalised import OutputMoments, atomic_moments, gaussian_moments
 
@@ -125,3 +126,15 @@ def test_bad_input_is_refused() -> None:
         delta_method(ATOMS, [1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="covariance: expected shape"):
         gaussian_fluctuation([[1.0]], [1.0, 2.0])
+
+
+@pytest.mark.parametrize(("name", "value"), [("_STEP", 0.9), ("_SMALL", 8.0)])
+def test_a_coarse_rule_still_holds_the_moments(name: str, value: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few nodes, or ends that leave much: both are in the width, and hardly anything else is."""
+    (fine,) = gaussian_moments([[1.0]], [0.8], [400])
+    monkeypatch.setattr(self_normalised, name, value)
+    (coarse,) = gaussian_moments([[1.0]], [0.8], [400])
+    for seen, truth in ((coarse.participation, fine.participation), (coarse.covariance[0][0], fine.covariance[0][0])):
+        assert seen.lo <= truth.lo
+        assert truth.hi <= seen.hi
+        assert abs(seen.mid - truth.mid) > 1e6 * truth.width

@@ -159,3 +159,14 @@ def test_a_witness_does_not_see_rounding():
         assert field == again
         assert one.excess(0.5) == other.excess(0.5)
         assert abs(one.excess(found.strength).mid - found.excess) < 1e-12
+
+
+@pytest.mark.parametrize(("dim", "potential"), [(2, [2.5]), (3, [1.5, 0.8])])
+def test_degrees_that_are_left_out_are_in_the_width(dim, potential):
+    with precision():
+        whole = enclosed(4.0, potential, dim=dim).interaction
+        for degrees in (2, 3, 5):
+            part = enclosed(4.0, potential, dim=dim, degrees=degrees).interaction
+            missing, allowed = hull(whole - part.lower()), hull(part.upper() - part.lower())
+            assert 0.5 * allowed.hi < missing.lo
+            assert missing.hi <= allowed.lo

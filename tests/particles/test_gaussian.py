@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from theory.evidence import stream
+from theory.evidence.enclosure import balls, precision
 from theory.particles import (
     DistanceClosure,
     SinkhornClosure,
@@ -16,6 +17,7 @@ from theory.particles import (
     coupling_error,
     flow,
     gauss_hermite,
+    gaussian,
     log_variance,
     mixture_field,
     moments,
@@ -210,3 +212,47 @@ def test_what_leaves_float64_is_refused_and_never_returned():
     ):
         with pytest.raises(ValueError, match=words):
             call()
+
+
+def test_decompositions_err_by_less_than_what_is_taken():
+    draws, worst = np.random.default_rng(3), 0.0
+    for d in (2, 3, 5, 8):
+        for _ in range(12):
+            root = draws.normal(size=(d, d))
+            covariance = root @ root.T
+            covariance = (covariance + covariance.T) / 2.0
+            unit = d**1.5 * 2.0**-53
+            with precision():
+                values, vectors = (balls(part) for part in np.linalg.eigh(covariance))
+                left, size, right = (balls(part) for part in np.linalg.svd(root))
+                for off, whole in (
+                    (vectors * values @ vectors.T - balls(covariance), covariance),
+                    (left * size @ right - balls(root), root),
+                ):
+                    lost = np.linalg.norm(np.vectorize(lambda ball: float(ball.mid()))(off))
+                    worst = max(worst, lost / np.linalg.norm(whole, 2) / unit)
+    assert 2.0 < worst <= gaussian._LAPACK
+
+
+def test_the_error_of_a_coupling_covers_a_coarse_root(monkeypatch):
+    """A root and an inner product as far off as is taken, if decompositions had 23 bits."""
+    root_of, svd, draws, used = gaussian._root, np.linalg.svd, np.random.default_rng(0), []
+    monkeypatch.setattr(gaussian, "_LAPACK", 64.0 * 2.0**30)
+
+    def turned(matrix, size):
+        off = draws.normal(size=matrix.shape)
+        off = off + off.T if np.abs(matrix - matrix.T).max() < 1e-9 else off
+        return matrix + size * off / np.linalg.norm(off)
+
+    for spread, steep in ((1.0, 1.0), (0.04, 1.0), (1.0, 30.0), (0.04, 0.1)):
+        covariance = np.diag([1.0, spread])
+        form = steep * draws.normal(size=(2, 2))
+        exact, bound = sinkhorn_coupling(covariance, form), coupling_error(covariance, form)
+        unit = gaussian._LAPACK * 2.0**1.5 * 2.0**-53
+        moved = unit / (2.0 * math.sqrt(spread)) + unit
+        with monkeypatch.context() as coarse:
+            for _ in range(20):
+                coarse.setattr(gaussian, "_root", lambda s, moved=moved: turned(root_of(s), moved))
+                coarse.setattr(np.linalg, "svd", lambda a, unit=unit: svd(turned(a, unit * np.linalg.norm(a, 2))))
+                used.append(np.linalg.norm(sinkhorn_coupling(covariance, form) - exact) / bound)
+    assert 0.1 < max(used) <= 1.0

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special
 
-from theory.evidence.enclosure import hull, precision
+from theory.evidence.enclosure import balls, hull, precision
 from theory.particles import Circle, on_sphere
 from theory.particles.onset import growth_rates, mode, mode_growth, quantiles, tie
 from theory.particles.zonal import means, polynomials
@@ -120,3 +120,44 @@ def test_quantiles_near_one_are_right_or_refused():
         np.testing.assert_allclose(
             theta + amplitude * np.sin(theta), 2 * np.pi * np.arange(200) / 200, rtol=0.0, atol=1e-12
         )
+
+
+def in_balls(angles, beta, degree):
+    """The growth of a mode under SA of tokens at these angles, whatever their size."""
+    theta = [balls(float(angle)).item() for angle in angles[:, 0]]
+    z, moved = [0 * theta[0]] * 2, [0 * theta[0]] * 2
+    for here in theta:
+        weights = [(balls(beta).item() * (there - here).cos()).exp() for there in theta]
+        pulls = [w * (there - here).sin() for w, there in zip(weights, theta, strict=True)]
+        speed, turn = sum(pulls) / sum(weights), ((degree * here).cos(), (degree * here).sin())
+        z = [z[0] + turn[0], z[1] + turn[1]]
+        moved = [moved[0] - degree * turn[1] * speed, moved[1] + degree * turn[0] * speed]
+    return (z[0] * moved[0] + z[1] * moved[1]) / (z[0] ** 2 + z[1] ** 2)
+
+
+class Blurred(Circle):
+    """Velocities off by as much as two coordinates of accuracy allow, each the way that a mode feels it most."""
+
+    def __call__(self, theta):  # noqa: D102
+        z = np.exp(3j * theta).mean()
+        return super().__call__(theta) + 2.0 * self.accuracy * np.sign((1j * np.exp(3j * theta) / z).real)
+
+
+def test_growth_of_a_mode_covers_the_accuracy_of_the_field(rng=np.random.default_rng(1)):  # noqa: B008
+    used = []
+    for _ in range(8):
+        theta = rng.uniform(-np.pi, np.pi, size=(12, 1))
+        found = mode_growth(Blurred(2.0, method="dense", accuracy=1e-4), theta, 3)
+        with precision():
+            used.append(abs(found.mid - hull(in_balls(theta, 2.0, 3)).mid) / (found.width / 2.0))
+    assert 0.2 < max(used) <= 1.0
+
+
+def test_growth_of_a_mode_covers_the_rounding_of_large_angles(rng=np.random.default_rng(2)):  # noqa: B008
+    used = []
+    for _ in range(16):
+        theta = rng.uniform(-1e10, 1e10, size=(8, 1))
+        found = mode_growth(Circle(1e-9, method="dense"), theta, 3)
+        with precision():
+            used.append(abs(found.mid - hull(in_balls(theta, 1e-9, 3)).mid) / (found.width / 2.0))
+    assert 0.01 < max(used) <= 1.0

@@ -45,6 +45,11 @@ WIDTHS = [
         "diffusion/sampling.py", "abs(value - steps) + abs(value - nodes)", "abs(value - nodes)"),
     ("least-without-noise", f"{TESTS}/test_sampling.py::test_least_holds_the_place_in_spite_of_noise",
         "diffusion/bandwidth.py", "other - rough > value + error", "other > value"),
+    # layers and spectra
+    ("transforms-exact", f"{TESTS}/test_stacking.py::test_an_exact_layer_where_the_density_almost_vanishes",
+        "diffusion/stacking.py", "2.01 * slip / float(mass.min()) + 256 * U", "256 * U"),
+    ("eigenvalues-exact", f"{TESTS}/test_equilibrium.py::test_spectrum_of_weights_that_are_exact",
+        "diffusion/equilibrium.py", "error + 8.0 * n * U + n * 1e-150", "error + n * 1e-150"),
     # grids and multipliers
     ("least-dropped", f"{TESTS}/test_neighbours.py::test_rounding_holds_where_the_density_almost_vanishes",
         "diffusion/neighbours.py", "least = float(self.density.min())", "least = 1.0"),

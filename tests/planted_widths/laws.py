@@ -16,6 +16,8 @@ WIDTHS = [
      "value, relative + (2 * EXP_ULPS", "value, 0.0 * relative + (2 * EXP_ULPS"),
     ("scores-exact", "maxent.enclosures", GIBBS,
      "transform_error(reference, s * (1.0 + 1.0 / EXP_ULPS))", "transform_error(reference, 0.0 * s)"),
+    ("logarithms-exact", "maxent.enclosures", GIBBS,
+     "softmax_error((2 * EXP_ULPS + 4) * U * size, float(np.ptp", "softmax_error(0.0 * size, float(np.ptp"),
     ("basis-sums-exact", "maxent.enclosures", "maxent/basis.py", "gamma(self.basis.shape[1] + 4) * size + (2", "(2"),
     ("sets-exact", f"{TESTS}/test_norm_studies.py::test_enclosures_hold_the_largest_cut_of_many_laws",
      "maxent/studies/norms.py", 'gamma(4 * law.size + 16 + _SPECTRAL * (name == "two_two")) * size', "gamma(0) * size"),

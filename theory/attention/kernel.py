@@ -74,7 +74,7 @@ def boltzmann_gibbs(nu: Measure, potential: ArrayLike, *, where: NDArray[np.bool
 
 
 def transform_error(nu: Measure, potential: ArrayLike) -> float:
-    """Bound the relative error of every weight of :func:`boltzmann_gibbs` of the same arguments."""
+    """Bound the relative error of every weight of :func:`boltzmann_gibbs` that is at least 1e-300."""
     a = as_vector(potential, "potential", size=as_measure(nu, "nu").size)
     present = nu.weights > 0.0
     size = float(np.abs(a[present]).max() + np.abs(np.log(nu.weights[present])).max())

@@ -157,8 +157,8 @@ def bessel_quotients(top: int, b: float, least: float) -> Array:
     an error would pass from step to step undamped; there the recurrence is in :math:`\lambda = 1 - \rho`,
     :math:`\lambda_\nu = (2\nu - b\lambda_{\nu+1})/(2\nu + b - b\lambda_{\nu+1})`, whose steps add :math:`5\nu u` to
     what :math:`b\lambda` is off and never widen it: over n steps :math:`\frac52(48 - 2\log b)u` of a ratio at most, and
-    :math:`5u` for every factor. Errors of both signs leave far less, within k + 1 roundings where ``limit.multipliers``
-    looks.
+    :math:`5u` for every factor. Errors of both signs leave far less, within 2 (k + 1) roundings where
+    ``limit.multipliers`` looks.
     """
     top, b, least = as_count(top, "top", least=0), as_positive(b, "b"), as_between(least, "least", 0.0, 1e15)
     start = top + 40 + int(math.sqrt(b * max(0.0, _DIGITS - 2.0 * math.log(b))))

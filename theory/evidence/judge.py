@@ -1,13 +1,14 @@
 """The rule by which every theorem is decided; it has no option.
 
 A claim is refuted when some departure is certainly positive. Findings that share a ``part`` are a statement of their
-own. The claim is supported when every part of it is refuted by some twin, every twin is refuted somewhere, and in every
-part the largest departure that the data still allow is small beside the one by which the nearest of its twins fails.
+own. The claim is supported when every part of it is refuted by some twin, every twin is refuted in some part of it, and
+in every part the largest departure that the data still allow is small beside the one by which the nearest of its twins
+fails.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -88,18 +89,27 @@ def by_part(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
     """Return the findings of every part, in the order in which the parts come; what names no part is one."""
     parts: dict[str, list[Finding]] = {}
     for finding in findings:
-        parts.setdefault(str(finding.case.get("part", "")), []).append(finding)
+        parts.setdefault(_name(finding), []).append(finding)
     return parts
 
 
+def _name(finding: Finding) -> str:
+    return str(finding.case.get("part", ""))
+
+
+def within(findings: Iterable[Finding], parts: Container[str]) -> list[Finding]:
+    """Return the findings of these parts: a twin is judged where the claim is, what else it finds does not count."""
+    return [finding for finding in findings if _name(finding) in parts]
+
+
 def refuted_by(findings: Sequence[Finding]) -> dict[str, float]:
-    """Return by how much at least a twin with these findings is refuted, for every part where it is."""
+    """Return by how much at least a twin with these findings fails, for every part that it refutes."""
     fails = {name: worst(found).lo for name, found in by_part(findings).items()}
     return {name: by for name, by in fails.items() if by > 0.0}
 
 
 def nearest_gap(part: str, refuted: Iterable[Mapping[str, float]]) -> float:
-    """Return the least departure by which a twin refutes a part, zero if none does."""
+    """Return the least departure by which a twin that refutes a part does so, zero if none does."""
     return min((fails[part] for fails in refuted if part in fails), default=0.0)
 
 
@@ -132,5 +142,6 @@ def rule(parts: Iterable[Part], twins: Sequence[float]) -> Verdict:
 
 def judge(findings: Sequence[Finding], twins: Sequence[Sequence[Finding]]) -> Verdict:
     """Decide a claim from its findings and those of its twins."""
-    parts = parts_of(findings, [refuted_by(twin) for twin in twins])
-    return rule(parts.values(), [worst(twin).lo for twin in twins])
+    lost = [within(twin, by_part(findings)) for twin in twins]
+    parts = parts_of(findings, [refuted_by(twin) for twin in lost])
+    return rule(parts.values(), [worst(twin).lo for twin in lost])

@@ -12,7 +12,17 @@ import numpy as np
 
 from theory.evidence.claim import Claim, Finding, Sort, Twin, Verification, beyond
 from theory.evidence.interval import Interval, Kind
-from theory.evidence.judge import RESOLUTION, Part, Verdict, parts_of, refuted_by, rule, worst
+from theory.evidence.judge import (
+    RESOLUTION,
+    Part,
+    Verdict,
+    by_part,
+    parts_of,
+    refuted_by,
+    rule,
+    within,
+    worst,
+)
 from theory.evidence.streams import ROOT, stream
 from theory.evidence.sweep import FAULTS, arrivals_on_one_thread, one_thread
 from theory.evidence.table import Table
@@ -182,7 +192,8 @@ def decide(
     if case is not None and not 0 <= case < len(found):
         raise ValueError(f"case: expected one of the {len(found)} cases of {verification.claim.id}, got {case}")
     held = found if case is None else found[case : case + 1]
-    lost = [findings(twin.changes) for twin in verification.twins]
+    own = by_part(found)
+    lost = [within(findings(twin.changes), own) for twin in verification.twins]
     number = _worst_number(held)
     failures = tuple(
         Failure(twin, worst(f), sum(x.departure.lo > 0.0 for x in f), len(f), _worst_case(f), refuted_by(f))

@@ -442,7 +442,8 @@ def _reason(evidence: Evidence) -> str:
 
 def _facts(evidence: Evidence) -> dict[str, str | float]:
     part = evidence.tightest
-    decisive = part is not None and evidence.nearest is not None and min(part.gap, evidence.nearest.gap) > 0.0
+    gaps = [*(told.gap for told in evidence.parts.values()), *(failure.gap for failure in evidence.failures)]
+    decisive = bool(evidence.failures) and min(gaps) > 0.0
     facts: dict[str, str | float] = {
         "verdict": evidence.verdict.name,
         "kind": evidence.kind.name.lower(),

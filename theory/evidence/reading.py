@@ -145,6 +145,8 @@ def fault_of(claim: Claim, test: str, scale: str, entry: Mapping[str, Any]) -> s
     """Say what is wrong with an entry, if anything is; what is no entry at all raises."""
     kind = kind_of(entry["kind"])
     Verdict(entry["verdict"])
+    if "parts" not in entry:
+        return "tells no parts: no present version of the suite wrote it, record it again"
     _demand_types(entry)
     if "seal" not in entry:
         return "has no seal: no present version of the suite wrote it, record it again"
@@ -217,8 +219,10 @@ def _of_parts(entry: Mapping[str, Any], parts: Mapping[str, Part], departure: In
         if part.gap != gap:
             yield f"has the part {name or '(unnamed)'} refuted by {part.gap:.3g}, its twins refute it by {gap:.3g}"
     for twin, fails in zip(entry["twins"], refuted, strict=True):
+        if strange := sorted(set(fails) - set(parts)):
+            yield f"has the twin {twin['id']} refuted in {', '.join(strange)}, which is no part of it"
         most, told = float(twin["departure"][0]), max(fails.values(), default=0.0)
-        if any(by <= 0.0 for by in fails.values()) or told != max(most, 0.0):
+        if not all(by > 0.0 for by in fails.values()) or told != max(most, 0.0):
             yield f"has the twin {twin['id']} refuted by {told:.3g}, but it fails by {most:.3g}"
 
 

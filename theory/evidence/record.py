@@ -157,11 +157,11 @@ def compare(folder: Path, evidence: Evidence) -> str | None:
     """Tell how ``evidence`` contradicts the committed record of its scale, if there is one and it does.
 
     The record must hold by itself (:func:`~theory.evidence.reading.read`). Statement, verdict, kind, twins and the
-    names of the tables must be equal on every root. On the recorded one the number of cases and the names of the parts
-    must be, too, and the worst departure of what is defined and the sum of the logarithms of all allowances must
-    overlap with those of the record. What a search found and what an implementation reports enter the verdict alone.
-    Gaps and hashes are not compared: a twin computes beyond the widths that were derived for the claim, so its last
-    digits may differ between processors.
+    names of the tables must be equal on every root. On the recorded one the number of cases and the parts, with the
+    kind and the number of cases of each, must be, too, and the worst departure of what is defined and the sum of the
+    logarithms of all allowances must overlap with those of the record. What a search found and what an implementation
+    reports enter the verdict alone. Gaps and hashes are not compared: a twin computes beyond the widths that were
+    derived for the claim, so its last digits may differ between processors.
     """
     path = path_of(folder, evidence.claim)
     if not path.exists():
@@ -179,13 +179,14 @@ def compare(folder: Path, evidence: Evidence) -> str | None:
 def _moved(old: Mapping[str, Any], evidence: Evidence) -> Iterator[str]:
     """Yield every contradiction between an entry of a record and the evidence of its scale."""
     same_draws = old["root"] == evidence.root
+    parts = {name: _part(part) for name, part in evidence.parts.items()}
     pairs = {
         "verdict": (old["verdict"], evidence.verdict.value),
         "kind": (old["kind"], evidence.kind.name.lower()),
         "list of twins": (_named(old["twins"]), _named(_twin(failure) for failure in evidence.failures)),
         "list of tables": (_listed(sorted(old["tables"])), _listed(sorted(evidence.tables))),
-        "list of parts": (_parts(old["parts"]), _parts(evidence.parts if same_draws else old["parts"])),
         "case count": (old["cases"], evidence.cases if same_draws else old["cases"]),
+        "list of parts": (_parts(old["parts"]), _parts(parts if same_draws else old["parts"])),
     }
     for name, (before, now) in pairs.items():
         if before != now:
@@ -213,8 +214,9 @@ def _named(twins: Iterable[Mapping[str, Any]]) -> str:
     return _listed(f"{twin['id']} ({twin['made_by']}: {twin['breaks']})" for twin in twins)
 
 
-def _parts(names: Iterable[str]) -> str:
-    return _listed(name or "(unnamed)" for name in sorted(names))
+def _parts(parts: Mapping[str, Mapping[str, Any]]) -> str:
+    told = sorted(parts.items())
+    return _listed(f"{name or '(unnamed)'} ({part['kind']}, {part['cases']})" for name, part in told)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -87,8 +87,8 @@ def verdicts(*, scale: str, root: int, evidence: Path) -> Table:  # noqa: ARG001
     """Return a line per claim and twin from the records in the folder ``evidence``, at one scale.
 
     ``departure`` and ``reach``, what it may still be, are those of the part of the claim that comes nearest to its
-    limit; ``gap`` is the least departure by which the twin fails where it does; ``tightness`` is empty unless the claim
-    is a bound.
+    limit; ``gap`` is the least departure by which the twin fails where it does; ``tightness`` is empty unless the
+    claim is a bound.
     """
     records = [record for record in _readable(evidence) if scale in record.entries]
     lines = [line for record in records for line in _lines(record, scale)]

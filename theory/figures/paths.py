@@ -19,7 +19,7 @@ from theory.maxent import studies
 
 TITLE = "regularisation paths of softmax, entmax and sparsemax on the simplex of three scores"
 STUDY = studies.paths
-CLAIMS = ("entmax.differences", "entmax.path")
+CLAIMS = ("entmax.differences", "naive.path")
 
 Array = NDArray[np.float64]
 _LOOKS = {1.0: (style.BLUE, "-", "o"), 1.5: (style.GREEN, "--", "s"), 2.0: (style.VERMILION, "-.", "^")}

@@ -22,7 +22,7 @@ from theory.figures import style
 
 TITLE = "the attention map of one patch over the photograph, per head"
 STUDY = studies.attention_map
-CLAIMS = ("markov.photograph",)
+CLAIMS = ("markov.softmatch",)
 
 Array = NDArray[np.float64]
 _PALE = 0.35  # luminance of black, so that the picture stays behind the colours

@@ -52,7 +52,8 @@ def dot_bounds(layer: Layer, alphas: tuple[float, ...], n: int | None) -> dict[s
         by_tokens = {}
         if n is not None:
             fixed = f"{ball}; causal mask; {n} tokens, positions fixed"
-            by_tokens["mean"] = [Theorem(summed(lambda a: causal_constant(a, n)), "lipschitz.masked", "MA.M2", fixed)]
+            own = Theorem(summed(lambda a: causal_constant(a, n)), "lipschitz.masked", "MA.M2", fixed)
+            by_tokens["mean"] = [own, *_times_number(largest, n)]
             by_tokens["frobenius"] = [_times_root(bound, n) for bound in largest]
         return {"max": largest, **by_tokens}
     first = [Theorem(summed(sharp_w1_constant), "lipschitz.sharp-w1", "MA.L6", f"{wide}; no mask")]
@@ -62,9 +63,10 @@ def dot_bounds(layer: Layer, alphas: tuple[float, ...], n: int | None) -> dict[s
         second.append(Theorem(together(2.0), "depth.heads", "MA.A5", f"{wide}; no mask; heads together"))
     squares, mean = list(second), list(first)
     if n is not None:
-        mean += [_times(bound, float(n), f"{n} times the largest displacement") for bound in largest]
+        mean += _times_number(largest, n)
         least = summed(lambda a: frobenius_constants(a, n).least)
         squares.append(Theorem(least, "dot-product.frobenius", "MA.K3", f"{ball}; no mask; {n} tokens"))
+        squares += [_times_root(bound, n) for bound in largest]  # finite where an exponential above is not
     return {"W1": first, "W2": second, "Winf": largest, "mean": mean, "max": largest, "frobenius": squares}
 
 
@@ -88,7 +90,8 @@ def distance_bounds(layer: Layer, alphas: tuple[float, ...], radius: float, n: i
     if layer.causal:
         if n is None:
             return {}
-        return {"max": everywhere, "frobenius": [_times_root(bound, n) for bound in everywhere]}
+        roots = [_times_root(bound, n) for bound in everywhere]
+        return {"max": everywhere, "frobenius": roots, "mean": _times_number(everywhere, n)}
     words = "distance attention, tied; tokens in the ball; any number of tokens; no mask"
     constant = _summed(layer, [_rounded(near, slope) for slope in norms])
     bounded = [Theorem(constant, "distance-attention.bounded", "MA.R8", words)]
@@ -97,7 +100,7 @@ def distance_bounds(layer: Layer, alphas: tuple[float, ...], radius: float, n: i
         "W1": bounded,
         "W2": bounded,
         "Winf": bounded,
-        "mean": bounded,
+        "mean": bounded + _times_number(everywhere, n or 1),
         "max": bounded + everywhere,
         "frobenius": squares,
     }
@@ -121,6 +124,11 @@ def _rounded(constant: Callable[[float], float], number: float) -> float:
 
 def _out(layer: Layer) -> float:
     return layer.out_norm().hi
+
+
+def _times_number(bounds: list[Theorem], n: int) -> list[Theorem]:
+    """Pass from the largest displacement to the sum of those of n tokens, and so to their mean."""
+    return [_times(bound, float(n), f"{n} times the largest displacement") for bound in bounds]
 
 
 def _times_root(bound: Theorem, n: int) -> Theorem:

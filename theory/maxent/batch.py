@@ -179,6 +179,23 @@ def through(
     return layout, law, cotangents, temperature, others
 
 
+def excess(terms: Array) -> Array:
+    """Return by how much the rows, (m, n), sum to more than one, (m, 1).
+
+    Pairs are added, and pairs of these; what each addition rounds off is known exactly (Knuth) and summed apart, so the
+    sum is off by its last rounding and by terms of the second order.
+    """
+    sums, lost = terms, np.zeros((terms.shape[0], 1))
+    while sums.shape[1] > 1:
+        half = sums.shape[1] // 2
+        a, b = sums[:, :half], sums[:, half : 2 * half]
+        both = a + b
+        back = both - a
+        lost += ((a - (both - back)) + (b - back)).sum(axis=1, keepdims=True)
+        sums = both if sums.shape[1] == 2 * half else np.concatenate([both, sums[:, -1:]], axis=1)
+    return (sums - 1.0) + lost
+
+
 def blocks(rows: int, n: int) -> Iterator[slice]:
     """Cut rows of n entries into blocks that the cache holds."""
     size = max(1, _CELLS // n)

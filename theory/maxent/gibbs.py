@@ -31,7 +31,7 @@ _LOST = 2.0**-1011  # derived: p log p of a subnormal p is smaller, and charged 
 
 
 class Law(NamedTuple):
-    """A computed law and the bound on the relative error of each of its positive weights."""
+    """A computed law and the bound on the relative error of each of its weights that is at least 1e-300."""
 
     weights: Array
     error: float

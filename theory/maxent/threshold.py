@@ -19,37 +19,52 @@ which is :math:`\log A` at :math:`\alpha = 1`, where one step is exact, as it is
 For :math:`\alpha > 2` nothing is convex, and the bracket takes over: a step that leaves it, and every second one after
 the eighth, is a bisection.
 
-*The last digit.* :math:`\nu` is rounded to :math:`u|\nu|`, hence the sum of the weights misses 1 by some :math:`r`. A
-last Newton step is taken on the weights, :math:`p_i - rp_i^{2-\alpha}/Q`; for :math:`\alpha = 1` that is the division
-by the sum, and for :math:`\alpha = 2` it is subtracting the mean, where a division would err by :math:`r|p_i - 1/n|`.
-What remains for :math:`\alpha \le 2` is the rounding of :math:`r` and :math:`2u|x_i|` in :math:`x_i`, which moves
-:math:`p_i = x_i^{b}`, :math:`b = 1/e \ge 1`, by at most :math:`2ub(1 - x)x^{b-1} \le 2u`. For :math:`\alpha > 2` the
-power is steep at the edge: an error :math:`u` in :math:`x` costs up to :math:`u^{1/(\alpha-1)}`. There the step starts
-from the left end of the bracket, where every entry of the support has weight and the sum exceeds 1: the step gives the
-surplus to the entries on the edge, which caused it; what it would push below zero is clipped and the row divided by its
-sum.
+*The last digit.* :math:`\nu` is rounded to :math:`u|\nu|`, hence the sum of the weights misses 1 by some :math:`r`, of
+which :func:`theory.maxent.batch.excess` keeps all digits: a plain sum of :math:`n` weights is off by up to
+:math:`nu`, and would hand that to the weights. A last Newton step is taken on the weights,
+:math:`p_i - rp_i^{2-\alpha}/Q`; for :math:`\alpha = 1` that is the division by the sum, and for :math:`\alpha = 2` it
+is subtracting the mean, where a division would err by :math:`r|p_i - 1/n|`. What remains for :math:`\alpha \le 2` is
+the rounding of each weight by itself. The gap, :math:`g - \nu` and its product with :math:`e` are off by four
+roundings, which move :math:`p_j` by :math:`4uq_j|y_j|`, :math:`y = \log_\alpha p`; logarithm and division by
+:math:`2up_j|\log p_j|`, the exponential by a few :math:`up_j`. The last step takes the mean of all these off,
+:math:`\frac{q_i}Q\sum_j`, in which :math:`\frac{q_i}Q\sum q_j|y_j| \le \log n` and :math:`\sum_jp_j|\log p_j| \le
+\log n`, and a weight that takes part in it with nearly all of :math:`q_i/Q` has no error of its own left: its terms
+count for :math:`\frac{q_i}{Q}(1 - p_i)` or, at orders from 1 on, a quarter. So :math:`|\Delta p_i| \le (6 + 3\log n)u`.
 
-*Near ties of a high order.* The largest weight :math:`w` has :math:`w^e = 1 - e\nu`, of which a threshold near
-:math:`1/e` keeps no digits: :math:`2^{-49}` for two equal scores of order 50. There the unknown is :math:`w` itself.
-With :math:`r_i = [1 - e|g_i|w^{-e}]_+` the weights are :math:`p_i = wr_i^{1/e}`, their sum rises in :math:`w`, and
-halving :math:`[1/\sum\mu, 1/\mu_k]` leaves two neighbouring floats, between which only the entries on the edge change
-much: they get what is missing to one. The power :math:`w^{-e}` is known up to :math:`e|\log w|` roundings.
+*Above order 2* the power is steep at the edge: an error :math:`u` in :math:`x` costs up to :math:`u^{1/e}`, and no
+step that is divided by its slope can be trusted there; many entries on the edge at once would even carry away the
+weight of the others. There the unknown is the largest weight :math:`w` itself, :math:`w^e = 1 - e\nu`. With
+:math:`x_i = 1 - e|g_i|w^{-e}` the weights are :math:`p_i = w[x_i]_+^{1/e}`, each of them rises in :math:`w`, and
+halving ends at two neighbouring floats, of which the sums lie on either side of one: between their laws the one of
+sum 1 is taken. Each weight then lies between those of the two neighbours, which is what makes the error independent of
+:math:`n`. In the base, the floats are :math:`2eu` apart and :math:`x` is off by four roundings; the sum, kept to all
+digits, decides for a base that is off by no more. So the weights are those of a base within :math:`(2e + 8)u`, and
+:math:`[x]_+^{1/e}` is Hölder continuous: :math:`|\Delta p_i| \le (8\alpha u)^{1/e}`, for any number of scores.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from theory.maxent.batch import Array, blocks
+from theory.evidence.roundoff import U
+from theory.maxent.batch import Array, blocks, excess
 from theory.maxent.tsallis import deformed_exp, deformed_log
 
 _STEPS = 200  # derived: 8 free steps, then a bisection in every second, 53 of which exhaust a bracket, twice over
 _FREE = 8  # taken: the Newton steps that may go by without a bisection
-_TIED = 2.0**-5  # taken: a power of the largest weight below it has lost as many bits of the threshold
-_STEEP = 4.0  # taken: orders above 5, of which every row is solved for its largest weight
 _STILL = 2.0**-51  # derived: a step of four roundings of the threshold, which the last step on the weights absorbs
+_NARROW = (2.0**-51, 2.0**-40, 2.0**-20)  # taken: within which shares of the largest weight Newton's method may end
+
+
+def weight_error(alpha: float, n: int) -> float:
+    r"""Bound the error of a computed weight among ``n``, of a finite order from one half on, at any temperature.
+
+    It is :math:`(6 + 3\log n)u` up to order 2 and :math:`(8\alpha u)^{1/(\alpha-1)}` beyond.
+    """
+    return (6.0 + 3.0 * math.log(n)) * U if alpha <= 2.0 else float((8.0 * alpha * U) ** (1.0 / (alpha - 1.0)))
 
 
 class Solution(NamedTuple):
@@ -73,50 +88,60 @@ def solve(gaps: Array, measure: Array, alpha: Array) -> Solution:
 
 
 def _block(gaps: Array, measure: Array, e: Array) -> Solution:
-    nu, low = _search(gaps, measure, e)
-    p, q, total, slope = _sums(gaps, measure, e, nu)
-    for back in range(_STEPS):
-        short = (e > 1.0) & (total < 1.0) & (nu > low)
-        if not short.any():
-            break
-        nu = np.where(short, np.maximum(low, nu - 2.0**back * _STILL * (1.0 + np.abs(nu))), nu)
-        p, q, total, slope = _sums(gaps, measure, e, nu)
-    rest = total - 1.0
-    weights = np.where(measure > 0.0, np.maximum(p - rest * (q / slope), 0.0), 0.0)
-    if (e > 1.0).any():
-        weights = weights / np.where(e > 1.0, (measure * weights).sum(axis=1, keepdims=True), 1.0)
-    threshold = nu + rest / slope
-    steep = (e[:, 0] > _STEEP) | ((e[:, 0] > 1.0) & (1.0 - e[:, 0] * nu[:, 0] < _TIED))
-    tied = np.flatnonzero(steep)
-    if tied.size:
-        weights[tied], threshold[tied] = _beside_ties(gaps[tied], measure[tied], e[tied])
+    weights, threshold = np.empty_like(gaps), _search(gaps, measure, e)
+    steep = e[:, 0] > 1.0
+    for rows, mended in ((np.flatnonzero(~steep), _corrected), (np.flatnonzero(steep), _between)):
+        if rows.size:
+            weights[rows], threshold[rows] = mended(gaps[rows], measure[rows], e[rows], threshold[rows])
     return Solution(weights, threshold)
 
 
-def _beside_ties(gaps: Array, measure: Array, e: Array) -> Solution:
-    """Solve rows of order above 2 for the largest weight instead of the threshold."""
+def _corrected(gaps: Array, measure: Array, e: Array, nu: Array) -> Solution:
+    """Take Newton steps with an exact sum, the last one on the weights; orders up to 2."""
+    for _ in range(_FREE):
+        p, q, _, slope = _sums(gaps, measure, e, nu)
+        rest = excess(measure * p)
+        far = np.abs(rest) > slope * (_STILL * (1.0 + np.abs(nu)))
+        if not far.any():
+            break
+        nu = np.where(far, nu + rest / slope, nu)
+    weights = np.where(measure > 0.0, np.maximum(p - rest * (q / slope), 0.0), 0.0)
+    return Solution(weights, nu + rest / slope)
+
+
+def _between(gaps: Array, measure: Array, e: Array, nu: Array) -> Solution:
+    """Solve rows of order above 2 for the largest weight, from where the threshold says that it is."""
     there = measure > 0.0
     peak = np.argmax(np.where(there, gaps, -np.inf), axis=1)[:, np.newaxis]
-    below = np.where(there & (gaps < 0.0), np.log(e) + np.log(np.where(gaps < 0.0, -gaps, 1.0)), -np.inf)
     low, high = 1.0 / measure.sum(axis=1, keepdims=True), 1.0 / np.take_along_axis(measure, peak, axis=1)
 
     def weights_at(w: Array) -> Array:
-        with np.errstate(over="ignore", divide="ignore"):
-            left = -np.expm1(np.minimum(below - e * np.log(w), 0.0))
-            return np.where(there, w * left ** (1.0 / e), 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            half = w ** (-0.5 * e)  # twice, as the whole power may overflow where a gap makes up for it
+            left = 1.0 - np.where(gaps < 0.0, (-gaps * e * half) * half, 0.0)
+        return np.where(there, w * np.maximum(left, 0.0) ** (1.0 / e), 0.0)
 
+    def cut(low: Array, high: Array, at: Array) -> tuple[Array, Array]:
+        inside = (low < at) & (at < high)
+        enough = excess(measure * weights_at(at)) >= 0.0
+        return np.where(inside & ~enough, at, low), np.where(inside & enough, at, high)
+
+    with np.errstate(divide="ignore"):
+        guess = np.clip(np.exp(np.log1p(-np.minimum(e * nu, 1.0)) / e), low, high)
+    for share in _NARROW:
+        for side in (-1.0, 1.0):
+            low, high = cut(low, high, guess * (1.0 + side * share))
+        if (high - low <= 4.0 * share * high).all():
+            break
     while True:
         middle = low + 0.5 * (high - low)
-        between = (low < middle) & (middle < high)
-        if not between.any():
+        if not ((low < middle) & (middle < high)).any():
             break
-        enough = (measure * weights_at(middle)).sum(axis=1, keepdims=True) >= 1.0
-        low, high = np.where(between & ~enough, middle, low), np.where(between & enough, middle, high)
+        low, high = cut(low, high, middle)
     least, most = weights_at(low), weights_at(high)
-    short = 1.0 - (measure * least).sum(axis=1, keepdims=True)
-    apart = (measure * (most - least)).sum(axis=1, keepdims=True)
-    p = least + (most - least) * np.clip(short / np.where(apart > 0.0, apart, 1.0), 0.0, 1.0)
-    return Solution(p / (measure * p).sum(axis=1, keepdims=True), -np.expm1(e * np.log(high)) / e)
+    short, over = -excess(measure * least), excess(measure * most)
+    way = np.clip(short / np.where(short + over > 0.0, short + over, 1.0), 0.0, 1.0)
+    return Solution(least + (most - least) * way, -np.expm1(e * np.log(high)) / e)
 
 
 def _sums(gaps: Array, measure: Array, e: Array, nu: Array) -> tuple[Array, Array, Array, Array]:
@@ -125,13 +150,13 @@ def _sums(gaps: Array, measure: Array, e: Array, nu: Array) -> tuple[Array, Arra
     return p, q, (measure * p).sum(axis=1, keepdims=True), (measure * q).sum(axis=1, keepdims=True)
 
 
-def _search(gaps: Array, measure: Array, e: Array) -> tuple[Array, Array]:
-    """Return the thresholds, and the largest ones seen at which the sum is at least one."""
+def _search(gaps: Array, measure: Array, e: Array) -> Array:
+    """Return the thresholds, up to the rounding of a plain sum."""
     peak = np.argmax(np.where(measure > 0.0, gaps, -np.inf), axis=1)[:, np.newaxis]
     low = -deformed_log(1.0 / np.take_along_axis(measure, peak, axis=1), e)
     high = -deformed_log(1.0 / measure.sum(axis=1, keepdims=True), e)
     high = high + _STILL * (1.0 + np.abs(high))
-    found, least = low.copy(), low.copy()
+    found = low.copy()
     nu, live = low, np.arange(e.size)
     for step in range(_STEPS):
         _, _, total, slope = _sums(gaps, measure, e, nu)
@@ -140,7 +165,7 @@ def _search(gaps: Array, measure: Array, e: Array) -> tuple[Array, Array]:
             change = deformed_log(total, e) * total ** (1.0 - e) / slope
         near = _STILL * (1.0 + np.abs(nu))
         moving = ((np.abs(change) > near) | np.isnan(change)) & (high - low > near)
-        found[live], least[live] = nu, low
+        found[live] = nu
         if not moving.any():
             break
         ahead = nu + change
@@ -150,4 +175,4 @@ def _search(gaps: Array, measure: Array, e: Array) -> tuple[Array, Array]:
             left = moving[:, 0]
             live, nu, low, high, e = live[left], nu[left], low[left], high[left], e[left]
             gaps, measure = gaps[left], measure[left]
-    return found, least
+    return found

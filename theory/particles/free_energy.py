@@ -245,8 +245,8 @@ def enclosed(beta: float, potential: ArrayLike, *, dim: int = 2, degrees: int = 
     r"""Enclose the parts of the free energy of the density :math:`\propto\exp\sum_{l\ge1}\kappa_lP_l`.
 
     The density is the one with exactly these coefficients, an equilibrium or not, so a negative excess is a
-    certificate. The interaction beyond ``degrees`` lies between zero and :math:`W_{l+1}\langle\rho^2\rangle`, since the
-    :math:`W_l` are positive and decrease.
+    certificate. The interaction beyond ``degrees`` lies between zero and :math:`W_{l+1}` times what those degrees leave
+    of :math:`\langle\rho^2\rangle = 1 + \sum_lN_la_l^2`, since the :math:`W_l` are positive and decrease.
 
     Parameters
     ----------
@@ -275,10 +275,11 @@ def enclosed(beta: float, potential: ArrayLike, *, dim: int = 2, degrees: int = 
     overlaps = [mass / masses[0] for mass in masses[1:]]
     waves = couplings(beta, degrees + 1, dim=dim)
     sizes = [2 if dim == 2 else _multiplicity(ell, dim) for ell in range(1, degrees + 1)]
-    interaction = sum((n * w * a * a for n, w, a in zip(sizes, waves[1:-1], overlaps, strict=True)), masses[0] * 0)
-    square = means(lambda u: (2 * logarithm(u)).exp(), 0, dim=dim)[0] / masses[0] ** 2
+    squares = [n * a * a for n, a in zip(sizes, overlaps, strict=True)]
+    interaction = sum((w * square for w, square in zip(waves[1:-1], squares, strict=True)), masses[0] * 0)
+    rest = means(lambda u: (2 * logarithm(u)).exp(), 0, dim=dim)[0] / masses[0] ** 2 - 1 - sum(squares, masses[0] * 0)
     entropy = sum((k * a for k, a in zip(kappa, overlaps, strict=False)), -masses[0].log())
-    return Enclosed(entropy, interaction + (waves[-1] * square).union(masses[0] * 0), overlaps[0])
+    return Enclosed(entropy, interaction + (waves[-1] * rest).union(masses[0] * 0), overlaps[0])
 
 
 def _multiplicity(degree: int, dim: int) -> int:

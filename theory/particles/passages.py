@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_callable, as_positive, as_real
+from theory.evidence.convergence import estimated
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.roundoff import U
 from theory.particles.flows import finer, moved_by, run, safety_of
@@ -38,7 +39,7 @@ def passage(
     Returns
     -------
     Interval
-        Of kind ``NUMERIC``: the finer run's time, twice the difference of the two runs, and what rounding may have
+        Of kind ``ESTIMATED``: the finer run's time, twice the difference of the two runs, and what rounding may have
         moved the event by, divided by its speed there.
 
     Raises
@@ -71,8 +72,9 @@ def passage(
     other, _, _ = _arrival(field, y, event, coarse, rtol, atol, method)
     moved = moved_by(event, state, int(fine.nfev), finer(rtol, atol))
     if not speed > 0.0 or not np.isfinite([t, other, moved]).all():
-        return Interval.unknown(Kind.NUMERIC)
-    return Interval.within(t, safety_of(method) * (abs(t - other) + moved / speed) + 8 * U * t, Kind.NUMERIC)
+        return Interval.unknown(Kind.ESTIMATED)
+    times = safety_of(method)
+    return estimated(t, other, times=times) + Interval.within(0.0, times * moved / speed + 8 * U * t)
 
 
 def _arrival(

@@ -3,9 +3,8 @@
 import numpy as np
 
 from theory import Measure, attend
-from theory.attention import CausalKernel, DotProduct, Head, MultiHead, Softmatch, rounding
-from theory.evidence import Claim, Interval, at_most, bug, constant, discrepancy, equals, hypothesis, total, verifies
-from theory.maxent import entmax, softmax
+from theory.attention import DotProduct, Head, MultiHead, Softmatch, attend_rows, rounding
+from theory.evidence import Claim, Interval, at_most, bug, constant, discrepancy, equals, hypothesis, verifies
 from verify import textbook
 from verify.attention.elimination import rank
 from verify.textbook import balls, gap
@@ -59,6 +58,12 @@ def test_equivariance(run, *, causal=False, positions=0.0, together=True):
         yield equals(gap(crossed, exact, rounding(asked, first, x, score=PLAIN)), 0, scale=size, n=n, part="cross")
 
 
+def softmax_rows(scores):
+    """The softmax of every row, in which minus infinity has weight zero."""
+    laws = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return laws / laws.sum(axis=1, keepdims=True)
+
+
 @verifies(
     Claim(
         "layer.prefix",
@@ -93,48 +98,14 @@ def test_prefix(run, *, causal=True, late=False, ahead=0):
         exact = outputs(x, x, x, causal=True)
         yield equals(gap(whole, exact, error), 0, scale=size, n=n, part="definition")
         yield equals(discrepancy(whole[0], x[0], error), 0, scale=size, n=n, part="first")
-
-
-def refuses(function):
-    """Return one if the function raises ``ValueError``, else zero."""
-    try:
-        function()
-    except ValueError:
-        return 1
-    return 0
-
-
-@verifies(
-    Claim(
-        "layer.masked-row",
-        "a query that sees nothing is refused by attention, and is the row of zeros among laws; it is never a NaN",
-        r"$\sum_j w_j 1\{j \le i\} = 0$: no output; $\mathrm{softmax}(-\infty, \dots, -\infty) = 0$, the sum over nothing",
-        spec=("RA.G5",),
-        provenance=("derived",),
-    ),
-    hypothesis("faint", "the keys that are seen have weight 1e-300 instead of none", weight=1e-300),
-    bug("finite-mask", "a masked score is -1e9 instead of minus infinity", mask=-1e9),
-    constant("uniform", "the row is uniform", row=1.0),
-)
-def test_masked_row(run, *, weight=0.0, mask=-np.inf, row=0.0):
-    for rng in run.streams(run.pick(quick=5, paper=50)):
-        n, blind = int(rng.integers(3, 9)), int(rng.integers(1, 3))
-        x, masses = rng.normal(size=(n, 2)), rng.uniform(0.5, 1.5, size=n)
-        masses[:blind] = weight
-        timed = Measure.normalised(np.column_stack([np.arange(float(n)), x]), masses)
-        identity = np.eye(2)
-        head = Head(identity, identity, identity, identity)
-        cloud = Measure.normalised(x, masses)
-        attempts = {
-            "attend": lambda x=x, masses=masses: attend(x, x, x, key_weights=masses, causal=True),
-            "times": lambda timed=timed: CausalKernel(PLAIN, timed).output(timed.points),
-            "heads": lambda x=x, cloud=cloud, head=head: MultiHead((head,))(x, cloud, causal=True),
-        }
-        for name, attempt in attempts.items():
-            yield equals(refuses(attempt), 1, n=n, by=name)
-        laws = {"softmax": softmax(np.full(n, mask)), "entmax": entmax(np.full(n, mask), 1.5)}
-        for name, law in laws.items():
-            yield equals(total(law), row, scale=1, n=n, by=name)
+    (rng,) = run.streams(1)
+    x = rng.normal(size=(300, 2))  # the same through a map of rows, over more than one block of queries
+    rows = attend_rows(x, x, x, rows=softmax_rows, score=PLAIN, causal=causal)
+    if late:
+        rows = np.tril(softmax_rows(PLAIN.matrix(x, x))) @ x
+    for i in (0, 1, 255, 256, 299):
+        claimed = textbook.average(textbook.dot_scores(x[i : i + 1], x[: i + 1], beta=1), x[: i + 1])
+        yield equals(gap(rows[i : i + 1], claimed, rounding(x, x, x, score=PLAIN)), 0, scale=1, part="rows", query=i)
 
 
 def matrices(rng, heads, width, dim):

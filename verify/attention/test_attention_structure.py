@@ -85,13 +85,14 @@ def test_hull(run, *, nystrom=False, shrink=1.0, shift=0):
         rows = np.roll(engine.weights(PLAIN.pairs(q, k)), shift, axis=1)
         laws = balls(rows) / balls(rows).sum(axis=1, keepdims=True)  # made to sum to one exactly: the certificate
         middle, radius = ends(laws @ balls(v))
-        yield equals(discrepancy(output, middle, 2 * error + radius), 0, scale=size, n=k.shape[0])
+        yield equals(discrepancy(output, middle, 2 * error + radius), 0, scale=size, part="certificate", n=k.shape[0])
         centre = v.mean(axis=0)
         for u in np.concatenate([np.eye(v.shape[1]), -np.eye(v.shape[1]), rng.normal(size=(2, v.shape[1]))]):
             length = float(np.abs(u).sum())
             along = Interval.within(float((output @ u).max()), length * (error + gamma(4) * size))
             corner = float((shrink * (v - centre) @ u).max() + centre @ u)
-            yield at_most(along, Interval.within(corner, gamma(16) * length * size), scale=length * size, n=k.shape[0])
+            bound = Interval.within(corner, gamma(16) * length * size)
+            yield at_most(along, bound, scale=length * size, part="half-spaces", n=k.shape[0])
 
 
 @verifies(
@@ -155,4 +156,4 @@ def test_kernel_regression(run, *, prior=1, width=2):
             claimed = textbook.laws(scores + (prior * tilt if name != "one norm" else 0))
             score = DotProduct(scale=1.0 / tau)
             law = attend(q, k, np.eye(8), score=score)
-            yield equals(gap(law, claimed, rounding(q, k, np.eye(8), score=score)), 0, scale=1, keys=name, tau=tau)
+            yield equals(gap(law, claimed, rounding(q, k, np.eye(8), score=score)), 0, scale=1, part=name, tau=tau)

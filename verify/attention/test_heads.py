@@ -1,13 +1,11 @@
-"""The usual variants as kernels: cross-attention, several heads, masks, padding, and a photograph's patches."""
-
-import math
+"""The usual variants as kernels: cross-attention, several heads, masks and padding."""
 
 import numpy as np
 
 from theory import Measure, attend
-from theory.attention import AttentionKernel, CausalKernel, DotProduct, MultiHead, rounding, studies
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, verifies
-from verify import textbook
+from theory.attention import AttentionKernel, CausalKernel, DotProduct, MultiHead, rounding
+from theory.evidence import Claim, bug, constant, equals, hypothesis, verifies
+from verify import inputs, textbook
 from verify.textbook import balls, gap
 
 MTA = ("vuckovic2020",)
@@ -41,8 +39,8 @@ def test_cross(run, *, swapped=False, own=True):
         kernel = AttentionKernel(PLAIN, asked, value)
         moved = kernel.push(asking)
         size = float(np.abs(kernel.values).max())
-        yield equals(gap(moved.points, exact, kernel.rounding(asking.points)), 0, scale=size, n=n)
-        yield equals(gap(moved.weights, balls((asking if own else asked).weights)), 0, scale=1, n=n)
+        yield equals(gap(moved.points, exact, kernel.rounding(asking.points)), 0, scale=size, part="points", n=n)
+        yield equals(gap(moved.weights, balls((asking if own else asked).weights)), 0, scale=1, part="weights", n=n)
 
 
 @verifies(
@@ -125,7 +123,7 @@ def test_causal(run, *, ahead=0, late=False):
         error = rounding(x, x, x, score=PLAIN, key_weights=mu.weights)
         size = float(np.abs(x).max())
         measured = CausalKernel(PLAIN, mu).push(mu).points
-        yield equals(gap(measured[:, 1:], claimed, error), 0, scale=size, n=n)
+        yield equals(gap(measured[:, 1:], claimed, error), 0, scale=size, part="kernel", n=n)
         sequence = attend(x, x, x, score=PLAIN, causal=True)
         claimed = np.empty((n, d), dtype=object)
         index = np.arange(float(n))
@@ -133,7 +131,7 @@ def test_causal(run, *, ahead=0, late=False):
             claimed[i] = textbook.average(row[np.newaxis], x[columns])[0]
             if late:
                 claimed[i] = claimed[i] * textbook.laws(scores[i : i + 1])[0, columns].sum()
-        yield equals(gap(sequence, claimed, rounding(x, x, x, score=PLAIN)), 0, scale=size, n=n)
+        yield equals(gap(sequence, claimed, rounding(x, x, x, score=PLAIN)), 0, scale=size, part="sequence", n=n)
 
 
 @verifies(
@@ -166,31 +164,13 @@ def test_padding(run, *, padded_by_zero=False, after=False, counted=True):
         masses = copies.astype(float)
         measured = attend(x, keys, values, score=PLAIN, key_weights=masses)
         error = rounding(x, keys, values, score=PLAIN, key_weights=masses)
-        yield equals(gap(measured, claimed, error), 0, scale=float(np.abs(values).max()), n=n)
-
-
-@verifies(
-    Claim(
-        "markov.photograph",
-        "what a patch of a photograph attends to is a law, and is the softmax of its scores",
-        r"the rows of every head are $\mathrm{softmax}(\beta\langle x_q, x_j\rangle)$ over the patches",
-        assumptions=("unit tokens from seeded projections of the patches",),
-        spec=("MA.D1", "MA.D2"),
-        cites=("vaswani2017",),
-        provenance=("seen", "derived"),
-    ),
-    constant("temperature", "the scores are one per cent too large", factor=1.01),
-    bug("wrong-query", "the row of the next patch is shown", shift=1),
-)
-def test_photograph(run, *, factor=1.0, shift=0):
-    table = run.study(studies.attention_map)
-    for head in range(studies.HEADS):
-        x = studies.unit_tokens(head, run.root)
-        query = studies.query_index() + shift
-        part = table.where(head=head)
-        lo, hi = part["weight.lo"], part["weight.hi"]
-        # an exactly rounded sum is off by half an ulp, so one step outward encloses both ends
-        ends = math.nextafter(math.fsum(lo), -math.inf), math.nextafter(math.fsum(hi), math.inf)
-        yield equals(Interval(*ends, table.kind), 1, head=head)
-        claimed = textbook.laws(textbook.dot_scores(x[query : query + 1], x, beta=studies.SHARPNESS * factor))[0]
-        yield equals(gap((lo + hi) / 2, claimed, (hi - lo)), 0, scale=float(hi.max()), head=head)
+        yield equals(gap(measured, claimed, error), 0, scale=float(np.abs(values).max()), part="a few", n=n)
+    for p in [inputs.crowded(rng) for rng in run.streams(1)]:
+        scores = textbook.dot_scores(p.queries, p.keys, beta=1)
+        claimed = textbook.average(scores, p.values, p.masses if counted else None)
+        if after:
+            claimed = textbook.laws(scores) @ balls(p.values * p.masses[:, np.newaxis])
+        copies = np.repeat(np.arange(p.masses.size), p.masses.astype(int))
+        arguments = p.queries, p.keys[copies], p.values[copies]
+        measured, error = attend(*arguments, score=PLAIN), rounding(*arguments, score=PLAIN)
+        yield equals(gap(measured, claimed, error), 0, scale=p.size, part="a hundred thousand", n=copies.size)

@@ -110,7 +110,7 @@ def test_query_bound(run, *, factor=0.5, largest=False, scale=None):
         if largest:
             norms[1] = Interval.exactly(float(np.linalg.norm(k, axis=1).max()))
         bound = factor * norms[0] * norms[1] / Interval.exactly(d).sqrt()
-        yield at_most(norm, bound, n=n, d=d)
+        yield at_most(norm, bound, n=n, d=d, part="bound")
         if q.max() == 0.0 == q.min():
             yield equals(norm, bound, n=n, d=d, part="attained")
 
@@ -187,6 +187,7 @@ WIDE = (np.array([20.0, 0.0, 0.0, 0.0]), 1.0)  # a gap so wide that the bound is
     ),
     bug("no-temperature", "the bound is not divided by the temperature", power=0),
     constant("near", "the factor is one in a thousand smaller", factor=0.999),
+    constant("larger", "the factor is one in a thousand larger", factor=1.001),
     hypothesis("tied", "the gap is taken below the two largest scores", below=2),
 )
 def test_gap_decay(run, *, power=1, factor=1.0, below=1):
@@ -209,7 +210,7 @@ def test_gap_decay(run, *, power=1, factor=1.0, below=1):
         ordered = balls(np.sort(scores)[::-1])
         decay = ((ordered[below] - ordered[0]) / balls(tau).item()).exp()
         bound = 2 * (n - 1) * decay * balls(factor).item() / balls(tau).item() ** power
-        yield at_most(measured, hull(bound), n=n, tau=tau)
+        yield at_most(measured, hull(bound), n=n, tau=tau, part="bound")
         if wide:  # 1 / (1 + (n - 1) e^-gap)^2 of it, where all others are equal
             yield at_least(
                 measured, hull(bound * balls(Fraction(999_999, 1_000_000)).item()), n=n, tau=tau, part="sharp"
@@ -240,5 +241,5 @@ def test_not_lipschitz(run, *, ceiling=math.inf, frozen=False, start=0.0):
         derivative = float(engine.jvp(SCALED.pairs(x, x), x, tangent)[1][0, 0])
         # the scores of the first row vanish: three equal weights, each off by a few roundings
         measured = Interval.within(derivative, gamma(40) * (1.0 + 2.0 * c * c))
-        yield equals(measured, min((1 + 2 * Fraction(c) ** 2) / 3, ceiling), c=c)
-        yield at_least(measured, beyond, c=c)
+        yield equals(measured, min((1 + 2 * Fraction(c) ** 2) / 3, ceiling), c=c, part="derivative")
+        yield at_least(measured, beyond, c=c, part="beyond")

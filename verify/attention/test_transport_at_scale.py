@@ -51,9 +51,15 @@ def small(scale, root):
 def test_large(run, *, factor=1.0, centred=False, reflected=False):
     for n, dim, worst, apart, inside in shifted(run.scale, run.root, centred, reflected):
         length = apart * factor
-        yield outcome(at_most(Interval.within(inside.lo, worst), length, n=n, d=dim))  # the plan is the solver's own
-        yield outcome(at_least(Interval.within(inside.hi, worst), length, n=n, d=dim))
+        yield outcome(
+            at_most(Interval.within(inside.lo, worst), length, part="translation, below", n=n, d=dim)
+        )  # the plan is the solver's own
+        yield outcome(at_least(Interval.within(inside.hi, worst), length, part="translation, above", n=n, d=dim))
     for m, distance, inside in small(run.scale, run.root):
         exact = factor * distance
-        yield outcome(at_most(Interval.exactly(inside.lo), exact, n=m, d=2, width=inside.width / inside.hi))
-        yield outcome(at_least(Interval.exactly(inside.hi), exact, n=m, d=2, width=inside.width / inside.hi))
+        yield outcome(
+            at_most(Interval.exactly(inside.lo), exact, part="below", n=m, d=2, width=inside.width / inside.hi)
+        )
+        yield outcome(
+            at_least(Interval.exactly(inside.hi), exact, part="above", n=m, d=2, width=inside.width / inside.hi)
+        )

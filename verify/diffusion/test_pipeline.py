@@ -63,24 +63,26 @@ def same(found, claimed, roundings, **case):
     hypothesis("commute", "rows and columns commute", swapped=True),
     constant("scale-free", "the two-sided normalisation is free of the scale", power=0),
     bug("both-degrees", "the two-sided normalisation divides the key's degree twice", twice=2),
+    hypothesis("key", "a factor of the key cancels too", key=True),
+    constant("undivided", "rows over the sum of all are not divided by their number", number=0),
 )
-def test_order(run, *, first=by_rows, swapped=False, power=1, twice=1):
+def test_order(run, *, first=by_rows, swapped=False, power=1, twice=1, key=False, number=1):
     for s in similarities(run):
         n, exact = s.shape[0], balls(s)
         roundings, case = 8 * (n + 4) + 8 * EXP_ULPS, {"n": s.shape[0]}
         for r in (2.0, 0.5, -1.0):
             strong = chain(first, partial(inflation, r=r), by_rows)(s)
             powers = exact**2 if r == 2.0 else 1 / exact if r == -1.0 else textbook.exp(textbook.log(exact) / 2)
-            yield same(strong, rows(powers), 3 * roundings, step="inflation", r=r, **case)
+            yield same(strong, rows(powers), 3 * roundings, part="inflation", r=r, **case)
         query = 0.5 + np.arange(n)
-        yield same(by_rows(query[:, np.newaxis] * s), rows(exact), roundings, step="query", **case)
+        yield same(by_rows((query if key else query[:, np.newaxis]) * s), rows(exact), roundings, part="query", **case)
         degree = exact.sum(axis=1)
-        yield same(chain(two_sided, by_rows)(s), rows(exact / degree**twice), roundings, step="degrees", **case)
+        yield same(chain(two_sided, by_rows)(s), rows(exact / degree**twice), roundings, part="degrees", **case)
         both = exact / degree[:, np.newaxis] / degree
-        yield same(two_sided(4.0 * s), both / 4**power, roundings, step="two-sided", **case)
-        yield same(chain(by_rows, overall)(s), rows(exact) / n, roundings, step="overall", **case)
+        yield same(two_sided(4.0 * s), both / 4**power, roundings, part="two-sided", **case)
+        yield same(chain(by_rows, overall)(s), rows(exact) / n**number, roundings, part="overall", **case)
         after = rows(columns(exact)) if swapped else columns(rows(exact))
-        yield same(chain(by_rows, by_columns)(s), after, roundings, step="rows and columns", **case)
+        yield same(chain(by_rows, by_columns)(s), after, roundings, part="rows and columns", **case)
 
 
 @verifies(
@@ -96,8 +98,9 @@ def test_order(run, *, first=by_rows, swapped=False, power=1, twice=1):
     constant("inverse", "the inflation multiplies the temperature", power=-1),
     bug("early", "the inflation comes before the exponential", early=True),
     hypothesis("key", "a term of the key changes nothing either", key=True),
+    constant("warmer", "the scores of attention are one per cent smaller", beta=0.99),
 )
-def test_inflation(run, *, power=1, early=False, key=False):
+def test_inflation(run, *, power=1, early=False, key=False, beta=1.0):
     for rng in run.streams(run.pick(quick=4, paper=40)):
         n = int(rng.integers(3, 9))
         q, k = rng.normal(size=(4, 2)), rng.normal(size=(n, 2))
@@ -107,18 +110,18 @@ def test_inflation(run, *, power=1, early=False, key=False):
         strong = partial(inflation, r=2.0)
         found = chain(strong, wide, by_rows)(s) if early else chain(wide, by_rows, strong, by_rows)(s)
         claimed = textbook.laws(balls(s) * 2**power / balls(sigma)[:, np.newaxis])
-        yield same(found, claimed, 3 * width, step="inflation", **case)
+        yield same(found, claimed, 3 * width, part="inflation", **case)
         moved = s + (np.linspace(0.0, 1.0, n) if key else shift[:, np.newaxis])
         yield same(chain(wide, by_rows)(moved), textbook.laws(balls(s) / balls(sigma)[:, np.newaxis]), 3 * width,
-                   step="shift", **case)  # fmt: skip
+                   part="shift", **case)  # fmt: skip
         score = DotProduct(scale=1.0)
         law, error = laws(q, k, score)
-        exact = textbook.laws(textbook.dot_scores(q, k, beta=1.0))
-        yield equals(gap(law, exact, error), 0, scale=1, step="engine", **case)
+        exact = textbook.laws(textbook.dot_scores(q, k, beta=beta))
+        yield equals(gap(law, exact, error), 0, scale=1, part="engine", **case)
         slip = 2.0 * score.bounds(q, k)[1] + gamma(2 * n + 4 * EXP_ULPS + 16)
         scores = score.matrix(q, k)
         found = chain(partial(exponential_inflation, sigma=1.0), by_rows)(scores)
-        yield equals(gap(found, exact, 2.0 * slip), 0, scale=1, step="attention", **case)
+        yield equals(gap(found, exact, 2.0 * slip), 0, scale=1, part="attention", **case)
 
 
 @verifies(
@@ -143,15 +146,15 @@ def test_student(run, *, t=2.0, c=-1.0, power=2, gaussian=False):
         found = without_self(chain(partial(metric_similarity, t=t, c=c), partial(inflation, r=-1.0))(d))
         exact = exp(-(balls(d) ** 2)) if gaussian else 1 / (1 + balls(d) ** power)
         exact = exact * balls(1.0 - np.eye(n))
-        yield same(found, exact, 4 * EXP_ULPS + 8, step="kernel", n=n)
-        yield same(overall(found), exact / exact.sum(), 4 * EXP_ULPS + n * n + 8, step="overall", n=n)
+        yield same(found, exact, 4 * EXP_ULPS + 8, part="kernel", n=n)
+        yield same(overall(found), exact / exact.sum(), 4 * EXP_ULPS + n * n + 8, part="overall", n=n)
         y = rng.normal(size=(2, 2))
         apart = textbook.distance_scores(y, x, beta=1.0)
         law, error = laws(y, x, LogDistance(1.0, 1.0))
         kernel = (
             exp(apart) if gaussian else 1 / (1 + (-apart if power == 2 else textbook.exp(textbook.log(-apart) / 2)))
         )
-        yield equals(gap(law, rows(kernel), error), 0, scale=1, step="attention", n=n)
+        yield equals(gap(law, rows(kernel), error), 0, scale=1, part="attention", n=n)
 
 
 @verifies(
@@ -178,6 +181,8 @@ def test_weight(run, *, sign=-1, factor=1, axis=1, farthest=False):
             score = SquaredDistance(0.5 / epsilon)
             law, error = laws(x, x, score)
             claimed = textbook.laws(f * sign * factor / (2 * balls(epsilon).item()), axis=axis)
-            yield equals(gap(law, claimed, error), 0, scale=1, n=len(x), epsilon=epsilon)
+            yield equals(gap(law, claimed, error), 0, scale=1, part="weights", n=len(x), epsilon=epsilon)
             best = apart.argmax(axis=1) if farthest else np.arange(len(x))
-            yield equals(int((law.argmax(axis=1) == best).sum()), len(x), scale=1, n=len(x), epsilon=epsilon)
+            yield equals(
+                int((law.argmax(axis=1) == best).sum()), len(x), scale=1, part="itself", n=len(x), epsilon=epsilon
+            )

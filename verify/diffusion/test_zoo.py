@@ -72,18 +72,18 @@ def test_soft_k_means(run, *, biased=1.0, factor=1.0, power=1):
         law, error = laws(x, c, score, bias=bias)
         exact = textbook.laws(squares(x, c) * (-balls(beta * factor).item()))
         error = (1.0 + error) * (1.0 + 4.0 * slip) - 1.0 + 4 * U
-        yield equals(gap(law, exact, error), 0, scale=1, step="memberships", n=len(x))
+        yield equals(gap(law, exact, error), 0, scale=1, part="memberships", n=len(x))
         found = regrouped(x, c, score, bias=bias)
         size, claimed = float(np.abs(x).max()), means(exact, x, power)
         width = found.error + 8.0 * slip * size + 4 * U * size
-        yield equals(gap(found.centres, claimed, width), 0, scale=size, step="centres", n=len(x))
+        yield equals(gap(found.centres, claimed, width), 0, scale=size, part="centres", n=len(x))
         kept, chances = mixture(x, c, 2.0 * beta)
         far = beta * reach(x, c) + 8.0
         theirs = softmax_error(far * gamma(24), 2.0 * far, 3)  # an expanded square, a normal density, logsumexp
-        yield equals(gap(chances, exact, theirs), 0, scale=1, step="GaussianMixture", n=len(x))
+        yield equals(gap(chances, exact, theirs), 0, scale=1, part="GaussianMixture", n=len(x))
         shares = float(np.min(chances.sum(axis=0)))
         theirs = size * (2.0 * theirs + gamma(2 * len(x) + 8) + 24 * U / shares)  # they add ten epsilons to the shares
-        yield equals(gap(kept, claimed, 2.0 * theirs), 0, scale=size, step="its centres", n=len(x))
+        yield equals(gap(kept, claimed, 2.0 * theirs), 0, scale=size, part="its centres", n=len(x))
 
 
 def mixture(x, c, precision):
@@ -114,8 +114,9 @@ def mixture(x, c, precision):
     bug("no-bias", "the closest centre is taken to be the one of largest dot product", score=DotProduct(scale=1.0)),
     constant("two", "two centres are kept", k=2),
     hypothesis("rows", "the rows are normalised for the centres", rows=True),
+    hypothesis("two-steps", "two Lloyd steps are taken by KMeans", steps=2),
 )
-def test_k_means(run, *, score=None, k=1, rows=False):
+def test_k_means(run, *, score=None, k=1, rows=False, steps=1):
     from sklearn.cluster import KMeans  # noqa: PLC0415  slow to load
 
     for x, _, _, rng in groups(run, n=24):
@@ -125,18 +126,18 @@ def test_k_means(run, *, score=None, k=1, rows=False):
         exact = squares(x, c)
         best = [min(range(3), key=lambda j, row=row: float(row[j].mid())) for row in exact]
         sure = all(row[j] < row[i] for row, j in zip(exact, best, strict=True) for i in range(3) if i != j)
-        yield equals(int(sure) * int((hard == np.eye(3)[best]).all()), 1, scale=1, step="labels", n=len(x))
+        yield equals(int(sure) * int((hard == np.eye(3)[best]).all()), 1, scale=1, part="labels", n=len(x))
         size, n = float(np.abs(x).max()), len(x)
         full = hard.any(axis=0)  # a centre without points stays
         mine = c.copy()
         mine[full] = (hard[:, full] / 3 if rows else by_columns(hard[:, full])).T @ x
         claimed = means(balls(np.eye(3)[best]), x)
-        yield equals(gap(mine, claimed, size * gamma(2 * n + 8)), 0, scale=size, step="centres", n=n)
-        kept = KMeans(3, init=c, n_init=1, max_iter=1, tol=0.0, algorithm="lloyd").fit(x)
+        yield equals(gap(mine, claimed, size * gamma(2 * n + 8)), 0, scale=size, part="centres", n=n)
+        kept = KMeans(3, init=c, n_init=1, max_iter=steps, tol=0.0, algorithm="lloyd").fit(x)
         width = size * gamma(4 * n + 16) * 2.0  # they subtract the mean first
-        yield equals(gap(kept.cluster_centers_, claimed, width), 0, scale=size, step="KMeans", n=n)
-        after = attend_rows(x, kept.cluster_centers_, np.eye(3), rows=partial(top_k, k=1), score=SquaredDistance(1.0))
-        yield equals(int((after.argmax(axis=1) == kept.predict(x)).sum()), n, scale=1, step="its labels", n=n)
+        yield equals(gap(kept.cluster_centers_, claimed, width), 0, scale=size, part="KMeans", n=n)
+        after = attend_rows(x, kept.cluster_centers_, np.eye(3), rows=partial(top_k, k=1), score=chosen)
+        yield equals(int((after.argmax(axis=1) == kept.predict(x)).sum()), n, scale=1, part="its labels", n=n)
 
 
 @verifies(
@@ -164,8 +165,8 @@ def test_k_means_limit(run, *, power=1.0, biased=1.0, other=1):
         slip = gamma(4) * beta * float(np.square(c).sum(axis=1).max())
         soft.append(rate_of(laws(x, c, score, bias=bias), 4.0 * slip) / beta)
         fuzzy.append(rate_of(laws(x, c, LogDistance(beta / 4.0))) / (beta / 4.0))
-    yield equals(limit(soft, order=1), hull(d[other] - d[0]), scale=1, kind="soft")
-    yield equals(limit(fuzzy, order=1), hull((d[other] / d[0]).log()), scale=1, kind="fuzzy")
+    yield equals(limit(soft, order=1), hull(d[other] - d[0]), scale=1, part="soft")
+    yield equals(limit(fuzzy, order=1), hull((d[other] / d[0]).log()), scale=1, part="fuzzy")
 
 
 def rate_of(found, slip=0.0):
@@ -229,10 +230,10 @@ def test_fuzzy_c_means(run, *, printed=False, share=1.0):
         u = exp(log(u / u.sum(axis=1, keepdims=True)) * balls(m).item())
         claimed = balls(c) - slope_of(x, c, m) / (2 * u.sum(axis=0)[:, np.newaxis])
         size = float(np.abs(x).max())
-        yield equals(gap(step.centres, claimed, step.error), 0, scale=size, m=m, n=len(x))
+        yield equals(gap(step.centres, claimed, step.error), 0, scale=size, part="step", m=m, n=len(x))
     centres = MIDDLES + 0.5
     for _ in range(60):
         centres = fuzzy_step(SPREAD, centres, 2.0, 1.0 if printed else 2.0, share).centres
     slope = hull((slope_of(SPREAD, centres, 2.0) ** 2).sum()).sqrt()
     # where the iteration ended is rounding; that the slope there is small is what holds on every machine
-    yield found(at_most(slope, 1e-9, scale=1, step="at the fixed point", n=len(SPREAD)))
+    yield found(at_most(slope, 1e-9, scale=1, part="at the fixed point", n=len(SPREAD)))

@@ -46,16 +46,16 @@ def test_mean_shift(run, *, power=2, narrow=1.0, plain=False):
         slip = 16 * U * reach(q, x) * score.scale  # the scale itself is rounded
         size = float(np.abs(x).max())
         error = rounding(q, x, x, score=score) + slip * size
-        yield equals(gap(found, balls(q) + slope * h**power, error), 0, scale=size, h=width, n=n)
-        level = n * (2 * balls(np.pi).item() * h * h)
+        yield equals(gap(found, balls(q) + slope * h**power, error), 0, scale=size, part="shift", h=width, n=n)
+        level = n * (2 * balls(np.pi).item() * h**power)
         kernel = exp(-squares(q, x) / (2 * h * h)).sum(axis=1)
         claimed = log(kernel / level)  # the constant of float pi; the truth is within an ulp
         mine = read(q, x, x, score=score).log_partition - np.log(n * 2.0 * np.pi * width**2)
         off = partition_error(q, x, score) + slip + 64 * U * 16.0
-        yield equals(gap(mine, claimed, off), 0, scale=1, step="log-density", h=width, n=n)
+        yield equals(gap(mine, claimed, off), 0, scale=1, part="log-density", h=width, n=n)
         model = KernelDensity(bandwidth=width, atol=0.0, rtol=0.0, leaf_size=2 * n).fit(x)
         theirs = gamma(4 * n + 64) * (reach(q, x) / width**2 + 16.0)
-        yield equals(gap(model.score_samples(q), claimed, theirs), 0, scale=1, step="KernelDensity", h=width, n=n)
+        yield equals(gap(model.score_samples(q), claimed, theirs), 0, scale=1, part="KernelDensity", h=width, n=n)
 
 
 @verifies(
@@ -85,13 +85,13 @@ def test_kernel_regression(run, *, factor=2, axis=1, root=False):
         slip = 8 * U * score.scale * reach(q, x)
         size = float(np.abs(y).max())
         error = rounding(q, x, y[:, np.newaxis], score=score) + 2.0 * slip * size
-        yield equals(gap(propagate(q, x, y, h**2), claimed, error), 0, scale=size, n=n, h=h)
+        yield equals(gap(propagate(q, x, y, h**2), claimed, error), 0, scale=size, part="attention", n=n, h=h)
         weigh = partial(gaussian, h=h)
         model = KNeighborsRegressor(n, weights=weigh, algorithm="kd_tree").fit(x, y)
         theirs = size * (
             softmax_error(score.scale * reach(q, x) * gamma(24), 2.0 * score.scale * reach(q, x), n) + gamma(2 * n)
         )
-        yield equals(gap(model.predict(q), claimed, theirs), 0, scale=size, step="KNeighborsRegressor", n=n, h=h)
+        yield equals(gap(model.predict(q), claimed, theirs), 0, scale=size, part="KNeighborsRegressor", n=n, h=h)
 
 
 def gaussian(d, h):
@@ -121,15 +121,15 @@ def test_nearest_neighbours(run, *, extra=0, score=None, weighted=False):
         y, n, k = rng.normal(size=(len(x), 1)), len(x), 4
         own = attend_rows(x, x, np.eye(n), rows=partial(nearest, k=k + extra), score=chosen)
         graph = kneighbors_graph(x, k, mode="connectivity", include_self=True).toarray()
-        yield equals(int((own > 0.0).sum() - (own[graph > 0.0] > 0.0).sum()), 0, scale=1, step="graph", n=n)
+        yield equals(int((own > 0.0).sum() - (own[graph > 0.0] > 0.0).sum()), 0, scale=1, part="graph", n=n)
         rule = top_k if weighted else nearest
         found = attend_rows(q, x, y, rows=partial(rule, k=k + extra), score=chosen)[:, 0]
         order = [sorted(range(n), key=lambda j, row=row: float(row[j].mid()))[:k] for row in squares(q, x)]
         claimed = np.array([balls(y[near, 0]).sum() / k for near in order])
         size = float(np.abs(y).max())
-        yield equals(gap(found, claimed, size * gamma(n + 4)), 0, scale=size, step="regression", n=n)
-        kept = KNeighborsRegressor(k).fit(x, y[:, 0]).predict(q)
-        yield equals(gap(kept, claimed, size * gamma(k + 4)), 0, scale=size, step="KNeighborsRegressor", n=n)
+        yield equals(gap(found, claimed, size * gamma(n + 4)), 0, scale=size, part="regression", n=n)
+        kept = KNeighborsRegressor(k + extra).fit(x, y[:, 0]).predict(q)
+        yield equals(gap(kept, claimed, size * gamma(k + 4)), 0, scale=size, part="KNeighborsRegressor", n=n)
 
 
 @verifies(
@@ -165,6 +165,6 @@ def test_support_vectors(run, *, normalised=False, factor=1, offset=1.0):
         error = n * (
             rounding(q, keys, alpha[:, np.newaxis], score=score) + 2.0 * off * float(np.abs(alpha).max())
         ) + gamma(4) * (size + abs(b))
-        yield equals(gap(mine + b, claimed, error), 0, scale=size, n=n)
+        yield equals(gap(mine + b, claimed, error), 0, scale=size, part="attention", n=n)
         theirs = size * (gamma(n + 4 * EXP_ULPS) + 2.0 * 0.7 * reach(q, keys) * gamma(16)) + gamma(4) * abs(b)
-        yield equals(gap(model.decision_function(q), claimed, theirs), 0, scale=size, step="SVC", n=n)
+        yield equals(gap(model.decision_function(q), claimed, theirs), 0, scale=size, part="SVC", n=n)

@@ -22,6 +22,22 @@ def shifted(rng, dim):
     return mu, nu, shift, worst
 
 
+def plain(rng):
+    """A cloud and a shift of few bits, so that no sum of the two is rounded and an interval stands alone."""
+    n, dim = int(rng.integers(2, 40)), int(rng.integers(2, 9))
+    masses = rng.dirichlet(np.full(n, 0.5))
+    points, shift = rng.integers(-(2**20), 2**20, size=(n, dim)), rng.integers(1, 2**20, size=dim)
+    return points / 2.0**18, shift / 2.0**18, masses / masses.sum()
+
+
+def steep():
+    """Two atoms and shifts whose squares are summed with nearly the largest error, all up or all down."""
+    for size in (90 / 128, 91 / 128):  # the square is 0.494 or 0.505 units in the last place of the first one
+        shift = np.full(64, size * 2.0**-26)
+        shift[0] = 1.0
+        yield np.eye(2, 64) / 1024.0, shift, np.array([0.75, 0.25])
+
+
 @verifies(
     Claim(
         "distance.translation",
@@ -31,16 +47,23 @@ def shifted(rng, dim):
         provenance=("derived",),
     ),
     constant("near", "the distance is one in a thousand larger", factor=1.001),
+    constant("shorter", "the distance is one in a thousand smaller", factor=0.999),
     bug("taxicab", "the length is measured by the sum of the coordinates", taxicab=True),
     hypothesis("reflected", "the measure is reflected as well as shifted", reflected=True),
 )
 def test_translation(run, *, factor=1.0, taxicab=False, reflected=False):
-    for rng in run.streams(run.pick(quick=16, paper=200)):
-        mu, nu, shift, worst = shifted(rng, dim=int(rng.integers(2, 9)))
+    for points, shift, masses in (*(plain(rng) for rng in run.streams(run.pick(quick=16, paper=200))), *steep()):
         square = balls(shift) * balls(shift)
-        length = hull(np.abs(balls(shift)).sum() if taxicab else square.sum().sqrt()) * factor
-        image = Measure(shift - mu.points, mu.weights) if reflected else nu
-        yield equals(w1(mu, image) + Interval.within(0.0, worst), length, n=mu.size, d=mu.dim)
+        length = hull(np.abs(balls(shift)).sum() if taxicab else square.sum().sqrt())
+        image = shift - points if reflected else points + shift
+        for size in (2.0**-40, 1.0, 2.0**40):
+            mu, nu = (Measure(size * x, masses) for x in (points, image))
+            claimed = length * size * factor
+            case = {"n": mu.size, "d": mu.dim, "size": size}
+            yield equals(w1(mu, nu), claimed, part="all pairs", **case)
+            inside = w1(mu, nu, atoms=mu.size - 1)  # over few arcs, of which the solver says how many
+            yield outcome(at_most(Interval.exactly(inside.lo), claimed, part="below", **case))
+            yield outcome(at_least(Interval.exactly(inside.hi), claimed, part="above", **case))
 
 
 def mean_of(law):
@@ -91,5 +114,7 @@ def test_stopped_early(run, *, factor=1.0, reflected=False):
         for iterations in (1, 4, 16, 64, 10_000):
             inside = w1(mu, image, iterations=iterations)
             case = {"n": mu.size, "iterations": iterations}
-            yield outcome(at_most(Interval.within(inside.lo, worst), length, **case))  # where a solver stops is its own
-            yield outcome(at_least(Interval.within(inside.hi, worst), length, **case))
+            yield outcome(
+                at_most(Interval.within(inside.lo, worst), length, part="below", **case)
+            )  # where a solver stops is its own
+            yield outcome(at_least(Interval.within(inside.hi, worst), length, part="above", **case))

@@ -15,9 +15,10 @@ from theory.lipschitz import (
     near_atom,
     response_ratio,
     studies,
+    wp_line,
     wp_tokens,
 )
-from verify.lipschitz.pairs import FLOOR, apart, ball, blurred, image, layer, moved, norm, rounded, rows
+from verify.lipschitz.pairs import FLOOR, INSIDE, apart, ball, blurred, image, layer, moved, norm, rounded, rows
 from verify.textbook import balls, hull
 
 SOURCES = ("vuckovic2020", "castin2024")
@@ -74,26 +75,24 @@ def test_joint_witness(run, *, rate=2.0, rest=0.0, witness=far_atom, pushed=0.0)
     hypothesis("outside", "the balanced query and its keys lie in the ball of twice the radius", reach=2.0),
 )
 def test_max_norm(run, *, slope=2.0, reach=1.0, lean=1.0):
-    for rng in run.streams(run.pick(quick=10, paper=300)):
-        d, radius, n = int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-3.0, 3.0)), int(rng.integers(1, 6))
-        form, value = layer(rng, d, radius)
-        value *= 10.0 ** rng.uniform(-3.0, 3.0)
-        x = ball(rng, n, d, radius)
-        y = moved(rng, x, radius)
-        before, score = apart(x, y), DotProduct(form=form)
+    for x, y, weights, radius, form, value in pushed(run):
+        (n, d), before, score = x.shape, apart(x, y), DotProduct(form=form)
         if before.lo < FLOOR * radius:
             continue
         alpha = norm(form) * Interval.exactly(radius) ** 2
         bound = norm(value) * (1.0 + slope * alpha)
-        weights = Measure.normalised(x, rng.dirichlet(np.full(n, 0.4)) + 1e-12).weights
         (one, first), (other, second) = (image(Measure(z, weights), form, value) for z in (x, y))
         case = {"d": d, "n": n, "alpha": alpha.mid}
-        yield at_most(blurred(apart(one.points, other.points), first, second), bound * before, way="tokens", **case)
+        yield at_most(blurred(apart(one.points, other.points), first, second), bound * before, part="tokens", **case)
         (one, first), (other, second) = (image(Measure(z), form, value) for z in (x, y))
-        pairs = (wp_tokens(x, y, math.inf), blurred(wp_tokens(one.points, other.points, math.inf), first, second))
-        yield at_most(pairs[1], bound * pairs[0], way="measures", **case)
+        pairs = ((x, y), (one.points, other.points))
+        if d == 1:
+            start, end = (wp_line(Measure(z), Measure(z_), math.inf) for z, z_ in pairs)
+        else:
+            start, end = (wp_tokens(z, z_, math.inf) for z, z_ in pairs)
+        yield at_most(blurred(end, first, second), bound * start, part="measures", **case)
         (one, first), (other, second) = (attend_causally(z, score, value) for z in (x, y))
-        yield at_most(blurred(apart(one, other), first, second), bound * before, way="causal", **case)
+        yield at_most(blurred(apart(one, other), first, second), bound * before, part="causal", **case)
     table = run.study(studies.tightness).where(metric="Winf")
     for alpha, way, stretch in rows(table):
         yield at_most(stretch, 1.0 + slope * Interval.exactly(alpha), alpha=alpha, way=way)
@@ -111,6 +110,25 @@ def test_max_norm(run, *, slope=2.0, reach=1.0, lean=1.0):
             yield equals(answer, 2 * a + 1 / (8 * a), alpha=alpha, part="row", way="leaning")
             yield at_most(answer, 1.0 + slope * a, alpha=alpha, way="leaning")
         yield equals(rounded(max_norm_constant(alpha)), 1 + slope * a, alpha=alpha, part="constant")
+
+
+def pushed(run):
+    """Yield clouds, moved ones, weights, a radius, a form and a value matrix: random, then a query amid opposed keys.
+
+    The query is the last token and the key at R itself, and 54 others are at -R, so that under alpha = 2 it finds both
+    places almost equally likely.
+    """
+    for rng in run.streams(run.pick(quick=10, paper=300)):
+        d, radius, n = int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-3.0, 3.0)), int(rng.integers(1, 6))
+        form, value = layer(rng, d, radius)
+        value *= 10.0 ** rng.uniform(-3.0, 3.0)
+        x = ball(rng, n, d, radius)
+        y = moved(rng, x, radius)
+        yield x, y, Measure.normalised(x, rng.dirichlet(np.full(n, 0.4)) + 1e-12).weights, radius, form, value
+    for radius, size in ((1.0, 1.0), (2.0**-9, 2.0**7)):
+        side = INSIDE * radius * np.append(-np.ones(54), 1.0)[:, np.newaxis]
+        form, value = np.array([[2.0 / radius**2]]), np.array([[size]])
+        yield side, (1.0 - 2.0**-10) * side, np.full(55, 1.0 / 55.0), radius, form, value
 
 
 def attend_causally(x, score, value):

@@ -181,7 +181,7 @@ def summed(n, lost):
         cites=(),
         provenance=("derived",),
     ),
-    constant("thousandth", "a thousandth of the width is enough", charged=Fraction(1, 1000)),
+    constant("part", "a two hundredth part of the width is enough", charged=Fraction(1, 200)),
     bug("uncharged", "nothing is charged", charged=0),
     bug("rows", "the rows are added up, not the columns", p=math.inf),
 )
@@ -190,17 +190,18 @@ def test_norms(run, *, charged=1, p=1):
         for power in (12, 18):
             row = size * summed(2**power, 2.0**-27)
             exact = Fraction(size) ** 2 * (1 + (2**power - 1) * Fraction(1, 2**54))
-            yield held(spectral(row[np.newaxis], row[:, np.newaxis]), exact, charged, part="product", n=2**power)
+            yield held(spectral(row[np.newaxis], row[:, np.newaxis]), exact, charged, 64 + 2 * 2**power, part="product")
         columns = [summed(100, 2.0**-54)]
         columns += [rng.normal(size=100) for rng in run.streams(run.pick(quick=4, paper=40))]
         for column in columns:
             blocks = np.zeros((100, 100, 1, 1))
             blocks[:, 0, 0, 0] = size * column
             exact = Fraction(size) * sum(Fraction(abs(v)) for v in column.tolist())
-            yield held(local_norm(blocks, np.ones(100), p), exact, charged, part="sum", n=100)
+            yield held(local_norm(blocks, np.ones(100), p), exact, charged, 8 * 100 + 16, part="sum")
 
 
-def held(found, exact, charged, **case):
-    """Find that the exact number is within the charged part of the width of the middle."""
+def held(found, exact, charged, units, **case):
+    """Find that the exact number is within the charged part of so many units of the middle, and of the width."""
     middle, width = Fraction(found.lo) / 2 + Fraction(found.hi) / 2, Fraction(found.hi) - Fraction(found.lo)
-    return at_most(abs(exact - middle), Interval.exactly(charged * width / 2), scale=Interval.exactly(exact), **case)
+    most = charged * min(width / 2, units * exact / 2**53)
+    return at_most(abs(exact - middle), Interval.exactly(most), scale=Interval.exactly(exact), units=units, **case)

@@ -103,17 +103,17 @@ def test_frobenius(run, *, rows=False, factor=1, reach=1.0, columns=True):
         provenance=("recalled", "derived", "refereed"),
     ),
     constant("two", "the factor is two in place of three", terms=2),
+    constant("published", "the published form has n / 2 in place of 4 n", tokens=Fraction(1, 2)),
     constant("smaller", "the maximum is two per cent smaller", factor=Fraction(98, 100)),
     bug("diagonal", "the entry is P (1 + 2 alpha)", rest="1"),
 )
-def test_forms(run, *, terms=3, factor=1, rest="(1 - p)"):
+def test_forms(run, *, terms=3, tokens=4, factor=1, rest="(1 - p)"):
     n, a, p = sympy.symbols("n a p", positive=True)
     x, y, z = sympy.sqrt(n), a, a * sympy.sqrt(n)
     missing = (x - y) ** 2 + (y - z) ** 2 + (z - x) ** 2  # not negative
     yield equals(decided(terms * (n + a**2 + a**2 * n) - (x + y + z) ** 2 - missing), 0, scale=1, part="squares")
-    yield equals(
-        decided(3 * (a**2 * (4 * n + 1) + n) - 3 * (n + a**2 + a**2 * n) - 9 * a**2 * n), 0, scale=1, part="squares"
-    )
+    published = 3 * (a**2 * (sympy.Rational(tokens) * n + 1) + n)
+    yield equals(decided(published - 3 * (n + a**2 + a**2 * n) - 9 * a**2 * n), 0, scale=1, part="published")
     entry = sympy.sympify(f"p*(1 + 2*a*{rest})", {"a": a, "p": p})
     steep = (1 + 2 * a) ** 2 / (8 * a) - entry - 2 * a * (p - (1 + 2 * a) / (4 * a)) ** 2
     yield equals(decided(steep), 0, scale=1, part="steep")

@@ -45,6 +45,12 @@ def schur_of(alpha, p):
     return hull((2 * a * x).exp() * (1 + 2 * a))
 
 
+def across(alpha, constant_of):
+    """Enclose a constant that grows with alpha over an interval of it."""
+    least, most = constant_of(alpha.lo), constant_of(alpha.hi)
+    return Interval(least.lo, most.hi, most.kind)
+
+
 @verifies(
     Claim(
         "lipschitz.interpolated",
@@ -79,10 +85,10 @@ def test_interpolated(run, *, exponent=1.0, reach=1.0, other=True, share=1.0):
                 pair = wp_tokens(x, y, p), wp_tokens(one.points, two.points, p)
             if pair[0].lo < FLOOR * radius:
                 continue
-            bound = Interval(between(alpha.lo, p, exponent).lo, between(alpha.hi, p, exponent).hi)
+            bound = across(alpha, lambda end, p=p: between(end, p, exponent))
             after = blurred(pair[1], first, second)
             yield at_most(after, norm(value) * bound * pair[0], d=d, n=n, alpha=alpha.mid, p=p)
-            schur = share * norm(value) * Interval(*(schur_of(end, p).hi for end in (alpha.lo, alpha.hi)))
+            schur = share * norm(value) * across(alpha, lambda end, p=p: schur_of(end, p))
             yield at_most(after, schur * pair[0], d=d, n=n, alpha=alpha.mid, p=p, part="Schur")
     table = run.study(studies.tightness)
     for metric, p in METRICS.items():

@@ -35,6 +35,7 @@ sup = cache(sup_over)  # once for the claim and its twins, which change what is 
 def test_exponent(run, *, rate=1, factor=LEADING, even=False, power=3, place=Fraction(1, 4)):
     most = sup(f"4*p*(1 - p)**{power}", p=(0, 1), tolerance=1e-5)
     yield equals(most, factor**2, part="square of the factor")
+    yield equals(Fraction(3, 4) ** power, factor**2, part="square of the factor", way="a quarter")
     p, half = sympy.Symbol("p", real=True), sympy.Rational(1, 2)
     missing = sympy.Rational(27, 64) - 4 * p * (1 - p) ** power  # a square times what is at least a half
     rest = missing - (p - sympy.Rational(place)) ** 2 * ((2 * p - 5 * half) ** 2 + half)

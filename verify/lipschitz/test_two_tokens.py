@@ -49,17 +49,20 @@ def outputs(sign, masses, residual):
     hypothesis("skip", "the layer has a skip connection", residual=True),
     hypothesis("unequal", "one token weighs twice as much as the other", masses=(2.0, 1.0)),
     bug("unhalved", "the two tangents are subtracted, and the difference is not halved", half=1),
+    bug("unquartered", "u and v have a half where there is a quarter", quarter=Fraction(1, 2)),
     bug("unsquared", "the ratio of the hyperbolic functions is not squared", power=1),
 )
-def test_two_tokens(run, *, share=Fraction(1), residual=False, masses=(1.0, 1.0), half=Fraction(1, 2), power=2):
-    share, half = sympy.Rational(share), sympy.Rational(half)
+def test_two_tokens(
+    run, *, share=Fraction(1), residual=False, masses=(1.0, 1.0), half=Fraction(1, 2), quarter=Fraction(1, 4), power=2
+):
+    share, half, quarter = sympy.Rational(share), sympy.Rational(half), sympy.Rational(quarter)
     closed = tanh_v / (1 + (sinh_u / cosh_v) ** power)
     for sign in (1, -1):
         size = sign * r**2
-        u, v = size * (x**2 - y**2) / 4, size * (x - y) ** 2 / 4
+        u, v = quarter * size * (x**2 - y**2), quarter * size * (x - y) ** 2
         atoms = {sympy.exp(size * x * x): (a * b) ** 2, sympy.exp(size * y * y): (b / a) ** 2}
         for exponent, combined in ((size * x * x, 2 * (u + v)), (size * y * y, 2 * (v - u))):  # less B x y
-            yield equals(decided(sympy.expand(exponent - size * x * y - combined)), 0, scale=1, part="contraction")
+            yield equals(decided(sympy.expand(exponent - size * x * y - combined)), 0, scale=1, part="exponents")
         one, other = (out.xreplace(atoms | {sympy.exp(size * x * y): 1}) for out in outputs(sign, masses, residual))
         tangents = half * (tanh(a * b) - tanh(a / b))
         for name, image in (("tangents", tangents), ("closed", closed)):

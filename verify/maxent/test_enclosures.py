@@ -1,5 +1,7 @@
 """What the instruments publish as error bounds are bounds, at laws where much of them is used and for many outcomes."""
 
+import itertools
+
 import numpy as np
 
 from theory.evidence import Claim, Interval, at_most, bug, constant, outcome, verifies
@@ -64,7 +66,7 @@ def drawn(run):
     Claim(
         "maxent.enclosures",
         "entropy, mean, divergence, free energy, log-partition, weights and norm lie within their published bounds",
-        r"each of $H(p)$, $\langle p, s\rangle$, $\mathrm{KL}(p\|q)$, $\langle p, s\rangle + \tau H(p)$, $\log\mu(e^a)$ and $\|J\|_{22}$ lies in the interval that is computed for it, and each weight within its bound; a two-hundredth of it would not do",
+        r"each of $H(p)$, $\langle p, s\rangle$, $\mathrm{KL}(p\|q)$, $\langle p, s\rangle + \tau H(p)$, $\log\mu(e^a)$ and $\|J\|_{22}$ lies in the interval that is computed for it, and each weight of $10^{-300}$ or more within its bound; a two-hundredth of it would not do",
         assumptions=("exponential and logarithm are within 4 units in the last place", "up to 100000 outcomes"),
         spec=("RA.B9",),
         cites=("higham2002",),
@@ -91,10 +93,13 @@ def test_enclosures(run, *, share=1.0, charge=lambda *_: None):
             ("log-partition", used(log_partition(s, law), value)),
         ):
             yield outcome(at_most(taken, share, scale=1, part=part, n=n))
-    for small in (1e-300, 1e-200, 1e-100):  # scores that cancel against the logarithm of a mass, and hide the others
-        mu, a = np.array([1.0 - small, small]), np.array([-1000.0, -np.log(small) + 2.0**-30])
+    # scores that cancel against the logarithm of a mass, and hide the others, or have them near
+    for small, far in itertools.product((1e-300, 1e-200, 1e-100), (-1000.0, -5.0)):
+        mu, a = np.array([1.0 - small, small]), np.array([far, -np.log(small) + 2.0**-30])
         value = (balls(mu) * exp(balls(a))).sum().log()
-        yield outcome(at_most(used(log_partition(a, mu), value), share, scale=1, part="log-partition", mass=small))
+        yield outcome(
+            at_most(used(log_partition(a, mu), value), share, scale=1, part="log-partition", mass=small, far=far)
+        )
     for number, (scores, tau) in enumerate([FAR, *drawn(run)]):
         n = scores.size
         found, error = gibbs_law(scores, tau=tau)

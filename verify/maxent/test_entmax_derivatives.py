@@ -9,9 +9,10 @@ from theory.evidence.enclosure import balls, coefficient, hull, variable
 from theory.evidence.roundoff import U, gamma
 from theory.maxent import entmax, entmax_alpha_derivative, entmax_vjp
 from verify import textbook
+from verify.maxent.test_entmax import weight_bound
 
 SOURCES = ("peters2019", "correia2019")
-OFF = 4 * 2.0**-52  # of a weight of order at most two
+OFF = weight_bound(7)  # of a weight of order at most two, of as many scores as there are here
 NEAR_ONE = (1.0 - 1e-9, 1.0, 1.0 + 1e-12, 1.0 + 1e-9)
 
 
@@ -56,14 +57,14 @@ def quotient(x, e, faster, t):
 
 
 def vjp_error(p, c, alpha, tau):
-    """Bound the error of a computed q (c - <q, c>/sum q)/tau whose weights are off by four units.
+    """Bound the error of a computed q (c - <q, c>/sum q)/tau whose weights are off by their bound.
 
     A slope q = p^(2 - alpha) is off by |2 - alpha| p^(1 - alpha) times that and by the power's own rounding. Above order
-    two it is the base of a weight and the threshold that are off by those units, a weight by 2 q / (alpha - 1) of them.
+    two it is the base of a weight that is off, by (2 (alpha - 1) + 8) u, and a weight by q / (alpha - 1) times as much.
     """
     on = p > 0.0
     q = np.where(on, np.where(on, p, 1.0) ** (2.0 - alpha), 0.0)
-    of_weight = OFF * np.maximum(1.0, 2.0 * q / (alpha - 1.0)) if alpha > 2.0 else OFF
+    of_weight = np.maximum(OFF, (4.0 + 16.0 / (alpha - 1.0)) * U * q) if alpha > 2.0 else OFF
     off = np.where(on, abs(2.0 - alpha) * q / np.where(on, p, 1.0) * of_weight + 16 * U * q, 0.0)
     apart = np.abs(c - q @ c / q.sum())
     mean = (off @ apart) / q.sum() + gamma(p.size + 6) * float(np.abs(c).max())
@@ -93,6 +94,13 @@ def rows(run, *, quick, paper):
     hypothesis("everywhere", "q is one off the support as well at order two", support=False),
 )
 def test_jacobian(run, *, swapped=False, cooled=True, share=1.0, support=True):
+    def product(p, c, alpha, tau=1.0):
+        order = 3.0 - alpha if swapped else alpha
+        scale = tau if cooled else 1.0
+        q = np.where(p > 0.0, np.where(p > 0.0, p, 1.0) ** (2.0 - order), 0.0)
+        found = entmax_vjp(p if support else np.maximum(p, 1e-300), c, order, tau=scale)
+        return found + (1.0 - share) * q * (q @ c) / q.sum() / scale
+
     ways = run.streams(10**4)
     for s in rows(run, quick=4, paper=40):
         for alpha, tau in (
@@ -106,11 +114,7 @@ def test_jacobian(run, *, swapped=False, cooled=True, share=1.0, support=True):
             (2.5, 1.0),
         ):
             c, p = next(ways).normal(size=s.size), entmax(s, alpha, tau=tau)
-            order = 3.0 - alpha if swapped else alpha
-            scale = tau if cooled else 1.0
-            found = entmax_vjp(p if support else np.maximum(p, 1e-300), c, order, tau=tau if cooled else 1.0)
-            q = np.where(p > 0.0, np.where(p > 0.0, p, 1.0) ** (2.0 - order), 0.0)
-            found = found + (1.0 - share) * q * (q @ c) / q.sum() / scale
+            found = product(p, c, alpha, tau)
             error = vjp_error(p, c, alpha, tau)
             size = float(np.abs(c).max()) / tau
             for x, width, law in zip(found, error, series(tuple(s), alpha, tau, along=tuple(c)), strict=True):
@@ -122,7 +126,7 @@ def test_jacobian(run, *, swapped=False, cooled=True, share=1.0, support=True):
         (np.array([1.0, 1.0, 1.0 - 2.0**0.5]), 1.5),
     ):
         c, p = np.array([1.0, -2.0, 0.5])[: s.size], entmax(s, alpha)
-        found, law = entmax_vjp(p, c, alpha), series(tuple(s), alpha, 1.0, along=tuple(c))
+        found, law = product(p, c, alpha), series(tuple(s), alpha, 1.0, along=tuple(c))
         # the square root of a lost weight, at most
         width = 4.0 * OFF ** min(1.0, 2.0 - alpha) if p[-1] > 0.0 else 64 * U
         for x, exact in zip(found, law, strict=True):
@@ -136,7 +140,7 @@ def unprojected(p, alpha):
 
 
 def order_error(p, alpha):
-    """Bound the error of the computed derivative in the order at weights off by four units.
+    """Bound the error of the computed derivative in the order at weights off by their bound.
 
     r = (p - p^(1 - e) - e p log p)/e^2 has the slope ((1 - e)(1 - p^-e) - e log p)/e^2, at order one -log p - (log p)^2/2;
     as it is computed, its logarithm, its power and phi lose at most 64 u of it.

@@ -1,6 +1,8 @@
 """Which entries entmax gives weight: the rule that needs no solving, nesting, saturation, and who gains by the order."""
 
+import itertools
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
@@ -9,11 +11,11 @@ from theory.evidence.enclosure import balls, hull
 from theory.evidence.roundoff import U, gamma
 from theory.maxent import entmax, entmax_support, studies
 from verify import textbook
-from verify.maxent.test_entmax import definition
+from verify.maxent.test_entmax import definition, weight_bound
 
 SOURCES = ("peters2019", "blondel2020")
 DERIVED = ("derived", "refereed")
-OFF = 4 * 2.0**-52  # of a weight of order at most two
+OFF = weight_bound(14)  # of a weight of order at most two, of as many scores as there are here
 EXACT = {2.0: 1, 1.5: 2, 1.25: 4, 1.125: 8}  # orders whose power 1 / (alpha - 1) is an integer: rational arithmetic
 
 
@@ -26,10 +28,10 @@ def leads(s, alpha, tau, power):
 @verifies(
     Claim(
         "entmax.support",
-        "an entry has weight if and only if a sum of powers of the leads over it is below one",
-        r"$p_i > 0 \iff \sum_j[(\alpha-1)(s_j - s_i)/\tau]_+^{1/(\alpha-1)} < 1$",
+        "an entry has weight if and only if a sum of powers of the leads over it is below one; so all have down to a known temperature",
+        r"$p_i > 0 \iff \sum_j[(\alpha-1)(s_j - s_i)/\tau]_+^{1/(\alpha-1)} < 1$; all: $\tau > (\alpha - 1)\|s - \min s\|_{1/(\alpha-1)}$",
         assumptions=(r"$\alpha > 1$",),
-        spec=("RA.D4",),
+        spec=("RA.D4", "RA.A4"),
         cites=SOURCES,
         provenance=DERIVED,
     ),
@@ -65,6 +67,30 @@ def test_support(run, *, limit=Fraction(1), closed=False, plain=False, cooled=Tr
                 ),  # a weight below its rounding is left open
             ):
                 yield equals(int(wrong.sum()), 0, scale=s.size, part=part, alpha=alpha, tau=tau, n=s.size)
+        if (s == s[0]).all() or tau != 1.0:
+            continue
+        for alpha in (*EXACT, 3.0):  # on either side of the temperature at which the smallest score loses its weight
+            e = balls(alpha).item() - 1
+            power = e * 0 + 1 if plain else 1 / e
+            apart = sum(x**power for x in balls(s) - balls(s.min()).item() if x > 0) ** (1 / power)
+            threshold = float(hull(e * apart / balls(limit).item() ** (1 / power)).mid)
+            for share, check in ((1.001, at_least), (0.999, at_most)):
+                law = definition(tuple(s.tolist()), alpha, share * threshold)
+                kept = sum(bool(x > 0 if share > 1.0 else not x <= 0) for x in law)
+                every = s.size if share > 1.0 else s.size - int(np.count_nonzero(s == s.min()))
+                yield check(kept, every, alpha=alpha, n=s.size, share=share, part="all")
+
+
+@cache
+def decided(s, alpha, tau, trailing=False):
+    """Which of these scores have weight by the sums of their leads, in balls; None where a ball cannot tell."""
+    e = balls(alpha).item() - 1
+    z = [balls(x).item() * e / balls(tau).item() for x in s]
+    sums = []
+    for own in z:
+        apart = [own - x if trailing else x - own for x in z]
+        sums.append(sum((x ** (1 / e) for x in apart if x > 0), balls(0).item()))
+    return [True if x < 1 else False if x >= 1 else None for x in sums]
 
 
 @verifies(
@@ -79,20 +105,28 @@ def test_support(run, *, limit=Fraction(1), closed=False, plain=False, cooled=Tr
     ),
     bug("colder", "it grows as the temperature falls", warmer=-1),
     hypothesis("both", "the temperature grows along with the order", along=1.5),
+    bug("trailing", "what counts is how far an entry leads the others, not they it", trailing=True),
 )
-def test_nested(run, *, warmer=1, along=0.0):
-    orders = np.array([1.05, 1.2, 1.4, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0])
-    temperatures = np.array([0.1, 0.3, 1.0, 3.0, 10.0])[::warmer]
-    rows = [
-        np.array([1.0, 0.9, 0.0]),
-        *(rng.normal(size=int(rng.integers(3, 15))) for rng in run.streams(run.pick(quick=20, paper=1500))),
-    ]
+def test_nested(run, *, warmer=1, along=0.0, trailing=False):
+    orders, temperatures = (1.05, 1.4, 1.75, 2.0, 2.5, 4.0, 10.0), (0.1, 0.3, 1.0, 3.0)[::warmer]
+    rows = [np.array([1.0, 0.9, 0.0])]
+    rows += [rng.normal(size=int(rng.integers(3, 10))) for rng in run.streams(run.pick(quick=10, paper=300))]
     for s in rows:
-        tau = temperatures[:, np.newaxis] * (orders - 1.0) ** along
-        inside = entmax_support(np.sort(s)[::-1], orders, tau=tau)
-        lost = [int(np.sum(np.diff(inside, axis=k) * sign > 0.0)) for k, sign in ((2, 1), (0, -1), (1, 1))]
-        for part, violations in zip(("scores", "temperature", "order"), lost, strict=True):
-            yield equals(violations, 0, scale=inside.size, part=part, n=s.size)
+        falling = tuple(np.sort(s)[::-1].tolist())
+        grid = [[decided(falling, a, t * (a - 1.0) ** along, trailing) for a in orders] for t in temperatures]
+        steps = {  # from an entry that has weight to one that must have it then
+            "scores": [(b, a) for line in grid for kept in line for a, b in itertools.pairwise(kept)],
+            "temperature": [
+                pair
+                for a, b in itertools.pairwise(grid)
+                for x, y in zip(a, b, strict=True)
+                for pair in zip(x, y, strict=True)
+            ],
+            "order": [pair for line in grid for a, b in itertools.pairwise(line) for pair in zip(b, a, strict=True)],
+        }
+        for part, pairs in steps.items():
+            lost = sum(here is True and there is False for here, there in pairs)
+            yield equals(lost, 0, scale=len(pairs), part=part, n=s.size)
 
 
 @verifies(
@@ -142,8 +176,8 @@ def test_losing_weight(run, *, entry=2, least=0.05):
     table = run.study(studies.weights).where(scores="three")
     found = dict(zip(table["alpha"].tolist(), table.intervals(f"p{entry}"), strict=True))
     for alpha, digits in PRINTED.items():
-        law = textbook.entmax(np.array(studies.THREE), alpha)[entry - 1]
-        yield equals(found[alpha], hull(law), scale=1, alpha=alpha)
+        law = textbook.entmax(np.array(studies.THREE), alpha)[1]
+        yield equals(found[alpha], hull(law), scale=1, alpha=alpha, part="weight")
         yield at_most(abs(found[alpha] - Fraction(digits)), 0.0005, scale=1, alpha=alpha, part="printed")
     yield at_least(found[2.0] - found[1.0], least, scale=1, part="gain")
 
@@ -162,9 +196,10 @@ def test_losing_weight(run, *, entry=2, least=0.05):
     constant("smaller", "the gap is one in ten thousand smaller", factor=1.0 - 1e-4),
     bug("temperature", "the temperature is missing", cooled=False),
     constant("unit", "the gap of a single largest score is tau at every order", unit=True),
+    hypothesis("uneven", "the largest scores are not quite equal", uneven=2.0**-10),
 )
-def test_saturation(run, *, tied=1, factor=1.0, cooled=True, unit=False):
-    cases = [(3, 4, 1.5, 1.0), (4, 5, 1.5, 1.0), (2, 4, 2.0, 1.0), (1, 2, 1.5, 0.5)]
+def test_saturation(run, *, tied=1, factor=1.0, cooled=True, unit=False, uneven=0.0):
+    cases = [(3, 4, 1.5, 1.0), (4, 5, 1.5, 1.0), (2, 4, 2.0, 1.0), (1, 2, 1.5, 0.5), (999, 1000, 2.0, 1.0)]
     for rng in run.streams(run.pick(quick=12, paper=200)):
         m = int(rng.integers(1, 9))
         cases.append(
@@ -176,7 +211,9 @@ def test_saturation(run, *, tied=1, factor=1.0, cooled=True, unit=False):
         order = balls(alpha).item() - 1 if m > 1 or not unit else balls(1).item()
         gap = factor * float(hull((balls(tau).item() if cooled else 1) * power / order).mid)
         for part, near, size in (("saturated", 1.0 + 1e-9, m), ("not yet", 1.0 - 1e-9, n)):
-            s = np.where(np.arange(n) < m, 0.0, -gap * near)  # all others tie, so all enter at once
+            s = np.where(
+                np.arange(n) < m, -uneven * (np.arange(n) == 0), -gap * near
+            )  # all others tie, so all enter at once
             yield equals(int(entmax_support(s, alpha, tau=tau).sum()), size, scale=n, part=part, **case)
             if part == "saturated":
                 off = float(np.abs(entmax(s, alpha, tau=tau) - np.where(np.arange(n) < m, 1.0 / m, 0.0)).max())

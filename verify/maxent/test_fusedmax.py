@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, outcome, verifies
+from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, outcome, verifies
 from theory.evidence.enclosure import coefficient, sqrt, variable
 from theory.evidence.roundoff import U, gamma
 from theory.maxent import entmax, entmax_vjp, frank_wolfe_gap, fusedmax, fusedmax_vjp, softmax, total_variation_prox
@@ -61,8 +61,9 @@ def test_composition(run, *, swapped=False, share=1.0, prior=False):
     for rng in run.streams(run.pick(quick=6, paper=120)):
         n = int(rng.integers(2, 30))
         cases.append((rng.normal(size=n) * float(rng.choice([0.3, 2.0])), float(rng.uniform(0.05, 0.8))))
+    waves = np.round(2**10 * (np.sin(0.05 * np.arange(400.0)) + 0.3 * np.cos(1.7 * np.arange(400.0)))) / 2**10
     for alpha in (1.0, 1.25, 1.5, 2.0):
-        for s, strength in cases:
+        for s, strength in [*cases, *[(waves, 0.5)] * (alpha == 1.5)]:
             reference = np.arange(1.0, s.size + 1.0) / (s.size * (s.size + 1.0) / 2.0) if prior else None
             if swapped:
                 law = total_variation_prox(entmax(s, alpha), strength)
@@ -70,10 +71,12 @@ def test_composition(run, *, swapped=False, share=1.0, prior=False):
                 law = softmax(total_variation_prox(s, share * strength), prior=reference)
             else:
                 law = fusedmax(s, share * strength, alpha=alpha)
-            size = 1.0 + strength + float(np.abs(s).max())
+            n, size = s.size, 1.0 + strength + float(np.abs(s).max())
+            # the mean of a run is off by (n + 8) u of the range, and a multiplier by n times that; gradient and variation
+            # see it twice. A deformed logarithm of a weight is off by eight roundings of itself and of one.
+            bound = 4.0 * (n * (n + 8.0) * float(np.ptp(s)) + 8.0 * (1.0 + float(np.ptp(s)) + np.log(n))) * U
             missed = variation_gap(s, law / law.sum() if swapped else law, alpha, strength, reference)
-            yield outcome(at_most(missed, allowed(32.0 * U * size), scale=size, alpha=alpha, n=s.size))
-            yield outcome(at_least(missed, 0, scale=size, alpha=alpha, n=s.size, part="sign"))
+            yield outcome(at_most(missed, allowed(bound), scale=size, alpha=alpha, n=n))
 
 
 @cache
@@ -124,8 +127,9 @@ def moved(scores, way, alpha):
     ),
     bug("plain", "the runs are not averaged", averaged=False),
     constant("near", "the derivative is one in a thousand larger", factor=1.001),
+    hypothesis("undenoised", "the Jacobian of entmax is taken at the scores, not at the denoised ones", smooth=False),
 )
-def test_jacobian(run, *, averaged=True, factor=1.0):
+def test_jacobian(run, *, averaged=True, factor=1.0, smooth=True):
     cases = [(STEPS, np.array([0.3, -1.0, 0.5, 0.2, 0.1, 0.7]))]
     for rng in run.streams(run.pick(quick=3, paper=30)):
         n = int(rng.integers(3, 7))
@@ -136,7 +140,7 @@ def test_jacobian(run, *, averaged=True, factor=1.0):
         here, there = (denoised(row, Fraction(float(strength))) for row in rows)
         along = (there - here) / step  # exact: denoising is piecewise linear
         for alpha in (1.0, 1.5, 2.0):
-            law = fusedmax(s, float(strength), alpha=alpha)
+            law = fusedmax(s, float(strength), alpha=alpha) if smooth else entmax(s, alpha)
             found = fusedmax_vjp(law, way, alpha=alpha) if averaged else entmax_vjp(law, way, alpha)
             error = gamma(64 + 8 * s.size) * float(np.abs(way).max())
             claimed = moved(here, along, alpha) * balls(factor).item()

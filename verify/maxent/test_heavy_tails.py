@@ -135,6 +135,7 @@ def largest(sign, doublings, powers, u):
         second=lambda d: d / (d + 2) + Fraction(1, 100),
     ),
     constant("line", "every order is normalisable, as on the line", first=lambda d: 0 * d),
+    constant("later", "mass is finite from 1 - 2/d + 1/100 on only", first=lambda d: 1 - 2 / d + Fraction(1, 100)),
 )
 def test_tails(run, *, first=lambda d: 1 - 2 / d, second=lambda d: d / (d + 2)):
     thresholds = {"mass": first, "second moment": second, "objective": second}

@@ -4,10 +4,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
-from theory.maxent import entmax, studies
+from theory.maxent import entmax, sparsemax, studies
 from verify import textbook
+from verify.maxent.test_entmax import weight_bound
 from verify.textbook import balls, hull
 
 BEFORE = ("blondel2020", "martins2016")
@@ -58,7 +59,8 @@ def test_plane(run, *, share=8, clipped=True, tempered=True, less=1):
             d = reach / float(e)
             law = entmax([d, 0.0], alpha)
             if reach > 1.0:
-                yield equals(Interval.within(float(law[0]), gamma(16)), 1, part="vertex", alpha=alpha)
+                most = 1 if clipped else Fraction(1 + reach) / 2  # as it goes on at order 2
+                yield equals(Interval.within(float(law[0]), gamma(16)), most, part="vertex", alpha=alpha)
                 continue
             power = balls(law) ** balls(e).item()
             width = (
@@ -73,36 +75,59 @@ def test_plane(run, *, share=8, clipped=True, tempered=True, less=1):
             )
 
 
+SIX = np.array([4.0, 4.0, 4.0, 2.0, 1.0, 0.0])  # at the mean distance from the smallest, three of six are lost
+
+
+def straight(s, tau, *, leaves=True, mean=False, power=-1, own=True):
+    """Sparsemax of falling rational scores by its closed form, and how many of them have weight."""
+    n, sums = len(s), [sum(s[: k + 1]) - (k + 1) * x for k, x in enumerate(s)]
+    inside = sum(not leaves or x / ((k + 1) if mean else 1) < tau for k, x in enumerate(sums))
+    middle = sum(s[:inside]) / inside if own else sum(s) / n
+    return [
+        Fraction(1, inside) + tau**power * (x - middle) if k < inside else Fraction(0) for k, x in enumerate(s)
+    ], inside
+
+
 @verifies(
     Claim(
         "naive.path",
         "on cooling sparsemax goes straight in 1/tau from edge to edge and reaches a vertex; softmax bends and never arrives",
-        r"$p_i = \frac1k + \frac1\tau\big(s_i - \frac1k\sum_{j \le k} s_j\big)$ on the $k$ largest, $k$ the largest with $\sum_{j \le k}(s_j - s_k) < \tau$",
+        r"$p_i = \frac1k + \frac1\tau\big(s_i - \frac1k\sum_{j \le k} s_j\big)$ on the $k$ largest, $k$ the largest with $\sum_{j \le k}(s_j - s_k) < \tau$; all of them, $p - u = (s - \bar s\mathbf 1)/\tau$, iff $\tau > n(\bar s - \min s)$",
         assumptions=("scores in falling order",),
-        spec=("RA.A5",),
+        spec=("RA.A5", "RA.A4", "RA.D2"),
         cites=BEFORE,
         provenance=("recalled", "derived", "refereed"),
     ),
     hypothesis("interior", "no weight ever vanishes", leaves=False),
     constant("mean", "an entry leaves where the mean distance, not the sum, is the temperature", mean=True),
     bug("harmonic", "the path is straight in the temperature instead of its inverse", power=1),
+    bug("all", "the scores are centred over all entries", own=False),
+    hypothesis("order", "the order is 3/2", alpha=1.5),
 )
-def test_path(run, *, leaves=True, mean=False, power=-1):
-    table = run.study(studies.maximisers).where(part="path")
-    weights = [table.intervals(f"p{k}") for k in (1, 2, 3)]
-    s = [Fraction(table[f"s{k}"][0].item()) for k in (1, 2, 3)]
-    for best, tau, *law in zip(table["best"].tolist(), table["tau"].tolist(), *weights, strict=True):
-        if best == "softmax":
-            claimed = textbook.laws(balls([x / Fraction(tau) for x in s])[np.newaxis])[0]
-        else:
-            sums = [sum(s[: k + 1]) - (k + 1) * s[k] for k in range(3)]
-            inside = sum(not leaves or x / ((k + 1) if mean else 1) < Fraction(tau) for k, x in enumerate(sums))
-            middle = sum(s[:inside]) / inside
-            claimed = balls(
-                [
-                    Fraction(1, inside) + Fraction(tau) ** power * (x - middle) if k < inside else Fraction(0)
-                    for k, x in enumerate(s)
-                ]
-            )
-        for k, (p, q) in enumerate(zip(law, claimed, strict=True)):
-            yield equals(p, hull(q), scale=1, best=best, tau=tau, entry=k)
+def test_path(run, *, leaves=True, mean=False, power=-1, own=True, alpha=2.0):
+    form = {"leaves": leaves, "mean": mean, "power": power, "own": own}
+    drawn, along = run.study(studies.maximisers).where(part="path"), run.study(studies.paths).where(alpha=alpha)
+    for table, names in ((drawn, drawn["best"].tolist()), (along, ["sparsemax"] * len(along["tau"]))):
+        weights, s = (
+            [table.intervals(f"p{k}") for k in (1, 2, 3)],
+            [Fraction(table[f"s{k}"][0].item()) for k in (1, 2, 3)],
+        )
+        for best, tau, *law in zip(names, table["tau"].tolist(), *weights, strict=True):
+            if best == "softmax":
+                claimed = textbook.laws(balls([x / Fraction(tau) for x in s])[np.newaxis])[0]
+            else:
+                claimed = balls(straight(s, Fraction(tau), **form)[0])
+            for k, (p, q) in enumerate(zip(law, claimed, strict=True)):
+                yield equals(p, hull(q), scale=1, best=best, tau=tau, entry=k, part="drawn")
+    rows = [SIX]
+    rows += [rng.permutation(40)[: int(rng.integers(2, 9))] / 8.0 for rng in run.streams(run.pick(quick=12, paper=150))]
+    for given in rows:
+        s, n = np.sort(given)[::-1], given.size
+        for share in (3.0, 1.001, 0.999, 0.4):
+            tau = share * float(s.sum() - n * s[-1])
+            law = sparsemax(s, tau=tau) if alpha == 2.0 else entmax(s, alpha, tau=tau)
+            claimed, inside = straight(list(map(Fraction, s.tolist())), Fraction(tau), **form)
+            off = textbook.gap(law, balls(claimed), weight_bound(n))
+            yield equals(off, 0, scale=1, part="rows", n=n, share=share)
+            check, every = (at_least, n) if share > 1.0 else (at_most, n - 1)
+            yield check(inside, every, part="all", n=n, share=share)

@@ -48,8 +48,9 @@ def drawn(run, *, quick, paper):
     bug("uncentred", "the sum of the exponentials is held fixed", centred=False),
     constant("unit-factor", "the factor 1 / tau is missing", power=0),
     hypothesis("elsewhere", "the derivative is that at twice the temperature", warmer=2.0),
+    bug("twice", "the outer product is subtracted twice", outer=2.0),
 )
-def test_jacobian(run, *, centred=True, power=1, warmer=1.0):
+def test_jacobian(run, *, centred=True, power=1, warmer=1.0, outer=1.0):
     for s, way, tau in drawn(run, quick=25, paper=300):
         n, t, size = s.size, balls(tau).item(), float(np.abs(way).max())
         law, relative = softmax(s, tau=warmer * tau), off(s, tau)
@@ -57,13 +58,13 @@ def test_jacobian(run, *, centred=True, power=1, warmer=1.0):
         mass = weights.sum() if centred else coefficient(weights.sum(), 0)
         exact = np.array([coefficient(weight / mass, 1) for weight in weights]) * t ** (1 - power)
         error = law * 2.0 * size / (warmer * tau) * 2.0 * (3.0 * relative + gamma(n + 8))
-        matrix = softmax_jacobian(law, tau=warmer * tau)
+        matrix = softmax_jacobian(law, tau=warmer * tau) - (outer - 1.0) * np.outer(law, law) / (warmer * tau)
         pulled = softmax_vjp(law, way, tau=warmer * tau)
         scale = size / tau
         for name, found in (("product", pulled), ("matrix", matrix @ way)):
             yield equals(gap(found, exact, error), 0, scale=scale, part=name, n=n, tau=tau)
         form = Interval.within(float(way @ matrix @ way), float(error.sum()) * size)
-        yield at_least(form, 0, scale=scale * size, part="matrix", n=n, tau=tau)
+        yield at_least(form, 0, scale=scale * size, part="positive", n=n, tau=tau)
 
 
 @verifies(

@@ -30,11 +30,11 @@ def rate(gap, n, beta, rule, *, own=1, doubled=2):
     return grown / n if rule == "USA" else grown / (own * b.exp() + (n - 1) * (b * rho).exp())
 
 
-def outward(gap, n, beta):
-    """The growth of the norm under Pre-LN as it is printed."""
+def outward(gap, n, beta, *, own=1):
+    """The growth of the norm under Pre-LN as it is printed; ``own`` counts the token's weight on itself."""
     g, b = ball(gap), ball(beta)
     crowd = (n - 1) * (b * (1 - g)).exp()
-    return (b.exp() + crowd * (1 - g)) / (b.exp() + crowd)
+    return (own * b.exp() + crowd * (1 - g)) / (own * b.exp() + crowd)
 
 
 def least_rate(gap, n, beta):

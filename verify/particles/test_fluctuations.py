@@ -197,7 +197,7 @@ def test_drawn(run, *, untilted=False, sign=1, column="rest"):
     Claim(
         "chaos.effective-tokens",
         "the law of order 1/n holds from about exp(3 p^2 / 2) keys on, but the mean-field limit from about exp(p^2 / 2) on",
-        r"$p^2 = \langle q, \Sigma q\rangle$, $n = e^{ap^2}$, $p \to \infty$: $\sqrt{2\pi}\,p\,e^{(a - 1/2)^2p^2/2}\,\mathbb{E}\sum_jP_j^2 \to \Gamma(\frac32 - a)\Gamma(\frac12 + a)$ for $\frac12 < a < \frac32$, where the delta method says $\mathbb{E}\sum_jP_j^2 = e^{(1 - a)p^2}$; for $a = 2$ that is right",
+        r"$p^2 = \langle q, \Sigma q\rangle$, $n = e^{ap^2}$, $p \to \infty$: $\sqrt{2\pi}\,p\,e^{(a - 1/2)^2p^2/2}\,\mathbb{E}\sum_jP_j^2 \to \Gamma(\frac32 - a)\Gamma(\frac12 + a)$ for $\frac12 < a < \frac32$, where the delta method says $\mathbb{E}\sum_jP_j^2 = e^{(1 - a)p^2}$; for $a = 2$ that is right; at most $e^{-p^2/8}$ for $a = 1$",
         assumptions=(
             "independent Gaussian keys",
             r"$\mathbb{E}\sum_jP_j^2$ is the covariance of the output across $\Sigma q$, in units of $\Sigma$",
@@ -208,6 +208,7 @@ def test_drawn(run, *, untilted=False, sign=1, column="rest"):
     ),
     constant("delta", "the delta method holds from exp(p^2) keys on", edge=1.0),
     constant("slower", "the exponent is half as large", half=0.25),
+    constant("faster", "the exponent is twice as large", half=1.0),
     bug("alone", "a large weight is compared with the rest instead of being added to it", alone=True),
 )
 def test_effective_tokens(run, *, edge=1.5, half=0.5, alone=False):
@@ -226,6 +227,7 @@ def test_effective_tokens(run, *, edge=1.5, half=0.5, alone=False):
                 factor = (log_n - squared).exp()
             levels.append(hull(factor) * value * off)
             if a == 1.0:
-                yield at_most(value, hull((-squared / 8).exp()), a=a, bits=bits, part="bound")
+                most = hull((-squared * balls(half).item() / 4).exp())
+                yield at_most(value, most, a=a, bits=bits, part="bound")
         closed = (1 / (2 - s) + 1 / s if alone else (2 - s).gamma() * s.gamma()) if a < edge else balls(1).item()
         yield equals(limit(levels, order=1), hull(closed), a=a, part="limit")

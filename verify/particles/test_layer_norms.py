@@ -77,12 +77,11 @@ def test_clock(run, *, own=1, power=0.5, post=False):
         start, x, seen = moved(n, beta, gap, post)
         slack = gamma(8 * n + 64) * (1.0 + 2.0 * beta)
         grown, turned = float(x[0] @ start[0]), float(x[0] @ start[1] + x[1] @ start[0])
-        yield equals(Interval.within(grown, slack), hull(outward(gap, n, beta)), part="norm", n=n)
+        yield equals(Interval.within(grown, slack), hull(outward(gap, n, beta, own=own)), scale=1, part="norm", n=n)
         tangent = Interval.within(turned - 2.0 * float(rho.mid()) * grown, 4.0 * slack)
         yield equals(tangent, hull(rate(gap, n, beta, "SA", own=own)), part="overlap", n=n)
-        yield equals(
-            Interval.within(float(told.outward(gap)), slack), hull(outward(gap, n, beta)), part="instrument", n=n
-        )
+        formula = Interval.within(float(told.outward(gap)), slack)
+        yield equals(formula, hull(outward(gap, n, beta, own=own)), scale=1, part="instrument", n=n)
         first = hull(ball(power) * (1 + (n - 1) * rho).log())
         for t, away, norm in seen:
             ends = [hull(ball(power) * (n - (n - 1) * ball(end)).log()) for end in (away.hi, away.lo)]
@@ -198,11 +197,10 @@ def test_pre(run, *, power=2.0, norm="pre", late=1.0, share=1.0):
         lags = [t - exponential(r) for t, r in zip(whole, norms[::4], strict=True)]
         yield equals(limit(lags[1:6], ratio=10.0, order=1), d, scale=1, part="D, from norms", **case)
         told = Equiangular(n, beta).pre_norm_tail(gap)
-        for name, number, exact in zip("CD", told, (tail(n, beta, gap), delay(n, beta, gap)), strict=True):
+        for name, number, exact in zip("CD", told, (c, d), strict=True):
             slack = gamma(512) * math.exp(beta * max(gap, 1.0)) * 30.0
-            yield equals(
-                Interval.within(number, slack * (1.0 + abs(number))), exact, scale=1, part=f"{name}, instrument", **case
-            )
+            formula = Interval.within(number, slack * (1.0 + abs(number)))
+            yield equals(formula, exact, scale=1, part=f"{name}, instrument", **case)
 
 
 @verifies(

@@ -97,7 +97,7 @@ def test_cross_ratios(run, *, beta=0.0, factor=1.0):
     ),
     constant("whole", "r' = r (1 - r^2), without the half", half=1),
     constant("half-time", "r^2 / (1 - r^2) grows like exp(t / 2)", pace=Fraction(1, 2)),
-    constant("square", "W_2 is the square root of 2 (1 - r^2)", power=2),
+    constant("square", "the mean is r^2, and W_2 the square root of 2 (1 - r^2)", power=2),
     hypothesis("one-mode", "the law is 1 + 2 r cos, with the same mean but no Poisson kernel", kernel=False),
 )
 def test_poisson_kernel(run, *, half=Fraction(1, 2), pace=1, power=1, kernel=True):
@@ -121,7 +121,7 @@ def test_poisson_kernel(run, *, half=Fraction(1, 2), pace=1, power=1, kernel=Tru
         def law(x, p=p):
             return (1 - p**2) / (1 - 2 * p * x.cos() + p**2) / pi if kernel else (1 + 2 * p * x.cos()) / pi
 
-        yield equals(hull(integral_over(lambda x, law=law: x.cos() * law(x), 0, pi)), size, part="mean")
+        yield equals(hull(integral_over(lambda x, law=law: x.cos() * law(x), 0, pi)), size**power, part="mean")
         square = hull(integral_over(lambda x, law=law: (2 - 2 * x.cos()) * law(x), 0, pi))
         yield equals(square.sqrt(), hull((2 * (1 - p**power)).sqrt()), part="distance", r=str(size))
 

@@ -5,10 +5,12 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
+import sympy
 
 from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.enclosure import variable
 from theory.evidence.roundoff import U
+from theory.evidence.symbolic import zero
 from theory.particles import (
     Circle,
     distance_to_consensus,
@@ -31,11 +33,12 @@ from verify.textbook import balls, hull
         cites=("watanabe1994",),
     ),
     constant("mean-field", "the mean is r, as for infinitely many tokens", infinite=True),
+    constant("whole", "r' = (1 - r^2) M, without the half", half=1),
     hypothesis("warm", "the inverse temperature is 1/100", beta=0.01),
     bug("left-ends", "tokens lie at the (j - 1)/n quantiles", shift=1.0),
 )
-def test_finite(run, *, infinite=False, beta=0.0, shift=0.5):
-    for n in run.pick(quick=(2, 3, 8, 33), paper=(2, 3, 4, 8, 33, 100, 301, 1000)):
+def test_finite(run, *, infinite=False, half=Fraction(1, 2), beta=0.0, shift=0.5):
+    for n in run.pick(quick=(2, 3, 8, 33, 100_000), paper=(2, 3, 4, 8, 33, 100, 301, 1000, 100_000)):
         uniform = np.pi * (np.arange(1, n + 1) - shift - 0.5 * n) / n
         for radius in (0.25, 0.5, 0.9, 0.99):
             angles = 2.0 * np.arctan((1.0 - radius) / (1.0 + radius) * np.tan(uniform))[:, np.newaxis]
@@ -61,7 +64,9 @@ def test_finite(run, *, infinite=False, beta=0.0, shift=0.5):
                 yield equals(moved, hull(-mean * known.sin()), scale=1, part="velocity", token=j, **case)
                 tangent = balls(uniform[j]).item().tan()
                 angle = 2 * ((1 - r - t) / (1 + r + t) * tangent).atan()
-                turning = hull(angle[1] * (1 - r**2) / 2 + angle[0].sin())  # d theta / d r times r' is -M sin theta
+                turning = hull(
+                    angle[1] * (1 - r**2) * one(half) + angle[0].sin()
+                )  # d theta / d r times r' is -M sin theta
                 yield equals(turning, 0, scale=1, part="motion", token=j, **case)
 
 
@@ -69,16 +74,22 @@ def test_finite(run, *, infinite=False, beta=0.0, shift=0.5):
     Claim(
         "solvable.finite-rate",
         "any finite number of tokens approaches consensus at the rate 1, twice that of the mean field",
-        r"$\frac{d}{dt}\log W_2 \to -1$ as $t \to \infty$ for $n = 8, 64, 512, 4096$ quantiles: the limits $n \to \infty$ and $t \to \infty$ do not commute",
+        r"$\frac{d}{dt}\log W_2 \to -1$ as $t \to \infty$ for every $n \ge 2$, from the equation of solvable.finite by algebra and on trajectories of $n = 8, 64, 512, 4096$ quantiles: the limits $n \to \infty$ and $t \to \infty$ do not commute",
         assumptions=("beta = 0", "d = 2", "tokens at the quantiles of a Poisson kernel"),
         spec=("FR.F17",),
         cites=("watanabe1994",),
     ),
-    constant("mean-field", "the rate of the mean field, 1/2", rate=-0.5),
-    constant("near", "the rate 0.99", rate=-0.99),
+    constant("mean-field", "the rate of the mean field, 1/2", rate=Fraction(-1, 2)),
+    constant("near", "the rate 0.99", rate=Fraction(-99, 100)),
     hypothesis("before", "time is taken before the logarithm of n", late=-4),
 )
-def test_finite_rate(run, *, rate=-1, late=4):
+def test_finite_rate(run, *, rate=Fraction(-1), late=4):
+    n, width = sympy.symbols("n lambda", positive=True)
+    square = 4 * sympy.sinh((n - 1) * width / 2) * sympy.sinh(width / 2) / sympy.cosh(n * width / 2)
+    mean = sympy.cosh((n / 2 - 1) * width) / sympy.cosh(n * width / 2)
+    falling = -sympy.sinh(width) * mean * sympy.diff(sympy.log(square), width) / 2  # the width falls by sinh times M
+    end = sympy.limit(falling, width, 0) - sympy.Rational(rate)
+    yield equals(zero(end, {n: sympy.Integer(3)}), 0, scale=1, part="any number")
     table = run.study(studies.approach).where(part="grid")
     for n in studies.FEW:
         first = max(round(math.log(n)) + late, 0)

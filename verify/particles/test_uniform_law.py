@@ -4,7 +4,7 @@ import math
 from functools import cache
 
 from theory.evidence import Claim, Interval, Kind, at_least, at_most, bug, constant, equals, hypothesis, verifies
-from theory.particles.free_energy import couplings, threshold
+from theory.particles.free_energy import couplings, enclosed, threshold
 from theory.particles.zonal import means, polynomials
 from verify.particles.harmonic_order import star
 from verify.textbook import balls, hull
@@ -107,3 +107,44 @@ def test_uniform(run, *, part=None, over=1.0, shift=0):
         edge = couple(top, 2, dim=dim)[2] * level(top, dim=dim)
         tight = hull(edge) + Interval.within(0.0, 2.0**-50, Kind.CERTIFIED)
         yield equals(tight, hull(weight(2, dim) / 2), dim=dim, part="second harmonic at the critical beta")
+
+
+@cache
+def parted(dim, potential):
+    """The squared norms of the harmonics of a density, what is left of them, and the interaction as it is enclosed."""
+    _, norms, rest = harmonics(exponential(potential, dim), dim)
+    return norms, rest, enclosed(4.0, potential, dim=dim, degrees=len(potential)).interaction
+
+
+@verifies(
+    Claim(
+        "noisy.tail",
+        "what the first few harmonics of the interaction leave out is between zero and the next coefficient times what they leave of the square of the density",
+        r"$0 \le \iint W_\beta\,\rho\rho - \sum_{l \le L}W_l\|\rho_l\|^2 \le W_{L + 1}\sum_{l > L}\|\rho_l\|^2$, the enclosure by $L$ degrees, of which the truth may take $0.93$",
+        assumptions=(
+            r"$\rho \propto \exp\sum_{l \le L}\kappa_lP_l$",
+            "decided at $d = 2, 3$, $L = 1, 2$, at paper scale $d = 6$, $L = 4$ too",
+        ),
+        spec=("FR.F21",),
+        provenance=("derived",),
+    ),
+    constant("near", "four fifths of it are room enough", share=0.8),
+    bug("one-more", "the coefficient after the next is taken", later=1),
+    hypothesis("repelling", "tokens repel, so that coefficients change their signs", sign=-1.0),
+)
+def test_tail(run, *, share=1.0, later=0, sign=1.0):
+    for dim in run.pick(quick=(2, 3), paper=(2, 3, 6)):
+        for potential in run.pick(quick=((2.5,), (1.5, 0.75)), paper=((2.5,), (1.5, 0.75), (1.0, -0.5, 0.25, 0.5))):
+            degrees, (norms, rest, told) = len(potential), parted(dim, potential)
+            given = balls(sign * 4.0).item()
+            waves = means(lambda u, b=given: ((b * u).exp() - 1) / b, len(norms) + 1, dim=dim)
+            parts = [w * norm for w, norm in zip(waves[1:], norms, strict=False)]
+            whole = sum(parts, rest * 0) + (waves[-1] * rest).union(rest * 0)
+            case = {"dim": dim, "degrees": degrees}
+            left = whole - sum(parts[:degrees], rest * 0)
+            most = waves[degrees + 1 + later] * (sum(norms[degrees:], rest * 0) + rest)
+            yield at_least(hull(left), 0, scale=hull(abs(most)), part="at least", **case)
+            yield at_most(hull(left), share * hull(most), scale=hull(abs(most)), part="at most", **case)
+            room = hull(told.upper() - told.lower())
+            yield at_least(hull(whole), hull(told.lower()), scale=room, part="enclosed", **case)
+            yield at_most(hull(whole), hull(told.lower()) + share * room, scale=room, part="enclosed", **case)

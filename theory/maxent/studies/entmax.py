@@ -1,9 +1,9 @@
 r"""The laws of entmax that are drawn: against a score, against the order, and along the temperature.
 
-An order of at most two is solved within four units in the last place of one. Above it a base :math:`x` known to
-:math:`4u` moves the weight :math:`x^{1/(\alpha-1)}` by :math:`4u\,p^{2-\alpha}/(\alpha-1)`, and the last step on the
-threshold by as much again; twice that is taken, to cover the higher orders. A weight that is zero stays zero: no entry
-here is within rounding of the edge of the support.
+The error of an order of at most two is that of :func:`theory.maxent.threshold.weight_error`. Above it a base that is
+known to :math:`(2(\alpha-1) + 8)u` moves the weight :math:`x^{1/(\alpha-1)}` by :math:`p^{2-\alpha}/(\alpha-1)` of
+that; twice that is taken, to cover the higher orders. A weight that is zero stays zero: no entry here is within
+rounding of the edge of the support.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import U
 from theory.maxent.entmax import entmax
+from theory.maxent.threshold import weight_error
 from theory.maxent.tsallis import tsallis
 
 ORDERS = (1.0, 1.5, 2.0, np.inf)
@@ -66,7 +67,7 @@ def _solved(rows: Sequence[tuple[str, tuple[float, ...], float]], more: dict[str
 
 def _error(p: Array, alpha: Array) -> Array:
     """Return by how much the weights may be off; the infinite order compares scores and rounds one quotient."""
-    plain = np.where(p > 0.0, 8.0 * U, 0.0)
-    steep = np.where(np.isinf(alpha), 2.0, np.maximum(alpha, 2.0))
-    slopes = np.where(p > 0.0, p, 1.0) ** (2.0 - steep)
-    return plain * np.maximum(1.0, 2.0 * slopes / (steep - 1.0))
+    e = np.where(np.isinf(alpha), 1.0, np.maximum(alpha - 1.0, 1.0))
+    steep = np.where(p > 0.0, p, 1.0) ** (1.0 - e) * (4.0 + 16.0 / e) * U
+    least = weight_error(1.0, p.shape[-1])
+    return np.where(p > 0.0, np.where(e > 1.0, np.maximum(steep, least), least), 0.0)

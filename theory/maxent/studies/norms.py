@@ -11,7 +11,7 @@ from theory.maxent.norms import Norms, induced_norms, softmax_norms
 from theory.maxent.softmax import softmax_jacobian
 
 NAMES = Norms._fields
-_SPECTRAL = 64  # taken: LAPACK's bound is a modest multiple of the rounding of the norm for sides up to 6
+_SPECTRAL = 64  # taken: LAPACK's bound is a modest multiple of the rounding of the norm for sides up to 16
 
 
 def norms_of(law: NDArray[np.float64]) -> dict[str, tuple[Interval, Interval]]:

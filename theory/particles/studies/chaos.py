@@ -29,7 +29,7 @@ FAR = {  # at paper scale, by fast sums on the line and the plane
 CLOUDS = {"quick": (32, 64, 128, 256), "paper": (64, 128, 256, 512, 1024)}
 RUNS = {"quick": (2, 1, 2), "paper": (4, 2, 2)}  # in each of BATCHES, for each of DIMS
 BATCHES, DRAWS, FEW = 32, 48, 16
-LINES = 16  # clouds on the line whose distances are averaged
+LINES, CLOSE = 16, 4  # clouds on the line whose distances are averaged, to the law and to their mean-field paths
 LARGEST = 2**20
 ACCURACY = 1e-9  # of the fast sums
 SURE = 1e-9  # taken: of a distance; what its certificate says below that differs between processors
@@ -40,13 +40,15 @@ def chaos(*, scale: str, root: int) -> Table:
     """Return what becomes of n tokens in d dimensions, scores -<x, y>/4, standard normal at time 0, at time 1.
 
     Means over the tokens and over the runs of a batch: ``end``, ``cross`` and ``start`` of |x(1)|^2, <x(1), x(0)> and
-    |x(0)|^2, ``centre`` of the squared length of the mean token at time 0. On the line also ``residual``, the squared
+    |x(0)|^2, ``centre`` of the squared length of the mean token at time 0, ``bent`` of its product with the mean of
+    x(0) (|x(0)|^2 - d - 2). On the line also ``residual``, the squared
     distance from the mean-field path plus the linear response to the draw, and ``alone``, that without feedback.
     ``distance`` is W1 to a fresh cloud of the mean-field law, or to that law on the line; ``drawn`` that of the tokens
     on their mean-field paths, ``apart`` the squared distance of their mean from that of the fresh ones, and ``paired``
-    the mean distance to those as they come. ``step`` is the root mean square of what halving the step changes, for one
-    cloud. The ``series`` are ``near``, ``far`` with larger n, and ``last`` with the largest. ``error`` is how far a
-    distance may be from its value.
+    the mean distance to those as they come. ``interaction`` is W1 between the tokens and their own mean-field paths,
+    ``shift`` the length of the mean token at time 0. ``step`` is the root mean square of what halving the step changes,
+    for one cloud. The ``series`` are ``near``, ``far`` with larger n, and ``last`` with the largest. ``error`` is how
+    far a distance may be from its value.
     """
     plan: list[tuple[str, str, int, int, int, int]] = []  # what, series, d, n, batch, runs
     for d, runs in zip(DIMS, RUNS[scale], strict=True):
@@ -90,9 +92,9 @@ def _one_thread() -> Iterator[None]:
 
 
 def _run(key: tuple[str, int, int, int], what: str, runs: int, rng: np.random.Generator) -> list[Row]:
-    _, d, n, batch = key
+    _, d, n, _batch = key
     if what == "distance":
-        return [(name, *key, middle, error) for name, middle, error in _distances(d, n, batch < FEW, rng)]
+        return [(name, *key, middle, error) for name, middle, error in _distances(d, n, rng)]
     if what == "step":
         start = rng.standard_normal((n, d))
         change = moved(start) - moved(start, 2 * STEPS)
@@ -105,20 +107,25 @@ def _run(key: tuple[str, int, int, int], what: str, runs: int, rng: np.random.Ge
     return [(name, *key, value, 0.0) for name, value in found.items()]
 
 
-def _distances(d: int, n: int, full: bool, rng: np.random.Generator) -> list[tuple[str, float, float]]:
-    """Return distances of clouds to a fresh one, with bounds of their errors; that of the system only if ``full``."""
-    if d == 1:  # to the law itself, which is cheap and varies much: averaged over a few clouds
-        apart = [normal_distance(rng.standard_normal((n, 1)), 1.0) for _ in range(LINES)]
-        mean = spread(ALPHA, TIME) * sum(apart[1:], apart[0]) / LINES
-        return [("drawn", mean.mid, allowed(mean))]
-    start = rng.standard_normal((n, d))
-    copies, fresh = (spread(ALPHA, TIME) * x for x in (start, rng.standard_normal((n, d))))
-    found = {"drawn": w1(Measure(copies), Measure(fresh))}
-    if full:
-        found["distance"] = w1(Measure(moved(start)), Measure(fresh))
-    rows = [(name, inside.mid, allowed(inside)) for name, inside in found.items()]
-    rows.append(("apart", float(np.sum((copies.mean(axis=0) - fresh.mean(axis=0)) ** 2)), 0.0))
-    return [*rows, ("paired", float(np.linalg.norm(copies - fresh, axis=1).mean()), 0.0)]
+def _distances(d: int, n: int, rng: np.random.Generator) -> list[tuple[str, float, float]]:
+    """Return the distances of one draw by part, with bounds of their errors; on the line averages over a few clouds."""
+    starts = [rng.standard_normal((n, d)) for _ in range(LINES if d == 1 else 1)]
+    ends = [moved(start) for start in starts[:CLOSE]]
+    pairs = list(zip(ends, starts, strict=False))
+    found = {"interaction": _mean([w1(Measure(end), Measure(spread(ALPHA, TIME) * start)) for end, start in pairs])}
+    rows = [("shift", float(np.mean([np.linalg.norm(start.mean(axis=0)) for _, start in pairs])), 0.0)]
+    if d == 1:  # to the law itself, which is cheap and varies much
+        found["drawn"] = spread(ALPHA, TIME) * _mean([normal_distance(start, 1.0) for start in starts])
+    else:
+        copies, fresh = (spread(ALPHA, TIME) * x for x in (starts[0], rng.standard_normal((n, d))))
+        found["drawn"], found["distance"] = (w1(Measure(cloud), Measure(fresh)) for cloud in (copies, ends[0]))
+        rows.append(("apart", float(np.sum((copies.mean(axis=0) - fresh.mean(axis=0)) ** 2)), 0.0))
+        rows.append(("paired", float(np.linalg.norm(copies - fresh, axis=1).mean()), 0.0))
+    return rows + [(name, inside.mid, allowed(inside)) for name, inside in found.items()]
+
+
+def _mean(values: list[Interval]) -> Interval:
+    return sum(values[1:], values[0]) / len(values)
 
 
 def allowed(inside: Interval) -> float:
@@ -134,8 +141,10 @@ def _moments(start: Array, end: Array) -> dict[str, float]:
         return float(size)
 
     found = {"end": mean(end, end), "cross": mean(end, start), "start": mean(start, start)}
-    found["centre"] = float(np.sum(start.mean(axis=0) ** 2))
-    if start.shape[1] == 1:
+    centre, d = start.mean(axis=0), start.shape[1]
+    found["centre"] = float(np.sum(centre**2))
+    found["bent"] = float(centre @ np.mean(start * (np.sum(start**2, axis=1) - d - 2.0)[:, np.newaxis], axis=0))
+    if d == 1:
         found["distance"] = normal_distance(end, spread(ALPHA, TIME)).mid
         off = end - spread(ALPHA, TIME) * start
         for name, feedback in (("residual", True), ("alone", False)):

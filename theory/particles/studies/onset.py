@@ -61,5 +61,7 @@ def _followed(
         return float(np.log(found)) if logarithm else found
 
     path = flow(Circle(FOLLOWED, method="dense"), quantiles(n, degree, epsilon), times, rtol=rtol, atol=0.01 * rtol)
-    slack = 16 * n * U / (epsilon if logarithm else 1.0)  # of the angles at the start, and of the sum
-    return [x + Interval.within(0.0, slack) for x in path.observe(size)]
+    slack = 16 * n * U  # of the angles at the start, which grows along with the mode, and of the sum
+    if logarithm:
+        return [x + Interval.within(0.0, slack / epsilon) for x in path.observe(size)]
+    return [x * Interval.within(1.0, slack / epsilon) + Interval.within(0.0, slack) for x in path.observe(size)]
