@@ -56,6 +56,15 @@ def test_errors_of_the_entries_are_charged_in_full():
         assert float(exact(x, y, p)) == pytest.approx(3.0 * share, rel=1e-14, abs=0.0)
 
 
+@pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
+def test_moves_whose_squares_vanish_are_charged(p):
+    """Squares below the least double are lost, and with them whole lengths."""
+    y = np.array([[1e-163, 1e-163], [0.0, 1e-170]])
+    found = displacement(np.zeros((2, 2)), y, p)
+    assert found.lo <= exact(np.zeros((2, 2)), y, p) <= found.hi <= 1e-150
+    assert found.lo == 0.0
+
+
 def test_no_move_is_zero():
     assert displacement(np.ones((3, 2)), np.ones((3, 2)), 2.0).lo == 0.0
     assert displacement(np.ones((3, 2)), np.ones((3, 2))).hi <= 1e-150

@@ -105,6 +105,19 @@ def test_mean_distance_is_the_average_over_all_samples(n):
     assert mean_distance(mu, n) == pytest.approx(float(total), rel=1e-12, abs=0.0)
 
 
+def test_mean_distance_of_a_million_draws_loses_what_is_said():
+    off, n = 0.0, 10**6
+    with mpmath.workdps(40):
+        for p in np.random.default_rng(0).uniform(0.01, 0.5, size=30).tolist():
+            mu = Measure.normalised([[0.0], [1.0]], [p, 1.0 - p])
+            share = mpmath.mpf(float(mu.weights[0]))
+            nu = int(mpmath.floor(n * share)) + 1
+            log = mpmath.loggamma(n + 1) - mpmath.loggamma(nu + 1) - mpmath.loggamma(n - nu + 1)
+            exact = 2 * nu * mpmath.exp(log + nu * mpmath.log(share) + (n - nu + 1) * mpmath.log(1 - share)) / n
+            off = max(off, abs(float(mean_distance(mu, n) / exact - 1)))
+    assert 1e-9 < off < 1e-8
+
+
 def test_mean_distance_of_large_samples_and_of_one_atom():
     pair = Measure([[0.0], [2.0]])
     assert mean_distance(pair, 10**6) == pytest.approx(2.0 / math.sqrt(2.0 * math.pi * 1e6), rel=1e-5, abs=0.0)

@@ -116,6 +116,27 @@ def test_rounding_of_what_cancels_is_charged():
         assert 0.1 * g.rounding(x) < float(off.max()) <= g.rounding(x)
 
 
+@pytest.mark.parametrize("size", [1e-150, 1e-85, 1e-80, 1e150])
+def test_rounding_of_lengths_whose_squares_float64_cannot_hold(size, rng):
+    x, matrix = size * rng.normal(size=(30, 2)), size * rng.normal(size=(2, 2))
+    f = LinearFeatures(matrix)
+    off = np.linalg.norm((f(x) - x.astype(np.longdouble) @ matrix.astype(np.longdouble)) / size**2, axis=1).max()
+    assert 0.0 < off <= f.rounding(x) / size**2 < 1e-14
+    g = ResidualFeatures(np.eye(2) / size**2, np.zeros(2), size**2 * np.eye(2), np.zeros(2))
+    y = size * x
+    wide = y.astype(np.longdouble)
+    exact = wide + size**2 * np.tanh(wide / np.longdouble(size**2))
+    assert np.linalg.norm((g(y) - exact) / size**2, axis=1).max() <= g.rounding(y) / size**2 < 1e-13
+
+
+def test_rounding_of_products_that_leave_the_normal_range_is_charged():
+    f, x = LinearFeatures([[1e-165], [1e-165]]), np.array([[1e-158, 3e-158]])
+    assert 1e-324 < abs(f(x).item() - 4.0 * np.longdouble(1e-165) * np.longdouble(1e-158)) <= f.rounding(x) < 1e-320
+    g = ResidualFeatures([[1.0], [0.0]], [0.0], [[0.0, 2e-323]], [0.0, 0.0])  # moves the second coordinate alone
+    off = abs(g([[1.0, 0.0]])[0, 1] - np.longdouble(2e-323) * np.tanh(np.longdouble(1.0)))
+    assert 0.0 < off <= g.rounding([[1.0, 0.0]])
+
+
 def test_linear_features(rng):
     w, x = rng.normal(size=(3, 2)), rng.normal(size=(4, 3))
     f = LinearFeatures(w)

@@ -9,7 +9,7 @@ import pytest
 from tests.metric import reported_runs
 from theory.evidence import Run, Verdict, Verification, decide, equals, ledger, run_mean
 from theory.evidence.judge import judge
-from theory.metric import studies
+from theory.metric import comparison, studies
 from theory.metric.experiments import results
 from verify.metric import reported
 
@@ -78,6 +78,28 @@ def test_early_runs_are_judged_like_late_ones(lay, monkeypatch):
     monkeypatch.setattr(ledger, "_STUDIES", {})
     monkeypatch.setattr(results, "curves", lambda task: reported_runs.curves(task, dict.fromkeys(recorded, (0.2, 0.9))))
     assert {verdict(f"reported.moons-{name}").verdict for name in names} == {Verdict.REFUTED}
+
+
+def test_comparisons_share_the_level_of_a_claim(lay):
+    """Three comparisons have three chances to err: each interval is that of a third of the level."""
+    lay()
+    claim = claims("moons")["reported.moons-score-self"]
+    found = list(claim.check(Run(claim.claim.id)))
+    table = studies.finals(scale="quick", root=1).where(task="moons")
+    where = comparison.circumstances(table, "metric", "self")
+    assert len(where) == 3
+    for finding, each in zip(found, where, strict=True):
+        gains = comparison.score_gains(comparison.pairs(table, "score", "metric", "self", each))
+        assert finding.measured == run_mean(gains, among=3)
+        assert finding.measured.width > run_mean(gains).width
+
+
+def test_claims_say_whether_the_runs_were_known():
+    """Margins of the end were fixed before the runs; of the three about early runs one was stated before them."""
+    found = {
+        id_: any("after the runs were seen" in a for a in v.claim.assumptions) for id_, v in claims("moons").items()
+    }
+    assert {id_ for id_, after in found.items() if after} == {"reported.moons-faster-l2", "reported.moons-faster-self"}
 
 
 def test_few_runs_that_vary_decide_nothing(lay):

@@ -76,6 +76,21 @@ def test_errors_of_both_features_are_charged():
     assert size >= 25.0
 
 
+def test_error_of_the_distances_is_charged():
+    """Features that are exact leave the error of their squared distances."""
+
+    class Exact:
+        def __call__(self, x):
+            return x
+
+        def rounding(self, _):
+            return 0.0
+
+    x, y = np.array([[3.0, 1.0]]), np.array([[-2.0, 5.0], [0.0, 0.1]])
+    assert MetricScore(Exact(), 0.25).bounds(x, y) == SquaredDistance(2.0).bounds(x, y)
+    assert SquaredDistance(2.0).bounds(x, y)[1] > 0.0
+
+
 def test_constants_bound_scores_on_a_ball(g):
     rng, score = np.random.default_rng(4), MetricScore(g, 0.7)
     c = score.constants(0.8)

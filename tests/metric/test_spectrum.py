@@ -75,6 +75,29 @@ def test_scores_that_are_off_widen_the_interval(n):
     assert max(abs(value.mid - claimed) for value, claimed in zip(found, exact, strict=True)) > 1e-4
 
 
+def test_large_scores_widen_the_interval():
+    """Two scores near a million, exact as they are: the middle of two of them is not, and eigenvalues show it."""
+    off, rng = 0.0, np.random.default_rng(3)
+    for _ in range(20):
+        a, b, c = (2.0**20 + rng.uniform(size=3)).tolist()
+
+        class Large:
+            def __init__(self, scores):
+                self.scores = np.array(scores)
+
+            def matrix(self, *_):
+                return self.scores
+
+            def bounds(self, *_):
+                return float(np.abs(self.scores).max()), 0.0
+
+        found = spectrum(Large([[a, b], [b, c]]), X[:2])[0]
+        exact = 1.0 / (1.0 + math.exp(b - a)) - 1.0 / (1.0 + math.exp(c - b))  # differences of scores are exact
+        assert found.lo <= exact <= found.hi
+        off = max(off, abs(found.mid - exact))
+    assert off > 1e-11  # all other widths together are 1e-13
+
+
 def test_two_tokens_by_hand():
     far = math.exp(-1.0)
     found = spectrum(SquaredDistance(1.0), [[0.0], [1.0]])

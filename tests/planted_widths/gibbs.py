@@ -9,6 +9,13 @@ WIDTHS = [
     ("displacement-one-coordinate", MOVED, "lipschitz/displacement.py", "math.sqrt(d) * slip", "slip"),
     ("displacement-one-token", MOVED, "lipschitz/displacement.py", "share * off * (1.0", "off * (1.0"),
     (
+        "displacement-lost-squares",
+        "tests/lipschitz/test_displacement.py::test_moves_whose_squares_vanish_are_charged",
+        "lipschitz/displacement.py",
+        " + d * _LOST",
+        "",
+    ),
+    (
         "posterior-exact-steps",
         FIXED,
         "lipschitz/fixed_points.py",

@@ -17,6 +17,13 @@ WIDTHS = [
         '.index("train_loss")',
     ),
     (
+        "reported-level-not-shared",
+        "tests/metric/test_reported.py::test_comparisons_share_the_level_of_a_claim",
+        "metric/comparison.py",
+        "run_mean(gains(found), among=among)",
+        "run_mean(gains(found))",
+    ),
+    (
         "starts-without-seed",
         "tests/metric/test_moons.py::test_start_and_order_are_drawn_from_seed_and_root",
         "metric/experiments/moons.py",
@@ -88,6 +95,34 @@ WIDTHS = [
     ),
     ("score-half-reach", SCORE, "metric/score.py", "(2.0 * reach + slip)", "(reach + slip)"),
     ("score-no-slip", SCORE, "metric/score.py", "return size + moved, error + moved", "return size + moved, error"),
+    (
+        "spectrum-large-scores",
+        SPECTRUM + "::test_large_scores_widen_the_interval",
+        "metric/spectrum.py",
+        "drift = 2.0 * error + gamma(8) * size",
+        "drift = 2.0 * error",
+    ),
+    (
+        "score-exact-distances",
+        "tests/metric/test_score.py::test_error_of_the_distances_is_charged",
+        "metric/score.py",
+        "return size + moved, error + moved",
+        "return size + moved, moved",
+    ),
+    (
+        "features-squares-vanish",
+        "tests/metric/test_features.py::test_rounding_of_lengths_whose_squares_float64_cannot_hold",
+        "metric/features.py",
+        "return scale * float(np.linalg.norm(rows / scale, axis=1).max(initial=0.0))",
+        "return float(np.linalg.norm(rows, axis=1).max(initial=0.0))",
+    ),
+    (
+        "features-products-vanish",
+        "tests/metric/test_features.py::test_rounding_of_products_that_leave_the_normal_range_is_charged",
+        "metric/features.py",
+        "lost = self.matrix.shape[0] * SUBNORMAL",
+        "lost = 0.0",
+    ),
     (
         "features-no-argument",
         FEATURES,

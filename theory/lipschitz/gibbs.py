@@ -171,8 +171,8 @@ def mean_distance(mu: Measure, n: int) -> float:
     :math:`\sum_k (y_{k+1} - y_k)\,\mathbb{E}|F_n(y_k) - F(y_k)|` with F the distribution function, where De Moivre's
     formula :math:`\mathbb{E}|B - np| = 2\nu\binom n\nu p^\nu(1 - p)^{n - \nu + 1}`,
     :math:`\nu = \lfloor np\rfloor + 1`, gives the mean deviation of a binomial number. In the unit of the atoms.
-    A term is the exponential of logarithms of size :math:`n\log n`: it is that many roundings off, 1e-9 of its value
-    for a million draws.
+    A term is the exponential of logarithms of size :math:`n\log n`, each within a few roundings: 1e-8 of its value for
+    a million draws.
 
     Raises
     ------

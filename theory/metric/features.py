@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_matrix, as_points, as_vector, frozen
-from theory.evidence.roundoff import U, gamma
+from theory.evidence.roundoff import SUBNORMAL, U, gamma
 
 Array = NDArray[np.float64]
 _TANH_ULPS = 4  # NumPy documents four for its vectorised functions of float64
@@ -155,7 +155,8 @@ class ResidualFeatures:
         before = gamma(self.dim + 1) * (x @ inner + np.abs(self.inner_bias))
         after = (before + 2 * _TANH_ULPS * U) @ outer  # tanh does not expand, and is at most one
         size = x + np.ones(inner.shape[1]) @ outer + np.abs(self.outer_bias)
-        return float(np.linalg.norm(after + gamma(inner.shape[1] + 3) * size, axis=1).max()) * (1.0 + 1e3 * U)
+        lost = (inner.shape[1] + 1) * SUBNORMAL  # products that leave the normal range; in the argument tanh hides it
+        return _longest(after + gamma(inner.shape[1] + 3) * size + lost) * (1.0 + 1e3 * U)
 
     def _hidden(self, x: Array) -> Array:
         hidden: Array = np.tanh(x @ self.inner + self.inner_bias)
@@ -203,4 +204,12 @@ class LinearFeatures:
     def rounding(self, x: ArrayLike) -> float:
         """Bound the Euclidean distance of every computed feature vector from the true one."""
         size = np.abs(as_points(x, "x", dim=self.matrix.shape[0])) @ np.abs(self.matrix)
-        return float(np.linalg.norm(size, axis=1).max()) * gamma(self.matrix.shape[0] + 2)
+        lost = self.matrix.shape[0] * SUBNORMAL  # where products leave the normal range
+        return _longest(gamma(self.matrix.shape[0] + 2) * size + lost) * (1.0 + 1e3 * U)
+
+
+def _longest(rows: Array) -> float:
+    """Return the largest Euclidean length, also of rows whose squares float64 cannot hold."""
+    largest = float(rows.max(initial=0.0))
+    scale = math.ldexp(1.0, min(math.frexp(largest)[1], 1023)) if 0.0 < largest < math.inf else 1.0
+    return scale * float(np.linalg.norm(rows / scale, axis=1).max(initial=0.0))

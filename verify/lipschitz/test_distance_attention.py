@@ -1,5 +1,6 @@
 """Distance attention anywhere in space: how near tokens look, and by how much the largest displacement grows."""
 
+from fractions import Fraction
 from functools import cache, partial
 
 import numpy as np
@@ -149,10 +150,11 @@ def test_second_moment(run, *, factor=1.0, own=1.0, dot=False):
         provenance=REFEREED,
     ),
     constant("half", "the upper bound has the factor 1/2 of the lower one", upper=0.5),
+    constant("one", "the lower bound has the factor one", lower=1),
     bug("all", "N stands for N - 1", others=0),
     hypothesis("five", "the bounds hold for five tokens too", sizes=(5,)),
 )
-def test_growth(run, *, upper=None, others=1, sizes=()):
+def test_growth(run, *, upper=None, lower=Fraction(1, 2), others=1, sizes=()):
     for n, digits in DIGITS.items():
         computed = nearness_constant(n + 1 - others)
         measured = Interval.within(computed, 16 * U * computed)
@@ -167,8 +169,9 @@ def test_growth(run, *, upper=None, others=1, sizes=()):
         first = ((n - 1) / e).log()
         second = first.log()
         rest, unit = hull(near(n) - first + second), hull(second / first)
-        yield at_least(rest, unit / 2, scale=1, n=f"{n:.0e}" if n < 10**300 else "1e+1000")
-        yield at_most(rest, (hull(e / (e - 1)) if upper is None else upper) * unit, scale=1, n=f"{len(str(n))} digits")
+        size = f"{n:.0e}" if n < 10**300 else "1e+1000"
+        yield at_least(rest, lower * unit, scale=1, n=size, part="lower")
+        yield at_most(rest, (hull(e / (e - 1)) if upper is None else upper) * unit, scale=1, n=size, part="upper")
 
 
 @verifies(

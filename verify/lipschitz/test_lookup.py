@@ -39,21 +39,24 @@ def test_projection(run, *, factor=1.0, feature=lambda y: 100.0 * np.sin(y), sum
             return subspace.section(subspace.feature(mu.points).sum(axis=0))
         return subspace.project(mu)
 
-    cases = [("feature", MomentSubspace(feature, Measure.dirac), 100.0, Measure.dirac([100.0]), Measure.dirac([101.0]))]
-    cases.append(("translate", barycentres(), 1.0, Measure([[0.0], [1.0], [3.0]]), Measure([[2.0], [3.0], [5.0]])))
+    ends = Measure.dirac([100.0]), Measure.dirac([101.0])
+    cases = [("feature", 1.0, MomentSubspace(feature, Measure.dirac), 100.0, *ends)]
+    shifted = Measure([[0.0], [1.0], [3.0]]), Measure([[2.0], [3.0], [5.0]])
+    cases.append(("translate", 1.0, barycentres(), 1.0, *shifted))
     for number, rng in enumerate(run.streams(run.pick(quick=16, paper=150))):
-        d = int(rng.integers(1, 4))
-        noise = Measure.normalised(rng.normal(size=(3, d)), rng.dirichlet(np.ones(3)))
+        d, unit = int(rng.integers(1, 4)), UNITS[number // 3 % len(UNITS)]  # every third one is a translate
+        noise = Measure.normalised(unit * rng.normal(size=(3, d)), rng.dirichlet(np.ones(3)))
         cloud = MomentSubspace(lambda y: y, lambda z, rho=noise: Measure(rho.points + z, rho.weights))
         bent = MomentSubspace(lambda y: np.abs(y) / 2.0, lambda z: Measure.dirac(3.0 * z))
-        mu, nu = clouds(rng, d)
+        mu, nu = clouds(rng, d, unit)
         if number % 3 == 0:
-            nu = Measure(mu.points + rng.normal(size=d), mu.weights)
+            nu = Measure(mu.points + unit * rng.normal(size=d), mu.weights)
         way = "translate" if number % 3 == 0 else "pair"
-        cases += [(way, barycentres(), 1.0, mu, nu), (way, cloud, 1.0, mu, nu), ("bent", bent, 1.5, mu, nu)]
-    for way, subspace, rate, mu, nu in cases:
+        ways = ((way, barycentres(), 1.0), (way, cloud, 1.0), ("bent", bent, 1.5))
+        cases += [(name, unit, subspace, rate, mu, nu) for name, subspace, rate in ways]
+    for way, unit, subspace, rate, mu, nu in cases:
         before = w1(mu, nu)
-        size = 1.0 + max(float(np.abs(m.points).max()) for m in (mu, nu))
+        size = unit + max(float(np.abs(m.points).max()) for m in (mu, nu))
         if before.lo < FLOOR * size:
             continue
         # averages of at most six numbers, and the noise added to them; the sine is within four units

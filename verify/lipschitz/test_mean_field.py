@@ -3,7 +3,9 @@
 from fractions import Fraction
 from functools import cache
 
-from theory.evidence import Claim, Interval, Kind, bug, constant, equals, hypothesis, limit, sup_over, verifies
+import sympy
+
+from theory.evidence import Claim, Interval, Kind, bug, constant, equals, hypothesis, limit, sup_over, verifies, zero
 from theory.lipschitz import studies
 from verify.lipschitz import clouds
 from verify.textbook import balls, hull
@@ -17,7 +19,7 @@ sup = cache(sup_over)  # once for the claim and its twins, which change what is 
     Claim(
         "dot-product.mean-field-exponent",
         "the exponent of the mean-field constant is exactly alpha, with a known factor in front",
-        r"$B = -\alpha$, atoms $\epsilon\delta_{-1} + (1-\epsilon)\delta_1$: $\sup_\epsilon\|dF\| = \big(\frac{3\sqrt3}8 + o(1)\big)\alpha e^\alpha$; $\max_p2\sqrt p(1 - p)^{3/2} = \frac{3\sqrt3}8$, what a minority does that draws a quarter of the attention; over $e^\alpha(1 + \alpha) + \alpha$ it is $0.477, 0.549, 0.599, 0.619, 0.628$ at $\alpha = 1, 2.25, 4, 6.25, 9$",
+        r"$B = -\alpha$, atoms $\epsilon\delta_{-1} + (1-\epsilon)\delta_1$: $\sup_\epsilon\|dF\| = \big(\frac{3\sqrt3}8 + o(1)\big)\alpha e^\alpha$; $\max_p2\sqrt p(1 - p)^{3/2} = \frac{3\sqrt3}8$, at $p = \frac14$ alone: what a minority does that draws a quarter of the attention; over $e^\alpha(1 + \alpha) + \alpha$ it is $0.477, 0.549, 0.599, 0.619, 0.628$ at $\alpha = 1, 2.25, 4, 6.25, 9$",
         assumptions=("the line", "local norm in squares"),
         spec=("FR.F04",),
         cites=("castin2024",),
@@ -28,11 +30,16 @@ sup = cache(sup_over)  # once for the claim and its twins, which change what is 
     constant("near", "the factor is 0.7", factor=Interval.exactly(Fraction(7, 10))),
     hypothesis("even", "both atoms have the same mass", even=True),
     bug("variance", "the second factor of the minority is the root", power=1),
+    constant("fifth", "the minority draws a fifth of the attention", place=Fraction(1, 5)),
 )
-def test_exponent(run, *, rate=1, factor=LEADING, even=False, power=3):
+def test_exponent(run, *, rate=1, factor=LEADING, even=False, power=3, place=Fraction(1, 4)):
     most = sup(f"4*p*(1 - p)**{power}", p=(0, 1), tolerance=1e-5)
     yield equals(most, factor**2, part="square of the factor")
     yield equals(Fraction(3, 4) ** power, factor**2, part="square of the factor", way="a quarter")
+    p, half = sympy.Symbol("p", real=True), sympy.Rational(1, 2)
+    missing = sympy.Rational(27, 64) - 4 * p * (1 - p) ** power  # a square times what is at least a half
+    rest = missing - (p - sympy.Rational(place)) ** 2 * ((2 * p - 5 * half) ** 2 + half)
+    yield equals(zero(rest, {p: sympy.Rational(2, 3)}), 0, scale=1, part="at a quarter alone")
     table = run.study(studies.growth).where(part="minority")
     found = dict(zip(table["alpha"].tolist(), table.intervals("value"), strict=True))
     if even:

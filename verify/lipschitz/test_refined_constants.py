@@ -206,6 +206,8 @@ def test_refined(run, *, spread=4, query=1, factor=1, radius=1.0, counted=False)
         if alpha == 9.0:
             yield equals(found, factor * Interval.printed("5.0898e4"), part="two atoms, printed", alpha=alpha)
             yield equals(constant_of(balls(9).item()), Interval.printed("5.653778e4"), part="printed", alpha=alpha)
+            free = hull(balls(factor).item() * clouds.free(balls(9).item()))
+            yield equals(free, Interval.printed("8.1040e4"), part="two atoms, printed", alpha=alpha)
     found = run.study(studies.worst_pairs).where(p=2.0)
     for alpha in studies.GROWTH:
         best = Interval.largest(found.where(alpha=alpha).intervals("stretch"))

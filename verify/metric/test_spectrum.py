@@ -135,12 +135,13 @@ THIRD = np.array([[0.0, -1.0], [1.0, 0.0]])
     hypothesis("symmetric", "the form of the complex witness is its symmetric part", symmetric=True),
     constant("minus-one", "the negative eigenvalue is -1", factor=None),
     bug("sign", "the score of equal projections enters with a minus", sign=-1),
+    bug("unnormalised", "the spectrum is that of the exponentials, not divided by their sums", rows=False),
 )
-def test_dot_product_spectrum(run, *, symmetric=False, factor=1, sign=1):
+def test_dot_product_spectrum(run, *, symmetric=False, factor=1, sign=1, rows=True):
     turn = (THIRD + THIRD.T) / 2 if symmetric else THIRD
-    rows = laws(dot_scores(SPIN @ turn, SPIN, beta=2.0))
+    spun = laws(dot_scores(SPIN @ turn, SPIN, beta=2.0))
     # one eigenvalue is 1, and the other two have the sum s and the product p: complex where s^2 < 4 p
-    total, det = sum(rows[i, i] for i in range(3)) - 1, _det3(rows)
+    total, det = sum(spun[i, i] for i in range(3)) - 1, _det3(spun)
     yield at_least(hull(4 * det - total * total), Fraction(1, 100), scale=1, part="complex")
     line = attend([[1.0], [-1.0]], [[1.0], [-1.0]], [[1.0], [-1.0]], score=DotProduct(form=[[-1.0]]))
     negative = -1 if factor is None else hull(-balls(1).item().tanh())
@@ -149,9 +150,9 @@ def test_dot_product_spectrum(run, *, symmetric=False, factor=1, sign=1):
         n, d = int(rng.integers(2, 6)), int(rng.integers(1, 4))
         x, q = rng.normal(size=(n, d)), rng.normal(size=(d, d)) * 0.7
         k = exp((balls(x) @ balls(q)) @ (balls(x) @ balls(q)).T * sign)
-        values = certified(k / k.sum(axis=1)[:, np.newaxis])
-        yield at_least(values[0], 0, scale=1, part="equal projections", n=n)
-        yield at_most(values[-1], 1, part="equal projections", n=n)
+        values = certified(k / k.sum(axis=1)[:, np.newaxis] if rows else k)
+        yield at_least(values[0], 0, scale=1, part="equal projections, at least zero", n=n)
+        yield at_most(values[-1], 1, part="equal projections, at most one", n=n)
 
 
 def _det3(m):
