@@ -65,6 +65,22 @@ def test_errors_of_the_radius_are_carried_on():
     assert wide.width < 4e-6
 
 
+@pytest.mark.parametrize("dim", [1, 2, 3, 10])
+def test_slope_of_the_ratio_of_bessel_functions_is_bounded_and_nearly_so(dim):
+    for b in (0.01, 0.3, 1.0, 7.0, 100.0, 3000.0):
+        bound = module._steepest_ratio(Interval(b, b * (1.0 + 1e-9)), dim)
+        with mpmath.workdps(60):
+            ratio = mpmath.besseli(mpmath.mpf(dim + 1) / 2, b) / mpmath.besseli(mpmath.mpf(dim - 1) / 2, b)
+            slope = float(1 - ratio**2 - dim * ratio / b)
+        assert slope <= bound
+        assert bound < 4.0 * slope + 32.0 * (1 + dim) * 2.0**-53
+
+
+def test_radii_of_a_thousand_layers_are_still_known():
+    radii = sphere_radii(1.0, 2.0**-11, 2, 1000)
+    assert radii[-1].width < 1e-6
+
+
 def test_kept_weights_multiply_and_new_ones_do_not():
     kept, anew = (sphere_radii(1.0, 0.1, 2, 5, kept=kept) for kept in (True, False))
     assert len(kept) == len(anew) == 6

@@ -51,6 +51,13 @@ WIDTHS = [
         "0.5 * safety * (abs(value - other) + moved)",
     ),
     (
+        "slope-of-a-larger-ratio",
+        "tests/diffusion/test_self_dynamics.py::test_slope_of_the_ratio_of_bessel_functions_is_bounded_and_nearly_so",
+        "diffusion/self_dynamics.py",
+        "math.hypot(0.5 * d + 1.0, x)",
+        "math.hypot(0.5 * d, x)",
+    ),
+    (
         "wide-radius-halved",
         "tests/diffusion/test_self_dynamics.py::test_a_radius_that_is_not_known_exactly_is_moved_as_a_whole",
         "diffusion/self_dynamics.py",

@@ -128,7 +128,10 @@ def sphere_layer(radius: Interval, epsilon: float, dim: int) -> Interval:
     r"""Enclose the radius of uniform tokens on a sphere of dimension d after a layer, by attention at its pole.
 
     The map is :math:`R \mapsto RA(b)` with :math:`b = R^2/\varepsilon` and a ratio A of Bessel functions that obeys
-    :math:`A' = 1 - A^2 - dA/b \le A/b`, so that an error of the radius is multiplied by :math:`A + 2bA' \le 3`.
+    :math:`A' = 1 - A^2 - dA/b \le A/b`, so that an error of the radius is multiplied by :math:`A + 2bA' \le 3`. The
+    ratio itself, known at the middle, changes over the interval by :math:`A'` times its length, and
+    :math:`A \ge b/(\frac d2 + \sqrt{(\frac d2 + 1)^2 + b^2})` [1]_, which leaves of :math:`A'` a multiple of
+    :math:`b^{-2}`: with :math:`b^{-1}` alone widths would grow exponentially with the layers.
 
     Parameters
     ----------
@@ -137,6 +140,10 @@ def sphere_layer(radius: Interval, epsilon: float, dim: int) -> Interval:
     epsilon : float
         Positive; heights in the number of :math:`R/\sqrt\varepsilon` are summed.
     dim : int
+
+    References
+    ----------
+    .. [1] D. E. Amos, *Computation of modified Bessel functions and their ratios*, Math. Comp. 28 (1974), 239-251.
     """
     if not as_instance(radius, "radius", Interval).lo > 0.0:
         raise ValueError(f"radius: expected a positive interval, got {radius}")
@@ -149,10 +156,17 @@ def sphere_layer(radius: Interval, epsilon: float, dim: int) -> Interval:
     error = rounding(query, cloud, cloud, score=SquaredDistance(0.5 / e), key_weights=masses)
     # heights and masses of the quadrature are off by some u, scores by b u of the heights
     error += 64.0 * (1.0 + r * r / e) * U * r
-    b, off = radius * radius / e, 2.0 * radius.width / radius.lo
+    b = radius * radius / e
+    off = min(2.0 * radius.width / radius.lo, _steepest_ratio(b, dim) * b.width)
     ratio = Interval.within(found / r, error / r + off + 2.0 * U)
     slope = min(3.0, (ratio + 2.0 * b * (1.0 - ratio * ratio) - 2.0 * dim * ratio).hi)
     return Interval.within(found, error + 0.5 * slope * radius.width, Kind.NUMERIC)
+
+
+def _steepest_ratio(b: Interval, d: int) -> float:
+    """Bound the slope of the ratio of Bessel functions over an interval, by a smaller ratio, of which L/b falls."""
+    least, last = (x / (0.5 * d + math.hypot(0.5 * d + 1.0, x)) for x in (b.lo, b.hi))
+    return 1.0 - least * least - d * last / b.hi + 16.0 * U * (1.0 + d)
 
 
 def sphere_radii(start: float, epsilon: float, dim: int, layers: int, *, kept: bool = False) -> list[Interval]:

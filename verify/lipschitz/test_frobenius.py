@@ -77,7 +77,7 @@ def test_frobenius(run, *, rows=False, factor=1, reach=1.0, columns=True):
         alpha, size = clouds.sizes(mu, score, value)
         bound = hull(size) * clouds.least(alpha, n if columns else 1)
         bound = hull(size * (1 + 2 * alpha)) if rows else factor * bound
-        wide = mu if reach == 1.0 else mu.push_forward(lambda x: reach * x)
+        wide = mu.push_forward(lambda x: reach * x)
         yield at_most(clouds.norm_of(wide, score, value, 2), bound, alpha=float(alpha.mid()), n=n, d=mu.dim)
     for alpha, n in PRINTED:
         found, a = frobenius_constants(alpha, n), balls(alpha).item()

@@ -197,7 +197,7 @@ def test_refined(run, *, spread=4, query=1, factor=1, radius=1.0, counted=False)
     for mu, score, value in clouds.measures(run, quick=20, paper=300):
         alpha, size = clouds.sizes(mu, score, value)
         bound = hull(size) * (clouds.least(alpha, mu.size) if counted else constant_of(alpha))
-        wide = mu if radius == 1.0 else mu.push_forward(lambda x: radius * x)
+        wide = mu.push_forward(lambda x: radius * x)
         found = clouds.norm_of(wide, score, value, 2)
         yield at_most(found, bound, alpha=float(alpha.mid()), n=mu.size, d=mu.dim, part="any ball")
     table = run.study(studies.growth).where(part="minority")

@@ -50,8 +50,7 @@ def test_slowest(run, *, share=1.0, rule="USA", more=0):
             yield equals(value, claimed, part=f"{part}, attained", n=n, beta=beta, gap=gap)
         if part == "clusters":  # exp(beta m) (1 - m^2) whatever n
             exact = hull((ball(beta) * (1 - ball(gap))).exp() * ball(gap) * (2 - ball(gap)))
-            if rule == "USA":
-                yield equals(value, share * exact, part="clusters, exact", n=n, beta=beta, gap=gap)
+            yield equals(value, share * exact, part="clusters, exact", n=n, beta=beta, gap=gap)
 
 
 @verifies(
@@ -151,12 +150,11 @@ def test_slowest_path(run, *, share=1.0, rule="USA", masses=False):
         yield at_least(waited, pace * t, scale=t, **case)
         if part == "path simplex":
             yield equals(waited, pace * Interval.exactly(t), **(case | {"part": "simplex, attained"}))
-        if part == "path odd" and rule == "USA":
+        if part == "path odd":
             later = Fraction(201, 200) * Interval.exactly(pace) * t
             yield at_least(waited, later, **(case | {"part": "not equiangular, by a margin"}))
-        if rule == "USA":
-            bound = hull(ball(start) * (-2 * ball(pace) * ball(t) / n).exp())
-            yield at_most(value, bound, **(case | {"part": "exponential"}))
+        bound = hull(ball(start) * (-2 * ball(pace) * ball(t) / n).exp())
+        yield at_most(value, bound, **(case | {"part": "exponential"}))
 
 
 @verifies(
