@@ -244,7 +244,7 @@ def settled_order(strength):
 )
 def test_particles(run, *, unit=1.0, factor=2.0):
     first, second, third = (Noise.drawn(rng) for rng in run.streams(3))
-    runs, found = run.pick(quick=128, paper=4096), []
+    runs, found = run.pick(quick=512, paper=4096), []
     for n, noise in ((TOKENS, first), (TOKENS // 2, second)):
         square, linear = squared_orders(BELOW, noise, runs=runs, n=n, factor=factor)
         found.append(run_mean(n * (square - linear), among=8) + linear_order(BELOW * factor / 2.0))  # of known mean
