@@ -11,6 +11,7 @@ from theory.attention import (
     SquaredDistance,
     boltzmann_gibbs,
     rounding,
+    studies,
     transform_error,
 )
 from theory.evidence import (
@@ -182,3 +183,9 @@ def test_softmatch(run, *, after=False, dropped=False, beta=0.6):
         claimed = claimed * balls(nu.weights) if after else claimed
         kernel = Softmatch(Additive(w_query, w_key, v), nu)
         yield equals(gap(kernel.rows(x), claimed, kernel.error(x)), 0, scale=1, score="additive", n=6, d=2)
+    table, query = run.study(studies.attention_map), studies.query_index()
+    for head in range(studies.HEADS):
+        x, part = studies.unit_tokens(head, run.root), table.where(head=head)
+        claimed = textbook.laws(textbook.dot_scores(x[query : query + 1], x, beta=studies.SHARPNESS * beta / 0.6))[0]
+        lo, hi = part["weight.lo"], part["weight.hi"]
+        yield equals(gap((lo + hi) / 2, claimed, hi - lo), 0, scale=float(hi.max()), head=head, part="photograph")

@@ -159,6 +159,9 @@ def test_sharp(run, *, factor=1.0, slope=2, rate=2, radius=1.0, causal=False, ha
         least, largest = (constant_of(balls(end).item()) for end in (alpha.lo, alpha.hi))
         most = Interval(least.lo, largest.hi, largest.kind)
         yield at_most(after, size * most * before, part="finite way", alpha=alpha.mid, **case)
+    drawn = run.study(studies.tightness).where(metric="W1")
+    for alpha, way, stretch in zip(drawn["alpha"], drawn["way"], drawn.intervals("stretch"), strict=True):
+        yield at_most(stretch, constant_of(balls(alpha).item()), alpha=alpha, way=way, part="drawn")
     found = run.study(studies.worst_pairs).where(p=1.0)
     for alpha, sign, stretch in zip(found["alpha"], found["sign"], found.intervals("stretch"), strict=True):
         bound = constant_of(balls(alpha).item())
