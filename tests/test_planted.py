@@ -40,7 +40,10 @@ def bug(name, claim, path, *edits, backend="reference"):
 
 
 ROWS = "problem.pairs(score), problem.values, log_weights=problem.log_weights, visible=problem.visible"
-LATE = "problem.pairs(score), problem.values * np.exp(problem.log_weights)[:, np.newaxis], visible=problem.visible"
+LATE = (
+    "problem.pairs(score), problem.values * (1.0 if problem.log_weights is None else "
+    "np.exp(problem.log_weights)[:, np.newaxis]), visible=problem.visible"
+)
 PUT = '"scores") / as_positive(tau, "tau")'
 
 RAW = (  # the solver's own potentials, as they are
@@ -490,10 +493,10 @@ def planted(bug, folder, parts=("theory", "verify")):
 def judged(claim, folder, backend):
     """Decide one claim in ``folder`` and return the exit code with what was printed."""
     test = next(p for p in (folder / "verify").rglob("test_*.py") if f'"{claim}"' in p.read_text(encoding="utf-8"))
-    return tested(f"{test.relative_to(folder)}::{claim}", folder, backend)
+    return run_test(f"{test.relative_to(folder)}::{claim}", folder, backend)
 
 
-def tested(node, folder, backend):
+def run_test(node, folder, backend):
     """Run one test in ``folder`` and return the exit code with what was printed."""
     # without other people's plugins, which take half a second to load
     options = ["-q", "-p", "no:cacheprovider", "-p", "theory.evidence.plugin"]
@@ -518,7 +521,7 @@ def test_a_planted_bug_is_caught(bug, tmp_path):
 def test_a_planted_width_is_caught(caught_by, bug, tmp_path):
     if "::" in caught_by:
         planted(bug, tmp_path, ("theory", "verify", "tests"))
-        code, text = tested(caught_by, tmp_path, bug.backend)
+        code, text = run_test(caught_by, tmp_path, bug.backend)
         assert code == 1, text
         assert "failed" in text, text
         assert not BROKEN.search(text), text

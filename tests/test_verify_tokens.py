@@ -32,6 +32,7 @@ def decide(*options):
         "-m",
         "pytest",
         "verify/maxent/test_maximum_entropy.py",
+        "verify/maxent/test_softmax_prior.py",
         "-p",
         "no:cacheprovider",
         *options,

@@ -49,7 +49,13 @@ def test_what_is_as_recorded_passes(folder, capsys):
 def test_what_contradicts_its_record_fails(folder, capsys):
     path = folder / "demo.one.json"
     before = path.read_bytes()
-    edited(path, lambda whole: whole["scales"]["paper"].update(cases=6))
+
+    def another_count(whole):
+        entry = whole["scales"]["paper"]
+        for told in (entry, entry["parts"][""]):
+            told["cases"] = 6
+
+    edited(path, another_count)
     try:
         capsys.readouterr()
         assert main(["report", "--check", "--sample", "1", "--evidence", str(folder)]) == 1

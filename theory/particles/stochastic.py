@@ -13,6 +13,8 @@ before: a run can be cut in time, and independent rows in memory, without a chan
 References
 ----------
 P. E. Kloeden and E. Platen, *Numerical Solution of Stochastic Differential Equations*, Springer 1992, 10.2 and 15.1.
+
+E. P. Hsu, *Stochastic Analysis on Manifolds*, American Mathematical Society 2002.
 """
 
 from __future__ import annotations
