@@ -134,7 +134,6 @@ def _answer(options: argparse.Namespace) -> tuple[str, int]:
         records = archive.read_all(folder)
         since = age.changes(records, folder)
         return account.lines(records, options.verdict, options.subject, colour=colour, changes=since), 0
-    _follow(options)
     folder = _holder(options)
     record = archive.find(folder, options.id)
     if options.verb == "explain":
@@ -164,27 +163,20 @@ def _report(options: argparse.Namespace) -> tuple[str, int]:
     return text + "".join(old.values()) + told, int(stale or (options.check and bool(old["quick"])) or fell)
 
 
-def _follow(options: argparse.Namespace) -> None:
-    """Ask for the claim that says what a merged one said, and tell so; a test that checks it has no record."""
+def _holder(options: argparse.Namespace) -> Path:
+    """Return the folder that has the record, and say so if it is not the nearest one.
+
+    A merged claim is asked for by the one that says now what it said; a test that checks it has no record.
+    """
     from theory.report import archive, merged, shelves  # noqa: PLC0415
 
     folders = shelves.shelves() if options.evidence is None else [Path(options.evidence)]
     went = merged.successor(folders, options.id)
-    if went is None:
-        return
-    if not went.is_claim:
+    if went is not None and not went.is_claim:
         raise archive.ArchiveError(f"{went.id}: is no claim any more, {went.into} checks it: {went.why}")
-    sys.stderr.write(f"{went.id}: was merged into {went.into}: {went.why}\n")
-    options.id = went.into
-
-
-def _holder(options: argparse.Namespace) -> Path:
-    """Return the folder that has the record, and say so if it is not the nearest one."""
-    from theory.report import archive, shelves  # noqa: PLC0415
-
-    if options.evidence is not None:
-        return Path(options.evidence)
-    folders = shelves.shelves()
+    if went is not None:
+        sys.stderr.write(f"{went.id}: was merged into {went.into}: {went.why}\n")
+        options.id = went.into
     folder = archive.holder(folders, options.id)
     if folder != folders[0]:
         sys.stderr.write(f"{options.id}: no claim of {folders[0]}; this is the record in {folder}\n")
