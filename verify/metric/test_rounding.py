@@ -53,11 +53,11 @@ def test_rounding(run, *, factor=1.0, seen=1.0, given=np.float64, share=0.05):
     for name, epsilon, g, x, y in cases:
         f, h = (images(parameters(g), z) for z in (x, y))
         told = ResidualFeatures(seen * g.inner, g.inner_bias, g.outer, g.outer_bias)  # by which the error is bounded
-        off = farthest(balls(g(given(x))) - f)
+        off = farthest(balls(g(given(x))) - f) / told.rounding(x)
         case = {"input": name, "n": len(x), "d": g.dim}
-        yield outcome(at_most(off / told.rounding(x), factor, part="features", **case))
+        yield outcome(at_most(off, factor, part="features", **case))
         if name in worst:
-            worst[name].append(off / told.rounding(x))
+            worst[name].append(off)
         exact = squares(f, h) / (-2 * balls(epsilon).item())
         wrong = farthest((balls(MetricScore(g, epsilon).matrix(given(x), y)) - exact).reshape(-1, 1))
         stated = MetricScore(told, epsilon).bounds(x, y)[1]
