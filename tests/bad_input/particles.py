@@ -35,8 +35,8 @@ from theory.particles import (
     sphere_jacobian,
     twisted,
 )
-from theory.particles.free_energy import Sphere
-from theory.particles.perturbation import Stability
+from theory.particles.dynamics.perturbation import Stability
+from theory.particles.mean_field.free_energy import Sphere
 
 
 def decay(x):

@@ -14,8 +14,9 @@ from scipy.stats import norm
 
 from theory.evidence import Interval
 from theory.evidence.enclosure import balls, hull, precision
-from theory.particles import Overlap, Softmax, chaos, flow
-from theory.particles.chaos import linear_displacement, normal_distance, spread, tagged_variance
+from theory.particles import Overlap, Softmax, flow
+from theory.particles.mean_field import chaos
+from theory.particles.mean_field.chaos import linear_displacement, normal_distance, spread, tagged_variance
 from theory.particles.studies.chaos import SURE, allowed
 
 ALPHA, TIME = 0.25, 1.0

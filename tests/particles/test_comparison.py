@@ -5,9 +5,9 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from theory.particles.comparison import clusters, slowest_pair, slowest_rate
-from theory.particles.fields import on_sphere
-from theory.particles.overlaps import Overlaps, gaps
+from theory.particles.dynamics.fields import on_sphere
+from theory.particles.exact.comparison import clusters, slowest_pair, slowest_rate
+from theory.particles.exact.overlaps import Overlaps, gaps
 
 
 def acute(rng, n, d):
@@ -31,7 +31,7 @@ def test_slowest_pair_is_the_growth_of_the_smallest_overlap(normalised):
 
 @pytest.mark.parametrize("normalised", [True, False])
 def test_weights_that_are_off_by_their_bound_leave_the_rate_inside(normalised, monkeypatch):
-    module, off, closest = import_module("theory.particles.comparison"), 1e-6, 0.0
+    module, off, closest = import_module("theory.particles.exact.comparison"), 1e-6, 0.0
     given = np.minimum(gaps(acute(np.random.default_rng(5), 5, 3)), 1.0)
     right = slowest_pair(given, beta=2.0, normalised=normalised)[1]
     i, j = np.unravel_index(given.argmax(), given.shape)

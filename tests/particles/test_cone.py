@@ -9,7 +9,7 @@ import pytest
 
 from theory.evidence import Kind, stream
 from theory.particles import chart, diameter, hemisphere_probability, margins, sign_patterns
-from theory.particles.cone import _bounded, null_vector
+from theory.particles.exact.cone import _bounded, null_vector
 from theory.particles.studies import cones
 from theory.particles.studies.cone import TOKENS, above
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from theory.particles.critical import equiangular, folded, jacobian_size, output_overlaps, pushed
+from theory.particles.exact.critical import equiangular, folded, jacobian_size, output_overlaps, pushed
 
 
 def layer(x, beta):

@@ -74,7 +74,7 @@ def test_all_quantities_are_within_their_errors(beta, form):
 
 @pytest.mark.parametrize("form", [np.diag([4.0, 1.0, 0.5]), None])
 def test_outputs_that_are_off_by_their_bound_leave_velocities_inside(form, monkeypatch):
-    module, (x, masses), closest = import_module("theory.particles.energy"), cloud(1), 0.0
+    module, (x, masses), closest = import_module("theory.particles.dynamics.energy"), cloud(1), 0.0
     law = Interaction(1.5, form=form, masses=masses)
     right, plain = law.velocity(x), module.Softmax
     monkeypatch.setattr(module, "rounding", lambda *_, **__: OFF)
@@ -105,7 +105,7 @@ def test_velocities_that_are_off_by_their_bound_leave_the_dissipation_inside(mon
 
 
 def test_sums_that_are_off_by_their_bound_leave_unnormalised_velocities_inside(monkeypatch):
-    module, (x, masses), closest = import_module("theory.particles.energy"), cloud(1), 0.0
+    module, (x, masses), closest = import_module("theory.particles.dynamics.energy"), cloud(1), 0.0
     law = Interaction(1.5, masses=masses)
     right, plain, sums = law.velocity(x, normalised=False), module.Unnormalised, law.partitions(x)[:, np.newaxis]
     for outputs, factors in ((OFF, 0.0), (0.0, OFF)):

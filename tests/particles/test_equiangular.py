@@ -4,9 +4,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.particles.equiangular import Equiangular
-from theory.particles.fields import Overlap, PreNorm, Softmax, on_sphere
-from theory.particles.overlaps import Overlaps, gaps
+from theory.particles.dynamics.fields import Overlap, PreNorm, Softmax, on_sphere
+from theory.particles.exact.equiangular import Equiangular
+from theory.particles.exact.overlaps import Overlaps, gaps
 from theory.particles.studies.equiangular import uniform_gaps
 
 CASES = [(2, 0.0), (4, 1.0), (16, 3.0), (5, 9.0), (100, 0.25)]

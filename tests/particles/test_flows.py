@@ -8,7 +8,7 @@ import pytest
 
 from theory.evidence import Interval
 from theory.particles import flow, on_sphere, passage
-from theory.particles.flows import Trajectory, moved_by, safety_of
+from theory.particles.dynamics.flows import Trajectory, moved_by, safety_of
 
 
 def covers(interval, value):
@@ -135,7 +135,7 @@ def test_a_function_that_rounds_is_observed_with_its_rounding():
 
 
 def test_a_passage_of_two_runs_that_differ_holds_both_ends(monkeypatch):
-    module = import_module("theory.particles.passages")
+    module = import_module("theory.particles.dynamics.passages")
     plain = module._arrival
     for method, times in (("DOP853", 2.0), ("LSODA", 10.0)):
         seen = []
@@ -152,7 +152,7 @@ def test_a_passage_of_two_runs_that_differ_holds_both_ends(monkeypatch):
 
 
 def test_a_passage_holds_what_rounding_moves_the_event_by(monkeypatch):
-    module = import_module("theory.particles.passages")
+    module = import_module("theory.particles.dynamics.passages")
     monkeypatch.setattr(module, "moved_by", lambda *_: 1e-6)
     found = passage(lambda x: -x, 1.0, lambda x: x - 0.25, 10.0)
     for shift in (-1e-6, 1e-6):  # of the event; it passes zero at the speed 1/4

@@ -7,8 +7,8 @@ import pytest
 from scipy import special
 
 from theory.evidence.enclosure import hull, precision
-from theory.particles import free_energy
-from theory.particles.free_energy import Sphere, couplings, enclosed, threshold
+from theory.particles.mean_field import free_energy
+from theory.particles.mean_field.free_energy import Sphere, couplings, enclosed, threshold
 
 
 def on_a_grid(beta, strength, potential, n=400):

@@ -9,7 +9,7 @@ import pytest
 
 from theory.attention import DotProduct
 from theory.particles import Collapse, Softmax, Tangential, flow, on_sphere
-from theory.particles.half_sphere import frame_of
+from theory.particles.exact.half_sphere import frame_of
 
 RNG = np.random.default_rng(3)
 FORM = RNG.normal(size=(3, 3))

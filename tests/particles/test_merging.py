@@ -8,8 +8,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from theory.particles import Pair, approach, coarsening, on_sphere
-from theory.particles.coarsening import JOINED
-from theory.particles.merging import energy, shortfall
+from theory.particles.exact.coarsening import JOINED
+from theory.particles.exact.merging import energy, shortfall
 
 
 def circle(*angles):

@@ -9,8 +9,8 @@ from scipy import integrate, special
 
 from theory.evidence.enclosure import balls, hull, precision
 from theory.particles import Circle, on_sphere
-from theory.particles.onset import growth_rates, mode, mode_growth, quantiles, tie
-from theory.particles.zonal import means, polynomials
+from theory.particles.mean_field.onset import growth_rates, mode, mode_growth, quantiles, tie
+from theory.particles.mean_field.zonal import means, polynomials
 
 
 def test_polynomials_are_gegenbauers():

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from theory.evidence import Kind
-from theory.particles import passage, passages
+from theory.particles import passage
+from theory.particles.dynamics import passages
 
 DECAYS = [(lambda x: -x, level, -math.log(level)) for level in (0.5, 0.25, 0.1, 0.01)]
 BURSTS = [(lambda x: x * x, level, 1.0 - 1.0 / level) for level in (1.5, 2.0, 5.0, 20.0)]

@@ -24,7 +24,7 @@ from theory.particles import (
     integrate,
     on_sphere,
 )
-from theory.particles.runge_kutta import chart_rate, retracted
+from theory.particles.dynamics.runge_kutta import chart_rate, retracted
 
 
 def unit(rng, n, d):

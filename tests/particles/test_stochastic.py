@@ -19,8 +19,8 @@ from theory.particles import (
     on_sphere,
     sample,
 )
-from theory.particles.runge_kutta import EULER, HEUN, SPHERE
-from theory.particles.stochastic import BLOCK
+from theory.particles.dynamics.runge_kutta import EULER, HEUN, SPHERE
+from theory.particles.dynamics.stochastic import BLOCK
 
 NOISE = Noise(3, 2**63 + 5)
 

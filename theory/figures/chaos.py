@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from theory.evidence import Table, run_mean
 from theory.figures import style
 from theory.particles import studies
-from theory.particles.chaos import spread, tagged_variance
+from theory.particles.mean_field.chaos import spread, tagged_variance
 from theory.particles.studies.chaos import ALPHA, DIMS, TIME
 
 TITLE = "propagation of chaos: one token and the cloud of all tokens beside the mean-field system"

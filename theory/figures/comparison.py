@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from theory.evidence import Table
 from theory.figures import style
 from theory.particles import studies
-from theory.particles.comparison import slowest_rate
-from theory.particles.equiangular import Equiangular
+from theory.particles.exact.comparison import slowest_rate
+from theory.particles.exact.equiangular import Equiangular
 from theory.particles.studies.comparison import WITNESS
 
 TITLE = "the slowest acute configurations of attention, without and with normalisation"

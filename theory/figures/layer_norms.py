@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from theory.evidence import Table
 from theory.figures import style
 from theory.particles import studies
-from theory.particles.equiangular import Equiangular
+from theory.particles.exact.equiangular import Equiangular
 from theory.particles.studies.norms import BETA, SIMPLICES, TOKENS
 
 TITLE = "Pre-LN against Post-LN: gaps close like the inverse square of time, or exponentially"

@@ -7,7 +7,7 @@ from scipy.special import gammainc, ndtr
 
 from theory.attention import SquaredDistance, attend, lattice, rounding
 from theory.evidence.roundoff import gamma
-from theory.particles import hermite
+from theory.particles.mean_field import hermite
 from verify.textbook import balls
 
 POSITIONS = 8  # roundings of a token's coordinate beyond its products: mean, sum and the masses that carry it

@@ -21,7 +21,7 @@ from theory.evidence import (
     verifies,
 )
 from theory.particles import studies
-from theory.particles.chaos import tagged_variance
+from theory.particles.mean_field.chaos import tagged_variance
 from theory.particles.studies.chaos import ALPHA, DIMS, FAR, TIME
 from verify.textbook import balls, hull
 

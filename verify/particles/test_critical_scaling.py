@@ -6,7 +6,7 @@ from functools import cache
 from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
 from theory.particles import studies
-from theory.particles.critical import folded
+from theory.particles.exact.critical import folded
 from verify.textbook import balls, hull
 
 SOURCES = ("chen2025",)

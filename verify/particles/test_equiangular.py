@@ -23,8 +23,8 @@ from theory.evidence import (
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import softmax_error
 from theory.particles import flow, on_sphere, studies
-from theory.particles.equiangular import Equiangular
-from theory.particles.overlaps import Overlaps, gaps
+from theory.particles.exact.equiangular import Equiangular
+from theory.particles.exact.overlaps import Overlaps, gaps
 from theory.particles.studies.equiangular import TOKENS, uniform_gaps
 from verify.particles.simplex import ball, elapsed, prefactor, rate, simplex, time
 from verify.textbook import exp, hull, laws

@@ -19,8 +19,8 @@ from theory.evidence import (
 )
 from theory.evidence.roundoff import U, gamma
 from theory.particles import studies
-from theory.particles.fluctuation import delta_method, gaussian_fluctuation
-from theory.particles.self_normalised import atomic_moments, gaussian_moments
+from theory.particles.mean_field.fluctuation import delta_method, gaussian_fluctuation
+from theory.particles.mean_field.self_normalised import atomic_moments, gaussian_moments
 from theory.particles.studies.fluctuation import COVARIANCE, ENTRIES, GROWTHS, QUERY
 from verify.textbook import balls, exp, hull
 

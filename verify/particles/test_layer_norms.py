@@ -21,8 +21,8 @@ from theory.evidence import (
 from theory.evidence.convergence import LEVELS
 from theory.evidence.quadrature import integral_over
 from theory.particles import Overlap, PreNorm, Softmax, Tangential, flow, studies
-from theory.particles.equiangular import Equiangular
-from theory.particles.overlaps import gaps
+from theory.particles.exact.equiangular import Equiangular
+from theory.particles.exact.overlaps import gaps
 from theory.particles.studies.norms import SIMPLICES
 from verify.particles.simplex import ball, elapsed, outward, prefactor, rate, simplex
 from verify.textbook import hull

@@ -21,8 +21,8 @@ from theory.evidence import (
 )
 from theory.evidence.roundoff import gamma
 from theory.particles import Circle, studies
-from theory.particles.free_energy import Sphere, couplings, threshold
-from theory.particles.stochastic import Diffusion, Noise
+from theory.particles.dynamics.stochastic import Diffusion, Noise
+from theory.particles.mean_field.free_energy import Sphere, couplings, threshold
 from verify.particles.harmonic_order import bessel, quotient, star
 from verify.textbook import balls, hull
 

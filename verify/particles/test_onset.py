@@ -17,7 +17,7 @@ from theory.evidence import (
     verifies,
 )
 from theory.particles import studies
-from theory.particles.onset import growth_rates, tie
+from theory.particles.mean_field.onset import growth_rates, tie
 from verify.textbook import balls, hull
 
 SEEN = ("seen", "derived", "refereed")

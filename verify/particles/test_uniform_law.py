@@ -4,8 +4,8 @@ import math
 from functools import cache
 
 from theory.evidence import Claim, Interval, Kind, at_least, at_most, bug, constant, equals, hypothesis, verifies
-from theory.particles.free_energy import couplings, enclosed, threshold
-from theory.particles.zonal import means, polynomials
+from theory.particles.mean_field.free_energy import couplings, enclosed, threshold
+from theory.particles.mean_field.zonal import means, polynomials
 from verify.particles.harmonic_order import star
 from verify.textbook import balls, hull
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from theory.evidence import Interval, Kind, Table, stream
-from theory.particles.boolean import Line, Undecided
-from theory.particles.flows import flow
-from theory.particles.passages import passage
+from theory.particles.dynamics.flows import flow
+from theory.particles.dynamics.passages import passage
+from theory.particles.exact.boolean import Line, Undecided
 
 NAMED = (-1.2, -0.4, 0.3, 0.9, 1.5)
 TIED = (-0.9, 0.2, 1.1)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from theory.attention import DotProduct, Measure
 from theory.distance import w1
 from theory.evidence import Interval, Kind, Table, stream, sweep
-from theory.particles.chaos import linear_displacement, normal_distance, spread
-from theory.particles.fields import Softmax
-from theory.particles.runge_kutta import RK4, integrate
+from theory.particles.dynamics.fields import Softmax
+from theory.particles.dynamics.runge_kutta import RK4, integrate
+from theory.particles.mean_field.chaos import linear_displacement, normal_distance, spread
 
 Array = NDArray[np.float64]
 ALPHA, TIME, STEPS = 0.25, 1.0, 2

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from theory.evidence import Interval, Kind, Table, stream
 from theory.evidence.witness import coarse
-from theory.particles.comparison import clusters, slowest_pair
-from theory.particles.equiangular import Equiangular
-from theory.particles.flows import flow
-from theory.particles.overlaps import Overlaps, gaps
+from theory.particles.dynamics.flows import flow
+from theory.particles.exact.comparison import clusters, slowest_pair
+from theory.particles.exact.equiangular import Equiangular
+from theory.particles.exact.overlaps import Overlaps, gaps
 
 Array = NDArray[np.float64]
 RULES = ("SA", "USA")

@@ -11,9 +11,9 @@ import numpy as np
 
 from theory.attention import DotProduct
 from theory.evidence import Interval, Kind, Table, stream
-from theory.particles.cone import chart, diameter, margins
-from theory.particles.fields import Array, PreNorm, Softmax, Tangential, on_sphere
-from theory.particles.flows import Trajectory, flow
+from theory.particles.dynamics.fields import Array, PreNorm, Softmax, Tangential, on_sphere
+from theory.particles.dynamics.flows import Trajectory, flow
+from theory.particles.exact.cone import chart, diameter, margins
 from theory.particles.studies.energy import unit_tokens
 
 _FEW = ((2, 3), (2, 4), (2, 6), (3, 4), (3, 6), (3, 8), (4, 6), (4, 8), (4, 10), (5, 5))

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from theory.attention import DotProduct
 from theory.evidence import Interval, Kind, Table, stream
-from theory.particles.fields import Softmax, Tangential
-from theory.particles.flows import flow
-from theory.particles.graph import Graph, complete, consensus_gap, mean_length, ring, twisted
-from theory.particles.half_sphere import Collapse
+from theory.particles.dynamics.fields import Softmax, Tangential
+from theory.particles.dynamics.flows import flow
+from theory.particles.dynamics.graph import Graph, complete, consensus_gap, mean_length, ring, twisted
+from theory.particles.exact.half_sphere import Collapse
 
 Array = NDArray[np.float64]
 WINDOWS = 8

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from theory.evidence import Interval, Kind, Table
-from theory.particles.critical import equiangular, folded, jacobian_size, output_overlaps
+from theory.particles.exact.critical import equiangular, folded, jacobian_size, output_overlaps
 
 OVERLAPS = (0.5, 0.2)
 SIZES = (10**3, 10**6, 10**9, 10**12)

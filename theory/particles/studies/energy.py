@@ -9,9 +9,9 @@ import numpy as np
 
 from theory.evidence import Interval, Kind, Table, gamma, stream
 from theory.evidence.roundoff import EXP_ULPS, U
-from theory.particles.energy import Interaction
-from theory.particles.fields import Array, Softmax, Tangential
-from theory.particles.flows import flow
+from theory.particles.dynamics.energy import Interaction
+from theory.particles.dynamics.fields import Array, Softmax, Tangential
+from theory.particles.dynamics.flows import flow
 
 FORM = np.diag([1.0, 0.5, -0.75])  # symmetric and indefinite, the value matrix of its run
 _COS, _SIN = np.cos(2.0), np.sin(2.0)

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.evidence import Interval, Kind, Table, stream, sweep
-from theory.particles.equiangular import Equiangular
-from theory.particles.flows import Trajectory, flow
-from theory.particles.overlaps import Overlaps
+from theory.particles.dynamics.flows import Trajectory, flow
+from theory.particles.exact.equiangular import Equiangular
+from theory.particles.exact.overlaps import Overlaps
 
 Array = NDArray[np.float64]
 MAP_TOKENS, MAP_DIM = 32, 256

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from theory import engine
 from theory.engine import Form, Pairs
 from theory.evidence import Interval, Kind, Table, stream, sweep
-from theory.particles.fluctuation import participation
-from theory.particles.self_normalised import gaussian_moments
+from theory.particles.mean_field.fluctuation import participation
+from theory.particles.mean_field.self_normalised import gaussian_moments
 
 Array = NDArray[np.float64]
 TILTS = (0.4, 0.8, 1.6)  # p, the standard deviation of the scores of standard normal keys

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.evidence import Interval, Kind, Table
-from theory.particles.flows import flow
-from theory.particles.gaussian import (
+from theory.particles.dynamics.flows import flow
+from theory.particles.mean_field.gaussian import (
     Closure,
     DistanceClosure,
     SinkhornClosure,

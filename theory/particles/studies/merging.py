@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.evidence import Kind, Table
-from theory.particles.merging import approach
+from theory.particles.exact.merging import approach
 
 BETAS = (10.0, 20.0, 40.0, 80.0, 160.0, 320.0)
 END = 0.3  # radians: the angle up to which the times are compared
@@ -40,7 +40,7 @@ def merging(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is draw
     """Return both clocks as the pair comes nearer, and what the others have travelled.
 
     ``start`` names the clusters; ``running``, ``frozen``, ``first`` and ``others`` are as in
-    :class:`theory.particles.merging.Approach`. The path of the first start is followed closely, of the others its end.
+    :class:`theory.particles.exact.Approach`. The path of the first start is followed closely, of the others its end.
     """
     names = ("start", "beta", "angle", "running", "frozen", "first", "others")
     columns: dict[str, list[Any]] = {name: [] for name in names}

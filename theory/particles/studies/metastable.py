@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.evidence import Interval, Kind, Table
-from theory.particles.coarsening import JOINED, coarsening
-from theory.particles.fields import on_sphere
-from theory.particles.merging import Approach
-from theory.particles.passages import passage
+from theory.particles.dynamics.fields import on_sphere
+from theory.particles.dynamics.passages import passage
+from theory.particles.exact.coarsening import JOINED, coarsening
+from theory.particles.exact.merging import Approach
 
 ANGLES, MASSES = (0.0, 0.6, 1.6, 2.6), (0.3, 0.1, 0.4, 0.2)
 BETAS = (20.0, 40.0, 80.0, 160.0, 320.0)

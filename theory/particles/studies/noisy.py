@@ -13,7 +13,7 @@ from scipy import optimize
 
 from theory.evidence import Interval, Kind, Table, first_best, stream
 from theory.evidence.enclosure import hull, precision
-from theory.particles.free_energy import Enclosed, Equilibrium, Sphere, enclosed, threshold
+from theory.particles.mean_field.free_energy import Enclosed, Equilibrium, Sphere, enclosed, threshold
 
 BETAS = (1.0, 2.0, 2.4, 2.5, 3.0, 4.0)
 FACTORS = (0.98, 1.0, 1.02)

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from theory.attention import DotProduct
 from theory.evidence import Interval, Kind, Table, stream
-from theory.particles.equiangular import Equiangular
-from theory.particles.fields import PreNorm, Softmax, Tangential
-from theory.particles.flows import Trajectory, flow
-from theory.particles.overlaps import Overlaps, gaps
+from theory.particles.dynamics.fields import PreNorm, Softmax, Tangential
+from theory.particles.dynamics.flows import Trajectory, flow
+from theory.particles.exact.equiangular import Equiangular
+from theory.particles.exact.overlaps import Overlaps, gaps
 
 Array = NDArray[np.float64]
 SIMPLICES = ((4, 1.0, 0.75), (16, 3.0, 1.0))  # tokens, beta and the gap at the start

@@ -6,9 +6,9 @@ import numpy as np
 
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import U
-from theory.particles.circle import Circle
-from theory.particles.flows import flow
-from theory.particles.onset import mode, mode_growth, quantiles
+from theory.particles.dynamics.circle import Circle
+from theory.particles.dynamics.flows import flow
+from theory.particles.mean_field.onset import mode, mode_growth, quantiles
 
 BETAS = (1.0, 5.0, 20.0)
 DEGREES = 8

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import gamma
-from theory.particles.circle import Circle
-from theory.particles.fields import Overlap, Softmax, on_sphere
-from theory.particles.manufactured import Manufactured
-from theory.particles.perturbation import Stability, rounding, stability
-from theory.particles.runge_kutta import METHODS, SPHERE, Method, integrate
+from theory.particles.dynamics.circle import Circle
+from theory.particles.dynamics.fields import Overlap, Softmax, on_sphere
+from theory.particles.dynamics.manufactured import Manufactured
+from theory.particles.dynamics.perturbation import Stability, rounding, stability
+from theory.particles.dynamics.runge_kutta import METHODS, SPHERE, Method, integrate
 
 Array = NDArray[np.float64]
 END, FEWEST = 1.0, 4

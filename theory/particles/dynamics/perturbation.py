@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from theory._validate import as_between, as_callable, as_count, as_instance, as_positive, as_real
 from theory.evidence.roundoff import gamma
-from theory.particles.runge_kutta import FLAT, SPHERE, Method, Space, chart_rate
+from theory.particles.dynamics.runge_kutta import FLAT, SPHERE, Method, Space, chart_rate
 
 Array = NDArray[np.float64]
 _QUOTIENT = 2.0**-20  # taken: displacement of a difference quotient, of which the error is far below the margin

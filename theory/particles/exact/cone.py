@@ -30,7 +30,7 @@ from scipy.optimize import linprog
 
 from theory._validate import as_count, as_points, as_real, as_vector
 from theory.evidence import gamma
-from theory.particles.fields import Array
+from theory.particles.dynamics.fields import Array
 
 _BLOCKS = 500  # chosen: linear programs solved at once
 _PLAIN = 32  # taken: numbers up to two to this power, or its inverse, are left as they are

@@ -85,7 +85,7 @@ def participation(tilt: float, keys: int) -> Interval:
 
     With :math:`\zeta = u e^{pz - p^2/2}` it is :math:`\int n\,\mathbb{E}[\zeta^2e^{-\zeta}]\,
     \{\mathbb{E}e^{-\zeta}\}^{n-1}\,d\log u`, a sum of positive terms by two trapezoidal rules, in logarithms, so that
-    neither p nor n is limited; :mod:`theory.particles.self_normalised` derives the bounds of the rules.
+    neither p nor n is limited; :mod:`theory.particles.mean_field.self_normalised` derives the bounds of the rules.
 
     Parameters
     ----------

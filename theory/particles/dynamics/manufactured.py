@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory._validate import as_callable, as_instance, as_number, as_points, as_positive, frozen
-from theory.particles.runge_kutta import FLAT, SPHERE, Space
+from theory.particles.dynamics.runge_kutta import FLAT, SPHERE, Space
 
 Array = NDArray[np.float64]
 

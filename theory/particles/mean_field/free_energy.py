@@ -6,7 +6,7 @@ a law :math:`\rho\sigma`, with :math:`\sigma` uniform on :math:`S^{d-1}`, that d
 .. math:: F_K(\rho) = \int\rho\log\rho\,d\sigma - K\iint W(\langle x, y\rangle)\,\rho\rho\,d\sigma d\sigma, \qquad
           W(u) = \frac{e^{\beta u} - 1}\beta .
 
-For a density of :math:`u = \langle x, e\rangle` alone let :math:`P_l` be as in :mod:`theory.particles.zonal`,
+For a density of :math:`u = \langle x, e\rangle` alone let :math:`P_l` be as in ``zonal``,
 :math:`N_l = 1/\langle P_l^2\rangle`, :math:`a_l = \langle\rho P_l\rangle` and :math:`W_l = \langle WP_l\rangle`. Then
 :math:`F_K(\rho) - F_K(1) = \langle\rho\log\rho\rangle - K\sum_{l\ge1}N_lW_la_l^2`, and equilibria solve
 :math:`\log\rho = 2K\sum_l N_lW_la_lP_l + c`. To prescribe the coefficient of :math:`P_1` in the logarithm, and to
@@ -29,7 +29,7 @@ from theory._validate import as_count, as_positive, as_vector
 from theory.evidence import Interval
 from theory.evidence.enclosure import balls, hull
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
-from theory.particles.zonal import means, polynomials
+from theory.particles.mean_field.zonal import means, polynomials
 
 Array = NDArray[np.float64]
 _SETTLED = 1e-14  # taken: change of the overlaps at which an iteration ends

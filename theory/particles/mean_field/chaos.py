@@ -35,7 +35,7 @@ from scipy.special import ndtr, ndtri
 from theory._validate import as_between, as_count, as_flag, as_points, as_positive, as_real
 from theory.evidence import Interval
 from theory.evidence.roundoff import EXP_ULPS, U
-from theory.particles.flows import Trajectory, flow
+from theory.particles.dynamics.flows import Trajectory, flow
 
 Array = NDArray[np.float64]
 _WEAKEST, _EARLIEST, _LATEST = 1e-8, 1e-100, 1e4  # taken: what an adaptive integrator gets through

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_masses, as_points, as_positive, as_vector, frozen
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.roundoff import U, gamma
-from theory.particles.flows import Trajectory, flow
+from theory.particles.dynamics.flows import Trajectory, flow
 
 Array = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_masses, as_matrix, as_number, as_points
-from theory.particles.gaussian import as_pair
+from theory.particles.mean_field.gaussian import as_pair
 
 Array = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""When a trajectory passes a level, by the adaptive integrators of :mod:`theory.particles.flows`, run twice."""
+"""When a trajectory passes a level, by the adaptive integrators of ``flows``, run twice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from theory._validate import as_callable, as_positive, as_real
 from theory.evidence.convergence import estimated
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.roundoff import U
-from theory.particles.flows import finer, moved_by, run, safety_of
+from theory.particles.dynamics.flows import finer, moved_by, run, safety_of
 
 Array = NDArray[np.float64]
 

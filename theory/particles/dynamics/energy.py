@@ -25,7 +25,7 @@ from theory._validate import as_flag, as_masses, as_matrix, as_points, as_positi
 from theory.attention import DotProduct, partition_error, read, rounding
 from theory.evidence import Interval, gamma
 from theory.evidence.roundoff import EXP_ULPS, U
-from theory.particles.fields import Array, Softmax, Tangential, Unnormalised
+from theory.particles.dynamics.fields import Array, Softmax, Tangential, Unnormalised
 
 _UNIT = 1e-6  # taken: a token may miss the sphere by this, far above what an integrator drifts
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from theory._validate import as_choice, as_flag, as_masses, as_number, as_points, as_positive, frozen
 from theory.attention import TorusDistance, read
 from theory.engine import METHODS
-from theory.particles.fields import Array, masses_of
+from theory.particles.dynamics.fields import Array, masses_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,9 +30,9 @@ from theory.evidence import Interval, Kind
 from theory.evidence.enclosure import balls, hull
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
-from theory.particles.circle import Circle
-from theory.particles.fields import Array
-from theory.particles.zonal import PANELS, means, polynomials
+from theory.particles.dynamics.circle import Circle
+from theory.particles.dynamics.fields import Array
+from theory.particles.mean_field.zonal import PANELS, means, polynomials
 
 _NEAR = 1e-10  # chosen: relative half-width of an enclosed tie, far above what its approximation is off by
 _STEEPEST = 1e4  # taken: of beta

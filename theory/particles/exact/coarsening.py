@@ -1,6 +1,6 @@
 r"""A run of clusters that meet two by two until one is left.
 
-Stage by stage the closest pair is followed (:mod:`theory.particles.merging`), while all clusters interact. A pair
+Stage by stage the closest pair is followed (:mod:`theory.particles.exact.merging`), while all clusters interact. A pair
 nearer than ``JOINED`` becomes one cluster at its centre of mass, which by then moves as a point does up to
 :math:`(\beta\cdot\text{JOINED})^2`, relatively.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_callable, as_masses, as_points, as_positive, as_vector
-from theory.particles.merging import Approach, approach, shortfall
+from theory.particles.exact.merging import Approach, approach, shortfall
 
 Array = NDArray[np.float64]
 JOINED = 1e-6  # chosen: the angle in radians below which a pair is one cluster

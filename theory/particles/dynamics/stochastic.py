@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_callable, as_count, as_generator, as_having, as_points, as_positive
-from theory.particles.runge_kutta import FLAT, SPHERE, Space, as_state, retracted
+from theory.particles.dynamics.runge_kutta import FLAT, SPHERE, Space, as_state, retracted
 
 Array = NDArray[np.float64]
 BLOCK = 4096  # rows drawn from one stream; part of what the numbers are

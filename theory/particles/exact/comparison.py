@@ -32,8 +32,8 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_count, as_matrix, as_number, as_real
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.roundoff import gamma, softmax_error
-from theory.particles.equiangular import Equiangular
-from theory.particles.overlaps import Overlaps
+from theory.particles.exact.equiangular import Equiangular
+from theory.particles.exact.overlaps import Overlaps
 
 Array = NDArray[np.float64]
 

@@ -25,7 +25,7 @@ from theory.attention import DotProduct, attend, rounding
 from theory.engine import Direction, jvp, weights
 from theory.evidence import Interval
 from theory.evidence.roundoff import U, gamma, softmax_error
-from theory.particles.fields import Array
+from theory.particles.dynamics.fields import Array
 
 _OFF = 1e-6  # taken: a token may miss the sphere by this
 _LARGEST = 1e100  # taken: squares, and their products with counts, stay in float64

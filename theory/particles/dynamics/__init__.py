@@ -1,0 +1,1 @@
+"""Attention as a system of particles: velocity fields, and the integrators that follow them."""

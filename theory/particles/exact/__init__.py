@@ -1,0 +1,1 @@
+"""Closed forms, closed equations and enclosures of attention as a system of particles."""
