@@ -5,9 +5,8 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from theory.particles.dynamics.fields import on_sphere
-from theory.particles.exact.comparison import clusters, slowest_pair, slowest_rate
-from theory.particles.exact.overlaps import Overlaps, gaps
+from theory.particles import on_sphere
+from theory.particles.exact import GapField, cluster_gaps, gaps, slowest_pair, slowest_rate
 
 
 def acute(rng, n, d):
@@ -40,14 +39,14 @@ def test_weights_that_are_off_by_their_bound_leave_the_rate_inside(normalised, m
     for sides in ((i,), (j,), (i, j)):
         for sign in (-1.0, 1.0):
 
-            class Rough(Overlaps):
+            class Rough(GapField):
                 def weights(self, gap, sides=sides, sign=sign):
                     w = super().weights(gap).copy()
                     for k in sides:  # every weight as far off as it may be, in the direction that matters
                         w[k] *= 1.0 + sign * off * np.sign(pushes[k])
                     return w
 
-            monkeypatch.setattr(module, "Overlaps", Rough)
+            monkeypatch.setattr(module, "GapField", Rough)
             rough = slowest_pair(given, beta=2.0, normalised=normalised)[1]
             assert rough.lo <= right.lo
             assert right.hi <= rough.hi
@@ -56,10 +55,10 @@ def test_weights_that_are_off_by_their_bound_leave_the_rate_inside(normalised, m
 
 
 def test_ties_are_decided_by_the_slowest_of_them():
-    given = clusters(0.75, [1] * 4)
+    given = cluster_gaps(0.75, [1] * 4)
     given[2, 3] = given[3, 2] = 0.125
     _, together = slowest_pair(given, beta=1.0, normalised=False)
-    _, simplex = slowest_pair(clusters(0.75, [1] * 4), beta=1.0, normalised=False)
+    _, simplex = slowest_pair(cluster_gaps(0.75, [1] * 4), beta=1.0, normalised=False)
     assert together.mid == pytest.approx(simplex.mid, rel=1e-13, abs=0.0)
 
 
@@ -89,21 +88,21 @@ def test_a_search_does_not_see_rounding(monkeypatch):
 
 
 def test_least_rates_at_the_witness():
-    _, pair = slowest_pair(clusters(0.7, [5, 5]), beta=5.0)
-    _, simplex = slowest_pair(clusters(0.7, [1] * 10), beta=5.0)
+    _, pair = slowest_pair(cluster_gaps(0.7, [5, 5]), beta=5.0)
+    _, simplex = slowest_pair(cluster_gaps(0.7, [1] * 10), beta=5.0)
     assert (round(pair.mid, 4), round(simplex.mid, 4)) == (0.0533, 0.1230)
     assert float(slowest_rate(0.7, tokens=10, beta=5.0)) == pytest.approx(pair.mid, rel=1e-12, abs=0.0)
 
 
 def test_clusters():
-    np.testing.assert_array_equal(clusters(0.5, [2, 1]), [[0.0, 0.0, 0.5], [0.0, 0.0, 0.5], [0.5, 0.5, 0.0]])
+    np.testing.assert_array_equal(cluster_gaps(0.5, [2, 1]), [[0.0, 0.0, 0.5], [0.0, 0.0, 0.5], [0.5, 0.5, 0.0]])
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: clusters(0.5, [1.5]), "sizes: expected a flat list of positive integers"),
-        (lambda: clusters(0.5, []), "sizes: expected a flat list of positive integers"),
+        (lambda: cluster_gaps(0.5, [1.5]), "sizes: expected a flat list of positive integers"),
+        (lambda: cluster_gaps(0.5, []), "sizes: expected a flat list of positive integers"),
         (lambda: slowest_pair([[0.0]], beta=1.0), "gaps: expected a symmetric matrix of two or more tokens"),
         (lambda: slowest_pair([[0.0, 1.0], [0.5, 0.0]], beta=1.0), "gaps: expected a symmetric matrix"),
         (lambda: slowest_pair([[0.0, 3.0], [3.0, 0.0]], beta=1.0), "gaps: expected numbers from 0 to 2"),

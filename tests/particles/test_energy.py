@@ -49,7 +49,7 @@ def printed(x, beta, form, masses):
 @pytest.mark.parametrize("beta", [0.25, 4.0, 40.0])
 def test_all_quantities_are_within_their_errors(beta, form):
     x, masses = cloud(0)
-    law = Interaction(beta, form=form, masses=masses)
+    law = Interaction(beta, form=form, weights=masses)
     energy, sums, velocities = printed(x, beta, form, masses)
     found = law.energy(x)
     assert found.lo <= energy <= found.hi
@@ -75,24 +75,24 @@ def test_all_quantities_are_within_their_errors(beta, form):
 @pytest.mark.parametrize("form", [np.diag([4.0, 1.0, 0.5]), None])
 def test_outputs_that_are_off_by_their_bound_leave_velocities_inside(form, monkeypatch):
     module, (x, masses), closest = import_module("theory.particles.dynamics.energy"), cloud(1), 0.0
-    law = Interaction(1.5, form=form, masses=masses)
-    right, plain = law.velocity(x), module.Softmax
+    law = Interaction(1.5, form=form, weights=masses)
+    right, plain = law.velocity(x), module.SoftmaxField
     monkeypatch.setattr(module, "rounding", lambda *_, **__: OFF)
     for signs in np.ndindex(2, 2, 2):
         shift = OFF * (2.0 * np.array(signs) - 1.0)
 
-        def rough(score, value=None, masses=None, shift=shift):
-            exact = plain(score, masses=masses)
+        def rough(score, value=None, weights=None, shift=shift):
+            exact = plain(score, weights=weights)
             return lambda tokens: (exact(tokens) + shift) @ (np.eye(3) if value is None else value).T
 
-        monkeypatch.setattr(module, "Softmax", rough)
+        monkeypatch.setattr(module, "SoftmaxField", rough)
         closest = max(closest, float(np.abs(law.velocity(x) - right).max()) / law.velocity_error(x))
     assert 0.3 < closest <= 1.0
 
 
 def test_velocities_that_are_off_by_their_bound_leave_the_dissipation_inside(monkeypatch):
     (x, masses), closest = cloud(2), 0.0
-    law = Interaction(2.0, masses=masses)
+    law = Interaction(2.0, weights=masses)
     right, v = law.dissipation(x), law.velocity(x)
     monkeypatch.setattr(Interaction, "velocity_error", lambda *_, **__: OFF)
     for sign in (-1.0, 1.0):
@@ -106,19 +106,19 @@ def test_velocities_that_are_off_by_their_bound_leave_the_dissipation_inside(mon
 
 def test_sums_that_are_off_by_their_bound_leave_unnormalised_velocities_inside(monkeypatch):
     module, (x, masses), closest = import_module("theory.particles.dynamics.energy"), cloud(1), 0.0
-    law = Interaction(1.5, masses=masses)
-    right, plain, sums = law.velocity(x, normalised=False), module.Unnormalised, law.partitions(x)[:, np.newaxis]
+    law = Interaction(1.5, weights=masses)
+    right, plain, sums = law.velocity(x, normalised=False), module.UnnormalisedField, law.partitions(x)[:, np.newaxis]
     for outputs, factors in ((OFF, 0.0), (0.0, OFF)):
         monkeypatch.setattr(module, "rounding", lambda *_, outputs=outputs, **__: outputs)
         monkeypatch.setattr(Interaction, "partition_error", lambda *_, factors=factors: factors)
         for signs in np.ndindex(2, 2, 2):
             shift = outputs * (2.0 * np.array(signs) - 1.0)
 
-            def rough(score, value=None, masses=None, shift=shift, factors=factors, sign=2.0 * signs[0] - 1.0):
-                exact = plain(score, value=value, masses=masses)
+            def rough(score, value=None, weights=None, shift=shift, factors=factors, sign=2.0 * signs[0] - 1.0):
+                exact = plain(score, value=value, weights=weights)
                 return lambda tokens: exact(tokens) * (1.0 + sign * factors) + sums * shift
 
-            monkeypatch.setattr(module, "Unnormalised", rough)
+            monkeypatch.setattr(module, "UnnormalisedField", rough)
             off = float(np.abs(law.velocity(x, normalised=False) - right).max())
             closest = off / law.velocity_error(x, normalised=False)
             assert closest <= 1.0
@@ -127,7 +127,7 @@ def test_sums_that_are_off_by_their_bound_leave_unnormalised_velocities_inside(m
 
 def test_a_metric_that_is_off_by_its_bound_leaves_the_dissipation_inside(monkeypatch):
     x, masses = cloud(2)
-    law = Interaction(2.0, masses=masses)
+    law = Interaction(2.0, weights=masses)
     right, metric = law.dissipation(x), law.metric(x)
     monkeypatch.setattr(Interaction, "partition_error", lambda *_: OFF)
     monkeypatch.setattr(Interaction, "velocity_error", lambda *_, **__: 0.0)
@@ -154,11 +154,11 @@ def test_rates_in_half_the_digits_are_within_their_errors(monkeypatch):
 
 def test_masses_are_even_unless_given_and_a_mass_of_zero_is_absent():
     x, _ = cloud(1)
-    even = Interaction(2.0, masses=np.full(4, 0.25))
+    even = Interaction(2.0, weights=np.full(4, 0.25))
     assert Interaction(2.0).energy(x) == even.energy(x)
     assert np.array_equal(Interaction(2.0).metric(x, normalised=False), np.full(4, 0.25))
-    without = Interaction(2.0, masses=np.array([0.5, 0.0, 0.25, 0.25]))
-    kept = Interaction(2.0, masses=np.array([0.5, 0.25, 0.25]))
+    without = Interaction(2.0, weights=np.array([0.5, 0.0, 0.25, 0.25]))
+    kept = Interaction(2.0, weights=np.array([0.5, 0.25, 0.25]))
     assert abs(without.energy(x) - kept.energy(x[[0, 2, 3]])).lo == 0.0
 
 
@@ -217,7 +217,7 @@ def test_studies():
     [
         ((0.0,), "beta: expected a positive"),
         ((1.0, np.ones((2, 3))), "form: expected shape"),
-        ((1.0, None, np.array([1.0, -1.0])), "masses: expected non-negative"),
+        ((1.0, None, np.array([1.0, -1.0])), "weights: expected non-negative"),
     ],
 )
 def test_bad_interactions(arguments, words):
@@ -226,11 +226,11 @@ def test_bad_interactions(arguments, words):
 
 
 def test_bad_tokens():
-    law = Interaction(1.0, masses=np.full(4, 0.25))
+    law = Interaction(1.0, weights=np.full(4, 0.25))
     x, _ = cloud(3)
     with pytest.raises(ValueError, match="expected unit vectors, got length off by"):
         law.dissipation(2.0 * x)
-    with pytest.raises(ValueError, match=r"masses: expected shape \(3,\), got shape \(4,\)"):
+    with pytest.raises(ValueError, match=r"weights: expected shape \(3,\), got shape \(4,\)"):
         law.energy(x[:3])
     with pytest.raises(ValueError, match="tokens: expected finite"):
         law.energy(np.full((4, 3), np.nan))

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from theory.evidence.enclosure import balls, coefficient, ends, precision, variable
-from theory.particles import spectrum, sphere_jacobian, twisted_balls
+from theory.particles.dynamics import twisted_balls
+from theory.particles.exact import spectrum, sphere_jacobian
 
 RNG = np.random.default_rng(11)
 FORM, VALUE = RNG.normal(size=(3, 3)), RNG.normal(size=(3, 3))

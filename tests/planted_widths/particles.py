@@ -110,8 +110,8 @@ WIDTHS = [
         "dissipation-first-order-dropped",
         "tests/particles/test_energy.py::test_velocities_that_are_off_by_their_bound_leave_the_dissipation_inside",
         "particles/dynamics/energy.py",
-        "weights * (2.0 * sizes * error * math.sqrt(d) + d * error**2)",
-        "weights * d * error**2",
+        "metric * (2.0 * sizes * error * math.sqrt(d) + d * error**2)",
+        "metric * d * error**2",
     ),
     (
         "dissipation-root-dropped",

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from theory.evidence import Interval
-from theory.particles.studies.merging import STARTS
+from theory.particles.studies import MERGING_STARTS as STARTS
 from verify.particles.lifetimes import exponential
 from verify.textbook import balls, hull
 

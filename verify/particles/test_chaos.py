@@ -21,8 +21,8 @@ from theory.evidence import (
     verifies,
 )
 from theory.particles import studies
-from theory.particles.mean_field.chaos import tagged_variance
-from theory.particles.studies.chaos import ALPHA, DIMS, FAR, TIME
+from theory.particles.mean_field import tagged_variance
+from theory.particles.studies import CHAOS_ALPHA as ALPHA, CHAOS_DIMS as DIMS, CHAOS_FAR as FAR, CHAOS_TIME as TIME
 from verify.textbook import balls, hull
 
 CHAOS = ("chen2026", "sznitman1991")

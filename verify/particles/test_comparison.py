@@ -7,8 +7,8 @@ import sympy
 from theory.evidence import Claim, Interval, Kind, at_least, at_most, bug, constant, equals, gamma, hypothesis, verifies
 from theory.evidence.symbolic import zero
 from theory.particles import studies
-from theory.particles.exact.comparison import slowest_rate
-from theory.particles.studies.comparison import WITNESS
+from theory.particles.exact import slowest_rate
+from theory.particles.studies import COMPARISON_WITNESS as WITNESS
 from verify.particles.simplex import ball, elapsed, least_rate, rate
 from verify.textbook import hull
 

@@ -19,15 +19,9 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.roundoff import gamma
-from theory.particles import (
-    Softmax,
-    Tangential,
-    Unnormalised,
-    chart,
-    diameter,
-    studies,
-)
-from theory.particles.studies.cone import CONE_BETA as BETA, MIRROR, TOKENS
+from theory.particles import SoftmaxField, Tangential, UnnormalisedField, studies
+from theory.particles.exact import central_projection, diameter
+from theory.particles.studies import CONE_BETA as BETA, CONE_MIRROR as MIRROR, CONE_TOKENS as TOKENS
 from verify.textbook import balls, distance_scores, exp, gap, hull
 
 CONSENSUS = ("geshkovski2025",)
@@ -39,9 +33,9 @@ class Layer:
 
     def __init__(self, x, score, scores, *, masses=None, normalised=True, causal=False, value=None):
         n, d = x.shape
-        kind = Softmax if normalised else Unnormalised
+        kind = SoftmaxField if normalised else UnnormalisedField
         self.x, self.normalised = x, normalised
-        self.velocity = Tangential(kind(score, masses=masses, causal=causal, value=value))(x)
+        self.velocity = Tangential(kind(score, weights=masses, causal=causal, value=value))(x)
         m = np.full(n, 1.0 / n) if masses is None else masses
         weights = exp(scores) * balls(m)
         weights = weights * balls(np.tri(n, dtype=int)) if causal else weights
@@ -170,7 +164,7 @@ def test_chart(run, *, lifted=True, factor=1.0, value=None):
         n, d = layer.x.shape
         a, w = layer.x @ axis, balls(axis)
         exact = balls(layer.x) @ w
-        places = chart(layer.x, axis)
+        places = central_projection(layer.x, axis)
         moving = (layer.velocity - places * (layer.velocity @ axis)[:, np.newaxis]) / a[:, np.newaxis]
         error = layer.error * (2.0 + d) / a.min() ** 2 + gamma(8 * d + 16) * layer.size * d / a.min() ** 2
         y = (balls(layer.x).T / exact).T
@@ -253,7 +247,7 @@ def test_consensus(run, *, factor=1.0, runs=("SA", "USA", "causal"), among=lambd
             )
     for height in (0.4, 0.7, 0.99999):
         x = latitude(height)
-        wide = diameter(chart(x, UP))
+        wide = diameter(central_projection(x, UP))
         yield at_most(factor * Interval.within(diameter(x), gamma(16)), wide, scale=wide, part="sphere", height=height)
     cases = [(latitude(0.99999), BETA, name) for name in ("SA", "USA", "causal")]  # nearly attained
     for number, rng in enumerate(run.streams(run.pick(quick=9, paper=60))):

@@ -29,7 +29,7 @@ from theory.evidence import (
 )
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import U, average_error, covariance_error, discrepancy, gamma
-from theory.particles import Softmax, flow
+from theory.particles import SoftmaxField, flow
 from verify.particles.continuous import LOOSE, states
 from verify.textbook import balls, hull
 
@@ -72,7 +72,7 @@ def test_layers(run, *, frozen=False, rate=1.0, horizon=1.0, pace=1.0):
     clouds = [("pair", pair)]
     clouds += [("random", rng.normal(size=(5, 2)) / 2.0) for rng in run.streams(run.pick(quick=1, paper=4))]
     for name, x in clouds:
-        ends, error = states(flow(Softmax(PLAIN), x, [0.0, 1.0], **LOOSE))
+        ends, error = states(flow(SoftmaxField(PLAIN), x, [0.0, 1.0], **LOOSE))
         size = float(np.abs(ends[1]).max())
         found = [network(x, depth, horizon=horizon, frozen=frozen) for depth in depths]
         errors = [discrepancy(each, ends[1], error[1] + rounded * size, Kind.ESTIMATED) for each in found]
@@ -119,10 +119,14 @@ def test_semigroup(run, *, frozen=False, stretch=1.0, alone=False):
         start = Measure(x)
 
         def current(y):
-            return Softmax(PLAIN)(y) + forward(y)
+            return SoftmaxField(PLAIN)(y) + forward(y)
 
         def second(y, start=start):
-            return (AttentionKernel(PLAIN, start).output(y) + forward(y)) if frozen else Softmax(PLAIN)(y) + forward(y)
+            return (
+                (AttentionKernel(PLAIN, start).output(y) + forward(y))
+                if frozen
+                else SoftmaxField(PLAIN)(y) + forward(y)
+            )
 
         through, error = states(flow(current, x, [0.0, stretch], **LOOSE))
         first, early = states(flow(current, x, [0.0, 0.4], **LOOSE))
@@ -174,7 +178,7 @@ def test_gaussian(run, *, double=1.0, pace=1.0, prior=True, atoms=False):
     mean, spread = 0.3, 0.7
     for beta, t in run.pick(quick=((0.5, 1.0),), paper=((0.5, 0.5), (0.5, 1.0), (0.25, 1.5), (0.1, 1.0))):
         mu = Measure([[mean - spread], [mean + spread]]) if atoms else gaussian([mean], [[spread]])
-        field = Softmax(SquaredDistance(beta), masses=mu.weights)
+        field = SoftmaxField(SquaredDistance(beta), weights=mu.weights)
         for growing in (True, False):
             path = flow(lambda x, f=field, g=growing: f(x) - (0.0 if g else x), mu.points, [0.0, t], **LOOSE)
             far = float(np.abs(path.last).max())
@@ -203,7 +207,7 @@ def test_gaussian(run, *, double=1.0, pace=1.0, prior=True, atoms=False):
         claimed = hull(lambert(True, spread, double * beta, t))
         for n in sizes:
             points = mean + spread * quantiles(n)
-            path = flow(Softmax(SquaredDistance(beta)), points[:, np.newaxis], [0.0, t], **LOOSE)
+            path = flow(SoftmaxField(SquaredDistance(beta)), points[:, np.newaxis], [0.0, t], **LOOSE)
             found = path.observe(lambda x: deviation(x[:, 0], np.full(len(x), 1.0 / len(x))))[1]
             yield at_most(n * abs(found - claimed), 1, beta=beta, t=t, n=n, part="quantiles")
 

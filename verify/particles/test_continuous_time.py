@@ -24,7 +24,7 @@ from theory.evidence import (
 )
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import discrepancy, gamma
-from theory.particles import Softmax, Unnormalised, flow
+from theory.particles import SoftmaxField, UnnormalisedField, flow
 from verify import textbook
 from verify.particles.continuous import LOOSE, states
 from verify.textbook import balls, exp, hull
@@ -54,7 +54,9 @@ SMALL = 0.1  # the weight of a token in a sum
 def test_transport(run, *, normalised=True, counted=True, causal=False):
     def moved(points, masses=None):
         own = np.ones(len(points)) if masses is None else masses
-        field = Softmax(NEAR, TURN, own, causal) if normalised else Unnormalised(NEAR, TURN, SMALL * own, causal)
+        field = (
+            SoftmaxField(NEAR, TURN, own, causal) if normalised else UnnormalisedField(NEAR, TURN, SMALL * own, causal)
+        )
         return states(flow(field, points, times, **LOOSE))
 
     times = np.array([0.0, 0.3, 0.8])
@@ -130,7 +132,7 @@ def test_continuity(run, *, frozen=False, weighted=True, factor=1.0):
 
         def field(state, x=x, masses=masses, law=law, mu=mu):
             tokens = state[:-2]
-            moving = Softmax(PLAIN, value=TURN, masses=masses)(tokens)
+            moving = SoftmaxField(PLAIN, value=TURN, weights=masses)(tokens)
             read = AttentionKernel(PLAIN, mu, TURN).output(tokens) if frozen else moving
             rates = [float(law @ (g * read).sum(axis=1)) for g in probes(tokens)[1]]
             return np.vstack([moving, np.append(rates, 0.0).reshape(2, 2)])
@@ -189,7 +191,7 @@ def test_jump(run, *, power=2, twice=1, value=1.0):
             for found, claimed in ((jump, 0), (mean, hull(t**power - 1)), (drift, hull(2 * (t - 1)))):
                 yield equals(found, claimed, scale=1, part="two tokens", **case)
     # the relaxing pair at +-c: u = beta c^2 has u' = -4 u / (e^{2u} + 1), so that its time is an exponential integral
-    u = flow(lambda c: value * Softmax(PLAIN)(c) - c, [[-1.0], [1.0]], [0.0, 1.0], **LOOSE).observe(
+    u = flow(lambda c: value * SoftmaxField(PLAIN)(c) - c, [[-1.0], [1.0]], [0.0, 1.0], **LOOSE).observe(
         lambda c: float(c[1, 0] ** 2)
     )
     ends = [balls(end).item() for end in (u[1].lo, u[1].hi)]

@@ -6,7 +6,7 @@ from functools import cache
 from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
 from theory.particles import studies
-from theory.particles.exact.critical import folded
+from theory.particles.exact import layer_statistics
 from verify.textbook import balls, hull
 
 SOURCES = ("chen2025",)
@@ -142,7 +142,7 @@ def without_scores(n, rho, beta):
 def layer(n, rho, threshold, part, own=1.0):
     """What attention makes of n tokens at gamma = ``part`` of a threshold; beta is rounded, which moves a score."""
     beta = own * part * threshold * math.log(n)
-    found, slip = folded(n, rho, beta), Interval.within(1.0, 16 * U * (1.0 + beta))
+    found, slip = layer_statistics(n, rho, beta), Interval.within(1.0, 16 * U * (1.0 + beta))
     return found.cosine * slip, found.jacobian * slip * slip
 
 

@@ -15,8 +15,8 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.enclosure import coefficient, variable
-from theory.particles import Interaction, Softmax, Tangential, studies
-from theory.particles.studies.energy import TURN, energy_rates
+from theory.particles import Interaction, SoftmaxField, Tangential, studies
+from theory.particles.studies import TURN, energy_rates
 from verify.textbook import balls, exp, gap, hull
 
 PAPER = ("geshkovski2025",)
@@ -93,7 +93,7 @@ class Printed:
 )
 def test_gradient(run, *, weighted=True, symmetric=True, causal=False, power=1):
     for x, beta, form, masses in clouds(run, quick=4, paper=60, symmetric=symmetric):
-        law, printed = Interaction(beta, form=form, masses=masses), Printed(x, beta, form, masses)
+        law, printed = Interaction(beta, form=form, weights=masses), Printed(x, beta, form, masses)
         n, d = x.shape
         euclidean = np.empty((n, d), dtype=object)
         for at in np.ndindex(n, d):
@@ -107,7 +107,7 @@ def test_gradient(run, *, weighted=True, symmetric=True, causal=False, power=1):
             metric = law.metric(x, normalised=normalised and weighted) * m ** (power - 1.0)
             moving, error = law.velocity(x, normalised=normalised), law.velocity_error(x, normalised=normalised)
             if causal and normalised:
-                moving = Tangential(Softmax(law.score, value=form, masses=masses, causal=True))(x)
+                moving = Tangential(SoftmaxField(law.score, value=form, weights=masses, causal=True))(x)
             size = float(metric.max() * max(1.0, np.abs(moving).max()))
             off = 2.0 * metric.max() * error + 2.0 * size * law.partition_error(x)
             yield equals(gap(metric[:, np.newaxis] * moving, claimed, off), 0, scale=size, field=name, n=n, d=d)
@@ -136,7 +136,7 @@ def test_dissipation(run, *, weighted=True, turned=False, causal=False, factor=1
             measured = flat(Interaction(1.0), np.eye(2))
         yield equals(measured, hull(claimed * factor), field=name, input="right angle")
     for x, beta, form, masses in clouds(run, quick=10, paper=150):
-        law, printed = Interaction(beta, form=form, masses=masses), Printed(x, beta, form, masses)
+        law, printed = Interaction(beta, form=form, weights=masses), Printed(x, beta, form, masses)
         value = balls(TURN) if turned and x.shape[1] == 3 else printed.form
         for name in ("SA", "USA"):
             normalised = name == "SA"

@@ -23,9 +23,8 @@ from theory.evidence import (
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import softmax_error
 from theory.particles import flow, on_sphere, studies
-from theory.particles.exact.equiangular import Equiangular
-from theory.particles.exact.overlaps import Overlaps, gaps
-from theory.particles.studies.equiangular import TOKENS, uniform_gaps
+from theory.particles.exact import Equiangular, GapField, gaps
+from theory.particles.studies import EQUIANGULAR_TOKENS as TOKENS, uniform_gaps
 from verify.particles.simplex import ball, elapsed, prefactor, rate, simplex, time
 from verify.textbook import exp, hull, laws
 
@@ -81,7 +80,7 @@ def test_field(run, *, own=1, doubled=2, bent=False):
                 part="field",
                 **case,
             )
-            told = -Overlaps(beta, rule == "SA")(gaps(floats))[0, 1]
+            told = -GapField(beta, rule == "SA")(gaps(floats))[0, 1]
             yield equals(Interval.within(float(told), 8.0 * slack), claimed, scale=size, part="overlaps", **case)
 
 
@@ -191,7 +190,7 @@ def early(beta, rule, growth, starts):
     """Times at which the published bound is below two, and the mean over draws of the largest deviation then."""
     start = np.concatenate([np.frombuffer(gaps_).reshape(-1, TOKENS, TOKENS) for gaps_ in starts])
     times = np.array([0.0, 0.25, 0.5, 0.75]) * 0.5 * math.log(LARGE[0] / math.log(LARGE[0])) / growth
-    law = Overlaps(beta, rule == "SA"), Equiangular(TOKENS, beta, rule == "SA")
+    law = GapField(beta, rule == "SA"), Equiangular(TOKENS, beta, rule == "SA")
     apart, error = deviations(law[0], start, times, law[1].gap(times))
     means = apart.reshape(times.size, len(starts), -1).mean(axis=2)
     rows = [[Interval.within(v, error, Kind.ESTIMATED) for v in row] for row in means.tolist()]
@@ -205,7 +204,7 @@ def one_direction(rule):
     family = np.array([1.0 - np.eye(3) - direction / 2.0**k for k in range(4, 11)])  # d = 2^8, ..., 2^20
     times = np.linspace(0.0, 3.0, 13)
     gap = Equiangular(3, 1.0, rule == "SA").gap(times)
-    apart, error = deviations(Overlaps(1.0, rule == "SA"), family, times, gap)
+    apart, error = deviations(GapField(1.0, rule == "SA"), family, times, gap)
     return [Interval.within(v, error, Kind.ESTIMATED) for v in apart.max(axis=0).tolist()]
 
 

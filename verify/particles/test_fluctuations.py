@@ -19,9 +19,13 @@ from theory.evidence import (
 )
 from theory.evidence.roundoff import U, gamma
 from theory.particles import studies
-from theory.particles.mean_field.fluctuation import delta_method, gaussian_fluctuation
-from theory.particles.mean_field.self_normalised import atomic_moments, gaussian_moments
-from theory.particles.studies.fluctuation import COVARIANCE, ENTRIES, GROWTHS, QUERY
+from theory.particles.mean_field import atomic_moments, delta_method, gaussian_fluctuation, gaussian_moments
+from theory.particles.studies import (
+    OUTPUT_COVARIANCE as COVARIANCE,
+    OUTPUT_ENTRIES as ENTRIES,
+    OUTPUT_GROWTHS as GROWTHS,
+    OUTPUT_QUERY as QUERY,
+)
 from verify.textbook import balls, exp, hull
 
 DELTA = ("vandervaart1998",)

@@ -10,17 +10,8 @@ from theory.attention import AttentionKernel, DotProduct, Measure, gaussian, lat
 from theory.evidence import Claim, Interval, at_least, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import average_error, gamma
-from theory.particles import (
-    SoftmaxClosure,
-    blow_up_time,
-    collapse_shape,
-    flow,
-    gauss_hermite,
-    hermite,
-    mixture_field,
-    moments,
-    studies,
-)
+from theory.particles import flow, hermite, moments, studies
+from theory.particles.mean_field import SoftmaxClosure, blow_up_time, collapse_shape, gauss_hermite, mixture_field
 from verify.particles.normal import eigenvalues, hermite_errors, inverse, lattice_errors, lengths, symmetric, typical
 from verify.textbook import balls, exp, gap, hull
 

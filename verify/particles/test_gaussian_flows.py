@@ -8,17 +8,8 @@ import numpy as np
 from theory.attention import AttentionKernel, DotProduct, Measure
 from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import average_error, covariance_error, gamma
-from theory.particles import (
-    Softmax,
-    SoftmaxClosure,
-    blow_up_time,
-    flow,
-    gauss_hermite,
-    hermite,
-    moments,
-    softmax_covariance,
-    studies,
-)
+from theory.particles import SoftmaxField, flow, hermite, moments, studies
+from theory.particles.mean_field import SoftmaxClosure, blow_up_time, gauss_hermite, softmax_covariance
 from verify.particles.normal import hermite_errors, inverse, ring, symmetric, typical
 from verify.textbook import balls, gap, hull
 
@@ -157,7 +148,7 @@ def moved(alpha, s0, end, even):
     """Tokens with the masses of a centred Gaussian, 0 to 8 deviations out, and their flow under attention."""
     z = np.linspace(-REACH, REACH, 33)  # a step of half a deviation
     mu = Measure.normalised(math.sqrt(s0) * z[:, np.newaxis], np.exp(-0.5 * z * z))
-    field = Softmax(DotProduct(form=[[alpha]]), masses=None if even else mu.weights)
+    field = SoftmaxField(DotProduct(form=[[alpha]]), weights=None if even else mu.weights)
     return mu, flow(field, mu.points, [0.0, end / 2.0, end])
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from theory.attention import DotProduct, Measure, doubly_normalised, gaussian, sinkhorn_error
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, discrepancy, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
-from theory.particles import DistanceClosure, coupling_error, sinkhorn_coupling
+from theory.particles.mean_field import DistanceClosure, coupling_error, sinkhorn_coupling
 from verify.particles.normal import Distance, inverse, ring, root_of
 from verify.textbook import balls, gap, hull
 

@@ -20,10 +20,9 @@ from theory.evidence import (
 )
 from theory.evidence.convergence import LEVELS
 from theory.evidence.quadrature import integral_over
-from theory.particles import Overlap, PreNorm, Softmax, Tangential, flow, studies
-from theory.particles.exact.equiangular import Equiangular
-from theory.particles.exact.overlaps import gaps
-from theory.particles.studies.norms import SIMPLICES
+from theory.particles import Overlap, PreNorm, SoftmaxField, Tangential, flow, studies
+from theory.particles.exact import Equiangular, gaps
+from theory.particles.studies import NORM_SIMPLICES as SIMPLICES
 from verify.particles.simplex import ball, elapsed, outward, prefactor, rate, simplex
 from verify.textbook import hull
 
@@ -94,7 +93,7 @@ def test_clock(run, *, own=1, power=0.5, post=False):
 def moved(n, beta, gap, post):
     """A simplex, its velocities, and times with the first gap and the logarithm of the first norm; once for all twins."""
     start = np.array([[float(e.mid()) for e in row] for row in simplex(n, 1 - ball(gap))])
-    field = (Tangential if post else PreNorm)(Softmax(Overlap(beta)))
+    field = (Tangential if post else PreNorm)(SoftmaxField(Overlap(beta)))
     path = flow(field, start, [0.0, 0.5, 2.0, 8.0] if post else [0.0, 0.5, 2.0, 8.0, 32.0, 128.0])
     away, norms = path.observe(nearest), path.observe(lambda x: math.log(np.linalg.norm(x[0])))
     return start, field(start), list(zip(path.times.tolist(), away, norms, strict=True))[1:]

@@ -8,8 +8,9 @@ import numpy as np
 from theory.attention import DotProduct, partition_error, rounding
 from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import gamma
-from theory.particles import log_asymptote, log_lifetime, on_sphere, studies
-from theory.particles.studies.metastable import RUNS
+from theory.particles import on_sphere, studies
+from theory.particles.exact import log_asymptote, log_lifetime
+from theory.particles.studies import CLUSTER_RUNS as RUNS
 from verify.particles.lifetimes import delay, equal, exponential, log_elapsed, ratio_of
 from verify.particles.simplex import ball
 from verify.textbook import hull
@@ -106,7 +107,7 @@ def test_lifetime(run, *, cosine=1, both=1, ratio=ratio_of):
         (3.0, 0.5, 200.0, (0.5, 0.25)),
     ):  # fmt: skip
         for rule in (True, False):
-            told = log_lifetime(start, end, beta, masses=masses, normalised=rule)
+            told = log_lifetime(start, end, beta, weights=masses, normalised=rule)
             exact = hull(log_elapsed(start, end, beta, masses, normalised=rule, **changes))
             yield equals(told, exact, scale=1, part="formula", beta=beta, start=start, rule=rule)
 
@@ -165,7 +166,7 @@ def test_asymptote(run, *, exponent=depth, power=1, share=1, second=1, ratio=rat
             b = ball(beta)
             return hull(b * exponent(start) - (r * b**power * start.sin() ** 2).log())
 
-        logs = {beta: log_lifetime(angle, 0.01, beta, masses=masses) for beta in [20.0, *betas]}
+        logs = {beta: log_lifetime(angle, 0.01, beta, weights=masses) for beta in [20.0, *betas]}
         if masses == (0.5, 0.5):
             for beta, digits in zip((20.0, 40.0, 80.0), printed[angle], strict=True):
                 excess = exponential(logs[beta] - law(beta))
@@ -185,7 +186,7 @@ def test_asymptote(run, *, exponent=depth, power=1, share=1, second=1, ratio=rat
         for beta in betas[:2]:
             for corrected in (False, True):
                 more = ball(1) + ball(share) * expansion(start, 1) / ball(beta) if corrected else ball(1)
-                told = log_asymptote(angle, beta, masses=masses, corrected=corrected)
+                told = log_asymptote(angle, beta, weights=masses, corrected=corrected)
                 size = gamma(32) * (1.0 + beta)
                 exact = law(beta) + hull(more.log())
                 yield equals(Interval.within(told, size), exact, scale=1, part="formula", beta=beta, **case)

@@ -20,9 +20,8 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.roundoff import gamma
-from theory.particles import Circle, studies
-from theory.particles.dynamics.stochastic import Diffusion, Noise
-from theory.particles.mean_field.free_energy import Sphere, couplings, threshold
+from theory.particles import CircleField, Diffusion, Noise, studies
+from theory.particles.mean_field import ZonalFreeEnergy, couplings, threshold
 from verify.particles.harmonic_order import bessel, quotient, star
 from verify.textbook import balls, hull
 
@@ -221,7 +220,7 @@ def linear_order(strength, step=STEP):
 
 def settled_order(strength):
     """The squared order of the equilibrium to which the free energy descends from a density with order."""
-    sphere = Sphere(1.0)
+    sphere = ZonalFreeEnergy(1.0)
     start = np.eye(sphere.degrees)[0]
     return float(sphere.descend(strength * hull(level(1.0)).mid, start).overlaps[0]) ** 2
 
@@ -255,6 +254,6 @@ def test_particles(run, *, unit=1.0, factor=2.0):
     yield equals(limit(seen, order=1), settled_order(ABOVE / unit), scale=1, part="above")
     yield equals(Interval.printed("0.819"), settled_order(ABOVE / unit), scale=1, part="above")
     theta = np.pi * np.linspace(-1.0, 0.75, TOKENS)[np.newaxis] ** 3
-    drift = pulled(theta, factor)[0] - 2 * Circle(1.0, normalised=False, method="dense")(theta.T)[:, 0]
+    drift = pulled(theta, factor)[0] - 2 * CircleField(1.0, normalised=False, method="dense")(theta.T)[:, 0]
     rest = 24 * hull(bessel(1.0, HARMONICS + 1)).hi + gamma(32 * TOKENS)  # harmonics that are left out, and rounding
     yield equals(Interval.within(float(np.abs(drift).max()), rest), 0, scale=1, part="drift")

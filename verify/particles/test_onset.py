@@ -17,13 +17,13 @@ from theory.evidence import (
     verifies,
 )
 from theory.particles import studies
-from theory.particles.mean_field.onset import growth_rates, tie
+from theory.particles.mean_field import crossover_beta, growth_rates
 from verify.textbook import balls, hull
 
 SEEN = ("seen", "derived", "refereed")
 ASSUMED = ("equal masses", r"$V = I$", r"$\beta > 0$")
 WINNERS = {1.0: 1, 5.0: 3, 20.0: 6}
-rates, tied = cache(growth_rates), cache(tie)
+rates, tied = cache(growth_rates), cache(crossover_beta)
 
 
 def bessel(beta, order):

@@ -22,13 +22,8 @@ from theory.evidence.enclosure import variable
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import U
 from theory.evidence.symbolic import zero
-from theory.particles import (
-    Circle,
-    cross_ratio_rates,
-    cross_ratios,
-    flow,
-    studies,
-)
+from theory.particles import CircleField, flow, studies
+from theory.particles.exact import cross_ratio_rates, cross_ratios
 from verify.particles.poisson import STARTED, logarithm, one, radius_at
 from verify.textbook import hull
 
@@ -71,14 +66,14 @@ def test_cross_ratios(run, *, beta=0.0, factor=1.0):
         n = int(rng.integers(4, 13))
         cases.append((rng.uniform(-math.pi, math.pi, (n, 1)), rng.dirichlet(np.ones(n)) if rng.integers(2) else None))
     for number, (angles, masses) in enumerate(cases):
-        velocity = Circle(beta, masses=masses)(angles)
+        velocity = CircleField(beta, weights=masses)(angles)
         rates = cross_ratio_rates(factor * angles, factor * velocity)
         slack = blurring(angles, velocity, factor)
         largest = Interval.within(float(np.abs(rates).max()), slack)
         yield equals(
             Interval(max(largest.lo, 0.0), largest.hi), 0, scale=1, part="rate", number=number, n=angles.shape[0]
         )
-    path = flow(Circle(beta), NAMED, [0.0, 1.0, 2.0, 4.0], rtol=1e-12)
+    path = flow(CircleField(beta), NAMED, [0.0, 1.0, 2.0, 4.0], rtol=1e-12)
     for k in range(NAMED.shape[0] - 3):
         before, *later = path.observe(lambda theta, k=k: float(np.log(np.abs(cross_ratios(factor * theta)[k]))))
         for t, found in zip((1, 2, 4), later, strict=True):

@@ -11,14 +11,8 @@ from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, 
 from theory.evidence.enclosure import variable
 from theory.evidence.roundoff import U
 from theory.evidence.symbolic import zero
-from theory.particles import (
-    Circle,
-    distance_to_consensus,
-    mean_overlap,
-    poisson_quantiles,
-    rate_of_approach,
-    studies,
-)
+from theory.particles import CircleField, studies
+from theory.particles.exact import distance_to_consensus, mean_overlap, poisson_quantiles, rate_of_approach
 from verify.particles.poisson import finite, logarithm, one, sinh
 from verify.textbook import balls, hull
 
@@ -44,7 +38,7 @@ def test_finite(run, *, infinite=False, half=Fraction(1, 2), beta=0.0, shift=0.5
             angles = 2.0 * np.arctan((1.0 - radius) / (1.0 + radius) * np.tan(uniform))[:, np.newaxis]
             if shift == 0.5:
                 angles = poisson_quantiles(n, radius)
-            velocity, r = Circle(beta)(angles), one(radius)
+            velocity, r = CircleField(beta)(angles), one(radius)
             width, t = -r.log(), variable(3).item()
             mean, square = finite(n, width)
             slope = -finite(n, width + t)[1][1] / square * sinh(width) * mean / 2

@@ -39,7 +39,7 @@ class Stepper(Protocol):
         ...
 
 
-def march(
+def run_checkpointed(
     stepper: Stepper, start: ArrayLike, *, steps: int, path: str | os.PathLike[str] | None = None, every: float = 60.0
 ) -> Array:
     """Make ``steps`` steps and return the final state.

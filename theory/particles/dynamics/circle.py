@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from theory._validate import as_choice, as_flag, as_masses, as_number, as_points, as_positive, frozen
 from theory.attention import TorusDistance, read
 from theory.engine import METHODS
-from theory.particles.dynamics.fields import Array, masses_of
+from theory.particles.dynamics.fields import Array, exponentials
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Circle:
+class CircleField:
     r"""Attention of tokens on the circle, in angles.
 
     .. math:: \dot\theta_i = \sum_j P_{ij} \sin(\theta_j - \theta_i), \quad P_{ij} \propto m_j e^{\beta\cos(\theta_i -
@@ -28,7 +28,7 @@ class Circle:
         Any finite inverse temperature.
     normalised : bool, default True
         Whether rows are divided by their sums.
-    masses : array_like, shape (n,), optional
+    weights : array_like, shape (n,), optional
         Of the tokens; :math:`1/n` each unless given.
     method, accuracy
         As in :func:`theory.attention.attend`.
@@ -36,14 +36,15 @@ class Circle:
     Raises
     ------
     ValueError
-        If ``beta`` is not finite or the masses are not masses; when called, as :func:`theory.attention.attend` says.
+        If ``beta`` is not finite or the weights are negative or all zero; when called, as
+        :func:`theory.attention.attend` says.
     OverflowError
         When called, if a sum that is not divided by leaves float64.
     """
 
     beta: float
     normalised: bool = True
-    masses: Array | None = None
+    weights: Array | None = None
     method: str = "auto"
     accuracy: float = 1e-12
 
@@ -52,8 +53,8 @@ class Circle:
         object.__setattr__(self, "normalised", as_flag(self.normalised, "normalised"))
         object.__setattr__(self, "accuracy", as_positive(self.accuracy, "accuracy"))
         as_choice(self.method, "method", METHODS)
-        if self.masses is not None:
-            object.__setattr__(self, "masses", frozen(as_masses(self.masses, "masses")))
+        if self.weights is not None:
+            object.__setattr__(self, "weights", frozen(as_masses(self.weights, "weights")))
 
     def __call__(self, theta: ArrayLike, /) -> Array:
         """Return the angular velocities of angles of shape (n, 1), in radians per unit of time."""
@@ -61,16 +62,16 @@ class Circle:
         values = np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
         mean, log_mass = self._read(angles, values)
         turned: Array = values[:, :1] * mean[:, 1:] - values[:, 1:] * mean[:, :1]
-        return turned if self.normalised else masses_of(log_mass)[:, np.newaxis] * turned
+        return turned if self.normalised else exponentials(log_mass)[:, np.newaxis] * turned
 
     def _read(self, angles: Array, values: Array) -> tuple[Array, Array]:
         """Return each token's mean of the values and the logarithm of the mass it divides by."""
         n = angles.shape[0]
-        masses = np.full(n, 1.0 / n) if self.masses is None else as_masses(self.masses, "masses", size=n)
+        weights = np.full(n, 1.0 / n) if self.weights is None else as_masses(self.weights, "weights", size=n)
         if self.beta == 0.0:  # everybody reads the same
-            total = masses.sum()
-            return np.broadcast_to((masses @ values) / total, values.shape), np.full(n, np.log(total))
+            total = weights.sum()
+            return np.broadcast_to((weights @ values) / total, values.shape), np.full(n, np.log(total))
         keys = angles if self.beta > 0.0 else angles + np.pi  # a repelling cosine is an attracting one half a turn away
         score = TorusDistance(0.5 * abs(self.beta))
-        found = read(angles, keys, values, score=score, key_weights=masses, method=self.method, accuracy=self.accuracy)
+        found = read(angles, keys, values, score=score, key_weights=weights, method=self.method, accuracy=self.accuracy)
         return found.output, found.log_partition + abs(self.beta)

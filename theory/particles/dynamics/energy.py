@@ -25,7 +25,7 @@ from theory._validate import as_flag, as_masses, as_matrix, as_points, as_positi
 from theory.attention import DotProduct, partition_error, read, rounding
 from theory.evidence import Interval, gamma
 from theory.evidence.roundoff import EXP_ULPS, U
-from theory.particles.dynamics.fields import Array, Softmax, Tangential, Unnormalised
+from theory.particles.dynamics.fields import Array, SoftmaxField, Tangential, UnnormalisedField
 
 _UNIT = 1e-6  # taken: a token may miss the sphere by this, far above what an integrator drifts
 
@@ -40,19 +40,19 @@ class Interaction:
         Inverse temperature, positive.
     form : array_like, shape (d, d), optional
         :math:`B`; the identity unless given.
-    masses : array_like, shape (n,), optional
+    weights : array_like, shape (n,), optional
         As they are, not by their ratios; :math:`1/n` each unless given.
 
     Raises
     ------
     ValueError
-        If ``beta`` is not positive, ``form`` not square and finite, or the masses are not masses; when called, if the
-        shapes do not fit.
+        If ``beta`` is not positive, ``form`` not square and finite, or the weights are negative or all zero;
+        when called, if the shapes do not fit.
     """
 
     beta: float
     form: Array | None = None
-    masses: Array | None = None
+    weights: Array | None = None
     score: DotProduct = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,39 +60,39 @@ class Interaction:
         if self.form is not None:
             form = as_matrix(self.form, "form")
             object.__setattr__(self, "form", frozen(as_matrix(form, "form", shape=(form.shape[0], form.shape[0]))))
-        if self.masses is not None:
-            object.__setattr__(self, "masses", frozen(as_masses(self.masses, "masses")))
+        if self.weights is not None:
+            object.__setattr__(self, "weights", frozen(as_masses(self.weights, "weights")))
         object.__setattr__(self, "score", DotProduct(scale=self.beta, form=self.form))
 
     def energy(self, tokens: ArrayLike) -> Interval:
         r"""Enclose :math:`\mathcal{E}` of tokens of shape (n, d); no (n, n) matrix is formed."""
         x = as_points(tokens, "tokens")
-        m, z = self._masses(x), self.partitions(x)
+        m, z = self._weights(x), self.partitions(x)
         value = math.fsum((m * z).tolist()) / (2.0 * self.beta)
         return Interval.within(value, value * (self.partition_error(x) + gamma(8)))
 
     def partitions(self, tokens: ArrayLike) -> Array:
         """Return the sums :math:`Z_i`, shape (n,)."""
         x = as_points(tokens, "tokens")
-        m = self._masses(x)
+        m = self._weights(x)
         partitions: Array = np.exp(read(x, x, x, score=self.score, key_weights=m).log_partition)
         return partitions
 
     def metric(self, tokens: ArrayLike, *, normalised: bool = True) -> Array:
         """Return what the velocities are multiplied by to be the gradient, shape (n,): SA, or USA unless normalised."""
         x = as_points(tokens, "tokens")
-        return self._masses(x) * self.partitions(x) if as_flag(normalised, "normalised") else self._masses(x)
+        return self._weights(x) * self.partitions(x) if as_flag(normalised, "normalised") else self._weights(x)
 
     def velocity(self, tokens: ArrayLike, *, normalised: bool = True) -> Array:
         """Return the velocities on the sphere, shape (n, d), with the value matrix B."""
-        kind = Softmax if as_flag(normalised, "normalised") else Unnormalised
-        return Tangential(kind(self.score, value=self.form, masses=self.masses))(as_points(tokens, "tokens"))
+        kind = SoftmaxField if as_flag(normalised, "normalised") else UnnormalisedField
+        return Tangential(kind(self.score, value=self.form, weights=self.weights))(as_points(tokens, "tokens"))
 
     def velocity_error(self, tokens: ArrayLike, *, normalised: bool = True) -> float:
         """Bound how far any entry of :meth:`velocity` is from the truth."""
         x = as_points(tokens, "tokens")
         d, reach = x.shape[1], float(np.abs(x).max())
-        error = rounding(x, x, x, score=self.score, key_weights=self._masses(x))
+        error = rounding(x, x, x, score=self.score, key_weights=self._weights(x))
         if not as_flag(normalised, "normalised"):  # the outputs, at most as large as a token, times the sums
             largest = float(self.partitions(x).max())
             error = largest * (error + reach * (self.partition_error(x) + gamma(4))) * (1.0 + gamma(4))
@@ -116,20 +116,21 @@ class Interaction:
         if off.max() > _UNIT:
             raise ValueError(f"tokens: expected unit vectors, got length off by {off.max() / 2:.1e} at {off.argmax()}")
         v, error = self.velocity(x, normalised=normalised), self.velocity_error(x, normalised=normalised)
-        weights, d = self.metric(x, normalised=normalised), x.shape[1]
+        metric = self.metric(x, normalised=normalised)
+        d = x.shape[1]
         sizes = np.sqrt(np.einsum("ij,ij->i", v, v))
-        slack = weights * (2.0 * sizes * error * math.sqrt(d) + d * error**2)
-        slack += weights * sizes**2 * (self.partition_error(x) + gamma(d + 8))
-        value = math.fsum((weights * sizes**2).tolist())
+        slack = metric * (2.0 * sizes * error * math.sqrt(d) + d * error**2)
+        slack += metric * sizes**2 * (self.partition_error(x) + gamma(d + 8))
+        value = math.fsum((metric * sizes**2).tolist())
         return Interval.within(value, math.fsum(slack.tolist()) * (1.0 + gamma(x.shape[0] + 16)))
 
-    def _masses(self, x: Array) -> Array:
+    def _weights(self, x: Array) -> Array:
         n = x.shape[0]
-        return np.full(n, 1.0 / n) if self.masses is None else as_masses(self.masses, "masses", size=n)
+        return np.full(n, 1.0 / n) if self.weights is None else as_masses(self.weights, "weights", size=n)
 
     def partition_error(self, tokens: ArrayLike) -> float:
         """Bound the relative error of :meth:`partitions`: that of the logarithms, and of one exponential."""
         x = as_points(tokens, "tokens")
-        m = self._masses(x)
+        m = self._weights(x)
         logarithm = partition_error(x, x, self.score, np.log(m[m > 0.0]))
         return math.expm1(logarithm) + EXP_ULPS * U * (1.0 + logarithm)

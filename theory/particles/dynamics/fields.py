@@ -1,12 +1,12 @@
 r"""Velocities of tokens that attend to each other.
 
-A field takes the tokens, shape (n, d), to their velocities, of the same shape. With masses :math:`m_j`, scores
+A field takes the tokens, shape (n, d), to their velocities, of the same shape. With weights :math:`m_j`, scores
 :math:`a` and a value matrix :math:`V`,
 
 .. math:: \dot x_i = V \sum_j P_{ij} x_j, \quad P_{ij} = \frac{m_j e^{a(x_i, x_j)}}{\sum_k m_k e^{a(x_i, x_k)}},
    \qquad\text{or}\qquad \dot x_i = V \sum_j m_j e^{a(x_i, x_j)} x_j .
 
-The first is attention (SA, :class:`Softmax`), the second has no normalisation (USA, :class:`Unnormalised`).
+The first is attention (SA, :class:`SoftmaxField`), the second has no normalisation (USA, :class:`UnnormalisedField`).
 :class:`Tangential` keeps either on the sphere, as layer normalisation after each layer does (Post-LN), and
 :class:`PreNorm` normalises what enters a layer only. All sums are the engine's: no (n, n) matrix is formed.
 
@@ -80,7 +80,7 @@ class Overlap:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Softmax:
+class SoftmaxField:
     r"""Attention: :math:`\dot x_i = V \sum_j P_{ij} x_j`.
 
     Parameters
@@ -88,7 +88,7 @@ class Softmax:
     score : Score
     value : array_like, shape (d, d), optional
         :math:`V`; the identity unless given.
-    masses : array_like, shape (n,), optional
+    weights : array_like, shape (n,), optional
         Of the tokens, of any positive total; equal unless given.
     causal : bool, default False
         Token i sees the tokens up to and including the i-th.
@@ -98,13 +98,13 @@ class Softmax:
     Raises
     ------
     ValueError
-        If ``value`` is not a finite square matrix or the masses are not masses; when called, as
+        If ``value`` is not a finite square matrix or the weights are negative or all zero; when called, as
         :func:`theory.attention.attend` says.
     """
 
     score: Score
     value: Array | None = None
-    masses: Array | None = None
+    weights: Array | None = None
     causal: bool = False
     method: str = "dense"
     accuracy: float = 1e-12
@@ -118,16 +118,16 @@ class Softmax:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Unnormalised:
+class UnnormalisedField:
     r"""Attention without its denominator: :math:`\dot x_i = V \sum_j m_j e^{a(x_i, x_j)} x_j`.
 
-    Parameters and errors as for :class:`Softmax`, except that the masses count as they are, not by their ratios;
+    Parameters and errors as for :class:`SoftmaxField`, except that the weights count as they are, not by their ratios;
     :math:`1/n` each unless given. When called, ``OverflowError`` if a sum leaves float64.
     """
 
     score: Score
     value: Array | None = None
-    masses: Array | None = None
+    weights: Array | None = None
     causal: bool = False
     method: str = "dense"
     accuracy: float = 1e-12
@@ -138,8 +138,8 @@ class Unnormalised:
     def __call__(self, x: ArrayLike, /) -> Array:
         """Return the velocities, shape (n, d)."""
         found = _sums(self, x)
-        log_mass = found.log_partition - (math.log(found.output.shape[0]) if self.masses is None else 0.0)
-        return _valued(masses_of(log_mass)[:, np.newaxis] * found.output, self.value)
+        log_mass = found.log_partition - (math.log(found.output.shape[0]) if self.weights is None else 0.0)
+        return _valued(exponentials(log_mass)[:, np.newaxis] * found.output, self.value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,14 +185,14 @@ class PreNorm:
 
 
 def on_sphere(
-    beta: float, *, normalised: bool = True, masses: ArrayLike | None = None, causal: bool = False
+    beta: float, *, normalised: bool = True, weights: ArrayLike | None = None, causal: bool = False
 ) -> Tangential:
     r"""Return SA, or USA unless ``normalised``, of unit tokens with scores :math:`\beta\langle x_i, x_j\rangle`."""
-    kind = Softmax if as_flag(normalised, "normalised") else Unnormalised
-    return Tangential(kind(Overlap(beta), masses=masses, causal=causal))  # type: ignore[arg-type]  # it converts
+    kind = SoftmaxField if as_flag(normalised, "normalised") else UnnormalisedField
+    return Tangential(kind(Overlap(beta), weights=weights, causal=causal))  # type: ignore[arg-type]  # it converts
 
 
-def masses_of(logarithms: Array) -> Array:
+def exponentials(logarithms: Array) -> Array:
     """Return the sums behind these logarithms, or say that one leaves float64."""
     top = float(logarithms.max())
     if not top < _LARGEST:
@@ -201,16 +201,16 @@ def masses_of(logarithms: Array) -> Array:
     return sums
 
 
-def _sums(field: Softmax | Unnormalised, x: ArrayLike) -> Attention:
+def _sums(field: SoftmaxField | UnnormalisedField, x: ArrayLike) -> Attention:
     x = as_points(x, "x")
-    masses = None if field.masses is None else as_masses(field.masses, "masses", size=x.shape[0])
+    weights = None if field.weights is None else as_masses(field.weights, "weights", size=x.shape[0])
     return read(
-        x, x, x, score=field.score, key_weights=masses, causal=field.causal,
+        x, x, x, score=field.score, key_weights=weights, causal=field.causal,
         method=field.method, accuracy=field.accuracy,
     )  # fmt: skip
 
 
-def _settle(field: Softmax | Unnormalised) -> None:
+def _settle(field: SoftmaxField | UnnormalisedField) -> None:
     as_having(field.score, "score", "matrix")
     object.__setattr__(field, "causal", as_flag(field.causal, "causal"))
     as_choice(field.method, "method", METHODS)
@@ -218,8 +218,8 @@ def _settle(field: Softmax | Unnormalised) -> None:
     if field.value is not None:
         value = as_matrix(field.value, "value")
         object.__setattr__(field, "value", frozen(as_matrix(value, "value", shape=(value.shape[0], value.shape[0]))))
-    if field.masses is not None:
-        object.__setattr__(field, "masses", frozen(as_masses(field.masses, "masses")))
+    if field.weights is not None:
+        object.__setattr__(field, "weights", frozen(as_masses(field.weights, "weights")))
 
 
 def _valued(velocities: Array, value: Array | None) -> Array:

@@ -64,7 +64,7 @@ def _turns(winding: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Graph:
+class GraphField:
     """The velocity of tokens on the unit sphere that see their neighbours on a graph.
 
     Parameters

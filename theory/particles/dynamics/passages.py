@@ -18,7 +18,7 @@ from theory.particles.dynamics.flows import finer, moved_by, run, safety_of
 Array = NDArray[np.float64]
 
 
-def passage(
+def first_passage_time(
     field: Callable[[Array], Any], start: ArrayLike, event: Callable[[Array], float], horizon: float, *,
     rtol: float = 1e-11, atol: float = 1e-13, method: str = "DOP853",
 ) -> Interval:  # fmt: skip

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Doubly:
+class SinkhornField:
     """Doubly normalised attention of the tokens.
 
     Parameters
@@ -30,7 +30,7 @@ class Doubly:
     score : Score
     value : array_like, shape (d, d), optional
         The value matrix; the identity unless given.
-    masses : array_like, shape (n,), optional
+    weights : array_like, shape (n,), optional
         Of the tokens, of any positive total; equal unless given.
     sweeps : int, default 1000
         The most to make for one velocity.
@@ -40,14 +40,14 @@ class Doubly:
     Raises
     ------
     ValueError
-        If ``value`` is not a finite square matrix, the masses are not masses, or a number is not positive.
+        If ``value`` is not a finite square matrix, the weights are negative or all zero, or a number is not positive.
     ArithmeticError
         When called, if the sweeps do not reach the tolerance.
     """
 
     score: Score
     value: Array | None = None
-    masses: Array | None = None
+    weights: Array | None = None
     sweeps: int = 1000
     tolerance: float = TOLERANCE
 
@@ -56,8 +56,8 @@ class Doubly:
             value = as_matrix(self.value, "value")
             square = as_matrix(value, "value", shape=(value.shape[0], value.shape[0]))
             object.__setattr__(self, "value", frozen(square))
-        if self.masses is not None:
-            object.__setattr__(self, "masses", frozen(as_masses(self.masses, "masses")))
+        if self.weights is not None:
+            object.__setattr__(self, "weights", frozen(as_masses(self.weights, "weights")))
         as_having(self.score, "score", "matrix")
         object.__setattr__(self, "sweeps", as_count(self.sweeps, "sweeps"))
         object.__setattr__(self, "tolerance", as_positive(self.tolerance, "tolerance"))
@@ -68,7 +68,7 @@ class Doubly:
         if self.value is not None and self.value.shape[0] != x.shape[1]:
             raise ValueError(f"x: expected dimension {self.value.shape[0]} as the value matrix, got {x.shape[1]}")
         found = doubly_normalised(
-            x, x, score=self.score, query_weights=self.masses, key_weights=self.masses,
+            x, x, score=self.score, query_weights=self.weights, key_weights=self.weights,
             sweeps=self.sweeps, tolerance=self.tolerance,
         )  # fmt: skip
         if not found.converged:

@@ -1,10 +1,10 @@
 r"""Attention on the line, whose matrix becomes Boolean doubly exponentially fast.
 
 For :math:`\dot x_i = V\sum_j P_{ij}x_j` with :math:`P_{ij} \propto e^{Ax_ix_j}` and :math:`A, V > 0` the velocity is an
-increasing function of the position, so tokens keep their order. :class:`Line` follows the lowest token and the gaps
-between neighbours, which converge within a sign while positions grow like :math:`e^{Vt}`; what a row leaves outside
-its largest weight is computed in logarithms. :class:`Undecided` follows two tokens :math:`\pm x` near zero between two
-at :math:`\pm X`, with :math:`x` as a logarithm, as far below the range of floats as one likes.
+increasing function of the position, so tokens keep their order. :class:`LineField` follows the lowest token and the
+gaps between neighbours, which converge within a sign while positions grow like :math:`e^{Vt}`; what a row leaves
+outside its largest weight is computed in logarithms. :class:`UndecidedField` follows two tokens :math:`\pm x` near
+zero between two at :math:`\pm X`, with :math:`x` as a logarithm, as far below the range of floats as one likes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LARGE = 300.0  # taken: the square of its exponential is a float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Line:
+class LineField:
     """The velocity of distinct tokens on the line, as the lowest one and the gaps above it.
 
     Parameters
@@ -106,7 +106,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Undecided:
+class UndecidedField:
     r"""The velocity of :math:`(\log X, \log x)` for four tokens :math:`\pm X, \pm x` on the line.
 
     Parameters

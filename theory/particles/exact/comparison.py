@@ -33,12 +33,12 @@ from theory._validate import as_count, as_matrix, as_number, as_real
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.roundoff import gamma, softmax_error
 from theory.particles.exact.equiangular import Equiangular
-from theory.particles.exact.overlaps import Overlaps
+from theory.particles.exact.overlaps import GapField
 
 Array = NDArray[np.float64]
 
 
-def clusters(gap: float, sizes: ArrayLike) -> Array:
+def cluster_gaps(gap: float, sizes: ArrayLike) -> Array:
     """Return the gaps of clusters of coinciding tokens, of the given sizes and the same gap from one to the other."""
     each = np.asarray(sizes)
     if each.ndim != 1 or each.dtype.kind not in "iu" or each.size == 0 or not (each > 0).all():
@@ -78,7 +78,7 @@ def slowest_pair(gaps: ArrayLike, *, beta: float, normalised: bool = True) -> tu
     beta = as_number(beta, "beta")
     if not beta >= 0.0:
         raise ValueError(f"beta: expected a non-negative number, got {beta}")
-    field, n = Overlaps(beta, normalised), given.shape[0]
+    field, n = GapField(beta, normalised), given.shape[0]
     rates = -field(given)
     w = field.weights(given)
     inward = (w * given).sum(axis=1, keepdims=True)

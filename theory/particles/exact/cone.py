@@ -38,7 +38,7 @@ _MOST = 20  # of points whose sign patterns are all looked at
 _BITS = 10**10  # taken: of all binomials that are added, some seconds
 
 
-def margins(clouds: ArrayLike) -> tuple[Array, Array]:
+def hemisphere_margins(clouds: ArrayLike) -> tuple[Array, Array]:
     r"""Bound the largest margin of each cloud from below and from above.
 
     Parameters
@@ -198,7 +198,7 @@ def hemisphere_probability(n: int, d: int) -> Fraction:
     return Fraction(total if few == d else whole - total, whole)
 
 
-def chart(tokens: ArrayLike, axis: ArrayLike) -> Array:
+def central_projection(tokens: ArrayLike, axis: ArrayLike) -> Array:
     r"""Return :math:`y_i = x_i / \langle x_i, w\rangle`, shape (n, d): the hemisphere as a plane at distance one.
 
     Raises

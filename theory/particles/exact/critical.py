@@ -31,7 +31,7 @@ _OFF = 1e-6  # taken: a token may miss the sphere by this
 _LARGEST = 1e100  # taken: squares, and their products with counts, stay in float64
 
 
-def equiangular(n: int, overlap: float) -> Array:
+def equiangular_tokens(n: int, overlap: float) -> Array:
     """Return n unit tokens in dimension n of which any two have the same overlap.
 
     Parameters
@@ -86,7 +86,7 @@ def output_overlaps(tokens: ArrayLike, beta: float) -> tuple[Interval, Interval]
     )
 
 
-def pushed(tokens: ArrayLike, beta: float, tangent: ArrayLike) -> Interval:
+def squared_derivative(tokens: ArrayLike, beta: float, tangent: ArrayLike) -> Interval:
     r"""Enclose the squared length of the derivative of all outputs along ``tangent``, a motion of all tokens.
 
     Parameters
@@ -127,7 +127,7 @@ def jacobian_size(n: int, overlap: float, beta: float, *, tangential: bool = Tru
     Parameters
     ----------
     n, overlap
-        As in :func:`equiangular`.
+        As in :func:`equiangular_tokens`.
     beta : float
         Inverse temperature, positive.
     tangential : bool, default True
@@ -138,7 +138,7 @@ def jacobian_size(n: int, overlap: float, beta: float, *, tangential: bool = Tru
     ValueError
         If an argument is out of range.
     """
-    x, tangential = equiangular(n, overlap), as_flag(tangential, "tangential")
+    x, tangential = equiangular_tokens(n, overlap), as_flag(tangential, "tangential")
     n = len(x)
     towards = x[1:].sum(axis=0)
     towards = towards - (towards @ x[0]) * x[0]
@@ -146,7 +146,7 @@ def jacobian_size(n: int, overlap: float, beta: float, *, tangential: bool = Tru
     for direction, copies in [(towards, 1), (x[1] - x[2], n - 2)] + ([] if tangential else [(x[0], 1)]):
         tangent = np.zeros_like(x)
         tangent[0] = direction / np.linalg.norm(direction)
-        total = total + copies * pushed(x, beta, tangent)
+        total = total + copies * squared_derivative(x, beta, tangent)
     return total / n * Interval.within(1.0, gamma(4 * n + 64))  # n tokens to move, n d entries; directions are rounded
 
 
@@ -168,7 +168,7 @@ def _scale(beta: float) -> float:
     return scale
 
 
-class Folded(NamedTuple):
+class LayerStatistics(NamedTuple):
     """What a layer makes of n tokens of one overlap."""
 
     cosine: Interval
@@ -177,7 +177,7 @@ class Folded(NamedTuple):
     r""":math:`\frac1{nd}\|\nabla\|_F^2` along the sphere, :math:`d = n`"""
 
 
-def folded(n: int, overlap: float, beta: float) -> Folded:
+def layer_statistics(n: int, overlap: float, beta: float) -> LayerStatistics:
     """Enclose cosine and Jacobian for any number of tokens: four of them, and the mean of all others with its mass.
 
     The others score alike with each of the four, as long as the first moves along one of its two directions, so the
@@ -221,4 +221,4 @@ def folded(n: int, overlap: float, beta: float) -> Folded:
             total = total + copies * count * Interval.within(length**2, 2.0 * length * error + error**2)
     lengths = [Interval.within(float(np.linalg.norm(y[i])), 8.0 * accuracy) for i in (1, 2)]
     cosine = Interval.within(float(y[1] @ y[2]), 8.0 * accuracy) / (lengths[0] * lengths[1])
-    return Folded(cosine, total / float(size))
+    return LayerStatistics(cosine, total / float(size))

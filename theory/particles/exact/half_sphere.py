@@ -6,7 +6,8 @@ A unit token with :math:`\langle c, x\rangle > 0` is :math:`x = (c + Ey)/\sqrt{1
 .. math:: \dot y_i = \sum_j W_{ij}\sqrt{\frac{1 + |y_i|^2}{1 + |y_j|^2}}\,(y_j - y_i)
 
 for :math:`\dot x_i = P^\perp_{x_i}\sum_j W_{ij}x_j`. There is no constraint to drift from, and velocities are sums of
-differences. A :class:`Collapse` follows the first token, the logarithm of the size of the others' differences from it,
+differences. A :class:`CollapseField` follows the first token, the logarithm of the size of the others' differences from
+it,
 and their shape, so that no digit is lost however near the tokens are.
 """
 
@@ -54,7 +55,7 @@ def frame_of(centre: ArrayLike) -> Array:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Collapse:
+class CollapseField:
     r"""The velocity of a cloud on its way to consensus, in central projection from ``centre``.
 
     Parameters

@@ -8,34 +8,39 @@ itself comes out divided by its factor at the start, which is the *frozen* clock
 e^{-\beta(1 - \langle x_1(0), x_2(0)\rangle)}t`; and what the others travel is kept times :math:`e^{\beta g}`, where
 :math:`g` is by how much the overlap of the pair exceeds all others at the start. The independent variable is
 :math:`\ell = -\log\tan(\varphi/2)` of the angle :math:`\varphi` of the pair, in which nothing is stiff.
+
+A run of clusters that meet two by two until one is left (:func:`follow_coarsening`) is followed stage by stage, while
+all clusters interact. A pair nearer than ``JOINED`` becomes one cluster at its centre of mass, which by then moves as a
+point does up to :math:`(\beta\cdot\text{JOINED})^2`, relatively.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_masses, as_points, as_positive, as_vector, frozen
+from theory._validate import as_callable, as_masses, as_points, as_positive, as_vector, frozen
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.roundoff import U, gamma
 from theory.particles.dynamics.flows import Trajectory, flow
 
 Array = NDArray[np.float64]
+JOINED = 1e-6  # chosen: the angle in radians below which a pair is one cluster
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pair:
+class ClosestPair:
     r"""Clusters of which the first two are closest, as a field over :math:`\ell`.
 
     Parameters
     ----------
     points : array_like, shape (K, d)
         Unit vectors, d at least 2.
-    masses : array_like, shape (K,)
+    weights : array_like, shape (K,)
         Positive.
     beta : float
         Inverse temperature, positive.
@@ -43,12 +48,12 @@ class Pair:
     Raises
     ------
     ValueError
-        If the points are not unit vectors of distinct places, the first two are not the closest pair, or a mass is
+        If the points are not unit vectors of distinct places, the first two are not the closest pair, or a weight is
         not positive.
     """
 
     points: Array
-    masses: Array
+    weights: Array
     beta: float
     missing: float = field(init=False)
     """What the overlap of the pair lacks to one."""
@@ -57,9 +62,9 @@ class Pair:
 
     def __post_init__(self) -> None:
         x, beta = as_points(self.points, "points"), as_positive(self.beta, "beta")
-        m = as_masses(self.masses, "masses", size=x.shape[0])
+        m = as_masses(self.weights, "weights", size=x.shape[0])
         if not m.min() > 0.0:
-            raise ValueError(f"masses: expected positive masses, got {m.min()} at index {int(m.argmin())}")
+            raise ValueError(f"weights: expected positive numbers, got {m.min()} at index {int(m.argmin())}")
         if x.shape[0] < 2 or x.shape[1] < 2 or np.abs(np.linalg.norm(x, axis=1) - 1.0).max() > gamma(x.shape[1] + 8):
             raise ValueError("points: expected at least two unit vectors in at least two dimensions, got others")
         missing = shortfall(x)
@@ -67,7 +72,7 @@ class Pair:
         if not 0.0 < missing[0, 1] < min(nearest, 2.0):
             raise ValueError("points: expected the first two to be the one closest pair, got another")
         object.__setattr__(self, "points", frozen(x))
-        object.__setattr__(self, "masses", frozen(m))
+        object.__setattr__(self, "weights", frozen(m))
         object.__setattr__(self, "beta", beta)
         object.__setattr__(self, "missing", float(missing[0, 1]))
         object.__setattr__(self, "gap", nearest - float(missing[0, 1]))
@@ -99,9 +104,10 @@ class Pair:
         lead = -self.beta * (missing - missing[0, 1])
         lead[2:] += self.beta * self.gap
         np.fill_diagonal(lead, -np.inf)  # what a cluster feels of itself is normal
-        weights = self.masses * np.exp(lead) / (far @ self.masses)[:, np.newaxis]
+        attention = self.weights * np.exp(lead) / (far @ self.weights)[:, np.newaxis]
         # the projection of y at x is y - x + (1 - <x, y>) x, without cancellation
-        moved: Array = weights @ x + ((weights * missing).sum(axis=1) - weights.sum(axis=1))[:, np.newaxis] * x
+        slack = (attention * missing).sum(axis=1) - attention.sum(axis=1)
+        moved: Array = attention @ x + slack[:, np.newaxis] * x
         return moved
 
     def __call__(self, state: Array, /) -> Array:
@@ -128,7 +134,7 @@ class Approach:
     energy in units of its maximum, the sum of :math:`m_jm_ke^{-\beta(1 - \langle x_j, x_k\rangle)}` over all j, k.
     """
 
-    pair: Pair
+    pair: ClosestPair
     angles: Array
     trajectory: Trajectory
 
@@ -165,7 +171,9 @@ class Approach:
     @property
     def energy(self) -> list[Interval]:
         """Of the angles: the energy in units of its maximum."""
-        return self._seen(lambda state: energy(self.pair.positions(state), self.pair.masses, self.pair.beta))
+        return self._seen(
+            lambda state: interaction_energy(self.pair.positions(state), self.pair.weights, self.pair.beta)
+        )
 
     @property
     def slip(self) -> float:
@@ -177,33 +185,71 @@ class Approach:
         return self.trajectory.observe(function)[1:]
 
 
-def approach(points: ArrayLike, masses: ArrayLike, beta: float, angles: ArrayLike) -> Approach:
+def follow_pair(points: ArrayLike, weights: ArrayLike, beta: float, angles: ArrayLike) -> Approach:
     """Follow the closest pair, the first two clusters, through decreasing angles.
 
     Parameters
     ----------
-    points, masses, beta
-        As for :class:`Pair`.
+    points, weights, beta
+        As for :class:`ClosestPair`.
     angles : array_like, shape (T,)
         In radians, decreasing, positive and below the angle of the pair.
 
     Raises
     ------
     ValueError
-        As for :class:`Pair`, or if the angles are others.
+        As for :class:`ClosestPair`, or if the angles are others.
     ArithmeticError
         If the pair is pulled apart.
     """
-    pair, stops = Pair(points, masses, beta), as_vector(angles, "angles")  # type: ignore[arg-type]  # it converts
+    pair = ClosestPair(points, weights, beta)  # type: ignore[arg-type]  # it converts
+    stops = as_vector(angles, "angles")
     levels = -np.log(np.tan(np.concatenate([[pair.angle], stops]) / 2.0)) if stops.min() > 0.0 else np.zeros(1)
     if stops.max() >= pair.angle or not (np.diff(levels) > 0.0).all() or levels.size < 2:
         raise ValueError(f"angles: expected decreasing ones between zero and {pair.angle}, got others")
     return Approach(pair, stops, flow(pair, pair.start, levels - levels[0]))
 
 
-def energy(points: Array, masses: Array, beta: float) -> float:
+def follow_coarsening(
+    points: ArrayLike, weights: ArrayLike, beta: float, stops: Callable[[float], ArrayLike]
+) -> Iterator[Approach]:
+    r"""Yield the approaches of closest pairs, each joined at its end, until one cluster is left.
+
+    Parameters
+    ----------
+    points, weights, beta
+        As for :class:`ClosestPair`, in any order.
+    stops : callable
+        Where to look: from the exponent :math:`\beta(1 - \cos\varphi)` of a pair at the start of its stage to smaller
+        ones, decreasing, shape (T,). The last angle of each approach is ``JOINED``.
+
+    Raises
+    ------
+    ValueError
+        As for :func:`follow_pair`.
+    ArithmeticError
+        If a pair is pulled apart, or the next one is about to meet when one is joined.
+    """
+    x, m, beta = as_points(points, "points"), as_masses(weights, "weights"), as_positive(beta, "beta")
+    as_callable(stops, "stops")
+    while len(x) > 1:
+        missing = _apart(x)
+        i, j = sorted(int(k) for k in np.unravel_index(int(missing.argmin()), missing.shape))
+        order = [i, j, *(k for k in range(len(x)) if k not in (i, j))]
+        x, m = x[order], m[order]
+        exponents = as_vector(stops(beta * float(missing[i, j])), "stops")
+        found = follow_pair(x, m, beta, np.append(2.0 * np.arcsin(np.sqrt(exponents / (2.0 * beta))), JOINED))
+        yield found
+        x = found.pair.positions(found.trajectory.last)
+        x, m = np.vstack([m[:2] @ x[:2], x[2:]]), np.append(m[0] + m[1], m[2:])
+        x /= np.linalg.norm(x, axis=1, keepdims=True)
+        if len(x) > 1 and not beta * _apart(x).min() > 1.0:
+            raise ArithmeticError("points: expected pairs that meet one after the other, got two at once")
+
+
+def interaction_energy(points: Array, weights: Array, beta: float) -> float:
     """Return the interaction energy of clusters in units of its maximum."""
-    return float(masses @ np.exp(-beta * shortfall(points)) @ masses)
+    return float(weights @ np.exp(-beta * shortfall(points)) @ weights)
 
 
 def shortfall(x: Array) -> Array:
@@ -223,3 +269,9 @@ def _log(value: Interval) -> Interval:
     low, high = math.log(value.lo), math.log(value.hi)
     slack = 4 * math.ulp(max(abs(low), abs(high), 1.0))
     return Interval(low - slack, high + slack, value.kind)
+
+
+def _apart(x: Array) -> Array:
+    """Return what overlaps lack to one, infinite for a cluster and itself."""
+    lacking: Array = shortfall(x) + np.diag(np.full(len(x), np.inf))
+    return lacking

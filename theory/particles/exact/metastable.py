@@ -26,7 +26,7 @@ from theory.evidence.quadrature import integral_over
 
 
 def log_lifetime(
-    start: float, end: float, beta: float, *, masses: tuple[float, float] = (0.5, 0.5), normalised: bool = True
+    start: float, end: float, beta: float, *, weights: tuple[float, float] = (0.5, 0.5), normalised: bool = True
 ) -> Interval:
     r"""Enclose the logarithm of the time in which two clusters come from one angle to another.
 
@@ -36,7 +36,7 @@ def log_lifetime(
         Angles in radians, :math:`0 < ` ``end`` :math:`<` ``start`` :math:`< \pi`.
     beta : float
         Inverse temperature, positive.
-    masses : tuple of two floats, default (0.5, 0.5)
+    weights : tuple of two floats, default (0.5, 0.5)
         Of the clusters, positive. With normalisation only their ratio matters.
     normalised : bool, default True
         SA or USA.
@@ -54,7 +54,7 @@ def log_lifetime(
     first, last = _angle(start, "start"), _angle(end, "end")
     if not last < first:
         raise ValueError(f"end: expected an angle below start = {start}, got {end}")
-    (a, b), rows = _masses(masses), as_flag(normalised, "normalised")
+    (a, b), rows = _balls(weights), as_flag(normalised, "normalised")
     with precision():
         beta_ = _ball(as_positive(beta, "beta"))
         low, top = (2 * beta_ * (_ball(angle) / 2).sin() ** 2 for angle in (last, first))
@@ -66,12 +66,12 @@ def log_lifetime(
         return hull(integral_over(delay, low, top).log() + (top if rows else top - beta_))
 
 
-def meeting_point(start: float, beta: float, *, masses: tuple[float, float] = (0.5, 0.5)) -> Interval:
+def meeting_point(start: float, beta: float, *, weights: tuple[float, float] = (0.5, 0.5)) -> Interval:
     r"""Enclose the angle that the first of two clusters travels until they meet; the second travels the rest.
 
     Parameters and errors as for :func:`log_lifetime`, with normalisation.
     """
-    a, b = _masses(masses)
+    a, b = _balls(weights)
     with precision():
         beta_, half = _ball(as_positive(beta, "beta")), (_ball(_angle(start, "start")) / 2).sin()
 
@@ -82,7 +82,7 @@ def meeting_point(start: float, beta: float, *, masses: tuple[float, float] = (0
 
 
 def log_asymptote(
-    start: float, beta: float, *, masses: tuple[float, float] = (0.5, 0.5), corrected: bool = False
+    start: float, beta: float, *, weights: tuple[float, float] = (0.5, 0.5), corrected: bool = False
 ) -> float:
     r"""Return :math:`\log\frac{e^{\beta(1 - \cos\varphi_0)}}{r\beta\sin^2\varphi_0}`, :math:`r = \frac ab + \frac ba`.
 
@@ -91,7 +91,7 @@ def log_asymptote(
     factor is not positive.
     """
     angle, beta_ = _angle(start, "start"), as_positive(beta, "beta")
-    a, b = _two(masses)
+    a, b = _two(weights)
     value = 2.0 * beta_ * math.sin(angle / 2.0) ** 2
     value -= math.log(a / b + b / a) + math.log(beta_) + 2.0 * math.log(math.sin(angle))
     if not math.isfinite(value):
@@ -117,15 +117,15 @@ def _angle(value: float, name: str) -> float:
     return angle
 
 
-def _masses(masses: tuple[float, float]) -> tuple[Any, Any]:
-    a, b = _two(masses)
+def _balls(weights: tuple[float, float]) -> tuple[Any, Any]:
+    a, b = _two(weights)
     return _ball(a), _ball(b)
 
 
-def _two(masses: tuple[float, float]) -> tuple[float, float]:
-    a, b = as_masses(masses, "masses", size=2).tolist()
+def _two(weights: tuple[float, float]) -> tuple[float, float]:
+    a, b = as_masses(weights, "weights", size=2).tolist()
     if not min(a, b) > 0.0:
-        raise ValueError(f"masses: expected two positive numbers, got {masses}")
+        raise ValueError(f"weights: expected two positive numbers, got {weights}")
     return a, b
 
 

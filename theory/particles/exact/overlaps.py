@@ -36,7 +36,7 @@ def gaps(x: ArrayLike) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Overlaps:
+class GapField:
     r"""SA, or USA unless ``normalised``, of tokens on the sphere, in gaps; a field for :func:`~.flows.flow`.
 
     Parameters

@@ -42,7 +42,7 @@ _WEAKEST, _EARLIEST, _LATEST = 1e-8, 1e-100, 1e4  # taken: what an adaptive inte
 DEGREE = 24  # taken: mean squares fall like (2 kappa**2)**k, to 1e-21 for kappa = 1/4
 
 
-def spread(alpha: float, time: float) -> float:
+def mean_field_deviation(alpha: float, time: float) -> float:
     """Return the standard deviation of a mean-field token, in units of that at the start."""
     return 1.0 / math.sqrt(1.0 + 2.0 * as_positive(alpha, "alpha") * as_positive(time, "time"))
 
@@ -196,7 +196,7 @@ def _hermite_means(z: Array) -> Array:
     return np.array(means)
 
 
-def normal_distance(cloud: ArrayLike, deviation: float) -> Interval:
+def w1_to_normal(cloud: ArrayLike, deviation: float) -> Interval:
     r"""Enclose :math:`W_1` between equal masses on the line and the law :math:`N(0, s^2)`.
 
     It is the area between both distribution functions; :math:`x\Phi(x) + \varphi(x)` is an antiderivative of the normal

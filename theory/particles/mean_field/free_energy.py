@@ -29,7 +29,7 @@ from theory._validate import as_count, as_positive, as_vector
 from theory.evidence import Interval
 from theory.evidence.enclosure import balls, hull
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
-from theory.particles.mean_field.zonal import means, polynomials
+from theory.particles.mean_field.zonal import zonal_means, zonal_polynomials
 
 Array = NDArray[np.float64]
 _SETTLED = 1e-14  # taken: change of the overlaps at which an iteration ends
@@ -59,7 +59,7 @@ class Slack(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Sphere:
+class ZonalFreeEnergy:
     """Zonal densities on the sphere, on the nodes of a Gauss rule.
 
     Parameters
@@ -99,7 +99,7 @@ class Sphere:
 
     @cached_property
     def _harmonics(self) -> Array:
-        return np.stack(polynomials(self._rule[0], self.degrees, self.dim)[1:])
+        return np.stack(zonal_polynomials(self._rule[0], self.degrees, self.dim)[1:])
 
     @cached_property
     def weights(self) -> Array:
@@ -210,7 +210,7 @@ class Sphere:
             potential = follow(overlaps)
 
 
-class Enclosed(NamedTuple):
+class FreeEnergyParts(NamedTuple):
     """Balls that belong to one density: what its free energy is made of."""
 
     entropy: Any
@@ -233,7 +233,7 @@ class Enclosed(NamedTuple):
 def couplings(beta: float, degree: int, *, dim: int = 2) -> list[Any]:
     r"""Enclose :math:`W_l` for every degree up to ``degree``; balls."""
     b = balls(as_positive(beta, "beta")).item()
-    return means(lambda u: ((b * u).exp() - 1) / b, degree, dim=dim)
+    return zonal_means(lambda u: ((b * u).exp() - 1) / b, degree, dim=dim)
 
 
 def threshold(beta: float, *, dim: int = 2) -> Any:
@@ -241,7 +241,7 @@ def threshold(beta: float, *, dim: int = 2) -> Any:
     return 1 / (2 * couplings(beta, 1, dim=dim)[1])
 
 
-def enclosed(beta: float, potential: ArrayLike, *, dim: int = 2, degrees: int = 24) -> Enclosed:
+def enclose_free_energy(beta: float, potential: ArrayLike, *, dim: int = 2, degrees: int = 24) -> FreeEnergyParts:
     r"""Enclose the parts of the free energy of the density :math:`\propto\exp\sum_{l\ge1}\kappa_lP_l`.
 
     The density is the one with exactly these coefficients, an equilibrium or not, so a negative excess is a
@@ -269,17 +269,21 @@ def enclosed(beta: float, potential: ArrayLike, *, dim: int = 2, degrees: int = 
         raise ValueError(f"degrees: expected at least the {kappa.size} degrees of the potential, got {degrees}")
 
     def logarithm(u: Any) -> Any:
-        return sum((k * p for k, p in zip(kappa, polynomials(u, kappa.size, dim)[1:], strict=True)), u * 0)
+        return sum((k * p for k, p in zip(kappa, zonal_polynomials(u, kappa.size, dim)[1:], strict=True)), u * 0)
 
-    masses = means(lambda u: logarithm(u).exp(), degrees, dim=dim)
+    masses = zonal_means(lambda u: logarithm(u).exp(), degrees, dim=dim)
     overlaps = [mass / masses[0] for mass in masses[1:]]
     waves = couplings(beta, degrees + 1, dim=dim)
     sizes = [2 if dim == 2 else _multiplicity(ell, dim) for ell in range(1, degrees + 1)]
     squares = [n * a * a for n, a in zip(sizes, overlaps, strict=True)]
     interaction = sum((w * square for w, square in zip(waves[1:-1], squares, strict=True)), masses[0] * 0)
-    rest = means(lambda u: (2 * logarithm(u)).exp(), 0, dim=dim)[0] / masses[0] ** 2 - 1 - sum(squares, masses[0] * 0)
+    rest = (
+        zonal_means(lambda u: (2 * logarithm(u)).exp(), 0, dim=dim)[0] / masses[0] ** 2
+        - 1
+        - sum(squares, masses[0] * 0)
+    )
     entropy = sum((k * a for k, a in zip(kappa, overlaps, strict=False)), -masses[0].log())
-    return Enclosed(entropy, interaction + (waves[-1] * rest).union(masses[0] * 0), overlaps[0])
+    return FreeEnergyParts(entropy, interaction + (waves[-1] * rest).union(masses[0] * 0), overlaps[0])
 
 
 def _multiplicity(degree: int, dim: int) -> int:

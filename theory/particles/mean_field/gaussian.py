@@ -116,7 +116,7 @@ class SinkhornClosure:
         return _valued(self.value, mean), _valued(self.value, slope)
 
 
-def moments(closure: Closure) -> Callable[[Array], Array]:
+def moment_field(closure: Closure) -> Callable[[Array], Array]:
     r"""Return the velocity of the state :math:`(m \mid \Sigma)`, shape (d, d + 1)."""
     as_having(closure, "closure", "affine")
 
@@ -129,7 +129,7 @@ def moments(closure: Closure) -> Callable[[Array], Array]:
     return velocity
 
 
-def log_variance(closure: Closure) -> Callable[[Array], Array]:
+def log_variance_field(closure: Closure) -> Callable[[Array], Array]:
     r"""Return the velocity of :math:`\log s` on the line, for a state without dimensions; it keeps its digits."""
     as_having(closure, "closure", "affine")
 

@@ -30,9 +30,9 @@ from theory.evidence import Interval, Kind
 from theory.evidence.enclosure import balls, hull
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
-from theory.particles.dynamics.circle import Circle
+from theory.particles.dynamics.circle import CircleField
 from theory.particles.dynamics.fields import Array
-from theory.particles.mean_field.zonal import PANELS, means, polynomials
+from theory.particles.mean_field.zonal import PANELS, zonal_means, zonal_polynomials
 
 _NEAR = 1e-10  # chosen: relative half-width of an enclosed tie, far above what its approximation is off by
 _STEEPEST = 1e4  # taken: of beta
@@ -68,8 +68,8 @@ def growth_rates(beta: float, degree: int, *, dim: int = 2, normalised: bool = T
     if not scale <= _STEEPEST:
         raise ValueError(f"beta: expected at most {_STEEPEST:g}, since panels are as many, got {scale}")
     b, panels, normalised = balls(scale).item(), PANELS + math.ceil(scale), as_flag(normalised, "normalised")
-    rates = means(lambda u: _kernel(u, b, dim), top, dim=dim, panels=panels)[1:]
-    mass = means(lambda u: (b * u).exp(), 0, dim=dim, panels=panels)[0] if normalised else 1
+    rates = zonal_means(lambda u: _kernel(u, b, dim), top, dim=dim, panels=panels)[1:]
+    mass = zonal_means(lambda u: (b * u).exp(), 0, dim=dim, panels=panels)[0] if normalised else 1
     return [hull(rate / mass) for rate in rates]
 
 
@@ -77,7 +77,7 @@ def _kernel(u: Any, beta: Any, dim: int) -> Any:
     return (beta * u).exp() * ((dim - 1) * u - beta * (1 - u * u))
 
 
-def tie(degree: int, *, dim: int = 2) -> Interval:
+def crossover_beta(degree: int, *, dim: int = 2) -> Interval:
     """Enclose a beta at which the harmonics of degree l and l + 1 grow equally fast; below it the first is ahead.
 
     Parameters
@@ -102,7 +102,7 @@ def tie(degree: int, *, dim: int = 2) -> Interval:
     ell, d = as_count(degree, "degree"), as_count(dim, "dim", least=2)
     nodes = 8 * ell + 64
     cosines, masses = special.roots_gegenbauer(nodes, 0.5 * d - 1.0) if d > 2 else special.roots_chebyt(nodes)
-    ahead = np.subtract(*polynomials(cosines, ell + 1, d)[:-3:-1])
+    ahead = np.subtract(*zonal_polynomials(cosines, ell + 1, d)[:-3:-1])
 
     def lead(beta: float) -> float:
         kernel = np.exp(beta * (cosines - 1.0)) * ((d - 1) * cosines - beta * (1.0 - cosines**2))
@@ -126,13 +126,13 @@ def _lead(beta: float, degree: int, dim: int) -> Any:
         u = t.cos()
         if dim == 2:  # the recurrence would widen the balls of a panel with every degree
             return _kernel(u, b, dim) * (-b).exp() * (((degree + 1) * t).cos() - (degree * t).cos())
-        last, ahead = polynomials(u, degree + 1, dim)[-2:]
+        last, ahead = zonal_polynomials(u, degree + 1, dim)[-2:]
         return _kernel(u, b, dim) * (-b).exp() * (ahead - last) * t.sin() ** (dim - 2)
 
     return integral_over(lead, 0, pi)
 
 
-def quantiles(n: int, degree: int, amplitude: float) -> Array:
+def cosine_quantiles(n: int, degree: int, amplitude: float) -> Array:
     r"""Return n angles, shape (n, 1), at the quantiles of the law :math:`1 + \epsilon\cos l\theta` on the circle.
 
     Raises
@@ -156,19 +156,19 @@ def quantiles(n: int, degree: int, amplitude: float) -> Array:
     raise ArithmeticError(f"amplitude: expected one at which Newton's method settles, got {epsilon}")
 
 
-def mode(angles: ArrayLike, degree: int) -> complex:
+def fourier_mode(angles: ArrayLike, degree: int) -> complex:
     r"""Return :math:`\frac1n\sum_j e^{il\theta_j}`."""
     turns = np.exp(1j * as_count(degree, "degree") * as_points(angles, "angles", dim=1))
     return complex(turns.mean())
 
 
-def mode_growth(field: Circle, angles: ArrayLike, degree: int) -> Interval:
+def mode_growth(field: CircleField, angles: ArrayLike, degree: int) -> Interval:
     r"""Enclose :math:`\frac{d}{dt}\log|z_l|` of the mode :math:`z_l = \frac1n\sum_j e^{il\theta_j}` in a field.
 
     Parameters
     ----------
     field : Circle
-        With equal masses.
+        With equal weights.
     angles : array_like, shape (n, 1)
     degree : int
         l.
@@ -182,10 +182,10 @@ def mode_growth(field: Circle, angles: ArrayLike, degree: int) -> Interval:
     Raises
     ------
     ValueError
-        If the field has masses, or an argument is not as above.
+        If the field has weights, or an argument is not as above.
     """
-    if as_instance(field, "field", Circle).masses is not None:
-        raise ValueError("field: expected equal masses, got others")
+    if as_instance(field, "field", CircleField).weights is not None:
+        raise ValueError("field: expected equal weights, got others")
     theta, ell = as_points(angles, "angles", dim=1), as_count(degree, "degree")
     velocities = field(theta)
     turns = np.exp(1j * ell * theta[:, 0])

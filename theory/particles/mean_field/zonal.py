@@ -26,7 +26,7 @@ _ORDER = 40  # taken: even, so that the remainder has one sign
 PANELS = 16  # taken: for kernels of a few tens; the remainder of a panel shrinks like its width to the order
 
 
-def polynomials(u: Any, degree: int, dim: int) -> list[Any]:
+def zonal_polynomials(u: Any, degree: int, dim: int) -> list[Any]:
     """Return the polynomials of degree zero to ``degree`` at ``u``: an array, a ball or a power series."""
     top, d = as_count(degree, "degree", least=0), as_count(dim, "dim", least=2)
     found = [u * 0 + 1, u]
@@ -35,7 +35,7 @@ def polynomials(u: Any, degree: int, dim: int) -> list[Any]:
     return found[: top + 1]
 
 
-def means(kernel: Callable[[Any], Any], degree: int, *, dim: int = 2, panels: int = PANELS) -> list[Any]:
+def zonal_means(kernel: Callable[[Any], Any], degree: int, *, dim: int = 2, panels: int = PANELS) -> list[Any]:
     r"""Enclose :math:`\langle kP_l\rangle` for every degree up to ``degree``.
 
     Parameters
@@ -85,7 +85,7 @@ def _panels(degree: int, dim: int, pieces: int, bits: int) -> list[list[tuple[An
             angles = [x + t for x in (centre, start.union(start + 2 * radius))]
             cosines = [angle.cos() for angle in angles]
             densities = [angle.sin() ** (dim - 2) if dim > 2 else None for angle in angles]
-            each = [polynomials(u, degree, dim) for u in cosines]
+            each = [zonal_polynomials(u, degree, dim) for u in cosines]
             found.append(list(zip(cosines, densities, each, strict=True)))
     return found
 
