@@ -8,18 +8,18 @@ import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance
 from theory.diffusion import CircleDensity, Neighbourhoods, PeriodicGrid, balanced_tokens, heat_multiplier
-from theory.diffusion.bandwidth import StepError
-from theory.diffusion.bilinear import Bilinear
-from theory.diffusion.curves import Ellipse, Modulated, Reparametrised
-from theory.diffusion.gradient_flow import field
-from theory.diffusion.graphs import GraphScore
-from theory.diffusion.laplace import GeneralScore
-from theory.diffusion.minimisers import Profile
-from theory.diffusion.revolution import Revolution
-from theory.diffusion.sampling import chordal_output
-from theory.diffusion.self_dynamics import ellipse
-from theory.diffusion.stacking import TokenLayer
-from theory.diffusion.zoo import LogDistance
+from theory.diffusion.geometry.curves import Ellipse, Modulated, Reparametrised
+from theory.diffusion.geometry.revolution import Revolution
+from theory.diffusion.layers.gradient_flow import field
+from theory.diffusion.layers.self_dynamics import ellipse
+from theory.diffusion.layers.stacking import TokenLayer
+from theory.diffusion.limits.bandwidth import StepError
+from theory.diffusion.limits.laplace import GeneralScore
+from theory.diffusion.limits.sampling import chordal_output
+from theory.diffusion.similarity.bilinear import Bilinear
+from theory.diffusion.similarity.graphs import GraphScore
+from theory.diffusion.similarity.instances import LogDistance
+from theory.diffusion.similarity.minimisers import Profile
 from theory.evidence import Interval
 
 

@@ -11,7 +11,7 @@ from scipy.special import ive
 
 from theory.attention import attend
 from theory.diffusion import propagate
-from theory.diffusion.bilinear import Bilinear, hot_expansion, radial_multiplier, resultant, sphere_tokens
+from theory.diffusion.similarity.bilinear import Bilinear, hot_expansion, radial_multiplier, resultant, sphere_tokens
 
 RNG = np.random.default_rng(5)
 FORM, QUERY = RNG.normal(size=(3, 3)), RNG.normal(size=3)

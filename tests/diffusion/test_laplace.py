@@ -8,7 +8,7 @@ import pytest
 
 from theory.attention import attend, rounding
 from theory.diffusion import studies
-from theory.diffusion.laplace import GeneralScore, concentrated, first_order, lattice
+from theory.diffusion.limits.laplace import GeneralScore, concentrated, first_order, lattice
 from theory.diffusion.studies.scores import DENSITY, dissimilarity, function, on_circle, relabelled
 from theory.evidence import Kind
 from theory.evidence.roundoff import U

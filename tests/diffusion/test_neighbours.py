@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from theory.diffusion import PeriodicGrid
-from theory.diffusion.neighbours import Neighbourhoods, ball_transform
+from theory.diffusion.similarity.neighbours import Neighbourhoods, ball_transform
 
 LINE, PLANE = PeriodicGrid((32,)), PeriodicGrid((24, 24))
 X = LINE.axes[0]

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from theory.attention import DotProduct, SquaredDistance
-from theory.diffusion.graphs import GraphScore, convolved_features, masked
-from theory.diffusion.zoo import LogDistance, density_corrected, laws, nearest, regrouped, unnormalised
+from theory.diffusion.similarity.graphs import GraphScore, convolved_features, masked
+from theory.diffusion.similarity.instances import LogDistance, density_corrected, laws, nearest, regrouped, unnormalised
 
 RNG = np.random.default_rng(5)
 X, C = RNG.normal(size=(7, 2)), RNG.normal(size=(3, 2))

@@ -5,17 +5,16 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
-    from theory.diffusion.densities import CircleDensity as CircleDensity
-    from theory.diffusion.generators import drift_diffusion as drift_diffusion, semigroup as semigroup
-    from theory.diffusion.grid import PeriodicGrid as PeriodicGrid
-    from theory.diffusion.neighbours import Neighbourhoods as Neighbourhoods
-    from theory.diffusion.normalisers import (
+    from theory.diffusion.limits.densities import CircleDensity as CircleDensity
+    from theory.diffusion.limits.generators import drift_diffusion as drift_diffusion, semigroup as semigroup
+    from theory.diffusion.limits.grid import PeriodicGrid as PeriodicGrid
+    from theory.diffusion.limits.normalisers import (
         balance_error as balance_error,
         balanced_tokens as balanced_tokens,
         reweighted as reweighted,
         sinkhorn_change as sinkhorn_change,
     )
-    from theory.diffusion.operators import (
+    from theory.diffusion.limits.operators import (
         chordal as chordal,
         chordal_multiplier as chordal_multiplier,
         convolved as convolved,
@@ -23,5 +22,6 @@ if TYPE_CHECKING:
         propagate as propagate,
         sphere_multipliers as sphere_multipliers,
     )
+    from theory.diffusion.similarity.neighbours import Neighbourhoods as Neighbourhoods
 
 open_lazily(__name__)

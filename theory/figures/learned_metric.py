@@ -16,8 +16,8 @@ from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 from theory.diffusion import studies
-from theory.diffusion.curves import Curve, Ellipse, Reparametrised
-from theory.diffusion.ladders import extrapolated, worst
+from theory.diffusion.geometry.curves import Curve, Ellipse, Reparametrised
+from theory.diffusion.limits.extrapolation import extrapolated, worst
 from theory.diffusion.studies.metrics import CURVES, DENSITY
 from theory.evidence import Interval, Table
 from theory.figures import style

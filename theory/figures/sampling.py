@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from theory.diffusion import PeriodicGrid, studies
-from theory.diffusion.bandwidth import StepError
+from theory.diffusion.limits.bandwidth import StepError
 from theory.diffusion.studies.sampling import CRITICAL, DENSITIES, FIXED, REGULAR, TOKENS, function, places
 from theory.evidence import Table
 from theory.figures import style

@@ -3,7 +3,7 @@
 import math
 
 from theory.diffusion import PeriodicGrid, chordal
-from theory.diffusion.stacking import TokenLayer
+from theory.diffusion.layers.stacking import TokenLayer
 from verify.textbook import balls
 
 

@@ -8,8 +8,8 @@ import sympy
 
 from theory.attention import rounding
 from theory.diffusion import propagate, studies
-from theory.diffusion.bilinear import Bilinear, sphere_tokens
-from theory.diffusion.ladders import extrapolated, worst
+from theory.diffusion.limits.extrapolation import extrapolated, worst
+from theory.diffusion.similarity.bilinear import Bilinear, sphere_tokens
 from theory.diffusion.studies.scores import AXES, path
 from theory.evidence import (
     Claim,

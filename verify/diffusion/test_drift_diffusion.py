@@ -17,10 +17,10 @@ from theory.diffusion import (
     propagate,
     studies,
 )
-from theory.diffusion.bilinear import sphere_tokens
-from theory.diffusion.kernels import KERNELS, kernel_multiplier
-from theory.diffusion.ladders import extrapolated, worst
-from theory.diffusion.operators import bessel_quotients
+from theory.diffusion.limits.extrapolation import extrapolated, worst
+from theory.diffusion.limits.kernels import KERNELS, kernel_multiplier
+from theory.diffusion.limits.operators import bessel_quotients
+from theory.diffusion.similarity.bilinear import sphere_tokens
 from theory.evidence import (
     Claim,
     Interval,

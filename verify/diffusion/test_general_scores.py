@@ -8,8 +8,8 @@ import numpy as np
 
 from theory.attention import attend, rounding
 from theory.diffusion import studies
-from theory.diffusion.ladders import extrapolated, worst
-from theory.diffusion.laplace import GeneralScore
+from theory.diffusion.limits.extrapolation import extrapolated, worst
+from theory.diffusion.limits.laplace import GeneralScore
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import variable
 from theory.evidence.quadrature import integral_over

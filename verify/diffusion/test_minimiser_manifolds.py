@@ -9,10 +9,10 @@ import sympy
 
 from theory.attention import rounding
 from theory.diffusion import propagate
-from theory.diffusion.bilinear import sphere_tokens
-from theory.diffusion.ladders import worst
-from theory.diffusion.laplace import GeneralScore
-from theory.diffusion.minimisers import Profile, along, fibred
+from theory.diffusion.limits.extrapolation import worst
+from theory.diffusion.limits.laplace import GeneralScore
+from theory.diffusion.similarity.bilinear import sphere_tokens
+from theory.diffusion.similarity.minimisers import Profile, along, fibred
 from theory.evidence import (
     Claim,
     Interval,

@@ -7,8 +7,8 @@ import numpy as np
 
 from theory.attention import SquaredDistance, attend_rows, top_k
 from theory.diffusion import CircleDensity, PeriodicGrid
-from theory.diffusion.ladders import worst
-from theory.diffusion.neighbours import Neighbourhoods
+from theory.diffusion.limits.extrapolation import worst
+from theory.diffusion.similarity.neighbours import Neighbourhoods
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
 

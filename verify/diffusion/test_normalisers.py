@@ -15,8 +15,8 @@ from theory.diffusion import (
     heat_multiplier,
     propagate,
 )
-from theory.diffusion.ladders import extrapolated, worst
-from theory.diffusion.normalisers import balance_error, balanced_tokens, reweighted, sinkhorn_change, swept_law
+from theory.diffusion.limits.extrapolation import extrapolated, worst
+from theory.diffusion.limits.normalisers import balance_error, balanced_tokens, reweighted, sinkhorn_change, swept_law
 from theory.diffusion.studies.normalisers import ALPHAS
 from theory.evidence import Claim, Interval, Kind, at_most, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U

@@ -5,7 +5,8 @@ from functools import partial
 import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance
-from theory.diffusion.pipeline import (
+from theory.diffusion.similarity.instances import LogDistance, laws
+from theory.diffusion.similarity.pipeline import (
     by_columns,
     by_rows,
     chain,
@@ -16,7 +17,6 @@ from theory.diffusion.pipeline import (
     two_sided,
     without_self,
 )
-from theory.diffusion.zoo import LogDistance, laws
 from theory.evidence import Claim, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import EXP_ULPS, gamma
 from verify import textbook

@@ -7,8 +7,8 @@ import sympy
 
 from theory.attention import DotProduct
 from theory.diffusion import studies
-from theory.diffusion.equilibrium import rate, rates_below, scaled, spectrum
-from theory.diffusion.stacking import TokenLayer
+from theory.diffusion.layers.equilibrium import rate, rates_below, scaled, spectrum
+from theory.diffusion.layers.stacking import TokenLayer
 from theory.evidence import (
     Claim,
     Interval,

@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance, attend
-from theory.diffusion.axioms import defects
-from theory.diffusion.graphs import GraphScore
-from theory.diffusion.zoo import laws
+from theory.diffusion.similarity.axioms import defects
+from theory.diffusion.similarity.graphs import GraphScore
+from theory.diffusion.similarity.instances import laws
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import gamma
 from verify import textbook

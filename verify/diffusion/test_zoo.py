@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance, attend_rows, top_k
-from theory.diffusion.pipeline import by_columns
-from theory.diffusion.zoo import LogDistance, laws, regrouped
+from theory.diffusion.similarity.instances import LogDistance, laws, regrouped
+from theory.diffusion.similarity.pipeline import by_columns
 from theory.evidence import (
     Claim,
     Interval,

@@ -6,9 +6,10 @@ import numpy as np
 from flint import acb_mat
 
 from theory.attention import DotProduct, SquaredDistance
-from theory.diffusion.equilibrium import spectrum
-from theory.diffusion.graphs import GraphScore, convolved_features, masked
-from theory.diffusion.pipeline import (
+from theory.diffusion.layers.equilibrium import spectrum
+from theory.diffusion.similarity.graphs import GraphScore, convolved_features, masked
+from theory.diffusion.similarity.instances import density_corrected, laws
+from theory.diffusion.similarity.pipeline import (
     by_rows,
     chain,
     exponential_inflation,
@@ -18,7 +19,6 @@ from theory.diffusion.pipeline import (
     symmetrised,
     without_self,
 )
-from theory.diffusion.zoo import density_corrected, laws
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 from verify import textbook

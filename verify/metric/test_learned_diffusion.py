@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 
 from theory.attention import attend, rounding
-from theory.diffusion.ladders import extrapolated, worst
-from theory.diffusion.laplace import lattice
+from theory.diffusion.limits.extrapolation import extrapolated, worst
+from theory.diffusion.limits.laplace import lattice
 from theory.evidence import (
     Claim,
     Interval,

@@ -41,8 +41,8 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_count, as_having, as_instance, as_masses, as_number, as_points, as_real
 from theory.attention import Score, Sinkhorn, doubly_normalised, partition_error, read
 from theory.attention.score import bounded
-from theory.diffusion.grid import PeriodicGrid
-from theory.diffusion.operators import convolved
+from theory.diffusion.limits.grid import PeriodicGrid
+from theory.diffusion.limits.operators import convolved
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
 Array = NDArray[np.float64]

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_bound, as_callable, as_instance, as_points, as_positive, as_real, as_vector
 from theory.attention import rounding
 from theory.attention.score import Constants
-from theory.diffusion.operators import propagate
+from theory.diffusion.limits.operators import propagate
 from theory.engine import Form, Pairs
 from theory.evidence import Interval, estimated
 from theory.evidence.roundoff import U

@@ -28,8 +28,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_callable, as_count, as_instance, as_number, as_positive, as_real, as_vector, frozen
 from theory.attention import rounding
-from theory.diffusion.laplace import REACH, GeneralScore, lattice
-from theory.diffusion.operators import propagate
+from theory.diffusion.limits.laplace import REACH, GeneralScore, lattice
+from theory.diffusion.limits.operators import propagate
 from theory.evidence import Interval, estimated
 from theory.evidence.roundoff import U
 

@@ -27,8 +27,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_flag, as_instance, as_masses, as_points, as_positive, as_vector, frozen
 from theory.attention import SquaredDistance, rounding
-from theory.diffusion.grid import PeriodicGrid
-from theory.diffusion.operators import half_inverse, propagate
+from theory.diffusion.limits.grid import PeriodicGrid
+from theory.diffusion.limits.operators import half_inverse, propagate
 from theory.evidence import Interval, Kind
 from theory.evidence.roundoff import U
 

@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_between, as_callable, as_count, as_positive, as_vector, frozen
 from theory.attention import SquaredDistance, rounding
-from theory.diffusion.operators import half_inverse, propagate
-from theory.diffusion.stacking import TokenLayer, depth, stacked
+from theory.diffusion.layers.stacking import TokenLayer, depth, stacked
+from theory.diffusion.limits.operators import half_inverse, propagate
 from theory.evidence import Interval, estimated
 from theory.evidence.roundoff import U
 

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_matrix, as_number, as_points, as_positive, as_vector, frozen
 from theory.attention import attend
 from theory.attention.score import Constants
-from theory.diffusion.pipeline import by_rows
+from theory.diffusion.similarity.pipeline import by_rows
 from theory.evidence.roundoff import gamma
 
 Array = NDArray[np.float64]
