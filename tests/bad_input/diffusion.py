@@ -7,19 +7,24 @@ from fractions import Fraction
 import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance
-from theory.diffusion import CircleDensity, Neighbourhoods, PeriodicGrid, balanced_tokens, heat_multiplier
-from theory.diffusion.geometry.curves import Ellipse, Modulated, Reparametrised
-from theory.diffusion.geometry.revolution import Revolution
-from theory.diffusion.layers.gradient_flow import field
-from theory.diffusion.layers.self_dynamics import ellipse
-from theory.diffusion.layers.stacking import TokenLayer
-from theory.diffusion.limits.bandwidth import StepError
-from theory.diffusion.limits.laplace import GeneralScore
+from theory.diffusion import (
+    Bilinear,
+    CircleDensity,
+    Ellipse,
+    GeneralScore,
+    GraphScore,
+    Neighbourhoods,
+    PeriodicGrid,
+    Revolution,
+    StepError,
+    TokenLayer,
+    balanced_tokens,
+    heat_multiplier,
+)
+from theory.diffusion.geometry import Modulated, Reparametrised
+from theory.diffusion.layers import ellipse, field
 from theory.diffusion.limits.sampling import chordal_output
-from theory.diffusion.similarity.bilinear import Bilinear
-from theory.diffusion.similarity.graphs import GraphScore
-from theory.diffusion.similarity.instances import LogDistance
-from theory.diffusion.similarity.minimisers import Profile
+from theory.diffusion.similarity import LogDistance, Profile
 from theory.evidence import Interval
 
 

@@ -9,10 +9,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.diffusion import CircleDensity
-from theory.diffusion.geometry import curves
-from theory.diffusion.geometry.curves import Ellipse, Modulated, Reparametrised, change, linear_multiplier, root_length
-from theory.diffusion.limits.laplace import concentrated, lattice
+from theory.diffusion import CircleDensity, Ellipse
+from theory.diffusion.geometry import Modulated, Reparametrised, change, curves, linear_multiplier, root_length
+from theory.diffusion.limits import concentrated, lattice
 
 DENSITY = CircleDensity([0.8, 0.0], [0.0, 0.3])
 F = {

@@ -6,16 +6,19 @@ import numpy as np
 import pytest
 
 from theory.attention import SquaredDistance, doubly_normalised
-from theory.diffusion import CircleDensity, PeriodicGrid, chordal, convolved, heat_multiplier
-from theory.diffusion.layers.gradient_flow import _solved, asymmetry, field
-from theory.diffusion.limits.normalisers import (
-    balance_error,
-    balanced_law,
+from theory.diffusion import (
+    CircleDensity,
+    PeriodicGrid,
     balanced_tokens,
+    chordal,
+    convolved,
+    heat_multiplier,
     reweighted,
-    sinkhorn_change,
-    swept_law,
 )
+from theory.diffusion.layers import asymmetry, field
+from theory.diffusion.layers.gradient_flow import _solved
+from theory.diffusion.limits import balance_error, sinkhorn_change, swept_law
+from theory.diffusion.limits.normalisers import balanced_law
 from theory.evidence.enclosure import balls
 
 GRID = PeriodicGrid((64,))

@@ -7,17 +7,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.diffusion.layers.self_dynamics import (
-    Curve,
-    ellipse,
-    line_tokens,
-    moved,
-    rounded,
-    shortening,
-    sphere_layer,
-    sphere_radii,
-    sphere_tokens,
-)
+from theory.diffusion.layers import Curve, ellipse, line_tokens, moved, rounded, shortening, sphere_layer, sphere_radii
+from theory.diffusion.layers.self_dynamics import sphere_tokens
 from theory.evidence import Interval
 
 module = import_module("theory.diffusion.layers.self_dynamics")

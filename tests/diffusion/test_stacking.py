@@ -6,8 +6,16 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.diffusion import CircleDensity, PeriodicGrid, chordal, chordal_multiplier, heat_multiplier
-from theory.diffusion.layers.stacking import TokenLayer, TorusLayer, ZonalLayer, depth, stacked
+from theory.diffusion import (
+    CircleDensity,
+    PeriodicGrid,
+    TokenLayer,
+    chordal,
+    chordal_multiplier,
+    heat_multiplier,
+    stacked,
+)
+from theory.diffusion.layers import TorusLayer, ZonalLayer, depth
 
 DENSITY = CircleDensity([0.8, 0.0], [0.0, 0.3])
 

@@ -17,8 +17,7 @@ from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 from theory.diffusion import studies
-from theory.diffusion.limits.extrapolation import extrapolated, worst
-from theory.diffusion.limits.laplace import first_order
+from theory.diffusion.limits import extrapolated, first_order, worst
 from theory.diffusion.studies.scores import AXES, BETA, DENSITY, function, path, relabelled, stiffness
 from theory.evidence import Table
 from theory.figures import style

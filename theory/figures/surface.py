@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
-from theory.diffusion import PeriodicGrid, drift_diffusion, semigroup, studies
-from theory.diffusion.geometry.revolution import Revolution
+from theory.diffusion import PeriodicGrid, Revolution, drift_diffusion, semigroup, studies
 from theory.diffusion.studies.surface import DENSITY, STEEPEST, function
 from theory.evidence import Interval, Table
 from theory.figures import style

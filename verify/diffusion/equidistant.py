@@ -2,8 +2,7 @@
 
 import math
 
-from theory.diffusion import PeriodicGrid, chordal
-from theory.diffusion.layers.stacking import TokenLayer
+from theory.diffusion import PeriodicGrid, TokenLayer, chordal
 from verify.textbook import balls
 
 

@@ -8,11 +8,9 @@ import numpy as np
 import sympy
 
 from theory.attention import rounding
-from theory.diffusion import propagate
-from theory.diffusion.limits.extrapolation import worst
-from theory.diffusion.limits.laplace import GeneralScore
-from theory.diffusion.similarity.bilinear import sphere_tokens
-from theory.diffusion.similarity.minimisers import Profile, along, fibred
+from theory.diffusion import GeneralScore, propagate
+from theory.diffusion.limits import worst
+from theory.diffusion.similarity import Profile, along, fibred, sphere_tokens
 from theory.evidence import (
     Claim,
     Interval,

@@ -5,13 +5,14 @@ from functools import partial
 import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance
-from theory.diffusion.similarity.instances import LogDistance, laws
-from theory.diffusion.similarity.pipeline import (
+from theory.diffusion.similarity import (
+    LogDistance,
     by_columns,
     by_rows,
     chain,
     exponential_inflation,
     inflation,
+    laws,
     metric_similarity,
     overall,
     two_sided,

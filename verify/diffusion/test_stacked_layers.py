@@ -6,11 +6,9 @@ from functools import cache
 import numpy as np
 
 from theory.attention import SquaredDistance, rounding
-from theory.diffusion import CircleDensity, chordal, propagate, studies
-from theory.diffusion.layers.equilibrium import spectrum
-from theory.diffusion.layers.self_dynamics import line_tokens
-from theory.diffusion.layers.stacking import TokenLayer, depth, stacked
-from theory.diffusion.limits.extrapolation import extrapolated, worst
+from theory.diffusion import CircleDensity, TokenLayer, chordal, propagate, stacked, studies
+from theory.diffusion.layers import depth, line_tokens, spectrum
+from theory.diffusion.limits import extrapolated, worst
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, gamma, hypothesis, limit, order, verifies
 from verify.diffusion.schroedinger import evolved_on_circle, evolved_on_sphere
 from verify.textbook import balls, exp, hull

@@ -6,15 +6,18 @@ import numpy as np
 from flint import acb_mat
 
 from theory.attention import DotProduct, SquaredDistance
-from theory.diffusion.layers.equilibrium import spectrum
-from theory.diffusion.similarity.graphs import GraphScore, convolved_features, masked
-from theory.diffusion.similarity.instances import density_corrected, laws
-from theory.diffusion.similarity.pipeline import (
+from theory.diffusion import GraphScore
+from theory.diffusion.layers import spectrum
+from theory.diffusion.similarity import (
     by_rows,
     chain,
+    convolved_features,
+    density_corrected,
     exponential_inflation,
     fuzzy_union,
     inflation,
+    laws,
+    masked,
     overall,
     symmetrised,
     without_self,

@@ -7,8 +7,7 @@ from functools import cache
 import numpy as np
 
 from theory.attention import attend, rounding
-from theory.diffusion.limits.extrapolation import extrapolated, worst
-from theory.diffusion.limits.laplace import lattice
+from theory.diffusion.limits import extrapolated, lattice, worst
 from theory.evidence import (
     Claim,
     Interval,
