@@ -131,7 +131,7 @@ WIDTHS = [
         "sphere-rounding-dropped",
         "tests/diffusion/test_self_dynamics.py::test_a_layer_of_a_sphere_that_is_rounded_coarsely_is_enclosed",
         "diffusion/self_dynamics.py",
-        "error = rounding(query, cloud, cloud, score=SquaredDistance(0.5 / e), key_weights=masses)",
+        "error = rounding(query, cloud, cloud, score=SquaredDistance(0.5 / e), weights=masses)",
         "error = 0.0",
     ),
     (

@@ -206,7 +206,7 @@ def test_sinkhorn_error(run, *, share=1.0, sharp=0.9, heavier=0.0):
         move = g - balls(begun)
         swing = Interval.largest([hull(one - other) for one in move for other in move])
         off = ((balls(found.output(values)) - law @ balls(values))[:, 0] ** 2 @ balls(a)).sqrt()
-        slip = rounding(x, y, values, score=PLAIN, key_weights=np.exp(found.log_weights))
+        slip = rounding(x, y, values, score=PLAIN, weights=np.exp(found.log_weights))
         for part, far, bound in (
             ("potential", swing, potential_error(found)),
             ("output", hull(off) - slip, sinkhorn_error(found, values)),

@@ -448,7 +448,7 @@ def _engine(a, heights, epsilon, twice):
     queries = np.array([[math.sqrt(1.0 - float(h) ** 2), 0.0, float(h)] for h in heights])
     score = SquaredDistance(0.25 / epsilon)  # -<x, y> / (2 eps) up to a constant
     found = propagate(queries, points, z, epsilon, score=score, masses=masses)
-    width = rounding(queries, points, z[:, np.newaxis], score=score, key_weights=masses) + 2.0**10 * U / epsilon
+    width = rounding(queries, points, z[:, np.newaxis], score=score, weights=masses) + 2.0**10 * U / epsilon
     b = balls(Fraction(1, twice) / Fraction(epsilon)).item()
     one = b.coth() - 1 / b
     for height, value in zip(heights, found.tolist(), strict=True):

@@ -174,7 +174,7 @@ def on_sphere(level):
     values = points[:, 1] + points[:, 0] ** 2 + 0.3 * points[:, 2] + 0.5 * points[:, 2] ** 2
     masses, query = areas * np.exp(0.4 * points[:, 0]), np.zeros((1, 1))
     found = propagate(query, points, values, epsilon, score=score, masses=masses)[0]
-    return Interval.within(found, rounding(query, points, values[:, np.newaxis], score=score, key_weights=masses))
+    return Interval.within(found, rounding(query, points, values[:, np.newaxis], score=score, weights=masses))
 
 
 def fermi(inner, outer, flat):

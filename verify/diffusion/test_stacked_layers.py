@@ -249,7 +249,7 @@ def test_autoregressive(
                 [float(hermite(k, balls(Fraction(y) - m).item(), balls(v).item()).mid()) for y in tokens[near, 0]]
             )
             found = propagate(queries, tokens[near], values, float(e), score=score, masses=masses[near])
-            error = rounding(queries, tokens[near], values[:, np.newaxis], score=score, key_weights=masses[near])
+            error = rounding(queries, tokens[near], values[:, np.newaxis], score=score, weights=masses[near])
             # densities are known to some hundred u; what is beyond nine deviations weighs below exp(-26) of the rest
             for query, value in zip(queries[:, 0].tolist(), found.tolist(), strict=True):
                 claimed = balls(rho ** power(k)).item() * hermite(k, balls(Fraction(query) - m).item(), balls(v).item())
