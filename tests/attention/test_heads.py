@@ -7,7 +7,7 @@ from tests.attention import exact
 from tests.attention.inputs import KINDS, spoilt
 from theory import Measure, attend
 from theory.attention import CausalKernel, DotProduct, Head, MultiHead, SquaredDistance, rounding
-from theory.evidence import stream
+from theory.evidence import ball, stream
 from theory.evidence.enclosure import balls, precision
 from theory.maxent import entmax, softmax
 
@@ -29,7 +29,7 @@ def multi_head(x, mu, w_query, w_key, w_value, w_out, heads, visible=None):
     for h in range(heads):
         own, out = slice(h * d_k, (h + 1) * d_k), slice(h * d_v, (h + 1) * d_v)
         queries, keys = balls(x) @ balls(w_query[own]).T, balls(mu.points) @ balls(w_key[own]).T
-        laws = exact.laws(queries @ keys.T * balls(d_k).item().rsqrt(), mu.weights, visible)[0]
+        laws = exact.laws(queries @ keys.T * ball(d_k).rsqrt(), mu.weights, visible)[0]
         output = output + laws @ (balls(mu.points) @ balls(w_value[out]).T) @ balls(w_out[:, out]).T
     return output
 

@@ -26,7 +26,7 @@ WIDTHS = [
         "scaling-reach-dropped",
         "tests/diffusion/test_normalisers.py::test_a_scaling_that_stops_early_still_encloses_the_limit",
         "diffusion/gradient_flow.py",
-        "right = right * exp(balls(np.zeros(len(right))) + balls(0).item().union(reach))",
+        "right = right * exp(balls(np.zeros(len(right))) + ball(0).union(reach))",
         "right = right * 1",
     ),
     (

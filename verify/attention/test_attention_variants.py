@@ -22,6 +22,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     batch_mean,
     bug,
     constant,
@@ -57,7 +58,7 @@ HALVES = np.array([0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.007
     constant("some", "one weight in a thousand is dropped where none should be", none=0.001),
 )
 def test_dropout(run, *, renormalised=False, power=1, summed=1, none=0.0):
-    laws = [HALVES, *(rng.dirichlet(np.ones(8)) for rng in run.streams(run.pick(quick=1, paper=8)))]
+    laws = [HALVES, *(rng.dirichlet(np.ones(8)) for rng in run.draws(quick=1, paper=8))]
     masks = np.array(list(itertools.product([True, False], repeat=8)))
     for p, rate in itertools.product(laws, run.pick(quick=(0.25, 0.1), paper=(0.25, 0.5, 0.1))):
         r = Fraction(rate)
@@ -158,7 +159,7 @@ def read(law, values):
 )
 def test_top_k(run, *, size=False, normalised=True, factor=2, values=(1.0, 0.0, 0.0)):
     cases = [np.array([1.0, -2.0, 0.5, 1.0]), np.log(SECOND_BEST)]
-    cases += [2.0 * rng.normal(size=int(rng.integers(3, 8))) for rng in run.streams(run.pick(quick=6, paper=60))]
+    cases += [2.0 * rng.normal(size=int(rng.integers(3, 8))) for rng in run.draws(quick=6, paper=60)]
     for s, rng in zip(cases, run.streams(len(cases)), strict=True):
         n, keys, one = s.size, s[:, np.newaxis], np.ones((1, 1))
         masses = rng.integers(1, 4, size=n).astype(float)
@@ -201,7 +202,7 @@ def test_top_k(run, *, size=False, normalised=True, factor=2, values=(1.0, 0.0, 
     keys = np.log(SECOND_BEST)[:, np.newaxis]
     first = attend_rows(np.ones((1, 1)), keys, np.array(values)[:, np.newaxis], rows=partial(top_k, k=1), score=PLAIN)
     whole = read(textbook.laws(textbook.dot_scores(np.ones((1, 1)), keys, beta=1.0))[0], np.array(values))
-    beyond = abs(hull(balls(first).item() - whole)) - abs(hull(balls(values[1]).item() - whole))
+    beyond = abs(hull(ball(first) - whole)) - abs(hull(ball(values[1]) - whole))
     yield equals(beyond, Interval.printed("0.2000000000"), part="output of another")
 
 

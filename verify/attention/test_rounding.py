@@ -122,7 +122,7 @@ def beside(measured, exact):
     bug("single", "queries are rounded to single precision", kind=np.float32),
 )
 def test_rounding(run, *, share=1.0, kind=np.float64):
-    for rng in run.streams(run.pick(quick=4, paper=40)):
+    for rng in run.draws(quick=4, paper=40):
         d = int(rng.choice([1, 2, 8]))
         for name, score, x, y, exact in scores(rng, d):
             asked, values = x.astype(kind).astype(np.float64), np.eye(KEYS)

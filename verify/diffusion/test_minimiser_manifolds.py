@@ -16,6 +16,7 @@ from theory.diffusion.minimisers import Profile, along, fibred
 from theory.evidence import (
     Claim,
     Interval,
+    ball,
     bug,
     constant,
     equals,
@@ -27,15 +28,11 @@ from theory.evidence import (
     zero,
 )
 from theory.evidence.roundoff import U
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 RUAN = ("ruan2024",)
 GRAY = ("ruan2024", "gray2004")
 QUERY = 0.9
-
-
-def ball(value):
-    return balls(value).item()
 
 
 def torus(t):

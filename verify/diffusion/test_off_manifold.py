@@ -9,15 +9,11 @@ from theory.attention import SquaredDistance, rounding
 from theory.diffusion import propagate
 from theory.diffusion.bilinear import radial_multiplier
 from theory.diffusion.ladders import extrapolated, worst
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 RUAN = ("ruan2024",)
-
-
-def ball(value):
-    return balls(value).item()
 
 
 def off_circle(x, radius, epsilon, a, w, pull=lambda radius: radius):

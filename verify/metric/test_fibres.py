@@ -8,7 +8,7 @@ import numpy as np
 from theory import attend
 from theory.attention import rounding
 from theory.diffusion.ladders import extrapolated, worst
-from theory.evidence import Claim, Interval, Kind, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, Kind, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U
 from theory.metric import LinearFeatures, MetricScore, ResidualFeatures
@@ -21,10 +21,6 @@ BITS = 256
 PROJECTION = np.array([[1.0], [0.5]])  # W
 MEAN, ROOT = np.array([0.5, -0.25]), np.array([[1.0, 0.0], [0.75, 0.5]])  # of Gaussian tokens
 QUERY = np.array([1.0, 0.5])
-
-
-def ball(value):
-    return balls(value).item()
 
 
 @cache

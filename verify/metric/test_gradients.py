@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import U, gamma, softmax_error
 from theory.metric import propagate, similarity, vjp
@@ -26,7 +26,7 @@ def cut(theta, shapes):
 def kernel(kind, parts, h, visible):
     """The exponentials of the scores of visible pairs as printed, of balls or of power series."""
     if kind == "self":
-        scores = (h @ parts[0]) @ (h @ parts[1]).T / balls(parts[0].shape[1]).item().sqrt()
+        scores = (h @ parts[0]) @ (h @ parts[1]).T / ball(parts[0].shape[1]).sqrt()
     elif kind == "l2":
         scores = -squares(h @ parts[0])
     else:
@@ -87,7 +87,7 @@ def named(kind, similar):
 
 def problems(run):
     """Yield an attention with parameters, tokens, directions, a cotangent and a graph; named ones first."""
-    for number, rng in enumerate(run.streams(run.pick(quick=4, paper=80))):
+    for number, rng in enumerate(run.draws(quick=4, paper=80)):
         for kind in KINDS:
             n, d = (4, 2) if number == 0 else (int(rng.integers(2, 6)), int(rng.integers(1, 4)))
             similar = similarity(kind, d, 2 if number == 0 else int(rng.integers(1, 4)))

@@ -14,6 +14,7 @@ from theory.evidence import (
     Interval,
     Kind,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -115,7 +116,7 @@ def metric_of(name, space, x):
 def geometry(name, space, place):
     """The inverse metric, its divergence and the slope of log det at a place; slopes by differences in 256 bits."""
     with precision(256):
-        x, step = balls(np.array(place)), balls(Fraction(1, 2**80)).item()
+        x, step = balls(np.array(place)), ball(Fraction(1, 2**80))
         d = len(x)
 
         def inverse(at):

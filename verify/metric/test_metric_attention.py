@@ -5,7 +5,7 @@ import numpy as np
 from theory import Measure, attend
 from theory.attention import AttentionKernel, Softmatch, boltzmann_gibbs, read, rounding, transform_error
 from theory.attention.output import partition_error
-from theory.evidence import Claim, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import average_error, gamma, softmax_error
 from theory.metric import MetricScore, propagate, similarity, weights
 from verify.metric.residual import drawn, exact, images, parameters, squares
@@ -17,7 +17,7 @@ PATHS = np.array([[0.0, 0.0], [1.0, 0.5], [-1.0, 0.75], [0.25, -1.5]])
 
 def problems(run, *, quick=6, paper=120):
     """Yield tokens and a stream for the parameters; named tokens first."""
-    for number, rng in enumerate(run.streams(run.pick(quick=quick, paper=paper))):
+    for number, rng in enumerate(run.draws(quick=quick, paper=paper)):
         n, d = int(rng.integers(2, 12)), int(rng.integers(1, 5))
         drawn_tokens = float(rng.uniform(0.3, 1.5)) * rng.normal(size=(n, d))
         yield number, (drawn_tokens if number else PATHS), rng
@@ -51,10 +51,10 @@ def scored(kind, similar, theta, h, *, factor=1, straight=False):
     d, w = h.shape[1], similar.width
     if kind == "self":
         q, k = (balls(h) @ balls(part.reshape(d, w)) for part in np.split(theta, 2))
-        return (q @ k.T) / balls(w).item().sqrt() * balls(factor).item(), q
+        return (q @ k.T) / ball(w).sqrt() * ball(factor), q
     f = balls(h) @ balls(theta.reshape(d, w)) if kind == "l2" else images(parameters(similar.features(theta)), h)
     f = balls(h) if straight and kind == "metric" else f
-    return squares(f) * -balls(factor).item(), f
+    return squares(f) * -ball(factor), f
 
 
 @verifies(
@@ -114,7 +114,7 @@ def test_graph(run, *, masked="weight"):
         visible = (part[:, np.newaxis] == part) & ((rng.uniform(size=(n, n)) < 0.7) | np.eye(n, dtype=bool))
         scores, _ = scored("metric", similar, theta, h)
         if masked == "score":
-            scores = np.where(visible, scores, balls(0).item())
+            scores = np.where(visible, scores, ball(0))
         rows, _ = averaged(scores, h, visible if masked == "weight" else None)
         if masked == "late":
             rows = rows * balls(visible.astype(float))
@@ -148,12 +148,12 @@ def test_graph(run, *, masked="weight"):
     hypothesis("straight", "distances are those of the points", straight=True),
 )
 def test_protocol(run, *, half=2.0, weighted=True, straight=False):
-    for rng in run.streams(run.pick(quick=6, paper=120)):
+    for rng in run.draws(quick=6, paper=120):
         n, d, epsilon = int(rng.integers(2, 12)), int(rng.integers(1, 4)), 2.0 ** float(rng.integers(-4, 3))
         g = drawn(rng, d, int(rng.integers(1, 5)), float(rng.uniform(0.2, 2.0)))
         nu, x = Measure(rng.normal(size=(n, d)), rng.dirichlet(np.ones(n))), rng.normal(size=(3, d))
         f, q = (balls(p) if straight else images(parameters(g), p) for p in (nu.points, x))
-        scores = squares(q, f) / -(balls(half).item() * balls(epsilon).item())
+        scores = squares(q, f) / -(ball(half) * ball(epsilon))
         masses = nu.weights if weighted else np.full(n, 1.0 / n)
         rows, score = laws(scores, masses), MetricScore(g, epsilon)
         kernel, case = Softmatch(score, nu), {"n": n, "d": d, "epsilon": epsilon}

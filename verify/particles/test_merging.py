@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from theory.attention import DotProduct, rounding
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import gamma
 from theory.particles import Pair, on_sphere, studies
@@ -15,7 +15,6 @@ from theory.particles.studies.merging import BETAS, END, STARTS
 from theory.particles.studies.metastable import RUNS
 from verify.particles.lifetimes import equal, near, ratio_of
 from verify.particles.named_clusters import angle_of, others, swayed
-from verify.particles.simplex import ball
 from verify.textbook import balls, hull
 
 DERIVED = ("derived",)
