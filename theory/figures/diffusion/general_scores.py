@@ -17,8 +17,7 @@ from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 from theory.diffusion import studies
-from theory.diffusion.ladders import extrapolated, worst
-from theory.diffusion.laplace import first_order
+from theory.diffusion.limits import extrapolated, first_order, worst
 from theory.diffusion.studies.scores import AXES, BETA, DENSITY, function, path, relabelled, stiffness
 from theory.evidence import Table
 from theory.figures import _style as style
@@ -128,7 +127,7 @@ def _sphere(axes: Axes, table: Table) -> None:
     axes.plot(points[:, 0], points[:, 1], color=style.BLACK, label=r"minimisers $y_i = -a_ix_i/r$")
     epsilons = sorted(set(table["epsilon"].tolist()), reverse=True)
     coldest = {}
-    for s in sorted(set(table["x"].tolist())):
+    for s in table.levels("x"):
         means = np.array([
             [float(table.where(x=s, epsilon=e, coordinate=k).middles("value")[0]) for k in (1, 2)] for e in epsilons
         ])  # fmt: skip

@@ -15,7 +15,7 @@ from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 from theory.diffusion import PeriodicGrid, drift_diffusion, studies
-from theory.diffusion.ladders import extrapolated, worst
+from theory.diffusion.limits import extrapolated, worst
 from theory.diffusion.studies.ladder import DENSITY, function
 from theory.evidence import Table, order
 from theory.figures import _style as style

@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
-from theory.diffusion import studies
-from theory.diffusion.curves import Curve, Ellipse, Reparametrised
-from theory.diffusion.ladders import extrapolated, worst
+from theory.diffusion import Ellipse, studies
+from theory.diffusion.geometry import Curve, Reparametrised
+from theory.diffusion.limits import extrapolated, worst
 from theory.diffusion.studies.metrics import CURVES, DENSITY
 from theory.evidence import Interval, Table
 from theory.figures import _style as style

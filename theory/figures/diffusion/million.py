@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
-from theory.diffusion import PeriodicGrid, studies
-from theory.diffusion.bandwidth import StepError
+from theory.diffusion import PeriodicGrid, StepError, studies
 from theory.diffusion.studies.million import COUNTS, EPSILON, PLACES
 from theory.diffusion.studies.sampling import DENSITIES, function
 from theory.evidence import Table

@@ -14,8 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from theory.diffusion import PeriodicGrid, studies
-from theory.diffusion.bandwidth import StepError
+from theory.diffusion import PeriodicGrid, StepError, studies
 from theory.diffusion.studies.sampling import CRITICAL, DENSITIES, FIXED, REGULAR, TOKENS, function, places
 from theory.evidence import Table
 from theory.figures import _style as style

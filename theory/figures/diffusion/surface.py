@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
-from theory.diffusion import PeriodicGrid, drift_diffusion, semigroup, studies
-from theory.diffusion.revolution import Revolution
+from theory.diffusion import PeriodicGrid, Revolution, drift_diffusion, semigroup, studies
 from theory.diffusion.studies.surface import DENSITY, STEEPEST, function
 from theory.evidence import Interval, Table
 from theory.figures import _style as style
@@ -104,7 +103,7 @@ def _change(axes: Axes, table: Table) -> None:
 
 def _error(axes: Axes, table: Table) -> None:
     style.panel(axes, "e", "largest error")
-    epsilons = np.array(sorted(set(table["epsilon"].tolist())))
+    epsilons = np.array(table.levels("epsilon"))
     for kappa, hue, marker, label in (
         (1.0, style.BLUE, "o", "the limit above"),
         (0.5, style.VERMILION, "s", "half its drift"),

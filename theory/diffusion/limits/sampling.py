@@ -35,8 +35,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_generator, as_instance, as_number, as_positive, as_real, as_vector, frozen
-from theory.diffusion.densities import CircleDensity
-from theory.diffusion.grid import PeriodicGrid
+from theory.diffusion.limits.densities import CircleDensity
+from theory.diffusion.limits.grid import PeriodicGrid
 from theory.evidence import Interval, Kind, estimated
 from theory.evidence.roundoff import gamma
 

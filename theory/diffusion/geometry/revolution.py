@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_instance, as_positive, as_vector
-from theory.diffusion.densities import CircleDensity
+from theory.diffusion.limits.densities import CircleDensity
 
 Array = NDArray[np.float64]
 _NODES = 2048  # taken: of the Fourier series of the height, far more than a smooth profile needs

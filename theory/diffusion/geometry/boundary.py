@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_between, as_callable, as_count, as_positive, as_vector, frozen
 from theory.attention import SquaredDistance, rounding
-from theory.diffusion.operators import half_inverse, propagate
-from theory.diffusion.stacking import TokenLayer, depth, stacked
+from theory.diffusion.layers.stacking import TokenLayer, depth, stacked
+from theory.diffusion.limits.operators import half_inverse, propagate
 from theory.evidence import Interval, estimated
 from theory.evidence.roundoff import U
 
@@ -111,7 +111,7 @@ def layer_rise(
         values, masses = function(tokens[:, 0]) - start, density(tokens[:, 0]) * weights
         found.append(propagate(query, tokens, values, epsilon, score=score, masses=masses).item())
     size = float(np.abs(values).max())
-    width = rounding(query, tokens, values[:, np.newaxis], score=score, key_weights=masses) + 64.0 * U * size
+    width = rounding(query, tokens, values[:, np.newaxis], score=score, weights=masses) + 64.0 * U * size
     slip = 16.0 * U * (abs(start) + size)  # of h, here and there
     coarse, fine = found
     return estimated(fine, coarse, times=2.0) + Interval.within(0.0, width + slip)

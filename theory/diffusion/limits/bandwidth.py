@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory._validate import as_callable, as_flag, as_index, as_instance, as_positive, as_real, frozen
-from theory.diffusion.grid import PeriodicGrid
-from theory.diffusion.operators import chordal_multiplier
+from theory.diffusion.limits.grid import PeriodicGrid
+from theory.diffusion.limits.operators import chordal_multiplier
 from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
 

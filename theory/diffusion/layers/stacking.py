@@ -37,8 +37,8 @@ from theory._validate import (
 from theory.attention import SquaredDistance
 from theory.attention.output import weight_error
 from theory.attention.score import BoundedScore
-from theory.diffusion.grid import PeriodicGrid
-from theory.diffusion.operators import half_inverse, propagate, sphere_multipliers
+from theory.diffusion.limits.grid import PeriodicGrid
+from theory.diffusion.limits.operators import half_inverse, propagate, sphere_multipliers
 from theory.evidence.roundoff import U, average_error, gamma
 
 Array = NDArray[np.float64]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_instance, as_matrix, as_number, as_real
-from theory.diffusion.grid import PeriodicGrid
+from theory.diffusion.limits.grid import PeriodicGrid
 
 Array = NDArray[np.float64]
 

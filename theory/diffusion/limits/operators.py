@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_between, as_count, as_having, as_instance, as_masses, as_points, as_positive, as_real
 from theory.attention import Score, SquaredDistance, TorusDistance, attend
-from theory.diffusion.grid import PeriodicGrid
+from theory.diffusion.limits.grid import PeriodicGrid
 
 Array = NDArray[np.float64]
 _DIGITS = 48.0  # derived: exp(-48) n / 2 is below rounding for the n <= 10^5 that are taken
@@ -74,7 +74,7 @@ def propagate(
     chosen = SquaredDistance(scale) if score is None else as_having(score, "score", "matrix")
     masses = None if masses is None else as_masses(masses, "masses", size=tokens.shape[0])
     columns = function if function.ndim == 2 else function[:, np.newaxis]
-    found = attend(queries, tokens, columns, score=chosen, key_weights=masses, method=method, accuracy=accuracy)
+    found = attend(queries, tokens, columns, score=chosen, weights=masses, method=method, accuracy=accuracy)
     return found if function.ndim == 2 else found[:, 0]
 
 

@@ -11,7 +11,7 @@ What differs between the methods is a score, the weights of the keys, and the va
 * *k nearest neighbours*: equal weights on the k best scores (:func:`nearest`).
 * *support vectors*: attention before its normalisation (:func:`unnormalised`).
 * *diffusion maps*: keys weighted by a power of their degree (:func:`density_corrected`).
-* *graph attention and convolution*: :mod:`theory.diffusion.graphs`.
+* *graph attention and convolution*: :mod:`theory.diffusion.similarity.graphs`.
 
 Every result comes with a bound on its relative error, derived from that of the attention weights.
 

@@ -41,8 +41,8 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_count, as_having, as_instance, as_masses, as_number, as_points, as_real
 from theory.attention import Score, Sinkhorn, doubly_normalised, partition_error, read
 from theory.attention.score import bounded
-from theory.diffusion.grid import PeriodicGrid
-from theory.diffusion.operators import convolved
+from theory.diffusion.limits.grid import PeriodicGrid
+from theory.diffusion.limits.operators import convolved
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
 Array = NDArray[np.float64]
@@ -196,7 +196,7 @@ def balanced_tokens(
     b = b / b.sum()
     nothing, phi = np.zeros((x.shape[0], 1)), np.zeros(x.shape[0])
     for _ in range(as_count(steps, "steps")):
-        moved = 0.5 * (phi - read(x, x, nothing, score=score, key_weights=b * np.exp(phi)).log_partition)
+        moved = 0.5 * (phi - read(x, x, nothing, score=score, weights=b * np.exp(phi)).log_partition)
         change, phi = float(np.abs(moved - phi).max()), moved
         if change <= _STILL * (1.0 + float(np.abs(phi).max())):
             break

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_instance, as_points, as_positive, as_real, as_vector
-from theory.diffusion.grid import PeriodicGrid
+from theory.diffusion.limits.grid import PeriodicGrid
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]

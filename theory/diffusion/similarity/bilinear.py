@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_masses, as_matrix, as_points, as_positive, as_vector, frozen
 from theory.attention import DotProduct
-from theory.diffusion.operators import bessel_quotients, chordal_multiplier, half_inverse
+from theory.diffusion.limits.operators import bessel_quotients, chordal_multiplier, half_inverse
 
 Array = NDArray[np.float64]
 

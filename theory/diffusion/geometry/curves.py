@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_callable, as_flag, as_having, as_matrix, as_number, as_points, as_positive, as_vector
-from theory.diffusion.densities import CircleDensity
-from theory.diffusion.laplace import GeneralScore, concentrated
+from theory.diffusion.limits.densities import CircleDensity
+from theory.diffusion.limits.laplace import GeneralScore, concentrated
 from theory.evidence import Interval
 from theory.evidence.roundoff import U
 
