@@ -10,6 +10,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -23,7 +24,7 @@ from theory.evidence.quadrature import integral_over
 from theory.particles import Overlap, PreNorm, SoftmaxField, Tangential, flow, studies
 from theory.particles.exact import Equiangular, gaps
 from theory.particles.studies import NORM_SIMPLICES as SIMPLICES
-from verify.particles.simplex import ball, elapsed, outward, prefactor, rate, simplex
+from verify.particles.simplex import elapsed, outward, prefactor, rate, simplex
 from verify.textbook import hull
 
 SURVEY = ("geshkovski2025",)
@@ -41,7 +42,7 @@ def paths(run, norm, *parts):
     """The paths under one placement: part, tokens, beta, gap at the start, times, logarithms of gaps and norms."""
     table = run.study(studies.norms)
     for part in parts:
-        for case in sorted(set(table.where(part=part, norm=norm)["case"].tolist())):
+        for case in table.where(part=part, norm=norm).levels("case"):
             found = table.where(part=part, norm=norm, case=case)
             given = (found[name][0].item() for name in ("n", "beta", "start"))
             yield part, *given, found["t"], found.intervals("log_gap"), found.intervals("log_norm")

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import gamma
 from theory.particles import flow, on_sphere, studies
@@ -14,7 +14,6 @@ from theory.particles.exact import meeting_point
 from theory.particles.studies import MERGING_BETAS as BETAS, MERGING_END as END, MERGING_STARTS as STARTS
 from verify.particles.lifetimes import exponential, near, ratio_of, travelled
 from verify.particles.named_clusters import angle_of, gap_of, swayed
-from verify.particles.simplex import ball
 from verify.textbook import hull
 
 meeting_point = cache(meeting_point)

@@ -205,7 +205,7 @@ def _sums(field: SoftmaxField | UnnormalisedField, x: ArrayLike) -> Attention:
     x = as_points(x, "x")
     weights = None if field.weights is None else as_masses(field.weights, "weights", size=x.shape[0])
     return read(
-        x, x, x, score=field.score, key_weights=weights, causal=field.causal,
+        x, x, x, score=field.score, weights=weights, causal=field.causal,
         method=field.method, accuracy=field.accuracy,
     )  # fmt: skip
 
