@@ -8,7 +8,7 @@ import pytest
 
 from theory.evidence import stream
 from theory.evidence.enclosure import balls, precision
-from theory.particles import flow, gaussian, studies
+from theory.particles import flow, studies
 from theory.particles.mean_field import (
     DistanceClosure,
     SinkhornClosure,
@@ -17,6 +17,7 @@ from theory.particles.mean_field import (
     collapse_shape,
     coupling_error,
     gauss_hermite,
+    gaussian,
     log_variance_field,
     mixture_field,
     moment_field,

@@ -10,8 +10,16 @@ from theory.attention import AttentionKernel, DotProduct, Measure, gaussian, lat
 from theory.evidence import Claim, Interval, at_least, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import average_error, gamma
-from theory.particles import flow, hermite, moments, studies
-from theory.particles.mean_field import SoftmaxClosure, blow_up_time, collapse_shape, gauss_hermite, mixture_field
+from theory.particles import flow, studies
+from theory.particles.mean_field import (
+    SoftmaxClosure,
+    blow_up_time,
+    collapse_shape,
+    gauss_hermite,
+    hermite,
+    mixture_field,
+    moment_field,
+)
 from verify.particles.normal import eigenvalues, hermite_errors, inverse, lattice_errors, lengths, symmetric, typical
 from verify.textbook import balls, exp, gap, hull
 
@@ -31,7 +39,7 @@ def turned(rng, first, second):
 
 def doubled(form, start, value):
     """When the trace of the covariance has doubled so many times: its logarithm takes the place of time."""
-    rate = moments(SoftmaxClosure(form, value))
+    rate = moment_field(SoftmaxClosure(form, value))
 
     def velocity(state):
         moving = rate(np.column_stack([np.zeros(2), state[:, 1:]]))
@@ -102,7 +110,7 @@ def test_collapse(run, *, left=0.5, sides=lambda form: form + form.T, value=IDEN
     for rng in run.draws(quick=3, paper=30):
         even, skew = turned(rng, *(-rng.uniform(0.3, 1.5, size=2)))
         form, start = even + skew, turned(rng, *rng.uniform(0.5, 2.0, size=2))[0]
-        rate = moments(SoftmaxClosure(form, value))
+        rate = moment_field(SoftmaxClosure(form, value))
         # (1 + t) Sigma(t) in the time u = log(1 + t), where it moves to a fixed point
         path = flow(lambda state, rate=rate: state + rate(state), np.column_stack([np.zeros(2), start]),
                     math.log(2.0) * np.arange(DOUBLINGS))  # fmt: skip

@@ -8,8 +8,15 @@ import numpy as np
 from theory.attention import AttentionKernel, DotProduct, Measure
 from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import average_error, covariance_error, gamma
-from theory.particles import SoftmaxField, flow, hermite, moments, studies
-from theory.particles.mean_field import SoftmaxClosure, blow_up_time, gauss_hermite, softmax_covariance
+from theory.particles import SoftmaxField, flow, studies
+from theory.particles.mean_field import (
+    SoftmaxClosure,
+    blow_up_time,
+    gauss_hermite,
+    hermite,
+    moment_field,
+    softmax_covariance,
+)
 from verify.particles.normal import hermite_errors, inverse, ring, symmetric, typical
 from verify.textbook import balls, gap, hull
 
@@ -124,7 +131,7 @@ def test_closed_form(run, *, share=1.0, sides=lambda form: form + form.T, value=
         cov = (cov + cov.T) / 2.0
         end = min(blow_up_time(form, cov), 4.0)
         closure = SoftmaxClosure(form, np.diag(value(d)))
-        path = flow(moments(closure), np.column_stack([np.zeros(d), cov]), [0.0, *(s * end for s in shares)])
+        path = flow(moment_field(closure), np.column_stack([np.zeros(d), cov]), [0.0, *(s * end for s in shares)])
         for k, t in enumerate(path.times[1:], start=1):
             exact, scale = claimed(balls(cov), balls(form), t), float(np.abs(path.states[k]).max())
             for i in range(d):
