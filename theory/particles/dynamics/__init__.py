@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     )
     from theory.particles.dynamics.sinkhorn import SinkhornField as SinkhornField
     from theory.particles.dynamics.stochastic import (
+        BLOCK as BLOCK,
         EULER_MARUYAMA as EULER_MARUYAMA,
         GEODESIC as GEODESIC,
         PLATEN as PLATEN,
