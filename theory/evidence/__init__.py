@@ -34,8 +34,16 @@ if TYPE_CHECKING:
         sup_over as sup_over,
     )
     from theory.evidence.interval import Interval as Interval, Kind as Kind
+    from theory.evidence.intervals import (
+        Intervals as Intervals,
+        as_intervals as as_intervals,
+        exact as exact,
+        is_enclosed as is_enclosed,
+        within as within,
+    )
     from theory.evidence.judge import Verdict as Verdict, judge as judge
     from theory.evidence.ledger import Evidence as Evidence, Run as Run, decide as decide
+    from theory.evidence.outward import norm as norm
     from theory.evidence.roundoff import (
         discrepancy as discrepancy,
         gamma as gamma,
