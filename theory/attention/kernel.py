@@ -272,12 +272,12 @@ class AttentionKernel:
         queries = as_points(x, "x")
         if is_enclosed(queries) and not is_enclosed(self.nu.points):
             return self._enclosed().output(queries)
-        return attend(queries, self.nu.points, self.values, score=self.score, key_weights=self.nu.weights)
+        return attend(queries, self.nu.points, self.values, score=self.score, weights=self.nu.weights)
 
     def rounding(self, x: ArrayLike) -> float:
         """Bound how far any entry of :meth:`output` lies from the truth, for a score whose rounding is bounded."""
         score, values = bounded(self.score), self.values
-        error = rounding(x, self.nu.points, values, score=score, key_weights=self.nu.weights)
+        error = rounding(x, self.nu.points, values, score=score, weights=self.nu.weights)
         if self.value is None:
             return error
         return error + gamma(self.nu.dim + 1) * float((np.abs(self.nu.points) @ np.abs(np.asarray(self.value)).T).max())

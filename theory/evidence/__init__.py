@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         slope as slope,
     )
     from theory.evidence.streams import ROOT as ROOT, stream as stream
+    from theory.evidence.study import study as study
     from theory.evidence.sweep import sweep as sweep
     from theory.evidence.symbolic import zero as zero
     from theory.evidence.table import Table as Table

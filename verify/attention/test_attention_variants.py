@@ -80,8 +80,8 @@ def test_dropout(run, *, renormalised=False, power=1, summed=1, none=0.0):
             yield equals(variance, claimed, scale=1, part="variance" if i < 8 else "variance of the sum", **case)
     (rng,) = run.streams(1)
     x, masses = rng.normal(size=(300, 2)), 1.0 + np.arange(300) % 3  # more than one block of queries
-    output = attend_dropout(x, x, x, rate=none, rng=rng, score=PLAIN, key_weights=masses, causal=True)
-    rough = rounding(x, x, x, score=PLAIN, key_weights=masses)
+    output = attend_dropout(x, x, x, rate=none, rng=rng, score=PLAIN, weights=masses, causal=True)
+    rough = rounding(x, x, x, score=PLAIN, weights=masses)
     for i in (0, 1, 255, 256, 299):
         scores = textbook.dot_scores(x[i : i + 1], x[: i + 1], beta=1.0)
         claimed = textbook.average(scores, x[: i + 1], masses[: i + 1])
@@ -133,7 +133,7 @@ SECOND_BEST = np.array([0.4, 0.35, 0.25])
 def without(scores, masses, kept):
     """The law that the engine gives keys on the line if those not kept have no mass, and the relative error of a weight."""
     keys, one, left = scores[:, np.newaxis], np.ones((1, 1)), np.where(kept, masses, 0.0)
-    law = attend(one, keys, np.eye(scores.size), score=PLAIN, key_weights=left)[0]
+    law = attend(one, keys, np.eye(scores.size), score=PLAIN, weights=left)[0]
     return law, weight_error(one, keys[kept], PLAIN, np.log(masses[kept])) + gamma(scores.size + 4)
 
 
@@ -257,8 +257,8 @@ def test_window_reach(run, *, extra=0, last=False, symmetric=False, weighted=Tru
             yield equals(at - int(changed.min()), claimed[1], scale=1, part="before", **case)
         x = x[: n - 20]
         masses = rng.integers(0, 3, size=len(x)) + (np.arange(len(x)) % (back + ahead + 1) == 0.0)
-        output = attend_window(x, x, x, back=back, ahead=ahead, score=PLAIN, key_weights=masses)
-        rough = rounding(x, x, x, score=PLAIN, key_weights=masses)
+        output = attend_window(x, x, x, back=back, ahead=ahead, score=PLAIN, weights=masses)
+        rough = rounding(x, x, x, score=PLAIN, weights=masses)
         for i in (0, 1, 255, 256, len(x) - 1):
             seen = slice(max(0, i - back - extra), i + (back if symmetric else ahead) + 1)
             scores = textbook.dot_scores(x[i : i + 1], x[seen], beta=1.0)

@@ -120,7 +120,7 @@ def test_causal(run, *, ahead=0, late=False):
             claimed[i] = textbook.average(row[np.newaxis], x[columns], mu.weights[columns])[0]
             if late:
                 claimed[i] = claimed[i] * textbook.laws(scores[i : i + 1], mu.weights)[0, columns].sum()
-        error = rounding(x, x, x, score=PLAIN, key_weights=mu.weights)
+        error = rounding(x, x, x, score=PLAIN, weights=mu.weights)
         size = float(np.abs(x).max())
         measured = CausalKernel(PLAIN, mu).push(mu).points
         yield equals(gap(measured[:, 1:], claimed, error), 0, scale=size, part="kernel", n=n)
@@ -162,8 +162,8 @@ def test_padding(run, *, padded_by_zero=False, after=False, counted=True):
         if after:
             claimed = textbook.laws(textbook.dot_scores(x, keys, beta=1)) @ balls(values * copies[:, np.newaxis])
         masses = copies.astype(float)
-        measured = attend(x, keys, values, score=PLAIN, key_weights=masses)
-        error = rounding(x, keys, values, score=PLAIN, key_weights=masses)
+        measured = attend(x, keys, values, score=PLAIN, weights=masses)
+        error = rounding(x, keys, values, score=PLAIN, weights=masses)
         yield equals(gap(measured, claimed, error), 0, scale=float(np.abs(values).max()), part="a few", n=n)
     for p in [inputs.crowded(rng) for rng in run.streams(1)]:
         scores = textbook.dot_scores(p.queries, p.keys, beta=1)

@@ -66,7 +66,7 @@ def test_linear_recurrence(run, *, softmax=False, own=0, masked=True, decay="1",
                 claimed = quadratic(
                     left, right * balls(masses if weighted else 1.0 + 0.0 * masses), balls(v), mask=kept
                 )
-                arguments = {"features": features, "key_weights": masses[:, 0], "causal": part == "weighted"}
+                arguments = {"features": features, "weights": masses[:, 0], "causal": part == "weighted"}
                 measured = attend_linear(q, k, v, **arguments)
                 yield equals(gap(measured, claimed, 2.0 * error), 0, scale=1, part=part, features=name, n=n)
                 rows = gap(linear_weights(q, k, **arguments) @ v, claimed, 4.0 * size)

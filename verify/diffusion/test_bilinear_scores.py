@@ -7,9 +7,9 @@ import numpy as np
 import sympy
 
 from theory.attention import rounding
-from theory.diffusion import propagate, studies
-from theory.diffusion.bilinear import Bilinear, sphere_tokens
-from theory.diffusion.ladders import extrapolated, worst
+from theory.diffusion import Bilinear, propagate, studies
+from theory.diffusion.limits import extrapolated, worst
+from theory.diffusion.similarity import sphere_tokens
 from theory.diffusion.studies.scores import AXES, path
 from theory.evidence import (
     Claim,
@@ -137,7 +137,7 @@ def test_bilinear_tokens(run, *, sign=1.0, factor=1.0, tilted=1.0):
             score, values, masses = Bilinear(form).score(epsilon), points @ w, areas * (1.0 + points @ a)
             query = x[np.newaxis, :]
             found = propagate(query, points, values, epsilon, score=score, masses=masses)[0]
-            width = rounding(query, points, values[:, np.newaxis], score=score, key_weights=masses)
+            width = rounding(query, points, values[:, np.newaxis], score=score, weights=masses)
             exact = hull(cold((sign * form, x, tilted * a, w), epsilon / factor))
             yield equals(Interval.within(found, width + 2.0**8 * U * (b + 1) * math.hypot(*w)), exact, scale=1, b=b)
 

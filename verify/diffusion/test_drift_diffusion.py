@@ -8,19 +8,9 @@ from functools import cache
 import numpy as np
 
 from theory.attention import SquaredDistance, rounding
-from theory.diffusion import (
-    CircleDensity,
-    PeriodicGrid,
-    chordal,
-    chordal_multiplier,
-    convolved,
-    propagate,
-    studies,
-)
-from theory.diffusion.bilinear import sphere_tokens
-from theory.diffusion.kernels import KERNELS, kernel_multiplier
-from theory.diffusion.ladders import extrapolated, worst
-from theory.diffusion.operators import bessel_quotients
+from theory.diffusion import CircleDensity, PeriodicGrid, chordal, chordal_multiplier, convolved, propagate, studies
+from theory.diffusion.limits import KERNELS, bessel_quotients, extrapolated, kernel_multiplier, worst
+from theory.diffusion.similarity import sphere_tokens
 from theory.evidence import (
     Claim,
     Interval,
@@ -449,7 +439,7 @@ def _engine(a, heights, epsilon, twice):
     queries = np.array([[math.sqrt(1.0 - float(h) ** 2), 0.0, float(h)] for h in heights])
     score = SquaredDistance(0.25 / epsilon)  # -<x, y> / (2 eps) up to a constant
     found = propagate(queries, points, z, epsilon, score=score, masses=masses)
-    width = rounding(queries, points, z[:, np.newaxis], score=score, key_weights=masses) + 2.0**10 * U / epsilon
+    width = rounding(queries, points, z[:, np.newaxis], score=score, weights=masses) + 2.0**10 * U / epsilon
     b = ball(Fraction(1, twice) / Fraction(epsilon))
     one = b.coth() - 1 / b
     for height, value in zip(heights, found.tolist(), strict=True):

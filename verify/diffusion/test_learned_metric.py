@@ -9,8 +9,8 @@ import numpy as np
 
 from theory.attention import SquaredDistance, rounding
 from theory.diffusion import PeriodicGrid, convolved, propagate, studies
-from theory.diffusion.curves import change, linear_multiplier, root_length
-from theory.diffusion.ladders import extrapolated, worst
+from theory.diffusion.geometry import change, linear_multiplier, root_length
+from theory.diffusion.limits import extrapolated, worst
 from theory.diffusion.studies.metrics import CURVES, DENSITY, function
 from theory.evidence import (
     Claim,
@@ -387,6 +387,6 @@ def _torus(run, w, mapped, drift, inverted, factor, m):
     values, score = np.tile(h.ravel(), 9), SquaredDistance(0.5 / epsilon)
     found = propagate(queries, keys, values, epsilon, score=score, masses=masses)
     exact = convolved(grid, p, h, linear_multiplier(epsilon, w)).ravel()[:: grid.size // 7]
-    width = rounding(queries, keys, values[:, np.newaxis], score=score, key_weights=masses)
+    width = rounding(queries, keys, values[:, np.newaxis], score=score, weights=masses)
     for at, (v, claimed) in enumerate(zip(found.tolist(), exact.tolist(), strict=True)):
         yield equals(Interval.within(v, 2 * width), claimed, scale=1, m=m, token=at, part="engine")

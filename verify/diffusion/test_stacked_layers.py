@@ -6,11 +6,9 @@ from functools import cache
 import numpy as np
 
 from theory.attention import SquaredDistance, rounding
-from theory.diffusion import CircleDensity, chordal, propagate, studies
-from theory.diffusion.equilibrium import spectrum
-from theory.diffusion.ladders import extrapolated, worst
-from theory.diffusion.self_dynamics import line_tokens
-from theory.diffusion.stacking import TokenLayer, depth, stacked
+from theory.diffusion import CircleDensity, TokenLayer, chordal, propagate, stacked, studies
+from theory.diffusion.layers import depth, line_tokens, spectrum
+from theory.diffusion.limits import extrapolated, worst
 from theory.evidence import (
     Claim,
     Interval,
@@ -260,7 +258,7 @@ def test_autoregressive(
         for k in range(7):
             values = np.array([float(hermite(k, ball(Fraction(y) - m), ball(v)).mid()) for y in tokens[near, 0]])
             found = propagate(queries, tokens[near], values, float(e), score=score, masses=masses[near])
-            error = rounding(queries, tokens[near], values[:, np.newaxis], score=score, key_weights=masses[near])
+            error = rounding(queries, tokens[near], values[:, np.newaxis], score=score, weights=masses[near])
             # densities are known to some hundred u; what is beyond nine deviations weighs below exp(-26) of the rest
             for query, value in zip(queries[:, 0].tolist(), found.tolist(), strict=True):
                 claimed = ball(rho ** power(k)) * hermite(k, ball(Fraction(query) - m), ball(v))

@@ -91,7 +91,7 @@ def test_merge(run, *, kept=1.0, shared=0):
                 )
                 parts.append(found._replace(log_partition=kept * found.log_partition))
             # a part's share of the mass is off by its log-partition; merging rounds as an average of parts
-            error = rounding(p.queries, p.keys, p.values, score=score, key_weights=p.masses)
+            error = rounding(p.queries, p.keys, p.values, score=score, weights=p.masses)
             share = np.expm1(2.0 * partition_error(p.queries, p.keys, score, np.log(p.masses)))
             error += average_error(p.size, len(parts) + 8, relative=share)
             claimed = textbook.average(exact(p.queries, p.keys), p.values, p.masses)

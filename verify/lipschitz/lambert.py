@@ -28,7 +28,7 @@ def bound(n, *, slope=4):
 
 def attended(x, score=SCORE, masses=None):
     """The outputs of self-attention, and what any entry may be off."""
-    return attend(x, x, x, score=score, key_weights=masses), rounding(x, x, x, score=score, key_weights=masses)
+    return attend(x, x, x, score=score, weights=masses), rounding(x, x, x, score=score, weights=masses)
 
 
 def moves(rng, n, d, unit=1.0):

@@ -88,8 +88,8 @@ def spread_of(x, i, scale, score, *, masses=None, own=1.0):
     values = scale * np.einsum("ij,ij->i", apart, apart)[:, np.newaxis]
     weights = np.ones(len(x)) if masses is None else masses.copy()
     weights[i] *= own
-    value = float(attend(x[i : i + 1], x, values, score=score, key_weights=weights)[0, 0])
-    error = rounding(x[i : i + 1], x, values, score=score, key_weights=weights)
+    value = float(attend(x[i : i + 1], x, values, score=score, weights=weights)[0, 0])
+    error = rounding(x[i : i + 1], x, values, score=score, weights=weights)
     return Interval.within(value, error + float(values.max()) * gamma(x.shape[1] + 6))
 
 

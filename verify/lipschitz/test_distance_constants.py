@@ -176,8 +176,8 @@ def test_laplace(run, *, factor=1.0, slope=4, own=1.0, dot=False):
         yield at_most(ratio, bound(n, slope=slope), n=n, d=x.shape[1], input=name)
         apart = beta * np.sqrt(((x - x[0]) ** 2).sum(axis=1))[:, np.newaxis]
         given, masses = (x[:1], x, apart), np.where(np.arange(n) == 0, own, 1.0)
-        mean = float(attend(*given, score=score, key_weights=masses)[0, 0])
-        error = rounding(*given, score=score, key_weights=masses) + float(apart.max()) * gamma(x.shape[1] + 8)
+        mean = float(attend(*given, score=score, weights=masses)[0, 0])
+        error = rounding(*given, score=score, weights=masses) + float(apart.max()) * gamma(x.shape[1] + 8)
         found, claimed = Interval.within(mean, error), factor * hull(near(n))
         yield at_most(found, claimed, n=n, d=x.shape[1], input=name, part="mean distance")
         if name == "two-sided":

@@ -179,8 +179,8 @@ def test_fixed_query(run, *, uniform=False, moving=False, weighted=True):
                 yield equals(measured, Interval.printed(digits), z=z, part="printed")
     mu, step = hidden_atom(3.0), 2.0**-13
     nu = Measure([[0.0], [3.0 + step]], mu.weights)
-    outputs = [attend([[3.0]], part.points, part.points, score=SCORE, key_weights=part.weights) for part in (mu, nu)]
-    error = rounding([[3.0]], nu.points, nu.points, score=SCORE, key_weights=nu.weights)
+    outputs = [attend([[3.0]], part.points, part.points, score=SCORE, weights=part.weights) for part in (mu, nu)]
+    error = rounding([[3.0]], nu.points, nu.points, score=SCORE, weights=nu.weights)
     apart = w1(*(Measure(out) for out in outputs)) + Interval.within(0.0, 2 * error)
     heard = 1 / (1 + ball(step**2).exp())  # the weight of the atom once it has moved
     light = 1 / (1 + ball(1.0 if uniform else 9.0).exp())

@@ -118,18 +118,18 @@ def test_graph(run, *, masked="weight"):
         rows, _ = averaged(scores, h, visible if masked == "weight" else None)
         if masked == "late":
             rows = rows * balls(visible.astype(float))
-        found, relative = weights(similar, theta, h, visible=visible), slip("metric", similar, theta, h)
+        found, relative = weights(similar, theta, h, mask=visible), slip("metric", similar, theta, h)
         case = {"n": n, "d": d, "input": number}
         yield equals(gap(found, rows, relative), 0, scale=1, part="weights", **case)
         if (~visible).any():
             yield equals(gap(found[~visible], rows[~visible]), 0, scale=1, part="not adjacent", **case)
-        whole, size = propagate(similar, theta, h, visible=visible), float(np.abs(h).max())
+        whole, size = propagate(similar, theta, h, mask=visible), float(np.abs(h).max())
         error = average_error(size, n, relative=relative)
         for k in sorted(set(part.tolist())):
             own = part == k
             alone = rows[np.ix_(own, own)] @ balls(h[own])
             yield equals(gap(whole[own], alone, error), 0, scale=size, part="component", **case)
-            lone = propagate(similar, theta, h[own], visible=visible[np.ix_(own, own)])
+            lone = propagate(similar, theta, h[own], mask=visible[np.ix_(own, own)])
             yield equals(gap(lone, alone, error), 0, scale=size, part="component by itself", **case)
 
 
@@ -164,7 +164,7 @@ def test_protocol(run, *, half=2.0, weighted=True, straight=False):
         image, size = AttentionKernel(score, nu), float(np.abs(nu.points).max())
         out = image.push(Measure.normalised(x, np.ones(3)))
         yield equals(gap(out.points, rows @ balls(nu.points), image.rounding(x)), 0, scale=size, part="image", **case)
-        parts = read(x, nu.points, nu.points, score=score, key_weights=nu.weights).log_partition
+        parts = read(x, nu.points, nu.points, score=score, weights=nu.weights).log_partition
         claimed = log((exp(scores) * balls(masses)).sum(axis=1))
         error = partition_error(x, nu.points, score, np.log(nu.weights))
         yield equals(gap(parts, claimed, error), 0, scale=1, part="partition", **case)

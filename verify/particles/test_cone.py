@@ -47,7 +47,7 @@ class Layer:
         weights = exp(scores) * balls(m)
         weights = weights * balls(np.tri(n, dtype=int)) if causal else weights
         self.weights = weights / weights.sum(axis=1)[:, np.newaxis] if normalised else weights
-        error, top = rounding(x, x, x, score=score, key_weights=m, causal=causal), 1.0
+        error, top = rounding(x, x, x, score=score, weights=m, causal=causal), 1.0
         if not normalised:
             top = hull(max(weights.sum(axis=1), key=lambda ball: float(ball.mid()))).hi
             error = 2.0 * top * (error + math.expm1(partition_error(x, x, score, np.log(m))) + gamma(16))

@@ -75,7 +75,7 @@ def test_equation(run, *, mass=lambda own, other: other / own, late=0):
         error = gamma(32 * d) * (1.0 + beta) * (1.0 + 1.0 / m.min())
         found = [("pair", v, error)]
         if float((-shown.log()).mid()) < 8.0:
-            loss = rounding(x, x, x, score=DotProduct(scale=beta), key_weights=m) * (1.0 + math.sqrt(d))
+            loss = rounding(x, x, x, score=DotProduct(scale=beta), weights=m) * (1.0 + math.sqrt(d))
             slow = hull(1 / shown).hi
             slip = slow * (loss + gamma(16 * d) * (1.0 + d)) * (1.0 + beta)
             found.append(("field", slow * on_sphere(beta, masses=m)(x), slip))
