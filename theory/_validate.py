@@ -108,7 +108,7 @@ def as_masses(value: ArrayLike, name: str, *, size: int | None = None) -> NDArra
     """Convert to non-negative masses with a positive, finite total."""
     masses = as_vector(value, name, size=size)
     if getattr(type(masses), "ENCLOSES", False):
-        return _enclosed_masses(masses, name)
+        return _enclosed_masses(masses, name)  # type: ignore[no-any-return]
     if masses.min() < 0.0:
         at = int(masses.argmin())
         raise ValueError(f"{name}: expected non-negative masses, got {masses[at]} at index {at}")

@@ -101,7 +101,7 @@ class Softmatch:
         """Return the weights that queries ``x``, shape (m, d), give to the atoms, shape (m, n)."""
         queries = as_points(x, "x")
         if is_enclosed(queries, self.nu.points, self.nu.weights):
-            return self._enclosed_rows(queries)
+            return self._enclosed_rows(queries)  # type: ignore[no-any-return]
         present = self.nu.weights > 0.0
         pairs = pairs_of(self.score, queries, np.ascontiguousarray(self.nu.points[present]))
         rows = np.zeros((queries.shape[0], self.nu.size))

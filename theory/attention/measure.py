@@ -174,6 +174,8 @@ class EnclosedMeasure(Measure):
     """
 
     __slots__ = ()
+    points: Any
+    weights: Any
 
     def __init__(self, points: Any, weights: Any = None) -> None:
         cloud = exact(as_points(points, "points"))

@@ -156,7 +156,7 @@ class DotProduct:
         """Return the (m, n) scores, enclosed if the points are."""
         x, y = as_points(x, "x"), as_points(y, "y")
         if is_enclosed(x, y):
-            return self._enclosed(x, y)
+            return self._enclosed(x, y)  # type: ignore[no-any-return]
         pairs = self.pairs(x, y)
         scores: Array = pairs.coefficients[0] * (pairs.queries @ pairs.keys.T)
         return scores
@@ -229,7 +229,7 @@ class SquaredDistance:
         """Return the (m, n) scores, enclosed if the points are."""
         x, y = as_points(x, "x"), as_points(y, "y")
         if is_enclosed(x, y):
-            return self._enclosed(x, y)
+            return self._enclosed(x, y)  # type: ignore[no-any-return]
         pairs = self.pairs(x, y)
         differences = pairs.queries[:, np.newaxis, :] - pairs.keys[np.newaxis, :, :]
         scores: Array = -self.scale * np.einsum("ijk,ijk->ij", differences, differences)

@@ -180,7 +180,7 @@ def _entries(measured: Any, claimed: Any, scale: Any) -> Iterator[tuple[Interval
 
     floats = isinstance(measured, np.ndarray) and measured.dtype.kind == "f"
     if floats or not _axes(measured):
-        raise TypeError(f"measured: expected enclosures (exact(x) of exact numbers), got {_named(measured)}")
+        raise TypeError(f"measured: expected enclosures (exact(x) for exact numbers), got {_named(measured)}")
     arrays = [as_intervals(measured), as_intervals(claimed), *([] if scale is None else [as_intervals(scale)])]
     shape = arrays[0].shape
     for name, array in zip(("claimed", "scale"), arrays[1:], strict=False):
@@ -190,12 +190,13 @@ def _entries(measured: Any, claimed: Any, scale: Any) -> Iterator[tuple[Interval
         raise ValueError(f"measured: expected at least one entry, got shape {shape}")
 
     def each(array: Intervals) -> list[Interval]:
-        spread = np.broadcast_to(array, shape).ravel()
+        spread: Any = np.broadcast_to(array, shape)
+        spread = spread.ravel()
         return [Interval(lo, hi, array.kind) for lo, hi in zip(spread.lo.tolist(), spread.hi.tolist(), strict=True)]
 
     columns = [each(array) for array in arrays]
     for entry in zip(*columns, strict=True):
-        yield (*entry, None) if scale is None else entry  # type: ignore[misc]
+        yield (entry[0], entry[1], None if scale is None else entry[2])
 
 
 def _named(value: Any) -> str:

@@ -291,6 +291,5 @@ def enclose(value: Number, name: str = "operand") -> Interval:
     if hasattr(value, "rad"):
         from theory.evidence.enclosure import hull  # noqa: PLC0415  loads FLINT, which has made the ball
 
-        around: Interval = hull(value)
-        return around
+        return hull(value)
     return Interval(*_bracket(_finite(_real(value, name), name)), Kind.PROVED)

@@ -124,7 +124,7 @@ class Intervals(NDArrayOperatorsMixin):
 
     def sum(self, axis: Any = None, dtype: None = None, out: None = None, keepdims: bool = False) -> Any:  # noqa: ARG002
         """Enclose the sum along an axis."""
-        return np.add.reduce(self, axis=axis, keepdims=keepdims)
+        return self._reduced(np.add, axis, keepdims)
 
     def mean(self, axis: Any = None, dtype: None = None, out: None = None, keepdims: bool = False) -> Any:  # noqa: ARG002
         """Enclose the mean along an axis."""
@@ -133,11 +133,14 @@ class Intervals(NDArrayOperatorsMixin):
 
     def max(self, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:  # noqa: ARG002
         """Enclose the largest entry along an axis."""
-        return np.maximum.reduce(self, axis=axis, keepdims=keepdims)
+        return self._reduced(np.maximum, axis, keepdims)
 
     def min(self, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:  # noqa: ARG002
         """Enclose the smallest entry along an axis."""
-        return np.minimum.reduce(self, axis=axis, keepdims=keepdims)
+        return self._reduced(np.minimum, axis, keepdims)
+
+    def _reduced(self, ufunc: Any, axis: Any, keepdims: bool) -> Any:
+        return ufunc.reduce(self, axis=axis, keepdims=keepdims)
 
     def __len__(self) -> int:
         return len(self.lo)
@@ -150,7 +153,8 @@ class Intervals(NDArrayOperatorsMixin):
 
     def __contains__(self, values: ArrayLike) -> bool:
         """Tell whether exactly known numbers all lie inside."""
-        return bool(((self.lo <= values) & (values <= self.hi)).all())
+        numbers = np.asarray(values)
+        return bool(((self.lo <= numbers) & (numbers <= self.hi)).all())
 
     def __bool__(self) -> bool:
         raise TypeError("an enclosure is neither true nor false: only theory.evidence.judge may decide")
@@ -208,9 +212,9 @@ def exact(values: ArrayLike, kind: Kind = Kind.CERTIFIED) -> Any:
     5 +- 1.8e-15
     """
     kind = as_kind(kind)
+    if is_enclosed(values):
+        return values
     ends = as_real(values, "values")
-    if isinstance(ends, (Interval, Intervals)):
-        return ends
     return bounded_by(ends, ends, kind)
 
 

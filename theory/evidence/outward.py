@@ -118,7 +118,8 @@ def _power(a: Intervals, b: Intervals) -> Ends:
 
 def _is_whole(exponent: Intervals) -> bool:
     """Tell whether an exponent is one small whole number."""
-    return exponent.ndim == 0 and exponent.is_exact and float(exponent.lo).is_integer() and abs(exponent.lo) <= 64
+    known = exponent.ndim == 0 and exponent.is_exact
+    return known and float(exponent.lo).is_integer() and abs(float(exponent.lo)) <= 64
 
 
 def _whole_power(a: Intervals, exponent: int) -> Ends:
