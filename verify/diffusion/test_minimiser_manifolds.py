@@ -8,14 +8,13 @@ import numpy as np
 import sympy
 
 from theory.attention import rounding
-from theory.diffusion import propagate
-from theory.diffusion.bilinear import sphere_tokens
-from theory.diffusion.ladders import worst
-from theory.diffusion.laplace import GeneralScore
-from theory.diffusion.minimisers import Profile, along, fibred
+from theory.diffusion import GeneralScore, propagate
+from theory.diffusion.limits import worst
+from theory.diffusion.similarity import Profile, along, fibred, sphere_tokens
 from theory.evidence import (
     Claim,
     Interval,
+    ball,
     bug,
     constant,
     equals,
@@ -27,15 +26,11 @@ from theory.evidence import (
     zero,
 )
 from theory.evidence.roundoff import U
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 RUAN = ("ruan2024",)
 GRAY = ("ruan2024", "gray2004")
 QUERY = 0.9
-
-
-def ball(value):
-    return balls(value).item()
 
 
 def torus(t):
@@ -174,7 +169,7 @@ def on_sphere(level):
     values = points[:, 1] + points[:, 0] ** 2 + 0.3 * points[:, 2] + 0.5 * points[:, 2] ** 2
     masses, query = areas * np.exp(0.4 * points[:, 0]), np.zeros((1, 1))
     found = propagate(query, points, values, epsilon, score=score, masses=masses)[0]
-    return Interval.within(found, rounding(query, points, values[:, np.newaxis], score=score, key_weights=masses))
+    return Interval.within(found, rounding(query, points, values[:, np.newaxis], score=score, weights=masses))
 
 
 def fermi(inner, outer, flat):

@@ -10,7 +10,8 @@ from tests.experiments import reported_runs
 from theory.evidence import ROOT, Run, Verification, decide, ledger
 from theory.evidence.record import write
 from theory.experiments.analysis import results
-from theory.figures import registry, style
+from theory.figures import registry
+from theory.figures._style import style
 
 
 @pytest.fixture(autouse=True)

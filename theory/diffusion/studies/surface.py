@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from theory.attention import SquaredDistance, rounding
-from theory.diffusion.densities import CircleDensity
-from theory.diffusion.operators import propagate
-from theory.diffusion.revolution import Revolution
+from theory.diffusion.geometry.revolution import Revolution
+from theory.diffusion.limits.densities import CircleDensity
+from theory.diffusion.limits.operators import propagate
 from theory.evidence import Interval, Kind, Table, estimated
 from theory.evidence.roundoff import U
 
@@ -57,7 +57,7 @@ def _propagated(
     masses = tokens.areas if areas else None
     found = propagate(queries, tokens.points, values, epsilon, masses=masses)
     error = rounding(
-        queries, tokens.points, values[:, np.newaxis], score=SquaredDistance(0.5 / epsilon), key_weights=masses
+        queries, tokens.points, values[:, np.newaxis], score=SquaredDistance(0.5 / epsilon), weights=masses
     )
     # places are off by 64 u of their size at most, scores of keys within ten standard deviations by ten over that many
     # deviations; what weighs less is below exp(-50)

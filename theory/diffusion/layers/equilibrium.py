@@ -1,0 +1,254 @@
+r"""What stacks of equal layers forget last: stationary laws, spectra, and the slowest rates of the limit.
+
+:func:`stationary` eliminates states without a subtraction (Grassmann, Taksar and Heyman), and its error is bounded
+afterwards: if P to the power m brings any two rows within :math:`\tau < 1` in total variation, a law that one layer
+moves by r is within :math:`mr/(1 - \tau)` of the stationary one. :func:`spectrum` uses that the chain of attention with
+symmetric scores is reversible, so that :math:`\sqrt{P_{ij}P_{ji}}` is symmetric with the same eigenvalues.
+
+:func:`rates_below` counts eigenvalues of the limit itself. For :math:`p \propto e^{b\cos mx}` on the circle,
+:math:`v = ph` turns :math:`-L` into :math:`-v'' + (p''/p)v`, which couples a frequency to those m and 2m away: a
+symmetric matrix with five diagonals for each class of frequencies modulo m. As many eigenvalues lie below a level as
+pivots are negative (Sylvester). Frequencies that are left out raise eigenvalues; what they lower is bounded by a Schur
+complement, as the part left out is at least :math:`k^2 - bm^2` with k the first frequency. In balls, so that rates of
+the size of :math:`e^{-4b}` keep their digits.
+
+References
+----------
+W. Grassmann, M. Taksar and D. Heyman, Regenerative analysis and steady state distributions for Markov chains,
+*Operations Research* 33 (1985).
+B. Parlett, *The Symmetric Eigenvalue Problem*, SIAM 1998, chapter 3.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theory._validate import as_bound, as_count, as_instance, as_matrix
+from theory.evidence import Interval, Kind, ball
+from theory.evidence.enclosure import exp, hull, precision
+from theory.evidence.roundoff import U, gamma
+
+Array = NDArray[np.float64]
+_POWERS = 24  # taken: squarings of the chain after which it is taken not to mix
+_DIGITS = 30  # taken: halvings of a bracket once its ends are within a factor of two
+
+
+def as_rows(rows: ArrayLike, error: float) -> Array:
+    """Return a square matrix of weights of which the rows add to one, up to ``error`` and rounding."""
+    p = as_matrix(rows, "rows")
+    p = as_matrix(p, "rows", shape=(p.shape[0], p.shape[0]))
+    error = as_bound(error, "error")
+    off = float(np.abs(p.sum(axis=1) - 1.0).max())
+    if p.min() < 0.0 or off > error + gamma(4 * p.shape[0]):
+        raise ValueError(f"rows: expected weights of which every row adds to one, got {p.min()} and sums off by {off}")
+    return p
+
+
+def stationary(rows: ArrayLike, *, error: float = 0.0) -> tuple[Array, float]:
+    """Return the law that a layer leaves alone.
+
+    Parameters
+    ----------
+    rows : array_like, shape (n, n)
+        Weights; every row adds to one.
+    error : float, default 0.0
+        Bound on their relative error, or on that of a row in total variation.
+
+    Returns
+    -------
+    law : ndarray, shape (n,)
+    bound : float
+        On its distance to the truth in total variation; infinite if the chain does not mix.
+
+    Raises
+    ------
+    ValueError
+        If ``rows`` are no such weights.
+    """
+    p, error = as_rows(rows, error), as_bound(error, "error")
+    n, left = p.shape[0], p.copy()
+    for k in range(n - 1, 0, -1):
+        out = left[k, :k].sum()
+        if not out > 0.0:
+            return np.full(n, 1.0 / n), math.inf  # the others are never reached from this state
+        left[:k, k] /= out
+        left[:k, :k] += np.outer(left[:k, k], left[k, :k])
+    law = np.ones(n)
+    for k in range(1, n):
+        law[k] = law[:k] @ left[:k, k]
+    law /= law.sum()
+    moved = 0.5 * float(np.abs(law @ p - law).sum()) + error + gamma(n + 4)
+    power, steps, bound = p, 1, math.inf
+    for _ in range(_POWERS):
+        slack = steps * (error + gamma(n + 1))
+        apart = max(0.5 * float(np.abs(power - row).sum(axis=1).max()) for row in power) + slack
+        if apart < 1.0:
+            bound = min(bound, steps * moved / (1.0 - apart))
+        if apart < 0.5:
+            break  # more steps bring nothing: they count twice, and what is left of one is above a half
+        power, steps = power @ power, 2 * steps
+    return law, bound
+
+
+def spectrum(rows: ArrayLike, *, error: float = 0.0) -> tuple[Array, float]:
+    """Return the eigenvalues of a reversible chain, falling, and a bound on the error of each.
+
+    Parameters
+    ----------
+    rows : array_like, shape (n, n)
+        Weights that some masses balance: those of attention with symmetric scores.
+    error : float, default 0.0
+        Bound on their relative error.
+
+    Raises
+    ------
+    ValueError
+        If ``rows`` are no weights.
+    """
+    p, error = as_rows(rows, error), as_bound(error, "error")
+    n = p.shape[0]
+    # the symmetric form is not negative and has norm one, so that a relative error of its entries is one of its norm;
+    # a product may underflow, and backward errors of the solver stay below 8 n u (Parlett 1998)
+    return np.linalg.eigvalsh(np.sqrt(p * p.T))[::-1], error + 8.0 * n * U + n * 1e-150
+
+
+def rates_below(
+    level: Any, height: Fraction | int, *, wells: int = 2, sector: int = 0, modes: int | None = None
+) -> tuple[int, int]:
+    r"""Count the eigenvalues of :math:`-L` below a level, for :math:`p \propto e^{b\cos mx}` on the circle.
+
+    Parameters
+    ----------
+    level : ball, int or Fraction
+        Per squared radian.
+    height : int or Fraction
+        b, positive.
+    wells : int, default 2
+        m, the number of maxima of the density.
+    sector : int, default 0
+        Class of frequencies modulo m: functions that turn by that many m-th of a turn from one maximum to the next.
+    modes : int, optional
+        Frequencies on either side; enough that they do not matter unless given.
+
+    Returns
+    -------
+    least, most : int
+        Bounds on the number, equal if enough is known.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is out of range.
+    """
+    m, b, reach = as_count(wells, "wells"), _height(height), modes
+    if not hasattr(level, "is_finite") and not isinstance(level, (int, float, Fraction)):
+        raise TypeError(f"level: expected a number or a ball, got {type(level).__name__}")
+    shift = as_count(sector, "sector", least=0)
+    if shift >= m:
+        raise ValueError(f"sector: expected a number below {m}, got {sector}")
+    reach = _reach(b) if reach is None else as_count(reach, "modes", least=4)
+    x, near, far = _ball(level), -_ball(b) * m**2 / 2, -((_ball(b) * m) ** 2) / 4
+    k = [Fraction(shift + m * j) for j in range(-reach - 1, reach + 2)]
+    diagonal = [_ball(f) ** 2 - 2 * far - x for f in k[1:-1]]
+    beyond = _ball(min(k[0] ** 2, k[-1] ** 2)) - _ball(b) * m**2 - x  # of the part left out
+    size = len(diagonal)
+    most = size
+    first = [near] * (size - 1)
+    least = _negative(diagonal, first, far)[0]
+    if beyond > 0:
+        for at, step in ((0, 1), (size - 1, -1)):
+            diagonal[at] = diagonal[at] - (near**2 + far**2) / beyond
+            diagonal[at + step] = diagonal[at + step] - far**2 / beyond
+        first[0] = first[-1] = near - near * far / beyond
+        most = _negative(diagonal, first, far)[1]
+    return least, most
+
+
+def rate(height: Fraction | int, index: int = 0, *, wells: int = 2, sector: int = 0) -> Interval:
+    r"""Enclose an eigenvalue of :math:`-L`, by halving a bracket of :func:`rates_below`.
+
+    Parameters
+    ----------
+    height, wells, sector
+        As there.
+    index : int, default 0
+        The number of smaller ones in the sector; sector 0 starts with zero.
+
+    Returns
+    -------
+    Interval
+        Kind ``CERTIFIED``, relatively narrow; from zero on if it is too small to be told from it.
+    """
+    b, count, wells = _height(height), as_count(index, "index", least=0), as_count(wells, "wells")
+    with precision(96 + math.ceil(16 * b)):
+        low, high = -(16 + math.ceil(12 * b)), 4 + 2 * math.ceil(math.log2(wells * (b + 2) * (count + 2)))
+        if rates_below(_ball(2) ** low, height, wells=wells, sector=sector)[1] > count:
+            return Interval(0.0, math.ldexp(1.0, low), Kind.CERTIFIED)
+        while high - low > 1:
+            middle = (low + high) // 2
+            below = rates_below(_ball(2) ** middle, height, wells=wells, sector=sector)[0] > count
+            low, high = (low, middle) if below else (middle, high)
+        ends = [_ball(2) ** low, _ball(2) ** high]
+        for _ in range(_DIGITS):
+            middle = (ends[0] + ends[1]) / 2
+            least, most = rates_below(middle, height, wells=wells, sector=sector)
+            if least <= count < most:
+                break  # not decided: the bracket stays as it is
+            ends = [ends[0], middle] if least > count else [middle, ends[1]]
+        sure = rates_below(ends[0], height, wells=wells, sector=sector)[1] <= count
+        sure &= rates_below(ends[1], height, wells=wells, sector=sector)[0] > count
+        return hull(ends[0].union(ends[1])) if sure else Interval.unknown(Kind.CERTIFIED)
+
+
+def scaled(rate: Interval, height: Fraction | int, power: Fraction | int) -> Interval:
+    """Return a rate times ``exp(power * height)``, rounded outward."""
+    with precision():
+        exponent = _fraction(power, "power") * _fraction(height, "height")
+        return as_instance(rate, "rate", Interval) * hull(exp(_ball(exponent)))
+
+
+def _negative(diagonal: list[Any], first: list[Any], second: Any) -> tuple[int, int]:
+    """Bound the number of negative pivots of a symmetric matrix with five diagonals, its second one constant."""
+    pivots: list[Any] = []
+    count, sides = 0, _ball(0)
+    for at, entry in enumerate(diagonal):
+        pivot = entry
+        if at > 0:
+            side = first[at - 1] - (second * sides if at > 1 else 0)
+            sides = side / pivots[-1]
+            pivot = pivot - sides * side
+        if at > 1:
+            pivot = pivot - second**2 / pivots[-2]
+        if pivot < 0:
+            count += 1
+        elif not pivot > 0:
+            return count, len(diagonal)  # nothing is known from here on; the leading block has that many
+        pivots.append(pivot)
+    return count, count
+
+
+def _reach(b: Fraction) -> int:
+    """Return how many modes matter: beyond, coefficients of the slow functions are below exp(-2 b) and rounding."""
+    return 24 + math.ceil(3 * b)
+
+
+def _height(height: Fraction | int) -> Fraction:
+    b = _fraction(height, "height")
+    if not b > 0:
+        raise ValueError(f"height: expected a positive number, got {height}")
+    return b
+
+
+def _fraction(value: Any, name: str) -> Fraction:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer, Fraction)):
+        raise TypeError(f"{name}: expected an integer or a Fraction, got {type(value).__name__}")
+    return Fraction(int(value) if isinstance(value, np.integer) else value)
+
+
+def _ball(value: Any) -> Any:
+    return ball(value) if isinstance(value, (int, float, Fraction)) else value
