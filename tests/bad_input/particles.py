@@ -104,9 +104,7 @@ VALID = {
     "Interaction.partitions": {"self": ROOM, "tokens": UNIT},
     "Interaction.metric": {"self": ROOM, "tokens": UNIT, "normalised": False},
     "Interaction.velocity": {"self": ROOM, "tokens": UNIT, "normalised": False},
-    "Interaction.velocity_error": {"self": ROOM, "tokens": UNIT, "normalised": False},
     "Interaction.dissipation": {"self": ROOM, "tokens": UNIT, "normalised": False},
-    "Interaction.partition_error": {"self": ROOM, "tokens": UNIT},
     "exact.Equiangular": {"tokens": 3, "beta": 0.75, "normalised": False},
     "exact.Equiangular.shrinking": {"self": EVEN, "gap": np.array([0.5, 0.25])},
     "exact.Equiangular.rate": {"self": EVEN, "gap": np.array([0.5, 0.25])},
@@ -299,7 +297,6 @@ LISTED = {
 INFINITE = {
     # the gap of a pair without others, as documented
     "exact.ClosestPair", "exact.follow_pair", "exact.follow_coarsening",
-    "Interaction.partition_error",  # a bound that knows nothing
     "mean_field.blow_up_time",  # of what never blows up, as documented
     "dynamics.rounding",  # a bound that knows nothing
     "exact.output_overlaps",  # intervals that know nothing

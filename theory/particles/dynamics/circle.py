@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +12,10 @@ from numpy.typing import ArrayLike
 from theory._validate import as_choice, as_flag, as_masses, as_number, as_points, as_positive, frozen
 from theory.attention import TorusDistance, read
 from theory.engine import METHODS
+from theory.evidence import Interval, exact, is_enclosed
 from theory.particles.dynamics.fields import Array, exponentials
+
+_HALF_TURN = Interval(math.pi, math.nextafter(math.pi, math.inf))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +62,7 @@ class CircleField:
             object.__setattr__(self, "weights", frozen(as_masses(self.weights, "weights")))
 
     def __call__(self, theta: ArrayLike, /) -> Array:
-        """Return the angular velocities of angles of shape (n, 1), in radians per unit of time."""
+        """Return the angular velocities of angles of shape (n, 1), per unit of time; enclosed if the angles are."""
         angles = as_points(theta, "theta", dim=1)
         values = np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
         mean, log_mass = self._read(angles, values)
@@ -69,9 +74,17 @@ class CircleField:
         n = angles.shape[0]
         weights = np.full(n, 1.0 / n) if self.weights is None else as_masses(self.weights, "weights", size=n)
         if self.beta == 0.0:  # everybody reads the same
+            if is_enclosed(values):
+                weights = exact(weights) if self.weights is not None else exact(np.ones(n)) / n
             total = weights.sum()
-            return np.broadcast_to((weights @ values) / total, values.shape), np.full(n, np.log(total))
-        keys = angles if self.beta > 0.0 else angles + np.pi  # a repelling cosine is an attracting one half a turn away
+            mean = (weights @ values) / total
+            return np.broadcast_to(mean, values.shape), np.log(total) + np.zeros(n)
         score = TorusDistance(0.5 * abs(self.beta))
-        found = read(angles, keys, values, score=score, weights=weights, method=self.method, accuracy=self.accuracy)
+        turn: Any = np.pi
+        method = self.method
+        if is_enclosed(angles):
+            turn = _HALF_TURN
+            method = "dense"
+        keys = angles if self.beta > 0.0 else angles + turn  # a repelling cosine is an attracting one half a turn away
+        found = read(angles, keys, values, score=score, weights=weights, method=method, accuracy=self.accuracy)
         return found.output, found.log_partition + abs(self.beta)

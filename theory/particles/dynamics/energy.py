@@ -15,16 +15,14 @@ American Mathematical Society* 62 (2025), section 3.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_flag, as_masses, as_matrix, as_points, as_positive, frozen
-from theory.attention import DotProduct, partition_error, read, rounding
-from theory.evidence import Interval, gamma
-from theory.evidence.roundoff import EXP_ULPS, U
+from theory.attention import DotProduct, read
+from theory.evidence import Interval, exact, is_enclosed
 from theory.particles.dynamics.fields import Array, SoftmaxField, Tangential, UnnormalisedField
 
 _UNIT = 1e-6  # taken: a token may miss the sphere by this, far above what an integrator drifts
@@ -66,13 +64,14 @@ class Interaction:
 
     def energy(self, tokens: ArrayLike) -> Interval:
         r"""Enclose :math:`\mathcal{E}` of tokens of shape (n, d); no (n, n) matrix is formed."""
-        x = as_points(tokens, "tokens")
-        m, z = self._weights(x), self.partitions(x)
-        value = math.fsum((m * z).tolist()) / (2.0 * self.beta)
-        return Interval.within(value, value * (self.partition_error(x) + gamma(8)))
+        x = exact(as_points(tokens, "tokens"))
+        m = self._weights(x)
+        z = self.partitions(x)
+        value: Interval = (m * z).sum() / (2.0 * self.beta)
+        return value
 
     def partitions(self, tokens: ArrayLike) -> Array:
-        """Return the sums :math:`Z_i`, shape (n,)."""
+        """Return the sums :math:`Z_i`, shape (n,), enclosed if the tokens are."""
         x = as_points(tokens, "tokens")
         m = self._weights(x)
         partitions: Array = np.exp(read(x, x, x, score=self.score, weights=m).log_partition)
@@ -84,24 +83,9 @@ class Interaction:
         return self._weights(x) * self.partitions(x) if as_flag(normalised, "normalised") else self._weights(x)
 
     def velocity(self, tokens: ArrayLike, *, normalised: bool = True) -> Array:
-        """Return the velocities on the sphere, shape (n, d), with the value matrix B."""
+        """Return the velocities on the sphere, shape (n, d), with the value matrix B; enclosed if the tokens are."""
         kind = SoftmaxField if as_flag(normalised, "normalised") else UnnormalisedField
         return Tangential(kind(self.score, value=self.form, weights=self.weights))(as_points(tokens, "tokens"))
-
-    def velocity_error(self, tokens: ArrayLike, *, normalised: bool = True) -> float:
-        """Bound how far any entry of :meth:`velocity` is from the truth."""
-        x = as_points(tokens, "tokens")
-        d, reach = x.shape[1], float(np.abs(x).max())
-        error = rounding(x, x, x, score=self.score, weights=self._weights(x))
-        if not as_flag(normalised, "normalised"):  # the outputs, at most as large as a token, times the sums
-            largest = float(self.partitions(x).max())
-            error = largest * (error + reach * (self.partition_error(x) + gamma(4))) * (1.0 + gamma(4))
-            reach *= largest
-        if self.form is not None:
-            rows = float(np.abs(self.form).sum(axis=1).max())
-            error, reach = rows * (error + gamma(d + 1) * reach), rows * reach
-        projected = error * (1.0 + math.sqrt(d)) + gamma(2 * d + 4) * (1.0 + d) * reach
-        return float(projected * (1.0 + gamma(16)))
 
     def dissipation(self, tokens: ArrayLike, *, normalised: bool = True) -> Interval:
         r"""Enclose the sum of the squared velocities in the metric of :meth:`metric`.
@@ -111,26 +95,17 @@ class Interaction:
         ValueError
             If a token is off the unit sphere.
         """
-        x = as_points(tokens, "tokens")
-        off = np.abs(np.einsum("ij,ij->i", x, x) - 1.0)
+        x = exact(as_points(tokens, "tokens"))
+        off = np.abs((x * x).sum(axis=1) - 1.0).mid
         if off.max() > _UNIT:
             raise ValueError(f"tokens: expected unit vectors, got length off by {off.max() / 2:.1e} at {off.argmax()}")
-        v, error = self.velocity(x, normalised=normalised), self.velocity_error(x, normalised=normalised)
+        v = self.velocity(x, normalised=normalised)
         metric = self.metric(x, normalised=normalised)
-        d = x.shape[1]
-        sizes = np.sqrt(np.einsum("ij,ij->i", v, v))
-        slack = metric * (2.0 * sizes * error * math.sqrt(d) + d * error**2)
-        slack += metric * sizes**2 * (self.partition_error(x) + gamma(d + 8))
-        value = math.fsum((metric * sizes**2).tolist())
-        return Interval.within(value, math.fsum(slack.tolist()) * (1.0 + gamma(x.shape[0] + 16)))
+        value: Interval = (metric * (v * v).sum(axis=1)).sum()
+        return value
 
     def _weights(self, x: Array) -> Array:
         n = x.shape[0]
-        return np.full(n, 1.0 / n) if self.weights is None else as_masses(self.weights, "weights", size=n)
-
-    def partition_error(self, tokens: ArrayLike) -> float:
-        """Bound the relative error of :meth:`partitions`: that of the logarithms, and of one exponential."""
-        x = as_points(tokens, "tokens")
-        m = self._weights(x)
-        logarithm = partition_error(x, x, self.score, np.log(m[m > 0.0]))
-        return math.expm1(logarithm) + EXP_ULPS * U * (1.0 + logarithm)
+        if self.weights is not None:
+            return as_masses(self.weights, "weights", size=n)
+        return exact(np.ones(n)) / n if is_enclosed(x) else np.full(n, 1.0 / n)

@@ -8,7 +8,8 @@ A field takes the tokens, shape (n, d), to their velocities, of the same shape. 
 
 The first is attention (SA, :class:`SoftmaxField`), the second has no normalisation (USA, :class:`UnnormalisedField`).
 :class:`Tangential` keeps either on the sphere, as layer normalisation after each layer does (Post-LN), and
-:class:`PreNorm` normalises what enters a layer only. All sums are the engine's: no (n, n) matrix is formed.
+:class:`PreNorm` normalises what enters a layer only. All sums are the engine's: no (n, n) matrix is formed. Asked with
+enclosed tokens (:func:`theory.evidence.exact`), a field encloses its velocities.
 
 References
 ----------
@@ -38,7 +39,9 @@ from theory._validate import (
     frozen,
 )
 from theory.attention import Score, read
+from theory.attention.score import DotProduct
 from theory.engine import METHODS, Attention, Form, Pairs
+from theory.evidence import as_intervals, exact, is_enclosed
 
 Array = NDArray[np.float64]
 _LARGEST = 709.0  # derived: below the logarithm of the largest float
@@ -77,6 +80,12 @@ class Overlap:
         if x.shape[1] != y.shape[1]:
             raise ValueError(f"keys: expected dimension {x.shape[1]} as the queries, got {y.shape[1]}")
         return Pairs(Form.DOT, x, y, np.array([self.beta]))
+
+    def bounds(self, x: Array, y: Array) -> tuple[float, float]:
+        """Bound size and rounding error of the scores, by Cauchy-Schwarz."""
+        if self.beta == 0.0:
+            return 0.0, 0.0
+        return DotProduct(scale=abs(self.beta)).bounds(x, y)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +147,10 @@ class UnnormalisedField:
     def __call__(self, x: ArrayLike, /) -> Array:
         """Return the velocities, shape (n, d)."""
         found = _sums(self, x)
-        log_mass = found.log_partition - (math.log(found.output.shape[0]) if self.weights is None else 0.0)
+        log_mass = found.log_partition
+        if self.weights is None:
+            count = float(found.output.shape[0])
+            log_mass = log_mass - (np.log(exact(count)) if is_enclosed(log_mass) else math.log(count))
         return _valued(exponentials(log_mass)[:, np.newaxis] * found.output, self.value)
 
 
@@ -155,6 +167,8 @@ class Tangential:
         """Return the velocities of unit tokens ``x``, shape (n, d)."""
         x = as_points(x, "x")
         y = self.field(x)
+        if is_enclosed(x, y):
+            return y - (x * y).sum(axis=1, keepdims=True) * x
         tangent: Array = y - np.einsum("ij,ij->i", x, y)[:, np.newaxis] * x
         return tangent
 
@@ -194,7 +208,7 @@ def on_sphere(
 
 def exponentials(logarithms: Array) -> Array:
     """Return the sums behind these logarithms, or say that one leaves float64."""
-    top = float(logarithms.max())
+    top = float(as_intervals(logarithms).hi.max())
     if not top < _LARGEST:
         raise OverflowError(f"x: expected sums below exp({_LARGEST:.1f}), got exp({top:.1f})")
     sums: Array = np.exp(logarithms)

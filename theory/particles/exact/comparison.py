@@ -30,8 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_matrix, as_number, as_real
-from theory.evidence.interval import Interval, Kind
-from theory.evidence.roundoff import gamma, softmax_error
+from theory.evidence import Interval, exact
 from theory.particles.exact.equiangular import Equiangular
 from theory.particles.exact.overlaps import GapField
 
@@ -78,18 +77,10 @@ def slowest_pair(gaps: ArrayLike, *, beta: float, normalised: bool = True) -> tu
     beta = as_number(beta, "beta")
     if not beta >= 0.0:
         raise ValueError(f"beta: expected a non-negative number, got {beta}")
-    field, n = GapField(beta, normalised), given.shape[0]
-    rates = -field(given)
-    w = field.weights(given)
-    inward = (w * given).sum(axis=1, keepdims=True)
-    sizes = w @ given + inward + given * (w.sum(axis=1, keepdims=True) + inward)
-    relative = softmax_error(gamma(4) * 2.0 * beta, 2.0 * beta, n) + gamma(3 * n + 16)
-    errors = relative * (sizes + sizes.T)
+    rates = -GapField(beta, normalised)(exact(given))  # type: ignore[operator]  # an array of enclosures
     ties = given == given.max()
-    slowest = int(np.argmin(np.where(ties, rates, np.inf)))
-    low = float((rates - errors)[ties].min())
-    high = float((rates + errors).ravel()[slowest])
-    return float(given.max()), Interval(np.nextafter(low, -np.inf), np.nextafter(high, np.inf), Kind.NUMERIC)
+    least: Interval = rates[ties].min()
+    return float(given.max()), least
 
 
 def slowest_rate(gap: ArrayLike, *, tokens: int, beta: float, normalised: bool = True) -> Array:

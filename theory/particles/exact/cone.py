@@ -29,7 +29,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from theory._validate import as_count, as_points, as_real, as_vector
-from theory.evidence import gamma
+from theory.evidence import as_intervals, gamma, is_enclosed
 from theory.particles.dynamics.fields import Array
 
 _BLOCKS = 500  # chosen: linear programs solved at once
@@ -201,6 +201,8 @@ def hemisphere_probability(n: int, d: int) -> Fraction:
 def central_projection(tokens: ArrayLike, axis: ArrayLike) -> Array:
     r"""Return :math:`y_i = x_i / \langle x_i, w\rangle`, shape (n, d): the hemisphere as a plane at distance one.
 
+    Enclosed if an argument is.
+
     Raises
     ------
     ValueError
@@ -209,15 +211,19 @@ def central_projection(tokens: ArrayLike, axis: ArrayLike) -> Array:
     x = as_points(tokens, "tokens")
     w = as_vector(axis, "axis", size=x.shape[1])
     heights = x @ w
-    if not heights.min() > 0.0:
-        raise ValueError(f"tokens: expected positive heights over the axis, got {heights.min()} at {heights.argmin()}")
+    least = as_intervals(heights).lo
+    if not least.min() > 0.0:
+        raise ValueError(f"tokens: expected positive heights over the axis, got {least.min()} at {least.argmin()}")
     plane: Array = x / heights[:, np.newaxis]
     return plane
 
 
-def diameter(points: ArrayLike) -> float:
+def diameter(points: ArrayLike) -> Any:
     """Return the largest distance of two points of a cloud of shape (n, d), by differences."""
     y = as_points(points, "points")
+    if is_enclosed(y):
+        apart = y[:, np.newaxis] - y
+        return np.sqrt((apart * apart).sum(axis=2).max())
     with np.errstate(over="ignore"):
         size = float(np.sqrt(max(np.einsum("ij,ij->i", y - each, y - each).max() for each in y)))
     if not size < math.inf:

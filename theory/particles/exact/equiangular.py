@@ -26,18 +26,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from theory._validate import as_count, as_flag, as_number, as_positive, as_real
+from theory.evidence import as_intervals, exact, is_enclosed, within
+from theory.evidence.roundoff import gamma
 
 Array = NDArray[np.float64]
 _NODES = 64  # taken: in the variables used no singularity is near; 64 nodes of Gauss leave nothing above rounding
 _WEAK = 1e-300  # of beta: below, its products with gaps lose digits, and what it does is of its own size
 _TERMS = 200  # taken: of the series of Ein, whose terms fall below the first 1e-17 before that for arguments up to 40
 _LARGEST = 40.0  # of beta times a gap, so that neither exponentials nor series leave what _TERMS covers
+_ROUNDINGS = 256  # derived: more than the terms of a series and what each of them rounds
 _HALVINGS = 70  # derived: halving a bracket of a few hundred down to its last digit
 _SMALLEST = 1e-150  # taken: of gaps and inverse norms, whose squares are normal numbers
 _TALLEST = 600.0  # taken: of the logarithm of a constant, which is multiplied on
@@ -82,7 +86,8 @@ class Equiangular:
         if self.normalised:
             rate: Array = 2.0 * spread / (np.exp(self.beta * g) + (self.tokens - 1))
         else:
-            rate = (2.0 / self.tokens) * np.exp(self.beta * (1.0 - g)) * spread
+            share = exact(2.0) / self.tokens if is_enclosed(g) else 2.0 / self.tokens
+            rate = share * np.exp(self.beta * (1.0 - g)) * spread
         return rate
 
     def rate(self, gap: ArrayLike) -> Array:
@@ -109,8 +114,11 @@ class Equiangular:
         gap, slower = np.exp(log_gap), np.exp(-log_norm)
         return np.stack([-self.shrinking(gap) * slower, self.outward(gap) * slower])
 
-    def time(self, gap: ArrayLike, start: float = 1.0) -> Array:
-        r"""Return the time from the gap ``start`` to gaps of any shape, in closed form."""
+    def time(self, gap: Any, start: float = 1.0) -> Any:
+        r"""Return the time from the gap ``start`` to gaps of any shape, in closed form; enclosed if a gap is exact."""
+        if is_enclosed(gap):
+            found = self.time(_middle(gap), start)
+            return within(found, self._rounding(start))
         g, g0 = self._gap(gap), self._start(start)
         lag = self._lag(g, g0)
         with np.errstate(over="ignore"):
@@ -139,14 +147,28 @@ class Equiangular:
         found: Array = np.exp(0.5 * (low + high))
         return found
 
-    def log_prefactor(self, start: float = 1.0) -> float:
-        r"""Return :math:`\log K` for :math:`g \sim K e^{-2t}`, or :math:`K e^{-2e^\beta t}` of USA."""
+    def log_prefactor(self, start: Any = 1.0) -> Any:
+        r"""Return :math:`\log K` for :math:`g \sim K e^{-2t}`, or :math:`K e^{-2e^\beta t}` of USA.
+
+        Enclosed if the gap is exact.
+        """
+        if is_enclosed(start):
+            first = float(_middle(start))
+            return within(self.log_prefactor(first), self._rounding(first))
         g0 = self._start(start)
         lag = float(self._lag(np.zeros(()), g0))
         return math.log(g0) + (lag / self.tokens if self.normalised else lag)
 
-    def pre_norm_tail(self, start: float = 1.0, norm: float = 1.0) -> tuple[float, float]:
-        r"""Return :math:`C, D` in :math:`g = C t^{-2}(1 + 2D/t + O(t^{-2}))` under Pre-LN, from tokens of one norm."""
+    def pre_norm_tail(self, start: Any = 1.0, norm: float = 1.0) -> tuple[Any, Any]:
+        r"""Return :math:`C, D` in :math:`g = C t^{-2}(1 + 2D/t + O(t^{-2}))` under Pre-LN, from tokens of one norm.
+
+        Enclosed if the gap is exact.
+        """
+        if is_enclosed(start):
+            first = float(_middle(start))
+            slack = 2.0 * self._rounding(first)
+            c, d = (within(value, slack * (1.0 + abs(value))) for value in self.pre_norm_tail(first, norm))
+            return c, d
         g0, r0, n = self._start(start), as_positive(norm, "norm"), self.tokens
         if not g0 > _SMALLEST:
             raise ValueError(f"start: expected a gap above {_SMALLEST:g}, got {g0}")
@@ -170,6 +192,13 @@ class Equiangular:
         delay = -r0 + r0 * math.sqrt(spread * g0) * (n - 1) * integral
         return math.exp(log_k) * r0**2 * spread / n, delay
 
+    def _rounding(self, start: float) -> float:
+        r"""Bound what rounds in closed forms of gaps up to ``start``.
+
+        Their terms are at most 30 times :math:`e^{\beta\max(g_0, 1)}`, and each sums less than ``_TERMS``.
+        """
+        return gamma(_ROUNDINGS) * 30.0 * math.exp(self.beta * max(start, 1.0))
+
     def _lag(self, g: Array, g0: float) -> Array:
         """Return what the time has beyond the logarithm, finite at gap zero, in units of each kind."""
         n, b = self.tokens, self.beta
@@ -184,11 +213,22 @@ class Equiangular:
 
     def _gap(self, gap: ArrayLike, name: str = "gap") -> Array:
         g = as_real(gap, name)
-        if g.size == 0:
-            raise ValueError(f"{name}: expected at least one number, got shape {g.shape}")
-        if not ((g > 0.0) & (g < self.tokens / (self.tokens - 1))).all():
-            raise ValueError(f"{name}: expected numbers above 0 and below n / (n - 1), got {g.min()} to {g.max()}")
+        ends = as_intervals(g)
+        if ends.size == 0:
+            raise ValueError(f"{name}: expected at least one number, got shape {ends.shape}")
+        if not ((ends.lo > 0.0) & (ends.hi < self.tokens / (self.tokens - 1))).all():
+            raise ValueError(
+                f"{name}: expected numbers above 0 and below n/(n - 1), got {ends.lo.min()} to {ends.hi.max()}"
+            )
         return g
+
+
+def _middle(gap: Any) -> Array:
+    """Return gaps that are known exactly, the only ones of which closed forms are enclosed."""
+    ends = as_intervals(gap)
+    if not ends.is_exact:
+        raise ValueError("gap: expected exact numbers, got a width")
+    return ends.lo
 
 
 def _ein(x: Array) -> Array:

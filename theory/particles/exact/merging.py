@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_callable, as_masses, as_points, as_positive, as_vector, frozen
+from theory.evidence import is_enclosed
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.roundoff import U, gamma
 from theory.particles.dynamics.flows import Trajectory, flow
@@ -98,13 +99,18 @@ class ClosestPair:
         return x
 
     def velocities(self, x: Array) -> Array:
-        r"""Return velocities per running clock, those of the others times :math:`e^{\beta g}`; shape (K, d)."""
+        r"""Return velocities per running clock, those of the others times :math:`e^{\beta g}`; shape (K, d).
+
+        Enclosed if the clusters are.
+        """
         missing = shortfall(x)
         far = np.exp(-self.beta * missing)
         lead = -self.beta * (missing - missing[0, 1])
-        lead[2:] += self.beta * self.gap
-        np.fill_diagonal(lead, -np.inf)  # what a cluster feels of itself is normal
-        attention = self.weights * np.exp(lead) / (far @ self.weights)[:, np.newaxis]
+        if len(x) > 2:
+            lead = lead + self.beta * self.gap * (np.arange(len(x)) >= 2)[:, np.newaxis]
+        itself = np.eye(len(x), dtype=bool)  # what a cluster feels of itself is normal
+        attention = self.weights * np.where(itself, 0.0, np.exp(np.where(itself, 0.0, lead)))
+        attention = attention / (far @ self.weights)[:, np.newaxis]
         # the projection of y at x is y - x + (1 - <x, y>) x, without cancellation
         slack = (attention * missing).sum(axis=1) - attention.sum(axis=1)
         moved: Array = attention @ x + slack[:, np.newaxis] * x
@@ -255,6 +261,8 @@ def interaction_energy(points: Array, weights: Array, beta: float) -> float:
 def shortfall(x: Array) -> Array:
     """Return what overlaps lack to one, by distances."""
     apart = x[:, np.newaxis] - x
+    if is_enclosed(x):
+        return (apart * apart).sum(axis=2) / 2.0
     lacking: Array = np.einsum("ijk,ijk->ij", apart, apart) / 2.0
     return lacking
 

@@ -19,8 +19,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from theory._validate import as_flag, as_masses, as_positive
-from theory.evidence import Interval, ball
+import numpy as np
+
+from theory._validate import as_flag, as_masses, as_number, as_positive
+from theory.evidence import Interval, ball, exact, is_enclosed
 from theory.evidence.enclosure import hull, precision
 from theory.evidence.quadrature import integral_over
 
@@ -81,27 +83,34 @@ def meeting_point(start: float, beta: float, *, weights: tuple[float, float] = (
         return hull(integral_over(part, _ball(0.0), 2 * beta_ * half**2, exponent=-0.5))
 
 
-def log_asymptote(
-    start: float, beta: float, *, weights: tuple[float, float] = (0.5, 0.5), corrected: bool = False
-) -> float:
+def log_asymptote(start: Any, beta: Any, *, weights: tuple[float, float] = (0.5, 0.5), corrected: bool = False) -> Any:
     r"""Return :math:`\log\frac{e^{\beta(1 - \cos\varphi_0)}}{r\beta\sin^2\varphi_0}`, :math:`r = \frac ab + \frac ba`.
 
     The lifetime tends to it as :math:`\beta \to \infty`; with ``corrected`` there is a factor
-    :math:`1 + 2\cos\varphi_0/(\beta\sin^2\varphi_0)`. Errors as for :func:`log_lifetime`, and ``ValueError`` if that
-    factor is not positive.
+    :math:`1 + 2\cos\varphi_0/(\beta\sin^2\varphi_0)`. Enclosed if the angle or ``beta`` is exact. Errors as for
+    :func:`log_lifetime`, and ``ValueError`` if that factor is not positive.
     """
-    angle, beta_ = _angle(start, "start"), as_positive(beta, "beta")
+    enclosed = is_enclosed(start, beta)
+    angle = _middle(start, "start")
+    _angle(angle, "start")
+    size = as_positive(_middle(beta, "beta"), "beta")
     a, b = _two(weights)
-    value = 2.0 * beta_ * math.sin(angle / 2.0) ** 2
-    value -= math.log(a / b + b / a) + math.log(beta_) + 2.0 * math.log(math.sin(angle))
-    if not math.isfinite(value):
-        raise ValueError(f"beta: expected a logarithm of the time that float64 holds, got beta = {beta_}")
-    if not as_flag(corrected, "corrected"):
-        return value
-    factor = 1.0 + 2.0 * math.cos(angle) / math.sin(angle) / (beta_ * math.sin(angle))
-    if not factor > 0.0:
-        raise ValueError(f"beta: expected a factor 1 + 2 cos / (beta sin^2) above zero, got {factor}")
-    return value + math.log(factor)
+    x, scale, first, second = (exact(value) if enclosed else value for value in (angle, size, a, b))
+    sine = np.sin(x)
+    value = 2.0 * scale * np.sin(x / 2.0) ** 2
+    value = value - np.log(first / second + second / first) - np.log(scale) - 2.0 * np.log(sine)
+    if as_flag(corrected, "corrected"):
+        factor = 1.0 + 2.0 * np.cos(x) / sine / (scale * sine)
+        if not (factor.lo if enclosed else factor) > 0.0:
+            raise ValueError(f"beta: expected a factor 1 + 2 cos / (beta sin^2) above zero, got {factor}")
+        value = value + np.log(factor)
+    if not math.isfinite(value.mid if enclosed else value):
+        raise ValueError(f"beta: expected a logarithm of the time that float64 holds, got beta = {size}")
+    return value if enclosed else float(value)
+
+
+def _middle(value: Any, name: str) -> float:
+    return value.mid if isinstance(value, Interval) else as_number(value, name)
 
 
 def _pull(y: Any, c: Any) -> Any:

@@ -7,8 +7,8 @@ the tangential field :math:`\dot x_i = P^\perp_{x_i}\sum_k w_{ik}x_k` gives
 .. math:: \dot\gamma_{ij} = \sum_k w_{ik}\gamma_{kj} - u_i - \gamma_{ij}(s_i - u_i) + (i \leftrightarrow j) .
 
 Each side is of the size of the gaps, so a gap keeps its digits however small it is, which the coordinates of the
-tokens do not allow. Under Pre-LN the two halves are divided by the norms :math:`r_i`, and :math:`\dot r_i = s_i - u_i`.
-A state may carry leading axes: many systems at once.
+tokens do not allow. Under Pre-LN the two halves are divided by the norms :math:`r_i`, and :math:`\dot r_i = s_i -
+u_i`. A state may carry leading axes: many systems at once. Asked with enclosed gaps, the field encloses its velocities.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_flag, as_number, as_points, as_real
+from theory.evidence import is_enclosed
 
 Array = NDArray[np.float64]
 _LARGEST = 350.0  # derived: scores up to here leave room for products; beyond are only trial steps that get rejected
@@ -29,6 +30,8 @@ def gaps(x: ArrayLike) -> Array:
     tokens = as_points(x, "x")
     with np.errstate(over="ignore"):
         apart = tokens[:, np.newaxis] - tokens
+        if is_enclosed(tokens):
+            return 0.5 * (apart * apart).sum(axis=2)
         half: Array = 0.5 * np.einsum("ijk,ijk->ij", apart, apart)
     if not half.max() < np.inf:
         raise ValueError(f"x: expected unit tokens, got one of size {np.abs(tokens).max()}")
@@ -102,5 +105,5 @@ def _paired(halves: Array) -> Array:
     """Return the sum of the contributions of both tokens; a token has no gap to itself."""
     velocity: Array = halves + np.swapaxes(halves, -1, -2)
     n = velocity.shape[-1]
-    velocity[..., np.arange(n), np.arange(n)] = 0.0
-    return velocity
+    paired: Array = np.where(np.eye(n, dtype=bool), 0.0, velocity)
+    return paired

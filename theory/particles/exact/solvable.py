@@ -7,7 +7,7 @@ There :math:`\dot\theta_i = \operatorname{Im}(\bar z e^{-i\theta_i})` with :math
    {\sin\frac{\theta_1 - \theta_k}2\,\sin\frac{\theta_2 - \theta_3}2}, \qquad k = 4, \dots, n,
 
 and takes Poisson kernels :math:`\frac1{2\pi}\frac{1 - r^2}{1 - 2r\cos\theta + r^2}` to such kernels. Here are tokens at
-the quantiles of one, and what is observed of them.
+the quantiles of one, and what is observed of them, enclosed if the angles are.
 
 References
 ----------
@@ -17,12 +17,13 @@ E. Ott and T. M. Antonsen, Low dimensional behavior of large systems of globally
 
 from __future__ import annotations
 
-import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_number, as_points
+from theory.evidence import as_intervals, is_enclosed
 
 Array = NDArray[np.float64]
 
@@ -55,7 +56,7 @@ def cross_ratios(theta: ArrayLike) -> Array:
     first, second, third, rest = _four(theta)
     top, bottom = np.sin((first - third) / 2) * np.sin((second - rest) / 2), np.sin((second - third) / 2)
     below = np.sin((first - rest) / 2) * bottom
-    if not np.abs(below).min() > 0.0:
+    if not as_intervals(np.abs(below)).lo.min() > 0.0:
         raise ValueError("theta: expected distinct angles, got two that are equal")
     ratios: Array = top / below
     return ratios
@@ -75,24 +76,24 @@ def cross_ratio_rates(theta: ArrayLike, velocity: ArrayLike) -> Array:
     cross_ratios(theta)
 
     def growth(i: int, j: int) -> Array:
-        rate: Array = 0.5 * (moving[i] - moving[j]) / np.tan((parts[i] - parts[j]) / 2)
+        rate: Array = 0.5 * (moving[i] - moving[j]) / _tan((parts[i] - parts[j]) / 2)
         return rate
 
     return growth(0, 2) + growth(1, 3) - growth(0, 3) - growth(1, 2)
 
 
-def mean_overlap(theta: ArrayLike) -> float:
+def mean_overlap(theta: ArrayLike) -> Any:
     """Return the mean cosine of angles of shape (n, 1): the radius, if the mean direction is the angle zero."""
-    return float(np.cos(as_points(theta, "theta", dim=1)).mean())
+    return _number(np.cos(as_points(theta, "theta", dim=1)).mean())
 
 
-def distance_to_consensus(theta: ArrayLike) -> float:
+def distance_to_consensus(theta: ArrayLike) -> Any:
     """Return the chordal distance W2 from the law of the tokens to the point mass at the angle zero."""
     halves = np.sin(as_points(theta, "theta", dim=1) / 2)
-    return 2.0 * math.sqrt(float((halves * halves).mean()))
+    return _number(2.0 * np.sqrt((halves * halves).mean()))
 
 
-def rate_of_approach(theta: ArrayLike, velocity: ArrayLike) -> float:
+def rate_of_approach(theta: ArrayLike, velocity: ArrayLike) -> Any:
     """Return the derivative of the logarithm of that distance, of angles that move, per unit of time.
 
     Raises
@@ -102,10 +103,20 @@ def rate_of_approach(theta: ArrayLike, velocity: ArrayLike) -> float:
     """
     angles = as_points(theta, "theta", dim=1)
     moving = as_points(velocity, "velocity", dim=1, size=angles.shape[0])
-    squares = float((np.sin(angles / 2) ** 2).mean())
-    if not squares > 0.0:
+    squares = (np.sin(angles / 2) ** 2).mean()
+    if not as_intervals(squares).lo > 0.0:
         raise ValueError("theta: expected tokens away from the angle zero, got all of them there")
-    return float((np.sin(angles) * moving).mean()) / (4.0 * squares)
+    return _number((np.sin(angles) * moving).mean() / (4.0 * squares))
+
+
+def _number(value: Any) -> Any:
+    """Return a plain number, or its enclosure."""
+    return value if is_enclosed(value) else float(value)
+
+
+def _tan(angles: Any) -> Any:
+    """Return the tangents, of enclosures by sine and cosine."""
+    return np.sin(angles) / np.cos(angles) if is_enclosed(angles) else np.tan(angles)
 
 
 def _four(theta: ArrayLike) -> tuple[Array, Array, Array, Array]:

@@ -22,12 +22,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_having, as_matrix, frozen
+from theory.evidence import as_intervals, is_enclosed, within
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -93,9 +94,9 @@ class DistanceClosure:
     def affine(self, mean: Array, covariance: Array) -> tuple[Array, Array]:
         """Return velocity of the mean and slope."""
         cross = 2.0 * self.key.T @ self.query
-        system = np.eye(mean.size) + 2.0 * covariance @ self.key.T @ self.key  # Sigma_e is its inverse times Sigma
-        known = np.column_stack([mean + covariance @ cross @ mean, covariance @ cross])
-        both: Array = np.linalg.solve(system, known).astype(np.float64)
+        system = np.eye(len(mean)) + 2.0 * covariance @ self.key.T @ self.key  # Sigma_e is its inverse times Sigma
+        known = np.concatenate([(mean + covariance @ cross @ mean)[:, np.newaxis], covariance @ cross], axis=1)
+        both = solve(system, known)
         return _valued(self.value, both[:, 0]), _valued(self.value, both[:, 1:])
 
 
@@ -197,6 +198,29 @@ def as_pair(form: ArrayLike, covariance: ArrayLike) -> tuple[Array, Array]:
     if not np.linalg.eigvalsh(sigma)[0] > 0.0:
         raise ValueError("covariance: expected a positive definite matrix, got another")
     return as_matrix(form, "form", shape=sigma.shape), sigma
+
+
+def solve(system: Any, known: Any) -> Any:
+    r"""Return :math:`M^{-1}B` of small matrices, enclosed if one of them is.
+
+    With an approximate inverse R and an approximate solution Y, :math:`M^{-1}B - Y` is at most :math:`|R(B - MY)|/(1 -
+    |1 - RM|)` in any entry, in norms of largest row sums.
+
+    Raises
+    ------
+    ArithmeticError
+        If the system is too ill-conditioned to be enclosed.
+    """
+    if not is_enclosed(system, known):
+        return np.linalg.solve(system, known).astype(np.float64)
+    m, b = as_intervals(system), as_intervals(known)
+    inverse = np.linalg.inv(m.mid)
+    near = inverse @ b.mid
+    defect = np.abs(np.eye(len(inverse)) - inverse @ m).sum(axis=1).max()
+    if not defect.hi < 1.0:
+        raise ArithmeticError(f"system: expected a well-conditioned matrix, got a defect of {defect.hi}")
+    residual = np.abs(inverse @ (b - m @ near)).max() * near.shape[1]
+    return within(near, (residual / (1.0 - defect)).hi)
 
 
 def _root(sigma: Array) -> Array:
