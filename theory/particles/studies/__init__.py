@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from theory.particles.studies.energy import (
         TURN as TURN,
         dissipation as dissipation,
-        energy_rates as energy_rates,
+        enclose_energy_rates as enclose_energy_rates,
         values as values,
     )
     from theory.particles.studies.equiangular import (

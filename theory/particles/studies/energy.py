@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from theory.evidence import Interval, Kind, Table, gamma, stream
+from theory.evidence import Interval, Kind, Table, gamma, stream, within
 from theory.evidence.roundoff import EXP_ULPS, U
 from theory.particles.dynamics.energy import Interaction
 from theory.particles.dynamics.fields import Array, SoftmaxField, Tangential
@@ -83,6 +84,11 @@ def _velocity(run: str, law: Interaction, masses: Array) -> Callable[[Array], Ar
 
 def _energy(law: Interaction, state: Array) -> float:
     return law.energy(state[:-1]).mid
+
+
+def enclose_energy_rates(x: Array, form: Array, value: Array) -> Any:
+    """Enclose what :func:`energy_rates` of the same arguments returns."""
+    return within(*energy_rates(x, form, value))
 
 
 def _accumulating(
