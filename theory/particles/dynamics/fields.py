@@ -41,7 +41,7 @@ from theory._validate import (
 from theory.attention import Score, read
 from theory.attention.score import DotProduct
 from theory.engine import METHODS, Attention, Form, Pairs
-from theory.evidence import as_intervals, exact, is_enclosed
+from theory.evidence import as_intervals, exact, is_enclosed, norm
 
 Array = NDArray[np.float64]
 _LARGEST = 709.0  # derived: below the logarithm of the largest float
@@ -191,6 +191,8 @@ class PreNorm:
     def __call__(self, x: ArrayLike, /) -> Array:
         """Return the velocities, shape (n, d)."""
         x = as_points(x, "x")
+        if is_enclosed(x):
+            return self.field(x / norm(x, axis=1, keepdims=True))
         sizes = np.abs(x).max(axis=1, keepdims=True)
         if not sizes.min() > 0.0:
             raise ValueError(f"x: expected tokens away from the origin, got token {int(sizes.argmin())} there")

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_callable, as_choice, as_positive, as_real, as_vector
+from theory.evidence import Intervals, within
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.roundoff import U
 
@@ -82,6 +83,14 @@ class Trajectory:
         """
         as_callable(function, "function")
         return [_observed(function, *pair, self.evaluations, self.tolerance, self.safety) for pair in self._pairs()]
+
+    def enclosed(self) -> Intervals:
+        """Return the states, shape (T, ...), each entry with its width: what :meth:`observe` says of single entries."""
+        states = self.states
+        rounded = (2 * U * self.evaluations + self.tolerance[0]) * np.abs(states) + self.tolerance[1]
+        error = self.safety * (np.abs(states - self.coarse) + rounded) + 8 * U * np.abs(states)
+        enclosed: Intervals = within(states, error, Kind.ESTIMATED)
+        return enclosed
 
     def _pairs(self) -> list[tuple[Array, Array]]:
         return list(zip(self.states, self.coarse, strict=True))

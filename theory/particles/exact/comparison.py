@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_matrix, as_number, as_real
-from theory.evidence import Interval, exact
+from theory.evidence import Interval, as_intervals, exact
 from theory.particles.exact.equiangular import Equiangular
 from theory.particles.exact.overlaps import GapField
 
@@ -86,6 +86,8 @@ def slowest_pair(gaps: ArrayLike, *, beta: float, normalised: bool = True) -> tu
 def slowest_rate(gap: ArrayLike, *, tokens: int, beta: float, normalised: bool = True) -> Array:
     """Return the least rate at which the smallest overlap of acute tokens grows, as the module proves.
 
+    Enclosed if the gap is.
+
     Parameters
     ----------
     gap : array_like
@@ -99,10 +101,11 @@ def slowest_rate(gap: ArrayLike, *, tokens: int, beta: float, normalised: bool =
     """
     n = as_count(tokens, "tokens", least=2)
     g = as_real(gap, "gap")
-    if g.size == 0:
-        raise ValueError(f"gap: expected at least one number, got shape {g.shape}")
-    if not ((g > 0.0) & (g <= 1.0)).all():
-        raise ValueError(f"gap: expected numbers in (0, 1], got {g.min()} to {g.max()}")
+    ends = as_intervals(g)
+    if ends.size == 0:
+        raise ValueError(f"gap: expected at least one number, got shape {ends.shape}")
+    if not ((ends.lo > 0.0) & (ends.hi <= 1.0)).all():
+        raise ValueError(f"gap: expected numbers in (0, 1], got {ends.lo.min()} to {ends.hi.max()}")
     simplex = Equiangular(n, beta, normalised).rate(g)
     if not normalised:
         return simplex

@@ -130,7 +130,16 @@ class Equiangular:
         return 0.5 * math.exp(-self.beta) * (logarithm + lag)
 
     def gap(self, times: ArrayLike, start: float = 1.0) -> Array:
-        """Return the gaps at times of any shape, by bisection of :meth:`time` in the logarithm of the gap."""
+        """Return the gaps at times of any shape, by bisection of :meth:`time` in the logarithm of the gap.
+
+        Enclosed if the times are exact: a time that is off moves the logarithm by its rate, at most two, times
+        :math:`exp(beta)` without normalisation.
+        """
+        if is_enclosed(times):
+            rate = 2.0 if self.normalised else 2.0 * math.exp(self.beta)
+            off = math.expm1(rate * self._rounding(start)) + gamma(_ROUNDINGS)
+            found = self.gap(_middle(times), start)
+            return within(found, off * found)  # type: ignore[no-any-return]
         t = as_real(times, "times")
         if not (t >= 0.0).all():
             raise ValueError(f"times: expected non-negative times, got {t.min()}")
