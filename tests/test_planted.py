@@ -376,7 +376,7 @@ BUGS = [
         ("np.where(x[:, np.newaxis] > 0.0, np.outer(x, down), np.outer(x, up))", "-np.where(x[:, np.newaxis] > 0.0, np.outer(x, down), np.outer(x, up))")),
     bug("runner-up-forgotten", "boolean.constant", "particles/exact/boolean.py",
         ("others = np.sort(self.log_weights(state)[row])[:-1]", "others = np.sort(self.log_weights(state)[row])[:-2]")),
-    bug("tilted-once", "chaos.fluctuation-law", "particles/mean_field/fluctuation.py", ("boltzmann_gibbs(mu, 2.0 * scores)", "boltzmann_gibbs(mu, scores)")),
+    bug("tilted-once", "chaos.fluctuation-law", "particles/mean_field/fluctuation.py", ("_tilted(mu, 2.0 * scores)", "_tilted(mu, scores)")),
     bug("across-and-along", "chaos.fluctuation", "particles/mean_field/self_normalised.py", ("(second - bias * bias - participation) * outer", "(second - bias * bias) * outer")),
     bug("weights-once", "chaos.effective-tokens", "particles/mean_field/fluctuation.py", ("mass + 2.0 * log_zeta - zeta", "mass + log_zeta - zeta")),
     bug("farthest-first", "pipeline.nearest-neighbours", "diffusion/similarity/instances.py", ("np.argsort(-s, axis=1", "np.argsort(s, axis=1")),

@@ -92,7 +92,7 @@ def test_tokens(run, *, power=1, divided=True):
         # of a law 1 + e cos, SA sees e^2 c (1 - c) / (4 (1 - e)) less, 0 < c < 1; a sum over n quantiles is off by
         # what an analytic function leaves of its n-th coefficient in a strip, here of half-width 1/4 and free of 1 + e cos = 0
         rest = (epsilon**2 / (16.0 * (1.0 - epsilon)) if normalised else 0.0) + math.exp(2.0 * beta - n / 4.0 + 64.0)
-        yield equals(rate, claimed * Interval.within(1.0, rest), beta=beta, ell=ell, n=n, normalised=normalised)
+        yield equals(rate, claimed * Interval(1.0 - rest, 1.0 + rest), beta=beta, ell=ell, n=n, normalised=normalised)
 
 
 @verifies(

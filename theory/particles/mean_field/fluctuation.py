@@ -16,7 +16,7 @@ output across :math:`\Sigma q`, when both grow is computed by :func:`participati
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_between, as_count, as_matrix, as_vector
 from theory.attention import Measure, boltzmann_gibbs
 from theory.attention.measure import as_measure
-from theory.evidence import Interval, Kind
+from theory.evidence import Interval, Kind, as_intervals, is_enclosed
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
 Array = NDArray[np.float64]
@@ -40,21 +40,44 @@ class Fluctuation(NamedTuple):
 def delta_method(mu: Measure, tilt: ArrayLike) -> Fluctuation:
     """Return the limits for keys from the atoms of ``mu`` under ``tilt``, shape (d,), by moments of two tilted laws.
 
+    Enclosed if the tilt is exact.
+
     Raises
     ------
     ValueError
         If the tilt does not fit.
     """
     scores = as_measure(mu, "mu").points @ as_vector(tilt, "tilt", size=mu.dim)
-    once, twice = boltzmann_gibbs(mu, scores), boltzmann_gibbs(mu, 2.0 * scores)
+    once, twice = _tilted(mu, scores), _tilted(mu, 2.0 * scores)
     present = mu.weights > 0.0
-    boost = float(np.sum(once.weights[present] ** 2 / mu.weights[present]))
-    shift = (twice.weights - once.weights) @ (mu.points - once.mean())
-    return Fluctuation(boost * (twice.covariance() + np.outer(shift, shift)), -boost * shift)
+    boost = np.sum(once.weights[present] ** 2 / mu.weights[present])
+    shift = (twice.weights - once.weights) @ (mu.points - once.mean)
+    return Fluctuation(boost * (twice.covariance + np.outer(shift, shift)), -boost * shift)
+
+
+class _Law(NamedTuple):
+    """Weights, mean and covariance of a tilted law."""
+
+    weights: Any
+    mean: Any
+    covariance: Any
+
+
+def _tilted(mu: Measure, scores: Any) -> _Law:
+    if not is_enclosed(scores):
+        law = boltzmann_gibbs(mu, scores)
+        return _Law(law.weights, law.mean(), law.covariance())
+    weights = mu.weights * np.exp(scores - scores.mid.max())
+    weights = weights / weights.sum()
+    mean = weights @ mu.points
+    apart = mu.points - mean
+    return _Law(weights, mean, (weights[:, np.newaxis] * apart).T @ apart)
 
 
 def gaussian_fluctuation(covariance: ArrayLike, tilt: ArrayLike) -> Fluctuation:
     r"""Return the limits for keys from a Gaussian of the given covariance (d, d), whatever its mean.
+
+    Enclosed if the tilt is exact.
 
     Raises
     ------
@@ -69,7 +92,7 @@ def gaussian_fluctuation(covariance: ArrayLike, tilt: ArrayLike) -> Fluctuation:
     with np.errstate(over="ignore", invalid="ignore"):
         boost = np.exp(q @ shift)
         found = Fluctuation(boost * (sigma + np.outer(shift, shift)), -boost * shift)
-    if not np.isfinite(found.covariance).all():
+    if not np.isfinite(as_intervals(found.covariance).hi if is_enclosed(q) else found.covariance).all():
         raise ValueError(f"tilt: expected one whose moments float64 can hold, got a factor of {boost}")
     return found
 
