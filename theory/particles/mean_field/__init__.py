@@ -35,6 +35,11 @@ if TYPE_CHECKING:
         moment_field as moment_field,
         sinkhorn_coupling as sinkhorn_coupling,
     )
+    from theory.particles.mean_field.gaussian_attention import (
+        DistanceAttention as DistanceAttention,
+        enclose_hermite as enclose_hermite,
+        enclose_lattice as enclose_lattice,
+    )
     from theory.particles.mean_field.gaussian_exact import (
         blow_up_time as blow_up_time,
         collapse_shape as collapse_shape,

@@ -144,6 +144,8 @@ def log_variance_field(closure: Closure) -> Callable[[Array], Array]:
 def sinkhorn_coupling(covariance: ArrayLike, form: ArrayLike) -> Array:
     r"""Return the covariance C of query and key under Sinkhorn's coupling of :math:`N(m, \Sigma)` with itself.
 
+    Enclosed if a matrix is exact.
+
     :math:`C = \Sigma^{1/2}U\,\mathrm{diag}\big(\tfrac{2\sigma}{1 + \sqrt{1 + 4\sigma^2}}\big)W^\top\Sigma^{1/2}` with
     :math:`\Sigma^{1/2}A^\top\Sigma^{1/2} = U\,\mathrm{diag}(\sigma)W^\top`; the quotient keeps the digits of small
     scores.
@@ -153,6 +155,10 @@ def sinkhorn_coupling(covariance: ArrayLike, form: ArrayLike) -> Array:
     ValueError
         If a shape does not fit or ``covariance`` is not positive definite.
     """
+    if is_enclosed(covariance, form):
+        given = [as_intervals(part).mid for part in (covariance, form)]
+        enclosed: Array = within(sinkhorn_coupling(*given), coupling_error(*given))
+        return enclosed
     a, sigma = as_pair(form, covariance)
     root = _root(sigma)
     with np.errstate(over="ignore", invalid="ignore"):
