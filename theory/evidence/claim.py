@@ -184,7 +184,7 @@ def _worst_entry(relation: str, measured: Any, claimed: Any, scale: Any) -> tupl
     if floats or not _axes(measured):
         raise TypeError(f"measured: expected enclosures (exact(x) for exact numbers), got {_named(measured)}")
     values, bounds = as_intervals(measured, "measured"), as_intervals(claimed, "claimed")
-    units = abs(bounds) if scale is None else as_intervals(scale, "scale")
+    units = as_intervals(abs(bounds)) if scale is None else as_intervals(scale, "scale")
     for name, array in (("claimed", bounds), ("scale", units)):
         if array.shape not in ((), values.shape):
             raise ValueError(
@@ -194,6 +194,9 @@ def _worst_entry(relation: str, measured: Any, claimed: Any, scale: Any) -> tupl
         raise ValueError(f"measured: expected at least one entry, got shape {values.shape}")
     off = {"equals": lambda: abs(values - bounds), "at_most": lambda: values - bounds,
            "at_least": lambda: bounds - values}[relation]()  # fmt: skip
+    if not (units.lo > 0.0).all():
+        least = units.lo.min()
+        raise ValueError(f"scale: expected a positive scale (the claimed value may vanish), got at least {least}")
     if not (units.lo > 0.0).all():
         least = units.lo.min()
         raise ValueError(f"scale: expected a positive scale (the claimed value may vanish), got at least {least}")
