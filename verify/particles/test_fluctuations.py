@@ -230,5 +230,5 @@ def test_effective_tokens(run, *, edge=1.5, half=0.5, alone=False):
             if a == 1.0:
                 most = hull((-squared * ball(half) / 4).exp())
                 yield at_most(value, most, a=a, bits=bits, part="bound")
-        closed = (1 / (2 - s) + 1 / s if alone else (2 - s).gamma() * s.gamma()) if a < edge else ball(1)
+        closed = (1 / (2 - s) + 1 / s if alone else ((2 - s).lgamma() + s.lgamma()).exp()) if a < edge else ball(1)
         yield equals(limit(levels, order=1), hull(closed), a=a, part="limit")

@@ -1,7 +1,7 @@
 r"""Attention under Gaussian laws by finitely many tokens that stand for them, enclosed with what these leave.
 
 A Gauss-Hermite rule of q nodes misses the mean of a coordinate under a tilt c by at most the share of a Poisson law of
-mean :math:`c^2/2` at q - 1 and beyond (:mod:`theory.particles.mean_field.hermite`). A lattice of step h within a cube of
+mean :math:`c^2/2` at q - 1 and beyond (see ``hermite``). A lattice of step h within a cube of
 half-side R drops two tails per axis, which move a mean by their root (Cauchy and Schwarz), and its step enters through
 the frequencies :math:`2\pi k/h`, as a power of :math:`e^{-2\pi^2p/h^2}` each, where p is a variance. Derived here. What
 is rounded: the passes of the engine, the weights, and tokens that carry their scores along.
