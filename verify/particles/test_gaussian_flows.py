@@ -40,21 +40,7 @@ from theory.particles.mean_field import (
     sinkhorn_coupling,
     softmax_covariance,
 )
-from verify.textbook import balls, exp, hull
-
-
-def inverse(matrix):
-    """The inverse of a square array of balls, by elimination with the largest pivots."""
-    n = len(matrix)
-    rows = np.concatenate([matrix, balls(np.eye(n))], axis=1)
-    for k in range(n):
-        best = max(range(k, n), key=lambda r: abs(float(rows[r, k].mid())))
-        rows[[k, best]] = rows[[best, k]]
-        rows[k] = rows[k] / rows[k, k]
-        for r in range(n):
-            if r != k:
-                rows[r] = rows[r] - rows[r, k] * rows[k]
-    return rows[:, n:]
+from verify.textbook import balls, exp, hull, inverse
 
 
 def eigenvalues(matrix):
