@@ -23,7 +23,8 @@ from theory.particles import (
     UnnormalisedField,
     flow,
 )
-from theory.particles.dynamics import EULER_MARUYAMA, FLAT, Manufactured, Stability, ring, twisted
+from theory.particles.dynamics import EULER_MARUYAMA, FLAT, Manufactured, ring, twisted
+from theory.particles.dynamics.perturbation import Stability
 from theory.particles.exact import CollapseField, Equiangular, GapField, LineField, follow_pair, sphere_jacobian
 from theory.particles.mean_field import SoftmaxClosure, ZonalFreeEnergy
 
@@ -223,9 +224,9 @@ VALID = {
     "mean_field.cosine_quantiles": {"n": 5, "degree": 2, "amplitude": 0.25},
     "mean_field.fourier_mode": {"angles": ANGLES, "degree": 2},
     "mean_field.mode_growth": {"field": CircleField(0.75), "angles": ANGLES, "degree": 2},
-    "dynamics.stability": {"fields": (decay, decay), "states": (X, X * 0.5), "step": 0.125, "space": FLAT},
-    "dynamics.jacobian": {"field": decay, "x": X, "space": FLAT},
-    "dynamics.rounding": {
+    "dynamics.perturbation.stability": {"fields": (decay, decay), "states": (X, X * 0.5), "step": 0.125, "space": FLAT},
+    "dynamics.perturbation.jacobian": {"field": decay, "x": X, "space": FLAT},
+    "dynamics.perturbation.rounding": {
         "method": RK4, "step": 0.125, "steps": 8, "stable": Stability(1.5, 2.5), "size": 1.5, "speed": 0.75,
         "relative": 1e-12,
     },
@@ -260,7 +261,7 @@ ACCEPTED = {
     ("dynamics.fingerprint", "start", "rank"): SHAPES,
     ("integrate", "start", "rank"): SHAPES,
     ("RungeKutta.checked", "start", "rank"): SHAPES,
-    ("dynamics.jacobian", "x", "rank"): SHAPES,
+    ("dynamics.perturbation.jacobian", "x", "rank"): SHAPES,
     ("RungeKutta", "time", "none"): "a field without a clock",
     ("Diffusion", "drift", "none"): "noise alone",
     ("dynamics.Method", "name", "text"): "any name",
@@ -298,7 +299,7 @@ INFINITE = {
     # the gap of a pair without others, as documented
     "exact.ClosestPair", "exact.follow_pair", "exact.follow_coarsening",
     "mean_field.blow_up_time",  # of what never blows up, as documented
-    "dynamics.rounding",  # a bound that knows nothing
+    "dynamics.perturbation.rounding",  # a bound that knows nothing
     "exact.output_overlaps",  # intervals that know nothing
     "exact.slowest_pair",  # an interval that knows nothing, beside a gap
 }  # fmt: skip

@@ -23,7 +23,8 @@ from theory.particles import (
     run_checkpointed,
     sample,
 )
-from theory.particles.dynamics import GEODESIC, HEUN, fingerprint
+from theory.particles.dynamics import GEODESIC, fingerprint
+from theory.particles.dynamics.runge_kutta import HEUN
 
 ROOT = Path(__file__).parents[2]
 SLOW = """
@@ -31,7 +32,7 @@ import sys, time
 from dataclasses import dataclass
 import numpy as np
 from theory.particles import Diffusion, Noise, on_sphere, run_checkpointed
-from theory.particles.dynamics import GEODESIC
+from theory.particles.dynamics import (GEODESIC)
 
 @dataclass(frozen=True)
 class Slow:

@@ -11,8 +11,8 @@ from scipy.integrate import solve_ivp
 
 from theory.evidence import gamma, stream
 from theory.particles import METHODS, RK4, SPHERE, CircleField, RungeKutta, integrate, on_sphere
-from theory.particles.dynamics import BUTCHER6, EULER, FLAT, HEUN, Method
-from theory.particles.dynamics.runge_kutta import chart_rate, retracted
+from theory.particles.dynamics import FLAT, Method
+from theory.particles.dynamics.runge_kutta import BUTCHER6, EULER, HEUN, chart_rate, retracted
 
 
 def unit(rng, n, d):

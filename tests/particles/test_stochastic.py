@@ -7,7 +7,8 @@ import pytest
 
 from theory.evidence import batch_mean, stream
 from theory.particles import SCHEMES, SPHERE, CircleField, Diffusion, Noise, integrate, on_sphere, sample
-from theory.particles.dynamics import EULER, EULER_MARUYAMA, GEODESIC, HEUN, PLATEN, PROJECTED
+from theory.particles.dynamics import EULER_MARUYAMA, GEODESIC, PLATEN, PROJECTED
+from theory.particles.dynamics.runge_kutta import EULER, HEUN
 from theory.particles.dynamics.stochastic import BLOCK
 
 NOISE = Noise(3, 2**63 + 5)

@@ -24,7 +24,12 @@ from theory.evidence import (
 )
 from theory.particles import studies
 from theory.particles.mean_field import tagged_variance
-from theory.particles.studies import CHAOS_ALPHA as ALPHA, CHAOS_DIMS as DIMS, CHAOS_FAR as FAR, CHAOS_TIME as TIME
+from theory.particles.studies.settings import (
+    CHAOS_ALPHA as ALPHA,
+    CHAOS_DIMS as DIMS,
+    CHAOS_FAR as FAR,
+    CHAOS_TIME as TIME,
+)
 from verify.textbook import hull
 
 CHAOS = ("chen2026", "sznitman1991")

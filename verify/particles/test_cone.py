@@ -22,7 +22,7 @@ from theory.evidence import (
 )
 from theory.particles import SoftmaxField, Tangential, UnnormalisedField, studies
 from theory.particles.exact import central_projection, diameter
-from theory.particles.studies import CONE_BETA as BETA, CONE_MIRROR as MIRROR, CONE_TOKENS as TOKENS
+from theory.particles.studies.settings import CONE_BETA as BETA, CONE_MIRROR as MIRROR, CONE_TOKENS as TOKENS
 from verify.textbook import balls, exp, hull
 
 CONSENSUS = ("geshkovski2025",)

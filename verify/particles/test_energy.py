@@ -18,7 +18,8 @@ from theory.evidence import (
 )
 from theory.evidence.enclosure import coefficient, variable
 from theory.particles import Interaction, SoftmaxField, Tangential, studies
-from theory.particles.studies import TURN, enclose_energy_rates
+from theory.particles.studies import enclose_energy_rates
+from theory.particles.studies.settings import TURN
 from verify.textbook import balls, exp, hull
 
 PAPER = ("geshkovski2025",)

@@ -31,11 +31,11 @@ from theory.evidence.quadrature import integral_over
 from theory.evidence.symbolic import zero
 from theory.particles import Overlap, PreNorm, SoftmaxField, Tangential, flow, on_sphere, studies
 from theory.particles.exact import Equiangular, GapField, gaps, slowest_rate
-from theory.particles.studies import (
+from theory.particles.studies import uniform_gaps
+from theory.particles.studies.settings import (
     COMPARISON_WITNESS as WITNESS,
     EQUIANGULAR_TOKENS as TOKENS,
     NORM_SIMPLICES as SIMPLICES,
-    uniform_gaps,
 )
 from verify.textbook import balls, exp, hull, laws
 

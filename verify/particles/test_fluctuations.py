@@ -22,7 +22,7 @@ from theory.evidence import (
 from theory.evidence.roundoff import U
 from theory.particles import studies
 from theory.particles.mean_field import atomic_moments, delta_method, gaussian_fluctuation, gaussian_moments
-from theory.particles.studies import (
+from theory.particles.studies.settings import (
     OUTPUT_COVARIANCE as COVARIANCE,
     OUTPUT_ENTRIES as ENTRIES,
     OUTPUT_GROWTHS as GROWTHS,

@@ -40,6 +40,7 @@ from theory.particles.mean_field import (
     sinkhorn_coupling,
     softmax_covariance,
 )
+from theory.particles.studies import settings
 from verify.textbook import balls, exp, hull, inverse
 
 
@@ -199,9 +200,9 @@ def test_closed_form(run, *, share=1.0, sides=lambda form: form + form.T, value=
             yield equals(told, wanted, scale=scale, part="formula", d=d)
     table = run.study(studies.gaussian_ellipses).where(kernel="softmax")
     for form in ("symmetric", "skew"):
-        part, a = table.where(form=form), studies.FORM + (studies.SKEW if form == "skew" else 0.0)
+        part, a = table.where(form=form), settings.FORM + (settings.SKEW if form == "skew" else 0.0)
         for k, t in enumerate(part["t"].tolist()):
-            wanted = claimed(balls(studies.START), balls(a), t)
+            wanted = claimed(balls(settings.START), balls(a), t)
             found = symmetric(part, k)
             for at in ((0, 0), (0, 1), (1, 1)):
                 yield equals(found[at], hull(wanted[at]), scale=1, part="drawn", form=form, t=t)
@@ -305,7 +306,7 @@ def doubled(form, start, value):
     hypothesis("value", "V is diagonal with entries 1 and 1/2", value=UNEVEN),
 )
 def test_blow_up(run, *, share=1.0, sides=lambda form: form + form.T, value=IDENTITY):
-    cases = [("drawn", studies.FORM, studies.START), ("indefinite", np.array([[1.0, 1.0], [-0.5, -0.5]]), IDENTITY)]
+    cases = [("drawn", settings.FORM, settings.START), ("indefinite", np.array([[1.0, 1.0], [-0.5, -0.5]]), IDENTITY)]
     for rng in run.draws(quick=2, paper=20):
         even, skew = turned(rng, 1.0, float(rng.uniform(0.1, 1.0)))
         start = turned(rng, *rng.uniform(0.2, 1.0, size=2))[0]
@@ -317,10 +318,10 @@ def test_blow_up(run, *, share=1.0, sides=lambda form: form + form.T, value=IDEN
         told = blow_up_time(exact(form), exact(start))
         yield equals(told, claimed, scale=1, input=name, part="formula")
     drawn = run.study(studies.gaussian_ellipses).where(kernel="softmax", form="symmetric")
-    key = np.vectorize(Interval.exactly)(studies.KEY)  # A^(1/2) is K times root two
+    key = np.vectorize(Interval.exactly)(settings.KEY)  # A^(1/2) is K times root two
     for k, t in enumerate(drawn["t"].tolist()):
         left = 1.0 / (4.0 * lengths(key @ symmetric(drawn, k) @ key)[0])  # 1 / (2 lambda) is the time that is left
-        claimed = 1 / (ball(share) * eigenvalues(sides(balls(studies.FORM)) @ balls(studies.START))[0])
+        claimed = 1 / (ball(share) * eigenvalues(sides(balls(settings.FORM)) @ balls(settings.START))[0])
         yield equals(left + t, hull(claimed), scale=1, input="time left", t=t)
     table = run.study(studies.gaussian_growth).where(kernel="softmax")
     for v, alpha, s0 in sorted(set(zip(*(table[name].tolist() for name in ("value", "first", "start")), strict=True))):
@@ -721,7 +722,7 @@ def read(kernel, m):
 )
 def test_eigenvectors(run, *, rate=2.0, scaled=True, form="symmetric"):
     table = run.study(studies.gaussian_ellipses).where(form=form)
-    key = np.vectorize(Interval.exactly)(studies.KEY) if scaled else np.vectorize(Interval.exactly)(np.eye(2))
+    key = np.vectorize(Interval.exactly)(settings.KEY) if scaled else np.vectorize(Interval.exactly)(np.eye(2))
     for kernel in CLOCKS:
         part = table.where(kernel=kernel)
         scaled_by_form = [

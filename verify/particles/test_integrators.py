@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from theory.evidence import Claim, ball, bug, constant, equals, limit, order, verifies
 from theory.particles import METHODS, RK4, SPHERE, studies
+from theory.particles.studies import settings
 from verify.textbook import balls, hull
 
 SHORT = replace(RK4, b=tuple(w * Fraction(9999, 10000) for w in RK4.b))
@@ -15,7 +16,7 @@ def ending(problem, at, late=1):
     """The solution that the force keeps, at the end of the runs or later by a factor, as it is printed, in balls."""
     u = balls(problem.centre[at[0]]).copy()
     for k, phase in enumerate(problem.phase[at[0]]):
-        angle = ball(problem.frequency) * ball(studies.END) * ball(late) + ball(phase)
+        angle = ball(problem.frequency) * ball(settings.END) * ball(late) + ball(phase)
         u[k] += ball(problem.swing) * angle.sin()
     return hull(u[at[1]] / sum(x * x for x in u).sqrt() if problem.space is SPHERE else u[at[1]])
 
@@ -36,8 +37,8 @@ def ending(problem, at, late=1):
 )
 def test_order(run, *, methods=METHODS, more=0, late=1):
     table = run.study(studies.orders) if methods is METHODS else run.study(studies.orders, methods=methods)
-    for name, problem in studies.PROBLEMS.items():
-        exact = ending(problem, studies.OBSERVED[name], late)
+    for name, problem in settings.PROBLEMS.items():
+        exact = ending(problem, settings.OBSERVED[name], late)
         for method in methods:
             values = table.where(problem=name, method=method.name).intervals("value")[-4:]
             errors, case = [value - exact for value in values], {"problem": name, "method": method.name}

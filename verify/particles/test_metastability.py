@@ -24,7 +24,7 @@ from theory.evidence import (
 from theory.evidence.quadrature import integral_over
 from theory.particles import flow, on_sphere, studies
 from theory.particles.exact import ClosestPair, log_asymptote, log_lifetime, meeting_point
-from theory.particles.studies import (
+from theory.particles.studies.settings import (
     CLUSTER_RUNS as RUNS,
     MERGING_BETAS as BETAS,
     MERGING_END as END,

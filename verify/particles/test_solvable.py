@@ -21,6 +21,7 @@ from theory.particles.exact import (
     poisson_quantiles,
     rate_of_approach,
 )
+from theory.particles.studies import settings
 from verify.textbook import hull
 
 STARTED = Fraction(1, 9)  # r^2 / (1 - r^2) at time zero, for r^2 = 1/10
@@ -255,7 +256,7 @@ def test_finite_rate(run, *, rate=Fraction(-1), late=4):
     end = sympy.limit(falling, width, 0) - sympy.Rational(rate)
     yield equals(zero(end, {n: sympy.Integer(3)}), 0, scale=1, part="any number")
     table = run.study(studies.approach).where(part="grid")
-    for n in studies.FEW:
+    for n in settings.FEW:
         first = max(round(math.log(n)) + late, 0)
         part = table.where(n=n)
         rates = part.intervals("rate")[first : first + 5]
@@ -284,8 +285,8 @@ def test_finite_rate(run, *, rate=Fraction(-1), late=4):
 )
 def test_crossover(run, *, curve=lambda y: y / y.sinh()):
     table = run.study(studies.approach).where(part="crossing")
-    for number, shift in enumerate(studies.SHIFTS):
-        rates = [table.where(n=n).intervals("rate")[1 + number] for n in studies.CROSSING]
+    for number, shift in enumerate(settings.SHIFTS):
+        rates = [table.where(n=n).intervals("rate")[1 + number] for n in settings.CROSSING]
         y = one(Fraction(9, 2)) * (-one(shift)).exp()
         yield equals(limit(rates, ratio=4, order=1), hull(-(1 + curve(y)) / 2), part="trajectories", shift=shift)
         for n in run.pick(quick=(10**6,), paper=(10**6, 10**9)):  # the closed form at the width y / n

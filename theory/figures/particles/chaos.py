@@ -18,7 +18,7 @@ from theory.evidence import Table, run_mean
 from theory.figures import _style as style
 from theory.particles import studies
 from theory.particles.mean_field import mean_field_deviation, tagged_variance
-from theory.particles.studies import CHAOS_ALPHA as ALPHA, CHAOS_DIMS as DIMS, CHAOS_TIME as TIME
+from theory.particles.studies.settings import CHAOS_ALPHA as ALPHA, CHAOS_DIMS as DIMS, CHAOS_TIME as TIME
 
 TITLE = "propagation of chaos: one token and the cloud of all tokens beside the mean-field system"
 STUDY = studies.chaos

@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.particles import studies
-from theory.particles.studies import MERGING_BETAS as BETAS, MERGING_END as END, MERGING_STARTS as STARTS
+from theory.particles.studies.settings import MERGING_BETAS as BETAS, MERGING_END as END, MERGING_STARTS as STARTS
 
 TITLE = "approach of the closest pair of three clusters in two clocks"
 STUDY = studies.merging

@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.particles import flow, on_sphere, studies
+from theory.particles.studies import settings
 
 TITLE = "tokens form clusters on the circle and on the sphere"
 STUDY = studies.clusters
@@ -60,7 +61,7 @@ def animate(table: Table) -> Iterator[Figure]:
     for beta in betas:
         start = _tokens(table.where(d=3, beta=beta, time=0.0))
         start /= np.linalg.norm(start, axis=1, keepdims=True)
-        paths.append(flow(on_sphere(beta), start, times, rtol=studies.CLUSTER_RTOL, atol=studies.CLUSTER_ATOL).states)
+        paths.append(flow(on_sphere(beta), start, times, rtol=settings.CLUSTER_RTOL, atol=settings.CLUSTER_ATOL).states)
     for number, time in enumerate(times.tolist()):
         figure = Figure(figsize=(5.4, 2.1))
         for column, (beta, states) in enumerate(zip(betas, paths, strict=True)):

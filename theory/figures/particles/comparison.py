@@ -18,7 +18,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.particles import studies
 from theory.particles.exact import Equiangular, slowest_rate
-from theory.particles.studies import COMPARISON_WITNESS as WITNESS
+from theory.particles.studies.settings import COMPARISON_WITNESS as WITNESS
 
 TITLE = "the slowest acute configurations of attention, without and with normalisation"
 STUDY = studies.comparison

@@ -19,6 +19,7 @@ from theory.evidence import Table, proportion
 from theory.figures import _style as style
 from theory.particles import studies
 from theory.particles.exact import hemisphere_probability
+from theory.particles.studies import settings
 
 TITLE = "tokens in one hemisphere: the odds of chance, and the way of attention"
 STUDY = studies.cones
@@ -93,6 +94,6 @@ def _meeting(axes: Axes, table: Table) -> None:
 
 
 def _rate(run: str, c: float, n: int) -> float:
-    beta = studies.CONE_BETA
+    beta = settings.CONE_BETA
     rate = c * math.exp(-2.0 * beta * (1.0 - c * c))
     return rate * math.exp(beta) if run == "USA" else rate / n if run == "causal" else rate

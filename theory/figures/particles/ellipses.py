@@ -20,6 +20,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.particles import studies
 from theory.particles.mean_field import blow_up_time
+from theory.particles.studies import settings
 
 TITLE = "covariance ellipses under softmax, distance and Sinkhorn attention, and when they blow up"
 STUDY = studies.gaussian_ellipses
@@ -52,7 +53,7 @@ def draw(table: Table) -> Figure:
     table = table.where(form="symmetric")
     figure = style.canvas(style.DOUBLE, 4.1)
     axes = figure.subplots(2, 2)
-    end = blow_up_time(studies.FORM, studies.START)
+    end = blow_up_time(settings.FORM, settings.START)
     for letter, (kernel, name), each in zip("abc", _NAMES.items(), axes.flat[:3], strict=True):
         style.panel(each, letter, name)
         _ellipses(each, table.where(kernel=kernel), end)
@@ -105,7 +106,7 @@ def _eigenvalues(axes: Axes, table: Table, end: float) -> None:
     """Draw what the flows gave, and the clocks, which are explicit in the eigenvalue."""
     for kernel, name in _NAMES.items():
         part = table.where(kernel=kernel)
-        scaled = [2.0 * studies.KEY @ _covariance(part, row) @ studies.KEY for row in range(len(part))]
+        scaled = [2.0 * settings.KEY @ _covariance(part, row) @ settings.KEY for row in range(len(part))]
         values = np.array([np.linalg.eigvalsh(m) for m in scaled])
         for number in (0, 1):
             axes.plot(

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from theory.evidence import Interval, Table, order
 from theory.figures import _style as style
 from theory.particles import METHODS, studies
+from theory.particles.studies import settings
 
 TITLE = "orders of the integrators: errors against the length of the step, on three problems with known solutions"
 STUDY = studies.orders
@@ -33,7 +34,7 @@ def draw(table: Table) -> Figure:
     panels = figure.subplots(1, len(_NAMES), sharey=True)
     for axes, letter, (name, title) in zip(panels, "abc", _NAMES.items(), strict=True):
         style.panel(axes, letter, title)
-        exact = float(studies.PROBLEMS[name].path(studies.END)[studies.OBSERVED[name]])
+        exact = float(settings.PROBLEMS[name].path(settings.END)[settings.OBSERVED[name]])
         for method in METHODS:
             _errors(axes, table.where(problem=name, method=method.name), method.name, exact)
         axes.set(xscale="log", yscale="log", xlabel="step $h$", xlim=(6e-5, 0.3), ylim=(3e-12, 1.0))
@@ -50,7 +51,7 @@ def draw(table: Table) -> Figure:
 
 def _errors(axes: Axes, part: Table, name: str, exact: float) -> None:
     """Draw the errors of one method, and a line of its order through the last of them."""
-    steps = studies.END / part["steps"]
+    steps = settings.END / part["steps"]
     off = Interval.within(exact, 2.0**-51)
     errors = [abs(value - off) for value in part.intervals("value")]
     seen = order(errors[-_FINEST:])

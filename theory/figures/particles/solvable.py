@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.particles import studies
+from theory.particles.studies import settings
 
 TITLE = "the solvable corner: the mean field approaches consensus at the rate 1/2, any number of tokens at the rate 1"
 STUDY = studies.approach
@@ -46,7 +47,7 @@ def draw(table: Table) -> Figure:
     r = np.sqrt(_grown(_TIMES) / (1.0 + _grown(_TIMES)))
     first.plot(_TIMES, np.sqrt(2.0 / (1.0 + _grown(_TIMES)) / (1.0 + r)), color=style.BLACK, label="mean field")
     second.plot(_TIMES, -r * (1.0 + r) / 4.0, color=style.BLACK)
-    for n, hue in zip((*studies.FEW, many), (*_HUES, style.BLACK), strict=True):
+    for n, hue in zip((*settings.FEW, many), (*_HUES, style.BLACK), strict=True):
         part = grid.where(n=n)
         look: dict[str, Any] = {"markersize": 3.0, "color": hue, "markeredgewidth": 0.6, "linewidth": 0.6}
         look |= {"marker": "o"} if n != many else {"marker": "s", "linestyle": "none", "markerfacecolor": "none"}
@@ -74,7 +75,7 @@ def _crossing(axes: Axes, table: Table) -> None:
     y = np.exp(-after) / (2.0 * _STARTED)
     axes.plot(after, -(1.0 + y / np.sinh(y)) / 2.0, color=style.BLACK, label=r"$-\frac{1}{2}(1 + y/\sinh y)$")
     hues = (style.VERMILION, style.ORANGE, style.GREEN, style.SKY, style.BLUE)
-    for n, mark, hue in zip(studies.CROSSING, "ov^sD", hues, strict=True):
+    for n, mark, hue in zip(settings.CROSSING, "ov^sD", hues, strict=True):
         part = table.where(part="crossing", n=n)
         axes.plot(
             part["t"][1:] - math.log(n), part.middles("rate")[1:], mark, color=hue, markersize=3.4, markeredgewidth=0.7,

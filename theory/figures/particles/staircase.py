@@ -17,7 +17,11 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.particles import studies
 from theory.particles.exact import log_asymptote, meeting_point
-from theory.particles.studies import STAIRCASE_ANGLES as ANGLES, STAIRCASE_BETAS as BETAS, STAIRCASE_WEIGHTS as MASSES
+from theory.particles.studies.settings import (
+    STAIRCASE_ANGLES as ANGLES,
+    STAIRCASE_BETAS as BETAS,
+    STAIRCASE_WEIGHTS as MASSES,
+)
 
 TITLE = "staircase of the energy of four clusters in log time, and the lifetimes that predict it"
 STUDY = studies.staircase

@@ -35,23 +35,13 @@ if TYPE_CHECKING:
     )
     from theory.particles.dynamics.manufactured import Manufactured as Manufactured
     from theory.particles.dynamics.passages import first_passage_time as first_passage_time
-    from theory.particles.dynamics.perturbation import (
-        Stability as Stability,
-        jacobian as jacobian,
-        rounding as rounding,
-        stability as stability,
-    )
     from theory.particles.dynamics.runge_kutta import (
-        BUTCHER6 as BUTCHER6,
-        EULER as EULER,
         FLAT as FLAT,
-        HEUN as HEUN,
         METHODS as METHODS,
         RK4 as RK4,
         SPHERE as SPHERE,
         Method as Method,
         RungeKutta as RungeKutta,
-        Space as Space,
         integrate as integrate,
     )
     from theory.particles.dynamics.sinkhorn import SinkhornField as SinkhornField
@@ -64,7 +54,6 @@ if TYPE_CHECKING:
         SCHEMES as SCHEMES,
         Diffusion as Diffusion,
         Noise as Noise,
-        Scheme as Scheme,
         sample as sample,
     )
 
