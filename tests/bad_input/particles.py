@@ -26,7 +26,7 @@ from theory.particles import (
 from theory.particles.dynamics import EULER_MARUYAMA, FLAT, Manufactured, ring, twisted
 from theory.particles.dynamics.perturbation import Stability
 from theory.particles.exact import CollapseField, Equiangular, GapField, LineField, follow_pair, sphere_jacobian
-from theory.particles.mean_field import SoftmaxClosure, ZonalFreeEnergy
+from theory.particles.mean_field import DistanceAttention, SoftmaxClosure, ZonalFreeEnergy
 
 
 def decay(x):
@@ -64,6 +64,7 @@ ANGLES = np.array([[0.5], [1.5], [-0.75], [2.5]])
 MASSES = np.array([0.5, 1.5, 1.0])
 MU = Measure(X, [0.25, 0.5, 0.25])
 SCORE = SquaredDistance(0.75)
+GAUSSIAN = DistanceAttention(MU, SQUARE, SYMMETRIC, SQUARE)
 LINE = np.array([-0.5, 0.25, 1.5])
 RING = ring(4)
 GAPS = np.array([[0.0, 0.5, 0.75], [0.5, 0.0, 0.25], [0.75, 0.25, 0.0]])
@@ -84,6 +85,16 @@ PATH = flow(decay, X, [0.0, 0.5])
 TWO = {"start": 1.25, "beta": 4.5, "weights": (0.25, 0.75)}
 
 VALID = {
+    "mean_field.DistanceAttention": {"nu": MU, "query": SQUARE, "key": SYMMETRIC, "value": SQUARE},
+    "mean_field.DistanceAttention.output": {"self": GAUSSIAN, "x": X},
+    "mean_field.DistanceAttention.enclosed": {"self": GAUSSIAN, "x": X, "mean": X[0], "root": POSITIVE},
+    "mean_field.enclose_hermite": {
+        "kernel": GAUSSIAN, "x": X, "form": SQUARE, "roots": [POSITIVE], "value": SQUARE, "nodes": 8,
+    },
+    "mean_field.enclose_lattice": {
+        "kernel": GAUSSIAN, "x": X, "slopes": X, "root": POSITIVE, "centres": X, "variance": 0.5, "value": SQUARE,
+        "parts": 1,
+    },
     "exact.LineField": {"score": 0.75, "value": 0.5, "copies": MASSES},
     "exact.LineField.state": {"self": ON_LINE, "tokens": LINE},
     "exact.UndecidedField": {"score": 0.75, "value": 0.5},
@@ -248,7 +259,15 @@ SKIPPED = {
     "Stability": "what stability returns",
     "Scheme": "what is known of a scheme; only those of the package are taken",
 }
-ALIASES = {("exact.follow_coarsening", "beta"): ("angles",), "tilt": ("p",)}
+ALIASES = {
+    ("exact.follow_coarsening", "beta"): ("angles",),
+    "tilt": ("p",),
+    ("mean_field.DistanceAttention.output", "x"): ("score",),
+    ("mean_field.DistanceAttention.enclosed", "x"): ("score",),
+    ("mean_field.DistanceAttention.enclosed", "root"): ("centres",),
+    ("mean_field.enclose_hermite", "x"): ("score",),
+    ("mean_field.enclose_lattice", "x"): ("score",),
+}
 SHAPES = "numbers of any shape"
 ACCEPTED = {
     ("exact.slowest_rate", "gap", "rank"): SHAPES,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from theory.attention import DotProduct, SquaredDistance
-from theory.evidence import stream
+from theory.evidence import exact, stream
 from theory.particles import SinkhornField, flow
 from theory.particles.mean_field import SinkhornClosure, log_variance_field
 
@@ -37,6 +37,15 @@ def test_the_mean_velocity_is_that_of_the_mean():
     np.testing.assert_allclose(
         masses @ SinkhornField(DotProduct(scale=1.0), weights=masses)(x), masses @ x, rtol=0.0, atol=1e-11
     )
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-6])
+def test_a_coupling_that_is_not_right_yet_encloses_the_limit(tolerance):
+    x = np.random.default_rng(3).normal(size=(6, 2))
+    limit = SinkhornField(DotProduct(scale=0.5))(x)
+    rough = SinkhornField(DotProduct(scale=0.5), tolerance=tolerance)
+    assert limit in rough(exact(x))
+    assert np.abs(rough(x) - limit).max() > 1e-3 * tolerance
 
 
 def test_tokens_with_gaussian_masses_follow_the_closure():

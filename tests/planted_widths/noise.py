@@ -41,6 +41,8 @@ WIDTHS = [
      "particles/mean_field/zonal.py", "value + over[ell][_ORDER] * steps[_ORDER]", "value"),
     ("stages-exact", _T + "test_perturbation.py::test_the_bound_covers_the_rounding_of_a_run",
      "particles/dynamics/perturbation.py", "return count * (", "return 1e-3 * ("),
+    ("potential-taken-as-right", _T + "test_sinkhorn.py::test_a_coupling_that_is_not_right_yet_encloses_the_limit",
+     "particles/dynamics/sinkhorn.py", "moved * spread * (1.0 + 4 * U)", "0.0 * spread"),
     # mistakes of integrators, which are no theorems
     ("predictor-without-noise", _T + "test_noise_schemes.py::test_weak_order_of_mean_and_covariance",
      "particles/dynamics/stochastic.py", "(f + self._drifted(ahead))", "(f + self._drifted(ahead - kick))"),

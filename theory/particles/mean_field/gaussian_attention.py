@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc, ndtr
 
+from theory._validate import as_between, as_count, as_having, as_matrix, as_points, as_vector
 from theory.attention import Measure, SquaredDistance, attend, lattice, rounding
+from theory.attention.measure import as_measure
 from theory.evidence import Intervals, within
 from theory.evidence.roundoff import gamma
 from theory.particles.mean_field.hermite import ERROR, NODES
@@ -57,11 +59,19 @@ class DistanceAttention:
         Q and K.
     value : ndarray, shape (d, d)
         V.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
     """
 
     def __init__(self, nu: Measure, query: Array, key: Array, value: Array) -> None:
-        self.nu, self.query, self.key, self.value = nu, query, key, value
-        self.values: Array = nu.points @ value.T
+        self.nu = as_measure(nu, "nu")
+        self.query = as_matrix(query, "query", shape=(None, nu.dim))
+        self.key = as_matrix(key, "key", shape=self.query.shape)
+        self.value = as_matrix(value, "value", shape=(nu.dim, nu.dim))
+        self.values: Array = nu.points @ self.value.T
 
     def output(self, x: Array, /) -> Array:
         """Return what the queries read, shape (m, d)."""
@@ -74,7 +84,7 @@ class DistanceAttention:
         return rounding(queries, keys, self.values, score=SquaredDistance(), weights=self.nu.weights)
 
     def _features(self, x: Array) -> tuple[Array, Array]:
-        return x @ self.query.T, self.nu.points @ self.key.T
+        return as_points(x, "x", dim=self.nu.dim) @ self.query.T, self.nu.points @ self.key.T
 
     def enclosed(self, x: Array, mean: Array, root: Array) -> Intervals:
         """Enclose the output under :math:`N(m, LL^T)`, of which ``nu`` is the lattice.
@@ -82,6 +92,8 @@ class DistanceAttention:
         In :math:`z = L^{-1}(y - m)` the key has the precision :math:`1 + 2(KL)^T(KL)`, and the score has the slope
         :math:`2K^T(Qx - Ky)` in y.
         """
+        x, mean = as_points(x, "x", dim=self.nu.dim), as_vector(mean, "mean", size=self.nu.dim)
+        root = as_matrix(root, "root", shape=(mean.size, mean.size))
         inner = self.key @ root
         precision = np.eye(len(mean)) + 2.0 * inner.T @ inner
         centres = np.linalg.solve(precision, 2.0 * inner.T @ (x @ self.query.T - mean @ self.key.T).T).T
@@ -114,7 +126,21 @@ def enclose_hermite(
     -------
     Intervals
         Of shape (m, d).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
     """
+    as_having(kernel, "kernel", "output", "rounding")
+    x = as_points(x, "x", dim=kernel.nu.dim)
+    form = as_matrix(form, "form", shape=(x.shape[1], x.shape[1]))
+    if value is not None:
+        value = as_matrix(value, "value", shape=form.shape)
+    nodes = as_count(nodes, "nodes", least=2)
+    if not isinstance(roots, (list, tuple)) or not roots:
+        raise TypeError(f"roots: expected a list of matrices, got {type(roots).__name__}")
+    roots = [as_matrix(root, "roots", shape=form.shape) for root in roots]
     slopes = x @ form.T
     size = float(np.abs(kernel.values).max())
     error = np.zeros(len(x))
@@ -153,7 +179,20 @@ def enclose_lattice(
     -------
     Intervals
         Of shape (m, d); nowhere wider than the values are.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
     """
+    as_having(kernel, "kernel", "output", "rounding")
+    x = as_points(x, "x", dim=kernel.nu.dim)
+    slopes = as_matrix(slopes, "slopes", shape=(len(x), None))
+    centres = as_matrix(centres, "centres", shape=(len(x), None))
+    root = as_matrix(root, "root", shape=(centres.shape[1], centres.shape[1]))
+    if value is not None:
+        value = as_matrix(value, "value", shape=root.shape)
+    variance, parts = as_between(variance, "variance", 1e-6, 1.0), as_count(parts, "parts")
     outside = 2.0 * ndtr(np.abs(centres) + lattice.STEP - lattice.REACH).sum(axis=1)
     d, q = centres.shape[1], math.exp(-2.0 * (math.pi / lattice.STEP) ** 2 * variance)
     coarse = 2.0 * math.pi / lattice.STEP * ((1.0 + 2.0 * q / (1.0 - q) ** 2) ** d - 1.0)
