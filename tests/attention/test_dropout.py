@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tests.attention.inputs import KINDS, spoilt
-from theory.attention import DotProduct, attend, attend_dropout, dropped, rounding
+from theory.attention import DotProduct, attend, rounding
+from theory.attention.variants import attend_dropout, dropped
 from theory.evidence import proportion, stream
 
 PLAIN = DotProduct(scale=1.0)

@@ -8,9 +8,8 @@ import pytest
 
 from tests.attention import exact
 from tests.attention.inputs import KINDS, spoilt
-from theory.attention import (
-    DotProduct,
-    SquaredDistance,
+from theory.attention import DotProduct, SquaredDistance
+from theory.attention.variants import (
     attend_nystrom,
     landmark_error,
     nystrom_error,

@@ -5,7 +5,8 @@ import pytest
 
 from tests.attention import exact
 from tests.attention.inputs import KINDS, spoilt
-from theory.attention import DotProduct, SquaredDistance, attend, attend_window, rounding
+from theory.attention import DotProduct, SquaredDistance, attend, rounding
+from theory.attention.variants import attend_window
 from theory.evidence import stream
 from theory.evidence.roundoff import gamma
 

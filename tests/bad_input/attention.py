@@ -16,7 +16,6 @@ from theory.attention import (
     Lookup,
     Measure,
     MultiHead,
-    PositiveFeatures,
     Projected,
     Residual,
     SelfAttention,
@@ -24,11 +23,10 @@ from theory.attention import (
     SquaredDistance,
     Stack,
     TorusDistance,
-    TrigonometricFeatures,
     barycentres,
-    doubly_normalised,
-    elu_features,
 )
+from theory.attention.sinkhorn import doubly_normalised
+from theory.attention.variants import PositiveFeatures, TrigonometricFeatures, elu_features
 from theory.maxent import row_map
 
 

@@ -39,8 +39,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_having, as_instance, as_masses, as_number, as_points, as_real
-from theory.attention import Score, Sinkhorn, doubly_normalised, partition_error, read
+from theory.attention import Score, partition_error, read
 from theory.attention.score import bounded
+from theory.attention.sinkhorn import Sinkhorn, doubly_normalised
 from theory.diffusion.grid import PeriodicGrid
 from theory.diffusion.operators import convolved
 from theory.evidence.roundoff import EXP_ULPS, U, gamma

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_having, as_masses, as_matrix, as_points, as_positive, frozen
-from theory.attention import Score, doubly_normalised
-from theory.attention.sinkhorn import TOLERANCE
+from theory.attention import Score
+from theory.attention.sinkhorn import TOLERANCE, doubly_normalised
 
 Array = NDArray[np.float64]
 

@@ -3,7 +3,8 @@
 import numpy as np
 
 from theory import Measure, attend
-from theory.attention import DotProduct, Head, MultiHead, Softmatch, attend_rows, rounding
+from theory.attention import DotProduct, Head, MultiHead, Softmatch, rounding
+from theory.attention.variants import attend_rows
 from theory.evidence import Claim, Interval, at_most, ball, bug, constant, discrepancy, equals, hypothesis, verifies
 from verify import textbook
 from verify.attention.elimination import rank

@@ -5,7 +5,8 @@ from fractions import Fraction
 import numpy as np
 
 from theory import engine
-from theory.attention import DotProduct, attend, attend_nystrom, rounding
+from theory.attention import DotProduct, attend, rounding
+from theory.attention.variants import attend_nystrom
 from theory.evidence import (
     Claim,
     Interval,

@@ -6,17 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from theory.attention import (
-    DotProduct,
-    attend,
-    attend_dropout,
-    attend_rows,
-    attend_window,
-    dropped,
-    rounding,
-    top_k,
-    weight_error,
-)
+from theory.attention import DotProduct, attend, rounding, weight_error
+from theory.attention.variants import attend_dropout, attend_rows, attend_window, dropped, top_k
 from theory.evidence import (
     Claim,
     Interval,

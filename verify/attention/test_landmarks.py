@@ -5,7 +5,8 @@ from itertools import cycle
 import numpy as np
 
 from theory import engine
-from theory.attention import DotProduct, landmark_error, nystrom_error, nystrom_weights, through_landmarks
+from theory.attention import DotProduct
+from theory.attention.variants import landmark_error, nystrom_error, nystrom_weights, through_landmarks
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, total, verifies
 from theory.evidence.roundoff import gamma
 from verify import textbook

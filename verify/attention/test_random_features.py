@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.attention import attend_linear, elu_features, feature_study as study, linear_weights
+from theory.attention import feature_study as study
 from theory.attention.lattice import gaussian
+from theory.attention.variants import attend_linear, elu_features, linear_weights
 from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import EXP_ULPS, gamma
 from verify import textbook

@@ -16,15 +16,13 @@ from theory.attention import (
     SquaredDistance,
     TorusDistance,
     boltzmann_gibbs,
-    doubly_normalised,
     partition_error,
-    potential_error,
     read,
     rounding,
-    sinkhorn_error,
     transform_error,
     weight_error,
 )
+from theory.attention.sinkhorn import doubly_normalised, potential_error, sinkhorn_error
 from theory.diffusion.graphs import GraphScore
 from theory.diffusion.zoo import LogDistance
 from theory.evidence import Claim, Interval, Kind, at_least, at_most, bug, constant, hypothesis, outcome, verifies

@@ -6,7 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from theory.attention import SquaredDistance, doubly_normalised, partition_error, rounding
+from theory.attention import SquaredDistance, partition_error, rounding
+from theory.attention.sinkhorn import doubly_normalised
 from theory.diffusion import CircleDensity, chordal, propagate, studies
 from theory.diffusion.normalisers import balance_error, balanced_tokens
 from theory.diffusion.studies.normalisers import ALPHAS, EPSILONS, PLACES, PRINTED, VARIANCE, way_of

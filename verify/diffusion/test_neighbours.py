@@ -5,7 +5,8 @@ from functools import cache
 
 import numpy as np
 
-from theory.attention import SquaredDistance, attend_rows, top_k
+from theory.attention import SquaredDistance
+from theory.attention.variants import attend_rows, top_k
 from theory.diffusion import CircleDensity, PeriodicGrid
 from theory.diffusion.ladders import worst
 from theory.diffusion.neighbours import Neighbourhoods

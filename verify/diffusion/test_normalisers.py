@@ -5,7 +5,8 @@ from functools import cache
 
 import numpy as np
 
-from theory.attention import doubly_normalised, partition_error, rounding
+from theory.attention import partition_error, rounding
+from theory.attention.sinkhorn import doubly_normalised
 from theory.diffusion import (
     CircleDensity,
     PeriodicGrid,

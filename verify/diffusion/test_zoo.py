@@ -5,7 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from theory.attention import DotProduct, SquaredDistance, attend_rows, top_k
+from theory.attention import DotProduct, SquaredDistance
+from theory.attention.variants import attend_rows, top_k
 from theory.diffusion.pipeline import by_columns
 from theory.diffusion.zoo import LogDistance, laws, regrouped
 from theory.evidence import (

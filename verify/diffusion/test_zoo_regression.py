@@ -4,7 +4,8 @@ from functools import partial
 
 import numpy as np
 
-from theory.attention import DotProduct, SquaredDistance, attend_rows, partition_error, read, rounding, top_k
+from theory.attention import DotProduct, SquaredDistance, partition_error, read, rounding
+from theory.attention.variants import attend_rows, top_k
 from theory.diffusion import propagate
 from theory.diffusion.zoo import nearest, unnormalised
 from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, verifies

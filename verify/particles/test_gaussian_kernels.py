@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from theory.attention import DotProduct, Measure, doubly_normalised, gaussian, sinkhorn_error
+from theory.attention import DotProduct, Measure, gaussian
+from theory.attention.sinkhorn import doubly_normalised, sinkhorn_error
 from theory.evidence import (
     Claim,
     Interval,

@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 
-from theory.attention import SquaredDistance, doubly_normalised, partition_error, read, rounding, weight_error
+from theory.attention import SquaredDistance, partition_error, read, rounding, weight_error
+from theory.attention.sinkhorn import doubly_normalised
 from theory.diffusion.densities import CircleDensity
 from theory.diffusion.normalisers import balance_error, balanced_tokens
 from theory.diffusion.operators import chordal, propagate

@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike
 from theory._validate import as_instance, as_points
 from theory.attention.output import partition_error, weight_error
 from theory.attention.score import Array, BoundedScore, bounded
-from theory.attention.sinkhorn import Sinkhorn
+from theory.attention.sinkhorn.iteration import Sinkhorn
 from theory.evidence.roundoff import U, gamma
 
 _WIDEST = 350.0  # derived: the square of its hyperbolic cosine is near the end of float64

@@ -11,7 +11,7 @@ engine, so that no (m, n) matrix is formed; a query of mass zero is answered and
 
 The rows of what is returned are always right. How wrong the columns are is the ``residual``, which every result
 carries; what did not come down to the tolerance within the allowed sweeps says so (``converged``), and how far the
-limit may be follows from the residual in :mod:`theory.attention.sinkhorn_bounds`.
+limit may be follows from the residual in :mod:`theory.attention.sinkhorn.bounds`.
 
 References
 ----------

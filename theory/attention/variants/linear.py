@@ -8,7 +8,7 @@ With features :math:`\phi` the weights are :math:`p_{ij} = m_j\langle\phi(q_i), 
 beside the tokens, memory for :math:`S`; the quadratic form of :func:`linear_weights` gives the same.
 
 This is attention with another kernel, not an approximation of the softmax, unless the features estimate the
-exponential; see :mod:`theory.attention.features`.
+exponential; see :mod:`theory.attention.variants.features`.
 
 References
 ----------
@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_masses, as_matrix
 from theory.attention.score import Array
-from theory.attention.variants import tokens_of
+from theory.attention.variants.rows import tokens_of
 
 Features = Callable[[Array], Array]
 _TILE = 64  # tokens that a causal pass takes at once; taken

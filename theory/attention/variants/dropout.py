@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory import engine
 from theory._validate import as_flags, as_generator, as_masses, as_real, as_share
 from theory.attention.score import Array, DotProduct, Score, pairs_of
-from theory.attention.variants import blocks_of, tokens_of
+from theory.attention.variants.rows import blocks_of, tokens_of
 
 _SCALED = DotProduct()
 

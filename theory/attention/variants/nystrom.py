@@ -27,7 +27,7 @@ from theory import engine
 from theory._validate import as_bound, as_count, as_matrix, as_points
 from theory.attention.output import weight_error
 from theory.attention.score import Array, BoundedScore, DotProduct, pairs_of
-from theory.attention.variants import tokens_of
+from theory.attention.variants.rows import tokens_of
 from theory.evidence.roundoff import gamma
 
 _SCALED = DotProduct()

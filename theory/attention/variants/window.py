@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_count, as_masses
 from theory.attention.score import Array, DotProduct, Score
-from theory.attention.variants import blocks_of, scores_of, softmax_of, tokens_of
+from theory.attention.variants.rows import blocks_of, scores_of, softmax_of, tokens_of
 
 _SCALED = DotProduct()
 

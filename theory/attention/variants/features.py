@@ -1,9 +1,9 @@
 r"""Feature maps for attention at linear cost, among them random ones whose products estimate the softmax kernel.
 
 A feature map :math:`\phi` scores a query with a key by :math:`\langle \phi(q), \phi(k)\rangle`; see
-:mod:`theory.attention.linear`. For frequencies :math:`\omega_1, \dots, \omega_m` drawn from the standard normal law,
-the products of these maps are unbiased estimates of :math:`e^{\beta\langle q, k\rangle}`, each the mean of :math:`m`
-independent terms:
+:mod:`theory.attention.variants.linear`. For frequencies :math:`\omega_1, \dots, \omega_m` drawn from the standard
+normal law, the products of these maps are unbiased estimates of :math:`e^{\beta\langle q, k\rangle}`, each the mean
+of :math:`m` independent terms:
 
 * positive, :math:`e^{\omega\cdot(q + k) - (|q|^2 + |k|^2)/2}`;
 * paired (hyperbolic), the mean of that over :math:`\pm\omega`;
