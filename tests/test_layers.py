@@ -40,7 +40,7 @@ HOMES = {  # a package and the only places that may import it
     "numba": ("engine/jit.py", "engine/registers.py"),
     "llvmlite": ("engine/registers.py",),
     "finufft": ("engine/",),
-    "ot": ("distance/w1.py",),
+    "ot": ("distance/simplex.py",),
     "matplotlib": ("figures/",),
     "sympy": ("evidence/symbolic.py", "diffusion/conformal.py"),
     "flint": ("evidence/enclosure.py",),

@@ -64,7 +64,7 @@ BUGS = [
         ('        yield as_measure(mu, "mu")\n', '        start = as_measure(mu, "mu")\n        yield start\n'),
         ("            mu = step(layer, mu)", "            mu = Measure(layer(mu.points, start), mu.weights)")),
     bug("kl-sign", "maxent.gibbs", "maxent/gibbs.py", ("concatenate([left, -right])", "concatenate([-left, right])")),
-    bug("no-c-transform", "distance.stopped-early", "distance/w1.py", *RAW, ("(max(below, Fraction(0))", "(min(below, above)")),
+    bug("no-c-transform", "distance.stopped-early", "distance/dense.py", *RAW, ("(max(below, Fraction(0))", "(min(below, above)")),
     # measures
     bug("mean-unweighted", "transport.convex-order", "attention/measure.py",
         ("self.weights @ self.points\n", "self.points.mean(axis=0)\n")),
@@ -168,9 +168,9 @@ BUGS = [
         ("measure = boltzmann_gibbs(mu, given @ multiplier)", "measure = boltzmann_gibbs(Measure(mu.points), given @ multiplier)")),
     bug("multiplier-sign", "maxent.moment", "maxent/moments.py", ("    return Tilt(multiplier,", "    return Tilt(-multiplier,")),
     # distance
-    bug("cost-squared", "distance.translation", "distance/w1.py",
+    bug("cost-squared", "distance.translation", "distance/dense.py",
         ("    largest, top = math.frexp(", "    cost = cost**2\n    largest, top = math.frexp(")),
-    bug("taxicab", "distance.translation", "distance/w1.py", ("np.ldexp(y, lift))", 'np.ldexp(y, lift), "cityblock")')),
+    bug("taxicab", "distance.translation", "distance/dense.py", ("np.ldexp(y, lift))", 'np.ldexp(y, lift), "cityblock")')),
     bug("line-without-weights", "distance.line", "distance/line.py", ("grid(mu.weights)[0]", "[1] * mu.size")),
     # maximum entropy: laws, losses, densities
     bug("cosine-of-sizes", "naive.cosine", "maxent/naive.py", ("nnls(np.eye(s.size), s)", "nnls(np.eye(s.size), np.abs(s))")),
@@ -531,7 +531,7 @@ def test_a_planted_width_is_caught(bug, tmp_path):
 
 def test_raw_potentials_contradict_the_plan(tmp_path):
     """Without the c-transform and unclipped, the ends of the interval are reversed, which no interval accepts."""
-    planted(Bug("raw", "distance.stopped-early", "theory/distance/w1.py", RAW), tmp_path)
+    planted(Bug("raw", "distance.stopped-early", "theory/distance/dense.py", RAW), tmp_path)
     code, text = judged("distance.stopped-early", tmp_path, "reference")
     assert code == 1, text
     assert "expected lo <= hi" in text

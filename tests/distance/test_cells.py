@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from theory.attention import Measure
-from theory.distance.bounds import _measure
 from theory.distance.cells import cells, centres, halvings, members, staircase
 from theory.distance.envelope import least
 from theory.distance.excess import excess
+from theory.distance.sparse import _measure
 from theory.evidence import stream
 
 

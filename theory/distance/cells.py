@@ -10,11 +10,24 @@ Nothing here enters a bound: cells only propose, so their centres may be rounded
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 Places = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+
+
+class Cells(NamedTuple):
+    """A cloud in order, cut into ranges."""
+
+    names: Numbers
+    """shape (n,): the cell of every atom"""
+    places: Places
+    """shape (c, d): barycentres of the cells"""
+    masses: Places
+    """shape (c,)"""
 
 
 def halvings(x: Places, y: Places) -> tuple[Numbers, Numbers]:
@@ -44,6 +57,12 @@ def halvings(x: Places, y: Places) -> tuple[Numbers, Numbers]:
 def cells(n: int, count: int) -> Numbers:
     """Return the cell of every rank when ``n`` atoms in order are cut into at most ``count`` ranges, none empty."""
     return np.arange(n) * min(n, count) // n
+
+
+def coarsen(z: Places, masses: Places, count: int) -> Cells:
+    """Cut atoms in order into at most ``count`` cells."""
+    names = cells(len(z), count)
+    return Cells(names, *centres(z, masses, names))
 
 
 def centres(z: Places, masses: Places, cell: Numbers) -> tuple[Places, Places]:

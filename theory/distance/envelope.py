@@ -14,7 +14,7 @@ then the :math:`k`-th smallest term at a query of the block is at most :math:`b 
 skipped; what is found is the same.
 
 *Rounding.* Distances :math:`C` are in a unit in which none exceeds one, and are off by at most :math:`\rho C + \eta`,
-with :math:`\rho = 2(d+4)u \ge 10u`, see :mod:`theory.distance.w1`. A computed term is then off by less than
+with :math:`\rho = 2(d+4)u \ge 10u`, see :mod:`theory.distance.dense`. A computed term is then off by less than
 :math:`\rho (1 + \rho) + \eta + 2u(1 + |w|)`, for which
 
 .. math:: \sigma = 2 \rho\,(1 + \max |w|) + 2 \eta

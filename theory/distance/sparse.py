@@ -36,9 +36,9 @@ from typing import NamedTuple
 import numpy as np
 
 from theory.attention import Measure
-from theory.distance.cells import Numbers, Places, cells, centres, halvings, members, staircase
-from theory.distance.coupling import cheapest_repair
-from theory.distance.dyadic import enclosure, inner
+from theory.distance.cells import Cells, Numbers, Places, coarsen, halvings, members, staircase
+from theory.distance.coupling import Arcs, bound_cost
+from theory.distance.dyadic import enclosure
 from theory.distance.envelope import Ruler, least
 from theory.distance.excess import excess
 from theory.evidence import Interval, Kind
@@ -58,14 +58,6 @@ Solver = Callable[
 ]  # masses, arcs and costs give arcs that carry, what they carry, and the potential of the rows
 
 
-class Plan(NamedTuple):
-    """Arcs, and what they carry."""
-
-    rows: Numbers
-    columns: Numbers
-    masses: Places
-
-
 class Dual(NamedTuple):
     """Heights of cones over the first places, their envelope ``v`` over the second, and the envelope ``u`` of that."""
 
@@ -74,7 +66,17 @@ class Dual(NamedTuple):
     v: Places
 
 
-def bracket(mu: Measure, nu: Measure, solve: Solver, *, most: int, coarse: int = _COARSE) -> Interval:
+class Start(NamedTuple):
+    """What coupled cells propose for their atoms: arcs by number, partners of rows and of columns, potentials."""
+
+    plan: Arcs
+    keys: Numbers
+    forth: Numbers
+    back: Numbers
+    dual: Dual
+
+
+def w1_sparse(mu: Measure, nu: Measure, solve: Solver, *, most: int, coarse: int = _COARSE) -> Interval:
     """Enclose the Wasserstein-1 distance of two large clouds.
 
     Parameters
@@ -100,25 +102,29 @@ def bracket(mu: Measure, nu: Measure, solve: Solver, *, most: int, coarse: int =
     x, y = np.ldexp(x, lift), np.ldexp(y, lift)
     first, second = halvings(x, y)
     x, y = x[first], y[second]
-    supply, demand = [supply[k] for k in first.tolist()], [demand[k] for k in second.tolist()]
-    total = sum(supply)
-    a, b = (np.array([max(mass / total, _LIGHT) for mass in law]) for law in (supply, demand))
+    supply = [supply[k] for k in first.tolist()]
+    demand = [demand[k] for k in second.tolist()]
+    a, b = _proposed_masses(supply), _proposed_masses(demand)
     with np.errstate(under="ignore"):  # what vanishes is charged to ``ruler.lost``
-        in_x, in_y = cells(len(x), most), cells(len(y), most)
-        (far_x, far_a), (far_y, far_b) = centres(x, a, in_x), centres(y, b, in_y)
-        plan, dual = _search(ruler, far_x, far_a, far_y, far_b, solve, coarse)
-        rows, columns, masses = _spread(plan, a, in_x, b, in_y)
-        dear = ruler.along(x[rows], y[columns])
+        coarse_x, coarse_y = coarsen(x, a, most), coarsen(y, b, most)
+        plan, dual = _search(ruler, coarse_x, coarse_y, solve, coarse)
+        arcs = _spread(plan, a, coarse_x.names, b, coarse_y.names)
+        upper = ruler.along(x[arcs.rows], y[arcs.columns])
         if max(len(x), len(y)) <= most:
             u, v = dual.u - ruler.slip(dual.v), dual.v
         else:
-            u, v = (least(ruler, z, far_x, dual.heights, 1)[0] for z in (x, y))
+            u, v = (least(ruler, z, coarse_x.places, dual.heights, 1)[0] for z in (x, y))
             u, v = -u - ruler.slip(dual.heights), v - ruler.slip(dual.heights)
         u, v = np.nextafter(u, -np.inf), np.nextafter(v, -np.inf)  # the differences themselves round
-    below = (inner(supply, u) + inner(demand, v)) / total
-    above = cheapest_repair(rows.tolist(), columns.tolist(), masses, dear, diameter=1.0, supply=supply, demand=demand)
+    below, above = bound_cost(supply, demand, u, v, arcs, upper, diameter=1.0)
     scale = Fraction(2) ** (ruler.unit - lift) * share
     return enclosure(max(below, Fraction(0)) * scale, above * scale)
+
+
+def _proposed_masses(masses: list[int]) -> Places:
+    """Return the masses as shares of their sum, none lighter than a cell may weigh."""
+    total = sum(masses)
+    return np.array([max(mass / total, _LIGHT) for mass in masses])
 
 
 def _measure(x: Places, y: Places) -> tuple[Ruler, int]:
@@ -131,22 +137,18 @@ def _measure(x: Places, y: Places) -> tuple[Ruler, int]:
     return Ruler(unit, (dim + 4) * 2.0**-52, math.ldexp(math.isqrt(dim) + 1, _LOST - unit)), lift
 
 
-def _search(ruler: Ruler, x: Places, a: Places, y: Places, b: Places, solve: Solver, coarse: int) -> tuple[Plan, Dual]:
-    """Return the cheapest plan and the best potentials that were found."""
-    in_x, in_y = cells(len(x), coarse), cells(len(y), coarse)
-    (far_x, far_a), (far_y, far_b) = centres(x, a, in_x), centres(y, b, in_y)
-    rows, columns = (ends.ravel() for ends in np.indices((len(far_x), len(far_y))))
-    plan, heights = _asked(solve, far_a, far_b, rows, columns, ruler.along(far_x[rows], far_y[columns]))
-    v = least(ruler, y, far_x, heights, 1)[0]
-    u, forth = least(ruler, x, y, v, _ARCS)
-    back = least(ruler, y, x, u, _ARCS)[1]
-    rows, columns = members(in_x, in_y, plan.rows, plan.columns)
-    keys, lo, hi, dual = rows * len(y) + columns, -math.inf, math.inf, Dual(-u, u, v)
+def _search(ruler: Ruler, first: Cells, second: Cells, solve: Solver, coarse: int) -> tuple[Arcs, Dual]:
+    """Return the cheapest plan and the best potentials that were found for two clouds of cells."""
+    x, a = first.places, first.masses
+    y, b = second.places, second.masses
+    width = len(y)
+    plan, keys, forth, back, dual = _start(ruler, first, second, solve, coarse)
+    lo, hi = -math.inf, math.inf
     for _ in range(_ROUNDS):
-        keys = np.unique(np.concatenate([keys, *_arcs(forth, back, len(y))]))
-        rows, columns = np.divmod(keys, len(y))
+        keys = np.unique(np.concatenate([keys, *_arcs(forth, back, width)]))
+        rows, columns = np.divmod(keys, width)
         cost = ruler.along(x[rows], y[columns])
-        found, heights = _asked(solve, a, b, rows, columns, cost)
+        found, heights = _ask(solve, a, b, rows, columns, cost)
         above = float(found.masses @ ruler.along(x[found.rows], y[found.columns])) + 1.0 - float(found.masses.sum())
         v, back = least(ruler, y, x, heights, _ARCS)
         v -= v.max() / 2 + v.min() / 2
@@ -158,17 +160,31 @@ def _search(ruler: Ruler, x: Places, a: Places, y: Places, b: Places, solve: Sol
             lo, dual = below, Dual(heights, u, v)
         if hi - lo <= _ENOUGH * hi:
             break
-        cheap = np.argsort(cost - u[rows] - v[columns])[: _KEPT * (len(x) + len(y))]
-        keys = np.concatenate([keys[cheap], found.rows * len(y) + found.columns])
+        cheap = np.argsort(cost - u[rows] - v[columns])[: _KEPT * (len(x) + width)]
+        keys = np.concatenate([keys[cheap], found.rows * width + found.columns])
     return plan, dual
 
 
-def _asked(solve: Solver, a: Places, b: Places, rows: Numbers, columns: Numbers, cost: Places) -> tuple[Plan, Places]:
+def _start(ruler: Ruler, first: Cells, second: Cells, solve: Solver, coarse: int) -> Start:
+    """Couple ``coarse`` cells over all pairs."""
+    x, y = first.places, second.places
+    far_x, far_y = coarsen(x, first.masses, coarse), coarsen(y, second.masses, coarse)
+    rows, columns = (ends.ravel() for ends in np.indices((len(far_x.places), len(far_y.places))))
+    cost = ruler.along(far_x.places[rows], far_y.places[columns])
+    plan, heights = _ask(solve, far_x.masses, far_y.masses, rows, columns, cost)
+    v = least(ruler, y, far_x.places, heights, 1)[0]
+    u, forth = least(ruler, x, y, v, _ARCS)
+    back = least(ruler, y, x, u, _ARCS)[1]
+    rows, columns = members(far_x.names, far_y.names, plan.rows, plan.columns)
+    return Start(plan, rows * len(y) + columns, forth, back, Dual(-u, u, v))
+
+
+def _ask(solve: Solver, a: Places, b: Places, rows: Numbers, columns: Numbers, cost: Places) -> tuple[Arcs, Places]:
     """Ask the solver; masses that are none are left out, and heights that are absurd are zero instead."""
     rows, columns, masses, heights = solve(a, b, rows, columns, cost)
     carries = (masses > 0.0) & (masses < np.inf)
     heights = heights if np.abs(heights).max() < _ABSURD else np.zeros_like(heights)
-    return Plan(rows[carries], columns[carries], masses[carries]), heights - (heights.max() / 2 + heights.min() / 2)
+    return Arcs(rows[carries], columns[carries], masses[carries]), heights - (heights.max() / 2 + heights.min() / 2)
 
 
 def _arcs(forth: Numbers, back: Numbers, width: int) -> tuple[Numbers, Numbers]:
@@ -179,7 +195,7 @@ def _arcs(forth: Numbers, back: Numbers, width: int) -> tuple[Numbers, Numbers]:
     )
 
 
-def _spread(plan: Plan, a: Places, in_x: Numbers, b: Places, in_y: Numbers) -> Plan:
+def _spread(plan: Arcs, a: Places, in_x: Numbers, b: Places, in_y: Numbers) -> Arcs:
     """Return a plan of the atoms of which the cells exchange what ``plan`` says, in the order of the cells."""
     if len(a) == in_x[-1] + 1 and len(b) == in_y[-1] + 1:
         return plan
@@ -189,4 +205,4 @@ def _spread(plan: Plan, a: Places, in_x: Numbers, b: Places, in_y: Numbers) -> P
     order = np.argsort(targets[arcs], kind="stable")  # of one cell the parts that come from neighbours stay together
     columns, pieces, masses = staircase(b, masses[order])
     keys, where = np.unique(rows[order][pieces] * len(b) + columns, return_inverse=True)
-    return Plan(keys // len(b), keys % len(b), np.bincount(where, masses).astype(np.float64))
+    return Arcs(keys // len(b), keys % len(b), np.bincount(where, masses).astype(np.float64))
