@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from theory.distance.coupling import Arcs
+
 Places = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
@@ -95,3 +97,16 @@ def staircase(first: Places, second: Places) -> tuple[Numbers, Numbers, Places]:
     rows = np.minimum(np.searchsorted(above, ends), len(first) - 1)
     columns = np.minimum(np.searchsorted(below, ends), len(second) - 1)
     return rows, columns, masses
+
+
+def spread(plan: Arcs, a: Places, in_x: Numbers, b: Places, in_y: Numbers) -> Arcs:
+    """Return a plan of the atoms of which the cells exchange what ``plan`` says, in the order of the cells."""
+    if len(a) == in_x[-1] + 1 and len(b) == in_y[-1] + 1:
+        return plan
+    order = np.lexsort((plan.columns, plan.rows))
+    targets = plan.columns[order]
+    rows, arcs, masses = staircase(a, plan.masses[order])
+    order = np.argsort(targets[arcs], kind="stable")  # of one cell the parts that come from neighbours stay together
+    columns, pieces, masses = staircase(b, masses[order])
+    keys, where = np.unique(rows[order][pieces] * len(b) + columns, return_inverse=True)
+    return Arcs(keys // len(b), keys % len(b), np.bincount(where, masses).astype(np.float64))

@@ -28,52 +28,21 @@ B. Schmitzer, A sparse multiscale algorithm for dense optimal transport, *Journa
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 
 from theory.attention import Measure
-from theory.distance.cells import Cells, Numbers, Places, coarsen, halvings, members, staircase
-from theory.distance.coupling import Arcs, bound_cost
+from theory.distance.cells import Places, coarsen, halvings, spread
+from theory.distance.coupling import bound_cost
 from theory.distance.dyadic import enclosure
-from theory.distance.envelope import Ruler, least
+from theory.distance.envelope import least, measure
 from theory.distance.excess import excess
+from theory.distance.search import Solver, search_plan
 from theory.evidence import Interval, Kind
 
 _COARSE = 1024  # measured: cells that are coupled over all pairs in 0.2 s
-_ARCS = 8  # measured: arcs of smallest reduced cost at either end of an atom; 5 take a round more, 12 no round less
-_KEPT = 12  # measured: arcs per atom that are kept for the next round
-_ROUNDS = 8  # measured: most clouds are done after three
-_ENOUGH = 1e-3  # taken: the relative width at which the search ends, a tenth of what a verdict resolves
 _LIGHT = 2.0**-1000  # taken: lighter atoms are proposed as heavy as this, lest a cell of them weigh nothing
-_ABSURD = 2.0**512  # derived: smaller heights are far from overflow; distances are at most one
-_LARGE = 480  # derived: d (2 * 2**480)**2 stays finite up to d = 2**60, times 2**40 atoms up to d = 2**20
-_LOST = -510  # derived: twice 2**-511, the root of the smallest normal double
-
-Solver = Callable[
-    [Places, Places, Numbers, Numbers, Places], tuple[Numbers, Numbers, Places, Places]
-]  # masses, arcs and costs give arcs that carry, what they carry, and the potential of the rows
-
-
-class Dual(NamedTuple):
-    """Heights of cones over the first places, their envelope ``v`` over the second, and the envelope ``u`` of that."""
-
-    heights: Places
-    u: Places
-    v: Places
-
-
-class Start(NamedTuple):
-    """What coupled cells propose for their atoms: arcs by number, partners of rows and of columns, potentials."""
-
-    plan: Arcs
-    keys: Numbers
-    forth: Numbers
-    back: Numbers
-    dual: Dual
 
 
 def w1_sparse(mu: Measure, nu: Measure, solve: Solver, *, most: int, coarse: int = _COARSE) -> Interval:
@@ -98,7 +67,7 @@ def w1_sparse(mu: Measure, nu: Measure, solve: Solver, *, most: int, coarse: int
     x, supply, y, demand, share = excess(mu, nu)
     if not supply:
         return Interval.exactly(0.0, Kind.CERTIFIED)
-    ruler, lift = _measure(x, y)
+    ruler, lift = measure(x, y)
     x, y = np.ldexp(x, lift), np.ldexp(y, lift)
     first, second = halvings(x, y)
     x, y = x[first], y[second]
@@ -107,8 +76,8 @@ def w1_sparse(mu: Measure, nu: Measure, solve: Solver, *, most: int, coarse: int
     a, b = _proposed_masses(supply), _proposed_masses(demand)
     with np.errstate(under="ignore"):  # what vanishes is charged to ``ruler.lost``
         coarse_x, coarse_y = coarsen(x, a, most), coarsen(y, b, most)
-        plan, dual = _search(ruler, coarse_x, coarse_y, solve, coarse)
-        arcs = _spread(plan, a, coarse_x.names, b, coarse_y.names)
+        plan, dual = search_plan(ruler, coarse_x, coarse_y, solve, coarse)
+        arcs = spread(plan, a, coarse_x.names, b, coarse_y.names)
         upper = ruler.along(x[arcs.rows], y[arcs.columns])
         if max(len(x), len(y)) <= most:
             u, v = dual.u - ruler.slip(dual.v), dual.v
@@ -125,84 +94,3 @@ def _proposed_masses(masses: list[int]) -> Places:
     """Return the masses as shares of their sum, none lighter than a cell may weigh."""
     total = sum(masses)
     return np.array([max(mass / total, _LIGHT) for mass in masses])
-
-
-def _measure(x: Places, y: Places) -> tuple[Ruler, int]:
-    """Return what measures the places once ``2**lift`` has taken their largest coordinate to about ``2**480``."""
-    lift = _LARGE - math.frexp(max(float(np.abs(x).max()), float(np.abs(y).max())))[1]
-    ends = np.ldexp([np.minimum(x.min(axis=0), y.min(axis=0)), np.maximum(x.max(axis=0), y.max(axis=0))], lift)
-    diagonal = 1.01 * math.dist(*ends.tolist())  # a hundredth pays for its rounding, and for centres off by rounding
-    unit = max(math.frexp(diagonal)[1], _LOST)  # where even this is lost, everything may be
-    dim = x.shape[1]
-    return Ruler(unit, (dim + 4) * 2.0**-52, math.ldexp(math.isqrt(dim) + 1, _LOST - unit)), lift
-
-
-def _search(ruler: Ruler, first: Cells, second: Cells, solve: Solver, coarse: int) -> tuple[Arcs, Dual]:
-    """Return the cheapest plan and the best potentials that were found for two clouds of cells."""
-    x, a = first.places, first.masses
-    y, b = second.places, second.masses
-    width = len(y)
-    plan, keys, forth, back, dual = _start(ruler, first, second, solve, coarse)
-    lo, hi = -math.inf, math.inf
-    for _ in range(_ROUNDS):
-        keys = np.unique(np.concatenate([keys, *_arcs(forth, back, width)]))
-        rows, columns = np.divmod(keys, width)
-        cost = ruler.along(x[rows], y[columns])
-        found, heights = _ask(solve, a, b, rows, columns, cost)
-        above = float(found.masses @ ruler.along(x[found.rows], y[found.columns])) + 1.0 - float(found.masses.sum())
-        v, back = least(ruler, y, x, heights, _ARCS)
-        v -= v.max() / 2 + v.min() / 2
-        u, forth = least(ruler, x, y, v, _ARCS)
-        below = float(a @ u + b @ v)
-        if above < hi:
-            hi, plan = above, found
-        if below > lo:
-            lo, dual = below, Dual(heights, u, v)
-        if hi - lo <= _ENOUGH * hi:
-            break
-        cheap = np.argsort(cost - u[rows] - v[columns])[: _KEPT * (len(x) + width)]
-        keys = np.concatenate([keys[cheap], found.rows * width + found.columns])
-    return plan, dual
-
-
-def _start(ruler: Ruler, first: Cells, second: Cells, solve: Solver, coarse: int) -> Start:
-    """Couple ``coarse`` cells over all pairs."""
-    x, y = first.places, second.places
-    far_x, far_y = coarsen(x, first.masses, coarse), coarsen(y, second.masses, coarse)
-    rows, columns = (ends.ravel() for ends in np.indices((len(far_x.places), len(far_y.places))))
-    cost = ruler.along(far_x.places[rows], far_y.places[columns])
-    plan, heights = _ask(solve, far_x.masses, far_y.masses, rows, columns, cost)
-    v = least(ruler, y, far_x.places, heights, 1)[0]
-    u, forth = least(ruler, x, y, v, _ARCS)
-    back = least(ruler, y, x, u, _ARCS)[1]
-    rows, columns = members(far_x.names, far_y.names, plan.rows, plan.columns)
-    return Start(plan, rows * len(y) + columns, forth, back, Dual(-u, u, v))
-
-
-def _ask(solve: Solver, a: Places, b: Places, rows: Numbers, columns: Numbers, cost: Places) -> tuple[Arcs, Places]:
-    """Ask the solver; masses that are none are left out, and heights that are absurd are zero instead."""
-    rows, columns, masses, heights = solve(a, b, rows, columns, cost)
-    carries = (masses > 0.0) & (masses < np.inf)
-    heights = heights if np.abs(heights).max() < _ABSURD else np.zeros_like(heights)
-    return Arcs(rows[carries], columns[carries], masses[carries]), heights - (heights.max() / 2 + heights.min() / 2)
-
-
-def _arcs(forth: Numbers, back: Numbers, width: int) -> tuple[Numbers, Numbers]:
-    """Return as numbers ``row * width + column`` the arcs to the partners of all rows and of all columns."""
-    return (
-        (np.arange(len(forth))[:, np.newaxis] * width + forth).ravel(),
-        (back * width + np.arange(len(back))[:, np.newaxis]).ravel(),
-    )
-
-
-def _spread(plan: Arcs, a: Places, in_x: Numbers, b: Places, in_y: Numbers) -> Arcs:
-    """Return a plan of the atoms of which the cells exchange what ``plan`` says, in the order of the cells."""
-    if len(a) == in_x[-1] + 1 and len(b) == in_y[-1] + 1:
-        return plan
-    order = np.lexsort((plan.columns, plan.rows))
-    targets = plan.columns[order]
-    rows, arcs, masses = staircase(a, plan.masses[order])
-    order = np.argsort(targets[arcs], kind="stable")  # of one cell the parts that come from neighbours stay together
-    columns, pieces, masses = staircase(b, masses[order])
-    keys, where = np.unique(rows[order][pieces] * len(b) + columns, return_inverse=True)
-    return Arcs(keys // len(b), keys % len(b), np.bincount(where, masses).astype(np.float64))
