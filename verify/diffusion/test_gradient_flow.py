@@ -9,7 +9,7 @@ import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance, rounding, weight_error
 from theory.attention.sinkhorn import doubly_normalised, potential_error
-from theory.diffusion.gradient_flow import asymmetry, field
+from theory.diffusion.layers import asymmetry, field
 from theory.evidence import Claim, Interval, Kind, at_least, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import U
 from verify.textbook import gap, hull

@@ -11,9 +11,9 @@ import numpy as np
 
 from theory.attention import SquaredDistance, partition_error, read, rounding, weight_error
 from theory.attention.sinkhorn import doubly_normalised
-from theory.diffusion.densities import CircleDensity
-from theory.diffusion.normalisers import balance_error, balanced_tokens
-from theory.diffusion.operators import chordal, propagate
+from theory.diffusion.limits.densities import CircleDensity
+from theory.diffusion.limits.normalisers import balance_error, balanced_tokens
+from theory.diffusion.limits.operators import chordal, propagate
 from theory.evidence import Interval, Kind, Table, estimated
 from theory.evidence.roundoff import U
 

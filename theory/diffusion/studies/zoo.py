@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from theory.attention import DotProduct, SquaredDistance
 from theory.attention.variants import attend_rows
-from theory.diffusion.pipeline import by_columns
-from theory.diffusion.zoo import LogDistance, density_corrected, laws, nearest, regrouped
+from theory.diffusion.similarity.instances import LogDistance, density_corrected, laws, nearest, regrouped
+from theory.diffusion.similarity.pipeline import by_columns
 from theory.evidence import Interval, Kind, Table, stream
 from theory.evidence.roundoff import gamma
 
