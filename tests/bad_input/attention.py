@@ -144,7 +144,9 @@ VALID = {
         "key_weights": np.array([0.25, 0.25, 0.5]), "start": np.array([0.5, -0.5, 0.25]), "sweeps": 50,
         "tolerance": 1e-9, "method": "dense", "accuracy": 1e-12,
     },
-    "variants.dropped": {"weights": MATRICES["left"], "kept": np.array([[True, False], [True, True]]), "rate": 0.3},
+    "variants.drop_weights": {
+        "weights": MATRICES["left"], "kept": np.array([[True, False], [True, True]]), "rate": 0.3,
+    },
     "variants.elu_features": {"points": X},
     "gaussian": {"mean": np.array([0.5]), "root": np.array([[1.5]]), "reach": 12.5},
     "variants.gaussian_frequencies": {"count": 2, "dim": 3, "rng": np.random.default_rng(0)},
@@ -180,7 +182,7 @@ ACCEPTED = {
 LISTED = {}
 INFINITE = {
     "AttentionKernel.rounding", "Head.rounding", "MultiHead.rounding", "Softmatch.error", "variants.landmark_error",
-    "variants.nystrom_error", "partition_error", "sinkhorn.potential_error", "rounding", "sinkhorn.sinkhorn_error", "transform_error",
-    "weight_error",
+    "variants.nystrom_error", "partition_error", "sinkhorn.potential_error", "rounding",
+    "sinkhorn.sinkhorn_error", "transform_error", "weight_error",
 }  # fmt: skip
 INFINITE |= {f"{name}.bounds" for name in SCORES}

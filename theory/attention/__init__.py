@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from theory.attention.torus import TorusDistance as TorusDistance
     from theory.attention.transport import (
         FeedForward as FeedForward,
-        Layer as Layer,
         Residual as Residual,
         SelfAttention as SelfAttention,
         Stack as Stack,
+        TokenMap as TokenMap,
         step as step,
     )
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_matrix, as_points, as_positive, as_vector, frozen
-from theory.attention.score import Array, Constants, demand_range, held
+from theory.attention.score import Array, Constants, require_finite, require_range
 from theory.engine import Form, Pairs
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
@@ -63,7 +63,7 @@ class Additive:
         with np.errstate(over="ignore"):
             reach = (np.abs(queries) @ np.abs(self.w_query.T)).max() + (np.abs(keys) @ np.abs(self.w_key.T)).max()
             terms = queries.shape[1] + keys.shape[1] + self.v.size
-            demand_range(float(max(reach, np.abs(self.v).sum()) * (1.0 + gamma(terms + 2))), queries, keys)
+            require_range(float(max(reach, np.abs(self.v).sum()) * (1.0 + gamma(terms + 2))), queries, keys)
         left, right = queries @ self.w_query.T, keys @ self.w_key.T
         return Pairs(Form.ADDITIVE, np.ascontiguousarray(left), np.ascontiguousarray(right), self.v)
 
@@ -84,4 +84,6 @@ class Additive:
         size, largest = math.hypot(*self.v.tolist()), float(np.abs(self.v).max())
         key = size * right
         oscillation = min(2.0 * float(np.abs(self.v).sum()), 2.0 * r * key)
-        return held(Constants(oscillation, size * left, key, 4.0 / (3.0 * math.sqrt(3.0)) * largest * left * right))
+        return require_finite(
+            Constants(oscillation, size * left, key, 4.0 / (3.0 * math.sqrt(3.0)) * largest * left * right)
+        )

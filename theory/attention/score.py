@@ -84,7 +84,7 @@ def bounded(score: Score) -> BoundedScore:
     return score  # type: ignore[return-value]
 
 
-def demand_range(size: float, x: Array, y: Array) -> None:
+def require_range(size: float, x: Array, y: Array) -> None:
     """Refuse scores of which a partial sum could leave the range of float64 and vanish from the softmax unseen."""
     if not size < math.inf:
         as_points(x, "x")  # of what is not finite itself, say so
@@ -93,7 +93,7 @@ def demand_range(size: float, x: Array, y: Array) -> None:
 
 
 def tokens(x: Array, y: Array) -> tuple[Array, Array]:
-    """Return queries and keys as matrices; whether they are finite is seen by :func:`demand_range`, at no cost."""
+    """Return queries and keys as matrices; whether they are finite is seen by :func:`require_range`, at no cost."""
     return _matrix(x, "x"), _matrix(y, "y")
 
 
@@ -103,7 +103,7 @@ def _matrix(points: Array, name: str) -> Array:
     return as_points(points, name)
 
 
-def held(constants: Constants) -> Constants:
+def require_finite(constants: Constants) -> Constants:
     """Return the constants, or raise ``ValueError`` if one leaves the range of float64."""
     for name, value in constants._asdict().items():
         if not value < math.inf:
@@ -166,7 +166,7 @@ class DotProduct:
         beta = self._beta(y.shape[1])
         right = _largest_norm(y)
         left = right if queries is y else _largest_norm(queries)
-        demand_range(max(1.0, beta) * left * right, x, y)
+        require_range(max(1.0, beta) * left * right, x, y)
         return Pairs(Form.DOT, np.ascontiguousarray(queries), y, np.array([beta]))
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
@@ -189,7 +189,7 @@ class DotProduct:
         if self.scale is None and self.form is None:
             raise ValueError("scale: expected a number, got None (1/sqrt(d) of an unknown dimension d)")
         norm = self._beta(1) * (1.0 if self.form is None else float(np.linalg.norm(self.form, 2)))
-        return held(Constants(2.0 * norm * r * r, norm * r, norm * r, norm))
+        return require_finite(Constants(2.0 * norm * r * r, norm * r, norm * r, norm))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,7 +226,7 @@ class SquaredDistance:
             raise ValueError(f"keys: expected dimension {x.shape[1]} as the queries, got {y.shape[1]}")
         right = _largest_norm(y)
         reach = (right if x is y else _largest_norm(x)) + right
-        demand_range(max(1.0, self.scale) * reach * reach, x, y)
+        require_range(max(1.0, self.scale) * reach * reach, x, y)
         return Pairs(Form.DISTANCE, x, y, np.array([self.scale]))
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
@@ -240,4 +240,4 @@ class SquaredDistance:
         r"""Return :math:`\beta D^2, 2\beta D, 2\beta D, 2\beta` with :math:`D = 2R`."""
         diameter = 2.0 * as_positive(radius, "radius")
         slope = 2.0 * self.scale * diameter
-        return held(Constants(self.scale * diameter * diameter, slope, slope, 2.0 * self.scale))
+        return require_finite(Constants(self.scale * diameter * diameter, slope, slope, 2.0 * self.scale))

@@ -38,7 +38,7 @@ from theory._validate import (
     frozen,
 )
 from theory.attention import Score, read
-from theory.engine import METHODS, Attention, Form, Pairs
+from theory.engine import METHODS, AttentionResult, Form, Pairs
 
 Array = NDArray[np.float64]
 _LARGEST = 709.0  # derived: below the logarithm of the largest float
@@ -201,7 +201,7 @@ def masses_of(logarithms: Array) -> Array:
     return sums
 
 
-def _sums(field: Softmax | Unnormalised, x: ArrayLike) -> Attention:
+def _sums(field: Softmax | Unnormalised, x: ArrayLike) -> AttentionResult:
     x = as_points(x, "x")
     masses = None if field.masses is None else as_masses(field.masses, "masses", size=x.shape[0])
     return read(

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from theory.attention import DotProduct, attend, rounding, weight_error
-from theory.attention.variants import attend_dropout, attend_rows, attend_window, dropped, top_k
+from theory.attention.variants import attend_dropout, attend_rows, attend_window, drop_weights, top_k
 from theory.evidence import (
     Claim,
     Interval,
@@ -54,7 +54,7 @@ def test_dropout(run, *, renormalised=False, power=1, summed=1, none=0.0):
     for p, rate in itertools.product(laws, run.pick(quick=(0.25, 0.1), paper=(0.25, 0.5, 0.1))):
         r = Fraction(rate)
         chances = [(1 - r) ** int(mask.sum()) * r ** int((~mask).sum()) for mask in masks]
-        rows = np.array([dropped(p, mask, rate) for mask in masks])
+        rows = np.array([drop_weights(p, mask, rate) for mask in masks])
         if renormalised:
             rows = rows / np.where(masks.any(axis=1), rows.sum(axis=1), 1.0)[:, np.newaxis]
         exact, law = np.vectorize(Fraction, otypes=[object])(rows), [Fraction(x) for x in p.tolist()]

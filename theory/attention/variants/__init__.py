@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
-    from theory.attention.variants.dropout import attend_dropout as attend_dropout, dropped as dropped
+    from theory.attention.variants.dropout import attend_dropout as attend_dropout, drop_weights as drop_weights
     from theory.attention.variants.features import (
         PositiveFeatures as PositiveFeatures,
         TrigonometricFeatures as TrigonometricFeatures,

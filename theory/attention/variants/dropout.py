@@ -62,11 +62,11 @@ def attend_dropout(
     output = np.empty((q.shape[0], v.shape[1]))
     for block in blocks_of(q.shape[0]):
         law = engine.weights(pairs_of(score, q[block], k), log_weights=logs, visible=visible[block])
-        output[block] = dropped(law, rng.random(law.shape) >= r, r) @ v
+        output[block] = drop_weights(law, rng.random(law.shape) >= r, r) @ v
     return output
 
 
-def dropped(weights: ArrayLike, kept: NDArray[np.bool_], rate: float) -> Array:
+def drop_weights(weights: ArrayLike, kept: NDArray[np.bool_], rate: float) -> Array:
     """Return the weights that are kept, each divided by the probability 1 - ``rate`` of that, and zero elsewhere.
 
     Raises
