@@ -31,6 +31,7 @@ from functools import partial
 
 from theory._validate import as_count
 from theory.attention import Measure
+from theory.attention.measure import EnclosedMeasure
 from theory.distance.dense import w1_dense
 from theory.distance.line import require_comparable, w1_line
 from theory.distance.simplex import propose_arcs
@@ -76,6 +77,8 @@ def w1(mu: Measure, nu: Measure, *, iterations: int = 10_000_000, atoms: int = 4
     True
     """
     require_comparable(mu, nu)
+    if isinstance(mu, EnclosedMeasure) or isinstance(nu, EnclosedMeasure):
+        return _w1_enclosed(mu.enclosed(), nu.enclosed(), iterations=iterations, atoms=atoms)
     if as_count(iterations, "iterations") >= _LIMIT:
         raise ValueError(f"iterations: expected an integer below 2**64, got {iterations}")
     large = max(mu.size, nu.size) > as_count(atoms, "atoms")
@@ -84,3 +87,10 @@ def w1(mu: Measure, nu: Measure, *, iterations: int = 10_000_000, atoms: int = 4
     if large:
         return w1_sparse(mu, nu, partial(propose_arcs, iterations), most=_CELLS)
     return w1_dense(mu, nu, iterations)
+
+
+def _w1_enclosed(mu: EnclosedMeasure, nu: EnclosedMeasure, *, iterations: int, atoms: int) -> Interval:
+    """Widen the distance of the middles by how far either measure may lie from its middle (triangle inequality)."""
+    blur = mu.blur() + nu.blur()
+    between = w1(mu.middle(), nu.middle(), iterations=iterations, atoms=atoms) + Interval(-blur, blur)
+    return Interval(max(between.lo, 0.0), between.hi, between.kind)
