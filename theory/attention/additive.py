@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from theory._validate import as_matrix, as_points, as_positive, as_vector, frozen
 from theory.attention.score import Array, Constants, require_finite, require_range
 from theory.engine import Form, Pairs
+from theory.evidence import is_enclosed
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
 
@@ -51,9 +52,14 @@ class Additive:
             object.__setattr__(self, name, frozen(as_matrix(getattr(self, name), name, shape=(v.size, None))))
 
     def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
-        """Return the (m, n) scores."""
-        pairs = self.pairs(as_points(x, "x"), as_points(y, "y"))
-        scores: Array = np.tanh(pairs.queries[:, np.newaxis, :] + pairs.keys[np.newaxis, :, :]) @ self.v
+        """Return the (m, n) scores, enclosed if the points are."""
+        x, y = as_points(x, "x"), as_points(y, "y")
+        if is_enclosed(x, y):
+            left, right = x @ self.w_query.T, y @ self.w_key.T
+        else:
+            pairs = self.pairs(x, y)
+            left, right = pairs.queries, pairs.keys
+        scores: Array = np.tanh(left[:, np.newaxis, :] + right[np.newaxis, :, :]) @ self.v
         return scores
 
     def pairs(self, x: Array, y: Array) -> Pairs:

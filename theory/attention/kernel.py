@@ -24,11 +24,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory import engine
 from theory._validate import as_callable, as_flags, as_having, as_matrix, as_points, as_vector, frozen
-from theory.attention.enclosed import enclose_weights
+from theory.attention.enclosed import cover, enclose_outputs, enclose_weights
 from theory.attention.measure import EnclosedMeasure, Measure, as_law, as_measure
 from theory.attention.output import attend, rounding, weight_error
 from theory.attention.score import Array, Score, as_score, bounded, pairs_of
-from theory.evidence import as_intervals, is_enclosed
+from theory.evidence import Intervals, as_intervals, is_enclosed
 from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error
 
 
@@ -70,12 +70,26 @@ def boltzmann_gibbs(nu: Measure, potential: ArrayLike, *, where: NDArray[np.bool
     if not present.any():
         raise ValueError("where: expected a set of positive mass, got mass 0")
     if is_enclosed(a, nu.points, nu.weights):
-        tilt = np.exp(a - float(as_intervals(a).mid[present].max()))
-        return EnclosedMeasure(nu.points, np.where(present, tilt * nu.weights, 0.0))
-    masses = np.zeros(nu.size)
-    logits = a[present] + np.log(nu.weights[present])
+        return _enclose_transform(nu, as_intervals(a), present)
+    return Measure.normalised(nu.points, _tilt(nu.weights, a, present))
+
+
+def _tilt(weights: Array, potential: Array, present: NDArray[np.bool_]) -> Array:
+    """Return the weights times the exponential of the potential, the largest of them one."""
+    masses = np.zeros(weights.size)
+    logits = potential[present] + np.log(weights[present])
     masses[present] = np.exp(logits - logits.max())
-    return Measure.normalised(nu.points, masses)
+    return masses
+
+
+def _enclose_transform(nu: Measure, potential: Intervals, present: NDArray[np.bool_]) -> Measure:
+    """Enclose the transformed law, and what floats make of its middles, so that a fault in them is seen."""
+    shifted = np.where(present, potential - float(potential.mid[present].max()), 0.0)
+    masses = np.where(present, np.exp(shifted) * nu.weights, 0.0)
+    middle = as_intervals(nu.weights).mid
+    floats = _tilt(middle, potential.mid, present & (middle > 0.0))
+    law = cover(masses / masses.sum(), floats / floats.sum())
+    return EnclosedMeasure(nu.points, law)
 
 
 def transform_error(nu: Measure, potential: ArrayLike) -> float:
@@ -121,10 +135,20 @@ class Softmatch:
 
     def log_partition(self, x: ArrayLike) -> Array:
         r"""Return :math:`\log \nu(e^{a(x, \cdot)})` at queries ``x``, shape (m, d), as an array of shape (m,)."""
+        queries = as_points(x, "x")
+        if is_enclosed(queries, self.nu.points, self.nu.weights):
+            return self._enclosed_log_partition(queries)  # type: ignore[no-any-return]
         present = self.nu.weights > 0.0
         keys = np.ascontiguousarray(self.nu.points[present])
-        pairs = pairs_of(self.score, as_points(x, "x"), keys)
+        pairs = pairs_of(self.score, queries, keys)
         return engine.attention(pairs, keys, log_weights=np.log(self.nu.weights[present]))[1]
+
+    def _enclosed_log_partition(self, queries: Any) -> Any:
+        masses = as_intervals(self.nu.weights)
+        present = masses.hi > 0.0
+        keys = as_intervals(self.nu.points)[present]
+        logs = np.log(masses[present])
+        return enclose_outputs(self.score, queries, keys, keys, log_weights=logs).log_partition
 
     def error(self, x: ArrayLike) -> float:
         """Bound the relative error of every weight in :meth:`rows`, for a score whose rounding is bounded."""
