@@ -76,8 +76,8 @@ BUGS = [
     # scores
     bug("root-of-scale", "markov.softmatch", "attention/score.py", ("            return self.scale\n", "            return math.sqrt(self.scale)\n")),
     bug("form-transposed", "markov.token-space", "attention/score.py",
-        ("queries = x if self.form is None else x @ as_matrix(self.form, \"form\", shape=(x.shape[1], y.shape[1]))",
-         "queries = x if self.form is None else x @ as_matrix(self.form, \"form\", shape=(x.shape[1], y.shape[1])).T")),
+        ("queries = x if self.form is None else x @ as_matrix(self.middle, \"form\", shape=(x.shape[1], y.shape[1]))",
+         "queries = x if self.form is None else x @ as_matrix(self.middle, \"form\", shape=(x.shape[1], y.shape[1])).T")),
     bug("dimension-not-rooted", "markov.attention", "attention/score.py", ("1.0 / math.sqrt(dim)", "1.0 / dim")),
     bug("distance-doubled", "markov.softmatch", "attention/score.py",
         ("Pairs(Form.DISTANCE, x, y, np.array([self.scale]))", "Pairs(Form.DISTANCE, x, y, np.array([2.0 * self.scale]))")),

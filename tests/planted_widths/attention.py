@@ -43,7 +43,7 @@ WIDTHS = [
     ("values-exact", "markov.rounding", "attention/kernel.py",
      "return error + gamma(self.nu.dim + 1) * float(", "return error + 0.0 * float("),
     ("form-as-computed", "markov.rounding", "attention/score.py",
-     "left = _largest_norm(x if self.form is None else np.abs(x) @ np.abs(self.form))",
+     "left = _largest_norm(x if self.middle is None else np.abs(x) @ np.abs(self.middle))",
      "left = _largest_norm(x if self.form is None else np.abs(x @ self.form))"),
     ("additive-features-exact", "markov.rounding", "attention/additive.py",
      "features = gamma(x.shape[1] + y.shape[1] + 2) * (left + right)", "features = 0.0 * (left + right)"),

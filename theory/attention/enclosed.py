@@ -17,7 +17,7 @@ from theory import engine
 from theory.attention.output import partition_error, weight_error
 from theory.attention.score import Score, bounded, pairs_of
 from theory.engine import AttentionResult
-from theory.evidence import Intervals, as_intervals, within
+from theory.evidence import Intervals, as_intervals, is_enclosed, within
 from theory.evidence.roundoff import average_error
 
 _TINY = 1e-300  # derived: smaller weights are known up to this absolutely, see softmax_error
@@ -86,6 +86,6 @@ def _middle(log_weights: Intervals | None) -> NDArray[np.float64] | None:
 
 def _moved(score: Score, queries: Intervals, keys: Intervals, log_weights: Intervals | None) -> float:
     """Bound how far a true score with its log-weight lies from the true one of the middles."""
-    still = queries.is_exact and keys.is_exact
+    still = queries.is_exact and keys.is_exact and not is_enclosed(getattr(score, "form", None))
     moved = 0.0 if still else float(as_intervals(score.matrix(queries, keys)).width.max())  # type: ignore[arg-type]
     return moved if log_weights is None else moved + float(log_weights.radius.max())

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_matrix, as_points, as_positive, frozen
 from theory.engine import Form, Pairs
-from theory.evidence import exact, is_enclosed
+from theory.evidence import as_intervals, exact, is_enclosed
 from theory.evidence.roundoff import U, gamma
 
 Array = NDArray[np.float64]
@@ -129,7 +129,7 @@ class DotProduct:
     scale : float, optional
         Inverse temperature :math:`\beta > 0`; :math:`1/\sqrt{d}` unless given, with d the dimension of the keys, or 1
         if ``form`` is given.
-    form : array_like, shape (d_x, d_y), optional
+    form : array_like or Intervals, shape (d_x, d_y), optional
         :math:`B`; the identity unless given. For weight matrices it is :math:`W_Q^\top W_K / \sqrt{d_k}`.
 
     Raises
@@ -145,7 +145,13 @@ class DotProduct:
         if self.scale is not None:
             object.__setattr__(self, "scale", as_positive(self.scale, "scale"))
         if self.form is not None:
-            object.__setattr__(self, "form", frozen(as_matrix(self.form, "form")))
+            form = as_matrix(self.form, "form")
+            object.__setattr__(self, "form", form if is_enclosed(form) else frozen(form))
+
+    @property
+    def middle(self) -> Array | None:
+        """The form in floats, with which compiled code is asked."""
+        return None if self.form is None else as_intervals(self.form).mid
 
     def _beta(self, dim: int) -> float:
         if self.scale is not None:
@@ -173,7 +179,7 @@ class DotProduct:
     def pairs(self, x: Array, y: Array) -> Pairs:
         """Return queries folded through the form, and the keys."""
         x, y = tokens(x, y)
-        queries = x if self.form is None else x @ as_matrix(self.form, "form", shape=(x.shape[1], y.shape[1]))
+        queries = x if self.form is None else x @ as_matrix(self.middle, "form", shape=(x.shape[1], y.shape[1]))
         if queries.shape[1] != y.shape[1]:
             raise ValueError(f"keys: expected dimension {queries.shape[1]} as the queries, got {y.shape[1]}")
         beta = self._beta(y.shape[1])
@@ -187,7 +193,7 @@ class DotProduct:
         x, y = as_points(x, "x"), as_points(y, "y")
         if self.form is not None and self.form.shape != (x.shape[1], y.shape[1]):
             raise ValueError(f"x, y: expected dimensions {self.form.shape}, got {x.shape[1]} and {y.shape[1]}")
-        left = _largest_norm(x if self.form is None else np.abs(x) @ np.abs(self.form))
+        left = _largest_norm(x if self.middle is None else np.abs(x) @ np.abs(self.middle))
         right = _largest_norm(y)
         size = self._beta(y.shape[1]) * left * right if left and right else 0.0
         terms = y.shape[1] + 3 + (0 if self.form is None else x.shape[1])
