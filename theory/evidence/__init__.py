@@ -50,6 +50,11 @@ if TYPE_CHECKING:
         softmax_error as softmax_error,
         total as total,
     )
+    from theory.evidence.spectra import (
+        eigenvalues as eigenvalues,
+        singular_values as singular_values,
+        spectral_norm as spectral_norm,
+    )
     from theory.evidence.statistics import (
         batch_mean as batch_mean,
         bounded_mean as bounded_mean,

@@ -14,12 +14,15 @@ Work goes by blocks of queries: the weights of all pairs are never held at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_flag, as_points, as_real, as_scores
+from theory.attention.enclosed import cover
 from theory.attention.score import Array, DotProduct, Score, as_score
+from theory.evidence import as_intervals, exact, is_enclosed
 
 Rows = Callable[[Array], Array]
 _SCALED = DotProduct()
@@ -65,6 +68,8 @@ def attend_rows(
     if not callable(rows):
         raise TypeError(f"rows: expected a map from scores to weights, got {type(rows).__name__}")
     q, k, v = tokens_of(queries, keys, values, causal)
+    if is_enclosed(q, k, v):
+        return _enclose_rows(q, k, v, rows, score, causal=causal)  # type: ignore[no-any-return]
     output = np.empty((q.shape[0], v.shape[1]))
     for block in blocks_of(q.shape[0]):
         s = scores_of(score, q[block], k)
@@ -77,6 +82,24 @@ def attend_rows(
             raise ValueError("rows: expected weight zero where the score is -inf, got another")
         output[block] = weights @ v
     return output
+
+
+def _enclose_rows(q: Any, k: Any, v: Any, rows: Rows, score: Score, *, causal: bool) -> Any:
+    """Enclose the outputs query by query, from the keys that it sees, and what floats make of the middles."""
+    outputs = []
+    for i in range(len(q)):
+        seen = slice(0, i + 1 if causal else None)
+        law = rows(as_score(score).matrix(exact(q[i : i + 1]), k[seen]))
+        outputs.append(law @ v[seen])
+    middles = (as_intervals(part).mid for part in (q, k, v))
+    return cover(np.concatenate(outputs), attend_rows(*middles, rows=rows, score=score, causal=causal))
+
+
+def enclose_softmax(scores: Any, seen: NDArray[np.bool_], weights: Any = 1.0) -> Any:
+    """Enclose the weighted softmax of rows over the keys that are seen, shape (m, n)."""
+    peaks = np.max(np.where(seen, scores.mid, -np.inf), axis=1, keepdims=True)
+    masses = np.where(seen, np.exp(np.where(seen, scores - peaks, 0.0)) * weights, 0.0)
+    return masses / masses.sum(axis=1, keepdims=True)
 
 
 def top_k(scores: ArrayLike, k: int) -> Array:
@@ -93,8 +116,10 @@ def top_k(scores: ArrayLike, k: int) -> Array:
     ValueError
         If ``k`` exceeds n, or a row sees no key.
     """
-    s, hidden = _masked(scores)
     count = as_count(k, "k")
+    if is_enclosed(scores):
+        return _enclose_top(scores, count)  # type: ignore[no-any-return]
+    s, hidden = _masked(scores)
     if count > s.shape[1]:
         raise ValueError(f"k: expected at most the number of keys, {s.shape[1]}, got {count}")
     if hidden.all(axis=1).any():
@@ -104,6 +129,13 @@ def top_k(scores: ArrayLike, k: int) -> Array:
     weights = np.zeros(s.shape)
     np.put_along_axis(weights, chosen, softmax_of(best), axis=1)
     return weights
+
+
+def _enclose_top(scores: Any, count: int) -> Any:
+    """Enclose the softmax over the keys that floats choose by the middles, and what they make of it."""
+    s = as_intervals(scores)
+    floats = top_k(s.mid, count)
+    return cover(enclose_softmax(s, floats > 0.0), floats)
 
 
 def tokens_of(
