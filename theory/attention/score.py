@@ -179,7 +179,8 @@ class DotProduct:
     def pairs(self, x: Array, y: Array) -> Pairs:
         """Return queries folded through the form, and the keys."""
         x, y = tokens(x, y)
-        queries = x if self.form is None else x @ as_matrix(self.middle, "form", shape=(x.shape[1], y.shape[1]))
+        form = self.middle
+        queries = x if form is None else x @ as_matrix(form, "form", shape=(x.shape[1], y.shape[1]))
         if queries.shape[1] != y.shape[1]:
             raise ValueError(f"keys: expected dimension {queries.shape[1]} as the queries, got {y.shape[1]}")
         beta = self._beta(y.shape[1])
