@@ -74,6 +74,14 @@ def enclose_weights(score: Score, queries: Any, keys: Any, *, log_weights: Any =
     return enclosed
 
 
+def known(values: Any, name: str) -> NDArray[np.float64]:
+    """Return numbers that are known exactly as floats, or raise ``ValueError`` if they have a width."""
+    given = as_intervals(values)
+    if not given.is_exact:
+        raise ValueError(f"{name}: expected numbers that are known exactly, got radii up to {given.radius.max()}")
+    return given.mid
+
+
 def cover(enclosed: Any, computed: NDArray[np.float64]) -> Intervals:
     """Return the least enclosures that hold the truth and what floats made of it: a fault of theirs makes them wide."""
     known = as_intervals(enclosed)

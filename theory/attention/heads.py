@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from theory import engine
 from theory._validate import as_count, as_matrix, as_points, frozen
-from theory.attention.enclosed import enclose_outputs
+from theory.attention.enclosed import enclose_outputs, known
 from theory.attention.measure import Measure, as_measure
 from theory.attention.output import attend, weight_error
 from theory.attention.score import Array, DotProduct, Score, as_score, pairs_of
@@ -170,8 +169,8 @@ class CausalKernel:
     def output(self, z: ArrayLike) -> Array:
         """Return (time, output) for queries ``z``, shape (m, 1 + d), each of which must see some mass."""
         queries = as_points(z, "z", dim=self.nu.dim)
-        now = _known(queries[:, 0], "z")
-        times = _known(self.nu.points[:, 0], "nu")
+        now = known(queries[:, 0], "z")
+        times = known(self.nu.points[:, 0], "nu")
         order = np.argsort(times, kind="stable")
         order = order[as_intervals(self.nu.weights).hi[order] > 0.0]
         visible = np.searchsorted(times[order], now, side="right")
@@ -190,11 +189,3 @@ class CausalKernel:
     def push(self, nu: Measure) -> Measure:
         """Return the law of the output for a token drawn from ``nu``."""
         return as_measure(nu, "nu").push_forward(self.output)
-
-
-def _known(times: Any, name: str) -> Array:
-    """Return times as floats; which token comes later must be certain."""
-    moments = as_intervals(times)
-    if not moments.is_exact:
-        raise ValueError(f"{name}: expected times that are known exactly, got radii up to {moments.radius.max()}")
-    return moments.mid

@@ -13,13 +13,17 @@ networks from overfitting*, J. Machine Learning Research 15 (2014).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory import engine
 from theory._validate import as_flags, as_generator, as_masses, as_real, as_share
-from theory.attention.score import Array, DotProduct, Score, pairs_of
-from theory.attention.variants.rows import blocks_of, tokens_of
+from theory.attention.enclosed import cover
+from theory.attention.score import Array, DotProduct, Score, as_score, pairs_of
+from theory.attention.variants.rows import blocks_of, enclose_softmax, tokens_of
+from theory.evidence import as_intervals, exact, is_enclosed
 
 _SCALED = DotProduct()
 
@@ -58,12 +62,22 @@ def attend_dropout(
     visible = np.cumsum(present, dtype=np.int64) if causal else np.full(q.shape[0], int(present.sum()))
     if visible[0] == 0:
         raise ValueError("weights: expected a key of positive weight at or before every query, got none for 0")
-    k, v, logs = np.ascontiguousarray(k[present]), v[present], np.log(mass[present])
-    output = np.empty((q.shape[0], v.shape[1]))
+    k, v, mass = k[present], v[present], mass[present]
+    outputs = []
     for block in blocks_of(q.shape[0]):
-        law = engine.weights(pairs_of(score, q[block], k), log_weights=logs, visible=visible[block])
-        output[block] = drop_weights(law, rng.random(law.shape) >= r, r) @ v
-    return output
+        law = _law(score, q[block], k, mass, visible[block])
+        outputs.append(drop_weights(law, rng.random(law.shape) >= r, r) @ v)
+    return np.concatenate(outputs)
+
+
+def _law(score: Score, queries: Any, keys: Any, mass: Array, visible: NDArray[np.int64]) -> Any:
+    """Return the weights of some queries; enclosed ones hold what floats make of the middles, too."""
+    if is_enclosed(queries, keys):
+        floats = _law(score, as_intervals(queries).mid, as_intervals(keys).mid, mass, visible)
+        scores = as_score(score).matrix(exact(queries), keys)
+        return cover(enclose_softmax(scores, np.arange(len(keys)) < visible[:, np.newaxis], mass), floats)
+    pairs = pairs_of(score, queries, np.ascontiguousarray(keys))
+    return engine.weights(pairs, log_weights=np.log(mass), visible=visible)
 
 
 def drop_weights(weights: ArrayLike, kept: NDArray[np.bool_], rate: float) -> Array:
@@ -76,7 +90,8 @@ def drop_weights(weights: ArrayLike, kept: NDArray[np.bool_], rate: float) -> Ar
     """
     p = as_real(weights, "weights")
     mask = as_flags(kept, "kept", shape=p.shape)
-    thinned: Array = np.where(mask, p / (1.0 - _rate(rate)), 0.0)
+    left = 1.0 - exact(_rate(rate)) if is_enclosed(p) else 1.0 - _rate(rate)
+    thinned: Array = np.where(mask, p / left, 0.0)
     return thinned
 
 

@@ -25,9 +25,11 @@ from numpy.typing import ArrayLike
 
 from theory import engine
 from theory._validate import as_bound, as_count, as_matrix, as_points
+from theory.attention.enclosed import cover, known
 from theory.attention.output import weight_error
 from theory.attention.score import Array, BoundedScore, DotProduct, pairs_of
 from theory.attention.variants.rows import tokens_of
+from theory.evidence import as_intervals, is_enclosed, within
 from theory.evidence.roundoff import gamma
 
 _SCALED = DotProduct()
@@ -62,6 +64,10 @@ def attend_nystrom(
         If a shape does not fit.
     """
     q, k, v = tokens_of(queries, keys, values)
+    if is_enclosed(q, k, v):
+        marks = {"query_landmarks": query_landmarks, "key_landmarks": key_landmarks, "score": score}
+        floats = attend_nystrom(known(q, "queries"), known(k, "keys"), as_intervals(v).mid, **marks)  # type: ignore[arg-type]
+        return cover(nystrom_weights(as_intervals(q), k, **marks) @ v, floats)  # type: ignore[return-value, arg-type]
     left, middle, right = _factors(q, k, query_landmarks, key_landmarks, score)
     output: Array = left @ (np.linalg.pinv(middle) @ (right @ v))
     return output
@@ -73,6 +79,11 @@ def nystrom_weights(
 ) -> Array:  # fmt: skip
     """Return the whole (m, n) matrix of weights; parameters as in :func:`attend_nystrom`."""
     q, k = as_points(queries, "queries"), as_points(keys, "keys")
+    if is_enclosed(q, k):
+        x, y = known(q, "queries"), known(k, "keys")
+        marks = {"query_landmarks": query_landmarks, "key_landmarks": key_landmarks, "score": score}
+        found = nystrom_weights(x, y, **marks)  # type: ignore[arg-type]
+        return within(found, nystrom_error(x, y, **marks))  # type: ignore[no-any-return, arg-type]
     return through_landmarks(*_factors(q, k, query_landmarks, key_landmarks, score))
 
 
@@ -113,6 +124,9 @@ def landmark_error(left: ArrayLike, middle: ArrayLike, right: ArrayLike, *, rela
 
 def through_landmarks(left: ArrayLike, middle: ArrayLike, right: ArrayLike) -> Array:
     """Return the product of a matrix (m, l), the pseudo-inverse of one (l, l), and a matrix (l, n)."""
+    if is_enclosed(left, middle, right):
+        floats = known(left, "left"), known(middle, "middle"), known(right, "right")
+        return within(through_landmarks(*floats), landmark_error(*floats))  # type: ignore[no-any-return]
     before, between, after = _fitting(left, middle, right)
     with np.errstate(over="ignore", invalid="ignore"):
         found: Array = before @ np.linalg.pinv(between) @ after

@@ -13,12 +13,16 @@ I. Beltagy, M. E. Peters, A. Cohan, *Longformer: the long-document transformer*,
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_count, as_masses
-from theory.attention.score import Array, DotProduct, Score
-from theory.attention.variants.rows import blocks_of, scores_of, softmax_of, tokens_of
+from theory.attention.enclosed import cover
+from theory.attention.score import Array, DotProduct, Score, as_score
+from theory.attention.variants.rows import blocks_of, enclose_softmax, scores_of, softmax_of, tokens_of
+from theory.evidence import as_intervals, exact, is_enclosed
 
 _SCALED = DotProduct()
 
@@ -52,6 +56,10 @@ def attend_window(
     """
     q, k, v = tokens_of(queries, keys, values, paired=True)
     before, after = as_count(back, "back", least=0), as_count(ahead, "ahead", least=0)
+    if is_enclosed(q, k, v):
+        middles = (as_intervals(part).mid for part in (q, k, v))
+        floats = attend_window(*middles, back=before, ahead=after, score=score, weights=weights)
+        return cover(_enclose(q, k, v, before, after, score, weights), floats)  # type: ignore[return-value]
     n = k.shape[0]
     mass = np.ones(n) if weights is None else as_masses(weights, "weights", size=n)
     with np.errstate(divide="ignore"):
@@ -67,3 +75,16 @@ def attend_window(
             raise ValueError(f"weights: expected a key of positive weight in every window, got none for {alone}")
         output[block] = softmax_of(np.where(seen, s + logs[near], -np.inf)) @ v[near]
     return output
+
+
+def _enclose(q: Any, k: Any, v: Any, before: int, after: int, score: Score, weights: ArrayLike | None) -> Any:
+    n = len(k)
+    mass = np.ones(n) if weights is None else as_masses(weights, "weights", size=n)
+    outputs = []
+    for block in blocks_of(n):
+        near = slice(max(0, block.start - before), min(n, block.stop + after))
+        apart = np.arange(near.start, near.stop) - np.arange(block.start, block.stop)[:, np.newaxis]
+        seen = (apart >= -before) & (apart <= after) & (mass[near] > 0.0)
+        scores = as_score(score).matrix(exact(q[block]), k[near])
+        outputs.append(enclose_softmax(scores, seen, mass[near]) @ v[near])
+    return np.concatenate(outputs)
