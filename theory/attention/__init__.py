@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         boltzmann_gibbs as boltzmann_gibbs,
         transform_error as transform_error,
     )
-    from theory.attention.lattice import gaussian as gaussian
+    from theory.attention.lattice import GaussianAttention as GaussianAttention, gaussian as gaussian
     from theory.attention.measure import Measure as Measure
     from theory.attention.moments import (
         MomentSubspace as MomentSubspace,

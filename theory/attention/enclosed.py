@@ -82,7 +82,7 @@ def known(values: Any, name: str) -> NDArray[np.float64]:
     return given.mid
 
 
-def cover(enclosed: Any, computed: NDArray[np.float64]) -> Intervals:
+def cover(enclosed: Any, computed: NDArray[np.float64]) -> Any:
     """Return the least enclosures that hold the truth and what floats made of it: a fault of theirs makes them wide."""
     known = as_intervals(enclosed)
     return Intervals(np.minimum(known.lo, computed), np.maximum(known.hi, computed), known.kind)
