@@ -96,7 +96,7 @@ def attend_vjp(
         by_query = -2.0 * score.scale * (scores.sum(axis=1)[:, np.newaxis] * q - scores @ k)
         by_key = -2.0 * score.scale * (scores.sum(axis=0)[:, np.newaxis] * k - scores.T @ q)
     gradient = (by_query, by_key, law.T @ exact(cotangent), scores.sum(axis=0))
-    return Direction(*(cover(part, seen) for part, seen in zip(gradient, floats, strict=True)))  # type: ignore[arg-type]
+    return Direction(*(cover(part, seen) for part, seen in zip(gradient, floats, strict=True)))
 
 
 def _problem(queries: Any, keys: Any, values: Any, score: Smooth, log_weights: Any) -> tuple[Any, Any, Any, Any]:

@@ -34,8 +34,8 @@ def merge_attention(parts: Sequence[AttentionResult]) -> AttentionResult:
         part._replace(output=as_intervals(part.output).mid, log_partition=as_intervals(part.log_partition).mid)
         for part in parts
     ])  # fmt: skip
-    logs: Any = np.stack([as_intervals(part.log_partition) for part in parts])  # type: ignore[arg-type]
-    outputs: Any = np.stack([as_intervals(part.output) for part in parts])  # type: ignore[arg-type]
+    logs: Any = np.stack([as_intervals(part.log_partition) for part in parts])
+    outputs: Any = np.stack([as_intervals(part.output) for part in parts])
     peak = floats.log_partition
     masses = np.exp(logs - peak)
     total = masses.sum(axis=0)

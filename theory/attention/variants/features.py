@@ -98,7 +98,7 @@ class TrigonometricFeatures:
 def elu_features(points: ArrayLike) -> Array:
     """Return 1 + x where x > 0 and exp(x) elsewhere, entry by entry: positive, and nothing random."""
     x = as_points(points, "points")
-    features: Array = np.where(x > 0.0, 1.0 + x, np.exp(np.minimum(x, 0.0)))
+    features: Array = np.maximum(x, 0.0) + np.exp(np.minimum(x, 0.0))
     return features
 
 

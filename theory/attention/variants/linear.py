@@ -18,13 +18,16 @@ A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret, *Transformers are RNNs*, ICML 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_masses, as_matrix
+from theory.attention.enclosed import cover
 from theory.attention.score import Array
 from theory.attention.variants.rows import tokens_of
+from theory.evidence import as_intervals, exact, is_enclosed
 
 Features = Callable[[Array], Array]
 _TILE = 64  # tokens that a causal pass takes at once; taken
@@ -60,7 +63,12 @@ def attend_linear(
     TypeError
         If ``features`` cannot be called.
     """
-    left, right, v = _features(queries, keys, values, features, weights, causal)
+    q, k, v = tokens_of(queries, keys, values, causal)
+    if is_enclosed(q, k, v):
+        middles = (as_intervals(part).mid for part in (q, k, v))
+        floats = attend_linear(*middles, features=features, weights=weights, causal=causal)
+        return cover(_enclose(q, k, features, weights, causal) @ v, floats)  # type: ignore[no-any-return]
+    left, right = _features(q, k, features, weights)
     if not causal:
         return _divided(*products(left, right, v))
     output, mass = np.empty((left.shape[0], v.shape[1])), np.empty(left.shape[0])
@@ -80,7 +88,12 @@ def linear_weights(
     causal: bool = False,
 ) -> Array:  # fmt: skip
     """Return the whole (m, n) matrix of weights, the quadratic form; parameters as in :func:`attend_linear`."""
-    left, right, _ = _features(queries, keys, keys, features, weights, causal)
+    q, k, _ = tokens_of(queries, keys, keys, causal)
+    if is_enclosed(q, k):
+        middles = (as_intervals(part).mid for part in (q, k))
+        floats = linear_weights(*middles, features=features, weights=weights, causal=causal)
+        return cover(_enclose(q, k, features, weights, causal), floats)  # type: ignore[no-any-return]
+    left, right = _features(q, k, features, weights)
     scores = np.tril(left @ right.T) if causal else left @ right.T
     return _divided(scores, scores.sum(axis=1))
 
@@ -90,18 +103,25 @@ def products(left: Array, right: Array, values: Array) -> tuple[Array, Array]:
     return left @ (right.T @ values), left @ right.sum(axis=0)
 
 
-def _features(
-    queries: ArrayLike, keys: ArrayLike, values: ArrayLike, features: Features, weights: ArrayLike | None,
-    causal: bool,
-) -> tuple[Array, Array, Array]:  # fmt: skip
+def _features(q: Array, k: Array, features: Features, weights: ArrayLike | None) -> tuple[Array, Array]:
     if not callable(features):
         raise TypeError(f"features: expected a map from points to features, got {type(features).__name__}")
-    q, k, v = tokens_of(queries, keys, values, causal)
     left = _halved(as_matrix(features(q), "features", shape=(q.shape[0], None)), axis=1)
     right = _halved(as_matrix(features(k), "features", shape=(k.shape[0], left.shape[1])))
     if weights is not None:
         right = right * _halved(as_masses(weights, "weights", size=k.shape[0]))[:, np.newaxis]
-    return left, right, v
+    return left, right
+
+
+def _enclose(q: Any, k: Any, features: Features, weights: ArrayLike | None, causal: bool) -> Any:
+    """Enclose the quadratic form."""
+    left, right = exact(features(exact(q))), exact(features(exact(k)))
+    if weights is not None:
+        right = right * as_masses(weights, "weights", size=len(right))[:, np.newaxis]
+    scores = left @ right.T
+    if causal:
+        scores = scores * np.tri(len(left))
+    return scores / scores.sum(axis=1, keepdims=True)
 
 
 def _halved(numbers: Array, axis: int | None = None) -> Array:

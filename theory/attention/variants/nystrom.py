@@ -18,7 +18,7 @@ C. Williams, M. Seeger, *Using the Nystrom method to speed up kernel machines*, 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,7 +29,7 @@ from theory.attention.enclosed import cover, known
 from theory.attention.output import weight_error
 from theory.attention.score import Array, BoundedScore, DotProduct, pairs_of
 from theory.attention.variants.rows import tokens_of
-from theory.evidence import as_intervals, is_enclosed, within
+from theory.evidence import as_intervals, exact, is_enclosed, within
 from theory.evidence.roundoff import gamma
 
 _SCALED = DotProduct()
@@ -65,9 +65,9 @@ def attend_nystrom(
     """
     q, k, v = tokens_of(queries, keys, values)
     if is_enclosed(q, k, v):
-        marks = {"query_landmarks": query_landmarks, "key_landmarks": key_landmarks, "score": score}
-        floats = attend_nystrom(known(q, "queries"), known(k, "keys"), as_intervals(v).mid, **marks)  # type: ignore[arg-type]
-        return cover(nystrom_weights(as_intervals(q), k, **marks) @ v, floats)  # type: ignore[return-value, arg-type]
+        marks: dict[str, Any] = {"query_landmarks": query_landmarks, "key_landmarks": key_landmarks, "score": score}
+        floats = attend_nystrom(known(q, "queries"), known(k, "keys"), as_intervals(v).mid, **marks)
+        return cover(nystrom_weights(exact(q), k, **marks) @ v, floats)  # type: ignore[no-any-return]
     left, middle, right = _factors(q, k, query_landmarks, key_landmarks, score)
     output: Array = left @ (np.linalg.pinv(middle) @ (right @ v))
     return output
@@ -81,9 +81,8 @@ def nystrom_weights(
     q, k = as_points(queries, "queries"), as_points(keys, "keys")
     if is_enclosed(q, k):
         x, y = known(q, "queries"), known(k, "keys")
-        marks = {"query_landmarks": query_landmarks, "key_landmarks": key_landmarks, "score": score}
-        found = nystrom_weights(x, y, **marks)  # type: ignore[arg-type]
-        return within(found, nystrom_error(x, y, **marks))  # type: ignore[no-any-return, arg-type]
+        marks: dict[str, Any] = {"query_landmarks": query_landmarks, "key_landmarks": key_landmarks, "score": score}
+        return within(nystrom_weights(x, y, **marks), nystrom_error(x, y, **marks))  # type: ignore[no-any-return]
     return through_landmarks(*_factors(q, k, query_landmarks, key_landmarks, score))
 
 

@@ -59,7 +59,7 @@ def attend_window(
     if is_enclosed(q, k, v):
         middles = (as_intervals(part).mid for part in (q, k, v))
         floats = attend_window(*middles, back=before, ahead=after, score=score, weights=weights)
-        return cover(_enclose(q, k, v, before, after, score, weights), floats)  # type: ignore[return-value]
+        return cover(_enclose(q, k, v, before, after, score, weights), floats)  # type: ignore[no-any-return]
     n = k.shape[0]
     mass = np.ones(n) if weights is None else as_masses(weights, "weights", size=n)
     with np.errstate(divide="ignore"):
