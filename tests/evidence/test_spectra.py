@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from theory.evidence import Intervals, eigenvalues, exact, singular_values, spectral_norm, stream
+from theory.evidence import Intervals, exact, stream
+from theory.evidence.spectra import eigenvalues, exact_rank, singular_values, spectral_norm
 
 ROTATION = np.array([[3.0, -4.0], [4.0, 3.0]]) / 5.0
 
@@ -48,3 +49,17 @@ def test_what_is_no_matrix():
         singular_values([1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match=r"^matrix: expected a square one, got shape \(2, 3\)"):
         eigenvalues(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "rank"),
+    [
+        ([[0.0, 0.0], [0.0, 0.0]], 0),
+        ([[0.0, 1.0], [0.0, 2.0]], 1),
+        ([[1.0, 1.0], [1.0, 1.0 + 2.0**-52]], 2),
+        (np.outer([1, 2, 3], [0.1, 0.2, 0.4]), 1),
+        ([[0.1, 0.2], [0.3, 0.6], [1, 2]], 2),  # three times a tenth is no three tenths
+    ],
+)
+def test_ranks_are_exact(matrix, rank):
+    assert exact_rank(matrix) == rank

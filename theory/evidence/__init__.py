@@ -50,11 +50,6 @@ if TYPE_CHECKING:
         total as total,
     )
     from theory.evidence.runner import Evidence as Evidence, Run as Run, decide as decide
-    from theory.evidence.spectra import (
-        eigenvalues as eigenvalues,
-        singular_values as singular_values,
-        spectral_norm as spectral_norm,
-    )
     from theory.evidence.statistics import (
         batch_mean as batch_mean,
         bounded_mean as bounded_mean,

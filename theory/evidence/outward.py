@@ -337,7 +337,7 @@ def _convolve(x: Any, y: Any, mode: str = "full") -> Any:
         middle = np.convolve(a.mid, b.mid, mode)  # type: ignore[call-overload]
         reach = np.convolve(abs(a.mid), b.radius + gamma(n) * abs(b.mid), mode)  # type: ignore[call-overload]
         reach = reach + np.convolve(a.radius, abs(b.mid) + b.radius, mode)  # type: ignore[call-overload]
-        reach = reach * (1.0 + gamma(n + 8)) + 2 * n * SUBNORMAL
+        reach = reach * (1.0 + gamma(n + 8)) + 2.0 * SUBNORMAL * n
         return bounded_by(_down(middle - reach), _up(middle + reach), max(a.kind, b.kind, _LIBRARY))
 
 

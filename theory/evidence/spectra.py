@@ -1,4 +1,4 @@
-r"""Singular values and eigenvalues of matrices that are known up to an error.
+r"""Singular values and eigenvalues of matrices that are known up to an error, and ranks of exact ones.
 
 LAPACK proposes factors, and nothing it says is believed: for any :math:`U, \Sigma, V` the residual
 :math:`R = U\Sigma V^\top - A` and the defects :math:`g = \|U^\top U - I\|`, :math:`h = \|V^\top V - I\|` are enclosed,
@@ -19,9 +19,11 @@ S. M. Rump, Verified bounds for singular values, in particular for the spectral 
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from theory.evidence.interval import Interval
 from theory.evidence.intervals import Intervals, as_intervals, exact
@@ -105,3 +107,19 @@ def _unit(defect: float) -> Interval:
 
 def _symmetric(reach: Interval) -> Interval:
     return Interval(-reach.hi, reach.hi, reach.kind)
+
+
+def exact_rank(matrix: ArrayLike) -> int:
+    """Return the rank of a matrix of floats or integers, each taken as the fraction that it is, by elimination."""
+    rows = [[Fraction(x) for x in row] for row in np.asarray(matrix).tolist()]
+    found = 0
+    for column in range(len(rows[0])):
+        pivot = next((k for k in range(found, len(rows)) if rows[k][column]), None)
+        if pivot is None:
+            continue
+        rows[found], rows[pivot] = rows[pivot], rows[found]
+        for k in range(found + 1, len(rows)):
+            factor = rows[k][column] / rows[found][column]
+            rows[k] = [a - factor * b for a, b in zip(rows[k], rows[found], strict=True)]
+        found += 1
+    return found

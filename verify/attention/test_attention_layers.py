@@ -14,11 +14,10 @@ from theory.evidence import (
     equals,
     exact,
     hypothesis,
-    singular_values,
     verifies,
 )
+from theory.evidence.spectra import exact_rank, singular_values
 from verify import textbook
-from verify.attention.elimination import rank
 from verify.textbook import balls
 
 RECALLED = ("recalled", "derived")
@@ -190,7 +189,7 @@ def test_rank(run, *, most=9, short=0, repeated=False, linear=False):
     for rng in run.draws(quick=10, paper=100):
         n, width = int(rng.integers(3, 12)), int(rng.integers(1, 3))
         q, k = (rng.integers(-9, 10, size=(n, width)).astype(float) for _ in range(2))
-        scores = rank(PLAIN.matrix(q, k))  # integers, exactly
+        scores = exact_rank(PLAIN.matrix(q, k))  # integers, exactly
         yield at_most(scores, width - short, scale=1, n=n, width=width, part="scores")
     square = np.array([(i, j) for i in (-1.0, 0.0, 1.0) for j in (-1.0, 0.0, 1.0)])
     queries = square.copy()

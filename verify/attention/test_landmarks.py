@@ -14,12 +14,12 @@ from theory.evidence import (
     at_most,
     bug,
     constant,
-    eigenvalues,
     equals,
     exact,
     hypothesis,
     verifies,
 )
+from theory.evidence.spectra import eigenvalues
 from verify import textbook
 from verify.textbook import balls
 

@@ -20,11 +20,11 @@ from theory.evidence import (
     exact,
     hypothesis,
     norm,
-    spectral_norm,
     verifies,
 )
 from theory.evidence.enclosure import coefficient, sqrt, variable
 from theory.evidence.roundoff import gamma
+from theory.evidence.spectra import spectral_norm
 from theory.maxent import entmax, entmax_vjp, gibbs_law, softmax_norms
 from verify import textbook
 from verify.textbook import balls, gap, hull

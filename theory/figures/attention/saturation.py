@@ -13,12 +13,12 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from theory.attention.saturation import KEYS, RANKS, saturation
+from theory.attention import saturation
 from theory.evidence import Table
 from theory.figures import _style as style
 
 TITLE = "softmax saturates on unscaled dot products: its weights, the trace of its Jacobian, and Stein's identity"
-STUDY = saturation
+STUDY = saturation.saturation
 CLAIMS = ("layer.saturation",)
 
 Array = NDArray[np.float64]
@@ -54,7 +54,7 @@ def _bars(axes: Axes, x: Array, table: Table, name: str, *, per: Array | float =
 
 def _weights(axes: Axes, table: Table) -> None:
     """Draw the mean of the largest weight, of the second, and so on; scaled ones once, for they do not change."""
-    ranks, dimensions = np.arange(1, RANKS + 1), np.unique(table["d"])
+    ranks, dimensions = np.arange(1, saturation.RANKS + 1), np.unique(table["d"])
     parts = [(table.where(d=d, scaled=0), f"$d = {d}$", hue) for d, hue in zip(dimensions, _SHADES, strict=True)]
     parts.append((table.where(d=dimensions[-1], scaled=1), f"scaled, $d = {dimensions[-1]}$", style.BLUE))
     for (part, name, hue), mark in zip(parts, (*_SHAPES, "s"), strict=True):
@@ -66,9 +66,9 @@ def _weights(axes: Axes, table: Table) -> None:
 
 def _trace(axes: Axes, table: Table) -> None:
     across = np.geomspace(8.0, 2048.0, 60)
-    axes.plot(across, _largest(KEYS) / np.sqrt(across), color=style.BLACK, linewidth=0.7, zorder=1)
+    axes.plot(across, _largest(saturation.KEYS) / np.sqrt(across), color=style.BLACK, linewidth=0.7, zorder=1)
     axes.annotate(
-        r"$\mathbb{E}\max_i Z_i/\sqrt{d}$", (90.0, _largest(KEYS) / np.sqrt(90.0)), (2, 4),
+        r"$\mathbb{E}\max_i Z_i/\sqrt{d}$", (90.0, _largest(saturation.KEYS) / np.sqrt(90.0)), (2, 4),
         textcoords="offset points", size=style.SMALL,
     )  # fmt: skip
     for scaled in (1, 0):
@@ -79,15 +79,15 @@ def _trace(axes: Axes, table: Table) -> None:
     axes.set_xticks([16, 64, 256, 1024], ["16", "64", "256", "1024"])
     axes.set_yticks([0.05, 0.1, 0.2, 0.5, 1.0], ["0.05", "0.1", "0.2", "0.5", "1"])
     axes.minorticks_off()
-    axes.legend(loc="lower left", title=f"$n = {KEYS}$ keys, scores", title_fontsize=style.SMALL)
+    axes.legend(loc="lower left", title=f"$n = {saturation.KEYS}$ keys, scores", title_fontsize=style.SMALL)
 
 
 def _stein(axes: Axes, table: Table) -> None:
     """Draw both sides times the deviation, between what they cannot leave."""
     sigma = np.sqrt(table["d"])
     across = np.geomspace(3.2, 42.0, 60)
-    top = _largest(KEYS)
-    low, name = top - np.log(KEYS) / across, r"within $\log n\,/\,\sigma$ below it"
+    top = _largest(saturation.KEYS)
+    low, name = top - np.log(saturation.KEYS) / across, r"within $\log n\,/\,\sigma$ below it"
     axes.fill_between(across, low, top, color=style.PALE, linewidth=0.0, zorder=0, label=name)
     axes.axhline(top, color=style.BLACK, linewidth=0.7, zorder=1)
     axes.annotate(
