@@ -7,7 +7,8 @@ import pytest
 from tests.maxent import oracle
 from theory.evidence import stream
 from theory.evidence.enclosure import ends, precision
-from theory.maxent import entmax, entmax_alpha_derivative, entmax_vjp
+from theory.maxent import entmax, entmax_vjp
+from theory.maxent.sparse import entmax_alpha_derivative
 from verify.maxent.test_entmax_derivatives import order_error, series, vjp_error
 
 ROW = np.array([0.7, 0.1, -0.4, 0.35])

@@ -6,7 +6,8 @@ import pytest
 
 from tests.maxent import oracle
 from theory.evidence import stream
-from theory.maxent import bisected_entmax, entmax
+from theory.maxent import entmax
+from theory.maxent.sparse import bisected_entmax
 
 ROWS = [
     np.array([3.0]),

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from theory.evidence import stream
-from theory.maxent import BetaGaussian, density_at, density_on_cells, entmax, escort_covariance, studies
-from theory.maxent.densities import log_rising
+from theory.maxent import BetaGaussian, entmax, studies
+from theory.maxent.densities import density_at, density_on_cells, escort_covariance
+from theory.maxent.densities.beta_gaussian import log_rising
 from theory.maxent.studies.densities import _moved
 
 U = 2.0**-53

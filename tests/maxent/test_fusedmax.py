@@ -10,7 +10,8 @@ from hypothesis.extra.numpy import arrays
 
 from tests.maxent import oracle
 from theory.evidence import stream
-from theory.maxent import entmax, fusedmax, fusedmax_vjp, sparsemax, total_variation_prox
+from theory.maxent import entmax, fusedmax, fusedmax_vjp, sparsemax
+from theory.maxent.sparse import total_variation_prox
 
 U = 2.0**-53
 ORDERS = (0.5, 1.0, 1.5, 2.0)

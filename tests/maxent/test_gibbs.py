@@ -9,8 +9,7 @@ from tests.attention import exact
 from tests.attention.inputs import DISGUISES, KINDS, disguised, spoilt
 from theory.evidence import Kind, stream
 from theory.evidence.enclosure import balls, hull, precision
-from theory.maxent import divergence, entropy, expectation, free_energy, gibbs_law, log_partition
-from theory.maxent.gibbs import Law
+from theory.maxent.gibbs import Law, divergence, entropy, expectation, free_energy, gibbs_law, log_partition
 
 LAW, OTHER = np.array([0.5, 0.25, 0.25]), np.array([0.25, 0.25, 0.5])
 NARROW = 1e-12  # of the largest summand: what is wider says too little to decide a theorem

@@ -8,7 +8,8 @@ import pytest
 
 from tests.maxent import oracle
 from theory.evidence import Kind, stream
-from theory.maxent import entmax, entmax_value, law_error, loss_interval, stationarity_residual, studies
+from theory.maxent import entmax, entmax_value, studies
+from theory.maxent.losses import law_error, loss_interval, stationarity_residual
 
 U = 2.0**-53
 ORDERS = (0.5, 0.75, 1.0, 1.0 + 1e-9, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)

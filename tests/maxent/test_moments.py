@@ -10,7 +10,7 @@ from theory import Measure
 from theory.attention import boltzmann_gibbs, transform_error
 from theory.evidence import Interval, stream
 from theory.evidence.roundoff import gamma
-from theory.maxent import divergence, moments, tilted
+from theory.maxent.gibbs import divergence, moments, tilted
 
 MU = Measure([[0.0], [1.0], [2.0]], [0.5, 0.25, 0.25])
 LINE = np.array([[0.0], [1.0], [2.0]])

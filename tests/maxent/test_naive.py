@@ -10,7 +10,7 @@ from scipy.optimize import OptimizeResult
 
 from tests.attention.inputs import DISGUISES, KINDS, disguised, spoilt
 from theory.evidence import stream
-from theory.maxent import cosine, cosine_law, linear_law, naive
+from theory.maxent.layers import cosine, cosine_law, linear_law, naive
 
 DIGITS = 60
 U = 2.0**-53

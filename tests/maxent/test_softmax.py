@@ -9,17 +9,8 @@ import pytest
 
 from tests.maxent import oracle
 from theory.evidence import stream
-from theory.maxent import (
-    Norms,
-    gibbs_law,
-    induced_norms,
-    log_softmax,
-    softmax,
-    softmax_jacobian,
-    softmax_norms,
-    softmax_value,
-    softmax_vjp,
-)
+from theory.maxent import log_softmax, softmax, softmax_value, softmax_vjp
+from theory.maxent.gibbs import Norms, gibbs_law, induced_norms, softmax_jacobian, softmax_norms
 
 U = 2.0**-53
 ROWS = (

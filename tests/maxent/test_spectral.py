@@ -6,7 +6,7 @@ import pytest
 
 from theory.evidence import Interval, stream
 from theory.evidence.roundoff import EXP_ULPS, U
-from theory.maxent import entmax_norm
+from theory.maxent.sparse import entmax_norm
 
 
 def largest(weights, alpha):

@@ -8,7 +8,8 @@ import pytest
 
 from tests.maxent import oracle
 from theory.evidence import Kind
-from theory.maxent import bisected_entmax, entmax, studies
+from theory.maxent import entmax, studies
+from theory.maxent.sparse import bisected_entmax
 
 
 def two_weights(alpha, lead):

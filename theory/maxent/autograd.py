@@ -23,9 +23,9 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 from theory.maxent.batch import Array
-from theory.maxent.entmax import entmax as _entmax, entmax_alpha_derivative, entmax_vjp
-from theory.maxent.losses import fenchel_young_gradient, fenchel_young_loss as _loss
-from theory.maxent.rowmap import RowMap, row_map
+from theory.maxent.layers.row_map import RowMap, row_map
+from theory.maxent.losses.fenchel_young import fenchel_young_gradient, fenchel_young_loss as _loss
+from theory.maxent.sparse.entmax import entmax as _entmax, entmax_alpha_derivative, entmax_vjp
 
 
 def softmax(scores: Tensor, *, tau: float = 1.0, dim: int = -1) -> Tensor:

@@ -6,7 +6,8 @@ import numpy as np
 
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
-from theory.maxent import entmax_value, loss_interval, stationarity_residual
+from theory.maxent import entmax_value
+from theory.maxent.losses import loss_interval, stationarity_residual
 from verify.maxent import conjugate
 from verify.maxent.conjugate import power as raised
 from verify.textbook import balls, hull

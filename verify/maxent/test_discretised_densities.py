@@ -9,7 +9,8 @@ from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, e
 from theory.evidence.enclosure import ends
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import U
-from theory.maxent import density_on_cells, frank_wolfe_gap, studies
+from theory.maxent import frank_wolfe_gap, studies
+from theory.maxent.densities import density_on_cells
 from verify.maxent.quadratic_scores import SOURCES, known, objective, pi, powers
 from verify.textbook import balls, hull, log
 

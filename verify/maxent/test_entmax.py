@@ -20,9 +20,11 @@ from theory.evidence import (
 )
 from theory.evidence.enclosure import balls, hull
 from theory.evidence.roundoff import U, gamma, softmax_error
-from theory.maxent import entmax, entmax_gap, entmax_support, entmax_value, stationarity_residual
-from theory.maxent.entmax import solved
-from theory.maxent.tsallis import deformed_exp
+from theory.maxent import entmax, entmax_gap, entmax_value
+from theory.maxent.losses import stationarity_residual
+from theory.maxent.sparse import entmax_support
+from theory.maxent.sparse.entmax import solved
+from theory.maxent.sparse.tsallis import deformed_exp
 from verify import textbook
 from verify.maxent.laws import allowed
 

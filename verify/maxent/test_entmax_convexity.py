@@ -5,7 +5,10 @@ import numpy as np
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import U, gamma
-from theory.maxent import entmax, entmax_norm, entmax_vjp, induced_norms, loss_interval, sparsemax
+from theory.maxent import entmax, entmax_vjp, sparsemax
+from theory.maxent.gibbs import induced_norms
+from theory.maxent.losses import loss_interval
+from theory.maxent.sparse import entmax_norm
 from verify.maxent.test_entmax import weight_bound
 from verify.textbook import balls, hull
 

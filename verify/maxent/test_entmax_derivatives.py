@@ -7,7 +7,8 @@ import numpy as np
 from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, verifies
 from theory.evidence.enclosure import balls, coefficient, hull, variable
 from theory.evidence.roundoff import U, gamma
-from theory.maxent import entmax, entmax_alpha_derivative, entmax_vjp
+from theory.maxent import entmax, entmax_vjp
+from theory.maxent.sparse import entmax_alpha_derivative
 from verify import textbook
 from verify.maxent.test_entmax import weight_bound
 

@@ -20,7 +20,8 @@ from theory.evidence import (
 )
 from theory.evidence.enclosure import sup_over
 from theory.evidence.roundoff import U, gamma
-from theory.maxent import entmax, entmax_norm, studies
+from theory.maxent import entmax, studies
+from theory.maxent.sparse import entmax_norm
 from verify.maxent.test_entmax import weight_bound
 from verify.textbook import balls, hull
 

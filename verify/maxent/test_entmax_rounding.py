@@ -6,7 +6,8 @@ import numpy as np
 
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, hypothesis, outcome, verifies
 from theory.evidence.roundoff import U
-from theory.maxent import bisected_entmax, entmax, studies
+from theory.maxent import entmax, studies
+from theory.maxent.sparse import bisected_entmax
 from verify.maxent.laws import allowed
 from verify.maxent.test_entmax import definition, missed, weight_bound
 from verify.textbook import balls, hull

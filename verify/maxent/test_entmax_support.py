@@ -9,7 +9,8 @@ import numpy as np
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
 from theory.evidence.enclosure import balls, hull
 from theory.evidence.roundoff import U, gamma
-from theory.maxent import entmax, entmax_support, studies
+from theory.maxent import entmax, studies
+from theory.maxent.sparse import entmax_support
 from verify import textbook
 from verify.maxent.test_entmax import definition, weight_bound
 

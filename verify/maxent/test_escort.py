@@ -8,7 +8,8 @@ import numpy as np
 from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import U, gamma
-from theory.maxent import BetaGaussian, density_on_cells, escort_covariance
+from theory.maxent import BetaGaussian
+from theory.maxent.densities import density_on_cells, escort_covariance
 from verify.maxent.quadratic_scores import (
     DIMENSIONS,
     SOURCES,

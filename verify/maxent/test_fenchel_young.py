@@ -6,7 +6,8 @@ import numpy as np
 
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
-from theory.maxent import entmax, fenchel_young_gradient, law_error, loss_interval
+from theory.maxent import entmax, fenchel_young_gradient
+from theory.maxent.losses import law_error, loss_interval
 from verify import textbook
 from verify.maxent import conjugate
 from verify.textbook import balls, hull

@@ -9,7 +9,8 @@ import numpy as np
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, outcome, verifies
 from theory.evidence.enclosure import coefficient, sqrt, variable
 from theory.evidence.roundoff import U, gamma
-from theory.maxent import entmax, entmax_vjp, frank_wolfe_gap, fusedmax, fusedmax_vjp, softmax, total_variation_prox
+from theory.maxent import entmax, entmax_vjp, frank_wolfe_gap, fusedmax, fusedmax_vjp, softmax
+from theory.maxent.sparse import total_variation_prox
 from verify import textbook
 from verify.maxent.laws import allowed
 from verify.textbook import balls, fractions, gap

@@ -7,7 +7,8 @@ from theory.attention import AttentionKernel, DotProduct, Softmatch
 from theory.evidence import Claim, Interval, at_least, bug, constant, equals, hypothesis, total, verifies
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import EXP_ULPS, U, covariance_error, gamma
-from theory.maxent import divergence, expectation, log_partition, studies
+from theory.maxent import studies
+from theory.maxent.gibbs import divergence, expectation, log_partition
 from verify import inputs, textbook
 from verify.textbook import balls, hull
 

@@ -16,7 +16,7 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.roundoff import average_error
-from theory.maxent import divergence, entropy, expectation, log_partition, tilted
+from theory.maxent.gibbs import divergence, entropy, expectation, log_partition, tilted
 from verify import textbook
 from verify.textbook import balls, hull
 

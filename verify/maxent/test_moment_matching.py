@@ -8,7 +8,8 @@ from scipy.optimize import minimize
 
 from theory.evidence import Claim, Interval, at_least, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
-from theory.maxent import entmax, fenchel_young_gradient, fenchel_young_loss, law_error, loss_interval
+from theory.maxent import entmax, fenchel_young_gradient, fenchel_young_loss
+from theory.maxent.losses import law_error, loss_interval
 from verify import textbook
 from verify.maxent import conjugate
 from verify.textbook import balls, hull

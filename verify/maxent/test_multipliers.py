@@ -6,7 +6,7 @@ from theory import Measure
 from theory.attention import boltzmann_gibbs, transform_error
 from theory.evidence import Claim, Interval, at_least, bug, constant, equals, hypothesis, limit, total, verifies
 from theory.evidence.roundoff import average_error, gamma
-from theory.maxent import divergence, entropy, expectation, gibbs_law, log_partition, tilted
+from theory.maxent.gibbs import divergence, entropy, expectation, gibbs_law, log_partition, tilted
 from verify import textbook
 from verify.textbook import balls, hull
 

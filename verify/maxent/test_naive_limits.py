@@ -17,13 +17,9 @@ from theory.evidence import (
 )
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import gamma
-from theory.maxent import (
-    entmax,
-    entmax_gap,
-    gibbs_law,
-    linear_law,
-    softmax,
-)
+from theory.maxent import entmax, entmax_gap, softmax
+from theory.maxent.gibbs import gibbs_law
+from theory.maxent.layers import linear_law
 from verify import textbook
 from verify.textbook import balls, hull
 

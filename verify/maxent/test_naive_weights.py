@@ -6,7 +6,8 @@ import numpy as np
 
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, total, verifies
 from theory.evidence.roundoff import gamma
-from theory.maxent import cosine, cosine_law, expectation, gibbs_law, linear_law
+from theory.maxent.gibbs import expectation, gibbs_law
+from theory.maxent.layers import cosine, cosine_law, linear_law
 from verify import textbook
 from verify.textbook import balls, hull
 

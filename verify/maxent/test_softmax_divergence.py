@@ -16,7 +16,8 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.roundoff import U, gamma
-from theory.maxent import divergence, free_energy, gibbs_law, log_softmax, softmax
+from theory.maxent import log_softmax, softmax
+from theory.maxent.gibbs import divergence, free_energy, gibbs_law
 from verify import textbook
 from verify.maxent.laws import MANY, law, many, off
 from verify.textbook import balls, hull

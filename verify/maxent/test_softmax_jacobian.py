@@ -18,7 +18,8 @@ from theory.evidence import (
 )
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import gamma
-from theory.maxent import softmax, softmax_jacobian, softmax_vjp
+from theory.maxent import softmax, softmax_vjp
+from theory.maxent.gibbs import softmax_jacobian
 from verify import textbook
 from verify.maxent.laws import off
 from verify.textbook import balls, gap, hull

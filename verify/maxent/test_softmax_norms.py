@@ -6,7 +6,8 @@ import numpy as np
 
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import gamma
-from theory.maxent import softmax_jacobian, studies
+from theory.maxent import studies
+from theory.maxent.gibbs import softmax_jacobian
 from theory.maxent.studies.norms import norms_of
 from verify.textbook import balls, hull
 

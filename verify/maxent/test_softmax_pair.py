@@ -7,7 +7,7 @@ import sympy
 
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, sup_over, verifies, zero
 from theory.evidence.roundoff import gamma
-from theory.maxent import entmax_norm
+from theory.maxent.sparse import entmax_norm
 
 MANY = 100_000
 

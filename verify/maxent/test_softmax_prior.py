@@ -15,8 +15,9 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
-from theory.maxent import divergence, expectation, free_energy, gibbs_law, softmax, softmax_value
+from theory.maxent import softmax, softmax_value
 from theory.maxent.certificate import frank_wolfe_gap
+from theory.maxent.gibbs import divergence, expectation, free_energy, gibbs_law
 from verify import textbook
 from verify.maxent.laws import MANY, law as printed, many
 from verify.textbook import balls, gap, hull

@@ -18,7 +18,9 @@ from theory.evidence import (
 )
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import EXP_ULPS, U, average_error, covariance_error, gamma
-from theory.maxent import entmax, entmax_gap, expectation, gibbs_law, softmax, softmax_value, tsallis
+from theory.maxent import entmax, entmax_gap, softmax, softmax_value
+from theory.maxent.gibbs import expectation, gibbs_law
+from theory.maxent.sparse import tsallis
 from verify import textbook
 from verify.maxent.laws import LEVELS, MANY, law, many, off
 from verify.textbook import balls, hull

@@ -16,7 +16,7 @@ from theory.evidence import (
 )
 from theory.evidence.enclosure import balls, hull
 from theory.evidence.roundoff import U, gamma
-from theory.maxent import tsallis
+from theory.maxent.sparse import tsallis
 from verify import textbook
 
 SOURCES = ("tsallis1988", "blondel2020")

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import gamma
-from theory.maxent.gibbs import entropy, expectation, gibbs_law
-from theory.maxent.sorting import entmax15, sparsemax
+from theory.maxent.gibbs.principle import entropy, expectation, gibbs_law
+from theory.maxent.sparse.sorting import entmax15, sparsemax
 
 Array = NDArray[np.float64]
 COOLED = (2.0, 1.75, 1.0, 0.25, 0.0, -1.0)

@@ -17,8 +17,8 @@ import numpy as np
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import U, total
 from theory.maxent.batch import Array
-from theory.maxent.densities import BetaGaussian
-from theory.maxent.grid import density_at, density_on_cells
+from theory.maxent.densities.beta_gaussian import BetaGaussian
+from theory.maxent.densities.cells import density_at, density_on_cells
 
 NAMED = (4 / 3, 1.5, 2.0, 3.0)  # triweight, biweight, parabola, semicircle
 SCATTERS = (0.25, 1.0, 4.0)

@@ -1,6 +1,6 @@
 r"""The laws of entmax that are drawn: against a score, against the order, and along the temperature.
 
-The error of an order of at most two is that of :func:`theory.maxent.threshold.weight_error`. Above it a base that is
+The error of an order of at most two is that of :func:`theory.maxent.sparse.weight_error`. Above it a base that is
 known to :math:`(2(\alpha-1) + 8)u` moves the weight :math:`x^{1/(\alpha-1)}` by :math:`p^{2-\alpha}/(\alpha-1)` of
 that; twice that is taken, to cover the higher orders. A weight that is zero stays zero: no entry here is within
 rounding of the edge of the support.
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import U
-from theory.maxent.entmax import entmax
-from theory.maxent.threshold import weight_error
-from theory.maxent.tsallis import tsallis
+from theory.maxent.sparse.entmax import entmax
+from theory.maxent.sparse.threshold import weight_error
+from theory.maxent.sparse.tsallis import tsallis
 
 ORDERS = (1.0, 1.5, 2.0, np.inf)
 THREE = (1.0, 0.9, 0.0)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from theory.evidence import Interval, Kind, Table
-from theory.maxent.loss_interval import loss_interval
+from theory.maxent.losses.rounding import loss_interval
 
 ORDERS = (1.0, 1.5, 2.0, 3.0, math.inf)
 LOGITS = (1.0, 0.5, 0.0, -1.0)

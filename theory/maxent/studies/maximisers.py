@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import gamma
-from theory.maxent.entmax import entmax
-from theory.maxent.gibbs import gibbs_law
-from theory.maxent.naive import cosine_law, linear_law
-from theory.maxent.sorting import sparsemax
+from theory.maxent.gibbs.principle import gibbs_law
+from theory.maxent.layers.naive import cosine_law, linear_law
+from theory.maxent.sparse.entmax import entmax
+from theory.maxent.sparse.sorting import sparsemax
 
 Array = NDArray[np.float64]
 PLANE = (1.0, 0.5)

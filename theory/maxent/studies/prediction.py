@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory.evidence import Kind, Table, stream, sweep
 from theory.maxent.batch import Array
-from theory.maxent.predictor import Predictor
-from theory.maxent.rowmap import RowMap, row_map
-from theory.maxent.softmax import log_softmax
+from theory.maxent.gibbs.softmax import log_softmax
+from theory.maxent.layers.predictor import Predictor
+from theory.maxent.layers.row_map import RowMap, row_map
 
 CLASSES = 10
 TRAIN = VALIDATE = 200

@@ -25,10 +25,10 @@ from threadpoolctl import threadpool_limits
 
 from theory.evidence import Interval, Kind, Table, balls, coarse, first_best, hull, precision, stream
 from theory.maxent.batch import Array
-from theory.maxent.bisection import bisected_entmax
-from theory.maxent.entmax import entmax
-from theory.maxent.softmax import laplacian
-from theory.maxent.spectral import entmax_norm
+from theory.maxent.gibbs.softmax import laplacian
+from theory.maxent.sparse.bisection import bisected_entmax
+from theory.maxent.sparse.entmax import entmax
+from theory.maxent.sparse.spectral import entmax_norm
 
 STEEP_ORDERS = (1.25, 1.5, 1.75)
 CROSSINGS = {1.25: 1674, 1.5: 48, 1.75: 14}  # listed so that the sizes on both sides of them are in the table

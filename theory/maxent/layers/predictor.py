@@ -10,7 +10,7 @@ and the model is trained as a whole: the cross-entropy of :math:`\mathrm{softmax
 :math:`\lambda|\vartheta|^2`. Going back, with :math:`g = \partial L/\partial f` and :math:`J` the
 Jacobian of the map, :math:`\bar c^r = C^rg`, :math:`\bar s^r = J(\langle h_i, \bar c^r\rangle)_i`,
 :math:`\bar h_i = \sum_r p^r_i\bar c^r + \bar s^r_ia^r`: the map enters through its law and one product with its
-Jacobian, so that any :class:`~theory.maxent.rowmap.RowMap` fits. The bias :math:`b_i` of a location says how important
+Jacobian, so that any :class:`~theory.maxent.RowMap` fits. The bias :math:`b_i` of a location says how important
 it is before anything is seen.
 
 References
@@ -30,8 +30,8 @@ from scipy.optimize import minimize
 
 from theory._validate import as_count, as_generator, as_instance, as_positive, as_real, as_vector
 from theory.maxent.batch import Array, as_laws, demand_laws
-from theory.maxent.rowmap import RowMap
-from theory.maxent.softmax import log_softmax
+from theory.maxent.gibbs.softmax import log_softmax
+from theory.maxent.layers.row_map import RowMap
 
 
 class Prediction(NamedTuple):

@@ -38,7 +38,7 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_count, as_generator, as_matrix, as_positive, as_real, as_vector, frozen
 from theory.maxent.batch import Array
-from theory.maxent.tsallis import deformed_exp, deformed_log
+from theory.maxent.sparse.tsallis import deformed_exp, deformed_log
 
 _LARGE = 150.0  # taken: below it math.gamma does not overflow, above it seven terms of the series reach 2**-53
 _HALF_STEP = (1.0, -1 / 8, 1 / 128, 5 / 1024, -21 / 32768, -399 / 262144, 869 / 4194304)  # taken: DLMF 5.11.13

@@ -37,7 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_flags, as_scores
 from theory.maxent.batch import Array, Bools, as_parameter, flattened, measured, through
-from theory.maxent.entmax import entmax, projected, slopes
+from theory.maxent.sparse.entmax import entmax, projected, slopes
 
 Counts = NDArray[np.int64]
 

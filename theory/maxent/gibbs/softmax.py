@@ -12,8 +12,8 @@ function is the product with a cotangent and with a tangent. The diagonal :math:
 entries of its row, because :math:`1 - p_i` loses every digit beside a vertex; so the kernel holds the constants
 exactly.
 
-For one law with a bound on its rounding see :func:`theory.maxent.gibbs_law`; for the conventions of batches and of rows
-masked throughout, :mod:`theory.maxent.batch`.
+For one law with a bound on its rounding see :func:`theory.maxent.gibbs.gibbs_law`; for the conventions of batches and
+of rows masked throughout, :mod:`theory.maxent.batch`.
 """
 
 from __future__ import annotations

@@ -26,9 +26,9 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_masses, as_number, as_points, as_positive, as_real, as_vector
 from theory.maxent.batch import Array
-from theory.maxent.entmax import slopes
-from theory.maxent.threshold import solve
-from theory.maxent.tsallis import deformed_exp
+from theory.maxent.sparse.entmax import slopes
+from theory.maxent.sparse.threshold import solve
+from theory.maxent.sparse.tsallis import deformed_exp
 
 
 class OnCells(NamedTuple):

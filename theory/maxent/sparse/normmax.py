@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory.maxent.batch import Array, as_parameter, batch, through
-from theory.maxent.threshold import solve
+from theory.maxent.sparse.threshold import solve
 
 _STEPS = 64  # derived: a half of the distance each, from one rounding of 1 to that of its square, and some
 _STILL = 2.0**-50  # derived: eight roundings of the threshold, more than the two sums of one step leave

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from theory._validate import as_matrix, as_positive, as_simplex, as_vector, frozen
 from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error
 from theory.maxent.batch import Array
-from theory.maxent.softmax import log_softmax, softmax, softmax_value
+from theory.maxent.gibbs.softmax import log_softmax, softmax, softmax_value
 
 
 @dataclass(frozen=True, slots=True, eq=False)

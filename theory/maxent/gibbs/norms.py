@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_matrix, as_positive, as_simplex
 from theory.maxent.batch import Array
-from theory.maxent.softmax import laplacian
+from theory.maxent.gibbs.softmax import laplacian
 
 _MOST = 20  # taken: the sets of 20 entries are a million
 

@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_scores
 from theory.maxent.batch import Array, as_parameter, flattened, through
-from theory.maxent.entmax import projected
+from theory.maxent.sparse.entmax import projected
 
 
 def budget(scores: ArrayLike, total: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:

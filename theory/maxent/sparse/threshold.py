@@ -51,7 +51,7 @@ import numpy as np
 
 from theory.evidence.roundoff import U
 from theory.maxent.batch import Array, blocks, excess
-from theory.maxent.tsallis import deformed_exp, deformed_log
+from theory.maxent.sparse.tsallis import deformed_exp, deformed_log
 
 _STEPS = 200  # derived: 8 free steps, then a bisection in every second, 53 of which exhaust a bracket, twice over
 _FREE = 8  # taken: the Newton steps that may go by without a bisection

@@ -32,7 +32,7 @@ from theory._validate import as_positive, as_simplex, as_vector
 from theory.evidence import Interval
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 from theory.maxent.batch import Array
-from theory.maxent.entmax import slopes
+from theory.maxent.sparse.entmax import slopes
 
 _STEPS = 2200  # derived: float64 has 2098 binades, and one of them 53 halvings; a bracket of neighbours ends it earlier
 

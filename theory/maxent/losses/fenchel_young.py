@@ -36,8 +36,8 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_scores
 from theory.maxent.batch import Array, Batch, as_laws, as_parameter, demand_laws, flattened, measured
-from theory.maxent.entmax import Solved, solved_rows
-from theory.maxent.tsallis import deformed_log
+from theory.maxent.sparse.entmax import Solved, solved_rows
+from theory.maxent.sparse.tsallis import deformed_log
 
 _NEAR = 0.125  # taken: alpha |delta| below which the series is used; outside it the closed form loses less than 2**7 u
 _LOW = 0.5  # taken: orders below it use the form without a division by a difference of order alpha

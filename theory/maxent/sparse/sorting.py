@@ -19,7 +19,7 @@ equal, hence :math:`S_k = 0`.
 :math:`k` numbers in :math:`[-1, 0]` are off by :math:`k^2u/2`, and :math:`S_k` as a difference of two of them by more
 yet, so sorting gives a threshold that is off by :math:`nu` and, at worst, an entry too many or too few on its edge. In
 the sum of the weights, a convex function of the threshold, Newton's method takes that off; its sums keep all digits
-(:func:`theory.maxent.batch.excess`). The last step is taken on the weights, as in :mod:`theory.maxent.threshold`.
+(:func:`theory.maxent.batch.excess`). The last step is taken on the weights, as in :mod:`.threshold`.
 
 References
 ----------
@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory.maxent.batch import Array, batch, blocks, excess
-from theory.maxent.entmax import entmax_vjp
+from theory.maxent.sparse.entmax import entmax_vjp
 
 _STEPS = 64  # taken: Newton's method from a threshold that is off by n u ends after two or three
 _STILL = 2.0**-51  # derived: four roundings of numbers up to one

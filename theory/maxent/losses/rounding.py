@@ -1,6 +1,6 @@
 r"""How far a computed Fenchel-Young loss can be from the true one, from the stationarity of the computed law.
 
-Let :math:`\hat p, \hat\nu` be the law and the threshold that :mod:`theory.maxent.losses` found,
+Let :math:`\hat p, \hat\nu` be the law and the threshold that :mod:`theory.maxent.losses.fenchel_young` found,
 :math:`g_i = (s_i - \max s)/\tau`, and :math:`\rho` the larger of :math:`|g_i - \hat\nu - \log_\alpha\hat p_i|` on the
 support and :math:`(g_i - \hat\nu + \frac1{\alpha-1})_+` off it, evaluated in balls. Then :math:`\hat p`, whatever its
 origin, is stationary for scores :math:`\hat s` within :math:`\tau\rho` of :math:`s`. Four things make the width, in
@@ -35,9 +35,9 @@ from theory._validate import as_positive, as_vector
 from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
 from theory.maxent.batch import Array
-from theory.maxent.entmax import Solved, solved
-from theory.maxent.losses import fenchel_young_loss
-from theory.maxent.tsallis import deformed_log
+from theory.maxent.losses.fenchel_young import fenchel_young_loss
+from theory.maxent.sparse.entmax import Solved, solved
+from theory.maxent.sparse.tsallis import deformed_log
 
 _BITS = 256  # taken: as for the Frank-Wolfe gap, powers of weights cancel beside order 1
 _LEAST = 0.5  # taken: below it the loss is written in another form, of which this module knows nothing

@@ -27,7 +27,7 @@ be added to :math:`r`, and :math:`r + q/e^2 = p(1 - e\log p)/e^2` is taken. So i
 divides, nears the end of float64 below order 1: there :math:`q = p^2/p^e` is nothing beside :math:`p`.
 
 Conventions of batches and of rows masked throughout: :mod:`theory.maxent.batch`; the root:
-:mod:`theory.maxent.threshold`.
+:mod:`theory.maxent.sparse.threshold`.
 
 References
 ----------
@@ -43,8 +43,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory.maxent.batch import Array, Batch, as_laws, as_parameter, batch, flattened, through
-from theory.maxent.threshold import solve
-from theory.maxent.tsallis import deformed_log, entropies
+from theory.maxent.sparse.threshold import solve
+from theory.maxent.sparse.tsallis import deformed_log, entropies
 
 _NEAR = 0.1  # taken: inside it the series of phi ends below u after the given terms, outside it loses at most 20 u
 _STEEP = 350.0  # taken: exp(350) has a square, and its reciprocal is far below u
