@@ -127,9 +127,9 @@ def test_any_gradient_and_any_constant_in_it():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0.0, 1.0], [0.5, 0.6], 2.0), "law: expected masses with sum 1"),
-        (([0.0, 1.0], [1.5, -0.5], 2.0), "law: expected non-negative masses"),
-        (([0.0, 1.0], [1.0], 2.0), "law: expected shape"),
+        (([0.0, 1.0], [0.5, 0.6], 2.0), "weights: expected masses with sum 1"),
+        (([0.0, 1.0], [1.5, -0.5], 2.0), "weights: expected non-negative masses"),
+        (([0.0, 1.0], [1.0], 2.0), "weights: expected shape"),
         (([0.0, np.nan], [0.5, 0.5], 2.0), "scores: expected finite numbers"),
         (([0.0, -np.inf], [0.5, 0.5], 2.0), "scores: expected finite numbers"),
         (([], [], 2.0), "scores: expected shape"),
@@ -148,5 +148,5 @@ def test_bad_temperature_type_and_gradient():
         entmax_gap([0.0, 1.0], [0.5, 0.5], 2.0, tau=-1.0)
     with pytest.raises(TypeError, match="alpha: expected a number"):
         entmax_gap([0.0, 1.0], [0.5, 0.5], "two")
-    with pytest.raises(ValueError, match="law: expected shape"):
+    with pytest.raises(ValueError, match="weights: expected shape"):
         frank_wolfe_gap(balls([0.0, 1.0]), [1.0])

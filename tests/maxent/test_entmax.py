@@ -249,9 +249,9 @@ def test_tsallis_of_infinite_order_and_batches():
     assert np.array_equal(tsallis(law, math.inf, axis=0), [0.0, 0.0])
     assert np.array_equal(tsallis(law, 2.0, axis=0), [0.25, 0.0])
     assert tsallis(law, np.array([[1.0], [2.0]]), axis=0).shape == (2, 2)
-    with pytest.raises(ValueError, match=r"^law: expected rows with sum 1"):
+    with pytest.raises(ValueError, match=r"^weights: expected rows with sum 1"):
         tsallis([[0.5, 0.5], [0.5, 0.25]], 2.0)
-    with pytest.raises(ValueError, match=r"^law: expected non-negative masses, got -0.5"):
+    with pytest.raises(ValueError, match=r"^weights: expected non-negative masses, got -0.5"):
         tsallis([1.5, -0.5], 2.0)
 
 

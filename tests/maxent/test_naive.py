@@ -123,7 +123,7 @@ def test_what_has_no_direction_is_refused():
             call([0.0, 0.0])
     with pytest.raises(ValueError, match=r"^towards: expected shape \(2,\), got shape \(3,\)$"):
         linear_law([0.0, 1.0], towards=[1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match=r"^law: expected masses with sum 1"):
+    with pytest.raises(ValueError, match=r"^weights: expected masses with sum 1"):
         cosine([0.5, 0.6], [1.0, 0.0])
 
 

@@ -90,7 +90,7 @@ def as_axis(axis: int) -> int:
     return int(axis)
 
 
-def flattened(
+def flatten_rows(
     arrays: dict[str, Array], axis: int, parameters: dict[str, Array]
 ) -> tuple[Layout, list[Array], list[Array]]:
     """Return arrays of equal shape as rows, (m, n) each, and the parameters as columns, (m, 1) each.
@@ -131,14 +131,14 @@ def flattened(
     return Layout(shape, int(axis) % first.ndim - first.ndim), flat, columns
 
 
-def batch(scores: ArrayLike, axis: int, tau: ArrayLike, **parameters: Array) -> tuple[Batch, list[Array]]:
+def read_scores(scores: ArrayLike, axis: int, tau: ArrayLike, **parameters: Array) -> tuple[Batch, list[Array]]:
     """Read scores and temperature; further parameters, already checked, come back as columns."""
     given = {"tau": as_parameter(tau, "tau"), **parameters}
-    layout, (rows,), (temperature, *others) = flattened({"scores": as_scores(scores)}, axis, given)
-    return measured(rows, rows > -np.inf, temperature, layout), others
+    layout, (rows,), (temperature, *others) = flatten_rows({"scores": as_scores(scores)}, axis, given)
+    return read_gaps(rows, rows > -np.inf, temperature, layout), others
 
 
-def measured(rows: Array, present: Bools, tau: Array, layout: Layout) -> Batch:
+def read_gaps(rows: Array, present: Bools, tau: Array, layout: Layout) -> Batch:
     """Return the gaps of rows of which the entries ``present`` count."""
     peak = np.max(rows, axis=1, keepdims=True, where=present, initial=-np.inf)
     with np.errstate(over="ignore"):
@@ -153,14 +153,14 @@ def measured(rows: Array, present: Bools, tau: Array, layout: Layout) -> Batch:
 
 
 def as_laws(value: ArrayLike, name: str) -> Array:
-    """Convert to non-negative float64 without a look at the sums, which :func:`demand_laws` takes per row."""
+    """Convert to non-negative float64 without a look at the sums, which :func:`validate_laws` takes per row."""
     laws = as_real(value, name)
     if not (laws >= 0.0).all():
         raise ValueError(f"{name}: expected non-negative masses, got {laws[laws < 0.0].flat[0]}")
     return laws
 
 
-def demand_laws(rows: Array, name: str) -> None:
+def validate_laws(rows: Array, name: str) -> None:
     """Raise unless every row, (m, n), sums to one up to the rounding of its own normalisation."""
     slack = (rows.shape[1] + 2) * 2.0**-52  # derived: n divisions and one sum of n terms, twice over
     off = np.abs(rows.sum(axis=1) - 1.0)
@@ -169,13 +169,13 @@ def demand_laws(rows: Array, name: str) -> None:
         raise ValueError(f"{name}: expected rows with sum 1 (to {slack:.1e}), got sum {float(bad)!r}")
 
 
-def through(
+def read_cotangent(
     weights: ArrayLike, cotangent: ArrayLike, axis: int, tau: ArrayLike, **parameters: Array
 ) -> tuple[Layout, Array, Array, Array, list[Array]]:
     """Read what a derivative needs: weights and cotangent as rows, temperature and parameters as columns."""
     arrays = {"weights": as_laws(weights, "weights"), "cotangent": as_real(cotangent, "cotangent")}
     given = {"tau": as_parameter(tau, "tau"), **parameters}
-    layout, (law, cotangents), (temperature, *others) = flattened(arrays, axis, given)
+    layout, (law, cotangents), (temperature, *others) = flatten_rows(arrays, axis, given)
     return layout, law, cotangents, temperature, others
 
 
@@ -196,7 +196,7 @@ def excess(terms: Array) -> Array:
     return (sums - 1.0) + lost
 
 
-def blocks(rows: int, n: int) -> Iterator[slice]:
+def row_blocks(rows: int, n: int) -> Iterator[slice]:
     """Cut rows of n entries into blocks that the cache holds."""
     size = max(1, _CELLS // n)
     for start in range(0, rows, size):

@@ -29,35 +29,35 @@ from theory.evidence import Interval, Kind
 _BITS = 256  # taken: a gap of 1e-17 keeps its digits beside order 1, where powers of weights cancel
 
 
-def frank_wolfe_gap(gradient: NDArray[np.object_], law: ArrayLike) -> Interval:
-    r"""Enclose :math:`\max_i g_i - \langle g, p\rangle`, at which a concave function can still rise from ``law``.
+def frank_wolfe_gap(gradient: NDArray[np.object_], weights: ArrayLike) -> Interval:
+    r"""Enclose :math:`\max_i g_i - \langle g, p\rangle`, at which a concave function can still rise from ``weights``.
 
     Parameters
     ----------
     gradient : ndarray of balls, shape (n,)
-        Of the function, at ``law`` divided by its sum; a constant may be added.
-    law : array_like, shape (n,)
+        Of the function, at ``weights`` divided by its sum; a constant may be added.
+    weights : array_like, shape (n,)
         A law up to the rounding of its sum, which is divided out exactly.
 
     Raises
     ------
     ValueError
-        If the shapes differ or ``law`` leaves the simplex.
+        If the shapes differ or ``weights`` leaves the simplex.
     """
     if not isinstance(gradient, np.ndarray) or gradient.dtype != object or gradient.ndim != 1:
         raise TypeError(f"gradient: expected a vector of balls, got {type(gradient).__name__}")
     with evidence.precision(_BITS):
-        p = _normalised(as_simplex(law, "law", size=len(gradient)))
+        p = _normalised(as_simplex(weights, "weights", size=len(gradient)))
         mean = (gradient * p).sum()
         return Interval.largest(evidence.hull(g - mean) for g in gradient)
 
 
-def entmax_gap(scores: ArrayLike, law: ArrayLike, alpha: float, *, tau: float = 1.0) -> Interval:
-    r"""Enclose the Frank-Wolfe gap of :math:`\langle p, s\rangle + \tau H_\alpha(p)` at ``law``.
+def entmax_gap(scores: ArrayLike, weights: ArrayLike, alpha: float, *, tau: float = 1.0) -> Interval:
+    r"""Enclose the Frank-Wolfe gap of :math:`\langle p, s\rangle + \tau H_\alpha(p)` at ``weights``.
 
     Parameters
     ----------
-    scores, law : array_like, shape (n,)
+    scores, weights : array_like, shape (n,)
         Finite scores and a law on them.
     alpha : float
         Positive, finite order; 1 is Shannon's entropy.
@@ -72,10 +72,10 @@ def entmax_gap(scores: ArrayLike, law: ArrayLike, alpha: float, *, tau: float = 
     Raises
     ------
     ValueError
-        If the shapes differ, ``law`` leaves the simplex, or ``alpha`` or ``tau`` is not positive.
+        If the shapes differ, ``weights`` leaves the simplex, or ``alpha`` or ``tau`` is not positive.
     """
     s = as_vector(scores, "scores")
-    p = as_simplex(law, "law", size=s.size)
+    p = as_simplex(weights, "weights", size=s.size)
     order, temperature = as_positive(alpha, "alpha"), as_positive(tau, "tau")
     if order <= 1.0 and not (p > 0.0).all():
         return Interval.unknown(Kind.CERTIFIED)

@@ -74,12 +74,12 @@ def gap_bound(alpha, n):
     hypothesis("untied", "no two scores are equal: of those that are only the first counts", tied=False),
 )
 def test_normmax(run, *, plain=False, factor=1.0, tied=True):
-    def solved(s, alpha):
+    def solve(s, alpha):
         kept = s if tied else np.where(np.isin(np.arange(s.size), np.unique(s, return_index=True)[1]), s, -9.0)
         return entmax(kept / (alpha - 1.0), alpha) if plain else normmax(kept, factor * alpha)
 
     digits = [Interval.printed(text) for text in (".28869541", ".71130459")]
-    for found, claimed in zip(solved(PRINTED, 3.0)[2:], digits, strict=True):
+    for found, claimed in zip(solve(PRINTED, 3.0)[2:], digits, strict=True):
         yield equals(Interval.within(float(found), 8 * U), claimed, order=3.0, part="digits")
     rows = [PRINTED, np.array([1.0, 1.0, 0.5, 0.2])]
     rows += [rng.normal(size=int(rng.integers(2, 30))) for rng in run.draws(quick=12, paper=200)]
@@ -87,7 +87,7 @@ def test_normmax(run, *, plain=False, factor=1.0, tied=True):
         many = [np.append(np.zeros(1000), np.full(1000, -0.25))] if alpha in (1.5, 3.0) else []
         for s in rows + many:
             bound = gap_bound(alpha, s.size)
-            missed = norm_gap(s, solved(s, alpha), alpha)
+            missed = norm_gap(s, solve(s, alpha), alpha)
             yield outcome(at_most(missed, allowed(bound), scale=bound, alpha=alpha, n=s.size, part="computed"))
         for s in rows[:4]:
             law = powered(s, factor * alpha, plain=plain)
@@ -151,21 +151,21 @@ def box_gap(s, law, total):
     bug("below", "the scores less a threshold are not clipped at zero", clipped=False),
 )
 def test_budget(run, *, capped=True, rescaled=False, factor=1.0, clipped=True):
-    def solved(s, total):
+    def solve(s, total):
         if not clipped:
             return s + (total - s.sum()) / s.size
         if rescaled:
             return np.minimum(total * sparsemax(s), 1.0)
         return budget(s, min(factor * total, s.size)) if capped else total * sparsemax(s / total)
 
-    for found, text in zip(solved(PRINTED, 1.5), ("0", "0.15", "0.35", "1"), strict=True):
+    for found, text in zip(solve(PRINTED, 1.5), ("0", "0.15", "0.35", "1"), strict=True):
         yield equals(Interval.within(float(found), 8 * U), Interval.exactly(Fraction(text), Kind.PROVED), scale=1)
     cases = [(PRINTED, 1.5), (np.array([5.0, 0.2, 0.1, 0.0]), 2.0)]
     for rng in run.draws(quick=40, paper=600):
         n = int(rng.integers(2, 40))
         cases.append((rng.normal(size=n), float(rng.uniform(0.1, 1.0) * n)))
     for s, total in cases:
-        law, size = solved(s, total), (3.0 + float(np.abs(s).max())) * s.size
+        law, size = solve(s, total), (3.0 + float(np.abs(s).max())) * s.size
         off = gamma(4 * s.size + 16)  # of a weight: one score, the sums that find the threshold, and their last rest
         weighed, missed = Interval.exactly(sum(fractions(law))), Interval.exactly(box_gap(s, law, total))
         yield equals(weighed + Interval.within(0.0, s.size * off), Fraction(total), scale=s.size, part="sum", n=s.size)

@@ -24,7 +24,7 @@ from theory.evidence.roundoff import U, gamma, softmax_error
 from theory.maxent import entmax, entmax_gap, entmax_value
 from theory.maxent.losses import stationarity_residual
 from theory.maxent.sparse import entmax_support
-from theory.maxent.sparse.entmax import solved
+from theory.maxent.sparse.entmax import solve_entmax
 from theory.maxent.sparse.tsallis import deformed_exp
 from verify import textbook
 from verify.maxent.laws import allowed
@@ -212,7 +212,7 @@ def test_bracket(run, *, factor=1.0, power=1, lead=1.0):
             e, m = ball(alpha) - 1, ball(n)
             upper = m.log() if alpha == 1.0 else (1 - m ** (power - 1 - e)) / e
             for name, s in (("random", rng.normal(size=n)), ("equal", np.full(n, 0.3))):
-                nu = float(solved(s, alpha, 1.0, -1).threshold[0, 0])
+                nu = float(solve_entmax(s, alpha, 1.0, -1).threshold[0, 0])
                 # the sum falls at least at the rate 1, below order one n^(alpha - 1): by so much is the threshold off
                 found = Interval.within(nu, 2 * (8 * U + gamma(n + 16)) * (1.0 + nu) * max(1.0, n ** (1.0 - alpha)))
                 yield at_least(found, 0, scale=1, input=name, alpha=alpha)
@@ -221,7 +221,7 @@ def test_bracket(run, *, factor=1.0, power=1, lead=1.0):
                     yield equals(found, factor * hull(upper), scale=1, input=name, alpha=alpha, part="attained")
             if alpha >= 1.25:
                 s = np.append(lead / (alpha - 1.0) * (1.0 + 4 * U), np.zeros(n - 1))
-                nu = float(solved(s, alpha, 1.0, -1).threshold[0, 0])
+                nu = float(solve_entmax(s, alpha, 1.0, -1).threshold[0, 0])
                 yield equals(Interval.within(nu, 16 * U + gamma(n)), 0, scale=1, input="winner", alpha=alpha)
 
 
@@ -276,7 +276,7 @@ def test_correction(run, *, divided=False, power=2, flat=False):
     for rng in run.draws(quick=3, paper=40):
         s = rng.uniform(0.0, 0.2, size=int(rng.integers(3, 7)))
         for alpha in (0.5, 1.25, 1.5, 1.75):
-            exact, nu, e = definition(tuple(s.tolist()), alpha), solved(s, alpha, 1.0, -1), np.array([[alpha - 1.0]])
+            exact, nu, e = definition(tuple(s.tolist()), alpha), solve_entmax(s, alpha, 1.0, -1), np.array([[alpha - 1.0]])
             errors = []
             for h in 2.0 ** -np.arange(4.0, 10.0):
                 p, q = (row[0] for row in deformed_exp((s - s.max() - nu.threshold - h), e))

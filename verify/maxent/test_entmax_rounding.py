@@ -7,7 +7,7 @@ import numpy as np
 from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, hypothesis, outcome, verifies
 from theory.evidence.roundoff import U
 from theory.maxent import entmax, studies
-from theory.maxent.sparse import bisected_entmax
+from theory.maxent.sparse import bisect_entmax
 from verify.maxent.laws import allowed
 from verify.maxent.test_entmax import definition, missed, weight_bound
 from verify.textbook import balls, hull
@@ -69,7 +69,7 @@ def test_bisection(run, *, halved=0.0, linear=False, unscaled=False, reached=0.9
         witnesses = [(edge(alpha, k), k) for k in (4, 7, 10, 14)]
         cases += [(s, k) for s, k in witnesses if s is not None]
         for s, k in cases:
-            law = bisected_entmax(s / e if unscaled else s, alpha, k)
+            law = bisect_entmax(s / e if unscaled else s, alpha, k)
             off = apart(law, truth(s, alpha))
             size = (1.0 - float(s.size) ** -e) * 2.0 ** -(k + halved) + slack(e * s, alpha, k)
             bound = size / e if linear or alpha <= 2.0 else size ** (1.0 / e)
@@ -77,7 +77,7 @@ def test_bisection(run, *, halved=0.0, linear=False, unscaled=False, reached=0.9
         if alpha > 2.0:
             s, k = cases[-1]
             last = ((1.0 - 3.0**-e) * 2.0**-k) ** (1.0 / e)
-            off = apart(bisected_entmax(s, alpha, k), truth(s, alpha))
+            off = apart(bisect_entmax(s, alpha, k), truth(s, alpha))
             yield outcome(at_least(off, allowed(reached * last), scale=last, alpha=alpha, halvings=k, part="attained"))
 
 
@@ -209,7 +209,7 @@ def test_conditioning(run, *, plain=False, linear=False, orders=(2.0625, 2.5, 3.
             rows.append(level - level[0] - np.append(0.0, level[1] * fall * np.linspace(1.0, 0.1, n - 1)))
         rows += [rng.normal(size=int(rng.integers(3, 16))) / e for rng in run.draws(quick=2, paper=40)]
         for s in rows:
-            law = bisected_entmax(s, alpha, 60, normalised=True) if plain else entmax(s, alpha)
+            law = bisect_entmax(s, alpha, 60, normalised=True) if plain else entmax(s, alpha)
             yield outcome(at_most(missed(law, s, alpha), allowed(bound), scale=bound, alpha=alpha, n=s.size))
 
 
@@ -238,7 +238,7 @@ def test_near_one(run, *, power=False, share=1.0):
         streams = list(run.streams(count * len(orders)))[count * number : count * (number + 1)]
         rows += [rng.normal(size=int(rng.integers(2, 30))) * float(rng.choice([0.5, 4.0])) for rng in streams]
         for s in rows:
-            law = bisected_entmax(s, alpha, 60, normalised=True) if power and alpha > 1.0 else entmax(s, alpha)
+            law = bisect_entmax(s, alpha, 60, normalised=True) if power and alpha > 1.0 else entmax(s, alpha)
             bound = share * weight_bound(s.size)
             yield outcome(at_most(missed(law, s, alpha), allowed(bound), scale=U, alpha=alpha, n=s.size))
 

@@ -16,7 +16,7 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.roundoff import average_error
-from theory.maxent.gibbs import divergence, entropy, expectation, log_partition, tilted
+from theory.maxent.gibbs import divergence, entropy, expectation, log_partition, match_moments
 from verify import textbook
 from verify.textbook import balls, hull
 
@@ -84,7 +84,7 @@ def test_moment(run, *, sign=1, feasible=True, reverse=False):
     mu, a, m = problems[0]
     problems += [(mu, size * a, size * m) for size in (2.0**-40, 2.0**40)]
     for (mu, a, m), rng in zip(problems, run.streams(len(problems)), strict=True):
-        found = tilted(mu, a[:, np.newaxis], [m])
+        found = match_moments(mu, a[:, np.newaxis], [m])
         potential = sign * found.multiplier[0] * a
         law = boltzmann_gibbs(mu, potential).weights
         frame = np.column_stack([np.ones(mu.size), a]) if feasible else np.ones((mu.size, 1))
@@ -121,7 +121,7 @@ def test_vector(run, *, transposed=False, coordinates=2):
         rise = divergence(nu, mu.weights) - divergence(law, mu.weights) + allowance(mu, potential, slope, drift)
         yield equals(rise, kl(balls(nu), tilt(mu, potential)), scale=1, part="Pythagoras", n=n)
         # the dual finds the same least divergence; its slope in the moment is the multiplier
-        found = tilted(mu, mu.points[:, :coordinates], (law @ mu.points)[:coordinates])
+        found = match_moments(mu, mu.points[:, :coordinates], (law @ mu.points)[:coordinates])
         missing = np.abs(found.residual).max() + 2.0 * average_error(float(np.abs(mu.points).max()), n)
         slack = Interval.within(0.0, 2.0 * float(np.abs(found.multiplier).sum()) * missing)
         slack += Interval.within(0.0, 4.0 * transform_error(mu, mu.points[:, :coordinates] @ found.multiplier))
@@ -156,7 +156,7 @@ def test_relaxed(run, *, above=True, factor=1.0):
         n = int(rng.integers(3, 20))
         mu, a = Measure(rng.normal(size=(n, 1)), rng.dirichlet(np.ones(n)) * 0.9 + 0.1 / n), rng.normal(size=n)
         m = 0.5 * float(mu.weights @ a) + 0.5 * float(a.max() if above else a.min())
-        found = tilted(mu, a[:, np.newaxis], [m])
+        found = match_moments(mu, a[:, np.newaxis], [m])
         least = kl(tilt(mu, found.multiplier[0] * a), balls(mu.weights))
         # what a missed moment costs, and what weights off by r cost: r times one plus the mean logarithm
         wide = transform_error(mu, (abs(found.multiplier[0]) + 2.0) * a)

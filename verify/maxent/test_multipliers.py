@@ -6,7 +6,7 @@ from theory import Measure
 from theory.attention import boltzmann_gibbs, transform_error
 from theory.evidence import Claim, Interval, at_least, ball, bug, constant, equals, hypothesis, limit, total, verifies
 from theory.evidence.roundoff import average_error, gamma
-from theory.maxent.gibbs import divergence, entropy, expectation, gibbs_law, log_partition, tilted
+from theory.maxent.gibbs import divergence, entropy, expectation, gibbs_law, log_partition, match_moments
 from verify import textbook
 from verify.textbook import balls, hull
 
@@ -18,7 +18,7 @@ MANY = 100_000
 def largest_entropy(features, moment):
     """The law of largest entropy with these moments, its multiplier, and by how much a moment is missed at most."""
     even = Measure(features)
-    found = tilted(even, features, moment)
+    found = match_moments(even, features, moment)
     missed = np.abs(found.residual) + 2.0 * average_error(float(np.abs(features - moment).max()), len(features))
     return found.measure.weights, found.multiplier, missed, transform_error(even, features @ found.multiplier)
 

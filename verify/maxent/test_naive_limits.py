@@ -27,7 +27,7 @@ from verify.textbook import balls, hull
 SPARSE = ("blondel2020", "martins2016", "peters2019")
 
 
-def solved(s, alpha, tau=1.0):
+def solve_entmax(s, alpha, tau=1.0):
     """The maximiser, and a bound on the error of each weight."""
     if alpha == 1.0:
         law, error = gibbs_law(s, tau=tau)
@@ -70,7 +70,7 @@ def test_alignment(run, *, factor=1, centre=0.0, reverse=False):
         draws = [(rng.normal(size=int(rng.integers(2, 9))) * 2.0, float(rng.uniform(0.2, 5.0))) for _ in range(4)]
         cases += [(s, alpha, tau) for alpha, (s, tau) in zip((0.5, 1.0, 1.5, 2.0), draws, strict=True)]
     for s, alpha, tau in cases:
-        (law, error), n, t = solved(s, alpha, tau), s.size, ball(tau)
+        (law, error), n, t = solve_entmax(s, alpha, tau), s.size, ball(tau)
         u = np.full(n, ball(1) / n)
         u[0], u[-1] = u[0] - ball(centre) / n, u[-1] + ball(centre) / n
         with precision(256):
@@ -113,7 +113,7 @@ def test_order(run, *, strict=True, prior=False, factor=1.0):
     cases += [(rng.integers(-8, 9, int(rng.integers(2, 12))) / 4, float(rng.uniform(0.2, 3.0))) for rng in rngs]
     for given, tau in cases:
         s, n = np.sort(given)[::-1], given.size
-        laws = {f"entmax {alpha:g}": solved(s, alpha, tau) for alpha in (0.5, 1.0, 1.5, 2.0)}
+        laws = {f"entmax {alpha:g}": solve_entmax(s, alpha, tau) for alpha in (0.5, 1.0, 1.5, 2.0)}
         if prior:
             laws["prior"] = (
                 softmax(s, prior=np.arange(1.0, n + 1) / (n * (n + 1) / 2), tau=tau),
@@ -168,7 +168,7 @@ def test_hot(run, *, lead=-2, curved=True, centred=True):
             even: list[list[Interval]] = [[] for _ in s]
             turns = []
             for tau in (2.0 ** np.arange(5, 11) * float(np.ptp(s)) * n).tolist():
-                (up, up_error), (down, down_error) = solved(s, alpha, tau), solved(-s, alpha, tau)
+                (up, up_error), (down, down_error) = solve_entmax(s, alpha, tau), solve_entmax(-s, alpha, tau)
                 errors = up_error + down_error
                 errors = errors + gamma(2)
                 for k in range(n):

@@ -38,14 +38,14 @@ class OnCells(NamedTuple):
     normaliser: float
 
 
-def density_on_cells(scores: ArrayLike, measure: ArrayLike, alpha: float) -> OnCells:
+def density_on_cells(scores: ArrayLike, weights: ArrayLike, alpha: float) -> OnCells:
     r"""Return the density of largest :math:`\mathbb E f + H_\alpha` with respect to a measure on n cells.
 
     Parameters
     ----------
     scores : array_like, shape (n,)
         Finite :math:`f`, dimensionless.
-    measure : array_like, shape (n,)
+    weights : array_like, shape (n,)
         Masses of the cells, non-negative, not all zero; on a grid its width.
     alpha : float
         Positive, finite.
@@ -58,14 +58,14 @@ def density_on_cells(scores: ArrayLike, measure: ArrayLike, alpha: float) -> OnC
         overflows.
     """
     f = as_vector(scores, "scores")
-    mu = as_masses(measure, "measure", size=f.size)
+    mu = as_masses(weights, "weights", size=f.size)
     order = np.array([[as_positive(alpha, "alpha")]])
     peak = float(f[mu > 0.0].max())
     gaps = np.where(mu > 0.0, f - peak, 0.0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = solve(gaps[np.newaxis], mu[np.newaxis], order)
     if not (np.isfinite(found.weights).all() and np.isfinite(found.threshold).all()):
-        raise ValueError(f"measure: expected masses at which float64 resolves the density, got {float(mu.max())!r}")
+        raise ValueError(f"weights: expected masses at which float64 resolves the density, got {float(mu.max())!r}")
     return OnCells(found.weights[0], peak + float(found.threshold[0, 0]))
 
 
@@ -80,12 +80,12 @@ def density_at(scores: ArrayLike, normaliser: float, alpha: float) -> Array:
     return density
 
 
-def escort_covariance(density: ArrayLike, measure: ArrayLike, psi: ArrayLike, phi: ArrayLike, alpha: float) -> Array:
+def escort_covariance(density: ArrayLike, weights: ArrayLike, psi: ArrayLike, phi: ArrayLike, alpha: float) -> Array:
     r"""Return :math:`\partial_\vartheta\mathbb E_p[\psi]` at :math:`f = \langle\vartheta, \phi\rangle`, shape (l, k).
 
     Parameters
     ----------
-    density, measure : array_like, shape (n,)
+    density, weights : array_like, shape (n,)
         As :func:`density_on_cells` gives and takes them.
     psi, phi : array_like, shapes (n, l) and (n, k)
         Statistics at the cells.
@@ -96,7 +96,7 @@ def escort_covariance(density: ArrayLike, measure: ArrayLike, psi: ArrayLike, ph
     ValueError
         If shapes do not fit, a number is not finite, a mass is negative or ``alpha`` is not positive.
     """
-    mu = as_masses(measure, "measure")
+    mu = as_masses(weights, "weights")
     p = as_masses(density, "density", size=mu.size)
     left, right = as_points(psi, "psi", size=mu.size), as_points(phi, "phi", size=mu.size)
     q = mu * slopes(p, np.array(as_positive(alpha, "alpha")))

@@ -34,7 +34,7 @@ class Tilt(NamedTuple):
     residual: Array
 
 
-def tilted(mu: Measure, features: ArrayLike, moment: ArrayLike) -> Tilt:
+def match_moments(mu: Measure, features: ArrayLike, moment: ArrayLike) -> Tilt:
     r"""Return the measure nearest to ``mu`` in relative entropy with the given moments.
 
     Parameters

@@ -84,7 +84,7 @@ def induced_norms(matrix: ArrayLike) -> Norms:
     return Norms(*(size * norm for norm in found))
 
 
-def softmax_norms(law: ArrayLike, *, tau: float = 1.0) -> Norms:
+def softmax_norms(weights: ArrayLike, *, tau: float = 1.0) -> Norms:
     r"""Return the operator norms of :math:`(\mathrm{diag}(p) - pp^\top)/\tau` for a law of at most 20 entries.
 
     Raises
@@ -92,9 +92,9 @@ def softmax_norms(law: ArrayLike, *, tau: float = 1.0) -> Norms:
     ValueError
         If the law leaves the simplex or has more entries, or ``tau`` is not positive.
     """
-    p, t = as_simplex(law, "law"), as_positive(tau, "tau")
+    p, t = as_simplex(weights, "weights"), as_positive(tau, "tau")
     if p.size > _MOST:
-        raise ValueError(f"law: expected at most {_MOST} entries, got {p.size}")
+        raise ValueError(f"weights: expected at most {_MOST} entries, got {p.size}")
     jacobian = laplacian(p) + 0.0  # without the sign of zero
     variances = np.diag(jacobian)  # p (1 - p), with 1 - p summed from the others
     rest = np.where(p > 0.0, variances / np.where(p > 0.0, p, 1.0), 1.0)

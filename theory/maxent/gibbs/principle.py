@@ -37,26 +37,26 @@ class Law(NamedTuple):
     error: float
 
 
-def entropy(law: ArrayLike) -> Interval:
-    """Enclose the Shannon entropy of ``law``, shape (n,), in nats."""
-    p = as_simplex(law, "law")
+def entropy(weights: ArrayLike) -> Interval:
+    """Enclose the Shannon entropy of ``weights``, shape (n,), in nats."""
+    p = as_simplex(weights, "weights")
     summands = -xlogy(p, p)
     return total(summands, gamma(_OPS) * np.abs(summands) + _LOST)
 
 
-def expectation(law: ArrayLike, values: ArrayLike) -> Interval:
-    """Enclose the mean of ``values``, shape (n,), under ``law``, shape (n,), in the unit of the values."""
+def expectation(weights: ArrayLike, values: ArrayLike) -> Interval:
+    """Enclose the mean of ``values``, shape (n,), under ``weights``, shape (n,), in the unit of the values."""
     v = as_vector(values, "values")
-    summands = as_simplex(law, "law", size=v.size) * v
+    summands = as_simplex(weights, "weights", size=v.size) * v
     return total(summands, gamma(2) * np.abs(summands) + SUBNORMAL)
 
 
-def divergence(law: ArrayLike, reference: ArrayLike) -> Interval:
-    r"""Enclose :math:`\mathrm{KL}(p \,\|\, q)` in nats; unbounded above where ``law`` is not absolutely continuous.
+def divergence(weights: ArrayLike, reference: ArrayLike) -> Interval:
+    r"""Enclose :math:`\mathrm{KL}(p \,\|\, q)` in nats; unbounded above where ``weights`` is not absolutely continuous.
 
     Parameters
     ----------
-    law, reference : array_like, shape (n,)
+    weights, reference : array_like, shape (n,)
         Probability vectors.
 
     Returns
@@ -67,24 +67,24 @@ def divergence(law: ArrayLike, reference: ArrayLike) -> Interval:
     Raises
     ------
     ValueError
-        If the shapes differ, a vector leaves the simplex, or ``law`` has mass where ``reference`` has none.
+        If the shapes differ, a vector leaves the simplex, or ``weights`` has mass where ``reference`` has none.
     """
-    p = as_simplex(law, "law")
+    p = as_simplex(weights, "weights")
     q = as_simplex(reference, "reference", size=p.size)
     if np.any((p > 0.0) & (q == 0.0)):
         at = int(np.flatnonzero((p > 0.0) & (q == 0.0))[0])
-        raise ValueError(f"reference: expected mass wherever law has some, got none at index {at}")
+        raise ValueError(f"reference: expected mass wherever weights have some, got none at index {at}")
     on = p > 0.0
     left, right = xlogy(p[on], p[on]), p[on] * np.log(q[on])
     return total(np.concatenate([left, -right]), gamma(_OPS) * np.abs(np.concatenate([left, right])) + _LOST)
 
 
-def free_energy(scores: ArrayLike, law: ArrayLike, *, tau: float = 1.0) -> Interval:
-    r"""Enclose the free energy :math:`\langle p, s\rangle + \tau H(p)` of ``law``.
+def free_energy(scores: ArrayLike, weights: ArrayLike, *, tau: float = 1.0) -> Interval:
+    r"""Enclose the free energy :math:`\langle p, s\rangle + \tau H(p)` of ``weights``.
 
     Parameters
     ----------
-    scores, law : array_like, shape (n,)
+    scores, weights : array_like, shape (n,)
         Finite scores and a law on them, dimensionless.
     tau : float, default 1.0
         Temperature, dimensionless, positive.
@@ -97,9 +97,9 @@ def free_energy(scores: ArrayLike, law: ArrayLike, *, tau: float = 1.0) -> Inter
     Raises
     ------
     ValueError
-        If the shapes differ, ``law`` leaves the simplex or ``tau <= 0``.
+        If the shapes differ, ``weights`` leaves the simplex or ``tau <= 0``.
     """
-    return expectation(law, as_vector(scores, "scores")) + as_positive(tau, "tau") * entropy(law)
+    return expectation(weights, as_vector(scores, "scores")) + as_positive(tau, "tau") * entropy(weights)
 
 
 def gibbs_law(scores: ArrayLike, *, tau: float = 1.0) -> Law:

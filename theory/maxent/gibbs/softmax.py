@@ -30,10 +30,10 @@ from theory.maxent.batch import (
     as_axis,
     as_laws,
     as_parameter,
-    demand_laws,
-    flattened,
-    measured,
-    through,
+    flatten_rows,
+    read_cotangent,
+    read_gaps,
+    validate_laws,
 )
 
 _SPLIT = (
@@ -59,12 +59,12 @@ def _gibbs(scores: ArrayLike, prior: ArrayLike | None, tau: ArrayLike, axis: int
         if reference.ndim == 1 and s.ndim > 0 and -s.ndim <= axis < s.ndim and reference.size == s.shape[axis]:
             reference = np.moveaxis(np.broadcast_to(reference, np.moveaxis(s, axis, -1).shape), -1, axis)
         given["prior"] = reference
-    layout, rows, (temperature,) = flattened(given, axis, {"tau": as_parameter(tau, "tau")})
+    layout, rows, (temperature,) = flatten_rows(given, axis, {"tau": as_parameter(tau, "tau")})
     present = rows[0] > -np.inf
     if prior is not None:
-        demand_laws(rows[1], "prior")
+        validate_laws(rows[1], "prior")
         present &= rows[1] > 0.0
-    read = measured(rows[0], present, temperature, layout)
+    read = read_gaps(rows[0], present, temperature, layout)
     logits, masses, best = read.gaps, np.exp(read.gaps), np.zeros_like(read.peak)
     raised = np.zeros(best.shape, dtype=np.int64)
     if prior is not None:
@@ -147,7 +147,7 @@ def softmax_vjp(weights: ArrayLike, cotangent: ArrayLike, *, tau: ArrayLike = 1.
     ValueError
         If shapes do not fit, a number is not finite, a weight is negative or ``tau`` is not positive.
     """
-    layout, p, c, temperature, _ = through(weights, cotangent, axis, tau)
+    layout, p, c, temperature, _ = read_cotangent(weights, cotangent, axis, tau)
     with np.errstate(over="ignore", invalid="ignore"):
         return layout.derivative(p * (c - (p * c).sum(axis=1, keepdims=True)) / temperature)
 
@@ -165,7 +165,7 @@ def laplacian(q: Array) -> Array:
 def softmax_jacobian(weights: ArrayLike, *, tau: ArrayLike = 1.0) -> Array:
     r"""Return :math:`(\mathrm{diag}(p) - pp^\top)/\tau` for laws along the last axis, shape (..., n, n)."""
     weight = as_real(weights, "weights")
-    layout, p, _, temperature, _ = through(weight, weight, -1, tau)
+    layout, p, _, temperature, _ = read_cotangent(weight, weight, -1, tau)
     n = p.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
         matrices = laplacian(p) / temperature[..., np.newaxis]

@@ -86,12 +86,12 @@ def cosine_law(scores: ArrayLike) -> Array:
     return np.asarray(x / x.sum(), dtype=np.float64)
 
 
-def cosine(law: ArrayLike, scores: ArrayLike) -> Interval:
+def cosine(weights: ArrayLike, scores: ArrayLike) -> Interval:
     r"""Enclose :math:`\langle p, s\rangle/(\|p\|\,\|s\|)`.
 
     Parameters
     ----------
-    law, scores : array_like, shape (n,)
+    weights, scores : array_like, shape (n,)
         A law, and finite scores that do not all vanish.
 
     Returns
@@ -102,10 +102,10 @@ def cosine(law: ArrayLike, scores: ArrayLike) -> Interval:
     Raises
     ------
     ValueError
-        If the shapes differ, ``law`` leaves the simplex or the scores vanish.
+        If the shapes differ, ``weights`` leaves the simplex or the scores vanish.
     """
     s = _direction(scores)
-    p = as_simplex(law, "law", size=s.size)
+    p = as_simplex(weights, "weights", size=s.size)
     reward, own, other = p * s, p * p, s * s
     # the scores were rounded once where their size was divided out
     norms = total(own, gamma(1) * own + SUBNORMAL).sqrt() * total(other, gamma(3) * other + SUBNORMAL).sqrt()

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
 from theory._validate import as_count, as_generator, as_instance, as_positive, as_real, as_vector
-from theory.maxent.batch import Array, as_laws, demand_laws
+from theory.maxent.batch import Array, as_laws, validate_laws
 from theory.maxent.gibbs.softmax import log_softmax
 from theory.maxent.layers.row_map import RowMap
 
@@ -136,7 +136,7 @@ class Predictor:
         target = as_laws(y, "y")
         if target.shape != (len(sequences), self.classes):
             raise ValueError(f"y: expected shape {(len(sequences), self.classes)}, got shape {target.shape}")
-        demand_laws(target, "y")
+        validate_laws(target, "y")
         with np.errstate(over="ignore", invalid="ignore"):
             loss, slope = self._objective(theta, sequences, target, rate)
         if not np.isfinite(loss) or not np.isfinite(slope).all():

@@ -35,8 +35,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_scores
-from theory.maxent.batch import Array, Batch, as_laws, as_parameter, demand_laws, flattened, measured
-from theory.maxent.sparse.entmax import Solved, solved_rows
+from theory.maxent.batch import Array, Batch, as_laws, as_parameter, flatten_rows, read_gaps, validate_laws
+from theory.maxent.sparse.entmax import Solved, solve_rows
 from theory.maxent.sparse.tsallis import deformed_log
 
 _NEAR = 0.125  # taken: alpha |delta| below which the series is used; outside it the closed form loses less than 2**7 u
@@ -106,12 +106,12 @@ def _read(
 ) -> tuple[Solved, Array, Array]:
     given = {"tau": as_parameter(tau, "tau"), "alpha": as_parameter(alpha, "alpha", infinite=True)}
     arrays = {"scores": as_scores(scores), "target": as_laws(target, "target")}
-    layout, (rows, y), (temperature, order) = flattened(arrays, axis, given)
-    demand_laws(y, "target")
-    read: Batch = measured(rows, rows > -np.inf, temperature, layout)
+    layout, (rows, y), (temperature, order) = flatten_rows(arrays, axis, given)
+    validate_laws(y, "target")
+    read: Batch = read_gaps(rows, rows > -np.inf, temperature, layout)
     if not read.present.any(axis=1).all():
         raise ValueError("scores: expected an entry left in every row, got a row masked throughout")
-    return solved_rows(read, order), y, rows
+    return solve_rows(read, order), y, rows
 
 
 def _terms(p: Array, y: Array, g: Array, alpha: Array) -> Array:

@@ -36,7 +36,7 @@ from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
 from theory.maxent.batch import Array
 from theory.maxent.losses.fenchel_young import fenchel_young_loss
-from theory.maxent.sparse.entmax import Solved, solved
+from theory.maxent.sparse.entmax import Solved, solve_entmax
 from theory.maxent.sparse.tsallis import deformed_log
 
 _BITS = 256  # taken: as for the Frank-Wolfe gap, powers of weights cancel beside order 1
@@ -70,7 +70,7 @@ def loss_interval(scores: ArrayLike, target: ArrayLike, alpha: float, *, tau: fl
     """
     s, y, order, t = as_vector(scores, "scores"), as_vector(target, "target"), _order(alpha), as_positive(tau, "tau")
     value = float(fenchel_young_loss(s, y, order, tau=t))
-    found = solved(s, order, t, -1)
+    found = solve_entmax(s, order, t, -1)
     gaps, p, nu = found.batch.gaps[0], found.laws[0], float(found.threshold[0, 0])
     mass = abs(math.fsum([*y.tolist(), -1.0]))
     if not gaps.min() > -sys.float_info.max:
@@ -108,7 +108,7 @@ def stationarity_residual(scores: ArrayLike, alpha: float, *, tau: float = 1.0) 
 
 def _solved(scores: ArrayLike, alpha: float, tau: float) -> tuple[Array, Solved]:
     s, order = as_vector(scores, "scores"), _order(as_positive(alpha, "alpha"))
-    return s, solved(s, order, as_positive(tau, "tau"), -1)
+    return s, solve_entmax(s, order, as_positive(tau, "tau"), -1)
 
 
 def _order(alpha: float) -> float:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
-    from theory.maxent.sparse.bisection import bisected_entmax as bisected_entmax
+    from theory.maxent.sparse.bisection import bisect_entmax as bisect_entmax
     from theory.maxent.sparse.budget import budget as budget, budget_vjp as budget_vjp
     from theory.maxent.sparse.entmax import (
         entmax as entmax,

@@ -26,7 +26,7 @@ from theory.maxent.batch import Array
 _WIDEST = 2.0**40  # taken: there float64 still has twelve bits of a bracket of one
 
 
-def bisected_entmax(
+def bisect_entmax(
     scores: ArrayLike, alpha: float, halvings: int, *, tau: float = 1.0, normalised: bool = False
 ) -> Array:
     r"""Return the powers at the last midpoint of the bracket of the threshold.

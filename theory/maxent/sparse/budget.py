@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_scores
-from theory.maxent.batch import Array, as_parameter, flattened, through
-from theory.maxent.sparse.entmax import projected
+from theory.maxent.batch import Array, as_parameter, flatten_rows, read_cotangent
+from theory.maxent.sparse.entmax import apply_slopes
 
 
 def budget(scores: ArrayLike, total: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
@@ -69,7 +69,7 @@ def budget(scores: ArrayLike, total: ArrayLike, *, tau: ArrayLike = 1.0, axis: i
     array([0.  , 0.15, 0.35, 1.  ])
     """
     given = {"total": as_parameter(total, "total"), "tau": as_parameter(tau, "tau")}
-    layout, (rows,), (k, temperature) = flattened({"scores": as_scores(scores)}, axis, given)
+    layout, (rows,), (k, temperature) = flatten_rows({"scores": as_scores(scores)}, axis, given)
     present = rows > -np.inf
     left = np.count_nonzero(present, axis=1, keepdims=True)
     if ((k > left) & (left > 0)).any():
@@ -88,9 +88,9 @@ def budget_vjp(weights: ArrayLike, cotangent: ArrayLike, *, tau: ArrayLike = 1.0
 
     Errors as in :func:`theory.maxent.entmax_vjp`.
     """
-    layout, p, c, temperature, _ = through(weights, cotangent, axis, tau)
+    layout, p, c, temperature, _ = read_cotangent(weights, cotangent, axis, tau)
     with np.errstate(over="ignore", invalid="ignore"):
-        return layout.derivative(projected(((p > 0.0) & (p < 1.0)).astype(np.float64), c) / temperature)
+        return layout.derivative(apply_slopes(((p > 0.0) & (p < 1.0)).astype(np.float64), c) / temperature)
 
 
 _RANGE = (np.finfo(np.float64).min, np.finfo(np.float64).max)

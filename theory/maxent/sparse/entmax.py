@@ -42,7 +42,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory.maxent.batch import Array, Batch, as_laws, as_parameter, batch, flattened, through
+from theory.maxent.batch import Array, Batch, as_laws, as_parameter, flatten_rows, read_cotangent, read_scores
 from theory.maxent.sparse.threshold import solve
 from theory.maxent.sparse.tsallis import deformed_log, entropies
 
@@ -60,14 +60,14 @@ class Solved(NamedTuple):
     threshold: Array
 
 
-def solved(scores: ArrayLike, alpha: ArrayLike, tau: ArrayLike, axis: int) -> Solved:
+def solve_entmax(scores: ArrayLike, alpha: ArrayLike, tau: ArrayLike, axis: int) -> Solved:
     """Return entmax of every row with its threshold, which is zero for infinite order and for rows left out."""
-    read, (order,) = batch(scores, axis, tau, alpha=as_parameter(alpha, "alpha", infinite=True))
-    return solved_rows(read, order)
+    read, (order,) = read_scores(scores, axis, tau, alpha=as_parameter(alpha, "alpha", infinite=True))
+    return solve_rows(read, order)
 
 
-def solved_rows(read: Batch, order: Array) -> Solved:
-    """Return what :func:`solved` does for rows that were read already; ``order`` is (m, 1)."""
+def solve_rows(read: Batch, order: Array) -> Solved:
+    """Return what :func:`solve_entmax` does for rows that were read already; ``order`` is (m, 1)."""
     endless = np.isinf(order[:, 0])
     counts = read.present.astype(np.float64)
     laws, threshold = solve(read.gaps, counts, np.where(np.isinf(order), 2.0, order))
@@ -110,13 +110,13 @@ def entmax(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: i
     >>> entmax([1.0, 0.5, -1.0], 2.0)
     array([0.75, 0.25, 0.  ])
     """
-    found = solved(scores, alpha, tau, axis)
+    found = solve_entmax(scores, alpha, tau, axis)
     return found.batch.layout.laws(found.laws)
 
 
 def entmax_value(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
     """Return the attained maximum per row, in the unit of the scores; arguments and errors as in :func:`entmax`."""
-    read, order, laws, threshold = solved(scores, alpha, tau, axis)
+    read, order, laws, threshold = solve_entmax(scores, alpha, tau, axis)
     bend = np.where(np.isinf(order), 0.0, order - 1.0) * entropies(laws, order)
     with np.errstate(over="ignore"):  # the entropy of an order near 0 exceeds any range
         return read.layout.values(read.peak + read.tau * (threshold - bend))
@@ -124,7 +124,7 @@ def entmax_value(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, a
 
 def entmax_support(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
     """Return 1.0 where :func:`entmax` has weight and 0.0 elsewhere, decided by comparing scores alone."""
-    read, (order,) = batch(scores, axis, tau, alpha=as_parameter(alpha, "alpha", infinite=True))
+    read, (order,) = read_scores(scores, axis, tau, alpha=as_parameter(alpha, "alpha", infinite=True))
     inside = read.present & ((order <= 1.0) | (read.gaps == 0.0))
     solid = np.isfinite(order) & (order > 1.0)
     e = np.where(solid, order - 1.0, 1.0)
@@ -167,12 +167,12 @@ def entmax_vjp(
         If shapes do not fit, a number is not finite, a weight is negative, ``alpha`` or ``tau`` is not positive.
     """
     order = as_parameter(alpha, "alpha", infinite=True)
-    layout, p, c, temperature, (a,) = through(weights, cotangent, axis, tau, alpha=order)
+    layout, p, c, temperature, (a,) = read_cotangent(weights, cotangent, axis, tau, alpha=order)
     with np.errstate(over="ignore", invalid="ignore"):
-        return layout.derivative(projected(slopes(p, a), c) / temperature)
+        return layout.derivative(apply_slopes(slopes(p, a), c) / temperature)
 
 
-def projected(q: Array, c: Array) -> Array:
+def apply_slopes(q: Array, c: Array) -> Array:
     r"""Return :math:`q \odot (c - \langle q, c\rangle/\sum q)` for rows of :math:`q \ge 0`; 0 where they vanish.
 
     A constant may be taken off :math:`c`. Where the largest :math:`q` exceeds 1, without bound, it is the entry of
@@ -190,7 +190,7 @@ def entmax_alpha_derivative(weights: ArrayLike, alpha: ArrayLike, *, axis: int =
 
     Errors as in :func:`entmax_vjp`, and for infinite ``alpha``.
     """
-    layout, (p,), (a,) = flattened(
+    layout, (p,), (a,) = flatten_rows(
         {"weights": as_laws(weights, "weights")}, axis, {"alpha": as_parameter(alpha, "alpha")}
     )
     e, own = a - 1.0, np.where(p > 0.0, p, 1.0)

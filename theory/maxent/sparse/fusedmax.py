@@ -36,8 +36,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_flags, as_scores
-from theory.maxent.batch import Array, Bools, as_parameter, flattened, measured, through
-from theory.maxent.sparse.entmax import entmax, projected, slopes
+from theory.maxent.batch import Array, Bools, as_parameter, flatten_rows, read_cotangent, read_gaps
+from theory.maxent.sparse.entmax import apply_slopes, entmax, slopes
 
 Counts = NDArray[np.int64]
 
@@ -70,8 +70,8 @@ def total_variation_prox(scores: ArrayLike, strength: ArrayLike, *, axis: int = 
     Arguments and errors as in :func:`fusedmax`.
     """
     size = as_parameter(strength, "strength", zero=True)
-    layout, (rows,), (reach,) = flattened({"scores": as_scores(scores)}, axis, {"strength": size})
-    read = measured(rows, rows > -np.inf, np.ones_like(reach), layout)
+    layout, (rows,), (reach,) = flatten_rows({"scores": as_scores(scores)}, axis, {"strength": size})
+    read = read_gaps(rows, rows > -np.inf, np.ones_like(reach), layout)
     order = np.argsort(~read.present, axis=1, kind="stable")  # what is left of the sequence comes first
     count = np.count_nonzero(read.present, axis=1)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -102,7 +102,7 @@ def fusedmax_vjp(
     errors as in :func:`theory.maxent.entmax_vjp`.
     """
     order = as_parameter(alpha, "alpha", infinite=True)
-    layout, p, c, temperature, (a,) = through(weights, cotangent, axis, tau, alpha=order)
+    layout, p, c, temperature, (a,) = read_cotangent(weights, cotangent, axis, tau, alpha=order)
     here = np.ones(p.shape, dtype=np.bool_)
     if mask is not None:
         shown = as_flags(mask, "mask", shape=np.shape(weights))
@@ -116,7 +116,7 @@ def fusedmax_vjp(
     means = np.empty_like(pull)
     np.put_along_axis(means, places, _averaged(pull, cut), axis=1)
     with np.errstate(over="ignore", invalid="ignore"):
-        return layout.derivative(projected(slopes(p, a), means) / temperature)
+        return layout.derivative(apply_slopes(slopes(p, a), means) / temperature)
 
 
 def _averaged(values: Array, cut: Bools) -> Array:

@@ -34,7 +34,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory.maxent.batch import Array, batch, blocks, excess
+from theory.maxent.batch import Array, excess, read_scores, row_blocks
 from theory.maxent.sparse.entmax import entmax_vjp
 
 _STEPS = 64  # taken: Newton's method from a threshold that is off by n u ends after two or three
@@ -87,9 +87,9 @@ def entmax15_vjp(weights: ArrayLike, cotangent: ArrayLike, *, tau: ArrayLike = 1
 
 
 def _mapped(law: Callable[[Array], Array], scores: ArrayLike, tau: ArrayLike, axis: int, slope: float) -> Array:
-    read, _ = batch(scores, axis, tau)
+    read, _ = read_scores(scores, axis, tau)
     weights = np.empty_like(read.gaps)
-    for part in blocks(*weights.shape):
+    for part in row_blocks(*weights.shape):
         weights[part] = law(np.where(read.present[part], np.maximum(slope * read.gaps[part], -1.0), -1.0))
     return read.layout.laws(np.where(read.present, weights, 0.0))
 

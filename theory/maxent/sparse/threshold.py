@@ -50,7 +50,7 @@ from typing import NamedTuple
 import numpy as np
 
 from theory.evidence.roundoff import U
-from theory.maxent.batch import Array, blocks, excess
+from theory.maxent.batch import Array, excess, row_blocks
 from theory.maxent.sparse.tsallis import deformed_exp, deformed_log
 
 _STEPS = 200  # derived: 8 free steps, then a bisection in every second, 53 of which exhaust a bracket, twice over
@@ -80,7 +80,7 @@ def solve(gaps: Array, measure: Array, alpha: Array) -> Solution:
     A row of measure zero has weights zero and threshold zero.
     """
     weights, threshold = np.zeros(gaps.shape), np.zeros((gaps.shape[0], 1))
-    for part in blocks(*gaps.shape):
+    for part in row_blocks(*gaps.shape):
         some = part.start + np.flatnonzero((measure[part] > 0.0).any(axis=1))
         if some.size:
             weights[some], threshold[some] = _block(gaps[some], measure[some], alpha[some] - 1.0)

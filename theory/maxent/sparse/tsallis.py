@@ -23,7 +23,7 @@ import sys
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory.maxent.batch import Array, as_laws, as_parameter, demand_laws, flattened
+from theory.maxent.batch import Array, as_laws, as_parameter, flatten_rows, validate_laws
 
 _PLAIN = (0.0, 0.5, 1.0)  # softmax, entmax of order 3/2, sparsemax
 _LARGEST, _SMALLEST = sys.float_info.max, sys.float_info.min
@@ -66,12 +66,12 @@ def _plain(y: Array, e: float) -> tuple[Array, Array]:
     return (w, (w > 0.0).astype(np.float64)) if e == 1.0 else (w * w, w)
 
 
-def tsallis(law: ArrayLike, alpha: ArrayLike, *, axis: int = -1) -> Array:
+def tsallis(weights: ArrayLike, alpha: ArrayLike, *, axis: int = -1) -> Array:
     r"""Return :math:`H_\alpha` of every row, in nats for :math:`\alpha = 1`.
 
     Parameters
     ----------
-    law : array_like
+    weights : array_like
         Laws along ``axis``.
     alpha : array_like
         Positive, infinity allowed, broadcast against the rows.
@@ -87,8 +87,8 @@ def tsallis(law: ArrayLike, alpha: ArrayLike, *, axis: int = -1) -> Array:
     An order so close to 0 that the entropy exceeds float64 yields infinity.
     """
     order = as_parameter(alpha, "alpha", infinite=True)
-    layout, (p,), (a,) = flattened({"law": as_laws(law, "law")}, axis, {"alpha": order})
-    demand_laws(p, "law")
+    layout, (p,), (a,) = flatten_rows({"weights": as_laws(weights, "weights")}, axis, {"alpha": order})
+    validate_laws(p, "weights")
     return layout.values(entropies(p, a))
 
 

@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 from theory.evidence import Interval, Kind, Table, ball, balls, coarse, first_best, hull, precision, stream
 from theory.maxent.batch import Array
 from theory.maxent.gibbs.softmax import laplacian
-from theory.maxent.sparse.bisection import bisected_entmax
+from theory.maxent.sparse.bisection import bisect_entmax
 from theory.maxent.sparse.entmax import entmax
 from theory.maxent.sparse.spectral import entmax_norm
 
@@ -122,7 +122,7 @@ def _errors(alpha: float, lead: float) -> dict[str, Any]:
     with precision(192):
         truth = _two_weights(alpha, lead)
         laws = {
-            "plain": bisected_entmax([0.0, -lead], alpha, _HALVINGS, normalised=True),
+            "plain": bisect_entmax([0.0, -lead], alpha, _HALVINGS, normalised=True),
             "ours": entmax([0.0, -lead], alpha),
         }
         apart = {
