@@ -161,7 +161,7 @@ BUGS = [
     # entropy
     bug("entropy-sign", "softmax.prior", "maxent/gibbs/principle.py", ("summands = -xlogy(p, p)", "summands = xlogy(p, p)")),
     bug("free-energy-without-tau", "softmax.prior", "maxent/gibbs/principle.py",
-        ('as_positive(tau, "tau") * entropy(law)', "entropy(weights)")),
+        ('as_positive(tau, "tau") * entropy(weights)', "entropy(weights)")),
     bug("softmax-times-tau", "softmax.prior", "maxent/gibbs/principle.py", (PUT, PUT.replace("/", "*"))),
     bug("partition-without-peak", "maxent.gibbs", "maxent/gibbs/principle.py", ("value = peak + math.log(mass)", "value = math.log(mass)")),
     bug("tilt-without-reference", "maxent.moment", "maxent/gibbs/moments.py",
