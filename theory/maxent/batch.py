@@ -123,7 +123,8 @@ def flatten_rows(
             raise ValueError(
                 f"{label}: expected a shape that broadcasts against the rows, {own}, got shape {value.shape}"
             ) from None
-    n, count = first.shape[axis], int(np.prod(shape))
+    n = first.shape[axis]
+    count = int(np.prod(shape))
     if own != shape:
         rows = [np.broadcast_to(row, (*shape, n)) for row in rows]
     flat = [row.reshape(count, n) for row in rows]
@@ -185,10 +186,12 @@ def excess(terms: Array) -> Array:
     Pairs are added, and pairs of these; what each addition rounds off is known exactly (Knuth) and summed apart, so the
     sum is off by its last rounding and by terms of the second order.
     """
-    sums, lost = terms, np.zeros((terms.shape[0], 1))
+    sums = terms
+    lost = np.zeros((terms.shape[0], 1))
     while sums.shape[1] > 1:
         half = sums.shape[1] // 2
-        a, b = sums[:, :half], sums[:, half : 2 * half]
+        a = sums[:, :half]
+        b = sums[:, half : 2 * half]
         both = a + b
         back = both - a
         lost += ((a - (both - back)) + (b - back)).sum(axis=1, keepdims=True)

@@ -76,7 +76,8 @@ def entmax_gap(scores: ArrayLike, weights: ArrayLike, alpha: float, *, tau: floa
     """
     s = as_vector(scores, "scores")
     p = as_simplex(weights, "weights", size=s.size)
-    order, temperature = as_positive(alpha, "alpha"), as_positive(tau, "tau")
+    order = as_positive(alpha, "alpha")
+    temperature = as_positive(tau, "tau")
     if order <= 1.0 and not (p > 0.0).all():
         return Interval.unknown(Kind.CERTIFIED)
     with evidence.precision(_BITS):

@@ -92,7 +92,8 @@ class BetaGaussian:
     @property
     def log_peak(self) -> float:
         """The logarithm of the density at its mean."""
-        e, half = self.alpha - 1.0, 0.5 * self.dim
+        e = self.alpha - 1.0
+        half = 0.5 * self.dim
         log_mass = half * math.log(2.0 * math.pi)
         if e != 0.0:
             b = 1.0 / abs(e)
@@ -135,7 +136,8 @@ class BetaGaussian:
 
     def sample(self, rng: np.random.Generator, size: int) -> Array:
         """Draw ``size`` points, (size, d), from the generator."""
-        count, e = as_count(size, "size"), self.alpha - 1.0
+        count = as_count(size, "size")
+        e = self.alpha - 1.0
         y = as_generator(rng).normal(size=(count, self.dim))
         if e > 0.0:
             y *= self.radius / np.sqrt((y**2).sum(axis=1, keepdims=True))

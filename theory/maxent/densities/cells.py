@@ -72,7 +72,8 @@ def density_on_cells(scores: ArrayLike, weights: ArrayLike, alpha: float) -> OnC
 def density_at(scores: ArrayLike, normaliser: float, alpha: float) -> Array:
     r"""Return :math:`\exp_\alpha(f - N)`: the density at any scores, with the normaliser found on the cells."""
     order = np.array(as_positive(alpha, "alpha") - 1.0)
-    f, n = as_real(scores, "scores"), as_number(normaliser, "normaliser")
+    f = as_real(scores, "scores")
+    n = as_number(normaliser, "normaliser")
     with np.errstate(over="ignore", under="ignore"):
         density = np.asarray(deformed_exp(f - n, order)[0])
     if not np.isfinite(density).all():
@@ -98,7 +99,8 @@ def escort_covariance(density: ArrayLike, weights: ArrayLike, psi: ArrayLike, ph
     """
     mu = as_masses(weights, "weights")
     p = as_masses(density, "density", size=mu.size)
-    left, right = as_points(psi, "psi", size=mu.size), as_points(phi, "phi", size=mu.size)
+    left = as_points(psi, "psi", size=mu.size)
+    right = as_points(phi, "phi", size=mu.size)
     q = mu * slopes(p, np.array(as_positive(alpha, "alpha")))
     total = q.sum()
     moved: Array = (left - q @ left / total).T @ (q[:, np.newaxis] * (right - q @ right / total))

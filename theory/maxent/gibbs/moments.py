@@ -62,7 +62,8 @@ def match_moments(mu: Measure, features: ArrayLike, moment: ArrayLike) -> Tilt:
     given = as_points(features, "features", size=mu.size)
     centred = given - as_vector(moment, "moment", size=given.shape[1])
     size = np.abs(centred[mu.weights > 0.0]).max(axis=0)
-    phi, target = centred / np.where(size > 0.0, size, 1.0), np.zeros(given.shape[1])  # so that no unit matters
+    phi = centred / np.where(size > 0.0, size, 1.0)  # so that no unit matters
+    target = np.zeros(given.shape[1])
     if not _is_interior(phi[mu.weights > 0.0]):
         raise ValueError(
             f"moment: expected a point interior to the hull of the features, got {np.asarray(moment).tolist()}"

@@ -65,7 +65,8 @@ def induced_norms(matrix: ArrayLike) -> Norms:
         raise ValueError(f"matrix: expected sides of at most {_MOST}, got shape {a.shape}")
     size = float(np.ldexp(1.0, np.frexp(np.abs(a).max())[1] - 1))  # a power of two: squares stay in range, exactly
     a = a / size
-    forward, backward = np.zeros(2), np.zeros(2)
+    forward = np.zeros(2)
+    backward = np.zeros(2)
     for best, m in ((forward, a), (backward, a.T)):
         for signs in _signs(m.shape[1]):
             image = m @ signs
@@ -92,7 +93,8 @@ def softmax_norms(weights: ArrayLike, *, tau: float = 1.0) -> Norms:
     ValueError
         If the law leaves the simplex or has more entries, or ``tau`` is not positive.
     """
-    p, t = as_simplex(weights, "weights"), as_positive(tau, "tau")
+    p = as_simplex(weights, "weights")
+    t = as_positive(tau, "tau")
     if p.size > _MOST:
         raise ValueError(f"weights: expected at most {_MOST} entries, got {p.size}")
     jacobian = laplacian(p) + 0.0  # without the sign of zero
@@ -101,7 +103,8 @@ def softmax_norms(weights: ArrayLike, *, tau: float = 1.0) -> Norms:
     others = np.array([np.delete(p, i) @ np.delete(p, i) for i in range(p.size)])
     column = float((p * np.sqrt(rest**2 + others)).max()) / t
     inside, outside, squares, other_squares = (_subset_sums(v) for v in (p, p, p**2, p**2))
-    outside, other_squares = outside[::-1], other_squares[::-1]  # the complement of a set has the reflected number
+    outside = outside[::-1]  # the complement of a set has the reflected number
+    other_squares = other_squares[::-1]
     halves = 2.0 * float(np.sqrt(outside**2 * squares + inside**2 * other_squares).max()) / t
     row = 2.0 * float(variances.max()) / t
     if not row < np.inf:
@@ -133,7 +136,8 @@ def _signs(n: int) -> list[Array]:
     low = 1.0 - 2.0 * ((np.arange(2**free) >> np.arange(free)[:, np.newaxis]) & 1)
     fixed = [np.ones((1, low.shape[1])), low]
     rest = n - 1 - free
-    return [
-        np.vstack([*fixed, *(np.full((1, low.shape[1]), 1.0 - 2.0 * ((code >> bit) & 1)) for bit in range(rest))])
-        for code in range(2**rest)
-    ]
+    blocks = []
+    for code in range(2**rest):
+        high = [np.full((1, low.shape[1]), 1.0 - 2.0 * ((code >> bit) & 1)) for bit in range(rest)]
+        blocks.append(np.vstack([*fixed, *high]))
+    return blocks

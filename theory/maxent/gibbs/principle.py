@@ -75,7 +75,8 @@ def divergence(weights: ArrayLike, reference: ArrayLike) -> Interval:
         at = int(np.flatnonzero((p > 0.0) & (q == 0.0))[0])
         raise ValueError(f"reference: expected mass wherever weights have some, got none at index {at}")
     on = p > 0.0
-    left, right = xlogy(p[on], p[on]), p[on] * np.log(q[on])
+    left = xlogy(p[on], p[on])
+    right = p[on] * np.log(q[on])
     return total(np.concatenate([left, -right]), gamma(_OPS) * np.abs(np.concatenate([left, right])) + _LOST)
 
 

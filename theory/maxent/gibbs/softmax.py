@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_real, as_scores
 from theory.maxent.batch import (
@@ -36,10 +36,10 @@ from theory.maxent.batch import (
     validate_laws,
 )
 
-_SPLIT = (
-    700.0  # derived: e^700 is finite, e^-700 normal, and e^45, the most that the smallest prior leaves beyond, both
-)
-_RAISED, _KEPT = 1000, 900  # derived: 2^1000 times a prior is finite; a raised sum is 2^-75 or more, normal over 2^900
+# derived: e^700 is finite, e^-700 normal, and e^45, the most that the smallest prior leaves beyond, both
+_SPLIT = 700.0
+_RAISED = 1000  # derived: 2^1000 times a prior is finite
+_KEPT = 900  # derived: a raised sum is 2^-75 or more, normal over 2^900
 
 
 class _Gibbs(NamedTuple):
@@ -52,7 +52,8 @@ class _Gibbs(NamedTuple):
 
 
 def _gibbs(scores: ArrayLike, prior: ArrayLike | None, tau: ArrayLike, axis: int) -> _Gibbs:
-    s, axis = as_scores(scores), as_axis(axis)
+    s = as_scores(scores)
+    axis = as_axis(axis)
     given = {"scores": s}
     if prior is not None:
         reference = as_laws(prior, "prior")
@@ -65,17 +66,16 @@ def _gibbs(scores: ArrayLike, prior: ArrayLike | None, tau: ArrayLike, axis: int
         validate_laws(rows[1], "prior")
         present &= rows[1] > 0.0
     read = read_gaps(rows[0], present, temperature, layout)
-    logits, masses, best = read.gaps, np.exp(read.gaps), np.zeros_like(read.peak)
-    raised = np.zeros(best.shape, dtype=np.int64)
-    if prior is not None:
-        logits = logits + np.log(np.where(present, rows[1], 1.0))
-        at = np.argmax(np.where(present, logits, -np.inf), axis=1)[:, np.newaxis]
-        best = np.take_along_axis(read.gaps, at, axis=1)
-        lead = np.where(present, read.gaps - best, 0.0)
-        near = np.clip(lead, -_SPLIT, _SPLIT)
-        # a small prior of the leading entry is raised by a power of two, lest the others underflow beside it
-        raised = np.clip(-np.frexp(np.take_along_axis(rows[1], at, axis=1))[1], 0, _RAISED)
-        masses = np.ldexp(rows[1], raised) * np.exp(near) * np.exp(lead - near)
+    if prior is None:
+        logits = read.gaps
+        masses = np.exp(read.gaps)
+        best = np.zeros_like(read.peak)
+        raised = np.zeros(best.shape, dtype=np.int64)
+    else:
+        logits = read.gaps + np.log(np.where(present, rows[1], 1.0))
+        leader = np.argmax(np.where(present, logits, -np.inf), axis=1)[:, np.newaxis]
+        best = np.take_along_axis(read.gaps, leader, axis=1)
+        raised, masses = _weighted_masses(np.where(present, read.gaps - best, 0.0), rows[1], leader)
     masses = np.where(present, masses, 0.0)
     mass = masses.sum(axis=1, keepdims=True)
     lowered = np.minimum(raised, _KEPT)
@@ -84,6 +84,16 @@ def _gibbs(scores: ArrayLike, prior: ArrayLike | None, tau: ArrayLike, axis: int
     with np.errstate(over="ignore"):  # the value exceeds the largest score, and may float64
         value = read.peak + temperature * (best + log_mass)
     return _Gibbs(masses / np.where(mass > 0.0, mass, 1.0), logs, value, layout)
+
+
+def _weighted_masses(lead: Array, prior: Array, leader: NDArray[np.intp]) -> tuple[NDArray[np.int64], Array]:
+    """Return exponents, (m, 1), and the products of a prior, raised by as many powers of two, with exponentials.
+
+    A small prior of the leading entry is raised, lest the others underflow.
+    """
+    near = np.clip(lead, -_SPLIT, _SPLIT)
+    raised = np.clip(-np.frexp(np.take_along_axis(prior, leader, axis=1))[1], 0, _RAISED).astype(np.int64)
+    return raised, np.ldexp(prior, raised) * np.exp(near) * np.exp(lead - near)
 
 
 def softmax(scores: ArrayLike, *, prior: ArrayLike | None = None, tau: ArrayLike = 1.0, axis: int = -1) -> Array:

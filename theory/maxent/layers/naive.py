@@ -49,7 +49,8 @@ def linear_law(scores: ArrayLike, *, towards: ArrayLike | None = None) -> Array:
     """
     s = as_vector(scores, "scores")
     goal = _unitless(s)
-    equal, sides = [np.ones(s.size)], [1.0]
+    equal = [np.ones(s.size)]
+    sides = [1.0]
     best = _program(goal, equal, sides)
     if towards is None:
         return best
@@ -106,7 +107,9 @@ def cosine(weights: ArrayLike, scores: ArrayLike) -> Interval:
     """
     s = _direction(scores)
     p = as_simplex(weights, "weights", size=s.size)
-    reward, own, other = p * s, p * p, s * s
+    reward = p * s
+    own = p * p
+    other = s * s
     # the scores were rounded once where their size was divided out
     norms = total(own, gamma(1) * own + SUBNORMAL).sqrt() * total(other, gamma(3) * other + SUBNORMAL).sqrt()
     return total(reward, gamma(2) * np.abs(reward) + SUBNORMAL) / norms

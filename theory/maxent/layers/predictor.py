@@ -92,7 +92,9 @@ class Predictor:
     @property
     def shapes(self) -> _Parts:
         """Shapes of the parameters in the order in which they are stored."""
-        m, n, k = self.features, self.length, self.width
+        m = self.features
+        n = self.length
+        k = self.width
         return _Parts((m, k), (n, k), (k, self.heads), (self.heads * k, self.classes), (self.classes,))  # type: ignore[arg-type]
 
     @property
@@ -131,7 +133,8 @@ class Predictor:
         ValueError
             If shapes do not fit, a number is not finite, a target leaves the simplex, or ``decay`` is not positive.
         """
-        theta, rate = as_vector(parameters, "parameters", size=self.size), as_positive(decay, "decay")
+        theta = as_vector(parameters, "parameters", size=self.size)
+        rate = as_positive(decay, "decay")
         sequences = self._sequences(x)
         target = as_laws(y, "y")
         if target.shape != (len(sequences), self.classes):

@@ -78,7 +78,8 @@ def fenchel_young_loss(
     array(3.)
     """
     found, y, rows = _read(scores, target, alpha, tau, axis)
-    read, order = found.batch, found.alpha
+    read = found.batch
+    order = found.alpha
     beyond = (read.gaps <= -sys.float_info.max) & (y > 0.0)
     g = np.where(np.isinf(order), read.gaps, read.gaps - found.threshold)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

@@ -41,7 +41,8 @@ from theory.maxent.sparse.tsallis import deformed_log
 
 _BITS = 256  # taken: as for the Frank-Wolfe gap, powers of weights cancel beside order 1
 _LEAST = 0.5  # taken: below it the loss is written in another form, of which this module knows nothing
-_NEAR, _FAR = 2**10, 64  # derived: eight roundings that lose 2**7 each; twenty roundings, three times over
+_NEAR = 2**10  # derived: eight roundings that lose 2**7 each
+_FAR = 64  # derived: twenty roundings, three times over
 
 
 def loss_interval(scores: ArrayLike, target: ArrayLike, alpha: float, *, tau: float = 1.0) -> Interval:
@@ -68,17 +69,23 @@ def loss_interval(scores: ArrayLike, target: ArrayLike, alpha: float, *, tau: fl
         If shapes do not fit, a number is not finite, the target leaves the simplex, ``alpha`` is below one half or
         ``tau`` is not positive.
     """
-    s, y, order, t = as_vector(scores, "scores"), as_vector(target, "target"), _order(alpha), as_positive(tau, "tau")
+    s = as_vector(scores, "scores")
+    y = as_vector(target, "target")
+    order = _order(alpha)
+    t = as_positive(tau, "tau")
     value = float(fenchel_young_loss(s, y, order, tau=t))
     found = solve_entmax(s, order, t, -1)
-    gaps, p, nu = found.batch.gaps[0], found.laws[0], float(found.threshold[0, 0])
+    gaps = found.batch.gaps[0]
+    p = found.laws[0]
+    nu = float(found.threshold[0, 0])
     mass = abs(math.fsum([*y.tolist(), -1.0]))
     if not gaps.min() > -sys.float_info.max:
         return Interval.unknown()
     if math.isinf(order):
         return Interval.within(value, 2.0 * gamma(s.size + 4) * value + 2.0 * t * mass * float(np.abs(gaps).max()))
     rho = _residual(s, found)
-    apart, rest = float(np.abs(p - y).sum()), math.fsum([*p.tolist(), -1.0])
+    apart = float(np.abs(p - y).sum())
+    rest = math.fsum([*p.tolist(), -1.0])
     logs, bent = _logs(y, order)
     size = np.where(y > 0.0, (np.abs(logs) + 1.0) * bent / order + np.abs(gaps) + abs(nu), 0.0)
     far = float(np.sum(np.where(y > 2.0 * p, y * size + p**order / order, 0.0)))
@@ -107,7 +114,8 @@ def stationarity_residual(scores: ArrayLike, alpha: float, *, tau: float = 1.0) 
 
 
 def _solved(scores: ArrayLike, alpha: float, tau: float) -> tuple[Array, Solved]:
-    s, order = as_vector(scores, "scores"), _order(as_positive(alpha, "alpha"))
+    s = as_vector(scores, "scores")
+    order = _order(as_positive(alpha, "alpha"))
     return s, solve_entmax(s, order, as_positive(tau, "tau"), -1)
 
 
@@ -119,7 +127,8 @@ def _order(alpha: float) -> float:
 
 
 def _residual(s: Array, found: Solved) -> float:
-    p, order = found.laws[0], float(found.alpha[0, 0])
+    p = found.laws[0]
+    order = float(found.alpha[0, 0])
     if order <= 1.0 and not (p > 0.0).all():
         return math.inf
     with evidence.precision(_BITS):
@@ -141,7 +150,8 @@ def _moved(rho: float, n: int, alpha: float) -> float:
 
 def _logs(y: Array, alpha: float) -> tuple[Array, Array]:
     """Return the deformed logarithms of a target, zero where it vanishes, and how much their roundings are worth."""
-    e, safe = np.array(alpha - 1.0), np.where(y > 0.0, y, 1.0)
+    e = np.array(alpha - 1.0)
+    safe = np.where(y > 0.0, y, 1.0)
     return deformed_log(safe, e), 1.0 + np.abs(e * np.log(safe))
 
 

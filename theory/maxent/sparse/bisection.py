@@ -55,8 +55,10 @@ def bisect_entmax(
         If a score is not finite or so large that the bracket has no digits left, ``alpha <= 1``, ``halvings < 1`` or
         ``tau`` is not positive.
     """
-    s, order = as_vector(scores, "scores"), as_positive(alpha, "alpha")
-    steps, temperature = as_count(halvings, "halvings"), as_positive(tau, "tau")
+    s = as_vector(scores, "scores")
+    order = as_positive(alpha, "alpha")
+    steps = as_count(halvings, "halvings")
+    temperature = as_positive(tau, "tau")
     if not order > 1.0:
         raise ValueError(f"alpha: expected a number above 1, got {order!r}")
     flag = as_flag(normalised, "normalised")

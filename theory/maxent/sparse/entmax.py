@@ -193,8 +193,10 @@ def entmax_alpha_derivative(weights: ArrayLike, alpha: ArrayLike, *, axis: int =
     layout, (p,), (a,) = flatten_rows(
         {"weights": as_laws(weights, "weights")}, axis, {"alpha": as_parameter(alpha, "alpha")}
     )
-    e, own = a - 1.0, np.where(p > 0.0, p, 1.0)
-    log, q = e * np.log(own), slopes(p, a)
+    e = a - 1.0
+    own = np.where(p > 0.0, p, 1.0)
+    log = e * np.log(own)
+    q = slopes(p, a)
     steep = (e > 1.0) | (log > _STEEP)
     y = np.where(steep, 0.0, deformed_log(own, e))
     below = (own * y) * (y * _phi(e * y, np.where(steep, 0.0, log)))
@@ -212,7 +214,8 @@ def _phi(x: Array, log: Array) -> Array:
     digits left, though the weight has.
     """
     near = np.abs(x) < _NEAR
-    small, large = np.where(near, x, 0.0), np.where(near, 1.0, x)
+    small = np.where(near, x, 0.0)
+    large = np.where(near, 1.0, x)
     series = np.zeros_like(x)
     for k in range(_TERMS - 1, -1, -1):
         series = series * small + (-1.0) ** (k + 1) * (k + 1) / (k + 2)

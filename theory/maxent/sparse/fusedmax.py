@@ -110,7 +110,8 @@ def fusedmax_vjp(
             p.shape
         )
     places = np.argsort(~here, axis=1, kind="stable")
-    chain, pull = np.take_along_axis(p, places, axis=1), np.take_along_axis(c, places, axis=1)
+    chain = np.take_along_axis(p, places, axis=1)
+    pull = np.take_along_axis(c, places, axis=1)
     cut = np.ones(chain.shape, dtype=np.bool_)
     cut[:, 1:] = chain[:, 1:] != chain[:, :-1]
     means = np.empty_like(pull)
@@ -139,25 +140,44 @@ def _bends(sums: Array, reach: Array, count: Counts) -> Array:
     """Return, per row and gate, 1 or -1 where the taut string bends at its upper or lower end, else 0."""
     sides = np.zeros(sums.shape)
     row = np.flatnonzero(count > 1)
-    start, gate = np.zeros_like(row), np.ones_like(row)
-    level, low, high = np.zeros(row.size), np.full(row.size, -np.inf), np.full(row.size, np.inf)
-    at_low, at_high = np.ones_like(row), np.ones_like(row)
+    start = np.zeros_like(row)
+    gate = np.ones_like(row)
+    level = np.zeros(row.size)
+    low = np.full(row.size, -np.inf)
+    high = np.full(row.size, np.inf)
+    at_low = np.ones_like(row)
+    at_high = np.ones_like(row)
     while row.size:
         last = gate == count[row]
-        here, wide, run = sums[row, gate] - level, np.where(last, 0.0, reach[row]), gate - start
-        below, above = (here - wide) / run, (here + wide) / run
-        up, down = below > high, above < low
+        here = sums[row, gate] - level
+        wide = np.where(last, 0.0, reach[row])
+        run = gate - start
+        below = (here - wide) / run
+        above = (here + wide) / run
+        up = below > high
+        down = above < low
         bent = up | down
-        at, side = np.where(up, at_high, at_low), np.where(up, 1.0, -1.0)
+        at = np.where(up, at_high, at_low)
+        side = np.where(up, 1.0, -1.0)
         sides[row[bent], at[bent]] = side[bent]
-        sets_high, sets_low = ~bent & (above <= high), ~bent & (below >= low)
-        at_high, high = np.where(sets_high, gate, at_high), np.where(sets_high, above, high)
-        at_low, low = np.where(sets_low, gate, at_low), np.where(sets_low, below, low)
+        sets_high = ~bent & (above <= high)
+        sets_low = ~bent & (below >= low)
+        at_high = np.where(sets_high, gate, at_high)
+        high = np.where(sets_high, above, high)
+        at_low = np.where(sets_low, gate, at_low)
+        low = np.where(sets_low, below, low)
         start = np.where(bent, at, start)
         level = np.where(bent, sums[row, start] + side * reach[row], level)
-        low, high = np.where(bent, -np.inf, low), np.where(bent, np.inf, high)
+        low = np.where(bent, -np.inf, low)
+        high = np.where(bent, np.inf, high)
         gate = np.where(bent, start, gate) + 1
         go = bent | ~last
-        row, start, gate, level, low, high = row[go], start[go], gate[go], level[go], low[go], high[go]
-        at_low, at_high = at_low[go], at_high[go]
+        row = row[go]
+        start = start[go]
+        gate = gate[go]
+        level = level[go]
+        low = low[go]
+        high = high[go]
+        at_low = at_low[go]
+        at_high = at_high[go]
     return sides

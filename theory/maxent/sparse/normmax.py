@@ -112,7 +112,8 @@ def normmax_vjp(
     Errors as in :func:`theory.maxent.entmax_vjp`, and for ``alpha <= 1``.
     """
     layout, p, c, temperature, (a,) = read_cotangent(weights, cotangent, axis, tau, alpha=_order(alpha))
-    order, on = np.where(np.isinf(a), 2.0, a), (p > 0.0) & np.isfinite(a)
+    order = np.where(np.isinf(a), 2.0, a)
+    on = (p > 0.0) & np.isfinite(a)
     top = p.max(axis=1, keepdims=True)
     # logarithms of the weights beside the largest, of which a power of any order keeps its digits
     logs = np.log1p(np.where(on, (p - top) / np.where(top > 0.0, top, 1.0), 0.0))

@@ -96,7 +96,8 @@ def _mapped(law: Callable[[Array], Array], scores: ArrayLike, tau: ArrayLike, ax
 
 def _projection(z: Array) -> Array:
     falling = np.sort(z, axis=1)[:, ::-1]
-    sums, k = np.cumsum(falling, axis=1), np.arange(1, z.shape[1] + 1)
+    sums = np.cumsum(falling, axis=1)
+    k = np.arange(1, z.shape[1] + 1)
     last = np.count_nonzero(1.0 + k * falling > sums, axis=1, keepdims=True)
     return _settled(z, (np.take_along_axis(sums, last - 1, axis=1) - 1.0) / last, 1)
 

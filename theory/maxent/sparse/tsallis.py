@@ -26,7 +26,8 @@ from numpy.typing import ArrayLike
 from theory.maxent.batch import Array, as_laws, as_parameter, flatten_rows, validate_laws
 
 _PLAIN = (0.0, 0.5, 1.0)  # softmax, entmax of order 3/2, sparsemax
-_LARGEST, _SMALLEST = sys.float_info.max, sys.float_info.min
+_LARGEST = sys.float_info.max
+_SMALLEST = sys.float_info.min
 
 
 def deformed_log(x: Array, e: Array) -> Array:

@@ -38,7 +38,8 @@ def weights(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is draw
     rows: list[tuple[str, tuple[float, ...], float]] = []
     for alpha in ORDERS:
         rows += [("two", (float(d), 0.0, -np.inf), alpha) for d in np.linspace(-4.0, 4.0, steps + 1)]
-    low, high = np.linspace(0.5, 2.0, steps + 1), np.linspace(2.0, 8.0, steps // 2 + 1)  # a weight vanishes below two
+    low = np.linspace(0.5, 2.0, steps + 1)
+    high = np.linspace(2.0, 8.0, steps // 2 + 1)  # a weight vanishes below two
     orders = sorted({*low.tolist(), *high.tolist(), *TABULATED})
     return _solved(rows + [("three", THREE, alpha) for alpha in orders], {})
 
@@ -52,7 +53,8 @@ def paths(*, scale: str, root: int) -> Table:  # noqa: ARG001
 
 
 def _solved(rows: Sequence[tuple[str, tuple[float, ...], float]], more: dict[str, Array]) -> Table:
-    scores, alpha = np.array([s for _, s, _ in rows]), np.array([a for _, _, a in rows])
+    scores = np.array([s for _, s, _ in rows])
+    alpha = np.array([a for _, _, a in rows])
     p = entmax(scores, alpha, tau=more.get("tau", np.ones(len(rows))))
     off = _error(p, alpha[:, np.newaxis])
     columns: dict[str, object] = {"scores": [name for name, _, _ in rows], "alpha": alpha, **more}

@@ -57,7 +57,8 @@ def maximisers(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is d
 
 
 def _plane() -> Iterator[_Point]:
-    vertex, aligned = linear_law(PLANE), cosine_law(PLANE)
+    vertex = linear_law(PLANE)
+    aligned = cosine_law(PLANE)
     yield _Point("plane", "mean score", 0.0, PLANE, vertex, np.zeros(2))
     yield _Point("plane", "cosine", 0.0, PLANE, aligned, gamma(8) * aligned)
     for tau in PLANE_TEMPERATURES:

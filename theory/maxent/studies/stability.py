@@ -134,8 +134,10 @@ def _errors(alpha: float, lead: float) -> dict[str, Any]:
 
 def _two_weights(alpha: float, lead: float) -> tuple[Any, Any]:
     """Enclose the weights of two scores by halving the range of the smaller one, 0 to 1/2, between exact numbers."""
-    e, d = ball(alpha) - 1, ball(lead)
-    low, high = ball(0), ball(1) / 2
+    e = ball(alpha) - 1
+    d = ball(lead)
+    low = ball(0)
+    high = ball(1) / 2
     if not e * d < 1:
         return 1 - low, low
     for _ in range(110):
