@@ -15,7 +15,7 @@ WIDTHS = [
      "        return 100 * Interval.largest(evidence.hull(g - mean) for g in gradient)"),
     ("weights-as-exact", COARSE + "the_published_error_is_the_one_that_is_claimed", "maxent/sparse/threshold.py",
      "(6.0 + 3.0 * math.log(n)) * U", "6.0 * U"),
-    ("law-moves-less", COARSE + "a_law_of_scores_that_are_off", "maxent/losses/rounding.py",
+    ("law-moves-less", COARSE + "a_law_of_scores_that_are_off", "maxent/sparse/enclosed.py",
      "        return n * rho\n", "        return 0.5 * rho\n"),
     ("mass-of-the-law", COARSE + "a_law_of_scores_that_are_off", "maxent/losses/rounding.py",
      "float(found.alpha[0, 0])) + rest)", "float(found.alpha[0, 0])))"),

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory import evidence
 from theory._validate import as_positive, as_simplex, as_vector
-from theory.evidence import Interval, Kind
+from theory.evidence import Interval, Kind, as_intervals, is_enclosed
 
 _BITS = 256  # taken: a gap of 1e-17 keeps its digits beside order 1, where powers of weights cancel
 
@@ -34,9 +34,9 @@ def frank_wolfe_gap(gradient: NDArray[np.object_], weights: ArrayLike) -> Interv
 
     Parameters
     ----------
-    gradient : ndarray of balls, shape (n,)
+    gradient : ndarray of balls or Intervals, shape (n,)
         Of the function, at ``weights`` divided by its sum; a constant may be added.
-    weights : array_like, shape (n,)
+    weights : array_like or Intervals, shape (n,)
         A law up to the rounding of its sum, which is divided out exactly.
 
     Raises
@@ -44,6 +44,9 @@ def frank_wolfe_gap(gradient: NDArray[np.object_], weights: ArrayLike) -> Interv
     ValueError
         If the shapes differ or ``weights`` leaves the simplex.
     """
+    if is_enclosed(gradient, weights):
+        slope, law = as_intervals(gradient), as_intervals(weights)
+        return ((slope.max() - slope) * law).sum() / law.sum()  # type: ignore[no-any-return]
     if not isinstance(gradient, np.ndarray) or gradient.dtype != object or gradient.ndim != 1:
         raise TypeError(f"gradient: expected a vector of balls, got {type(gradient).__name__}")
     with evidence.precision(_BITS):

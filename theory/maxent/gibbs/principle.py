@@ -22,11 +22,13 @@ from scipy.special import xlogy
 
 from theory._validate import as_positive, as_simplex, as_vector
 from theory.attention import Measure, boltzmann_gibbs, transform_error
-from theory.evidence import Interval, Kind, softmax_error, total
+from theory.evidence import Interval, Intervals, Kind, as_intervals, exact, is_enclosed, softmax_error, total
 from theory.evidence.roundoff import EXP_ULPS, SUBNORMAL, U, gamma
+from theory.maxent.gibbs.enclosed import enclose_weights, middle, relative_error
 
 Array = NDArray[np.float64]
 _OPS = 2 * EXP_ULPS + 4  # derived: per summand a logarithm, two products and one difference; the sum itself is exact
+_LEAST_AT = math.exp(-1.0)  # where x log x is least; up to its last digit
 _LOST = 2.0**-1011  # derived: p log p of a subnormal p is smaller, and charged whole
 
 
@@ -39,6 +41,8 @@ class Law(NamedTuple):
 
 def entropy(weights: ArrayLike) -> Interval:
     """Enclose the Shannon entropy of ``weights``, shape (n,), in nats."""
+    if is_enclosed(weights):
+        return -_x_log_x(as_intervals(weights)).sum()  # type: ignore[no-any-return]
     p = as_simplex(weights, "weights")
     summands = -xlogy(p, p)
     return total(summands, gamma(_OPS) * np.abs(summands) + _LOST)
@@ -46,6 +50,8 @@ def entropy(weights: ArrayLike) -> Interval:
 
 def expectation(weights: ArrayLike, values: ArrayLike) -> Interval:
     """Enclose the mean of ``values``, shape (n,), under ``weights``, shape (n,), in the unit of the values."""
+    if is_enclosed(weights, values):
+        return (as_intervals(weights) * values).sum()  # type: ignore[no-any-return]
     v = as_vector(values, "values")
     summands = as_simplex(weights, "weights", size=v.size) * v
     return total(summands, gamma(2) * np.abs(summands) + SUBNORMAL)
@@ -69,6 +75,8 @@ def divergence(weights: ArrayLike, reference: ArrayLike) -> Interval:
     ValueError
         If the shapes differ, a vector leaves the simplex, or ``weights`` has mass where ``reference`` has none.
     """
+    if is_enclosed(weights, reference):
+        return _enclosed_divergence(as_intervals(weights), as_intervals(reference))
     p = as_simplex(weights, "weights")
     q = as_simplex(reference, "reference", size=p.size)
     if np.any((p > 0.0) & (q == 0.0)):
@@ -78,6 +86,35 @@ def divergence(weights: ArrayLike, reference: ArrayLike) -> Interval:
     left = xlogy(p[on], p[on])
     right = p[on] * np.log(q[on])
     return total(np.concatenate([left, -right]), gamma(_OPS) * np.abs(np.concatenate([left, right])) + _LOST)
+
+
+def _x_log_x(p: Intervals) -> Intervals:
+    """Enclose x log x of weights, a convex function that is least, -1/e, at 1/e; zero at zero."""
+    ends = []
+    for end in (np.maximum(p.lo, 0.0), np.maximum(p.hi, 0.0)):
+        positive = exact(np.where(end > 0.0, end, 1.0))
+        ends.append(np.where(end > 0.0, positive * np.log(positive), 0.0))
+    falls = p.lo < _LEAST_AT
+    rises = p.hi > _LEAST_AT
+    lo = np.where(falls & rises, -np.nextafter(_LEAST_AT, 1.0), np.minimum(ends[0].lo, ends[1].lo))
+    return Intervals(lo, np.maximum(ends[0].hi, ends[1].hi), max(p.kind, Kind.NUMERIC))
+
+
+def _enclosed_divergence(p: Intervals, q: Intervals) -> Interval:
+    """Enclose the divergence; where a weight may vanish, p log(p / q) lies between -q / e and its value at the end."""
+    if ((p.hi > 0.0) & (q.lo <= 0.0)).any():
+        at = int(np.flatnonzero((p.hi > 0.0) & (q.lo <= 0.0))[0])
+        raise ValueError(f"reference: expected mass wherever weights have some, got none at index {at}")
+    there = p.lo > 0.0
+    some = np.where(there, p, 1.0)
+    other = np.where(q.lo > 0.0, q, 1.0)
+    terms = some * (np.log(some) - np.log(other))
+    most = exact(np.where(p.hi > 0.0, p.hi, 1.0))
+    above = np.where(p.hi > 0.0, np.maximum((most * (np.log(most) - np.log(other))).hi, 0.0), 0.0)
+    below = np.where(p.hi > 0.0, -other.hi * np.nextafter(_LEAST_AT, 1.0), 0.0)
+    ends = Intervals(np.where(there, terms.lo, below), np.where(there, terms.hi, above), terms.kind)
+    found: Interval = ends.sum()
+    return found
 
 
 def free_energy(scores: ArrayLike, weights: ArrayLike, *, tau: float = 1.0) -> Interval:
@@ -100,11 +137,17 @@ def free_energy(scores: ArrayLike, weights: ArrayLike, *, tau: float = 1.0) -> I
     ValueError
         If the shapes differ, ``weights`` leaves the simplex or ``tau <= 0``.
     """
+    if is_enclosed(scores, weights, tau):
+        return expectation(weights, as_intervals(scores)) + tau * entropy(as_intervals(weights))  # type: ignore[arg-type]
     return expectation(weights, as_vector(scores, "scores")) + as_positive(tau, "tau") * entropy(weights)
 
 
 def gibbs_law(scores: ArrayLike, *, tau: float = 1.0) -> Law:
     """Return the maximiser of the free energy, computed as every layer does, with the bound on its rounding."""
+    if is_enclosed(scores, tau):
+        found = gibbs_law(middle(scores), tau=middle(tau))
+        relative = max(found.error, relative_error(scores, None, tau, -1))
+        return Law(enclose_weights(found.weights, relative), relative)  # type: ignore[arg-type]
     with np.errstate(over="ignore"):
         s = as_vector(scores, "scores") / as_positive(tau, "tau")
     if not np.isfinite(s).all():

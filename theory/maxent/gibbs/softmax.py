@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_real, as_scores
+from theory.evidence import Intervals, as_intervals, is_enclosed
 from theory.maxent.batch import (
     Array,
     Layout,
@@ -34,6 +35,13 @@ from theory.maxent.batch import (
     read_cotangent,
     read_gaps,
     validate_laws,
+)
+from theory.maxent.gibbs.enclosed import (
+    enclose_logarithms,
+    enclose_values,
+    enclose_weights,
+    middle,
+    relative_error,
 )
 
 # derived: e^700 is finite, e^-700 normal, and e^45, the most that the smallest prior leaves beyond, both
@@ -99,10 +107,12 @@ def _weighted_masses(lead: Array, prior: Array, leader: NDArray[np.intp]) -> tup
 def softmax(scores: ArrayLike, *, prior: ArrayLike | None = None, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
     r"""Return the maximiser of :math:`\langle p, s\rangle - \tau\,\mathrm{KL}(p \,\|\, p_0)` for every row.
 
+    Asked with enclosures (of scores, prior or temperature) the functions of this module answer with enclosures.
+
     Parameters
     ----------
-    scores : array_like
-        Real scores, dimensionless; :math:`-\infty` masks an entry.
+    scores : array_like or Intervals
+        Real scores, dimensionless; :math:`-\infty` masks an entry of an array.
     prior : array_like, shape (n,) or that of ``scores``, optional
         A law along ``axis``, zeros allowed; the penalty is the negative entropy unless given.
     tau : array_like, default 1.0
@@ -121,12 +131,18 @@ def softmax(scores: ArrayLike, *, prior: ArrayLike | None = None, tau: ArrayLike
         If a score is NaN or :math:`+\infty`, ``axis`` is empty, ``tau`` is not positive, the prior leaves the simplex
         or shapes do not fit.
     """
+    if is_enclosed(scores, prior, tau):
+        found = softmax(middle(scores), prior=middle(prior), tau=middle(tau), axis=axis)
+        return enclose_weights(found, relative_error(scores, prior, tau, axis))  # type: ignore[return-value]
     gibbs = _gibbs(scores, prior, tau, axis)
     return gibbs.layout.laws(gibbs.weights)
 
 
 def log_softmax(scores: ArrayLike, *, prior: ArrayLike | None = None, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
     """Return the logarithm of :func:`softmax` without its underflow; minus infinity where masked."""
+    if is_enclosed(scores, prior, tau):
+        found = log_softmax(middle(scores), prior=middle(prior), tau=middle(tau), axis=axis)
+        return enclose_logarithms(found, relative_error(scores, prior, tau, axis))  # type: ignore[return-value]
     gibbs = _gibbs(scores, prior, tau, axis)
     return gibbs.layout.laws(gibbs.logs)
 
@@ -136,6 +152,10 @@ def softmax_value(scores: ArrayLike, *, prior: ArrayLike | None = None, tau: Arr
 
     Parameters and errors as in :func:`softmax`; the value of a row masked throughout is minus infinity.
     """
+    if is_enclosed(scores, prior, tau):
+        found = softmax_value(middle(scores), prior=middle(prior), tau=middle(tau), axis=axis)
+        relative = relative_error(scores, prior, tau, axis)
+        return enclose_values(found, scores, prior, tau, relative)  # type: ignore[no-any-return]
     gibbs = _gibbs(scores, prior, tau, axis)
     return gibbs.layout.values(gibbs.value)
 
@@ -157,6 +177,9 @@ def softmax_vjp(weights: ArrayLike, cotangent: ArrayLike, *, tau: ArrayLike = 1.
     ValueError
         If shapes do not fit, a number is not finite, a weight is negative or ``tau`` is not positive.
     """
+    if is_enclosed(weights, cotangent, tau):
+        centred = cotangent - (weights * cotangent).sum(axis=axis, keepdims=True)  # type: ignore[operator]
+        return weights * centred / tau  # type: ignore[no-any-return, operator]
     layout, p, c, temperature, _ = read_cotangent(weights, cotangent, axis, tau)
     with np.errstate(over="ignore", invalid="ignore"):
         return layout.derivative(p * (c - (p * c).sum(axis=1, keepdims=True)) / temperature)
@@ -174,6 +197,8 @@ def laplacian(q: Array) -> Array:
 
 def softmax_jacobian(weights: ArrayLike, *, tau: ArrayLike = 1.0) -> Array:
     r"""Return :math:`(\mathrm{diag}(p) - pp^\top)/\tau` for laws along the last axis, shape (..., n, n)."""
+    if is_enclosed(weights, tau):
+        return _enclosed_jacobian(as_intervals(weights)) / tau  # type: ignore[no-any-return]
     weight = as_real(weights, "weights")
     layout, p, _, temperature, _ = read_cotangent(weight, weight, -1, tau)
     n = p.shape[1]
@@ -181,3 +206,12 @@ def softmax_jacobian(weights: ArrayLike, *, tau: ArrayLike = 1.0) -> Array:
         matrices = laplacian(p) / temperature[..., np.newaxis]
     layout.derivative(matrices.reshape(p.shape[0], n * n))  # refuses what overflows
     return matrices.reshape(*layout.shape, n, n)
+
+
+def _enclosed_jacobian(p: Intervals) -> Intervals:
+    r"""Enclose :math:`\mathrm{diag}(p) - pp^\top`, the diagonal summed from the other entries of its row."""
+    own = np.eye(p.shape[-1], dtype=np.bool_)
+    products = np.where(own, 0.0, p[..., :, np.newaxis] * p[..., np.newaxis, :])
+    diagonal = products.sum(axis=-1, keepdims=True)
+    matrix: Intervals = np.where(own, diagonal, -products)
+    return matrix

@@ -36,6 +36,7 @@ from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
 from theory.maxent.batch import Array
 from theory.maxent.losses.fenchel_young import fenchel_young_loss
+from theory.maxent.sparse.enclosed import moved_by
 from theory.maxent.sparse.entmax import Solved, solve_entmax
 from theory.maxent.sparse.tsallis import deformed_log
 
@@ -89,7 +90,7 @@ def loss_interval(scores: ArrayLike, target: ArrayLike, alpha: float, *, tau: fl
     logs, bent = _logs(y, order)
     size = np.where(y > 0.0, (np.abs(logs) + 1.0) * bent / order + np.abs(gaps) + abs(nu), 0.0)
     far = float(np.sum(np.where(y > 2.0 * p, y * size + p**order / order, 0.0)))
-    error = rho * (3.0 * apart + _moved(rho, s.size, order)) + rest**2 + mass * float(size.max()) + gamma(_FAR) * far
+    error = rho * (3.0 * apart + moved_by(rho, s.size, order)) + rest**2 + mass * float(size.max()) + gamma(_FAR) * far
     return Interval.within(value, 2.0 * (t * error + gamma(_NEAR + s.size) * value))  # twice: its own rounding
 
 
@@ -100,7 +101,7 @@ def law_error(scores: ArrayLike, alpha: float, *, tau: float = 1.0) -> float:
     """
     s, found = _solved(scores, alpha, tau)
     rest = abs(math.fsum([*found.laws[0].tolist(), -1.0]))
-    return 2.0 * (_moved(_residual(s, found), s.size, float(found.alpha[0, 0])) + rest)
+    return 2.0 * (moved_by(_residual(s, found), s.size, float(found.alpha[0, 0])) + rest)
 
 
 def stationarity_residual(scores: ArrayLike, alpha: float, *, tau: float = 1.0) -> float:
@@ -139,13 +140,6 @@ def _residual(s: Array, found: Solved) -> float:
             off = evidence.hull((x - top) / t - nu - _log(weight, order))
             worst.append(abs(off).hi if weight > 0 else off.hi)
         return max(worst)
-
-
-def _moved(rho: float, n: int, alpha: float) -> float:
-    """Bound how far a law moves when every score moves by at most ``rho``."""
-    if alpha <= 2.0:
-        return n * rho
-    return float(n * (0.5 * n * alpha * (alpha - 1.0) * rho) ** (1.0 / (alpha - 1.0)))
 
 
 def _logs(y: Array, alpha: float) -> tuple[Array, Array]:

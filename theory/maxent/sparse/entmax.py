@@ -42,7 +42,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from theory._validate import as_real
+from theory.evidence import Intervals
 from theory.maxent.batch import Array, Batch, as_laws, as_parameter, flatten_rows, read_cotangent, read_scores
+from theory.maxent.sparse.enclosed import enclose_alpha_derivative, enclose_entmax, enclose_value, enclose_vjp
 from theory.maxent.sparse.threshold import solve
 from theory.maxent.sparse.tsallis import deformed_log, entropies
 
@@ -83,10 +86,11 @@ def entmax(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: i
 
     Parameters
     ----------
-    scores : array_like
-        Real scores, dimensionless; :math:`-\infty` masks an entry.
+    scores : array_like or Intervals
+        Real scores, dimensionless; :math:`-\infty` masks an entry of an array. Enclosures are answered with enclosures.
     alpha : array_like
-        Positive orders, infinity allowed, broadcast against the rows: axes that they add come first in the result.
+        Positive orders, infinity allowed, broadcast against the rows: axes that they add come first in the result. Of
+        enclosed scores one finite order, from one half on.
     tau : array_like, default 1.0
         Positive temperature, broadcast likewise.
     axis : int, default -1
@@ -110,12 +114,21 @@ def entmax(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: i
     >>> entmax([1.0, 0.5, -1.0], 2.0)
     array([0.75, 0.25, 0.  ])
     """
+    if isinstance(scores, Intervals):
+        weights = entmax(scores.mid, alpha, tau=tau, axis=axis)
+        return enclose_entmax(weights, scores, alpha, tau)  # type: ignore[return-value]
     found = solve_entmax(scores, alpha, tau, axis)
     return found.batch.layout.laws(found.laws)
 
 
 def entmax_value(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
     """Return the attained maximum per row, in the unit of the scores; arguments and errors as in :func:`entmax`."""
+    if isinstance(scores, Intervals):
+        from theory.maxent.losses.rounding import stationarity_residual  # noqa: PLC0415  which knows this module
+
+        value = entmax_value(scores.mid, alpha, tau=tau, axis=axis)
+        residual = stationarity_residual(scores.mid, alpha, tau=tau)  # type: ignore[arg-type]
+        return enclose_value(value, scores, alpha, tau, residual)  # type: ignore[no-any-return, arg-type]
     read, order, laws, threshold = solve_entmax(scores, alpha, tau, axis)
     bend = np.where(np.isinf(order), 0.0, order - 1.0) * entropies(laws, order)
     with np.errstate(over="ignore"):  # the entropy of an order near 0 exceeds any range
@@ -166,6 +179,10 @@ def entmax_vjp(
     ValueError
         If shapes do not fit, a number is not finite, a weight is negative, ``alpha`` or ``tau`` is not positive.
     """
+    if isinstance(weights, Intervals):
+        c = as_real(cotangent, "cotangent")
+        product = entmax_vjp(weights.mid, c, alpha, tau=tau, axis=axis)
+        return enclose_vjp(product, weights, c, alpha, tau)  # type: ignore[return-value]
     order = as_parameter(alpha, "alpha", infinite=True)
     layout, p, c, temperature, (a,) = read_cotangent(weights, cotangent, axis, tau, alpha=order)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -190,6 +207,9 @@ def entmax_alpha_derivative(weights: ArrayLike, alpha: ArrayLike, *, axis: int =
 
     Errors as in :func:`entmax_vjp`, and for infinite ``alpha``.
     """
+    if isinstance(weights, Intervals):
+        change = entmax_alpha_derivative(weights.mid, alpha, axis=axis)
+        return enclose_alpha_derivative(change, weights, alpha)  # type: ignore[return-value]
     layout, (p,), (a,) = flatten_rows(
         {"weights": as_laws(weights, "weights")}, axis, {"alpha": as_parameter(alpha, "alpha")}
     )
