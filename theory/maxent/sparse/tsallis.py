@@ -99,16 +99,21 @@ def tsallis(weights: ArrayLike, alpha: ArrayLike, *, axis: int = -1) -> Array:
 
 
 def _enclosed(weights: Intervals, alpha: float) -> Interval:
-    """Enclose the entropy of one exactly known law: every summand has one sign and a relative error of its own.
+    r"""Enclose the entropy of one law: every summand has one sign and a relative error of its own.
 
-    The logarithm is off by 8 u; expm1 passes on a relative error with a factor of at most one plus its argument.
+    The logarithm is off by 8 u; expm1 passes on a relative error with a factor of at most one plus its argument. A
+    summand :math:`-x\log_\alpha x/\alpha` has a slope of at most :math:`(1 + |\log_\alpha x|)/\alpha` up to one, which
+    falls in x: a weight known up to less than its half is taken at its half, another one at its largest.
     """
-    if not weights.is_exact:
-        raise ValueError("weights: expected an exactly known law, got one with a width")
-    p = weights.mid
+    p, off = weights.mid, weights.radius
     grown = 1.0 + abs(alpha - 1.0) * float(np.abs(np.log(p[p > 0.0])).max())
     value = float(tsallis(p, alpha))
-    found: Interval = within(value, 2.0 * value * (20.0 * grown * U + gamma(p.size + 4)))
+    error = 2.0 * value * (20.0 * grown * U + gamma(p.size + 4))
+    if not weights.is_exact:
+        least = np.where(p > 2.0 * off, 0.5 * p, p + off)
+        steep = 1.0 + np.abs(deformed_log(np.where(least > 0.0, least, 1.0), np.array(alpha - 1.0)))
+        error += 2.0 * float((np.where(p > 2.0 * off, off, p + off) * steep).sum()) / min(alpha, 1.0)
+    found: Interval = within(value, error)
     return found
 
 
