@@ -276,7 +276,11 @@ def test_correction(run, *, divided=False, power=2, flat=False):
     for rng in run.draws(quick=3, paper=40):
         s = rng.uniform(0.0, 0.2, size=int(rng.integers(3, 7)))
         for alpha in (0.5, 1.25, 1.5, 1.75):
-            exact, nu, e = definition(tuple(s.tolist()), alpha), solve_entmax(s, alpha, 1.0, -1), np.array([[alpha - 1.0]])
+            exact, nu, e = (
+                definition(tuple(s.tolist()), alpha),
+                solve_entmax(s, alpha, 1.0, -1),
+                np.array([[alpha - 1.0]]),
+            )
             errors = []
             for h in 2.0 ** -np.arange(4.0, 10.0):
                 p, q = (row[0] for row in deformed_exp((s - s.max() - nu.threshold - h), e))

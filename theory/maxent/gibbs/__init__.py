@@ -6,7 +6,12 @@ from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
     from theory.maxent.gibbs.moments import Tilt as Tilt, match_moments as match_moments
-    from theory.maxent.gibbs.norms import Norms as Norms, induced_norms as induced_norms, softmax_norms as softmax_norms
+    from theory.maxent.gibbs.norms import (
+        Norms as Norms,
+        induced_norms as induced_norms,
+        softmax_norms as softmax_norms,
+        softmax_spectrum as softmax_spectrum,
+    )
     from theory.maxent.gibbs.principle import (
         Law as Law,
         divergence as divergence,

@@ -8,6 +8,10 @@ and a prior known up to a factor :math:`1 + r` adds :math:`\log(1 + r)`. A relat
 
 *Logarithm and value.* :math:`\log(1 + r) \le r`, so the logarithm of a weight is off by the relative error of the
 weight, and by a few roundings of its own size; so is :math:`\tau` times that of the sum.
+
+*Derivative.* A product of two weights is off by the error of either times the other, and by its rounding; the diagonal
+of the Jacobian is the sum of a row of them. A centred cotangent is within twice its size, and its mean off by what the
+weights and the sum of n products are off by.
 """
 
 from __future__ import annotations
@@ -66,3 +70,27 @@ def enclose_values(found: Array, scores: Any, prior: Any, tau: Any, relative: fl
         logs = float(np.abs(np.log(masses[masses > 0.0])).max())
     size = float(np.abs(s[s > -np.inf]).max()) + t * (1.0 + logs) + np.abs(found)
     return within(found, t * relative + (2 * EXP_ULPS + 6) * U * size)
+
+
+def enclose_jacobian(found: Array, weights: Intervals) -> Intervals:
+    """Enclose the Jacobian at temperature one that was computed at the middles of weights, shape (..., n, n)."""
+    p, off = weights.mid, weights.radius
+    left, across = off[..., :, np.newaxis], p[..., np.newaxis, :]
+    products = p[..., :, np.newaxis] * across
+    error = left * across + p[..., :, np.newaxis] * off[..., np.newaxis, :] + left * off[..., np.newaxis, :]
+    error = 1.5 * error + gamma(p.shape[-1] + 8) * products
+    own = np.arange(p.shape[-1])
+    error[..., own, own] = 0.0
+    error[..., own, own] = error.sum(axis=-1)
+    enclosed: Intervals = within(found, error + _TINY * (error > 0.0))
+    return enclosed
+
+
+def enclose_vjp(found: Array, weights: Intervals, cotangent: Array, axis: int) -> Intervals:
+    """Enclose the product of that Jacobian with a cotangent."""
+    p, off, c = weights.mid, weights.radius, np.abs(cotangent)
+    rounding = gamma(p.shape[axis] + 8)
+    mean = ((off + rounding * p) * c).sum(axis=axis, keepdims=True)
+    size = 2.0 * c.max(axis=axis, keepdims=True)
+    enclosed: Intervals = within(found, 1.5 * (off * size + p * mean + rounding * p * size) + _TINY)
+    return enclosed

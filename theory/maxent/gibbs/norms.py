@@ -29,12 +29,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_matrix, as_positive, as_simplex
+from theory.evidence import Intervals, Kind, as_intervals, balls, hull, within
+from theory.evidence.roundoff import gamma
 from theory.maxent.batch import Array
 from theory.maxent.gibbs.softmax import laplacian
 
+_SPECTRAL = 64  # taken: LAPACK's bound is a modest multiple of the rounding of the norm for sides up to 16
 _MOST = 20  # taken: the sets of 20 entries are a million
 
 
@@ -55,11 +58,18 @@ class Norms(NamedTuple):
 def induced_norms(matrix: ArrayLike) -> Norms:
     """Return the operator norms of a matrix of shape (m, n), m and n at most 20, by going through extreme points.
 
+    Of enclosures they are enclosed.
+
     Raises
     ------
     ValueError
         If the matrix is not one, is not finite, or has a side above 20.
     """
+    if isinstance(matrix, Intervals):
+        # no norm exceeds the sum of the absolute entries, neither of the matrix nor of what it may be off by
+        found = induced_norms(matrix.mid)
+        rounding = gamma(4 * max(matrix.shape) + 16 + _SPECTRAL) * float(np.abs(matrix.mid).sum())
+        return Norms(*within(np.array(found), rounding + float(matrix.radius.sum())))
     a = as_matrix(matrix, "matrix")
     if max(a.shape) > _MOST:
         raise ValueError(f"matrix: expected sides of at most {_MOST}, got shape {a.shape}")
@@ -141,3 +151,38 @@ def _signs(n: int) -> list[Array]:
         high = [np.full((1, low.shape[1]), 1.0 - 2.0 * ((code >> bit) & 1)) for bit in range(rest)]
         blocks.append(np.vstack([*fixed, *high]))
     return blocks
+
+
+def softmax_spectrum(weights: NDArray[np.object_]) -> Intervals:
+    r"""Enclose the eigenvalues of :math:`\mathrm{diag}(q) - qq^\top`, largest first.
+
+    Approximate ones and their vectors have :math:`V\Lambda V^\top + E` for the matrix: its eigenvalues are those of
+    :math:`V\Lambda V^\top` up to :math:`\|E\|` (Weyl), which are :math:`\lambda_i` up to
+    :math:`\|V^\top V - I\||\lambda_i|` (Ostrowski); both in balls and in the Frobenius norm.
+
+    Parameters
+    ----------
+    weights : ndarray of balls, shape (n,)
+        Positive weights :math:`q`, of a law or a part of one.
+
+    Returns
+    -------
+    Intervals, shape (n,)
+        Kind ``CERTIFIED``.
+
+    Raises
+    ------
+    TypeError
+        If the weights are no vector of balls.
+    """
+    if not isinstance(weights, np.ndarray) or weights.dtype != object or weights.ndim != 1:
+        raise TypeError(f"weights: expected a vector of balls, got {type(weights).__name__}")
+    exact = np.diag(weights) - np.outer(weights, weights)
+    found, vectors = np.linalg.eigh(as_intervals(exact).mid)
+    v = balls(vectors)
+    rest = exact - (v * balls(found)) @ v.T
+    turned = v.T @ v - balls(np.eye(weights.size))
+    far, bent = (hull(np.sqrt((matrix * matrix).sum())).hi for matrix in (rest, turned))
+    bounds = 1.001 * (far + bent * np.abs(found))
+    spectrum: Intervals = within(found[::-1], bounds[::-1], Kind.CERTIFIED)
+    return spectrum

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_real, as_scores
-from theory.evidence import Intervals, as_intervals, is_enclosed
+from theory.evidence import as_intervals, is_enclosed
 from theory.maxent.batch import (
     Array,
     Layout,
@@ -37,8 +37,10 @@ from theory.maxent.batch import (
     validate_laws,
 )
 from theory.maxent.gibbs.enclosed import (
+    enclose_jacobian,
     enclose_logarithms,
     enclose_values,
+    enclose_vjp,
     enclose_weights,
     middle,
     relative_error,
@@ -177,9 +179,10 @@ def softmax_vjp(weights: ArrayLike, cotangent: ArrayLike, *, tau: ArrayLike = 1.
     ValueError
         If shapes do not fit, a number is not finite, a weight is negative or ``tau`` is not positive.
     """
-    if is_enclosed(weights, cotangent, tau):
-        centred = cotangent - (weights * cotangent).sum(axis=axis, keepdims=True)  # type: ignore[operator]
-        return weights * centred / tau  # type: ignore[no-any-return, operator]
+    if is_enclosed(weights, tau):
+        p = as_intervals(weights)
+        found = softmax_vjp(p.mid, cotangent, axis=axis)
+        return enclose_vjp(found, p, np.asarray(cotangent), axis) / tau  # type: ignore[no-any-return]
     layout, p, c, temperature, _ = read_cotangent(weights, cotangent, axis, tau)
     with np.errstate(over="ignore", invalid="ignore"):
         return layout.derivative(p * (c - (p * c).sum(axis=1, keepdims=True)) / temperature)
@@ -198,7 +201,8 @@ def laplacian(q: Array) -> Array:
 def softmax_jacobian(weights: ArrayLike, *, tau: ArrayLike = 1.0) -> Array:
     r"""Return :math:`(\mathrm{diag}(p) - pp^\top)/\tau` for laws along the last axis, shape (..., n, n)."""
     if is_enclosed(weights, tau):
-        return _enclosed_jacobian(as_intervals(weights)) / tau  # type: ignore[no-any-return]
+        enclosed = as_intervals(weights)
+        return enclose_jacobian(softmax_jacobian(enclosed.mid), enclosed) / tau  # type: ignore[no-any-return]
     weight = as_real(weights, "weights")
     layout, p, _, temperature, _ = read_cotangent(weight, weight, -1, tau)
     n = p.shape[1]
@@ -206,12 +210,3 @@ def softmax_jacobian(weights: ArrayLike, *, tau: ArrayLike = 1.0) -> Array:
         matrices = laplacian(p) / temperature[..., np.newaxis]
     layout.derivative(matrices.reshape(p.shape[0], n * n))  # refuses what overflows
     return matrices.reshape(*layout.shape, n, n)
-
-
-def _enclosed_jacobian(p: Intervals) -> Intervals:
-    r"""Enclose :math:`\mathrm{diag}(p) - pp^\top`, the diagonal summed from the other entries of its row."""
-    own = np.eye(p.shape[-1], dtype=np.bool_)
-    products = np.where(own, 0.0, p[..., :, np.newaxis] * p[..., np.newaxis, :])
-    diagonal = products.sum(axis=-1, keepdims=True)
-    matrix: Intervals = np.where(own, diagonal, -products)
-    return matrix

@@ -23,13 +23,14 @@ G. H. Golub, *Some modified matrix eigenvalue problems*, SIAM Review 15 (1973), 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_positive, as_simplex, as_vector
-from theory.evidence import Interval
+from theory.evidence import Interval, Intervals
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 from theory.maxent.batch import Array
 from theory.maxent.sparse.entmax import slopes
@@ -42,7 +43,7 @@ def entmax_norm(weights: ArrayLike, alpha: float, *, counts: ArrayLike | None = 
 
     Parameters
     ----------
-    weights : array_like, shape (m,)
+    weights : array_like or Intervals, shape (m,)
         Weights of a law, each given once.
     alpha : float
         Positive, finite order.
@@ -63,6 +64,11 @@ def entmax_norm(weights: ArrayLike, alpha: float, *, counts: ArrayLike | None = 
         positive, or a slope leaves the range of float64.
     """
     order = as_positive(alpha, "alpha")
+    if isinstance(weights, Intervals):
+        known = weights.lo > 0.0
+        share = float((weights.radius / np.where(known, weights.lo, 1.0))[weights.hi > 0.0].max())
+        around = math.expm1(2.0 * abs(2.0 - order) * share) if known[weights.hi > 0.0].all() else math.inf
+        return entmax_norm(weights.mid, order, counts=counts, tau=tau) * Interval.within(1.0, around)
     temperature = as_positive(tau, "tau")
     p = as_vector(weights, "weights")
     many = np.ones(p.size) if counts is None else as_vector(counts, "counts", size=p.size)
