@@ -27,7 +27,6 @@ from theory.maxent.sparse import entmax_support
 from theory.maxent.sparse.entmax import solve_entmax
 from theory.maxent.sparse.tsallis import deformed_exp
 from verify import textbook
-from verify.maxent.laws import allowed
 
 SOURCES = ("martins2016", "peters2019", "blondel2020")
 PAPER = ("seen", "recalled", "derived", "refereed")
@@ -57,7 +56,7 @@ def missed(weights, s, alpha, tau=1.0):
 
 def weight_bound(n):
     """What rounding costs a weight of order up to two, among n of them: derived where the threshold is found."""
-    return (6.0 + 3.0 * np.log(n)) * U
+    return (6.0 + 3.0 * np.log(ball(n))) * U
 
 
 def exponent_inverted(s, alpha):
@@ -122,7 +121,7 @@ def test_accuracy(run, *, share=1.0, inverted=False, steep=False):
             given, at = exponent_inverted(s, alpha) if inverted else (s, alpha)
             bound = share * weight_bound(s.size)
             off = missed(entmax(s, alpha, tau=tau), given, at, tau)
-            yield outcome(at_most(off, allowed(bound), scale=bound, input=name, alpha=alpha, n=s.size))
+            yield outcome(at_most(off, bound, scale=bound, input=name, alpha=alpha, n=s.size))
 
 
 @verifies(
