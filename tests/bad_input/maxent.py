@@ -57,6 +57,7 @@ VALID = {
     "entmax_gap": {"scores": ROW, "weights": LAW, "alpha": 1.7, "tau": 0.7},
     "sparse.entmax_norm": {"weights": np.array([0.5, 0.125]), "alpha": 1.7, "counts": np.array([1.0, 4.0]), "tau": 0.7},
     "sparse.entmax_support": {**BATCH, "alpha": 1.7},
+    "sparse.entmax_threshold": {**BATCH, "alpha": 1.7},
     "entmax_value": {**BATCH, "alpha": 1.7},
     "entmax_vjp": {**SLOPE, "alpha": 1.7},
     "gibbs.entropy": {"weights": LAW},

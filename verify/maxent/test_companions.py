@@ -12,6 +12,7 @@ from theory.evidence import (
     bug,
     constant,
     equals,
+    exact,
     hypothesis,
     outcome,
     verifies,
@@ -151,7 +152,7 @@ def box_gap(scores, law, total):
 def test_budget(run, *, capped=True, rescaled=False, factor=1.0, clipped=True):
     def solve(s, total):
         if not clipped:
-            return exact(s + (total - s.sum()) / s.size)
+            return exact(s) + (total - exact(s).sum()) / s.size
         if rescaled:
             return np.minimum(total * sparsemax(exact(s)), 1.0)
         return budget(exact(s), min(factor * total, s.size)) if capped else total * sparsemax(exact(s) / total)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         entmax as entmax,
         entmax_alpha_derivative as entmax_alpha_derivative,
         entmax_support as entmax_support,
+        entmax_threshold as entmax_threshold,
         entmax_value as entmax_value,
         entmax_vjp as entmax_vjp,
     )

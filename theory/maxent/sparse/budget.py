@@ -33,6 +33,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_scores
+from theory.evidence import Intervals, within
+from theory.evidence.roundoff import gamma
 from theory.maxent.batch import Array, as_parameter, flatten_rows, read_cotangent
 from theory.maxent.sparse.entmax import apply_slopes
 
@@ -42,7 +44,7 @@ def budget(scores: ArrayLike, total: ArrayLike, *, tau: ArrayLike = 1.0, axis: i
 
     Parameters
     ----------
-    scores : array_like
+    scores : array_like or Intervals
         Real scores, dimensionless; :math:`-\infty` masks an entry, whose weight is 0.
     total : array_like
         Positive budgets :math:`k`, not necessarily integers, at most the number of entries that are not masked;
@@ -68,6 +70,8 @@ def budget(scores: ArrayLike, total: ArrayLike, *, tau: ArrayLike = 1.0, axis: i
     >>> budget([-0.4, 0.1, 0.3, 1.1], 1.5).round(12)
     array([0.  , 0.15, 0.35, 1.  ])
     """
+    if isinstance(scores, Intervals):
+        return _enclosed(scores, total, tau, axis)  # type: ignore[return-value]
     given = {"total": as_parameter(total, "total"), "tau": as_parameter(tau, "tau")}
     layout, (rows,), (k, temperature) = flatten_rows({"scores": as_scores(scores)}, axis, given)
     present = rows > -np.inf
@@ -81,6 +85,17 @@ def budget(scores: ArrayLike, total: ArrayLike, *, tau: ArrayLike = 1.0, axis: i
         lead = np.where(present, rows, 0.0) - np.where(left > 0, middle, 0.0)
         z = np.where(present, np.clip(np.clip(lead, *_RANGE) / temperature, -1.0, 1.0), -2.0)
     return layout.laws(np.where(present, _clipped(z, np.where(left > 0, k, 1.0)), 0.0))
+
+
+def _enclosed(scores: Intervals, total: ArrayLike, tau: ArrayLike, axis: int) -> Intervals:
+    """Enclose the weights: each is off by one score, the sums that find the threshold, and their last rest.
+
+    A score moves a weight by as much over the temperature, and so does the threshold.
+    """
+    weights = budget(scores.mid, total, tau=tau, axis=axis)
+    moved = 2.0 * float(scores.radius.max()) / float(np.min(tau))
+    enclosed: Intervals = within(weights, gamma(4 * scores.shape[axis] + 16) + moved)
+    return enclosed
 
 
 def budget_vjp(weights: ArrayLike, cotangent: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:

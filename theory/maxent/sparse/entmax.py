@@ -45,7 +45,13 @@ from numpy.typing import ArrayLike
 from theory._validate import as_real
 from theory.evidence import Intervals
 from theory.maxent.batch import Array, Batch, as_laws, as_parameter, flatten_rows, read_cotangent, read_scores
-from theory.maxent.sparse.enclosed import enclose_alpha_derivative, enclose_entmax, enclose_value, enclose_vjp
+from theory.maxent.sparse.enclosed import (
+    enclose_alpha_derivative,
+    enclose_entmax,
+    enclose_threshold,
+    enclose_value,
+    enclose_vjp,
+)
 from theory.maxent.sparse.threshold import solve
 from theory.maxent.sparse.tsallis import deformed_log, entropies
 
@@ -133,6 +139,18 @@ def entmax_value(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, a
     bend = np.where(np.isinf(order), 0.0, order - 1.0) * entropies(laws, order)
     with np.errstate(over="ignore"):  # the entropy of an order near 0 exceeds any range
         return read.layout.values(read.peak + read.tau * (threshold - bend))
+
+
+def entmax_threshold(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
+    r"""Return :math:`\nu - \max s/\tau` per row, the threshold above the largest score in units of the temperature.
+
+    Arguments and errors as in :func:`entmax`; zero for infinite order and for rows left out. Of enclosed scores, one
+    row, it is enclosed.
+    """
+    if isinstance(scores, Intervals):
+        return enclose_threshold(entmax_threshold(scores.mid, alpha, tau=tau), scores, alpha, tau)  # type: ignore
+    found = solve_entmax(scores, alpha, tau, axis)
+    return found.batch.layout.values(found.threshold)
 
 
 def entmax_support(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:

@@ -34,7 +34,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from theory.evidence import Intervals
 from theory.maxent.batch import Array, excess, read_scores, row_blocks
+from theory.maxent.sparse.enclosed import enclose_entmax
 from theory.maxent.sparse.entmax import entmax_vjp
 
 _STEPS = 64  # taken: Newton's method from a threshold that is off by n u ends after two or three
@@ -46,8 +48,8 @@ def sparsemax(scores: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Arr
 
     Parameters
     ----------
-    scores : array_like
-        Real scores, dimensionless; :math:`-\infty` masks an entry.
+    scores : array_like or Intervals
+        Real scores, dimensionless; :math:`-\infty` masks an entry of an array. Enclosures are answered with enclosures.
     tau : array_like, default 1.0
         Positive temperature, broadcast against the rows.
     axis : int, default -1
@@ -68,11 +70,15 @@ def sparsemax(scores: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Arr
     >>> sparsemax([1.0, 0.5, -1.0])
     array([0.75, 0.25, 0.  ])
     """
+    if isinstance(scores, Intervals):
+        return enclose_entmax(sparsemax(scores.mid, tau=tau, axis=axis), scores, 2.0, tau)  # type: ignore[return-value]
     return _mapped(_projection, scores, tau, axis, 1.0)
 
 
 def entmax15(scores: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
     """Return entmax of order 3/2; arguments and errors as in :func:`sparsemax`."""
+    if isinstance(scores, Intervals):
+        return enclose_entmax(entmax15(scores.mid, tau=tau, axis=axis), scores, 1.5, tau)  # type: ignore[return-value]
     return _mapped(_squares, scores, tau, axis, 0.5)
 
 
