@@ -1,14 +1,15 @@
 r"""Sparse maps asked with enclosures: what is computed at the middles, widened by all that may be off.
 
-*Weights.* A computed weight is off by at most :func:`~theory.maxent.sparse.threshold.weight_error`. Scores known up to
-:math:`\rho` move scores over temperature by :math:`\rho/\tau`, and a law by no more than :func:`moved_by` says.
+*Weights.* A computed weight is off by at most :func:`~theory.maxent.sparse.threshold.weight_error`; above order 2 a
+base that is off by :math:`(2(\alpha-1) + 8)u` moves it by :math:`p^{2-\alpha}/(\alpha-1)` times that, twice over.
+Scores known up to :math:`\rho` move scores over temperature by :math:`\rho/\tau`, and a law by no more than
+:func:`moved_by` says.
 
 *Value.* The maximum is 1-Lipschitz in the scores, because its gradient is a law; scores within
 :math:`\tau` times the stationarity residual have the computed law and threshold.
 
 *Derivative in the scores.* A slope :math:`q = p^{2-\alpha}` is off by :math:`|2-\alpha|p^{1-\alpha}` times what the
-weight is off by, and by its own rounding. Above order 2 it is the base of a weight that is off, by
-:math:`(2(\alpha-1) + 8)u`, and a weight by :math:`q/(\alpha-1)` times as much.
+weight is off by, and by its own rounding.
 
 *Derivative in the order.* :math:`r = (p - p^{1-e} - ep\log p)/e^2`, :math:`e = \alpha - 1`, has the slope
 :math:`((1-e)(1 - p^{-e}) - e\log p)/e^2`, at order one :math:`-\log p - \frac12\log^2p`; as it is computed, its
@@ -47,7 +48,13 @@ def enclose_entmax(found: Array, scores: Intervals, alpha: Any, tau: Any) -> Int
     order = _one(alpha)
     coldest = float(np.min(tau))
     n = found.shape[-1]
-    error = weight_error(order, n) + moved_by(float(scores.radius.max()) / coldest, n, order)
+    error = np.full(found.shape, weight_error(order, n))
+    if order > 2.0:
+        base = (2.0 * order + 6.0) * U
+        known = found ** (order - 1.0) > 8.0 * base
+        steep = np.where(known, found, 1.0) ** (2.0 - order) / (order - 1.0)
+        error = np.where(known, np.minimum(2.0 * base * steep, error), error)
+    error = error + moved_by(float(scores.radius.max()) / coldest, n, order)
     enclosed: Intervals = within(found, error)  # not cut at zero, so that the middle tells what is off the support
     return enclosed
 
@@ -75,9 +82,9 @@ def enclose_vjp(found: Array, weights: Intervals, cotangent: Array, alpha: Any, 
     on = p > 0.0
     safe = np.where(on, p, 1.0)
     q = np.where(on, safe ** (2.0 - order), 0.0)
-    if order > 2.0:
-        off = np.maximum(off, (4.0 + 16.0 / (order - 1.0)) * U * q)
     slope = np.where(on, abs(2.0 - order) * q / safe * off + 16 * U * q, 0.0)
+    if order < 2.0:  # of a weight that may vanish the slope lies between zero and that of the largest
+        slope = np.where(on & (p <= 2.0 * off), (p + off) ** (2.0 - order), slope)
     apart = np.abs(cotangent - q @ cotangent / q.sum())
     mean = (slope @ apart) / q.sum() + gamma(p.size + 6) * float(np.abs(cotangent).max())
     enclosed: Intervals = within(found, 2.0 * (slope * apart + q * (mean + 4 * U * apart)) / float(tau))
