@@ -35,8 +35,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_scores
+from theory.evidence import Intervals
 from theory.maxent.batch import Array, Batch, as_laws, as_parameter, flatten_rows, read_gaps, validate_laws
-from theory.maxent.sparse.entmax import Solved, solve_rows
+from theory.maxent.sparse.entmax import Solved, entmax, solve_rows
 from theory.maxent.sparse.tsallis import deformed_log
 
 _NEAR = 0.125  # taken: alpha |delta| below which the series is used; outside it the closed form loses less than 2**7 u
@@ -98,6 +99,8 @@ def fenchel_young_gradient(
 
     At infinite ``alpha`` it is the subgradient that belongs to the uniform law on the largest scores.
     """
+    if isinstance(scores, Intervals):
+        return entmax(scores, alpha, tau=tau, axis=axis) - as_laws(target, "target")  # type: ignore[no-any-return]
     found, y, _ = _read(scores, target, alpha, tau, axis)
     return found.batch.layout.laws(found.laws - y)
 

@@ -36,6 +36,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_flags, as_scores
+from theory.evidence import Intervals, within
+from theory.evidence.roundoff import U, gamma
 from theory.maxent.batch import Array, Bools, as_parameter, flatten_rows, read_cotangent, read_gaps
 from theory.maxent.sparse.entmax import apply_slopes, entmax, slopes
 
@@ -61,7 +63,17 @@ def fusedmax(
     ValueError
         As there, if ``strength`` is negative, or if the scores of a row sum beyond the range of float64.
     """
+    if isinstance(scores, Intervals):
+        return _enclosed(scores, strength, alpha, tau, axis)  # type: ignore[return-value]
     return entmax(total_variation_prox(scores, strength, axis=axis), alpha, tau=tau, axis=axis)
+
+
+def _enclosed(scores: Intervals, strength: ArrayLike, alpha: ArrayLike, tau: ArrayLike, axis: int) -> Intervals:
+    """Enclose the weights: the prox is nonexpansive, and the mean of a run is off by (n + 8) u of the range."""
+    s = scores.mid
+    off = (s.shape[axis] + 8) * U * (float(np.ptp(s)) + float(np.max(strength))) + float(scores.radius.max())
+    smooth = total_variation_prox(s, strength, axis=axis)
+    return entmax(within(smooth, off), alpha, tau=tau, axis=axis)  # type: ignore[return-value]
 
 
 def total_variation_prox(scores: ArrayLike, strength: ArrayLike, *, axis: int = -1) -> Array:
@@ -101,6 +113,10 @@ def fusedmax_vjp(
     ``mask`` tells, in the shape of the weights, which entries count: all unless given. Other arguments and
     errors as in :func:`theory.maxent.entmax_vjp`.
     """
+    if isinstance(weights, Intervals):
+        product = fusedmax_vjp(weights.mid, cotangent, alpha=alpha, mask=mask, tau=tau, axis=axis)
+        size = float(np.abs(cotangent).max()) / float(np.min(tau))
+        return within(product, gamma(64 + 8 * weights.shape[axis]) * size)  # type: ignore[no-any-return]
     order = as_parameter(alpha, "alpha", infinite=True)
     layout, p, c, temperature, (a,) = read_cotangent(weights, cotangent, axis, tau, alpha=order)
     here = np.ones(p.shape, dtype=np.bool_)
