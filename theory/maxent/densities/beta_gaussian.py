@@ -38,6 +38,7 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_count, as_generator, as_matrix, as_positive, as_real, as_vector, frozen
 from theory.maxent.batch import Array
+from theory.maxent.densities.enclosed import EnclosedBetaGaussian
 from theory.maxent.sparse.tsallis import deformed_exp, deformed_log
 
 _LARGE = 150.0  # taken: below it math.gamma does not overflow, above it seven terms of the series reach 2**-53
@@ -133,6 +134,10 @@ class BetaGaussian:
         r"""Return :math:`\int p^{2-\alpha}` and the covariance of the normalised :math:`p^{2-\alpha}`, (d, d)."""
         shrink = 1.0 + 0.5 * (self.alpha - 1.0) * self.dim
         return self._flat(-1.0) * shrink, self.scatter * (self._flat(1.0) / shrink)
+
+    def enclosed(self) -> EnclosedBetaGaussian:
+        """Return this density as it is exactly, so that what is computed of it has its rounding enclosed."""
+        return EnclosedBetaGaussian(self)
 
     def sample(self, rng: np.random.Generator, size: int) -> Array:
         """Draw ``size`` points, (size, d), from the generator."""

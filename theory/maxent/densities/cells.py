@@ -19,13 +19,15 @@ and :math:`\nabla N = \int q\phi/\int q` is the escort mean, while that of the c
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_masses, as_number, as_points, as_positive, as_real, as_vector
+from theory.evidence import Intervals, as_intervals, within
 from theory.maxent.batch import Array
+from theory.maxent.densities.enclosed import density_error, enclose_escort, enclose_normaliser
 from theory.maxent.sparse.entmax import slopes
 from theory.maxent.sparse.threshold import solve
 from theory.maxent.sparse.tsallis import deformed_exp
@@ -43,8 +45,8 @@ def density_on_cells(scores: ArrayLike, weights: ArrayLike, alpha: float) -> OnC
 
     Parameters
     ----------
-    scores : array_like, shape (n,)
-        Finite :math:`f`, dimensionless.
+    scores : array_like or ndarray of balls, shape (n,)
+        Finite :math:`f`, dimensionless; of balls, as the masses then are, the answer is enclosed.
     weights : array_like, shape (n,)
         Masses of the cells, non-negative, not all zero; on a grid its width.
     alpha : float
@@ -57,6 +59,8 @@ def density_on_cells(scores: ArrayLike, weights: ArrayLike, alpha: float) -> OnC
         leaves what float64 resolves: at masses far from one its power :math:`p^{\alpha-1}` vanishes beside one, or
         overflows.
     """
+    if any(isinstance(given, np.ndarray) and given.dtype == object for given in (scores, weights)):
+        return _enclosed(scores, weights, as_positive(alpha, "alpha"))
     f = as_vector(scores, "scores")
     mu = as_masses(weights, "weights", size=f.size)
     order = np.array([[as_positive(alpha, "alpha")]])
@@ -67,6 +71,14 @@ def density_on_cells(scores: ArrayLike, weights: ArrayLike, alpha: float) -> OnC
     if not (np.isfinite(found.weights).all() and np.isfinite(found.threshold).all()):
         raise ValueError(f"weights: expected masses at which float64 resolves the density, got {float(mu.max())!r}")
     return OnCells(found.weights[0], peak + float(found.threshold[0, 0]))
+
+
+def _enclosed(scores: Any, weights: Any, alpha: float) -> OnCells:
+    """Enclose the density, and the normaliser for certain, of scores and masses that are balls."""
+    f, mu = as_intervals(scores).mid, as_intervals(weights).mid
+    density, normaliser = density_on_cells(f, mu, alpha)
+    error = density_error(density, f, normaliser, alpha)
+    return OnCells(within(density, error), enclose_normaliser(normaliser, scores, weights, alpha))  # type: ignore[arg-type]
 
 
 def density_at(scores: ArrayLike, normaliser: float, alpha: float) -> Array:
@@ -97,6 +109,10 @@ def escort_covariance(density: ArrayLike, weights: ArrayLike, psi: ArrayLike, ph
     ValueError
         If shapes do not fit, a number is not finite, a mass is negative or ``alpha`` is not positive.
     """
+    if isinstance(density, Intervals):
+        found = escort_covariance(density.mid, weights, psi, phi, alpha)
+        statistics = as_points(psi, "psi"), as_points(phi, "phi")
+        return enclose_escort(found, density, as_masses(weights, "weights"), *statistics, alpha)  # type: ignore
     mu = as_masses(weights, "weights")
     p = as_masses(density, "density", size=mu.size)
     left = as_points(psi, "psi", size=mu.size)
