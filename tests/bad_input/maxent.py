@@ -83,6 +83,7 @@ VALID = {
     "row_map": {"name": "fusedmax", "mask": np.ones(LAWS.shape, dtype=np.bool_), "strength": 0.3},
     "softmax": {**BATCH, "prior": PRIOR},
     "gibbs.softmax_jacobian": {"weights": LAWS, "tau": 0.7},
+    "gibbs.mean_multiplier": {"scores": ROW, "mean": 0.25},
     "gibbs.softmax_norms": {"weights": LAW, "tau": 0.7},
     "softmax_value": {**BATCH, "prior": PRIOR},
     "softmax_vjp": SLOPE,

@@ -163,17 +163,16 @@ def test_temperature(run, *, power=3, sign=-1.0, centred=True):
     sized = [(size * np.array([0.0, 1.0, 3.0]), size) for size in SIZES]
     for s, tau in [(np.array([0.0, 1.0, 3.0]), 0.5), *sized, *drawn]:
         case, size = {"n": s.size, "tau": tau}, float(np.abs(s).max())
-        warm = variable(2)  # of what is computed from it, order one is the slope
-        warm[()] = warm.item() + ball(tau)
-        masses = np.exp(balls(s) / warm)
-        total = masses.sum()
+        warm = variable(2)[()] + ball(tau)  # of what is computed from it, order one is the slope
+        masses = [(x / warm).exp() for x in balls(s)]
+        total = sum(masses)
         claimed = [mass / total for mass in masses]
-        mean = sum(p * a for p, a in zip(claimed, balls(s), strict=True))
+        mean = sum(p * x for p, x in zip(claimed, balls(s), strict=True))
         weights, t = gibbs_law(exact(s), tau=tau).weights, exact(tau)
         level = expectation(weights, s)
         variance = expectation(weights, (exact(s) - level) ** 2 if centred else exact(s) ** 2)
         yield equals(coefficient(mean, 1), sign * variance / t**2, scale=(size / tau) ** 2, part="mean", **case)
-        entropy = textbook.log(total) - mean / warm.item()
+        entropy = total.log() - mean / warm
         scale = (size / tau) ** 2 / tau
         yield equals(coefficient(entropy, 1), variance / t**power, scale=scale, part="entropy", **case)
         at = int(s.argmin())

@@ -5,7 +5,11 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
-    from theory.maxent.gibbs.moments import Tilt as Tilt, match_moments as match_moments
+    from theory.maxent.gibbs.moments import (
+        Tilt as Tilt,
+        match_moments as match_moments,
+        mean_multiplier as mean_multiplier,
+    )
     from theory.maxent.gibbs.norms import (
         Norms as Norms,
         induced_norms as induced_norms,

@@ -20,6 +20,9 @@ from scipy.optimize import linprog, minimize
 
 from theory._validate import as_instance, as_points, as_vector
 from theory.attention import Measure, boltzmann_gibbs
+from theory.attention.measure import EnclosedMeasure
+from theory.evidence import Interval, as_intervals, exact, is_enclosed
+from theory.evidence.roundoff import SUBNORMAL
 
 Array = NDArray[np.float64]
 _INTERIOR = 1e-6  # taken: ten times the feasibility tolerance of the linear program, relative to equal weights
@@ -50,7 +53,8 @@ def match_moments(mu: Measure, features: ArrayLike, moment: ArrayLike) -> Tilt:
     -------
     Tilt
         The dual is solved by a trust-region Newton method and polished by plain Newton steps; the residual tells how
-        well.
+        well. Of enclosed features or moments the measure, which is that of this very multiplier, and the residual are
+        enclosed.
 
     Raises
     ------
@@ -59,6 +63,11 @@ def match_moments(mu: Measure, features: ArrayLike, moment: ArrayLike) -> Tilt:
         features.
     """
     as_instance(mu, "mu", Measure)
+    if is_enclosed(features, moment):
+        phi, target = as_intervals(features), as_intervals(moment)
+        multiplier = match_moments(mu, phi.mid, target.mid).multiplier
+        law = boltzmann_gibbs(mu, phi @ multiplier).law()  # type: ignore[arg-type, attr-defined]
+        return Tilt(multiplier, EnclosedMeasure(mu.points, law), law @ (phi - target))
     given = as_points(features, "features", size=mu.size)
     centred = given - as_vector(moment, "moment", size=given.shape[1])
     size = np.abs(centred[mu.weights > 0.0]).max(axis=0)
@@ -98,6 +107,30 @@ def match_moments(mu: Measure, features: ArrayLike, moment: ArrayLike) -> Tilt:
     multiplier = best / np.where(size > 0.0, size, 1.0)
     measure = boltzmann_gibbs(mu, given @ multiplier)
     return Tilt(multiplier, measure, measure.weights @ centred)
+
+
+def mean_multiplier(scores: ArrayLike, mean: float | Interval) -> Interval:
+    r"""Enclose the multiplier :math:`\lambda` at which :math:`\mathrm{softmax}(\lambda s)` has the mean score ``mean``.
+
+    What :func:`match_moments` finds is off by the missed mean over the least variance near. The variance moves at most
+    by the factor :math:`e^{Rh}` over a step h of the multiplier, R the range: its derivative is the third central
+    moment, at most R times it. Half of it is kept as long as the bound is at most :math:`\log 2/R`; a larger one is
+    none.
+
+    Parameters
+    ----------
+    scores : array_like, shape (n,)
+        Finite scores, not all equal, exactly known.
+    mean : float or Interval
+        Strictly between the smallest score and the largest.
+    """
+    s = as_vector(scores, "scores")
+    features = exact(s)[:, np.newaxis]
+    found = match_moments(Measure(s[:, np.newaxis]), features, as_intervals(mean).reshape(1))
+    law = found.measure.weights
+    spread = (law * (exact(s) - law @ s) ** 2).sum()  # type: ignore[operator]
+    error = 2.0 * abs(found.residual[0]).hi / max(spread.lo, SUBNORMAL)
+    return Interval.within(float(found.multiplier[0]), error if error * float(np.ptp(s)) < 0.5 else np.inf)
 
 
 def _is_interior(phi: Array) -> bool:
