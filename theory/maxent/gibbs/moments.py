@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog, minimize
 
 from theory._validate import as_instance, as_points, as_vector
-from theory.attention import Measure, boltzmann_gibbs
+from theory.attention import Measure, boltzmann_gibbs, transform_error
 from theory.attention.measure import EnclosedMeasure
-from theory.evidence import Interval, as_intervals, exact, is_enclosed
-from theory.evidence.roundoff import SUBNORMAL
+from theory.evidence import Interval, as_intervals, exact, is_enclosed, within
+from theory.evidence.roundoff import SUBNORMAL, average_error
 
 Array = NDArray[np.float64]
 _INTERIOR = 1e-6  # taken: ten times the feasibility tolerance of the linear program, relative to equal weights
@@ -64,10 +64,15 @@ def match_moments(mu: Measure, features: ArrayLike, moment: ArrayLike) -> Tilt:
     """
     as_instance(mu, "mu", Measure)
     if is_enclosed(features, moment):
-        phi, target = as_intervals(features), as_intervals(moment)
-        multiplier = match_moments(mu, phi.mid, target.mid).multiplier
-        law = boltzmann_gibbs(mu, phi @ multiplier).law()  # type: ignore[arg-type, attr-defined]
-        return Tilt(multiplier, EnclosedMeasure(mu.points, law), law @ (phi - target))
+        known, wanted = as_intervals(features), as_intervals(moment)
+        found = match_moments(mu, known.mid, wanted.mid)
+        weights = boltzmann_gibbs(mu, known @ found.multiplier).law()  # type: ignore[attr-defined]
+        # a residual is a mean under rounded weights, of numbers that may be known up to an error
+        far = np.abs((known - wanted).mid).max(axis=0)
+        relative = transform_error(mu, known.mid @ found.multiplier)
+        error = [average_error(size, mu.size, relative=relative) for size in far.tolist()]
+        residual = within(found.residual, np.array(error) + (weights @ (known - wanted)).radius)
+        return Tilt(found.multiplier, EnclosedMeasure(mu.points, weights), residual)
     given = as_points(features, "features", size=mu.size)
     centred = given - as_vector(moment, "moment", size=given.shape[1])
     size = np.abs(centred[mu.weights > 0.0]).max(axis=0)
@@ -128,7 +133,7 @@ def mean_multiplier(scores: ArrayLike, mean: float | Interval) -> Interval:
     features = exact(s)[:, np.newaxis]
     found = match_moments(Measure(s[:, np.newaxis]), features, as_intervals(mean).reshape(1))
     law = found.measure.weights
-    spread = (law * (exact(s) - law @ s) ** 2).sum()  # type: ignore[operator]
+    spread = (law * (exact(s) - law @ s) ** 2).sum()
     error = 2.0 * abs(found.residual[0]).hi / max(spread.lo, SUBNORMAL)
     return Interval.within(float(found.multiplier[0]), error if error * float(np.ptp(s)) < 0.5 else np.inf)
 

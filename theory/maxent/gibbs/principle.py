@@ -90,10 +90,10 @@ def divergence(weights: ArrayLike, reference: ArrayLike) -> Interval:
 
 def _x_log_x(p: Intervals) -> Intervals:
     """Enclose x log x of weights, a convex function that is least, -1/e, at 1/e; zero at zero."""
-    ends = []
+    ends: list[Intervals] = []
     for end in (np.maximum(p.lo, 0.0), np.maximum(p.hi, 0.0)):
         positive = exact(np.where(end > 0.0, end, 1.0))
-        ends.append(np.where(end > 0.0, positive * np.log(positive), 0.0))
+        ends.append(as_intervals(np.where(end > 0.0, positive * np.log(positive), 0.0)))
     falls = p.lo < _LEAST_AT
     rises = p.hi > _LEAST_AT
     lo = np.where(falls & rises, -np.nextafter(_LEAST_AT, 1.0), np.minimum(ends[0].lo, ends[1].lo))
@@ -106,11 +106,12 @@ def _enclosed_divergence(p: Intervals, q: Intervals) -> Interval:
         at = int(np.flatnonzero((p.hi > 0.0) & (q.lo <= 0.0))[0])
         raise ValueError(f"reference: expected mass wherever weights have some, got none at index {at}")
     there = p.lo > 0.0
-    some = np.where(there, p, 1.0)
-    other = np.where(q.lo > 0.0, q, 1.0)
+    some = as_intervals(np.where(there, p, 1.0))
+    other = as_intervals(np.where(q.lo > 0.0, q, 1.0))
     terms = some * (np.log(some) - np.log(other))
     most = exact(np.where(p.hi > 0.0, p.hi, 1.0))
-    above = np.where(p.hi > 0.0, np.maximum((most * (np.log(most) - np.log(other))).hi, 0.0), 0.0)
+    largest: Intervals = most * (np.log(most) - np.log(other))
+    above = np.where(p.hi > 0.0, np.maximum(largest.hi, 0.0), 0.0)
     below = np.where(p.hi > 0.0, -other.hi * np.nextafter(_LEAST_AT, 1.0), 0.0)
     ends = Intervals(np.where(there, terms.lo, below), np.where(there, terms.hi, above), terms.kind)
     found: Interval = ends.sum()
@@ -138,7 +139,7 @@ def free_energy(scores: ArrayLike, weights: ArrayLike, *, tau: float = 1.0) -> I
         If the shapes differ, ``weights`` leaves the simplex or ``tau <= 0``.
     """
     if is_enclosed(scores, weights, tau):
-        return expectation(weights, as_intervals(scores)) + tau * entropy(as_intervals(weights))  # type: ignore[arg-type]
+        return expectation(weights, as_intervals(scores)) + tau * entropy(as_intervals(weights))
     return expectation(weights, as_vector(scores, "scores")) + as_positive(tau, "tau") * entropy(weights)
 
 

@@ -180,9 +180,9 @@ def softmax_vjp(weights: ArrayLike, cotangent: ArrayLike, *, tau: ArrayLike = 1.
         If shapes do not fit, a number is not finite, a weight is negative or ``tau`` is not positive.
     """
     if is_enclosed(weights, tau):
-        p = as_intervals(weights)
-        found = softmax_vjp(p.mid, cotangent, axis=axis)
-        return enclose_vjp(found, p, np.asarray(cotangent), axis) / tau  # type: ignore[no-any-return]
+        enclosed = as_intervals(weights)
+        product = softmax_vjp(enclosed.mid, cotangent, axis=axis)
+        return enclose_vjp(product, enclosed, np.asarray(cotangent), axis) / tau  # type: ignore[no-any-return]
     layout, p, c, temperature, _ = read_cotangent(weights, cotangent, axis, tau)
     with np.errstate(over="ignore", invalid="ignore"):
         return layout.derivative(p * (c - (p * c).sum(axis=1, keepdims=True)) / temperature)

@@ -100,7 +100,7 @@ def fenchel_young_gradient(
     At infinite ``alpha`` it is the subgradient that belongs to the uniform law on the largest scores.
     """
     if isinstance(scores, Intervals):
-        return entmax(scores, alpha, tau=tau, axis=axis) - as_laws(target, "target")  # type: ignore[no-any-return]
+        return entmax(scores, alpha, tau=tau, axis=axis) - as_laws(target, "target")
     found, y, _ = _read(scores, target, alpha, tau, axis)
     return found.batch.layout.laws(found.laws - y)
 
