@@ -6,16 +6,9 @@ import numpy as np
 
 from theory.evidence import Claim, Interval, at_most, ball, bug, constant, outcome, verifies
 from theory.evidence.roundoff import U
-from theory.maxent import (
-    LinearScores,
-    divergence,
-    entmax_norm,
-    entropy,
-    expectation,
-    free_energy,
-    gibbs_law,
-    log_partition,
-)
+from theory.maxent import LinearScores
+from theory.maxent.gibbs import divergence, entropy, expectation, free_energy, gibbs_law, log_partition
+from theory.maxent.sparse import entmax_norm
 from verify.textbook import balls, exp, hull, log
 
 MANY = 100_000

@@ -6,7 +6,9 @@ import math
 import numpy as np
 
 from theory.evidence import Claim, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
-from theory.maxent import expectation, loss_interval, studies
+from theory.maxent import studies
+from theory.maxent.gibbs import expectation
+from theory.maxent.losses import loss_interval
 from verify.textbook import hull
 
 BLONDEL = ("blondel2020",)

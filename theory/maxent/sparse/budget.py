@@ -33,8 +33,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_scores
-from theory.maxent.batch import Array, as_parameter, flattened, through
-from theory.maxent.entmax import projected
+from theory.evidence import Intervals, within
+from theory.evidence.roundoff import gamma
+from theory.maxent.batch import Array, as_parameter, flatten_rows, read_cotangent
+from theory.maxent.sparse.entmax import apply_slopes
 
 
 def budget(scores: ArrayLike, total: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
@@ -42,7 +44,7 @@ def budget(scores: ArrayLike, total: ArrayLike, *, tau: ArrayLike = 1.0, axis: i
 
     Parameters
     ----------
-    scores : array_like
+    scores : array_like or Intervals
         Real scores, dimensionless; :math:`-\infty` masks an entry, whose weight is 0.
     total : array_like
         Positive budgets :math:`k`, not necessarily integers, at most the number of entries that are not masked;
@@ -68,8 +70,10 @@ def budget(scores: ArrayLike, total: ArrayLike, *, tau: ArrayLike = 1.0, axis: i
     >>> budget([-0.4, 0.1, 0.3, 1.1], 1.5).round(12)
     array([0.  , 0.15, 0.35, 1.  ])
     """
+    if isinstance(scores, Intervals):
+        return _enclosed(scores, total, tau, axis)  # type: ignore[return-value]
     given = {"total": as_parameter(total, "total"), "tau": as_parameter(tau, "tau")}
-    layout, (rows,), (k, temperature) = flattened({"scores": as_scores(scores)}, axis, given)
+    layout, (rows,), (k, temperature) = flatten_rows({"scores": as_scores(scores)}, axis, given)
     present = rows > -np.inf
     left = np.count_nonzero(present, axis=1, keepdims=True)
     if ((k > left) & (left > 0)).any():
@@ -83,14 +87,25 @@ def budget(scores: ArrayLike, total: ArrayLike, *, tau: ArrayLike = 1.0, axis: i
     return layout.laws(np.where(present, _clipped(z, np.where(left > 0, k, 1.0)), 0.0))
 
 
+def _enclosed(scores: Intervals, total: ArrayLike, tau: ArrayLike, axis: int) -> Intervals:
+    """Enclose the weights: each is off by one score, the sums that find the threshold, and their last rest.
+
+    A score moves a weight by as much over the temperature, and so does the threshold.
+    """
+    weights = budget(scores.mid, total, tau=tau, axis=axis)
+    moved = 2.0 * float(scores.radius.max()) / float(np.min(tau))
+    enclosed: Intervals = within(weights, gamma(4 * scores.shape[axis] + 16) + moved)
+    return enclosed
+
+
 def budget_vjp(weights: ArrayLike, cotangent: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
     """Return the product of the symmetric Jacobian with a cotangent, from the weights :func:`budget` returned.
 
     Errors as in :func:`theory.maxent.entmax_vjp`.
     """
-    layout, p, c, temperature, _ = through(weights, cotangent, axis, tau)
+    layout, p, c, temperature, _ = read_cotangent(weights, cotangent, axis, tau)
     with np.errstate(over="ignore", invalid="ignore"):
-        return layout.derivative(projected(((p > 0.0) & (p < 1.0)).astype(np.float64), c) / temperature)
+        return layout.derivative(apply_slopes(((p > 0.0) & (p < 1.0)).astype(np.float64), c) / temperature)
 
 
 _RANGE = (np.finfo(np.float64).min, np.finfo(np.float64).max)

@@ -30,7 +30,7 @@ from theory.attention.enclosed import known
 from theory.evidence import is_enclosed, within
 from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error
 from theory.maxent.batch import Array
-from theory.maxent.softmax import log_softmax, softmax, softmax_value
+from theory.maxent.gibbs.softmax import log_softmax, softmax, softmax_value
 
 _TINY = 1e-300  # derived: smaller weights are known up to this absolutely, see softmax_error
 

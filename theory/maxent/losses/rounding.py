@@ -1,6 +1,6 @@
 r"""How far a computed Fenchel-Young loss can be from the true one, from the stationarity of the computed law.
 
-Let :math:`\hat p, \hat\nu` be the law and the threshold that :mod:`theory.maxent.losses` found,
+Let :math:`\hat p, \hat\nu` be the law and the threshold that :mod:`theory.maxent.losses.fenchel_young` found,
 :math:`g_i = (s_i - \max s)/\tau`, and :math:`\rho` the larger of :math:`|g_i - \hat\nu - \log_\alpha\hat p_i|` on the
 support and :math:`(g_i - \hat\nu + \frac1{\alpha-1})_+` off it, evaluated in balls. Then :math:`\hat p`, whatever its
 origin, is stationary for scores :math:`\hat s` within :math:`\tau\rho` of :math:`s`. Four things make the width, in
@@ -35,13 +35,15 @@ from theory._validate import as_positive, as_vector
 from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
 from theory.maxent.batch import Array
-from theory.maxent.entmax import Solved, solved
-from theory.maxent.losses import fenchel_young_loss
-from theory.maxent.tsallis import deformed_log
+from theory.maxent.losses.fenchel_young import fenchel_young_loss
+from theory.maxent.sparse.enclosed import moved_by
+from theory.maxent.sparse.entmax import Solved, solve_entmax
+from theory.maxent.sparse.tsallis import deformed_log
 
 _BITS = 256  # taken: as for the Frank-Wolfe gap, powers of weights cancel beside order 1
 _LEAST = 0.5  # taken: below it the loss is written in another form, of which this module knows nothing
-_NEAR, _FAR = 2**10, 64  # derived: eight roundings that lose 2**7 each; twenty roundings, three times over
+_NEAR = 2**10  # derived: eight roundings that lose 2**7 each
+_FAR = 64  # derived: twenty roundings, three times over
 
 
 def loss_interval(scores: ArrayLike, target: ArrayLike, alpha: float, *, tau: float = 1.0) -> Interval:
@@ -68,21 +70,27 @@ def loss_interval(scores: ArrayLike, target: ArrayLike, alpha: float, *, tau: fl
         If shapes do not fit, a number is not finite, the target leaves the simplex, ``alpha`` is below one half or
         ``tau`` is not positive.
     """
-    s, y, order, t = as_vector(scores, "scores"), as_vector(target, "target"), _order(alpha), as_positive(tau, "tau")
+    s = as_vector(scores, "scores")
+    y = as_vector(target, "target")
+    order = _order(alpha)
+    t = as_positive(tau, "tau")
     value = float(fenchel_young_loss(s, y, order, tau=t))
-    found = solved(s, order, t, -1)
-    gaps, p, nu = found.batch.gaps[0], found.laws[0], float(found.threshold[0, 0])
+    found = solve_entmax(s, order, t, -1)
+    gaps = found.batch.gaps[0]
+    p = found.laws[0]
+    nu = float(found.threshold[0, 0])
     mass = abs(math.fsum([*y.tolist(), -1.0]))
     if not gaps.min() > -sys.float_info.max:
         return Interval.unknown()
     if math.isinf(order):
         return Interval.within(value, 2.0 * gamma(s.size + 4) * value + 2.0 * t * mass * float(np.abs(gaps).max()))
     rho = _residual(s, found)
-    apart, rest = float(np.abs(p - y).sum()), math.fsum([*p.tolist(), -1.0])
+    apart = float(np.abs(p - y).sum())
+    rest = math.fsum([*p.tolist(), -1.0])
     logs, bent = _logs(y, order)
     size = np.where(y > 0.0, (np.abs(logs) + 1.0) * bent / order + np.abs(gaps) + abs(nu), 0.0)
     far = float(np.sum(np.where(y > 2.0 * p, y * size + p**order / order, 0.0)))
-    error = rho * (3.0 * apart + _moved(rho, s.size, order)) + rest**2 + mass * float(size.max()) + gamma(_FAR) * far
+    error = rho * (3.0 * apart + moved_by(rho, s.size, order)) + rest**2 + mass * float(size.max()) + gamma(_FAR) * far
     return Interval.within(value, 2.0 * (t * error + gamma(_NEAR + s.size) * value))  # twice: its own rounding
 
 
@@ -93,7 +101,7 @@ def law_error(scores: ArrayLike, alpha: float, *, tau: float = 1.0) -> float:
     """
     s, found = _solved(scores, alpha, tau)
     rest = abs(math.fsum([*found.laws[0].tolist(), -1.0]))
-    return 2.0 * (_moved(_residual(s, found), s.size, float(found.alpha[0, 0])) + rest)
+    return 2.0 * (moved_by(_residual(s, found), s.size, float(found.alpha[0, 0])) + rest)
 
 
 def stationarity_residual(scores: ArrayLike, alpha: float, *, tau: float = 1.0) -> float:
@@ -107,8 +115,9 @@ def stationarity_residual(scores: ArrayLike, alpha: float, *, tau: float = 1.0) 
 
 
 def _solved(scores: ArrayLike, alpha: float, tau: float) -> tuple[Array, Solved]:
-    s, order = as_vector(scores, "scores"), _order(as_positive(alpha, "alpha"))
-    return s, solved(s, order, as_positive(tau, "tau"), -1)
+    s = as_vector(scores, "scores")
+    order = _order(as_positive(alpha, "alpha"))
+    return s, solve_entmax(s, order, as_positive(tau, "tau"), -1)
 
 
 def _order(alpha: float) -> float:
@@ -119,7 +128,8 @@ def _order(alpha: float) -> float:
 
 
 def _residual(s: Array, found: Solved) -> float:
-    p, order = found.laws[0], float(found.alpha[0, 0])
+    p = found.laws[0]
+    order = float(found.alpha[0, 0])
     if order <= 1.0 and not (p > 0.0).all():
         return math.inf
     with evidence.precision(_BITS):
@@ -132,16 +142,10 @@ def _residual(s: Array, found: Solved) -> float:
         return max(worst)
 
 
-def _moved(rho: float, n: int, alpha: float) -> float:
-    """Bound how far a law moves when every score moves by at most ``rho``."""
-    if alpha <= 2.0:
-        return n * rho
-    return float(n * (0.5 * n * alpha * (alpha - 1.0) * rho) ** (1.0 / (alpha - 1.0)))
-
-
 def _logs(y: Array, alpha: float) -> tuple[Array, Array]:
     """Return the deformed logarithms of a target, zero where it vanishes, and how much their roundings are worth."""
-    e, safe = np.array(alpha - 1.0), np.where(y > 0.0, y, 1.0)
+    e = np.array(alpha - 1.0)
+    safe = np.where(y > 0.0, y, 1.0)
     return deformed_log(safe, e), 1.0 + np.abs(e * np.log(safe))
 
 

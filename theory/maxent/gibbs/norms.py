@@ -29,12 +29,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_matrix, as_positive, as_simplex
+from theory.evidence import Intervals, Kind, as_intervals, balls, hull, within
+from theory.evidence.roundoff import gamma
 from theory.maxent.batch import Array
-from theory.maxent.softmax import laplacian
+from theory.maxent.gibbs.softmax import laplacian
 
+_SPECTRAL = 64  # taken: LAPACK's bound is a modest multiple of the rounding of the norm for sides up to 16
 _MOST = 20  # taken: the sets of 20 entries are a million
 
 
@@ -55,17 +58,25 @@ class Norms(NamedTuple):
 def induced_norms(matrix: ArrayLike) -> Norms:
     """Return the operator norms of a matrix of shape (m, n), m and n at most 20, by going through extreme points.
 
+    Of enclosures they are enclosed.
+
     Raises
     ------
     ValueError
         If the matrix is not one, is not finite, or has a side above 20.
     """
+    if isinstance(matrix, Intervals):
+        # no norm exceeds the sum of the absolute entries, neither of the matrix nor of what it may be off by
+        found = induced_norms(matrix.mid)
+        rounding = gamma(4 * max(matrix.shape) + 16 + _SPECTRAL) * float(np.abs(matrix.mid).sum())
+        return Norms(*within(np.array(found), rounding + float(matrix.radius.sum())))
     a = as_matrix(matrix, "matrix")
     if max(a.shape) > _MOST:
         raise ValueError(f"matrix: expected sides of at most {_MOST}, got shape {a.shape}")
     size = float(np.ldexp(1.0, np.frexp(np.abs(a).max())[1] - 1))  # a power of two: squares stay in range, exactly
     a = a / size
-    forward, backward = np.zeros(2), np.zeros(2)
+    forward = np.zeros(2)
+    backward = np.zeros(2)
     for best, m in ((forward, a), (backward, a.T)):
         for signs in _signs(m.shape[1]):
             image = m @ signs
@@ -84,7 +95,7 @@ def induced_norms(matrix: ArrayLike) -> Norms:
     return Norms(*(size * norm for norm in found))
 
 
-def softmax_norms(law: ArrayLike, *, tau: float = 1.0) -> Norms:
+def softmax_norms(weights: ArrayLike, *, tau: float = 1.0) -> Norms:
     r"""Return the operator norms of :math:`(\mathrm{diag}(p) - pp^\top)/\tau` for a law of at most 20 entries.
 
     Raises
@@ -92,16 +103,18 @@ def softmax_norms(law: ArrayLike, *, tau: float = 1.0) -> Norms:
     ValueError
         If the law leaves the simplex or has more entries, or ``tau`` is not positive.
     """
-    p, t = as_simplex(law, "law"), as_positive(tau, "tau")
+    p = as_simplex(weights, "weights")
+    t = as_positive(tau, "tau")
     if p.size > _MOST:
-        raise ValueError(f"law: expected at most {_MOST} entries, got {p.size}")
+        raise ValueError(f"weights: expected at most {_MOST} entries, got {p.size}")
     jacobian = laplacian(p) + 0.0  # without the sign of zero
     variances = np.diag(jacobian)  # p (1 - p), with 1 - p summed from the others
     rest = np.where(p > 0.0, variances / np.where(p > 0.0, p, 1.0), 1.0)
     others = np.array([np.delete(p, i) @ np.delete(p, i) for i in range(p.size)])
     column = float((p * np.sqrt(rest**2 + others)).max()) / t
     inside, outside, squares, other_squares = (_subset_sums(v) for v in (p, p, p**2, p**2))
-    outside, other_squares = outside[::-1], other_squares[::-1]  # the complement of a set has the reflected number
+    outside = outside[::-1]  # the complement of a set has the reflected number
+    other_squares = other_squares[::-1]
     halves = 2.0 * float(np.sqrt(outside**2 * squares + inside**2 * other_squares).max()) / t
     row = 2.0 * float(variances.max()) / t
     if not row < np.inf:
@@ -133,7 +146,43 @@ def _signs(n: int) -> list[Array]:
     low = 1.0 - 2.0 * ((np.arange(2**free) >> np.arange(free)[:, np.newaxis]) & 1)
     fixed = [np.ones((1, low.shape[1])), low]
     rest = n - 1 - free
-    return [
-        np.vstack([*fixed, *(np.full((1, low.shape[1]), 1.0 - 2.0 * ((code >> bit) & 1)) for bit in range(rest))])
-        for code in range(2**rest)
-    ]
+    blocks = []
+    for code in range(2**rest):
+        high = [np.full((1, low.shape[1]), 1.0 - 2.0 * ((code >> bit) & 1)) for bit in range(rest)]
+        blocks.append(np.vstack([*fixed, *high]))
+    return blocks
+
+
+def softmax_spectrum(weights: NDArray[np.object_]) -> Intervals:
+    r"""Enclose the eigenvalues of :math:`\mathrm{diag}(q) - qq^\top`, largest first.
+
+    Approximate ones and their vectors have :math:`V\Lambda V^\top + E` for the matrix: its eigenvalues are those of
+    :math:`V\Lambda V^\top` up to :math:`\|E\|` (Weyl), which are :math:`\lambda_i` up to
+    :math:`\|V^\top V - I\||\lambda_i|` (Ostrowski); both in balls and in the Frobenius norm.
+
+    Parameters
+    ----------
+    weights : ndarray of balls, shape (n,)
+        Positive weights :math:`q`, of a law or a part of one.
+
+    Returns
+    -------
+    Intervals, shape (n,)
+        Kind ``CERTIFIED``.
+
+    Raises
+    ------
+    TypeError
+        If the weights are no vector of balls.
+    """
+    if not isinstance(weights, np.ndarray) or weights.dtype != object or weights.ndim != 1:
+        raise TypeError(f"weights: expected a vector of balls, got {type(weights).__name__}")
+    exact = np.diag(weights) - np.outer(weights, weights)
+    found, vectors = np.linalg.eigh(as_intervals(exact).mid)
+    v = balls(vectors)
+    rest = exact - (v * balls(found)) @ v.T
+    turned = v.T @ v - balls(np.eye(weights.size))
+    far, bent = (hull(np.sqrt((matrix * matrix).sum())).hi for matrix in (rest, turned))
+    bounds = 1.001 * (far + bent * np.abs(found))
+    spectrum: Intervals = within(found[::-1], bounds[::-1], Kind.CERTIFIED)
+    return spectrum

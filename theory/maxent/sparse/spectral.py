@@ -23,16 +23,17 @@ G. H. Golub, *Some modified matrix eigenvalue problems*, SIAM Review 15 (1973), 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_positive, as_simplex, as_vector
-from theory.evidence import Interval
+from theory.evidence import Interval, Intervals
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 from theory.maxent.batch import Array
-from theory.maxent.entmax import slopes
+from theory.maxent.sparse.entmax import slopes
 
 _STEPS = 2200  # derived: float64 has 2098 binades, and one of them 53 halvings; a bracket of neighbours ends it earlier
 
@@ -42,7 +43,7 @@ def entmax_norm(weights: ArrayLike, alpha: float, *, counts: ArrayLike | None = 
 
     Parameters
     ----------
-    weights : array_like, shape (m,)
+    weights : array_like or Intervals, shape (m,)
         Weights of a law, each given once.
     alpha : float
         Positive, finite order.
@@ -62,7 +63,13 @@ def entmax_norm(weights: ArrayLike, alpha: float, *, counts: ArrayLike | None = 
         If shapes differ, the law leaves the simplex, a count is no integer from 1 on, ``alpha`` or ``tau`` is not
         positive, or a slope leaves the range of float64.
     """
-    order, temperature = as_positive(alpha, "alpha"), as_positive(tau, "tau")
+    order = as_positive(alpha, "alpha")
+    if isinstance(weights, Intervals):
+        known = weights.lo > 0.0
+        share = float((weights.radius / np.where(known, weights.lo, 1.0))[weights.hi > 0.0].max())
+        around = math.expm1(2.0 * abs(2.0 - order) * share) if known[weights.hi > 0.0].all() else math.inf
+        return entmax_norm(weights.mid, order, counts=counts, tau=tau) * Interval.within(1.0, around)
+    temperature = as_positive(tau, "tau")
     p = as_vector(weights, "weights")
     many = np.ones(p.size) if counts is None else as_vector(counts, "counts", size=p.size)
     if not ((many >= 1.0) & (many == np.floor(many))).all():
@@ -76,16 +83,19 @@ def entmax_norm(weights: ArrayLike, alpha: float, *, counts: ArrayLike | None = 
 def _largest(q: Array, many: Array) -> Interval:
     """Enclose the largest eigenvalue for positive slopes, each occurring so many times."""
     values, place = np.unique(-q, return_inverse=True)
-    values, times = -values, np.bincount(place.ravel(), weights=many)
+    values = -values
+    times = np.bincount(place.ravel(), weights=many)
     if times[0] >= 2.0:
         return Interval.exactly(float(values[0]))
     if values.size == 1:
         return Interval.exactly(0.0)
-    rest, slack = times[1:] * values[1:], gamma(values.size + 8)
+    rest = times[1:] * values[1:]
+    slack = gamma(values.size + 8)
 
     def side(x: float) -> int:
         """Tell on which side of the root ``x`` lies, or 0 if rounding hides it."""
-        ahead, behind = float(values[0]) / (float(values[0]) - x), float((rest / (x - values[1:])).sum())
+        ahead = float(values[0]) / (float(values[0]) - x)
+        behind = float((rest / (x - values[1:])).sum())
         return int(ahead > behind * (1.0 + slack)) - int(behind > ahead * (1.0 + slack))
 
     ends = float(values[1]), float(values[0])

@@ -50,8 +50,8 @@ from typing import NamedTuple
 import numpy as np
 
 from theory.evidence.roundoff import U
-from theory.maxent.batch import Array, blocks, excess
-from theory.maxent.tsallis import deformed_exp, deformed_log
+from theory.maxent.batch import Array, excess, row_blocks
+from theory.maxent.sparse.tsallis import deformed_exp, deformed_log
 
 _STEPS = 200  # derived: 8 free steps, then a bisection in every second, 53 of which exhaust a bracket, twice over
 _FREE = 8  # taken: the Newton steps that may go by without a bisection
@@ -79,8 +79,9 @@ def solve(gaps: Array, measure: Array, alpha: Array) -> Solution:
 
     A row of measure zero has weights zero and threshold zero.
     """
-    weights, threshold = np.zeros(gaps.shape), np.zeros((gaps.shape[0], 1))
-    for part in blocks(*gaps.shape):
+    weights = np.zeros(gaps.shape)
+    threshold = np.zeros((gaps.shape[0], 1))
+    for part in row_blocks(*gaps.shape):
         some = part.start + np.flatnonzero((measure[part] > 0.0).any(axis=1))
         if some.size:
             weights[some], threshold[some] = _block(gaps[some], measure[some], alpha[some] - 1.0)
@@ -88,7 +89,8 @@ def solve(gaps: Array, measure: Array, alpha: Array) -> Solution:
 
 
 def _block(gaps: Array, measure: Array, e: Array) -> Solution:
-    weights, threshold = np.empty_like(gaps), _search(gaps, measure, e)
+    weights = np.empty_like(gaps)
+    threshold = _search(gaps, measure, e)
     steep = e[:, 0] > 1.0
     for rows, mended in ((np.flatnonzero(~steep), _corrected), (np.flatnonzero(steep), _between)):
         if rows.size:
@@ -113,7 +115,8 @@ def _between(gaps: Array, measure: Array, e: Array, nu: Array) -> Solution:
     """Solve rows of order above 2 for the largest weight, from where the threshold says that it is."""
     there = measure > 0.0
     peak = np.argmax(np.where(there, gaps, -np.inf), axis=1)[:, np.newaxis]
-    low, high = 1.0 / measure.sum(axis=1, keepdims=True), 1.0 / np.take_along_axis(measure, peak, axis=1)
+    low = 1.0 / measure.sum(axis=1, keepdims=True)
+    high = 1.0 / np.take_along_axis(measure, peak, axis=1)
 
     def weights_at(w: Array) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -138,8 +141,10 @@ def _between(gaps: Array, measure: Array, e: Array, nu: Array) -> Solution:
         if not ((low < middle) & (middle < high)).any():
             break
         low, high = cut(low, high, middle)
-    least, most = weights_at(low), weights_at(high)
-    short, over = -excess(measure * least), excess(measure * most)
+    least = weights_at(low)
+    most = weights_at(high)
+    short = -excess(measure * least)
+    over = excess(measure * most)
     way = np.clip(short / np.where(short + over > 0.0, short + over, 1.0), 0.0, 1.0)
     return Solution(least + (most - least) * way, -np.expm1(e * np.log(high)) / e)
 
@@ -157,10 +162,12 @@ def _search(gaps: Array, measure: Array, e: Array) -> Array:
     high = -deformed_log(1.0 / measure.sum(axis=1, keepdims=True), e)
     high = high + _STILL * (1.0 + np.abs(high))
     found = low.copy()
-    nu, live = low, np.arange(e.size)
+    nu = low
+    live = np.arange(e.size)
     for step in range(_STEPS):
         _, _, total, slope = _sums(gaps, measure, e, nu)
-        low, high = np.where(total >= 1.0, nu, low), np.where(total <= 1.0, nu, high)
+        low = np.where(total >= 1.0, nu, low)
+        high = np.where(total <= 1.0, nu, high)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             change = deformed_log(total, e) * total ** (1.0 - e) / slope
         near = _STILL * (1.0 + np.abs(nu))
@@ -173,6 +180,11 @@ def _search(gaps: Array, measure: Array, e: Array) -> Array:
         nu = np.where(moving, np.where(halve, low + 0.5 * (high - low), ahead), nu)
         if 2 * np.count_nonzero(moving) <= moving.size:  # the rows that are left go on without the others
             left = moving[:, 0]
-            live, nu, low, high, e = live[left], nu[left], low[left], high[left], e[left]
-            gaps, measure = gaps[left], measure[left]
+            live = live[left]
+            nu = nu[left]
+            low = low[left]
+            high = high[left]
+            e = e[left]
+            gaps = gaps[left]
+            measure = measure[left]
     return found

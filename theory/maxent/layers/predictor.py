@@ -10,7 +10,7 @@ and the model is trained as a whole: the cross-entropy of :math:`\mathrm{softmax
 :math:`\lambda|\vartheta|^2`. Going back, with :math:`g = \partial L/\partial f` and :math:`J` the
 Jacobian of the map, :math:`\bar c^r = C^rg`, :math:`\bar s^r = J(\langle h_i, \bar c^r\rangle)_i`,
 :math:`\bar h_i = \sum_r p^r_i\bar c^r + \bar s^r_ia^r`: the map enters through its law and one product with its
-Jacobian, so that any :class:`~theory.maxent.rowmap.RowMap` fits. The bias :math:`b_i` of a location says how important
+Jacobian, so that any :class:`~theory.maxent.RowMap` fits. The bias :math:`b_i` of a location says how important
 it is before anything is seen.
 
 References
@@ -29,9 +29,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
 from theory._validate import as_count, as_generator, as_instance, as_positive, as_real, as_vector
-from theory.maxent.batch import Array, as_laws, demand_laws
-from theory.maxent.rowmap import RowMap
-from theory.maxent.softmax import log_softmax
+from theory.maxent.batch import Array, as_laws, validate_laws
+from theory.maxent.gibbs.softmax import log_softmax
+from theory.maxent.layers.row_map import RowMap
 
 
 class Prediction(NamedTuple):
@@ -92,7 +92,9 @@ class Predictor:
     @property
     def shapes(self) -> _Parts:
         """Shapes of the parameters in the order in which they are stored."""
-        m, n, k = self.features, self.length, self.width
+        m = self.features
+        n = self.length
+        k = self.width
         return _Parts((m, k), (n, k), (k, self.heads), (self.heads * k, self.classes), (self.classes,))  # type: ignore[arg-type]
 
     @property
@@ -131,12 +133,13 @@ class Predictor:
         ValueError
             If shapes do not fit, a number is not finite, a target leaves the simplex, or ``decay`` is not positive.
         """
-        theta, rate = as_vector(parameters, "parameters", size=self.size), as_positive(decay, "decay")
+        theta = as_vector(parameters, "parameters", size=self.size)
+        rate = as_positive(decay, "decay")
         sequences = self._sequences(x)
         target = as_laws(y, "y")
         if target.shape != (len(sequences), self.classes):
             raise ValueError(f"y: expected shape {(len(sequences), self.classes)}, got shape {target.shape}")
-        demand_laws(target, "y")
+        validate_laws(target, "y")
         with np.errstate(over="ignore", invalid="ignore"):
             loss, slope = self._objective(theta, sequences, target, rate)
         if not np.isfinite(loss) or not np.isfinite(slope).all():

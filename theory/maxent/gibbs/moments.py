@@ -19,7 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog, minimize
 
 from theory._validate import as_instance, as_points, as_vector
-from theory.attention import Measure, boltzmann_gibbs
+from theory.attention import Measure, boltzmann_gibbs, transform_error
+from theory.attention.measure import EnclosedMeasure
+from theory.evidence import Interval, as_intervals, exact, is_enclosed, within
+from theory.evidence.roundoff import SUBNORMAL, average_error
 
 Array = NDArray[np.float64]
 _INTERIOR = 1e-6  # taken: ten times the feasibility tolerance of the linear program, relative to equal weights
@@ -34,7 +37,7 @@ class Tilt(NamedTuple):
     residual: Array
 
 
-def tilted(mu: Measure, features: ArrayLike, moment: ArrayLike) -> Tilt:
+def match_moments(mu: Measure, features: ArrayLike, moment: ArrayLike) -> Tilt:
     r"""Return the measure nearest to ``mu`` in relative entropy with the given moments.
 
     Parameters
@@ -50,7 +53,8 @@ def tilted(mu: Measure, features: ArrayLike, moment: ArrayLike) -> Tilt:
     -------
     Tilt
         The dual is solved by a trust-region Newton method and polished by plain Newton steps; the residual tells how
-        well.
+        well. Of enclosed features or moments the measure, which is that of this very multiplier, and the residual are
+        enclosed.
 
     Raises
     ------
@@ -59,10 +63,21 @@ def tilted(mu: Measure, features: ArrayLike, moment: ArrayLike) -> Tilt:
         features.
     """
     as_instance(mu, "mu", Measure)
+    if is_enclosed(features, moment):
+        known, wanted = as_intervals(features), as_intervals(moment)
+        found = match_moments(mu, known.mid, wanted.mid)
+        weights = boltzmann_gibbs(mu, known @ found.multiplier).law()  # type: ignore[attr-defined]
+        # a residual is a mean under rounded weights, of numbers that may be known up to an error
+        far = np.abs((known - wanted).mid).max(axis=0)
+        relative = transform_error(mu, known.mid @ found.multiplier)
+        error = [average_error(size, mu.size, relative=relative) for size in far.tolist()]
+        residual = within(found.residual, np.array(error) + (weights @ (known - wanted)).radius)
+        return Tilt(found.multiplier, EnclosedMeasure(mu.points, weights), residual)
     given = as_points(features, "features", size=mu.size)
     centred = given - as_vector(moment, "moment", size=given.shape[1])
     size = np.abs(centred[mu.weights > 0.0]).max(axis=0)
-    phi, target = centred / np.where(size > 0.0, size, 1.0), np.zeros(given.shape[1])  # so that no unit matters
+    phi = centred / np.where(size > 0.0, size, 1.0)  # so that no unit matters
+    target = np.zeros(given.shape[1])
     if not _is_interior(phi[mu.weights > 0.0]):
         raise ValueError(
             f"moment: expected a point interior to the hull of the features, got {np.asarray(moment).tolist()}"
@@ -97,6 +112,30 @@ def tilted(mu: Measure, features: ArrayLike, moment: ArrayLike) -> Tilt:
     multiplier = best / np.where(size > 0.0, size, 1.0)
     measure = boltzmann_gibbs(mu, given @ multiplier)
     return Tilt(multiplier, measure, measure.weights @ centred)
+
+
+def mean_multiplier(scores: ArrayLike, mean: float | Interval) -> Interval:
+    r"""Enclose the multiplier :math:`\lambda` at which :math:`\mathrm{softmax}(\lambda s)` has the mean score ``mean``.
+
+    What :func:`match_moments` finds is off by the missed mean over the least variance near. The variance moves at most
+    by the factor :math:`e^{Rh}` over a step h of the multiplier, R the range: its derivative is the third central
+    moment, at most R times it. Half of it is kept as long as the bound is at most :math:`\log 2/R`; a larger one is
+    none.
+
+    Parameters
+    ----------
+    scores : array_like, shape (n,)
+        Finite scores, not all equal, exactly known.
+    mean : float or Interval
+        Strictly between the smallest score and the largest.
+    """
+    s = as_vector(scores, "scores")
+    features = exact(s)[:, np.newaxis]
+    found = match_moments(Measure(s[:, np.newaxis]), features, as_intervals(mean).reshape(1))
+    law = found.measure.weights
+    spread = (law * (exact(s) - law @ s) ** 2).sum()
+    error = 2.0 * abs(found.residual[0]).hi / max(spread.lo, SUBNORMAL)
+    return Interval.within(float(found.multiplier[0]), error if error * float(np.ptp(s)) < 0.5 else np.inf)
 
 
 def _is_interior(phi: Array) -> bool:

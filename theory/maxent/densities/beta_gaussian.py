@@ -38,7 +38,8 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_count, as_generator, as_matrix, as_positive, as_real, as_vector, frozen
 from theory.maxent.batch import Array
-from theory.maxent.tsallis import deformed_exp, deformed_log
+from theory.maxent.densities.enclosed import EnclosedBetaGaussian
+from theory.maxent.sparse.tsallis import deformed_exp, deformed_log
 
 _LARGE = 150.0  # taken: below it math.gamma does not overflow, above it seven terms of the series reach 2**-53
 _HALF_STEP = (1.0, -1 / 8, 1 / 128, 5 / 1024, -21 / 32768, -399 / 262144, 869 / 4194304)  # taken: DLMF 5.11.13
@@ -92,7 +93,8 @@ class BetaGaussian:
     @property
     def log_peak(self) -> float:
         """The logarithm of the density at its mean."""
-        e, half = self.alpha - 1.0, 0.5 * self.dim
+        e = self.alpha - 1.0
+        half = 0.5 * self.dim
         log_mass = half * math.log(2.0 * math.pi)
         if e != 0.0:
             b = 1.0 / abs(e)
@@ -133,9 +135,14 @@ class BetaGaussian:
         shrink = 1.0 + 0.5 * (self.alpha - 1.0) * self.dim
         return self._flat(-1.0) * shrink, self.scatter * (self._flat(1.0) / shrink)
 
+    def enclosed(self) -> EnclosedBetaGaussian:
+        """Return this density as it is exactly, so that what is computed of it has its rounding enclosed."""
+        return EnclosedBetaGaussian(self)
+
     def sample(self, rng: np.random.Generator, size: int) -> Array:
         """Draw ``size`` points, (size, d), from the generator."""
-        count, e = as_count(size, "size"), self.alpha - 1.0
+        count = as_count(size, "size")
+        e = self.alpha - 1.0
         y = as_generator(rng).normal(size=(count, self.dim))
         if e > 0.0:
             y *= self.radius / np.sqrt((y**2).sum(axis=1, keepdims=True))

@@ -26,7 +26,7 @@ from theory.maxent.batch import Array
 _WIDEST = 2.0**40  # taken: there float64 still has twelve bits of a bracket of one
 
 
-def bisected_entmax(
+def bisect_entmax(
     scores: ArrayLike, alpha: float, halvings: int, *, tau: float = 1.0, normalised: bool = False
 ) -> Array:
     r"""Return the powers at the last midpoint of the bracket of the threshold.
@@ -55,8 +55,10 @@ def bisected_entmax(
         If a score is not finite or so large that the bracket has no digits left, ``alpha <= 1``, ``halvings < 1`` or
         ``tau`` is not positive.
     """
-    s, order = as_vector(scores, "scores"), as_positive(alpha, "alpha")
-    steps, temperature = as_count(halvings, "halvings"), as_positive(tau, "tau")
+    s = as_vector(scores, "scores")
+    order = as_positive(alpha, "alpha")
+    steps = as_count(halvings, "halvings")
+    temperature = as_positive(tau, "tau")
     if not order > 1.0:
         raise ValueError(f"alpha: expected a number above 1, got {order!r}")
     flag = as_flag(normalised, "normalised")

@@ -36,8 +36,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_flags, as_scores
-from theory.maxent.batch import Array, Bools, as_parameter, flattened, measured, through
-from theory.maxent.entmax import entmax, projected, slopes
+from theory.evidence import Intervals, within
+from theory.evidence.roundoff import U, gamma
+from theory.maxent.batch import Array, Bools, as_parameter, flatten_rows, read_cotangent, read_gaps
+from theory.maxent.sparse.entmax import apply_slopes, entmax, slopes
 
 Counts = NDArray[np.int64]
 
@@ -61,7 +63,17 @@ def fusedmax(
     ValueError
         As there, if ``strength`` is negative, or if the scores of a row sum beyond the range of float64.
     """
+    if isinstance(scores, Intervals):
+        return _enclosed(scores, strength, alpha, tau, axis)  # type: ignore[return-value]
     return entmax(total_variation_prox(scores, strength, axis=axis), alpha, tau=tau, axis=axis)
+
+
+def _enclosed(scores: Intervals, strength: ArrayLike, alpha: ArrayLike, tau: ArrayLike, axis: int) -> Intervals:
+    """Enclose the weights: the prox is nonexpansive, and the mean of a run is off by (n + 8) u of the range."""
+    s = scores.mid
+    off = (s.shape[axis] + 8) * U * (float(np.ptp(s)) + float(np.max(strength))) + float(scores.radius.max())
+    smooth = total_variation_prox(s, strength, axis=axis)
+    return entmax(within(smooth, off), alpha, tau=tau, axis=axis)  # type: ignore[return-value]
 
 
 def total_variation_prox(scores: ArrayLike, strength: ArrayLike, *, axis: int = -1) -> Array:
@@ -70,8 +82,8 @@ def total_variation_prox(scores: ArrayLike, strength: ArrayLike, *, axis: int = 
     Arguments and errors as in :func:`fusedmax`.
     """
     size = as_parameter(strength, "strength", zero=True)
-    layout, (rows,), (reach,) = flattened({"scores": as_scores(scores)}, axis, {"strength": size})
-    read = measured(rows, rows > -np.inf, np.ones_like(reach), layout)
+    layout, (rows,), (reach,) = flatten_rows({"scores": as_scores(scores)}, axis, {"strength": size})
+    read = read_gaps(rows, rows > -np.inf, np.ones_like(reach), layout)
     order = np.argsort(~read.present, axis=1, kind="stable")  # what is left of the sequence comes first
     count = np.count_nonzero(read.present, axis=1)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -101,8 +113,12 @@ def fusedmax_vjp(
     ``mask`` tells, in the shape of the weights, which entries count: all unless given. Other arguments and
     errors as in :func:`theory.maxent.entmax_vjp`.
     """
+    if isinstance(weights, Intervals):
+        product = fusedmax_vjp(weights.mid, cotangent, alpha=alpha, mask=mask, tau=tau, axis=axis)
+        size = float(np.abs(cotangent).max()) / float(np.min(tau))
+        return within(product, gamma(64 + 8 * weights.shape[axis]) * size)  # type: ignore[no-any-return]
     order = as_parameter(alpha, "alpha", infinite=True)
-    layout, p, c, temperature, (a,) = through(weights, cotangent, axis, tau, alpha=order)
+    layout, p, c, temperature, (a,) = read_cotangent(weights, cotangent, axis, tau, alpha=order)
     here = np.ones(p.shape, dtype=np.bool_)
     if mask is not None:
         shown = as_flags(mask, "mask", shape=np.shape(weights))
@@ -110,13 +126,14 @@ def fusedmax_vjp(
             p.shape
         )
     places = np.argsort(~here, axis=1, kind="stable")
-    chain, pull = np.take_along_axis(p, places, axis=1), np.take_along_axis(c, places, axis=1)
+    chain = np.take_along_axis(p, places, axis=1)
+    pull = np.take_along_axis(c, places, axis=1)
     cut = np.ones(chain.shape, dtype=np.bool_)
     cut[:, 1:] = chain[:, 1:] != chain[:, :-1]
     means = np.empty_like(pull)
     np.put_along_axis(means, places, _averaged(pull, cut), axis=1)
     with np.errstate(over="ignore", invalid="ignore"):
-        return layout.derivative(projected(slopes(p, a), means) / temperature)
+        return layout.derivative(apply_slopes(slopes(p, a), means) / temperature)
 
 
 def _averaged(values: Array, cut: Bools) -> Array:
@@ -139,25 +156,44 @@ def _bends(sums: Array, reach: Array, count: Counts) -> Array:
     """Return, per row and gate, 1 or -1 where the taut string bends at its upper or lower end, else 0."""
     sides = np.zeros(sums.shape)
     row = np.flatnonzero(count > 1)
-    start, gate = np.zeros_like(row), np.ones_like(row)
-    level, low, high = np.zeros(row.size), np.full(row.size, -np.inf), np.full(row.size, np.inf)
-    at_low, at_high = np.ones_like(row), np.ones_like(row)
+    start = np.zeros_like(row)
+    gate = np.ones_like(row)
+    level = np.zeros(row.size)
+    low = np.full(row.size, -np.inf)
+    high = np.full(row.size, np.inf)
+    at_low = np.ones_like(row)
+    at_high = np.ones_like(row)
     while row.size:
         last = gate == count[row]
-        here, wide, run = sums[row, gate] - level, np.where(last, 0.0, reach[row]), gate - start
-        below, above = (here - wide) / run, (here + wide) / run
-        up, down = below > high, above < low
+        here = sums[row, gate] - level
+        wide = np.where(last, 0.0, reach[row])
+        run = gate - start
+        below = (here - wide) / run
+        above = (here + wide) / run
+        up = below > high
+        down = above < low
         bent = up | down
-        at, side = np.where(up, at_high, at_low), np.where(up, 1.0, -1.0)
+        at = np.where(up, at_high, at_low)
+        side = np.where(up, 1.0, -1.0)
         sides[row[bent], at[bent]] = side[bent]
-        sets_high, sets_low = ~bent & (above <= high), ~bent & (below >= low)
-        at_high, high = np.where(sets_high, gate, at_high), np.where(sets_high, above, high)
-        at_low, low = np.where(sets_low, gate, at_low), np.where(sets_low, below, low)
+        sets_high = ~bent & (above <= high)
+        sets_low = ~bent & (below >= low)
+        at_high = np.where(sets_high, gate, at_high)
+        high = np.where(sets_high, above, high)
+        at_low = np.where(sets_low, gate, at_low)
+        low = np.where(sets_low, below, low)
         start = np.where(bent, at, start)
         level = np.where(bent, sums[row, start] + side * reach[row], level)
-        low, high = np.where(bent, -np.inf, low), np.where(bent, np.inf, high)
+        low = np.where(bent, -np.inf, low)
+        high = np.where(bent, np.inf, high)
         gate = np.where(bent, start, gate) + 1
         go = bent | ~last
-        row, start, gate, level, low, high = row[go], start[go], gate[go], level[go], low[go], high[go]
-        at_low, at_high = at_low[go], at_high[go]
+        row = row[go]
+        start = start[go]
+        gate = gate[go]
+        level = level[go]
+        low = low[go]
+        high = high[go]
+        at_low = at_low[go]
+        at_high = at_high[go]
     return sides

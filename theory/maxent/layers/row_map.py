@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_callable, as_choice
 from theory.maxent.batch import Array, as_axis, as_parameter
-from theory.maxent.budget import budget, budget_vjp
-from theory.maxent.entmax import entmax, entmax_vjp
-from theory.maxent.fusedmax import fusedmax, fusedmax_vjp
-from theory.maxent.normmax import normmax, normmax_vjp
-from theory.maxent.softmax import softmax, softmax_vjp
-from theory.maxent.sorting import entmax15, entmax15_vjp, sparsemax, sparsemax_vjp
+from theory.maxent.gibbs.softmax import softmax, softmax_vjp
+from theory.maxent.sparse.budget import budget, budget_vjp
+from theory.maxent.sparse.entmax import entmax, entmax_vjp
+from theory.maxent.sparse.fusedmax import fusedmax, fusedmax_vjp
+from theory.maxent.sparse.normmax import normmax, normmax_vjp
+from theory.maxent.sparse.sorting import entmax15, entmax15_vjp, sparsemax, sparsemax_vjp
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ be added to :math:`r`, and :math:`r + q/e^2 = p(1 - e\log p)/e^2` is taken. So i
 divides, nears the end of float64 below order 1: there :math:`q = p^2/p^e` is nothing beside :math:`p`.
 
 Conventions of batches and of rows masked throughout: :mod:`theory.maxent.batch`; the root:
-:mod:`theory.maxent.threshold`.
+:mod:`theory.maxent.sparse.threshold`.
 
 References
 ----------
@@ -42,9 +42,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory.maxent.batch import Array, Batch, as_laws, as_parameter, batch, flattened, through
-from theory.maxent.threshold import solve
-from theory.maxent.tsallis import deformed_log, entropies
+from theory._validate import as_real
+from theory.evidence import Intervals
+from theory.maxent.batch import Array, Batch, as_laws, as_parameter, flatten_rows, read_cotangent, read_scores
+from theory.maxent.sparse.enclosed import (
+    enclose_alpha_derivative,
+    enclose_entmax,
+    enclose_threshold,
+    enclose_value,
+    enclose_vjp,
+)
+from theory.maxent.sparse.threshold import solve
+from theory.maxent.sparse.tsallis import deformed_log, entropies
 
 _NEAR = 0.1  # taken: inside it the series of phi ends below u after the given terms, outside it loses at most 20 u
 _STEEP = 350.0  # taken: exp(350) has a square, and its reciprocal is far below u
@@ -60,14 +69,14 @@ class Solved(NamedTuple):
     threshold: Array
 
 
-def solved(scores: ArrayLike, alpha: ArrayLike, tau: ArrayLike, axis: int) -> Solved:
+def solve_entmax(scores: ArrayLike, alpha: ArrayLike, tau: ArrayLike, axis: int) -> Solved:
     """Return entmax of every row with its threshold, which is zero for infinite order and for rows left out."""
-    read, (order,) = batch(scores, axis, tau, alpha=as_parameter(alpha, "alpha", infinite=True))
-    return solved_rows(read, order)
+    read, (order,) = read_scores(scores, axis, tau, alpha=as_parameter(alpha, "alpha", infinite=True))
+    return solve_rows(read, order)
 
 
-def solved_rows(read: Batch, order: Array) -> Solved:
-    """Return what :func:`solved` does for rows that were read already; ``order`` is (m, 1)."""
+def solve_rows(read: Batch, order: Array) -> Solved:
+    """Return what :func:`solve_entmax` does for rows that were read already; ``order`` is (m, 1)."""
     endless = np.isinf(order[:, 0])
     counts = read.present.astype(np.float64)
     laws, threshold = solve(read.gaps, counts, np.where(np.isinf(order), 2.0, order))
@@ -83,10 +92,11 @@ def entmax(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: i
 
     Parameters
     ----------
-    scores : array_like
-        Real scores, dimensionless; :math:`-\infty` masks an entry.
+    scores : array_like or Intervals
+        Real scores, dimensionless; :math:`-\infty` masks an entry of an array. Enclosures are answered with enclosures.
     alpha : array_like
-        Positive orders, infinity allowed, broadcast against the rows: axes that they add come first in the result.
+        Positive orders, infinity allowed, broadcast against the rows: axes that they add come first in the result. Of
+        enclosed scores one finite order, from one half on.
     tau : array_like, default 1.0
         Positive temperature, broadcast likewise.
     axis : int, default -1
@@ -110,21 +120,42 @@ def entmax(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: i
     >>> entmax([1.0, 0.5, -1.0], 2.0)
     array([0.75, 0.25, 0.  ])
     """
-    found = solved(scores, alpha, tau, axis)
+    if isinstance(scores, Intervals):
+        weights = entmax(scores.mid, alpha, tau=tau, axis=axis)
+        return enclose_entmax(weights, scores, alpha, tau)  # type: ignore[return-value]
+    found = solve_entmax(scores, alpha, tau, axis)
     return found.batch.layout.laws(found.laws)
 
 
 def entmax_value(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
     """Return the attained maximum per row, in the unit of the scores; arguments and errors as in :func:`entmax`."""
-    read, order, laws, threshold = solved(scores, alpha, tau, axis)
+    if isinstance(scores, Intervals):
+        from theory.maxent.losses.rounding import stationarity_residual  # noqa: PLC0415  which knows this module
+
+        value = entmax_value(scores.mid, alpha, tau=tau, axis=axis)
+        residual = stationarity_residual(scores.mid, alpha, tau=tau)  # type: ignore[arg-type]
+        return enclose_value(value, scores, alpha, tau, residual)  # type: ignore[no-any-return, arg-type]
+    read, order, laws, threshold = solve_entmax(scores, alpha, tau, axis)
     bend = np.where(np.isinf(order), 0.0, order - 1.0) * entropies(laws, order)
     with np.errstate(over="ignore"):  # the entropy of an order near 0 exceeds any range
         return read.layout.values(read.peak + read.tau * (threshold - bend))
 
 
+def entmax_threshold(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
+    r"""Return :math:`\nu - \max s/\tau` per row, the threshold above the largest score in units of the temperature.
+
+    Arguments and errors as in :func:`entmax`; zero for infinite order and for rows left out. Of enclosed scores, one
+    row, it is enclosed.
+    """
+    if isinstance(scores, Intervals):
+        return enclose_threshold(entmax_threshold(scores.mid, alpha, tau=tau), scores, alpha, tau)  # type: ignore
+    found = solve_entmax(scores, alpha, tau, axis)
+    return found.batch.layout.values(found.threshold)
+
+
 def entmax_support(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
     """Return 1.0 where :func:`entmax` has weight and 0.0 elsewhere, decided by comparing scores alone."""
-    read, (order,) = batch(scores, axis, tau, alpha=as_parameter(alpha, "alpha", infinite=True))
+    read, (order,) = read_scores(scores, axis, tau, alpha=as_parameter(alpha, "alpha", infinite=True))
     inside = read.present & ((order <= 1.0) | (read.gaps == 0.0))
     solid = np.isfinite(order) & (order > 1.0)
     e = np.where(solid, order - 1.0, 1.0)
@@ -166,13 +197,17 @@ def entmax_vjp(
     ValueError
         If shapes do not fit, a number is not finite, a weight is negative, ``alpha`` or ``tau`` is not positive.
     """
+    if isinstance(weights, Intervals):
+        c = as_real(cotangent, "cotangent")
+        product = entmax_vjp(weights.mid, c, alpha, tau=tau, axis=axis)
+        return enclose_vjp(product, weights, c, alpha, tau)  # type: ignore[return-value]
     order = as_parameter(alpha, "alpha", infinite=True)
-    layout, p, c, temperature, (a,) = through(weights, cotangent, axis, tau, alpha=order)
+    layout, p, c, temperature, (a,) = read_cotangent(weights, cotangent, axis, tau, alpha=order)
     with np.errstate(over="ignore", invalid="ignore"):
-        return layout.derivative(projected(slopes(p, a), c) / temperature)
+        return layout.derivative(apply_slopes(slopes(p, a), c) / temperature)
 
 
-def projected(q: Array, c: Array) -> Array:
+def apply_slopes(q: Array, c: Array) -> Array:
     r"""Return :math:`q \odot (c - \langle q, c\rangle/\sum q)` for rows of :math:`q \ge 0`; 0 where they vanish.
 
     A constant may be taken off :math:`c`. Where the largest :math:`q` exceeds 1, without bound, it is the entry of
@@ -190,11 +225,16 @@ def entmax_alpha_derivative(weights: ArrayLike, alpha: ArrayLike, *, axis: int =
 
     Errors as in :func:`entmax_vjp`, and for infinite ``alpha``.
     """
-    layout, (p,), (a,) = flattened(
+    if isinstance(weights, Intervals):
+        change = entmax_alpha_derivative(weights.mid, alpha, axis=axis)
+        return enclose_alpha_derivative(change, weights, alpha)  # type: ignore[return-value]
+    layout, (p,), (a,) = flatten_rows(
         {"weights": as_laws(weights, "weights")}, axis, {"alpha": as_parameter(alpha, "alpha")}
     )
-    e, own = a - 1.0, np.where(p > 0.0, p, 1.0)
-    log, q = e * np.log(own), slopes(p, a)
+    e = a - 1.0
+    own = np.where(p > 0.0, p, 1.0)
+    log = e * np.log(own)
+    q = slopes(p, a)
     steep = (e > 1.0) | (log > _STEEP)
     y = np.where(steep, 0.0, deformed_log(own, e))
     below = (own * y) * (y * _phi(e * y, np.where(steep, 0.0, log)))
@@ -212,7 +252,8 @@ def _phi(x: Array, log: Array) -> Array:
     digits left, though the weight has.
     """
     near = np.abs(x) < _NEAR
-    small, large = np.where(near, x, 0.0), np.where(near, 1.0, x)
+    small = np.where(near, x, 0.0)
+    large = np.where(near, 1.0, x)
     series = np.zeros_like(x)
     for k in range(_TERMS - 1, -1, -1):
         series = series * small + (-1.0) ** (k + 1) * (k + 1) / (k + 2)

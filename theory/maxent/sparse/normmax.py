@@ -37,8 +37,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory.maxent.batch import Array, as_parameter, batch, through
-from theory.maxent.threshold import solve
+from theory.maxent.batch import Array, as_parameter, read_cotangent, read_scores
+from theory.maxent.sparse.threshold import solve
 
 _STEPS = 64  # derived: a half of the distance each, from one rounding of 1 to that of its square, and some
 _STILL = 2.0**-50  # derived: eight roundings of the threshold, more than the two sums of one step leave
@@ -69,7 +69,7 @@ def normmax(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: 
         If a score is NaN or :math:`+\infty`, ``axis`` is empty, ``alpha <= 1``, ``tau`` is not positive or shapes do
         not fit.
     """
-    read, (order,) = batch(scores, axis, tau, alpha=_order(alpha))
+    read, (order,) = read_scores(scores, axis, tau, alpha=_order(alpha))
     with np.errstate(over="ignore"):
         gaps = np.maximum(read.gaps * (1.0 / (1.0 - 1.0 / order)), np.finfo(np.float64).min)
     powers, threshold = solve(gaps, read.present.astype(np.float64), 2.0 - 1.0 / order)
@@ -111,8 +111,9 @@ def normmax_vjp(
 
     Errors as in :func:`theory.maxent.entmax_vjp`, and for ``alpha <= 1``.
     """
-    layout, p, c, temperature, (a,) = through(weights, cotangent, axis, tau, alpha=_order(alpha))
-    order, on = np.where(np.isinf(a), 2.0, a), (p > 0.0) & np.isfinite(a)
+    layout, p, c, temperature, (a,) = read_cotangent(weights, cotangent, axis, tau, alpha=_order(alpha))
+    order = np.where(np.isinf(a), 2.0, a)
+    on = (p > 0.0) & np.isfinite(a)
     top = p.max(axis=1, keepdims=True)
     # logarithms of the weights beside the largest, of which a power of any order keeps its digits
     logs = np.log1p(np.where(on, (p - top) / np.where(top > 0.0, top, 1.0), 0.0))

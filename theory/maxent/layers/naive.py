@@ -20,10 +20,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog, nnls
 
 from theory._validate import as_simplex, as_vector
-from theory.evidence import Interval, total
+from theory.evidence import Interval, Intervals, as_intervals, is_enclosed, norm, total, within
 from theory.evidence.roundoff import SUBNORMAL, gamma
 
 Array = NDArray[np.float64]
+_PIVOTS = 16  # taken: roundings of a weight at a vertex of two equations, with entries of at most one
 
 
 def linear_law(scores: ArrayLike, *, towards: ArrayLike | None = None) -> Array:
@@ -32,7 +33,8 @@ def linear_law(scores: ArrayLike, *, towards: ArrayLike | None = None) -> Array:
     Parameters
     ----------
     scores : array_like, shape (n,)
-        Finite scores, dimensionless. The solver tells scores apart that differ by more than 1e-7 of their range.
+        Finite scores, dimensionless; of exact enclosures the law is enclosed. The solver tells scores apart that differ
+        by more than 1e-7 of their range.
     towards : array_like, shape (n,), optional
         Among the laws of largest mean score take one that maximises :math:`\langle p, c\rangle` for this direction.
 
@@ -47,9 +49,13 @@ def linear_law(scores: ArrayLike, *, towards: ArrayLike | None = None) -> Array:
     ArithmeticError
         If the solver gives up.
     """
+    if isinstance(scores, Intervals):
+        vertex = linear_law(_exactly(scores), towards=towards)
+        return within(vertex, gamma(_PIVOTS))  # type: ignore[no-any-return]
     s = as_vector(scores, "scores")
     goal = _unitless(s)
-    equal, sides = [np.ones(s.size)], [1.0]
+    equal = [np.ones(s.size)]
+    sides = [1.0]
     best = _program(goal, equal, sides)
     if towards is None:
         return best
@@ -73,7 +79,13 @@ def _program(goal: Array, equal: list[Array], sides: list[float]) -> Array:
 
 
 def cosine_law(scores: ArrayLike) -> Array:
-    """Return a law at the smallest angle to ``scores``, shape (n,), which must not all vanish; ``ValueError`` if so."""
+    """Return a law at the smallest angle to ``scores``, shape (n,), which must not all vanish; ``ValueError`` if so.
+
+    Of exact enclosures it is enclosed.
+    """
+    if isinstance(scores, Intervals):
+        law = cosine_law(_exactly(scores))
+        return within(law, gamma(law.size + 8) * np.ones(law.size))  # type: ignore[no-any-return]
     s = _direction(scores)
     given = as_vector(scores, "scores")
     top = float(given.max())
@@ -86,12 +98,12 @@ def cosine_law(scores: ArrayLike) -> Array:
     return np.asarray(x / x.sum(), dtype=np.float64)
 
 
-def cosine(law: ArrayLike, scores: ArrayLike) -> Interval:
+def cosine(weights: ArrayLike, scores: ArrayLike) -> Interval:
     r"""Enclose :math:`\langle p, s\rangle/(\|p\|\,\|s\|)`.
 
     Parameters
     ----------
-    law, scores : array_like, shape (n,)
+    weights, scores : array_like, shape (n,)
         A law, and finite scores that do not all vanish.
 
     Returns
@@ -102,14 +114,26 @@ def cosine(law: ArrayLike, scores: ArrayLike) -> Interval:
     Raises
     ------
     ValueError
-        If the shapes differ, ``law`` leaves the simplex or the scores vanish.
+        If the shapes differ, ``weights`` leaves the simplex or the scores vanish.
     """
+    if is_enclosed(weights, scores):
+        law, way = as_intervals(weights), as_intervals(scores)
+        return (law * way).sum() / (norm(law) * norm(way))  # type: ignore[no-any-return]
     s = _direction(scores)
-    p = as_simplex(law, "law", size=s.size)
-    reward, own, other = p * s, p * p, s * s
+    p = as_simplex(weights, "weights", size=s.size)
+    reward = p * s
+    own = p * p
+    other = s * s
     # the scores were rounded once where their size was divided out
     norms = total(own, gamma(1) * own + SUBNORMAL).sqrt() * total(other, gamma(3) * other + SUBNORMAL).sqrt()
     return total(reward, gamma(2) * np.abs(reward) + SUBNORMAL) / norms
+
+
+def _exactly(scores: Intervals) -> Array:
+    """Return scores that are known exactly; what solvers do with others is not known."""
+    if not scores.is_exact:
+        raise ValueError("scores: expected exactly known scores, got some with a width")
+    return scores.mid
 
 
 def _direction(scores: ArrayLike) -> Array:

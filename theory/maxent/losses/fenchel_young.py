@@ -35,9 +35,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_scores
-from theory.maxent.batch import Array, Batch, as_laws, as_parameter, demand_laws, flattened, measured
-from theory.maxent.entmax import Solved, solved_rows
-from theory.maxent.tsallis import deformed_log
+from theory.evidence import Intervals
+from theory.maxent.batch import Array, Batch, as_laws, as_parameter, flatten_rows, read_gaps, validate_laws
+from theory.maxent.sparse.entmax import Solved, entmax, solve_rows
+from theory.maxent.sparse.tsallis import deformed_log
 
 _NEAR = 0.125  # taken: alpha |delta| below which the series is used; outside it the closed form loses less than 2**7 u
 _LOW = 0.5  # taken: orders below it use the form without a division by a difference of order alpha
@@ -78,7 +79,8 @@ def fenchel_young_loss(
     array(3.)
     """
     found, y, rows = _read(scores, target, alpha, tau, axis)
-    read, order = found.batch, found.alpha
+    read = found.batch
+    order = found.alpha
     beyond = (read.gaps <= -sys.float_info.max) & (y > 0.0)
     g = np.where(np.isinf(order), read.gaps, read.gaps - found.threshold)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -97,6 +99,8 @@ def fenchel_young_gradient(
 
     At infinite ``alpha`` it is the subgradient that belongs to the uniform law on the largest scores.
     """
+    if isinstance(scores, Intervals):
+        return entmax(scores, alpha, tau=tau, axis=axis) - as_laws(target, "target")
     found, y, _ = _read(scores, target, alpha, tau, axis)
     return found.batch.layout.laws(found.laws - y)
 
@@ -106,12 +110,12 @@ def _read(
 ) -> tuple[Solved, Array, Array]:
     given = {"tau": as_parameter(tau, "tau"), "alpha": as_parameter(alpha, "alpha", infinite=True)}
     arrays = {"scores": as_scores(scores), "target": as_laws(target, "target")}
-    layout, (rows, y), (temperature, order) = flattened(arrays, axis, given)
-    demand_laws(y, "target")
-    read: Batch = measured(rows, rows > -np.inf, temperature, layout)
+    layout, (rows, y), (temperature, order) = flatten_rows(arrays, axis, given)
+    validate_laws(y, "target")
+    read: Batch = read_gaps(rows, rows > -np.inf, temperature, layout)
     if not read.present.any(axis=1).all():
         raise ValueError("scores: expected an entry left in every row, got a row masked throughout")
-    return solved_rows(read, order), y, rows
+    return solve_rows(read, order), y, rows
 
 
 def _terms(p: Array, y: Array, g: Array, alpha: Array) -> Array:

@@ -19,7 +19,7 @@ equal, hence :math:`S_k = 0`.
 :math:`k` numbers in :math:`[-1, 0]` are off by :math:`k^2u/2`, and :math:`S_k` as a difference of two of them by more
 yet, so sorting gives a threshold that is off by :math:`nu` and, at worst, an entry too many or too few on its edge. In
 the sum of the weights, a convex function of the threshold, Newton's method takes that off; its sums keep all digits
-(:func:`theory.maxent.batch.excess`). The last step is taken on the weights, as in :mod:`theory.maxent.threshold`.
+(:func:`theory.maxent.batch.excess`). The last step is taken on the weights, as in :mod:`.threshold`.
 
 References
 ----------
@@ -34,8 +34,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory.maxent.batch import Array, batch, blocks, excess
-from theory.maxent.entmax import entmax_vjp
+from theory.evidence import Intervals
+from theory.maxent.batch import Array, excess, read_scores, row_blocks
+from theory.maxent.sparse.enclosed import enclose_entmax
+from theory.maxent.sparse.entmax import entmax_vjp
 
 _STEPS = 64  # taken: Newton's method from a threshold that is off by n u ends after two or three
 _STILL = 2.0**-51  # derived: four roundings of numbers up to one
@@ -46,8 +48,8 @@ def sparsemax(scores: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Arr
 
     Parameters
     ----------
-    scores : array_like
-        Real scores, dimensionless; :math:`-\infty` masks an entry.
+    scores : array_like or Intervals
+        Real scores, dimensionless; :math:`-\infty` masks an entry of an array. Enclosures are answered with enclosures.
     tau : array_like, default 1.0
         Positive temperature, broadcast against the rows.
     axis : int, default -1
@@ -68,11 +70,15 @@ def sparsemax(scores: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Arr
     >>> sparsemax([1.0, 0.5, -1.0])
     array([0.75, 0.25, 0.  ])
     """
+    if isinstance(scores, Intervals):
+        return enclose_entmax(sparsemax(scores.mid, tau=tau, axis=axis), scores, 2.0, tau)  # type: ignore[return-value]
     return _mapped(_projection, scores, tau, axis, 1.0)
 
 
 def entmax15(scores: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
     """Return entmax of order 3/2; arguments and errors as in :func:`sparsemax`."""
+    if isinstance(scores, Intervals):
+        return enclose_entmax(entmax15(scores.mid, tau=tau, axis=axis), scores, 1.5, tau)  # type: ignore[return-value]
     return _mapped(_squares, scores, tau, axis, 0.5)
 
 
@@ -87,16 +93,17 @@ def entmax15_vjp(weights: ArrayLike, cotangent: ArrayLike, *, tau: ArrayLike = 1
 
 
 def _mapped(law: Callable[[Array], Array], scores: ArrayLike, tau: ArrayLike, axis: int, slope: float) -> Array:
-    read, _ = batch(scores, axis, tau)
+    read, _ = read_scores(scores, axis, tau)
     weights = np.empty_like(read.gaps)
-    for part in blocks(*weights.shape):
+    for part in row_blocks(*weights.shape):
         weights[part] = law(np.where(read.present[part], np.maximum(slope * read.gaps[part], -1.0), -1.0))
     return read.layout.laws(np.where(read.present, weights, 0.0))
 
 
 def _projection(z: Array) -> Array:
     falling = np.sort(z, axis=1)[:, ::-1]
-    sums, k = np.cumsum(falling, axis=1), np.arange(1, z.shape[1] + 1)
+    sums = np.cumsum(falling, axis=1)
+    k = np.arange(1, z.shape[1] + 1)
     last = np.count_nonzero(1.0 + k * falling > sums, axis=1, keepdims=True)
     return _settled(z, (np.take_along_axis(sums, last - 1, axis=1) - 1.0) / last, 1)
 
