@@ -51,7 +51,7 @@ HOMES = {  # a package and the only places that may import it
     "num2words": ("metric/experiments/",),
     "sacrebleu": ("metric/experiments/",),
     "jax": ("metric/",),
-    "safetensors": ("lipschitz/weights_file.py",),
+    "safetensors": ("lipschitz/certificate/weights_file.py",),
     "pytest": ("evidence/plugin.py",),
     "hypothesis": (),
     "verify": (),

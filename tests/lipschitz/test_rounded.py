@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from theory.lipschitz.rounded import few, few_displacement, few_form, few_points
+from theory.lipschitz.search.rounded import few, few_displacement, few_form, few_points
 
 
 def test_what_vanishes_beside_the_largest_is_zero():

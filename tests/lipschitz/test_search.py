@@ -10,8 +10,8 @@ import pytest
 
 from theory.attention import DotProduct, Measure, SquaredDistance
 from theory.lipschitz import FLOOR, certified_stretch, search, shrink
-from theory.lipschitz.objective import Gradient, State, log_stretch
-from theory.lipschitz.parameters import Parameters
+from theory.lipschitz.search.objective import Gradient, State, log_stretch
+from theory.lipschitz.search.parameters import Parameters
 
 
 @pytest.mark.parametrize("p", [1, 2, math.inf])
@@ -96,7 +96,7 @@ def perturbed(rng):
     ],
 )  # fmt: skip
 def test_the_cloud_is_the_same_however_the_objective_is_rounded(p, dim, options, monkeypatch):
-    module = importlib.import_module("theory.lipschitz.search")
+    module = importlib.import_module("theory.lipschitz.search.worst_cloud")
 
     def found(objective):
         monkeypatch.setattr(module, "log_stretch", objective)

@@ -1,6 +1,6 @@
 r"""Clouds on which distance attention moves tokens as much as its constants say, or more than a constant could say.
 
-Scores :math:`-\beta|x - y|^2`, value matrix the identity, :math:`c_N` as in :mod:`theory.lipschitz.euclidean`.
+Scores :math:`-\beta|x - y|^2`, value matrix the identity, :math:`c_N` as in :mod:`theory.lipschitz.constants.distance`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from theory._validate import as_count, as_number, as_positive
 from theory.attention import Measure
 from theory.attention.score import Array
 from theory.lipschitz._numbers import finite
-from theory.lipschitz.euclidean import nearness_constant
+from theory.lipschitz.constants.distance import nearness_constant
 
 
 def two_sided(n: int, scale: float = 1.0, *, shift: float = 1.0) -> Measure:

@@ -9,7 +9,7 @@ import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance
 from theory.evidence import Interval, Kind, Table, coarse, stream, sweep
-from theory.lipschitz.search import Found, search, shrink
+from theory.lipschitz.search.worst_cloud import Found, search, shrink
 
 SEARCHED = (
     ("W1", 1.0, 3.0, 2, False),

@@ -9,8 +9,8 @@ from theory.distance import w1
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.enclosure import hull, precision
 from theory.evidence.roundoff import U
+from theory.lipschitz.constants.distance import nearness_constant
 from theory.lipschitz.displacement import displacement
-from theory.lipschitz.euclidean import nearness_constant
 from theory.lipschitz.jacobian import enclosed_jacobian
 from theory.lipschitz.witnesses_distance import folded_star, leg, star as star_of, two_sided
 

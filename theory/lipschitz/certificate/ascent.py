@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from theory.lipschitz.weights import Array, Layer, Numbers
+from theory.lipschitz.certificate.weights import Array, Layer, Numbers
 
 _DIRECTIONS = 8  # taken: dimension of the space of displacements that are tried
 _STEPS = 40  # taken: each step raises the stretch, and it is certified wherever the ascent ends

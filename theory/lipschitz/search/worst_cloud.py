@@ -26,9 +26,9 @@ from theory.attention.measure import as_measure
 from theory.evidence import Interval, coarse, first_best
 from theory.lipschitz.jacobian import dot_form
 from theory.lipschitz.local_norms import as_exponent, certified_stretch
-from theory.lipschitz.objective import Array, State, log_stretch
-from theory.lipschitz.parameters import Cloud, Parameters
-from theory.lipschitz.rounded import few, few_displacement, few_form, few_points
+from theory.lipschitz.search.objective import Array, State, log_stretch
+from theory.lipschitz.search.parameters import Cloud, Parameters
+from theory.lipschitz.search.rounded import few, few_displacement, few_form, few_points
 
 FLOOR = 1e-12  # the least weight before it is normalised: lighter atoms would be lost in rounding
 _DRAWS = 16  # taken: each start is the best of so many random clouds

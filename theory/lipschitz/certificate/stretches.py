@@ -1,7 +1,7 @@
 r"""How much a layer of given weights stretches a displacement: lower bounds of its Lipschitz constants.
 
-The search of :mod:`theory.lipschitz.search` runs in the plane of the largest singular pair of one head's form, where
-attention of that head is attention again. At the cloud that it finds, the displacement is improved for the whole
+The search of :mod:`theory.lipschitz.search.worst_cloud` runs in the plane of the largest singular pair of one head's
+form, where attention of that head is attention again. At the cloud that it finds, the displacement is improved for the whole
 layer, with all heads, value matrices and the residual, and its stretch is evaluated in balls from the weights
 themselves. What is found is not proved largest; but a smaller constant is refuted by it.
 """
@@ -18,10 +18,10 @@ from theory._validate import as_count, as_instance, as_masses, as_points, as_pos
 from theory.attention import DotProduct, SquaredDistance
 from theory.evidence import Interval, Kind
 from theory.evidence.roundoff import gamma
-from theory.lipschitz.ascent import improved, orthonormal
+from theory.lipschitz.certificate.ascent import improved, orthonormal
+from theory.lipschitz.certificate.weights import Array, Layer, in_range
 from theory.lipschitz.local_norms import as_exponent, weighted_norm
-from theory.lipschitz.search import search
-from theory.lipschitz.weights import Array, Layer, in_range
+from theory.lipschitz.search.worst_cloud import search
 
 _INSIDE = 1.0 - 2.0**-40  # of the radius: rounded tokens of this length are in the ball
 _SHARPEST = 14.0  # taken: alpha at which exp(2 alpha) is what the lightest atoms of a search can make use of

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from theory._validate import as_callable, as_count, as_points, as_positive, as_real, as_vector
 from theory.attention.score import Array
 from theory.lipschitz._numbers import exponent, finite, nonnegative
-from theory.lipschitz.bounded import interpolated_constant, query_constant
+from theory.lipschitz.constants.bounded import interpolated_constant, query_constant
 
 
 class Passage(NamedTuple):

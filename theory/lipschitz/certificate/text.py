@@ -9,8 +9,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
 from theory._validate import as_instance
-from theory.lipschitz.certify import Certificate, Row, certify
-from theory.lipschitz.weights_file import read_weights
+from theory.lipschitz.certificate.certify import Certificate, Row, certify
+from theory.lipschitz.certificate.weights_file import read_weights
 
 _UP, _DOWN = Context(prec=6, rounding=ROUND_CEILING), Context(prec=6, rounding=ROUND_FLOOR)
 _NAMES = {"Winf": "W_inf", "frobenius": "Frobenius"}

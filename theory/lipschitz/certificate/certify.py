@@ -1,8 +1,8 @@
 r"""Lipschitz constants of one layer of self-attention from its weights, each with the theorem that it comes from.
 
 Every constant is a function of the norms :math:`\alpha_h = \|B_h\|R^2` and :math:`\|V_h\|` of
-:mod:`theory.lipschitz.weights`, taken at the upper ends of their enclosures, and grows with all of them. Where several
-theorems speak of a metric the smallest constant stands. Beside it stands the largest stretch that a search finds, a
+:mod:`theory.lipschitz.certificate.weights`, taken at the upper ends of their enclosures, and grows with all of them.
+Where several theorems speak of a metric the smallest constant stands. Beside it stands the largest stretch that a search finds, a
 lower bound: between the two lies the Lipschitz constant of the layer on the ball, and nothing more is known of it.
 """
 
@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_choice, as_count, as_flag, as_generator, as_positive
-from theory.lipschitz.layer_bounds import above, distance_bounds, dot_bounds
-from theory.lipschitz.lower import lower_bounds
-from theory.lipschitz.stretches import Stretch
-from theory.lipschitz.weights import as_layer, in_range
+from theory.lipschitz.certificate.lower_bounds import lower_bounds
+from theory.lipschitz.certificate.stretches import Stretch
+from theory.lipschitz.certificate.upper_bounds import above, distance_bounds, dot_bounds
+from theory.lipschitz.certificate.weights import as_layer, in_range
 
 METRICS = ("W1", "W2", "Winf", "mean", "max", "frobenius")
 _MOST = 10**7  # taken: the constant under a causal mask sums as many terms

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from theory.lipschitz.frobenius import opposed_ratio
-from theory.lipschitz.stretches import Stretch, balanced_stretch, found_stretch, lone_stretch
-from theory.lipschitz.weights import Array, Layer
+from theory.lipschitz.certificate.stretches import Stretch, balanced_stretch, found_stretch, lone_stretch
+from theory.lipschitz.certificate.weights import Array, Layer
+from theory.lipschitz.constants.frobenius import opposed_ratio
 
 _FEW = 6  # taken: the most tokens that are all moved one by one
 

@@ -14,12 +14,12 @@ from typing import NamedTuple
 from theory.attention.score import Constants
 from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
-from theory.lipschitz.bounded import causal_constant, max_norm_constant, score_constant
-from theory.lipschitz.depth import concatenated_bound
-from theory.lipschitz.euclidean import distance_constant
-from theory.lipschitz.frobenius import frobenius_constants
-from theory.lipschitz.refined import refined_w2_constant, sharp_w1_constant
-from theory.lipschitz.weights import Layer
+from theory.lipschitz.certificate.weights import Layer
+from theory.lipschitz.constants.bounded import causal_constant, max_norm_constant, score_constant
+from theory.lipschitz.constants.distance import distance_constant
+from theory.lipschitz.constants.frobenius import frobenius_constants
+from theory.lipschitz.constants.refined import refined_w2_constant, sharp_w1_constant
+from theory.lipschitz.depth.bounds import concatenated_bound
 
 _FEW = gamma(256)  # derived: rounding of a constant in closed form of exact arguments, exponentials within four units
 

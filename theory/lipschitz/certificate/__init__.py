@@ -1,0 +1,27 @@
+"""Constants of one layer of self-attention from its weight matrices, on both sides."""
+
+from typing import TYPE_CHECKING
+
+from theory._lazy import open_lazily
+
+if TYPE_CHECKING:
+    from theory.lipschitz.certificate.certify import (
+        METRICS as METRICS,
+        Certificate as Certificate,
+        Row as Row,
+        certify as certify,
+    )
+    from theory.lipschitz.certificate.stretches import (
+        Stretch as Stretch,
+        stretched as stretched,
+    )
+    from theory.lipschitz.certificate.weights import (
+        Layer as Layer,
+        as_layer as as_layer,
+        spectral as spectral,
+    )
+    from theory.lipschitz.certificate.weights_file import (
+        read_weights as read_weights,
+    )
+
+open_lazily(__name__)
