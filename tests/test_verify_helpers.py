@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from theory.attention import lattice
-from theory.evidence import stream, sup_over
+from theory.evidence import ball, stream, sup_over
 from theory.evidence.enclosure import balls, exp, hull, precision
 from theory.evidence.roundoff import average_error, gamma
 from verify.attention.test_gaussian_transport import coarseness, cut, random_gaussian, typical
@@ -14,8 +14,8 @@ from verify.maxent.test_moment_constraints import raised
 def mean_on_the_lattice(centre, variance, reach):
     """The mean of z on the lattice under weights exp(-(z - centre)^2 / 2 variance), in balls."""
     z = balls(np.arange(-reach, reach + lattice.STEP / 2, lattice.STEP))
-    away = z - balls(centre).item()
-    weights = exp(away * away / (balls(variance).item() * -2))
+    away = z - ball(centre)
+    weights = exp(away * away / (ball(variance) * -2))
     return (weights * z).sum() / weights.sum()
 
 
@@ -27,7 +27,7 @@ def test_end_and_step_of_a_lattice_move_a_mean_by_less_than_their_widths(reach, 
     for centre in [0.125, 1.0625, reach - 2.9, reach - 1.01, reach - 0.99, reach + 0.3, reach + 6.0]:
         width = float(cut(np.array(centre), reach)) + float(coarseness(np.array(variance)))
         with precision(256):
-            off = hull(abs(mean_on_the_lattice(centre, variance, reach) - balls(centre).item()))
+            off = hull(abs(mean_on_the_lattice(centre, variance, reach) - ball(centre)))
         assert off.hi <= width
         sharpest = max(sharpest, off.lo / width)
     assert sharpest > 0.01  # neither width is idle

@@ -61,7 +61,7 @@ def adversarial():
 def problems(run, *, quick, paper):
     """Yield the adversarial problems, then random ones."""
     yield from adversarial()
-    for rng in run.streams(run.pick(quick=quick, paper=paper)):
+    for rng in run.draws(quick=quick, paper=paper):
         yield random(rng)
 
 

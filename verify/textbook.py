@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.evidence import discrepancy
+from theory.evidence import ball, discrepancy
 from theory.evidence.enclosure import balls, ends, exp, hull, log, precision, tanh
 
 cos = np.frompyfunc(lambda ball: ball.cos(), 1, 1)
@@ -40,20 +40,20 @@ def fractions(values):
 def dot_scores(queries, keys, *, power=0.5, beta=None):
     """Scores <q, k> / d**power, or beta <q, k>; floats in, balls out, shape (m, n)."""
     q, k = balls(queries), balls(keys)
-    factor = balls(keys.shape[1]).item() ** -balls(power).item() if beta is None else balls(beta).item()
+    factor = ball(keys.shape[1]) ** -ball(power) if beta is None else ball(beta)
     return (q @ k.T) * factor
 
 
 def distance_scores(queries, keys, *, beta):
     """Scores -beta |q - k|^2; floats in, balls out, shape (m, n)."""
     apart = balls(queries)[:, np.newaxis, :] - balls(keys)[np.newaxis, :, :]
-    return (apart * apart).sum(axis=2) * -balls(beta).item()
+    return (apart * apart).sum(axis=2) * -ball(beta)
 
 
 def torus_scores(queries, keys, *, beta):
     """Scores -beta sum of 2 - 2 cos(q - k) over the angles; floats in, balls out, shape (m, n)."""
     apart = balls(queries)[:, np.newaxis, :] - balls(keys)[np.newaxis, :, :]
-    return (2 - 2 * cos(apart)).sum(axis=2) * -balls(beta).item()
+    return (2 - 2 * cos(apart)).sum(axis=2) * -ball(beta)
 
 
 def laws(scores, masses=None, *, axis=1):
@@ -79,16 +79,16 @@ def entmax(scores, alpha, tau=1, counts=None):
     ``scores`` are floats or balls, shape (n,), each occurring once or ``counts`` times. The bracket shrinks until a weight beside its edge, which moves like
     the power 1 / e of the threshold, is known to 2**-90.
     """
-    s, order, t = scores if scores.dtype == object else balls(scores), Fraction(alpha), balls(Fraction(tau)).item()
+    s, order, t = scores if scores.dtype == object else balls(scores), Fraction(alpha), ball(Fraction(tau))
     times = balls(np.ones(len(s)) if counts is None else counts)
     bits = int(np.ceil(90 * max(1.0, float(order) - 1.0)))
     with precision(bits + 64):
-        e, top = balls(order - 1).item(), max(s, key=lambda ball: float(ball.mid()))
+        e, top = ball(order - 1), max(s, key=lambda ball: float(ball.mid()))
         z = (s - top) / t
         if order == 1:
             powers = exp(z)
             return powers / (times * powers).sum()
-        least, most = balls(0).item(), ((1 - times.sum() ** -e) / e).upper()
+        least, most = ball(0), ((1 - times.sum() ** -e) / e).upper()
         for _ in range(bits + 8):
             for quarters in (2, 1, 3):  # a threshold that is hit exactly is undecided, and its neighbours decide
                 probe = (least + (most - least) * quarters / 4).mid()
@@ -111,6 +111,6 @@ def _powers(z, nu, e, *, lower):
         base = 1 + e * (x - nu)
         if base > 0:
             return base ** (1 / e)
-        return balls(0).item() if lower or base <= 0 else balls(0).item().union(base.upper() ** (1 / e))
+        return ball(0) if lower or base <= 0 else ball(0).union(base.upper() ** (1 / e))
 
     return np.frompyfunc(power, 1, 1)(z)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from theory.attention import Additive, DotProduct, SquaredDistance
-from theory.evidence.enclosure import balls, exp, hull, precision, tanh
+from theory.evidence.enclosure import ball, balls, exp, hull, precision, tanh
 
 SMALLEST = 2.0**-1022  # the smallest normal double: below it a double has no relative precision
 
@@ -15,12 +15,12 @@ def scores(score, x, y):
     """Return the scores of queries ``x`` with keys ``y`` as balls, shape (m, n)."""
     queries, keys = balls(x), balls(y)
     if isinstance(score, DotProduct):
-        beta = balls(1.0).item() if score.form is not None else balls(y.shape[1]).item().rsqrt()
-        beta = beta if score.scale is None else balls(score.scale).item()
+        beta = ball(1.0) if score.form is not None else ball(y.shape[1]).rsqrt()
+        beta = beta if score.scale is None else ball(score.scale)
         return beta * ((queries if score.form is None else queries @ balls(score.form)) @ keys.T)
     if isinstance(score, SquaredDistance):
         apart = queries[:, np.newaxis, :] - keys[np.newaxis, :, :]
-        return -balls(score.scale).item() * (apart * apart).sum(axis=2)
+        return -ball(score.scale) * (apart * apart).sum(axis=2)
     assert isinstance(score, Additive)
     left, right = queries @ balls(score.w_query).T, keys @ balls(score.w_key).T
     return tanh(left[:, np.newaxis, :] + right[np.newaxis, :, :]) @ balls(score.v)
@@ -34,7 +34,7 @@ def laws(exact_scores, masses=None, visible=None):
         weights = weights * balls(masses)
     if visible is not None:
         hidden = np.arange(weights.shape[1])[np.newaxis, :] >= np.asarray(visible)[:, np.newaxis]
-        weights[hidden] = balls(0.0).item()
+        weights[hidden] = ball(0.0)
     partition = weights.sum(axis=1)
     return weights / partition[:, np.newaxis], partition
 

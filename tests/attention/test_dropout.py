@@ -33,8 +33,8 @@ def test_the_weights_that_are_kept_are_those_of_attention():
     n = 300
     x = rng(1).normal(size=(n, 2))
     masses = np.arange(float(n)) + 1.0
-    law = attend(x, x, np.eye(n), score=PLAIN, key_weights=masses, causal=True)
-    rows = attend_dropout(x, x, np.eye(n), rate=0.75, rng=rng(), score=PLAIN, key_weights=masses, causal=True)
+    law = attend(x, x, np.eye(n), score=PLAIN, weights=masses, causal=True)
+    rows = attend_dropout(x, x, np.eye(n), rate=0.75, rng=rng(), score=PLAIN, weights=masses, causal=True)
     kept = rows != 0.0
     assert np.allclose(rows[kept], 4.0 * law[kept], rtol=1e-11, atol=0.0)
     seen = np.tril(np.ones((n, n), dtype=bool))
@@ -51,7 +51,7 @@ def test_draws_are_those_of_the_generator():
 
 
 def test_a_key_of_weight_zero_takes_no_draw():
-    some = attend_dropout(TOKENS, TOKENS, TOKENS, rate=0.5, rng=rng(3), key_weights=[1, 0, 1])
+    some = attend_dropout(TOKENS, TOKENS, TOKENS, rate=0.5, rng=rng(3), weights=[1, 0, 1])
     part = attend_dropout(TOKENS, TOKENS[[0, 2]], TOKENS[[0, 2]], rate=0.5, rng=rng(3))
     assert np.array_equal(some, part)
 
@@ -83,7 +83,7 @@ def test_other_bad_arguments_are_refused():
         dropped([1.0, 0.0], np.array([True]), 0.5)
     with pytest.raises(ValueError, match=r"^kept: expected booleans"):
         dropped([1.0, 0.0], np.array([1.0, 0.0]), 0.5)
-    with pytest.raises(ValueError, match=r"^key_weights: expected a key of positive weight at or before every query"):
-        attend_dropout(TOKENS, TOKENS, TOKENS, rate=0.5, rng=rng(), causal=True, key_weights=[0, 1, 1])
+    with pytest.raises(ValueError, match=r"^weights: expected a key of positive weight at or before every query"):
+        attend_dropout(TOKENS, TOKENS, TOKENS, rate=0.5, rng=rng(), causal=True, weights=[0, 1, 1])
     with pytest.raises(ValueError, match=r"^queries: expected as many as keys"):
         attend_dropout(TOKENS[:2], TOKENS, TOKENS, rate=0.5, rng=rng(), causal=True)

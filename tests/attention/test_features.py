@@ -73,9 +73,9 @@ def test_integer_features_against_exact_sums(n):
         scores = left @ right.T
         scores = np.tril(scores) if causal else scores
         truth = (scores @ v.astype(np.int64)) / scores.sum(axis=1, keepdims=True)
-        found = attend_linear(q, k, v, features=counted, key_weights=masses, causal=causal)
+        found = attend_linear(q, k, v, features=counted, weights=masses, causal=causal)
         assert np.allclose(found, truth, rtol=1e-15, atol=0.0)
-        rows = linear_weights(q, k, features=counted, key_weights=masses, causal=causal)
+        rows = linear_weights(q, k, features=counted, weights=masses, causal=causal)
         assert np.allclose(rows, scores / scores.sum(axis=1, keepdims=True), rtol=1e-15, atol=0.0)
 
 
@@ -166,8 +166,8 @@ def test_other_bad_arguments_are_refused():
         attend_linear(TOKENS[:2], TOKENS[:2], TOKENS[:2], features=lambda x: x * [[1.0, 0.0]])
     with pytest.raises(ValueError, match=r"^queries: expected as many as keys"):
         linear_weights(TOKENS[:2], TOKENS, features=elu_features, causal=True)
-    with pytest.raises(ValueError, match=r"^key_weights: expected non-negative"):
-        attend_linear(TOKENS, TOKENS, TOKENS, features=elu_features, key_weights=[1, 1, -1])
+    with pytest.raises(ValueError, match=r"^weights: expected non-negative"):
+        attend_linear(TOKENS, TOKENS, TOKENS, features=elu_features, weights=[1, 1, -1])
     with pytest.raises(ValueError, match=r"^points: expected points whose features float64 can hold"):
         TrigonometricFeatures(TOKENS)(100.0 * TOKENS)
     with pytest.raises(ValueError, match=r"^scale: expected a positive"):

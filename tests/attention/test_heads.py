@@ -7,7 +7,7 @@ from tests.attention import exact
 from tests.attention.inputs import KINDS, spoilt
 from theory import Measure, attend
 from theory.attention import CausalKernel, DotProduct, Head, MultiHead, SquaredDistance, rounding
-from theory.evidence import stream
+from theory.evidence import ball, stream
 from theory.evidence.enclosure import balls, precision
 from theory.maxent import entmax, softmax
 
@@ -29,7 +29,7 @@ def multi_head(x, mu, w_query, w_key, w_value, w_out, heads, visible=None):
     for h in range(heads):
         own, out = slice(h * d_k, (h + 1) * d_k), slice(h * d_v, (h + 1) * d_v)
         queries, keys = balls(x) @ balls(w_query[own]).T, balls(mu.points) @ balls(w_key[own]).T
-        laws = exact.laws(queries @ keys.T * balls(d_k).item().rsqrt(), mu.weights, visible)[0]
+        laws = exact.laws(queries @ keys.T * ball(d_k).rsqrt(), mu.weights, visible)[0]
         output = output + laws @ (balls(mu.points) @ balls(w_value[out]).T) @ balls(w_out[:, out]).T
     return output
 
@@ -65,12 +65,12 @@ def test_identity_head_is_attention():
     rng = stream("tests.heads.identity", 0)
     mu, x = Measure(rng.normal(size=(6, 2)), rng.dirichlet(np.ones(6))), rng.normal(size=(3, 2))
     head = Head(EYE, EYE, EYE, EYE)
-    expected = attend(x, mu.points, mu.points, key_weights=mu.weights)
+    expected = attend(x, mu.points, mu.points, weights=mu.weights)
     assert np.array_equal(head.output(x, mu), expected)
     assert np.array_equal(MultiHead((head,))(x, mu), expected)
     distant = Head(EYE, EYE, EYE, EYE, SquaredDistance(0.5))
     assert np.array_equal(
-        distant.output(x, mu), attend(x, mu.points, mu.points, score=SquaredDistance(0.5), key_weights=mu.weights)
+        distant.output(x, mu), attend(x, mu.points, mu.points, score=SquaredDistance(0.5), weights=mu.weights)
     )
 
 
@@ -187,7 +187,7 @@ def test_causal_kernel_against_balls(case):
             seen = (times <= z[0]) & (nu.weights > 0.0)
             keys = nu.points[seen, 1:]
             scores = exact.scores(score, z[np.newaxis, 1:], keys)
-            error = rounding(asked[:, 1:], nu.points[:, 1:], nu.points[:, 1:], score=score, key_weights=nu.weights)
+            error = rounding(asked[:, 1:], nu.points[:, 1:], nu.points[:, 1:], score=score, weights=nu.weights)
             assert exact.apart(moved[np.newaxis, 1:], exact.average(scores, keys, nu.weights[seen])) <= error
 
 
@@ -197,7 +197,7 @@ def test_causal_kernel_is_the_causal_mask_of_a_sequence():
     nu = Measure(np.column_stack([np.arange(9.0), x]))
     moved = CausalKernel(PLAIN, nu).push(nu)
     assert np.abs(moved.points[:, 1:] - attend(x, x, x, score=PLAIN, causal=True)).max() <= 2.0 * rounding(
-        x, x, x, score=PLAIN, key_weights=nu.weights
+        x, x, x, score=PLAIN, weights=nu.weights
     )
     assert np.array_equal(moved.points[:, 0], np.arange(9.0))
     assert np.array_equal(moved.weights, nu.weights)
@@ -229,7 +229,7 @@ def test_rows_that_see_nothing():
     """Heads refuse a query whose keys have no mass; a law over nothing is zero, never a NaN."""
     x, masses = np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]), np.array([0.0, 0.5, 0.5])
     head = Head(np.eye(2), np.eye(2), np.eye(2), np.eye(2))
-    with pytest.raises(ValueError, match=r"^key_weights: expected a key of positive weight at or before every query"):
+    with pytest.raises(ValueError, match=r"^weights: expected a key of positive weight at or before every query"):
         MultiHead((head,))(x, Measure(x, masses), causal=True)
     nothing = np.full((2, 3), -np.inf)
     assert np.array_equal(softmax(nothing), np.zeros((2, 3)))

@@ -39,8 +39,8 @@ def test_closed_forms(backend):
     assert np.array_equal(attend([[7.0]], [[1.0]], [[5.0, 6.0]]), [[5.0, 6.0]])  # one key has all the weight
     third = attend([[math.log(2.0)]], [[1.0], [0.0]], [[1.0], [4.0]])  # weights 2/3 and 1/3
     assert np.abs(third - 2.0).max() <= rounding([[1.0]], [[1.0], [0.0]], [[1.0], [4.0]])
-    half = attend(np.zeros((1, 4)), np.zeros((2, 4)), [[1.0], [2.0]], key_weights=[3, 1])
-    assert np.abs(half - 1.25).max() <= rounding(np.zeros((1, 4)), np.zeros((2, 4)), [[1.0], [2.0]], key_weights=[3, 1])
+    half = attend(np.zeros((1, 4)), np.zeros((2, 4)), [[1.0], [2.0]], weights=[3, 1])
+    assert np.abs(half - 1.25).max() <= rounding(np.zeros((1, 4)), np.zeros((2, 4)), [[1.0], [2.0]], weights=[3, 1])
 
 
 def test_default_score_is_divided_by_the_root_of_the_dimension(backend):
@@ -65,8 +65,8 @@ def test_output_against_balls(score, weighted, causal, backend):
         visible = np.arange(1, n + 1) if causal else None
         scores = exact.scores(score, x, y)
         claimed = exact.average(scores, v, masses, visible)
-        measured = attend(x, y, v, score=score, key_weights=masses, causal=causal)
-        error = rounding(x, y, v, score=score, key_weights=masses, causal=causal)
+        measured = attend(x, y, v, score=score, weights=masses, causal=causal)
+        error = rounding(x, y, v, score=score, weights=masses, causal=causal)
         assert exact.apart(measured, claimed) <= error
         assert error <= 1e-11 * np.abs(v).max()  # the bound says something
 
@@ -81,22 +81,20 @@ def test_causal_across_tiles(n, backend):
 
 
 def test_a_key_of_weight_zero_is_absent(backend):
-    left = attend(QUERIES, KEYS, VALUES, key_weights=MASSES)
-    right = attend(QUERIES, KEYS[[0, 2]], VALUES[[0, 2]], key_weights=MASSES[[0, 2]])
+    left = attend(QUERIES, KEYS, VALUES, weights=MASSES)
+    right = attend(QUERIES, KEYS[[0, 2]], VALUES[[0, 2]], weights=MASSES[[0, 2]])
     assert np.array_equal(left, right)
     spoilt_values = VALUES.copy()
     spoilt_values[1] = 1e300
-    assert np.array_equal(left, attend(QUERIES, KEYS, spoilt_values, key_weights=MASSES))
+    assert np.array_equal(left, attend(QUERIES, KEYS, spoilt_values, weights=MASSES))
 
 
 def test_only_ratios_of_the_weights_matter(backend):
-    base = attend(QUERIES, KEYS, VALUES, key_weights=[3, 1, 2])
+    base = attend(QUERIES, KEYS, VALUES, weights=[3, 1, 2])
     for factor in (5e-324, 1e-300, 1e300):
         scaled = factor * np.array([3.0, 1.0, 2.0])
-        error = rounding(QUERIES, KEYS, VALUES, key_weights=scaled) + rounding(
-            QUERIES, KEYS, VALUES, key_weights=[3, 1, 2]
-        )
-        assert np.abs(attend(QUERIES, KEYS, VALUES, key_weights=scaled) - base).max() <= error
+        error = rounding(QUERIES, KEYS, VALUES, weights=scaled) + rounding(QUERIES, KEYS, VALUES, weights=[3, 1, 2])
+        assert np.abs(attend(QUERIES, KEYS, VALUES, weights=scaled) - base).max() <= error
 
 
 def test_causal_weights(backend):
@@ -105,12 +103,12 @@ def test_causal_weights(backend):
     rng = stream("tests.output.padded", 0)
     x, v = rng.normal(size=(n, 2)), rng.normal(size=(n, 2))
     masses = np.array([1.0, 0.0, 2.0, 0.0, 0.0, 1.0])
-    output = attend(x, x, v, score=PLAIN, key_weights=masses, causal=True)
+    output = attend(x, x, v, score=PLAIN, weights=masses, causal=True)
     for i in range(n):
-        row = attend(x[i : i + 1], x[: i + 1], v[: i + 1], score=PLAIN, key_weights=masses[: i + 1])
-        assert np.abs(output[i] - row[0]).max() <= 2.0 * rounding(x, x, v, score=PLAIN, key_weights=masses)
-    with pytest.raises(ValueError, match=r"^key_weights: expected a key of positive weight at or before every query"):
-        attend(x, x, v, key_weights=[0, 1, 1, 1, 1, 1], causal=True)
+        row = attend(x[i : i + 1], x[: i + 1], v[: i + 1], score=PLAIN, weights=masses[: i + 1])
+        assert np.abs(output[i] - row[0]).max() <= 2.0 * rounding(x, x, v, score=PLAIN, weights=masses)
+    with pytest.raises(ValueError, match=r"^weights: expected a key of positive weight at or before every query"):
+        attend(x, x, v, weights=[0, 1, 1, 1, 1, 1], causal=True)
 
 
 def test_a_score_with_nothing_but_its_matrix():
@@ -123,7 +121,7 @@ def test_a_score_with_nothing_but_its_matrix():
             def matrix(self, x, y):
                 return PLAIN.matrix(x, y)
 
-        for arguments in ({}, {"key_weights": np.arange(1.0, n + 1)}, *([{"causal": True}] if m == n else [])):
+        for arguments in ({}, {"weights": np.arange(1.0, n + 1)}, *([{"causal": True}] if m == n else [])):
             error = 2.0 * rounding(x, y, v, score=PLAIN, **arguments)
             apart = attend(x, y, v, score=Given(), **arguments) - attend(x, y, v, score=PLAIN, **arguments)
             assert np.abs(apart).max() <= error
@@ -157,10 +155,10 @@ def test_a_score_that_returns_something_else(matrix, words):
 
 
 @pytest.mark.parametrize("kind", DISGUISES)
-@pytest.mark.parametrize("which", ["queries", "keys", "values", "key_weights"])
+@pytest.mark.parametrize("which", ["queries", "keys", "values", "weights"])
 def test_arrays_taken_exactly(which, kind, monkeypatch):
     monkeypatch.setenv("THEORY_BACKEND", "reference")
-    arguments = {"queries": QUERIES, "keys": KEYS, "values": VALUES, "key_weights": MASSES}
+    arguments = {"queries": QUERIES, "keys": KEYS, "values": VALUES, "weights": MASSES}
     expected = attend(**arguments)
     given = disguised(arguments[which])[kind]
     assert np.array_equal(attend(**{**arguments, which: given}), expected)
@@ -169,18 +167,18 @@ def test_arrays_taken_exactly(which, kind, monkeypatch):
 @pytest.mark.parametrize("kind", ["integers", "float32", "Fortran order", "strided", "reversed", "read-only"])
 def test_compiled_kernels_take_arrays_exactly(kind, monkeypatch):
     monkeypatch.setenv("THEORY_BACKEND", "compiled")
-    arguments = {"queries": QUERIES, "keys": KEYS, "values": VALUES, "key_weights": MASSES}
+    arguments = {"queries": QUERIES, "keys": KEYS, "values": VALUES, "weights": MASSES}
     expected = attend(**arguments)
     assert np.array_equal(attend(**{name: disguised(array)[kind] for name, array in arguments.items()}), expected)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("function", [attend, rounding])
-@pytest.mark.parametrize("which", ["queries", "keys", "values", "key_weights"])
+@pytest.mark.parametrize("which", ["queries", "keys", "values", "weights"])
 def test_bad_arrays_are_refused_by_name(which, function, kind):
-    if which == "key_weights" and kind == "nothing":
+    if which == "weights" and kind == "nothing":
         return  # equal weights
-    arguments = {"queries": QUERIES, "keys": KEYS, "values": VALUES, "key_weights": MASSES}
+    arguments = {"queries": QUERIES, "keys": KEYS, "values": VALUES, "weights": MASSES}
     arguments[which] = spoilt(arguments[which])[kind]
     with pytest.raises((ValueError, TypeError), match=rf"^{which}: expected "):
         function(**arguments)
@@ -191,9 +189,9 @@ def test_bad_arrays_are_refused_by_name(which, function, kind):
     [
         ({"values": VALUES[:2]}, "values: expected shape (3, d), got shape (2, 3)"),
         ({"keys": KEYS[:, :1]}, "keys: expected dimension 2 as the queries, got 1"),
-        ({"key_weights": [1.0, 1.0]}, "key_weights: expected shape (3,), got shape (2,)"),
-        ({"key_weights": [1.0, -1.0, 1.0]}, "key_weights: expected non-negative masses, got -1.0 at index 1"),
-        ({"key_weights": [0, 0, 0]}, "key_weights: expected a positive, finite total mass, got 0.0"),
+        ({"weights": [1.0, 1.0]}, "weights: expected shape (3,), got shape (2,)"),
+        ({"weights": [1.0, -1.0, 1.0]}, "weights: expected non-negative masses, got -1.0 at index 1"),
+        ({"weights": [0, 0, 0]}, "weights: expected a positive, finite total mass, got 0.0"),
         ({"queries": QUERIES[:2], "causal": True}, "causal: expected as many queries as keys, got 2 and 3"),
     ],
 )

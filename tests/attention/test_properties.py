@@ -53,9 +53,9 @@ def test_the_order_of_the_keys_does_not_matter(score, cloud, queries, values):
     keys, masses = cloud
     v = values.draw(arrays(np.float64, (len(keys), 2), elements=STEPS))
     order = np.array(values.draw(st.permutations(range(len(keys)))))
-    here = attend(queries, keys, v, score=score, key_weights=masses)
-    there = attend(queries, keys[order], v[order], score=score, key_weights=masses[order])
-    assert np.abs(here - there).max() <= 2.0 * rounding(queries, keys, v, score=score, key_weights=masses)
+    here = attend(queries, keys, v, score=score, weights=masses)
+    there = attend(queries, keys[order], v[order], score=score, weights=masses[order])
+    assert np.abs(here - there).max() <= 2.0 * rounding(queries, keys, v, score=score, weights=masses)
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -66,7 +66,7 @@ def test_a_layer_is_permutation_equivariant(score, cloud, order):
     chosen = np.array(order.draw(st.permutations(range(mu.size))))
     moved = step(SelfAttention(score), mu).points[chosen]
     again = step(SelfAttention(score), Measure(mu.points[chosen], mu.weights[chosen])).points
-    error = rounding(mu.points, mu.points, mu.points, score=score, key_weights=mu.weights)
+    error = rounding(mu.points, mu.points, mu.points, score=score, weights=mu.weights)
     assert np.abs(moved - again).max() <= 2.0 * error
 
 
@@ -77,11 +77,11 @@ def test_a_layer_is_permutation_equivariant(score, cloud, order):
 def test_rotation_equivariance(form, turn, cloud, queries):
     """Turning all tokens by an orthogonal map, times five to stay on the grid, turns the outputs."""
     keys, masses = cloud
-    here = attend(queries, keys, keys, score=form(0.5), key_weights=masses)
-    turned = attend(queries @ turn.T, keys @ turn.T, keys @ turn.T, score=form(0.02), key_weights=masses)
+    here = attend(queries, keys, keys, score=form(0.5), weights=masses)
+    turned = attend(queries @ turn.T, keys @ turn.T, keys @ turn.T, score=form(0.02), weights=masses)
     # the scores agree up to the rounding of the two scales, 25 times 0.02 against 0.5
-    error = rounding(queries @ turn.T, keys @ turn.T, keys @ turn.T, score=form(0.02), key_weights=masses)
-    error += 14.0 * rounding(queries, keys, keys, score=form(0.5), key_weights=masses)
+    error = rounding(queries @ turn.T, keys @ turn.T, keys @ turn.T, score=form(0.02), weights=masses)
+    error += 14.0 * rounding(queries, keys, keys, score=form(0.5), weights=masses)
     assert np.abs(turned - here @ turn.T).max() <= 2.0 * error + gamma(8) * 14.0 * np.abs(keys).max()
 
 
@@ -104,9 +104,9 @@ def test_potentials_may_be_shifted(cloud, shift, potential):
 def test_outputs_lie_in_the_convex_hull(score, cloud, queries, direction):
     """No direction sees an output beyond the values that have mass."""
     keys, masses = cloud
-    output = attend(queries, keys, keys, score=score, key_weights=masses)
+    output = attend(queries, keys, keys, score=score, weights=masses)
     reach = (keys[masses > 0.0] @ direction).max()
-    error = rounding(queries, keys, keys, score=score, key_weights=masses) * np.abs(direction).sum()
+    error = rounding(queries, keys, keys, score=score, weights=masses) * np.abs(direction).sum()
     assert (output @ direction).max() <= reach + error + gamma(4) * 32.0
 
 
@@ -117,7 +117,7 @@ def test_replicas_change_nothing(score, cloud, queries, times):
     mu = Measure.normalised(*cloud)
     here, there = (Softmatch(score, nu).rows(queries) @ nu.points for nu in (mu, mu.replicate(times)))
     error = sum(
-        rounding(queries, nu.points, nu.points, score=score, key_weights=nu.weights) for nu in (mu, mu.replicate(times))
+        rounding(queries, nu.points, nu.points, score=score, weights=nu.weights) for nu in (mu, mu.replicate(times))
     )
     assert np.abs(here - there).max() <= error + 2.0 * gamma(8 * mu.size * times) * 4.0
 
@@ -131,10 +131,10 @@ def test_keys_may_be_translated_under_the_distance_score(score, cloud, queries, 
     """The distance depends on differences; for the dot product a common shift of the keys shifts all scores alike."""
     keys, masses = cloud
     moved = queries + shift if isinstance(score, SquaredDistance) else queries
-    here = attend(queries, keys, keys, score=score, key_weights=masses)
-    there = attend(moved, keys + shift, keys, score=score, key_weights=masses)
-    error = rounding(queries, keys, keys, score=score, key_weights=masses)
-    error += rounding(moved, keys + shift, keys, score=score, key_weights=masses)
+    here = attend(queries, keys, keys, score=score, weights=masses)
+    there = attend(moved, keys + shift, keys, score=score, weights=masses)
+    error = rounding(queries, keys, keys, score=score, weights=masses)
+    error += rounding(moved, keys + shift, keys, score=score, weights=masses)
     assert np.abs(here - there).max() <= error
 
 

@@ -54,7 +54,7 @@ def test_a_prior_weighs_the_keys():
     q, k, v = cloud(7, 2)
     masses = np.arange(7.0) / 21.0
     found = attend_rows(q, k, v, rows=functools.partial(softmax, prior=masses), score=PLAIN)
-    assert np.allclose(found, attend(q, k, v, score=PLAIN, key_weights=masses), rtol=0.0, atol=1e-14)
+    assert np.allclose(found, attend(q, k, v, score=PLAIN, weights=masses), rtol=0.0, atol=1e-14)
 
 
 @pytest.mark.parametrize("score", [PLAIN, SquaredDistance(0.7)])

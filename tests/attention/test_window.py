@@ -24,9 +24,9 @@ def test_against_the_masked_formula(score, back, ahead):
     for case, n in enumerate((1, 2, 9)):
         q, k, v = cloud(n, case)
         masses = np.arange(1.0, n + 1.0)
-        found = attend_window(q, k, v, back=back, ahead=ahead, score=score, key_weights=masses)
+        found = attend_window(q, k, v, back=back, ahead=ahead, score=score, weights=masses)
         scores = exact.scores(score, q, k)
-        error = rounding(q, k, v, score=score, key_weights=masses) + gamma(2 * n + 16) * np.abs(v).max()
+        error = rounding(q, k, v, score=score, weights=masses) + gamma(2 * n + 16) * np.abs(v).max()
         for i in range(n):
             near = slice(max(0, i - back), min(n, i + ahead + 1))
             truth = exact.average(scores[i : i + 1, near], v[near], masses[near])
@@ -60,9 +60,9 @@ def test_a_window_of_one_reads_itself():
 
 def test_keys_of_weight_zero_are_absent():
     q, k, v = cloud(5, 3)
-    left = attend_window(q, k, v, back=2, key_weights=[1, 0, 1, 0, 1])
+    left = attend_window(q, k, v, back=2, weights=[1, 0, 1, 0, 1])
     v[[1, 3]] = 1e300
-    assert np.array_equal(left, attend_window(q, k, v, back=2, key_weights=[1, 0, 1, 0, 1]))
+    assert np.array_equal(left, attend_window(q, k, v, back=2, weights=[1, 0, 1, 0, 1]))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -82,8 +82,8 @@ def test_other_bad_arguments_are_refused():
     with pytest.raises(ValueError, match=r"^queries: expected as many as keys, 3, got 2"):
         attend_window(TOKENS[:2], TOKENS, TOKENS, back=1)
     with pytest.raises(
-        ValueError, match=r"^key_weights: expected a key of positive weight in every window, got none for 2"
+        ValueError, match=r"^weights: expected a key of positive weight in every window, got none for 2"
     ):
-        attend_window(TOKENS, TOKENS, TOKENS, back=0, key_weights=[1, 1, 0])
-    with pytest.raises(ValueError, match=r"^key_weights: expected non-negative masses"):
-        attend_window(TOKENS, TOKENS, TOKENS, back=0, key_weights=[1, 1, -1])
+        attend_window(TOKENS, TOKENS, TOKENS, back=0, weights=[1, 1, 0])
+    with pytest.raises(ValueError, match=r"^weights: expected non-negative masses"):
+        attend_window(TOKENS, TOKENS, TOKENS, back=0, weights=[1, 1, -1])

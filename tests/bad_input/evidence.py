@@ -23,6 +23,7 @@ def twice(n):
 
 VALID = {
     "enclosure.precision": {"bits": 100},
+    "enclosure.ball": {"value": 1.5},
     "enclosure.balls": {"values": NUMBERS},
     "enclosure.exp": {"values": balls(NUMBERS)},
     "enclosure.log": {"values": balls(NUMBERS + 2.0)},

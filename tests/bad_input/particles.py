@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from theory.attention import Measure, SquaredDistance
-from theory.evidence.enclosure import balls
+from theory.evidence.enclosure import ball
 from theory.particles import (
     EULER_MARUYAMA,
     FLAT,
@@ -249,7 +249,7 @@ VALID = {
     "merging.shortfall": {"x": CLUSTERS},
     "half_sphere.frame_of": {"centre": np.array([0.6, 0.8])},
     "gaussian.as_pair": {"form": SQUARE, "covariance": POSITIVE},
-    "zonal.polynomials": {"u": balls(0.5).item(), "degree": 3, "dim": 3},
+    "zonal.polynomials": {"u": ball(0.5), "degree": 3, "dim": 3},
     "zonal.means": {"kernel": plain, "degree": 2, "dim": 3, "panels": 4},
 }  # fmt: skip
 

@@ -100,7 +100,7 @@ def test_hot_expansion_against_exact_moments_and_softmax():
     found = hot_expansion(keys, values, pull, masses)[:, 0]
     np.testing.assert_allclose(found, [float(mean_v), float(moments[0]), float(moments[1]) / 2], rtol=1e-14, atol=1e-14)
     beta = 1e-4
-    hot = attend(beta * pull[np.newaxis], keys, values, score=Bilinear(np.eye(2)).score(0.5), key_weights=masses)[0, 0]
+    hot = attend(beta * pull[np.newaxis], keys, values, score=Bilinear(np.eye(2)).score(0.5), weights=masses)[0, 0]
     assert hot == pytest.approx(found @ [1.0, beta, beta**2], rel=0, abs=1e-10)
 
 

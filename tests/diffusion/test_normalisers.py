@@ -16,7 +16,7 @@ from theory.diffusion.normalisers import (
     sinkhorn_change,
     swept_law,
 )
-from theory.evidence.enclosure import balls
+from theory.evidence.enclosure import ball, balls
 
 GRID = PeriodicGrid((64,))
 X = GRID.axes[0]
@@ -178,13 +178,13 @@ def test_a_scaling_that_stops_early_still_encloses_the_limit(monkeypatch):
 
 def test_a_system_that_is_not_known_exactly_is_solved_for_all_of_them():
     middle, right = np.array([[2.0, 1.0], [0.5, 1.0]]), np.array([[1.0], [3.0]])
-    wide = balls(middle) + balls(0).item().union(balls(2.0**-10).item())
+    wide = balls(middle) + ball(0).union(ball(2.0**-10))
     found = _solved(wide, balls(right))
     for added in np.ndindex(2, 2, 2, 2):
         exact = np.linalg.solve(middle + 2.0**-10 * np.array(added).reshape(2, 2), right)
-        for ball, value in zip(found.ravel(), exact.ravel().tolist(), strict=True):
-            assert float(ball.lower()) - 1e-12 <= value <= float(ball.upper()) + 1e-12
-    assert max(float(ball.rad()) for ball in found.ravel()) < 0.05
+        for one, value in zip(found.ravel(), exact.ravel().tolist(), strict=True):
+            assert float(one.lower()) - 1e-12 <= value <= float(one.upper()) + 1e-12
+    assert max(float(one.rad()) for one in found.ravel()) < 0.05
 
 
 def test_asymmetry_of_a_matrix_that_may_vanish_is_unknown():

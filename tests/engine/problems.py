@@ -8,7 +8,7 @@ import numpy as np
 
 from theory.attention import Additive, DotProduct, SquaredDistance, TorusDistance, weight_error
 from theory.engine.pairs import Direction
-from theory.evidence.enclosure import balls, coefficient, exp, precision, variable
+from theory.evidence.enclosure import ball, balls, coefficient, exp, precision, variable
 from theory.evidence.roundoff import average_error, gamma
 
 FORMS = ("dot", "distance", "additive", "torus")
@@ -26,13 +26,13 @@ def score_of(form, d, rng):
 def exact_scores(score, queries, keys):
     """Return the (m, n) scores as balls, or as power series if the arguments are power series."""
     if isinstance(score, DotProduct):
-        return balls(score.scale).item() * (queries @ keys.T)
+        return ball(score.scale) * (queries @ keys.T)
     apart = queries[:, np.newaxis, :] - keys[np.newaxis, :, :]
     if isinstance(score, SquaredDistance):
-        return -balls(score.scale).item() * (apart * apart).sum(axis=2)
+        return -ball(score.scale) * (apart * apart).sum(axis=2)
     if isinstance(score, TorusDistance):
         cosines = np.frompyfunc(lambda angle: angle.cos(), 1, 1)(apart)
-        return balls(score.scale).item() * (2 * (cosines - 1)).sum(axis=2)
+        return ball(score.scale) * (2 * (cosines - 1)).sum(axis=2)
     assert isinstance(score, Additive)
     left, right = queries @ balls(score.w_query).T, keys @ balls(score.w_key).T
     growth = exp(2 * (left[:, np.newaxis, :] + right[np.newaxis, :, :]))
@@ -47,7 +47,7 @@ def hidden(m, n, visible):
 def exact_masses(score, x, y, added, visible):
     """Return ``exp(score + log-weight)``, zero where hidden."""
     masses = exp(exact_scores(score, x, y) + added)
-    masses[hidden(*masses.shape, visible)] = balls(0.0).item()
+    masses[hidden(*masses.shape, visible)] = ball(0.0)
     return masses
 
 

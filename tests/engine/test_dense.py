@@ -56,7 +56,7 @@ def test_given_scores_arrive_block_by_block(backend):
 def test_inputs_are_not_written_to(backend):
     given = [np.array([[1.0, 2.0]]), np.array([[3.0, 4.0], [0.0, 1.0]]), np.array([[1.0], [2.0]]), np.array([1.0, 3.0])]
     before = [array.copy() for array in given]
-    attend(*given[:3], key_weights=given[3])
+    attend(*given[:3], weights=given[3])
     assert all(np.array_equal(a, b) for a, b in zip(given, before, strict=True))
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.attention import exact
 from theory.engine import exponential, registers
 from theory.engine.exponential import ERROR, LEAST, LEAST_SINGLE, LN2, LOG2E
-from theory.evidence import stream
+from theory.evidence import ball, stream
 from theory.evidence.enclosure import balls, exp, hull, log, precision, sup_over
 from theory.evidence.roundoff import U
 
@@ -52,7 +52,7 @@ def adverse(kind, least, most):
 
 @precision()
 def two_to(points):
-    return exp(balls(points.astype(np.float64)) * log(balls(2.0).item()))
+    return exp(balls(points.astype(np.float64)) * log(ball(2.0)))
 
 
 @pytest.mark.parametrize("function", DOUBLE, ids=["compiled", "python"])
@@ -110,7 +110,7 @@ def test_the_polynomial_is_as_near_as_derived(letter, degree, kind, bound):
     unit = 2**53 if kind is np.float64 else 2**24
     given = [float(getattr(exponential, f"_{letter}{k}")) for k in range(1, degree + 1)]
     with precision(256):
-        ln2 = log(balls(2.0).item())
+        ln2 = log(ball(2.0))
         apart = [(given[k - 1] if k <= degree else 0.0) - ln2**k / math.factorial(k) for k in range(1, TERMS)]
         texts = [f"{Decimal((unit * a).mid().str(50, radius=False)):f}" for a in apart]
     horner = "0"
@@ -125,5 +125,5 @@ def test_the_polynomial_is_as_near_as_derived(letter, degree, kind, bound):
 
 def test_constants_are_the_nearest_floats():
     with precision():
-        for value, true in ((LN2, log(balls(2.0).item())), (LOG2E, 1 / log(balls(2.0).item()))):
-            assert hull(abs(balls(value).item() - true)).hi <= math.ulp(value) / 2.0
+        for value, true in ((LN2, log(ball(2.0))), (LOG2E, 1 / log(ball(2.0)))):
+            assert hull(abs(ball(value) - true)).hi <= math.ulp(value) / 2.0

@@ -117,7 +117,7 @@ def test_draws_are_those_of_the_claim_for_every_twin():
     drawn = []
 
     def check(run, *, value=1.0, sign=1.0):
-        drawn.append([rng.normal() for rng in run.streams(run.pick(quick=3, paper=5))])
+        drawn.append([rng.normal() for rng in run.draws(quick=3, paper=5)])
         yield equals(int(sign), value)
 
     decided(check, *TWINS)

@@ -32,7 +32,7 @@ CHECK = """
     {more}
 )
 def test_{name}(run, *, value=1.0, sign=1.0):
-    for k, rng in enumerate(run.streams(run.pick(quick=3, paper=5))):
+    for k, rng in enumerate(run.draws(quick=3, paper=5)):
         u = rng.random()
         {body}
 """

@@ -8,7 +8,7 @@ import pytest
 from theory import engine
 from theory.attention import DotProduct, Head, Measure, MultiHead, SquaredDistance
 from theory.attention.score import pairs_of
-from theory.evidence.enclosure import balls, coefficient, ends, exp, precision, variable
+from theory.evidence.enclosure import ball, balls, coefficient, ends, exp, precision, variable
 from theory.lipschitz import block_jacobian, dot_form, enclosed_jacobian, multihead_jacobian
 
 RNG = np.random.default_rng(7)
@@ -28,7 +28,7 @@ def pushed(score, j, k, *, value=None, queries=None, causal=False):
             scores = x @ balls(score.form) @ y.T
         else:
             apart = x[:, np.newaxis] - y[np.newaxis]
-            scores = (apart * apart).sum(axis=2) * -balls(score.scale).item()
+            scores = (apart * apart).sum(axis=2) * -ball(score.scale)
         outputs = []
         for i in range(x.shape[0]):
             seen = i + 1 if causal else X.shape[0]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from theory.evidence import stream
+from theory.evidence import ball, stream
 from theory.evidence.enclosure import balls, coefficient, exp, hull, log, precision, variable
 from theory.maxent import LinearScores
 
@@ -13,7 +13,7 @@ BASIS = np.array([[0.0, 1.0], [1.0, -1.0], [2.0, 0.5]])
 @precision()
 def along(family, parameters, way):
     """The log-partition along a line as a power series of balls, and the weights at its start."""
-    tau = balls(family.tau).item()
+    tau = ball(family.tau)
     here = balls(family.basis) @ balls(parameters) / tau
     there = balls(family.basis) @ balls(way) / tau
     masses = exp(here + there * variable(3))

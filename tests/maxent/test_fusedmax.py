@@ -132,7 +132,7 @@ def test_masked_entries_leave_the_sequence():
     assert np.all(prox[~here] == -math.inf)
     assert np.array_equal(prox[here], total_variation_prox(s[here], 0.2))
     c = np.arange(7.0)
-    product = fusedmax_vjp(found, c, alpha=1.5, present=here)
+    product = fusedmax_vjp(found, c, alpha=1.5, mask=here)
     assert np.array_equal(product[here], fusedmax_vjp(found[here], c[here], alpha=1.5))
     assert not product[~here].any()
     assert not fusedmax(np.full((2, 3), -math.inf), 0.5).any()
@@ -170,8 +170,8 @@ def test_order_of_operations_matters():
         (lambda: fusedmax([1.0], 0.5, alpha=0.0), r"^alpha: expected positive numbers"),
         (lambda: total_variation_prox([], 0.5), r"^scores: expected at least one entry"),
         (lambda: total_variation_prox([0.0, -1.7e308, -1.7e308], 0.5), r"^scores: expected rows that sum"),
-        (lambda: fusedmax_vjp([1.0], [1.0], present=[1]), r"^present: expected booleans of shape \(1,\)"),
-        (lambda: fusedmax_vjp([1.0], [1.0], present=[True, True]), r"^present: expected booleans"),
+        (lambda: fusedmax_vjp([1.0], [1.0], mask=[1]), r"^mask: expected booleans of shape \(1,\)"),
+        (lambda: fusedmax_vjp([1.0], [1.0], mask=[True, True]), r"^mask: expected booleans"),
     ],
 )
 def test_bad_numbers_are_refused_by_name(call, words):

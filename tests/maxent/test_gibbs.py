@@ -7,7 +7,7 @@ import pytest
 
 from tests.attention import exact
 from tests.attention.inputs import DISGUISES, KINDS, disguised, spoilt
-from theory.evidence import Kind, stream
+from theory.evidence import Kind, ball, stream
 from theory.evidence.enclosure import balls, hull, precision
 from theory.maxent import divergence, entropy, expectation, free_energy, gibbs_law, log_partition
 from theory.maxent.gibbs import Law
@@ -98,7 +98,7 @@ def test_divergence(law):
 def test_free_energy(law, tau):
     scores = 10.0 * stream("tests.gibbs.scores", law.size).normal(size=law.size)
     with precision():
-        truth = exact_mean(law, scores) + balls(tau).item() * exact_entropy(law)
+        truth = exact_mean(law, scores) + ball(tau) * exact_entropy(law)
     assert holds(free_energy(scores, law, tau=tau), truth, size=40.0 + tau * (1.0 + math.log(law.size)))
 
 
@@ -118,7 +118,7 @@ def test_softmax_and_its_error(tau):
         for scores in (rng.normal(size=n), 100.0 * rng.normal(size=n), np.full(n, 1e4), np.arange(float(n))):
             law = gibbs_law(scores * min(tau, 1.0), tau=tau)
             with precision():
-                truth = exact.laws((balls(scores * min(tau, 1.0)) / balls(tau).item())[np.newaxis])[0][0]
+                truth = exact.laws((balls(scores * min(tau, 1.0)) / ball(tau))[np.newaxis])[0][0]
             assert exact.relatively_apart(law.weights, truth) <= law.error
 
 

@@ -130,14 +130,14 @@ def test_row_maps_bind_their_options():
 
 def test_row_maps_of_masked_scores():
     s, c = np.array([1.0, -np.inf, 0.9, -1.0]), np.array([1.0, 2.0, 3.0, 4.0])
-    with pytest.raises(ValueError, match=r"^scores: expected finite scores unless present is bound, got -inf"):
+    with pytest.raises(ValueError, match=r"^scores: expected finite scores unless mask is bound, got -inf"):
         row_map("fusedmax", strength=0.5)(s)
-    fused = row_map("fusedmax", strength=0.5, present=s > -np.inf)
+    fused = row_map("fusedmax", strength=0.5, mask=s > -np.inf)
     law = fused(s)
     assert law[0] == law[2] > 0.0  # the neighbours of what is masked are neighbours
     assert np.array_equal(fused.vjp(law, c), [0.0, 0.0, 0.0, 0.0])  # two weights that move together cannot move
-    with pytest.raises(ValueError, match=r"^present: expected none for softmax"):
-        row_map("softmax", present=s > -np.inf)
+    with pytest.raises(ValueError, match=r"^mask: expected none for softmax"):
+        row_map("softmax", mask=s > -np.inf)
     for options in ({}, {"strength": 0.1, "temperature": 1.0}):
         with pytest.raises(TypeError, match=r"^options: expected those of fusedmax"):
             row_map("fusedmax", **options)

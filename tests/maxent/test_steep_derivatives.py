@@ -4,7 +4,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from theory.evidence import stream
+from theory.evidence import ball, stream
 from theory.evidence.enclosure import balls, precision
 from theory.maxent import entmax, entmax_alpha_derivative, entmax_value, entmax_vjp, normmax, normmax_vjp
 
@@ -67,7 +67,7 @@ def halved(scores, alpha):
     """Return entmax by halving for the largest weight, in balls of more bits than its power loses."""
     steps = int(60 * alpha) + 100
     with precision(steps + 200):
-        (order, *given), one = balls([alpha, *scores]), balls(1).item()
+        (order, *given), one = balls([alpha, *scores]), ball(1)
         e, gaps = order - 1, [s - max(scores) for s in given]
 
         def weights(w):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from theory.evidence import Kind
+from theory.evidence import Kind, ball
 from theory.evidence.enclosure import balls, hull, precision
 from theory.maxent import studies
 
@@ -18,7 +18,7 @@ def test_grid_covers_the_simplex():
     assert laws.max() == 1.0
     assert np.abs(laws.sum(axis=1) - 1.0).max() <= 2.0**-52
     assert {tuple(corner) for corner in np.eye(3).tolist()} <= {tuple(law) for law in laws.tolist()}
-    assert sorted(set(table["tau"].tolist())) == sorted(studies.TEMPERATURES)
+    assert table.levels("tau") == sorted(studies.TEMPERATURES)
     assert table.kind is Kind.NUMERIC
 
 
@@ -28,16 +28,12 @@ def test_columns_hold_the_truth():
     with precision():
         scores = balls(studies.SCORES)
         for row in range(0, len(table), 37):
-            tau = balls(table["tau"][row]).item()
-            law = [balls(table[f"p{k}"][row]).item() for k in (1, 2, 3)]
+            tau = ball(table["tau"][row])
+            law = [ball(table[f"p{k}"][row]) for k in (1, 2, 3)]
             exponentials = [(s / tau).exp() for s in scores]
             mass = sum(exponentials[1:], exponentials[0])
-            energy = sum(
-                (p * s - tau * p * p.log() for p, s in zip(law, scores, strict=True) if p > 0), balls(0).item()
-            )
-            short = sum(
-                (p * (p * mass / e).log() for p, e in zip(law, exponentials, strict=True) if p > 0), balls(0).item()
-            )
+            energy = sum((p * s - tau * p * p.log() for p, s in zip(law, scores, strict=True) if p > 0), ball(0))
+            short = sum((p * (p * mass / e).log() for p, e in zip(law, exponentials, strict=True) if p > 0), ball(0))
             for name, truth in (("free_energy", energy), ("best", tau * mass.log()), ("divergence", short)):
                 interval, exact = columns[name][row], hull(truth)
                 assert interval.lo <= exact.hi, (name, row)

@@ -23,7 +23,7 @@ def test_rows_are_softmax_and_outputs_their_averages(kind):
     similar, theta, h, rng = problem(kind, shape=(3, 5, 2))
     visible = (rng.uniform(size=(5, 5)) < 0.6) | np.eye(5, dtype=bool)
     for mask in (None, visible):
-        rows, out = weights(similar, theta, h, visible=mask), propagate(similar, theta, h, visible=mask)
+        rows, out = weights(similar, theta, h, mask=mask), propagate(similar, theta, h, mask=mask)
         for b in range(3):
             scores = similar.scores(theta, h[b])
             for i in range(5):
@@ -83,10 +83,10 @@ def test_vjp_is_the_gradient(kind, masked):
     similar, theta, h, rng = problem(kind, shape=(2, 4, 2))
     visible = np.tri(4, dtype=bool) if masked else None
     bar = rng.normal(size=h.shape)
-    tokens, slopes = vjp(similar, theta, h, bar, visible=visible)
+    tokens, slopes = vjp(similar, theta, h, bar, mask=visible)
     for found, value, call in (
-        (tokens, h, lambda v: propagate(similar, theta, v, visible=visible)),
-        (slopes, theta, lambda v: propagate(similar, v, h, visible=visible)),
+        (tokens, h, lambda v: propagate(similar, theta, v, mask=visible)),
+        (slopes, theta, lambda v: propagate(similar, v, h, mask=visible)),
     ):
         assert found.shape == value.shape
         for at in np.ndindex(value.shape):
@@ -124,17 +124,17 @@ def test_bad_arguments_are_refused():
         propagate(similar, theta, np.full((5, 2), np.nan))
     with pytest.raises(ValueError, match="theta: expected shape"):
         weights(similar, theta[1:], h)
-    with pytest.raises(ValueError, match=r"visible: expected booleans of shape \(5, 5\), got bool of shape \(4, 4\)"):
-        weights(similar, theta, h, visible=np.ones((4, 4), dtype=bool))
-    with pytest.raises(ValueError, match="visible: expected booleans"):
-        weights(similar, theta, h, visible=np.ones((5, 5)))
-    with pytest.raises(ValueError, match="visible: expected a key for every query"):
-        weights(similar, theta, h, visible=np.zeros((5, 5), dtype=bool))
+    with pytest.raises(ValueError, match=r"mask: expected booleans of shape \(5, 5\), got bool of shape \(4, 4\)"):
+        weights(similar, theta, h, mask=np.ones((4, 4), dtype=bool))
+    with pytest.raises(ValueError, match="mask: expected booleans"):
+        weights(similar, theta, h, mask=np.ones((5, 5)))
+    with pytest.raises(ValueError, match="mask: expected a key for every query"):
+        weights(similar, theta, h, mask=np.zeros((5, 5), dtype=bool))
     with pytest.raises(ValueError, match=r"cotangent: expected shape \(5, 2\), got shape \(5, 1\)"):
         vjp(similar, theta, h, np.ones((5, 1)))
     for shape in ((3, 5, 5), ()):
-        with pytest.raises(ValueError, match=r"visible: expected booleans of shape \(5, 5\), got bool of shape"):
-            weights(similar, theta, h, visible=np.ones(shape, dtype=bool))
+        with pytest.raises(ValueError, match=r"mask: expected booleans of shape \(5, 5\), got bool of shape"):
+            weights(similar, theta, h, mask=np.ones(shape, dtype=bool))
     with pytest.raises(ValueError, match="h: expected tokens whose scores float64 can hold"):
         propagate(similar, theta, 1e200 * h)
-    np.testing.assert_array_equal(weights(similar, theta, h, visible=np.eye(5, dtype=bool).tolist()), np.eye(5))
+    np.testing.assert_array_equal(weights(similar, theta, h, mask=np.eye(5, dtype=bool).tolist()), np.eye(5))

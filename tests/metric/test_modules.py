@@ -212,14 +212,14 @@ def test_the_products_of_numpy_are_those_of_autograd_and_of_differences(kind):
     x = torch.from_numpy(h).requires_grad_()
     y = module(x, x, x, torch.from_numpy(seen))
     y.backward(torch.from_numpy(pull))
-    slope, own = vjp(compared, theta, h, pull, visible=seen)
+    slope, own = vjp(compared, theta, h, pull, mask=seen)
     assert np.allclose(slope, x.grad.numpy(), rtol=1e-12, atol=1e-13)
     autograd = np.concatenate([p.grad.numpy().ravel() for p in module.parameters()])
     assert np.allclose(own, autograd, rtol=1e-12, atol=1e-13)
 
     def value(step, along_h, along_theta):
         shifted = h + step * along_h
-        return np.sum(pull * (weights(compared, theta + step * along_theta, shifted, visible=seen) @ shifted))
+        return np.sum(pull * (weights(compared, theta + step * along_theta, shifted, mask=seen) @ shifted))
 
     for _ in range(3):
         a, b, step = draw.normal(size=h.shape), draw.normal(size=theta.shape), 1e-3

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.integrate import quad, solve_ivp
 from scipy.stats import norm
 
-from theory.evidence import Interval
-from theory.evidence.enclosure import balls, hull, precision
+from theory.evidence import Interval, ball
+from theory.evidence.enclosure import hull, precision
 from theory.particles import Overlap, Softmax, chaos, flow
 from theory.particles.chaos import linear_displacement, normal_distance, spread, tagged_variance
 from theory.particles.studies.chaos import SURE, allowed
@@ -149,18 +149,18 @@ def test_distance_to_a_normal_law_covers_its_rounding() -> None:
     cloud = np.random.default_rng(5).normal(size=(400, 1)) * 30.0
     seen = normal_distance(cloud, 1.0)
     with precision():
-        z = [balls(x).item() for x in np.sort(cloud[:, 0]).tolist()]
-        half, pi = balls(0.5).item(), balls(0).item().pi()
+        z = [ball(x) for x in np.sort(cloud[:, 0]).tolist()]
+        half, pi = ball(0.5), ball(0).pi()
 
         def under(x: Any) -> Any:
             return x * (1 + (x * half.sqrt()).erf()) / 2 + (-x * x / 2).exp() / (2 * pi).sqrt()
 
         total = under(z[0]) + under(-z[-1])
         for k, (a, b) in enumerate(itertools.pairwise(z), start=1):
-            level = balls(k).item() / len(z)
+            level = ball(k) / len(z)
             crossing = min(max(float(norm.ppf(k / len(z))), float(a.mid())), float(b.mid()))
-            middle = under(balls(crossing).item())
-            total += level * (2 * balls(crossing).item() - a - b) - 2 * middle + under(a) + under(b)
+            middle = under(ball(crossing))
+            total += level * (2 * ball(crossing) - a - b) - 2 * middle + under(a) + under(b)
     truth = hull(total)
     assert abs(seen.mid - truth.mid) <= seen.width / 2.0
     assert seen.width / 2.0 < 1e6 * abs(seen.mid - truth.mid)

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from theory.evidence import Interval, batch_mean, order, stream
+from theory.evidence import Interval, ball, batch_mean, order, stream
 from theory.evidence.enclosure import balls, hull
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import gamma
@@ -35,7 +35,7 @@ def linear(form):
 
 
 def one(value=1.0):
-    return balls(value).item()
+    return ball(value)
 
 
 def read_off(scheme, form, step):

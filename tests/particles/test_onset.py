@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special
 
-from theory.evidence.enclosure import balls, hull, precision
+from theory.evidence.enclosure import ball, hull, precision
 from theory.particles import Circle, on_sphere
 from theory.particles.onset import growth_rates, mode, mode_growth, quantiles, tie
 from theory.particles.zonal import means, polynomials
@@ -124,10 +124,10 @@ def test_quantiles_near_one_are_right_or_refused():
 
 def in_balls(angles, beta, degree):
     """The growth of a mode under SA of tokens at these angles, whatever their size."""
-    theta = [balls(float(angle)).item() for angle in angles[:, 0]]
+    theta = [ball(float(angle)) for angle in angles[:, 0]]
     z, moved = [0 * theta[0]] * 2, [0 * theta[0]] * 2
     for here in theta:
-        weights = [(balls(beta).item() * (there - here).cos()).exp() for there in theta]
+        weights = [(ball(beta) * (there - here).cos()).exp() for there in theta]
         pulls = [w * (there - here).sin() for w, there in zip(weights, theta, strict=True)]
         speed, turn = sum(pulls) / sum(weights), ((degree * here).cos(), (degree * here).sin())
         z = [z[0] + turn[0], z[1] + turn[1]]

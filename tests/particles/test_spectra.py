@@ -7,7 +7,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from theory.evidence.enclosure import balls, coefficient, ends, precision, variable
+from theory.evidence.enclosure import ball, balls, coefficient, ends, precision, variable
 from theory.particles import spectrum, sphere_jacobian, twisted_balls
 
 RNG = np.random.default_rng(11)
@@ -33,10 +33,10 @@ def velocity(x, *, beta=1.0, form=None, value=None, normalised=True, causal=Fals
     out = []
     for i in range(n):
         seen = range(i + 1) if causal else range(n)
-        raw = [(x[i] @ b @ x[j] * balls(beta).item()).exp() for j in seen]
-        mass = [balls(1.0 if adjacency is None else adjacency[i, j]).item() for j in seen]
+        raw = [(x[i] @ b @ x[j] * ball(beta)).exp() for j in seen]
+        mass = [ball(1.0 if adjacency is None else adjacency[i, j]) for j in seen]
         weights = [m * w for m, w in zip(mass, raw, strict=True)]
-        total = sum(weights[1:], weights[0]) if normalised else balls(n if adjacency is None else 1).item()
+        total = sum(weights[1:], weights[0]) if normalised else ball(n if adjacency is None else 1)
         mean = [sum(w * x[j, k] for w, j in zip(weights, seen, strict=True)) / total for k in range(d)]
         y = [sum(v[k, m] * mean[m] for m in range(d)) for k in range(d)]
         along = sum(x[i, k] * y[k] for k in range(d))
@@ -90,7 +90,7 @@ def test_eigenvalues_of_exact_matrices():
 
 
 def test_the_width_of_the_entries_is_in_the_eigenvalues():
-    wide = balls(np.diag([1.0, 2.0])) * balls(1).item().union(balls(1.01).item())
+    wide = balls(np.diag([1.0, 2.0])) * ball(1).union(ball(1.01))
     low, high = spectrum(wide)
     assert low.lo <= 1.0
     assert low.hi >= 1.01
@@ -99,7 +99,7 @@ def test_the_width_of_the_entries_is_in_the_eigenvalues():
 
 
 def test_eigenvalues_nearer_than_their_discs_are_listed_together():
-    wide = balls(np.diag([1.0, 1.005])) * balls(1).item().union(balls(1.01).item())
+    wide = balls(np.diag([1.0, 1.005])) * ball(1).union(ball(1.01))
     low, high = spectrum(wide)
     assert (low.lo, low.hi) == (high.lo, high.hi)
     assert low.lo <= 1.0

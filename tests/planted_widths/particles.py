@@ -26,7 +26,7 @@ WIDTHS = [
         "scaling-reach-dropped",
         "tests/diffusion/test_normalisers.py::test_a_scaling_that_stops_early_still_encloses_the_limit",
         "diffusion/gradient_flow.py",
-        "right = right * exp(balls(np.zeros(len(right))) + balls(0).item().union(reach))",
+        "right = right * exp(balls(np.zeros(len(right))) + ball(0).union(reach))",
         "right = right * 1",
     ),
     (
@@ -131,7 +131,7 @@ WIDTHS = [
         "sphere-rounding-dropped",
         "tests/diffusion/test_self_dynamics.py::test_a_layer_of_a_sphere_that_is_rounded_coarsely_is_enclosed",
         "diffusion/self_dynamics.py",
-        "error = rounding(query, cloud, cloud, score=SquaredDistance(0.5 / e), key_weights=masses)",
+        "error = rounding(query, cloud, cloud, score=SquaredDistance(0.5 / e), weights=masses)",
         "error = 0.0",
     ),
     (

@@ -26,13 +26,13 @@ _SCALED = DotProduct()
 
 def attend_dropout(
     queries: ArrayLike, keys: ArrayLike, values: ArrayLike, *, rate: float, rng: np.random.Generator,
-    score: Score = _SCALED, key_weights: ArrayLike | None = None, causal: bool = False,
+    score: Score = _SCALED, weights: ArrayLike | None = None, causal: bool = False,
 ) -> Array:  # fmt: skip
     """Return attention outputs with inverted dropout of the weights, an own draw for every pair.
 
     Parameters
     ----------
-    queries, keys, values, score, key_weights, causal
+    queries, keys, values, score, weights, causal
         As in :func:`theory.attention.attend`.
     rate : float
         Probability that a weight is dropped, at least 0 and below 1.
@@ -53,16 +53,16 @@ def attend_dropout(
     as_generator(rng)
     r = _rate(rate)
     q, k, v = tokens_of(queries, keys, values, causal)
-    mass = np.ones(k.shape[0]) if key_weights is None else as_masses(key_weights, "key_weights", size=k.shape[0])
+    mass = np.ones(k.shape[0]) if weights is None else as_masses(weights, "weights", size=k.shape[0])
     present = mass > 0.0
     visible = np.cumsum(present, dtype=np.int64) if causal else np.full(q.shape[0], int(present.sum()))
     if visible[0] == 0:
-        raise ValueError("key_weights: expected a key of positive weight at or before every query, got none for 0")
+        raise ValueError("weights: expected a key of positive weight at or before every query, got none for 0")
     k, v, logs = np.ascontiguousarray(k[present]), v[present], np.log(mass[present])
     output = np.empty((q.shape[0], v.shape[1]))
     for block in blocks_of(q.shape[0]):
-        weights = engine.weights(pairs_of(score, q[block], k), log_weights=logs, visible=visible[block])
-        output[block] = dropped(weights, rng.random(weights.shape) >= r, r) @ v
+        law = engine.weights(pairs_of(score, q[block], k), log_weights=logs, visible=visible[block])
+        output[block] = dropped(law, rng.random(law.shape) >= r, r) @ v
     return output
 
 

@@ -67,7 +67,7 @@ class Head:
     def output(self, x: ArrayLike, mu: Measure, *, causal: bool = False) -> Array:
         """Return the head's outputs before ``w_out``, shape (m, d_v)."""
         queries, keys, values = self.projections(x, mu)
-        return attend(queries, keys, values, score=self.score, key_weights=mu.weights, causal=causal)
+        return attend(queries, keys, values, score=self.score, weights=mu.weights, causal=causal)
 
     def rounding(self, x: ArrayLike, mu: Measure) -> float:
         """Bound how far any entry of the head's contribution, ``w_out`` included, lies from the truth.

@@ -235,12 +235,12 @@ class AttentionKernel:
     def output(self, x: ArrayLike) -> Array:
         r"""Return :math:`\Gamma_\nu` at queries ``x``, shape (m, d), as an array of shape (m, d_v)."""
         queries = as_points(x, "x")
-        return attend(queries, self.nu.points, self.values, score=self.score, key_weights=self.nu.weights)
+        return attend(queries, self.nu.points, self.values, score=self.score, weights=self.nu.weights)
 
     def rounding(self, x: ArrayLike) -> float:
         """Bound how far any entry of :meth:`output` lies from the truth, for a score whose rounding is bounded."""
         score, values = bounded(self.score), self.values
-        error = rounding(x, self.nu.points, values, score=score, key_weights=self.nu.weights)
+        error = rounding(x, self.nu.points, values, score=score, weights=self.nu.weights)
         if self.value is None:
             return error
         return error + gamma(self.nu.dim + 1) * float((np.abs(self.nu.points) @ np.abs(np.asarray(self.value)).T).max())

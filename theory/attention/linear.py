@@ -33,7 +33,7 @@ _LEAST = 2.0**-960  # derived: a product loses 2^-1075 below the normal range, a
 
 def attend_linear(
     queries: ArrayLike, keys: ArrayLike, values: ArrayLike, *, features: Features,
-    key_weights: ArrayLike | None = None, causal: bool = False,
+    weights: ArrayLike | None = None, causal: bool = False,
 ) -> Array:  # fmt: skip
     """Return the outputs of linear attention by the recurrence over the keys.
 
@@ -42,7 +42,7 @@ def attend_linear(
     queries, keys, values : array_like, shapes (m, d), (n, d) and (n, d_v)
     features : callable
         From points, shape (n, d), to features, shape (n, r), such as :class:`PositiveFeatures`.
-    key_weights : array_like, shape (n,), optional
+    weights : array_like, shape (n,), optional
         Non-negative masses of the keys; only their ratios matter.
     causal : bool, default False
         Query i sees the keys up to and including the i-th.
@@ -60,7 +60,7 @@ def attend_linear(
     TypeError
         If ``features`` cannot be called.
     """
-    left, right, v = _features(queries, keys, values, features, key_weights, causal)
+    left, right, v = _features(queries, keys, values, features, weights, causal)
     if not causal:
         return _divided(*products(left, right, v))
     output, mass = np.empty((left.shape[0], v.shape[1])), np.empty(left.shape[0])
@@ -76,11 +76,11 @@ def attend_linear(
 
 
 def linear_weights(
-    queries: ArrayLike, keys: ArrayLike, *, features: Features, key_weights: ArrayLike | None = None,
+    queries: ArrayLike, keys: ArrayLike, *, features: Features, weights: ArrayLike | None = None,
     causal: bool = False,
 ) -> Array:  # fmt: skip
     """Return the whole (m, n) matrix of weights, the quadratic form; parameters as in :func:`attend_linear`."""
-    left, right, _ = _features(queries, keys, keys, features, key_weights, causal)
+    left, right, _ = _features(queries, keys, keys, features, weights, causal)
     scores = np.tril(left @ right.T) if causal else left @ right.T
     return _divided(scores, scores.sum(axis=1))
 
@@ -91,7 +91,7 @@ def products(left: Array, right: Array, values: Array) -> tuple[Array, Array]:
 
 
 def _features(
-    queries: ArrayLike, keys: ArrayLike, values: ArrayLike, features: Features, key_weights: ArrayLike | None,
+    queries: ArrayLike, keys: ArrayLike, values: ArrayLike, features: Features, weights: ArrayLike | None,
     causal: bool,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     if not callable(features):
@@ -99,8 +99,8 @@ def _features(
     q, k, v = tokens_of(queries, keys, values, causal)
     left = _halved(as_matrix(features(q), "features", shape=(q.shape[0], None)), axis=1)
     right = _halved(as_matrix(features(k), "features", shape=(k.shape[0], left.shape[1])))
-    if key_weights is not None:
-        right = right * _halved(as_masses(key_weights, "key_weights", size=k.shape[0]))[:, np.newaxis]
+    if weights is not None:
+        right = right * _halved(as_masses(weights, "weights", size=k.shape[0]))[:, np.newaxis]
     return left, right, v
 
 

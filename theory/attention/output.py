@@ -37,22 +37,20 @@ class _Problem(NamedTuple):
 
 
 def _problem(
-    queries: ArrayLike, keys: ArrayLike, values: ArrayLike, key_weights: ArrayLike | None, causal: bool
+    queries: ArrayLike, keys: ArrayLike, values: ArrayLike, weights: ArrayLike | None, causal: bool
 ) -> _Problem:
     q, k = as_points(queries, "queries"), as_points(keys, "keys")
     m, n = q.shape[0], k.shape[0]
     v = as_points(values, "values", size=n)
     if as_flag(causal, "causal") and m != n:
         raise ValueError(f"causal: expected as many queries as keys, got {m} and {n}")
-    if key_weights is None:
+    if weights is None:
         return _Problem(q, k, v, None, np.arange(1, n + 1) if causal else None)
-    w = as_masses(key_weights, "key_weights", size=n)
+    w = as_masses(weights, "weights", size=n)
     present = w > 0.0
     visible = np.cumsum(present, dtype=np.int64) if causal else None
     if visible is not None and visible[0] == 0:
-        raise ValueError(
-            "key_weights: expected a key of positive weight at or before every query, got none for query 0"
-        )
+        raise ValueError("weights: expected a key of positive weight at or before every query, got none for query 0")
     if not present.all():
         k, v, w = k[present], v[present], w[present]
     return _Problem(q, k, v, np.log(w), visible)
@@ -60,7 +58,7 @@ def _problem(
 
 def attend(
     queries: ArrayLike, keys: ArrayLike, values: ArrayLike, *, score: Score = _SCALED,
-    key_weights: ArrayLike | None = None, causal: bool = False,
+    weights: ArrayLike | None = None, causal: bool = False,
     method: str = "dense", accuracy: float = 1e-12, precision: str = "double",
 ) -> Array:  # fmt: skip
     """Return the attention outputs.
@@ -72,7 +70,7 @@ def attend(
     values : array_like, shape (n, d_v)
     score : Score, default DotProduct()
         How a query scores a key; the scaled dot product unless given.
-    key_weights : array_like, shape (n,), optional
+    weights : array_like, shape (n,), optional
         Non-negative masses of the keys, of any positive total; only their ratios matter.
     causal : bool, default False
         Query i sees the keys up to and including the i-th.
@@ -107,14 +105,14 @@ def attend(
     array([[2.]])
     """
     return read(
-        queries, keys, values, score=score, key_weights=key_weights, causal=causal,
+        queries, keys, values, score=score, weights=weights, causal=causal,
         method=method, accuracy=accuracy, precision=precision,
     ).output  # fmt: skip
 
 
 def read(
     queries: ArrayLike, keys: ArrayLike, values: ArrayLike, *, score: Score = _SCALED,
-    key_weights: ArrayLike | None = None, causal: bool = False,
+    weights: ArrayLike | None = None, causal: bool = False,
     method: str = "dense", accuracy: float = 1e-12, precision: str = "double",
 ) -> Attention:  # fmt: skip
     r"""Return the outputs with the logarithms of what they were divided by.
@@ -127,7 +125,7 @@ def read(
         ``output``, shape (m, d_v), and ``log_partition``, shape (m,): :math:`\log\sum_j w_j e^{a(q, k_j)}`, with
         weights one unless given.
     """
-    problem = _problem(queries, keys, values, key_weights, causal)
+    problem = _problem(queries, keys, values, weights, causal)
     return engine.attention(
         problem.pairs(score), problem.values, log_weights=problem.log_weights, visible=problem.visible,
         method=method, accuracy=accuracy, precision=precision,
@@ -136,7 +134,7 @@ def read(
 
 def rounding(
     queries: ArrayLike, keys: ArrayLike, values: ArrayLike, *, score: BoundedScore = _SCALED,
-    key_weights: ArrayLike | None = None, causal: bool = False,
+    weights: ArrayLike | None = None, causal: bool = False,
 ) -> float:  # fmt: skip
     """Bound how far any entry of :func:`attend` of the same arguments lies from the truth, by the method ``dense``.
 
@@ -146,7 +144,7 @@ def rounding(
         In the unit of the values; derived in :mod:`theory.evidence.roundoff`, valid for any order of the sums and for
         every backend, in double precision.
     """
-    problem = _problem(queries, keys, values, key_weights, causal)
+    problem = _problem(queries, keys, values, weights, causal)
     problem.pairs(score)  # refuses what does not fit
     relative = weight_error(problem.queries, problem.keys, score, problem.log_weights)
     return average_error(float(np.abs(problem.values).max()), problem.keys.shape[0], relative=relative)

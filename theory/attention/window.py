@@ -25,7 +25,7 @@ _SCALED = DotProduct()
 
 def attend_window(
     queries: ArrayLike, keys: ArrayLike, values: ArrayLike, *, back: int, ahead: int = 0, score: Score = _SCALED,
-    key_weights: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
 ) -> Array:  # fmt: skip
     r"""Return attention outputs when query i sees the keys i - ``back`` to i + ``ahead`` of the sequence.
 
@@ -38,7 +38,7 @@ def attend_window(
     back, ahead : int
         Non-negative.
     score : Score, default DotProduct()
-    key_weights : array_like, shape (n,), optional
+    weights : array_like, shape (n,), optional
         As in :func:`theory.attention.attend`.
 
     Returns
@@ -53,7 +53,7 @@ def attend_window(
     q, k, v = tokens_of(queries, keys, values, paired=True)
     before, after = as_count(back, "back", least=0), as_count(ahead, "ahead", least=0)
     n = k.shape[0]
-    mass = np.ones(n) if key_weights is None else as_masses(key_weights, "key_weights", size=n)
+    mass = np.ones(n) if weights is None else as_masses(weights, "weights", size=n)
     with np.errstate(divide="ignore"):
         logs = np.log(mass)
     output = np.empty((n, v.shape[1]))
@@ -64,6 +64,6 @@ def attend_window(
         seen = (apart >= -before) & (apart <= after) & (mass[near] > 0.0)
         if not seen.any(axis=1).all():
             alone = block.start + int((~seen.any(axis=1)).argmax())
-            raise ValueError(f"key_weights: expected a key of positive weight in every window, got none for {alone}")
+            raise ValueError(f"weights: expected a key of positive weight in every window, got none for {alone}")
         output[block] = softmax_of(np.where(seen, s + logs[near], -np.inf)) @ v[near]
     return output

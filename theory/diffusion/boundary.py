@@ -111,7 +111,7 @@ def layer_rise(
         values, masses = function(tokens[:, 0]) - start, density(tokens[:, 0]) * weights
         found.append(propagate(query, tokens, values, epsilon, score=score, masses=masses).item())
     size = float(np.abs(values).max())
-    width = rounding(query, tokens, values[:, np.newaxis], score=score, key_weights=masses) + 64.0 * U * size
+    width = rounding(query, tokens, values[:, np.newaxis], score=score, weights=masses) + 64.0 * U * size
     slip = 16.0 * U * (abs(start) + size)  # of h, here and there
     coarse, fine = found
     return estimated(fine, coarse, times=2.0) + Interval.within(0.0, width + slip)

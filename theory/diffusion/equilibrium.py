@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_bound, as_count, as_instance, as_matrix
-from theory.evidence import Interval, Kind
-from theory.evidence.enclosure import balls, exp, hull, precision
+from theory.evidence import Interval, Kind, ball
+from theory.evidence.enclosure import exp, hull, precision
 from theory.evidence.roundoff import U, gamma
 
 Array = NDArray[np.float64]
@@ -251,4 +251,4 @@ def _fraction(value: Any, name: str) -> Fraction:
 
 
 def _ball(value: Any) -> Any:
-    return balls(value).item() if isinstance(value, (int, float, Fraction)) else value
+    return ball(value) if isinstance(value, (int, float, Fraction)) else value

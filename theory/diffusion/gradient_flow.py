@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_choice, as_count, as_matrix, as_points
-from theory.evidence import Interval
+from theory.evidence import Interval, ball
 from theory.evidence.enclosure import balls, exp, hull, log, precision
 
 Balls = NDArray[np.object_]
@@ -120,7 +120,7 @@ def asymmetry(derivative: Balls) -> Interval:
 
 
 def _norm(matrix: Balls) -> Interval:
-    squares = sum((abs(entry) * abs(entry) for entry in matrix.ravel()), balls(0).item())
+    squares = sum((abs(entry) * abs(entry) for entry in matrix.ravel()), ball(0))
     return hull(squares).sqrt()
 
 
@@ -192,7 +192,7 @@ def _scaled(kernel: Balls, scores: Balls) -> Balls:
     crossed = scores - scores[0]  # twice the largest range of differences with the first row bounds them all
     quarter = _largest(np.array([_largest(row) - _least(row) for row in crossed])) / 2
     reach = (apart * (quarter.exp() + (-quarter).exp()) ** 2 / 4).upper()
-    right = right * exp(balls(np.zeros(len(right))) + balls(0).item().union(reach))
+    right = right * exp(balls(np.zeros(len(right))) + ball(0).union(reach))
     scaled: Balls = kernel * np.outer(1 / (kernel @ right), right)
     return scaled
 
@@ -209,7 +209,7 @@ def _responses(p: Balls, ds: Balls) -> tuple[Balls, Balls]:
     """Return the derivatives of the potentials of a doubly stochastic scaling, those of g with mean zero."""
     n = p.shape[0]
     by_row, by_column = np.einsum("ij,ijt->it", p, ds), np.einsum("ij,ijt->jt", p, ds)
-    matrix = balls(np.eye(n)) - p.T @ p + balls(1).item() / n
+    matrix = balls(np.eye(n)) - p.T @ p + ball(1) / n
     dg = _solved(matrix, p.T @ by_row - by_column)
     return -by_row - p @ dg, dg
 
@@ -221,7 +221,7 @@ def _solved(matrix: Balls, right: Balls) -> Balls:
     inverse = balls(np.eye(len(matrix)) if singular else np.linalg.inv(middles))
     found, error = balls(np.zeros(right.shape)), balls(np.eye(len(matrix))) - inverse @ matrix
     contraction = _largest(np.array([abs(row).sum() for row in error]))
-    if not contraction < balls(0.5).item():
+    if not contraction < ball(0.5):
         raise ArithmeticError("tokens: expected potentials that the motion determines, got a near singular system")
     middle = np.frompyfunc(lambda ball: ball.mid(), 1, 1)
     for _ in range(5):

@@ -111,7 +111,7 @@ def convolved_features(adjacency: ArrayLike, features: ArrayLike) -> Array:
     if a.min() < 0.0:
         raise ValueError(f"adjacency: expected non-negative weights, got {a.min()}")
     root, places = np.sqrt(a.sum(axis=1))[:, np.newaxis], np.arange(a.shape[0], dtype=np.float64)[:, np.newaxis]
-    rows = [attend(places[i : i + 1], places[on], (h / root)[on], key_weights=a[i, on], score=_FLAT)
+    rows = [attend(places[i : i + 1], places[on], (h / root)[on], weights=a[i, on], score=_FLAT)
             for i, on in enumerate(a > 0.0)]  # fmt: skip
     return np.asarray(root * np.concatenate(rows))
 

@@ -156,7 +156,7 @@ def concentrated(
         values, masses = function(keys), density(keys)
         found.append(float(propagate(x, keys, values, score.epsilon, score=score, masses=masses)[0]))
     size = float(np.abs(values).max())
-    error = rounding(x, keys, values[:, np.newaxis], score=score, key_weights=masses)
+    error = rounding(x, keys, values[:, np.newaxis], score=score, weights=masses)
     # places are off by 8 u of their size, which ten deviations from the middle changes a weight by ten times that
     moved = 80.0 * U * float((np.abs(keys).max(axis=0) / as_vector(widths, "widths")).sum())
     coarse, fine = found

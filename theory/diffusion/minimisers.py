@@ -155,7 +155,7 @@ def fibred(
         values, masses = function(keys), density(keys)
         found.append(float(propagate(x, keys, values, score.epsilon, score=score, masses=masses)[0]))
     size = float(np.abs(values).max())
-    error = rounding(x, keys, values[:, np.newaxis], score=score, key_weights=masses)
+    error = rounding(x, keys, values[:, np.newaxis], score=score, weights=masses)
     # places are off by 8 u of their size, which ten deviations from the middle, where a score is 50, changes a weight
     # by ten times that in widths, or 50 times that in angles around
     moved = 8.0 * U * (10.0 * float(np.abs(across).max()) / width + 50.0 * 2.0 * np.pi)

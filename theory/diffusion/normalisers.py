@@ -196,7 +196,7 @@ def balanced_tokens(
     b = b / b.sum()
     nothing, phi = np.zeros((x.shape[0], 1)), np.zeros(x.shape[0])
     for _ in range(as_count(steps, "steps")):
-        moved = 0.5 * (phi - read(x, x, nothing, score=score, key_weights=b * np.exp(phi)).log_partition)
+        moved = 0.5 * (phi - read(x, x, nothing, score=score, weights=b * np.exp(phi)).log_partition)
         change, phi = float(np.abs(moved - phi).max()), moved
         if change <= _STILL * (1.0 + float(np.abs(phi).max())):
             break

@@ -74,7 +74,7 @@ def propagate(
     chosen = SquaredDistance(scale) if score is None else as_having(score, "score", "matrix")
     masses = None if masses is None else as_masses(masses, "masses", size=tokens.shape[0])
     columns = function if function.ndim == 2 else function[:, np.newaxis]
-    found = attend(queries, tokens, columns, score=chosen, key_weights=masses, method=method, accuracy=accuracy)
+    found = attend(queries, tokens, columns, score=chosen, weights=masses, method=method, accuracy=accuracy)
     return found if function.ndim == 2 else found[:, 0]
 
 

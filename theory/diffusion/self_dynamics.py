@@ -48,7 +48,7 @@ def rounded(tokens: ArrayLike, epsilon: float, masses: ArrayLike | None = None) 
     """Bound the rounding of every coordinate of :func:`moved`."""
     cloud = as_points(tokens, "tokens")
     law = None if masses is None else as_masses(masses, "masses", size=cloud.shape[0])
-    return rounding(cloud, cloud, cloud, score=SquaredDistance(half_inverse(epsilon)), key_weights=law)
+    return rounding(cloud, cloud, cloud, score=SquaredDistance(half_inverse(epsilon)), weights=law)
 
 
 class Curve(NamedTuple):
@@ -153,7 +153,7 @@ def sphere_layer(radius: Interval, epsilon: float, dim: int) -> Interval:
     points, masses = sphere_tokens(dim, 32 * math.ceil(1.0 + 0.25 * r / math.sqrt(e)))
     cloud, query = r * points, np.array([[r, 0.0]])
     found = float(propagate(query, cloud, cloud, e, masses=masses)[0, 0])
-    error = rounding(query, cloud, cloud, score=SquaredDistance(0.5 / e), key_weights=masses)
+    error = rounding(query, cloud, cloud, score=SquaredDistance(0.5 / e), weights=masses)
     # heights and masses of the quadrature are off by some u, scores by b u of the heights
     error += 64.0 * (1.0 + r * r / e) * U * r
     b = radius * radius / e

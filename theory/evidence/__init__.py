@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from theory.evidence.convergence import estimated as estimated, limit as limit, order as order
     from theory.evidence.enclosure import (
+        ball as ball,
         balls as balls,
         ends as ends,
         hull as hull,

@@ -69,6 +69,28 @@ def balls(values: ArrayLike | Fraction) -> NDArray[np.object_]:
     return np.fromiter(made, object, len(plain)).reshape(given.shape)
 
 
+def ball(value: Any) -> Any:
+    """Return the exact ball of one finite number, or of a fraction or decimal given as text, such as ``"0.1"``.
+
+    Balls and power series of balls stay as they are.
+
+    Raises
+    ------
+    TypeError
+        If the value is no number.
+    ValueError
+        If it is not finite, or a text that is no number.
+    """
+    if isinstance(value, str):
+        try:
+            return _ball(Fraction(value))
+        except (ValueError, ZeroDivisionError) as error:
+            raise ValueError(f"value: expected a number, or a text such as '0.1' or '1/3', got {value!r}") from error
+    if isinstance(value, (flint.arb, flint.arb_series)):
+        return value
+    return as_ball(value, "value")
+
+
 def _ball(value: Any) -> Any:
     if isinstance(value, (Fraction, Decimal)):
         value = flint.fmpq(*value.as_integer_ratio())

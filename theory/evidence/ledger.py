@@ -65,6 +65,10 @@ class Run:
         """Yield ``count`` independent generators, the same ones for the claim and every twin."""
         return (stream(self.claim, case, root=self.root) for case in range(count))
 
+    def draws(self, *, quick: int, paper: int) -> Iterator[np.random.Generator]:
+        """Yield as many independent generators as the scale of this run asks for; see :meth:`streams`."""
+        return self.streams(self.pick(quick=quick, paper=paper))
+
     def study(self, study: Callable[..., Table], **parameters: Any) -> Table:
         """Return the table of ``study``, computed once, and note its fingerprint."""
         key = (study, self.scale, self.root, tuple(sorted(parameters.items())))

@@ -105,6 +105,11 @@ class Table:
         """Return the middles of the interval column ``name``."""
         return np.array([interval.mid for interval in self.intervals(name)])
 
+    def levels(self, name: str) -> list[Any]:
+        """Return the values that occur in the column ``name``, each once, in order."""
+        as_choice(name, "name", list(self.columns))
+        return self.columns.levels(name)
+
     def where(self, **values: Any) -> Table:
         """Return the rows in which every named column has the given value."""
         for name in values:

@@ -45,7 +45,7 @@ def draw(table: Table) -> Figure:
 
 
 def _ellipse(axes: Axes, table: Table) -> None:
-    epsilons = sorted(set(table.where(part="area")["epsilon"].tolist()))
+    epsilons = table.where(part="area").levels("epsilon")
     for t, hue in zip((0.0, *TIMES), _HUES, strict=True):
         for epsilon, line in ((epsilons[0], "solid"), (epsilons[-1], (0, (2, 1.2)))):
             x, y = (
@@ -104,7 +104,7 @@ def _errors(axes: Axes, table: Table) -> None:
     for dim in DIMENSIONS:
         mark, hue = _SPHERES[dim]
         rows = table.where(part="recomputed", dim=dim)
-        epsilons = np.array(sorted(set(rows["epsilon"].tolist())))
+        epsilons = np.array(rows.levels("epsilon"))
         found = [rows.where(epsilon=e, layer=round(0.6 / (dim * e))).middles("value")[0] for e in epsilons]
         axes.plot(epsilons, np.abs(np.array(found) - aim), mark, color=hue, markersize=3.4, markeredgewidth=0.7,
                   markerfacecolor="none", label=f"$d = {dim}$")  # fmt: skip

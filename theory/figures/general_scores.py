@@ -128,7 +128,7 @@ def _sphere(axes: Axes, table: Table) -> None:
     axes.plot(points[:, 0], points[:, 1], color=style.BLACK, label=r"minimisers $y_i = -a_ix_i/r$")
     epsilons = sorted(set(table["epsilon"].tolist()), reverse=True)
     coldest = {}
-    for s in sorted(set(table["x"].tolist())):
+    for s in table.levels("x"):
         means = np.array([
             [float(table.where(x=s, epsilon=e, coordinate=k).middles("value")[0]) for k in (1, 2)] for e in epsilons
         ])  # fmt: skip

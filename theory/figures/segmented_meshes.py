@@ -36,7 +36,7 @@ _FRAME = (-0.9, 0.9), (-0.88, 0.66)  # of a body of unit area; larger ones have 
 
 def draw(table: Table) -> Figure:
     """Draw a row for the truth and for each network, a column per body."""
-    bodies = sorted(set(table["body"].tolist()))
+    bodies = table.levels("body")
     figure = style.canvas(style.DOUBLE, 5.4)
     panels = figure.subplots(len(_ROWS), len(bodies), squeeze=False)
     for (column, words), letter, row in zip(_ROWS.items(), "abc", panels, strict=True):

@@ -104,7 +104,7 @@ def _change(axes: Axes, table: Table) -> None:
 
 def _error(axes: Axes, table: Table) -> None:
     style.panel(axes, "e", "largest error")
-    epsilons = np.array(sorted(set(table["epsilon"].tolist())))
+    epsilons = np.array(table.levels("epsilon"))
     for kappa, hue, marker, label in (
         (1.0, style.BLUE, "o", "the limit above"),
         (0.5, style.VERMILION, "s", "half its drift"),

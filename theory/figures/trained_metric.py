@@ -94,7 +94,7 @@ def _errors(axes: Axes, table: Table, stage: str) -> None:
         axes.loglog(
             epsilons, errors, color=hue, linestyle=line, marker=marker, markersize=3.0, markeredgewidth=0, label=label
         )
-    half = [part.where(network=n, epsilon=_HALF) for n in sorted(set(part["network"].tolist()))]
+    half = [part.where(network=n, epsilon=_HALF) for n in part.levels("network")]
     firsts = [_error(rows, lines[1][1]) for rows in half]
     flows = [_error(rows, lambda rows: _middles(rows, "flow")) for rows in half]
     axes.axvline(_HALF, color=style.GREY, linewidth=0.4, zorder=0)

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from theory._validate import as_points
 from theory.attention import Measure
 from theory.attention.measure import as_measure
-from theory.evidence import Interval, Kind
+from theory.evidence import Interval, Kind, ball
 from theory.evidence.enclosure import balls, hull
 from theory.evidence.roundoff import gamma
 from theory.lipschitz._numbers import exponent
@@ -52,7 +52,7 @@ def wp_line(mu: Measure, nu: Measure, p: float) -> Interval:
     while True:
         step = min(left, right)
         if step > 0:
-            pieces.append((step, abs(balls(x[i]).item() - balls(y[j]).item())))
+            pieces.append((step, abs(ball(x[i]) - ball(y[j]))))
         left, right = left - step, right - step
         if left == 0:
             i += 1
@@ -66,8 +66,8 @@ def wp_line(mu: Measure, nu: Measure, p: float) -> Interval:
             right = b[j]
     if math.isinf(order):
         return Interval.largest(hull(way) for _, way in pieces)
-    power = balls(order).item()
-    return _root(sum(balls(mass).item() * way**power for mass, way in pieces), power)
+    power = ball(order)
+    return _root(sum(ball(mass) * way**power for mass, way in pieces), power)
 
 
 def wp_tokens(x: ArrayLike, y: ArrayLike, p: float) -> Interval:
@@ -101,12 +101,12 @@ def wp_tokens(x: ArrayLike, y: ArrayLike, p: float) -> Interval:
     if math.isinf(order):
         lengths = [[hull(way) for way in row] for row in exact]
         return _smallest([Interval.largest(lengths[i][k] for i, k in enumerate(each)) for each in near.tolist()])
-    power = balls(order).item()
+    power = ball(order)
     powers = exact**power
     least = _smallest([hull(powers[np.arange(n), each].sum()) for each in near])
     if not least.hi < math.inf:
         raise ValueError(f"x, y, p: expected powers of distances that float64 can hold, got {least.hi}")
-    return _root(balls(max(least.lo, 0.0)).item().union(balls(least.hi).item()) / n, power)
+    return _root(ball(max(least.lo, 0.0)).union(ball(least.hi)) / n, power)
 
 
 def _smallest(costs: list[Interval]) -> Interval:

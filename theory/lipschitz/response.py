@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory._validate import as_flag, as_instance, as_real
-from theory.evidence import Interval
+from theory.evidence import Interval, ball
 from theory.evidence.enclosure import balls, coefficient, exp, hull, precision, variable
 from theory.lipschitz._numbers import exponent
 
@@ -88,7 +88,7 @@ def response_ratio(push: Push, p: float, *, causal: bool = False) -> Interval:
     if math.isinf(order):
         lengths = [Interval.largest(hull(length) for length in _lengths(part)) for part in (change, push.velocities)]
         return lengths[0] / lengths[1]
-    power = balls(order).item()
+    power = ball(order)
     sums = [
         sum(w * r**power for w, r in zip(masses, _lengths(part), strict=True)) for part in (change, push.velocities)
     ]

@@ -45,8 +45,8 @@ def entmax15(scores: Tensor, *, tau: float = 1.0, dim: int = -1) -> Tensor:
 
 def fusedmax(scores: Tensor, strength: float, *, alpha: float = 2.0, tau: float = 1.0, dim: int = -1) -> Tensor:
     """Return :func:`theory.maxent.fusedmax` of a tensor."""
-    present = ~np.isneginf(_numbers(scores))
-    return _mapped(scores, row_map("fusedmax", present=present, strength=strength, alpha=alpha, tau=tau, axis=dim))
+    mask = ~np.isneginf(_numbers(scores))
+    return _mapped(scores, row_map("fusedmax", mask=mask, strength=strength, alpha=alpha, tau=tau, axis=dim))
 
 
 def entmax(scores: Tensor, alpha: float | Tensor, *, tau: float = 1.0, dim: int = -1) -> Tensor:

@@ -92,20 +92,20 @@ def fusedmax_vjp(
     cotangent: ArrayLike,
     *,
     alpha: ArrayLike = 2.0,
-    present: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
     tau: ArrayLike = 1.0,
     axis: int = -1,
 ) -> Array:
     """Return the product of the symmetric Jacobian with a cotangent, from the weights :func:`fusedmax` returned.
 
-    ``present`` tells, in the shape of the weights, which entries were not masked: all unless given. Other arguments and
+    ``mask`` tells, in the shape of the weights, which entries count: all unless given. Other arguments and
     errors as in :func:`theory.maxent.entmax_vjp`.
     """
     order = as_parameter(alpha, "alpha", infinite=True)
     layout, p, c, temperature, (a,) = through(weights, cotangent, axis, tau, alpha=order)
     here = np.ones(p.shape, dtype=np.bool_)
-    if present is not None:
-        shown = as_flags(present, "present", shape=np.shape(weights))
+    if mask is not None:
+        shown = as_flags(mask, "mask", shape=np.shape(weights))
         here = np.ascontiguousarray(np.broadcast_to(np.moveaxis(shown, axis, -1), (*layout.shape, p.shape[1]))).reshape(
             p.shape
         )

@@ -53,7 +53,7 @@ class RowMap:
 def _unmasked(scores: ArrayLike, strength: ArrayLike, **options: Any) -> Array:
     """Return fusedmax of scores without masks: across one its neighbours fuse, which the law does not tell."""
     if np.isneginf(np.asarray(scores, dtype=np.float64)).any():
-        raise ValueError("scores: expected finite scores unless present is bound, got -inf")
+        raise ValueError("scores: expected finite scores unless mask is bound, got -inf")
     return fusedmax(scores, strength, **options)
 
 
@@ -69,22 +69,22 @@ _NAMES: dict[str, tuple[Callable[..., Array], Callable[..., Array], tuple[str, .
 _NUMBERS = {"alpha", "tau", "strength", "total"}
 
 
-def row_map(name: str, *, present: ArrayLike | None = None, **options: Any) -> RowMap:
+def row_map(name: str, *, mask: ArrayLike | None = None, **options: Any) -> RowMap:
     """Return a map of this room with its options bound, so that it takes scores alone.
 
     Parameters
     ----------
     name : str
         ``softmax``, ``entmax``, ``entmax15``, ``sparsemax``, ``fusedmax``, ``normmax`` or ``budget``.
-    present : array_like of bool, optional
-        For ``fusedmax`` on scores with masks: which entries are not masked.
+    mask : array_like of bool, optional
+        For ``fusedmax`` on scores that hold minus infinity: true for the entries that count.
     **options
         What the map takes beside the scores, such as ``tau``, ``axis``, ``alpha``, ``strength`` or ``total``.
 
     Raises
     ------
     ValueError
-        If there is no such map, or ``present`` is given for another one than ``fusedmax``.
+        If there is no such map, or ``mask`` is given for another one than ``fusedmax``.
     TypeError
         If the map needs an option that is missing, or takes none of that name.
 
@@ -98,8 +98,8 @@ def row_map(name: str, *, present: ArrayLike | None = None, **options: Any) -> R
     array([ 0.5, -0.5,  0. ])
     """
     as_choice(name, "name", _NAMES)
-    if present is not None and name != "fusedmax":
-        raise ValueError(f"present: expected none for {name}, whose law tells its derivative, got some")
+    if mask is not None and name != "fusedmax":
+        raise ValueError(f"mask: expected none for {name}, whose law tells its derivative, got some")
     law, vjp, shared = _NAMES[name]
     signature = inspect.signature(fusedmax if name == "fusedmax" else law)
     try:
@@ -110,9 +110,9 @@ def row_map(name: str, *, present: ArrayLike | None = None, **options: Any) -> R
         as_parameter(options[key], key, infinite=key == "alpha", zero=key == "strength")
     if "axis" in options:
         as_axis(options["axis"])
-    if present is not None and (isinstance(present, np.ma.MaskedArray) or np.asarray(present).dtype != np.bool_):
-        raise TypeError(f"present: expected an array of booleans, got {type(present).__name__}")
+    if mask is not None and (isinstance(mask, np.ma.MaskedArray) or np.asarray(mask).dtype != np.bool_):
+        raise TypeError(f"mask: expected an array of booleans, got {type(mask).__name__}")
     slope = {key: options[key] for key in (*shared, "tau", "axis") if key in options}
-    if present is not None:
-        law, slope["present"] = fusedmax, present
+    if mask is not None:
+        law, slope["mask"] = fusedmax, mask
     return RowMap(partial(law, **options), partial(vjp, **slope))

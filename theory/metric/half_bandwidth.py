@@ -77,9 +77,9 @@ def _enclosed(space: str, count: int, epsilon: float, n: int) -> list[Interval]:
     query = np.array([_QUERY[space]])
     keys, masses = _tokens(space, n)
     values = _waves(space, count, keys)
-    found = attend(query, keys, values, score=score, key_weights=masses)[0]
+    found = attend(query, keys, values, score=score, weights=masses)[0]
     # tokens, masses and waves are within a few roundings, which weights and values multiply by at most 16 / epsilon
-    error = rounding(query, keys, values, score=score, key_weights=masses) + 256.0 * U * (1.0 + 1.0 / epsilon)
+    error = rounding(query, keys, values, score=score, weights=masses) + 256.0 * U * (1.0 + 1.0 / epsilon)
     here = _waves(space, count, query)[0]
     return [
         Interval.within(float(mean), error + _left(space, 1.0 / epsilon, 2 * n - degree))

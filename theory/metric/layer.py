@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-def weights(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, visible: Mask | None = None) -> Array:
+def weights(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, mask: Mask | None = None) -> Array:
     """Return the rows S of the layer, (..., n, n).
 
     Parameters
@@ -32,7 +32,7 @@ def weights(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, visible: 
         Its parameters.
     h : array_like, shape (..., n, d)
         Tokens.
-    visible : ndarray of bool, shape (n, n) or (..., n, n), optional
+    mask : ndarray of bool, shape (n, n) or (..., n, n), optional
         Which keys a query sees; all unless given, and at least one.
 
     Raises
@@ -41,16 +41,16 @@ def weights(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, visible: 
         If a shape does not fit, a number is not finite, or a query sees no key.
     """
     theta, h = _problem(similarity, theta, h)
-    return softmax(_scores(similarity, theta, h), _mask(visible, h))
+    return softmax(_scores(similarity, theta, h), _checked(mask, h))
 
 
-def propagate(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, visible: Mask | None = None) -> Array:
+def propagate(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, mask: Mask | None = None) -> Array:
     """Return :math:`SH`, (..., n, d); parameters and errors as in :func:`weights`."""
-    return np.asarray(weights(similarity, theta, h, visible=visible) @ as_real(h, "h"))
+    return np.asarray(weights(similarity, theta, h, mask=mask) @ as_real(h, "h"))
 
 
 def vjp(
-    similarity: Similarity, theta: ArrayLike, h: ArrayLike, cotangent: ArrayLike, *, visible: Mask | None = None
+    similarity: Similarity, theta: ArrayLike, h: ArrayLike, cotangent: ArrayLike, *, mask: Mask | None = None
 ) -> tuple[Array, Array]:
     r"""Return the gradient of :math:`\langle\bar Y, SH\rangle` in the tokens, (..., n, d), and the parameters, (p,).
 
@@ -61,7 +61,7 @@ def vjp(
     if bar.shape != h.shape:
         raise ValueError(f"cotangent: expected shape {h.shape}, got shape {bar.shape}")
     with np.errstate(over="ignore", invalid="ignore"):
-        tokens, slopes = pull(similarity, theta, h, softmax(_scores(similarity, theta, h), _mask(visible, h)), bar)
+        tokens, slopes = pull(similarity, theta, h, softmax(_scores(similarity, theta, h), _checked(mask, h)), bar)
     if not (np.isfinite(tokens).all() and np.isfinite(slopes).all()):
         raise ValueError("cotangent: expected one whose gradient float64 can hold, got an overflow")
     return tokens, slopes
@@ -76,10 +76,10 @@ def pull(similarity: Similarity, theta: Array, h: Array, rows: Array, cotangent:
     return tokens + rows.swapaxes(-1, -2) @ cotangent, slopes
 
 
-def softmax(scores: Array, visible: Mask | None = None) -> Array:
+def softmax(scores: Array, mask: Mask | None = None) -> Array:
     """Return the rows; overwrites ``scores``."""
-    if visible is not None:
-        scores = np.where(visible, scores, -np.inf)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf)
     scores -= scores.max(axis=-1, keepdims=True)
     np.exp(scores, out=scores)
     scores /= scores.sum(axis=-1, keepdims=True)
@@ -94,17 +94,18 @@ def _scores(similarity: Similarity, theta: Array, h: Array) -> Array:
     return scores
 
 
-def _mask(visible: Mask | None, h: Array) -> Mask | None:
-    if visible is None:
+def _checked(mask: Mask | None, h: Array) -> Mask | None:
+    if mask is None:
         return None
-    if isinstance(visible, np.ma.MaskedArray):
-        raise TypeError("visible: expected a plain array, got a masked array")
-    mask, shape = np.asarray(visible), (*h.shape[:-1], h.shape[-2])
-    if mask.dtype != np.bool_ or mask.shape not in (shape, shape[-2:]):
-        raise ValueError(f"visible: expected booleans of shape {shape[-2:]}, got {mask.dtype} of shape {mask.shape}")
-    if not mask.any(axis=-1).all():
-        raise ValueError("visible: expected a key for every query, got none for some query")
-    return mask
+    if isinstance(mask, np.ma.MaskedArray):
+        raise TypeError("mask: expected a plain array, got a masked array")
+    flags = np.asarray(mask)
+    shape = (*h.shape[:-1], h.shape[-2])
+    if flags.dtype != np.bool_ or flags.shape not in (shape, shape[-2:]):
+        raise ValueError(f"mask: expected booleans of shape {shape[-2:]}, got {flags.dtype} of shape {flags.shape}")
+    if not flags.any(axis=-1).all():
+        raise ValueError("mask: expected a key for every query, got none for some query")
+    return flags
 
 
 def _problem(similarity: Similarity, theta: ArrayLike, h: ArrayLike) -> tuple[Array, Array]:

@@ -72,5 +72,5 @@ class Circle:
             return np.broadcast_to((masses @ values) / total, values.shape), np.full(n, np.log(total))
         keys = angles if self.beta > 0.0 else angles + np.pi  # a repelling cosine is an attracting one half a turn away
         score = TorusDistance(0.5 * abs(self.beta))
-        found = read(angles, keys, values, score=score, key_weights=masses, method=self.method, accuracy=self.accuracy)
+        found = read(angles, keys, values, score=score, weights=masses, method=self.method, accuracy=self.accuracy)
         return found.output, found.log_partition + abs(self.beta)

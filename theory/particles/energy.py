@@ -75,7 +75,7 @@ class Interaction:
         """Return the sums :math:`Z_i`, shape (n,)."""
         x = as_points(tokens, "tokens")
         m = self._masses(x)
-        partitions: Array = np.exp(read(x, x, x, score=self.score, key_weights=m).log_partition)
+        partitions: Array = np.exp(read(x, x, x, score=self.score, weights=m).log_partition)
         return partitions
 
     def metric(self, tokens: ArrayLike, *, normalised: bool = True) -> Array:
@@ -92,7 +92,7 @@ class Interaction:
         """Bound how far any entry of :meth:`velocity` is from the truth."""
         x = as_points(tokens, "tokens")
         d, reach = x.shape[1], float(np.abs(x).max())
-        error = rounding(x, x, x, score=self.score, key_weights=self._masses(x))
+        error = rounding(x, x, x, score=self.score, weights=self._masses(x))
         if not as_flag(normalised, "normalised"):  # the outputs, at most as large as a token, times the sums
             largest = float(self.partitions(x).max())
             error = largest * (error + reach * (self.partition_error(x) + gamma(4))) * (1.0 + gamma(4))

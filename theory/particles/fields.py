@@ -205,7 +205,7 @@ def _sums(field: Softmax | Unnormalised, x: ArrayLike) -> Attention:
     x = as_points(x, "x")
     masses = None if field.masses is None else as_masses(field.masses, "masses", size=x.shape[0])
     return read(
-        x, x, x, score=field.score, key_weights=masses, causal=field.causal,
+        x, x, x, score=field.score, weights=masses, causal=field.causal,
         method=field.method, accuracy=field.accuracy,
     )  # fmt: skip
 

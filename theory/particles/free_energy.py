@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from theory._validate import as_count, as_positive, as_vector
-from theory.evidence import Interval
+from theory.evidence import Interval, ball
 from theory.evidence.enclosure import balls, hull
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 from theory.particles.zonal import means, polynomials
@@ -222,7 +222,7 @@ class Enclosed(NamedTuple):
 
     def excess(self, strength: Any) -> Interval:
         r"""Enclose :math:`F_K(\rho) - F_K(1)`; ``strength`` is K, a number or a ball."""
-        k = strength if hasattr(strength, "is_finite") else balls(strength).item()
+        k = strength if hasattr(strength, "is_finite") else ball(strength)
         return hull(self.entropy - k * self.interaction)
 
     def crossing(self) -> Any:
@@ -232,7 +232,7 @@ class Enclosed(NamedTuple):
 
 def couplings(beta: float, degree: int, *, dim: int = 2) -> list[Any]:
     r"""Enclose :math:`W_l` for every degree up to ``degree``; balls."""
-    b = balls(as_positive(beta, "beta")).item()
+    b = ball(as_positive(beta, "beta"))
     return means(lambda u: ((b * u).exp() - 1) / b, degree, dim=dim)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_flag, as_matrix, as_number, as_points, frozen
-from theory.evidence.enclosure import balls
+from theory.evidence.enclosure import ball, balls
 
 Array = NDArray[np.float64]
 Balls = NDArray[np.object_]
@@ -51,7 +51,7 @@ def twisted(n: int, winding: int, dim: int = 2) -> Array:
 def twisted_balls(n: int, winding: int, dim: int = 2) -> Balls:
     """Return the twisted state of ``winding`` on a ring of ``n`` tokens in balls, shape (n, dim)."""
     shape, winds = twisted(n, winding, dim).shape, _turns(winding)
-    out, turn, count = balls(np.zeros(shape)), balls(1).item().atan() * 8, shape[0]
+    out, turn, count = balls(np.zeros(shape)), ball(1).atan() * 8, shape[0]
     for j in range(count):
         angle = turn * ((winds * j) % count) / count
         out[j, 0], out[j, 1] = angle.cos(), angle.sin()

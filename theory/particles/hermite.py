@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_matrix, as_vector, frozen
 from theory.attention import Measure
-from theory.evidence.enclosure import balls, ends, precision
+from theory.evidence.enclosure import ball, ends, precision
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -68,7 +68,7 @@ def _rule(q: int) -> tuple[Array, Array]:
     masses: list[Any] = []
     with precision():
         for start in np.polynomial.hermite_e.hermegauss(q)[0].tolist():
-            z = balls(start).item()
+            z = ball(start)
             for _ in range(3):  # Newton's steps from a float: the digits double, He_q' = q He_(q-1)
                 before, last = _polynomials(q, z)
                 z = (z - last / (q * before)).mid()
@@ -81,7 +81,7 @@ def _rule(q: int) -> tuple[Array, Array]:
 
 def _polynomials(q: int, z: Any) -> tuple[Any, Any]:
     """Return the Hermite polynomials of degrees q - 1 and q at a ball, by their recursion."""
-    before, last = balls(0).item(), balls(1).item()
+    before, last = ball(0), ball(1)
     for k in range(q):
         before, last = last, z * last - k * before
     return before, last

@@ -20,8 +20,8 @@ import math
 from typing import Any
 
 from theory._validate import as_flag, as_masses, as_positive
-from theory.evidence import Interval
-from theory.evidence.enclosure import balls, hull, precision
+from theory.evidence import Interval, ball
+from theory.evidence.enclosure import hull, precision
 from theory.evidence.quadrature import integral_over
 
 
@@ -130,4 +130,4 @@ def _two(masses: tuple[float, float]) -> tuple[float, float]:
 
 
 def _ball(value: float) -> Any:
-    return balls(value).item()
+    return ball(value)

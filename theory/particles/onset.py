@@ -26,8 +26,8 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from theory._validate import as_count, as_flag, as_instance, as_points, as_positive
-from theory.evidence import Interval, Kind
-from theory.evidence.enclosure import balls, hull
+from theory.evidence import Interval, Kind, ball
+from theory.evidence.enclosure import hull
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 from theory.particles.circle import Circle
@@ -67,7 +67,7 @@ def growth_rates(beta: float, degree: int, *, dim: int = 2, normalised: bool = T
     scale, top, dim = as_positive(beta, "beta"), as_count(degree, "degree"), as_count(dim, "dim", least=2)
     if not scale <= _STEEPEST:
         raise ValueError(f"beta: expected at most {_STEEPEST:g}, since panels are as many, got {scale}")
-    b, panels, normalised = balls(scale).item(), PANELS + math.ceil(scale), as_flag(normalised, "normalised")
+    b, panels, normalised = ball(scale), PANELS + math.ceil(scale), as_flag(normalised, "normalised")
     rates = means(lambda u: _kernel(u, b, dim), top, dim=dim, panels=panels)[1:]
     mass = means(lambda u: (b * u).exp(), 0, dim=dim, panels=panels)[0] if normalised else 1
     return [hull(rate / mass) for rate in rates]
@@ -120,7 +120,7 @@ def tie(degree: int, *, dim: int = 2) -> Interval:
 
 def _lead(beta: float, degree: int, dim: int) -> Any:
     """Return, as a ball, by how much degree l + 1 grows faster than l, up to a positive factor."""
-    b, pi = balls(beta).item(), balls(0).item().pi()
+    b, pi = ball(beta), ball(0).pi()
 
     def lead(t: Any) -> Any:
         u = t.cos()

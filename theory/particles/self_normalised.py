@@ -38,7 +38,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_count, as_matrix, as_positive, as_vector
 from theory.attention import Measure
 from theory.attention.measure import as_measure
-from theory.evidence import Interval
+from theory.evidence import Interval, ball
 from theory.evidence.enclosure import balls, exp, hull, precision
 
 _STRIP = 1.5  # taken: below pi / 2
@@ -123,7 +123,7 @@ def atomic_moments(mu: Measure, tilt: ArrayLike, sizes: Sequence[int]) -> list[O
         around = np.array([(1 + square.upper().sqrt().upper()) ** 2 for square in squares])
         law = _Law(
             masses, weights, values, masses @ squares, (masses * weights * weights) @ around,
-            (masses / weights).sum(), lambda _: balls(most).item(), balls(0).item(),
+            (masses / weights).sum(), lambda _: ball(most), ball(0),
         )  # fmt: skip
         return [
             _read(n, first, second - np.multiply.outer(first, first), square)
@@ -171,21 +171,21 @@ def along_tilt(p: Any, sizes: Sequence[int]) -> list[tuple[Any, Any, Any]]:
     """Return the balls of E r, E r**2 and E sum P**2 for standard normal keys on the line under the tilt ``p`` > 0."""
     sizes = _checked(sizes)
     with precision():
-        p = p if hasattr(p, "is_finite") else balls(as_positive(p, "p")).item()
+        p = p if hasattr(p, "is_finite") else ball(as_positive(p, "p"))
         if not p < _STEEPEST:
             raise ValueError(f"p, tilt: expected less than {_STEEPEST:g}, since nodes grow as its square, got {p}")
-        pi, top = balls(1).item().atan() * 4, hull(p).hi
+        pi, top = ball(1).atan() * 4, hull(p).hi
         a = min(math.pi / (2.0 * top) * (1.0 - 2.0**-40), 14.0)
-        h = balls(min(2.0 * math.pi * a / (_SMALL + a * a / 2.0 + top * top), 0.5)).item()
-        reach, a = 2 * p + _REACH, balls(a).item()
+        h = ball(min(2.0 * math.pi * a / (_SMALL + a * a / 2.0 + top * top), 0.5))
+        reach, a = 2 * p + _REACH, ball(a)
         nodes = np.arange(-math.ceil(_REACH / hull(h).lo), math.ceil(hull(reach / h).hi) + 1)
         z = balls(nodes) * h
         masses = exp(-(z * z) / 2) * (h / (2 * pi).sqrt())
         strip = 2 * (a * a / 2 + p * p).exp() * (1 + p + a) ** 2 / ((2 * pi * a / h).exp() - 1)
-        cut = 2 * (p * p + p + 1.5 - balls(_REACH - 1.0).item() ** 2 / 2).exp()
+        cut = 2 * (p * p + p + 1.5 - ball(_REACH - 1.0) ** 2 / 2).exp()
         law = _Law(
             masses, exp(z * p - p * p / 2), (z - p)[:, np.newaxis], 1 + p * p, (p * p).exp() * (2 + p) ** 2,
-            (p * p).exp(), lambda n: 4 * balls(2 * n).item().log() + 4 + 2 * p * p, strip + cut,
+            (p * p).exp(), lambda n: 4 * ball(2 * n).log() + 4 + 2 * p * p, strip + cut,
         )  # fmt: skip
         return [(first[0], second[0, 0], square) for first, second, square in _integrals(law, sizes)]
 
@@ -202,10 +202,10 @@ def _integrals(law: _Law, sizes: list[int]) -> list[tuple[Balls, Balls, Any]]:
     if not second < math.inf:
         raise ValueError(f"tilt: expected one whose weights float64 can hold, got a second moment of {second}")
     number = math.floor((-_SMALL / 2.0 - math.log(max(sizes)) - 0.5 * math.log(second)) / _STEP)
-    first, nodes = (balls(number).item() * _STEP).exp(), list[_Node]()
+    first, nodes = (ball(number) * _STEP).exp(), list[_Node]()
     for n in sizes:
         while not nodes or not _left(law, n, nodes[-1]) * n < math.exp(-_SMALL):
-            nodes.append(_node(law, (balls(number).item() * _STEP).exp()))
+            nodes.append(_node(law, (ball(number) * _STEP).exp()))
             number += 1
     return [_summed(law, n, nodes, first) for n in sizes]
 
@@ -223,7 +223,7 @@ def _node(law: _Law, u: Any) -> _Node:
 
 def _left(law: _Law, n: int, node: _Node) -> Any:
     """Bound what lies above a node, of any of the integrals."""
-    share = law.inverse / (node.u * balls(1).item().exp())
+    share = law.inverse / (node.u * ball(1).exp())
     return n * n * (1 + law.size) * share * share * _power(node, n - 4)
 
 
@@ -232,7 +232,7 @@ def _power(node: _Node, k: int) -> Any:
 
 
 def _summed(law: _Law, n: int, nodes: list[_Node], start: Any) -> tuple[Balls, Balls, Any]:
-    first, step = law.values[0] * 0, balls(_STEP).item()
+    first, step = law.values[0] * 0, ball(_STEP)
     second, square = np.multiply.outer(first, first), start * 0
     for node in nodes:
         less = _power(node, n - 2)
@@ -244,7 +244,7 @@ def _summed(law: _Law, n: int, nodes: list[_Node], start: Any) -> tuple[Balls, B
         above = _left(law, n, node)
         if above * n < math.exp(-_SMALL):
             break
-    pi, cosine = balls(1).item().atan() * 4, balls(_STRIP).item().cos()
+    pi, cosine = ball(1).atan() * 4, ball(_STRIP).cos()
     rule = 2 * (1 + law.largest(n)) / (cosine * cosine) / ((2 * pi * _STRIP / step).exp() - 1)
     below = n * start * start * law.second
     off = _around(rule + below * (1 + below) + above)

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_flag, as_matrix, as_number, as_points
-from theory.evidence import Interval, Kind
+from theory.evidence import Interval, Kind, ball
 from theory.evidence.enclosure import balls, ends, exp, hull
 
 Balls = NDArray[np.object_]
@@ -66,7 +66,7 @@ def sphere_jacobian(
     normalised, causal = as_flag(normalised, "normalised"), as_flag(causal, "causal")
     x = _directions(tokens)
     n, d = x.shape
-    b = balls(as_number(beta, "beta")).item() * _square(form, "form", d)
+    b = ball(as_number(beta, "beta")) * _square(form, "form", d)
     v = _square(value, "value", d)
     weights = _graph(adjacency, n, normalised=normalised, causal=causal) * exp(x @ b @ x.T)
     if normalised:

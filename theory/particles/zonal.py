@@ -20,7 +20,7 @@ from functools import cache
 from typing import Any
 
 from theory._validate import as_callable, as_count
-from theory.evidence.enclosure import balls, bits_in_force, precision, variable
+from theory.evidence.enclosure import ball, bits_in_force, precision, variable
 
 _ORDER = 40  # taken: even, so that the remainder has one sign
 PANELS = 16  # taken: for kernels of a few tens; the remainder of a panel shrinks like its width to the order
@@ -61,7 +61,7 @@ def means(kernel: Callable[[Any], Any], degree: int, *, dim: int = 2, panels: in
     """
     as_callable(kernel, "kernel")
     top, d, pieces = as_count(degree, "degree", least=0), as_count(dim, "dim", least=2), as_count(panels, "panels")
-    pi, half = balls(0).item().pi(), balls(d).item() / 2
+    pi, half = ball(0).pi(), ball(d) / 2
     radius = pi / (2 * pieces)
     steps = [radius ** (k + 1) / (k + 1) for k in range(_ORDER + 1)]
     found = [pi * 0] * (top + 1)
@@ -70,7 +70,7 @@ def means(kernel: Callable[[Any], Any], degree: int, *, dim: int = 2, panels: in
         for ell in range(top + 1):
             value = sum((at[ell][k] * steps[k] for k in range(2, _ORDER, 2)), at[ell][0] * radius)
             found[ell] = found[ell] + 2 * (value + over[ell][_ORDER] * steps[_ORDER])
-    factor = half.gamma() / ((half - balls(0.5).item()).gamma() * pi.sqrt())
+    factor = half.gamma() / ((half - ball(0.5)).gamma() * pi.sqrt())
     return [factor * each for each in found]
 
 
@@ -79,7 +79,7 @@ def _panels(degree: int, dim: int, pieces: int, bits: int) -> list[list[tuple[An
     """Return cosine, density and polynomials about the middle of every panel, and over it, with ``bits`` bits."""
     found = []
     with precision(bits):
-        t, radius = variable(_ORDER + 1).item(), balls(0).item().pi() / (2 * pieces)
+        t, radius = variable(_ORDER + 1).item(), ball(0).pi() / (2 * pieces)
         for piece in range(pieces):
             start, centre = 2 * piece * radius, (2 * piece + 1) * radius
             angles = [x + t for x in (centre, start.union(start + 2 * radius))]

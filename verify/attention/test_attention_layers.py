@@ -4,7 +4,7 @@ import numpy as np
 
 from theory import Measure, attend
 from theory.attention import DotProduct, Head, MultiHead, Softmatch, attend_rows, rounding
-from theory.evidence import Claim, Interval, at_most, bug, constant, discrepancy, equals, hypothesis, verifies
+from theory.evidence import Claim, Interval, at_most, ball, bug, constant, discrepancy, equals, hypothesis, verifies
 from verify import textbook
 from verify.attention.elimination import rank
 from verify.textbook import balls, gap
@@ -38,9 +38,7 @@ def outputs(x, keys, values, *, causal=False):
 )
 def test_equivariance(run, *, causal=False, positions=0.0, together=True):
     witness = np.array([[1.0, 0.0], [0.0, 2.0], [-1.0, 1.0]]), np.array([2, 0, 1])
-    clouds = [
-        (rng.normal(size=(int(rng.integers(3, 12)), 2)), None) for rng in run.streams(run.pick(quick=15, paper=200))
-    ]
+    clouds = [(rng.normal(size=(int(rng.integers(3, 12)), 2)), None) for rng in run.draws(quick=15, paper=200)]
     streams = run.streams(len(clouds))
     problems = [witness, *((x, rng.permutation(x.shape[0])) for (x, _), rng in zip(clouds, streams, strict=True))]
     for x, order in problems:
@@ -85,7 +83,7 @@ def test_prefix(run, *, causal=True, late=False, ahead=0):
         )
         return rows, rounding(x, x, x, score=PLAIN)
 
-    for rng in run.streams(run.pick(quick=15, paper=200)):
+    for rng in run.draws(quick=15, paper=200):
         n = int(rng.integers(3, 12))
         x, other = rng.normal(size=(n, 2)), rng.normal(size=(n, 2))
         size, i = float(np.abs(x).max()), int(rng.integers(1, n - 1))
@@ -119,7 +117,7 @@ def printed(x, mu, parts, weights):
     claimed = 0
     for w_query, w_key, w_value, w_out in zip(*parts, strict=True):
         left, right = balls(x) @ balls(w_query).T, balls(mu.points) @ balls(w_key).T
-        laws = textbook.laws(left @ right.T / balls(w_query.shape[0]).item().sqrt(), mu.weights)
+        laws = textbook.laws(left @ right.T / ball(w_query.shape[0]).sqrt(), mu.weights)
         claimed = claimed + laws @ (balls(mu.points) @ balls(w_value).T) @ balls(w_out).T * weights
     return claimed
 
@@ -141,11 +139,11 @@ def printed(x, mu, parts, weights):
 )
 def test_gauge(run, *, transposed=True, mixed=False, averaged=False, orders=True):
     heads, width, dim = 3, 2, 3
-    for rng in run.streams(run.pick(quick=8, paper=100)):
+    for rng in run.draws(quick=8, paper=100):
         n = int(rng.integers(2, 8))
         mu, x = Measure(rng.normal(size=(n, dim)), rng.dirichlet(np.ones(n))), rng.normal(size=(2, dim))
         parts = matrices(rng, heads, width, dim)
-        exact = printed(x, mu, parts, balls(1.0 / heads).item() if averaged else 1)
+        exact = printed(x, mu, parts, ball(1.0 / heads) if averaged else 1)
         # integer matrices of determinant one: their inverses and all products here are exact
         a, b = (int(c) for c in rng.integers(1, 4, size=2))
         g, inverse = np.array([[1.0 + a * b, a], [b, 1.0]]), np.array([[1.0, -a], [-b, 1.0 + a * b]])
@@ -182,7 +180,7 @@ def test_gauge(run, *, transposed=True, mixed=False, averaged=False, orders=True
     bug("linear", "the weights are the scores themselves, divided by their sum", linear=True),
 )
 def test_rank(run, *, most=9, short=0, repeated=False, linear=False):
-    for rng in run.streams(run.pick(quick=10, paper=100)):
+    for rng in run.draws(quick=10, paper=100):
         n, width = int(rng.integers(3, 12)), int(rng.integers(1, 3))
         q, k = (rng.integers(-9, 10, size=(n, width)).astype(float) for _ in range(2))
         scores = rank(PLAIN.matrix(q, k))  # integers, exactly

@@ -6,7 +6,19 @@ import numpy as np
 
 from theory import engine
 from theory.attention import DotProduct, attend, attend_nystrom, rounding
-from theory.evidence import Claim, Interval, at_most, bug, constant, discrepancy, equals, hypothesis, total, verifies
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_most,
+    ball,
+    bug,
+    constant,
+    discrepancy,
+    equals,
+    hypothesis,
+    total,
+    verifies,
+)
 from theory.evidence.enclosure import coefficient, ends, variable
 from theory.evidence.roundoff import U, gamma
 from verify import inputs, textbook
@@ -32,7 +44,7 @@ PAPER = ("recalled", "derived", "refereed on paper")
     bug("average", "the distance is averaged over the pairs", average=True),
 )
 def test_contraction(run, *, factor=1.0, normalised=True, average=False):
-    for rng in run.streams(run.pick(quick=8, paper=100)):
+    for rng in run.draws(quick=8, paper=100):
         m, n = int(rng.integers(2, 6)), int(rng.integers(2, 8))
         q, k = rng.normal(size=(m, 2)), rng.normal(size=(n, 2))
         scores = textbook.dot_scores(q, k, beta=1.0)
@@ -110,10 +122,10 @@ def test_hull(run, *, nystrom=False, shrink=1.0, shift=0):
     bug("mean", "the gradient of the mean score is taken", mean=True),
 )
 def test_lse_gradient(run, *, power=1, same=True, mean=False):
-    for rng in run.streams(run.pick(quick=12, paper=150)):
+    for rng in run.draws(quick=12, paper=150):
         n, tau = int(rng.integers(2, 20)), float(rng.uniform(0.3, 3.0))
         k, q, way = rng.normal(size=(n, 3)), rng.normal(size=3), rng.normal(size=3)
-        t = balls(tau).item()
+        t = ball(tau)
         series = balls(k) @ balls(q) / t + (balls(k) @ balls(way) / t) * variable(2)  # derivatives without differences
         energy = series.sum() / n if mean else textbook.log(textbook.exp(series).sum())
         values, score = (k if same else k[::-1].copy()), DotProduct(scale=1.0 / tau)
@@ -143,14 +155,14 @@ CIRCLE = np.array([[3, 4], [4, 3], [-3, 4], [4, -3], [5, 0], [0, -5], [-5, 0], [
     bug("sign", "the prior has the wrong sign", prior=-1),
 )
 def test_kernel_regression(run, *, prior=1, width=2):
-    for rng in run.streams(run.pick(quick=10, paper=150)):
+    for rng in run.draws(quick=10, paper=150):
         tau, q = float(rng.choice([0.25, 1.0, 2.0])), rng.normal(size=(2, 2))
         for name, k in (
             ("one norm", CIRCLE),
             ("several", rng.normal(size=(8, 2))),
             ("two", CIRCLE * ([[1.0], [0.5]] * 4)),
         ):
-            t = balls(tau).item()
+            t = ball(tau)
             scores = textbook.distance_scores(q, k, beta=1.0) / (width * t)
             tilt = (balls(k) ** 2).sum(axis=1) / (width * t)
             claimed = textbook.laws(scores + (prior * tilt if name != "one norm" else 0))

@@ -22,6 +22,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     batch_mean,
     bug,
     constant,
@@ -57,7 +58,7 @@ HALVES = np.array([0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.007
     constant("some", "one weight in a thousand is dropped where none should be", none=0.001),
 )
 def test_dropout(run, *, renormalised=False, power=1, summed=1, none=0.0):
-    laws = [HALVES, *(rng.dirichlet(np.ones(8)) for rng in run.streams(run.pick(quick=1, paper=8)))]
+    laws = [HALVES, *(rng.dirichlet(np.ones(8)) for rng in run.draws(quick=1, paper=8))]
     masks = np.array(list(itertools.product([True, False], repeat=8)))
     for p, rate in itertools.product(laws, run.pick(quick=(0.25, 0.1), paper=(0.25, 0.5, 0.1))):
         r = Fraction(rate)
@@ -79,8 +80,8 @@ def test_dropout(run, *, renormalised=False, power=1, summed=1, none=0.0):
             yield equals(variance, claimed, scale=1, part="variance" if i < 8 else "variance of the sum", **case)
     (rng,) = run.streams(1)
     x, masses = rng.normal(size=(300, 2)), 1.0 + np.arange(300) % 3  # more than one block of queries
-    output = attend_dropout(x, x, x, rate=none, rng=rng, score=PLAIN, key_weights=masses, causal=True)
-    rough = rounding(x, x, x, score=PLAIN, key_weights=masses)
+    output = attend_dropout(x, x, x, rate=none, rng=rng, score=PLAIN, weights=masses, causal=True)
+    rough = rounding(x, x, x, score=PLAIN, weights=masses)
     for i in (0, 1, 255, 256, 299):
         scores = textbook.dot_scores(x[i : i + 1], x[: i + 1], beta=1.0)
         claimed = textbook.average(scores, x[: i + 1], masses[: i + 1])
@@ -132,7 +133,7 @@ SECOND_BEST = np.array([0.4, 0.35, 0.25])
 def without(scores, masses, kept):
     """The law that the engine gives keys on the line if those not kept have no mass, and the relative error of a weight."""
     keys, one, left = scores[:, np.newaxis], np.ones((1, 1)), np.where(kept, masses, 0.0)
-    law = attend(one, keys, np.eye(scores.size), score=PLAIN, key_weights=left)[0]
+    law = attend(one, keys, np.eye(scores.size), score=PLAIN, weights=left)[0]
     return law, weight_error(one, keys[kept], PLAIN, np.log(masses[kept])) + gamma(scores.size + 4)
 
 
@@ -158,7 +159,7 @@ def read(law, values):
 )
 def test_top_k(run, *, size=False, normalised=True, factor=2, values=(1.0, 0.0, 0.0)):
     cases = [np.array([1.0, -2.0, 0.5, 1.0]), np.log(SECOND_BEST)]
-    cases += [2.0 * rng.normal(size=int(rng.integers(3, 8))) for rng in run.streams(run.pick(quick=6, paper=60))]
+    cases += [2.0 * rng.normal(size=int(rng.integers(3, 8))) for rng in run.draws(quick=6, paper=60)]
     for s, rng in zip(cases, run.streams(len(cases)), strict=True):
         n, keys, one = s.size, s[:, np.newaxis], np.ones((1, 1))
         masses = rng.integers(1, 4, size=n).astype(float)
@@ -201,7 +202,7 @@ def test_top_k(run, *, size=False, normalised=True, factor=2, values=(1.0, 0.0, 
     keys = np.log(SECOND_BEST)[:, np.newaxis]
     first = attend_rows(np.ones((1, 1)), keys, np.array(values)[:, np.newaxis], rows=partial(top_k, k=1), score=PLAIN)
     whole = read(textbook.laws(textbook.dot_scores(np.ones((1, 1)), keys, beta=1.0))[0], np.array(values))
-    beyond = abs(hull(balls(first).item() - whole)) - abs(hull(balls(values[1]).item() - whole))
+    beyond = abs(hull(ball(first) - whole)) - abs(hull(ball(values[1]) - whole))
     yield equals(beyond, Interval.printed("0.2000000000"), part="output of another")
 
 
@@ -256,8 +257,8 @@ def test_window_reach(run, *, extra=0, last=False, symmetric=False, weighted=Tru
             yield equals(at - int(changed.min()), claimed[1], scale=1, part="before", **case)
         x = x[: n - 20]
         masses = rng.integers(0, 3, size=len(x)) + (np.arange(len(x)) % (back + ahead + 1) == 0.0)
-        output = attend_window(x, x, x, back=back, ahead=ahead, score=PLAIN, key_weights=masses)
-        rough = rounding(x, x, x, score=PLAIN, key_weights=masses)
+        output = attend_window(x, x, x, back=back, ahead=ahead, score=PLAIN, weights=masses)
+        rough = rounding(x, x, x, score=PLAIN, weights=masses)
         for i in (0, 1, 255, 256, len(x) - 1):
             seen = slice(max(0, i - back - extra), i + (back if symmetric else ahead) + 1)
             scores = textbook.dot_scores(x[i : i + 1], x[seen], beta=1.0)

@@ -11,6 +11,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -46,10 +47,10 @@ THIRD = np.array([[1, -3, 3, -1, 0, 0], [0, 1, -3, 3, -1, 0], [0, 0, 1, -3, 3, -
     hypothesis("cold", "the weights are those at temperature one", own=False),
 )
 def test_basis(run, *, power=1, centred=True, factor=1.0, own=True):
-    for rng in run.streams(run.pick(quick=15, paper=200)):
+    for rng in run.draws(quick=15, paper=200):
         n, k, tau = int(rng.integers(2, 12)), int(rng.integers(1, 4)), float(rng.uniform(0.3, 3.0))
         basis, w, way = rng.normal(size=(n, k)), rng.normal(size=k), rng.normal(size=k)
-        exact = balls(tau).item()
+        exact = ball(tau)
         here, along = balls(basis) @ balls(w) / exact, balls(basis) @ balls(way) / exact
         energy = textbook.log(textbook.exp(here + along * variable(3)).sum()) * exact
         family = LinearScores(basis, tau=tau if own else 1.0)
@@ -85,7 +86,7 @@ def test_basis(run, *, power=1, centred=True, factor=1.0, own=True):
     hypothesis("cubic", "the logarithms have a third power of one in a thousand", cubic=1e-3),
 )
 def test_basis_span(run, *, drawn=False, centred=True, cubic=0.0):
-    for rng in run.streams(run.pick(quick=10, paper=100)):
+    for rng in run.draws(quick=10, paper=100):
         tau, w = float(rng.uniform(0.3, 3.0)), rng.normal(size=2)
         family = LinearScores(np.column_stack([GRID, GRID**2]) / 8.0, tau=tau)
         law = rng.dirichlet(np.ones(6)) if drawn else family.weights(w)
@@ -97,8 +98,8 @@ def test_basis_span(run, *, drawn=False, centred=True, cubic=0.0):
                 0.0, 2.0 * float(np.abs(row).sum()) * family.error(w)
             )
             yield equals(away, 0, scale=1.0, row=row.tolist(), part="in the span")
-        quadratic = balls(GRID[:, 0]) * balls(w[0]).item() + balls(GRID[:, 0] ** 2) * balls(w[1]).item()
-        quadratic = (quadratic + balls(cubic * GRID[:, 0] ** 3)) / (8 * balls(tau).item()) + 1
+        quadratic = balls(GRID[:, 0]) * ball(w[0]) + balls(GRID[:, 0] ** 2) * ball(w[1])
+        quadratic = (quadratic + balls(cubic * GRID[:, 0] ** 3)) / (8 * ball(tau)) + 1
         apart = gap(family.weights(w), textbook.laws(quadratic[np.newaxis])[0], family.error(w))
         yield equals(apart, 0, scale=1, part="reached")
 
@@ -160,7 +161,7 @@ def test_basis_identified(run, *, beside=True, wanted=1, always=False):
     hypothesis("started", "the parameters are one in a hundred instead of zero", start=0.01),
 )
 def test_initial_importance(run, *, with_prior=True, power=0, factor=1.0, start=0.0):
-    for rng in run.streams(run.pick(quick=10, paper=100)):
+    for rng in run.draws(quick=10, paper=100):
         n, k, tau, decay = int(rng.integers(2, 12)), 2, float(rng.uniform(0.3, 0.8)), float(rng.uniform(0.5, 0.95))
         basis, w = rng.normal(size=(n, k)), rng.normal(size=k)
         plain = LinearScores(basis, tau=tau)
@@ -169,11 +170,11 @@ def test_initial_importance(run, *, with_prior=True, power=0, factor=1.0, start=
         masses = decay ** np.arange(float(n))
         prior = masses / masses.sum()
         family = LinearScores(basis, prior=prior if with_prior else None, tau=tau)
-        bias = balls(np.arange(float(n))) * (balls(decay).item() * balls(factor).item()).log()
-        bias = bias / balls(tau).item() ** power
+        bias = balls(np.arange(float(n))) * (ball(decay) * ball(factor)).log()
+        bias = bias / ball(tau) ** power
         relative = gamma(2 * n + 64)  # of the powers in the prior and of its normalisation
         for at in (np.zeros(k), w):
-            claimed = textbook.laws((balls(basis) @ balls(at) / balls(tau).item() + bias)[np.newaxis])[0]
+            claimed = textbook.laws((balls(basis) @ balls(at) / ball(tau) + bias)[np.newaxis])[0]
             apart = gap(family.weights(at), claimed, family.error(at) + relative)
             yield equals(apart, 0, scale=1, part="prior", n=n, tau=tau)
 
@@ -201,7 +202,7 @@ def extreme(n, v, tau, best):
 )
 def test_additive_bounds(run, *, dot=False, factor=1.0, euclidean=False):
     problems = []
-    for rng in run.streams(run.pick(quick=15, paper=200)):
+    for rng in run.draws(quick=15, paper=200):
         n, h, tau = int(rng.integers(2, 12)), int(rng.integers(1, 5)), float(rng.choice([0.25, 0.5, 1.0, 2.0]))
         left, right, v = rng.normal(size=(h, 2)) * 2.0, rng.normal(size=(h, 2)) * 2.0, rng.normal(size=h)
         score = Additive(left, right, v / tau)  # exactly
@@ -213,7 +214,7 @@ def test_additive_bounds(run, *, dot=False, factor=1.0, euclidean=False):
         kernel = Softmatch(DotProduct(scale=1.0 / tau) if dot else score, Measure(keys))
         rows, relative = kernel.rows(queries), kernel.error(queries)
         size = (balls(v) ** 2).sum().sqrt() if euclidean else np.abs(balls(v)).sum()
-        power = (2 * size / balls(tau).item() * balls(factor).item()).exp()
+        power = (2 * size / ball(tau) * ball(factor)).exp()
         low, high = hull(1 / (1 + (n - 1) * power)), hull(1 / (1 + (n - 1) / power))
         smallest, largest = (Interval.within(float(p), relative * float(p)) for p in (rows.min(), rows.max()))
         yield at_least(smallest, low, n=n, tau=tau, part="below")

@@ -50,7 +50,7 @@ def pair_of(mean, second, *, root=True, centred=True):
 )
 def test_moment_projection(run, *, root=True, centred=True, weighted=True):
     pairs = MomentSubspace(lambda y: y ** [1, 2], lambda m: pair_of(*m, root=root, centred=centred))
-    for rng in run.streams(run.pick(quick=20, paper=200)):
+    for rng in run.draws(quick=20, paper=200):
         n = int(rng.integers(2, 15))
         mu = Measure(rng.normal(size=(n, 1)) + 1.0, rng.dirichlet(np.ones(n)))
         once = pairs.project(mu)
@@ -84,7 +84,7 @@ def test_moment_projection(run, *, root=True, centred=True, weighted=True):
 def test_attention_kernel(run, *, commuted=False, looked_up=True, beta=0.8):
     score = DotProduct(scale=0.8)
     value = np.array([[1.0, -0.5], [0.3, 2.0]])
-    for rng in run.streams(run.pick(quick=20, paper=200)):
+    for rng in run.draws(quick=20, paper=200):
         n = int(rng.integers(2, 20))
         nu, x = Measure(rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n))), rng.normal(size=2)
         match = Softmatch(score, nu)
@@ -183,7 +183,7 @@ def test_printed_lookup(run, *, factor=2, shift=0.0):
     hypothesis("key-space", "values are looked up by key, although W_K merges tokens of unequal weight", by_key=True),
 )
 def test_token_space(run, *, transposed=False, by_key=False):
-    for rng in run.streams(run.pick(quick=20, paper=200)):
+    for rng in run.draws(quick=20, paper=200):
         n, d = int(rng.integers(3, 15)), 3
         w_query, w_key, w_value = rng.normal(size=(2, d)), rng.normal(size=(2, d)), rng.normal(size=(2, d))
         w_key[:, 0] = 0.0  # tokens that differ along the first axis have the same key

@@ -9,6 +9,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -91,14 +92,14 @@ def typical(errors, mu):
     constant("longer", "the field is one per cent longer", stretch=1.01),
 )
 def test_gaussian_dot(run, *, transposed=False, factors=1, stretch=1.0):
-    for rng in run.streams(run.pick(quick=4, paper=40)):
+    for rng in run.draws(quick=4, paper=40):
         mean, root = random_gaussian(rng)
         form, value = rng.normal(size=(2, 2)) / 4, rng.normal(size=(2, 2))
         mu, sigma = gaussian(mean, root), balls(root) @ balls(root).T
         kernel = AttentionKernel(DotProduct(form=form), mu, value)
         errors, all_errors = (field_errors(kernel, x, root, x @ form @ root) for x in (QUERIES, mu.points))
         tilt = sigma @ balls(form if transposed else form.T)
-        claimed = (balls(mean) + balls(QUERIES) @ tilt.T) @ balls(value).T * balls(stretch).item()
+        claimed = (balls(mean) + balls(QUERIES) @ tilt.T) @ balls(value).T * ball(stretch)
         size = 2.0 * float(np.abs(value).sum())
         yield equals(gap(kernel.output(QUERIES), claimed, errors[:, np.newaxis]), 0, scale=size, part="field")
         # queries far out feel the end of the lattice; what they move, they move with the little mass that they have
@@ -126,13 +127,13 @@ def test_gaussian_dot(run, *, transposed=False, factors=1, stretch=1.0):
     bug("no-prior", "the mean is not weighted by the precision", weighted=False),
 )
 def test_gaussian_distance(run, *, factor=2.0, weighted=True):
-    for rng in run.streams(run.pick(quick=4, paper=40)):
+    for rng in run.draws(quick=4, paper=40):
         mean, root = random_gaussian(rng)
         beta = float(rng.uniform(0.2, 0.6))
         kernel = AttentionKernel(SquaredDistance(beta), gaussian(mean, root))
         posterior = 1.0 / (1.0 + 2.0 * beta * (root * root).sum(axis=0))  # of z, whose coordinates stay independent
         centres = 2.0 * beta * ((QUERIES - mean) @ root) * posterior
-        sigma, strength = balls(root) @ balls(root).T, balls(factor).item() * balls(beta).item()
+        sigma, strength = balls(root) @ balls(root).T, ball(factor) * ball(beta)
         # the posterior mean, multiplied through by the covariance so that it needs no inverse of it
         prior = balls(mean) if weighted else sigma @ balls(mean)
         claimed = (prior + strength * (balls(QUERIES) @ sigma)) @ inverse(balls(np.eye(2)) + strength * sigma).T

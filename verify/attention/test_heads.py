@@ -4,7 +4,7 @@ import numpy as np
 
 from theory import Measure, attend
 from theory.attention import AttentionKernel, CausalKernel, DotProduct, MultiHead, rounding
-from theory.evidence import Claim, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, verifies
 from verify import inputs, textbook
 from verify.textbook import balls, gap
 
@@ -27,7 +27,7 @@ PLAIN = DotProduct(scale=1.0)
 )
 def test_cross(run, *, swapped=False, own=True):
     value = np.array([[0.5, 1.0], [-1.0, 0.25]])
-    for rng in run.streams(run.pick(quick=20, paper=200)):
+    for rng in run.draws(quick=20, paper=200):
         n = int(rng.integers(2, 12))
         asking, asked = (Measure(rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n))) for _ in range(2))
         field = asking if swapped else asked
@@ -60,7 +60,7 @@ def test_cross(run, *, swapped=False, own=True):
 )
 def test_multi_head(run, *, averaged=False, interleaved=False, shared=False):
     heads, d_k, d = 2, 2, 3
-    for rng in run.streams(run.pick(quick=10, paper=100)):
+    for rng in run.draws(quick=10, paper=100):
         n = int(rng.integers(2, 7))
         w_query, w_key, w_value = (rng.normal(size=(heads * d_k, d)) / 2 for _ in range(3))
         w_out = rng.normal(size=(d, heads * d_k))
@@ -71,13 +71,13 @@ def test_multi_head(run, *, averaged=False, interleaved=False, shared=False):
         laws, images = [], []
         for rows in parts:
             keys = balls(mu.points) @ balls(w_key[rows]).T
-            scores = balls(x) @ balls(w_query[rows]).T @ keys.T / balls(d_k).item().sqrt()
+            scores = balls(x) @ balls(w_query[rows]).T @ keys.T / ball(d_k).sqrt()
             laws.append(textbook.laws(scores, mu.weights)[0])
             images.append(balls(mu.points) @ balls(w_value[rows]).T @ balls(w_out[:, rows]).T)
         second = 0 if shared else 1
         joint = laws[0][:, np.newaxis] * laws[second][np.newaxis, :]  # the product law on pairs of tokens
         sums = images[0][:, np.newaxis, :] + images[second][np.newaxis, :, :]
-        claimed = (joint[:, :, np.newaxis] * sums).sum(axis=(0, 1)) * balls(0.5 if averaged else 1.0).item()
+        claimed = (joint[:, :, np.newaxis] * sums).sum(axis=(0, 1)) * ball(0.5 if averaged else 1.0)
         layer = MultiHead.from_matrices(w_query, w_key, w_value, w_out, heads=heads)
         size = float((np.abs(mu.points) @ np.abs(w_value).T @ np.abs(w_out).T).max())
         yield equals(gap(layer(x, mu)[0], claimed, layer.rounding(x, mu)), 0, scale=size, n=n)
@@ -109,7 +109,7 @@ def prefix_scores(times, now, scores, ahead):
     bug("masked-late", "later tokens are dropped after the softmax, without a new normalisation", late=True),
 )
 def test_causal(run, *, ahead=0, late=False):
-    for rng in run.streams(run.pick(quick=15, paper=150)):
+    for rng in run.draws(quick=15, paper=150):
         n, d = int(rng.integers(2, 10)), 2
         times = rng.integers(0, 5, size=n) / 4.0  # unsorted, with ties
         mu = Measure(np.column_stack([times, rng.normal(size=(n, d))]), rng.dirichlet(np.ones(n)))
@@ -120,7 +120,7 @@ def test_causal(run, *, ahead=0, late=False):
             claimed[i] = textbook.average(row[np.newaxis], x[columns], mu.weights[columns])[0]
             if late:
                 claimed[i] = claimed[i] * textbook.laws(scores[i : i + 1], mu.weights)[0, columns].sum()
-        error = rounding(x, x, x, score=PLAIN, key_weights=mu.weights)
+        error = rounding(x, x, x, score=PLAIN, weights=mu.weights)
         size = float(np.abs(x).max())
         measured = CausalKernel(PLAIN, mu).push(mu).points
         yield equals(gap(measured[:, 1:], claimed, error), 0, scale=size, part="kernel", n=n)
@@ -148,7 +148,7 @@ def test_causal(run, *, ahead=0, late=False):
     hypothesis("once", "repetitions are not counted", counted=False),
 )
 def test_padding(run, *, padded_by_zero=False, after=False, counted=True):
-    for rng in run.streams(run.pick(quick=20, paper=200)):
+    for rng in run.draws(quick=20, paper=200):
         n = int(rng.integers(3, 12))
         keys, values, x = rng.normal(size=(n, 2)), rng.normal(size=(n, 1)), rng.normal(size=(2, 2))
         copies = rng.integers(0, 4, size=n)
@@ -162,8 +162,8 @@ def test_padding(run, *, padded_by_zero=False, after=False, counted=True):
         if after:
             claimed = textbook.laws(textbook.dot_scores(x, keys, beta=1)) @ balls(values * copies[:, np.newaxis])
         masses = copies.astype(float)
-        measured = attend(x, keys, values, score=PLAIN, key_weights=masses)
-        error = rounding(x, keys, values, score=PLAIN, key_weights=masses)
+        measured = attend(x, keys, values, score=PLAIN, weights=masses)
+        error = rounding(x, keys, values, score=PLAIN, weights=masses)
         yield equals(gap(measured, claimed, error), 0, scale=float(np.abs(values).max()), part="a few", n=n)
     for p in [inputs.crowded(rng) for rng in run.streams(1)]:
         scores = textbook.dot_scores(p.queries, p.keys, beta=1)

@@ -37,7 +37,7 @@ def tokens_near_axes(rng, n):
 )
 def test_nystrom_exact(run, *, share=1, transposed=False, mass=1.0):
     clouds = [LINE, *(tokens_near_axes(rng, n) for n, rng in zip((3, 6, 8), run.streams(3), strict=True))]
-    clouds += [tokens_near_axes(rng, 5) for rng in run.streams(run.pick(quick=3, paper=60))]
+    clouds += [tokens_near_axes(rng, 5) for rng in run.draws(quick=3, paper=60)]
     for q, k in clouds:
         for part in (share, 2):
             marks = {"query_landmarks": q[: q.shape[0] // part], "key_landmarks": k[: k.shape[0] // part]}
@@ -105,7 +105,7 @@ def eliminated(matrix, pivots):
 )
 def test_nystrom_schur(run, *, indefinite=False, added=0.0, factor=1):
     grid = np.array([[-1.0, 0.0], [1.0, 0.5], [0.0, -1.0], [0.5, 1.0], [-0.5, -0.5], [1.0, -1.0], [0.25, 0.25]])
-    for rng, scale in zip(run.streams(run.pick(quick=6, paper=99)), cycle((1.0, 1e-12, 1e12)), strict=False):
+    for rng, scale in zip(run.draws(quick=6, paper=99), cycle((1.0, 1e-12, 1e12)), strict=False):
         x, marks = grid + 0.1 * rng.normal(size=grid.shape), int(rng.integers(1, 5))
         apart = np.linalg.norm(x[:, np.newaxis] - x[np.newaxis], axis=2)
         matrix = scale * (0.1 * np.eye(7) + apart if indefinite else np.exp(x @ x.T))

@@ -18,6 +18,7 @@ from theory.evidence import (
     Claim,
     Interval,
     at_least,
+    ball,
     bug,
     constant,
     equals,
@@ -82,7 +83,7 @@ def test_attention(run, tokens, *, power=0.5, axis=1):
 )
 def test_rows_are_laws(run, *, normalised=True, swapped=False, transposed=False, linear=False):
     score = DotProduct(scale=0.7)
-    for rng in run.streams(run.pick(quick=20, paper=200)):
+    for rng in run.draws(quick=20, paper=200):
         n, d = int(rng.integers(2, 20)), int(rng.integers(1, 4))
         mu, nu, other = (Measure(rng.normal(size=(n, d)), rng.dirichlet(np.ones(n))) for _ in range(3))
         first, second = Softmatch(score, nu), Softmatch(score, other)
@@ -128,7 +129,7 @@ def test_boltzmann_gibbs(run, *, after=False, uniform=False, factor=1.0):
         nu = Measure(p.keys, law_of(p.masses))
         a, b = p.keys @ p.queries[0], np.cos(np.arange(nu.size))
         reference = np.ones(nu.size) if uniform or after else nu.weights
-        tilt = balls(a) * balls(factor).item() + balls(b)
+        tilt = balls(a) * ball(factor) + balls(b)
         claimed = textbook.laws(tilt[np.newaxis, :], reference)[0]
         if after:
             claimed = claimed * balls(nu.weights)
@@ -137,7 +138,7 @@ def test_boltzmann_gibbs(run, *, after=False, uniform=False, factor=1.0):
         error = np.expm1(2.0 * transform_error(nu, a)) + transform_error(once, b)
         yield equals(gap(boltzmann_gibbs(once, b).weights, claimed, error), 0, scale=1, part="composition", **p.case)
         where = np.arange(nu.size) % 2 == 0
-        claimed = textbook.laws((balls(a) * balls(factor).item())[np.newaxis, :], reference)[0]
+        claimed = textbook.laws((balls(a) * ball(factor))[np.newaxis, :], reference)[0]
         claimed = claimed * balls(1.0 * where)
         claimed = claimed * balls(nu.weights) if after else claimed / claimed.sum()
         apart = gap(boltzmann_gibbs(nu, a, where=where).weights, claimed, transform_error(nu, a))
@@ -174,11 +175,11 @@ def test_softmatch(run, *, after=False, dropped=False, beta=0.6):
             kernel = Softmatch(score, nu)
             apart = gap(kernel.rows(p.queries), claimed, kernel.error(p.queries))
             yield equals(apart, 0, scale=1, score=name, **p.case)
-    for rng in run.streams(run.pick(quick=5, paper=50)):
+    for rng in run.draws(quick=5, paper=50):
         w_query, w_key, v = rng.normal(size=(4, 2)), rng.normal(size=(4, 2)), rng.normal(size=4)
         x, nu = rng.normal(size=(2, 2)), Measure(rng.normal(size=(6, 2)), rng.dirichlet(np.ones(6)))
         left, right = balls(x) @ balls(w_query).T, balls(nu.points) @ balls(w_key).T
-        scores = textbook.tanh(left[:, np.newaxis, :] + right[np.newaxis, :, :]) @ balls(v) * balls(beta / 0.6).item()
+        scores = textbook.tanh(left[:, np.newaxis, :] + right[np.newaxis, :, :]) @ balls(v) * ball(beta / 0.6)
         claimed = textbook.laws(scores, np.ones(6) if after or dropped else nu.weights)
         claimed = claimed * balls(nu.weights) if after else claimed
         kernel = Softmatch(Additive(w_query, w_key, v), nu)

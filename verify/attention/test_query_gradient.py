@@ -12,6 +12,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -30,7 +31,7 @@ SCALED = DotProduct()
 
 def moving_query(keys, query, way, power):
     """Scores of query + t way with the keys over d**power, as power series of balls, shape (n,)."""
-    scale = balls(keys.shape[1]).item() ** balls(power).item()
+    scale = ball(keys.shape[1]) ** ball(power)
     return (balls(keys) @ balls(query) + balls(keys) @ balls(way) * variable(2)) / scale
 
 
@@ -53,7 +54,7 @@ def slopes(series):
     hypothesis("near", "the scores are divided by d to the 0.49", power=0.49),
 )
 def test_query_gradient(run, *, centred=True, divided=0.5, power=0.5):
-    for rng in run.streams(run.pick(quick=20, paper=200)):
+    for rng in run.draws(quick=20, paper=200):
         n, d, width = int(rng.integers(2, 15)), int(rng.integers(2, 5)), int(rng.integers(1, 4))
         q, k, v, way = rng.normal(size=d), rng.normal(size=(n, d)), rng.normal(size=(n, width)), rng.normal(size=d)
         masses = textbook.exp(moving_query(k, q, way, power))
@@ -90,7 +91,7 @@ def test_query_bound(run, *, factor=0.5, largest=False, scale=None):
     score, line = DotProduct(scale=scale), np.array([[1.0], [-1.0]])
     square = np.vstack([np.ones(4), -np.ones(4)])  # attains it too, in dimension four
     problems = [(np.zeros(1), line, line), (np.zeros(4), square, square)]
-    for rng in run.streams(run.pick(quick=20, paper=300)):
+    for rng in run.draws(quick=20, paper=300):
         n, d, size = int(rng.integers(2, 15)), int(rng.integers(1, 5)), float(rng.choice([0.1, 1.0, 4.0]))
         problems.append((size * rng.normal(size=d), rng.normal(size=(n, d)), rng.normal(size=(n, d))))
     for q, k, v in problems:
@@ -117,10 +118,10 @@ def test_query_bound(run, *, factor=0.5, largest=False, scale=None):
 
 def closed_form(scores, support, alpha, tau):
     """Sparsemax (alpha = 2) or 1.5-entmax on a known support as power series: the threshold solves a plain equation."""
-    z = scores[support] * ((alpha - 1) / balls(tau).item())
+    z = scores[support] * ((alpha - 1) / ball(tau))
     mean = z.sum(keepdims=True) / z.size
     if alpha == 2:
-        return z - (mean - balls(1).item() / z.size)
+        return z - (mean - ball(1) / z.size)
     apart = z - mean  # sum (z - theta)^2 = 1 with theta below all
     threshold = mean - sqrt((1 - (apart * apart).sum(keepdims=True)) / z.size)
     return (z - threshold) ** 2
@@ -141,7 +142,7 @@ def closed_form(scores, support, alpha, tau):
     bug("whole", "the keys off the support are counted with weight one", whole=True),
 )
 def test_escort_gradient(run, *, ordinary=False, power=2.0, whole=False):
-    for rng in run.streams(run.pick(quick=12, paper=120)):
+    for rng in run.draws(quick=12, paper=120):
         n, d, tau = int(rng.integers(3, 10)), int(rng.integers(1, 4)), float(rng.uniform(0.5, 2.0))
         q, k, v, way = rng.normal(size=d), rng.normal(size=(n, d)), rng.normal(size=(n, 2)), rng.normal(size=d)
         q[0] += 2.0
@@ -152,10 +153,10 @@ def test_escort_gradient(run, *, ordinary=False, power=2.0, whole=False):
             moved = closed_form(series, support, alpha, tau)
             by_series = slopes(moved @ balls(v[support]))
             seen = np.ones(n, dtype=bool) if whole else support
-            exponent = balls(power).item() - balls(alpha).item()
-            escort = np.array([p**exponent if p > 1e-12 else balls(1).item() for p in law[seen]])
+            exponent = ball(power) - ball(alpha)
+            escort = np.array([p**exponent if p > 1e-12 else ball(1) for p in law[seen]])
             escort = law[seen] if ordinary else escort
-            change = balls(k[seen]) @ balls(way) / (balls(d).item().sqrt() * balls(tau).item())
+            change = balls(k[seen]) @ balls(way) / (ball(d).sqrt() * ball(tau))
             means = (escort @ balls(v[seen])) / escort.sum()
             claimed = (escort * change) @ (balls(v[seen]) - means)
             for measured, by_escort in zip(by_series, claimed, strict=True):
@@ -165,9 +166,9 @@ def test_escort_gradient(run, *, ordinary=False, power=2.0, whole=False):
             direction = k @ way / math.sqrt(d)
             derivative = entmax_vjp(weights, direction, alpha, tau=tau) @ v
             # the same formula at the weights that were computed: what is left is the rounding of this formula alone
-            given = np.array([p**exponent if p > 0 else balls(0).item() for p in balls(weights)])
+            given = np.array([p**exponent if p > 0 else ball(0) for p in balls(weights)])
             given = given if not ordinary else balls(weights)
-            along, middle = balls(direction) / balls(tau).item(), (given @ balls(v)) / given.sum()
+            along, middle = balls(direction) / ball(tau), (given @ balls(v)) / given.sum()
             exactly = (given * along) @ (balls(v) - middle)
             error = gamma(8 * n + 40) * 4.0 * n * float(np.abs(direction).max() / tau * np.abs(v).max())
             yield equals(gap(derivative, exactly, error), 0, scale=1, n=n, d=d, alpha=alpha, part="product")
@@ -198,7 +199,7 @@ def test_gap_decay(run, *, power=1, factor=1.0, below=1):
     ]
     problems += [
         (rng.normal(size=int(rng.integers(3, 9))) * 3.0, float(rng.uniform(0.2, 3.0)))
-        for rng in run.streams(run.pick(quick=30, paper=400))
+        for rng in run.draws(quick=30, paper=400)
     ]
     for scores, tau in problems:
         wide = scores is WIDE[0]
@@ -208,13 +209,11 @@ def test_gap_decay(run, *, power=1, factor=1.0, below=1):
         # a diagonal entry is a weight times the sum of the others: two relative errors, and n roundings
         measured = Interval.within(norm, norm * (2.0 * relative + relative**2 + gamma(4 * n + 8)))
         ordered = balls(np.sort(scores)[::-1])
-        decay = ((ordered[below] - ordered[0]) / balls(tau).item()).exp()
-        bound = 2 * (n - 1) * decay * balls(factor).item() / balls(tau).item() ** power
+        decay = ((ordered[below] - ordered[0]) / ball(tau)).exp()
+        bound = 2 * (n - 1) * decay * ball(factor) / ball(tau) ** power
         yield at_most(measured, hull(bound), n=n, tau=tau, part="bound")
         if wide:  # 1 / (1 + (n - 1) e^-gap)^2 of it, where all others are equal
-            yield at_least(
-                measured, hull(bound * balls(Fraction(999_999, 1_000_000)).item()), n=n, tau=tau, part="sharp"
-            )
+            yield at_least(measured, hull(bound * ball(Fraction(999_999, 1_000_000))), n=n, tau=tau, part="sharp")
 
 
 @verifies(

@@ -7,7 +7,7 @@ import numpy as np
 
 from theory.attention import attend_linear, elu_features, feature_study as study, linear_weights
 from theory.attention.lattice import gaussian
-from theory.evidence import Claim, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import EXP_ULPS, gamma
 from verify import textbook
 from verify.textbook import balls, exp, gap, hull
@@ -66,7 +66,7 @@ def test_linear_recurrence(run, *, softmax=False, own=0, masked=True, decay="1",
                 claimed = quadratic(
                     left, right * balls(masses if weighted else 1.0 + 0.0 * masses), balls(v), mask=kept
                 )
-                arguments = {"features": features, "key_weights": masses[:, 0], "causal": part == "weighted"}
+                arguments = {"features": features, "weights": masses[:, 0], "causal": part == "weighted"}
                 measured = attend_linear(q, k, v, **arguments)
                 yield equals(gap(measured, claimed, 2.0 * error), 0, scale=1, part=part, features=name, n=n)
                 rows = gap(linear_weights(q, k, **arguments) @ v, claimed, 4.0 * size)
@@ -85,7 +85,7 @@ def variance(name, q, k, *, difference=False, paired="1/2"):
     value, z, apart = kernel(q, k, difference=difference)
     if name == "trigonometric":
         return exp(z) / value**2 * (1 - exp(-apart)) ** 2 / 2
-    factor = balls(Fraction(paired)).item() * (1 - exp(-z)) if name == "paired" else 1
+    factor = ball(Fraction(paired)) * (1 - exp(-z)) if name == "paired" else 1
     return factor * value**2 * (exp(z) - 1)
 
 
@@ -112,7 +112,7 @@ STATEMENT = r"positive $K^2(e^Z - 1)$, paired $\frac12(1 - e^{-Z})K^2(e^Z - 1)$,
 def test_feature_variance(run, *, difference=False, paired="1/2", centred=True, normed=True):
     nodes = gaussian(np.zeros(2), np.eye(2), reach=study.REACH)
     pairs = [(np.array([0.75, 0.25]), np.array([0.5, -0.5])), (np.array([1.0, 0.0]), np.array([-1.0, 0.25]))]
-    for rng in run.streams(run.pick(quick=4, paper=40)):
+    for rng in run.draws(quick=4, paper=40):
         q, k = rng.normal(size=2), rng.normal(size=2)
         pairs.append((q / max(1.0, float(np.linalg.norm(q))), k / max(1.0, float(np.linalg.norm(k)))))
     for q, k in pairs:
@@ -155,10 +155,10 @@ def test_feature_sampling(run, *, difference=False, paired="1/2", factor="1", la
         turn = math.radians(angle)
         q, k = np.array([1.0, 0.0]), np.array([math.cos(turn), math.sin(turn)])
         value, _, _ = kernel(q, k)
-        claimed = variance(name, q, k, difference=difference, paired=paired) * balls(Fraction(factor)).item()
+        claimed = variance(name, q, k, difference=difference, paired=paired) * ball(Fraction(factor))
         case = {"features": str(name), "angle": int(angle), "method": str(method), "part": str(part)}
         if part == "mean":
-            yield equals(found, hull(value * balls(1 - lacking).item().exp()), **case)  # of unit vectors
+            yield equals(found, hull(value * ball(1 - lacking).exp()), **case)  # of unit vectors
         else:  # relative, but where a variance vanishes
             scale = value**2 if angle == (0 if name == "trigonometric" else 180) else variance(name, q, k)
             yield equals(found, hull(claimed), scale=hull(scale), **case)
@@ -166,7 +166,7 @@ def test_feature_sampling(run, *, difference=False, paired="1/2", factor="1", la
 
 def first_order(query, keys, values, *, covariance=True):
     """The coefficient of 1/m in the bias, from the moments of numerator and denominator of one frequency, in balls."""
-    q, k, v = balls(query).item(), balls(keys), balls(values)
+    q, k, v = ball(query), balls(keys), balls(values)
     kernels = exp(q * k)
     n, d = (v * kernels).sum(), kernels.sum()
     left, right = k[:, np.newaxis], k[np.newaxis, :]
@@ -211,9 +211,9 @@ def test_feature_bias(run, *, biased=True, rate=1.0, covariance=True, query=stud
 
 def mean_of_one(keys, values, norms):
     """The mean output of a single frequency, whose query cancels: a softmax over e^(w k - k^2 / 2), on a lattice."""
-    k, v, top, bottom = balls(keys), balls(values), balls(0).item(), balls(0).item()
+    k, v, top, bottom = balls(keys), balls(values), ball(0), ball(0)
     for i in range(-112, 113):
-        w = balls(Fraction(i, 8)).item()  # the integrand is analytic in |Im w| < 2, so that the step costs e^-100
+        w = ball(Fraction(i, 8))  # the integrand is analytic in |Im w| < 2, so that the step costs e^-100
         mass = exp(-w * w / 2)
         law = exp(w * k - norms * k * k / 2)
         top, bottom = top + mass * (law * v).sum() / law.sum(), bottom + mass

@@ -122,7 +122,7 @@ def beside(measured, exact):
     bug("single", "queries are rounded to single precision", kind=np.float32),
 )
 def test_rounding(run, *, share=1.0, kind=np.float64):
-    for rng in run.streams(run.pick(quick=4, paper=40)):
+    for rng in run.draws(quick=4, paper=40):
         d = int(rng.choice([1, 2, 8]))
         for name, score, x, y, exact in scores(rng, d):
             asked, values = x.astype(kind).astype(np.float64), np.eye(KEYS)
@@ -206,7 +206,7 @@ def test_sinkhorn_error(run, *, share=1.0, sharp=0.9, heavier=0.0):
         move = g - balls(begun)
         swing = Interval.largest([hull(one - other) for one in move for other in move])
         off = ((balls(found.output(values)) - law @ balls(values))[:, 0] ** 2 @ balls(a)).sqrt()
-        slip = rounding(x, y, values, score=PLAIN, key_weights=np.exp(found.log_weights))
+        slip = rounding(x, y, values, score=PLAIN, weights=np.exp(found.log_weights))
         for part, far, bound in (
             ("potential", swing, potential_error(found)),
             ("output", hull(off) - slip, sinkhorn_error(found, values)),

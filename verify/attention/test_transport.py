@@ -20,6 +20,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -72,7 +73,7 @@ def test_empirical(run, *, normalised=True, counted=True, causal=False):
         masses = mu.size * np.exp(Softmatch(PLAIN, mu).log_partition(mu.points))
         return Measure(points * masses[:, np.newaxis], mu.weights), 64.0 * error_of(mu) * float(masses.max())
 
-    for rng in run.streams(run.pick(quick=12, paper=100)):
+    for rng in run.draws(quick=12, paper=100):
         n, copies = int(rng.integers(2, 12)), int(rng.integers(2, 5))
         x = rng.normal(size=(n, 2))
         mu, size = Measure(x), float(np.abs(x).max())
@@ -111,7 +112,7 @@ def test_displacement(run, *, upper=1.0, lower=1.0, coordinates=2):
     )  # it travels its whole displacement, whatever the score: there both bounds are attained
     clouds = [("study", x, y, Measure.normalised(x, table["weight"]).weights)]
     kernels = [("dirac", lone, AttentionKernel(PLAIN, lone, 2.0 * np.eye(2)))]
-    for rng in run.streams(run.pick(quick=12, paper=120)):
+    for rng in run.draws(quick=12, paper=120):
         n = int(rng.integers(2, 20))
         mu = Measure(rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n)))
         score = DotProduct(form=rng.normal(size=(2, 2)))
@@ -160,11 +161,11 @@ def test_convex_order(run, *, value=1.0, power=2, factor=1.0, heavier=0.0):
     pair = Measure([[-1.0], [1.0]], [0.5 - heavier, 0.5 + heavier])
     for beta in (0.25, 1.0, 3.0, 20.0):
         free, held = spreads(*layer(DotProduct(scale=beta), pair))
-        tanh = textbook.hull(balls(beta).item().tanh())
+        tanh = textbook.hull(ball(beta).tanh())
         yield equals(free, 1, part="without", beta=beta)
         yield equals(held, tanh**power, part="with", beta=beta)
         yield at_least(free, factor * held, part="order", beta=beta)
-    for rng in run.streams(run.pick(quick=15, paper=200)):
+    for rng in run.draws(quick=15, paper=200):
         n = int(rng.integers(2, 20))
         mu = Measure(rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n)))
         match, kernel = layer(PLAIN, mu)
@@ -189,7 +190,7 @@ class Perceptron:
     def exact(self, x):
         """The same in balls; the positive part of z is half of z + |z|."""
         hidden = balls(x) @ balls(self.inner).T
-        return (hidden + np.abs(hidden)) @ balls(self.outer).T * balls(0.5).item()
+        return (hidden + np.abs(hidden)) @ balls(self.outer).T * ball(0.5)
 
     def rounding(self, x):
         """Bound the error of an entry, of either product."""
@@ -218,7 +219,7 @@ def tokenwise(block, x, field):
     for head in block.layer.heads:
         parts = ((x, head.w_query), (field, head.w_key), (field, head.w_value))
         queries, keys, values = (balls(tokens) @ balls(w).T for tokens, w in parts)
-        scores = queries @ keys.T / balls(head.w_key.shape[0]).item().sqrt()
+        scores = queries @ keys.T / ball(head.w_key.shape[0]).sqrt()
         exact = exact + textbook.laws(scores) @ values @ balls(head.w_out).T
     return exact, block.layer.rounding(x, Measure(field))
 
@@ -241,7 +242,7 @@ def test_composition(run, tokens, *, frozen=False, skip=True, power=2):
     layer = SelfAttention(PLAIN)
     once = step(layer, pair)
     twice = Measure(layer(once.points, pair)) if frozen else Stack((layer, layer)).push(pair)
-    c = balls(1).item().tanh()
+    c = ball(1).tanh()
     # the second layer c -> c tanh(c^2) has slope below two, so it at most doubles the error of the first
     end = Interval.within(float(twice.points[1, 0]), 2.0 * error_of(pair) + error_of(once))
     yield equals(end, textbook.hull(c * (c**power).tanh()), part="pair")

@@ -28,7 +28,7 @@ def shifted(scale, root, centred, reflected):
 def small(scale, root):
     """Distances of clouds that are small enough for the matrix, and their bounds without it."""
     run, m, found = Run("distance.large", scale, root), 300, []
-    for rng in run.streams(run.pick(quick=2, paper=6)):
+    for rng in run.draws(quick=2, paper=6):
         mu, nu = (Measure(rng.normal(size=(m, 2)) + k, rng.dirichlet(np.ones(m))) for k in (0.0, 0.5))
         found.append((m, w1(mu, nu), w1(mu, nu, atoms=m // 2)))
     return found

@@ -4,7 +4,7 @@ import math
 
 from theory.diffusion import PeriodicGrid, chordal
 from theory.diffusion.stacking import TokenLayer
-from verify.textbook import balls
+from theory.evidence import ball
 
 
 def around(epsilon, values, *, n=None):
@@ -17,6 +17,6 @@ def around(epsilon, values, *, n=None):
 
 def bessel(epsilon):
     """Multipliers of the chordal kernel, in balls."""
-    b = 1 / balls(epsilon).item()
+    b = 1 / ball(epsilon)
     base = b.bessel_i(0, scaled=True)
     return lambda k: b.bessel_i(k, scaled=True) / base

@@ -7,15 +7,15 @@ from functools import cache
 
 import flint
 
-from theory.evidence.enclosure import balls
+from theory.evidence.enclosure import ball
 
 
 def polynomial(constant, *waves):
     """A constant plus waves (frequency, cosine, sine), by exact floats."""
     d = len(waves[0][0])
-    found = {(0,) * d: flint.acb(balls(constant).item())}
+    found = {(0,) * d: flint.acb(ball(constant))}
     for mode, cosine, sine in waves:
-        a, b = balls(cosine).item() / 2, balls(sine).item() / 2
+        a, b = ball(cosine) / 2, ball(sine) / 2
         for sign in (1, -1):
             key = tuple(sign * k for k in mode)
             found[key] = found.get(key, flint.acb(0)) + flint.acb(a, -sign * b)
@@ -56,7 +56,7 @@ def smoothed(f, place, b):
     """The mean of f(y) e^{b sum (cos(x - y) - 1)} over y in the torus (normalised to mass one); at x itself without b."""
     total = flint.arb(0)
     for mode, c in f.items():
-        angle = sum((k * balls(x).item() for k, x in zip(mode, place, strict=True)), flint.arb(0))
+        angle = sum((k * ball(x) for k, x in zip(mode, place, strict=True)), flint.arb(0))
         term = c * flint.acb(angle.cos(), angle.sin())
         if b is not None:
             for k in mode:
@@ -68,5 +68,5 @@ def smoothed(f, place, b):
 @cache
 def scaled_bessel(k, b):
     """e^{-b} I_k(b) for a float b."""
-    ball = balls(b).item()
-    return (-ball).exp() * ball.bessel_i(k)
+    argument = ball(b)
+    return (-argument).exp() * argument.bessel_i(k)

@@ -8,16 +8,12 @@ import numpy as np
 
 from theory.diffusion.operators import propagate
 from theory.diffusion.self_dynamics import line_tokens, moved, rounded
-from theory.evidence import Claim, Interval, bug, constant, equals, estimated, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, ball, bug, constant, equals, estimated, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 DERIVED = ("derived", "refereed")
-
-
-def ball(value):
-    return balls(value).item()
 
 
 MIXTURE = ((-1.0, 0.5, 2.0), (0.5, 0.25, 0.375), (0.25, 0.5, 0.25))

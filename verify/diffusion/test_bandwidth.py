@@ -8,10 +8,10 @@ import numpy as np
 from theory.diffusion import PeriodicGrid
 from theory.diffusion.bandwidth import StepError
 from theory.diffusion.studies.sampling import DENSITIES, function
-from theory.evidence import Claim, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from verify.diffusion.harmonics import at, derivative, plus, times
 from verify.diffusion.tokens import DENSITY, FUNCTION, PI, density, generator, gradient_squared
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 NODES = {1: 32, 2: 24}
 REGULAR, CRITICAL = {1: (5,), 2: (4, 3)}, {1: (8,), 2: (6, 6)}
@@ -73,17 +73,17 @@ def test_bandwidth(run, *, more=6, flat=4, chordal=True, factor=True):
     for d in (1, 2):
         grid = PeriodicGrid((NODES[d],) * d)
         place = tuple(float(axis.ravel()[k]) for axis, k in zip(grid.axes, REGULAR[d], strict=True))
-        half = balls(d).item() / 2
+        half = ball(d) / 2
         b = abs(second(d, place, chordal=chordal))
         v = gradient_squared(d, place) / (2 * density(d, place) * (4 * PI) ** half)
         bandwidths, errors = ladder(d, REGULAR[d], False, counts)
         power = Fraction(2, d + 6)
         ratios = ([], [])
         for n, bandwidth, error in zip(counts, bandwidths, errors, strict=True):
-            share = (1 + half if factor else 1) / balls(2).item()
+            share = (1 + half if factor else 1) / ball(2)
             best = (share * v / (b**2 * n)) ** (1 / (3 + half))
             ratios[0].append(bandwidth / hull(best))
-            ratios[1].append(error / hull(b * best * ((d + balls(6).item()) / (d + 2)) ** (balls(1).item() / 2)))
+            ratios[1].append(error / hull(b * best * ((d + ball(6)) / (d + 2)) ** (ball(1) / 2)))
         for name, values, ratio in zip(("bandwidth", "error"), (bandwidths, errors), ratios, strict=True):
             yield equals(order(values, ratio=10), Fraction(2, d + more), scale=1, d=d, part=name)
             yield equals(limit(ratio, ratio=10, order=float(power)), 1, d=d, part=f"{name}, constant")

@@ -16,6 +16,7 @@ from theory.evidence import (
     Interval,
     Kind,
     at_least,
+    ball,
     bug,
     constant,
     equals,
@@ -34,10 +35,6 @@ WITNESS = (
     np.array([[0.9, -1.2, 0.3], [0.4, 0.5, 1.1], [-0.6, 0.8, 0.7]]), np.array([0.5, -1.0, 0.8]),
     np.array([0.3, 0.4, -0.2]), np.array([1.0, -0.5, 0.7]),
 )  # fmt: skip
-
-
-def ball(value):
-    return balls(value).item()
 
 
 def problem(rng, n):
@@ -133,14 +130,14 @@ def test_bilinear(run, *, sign=1, share=lambda r: 1 / r, drift=2, mirrored=False
 )
 def test_bilinear_tokens(run, *, sign=1.0, factor=1.0, tilted=1.0):
     points, areas = sphere_tokens(48, 96)
-    for case in [WITNESS, *(problem(rng, 3) for rng in run.streams(run.pick(quick=2, paper=30)))]:
+    for case in [WITNESS, *(problem(rng, 3) for rng in run.draws(quick=2, paper=30))]:
         form, x, a, w = case
         for b in (0.7, 6.0, 30.0):
             epsilon = 0.5 * float(np.linalg.norm(x @ form)) / b
             score, values, masses = Bilinear(form).score(epsilon), points @ w, areas * (1.0 + points @ a)
             query = x[np.newaxis, :]
             found = propagate(query, points, values, epsilon, score=score, masses=masses)[0]
-            width = rounding(query, points, values[:, np.newaxis], score=score, key_weights=masses)
+            width = rounding(query, points, values[:, np.newaxis], score=score, weights=masses)
             exact = hull(cold((sign * form, x, tilted * a, w), epsilon / factor))
             yield equals(Interval.within(found, width + 2.0**8 * U * (b + 1) * math.hypot(*w)), exact, scale=1, b=b)
 
@@ -166,7 +163,7 @@ def test_bilinear_tokens(run, *, sign=1.0, factor=1.0, tilted=1.0):
 def test_minimiser(run, *, sign=-1, share=Fraction(1, 2), sphere=False):
     for n in (2, 3):
         yield equals(rise(n, sign, sympy.Rational(share), sphere), 0, scale=1, n=n)
-    for rng in run.streams(run.pick(quick=6, paper=60)):
+    for rng in run.draws(quick=6, paper=60):
         form, x, _, _ = problem(rng, 3)
         form = form * 2.0 ** float(rng.choice([-40, 0, 40]))
         root = rng.normal(size=(3, 3))
@@ -178,10 +175,10 @@ def test_minimiser(run, *, sign=-1, share=Fraction(1, 2), sphere=False):
         gap = float(((found - others) @ (x @ form)).min())
         yield at_least(Interval.within(gap, 2.0**12 * U * size), 0, scale=size, part="other keys")
     table = run.study(studies.scores).where(part="sphere")
-    for t in sorted(set(table["x"].tolist())):
+    for t in table.levels("x"):
         pull = AXES * path(t)
         claimed = sign * pull / np.linalg.norm(pull)
-        for epsilon in sorted(set(table["epsilon"].tolist())):
+        for epsilon in table.levels("epsilon"):
             mean = [table.where(x=t, epsilon=epsilon, coordinate=k + 1).intervals("value")[0] for k in range(3)]
             b = float(np.linalg.norm(pull)) / (2.0 * epsilon)
             along = sum((m * float(c) for m, c in zip(mean, claimed, strict=True)), Interval.exactly(0, Kind.PROVED))

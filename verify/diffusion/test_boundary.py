@@ -9,15 +9,11 @@ import numpy as np
 from theory.diffusion import studies
 from theory.diffusion.boundary import gauss_tokens, layer_rise
 from theory.diffusion.studies.boundary import TIME
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
-from verify.textbook import balls, hull
+from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, order, verifies
+from verify.textbook import hull
 
 LAFON = ("coifman2006", "belkin2012")
 SPOTS = tuple(map(Fraction, (0, 1, 2, 4, 7)))
-
-
-def ball(value):
-    return balls(value).item()
 
 
 def normal(s):
@@ -78,7 +74,7 @@ def test_half_line(run, *, power=Fraction(1, 2), conditional=True, sign=1):
 )
 def test_layer(run, *, factor=1, power=Fraction(1, 2), part="slope"):
     table = run.study(studies.boundary).where(part=part)
-    for s in sorted(set(table["place"].tolist())):
+    for s in table.levels("place"):
         column = table.where(place=s)
         levels = [column.where(epsilon=e) for e in sorted(set(column["epsilon"].tolist()), reverse=True)]
         rises = [level.intervals("value")[0] / float(level["epsilon"][0] ** 0.5) for level in levels]
@@ -109,7 +105,7 @@ def test_layer(run, *, factor=1, power=Fraction(1, 2), part="slope"):
 )
 def test_defect(run, *, sign=1, part="flat"):
     table = run.study(studies.boundary).where(part=part)
-    for s in sorted(set(table["place"].tolist())):
+    for s in table.levels("place"):
         column = table.where(place=s)
         levels = [column.where(epsilon=e) for e in sorted(set(column["epsilon"].tolist()), reverse=True)]
         rates = [level.intervals("value")[0] / float(level["epsilon"][0]) for level in levels]

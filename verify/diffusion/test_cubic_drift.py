@@ -6,15 +6,11 @@ import numpy as np
 
 from theory.diffusion.ladders import extrapolated, worst
 from theory.diffusion.laplace import GeneralScore, concentrated, first_order
-from theory.evidence import Claim, Interval, bug, constant, equals, estimated, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, ball, bug, constant, equals, estimated, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
 from verify.textbook import balls, hull
 
 RUAN = ("ruan2024", "wong2001")
-
-
-def ball(value):
-    return balls(value).item()
 
 
 def cubic_case(rng):
@@ -68,7 +64,7 @@ def planar(case, epsilon):
     constant("drift", "the drift of the density is taken once", drift=1),
 )  # fmt: skip
 def test_cubic_tensor(run, *, printed=False, pure=False, cubic=1, drift=2):
-    cases = [WITNESS, *(cubic_case(rng) for rng in run.streams(run.pick(quick=2, paper=10)))]
+    cases = [WITNESS, *(cubic_case(rng) for rng in run.draws(quick=2, paper=10))]
     for number, case in enumerate(cases):
         c, d, slope, gradient, second = (balls(part) for part in case)
         inverse = np.array([[c[1, 1], -c[0, 1]], [-c[1, 0], c[0, 0]]]) / (c[0, 0] * c[1, 1] - c[0, 1] * c[1, 0])

@@ -25,6 +25,7 @@ from theory.evidence import (
     Claim,
     Interval,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -35,7 +36,7 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.roundoff import U, gamma
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 RUAN = ("ruan2024", "coifman2006")
 MOMENTS = {  # second moment over mass, in dimension d
@@ -140,14 +141,14 @@ STEEP = ((0.0, 0.5489632716378222, 2), (0.0, 0.2889417152566214, 4), (0.5, 0.525
 def test_multipliers(run, *, factor=1, swapped=False, rounded=False):
     cases = [(c, b, (k,)) for c, b, k in STEEP]
     cases += [(c, b, (1, 2, 5, 40)) for c in (0.0, 0.5) for b in (8464.737351816286, 954667827.3079548)]
-    for rng in run.streams(run.pick(quick=8, paper=100)):
+    for rng in run.draws(quick=8, paper=100):
         cases += [(c, float(10.0 ** rng.uniform(-1.0, 9.0)), (1, 2, 5, 40)) for c in (0.0, 0.5)]
     for c, b, degrees in cases:
         found = bessel_quotients(max(degrees), float(np.float32(b)) if rounded else b, 0.5 - c if swapped else c)
-        ball, least = balls(b).item(), balls(c).item()
-        base = ball.bessel_i(least, scaled=True)
+        argument, least = ball(b), ball(c)
+        base = argument.bessel_i(least, scaled=True)
         for k in degrees:
-            off = balls(found[k]).item() * base / ball.bessel_i(k + least, scaled=True) - 1
+            off = ball(found[k]) * base / argument.bessel_i(k + least, scaled=True) - 1
             allowed = factor * Fraction(2 * (k + 1), 2**53)
             yield outcome(at_most(abs(hull(off)), allowed, c=c, b=b, k=k))
 
@@ -417,10 +418,10 @@ def test_sphere(run, *, speed=1, drift=2, twice=2):
     heights = [Fraction(k, 4) for k in range(-4, 5)]
     levels = []
     for level in range(run.pick(quick=12, paper=16)):
-        b = balls(Fraction(2**level * 10, twice)).item()
+        b = ball(Fraction(2**level * 10, twice))
         one = b.coth() - 1 / b
         two = 1 - 3 * one / b
-        levels.append([hull((_sphere(z, a, one, two) - balls(z).item()) * 10 * 2**level) for z in heights])
+        levels.append([hull((_sphere(z, a, one, two) - ball(z)) * 10 * 2**level) for z in heights])
     truth = [speed * (-2 * z + drift * a * (1 - z * z) / (1 + a * z)) for z in heights]
     middles = slice(1, -1)  # at the poles of z the error may vanish
     errors = worst([level[middles] for level in levels], [Interval.exactly(t) for t in truth[middles]])
@@ -436,8 +437,8 @@ def test_sphere(run, *, speed=1, drift=2, twice=2):
 
 def _sphere(z, a, one, two):
     """P z in closed form, in balls."""
-    z, a = balls(z).item(), balls(a).item()
-    return (a / 3 + one * z + a * two * (z * z - balls(Fraction(1, 3)).item())) / (1 + a * one * z)
+    z, a = ball(z), ball(a)
+    return (a / 3 + one * z + a * two * (z * z - ball(Fraction(1, 3)))) / (1 + a * one * z)
 
 
 def _engine(a, heights, epsilon, twice):
@@ -448,8 +449,8 @@ def _engine(a, heights, epsilon, twice):
     queries = np.array([[math.sqrt(1.0 - float(h) ** 2), 0.0, float(h)] for h in heights])
     score = SquaredDistance(0.25 / epsilon)  # -<x, y> / (2 eps) up to a constant
     found = propagate(queries, points, z, epsilon, score=score, masses=masses)
-    width = rounding(queries, points, z[:, np.newaxis], score=score, key_weights=masses) + 2.0**10 * U / epsilon
-    b = balls(Fraction(1, twice) / Fraction(epsilon)).item()
+    width = rounding(queries, points, z[:, np.newaxis], score=score, weights=masses) + 2.0**10 * U / epsilon
+    b = ball(Fraction(1, twice) / Fraction(epsilon))
     one = b.coth() - 1 / b
     for height, value in zip(heights, found.tolist(), strict=True):
         yield equals(

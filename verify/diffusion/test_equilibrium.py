@@ -7,7 +7,7 @@ import numpy as np
 from theory.diffusion import CircleDensity, PeriodicGrid, convolved, heat_multiplier, studies
 from theory.diffusion.normalisers import reweighted, sinkhorn_change
 from theory.diffusion.studies.normalisers import ALPHAS
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import U
 from verify.textbook import balls, cos, hull
 
@@ -119,8 +119,8 @@ def product(a, b):
 
 def series(coefficients, x, epsilon):
     """The smoothed even function in balls: c_0 + 2 sum c_k exp(-epsilon k^2 / 2) cos kx."""
-    one = balls(Fraction(epsilon)).item() / 2
+    one = ball(Fraction(epsilon)) / 2
     total = x * 0
     for k, value in coefficients.items():
-        total = total + (1 if k == 0 else 2) * balls(value).item() * (-one * k * k).exp() * cos(x * k)
+        total = total + (1 if k == 0 else 2) * ball(value) * (-one * k * k).exp() * cos(x * k)
     return total

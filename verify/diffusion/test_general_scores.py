@@ -10,20 +10,16 @@ from theory.attention import attend, rounding
 from theory.diffusion import studies
 from theory.diffusion.ladders import extrapolated, worst
 from theory.diffusion.laplace import GeneralScore
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import variable
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import U
 from verify.diffusion.moments import laplace, quotient
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 RUAN = ("ruan2024", "wong2001")
 START = Fraction(1, 50)
 BETA = Fraction(3, 5)
-
-
-def ball(value):
-    return balls(value).item()
 
 
 def circle(x):
@@ -137,7 +133,7 @@ def test_first_order(run, *, printed=False, cubic=1, drift=2):
         told = quotient(*(laplace(taylor(x)[0], g, 2) for g in taylor(x)[:0:-1]))[1]
         yield equals(hull(told), truth, scale=1, x=x, part="moments of the Gaussian")
     table = run.study(studies.scores).where(part="circle")
-    for x in sorted(set(table["x"].tolist())):
+    for x in table.levels("x"):
         here, (place, _, _, h) = table.where(x=x), circle(x)
         read = [
             (v - hull(h(place))) / e for v, e in zip(here.intervals("value"), here["epsilon"].tolist(), strict=True)
@@ -190,7 +186,7 @@ def test_remainder(run, *, power=2, half=False, squared=1):
 )
 def test_rounding(run, *, factor=1, scaled=lambda _: 1.0, halves=2, size=1.0):
     witness = np.array([[1.0], [-1.0]])
-    for number, rng in enumerate([None, *run.streams(run.pick(quick=3, paper=40))]):
+    for number, rng in enumerate([None, *run.draws(quick=3, paper=40)]):
         keys = witness if rng is None else rng.normal(size=(12, 1))
         values = np.sign(keys)
         for epsilon in (1e-12, 1e-3, 1.0):

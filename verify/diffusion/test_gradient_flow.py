@@ -29,7 +29,7 @@ def clouds(run, *, quick, paper):
     """Yield tokens and a symmetric form: the witness, a form that is not definite, then random ones."""
     yield WITNESS, np.eye(2)
     yield WITNESS[:3], np.array([[1.0, 0.5], [0.5, -0.75]])
-    for rng in run.streams(run.pick(quick=quick, paper=paper)):
+    for rng in run.draws(quick=quick, paper=paper):
         n, d = int(rng.integers(2, 6)), int(rng.integers(1, 4))
         form = rng.normal(size=(d, d))
         yield rng.uniform(-1.0, 1.0, size=(n, d)), (form + form.T) / 2.0
@@ -134,9 +134,7 @@ def test_truncated(run, *, printed=("0.755", "0.059", "0.0033"), growth=2, least
     ratios = [outlived(WITNESS.tobytes(), len(WITNESS), 2**level + extra) for level in range(5)]
     doubled = [b / a for a, b in itertools.pairwise(ratios)]
     yield equals(limit(doubled, order=1), growth, scale=1, part="growth as sweeps double")
-    drawn = [
-        rng.uniform(-1.5, 1.5, size=(int(rng.integers(3, 6)), 2)) for rng in run.streams(run.pick(quick=4, paper=60))
-    ]
+    drawn = [rng.uniform(-1.5, 1.5, size=(int(rng.integers(3, 6)), 2)) for rng in run.draws(quick=4, paper=60)]
     for number, x in enumerate((NEAREST, *drawn)):
         for sweeps in (1, 2, 4, 8):
             ratio = outlived(x.tobytes(), len(x), sweeps + extra)
@@ -181,7 +179,7 @@ def test_gauge(run, *, sweeps=None, scale=0.5, share=1):
     e = Interval.within(9.0 ** float(share), 64 * U)
     yield equals(read, (e - 1) / (e + 1), scale=1, input="1, 3", normaliser="softmax")
     count = {} if sweeps is None else {"sweeps": sweeps}
-    cases = [(line, beta), *(_drawn(rng) for rng in run.streams(run.pick(quick=6, paper=80)))]
+    cases = [(line, beta), *(_drawn(rng) for rng in run.draws(quick=6, paper=80))]
     for x, beta in cases:
         queries, keys = lifted(x, np.linspace(0.5, 1.0, x.shape[1]))
         forms = {
@@ -215,7 +213,7 @@ def test_gauge(run, *, sweeps=None, scale=0.5, share=1):
 def test_field(run, *, transposed=False, extra=0, plain="unnormalised"):
     skew = np.array([[1.0, 0.5], [-0.3, 0.8]])
     cases = [(WITNESS, skew, TURN)]
-    for rng in run.streams(run.pick(quick=2, paper=20)):
+    for rng in run.draws(quick=2, paper=20):
         d = int(rng.integers(1, 4))
         cases.append((rng.uniform(-1.0, 1.0, size=(4, d)), rng.normal(size=(d, d)), rng.normal(size=(d, d))))
     for x, form, value in cases:

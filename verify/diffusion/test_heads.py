@@ -125,7 +125,7 @@ def _engine(maps, epsilon):
         tokens, queries = grid.nodes @ w.T, places @ w.T
         found = propagate(queries, tokens, columns, epsilon, score=chordal(epsilon), masses=masses)
         exact = np.stack([convolved(grid, p, v, head_multiplier(epsilon, number, 48)) for v in values])
-        width = rounding(queries, tokens, columns, score=chordal(epsilon), key_weights=masses) + 1e3 * U
+        width = rounding(queries, tokens, columns, score=chordal(epsilon), weights=masses) + 1e3 * U
         width += 4.0 * max(grid.rounding(v * p) + 2.0 * grid.rounding(p) for v in values) / float(p.min())
         gap = np.abs(found - exact.reshape(2, -1).T[::331])
         yield equals(Interval.within(float(gap.max()), width), 0, scale=1, head=number, part="engine")

@@ -7,7 +7,7 @@ import numpy as np
 
 from theory.attention import DotProduct, Measure, attend, gaussian, lattice, rounding
 from theory.diffusion.bilinear import hot_expansion
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, order, verifies
+from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, order, verifies
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import U, average_error, covariance_error
 from verify.particles.normal import Distance, inverse, ring, typical
@@ -64,9 +64,7 @@ def moments(keys, values, pull, *, centred=True):
 )
 def test_high_temperature(run, *, centred=True, half=1, mirrored=False):
     clouds = [(*witness(), FORM)]
-    clouds += [
-        (*cloud(rng), rng.integers(-8, 9, size=(3, 3)) / 8.0) for rng in run.streams(run.pick(quick=2, paper=30))
-    ]
+    clouds += [(*cloud(rng), rng.integers(-8, 9, size=(3, 3)) / 8.0) for rng in run.draws(quick=2, paper=30)]
     sizes = [(1.0, 1.0)] * len(clouds) + [(2.0**30, 2.0**-30), (2.0**-30, 2.0**30)]  # of keys and of values
     keys, values, place, _ = clouds[0]
     clouds += [(length * keys, size * values, place, FORM) for length, size in sizes[-2:]]
@@ -141,9 +139,9 @@ def image(kernel, errors, centre, covariance, size, **case):
     hypothesis("corners", "every coordinate is plus or minus one, with the same covariance", law=corners),
 )
 def test_gaussian_keys(run, *, power=3, inverted=False, mean=1, law=gaussian):
-    cases = [NAMED, *(ring(rng, 2) for rng in run.streams(run.pick(quick=1, paper=12)))]
+    cases = [NAMED, *(ring(rng, 2) for rng in run.draws(quick=1, paper=12))]
     for number, (centre, root, _, _) in enumerate(cases):
-        mu, m, sigma = law(centre, root), balls(centre) * balls(mean).item(), balls(root) @ balls(root).T
+        mu, m, sigma = law(centre, root), balls(centre) * ball(mean), balls(root) @ balls(root).T
         for name, metric in (("distance", np.eye(2)), ("mapped distance", WEIGHT)):
             kernel = Distance(mu, metric, metric, np.eye(2))  # epsilon is one half, so that G = 2 W'W
             errors = kernel.errors(mu.points, centre, root)

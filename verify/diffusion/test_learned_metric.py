@@ -15,6 +15,7 @@ from theory.diffusion.studies.metrics import CURVES, DENSITY, function
 from theory.evidence import (
     Claim,
     Interval,
+    ball,
     bug,
     constant,
     equals,
@@ -28,7 +29,7 @@ from theory.evidence.enclosure import variable
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import U
 from verify.diffusion.moments import laplace, quotient
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 RUAN = ("ruan2024", "coifman2006")
 SCORES = {  # f, and g with its derivative, of balls, series or floats, by hand
@@ -54,10 +55,6 @@ SPEEDS = {  # the roots of g, of series of balls
     "reparametrised": lambda x: 1 + x.cos() * 2 / 5,
     "ellipse": lambda x: (x.sin() ** 2 + x.cos() ** 2 * 49 / 100).sqrt(),
 }
-
-
-def ball(value):
-    return balls(value).item()
 
 
 def half_operator(metric, places, drift, volume):
@@ -252,9 +249,7 @@ def test_metric(run, *, symmetric=True, drift=2, volume=Fraction(1, 2)):
     yield from ladder(
         run.study(studies.metrics), "modulated", drift, volume, shown="modulated" if symmetric else "lopsided"
     )
-    drawn = [
-        (float(rng.uniform(-0.15, 0.5)), drawn_waves(rng, 0.6)) for rng in run.streams(run.pick(quick=3, paper=20))
-    ]
+    drawn = [(float(rng.uniform(-0.15, 0.5)), drawn_waves(rng, 0.6)) for rng in run.draws(quick=3, paper=20)]
     curves = [Weighed(shape, waves, symmetric) for shape, waves in ((0.3, WAVES), *drawn)]
     yield from others(curves, curves, drift, volume)
 
@@ -307,7 +302,7 @@ def test_pull_back(run, *, drift=2, volume=Fraction(1, 2), swap=1):
     for claimed, curve in zip(names, names[::swap], strict=True):
         yield from _tokens(claimed, curve)
         yield from ladder(table, claimed, drift, volume, shown=curve)
-    drawn = [(drawn_waves(rng, 0.5), drawn_waves(rng, 0.5)) for rng in run.streams(run.pick(quick=2, paper=20))]
+    drawn = [(drawn_waves(rng, 0.5), drawn_waves(rng, 0.5)) for rng in run.draws(quick=2, paper=20)]
     curves = [Embedded((WAVES, CLOSER)), *map(Embedded, drawn)]
     yield from others(curves, curves[::swap], drift, volume)
 
@@ -392,6 +387,6 @@ def _torus(run, w, mapped, drift, inverted, factor, m):
     values, score = np.tile(h.ravel(), 9), SquaredDistance(0.5 / epsilon)
     found = propagate(queries, keys, values, epsilon, score=score, masses=masses)
     exact = convolved(grid, p, h, linear_multiplier(epsilon, w)).ravel()[:: grid.size // 7]
-    width = rounding(queries, keys, values[:, np.newaxis], score=score, key_weights=masses)
+    width = rounding(queries, keys, values[:, np.newaxis], score=score, weights=masses)
     for at, (v, claimed) in enumerate(zip(found.tolist(), exact.tolist(), strict=True)):
         yield equals(Interval.within(v, 2 * width), claimed, scale=1, m=m, token=at, part="engine")

@@ -60,7 +60,7 @@ def swept_shift(t, sweeps, swept):
     spacing, variance = float(nodes[1, 0] - nodes[0, 0]), epsilon * s / (s + epsilon)
     rule = 4.0 * math.exp(-2.0 * math.pi**2 * variance / spacing**2)
     off = 2.0 * sweeps * (partition_error(nodes, nodes, score, np.log(law)) + 64 * U * 50.0 + rule)
-    width = rounding(places, nodes, nodes, score=score, key_weights=masses) + 4.0 * off * math.sqrt(epsilon)
+    width = rounding(places, nodes, nodes, score=score, weights=masses) + 4.0 * off * math.sqrt(epsilon)
     return [Interval.within(v - x, width) / epsilon for v, x in zip(moved.tolist(), PLACES, strict=True)]
 
 
@@ -186,5 +186,5 @@ def _shift(tokens, columns, epsilon, masses):
     score = chordal(epsilon)
     moved = propagate(tokens, tokens, columns, epsilon, score=score, masses=masses)
     v = (columns[:, 0] * moved[:, 1] - columns[:, 1] * moved[:, 0]) / epsilon
-    error = rounding(tokens, tokens, columns, score=score, key_weights=masses)
+    error = rounding(tokens, tokens, columns, score=score, weights=masses)
     return v, (2.0 * error + 8.0 * partition_error(tokens, tokens, score) + 64 * U) / epsilon

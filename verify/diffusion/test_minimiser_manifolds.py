@@ -16,6 +16,7 @@ from theory.diffusion.minimisers import Profile, along, fibred
 from theory.evidence import (
     Claim,
     Interval,
+    ball,
     bug,
     constant,
     equals,
@@ -27,15 +28,11 @@ from theory.evidence import (
     zero,
 )
 from theory.evidence.roundoff import U
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 RUAN = ("ruan2024",)
 GRAY = ("ruan2024", "gray2004")
 QUERY = 0.9
-
-
-def ball(value):
-    return balls(value).item()
 
 
 def torus(t):
@@ -174,7 +171,7 @@ def on_sphere(level):
     values = points[:, 1] + points[:, 0] ** 2 + 0.3 * points[:, 2] + 0.5 * points[:, 2] ** 2
     masses, query = areas * np.exp(0.4 * points[:, 0]), np.zeros((1, 1))
     found = propagate(query, points, values, epsilon, score=score, masses=masses)[0]
-    return Interval.within(found, rounding(query, points, values[:, np.newaxis], score=score, key_weights=masses))
+    return Interval.within(found, rounding(query, points, values[:, np.newaxis], score=score, weights=masses))
 
 
 def fermi(inner, outer, flat):

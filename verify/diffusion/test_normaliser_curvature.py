@@ -2,14 +2,10 @@
 
 from fractions import Fraction
 
-from theory.evidence import Claim, bug, constant, equals, hypothesis, limit, verifies
-from verify.textbook import balls, hull
+from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, limit, verifies
+from verify.textbook import hull
 
 GRAY = ("ruan2024", "gray2004")
-
-
-def ball(value):
-    return balls(value).item()
 
 
 @verifies(

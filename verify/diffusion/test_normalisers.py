@@ -132,7 +132,7 @@ def _attended(n, epsilon):
     masses = {"alpha 0.5": np.exp(-0.5 * _log_density(tokens, score)), "sinkhorn": np.exp(scaled.g)}
     found = {}
     for way, weights in masses.items():
-        width = rounding(queries, tokens, values, score=score, key_weights=weights)
+        width = rounding(queries, tokens, values, score=score, weights=weights)
         width += 4.0 * partition_error(tokens, tokens, score)
         if way == "sinkhorn":
             width += float(balance_error(scaled, values, queries).max())

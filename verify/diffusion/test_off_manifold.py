@@ -9,15 +9,11 @@ from theory.attention import SquaredDistance, rounding
 from theory.diffusion import propagate
 from theory.diffusion.bilinear import radial_multiplier
 from theory.diffusion.ladders import extrapolated, worst
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 RUAN = ("ruan2024",)
-
-
-def ball(value):
-    return balls(value).item()
 
 
 def off_circle(x, radius, epsilon, a, w, pull=lambda radius: radius):
@@ -88,7 +84,7 @@ def test_off_manifold(run, *, share=lambda r: 1 / (2 * r), drift=2, dense=DENSE,
             place = float(radius) * np.array([[math.cos(x), math.sin(x)]])
             found = propagate(place, keys, values, float(epsilons[0]), masses=masses)[0]
             score = SquaredDistance(0.5 / float(epsilons[0]))
-            width = rounding(place, keys, values[:, np.newaxis], score=score, key_weights=masses) + 2.0**12 * U
+            width = rounding(place, keys, values[:, np.newaxis], score=score, weights=masses) + 2.0**12 * U
             exact = hull(off_circle(x, radius, float(epsilons[0]), DENSE, WAVE, pull))
             yield equals(Interval.within(found, width), exact, scale=1, r=float(radius), x=x, part="engine")
     centre = propagate(np.zeros((1, 2)), keys, values, 0.1, masses=masses)[0]

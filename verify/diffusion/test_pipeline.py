@@ -17,7 +17,7 @@ from theory.diffusion.pipeline import (
     without_self,
 )
 from theory.diffusion.zoo import LogDistance, laws
-from theory.evidence import Claim, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import EXP_ULPS, gamma
 from verify import textbook
 from verify.textbook import balls, exp, gap
@@ -30,7 +30,7 @@ WITNESS = np.array([[1.0, 2.0, 0.5], [0.25, 1.0, 4.0], [3.0, 1.5, 1.0]])
 def similarities(run):
     """A named matrix, then random ones."""
     yield WITNESS
-    for rng in run.streams(run.pick(quick=3, paper=40)):
+    for rng in run.draws(quick=3, paper=40):
         n = int(rng.integers(2, 9))
         yield rng.uniform(0.2, 2.0, size=(n, n))
 
@@ -101,7 +101,7 @@ def test_order(run, *, first=by_rows, swapped=False, power=1, twice=1, key=False
     constant("warmer", "the scores of attention are one per cent smaller", beta=0.99),
 )
 def test_inflation(run, *, power=1, early=False, key=False, beta=1.0):
-    for rng in run.streams(run.pick(quick=4, paper=40)):
+    for rng in run.draws(quick=4, paper=40):
         n = int(rng.integers(3, 9))
         q, k = rng.normal(size=(4, 2)), rng.normal(size=(n, 2))
         s, sigma, shift = rng.uniform(0.5, 3.0, size=(4, n)), rng.uniform(0.6, 2.0, size=4), rng.normal(size=4)
@@ -139,7 +139,7 @@ def test_inflation(run, *, power=1, early=False, key=False, beta=1.0):
     hypothesis("gaussian", "the kernel is the one of SNE", gaussian=True),
 )
 def test_student(run, *, t=2.0, c=-1.0, power=2, gaussian=False):
-    for rng in run.streams(run.pick(quick=4, paper=40)):
+    for rng in run.draws(quick=4, paper=40):
         n = int(rng.integers(3, 9))
         x = rng.normal(size=(n, 2))
         d = np.linalg.norm(x[:, np.newaxis] - x, axis=2) + 3.0 * np.eye(n)  # what is on the diagonal is left out
@@ -174,13 +174,13 @@ def test_student(run, *, t=2.0, c=-1.0, power=2, gaussian=False):
 )
 def test_weight(run, *, sign=-1, factor=1, axis=1, farthest=False):
     witness = np.array([[0.0], [1.0], [3.0]])
-    for x in (witness, *(rng.normal(size=(6, 2)) for rng in run.streams(run.pick(quick=3, paper=40)))):
+    for x in (witness, *(rng.normal(size=(6, 2)) for rng in run.draws(quick=3, paper=40))):
         f = -textbook.distance_scores(x, x, beta=1.0)
         apart = np.linalg.norm(x[:, np.newaxis] - x, axis=2)
         for epsilon in (0.5, 0.125):
             score = SquaredDistance(0.5 / epsilon)
             law, error = laws(x, x, score)
-            claimed = textbook.laws(f * sign * factor / (2 * balls(epsilon).item()), axis=axis)
+            claimed = textbook.laws(f * sign * factor / (2 * ball(epsilon)), axis=axis)
             yield equals(gap(law, claimed, error), 0, scale=1, part="weights", n=len(x), epsilon=epsilon)
             best = apart.argmax(axis=1) if farthest else np.arange(len(x))
             yield equals(

@@ -12,6 +12,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -20,7 +21,7 @@ from theory.evidence import (
     zero,
 )
 from theory.evidence.roundoff import EXP_ULPS, gamma
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 RUAN = ("ruan2024",)
 REFEREED = ("derived", "refereed on paper")
@@ -57,7 +58,7 @@ def unit(x):
 
 def clouds(run, dim, *, quick=2, paper=40):
     """Random points, with one of them on a segment between two others, where the triangle inequality is sharp."""
-    for rng in run.streams(run.pick(quick=quick, paper=paper)):
+    for rng in run.draws(quick=quick, paper=paper):
         x = rng.normal(size=(12, dim))
         x[2] = 0.5 * (x[0] + x[1])
         yield x
@@ -120,12 +121,12 @@ def test_axioms(run, *, textbook=False, squares=False, positive=False, margin=MA
 )
 def test_axiom_witnesses(run, *, both=None, power=2, sign=1):
     del run
-    two, pi = balls(2).item(), 4 * balls(1).item().atan()
+    two, pi = ball(2), 4 * ball(1).atan()
     width = 8.0 * ROUNDINGS
     square, gap, angle = distances(LINE) ** power, cosine_gaps(ARC), angles(ARC) ** power
     for name, f, claimed in (
-        ("square", square, (balls(4).item(), balls(2).item())),
-        ("1 - cos", gap, (balls(1).item(), 2 - two.sqrt() if both is None else balls(both).item())),
+        ("square", square, (ball(4), ball(2))),
+        ("1 - cos", gap, (ball(1), 2 - two.sqrt() if both is None else ball(both))),
         ("angle", angle, (pi**2 / 4, pi**2 / 8)),
     ):
         whole, parts = Interval.within(f[0, 2], width), Interval.within(f[0, 1] + f[1, 2], width)
@@ -186,7 +187,7 @@ def test_pseudo_metric(run, *, beside=0.0, factor=1.0, transposed=False):
     tall, flat = np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([[1.0, -1.0], [2.0, -2.0 + beside]])
     flat = flat.T if transposed else flat
     ends = np.array([[0.5, 0.25], [1.5, 1.25]])  # apart by (1, 1), which flat sends to zero
-    least = ((6 - balls(20).item().sqrt()) / 2).sqrt()  # of tall: eigenvalues of W^T W are 3 +- sqrt(5)
+    least = ((6 - ball(20).sqrt()) / 2).sqrt()  # of tall: eigenvalues of W^T W are 3 +- sqrt(5)
     seen = distances(ends @ flat.T)[0, 1]
     yield equals(Interval.exactly(float(seen)), 0, scale=1, part="kernel")
     bump = distances(np.square(np.array([[-1.0], [1.0 + beside]])))[0, 1]  # an even feature
@@ -198,7 +199,7 @@ def test_pseudo_metric(run, *, beside=0.0, factor=1.0, transposed=False):
         apart = plain > 0.0
         ratio = moved[apart] / plain[apart]
         width = 8.0 * ROUNDINGS * float(ratio.max()) * (1.0 + float(np.abs(x).max() / plain[apart].min()))
-        bound = hull(least * balls(factor).item())
+        bound = hull(least * ball(factor))
         yield at_least(Interval.within(float(ratio.min()), width), bound, scale=1, part="injective", n=len(x))
         if x is worst:
             yield equals(Interval.within(float(ratio.min()), width), bound, scale=1, part="attained")

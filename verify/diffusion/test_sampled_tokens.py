@@ -10,10 +10,23 @@ from theory.diffusion import PeriodicGrid, studies
 from theory.diffusion.bandwidth import StepError
 from theory.diffusion.studies.million import COUNTS, PLACES
 from theory.diffusion.studies.sampling import CRITICAL, DENSITIES, FIXED, REGULAR, TOKENS, function, places, sampled
-from theory.evidence import Claim, Interval, Kind, bug, constant, equals, hypothesis, limit, run_mean, slope, verifies
+from theory.evidence import (
+    Claim,
+    Interval,
+    Kind,
+    ball,
+    bug,
+    constant,
+    equals,
+    hypothesis,
+    limit,
+    run_mean,
+    slope,
+    verifies,
+)
 from theory.evidence.statistics import ALPHA
 from verify.diffusion.tokens import FUNCTION, at, centre, heavy
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 SINGER = ("ruan2024", "singer2006")
 SETTING = ("independent tokens of density p on the circle and the torus", "chordal kernel")
@@ -100,7 +113,7 @@ def test_drawn_variance(run, *, factor=lambda _: 1.0, known=False):
 def known_normaliser(d, k, epsilon):
     """N times the variance of the sum over the mean of the normaliser."""
     place = tuple(places(d)[k].tolist())
-    return hull(heavy(d, place, epsilon, 2, about=balls(0.0).item()) - centre(d, place, epsilon) ** 2)
+    return hull(heavy(d, place, epsilon, 2, about=ball(0.0)) - centre(d, place, epsilon) ** 2)
 
 
 @verifies(
@@ -179,7 +192,7 @@ def covered(place, z, n, epsilon):
 
 def missed(z):
     """2 (1 - Phi(z))."""
-    return (balls(z).item() / balls(2).item().sqrt()).erfc()
+    return (ball(z) / ball(2).sqrt()).erfc()
 
 
 @verifies(
@@ -212,6 +225,6 @@ def test_million(run, *, uniform=False, share=1, doubled=1):
         reach = quantile * np.sqrt(band / COUNTS[-1])
         for place, value, half in zip(grid.nodes.tolist(), part.intervals("change"), reach.tolist(), strict=True):
             here = at(FUNCTION[d], tuple(place))
-            step = hull((centre(d, tuple(place), doubled * epsilon, uniform=uniform) - here) / balls(epsilon).item())
+            step = hull((centre(d, tuple(place), doubled * epsilon, uniform=uniform) - here) / ball(epsilon))
             seen = value + Interval.within(0.0, half, Kind.STATISTICAL)
             yield equals(seen, share * step, scale=2, d=d, x=[round(v, 3) for v in place])

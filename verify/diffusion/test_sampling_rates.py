@@ -7,7 +7,7 @@ import flint
 
 from theory.diffusion import studies
 from theory.diffusion.studies.sampling import sampled
-from theory.evidence import Claim, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from verify.diffusion.tokens import (
     FUNCTION,
     PI,
@@ -21,7 +21,7 @@ from verify.diffusion.tokens import (
     hessian,
     mass,
 )  # fmt: skip
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 SINGER = ("ruan2024", "singer2006")
 SETTING = ("independent tokens of density p on the circle and the torus", "fixed query", "chordal kernel")
@@ -115,12 +115,8 @@ def test_leading(run, *, width=4, half=2, extra=0, flat=0, uniform=False, trace=
                 constant_ = (2 * (laplacian**2 if trace else squares) + laplacian**2) / (8 * half * p)
             ratios = []
             for epsilon, value in zip(*ladder(table, part, d), strict=True):
-                e = balls(epsilon).item()
-                law = (
-                    constant_
-                    / (width * PI * e) ** (balls(d).item() / 2)
-                    / e ** (extra + (flat if part == "critical" else 1))
-                )
+                e = ball(epsilon)
+                law = constant_ / (width * PI * e) ** (ball(d) / 2) / e ** (extra + (flat if part == "critical" else 1))
                 ratios.append(value / hull(law))
             yield equals(limit(ratios, order=1), 1, d=d, at=part)
             yield equals(order([r - 1 for r in ratios[-5:]]), 1, scale=1, d=d, at=part, part="order")
@@ -151,12 +147,8 @@ def test_bias(run, *, sign=1, width=4, drift=2, centred=True):
             ratios = []
             for level in range(run.pick(quick=6, paper=8)):
                 epsilon = 0.05 * 0.5**level
-                e = balls(epsilon).item()
-                law = (
-                    e
-                    * generator(d, place, drift=drift)
-                    / (4 * density(d, place) * (width * PI * e) ** (balls(d).item() / 2))
-                )
+                e = ball(epsilon)
+                law = e * generator(d, place, drift=drift) / (4 * density(d, place) * (width * PI * e) ** (ball(d) / 2))
                 ratios.append(sampled(d, place, epsilon).bias() / hull(law))
             yield equals(limit(ratios, order=1), sign, d=d, at=part, part="epsilon")
 
@@ -189,7 +181,7 @@ def test_self(run, *, width=2, uniform=False, sign=1):
             yield equals(limit(ratios, ratio=4, order=1), law, d=d, at=part, part="N")
             masses = []
             for level in range(run.pick(quick=6, paper=8)):
-                e = balls(0.05 * 0.5**level).item()
-                reach = p * (width * PI * e) ** (balls(d).item() / 2)
+                e = ball(0.05 * 0.5**level)
+                reach = p * (width * PI * e) ** (ball(d) / 2)
                 masses.append(hull(mass(d, place, 0.05 * 0.5**level) / reach))
             yield equals(limit(masses, order=1), 1, d=d, at=part, part="epsilon")

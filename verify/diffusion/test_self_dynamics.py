@@ -6,17 +6,13 @@ from functools import cache
 
 from theory.diffusion import studies
 from theory.diffusion.self_dynamics import sphere_layer
-from theory.evidence import Claim, Interval, Kind, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, Kind, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U
-from verify.textbook import balls, exp, hull
+from verify.textbook import exp, hull
 
 RUAN = ("ruan2024",)
 DERIVED = ("derived", "refereed")
-
-
-def ball(value):
-    return balls(value).item()
 
 
 def ratio(dim, b, *, up=2):

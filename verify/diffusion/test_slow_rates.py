@@ -15,6 +15,7 @@ from theory.evidence import (
     Kind,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -26,7 +27,7 @@ from theory.evidence import (
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U
 from verify.diffusion.equidistant import around, bessel
-from verify.textbook import balls, hull, tanh
+from verify.textbook import hull, tanh
 
 DERIVED = ("derived", "refereed")
 
@@ -74,13 +75,13 @@ def test_gap(run, *, power=2, share=1, circles=1, last=False):
             found, error = spectrum(layer.rows, error=layer.error)
             gap = 1 - Interval.within(float(found[-1 if last else 1]), error)
             with precision():
-                bound = share * hull((-2 * power * balls(b).item()).exp() * (1 - bessel(epsilon)(1)))
+                bound = share * hull((-2 * power * ball(b)).exp() * (1 - bessel(epsilon)(1)))
             yield at_least(gap, bound, b=b, epsilon=epsilon, part="layer")
             if b == 0:
                 yield equals(gap, bound, b=b, epsilon=epsilon, part="layer, attained")
     for b in (Fraction(1, 4), 1, 2, 4):
         with precision():
-            claimed = hull((-2 * power * balls(b).item()).exp())
+            claimed = hull((-2 * power * ball(b)).exp())
         yield at_least(rate(b, sector=1), claimed, b=b, part="limit")
         below = [rates_below(claimed.lo, b, sector=s) for s in (0, 1)]
         yield equals(sum(a for a, _ in below), 1, scale=1, b=b, part="eigenvalues below the bound, at least")
@@ -145,7 +146,7 @@ def test_slowest(run, *, power=4, factor=16, wells=2, term=Fraction(-1, 8)):
     def ratio(b):
         found = table.where(height=b).intervals("value")[0] if wells == 2 else rate(b, wells=wells, sector=1)
         with precision():
-            return scaled(found, b, power) * hull(balls(1).item().pi()) / (factor * b)
+            return scaled(found, b, power) * hull(ball(1).pi()) / (factor * b)
 
     heights = [b for b in table["height"].tolist() if b & (b - 1) == 0]
     ratios = [ratio(b) for b in heights]
@@ -181,7 +182,7 @@ def test_diameter(run, *, share=Fraction(1, 2), skip=False, deviation=False):
     rest = 1 - y - shrunk - y * (1 - y) / (1 + y)  # the last term is not negative
     yield equals(zero(rest, {y: Fraction(1, 3)}), 0, scale=1, part="tanh and exp")
     cases = [(np.array([[0.0, c], [c, 0.0]]), np.array([0.0, 1.0]), True) for c in (0.25, 1.0, 3.0)]
-    for rng in run.streams(run.pick(quick=12, paper=200)):
+    for rng in run.draws(quick=12, paper=200):
         n = int(rng.integers(2, 9))
         cases.append((10.0 ** rng.uniform(-1, 0.7) * rng.normal(size=(n, n)), rng.normal(size=n), False))
     for f, start, pair in cases:
@@ -192,7 +193,7 @@ def test_diameter(run, *, share=Fraction(1, 2), skip=False, deviation=False):
             values = layer(values) if not skip else 0.5 * values + 0.5 * layer(values)
             error += (layer.error + 4 * U) * float(np.abs(start).max())
             size = float(now.std()) if deviation else float(now.max() - now.min())
-            bound = bound * hull(tanh(balls(Fraction(size) * share).item()))
+            bound = bound * hull(tanh(ball(Fraction(size) * share)))
         found = Interval.within(spread(values), 2 * error) / Interval.within(spread(start), 4 * U * spread(start))
         yield at_most(found, bound, scale=1, n=start.size, pair=pair, part="bound")
         if pair:

@@ -11,9 +11,22 @@ from theory.diffusion.equilibrium import spectrum
 from theory.diffusion.ladders import extrapolated, worst
 from theory.diffusion.self_dynamics import line_tokens
 from theory.diffusion.stacking import TokenLayer, depth, stacked
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, gamma, hypothesis, limit, order, verifies
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_most,
+    ball,
+    bug,
+    constant,
+    equals,
+    gamma,
+    hypothesis,
+    limit,
+    order,
+    verifies,
+)
 from verify.diffusion.schroedinger import evolved_on_circle, evolved_on_sphere
-from verify.textbook import balls, exp, hull
+from verify.textbook import exp, hull
 
 RUAN = ("ruan2024", "coifman2006")
 LOG_P = (0.8, 0.0), (0.0, 0.3)
@@ -160,7 +173,7 @@ def test_carried(run, *, share=1, layers=lambda count: count, times=1.0, push=1.
     for value, right in zip(found.tolist(), (1.0, 0.5), strict=True):
         off = abs(Interval.exactly(value) - Interval.exactly(right))
         yield at_most(off, share * Interval.exactly(bound), scale=bound, part="eigenvalues, attained", right=right)
-    for rng in run.streams(run.pick(quick=4, paper=40)):
+    for rng in run.draws(quick=4, paper=40):
         weights = rng.uniform(0.5, 1.5, size=(6, 6))
         weights = weights + weights.T + ahead * np.roll(np.eye(6), 1, axis=1)
         exact = weights / weights.sum(axis=1, keepdims=True)
@@ -212,7 +225,7 @@ def between_ends(epsilon, layers, places):
 
 def hermite(k, x, variance):
     """Probabilists' Hermite polynomials of the normal law with this variance, in balls."""
-    before, now = balls(0).item(), balls(1).item()
+    before, now = ball(0), ball(1)
     for j in range(k):
         before, now = now, x * now - j * variance * before
     return now
@@ -245,14 +258,12 @@ def test_autoregressive(
         score = SquaredDistance(0.5 / float(e))
         near = np.abs(tokens[:, 0] - float(m)) < 9 * float(s) ** 0.5  # beyond, polynomials grow and weights are nothing
         for k in range(7):
-            values = np.array(
-                [float(hermite(k, balls(Fraction(y) - m).item(), balls(v).item()).mid()) for y in tokens[near, 0]]
-            )
+            values = np.array([float(hermite(k, ball(Fraction(y) - m), ball(v)).mid()) for y in tokens[near, 0]])
             found = propagate(queries, tokens[near], values, float(e), score=score, masses=masses[near])
-            error = rounding(queries, tokens[near], values[:, np.newaxis], score=score, key_weights=masses[near])
+            error = rounding(queries, tokens[near], values[:, np.newaxis], score=score, weights=masses[near])
             # densities are known to some hundred u; what is beyond nine deviations weighs below exp(-26) of the rest
             for query, value in zip(queries[:, 0].tolist(), found.tolist(), strict=True):
-                claimed = balls(rho ** power(k)).item() * hermite(k, balls(Fraction(query) - m).item(), balls(v).item())
+                claimed = ball(rho ** power(k)) * hermite(k, ball(Fraction(query) - m), ball(v))
                 yield equals(
                     Interval.within(value, 2 * error),
                     hull(claimed),
@@ -267,8 +278,6 @@ def test_autoregressive(
         yield equals(limit(halving, order=1), s / 2, s=s, part="limit of the variance")
         for k in (1, 3):
             decays = [
-                hull(balls((s / (s + share * Fraction(1, 2**j))) ** power(k)).item() ** (2**j)) for j in range(4, 14)
+                hull(ball((s / (s + share * Fraction(1, 2**j))) ** power(k)) ** (2**j)) for j in range(4, 14)
             ]  # t = 1/2
-            yield equals(
-                limit(decays, order=1), hull(exp(balls(-Fraction(k) / s).item())), s=s, k=k, part="limit of the decay"
-            )
+            yield equals(limit(decays, order=1), hull(exp(ball(-Fraction(k) / s))), s=s, k=k, part="limit of the decay")

@@ -8,7 +8,7 @@ from theory.attention import DotProduct, SquaredDistance, attend
 from theory.diffusion.axioms import defects
 from theory.diffusion.graphs import GraphScore
 from theory.diffusion.zoo import laws
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import gamma
 from verify import textbook
 from verify.textbook import balls, exp, gap, hull
@@ -21,7 +21,7 @@ LEFT, RIGHT = np.array([1.0, -0.5]), np.array([0.5, 1.0])
 def clouds(run, *, quick=3, paper=40):
     """Queries, keys, and both halves of the score's weights; a circle first."""
     yield CIRCLE, CIRCLE, LEFT, RIGHT
-    for rng in run.streams(run.pick(quick=quick, paper=paper)):
+    for rng in run.draws(quick=quick, paper=paper):
         yield rng.normal(size=(20, 3)), rng.normal(size=(8, 3)), rng.normal(size=3), rng.normal(size=3)
 
 
@@ -81,7 +81,7 @@ def test_static_limit(run, *, slope=0.2, swapped=False, dot=False):
         for temperature in (0.25, 0.03125):
             score = DotProduct(scale=1.0 / temperature) if dot else GraphScore(left, right, 0.2, temperature)
             output = attend(q, k, values, score=score)
-            bound = hull(2 * (len(k) - 1) * exp(-apart * balls(slope).item() / balls(temperature).item()))
+            bound = hull(2 * (len(k) - 1) * exp(-apart * ball(slope) / ball(temperature)))
             off = Interval.within(
                 float(np.abs(output - values[order[0]]).max()), laws(q, k, score).error + gamma(len(k) + 4)
             )
@@ -136,7 +136,7 @@ def test_static_rate(run, *, slope=Fraction(1, 5), other=1, activation=0.2):
 )
 def test_even_activation(run, *, slope=None, sign=-1.0, power=2, across=1.0, leaky=0.2):
     line = np.array([[0.0], [1.0], [3.0]])
-    for x in (line, *(rng.normal(size=(6, 1)) for rng in run.streams(run.pick(quick=3, paper=40)))):
+    for x in (line, *(rng.normal(size=(6, 1)) for rng in run.draws(quick=3, paper=40))):
         for alpha in (1.5, 0.75):
             score = GraphScore([alpha], [sign * alpha], slope)
             law, error = laws(x, x, score)

@@ -9,7 +9,7 @@ from theory.diffusion import studies
 from theory.diffusion.equilibrium import stationary
 from theory.diffusion.ladders import extrapolated, worst
 from theory.diffusion.stacking import TokenLayer
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U, gamma
 from verify.diffusion.equidistant import around, bessel
@@ -41,7 +41,7 @@ def product(two, *, factor=None):
             (a, b), (c, d) = mode(j), two(k)
             part = [Fraction(a * c - b * d), Fraction(a * d + b * c)]
             if factor is not None:
-                part = [factor(abs(k)) * balls(v).item() for v in part]
+                part = [factor(abs(k)) * ball(v) for v in part]
             re, im = found.get(j + k, (0, 0))
             found[j + k] = (re + part[0], im + part[1])
     return found
@@ -67,7 +67,7 @@ def moments(law):
     bug("columns", "the normalisers are those of the columns of the weights", columns=True),
 )
 def test_reversible(run, *, power=1, form=None, columns=False):
-    for number, rng in enumerate(run.streams(run.pick(quick=6, paper=60))):
+    for number, rng in enumerate(run.draws(quick=6, paper=60)):
         n = int(rng.integers(6, 20))
         tokens, masses = rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n)) + 1e-3
         masses /= masses.sum()
@@ -78,7 +78,7 @@ def test_reversible(run, *, power=1, form=None, columns=False):
         with precision():
             apart = x[:, np.newaxis] - x
             f = (apart * apart).sum(axis=2) if number % 2 else -(x @ x.T)
-            weighted = m[:, np.newaxis] * exp(-f / balls(2 * epsilon).item()) * m
+            weighted = m[:, np.newaxis] * exp(-f / ball(2 * epsilon)) * m
             law = weighted.sum(axis=1) if power else m
             if columns:
                 law = (weighted / weighted.sum(axis=1)[:, np.newaxis]).sum(axis=0)
@@ -126,7 +126,7 @@ def kept(rows):
 def test_perturbed(run, *, share=1, push=1, carried=True):
     off = Fraction(1, 2**30)
     chains = [("two states", np.array([[1 - slow, slow], [slow, 1 - slow]])) for slow in (2.0**-4, 2.0**-10, 2.0**-14)]
-    for rng in run.streams(run.pick(quick=6, paper=60)):
+    for rng in run.draws(quick=6, paper=60):
         drawn = np.round(rng.dirichlet(np.ones(4), size=4) * 2.0**12) / 2.0**20  # slow, and exact
         drawn[np.arange(4), np.arange(4)] += 1.0 - drawn.sum(axis=1)
         chains.append(("drawn", drawn))
@@ -164,7 +164,7 @@ def test_equilibrium(run, *, squared=True, rate=1, heat=False, weighed=True):
         x, _, layer = around(epsilon, density if weighed else np.ones_like)
         law, bound = stationary(layer.rows, error=layer.error)
         with precision():
-            e = balls(epsilon).item()
+            e = ball(epsilon)
             factor = (lambda k, e=e: (-e * k * k / 2).exp()) if heat else bessel(epsilon)
             claimed = [hull(v) for v in moments(product(mode, factor=factor))]
         levels.append([])
@@ -227,15 +227,15 @@ def test_spectrum(run, *, kappa=1.0, clock=1):
 def test_walk(run, *, drift=2, noise=2, fourth=0):
     with precision():
         for x in (Fraction(k, 4) for k in range(0, 25, run.pick(quick=4, paper=1))):
-            waves = {k: ((balls(x).item() * k).cos(), (balls(x).item() * k).sin()) for k in range(-2, 3)}
+            waves = {k: ((ball(x) * k).cos(), (ball(x) * k).sin()) for k in range(-2, 3)}
             found = []
             for j in range(4, run.pick(quick=11, paper=16)):
-                e = balls(Fraction(1, 2**j)).item()
+                e = ball(Fraction(1, 2**j))
                 mass, (one, turned), two = smooth(0, e, waves)[0], smooth(1, e, waves), smooth(2, e, waves)[0]
                 steps = (turned, 2 * mass - 2 * one, 6 * mass - 8 * one + 2 * two)
                 found.append([hull(2 * v / (e * mass)) for v in steps])
-            rise = 2 * balls(Fraction(3, 10)).item() * (waves[2][0] - waves[1][1])  # of 1 + 0.6 cos x + 0.3 sin 2x
-            slope = hull(rise / smooth(0, balls(0).item(), waves)[0])
+            rise = 2 * ball(Fraction(3, 10)) * (waves[2][0] - waves[1][1])  # of 1 + 0.6 cos x + 0.3 sin 2x
+            slope = hull(rise / smooth(0, ball(0), waves)[0])
             for at, (name, aim) in enumerate((("drift", drift * slope), ("square", noise), ("fourth", fourth))):
                 values = [steps[at] for steps in found]
                 yield equals(limit(values[-4:], order=1), aim, scale=2, part=name, x=float(x))
@@ -243,9 +243,9 @@ def test_walk(run, *, drift=2, noise=2, fourth=0):
 
 def smooth(shift, e, waves):
     """Real and imaginary part of the mean of exp(i shift (y - x)) over keys y, times their mass, in balls."""
-    re, im = balls(0).item(), balls(0).item()
+    re, im = ball(0), ball(0)
     for k, (c, s) in waves.items():
-        a, b = (balls(Fraction(part)).item() for part in mode(k))
+        a, b = (ball(Fraction(part)) for part in mode(k))
         f = (-e * (k + shift) ** 2 / 2).exp()
         re, im = re + f * (a * c - b * s), im + f * (a * s + b * c)
     return re, im

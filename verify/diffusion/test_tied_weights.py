@@ -41,7 +41,7 @@ def layer(form, epsilon, at, nodes=768):
     found = propagate(queries, keys, h, epsilon, score=score, masses=p)
     # points off by 32 u each move a score by that times |A| |x| |y| / eps, and a weight twice as much
     size, _ = score.bounds(queries, keys)
-    width = rounding(queries, keys, h[:, np.newaxis], score=score, key_weights=p) + 1.5 * 256 * U * size
+    width = rounding(queries, keys, h[:, np.newaxis], score=score, weights=p) + 1.5 * 256 * U * size
     return [Interval.within(v, width) for v in found.tolist()]
 
 

@@ -12,6 +12,7 @@ from theory.evidence import (
     Claim,
     Interval,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -31,7 +32,7 @@ SKLEARN = "pedregosa2011"
 
 def groups(run, *, quick=3, paper=30, n=14):
     """Points, three centres, a bandwidth."""
-    for rng in run.streams(run.pick(quick=quick, paper=paper)):
+    for rng in run.draws(quick=quick, paper=paper):
         yield rng.normal(size=(n, 2)), rng.normal(size=(3, 2)), float(rng.uniform(0.4, 2.0)), rng
 
 
@@ -70,7 +71,7 @@ def test_soft_k_means(run, *, biased=1.0, factor=1.0, power=1):
         score, bias = DotProduct(scale=2.0 * beta), -beta * biased * np.square(c).sum(axis=1)
         slip = gamma(c.shape[1] + 2) * beta * float(np.square(c).sum(axis=1).max())
         law, error = laws(x, c, score, bias=bias)
-        exact = textbook.laws(squares(x, c) * (-balls(beta * factor).item()))
+        exact = textbook.laws(squares(x, c) * (-ball(beta * factor)))
         error = (1.0 + error) * (1.0 + 4.0 * slip) - 1.0 + 4 * U
         yield equals(gap(law, exact, error), 0, scale=1, part="memberships", n=len(x))
         found = regrouped(x, c, score, bias=bias)
@@ -156,7 +157,7 @@ def test_k_means(run, *, score=None, k=1, rows=False, steps=1):
 )
 def test_k_means_limit(run, *, power=1.0, biased=1.0, other=1):
     x, c = np.array([[0.25, 0.5]]), np.array([[0.0, 0.0], [1.0, 0.75], [-1.0, 1.5]])
-    d = sorted((balls(squares(x, c)[0][j]).item() for j in range(3)), key=lambda ball: float(ball.mid()))
+    d = sorted((ball(squares(x, c)[0][j]) for j in range(3)), key=lambda ball: float(ball.mid()))
     d = [ball if power == 1.0 else ball.sqrt() for ball in d]
     soft, fuzzy = [], []
     for level in range(run.pick(quick=5, paper=7)):
@@ -181,8 +182,8 @@ def reduced(x, c, m):
     """The objective of fuzzy c-means at its best memberships, of squared distances as balls or series."""
     apart = [[sum((c[i, a] - x[j, a]) * (c[i, a] - x[j, a]) for a in range(x.shape[1])) for i in range(len(c))]
              for j in range(len(x))]  # fmt: skip
-    p = 1 / (1 - balls(m).item())
-    return sum((sum((d.log() * p).exp() for d in row).log() * (1 - balls(m).item())).exp() for row in apart)
+    p = 1 / (1 - ball(m))
+    return sum((sum((d.log() * p).exp() for d in row).log() * (1 - ball(m))).exp() for row in apart)
 
 
 def slope_of(x, c, m):
@@ -226,8 +227,8 @@ def test_fuzzy_c_means(run, *, printed=False, share=1.0):
         power = 1.0 if printed else m
         step = fuzzy_step(x, c, m, power, share)
         apart = squares(x, c)
-        u = exp(log(apart) / (1 - balls(m).item()))
-        u = exp(log(u / u.sum(axis=1, keepdims=True)) * balls(m).item())
+        u = exp(log(apart) / (1 - ball(m)))
+        u = exp(log(u / u.sum(axis=1, keepdims=True)) * ball(m))
         claimed = balls(c) - slope_of(x, c, m) / (2 * u.sum(axis=0)[:, np.newaxis])
         size = float(np.abs(x).max())
         yield equals(gap(step.centres, claimed, step.error), 0, scale=size, part="step", m=m, n=len(x))

@@ -19,7 +19,7 @@ from theory.diffusion.pipeline import (
     without_self,
 )
 from theory.diffusion.zoo import density_corrected, laws
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 from verify import textbook
 from verify.textbook import balls, exp, gap, hull
@@ -33,7 +33,7 @@ TRIANGLES = np.array([  # two of them, joined by an edge; every vertex has a loo
 
 def clouds(run, *, quick=3, paper=20, n=9):
     """Points and the generator that drew them."""
-    for rng in run.streams(run.pick(quick=quick, paper=paper)):
+    for rng in run.draws(quick=quick, paper=paper):
         yield rng.normal(size=(n, 2)), rng
 
 
@@ -167,10 +167,10 @@ def test_diffusion_maps(run, *, power=1.0, query=False):
         degrees = kernel.sum(axis=1)
         for alpha in (1.0, 0.5):
             found, error = density_corrected(x, SquaredDistance(0.5), alpha=alpha)
-            shares = exp(textbook.log(degrees) * (-balls(alpha * power).item()))
+            shares = exp(textbook.log(degrees) * (-ball(alpha * power)))
             claimed = rows(kernel * (shares[:, np.newaxis] if query else shares))
             yield equals(gap(found, claimed, error), 0, scale=1, part="a power", alpha=alpha, n=len(x))
-        shares = exp(textbook.log(degrees) * (-balls(power).item()))
+        shares = exp(textbook.log(degrees) * (-ball(power)))
         both = rows(kernel * shares[:, np.newaxis] * (1 if query else shares))
         found, error = density_corrected(x, SquaredDistance(0.5))
         yield equals(gap(found, both, error), 0, scale=1, part="as printed", n=len(x))
@@ -241,7 +241,7 @@ def test_graph(run, *, late=False, slope="0.2", power=1):
         law, error = laws(x, x, score)
         loops = a + np.eye(n)
         s = (balls(x) @ balls(left))[:, np.newaxis] + balls(x) @ balls(right)
-        lower = balls(0.2).item() if slope == "0.2" else balls(0.01).item()
+        lower = ball(0.2) if slope == "0.2" else ball(0.01)
         bent = np.frompyfunc(lambda ball, lower=lower: ball if ball > 0 else ball * lower, 1, 1)(s)
         claimed = rows(exp(bent) * balls(loops))
         found = loops * law if late else masked(law, loops)

@@ -7,7 +7,7 @@ import numpy as np
 from theory.attention import DotProduct, SquaredDistance, attend_rows, partition_error, read, rounding, top_k
 from theory.diffusion import propagate
 from theory.diffusion.zoo import nearest, unnormalised
-from theory.evidence import Claim, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error
 from verify import textbook
@@ -33,7 +33,7 @@ def test_mean_shift(run, *, power=2, narrow=1.0, plain=False):
     from sklearn.neighbors import KernelDensity  # noqa: PLC0415  slow to load
 
     for x, q, width, _ in groups(run):
-        score, n, h = SquaredDistance(0.5 * narrow / (width * width)), len(x), balls(width).item()
+        score, n, h = SquaredDistance(0.5 * narrow / (width * width)), len(x), ball(width)
         t, points = variable(2)[()], balls(x)
         slope = np.empty(q.shape, dtype=object)
         for at in np.ndindex(*q.shape):
@@ -47,7 +47,7 @@ def test_mean_shift(run, *, power=2, narrow=1.0, plain=False):
         size = float(np.abs(x).max())
         error = rounding(q, x, x, score=score) + slip * size
         yield equals(gap(found, balls(q) + slope * h**power, error), 0, scale=size, part="shift", h=width, n=n)
-        level = n * (2 * balls(np.pi).item() * h**power)
+        level = n * (2 * ball(np.pi) * h**power)
         kernel = exp(-squares(q, x) / (2 * h * h)).sum(axis=1)
         claimed = log(kernel / level)  # the constant of float pi; the truth is within an ulp
         mine = read(q, x, x, score=score).log_partition - np.log(n * 2.0 * np.pi * width**2)
@@ -77,7 +77,7 @@ def test_kernel_regression(run, *, factor=2, axis=1, root=False):
 
     for x, q, h, rng in groups(run):
         y, n = rng.normal(size=len(x)), len(x)
-        bandwidth = balls(h).item()
+        bandwidth = ball(h)
         apart = squares(q, x)
         scores = -(textbook.exp(log(apart) / 2) if root else apart) / (factor * bandwidth * bandwidth)
         claimed = textbook.laws(scores, axis=axis) @ balls(y)
@@ -156,7 +156,7 @@ def test_support_vectors(run, *, normalised=False, factor=1, offset=1.0):
         keys, alpha, b = model.support_vectors_, model.dual_coef_[0], float(model.intercept_[0]) * offset
         score, n = SquaredDistance(0.7), len(keys)
         kernel = exp(textbook.distance_scores(q, keys, beta=0.7) * factor)
-        claimed = kernel @ balls(alpha) + balls(b).item()
+        claimed = kernel @ balls(alpha) + ball(b)
         mine = unnormalised(q, keys, alpha, score)
         if normalised:
             mine = mine / np.exp(read(q, keys, keys, score=score).log_partition)

@@ -6,7 +6,7 @@ import numpy as np
 
 from theory.diffusion import studies
 from theory.diffusion.studies.zoo import CENTRES, FUZZIFIER, HEAT, METHODS, NEAREST
-from theory.evidence import Claim, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, verifies
 from verify import textbook
 from verify.textbook import balls, exp, hull, log
 
@@ -21,15 +21,15 @@ def degrees(points, heat):
 def printed(name, x, *, heat, fuzzifier, biased):
     """The row of a method at the first centre as it is defined, in balls."""
     query, n = CENTRES[:1], len(x)
-    near, gauss = -textbook.distance_scores(query, x, beta=1.0)[0], balls(heat).item()
+    near, gauss = -textbook.distance_scores(query, x, beta=1.0)[0], ball(heat)
     if name in ("k-means", "fuzzy c-means"):
         apart = -textbook.distance_scores(x, CENTRES, beta=1.0)
         if name == "k-means":
             nearest = [min(range(3), key=lambda j, row=row: float(row[j].mid())) for row in apart]
             weights = balls(np.array([1.0 if j == 0 else 0.0 for j in nearest]))
         else:
-            u = exp(log(apart) / (1 - balls(fuzzifier).item()))
-            weights = exp(log(u[:, 0] / u.sum(axis=1)) * balls(fuzzifier).item())
+            u = exp(log(apart) / (1 - ball(fuzzifier)))
+            weights = exp(log(u[:, 0] / u.sum(axis=1)) * ball(fuzzifier))
     elif name == "k nearest":
         chosen = sorted(range(n), key=lambda j: float(near[j].mid()))[:NEAREST]
         weights = balls(np.isin(np.arange(n), chosen).astype(float))

@@ -5,8 +5,8 @@ from functools import cache
 import flint
 
 from theory.diffusion.studies.sampling import CRITICAL, REGULAR
+from theory.evidence import ball
 from verify.diffusion.harmonics import at, derivative, plus, polynomial, smoothed, times
-from verify.textbook import balls
 
 PI = flint.arb.pi()
 PLACES = {"regular": REGULAR, "critical": CRITICAL}
@@ -19,7 +19,7 @@ FUNCTION = {
     2: plus(
         polynomial(0.0, ((1, 0), 0.0, 1.0), ((0, 1), 0.0, 0.5)),
         times(polynomial(0.0, ((1, 0), 0.0, 1.0)), polynomial(0.0, ((0, 1), 0.0, 1.0))),
-        balls(0.25).item(),
+        ball(0.25),
     ),
 }
 UNIFORM = {d: polynomial(1.0, ((1,) + (0,) * (d - 1), 0.0, 0.0)) for d in (1, 2)}

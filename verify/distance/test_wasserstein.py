@@ -52,7 +52,7 @@ def steep():
     hypothesis("reflected", "the measure is reflected as well as shifted", reflected=True),
 )
 def test_translation(run, *, factor=1.0, taxicab=False, reflected=False):
-    for points, shift, masses in (*(plain(rng) for rng in run.streams(run.pick(quick=16, paper=200))), *steep()):
+    for points, shift, masses in (*(plain(rng) for rng in run.draws(quick=16, paper=200)), *steep()):
         square = balls(shift) * balls(shift)
         length = hull(np.abs(balls(shift)).sum() if taxicab else square.sum().sqrt())
         image = shift - points if reflected else points + shift
@@ -84,7 +84,7 @@ def mean_of(law):
     hypothesis("bent", "the clouds lie on a parabola that leaves the line", bend=0.1),
 )
 def test_line(run, *, factor=1.0, means=False, bend=0.0):
-    for rng in run.streams(run.pick(quick=16, paper=200)):
+    for rng in run.draws(quick=16, paper=200):
         n, m = int(rng.integers(2, 40)), int(rng.integers(2, 40))
         mu = Measure(rng.normal(size=(n, 1)), rng.dirichlet(np.full(n, 0.5)))
         nu = Measure(rng.normal(size=(m, 1)) + 0.2, rng.dirichlet(np.full(m, 0.5)))
@@ -107,7 +107,7 @@ def test_line(run, *, factor=1.0, means=False, bend=0.0):
     hypothesis("reflected", "the measure is reflected as well as shifted", reflected=True),
 )
 def test_stopped_early(run, *, factor=1.0, reflected=False):
-    for rng in run.streams(run.pick(quick=8, paper=60)):
+    for rng in run.draws(quick=8, paper=60):
         mu, nu, shift, worst = shifted(rng, dim=2)
         length = hull((balls(shift) * balls(shift)).sum().sqrt()) * factor
         image = Measure(shift - mu.points, mu.weights) if reflected else nu

@@ -9,6 +9,7 @@ from theory.evidence import (
     Claim,
     Interval,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -46,7 +47,7 @@ def test_exponential(run, *, units=2.75, natural=False, least=-1021.0):
             -rng.random(number) * 1021.0, -rng.random(number), rng.integers(-1020, 0, 200) + 0.5, [0.0, -0.0, -1021.0],
             rng.integers(-1020, 0, 200) + 0.5 + 2.0**-40, np.linspace(-0.5, 0.5, number)[number // 2 :] - 1.0, [least],
         ])  # fmt: skip
-    base = 1 if natural else textbook.log(balls(2).item())
+    base = 1 if natural else textbook.log(ball(2))
     singles = arguments[arguments >= -125.0].astype(np.float32)
     for weigh, given, bound in (
         (blocks.weigh, arguments, units * U),
@@ -90,7 +91,7 @@ def test_merge(run, *, kept=1.0, shared=0):
                 )
                 parts.append(found._replace(log_partition=kept * found.log_partition))
             # a part's share of the mass is off by its log-partition; merging rounds as an average of parts
-            error = rounding(p.queries, p.keys, p.values, score=score, key_weights=p.masses)
+            error = rounding(p.queries, p.keys, p.values, score=score, weights=p.masses)
             share = np.expm1(2.0 * partition_error(p.queries, p.keys, score, np.log(p.masses)))
             error += average_error(p.size, len(parts) + 8, relative=share)
             claimed = textbook.average(exact(p.queries, p.keys), p.values, p.masses)
@@ -171,7 +172,7 @@ def test_moments(run, *, centred=True, normalised=True, factor=1.0):
     hypothesis("unmasked", "a query sees later keys too", masked=False),
 )
 def test_jacobian(run, *, centred=True, frozen=False, factor=1.0, masked=True):
-    for number, rng in enumerate(run.streams(run.pick(quick=12, paper=150))):
+    for number, rng in enumerate(run.draws(quick=12, paper=150)):
         m, n, d = 3, int(rng.integers(2, 20)), int(rng.integers(1, 4))
         seen = np.minimum(n, np.arange(1, m + 1)) if number % 2 else np.full(m, n)  # causal every other time
         x, y, v, b = rng.normal(size=(m, d)), rng.normal(size=(n, d)), rng.normal(size=(n, 2)), rng.normal(size=n)
@@ -179,14 +180,14 @@ def test_jacobian(run, *, centred=True, frozen=False, factor=1.0, masked=True):
         cotangent = rng.normal(size=(m, 2))
         for name, (score, exact) in SCORES.items():
             scores, left, right = exact(x, y), balls(x), balls(y)
-            by_query, by_key = balls(0.0 if frozen else 1.0).item() * balls(direction.queries), balls(direction.keys)
+            by_query, by_key = ball(0.0 if frozen else 1.0) * balls(direction.queries), balls(direction.keys)
             if name == "dot":
-                change = (by_query @ right.T + left @ by_key.T) * balls(0.6).item()
+                change = (by_query @ right.T + left @ by_key.T) * ball(0.6)
             else:
                 apart = left[:, np.newaxis, :] - right[np.newaxis, :, :]
                 moved = by_query[:, np.newaxis, :] - by_key[np.newaxis, :, :]
-                change = (apart * moved).sum(axis=2) * (-2 * balls(0.6).item())
-            change = (change + balls(direction.log_weights)) * balls(factor).item()
+                change = (apart * moved).sum(axis=2) * (-2 * ball(0.6))
+            change = (change + balls(direction.log_weights)) * ball(factor)
             last = seen if masked else np.full(m, n)
             law = textbook.laws(scores + balls(b), 1.0 * (np.arange(n) < last[:, np.newaxis]))
             mean = law @ balls(v) if centred else 0 * (law @ balls(v))

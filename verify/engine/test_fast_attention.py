@@ -16,6 +16,7 @@ from theory.evidence import (
     Claim,
     Interval,
     at_most,
+    ball,
     bug,
     constant,
     discrepancy,
@@ -187,5 +188,5 @@ def test_local_sums(run, *, loose=1.0, stated=1.0, nearest=0):
             beyond = apart - (weight_error(*rough) + gamma(n + 8))
             yield outcome(at_most(beyond, reported, scale=accuracy, part="output", **case))
             apart = gap(partition[i : i + 1], textbook.log(mass[i : i + 1]))
-            fall = hull(-(1 - balls(found.error).item() * stated / 2).log())
+            fall = hull(-(1 - ball(found.error) * stated / 2).log())
             yield outcome(at_most(apart - partition_error(*rough), fall, scale=accuracy, part="partition", **case))

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from theory.attention import DotProduct, Measure
-from theory.evidence import Interval
+from theory.evidence import Interval, ball
 from theory.evidence.enclosure import ends
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import enclosed_jacobian, leader, local_norm, search
@@ -52,7 +52,7 @@ def hunted(run, *, equal=False):
 
 def measures(run, *, quick, paper):
     """Yield random measures in balls, then those a search finds, then opposite atoms, few against many."""
-    yield from (drawn(rng) for rng in run.streams(run.pick(quick=quick, paper=paper)))
+    yield from (drawn(rng) for rng in run.draws(quick=quick, paper=paper))
     yield from hunted(run)
     yield from (led(alpha, ratio, 2.0 * alpha) for alpha in (0.5, 1.0, 3.0) for ratio in (4.0, 1e3, 2.0**40))
 
@@ -79,15 +79,15 @@ def sizes(mu, score, value):
 def spectral(matrix):
     """Enclose the largest singular value in a ball; of a scalar it is exact."""
     if matrix.size == 1:
-        return abs(balls(matrix).item())
+        return abs(ball(matrix))
     size = float(np.sqrt((matrix**2).sum()))
     found = Interval.within(float(np.linalg.norm(matrix, 2)), gamma(64 * matrix.shape[0]) * size)
-    return balls(found.lo).item().union(balls(found.hi).item())
+    return ball(found.lo).union(ball(found.hi))
 
 
 def triangle(alpha, n):
     """The sum of the three terms."""
-    root = balls(n).item().sqrt()
+    root = ball(n).sqrt()
     return root + alpha * (1 + root)
 
 

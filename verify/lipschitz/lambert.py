@@ -5,9 +5,9 @@ from functools import cache
 import numpy as np
 
 from theory.attention import SquaredDistance, attend, rounding
-from theory.evidence import Interval
+from theory.evidence import Interval, ball
 from theory.evidence.roundoff import U, gamma
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 SCORE = SquaredDistance(1.0)
 FAR = np.array([[0.0], [10.0], [-10.0]])
@@ -17,7 +17,7 @@ FIRST = np.array([[1.0], [0.0], [0.0]]) * 2.0**-10
 @cache
 def near(n):
     """The ball W_0((n - 1) / e)."""
-    return (balls(n - 1).item() / balls(1).item().exp()).lambertw()
+    return (ball(n - 1) / ball(1).exp()).lambertw()
 
 
 @cache
@@ -28,7 +28,7 @@ def bound(n, *, slope=4):
 
 def attended(x, score=SCORE, masses=None):
     """The outputs of self-attention, and what any entry may be off."""
-    return attend(x, x, x, score=score, key_weights=masses), rounding(x, x, x, score=score, key_weights=masses)
+    return attend(x, x, x, score=score, weights=masses), rounding(x, x, x, score=score, weights=masses)
 
 
 def moves(rng, n, d, unit=1.0):

@@ -46,7 +46,7 @@ def length(intervals):
     return sum((part**2 for part in intervals), start=Interval.exactly(0)).sqrt()
 
 
-def ball(rng, n, d, radius):
+def draw_cloud(rng, n, d, radius):
     """Draw tokens in a ball, half of them near its sphere."""
     points = rng.normal(size=(n, d))
     lengths = radius * np.minimum(rng.uniform(0.0, 2.0, size=(n, 1)), 1.0) * SMALL

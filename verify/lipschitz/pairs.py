@@ -14,7 +14,7 @@ FLOOR = 1e-8  # of the radius: nearer inputs are rejected, for there rounding al
 INSIDE = 1.0 - 2.0**-40  # of the radius: rounded points of this length are in the ball
 
 
-def ball(rng, n, d, radius):
+def draw_cloud(rng, n, d, radius):
     """Draw a cloud in a ball, half of it near the sphere."""
     points = rng.normal(size=(n, d))
     lengths = radius * np.minimum(rng.uniform(0.0, 2.0, size=(n, 1)), INSIDE)

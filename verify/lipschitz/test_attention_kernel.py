@@ -14,7 +14,7 @@ from theory.attention import (
     boltzmann_gibbs,
     transform_error,
 )
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import cooled, query_distance, query_slope, transform_constant, two_tokens
 from verify import textbook
@@ -45,7 +45,7 @@ REFEREED, ON_PAPER = ("derived", "refereed"), ("derived", "refereed on paper")
 def test_query(run, *, quarters=4.0, halves=2.0, fourths=4.0, tilt=None):
     keys = np.array([[-0.5], [0.5]])
     cases = [(keys, np.full(2, 0.5), np.eye(1), np.array([-u / 2.0]), np.array([u / 2.0])) for u in (2.0**-6, 1.0, 6.0)]
-    for number, rng in enumerate(run.streams(run.pick(quick=12, paper=250))):
+    for number, rng in enumerate(run.draws(quick=12, paper=250)):
         n, d, unit = int(rng.integers(2, 9)), int(rng.integers(1, 4)), UNITS[number % len(UNITS)]
         x = rng.normal(size=d)
         there = x + 10.0 ** rng.uniform(-2.0, 1.0) * rng.normal(size=d)
@@ -64,7 +64,7 @@ def test_query(run, *, quarters=4.0, halves=2.0, fourths=4.0, tilt=None):
         mixed = Interval.within(norm, gamma(64 * form.shape[0]) * float(np.linalg.norm(form)))
         least = -Interval.largest(-hull(g) for row in rows for g in row)
         bounds = {
-            "tanh": size * hull((balls(oscillation(difference).hi).item() / balls(quarters).item()).tanh()),
+            "tanh": size * hull((ball(oscillation(difference).hi) / ball(quarters)).tanh()),
             "query": size / halves * reach * moved,
             "mixed": size * size / fourths * mixed * moved,
             "weights": size * Interval.largest(hull(abs(g)) for g in rows[0] - rows[1]) / least,
@@ -99,7 +99,7 @@ def test_kernel(run, *, factor=1.0, rate=1.0, valued=True, stretch=1.0):
     light, step = 2.0**-13, 2.0**-10
     ramp = [Measure([[0.0], [1.0 - s]], [1.0 - light, light]) for s in (0.0, step)]
     cases = [(*ramp, np.eye(1), np.array([[2.0]]), np.array([3.0]), np.array([2.5]))]
-    for number, rng in enumerate(run.streams(run.pick(quick=8, paper=150))):
+    for number, rng in enumerate(run.draws(quick=8, paper=150)):
         d, unit = int(rng.integers(1, 4)), UNITS[number % len(UNITS)]
         x = rng.normal(size=d)
         pair, matrices = clouds(rng, d, unit), rng.normal(size=(2, d, d))
@@ -112,7 +112,7 @@ def test_kernel(run, *, factor=1.0, rate=1.0, valued=True, stretch=1.0):
             continue
         asked, slope = stretch * x, length(balls(x) @ balls(form))
         scores = balls(x) @ balls(form) @ balls(both).T
-        bound = factor * tau * hull(balls(oscillation(scores).hi).item().exp()) * (1.0 + rate * size * slope) * before
+        bound = factor * tau * hull(ball(oscillation(scores).hi).exp()) * (1.0 + rate * size * slope) * before
         moved, reach = (
             length(balls(asked) - balls(there)),
             Interval.largest(length(y) for y in balls(mu.points) @ balls(form).T),
@@ -178,6 +178,6 @@ def test_temperature(run, *, cooling=1, power=1, masses=(0.5, 0.5), inner=1):
         pair = [Measure(points, w) for w in ([1.0 - light, 0.0, light], [1.0 - light, light, 0.0])]
         laws = [boltzmann_gibbs(m, a) for m in pair]
         errors = [spread(law, transform_error(m, a), Interval.exactly(1.0)) for m, law in zip(pair, laws, strict=True)]
-        bound = hull(balls(height.hi).item().exp()) * (1.0 + height * tau ** (1 - inner))
+        bound = hull(ball(height.hi).exp()) * (1.0 + height * tau ** (1 - inner))
         yield at_most(between(*zip(laws, errors, strict=True)), bound * w1(*pair), tau=tau, part="transform")
         yield equals(rounded(transform_constant(height.hi, height.hi, 1.0)), bound, part="transform constant")

@@ -6,7 +6,7 @@ import numpy as np
 
 from theory import Measure
 from theory.attention import CausalKernel, DotProduct, rounding
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import (
     balanced_query,
@@ -18,8 +18,8 @@ from theory.lipschitz import (
     wp_line,
     wp_tokens,
 )
-from verify.lipschitz.pairs import FLOOR, INSIDE, apart, ball, blurred, image, layer, moved, norm, rounded, rows
-from verify.textbook import balls, hull
+from verify.lipschitz.pairs import FLOOR, INSIDE, apart, blurred, draw_cloud, image, layer, moved, norm, rounded, rows
+from verify.textbook import hull
 
 SOURCES = ("vuckovic2020", "castin2024")
 REFEREED = ("derived", "refereed")
@@ -51,12 +51,12 @@ def test_joint_witness(run, *, rate=2.0, rest=0.0, witness=far_atom, pushed=0.0)
             push = push._replace(points=radius * push.points, form=push.form / radius**2)
             ratios.append(response_ratio(push, 1))
         found = limit(ratios, order=1)
-        a = balls(alpha).item()
-        claimed = hull((balls(rate).item() * a).exp() * (1 + 2 * a)) + rest * alpha
+        a = ball(alpha)
+        claimed = hull((ball(rate) * a).exp() * (1 + 2 * a)) + rest * alpha
         yield equals(found, claimed, alpha=alpha)
         yield equals(found, Interval.printed(printed), alpha=alpha, part="printed")
         inner = limit([response_ratio(near_atom(alpha, 2.0 ** -(12 + k)), 1) for k in range(levels)], order=1)
-        yield equals(inner, hull((balls(rate).item() * a / 8).exp() * (1 + a / 4)), alpha=alpha, part="positive")
+        yield equals(inner, hull((ball(rate) * a / 8).exp() * (1 + a / 4)), alpha=alpha, part="positive")
 
 
 @verifies(
@@ -118,11 +118,11 @@ def pushed(run):
     The query is the last token and the key at R itself, and 54 others are at -R, so that under alpha = 2 it finds both
     places almost equally likely.
     """
-    for rng in run.streams(run.pick(quick=10, paper=300)):
+    for rng in run.draws(quick=10, paper=300):
         d, radius, n = int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-3.0, 3.0)), int(rng.integers(1, 6))
         form, value = layer(rng, d, radius)
         value *= 10.0 ** rng.uniform(-3.0, 3.0)
-        x = ball(rng, n, d, radius)
+        x = draw_cloud(rng, n, d, radius)
         y = moved(rng, x, radius)
         yield x, y, Measure.normalised(x, rng.dirichlet(np.full(n, 0.4)) + 1e-12).weights, radius, form, value
     for radius, size in ((1.0, 1.0), (2.0**-9, 2.0**7)):

@@ -10,6 +10,7 @@ from theory.evidence import (
     Claim,
     Interval,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -73,7 +74,7 @@ def witnesses():
 )
 def test_transform(run, *, factor=1.0, rate=1.0, power=1.0, reach=1.0):
     named = [((w.mu, w.nu), w.potential) for w in witnesses()]
-    streams = enumerate(run.streams(run.pick(quick=12, paper=400)))
+    streams = enumerate(run.draws(quick=12, paper=400))
     drawn = [tilted(rng, UNITS[number % len(UNITS)]) for number, rng in streams]
     for number, ((mu, nu), a) in enumerate([*named, *drawn]):
         before, size = w1(mu, nu), diameter(mu.points)
@@ -87,8 +88,7 @@ def test_transform(run, *, factor=1.0, rate=1.0, power=1.0, reach=1.0):
         bounds = {
             "data": largest * (1.0 + rate * width * slope) / Interval.largest(masses),
             "weights": (largest + rate * width * steepness(mu.points, g)) / Interval.largest(masses),
-            "constant": hull((balls(power).item() * balls(oscillation(a).hi).item()).exp())
-            * (1.0 + rate * width * slope),
+            "constant": hull((ball(power) * ball(oscillation(a).hi)).exp()) * (1.0 + rate * width * slope),
         }
         for way, bound in bounds.items():
             yield at_most(after, factor * bound * before, way=way, n=mu.size, d=mu.dim)
@@ -97,7 +97,7 @@ def test_transform(run, *, factor=1.0, rate=1.0, power=1.0, reach=1.0):
     ratio = between(*(transformed(m, a, size) for m in (mu, nu))) / w1(mu, nu)
     yield equals(ratio, factor * Interval.printed("8.1547"), part="printed")
     for size, slope, ramp in RAMPS:
-        bound = hull((balls(power).item() * slope * ramp).exp()) * (1.0 + rate * slope * size / reach)
+        bound = hull((ball(power) * slope * ramp).exp()) * (1.0 + rate * slope * size / reach)
         yield equals(rounded(transform_constant(slope * ramp, slope, size)), factor * bound, part="constant")
 
 
@@ -117,9 +117,9 @@ def test_transform(run, *, factor=1.0, rate=1.0, power=1.0, reach=1.0):
 )
 def test_transform_sharp(run, *, factor=1.0, power=1.0, heavy=False):
     for size, slope, ramp in RAMPS:
-        o = balls(slope).item() * balls(ramp).item()
+        o = ball(slope) * ball(ramp)
         claims = {
-            "ramp": hull((balls(power).item() * o).exp()) * (1.0 + Interval.exactly(slope) * size),
+            "ramp": hull((ball(power) * o).exp()) * (1.0 + Interval.exactly(slope) * size),
             "weights": 1.0 + 2.0 * Interval.exactly(slope) * size,
         }
         for way, claimed in claims.items():
@@ -152,7 +152,7 @@ def test_transform_sharp(run, *, factor=1.0, power=1.0, heavy=False):
     hypothesis("two-potentials", "the first law has half the potential", cooler=0.5),
 )
 def test_variation(run, *, none=False, factor=1.0, seen=False, cooler=1.0):
-    pairs = [tilted(rng) for rng in run.streams(run.pick(quick=24, paper=400))]
+    pairs = [tilted(rng) for rng in run.draws(quick=24, paper=400)]
     for o, mass in ((2.0, 1e-4), (0.5, 0.25), (8.0, 2.0**-30)):
         mu, nu, a = light_atom(o, mass)
         pairs.append(((mu, nu), a))
@@ -191,7 +191,7 @@ def test_logits(run, *, halves=2.0, mean=False, outlier=1.0):
     pair, third = Measure([[0.0], [1.0]]), Measure.normalised([[0.0], [1.0], [0.5]], [0.5, 0.5, 2.0**-40])
     cases = [(pair, np.array([-d, d]) / 2.0, np.array([d, -d])) for d in (1.0, 2.0**-8, 9.0)]
     cases.append((third, np.array([-0.5, 0.5, 0.0]), np.array([1.0, -1.0, 0.0])))
-    for number, rng in enumerate(run.streams(run.pick(quick=24, paper=400))):
+    for number, rng in enumerate(run.draws(quick=24, paper=400)):
         (mu, _), a = tilted(rng, UNITS[number % len(UNITS)])
         cases.append((mu, a, 10.0 ** rng.uniform(-2.0, 1.0) * rng.uniform(-1.0, 1.0, size=a.size)))
     for number, (mu, a, error) in enumerate(cases):
@@ -200,7 +200,7 @@ def test_logits(run, *, halves=2.0, mean=False, outlier=1.0):
         delta = Interval.exactly(float(np.mean(np.abs(error)))) if mean else delta
         off[0] = a[0] + outlier * error[0]
         after = between(transformed(mu, a, size), transformed(mu, off, size))
-        bound = size * hull((balls(delta.hi).item() / balls(halves).item()).tanh())
+        bound = size * hull((ball(delta.hi) / ball(halves)).tanh())
         yield at_most(after, bound, n=mu.size, delta=delta.mid)
         if number < 3:
             yield equals(after, bound, way="equality", delta=delta.mid)

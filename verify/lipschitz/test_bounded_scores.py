@@ -6,11 +6,11 @@ import numpy as np
 
 from theory import Measure, w1
 from theory.attention import AttentionKernel, DotProduct, Softmatch, SquaredDistance
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import kernel_constant, measure_constant, query_constant, score_constant
-from verify.lipschitz.pairs import FLOOR, ball, blurred, image, layer, moved, norm, rounded
-from verify.textbook import balls, hull
+from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, image, layer, moved, norm, rounded
+from verify.textbook import hull
 
 SOURCES = ("vuckovic2020",)
 REFEREED = ("derived", "refereed")
@@ -50,14 +50,14 @@ class Tent:
 
 def general(oscillation, query, key, mixed, diameter, *, head=1.0):
     """The constant as it is printed, of floats or intervals; a twin leaves out what the diameter adds."""
-    low, high = min(diameter / 2 * query, diameter**2 / 4 * mixed), balls(oscillation).item().exp()
+    low, high = min(diameter / 2 * query, diameter**2 / 4 * mixed), ball(oscillation).exp()
     return low + hull(high) * (1.0 + head * diameter * Interval.exactly(key))
 
 
 def pair_of(rng, d, radius):
     """Draw two measures on a ball, half of them near each other."""
-    x = ball(rng, int(rng.integers(1, 5)), d, radius)
-    y = moved(rng, x, radius) if rng.uniform() < 0.6 else ball(rng, int(rng.integers(1, 5)), d, radius)
+    x = draw_cloud(rng, int(rng.integers(1, 5)), d, radius)
+    y = moved(rng, x, radius) if rng.uniform() < 0.6 else draw_cloud(rng, int(rng.integers(1, 5)), d, radius)
     masses = [rng.dirichlet(np.full(len(z), 0.4)) + 1e-12 for z in (x, y)]
     return [Measure.normalised(z, masses[0] if len(x) == len(y) else w) for z, w in zip((x, y), masses, strict=True)]
 
@@ -78,7 +78,7 @@ def pair_of(rng, d, radius):
     bug("no-diameter", "the term with the diameter is left out", head=0.0),
 )
 def test_score(run, *, share=1.0, reach=1.0, head=1.0):
-    for rng in run.streams(run.pick(quick=8, paper=150)):
+    for rng in run.draws(quick=8, paper=150):
         d, radius = int(rng.integers(1, 3)), float(10.0 ** rng.uniform(-3.0, 3.0))
         mu, nu = pair_of(rng, d, radius)
         before, diameter = w1(mu, nu), Interval.exactly(radius) * 2
@@ -140,11 +140,11 @@ def test_score(run, *, share=1.0, reach=1.0, head=1.0):
 )
 def test_cross(run, *, queries=1.0, rate=2.0, reach=1.0):
     def constants(alpha):
-        a = balls(alpha).item()
-        return queries * Interval.exactly(alpha), hull((balls(rate).item() * a).exp() * (1 + 2 * a))
+        a = ball(alpha)
+        return queries * Interval.exactly(alpha), hull((ball(rate) * a).exp() * (1 + 2 * a))
 
     cases = []
-    for rng in run.streams(run.pick(quick=8, paper=150)):
+    for rng in run.draws(quick=8, paper=150):
         d, radius = int(rng.integers(1, 3)), float(10.0 ** rng.uniform(-3.0, 3.0))
         form, value = layer(rng, d, radius)
         value *= 10.0 ** rng.uniform(-3.0, 3.0)

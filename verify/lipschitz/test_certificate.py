@@ -19,7 +19,7 @@ from theory.lipschitz import (
     straining_mass,
     stretched,
 )
-from verify.lipschitz.pairs import FLOOR, INSIDE, apart, ball, blurred, moved
+from verify.lipschitz.pairs import FLOOR, INSIDE, apart, blurred, draw_cloud, moved
 
 NAMES = ("w_query", "w_key", "w_value", "w_out")
 SIZES = ((1.0, 1.0, 1.0), (2.0**-6, 2.0**9, 2.0**-7), (2.0**5, 2.0**-8, 2.0**10))  # radius, of the queries, of values
@@ -53,10 +53,10 @@ def layers(run, reach):
         lone = reach * radius * INSIDE * np.array([[-1.0], [1.0]])
         weights = line(alpha, *size) | {"w_out": np.eye(1)}
         yield "line", weights, 1, radius, lone, lone + radius * np.array([[step], [0.0]]), masses
-    for k, rng in enumerate(run.streams(run.pick(quick=24, paper=160))):
+    for k, rng in enumerate(run.draws(quick=24, paper=160)):
         weights, heads, radius = drawn(rng, k)
         d, n = weights["w_query"].shape[1], int(rng.integers(2, 7))
-        x = ball(rng, n, d, reach * radius)
+        x = draw_cloud(rng, n, d, reach * radius)
         yield "drawn", weights, heads, radius, x, moved(rng, x, reach * radius), rng.dirichlet(np.full(n, 0.5)) + 1e-6
 
 
@@ -192,7 +192,7 @@ def test_norms(run, *, charged=1, p=1):
             exact = Fraction(size) ** 2 * (1 + (2**power - 1) * Fraction(1, 2**54))
             yield held(spectral(row[np.newaxis], row[:, np.newaxis]), exact, charged, 64 + 2 * 2**power, part="product")
         columns = [summed(100, 2.0**-54)]
-        columns += [rng.normal(size=100) for rng in run.streams(run.pick(quick=4, paper=40))]
+        columns += [rng.normal(size=100) for rng in run.draws(quick=4, paper=40)]
         for column in columns:
             blocks = np.zeros((100, 100, 1, 1))
             blocks[:, 0, 0, 0] = size * column

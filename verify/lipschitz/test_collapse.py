@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from theory.attention import AttentionKernel, DotProduct, Measure, Softmatch, SquaredDistance
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import (
@@ -21,7 +21,7 @@ from theory.lipschitz import (
     two_tokens,
 )
 from theory.lipschitz.studies.collapse import attended as attended_in_balls, log_diameter
-from verify.lipschitz.pairs import FLOOR, ball, blurred, norm, oscillation, rounded
+from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, norm, oscillation, rounded
 from verify.textbook import balls, hull
 
 DERIVED = ("derived", "refereed")
@@ -38,7 +38,7 @@ def widest(points, error=0.0):
 def shrunk(diameter, slope, rate=4.0):
     """D tanh(|B| D^2 / 4) as it is printed, of intervals; monotone in both."""
     ends = [
-        hull(balls(d).item() * (balls(b).item() * balls(d).item() ** 2 / balls(rate).item()).tanh())
+        hull(ball(d) * (ball(b) * ball(d) ** 2 / ball(rate)).tanh())
         for d, b in ((diameter.lo, slope.lo), (diameter.hi, slope.hi))
     ]
     return Interval(ends[0].lo, ends[1].hi, max(diameter.kind, slope.kind))
@@ -68,9 +68,9 @@ def attended(points, score, value, *, skip):
     bug("radius", "the radius about the mean is taken for the diameter", factor=0.5),
 )
 def test_diameter(run, *, rate=4.0, skip=False, factor=1.0):
-    for rng in run.streams(run.pick(quick=8, paper=500)):
+    for rng in run.draws(quick=8, paper=500):
         n, d, radius = int(rng.integers(2, 7)), int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-3.0, 3.0))
-        points, value = ball(rng, n, d, radius), 10.0 ** rng.uniform(-3.0, 3.0) * rng.normal(size=(d, d))
+        points, value = draw_cloud(rng, n, d, radius), 10.0 ** rng.uniform(-3.0, 3.0) * rng.normal(size=(d, d))
         form = 10.0 ** rng.uniform(-1.0, 1.0) / radius**2 * rng.normal(size=(d, d))
         beta = float(rng.uniform(0.1, 2.0)) / radius**2
         before = factor * widest(points)
@@ -85,7 +85,7 @@ def test_diameter(run, *, rate=4.0, skip=False, factor=1.0):
             yield at_most(widest(outputs, error), bound, scale=size, part="bound", score=name, n=n, d=d)
         x, y, slope = radius * float(rng.uniform(-1.0, 1.0)), radius * float(rng.uniform(-1.0, 1.0)), form[:1, :1]
         outputs, error = attended(np.array([[x], [y]]), DotProduct(form=slope), None, skip=skip)
-        apart = abs(hull(balls(x).item() - balls(y).item()))
+        apart = abs(hull(ball(x) - ball(y)))
         found, claimed = widest(outputs, error), closed(x, y, float(slope.item()), rate)
         yield equals(found / apart, claimed, scale=1, part="anywhere")
     for squared in (0.1, 1.0, 4.0, 10.0):
@@ -110,7 +110,7 @@ def test_diameter(run, *, rate=4.0, skip=False, factor=1.0):
 
 def closed(x, y, slope, rate):
     """By how much two tokens come nearer, as it is printed, in balls."""
-    x, y, slope, rate = (balls(value).item() for value in (x, y, slope, rate))
+    x, y, slope, rate = (ball(value) for value in (x, y, slope, rate))
     u, v = slope / rate * (x**2 - y**2), slope / rate * (x - y) ** 2
     return abs(hull(v.tanh() / (1 + (u.sinh() / v.cosh()) ** 2)))
 
@@ -149,7 +149,7 @@ def walked(norm, value, start, residual):
 def test_collapse(run, *, rate=4.0, power=lambda depth: (3.0**depth - 1.0) / 2.0, way="pair", norms=True):
     table = run.study(studies.collapse)
     walks = [(kind, 1.0, 1.0, start, table.where(way=kind, start=start).intervals("log"))
-             for kind in (way, "cloud") for start in sorted(set(table["start"].tolist()))]  # fmt: skip
+             for kind in (way, "cloud") for start in table.levels("start")]  # fmt: skip
     walks += [(way, *given, walked(*given, way == "residual")) for given in NORMS]
     for kind, norm_, value, start, logs in walks:
         size = (norm_, value) if norms else (1.0, 1.0)
@@ -170,14 +170,14 @@ def test_collapse(run, *, rate=4.0, power=lambda depth: (3.0**depth - 1.0) / 2.0
 def contracted(log_diameter, rate, norm, value):
     """The logarithm of |V| D tanh(|B| D^2 / 4), from that of D; an end of an interval."""
     with precision(3000):
-        size, steep = balls(log_diameter).item().exp(), balls(norm).item() / balls(rate).item()
-        return hull((balls(value).item() * size * (steep * size**2).tanh()).log())
+        size, steep = ball(log_diameter).exp(), ball(norm) / ball(rate)
+        return hull((ball(value) * size * (steep * size**2).tanh()).log())
 
 
 def grown(start, layers, power, norm, value):
     """The logarithm of (|B| |V| / 4) to the power claimed after so many layers, times the start to the 3^L."""
-    factor = balls(norm).item() * balls(value).item() / 4
-    return hull(3**layers * balls(start).item().log() + balls(power(layers)).item() * factor.log())
+    factor = ball(norm) * ball(value) / 4
+    return hull(3**layers * ball(start).log() + ball(power(layers)) * factor.log())
 
 
 @verifies(
@@ -202,7 +202,7 @@ def test_cubic(run, *, power=3.0, way="pair", rate=4.0):
         ratios = [after / before for before, after in pairwise(logs[-6:])]
         yield equals(limit(ratios, ratio=3.0, order=1), power, part="limit")
     for norm_, value, logs in walks + [(*given[:2], walked(*given, way == "residual")) for given in NORMS]:
-        least = hull((balls(norm_).item() * balls(value).item() / balls(rate).item()).log())
+        least = hull((ball(norm_) * ball(value) / ball(rate)).log())
         for before, after in pairwise(logs):
             most, scale = power * before + least, 1 + abs(before)
             yield at_most(after, most, scale=scale, part="above", norm=norm_)
@@ -213,7 +213,7 @@ def test_cubic(run, *, power=3.0, way="pair", rate=4.0):
 
 def expanded(exponent):
     """The exponential of an interval."""
-    low, high = (hull(balls(end).item().exp()) for end in (exponent.lo, exponent.hi))
+    low, high = (hull(ball(end).exp()) for end in (exponent.lo, exponent.hi))
     return Interval(max(low.lo, 0.0), high.hi, exponent.kind)
 
 
@@ -221,7 +221,7 @@ def spread(scores, *, crossed=True):
     """Delta of the scores in exact arithmetic; a twin takes the oscillation of all scores instead."""
     s = balls(scores)
     if not crossed:
-        return hull(balls(float(scores.max())).item() - balls(float(scores.min())).item())
+        return hull(ball(float(scores.max())) - ball(float(scores.min())))
     gaps = [hull(a - b) for one in s for two in s for a in one - two for b in one - two]
     return Interval.largest(gaps)
 
@@ -246,7 +246,7 @@ def drawn(rng):
     bug("oscillation", "Delta is the largest score less the smallest", crossed=False),
 )
 def test_rows(run, *, rate=4.0, crossed=True):
-    cases = [drawn(rng) for rng in run.streams(run.pick(quick=8, paper=150))]
+    cases = [drawn(rng) for rng in run.draws(quick=8, paper=150)]
     small = 2.0**-20 * np.array([1.0, -1.0])
     named = [(s * np.array([[1.0, -1.0], [-1.0, 1.0]]), small) for s in (0.1, 1.0, 3.0)]
     for number, (scores, potential) in enumerate(named + cases):
@@ -255,12 +255,12 @@ def test_rows(run, *, rate=4.0, crossed=True):
         laws, error = match.rows(np.eye(m)), match.error(np.eye(m))
         largest = max(0.5 * math.fsum(np.abs(one - two).tolist()) for one in laws for two in laws)
         measured, delta = Interval.within(largest, error * (1.0 + gamma(8)) + gamma(8)), spread(scores, crossed=crossed)
-        tanh = Interval(*(hull((balls(end).item() / balls(rate).item()).tanh()).mid for end in (delta.lo, delta.hi)))
+        tanh = Interval(*(hull((ball(end) / ball(rate)).tanh()).mid for end in (delta.lo, delta.hi)))
         tanh += Interval.within(0.0, gamma(4))
         yield at_most(measured, tanh, scale=1, part="rows", m=m, n=n)
         with precision(300):
             after = oscillation(sweep(scores, potential) - sweep(scores, np.zeros(m)))
-        ratio = after / hull(balls(potential.max()).item() - balls(potential.min()).item())
+        ratio = after / hull(ball(potential.max()) - ball(potential.min()))
         yield at_most(ratio, tanh**2, scale=1, part="sweep", m=m, n=n)
         if number < len(named):
             yield equals(measured, tanh, scale=1, part="two rows")
@@ -270,5 +270,5 @@ def test_rows(run, *, rate=4.0, crossed=True):
         yield equals(told, delta, part="spread")
         for name, told in (("rows", rows_bound), ("sweep", sweep_bound)):
             power = 1 if name == "rows" else 2
-            exact = hull((balls(float(m)).item() / balls(rate).item()).tanh() ** power)
+            exact = hull((ball(float(m)) / ball(rate)).tanh() ** power)
             yield equals(rounded(told(float(m))), exact, part=f"{name} constant")

@@ -12,6 +12,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -71,7 +72,7 @@ def test_contamination(run, *, weighted=True, clean=False, flat=1.0, factor=1.0)
     table = run.study(studies.contamination)
     for part in ("mass", "distance"):
         for o, at, seen, odds in rows(table.where(part=part)):
-            most = hull(balls(o).item().exp())
+            most = hull(ball(o).exp())
             yield equals(seen, share(at, odds), part=part, o=o, share=at)
             yield at_most(seen, factor * share(at, most), part=part, o=o, share=at, way="bound")
             yield equals(rounded(contaminated_share(at, o)), factor * share(at, most), share=at, way="constant")
@@ -79,14 +80,14 @@ def test_contamination(run, *, weighted=True, clean=False, flat=1.0, factor=1.0)
                 yield equals(share(at, odds), Interval.printed("0.06945"), part="printed", o=o, share=at)
     named = Measure([[0.0], [1.0]], [0.5, 0.5]), Measure([[0.0], [1.0]], [0.75, 0.25])
     cases = [(named, np.array([0.0, 2.0]), 0.25)]
-    cases += [(*tilted(rng), float(rng.uniform(0.01, 0.5))) for rng in run.streams(run.pick(quick=8, paper=300))]
+    cases += [(*tilted(rng), float(rng.uniform(0.01, 0.5))) for rng in run.draws(quick=8, paper=300)]
     for (mu, eta), a, part in cases:
         apart = Measure(eta.points + 5.0, eta.weights)
         mixed, both = mu.mix(apart, part), np.concatenate([a, flat * a[::-1]])
         g = [(exact(m.weights) * textbook.exp(balls(v))).sum() for m, v in ((mu, a), (eta, a[::-1]))]
         theta = share(part, hull(g[1] / g[0]))
         first, second = (textbook.laws(balls(v)[np.newaxis], m.weights)[0] for m, v in ((mu, a), (eta, a[::-1])))
-        middle, reach = balls(theta.mid).item(), theta.width
+        middle, reach = ball(theta.mid), theta.width
         claimed = np.concatenate([(1 - middle) * first, middle * second])
         error = reach + 2.0 * transform_error(mixed, both) + gamma(16)
         yield equals(textbook.gap(boltzmann_gibbs(mixed, both).weights, claimed, error), 0, scale=1, n=mixed.size)
@@ -94,7 +95,7 @@ def test_contamination(run, *, weighted=True, clean=False, flat=1.0, factor=1.0)
 
 def moments(rate):
     """The means of exp(rate y), y exp(rate y) and its product with y again for uniform y on [-1, 1], in balls."""
-    s = balls(rate).item()
+    s = ball(rate)
     even, odd = s.cosh() / s, s.sinh() / s
     return odd, even - odd / s, odd - 2 * even / s + 2 * odd / s**2
 
@@ -104,12 +105,12 @@ def uniform_law(b):
     (zero, one, two), (double, first, second) = moments(b), moments(2.0 * b)
     c = one / zero
     sigma = (second - 2 * c * first + c * c * double).sqrt() / zero
-    return hull(sigma), hull((two / zero - c * c).sqrt()), hull(zero * balls(b).item().exp())
+    return hull(sigma), hull((two / zero - c * c).sqrt()), hull(zero * ball(b).exp())
 
 
 def two_atoms(o, *, power=2):
     """The same of the atoms 0 and 1, the first with weight one; a power other than two is a mistake."""
-    p, g = balls(RARE).item(), balls(o).item().exp()
+    p, g = ball(RARE), ball(o).exp()
     mass = 1 - p + p * g
     c = p * g / mass
     sigma = ((1 - p) * c * c + p * g**power * (1 - c) ** 2).sqrt() / mass
@@ -187,11 +188,11 @@ def test_uniform(run, *, variance=False, rate=-0.5, slope_of=None, share=1.0):
 
 def expected(mu, n):
     """The mean distance of n draws from a law on the line, by sums over binomial laws, in balls."""
-    total, below, masses = balls(0).item(), balls(0).item(), exact(mu.weights)
+    total, below, masses = ball(0), ball(0), exact(mu.weights)
     for k in range(mu.size - 1):
         below += masses[k]
         chances = [comb(n, j) * below**j * (1 - below) ** (n - j) for j in range(n + 1)]
-        mean = sum(chance * abs(balls(j).item() / n - below) for j, chance in enumerate(chances))
+        mean = sum(chance * abs(ball(j) / n - below) for j, chance in enumerate(chances))
         total += (balls(mu.points[k + 1, 0]) - balls(mu.points[k, 0])) * mean
     return hull(total)
 
@@ -217,7 +218,7 @@ def test_sampling(run, *, rate=0.5, factor=1.0, dim=1, extra=0, stretched=True, 
     def bound(size, n):
         return factor * size / (2.0 * Interval.exactly(n).sqrt() ** round(2 * rate))
 
-    for number, rng in enumerate(run.streams(run.pick(quick=4, paper=40))):
+    for number, rng in enumerate(run.draws(quick=4, paper=40)):
         k = 2 if number == 0 else int(rng.integers(2, 7))
         points = np.sort(rng.uniform(0.0, 1.0, size=k)) if number else np.array([0.0, 1.0])
         mu = Measure.normalised(points[:, np.newaxis], rng.dirichlet(np.full(k, 0.5)) + 1e-9 if number else np.ones(2))
@@ -257,7 +258,7 @@ def test_sampling(run, *, rate=0.5, factor=1.0, dim=1, extra=0, stretched=True, 
         lattice = Interval.exactly((1 - Fraction(1, k)) ** k / (m - 1))
         yield at_most(lattice, bound(Interval.exactly(dim).sqrt(), k), n=k, d=dim, part="lattice")
     grid = Measure(np.stack(np.meshgrid(*[np.linspace(0.0, 1.0, 3)] * 3), axis=-1).reshape(-1, 3))
-    for rng in run.streams(run.pick(quick=2, paper=20)):
+    for rng in run.draws(quick=2, paper=20):
         chosen = rng.integers(27, size=27)
         share = Fraction(27 - len(set(chosen.tolist())), 27)  # at a distance of one half
         yield at_least(w1(Measure(grid.points[chosen]), grid), Interval.exactly(unseen * share / 2), part="draw")

@@ -10,7 +10,7 @@ from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hyp
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import concatenated_bound, displacement, wp_line, wp_tokens
 from verify.inputs import UNITS
-from verify.lipschitz.networks import ball, joint, largest, length, norm, rising, rounding_of
+from verify.lipschitz.networks import draw_cloud, joint, largest, length, norm, rising, rounding_of
 
 ROA = ("vuckovic2020",)
 FLOOR = 1e-8  # of the radius: what rounding makes of nearer inputs looks like a violation
@@ -51,11 +51,11 @@ def test_tokens(run, *, mean=joint, share=1.0, masses=(0.5, 0.5), rooted=True):
     crowd = np.ones((400, 1))  # all but one token at 1, B = -1: in the mean the others follow the one at -1
     crowd[0] = -1.0
     inputs = [("crowd", crowd, crowd + 0.01 * (crowd < 0), np.array([[-1.0]]), 1.0)]
-    for number, rng in enumerate(run.streams(run.pick(quick=8, paper=120))):
+    for number, rng in enumerate(run.draws(quick=8, paper=120)):
         n, d = int(rng.integers(2, run.pick(quick=5, paper=6))), int(rng.integers(1, 4))
         radius = UNITS[number % len(UNITS)] * float(rng.uniform(0.5, 2.0))
-        x = ball(rng, n, d, radius)
-        y = x + 10.0 ** rng.uniform(-4.0, 0.0) * (ball(rng, n, d, radius) - x)
+        x = draw_cloud(rng, n, d, radius)
+        y = x + 10.0 ** rng.uniform(-4.0, 0.0) * (draw_cloud(rng, n, d, radius) - x)
         if displacement(x, y).lo < FLOOR * radius:
             continue
         inputs.append(("random", x, y, rng.normal(size=(d, d)) * rng.choice([0.2, 1.0]) / radius**2, radius))
@@ -99,12 +99,12 @@ def test_heads(run, *, rate=2, pooled=length, reach=1.0, output=True):
     line = np.eye(1)
     far = [Measure([[1.0], [-1.0 + h]], [1.0 - 1e-5, 1e-5]) for h in (0.0, 0.01)]
     inputs = [("two alike", far, [(-line, line, line)] * 2, 1.0)]
-    for number, rng in enumerate(run.streams(run.pick(quick=8, paper=100))):
+    for number, rng in enumerate(run.draws(quick=8, paper=100)):
         n, d = int(rng.integers(2, 6)), int(rng.integers(1, 4))
         radius = UNITS[number % len(UNITS)] * float(rng.uniform(0.5, 2.0))
         count = int(rng.integers(1, 4))
         masses = rng.dirichlet(np.full(n, 0.4)) + 1e-9
-        clouds = [Measure.normalised(ball(rng, n, d, radius), masses) for _ in range(2)]
+        clouds = [Measure.normalised(draw_cloud(rng, n, d, radius), masses) for _ in range(2)]
         parts = [
             (
                 rng.normal(size=(d, d)) * rng.choice([0.1, 0.5]) / radius**2,

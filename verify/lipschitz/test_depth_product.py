@@ -6,11 +6,11 @@ import numpy as np
 
 from theory import Measure, w1
 from theory.attention import FeedForward
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import Push, depth_constant, displacement, passages, response_ratio
-from verify.lipschitz.networks import Network, ball
-from verify.textbook import balls, hull
+from verify.lipschitz.networks import Network, draw_cloud
+from verify.textbook import hull
 
 ROA = ("vuckovic2020",)
 
@@ -61,13 +61,13 @@ def test_product(run, *, at_input=False, combine=math.prod, share=1.0, further=1
     )
     stretch = 4 * response_ratio(push, 1.0)  # the velocity at the attention is four times that of the tokens
     yield at_most(stretch, claimed, input="4x, then B = -1")
-    reached = 36 * hull(balls(8).item().exp())
+    reached = 36 * hull(ball(8).exp())
     yield at_least(stretch, further * (1.0 - 2.0**-30) * reached, input="4x, then B = -1", part="reached")
     short = deep.product(at_input=True)  # 10.892, for 107314
     yield at_least(stretch, further * 9852 * short, input="4x, then B = -1", part="at the radius of the input")
     pair = [Measure([[0.5], [-0.5 + h]], [1.0 - 1e-6, 1e-6]) for h in (0.0, 0.02)]
     inputs = [("4x, then B = -1, tokens", deep, pair), ("residual, rectified, attention", mixed(), pair)]
-    for rng in run.streams(run.pick(quick=8, paper=100)):
+    for rng in run.draws(quick=8, paper=100):
         d, radius = int(rng.integers(1, 4)), float(rng.uniform(0.5, 1.5))
         network = Network(radius)
         for kind in rng.permutation(5)[:3]:
@@ -80,7 +80,7 @@ def test_product(run, *, at_input=False, combine=math.prod, share=1.0, further=1
                 network.attention(
                     scale * rng.normal(size=(d, d)), rng.normal(size=(d, d)) / math.sqrt(d), residual=kind == 2
                 )
-        mu = Measure(ball(rng, 30, d, radius), rng.dirichlet(np.ones(30)))
+        mu = Measure(draw_cloud(rng, 30, d, radius), rng.dirichlet(np.ones(30)))
         other = mu.sample(8, rng) if rng.uniform() < 0.5 else Measure(mu.points * rng.uniform(0.9, 1.0), mu.weights)
         inputs.append(("random", network, [mu, other]))
     for name, network, both in inputs:

@@ -13,6 +13,7 @@ from theory.evidence import (
     Kind,
     at_least,
     at_most,
+    ball,
     bug,
     coarse,
     constant,
@@ -34,7 +35,7 @@ from theory.lipschitz import (
 from theory.lipschitz.studies.star import row_sum
 from verify.inputs import UNITS
 from verify.lipschitz.lambert import FAR, FIRST, attended, bound, moves, near, pushed_apart
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 KIM = ("kim2021",)
 REFEREED = ("derived", "recalled", "refereed")
@@ -67,7 +68,7 @@ supremum = cache(sup_over)
 )
 def test_extremum(run, *, logarithm=False, factor=1.0, own=1, power="u"):
     def claimed(n):
-        return factor * hull(balls(n).item().log() if logarithm else near(n), Kind.PROVED)
+        return factor * hull(ball(n).log() if logarithm else near(n), Kind.PROVED)
 
     # beyond the boxes: y exp(1 - y) is negative or falls, and the mean is at most (N - 1) u exp(-u), which falls
     yield equals(supremum("y*exp(1-y)", tolerance=1e-5, y=(-2, 40)), factor, part="every term, y = u - c")
@@ -87,8 +88,8 @@ def spread_of(x, i, scale, score, *, masses=None, own=1.0):
     values = scale * np.einsum("ij,ij->i", apart, apart)[:, np.newaxis]
     weights = np.ones(len(x)) if masses is None else masses.copy()
     weights[i] *= own
-    value = float(attend(x[i : i + 1], x, values, score=score, key_weights=weights)[0, 0])
-    error = rounding(x[i : i + 1], x, values, score=score, key_weights=weights)
+    value = float(attend(x[i : i + 1], x, values, score=score, weights=weights)[0, 0])
+    error = rounding(x[i : i + 1], x, values, score=score, weights=weights)
     return Interval.within(value, error + float(values.max()) * gamma(x.shape[1] + 6))
 
 
@@ -128,7 +129,7 @@ def test_second_moment(run, *, factor=1.0, own=1.0, dot=False):
         yield equals(reached, claimed, n=n, part="attained")
         if digits:
             yield equals(reached, factor * Interval.printed(digits), n=n, part="printed")
-    for number, rng in enumerate(run.streams(run.pick(quick=3, paper=30))):
+    for number, rng in enumerate(run.draws(quick=3, paper=30)):
         n, d, scale = int(rng.integers(2, 12)), int(rng.integers(1, 5)), float(rng.uniform(0.3, 3.0))
         unit = UNITS[number % len(UNITS)]
         clouds = [("random", unit * rng.normal(size=(n, d)), scale / unit**2)]
@@ -165,7 +166,7 @@ def test_growth(run, *, upper=None, lower=Fraction(1, 2), others=1, sizes=()):
         measured = Interval.within(computed, 16 * U * computed)
         yield equals(measured, Interval.printed(digits), n=n, part="1 + 4c, printed")
     for n in (*sizes, 9, 10, 100, 10**4, 10**8, 10**16, 10**100, 10**1000):
-        e = balls(1).item().exp()
+        e = ball(1).exp()
         first = ((n - 1) / e).log()
         second = first.log()
         rest, unit = hull(near(n) - first + second), hull(second / first)
@@ -188,7 +189,7 @@ def test_growth(run, *, upper=None, lower=Fraction(1, 2), others=1, sizes=()):
     constant(
         "root",
         "the constant grows like the root of log N",
-        claimed=lambda n: 1 + 4 * hull(balls(n).item().log().sqrt()),
+        claimed=lambda n: 1 + 4 * hull(ball(n).log().sqrt()),
     ),
     bug("mean", "the mean displacement stands for the largest", p=1.0),
     hypothesis("dot", "the scores are dot products", dot=True),
@@ -196,7 +197,7 @@ def test_growth(run, *, upper=None, lower=Fraction(1, 2), others=1, sizes=()):
 def test_max_norm(run, *, claimed=bound, p=np.inf, dot=False):
     cases = [(1.0, pushed_apart(n)) for n in (3, 101, 1001)]
     cases.append((1.0, ("far", FAR, FAR + FIRST)))
-    for number, rng in enumerate(run.streams(run.pick(quick=15, paper=300))):
+    for number, rng in enumerate(run.draws(quick=15, paper=300)):
         n, d, unit = int(rng.integers(2, 30)), int(rng.integers(1, 5)), UNITS[number % len(UNITS)]
         cases += [(float(rng.uniform(0.1, 3.0)) / unit**2, move) for move in moves(rng, n, d, unit)]
     crowds = two_sided(MANY)  # three atoms that stand for as many tokens as their masses say

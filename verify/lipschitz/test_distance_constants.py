@@ -6,7 +6,7 @@ import numpy as np
 
 from theory.attention import AttentionKernel, DotProduct, Measure, SquaredDistance, attend, rounding
 from theory.distance import w1
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, sup_over, verifies
+from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, sup_over, verifies
 from theory.evidence.roundoff import U, gamma
 from theory.lipschitz import (
     atoms_constant,
@@ -57,7 +57,7 @@ def test_scaled(run, *, slope=4, squared=True, key=1.0):
     name, x, y = pushed_apart(101)
     cases = [(wide, 1.0, name, np.hstack([x / 2, 0 * x]), np.hstack([y / 2, 0 * y]))]  # beta = 4 along the first axis
     cases.append((np.eye(1), 1.0, "mirror", MIRROR, MIRROR + FIRST))
-    for number, rng in enumerate(run.streams(run.pick(quick=10, paper=200))):
+    for number, rng in enumerate(run.draws(quick=10, paper=200)):
         n, d, s = int(rng.integers(2, 20)), int(rng.integers(1, 4)), float(rng.choice([1.0, 4.0]))
         w = dyadic(rng.normal(size=(d, d)), 3) + 0.0625 * np.eye(d)  # never zero
         unit = UNITS[number % len(UNITS)]
@@ -76,26 +76,26 @@ def test_scaled(run, *, slope=4, squared=True, key=1.0):
 
 def farthest():
     """The ball omega = (2 s - 1) / (2 sqrt(s)), where (2 s - 1) exp(s) = 1: the largest sqrt(s) / (exp(s) + 1)."""
-    half = balls(0.5).item()
+    half = ball(0.5)
     s = half + (half * (-half).exp()).lambertw()
     return (2 * s - 1) / (2 * s.sqrt())
 
 
 def unweighed():
     """The ball 1 / sqrt(2 e), the largest sqrt(s) exp(-s)."""
-    return 1 / (2 * balls(1).item().exp()).sqrt()
+    return 1 / (2 * ball(1).exp()).sqrt()
 
 
 @cache
 def columns(n, *, others, omega):
     """The ball K_1 = others * (1/2 + 2 c_2 + 2 omega sqrt(c_n)) + 1 + 2 c_n."""
-    return others * (balls(0.5).item() + 2 * near(2) + 2 * omega() * near(n).sqrt()) + 1 + 2 * near(n)
+    return others * (ball(0.5) + 2 * near(2) + 2 * omega() * near(n).sqrt()) + 1 + 2 * near(n)
 
 
 @cache
 def bounds(n, p, power, every, omega):
     """The two constants in W_p, named, with twins' changes: the power of n in the one, the number of columns in the other."""
-    rows, exponent = balls(n).item() ** (balls(power).item() / p), 1 / balls(p).item()
+    rows, exponent = ball(n) ** (ball(power) / p), 1 / ball(p)
     column = columns(n, others=n - 1 if every else 1, omega=omega)
     return ("rows", hull(rows) * bound(n)), ("columns", hull(column**exponent * (1 + 4 * near(n)) ** (1 - exponent)))
 
@@ -127,7 +127,7 @@ def test_atoms(run, *, power=1, every=True, dot=False, omega=farthest):
         for kind, claimed in bounds(n, 1, power, every, omega):
             yield at_most(ratio, claimed, n=n, p=1, bound=kind, input="star")
     cases = [(1.0, pushed_apart(n)) for n in (3, 101)] + [(1.0, ("far", FAR, FAR + FIRST))]
-    for number, rng in enumerate(run.streams(run.pick(quick=6, paper=150))):
+    for number, rng in enumerate(run.draws(quick=6, paper=150)):
         n, d, unit = int(rng.choice([2, 3, 10, 25])), int(rng.integers(1, 5)), UNITS[number % len(UNITS)]
         cases += [(float(rng.uniform(0.1, 3.0)) / unit**2, move) for move in moves(rng, n, d, unit)]
     for beta, (name, x, y) in cases:
@@ -166,7 +166,7 @@ def test_laplace(run, *, factor=1.0, slope=4, own=1.0, dot=False):
         r = float(near(n)) + 1.0
         _, x, y = pushed_apart(n)
         cases.append((1.0, ("two-sided", np.sign(x) * r, np.sign(x) * r + (y - x))))
-    for number, rng in enumerate(run.streams(run.pick(quick=8, paper=200))):
+    for number, rng in enumerate(run.draws(quick=8, paper=200)):
         n, d, unit = int(rng.integers(2, 20)), int(rng.integers(1, 5)), UNITS[number % len(UNITS)]
         cases += [(float(rng.uniform(0.1, 3.0)) / unit, move) for move in moves(rng, n, d, unit)]
     for beta, (name, x, y) in cases:
@@ -176,8 +176,8 @@ def test_laplace(run, *, factor=1.0, slope=4, own=1.0, dot=False):
         yield at_most(ratio, bound(n, slope=slope), n=n, d=x.shape[1], input=name)
         apart = beta * np.sqrt(((x - x[0]) ** 2).sum(axis=1))[:, np.newaxis]
         given, masses = (x[:1], x, apart), np.where(np.arange(n) == 0, own, 1.0)
-        mean = float(attend(*given, score=score, key_weights=masses)[0, 0])
-        error = rounding(*given, score=score, key_weights=masses) + float(apart.max()) * gamma(x.shape[1] + 8)
+        mean = float(attend(*given, score=score, weights=masses)[0, 0])
+        error = rounding(*given, score=score, weights=masses) + float(apart.max()) * gamma(x.shape[1] + 8)
         found, claimed = Interval.within(mean, error), factor * hull(near(n))
         yield at_most(found, claimed, n=n, d=x.shape[1], input=name, part="mean distance")
         if name == "two-sided":
@@ -206,17 +206,17 @@ def test_bounded(run, *, growing=True, half=False, typical=False, factor=1.0):
 
     table = run.study(studies.stars).where(family="star")
     for n, ratio in zip(table["n"].tolist(), table.intervals("ratio"), strict=True):
-        yield at_most(ratio, claimed(balls(n - 2).item().log()), n=n, input="star")  # D^2 is twice the square of a leg
+        yield at_most(ratio, claimed(ball(n - 2).log()), n=n, input="star")  # D^2 is twice the square of a leg
     for z in (1.0, 2.0, 3.0):  # the light atom takes its own column sum from itself and from the heavy one
         mu = hidden_atom(z)
         heavy, light = balls(mu.weights)
         column = [abs(ball) for ball in enclosed_jacobian(mu, SCORE)[:, 1, 0, 0]]
-        o = balls(z * z).item() * (2 * heavy * light if typical else 1)
+        o = ball(z * z) * (2 * heavy * light if typical else 1)
         yield at_most(hull(column[0] * heavy / light + column[1]), claimed(o), z=z, input="light atom")
-    for number, rng in enumerate(run.streams(run.pick(quick=10, paper=200))):
+    for number, rng in enumerate(run.draws(quick=10, paper=200)):
         n, d, radius = int(rng.integers(2, 20)), int(rng.integers(1, 4)), float(rng.uniform(0.2, 1.5))
         unit = UNITS[number % len(UNITS)]
-        o = balls(4 * radius**2).item() * (1 + balls(8 * U).item())
+        o = ball(4 * radius**2) * (1 + ball(8 * U))
         for name, x, y in moves(rng, n, d):
             x, y = (unit * within(z, radius) for z in (x, y))  # noqa: PLW2901
             if np.abs(x - y).max() < 1e-6 * unit:
@@ -225,7 +225,7 @@ def test_bounded(run, *, growing=True, half=False, typical=False, factor=1.0):
             for p in (1.0, 2.0, np.inf):  # in the order of the tokens, so that no masses enter but equal ones
                 ratio = displacement_ratio(x, y, (start, end), p, error=max(first, second))
                 yield at_most(ratio, claimed(o), n=n, d=d, p=p, input=name, part=f"W{p:g}")
-        narrow = balls(9 * 2.0**-14).item()  # of the clouds that are translated
+        narrow = ball(9 * 2.0**-14)  # of the clouds that are translated
         for name, pair, measured in weighed(rng, radius, unit):
             score = SquaredDistance(unit**-2)
             kernels = [AttentionKernel(score, mu) for mu in pair]
@@ -240,7 +240,7 @@ def test_bounded(run, *, growing=True, half=False, typical=False, factor=1.0):
     for spread in (0.5, 2.0):
         computed = near_constant(np.sqrt(spread))
         measured = Interval.within(computed, 64 * U * computed)
-        yield equals(measured, claimed(balls(spread).item()), o=spread, part="instrument")
+        yield equals(measured, claimed(ball(spread)), o=spread, part="instrument")
 
 
 def within(points, radius):

@@ -75,7 +75,7 @@ def test_heads(run, *, slope=4, degree=2, transposed=True, dot=False):
     cases = [("one head", x, y, [ONE], [ONE], ONE), ("far", FAR, FAR + FIRST, [ONE], [ONE], ONE)]
     x, y = dyadic(x, 24), dyadic(y, 24)
     cases.append(("equal heads", np.hstack([x, x]), np.hstack([y, y]), sides, sides, both))
-    for number, rng in enumerate(run.streams(run.pick(quick=12, paper=250))):
+    for number, rng in enumerate(run.draws(quick=12, paper=250)):
         matrices = drawn(rng)
         n, d = int(rng.integers(2, 16)), matrices[2].shape[0]
         tokens, *sizes = (2.0**power for power in SIZES[number % len(SIZES)])

@@ -14,6 +14,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -24,7 +25,7 @@ from theory.evidence import (
 )
 from theory.evidence.quadrature import integral_over
 from theory.lipschitz import Push, norm_at, response, response_ratio, studies
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 PLAIN = DotProduct(form=[[1.0]])
 REFEREED = ("derived", "refereed")
@@ -50,7 +51,7 @@ def test_unbounded(run, *, linear=False, side=-1.0, query=True):
         10.0,
         100.0,
         15.0,
-        *(float(rng.uniform(0.1, 40.0)) for rng in run.streams(run.pick(quick=8, paper=60))),
+        *(float(rng.uniform(0.1, 40.0)) for rng in run.draws(quick=8, paper=60)),
     ]
     for t in sizes:
         points, exact = np.array([[0.0], [t], [side * t]]), (2 * Fraction(t) ** 2 + 1) / 3
@@ -120,7 +121,7 @@ def test_heavy_tails(run, *, least=1.0, squared=False, decay=1.0):
         c = b * x - 1.0  # exact
         for end in run.pick(quick=(4.0, 32.0), paper=(2.0, 8.0, 32.0, 128.0)):
             mass, first = tilted(b * x - decay, end, squared)
-            closed = hull(((balls(c * end).item()).exp() - 1) / balls(c).item()) if c else Interval.exactly(end)
+            closed = hull(((ball(c * end)).exp() - 1) / ball(c)) if c else Interval.exactly(end)
             yield equals(mass, closed, B=b, x=x, end=end)
             mean = first / mass
             if b * x < least:
@@ -135,7 +136,7 @@ def test_heavy_tails(run, *, least=1.0, squared=False, decay=1.0):
 @cache
 def tilted(c, end, squared):
     """Enclose the mass and the first moment of exp(c y), or of exp((c + 1) y - y^2 / 2), on [0, end]."""
-    rate = balls(c).item()
+    rate = ball(c)
 
     def density(y):
         return ((rate + 1) * y - y * y / 2).exp() if squared else (rate * y).exp()

@@ -7,7 +7,19 @@ import numpy as np
 
 from theory import Measure, w1
 from theory.attention import AttentionKernel, DotProduct, FeedForward, SelfAttention, Stack
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, outcome, verifies
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_least,
+    at_most,
+    ball,
+    bug,
+    constant,
+    equals,
+    hypothesis,
+    outcome,
+    verifies,
+)
 from theory.evidence.roundoff import EXP_ULPS, gamma
 from theory.lipschitz import displacement, equilibrium, fixed_measure, studies
 from verify import textbook
@@ -20,7 +32,7 @@ VALUE, ALPHA, SHIFT = 0.35, 0.2, 0.4  # the layer of the claim on the ball of ra
 
 def rate_of(value=VALUE, alpha=ALPHA, grow=2):
     """|V| C_1(alpha), in balls; the twins change the exponent."""
-    v, a = (balls(x).item() for x in (value, alpha))
+    v, a = (ball(x) for x in (value, alpha))
     return hull(v * ((grow * a).exp() * (1 + 2 * a) + a))
 
 
@@ -46,7 +58,7 @@ def apart(first, second):
 
 def sink(turn, shift, sign=1):
     """The solution of x = V x + b for V = VALUE times the rotation by the angle, as floats and their error."""
-    v, angle = balls(sign * VALUE).item(), balls(turn).item()
+    v, angle = ball(sign * VALUE), ball(turn)
     b = balls(shift)
     if b.size == 1:
         exact = b / (1 - v)
@@ -85,7 +97,7 @@ def test_fixed_point(run, *, value=VALUE, shift=SHIFT, outer=np.positive, grow=2
     inputs += [("alpha = 0", 0.0, 0.0 * line, [SHIFT], [Measure.dirac([1.0]), Measure.dirac([0.8])], 12)]
     inputs += [("Diracs", 0.0, ALPHA * line, [SHIFT], [Measure.dirac([0.3]), Measure.dirac([0.6])], 12)]
     inputs += [("apart", 0.0, ALPHA * line, [SHIFT], [Measure([[0.6], [0.3]]), Measure([[-0.5], [-0.4]])], 12)]
-    for rng in run.streams(run.pick(quick=2, paper=20)):
+    for rng in run.draws(quick=2, paper=20):
         d, turn = int(rng.integers(1, 3)), float(rng.uniform(0.0, 6.0))
         clouds = [
             Measure(rng.uniform(-1.0, 1.0, size=(n, d)) / math.sqrt(d), rng.dirichlet(np.full(n, 0.5))) for n in (3, 6)
@@ -148,7 +160,7 @@ def test_fixed_point(run, *, value=VALUE, shift=SHIFT, outer=np.positive, grow=2
 
 def root_of(slope):
     """The positive solution of x = tanh(slope x), enclosed by a change of sign."""
-    s, low, high = balls(slope).item(), balls(0.25).item(), balls(1).item()
+    s, low, high = ball(slope), ball(0.25), ball(1)
     for _ in range(80):
         middle = ((low + high) / 2).mid()
         low, high = (middle, high) if (s * middle).tanh() > middle else (low, middle)
@@ -182,9 +194,7 @@ def test_several(run, *, slope=1.5, eighth=4, still=False, shared=False, last=-1
         low, high, _ = path("identity", start)
         widths = [h - ell for ell, h in zip(low, high, strict=True)]
         for n, (before, after) in enumerate(pairwise(widths)):
-            least, most = (
-                hull(balls(w).item() * (balls(w).item() ** 2 / eighth).tanh()) for w in (max(before.lo, 0.0), before.hi)
-            )
+            least, most = (hull(ball(w) * (ball(w) ** 2 / eighth).tanh()) for w in (max(before.lo, 0.0), before.hi))
             yield at_most(after - Interval(least.lo, most.hi), 0, scale=1, start=start, n=n)  # both become rounding
         yield at_most(widths[last], 1e-9, scale=1, start=start, part="collapsed")
     for start, digits in (("lower", "-0.6585"), ("upper", "0.5892"), ("middle", "-0.1576"), ("pair", "0.0000")):
@@ -230,7 +240,7 @@ def test_equilibrium(run, *, share=1.0, stretch=1.0, injected=True):
     angle = np.arange(6) * np.pi / 3.0  # six tokens around a circle
     ring = 0.6 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     inputs.append(("six", VALUE * np.eye(2), ALPHA * np.array([[0.0, -1.0], [1.0, 0.0]]), ring, -ring))
-    for rng in run.streams(run.pick(quick=3, paper=25)):
+    for rng in run.draws(quick=3, paper=25):
         n, d = int(rng.integers(2, 8)), int(rng.integers(1, 4))
         value, form = rng.normal(size=(d, d)), rng.normal(size=(d, d))
         u, x = (rng.uniform(-1.0, 1.0, size=(n, d)) / math.sqrt(d) * most for most in (0.65, 1.0))

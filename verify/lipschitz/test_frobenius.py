@@ -13,6 +13,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -48,7 +49,7 @@ def decided(expression):
 
 def token_clouds(run, *, quick, paper):
     """Yield tokens of equal weight: random ones, those a search finds, one alone, one leader among many; with their number."""
-    for rng in run.streams(run.pick(quick=quick, paper=paper)):
+    for rng in run.draws(quick=quick, paper=paper):
         mu, score, value = clouds.drawn(rng, equal=True)
         yield mu.size, mu, score, value
     yield from ((mu.size, mu, score, value) for mu, score, value in clouds.hunted(run, equal=True))
@@ -80,7 +81,7 @@ def test_frobenius(run, *, rows=False, factor=1, reach=1.0, columns=True):
         wide = mu.push_forward(lambda x: reach * x)
         yield at_most(clouds.norm_of(wide, score, value, 2), bound, alpha=float(alpha.mid()), n=n, d=mu.dim)
     for alpha, n in PRINTED:
-        found, a = frobenius_constants(alpha, n), balls(alpha).item()
+        found, a = frobenius_constants(alpha, n), ball(alpha)
         exact = (clouds.triangle(a, n), clouds.schur(a, n), clouds.free(a))
         for name, value, claimed in zip(("terms", "schur", "free"), found[1:4], exact, strict=True):
             yield equals(
@@ -165,7 +166,7 @@ def test_leader(run, *, power=-0.5, factor=1.0, quarter=False, edge=False, expon
     (start, first), *others = zip(one["tokens"].tolist(), one.intervals("value"), strict=True)
     for n, value in others:
         yield at_least(value, first * (n / start) ** power, part="growth", n=n)
-    ceiling = hull(clouds.free(balls(3).item(), exponent=balls(exponent).item()))
+    ceiling = hull(clouds.free(ball(3), exponent=ball(exponent)))
     for part in (one, best):
         for n, value in zip(part["tokens"].tolist(), part.intervals("value"), strict=True):
             yield at_most(value, ceiling, part="every n", n=n)
@@ -176,7 +177,7 @@ def test_leader(run, *, power=-0.5, factor=1.0, quarter=False, edge=False, expon
 
 def lower(n, gap):
     """Enclose what one leader does to n - 1 others, by its definition."""
-    g, others = balls(gap).item(), balls(n - 1).item()
+    g, others = ball(gap), ball(n - 1)
     share = 1 / (1 + others * (-g).exp())
     return hull(others.sqrt() * share * (1 + (1 - share) * g))
 
@@ -214,13 +215,11 @@ def test_column_sum(run, *, stochastic=False, factor=1, shrink=1, moving=True, p
     for mu, score, value in cases:
         alpha, size = clouds.sizes(mu, score, value)
         largest = 1 if stochastic else columns(mu, score)
-        a = alpha * balls(shrink).item()
-        bound = hull(size * balls(factor).item() * ((largest * balls(1).item()).sqrt() * (1 + a * moving) + a))
+        a = alpha * ball(shrink)
+        bound = hull(size * ball(factor) * ((largest * ball(1)).sqrt() * (1 + a * moving) + a))
         case = {"alpha": float(alpha.mid()), "n": mu.size, "d": mu.dim}
         yield at_most(clouds.norm_of(mu, score, value, 2), bound, **case)
-        yield at_most(
-            weights_norm(mu, score), hull(balls(1).item() if stochastic else largest).sqrt(), part="weights", **case
-        )
+        yield at_most(weights_norm(mu, score), hull(ball(1) if stochastic else largest).sqrt(), part="weights", **case)
     for n, digits in ((4, "1.00"), (16, "1.01"), (64, "1.06"), (256, "1.23")):
         value = clouds.norm_of(*ahead(n, pull), 2)
         yield at_most(

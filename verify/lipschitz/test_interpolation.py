@@ -5,7 +5,19 @@ import math
 import numpy as np
 
 from theory import Measure
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, sup_over, verifies
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_least,
+    at_most,
+    ball,
+    bug,
+    constant,
+    equals,
+    hypothesis,
+    sup_over,
+    verifies,
+)
 from theory.lipschitz import (
     far_atom,
     interpolated_constant,
@@ -17,8 +29,8 @@ from theory.lipschitz import (
     wp_tokens,
 )
 from theory.lipschitz.studies.bounded import METRICS
-from verify.lipschitz.pairs import FLOOR, ball, blurred, image, layer, moved, norm, rounded, rows
-from verify.textbook import balls, hull
+from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, image, layer, moved, norm, rounded, rows
+from verify.textbook import hull
 
 SOURCES = ("vuckovic2020", "castin2024")
 REFEREED = ("derived", "refereed")
@@ -34,14 +46,14 @@ PRINTED = {  # alpha: the answer of the straining cloud, its mass
 
 def between(alpha, p, exponent=1.0, weak=1.0):
     """C_p as it is printed, in balls: for twins with another exponent, or the exponential left out."""
-    a, x = balls(alpha).item(), 1 / balls(p).item() if math.isfinite(p) else balls(0).item()
-    spread = balls(2).item() ** (2 * x - 1) if p < 2.0 else 1
-    return hull((balls(2.0 * exponent).item() * a * x).exp() * (1 + spread * a) + balls(weak).item() * a)
+    a, x = ball(alpha), 1 / ball(p) if math.isfinite(p) else ball(0)
+    spread = ball(2) ** (2 * x - 1) if p < 2.0 else 1
+    return hull((ball(2.0 * exponent) * a * x).exp() * (1 + spread * a) + ball(weak) * a)
 
 
 def schur_of(alpha, p):
     """The constant that Schur's test gives, in balls."""
-    a, x = balls(alpha).item(), 1 / balls(p).item() if math.isfinite(p) else balls(0).item()
+    a, x = ball(alpha), 1 / ball(p) if math.isfinite(p) else ball(0)
     return hull((2 * a * x).exp() * (1 + 2 * a))
 
 
@@ -68,12 +80,12 @@ def across(alpha, constant_of):
     bug("first-token", "distances after the layer are those of the first token, times the number", other=False),
 )
 def test_interpolated(run, *, exponent=1.0, reach=1.0, other=True, share=1.0):
-    for rng in run.streams(run.pick(quick=8, paper=80)):
+    for rng in run.draws(quick=8, paper=80):
         d, radius, n = int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-3.0, 3.0)), int(rng.integers(2, 6))
         form, value = layer(rng, d, radius)
         value *= 10.0 ** rng.uniform(-3.0, 3.0)
-        x = ball(rng, n, d, radius)
-        y = moved(rng, x, radius) if rng.uniform() < 0.8 else ball(rng, n, d, radius)
+        x = draw_cloud(rng, n, d, radius)
+        y = moved(rng, x, radius) if rng.uniform() < 0.8 else draw_cloud(rng, n, d, radius)
         weights = rng.dirichlet(np.full(n, 0.4)) + 1e-12
         mu, nu = (Measure.normalised(z, weights) if d == 1 else Measure(z) for z in (x, y))
         (one, first), (two, second) = (image(measure, form, value) for measure in (mu, nu))
@@ -128,11 +140,11 @@ def test_straining(run, *, share=1.0, mass=1.0, tilted=True):
         push = far_atom(alpha, epsilon if tilted else epsilon * math.exp(-2.0 * alpha))
         radius = 2.0**-7 if alpha < 1.0 else 2.0**9  # any one serves
         push = push._replace(points=radius * push.points, form=push.form / radius**2)
-        odds = balls(push.masses[0]).item() / balls(push.masses[1]).item()
+        odds = ball(push.masses[0]) / ball(push.masses[1])
         return hull(abs(response(push)[0, 0]) * odds.sqrt())
 
     for alpha, (printed, light) in PRINTED.items():
-        epsilon, a = mass * straining_mass(alpha), balls(alpha).item()
+        epsilon, a = mass * straining_mass(alpha), ball(alpha)
         q = (6 * a - 2 + ((6 * a - 2) ** 2 + 32 * a).sqrt()) / (16 * a)
         largest = share * hull(a.exp() * (q * (1 - q)).sqrt() * (1 + 2 * a * q))
         yield equals(answer(alpha, epsilon), largest, alpha=alpha)

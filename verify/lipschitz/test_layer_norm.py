@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import displacement, layer_norm, layer_norm_bound
 from verify.inputs import UNITS
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 
 def variants(rule):
@@ -54,7 +54,7 @@ def test_layer_norm(run, *, share=1.0, rule=None, reach=1.0, shifted=1.0):
         )
 
     for eps in (2.0**-16, 2.0**-6, 1.0):
-        root = hull(1 / balls(eps).item().sqrt())
+        root = hull(1 / ball(eps).sqrt())
         for d in (2, 3, 8):
             h = 2.0**-30 * math.sqrt(eps)
             y = np.zeros((1, d))
@@ -80,7 +80,7 @@ def test_layer_norm(run, *, share=1.0, rule=None, reach=1.0, shifted=1.0):
                 yield equals(stated, gain * longest(radius, d, eps) + offset, eps=eps, d=d, part="radius")
         alone = normed(np.array([[0.3], [-2.0]]), eps)
         yield equals(displacement(alone, np.zeros((2, 1))), 0, scale=1, eps=eps, part="one coordinate")
-    for number, rng in enumerate(run.streams(run.pick(quick=30, paper=500))):
+    for number, rng in enumerate(run.draws(quick=30, paper=500)):
         d, unit = int(rng.integers(2, 9)), UNITS[number % len(UNITS)]
         eps = unit**2 * float(rng.choice([1e-5, 1e-2, 1.0]))
         x = unit * (10.0 ** rng.uniform(-3.0, 1.0) * rng.normal(size=(1, d)) + rng.normal())

@@ -43,7 +43,7 @@ def test_projection(run, *, factor=1.0, feature=lambda y: 100.0 * np.sin(y), sum
     cases = [("feature", 1.0, MomentSubspace(feature, Measure.dirac), 100.0, *ends)]
     shifted = Measure([[0.0], [1.0], [3.0]]), Measure([[2.0], [3.0], [5.0]])
     cases.append(("translate", 1.0, barycentres(), 1.0, *shifted))
-    for number, rng in enumerate(run.streams(run.pick(quick=16, paper=150))):
+    for number, rng in enumerate(run.draws(quick=16, paper=150)):
         d, unit = int(rng.integers(1, 4)), UNITS[number // 3 % len(UNITS)]  # every third one is a translate
         noise = Measure.normalised(unit * rng.normal(size=(3, d)), rng.dirichlet(np.ones(3)))
         cloud = MomentSubspace(lambda y: y, lambda z, rho=noise: Measure(rho.points + z, rho.weights))
@@ -91,7 +91,7 @@ def test_lookup(run, *, factor=1.0, radius=False, neighbours=False, other=1.0):
     yield equals(one, factor * linear(NILPOTENT), scale=1, way="nilpotent")
     far = np.array([[0.0], [8.0], [1.0]]), np.array([[0.0, 0.0], [0.0, 0.0], [3.0, 4.0]])  # steepest from end to end
     tables = [(*far, [Measure(far[0]), Measure(far[0], [0.5, 0.25, 0.25])])]
-    for number, rng in enumerate(run.streams(run.pick(quick=8, paper=150))):
+    for number, rng in enumerate(run.draws(quick=8, paper=150)):
         d, n, unit = int(rng.integers(1, 4)), int(rng.integers(3, 7)), UNITS[number % len(UNITS)]
         matrix, (mu, nu) = rng.normal(size=(d, d)), clouds(rng, d, unit)
         before, size = w1(mu, nu), float(max(np.abs(m.points).max() for m in (mu, nu)))

@@ -7,11 +7,11 @@ import numpy as np
 from theory import Measure, w1
 from theory.attention import CausalKernel, DotProduct, attend
 from theory.attention.output import rounding
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import causal_constant, far_atom, first_token, overtaken, response, response_ratio
-from verify.lipschitz.pairs import FLOOR, ball, blurred, layer, moved, norm, rounded
-from verify.textbook import balls, hull
+from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, layer, moved, norm, rounded
+from verify.textbook import hull
 
 PLAIN = DotProduct(scale=1.0)
 JUMPS = {1e-1: "2.384", 1e-3: "238.4", 1e-6: "2.384e5"}
@@ -21,7 +21,7 @@ HARMONIC = {10: "2.928968", 100: "5.187378"}
 @cache
 def harmonic(n, start=1):
     """The sum of 1 / i from ``start`` to n, in balls."""
-    return sum((balls(1).item() / i for i in range(start, n + 1)), balls(0).item())
+    return sum((ball(1) / i for i in range(start, n + 1)), ball(0))
 
 
 def outputs(mu, *, masked):
@@ -44,7 +44,7 @@ def outputs(mu, *, masked):
         provenance=("derived", "refereed on paper"),
     ),
     constant("larger", "the jump is tanh 1", jump=lambda t: t),
-    constant("near", "the jump is 1 - 1.01 tanh 1", jump=lambda t: 1 - balls(1.01).item() * t),
+    constant("near", "the jump is 1 - 1.01 tanh 1", jump=lambda t: 1 - ball(1.01) * t),
     hypothesis("unmasked", "there is no mask", masked=False),
     bug("reordered", "tokens are sorted by the order of writing, not by time", sort=False),
 )
@@ -56,10 +56,10 @@ def test_jump(run, *, jump=lambda t: 1 - t, masked=True, sort=True):
         (one, first), (two, second) = (outputs(mu, masked=masked) for mu in pair)
         values = [Measure(mu.points[:, 1:], mu.weights) for mu in (one, two)]
         after = blurred(w1(*values), first, second)
-        yield equals(after, hull(jump(balls(1).item().tanh())), gap=gap, part="jump")
+        yield equals(after, hull(jump(ball(1).tanh())), gap=gap, part="jump")
         before = w1(*pair)
         yield equals(blurred(before, 2.0**-53), gap, gap=gap, part="distance")  # a time is rounded
-        yield at_least(blurred(w1(one, two), first, second), hull(jump(balls(1).item().tanh())), gap=gap, part="both")
+        yield at_least(blurred(w1(one, two), first, second), hull(jump(ball(1).tanh())), gap=gap, part="both")
         if gap in JUMPS:
             yield equals(after / gap, Interval.printed(JUMPS[gap]), gap=gap, part="printed")
 
@@ -83,18 +83,18 @@ def test_masked(run, *, whole=1.0, causal=True, start=1, number=lambda n: n):
     def sum_of(n):
         return whole * hull(harmonic(number(n), start))
 
-    for rng in run.streams(run.pick(quick=12, paper=300)):
+    for rng in run.draws(quick=12, paper=300):
         d, radius, n = int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-3.0, 3.0)), int(rng.integers(2, 20))
         form, value = layer(rng, d, radius)
         value *= 10.0 ** rng.uniform(-3.0, 3.0)
         form *= rng.choice([1.0, 0.01])
-        score, x = DotProduct(form=form), ball(rng, n, d, radius)
+        score, x = DotProduct(form=form), draw_cloud(rng, n, d, radius)
         y = moved(rng, x, radius)
         before = mean_move(x, y, 0.0)
         if before.lo < FLOOR * radius:
             continue
         alpha = norm(form) * Interval.exactly(radius) ** 2
-        ends = [(2 * balls(a).item()).exp() * (1 + 2 * balls(a).item()) for a in (alpha.lo, alpha.hi)]
+        ends = [(2 * ball(a)).exp() * (1 + 2 * ball(a)) for a in (alpha.lo, alpha.hi)]
         bound = alpha + Interval(hull(ends[0]).lo, hull(ends[1]).hi) * sum_of(n)
         after = [attend(z, z, z, score=score, causal=causal) for z in (x, y)]
         error = 2.0 * max(rounding(z, z, z, score=score, causal=causal) for z in (x, y))
@@ -109,7 +109,7 @@ def test_masked(run, *, whole=1.0, causal=True, start=1, number=lambda n: n):
         if n in HARMONIC:
             for known in (sum_of(n), answer):
                 yield equals(known, Interval.printed(HARMONIC[n]), n=n, part="printed")
-    a = balls(0.5).item()
+    a = ball(0.5)
     for n in (7, 10**5):
         exact = 2 * (hull(a) + hull((2 * a).exp() * (1 + 2 * a)) * sum_of(n))
         yield equals(rounded(causal_constant(0.5, n, 2.0)), exact, n=n, part="constant")
@@ -152,9 +152,9 @@ def test_growth(run, *, rate=2.0, share=1.0, sign=1.0, masked=True):
         sums = []
         for level in levels:
             pushed = (answer_of(sign * alpha, i) for i in range(2**level + 1, 2 ** (level + 1) + 1))
-            sums.append(hull(sum(pushed, balls(0).item())))
-        a = balls(alpha).item()
-        claimed = share * hull((balls(rate).item() * a).exp() * (1 + 2 * a) * balls(2).item().log())
+            sums.append(hull(sum(pushed, ball(0))))
+        a = ball(alpha)
+        claimed = share * hull((ball(rate) * a).exp() * (1 + 2 * a) * ball(2).log())
         yield equals(limit(sums, order=1), claimed, alpha=alpha)
         line = np.ones((40, 1))
         line[0] = -1.0

@@ -5,10 +5,23 @@ from functools import cache
 
 import sympy
 
-from theory.evidence import Claim, Interval, Kind, bug, constant, equals, hypothesis, limit, sup_over, verifies, zero
+from theory.evidence import (
+    Claim,
+    Interval,
+    Kind,
+    ball,
+    bug,
+    constant,
+    equals,
+    hypothesis,
+    limit,
+    sup_over,
+    verifies,
+    zero,
+)
 from theory.lipschitz import studies
 from verify.lipschitz import clouds
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 LEADING = 3 * Interval.exactly(3).sqrt() / 8
 REFEREED = ("derived", "refereed")
@@ -50,7 +63,7 @@ def test_exponent(run, *, rate=1, factor=LEADING, even=False, power=3, place=Fra
     exponents = [logarithm(value / alpha) / alpha for alpha, value, _ in levels]
     yield equals(limit(exponents, order=1), rate, scale=1, part="exponent")
     for alpha, digits in ((1.0, "0.477"), (2.25, "0.549"), (4.0, "0.599"), (6.25, "0.619"), (9.0, "0.628")):
-        share = found[alpha] / hull(clouds.free(balls(alpha).item()))
+        share = found[alpha] / hull(clouds.free(ball(alpha)))
         yield equals(share, Interval.printed(digits), part="printed", alpha=alpha)
 
 
@@ -60,7 +73,7 @@ def supremum(alpha, found):
     Of the four entries one is e^alpha sqrt(p (1 - p)) (1 + 2 alpha (1 - p)); by symmetry the minority has at most half
     the mass, and then the others are at most 1 + 6 alpha, 1 + 6 alpha and 1 + 2 alpha.
     """
-    a, growing = balls(alpha).item(), hull(balls(alpha).item().exp())
+    a, growing = ball(alpha), hull(ball(alpha).exp())
     entry = sup(f"p*(1 - p)*(1 + 2*{alpha}*(1 - p))**2", p=(0, 1), tolerance=1e-5) * hull((2 * a).exp())
     most = (entry + hull(2 * (1 + 6 * a) ** 2 + (1 + 2 * a) ** 2)).sqrt()
     return alpha, Interval(found.lo, max(most.hi, found.hi), Kind.NUMERIC), growing
@@ -68,5 +81,5 @@ def supremum(alpha, found):
 
 def logarithm(value):
     """Enclose the logarithm of an enclosed positive number."""
-    low, high = (hull(balls(end).item().log()) for end in (value.lo, value.hi))
+    low, high = (hull(ball(end).log()) for end in (value.lo, value.hi))
     return Interval(low.lo, high.hi, value.kind)

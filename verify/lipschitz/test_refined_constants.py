@@ -8,11 +8,23 @@ import numpy as np
 
 from theory.attention import DotProduct, Measure
 from theory.distance import w1
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, sup_over, verifies
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_least,
+    at_most,
+    ball,
+    bug,
+    constant,
+    equals,
+    hypothesis,
+    sup_over,
+    verifies,
+)
 from theory.lipschitz import norm_at, refined_w2_constant, sharp_w1_constant, studies
 from verify.lipschitz import clouds
-from verify.lipschitz.pairs import FLOOR, ball, blurred, image, layer, moved, norm, rounded
-from verify.textbook import balls, exp, hull
+from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, image, layer, moved, norm, rounded
+from verify.textbook import exp, hull
 
 REACHED = {0.25: "0.80", 1.0: "0.73", 2.0: "0.86", 3.0: "0.91"}
 ALPHAS = ("0.25", "0.5", "1", "2", "3")
@@ -34,7 +46,7 @@ def refined(a, *, spread=4, query=1, factor=1):
     rate, rise = spread * a**2, (2 * a).exp() - 1  # (1 + rise (1 - u)) (1 + rate u (1 - u))
     middle, root = rate * (1 + 2 * rise), (rate**2 * (1 + rise + rise**2) + 3 * rate * rise**2).sqrt()
     u = (middle - root) / (3 * rate * rise)
-    inside = u.max(balls(0).item())  # the square falls from there on
+    inside = u.max(ball(0))  # the square falls from there on
     return factor * hull(((1 + rise * (1 - inside)) * (1 + rate * inside * (1 - inside))).sqrt() + query * a)
 
 
@@ -64,7 +76,7 @@ def worst_known(run, *, radius=1.0):
             uneven = Measure.normalised(radius * np.array([[-1.0], [1.0]]), [share, 1.0 - share])
             yield text, uneven, DotProduct(form=[[-alpha]])
     yield "0.25", Measure(np.zeros((10, 1))), DotProduct(form=[[0.25]])
-    for k, rng in enumerate(run.streams(run.pick(quick=40, paper=240))):
+    for k, rng in enumerate(run.draws(quick=40, paper=240)):
         text, n, d = ALPHAS[k % len(ALPHAS)], int(rng.integers(2, 6)), 1 + k % 3
         x = rng.normal(size=(n, d))
         x *= (
@@ -87,11 +99,11 @@ def worst_known(run, *, radius=1.0):
 
 def pairs(run, *, reach=1.0):
     """Yield two measures in a ball, its radius, a form and a value matrix, all of any size: random, then far atoms."""
-    for rng in run.streams(run.pick(quick=8, paper=200)):
+    for rng in run.draws(quick=8, paper=200):
         d, radius = int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-3.0, 3.0))
         form, value = layer(rng, d, radius)
-        x = ball(rng, int(rng.integers(1, 6)), d, radius)
-        y = moved(rng, x, radius) if rng.uniform() < 0.7 else ball(rng, 4, d, radius)
+        x = draw_cloud(rng, int(rng.integers(1, 6)), d, radius)
+        y = moved(rng, x, radius) if rng.uniform() < 0.7 else draw_cloud(rng, 4, d, radius)
         masses = [rng.dirichlet(np.full(len(z), 0.4)) + 1e-12 for z in (x, y)]
         laws = masses[:1] * 2 if len(x) == len(y) and rng.uniform() < 0.7 else masses
         mu, nu = (Measure.normalised(z, w) for z, w in zip((x, y), laws, strict=True))
@@ -146,25 +158,25 @@ def test_sharp(run, *, factor=1.0, slope=2, rate=2, radius=1.0, causal=False, ha
 
     for supremum in remainders(*halves):
         yield at_most(supremum, 0, scale=1, part="proof")
-    claimed = {text: constant_of(balls(float(text)).item()) for text in ALPHAS}
+    claimed = {text: constant_of(ball(float(text))) for text in ALPHAS}
     for text in ALPHAS:
         yield equals(rounded(sharp_w1_constant(float(text))), claimed[text], alpha=text, part="as computed")
     for text, mu, score in worst_known(run, radius=radius):
         yield at_most(norm_of(mu, score, 1, causal=causal), claimed[text], alpha=text, n=mu.size, d=mu.dim)
         share = float(mu.weights.min())
         if mu.dim == 1 and mu.size == 2 and share < 1e-2 and score.form[0, 0] < 0 and mu.points[0, 0] == -radius:
-            missed = 1 - 2 * Interval.exactly(share) * hull(exp(2 * balls(float(text)).item()))
+            missed = 1 - 2 * Interval.exactly(share) * hull(exp(2 * ball(float(text))))
             yield at_least(norm_of(mu, score, 1), claimed[text] * missed, alpha=text, share=share, part="reached")
     for before, after, alpha, size, case in ways(run, radius):
-        least, largest = (constant_of(balls(end).item()) for end in (alpha.lo, alpha.hi))
+        least, largest = (constant_of(ball(end)) for end in (alpha.lo, alpha.hi))
         most = Interval(least.lo, largest.hi, largest.kind)
         yield at_most(after, size * most * before, part="finite way", alpha=alpha.mid, **case)
     drawn = run.study(studies.tightness).where(metric="W1")
     for alpha, way, stretch in zip(drawn["alpha"], drawn["way"], drawn.intervals("stretch"), strict=True):
-        yield at_most(stretch, constant_of(balls(alpha).item()), alpha=alpha, way=way, part="drawn")
+        yield at_most(stretch, constant_of(ball(alpha)), alpha=alpha, way=way, part="drawn")
     found = run.study(studies.worst_pairs).where(p=1.0)
     for alpha, sign, stretch in zip(found["alpha"], found["sign"], found.intervals("stretch"), strict=True):
-        bound = constant_of(balls(alpha).item())
+        bound = constant_of(ball(alpha))
         yield at_most(stretch, bound, alpha=alpha, sign=sign, part="searched")
         if sign < 0:
             yield at_least(stretch, Fraction(999, 1000) * bound, alpha=alpha, part="found")
@@ -190,9 +202,9 @@ def test_refined(run, *, spread=4, query=1, factor=1, radius=1.0, counted=False)
     def constant_of(a):
         return refined(a, spread=spread, query=query, factor=factor)
 
-    bounds = {text: constant_of(balls(float(text)).item()) for text in ALPHAS}
+    bounds = {text: constant_of(ball(float(text))) for text in ALPHAS}
     for text in ALPHAS:
-        a = balls(float(text)).item()
+        a = ball(float(text))
         yield at_most(bounds[text], hull(exp(a) * (1 + a) + a), alpha=text, part="smaller")
         yield equals(rounded(refined_w2_constant(float(text))), bounds[text], alpha=text, part="as computed")
     for text, mu, score in worst_known(run, radius=radius):
@@ -205,16 +217,16 @@ def test_refined(run, *, spread=4, query=1, factor=1, radius=1.0, counted=False)
         yield at_most(found, bound, alpha=float(alpha.mid()), n=mu.size, d=mu.dim, part="any ball")
     table = run.study(studies.growth).where(part="minority")
     for alpha, found in zip(table["alpha"].tolist(), table.intervals("value"), strict=True):
-        yield at_most(found, constant_of(balls(alpha).item()), alpha=alpha, part="two atoms")
+        yield at_most(found, constant_of(ball(alpha)), alpha=alpha, part="two atoms")
         if alpha == 9.0:
             yield equals(found, factor * Interval.printed("5.0898e4"), part="two atoms, printed", alpha=alpha)
-            yield equals(constant_of(balls(9).item()), Interval.printed("5.653778e4"), part="printed", alpha=alpha)
-            free = hull(balls(factor).item() * clouds.free(balls(9).item()))
+            yield equals(constant_of(ball(9)), Interval.printed("5.653778e4"), part="printed", alpha=alpha)
+            free = hull(ball(factor) * clouds.free(ball(9)))
             yield equals(free, Interval.printed("8.1040e4"), part="two atoms, printed", alpha=alpha)
     found = run.study(studies.worst_pairs).where(p=2.0)
     for alpha in studies.GROWTH:
         best = Interval.largest(found.where(alpha=alpha).intervals("stretch"))
-        bound = constant_of(balls(alpha).item())
+        bound = constant_of(ball(alpha))
         yield at_most(best, bound, alpha=alpha, part="searched")
         if alpha in REACHED:
             yield at_least(best, Fraction(REACHED[alpha]) * bound, alpha=alpha, part="reached")

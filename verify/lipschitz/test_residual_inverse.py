@@ -11,6 +11,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     coarse,
     constant,
@@ -35,7 +36,7 @@ RHO = 0.9
 
 def spread_of(n):
     """1 + 4 c_N, with c_N e^(c_N + 1) = N - 1 found by bisection among balls."""
-    low, high = balls(0).item(), balls(n).item()
+    low, high = ball(0), ball(n)
     for _ in range(90):
         c = ((low + high) / 2).mid()
         low, high = (c, high) if c * (c + 1).exp() < n - 1 else (low, c)
@@ -65,7 +66,7 @@ def test_inverse(run, *, share=1.0, dot=False, sign=1.0):
     inputs += [("0, 6, -6", x := np.array([[0.0], [6.0], [-6.0]]), x + 0.01 * np.eye(3)[:, :1], 3, None)]
     many = two_sided(10**5 + 1)  # three atoms for so many tokens
     inputs += [("two crowds", many.points, many.points + 1e-4 * against[[0, 1, 1]], 10**5 + 1, many.weights)]
-    for rng in run.streams(run.pick(quick=8, paper=80)):
+    for rng in run.draws(quick=8, paper=80):
         m, d = int(rng.integers(2, 12)), int(rng.integers(1, 4))
         x = rng.normal(size=(m, d)) * rng.uniform(0.3, 3.0)
         inputs.append(("random", x, x + 10.0 ** rng.uniform(-3.0, 1.0) * rng.normal(size=(m, d)), m, None))
@@ -103,7 +104,7 @@ def image(x, share, *, frozen=None, distance=False):
     queries = x if frozen is None else frozen
     apart = queries[:, np.newaxis] - x[np.newaxis]
     weights = textbook.exp(-apart * apart if distance else queries[:, np.newaxis] * x[np.newaxis])
-    return x + balls(share).item() * ((weights * x[np.newaxis]).sum(axis=1) / weights.sum(axis=1))
+    return x + ball(share) * ((weights * x[np.newaxis]).sum(axis=1) / weights.sum(axis=1))
 
 
 def slopes(x, share, *, frozen=False, distance=False):
@@ -219,9 +220,7 @@ def test_not_injective(run, *, sign=-1.0, distance=False, turn=-1, radius=1e-10)
             x = balls(witness(middle, share))
             inverse, step = newton(x, sign * share, turn=turn, distance=distance)
             step = np.abs(step)
-            wide = x + np.array(
-                [balls(0).item(), *[balls(radius).item().union(-balls(radius).item())] * 2], dtype=object
-            )
+            wide = x + np.array([ball(0), *[ball(radius).union(-ball(radius))] * 2], dtype=object)
             contraction = np.abs(balls(np.eye(2)) - inverse @ reduced(slopes(wide, sign * share, distance=distance)))
             # by the theorem of Krawczyk a solution lies within the radius if this does not exceed it
             reach = Interval.largest(

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.enclosure import coefficient, precision, variable
 from theory.lipschitz import studies
 from verify.textbook import average, balls, exp, hull
@@ -17,7 +17,7 @@ RECORDS = {
 
 def constants(name, alpha, atoms, *, exponent=2):
     """Return the theorem's bound for a problem, in balls."""
-    a, n = balls(alpha).item(), balls(atoms).item()
+    a, n = ball(alpha), ball(atoms)
     grown = exp(a) * (1 + a) + a
     if name == "W1":
         return hull(exp(exponent * a) * (1 + 2 * a))
@@ -26,7 +26,7 @@ def constants(name, alpha, atoms, *, exponent=2):
     if name == "W2":
         return hull(grown)
     if name == "distance":
-        return hull(1 + 4 * ((n - 1) / exp(balls(1).item())).lambertw())
+        return hull(1 + 4 * ((n - 1) / exp(ball(1))).lambertw())
     factor = 1 if alpha <= 0.5 else (1 + 2 * a) ** 2 / (8 * a)
     three = (n.sqrt() + a * (1 + n.sqrt()), ((1 + 2 * a) * (n * factor + a)).sqrt(), grown)
     return hull(three[0].min(three[1]).min(three[2]))

@@ -58,7 +58,7 @@ def swept(scores, start):
 )
 def test_rate(run, *, power=2, last=True, copies=1, start=generic, tilt=0.0):
     cases = [("generic", scale * matrix) for scale in (2.0**-6, 0.25, 1.0, 2.0) for matrix in (np.eye(2), TWINS)]
-    for rng in run.streams(run.pick(quick=3, paper=15)):
+    for rng in run.draws(quick=3, paper=15):
         n = int(rng.integers(2, 5))
         cases.append(("generic", rng.uniform(0.3, 1.0) * rng.normal(size=(n, n))))
     cases += [("symmetric", scale * TWINS) for scale in (0.25, 1.0, 2.0)]

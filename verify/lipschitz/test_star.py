@@ -13,6 +13,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -26,7 +27,7 @@ from theory.lipschitz import hidden_atom, studies
 from theory.lipschitz.jacobian import enclosed_jacobian
 from theory.lipschitz.studies.star import STEP, column_sum
 from verify.lipschitz.lambert import SCORE, near
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 REFEREED = ("derived", "refereed")
 CROSSING = 1710
@@ -37,7 +38,7 @@ CONSTANTS = {2000: "20.970", 4000: "23.30"}
 
 def root_of(n, power=1.0):
     """The ball (n - 2) ** (power / 2)."""
-    return balls(n - 2).item() ** (balls(power).item() / 2)
+    return ball(n - 2) ** (ball(power) / 2)
 
 
 def column(n, *, own=1):
@@ -54,7 +55,7 @@ def excess(n, size):
 
 def logarithm_of(n):
     """The ball log N."""
-    return balls(n).item().log()
+    return ball(n).log()
 
 
 def moved(n):
@@ -65,13 +66,13 @@ def moved(n):
     """
     s = root_of(n)
     length = (s.log()).sqrt()  # beta = 1
-    step = balls(STEP).item() * length
+    step = ball(STEP) * length
     a, b = [1 / s, (-(length**2) - step**2).exp()], 1 / s**2
     sums = [1 + heard + (n - 2) * b for heard in a]
     own = [1 + (n - 1) * heard for heard in a]  # of the centre; its legs cancel but for a mean that moves a little
     along = step * (a[1] / sums[1])
     legs = length * (1 + (n - 2) * b**2).sqrt() * abs(1 / sums[1] - 1 / sums[0])
-    centre, mean = step / own[1], length * balls(n - 1).item().sqrt() * abs(a[1] / own[1] - a[0] / own[0])
+    centre, mean = step / own[1], length * ball(n - 1).sqrt() * abs(a[1] / own[1] - a[0] / own[0])
     below = (n - 1) * along + centre
     above = (n - 1) * (along**2 + legs**2).sqrt() + (centre**2 + mean**2).sqrt()
     return Interval(hull(below / step).lo, hull(above / step).hi)
@@ -167,7 +168,7 @@ def test_fixed_query(run, *, uniform=False, moving=False, weighted=True):
     for z, digits in ((1.0, "1.859"), (2.0, "27.80"), (3.0, "4052"), (4.0, None), (5.0, None)):
         for beta in run.pick(quick=(1.0,), paper=(1.0, 0.25, 7.0)):
             mu = hidden_atom(z / math.sqrt(beta), beta)
-            light = 1 / (1 + balls((1.0 if uniform else z) ** 2).item().exp())
+            light = 1 / (1 + ball((1.0 if uniform else z) ** 2).exp())
             blocks = enclosed_jacobian(mu, SquaredDistance(beta), queries=None if moving else mu.points[1:])
             answer = hull(abs(blocks[-1, 1, 0, 0])) + Interval.within(
                 0.0, 64 * U * (1.0 + z * z) ** 2
@@ -178,12 +179,12 @@ def test_fixed_query(run, *, uniform=False, moving=False, weighted=True):
                 yield equals(measured, Interval.printed(digits), z=z, part="printed")
     mu, step = hidden_atom(3.0), 2.0**-13
     nu = Measure([[0.0], [3.0 + step]], mu.weights)
-    outputs = [attend([[3.0]], part.points, part.points, score=SCORE, key_weights=part.weights) for part in (mu, nu)]
-    error = rounding([[3.0]], nu.points, nu.points, score=SCORE, key_weights=nu.weights)
+    outputs = [attend([[3.0]], part.points, part.points, score=SCORE, weights=part.weights) for part in (mu, nu)]
+    error = rounding([[3.0]], nu.points, nu.points, score=SCORE, weights=nu.weights)
     apart = w1(*(Measure(out) for out in outputs)) + Interval.within(0.0, 2 * error)
-    heard = 1 / (1 + balls(step**2).item().exp())  # the weight of the atom once it has moved
-    light = 1 / (1 + balls(1.0 if uniform else 9.0).item().exp())
-    claimed = hull((heard * (3 + balls(step).item()) - balls(1.5).item()) / (light * balls(step).item()))
+    heard = 1 / (1 + ball(step**2).exp())  # the weight of the atom once it has moved
+    light = 1 / (1 + ball(1.0 if uniform else 9.0).exp())
+    claimed = hull((heard * (3 + ball(step)) - ball(1.5)) / (light * ball(step)))
     yield equals(apart / w1(mu, nu), claimed, z=3.0, part="certified W1")
     for n in (10, 1000, 10**6):
         mu = hidden_atom(math.sqrt(math.log(n - 1)))

@@ -12,7 +12,7 @@ from math import inf
 
 import numpy as np
 
-from theory.evidence.enclosure import balls, precision
+from theory.evidence.enclosure import ball, balls, precision
 from verify import textbook
 
 BITS = 192  # taken: differences over 2**-40 keep forty digits
@@ -22,24 +22,24 @@ def power(weight, exponent):
     """The power of a weight that is positive, exactly zero, or within a speck of zero."""
     if weight > 0:
         return weight**exponent
-    return balls(0).item() if weight <= 0 else balls(0).item().union(weight.upper() ** exponent)
+    return ball(0) if weight <= 0 else ball(0).union(weight.upper() ** exponent)
 
 
 def omega(law, alpha):
     """Minus the entropy of order alpha: (sum p**alpha - 1) / (alpha (alpha - 1)), sum p log p at 1, 0 at infinity."""
     if alpha == inf:
-        return balls(0).item()
-    a = balls(Fraction(alpha)).item()
+        return ball(0)
+    a = ball(Fraction(alpha))
     if alpha == 1:
-        return sum((p * p.log() for p in law if p > 0), balls(0).item())
-    return (sum((power(p, a) for p in law), balls(0).item()) - 1) / (a * (a - 1))
+        return sum((p * p.log() for p in law if p > 0), ball(0))
+    return (sum((power(p, a) for p in law), ball(0)) - 1) / (a * (a - 1))
 
 
 def potential(law, alpha):
     """The gradient of omega, up to a constant; finite orders, and positive weights if alpha is at most 1."""
     if alpha == 1:
         return textbook.log(law)
-    e = balls(Fraction(alpha)).item() - 1
+    e = ball(Fraction(alpha)) - 1
     return np.array([(power(p, e) - 1) / e for p in law], dtype=object)
 
 
@@ -51,14 +51,14 @@ def law_of(scores, alpha, tau=1):
 def conjugate(scores, alpha, tau=1):
     """The largest <p, s> - tau omega(p) over the laws p; at infinite order the largest score."""
     s = tuple(map(Fraction, scores))
-    return balls(max(s)).item() if alpha == inf else _conjugate(s, Fraction(alpha), Fraction(tau))
+    return ball(max(s)) if alpha == inf else _conjugate(s, Fraction(alpha), Fraction(tau))
 
 
 def loss(scores, target, alpha, tau=1):
     """The conjugate plus tau omega(y) minus <s, y>, for a target of floats or balls that sums to one."""
     y = target if isinstance(target, np.ndarray) and target.dtype == object else balls(target)
     with precision(BITS):
-        own = balls(Fraction(tau)).item() * omega(y, alpha) - (_exact(scores) * y).sum()
+        own = ball(Fraction(tau)) * omega(y, alpha) - (_exact(scores) * y).sum()
         return conjugate(scores, alpha, tau) + own
 
 
@@ -69,7 +69,7 @@ def divergence(target, law, alpha):
 
 
 def _exact(scores):
-    return np.array([balls(Fraction(x)).item() for x in scores], dtype=object)
+    return np.array([ball(Fraction(x)) for x in scores], dtype=object)
 
 
 @lru_cache(maxsize=4096)
@@ -81,7 +81,7 @@ def _law(s, alpha, tau):
 @lru_cache(maxsize=4096)
 def _conjugate(s, alpha, tau):
     with precision(BITS):
-        exact, t = _exact(s), balls(tau).item()
+        exact, t = _exact(s), ball(tau)
         middle = np.array([p.mid() for p in _law(s, alpha, tau)], dtype=object)
         law = middle / middle.sum()
         attained = (law * exact).sum() - t * omega(law, alpha)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from theory.evidence import Interval, Kind, softmax_error
+from theory.evidence import Interval, Kind, ball, softmax_error
 from theory.evidence.roundoff import U, gamma
 from verify import textbook
 from verify.textbook import balls
@@ -19,14 +19,14 @@ def many(size=1.0):
 def law(scores, tau):
     """Softmax as it is printed, in balls; equal scores are computed once."""
     levels, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    weights = textbook.exp(balls(levels) / balls(tau).item())
+    weights = textbook.exp(balls(levels) / ball(tau))
     return (weights / (weights * balls(counts)).sum())[place]
 
 
 def value(scores, tau):
     """The logarithm of the sum of exponentials times the temperature, as it is printed; ball."""
     levels, counts = np.unique(scores, return_counts=True)
-    return balls(tau).item() * (balls(counts) * textbook.exp(balls(levels) / balls(tau).item())).sum().log()
+    return ball(tau) * (balls(counts) * textbook.exp(balls(levels) / ball(tau))).sum().log()
 
 
 def off(scores, tau):

@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.evidence import Interval, Kind
+from theory.evidence import Interval, Kind, ball
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import EXP_ULPS, U
-from verify.textbook import balls, exp, log
+from verify.textbook import exp, log
 
 SOURCES = ("martins2020", "martins2022")
 DIMENSIONS = (1, 2, 3, 5)
@@ -16,12 +16,12 @@ DIMENSIONS = (1, 2, 3, 5)
 
 def pi():
     """Four arctangents of one, as a ball of the precision in force."""
-    return 4 * balls(1).item().atan()
+    return 4 * ball(1).atan()
 
 
 def sphere(dim):
     """The area of the unit sphere, without the gamma function; ball."""
-    return {1: balls(2).item(), 2: 2 * pi(), 3: 4 * pi(), 5: 8 * pi() ** 2 / 3}[dim]
+    return {1: ball(2), 2: 2 * pi(), 3: 4 * pi(), 5: 8 * pi() ** 2 / 3}[dim]
 
 
 def eliminated(matrix, right):
@@ -38,7 +38,7 @@ def eliminated(matrix, right):
 
 def radial(power, exponent, start=0):
     """The integral of t^power (1 - t^2)^exponent over (0, 1 - start), from the edge inwards; balls."""
-    q = balls(exponent).item() if isinstance(exponent, (int, Fraction)) else exponent
+    q = ball(exponent) if isinstance(exponent, (int, Fraction)) else exponent
     if start == 0:
         return integral_over(lambda u: (2 - u) ** q * (1 - u) ** power, 0, 1, exponent=q)
     return integral_over(lambda u: (u * (2 - u)) ** q * (1 - u) ** power, start, 1)
@@ -46,17 +46,17 @@ def radial(power, exponent, start=0):
 
 def printed(dim, alpha, det, *, power=0, scaled=True, line=False):
     """The exponent b and the level -theta of the printed density [(-theta + f)/b]_+ ** b; balls."""
-    b = balls(1 / (Fraction(alpha) - 1)).item() + power
-    d = balls(Fraction(1 if line else dim)).item()
+    b = ball(1 / (Fraction(alpha) - 1)) + power
+    d = ball(Fraction(1 if line else dim))
     peak = (d / 2 + b + 1).gamma() / ((b + 1).gamma() * pi() ** (d / 2)) * (2 * b) ** b
-    return b, peak ** (2 / (d + 2 * b)) / 2 * (balls(det).item() ** (-1 / (d + 2 * b)) if scaled else 1)
+    return b, peak ** (2 / (d + 2 * b)) / 2 * (ball(det) ** (-1 / (d + 2 * b)) if scaled else 1)
 
 
 def integrated(dim, b, level, det, power=0, order=1):
     """The integral of r^power p^order over space, r Mahalanobis' radius, of the printed density; balls."""
     reach = (2 * level).sqrt()
     shape = radial(dim - 1 + power, order * b)
-    return sphere(dim) * balls(det).item().sqrt() * reach ** (dim + power) * (level / b) ** (order * b) * shape
+    return sphere(dim) * ball(det).sqrt() * reach ** (dim + power) * (level / b) ** (order * b) * shape
 
 
 def slack(law):
@@ -104,7 +104,7 @@ def powers(base, exponent):
 
 def density_below(f, normaliser, alpha):
     """The density on cells at a normaliser, from its definition; balls."""
-    e = balls(Fraction(alpha) - 1).item()
+    e = ball(Fraction(alpha) - 1)
     return exp(f - normaliser) if alpha == 1.0 else powers(1 + e * (f - normaliser), 1 / e)
 
 
@@ -115,7 +115,7 @@ def known(found, f, mu, alpha):
     """
     reach = 2 * U * (1.0 + abs(found))
     for _ in range(30):
-        low, high = balls(found - reach).item(), balls(found + reach).item()
+        low, high = ball(found - reach), ball(found + reach)
         if (mu * density_below(f, low, alpha)).sum() >= 1 and (mu * density_below(f, high, alpha)).sum() <= 1:
             return Interval(found - reach, found + reach, Kind.CERTIFIED)
         reach = 2.0 * reach
@@ -124,7 +124,7 @@ def known(found, f, mu, alpha):
 
 def objective(f, mu, p, alpha):
     """Mean score plus entropy of a density on cells, from the definitions; ball."""
-    order = balls(alpha).item()
+    order = ball(alpha)
     if alpha == 1.0:
         return (mu * p * (f - log(p))).sum()
     return (mu * p * f).sum() + (1 - (mu * powers(p, order)).sum()) / (order * (order - 1))

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
 from theory.maxent import entmax_value, loss_interval, stationarity_residual
 from verify.maxent import conjugate
@@ -14,11 +14,6 @@ from verify.textbook import balls, hull
 BLONDEL = ("blondel2020",)
 OFF = (np.array([3.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]))  # sparsemax is e_1, and the target lies off its support
 SURE = (np.array([4.0, 0.0]), np.array([1.0, 0.0]))  # at temperature 1/2 and above order 9/8 the prediction
-
-
-def ball(x):
-    """An exact number as a ball."""
-    return balls(Fraction(x)).item()
 
 
 def multiplier(s, law, alpha, tau):
@@ -31,7 +26,7 @@ def problems(run, *, quick, paper, orders):
     """Yield scores, a target, an order and a temperature: the target off the support first, then random ones."""
     yield from ((*OFF, alpha, 1.0) for alpha in orders)
     yield from ((*SURE, alpha, 0.5) for alpha in orders)
-    for number, rng in enumerate(run.streams(run.pick(quick=quick, paper=paper))):
+    for number, rng in enumerate(run.draws(quick=quick, paper=paper)):
         n = int(rng.integers(2, 7))
         s = np.round(rng.normal(size=n) * float(rng.choice([0.3, 1.0, 3.0])) * 2**10) / 2**10
         y = rng.multinomial(2**10, rng.dirichlet(np.full(n, 0.5))) / 2**10

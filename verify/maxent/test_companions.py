@@ -9,6 +9,7 @@ from theory.evidence import (
     Interval,
     Kind,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -27,8 +28,8 @@ PRINTED = np.array([-0.4, 0.1, 0.3, 1.1])
 
 def slopes(s, p, alpha):
     """The gradient of the score less the norm of exponent alpha, at a law of balls."""
-    a = balls(alpha).item()
-    norm = sum((x**a for x in p if x > 0), balls(0).item()) ** (1 / a)
+    a = ball(alpha)
+    norm = sum((x**a for x in p if x > 0), ball(0)) ** (1 / a)
     return balls(s) - np.array([(x / norm) ** (a - 1) if x > 0 else x * 0 for x in p], dtype=object)
 
 
@@ -41,9 +42,9 @@ def powered(s, alpha, *, plain):
     """The law as it is printed, in balls: thresholded scores of which the powers alpha b sum to one."""
     order, z = Fraction(alpha), balls(s)
     if plain:
-        return textbook.entmax(z / balls(order - 1).item(), order)
-    solved = textbook.entmax(z * balls(order / (order - 1)).item(), 2 - 1 / order)
-    roots = np.array([x ** (1 / balls(alpha).item()) if x > 0 else x * 0 for x in solved], dtype=object)
+        return textbook.entmax(z / ball(order - 1), order)
+    solved = textbook.entmax(z * ball(order / (order - 1)), 2 - 1 / order)
+    roots = np.array([x ** (1 / ball(alpha)) if x > 0 else x * 0 for x in solved], dtype=object)
     return roots / roots.sum()
 
 
@@ -81,7 +82,7 @@ def test_normmax(run, *, plain=False, factor=1.0, tied=True):
     for found, claimed in zip(solved(PRINTED, 3.0)[2:], digits, strict=True):
         yield equals(Interval.within(float(found), 8 * U), claimed, order=3.0, part="digits")
     rows = [PRINTED, np.array([1.0, 1.0, 0.5, 0.2])]
-    rows += [rng.normal(size=int(rng.integers(2, 30))) for rng in run.streams(run.pick(quick=12, paper=200))]
+    rows += [rng.normal(size=int(rng.integers(2, 30))) for rng in run.draws(quick=12, paper=200)]
     for alpha in (1.25, 1.5, 2.0, 3.0, 6.0):
         many = [np.append(np.zeros(1000), np.full(1000, -0.25))] if alpha in (1.5, 3.0) else []
         for s in rows + many:
@@ -112,7 +113,7 @@ def test_margin(run, *, own=True, tau=1.0):
     for alpha in (1.25, 1.5, 2.0, 3.0, 6.0):
         margin = 1 if own else 1 / (Fraction(alpha) - 1)
         for lead in (0.25, 0.5, 0.9375, 1.0, 1.0625, 2.0, 5.0):
-            for rng in run.streams(run.pick(quick=2, paper=20)):
+            for rng in run.draws(quick=2, paper=20):
                 others = -rng.uniform(0.0, 3.0, size=int(rng.integers(0, 5))).round(4)
                 s = np.concatenate([[lead, 0.0], np.minimum(others, 0.0)])
                 # the gap is the slope towards the next vertex: where it is positive, some of the weight goes there
@@ -160,7 +161,7 @@ def test_budget(run, *, capped=True, rescaled=False, factor=1.0, clipped=True):
     for found, text in zip(solved(PRINTED, 1.5), ("0", "0.15", "0.35", "1"), strict=True):
         yield equals(Interval.within(float(found), 8 * U), Interval.exactly(Fraction(text), Kind.PROVED), scale=1)
     cases = [(PRINTED, 1.5), (np.array([5.0, 0.2, 0.1, 0.0]), 2.0)]
-    for rng in run.streams(run.pick(quick=40, paper=600)):
+    for rng in run.draws(quick=40, paper=600):
         n = int(rng.integers(2, 40))
         cases.append((rng.normal(size=n), float(rng.uniform(0.1, 1.0) * n)))
     for s, total in cases:

@@ -5,7 +5,19 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, batch_mean, bug, constant, equals, hypothesis, limit, proportion, verifies
+from theory.evidence import (
+    Claim,
+    Interval,
+    ball,
+    batch_mean,
+    bug,
+    constant,
+    equals,
+    hypothesis,
+    limit,
+    proportion,
+    verifies,
+)
 from theory.evidence.roundoff import EXP_ULPS, U
 from theory.maxent import BetaGaussian, studies
 from verify.maxent.quadratic_scores import (
@@ -20,7 +32,7 @@ from verify.maxent.quadratic_scores import (
     scatters,
     slack,
 )
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 
 def laws(run):
@@ -59,19 +71,19 @@ def test_quadratic(run, *, power=0, scaled=True, line=False, shift=1):
         radius = Interval.within(law.radius, law.radius * (0.5 * (law.alpha - 1.0) * rise + 8 * U))
         yield equals(radius**2, hull(2 * level), part="radius", **case)
         if (law.dim, law.alpha) == (2, 2.0):  # the paraboloid of the plane, printed by itself
-            yield equals(hull(level), hull(1 / (pi().sqrt() * balls(det).item().sqrt().sqrt())), part="plane", **case)
+            yield equals(hull(level), hull(1 / (pi().sqrt() * ball(det).sqrt().sqrt())), part="plane", **case)
         share = rng.uniform(0.1, 0.9)
-        inside = 1 - radial(law.dim - 1, b, balls(1 - math.sqrt(share)).item()) / radial(law.dim - 1, b)
-        reach = balls(1 - (1 - math.sqrt(share))).item() ** 2
-        beta = 1 - reach.beta_lower(balls(Fraction(law.dim, 2)).item(), b + shift, regularized=True)
+        inside = 1 - radial(law.dim - 1, b, ball(1 - math.sqrt(share))) / radial(law.dim - 1, b)
+        reach = ball(1 - (1 - math.sqrt(share))) ** 2
+        beta = 1 - reach.beta_lower(ball(Fraction(law.dim, 2)), b + shift, regularized=True)
         yield equals(hull(inside), hull(beta), scale=1, part="Beta law", **case)
         for stretch in (0.0, *rng.uniform(0.0, 1.2, size=2)):
             way = rng.normal(size=law.dim)
             x = law.mean + stretch * law.radius * np.linalg.cholesky(law.scatter) @ way / np.linalg.norm(way)
             apart = [Fraction(p) - Fraction(m) for p, m in zip(x.tolist(), law.mean.tolist(), strict=True)]
             score = -sum(a * s for a, s in zip(apart, eliminated(law.scatter, apart)[1], strict=True)) / 2
-            base = (level + balls(score).item()) / b
-            claimed = base**b if base > 0 else balls(0).item()
+            base = (level + ball(score)) / b
+            claimed = base**b if base > 0 else ball(0)
             yield equals(
                 measured_density(law, x, float(score)),
                 hull(claimed),
@@ -99,8 +111,8 @@ def test_quadratic(run, *, power=0, scaled=True, line=False, shift=1):
 def test_moments(run, *, shrunk=True, shift=2, rescaled=True, line=False):
     for number, law in enumerate(laws(run)):
         det, d, case = eliminated(law.scatter, law.mean)[0], law.dim, {"d": law.dim, "alpha": law.alpha, "law": number}
-        (b, level), order = printed(d, law.alpha, det, line=line), balls(law.alpha).item()
-        factor = 2 * level / (d + shift + 2 * b) if shrunk else balls(1).item()
+        (b, level), order = printed(d, law.alpha, det, line=line), ball(law.alpha)
+        factor = 2 * level / (d + shift + 2 * b) if shrunk else ball(1)
         entropy = 1 / (order * (order - 1)) - 2 * level / (2 * order + d * (order - 1))
         claimed = hull(entropy if rescaled else entropy * order)
         yield equals(hull(integrated(d, b, level, det, power=2) / d), hull(factor), part="covariance", **case)
@@ -127,12 +139,12 @@ def test_moments(run, *, shrunk=True, shift=2, rescaled=True, line=False):
 SHAPES = {  # of order: half-width at scatter v, peak times half-width, half-width squared over variance
     "triweight": (
         4 / 3,
-        lambda v: (balls(Fraction(945, 4)).item() * v**3) ** balls(Fraction(1, 7)).item(),
+        lambda v: (ball(Fraction(945, 4)) * v**3) ** ball(Fraction(1, 7)),
         Fraction(35, 32),
         9,
     ),
-    "biweight": (1.5, lambda v: (15 * v**2) ** balls(Fraction(1, 5)).item(), Fraction(15, 16), 7),
-    "parabola": (2.0, lambda v: (balls(1.5).item() * v) ** balls(Fraction(1, 3)).item(), Fraction(3, 4), 5),
+    "biweight": (1.5, lambda v: (15 * v**2) ** ball(Fraction(1, 5)), Fraction(15, 16), 7),
+    "parabola": (2.0, lambda v: (ball(1.5) * v) ** ball(Fraction(1, 3)), Fraction(3, 4), 5),
     "semicircle": (3.0, lambda v: (2 / pi()).sqrt() * v.sqrt().sqrt(), None, 4),
 }
 
@@ -163,9 +175,9 @@ def test_table(run, *, orders=("triweight", "biweight", "parabola"), shrunk=True
             ("semicircle", "semicircle"),
         ]:
             alpha, (_, reach, peak, ratio) = SHAPES[place][0], SHAPES[name]
-            a = reach(balls(v).item())
-            top = 2 / pi() if peak is None else balls(peak).item()
-            claimed = {"half-width": a, "peak": top / a, "variance": a**2 / ratio if shrunk else balls(v).item()}
+            a = reach(ball(v))
+            top = 2 / pi() if peak is None else ball(peak)
+            claimed = {"half-width": a, "peak": top / a, "variance": a**2 / ratio if shrunk else ball(v)}
             for part, value in claimed.items():
                 found = table.where(part=part, alpha=alpha, at=v).intervals("value")
                 yield equals(found[0], hull(value), part=part, alpha=alpha, scatter=v)
@@ -210,14 +222,14 @@ def test_sampler(run, *, shrunk=True, shift=1, drawn_at=lambda alpha: alpha):
         drawn = law.sample(rng, size) - law.mean
         det = eliminated(scatter, law.mean)[0]
         b, level = printed(2, alpha, det)
-        factor = 2 * level / (4 + 2 * b) if shrunk else balls(1).item()
+        factor = 2 * level / (4 + 2 * b) if shrunk else ball(1)
         for i, j in ((0, 0), (0, 1), (1, 1)):
             found = batch_mean(drawn[:, i] * drawn[:, j], among=18)
-            claimed = hull(factor * balls(scatter[i, j]).item())
+            claimed = hull(factor * ball(scatter[i, j]))
             yield equals(found, claimed, scale=math.sqrt(scatter[i, i] * scatter[j, j]), part="covariance", alpha=alpha)
         square = (drawn * np.linalg.solve(scatter, drawn.T).T).sum(axis=1) / float(2 * level.mid())
         for share in (0.1, 0.3, 0.6):
-            beta = balls(share).item().beta_lower(balls(1).item(), b + shift, regularized=True)
+            beta = ball(share).beta_lower(ball(1), b + shift, regularized=True)
             yield equals(
                 proportion(int((square <= share).sum()), size, among=18), hull(beta), part="radius", alpha=alpha
             )

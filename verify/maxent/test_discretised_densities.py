@@ -5,7 +5,7 @@ from fractions import Fraction
 import flint
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, order, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, order, verifies
 from theory.evidence.enclosure import ends
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import U
@@ -22,13 +22,13 @@ SCORES = {
 
 def deformed(p, alpha):
     """The deformed logarithm of densities, and its limit -1 / (alpha - 1) where they vanish; balls."""
-    e = balls(Fraction(alpha) - 1).item()
+    e = ball(Fraction(alpha) - 1)
     return log(p) if alpha == 1.0 else (powers(p, e) - 1) / e
 
 
 def bregman(mu, q, p, alpha):
     """The Bregman divergence of minus the entropy between densities on cells; ball."""
-    order = balls(alpha).item()
+    order = ball(alpha)
     if alpha == 1.0:
         return (mu * (q * log(q / p) - q + p)).sum()
     return (mu * ((powers(q, order) - powers(p, order)) / order - powers(p, order - 1) * (q - p))).sum() / (order - 1)
@@ -39,13 +39,13 @@ def problems(run):
     x = np.linspace(-3.0, 3.0, 41)
     for name, score in SCORES.items():
         yield name, score(x), np.full(x.size, 0.15)
-    for rng in run.streams(run.pick(quick=2, paper=30)):
+    for rng in run.draws(quick=2, paper=30):
         yield "atoms", rng.normal(size=9), rng.uniform(0.01, 3.0, size=9)
 
 
 def on_the_line(power, alpha):
     """The normaliser of -|x|^k / k on the line by its mass equation, and where the density ends; balls."""
-    e = balls(Fraction(alpha) - 1).item()
+    e = ball(Fraction(alpha) - 1)
     b = 1 / e
     shape = integral_over(lambda u: sum(((1 - u) ** j for j in range(1, power)), 1 + 0 * u) ** b, 0, 1, exponent=b)
     end = (2 * (e / power) ** b * shape) ** (-1 / (power * b + 1))
@@ -147,6 +147,6 @@ def test_discretised(run, *, mass=lambda b: 1.0 + b, sup=lambda b: min(1.0, b) *
 def test_spectral(run, *, factor=2, sides=2, variance=1):
     table = run.study(studies.densities).where(part="mass", alpha=1.0)
     for h, error in zip(table["at"].tolist(), table.intervals("value"), strict=True):
-        waves = [(-factor * variance * (pi() * k / balls(h).item()) ** 2).exp() for k in range(1, 9)]
+        waves = [(-factor * variance * (pi() * k / ball(h)) ** 2).exp() for k in range(1, 9)]
         claimed = hull(sides * sum(waves[1:], waves[0]))
         yield equals(error, claimed, scale=claimed if h >= 1.0 else 1, step=h)

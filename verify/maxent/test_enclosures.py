@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_most, bug, constant, outcome, verifies
+from theory.evidence import Claim, Interval, at_most, ball, bug, constant, outcome, verifies
 from theory.evidence.roundoff import U
 from theory.maxent import (
     LinearScores,
@@ -28,8 +28,8 @@ OTHER = np.array([0.7, -0.7001])  # which almost cancel
 
 def used(interval, truth, half=None):
     """Enclose the share of the half-width of an interval that the distance of its middle to the truth takes."""
-    low, high = balls(interval.lo).item(), balls(interval.hi).item()
-    return hull(abs(truth - (low + high) / 2) / ((high - low) / 2 if half is None else balls(half).item()))
+    low, high = ball(interval.lo), ball(interval.hi)
+    return hull(abs(truth - (low + high) / 2) / ((high - low) / 2 if half is None else ball(half)))
 
 
 def farthest(weights, exact):
@@ -44,7 +44,7 @@ def levels(run):
     for n in (26, 52, 140):
         for apart in (0.5, 0.1, 2.0**-10, 2.0**-20, 2.0**-30, 2.0**-40):
             yield np.full(2, 1.0 / n), np.array([1.0 + apart, 1.0 - apart]) / n, np.array([n // 2, n // 2]), OTHER
-    for rng in run.streams(run.pick(quick=10, paper=200)):
+    for rng in run.draws(quick=10, paper=200):
         counts = rng.integers(1, 1000, size=2)
         first = rng.uniform(0.1, 0.9, size=2)
         yield (
@@ -57,7 +57,7 @@ def levels(run):
 
 def drawn(run):
     """Yield scores of any range that leaves the weights above 1e-300, and temperatures."""
-    for rng in run.streams(run.pick(quick=20, paper=300)):
+    for rng in run.draws(quick=20, paper=300):
         n, tau = int(rng.choice([2, 3, 40])), float(rng.uniform(0.2, 4.0))
         yield rng.uniform(size=n) * tau * 10.0 ** rng.uniform(-2.0, 2.3), tau
 
@@ -103,26 +103,26 @@ def test_enclosures(run, *, share=1.0, charge=lambda *_: None):
     for number, (scores, tau) in enumerate([FAR, *drawn(run)]):
         n = scores.size
         found, error = gibbs_law(scores, tau=tau)
-        exact = exp(balls(scores) / balls(tau).item())
+        exact = exp(balls(scores) / ball(tau))
         taken = farthest(found, exact / exact.sum()) / error
         yield outcome(at_most(taken, share, scale=1, part="weights", n=n, case=number))
         basis = LinearScores(np.column_stack([scores, np.cos(scores), scores / 3.0]), tau=tau)
         w = np.array([0.3, 1.0, 2.1])
-        exact = exp(balls(basis.basis) @ balls(w) / balls(tau).item())
+        exact = exp(balls(basis.basis) @ balls(w) / ball(tau))
         taken = farthest(basis.weights(w), exact / exact.sum()) / basis.error(w)
         yield outcome(at_most(taken, share, scale=1, part="weights of a basis", n=n, case=number))
     for size in (0.1, 0.3, 0.7):  # a long sum of equal products, of which the roundings agree
         columns = 20_000
         basis = LinearScores(np.array([np.full(columns, size), np.zeros(columns)]))
         w = np.full(columns, 1e-3)
-        exact = exp(np.array([columns * balls(size).item() * balls(1e-3).item(), balls(0).item()]))
+        exact = exp(np.array([columns * ball(size) * ball(1e-3), ball(0)]))
         taken = farthest(basis.weights(w), exact / exact.sum()) / basis.error(w)
         yield outcome(at_most(taken, share, scale=1, part="weights of a basis", columns=columns, size=size))
     for n in (3, 10, 1000, MANY):
         for top in (0.5, 0.7, 0.9):
             p = np.array([top, (1.0 - top) / (n - 1)])
             for alpha in (1.0, 1.3, 1.9):
-                q = np.array([x ** (2 - balls(alpha).item()) for x in balls(p)])
-                norm = n * q[0] * q[1] / (q[0] + (n - 1) * q[1]) / balls(0.7).item()
+                q = np.array([x ** (2 - ball(alpha)) for x in balls(p)])
+                norm = n * q[0] * q[1] / (q[0] + (n - 1) * q[1]) / ball(0.7)
                 found = entmax_norm(p, alpha, counts=[1, n - 1], tau=0.7)
                 yield outcome(at_most(used(found, norm), share, scale=1, part="norm", n=n, top=top, alpha=alpha))

@@ -10,6 +10,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -81,10 +82,10 @@ def rows(run, *, quick, paper, longest=1000):
     yield "one and zeros", np.append(37.43014710453859, np.zeros(126))  # of which a plain sum keeps no digit
     yield "range 1e300", np.array([1e300, -1e300, 0.0, 1e300])
     yield "range 1e4", np.array([1e4, 1e4 - 1.0, 0.0, -1e4])
-    for rng in run.streams(run.pick(quick=quick, paper=paper)):
+    for rng in run.draws(quick=quick, paper=paper):
         n = int(rng.choice([2, 3, 5, 12, 40]))
         yield "random", rng.normal(size=n) * float(rng.choice([0.01, 0.3, 1.0, 3.0, 30.0]))
-    for rng in run.streams(run.pick(quick=0, paper=2)):
+    for rng in run.draws(quick=0, paper=2):
         yield "long", rng.normal(size=longest) * float(rng.choice([0.01, 1.0]))
 
 
@@ -143,7 +144,7 @@ def test_optimal(run, *, inverted=False, cooled=True, shift=1.0, share=1.0, exce
     cases = [("three", WITNESS, 1.0)]
     cases += [
         ("random", rng.normal(size=int(rng.integers(2, 9))), float(rng.uniform(0.6, 3.0)))
-        for rng in run.streams(run.pick(quick=5, paper=40))
+        for rng in run.draws(quick=5, paper=40)
     ]
     for name, s, tau in cases:
         for alpha in (0.5, 0.75, 1.0, 1.0 + 1e-9, 1.25, 1.5, 1.75, 2.0, 2.5):
@@ -152,9 +153,7 @@ def test_optimal(run, *, inverted=False, cooled=True, shift=1.0, share=1.0, exce
             gap = entmax_gap(s, p, alpha, tau=tau)
             beyond = gap - tau * rounding_of_gap(s, p, alpha, tau)  # what rounding excuses depends on the law itself
             yield outcome(at_most(beyond, 0, scale=tau, input=name, alpha=alpha, tau=tau))
-            top = (definition(tuple(s.tolist()), alpha, tau) * balls(s)).sum() + balls(tau).item() * entropy(
-                s, alpha, tau
-            )
+            top = (definition(tuple(s.tolist()), alpha, tau) * balls(s)).sum() + ball(tau) * entropy(s, alpha, tau)
             size = float(np.abs(s).max()) + tau * (1.0 + max(1.0, s.size ** (1.0 - alpha)) * np.log(s.size))
             value = float(entmax_value(scores, at, tau=colder * tau if cooled else 1.0))
             # scores within the residual have this law and threshold; their maximum is rounded once for every entry
@@ -163,7 +162,7 @@ def test_optimal(run, *, inverted=False, cooled=True, shift=1.0, share=1.0, exce
             )
             yield equals(Interval.within(value, error), hull(top), scale=size, part="value")
     for alpha, lead, tau in ((1.25, 8.0, 1.0), (1.5, 1000.0, 2.0), (2.0, 1000.0, 1.0), (2.5, 8.0, 0.5)):
-        s, a, t = [lead, 0.0], balls(alpha).item(), balls(tau).item()
+        s, a, t = [lead, 0.0], ball(alpha), ball(tau)
         # the leading score is the maximum there, and at the other vertex the entropy vanishes as well
         gap, case = entmax_gap(s, [0.0, 1.0], alpha, tau=tau), {"alpha": alpha, "tau": tau, "lead": lead}
         yield at_least(share * gap, lead, part="bound", **case)
@@ -172,10 +171,10 @@ def test_optimal(run, *, inverted=False, cooled=True, shift=1.0, share=1.0, exce
 
 def entropy(s, alpha, tau):
     """The entropy as it is printed, at the law of the definition."""
-    law, a = definition(tuple(s.tolist()), alpha, tau), balls(alpha).item()
+    law, a = definition(tuple(s.tolist()), alpha, tau), ball(alpha)
     if alpha == 1.0:
         return -(law * textbook.log(law)).sum()
-    return (1 - sum((p**a for p in law if p > 0), balls(0).item())) / (a * (a - 1))
+    return (1 - sum((p**a for p in law if p > 0), ball(0))) / (a * (a - 1))
 
 
 def rounding_of_gap(s, p, alpha, tau):
@@ -204,11 +203,11 @@ def rounding_of_gap(s, p, alpha, tau):
     hypothesis("small-lead", "a lead of half as much suffices for the lower end", lead=0.5),
 )
 def test_bracket(run, *, factor=1.0, power=1, lead=1.0):
-    for number, rng in enumerate(run.streams(run.pick(quick=6, paper=60))):
+    for number, rng in enumerate(run.draws(quick=6, paper=60)):
         few = int(rng.integers(2, 60))
         for alpha in (0.5, 0.9, 1.0, 1.0 + 1e-9, 1.3, 1.5, 2.0, 3.0, 10.0):
             n = few if number or alpha not in (0.5, 1.0, 2.0) else 10**5
-            e, m = balls(alpha).item() - 1, balls(n).item()
+            e, m = ball(alpha) - 1, ball(n)
             upper = m.log() if alpha == 1.0 else (1 - m ** (power - 1 - e)) / e
             for name, s in (("random", rng.normal(size=n)), ("equal", np.full(n, 0.3))):
                 nu = float(solved(s, alpha, 1.0, -1).threshold[0, 0])
@@ -240,14 +239,14 @@ def test_bracket(run, *, factor=1.0, power=1, lead=1.0):
 )
 def test_tail(run, *, law=0.0, power=1.0, heat=1.0):
     gaps = [np.array([0.0, 100.0]), np.append(0.0, np.full(10**5 - 1, 100.0))]
-    rngs = run.streams(run.pick(quick=10, paper=100))
+    rngs = run.draws(quick=10, paper=100)
     gaps += [np.append(0.0, rng.uniform(0.5, 100.0, size=int(rng.integers(1, 12)))) for rng in rngs]
     for g, alpha in itertools.product(gaps, (0.5, 0.75, 0.9)):
-        n, b, p = g.size, 1 - balls(alpha).item(), entmax(-g, law or alpha, tau=heat)
+        n, b, p = g.size, 1 - ball(alpha), entmax(-g, law or alpha, tau=heat)
         for i in (1, n - 1):
-            at, found = balls(g[i]).item(), Interval.within(float(p[i]), weight_bound(n))
+            at, found = ball(g[i]), Interval.within(float(p[i]), weight_bound(n))
             high = (1 + b * at) ** (-power / b)
-            yield at_least(found / hull(high), hull((b * at + balls(n).item() ** b) ** (-1 / b) / high), scale=1)
+            yield at_least(found / hull(high), hull((b * at + ball(n) ** b) ** (-1 / b) / high), scale=1)
             yield at_most(found / hull(high), 1, scale=1, alpha=alpha, gap=float(g[i]))
     # the weight of softmax is far below the rounding of the other one: its error is relative, that of two exponentials
     far = [float(entmax([100.0, 0.0], order, tau=heat)[1]) for order in (law or 0.5, 1.0)]
@@ -272,7 +271,7 @@ def test_tail(run, *, law=0.0, power=1.0, heat=1.0):
     hypothesis("flat", "all entries share alike in the correction, as at order two", flat=True),
 )
 def test_correction(run, *, divided=False, power=2, flat=False):
-    for rng in run.streams(run.pick(quick=3, paper=40)):
+    for rng in run.draws(quick=3, paper=40):
         s = rng.uniform(0.0, 0.2, size=int(rng.integers(3, 7)))
         for alpha in (0.5, 1.25, 1.5, 1.75):
             exact, nu, e = definition(tuple(s.tolist()), alpha), solved(s, alpha, 1.0, -1), np.array([[alpha - 1.0]])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import U, gamma
 from theory.maxent import entmax, entmax_norm, entmax_vjp, induced_norms, loss_interval, sparsemax
@@ -16,24 +16,24 @@ DERIVED = ("derived", "refereed")
 def to_power(x, exponent):
     """The power of a non-negative ball that may reach zero; the exponent is positive."""
     x = abs(x)
-    return x**exponent if x > 0 else balls(0).item().union(abs(x.upper()) ** exponent)
+    return x**exponent if x > 0 else ball(0).union(abs(x.upper()) ** exponent)
 
 
 def squared_norm(v, r):
     """The square of the norm with exponent r of an array of balls."""
-    total = sum((to_power(x, r) for x in v), balls(0).item())
+    total = sum((to_power(x, r) for x in v), ball(0))
     return to_power(total, 2 / r)
 
 
 def bregman(p, q, alpha):
     """The Bregman divergence of the negative entropy on the positive orthant, as it is printed."""
-    a = balls(alpha).item()
+    a = ball(alpha)
     if alpha == 1.0:
         return sum(x * (x / y).log() - x + y for x, y in zip(p, q, strict=True))
     apart = [
         (x**a - y**a) / (a * (a - 1)) - y ** (a - 1) * (x - y) / (a - 1) for x, y in zip(p, q, strict=True)
     ]  # fmt: skip
-    return sum(apart, balls(0).item())
+    return sum(apart, ball(0))
 
 
 @verifies(
@@ -58,9 +58,9 @@ def bregman(p, q, alpha):
 def test_strong_convexity(run, *, taxicab=False, beyond=0.0, half=0.5):
     for order in (0.5, 1.0, 1.25, 1.5, 1.75, 2.0):
         alpha = order + beyond
-        a = balls(alpha).item()
-        r = balls(1).item() if taxicab else 2 / (3 - a)
-        near = balls(half).item()
+        a = ball(alpha)
+        r = ball(1) if taxicab else 2 / (3 - a)
+        near = ball(half)
         for v in ([1.0, -1.0], [2.0, -1.0, -1.0], [3.0, 1.0, -2.0, -2.0]):  # the witnesses, where the bound is attained
             way = balls(v)
             law = np.array([abs(x) ** (2 / (3 - a)) for x in way], dtype=object)
@@ -71,7 +71,7 @@ def test_strong_convexity(run, *, taxicab=False, beyond=0.0, half=0.5):
             yield at_most(
                 hull(slope), hull(near * squared_norm(way, 2 / (3 - a))), scale=size, alpha=alpha, part="sharp"
             )
-        for rng in run.streams(run.pick(quick=12, paper=250)):
+        for rng in run.draws(quick=12, paper=250):
             n, size = int(rng.integers(2, 12)), float(rng.choice([1e-4, 0.1, 1.0]))
             q = rng.dirichlet(np.full(n, 0.7)) * 0.99 + 0.01 / n
             p = (1.0 - size) * q + size * rng.dirichlet(np.full(n, 0.7)) + 1e-9
@@ -102,21 +102,21 @@ def test_dual_lipschitz(run, *, taxicab=False, factor=1.0, unscaled=False):
         r, dual = 1.0 if taxicab else 2.0 / (3.0 - alpha), np.inf if alpha == 1.0 else 2.0 / (alpha - 1.0)
         stretch = 1.0 / (alpha - 1.0) if unscaled and alpha > 1.0 else 1.0
         pairs = [(np.zeros(2), np.array([1.0, -1.0]) / 128.0)]  # as far apart as the constant allows, up to 1e-4
-        for rng in run.streams(run.pick(quick=8, paper=120)):
+        for rng in run.draws(quick=8, paper=120):
             n, size = int(rng.integers(2, 30)), float(rng.choice([0.01, 0.3, 3.0]))
             x = rng.normal(size=n)
             pairs.append((x, x + size * rng.normal(size=n)))
         for x, y in pairs:
             p, q = entmax(stretch * x, alpha), entmax(stretch * y, alpha)
-            moved = hull(squared_norm(balls(p) - balls(q), balls(r).item())).sqrt()
+            moved = hull(squared_norm(balls(p) - balls(q), ball(r))).sqrt()
             error = 2.0 * weight_bound(x.size) * x.size ** (1.0 / r)  # of every weight of both laws
             if np.isinf(dual):
                 far = Interval.largest(hull(abs(a - b)) for a, b in zip(balls(x), balls(y), strict=True))
             else:
-                far = hull(squared_norm(balls(x) - balls(y), balls(dual).item())).sqrt()
+                far = hull(squared_norm(balls(x) - balls(y), ball(dual))).sqrt()
             yield at_most(moved + Interval.within(0.0, error), factor * far, scale=far, alpha=alpha, n=x.size)
             loss = loss_interval(stretch * x, q, alpha)
-            least = hull(squared_norm(balls(p) - balls(q), balls(r).item())) / 2
+            least = hull(squared_norm(balls(p) - balls(q), ball(r))) / 2
             yield at_least(loss, least, scale=far**2, alpha=alpha, n=x.size, part="loss")
 
 
@@ -136,7 +136,7 @@ def test_dual_lipschitz(run, *, taxicab=False, factor=1.0, unscaled=False):
 )
 def test_sparsemax_norms(run, *, rows=2.0, alpha=2.0, everywhere=False):
     scores = [np.zeros(n) for n in (2, 3, 8)]
-    scores += [rng.normal(size=int(rng.integers(3, 9))) * 0.4 for rng in run.streams(run.pick(quick=12, paper=100))]
+    scores += [rng.normal(size=int(rng.integers(3, 9))) * 0.4 for rng in run.draws(quick=12, paper=100)]
     for s in scores:
         law = sparsemax(s)
         size = np.count_nonzero(law)
@@ -170,4 +170,4 @@ def test_not_lipschitz(run, *, third=True, taken=2.0, mirrored=False):
         for small in np.geomspace(1e-2, 1e-6, run.pick(quick=3, paper=9)).tolist():
             law = [1.0 - 2.0 * small, small, small] if third else [1.0 - small, small]
             norm = entmax_norm(law, 4.0 - alpha if mirrored else alpha)
-            yield equals(norm, hull(balls(small).item() ** balls(taken - alpha).item()), alpha=alpha, eps=small)
+            yield equals(norm, hull(ball(small) ** ball(taken - alpha)), alpha=alpha, eps=small)

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.enclosure import balls, coefficient, hull, variable
 from theory.evidence.roundoff import U, gamma
 from theory.maxent import entmax, entmax_alpha_derivative, entmax_vjp
@@ -27,10 +27,10 @@ def series(s, alpha, tau, along=None, faster=0):
     first coefficients are affine in that slope, which is the one at which they sum to zero. At order one, where the
     quotient is log(1 + e x)/e = x - e x^2/2 + ..., the series of the logarithm is divided by that of e.
     """
-    t, e, top = variable(3), balls(alpha).item() - 1, int(np.argmax(s))
-    law, z = definition(s, alpha, tau), balls(s) / balls(tau).item()
+    t, e, top = variable(3), ball(alpha) - 1, int(np.argmax(s))
+    law, z = definition(s, alpha, tau), balls(s) / ball(tau)
     nu = z[top] - (law[top].log() if alpha == 1.0 else (law[top] ** e - 1) / e)
-    way = balls(along or np.zeros(len(s))) / balls(tau).item()
+    way = balls(along or np.zeros(len(s))) / ball(tau)
     on = [i for i in range(len(s)) if law[i] > 0]
 
     def slopes(guess):
@@ -74,7 +74,7 @@ def vjp_error(p, c, alpha, tau):
 def rows(run, *, quick, paper):
     yield np.array([0.7, 0.1, -0.4, 0.35])
     yield np.array([1.0, 1.0, 0.5])
-    for rng in run.streams(run.pick(quick=quick, paper=paper)):
+    for rng in run.draws(quick=quick, paper=paper):
         yield rng.normal(size=int(rng.integers(2, 8)))
 
 
@@ -163,7 +163,7 @@ def order_error(p, alpha):
 def printed(law, alpha, half):
     """The derivative in the order as it is printed, in balls: at order one the limit."""
     on = np.array([p for p in law if p > 0], dtype=object)
-    log, e = textbook.log(on), balls(alpha).item() - 1
+    log, e = textbook.log(on), ball(alpha) - 1
     if alpha == 1.0:
         return -(on * (log * log - (on * log * log).sum())) * half
     q = on ** (1 - e)

@@ -11,6 +11,7 @@ from theory.evidence import (
     Kind,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -22,7 +23,7 @@ from theory.evidence.enclosure import sup_over
 from theory.evidence.roundoff import U, gamma
 from theory.maxent import entmax, entmax_norm, studies
 from verify.maxent.test_entmax import weight_bound
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 SOURCES = ("peters2019", "blondel2020")
 DERIVED = ("derived", "refereed")
@@ -32,7 +33,7 @@ BETWEEN = (1.0, 1.25, 1.5, 1.75, 2.0)
 
 def power(base, exponent):
     """Enclose a power of two exact numbers."""
-    return hull(balls(base).item() ** balls(exponent).item(), Kind.PROVED)
+    return hull(ball(base) ** ball(exponent), Kind.PROVED)
 
 
 @cache
@@ -75,7 +76,7 @@ def test_lipschitz(run, *, popular=False, beyond=0.0, mirrored=False):
         alpha = order + beyond
         bound = power(2, alpha - 2.0) if popular else 1
         laws = [np.array([0.98, 0.01, 0.01]), np.append(0.82225, np.full(99, 0.17775 / 99))]
-        laws += [rng.dirichlet(np.full(9, 0.5)) + 1e-9 for rng in run.streams(run.pick(quick=8, paper=120))]
+        laws += [rng.dirichlet(np.full(9, 0.5)) + 1e-9 for rng in run.draws(quick=8, paper=120)]
         for law in laws:
             norm = entmax_norm(law / law.sum(), 4.0 - alpha if mirrored else alpha)
             yield at_most(norm, bound, alpha=alpha, n=law.size, part="Jacobian")
@@ -87,7 +88,7 @@ def test_lipschitz(run, *, popular=False, beyond=0.0, mirrored=False):
                 np.log(law) if alpha == 1.0 else law ** (alpha - 1.0) / (alpha - 1.0)
             )  # two light ones, one and the rest
             pairs.append((x, x + 2.0**-10 * way))
-        for rng in run.streams(run.pick(quick=8, paper=120)):
+        for rng in run.draws(quick=8, paper=120):
             n, size = int(rng.integers(2, 40)), float(rng.choice([1e-3, 0.1, 1.0, 10.0]))
             x = rng.normal(size=n)
             pairs.append((x, x + size * rng.normal(size=n)))
@@ -155,7 +156,7 @@ def beyond(alpha, n):
 
     The sine rises with t and the cosine falls, and the summand of the light weights is the larger the more there are.
     """
-    t, a = [balls(Fraction(x)).item() for x in ANGLE], balls(alpha).item()
+    t, a = [ball(Fraction(x)) for x in ANGLE], ball(alpha)
     light = (n - 1) * ((2 * t[0] / (1 + t[0] ** 2)) ** 2 / (n - 1)) ** (2 - a)
     heavy = (((1 - t[1] ** 2) / (1 + t[1] ** 2)) ** 2) ** (2 - a)
     return [hull(1.5 * x, Kind.PROVED) for x in (light, heavy)]

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.evidence import Claim, at_most, bug, constant, equals, hypothesis, verifies
-from theory.evidence.enclosure import balls, hull
+from theory.evidence import Claim, at_most, ball, bug, constant, equals, hypothesis, verifies
+from theory.evidence.enclosure import hull
 from theory.maxent import studies
 
 SOURCES = ("peters2019", "blondel2020")
@@ -46,9 +46,9 @@ def test_differences(run, *, inverted=False, inside=True, factor=1.0, shared=Tru
                 largest = int(np.sum(s == s[top])) if shared else 1
                 yield equals(p[top], Fraction(1, largest), part="largest", **case)
                 continue
-            e = balls(alpha).item() - 1
+            e = ball(alpha) - 1
             for j in np.flatnonzero((np.arange(3) != top) & (s > -np.inf)):
-                apart = hull((balls(s[top]).item() - balls(s[j]).item()) / balls(tau).item())
+                apart = hull((ball(s[top]) - ball(s[j])) / ball(tau))
                 found = hull(logarithm(p[top], 1 / e if inverted else e) - logarithm(p[j], 1 / e if inverted else e))
                 check = equals if p[j].hi > 0.0 or not inside else at_most
                 yield check(found, apart, scale=1.0 + apart.hi, part="difference", **case)
@@ -56,5 +56,5 @@ def test_differences(run, *, inverted=False, inside=True, factor=1.0, shared=Tru
 
 def logarithm(p, e):
     """The deformed logarithm of an enclosed weight, in balls."""
-    x = balls(p.lo).item().union(balls(p.hi).item()) if p.hi > 0.0 else balls(0).item()
+    x = ball(p.lo).union(ball(p.hi)) if p.hi > 0.0 else ball(0)
     return x.log() if e == 0 else ((x**e if p.hi > 0.0 else 0) - 1) / e

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, hypothesis, outcome, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, hypothesis, outcome, verifies
 from theory.evidence.roundoff import U
 from theory.maxent import bisected_entmax, entmax, studies
 from verify.maxent.laws import allowed
@@ -62,7 +62,7 @@ def edge(alpha, halvings):
 def test_bisection(run, *, halved=0.0, linear=False, unscaled=False, reached=0.99):
     for alpha in (1.25, 1.5, 2.0, 2.5, 3.0, 5.0, 10.0):
         e, cases = alpha - 1.0, []
-        for rng in run.streams(run.pick(quick=2, paper=30)):
+        for rng in run.draws(quick=2, paper=30):
             s = rng.normal(size=int(rng.integers(2, 16))) * float(rng.choice([0.3, 3.0]))
             cases += [(s, k) for k in (1, 6, 25, 60)]
         witnesses = [(edge(alpha, k), k) for k in (4, 7, 10, 14)]
@@ -82,7 +82,7 @@ def test_bisection(run, *, halved=0.0, linear=False, unscaled=False, reached=0.9
 
 def to_power(x, exponent):
     """The power of a ball that is positive or exactly zero."""
-    return x ** balls(exponent).item() if x > 0 else x * 0
+    return x ** ball(exponent) if x > 0 else x * 0
 
 
 @verifies(
@@ -105,7 +105,7 @@ def to_power(x, exponent):
 def test_hoelder(run, *, better=1.0, factor=1.0, lipschitz=False, half=False):
     for alpha in (1.5, 2.0, 2.5, 3.0, 5.0):
         e, cases = alpha - 1.0, []
-        for rng in run.streams(run.pick(quick=3, paper=60)):
+        for rng in run.draws(quick=3, paper=60):
             x = rng.normal(size=int(rng.integers(2, 10))) * 0.5
             cases.append((x, x + float(rng.choice([1e-3, 0.1])) * rng.normal(size=x.size)))
         # many equal small weights hold the threshold at 0 while one of them is taken away, from below or from both sides
@@ -122,21 +122,21 @@ def test_hoelder(run, *, better=1.0, factor=1.0, lipschitz=False, half=False):
             if alpha <= 2.0 or lipschitz:
                 bound = osc * (e if alpha > 2.0 else 1)
             else:
-                bound = (osc * e) ** (balls(better).item() / balls(e).item())
-            bound = hull(bound * balls(factor).item())
+                bound = (osc * e) ** (ball(better) / ball(e))
+            bound = hull(bound * ball(factor))
             yield at_most(hull(max(moved, key=float)), bound, scale=bound, alpha=alpha, n=x.size)
         # laws first, then the scores p^e / e that have them at threshold 0: one of m + 1 small weights falls to nothing
         # and m share it, or a weight near 1 gives to m others
-        m, share = balls(10**3 if alpha > 2.0 else 10**40).item(), balls(1).item() / 1000
+        m, share = ball(10**3 if alpha > 2.0 else 10**40), ball(1) / 1000
         if alpha > 2.0:
-            before, after = [share / m, share / m], [balls(0).item(), share / m * (m + 1) / m]
+            before, after = [share / m, share / m], [ball(0), share / m * (m + 1) / m]
         else:
             before, after = [1 - share, share / m], [1 - 2 * share, 2 * share / m]
-        d = [(to_power(p, e) - to_power(q, e)) / balls(e).item() for p, q in zip(before, after, strict=True)]
+        d = [(to_power(p, e) - to_power(q, e)) / ball(e) for p, q in zip(before, after, strict=True)]
         osc = max(abs(x) for x in d) if half else d[0] - d[1]
         steep = alpha > 2.0 and not lipschitz
-        bound = (osc * e) ** (balls(better).item() / balls(e).item()) if steep else osc * (e if alpha > 2.0 else 1)
-        bound, moved = hull(bound * balls(factor).item()), hull(before[0] - after[0])
+        bound = (osc * e) ** (ball(better) / ball(e)) if steep else osc * (e if alpha > 2.0 else 1)
+        bound, moved = hull(bound * ball(factor)), hull(before[0] - after[0])
         yield at_most(moved, bound, scale=bound, alpha=alpha, part="sharp")
         yield at_least(moved, 0.99 * bound, scale=bound, alpha=alpha, part="sharp")
 
@@ -206,7 +206,7 @@ def test_conditioning(run, *, plain=False, linear=False, orders=(2.0625, 2.5, 3.
             law = np.append(1.0 - (n - 1) * small, np.full(n - 1, small))
             level = law**e / e
             rows.append(level - level[0] - np.append(0.0, level[1] * fall * np.linspace(1.0, 0.1, n - 1)))
-        rows += [rng.normal(size=int(rng.integers(3, 16))) / e for rng in run.streams(run.pick(quick=2, paper=40))]
+        rows += [rng.normal(size=int(rng.integers(3, 16))) / e for rng in run.draws(quick=2, paper=40)]
         for s in rows:
             law = bisected_entmax(s, alpha, 60, normalised=True) if plain else entmax(s, alpha)
             yield outcome(at_most(missed(law, s, alpha), allowed(bound), scale=bound, alpha=alpha, n=s.size))

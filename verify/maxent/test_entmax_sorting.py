@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.evidence import Claim, at_most, bug, constant, equals, hypothesis, outcome, verifies
+from theory.evidence import Claim, at_most, ball, bug, constant, equals, hypothesis, outcome, verifies
 from theory.evidence.enclosure import balls
 from theory.maxent import entmax15, sparsemax
 from verify.maxent.test_entmax import farthest, many, missed, rows
@@ -33,8 +33,8 @@ def printed_entmax15(s, *, halved, falling):
         mean = sums / k
         room = max(1 - squares + k * mean**2, Fraction(0)) / k
         last = (mean, room, k) if mean <= x or (mean - x) ** 2 <= room else last
-    mean, root, cut = last[0], balls(last[1]).item().sqrt(), order[last[2] - 1]
-    return np.array([(balls(x - mean).item() + root) ** 2 if x >= cut else balls(0).item() for x in z], dtype=object)
+    mean, root, cut = last[0], ball(last[1]).sqrt(), order[last[2] - 1]
+    return np.array([(ball(x - mean) + root) ** 2 if x >= cut else ball(0) for x in z], dtype=object)
 
 
 @verifies(
@@ -90,7 +90,7 @@ def test_prefix(run, *, falling=True, limit=1, clamped=True):
     cases = [np.array([1.0, 0.0, 0.0]), np.array([1.0, 1.0, 0.0, -3.0, -3.0]), np.array([0.0, 4.0, 1.0, 3.5])]
     cases += [
         rng.normal(size=int(rng.integers(2, 12))) * float(rng.choice([0.1, 1.0, 3.0]))
-        for rng in run.streams(run.pick(quick=20, paper=400))
+        for rng in run.draws(quick=20, paper=400)
     ]
     for s in cases:
         z = [Fraction(x) for x in (np.sort(s)[::-1] if falling else s).tolist()]

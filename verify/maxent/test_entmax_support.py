@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.enclosure import balls, hull
 from theory.evidence.roundoff import U, gamma
 from theory.maxent import entmax, entmax_support, studies
@@ -48,7 +48,7 @@ def test_support(run, *, limit=Fraction(1), closed=False, plain=False, cooled=Tr
     ]
     cases += [
         (rng.normal(size=int(rng.integers(2, 12))), float(rng.choice([0.25, 0.5, 1.0, 2.0])))
-        for rng in run.streams(run.pick(quick=8, paper=150))
+        for rng in run.draws(quick=8, paper=150)
     ]
     for s, tau in cases:
         for alpha, power in EXACT.items():
@@ -70,10 +70,10 @@ def test_support(run, *, limit=Fraction(1), closed=False, plain=False, cooled=Tr
         if (s == s[0]).all() or tau != 1.0:
             continue
         for alpha in (*EXACT, 3.0):  # on either side of the temperature at which the smallest score loses its weight
-            e = balls(alpha).item() - 1
+            e = ball(alpha) - 1
             power = e * 0 + 1 if plain else 1 / e
-            apart = sum(x**power for x in balls(s) - balls(s.min()).item() if x > 0) ** (1 / power)
-            threshold = float(hull(e * apart / balls(limit).item() ** (1 / power)).mid)
+            apart = sum(x**power for x in balls(s) - ball(s.min()) if x > 0) ** (1 / power)
+            threshold = float(hull(e * apart / ball(limit) ** (1 / power)).mid)
             for share, check in ((1.001, at_least), (0.999, at_most)):
                 law = definition(tuple(s.tolist()), alpha, share * threshold)
                 kept = sum(bool(x > 0 if share > 1.0 else not x <= 0) for x in law)
@@ -84,12 +84,12 @@ def test_support(run, *, limit=Fraction(1), closed=False, plain=False, cooled=Tr
 @cache
 def decided(s, alpha, tau, trailing=False):
     """Which of these scores have weight by the sums of their leads, in balls; None where a ball cannot tell."""
-    e = balls(alpha).item() - 1
-    z = [balls(x).item() * e / balls(tau).item() for x in s]
+    e = ball(alpha) - 1
+    z = [ball(x) * e / ball(tau) for x in s]
     sums = []
     for own in z:
         apart = [own - x if trailing else x - own for x in z]
-        sums.append(sum((x ** (1 / e) for x in apart if x > 0), balls(0).item()))
+        sums.append(sum((x ** (1 / e) for x in apart if x > 0), ball(0)))
     return [True if x < 1 else False if x >= 1 else None for x in sums]
 
 
@@ -110,7 +110,7 @@ def decided(s, alpha, tau, trailing=False):
 def test_nested(run, *, warmer=1, along=0.0, trailing=False):
     orders, temperatures = (1.05, 1.4, 1.75, 2.0, 2.5, 4.0, 10.0), (0.1, 0.3, 1.0, 3.0)[::warmer]
     rows = [np.array([1.0, 0.9, 0.0])]
-    rows += [rng.normal(size=int(rng.integers(3, 10))) for rng in run.streams(run.pick(quick=10, paper=300))]
+    rows += [rng.normal(size=int(rng.integers(3, 10))) for rng in run.draws(quick=10, paper=300)]
     for s in rows:
         falling = tuple(np.sort(s)[::-1].tolist())
         grid = [[decided(falling, a, t * (a - 1.0) ** along, trailing) for a in orders] for t in temperatures]
@@ -147,7 +147,7 @@ def test_majorised(run, *, together=True, descending=True, gain=0.0):
     orders = np.array([0.5, 0.8, 1.0, 1.0 + 1e-9, 1.1, 1.25, 1.5, 1.75, 2.0])
     rows = [
         np.array([1.0, 0.9, 0.0]),
-        *(rng.normal(size=int(rng.integers(2, 15))) for rng in run.streams(run.pick(quick=20, paper=500))),
+        *(rng.normal(size=int(rng.integers(2, 15))) for rng in run.draws(quick=20, paper=500)),
     ]
     for s in rows:
         p = entmax(np.sort(s)[::-1] if descending else np.sort(s), orders)
@@ -200,16 +200,16 @@ def test_losing_weight(run, *, entry=2, least=0.05):
 )
 def test_saturation(run, *, tied=1, factor=1.0, cooled=True, unit=False, uneven=0.0):
     cases = [(3, 4, 1.5, 1.0), (4, 5, 1.5, 1.0), (2, 4, 2.0, 1.0), (1, 2, 1.5, 0.5), (999, 1000, 2.0, 1.0)]
-    for rng in run.streams(run.pick(quick=12, paper=200)):
+    for rng in run.draws(quick=12, paper=200):
         m = int(rng.integers(1, 9))
         cases.append(
             (m, m + int(rng.integers(1, 5)), float(rng.choice([1.2, 1.5, 2.0, 3.0, 5.0])), float(rng.uniform(0.2, 3.0)))
         )
     for m, n, alpha, tau in cases:
         case = {"m": m, "n": n, "alpha": alpha, "tau": tau}
-        power = balls(m).item() ** (tied * (1 - balls(alpha).item()))
-        order = balls(alpha).item() - 1 if m > 1 or not unit else balls(1).item()
-        gap = factor * float(hull((balls(tau).item() if cooled else 1) * power / order).mid)
+        power = ball(m) ** (tied * (1 - ball(alpha)))
+        order = ball(alpha) - 1 if m > 1 or not unit else ball(1)
+        gap = factor * float(hull((ball(tau) if cooled else 1) * power / order).mid)
         for part, near, size in (("saturated", 1.0 + 1e-9, m), ("not yet", 1.0 - 1e-9, n)):
             s = np.where(
                 np.arange(n) < m, -uneven * (np.arange(n) == 0), -gap * near

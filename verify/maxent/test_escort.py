@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import U, gamma
 from theory.maxent import BetaGaussian, density_on_cells, escort_covariance
@@ -34,15 +34,15 @@ def exact(f, mu, alpha):
     low, high = top - (50 if e >= 0 else Fraction(999, 1000) / -e), top + (1 / e if e > 0 else 50)
     for _ in range(110):
         middle = (low + high) / 2
-        at = f - balls(middle).item()
-        p = exp(at) if e == 0 else powers(1 + balls(e).item() * at, balls(1 / e).item())
+        at = f - ball(middle)
+        p = exp(at) if e == 0 else powers(1 + ball(e) * at, ball(1 / e))
         low, high = (middle, high) if (mu * p).sum() > 1 else (low, middle)
-    return balls(low).item().union(balls(high).item())
+    return ball(low).union(ball(high))
 
 
 def derivative(f, mu, psi, phi, alpha):
     """The derivative of the mean of psi along f + t phi, as the linear term of the definition; balls, no escort in it."""
-    normaliser, e, t = exact(f, mu, alpha), balls(Fraction(alpha) - 1).item(), variable(2)
+    normaliser, e, t = exact(f, mu, alpha), ball(Fraction(alpha) - 1), variable(2)
     inside = np.array([alpha <= 1.0 or bool(1 + e * (s - normaliser) > 0) for s in f])
     f, mu, psi, phi = f[inside], mu[inside], psi[inside], phi[inside]
 
@@ -88,7 +88,7 @@ def usual(alpha):
     bug("normalised", "the covariance of the normalised escort, without its mass", weighed=False),
 )
 def test_escort(run, *, order=lambda alpha: alpha, weighed=True):
-    for rng in run.streams(run.pick(quick=2, paper=15)):
+    for rng in run.draws(quick=2, paper=15):
         x, mu = np.sort(rng.uniform(-1.5, 1.5, size=9)), rng.uniform(0.05, 0.5, size=9)
         for alpha in (0.75, 1.0, 4 / 3, 1.5, 2.0):
             f = np.column_stack([x, x**2, x**3]) @ rng.normal(size=3)
@@ -108,11 +108,11 @@ def test_escort(run, *, order=lambda alpha: alpha, weighed=True):
     for law, dim in cases:
         case, det = {"d": dim, "alpha": law.alpha}, eliminated(law.scatter, law.mean)[0]
         rise = 2.0 * abs(law.alpha - 1.0) * slack(law)[1] + 32 * U
-        (b, level), power = printed(dim, law.alpha, det), balls(2 - Fraction(order(law.alpha))).item()
+        (b, level), power = printed(dim, law.alpha, det), ball(2 - Fraction(order(law.alpha)))
         mass, covariance = law.escort()
         if law.alpha == 2.0 and dim == 1:  # length of the support times the variance of the uniform law on it
-            scatter = balls(det).item()
-            reach = ((2 * level).sqrt() if weighed else balls(1).item()) * scatter.sqrt()
+            scatter = ball(det)
+            reach = ((2 * level).sqrt() if weighed else ball(1)) * scatter.sqrt()
             yield equals(hull(2 * reach**3 / 3), hull(scatter), part="parabola", **case)
         yield equals(
             Interval.within(mass, mass * rise), hull(integrated(dim, b, level, det, order=power)), part="mass", **case
@@ -129,7 +129,7 @@ def test_escort(run, *, order=lambda alpha: alpha, weighed=True):
 
 def gentle(run):
     """Scores and a direction of atoms on which every density lives, also a step of 0.1 along the direction."""
-    for rng in run.streams(run.pick(quick=2, paper=20)):
+    for rng in run.draws(quick=2, paper=20):
         for alpha in (0.5, 1.0, 4 / 3, 1.5, 2.0, 3.0):
             f = rng.uniform(-0.3, 0.3, size=8) / max(1.0, alpha - 1.0)
             yield alpha, f, rng.uniform(-1.0, 1.0, size=8) / max(1.0, alpha - 1.0), rng.dirichlet(np.full(8, 3.0))
@@ -137,7 +137,7 @@ def gentle(run):
 
 def along(f, phi, h):
     """The scores moved by a step; balls."""
-    return balls(f) + balls(phi) * balls(h).item()
+    return balls(f) + balls(phi) * ball(h)
 
 
 def slope(values):
@@ -152,7 +152,7 @@ def exact_density(f, mu, alpha):
 
 def weighed_mean(f, phi, mu, alpha, power):
     """The mean of the statistic under the density to a power, normalised; ball."""
-    q = balls(mu) * powers(exact_density(f, mu, alpha), balls(power(alpha)).item())
+    q = balls(mu) * powers(exact_density(f, mu, alpha), ball(power(alpha)))
     return (q * balls(phi)).sum() / q.sum()
 
 
@@ -202,8 +202,8 @@ def test_conjugate(run, *, power=lambda _: 1.0, share=lambda alpha: 1.0 - 1.0 / 
             normaliser = known(found, exact_f, balls(mu), alpha)
             if not math.isfinite(normaliser.width):
                 return normaliser
-            ends = balls(normaliser.lo).item().union(balls(normaliser.hi).item())
-            off = (balls(mu) * density_below(exact_f, ends, alpha) * exact_f).sum() - balls(mean).item()
+            ends = ball(normaliser.lo).union(ball(normaliser.hi))
+            off = (balls(mu) * density_below(exact_f, ends, alpha) * exact_f).sum() - ball(mean)
             return share(alpha) * Interval.within(mean, abs(hull(off)).hi) + (1.0 - share(alpha)) * normaliser
 
         truth = objective(balls(f), balls(mu), exact_density(f, mu, alpha), alpha)

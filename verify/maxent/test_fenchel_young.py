@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
 from theory.maxent import entmax, fenchel_young_gradient, law_error, loss_interval
 from verify import textbook
@@ -62,7 +62,7 @@ def distance(s, y, alpha, tau):
 def test_shortfall(run, *, own=1, power=1, shannon=False, linear=False):
     for s, y, alpha, tau, _ in problems(run, quick=4, paper=30, orders=(*ORDERS, np.inf)):
         measured, scale = loss_interval(s, y, alpha, tau=tau), tau + float(np.ptp(s))
-        entropy = own * conjugate.omega(balls(y), 1 if shannon else alpha) * balls(tau).item() ** power
+        entropy = own * conjugate.omega(balls(y), 1 if shannon else alpha) * ball(tau) ** power
         claimed = conjugate.conjugate(s, np.inf if linear else alpha, tau) - (balls(s) * balls(y)).sum() + entropy
         yield equals(measured, hull(claimed), scale=scale, alpha=alpha, tau=tau, n=s.size)
 
@@ -88,8 +88,8 @@ def test_zero(run, *, factor=1.0, softmax=False, cold=False):
         prediction = entmax(s, 1.0 if softmax else alpha, tau=other)
         yield equals(loss_interval(s, prediction, alpha, tau=tau), 0, scale=tau, part="zero", alpha=alpha, tau=tau)
         loss, apart = loss_interval(s, y, alpha, tau=tau), balls(y) - conjugate.law_of(s, alpha, tau)
-        order = balls(max(alpha, 2.0)).item()
-        least = sum((conjugate.power(abs(a), order) for a in apart), balls(0).item()) / (order * (order - 1))
+        order = ball(max(alpha, 2.0))
+        least = sum((conjugate.power(abs(a), order) for a in apart), ball(0)) / (order * (order - 1))
         yield at_least(loss, factor * tau * hull(least), scale=tau, part="distance", alpha=alpha, tau=tau)
 
 
@@ -98,7 +98,7 @@ def slope(f, s, way, *, step=Fraction(1, 2**40)):
     ahead, behind = ([Fraction(x) + side * step * Fraction(w) for x, w in zip(s, way, strict=True)] for side in (1, -1))
     with textbook.precision(conjugate.BITS):
         here = f(list(map(Fraction, s)))
-        return hull(((f(ahead) - here) / balls(step).item()).union((here - f(behind)) / balls(step).item()))
+        return hull(((f(ahead) - here) / ball(step)).union((here - f(behind)) / ball(step)))
 
 
 @verifies(
@@ -182,7 +182,7 @@ def test_invariance(run, *, power=1, together=True, everywhere=True):
         order = np.roll(np.arange(s.size), 1) if s is FAR[0] else rng.permutation(s.size)
         shift = float(rng.integers(1, 9)) * (np.ones(s.size) if everywhere else np.eye(s.size)[0])
         measured = loss_interval(s[order] + shift, y[order] if together else y, alpha, tau=tau)
-        claimed = conjugate.loss([Fraction(x) / Fraction(tau) for x in s], y, alpha) * balls(tau).item() ** power
+        claimed = conjugate.loss([Fraction(x) / Fraction(tau) for x in s], y, alpha) * ball(tau) ** power
         yield equals(measured, hull(claimed), scale=tau + float(np.ptp(s)), alpha=alpha, tau=tau, n=s.size)
 
 
@@ -254,7 +254,7 @@ def test_perturbed(run, *, share=1.0, slope=1.0, steep=True, tempered=True):
         off = [
             Fraction(x) + Fraction(rho) * Fraction(tau if tempered else 1) * int(w) for x, w in zip(s, way, strict=True)
         ]
-        n, e, r = s.size, balls(alpha).item() - 1, balls(rho).item()
+        n, e, r = s.size, ball(alpha) - 1, ball(rho)
         laws = conjugate.law_of(s, alpha, tau), conjugate.law_of(off, alpha, tau)
         moved = sum(abs(a - b) for a, b in zip(*laws, strict=True))
         bound = n * r if alpha <= 2.0 or not steep else n * (n * (e + 1) * e * r / 2) ** (1 / e)

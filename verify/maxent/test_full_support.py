@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, verifies
 from theory.maxent import studies
 from verify import textbook
 from verify.textbook import balls, hull
@@ -18,16 +18,14 @@ def cooled(alpha, tau):
     """Shannon entropy and mean score of the law as it is defined, in balls."""
     law = textbook.entmax(np.array(studies.COOLED), alpha, tau)
     # a ball that reaches down to zero has its entropy between zero and that of its upper end, which is below 1/e
-    terms = [
-        -p * p.log() if p > 0 else balls(0).item().union(-p.upper() * p.upper().log()) for p in law if p.upper() > 0
-    ]
-    return hull(sum(terms, balls(0).item())), hull((law * balls(studies.COOLED)).sum())
+    terms = [-p * p.log() if p > 0 else ball(0).union(-p.upper() * p.upper().log()) for p in law if p.upper() > 0]
+    return hull(sum(terms, ball(0))), hull((law * balls(studies.COOLED)).sum())
 
 
 def entering(s, alpha, k, *, scaled):
     """The temperature above which the k-th of falling scores, counted from zero, has weight."""
-    e = balls(alpha - 1).item()
-    norm = sum(balls(x - s[k]).item() ** (1 / e) for x in s[:k]) ** e
+    e = ball(alpha - 1)
+    norm = sum(ball(x - s[k]) ** (1 / e) for x in s[:k]) ** e
     return hull(e * norm if scaled else norm)
 
 

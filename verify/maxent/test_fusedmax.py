@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, outcome, verifies
+from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, outcome, verifies
 from theory.evidence.enclosure import coefficient, sqrt, variable
 from theory.evidence.roundoff import U, gamma
 from theory.maxent import entmax, entmax_vjp, frank_wolfe_gap, fusedmax, fusedmax_vjp, softmax, total_variation_prox
@@ -32,7 +32,7 @@ def variation_gap(s, law, alpha, strength, prior=None):
     total = sum(p)
     p = [x / total for x in p]
     slack = sum(abs(b - a) for a, b in itertools.pairwise(p)) - sum(a * b for a, b in zip(pull, p, strict=True))
-    e, base = balls(alpha).item() - 1, np.ones(len(s)) if prior is None else prior
+    e, base = ball(alpha) - 1, np.ones(len(s)) if prior is None else prior
     x = balls(np.array(p, dtype=object))
     if alpha == 1.0:
         slope = np.array([(y / b).log() for y, b in zip(x, balls(base), strict=True)], dtype=object)
@@ -58,7 +58,7 @@ def variation_gap(s, law, alpha, strength, prior=None):
 )
 def test_composition(run, *, swapped=False, share=1.0, prior=False):
     cases = [(STEPS, 0.2), (np.array([3.0, 0.0, 0.0, 1.0]), 0.5)]
-    for rng in run.streams(run.pick(quick=6, paper=120)):
+    for rng in run.draws(quick=6, paper=120):
         n = int(rng.integers(2, 30))
         cases.append((rng.normal(size=n) * float(rng.choice([0.3, 2.0])), float(rng.uniform(0.05, 0.8))))
     waves = np.round(2**10 * (np.sin(0.05 * np.arange(400.0)) + 0.3 * np.cos(1.7 * np.arange(400.0)))) / 2**10
@@ -131,7 +131,7 @@ def moved(scores, way, alpha):
 )
 def test_jacobian(run, *, averaged=True, factor=1.0, smooth=True):
     cases = [(STEPS, np.array([0.3, -1.0, 0.5, 0.2, 0.1, 0.7]))]
-    for rng in run.streams(run.pick(quick=3, paper=30)):
+    for rng in run.draws(quick=3, paper=30):
         n = int(rng.integers(3, 7))
         cases.append((rng.normal(size=n) * 0.5, rng.normal(size=n)))
     step, strength = Fraction(1, 2**40), Fraction(1, 5)
@@ -143,5 +143,5 @@ def test_jacobian(run, *, averaged=True, factor=1.0, smooth=True):
             law = fusedmax(s, float(strength), alpha=alpha) if smooth else entmax(s, alpha)
             found = fusedmax_vjp(law, way, alpha=alpha) if averaged else entmax_vjp(law, way, alpha)
             error = gamma(64 + 8 * s.size) * float(np.abs(way).max())
-            claimed = moved(here, along, alpha) * balls(factor).item()
+            claimed = moved(here, along, alpha) * ball(factor)
             yield equals(gap(found, claimed, error), 0, scale=1, alpha=alpha, n=s.size)

@@ -11,6 +11,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -22,7 +23,7 @@ from theory.evidence import (
 from theory.evidence.roundoff import U
 from theory.maxent import BetaGaussian
 from verify.maxent.quadratic_scores import SOURCES, eliminated, measured_density, pi, radial, scatters, slack, sphere
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 PAPER = ("recalled", "refereed on paper")
 ORDERS = {1: (0.2, 0.5, 0.75, 0.9), 2: (0.3, 0.5, 0.9), 3: (0.5, 0.7), 5: (0.65, 0.9)}
@@ -59,20 +60,20 @@ def test_student(run, *, freedom=freedoms, scaled=True, shrunk=lambda nu: nu / (
             cases += [(BetaGaussian(rng.normal(size=dim), scatters(rng, dim)[1], alpha), rng) for alpha in orders]
     for number, (law, rng) in enumerate(cases):
         d, case = law.dim, {"d": law.dim, "alpha": law.alpha, "law": number}
-        nu, det = balls(freedom(law.alpha, d)).item(), balls(eliminated(law.scatter, law.mean)[0]).item()
-        unit = ((nu + d) / 2).gamma() / ((nu / 2).gamma() * (nu * pi()) ** (d / balls(2).item()) * det.sqrt())
+        nu, det = ball(freedom(law.alpha, d)), ball(eliminated(law.scatter, law.mean)[0])
+        unit = ((nu + d) / 2).gamma() / ((nu / 2).gamma() * (nu * pi()) ** (d / ball(2)) * det.sqrt())
         # stationarity: the peak to the power alpha - 1 = -2 / (nu + d) fixes the square of the scale
-        square = ((nu + d) / nu) ** ((nu + d) / nu) * unit ** (-2 / nu) if scaled else balls(1).item()
-        peak = unit / square ** (d / balls(2).item())
+        square = ((nu + d) / nu) ** ((nu + d) / nu) * unit ** (-2 / nu) if scaled else ball(1)
+        peak = unit / square ** (d / ball(2))
         whole = radial(d - 1, nu / 2 - 1)
-        rest = sphere(d) * det.sqrt() * (nu * square) ** (d / balls(2).item()) * whole  # of the mass, beside the peak
+        rest = sphere(d) * det.sqrt() * (nu * square) ** (d / ball(2)) * whole  # of the mass, beside the peak
         yield equals(measured_density(law, law.mean, 0.0) * hull(rest), 1, part="mass", **case)
         for stretch in (0.0, *rng.exponential(2.0, size=3)):
             way = rng.normal(size=d)
             x = law.mean + stretch * way
             apart = [Fraction(p) - Fraction(m) for p, m in zip(x.tolist(), law.mean.tolist(), strict=True)]
             form = sum(a * s for a, s in zip(apart, eliminated(law.scatter, apart)[1], strict=True))
-            claimed = peak * (1 + balls(form).item() / (nu * square)) ** (-(nu + d) / 2)
+            claimed = peak * (1 + ball(form) / (nu * square)) ** (-(nu + d) / 2)
             yield equals(
                 measured_density(law, x, -float(form) / 2), hull(claimed), scale=hull(peak), part="density", **case
             )

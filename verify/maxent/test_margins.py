@@ -5,9 +5,9 @@ import math
 
 import numpy as np
 
-from theory.evidence import Claim, at_least, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
 from theory.maxent import expectation, loss_interval, studies
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 BLONDEL = ("blondel2020",)
 DERIVED = ("derived", "refereed")
@@ -29,7 +29,7 @@ def beside(share, alpha):
     (share / 2)**(1 / e) for e <= 1 and share / (1 + e) for e >= 1, and the loss of two classes is its integral; more
     classes only lose more.
     """
-    x, e = balls(share).item(), balls(alpha).item() - 1
+    x, e = ball(share), ball(alpha) - 1
     if alpha < 2.0:
         return hull((x / 2) ** (1 / e) * x / (1 + e))
     return hull(x * x / (2 * e * (1 + e)))
@@ -41,10 +41,10 @@ def tail(lead, alpha, start):
     The multiplier lies at most as far above the largest score as at equal scores, which is start**e = n**e, and at
     least at it, which is 1; more than two classes only lose more.
     """
-    a, g, e = balls(alpha).item(), balls(lead).item(), 1 - balls(alpha).item()
+    a, g, e = ball(alpha), ball(lead), 1 - ball(alpha)
     if alpha == 1.0:
         return (-g).exp() / start
-    return (balls(start).item() ** e + e * g) ** (-a / e) / a
+    return (ball(start) ** e + e * g) ** (-a / e) / a
 
 
 @verifies(
@@ -64,7 +64,7 @@ def tail(lead, alpha, start):
 )
 def test_margin(run, *, unit=False, share=1.0, shannon=False, quadratic=False):
     cases = [(alpha, tau, np.zeros(2)) for alpha in STEEP for tau in (1.0, 0.5)]  # the case with two equal rivals
-    for number, rng in enumerate(run.streams(run.pick(quick=5, paper=50))):
+    for number, rng in enumerate(run.draws(quick=5, paper=50)):
         n, tau = int(rng.integers(1, 6)), 2.0 ** int(rng.integers(-3, 4))
         cases.append((STEEP[number % len(STEEP)], tau, np.round(rng.normal(size=n) * 64) / 64))
     for alpha, tau, rivals in cases:
@@ -105,7 +105,7 @@ def test_no_margin(run, *, raised=None, factor=1.0, counted=True):
         yield at_least(loss, factor * least, scale=least, part="lower", alpha=alpha, lead=g, n=n)
         yield at_most(loss, (n - 1 if counted else 1) * most, scale=most, part="upper", alpha=alpha, lead=g, n=n)
         if (raised or alpha) == 1.0:
-            exact = balls(tau).item() * (1 + (n - 1 if counted else 1) * (-balls(g).item()).exp()).log()
+            exact = ball(tau) * (1 + (n - 1 if counted else 1) * (-ball(g)).exp()).log()
             yield equals(loss, hull(exact), part="softmax", lead=g, n=n)
 
 
@@ -125,7 +125,7 @@ def test_no_margin(run, *, raised=None, factor=1.0, counted=True):
 def test_monotone(run, *, soft=False, power=0):
     orders = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 10.0)
     cases = [(np.array([30.0, 0.0, 0.0]), np.full(3, 1 / 3) if soft else np.eye(3)[1], 1.0)]
-    for rng in run.streams(run.pick(quick=8, paper=60)):
+    for rng in run.draws(quick=8, paper=60):
         n = int(rng.integers(2, 8))
         y = rng.dirichlet(np.ones(n)) if soft else np.eye(n)[int(rng.integers(n))]
         cases.append((rng.normal(size=n) * float(rng.choice([0.3, 1.0, 3.0])), y, float(rng.choice([0.5, 1.0, 2.0]))))
@@ -143,7 +143,7 @@ def test_monotone(run, *, soft=False, power=0):
 
 def surplus(alpha, n):
     """The entropy of the uniform law on n classes, by which a loss exceeds the perceptron's at most."""
-    a, size = balls(alpha).item(), balls(n).item()
+    a, size = ball(alpha), ball(n)
     return hull(size.log() if alpha == 1.0 else (1 - size ** (1 - a)) / (a * (a - 1)))
 
 
@@ -165,7 +165,7 @@ def surplus(alpha, n):
 def test_sandwich(run, *, factor=1.0, soft=False, power=1, enough=1.0):
     cases = [(np.zeros(n), 0, alpha, tau) for n in (2, 5) for alpha in (0.5, 1.0, 1.5, 2.0, 3.0) for tau in (0.5, 2.0)]
     cases += [(np.array([30.0, 0.0, 0.0]), 1, alpha, 1.0) for alpha in (1.0, 2.0)]
-    for rng in run.streams(run.pick(quick=24, paper=300)):
+    for rng in run.draws(quick=24, paper=300):
         n, alpha = int(rng.integers(2, 8)), float(rng.choice([0.5, 0.75, 1.0, 1.25, 2.0, 4.0]))
         cases.append(
             (

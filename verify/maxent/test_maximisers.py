@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
 from theory.maxent import entmax, sparsemax, studies
 from verify import textbook
@@ -16,13 +16,13 @@ BEFORE = ("blondel2020", "martins2016")
 
 def plane(best, d, *, share=8, clipped=True):
     """The first weight of two laws, d the distance of their scores by temperature, in balls."""
-    step = balls(int(d > 0)).item()
+    step = ball(int(d > 0))
     if best == "softmax":
         return 1 / (1 + (-d).exp())
     if best == "entmax 2":
         return step if clipped and not abs(d) < 1 else (1 + d) / 2
     if best == "entmax 1.5":
-        return step if not abs(d) < 2 else balls(0.5).item() + d * (8 - d * d).sqrt() / share
+        return step if not abs(d) < 2 else ball(0.5) + d * (8 - d * d).sqrt() / share
     return step
 
 
@@ -47,10 +47,10 @@ def test_plane(run, *, share=8, clipped=True, tempered=True, less=1):
         rows = table.where(part=part)
         columns = (rows[name].tolist() for name in ("best", "tau", "s1", "s2"))
         for best, tau, s1, s2, p1, p2 in zip(*columns, rows.intervals("p1"), rows.intervals("p2"), strict=True):
-            d = balls((Fraction(s1) - Fraction(s2)) / (Fraction(tau) if tempered and tau else 1)).item()
+            d = ball((Fraction(s1) - Fraction(s2)) / (Fraction(tau) if tempered and tau else 1))
             first = plane(best, d, share=share, clipped=clipped)
             if best == "cosine":  # both scores are positive
-                first = balls(Fraction(s1) / Fraction(s1 + s2)).item()
+                first = ball(Fraction(s1) / Fraction(s1 + s2))
             yield equals(p1, hull(first), scale=1, part=part, best=best, tau=tau, distance=s1 - s2)
             yield equals(p2, hull(1 - first), scale=1, part=part, best=best, tau=tau, distance=s1 - s2)
     for alpha in (1.125, 1.25, 1.5, 1.75, 2.0, 3.0):
@@ -62,13 +62,13 @@ def test_plane(run, *, share=8, clipped=True, tempered=True, less=1):
                 most = 1 if clipped else Fraction(1 + reach) / 2  # as it goes on at order 2
                 yield equals(Interval.within(float(law[0]), gamma(16)), most, part="vertex", alpha=alpha)
                 continue
-            power = balls(law) ** balls(e).item()
+            power = balls(law) ** ball(e)
             width = (
                 64.0 * (1.0 + float(e)) * gamma(4)
             )  # the bases of the powers are rounded, which then are exact to an ulp
             yield equals(
                 hull(power[0] - power[1]) + Interval.within(0.0, width),
-                hull(balls((e + 1 - less) * Fraction(d)).item()),
+                hull(ball((e + 1 - less) * Fraction(d))),
                 scale=1,
                 part="order",
                 alpha=alpha,
@@ -120,7 +120,7 @@ def test_path(run, *, leaves=True, mean=False, power=-1, own=True, alpha=2.0):
             for k, (p, q) in enumerate(zip(law, claimed, strict=True)):
                 yield equals(p, hull(q), scale=1, best=best, tau=tau, entry=k, part="drawn")
     rows = [SIX]
-    rows += [rng.permutation(40)[: int(rng.integers(2, 9))] / 8.0 for rng in run.streams(run.pick(quick=12, paper=150))]
+    rows += [rng.permutation(40)[: int(rng.integers(2, 9))] / 8.0 for rng in run.draws(quick=12, paper=150)]
     for given in rows:
         s, n = np.sort(given)[::-1], given.size
         for share in (3.0, 1.001, 0.999, 0.4):

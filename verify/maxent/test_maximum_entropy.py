@@ -74,7 +74,7 @@ def test_gibbs(run, tokens, *, reverse=False, power=1, sign=1, uniform=False):
     bug("twice", "the means are subtracted twice from the second moment", centred=2),
 )
 def test_energy(run, *, formed=True, transposed=False, weighed=True, centred=1):
-    for number, rng in enumerate(run.streams(run.pick(quick=15, paper=150))):
+    for number, rng in enumerate(run.draws(quick=15, paper=150)):
         n, form = int(rng.integers(2, 20)), rng.normal(size=(2, 2))
         mu, x, way = Measure(rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n))), rng.normal(size=2), rng.normal(size=2)
         if number == 0:  # tokens far on one side

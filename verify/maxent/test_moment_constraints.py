@@ -77,7 +77,7 @@ def test_moment(run, *, sign=1, feasible=True, reverse=False):
     problems = [
         (Measure(LINE, REFERENCE), SCORES, float(boltzmann_gibbs(Measure(LINE, REFERENCE), SCORES).weights @ SCORES))
     ]
-    for rng in run.streams(run.pick(quick=20, paper=200)):
+    for rng in run.draws(quick=20, paper=200):
         n = int(rng.integers(3, 30))
         mu, a = Measure(rng.normal(size=(n, 1)), rng.dirichlet(np.ones(n)) * 0.9 + 0.1 / n), rng.normal(size=n)
         problems.append((mu, a, float(rng.dirichlet(np.ones(n)) @ a)))
@@ -111,7 +111,7 @@ def test_moment(run, *, sign=1, feasible=True, reverse=False):
     hypothesis("first-only", "only the first coordinate of the mean is prescribed", coordinates=1),
 )
 def test_vector(run, *, transposed=False, coordinates=2):
-    for rng in run.streams(run.pick(quick=12, paper=120)):
+    for rng in run.draws(quick=12, paper=120):
         n, form, x = int(rng.integers(8, 25)), rng.normal(size=(2, 2)) / 2, rng.normal(size=2)
         mu = Measure(rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n)) * 0.5 + 0.5 / n)
         law = Softmatch(DotProduct(form=form), mu).at(x).weights
@@ -152,7 +152,7 @@ def raised(law, a, least):
     constant("slack", "the relaxed minimum is five per cent larger", factor=1.05),
 )
 def test_relaxed(run, *, above=True, factor=1.0):
-    for rng in run.streams(run.pick(quick=10, paper=100)):
+    for rng in run.draws(quick=10, paper=100):
         n = int(rng.integers(3, 20))
         mu, a = Measure(rng.normal(size=(n, 1)), rng.dirichlet(np.ones(n)) * 0.9 + 0.1 / n), rng.normal(size=n)
         m = 0.5 * float(mu.weights @ a) + 0.5 * float(a.max() if above else a.min())

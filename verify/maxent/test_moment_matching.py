@@ -6,7 +6,7 @@ from functools import reduce
 import numpy as np
 from scipy.optimize import minimize
 
-from theory.evidence import Claim, Interval, at_least, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, Interval, at_least, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
 from theory.maxent import entmax, fenchel_young_gradient, fenchel_young_loss, law_error, loss_interval
 from verify import textbook
@@ -44,7 +44,7 @@ def slopes(design, mean_label, theta, alpha, step=Fraction(1, 2**40)):
         middle = value(here)
         for j in range(len(here)):
             ahead, behind = (value([x + side * step * (i == j) for i, x in enumerate(here)]) for side in (1, -1))
-            found.append(hull(((ahead - middle).union(middle - behind)) / balls(step).item()))
+            found.append(hull(((ahead - middle).union(middle - behind)) / ball(step)))
     return found
 
 
@@ -63,7 +63,7 @@ def slopes(design, mean_label, theta, alpha, step=Fraction(1, 2**40)):
 )
 def test_moments(run, *, saturated=False, softmax=False):
     orders = (1.0, 1.5, 2.0)
-    for number, rng in enumerate(run.streams(run.pick(quick=6, paper=45))):
+    for number, rng in enumerate(run.draws(quick=6, paper=45)):
         n, alpha = int(rng.integers(4, 7)), orders[number % len(orders)]
         design = np.round(rng.normal(size=(n, 2)) * 2**6) / 2**6
         classes = np.concatenate([np.arange(n), rng.integers(n, size=16 - n)])  # every class occurs: a minimiser exists
@@ -85,12 +85,12 @@ def test_moments(run, *, saturated=False, softmax=False):
 
 def product_value(scores, alpha, tau):
     """Enclose the maximum over a product of simplices of the sum of the blocks' values, by one Frank-Wolfe gap."""
-    attained, gap = balls(0).item(), balls(0).item()
+    attained, gap = ball(0), ball(0)
     for s in scores:
         middle = np.array([weight.mid() for weight in conjugate.law_of(s, alpha, tau)], dtype=object)
         p = middle / middle.sum()
-        slope = balls(s) - balls(tau).item() * conjugate.potential(p, alpha)
-        attained += (p * balls(s)).sum() - balls(tau).item() * conjugate.omega(p, alpha)
+        slope = balls(s) - ball(tau) * conjugate.potential(p, alpha)
+        attained += (p * balls(s)).sum() - ball(tau) * conjugate.omega(p, alpha)
         gap += reduce(lambda a, b: a.max(b), slope) - (p * slope).sum()
     return hull(attained.union(attained + gap.upper()))
 
@@ -111,14 +111,14 @@ def product_value(scores, alpha, tau):
 def test_additive(run, *, shared=False, factor=1.0):
     named = [np.array([3.0, 0.0]), np.array([0.0, 1.0, 0.0])], [np.array([0.0, 1.0]), np.array([0.5, 0.25, 0.25])]
     cases = [(*named, alpha, 1.0) for alpha in (1.0, 2.0)]
-    for rng in run.streams(run.pick(quick=12, paper=200)):
+    for rng in run.draws(quick=12, paper=200):
         alpha, tau = float(rng.choice([0.5, 1.0, 1.5, 2.0])), float(rng.choice([0.5, 1.0, 2.0]))
         scores = [np.round(rng.normal(size=int(rng.integers(2, 5))) * 2**9) / 2**8 for _ in range(2)]
         targets = [rng.multinomial(2**10, rng.dirichlet(np.ones(s.size))) / 2**10 for s in scores]
         cases.append((scores, targets, alpha, tau))
     for scores, targets, alpha, tau in cases:
         own = sum(
-            balls(tau).item() * conjugate.omega(balls(y), alpha) - (balls(s) * balls(y)).sum()
+            ball(tau) * conjugate.omega(balls(y), alpha) - (balls(s) * balls(y)).sum()
             for s, y in zip(scores, targets, strict=True)
         )
         claimed = factor * (product_value(scores, alpha, tau) + hull(own))
@@ -149,7 +149,7 @@ def joint(first, second):
 )
 def test_factorisation(run, *, order=1.0, multiplied=False):
     cases = [(np.array([0.5, 0.0, 0.0, 0.0]), np.zeros(2), np.full(4, 0.25), np.full(2, 0.5))]  # 3/16 at order 2
-    for rng in run.streams(run.pick(quick=12, paper=200)):
+    for rng in run.draws(quick=12, paper=200):
         s, t = (np.round(rng.normal(size=int(rng.integers(2, 5))) * 2**9) / 2**8 for _ in range(2))
         y, z = (rng.multinomial(2**10, rng.dirichlet(np.ones(x.size))) / 2**10 for x in (s, t))
         cases.append((s, t, y, z))

@@ -4,7 +4,7 @@ import numpy as np
 
 from theory import Measure
 from theory.attention import boltzmann_gibbs, transform_error
-from theory.evidence import Claim, Interval, at_least, bug, constant, equals, hypothesis, limit, total, verifies
+from theory.evidence import Claim, Interval, at_least, ball, bug, constant, equals, hypothesis, limit, total, verifies
 from theory.evidence.roundoff import average_error, gamma
 from theory.maxent import divergence, entropy, expectation, gibbs_law, log_partition, tilted
 from verify import textbook
@@ -41,7 +41,7 @@ def largest_entropy(features, moment):
 def test_duality(run, *, feasible=True, reverse=False, summed=True, sign=1):
     line, held, other = np.array([[0.0], [1.0], [2.0]]), np.array([0.5, 0.1, 0.4]), np.array([0.2, 0.1, 0.7])
     cases = [(size * line, held, other) for size in SIZES]
-    for rng in run.streams(run.pick(quick=8, paper=100)):
+    for rng in run.draws(quick=8, paper=100):
         n, k = int(rng.integers(5, 20)), int(rng.integers(1, 4))
         cases.append((rng.normal(size=(n, k)), *(rng.dirichlet(np.ones(n)) * 0.9 + 0.1 / n for _ in range(2))))
     for features, q, other in cases:
@@ -58,7 +58,7 @@ def test_duality(run, *, feasible=True, reverse=False, summed=True, sign=1):
         # A - <lambda, mu>, in which the mean of the features under q is rounded
         even = np.full(n, 1.0 / n)
         centred = (features - moment) @ multiplier
-        dual = log_partition(centred, even) + (hull(textbook.log(balls(n).item())) if summed else 0)
+        dual = log_partition(centred, even) + (hull(textbook.log(ball(n))) if summed else 0)
         slack = Interval.within(0.0, float(np.abs(multiplier) @ missed) + 2.0 * rounding * size)
         yield equals(dual - entropy(law) + slack, 0, scale=size, part="duality gap", **case)
         rival = q if feasible else other
@@ -86,10 +86,10 @@ def test_duality(run, *, feasible=True, reverse=False, summed=True, sign=1):
 def test_entropy_slope(run, *, sign=-1, power=1, relative=False):
     drawn = (
         (rng.normal(size=int(rng.integers(3, 9))), float(rng.uniform(0.2, 2.0) * rng.choice([-1.0, 1.0])))
-        for rng in run.streams(run.pick(quick=4, paper=25))
+        for rng in run.draws(quick=4, paper=25)
     )
     for s, at in [(np.array([0.0, 1.0, 3.0]), 0.5), *drawn]:
-        law = textbook.laws((balls(s) * balls(at).item())[np.newaxis])[0]
+        law = textbook.laws((balls(s) * ball(at))[np.newaxis])[0]
         mean = (law * balls(s)).sum()
         spread, e = hull((law * (balls(s) - mean) ** 2).sum()), hull(mean).mid
         reach = 0.2 * min(e - float(s.min()), float(s.max()) - e)
@@ -104,7 +104,7 @@ def test_entropy_slope(run, *, sign=-1, power=1, relative=False):
 
         found, _, missed, rounding = largest_entropy(s[:, np.newaxis], [e])
         off = rounding + float(np.ptp(s)) * (float(missed[0]) + 2.0**-52 * float(np.abs(s).max())) / spread.lo
-        claimed = textbook.laws((balls(s) * balls(at**power).item())[np.newaxis])[0]
+        claimed = textbook.laws((balls(s) * ball(at**power))[np.newaxis])[0]
         yield equals(textbook.gap(found, claimed, 2.0 * off), 0, scale=1, part="law", n=s.size, multiplier=at)
         slopes = [
             (largest(e + h) - largest(e - h)) / (Interval.exactly(e + h) - (e - h)) for h in reach * 0.5 ** np.arange(5)
@@ -146,7 +146,7 @@ def multiplier_of(s, e):
 def test_temperature_sign(run, *, signed=True, factor=1.0, power=2):
     cases = [(size * np.array([0.0, 1.0]), share) for share in (0.505, 0.49) for size in SIZES]
     cases += [(np.array([0.0, 0.0, 4.0]), 0.4)]
-    rngs = run.streams(run.pick(quick=10, paper=100))
+    rngs = run.draws(quick=10, paper=100)
     cases += [(rng.normal(size=int(rng.integers(2, 12))) * 2.0, float(rng.uniform(0.02, 0.98))) for rng in rngs]
     for s, share in cases:
         e, width = float(s.min() + share * np.ptp(s)), Interval.exactly(float(s.max())) - float(s.min())
@@ -166,7 +166,7 @@ def levels(run):
         yield "two", s, m, [2.0**-k * (1.0 - m / n) * delta for k in (2, 5, 8, 11, 14)]
     almost = np.array([1.0, 1.0, 2.0**-9, 2.0**-10, 0.0])
     yield "any", almost, 2, [2.0**-k * 0.6 for k in (3, 7, 11)]
-    for rng in run.streams(run.pick(quick=4, paper=25)):
+    for rng in run.draws(quick=4, paper=25):
         s = rng.permutation(64)[: int(rng.integers(3, 9))] / 16.0
         delta = float(np.diff(np.sort(s))[-1])
         yield "any", s, 1, [2.0**-k * (1.0 - 1.0 / s.size) * delta for k in (3, 7, 11)]
@@ -196,14 +196,14 @@ def test_boundary(run, *, factor=1.0, tied=True, floor=0.0, more=()):
         n, m, reach = s.size, top if tied else 1, float(np.ptp(s))
         delta, case = float(s.max() - np.sort(s)[n - top - 1]), {"shape": shape, "n": n, "m": top, "range": reach}
         for epsilon in short:
-            left = balls(max(epsilon, floor * delta)).item()
-            odds = balls(n - top).item() * (balls(delta).item() - left) / (m * left)
+            left = ball(max(epsilon, floor * delta))
+            odds = ball(n - top) * (ball(delta) - left) / (m * left)
             steep = multiplier_of(s, float(s.max()) - epsilon) * reach
             relation = equals if shape == "two" else at_least
             yield relation(steep, factor * hull(odds.log()), scale=1, part="multiplier", epsilon=epsilon, **case)
         for steep in (1.0, 8.0, 64.0):
             law, error = gibbs_law(steep / reach * s)
             gap = (s.max() - s) * law
-            least = factor * delta / (1 + balls(m).item() / (n - top) * balls(steep).item().exp())
+            least = factor * delta / (1 + ball(m) / (n - top) * ball(steep).exp())
             found = total(gap, (error + gamma(2)) * gap)
             yield at_least(found, hull(least), part="mean", steepness=steep, **case)

@@ -8,6 +8,7 @@ from theory.evidence import (
     Claim,
     Interval,
     at_least,
+    ball,
     bug,
     constant,
     equals,
@@ -41,7 +42,7 @@ def solved(s, alpha, tau=1.0):
 def disorder(law, alpha):
     """The entropy of order alpha of a law in balls, divided out where it does not sum to one exactly."""
     p = balls(law) if law.dtype != object else law
-    p, a = p / p.sum(), balls(alpha).item()
+    p, a = p / p.sum(), ball(alpha)
     if alpha == 1.0:
         return -sum(x * x.log() for x in p if x > 0)
     return (1 - sum(x**a for x in p if x > 0)) / (a * (a - 1))
@@ -69,13 +70,13 @@ def steepness(law, alpha):
 )
 def test_alignment(run, *, factor=1, centre=0.0, reverse=False):
     cases = [(np.append(np.log(199.0), np.zeros(199)), 1.0, 1.0), (np.array([0.0, 1.0]), 1.0, 50.0)]
-    for rng in run.streams(run.pick(quick=12, paper=100)):
+    for rng in run.draws(quick=12, paper=100):
         draws = [(rng.normal(size=int(rng.integers(2, 9))) * 2.0, float(rng.uniform(0.2, 5.0))) for _ in range(4)]
         cases += [(s, alpha, tau) for alpha, (s, tau) in zip((0.5, 1.0, 1.5, 2.0), draws, strict=True)]
     for s, alpha, tau in cases:
-        (law, error), n, t = solved(s, alpha, tau), s.size, balls(tau).item()
-        u = np.full(n, balls(1).item() / n)
-        u[0], u[-1] = u[0] - balls(centre).item() / n, u[-1] + balls(centre).item() / n
+        (law, error), n, t = solved(s, alpha, tau), s.size, ball(tau)
+        u = np.full(n, ball(1) / n)
+        u[0], u[-1] = u[0] - ball(centre) / n, u[-1] + ball(centre) / n
         with precision(256):
             p = balls(law) / balls(law).sum()
             lost, lean = t * (disorder(u, alpha) - disorder(law, alpha)), ((p - u) * balls(s)).sum()
@@ -112,7 +113,7 @@ def test_alignment(run, *, factor=1, centre=0.0, reverse=False):
 )
 def test_order(run, *, strict=True, prior=False, factor=1.0):
     cases = [(np.array([2.0, 2.0, -1.0]), 1.0), (np.array([1.0, 0.9, 0.0]), 1.0)]
-    rngs = run.streams(run.pick(quick=12, paper=100))
+    rngs = run.draws(quick=12, paper=100)
     cases += [(rng.integers(-8, 9, int(rng.integers(2, 12))) / 4, float(rng.uniform(0.2, 3.0))) for rng in rngs]
     for given, tau in cases:
         s, n = np.sort(given)[::-1], given.size
@@ -134,7 +135,7 @@ def test_order(run, *, strict=True, prior=False, factor=1.0):
                 else:
                     yield at_least(step, 0, scale=1, best=name, n=n)
         law, error = gibbs_law(s, tau=tau)
-        logs = hull(textbook.log(balls(law[0]).item() / balls(law[-1]).item())) + Interval.within(0.0, 4.0 * error)
+        logs = hull(textbook.log(ball(law[0]) / ball(law[-1]))) + Interval.within(0.0, 4.0 * error)
         yield equals(
             logs, Interval.exactly(factor) * float(s[0] - s[-1]) / tau, scale=1.0 + float(np.ptp(s)) / tau, n=n
         )
@@ -157,16 +158,16 @@ def test_order(run, *, strict=True, prior=False, factor=1.0):
 def test_hot(run, *, lead=-2, curved=True, centred=True):
     cases = [
         np.array([1.0, 0.5, -0.5]),
-        *(rng.normal(size=int(rng.integers(3, 7))) for rng in run.streams(run.pick(quick=2, paper=15))),
+        *(rng.normal(size=int(rng.integers(3, 7))) for rng in run.draws(quick=2, paper=15)),
     ]
     for s in cases:
         n, exact = s.size, balls(s)
         z = exact - exact.sum() / n if centred else exact
         spread = z * z - (z * z).sum() / n
         for alpha in (0.5, 1.0, 1.25, 1.5, 2.0):
-            a = balls(alpha).item()
-            first, bend = balls(n).item() ** (a + lead) * z, (2 - (a if curved else 1)) / 2
-            second = bend * balls(n).item() ** (2 * a - 3) * spread
+            a = ball(alpha)
+            first, bend = ball(n) ** (a + lead) * z, (2 - (a if curved else 1)) / 2
+            second = bend * ball(n) ** (2 * a - 3) * spread
             odd: list[list[Interval]] = [[] for _ in s]
             even: list[list[Interval]] = [[] for _ in s]
             turns = []
@@ -187,7 +188,7 @@ def test_hot(run, *, lead=-2, curved=True, centred=True):
                 )
             # the part of the second order across the first turns the weights away from the scores
             across = (spread * spread).sum() - (spread * z).sum() ** 2 / (z * z).sum()
-            bent = ((2 - a) / 2 * balls(n).item() ** (a - 1)) ** 2 * across / (z * z).sum() / 2
+            bent = ((2 - a) / 2 * ball(n) ** (a - 1)) ** 2 * across / (z * z).sum() / 2
             scale = (2.0 * float(np.ptp(s)) * n**alpha) ** 2
             yield equals(limit(turns, order=1), hull(bent), scale=scale, part="angle", n=n, alpha=alpha)
 

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, total, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, total, verifies
 from theory.evidence.roundoff import gamma
 from theory.maxent import cosine, cosine_law, expectation, gibbs_law, linear_law
 from verify import textbook
@@ -35,9 +35,7 @@ def largest_weights(*scores):
 )
 def test_vertex(run, *, tied=True, sign=1, factor=1.0):
     cases = [np.array(s) for s in ([2.0, 2.0, -1.0], [3.0, 1.0, 1.0], [0.0, 0.0], [1.0, 0.0, -2.0], [5.0])]
-    cases += [
-        rng.integers(-2, 3, int(rng.integers(2, 7))).astype(float) for rng in run.streams(run.pick(quick=6, paper=60))
-    ]
+    cases += [rng.integers(-2, 3, int(rng.integers(2, 7))).astype(float) for rng in run.draws(quick=6, paper=60)]
     for s, rng in zip(cases, run.streams(len(cases)), strict=True):
         top, best, size = float(s.max()), s == s.max(), 1.0 + float(np.ptp(s))
         law = linear_law(sign * s)
@@ -62,7 +60,7 @@ def aligned(s):
     """The law that is claimed to have the largest cosine with scores in balls, and that cosine."""
     top, norm = max(s, key=float), sum(x * x for x in s).sqrt()
     if not top > 0:
-        return np.array([int(x == top) for x in s]) / balls(sum(int(x == top) for x in s)).item(), top / norm
+        return np.array([int(x == top) for x in s]) / ball(sum(int(x == top) for x in s)), top / norm
     part = np.array([x if x > 0 else x * 0 for x in s])
     return part / part.sum(), (part * part).sum().sqrt() / norm
 
@@ -88,8 +86,7 @@ def test_cosine(run, *, penalised=False, absolute=False, positive=False, factor=
         for s in ([1.0, 0.0], [1.0, 0.5], [1.0, 0.5, -2.0], [0.0, -1.0, 0.0], [-1.0, -2.0], [-1.0, -1.0, -3.0])
     ]
     cases += [
-        rng.normal(size=int(rng.integers(2, 9))) + rng.choice([-3.0, 0.0])
-        for rng in run.streams(run.pick(quick=10, paper=100))
+        rng.normal(size=int(rng.integers(2, 9))) + rng.choice([-3.0, 0.0]) for rng in run.draws(quick=10, paper=100)
     ]
     for s, rng in zip(cases, run.streams(len(cases)), strict=True):
         exact, n = balls(s), s.size
@@ -134,16 +131,14 @@ def test_direction(run, *, sign=1, twice=False, centred=False, shifted=True):
     def angle(law, s):
         if not centred:
             return cosine(law, s)
-        a, b = balls(law) - balls(1.0).item() / len(s), balls(s) - balls(s).sum() / len(s)
+        a, b = balls(law) - ball(1.0) / len(s), balls(s) - balls(s).sum() / len(s)
         return hull((a * b).sum() / ((a * a).sum() * (b * b).sum()).sqrt())
 
     one, near = np.array([1.0, 0.0]), np.array([1.0, 0.9])
     (soft, error), vertex = gibbs_law(one), linear_law(one)
     rounding = Interval.within(0.0, 4.0 * error)
     yield equals(angle(vertex, one), 1, part="vertex")
-    yield equals(
-        angle(soft, one) + rounding, hull((1 + textbook.exp(balls(-2.0).item())) ** balls(-0.5).item()), part="softmax"
-    )
+    yield equals(angle(soft, one) + rounding, hull((1 + textbook.exp(ball(-2.0))) ** ball(-0.5)), part="softmax")
     yield at_least(sign * (angle(vertex, one) - angle(soft, one)), 0.0614, part="lowered")
     first, second = linear_law(near), gibbs_law(near).weights
     yield at_least(angle(first if twice else second, near) - angle(first, near) + rounding, 0.256, part="raised")

@@ -7,6 +7,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -43,7 +44,7 @@ def pairs(run, *, quick, paper):
     yield many(), np.where(np.arange(MANY) % 2, many(0.9), 0.3), 0.7
     for size in (2.0**-40, 2.0**40):  # of scores and temperature at once
         yield size * np.array([0.5, -0.5, 0.1]), size * np.array([-0.5, 0.4, 0.3]), size
-    for rng in run.streams(run.pick(quick=quick, paper=paper)):
+    for rng in run.draws(quick=quick, paper=paper):
         n, tau = int(rng.integers(2, 60)), float(rng.uniform(0.2, 4.0))
         y = rng.normal(size=n) * float(rng.choice([0.1, 1.0, 10.0]))
         yield y + rng.normal(size=n) * float(rng.choice([0.01, 1.0, 10.0])), y, tau
@@ -66,7 +67,7 @@ def pairs(run, *, quick, paper):
 def test_strong_concavity(run, *, factor=0.5, power=1, uniform=False):
     step = 2.0**-13
     cases = [(np.zeros(2), np.array([0.5 + step, 0.5 - step]), tau) for tau in (1.0, 0.25)]
-    for rng in run.streams(run.pick(quick=30, paper=500)):
+    for rng in run.draws(quick=30, paper=500):
         n, tau = int(rng.integers(2, 40)), float(rng.uniform(0.2, 4.0))
         s = rng.normal(size=n) * float(rng.choice([0.1, 1.0, 5.0]))
         share, rival = float(rng.choice([0.01, 0.3, 1.0])), rng.dirichlet(np.ones(n))
@@ -176,7 +177,7 @@ def test_total_variation(run, *, factor=1.0, norm=False, warmer=1.0):
         apart = [hull(d) for d in balls(x[at]) - balls(y[at])]
         top, bottom = Interval.largest(apart), Interval.largest(-d for d in apart)
         reach = Interval.largest([top, bottom]).hi if norm else (top + bottom).hi
-        bound = hull((balls(reach).item() / (4 * balls(tau).item())).tanh())
+        bound = hull((ball(reach) / (4 * ball(tau))).tanh())
         relation = equals if number < len(extremal) else at_most
         yield relation(variation, factor * bound, scale=bound, n=x.size, tau=tau, range=reach / tau)
 
@@ -202,7 +203,7 @@ def test_sharp_constants(run, *, pinsker=0.5, cocoercive=2.0, warm=0.5, hoeffdin
         h = 2.0 ** -(4 + k)
         x, y = np.array([shift + h, -shift - h]), np.array([shift, -shift])
         p, q = law(x, 1.0), law(y, 1.0)
-        way, spread = balls(x) - balls(y), 2 * balls(h).item()
+        way, spread = balls(x) - balls(y), 2 * ball(h)
         value = textbook.log(textbook.exp(balls(x)).sum() / textbook.exp(balls(y)).sum()) - (q * way).sum()
         found["pinsker"].append(divergence(*(gibbs_law(z).weights for z in (x, y))) / hull(distance(p, q) ** 2))
         found["cocoercive"].append(hull(((p - q) * way).sum() / distance(p, q, 2)))

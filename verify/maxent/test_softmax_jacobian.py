@@ -10,6 +10,7 @@ from theory.evidence import (
     Kind,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -30,7 +31,7 @@ def drawn(run, *, quick, paper):
     yield np.array([0.0, 1.0, 3.0]), np.ones(3), 0.5  # along which nothing moves
     for size in (2.0**-40, 2.0**40):  # of scores and temperature at once
         yield size * np.array([0.0, 1.0, 3.0]), size * np.array([1.0, 0.0, -2.0]), size
-    for rng in run.streams(run.pick(quick=quick, paper=paper)):
+    for rng in run.draws(quick=quick, paper=paper):
         n, tau = int(rng.integers(2, 25)), float(rng.uniform(0.2, 4.0))
         yield rng.normal(size=n) * float(rng.choice([0.1, 1.0, 5.0])), rng.normal(size=n), tau
 
@@ -52,7 +53,7 @@ def drawn(run, *, quick, paper):
 )
 def test_jacobian(run, *, centred=True, power=1, warmer=1.0, outer=1.0):
     for s, way, tau in drawn(run, quick=25, paper=300):
-        n, t, size = s.size, balls(tau).item(), float(np.abs(way).max())
+        n, t, size = s.size, ball(tau), float(np.abs(way).max())
         law, relative = softmax(s, tau=warmer * tau), off(s, tau)
         weights = textbook.exp((balls(s) + balls(way) * variable(2)) / t)
         mass = weights.sum() if centred else coefficient(weights.sum(), 0)
@@ -82,7 +83,7 @@ def test_jacobian(run, *, centred=True, power=1, warmer=1.0, outer=1.0):
 )
 def test_third_derivative(run, *, centred=True, power=2, sign=1.0):
     for s, way, tau in drawn(run, quick=25, paper=300):
-        n, t, size = s.size, balls(tau).item(), float(np.abs(way).max())
+        n, t, size = s.size, ball(tau), float(np.abs(way).max())
         law = softmax(s, tau=tau)
         third = float(law @ (way - centred * float(law @ way)) ** 3)
         moment = Interval.within(third, 16.0 * size**3 * (4.0 * off(s, tau) + gamma(2 * n + 16)))
@@ -98,7 +99,7 @@ def eigenvalues(law, mass=1):
     :math:`\lambda_i` up to :math:`\|V^\top V - I\||\lambda_i|` (Ostrowski); both in balls and in the Frobenius norm.
     """
     found, vectors = np.linalg.eigh(mass * (softmax_jacobian(law) + (1 - mass) * np.outer(law, law)))
-    p, v = balls(law) / balls(law).sum() * balls(mass).item(), balls(vectors)
+    p, v = balls(law) / balls(law).sum() * ball(mass), balls(vectors)
     rest = np.diag(p) - np.outer(p, p) - (v * balls(found)) @ v.T
     turned = v.T @ v - balls(np.eye(law.size))
     far, bent = (hull((m * m).sum()).sqrt().hi for m in (rest, turned))
@@ -143,7 +144,7 @@ def secular(values, masses):
 )
 def test_spectrum(run, *, shift=0, ahead=0, weighted=True, repeated=True, mass=1):
     laws = [np.array([0.375, 0.375, 0.25]), np.array([2.0, 2.0, 2.0, 1.0, 1.0, 0.5]) / 8.5, np.array([0.5, 0.5])]
-    laws += [rng.dirichlet(np.ones(int(rng.integers(2, 10)))) for rng in run.streams(run.pick(quick=12, paper=150))]
+    laws += [rng.dirichlet(np.ones(int(rng.integers(2, 10)))) for rng in run.draws(quick=12, paper=150)]
     for law in laws:
         n, ordered = law.size, np.sort(law)[::-1]
         exact = [hull(p) for p in balls(ordered) / balls(law).sum()]

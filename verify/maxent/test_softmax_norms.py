@@ -66,7 +66,7 @@ def stretched(matrix, r):
 )
 def test_norms(run, *, row=2.0, largest_set=None, mass=1.0):
     laws = [np.array([0.5, 0.5]), np.full(4, 0.25), np.array([0.5, 0.499, 0.001]), np.array([1.0 - 2.0**-40, 2.0**-40])]
-    laws += [rng.dirichlet(np.ones(int(rng.integers(2, 7)))) for rng in run.streams(run.pick(quick=10, paper=150))]
+    laws += [rng.dirichlet(np.ones(int(rng.integers(2, 7)))) for rng in run.draws(quick=10, paper=150)]
     for law in laws:
         n, claimed = law.size, printed(law, largest_set=largest_set)
         for name, both in norms_of(law).items():

@@ -41,7 +41,7 @@ def test_pair(run, *, factor=1.0, lost=1.0, spread=False, most="1/4", outer=True
         np.array([0.4, 0.4, 0.2]),
         np.array([0.375, 0.375, 0.125, 0.125]),
     ]
-    for rng in run.streams(run.pick(quick=60, paper=2000)):
+    for rng in run.draws(quick=60, paper=2000):
         rest = float(rng.uniform(0.0, 0.25))
         first = float(rng.uniform(0.5, 0.75)) if rng.random() < 0.5 else 0.5
         pair = (1.0 - rest) * np.array([first, 1.0 - first])

@@ -6,6 +6,7 @@ from theory.evidence import (
     Claim,
     Interval,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -42,12 +43,12 @@ LEAST = 2.0**-960  # weights below 1e-300 are known absolutely only; times score
 )
 def test_prior(run, *, tempered=False, power=1, factor=1.0, averaged=False, uniform=False):
     cases = [(np.array([0.0, 1.0, 2.0]), np.array([0.7, 0.2, 0.1]), 0.5)]
-    for rng in run.streams(run.pick(quick=20, paper=300)):
+    for rng in run.draws(quick=20, paper=300):
         n, tau = int(rng.integers(2, 40)), float(rng.uniform(0.2, 4.0))
         prior = rng.dirichlet(np.ones(n)) * (np.arange(n) % 5 != 3)
         cases.append((rng.normal(size=n) * float(rng.choice([0.1, 1.0, 10.0])), prior / prior.sum(), tau))
     for (s, prior, tau), rng in zip(cases, run.streams(len(cases)), strict=True):
-        n, on, t = s.size, prior > 0.0, balls(tau).item()
+        n, on, t = s.size, prior > 0.0, ball(tau)
         reference = balls(np.full(n, 1.0 / n) if uniform else prior)[on]
         weight = textbook.exp(textbook.log(reference) / t) if tempered else reference
         mass = weight * textbook.exp(balls(s)[on] / t)
@@ -78,9 +79,9 @@ def test_prior(run, *, tempered=False, power=1, factor=1.0, averaged=False, unif
         rise = frank_wolfe_gap(slope, law[on][held] / law[on][held].sum())
         allowed = Interval.within(0.0, 4.0 * tau * (relative + gamma(n)) * (1.0 + reach))
         yield at_most(rise + allowed, 0, scale=tau, part="certificate", n=n, tau=tau)
-    for rng in run.streams(run.pick(quick=25, paper=300)):
+    for rng in run.draws(quick=25, paper=300):
         n, tau = int(rng.integers(1, 60)), float(rng.uniform(0.2, 4.0))
-        s, t = rng.normal(size=n) * float(rng.choice([0.1, 1.0, 100.0])) + 5.0, balls(tau).item()
+        s, t = rng.normal(size=n) * float(rng.choice([0.1, 1.0, 100.0])) + 5.0, ball(tau)
         mass = textbook.exp(balls(s) / t).sum() / (n if averaged else 1)
         top, size = factor * hull(t**power * mass.log()), float(np.abs(s).max()) + tau * (1 + np.log(n))
         best, error = gibbs_law(s, tau=tau)
@@ -106,7 +107,7 @@ def test_prior(run, *, tempered=False, power=1, factor=1.0, averaged=False, unif
 )
 def test_mask(run, *, masked=-np.inf, factor=2.0, renormalised=True):
     cases = [(np.array([1.0, 1.0, 0.0, 0.5]), np.array([True, True, True, False]))]  # a mask of -10 leaves 7.0e-6
-    for rng in run.streams(run.pick(quick=25, paper=400)):
+    for rng in run.draws(quick=25, paper=400):
         n = int(rng.integers(2, 60))
         kept = rng.random(n) < rng.uniform(0.1, 0.95)
         kept[int(rng.integers(n))] = True

@@ -4,7 +4,19 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, outcome, verifies
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_least,
+    at_most,
+    ball,
+    bug,
+    constant,
+    equals,
+    hypothesis,
+    outcome,
+    verifies,
+)
 from theory.evidence.roundoff import SUBNORMAL, U, gamma
 from theory.maxent import softmax, softmax_value
 from verify.maxent.laws import MANY, allowed, law, many, value
@@ -27,7 +39,7 @@ def unshifted(scores, tau):
 def cases(run, *, quick, paper):
     """Yield scores and temperatures of all ranges that leave the weights normal numbers."""
     yield from (FAR, LOW, (many(50.0), 1.0))
-    for rng in run.streams(run.pick(quick=quick, paper=paper)):
+    for rng in run.draws(quick=quick, paper=paper):
         n, tau = int(rng.choice([2, 3, 11, 40])), float(rng.choice([1.0, rng.uniform(0.2, 4.0)]))
         s = rng.uniform(size=n)
         yield (s - s.min()) / np.ptp(s) * tau * 10.0 ** rng.uniform(-2.0, 2.83) + rng.normal() * 100.0, tau
@@ -88,7 +100,7 @@ def test_rounding(run, *, derived=(1.0, 9.0), shifted=True, more=()):
 def test_row_sum(run, *, factor=1.0, single=False, precise=True):
     drawn = [
         rng.normal(size=int(rng.choice([3, 11, 300, 1000]))) * float(rng.choice([0.1, 1.0, 100.0]))
-        for rng in run.streams(run.pick(quick=15, paper=200))
+        for rng in run.draws(quick=15, paper=200)
     ]
     for s in [np.arange(5) / 11.0, np.arange(10) / 25.0, many(), np.zeros(MANY), *drawn]:
         n, weights = s.size, np.exp(s - s.max())
@@ -123,7 +135,7 @@ def test_value_rounding(run, *, own=1.0, rest=1.0, shifted=True, moved=0.0):
             with np.errstate(all="ignore"):
                 found = float(tau * np.log(np.maximum(np.exp(np.minimum(s / tau, 700.0)).sum(), 1e-320)))
         true = value(s, tau)
-        error = hull(abs(balls(found).item() - true))
+        error = hull(abs(ball(found) - true))
         size = abs(hull(true)) + tau * (n + 11.0 * float(np.log(n)) + 8.0)
         bound = U * (own * abs(hull(true)) + allowed(rest * tau * (n + 11.0 * float(np.log(n)) + 8.0)))
         yield outcome(at_most(error, bound, scale=U * size, n=n, tau=tau))

@@ -9,6 +9,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -67,22 +68,22 @@ def test_cold(run, *, counted=True, single=False, mean=False, twice=2, most=1.0)
     cases.append((cases[1][0], 2, 4096.0))  # so hot that the bound by the count is almost attained
     cases += [(size * np.array([1.0, 1.0, 0.0, -6.0]), 2, size) for size in SIZES]
     cases.append((np.sort(many())[::-1], int((many() == LEVELS.max()).sum()), 0.3))
-    for rng in run.streams(run.pick(quick=25, paper=500)):
+    for rng in run.draws(quick=25, paper=500):
         n, tau = int(rng.integers(2, 60)), float(rng.uniform(0.1, 3.0))
         m = int(rng.integers(1, n))
         cases.append((np.append(np.full(m, 2.0), 2.0 - rng.uniform(0.05, 20.0 * tau, size=n - m)), m, tau))
     for s, count, tau in cases:
-        n, m, t = s.size, 1 if single else count, balls(tau).item()
+        n, m, t = s.size, 1 if single else count, ball(tau)
         p, relative = softmax(s, tau=tau), off(s, tau)
-        rest, lower = total(p[count:], p[count:] * relative + LEAST), balls(s[count:].max()).item()
+        rest, lower = total(p[count:], p[count:] * relative + LEAST), ball(s[count:].max())
         below = balls(s[count:]).sum() / (n - count) if mean else lower
-        gap = balls(s[0]).item() - below
+        gap = ball(s[0]) - below
         bound = hull((-gap / t).exp() * (n - m) / m if counted else (-gap / t).exp())
         yield at_most(rest, bound, scale=bound, part="rate", n=n, m=count, tau=tau)
         exact = law(s, tau)[count:].sum()
         even = np.where(np.arange(n) < count, 1.0 / count, 0.0)
         yield equals(far(p, even, relative), twice * hull(exact), scale=1, part="distance", n=n, m=count, tau=tau)
-        excess, top = measured_value(s, tau) - hull(balls(s[0]).item() + t * balls(m).item().log()), balls(n).item() / m
+        excess, top = measured_value(s, tau) - hull(ball(s[0]) + t * ball(m).log()), ball(n) / m
         yield at_most(excess, most * hull(t * top.log()), scale=tau, part="value, by the count", n=n, m=count, tau=tau)
         yield equals(excess, hull(-t * (1 - exact).log()), scale=tau, part="value", n=n, m=count, tau=tau)
         ratio = hull(t * exact / (1 - exact))
@@ -109,15 +110,15 @@ def test_hot(run, *, first=1.0, second=0.5, eighth=0.125, gap=False, averaged=Tr
     cases = [(np.array([2.0 * np.log(2.0), 0.0, 0.0]), 1.0), (np.array([0.005, -0.005]), 1.0)]
     cases.append((np.append(many(), 4.1), 0.7))
     cases += [(size * np.array([1.0, 0.3, -0.7]), size) for size in SIZES]
-    cases += [spread(rng) for rng in run.streams(run.pick(quick=25, paper=500))]
+    cases += [spread(rng) for rng in run.draws(quick=25, paper=500)]
     for s, tau in cases:
-        n, t, exact = s.size, balls(tau).item(), balls(s)
-        reach = balls(np.sort(s)[-1]).item() - balls(np.sort(s)[-2 if gap else 0]).item()
+        n, t, exact = s.size, ball(tau), balls(s)
+        reach = ball(np.sort(s)[-1]) - ball(np.sort(s)[-2 if gap else 0])
         apart = far(softmax(s, tau=tau), np.full(n, 1.0 / n), off(s, tau))
         scale = hull(reach / t)
         yield at_most(apart, first * 2 * hull((reach / (4 * t)).tanh()), scale=scale, part="tanh", n=n, tau=tau)
         yield at_most(apart, second * scale, scale=scale, part="linear", n=n, tau=tau)
-        excess = measured_value(s, tau) - hull(exact.sum() / (n if averaged else 1) + t * balls(n).item().log())
+        excess = measured_value(s, tau) - hull(exact.sum() / (n if averaged else 1) + t * ball(n).log())
         size = hull(reach * reach / t)
         yield at_least(excess, 0, scale=size, part="value", n=n, tau=tau)
         yield at_most(excess, eighth * size, scale=size, part="value", n=n, tau=tau)
@@ -146,7 +147,7 @@ def test_two_levels(run, *, two="tanh", quarter=4, between=0.0):
             s = np.where(np.arange(n) < k, reach, 0.0)
             s[-1] = between * reach
             apart = far(softmax(s, tau=tau), np.full(n, 1.0 / n), off(s, tau))
-            bound = hull(2 * (balls(reach).item() / (quarter * balls(tau).item())).tanh())
+            bound = hull(2 * (ball(reach) / (quarter * ball(tau))).tanh())
             yield equals(apart, bound, n=n, k=k, tau=tau)
             # the range is that of the claim up to a logarithm and two products, and moves the distance by less than itself
             rounded = Interval.within(0.0, gamma(EXP_ULPS + 4) * reach / tau)
@@ -155,9 +156,7 @@ def test_two_levels(run, *, two="tanh", quarter=4, between=0.0):
             )
     for reach in (0.5, 2.0):
         apart = far(softmax([reach, 0.0]), np.full(2, 0.5), off(np.array([reach, 0.0]), 1.0))
-        yield equals(
-            apart, hull((balls(reach).item() / 2).tanh() if two == "tanh" else 2 * (balls(reach).item() / 4).tanh())
-        )
+        yield equals(apart, hull((ball(reach) / 2).tanh() if two == "tanh" else 2 * (ball(reach) / 4).tanh()))
 
 
 @verifies(
@@ -174,12 +173,12 @@ def test_two_levels(run, *, two="tanh", quarter=4, between=0.0):
     hypothesis("uncentred", "the second moment stands for the variance", centred=False),
 )
 def test_temperature(run, *, power=3, sign=-1.0, centred=True):
-    drawn = (spread(rng) for rng in run.streams(run.pick(quick=15, paper=200)))
+    drawn = (spread(rng) for rng in run.draws(quick=15, paper=200))
     sized = [(size * np.array([0.0, 1.0, 3.0]), size) for size in SIZES]
     for s, tau in [(np.array([0.0, 1.0, 3.0]), 0.5), *sized, *drawn]:
         n, size = s.size, float(np.abs(s).max())
         warm = variable(2)  # of what is computed from it, order one is the slope
-        warm[()] = warm.item() + balls(tau).item()
+        warm[()] = warm.item() + ball(tau)
         weights = textbook.exp(balls(s) / warm)
         mass = weights.sum()
         exact = [weight / mass for weight in weights]
@@ -218,13 +217,13 @@ def test_temperature(run, *, power=3, sign=-1.0, centred=True):
 )
 def test_value_slope(run, *, factor=1.0, order=None, warmer=1.0):
     def top(s, alpha, tau):
-        law, a = textbook.entmax(s, alpha, tau), balls(alpha).item()
+        law, a = textbook.entmax(s, alpha, tau), ball(alpha)
         shares = [p.log() if alpha == 1.0 else (p ** (a - 1) - 1) / (a - 1) if p > 0 else p * 0 for p in law]
-        return (law * (balls(s) - balls(tau).item() * np.array(shares) / a)).sum()
+        return (law * (balls(s) - ball(tau) * np.array(shares) / a)).sum()
 
     step = 2.0**-9
     cases = [(np.array([1.0, 0.5, -0.5]), 1.0, alpha) for alpha in (1.0, 1.5, 2.0)]
-    for rng in run.streams(run.pick(quick=4, paper=40)):
+    for rng in run.draws(quick=4, paper=40):
         n, tau, alpha = int(rng.integers(2, 8)), float(rng.uniform(0.5, 2.0)), float(rng.choice([1.0, 1.5, 2.0]))
         cases.append((rng.normal(size=n), tau, alpha))
     for s, tau, alpha in cases:

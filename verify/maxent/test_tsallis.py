@@ -7,6 +7,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -43,13 +44,13 @@ def entropy(p, alpha):
 
 def deformed_log(p, alpha):
     """The deformed logarithm of positive floats in balls."""
-    e = balls(alpha).item() - 1
+    e = ball(alpha) - 1
     return textbook.log(balls(p)) if alpha == 1.0 else (balls(p) ** e - 1) / e
 
 
 def printed(p, alpha):
     """The entropy as it is printed, in balls."""
-    a, on = balls(alpha).item(), balls(p[p > 0.0])
+    a, on = ball(alpha), balls(p[p > 0.0])
     return -(on * textbook.log(on)).sum() if alpha == 1.0 else (1 - (on**a).sum()) / (a * (a - 1))
 
 
@@ -68,7 +69,7 @@ def printed(p, alpha):
     bug("shannon-slope", "the tangent of every order has Shannon's slope", slope=1.0),
 )
 def test_concave(run, *, factor=1.0, least=2.0, slope=0.0):
-    for rng in run.streams(run.pick(quick=8, paper=60)):
+    for rng in run.draws(quick=8, paper=60):
         n = int(rng.integers(2, 8))
         p, q = law(rng, n, positive=False), law(rng, n, positive=True)
         near = q + (2.0**-18) * np.eye(n)[0] - (2.0**-18) * np.eye(n)[int(np.argmax(q[1:])) + 1]
@@ -79,8 +80,8 @@ def test_concave(run, *, factor=1.0, least=2.0, slope=0.0):
                 if other.min() < 0.0:
                     continue
                 tangent = printed(q, alpha) + (gradient * (balls(other) - balls(q))).sum()
-                r = balls(max(alpha, least)).item()
-                margin = sum((abs(x) ** r for x in balls(other) - balls(q) if x != 0), balls(0).item()) / (r * (r - 1))
+                r = ball(max(alpha, least))
+                margin = sum((abs(x) ** r for x in balls(other) - balls(q) if x != 0), ball(0)) / (r * (r - 1))
                 size = 1.0 + float(np.abs(np.array([float(g) for g in gradient])).max())
                 found = hull(tangent) - entropy(other, alpha)
                 yield at_least(found, factor * hull(margin), scale=size, alpha=alpha, input=name, n=n, part="margin")
@@ -104,11 +105,11 @@ def test_concave(run, *, factor=1.0, least=2.0, slope=0.0):
     hypothesis("one-token-less", "one of the tokens is masked", masked=1),
 )
 def test_entropy(run, *, power=1, factor=1.0, masked=0):
-    for number, rng in enumerate(run.streams(run.pick(quick=10, paper=80))):
+    for number, rng in enumerate(run.draws(quick=10, paper=80)):
         few = 2 ** int(rng.integers(1, 8))
         for alpha in ORDERS:
             n = few if number or alpha != 1.5 else 2**17
-            a, m = balls(alpha).item(), balls(n - masked).item()
+            a, m = ball(alpha), ball(n - masked)
             top = hull(factor * (m.log() if alpha == 1.0 else (1 - m ** (1 - a)) / (a**power * (a - 1))))
             size = 1.0 + top.hi
             yield equals(entropy(np.full(n, 1.0 / n), alpha), top, scale=size, alpha=alpha, n=n, input="uniform")
@@ -138,7 +139,7 @@ def test_entropy_order(run, *, bare=False, power=1):
     slope = "y*exp(-y)" if bare else "1 + y - exp(y)"
     yield at_most(sup_over(slope, y=(-8, 60), tolerance=1e-5), 0, scale=1, part="slope of a summand")
     laws = [np.array([0.5, 0.5]), np.eye(3)[0]]
-    laws += [law(rng, int(rng.integers(2, 40)), positive=False) for rng in run.streams(run.pick(quick=12, paper=200))]
+    laws += [law(rng, int(rng.integers(2, 40)), positive=False) for rng in run.draws(quick=12, paper=200)]
     for p in laws:
         weighed = [
             alpha**power * (alpha - 1.0 if bare else 1.0) * entropy(p, alpha)

@@ -8,7 +8,7 @@ import numpy as np
 from theory import attend
 from theory.attention import rounding
 from theory.diffusion.ladders import extrapolated, worst
-from theory.evidence import Claim, Interval, Kind, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, Kind, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U
 from theory.metric import LinearFeatures, MetricScore, ResidualFeatures
@@ -23,10 +23,6 @@ MEAN, ROOT = np.array([0.5, -0.25]), np.array([[1.0, 0.0], [0.75, 0.5]])  # of G
 QUERY = np.array([1.0, 0.5])
 
 
-def ball(value):
-    return balls(value).item()
-
-
 @cache
 def measured(where, level):
     """Attention at the query to a quadrature of tokens, for features that are not injective."""
@@ -35,8 +31,8 @@ def measured(where, level):
     for share in (1.0, 1.25):
         query, keys, values, masses, features = where(epsilon, share)
         score = MetricScore(features, epsilon)
-        found.append(attend(query, keys, values, score=score, key_weights=masses)[0])
-    error = rounding(query, keys, values, score=score, key_weights=masses) + 512.0 * U * (1.0 + 16.0 / epsilon)
+        found.append(attend(query, keys, values, score=score, weights=masses)[0])
+    error = rounding(query, keys, values, score=score, weights=masses) + 512.0 * U * (1.0 + 16.0 / epsilon)
     pairs = zip(*(f.tolist() for f in found), strict=True)
     # the coarser lattice is off by far more than the finer one: twice what separates them, and the rounding of one
     return [Interval.within(b, error + 2.0 * abs(b - a), Kind.ESTIMATED) for a, b in pairs]
@@ -90,8 +86,8 @@ def test_conditional(run, *, seen=True, share=1, lawful=True, other=(0.5, -1.0))
     step = np.array([other])  # W sends (1/2, -1) to zero
     _, keys, values, masses, features = gaussian_tokens(0.25, 1.0)
     score, query = MetricScore(features, 0.25), QUERY[np.newaxis]
-    found = [attend(x, keys, values, score=score, key_weights=masses)[0] for x in (query, query + 2.0 * step)]
-    loose = 2.0 * rounding(query + 2.0 * step, keys, values, score=score, key_weights=masses)
+    found = [attend(x, keys, values, score=score, weights=masses)[0] for x in (query, query + 2.0 * step)]
+    loose = 2.0 * rounding(query + 2.0 * step, keys, values, score=score, weights=masses)
     for a, b in zip(*(f.tolist() for f in found), strict=True):
         yield equals(Interval.within(b, loose), a, scale=1, part="same feature")
 

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import U, gamma, softmax_error
 from theory.metric import propagate, similarity, vjp
@@ -26,7 +26,7 @@ def cut(theta, shapes):
 def kernel(kind, parts, h, visible):
     """The exponentials of the scores of visible pairs as printed, of balls or of power series."""
     if kind == "self":
-        scores = (h @ parts[0]) @ (h @ parts[1]).T / balls(parts[0].shape[1]).item().sqrt()
+        scores = (h @ parts[0]) @ (h @ parts[1]).T / ball(parts[0].shape[1]).sqrt()
     elif kind == "l2":
         scores = -squares(h @ parts[0])
     else:
@@ -87,7 +87,7 @@ def named(kind, similar):
 
 def problems(run):
     """Yield an attention with parameters, tokens, directions, a cotangent and a graph; named ones first."""
-    for number, rng in enumerate(run.streams(run.pick(quick=4, paper=80))):
+    for number, rng in enumerate(run.draws(quick=4, paper=80)):
         for kind in KINDS:
             n, d = (4, 2) if number == 0 else (int(rng.integers(2, 6)), int(rng.integers(1, 4)))
             similar = similarity(kind, d, 2 if number == 0 else int(rng.integers(1, 4)))
@@ -119,7 +119,7 @@ def problems(run):
 def test_gradient(run, *, held=(), factor=1.0, complete=False):
     t = variable(2)
     for kind, similar, theta, way, h, move, bar, visible in problems(run):
-        tokens, slopes = vjp(similar, theta, h, bar, visible=visible)
+        tokens, slopes = vjp(similar, theta, h, bar, mask=visible)
         rows = np.abs(_rows(similar, theta, h, visible))
         seen = np.ones_like(visible) if complete else visible
         at = [balls(p) for p in cut(theta, similar.shapes)]
@@ -169,7 +169,7 @@ def _rows(similar, theta, h, visible):
 )
 def test_differences(run, *, power=2, sides=(-1.0, 1.0), shared=True):
     for kind, similar, theta, way, h, move, bar, visible in itertools.islice(problems(run), 0, 2 * len(KINDS), 2):
-        tokens, slopes = vjp(similar, theta, h, bar, visible=visible)
+        tokens, slopes = vjp(similar, theta, h, bar, mask=visible)
         exact = float((tokens * move).sum() + (slopes * way).sum())
         error = slack(kind, cut(theta, similar.shapes), h, bar, _rows(similar, theta, h, visible))
         width = sum(float(np.abs(e).sum()) * 4.0 for e in error)
@@ -178,8 +178,7 @@ def test_differences(run, *, power=2, sides=(-1.0, 1.0), shared=True):
         for k in range(4, 10):
             s = 2.0**-k
             ends = [
-                propagate(similar, theta + side * s * way * shared, h + side * s * move, visible=visible)
-                for side in sides
+                propagate(similar, theta + side * s * way * shared, h + side * s * move, mask=visible) for side in sides
             ]
             difference = float((bar * (ends[1] - ends[0])).sum())
             loose = width + 512 * U * float(np.abs(bar).sum()) * float(np.abs(h).max())

@@ -5,9 +5,9 @@ from functools import cache
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.metric import studies
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 RUAN = ("ruan2024",)
 ON_PAPER = ("derived", "refereed on paper")
@@ -17,10 +17,10 @@ RATES = {"circle": lambda k: k * k, "sphere": lambda k: k * (k + 1)}  # minus th
 @cache
 def closed(space, degree, epsilon):
     """I_k(b) / I_0(b) on the circle, i_l(b) / i_0(b) on the sphere, b = 1 / epsilon, in balls."""
-    b = 1 / balls(epsilon).item()
+    b = 1 / ball(epsilon)
     if space == "circle":
         return b.bessel_i(degree) / b.bessel_i(0)
-    before, here = balls(1).item(), (b.exp() + (-b).exp()) / (b.exp() - (-b).exp()) - 1 / b
+    before, here = ball(1), (b.exp() + (-b).exp()) / (b.exp() - (-b).exp()) - 1 / b
     for k in range(1, degree):
         before, here = here, before - (2 * k + 1) * here / b
     return here
@@ -28,7 +28,7 @@ def closed(space, degree, epsilon):
 
 def half(space, degree, epsilon):
     """Half the rate times the bandwidth, in balls."""
-    return RATES[space](degree) * balls(epsilon).item() / 2
+    return RATES[space](degree) * ball(epsilon) / 2
 
 
 def rows(table, **where):
@@ -143,7 +143,7 @@ def test_asymptotics(run, *, share=Fraction(1, 4), time=1):
                 ]
                 yield equals(limit(rest, order=1), claimed, scale=1 + abs(claimed), part=part, **case)
     for _, _, epsilon, value in rows(table, space="sphere", degree=1):
-        e = balls(epsilon).item()
+        e = ball(epsilon)
         exact = 1 - e * time + 2 / ((2 / e).exp() - 1)
         yield equals(value, hull(exact), scale=1, part="slowest", epsilon=epsilon)
     signs = np.sign([hull(1 - time * half("sphere", 3, e)).mid for e in (0.125, 0.25)])

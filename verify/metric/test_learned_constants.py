@@ -4,12 +4,12 @@ import numpy as np
 
 from theory import Measure, w1
 from theory.attention import Constants
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import U
 from theory.lipschitz import score_constant
 from theory.metric import MetricScore, ResidualFeatures
 from verify.inputs import UNITS
-from verify.lipschitz.pairs import FLOOR, ball, blurred, image, moved, norm, rounded
+from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, image, moved, norm, rounded
 from verify.metric.residual import drawn, images, parameters, squares
 from verify.textbook import balls, hull
 
@@ -33,7 +33,7 @@ def statement(g, radius, epsilon, *, power=2, share=1):
 def measured(g, epsilon, x, y):
     """Oscillation and difference quotients of the scores of queries x with keys y, in balls."""
     f, h = images(parameters(g), x), images(parameters(g), y)
-    a = squares(f, h) / (-2 * balls(epsilon).item())
+    a = squares(f, h) / (-2 * ball(epsilon))
     yield "oscillation", Interval.largest(hull(v - w) for row in a for v in row for w in row)
     step = hull(((balls(x[0]) - balls(x[1])) * (balls(x[0]) - balls(x[1]))).sum().sqrt())
     yield "query", Interval.largest(abs(hull(v)) for v in a[0] - a[1]) / step
@@ -57,11 +57,11 @@ def measured(g, epsilon, x, y):
     hypothesis("half-ball", "the ball has half the radius", reach=0.5),
 )
 def test_constants(run, *, share=1, power=2, reach=1):
-    for number, rng in enumerate(run.streams(run.pick(quick=6, paper=120))):
+    for number, rng in enumerate(run.draws(quick=6, paper=120)):
         d, unit = int(rng.integers(1, 4)), UNITS[number % len(UNITS)]
         radius, epsilon = unit * float(rng.uniform(0.3, 2.0)), unit**2 * float(rng.uniform(0.2, 2.0))
         g = drawn(rng, d, int(rng.integers(1, 4)), float(rng.uniform(0.1, 2.0)), unit)
-        x, y = ball(rng, 4, d, radius), ball(rng, 4, d, radius)
+        x, y = draw_cloud(rng, 4, d, radius), draw_cloud(rng, 4, d, radius)
         claimed = statement(g, reach * radius, epsilon, power=power, share=share)
         if (x[0] == x[1]).all() or (y[0] == y[1]).all():  # both at one end of an interval
             continue
@@ -101,10 +101,10 @@ def test_constants(run, *, share=1, power=2, reach=1):
 def test_lipschitz(run, *, most=None, wider=1.0, flat=False, least=2):
     middle = [np.array([[-0.5], [shift], [0.5]]) for shift in (-(2.0**-7), 2.0**-7)]
     cases = [(steep(0.5, 1), 0.15, 0.5, *(Measure.normalised(x, np.ones(3)) for x in middle))]
-    for number, rng in enumerate(run.streams(run.pick(quick=8, paper=150))):
+    for number, rng in enumerate(run.draws(quick=8, paper=150)):
         n, d, unit = int(rng.integers(2, 7)), int(rng.integers(1, 4)), UNITS[number % len(UNITS)]
         radius = unit * float(rng.uniform(0.2, 1.0))
-        g, points = drawn(rng, d, 3, float(rng.uniform(0.1, 1.0)), unit), ball(rng, n, d, radius)
+        g, points = drawn(rng, d, 3, float(rng.uniform(0.1, 1.0)), unit), draw_cloud(rng, n, d, radius)
         masses = rng.dirichlet(np.ones(n))
         pair = (Measure(points, masses), Measure(moved(rng, points, radius), masses))
         cases.append((g, unit**2 * float(rng.uniform(0.2, 2.0)), radius, *pair))

@@ -14,6 +14,7 @@ from theory.evidence import (
     Interval,
     Kind,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -81,13 +82,13 @@ def changes(space, level):
             tokens = lattice(x, np.full(x.size, width), reach=min(9.0, math.pi / width), per_width=per_width)
             rise, masses = (function(tokens) - function(x[np.newaxis]))[:, np.newaxis], np.exp(log_density(tokens))
             keys, query = points(tokens), points(x[np.newaxis])
-            values.append(attend(query, keys, rise, score=score, key_weights=masses).item())
+            values.append(attend(query, keys, rise, score=score, weights=masses).item())
         # keys, rises and masses are within 64 u; the score of a key that is off by 8 u moves by 16 u |J|^2 / 2 epsilon
         # times its distance, of which the weights leave less than nine roots of epsilon; and all this four times over
         loose = (
             64 * U + 32 * U * g.lipschitz**2 / epsilon * math.sqrt(epsilon) * 9.0 + 64 * U * float(np.abs(rise).max())
         )
-        error = rounding(query, keys, rise, score=score, key_weights=masses) + 4.0 * loose
+        error = rounding(query, keys, rise, score=score, weights=masses) + 4.0 * loose
         # the coarser lattice is off by far more than the finer one: twice what separates them
         found.append(
             Interval.within(values[1], error + 2.0 * abs(values[1] - values[0]), Kind.ESTIMATED)
@@ -115,7 +116,7 @@ def metric_of(name, space, x):
 def geometry(name, space, place):
     """The inverse metric, its divergence and the slope of log det at a place; slopes by differences in 256 bits."""
     with precision(256):
-        x, step = balls(np.array(place)), balls(Fraction(1, 2**80)).item()
+        x, step = balls(np.array(place)), ball(Fraction(1, 2**80))
         d = len(x)
 
         def inverse(at):

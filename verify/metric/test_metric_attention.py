@@ -5,7 +5,7 @@ import numpy as np
 from theory import Measure, attend
 from theory.attention import AttentionKernel, Softmatch, boltzmann_gibbs, read, rounding, transform_error
 from theory.attention.output import partition_error
-from theory.evidence import Claim, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import average_error, gamma, softmax_error
 from theory.metric import MetricScore, propagate, similarity, weights
 from verify.metric.residual import drawn, exact, images, parameters, squares
@@ -17,7 +17,7 @@ PATHS = np.array([[0.0, 0.0], [1.0, 0.5], [-1.0, 0.75], [0.25, -1.5]])
 
 def problems(run, *, quick=6, paper=120):
     """Yield tokens and a stream for the parameters; named tokens first."""
-    for number, rng in enumerate(run.streams(run.pick(quick=quick, paper=paper))):
+    for number, rng in enumerate(run.draws(quick=quick, paper=paper)):
         n, d = int(rng.integers(2, 12)), int(rng.integers(1, 5))
         drawn_tokens = float(rng.uniform(0.3, 1.5)) * rng.normal(size=(n, d))
         yield number, (drawn_tokens if number else PATHS), rng
@@ -51,10 +51,10 @@ def scored(kind, similar, theta, h, *, factor=1, straight=False):
     d, w = h.shape[1], similar.width
     if kind == "self":
         q, k = (balls(h) @ balls(part.reshape(d, w)) for part in np.split(theta, 2))
-        return (q @ k.T) / balls(w).item().sqrt() * balls(factor).item(), q
+        return (q @ k.T) / ball(w).sqrt() * ball(factor), q
     f = balls(h) @ balls(theta.reshape(d, w)) if kind == "l2" else images(parameters(similar.features(theta)), h)
     f = balls(h) if straight and kind == "metric" else f
-    return squares(f) * -balls(factor).item(), f
+    return squares(f) * -ball(factor), f
 
 
 @verifies(
@@ -114,22 +114,22 @@ def test_graph(run, *, masked="weight"):
         visible = (part[:, np.newaxis] == part) & ((rng.uniform(size=(n, n)) < 0.7) | np.eye(n, dtype=bool))
         scores, _ = scored("metric", similar, theta, h)
         if masked == "score":
-            scores = np.where(visible, scores, balls(0).item())
+            scores = np.where(visible, scores, ball(0))
         rows, _ = averaged(scores, h, visible if masked == "weight" else None)
         if masked == "late":
             rows = rows * balls(visible.astype(float))
-        found, relative = weights(similar, theta, h, visible=visible), slip("metric", similar, theta, h)
+        found, relative = weights(similar, theta, h, mask=visible), slip("metric", similar, theta, h)
         case = {"n": n, "d": d, "input": number}
         yield equals(gap(found, rows, relative), 0, scale=1, part="weights", **case)
         if (~visible).any():
             yield equals(gap(found[~visible], rows[~visible]), 0, scale=1, part="not adjacent", **case)
-        whole, size = propagate(similar, theta, h, visible=visible), float(np.abs(h).max())
+        whole, size = propagate(similar, theta, h, mask=visible), float(np.abs(h).max())
         error = average_error(size, n, relative=relative)
         for k in sorted(set(part.tolist())):
             own = part == k
             alone = rows[np.ix_(own, own)] @ balls(h[own])
             yield equals(gap(whole[own], alone, error), 0, scale=size, part="component", **case)
-            lone = propagate(similar, theta, h[own], visible=visible[np.ix_(own, own)])
+            lone = propagate(similar, theta, h[own], mask=visible[np.ix_(own, own)])
             yield equals(gap(lone, alone, error), 0, scale=size, part="component by itself", **case)
 
 
@@ -148,12 +148,12 @@ def test_graph(run, *, masked="weight"):
     hypothesis("straight", "distances are those of the points", straight=True),
 )
 def test_protocol(run, *, half=2.0, weighted=True, straight=False):
-    for rng in run.streams(run.pick(quick=6, paper=120)):
+    for rng in run.draws(quick=6, paper=120):
         n, d, epsilon = int(rng.integers(2, 12)), int(rng.integers(1, 4)), 2.0 ** float(rng.integers(-4, 3))
         g = drawn(rng, d, int(rng.integers(1, 5)), float(rng.uniform(0.2, 2.0)))
         nu, x = Measure(rng.normal(size=(n, d)), rng.dirichlet(np.ones(n))), rng.normal(size=(3, d))
         f, q = (balls(p) if straight else images(parameters(g), p) for p in (nu.points, x))
-        scores = squares(q, f) / -(balls(half).item() * balls(epsilon).item())
+        scores = squares(q, f) / -(ball(half) * ball(epsilon))
         masses = nu.weights if weighted else np.full(n, 1.0 / n)
         rows, score = laws(scores, masses), MetricScore(g, epsilon)
         kernel, case = Softmatch(score, nu), {"n": n, "d": d, "epsilon": epsilon}
@@ -164,7 +164,7 @@ def test_protocol(run, *, half=2.0, weighted=True, straight=False):
         image, size = AttentionKernel(score, nu), float(np.abs(nu.points).max())
         out = image.push(Measure.normalised(x, np.ones(3)))
         yield equals(gap(out.points, rows @ balls(nu.points), image.rounding(x)), 0, scale=size, part="image", **case)
-        parts = read(x, nu.points, nu.points, score=score, key_weights=nu.weights).log_partition
+        parts = read(x, nu.points, nu.points, score=score, weights=nu.weights).log_partition
         claimed = log((exp(scores) * balls(masses)).sum(axis=1))
         error = partition_error(x, nu.points, score, np.log(nu.weights))
         yield equals(gap(parts, claimed, error), 0, scale=1, part="partition", **case)

@@ -10,6 +10,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     discrepancy,
@@ -64,7 +65,7 @@ def roots(score, x, *, power, stretch=1.0):
 )
 def test_pseudo_metric(run, *, power=1, dot=False, slack=1.0, stretch=1.0):
     cases = [(shifting(1, 0.0), LINE, 0.5, 1.0)]
-    for number, rng in enumerate(run.streams(run.pick(quick=6, paper=150))):
+    for number, rng in enumerate(run.draws(quick=6, paper=150)):
         d, unit = int(rng.integers(1, 5)), UNITS[number % len(UNITS)]
         x = unit * rng.normal(size=(9, d))
         g = drawn(rng, d, int(rng.integers(1, 5)), float(rng.uniform(0.1, 3.0)), unit)
@@ -79,7 +80,7 @@ def test_pseudo_metric(run, *, power=1, dot=False, slack=1.0, stretch=1.0):
         others = np.where(np.eye(len(x), dtype=bool), np.inf, f)  # over a third point
         excess = float((f - slack * (others[:, :, np.newaxis] + others[np.newaxis, :, :]).min(axis=1)).max())
         yield at_most(Interval.within(excess, 3.0 * off), 0, scale=1, part="triangle", **case)
-    claimed = balls(slack).item() * (squares(balls(LINE))[0, 1].sqrt() + squares(balls(LINE))[1, 2].sqrt())
+    claimed = ball(slack) * (squares(balls(LINE))[0, 1].sqrt() + squares(balls(LINE))[1, 2].sqrt())
     f, off = roots(DotProduct(scale=1.0) if dot else MetricScore(shifting(1, 0.0)), LINE, power=power)
     yield equals(Interval.within(float(f[0, 2]), off), hull(claimed), part="equality")
 
@@ -101,7 +102,7 @@ def test_pseudo_metric(run, *, power=1, dot=False, slack=1.0, stretch=1.0):
 )
 def test_injective(run, *, factor=1.0, met=0, summed=False, steep=2):
     cases = [(shifting(2, b), np.array([[-s, 0.0], [s, 0.0]])) for b in (0.5, -0.5) for s in (2.0**-5, 1.0)]
-    for number, rng in enumerate(run.streams(run.pick(quick=8, paper=150))):
+    for number, rng in enumerate(run.draws(quick=8, paper=150)):
         d, branch, unit = int(rng.integers(1, 5)), float(rng.uniform(0.1, 0.95)), UNITS[number % len(UNITS)]
         cases.append((drawn(rng, d, int(rng.integers(1, 5)), branch, unit), unit * rng.normal(size=(6, d))))
     for g, x in cases:
@@ -123,16 +124,13 @@ def test_injective(run, *, factor=1.0, met=0, summed=False, steep=2):
         )
     for b in (0.5, -0.5):
         pairs = [np.array([[-s], [s]]) for s in (2.0**-k for k in range(2, 9))]
-        f = [
-            hull(squares(images(parameters(shifting(1, b)), x))[0, 1].sqrt() / (2 * balls(x[1, 0]).item()))
-            for x in pairs
-        ]
+        f = [hull(squares(images(parameters(shifting(1, b)), x))[0, 1].sqrt() / (2 * ball(x[1, 0]))) for x in pairs]
         yield equals(limit(f, order=2), 1 + factor * Interval.exactly(b), part="attained", branch=b)
-    fold, t = shifting(1, -2.0), balls(1.9150080481545375).item()
+    fold, t = shifting(1, -2.0), ball(1.9150080481545375)
     for _ in range(4):  # Newton, on balls of which the middle is kept
         t = (t - (t - 2 * t.tanh()) / (1 - 2 * (1 - t.tanh() ** 2))).mid()
-    ball = hull(t)
-    away = np.array([[-ball.mid], [ball.mid]])
+    root = hull(t)
+    away = np.array([[-root.mid], [root.mid]])
     seen = np.sqrt(-MetricScore(fold).matrix(away, away)[0, 1])
     # a point is half an ulp off, where g grows by at most one per unit
     yield equals(Interval.within(float(seen), 2.0 * fold.rounding(away) + 8.0 * U), met, scale=1, part="fold")
@@ -175,7 +173,7 @@ def grams(name, g, x):
 def test_pull_back(run, *, metric="pull-back", share=Fraction(1, 2), first=1, bend=1.0):
     x0, way = np.array([0.25, -0.5]), np.array([1.0, 0.5])
     cases = [(SKEWED, x0, way)]
-    for rng in run.streams(run.pick(quick=4, paper=60)):
+    for rng in run.draws(quick=4, paper=60):
         d = int(rng.integers(1, 4))
         x, v = (np.round(rng.normal(size=d) * 64) / 64 for _ in range(2))  # so that steps of powers of two are exact
         v[0] = v[0] or 1.0
@@ -188,7 +186,7 @@ def test_pull_back(run, *, metric="pull-back", share=Fraction(1, 2), first=1, be
         yield equals(discrepancy(found, *_pair(gram, loose)), 0, scale=size, part="instrument")
         series = images(par, (balls(x) + balls(v) * t)[np.newaxis])[0] - images(par, x[np.newaxis])[0]
         f = (series * series).sum()
-        second = hull((balls(v) @ gram @ balls(v)) * (2 * balls(share).item()))
+        second = hull((balls(v) @ gram @ balls(v)) * (2 * ball(share)))
         yield equals(hull(coefficient(f, 2)), second, part="second derivative")
         j = jacobian(par, x)
         bent = bend * (g.hessian(x[np.newaxis])[0] @ v @ v)

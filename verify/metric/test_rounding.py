@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, hypothesis, outcome, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, hypothesis, outcome, verifies
 from theory.metric import MetricScore, ResidualFeatures
 from verify.inputs import UNITS
 from verify.metric.residual import drawn, images, parameters, squares
@@ -44,7 +44,7 @@ def adding(rng):
 )
 def test_rounding(run, *, factor=1.0, seen=1.0, given=np.float64, share=0.05):
     cases, worst = [], {"cancelling": [], "adding": []}
-    for number, rng in enumerate(run.streams(run.pick(quick=6, paper=120))):
+    for number, rng in enumerate(run.draws(quick=6, paper=120)):
         cases += [("cancelling", 0.5, *cancelling(rng)), ("adding", 0.5, *adding(rng))]
         d, unit = int(rng.integers(1, 5)), UNITS[number % len(UNITS)]
         g = drawn(rng, d, int(rng.integers(1, 5)), float(rng.uniform(0.1, 3.0)), unit)
@@ -58,7 +58,7 @@ def test_rounding(run, *, factor=1.0, seen=1.0, given=np.float64, share=0.05):
         yield outcome(at_most(off, factor, part="features", **case))
         if name in worst:
             worst[name].append(off)
-        exact = squares(f, h) / (-2 * balls(epsilon).item())
+        exact = squares(f, h) / (-2 * ball(epsilon))
         wrong = farthest((balls(MetricScore(g, epsilon).matrix(given(x), y)) - exact).reshape(-1, 1))
         stated = MetricScore(told, epsilon).bounds(x, y)[1]
         yield outcome(at_most(wrong / stated, factor, part="scores", **case))

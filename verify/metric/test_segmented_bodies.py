@@ -25,7 +25,7 @@ def test_bodies(run, *, margin=0.1, ours="metric", shift=0):
     gains = (counts[ours] - counts["self"]) / counts["faces"]
     gain = statistics.run_mean(gains) if gains.any() else Interval.exactly(0.0)  # a network has no gain over itself
     yield at_least(gain, margin, scale=1.0, bodies=len(counts))
-    for number in sorted(set(drawn["body"].tolist())):
+    for number in drawn.levels("body"):
         body, counted = drawn.where(body=number), counts.where(body=number + shift)  # what is drawn was counted
         share = Interval.exactly(int((body[ours] == body["part"]).sum())) / len(body)
         yield equals(share, Interval.exactly(int(counted[ours][0])) / int(counted["faces"][0]), scale=1.0, body=number)

@@ -7,7 +7,19 @@ from flint import arb_mat
 
 from theory import attend
 from theory.attention import DotProduct, rounding
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, discrepancy, equals, hypothesis, verifies
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_least,
+    at_most,
+    ball,
+    bug,
+    constant,
+    discrepancy,
+    equals,
+    hypothesis,
+    verifies,
+)
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U, average_error, gamma, softmax_error
 from theory.metric import LinearFeatures, MetricScore, ResidualFeatures, propagate, similarity
@@ -24,7 +36,7 @@ BITS, LEAST = 512, Fraction(1, 10**100)
 
 def kernel(g, x, epsilon, *, quartic=False):
     """The exponentials of the scores, in balls, or of minus their squares."""
-    f = squares(images(parameters(g), x)) / (2 * balls(epsilon).item())
+    f = squares(images(parameters(g), x)) / (2 * ball(epsilon))
     return exp(-f * f if quartic else -f)
 
 
@@ -32,7 +44,7 @@ def clouds(run, *, quick, paper):
     """Yield features, distinct tokens and a bandwidth: first on a line, near each other; then features that fold."""
     yield ResidualFeatures([[1.0]], [0.0], [[0.25]], [0.0]), 0.25 * ROW, 0.5
     plane = np.array([[0.0, 0.0], [0.125, 0.0], [0.0, 0.25], [2.0, 1.0], [-1.0, 0.5]])
-    for number, rng in enumerate(run.streams(run.pick(quick=quick, paper=paper))):
+    for number, rng in enumerate(run.draws(quick=quick, paper=paper)):
         n, d = int(rng.integers(2, 7)), int(rng.integers(1, 4))
         g = drawn(rng, d if number else 2, 3, float(rng.uniform(0.2, 0.9)) if number else 3.0)
         yield g, (rng.normal(size=(n, d)) if number else plane), 0.5 * 2.0 ** float(rng.integers(-2, 2))
@@ -74,7 +86,7 @@ def test_spectrum(run, *, top=1, repeated=False, rows=True, quartic=False):
 
 def _pair(*, quartic):
     """The eigenvalues for a token twice and another at distance 5/2: 0, the trace less one, 1."""
-    f = balls(Fraction(25, 4)).item()
+    f = ball(Fraction(25, 4))
     far = (-f * f if quartic else -f).exp()
     return [Interval.exactly(0.0), hull(2 / (2 + far) + 1 / (1 + 2 * far) - 1), Interval.exactly(1.0)]
 
@@ -144,9 +156,9 @@ def test_dot_product_spectrum(run, *, symmetric=False, factor=1, sign=1, rows=Tr
     total, det = sum(spun[i, i] for i in range(3)) - 1, _det3(spun)
     yield at_least(hull(4 * det - total * total), Fraction(1, 100), scale=1, part="complex")
     line = attend([[1.0], [-1.0]], [[1.0], [-1.0]], [[1.0], [-1.0]], score=DotProduct(form=[[-1.0]]))
-    negative = -1 if factor is None else hull(-balls(1).item().tanh())
+    negative = -1 if factor is None else hull(-ball(1).tanh())
     yield equals(Interval.within(float(line[0, 0]), 64 * U), negative, part="negative")
-    for rng in run.streams(run.pick(quick=6, paper=80)):
+    for rng in run.draws(quick=6, paper=80):
         n, d = int(rng.integers(2, 6)), int(rng.integers(1, 4))
         x, q = rng.normal(size=(n, d)), rng.normal(size=(d, d)) * 0.7
         k = exp((balls(x) @ balls(q)) @ (balls(x) @ balls(q)).T * sign)

@@ -192,7 +192,7 @@ def grown(run, column):
 def layers(run, epsilon):
     """The rows of every network and stage at a bandwidth."""
     table = run.study(studies.trained_layer).where(epsilon=epsilon, rung=0)
-    for network in sorted(set(table["network"].tolist())):
+    for network in table.levels("network"):
         for stage in ("before", "after"):
             yield table.where(network=network, stage=stage), {"network": network, "stage": stage}
 

@@ -1,8 +1,7 @@
 """Two clusters as they are printed, in ball arithmetic: how long they take, and where they meet."""
 
-from theory.evidence import Interval, at_least, at_most
+from theory.evidence import Interval, at_least, at_most, ball
 from theory.evidence.quadrature import integral_over
-from verify.particles.simplex import ball
 from verify.textbook import hull
 
 

@@ -111,11 +111,11 @@ class Distance:
 
     def output(self, x):
         """What the queries read."""
-        return attend(*self._features(x), self.values, score=SquaredDistance(), key_weights=self.nu.weights)
+        return attend(*self._features(x), self.values, score=SquaredDistance(), weights=self.nu.weights)
 
     def rounding(self, x):
         """How far that is from the truth about these tokens."""
-        return rounding(*self._features(x), self.values, score=SquaredDistance(), key_weights=self.nu.weights)
+        return rounding(*self._features(x), self.values, score=SquaredDistance(), weights=self.nu.weights)
 
     def _features(self, x):
         return x @ self.query.T, self.nu.points @ self.key.T

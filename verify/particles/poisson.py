@@ -2,15 +2,15 @@
 
 from fractions import Fraction
 
-from theory.evidence import Interval
-from verify.textbook import balls, hull
+from theory.evidence import Interval, ball
+from verify.textbook import hull
 
 STARTED = Fraction(1, 9)  # r^2 / (1 - r^2) at time zero, for r^2 = 1/10
 
 
 def one(value=1):
     """A number as a ball."""
-    return balls(value).item()
+    return ball(value)
 
 
 def logarithm(value):

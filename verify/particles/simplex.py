@@ -1,18 +1,9 @@
 """Tokens of equal overlaps, in ball arithmetic: the printed equation, and the time it takes as an exact expression."""
 
-from fractions import Fraction
-
 import numpy as np
 
-from theory.evidence import Interval
+from theory.evidence import Interval, ball
 from verify.textbook import balls, hull
-
-
-def ball(value):
-    """A float, integer, fraction or its text as an exact ball; balls and series as they are."""
-    if isinstance(value, str):
-        value = Fraction(value)
-    return value if hasattr(value, "exp") else balls(value).item()
 
 
 def simplex(n, rho):

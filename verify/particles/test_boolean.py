@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.particles import studies
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 SOURCES = ("geshkovski2023",)
 LAST = 5  # windows on which a limit is taken; the earlier ones are shown
@@ -33,7 +33,7 @@ def alone(table, part):
 
 def grown(clock):
     """The exponential of a clock."""
-    return hull(balls(clock).item().exp())
+    return hull(ball(clock).exp())
 
 
 def extreme(position, count):
@@ -146,7 +146,7 @@ def test_constant(run, *, share=1, beside=lambda gaps: limit(gaps[-LAST:], ratio
 )
 def test_delay(run, *, growth=lambda _power: Fraction(1, 2), base=None):
     table = run.study(studies.delays)
-    unit = hull(balls(2).item().log()) if base is None else base
+    unit = hull(ball(2).log()) if base is None else base
     for value in np.unique(table["value"]).tolist():
         part = table.where(value=value)
         delays, powers = part.intervals("delay"), part["power"].tolist()

@@ -5,10 +5,10 @@ from functools import cache
 import numpy as np
 import sympy
 
-from theory.evidence import Claim, at_least, at_most, bug, constant, equals, hypothesis, sup_over, verifies
+from theory.evidence import Claim, at_least, at_most, ball, bug, constant, equals, hypothesis, sup_over, verifies
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.symbolic import zero
-from verify.particles.simplex import ball, rate
+from verify.particles.simplex import rate
 from verify.textbook import balls, exp, hull
 
 sup = cache(sup_over)  # once for the claim and its twins

@@ -11,6 +11,7 @@ from theory.evidence import (
     Kind,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -23,7 +24,7 @@ from theory.evidence import (
 from theory.particles import studies
 from theory.particles.chaos import tagged_variance
 from theory.particles.studies.chaos import ALPHA, DIMS, FAR, TIME
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 CHAOS = ("chen2026", "sznitman1991")
 CLOUDS = ("fournier2015", "chen2026")
@@ -34,7 +35,7 @@ BENT, SHIFT = 0.09, 1.35  # taken likewise, for the curvature and for the distan
 
 def path():
     """By how much a mean-field token shrinks, in balls."""
-    return (1 + 2 * balls(ALPHA).item() * balls(TIME).item()) ** balls(-0.5).item()
+    return (1 + 2 * ball(ALPHA) * ball(TIME)) ** ball(-0.5)
 
 
 @cache
@@ -233,9 +234,7 @@ def test_clouds(run, *, parametric=False, power=1.0, alike=False, added=1.0, sha
         found = charged(slope(sizes, moved, among=8), sizes, moved, error + stepping(table, d))
         yield equals(found, sampled if alike else -power / 2, scale=1, part="interaction", **case)
         # one atom is the nearest at the centre: the mean length of a normal vector
-        centred = sigma * hull(
-            balls(2).item().sqrt() * (balls(d + 1).item() / 2).gamma() / (balls(d).item() / 2).gamma()
-        )
+        centred = sigma * hull(ball(2).sqrt() * (ball(d + 1) / 2).gamma() / (ball(d) / 2).gamma())
         yield at_least(centred, share * least_of(d, 1), d=d, n=1, part="bound")
         if d == 1:
             continue
@@ -251,7 +250,7 @@ def test_clouds(run, *, parametric=False, power=1.0, alike=False, added=1.0, sha
 
 def least_of(d, n):
     """How far any n atoms are from the normal law of a mean-field token."""
-    half, pi = balls(d).item() / 2, balls(0).item().pi()
-    ball = pi**half / (half + 1).gamma()
-    least = path() * (2 * pi).sqrt() * (n * ball) ** (-1 / balls(d).item()) * balls(d).item() / (d + 1)
+    half, pi = ball(d) / 2, ball(0).pi()
+    volume = pi**half / (half + 1).gamma()
+    least = path() * (2 * pi).sqrt() * (n * volume) ** (-1 / ball(d)) * ball(d) / (d + 1)
     return hull(least)

@@ -11,6 +11,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -19,7 +20,7 @@ from theory.evidence import (
 )
 from theory.evidence.symbolic import zero
 from theory.particles import studies
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 MERGED = 1e-6
 SPHERES = ("markdahl2018", "criscitiello2024", "geshkovski2025")
@@ -130,7 +131,7 @@ def plane_waves(slope, own, neighbours):
 
 def angle(q, n):
     """Cosine and sine of 2 pi q / n in balls."""
-    turn = balls(1).item().atan() * 8 * q / n
+    turn = ball(1).atan() * 8 * q / n
     return turn.cos(), turn.sin()
 
 

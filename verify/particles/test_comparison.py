@@ -4,12 +4,25 @@ from fractions import Fraction
 
 import sympy
 
-from theory.evidence import Claim, Interval, Kind, at_least, at_most, bug, constant, equals, gamma, hypothesis, verifies
+from theory.evidence import (
+    Claim,
+    Interval,
+    Kind,
+    at_least,
+    at_most,
+    ball,
+    bug,
+    constant,
+    equals,
+    gamma,
+    hypothesis,
+    verifies,
+)
 from theory.evidence.symbolic import zero
 from theory.particles import studies
 from theory.particles.comparison import slowest_rate
 from theory.particles.studies.comparison import WITNESS
-from verify.particles.simplex import ball, elapsed, least_rate, rate
+from verify.particles.simplex import elapsed, least_rate, rate
 from verify.textbook import hull
 
 SURVEY = ("geshkovski2025",)

@@ -11,6 +11,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -46,7 +47,7 @@ class Layer:
         weights = exp(scores) * balls(m)
         weights = weights * balls(np.tri(n, dtype=int)) if causal else weights
         self.weights = weights / weights.sum(axis=1)[:, np.newaxis] if normalised else weights
-        error, top = rounding(x, x, x, score=score, key_weights=m, causal=causal), 1.0
+        error, top = rounding(x, x, x, score=score, weights=m, causal=causal), 1.0
         if not normalised:
             top = hull(max(weights.sum(axis=1), key=lambda ball: float(ball.mid()))).hi
             error = 2.0 * top * (error + math.expm1(partition_error(x, x, score, np.log(m))) + gamma(16))
@@ -77,7 +78,7 @@ def layers(run, *, quick, paper, value=None):
     for normalised in (True, False):
         x, score = latitude(), DotProduct(scale=2.0)
         yield "latitude", UP, Layer(x, score, (balls(x) @ balls(x).T) * 2, normalised=normalised, value=value)
-    for number, rng in enumerate(run.streams(run.pick(quick=quick, paper=paper))):
+    for number, rng in enumerate(run.draws(quick=quick, paper=paper)):
         n, d = int(rng.integers(2, 9)), int(rng.integers(2, 6))
         axis = rng.normal(size=d)
         axis /= np.linalg.norm(axis)
@@ -202,14 +203,14 @@ def test_chart(run, *, lifted=True, factor=1.0, value=None):
 def least_of(given):
     """The smallest of several balls."""
     found = given[0]
-    for ball in given[1:]:
-        found = least(found, ball)
+    for other in given[1:]:
+        found = least(found, other)
     return found
 
 
 def rate_of(name, height, beta=BETA):
     """The claimed rate of contraction for tokens at least that high, in balls; it grows with the height."""
-    c, beta = balls(height).item(), balls(beta).item()
+    c, beta = ball(height), ball(beta)
     return c * (-2 * beta * (1 - c**2)).exp() * (beta.exp() if name == "USA" else 1)
 
 
@@ -246,7 +247,7 @@ def test_consensus(run, *, factor=1.0, runs=("SA", "USA", "causal"), among=lambd
         for height, wide, narrow, (start, end) in zip(heights, before, after, pairwise(ends), strict=True):
             rate = hull(rate_of(name, height.lo) / (among(TOKENS) if name == "causal" else 1))
             ratio = narrow / wide
-            ends_ = [hull(balls(end).item().log()) for end in (ratio.lo, ratio.hi)]
+            ends_ = [hull(ball(end).log()) for end in (ratio.lo, ratio.hi)]
             decay = Interval(ends_[0].lo, ends_[1].hi, ratio.kind)
             yield at_most(
                 decay / (Interval.exactly(end) - start), -factor * rate, scale=1, run=name, time=end, part="rate"
@@ -256,7 +257,7 @@ def test_consensus(run, *, factor=1.0, runs=("SA", "USA", "causal"), among=lambd
         wide = diameter(chart(x, UP))
         yield at_most(factor * Interval.within(diameter(x), gamma(16)), wide, scale=wide, part="sphere", height=height)
     cases = [(latitude(0.99999), BETA, name) for name in ("SA", "USA", "causal")]  # nearly attained
-    for number, rng in enumerate(run.streams(run.pick(quick=9, paper=60))):
+    for number, rng in enumerate(run.draws(quick=9, paper=60)):
         # random tokens, near the axis too: by cone.chart the diameter shrinks at least by the overlap of two rows
         n, d, beta = int(rng.integers(2, 6)), int(rng.integers(2, 5)), float(10.0 ** rng.uniform(-2.0, 1.0))
         spread, axis = (1.0, 0.1, 0.001)[number % 3], np.eye(d)[-1]
@@ -265,7 +266,7 @@ def test_consensus(run, *, factor=1.0, runs=("SA", "USA", "causal"), among=lambd
     for x, beta, name in cases:
         n, d = x.shape
         layer = Layer(
-            x, DotProduct(scale=beta), (balls(x) @ balls(x).T) * balls(beta).item(), normalised=name != "USA",
+            x, DotProduct(scale=beta), (balls(x) @ balls(x).T) * ball(beta), normalised=name != "USA",
             causal=name == "causal",
         )  # fmt: skip
         heights = balls(x[:, -1])

@@ -8,10 +8,23 @@ from fractions import Fraction
 import numpy as np
 import sympy
 
-from theory.evidence import Claim, Interval, Kind, at_most, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import (
+    Claim,
+    Interval,
+    Kind,
+    at_most,
+    ball,
+    bug,
+    constant,
+    equals,
+    hypothesis,
+    limit,
+    order,
+    verifies,
+)
 from theory.evidence.symbolic import zero
 from theory.particles import spectrum, sphere_jacobian, studies
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 DERIVED = ("derived", "refereed")
 SOURCES = ("geshkovski2025",)
@@ -20,7 +33,7 @@ LAST = 5  # windows on which a limit is taken; the earlier ones are shown
 
 def exponential(beta):
     """The exponential of a float or a fraction."""
-    return hull(balls(beta).item().exp())
+    return hull(ball(beta).exp())
 
 
 def one(_beta):
@@ -111,7 +124,7 @@ def test_spectrum(run, *, sa=one, usa=exponential, value=1.0, averaged=True):
     cases = [(np.ones(3), 4, 1.0)]
     cases += [
         (rng.normal(size=int(rng.integers(2, 5))), int(rng.integers(2, 7)), float(rng.uniform(-2.0, 6.0)))
-        for rng in run.streams(run.pick(quick=2, paper=60))
+        for rng in run.draws(quick=2, paper=60)
     ]
     for point, count, b in cases:
         d = point.size
@@ -150,7 +163,7 @@ def test_causal_spectrum(run, *, level=lambda number, _count: Fraction(number - 
     for at, quoted in enumerate(PRINTED):
         yield equals(-level(6 - at, 6), Interval.printed(quoted, Kind.CERTIFIED), part="printed")
     cases = [(np.ones(3), 4, np.diag([1.0, -2.0, 3.0]))]
-    for rng in run.streams(run.pick(quick=3, paper=60)):
+    for rng in run.draws(quick=3, paper=60):
         d = int(rng.integers(2, 5))
         cases.append(
             (rng.normal(size=d), int(rng.integers(2, 7)), 10.0 ** rng.uniform(-1.0, 1.0) * rng.normal(size=(d, d)))

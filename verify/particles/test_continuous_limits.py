@@ -19,6 +19,7 @@ from theory.evidence import (
     Interval,
     Kind,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -31,7 +32,7 @@ from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import U, average_error, covariance_error, discrepancy, gamma
 from theory.particles import Softmax, flow
 from verify.particles.continuous import LOOSE, states
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 MTA = ("vuckovic2020",)
 FLOWS = ("sander2022", *MTA)
@@ -70,7 +71,7 @@ def test_layers(run, *, frozen=False, rate=1.0, horizon=1.0, pace=1.0):
     pair = np.array([[-1.0], [1.0]])
     rounded = 64 * depths[-1] * U  # a layer rounds by a few units, and what follows at most triples it
     clouds = [("pair", pair)]
-    clouds += [("random", rng.normal(size=(5, 2)) / 2.0) for rng in run.streams(run.pick(quick=1, paper=4))]
+    clouds += [("random", rng.normal(size=(5, 2)) / 2.0) for rng in run.draws(quick=1, paper=4)]
     for name, x in clouds:
         ends, error = states(flow(Softmax(PLAIN), x, [0.0, 1.0], **LOOSE))
         size = float(np.abs(ends[1]).max())
@@ -83,10 +84,10 @@ def test_layers(run, *, frozen=False, rate=1.0, horizon=1.0, pace=1.0):
             yield equals(measured, end, scale=1, input=name, part="limit")
         if name == "pair":
             square = Interval.within(float(ends[1][1, 0]), error[1], Kind.ESTIMATED) ** 2
-            times = [hull(integral_over(_slowness, 1, balls(end).item())) for end in (square.lo, square.hi)]
+            times = [hull(integral_over(_slowness, 1, ball(end))) for end in (square.lo, square.hi)]
             yield equals(Interval(times[0].lo, times[1].hi, square.kind), pace, input=name, part="closed form")
             chain = [Interval.within(float(network(x, depth, frozen=True)[1, 0]), rounded * size) for depth in depths]
-            other = balls(pace).item().exp() * balls(1).item().sinh()
+            other = ball(pace).exp() * ball(1).sinh()
             yield equals(limit(chain, order=1), hull(other.asinh()), input=name, part="if frozen")
 
 
@@ -114,7 +115,7 @@ def test_semigroup(run, *, frozen=False, stretch=1.0, alone=False):
     def forward(x):
         return 0.5 * np.tanh(x @ TURN.T)
 
-    for rng in run.streams(run.pick(quick=2, paper=6)):
+    for rng in run.draws(quick=2, paper=6):
         x = rng.normal(size=(5, 2)) / 2.0
         start = Measure(x)
 
@@ -150,9 +151,9 @@ def deviation(points, masses):
 
 def lambert(growing, s, beta, t):
     """The claimed standard deviation at time t, by Lambert's W, in balls: growing under Gamma, else relaxing."""
-    q = 2 * balls(beta).item() * balls(s).item() ** 2
-    inner = (1 / q) * (1 / q - 2 * balls(t).item()).exp() if growing else q * (q - 2 * balls(t).item()).exp()
-    return ((1 / inner.lambertw() if growing else inner.lambertw()) / (2 * balls(beta).item())).sqrt()
+    q = 2 * ball(beta) * ball(s) ** 2
+    inner = (1 / q) * (1 / q - 2 * ball(t)).exp() if growing else q * (q - 2 * ball(t)).exp()
+    return ((1 / inner.lambertw() if growing else inner.lambertw()) / (2 * ball(beta))).sqrt()
 
 
 @verifies(
@@ -182,16 +183,16 @@ def test_gaussian(run, *, double=1.0, pace=1.0, prior=True, atoms=False):
             slip = covariance_error(far, mu.size, relative=gamma(64)) / spread
             found = path.observe(lambda x, m=mu.weights: deviation(x[:, 0], m))[1] + Interval.within(0.0, slip)
             claimed = lambert(growing, spread, double * beta, t)
-            claimed = claimed if prior or not growing else balls(spread).item() * balls(t).item().exp()
+            claimed = claimed if prior or not growing else ball(spread) * ball(t).exp()
             yield equals(found, hull(claimed), growing=growing, beta=beta, t=t, part="spread")
             centre = path.observe(lambda x, m=mu.weights: float(m @ x[:, 0]))[1]
             centre += Interval.within(0.0, average_error(far, mu.size, relative=gamma(64)))
-            grown = hull(balls(mean).item() * (balls(pace * t).item().exp() if growing else 1))
+            grown = hull(ball(mean) * (ball(pace * t).exp() if growing else 1))
             yield equals(centre, grown, growing=growing, beta=beta, t=t, part="mean")
             moving = field(mu.points)[:, 0] - (0.0 if growing else mu.points[:, 0])
             rate = float(mu.weights @ (moving * (mu.points[:, 0] - mean))) / spread
-            q = 2 * balls(double).item() * balls(beta).item() * balls(spread).item() ** 2
-            speed = balls(spread).item() * ((q if growing else -1) / (1 + q))
+            q = 2 * ball(double) * ball(beta) * ball(spread) ** 2
+            speed = ball(spread) * ((q if growing else -1) / (1 + q))
             yield equals(
                 Interval.within(rate, 4.0 * slip + gamma(64) * far**2),
                 hull(speed),

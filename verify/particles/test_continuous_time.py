@@ -16,6 +16,7 @@ from theory.evidence import (
     Interval,
     Kind,
     at_least,
+    ball,
     bug,
     constant,
     equals,
@@ -58,7 +59,7 @@ def test_transport(run, *, normalised=True, counted=True, causal=False):
         return states(flow(field, points, times, **LOOSE))
 
     times = np.array([0.0, 0.3, 0.8])
-    for rng in run.streams(run.pick(quick=2, paper=6)):
+    for rng in run.draws(quick=2, paper=6):
         n = int(rng.integers(3, 7))
         x, counts = rng.normal(size=(n, 2)) / 2.0, np.arange(n) % 3 + 1
         turned = rng.permutation(n)[::-1] if n > 3 else np.array([2, 0, 1])
@@ -109,7 +110,7 @@ def probes(x):
     constant("once", "the slope has one per cent more", factor=1.01),
 )
 def test_continuity(run, *, frozen=False, weighted=True, factor=1.0):
-    for rng in run.streams(run.pick(quick=3, paper=30)):
+    for rng in run.draws(quick=3, paper=30):
         n = int(rng.integers(3, 8))
         x, masses = rng.normal(size=(n, 2)) / 2.0, rng.dirichlet(np.full(n, 2.0))
         law = masses if weighted else np.full(n, 1.0 / n)
@@ -159,7 +160,7 @@ def test_continuity(run, *, frozen=False, weighted=True, factor=1.0):
 )
 def test_jump(run, *, power=2, twice=1, value=1.0):
     clouds = [("pair", beta, np.array([[-1.0], [1.0]]), np.full(2, 0.5)) for beta in (0.25, 1.0, 3.0)]
-    for rng in run.streams(run.pick(quick=10, paper=200)):
+    for rng in run.draws(quick=10, paper=200):
         n = int(rng.integers(2, 15))
         clouds.append(("random", 1.0, rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n))))
     for name, beta, x, masses in clouds:
@@ -185,13 +186,13 @@ def test_jump(run, *, power=2, twice=1, value=1.0):
         shift = discrepancy(m @ (rows @ x), m @ outputs, off)
         yield equals(shift, 0, scale=math.sqrt(size), part="mean", **case)
         if name == "pair":
-            t = balls(beta).item().tanh()
+            t = ball(beta).tanh()
             for found, claimed in ((jump, 0), (mean, hull(t**power - 1)), (drift, hull(2 * (t - 1)))):
                 yield equals(found, claimed, scale=1, part="two tokens", **case)
     # the relaxing pair at +-c: u = beta c^2 has u' = -4 u / (e^{2u} + 1), so that its time is an exponential integral
     u = flow(lambda c: value * Softmax(PLAIN)(c) - c, [[-1.0], [1.0]], [0.0, 1.0], **LOOSE).observe(
         lambda c: float(c[1, 0] ** 2)
     )
-    ends = [balls(end).item() for end in (u[1].lo, u[1].hi)]
-    spent = [hull((balls(2).item().ei() - (2 * end).ei() - end.log()) / 4) for end in ends]
+    ends = [ball(end) for end in (u[1].lo, u[1].hi)]
+    spent = [hull((ball(2).ei() - (2 * end).ei() - end.log()) / 4) for end in ends]
     yield equals(Interval(spent[1].lo, spent[0].hi, u[1].kind), 1, part="run of two tokens")

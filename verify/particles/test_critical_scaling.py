@@ -3,11 +3,11 @@
 import math
 from functools import cache
 
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
 from theory.particles import studies
 from theory.particles.critical import folded
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 SOURCES = ("chen2025",)
 SEEN = ("seen", "derived", "refereed")
@@ -61,13 +61,13 @@ def jacobian(n, rho, beta, *, tangential=True, own=1):
 
 def of_floats(form, n, rho, beta, **changes):
     """A form at numbers as they are stored."""
-    return hull(form(*(balls(value).item() for value in (n, rho, beta)), **changes))
+    return hull(form(*(ball(value) for value in (n, rho, beta)), **changes))
 
 
 def decimal(text):
     """The ball of an exact decimal."""
     whole, _, part = str(text).partition(".")
-    return balls(int(whole + part)).item() / 10 ** len(part)
+    return ball(int(whole + part)) / 10 ** len(part)
 
 
 def chosen(run, *quantities):
@@ -94,7 +94,7 @@ def chosen(run, *quantities):
 )
 def test_forms(run, *, own=1, kept=False):
     for _, way, n, rho, scaled, beta, value in chosen(run, "cosine"):
-        claimed = Interval.exactly(rho) if kept else of_floats(cosine, n, rho, beta, own=balls(own).item())
+        claimed = Interval.exactly(rho) if kept else of_floats(cosine, n, rho, beta, own=ball(own))
         yield equals(value, claimed, way=way, n=n, rho=rho, scaled=scaled)
 
 
@@ -118,7 +118,7 @@ def test_jacobian(run, *, own=1, frozen=False, leave=False):
         if frozen:
             claimed = of_floats(without_scores, n, rho, beta)
         else:
-            claimed = of_floats(jacobian, n, rho, beta, tangential=sphere, own=balls(own).item())
+            claimed = of_floats(jacobian, n, rho, beta, tangential=sphere, own=ball(own))
         yield equals(value, claimed, quantity=quantity, way=way, n=n, rho=rho, scaled=scaled)
     printed = {
         (128, True): ("0.028366", "0.28233", "0.90246"),
@@ -127,7 +127,7 @@ def test_jacobian(run, *, own=1, frozen=False, leave=False):
     }
     for (n, sphere), digits in printed.items():
         for scaled, quoted in zip(("0.6", "1", "1.6"), digits, strict=True):
-            size, gap = balls(n).item(), balls(0.5).item()
+            size, gap = ball(n), ball(0.5)
             value = hull(jacobian(size, gap, decimal(scaled) / gap * size.log(), tangential=sphere and not leave))
             yield equals(value, Interval.printed(quoted), n=n, scaled=scaled, part="printed")
 
@@ -167,7 +167,7 @@ def sizes_for(rate):
 )
 def test_limits(run, *, critical=lambda rho: 4 * rho / (1 + 3 * rho), threshold=lambda rho: 1 / (1 - rho), first=False):
     for rho in run.pick(quick=(0.5, 0.2), paper=(0.5, 0.2, 0.8, 0.05)):
-        overlap = balls(rho).item()
+        overlap = ball(rho)
         for part in (0.6, 0.75, 1.0, 1.25, 1.6):  # of the threshold that is claimed
             target = 1 if part < 1.0 else hull(overlap if part > 1.0 else critical(overlap))
             rate = 2 * (1 - part) if part < 1.0 else part - 1 if part > 1.0 else 1.0
@@ -199,14 +199,14 @@ def test_limits(run, *, critical=lambda rho: 4 * rho / (1 + 3 * rho), threshold=
 def test_threshold(run, *, power=1, own=1.0):
     for rho in run.pick(quick=(0.5, 0.2), paper=(0.5, 0.2, 0.8, 0.05)):
         found = [crossing(10**k, rho, own=own) for k in (2, 3, 4, 5, 6)]
-        claimed = (1 - balls(rho).item()) ** -power
+        claimed = (1 - ball(rho)) ** -power
         yield equals(limit(found, ratio=10.0, order=1), hull(claimed), rho=rho)
 
 
 @cache
 def crossing(n, rho, *, own=1.0):
     """Enclose the gamma at which the cosine of n outputs is 4 rho / (1 + 3 rho); the cosine falls with gamma."""
-    target = hull(4 * balls(rho).item() / (1 + 3 * balls(rho).item()))
+    target = hull(4 * ball(rho) / (1 + 3 * ball(rho)))
     low, high = 0.0, 8 / (1 - rho)
     for _ in range(80):
         middle = (low + high) / 2

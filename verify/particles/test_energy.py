@@ -7,6 +7,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -34,7 +35,7 @@ def clouds(run, *, quick, paper, symmetric=True):
     """Yield tokens, beta, form and masses: two tokens at a right angle and a skewed form first, then random ones."""
     yield np.eye(2), 1.0, None, None
     yield unit(np.random.default_rng(1), 4, 3), 2.0, (TILTED + TILTED.T if symmetric else TILTED), None
-    for number, rng in enumerate(run.streams(run.pick(quick=quick, paper=paper))):
+    for number, rng in enumerate(run.draws(quick=quick, paper=paper)):
         n, d = int(rng.integers(2, 6)), int(rng.integers(2, 5))
         form, masses = rng.normal(size=(d, d)), rng.dirichlet(np.full(n, 4.0))
         form = (form + form.T) / 2.0 if symmetric else form
@@ -47,7 +48,7 @@ class Printed:
 
     def __init__(self, x, beta, form, masses):
         n, d = x.shape
-        self.x, self.beta = balls(x), balls(beta).item()
+        self.x, self.beta = balls(x), ball(beta)
         self.form = balls(np.eye(d) if form is None else form)
         self.masses = balls(np.ones(n)) / n if masses is None else balls(masses)
 
@@ -129,7 +130,7 @@ def test_gradient(run, *, weighted=True, symmetric=True, causal=False, power=1):
     constant("half", "the energy has the factor 1 / beta", factor=2),
 )
 def test_dissipation(run, *, weighted=True, turned=False, causal=False, factor=1):
-    one = balls(1).item()
+    one = ball(1)
     for name, claimed in (("SA", 1 / (2 * (one.exp() + 1))), ("USA", one / 4)):
         measured = Interaction(1.0).dissipation(np.eye(2), normalised=name == "SA")
         if name == "SA" and not weighted:
@@ -177,7 +178,7 @@ def flat(law, x):
 def test_climb(run, *, column="climbed", runs=("SA", "USA", "form"), height=1.0, way=1):
     table = run.study(studies.dissipation)
     beta = run.pick(quick=3.0, paper=5.0)
-    top = hull(balls(beta).item().exp() / (2 * balls(beta).item()))
+    top = hull(ball(beta).exp() / (2 * ball(beta)))
     for name in runs:
         part = table.where(run=name)
         energies, climbed = part.intervals("energy"), part.intervals("climbed" if name == "USA" else column)
@@ -211,7 +212,7 @@ def test_value(run, *, share=0.5, odd=1, skew=False, acting=np.asarray):
     low, high = proportion(hits, draws), proportion(hits + unclear, draws)
     yield equals(Interval(low.lo, high.hi, low.kind), share, scale=1, part="free")
     yield at_most(int(own["falling"][0]), 0, scale=int(own["draws"][0]), part="symmetric")
-    for rng in run.streams(run.pick(quick=6, paper=60)):
+    for rng in run.draws(quick=6, paper=60):
         x = unit(rng, 4, 3)[np.newaxis]
         a, v = rng.normal(size=(2, 1, 3, 3))
         up, error = energy_rates(x, a, v)

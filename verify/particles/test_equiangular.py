@@ -11,6 +11,7 @@ from theory.evidence import (
     Interval,
     Kind,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -26,7 +27,7 @@ from theory.particles import flow, on_sphere, studies
 from theory.particles.equiangular import Equiangular
 from theory.particles.overlaps import Overlaps, gaps
 from theory.particles.studies.equiangular import TOKENS, uniform_gaps
-from verify.particles.simplex import ball, elapsed, prefactor, rate, simplex, time
+from verify.particles.simplex import elapsed, prefactor, rate, simplex, time
 from verify.textbook import exp, hull, laws
 
 SURVEY = ("geshkovski2025",)
@@ -57,7 +58,7 @@ def velocity(x, beta, rule):
 def test_field(run, *, own=1, doubled=2, bent=False):
     cases = [
         (int(r.integers(2, 7)), float(r.uniform(-0.15, 0.95)), float(r.uniform(-2, 6)))
-        for r in run.streams(run.pick(quick=2, paper=60))
+        for r in run.draws(quick=2, paper=60)
     ]
     for n, rho, beta in [(4, 0.25, 1.0), (3, -0.25, 3.0), (4, 0.999, 2.0), *cases]:
         x = simplex(n, rho)
@@ -230,11 +231,11 @@ def one_direction(rule):
 )
 def test_concentration(run, *, power=-0.5, below=lambda d: math.sqrt(math.log(d) / d), among=1, part="deviation"):
     table = run.study(studies.equiangular)
-    betas = sorted(set(table.where(part="deviation")["beta"].tolist()))
+    betas = table.where(part="deviation").levels("beta")
     for beta in betas:
         for rule in RULES:
             found = table.where(part=part, rule=rule, beta=beta)
-            sizes = sorted(set(found["d"].tolist()))
+            sizes = found.levels("d")
             columns = [found.where(d=d) for d in sizes]
             samples = np.array([column.middles("value") for column in columns]).T
             unsure = max(v.width / v.mid for column in columns for v in column.intervals("value"))

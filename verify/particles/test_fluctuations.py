@@ -9,6 +9,7 @@ from theory.evidence import (
     Claim,
     Interval,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -99,7 +100,7 @@ def test_fluctuation(run, *, power=1, shifts=1, sign=-1, signs=False):
     for part, value in planar.items():
         levels = table.where(part=part).intervals("value")
         yield from found([limit(levels, ratio=4, order=1)], value, d=2, part=part)
-    for rng in run.streams(run.pick(quick=0, paper=6)):
+    for rng in run.draws(quick=0, paper=6):
         d = int(rng.integers(2, 5))
         root, tilt = rng.normal(size=(d, d)) / math.sqrt(d), rng.normal(size=d)
         covariance = root @ root.T + 0.25 * np.eye(d)
@@ -144,7 +145,7 @@ def general_limits(mu, tilt, *, power=2, doubled=True, sign=-1):
     hypothesis("gaussian", "the law is taken for a Gaussian of its mean and covariance", gaussian=True),
 )
 def test_fluctuation_law(run, *, power=2, doubled=True, sign=-1, gaussian=False):
-    for number, rng in enumerate(run.streams(run.pick(quick=2, paper=20))):
+    for number, rng in enumerate(run.draws(quick=2, paper=20)):
         k, d = int(rng.integers(3, 9)), int(rng.integers(1, 3))
         named = number == 0  # one heavy key in twenty, which the tilt finds
         mu = (
@@ -215,19 +216,19 @@ def test_effective_tokens(run, *, edge=1.5, half=0.5, alone=False):
     table = run.study(studies.outputs).where(part="participation")
     for a in GROWTHS:
         part = table.where(growth=a)
-        s, levels = balls(a + 0.5).item(), []
+        s, levels = ball(a + 0.5), []
         for bits, value in zip(part["bits"].tolist(), part.intervals("value"), strict=True):
-            log_n = bits * balls(2).item().log()
-            squared = log_n / balls(a).item()  # p**2; the table's tilt is rounded
+            log_n = bits * ball(2).log()
+            squared = log_n / ball(a)  # p**2; the table's tilt is rounded
             off = Interval.within(1.0, 32 * U * (1.0 + hull(squared).hi + hull(log_n).hi))
             if a < edge:
-                rare = (squared * (s - 1) ** 2 * balls(half).item()).exp()
-                factor = rare * (8 * balls(1).item().atan() * squared).sqrt()
+                rare = (squared * (s - 1) ** 2 * ball(half)).exp()
+                factor = rare * (8 * ball(1).atan() * squared).sqrt()
             else:
                 factor = (log_n - squared).exp()
             levels.append(hull(factor) * value * off)
             if a == 1.0:
-                most = hull((-squared * balls(half).item() / 4).exp())
+                most = hull((-squared * ball(half) / 4).exp())
                 yield at_most(value, most, a=a, bits=bits, part="bound")
-        closed = (1 / (2 - s) + 1 / s if alone else (2 - s).gamma() * s.gamma()) if a < edge else balls(1).item()
+        closed = (1 / (2 - s) + 1 / s if alone else (2 - s).gamma() * s.gamma()) if a < edge else ball(1)
         yield equals(limit(levels, order=1), hull(closed), a=a, part="limit")

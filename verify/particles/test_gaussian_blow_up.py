@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import gammainc
 
 from theory.attention import AttentionKernel, DotProduct, Measure, gaussian, lattice
-from theory.evidence import Claim, Interval, at_least, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import Claim, Interval, at_least, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import average_error, gamma
 from theory.particles import (
@@ -68,12 +68,12 @@ def doubled(form, start, value):
 )
 def test_blow_up(run, *, share=1.0, sides=lambda form: form + form.T, value=IDENTITY):
     cases = [("drawn", studies.FORM, studies.START), ("indefinite", np.array([[1.0, 1.0], [-0.5, -0.5]]), IDENTITY)]
-    for rng in run.streams(run.pick(quick=2, paper=20)):
+    for rng in run.draws(quick=2, paper=20):
         even, skew = turned(rng, 1.0, float(rng.uniform(0.1, 1.0)))
         start = turned(rng, *rng.uniform(0.2, 1.0, size=2))[0]
         cases.append(("random", even + skew, (start + start.T) / 2.0))
     for name, form, start in cases:
-        claimed = hull(1 / (balls(share).item() * eigenvalues(sides(balls(form)) @ balls(start))[0]))
+        claimed = hull(1 / (ball(share) * eigenvalues(sides(balls(form)) @ balls(start))[0]))
         times = doubled(form, start, value)
         yield equals(limit(times[6:], ratio=2.0, order=1), claimed, scale=1, input=name)
         told = blow_up_time(form, start)
@@ -82,7 +82,7 @@ def test_blow_up(run, *, share=1.0, sides=lambda form: form + form.T, value=IDEN
     key = np.vectorize(Interval.exactly)(studies.KEY)  # A^(1/2) is K times root two
     for k, t in enumerate(drawn["t"].tolist()):
         left = 1.0 / (4.0 * lengths(key @ symmetric(drawn, k) @ key)[0])  # 1 / (2 lambda) is the time that is left
-        claimed = 1 / (balls(share).item() * eigenvalues(sides(balls(studies.FORM)) @ balls(studies.START))[0])
+        claimed = 1 / (ball(share) * eigenvalues(sides(balls(studies.FORM)) @ balls(studies.START))[0])
         yield equals(left + t, hull(claimed), scale=1, input="time left", t=t)
     table = run.study(studies.gaussian_growth).where(kernel="softmax")
     for v, alpha, s0 in sorted(set(zip(*(table[name].tolist() for name in ("value", "first", "start")), strict=True))):
@@ -108,7 +108,7 @@ def test_blow_up(run, *, share=1.0, sides=lambda form: form + form.T, value=IDEN
     hypothesis("value", "V is diagonal with entries 1 and 1/2", value=UNEVEN),
 )
 def test_collapse(run, *, left=0.5, sides=lambda form: form + form.T, value=IDENTITY):
-    for rng in run.streams(run.pick(quick=3, paper=30)):
+    for rng in run.draws(quick=3, paper=30):
         even, skew = turned(rng, *(-rng.uniform(0.3, 1.5, size=2)))
         form, start = even + skew, turned(rng, *rng.uniform(0.5, 2.0, size=2))[0]
         rate = moments(SoftmaxClosure(form, value))
@@ -149,7 +149,7 @@ def mixture(rng, parts):
     hypothesis("corners", "the components are corners of a square, with the same covariances", nodes=2),
 )
 def test_mixture(run, *, tilt=1.0, square=1.0, nodes=hermite.NODES):
-    for rng in run.streams(run.pick(quick=4, paper=40)):
+    for rng in run.draws(quick=4, paper=40):
         parts = int(rng.integers(2, 4))
         weights, means, roots, (form, value) = mixture(rng, parts)
         x = rng.normal(size=(4, 2))
@@ -166,7 +166,7 @@ def test_mixture(run, *, tilt=1.0, square=1.0, nodes=hermite.NODES):
         slopes = balls(x) @ balls(form).T
         moved = [slopes @ balls(root) @ balls(root).T for root in roots]
         law = np.array([
-            balls(w).item() * exp(balls(tilt).item() * (slopes @ balls(m)) + balls(square / 2).item() * (slopes * s).sum(axis=1))
+            ball(w) * exp(ball(tilt) * (slopes @ balls(m)) + ball(square / 2) * (slopes * s).sum(axis=1))
             for w, m, s in zip(weights, means, moved, strict=True)
         ])  # fmt: skip
         centres = sum(p[:, np.newaxis] * (balls(m) + s) for p, m, s in zip(law, means, moved, strict=True))
@@ -189,17 +189,15 @@ def strip(m, sigma, alpha):
 
 def pulled(m, sigma, alpha):
     """The integral of x tanh(alpha m x) against N(m, sigma^2), in balls, with its tails."""
-    lo, hi = (balls(m + side * 16.0 * sigma).item() for side in (-1, 1))
-    mean, variance, steep = balls(m).item(), balls(sigma).item() ** 2, balls(alpha).item() * balls(m).item()
+    lo, hi = (ball(m + side * 16.0 * sigma) for side in (-1, 1))
+    mean, variance, steep = ball(m), ball(sigma) ** 2, ball(alpha) * ball(m)
 
     def density(x):
         tanh = 1 - 2 / ((2 * steep * x).exp() + 1)
         return x * tanh * (-((x - mean) ** 2) / (2 * variance)).exp()
 
-    tail = (
-        balls(0).item().union(balls(float(4.0 * (m + 16.0 * sigma) * math.exp(-128.0))).item())
-    )  # |x| <= twice its end
-    return integral_over(density, lo, hi) / (2 * balls(0).item().acos() * 2 * variance).sqrt() + tail
+    tail = ball(0).union(ball(float(4.0 * (m + 16.0 * sigma) * math.exp(-128.0))))  # |x| <= twice its end
+    return integral_over(density, lo, hi) / (2 * ball(0).acos() * 2 * variance).sqrt() + tail
 
 
 @verifies(
@@ -228,9 +226,9 @@ def test_mixture_lost(run, *, follows=False, alphas=(0.5, 2.0), spread=1.0):
         found = float(w @ (x * kernel.output(mu.points)[:, 0]))
         slack = 2.0 * typical(errors, w) + average_error(float(np.abs(x).max()) ** 2, mu.size, relative=lattice.ERROR)
         measured = 2.0 * Interval.within(found, slack + sigma * strip(m, sigma, alpha))
-        a, s2 = balls(alpha).item(), balls(sigma).item() ** 2
-        demanded = hull(2 * (1 + a * s2) + 2 * a * s2**2 * balls(spread).item())
-        rate = hull(2 * pulled(m, sigma, alpha) + 2 * a * s2 * (1 + s2) * balls(spread).item())
+        a, s2 = ball(alpha), ball(sigma) ** 2
+        demanded = hull(2 * (1 + a * s2) + 2 * a * s2**2 * ball(spread))
+        rate = hull(2 * pulled(m, sigma, alpha) + 2 * a * s2 * (1 + s2) * ball(spread))
         yield equals(measured, demanded if follows else rate, alpha=alpha, part="variance")
         yield at_least(abs(demanded - rate), 0.05, scale=1, alpha=alpha, part="apart")
         if alpha == 0.5:

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from theory.attention import AttentionKernel, DotProduct, Measure
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import average_error, covariance_error, gamma
 from theory.particles import (
     Softmax,
@@ -55,7 +55,7 @@ def affine(mean, sigma, form, value, x):
     hypothesis("corners", "every coordinate is plus or minus one, with the same covariance", law=corners),
 )
 def test_field(run, *, sides=lambda form: form, swapped=False, stretch=1.0, law=gauss_hermite):
-    for number, rng in enumerate(run.streams(run.pick(quick=6, paper=60))):
+    for number, rng in enumerate(run.draws(quick=6, paper=60)):
         d = 1 + number % 3
         mean, root, form, value = ring(rng, d)
         x, nodes = rng.normal(size=(3, d)), NODES[d]
@@ -63,11 +63,11 @@ def test_field(run, *, sides=lambda form: form, swapped=False, stretch=1.0, law=
         errors = hermite_errors(kernel, x, form, root, nodes)
         m, sigma, a, v = balls(mean), balls(root) @ balls(root).T, balls(sides(form)), balls(value)
         a, v = (v, a) if swapped else (a, v)
-        claimed = affine(m, sigma, a, v, balls(x)) * balls(stretch).item()
+        claimed = affine(m, sigma, a, v, balls(x)) * ball(stretch)
         yield equals(gap(kernel.output(x), claimed, errors[:, np.newaxis]), 0, scale=1, part="field", d=d)
         precision, y, at = inverse(sigma), balls(rng.normal(size=(2, d))), m + sigma @ a @ balls(x[0])
         square = [-(p - c) @ precision @ (p - c) / 2 for c in (m, at) for p in y]  # completed, up to a constant
-        tilt = balls(stretch).item() * (balls(x[0]) @ balls(form).T @ (y[0] - y[1]))
+        tilt = ball(stretch) * (balls(x[0]) @ balls(form).T @ (y[0] - y[1]))
         yield equals(hull(square[0] - square[1] + tilt), hull(square[2] - square[3]), scale=1, part="density", d=d)
 
 
@@ -87,7 +87,7 @@ def test_field(run, *, sides=lambda form: form, swapped=False, stretch=1.0, law=
     hypothesis("corners", "every coordinate is plus or minus one, with the same covariance", law=corners),
 )
 def test_moments(run, *, mirrored=True, placed=lambda v, rest: v @ rest, pull=1, law=gauss_hermite):
-    for rng in run.streams(run.pick(quick=3, paper=30)):
+    for rng in run.draws(quick=3, paper=30):
         mean, root, form, value = ring(rng, 2)
         form = form / 3.0  # so that the queries far out stay in reach
         mu = law(mean, root, nodes=40)
@@ -97,7 +97,7 @@ def test_moments(run, *, mirrored=True, placed=lambda v, rest: v @ rest, pull=1,
         shift = typical(errors, mu.weights)
         slack = shift + average_error(size, mu.size, relative=hermite.ERROR)
         m, sigma, a, v = balls(mean), balls(root) @ balls(root).T, balls(form), balls(value)
-        claimed = v @ (m + balls(pull).item() * (sigma @ a @ m))
+        claimed = v @ (m + ball(pull) * (sigma @ a @ m))
         yield equals(gap(mu.weights @ velocity, claimed, slack), 0, scale=1, part="mean")
         half = velocity.T @ (mu.weights[:, np.newaxis] * (mu.points - mu.mean()))
         # a velocity is off by its error times a deviation of a token, of which the mean square is the covariance
@@ -124,9 +124,9 @@ def test_moments(run, *, mirrored=True, placed=lambda v, rest: v @ rest, pull=1,
 )
 def test_closed_form(run, *, share=1.0, sides=lambda form: form + form.T, value=np.ones):
     def claimed(sigma, form, t):
-        return inverse(inverse(sigma) - balls(share * t).item() * sides(form))
+        return inverse(inverse(sigma) - ball(share * t) * sides(form))
 
-    for number, rng in enumerate(run.streams(run.pick(quick=4, paper=40))):
+    for number, rng in enumerate(run.draws(quick=4, paper=40)):
         d = 2 + number % 2
         _, root, form, _ = ring(rng, d)
         cov, shares = root @ root.T, (0.5, 0.9)
@@ -198,7 +198,7 @@ def test_tokens(run, *, rate=2.0, even=False, inverted=True):
         found = path.observe(lambda x, law=law: float(law @ x[:, 0] ** 2))
         token = path.observe(lambda x: float(x[REACHED, 0]))
         for k, t in enumerate(path.times.tolist()):
-            speed = balls(rate * alpha).item() * balls(t).item() * balls(s0).item()
+            speed = ball(rate * alpha) * ball(t) * ball(s0)
             growth = 1 / (1 - speed) if inverted else 1 + speed
             apart = Interval.within(0.0, followed(mu, alpha, s0, t))
             tail = Interval.within(0.0, 3.0 * REACH**2 * math.exp(-0.5 * REACH**2))  # of the variance at the start

@@ -4,10 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.particles import studies
 from verify.particles.normal import lengths, symmetric
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 CAP = ("castin2025",)
 DERIVED = ("derived", "refereed")
@@ -29,7 +29,7 @@ CLOCKS = {
 
 def read(kernel, m):
     """A clock at an enclosed number: all of them rise."""
-    ends = [hull(CLOCKS[kernel](balls(end).item())) for end in (m.lo, m.hi)]
+    ends = [hull(CLOCKS[kernel](ball(end))) for end in (m.lo, m.hi)]
     return Interval(ends[0].lo, ends[1].hi, m.kind)
 
 
@@ -76,7 +76,7 @@ def systems(table, *, growing, kernels):
 
 def strength(kernel, first, second):
     """By what a variance is multiplied in a clock: alpha, or 2 k^2."""
-    return 2 * balls(second).item() ** 2 if kernel == "distance" else balls(first).item()
+    return 2 * ball(second) ** 2 if kernel == "distance" else ball(first)
 
 
 @verifies(
@@ -99,12 +99,10 @@ def test_clocks(run, *, rate=2.0, clocks=CLOCKS):
     for growing in (True, False):
         for (kernel, v, first, second, start), part in systems(table, growing=growing, kernels=tuple(CLOCKS)):
             factor = strength(kernel, first, second)
-            speed = hull(
-                balls(rate).item() * balls(v).item() * (balls(first).item() / balls(second).item() if second else 1)
-            )
-            zero = hull(clocks[kernel](factor * balls(start).item()))
+            speed = hull(ball(rate) * ball(v) * (ball(first) / ball(second) if second else 1))
+            zero = hull(clocks[kernel](factor * ball(start)))
             for t, log in zip(part.intervals("t"), part.intervals("log"), strict=True):
-                ends = [hull(clocks[kernel](factor * balls(end).item().exp())) for end in (log.lo, log.hi)]
+                ends = [hull(clocks[kernel](factor * ball(end).exp())) for end in (log.lo, log.hi)]
                 ends = ends if growing else ends[::-1]
                 gone = Interval(ends[0].lo, ends[1].hi, log.kind) - zero
                 yield equals(gone - speed * t, 0, scale=1.0 + t.hi, kernel=kernel, v=v, first=first, t=t.mid)
@@ -156,7 +154,7 @@ def test_growth(run, *, share=1.0, strong=False, inverted=False, growing=True):
 
 def shrunk(log):
     """The exponential of an enclosed logarithm."""
-    ends = [hull(balls(end).item().exp()) for end in (log.lo, log.hi)]
+    ends = [hull(ball(end).exp()) for end in (log.lo, log.hi)]
     return Interval(ends[0].lo, ends[1].hi, log.kind)
 
 

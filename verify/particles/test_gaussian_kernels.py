@@ -5,7 +5,19 @@ import math
 import numpy as np
 
 from theory.attention import DotProduct, Measure, doubly_normalised, gaussian, sinkhorn_error
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, discrepancy, equals, hypothesis, verifies
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_least,
+    at_most,
+    ball,
+    bug,
+    constant,
+    discrepancy,
+    equals,
+    hypothesis,
+    verifies,
+)
 from theory.evidence.roundoff import gamma
 from theory.particles import DistanceClosure, coupling_error, sinkhorn_coupling
 from verify.particles.normal import Distance, inverse, ring, root_of
@@ -25,7 +37,7 @@ def corners(mean, root):
 
 def posterior(mean, sigma, inner, key, x, *, cross=1):
     """Sigma_e (Sigma^-1 m + 2 K'Q x) of balls, multiplied through by the covariance; ``inner`` is K'Q, with a factor."""
-    known = mean + 2 * balls(cross).item() * (x @ inner.T @ sigma.T)
+    known = mean + 2 * ball(cross) * (x @ inner.T @ sigma.T)
     return known @ inverse(EYE + 2 * (sigma @ key.T @ key)).T
 
 
@@ -43,7 +55,7 @@ def posterior(mean, sigma, inner, key, x, *, cross=1):
     hypothesis("corners", "every coordinate is plus or minus one, with the same covariance", law=corners),
 )
 def test_distance_field(run, *, cross=1.0, swapped=False, law=gaussian):
-    for rng in run.streams(run.pick(quick=4, paper=40)):
+    for rng in run.draws(quick=4, paper=40):
         mean, root, query, value = ring(rng, 2)
         key, x = 0.8 * ring(rng, 2)[2], rng.normal(size=(4, 2))
         kernel = Distance(law(mean, root), query, key, value)
@@ -54,7 +66,7 @@ def test_distance_field(run, *, cross=1.0, swapped=False, law=gaussian):
         errors = kernel.errors(x, mean, root)[:, np.newaxis]
         yield equals(gap(kernel.output(x), claimed, errors), 0, scale=1, part="field")
         told = DistanceClosure(query, key, value).affine(mean, root @ root.T)
-        slope = 2 * balls(cross).item() * inverse(EYE + 2 * (sigma @ pair[1].T @ pair[1])) @ sigma
+        slope = 2 * ball(cross) * inverse(EYE + 2 * (sigma @ pair[1].T @ pair[1])) @ sigma
         slope = balls(value) @ slope @ inner
         yield equals(gap(told[1], slope, 1e3 * gamma(64)), 0, scale=1, part="closure")
 
@@ -74,7 +86,7 @@ def test_distance_field(run, *, cross=1.0, swapped=False, law=gaussian):
 )
 def test_scaled_cross(run, *, exists=True, whole=False, on_keys=False):
     c = math.sqrt(0.5)
-    for number, rng in enumerate(run.streams(run.pick(quick=3, paper=30))):
+    for number, rng in enumerate(run.draws(quick=3, paper=30)):
         mean, root, query, value = ring(rng, 2)
         key, x = 0.8 * ring(rng, 2)[2], rng.normal(size=(4, 2))
         if number == 0:  # a named witness
@@ -131,7 +143,7 @@ WITNESS = (np.array([[1.0, 0.25], [0.25, 0.5]]), np.array([[0.5, 3.5], [-0.75, 0
 )
 def test_coupling(run, *, mirrored=False, sinkhorn=True, share=1.0):
     cases = [WITNESS]
-    for rng in run.streams(run.pick(quick=4, paper=60)):
+    for rng in run.draws(quick=4, paper=60):
         root, form = rng.normal(size=(2, 2, 2))
         spread = root @ root.T + 0.1 * np.eye(2)
         cases.append(((spread + spread.T) / 2.0, float(10.0 ** rng.uniform(-1.0, 1.0)) * form))
@@ -140,7 +152,7 @@ def test_coupling(run, *, mirrored=False, sinkhorn=True, share=1.0):
         c = coupling(sigma, a) if sinkhorn else sigma @ a.T @ sigma
         c = c.T if mirrored else c
         prior = inverse(sigma)
-        lacking = prior @ c @ inverse(balls(share).item() * sigma - c.T @ prior @ c) - a.T
+        lacking = prior @ c @ inverse(ball(share) * sigma - c.T @ prior @ c) - a.T
         for entry in lacking.ravel():
             yield equals(hull(entry), 0, scale=1 + float(np.abs(form).max()), part="residual", number=number)
         told, error = sinkhorn_coupling(covariance, form), coupling_error(covariance, form)
@@ -206,13 +218,13 @@ def test_slope(run, *, slope=None, mirrored=False, sweeps=None):
         roots, form = [np.array([[math.sqrt(s)]])] * 2, np.array([[alpha]])
         c, error, bent = attended(12.0, 401, roots, [alpha * s], form, sweeps=sweeps)
         measured = Interval.within(float(c[0, 0]), error) / s
-        strength = balls(alpha).item() * balls(s).item()
+        strength = ball(alpha) * ball(s)
         claimed = ((1 + 4 * strength**2).sqrt() - 1) / (2 * strength) if slope is None else slope(strength)
         yield equals(measured, hull(claimed), scale=1, alpha=alpha, s=s, part="line")
         if s == 1.0:
             yield equals(measured, Interval.printed(printed[alpha]), scale=1, alpha=alpha, part="printed")
         if alpha * s == 1.0:
-            golden = (balls(5).item().sqrt() - 1) / 2
+            golden = (ball(5).sqrt() - 1) / 2
             yield equals(measured, hull(golden), scale=1, alpha=alpha, s=s, part="golden ratio")
         yield at_most(Interval.within(bent, gamma(4000) * 12.0), 3e-9, scale=1, alpha=alpha, part="not affine")
     turn, strengths = np.array([[0.6, -0.8], [0.8, 0.6]]), [0.5, 0.25]

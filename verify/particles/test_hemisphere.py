@@ -49,7 +49,7 @@ def schlaefli(n, d):
 )
 def test_patterns(run, *, more=0, share=1, flat=False):
     sizes = run.pick(quick=((3, 2), (6, 3), (5, 5), (7, 4), (8, 3)), paper=((6, 3), (10, 4), (5, 5), (11, 3), (9, 6)))
-    for rng in run.streams(run.pick(quick=2, paper=2)):
+    for rng in run.draws(quick=2, paper=2):
         for n, d in sizes:
             x = rng.normal(size=(n, d))
             if flat and (n, d) == (6, 3):
@@ -104,7 +104,7 @@ def test_wendel(run, *, more=0, share=1, law="uniform"):
 def test_vacuous(run, *, share=1, more=0, drop=False):
     for d in run.pick(quick=(3, 8, 24), paper=(3, 8, 24, 48)):
         clouds = []
-        for rng in run.streams(run.pick(quick=12, paper=40)):
+        for rng in run.draws(quick=12, paper=40):
             n = d + more
             x = rng.normal(size=(n, d)) * np.exp(rng.normal(size=(n, 1)))
             clouds += [x, rng.choice([-1.0, 1.0], size=(n, 1)) * x]

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from theory.evidence import Claim, bug, constant, equals, limit, order, verifies
+from theory.evidence import Claim, ball, bug, constant, equals, limit, order, verifies
 from theory.particles import METHODS, RK4, SPHERE, studies
 from verify.textbook import balls, hull
 
@@ -15,8 +15,8 @@ def ending(problem, at, late=1):
     """The solution that the force keeps, at the end of the runs or later by a factor, as it is printed, in balls."""
     u = balls(problem.centre[at[0]]).copy()
     for k, phase in enumerate(problem.phase[at[0]]):
-        angle = balls(problem.frequency).item() * balls(studies.END).item() * balls(late).item() + balls(phase).item()
-        u[k] += balls(problem.swing).item() * angle.sin()
+        angle = ball(problem.frequency) * ball(studies.END) * ball(late) + ball(phase)
+        u[k] += ball(problem.swing) * angle.sin()
     return hull(u[at[1]] / sum(x * x for x in u).sqrt() if problem.space is SPHERE else u[at[1]])
 
 

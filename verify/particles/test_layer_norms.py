@@ -10,6 +10,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -24,7 +25,7 @@ from theory.particles import Overlap, PreNorm, Softmax, Tangential, flow, studie
 from theory.particles.equiangular import Equiangular
 from theory.particles.overlaps import gaps
 from theory.particles.studies.norms import SIMPLICES
-from verify.particles.simplex import ball, elapsed, outward, prefactor, rate, simplex
+from verify.particles.simplex import elapsed, outward, prefactor, rate, simplex
 from verify.textbook import hull
 
 SURVEY = ("geshkovski2025",)
@@ -42,7 +43,7 @@ def paths(run, norm, *parts):
     """The paths under one placement: part, tokens, beta, gap at the start, times, logarithms of gaps and norms."""
     table = run.study(studies.norms)
     for part in parts:
-        for case in sorted(set(table.where(part=part, norm=norm)["case"].tolist())):
+        for case in table.where(part=part, norm=norm).levels("case"):
             found = table.where(part=part, norm=norm, case=case)
             given = (found[name][0].item() for name in ("n", "beta", "start"))
             yield part, *given, found["t"], found.intervals("log_gap"), found.intervals("log_norm")

@@ -6,14 +6,13 @@ from functools import cache
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import gamma
 from theory.particles import flow, meeting_point, on_sphere, studies
 from theory.particles.studies.merging import BETAS, END, STARTS
 from verify.particles.lifetimes import exponential, near, ratio_of, travelled
 from verify.particles.named_clusters import angle_of, gap_of, swayed
-from verify.particles.simplex import ball
 from verify.textbook import hull
 
 meeting_point = cache(meeting_point)

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from theory.attention import DotProduct, rounding
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import gamma
 from theory.particles import Pair, on_sphere, studies
@@ -15,7 +15,6 @@ from theory.particles.studies.merging import BETAS, END, STARTS
 from theory.particles.studies.metastable import RUNS
 from verify.particles.lifetimes import equal, near, ratio_of
 from verify.particles.named_clusters import angle_of, others, swayed
-from verify.particles.simplex import ball
 from verify.textbook import balls, hull
 
 DERIVED = ("derived",)
@@ -76,7 +75,7 @@ def test_equation(run, *, mass=lambda own, other: other / own, late=0):
         error = gamma(32 * d) * (1.0 + beta) * (1.0 + 1.0 / m.min())
         found = [("pair", v, error)]
         if float((-shown.log()).mid()) < 8.0:
-            loss = rounding(x, x, x, score=DotProduct(scale=beta), key_weights=m) * (1.0 + math.sqrt(d))
+            loss = rounding(x, x, x, score=DotProduct(scale=beta), weights=m) * (1.0 + math.sqrt(d))
             slow = hull(1 / shown).hi
             slip = slow * (loss + gamma(16 * d) * (1.0 + d)) * (1.0 + beta)
             found.append(("field", slow * on_sphere(beta, masses=m)(x), slip))

@@ -6,12 +6,11 @@ from functools import cache
 import numpy as np
 
 from theory.attention import DotProduct, partition_error, rounding
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import gamma
 from theory.particles import log_asymptote, log_lifetime, on_sphere, studies
 from theory.particles.studies.metastable import RUNS
 from verify.particles.lifetimes import delay, equal, exponential, log_elapsed, ratio_of
-from verify.particles.simplex import ball
 from verify.textbook import hull
 
 DERIVED = ("derived",)

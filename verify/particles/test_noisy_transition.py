@@ -11,6 +11,7 @@ from theory.evidence import (
     Kind,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -24,7 +25,7 @@ from theory.particles import Circle, studies
 from theory.particles.free_energy import Sphere, couplings, threshold
 from theory.particles.stochastic import Diffusion, Noise
 from verify.particles.harmonic_order import bessel, quotient, star
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 SEEN = ("seen", "derived", "refereed")
 SOURCES = ("balasubramanian2025",)
@@ -49,9 +50,9 @@ couple, level = cache(couplings), cache(threshold)
 )
 def test_threshold(run, *, factor=1.0, share=1.0, shift=0):
     for dim in (2, 3, 4, 8):
-        half = balls(dim).item() / 2
+        half = ball(dim) / 2
         for beta in run.pick(quick=(0.5, 2.5, 4.0), paper=(0.1, 0.5, 1.0, 2.0, 2.5, 4.0, 10.0)):
-            b = balls(beta).item()
+            b = ball(beta)
             claimed = factor * (b / 2) ** half / (half.gamma() * bessel(b, half + shift))
             yield equals(hull(level(beta, dim=dim)), hull(claimed), dim=dim, beta=beta)
             waves = couple(beta, 9, dim=dim)
@@ -104,13 +105,13 @@ def test_star(run, *, of=lambda dim: dim, shift=1):
 )
 def test_bifurcation(run, *, part=2, slaved=True, flat=False):
     table = run.study(studies.noisy).where(part="small")
-    for dim in sorted(set(table["dim"].tolist())):
+    for dim in table.levels("dim"):
         of_dim = table.where(dim=dim)
-        for beta in sorted(set(of_dim["beta"].tolist())):
+        for beta in of_dim.levels("beta"):
             rows = of_dim.where(beta=beta)
             r, d = quotient(beta, dim), 2 if flat else dim
             share = part if d == 2 else d
-            slope = (d - d * share * r) / ((d + 2) * (1 - r)) if slaved else balls(d).item() / (d + 2)
+            slope = (d - d * share * r) / ((d + 2) * (1 - r)) if slaved else ball(d) / (d + 2)
             strengths, orders, values = (rows.intervals(name) for name in ("strength", "order", "value"))
             slopes = [(k - 1) / m**2 for k, m in zip(strengths, orders, strict=True)]
             yield equals(limit(slopes, ratio=2.0, order=2), hull(slope), scale=1, dim=dim, beta=beta)

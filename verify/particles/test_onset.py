@@ -8,6 +8,7 @@ from theory.evidence import (
     Interval,
     at_least,
     at_most,
+    ball,
     bug,
     constant,
     equals,
@@ -18,7 +19,7 @@ from theory.evidence import (
 )
 from theory.particles import studies
 from theory.particles.onset import growth_rates, tie
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 SEEN = ("seen", "derived", "refereed")
 ASSUMED = ("equal masses", r"$V = I$", r"$\beta > 0$")
@@ -28,19 +29,19 @@ rates, tied = cache(growth_rates), cache(tie)
 
 def bessel(beta, order):
     """The ball I_order(beta)."""
-    return balls(beta).item().bessel_i(order)
+    return ball(beta).bessel_i(order)
 
 
 def multiplier(beta, degree, dim):
     """Gamma(d/2) (2/beta)^{d/2 - 1} I_{l + d/2 - 1}(beta), by which the kernel multiplies harmonics of degree l."""
-    half, b = balls(dim).item() / 2, balls(beta).item()
+    half, b = ball(dim) / 2, ball(beta)
     return half.gamma() * (2 / b) ** (half - 1) * bessel(beta, degree + half - 1)
 
 
 def growth(beta, degree, *, dim=2, normalised=True, divided=True, power=1):
     """The rate as it is printed; a twin takes another power of the eigenvalue, or leaves SA undivided."""
-    eigenvalue = balls(degree * (degree + dim - 2)).item()
-    rate = eigenvalue ** balls(power).item() / balls(beta).item() * multiplier(beta, degree, dim)
+    eigenvalue = ball(degree * (degree + dim - 2))
+    rate = eigenvalue ** ball(power) / ball(beta) * multiplier(beta, degree, dim)
     return rate / multiplier(beta, 0, dim) if normalised and divided else rate
 
 
@@ -109,7 +110,7 @@ def test_tokens(run, *, power=1, divided=True):
 )
 def test_flow(run, *, power=1, divided=True):
     table = run.study(studies.onset).where(part="window")
-    for ell in sorted(set(table["degree"].tolist())):
+    for ell in table.levels("degree"):
         part = table.where(degree=ell)
         beta = float(part["beta"][0])
         assert part["epsilon"].tolist() == sorted(part["epsilon"].tolist(), reverse=True)
@@ -150,7 +151,7 @@ def test_winner(run, *, at=WINNERS.__getitem__):
 
 def raised(interval, power):
     """A positive interval to a positive power."""
-    ends = [hull(balls(end).item() ** balls(power).item()) for end in (interval.lo, interval.hi)]
+    ends = [hull(ball(end) ** ball(power)) for end in (interval.lo, interval.hi)]
     return Interval(ends[0].lo, ends[1].hi, interval.kind)
 
 
@@ -163,7 +164,7 @@ def nearest(value):
 @cache
 def ahead_of(beta, best):
     """By how much a degree on the circle is ahead of its neighbours; rates have one maximum."""
-    b = balls(beta).item()
+    b = ball(beta)
     heights = {ell: ell * ell * b.bessel_i(ell, scaled=True) for ell in range(best - 1, best + 2)}
     return [(ell, hull(heights[best] / heights[ell] - 1)) for ell in (best - 1, best + 1)]
 

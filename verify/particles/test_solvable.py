@@ -67,7 +67,7 @@ def blurring(angles, velocity, factor):
 )
 def test_cross_ratios(run, *, beta=0.0, factor=1.0):
     cases = [(NAMED, None)]
-    for rng in run.streams(run.pick(quick=8, paper=200)):
+    for rng in run.draws(quick=8, paper=200):
         n = int(rng.integers(4, 13))
         cases.append((rng.uniform(-math.pi, math.pi, (n, 1)), rng.dirichlet(np.ones(n)) if rng.integers(2) else None))
     for number, (angles, masses) in enumerate(cases):

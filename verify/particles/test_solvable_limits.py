@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import sympy
 
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.enclosure import variable
 from theory.evidence.roundoff import U
 from theory.evidence.symbolic import zero
@@ -20,7 +20,7 @@ from theory.particles import (
     studies,
 )
 from verify.particles.poisson import finite, logarithm, one, sinh
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 
 @verifies(
@@ -59,10 +59,10 @@ def test_finite(run, *, infinite=False, half=Fraction(1, 2), beta=0.0, shift=0.5
             ):
                 yield equals(Interval.within(found, error), hull(claimed), scale=1, part=name, **case)
             for j in sorted({0, n // 2, n - 1}):
-                known = balls(angles[j, 0]).item()
+                known = ball(angles[j, 0])
                 moved = Interval.within(float(velocity[j, 0]), slack)
                 yield equals(moved, hull(-mean * known.sin()), scale=1, part="velocity", token=j, **case)
-                tangent = balls(uniform[j]).item().tan()
+                tangent = ball(uniform[j]).tan()
                 angle = 2 * ((1 - r - t) / (1 + r + t) * tangent).atan()
                 turning = hull(
                     angle[1] * (1 - r**2) * one(half) + angle[0].sin()

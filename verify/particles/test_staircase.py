@@ -2,12 +2,11 @@
 
 from functools import cache
 
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import gamma
 from theory.particles import studies
 from theory.particles.studies.metastable import ANGLES, BETAS, MASSES
 from verify.particles.lifetimes import equal, exponential, log_elapsed, near, ratio_of, travelled
-from verify.particles.simplex import ball
 from verify.textbook import hull
 
 PAPER = ("geshkovski2024",)

@@ -3,7 +3,7 @@
 import math
 from functools import cache
 
-from theory.evidence import Claim, Interval, Kind, at_least, at_most, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, Interval, Kind, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
 from theory.particles.free_energy import couplings, enclosed, threshold
 from theory.particles.zonal import means, polynomials
 from verify.particles.harmonic_order import star
@@ -15,7 +15,7 @@ couple, level = cache(couplings), cache(threshold)
 
 def weight(degree, dim):
     """(d - 1)! (l - 1)! / (2 (l + d - 2)!), the weight of a harmonic in the entropy bound, times two."""
-    return balls(math.factorial(dim - 1) * math.factorial(degree - 1)).item() / math.factorial(degree + dim - 2)
+    return ball(math.factorial(dim - 1) * math.factorial(degree - 1)) / math.factorial(degree + dim - 2)
 
 
 def harmonics(logarithm, dim, degrees=16):
@@ -31,8 +31,8 @@ def harmonics(logarithm, dim, degrees=16):
 
 def conformal(r, dim):
     """The logarithm of ((1 - r^2) / (1 - 2 r u + r^2))^{d - 1}."""
-    square = balls(r).item() ** 2
-    return lambda u: (dim - 1) * (((1 - square) / (1 + square - 2 * balls(r).item() * u)).log())
+    square = ball(r) ** 2
+    return lambda u: (dim - 1) * (((1 - square) / (1 + square - 2 * ball(r) * u)).log())
 
 
 def exponential(kappa, dim):
@@ -64,9 +64,9 @@ def entropies(scale, potentials):
     bug("equal", "every harmonic has the weight of the first: entropy is at least half of chi squared", equal=True),
 )
 def test_entropy(run, *, factor=1.0, equal=False):
-    drawn = tuple(tuple(rng.normal(size=4).tolist()) for rng in run.streams(run.pick(quick=2, paper=20)))
+    drawn = tuple(tuple(rng.normal(size=4).tolist()) for rng in run.draws(quick=2, paper=20))
     for name, dim, parameter, (entropy, norms, rest) in entropies(run.scale, drawn):
-        halves = [(1 if equal else weight(ell, dim)) / balls(2).item() for ell in range(1, len(norms) + 2)]
+        halves = [(1 if equal else weight(ell, dim)) / ball(2) for ell in range(1, len(norms) + 2)]
         bound = sum((h * n for h, n in zip(halves, norms, strict=False)), entropy * 0)
         bound = factor * (bound + halves[-1] * rest.union(entropy * 0))  # the other weights are smaller
         yield at_least(hull(entropy), hull(bound), density=name, dim=dim, parameter=parameter)
@@ -136,7 +136,7 @@ def test_tail(run, *, share=1.0, later=0, sign=1.0):
     for dim in run.pick(quick=(2, 3), paper=(2, 3, 6)):
         for potential in run.pick(quick=((2.5,), (1.5, 0.75)), paper=((2.5,), (1.5, 0.75), (1.0, -0.5, 0.25, 0.5))):
             degrees, (norms, rest, told) = len(potential), parted(dim, potential)
-            given = balls(sign * 4.0).item()
+            given = ball(sign * 4.0)
             waves = means(lambda u, b=given: ((b * u).exp() - 1) / b, len(norms) + 1, dim=dim)
             parts = [w * norm for w, norm in zip(waves[1:], norms, strict=False)]
             whole = sum(parts, rest * 0) + (waves[-1] * rest).union(rest * 0)

@@ -58,7 +58,7 @@ def _shifts(epsilon: float, count: int, reach: float) -> dict[str, tuple[list[fl
     nodes = reach * math.sqrt(VARIANCE) * np.linspace(-1.0, 1.0, count)[:, np.newaxis]
     law = np.exp(-0.5 * nodes[:, 0] ** 2 / VARIANCE)
     score, places = SquaredDistance(0.5 / epsilon), np.array(PLACES)[:, np.newaxis]
-    logs = read(nodes, nodes, np.zeros_like(nodes), score=score, key_weights=law).log_partition
+    logs = read(nodes, nodes, np.zeros_like(nodes), score=score, weights=law).log_partition
     logs_error = partition_error(nodes, nodes, score, np.log(law)) + 64 * U * float(np.abs(logs).max())
     found = {}
     for alpha in ALPHAS:
@@ -66,13 +66,13 @@ def _shifts(epsilon: float, count: int, reach: float) -> dict[str, tuple[list[fl
         values = propagate(places, nodes, nodes, epsilon, masses=masses)[:, 0]
         # a relative error of the masses moves an average by as much of the keys' spread about it, of which the
         # deviation is below the root of epsilon and a mean deviation is no larger
-        error = rounding(places, nodes, nodes, score=score, key_weights=masses)
+        error = rounding(places, nodes, nodes, score=score, weights=masses)
         error += 2.0 * (alpha * logs_error + 64 * U * (1.0 + reach**2)) * math.sqrt(epsilon)
         found[way_of(alpha)] = (values.tolist(), [error] * len(PLACES))
     scaled = balanced_tokens(nodes, score=score, masses=law)
     masses = law * np.exp(scaled.g)
     values = propagate(places, nodes, nodes, epsilon, masses=masses)[:, 0]
-    error = rounding(places, nodes, nodes, score=score, key_weights=masses)
+    error = rounding(places, nodes, nodes, score=score, weights=masses)
     found["sinkhorn"] = (values.tolist(), (error + balance_error(scaled, nodes, places)).tolist())
     return found
 

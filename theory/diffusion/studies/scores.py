@@ -51,7 +51,7 @@ def scores(*, scale: str, root: int, flat: bool = False) -> Table:  # noqa: ARG0
         for epsilon in WARM:
             score = DotProduct(0.5 / epsilon, -np.diag(AXES))
             found = propagate(query, points, points, epsilon, score=score, masses=areas)[0]
-            width = rounding(query, points, points, score=score, key_weights=areas) + 2.0**10 * U / epsilon
+            width = rounding(query, points, points, score=score, weights=areas) + 2.0**10 * U / epsilon
             rows += [("sphere", epsilon, t, k + 1, Interval.within(found[k], width)) for k in range(3)]
     parts, bandwidths, places, coordinates, values = zip(*rows, strict=True)
     units = {"part": "1", "epsilon": "1", "x": "rad", "coordinate": "1", "value": "1"}
@@ -77,7 +77,7 @@ def _warm() -> list[tuple[float, Interval]]:
     values, masses = function(keys), DENSITY(keys[:, 0])
     score = GeneralScore(dissimilarity, WARM_CIRCLE, 256.0 * U * 10.0)
     found = propagate(queries, keys, values, WARM_CIRCLE, score=score, masses=masses)[:, 0]
-    width = rounding(queries, keys, values, score=score, key_weights=masses) + 2.0**10 * U
+    width = rounding(queries, keys, values, score=score, weights=masses) + 2.0**10 * U
     return [(x, Interval.within(v, width)) for x, v in zip(queries[:, 0].tolist(), found.tolist(), strict=True)]
 
 

@@ -57,7 +57,7 @@ def _propagated(
     masses = tokens.areas if areas else None
     found = propagate(queries, tokens.points, values, epsilon, masses=masses)
     error = rounding(
-        queries, tokens.points, values[:, np.newaxis], score=SquaredDistance(0.5 / epsilon), key_weights=masses
+        queries, tokens.points, values[:, np.newaxis], score=SquaredDistance(0.5 / epsilon), weights=masses
     )
     # places are off by 64 u of their size at most, scores of keys within ten standard deviations by ten over that many
     # deviations; what weighs less is below exp(-50)

@@ -29,7 +29,7 @@ from theory.attention import DotProduct, Layer, Measure, MultiHead, SquaredDista
 from theory.attention.measure import as_measure
 from theory.attention.score import Array
 from theory.distance import w1
-from theory.evidence import Interval
+from theory.evidence import Interval, ball
 from theory.evidence.enclosure import balls, hull, precision
 from theory.lipschitz._numbers import exponent, nonnegative
 from theory.lipschitz.displacement import displacement
@@ -167,7 +167,7 @@ def residual_determinant(tokens: ArrayLike, score: DotProduct | SquaredDistance,
     points = as_points(tokens, "tokens", dim=1)
     size, part = points.shape[0], as_number(share, "share")
     with precision():
-        slopes = enclosed_jacobian(Measure(points), score)[:, :, 0, 0] * balls(part).item()
+        slopes = enclosed_jacobian(Measure(points), score)[:, :, 0, 0] * ball(part)
         return hull(_determinant(slopes + balls(np.eye(size))))
 
 

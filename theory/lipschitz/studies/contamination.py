@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from theory.attention import Measure, boltzmann_gibbs, transform_error
 from theory.distance import w1
-from theory.evidence import Interval, Kind, Table, stream
+from theory.evidence import Interval, Kind, Table, ball, stream
 from theory.evidence.enclosure import balls, hull, precision
 from theory.evidence.roundoff import gamma
 
@@ -39,7 +39,7 @@ def contamination(*, scale: str, root: int) -> Table:
     rows: list[tuple[str, float, float, Interval, Interval]] = []
     for case, o in enumerate(OSCILLATIONS):
         clean, dirt, top = Measure([[0.0], [1.0]]), Measure([[2.0], [5.0]]), np.array([0.0, 0.0, o, o])
-        odds = hull(balls(o).item().exp())
+        odds = hull(ball(o).exp())
         rows += [("mass", o, e, taken(clean, dirt, top, e)[0], odds) for e in shares]
         clean, dirt, potential = planar(o, stream("lipschitz.contamination", case, root=root))
         seen = mean_weight(dirt, potential[clean.size :]) / mean_weight(clean, potential[: clean.size])
@@ -83,7 +83,7 @@ def mean_weight(mu: Measure, potential: Array) -> Interval:
 
 def sampled(o: float, n: int) -> Interval:
     """Enclose root N times the root mean square error of the output of n draws from two atoms, a binomial sum."""
-    p, odds, total, chance = balls(RARE).item(), balls(o).item().exp(), balls(0).item(), (1 - balls(RARE).item()) ** n
+    p, odds, total, chance = ball(RARE), ball(o).exp(), ball(0), (1 - ball(RARE)) ** n
     answer = p * odds / (1 - p + p * odds)
     for k in range(n + 1):
         off = k * odds / (n - k + k * odds) - answer

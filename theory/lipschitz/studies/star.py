@@ -88,11 +88,11 @@ def folded_column(n: int) -> Interval:
     """Enclose the same for the star from what its centre and one of its legs see; legs are known to a few roundings."""
     tokens, copies = folded_star(n)
     value = np.array([[1.0], [0.0], [0.0]])
-    seen = attend(tokens[:2], tokens, value, score=SCORE, key_weights=copies)
+    seen = attend(tokens[:2], tokens, value, score=SCORE, weights=copies)
     away = np.array([1.0, n - 1.0, 0.0])  # the centre sees itself and N - 1 legs
-    centre = attend(tokens[:1], tokens, value, score=SCORE, key_weights=away)
-    error = rounding(tokens, tokens, value, score=SCORE, key_weights=copies)
-    error = max(error, rounding(tokens, tokens, value, score=SCORE, key_weights=away))
+    centre = attend(tokens[:1], tokens, value, score=SCORE, weights=away)
+    error = rounding(tokens, tokens, value, score=SCORE, weights=copies)
+    error = max(error, rounding(tokens, tokens, value, score=SCORE, weights=away))
     total = float(centre[0, 0]) + (n - 1) * float(seen[1, 0])
     return Interval.within(total, n * error + total * (4.0 + 64.0 * leg(n) ** 2) * U)
 

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
-from theory.evidence import Interval, Kind, Table, balls, coarse, first_best, hull, precision, stream
+from theory.evidence import Interval, Kind, Table, ball, balls, coarse, first_best, hull, precision, stream
 from theory.maxent.batch import Array
 from theory.maxent.bisection import bisected_entmax
 from theory.maxent.entmax import entmax
@@ -134,8 +134,8 @@ def _errors(alpha: float, lead: float) -> dict[str, Any]:
 
 def _two_weights(alpha: float, lead: float) -> tuple[Any, Any]:
     """Enclose the weights of two scores by halving the range of the smaller one, 0 to 1/2, between exact numbers."""
-    e, d = balls(alpha).item() - 1, balls(lead).item()
-    low, high = balls(0).item(), balls(1).item() / 2
+    e, d = ball(alpha) - 1, ball(lead)
+    low, high = ball(0), ball(1) / 2
     if not e * d < 1:
         return 1 - low, low
     for _ in range(110):
