@@ -275,7 +275,7 @@ BUGS = [
          'lengths = np.einsum("ij,ij->i", first - second, first - second)')),
     bug("sharp-slope", "lipschitz.sharp-w1", "lipschitz/constants/refined.py", ("* (1.0 + 2.0 * a) if", "* (1.0 + 1.99 * a) if")),
     bug("refined-variance", "lipschitz.refined-w2", "lipschitz/constants/refined.py", ("(1.0 + 4.0 * a * a", "(1.0 + 3.9 * a * a")),
-    bug("leg-counted-twice", "distance-attention.star", "lipschitz/witnesses_distance.py",
+    bug("leg-counted-twice", "distance-attention.star", "lipschitz/witnesses.py",
         ("np.array([1.0, 1.0, n - 2.0])", "np.array([1.0, 1.0, n - 1.0])")),
     bug("input-radius", "depth.product", "lipschitz/depth/bounds.py",
         ('entering = finite(done[-1].radius, "radius")', 'entering = finite(radius, "radius")')),

@@ -6,15 +6,10 @@ import numpy as np
 
 from theory.attention import DotProduct, Head, Measure, MultiHead, SelfAttention, SquaredDistance
 from theory.evidence import Interval
-from theory.lipschitz import (
-    Layer,
-    as_layer,
-    attention_bound,
-    certify,
-    far_atom,
-    feed_forward_bound,
-    search,
-)
+from theory.lipschitz import witnesses
+from theory.lipschitz.certificate import Layer, as_layer, certify
+from theory.lipschitz.depth import attention_bound, feed_forward_bound
+from theory.lipschitz.search import search
 
 
 def contract(x):
@@ -40,7 +35,7 @@ LAYER: Layer = as_layer(SQUARE, SQUARE.T, SQUARE, None, heads=1, causal=False, r
 HALF = {"w_query": SQUARE / 4.0, "w_key": SQUARE.T / 4.0, "w_value": SQUARE / 4.0, "w_out": SQUARE.T / 4.0}
 HEADS = MultiHead((Head(*HALF.values(), score=DotProduct(0.5)),))
 BOUND = attention_bound(0.5, 0.75)
-PUSH = far_atom(0.75, 0.25)
+PUSH = witnesses.far_atom(0.75, 0.25)
 FOUND = search(np.random.default_rng(0), DOT, p=1, atoms=2, dim=2, starts=1, steps=5)
 BLOCKS = np.arange(36, dtype=np.float64).reshape(3, 3, 2, 2) / 16.0 - 1.0
 WEIGHTS = {"w_query": SQUARE, "w_key": SQUARE.T, "w_value": SQUARE}

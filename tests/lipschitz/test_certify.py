@@ -12,21 +12,16 @@ import pytest
 
 from theory.attention import Measure, MultiHead
 from theory.evidence.interval import Kind
-from theory.lipschitz import (
-    METRICS,
-    as_layer,
+from theory.lipschitz import multihead_jacobian
+from theory.lipschitz.certificate import METRICS, as_layer, certify, spectral, stretched
+from theory.lipschitz.constants import (
     causal_constant,
-    certify,
     distance_constant,
     frobenius_constants,
-    layer_bounds,
     max_norm_constant,
-    multihead_jacobian,
     refined_w2_constant,
     score_constant,
     sharp_w1_constant,
-    spectral,
-    stretched,
 )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from theory.lipschitz import (
+from theory.lipschitz.depth import (
     Passage,
     attention_bound,
     composed_bound,

@@ -9,7 +9,8 @@ import pytest
 
 from theory.attention import SquaredDistance, attend, rounding
 from theory.evidence import stream
-from theory.lipschitz import displacement, displacement_ratio, distance_constant
+from theory.lipschitz import displacement, displacement_ratio
+from theory.lipschitz.constants import distance_constant
 
 SCORE = SquaredDistance(1.0)
 

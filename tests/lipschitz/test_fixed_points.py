@@ -9,14 +9,14 @@ import pytest
 
 from theory.attention import DotProduct, FeedForward, Measure, SelfAttention, SquaredDistance, Stack, attend
 from theory.evidence import Interval
-from theory.lipschitz import (
+from theory.lipschitz import studies
+from theory.lipschitz.depth import (
     equilibrium,
     fixed_measure,
     mirrored_tokens,
     posterior,
     residual_determinant,
     residual_inverse,
-    studies,
 )
 
 PLAIN = DotProduct(scale=1.0)

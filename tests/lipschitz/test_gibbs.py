@@ -12,11 +12,10 @@ from theory.attention import Measure, boltzmann_gibbs
 from theory.attention.score import Constants
 from theory.distance import w1_line
 from theory.evidence import stream
-from theory.lipschitz import (
+from theory.lipschitz import witnesses
+from theory.lipschitz.constants import (
     contaminated_share,
     cooled,
-    light_atom,
-    light_ramp,
     logit_distance,
     lookup_constant,
     mean_distance,
@@ -61,7 +60,7 @@ def test_constants_of_weights_and_scores():
 
 
 def test_the_ramp_stretches_as_far_as_the_constant():
-    mu, nu, potential = light_ramp(2.0, 0.5, 1e-6, 1e-5)
+    mu, nu, potential = witnesses.light_ramp(2.0, 0.5, 1e-6, 1e-5)
     laws = [boltzmann_gibbs(law, potential) for law in (mu, nu)]
     ratio = w1_line(*laws).mid / w1_line(mu, nu).mid
     assert ratio == pytest.approx(8.1547, rel=1e-4, abs=0.0)
@@ -69,7 +68,7 @@ def test_the_ramp_stretches_as_far_as_the_constant():
 
 
 def test_the_light_atom_attains_the_constant_of_total_variation():
-    mu, nu, potential = light_atom(2.0, 1e-4)
+    mu, nu, potential = witnesses.light_atom(2.0, 1e-4)
     gained = boltzmann_gibbs(mu, potential).weights[1] - boltzmann_gibbs(nu, potential).weights[1]
     assert gained == pytest.approx(7.384e-4, rel=1e-4, abs=0.0)
     mass = 1.0 - 1e-4 + 1e-4 * math.exp(2.0)
@@ -175,9 +174,9 @@ def test_studies_have_the_columns_that_their_readers_need():
         (lambda: mean_distance(Measure([[0.0, 1.0]]), 2), "mu: expected dimension 1"),
         (lambda: sampling_distance(1.0, 0), "n: expected an integer of at least 1"),
         (lambda: unseen_distance(1.0, 0, 1), "atoms: expected an integer"),
-        (lambda: light_ramp(1.0, 0.5, 0.1, 0.6), "step: expected step <= ramp"),
-        (lambda: light_ramp(1.0, 0.5, 1.0, 0.1), "step: expected step <= ramp"),
-        (lambda: light_atom(1.0, 1.0), r"mass: expected a number in \(0, 1\)"),
+        (lambda: witnesses.light_ramp(1.0, 0.5, 0.1, 0.6), "step: expected step <= ramp"),
+        (lambda: witnesses.light_ramp(1.0, 0.5, 1.0, 0.1), "step: expected step <= ramp"),
+        (lambda: witnesses.light_atom(1.0, 1.0), r"mass: expected a number in \(0, 1\)"),
     ],
 )
 def test_bad_input(call, words):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from theory.evidence import stream
-from theory.lipschitz import crossed_spread, plan, rows_bound, sweep, sweep_bound
+from theory.lipschitz.depth import crossed_spread, plan, rows_bound, sweep, sweep_bound
 
 
 @pytest.mark.parametrize("case", range(4))

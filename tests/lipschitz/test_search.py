@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from theory.attention import DotProduct, Measure, SquaredDistance
-from theory.lipschitz import FLOOR, certified_stretch, search, shrink
+from theory.lipschitz import certified_stretch
+from theory.lipschitz.search import FLOOR, search, shrink
 from theory.lipschitz.search.objective import Gradient, State, log_stretch
 from theory.lipschitz.search.parameters import Parameters
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from theory.attention import Measure
 from theory.evidence import Table
 from theory.figures import style
-from theory.lipschitz import contaminated_share, sampling_deviation, studies
+from theory.lipschitz import studies
+from theory.lipschitz.constants import contaminated_share, sampling_deviation
 from theory.lipschitz.studies.contamination import RARE
 
 TITLE = "contamination and sampling error of attention, beside their exact laws"

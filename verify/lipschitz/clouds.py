@@ -8,7 +8,9 @@ from theory.attention import DotProduct, Measure
 from theory.evidence import Interval, ball
 from theory.evidence.enclosure import ends
 from theory.evidence.roundoff import gamma
-from theory.lipschitz import enclosed_jacobian, leader, local_norm, search
+from theory.lipschitz import enclosed_jacobian, local_norm
+from theory.lipschitz.constants import leader
+from theory.lipschitz.search import search
 from verify.textbook import balls, hull
 
 

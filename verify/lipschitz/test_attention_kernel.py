@@ -16,7 +16,8 @@ from theory.attention import (
 )
 from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import gamma
-from theory.lipschitz import cooled, query_distance, query_slope, transform_constant, two_tokens
+from theory.lipschitz import witnesses
+from theory.lipschitz.constants import cooled, query_distance, query_slope, transform_constant
 from verify import textbook
 from verify.inputs import UNITS
 from verify.lipschitz.pairs import norm, rounded
@@ -158,7 +159,7 @@ def test_kernel(run, *, factor=1.0, rate=1.0, valued=True, stretch=1.0):
 )
 def test_temperature(run, *, cooling=1, power=1, masses=(0.5, 0.5), inner=1):
     for tau in (4.0, 1.0, 0.25, 0.0625):
-        mu, t = Measure(two_tokens(1.0).points, masses), Interval.exactly(tau)
+        mu, t = Measure(witnesses.two_tokens(1.0).points, masses), Interval.exactly(tau)
         kernel, score = AttentionKernel(DotProduct(scale=1.0 / tau), mu), DotProduct(scale=1.0)
         secants = []
         for h in (tau * 2.0**-k for k in range(2, 8)):

@@ -8,16 +8,8 @@ from theory import Measure
 from theory.attention import CausalKernel, DotProduct, rounding
 from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import gamma
-from theory.lipschitz import (
-    balanced_query,
-    far_atom,
-    max_norm_constant,
-    near_atom,
-    response_ratio,
-    studies,
-    wp_line,
-    wp_tokens,
-)
+from theory.lipschitz import response_ratio, studies, witnesses, wp_line, wp_tokens
+from theory.lipschitz.constants import max_norm_constant
 from verify.lipschitz.pairs import FLOOR, INSIDE, apart, blurred, draw_cloud, image, layer, moved, norm, rounded, rows
 from verify.textbook import hull
 
@@ -38,10 +30,10 @@ PRINTED = {0.25: "2.47308", 0.5: "5.43656", 1.0: "22.1672", 2.0: "272.991", 3.0:
     ),
     constant("single-exponent", "the limit is exp(alpha)(1 + 2 alpha)", rate=1.0),
     constant("more", "the limit is alpha more", rest=1.0),
-    hypothesis("positive", "the form is positive", witness=near_atom),
+    hypothesis("positive", "the form is positive", witness=witnesses.near_atom),
     bug("all-moved", "both atoms are pushed", pushed=1.0),
 )
-def test_joint_witness(run, *, rate=2.0, rest=0.0, witness=far_atom, pushed=0.0):
+def test_joint_witness(run, *, rate=2.0, rest=0.0, witness=witnesses.far_atom, pushed=0.0):
     levels = run.pick(quick=6, paper=12)
     for (alpha, printed), radius in zip(PRINTED.items(), (2.0**-9, 1.0, 2.0**7, 1.0, 2.0**11), strict=True):
         ratios = []
@@ -55,7 +47,7 @@ def test_joint_witness(run, *, rate=2.0, rest=0.0, witness=far_atom, pushed=0.0)
         claimed = hull((ball(rate) * a).exp() * (1 + 2 * a)) + rest * alpha
         yield equals(found, claimed, alpha=alpha)
         yield equals(found, Interval.printed(printed), alpha=alpha, part="printed")
-        inner = limit([response_ratio(near_atom(alpha, 2.0 ** -(12 + k)), 1) for k in range(levels)], order=1)
+        inner = limit([response_ratio(witnesses.near_atom(alpha, 2.0 ** -(12 + k)), 1) for k in range(levels)], order=1)
         yield equals(inner, hull((ball(rate) * a / 8).exp() * (1 + a / 4)), alpha=alpha, part="positive")
 
 
@@ -97,7 +89,11 @@ def test_max_norm(run, *, slope=2.0, reach=1.0, lean=1.0):
     for alpha, way, stretch in rows(table):
         yield at_most(stretch, 1.0 + slope * Interval.exactly(alpha), alpha=alpha, way=way)
     for alpha in (*PRINTED, 4.0, 16.0):
-        a, push, far = Interval.exactly(alpha), balanced_query(alpha), balanced_query(reach**2 * alpha)
+        a, push, far = (
+            Interval.exactly(alpha),
+            witnesses.balanced_query(alpha),
+            witnesses.balanced_query(reach**2 * alpha),
+        )
         wide = far._replace(points=reach * far.points, form=far.form / reach**2)
         yield at_most(response_ratio(wide, math.inf), 1.0 + slope * a, alpha=alpha, way="query")
         answer = blurred(response_ratio(push, math.inf), gamma(64) * 8.0 * alpha)

@@ -20,13 +20,8 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.roundoff import U
-from theory.lipschitz import (
-    light_atom,
-    light_ramp,
-    logit_distance,
-    transform_constant,
-    weight_constant,
-)
+from theory.lipschitz import witnesses
+from theory.lipschitz.constants import logit_distance, transform_constant, weight_constant
 from verify import textbook
 from verify.inputs import UNITS
 from verify.lipschitz.pairs import rounded
@@ -47,13 +42,13 @@ from verify.textbook import balls, hull
 SOURCES = ("vuckovic2020", "delmoral2004")
 REFEREED = ("derived", "refereed")
 RAMPS = ((1.0, 2.0, 0.5), (3.0, 1.0, 3.0), (2.0, 0.25, 1.0))  # diameter, slope and length of the ramp
-PRINTED = light_ramp(2.0, 0.5, 1e-6, 1e-5)
+PRINTED = witnesses.light_ramp(2.0, 0.5, 1e-6, 1e-5)
 
 
 def witnesses():
     """The ramps, and the one that is printed."""
     for size, slope, ramp in RAMPS:
-        yield light_ramp(slope, ramp, 2.0**-20, 2.0**-16, size)
+        yield witnesses.light_ramp(slope, ramp, 2.0**-20, 2.0**-16, size)
     yield PRINTED
 
 
@@ -125,7 +120,7 @@ def test_transform_sharp(run, *, factor=1.0, power=1.0, heavy=False):
         for way, claimed in claims.items():
             ratios, means = [], []
             for k in range(8, 8 + run.pick(quick=6, paper=8)):
-                mu, nu, a = light_ramp(slope, ramp, 0.25 if heavy else 2.0**-k, 2.0**-k, size)
+                mu, nu, a = witnesses.light_ramp(slope, ramp, 0.25 if heavy else 2.0**-k, 2.0**-k, size)
                 a = a if way == "ramp" else np.log1p(slope * mu.points[:, 0])  # the logarithm is off by few roundings
                 (one, first), (other, second) = (transformed(m, a, Interval.exactly(size)) for m in (mu, nu))
                 slack = first + second + spread(one, 8 * U * (1.0 + slope * size), Interval.exactly(2.0 * size))
@@ -154,7 +149,7 @@ def test_transform_sharp(run, *, factor=1.0, power=1.0, heavy=False):
 def test_variation(run, *, none=False, factor=1.0, seen=False, cooler=1.0):
     pairs = [tilted(rng) for rng in run.draws(quick=24, paper=400)]
     for o, mass in ((2.0, 1e-4), (0.5, 0.25), (8.0, 2.0**-30)):
-        mu, nu, a = light_atom(o, mass)
+        mu, nu, a = witnesses.light_atom(o, mass)
         pairs.append(((mu, nu), a))
     for number, ((mu, nu), a) in enumerate(pairs):
         p, q = (boltzmann_gibbs(m, c * a) for m, c in ((mu, cooler), (nu, 1.0)))

@@ -8,7 +8,7 @@ from theory import Measure, w1
 from theory.attention import AttentionKernel, DotProduct, Softmatch, SquaredDistance
 from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
-from theory.lipschitz import kernel_constant, measure_constant, query_constant, score_constant
+from theory.lipschitz.constants import kernel_constant, measure_constant, query_constant, score_constant
 from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, image, layer, moved, norm, rounded
 from verify.textbook import hull
 

@@ -9,16 +9,9 @@ import numpy as np
 from theory.attention import Measure, MultiHead
 from theory.distance import w1
 from theory.evidence import Claim, Interval, at_most, bug, constant, hypothesis, verifies
-from theory.lipschitz import (
-    as_layer,
-    balanced_query,
-    certify,
-    local_norm,
-    opposed_ratio,
-    spectral,
-    straining_mass,
-    stretched,
-)
+from theory.lipschitz import local_norm, witnesses
+from theory.lipschitz.certificate import as_layer, certify, spectral, stretched
+from theory.lipschitz.constants import opposed_ratio
 from verify.lipschitz.pairs import FLOOR, INSIDE, apart, blurred, draw_cloud, moved
 
 NAMES = ("w_query", "w_key", "w_value", "w_out")
@@ -82,8 +75,8 @@ def witnesses(reach):
         size = (radius, turn, value)
         for metric, alpha, heads, options, law, p in (
             ("W1", 2.0, 1, {}, [1e-5, 1.0], 1),
-            ("W2", 3.0, 1, {}, [straining_mass(3.0), 1.0 - straining_mass(3.0)], 2),
-            ("W2", 3.0, 4, {}, [straining_mass(3.0), 1.0 - straining_mass(3.0)], 2),
+            ("W2", 3.0, 1, {}, [witnesses.straining_mass(3.0), 1.0 - witnesses.straining_mass(3.0)], 2),
+            ("W2", 3.0, 4, {}, [witnesses.straining_mass(3.0), 1.0 - witnesses.straining_mass(3.0)], 2),
             ("mean", 1.0, 1, {"n": 64}, [1.0, 63.0], 1),
             ("frobenius", 2.0, 1, {"n": 1000}, leaders(2.0, 1000), 2),
             ("frobenius", 3.0, 1, {"n": 50, "causal": True}, np.ones(50), 2),
@@ -94,7 +87,7 @@ def witnesses(reach):
             points[0], tangent[0] = -points[0], 1.0
             bound = stretched(layer_of(weights, heads, **options), points, tangent, masses, p)[0]
             found.append((metric, weights, heads, radius, options, bound))
-        push, weights = balanced_query(4.0), line(-4.0, *size)
+        push, weights = witnesses.balanced_query(4.0), line(-4.0, *size)
         points, masses = (
             reach * radius * INSIDE * push.points,
             np.maximum(push.masses, 1e-12),

@@ -10,16 +10,9 @@ from theory.attention import AttentionKernel, DotProduct, Measure, Softmatch, Sq
 from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import gamma
-from theory.lipschitz import (
-    contracted_diameter,
-    crossed_spread,
-    log_collapsed_diameter,
-    rows_bound,
-    studies,
-    sweep,
-    sweep_bound,
-    two_tokens,
-)
+from theory.lipschitz import studies, witnesses
+from theory.lipschitz.constants import contracted_diameter, log_collapsed_diameter
+from theory.lipschitz.depth import crossed_spread, rows_bound, sweep, sweep_bound
 from theory.lipschitz.studies.collapse import attended as attended_in_balls, log_diameter
 from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, norm, oscillation, rounded
 from verify.textbook import balls, hull
@@ -89,7 +82,7 @@ def test_diameter(run, *, rate=4.0, skip=False, factor=1.0):
         found, claimed = widest(outputs, error), closed(x, y, float(slope.item()), rate)
         yield equals(found / apart, claimed, scale=1, part="anywhere")
     for squared in (0.1, 1.0, 4.0, 10.0):
-        line = two_tokens(math.sqrt(squared) / 2.0).points
+        line = witnesses.two_tokens(math.sqrt(squared) / 2.0).points
         plane = np.hstack([0.6 * line, 0.8 * line])
         for points, value, way in ((line, None, "line"), (plane, ISOMETRY, "plane")):
             before, d = factor * widest(points), points.shape[1]
@@ -101,7 +94,7 @@ def test_diameter(run, *, rate=4.0, skip=False, factor=1.0):
                 claimed, case = shrunk(before, Interval.exactly(slope), rate), {"squared": squared, "way": way}
                 yield equals(widest(outputs, error), claimed, part="two tokens", score=name, **case)
                 yield at_most(widest(outputs, error), before**3 / 4.0, part="cubic", score=name, **case)
-    outputs, error = attended(two_tokens(1.0).points, DotProduct(scale=1.0), None, skip=skip)
+    outputs, error = attended(witnesses.two_tokens(1.0).points, DotProduct(scale=1.0), None, skip=skip)
     yield equals(widest(outputs, error), Interval.printed("1.5232"), part="two tokens", way="printed")
     for size in (0.5, 2.0):
         told = rounded(contracted_diameter(size, 3.0, 2.0))

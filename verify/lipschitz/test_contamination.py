@@ -23,13 +23,13 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.roundoff import gamma
-from theory.lipschitz import (
+from theory.lipschitz import studies
+from theory.lipschitz.constants import (
     contaminated_share,
     joint_constant,
     mean_distance,
     sampling_deviation,
     sampling_distance,
-    studies,
     unseen_distance,
 )
 from theory.lipschitz.studies.contamination import RARE, SLOPES

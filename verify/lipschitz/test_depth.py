@@ -8,7 +8,8 @@ from theory import Measure, w1
 from theory.attention import DotProduct, Head, MultiHead, SelfAttention
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
-from theory.lipschitz import concatenated_bound, displacement, wp_line, wp_tokens
+from theory.lipschitz import displacement, wp_line, wp_tokens
+from theory.lipschitz.depth import concatenated_bound
 from verify.inputs import UNITS
 from verify.lipschitz.networks import draw_cloud, joint, largest, length, norm, rising, rounding_of
 

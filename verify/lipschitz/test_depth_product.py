@@ -8,7 +8,8 @@ from theory import Measure, w1
 from theory.attention import FeedForward
 from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
-from theory.lipschitz import Push, depth_constant, displacement, passages, response_ratio
+from theory.lipschitz import Push, displacement, response_ratio
+from theory.lipschitz.depth import depth_constant, passages
 from verify.lipschitz.networks import Network, draw_cloud
 from verify.textbook import hull
 

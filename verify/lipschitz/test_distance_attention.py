@@ -23,15 +23,8 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.roundoff import U, gamma
-from theory.lipschitz import (
-    displacement,
-    displacement_ratio,
-    distance_constant,
-    nearness_constant,
-    one_sided,
-    studies,
-    two_sided,
-)
+from theory.lipschitz import displacement, displacement_ratio, studies, witnesses
+from theory.lipschitz.constants import distance_constant, nearness_constant
 from theory.lipschitz.studies.star import row_sum
 from verify.inputs import UNITS
 from verify.lipschitz.lambert import FAR, FIRST, attended, bound, moves, near, pushed_apart
@@ -123,7 +116,7 @@ def test_second_moment(run, *, factor=1.0, own=1.0, dot=False):
         return DotProduct(scale) if dot else SquaredDistance(scale)
 
     for n, digits in ((3, None), (10, "1.1010"), (100, "2.628650"), (1001, "4.421318"), (10**5, None)):
-        mu, claimed = one_sided(n, 0.7), factor * hull(near(n))
+        mu, claimed = witnesses.one_sided(n, 0.7), factor * hull(near(n))
         reached = spread_of(mu.points, 0, 0.7, score(0.7), masses=mu.weights, own=own)
         reached = reached + Interval.within(0.0, 64 * U * (1.0 + claimed.hi) ** 2)  # distance and masses are rounded
         yield equals(reached, claimed, n=n, part="attained")
@@ -200,7 +193,7 @@ def test_max_norm(run, *, claimed=bound, p=np.inf, dot=False):
     for number, rng in enumerate(run.draws(quick=15, paper=300)):
         n, d, unit = int(rng.integers(2, 30)), int(rng.integers(1, 5)), UNITS[number % len(UNITS)]
         cases += [(float(rng.uniform(0.1, 3.0)) / unit**2, move) for move in moves(rng, n, d, unit)]
-    crowds = two_sided(MANY)  # three atoms that stand for as many tokens as their masses say
+    crowds = witnesses.two_sided(MANY)  # three atoms that stand for as many tokens as their masses say
     way = 2.0**-12 * np.array([[1.0], [-1.0], [-1.0]])
     counted = [(*case, len(case[1][1]), None) for case in cases]
     counted.append((1.0, ("two crowds", crowds.points, crowds.points + way), MANY, crowds.weights))
@@ -224,10 +217,10 @@ def test_max_norm(run, *, claimed=bound, p=np.inf, dot=False):
     ),
     constant("two", "the row sum is that of the factor two", slope=2),
     constant("full", "the row sum is the constant itself", full=True),
-    bug("distance", "the crowds are at c, not at c + 1", crowds=partial(two_sided, shift=0.0)),
-    hypothesis("one-sided", "the others are all on one side", crowds=one_sided),
+    bug("distance", "the crowds are at c, not at c + 1", crowds=partial(witnesses.two_sided, shift=0.0)),
+    hypothesis("one-sided", "the others are all on one side", crowds=witnesses.one_sided),
 )
-def test_attained(run, *, slope=4, full=False, crowds=two_sided):
+def test_attained(run, *, slope=4, full=False, crowds=witnesses.two_sided):
     table = run.study(studies.stars).where(family="two-sided")
     for n, given in zip(table["n"].tolist(), table.intervals("ratio"), strict=True):
         c, measured = near(n), row_sum(crowds(n), n)
@@ -239,5 +232,5 @@ def test_attained(run, *, slope=4, full=False, crowds=two_sided):
             yield equals(measured, Interval.printed(ROWS[n]), n=n, part="printed")
         if n in PARTS:
             yield equals(measured / bound(n), Interval.printed(PARTS[n]), n=n, part="printed share")
-    for digits, mu in (("8.83", crowds(64)), ("2.40", one_sided(64))):
+    for digits, mu in (("8.83", crowds(64)), ("2.40", witnesses.one_sided(64))):
         yield equals(row_sum(mu, 64), Interval.printed(digits), scale=bound(64), n=64, part="even number, printed")

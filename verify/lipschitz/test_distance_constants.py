@@ -8,14 +8,8 @@ from theory.attention import AttentionKernel, DotProduct, Measure, SquaredDistan
 from theory.distance import w1
 from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, sup_over, verifies
 from theory.evidence.roundoff import U, gamma
-from theory.lipschitz import (
-    atoms_constant,
-    displacement_ratio,
-    hidden_atom,
-    near_constant,
-    studies,
-    wp_line,
-)
+from theory.lipschitz import displacement_ratio, studies, witnesses, wp_line
+from theory.lipschitz.constants import atoms_constant, near_constant
 from theory.lipschitz.jacobian import enclosed_jacobian
 from verify.inputs import UNITS
 from verify.lipschitz.lambert import (
@@ -208,7 +202,7 @@ def test_bounded(run, *, growing=True, half=False, typical=False, factor=1.0):
     for n, ratio in zip(table["n"].tolist(), table.intervals("ratio"), strict=True):
         yield at_most(ratio, claimed(ball(n - 2).log()), n=n, input="star")  # D^2 is twice the square of a leg
     for z in (1.0, 2.0, 3.0):  # the light atom takes its own column sum from itself and from the heavy one
-        mu = hidden_atom(z)
+        mu = witnesses.hidden_atom(z)
         heavy, light = balls(mu.weights)
         column = [abs(ball) for ball in enclosed_jacobian(mu, SCORE)[:, 1, 0, 0]]
         o = ball(z * z) * (2 * heavy * light if typical else 1)

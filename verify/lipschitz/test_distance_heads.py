@@ -5,7 +5,8 @@ import numpy as np
 from theory.attention import DotProduct, Measure, SquaredDistance, attend, rounding
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import U, gamma
-from theory.lipschitz import column_constant, displacement_ratio, distance_constant, tied_constants
+from theory.lipschitz import displacement_ratio
+from theory.lipschitz.constants import column_constant, distance_constant, tied_constants
 from theory.lipschitz.jacobian import block_jacobian
 from verify.lipschitz.lambert import FAR, FIRST, SCORE, bound, dyadic, moves, near, pushed_apart, spectral
 from verify.textbook import hull

@@ -21,7 +21,8 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.roundoff import EXP_ULPS, gamma
-from theory.lipschitz import displacement, equilibrium, fixed_measure, studies
+from theory.lipschitz import displacement, studies
+from theory.lipschitz.depth import equilibrium, fixed_measure
 from verify import textbook
 from verify.lipschitz.networks import slip
 from verify.textbook import balls, gap, hull

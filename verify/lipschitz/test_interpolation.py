@@ -18,16 +18,8 @@ from theory.evidence import (
     sup_over,
     verifies,
 )
-from theory.lipschitz import (
-    far_atom,
-    interpolated_constant,
-    response,
-    response_ratio,
-    straining_mass,
-    studies,
-    wp_line,
-    wp_tokens,
-)
+from theory.lipschitz import response, response_ratio, studies, witnesses, wp_line, wp_tokens
+from theory.lipschitz.constants import interpolated_constant
 from theory.lipschitz.studies.bounded import METRICS
 from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, image, layer, moved, norm, rounded, rows
 from verify.textbook import hull
@@ -108,7 +100,7 @@ def test_interpolated(run, *, exponent=1.0, reach=1.0, other=True, share=1.0):
             yield at_most(stretch, between(alpha, p, exponent), alpha=alpha, p=p, way=way)
             yield at_most(stretch, share * schur_of(alpha, p), alpha=alpha, p=p, way=way, part="Schur")
     for alpha in PRINTED:
-        push = far_atom(alpha, straining_mass(alpha))
+        push = witnesses.far_atom(alpha, witnesses.straining_mass(alpha))
         wide = push._replace(points=reach * push.points)
         for p in ORDERS:
             measured = response_ratio(wide, p) if other else 2.0 * response_ratio(wide, 1.0)
@@ -137,14 +129,14 @@ def test_interpolated(run, *, exponent=1.0, reach=1.0, other=True, share=1.0):
 )
 def test_straining(run, *, share=1.0, mass=1.0, tilted=True):
     def answer(alpha, epsilon):
-        push = far_atom(alpha, epsilon if tilted else epsilon * math.exp(-2.0 * alpha))
+        push = witnesses.far_atom(alpha, epsilon if tilted else epsilon * math.exp(-2.0 * alpha))
         radius = 2.0**-7 if alpha < 1.0 else 2.0**9  # any one serves
         push = push._replace(points=radius * push.points, form=push.form / radius**2)
         odds = ball(push.masses[0]) / ball(push.masses[1])
         return hull(abs(response(push)[0, 0]) * odds.sqrt())
 
     for alpha, (printed, light) in PRINTED.items():
-        epsilon, a = mass * straining_mass(alpha), ball(alpha)
+        epsilon, a = mass * witnesses.straining_mass(alpha), ball(alpha)
         q = (6 * a - 2 + ((6 * a - 2) ** 2 + 32 * a).sqrt()) / (16 * a)
         largest = share * hull(a.exp() * (q * (1 - q)).sqrt() * (1 + 2 * a * q))
         yield equals(answer(alpha, epsilon), largest, alpha=alpha)

@@ -6,7 +6,8 @@ import numpy as np
 
 from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
-from theory.lipschitz import displacement, layer_norm, layer_norm_bound
+from theory.lipschitz import displacement
+from theory.lipschitz.depth import layer_norm, layer_norm_bound
 from verify.inputs import UNITS
 from verify.textbook import hull
 

@@ -8,7 +8,7 @@ from theory import Measure, w1
 from theory.attention import Lookup, MomentSubspace, barycentres
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
-from theory.lipschitz import lookup_constant
+from theory.lipschitz.constants import lookup_constant
 from verify.inputs import UNITS
 from verify.lipschitz.pairs import norm, rounded
 from verify.lipschitz.tilts import FLOOR, clouds, length

@@ -9,7 +9,8 @@ from theory.attention import CausalKernel, DotProduct, attend
 from theory.attention.output import rounding
 from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import gamma
-from theory.lipschitz import causal_constant, far_atom, first_token, overtaken, response, response_ratio
+from theory.lipschitz import response, response_ratio, witnesses
+from theory.lipschitz.constants import causal_constant
 from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, layer, moved, norm, rounded
 from verify.textbook import hull
 
@@ -50,7 +51,7 @@ def outputs(mu, *, masked):
 )
 def test_jump(run, *, jump=lambda t: 1 - t, masked=True, sort=True):
     for gap in (*JUMPS, *(0.5 ** np.arange(1, run.pick(quick=20, paper=45), 4)).tolist()):
-        pair = overtaken(gap)
+        pair = witnesses.overtaken(gap)
         if not sort:
             pair = (pair[0], Measure([[0.5, 1.0], [0.5 + gap, -1.0]]))
         (one, first), (two, second) = (outputs(mu, masked=masked) for mu in pair)
@@ -102,7 +103,7 @@ def test_masked(run, *, whole=1.0, causal=True, start=1, number=lambda n: n):
         error = (error + gamma(d + 2) * radius) * float(np.abs(value).sum()) * np.sqrt(d)
         yield at_most(mean_move(*images, error), norm(value) * bound * before, n=n, d=d, alpha=alpha.mid)
     for n in (2, 10, 100):
-        push = first_token(n)
+        push = witnesses.first_token(n)
         answer = response_ratio(push, 1, causal=causal)
         yield equals(answer, sum_of(n), n=n, part="first token")
         yield at_most(answer, sum_of(n), n=n, alpha=0.0)
@@ -126,7 +127,9 @@ def mean_move(x, y, error):
 def answer_of(alpha, i):
     """What token i answers if the first of i tokens, alone at -1 while the others are at 1, is pushed."""
     radius = 64.0 * alpha  # any one serves
-    push = far_atom(1.0, 0.5)._replace(masses=np.array([float(i - 1), 1.0]), form=np.array([[-alpha / radius**2]]))
+    push = witnesses.far_atom(1.0, 0.5)._replace(
+        masses=np.array([float(i - 1), 1.0]), form=np.array([[-alpha / radius**2]])
+    )
     push = push._replace(points=radius * push.points)
     return abs(response(push)[0, 0])
 
@@ -158,7 +161,7 @@ def test_growth(run, *, rate=2.0, share=1.0, sign=1.0, masked=True):
         yield equals(limit(sums, order=1), claimed, alpha=alpha)
         line = np.ones((40, 1))
         line[0] = -1.0
-        push = first_token(40)._replace(points=line, form=np.array([[-sign * alpha]]))
+        push = witnesses.first_token(40)._replace(points=line, form=np.array([[-sign * alpha]]))
         causal = response(push, causal=masked)
         for i in (2, 7, 40):
             yield equals(hull(abs(causal[i - 1, 0])), hull(answer_of(sign * alpha, i)), alpha=alpha, part="row")

@@ -21,7 +21,8 @@ from theory.evidence import (
     sup_over,
     verifies,
 )
-from theory.lipschitz import norm_at, refined_w2_constant, sharp_w1_constant, studies
+from theory.lipschitz import norm_at, studies
+from theory.lipschitz.constants import refined_w2_constant, sharp_w1_constant
 from verify.lipschitz import clouds
 from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, image, layer, moved, norm, rounded
 from verify.textbook import exp, hull

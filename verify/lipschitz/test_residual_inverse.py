@@ -22,7 +22,8 @@ from theory.evidence import (
 )
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import U, gamma
-from theory.lipschitz import displacement, mirrored_tokens, residual_determinant, residual_inverse, studies, two_sided
+from theory.lipschitz import displacement, studies, witnesses
+from theory.lipschitz.depth import mirrored_tokens, residual_determinant, residual_inverse
 from verify import textbook
 from verify.textbook import balls, hull
 
@@ -64,7 +65,7 @@ def test_inverse(run, *, share=1.0, dot=False, sign=1.0):
     against = np.array([[1.0]] + [[-1.0]] * 10)
     inputs = [("two-sided", around, around + 1e-4 * against, n, None)]
     inputs += [("0, 6, -6", x := np.array([[0.0], [6.0], [-6.0]]), x + 0.01 * np.eye(3)[:, :1], 3, None)]
-    many = two_sided(10**5 + 1)  # three atoms for so many tokens
+    many = witnesses.two_sided(10**5 + 1)  # three atoms for so many tokens
     inputs += [("two crowds", many.points, many.points + 1e-4 * against[[0, 1, 1]], 10**5 + 1, many.weights)]
     for rng in run.draws(quick=8, paper=80):
         m, d = int(rng.integers(2, 12)), int(rng.integers(1, 4))

@@ -7,7 +7,7 @@ import numpy as np
 from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.enclosure import ends, precision
 from theory.evidence.roundoff import gamma
-from theory.lipschitz import plan, sweep
+from theory.lipschitz.depth import plan, sweep
 from verify.lipschitz.pairs import oscillation
 from verify.textbook import balls
 

@@ -23,7 +23,7 @@ from theory.evidence import (
     zero,
 )
 from theory.evidence.roundoff import U
-from theory.lipschitz import hidden_atom, studies
+from theory.lipschitz import studies, witnesses
 from theory.lipschitz.jacobian import enclosed_jacobian
 from theory.lipschitz.studies.star import STEP, column_sum
 from verify.lipschitz.lambert import SCORE, near
@@ -167,7 +167,7 @@ def test_crossing(run, *, crossing=CROSSING, size=near, grows="lambertw((exp(t)-
 def test_fixed_query(run, *, uniform=False, moving=False, weighted=True):
     for z, digits in ((1.0, "1.859"), (2.0, "27.80"), (3.0, "4052"), (4.0, None), (5.0, None)):
         for beta in run.pick(quick=(1.0,), paper=(1.0, 0.25, 7.0)):
-            mu = hidden_atom(z / math.sqrt(beta), beta)
+            mu = witnesses.hidden_atom(z / math.sqrt(beta), beta)
             light = 1 / (1 + ball((1.0 if uniform else z) ** 2).exp())
             blocks = enclosed_jacobian(mu, SquaredDistance(beta), queries=None if moving else mu.points[1:])
             answer = hull(abs(blocks[-1, 1, 0, 0])) + Interval.within(
@@ -177,7 +177,7 @@ def test_fixed_query(run, *, uniform=False, moving=False, weighted=True):
             yield equals(measured, hull(1 / (2 * light)), z=z, beta=beta)
             if digits:
                 yield equals(measured, Interval.printed(digits), z=z, part="printed")
-    mu, step = hidden_atom(3.0), 2.0**-13
+    mu, step = witnesses.hidden_atom(3.0), 2.0**-13
     nu = Measure([[0.0], [3.0 + step]], mu.weights)
     outputs = [attend([[3.0]], part.points, part.points, score=SCORE, weights=part.weights) for part in (mu, nu)]
     error = rounding([[3.0]], nu.points, nu.points, score=SCORE, weights=nu.weights)
@@ -187,7 +187,7 @@ def test_fixed_query(run, *, uniform=False, moving=False, weighted=True):
     claimed = hull((heard * (3 + ball(step)) - ball(1.5)) / (light * ball(step)))
     yield equals(apart / w1(mu, nu), claimed, z=3.0, part="certified W1")
     for n in (10, 1000, 10**6):
-        mu = hidden_atom(math.sqrt(math.log(n - 1)))
+        mu = witnesses.hidden_atom(math.sqrt(math.log(n - 1)))
         blocks = enclosed_jacobian(mu, SCORE, queries=None if moving else mu.points[1:])
         slope = hull(abs(blocks[-1, 1, 0, 0])) + Interval.within(0.0, 64 * U * math.log(n) ** 2)
         measured = slope * (n if weighted else 1)

@@ -7,7 +7,7 @@ import numpy as np
 import sympy
 
 from theory.evidence import Claim, bug, constant, equals, hypothesis, verifies, zero
-from theory.lipschitz import as_layer
+from theory.lipschitz.certificate import as_layer
 
 PLACE = {"x": Fraction(2, 3), "y": Fraction(-1, 5), "r": Fraction(7, 4), "a": Fraction(5, 3), "b": Fraction(9, 4)}
 x, y = sympy.symbols("x y", real=True)

@@ -2,8 +2,8 @@ r"""Lipschitz constants of one layer of self-attention from its weights, each wi
 
 Every constant is a function of the norms :math:`\alpha_h = \|B_h\|R^2` and :math:`\|V_h\|` of
 :mod:`theory.lipschitz.certificate.weights`, taken at the upper ends of their enclosures, and grows with all of them.
-Where several theorems speak of a metric the smallest constant stands. Beside it stands the largest stretch that a search finds, a
-lower bound: between the two lies the Lipschitz constant of the layer on the ball, and nothing more is known of it.
+Where several theorems speak of a metric the smallest constant stands. A search adds the largest stretch that it finds,
+a lower bound: between the two lies the Lipschitz constant of the layer on the ball, and nothing more is known of it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 r"""How much a layer of given weights stretches a displacement: lower bounds of its Lipschitz constants.
 
 The search of :mod:`theory.lipschitz.search.worst_cloud` runs in the plane of the largest singular pair of one head's
-form, where attention of that head is attention again. At the cloud that it finds, the displacement is improved for the whole
-layer, with all heads, value matrices and the residual, and its stretch is evaluated in balls from the weights
-themselves. What is found is not proved largest; but a smaller constant is refuted by it.
+form, where attention of that head is attention again. At the cloud that it finds, the displacement is improved for
+the whole layer, with all heads, value matrices and the residual, and its stretch is evaluated in balls from the
+weights themselves. What is found is not proved largest; but a smaller constant is refuted by it.
 """
 
 from __future__ import annotations

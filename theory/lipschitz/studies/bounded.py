@@ -14,7 +14,7 @@ from theory.evidence import Interval, Kind, Table, coarse, first_best, stream
 from theory.lipschitz.jacobian import block_jacobian
 from theory.lipschitz.response import Push, response_ratio
 from theory.lipschitz.search.rounded import few_displacement, few_form, few_points
-from theory.lipschitz.witnesses_bounded import balanced_query, far_atom, straining_mass
+from theory.lipschitz.witnesses import balanced_query, far_atom, straining_mass
 
 Array = NDArray[np.float64]
 METRICS = {"W1": 1.0, "W2": 2.0, "Winf": math.inf}

@@ -12,7 +12,7 @@ from theory.evidence.roundoff import U
 from theory.lipschitz.constants.distance import nearness_constant
 from theory.lipschitz.displacement import displacement
 from theory.lipschitz.jacobian import enclosed_jacobian
-from theory.lipschitz.witnesses_distance import folded_star, leg, star as star_of, two_sided
+from theory.lipschitz.witnesses import folded_star, leg, star as star_of, two_sided
 
 SCORE = SquaredDistance(1.0)
 STEP = 2.0**-7  # taken: by how many lengths of a leg the centre moves where transport is solved
