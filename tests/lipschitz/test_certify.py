@@ -13,7 +13,7 @@ import pytest
 from theory.attention import Measure, MultiHead
 from theory.evidence.interval import Kind
 from theory.lipschitz import multihead_jacobian
-from theory.lipschitz.certificate import METRICS, as_layer, certify, spectral, stretched
+from theory.lipschitz.certificate import METRICS, as_attention_weights, certify, enclose_stretch, spectral, upper_bounds
 from theory.lipschitz.constants import (
     causal_constant,
     distance_constant,
@@ -122,8 +122,8 @@ def test_an_inexact_library_is_covered(alpha, monkeypatch):
     anywhere = {"max": min(near, slope * distance_constant(n)), "W1": near}
     for name in ("sharp_w1_constant", "refined_w2_constant", "max_norm_constant", "causal_constant", "score_constant",
                  "distance_constant"):  # fmt: skip
-        true = getattr(layer_bounds, name)
-        monkeypatch.setattr(layer_bounds, name, lambda *args, true=true: true(*args) * SHORT)
+        true = getattr(upper_bounds, name)
+        monkeypatch.setattr(upper_bounds, name, lambda *args, true=true: true(*args) * SHORT)
     for exact, options in (
         (plain, {}), (counted, {"n": n}), (masked, {"n": n, "causal": True}), (anywhere, {"n": n, "score": "distance"}),
     ):  # fmt: skip
@@ -146,10 +146,12 @@ def test_what_is_found_has_no_more_tokens_than_the_layer(options):
 
 def test_outputs_that_coincide_are_seen_among_others():
     """Two of three tokens at one place have one output; a displacement that parts them is no distance of measures."""
-    layer = as_layer(np.eye(1), np.eye(1), np.eye(1), None, heads=1, causal=False, residual=False, score="dot")
+    layer = as_attention_weights(
+        np.eye(1), np.eye(1), np.eye(1), None, heads=1, causal=False, residual=False, score="dot"
+    )
     step = np.array([[1.0], [-1.0], [0.0]])
     for points, apart in (([[0.5], [0.5], [-1.0]], False), ([[0.5], [0.25], [-1.0]], True), ([[0.5]] * 3, False)):
-        assert stretched(layer, np.array(points), step, np.ones(3), 1)[1] is apart
+        assert enclose_stretch(layer, np.array(points), step, np.ones(3), 1)[1] is apart
 
 
 @pytest.mark.parametrize("score", ["dot", "distance"])
@@ -168,9 +170,9 @@ def test_under_a_mask_the_root_of_the_number_is_needed():
     line = {"w_query": [[3.0]], "w_key": [[-1.0]], "w_value": [[1.0]], "radius": 1.0, "n": 50, "causal": True}
     points, tangent = np.ones((50, 1)), np.zeros((50, 1))
     points[0], tangent[0] = -1.0, 1.0
-    layer = as_layer(*(np.array(line[name]) for name in ("w_query", "w_key", "w_value")), None, heads=1, causal=True,
+    layer = as_attention_weights(*(np.array(line[name]) for name in ("w_query", "w_key", "w_value")), None, heads=1, causal=True,
                      residual=False, score="dot")  # fmt: skip
-    reached = stretched(layer, points, tangent, np.ones(50), 2)[0]
+    reached = enclose_stretch(layer, points, tangent, np.ones(50), 2)[0]
     found = certify(**line, search=False)
     assert found.row("max").constant < reached.lo < reached.hi < found.row("frobenius").constant
 
@@ -264,21 +266,23 @@ def test_the_stretch_is_that_of_the_dense_jacobian():
     rng = np.random.default_rng(0)
     x, h, masses = 0.4 * rng.normal(size=(3, 4)), rng.normal(size=(3, 4)), np.array([1.0, 2.0, 5.0])
     for causal in (False, True):
-        layer = as_layer(**w, causal=causal, residual=True, score="dot")
+        layer = as_attention_weights(**w, causal=causal, residual=True, score="dot")
         heads = MultiHead.from_matrices(*(w[k] for k in ("w_query", "w_key", "w_value", "w_out")), heads=2)
         blocks = multihead_jacobian(Measure.normalised(x, masses), heads, causal=causal)
         moved = h + np.einsum("ijab,jb->ia", blocks, h)
         for p in (1, 2):
             size = [(masses @ np.linalg.norm(v, axis=1) ** p) ** (1 / p) for v in (moved, h)]
-            assert stretched(layer, x, h, masses, p)[0].mid == pytest.approx(size[0] / size[1], rel=1e-12, abs=0.0)
+            assert enclose_stretch(layer, x, h, masses, p)[0].mid == pytest.approx(
+                size[0] / size[1], rel=1e-12, abs=0.0
+            )
         largest = np.linalg.norm(moved, axis=1).max() / np.linalg.norm(h, axis=1).max()
-        assert stretched(layer, x, h, masses, math.inf)[0].mid == pytest.approx(largest, rel=1e-12, abs=0.0)
+        assert enclose_stretch(layer, x, h, masses, math.inf)[0].mid == pytest.approx(largest, rel=1e-12, abs=0.0)
 
 
 def test_the_stretch_of_distance_attention_against_quotients():
     w = weights(6)
     w["w_key"] = w["w_query"]
-    layer = as_layer(**w, causal=False, residual=False, score="distance")
+    layer = as_attention_weights(**w, causal=False, residual=False, score="distance")
     rng = np.random.default_rng(0)
     x, h = 0.5 * rng.normal(size=(3, 4)), rng.normal(size=(3, 4))
 
@@ -299,7 +303,7 @@ def test_the_stretch_of_distance_attention_against_quotients():
         step = mpmath.mpf(10) ** -20
         moved = (output(step) - output(-step)) / (2 * step)
         exact = float(mpmath.norm(moved, 2) / mpmath.norm(mpmath.matrix(h.tolist()), 2))
-    assert stretched(layer, x, h, np.ones(3), 2)[0].mid == pytest.approx(exact, rel=1e-12, abs=0.0)
+    assert enclose_stretch(layer, x, h, np.ones(3), 2)[0].mid == pytest.approx(exact, rel=1e-12, abs=0.0)
 
 
 def test_spectral_norms_hold_their_rounding():
@@ -384,7 +388,9 @@ def test_more_tokens_than_a_sum_goes_through_are_refused():
 
 
 def test_stretches_and_norms_of_bad_matrices_are_refused():
-    layer = as_layer(np.eye(2), np.eye(2), np.eye(2), None, heads=1, causal=False, residual=False, score="dot")
+    layer = as_attention_weights(
+        np.eye(2), np.eye(2), np.eye(2), None, heads=1, causal=False, residual=False, score="dot"
+    )
     x, h = np.eye(2), np.ones((2, 2))
     for given, words in (
         ((x, h, [1.0, np.nan], 2), "masses: expected finite numbers"),
@@ -394,7 +400,7 @@ def test_stretches_and_norms_of_bad_matrices_are_refused():
         ((x[:, :1], h, [1.0, 1.0], 2), r"points: expected shape \(n, 2\)"),
     ):
         with pytest.raises(ValueError, match=words):
-            stretched(layer, *given)
+            enclose_stretch(layer, *given)
     for factors in ((np.full((2, 2), np.nan),), (np.full((2, 2), 1e200),), (np.eye(2), np.eye(3)), ()):
         with pytest.raises(ValueError, match="factors: expected"):
             spectral(*factors)

@@ -15,7 +15,6 @@ from theory.evidence import stream
 from theory.lipschitz import witnesses
 from theory.lipschitz.constants import (
     contaminated_share,
-    cooled,
     logit_distance,
     lookup_constant,
     mean_distance,
@@ -26,6 +25,7 @@ from theory.lipschitz.constants import (
     transform_constant,
     unseen_distance,
     weight_constant,
+    with_temperature,
 )
 from theory.lipschitz.studies import contamination as study, fluctuations
 from theory.lipschitz.studies.contamination import BATCHES, RARE, SLOPES, sampled, taken
@@ -53,7 +53,7 @@ def test_constants_of_weights_and_scores():
     score = Constants(4.0, 2.0, 8.0, 1.0)
     assert query_slope(score, 2.0) == 1.0
     assert query_slope(score, 16.0) == 16.0
-    assert cooled(score, 0.5) == Constants(8.0, 4.0, 16.0, 2.0)
+    assert with_temperature(score, 0.5) == Constants(8.0, 4.0, 16.0, 2.0)
     assert lookup_constant([[0.0], [1.0], [3.0]], [[0.0, 0.0], [3.0, 4.0], [3.0, 6.0]]) == 5.0
     assert sampling_distance(3.0, 9) == 0.5
     assert unseen_distance(0.5, 4, 2) == 0.28125
@@ -168,7 +168,7 @@ def test_studies_have_the_columns_that_their_readers_need():
         (lambda: lookup_constant([[0.0], [-0.0]], [[1.0], [2.0]]), "keys: expected at least two, all distinct"),
         (lambda: lookup_constant([[0.0]], [[1.0]]), "keys: expected at least two"),
         (lambda: lookup_constant([[0.0], [1.0]], [[1.0]]), r"values: expected shape \(2, d\)"),
-        (lambda: cooled(Constants(1.0, 1.0, 1.0, 1.0), 0.0), "temperature: expected a positive"),
+        (lambda: with_temperature(Constants(1.0, 1.0, 1.0, 1.0), 0.0), "temperature: expected a positive"),
         (lambda: contaminated_share(1.5, 1.0), r"share: expected a number in \[0, 1\]"),
         (lambda: sampling_deviation(Measure([[0.0], [1.0]]), [0.0]), r"potential: expected shape \(2,\)"),
         (lambda: mean_distance(Measure([[0.0, 1.0]]), 2), "mu: expected dimension 1"),

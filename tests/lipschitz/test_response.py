@@ -91,7 +91,7 @@ def test_the_named_clouds_by_hand():
     pair = witnesses.two_tokens(0.5)
     moved = attend(pair.points, pair.points, pair.points, score=DotProduct(scale=1.0))
     assert moved[1, 0] == pytest.approx(0.5 * math.tanh(0.25), rel=1e-14, abs=0.0)
-    early, late = witnesses.overtaken(0.25)
+    early, late = witnesses.order_swap_pair(0.25)
     assert w1(early, late).mid == 0.25
 
 
@@ -148,7 +148,7 @@ def test_rounding_alone_can_fake_a_violation_and_the_widths_own_up_to_it():
         (lambda: witnesses.balanced_query(400.0), "alpha: expected one whose masses float64 can hold"),
         (lambda: witnesses.far_atom(0.0, 0.5), "alpha: expected a positive"),
         (lambda: witnesses.far_atom(1.0, 1.0), "mass: expected a number in"),
-        (lambda: witnesses.overtaken(0.75), "gap: expected a number in"),
+        (lambda: witnesses.order_swap_pair(0.75), "gap: expected a number in"),
         (lambda: witnesses.first_token(0), "n: expected an integer of at least 1"),
         (lambda: witnesses.two_tokens(-1.0), "half: expected a positive"),
     ],

@@ -41,7 +41,7 @@ def test_even_numbers_and_one_side():
 
 @pytest.mark.parametrize("n", [4, 9, 40])
 def test_the_star_moves_by_its_column_sum(n):
-    tokens, r = witnesses.star(n, SCALE), witnesses.leg(n, SCALE)
+    tokens, r = witnesses.star(n, SCALE), witnesses.star_radius(n, SCALE)
     assert math.isclose(math.exp(SCALE * r * r), math.sqrt(n - 2), rel_tol=1e-14, abs_tol=0.0)
     assert tokens.shape == (n, n)
     assert not tokens[:, -1].any()
@@ -103,7 +103,7 @@ def test_bad_input():
         (witnesses.one_sided, 2),
         (witnesses.star, 4),
         (witnesses.folded_star, 4),
-        (witnesses.leg, 4),
+        (witnesses.star_radius, 4),
     ):
         with pytest.raises(ValueError, match="n: expected"):
             make(least - 1)

@@ -1,8 +1,8 @@
 """How much attention can move a measure: constants, the witnesses that attain them, and a search for worse ones.
 
 What is measured is here: Jacobians and their norms, stretches, displacements and distances of small clouds. Constants
-in closed form are in ``constants`` and ``depth``, those of given weights in ``certificate``, the search for bad clouds in
-``search``, named bad clouds in ``witnesses``, sweeps in ``studies``.
+in closed form are in ``constants`` and ``depth``, those of given weights in ``certificate``, the search for bad clouds
+in ``search``, named bad clouds in ``witnesses``, sweeps in ``studies``.
 """
 
 from typing import TYPE_CHECKING
@@ -25,6 +25,6 @@ if TYPE_CHECKING:
     )
     from theory.lipschitz.matching import wp_line as wp_line, wp_tokens as wp_tokens
     from theory.lipschitz.response import Push as Push, response as response, response_ratio as response_ratio
-    from theory.lipschitz.search import search as search, shrink as shrink
+    from theory.lipschitz.search import search_worst_cloud as search_worst_cloud, simplify_cloud as simplify_cloud
 
 open_lazily(__name__)

@@ -84,7 +84,7 @@ def two_tokens(half: float) -> Measure:
     return Measure([[-c], [c]])
 
 
-def overtaken(gap: float) -> tuple[Measure, Measure]:
+def order_swap_pair(gap: float) -> tuple[Measure, Measure]:
     r"""Return tokens of a time and a value: 1 at time 1/2 and -1 a ``gap`` later, and the same with -1 as much earlier.
 
     Their distance is the gap. Under a causal mask the first token that is alone sees itself, the other one both, so
@@ -128,7 +128,7 @@ def one_sided(n: int, scale: float = 1.0) -> Measure:
     return Measure.normalised([[0.0], [r]], [1.0, others])
 
 
-def leg(n: int, scale: float = 1.0) -> float:
+def star_radius(n: int, scale: float = 1.0) -> float:
     r"""Return the length r of the legs of :func:`star`: :math:`e^{\beta r^2} = \sqrt{N - 2}`, for N at least 4."""
     return _radius(0.5 * math.log(as_count(n, "n", least=4) - 2), scale)
 
@@ -141,7 +141,7 @@ def star(n: int, scale: float = 1.0) -> Array:
     attention matrix, :math:`(N - 1)/(2\sqrt{N - 2} + 1) + (1 + (N - 1)/\sqrt{N - 2})^{-1}`, more than
     :math:`\sqrt N/2 - 1/4`, times as far.
     """
-    r = leg(n, scale)
+    r = star_radius(n, scale)
     return np.vstack([np.zeros(n), r * np.eye(n)[:-1]])
 
 
@@ -150,7 +150,7 @@ def folded_star(n: int, scale: float = 1.0) -> tuple[Array, Array]:
 
     Shapes (3, 2) and (3,). All other legs are equally far from it, so that they count as one, N - 2 times.
     """
-    r = leg(n, scale)
+    r = star_radius(n, scale)
     return np.array([[0.0, 0.0], [r, 0.0], [0.0, r]]), np.array([1.0, 1.0, n - 2.0])
 
 

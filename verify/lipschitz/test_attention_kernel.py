@@ -17,7 +17,7 @@ from theory.attention import (
 from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import witnesses
-from theory.lipschitz.constants import cooled, query_distance, query_slope, transform_constant
+from theory.lipschitz.constants import query_distance, query_slope, transform_constant, with_temperature
 from verify import textbook
 from verify.inputs import UNITS
 from verify.lipschitz.pairs import norm, rounded
@@ -171,7 +171,10 @@ def test_temperature(run, *, cooling=1, power=1, masses=(0.5, 0.5), inner=1):
         yield equals(slope, 1.0 / t**power, tau=tau, part="slope")
         yield at_most(slope, (1.0 / t) ** cooling, tau=tau, part="query")
         yield equals(
-            rounded(query_slope(cooled(score.constants(1.0), tau), 2.0)), 1.0 / t**power, tau=tau, part="constant"
+            rounded(query_slope(with_temperature(score.constants(1.0), tau), 2.0)),
+            1.0 / t**power,
+            tau=tau,
+            part="constant",
         )
         light, step = 2.0**-12 * math.exp(-min(6.0, 1.0 / tau)), 2.0**-12
         points, a = np.array([[0.0], [1.0 - step], [1.0]]), np.array([0.0, 1.0 - step, 1.0]) / min(1.0 / tau, 6.0) / tau

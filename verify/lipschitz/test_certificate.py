@@ -10,7 +10,7 @@ from theory.attention import Measure, MultiHead
 from theory.distance import w1
 from theory.evidence import Claim, Interval, at_most, bug, constant, hypothesis, verifies
 from theory.lipschitz import local_norm, witnesses
-from theory.lipschitz.certificate import as_layer, certify, spectral, stretched
+from theory.lipschitz.certificate import as_attention_weights, certify, enclose_stretch, spectral
 from theory.lipschitz.constants import opposed_ratio
 from verify.lipschitz.pairs import FLOOR, INSIDE, apart, blurred, draw_cloud, moved
 
@@ -68,7 +68,7 @@ def constants(weights, heads, radius, again, **options):
 
 
 @cache
-def witnesses(reach):
+def attained_layers(reach):
     """List metric, weights, heads, radius, options of the layer, and a stretch that nearly attains the constant."""
     found = []
     for radius, turn, value in SIZES:
@@ -85,14 +85,14 @@ def witnesses(reach):
             weights, masses = line(alpha, *size, heads), np.array(law)
             points, tangent = (side * np.ones((len(masses), 1)) for side in (reach * radius * INSIDE, 0.0))
             points[0], tangent[0] = -points[0], 1.0
-            bound = stretched(layer_of(weights, heads, **options), points, tangent, masses, p)[0]
+            bound = enclose_stretch(layer_of(weights, heads, **options), points, tangent, masses, p)[0]
             found.append((metric, weights, heads, radius, options, bound))
         push, weights = witnesses.balanced_query(4.0), line(-4.0, *size)
         points, masses = (
             reach * radius * INSIDE * push.points,
             np.maximum(push.masses, 1e-12),
         )  # the query: a light atom
-        bound = stretched(layer_of(weights, 1), points, push.velocities, masses, math.inf)[0]
+        bound = enclose_stretch(layer_of(weights, 1), points, push.velocities, masses, math.inf)[0]
         found += [(metric, weights, 1, radius, {}, bound) for metric in ("Winf", "max")]
     return found
 
@@ -105,7 +105,7 @@ def leaders(alpha, n):
 
 def layer_of(weights, heads, *, n=None, causal=False):
     """Return the layer of weights; ``n`` is for the constants."""
-    return as_layer(**weights, w_out=None, heads=heads, causal=causal, residual=False, score="dot")
+    return as_attention_weights(**weights, w_out=None, heads=heads, causal=causal, residual=False, score="dot")
 
 
 @cache
@@ -151,7 +151,7 @@ def test_valid(run, *, factor=1.0, reach=1.0, again=False):
         case = {"way": way, "heads": heads, "radius": radius}
         yield at_most(after, factor * bound["W1"] * before, part="W1", **case)
         yield at_most(largest, Interval.exactly(factor * bound["max"]) * move, part="max", **case)
-    for metric, weights, heads, radius, options, found in witnesses(reach):
+    for metric, weights, heads, radius, options, found in attained_layers(reach):
         bound = constants(weights, heads, radius, again, **options)[metric]
         case = {"heads": heads, "radius": radius, **options}
         yield at_most(found, Interval.exactly(factor * bound), part=metric, way="nearly attained", **case)

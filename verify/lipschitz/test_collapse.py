@@ -12,7 +12,7 @@ from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import studies, witnesses
 from theory.lipschitz.constants import contracted_diameter, log_collapsed_diameter
-from theory.lipschitz.depth import crossed_spread, rows_bound, sweep, sweep_bound
+from theory.lipschitz.depth import crossed_spread, rows_bound, sinkhorn_sweep, sinkhorn_sweep_bound
 from theory.lipschitz.studies.collapse import attended as attended_in_balls, log_diameter
 from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, norm, oscillation, rounded
 from verify.textbook import balls, hull
@@ -252,7 +252,7 @@ def test_rows(run, *, rate=4.0, crossed=True):
         tanh += Interval.within(0.0, gamma(4))
         yield at_most(measured, tanh, scale=1, part="rows", m=m, n=n)
         with precision(300):
-            after = oscillation(sweep(scores, potential) - sweep(scores, np.zeros(m)))
+            after = oscillation(sinkhorn_sweep(scores, potential) - sinkhorn_sweep(scores, np.zeros(m)))
         ratio = after / hull(ball(potential.max()) - ball(potential.min()))
         yield at_most(ratio, tanh**2, scale=1, part="sweep", m=m, n=n)
         if number < len(named):
@@ -261,7 +261,7 @@ def test_rows(run, *, rate=4.0, crossed=True):
             yield equals(ratio + Interval.within(0.0, 2.0**-39), tanh**2, scale=1, part="two rows, sweep")
         told = Interval.within(crossed_spread(scores), gamma(8) * float(np.abs(scores).max()))
         yield equals(told, delta, part="spread")
-        for name, told in (("rows", rows_bound), ("sweep", sweep_bound)):
+        for name, told in (("rows", rows_bound), ("sweep", sinkhorn_sweep_bound)):
             power = 1 if name == "rows" else 2
             exact = hull((ball(float(m)) / ball(rate)).tanh() ** power)
             yield equals(rounded(told(float(m))), exact, part=f"{name} constant")

@@ -9,7 +9,7 @@ from theory.attention import FeedForward
 from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import gamma
 from theory.lipschitz import Push, displacement, response_ratio
-from theory.lipschitz.depth import depth_constant, passages
+from theory.lipschitz.depth import depth_constant, layerwise_bounds
 from verify.lipschitz.networks import Network, draw_cloud
 from verify.textbook import hull
 
@@ -94,7 +94,7 @@ def test_product(run, *, at_input=False, combine=math.prod, share=1.0, further=1
         )
         own = depth_constant(network.bounds, network.entering[0].hi)
         yield equals(Interval.within(own, own * gamma(4096)), bound, input=name, part="constant")
-        reach_of = passages(network.bounds, network.entering[0].hi)
+        reach_of = layerwise_bounds(network.bounds, network.entering[0].hi)
         for depth, (mu, radius) in enumerate(zip(first[1:], network.entering[1:], strict=True)):
             outer = displacement(mu.points, np.zeros_like(mu.points), error=off[depth + 1])
             yield at_most(outer - radius, 0, scale=1, input=name, part="radius", depth=depth)

@@ -51,7 +51,7 @@ def outputs(mu, *, masked):
 )
 def test_jump(run, *, jump=lambda t: 1 - t, masked=True, sort=True):
     for gap in (*JUMPS, *(0.5 ** np.arange(1, run.pick(quick=20, paper=45), 4)).tolist()):
-        pair = witnesses.overtaken(gap)
+        pair = witnesses.order_swap_pair(gap)
         if not sort:
             pair = (pair[0], Measure([[0.5, 1.0], [0.5 + gap, -1.0]]))
         (one, first), (two, second) = (outputs(mu, masked=masked) for mu in pair)

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     )
     from theory.lipschitz.certificate.stretches import (
         Stretch as Stretch,
-        stretched as stretched,
+        enclose_stretch as enclose_stretch,
     )
     from theory.lipschitz.certificate.weights import (
-        Layer as Layer,
-        as_layer as as_layer,
+        AttentionWeights as AttentionWeights,
+        as_attention_weights as as_attention_weights,
         spectral as spectral,
     )
     from theory.lipschitz.certificate.weights_file import (

@@ -17,7 +17,7 @@ from theory._validate import as_choice, as_count, as_flag, as_generator, as_posi
 from theory.lipschitz.certificate.lower_bounds import lower_bounds
 from theory.lipschitz.certificate.stretches import Stretch
 from theory.lipschitz.certificate.upper_bounds import above, distance_bounds, dot_bounds
-from theory.lipschitz.certificate.weights import as_layer, in_range
+from theory.lipschitz.certificate.weights import as_attention_weights, in_range
 
 METRICS = ("W1", "W2", "Winf", "mean", "max", "frobenius")
 _MOST = 10**7  # taken: the constant under a causal mask sums as many terms
@@ -159,7 +159,9 @@ def certify(
     >>> round(row.constant, 3), round(row.lower, 3), row.label
     (22.167, 22.167, 'MA.L6')
     """
-    layer = as_layer(w_query, w_key, w_value, w_out, heads=heads, causal=causal, residual=residual, score=score)
+    layer = as_attention_weights(
+        w_query, w_key, w_value, w_out, heads=heads, causal=causal, residual=residual, score=score
+    )
     size, count = as_positive(radius, "radius"), None if n is None else as_count(n, "n")
     in_range(size, "radius")
     if count is not None and count > _MOST:

@@ -16,7 +16,7 @@ _UP, _DOWN = Context(prec=6, rounding=ROUND_CEILING), Context(prec=6, rounding=R
 _NAMES = {"Winf": "W_inf", "frobenius": "Frobenius"}
 
 
-def answer(options: argparse.Namespace) -> str:
+def run_command(options: argparse.Namespace) -> str:
     """Return what the command prints.
 
     Raises

@@ -54,7 +54,7 @@ _LEAST = 1e-70  # taken: squares of products of two stay normal numbers, where r
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layer:
+class AttentionWeights:
     """Weights of self-attention, split into heads.
 
     Parameters
@@ -156,7 +156,7 @@ class Layer:
         return outputs, moved
 
 
-def as_layer(
+def as_attention_weights(
     w_query: ArrayLike,
     w_key: ArrayLike,
     w_value: ArrayLike,
@@ -166,7 +166,7 @@ def as_layer(
     causal: bool,
     residual: bool,
     score: str,
-) -> Layer:
+) -> AttentionWeights:
     """Check weights, heads stacked along the rows of the first three and the columns of ``w_out``, and split them.
 
     Raises
@@ -195,7 +195,7 @@ def as_layer(
         if given is not None:
             in_range(given, name)
     first, second, third = (frozen(m.reshape(count, -1, m.shape[1])) for m in (query, key, value))
-    return Layer(first, second, third, None if out is None else frozen(out), masked, added, kind)
+    return AttentionWeights(first, second, third, None if out is None else frozen(out), masked, added, kind)
 
 
 def in_range(numbers: Array | float, name: str) -> None:

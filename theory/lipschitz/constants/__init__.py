@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     )
     from theory.lipschitz.constants.gibbs import (
         contaminated_share as contaminated_share,
-        cooled as cooled,
         logit_distance as logit_distance,
         lookup_constant as lookup_constant,
         mean_distance as mean_distance,
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
         transform_constant as transform_constant,
         unseen_distance as unseen_distance,
         weight_constant as weight_constant,
+        with_temperature as with_temperature,
     )
     from theory.lipschitz.constants.refined import (
         refined_w2_constant as refined_w2_constant,

@@ -118,7 +118,7 @@ def lookup_constant(keys: ArrayLike, values: ArrayLike) -> float:
         return finite(float(np.divide(*steps).max()), "keys, values")
 
 
-def cooled(score: Constants, temperature: float) -> Constants:
+def with_temperature(score: Constants, temperature: float) -> Constants:
     r"""Return the constants of :math:`a/\tau`: each divided by :math:`\tau`, and so is :math:`\alpha = \|B\|R^2`.
 
     There is no constant free of :math:`\tau`: between two equal tokens at :math:`\pm 1` the output for

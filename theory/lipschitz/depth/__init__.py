@@ -6,8 +6,8 @@ from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
     from theory.lipschitz.depth.bounds import (
+        BallBound as BallBound,
         Bound as Bound,
-        Passage as Passage,
         attention_bound as attention_bound,
         composed_bound as composed_bound,
         concatenated_bound as concatenated_bound,
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
         feed_forward_bound as feed_forward_bound,
         layer_norm as layer_norm,
         layer_norm_bound as layer_norm_bound,
-        passages as passages,
+        layerwise_bounds as layerwise_bounds,
         residual_bound as residual_bound,
         summed_bound as summed_bound,
     )
     from theory.lipschitz.depth.fixed_points import (
-        Limit as Limit,
+        FixedPoint as FixedPoint,
         equilibrium as equilibrium,
         fixed_measure as fixed_measure,
         mirrored_tokens as mirrored_tokens,
-        posterior as posterior,
+        posterior_error as posterior_error,
         residual_determinant as residual_determinant,
         residual_inverse as residual_inverse,
     )
     from theory.lipschitz.depth.hilbert import (
         crossed_spread as crossed_spread,
-        plan as plan,
         rows_bound as rows_bound,
-        sweep as sweep,
-        sweep_bound as sweep_bound,
+        sinkhorn_plan as sinkhorn_plan,
+        sinkhorn_sweep as sinkhorn_sweep,
+        sinkhorn_sweep_bound as sinkhorn_sweep_bound,
     )
 
 open_lazily(__name__)

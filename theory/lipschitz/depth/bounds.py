@@ -30,14 +30,14 @@ from theory.lipschitz._numbers import exponent, finite, nonnegative
 from theory.lipschitz.constants.bounded import interpolated_constant, query_constant
 
 
-class Passage(NamedTuple):
+class BallBound(NamedTuple):
     """What a layer does on a ball: its Lipschitz constant there, and a radius that its outputs keep to."""
 
     constant: float
     radius: float
 
 
-Bound: TypeAlias = Callable[[float], Passage]
+Bound: TypeAlias = Callable[[float], BallBound]
 
 
 def attention_bound(form: float, value: float = 1.0, *, p: float = 1.0) -> Bound:
@@ -47,9 +47,9 @@ def attention_bound(form: float, value: float = 1.0, *, p: float = 1.0) -> Bound
     """
     b, v, power = nonnegative(form, "form"), nonnegative(value, "value"), exponent(p)
 
-    def bound(radius: float) -> Passage:
+    def bound(radius: float) -> BallBound:
         alpha = _alpha(b, radius)
-        return Passage(interpolated_constant(alpha, power, v), finite(v * radius, "radius"))
+        return BallBound(interpolated_constant(alpha, power, v), finite(v * radius, "radius"))
 
     return bound
 
@@ -65,17 +65,17 @@ def summed_bound(*branches: Bound) -> Bound:
     for branch in branches:
         as_callable(branch, "branches")
 
-    def bound(radius: float) -> Passage:
+    def bound(radius: float) -> BallBound:
         parts = [branch(radius) for branch in branches]
         constant, length = sum(part.constant for part in parts), sum(part.radius for part in parts)
-        return Passage(finite(constant, "branches"), finite(length, "branches"))
+        return BallBound(finite(constant, "branches"), finite(length, "branches"))
 
     return bound
 
 
 def residual_bound(branch: Bound) -> Bound:
     r"""Return :math:`R \mapsto (1 + C(R),\,R + R')` for :math:`x \mapsto x + f_\mu(x)`."""
-    return summed_bound(lambda radius: Passage(1.0, nonnegative(radius, "radius")), as_callable(branch, "branch"))
+    return summed_bound(lambda radius: BallBound(1.0, nonnegative(radius, "radius")), as_callable(branch, "branch"))
 
 
 def concatenated_bound(forms: ArrayLike, values: ArrayLike, out: float = 1.0, *, p: float = 1.0) -> Bound:
@@ -105,13 +105,13 @@ def concatenated_bound(forms: ArrayLike, values: ArrayLike, out: float = 1.0, *,
     heads = [(nonnegative(f, "forms"), nonnegative(g, "values")) for f, g in zip(b.tolist(), v.tolist(), strict=True)]
     factor = nonnegative(out, "out")
 
-    def bound(radius: float) -> Passage:
+    def bound(radius: float) -> BallBound:
         alphas = [_alpha(norm, radius) for norm, _ in heads]
         own = [query_constant(alpha, value) for alpha, (_, value) in zip(alphas, heads, strict=True)]
         both = [interpolated_constant(alpha, power, value) for alpha, (_, value) in zip(alphas, heads, strict=True)]
         measure = [whole - query for whole, query in zip(both, own, strict=True)]
         length = finite(factor * math.hypot(*(value for _, value in heads)) * radius, "radius")
-        return Passage(finite(factor * (math.hypot(*own) + math.hypot(*measure)), "forms"), length)
+        return BallBound(finite(factor * (math.hypot(*own) + math.hypot(*measure)), "forms"), length)
 
     return bound
 
@@ -119,7 +119,7 @@ def concatenated_bound(forms: ArrayLike, values: ArrayLike, out: float = 1.0, *,
 def feed_forward_bound(lipschitz: float, at_zero: float = 0.0) -> Bound:
     r"""Return :math:`R \mapsto (\mathrm{Lip}(\phi),\,|\phi(0)| + \mathrm{Lip}(\phi)R)` for a map of single tokens."""
     slope, start = nonnegative(lipschitz, "lipschitz"), nonnegative(at_zero, "at_zero")
-    return lambda radius: Passage(slope, finite(start + slope * nonnegative(radius, "radius"), "radius"))
+    return lambda radius: BallBound(slope, finite(start + slope * nonnegative(radius, "radius"), "radius"))
 
 
 def layer_norm_bound(eps: float, dim: int, *, gain: float = 1.0, shift: float = 0.0) -> Bound:
@@ -136,10 +136,10 @@ def layer_norm_bound(eps: float, dim: int, *, gain: float = 1.0, shift: float = 
     largest, offset = nonnegative(gain, "gain"), nonnegative(shift, "shift")
     slope = finite(largest / math.sqrt(floor), "eps") if d > 1 else 0.0
 
-    def bound(radius: float) -> Passage:
+    def bound(radius: float) -> BallBound:
         size = nonnegative(radius, "radius")
         length = size / math.hypot(size / math.sqrt(d), math.sqrt(floor)) if d > 1 else 0.0
-        return Passage(slope, finite(largest * length + offset, "gain"))
+        return BallBound(slope, finite(largest * length + offset, "gain"))
 
     return bound
 
@@ -169,7 +169,7 @@ def _entrywise(value: ArrayLike, name: str, size: int) -> Array:
     return entries if entries.ndim == 0 else as_vector(entries, name, size=size)
 
 
-def passages(layers: Sequence[Bound], radius: float) -> tuple[Passage, ...]:
+def layerwise_bounds(layers: Sequence[Bound], radius: float) -> tuple[BallBound, ...]:
     """Return what each layer does at the radius that enters it, the first at ``radius``.
 
     Raises
@@ -179,7 +179,7 @@ def passages(layers: Sequence[Bound], radius: float) -> tuple[Passage, ...]:
     """
     entering = nonnegative(radius, "radius")
     layers = _bounds(layers)
-    done: list[Passage] = []
+    done: list[BallBound] = []
     for layer in layers:
         done.append(layer(entering))
         entering = finite(done[-1].radius, "radius")
@@ -190,14 +190,14 @@ def composed_bound(*layers: Bound) -> Bound:
     """Return the bound of layers one after another, which is a bound again: of a block, or of a residual's branch."""
     given = _bounds(layers)
 
-    def bound(radius: float) -> Passage:
-        done = passages(given, radius)
-        return Passage(_product(done), done[-1].radius)
+    def bound(radius: float) -> BallBound:
+        done = layerwise_bounds(given, radius)
+        return BallBound(_product(done), done[-1].radius)
 
     return bound
 
 
-def _product(done: Sequence[Passage]) -> float:
+def _product(done: Sequence[BallBound]) -> float:
     """Return the product of the constants; ``ValueError`` if float64 cannot hold it, or a part of it on the way."""
     total = 1.0
     for part in done:

@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Limit(Generic[T]):
+class FixedPoint(Generic[T]):
     """Where an iteration stopped, and how far the fixed point is at most.
 
     ``moves`` are the enclosed distances between consecutive points; ``error`` bounds the distance of ``point`` to the
@@ -51,7 +51,7 @@ class Limit(Generic[T]):
     error: float
 
 
-def posterior(move: Interval, constant: float, rounding: float = 0.0) -> float:
+def posterior_error(move: Interval, constant: float, rounding: float = 0.0) -> float:
     r"""Return :math:`(Cd + \delta)/(1 - C)`, rounded up: how far the fixed point is after a last move of d.
 
     Raises
@@ -68,7 +68,7 @@ def posterior(move: Interval, constant: float, rounding: float = 0.0) -> float:
 
 def fixed_measure(
     layer: Layer | MultiHead | Stack, mu: Measure, constant: float, *, count: int, rounding: float
-) -> Limit[Measure]:
+) -> FixedPoint[Measure]:
     """Apply one layer or block ``count`` times, each time to the current measure, and enclose the fixed point in W1.
 
     Parameters
@@ -96,7 +96,7 @@ def fixed_measure(
 def equilibrium(
     layer: Layer | MultiHead, inputs: ArrayLike, constant: float, *, start: ArrayLike | None = None, count: int,
     rounding: float,
-) -> Limit[Array]:  # fmt: skip
+) -> FixedPoint[Array]:  # fmt: skip
     r"""Iterate :math:`x_i \leftarrow \Gamma_{m(X)}(x_i) + u_i` and enclose the equilibrium in the mean displacement.
 
     Parameters
@@ -128,7 +128,7 @@ def equilibrium(
 def residual_inverse(
     branch: Callable[[Array], ArrayLike], outputs: ArrayLike, constant: float, *, start: ArrayLike | None = None,
     count: int, p: float = math.inf, rounding: float,
-) -> Limit[Array]:  # fmt: skip
+) -> FixedPoint[Array]:  # fmt: skip
     r"""Solve :math:`X + g(X) = Y` for X by :math:`X \leftarrow Y - g(X)`.
 
     Parameters
@@ -220,13 +220,13 @@ def _iterate(
     constant: float,
     count: int,
     rounding: float,
-) -> Limit[T]:
+) -> FixedPoint[T]:
     point, moves = start, []
-    posterior(Interval.exactly(0.0), constant, rounding)  # refused before anything is iterated
+    posterior_error(Interval.exactly(0.0), constant, rounding)  # refused before anything is iterated
     for _ in range(as_count(count, "count")):
         before, point = point, advance(point)
         moves.append(distance(before, point))
-    return Limit(point, tuple(moves), posterior(moves[-1], constant, rounding))
+    return FixedPoint(point, tuple(moves), posterior_error(moves[-1], constant, rounding))
 
 
 def _determinant(matrix: Sequence[Sequence[object]] | Array) -> object:

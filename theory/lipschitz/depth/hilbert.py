@@ -44,12 +44,12 @@ def rows_bound(spread: float) -> float:
     return math.tanh(nonnegative(spread, "spread") / 4.0)
 
 
-def sweep_bound(spread: float) -> float:
+def sinkhorn_sweep_bound(spread: float) -> float:
     r"""Return :math:`\tanh^2(\Delta/4)`, the largest factor of Hilbert's metric in one sweep."""
     return rows_bound(spread) ** 2
 
 
-def sweep(scores: ArrayLike, potential: Any) -> NDArray[np.object_]:
+def sinkhorn_sweep(scores: ArrayLike, potential: Any) -> NDArray[np.object_]:
     r"""Return the row potential after one sweep of Sinkhorn's iteration, in balls.
 
     Parameters
@@ -74,7 +74,7 @@ def sweep(scores: ArrayLike, potential: Any) -> NDArray[np.object_]:
     return after
 
 
-def plan(scores: ArrayLike, potential: Any) -> NDArray[np.object_]:
+def sinkhorn_plan(scores: ArrayLike, potential: Any) -> NDArray[np.object_]:
     """Return the matrix that a row potential and the column potential it brings about make of ``exp(scores)``.
 
     Raises

@@ -6,10 +6,10 @@ from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
     from theory.lipschitz.search.worst_cloud import (
-        FLOOR as FLOOR,
-        Found as Found,
-        search as search,
-        shrink as shrink,
+        LEAST_WEIGHT as LEAST_WEIGHT,
+        WorstCloud as WorstCloud,
+        search_worst_cloud as search_worst_cloud,
+        simplify_cloud as simplify_cloud,
     )
 
 open_lazily(__name__)
