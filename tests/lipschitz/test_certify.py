@@ -170,8 +170,9 @@ def test_under_a_mask_the_root_of_the_number_is_needed():
     line = {"w_query": [[3.0]], "w_key": [[-1.0]], "w_value": [[1.0]], "radius": 1.0, "n": 50, "causal": True}
     points, tangent = np.ones((50, 1)), np.zeros((50, 1))
     points[0], tangent[0] = -1.0, 1.0
-    layer = as_attention_weights(*(np.array(line[name]) for name in ("w_query", "w_key", "w_value")), None, heads=1, causal=True,
-                     residual=False, score="dot")  # fmt: skip
+    layer = as_attention_weights(
+        line["w_query"], line["w_key"], line["w_value"], None, heads=1, causal=True, residual=False, score="dot"
+    )
     reached = enclose_stretch(layer, points, tangent, np.ones(50), 2)[0]
     found = certify(**line, search=False)
     assert found.row("max").constant < reached.lo < reached.hi < found.row("frobenius").constant

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
         Row as Row,
         certify as certify,
     )
-    from theory.lipschitz.certificate.stretches import (
+    from theory.lipschitz.certificate.lower_bounds import (
         Stretch as Stretch,
         enclose_stretch as enclose_stretch,
     )
+    from theory.lipschitz.certificate.text import as_json as as_json, as_text as as_text, run_command as run_command
     from theory.lipschitz.certificate.weights import (
         AttentionWeights as AttentionWeights,
         as_attention_weights as as_attention_weights,

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_choice, as_count, as_flag, as_generator, as_positive
-from theory.lipschitz.certificate.lower_bounds import lower_bounds
-from theory.lipschitz.certificate.stretches import Stretch
-from theory.lipschitz.certificate.upper_bounds import above, distance_bounds, dot_bounds
+from theory.lipschitz.certificate.lower_bounds import Stretch, lower_bounds
+from theory.lipschitz.certificate.upper_bounds import UpperBound, above, distance_bounds, dot_bounds
 from theory.lipschitz.certificate.weights import as_attention_weights, in_range
 
 METRICS = ("W1", "W2", "Winf", "mean", "max", "frobenius")
@@ -162,26 +161,31 @@ def certify(
     layer = as_attention_weights(
         w_query, w_key, w_value, w_out, heads=heads, causal=causal, residual=residual, score=score
     )
-    size, count = as_positive(radius, "radius"), None if n is None else as_count(n, "n")
+    size = as_positive(radius, "radius")
     in_range(size, "radius")
+    count = None if n is None else as_count(n, "n")
     if count is not None and count > _MOST:
         raise ValueError(f"n: expected at most {_MOST} tokens, got {count}")
-    if rng is not None:
-        as_generator(rng, "rng")
-    alphas = tuple((layer.form_norm(h) * size * size).hi for h in range(len(layer.w_query)))
-    found = lower_bounds(rng or np.random.default_rng(_SEED), layer, size, count) if as_flag(search, "search") else {}
-    bounds = dot_bounds(layer, alphas, count) if layer.score == "dot" else distance_bounds(layer, alphas, size, count)
-    rows = []
-    for metric in METRICS:
-        known = bounds.get(metric, [])
-        if not known:
-            rows.append(Row(metric, None, "", "", _missing(metric), found.get(metric)))
-            continue
-        least = min(known, key=lambda bound: bound.constant)
-        constant = above(1.0 + least.constant) if layer.residual else least.constant
-        rows.append(Row(metric, constant, least.claim, least.label, least.hypotheses, found.get(metric)))
-    heads = len(layer.w_query)
-    return Certificate(tuple(rows), alphas, size, count, heads, layer.causal, layer.residual, layer.score)
+    generator = np.random.default_rng(_SEED) if rng is None else as_generator(rng, "rng")
+    searched = as_flag(search, "search")
+    norms = layer.norms()
+    alphas = tuple((norm * size * size).hi for norm in norms.forms)
+    if layer.score == "dot":
+        bounds = dot_bounds(norms, alphas, count, causal=layer.causal)
+    else:
+        bounds = distance_bounds(norms, size, count, causal=layer.causal)
+    found = lower_bounds(generator, layer, norms, size, count) if searched else {}
+    rows = tuple(_row(metric, bounds.get(metric, []), found.get(metric), layer.residual) for metric in METRICS)
+    return Certificate(rows, alphas, size, count, layer.heads, layer.causal, layer.residual, layer.score)
+
+
+def _row(metric: str, bounds: list[UpperBound], found: Stretch | None, residual: bool) -> Row:
+    """Return the row of a metric, by the least of the upper bounds."""
+    if not bounds:
+        return Row(metric, None, "", "", _missing(metric), found)
+    least = min(bounds, key=lambda bound: bound.constant)
+    constant = above(1.0 + least.constant) if residual else least.constant
+    return Row(metric, constant, least.claim, least.label, least.hypotheses, found)
 
 
 def _missing(metric: str) -> str:

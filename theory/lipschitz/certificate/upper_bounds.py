@@ -14,7 +14,7 @@ from typing import NamedTuple
 from theory.attention.score import Constants
 from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
-from theory.lipschitz.certificate.weights import AttentionWeights
+from theory.lipschitz.certificate.weights import Norms
 from theory.lipschitz.constants.bounded import causal_constant, max_norm_constant, score_constant
 from theory.lipschitz.constants.distance import distance_constant
 from theory.lipschitz.constants.frobenius import frobenius_constants
@@ -33,22 +33,22 @@ class UpperBound(NamedTuple):
     hypotheses: str
 
 
-def dot_bounds(layer: AttentionWeights, alphas: tuple[float, ...], n: int | None) -> dict[str, list[UpperBound]]:
+def dot_bounds(norms: Norms, alphas: tuple[float, ...], n: int | None, *, causal: bool) -> dict[str, list[UpperBound]]:
     """Return what theorems say of the scaled dot product, without the residual."""
 
     def summed(constant: Callable[[float], float]) -> float:
-        return _summed(layer, [_rounded(constant, max(a, sys.float_info.min)) for a in alphas])
+        return _summed(norms, [_rounded(constant, max(a, sys.float_info.min)) for a in alphas])
 
     def together(p: float) -> float:
-        values = [layer.value_norm(h, own=True).hi for h in range(len(alphas))]
-        return _rounded(lambda out: concatenated_bound(list(alphas), values, out, p=p)(1.0).constant, _out(layer))
+        values = [norm.hi for norm in norms.own]
+        return _rounded(lambda out: concatenated_bound(list(alphas), values, out, p=p)(1.0).constant, norms.out.hi)
 
     ball = "dot product; tokens in the ball"
     wide = f"{ball}; any number of tokens"
     largest = [UpperBound(summed(max_norm_constant), "lipschitz.max-norm", "MA.L7", f"{wide}; any mask")]
     if len(alphas) > 1:
         largest.append(UpperBound(together(math.inf), "depth.heads", "MA.A5", f"{wide}; any mask; heads together"))
-    if layer.causal:
+    if causal:
         by_tokens = {}
         if n is not None:
             fixed = f"{ball}; causal mask; {n} tokens, positions fixed"
@@ -70,11 +70,10 @@ def dot_bounds(layer: AttentionWeights, alphas: tuple[float, ...], n: int | None
     return {"W1": first, "W2": second, "Winf": largest, "mean": mean, "max": largest, "frobenius": squares}
 
 
-def distance_bounds(
-    layer: AttentionWeights, alphas: tuple[float, ...], radius: float, n: int | None
-) -> dict[str, list[UpperBound]]:
+def distance_bounds(norms: Norms, radius: float, n: int | None, *, causal: bool) -> dict[str, list[UpperBound]]:
     """Return what theorems say of distance attention, without the residual."""
-    diameter, norms = 2.0 * radius, [layer.form_norm(h).hi for h in range(len(alphas))]
+    diameter = 2.0 * radius
+    slopes = [norm.hi for norm in norms.forms]
 
     def near(slope: float) -> float:  # osc = beta D^2, Lipschitz constants 2 beta D in either slot, mixed 2 beta
         spread = (slope * Interval.exactly(diameter) ** 2).hi  # the exponential would enlarge what is rounded here
@@ -86,16 +85,16 @@ def distance_bounds(
 
     everywhere: list[UpperBound] = []
     if n is not None:
-        constant = _summed(layer, [_rounded(far, slope) for slope in norms])
+        constant = _summed(norms, [_rounded(far, slope) for slope in slopes])
         words = f"distance attention, tied; tokens anywhere; {n} tokens; any mask"
         everywhere.append(UpperBound(constant, "distance-attention.max-norm", "MA.R2", words))
-    if layer.causal:
+    if causal:
         if n is None:
             return {}
         roots = [_times_root(bound, n) for bound in everywhere]
         return {"max": everywhere, "frobenius": roots, "mean": _times_number(everywhere, n)}
     words = "distance attention, tied; tokens in the ball; any number of tokens; no mask"
-    constant = _summed(layer, [_rounded(near, slope) for slope in norms])
+    constant = _summed(norms, [_rounded(near, slope) for slope in slopes])
     bounded = [UpperBound(constant, "distance-attention.bounded", "MA.R8", words)]
     squares = bounded + [_times_root(bound, n) for bound in everywhere if n is not None]
     return {
@@ -108,9 +107,9 @@ def distance_bounds(
     }
 
 
-def _summed(layer: AttentionWeights, constants: list[float]) -> float:
+def _summed(norms: Norms, constants: list[float]) -> float:
     """Add up the constants of heads whose value matrices are the identity, times the norms of theirs, rounded up."""
-    sizes = [layer.value_norm(head).hi for head in range(len(constants))]
+    sizes = [norm.hi for norm in norms.values]
     parts = [above(size * constant) if size else 0.0 for size, constant in zip(sizes, constants, strict=True)]
     return above(math.fsum(parts))
 
@@ -122,10 +121,6 @@ def _rounded(constant: Callable[[float], float], number: float) -> float:
     except (ValueError, OverflowError):  # arguments are checked above: only the range of float64 is left
         return math.inf
     return Interval.within(value, value * _FEW).hi
-
-
-def _out(layer: AttentionWeights) -> float:
-    return layer.out_norm().hi
 
 
 def _times_number(bounds: list[UpperBound], n: int) -> list[UpperBound]:
