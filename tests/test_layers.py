@@ -42,7 +42,7 @@ HOMES = {  # a package and the only places that may import it
     "finufft": ("engine/",),
     "ot": ("distance/w1.py",),
     "matplotlib": ("figures/",),
-    "sympy": ("evidence/symbolic.py", "diffusion/conformal.py"),
+    "sympy": ("evidence/symbolic.py", "diffusion/geometry/conformal.py"),
     "flint": ("evidence/enclosure.py",),
     "mpmath": (),
     "torch": ("metric/", "maxent/autograd.py"),

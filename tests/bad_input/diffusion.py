@@ -7,19 +7,24 @@ from fractions import Fraction
 import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance
-from theory.diffusion import CircleDensity, Neighbourhoods, PeriodicGrid, balanced_tokens, heat_multiplier
-from theory.diffusion.bandwidth import StepError
-from theory.diffusion.bilinear import Bilinear
-from theory.diffusion.curves import Ellipse, Modulated, Reparametrised
-from theory.diffusion.gradient_flow import field
-from theory.diffusion.graphs import GraphScore
-from theory.diffusion.laplace import GeneralScore
-from theory.diffusion.minimisers import Profile
-from theory.diffusion.revolution import Revolution
-from theory.diffusion.sampling import chordal_output
-from theory.diffusion.self_dynamics import ellipse
-from theory.diffusion.stacking import TokenLayer
-from theory.diffusion.zoo import LogDistance
+from theory.diffusion import (
+    Bilinear,
+    CircleDensity,
+    Ellipse,
+    GeneralScore,
+    GraphScore,
+    Neighbourhoods,
+    PeriodicGrid,
+    Revolution,
+    StepError,
+    TokenLayer,
+    balanced_tokens,
+    heat_multiplier,
+)
+from theory.diffusion.geometry import Modulated, Reparametrised
+from theory.diffusion.layers import ellipse, field
+from theory.diffusion.limits.sampling import chordal_output
+from theory.diffusion.similarity import LogDistance, Profile
 from theory.evidence import Interval
 
 

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.diffusion.axioms import angles, cosine_gaps, defects, distances, kernel_distances, relaxed
+from theory.diffusion.similarity import angles, cosine_gaps, defects, distances, kernel_distances, relaxed
 
 X = np.random.default_rng(2).normal(size=(6, 3))
 

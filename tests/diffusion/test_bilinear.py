@@ -10,8 +10,9 @@ from scipy.optimize import minimize
 from scipy.special import ive
 
 from theory.attention import attend
-from theory.diffusion import propagate
-from theory.diffusion.bilinear import Bilinear, hot_expansion, radial_multiplier, resultant, sphere_tokens
+from theory.diffusion import Bilinear, propagate
+from theory.diffusion.similarity import hot_expansion, radial_multiplier, sphere_tokens
+from theory.diffusion.similarity.bilinear import resultant
 
 RNG = np.random.default_rng(5)
 FORM, QUERY = RNG.normal(size=(3, 3)), RNG.normal(size=3)

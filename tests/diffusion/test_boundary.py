@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import erf
 
-from theory.diffusion.boundary import gauss_tokens, layer_rise, segment_stack
+from theory.diffusion.geometry import gauss_tokens, layer_rise, segment_stack
 from theory.evidence import Kind
 
 

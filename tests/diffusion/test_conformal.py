@@ -3,7 +3,7 @@
 import pytest
 import sympy
 
-from theory.diffusion import conformal
+from theory.diffusion.geometry import conformal
 
 X, Y = conformal.coordinates(2)
 POLAR = sympy.diag(1, X**2)

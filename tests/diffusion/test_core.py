@@ -18,8 +18,8 @@ from theory.diffusion import (
     heat_multiplier,
     propagate,
     semigroup,
-    sphere_multipliers,
 )
+from theory.diffusion.limits import sphere_multipliers
 
 DENSITIES = [CircleDensity([0.8, 0.0], [0.0, 0.3]), CircleDensity([0.5], [0.2], logarithmic=False)]
 

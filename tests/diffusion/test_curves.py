@@ -9,9 +9,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.diffusion import CircleDensity, curves
-from theory.diffusion.curves import Ellipse, Modulated, Reparametrised, change, linear_multiplier, root_length
-from theory.diffusion.laplace import concentrated, lattice
+from theory.diffusion import CircleDensity, Ellipse
+from theory.diffusion.geometry import Modulated, Reparametrised, change, curves, linear_multiplier, root_length
+from theory.diffusion.limits import concentrated, lattice
 
 DENSITY = CircleDensity([0.8, 0.0], [0.0, 0.3])
 F = {

@@ -7,7 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.diffusion.equilibrium import rate, rates_below, scaled, spectrum, stationary
+from theory.diffusion.layers import rate, rates_below, scaled, spectrum, stationary
 from theory.evidence import Interval, Kind
 
 

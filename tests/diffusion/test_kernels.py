@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import j0
 
-from theory.diffusion.kernels import KERNELS, kernel_multiplier
+from theory.diffusion.limits import KERNELS, kernel_multiplier
 
 PROFILES = {
     "gaussian": lambda r: math.exp(-(r**2) / 2), "narrow": lambda r: math.exp(-(r**2)),

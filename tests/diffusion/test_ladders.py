@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from theory.diffusion.ladders import extrapolated, worst
+from theory.diffusion.limits import extrapolated, worst
 from theory.evidence import Interval
 
 

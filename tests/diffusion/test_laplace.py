@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from theory.attention import attend, rounding
-from theory.diffusion import studies
-from theory.diffusion.laplace import GeneralScore, concentrated, first_order, lattice
+from theory.diffusion import GeneralScore, studies
+from theory.diffusion.limits import concentrated, first_order, lattice
 from theory.diffusion.studies.scores import DENSITY, dissimilarity, function, on_circle, relabelled
 from theory.evidence import Kind
 from theory.evidence.roundoff import U

@@ -6,8 +6,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.diffusion.laplace import GeneralScore
-from theory.diffusion.minimisers import Profile, along, fibred
+from theory.diffusion import GeneralScore
+from theory.diffusion.similarity import Profile, along, fibred
 from theory.evidence import Kind
 
 QUERY = 0.4

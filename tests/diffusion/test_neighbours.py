@@ -6,8 +6,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.diffusion import PeriodicGrid
-from theory.diffusion.neighbours import Neighbourhoods, ball_transform
+from theory.diffusion import Neighbourhoods, PeriodicGrid
+from theory.diffusion.similarity.neighbours import ball_transform
 
 LINE, PLANE = PeriodicGrid((32,)), PeriodicGrid((24, 24))
 X = LINE.axes[0]

@@ -6,16 +6,19 @@ import numpy as np
 import pytest
 
 from theory.attention import SquaredDistance, doubly_normalised
-from theory.diffusion import CircleDensity, PeriodicGrid, chordal, convolved, heat_multiplier
-from theory.diffusion.gradient_flow import _solved, asymmetry, field
-from theory.diffusion.normalisers import (
-    balance_error,
-    balanced_law,
+from theory.diffusion import (
+    CircleDensity,
+    PeriodicGrid,
     balanced_tokens,
+    chordal,
+    convolved,
+    heat_multiplier,
     reweighted,
-    sinkhorn_change,
-    swept_law,
 )
+from theory.diffusion.layers import asymmetry, field
+from theory.diffusion.layers.gradient_flow import _solved
+from theory.diffusion.limits import balance_error, sinkhorn_change, swept_law
+from theory.diffusion.limits.normalisers import balanced_law
 from theory.evidence.enclosure import ball, balls
 
 GRID = PeriodicGrid((64,))
@@ -57,7 +60,8 @@ def test_a_law_that_is_not_balanced_yet_leaves_averages_inside(monkeypatch):
     exact, _ = sinkhorn_change(GRID, P, H, HEAT)
     for steps in (2, 6, 12):
         monkeypatch.setattr(
-            "theory.diffusion.normalisers.balanced_law", lambda *given, steps=steps: balanced_law(*given, steps=steps)
+            "theory.diffusion.limits.normalisers.balanced_law",
+            lambda *given, steps=steps: balanced_law(*given, steps=steps),
         )
         found, error = sinkhorn_change(GRID, P, H, HEAT)
         off = float(np.abs(found - exact).max())
@@ -166,7 +170,7 @@ def test_bad_input_of_the_field():
 def test_a_scaling_that_stops_early_still_encloses_the_limit(monkeypatch):
     x, form = np.array([[1.5, 0.2], [-1.2, 0.4], [0.3, -1.4], [1.4, 0.0]]), np.eye(2)
     sharp = field(x, form)
-    monkeypatch.setattr("theory.diffusion.gradient_flow._STILL", 2.0**-20)
+    monkeypatch.setattr("theory.diffusion.layers.gradient_flow._STILL", 2.0**-20)
     rough = field(x, form)
     spread = 0.0
     for part in ("weights", "derivative", "slope"):
@@ -195,7 +199,7 @@ def test_asymmetry_of_a_matrix_that_may_vanish_is_unknown():
 def test_constants_averaged_by_coarse_transforms_stay_inside(monkeypatch):
     off, plain = 1e-6, PeriodicGrid.multiplied
     law = balanced_law(GRID, P, HEAT)
-    monkeypatch.setattr("theory.diffusion.normalisers.balanced_law", lambda *_: law)
+    monkeypatch.setattr("theory.diffusion.limits.normalisers.balanced_law", lambda *_: law)
     monkeypatch.setattr(PeriodicGrid, "rounding", lambda *_, **__: off)
     calls = iter((off, -off, -off, off) * 4)
     monkeypatch.setattr(PeriodicGrid, "multiplied", lambda *a: plain(*a) + next(calls))
@@ -213,7 +217,7 @@ def test_potentials_that_are_off_by_the_error_of_a_partition_leave_averages_insi
         return (rows / rows.sum(axis=1, keepdims=True)) @ values
 
     right, worst = averages(found.g), 0.0
-    monkeypatch.setattr("theory.diffusion.normalisers.partition_error", lambda *_: off)
+    monkeypatch.setattr("theory.diffusion.limits.normalisers.partition_error", lambda *_: off)
     for shift in (off * values[:, 0], -off * values[:, 0]):  # of rows and columns alike: they seem to agree
         rough = replace(found, f=found.g + shift, g=found.g + shift)
         apart = np.abs(averages(rough.g) - right).max(axis=1)

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from theory.diffusion.pipeline import (
+from theory.diffusion.similarity import (
     by_columns,
     by_rows,
     chain,

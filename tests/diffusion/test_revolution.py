@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from theory.diffusion import CircleDensity
-from theory.diffusion.revolution import Revolution
+from theory.diffusion import CircleDensity, Revolution
 
 DENSITY = CircleDensity([0.3, 0.1], [0.2, 0.0])
 TURN = 2.0 * math.pi

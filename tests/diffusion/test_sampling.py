@@ -6,9 +6,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.diffusion import CircleDensity, PeriodicGrid, sampling
-from theory.diffusion.bandwidth import StepError, least
-from theory.diffusion.sampling import SampledOutput, chordal_output, draw
+from theory.diffusion import CircleDensity, PeriodicGrid, SampledOutput, StepError
+from theory.diffusion.limits import sampling
+from theory.diffusion.limits.bandwidth import least
+from theory.diffusion.limits.sampling import chordal_output, draw
 from theory.evidence import Kind
 
 DENSITY = CircleDensity([0.5, 0.0], [0.0, 0.2], logarithmic=False)

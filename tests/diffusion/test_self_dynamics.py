@@ -7,20 +7,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.diffusion.self_dynamics import (
-    Curve,
-    ellipse,
-    line_tokens,
-    moved,
-    rounded,
-    shortening,
-    sphere_layer,
-    sphere_radii,
-    sphere_tokens,
-)
+from theory.diffusion.layers import Curve, ellipse, line_tokens, moved, rounded, shortening, sphere_layer, sphere_radii
+from theory.diffusion.layers.self_dynamics import sphere_tokens
 from theory.evidence import Interval
 
-module = import_module("theory.diffusion.self_dynamics")
+module = import_module("theory.diffusion.layers.self_dynamics")
 
 
 @pytest.mark.parametrize(("radius", "epsilon", "dim"), [(1.0, 0.5, 1), (1.0, 0.125, 2), (0.75, 0.25, 3)])

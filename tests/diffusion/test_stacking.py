@@ -6,8 +6,16 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.diffusion import CircleDensity, PeriodicGrid, chordal, chordal_multiplier, heat_multiplier
-from theory.diffusion.stacking import TokenLayer, TorusLayer, ZonalLayer, depth, stacked
+from theory.diffusion import (
+    CircleDensity,
+    PeriodicGrid,
+    TokenLayer,
+    chordal,
+    chordal_multiplier,
+    heat_multiplier,
+    stacked,
+)
+from theory.diffusion.layers import TorusLayer, ZonalLayer, depth
 
 DENSITY = CircleDensity([0.8, 0.0], [0.0, 0.3])
 
@@ -133,7 +141,7 @@ def test_an_exact_layer_of_coarse_transforms_keeps_its_bound(monkeypatch):
 
 
 def test_weights_that_are_off_by_their_bound_leave_averages_inside(monkeypatch):
-    module, tokens, off = import_module("theory.diffusion.stacking"), DENSITY.tokens(24), 1e-6
+    module, tokens, off = import_module("theory.diffusion.layers.stacking"), DENSITY.tokens(24), 1e-6
     right, h = TokenLayer(tokens, 0.1), np.sign(np.sin(3.0 * tokens[:, 0]))
     monkeypatch.setattr(module, "weight_error", lambda *_: off)
     monkeypatch.setattr(module, "propagate", lambda *_, **__: right.rows * (1.0 + off * h))

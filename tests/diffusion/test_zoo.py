@@ -5,8 +5,17 @@ import numpy as np
 import pytest
 
 from theory.attention import DotProduct, SquaredDistance
-from theory.diffusion.graphs import GraphScore, convolved_features, masked
-from theory.diffusion.zoo import LogDistance, density_corrected, laws, nearest, regrouped, unnormalised
+from theory.diffusion import GraphScore
+from theory.diffusion.similarity import (
+    LogDistance,
+    convolved_features,
+    density_corrected,
+    laws,
+    masked,
+    nearest,
+    regrouped,
+    unnormalised,
+)
 
 RNG = np.random.default_rng(5)
 X, C = RNG.normal(size=(7, 2)), RNG.normal(size=(3, 2))

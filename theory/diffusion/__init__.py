@@ -1,27 +1,37 @@
-"""Stacked attention as a discretised drift-diffusion, and, but in two dimensions, a heat equation with a clock."""
+"""Stacked attention as a discretised drift-diffusion, and, but in two dimensions, a heat equation with a clock.
+
+The rest stands by subject: one layer and its limit in :mod:`~theory.diffusion.limits`, many layers in
+:mod:`~theory.diffusion.layers`, curved tokens in :mod:`~theory.diffusion.geometry`, and what else propagates by
+attention in :mod:`~theory.diffusion.similarity`.
+"""
 
 from typing import TYPE_CHECKING
 
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
-    from theory.diffusion.densities import CircleDensity as CircleDensity
-    from theory.diffusion.generators import drift_diffusion as drift_diffusion, semigroup as semigroup
-    from theory.diffusion.grid import PeriodicGrid as PeriodicGrid
-    from theory.diffusion.neighbours import Neighbourhoods as Neighbourhoods
-    from theory.diffusion.normalisers import (
-        balance_error as balance_error,
+    from theory.diffusion.geometry import Ellipse as Ellipse, Revolution as Revolution
+    from theory.diffusion.layers import TokenLayer as TokenLayer, stacked as stacked
+    from theory.diffusion.limits import (
+        CircleDensity as CircleDensity,
+        GeneralScore as GeneralScore,
+        PeriodicGrid as PeriodicGrid,
+        SampledOutput as SampledOutput,
+        StepError as StepError,
         balanced_tokens as balanced_tokens,
-        reweighted as reweighted,
-        sinkhorn_change as sinkhorn_change,
-    )
-    from theory.diffusion.operators import (
         chordal as chordal,
         chordal_multiplier as chordal_multiplier,
         convolved as convolved,
+        drift_diffusion as drift_diffusion,
         heat_multiplier as heat_multiplier,
         propagate as propagate,
-        sphere_multipliers as sphere_multipliers,
+        reweighted as reweighted,
+        semigroup as semigroup,
+    )
+    from theory.diffusion.similarity import (
+        Bilinear as Bilinear,
+        GraphScore as GraphScore,
+        Neighbourhoods as Neighbourhoods,
     )
 
 open_lazily(__name__)

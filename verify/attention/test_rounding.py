@@ -25,8 +25,8 @@ from theory.attention import (
     transform_error,
     weight_error,
 )
-from theory.diffusion.graphs import GraphScore
-from theory.diffusion.zoo import LogDistance
+from theory.diffusion import GraphScore
+from theory.diffusion.similarity import LogDistance
 from theory.evidence import Claim, Interval, Kind, at_least, at_most, bug, constant, hypothesis, outcome, verifies
 from theory.evidence.enclosure import ends
 from theory.evidence.roundoff import U, gamma

@@ -2,8 +2,7 @@
 
 import math
 
-from theory.diffusion import PeriodicGrid, chordal
-from theory.diffusion.stacking import TokenLayer
+from theory.diffusion import PeriodicGrid, TokenLayer, chordal
 from theory.evidence import ball
 
 

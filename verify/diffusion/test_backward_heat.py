@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from theory.diffusion.operators import propagate
-from theory.diffusion.self_dynamics import line_tokens, moved, rounded
+from theory.diffusion import propagate
+from theory.diffusion.layers import line_tokens, moved, rounded
 from theory.evidence import Claim, Interval, ball, bug, constant, equals, estimated, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U

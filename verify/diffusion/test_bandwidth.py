@@ -5,8 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from theory.diffusion import PeriodicGrid
-from theory.diffusion.bandwidth import StepError
+from theory.diffusion import PeriodicGrid, StepError
 from theory.diffusion.studies.sampling import DENSITIES, function
 from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from verify.diffusion.harmonics import at, derivative, plus, times

@@ -7,9 +7,9 @@ import numpy as np
 import sympy
 
 from theory.attention import rounding
-from theory.diffusion import propagate, studies
-from theory.diffusion.bilinear import Bilinear, sphere_tokens
-from theory.diffusion.ladders import extrapolated, worst
+from theory.diffusion import Bilinear, propagate, studies
+from theory.diffusion.limits import extrapolated, worst
+from theory.diffusion.similarity import sphere_tokens
 from theory.diffusion.studies.scores import AXES, path
 from theory.evidence import (
     Claim,

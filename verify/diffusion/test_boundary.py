@@ -7,7 +7,7 @@ import flint
 import numpy as np
 
 from theory.diffusion import studies
-from theory.diffusion.boundary import gauss_tokens, layer_rise
+from theory.diffusion.geometry import gauss_tokens, layer_rise
 from theory.diffusion.studies.boundary import TIME
 from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from verify.textbook import hull

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from theory.diffusion.ladders import extrapolated, worst
-from theory.diffusion.laplace import GeneralScore, concentrated, first_order
+from theory.diffusion import GeneralScore
+from theory.diffusion.limits import concentrated, extrapolated, first_order, worst
 from theory.evidence import Claim, Interval, ball, bug, constant, equals, estimated, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
 from verify.textbook import balls, hull

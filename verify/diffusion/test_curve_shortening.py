@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from theory.diffusion import studies
-from theory.diffusion.self_dynamics import Curve, moved, rounded
+from theory.diffusion.layers import Curve, moved, rounded
 from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
 

@@ -8,19 +8,9 @@ from functools import cache
 import numpy as np
 
 from theory.attention import SquaredDistance, rounding
-from theory.diffusion import (
-    CircleDensity,
-    PeriodicGrid,
-    chordal,
-    chordal_multiplier,
-    convolved,
-    propagate,
-    studies,
-)
-from theory.diffusion.bilinear import sphere_tokens
-from theory.diffusion.kernels import KERNELS, kernel_multiplier
-from theory.diffusion.ladders import extrapolated, worst
-from theory.diffusion.operators import bessel_quotients
+from theory.diffusion import CircleDensity, PeriodicGrid, chordal, chordal_multiplier, convolved, propagate, studies
+from theory.diffusion.limits import KERNELS, bessel_quotients, extrapolated, kernel_multiplier, worst
+from theory.diffusion.similarity import sphere_tokens
 from theory.evidence import (
     Claim,
     Interval,

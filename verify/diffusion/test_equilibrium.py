@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.diffusion import CircleDensity, PeriodicGrid, convolved, heat_multiplier, studies
-from theory.diffusion.normalisers import reweighted, sinkhorn_change
+from theory.diffusion import CircleDensity, PeriodicGrid, convolved, heat_multiplier, reweighted, studies
+from theory.diffusion.limits import sinkhorn_change
 from theory.diffusion.studies.normalisers import ALPHAS
 from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import U

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.diffusion.sampling import SampledOutput
+from theory.diffusion import SampledOutput
 from theory.evidence import Claim, bug, constant, equals, hypothesis, verifies
 
 

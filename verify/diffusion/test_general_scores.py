@@ -7,9 +7,8 @@ from functools import cache
 import numpy as np
 
 from theory.attention import attend, rounding
-from theory.diffusion import studies
-from theory.diffusion.ladders import extrapolated, worst
-from theory.diffusion.laplace import GeneralScore
+from theory.diffusion import GeneralScore, studies
+from theory.diffusion.limits import extrapolated, worst
 from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import variable
 from theory.evidence.quadrature import integral_over

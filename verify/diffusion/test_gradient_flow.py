@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance, doubly_normalised, potential_error, rounding, weight_error
-from theory.diffusion.gradient_flow import asymmetry, field
+from theory.diffusion.layers import asymmetry, field
 from theory.evidence import Claim, Interval, Kind, at_least, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import U
 from verify.textbook import gap, hull

@@ -6,7 +6,7 @@ import numpy as np
 
 from theory.attention import rounding
 from theory.diffusion import CircleDensity, PeriodicGrid, chordal, chordal_multiplier, convolved, propagate
-from theory.diffusion.ladders import extrapolated, worst
+from theory.diffusion.limits import extrapolated, worst
 from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
 

@@ -8,7 +8,7 @@ import numpy as np
 import sympy
 
 from theory.diffusion import CircleDensity, PeriodicGrid, drift_diffusion, semigroup, studies
-from theory.diffusion.conformal import (
+from theory.diffusion.geometry import (
     coordinates,
     diagonal_metric,
     jets,

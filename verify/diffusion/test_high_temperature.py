@@ -6,7 +6,7 @@ from functools import reduce
 import numpy as np
 
 from theory.attention import DotProduct, Measure, attend, gaussian, lattice, rounding
-from theory.diffusion.bilinear import hot_expansion
+from theory.diffusion.similarity import hot_expansion
 from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, order, verifies
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import U, average_error, covariance_error

@@ -9,8 +9,8 @@ import numpy as np
 
 from theory.attention import SquaredDistance, rounding
 from theory.diffusion import PeriodicGrid, convolved, propagate, studies
-from theory.diffusion.curves import change, linear_multiplier, root_length
-from theory.diffusion.ladders import extrapolated, worst
+from theory.diffusion.geometry import change, linear_multiplier, root_length
+from theory.diffusion.limits import extrapolated, worst
 from theory.diffusion.studies.metrics import CURVES, DENSITY, function
 from theory.evidence import (
     Claim,

@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 
 from theory.attention import SquaredDistance, doubly_normalised, partition_error, rounding
-from theory.diffusion import CircleDensity, chordal, propagate, studies
-from theory.diffusion.normalisers import balance_error, balanced_tokens
+from theory.diffusion import CircleDensity, balanced_tokens, chordal, propagate, studies
+from theory.diffusion.limits import balance_error
 from theory.diffusion.studies.normalisers import ALPHAS, EPSILONS, PLACES, PRINTED, VARIANCE, way_of
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import U

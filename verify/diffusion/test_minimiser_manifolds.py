@@ -8,11 +8,9 @@ import numpy as np
 import sympy
 
 from theory.attention import rounding
-from theory.diffusion import propagate
-from theory.diffusion.bilinear import sphere_tokens
-from theory.diffusion.ladders import worst
-from theory.diffusion.laplace import GeneralScore
-from theory.diffusion.minimisers import Profile, along, fibred
+from theory.diffusion import GeneralScore, propagate
+from theory.diffusion.limits import worst
+from theory.diffusion.similarity import Profile, along, fibred, sphere_tokens
 from theory.evidence import (
     Claim,
     Interval,

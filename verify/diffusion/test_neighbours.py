@@ -6,9 +6,8 @@ from functools import cache
 import numpy as np
 
 from theory.attention import SquaredDistance, attend_rows, top_k
-from theory.diffusion import CircleDensity, PeriodicGrid
-from theory.diffusion.ladders import worst
-from theory.diffusion.neighbours import Neighbourhoods
+from theory.diffusion import CircleDensity, Neighbourhoods, PeriodicGrid
+from theory.diffusion.limits import worst
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
 

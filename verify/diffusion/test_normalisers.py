@@ -9,14 +9,15 @@ from theory.attention import doubly_normalised, partition_error, rounding
 from theory.diffusion import (
     CircleDensity,
     PeriodicGrid,
+    balanced_tokens,
     chordal,
     chordal_multiplier,
     convolved,
     heat_multiplier,
     propagate,
+    reweighted,
 )
-from theory.diffusion.ladders import extrapolated, worst
-from theory.diffusion.normalisers import balance_error, balanced_tokens, reweighted, sinkhorn_change, swept_law
+from theory.diffusion.limits import balance_error, extrapolated, sinkhorn_change, swept_law, worst
 from theory.diffusion.studies.normalisers import ALPHAS
 from theory.evidence import Claim, Interval, Kind, at_most, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U

@@ -7,8 +7,8 @@ import numpy as np
 
 from theory.attention import SquaredDistance, rounding
 from theory.diffusion import propagate
-from theory.diffusion.bilinear import radial_multiplier
-from theory.diffusion.ladders import extrapolated, worst
+from theory.diffusion.limits import extrapolated, worst
+from theory.diffusion.similarity import radial_multiplier
 from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
 from verify.textbook import hull

@@ -5,18 +5,19 @@ from functools import partial
 import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance
-from theory.diffusion.pipeline import (
+from theory.diffusion.similarity import (
+    LogDistance,
     by_columns,
     by_rows,
     chain,
     exponential_inflation,
     inflation,
+    laws,
     metric_similarity,
     overall,
     two_sided,
     without_self,
 )
-from theory.diffusion.zoo import LogDistance, laws
 from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import EXP_ULPS, gamma
 from verify import textbook

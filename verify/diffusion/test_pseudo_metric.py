@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import sympy
 
-from theory.diffusion.axioms import angles, cosine_gaps, defects, distances, kernel_distances, relaxed
-from theory.diffusion.graphs import GraphScore
+from theory.diffusion import GraphScore
+from theory.diffusion.similarity import angles, cosine_gaps, defects, distances, kernel_distances, relaxed
 from theory.evidence import (
     Claim,
     Interval,

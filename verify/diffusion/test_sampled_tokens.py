@@ -6,8 +6,7 @@ from functools import cache
 import numpy as np
 import scipy
 
-from theory.diffusion import PeriodicGrid, studies
-from theory.diffusion.bandwidth import StepError
+from theory.diffusion import PeriodicGrid, StepError, studies
 from theory.diffusion.studies.million import COUNTS, PLACES
 from theory.diffusion.studies.sampling import CRITICAL, DENSITIES, FIXED, REGULAR, TOKENS, function, places, sampled
 from theory.evidence import (

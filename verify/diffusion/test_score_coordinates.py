@@ -9,7 +9,7 @@ from fractions import Fraction
 import sympy
 from sympy.polys.rings import ring
 
-from theory.diffusion.conformal import coordinates, jets
+from theory.diffusion.geometry import coordinates, jets
 from theory.evidence import Claim, bug, constant, equals, hypothesis, verifies
 from theory.evidence.symbolic import zero
 

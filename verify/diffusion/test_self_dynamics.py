@@ -5,7 +5,7 @@ from fractions import Fraction
 from functools import cache
 
 from theory.diffusion import studies
-from theory.diffusion.self_dynamics import sphere_layer
+from theory.diffusion.layers import sphere_layer
 from theory.evidence import Claim, Interval, Kind, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U

@@ -6,9 +6,8 @@ import numpy as np
 import sympy
 
 from theory.attention import DotProduct
-from theory.diffusion import studies
-from theory.diffusion.equilibrium import rate, rates_below, scaled, spectrum
-from theory.diffusion.stacking import TokenLayer
+from theory.diffusion import TokenLayer, studies
+from theory.diffusion.layers import rate, rates_below, scaled, spectrum
 from theory.evidence import (
     Claim,
     Interval,

@@ -6,11 +6,9 @@ from functools import cache
 import numpy as np
 
 from theory.attention import SquaredDistance, rounding
-from theory.diffusion import CircleDensity, chordal, propagate, studies
-from theory.diffusion.equilibrium import spectrum
-from theory.diffusion.ladders import extrapolated, worst
-from theory.diffusion.self_dynamics import line_tokens
-from theory.diffusion.stacking import TokenLayer, depth, stacked
+from theory.diffusion import CircleDensity, TokenLayer, chordal, propagate, stacked, studies
+from theory.diffusion.layers import depth, line_tokens, spectrum
+from theory.diffusion.limits import extrapolated, worst
 from theory.evidence import (
     Claim,
     Interval,

@@ -5,9 +5,8 @@ from fractions import Fraction
 import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance, attend
-from theory.diffusion.axioms import defects
-from theory.diffusion.graphs import GraphScore
-from theory.diffusion.zoo import laws
+from theory.diffusion import GraphScore
+from theory.diffusion.similarity import defects, laws
 from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import gamma
 from verify import textbook

@@ -5,10 +5,9 @@ from fractions import Fraction
 import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance
-from theory.diffusion import studies
-from theory.diffusion.equilibrium import stationary
-from theory.diffusion.ladders import extrapolated, worst
-from theory.diffusion.stacking import TokenLayer
+from theory.diffusion import TokenLayer, studies
+from theory.diffusion.layers import stationary
+from theory.diffusion.limits import extrapolated, worst
 from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U, gamma

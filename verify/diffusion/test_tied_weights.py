@@ -7,7 +7,7 @@ import numpy as np
 
 from theory.attention import DotProduct, rounding
 from theory.diffusion import CircleDensity, propagate
-from theory.diffusion.ladders import extrapolated, worst
+from theory.diffusion.limits import extrapolated, worst
 from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
 

@@ -6,8 +6,7 @@ from functools import partial
 import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance, attend_rows, top_k
-from theory.diffusion.pipeline import by_columns
-from theory.diffusion.zoo import LogDistance, laws, regrouped
+from theory.diffusion.similarity import LogDistance, by_columns, laws, regrouped
 from theory.evidence import (
     Claim,
     Interval,

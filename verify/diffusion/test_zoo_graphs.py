@@ -6,19 +6,22 @@ import numpy as np
 from flint import acb_mat
 
 from theory.attention import DotProduct, SquaredDistance
-from theory.diffusion.equilibrium import spectrum
-from theory.diffusion.graphs import GraphScore, convolved_features, masked
-from theory.diffusion.pipeline import (
+from theory.diffusion import GraphScore
+from theory.diffusion.layers import spectrum
+from theory.diffusion.similarity import (
     by_rows,
     chain,
+    convolved_features,
+    density_corrected,
     exponential_inflation,
     fuzzy_union,
     inflation,
+    laws,
+    masked,
     overall,
     symmetrised,
     without_self,
 )
-from theory.diffusion.zoo import density_corrected, laws
 from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 from verify import textbook

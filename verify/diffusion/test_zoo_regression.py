@@ -6,7 +6,7 @@ import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance, attend_rows, partition_error, read, rounding, top_k
 from theory.diffusion import propagate
-from theory.diffusion.zoo import nearest, unnormalised
+from theory.diffusion.similarity import nearest, unnormalised
 from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error

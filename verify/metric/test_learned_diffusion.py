@@ -7,8 +7,7 @@ from functools import cache
 import numpy as np
 
 from theory.attention import attend, rounding
-from theory.diffusion.ladders import extrapolated, worst
-from theory.diffusion.laplace import lattice
+from theory.diffusion.limits import extrapolated, lattice, worst
 from theory.evidence import (
     Claim,
     Interval,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from theory.diffusion.boundary import layer_rise, segment_stack
+from theory.diffusion.geometry.boundary import layer_rise, segment_stack
 from theory.evidence import Kind, Table
 
 TIME = 0.1  # of the stacks

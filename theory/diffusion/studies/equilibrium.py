@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from theory.diffusion.densities import CircleDensity
-from theory.diffusion.equilibrium import rate, spectrum
-from theory.diffusion.grid import PeriodicGrid
-from theory.diffusion.operators import chordal
-from theory.diffusion.stacking import TokenLayer
+from theory.diffusion.layers.equilibrium import rate, spectrum
+from theory.diffusion.layers.stacking import TokenLayer
+from theory.diffusion.limits.densities import CircleDensity
+from theory.diffusion.limits.grid import PeriodicGrid
+from theory.diffusion.limits.operators import chordal
 from theory.evidence import Interval, Kind, Table
 
 DENSITY = CircleDensity(np.array([0.8, 0.0]), np.array([0.0, 0.3]))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from theory.diffusion.densities import CircleDensity
-from theory.diffusion.grid import PeriodicGrid
-from theory.diffusion.operators import chordal_multiplier, convolved, heat_multiplier
+from theory.diffusion.limits.densities import CircleDensity
+from theory.diffusion.limits.grid import PeriodicGrid
+from theory.diffusion.limits.operators import chordal_multiplier, convolved, heat_multiplier
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import U
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from theory.diffusion.curves import Curve, Ellipse, Modulated, Reparametrised, change
-from theory.diffusion.densities import CircleDensity
+from theory.diffusion.geometry.curves import Curve, Ellipse, Modulated, Reparametrised, change
+from theory.diffusion.limits.densities import CircleDensity
 from theory.evidence import Kind, Table
 
 DENSITY = CircleDensity(np.array([0.8, 0.0]), np.array([0.0, 0.3]))

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from theory.diffusion.grid import PeriodicGrid
-from theory.diffusion.operators import chordal, propagate
+from theory.diffusion.limits.grid import PeriodicGrid
+from theory.diffusion.limits.operators import chordal, propagate
 from theory.diffusion.studies.sampling import cloud, function
 from theory.evidence import Interval, Kind, Table, stream
 from theory.evidence.roundoff import U

@@ -10,9 +10,9 @@ import math
 import numpy as np
 
 from theory.attention import SquaredDistance, doubly_normalised, partition_error, read, rounding, weight_error
-from theory.diffusion.densities import CircleDensity
-from theory.diffusion.normalisers import balance_error, balanced_tokens
-from theory.diffusion.operators import chordal, propagate
+from theory.diffusion.limits.densities import CircleDensity
+from theory.diffusion.limits.normalisers import balance_error, balanced_tokens
+from theory.diffusion.limits.operators import chordal, propagate
 from theory.evidence import Interval, Kind, Table, estimated
 from theory.evidence.roundoff import U
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theory.diffusion.densities import CircleDensity
-from theory.diffusion.grid import PeriodicGrid
-from theory.diffusion.operators import chordal, propagate
-from theory.diffusion.sampling import SampledOutput, chordal_output, draw
+from theory.diffusion.limits.densities import CircleDensity
+from theory.diffusion.limits.grid import PeriodicGrid
+from theory.diffusion.limits.operators import chordal, propagate
+from theory.diffusion.limits.sampling import SampledOutput, chordal_output, draw
 from theory.evidence import Interval, Kind, Table, run_mean, stream, sweep
 
 Array = NDArray[np.float64]

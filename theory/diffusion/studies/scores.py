@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory.attention import DotProduct, rounding
-from theory.diffusion.bilinear import sphere_tokens
-from theory.diffusion.densities import CircleDensity
-from theory.diffusion.laplace import GeneralScore, concentrated
-from theory.diffusion.operators import propagate
+from theory.diffusion.limits.densities import CircleDensity
+from theory.diffusion.limits.laplace import GeneralScore, concentrated
+from theory.diffusion.limits.operators import propagate
+from theory.diffusion.similarity.bilinear import sphere_tokens
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import U
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from theory.diffusion.self_dynamics import Curve, ellipse, rounded, shortening, sphere_radii
+from theory.diffusion.layers.self_dynamics import Curve, ellipse, rounded, shortening, sphere_radii
 from theory.evidence import Interval, Kind, Table, estimated
 
 DIMENSIONS = (1, 2, 3)

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from theory.diffusion.densities import CircleDensity
-from theory.diffusion.grid import PeriodicGrid
-from theory.diffusion.operators import chordal, chordal_multiplier, heat_multiplier
-from theory.diffusion.stacking import TokenLayer, TorusLayer, ZonalLayer, depth, stacked
+from theory.diffusion.layers.stacking import TokenLayer, TorusLayer, ZonalLayer, depth, stacked
+from theory.diffusion.limits.densities import CircleDensity
+from theory.diffusion.limits.grid import PeriodicGrid
+from theory.diffusion.limits.operators import chordal, chordal_multiplier, heat_multiplier
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import U
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from theory.attention import SquaredDistance, rounding
-from theory.diffusion.densities import CircleDensity
-from theory.diffusion.operators import propagate
-from theory.diffusion.revolution import Revolution
+from theory.diffusion.geometry.revolution import Revolution
+from theory.diffusion.limits.densities import CircleDensity
+from theory.diffusion.limits.operators import propagate
 from theory.evidence import Interval, Kind, Table, estimated
 from theory.evidence.roundoff import U
 

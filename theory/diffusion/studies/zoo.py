@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.attention import DotProduct, SquaredDistance, attend_rows
-from theory.diffusion.pipeline import by_columns
-from theory.diffusion.zoo import LogDistance, density_corrected, laws, nearest, regrouped
+from theory.diffusion.similarity.instances import LogDistance, density_corrected, laws, nearest, regrouped
+from theory.diffusion.similarity.pipeline import by_columns
 from theory.evidence import Interval, Kind, Table, stream
 from theory.evidence.roundoff import gamma
 

@@ -1,0 +1,35 @@
+"""The limit on curves, on surfaces, in other metrics, and near an end of the tokens."""
+
+from typing import TYPE_CHECKING
+
+from theory._lazy import open_lazily
+
+if TYPE_CHECKING:
+    from theory.diffusion.geometry.boundary import (
+        gauss_tokens as gauss_tokens,
+        layer_rise as layer_rise,
+        segment_stack as segment_stack,
+    )
+    from theory.diffusion.geometry.conformal import (
+        coordinates as coordinates,
+        diagonal_metric as diagonal_metric,
+        jets as jets,
+        laplacian as laplacian,
+        lifted as lifted,
+        limit_operator as limit_operator,
+        mixed_metric as mixed_metric,
+        product as product,
+        weighted_divergence as weighted_divergence,
+    )
+    from theory.diffusion.geometry.curves import (
+        Curve as Curve,
+        Ellipse as Ellipse,
+        Modulated as Modulated,
+        Reparametrised as Reparametrised,
+        change as change,
+        linear_multiplier as linear_multiplier,
+        root_length as root_length,
+    )
+    from theory.diffusion.geometry.revolution import Revolution as Revolution
+
+open_lazily(__name__)

@@ -1,0 +1,38 @@
+"""What one layer of attention tends to as its bandwidth shrinks: operators, generators, and how far it is from them."""
+
+from typing import TYPE_CHECKING
+
+from theory._lazy import open_lazily
+
+if TYPE_CHECKING:
+    from theory.diffusion.limits.bandwidth import StepError as StepError
+    from theory.diffusion.limits.densities import CircleDensity as CircleDensity
+    from theory.diffusion.limits.extrapolation import extrapolated as extrapolated, worst as worst
+    from theory.diffusion.limits.generators import drift_diffusion as drift_diffusion, semigroup as semigroup
+    from theory.diffusion.limits.grid import PeriodicGrid as PeriodicGrid
+    from theory.diffusion.limits.kernels import KERNELS as KERNELS, kernel_multiplier as kernel_multiplier
+    from theory.diffusion.limits.laplace import (
+        GeneralScore as GeneralScore,
+        concentrated as concentrated,
+        first_order as first_order,
+        lattice as lattice,
+    )
+    from theory.diffusion.limits.normalisers import (
+        balance_error as balance_error,
+        balanced_tokens as balanced_tokens,
+        reweighted as reweighted,
+        sinkhorn_change as sinkhorn_change,
+        swept_law as swept_law,
+    )
+    from theory.diffusion.limits.operators import (
+        bessel_quotients as bessel_quotients,
+        chordal as chordal,
+        chordal_multiplier as chordal_multiplier,
+        convolved as convolved,
+        heat_multiplier as heat_multiplier,
+        propagate as propagate,
+        sphere_multipliers as sphere_multipliers,
+    )
+    from theory.diffusion.limits.sampling import SampledOutput as SampledOutput
+
+open_lazily(__name__)

@@ -1,0 +1,184 @@
+r"""Bilinear scores :math:`f(x, y) = -\langle x, Ay\rangle`: cold on spheres and ellipsoids, and hot on any tokens.
+
+On the sphere weights :math:`e^{-f/2\varepsilon}` are those of von Mises and Fisher: direction :math:`y_* = A^\top x/r`
+with :math:`r = |A^\top x|`, concentration :math:`b = r/2\varepsilon`. With :math:`A_n(b) = I_{n/2}(b)/I_{n/2-1}(b)`,
+
+.. math:: \mathbb E\,y = A_n y_*, \qquad
+   \mathbb E\,yy^\top = \tfrac{A_n}bI + \big(1 - \tfrac{nA_n}b\big)y_*y_*^\top ,
+
+so that tokens of density proportional to :math:`1 + \langle a, y\rangle` propagate linear functions in closed form.
+
+References
+----------
+K. Mardia and P. Jupp, *Directional Statistics*, Wiley 2000, section 9.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theory._validate import as_count, as_masses, as_matrix, as_points, as_positive, as_vector, frozen
+from theory.attention import DotProduct
+from theory.diffusion.limits.operators import bessel_quotients, chordal_multiplier, half_inverse
+
+Array = NDArray[np.float64]
+
+
+def resultant(dim: int, b: float) -> float:
+    r"""Return :math:`A_n(b) = I_{n/2}(b)/I_{n/2-1}(b)`, the length of the mean of a von Mises-Fisher law on n - 1 dims.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``dim`` is not an integer of at least 2 or ``b`` is not positive.
+    """
+    n, b = as_count(dim, "dim", least=2), as_positive(b, "b")
+    return float(bessel_quotients(1, b, 0.5 * n - 1.0)[1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bilinear:
+    r"""The score :math:`f(x, y) = -\langle x, Ay\rangle` on the unit sphere of keys.
+
+    Parameters
+    ----------
+    form : array_like, shape (d_x, n)
+        A.
+
+    Raises
+    ------
+    ValueError
+        If ``form`` is not a finite matrix with at least two columns.
+    """
+
+    form: Array
+
+    def __post_init__(self) -> None:
+        form = as_matrix(self.form, "form")
+        if form.shape[1] < 2:
+            raise ValueError(f"form: expected at least two columns, got {form.shape[1]}")
+        object.__setattr__(self, "form", frozen(form))
+
+    def score(self, epsilon: float) -> DotProduct:
+        r"""Return :math:`-f/2\varepsilon`."""
+        return DotProduct(half_inverse(epsilon), self.form)
+
+    def strength(self, query: ArrayLike) -> float:
+        r"""Return :math:`r = |A^\top x|`."""
+        return math.hypot(*(as_vector(query, "query", size=self.form.shape[0]) @ self.form).tolist())
+
+    def minimiser(self, query: ArrayLike, *, shape: ArrayLike | None = None) -> Array:
+        r"""Return the key that minimises f on the sphere, or on the ellipsoid :math:`\langle y, My\rangle = 1`.
+
+        Parameters
+        ----------
+        query : array_like, shape (d_x,)
+        shape : array_like, shape (n, n), optional
+            M, symmetric and positive definite; the identity unless given.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+
+        Raises
+        ------
+        ValueError
+            If the query scores all keys alike or M is not positive definite.
+        """
+        pull = as_vector(query, "query", size=self.form.shape[0]) @ self.form
+        if not pull.any():
+            raise ValueError("query: expected one that tells keys apart, got A'x = 0")
+        pull = pull / np.abs(pull).max()  # so that no square leaves the range
+        if shape is None:
+            return np.asarray(pull / np.linalg.norm(pull))
+        n = pull.size
+        matrix = as_matrix(shape, "shape", shape=(n, n))
+        if not np.linalg.eigvalsh(0.5 * (matrix + matrix.T)).min() > 0.0:
+            raise ValueError("shape: expected a positive definite matrix, got one that is not")
+        point = np.linalg.solve(matrix, pull)
+        return np.asarray(point / math.sqrt(float(point @ pull)))
+
+    def propagated(self, query: ArrayLike, function: ArrayLike, tilt: ArrayLike, epsilon: float) -> float:
+        r"""Return :math:`P_\varepsilon h(x)` of a linear function, for tokens of a density that is linear.
+
+        Parameters
+        ----------
+        query : array_like, shape (d_x,)
+        function, tilt : array_like, shape (n,)
+            w and a of :math:`h = \langle w, y\rangle`, :math:`p \propto 1 + \langle a, y\rangle`; a below length one.
+        epsilon : float
+            Positive.
+
+        Raises
+        ------
+        ValueError
+            If a shape does not fit or the density is not positive.
+        """
+        n = self.form.shape[1]
+        w, a = as_vector(function, "function", size=n), as_vector(tilt, "tilt", size=n)
+        if not float(a @ a) < 1.0:
+            raise ValueError(f"tilt: expected a vector shorter than one, got length {float(np.linalg.norm(a))}")
+        half_inverse(epsilon)  # refused by its name
+        u, b = self.minimiser(query), 0.5 * self.strength(query) / as_positive(epsilon, "epsilon")
+        first = resultant(n, b)
+        crossed = first / b * (a @ w) + (1.0 - n * first / b) * (a @ u) * (w @ u)
+        return float((first * (w @ u) + crossed) / (1.0 + first * (a @ u)))
+
+
+def sphere_tokens(polar: int, around: int) -> tuple[Array, Array]:
+    """Return tokens of the unit sphere in three dimensions, shape (n, 3), and the areas that they stand for.
+
+    Gauss's rule in the height times the trapezoidal rule around: exact for polynomials of degree below ``2 polar`` and
+    ``around``.
+    """
+    heights, weights = np.polynomial.legendre.leggauss(as_count(polar, "polar"))
+    m = as_count(around, "around")
+    z, theta = np.repeat(heights, m), np.tile(2.0 * math.pi * np.arange(m) / m, heights.size)
+    ring = np.sqrt(1.0 - z**2)
+    return np.stack([ring * np.cos(theta), ring * np.sin(theta), z], axis=1), np.repeat(weights, m) * 2.0 * math.pi / m
+
+
+def radial_multiplier(radius: float, epsilon: float) -> Callable[..., Array]:
+    r"""Return :math:`k \mapsto I_k(r/\varepsilon)/I_0(r/\varepsilon)`.
+
+    So attention with :math:`-|x - y|^2/2\varepsilon` of a query at distance r from the centre multiplies the waves on
+    the unit circle of keys.
+    """
+    b = as_positive(radius, "radius") / as_positive(epsilon, "epsilon")
+    return chordal_multiplier(1.0 / b)
+
+
+def hot_expansion(keys: ArrayLike, values: ArrayLike, pull: ArrayLike, masses: ArrayLike | None = None) -> Array:
+    r"""Return the first coefficients in :math:`\beta` of averages under weights :math:`e^{\beta\langle u, y\rangle}`.
+
+    Parameters
+    ----------
+    keys, values : array_like, shape (n, d) and (n, d_v)
+    pull : array_like, shape (d,)
+        u, which for a bilinear score is :math:`A^\top x`.
+    masses : array_like, shape (n,), optional
+        Of the keys; equal unless given.
+
+    Returns
+    -------
+    ndarray, shape (3, d_v)
+        The mean of the values; their covariance with :math:`s = \langle u, y\rangle`; half the mean of the values,
+        centred, times the square of s, centred.
+    """
+    y = as_points(keys, "keys")
+    v = as_points(values, "values", size=y.shape[0])
+    w = np.ones(y.shape[0]) if masses is None else as_masses(masses, "masses", size=y.shape[0])
+    w = w / w.sum()
+    u = as_vector(pull, "pull", size=y.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        s = y @ u
+        s, centre = s - w @ s, w @ v
+        found = np.stack([centre, (w * s) @ (v - centre), 0.5 * (w * s * s) @ (v - centre)])
+    if not np.isfinite(found).all():
+        raise ValueError("keys, values, pull: expected ones whose moments float64 can hold, got an overflow")
+    return found

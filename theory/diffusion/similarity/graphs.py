@@ -1,0 +1,131 @@
+r"""Attention on graphs: the additive score of graph attention, a graph as a mask, and convolution.
+
+The score :math:`\sigma(\alpha_1\cdot x + \alpha_2\cdot y)` with an increasing :math:`\sigma` orders the keys alike for
+every query, by :math:`\alpha_2\cdot y` alone: graph attention is static. A mask is :math:`N_r(A \circ S)`, since the
+law that is conditioned on the neighbours is the softmax over them.
+
+References
+----------
+P. Veličković et al., Graph attention networks, ICLR 2018.
+T. Kipf and M. Welling, Semi-supervised classification with graph convolutional networks, ICLR 2017.
+S. Brody, U. Alon and E. Yahav, How attentive are graph attention networks?, ICLR 2022.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from theory._validate import as_matrix, as_number, as_points, as_positive, as_vector, frozen
+from theory.attention import attend
+from theory.attention.score import Constants
+from theory.diffusion.similarity.pipeline import by_rows
+from theory.evidence.roundoff import gamma
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphScore:
+    r""":math:`a(x, y) = \sigma(\alpha_1\cdot x + \alpha_2\cdot y)/\tau` with a leaky or an even :math:`\sigma`.
+
+    Parameters
+    ----------
+    left, right : array_like, shape (d,)
+        :math:`\alpha_1, \alpha_2`, with the linear map of the features folded in.
+    slope : float or None, default 0.2
+        Of :math:`\sigma` below zero, where it is the identity above; None for :math:`\sigma(s) = -s^2`.
+    temperature : float, default 1.0
+        :math:`\tau`, positive.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or the temperature is not positive.
+    """
+
+    left: Array
+    right: Array
+    slope: float | None = 0.2
+    temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        left = as_vector(self.left, "left")
+        object.__setattr__(self, "left", frozen(left))
+        object.__setattr__(self, "right", frozen(as_vector(self.right, "right", size=left.size)))
+        if self.slope is not None:
+            object.__setattr__(self, "slope", as_number(self.slope, "slope"))
+        object.__setattr__(self, "temperature", as_positive(self.temperature, "temperature"))
+
+    def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
+        """Return the (m, n) scores."""
+        dim = self.left.size
+        with np.errstate(over="ignore", invalid="ignore"):
+            s = (as_points(x, "x", dim=dim) @ self.left)[:, np.newaxis] + as_points(y, "y", dim=dim) @ self.right
+            bent = -s * s if self.slope is None else np.where(s > 0.0, s, self.slope * s)
+            scores = np.asarray(bent / self.temperature)
+        if not np.isfinite(scores).all():
+            raise ValueError("x, y: expected tokens whose scores float64 can hold, got an overflow")
+        return scores
+
+    def constants(self, radius: float) -> Constants:
+        """Raise: nothing here needs them."""
+        raise NotImplementedError(f"constants of GraphScore on a ball of radius {radius}")
+
+    def bounds(self, x: Array, y: Array) -> tuple[float, float]:
+        """Bound size and rounding error from those of the argument."""
+        reach = float((np.abs(x) @ np.abs(self.left)).max() + (np.abs(y) @ np.abs(self.right)).max())
+        steep = 2.0 * reach if self.slope is None else max(1.0, abs(self.slope))
+        size = (reach if self.slope is None else steep) * reach * (1.0 + gamma(8)) / self.temperature
+        terms = self.left.size + 4
+        return size, (steep * reach / self.temperature + size) * gamma(terms) * (1.0 + gamma(terms))
+
+
+def masked(weights: ArrayLike, adjacency: ArrayLike) -> Array:
+    """Return attention among neighbours: weights on an edge, every row divided by its sum, which must not vanish."""
+    rows = as_matrix(weights, "weights")
+    seen = as_matrix(adjacency, "adjacency", shape=(rows.shape[0], rows.shape[1]))
+    try:
+        with np.errstate(over="ignore"):
+            return by_rows(rows * seen)
+    except ValueError as error:
+        raise ValueError(
+            f"weights, adjacency: expected rows that can be divided by their sums, got others: {error}"
+        ) from error
+
+
+def convolved_features(adjacency: ArrayLike, features: ArrayLike) -> Array:
+    r"""Return :math:`D^{-1/2}(A + I)D^{-1/2}H = D^{1/2}N_r(A + I)D^{-1/2}H`, by attention to neighbours.
+
+    Parameters
+    ----------
+    adjacency : array_like, shape (n, n)
+        Not negative.
+    features : array_like, shape (n, k)
+    """
+    a = as_matrix(adjacency, "adjacency")
+    a = as_matrix(a, "adjacency", shape=(a.shape[0], a.shape[0])) + np.eye(a.shape[0])
+    h = as_points(features, "features", size=a.shape[0])
+    if a.min() < 0.0:
+        raise ValueError(f"adjacency: expected non-negative weights, got {a.min()}")
+    root, places = np.sqrt(a.sum(axis=1))[:, np.newaxis], np.arange(a.shape[0], dtype=np.float64)[:, np.newaxis]
+    rows = [attend(places[i : i + 1], places[on], (h / root)[on], weights=a[i, on], score=_FLAT)
+            for i, on in enumerate(a > 0.0)]  # fmt: skip
+    return np.asarray(root * np.concatenate(rows))
+
+
+class _Flat:
+    """The score that is zero."""
+
+    def matrix(self, x: Array, y: Array) -> Array:
+        """Return the (m, n) zeros."""
+        return np.zeros((x.shape[0], y.shape[0]))
+
+    def constants(self, radius: float) -> Constants:  # noqa: ARG002  the same on every ball
+        """Return zeros."""
+        return Constants(0.0, 0.0, 0.0, 0.0)
+
+
+_FLAT = _Flat()
