@@ -28,7 +28,7 @@ from theory.lipschitz.constants import (
     with_temperature,
 )
 from theory.lipschitz.studies import contamination as study, fluctuations
-from theory.lipschitz.studies.contamination import BATCHES, RARE, SLOPES, sampled, taken
+from theory.lipschitz.studies.contamination import BATCHES, RARE, SLOPES, outlier_effect, sampled_error
 
 
 def near(value, exact, rtol=1e-13):
@@ -135,12 +135,12 @@ def test_sampled_error_is_that_of_all_samples(n):
         for drawn in product((0, 1), repeat=n):
             k = sum(drawn)
             total += p**k * (1 - p) ** (n - k) * (k * odds / (n - k + k * odds) - answer) ** 2
-        assert near(sampled(2.0, n).mid, mpmath.sqrt(n * total))
+        assert near(sampled_error(2.0, n).mid, mpmath.sqrt(n * total))
 
 
 def test_dirt_moves_the_law_by_the_mass_that_it_takes():
     clean, dirt = Measure([[0.0, 0.0], [1.0, 0.0]]), Measure([[5.0, 1.0]])
-    mass, way = taken(clean, dirt, np.array([0.0, 1.0, 3.0]), 0.1)
+    mass, way = outlier_effect(clean, dirt, np.array([0.0, 1.0, 3.0]), 0.1)
     odds = 0.1 * math.exp(3.0) / (0.9 * (1.0 + math.e) / 2.0)
     assert mass.mid == pytest.approx(odds / (1.0 + odds), rel=1e-12, abs=0.0)
     assert way.lo <= odds / (1.0 + odds) <= way.hi

@@ -13,7 +13,7 @@ from theory.evidence.roundoff import gamma
 from theory.lipschitz import studies, witnesses
 from theory.lipschitz.constants import contracted_diameter, log_collapsed_diameter
 from theory.lipschitz.depth import crossed_spread, rows_bound, sinkhorn_sweep, sinkhorn_sweep_bound
-from theory.lipschitz.studies.collapse import attended as attended_in_balls, log_diameter
+from theory.lipschitz.studies import attended as attended_in_balls, log_diameter
 from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, norm, oscillation, rounded
 from verify.textbook import balls, hull
 

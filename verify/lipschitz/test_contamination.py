@@ -1,4 +1,4 @@
-"""What dirt in the data and finite samples do to attention: exact shares, exact errors, and their limits."""
+"""What outliers in the data and finite samples do to attention: exact shares, exact errors, and their limits."""
 
 from fractions import Fraction
 from math import comb
@@ -32,7 +32,7 @@ from theory.lipschitz.constants import (
     sampling_distance,
     unseen_distance,
 )
-from theory.lipschitz.studies.contamination import RARE, SLOPES
+from theory.lipschitz.studies import RARE, SLOPES
 from verify import textbook
 from verify.lipschitz.pairs import rounded
 from verify.lipschitz.tilts import exact, tilted
@@ -51,16 +51,16 @@ def rows(table):
 @verifies(
     Claim(
         "gibbs.contamination",
-        "dirt takes a share of attention that its weights enlarge, and moves the law by exactly that share",
+        "outliers take a share of attention that their weights enlarge, and move the law by exactly that share",
         r"$\Psi_g((1 - \epsilon)\mu + \epsilon\eta) = (1 - \theta)\Psi_g\mu + \theta\Psi_g\eta$, $\theta = \frac{\epsilon\eta(g)}{(1 - \epsilon)\mu(g) + \epsilon\eta(g)} \le \frac{\epsilon e^o}{1 - \epsilon + \epsilon e^o}$, $W_1(\Psi_g\mu_\epsilon, \Psi_g\mu) = \theta W_1(\Psi_g\eta, \Psi_g\mu)$; the bound is attained",
         assumptions=("a potential of oscillation o",),
         spec=("MA.A2",),
         cites=SOURCES,
         provenance=REFEREED,
     ),
-    constant("proportional", "dirt takes no more attention than its share of the data", weighted=False),
+    constant("proportional", "outliers take no more attention than their share of the data", weighted=False),
     bug("clean", "the normaliser is that of the clean data", clean=True),
-    hypothesis("flat", "the dirt has half the potential that it is taken to have", flat=0.5),
+    hypothesis("flat", "the outliers have half the potential that they are supposed to have", flat=0.5),
     constant("near", "the largest share is two per cent smaller", factor=0.98),
 )
 def test_contamination(run, *, weighted=True, clean=False, flat=1.0, factor=1.0):

@@ -25,7 +25,7 @@ from theory.evidence import (
 from theory.evidence.roundoff import U, gamma
 from theory.lipschitz import displacement, displacement_ratio, studies, witnesses
 from theory.lipschitz.constants import distance_constant, nearness_constant
-from theory.lipschitz.studies.star import row_sum
+from theory.lipschitz.studies import row_sum
 from verify.inputs import UNITS
 from verify.lipschitz.lambert import FAR, FIRST, attended, bound, moves, near, pushed_apart
 from verify.textbook import hull

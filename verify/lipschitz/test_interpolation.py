@@ -20,7 +20,7 @@ from theory.evidence import (
 )
 from theory.lipschitz import response, response_ratio, studies, witnesses, wp_line, wp_tokens
 from theory.lipschitz.constants import interpolated_constant
-from theory.lipschitz.studies.bounded import METRICS
+from theory.lipschitz.studies import METRICS
 from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, image, layer, moved, norm, rounded, rows
 from verify.textbook import hull
 

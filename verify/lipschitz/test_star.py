@@ -25,7 +25,7 @@ from theory.evidence import (
 from theory.evidence.roundoff import U
 from theory.lipschitz import studies, witnesses
 from theory.lipschitz.jacobian import enclosed_jacobian
-from theory.lipschitz.studies.star import STEP, column_sum
+from theory.lipschitz.studies import STEP, column_sum
 from verify.lipschitz.lambert import SCORE, near
 from verify.textbook import hull
 

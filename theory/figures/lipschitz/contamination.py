@@ -19,7 +19,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.lipschitz import studies
 from theory.lipschitz.constants import contaminated_share, sampling_deviation
-from theory.lipschitz.studies.contamination import RARE
+from theory.lipschitz.studies import RARE
 
 TITLE = "contamination and sampling error of attention, beside their exact laws"
 STUDY = studies.contamination

@@ -1,4 +1,4 @@
-r"""How far the Boltzmann-Gibbs transform moves a law: in the measure, the query, the logits, and with dirt in the data.
+r"""How far the Boltzmann-Gibbs transform moves a law: in the measure, the query, the logits, and with outliers in the data.
 
 :math:`\Psi_g(\mu)(dy) = g(y)\,\mu(dy)/\mu(g)` with :math:`g = e^a` on a set of diameter :math:`D`. Everything rests on
 one identity: for any f and :math:`c = \Psi_g(\nu)(f)`,
@@ -129,7 +129,7 @@ def with_temperature(score: Constants, temperature: float) -> Constants:
 
 
 def contaminated_share(share: float, oscillation: float) -> float:
-    r"""Return :math:`\epsilon e^o/(1 - \epsilon + \epsilon e^o)`: the largest share of attention that dirt can take.
+    r"""Return :math:`\epsilon e^o/(1 - \epsilon + \epsilon e^o)`: the largest share of attention that outliers can take.
 
     :math:`\Psi_g((1 - \epsilon)\mu + \epsilon\eta) = (1 - \theta)\Psi_g(\mu) + \theta\Psi_g(\eta)` with
     :math:`\theta = \epsilon\eta(g)/((1 - \epsilon)\mu(g) + \epsilon\eta(g))`; all distances to :math:`\Psi_g(\mu)` are
