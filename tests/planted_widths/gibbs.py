@@ -89,7 +89,7 @@ WIDTHS = [
         "sampling-unseen",
         "gibbs.sampling",
         "lipschitz/constants/gibbs.py",
-        "(1.0 - 1.0 / count) ** draws",
-        "(1.0 - 1.0 / count) ** (draws + 1)",
+        "(1.0 - 1.0 / like(count, spacing)) ** draws",
+        "(1.0 - 1.0 / like(count, spacing)) ** (draws + 1)",
     ),
 ]

@@ -1,4 +1,4 @@
-r"""How far the Boltzmann-Gibbs transform moves a law: in the measure, the query, the logits, and with outliers in the data.
+r"""How far the Boltzmann-Gibbs transform moves a law: in the measure, the query, the logits, and with outliers.
 
 :math:`\Psi_g(\mu)(dy) = g(y)\,\mu(dy)/\mu(g)` with :math:`g = e^a` on a set of diameter :math:`D`. Everything rests on
 one identity: for any f and :math:`c = \Psi_g(\nu)(f)`,
@@ -6,7 +6,7 @@ one identity: for any f and :math:`c = \Psi_g(\nu)(f)`,
 .. math:: \Psi_g(\mu)(f) - \Psi_g(\nu)(f) = \frac{(\mu - \nu)(g(f - c))}{\mu(g)},
 
 because :math:`\nu(g(f - c)) = 0`. No convexity of the set is needed, so the constants hold on finite sets too. Each is
-a float64 evaluation, a few roundings from its formula.
+a float64 evaluation, a few roundings from its formula, or enclosed if it is asked with intervals.
 
 References
 ----------
@@ -22,11 +22,22 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_count, as_points, as_positive, as_vector
+from theory._validate import as_count, as_points, as_vector
 from theory.attention import Measure
 from theory.attention.measure import as_measure
 from theory.attention.score import Constants
-from theory.lipschitz._numbers import as_constants, finite, nonnegative
+from theory.lipschitz._numbers import (
+    as_constants,
+    exponential,
+    finite,
+    like,
+    nonnegative,
+    positive,
+    root,
+    smaller,
+    tanh,
+    upper,
+)
 
 
 def transform_constant(oscillation: float, slope: float, diameter: float, value: float = 1.0) -> float:
@@ -40,11 +51,7 @@ def transform_constant(oscillation: float, slope: float, diameter: float, value:
     o, rate, size = (
         nonnegative(c, n) for c, n in ((oscillation, "oscillation"), (slope, "slope"), (diameter, "diameter"))
     )
-    try:
-        growth = math.exp(o)
-    except OverflowError:
-        growth = math.inf
-    return finite(nonnegative(value, "value") * growth * (1.0 + size * rate), "oscillation")
+    return finite(nonnegative(value, "value") * exponential(o) * (1.0 + size * rate), "oscillation")
 
 
 def weight_constant(most: float, slope: float, diameter: float, mass: float) -> float:
@@ -60,8 +67,8 @@ def weight_constant(most: float, slope: float, diameter: float, mass: float) -> 
         If ``mass`` is not positive or exceeds ``most``.
     """
     high, rate, size = (nonnegative(c, n) for c, n in ((most, "most"), (slope, "slope"), (diameter, "diameter")))
-    least = as_positive(mass, "mass")
-    if not least <= high:
+    least = positive(mass, "mass")
+    if not upper(least) <= upper(high):
         raise ValueError(f"mass: expected at most the largest weight {high!r}, got {mass!r}")
     return finite((high + size * rate) / least, "mass")
 
@@ -74,7 +81,7 @@ def query_distance(oscillation: float, diameter: float) -> float:
     :math:`(r_+ - 1)(1 - r_-)/(r_+ - r_-)`, which is largest at :math:`r_\pm = e^{\pm o/2}`. Attained by two equal atoms
     with opposite logits.
     """
-    return nonnegative(diameter, "diameter") * math.tanh(nonnegative(oscillation, "oscillation") / 4.0)
+    return nonnegative(diameter, "diameter") * tanh(nonnegative(oscillation, "oscillation") / 4.0)
 
 
 def query_slope(score: Constants, diameter: float) -> float:
@@ -85,7 +92,7 @@ def query_slope(score: Constants, diameter: float) -> float:
     """
     size = nonnegative(diameter, "diameter")
     _, query, _, mixed = as_constants(score)
-    return finite(min(size / 2.0 * query, finite(size * size, "diameter") / 4.0 * mixed), "score")
+    return finite(smaller(size / 2.0 * query, finite(size * size, "diameter") / 4.0 * mixed), "score")
 
 
 def logit_distance(error: float, diameter: float) -> float:
@@ -94,7 +101,7 @@ def logit_distance(error: float, diameter: float) -> float:
     In :math:`W_1`, for :math:`|a - b| \le \delta`. Derived: :func:`query_distance` at an oscillation of
     :math:`2\delta`. Attained by two atoms, of which one logit is too large and the other too small.
     """
-    return nonnegative(diameter, "diameter") * math.tanh(nonnegative(error, "error") / 2.0)
+    return nonnegative(diameter, "diameter") * tanh(nonnegative(error, "error") / 2.0)
 
 
 def lookup_constant(keys: ArrayLike, values: ArrayLike) -> float:
@@ -124,12 +131,12 @@ def with_temperature(score: Constants, temperature: float) -> Constants:
     There is no constant free of :math:`\tau`: between two equal tokens at :math:`\pm 1` the output for
     :math:`a = xy/\tau` is :math:`\tanh(x/\tau)`, of slope :math:`1/\tau` at zero.
     """
-    tau = as_positive(temperature, "temperature")
+    tau = positive(temperature, "temperature")
     return Constants(*(finite(c / tau, "temperature") for c in as_constants(score)))
 
 
 def contaminated_share(share: float, oscillation: float) -> float:
-    r"""Return :math:`\epsilon e^o/(1 - \epsilon + \epsilon e^o)`: the largest share of attention that outliers can take.
+    r"""Return :math:`\epsilon e^o/(1 - \epsilon + \epsilon e^o)`: the largest share that outliers can take.
 
     :math:`\Psi_g((1 - \epsilon)\mu + \epsilon\eta) = (1 - \theta)\Psi_g(\mu) + \theta\Psi_g(\eta)` with
     :math:`\theta = \epsilon\eta(g)/((1 - \epsilon)\mu(g) + \epsilon\eta(g))`; all distances to :math:`\Psi_g(\mu)` are
@@ -141,10 +148,11 @@ def contaminated_share(share: float, oscillation: float) -> float:
     ValueError
         If ``share`` is not in [0, 1].
     """
-    part, o = nonnegative(share, "share"), nonnegative(oscillation, "oscillation")
-    if part > 1.0:
+    part = nonnegative(share, "share")
+    o = nonnegative(oscillation, "oscillation")
+    if upper(part) > 1.0:
         raise ValueError(f"share: expected a number in [0, 1], got {share!r}")
-    return 0.0 if part == 0.0 else part / (part + (1.0 - part) * math.exp(-o))
+    return 0.0 if upper(part) == 0.0 else part / (part + (1.0 - part) * exponential(-o))
 
 
 def sampling_deviation(mu: Measure, potential: ArrayLike) -> float:
@@ -197,7 +205,7 @@ def sampling_distance(diameter: float, n: int) -> float:
     :math:`\mathbb{E}|F_n - F| \le \sqrt{F(1 - F)/n} \le 1/(2\sqrt n)`. Derived. Attained at n = 1 by two equal atoms
     at the ends. In a cube of three or more dimensions the rate is :math:`n^{-1/d}`: :func:`unseen_distance`.
     """
-    return nonnegative(diameter, "diameter") / (2.0 * math.sqrt(as_count(n, "n")))
+    return nonnegative(diameter, "diameter") / (2.0 * root(like(as_count(n, "n"), diameter)))
 
 
 def unseen_distance(spacing: float, atoms: int, n: int) -> float:
@@ -207,7 +215,7 @@ def unseen_distance(spacing: float, atoms: int, n: int) -> float:
     :math:`K = n = m^d` and :math:`h = 1/(m - 1)` this decays like :math:`n^{-1/d}/e`. Derived.
     """
     count, draws = as_count(atoms, "atoms"), as_count(n, "n")
-    return nonnegative(spacing, "spacing") * (1.0 - 1.0 / count) ** draws
+    return nonnegative(spacing, "spacing") * (1.0 - 1.0 / like(count, spacing)) ** draws
 
 
 def _deviation(n: int, p: float, q: float) -> float:

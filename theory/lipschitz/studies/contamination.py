@@ -29,10 +29,10 @@ BATCHES = 64
 def contamination(*, scale: str, root: int) -> Table:
     """Return shares of attention that outliers take, and root mean square errors of sampled attention times root N.
 
-    ``part`` is ``mass``, the weight that the transform gives to outliers at the top of the potential, the rest being at
-    its bottom; ``distance``, how far a cloud in the plane is moved, in units of the way to the outliers' own transform; or
-    ``sampling``, for the atoms 0 and 1 of masses 3/4 and 1/4. ``at`` is the share of outliers or the number of draws,
-    and ``odds`` the mean weight of the outliers, or of the atom 1, over that of the rest.
+    ``part`` is ``mass``, the weight that the transform gives to outliers at the top of the potential, the rest
+    being at its bottom; ``distance``, how far a cloud in the plane is moved, in units of the way to the outliers'
+    own transform; or ``sampling``, for the atoms 0 and 1 of masses 3/4 and 1/4. ``at`` is the share of outliers or
+    the number of draws, and ``odds`` the mean weight of the outliers, or of the atom 1, over that of the rest.
     """
     shares = [0.01, *(2.0**-k for k in range(1, 13, 3 if scale == "quick" else 1))]
     most = 9 if scale == "quick" else 12
