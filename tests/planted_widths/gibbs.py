@@ -1,20 +1,9 @@
 """Widths that are planted in what speaks of Gibbs laws, depth and distances: a named test or claim catches each."""
 
-MOVED = "tests/lipschitz/test_displacement.py::test_errors_of_the_entries_are_charged_in_full"
 FIXED = "tests/lipschitz/test_fixed_points.py::test_posterior_is_attained"
 
 # name, what catches it, path under theory/, old text, new text
 WIDTHS = [
-    ("displacement-one-side", MOVED, "lipschitz/displacement.py", "off = 2.0 * (", "off = 1.0 * ("),
-    ("displacement-one-coordinate", MOVED, "lipschitz/displacement.py", "math.sqrt(d) * slip", "slip"),
-    ("displacement-one-token", MOVED, "lipschitz/displacement.py", "share * off * (1.0", "off * (1.0"),
-    (
-        "displacement-lost-squares",
-        "tests/lipschitz/test_displacement.py::test_moves_whose_squares_vanish_are_charged",
-        "lipschitz/displacement.py",
-        " + d * _LOST",
-        "",
-    ),
     (
         "posterior-exact-steps",
         FIXED,
@@ -82,8 +71,8 @@ WIDTHS = [
         "layer-norm-gain",
         "depth.layer-norm",
         "lipschitz/depth/bounds.py",
-        "slope = finite(largest / math.sqrt(floor)",
-        "slope = finite(1.0 / math.sqrt(floor)",
+        "slope = finite(largest / root(floor)",
+        "slope = finite(1.0 / root(floor)",
     ),
     (
         "sampling-unseen",

@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
-    from theory.lipschitz.certificate import certify as certify, read_weights as read_weights
-    from theory.lipschitz.displacement import displacement as displacement, displacement_ratio as displacement_ratio
+    from theory.lipschitz.certificate import (
+        certify as certify,
+        read_weights as read_weights,
+        spectral_norm as spectral_norm,
+    )
+    from theory.lipschitz.displacement import (
+        diameter as diameter,
+        displacement as displacement,
+        displacement_ratio as displacement_ratio,
+    )
     from theory.lipschitz.jacobian import (
         block_jacobian as block_jacobian,
         dot_form as dot_form,

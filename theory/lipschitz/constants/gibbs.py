@@ -26,6 +26,7 @@ from theory._validate import as_count, as_points, as_vector
 from theory.attention import Measure
 from theory.attention.measure import as_measure
 from theory.attention.score import Constants
+from theory.evidence import exact
 from theory.lipschitz._numbers import (
     as_constants,
     exponential,
@@ -117,12 +118,13 @@ def lookup_constant(keys: ArrayLike, values: ArrayLike) -> float:
     """
     k = as_points(keys, "keys")
     v = as_points(values, "values", size=k.shape[0])
-    if k.shape[0] < 2 or np.unique(k + 0.0, axis=0).shape[0] < k.shape[0]:  # -0.0 is 0.0
+    if k.shape[0] < 2 or np.unique(exact(k).mid + 0.0, axis=0).shape[0] < k.shape[0]:  # -0.0 is 0.0
         raise ValueError(f"keys: expected at least two, all distinct, got {k.shape[0]} with equal ones or too few")
     first, second = np.triu_indices(k.shape[0], 1)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # what float64 cannot hold is refused
-        steps = (np.linalg.norm(part[first] - part[second], axis=1) for part in (v, k))
-        return finite(float(np.divide(*steps).max()), "keys, values")
+        rises = np.linalg.norm(v[first] - v[second], axis=1)
+        ways = np.linalg.norm(k[first] - k[second], axis=1)
+        return finite((rises / ways).max(), "keys, values")
 
 
 def with_temperature(score: Constants, temperature: float) -> Constants:
@@ -164,13 +166,13 @@ def sampling_deviation(mu: Measure, potential: ArrayLike) -> float:
     has g in place of :math:`g^2/\mu(g)`. Derived. Times :math:`\mu(g)/\inf g` it bounds the error for every N.
     """
     a = as_vector(potential, "potential", size=as_measure(mu, "mu").size)
-    present = mu.weights > 0.0
-    points, weights = mu.points[present], mu.weights[present]
+    present = exact(mu.weights).hi > 0.0
+    points, weights, scores = mu.points[present], mu.weights[present], a[present]
     with np.errstate(over="ignore", invalid="ignore"):
-        g = np.exp(a[present] - a[present].max())
-        mass = float(weights @ g)
+        g = np.exp(scores - scores.max())
+        mass = weights @ g
         off = points - (weights * g) @ points / mass
-        return finite(math.sqrt(float(weights @ (g * g * np.einsum("ij,ij->i", off, off)))) / mass, "mu")
+        return finite(root(weights @ (g * g * (off * off).sum(axis=1))) / mass, "mu")
 
 
 def mean_distance(mu: Measure, n: int) -> float:

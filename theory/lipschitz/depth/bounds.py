@@ -19,14 +19,15 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_callable, as_count, as_points, as_positive, as_real, as_vector
 from theory.attention.score import Array
-from theory.lipschitz._numbers import exponent, finite, nonnegative
+from theory.evidence import Interval
+from theory.lipschitz._numbers import exponent, finite, like, nonnegative, positive, root, upper
 from theory.lipschitz.constants.bounded import interpolated_constant, query_constant
 
 
@@ -102,7 +103,7 @@ def concatenated_bound(forms: ArrayLike, values: ArrayLike, out: float = 1.0, *,
     power = exponent(p)
     if 1.0 < power < 2.0:
         raise ValueError(f"p: expected 1 or an exponent of at least 2, got {p!r}")
-    heads = [(nonnegative(f, "forms"), nonnegative(g, "values")) for f, g in zip(b.tolist(), v.tolist(), strict=True)]
+    heads = [(nonnegative(f, "forms"), nonnegative(g, "values")) for f, g in zip(b, v, strict=True)]
     factor = nonnegative(out, "out")
 
     def bound(radius: float) -> BallBound:
@@ -110,8 +111,8 @@ def concatenated_bound(forms: ArrayLike, values: ArrayLike, out: float = 1.0, *,
         own = [query_constant(alpha, value) for alpha, (_, value) in zip(alphas, heads, strict=True)]
         both = [interpolated_constant(alpha, power, value) for alpha, (_, value) in zip(alphas, heads, strict=True)]
         measure = [whole - query for whole, query in zip(both, own, strict=True)]
-        length = finite(factor * math.hypot(*(value for _, value in heads)) * radius, "radius")
-        return BallBound(finite(factor * (math.hypot(*own) + math.hypot(*measure)), "forms"), length)
+        length = finite(factor * _length(*(value for _, value in heads)) * radius, "radius")
+        return BallBound(finite(factor * (_length(*own) + _length(*measure)), "forms"), length)
 
     return bound
 
@@ -132,13 +133,14 @@ def layer_norm_bound(eps: float, dim: int, *, gain: float = 1.0, shift: float = 
     at most :math:`\max|\gamma|\,R/\sqrt{R^2/d + \varepsilon} + |\beta| < \sqrt d\max|\gamma| + |\beta|`. ``gain`` is
     :math:`\max|\gamma|`, ``shift`` is :math:`|\beta|`. Derived.
     """
-    floor, d = as_positive(eps, "eps"), as_count(dim, "dim")
-    largest, offset = nonnegative(gain, "gain"), nonnegative(shift, "shift")
-    slope = finite(largest / math.sqrt(floor), "eps") if d > 1 else 0.0
+    floor, d = positive(eps, "eps"), as_count(dim, "dim")
+    largest = nonnegative(gain, "gain")
+    offset = nonnegative(shift, "shift")
+    slope = finite(largest / root(floor), "eps") if d > 1 else 0.0
 
     def bound(radius: float) -> BallBound:
         size = nonnegative(radius, "radius")
-        length = size / math.hypot(size / math.sqrt(d), math.sqrt(floor)) if d > 1 else 0.0
+        length = size / _length(size / root(like(d, size)), root(floor)) if d > 1 else 0.0
         return BallBound(slope, finite(largest * length + offset, "gain"))
 
     return bound
@@ -147,20 +149,26 @@ def layer_norm_bound(eps: float, dim: int, *, gain: float = 1.0, shift: float = 
 def layer_norm(x: ArrayLike, eps: float, *, gain: ArrayLike = 1.0, shift: ArrayLike = 0.0) -> Array:
     r"""Return :math:`\gamma(x - \bar x)/\sqrt{\mathrm{var}(x) + \varepsilon} + \beta` by rows of ``x``, shape (n, d).
 
-    ``gain`` and ``shift`` are numbers or vectors of shape (d,).
+    ``gain`` and ``shift`` are numbers or vectors of shape (d,); rows that are enclosed have enclosed images.
     """
     points = as_points(x, "x")
     floor = as_positive(eps, "eps")
-    by, to = (_entrywise(value, name, points.shape[1]) for value, name in ((gain, "gain"), (shift, "shift")))
+    by = _entrywise(gain, "gain", points.shape[1])
+    to = _entrywise(shift, "shift", points.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         centred = points - points.mean(axis=1, keepdims=True)
-        spread = np.mean(centred * centred, axis=1, keepdims=True) + floor
-        if not np.isfinite(spread).all():
-            raise ValueError(f"x: expected rows whose variance float64 can hold, got {spread[~np.isfinite(spread)][0]}")
+        spread = (centred * centred).mean(axis=1, keepdims=True) + floor
+        _held(spread, "x: expected rows whose variance float64 can hold")
         normed: Array = by * (centred / np.sqrt(spread)) + to
-    if not np.isfinite(normed).all():
-        raise ValueError(f"gain: expected one whose products float64 can hold, got {normed[~np.isfinite(normed)][0]}")
+    _held(normed, "gain: expected one whose products float64 can hold")
     return normed
+
+
+def _held(values: Array, expected: str) -> None:
+    """Raise unless float64 holds numbers, or the upper ends of enclosures."""
+    largest = np.abs(values).max()
+    if not upper(largest) < math.inf:
+        raise ValueError(f"{expected}, got {largest}")
 
 
 def _entrywise(value: ArrayLike, name: str, size: int) -> Array:
@@ -202,7 +210,7 @@ def _product(done: Sequence[BallBound]) -> float:
     total = 1.0
     for part in done:
         before, total = total, finite(total * part.constant, "layers")
-        if total < sys.float_info.min and before > 0.0 < part.constant:
+        if upper(total) < sys.float_info.min and upper(before) > 0.0 and upper(part.constant) > 0.0:
             raise ValueError(
                 f"layers: expected constants whose product float64 can hold, got {before!r} times {part.constant!r}"
             )
@@ -227,6 +235,13 @@ def _bounds(layers: Sequence[Bound]) -> Sequence[Bound]:
     if not layers:
         raise ValueError("layers: expected at least one, got none")
     return [as_callable(layer, "layers") for layer in layers]
+
+
+def _length(*parts: float) -> Any:
+    """Return the Euclidean length of a few numbers."""
+    if any(isinstance(part, Interval) for part in parts):
+        return np.sqrt(sum((part * part for part in parts), start=Interval.exactly(0.0)))
+    return math.hypot(*parts)
 
 
 def _alpha(form: float, radius: float) -> float:
