@@ -116,3 +116,15 @@ def draw_pair(rng, d, unit=1.0):
         step = unit * 10.0 ** rng.uniform(-4.0, 0.0) * rng.normal(size=(n, d))
         return mu, Measure(mu.points + step, mu.weights)
     return mu, Measure.normalised(unit * rng.normal(size=(4, d)), rng.dirichlet(np.full(4, 0.4)) + 1e-12)
+
+
+def draw_tilted(rng, unit=1.0):
+    """Draw two laws on common atoms, near or far, and a potential: ramp, linear, V-shaped or rough; lengths in a unit."""
+    n, d = int(rng.integers(2, 7)), int(rng.integers(1, 4))
+    points = rng.uniform(-1.0, 1.0, size=(n, d))
+    if rng.uniform() < 0.5:
+        points = np.concatenate([points, points + 10.0 ** rng.uniform(-4.0, 0.0) * rng.normal(size=(n, d))])
+    shapes = (np.abs(points[:, 0]), points[:, 0], np.maximum(points[:, 0], 0.5), rng.normal(size=len(points)))
+    potential = rng.uniform(0.2, 3.0) * shapes[int(rng.integers(4))]
+    masses = [rng.dirichlet(np.full(len(points), 0.3)) + 1e-12 for _ in range(2)]
+    return [Measure.normalised(unit * points, w) for w in masses], potential
