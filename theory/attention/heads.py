@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from theory import engine
 from theory._validate import as_count, as_matrix, as_points, frozen
+from theory.attention.enclosed import enclose_outputs
 from theory.attention.measure import Measure, as_measure
 from theory.attention.output import attend, weight_error
 from theory.attention.score import Array, DotProduct, Score, as_score, pairs_of
+from theory.evidence import exact, is_enclosed
 from theory.evidence.roundoff import average_error, gamma
 
 _SCALED = DotProduct()
@@ -167,6 +170,8 @@ class CausalKernel:
     def output(self, z: ArrayLike) -> Array:
         """Return (time, output) for queries ``z``, shape (m, 1 + d), each of which must see some mass."""
         queries = as_points(z, "z", dim=self.nu.dim)
+        if is_enclosed(queries, self.nu.points, self.nu.weights):
+            return self._enclosed_output(exact(queries))
         order = np.argsort(self.nu.points[:, 0], kind="stable")
         order = order[self.nu.weights[order] > 0.0]
         times, keys = self.nu.points[order, 0], np.ascontiguousarray(self.nu.points[order, 1:])
@@ -177,6 +182,18 @@ class CausalKernel:
         pairs = pairs_of(self.score, np.ascontiguousarray(queries[:, 1:]), keys)
         outputs = engine.attention(pairs, keys, log_weights=np.log(self.nu.weights[order]), visible=visible)[0]
         return np.column_stack([queries[:, 0], outputs])
+
+    def _enclosed_output(self, queries: Any) -> Any:
+        """Enclose outputs for tokens at times that are known exactly, of positive mass."""
+        tokens, weights = exact(self.nu.points), exact(self.nu.weights)
+        if queries[:, 0].radius.any() or tokens[:, 0].radius.any():
+            raise ValueError("z: expected times that are known exactly")
+        order = np.argsort(tokens[:, 0].mid, kind="stable")
+        visible = np.searchsorted(tokens[:, 0].mid[order], queries[:, 0].mid, side="right")
+        keys = tokens[order][:, 1:]
+        logs = np.log(weights[order])
+        found = enclose_outputs(self.score, queries[:, 1:], keys, keys, log_weights=logs, visible=visible)
+        return np.concatenate([queries[:, :1], found.output], axis=1)
 
     def push(self, nu: Measure) -> Measure:
         """Return the law of the output for a token drawn from ``nu``."""

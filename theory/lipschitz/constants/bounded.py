@@ -24,7 +24,7 @@ import math
 
 from theory._validate import as_count
 from theory.attention.score import Constants
-from theory.evidence import Interval
+from theory.evidence import Interval, gamma, is_enclosed
 from theory.lipschitz._numbers import (
     as_constants,
     exponent,
@@ -129,8 +129,9 @@ def causal_constant(alpha: float, n: int, value: float = 1.0) -> float:
     measure that query i sees moves by at most :math:`\frac1i\sum_{j \le i}|h_j|`. Derived. Sharp at :math:`\alpha = 0`,
     where the first token enters every average.
     """
-    terms = (1.0 / like(i, alpha, value) for i in range(1, as_count(n, "n") + 1))
-    harmonic = sum(terms) if isinstance(like(1.0, alpha, value), Interval) else math.fsum(terms)
+    harmonic = math.fsum(1.0 / i for i in range(1, as_count(n, "n") + 1))
+    if is_enclosed(alpha, value):  # quotients and their sum are rounded correctly
+        harmonic = Interval.within(harmonic, gamma(2) * harmonic)
     return finite(query_constant(alpha, value) + measure_constant(alpha, value) * harmonic, "alpha")
 
 
