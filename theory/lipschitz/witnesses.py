@@ -19,7 +19,7 @@ import numpy as np
 from theory._validate import as_count, as_number, as_positive
 from theory.attention import Measure
 from theory.attention.score import Array
-from theory.lipschitz._numbers import finite
+from theory.lipschitz._numbers import exponential, finite, positive, root, upper
 from theory.lipschitz.constants.distance import nearness_constant
 from theory.lipschitz.response import Push
 
@@ -42,14 +42,15 @@ def straining_mass(alpha: float) -> float:
     The others answer by :math:`\sqrt{(1 - \epsilon)/\epsilon}\,P(1 + 2\alpha(1 - P)) = e^\alpha\sqrt{q(1 - q)}
     (1 + 2\alpha q)` with :math:`q = 1 - P`, largest where :math:`8\alpha q^2 = (6\alpha - 2)q + 1`.
     """
-    a = as_positive(alpha, "alpha")
-    if not math.exp(-2.0 * a) > 0.0:
+    a = positive(alpha, "alpha")
+    rarity = exponential(-2.0 * a)
+    if not upper(rarity) > 0.0:
         raise ValueError(f"alpha: expected one whose masses float64 can hold, got {alpha!r}")
     half = 3.0 * a - 1.0
-    root = math.sqrt(half * half + 8.0 * a)
-    q = (half + root) / (8.0 * a) if half > 0.0 else 1.0 / (root - half)  # the same, without a difference of equals
-    odds = (1.0 - q) / q * math.exp(-2.0 * a)
-    return odds / (1.0 + odds)
+    top = root(half * half + 8.0 * a)
+    q = (half + top) / (8.0 * a) if upper(half) > 0.0 else 1.0 / (top - half)  # without a difference of equals
+    odds = (1.0 - q) / q * rarity
+    return odds / (1.0 + odds)  # type: ignore[no-any-return]
 
 
 def near_atom(alpha: float, mass: float) -> Push:
