@@ -26,12 +26,12 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_callable, as_count, as_instance, as_number, as_points, as_positive
 from theory.attention import DotProduct, Layer, Measure, MultiHead, SquaredDistance, Stack
-from theory.attention.measure import as_measure
+from theory.attention.measure import as_law, as_measure
 from theory.attention.score import Array
 from theory.distance import w1
 from theory.evidence import Interval, ball
 from theory.evidence.enclosure import balls, hull, precision
-from theory.lipschitz._numbers import exponent, nonnegative
+from theory.lipschitz._numbers import exponent, nonnegative, upper
 from theory.lipschitz.displacement import displacement
 from theory.lipschitz.jacobian import enclosed_jacobian
 
@@ -119,7 +119,7 @@ def equilibrium(
     first = added if start is None else _tokens(start, "start", size=added.shape[0], dim=added.shape[1])
 
     def inject(x: Array) -> Array:
-        moved: Array = as_points(layer(x, Measure(x)), "layer", size=x.shape[0], dim=x.shape[1]) + added
+        moved: Array = as_points(layer(x, as_law(x)), "layer", size=x.shape[0], dim=x.shape[1]) + added
         return moved
 
     return _iterate(inject, first, lambda x, y: displacement(x, y, 1.0) / x.shape[0], constant, count, rounding)
@@ -207,7 +207,7 @@ def mirrored_tokens(middle: float, share: float) -> Array:
 def _tokens(value: ArrayLike, name: str, *, size: int | None = None, dim: int | None = None) -> Array:
     """Return tokens so small that float64 holds the squares of their displacements."""
     tokens = as_points(value, name, size=size, dim=dim)
-    largest = float(np.abs(tokens).max())
+    largest = upper(np.abs(tokens).max())
     if not 4.0 * tokens.size * largest * largest < math.inf:
         raise ValueError(f"{name}: expected tokens whose squares float64 can hold, got sizes up to {largest}")
     return tokens
