@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_callable, as_count, as_points, as_positive, as_real, as_vector
 from theory.attention.score import Array
-from theory.evidence import Interval
+from theory.evidence import Interval, as_intervals
 from theory.lipschitz._numbers import exponent, finite, like, nonnegative, positive, root, upper
 from theory.lipschitz.constants.bounded import interpolated_constant, query_constant
 
@@ -90,14 +90,15 @@ def concatenated_bound(forms: ArrayLike, values: ArrayLike, out: float = 1.0, *,
 
     Parameters
     ----------
-    forms, values : array_like, shape (h,)
+    forms, values : array_like or list of Interval, shape (h,)
         Norms of the forms and of the value matrices of the heads.
     out : float, default 1.0
         Norm of the output matrix.
     p : float, default 1.0
         Exponent of the metric: 1, or at least 2.
     """
-    b, v = as_vector(forms, "forms"), as_vector(values, "values")
+    b = as_vector(_enclosed(forms), "forms")
+    v = as_vector(_enclosed(values), "values")
     if b.size != v.size:
         raise ValueError(f"values: expected shape ({b.size},), got shape {v.shape}")
     power = exponent(p)
@@ -235,6 +236,12 @@ def _bounds(layers: Sequence[Bound]) -> Sequence[Bound]:
     if not layers:
         raise ValueError("layers: expected at least one, got none")
     return [as_callable(layer, "layers") for layer in layers]
+
+
+def _enclosed(norms: ArrayLike) -> Any:
+    """Return an array of enclosures if a list of intervals is given."""
+    listed = isinstance(norms, (list, tuple)) and any(isinstance(norm, Interval) for norm in norms)
+    return as_intervals(norms) if listed else norms
 
 
 def _length(*parts: float) -> Any:
