@@ -269,7 +269,7 @@ BUGS = [
     bug("schur-entry", "dot-product.frobenius", "lipschitz/constants/frobenius.py", ("** 2 / (8.0 * a)", "** 2 / (4.0 * a)")),
     bug("leader-all-weight", "dot-product.leader", "lipschitz/constants/frobenius.py", ("(1.0 + rest * g)", "(1.0 + g)")),
     bug("lambert-of-n", "distance-attention.growth", "lipschitz/constants/distance.py",
-        ('(as_count(n, "n", least=2) - 1) / math.e', 'as_count(n, "n", least=2) / math.e')),
+        ("(_count(n) - 1) / math.e", "_count(n) / math.e")),
     bug("squares-of-lengths", "depth.tokens", "lipschitz/displacement.py",
         ("lengths = norm(ways / size, axis=1)", "lengths = norm(ways / size, axis=1) ** 2")),
     bug("sharp-slope", "lipschitz.sharp-w1", "lipschitz/constants/refined.py", ("* (1.0 + 2.0 * a), ", "* (1.0 + 1.99 * a), ")),

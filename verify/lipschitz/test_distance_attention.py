@@ -6,7 +6,7 @@ from functools import cache, partial
 import numpy as np
 from scipy.optimize import minimize
 
-from theory.attention import DotProduct, SquaredDistance, attend, rounding
+from theory.attention import DotProduct, SquaredDistance, attend
 from theory.evidence import (
     Claim,
     Interval,
@@ -18,17 +18,17 @@ from theory.evidence import (
     coarse,
     constant,
     equals,
+    exact,
+    hull,
     hypothesis,
     sup_over,
     verifies,
 )
-from theory.evidence.roundoff import U, gamma
 from theory.lipschitz import displacement, displacement_ratio, studies, witnesses
 from theory.lipschitz.constants import distance_constant, nearness_constant
 from theory.lipschitz.studies import row_sum
 from verify.inputs import UNITS
 from verify.lipschitz.lambert import FAR, FIRST, attended, bound, moves, near, pushed_apart
-from verify.textbook import hull
 
 KIM = ("kim2021",)
 REFEREED = ("derived", "recalled", "refereed")
@@ -77,13 +77,11 @@ def test_extremum(run, *, logarithm=False, factor=1.0, own=1, power="u"):
 
 def spread_of(x, i, scale, score, *, masses=None, own=1.0):
     """Enclose beta sum P |x_j - x_i|^2 under the law of token i."""
-    apart = x - x[i]
-    values = scale * np.einsum("ij,ij->i", apart, apart)[:, np.newaxis]
+    points = exact(x)
+    values = scale * ((points - points[i]) ** 2).sum(axis=1, keepdims=True)
     weights = np.ones(len(x)) if masses is None else masses.copy()
     weights[i] *= own
-    value = float(attend(x[i : i + 1], x, values, score=score, weights=weights)[0, 0])
-    error = rounding(x[i : i + 1], x, values, score=score, weights=weights)
-    return Interval.within(value, error + float(values.max()) * gamma(x.shape[1] + 6))
+    return attend(points[i : i + 1], points, values, score=score, weights=weights)[0, 0]
 
 
 def climbed(rng, n):
@@ -118,7 +116,8 @@ def test_second_moment(run, *, factor=1.0, own=1.0, dot=False):
     for n, digits in ((3, None), (10, "1.1010"), (100, "2.628650"), (1001, "4.421318"), (10**5, None)):
         mu, claimed = witnesses.one_sided(n, 0.7), factor * hull(near(n))
         reached = spread_of(mu.points, 0, 0.7, score(0.7), masses=mu.weights, own=own)
-        reached = reached + Interval.within(0.0, 64 * U * (1.0 + claimed.hi) ** 2)  # distance and masses are rounded
+        flat = 2.0**-47 * (1.0 + claimed.hi) ** 2  # distance and masses of the witness are rounded
+        reached = reached + Interval(-flat, flat)
         yield equals(reached, claimed, n=n, part="attained")
         if digits:
             yield equals(reached, factor * Interval.printed(digits), n=n, part="printed")
@@ -150,13 +149,11 @@ def test_second_moment(run, *, factor=1.0, own=1.0, dot=False):
 )
 def test_growth(run, *, upper=None, lower=Fraction(1, 2), others=1, sizes=()):
     for n, digits in DIGITS.items():
-        computed = nearness_constant(n + 1 - others)
-        measured = Interval.within(computed, 16 * U * computed)
+        measured = nearness_constant(exact(n + 1 - others))
         yield equals(measured, Interval.printed(digits), n=n, part="printed")
         yield equals(measured, hull(near(n)), n=n, part="float")
     for n, digits in CONSTANTS.items():
-        computed = distance_constant(n + 1 - others)
-        measured = Interval.within(computed, 16 * U * computed)
+        measured = distance_constant(exact(n + 1 - others))
         yield equals(measured, Interval.printed(digits), n=n, part="1 + 4c, printed")
     for n in (*sizes, 9, 10, 100, 10**4, 10**8, 10**16, 10**100, 10**1000):
         e = ball(1).exp()
@@ -199,8 +196,8 @@ def test_max_norm(run, *, claimed=bound, p=np.inf, dot=False):
     counted.append((1.0, ("two crowds", crowds.points, crowds.points + way), MANY, crowds.weights))
     for beta, (name, x, y), n, masses in counted:
         score = DotProduct(beta) if dot else SquaredDistance(beta)
-        (start, first), (end, second) = attended(x, score, masses), attended(y, score, masses)
-        ratio = displacement_ratio(x, y, (start, end), error=max(first, second))
+        images = attended(x, score, masses), attended(y, score, masses)
+        ratio = displacement_ratio(x, y, images)
         if p == 1.0:
             ratio = ratio * displacement(x, y) / displacement(x, y, p) * len(x)
         yield at_most(ratio, claimed(n), n=n, d=x.shape[1], input=name)
