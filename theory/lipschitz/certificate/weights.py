@@ -41,8 +41,8 @@ def spectral_norm(*factors: Array) -> Interval:
     given = [as_matrix(f, "factors") for f in factors]
     if given[0].shape[1] != given[-1].shape[0] and len(given) == 2:
         raise ValueError(f"factors: expected shapes that fit, got {given[0].shape} and {given[1].shape}")
-    for f in given:
-        in_range(f, "factors")  # else squares overflow, or underflow to less than their rounding
+    for f in given:  # else squares overflow, or underflow to less than their rounding
+        in_range(f if len(given) == 2 else np.abs(f).max(), "factors")
     return _product_norm(*given)
 
 
