@@ -103,3 +103,8 @@ def larger(one: float, other: float) -> Any:
 def power(base: float, t: float) -> Any:
     """Return a power of a positive number."""
     return np.power(base, t) if isinstance(base, Interval) or isinstance(t, Interval) else base**t
+
+
+def logarithm(t: float) -> Any:
+    """Return the logarithm of a positive number."""
+    return np.log(t) if isinstance(t, Interval) else math.log(t)

@@ -32,6 +32,7 @@ from theory.lipschitz._numbers import (
     finite,
     larger,
     like,
+    logarithm,
     nonnegative,
     power,
     smaller,
@@ -195,12 +196,13 @@ def log_collapsed_diameter(diameter: float, norm: float, value: float, depth: in
     layers = as_count(depth, "depth", least=0)
     if layers > _DEEPEST:
         raise ValueError(f"depth: expected at most {_DEEPEST} layers, got {layers}")
-    if size == 0.0 or (0.0 in rates and layers > 0):
+    if upper(size) == 0.0 or (0.0 in map(upper, rates) and layers > 0):
         return -math.inf
-    power = float(3**layers)
     if not layers:
-        return math.log(size)
-    return power * math.log(size) + (power - 1.0) / 2.0 * (math.log(rates[0]) + math.log(rates[1]) - math.log(4.0))
+        return logarithm(size)  # type: ignore[no-any-return]
+    power = float(3**layers)
+    factor = logarithm(rates[0]) + logarithm(rates[1]) - logarithm(like(4.0, diameter, *rates))
+    return power * logarithm(size) + (power - 1.0) / 2.0 * factor  # type: ignore[no-any-return]
 
 
 def _inverse(p: float, alpha: float) -> float:
