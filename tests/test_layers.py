@@ -53,7 +53,7 @@ HOMES = {  # a package and the only places that may import it
     "num2words": ("experiments/",),
     "sacrebleu": ("experiments/",),
     "jax": (),
-    "safetensors": ("lipschitz/weights_file.py",),
+    "safetensors": ("lipschitz/certificate/weights_file.py",),
     "pytest": ("evidence/plugin.py",),
     "hypothesis": (),
     "verify": (),

@@ -6,7 +6,7 @@ from theory import Measure, w1
 from theory.attention import Constants
 from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import U
-from theory.lipschitz import score_constant
+from theory.lipschitz.constants import score_constant
 from theory.metric import MetricScore, ResidualFeatures
 from verify.inputs import UNITS
 from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, image, moved, norm, rounded

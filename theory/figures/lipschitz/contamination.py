@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from theory.attention import Measure
 from theory.evidence import Table
 from theory.figures import _style as style
-from theory.lipschitz import contaminated_share, sampling_deviation, studies
-from theory.lipschitz.studies.contamination import RARE
+from theory.lipschitz import studies
+from theory.lipschitz.constants import contaminated_share, sampling_deviation
+from theory.lipschitz.studies import RARE
 
 TITLE = "contamination and sampling error of attention, beside their exact laws"
 STUDY = studies.contamination

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
-from theory.lipschitz import frobenius_constants, published_constant, studies
+from theory.lipschitz import studies
+from theory.lipschitz.constants import frobenius_constants, published_constant
 
 TITLE = "growth of the Lipschitz constants of dot-product attention with radius, number of tokens and alpha"
 STUDY = studies.growth

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
-from theory.lipschitz import distance_constant, studies
+from theory.lipschitz import studies
+from theory.lipschitz.constants import distance_constant
 
 TITLE = "distance attention on two stars: a constant for the largest displacement, and none like it in W1"
 STUDY = studies.stars

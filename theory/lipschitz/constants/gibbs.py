@@ -1,4 +1,4 @@
-r"""How far the Boltzmann-Gibbs transform moves a law: in the measure, the query, the logits, and with dirt in the data.
+r"""How far the Boltzmann-Gibbs transform moves a law: in the measure, the query, the logits, and with outliers.
 
 :math:`\Psi_g(\mu)(dy) = g(y)\,\mu(dy)/\mu(g)` with :math:`g = e^a` on a set of diameter :math:`D`. Everything rests on
 one identity: for any f and :math:`c = \Psi_g(\nu)(f)`,
@@ -6,7 +6,7 @@ one identity: for any f and :math:`c = \Psi_g(\nu)(f)`,
 .. math:: \Psi_g(\mu)(f) - \Psi_g(\nu)(f) = \frac{(\mu - \nu)(g(f - c))}{\mu(g)},
 
 because :math:`\nu(g(f - c)) = 0`. No convexity of the set is needed, so the constants hold on finite sets too. Each is
-a float64 evaluation, a few roundings from its formula.
+a float64 evaluation, a few roundings from its formula, or enclosed if it is asked with intervals.
 
 References
 ----------
@@ -22,11 +22,23 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_count, as_points, as_positive, as_vector
+from theory._validate import as_count, as_points, as_vector
 from theory.attention import Measure
 from theory.attention.measure import as_measure
 from theory.attention.score import Constants
-from theory.lipschitz._numbers import as_constants, finite, nonnegative
+from theory.evidence import Interval, exact, gamma, is_enclosed
+from theory.lipschitz._numbers import (
+    as_constants,
+    exponential,
+    finite,
+    like,
+    nonnegative,
+    positive,
+    root,
+    smaller,
+    tanh,
+    upper,
+)
 
 
 def transform_constant(oscillation: float, slope: float, diameter: float, value: float = 1.0) -> float:
@@ -40,11 +52,7 @@ def transform_constant(oscillation: float, slope: float, diameter: float, value:
     o, rate, size = (
         nonnegative(c, n) for c, n in ((oscillation, "oscillation"), (slope, "slope"), (diameter, "diameter"))
     )
-    try:
-        growth = math.exp(o)
-    except OverflowError:
-        growth = math.inf
-    return finite(nonnegative(value, "value") * growth * (1.0 + size * rate), "oscillation")
+    return finite(nonnegative(value, "value") * exponential(o) * (1.0 + size * rate), "oscillation")
 
 
 def weight_constant(most: float, slope: float, diameter: float, mass: float) -> float:
@@ -60,8 +68,8 @@ def weight_constant(most: float, slope: float, diameter: float, mass: float) -> 
         If ``mass`` is not positive or exceeds ``most``.
     """
     high, rate, size = (nonnegative(c, n) for c, n in ((most, "most"), (slope, "slope"), (diameter, "diameter")))
-    least = as_positive(mass, "mass")
-    if not least <= high:
+    least = positive(mass, "mass")
+    if not upper(least) <= upper(high):
         raise ValueError(f"mass: expected at most the largest weight {high!r}, got {mass!r}")
     return finite((high + size * rate) / least, "mass")
 
@@ -74,7 +82,7 @@ def query_distance(oscillation: float, diameter: float) -> float:
     :math:`(r_+ - 1)(1 - r_-)/(r_+ - r_-)`, which is largest at :math:`r_\pm = e^{\pm o/2}`. Attained by two equal atoms
     with opposite logits.
     """
-    return nonnegative(diameter, "diameter") * math.tanh(nonnegative(oscillation, "oscillation") / 4.0)
+    return nonnegative(diameter, "diameter") * tanh(nonnegative(oscillation, "oscillation") / 4.0)
 
 
 def query_slope(score: Constants, diameter: float) -> float:
@@ -85,7 +93,7 @@ def query_slope(score: Constants, diameter: float) -> float:
     """
     size = nonnegative(diameter, "diameter")
     _, query, _, mixed = as_constants(score)
-    return finite(min(size / 2.0 * query, finite(size * size, "diameter") / 4.0 * mixed), "score")
+    return finite(smaller(size / 2.0 * query, finite(size * size, "diameter") / 4.0 * mixed), "score")
 
 
 def logit_distance(error: float, diameter: float) -> float:
@@ -94,7 +102,7 @@ def logit_distance(error: float, diameter: float) -> float:
     In :math:`W_1`, for :math:`|a - b| \le \delta`. Derived: :func:`query_distance` at an oscillation of
     :math:`2\delta`. Attained by two atoms, of which one logit is too large and the other too small.
     """
-    return nonnegative(diameter, "diameter") * math.tanh(nonnegative(error, "error") / 2.0)
+    return nonnegative(diameter, "diameter") * tanh(nonnegative(error, "error") / 2.0)
 
 
 def lookup_constant(keys: ArrayLike, values: ArrayLike) -> float:
@@ -110,26 +118,27 @@ def lookup_constant(keys: ArrayLike, values: ArrayLike) -> float:
     """
     k = as_points(keys, "keys")
     v = as_points(values, "values", size=k.shape[0])
-    if k.shape[0] < 2 or np.unique(k + 0.0, axis=0).shape[0] < k.shape[0]:  # -0.0 is 0.0
+    if k.shape[0] < 2 or np.unique(exact(k).mid + 0.0, axis=0).shape[0] < k.shape[0]:  # -0.0 is 0.0
         raise ValueError(f"keys: expected at least two, all distinct, got {k.shape[0]} with equal ones or too few")
     first, second = np.triu_indices(k.shape[0], 1)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # what float64 cannot hold is refused
-        steps = (np.linalg.norm(part[first] - part[second], axis=1) for part in (v, k))
-        return finite(float(np.divide(*steps).max()), "keys, values")
+        rises = np.linalg.norm(v[first] - v[second], axis=1)
+        ways = np.linalg.norm(k[first] - k[second], axis=1)
+        return finite((rises / ways).max(), "keys, values")
 
 
-def cooled(score: Constants, temperature: float) -> Constants:
+def with_temperature(score: Constants, temperature: float) -> Constants:
     r"""Return the constants of :math:`a/\tau`: each divided by :math:`\tau`, and so is :math:`\alpha = \|B\|R^2`.
 
     There is no constant free of :math:`\tau`: between two equal tokens at :math:`\pm 1` the output for
     :math:`a = xy/\tau` is :math:`\tanh(x/\tau)`, of slope :math:`1/\tau` at zero.
     """
-    tau = as_positive(temperature, "temperature")
+    tau = positive(temperature, "temperature")
     return Constants(*(finite(c / tau, "temperature") for c in as_constants(score)))
 
 
 def contaminated_share(share: float, oscillation: float) -> float:
-    r"""Return :math:`\epsilon e^o/(1 - \epsilon + \epsilon e^o)`: the largest share of attention that dirt can take.
+    r"""Return :math:`\epsilon e^o/(1 - \epsilon + \epsilon e^o)`: the largest share that outliers can take.
 
     :math:`\Psi_g((1 - \epsilon)\mu + \epsilon\eta) = (1 - \theta)\Psi_g(\mu) + \theta\Psi_g(\eta)` with
     :math:`\theta = \epsilon\eta(g)/((1 - \epsilon)\mu(g) + \epsilon\eta(g))`; all distances to :math:`\Psi_g(\mu)` are
@@ -141,10 +150,11 @@ def contaminated_share(share: float, oscillation: float) -> float:
     ValueError
         If ``share`` is not in [0, 1].
     """
-    part, o = nonnegative(share, "share"), nonnegative(oscillation, "oscillation")
-    if part > 1.0:
+    part = nonnegative(share, "share")
+    o = nonnegative(oscillation, "oscillation")
+    if upper(part) > 1.0:
         raise ValueError(f"share: expected a number in [0, 1], got {share!r}")
-    return 0.0 if part == 0.0 else part / (part + (1.0 - part) * math.exp(-o))
+    return 0.0 if upper(part) == 0.0 else part / (part + (1.0 - part) * exponential(-o))
 
 
 def sampling_deviation(mu: Measure, potential: ArrayLike) -> float:
@@ -156,13 +166,13 @@ def sampling_deviation(mu: Measure, potential: ArrayLike) -> float:
     has g in place of :math:`g^2/\mu(g)`. Derived. Times :math:`\mu(g)/\inf g` it bounds the error for every N.
     """
     a = as_vector(potential, "potential", size=as_measure(mu, "mu").size)
-    present = mu.weights > 0.0
-    points, weights = mu.points[present], mu.weights[present]
+    present = exact(mu.weights).hi > 0.0
+    points, weights, scores = mu.points[present], mu.weights[present], a[present]
     with np.errstate(over="ignore", invalid="ignore"):
-        g = np.exp(a[present] - a[present].max())
-        mass = float(weights @ g)
+        g = np.exp(scores - scores.max())
+        mass = weights @ g
         off = points - (weights * g) @ points / mass
-        return finite(math.sqrt(float(weights @ (g * g * np.einsum("ij,ij->i", off, off)))) / mass, "mu")
+        return finite(root(weights @ (g * g * (off * off).sum(axis=1))) / mass, "mu")
 
 
 def mean_distance(mu: Measure, n: int) -> float:
@@ -171,8 +181,8 @@ def mean_distance(mu: Measure, n: int) -> float:
     :math:`\sum_k (y_{k+1} - y_k)\,\mathbb{E}|F_n(y_k) - F(y_k)|` with F the distribution function, where De Moivre's
     formula :math:`\mathbb{E}|B - np| = 2\nu\binom n\nu p^\nu(1 - p)^{n - \nu + 1}`,
     :math:`\nu = \lfloor np\rfloor + 1`, gives the mean deviation of a binomial number. In the unit of the atoms.
-    A term is the exponential of logarithms of size :math:`n\log n`, each within a few roundings: 1e-8 of its value for
-    a million draws.
+    A term is the exponential of logarithms of size :math:`n\log n`, and of :math:`40n` for p from 1e-17 on, each within
+    a few roundings: 1e-8 of its value for a million draws, to which a law that is enclosed has its distance enclosed.
 
     Raises
     ------
@@ -182,6 +192,12 @@ def mean_distance(mu: Measure, n: int) -> float:
     draws = as_count(n, "n")
     if as_measure(mu, "mu").dim != 1:
         raise ValueError(f"mu: expected dimension 1, got {mu.dim}")
+    if is_enclosed(mu.points, mu.weights):
+        if mu.points.radius.any() or mu.weights.radius.any():
+            raise ValueError("mu: expected a law that is known exactly")
+        mean = mean_distance(Measure.normalised(mu.points.mid, mu.weights.mid), draws)
+        lost = gamma(16 * (draws + mu.size) * (40 + draws.bit_length()))  # of a share, which is at most one
+        return Interval.within(mean, lost * float(np.ptp(mu.points.mid)))  # type: ignore[return-value]
     order = np.argsort(mu.points[:, 0])
     below = np.cumsum(mu.weights[order])[:-1]
     above = np.cumsum(mu.weights[order][::-1])[::-1][1:]  # complementary sums: 1 - p would lose its digits
@@ -197,7 +213,7 @@ def sampling_distance(diameter: float, n: int) -> float:
     :math:`\mathbb{E}|F_n - F| \le \sqrt{F(1 - F)/n} \le 1/(2\sqrt n)`. Derived. Attained at n = 1 by two equal atoms
     at the ends. In a cube of three or more dimensions the rate is :math:`n^{-1/d}`: :func:`unseen_distance`.
     """
-    return nonnegative(diameter, "diameter") / (2.0 * math.sqrt(as_count(n, "n")))
+    return nonnegative(diameter, "diameter") / (2.0 * root(like(as_count(n, "n"), diameter)))
 
 
 def unseen_distance(spacing: float, atoms: int, n: int) -> float:
@@ -207,7 +223,7 @@ def unseen_distance(spacing: float, atoms: int, n: int) -> float:
     :math:`K = n = m^d` and :math:`h = 1/(m - 1)` this decays like :math:`n^{-1/d}/e`. Derived.
     """
     count, draws = as_count(atoms, "atoms"), as_count(n, "n")
-    return nonnegative(spacing, "spacing") * (1.0 - 1.0 / count) ** draws
+    return nonnegative(spacing, "spacing") * (1.0 - 1.0 / like(count, spacing)) ** draws
 
 
 def _deviation(n: int, p: float, q: float) -> float:

@@ -21,7 +21,6 @@ R. Dobrushin, Central limit theorem for nonstationary Markov chains, *Theory of 
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -29,27 +28,28 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_matrix, as_real
 from theory.evidence.enclosure import balls, exp, log
-from theory.lipschitz._numbers import finite, nonnegative
+from theory.lipschitz._numbers import finite, nonnegative, tanh
 
 
 def crossed_spread(scores: ArrayLike) -> float:
     r"""Return :math:`\Delta(S)` of a matrix of shape (m, n), in its unit."""
     s = as_matrix(scores, "scores")
     with np.errstate(over="ignore", invalid="ignore"):
-        return finite(max(float(np.ptp(s - row, axis=1).max()) for row in s), "scores")
+        gaps = s[:, np.newaxis] - s[np.newaxis]
+        return finite(np.ptp(gaps, axis=2).max(), "scores")
 
 
 def rows_bound(spread: float) -> float:
     r"""Return :math:`\tanh(\Delta/4)`, the largest total variation of two softmax rows of a matrix with this spread."""
-    return math.tanh(nonnegative(spread, "spread") / 4.0)
+    return tanh(nonnegative(spread, "spread") / 4.0)  # type: ignore[no-any-return]
 
 
-def sweep_bound(spread: float) -> float:
+def sinkhorn_sweep_bound(spread: float) -> float:
     r"""Return :math:`\tanh^2(\Delta/4)`, the largest factor of Hilbert's metric in one sweep."""
     return rows_bound(spread) ** 2
 
 
-def sweep(scores: ArrayLike, potential: Any) -> NDArray[np.object_]:
+def sinkhorn_sweep(scores: ArrayLike, potential: Any) -> NDArray[np.object_]:
     r"""Return the row potential after one sweep of Sinkhorn's iteration, in balls.
 
     Parameters
@@ -74,7 +74,7 @@ def sweep(scores: ArrayLike, potential: Any) -> NDArray[np.object_]:
     return after
 
 
-def plan(scores: ArrayLike, potential: Any) -> NDArray[np.object_]:
+def sinkhorn_plan(scores: ArrayLike, potential: Any) -> NDArray[np.object_]:
     """Return the matrix that a row potential and the column potential it brings about make of ``exp(scores)``.
 
     Raises

@@ -14,17 +14,17 @@ from typing import NamedTuple
 from theory.attention.score import Constants
 from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
-from theory.lipschitz.bounded import causal_constant, max_norm_constant, score_constant
-from theory.lipschitz.depth import concatenated_bound
-from theory.lipschitz.euclidean import distance_constant
-from theory.lipschitz.frobenius import frobenius_constants
-from theory.lipschitz.refined import refined_w2_constant, sharp_w1_constant
-from theory.lipschitz.weights import Layer
+from theory.lipschitz.certificate.weights import Norms
+from theory.lipschitz.constants.bounded import causal_constant, max_norm_constant, score_constant
+from theory.lipschitz.constants.distance import distance_constant
+from theory.lipschitz.constants.frobenius import frobenius_constants
+from theory.lipschitz.constants.refined import refined_w2_constant, sharp_w1_constant
+from theory.lipschitz.depth.bounds import concatenated_bound
 
 _FEW = gamma(256)  # derived: rounding of a constant in closed form of exact arguments, exponentials within four units
 
 
-class Theorem(NamedTuple):
+class UpperBound(NamedTuple):
     """A constant of the branch of attention, and where it comes from."""
 
     constant: float
@@ -33,46 +33,47 @@ class Theorem(NamedTuple):
     hypotheses: str
 
 
-def dot_bounds(layer: Layer, alphas: tuple[float, ...], n: int | None) -> dict[str, list[Theorem]]:
+def dot_bounds(norms: Norms, alphas: tuple[float, ...], n: int | None, *, causal: bool) -> dict[str, list[UpperBound]]:
     """Return what theorems say of the scaled dot product, without the residual."""
 
     def summed(constant: Callable[[float], float]) -> float:
-        return _summed(layer, [_rounded(constant, max(a, sys.float_info.min)) for a in alphas])
+        return _summed(norms, [_rounded(constant, max(a, sys.float_info.min)) for a in alphas])
 
     def together(p: float) -> float:
-        values = [layer.value_norm(h, own=True).hi for h in range(len(alphas))]
-        return _rounded(lambda out: concatenated_bound(list(alphas), values, out, p=p)(1.0).constant, _out(layer))
+        values = [norm.hi for norm in norms.own]
+        return _rounded(lambda out: concatenated_bound(list(alphas), values, out, p=p)(1.0).constant, norms.out.hi)
 
     ball = "dot product; tokens in the ball"
     wide = f"{ball}; any number of tokens"
-    largest = [Theorem(summed(max_norm_constant), "lipschitz.max-norm", "MA.L7", f"{wide}; any mask")]
+    largest = [UpperBound(summed(max_norm_constant), "lipschitz.max-norm", "MA.L7", f"{wide}; any mask")]
     if len(alphas) > 1:
-        largest.append(Theorem(together(math.inf), "depth.heads", "MA.A5", f"{wide}; any mask; heads together"))
-    if layer.causal:
+        largest.append(UpperBound(together(math.inf), "depth.heads", "MA.A5", f"{wide}; any mask; heads together"))
+    if causal:
         by_tokens = {}
         if n is not None:
             fixed = f"{ball}; causal mask; {n} tokens, positions fixed"
-            own = Theorem(summed(lambda a: causal_constant(a, n)), "lipschitz.masked", "MA.M2", fixed)
+            own = UpperBound(summed(lambda a: causal_constant(a, n)), "lipschitz.masked", "MA.M2", fixed)
             by_tokens["mean"] = [own, *_times_number(largest, n)]
             by_tokens["frobenius"] = [_times_root(bound, n) for bound in largest]
         return {"max": largest, **by_tokens}
-    first = [Theorem(summed(sharp_w1_constant), "lipschitz.sharp-w1", "MA.L6", f"{wide}; no mask")]
-    second = [Theorem(summed(refined_w2_constant), "lipschitz.refined-w2", "MA.L8", f"{wide}; no mask")]
+    first = [UpperBound(summed(sharp_w1_constant), "lipschitz.sharp-w1", "MA.L6", f"{wide}; no mask")]
+    second = [UpperBound(summed(refined_w2_constant), "lipschitz.refined-w2", "MA.L8", f"{wide}; no mask")]
     if len(alphas) > 1:
-        first.append(Theorem(together(1.0), "depth.heads", "MA.A5", f"{wide}; no mask; heads together"))
-        second.append(Theorem(together(2.0), "depth.heads", "MA.A5", f"{wide}; no mask; heads together"))
+        first.append(UpperBound(together(1.0), "depth.heads", "MA.A5", f"{wide}; no mask; heads together"))
+        second.append(UpperBound(together(2.0), "depth.heads", "MA.A5", f"{wide}; no mask; heads together"))
     squares, mean = list(second), list(first)
     if n is not None:
         mean += _times_number(largest, n)
         least = summed(lambda a: frobenius_constants(a, n).least)
-        squares.append(Theorem(least, "dot-product.frobenius", "MA.K3", f"{ball}; no mask; {n} tokens"))
+        squares.append(UpperBound(least, "dot-product.frobenius", "MA.K3", f"{ball}; no mask; {n} tokens"))
         squares += [_times_root(bound, n) for bound in largest]  # finite where an exponential above is not
     return {"W1": first, "W2": second, "Winf": largest, "mean": mean, "max": largest, "frobenius": squares}
 
 
-def distance_bounds(layer: Layer, alphas: tuple[float, ...], radius: float, n: int | None) -> dict[str, list[Theorem]]:
+def distance_bounds(norms: Norms, radius: float, n: int | None, *, causal: bool) -> dict[str, list[UpperBound]]:
     """Return what theorems say of distance attention, without the residual."""
-    diameter, norms = 2.0 * radius, [layer.form_norm(h).hi for h in range(len(alphas))]
+    diameter = 2.0 * radius
+    slopes = [norm.hi for norm in norms.forms]
 
     def near(slope: float) -> float:  # osc = beta D^2, Lipschitz constants 2 beta D in either slot, mixed 2 beta
         spread = (slope * Interval.exactly(diameter) ** 2).hi  # the exponential would enlarge what is rounded here
@@ -82,19 +83,19 @@ def distance_bounds(layer: Layer, alphas: tuple[float, ...], radius: float, n: i
     def far(slope: float) -> float:
         return slope * distance_constant(n) if n is not None and n > 1 else slope
 
-    everywhere: list[Theorem] = []
+    everywhere: list[UpperBound] = []
     if n is not None:
-        constant = _summed(layer, [_rounded(far, slope) for slope in norms])
+        constant = _summed(norms, [_rounded(far, slope) for slope in slopes])
         words = f"distance attention, tied; tokens anywhere; {n} tokens; any mask"
-        everywhere.append(Theorem(constant, "distance-attention.max-norm", "MA.R2", words))
-    if layer.causal:
+        everywhere.append(UpperBound(constant, "distance-attention.max-norm", "MA.R2", words))
+    if causal:
         if n is None:
             return {}
         roots = [_times_root(bound, n) for bound in everywhere]
         return {"max": everywhere, "frobenius": roots, "mean": _times_number(everywhere, n)}
     words = "distance attention, tied; tokens in the ball; any number of tokens; no mask"
-    constant = _summed(layer, [_rounded(near, slope) for slope in norms])
-    bounded = [Theorem(constant, "distance-attention.bounded", "MA.R8", words)]
+    constant = _summed(norms, [_rounded(near, slope) for slope in slopes])
+    bounded = [UpperBound(constant, "distance-attention.bounded", "MA.R8", words)]
     squares = bounded + [_times_root(bound, n) for bound in everywhere if n is not None]
     return {
         "W1": bounded,
@@ -106,9 +107,9 @@ def distance_bounds(layer: Layer, alphas: tuple[float, ...], radius: float, n: i
     }
 
 
-def _summed(layer: Layer, constants: list[float]) -> float:
+def _summed(norms: Norms, constants: list[float]) -> float:
     """Add up the constants of heads whose value matrices are the identity, times the norms of theirs, rounded up."""
-    sizes = [layer.value_norm(head).hi for head in range(len(constants))]
+    sizes = [norm.hi for norm in norms.values]
     parts = [above(size * constant) if size else 0.0 for size, constant in zip(sizes, constants, strict=True)]
     return above(math.fsum(parts))
 
@@ -122,21 +123,17 @@ def _rounded(constant: Callable[[float], float], number: float) -> float:
     return Interval.within(value, value * _FEW).hi
 
 
-def _out(layer: Layer) -> float:
-    return layer.out_norm().hi
-
-
-def _times_number(bounds: list[Theorem], n: int) -> list[Theorem]:
+def _times_number(bounds: list[UpperBound], n: int) -> list[UpperBound]:
     """Pass from the largest displacement to the sum of those of n tokens, and so to their mean."""
     return [_times(bound, float(n), f"{n} times the largest displacement") for bound in bounds]
 
 
-def _times_root(bound: Theorem, n: int) -> Theorem:
+def _times_root(bound: UpperBound, n: int) -> UpperBound:
     """Pass from the largest displacement to the root of the sum of squares of n tokens."""
     return _times(bound, above(math.sqrt(n)), f"root of {n} times the largest displacement")
 
 
-def _times(bound: Theorem, factor: float, words: str) -> Theorem:
+def _times(bound: UpperBound, factor: float, words: str) -> UpperBound:
     return bound._replace(constant=above(factor * bound.constant), hypotheses=f"{bound.hypotheses}; {words}")
 
 

@@ -14,8 +14,10 @@ import math
 
 import numpy as np
 
-from theory.lipschitz._numbers import finite, nonnegative
+from theory.evidence import Interval, gamma
+from theory.lipschitz._numbers import exponential, finite, nonnegative
 
+_ROUNDING = gamma(64)  # derived: the exponential is within four units, its argument exact, twenty operations follow
 _GRID = 4096  # taken: intervals of the search for the best share before it is refined
 
 
@@ -51,7 +53,7 @@ def sharp_w1_constant(alpha: float) -> float:
         If ``alpha`` is negative, not finite, or too large for float64.
     """
     a = nonnegative(alpha, "alpha")
-    return finite(math.exp(min(2.0 * a, 709.0)) * (1.0 + 2.0 * a) if a < 354.0 else math.inf, "alpha")
+    return finite(exponential(2.0 * a) * (1.0 + 2.0 * a), "alpha")
 
 
 def refined_w2_constant(alpha: float) -> float:
@@ -72,6 +74,9 @@ def refined_w2_constant(alpha: float) -> float:
         If ``alpha`` is negative, not finite, or too large for float64.
     """
     a = nonnegative(alpha, "alpha")
+    if isinstance(a, Interval):  # it rises with alpha
+        low, high = (refined_w2_constant(end) for end in (a.lo, a.hi))
+        return Interval(Interval.within(low, _ROUNDING * low).lo, Interval.within(high, _ROUNDING * high).hi)
     finite(math.inf if a >= 340.0 else 0.0, "alpha")
     growth = math.exp(2.0 * a)
     low, high = 0.0, 1.0

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from theory.lipschitz.weights import Array, Layer, Numbers
+from theory.lipschitz.certificate.weights import Array, AttentionWeights, Numbers
 
 _DIRECTIONS = 8  # taken: dimension of the space of displacements that are tried
 _STEPS = 40  # taken: each step raises the stretch, and it is certified wherever the ascent ends
 
 
-def orthonormal(vectors: list[Array]) -> Array:
+def orthonormal_basis(vectors: list[Array]) -> Array:
     """Return an orthonormal basis of the span of some vectors, shape (d, r), by Gram and Schmidt, twice."""
     kept: list[Array] = []
     for vector in vectors:
@@ -25,10 +25,10 @@ def orthonormal(vectors: list[Array]) -> Array:
     return np.array(kept).T
 
 
-def improved(layer: Layer, points: Array, masses: Array, p: float, plane: Array) -> Array:
+def improve_displacement(layer: AttentionWeights, points: Array, masses: Array, p: float, plane: Array) -> Array:
     """Return the displacement in a small space of directions that the whole layer stretches most, or nearly so."""
     others = np.linalg.svd(layer.mean_map(), full_matrices=False)[2]
-    space = orthonormal([*plane.T, *others[: _DIRECTIONS - plane.shape[1]]])
+    space = orthonormal_basis([*plane.T, *others[: _DIRECTIONS - plane.shape[1]]])
     n, r = len(points), space.shape[1]
     blocks = np.empty((n, n, r), dtype=object)
     for j in range(n):

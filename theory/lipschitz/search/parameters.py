@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from theory.attention import Measure
-from theory.lipschitz.objective import Array, Gradient
+from theory.lipschitz.search.objective import Array, Gradient
 
 _EDGE = 1.0 - 2.0**-40  # of the radius: a point written back lies inside, where the inverse is finite
 _NEAR = 1e-8  # singular values so close are taken as equal

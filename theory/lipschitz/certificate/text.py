@@ -9,14 +9,14 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
 from theory._validate import as_instance
-from theory.lipschitz.certify import Certificate, Row, certify
-from theory.lipschitz.weights_file import read_weights
+from theory.lipschitz.certificate.certify import Certificate, Row, certify
+from theory.lipschitz.certificate.weights_file import read_weights
 
 _UP, _DOWN = Context(prec=6, rounding=ROUND_CEILING), Context(prec=6, rounding=ROUND_FLOOR)
 _NAMES = {"Winf": "W_inf", "frobenius": "Frobenius"}
 
 
-def answer(options: argparse.Namespace) -> str:
+def run_command(options: argparse.Namespace) -> str:
     """Return what the command prints.
 
     Raises

@@ -19,25 +19,26 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_callable, as_count, as_points, as_positive, as_real, as_vector
 from theory.attention.score import Array
-from theory.lipschitz._numbers import exponent, finite, nonnegative
-from theory.lipschitz.bounded import interpolated_constant, query_constant
+from theory.evidence import Interval, as_intervals
+from theory.lipschitz._numbers import exponent, finite, like, nonnegative, positive, root, upper
+from theory.lipschitz.constants.bounded import interpolated_constant, query_constant
 
 
-class Passage(NamedTuple):
+class BallBound(NamedTuple):
     """What a layer does on a ball: its Lipschitz constant there, and a radius that its outputs keep to."""
 
     constant: float
     radius: float
 
 
-Bound: TypeAlias = Callable[[float], Passage]
+Bound: TypeAlias = Callable[[float], BallBound]
 
 
 def attention_bound(form: float, value: float = 1.0, *, p: float = 1.0) -> Bound:
@@ -47,9 +48,9 @@ def attention_bound(form: float, value: float = 1.0, *, p: float = 1.0) -> Bound
     """
     b, v, power = nonnegative(form, "form"), nonnegative(value, "value"), exponent(p)
 
-    def bound(radius: float) -> Passage:
+    def bound(radius: float) -> BallBound:
         alpha = _alpha(b, radius)
-        return Passage(interpolated_constant(alpha, power, v), finite(v * radius, "radius"))
+        return BallBound(interpolated_constant(alpha, power, v), finite(v * radius, "radius"))
 
     return bound
 
@@ -65,17 +66,17 @@ def summed_bound(*branches: Bound) -> Bound:
     for branch in branches:
         as_callable(branch, "branches")
 
-    def bound(radius: float) -> Passage:
+    def bound(radius: float) -> BallBound:
         parts = [branch(radius) for branch in branches]
         constant, length = sum(part.constant for part in parts), sum(part.radius for part in parts)
-        return Passage(finite(constant, "branches"), finite(length, "branches"))
+        return BallBound(finite(constant, "branches"), finite(length, "branches"))
 
     return bound
 
 
 def residual_bound(branch: Bound) -> Bound:
     r"""Return :math:`R \mapsto (1 + C(R),\,R + R')` for :math:`x \mapsto x + f_\mu(x)`."""
-    return summed_bound(lambda radius: Passage(1.0, nonnegative(radius, "radius")), as_callable(branch, "branch"))
+    return summed_bound(lambda radius: BallBound(1.0, nonnegative(radius, "radius")), as_callable(branch, "branch"))
 
 
 def concatenated_bound(forms: ArrayLike, values: ArrayLike, out: float = 1.0, *, p: float = 1.0) -> Bound:
@@ -89,29 +90,30 @@ def concatenated_bound(forms: ArrayLike, values: ArrayLike, out: float = 1.0, *,
 
     Parameters
     ----------
-    forms, values : array_like, shape (h,)
+    forms, values : array_like or list of Interval, shape (h,)
         Norms of the forms and of the value matrices of the heads.
     out : float, default 1.0
         Norm of the output matrix.
     p : float, default 1.0
         Exponent of the metric: 1, or at least 2.
     """
-    b, v = as_vector(forms, "forms"), as_vector(values, "values")
+    b = as_vector(_enclosed(forms), "forms")
+    v = as_vector(_enclosed(values), "values")
     if b.size != v.size:
         raise ValueError(f"values: expected shape ({b.size},), got shape {v.shape}")
     power = exponent(p)
     if 1.0 < power < 2.0:
         raise ValueError(f"p: expected 1 or an exponent of at least 2, got {p!r}")
-    heads = [(nonnegative(f, "forms"), nonnegative(g, "values")) for f, g in zip(b.tolist(), v.tolist(), strict=True)]
+    heads = [(nonnegative(f, "forms"), nonnegative(g, "values")) for f, g in zip(b, v, strict=True)]
     factor = nonnegative(out, "out")
 
-    def bound(radius: float) -> Passage:
+    def bound(radius: float) -> BallBound:
         alphas = [_alpha(norm, radius) for norm, _ in heads]
         own = [query_constant(alpha, value) for alpha, (_, value) in zip(alphas, heads, strict=True)]
         both = [interpolated_constant(alpha, power, value) for alpha, (_, value) in zip(alphas, heads, strict=True)]
         measure = [whole - query for whole, query in zip(both, own, strict=True)]
-        length = finite(factor * math.hypot(*(value for _, value in heads)) * radius, "radius")
-        return Passage(finite(factor * (math.hypot(*own) + math.hypot(*measure)), "forms"), length)
+        length = finite(factor * _length(*(value for _, value in heads)) * radius, "radius")
+        return BallBound(finite(factor * (_length(*own) + _length(*measure)), "forms"), length)
 
     return bound
 
@@ -119,7 +121,7 @@ def concatenated_bound(forms: ArrayLike, values: ArrayLike, out: float = 1.0, *,
 def feed_forward_bound(lipschitz: float, at_zero: float = 0.0) -> Bound:
     r"""Return :math:`R \mapsto (\mathrm{Lip}(\phi),\,|\phi(0)| + \mathrm{Lip}(\phi)R)` for a map of single tokens."""
     slope, start = nonnegative(lipschitz, "lipschitz"), nonnegative(at_zero, "at_zero")
-    return lambda radius: Passage(slope, finite(start + slope * nonnegative(radius, "radius"), "radius"))
+    return lambda radius: BallBound(slope, finite(start + slope * nonnegative(radius, "radius"), "radius"))
 
 
 def layer_norm_bound(eps: float, dim: int, *, gain: float = 1.0, shift: float = 0.0) -> Bound:
@@ -132,14 +134,15 @@ def layer_norm_bound(eps: float, dim: int, *, gain: float = 1.0, shift: float = 
     at most :math:`\max|\gamma|\,R/\sqrt{R^2/d + \varepsilon} + |\beta| < \sqrt d\max|\gamma| + |\beta|`. ``gain`` is
     :math:`\max|\gamma|`, ``shift`` is :math:`|\beta|`. Derived.
     """
-    floor, d = as_positive(eps, "eps"), as_count(dim, "dim")
-    largest, offset = nonnegative(gain, "gain"), nonnegative(shift, "shift")
-    slope = finite(largest / math.sqrt(floor), "eps") if d > 1 else 0.0
+    floor, d = positive(eps, "eps"), as_count(dim, "dim")
+    largest = nonnegative(gain, "gain")
+    offset = nonnegative(shift, "shift")
+    slope = finite(largest / root(floor), "eps") if d > 1 else 0.0
 
-    def bound(radius: float) -> Passage:
+    def bound(radius: float) -> BallBound:
         size = nonnegative(radius, "radius")
-        length = size / math.hypot(size / math.sqrt(d), math.sqrt(floor)) if d > 1 else 0.0
-        return Passage(slope, finite(largest * length + offset, "gain"))
+        length = size / _length(size / root(like(d, size)), root(floor)) if d > 1 else 0.0
+        return BallBound(slope, finite(largest * length + offset, "gain"))
 
     return bound
 
@@ -147,20 +150,26 @@ def layer_norm_bound(eps: float, dim: int, *, gain: float = 1.0, shift: float = 
 def layer_norm(x: ArrayLike, eps: float, *, gain: ArrayLike = 1.0, shift: ArrayLike = 0.0) -> Array:
     r"""Return :math:`\gamma(x - \bar x)/\sqrt{\mathrm{var}(x) + \varepsilon} + \beta` by rows of ``x``, shape (n, d).
 
-    ``gain`` and ``shift`` are numbers or vectors of shape (d,).
+    ``gain`` and ``shift`` are numbers or vectors of shape (d,); rows that are enclosed have enclosed images.
     """
     points = as_points(x, "x")
     floor = as_positive(eps, "eps")
-    by, to = (_entrywise(value, name, points.shape[1]) for value, name in ((gain, "gain"), (shift, "shift")))
+    by = _entrywise(gain, "gain", points.shape[1])
+    to = _entrywise(shift, "shift", points.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         centred = points - points.mean(axis=1, keepdims=True)
-        spread = np.mean(centred * centred, axis=1, keepdims=True) + floor
-        if not np.isfinite(spread).all():
-            raise ValueError(f"x: expected rows whose variance float64 can hold, got {spread[~np.isfinite(spread)][0]}")
+        spread = (centred * centred).mean(axis=1, keepdims=True) + floor
+        _held(spread, "x: expected rows whose variance float64 can hold")
         normed: Array = by * (centred / np.sqrt(spread)) + to
-    if not np.isfinite(normed).all():
-        raise ValueError(f"gain: expected one whose products float64 can hold, got {normed[~np.isfinite(normed)][0]}")
+    _held(normed, "gain: expected one whose products float64 can hold")
     return normed
+
+
+def _held(values: Array, expected: str) -> None:
+    """Raise unless float64 holds numbers, or the upper ends of enclosures."""
+    largest = np.abs(values).max()
+    if not upper(largest) < math.inf:
+        raise ValueError(f"{expected}, got {largest}")
 
 
 def _entrywise(value: ArrayLike, name: str, size: int) -> Array:
@@ -169,7 +178,7 @@ def _entrywise(value: ArrayLike, name: str, size: int) -> Array:
     return entries if entries.ndim == 0 else as_vector(entries, name, size=size)
 
 
-def passages(layers: Sequence[Bound], radius: float) -> tuple[Passage, ...]:
+def layerwise_bounds(layers: Sequence[Bound], radius: float) -> tuple[BallBound, ...]:
     """Return what each layer does at the radius that enters it, the first at ``radius``.
 
     Raises
@@ -179,7 +188,7 @@ def passages(layers: Sequence[Bound], radius: float) -> tuple[Passage, ...]:
     """
     entering = nonnegative(radius, "radius")
     layers = _bounds(layers)
-    done: list[Passage] = []
+    done: list[BallBound] = []
     for layer in layers:
         done.append(layer(entering))
         entering = finite(done[-1].radius, "radius")
@@ -190,19 +199,19 @@ def composed_bound(*layers: Bound) -> Bound:
     """Return the bound of layers one after another, which is a bound again: of a block, or of a residual's branch."""
     given = _bounds(layers)
 
-    def bound(radius: float) -> Passage:
-        done = passages(given, radius)
-        return Passage(_product(done), done[-1].radius)
+    def bound(radius: float) -> BallBound:
+        done = layerwise_bounds(given, radius)
+        return BallBound(_product(done), done[-1].radius)
 
     return bound
 
 
-def _product(done: Sequence[Passage]) -> float:
+def _product(done: Sequence[BallBound]) -> float:
     """Return the product of the constants; ``ValueError`` if float64 cannot hold it, or a part of it on the way."""
     total = 1.0
     for part in done:
         before, total = total, finite(total * part.constant, "layers")
-        if total < sys.float_info.min and before > 0.0 < part.constant:
+        if upper(total) < sys.float_info.min and upper(before) > 0.0 and upper(part.constant) > 0.0:
             raise ValueError(
                 f"layers: expected constants whose product float64 can hold, got {before!r} times {part.constant!r}"
             )
@@ -227,6 +236,19 @@ def _bounds(layers: Sequence[Bound]) -> Sequence[Bound]:
     if not layers:
         raise ValueError("layers: expected at least one, got none")
     return [as_callable(layer, "layers") for layer in layers]
+
+
+def _enclosed(norms: ArrayLike) -> Any:
+    """Return an array of enclosures if a list of intervals is given."""
+    listed = isinstance(norms, (list, tuple)) and any(isinstance(norm, Interval) for norm in norms)
+    return as_intervals(norms) if listed else norms
+
+
+def _length(*parts: float) -> Any:
+    """Return the Euclidean length of a few numbers."""
+    if any(isinstance(part, Interval) for part in parts):
+        return np.sqrt(sum((part * part for part in parts), start=Interval.exactly(0.0)))
+    return math.hypot(*parts)
 
 
 def _alpha(form: float, radius: float) -> float:

@@ -26,12 +26,12 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_callable, as_count, as_instance, as_number, as_points, as_positive
 from theory.attention import DotProduct, Measure, MultiHead, SquaredDistance, Stack, TokenMap
-from theory.attention.measure import as_measure
+from theory.attention.measure import as_law, as_measure
 from theory.attention.score import Array
 from theory.distance import w1
 from theory.evidence import Interval, ball
 from theory.evidence.enclosure import balls, hull, precision
-from theory.lipschitz._numbers import exponent, nonnegative
+from theory.lipschitz._numbers import exponent, nonnegative, upper
 from theory.lipschitz.displacement import displacement
 from theory.lipschitz.jacobian import enclosed_jacobian
 
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Limit(Generic[T]):
+class FixedPoint(Generic[T]):
     """Where an iteration stopped, and how far the fixed point is at most.
 
     ``moves`` are the enclosed distances between consecutive points; ``error`` bounds the distance of ``point`` to the
@@ -51,7 +51,7 @@ class Limit(Generic[T]):
     error: float
 
 
-def posterior(move: Interval, constant: float, rounding: float = 0.0) -> float:
+def posterior_error(move: Interval, constant: float, rounding: float = 0.0) -> float:
     r"""Return :math:`(Cd + \delta)/(1 - C)`, rounded up: how far the fixed point is after a last move of d.
 
     Raises
@@ -68,7 +68,7 @@ def posterior(move: Interval, constant: float, rounding: float = 0.0) -> float:
 
 def fixed_measure(
     layer: TokenMap | MultiHead | Stack, mu: Measure, constant: float, *, count: int, rounding: float
-) -> Limit[Measure]:
+) -> FixedPoint[Measure]:
     """Apply one layer or block ``count`` times, each time to the current measure, and enclose the fixed point in W1.
 
     Parameters
@@ -96,7 +96,7 @@ def fixed_measure(
 def equilibrium(
     layer: TokenMap | MultiHead, inputs: ArrayLike, constant: float, *, start: ArrayLike | None = None, count: int,
     rounding: float,
-) -> Limit[Array]:  # fmt: skip
+) -> FixedPoint[Array]:  # fmt: skip
     r"""Iterate :math:`x_i \leftarrow \Gamma_{m(X)}(x_i) + u_i` and enclose the equilibrium in the mean displacement.
 
     Parameters
@@ -119,7 +119,7 @@ def equilibrium(
     first = added if start is None else _tokens(start, "start", size=added.shape[0], dim=added.shape[1])
 
     def inject(x: Array) -> Array:
-        moved: Array = as_points(layer(x, Measure(x)), "layer", size=x.shape[0], dim=x.shape[1]) + added
+        moved: Array = as_points(layer(x, as_law(x)), "layer", size=x.shape[0], dim=x.shape[1]) + added
         return moved
 
     return _iterate(inject, first, lambda x, y: displacement(x, y, 1.0) / x.shape[0], constant, count, rounding)
@@ -128,7 +128,7 @@ def equilibrium(
 def residual_inverse(
     branch: Callable[[Array], ArrayLike], outputs: ArrayLike, constant: float, *, start: ArrayLike | None = None,
     count: int, p: float = math.inf, rounding: float,
-) -> Limit[Array]:  # fmt: skip
+) -> FixedPoint[Array]:  # fmt: skip
     r"""Solve :math:`X + g(X) = Y` for X by :math:`X \leftarrow Y - g(X)`.
 
     Parameters
@@ -207,7 +207,7 @@ def mirrored_tokens(middle: float, share: float) -> Array:
 def _tokens(value: ArrayLike, name: str, *, size: int | None = None, dim: int | None = None) -> Array:
     """Return tokens so small that float64 holds the squares of their displacements."""
     tokens = as_points(value, name, size=size, dim=dim)
-    largest = float(np.abs(tokens).max())
+    largest = upper(np.abs(tokens).max())
     if not 4.0 * tokens.size * largest * largest < math.inf:
         raise ValueError(f"{name}: expected tokens whose squares float64 can hold, got sizes up to {largest}")
     return tokens
@@ -220,13 +220,13 @@ def _iterate(
     constant: float,
     count: int,
     rounding: float,
-) -> Limit[T]:
+) -> FixedPoint[T]:
     point, moves = start, []
-    posterior(Interval.exactly(0.0), constant, rounding)  # refused before anything is iterated
+    posterior_error(Interval.exactly(0.0), constant, rounding)  # refused before anything is iterated
     for _ in range(as_count(count, "count")):
         before, point = point, advance(point)
         moves.append(distance(before, point))
-    return Limit(point, tuple(moves), posterior(moves[-1], constant, rounding))
+    return FixedPoint(point, tuple(moves), posterior_error(moves[-1], constant, rounding))
 
 
 def _determinant(matrix: Sequence[Sequence[object]] | Array) -> object:

@@ -19,26 +19,26 @@ _NOUGHT = 2.0**-20  # taken: a coordinate is zero if it is smaller than this par
 _FORM_STEP = 2.0**-24  # taken: of the norm of a form; a stretch moves with it to first order, with the rest to second
 
 
-def few(values: Array) -> Array:
+def round_values(values: Array) -> Array:
     """Return few bits of numbers of one unit, zero where they vanish beside the largest."""
     return np.where(np.abs(values) < _NOUGHT * np.abs(values).max(), 0.0, coarse(values))
 
 
-def few_points(points: Array, radius: float | None) -> Array:
+def round_points(points: Array, radius: float | None) -> Array:
     """Return few bits of points, those of the boundary of a ball kept there; None is all of space."""
     if radius is None:
-        return few(points)
-    return _as_long(few(points), radius * np.minimum(coarse(_lengths(points) / radius), 1.0))
+        return round_values(points)
+    return _as_long(round_values(points), radius * np.minimum(coarse(_lengths(points) / radius), 1.0))
 
 
-def few_form(form: Array, norm: float) -> Array:
+def round_form(form: Array, norm: float) -> Array:
     """Return the nearest form on a lattice, smaller by a few of its steps where that is above the norm."""
     rounded = norm * (np.round(form / norm / _FORM_STEP) * _FORM_STEP)
     over = form.size > 1 and float(np.linalg.norm(rounded, 2)) > norm
     return np.asarray(rounded * (1.0 - len(form) * _FORM_STEP) if over else rounded)
 
 
-def few_displacement(found: Array, masses: Array, p: float) -> Array:
+def round_displacement(found: Array, masses: Array, p: float) -> Array:
     """Return few bits of a displacement, of which neither the size nor the sign means anything.
 
     An atom stands still if what it adds to the p-norm vanishes beside what the largest adds.

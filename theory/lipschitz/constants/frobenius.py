@@ -43,7 +43,7 @@ from scipy.optimize import brentq
 from theory._validate import as_count, as_positive
 from theory.attention import DotProduct, Measure
 from theory.lipschitz._numbers import exponential, finite
-from theory.lipschitz.bounded import interpolated_constant
+from theory.lipschitz.constants.bounded import interpolated_constant
 
 
 class FrobeniusConstants(NamedTuple):

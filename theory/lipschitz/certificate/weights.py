@@ -15,12 +15,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_choice, as_count, as_flag, as_index, as_matrix, frozen
+from theory._validate import as_choice, as_count, as_flag, as_matrix, frozen
 from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
 
@@ -30,22 +30,29 @@ SCORES = ("dot", "distance")
 _SPECTRAL = 64  # taken: LAPACK's bound is a modest multiple of the rounding of the Frobenius norm
 
 
-def spectral(*factors: Array) -> Interval:
+def spectral_norm(*factors: Array) -> Interval:
     r"""Enclose the spectral norm of a product of one or two matrices, its rounding and that of the SVD charged.
 
     A product is off by at most :math:`\gamma_n|A|_F|B|_F`, n being what is summed over, and a singular value by 64
-    roundings of the Frobenius norm for every row or column, taken for LAPACK's modest multiple.
+    roundings of the Frobenius norm for every row or column, taken for LAPACK's modest multiple; exact of a number.
     """
     if len(factors) not in (1, 2):
         raise ValueError(f"factors: expected one or two matrices, got {len(factors)}")
     given = [as_matrix(f, "factors") for f in factors]
     if given[0].shape[1] != given[-1].shape[0] and len(given) == 2:
         raise ValueError(f"factors: expected shapes that fit, got {given[0].shape} and {given[1].shape}")
-    for f in given:
-        in_range(f, "factors")  # else squares overflow, or underflow to less than their rounding
-    matrix = given[0] if len(given) == 1 else given[0] @ given[1]
-    size = math.prod(float(np.sqrt((f * f).sum())) for f in given)
-    terms = _SPECTRAL * max(matrix.shape) + 2 * max(max(f.shape) for f in given)
+    for f in given:  # else squares overflow, or underflow to less than their rounding
+        in_range(f if len(given) == 2 else np.abs(f).max(), "factors")
+    return _product_norm(*given)
+
+
+def _product_norm(*factors: Array) -> Interval:
+    """Return what :func:`spectral_norm` does, for matrices that were checked."""
+    if len(factors) == 1 and factors[0].size == 1:
+        return Interval.exactly(abs(float(factors[0].flat[0])))
+    matrix = factors[0] if len(factors) == 1 else factors[0] @ factors[1]
+    size = math.prod(float(np.sqrt((f * f).sum())) for f in factors)
+    terms = _SPECTRAL * max(matrix.shape) + 2 * max(max(f.shape) for f in factors)
     error = size * gamma(terms) * (1.0 + gamma(terms * terms))
     return _nonnegative(Interval.within(float(np.linalg.norm(matrix, 2)), error))
 
@@ -53,8 +60,21 @@ def spectral(*factors: Array) -> Interval:
 _LEAST = 1e-70  # taken: squares of products of two stay normal numbers, where rounding is relative
 
 
+class Norms(NamedTuple):
+    """Spectral norms of a layer, enclosed, head by head."""
+
+    forms: tuple[Interval, ...]
+    """Of ``W_Q^T W_K / sqrt(d_k)``."""
+    values: tuple[Interval, ...]
+    """Of ``W_O W_V``."""
+    own: tuple[Interval, ...]
+    """Of ``W_V`` alone."""
+    out: Interval
+    """Of ``W_O``, all heads together."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Layer:
+class AttentionWeights:
     """Weights of self-attention, split into heads.
 
     Parameters
@@ -81,46 +101,38 @@ class Layer:
         """Dimension of a token."""
         return int(self.w_query.shape[2])
 
-    def value(self, head: int) -> Array:
-        """Return ``W_O W_V`` of a head in floats, shape (d_out, d) or, without ``w_out``, (d_v, d)."""
-        value: Array = self.w_value[self._head(head)]
-        return value if self.w_out is None else np.asarray(self.slice(head) @ value)
+    @property
+    def heads(self) -> int:
+        """Number of heads."""
+        return len(self.w_query)
 
     def slice(self, head: int) -> Array:
         """Return the columns of ``w_out`` that belong to a head, shape (d_out, d_v)."""
-        size, head = self.w_value.shape[1], self._head(head)
+        size = self.w_value.shape[1]
+        columns = slice(head * size, (head + 1) * size)
         if self.w_out is None:
-            return np.eye(self.w_value.shape[0] * size)[:, head * size : (head + 1) * size]
-        return np.ascontiguousarray(self.w_out[:, head * size : (head + 1) * size])
+            return np.eye(self.heads * size)[:, columns]
+        return np.ascontiguousarray(self.w_out[:, columns])
 
     def form(self, head: int) -> Array:
         """Return ``W_Q^T W_K / sqrt(d_k)`` of a head in floats, shape (d, d)."""
-        head = self._head(head)
         return np.asarray(self.w_query[head].T @ self.w_key[head] / math.sqrt(self.w_query.shape[1]))
 
-    def form_norm(self, head: int) -> Interval:
-        """Enclose the spectral norm of :meth:`form` of a head."""
-        head = self._head(head)
+    def norms(self) -> Norms:
+        """Enclose the spectral norms of forms, of value matrices and of ``w_out``, 1 where heads are concatenated."""
         root = Interval.exactly(self.w_query.shape[1]).sqrt()
-        return _nonnegative(spectral(self.w_query[head].T, self.w_key[head]) / root)
-
-    def value_norm(self, head: int, *, own: bool = False) -> Interval:
-        """Enclose the norm of ``W_O W_V`` of a head, or of its own ``W_V``."""
-        if as_flag(own, "own") or self.w_out is None:
-            return spectral(self.w_value[self._head(head)])
-        return spectral(self.slice(head), self.w_value[head])
-
-    def out_norm(self) -> Interval:
-        """Enclose the norm of ``w_out``, 1 where heads are concatenated."""
-        return Interval.exactly(1.0) if self.w_out is None else spectral(self.w_out)
-
-    def _head(self, head: int) -> int:
-        return as_index(head, "head", size=len(self.w_query))
+        pairs = zip(self.w_query, self.w_key, strict=True)
+        forms = tuple(_nonnegative(_product_norm(query.T, key) / root) for query, key in pairs)
+        own = tuple(_product_norm(value) for value in self.w_value)
+        if self.w_out is None:
+            return Norms(forms, own, own, Interval.exactly(1.0))
+        values = tuple(_product_norm(self.slice(head), self.w_value[head]) for head in range(self.heads))
+        return Norms(forms, values, own, _product_norm(self.w_out))
 
     def mean_map(self) -> Array:
         """Return what becomes of tokens that are all at one place, in floats, shape (d_out, d)."""
         total = np.eye(self.dim) if self.residual else np.zeros((self.slice(0).shape[0], self.dim))
-        for head in range(self.w_query.shape[0]):
+        for head in range(self.heads):
             value = self.slice(head) @ self.w_value[head]
             total = total + (value @ self.form(head) if self.score == "distance" else value)
         return total
@@ -132,17 +144,22 @@ class Layer:
 
         The same lines run on floats and on balls: ``lift`` makes numbers of floats, ``exp`` takes their exponential.
         """
-        outputs, moved = (lift(np.zeros(1)), lift(np.zeros(1))) if not self.residual else (points, tangent)
+        outputs = points if self.residual else lift(np.zeros(1))
+        moved = tangent if self.residual else lift(np.zeros(1))
         root = lift(np.array([float(self.w_query.shape[1])])).item() ** lift(np.array([-0.5])).item()
         seen = np.tril(np.ones((len(points),) * 2, dtype=bool)) if self.causal else np.ones((1, 1), dtype=bool)
-        for head in range(self.w_query.shape[0]):
+        for head in range(self.heads):
             first, second = lift(self.w_query[head].T), lift(self.w_key[head].T)
-            q, k, dq, dk = points @ first, points @ second, tangent @ first, tangent @ second
+            q, dq = points @ first, tangent @ first
             if self.score == "dot":
-                scores, slopes = (q @ k.T) * root, (dq @ k.T + q @ dk.T) * root
+                k, dk = points @ second, tangent @ second
+                scores = (q @ k.T) * root
+                slopes = (dq @ k.T + q @ dk.T) * root
             else:
-                apart, parting = (part[:, np.newaxis] - part[np.newaxis] for part in (q, dq))
-                scores, slopes = -root * (apart * apart).sum(axis=2), -2 * root * (apart * parting).sum(axis=2)
+                apart = q[:, np.newaxis] - q[np.newaxis]
+                parting = dq[:, np.newaxis] - dq[np.newaxis]
+                scores = -root * (apart * apart).sum(axis=2)
+                slopes = -2 * root * (apart * parting).sum(axis=2)
             raw = exp(scores) * masses
             raw = np.where(seen, raw, 0 * raw)
             laws = raw / raw.sum(axis=1, keepdims=True)
@@ -152,11 +169,12 @@ class Layer:
             if self.score == "distance":
                 mean, drift = ((part @ first) @ first.T * root for part in (mean, drift))
             value, out = lift(self.w_value[head].T), lift(self.slice(head).T)
-            outputs, moved = outputs + (mean @ value) @ out, moved + (drift @ value) @ out
+            outputs = outputs + (mean @ value) @ out
+            moved = moved + (drift @ value) @ out
         return outputs, moved
 
 
-def as_layer(
+def as_attention_weights(
     w_query: ArrayLike,
     w_key: ArrayLike,
     w_value: ArrayLike,
@@ -166,7 +184,7 @@ def as_layer(
     causal: bool,
     residual: bool,
     score: str,
-) -> Layer:
+) -> AttentionWeights:
     """Check weights, heads stacked along the rows of the first three and the columns of ``w_out``, and split them.
 
     Raises
@@ -195,7 +213,7 @@ def as_layer(
         if given is not None:
             in_range(given, name)
     first, second, third = (frozen(m.reshape(count, -1, m.shape[1])) for m in (query, key, value))
-    return Layer(first, second, third, None if out is None else frozen(out), masked, added, kind)
+    return AttentionWeights(first, second, third, None if out is None else frozen(out), masked, added, kind)
 
 
 def in_range(numbers: Array | float, name: str) -> None:

@@ -9,7 +9,8 @@ covariance of the keys under the law :math:`P_i` of query :math:`i`:
           + \sum_j P_{ij}(x_j - m_i)\langle B^\top x_i, h_j\rangle\Big].
 
 All constants are derived here, by the proofs in the docstrings, and hold for weighted atoms and any number of them.
-A constant multiplies by :math:`v`; it is a float64 evaluation, a few roundings from the formula.
+A constant multiplies by :math:`v`. Asked with floats it is a float64 evaluation, a few roundings from the formula;
+asked with intervals it is enclosed.
 
 References
 ----------
@@ -23,7 +24,21 @@ import math
 
 from theory._validate import as_count
 from theory.attention.score import Constants
-from theory.lipschitz._numbers import as_constants, exponent, exponential, finite, nonnegative
+from theory.evidence import Interval, gamma, is_enclosed
+from theory.lipschitz._numbers import (
+    as_constants,
+    exponent,
+    exponential,
+    finite,
+    larger,
+    like,
+    logarithm,
+    nonnegative,
+    power,
+    smaller,
+    tanh,
+    upper,
+)
 
 _DEEPEST = 600  # derived: 3**600 is below the largest double
 
@@ -87,8 +102,9 @@ def interpolated_constant(alpha: float, p: float, value: float = 1.0) -> float:
     ValueError
         If ``p`` is below one; it may be infinite.
     """
-    a, inverse = nonnegative(alpha, "alpha"), _inverse(p)
-    spread = 2.0 ** max(2.0 * inverse - 1.0, 0.0)
+    a = nonnegative(alpha, "alpha")
+    inverse = _inverse(p, a)
+    spread = power(2.0, larger(2.0 * inverse - 1.0, 0.0))
     return finite(nonnegative(value, "value") * (exponential(2.0 * a * inverse) * (1.0 + spread * a) + a), "alpha")
 
 
@@ -101,9 +117,10 @@ def schur_constant(alpha: float, p: float, value: float = 1.0) -> float:
     (e^{2\alpha}(1 + 2\alpha) + \alpha)^{1/p} \ge e^{2\alpha/p}(1 + \alpha)^{1 - 1/p}(1 + 2\alpha)^{1/p} + \alpha`, and
     likewise :math:`(1 + \alpha)^{1 - 1/p}(1 + 2\alpha)^{1/p} \ge 1 + 2^{1/p}\alpha`, where :math:`1/p \ge 2/p - 1`.
     """
-    inverse = _inverse(p)
-    rows, columns = max_norm_constant(alpha), joint_constant(alpha)
-    return finite(nonnegative(value, "value") * rows ** (1.0 - inverse) * columns**inverse, "alpha")
+    inverse = _inverse(p, alpha)
+    rows = max_norm_constant(alpha)
+    columns = joint_constant(alpha)
+    return finite(nonnegative(value, "value") * power(rows, 1.0 - inverse) * power(columns, inverse), "alpha")
 
 
 def causal_constant(alpha: float, n: int, value: float = 1.0) -> float:
@@ -114,6 +131,8 @@ def causal_constant(alpha: float, n: int, value: float = 1.0) -> float:
     where the first token enters every average.
     """
     harmonic = math.fsum(1.0 / i for i in range(1, as_count(n, "n") + 1))
+    if is_enclosed(alpha, value):  # quotients and their sum are rounded correctly
+        harmonic = Interval.within(harmonic, gamma(2) * harmonic)
     return finite(query_constant(alpha, value) + measure_constant(alpha, value) * harmonic, "alpha")
 
 
@@ -127,7 +146,7 @@ def score_constant(score: Constants, diameter: float, value: float = 1.0) -> flo
     """
     size = nonnegative(diameter, "diameter")
     o, query, key, mixed = as_constants(score)
-    queries = min(size / 2.0 * query, finite(size * size, "diameter") / 4.0 * mixed)
+    queries = smaller(size / 2.0 * query, finite(size * size, "diameter") / 4.0 * mixed)
     return finite(nonnegative(value, "value") * (queries + exponential(o) * (1.0 + size * key)), "score")
 
 
@@ -142,7 +161,7 @@ def kernel_constant(least: float, most: float, query: float, key: float, diamete
         If ``least`` is not positive or exceeds ``most``.
     """
     low, high, size = (nonnegative(c, n) for c, n in ((least, "least"), (most, "most"), (diameter, "diameter")))
-    if not 0.0 < low <= high:
+    if not 0.0 < upper(low) <= upper(high):
         raise ValueError(f"least: expected a number in (0, {high!r}], got {least!r}")
     slopes = nonnegative(query, "query") + nonnegative(key, "key")
     return finite(nonnegative(value, "value") * (high + size * slopes) / low, "least")
@@ -157,7 +176,7 @@ def contracted_diameter(diameter: float, norm: float, value: float = 1.0) -> flo
     """
     size = nonnegative(diameter, "diameter")
     spread = nonnegative(norm, "norm") * size * size
-    return finite(nonnegative(value, "value") * size * math.tanh(spread / 4.0), "diameter")
+    return finite(nonnegative(value, "value") * size * tanh(spread / 4.0), "diameter")
 
 
 def log_collapsed_diameter(diameter: float, norm: float, value: float, depth: int) -> float:
@@ -177,14 +196,16 @@ def log_collapsed_diameter(diameter: float, norm: float, value: float, depth: in
     layers = as_count(depth, "depth", least=0)
     if layers > _DEEPEST:
         raise ValueError(f"depth: expected at most {_DEEPEST} layers, got {layers}")
-    if size == 0.0 or (0.0 in rates and layers > 0):
+    if upper(size) == 0.0 or (0.0 in map(upper, rates) and layers > 0):
         return -math.inf
-    power = float(3**layers)
     if not layers:
-        return math.log(size)
-    return power * math.log(size) + (power - 1.0) / 2.0 * (math.log(rates[0]) + math.log(rates[1]) - math.log(4.0))
+        return logarithm(size)  # type: ignore[no-any-return]
+    power = float(3**layers)
+    factor = logarithm(rates[0]) + logarithm(rates[1]) - logarithm(like(4.0, diameter, *rates))
+    return power * logarithm(size) + (power - 1.0) / 2.0 * factor  # type: ignore[no-any-return]
 
 
-def _inverse(p: float) -> float:
-    """Return 1 / p for p in [1, inf]."""
-    return 1.0 / exponent(p)
+def _inverse(p: float, alpha: float) -> float:
+    """Return 1 / p for p in [1, inf], enclosed if alpha is."""
+    order = exponent(p)
+    return 0.0 if math.isinf(order) else 1.0 / like(order, alpha)  # type: ignore[no-any-return]

@@ -26,16 +26,16 @@ from theory.attention.measure import as_measure
 from theory.evidence import Interval, coarse, first_best
 from theory.lipschitz.jacobian import dot_form
 from theory.lipschitz.local_norms import as_exponent, certified_stretch
-from theory.lipschitz.objective import Array, State, log_stretch
-from theory.lipschitz.parameters import Cloud, Parameters
-from theory.lipschitz.rounded import few, few_displacement, few_form, few_points
+from theory.lipschitz.search.objective import Array, State, log_stretch
+from theory.lipschitz.search.parameters import Cloud, Parameters
+from theory.lipschitz.search.rounded import round_displacement, round_form, round_points, round_values
 
-FLOOR = 1e-12  # the least weight before it is normalised: lighter atoms would be lost in rounding
+LEAST_WEIGHT = 1e-12  # the least weight before it is normalised: lighter atoms would be lost in rounding
 _DRAWS = 16  # taken: each start is the best of so many random clouds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class WorstCloud:
     """The worst cloud of a search.
 
     Parameters
@@ -71,7 +71,7 @@ class Found:
     evaluations: int
 
 
-def search(
+def search_worst_cloud(
     rng: np.random.Generator,
     score: DotProduct | SquaredDistance | float,
     *,
@@ -84,7 +84,7 @@ def search(
     starts: int = 8,
     steps: int = 200,
     first: Measure | None = None,
-) -> Found:
+) -> WorstCloud:
     """Look for the cloud at which self-attention, value matrix the identity, stretches W_p most.
 
     Parameters
@@ -134,7 +134,7 @@ def search(
     distinct = causal or (law is not None and law.min() < law.max())  # else all atoms are alike: single out the first
     if first is not None:
         as_measure(first, "first")
-    parameters = Parameters(atoms, dim, reach, law, norm, FLOOR)
+    parameters = Parameters(atoms, dim, reach, law, norm, LEAST_WEIGHT)
 
     def state(where: Cloud, chosen: int) -> State:
         b = where.form if norm is not None else form
@@ -166,19 +166,19 @@ def search(
     where = parameters.read(ends[best][2])
     masses = coarse(np.exp(where.log_weights)) if law is None else law
     where = where._replace(
-        points=few_points(where.points, reach),
+        points=round_points(where.points, reach),
         log_weights=np.log(masses),
-        direction=few(where.direction),
-        form=None if norm is None or where.form is None else few_form(where.form, norm),
+        direction=round_values(where.direction),
+        form=None if norm is None or where.form is None else round_form(where.form, norm),
     )
-    tangent = few_displacement(log_stretch(state(where, ends[best][1]), p)[2], masses, p)
+    tangent = round_displacement(log_stretch(state(where, ends[best][1]), p)[2], masses, p)
     found_score = score if isinstance(score, (DotProduct, SquaredDistance)) else DotProduct(form=where.form)
     measure = Measure.normalised(where.points, masses)
     bound = certified_stretch(measure, found_score, tangent, p, causal=causal)
-    return Found(measure, found_score, tangent, p, causal, law is not None, bound, reached, evaluations)
+    return WorstCloud(measure, found_score, tangent, p, causal, law is not None, bound, reached, evaluations)
 
 
-def shrink(found: Found, *, loss: float = 1e-3) -> Found:
+def simplify_cloud(found: WorstCloud, *, loss: float = 1e-3) -> WorstCloud:
     """Return a simpler cloud that stretches nearly as much: fewer atoms unless their weights were given, fewer digits.
 
     Parameters
@@ -201,9 +201,9 @@ def shrink(found: Found, *, loss: float = 1e-3) -> Found:
     share = as_positive(loss, "loss")
     if not share < 1.0:
         raise ValueError(f"loss: expected a number below 1, got {loss!r}")
-    least = (1.0 - share) * as_instance(found, "found", Found).bound.lo
+    least = (1.0 - share) * as_instance(found, "found", WorstCloud).bound.lo
 
-    def tried(points: Array, masses: Array, tangent: Array) -> Found | None:
+    def tried(points: Array, masses: Array, tangent: Array) -> WorstCloud | None:
         if masses.min() <= 0.0 or not tangent.any():
             return None
         measure = Measure.normalised(points, masses)

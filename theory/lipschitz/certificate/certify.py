@@ -1,9 +1,9 @@
 r"""Lipschitz constants of one layer of self-attention from its weights, each with the theorem that it comes from.
 
 Every constant is a function of the norms :math:`\alpha_h = \|B_h\|R^2` and :math:`\|V_h\|` of
-:mod:`theory.lipschitz.weights`, taken at the upper ends of their enclosures, and grows with all of them. Where several
-theorems speak of a metric the smallest constant stands. Beside it stands the largest stretch that a search finds, a
-lower bound: between the two lies the Lipschitz constant of the layer on the ball, and nothing more is known of it.
+:mod:`theory.lipschitz.certificate.weights`, taken at the upper ends of their enclosures, and grows with all of them.
+Where several theorems speak of a metric the smallest constant stands. A search adds the largest stretch that it finds,
+a lower bound: between the two lies the Lipschitz constant of the layer on the ball, and nothing more is known of it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_choice, as_count, as_flag, as_generator, as_positive
-from theory.lipschitz.layer_bounds import above, distance_bounds, dot_bounds
-from theory.lipschitz.lower import lower_bounds
-from theory.lipschitz.stretches import Stretch
-from theory.lipschitz.weights import as_layer, in_range
+from theory.lipschitz.certificate.lower_bounds import Stretch, lower_bounds
+from theory.lipschitz.certificate.upper_bounds import UpperBound, above, distance_bounds, dot_bounds
+from theory.lipschitz.certificate.weights import as_attention_weights, in_range
 
 METRICS = ("W1", "W2", "Winf", "mean", "max", "frobenius")
 _MOST = 10**7  # taken: the constant under a causal mask sums as many terms
@@ -159,27 +158,34 @@ def certify(
     >>> round(row.constant, 3), round(row.lower, 3), row.label
     (22.167, 22.167, 'MA.L6')
     """
-    layer = as_layer(w_query, w_key, w_value, w_out, heads=heads, causal=causal, residual=residual, score=score)
-    size, count = as_positive(radius, "radius"), None if n is None else as_count(n, "n")
+    layer = as_attention_weights(
+        w_query, w_key, w_value, w_out, heads=heads, causal=causal, residual=residual, score=score
+    )
+    size = as_positive(radius, "radius")
     in_range(size, "radius")
+    count = None if n is None else as_count(n, "n")
     if count is not None and count > _MOST:
         raise ValueError(f"n: expected at most {_MOST} tokens, got {count}")
-    if rng is not None:
-        as_generator(rng, "rng")
-    alphas = tuple((layer.form_norm(h) * size * size).hi for h in range(len(layer.w_query)))
-    found = lower_bounds(rng or np.random.default_rng(_SEED), layer, size, count) if as_flag(search, "search") else {}
-    bounds = dot_bounds(layer, alphas, count) if layer.score == "dot" else distance_bounds(layer, alphas, size, count)
-    rows = []
-    for metric in METRICS:
-        known = bounds.get(metric, [])
-        if not known:
-            rows.append(Row(metric, None, "", "", _missing(metric), found.get(metric)))
-            continue
-        least = min(known, key=lambda bound: bound.constant)
-        constant = above(1.0 + least.constant) if layer.residual else least.constant
-        rows.append(Row(metric, constant, least.claim, least.label, least.hypotheses, found.get(metric)))
-    heads = len(layer.w_query)
-    return Certificate(tuple(rows), alphas, size, count, heads, layer.causal, layer.residual, layer.score)
+    generator = np.random.default_rng(_SEED) if rng is None else as_generator(rng, "rng")
+    searched = as_flag(search, "search")
+    norms = layer.norms()
+    alphas = tuple((norm * size * size).hi for norm in norms.forms)
+    if layer.score == "dot":
+        bounds = dot_bounds(norms, alphas, count, causal=layer.causal)
+    else:
+        bounds = distance_bounds(norms, size, count, causal=layer.causal)
+    found = lower_bounds(generator, layer, norms, size, count) if searched else {}
+    rows = tuple(_row(metric, bounds.get(metric, []), found.get(metric), layer.residual) for metric in METRICS)
+    return Certificate(rows, alphas, size, count, layer.heads, layer.causal, layer.residual, layer.score)
+
+
+def _row(metric: str, bounds: list[UpperBound], found: Stretch | None, residual: bool) -> Row:
+    """Return the row of a metric, by the least of the upper bounds."""
+    if not bounds:
+        return Row(metric, None, "", "", _missing(metric), found)
+    least = min(bounds, key=lambda bound: bound.constant)
+    constant = above(1.0 + least.constant) if residual else least.constant
+    return Row(metric, constant, least.claim, least.label, least.hypotheses, found)
 
 
 def _missing(metric: str) -> str:

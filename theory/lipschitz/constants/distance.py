@@ -12,7 +12,8 @@ tokens are at the distance :math:`\sqrt{(c_N + 1)/\beta}`. Along velocities h of
 
 .. math:: dF_i = \sum_jP_{ij}h_j + 2\beta\sum_jP_{ij}(x_j - F_i)\langle x_j - x_i, h_i - h_j\rangle,
 
-and Cauchy-Schwarz gives what follows. A constant is a float64 evaluation, a few roundings from the formula.
+and Cauchy-Schwarz gives what follows. A constant is a float64 evaluation, a few roundings from the formula, or
+enclosed if the number of tokens is given as an interval without width.
 
 References
 ----------
@@ -29,10 +30,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import lambertw
 
-from theory._validate import as_count, as_matrix, as_positive
+from theory._validate import as_count, as_matrix
 from theory.attention.score import Array
-from theory.lipschitz._numbers import exponent, exponential, finite
+from theory.evidence import Interval, gamma
+from theory.lipschitz._numbers import exponent, exponential, finite, positive
 
+_ROUNDING = gamma(256)  # derived: sums and products of few positive numbers, norms of small matrices, Lambert's W
 FAR_WEIGHT = 0.27785888448639936  # derived: sqrt(s) / (exp(s) + 1) at s = 1/2 + W_0(1 / (2 sqrt(e))), rounded up
 
 
@@ -42,7 +45,7 @@ def nearness_constant(n: int) -> float:
     Also the largest :math:`\beta\sum_jP_{ij}|x_j - x_i|` of the score :math:`-\beta|x - y|`. Derived; attained where
     all others are equally far. Grows like :math:`\log N - \log\log N`.
     """
-    return float(lambertw((as_count(n, "n", least=2) - 1) / math.e).real)
+    return _as_asked(float(lambertw((_count(n) - 1) / math.e).real), n)
 
 
 def distance_constant(n: int, form: ArrayLike | None = None) -> float:
@@ -65,9 +68,10 @@ def column_constant(n: int) -> float:
     :math:`i \ne j` and :math:`s = \beta|x_i - x_j|^2` the weight is at most :math:`1/(1 + e^s)`, and
     :math:`|x_j - F_i| \le |x_j - x_i| + |x_i - F_i|` with :math:`\beta|x_i - F_i|^2 \le c_N`.
     """
-    near = nearness_constant(n)
+    tokens = _count(n)
+    near = nearness_constant(tokens)
     far = 0.5 + 2.0 * nearness_constant(2) + 2.0 * FAR_WEIGHT * math.sqrt(near)
-    return (n - 1) * far + 1.0 + 2.0 * near
+    return _as_asked((tokens - 1) * far + 1.0 + 2.0 * near, n)
 
 
 def atoms_constant(n: int, p: float) -> float:
@@ -80,9 +84,9 @@ def atoms_constant(n: int, p: float) -> float:
     order = exponent(p)
     if order == math.inf:
         return distance_constant(n)
-    power = 1.0 / order
-    rows = distance_constant(n)
-    return float(min(n**power * rows, column_constant(n) ** power * rows ** (1.0 - power)))
+    power, tokens = 1.0 / order, _count(n)
+    rows = distance_constant(tokens)
+    return _as_asked(min(tokens**power * rows, column_constant(tokens) ** power * rows ** (1.0 - power)), n)
 
 
 def near_constant(diameter: float, scale: float = 1.0) -> float:
@@ -91,7 +95,7 @@ def near_constant(diameter: float, scale: float = 1.0) -> float:
     :math:`W_p(T\mu, T\nu) \le (e^o(1 + 2o) + o/2)\,W_p(\mu, \nu)` for every p. Derived: the score has oscillation
     :math:`\beta D^2`, Lipschitz constant :math:`2\beta D` in a key and mixed constant :math:`2\beta`.
     """
-    beta, size = as_positive(scale, "scale"), as_positive(diameter, "diameter")
+    beta, size = positive(scale, "scale"), positive(diameter, "diameter")
     try:
         spread = beta * size**2
     except OverflowError:
@@ -125,7 +129,7 @@ def tied_constants(
         One matrix for each of the H heads.
     output : array_like, shape (D, D)
     """
-    out, tokens = as_matrix(output, "output"), as_count(n, "n", least=2)
+    out, tokens = as_matrix(output, "output"), _count(n)
     for name, given in (("queries", queries), ("values", values)):
         if not isinstance(given, (list, tuple, np.ndarray)):
             raise TypeError(f"{name}: expected a sequence of matrices, got {type(given).__name__}")
@@ -143,10 +147,21 @@ def tied_constants(
     largest = max(_norm(w, np.inf) * _norm(w.T, np.inf) for w in first) * max(_norm(w.T, np.inf) for w in second)
     norms = ((_norm(q, 2), _norm(v, 2)) for q, v in zip(first, second, strict=True))
     pooled = math.hypot(*(q * q * v for q, v in norms))
-    return (
-        finite((near + 1.0 / root) * _norm(out.T, np.inf) * largest, "queries, values, output"),
-        finite(math.sqrt(tokens) / root * (near + 1.0) * pooled * _norm(out, 2), "queries, values, output"),
-    )
+    entries = finite((near + 1.0 / root) * _norm(out.T, np.inf) * largest, "queries, values, output")
+    squares = finite(math.sqrt(tokens) / root * (near + 1.0) * pooled * _norm(out, 2), "queries, values, output")
+    return _as_asked(entries, n), _as_asked(squares, n)
+
+
+def _count(n: int) -> int:
+    """Return a number of tokens, at least two, which may be given as an interval without width."""
+    return as_count(int(n.lo) if isinstance(n, Interval) and n.lo == n.hi else n, "n", least=2)
+
+
+def _as_asked(constant: float, n: int) -> float:
+    """Return a constant, enclosed if the number of tokens is given as an interval."""
+    if isinstance(n, Interval):
+        return Interval.within(constant, _ROUNDING * constant)  # type: ignore[return-value]
+    return float(constant)
 
 
 def _norm(matrix: Array, order: float) -> float:
