@@ -63,7 +63,7 @@ UNSEEDED = {"random", "secrets", "time", "datetime", "uuid"}  # a number may dep
 CLOCKS = {  # where a clock decides when a state is written, how long it took and what is left over, never what is in it
     "evidence/countdown.py": {"time"},
     "evidence/files.py": {"time"},
-    "particles/march.py": {"time"},
+    "particles/dynamics/checkpoints.py": {"time"},
     "experiments/training/crew.py": {"time"},
     "experiments/training/runner.py": {"time"},
 }

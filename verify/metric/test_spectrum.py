@@ -24,7 +24,7 @@ from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U, average_error, gamma, softmax_error
 from theory.metric import LinearFeatures, MetricScore, ResidualFeatures, propagate, similarity
 from theory.metric.spectrum import spectrum, stationary
-from theory.particles.spectra import spectrum as certified
+from theory.particles.exact import spectrum as certified
 from verify.metric.residual import drawn, images, parameters, squares
 from verify.textbook import balls, dot_scores, ends, exp, hull, laws
 

@@ -1,8 +1,7 @@
 """Two clusters as they are printed, in ball arithmetic: how long they take, and where they meet."""
 
-from theory.evidence import Interval, at_least, at_most, ball
+from theory.evidence import at_least, at_most, ball
 from theory.evidence.quadrature import integral_over
-from verify.textbook import hull
 
 
 def ratio_of(a, b):
@@ -45,12 +44,6 @@ def travelled(start, beta, masses, end=0, *, squares=True):
         return n * (n + m * shown) / (m * m + n * n + 2 * m * n * shown)
 
     return integral_over(part, ball(end), first)
-
-
-def exponential(value):
-    """Enclose the exponential of an enclosed number."""
-    low, high = (hull(ball(end).exp()) for end in (value.lo, value.hi))
-    return Interval(low.lo, high.hi, value.kind)
 
 
 def near(found, claimed, slack, **case):

@@ -5,8 +5,7 @@ from functools import cache
 import numpy as np
 
 from theory.evidence import Interval
-from theory.particles.studies.merging import STARTS
-from verify.particles.lifetimes import exponential
+from theory.particles.studies import MERGING_STARTS as STARTS
 from verify.textbook import balls, hull
 
 
@@ -27,7 +26,13 @@ def gap_of(start):
 def swayed(start, beta):
     """What the other clusters may add to a time or a distance of order one: exp(-beta gap), or nothing."""
     gap = gap_of(start)
-    return Interval.exactly(0) if gap is None else exponential(-beta * gap)
+    return Interval.exactly(0) if gap is None else np.exp(-beta * gap)
+
+
+def unsure(start, beta):
+    """That, and what the points add, which are unit vectors up to rounding: it moves the exponents of all clocks."""
+    rounding = 2.0**-47 * (1.0 + beta)
+    return swayed(start, beta) + Interval(-rounding, rounding)
 
 
 @cache

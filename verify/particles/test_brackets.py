@@ -58,7 +58,8 @@ def test_brackets(run, *, share="1", least="0", sign=-1):
 def test_contact(run, *, factor=1, watched=(0, 1), less=0):
     x = variable(3)
     overlaps = balls([[4, 1, 1, 1], [1, 4, 1, 1], [1, 1, 4, 3.5], [1, 1, 3.5, 4]]) / 4
-    path, rho = np.frompyfunc(lambda overlap: overlap + 0 * x.item(), 1, 1)(overlaps), ball("1/4") + 0 * x.item()
+    nothing = 0 * x[()]
+    path, rho = np.frompyfunc(lambda overlap: overlap + nothing, 1, 1)(overlaps), ball("1/4") + nothing
     for _ in range(2):  # Picard: each pass is right to one order more
         path = overlaps + integral(velocity(path))
         rho = ball("1/4") + rate(1 - rho, 4 - less, 1, "USA").integral()

@@ -14,14 +14,14 @@ from theory.evidence import (
     bug,
     constant,
     equals,
-    gamma,
+    exact,
     hypothesis,
     verifies,
 )
 from theory.evidence.symbolic import zero
 from theory.particles import studies
-from theory.particles.comparison import slowest_rate
-from theory.particles.studies.comparison import WITNESS
+from theory.particles.exact import slowest_rate
+from theory.particles.studies import COMPARISON_WITNESS as WITNESS
 from verify.particles.simplex import elapsed, least_rate, rate
 from verify.textbook import hull
 
@@ -126,10 +126,9 @@ def test_softmax_slowest(run, *, pair=True, share=1.0, own=1):
         worst = "simplex" if ball(beta * gap).exp() * (1 - ball(gap)) < 1 else "clusters"
         if part == worst:
             yield equals(value, claimed, part=f"{part}, attained", **case)
-        told = float(slowest_rate(gap, tokens=n, beta=beta))
         if part in ("simplex", "clusters"):
-            error = gamma(96) * told  # some forty roundings, twice as many in exponents up to 9
-            yield equals(Interval.within(told, error), share * least_rate(gap, n, beta), part="constant", **case)
+            told = slowest_rate(exact(gap), tokens=n, beta=beta)
+            yield equals(told, share * least_rate(gap, n, beta), part="constant", **case)
 
 
 def paths(table, rule):
@@ -138,7 +137,7 @@ def paths(table, rule):
         found = table.where(part=part, rule=rule)
         for k, value in enumerate(found.intervals("value")):
             if found["t"][k] > 0.0:
-                yield part, *(found[name][k].item() for name in ("n", "beta", "start", "t")), value
+                yield part, *(found[name].tolist()[k] for name in ("n", "beta", "start", "t")), value
 
 
 @verifies(

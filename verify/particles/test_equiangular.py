@@ -9,24 +9,21 @@ import numpy as np
 from theory.evidence import (
     Claim,
     Interval,
-    Kind,
     at_most,
     ball,
     bug,
     constant,
     equals,
-    gamma,
+    exact,
     hypothesis,
     order,
     slope,
     verifies,
 )
 from theory.evidence.quadrature import integral_over
-from theory.evidence.roundoff import softmax_error
 from theory.particles import flow, on_sphere, studies
-from theory.particles.equiangular import Equiangular
-from theory.particles.overlaps import Overlaps, gaps
-from theory.particles.studies.equiangular import TOKENS, uniform_gaps
+from theory.particles.exact import Equiangular, GapField, gaps
+from theory.particles.studies import EQUIANGULAR_TOKENS as TOKENS, uniform_gaps
 from verify.particles.simplex import elapsed, prefactor, rate, simplex, time
 from verify.textbook import exp, hull, laws
 
@@ -65,7 +62,7 @@ def test_field(run, *, own=1, doubled=2, bent=False):
         if bent:
             x[0] = x[0] + x[1] / 4
             x[0] = x[0] / (x[0] * x[0]).sum().sqrt()
-        floats = np.array([[float(entry.mid()) for entry in row] for row in x])
+        tokens = hull(x)
         for rule in RULES:
             v, case = velocity(x, beta, rule), {"n": n, "rho": rho, "beta": beta, "rule": rule}
             growth = v @ x.T + x @ v.T
@@ -73,17 +70,10 @@ def test_field(run, *, own=1, doubled=2, bent=False):
             for i, j in ((0, 1), (0, n - 1), (n - 2, n - 1)):
                 yield equals(hull(growth[i, j]), claimed, part="definition", **case)
             size = math.exp(abs(beta)) if rule == "USA" else 1.0  # of a velocity
-            slack = size * (softmax_error(gamma(n + 4) * abs(beta), 2.0 * abs(beta), n) + gamma(3 * n + 16))
-            moved = on_sphere(beta, normalised=rule == "SA")(floats)
-            yield equals(
-                Interval.within(float(2.0 * moved[0] @ floats[1]), 8.0 * slack),
-                claimed,
-                scale=size,
-                part="field",
-                **case,
-            )
-            told = -Overlaps(beta, rule == "SA")(gaps(floats))[0, 1]
-            yield equals(Interval.within(float(told), 8.0 * slack), claimed, scale=size, part="overlaps", **case)
+            moved = on_sphere(beta, normalised=rule == "SA")(tokens)
+            yield equals(2.0 * moved[0] @ tokens[1], claimed, scale=size, part="field", **case)
+            told = GapField(beta, rule == "SA")(gaps(tokens))[0, 1]
+            yield equals(-told, claimed, scale=size, part="overlaps", **case)
 
 
 STARTS = ((4, 0.0, 1.0), (6, 0.5, 4.0), (3, -0.25, 0.0))
@@ -164,27 +154,25 @@ def test_time(run, *, own=1, share=1.0, longer=1, early=None):
             for end in (0.25, 2.0**-10, 2.0**-30):
                 claimed = longer * hull(time(end, n, beta, rule, start, own=own))
                 yield equals(integrated(end, n, beta, rule, start), claimed, part=f"integral, {rule}", end=end, **case)
-                size = 30.0 * math.exp(beta * max(start, 1.0))  # of the terms, next to which a rounding counts
-                found = Interval.within(float(told.time(end, start)), gamma(256) * size)
-                yield equals(found, claimed, scale=1, part=f"instrument, {rule}", end=end, **case)
+                yield equals(
+                    told.time(exact(end), start), claimed, scale=1, part=f"instrument, {rule}", end=end, **case
+                )
             pace = share * (Interval.exactly(2) if rule == "SA" else 2 * hull(ball(beta).exp()))
             k = hull(prefactor(n, beta, rule, early or start).log())
             late = hull(ball(2.0**-30).log()) + pace * integrated(2.0**-30, n, beta, rule, start)
             # the rest of the closed form moves by at most beta + n / n per unit of the gap, twice over
-            yield equals(late + Interval.within(0.0, (beta + 1.0) * 2.0**-28), k, scale=1, part="prefactor", **case)
-            found = Interval.within(told.log_prefactor(start), gamma(256) * 30.0 * math.exp(beta * max(start, 1.0)))
-            yield equals(found, k, scale=1, part="prefactor, instrument", **case)
+            rest = (beta + 1.0) * 2.0**-28
+            yield equals(late + Interval(-rest, rest), k, scale=1, part="prefactor", **case)
+            yield equals(told.log_prefactor(exact(start)), k, scale=1, part="prefactor, instrument", **case)
 
 
 LARGE = tuple(4**k for k in range(5, 11))  # dimensions for which the published bound is below two for a while
 
 
 def deviations(field, start, times, gap):
-    """How far gaps are from that of equiangular tokens, shape (times, draws), and how far that may be off."""
-    path = flow(field, start, times)
-    error = 2.0 * float(np.abs(path.states - path.coarse).max()) + 1e-12 + 2.0 * path.evaluations * 2.0**-52
-    apart = np.abs(path.states - gap[:, None, None, None]) * (1.0 - np.eye(start.shape[-1]))
-    return apart.max(axis=(2, 3)), error
+    """How far gaps are from that of equiangular tokens, shape (times, draws)."""
+    apart = flow(field, start, times).enclosed() - gap[:, None, None, None]
+    return (abs(apart) * (1.0 - np.eye(start.shape[-1]))).max(axis=(2, 3))
 
 
 @cache
@@ -192,11 +180,10 @@ def early(beta, rule, growth, starts):
     """Times at which the published bound is below two, and the mean over draws of the largest deviation then."""
     start = np.concatenate([np.frombuffer(gaps_).reshape(-1, TOKENS, TOKENS) for gaps_ in starts])
     times = np.array([0.0, 0.25, 0.5, 0.75]) * 0.5 * math.log(LARGE[0] / math.log(LARGE[0])) / growth
-    law = Overlaps(beta, rule == "SA"), Equiangular(TOKENS, beta, rule == "SA")
-    apart, error = deviations(law[0], start, times, law[1].gap(times))
+    law = GapField(beta, rule == "SA"), Equiangular(TOKENS, beta, rule == "SA")
+    apart = deviations(law[0], start, times, law[1].gap(exact(times)))
     means = apart.reshape(times.size, len(starts), -1).mean(axis=2)
-    rows = [[Interval.within(v, error, Kind.ESTIMATED) for v in row] for row in means.tolist()]
-    return list(zip(times.tolist(), rows, strict=True))[1:]
+    return list(zip(times.tolist(), means, strict=True))[1:]
 
 
 @cache
@@ -205,9 +192,8 @@ def one_direction(rule):
     direction = np.array([[0.0, -1.0, 0.5], [-1.0, 0.0, 2.0], [0.5, 2.0, 0.0]])
     family = np.array([1.0 - np.eye(3) - direction / 2.0**k for k in range(4, 11)])  # d = 2^8, ..., 2^20
     times = np.linspace(0.0, 3.0, 13)
-    gap = Equiangular(3, 1.0, rule == "SA").gap(times)
-    apart, error = deviations(Overlaps(1.0, rule == "SA"), family, times, gap)
-    return [Interval.within(v, error, Kind.ESTIMATED) for v in apart.max(axis=0).tolist()]
+    gap = Equiangular(3, 1.0, rule == "SA").gap(exact(times))
+    return list(deviations(GapField(1.0, rule == "SA"), family, times, gap).max(axis=0))
 
 
 @verifies(
@@ -239,7 +225,7 @@ def test_concentration(run, *, power=-0.5, below=lambda d: math.sqrt(math.log(d)
             columns = [found.where(d=d) for d in sizes]
             samples = np.array([column.middles("value") for column in columns]).T
             unsure = max(v.width / v.mid for column in columns for v in column.intervals("value"))
-            seen = slope(sizes, samples, among=2 * len(betas)) + Interval.within(0.0, 2.0 * unsure)
+            seen = slope(sizes, samples, among=2 * len(betas)) + Interval(-2.0 * unsure, 2.0 * unsure)
             yield equals(seen, power, scale=1, part="exponent", beta=beta, rule=rule)
             growth = TOKENS * 10.0 * max(1.0, beta)
             starts = tuple(

@@ -4,25 +4,38 @@ import math
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import gammainc
 
 from theory.attention import AttentionKernel, DotProduct, Measure, gaussian, lattice
-from theory.evidence import Claim, Interval, at_least, ball, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_least,
+    ball,
+    bug,
+    constant,
+    equals,
+    exact,
+    hypothesis,
+    limit,
+    order,
+    verifies,
+)
 from theory.evidence.quadrature import integral_over
-from theory.evidence.roundoff import average_error, gamma
-from theory.particles import (
+from theory.evidence.roundoff import U, average_error
+from theory.particles import flow, studies
+from theory.particles.mean_field import (
     SoftmaxClosure,
     blow_up_time,
     collapse_shape,
-    flow,
+    enclose_hermite,
+    enclose_lattice,
     gauss_hermite,
     hermite,
     mixture_field,
-    moments,
-    studies,
+    moment_field,
 )
-from verify.particles.normal import eigenvalues, hermite_errors, inverse, lattice_errors, lengths, symmetric, typical
-from verify.textbook import balls, exp, gap, hull
+from verify.particles.normal import eigenvalues, inverse, lengths, symmetric
+from verify.textbook import balls, exp, hull
 
 CAP = ("castin2025",)
 DERIVED = ("derived", "refereed")
@@ -40,7 +53,7 @@ def turned(rng, first, second):
 
 def doubled(form, start, value):
     """When the trace of the covariance has doubled so many times: its logarithm takes the place of time."""
-    rate = moments(SoftmaxClosure(form, value))
+    rate = moment_field(SoftmaxClosure(form, value))
 
     def velocity(state):
         moving = rate(np.column_stack([np.zeros(2), state[:, 1:]]))
@@ -76,8 +89,8 @@ def test_blow_up(run, *, share=1.0, sides=lambda form: form + form.T, value=IDEN
         claimed = hull(1 / (ball(share) * eigenvalues(sides(balls(form)) @ balls(start))[0]))
         times = doubled(form, start, value)
         yield equals(limit(times[6:], ratio=2.0, order=1), claimed, scale=1, input=name)
-        told = blow_up_time(form, start)
-        yield equals(Interval.within(told, 1e3 * gamma(64) * told), claimed, scale=1, input=name, part="formula")
+        told = blow_up_time(exact(form), exact(start))
+        yield equals(told, claimed, scale=1, input=name, part="formula")
     drawn = run.study(studies.gaussian_ellipses).where(kernel="softmax", form="symmetric")
     key = np.vectorize(Interval.exactly)(studies.KEY)  # A^(1/2) is K times root two
     for k, t in enumerate(drawn["t"].tolist()):
@@ -111,7 +124,7 @@ def test_collapse(run, *, left=0.5, sides=lambda form: form + form.T, value=IDEN
     for rng in run.draws(quick=3, paper=30):
         even, skew = turned(rng, *(-rng.uniform(0.3, 1.5, size=2)))
         form, start = even + skew, turned(rng, *rng.uniform(0.5, 2.0, size=2))[0]
-        rate = moments(SoftmaxClosure(form, value))
+        rate = moment_field(SoftmaxClosure(form, value))
         # (1 + t) Sigma(t) in the time u = log(1 + t), where it moves to a fixed point
         path = flow(lambda state, rate=rate: state + rate(state), np.column_stack([np.zeros(2), start]),
                     math.log(2.0) * np.arange(DOUBLINGS))  # fmt: skip
@@ -125,8 +138,7 @@ def test_collapse(run, *, left=0.5, sides=lambda form: form + form.T, value=IDEN
         yield equals(order([part * (1.0 - 2.0**-k) - size for k, part in enumerate(traces)][6:]), 1, part="order")
         kept = [after / before / 2.0 for before, after in pairwise(traces[6:])]
         yield equals(limit(kept, ratio=2.0, order=1), left, scale=1, part="doubling")
-        told = collapse_shape(form)
-        yield equals(gap(told, claimed, 1e3 * gamma(64) * np.abs(told).max()), 0, scale=1, part="formula")
+        yield equals(collapse_shape(exact(form)), claimed, scale=1, part="formula")
 
 
 def mixture(rng, parts):
@@ -159,10 +171,7 @@ def test_mixture(run, *, tilt=1.0, square=1.0, nodes=hermite.NODES):
             np.concatenate([w * rule.weights for w, rule in zip(weights, rules, strict=True)]),
         )
         kernel = AttentionKernel(DotProduct(form=form.T), mu, value)
-        size, errors = float(np.abs(kernel.values).max()), np.zeros(4)
-        for root in roots:
-            tails = gammainc(hermite.NODES, (x @ form.T @ root) ** 2 / 2.0).sum(axis=1)
-            errors = errors + hermite_errors(kernel, x, form, root) + 4.0 * size * (tails + hermite.ERROR)
+        output = enclose_hermite(kernel, x, form, roots, value=value)
         slopes = balls(x) @ balls(form).T
         moved = [slopes @ balls(root) @ balls(root).T for root in roots]
         law = np.array([
@@ -171,9 +180,10 @@ def test_mixture(run, *, tilt=1.0, square=1.0, nodes=hermite.NODES):
         ])  # fmt: skip
         centres = sum(p[:, np.newaxis] * (balls(m) + s) for p, m, s in zip(law, means, moved, strict=True))
         claimed = centres / law.sum(axis=0)[:, np.newaxis] @ balls(value).T
-        yield equals(gap(kernel.output(x), claimed, errors[:, np.newaxis]), 0, scale=1, part="field")
-        told = mixture_field(form, weights, means, [root @ root.T for root in roots], value)(x)
-        yield equals(gap(told, claimed, 1e3 * gamma(64) * size**2), 0, scale=1, part="formula")
+        yield equals(output, claimed, scale=1, part="field")
+        told = mixture_field(form, weights, means, [root @ root.T for root in roots], value)(exact(x))
+        rounding = 64 * U * float(np.abs(kernel.values).max()) ** 2  # of the covariances that it is given
+        yield equals(told + Interval(-rounding, rounding), claimed, scale=1, part="formula")
 
 
 def strip(m, sigma, alpha):
@@ -221,11 +231,11 @@ def test_mixture_lost(run, *, follows=False, alphas=(0.5, 2.0), spread=1.0):
         kernel = AttentionKernel(DotProduct(form=[[alpha]]), mu)
         x, w = mu.points[:, 0], mu.weights
         slopes = alpha * mu.points
-        errors = 2.0 * lattice_errors(kernel, mu.points, slopes, np.array([[sigma]]), slopes * sigma, 1.0)  # two parts
-        errors = np.minimum(errors, 2.0 * float(np.abs(x).max()))  # far out, no more than the widest token
-        found = float(w @ (x * kernel.output(mu.points)[:, 0]))
-        slack = 2.0 * typical(errors, w) + average_error(float(np.abs(x).max()) ** 2, mu.size, relative=lattice.ERROR)
-        measured = 2.0 * Interval.within(found, slack + sigma * strip(m, sigma, alpha))
+        root = np.array([[sigma]])
+        output = enclose_lattice(kernel, mu.points, slopes, root, centres=slopes * sigma, variance=1.0, parts=2)
+        far = float(np.abs(x).max()) ** 2
+        slack = average_error(far, mu.size, relative=lattice.ERROR) + sigma * strip(m, sigma, alpha)
+        measured = 2.0 * (w @ (x * output[:, 0]) + Interval(-slack, slack))
         a, s2 = ball(alpha), ball(sigma) ** 2
         demanded = hull(2 * (1 + a * s2) + 2 * a * s2**2 * ball(spread))
         rate = hull(2 * pulled(m, sigma, alpha) + 2 * a * s2 * (1 + s2) * ball(spread))

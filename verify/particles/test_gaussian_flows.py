@@ -6,21 +6,20 @@ from functools import cache
 import numpy as np
 
 from theory.attention import AttentionKernel, DotProduct, Measure
-from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, verifies
-from theory.evidence.roundoff import average_error, covariance_error, gamma
-from theory.particles import (
-    Softmax,
+from theory.evidence import Claim, Interval, ball, bug, constant, equals, exact, hypothesis, verifies
+from theory.evidence.roundoff import U, average_error, covariance_error
+from theory.particles import SoftmaxField, flow, studies
+from theory.particles.mean_field import (
     SoftmaxClosure,
     blow_up_time,
-    flow,
+    enclose_hermite,
     gauss_hermite,
     hermite,
-    moments,
+    moment_field,
     softmax_covariance,
-    studies,
 )
-from verify.particles.normal import hermite_errors, inverse, ring, symmetric, typical
-from verify.textbook import balls, gap, hull
+from verify.particles.normal import inverse, ring, symmetric
+from verify.textbook import balls, hull
 
 CAP = ("castin2025",)
 SEEN = ("seen", "derived", "refereed")
@@ -60,11 +59,11 @@ def test_field(run, *, sides=lambda form: form, swapped=False, stretch=1.0, law=
         mean, root, form, value = ring(rng, d)
         x, nodes = rng.normal(size=(3, d)), NODES[d]
         kernel = AttentionKernel(DotProduct(form=form.T), law(mean, root, nodes=nodes), value)
-        errors = hermite_errors(kernel, x, form, root, nodes)
+        output = enclose_hermite(kernel, x, form, [root], value=value, nodes=nodes)
         m, sigma, a, v = balls(mean), balls(root) @ balls(root).T, balls(sides(form)), balls(value)
         a, v = (v, a) if swapped else (a, v)
         claimed = affine(m, sigma, a, v, balls(x)) * ball(stretch)
-        yield equals(gap(kernel.output(x), claimed, errors[:, np.newaxis]), 0, scale=1, part="field", d=d)
+        yield equals(output, claimed, scale=1, part="field", d=d)
         precision, y, at = inverse(sigma), balls(rng.normal(size=(2, d))), m + sigma @ a @ balls(x[0])
         square = [-(p - c) @ precision @ (p - c) / 2 for c in (m, at) for p in y]  # completed, up to a constant
         tilt = ball(stretch) * (balls(x[0]) @ balls(form).T @ (y[0] - y[1]))
@@ -92,19 +91,18 @@ def test_moments(run, *, mirrored=True, placed=lambda v, rest: v @ rest, pull=1,
         form = form / 3.0  # so that the queries far out stay in reach
         mu = law(mean, root, nodes=40)
         kernel = AttentionKernel(DotProduct(form=form.T), mu, value)
-        velocity, errors = kernel.output(mu.points), hermite_errors(kernel, mu.points, form, root, 40)
-        size = float(max(np.abs(velocity).max(), np.abs(mu.points).max()))
-        shift = typical(errors, mu.weights)
-        slack = shift + average_error(size, mu.size, relative=hermite.ERROR)
+        velocity = enclose_hermite(kernel, mu.points, form, [root], value=value)
+        size = float(max(np.abs(velocity.mid).max(), np.abs(mu.points).max()))
+        slack = average_error(size, mu.size, relative=hermite.ERROR)
         m, sigma, a, v = balls(mean), balls(root) @ balls(root).T, balls(form), balls(value)
         claimed = v @ (m + ball(pull) * (sigma @ a @ m))
-        yield equals(gap(mu.weights @ velocity, claimed, slack), 0, scale=1, part="mean")
-        half = velocity.T @ (mu.weights[:, np.newaxis] * (mu.points - mu.mean()))
-        # a velocity is off by its error times a deviation of a token, of which the mean square is the covariance
-        slack = 2.0 * (2.0 * shift + covariance_error(size, mu.size, relative=hermite.ERROR))
+        yield equals(mu.weights @ velocity + Interval(-slack, slack), claimed, scale=1, part="mean")
+        tokens = exact(mu.points)
+        half = velocity.T @ (mu.weights[:, np.newaxis] * (tokens - mu.weights @ tokens))
+        slack = 2.0 * covariance_error(size, mu.size, relative=hermite.ERROR)
         first = placed(v, sigma @ a @ sigma)
         claimed = first + (first.T if mirrored else first)
-        yield equals(gap(half + half.T, claimed, slack), 0, scale=1, part="covariance")
+        yield equals(half + half.T + Interval(-slack, slack), claimed, scale=1, part="covariance")
 
 
 @verifies(
@@ -133,23 +131,23 @@ def test_closed_form(run, *, share=1.0, sides=lambda form: form + form.T, value=
         cov = (cov + cov.T) / 2.0
         end = min(blow_up_time(form, cov), 4.0)
         closure = SoftmaxClosure(form, np.diag(value(d)))
-        path = flow(moments(closure), np.column_stack([np.zeros(d), cov]), [0.0, *(s * end for s in shares)])
+        path = flow(moment_field(closure), np.column_stack([np.zeros(d), cov]), [0.0, *(s * end for s in shares)])
         for k, t in enumerate(path.times[1:], start=1):
-            exact, scale = claimed(balls(cov), balls(form), t), float(np.abs(path.states[k]).max())
+            wanted, scale = claimed(balls(cov), balls(form), t), float(np.abs(path.states[k]).max())
             for i in range(d):
                 for j in range(i + 1):
                     measured = path.observe(lambda state, i=i, j=j: float(state[i, 1 + j]))[k]
-                    yield equals(measured, hull(exact[i, j]), scale=scale, part="flow", d=d, share=shares[k - 1])
-            told = softmax_covariance(form, cov, float(t))
-            yield equals(gap(told, exact, 1e4 * gamma(64) * scale), 0, scale=scale, part="formula", d=d)
+                    yield equals(measured, hull(wanted[i, j]), scale=scale, part="flow", d=d, share=shares[k - 1])
+            told = softmax_covariance(exact(form), exact(cov), float(t))
+            yield equals(told, wanted, scale=scale, part="formula", d=d)
     table = run.study(studies.gaussian_ellipses).where(kernel="softmax")
     for form in ("symmetric", "skew"):
         part, a = table.where(form=form), studies.FORM + (studies.SKEW if form == "skew" else 0.0)
         for k, t in enumerate(part["t"].tolist()):
-            exact = claimed(balls(studies.START), balls(a), t)
+            wanted = claimed(balls(studies.START), balls(a), t)
             found = symmetric(part, k)
             for at in ((0, 0), (0, 1), (1, 1)):
-                yield equals(found[at], hull(exact[at]), scale=1, part="drawn", form=form, t=t)
+                yield equals(found[at], hull(wanted[at]), scale=1, part="drawn", form=form, t=t)
 
 
 @cache
@@ -157,7 +155,7 @@ def moved(alpha, s0, end, even):
     """Tokens with the masses of a centred Gaussian, 0 to 8 deviations out, and their flow under attention."""
     z = np.linspace(-REACH, REACH, 33)  # a step of half a deviation
     mu = Measure.normalised(math.sqrt(s0) * z[:, np.newaxis], np.exp(-0.5 * z * z))
-    field = Softmax(DotProduct(form=[[alpha]]), masses=None if even else mu.weights)
+    field = SoftmaxField(DotProduct(form=[[alpha]]), weights=None if even else mu.weights)
     return mu, flow(field, mu.points, [0.0, end / 2.0, end])
 
 
@@ -174,7 +172,7 @@ def followed(mu, alpha, s0, t):
     inside, top = REACH * (1.0 - abs(alpha) * max(s, s0)), math.sqrt(max(s / s0, 1.0))
     field = (3.0 * math.exp(-0.5 * inside**2) + 8.0 * math.pi * math.exp(-8.0 * math.pi**2)) * top + rounding
     growth = t + 0.5 * abs(math.log(s / s0)) * (1.0 + 0.8 * REACH)  # alpha s dt is half the change of log s
-    return math.expm1(growth) * field + 8.0 * gamma(mu.size)
+    return math.expm1(growth) * field + 8.0 * mu.size * U
 
 
 @verifies(
@@ -200,8 +198,8 @@ def test_tokens(run, *, rate=2.0, even=False, inverted=True):
         for k, t in enumerate(path.times.tolist()):
             speed = ball(rate * alpha) * ball(t) * ball(s0)
             growth = 1 / (1 - speed) if inverted else 1 + speed
-            apart = Interval.within(0.0, followed(mu, alpha, s0, t))
-            tail = Interval.within(0.0, 3.0 * REACH**2 * math.exp(-0.5 * REACH**2))  # of the variance at the start
+            apart = followed(mu, alpha, s0, t) * Interval(-1.0, 1.0)
+            tail = 3.0 * REACH**2 * math.exp(-0.5 * REACH**2) * Interval(-1.0, 1.0)  # of the variance at the start
             stretch = token[k] / float(mu.points[REACHED, 0]) + apart / 2.0
             yield equals(stretch, hull(growth.sqrt()), scale=1, alpha=alpha, t=t, part="token")
             width = abs(hull(growth)).sqrt() if inverted else 1

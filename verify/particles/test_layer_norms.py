@@ -14,29 +14,22 @@ from theory.evidence import (
     bug,
     constant,
     equals,
-    gamma,
+    exact,
     hypothesis,
     limit,
     verifies,
 )
 from theory.evidence.convergence import LEVELS
 from theory.evidence.quadrature import integral_over
-from theory.particles import Overlap, PreNorm, Softmax, Tangential, flow, studies
-from theory.particles.equiangular import Equiangular
-from theory.particles.overlaps import gaps
-from theory.particles.studies.norms import SIMPLICES
+from theory.particles import Overlap, PreNorm, SoftmaxField, Tangential, flow, studies
+from theory.particles.exact import Equiangular, gaps
+from theory.particles.studies import NORM_SIMPLICES as SIMPLICES
 from verify.particles.simplex import elapsed, outward, prefactor, rate, simplex
 from verify.textbook import hull
 
 SURVEY = ("geshkovski2025",)
-TEN = Interval.within(math.log(10.0), 2.0**-51)
+TEN = hull(ball(10).log())
 LARGE = 1e3  # where the last windows begin
-
-
-def exponential(enclosed):
-    """Enclose the exponential of an enclosed number."""
-    low, high = (hull(ball(end).exp()) for end in (enclosed.lo, enclosed.hi))
-    return Interval(low.lo, high.hi, enclosed.kind)
 
 
 def paths(run, norm, *parts):
@@ -45,7 +38,7 @@ def paths(run, norm, *parts):
     for part in parts:
         for case in table.where(part=part, norm=norm).levels("case"):
             found = table.where(part=part, norm=norm, case=case)
-            given = (found[name][0].item() for name in ("n", "beta", "start"))
+            given = [found.levels(name)[0] for name in ("n", "beta", "start")]
             yield part, *given, found["t"], found.intervals("log_gap"), found.intervals("log_norm")
 
 
@@ -74,19 +67,16 @@ def windows(times, logs):
 )
 def test_clock(run, *, own=1, power=0.5, post=False):
     for n, beta, gap in SIMPLICES:
-        rho, told = 1 - ball(gap), Equiangular(n, beta)
+        rho, outwards = 1 - ball(gap), hull(outward(gap, n, beta, own=own))
         start, x, seen = moved(n, beta, gap, post)
-        slack = gamma(8 * n + 64) * (1.0 + 2.0 * beta)
-        grown, turned = float(x[0] @ start[0]), float(x[0] @ start[1] + x[1] @ start[0])
-        yield equals(Interval.within(grown, slack), hull(outward(gap, n, beta, own=own)), scale=1, part="norm", n=n)
-        tangent = Interval.within(turned - 2.0 * float(rho.mid()) * grown, 4.0 * slack)
+        grown = x[0] @ start[0]
+        yield equals(grown, outwards, scale=1, part="norm", n=n)
+        tangent = x[0] @ start[1] + x[1] @ start[0] - 2 * hull(rho) * grown
         yield equals(tangent, hull(rate(gap, n, beta, "SA", own=own)), part="overlap", n=n)
-        formula = Interval.within(float(told.outward(gap)), slack)
-        yield equals(formula, hull(outward(gap, n, beta, own=own)), scale=1, part="instrument", n=n)
+        yield equals(Equiangular(n, beta).outward(exact(gap)), outwards, scale=1, part="instrument", n=n)
         first = hull(ball(power) * (1 + (n - 1) * rho).log())
         for t, away, norm in seen:
-            ends = [hull(ball(power) * (n - (n - 1) * ball(end)).log()) for end in (away.hi, away.lo)]
-            spread = Interval(ends[0].lo, ends[1].hi, away.kind)
+            spread = power * np.log(n - (n - 1) * away)
             then = elapsed(away, n, beta, "SA", gap, own=own)
             yield equals(norm + spread - first, then, part="clock", n=n, beta=beta, t=t)
 
@@ -94,9 +84,9 @@ def test_clock(run, *, own=1, power=0.5, post=False):
 @cache
 def moved(n, beta, gap, post):
     """A simplex, its velocities, and times with the first gap and the logarithm of the first norm; once for all twins."""
-    start = np.array([[float(e.mid()) for e in row] for row in simplex(n, 1 - ball(gap))])
-    field = (Tangential if post else PreNorm)(Softmax(Overlap(beta)))
-    path = flow(field, start, [0.0, 0.5, 2.0, 8.0] if post else [0.0, 0.5, 2.0, 8.0, 32.0, 128.0])
+    start = hull(simplex(n, 1 - ball(gap)))
+    field = (Tangential if post else PreNorm)(SoftmaxField(Overlap(beta)))
+    path = flow(field, start.mid, [0.0, 0.5, 2.0, 8.0] if post else [0.0, 0.5, 2.0, 8.0, 32.0, 128.0])
     away, norms = path.observe(nearest), path.observe(lambda x: math.log(np.linalg.norm(x[0])))
     return start, field(start), list(zip(path.times.tolist(), away, norms, strict=True))[1:]
 
@@ -126,8 +116,8 @@ def test_post(run, *, pace=2.0, norm="post", orthogonal=False):
         k = hull(prefactor(n, beta, "SA", 1.0 if orthogonal else gap).log())
         for t, log_gap in zip(times.tolist(), logs, strict=True):
             if part == "simplex" and t >= 8.0:  # the closed form beyond K moves by at most beta + 1 per unit of the gap
-                slack = (beta + 1.0) * math.exp(min(log_gap.hi, 0.0)) * 4.0
-                yield equals(log_gap + pace * t + Interval.within(0.0, slack), k, scale=1, t=t, **case)
+                rest = (beta + 1.0) * math.exp(min(log_gap.hi, 0.0)) * 4.0
+                yield equals(log_gap + pace * t + Interval(-rest, rest), k, scale=1, t=t, **case)
         step = int(times[1] - times[0]) if norm == "post" else 4
         slopes = [
             (b - a) / float(times[j + step] - times[j])
@@ -191,17 +181,15 @@ def test_pre(run, *, power=2.0, norm="pre", late=1.0, share=1.0):
                 yield at_most(abs(slope + power), abs(d) / t, scale=1, part="window", t=t, **case)
         yield equals(limit([s for _, s in slopes[::4]][-5:], ratio=10.0, order=1), -power, part="exponent", **case)
         whole = times[::4].tolist()
-        held = [exponential(g + power * TEN * k) for k, g in enumerate(logs[::4])]
+        held = [np.exp(g + power * TEN * k) for k, g in enumerate(logs[::4])]
         yield equals(limit(held[-5:], ratio=10.0, order=1), c, part="C", **case)
         bends = [t / 1.8 * (a / b - 1) for t, a, b in zip(whole, held, held[1:], strict=False)]
         yield equals(limit(bends[1:6], ratio=10.0, order=1), d, scale=1, part="D, from gaps", **case)
-        lags = [t - exponential(r) for t, r in zip(whole, norms[::4], strict=True)]
+        lags = [t - np.exp(r) for t, r in zip(whole, norms[::4], strict=True)]
         yield equals(limit(lags[1:6], ratio=10.0, order=1), d, scale=1, part="D, from norms", **case)
-        told = Equiangular(n, beta).pre_norm_tail(gap)
-        for name, number, exact in zip("CD", told, (c, d), strict=True):
-            slack = gamma(512) * math.exp(beta * max(gap, 1.0)) * 30.0
-            formula = Interval.within(number, slack * (1.0 + abs(number)))
-            yield equals(formula, exact, scale=1, part=f"{name}, instrument", **case)
+        told = Equiangular(n, beta).pre_norm_tail(exact(gap))
+        for name, formula, claimed in zip("CD", told, (c, d), strict=True):
+            yield equals(formula, claimed, scale=1, part=f"{name}, instrument", **case)
 
 
 @verifies(
@@ -226,7 +214,7 @@ def test_tokens(run, *, power=2.0, norm="pre"):
             yield equals(limit(slopes[-5:], ratio=10.0, order=1), -power, **case)
         earlier, last = (abs(slope + power) for slope in slopes[-2:])
         yield at_most(last, earlier / 5, scale=1, window="last", **case)  # what is left of 1 / t, ten times later
-        apart = [exponential(g + 2 * r) for g, r in zip(logs, norms, strict=True)]  # |x_i - x_j|^2 / 2, in the end
+        apart = [np.exp(g + 2 * r) for g, r in zip(logs, norms, strict=True)]  # |x_i - x_j|^2 / 2, in the end
         if norm == "pre":
             yield at_least(apart[-1], 0.99 * apart[-5], window="frozen", **case)
             yield at_most(apart[-1], 1.01 * apart[-5], window="frozen", **case)

@@ -7,48 +7,16 @@ from itertools import pairwise
 import numpy as np
 import sympy
 
-from theory.evidence import (
-    Claim,
-    Interval,
-    bug,
-    constant,
-    equals,
-    gamma,
-    hypothesis,
-    limit,
-    verifies,
-)
+from theory.evidence import Claim, Interval, bug, constant, equals, exact, hypothesis, limit, verifies
 from theory.evidence.enclosure import variable
 from theory.evidence.quadrature import integral_over
-from theory.evidence.roundoff import U
 from theory.evidence.symbolic import zero
-from theory.particles import (
-    Circle,
-    cross_ratio_rates,
-    cross_ratios,
-    flow,
-    studies,
-)
+from theory.particles import CircleField, flow, studies
+from theory.particles.exact import cross_ratio_rates, cross_ratios
 from verify.particles.poisson import STARTED, logarithm, one, radius_at
 from verify.textbook import hull
 
 NAMED = np.array([[0.0], [1.0], [2.0], [3.5], [4.5], [-1.0]])
-PAIRS = ((0, 2), (1, 3), (0, 3), (1, 2))
-
-
-def blurring(angles, velocity, factor):
-    """How far rounding may move the derivative of the logarithm of any cross-ratio."""
-    theta, moving, worst = factor * angles[:, 0], factor * velocity[:, 0], 0.0
-    error = gamma(angles.shape[0] + 32) * abs(factor)
-    for k in range(3, theta.size):
-        total = 0.0
-        for pair in PAIRS:
-            i, j = (k if part == 3 else part for part in pair)
-            apart = (theta[i] - theta[j]) / 2.0
-            steep = 1.0 / math.sin(apart) ** 2
-            total += error * math.sqrt(steep) + abs(moving[i] - moving[j]) * steep * (abs(apart) + 1.0) * 16 * U
-        worst = max(worst, total)
-    return worst
 
 
 @verifies(
@@ -71,14 +39,11 @@ def test_cross_ratios(run, *, beta=0.0, factor=1.0):
         n = int(rng.integers(4, 13))
         cases.append((rng.uniform(-math.pi, math.pi, (n, 1)), rng.dirichlet(np.ones(n)) if rng.integers(2) else None))
     for number, (angles, masses) in enumerate(cases):
-        velocity = Circle(beta, masses=masses)(angles)
-        rates = cross_ratio_rates(factor * angles, factor * velocity)
-        slack = blurring(angles, velocity, factor)
-        largest = Interval.within(float(np.abs(rates).max()), slack)
-        yield equals(
-            Interval(max(largest.lo, 0.0), largest.hi), 0, scale=1, part="rate", number=number, n=angles.shape[0]
-        )
-    path = flow(Circle(beta), NAMED, [0.0, 1.0, 2.0, 4.0], rtol=1e-12)
+        theta = exact(angles)
+        velocity = CircleField(beta, weights=masses)(theta)
+        rates = cross_ratio_rates(factor * theta, factor * velocity)
+        yield equals(rates, 0, scale=1, part="rate", number=number, n=len(theta))
+    path = flow(CircleField(beta), NAMED, [0.0, 1.0, 2.0, 4.0], rtol=1e-12)
     for k in range(NAMED.shape[0] - 3):
         before, *later = path.observe(lambda theta, k=k: float(np.log(np.abs(cross_ratios(factor * theta)[k]))))
         for t, found in zip((1, 2, 4), later, strict=True):
@@ -108,7 +73,7 @@ def test_poisson_kernel(run, *, half=Fraction(1, 2), pace=1, power=1, kernel=Tru
     point = {r: sympy.Rational(1, 2), angle: sympy.Rational(1, 3)}
     yield equals(zero(residual, point), 0, scale=1, part="transport")
     for start in run.pick(quick=(-1, 3), paper=(-4, -1, 0, 3, 8)):
-        t = variable(12).item()
+        t = variable(12)[()]
         grown = one(STARTED) * ((t + start) * one(pace)).exp()
         radius = (grown / (1 + grown)).sqrt()
         wanted = radius * (1 - radius * radius) * one(half)

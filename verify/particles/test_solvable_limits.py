@@ -7,18 +7,12 @@ from itertools import pairwise
 import numpy as np
 import sympy
 
-from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, Interval, ball, bug, constant, equals, exact, hypothesis, limit, verifies
 from theory.evidence.enclosure import variable
 from theory.evidence.roundoff import U
 from theory.evidence.symbolic import zero
-from theory.particles import (
-    Circle,
-    distance_to_consensus,
-    mean_overlap,
-    poisson_quantiles,
-    rate_of_approach,
-    studies,
-)
+from theory.particles import CircleField, studies
+from theory.particles.exact import distance_to_consensus, mean_overlap, poisson_quantiles, rate_of_approach
 from verify.particles.poisson import finite, logarithm, one, sinh
 from verify.textbook import hull
 
@@ -44,23 +38,24 @@ def test_finite(run, *, infinite=False, half=Fraction(1, 2), beta=0.0, shift=0.5
             angles = 2.0 * np.arctan((1.0 - radius) / (1.0 + radius) * np.tan(uniform))[:, np.newaxis]
             if shift == 0.5:
                 angles = poisson_quantiles(n, radius)
-            velocity, r = Circle(beta)(angles), one(radius)
-            width, t = -r.log(), variable(3).item()
+            velocity, r = exact(CircleField(beta)(angles)), one(radius)  # a mean of n cosines rounds less than slack
+            width, t = -r.log(), variable(3)[()]
             mean, square = finite(n, width)
             slope = -finite(n, width + t)[1][1] / square * sinh(width) * mean / 2
             if infinite:
                 mean, square = r, 2 * (1 - r)
-            slack = (n + 128) * U / (1.0 - radius)  # an angle moves by up to (1 + r) / (1 - r) times what it is made of
+            # the angles are known to a rounding, (1 + r) / (1 - r) times that of what they are made of
+            slack, theta = (n + 128) * U / (1.0 - radius), exact(angles)
             case = {"n": n, "radius": radius}
             for name, found, claimed, error in (
-                ("mean", mean_overlap(angles), mean, slack),
-                ("distance", distance_to_consensus(angles), square.sqrt(), slack),
-                ("rate", rate_of_approach(angles, velocity), slope, 4.0 * slack / hull(square).lo),
+                ("mean", mean_overlap(theta), mean, slack),
+                ("distance", distance_to_consensus(theta), square.sqrt(), slack),
+                ("rate", rate_of_approach(theta, velocity), slope, 4.0 * slack / hull(square).lo),
             ):
-                yield equals(Interval.within(found, error), hull(claimed), scale=1, part=name, **case)
+                yield equals(found + Interval(-error, error), hull(claimed), scale=1, part=name, **case)
             for j in sorted({0, n // 2, n - 1}):
                 known = ball(angles[j, 0])
-                moved = Interval.within(float(velocity[j, 0]), slack)
+                moved = velocity[j, 0] + Interval(-slack, slack)
                 yield equals(moved, hull(-mean * known.sin()), scale=1, part="velocity", token=j, **case)
                 tangent = ball(uniform[j]).tan()
                 angle = 2 * ((1 - r - t) / (1 + r + t) * tangent).atan()
@@ -126,8 +121,8 @@ def test_crossover(run, *, curve=lambda y: y / y.sinh()):
         yield equals(limit(rates, ratio=4, order=1), hull(-(1 + curve(y)) / 2), part="trajectories", shift=shift)
         for n in run.pick(quick=(10**6,), paper=(10**6, 10**9)):  # the closed form at the width y / n
             width = y / n
-            t = variable(3).item()
+            t = variable(3)[()]
             mean, (_, square) = finite(n, width)[0], finite(n, width + t)
             slope = -square[1] / square[0] * sinh(width) * mean / 2
-            near = hull(slope) + Interval.within(0.0, 4.0 * 4.5 / n)  # the next order is below y / n
+            near = hull(slope) + Interval(-18.0 / n, 18.0 / n)  # the next order is below y / n
             yield equals(near, hull(-(1 + curve(y)) / 2), part="closed form", shift=shift, n=n)

@@ -2,15 +2,18 @@
 
 from functools import cache
 
+import numpy as np
+
 from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
-from theory.evidence.roundoff import gamma
 from theory.particles import studies
-from theory.particles.studies.metastable import ANGLES, BETAS, MASSES
-from verify.particles.lifetimes import equal, exponential, log_elapsed, near, ratio_of, travelled
+from theory.particles.studies import STAIRCASE_ANGLES as ANGLES, STAIRCASE_BETAS as BETAS, STAIRCASE_WEIGHTS as MASSES
+from verify.particles.lifetimes import equal, log_elapsed, near, ratio_of, travelled
 from verify.textbook import hull
 
 PAPER = ("geshkovski2024",)
 DERIVED = ("derived",)
+
+ROUNDED = Interval(1.0 - 2.0**-47, 1.0 + 2.0**-47)  # of the angles at which the study stops
 
 
 @cache
@@ -53,11 +56,11 @@ def test_staircase(run, *, ratio=ratio_of, squares=True, added=True, shift=1.0):
         for stage, ((claimed, _), (masses, pair)) in enumerate(zip(steps, held, strict=True), start=1):
             rows = table.where(beta=beta, stage=stage)
             (jump,) = rows.where(mark="jump").intervals("log_time")
-            bound = exponential(-beta * gap)
+            bound = np.exp(-beta * gap)
             yield from near(jump, hull(claimed), bound, beta=beta, stage=stage, part="time")
             level = hull(sum(m**2 for m in masses))
             for exponent, energy in zip(rows["exponent"].tolist(), rows.intervals("energy"), strict=True):
-                lead = exponential(Interval.within(-exponent, gamma(64) * exponent))
+                lead = np.exp(-exponent * ROUNDED)
                 where = {"beta": beta, "stage": stage, "exponent": exponent, "part": "plateau"}
                 yield at_least(energy, shift * level + hull(pair) * lead, **where)
                 yield at_most(energy, shift * level + (1 - level) * lead, **where)
@@ -84,8 +87,8 @@ def test_steps(run, *, ratio=ratio_of, squares=True, left="1/2"):
         for stage, (_, law) in enumerate(tree(beta, ratio=ratio, squares=squares), start=1):
             rows = table.where(beta=beta, stage=stage)
             (jump,), (half,) = (rows.where(mark=mark).intervals("log_time") for mark in ("jump", "doubled"))
-            over[stage].append(exponential(jump - hull(law)))
-            ages[stage].append(exponential(half - jump))
+            over[stage].append(np.exp(jump - hull(law)))
+            ages[stage].append(np.exp(half - jump))
     for stage in (1, 2, 3):
         yield equals(limit(over[stage], order=1), 1, stage=stage, part="asymptote")
         yield equals(limit(ages[stage], order=1), hull(1 - ball(left)), stage=stage, part="doubled")

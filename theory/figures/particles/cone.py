@@ -17,7 +17,8 @@ from matplotlib.figure import Figure
 
 from theory.evidence import Table, proportion
 from theory.figures import _style as style
-from theory.particles import hemisphere_probability, studies
+from theory.particles import studies
+from theory.particles.exact import hemisphere_probability
 
 TITLE = "tokens in one hemisphere: the odds of chance, and the way of attention"
 STUDY = studies.cones

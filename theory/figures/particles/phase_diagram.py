@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.particles import studies
-from theory.particles.equiangular import Equiangular
+from theory.particles.exact import Equiangular
 
 TITLE = "the phase diagram of independent tokens over time and inverse temperature"
 STUDY = studies.equiangular
