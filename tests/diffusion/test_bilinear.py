@@ -47,7 +47,12 @@ def test_closed_form_against_attention_of_sphere_tokens(epsilon):
     score, (points, areas) = Bilinear(FORM), sphere_tokens(40, 80)
     tilt, w = np.array([0.3, -0.5, 0.2]), np.array([1.0, 0.4, -0.8])
     found = propagate(
-        QUERY[np.newaxis], points, points @ w, epsilon, score=score.score(epsilon), masses=areas * (1.0 + points @ tilt)
+        QUERY[np.newaxis],
+        points,
+        points @ w,
+        epsilon,
+        score=score.score(epsilon),
+        weights=areas * (1.0 + points @ tilt),
     )
     assert score.propagated(QUERY, w, tilt, epsilon) == pytest.approx(found[0], rel=1e-12, abs=1e-13)
 

@@ -10,7 +10,7 @@ def around(epsilon, values, *, n=None):
     """Angles, masses and the layer, for a density given by its values; enough tokens for the bandwidth unless given."""
     grid = PeriodicGrid((max(48, 8 * math.ceil(1.5 / math.sqrt(epsilon))) if n is None else n,))
     p = values(grid.axes[0])
-    layer = TokenLayer(grid.nodes, epsilon, score=chordal(epsilon), masses=p / p.sum())
+    layer = TokenLayer(grid.nodes, epsilon, score=chordal(epsilon), weights=p / p.sum())
     return grid.axes[0], p / p.sum(), layer
 
 

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from theory.diffusion import propagate
-from theory.diffusion.layers import line_tokens, moved, rounded
+from theory.diffusion.layers import advance_rounding, advance_tokens, line_tokens
 from theory.evidence import Claim, Interval, ball, bug, constant, equals, estimated, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U
@@ -55,7 +55,11 @@ def layered(mixture, epsilon, layers, kept, step):
     start, masses = spaced(*mixture, epsilon, step=step)
     tokens = start
     for _ in range(layers):
-        tokens = propagate(start, start, tokens, epsilon, masses=masses) if kept else moved(tokens, epsilon, masses)
+        tokens = (
+            propagate(start, start, tokens, epsilon, weights=masses)
+            if kept
+            else advance_tokens(tokens, epsilon, masses)
+        )
     return start[:, 0], tokens[:, 0], masses
 
 
@@ -66,7 +70,7 @@ def after(observe, mixture, epsilon, layers, *, kept=False):
 
 def off(tokens, epsilon, masses):
     """What rounding does to a place after a layer; masses are known to some hundred u."""
-    return rounded(tokens, epsilon, masses) + 1e4 * U
+    return advance_rounding(tokens, epsilon, masses) + 1e4 * U
 
 
 @verifies(
@@ -92,7 +96,7 @@ def test_backward_heat(run, *, rate=1, smoothed=True, kept=False):
     for level in range(run.pick(quick=5, paper=6)):
         epsilon = 0.0625 * 0.5**level
         tokens, masses = spaced(*MIXTURE, epsilon)
-        there, error = moved(tokens, epsilon, masses), off(tokens, epsilon, masses)
+        there, error = advance_tokens(tokens, epsilon, masses), off(tokens, epsilon, masses)
         for at in range(0, len(tokens), max(1, len(tokens) // 12)):
             if masses[at] < 1e-12 * masses.max():
                 continue
@@ -143,7 +147,10 @@ def alone(s):
 def test_gaussian_collapse(run, *, speed=2, kept=False, power=2):
     for s, epsilon in ((1.0, 0.25), (0.5, 0.5), (2.0, 0.0625), (0.0625, 0.5)):
         tokens, masses = spaced([0.25], [s], [1.0], epsilon)
-        found, error = variance(None, moved(tokens, epsilon, masses)[:, 0], masses), off(tokens, epsilon, masses)
+        found, error = (
+            variance(None, advance_tokens(tokens, epsilon, masses)[:, 0], masses),
+            off(tokens, epsilon, masses),
+        )
         claimed = Fraction(s) * (Fraction(s) / (Fraction(s) + Fraction(epsilon))) ** power
         width = 4 * math.sqrt(found) * error + 4 * error**2 + 1e3 * U * found
         yield equals(Interval.within(found, width), claimed, scale=1, s=s, epsilon=epsilon, part="step")

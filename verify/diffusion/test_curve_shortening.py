@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from theory.diffusion import studies
-from theory.diffusion.layers import Curve, moved, rounded
+from theory.diffusion.layers import PlaneCurve, advance_rounding, advance_tokens
 from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
 
@@ -36,14 +36,14 @@ CURVES = {f"{a}, {b}": {"x": ((1, a, 0.0),), "y": ((1, 0.0, b),)} for a, b in EL
 def layered(name, density, nodes, levels):
     """Some angles of a curve, and for falling bandwidths how its tokens move there, what area it gains, and the error."""
     waves, angle = CURVES[name], 2 * np.pi * np.arange(nodes) / nodes
-    curve, speed = Curve(traced(waves, angle, 0)), np.hypot(*traced(waves, angle, 1).T)
+    curve, speed = PlaneCurve(traced(waves, angle, 0)), np.hypot(*traced(waves, angle, 1).T)
     mass = {"uniform": speed, "even": np.ones(nodes), "wave": speed * (1 + WAVE * np.cos(angle))}[density]
     chosen, layers = slice(None, None, nodes // 16), []
     for level in range(levels):
         epsilon = 0.02 * waves["y"][0][2] ** 2 * 0.5**level
-        after = moved(curve.points, epsilon, mass)
-        error = rounded(curve.points, epsilon, mass) + 64 * U * 20 / math.sqrt(epsilon)
-        layers.append((epsilon, (after - curve.points)[chosen], Curve(after).area - curve.area, error))
+        after = advance_tokens(curve.points, epsilon, mass)
+        error = advance_rounding(curve.points, epsilon, mass) + 64 * U * 20 / math.sqrt(epsilon)
+        layers.append((epsilon, (after - curve.points)[chosen], PlaneCurve(after).area - curve.area, error))
     return angle[chosen], layers
 
 

@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 
 from theory.attention import SquaredDistance, rounding
-from theory.diffusion import CircleDensity, PeriodicGrid, chordal, chordal_multiplier, convolved, propagate, studies
-from theory.diffusion.limits import KERNELS, bessel_quotients, extrapolated, kernel_multiplier, worst
+from theory.diffusion import CircleDensity, PeriodicGrid, chordal, chordal_multiplier, convolve, propagate, studies
+from theory.diffusion.limits import KERNELS, bessel_quotients, extrapolate, kernel_multiplier, largest_errors
 from theory.diffusion.similarity import sphere_tokens
 from theory.evidence import (
     Claim,
@@ -95,7 +95,7 @@ def averaged(levels, *, order):
     bug("extrapolated", "the extrapolation is a mean of both values", combine=averaged),
     hypothesis("uniform", "the density is taken to be constant", drift=0),
 )  # fmt: skip
-def test_order(run, *, drift=2, share=1, combine=extrapolated):
+def test_order(run, *, drift=2, share=1, combine=extrapolate):
     table = run.study(studies.ladder)
     for kernel in ("heat", "chordal"):
         places, levels = levels_of(table, kernel)
@@ -104,7 +104,7 @@ def test_order(run, *, drift=2, share=1, combine=extrapolated):
             found = limit([level[at] for level in levels[-4:]], order=1)
             yield equals(found, truth[at], scale=max(abs(t.mid) for t in truth), kernel=kernel, x=round(place, 3))
         for k in ORDERS:
-            errors = worst(levels, truth)
+            errors = largest_errors(levels, truth)
             judged = errors[1:5] if k == ORDERS[-1] else errors  # there rounding shows in the finest
             yield equals(order(judged), share * k, scale=1, kernel=kernel, extrapolations=k - 1, part="order")
             levels = combine(levels, order=k)
@@ -163,7 +163,7 @@ def test_transform(run, *, factor=1, averaged=False, size=1.0):
         shapes = (np.eye(1, n, 1)[0], np.cos(2.0 * np.pi * j * 3 / n), 1.0 + j / n, np.where(2 * j < n, 1.0, -1.0))
         for number, values in enumerate(shapes):
             for c in (1.0, 2.0**-40, 2.0**40) if n < 10**4 else (1.0,):
-                found = grid.multiplied(values, lambda k, c=c: np.full_like(k, size * c))
+                found = grid.multiply(values, lambda k, c=c: np.full_like(k, size * c))
                 off = float(np.abs(found / (size * c) - values).max())  # a power of two, and size divides out
                 error = Interval.within(off, 2 * U * float(np.abs(values).max())) * size * c
                 allowed = grid.rounding(values, c) / (math.sqrt(n) if averaged else 1.0)
@@ -241,7 +241,7 @@ def test_kernels(run, *, drift=2, moments=MOMENTS):
             values = []
             for level in range(run.pick(quick=6, paper=8)):
                 epsilon = 0.01 * 0.5**level
-                found = convolved(grid, p, h, kernel_multiplier(name, epsilon, dim))
+                found = convolve(grid, p, h, kernel_multiplier(name, epsilon, dim))
                 width = 2.0 * (grid.rounding(h * p) + 2.0 * grid.rounding(p)) / float(p.min()) + 512 * U
                 values.append([Interval.within(v, width / epsilon) for v in ((found - h) / epsilon)[chosen].ravel()])
             ratio = moments[name](dim)
@@ -287,7 +287,7 @@ def aliases(density, epsilon, counts):
     """
     grid = PeriodicGrid((256,))
     x, offset = grid.axes[0], density(0.0) / np.exp(density.cosines.sum())  # u(0) is the sum of the cosines
-    here = convolved(grid, density(x), np.sin(x) + 0.5 * np.cos(2 * x), chordal_multiplier(epsilon))[:, np.newaxis]
+    here = convolve(grid, density(x), np.sin(x) + 0.5 * np.cos(2 * x), chordal_multiplier(epsilon))[:, np.newaxis]
     x, y = x[:, np.newaxis], 2.0 * np.pi * np.arange(AROUND) / AROUND
     up, (nodes, weights) = density.cumulative(y), np.polynomial.legendre.leggauss(24)
 
@@ -341,7 +341,7 @@ def through_law(epsilon):
     """The operator of the whole law at 256 nodes, and its rounding."""
     grid = PeriodicGrid((256,))
     x = grid.axes[0]
-    exact = convolved(grid, WAVY(x), np.sin(x) + 0.5 * np.cos(2 * x), chordal_multiplier(epsilon))
+    exact = convolve(grid, WAVY(x), np.sin(x) + 0.5 * np.cos(2 * x), chordal_multiplier(epsilon))
     return exact, 2.0 * grid.rounding(3.0 * WAVY(x)) / float(WAVY(x).min())
 
 
@@ -414,10 +414,10 @@ def test_sphere(run, *, speed=1, drift=2, twice=2):
         levels.append([hull((_sphere(z, a, one, two) - ball(z)) * 10 * 2**level) for z in heights])
     truth = [speed * (-2 * z + drift * a * (1 - z * z) / (1 + a * z)) for z in heights]
     middles = slice(1, -1)  # at the poles of z the error may vanish
-    errors = worst([level[middles] for level in levels], [Interval.exactly(t) for t in truth[middles]])
+    errors = largest_errors([level[middles] for level in levels], [Interval.exactly(t) for t in truth[middles]])
     yield equals(order(errors), 1, scale=1, extrapolations=0, part="order")
-    once = extrapolated(levels)
-    errors = worst([level[middles] for level in once], [Interval.exactly(t) for t in truth[middles]])
+    once = extrapolate(levels)
+    errors = largest_errors([level[middles] for level in once], [Interval.exactly(t) for t in truth[middles]])
     yield equals(order(errors), 2, scale=1, extrapolations=1, part="order")
     for at, z in enumerate(heights):
         yield equals(limit([level[at] for level in levels], order=1), truth[at], scale=2, z=float(z))
@@ -438,7 +438,7 @@ def _engine(a, heights, epsilon, twice):
     masses = areas * (1.0 + float(a) * z)
     queries = np.array([[math.sqrt(1.0 - float(h) ** 2), 0.0, float(h)] for h in heights])
     score = SquaredDistance(0.25 / epsilon)  # -<x, y> / (2 eps) up to a constant
-    found = propagate(queries, points, z, epsilon, score=score, masses=masses)
+    found = propagate(queries, points, z, epsilon, score=score, weights=masses)
     width = rounding(queries, points, z[:, np.newaxis], score=score, weights=masses) + 2.0**10 * U / epsilon
     b = ball(Fraction(1, twice) / Fraction(epsilon))
     one = b.coth() - 1 / b

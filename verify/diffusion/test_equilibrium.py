@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.diffusion import CircleDensity, PeriodicGrid, convolved, heat_multiplier, reweighted, studies
+from theory.diffusion import CircleDensity, PeriodicGrid, convolve, convolve_reweighted, heat_multiplier, studies
 from theory.diffusion.limits import sinkhorn_change
 from theory.diffusion.studies.normalisers import ALPHAS
 from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, verifies
@@ -46,9 +46,9 @@ def test_equilibrium(run, *, power=2, slope=None, way="sinkhorn", balance=lambda
         levels = []
         for level in range(run.pick(quick=10, paper=11)):
             multiplier = heat_multiplier(0.08 * 0.5**level)
-            masses = P * GRID.multiplied(P, multiplier) ** -alpha
-            law = balance(masses, GRID.multiplied(masses, multiplier))
-            moved = GRID.integral(law * reweighted(GRID, P, H, multiplier, alpha=alpha)) / GRID.integral(law)
+            masses = P * GRID.multiply(P, multiplier) ** -alpha
+            law = balance(masses, GRID.multiply(masses, multiplier))
+            moved = GRID.integral(law * convolve_reweighted(GRID, P, H, multiplier, alpha=alpha)) / GRID.integral(law)
             off = 64.0 * (GRID.rounding(P) / float(P.min()) + GRID.rounding(masses) / float(masses.min()) + 64 * U)
             kept = Interval.within(moved - GRID.integral(law * H) / GRID.integral(law), off)
             yield equals(kept, 0, scale=1, alpha=alpha, level=level, part="kept")
@@ -82,7 +82,7 @@ def test_another_law(run, *, root=False, power=1, ratio=1):
         places = balls(X[CHOSEN])
         smooth, own = series(m, places, epsilon * ratio), series(m, places, 0)
         grid_law = np.array([float(b.mid()) for b in series(m, balls(X), 0)])
-        grid_smooth = GRID.multiplied(grid_law, heat_multiplier(float(epsilon)))
+        grid_smooth = GRID.multiply(grid_law, heat_multiplier(float(epsilon)))
         p = grid_law * grid_smooth**power
         values = np.array([float(b.mid()) for b in series(h, balls(X), 0)])
         found, error = sinkhorn_change(GRID, p, values, heat_multiplier(float(epsilon)))
@@ -90,7 +90,7 @@ def test_another_law(run, *, root=False, power=1, ratio=1):
         if root:
             law = np.sqrt(p)
             claimed = [
-                Interval.within(v, width) for v in convolved(GRID, law, values, heat_multiplier(float(epsilon)))[CHOSEN]
+                Interval.within(v, width) for v in convolve(GRID, law, values, heat_multiplier(float(epsilon)))[CHOSEN]
             ]
         else:
             claimed = [

@@ -8,7 +8,7 @@ import numpy as np
 
 from theory.attention import attend, rounding
 from theory.diffusion import GeneralScore, studies
-from theory.diffusion.limits import extrapolated, worst
+from theory.diffusion.limits import extrapolate, largest_errors
 from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import variable
 from theory.evidence.quadrature import integral_over
@@ -98,7 +98,7 @@ def test_relabelling(run, *, relabelled=lambda x: x + 0.8 + 0.4 * math.sin(x), t
     truth = [Interval.within(math.sin(y) + 0.5 * math.cos(2.0 * y), 64 * U) for y in ends]
     for at, x in enumerate(places):
         yield equals(limit([level[at] for level in levels], order=1), truth[at], scale=1, x=round(x, 3))
-    yield equals(order(worst(levels, truth)), 1, scale=1, part="order")
+    yield equals(order(largest_errors(levels, truth)), 1, scale=1, part="order")
 
 
 @verifies(
@@ -126,9 +126,9 @@ def test_first_order(run, *, printed=False, cubic=1, drift=2):
         truth = hull(stated(x, **changed))
         levels = [[value] for value in changes(x, run.pick(quick=9, paper=11))]
         for k in (1, 2, 3):
-            errors = worst(levels, [truth])
+            errors = largest_errors(levels, [truth])
             yield equals(order(errors[-4:]), k, scale=1, x=x, extrapolations=k - 1)
-            levels = extrapolated(levels, order=k) if k < 3 else levels
+            levels = extrapolate(levels, order=k) if k < 3 else levels
         told = quotient(*(laplace(taylor(x)[0], g, 2) for g in taylor(x)[:0:-1]))[1]
         yield equals(hull(told), truth, scale=1, x=x, part="moments of the Gaussian")
     table = run.study(studies.scores).where(part="circle")

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance, doubly_normalised, potential_error, rounding, weight_error
-from theory.diffusion.layers import asymmetry, field
+from theory.diffusion.layers import asymmetry, velocity_field
 from theory.evidence import Claim, Interval, Kind, at_least, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import U
 from verify.textbook import gap, hull
@@ -22,7 +22,7 @@ TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
 @cache
 def witness(normaliser="sinkhorn", sweeps=None):
     """The field of the witness with A = V = I."""
-    return field(WITNESS, np.eye(2), normaliser=normaliser, sweeps=sweeps)
+    return velocity_field(WITNESS, np.eye(2), normaliser=normaliser, sweeps=sweeps)
 
 
 def clouds(run, *, quick, paper):
@@ -56,7 +56,9 @@ def test_gradient(run, *, ways=(("sinkhorn", None), ("unnormalised", None)), val
         for normaliser, sweeps in ways:
             v = value if value is not None and d == 2 else None
             own = v is None and x is WITNESS
-            found = witness(normaliser, sweeps) if own else field(x, form, v, normaliser=normaliser, sweeps=sweeps)
+            found = (
+                witness(normaliser, sweeps) if own else velocity_field(x, form, v, normaliser=normaliser, sweeps=sweeps)
+            )
             derivative = (
                 found.derivative * np.repeat(np.arange(1, n + 1), d)[:, np.newaxis] if mass else found.derivative
             )
@@ -90,7 +92,7 @@ def test_potential(run, *, factor=Fraction(1, 2), sweeps=None, normaliser="sinkh
             rounding(x, x, x, score=score) + weight_error(x, x, score, found.log_weights) * size + math.tanh(apart / 4)
         )
         off = 2.0 * size * off + 64 * U * (1.0 + size)
-        claimed = witness(normaliser) if x is WITNESS else field(x, form, normaliser=normaliser)
+        claimed = witness(normaliser) if x is WITNESS else velocity_field(x, form, normaliser=normaliser)
         gradient = claimed.slope * int(-n * factor.numerator) / factor.denominator
         yield equals(gap(velocity, gradient, off), 0, scale=max(1.0, size), n=n, d=d)
 
@@ -102,7 +104,7 @@ NEAREST = np.array([[-1.125, -0.125], [1.4375, 0.0625], [1.5, 0.03125]])  # of 8
 def outlived(tokens, count, sweeps):
     """Asymmetry over residual after some sweeps, with A = V = I."""
     x = np.frombuffer(tokens).reshape(count, -1)
-    found = field(x, np.eye(x.shape[1]), normaliser="sinkhorn", sweeps=sweeps)
+    found = velocity_field(x, np.eye(x.shape[1]), normaliser="sinkhorn", sweeps=sweeps)
     return asymmetry(found.derivative) / found.residual
 
 
@@ -224,7 +226,7 @@ def test_field(run, *, transposed=False, extra=0, plain="unnormalised"):
             off = weight_error(x, x, score, found.log_weights) * (2 + 2 * (sweeps or 1)) + 256 * U
             off += math.tanh(potential_error(found) / 4) if sweeps is None else 0.0
             size = float(np.abs(x).max() * np.abs(value).sum(axis=1).max())
-            claimed = field(x, form.T if transposed else form, value, sweeps=sweeps).velocity
+            claimed = velocity_field(x, form.T if transposed else form, value, sweeps=sweeps).velocity
             yield equals(
                 gap(found.output(x) @ value.T, claimed, 4.0 * size * off),
                 0,
@@ -233,7 +235,7 @@ def test_field(run, *, transposed=False, extra=0, plain="unnormalised"):
                 sweeps=str(sweeps),
             )
     x = WITNESS
-    plain = hull(field(x, np.eye(2), normaliser=plain).velocity[0, 0])
+    plain = hull(velocity_field(x, np.eye(2), normaliser=plain).velocity[0, 0])
     yield equals(plain, _by_hand(x), part="not normalised")
 
 

@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 
 from theory.attention import rounding
-from theory.diffusion import CircleDensity, PeriodicGrid, chordal, chordal_multiplier, convolved, propagate
-from theory.diffusion.limits import extrapolated, worst
+from theory.diffusion import CircleDensity, PeriodicGrid, chordal, chordal_multiplier, convolve, propagate
+from theory.diffusion.limits import extrapolate, largest_errors
 from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
 
@@ -88,15 +88,17 @@ def test_heads(run, *, averaged=False, drift=2, surplus=0.0, swapped=False, maps
             found, width = 0.0, 1e3 * U
             for head, w in enumerate(weights):
                 kernel = head_multiplier(epsilon, head, 48)
-                moved = np.stack([convolved(grid, p, v, kernel) for v in values])
+                moved = np.stack([convolve(grid, p, v, kernel) for v in values])
                 found = found + np.einsum("c...,ce->e...", moved, w)
                 off = max(grid.rounding(v * p) for v in values) + 2.0 * grid.rounding(p)
                 width += 2.0 * off / float(p.min()) * float(np.abs(w).sum())
             change = ((found - values) / epsilon)[:, *chosen].ravel()
             levels.append([Interval.within(v, width / epsilon) for v in change.tolist()])
         size = float(np.abs(half).max())
-        yield equals(order(worst(levels, truth)), 1, scale=1, values=name, extrapolations=0, part="order")
-        yield equals(order(worst(extrapolated(levels), truth)), 2, scale=1, values=name, extrapolations=1, part="order")
+        yield equals(order(largest_errors(levels, truth)), 1, scale=1, values=name, extrapolations=0, part="order")
+        yield equals(
+            order(largest_errors(extrapolate(levels), truth)), 2, scale=1, values=name, extrapolations=1, part="order"
+        )
         for at, value in enumerate(truth):
             yield equals(limit([level[at] for level in levels], order=1), value, scale=size, values=name, place=at)
     yield from _sum(run, grid, total)
@@ -108,7 +110,7 @@ def _sum(run, grid, total):
     p, _, (h, _), _, _ = torus(grid.axes)
     levels, width = [], 8.0 * (grid.rounding(h * p) + 2.0 * grid.rounding(p)) / float(p.min()) + 1e3 * U
     for level in range(run.pick(quick=6, paper=8)):
-        moved = [convolved(grid, p, h, head_multiplier(0.02 / 2**level, head, 48)) for head in range(2)]
+        moved = [convolve(grid, p, h, head_multiplier(0.02 / 2**level, head, 48)) for head in range(2)]
         found = 1.5 * (SHARES[0] * moved[0] + SHARES[1] * moved[1])
         levels.append([Interval.within(v, width) for v in found[::12, ::12].ravel().tolist()])
     for at, target in enumerate(h[::12, ::12].ravel().tolist()):
@@ -123,8 +125,8 @@ def _engine(maps, epsilon):
     masses, columns, places = p.ravel(), values.reshape(2, -1).T, grid.nodes[::331]
     for number, w in enumerate(maps):
         tokens, queries = grid.nodes @ w.T, places @ w.T
-        found = propagate(queries, tokens, columns, epsilon, score=chordal(epsilon), masses=masses)
-        exact = np.stack([convolved(grid, p, v, head_multiplier(epsilon, number, 48)) for v in values])
+        found = propagate(queries, tokens, columns, epsilon, score=chordal(epsilon), weights=masses)
+        exact = np.stack([convolve(grid, p, v, head_multiplier(epsilon, number, 48)) for v in values])
         width = rounding(queries, tokens, columns, score=chordal(epsilon), weights=masses) + 1e3 * U
         width += 4.0 * max(grid.rounding(v * p) + 2.0 * grid.rounding(p) for v in values) / float(p.min())
         gap = np.abs(found - exact.reshape(2, -1).T[::331])
@@ -183,8 +185,8 @@ def test_density(run, *, bend=3, drift=2, averaged=False):
             width += w * 2.0 * 1.5 * 64 * U * 10.0 / np.sqrt(epsilon)
         change = (found - function(x)) / epsilon
         levels.append([Interval.within(v, width / epsilon) for v in change.tolist()])
-    yield equals(order(worst(levels, truth)), 1, scale=1, extrapolations=0, part="order")
-    yield equals(order(worst(extrapolated(levels), truth)), 2, scale=1, extrapolations=1, part="order")
+    yield equals(order(largest_errors(levels, truth)), 1, scale=1, extrapolations=0, part="order")
+    yield equals(order(largest_errors(extrapolate(levels), truth)), 2, scale=1, extrapolations=1, part="order")
     for at, value in enumerate(truth):
         yield equals(
             limit([level[at] for level in levels], order=1),

@@ -11,12 +11,12 @@ from theory.diffusion import CircleDensity, PeriodicGrid, drift_diffusion, semig
 from theory.diffusion.geometry import (
     coordinates,
     diagonal_metric,
+    inner_product,
     jets,
     laplacian,
-    lifted,
+    lift_metric,
     limit_operator,
     mixed_metric,
-    product,
     weighted_divergence,
 )
 from theory.evidence import Claim, Interval, Kind, bug, constant, equals, hypothesis, limit, order, verifies
@@ -151,13 +151,13 @@ def test_no_metric(run, *, left=2, plane=2):
         x = coordinates(d)
         u, h = fields(x)
         g = diagonal_metric(x)
-        residual = limit_operator(h, u, g, x) - laplacian(h, g, x) - left * product(u, h, g, x)
+        residual = limit_operator(h, u, g, x) - laplacian(h, g, x) - left * inner_product(u, h, g, x)
         yield equals(vanishes(residual), 0, scale=1, part="no clock", d=d)
     x = coordinates(plane)
     (u, h), w = fields(x), sympy.Function("w", real=True)(*x)
     g = diagonal_metric(x)
     residual = (
-        limit_operator(h, u, g, x) - sympy.exp(w) * laplacian(h, sympy.exp(w) * g, x) - left * product(u, h, g, x)
+        limit_operator(h, u, g, x) - sympy.exp(w) * laplacian(h, sympy.exp(w) * g, x) - left * inner_product(u, h, g, x)
     )
     yield equals(vanishes(residual), 0, scale=1, part="any clock", d=plane)
 
@@ -234,7 +234,7 @@ def test_lifted(run, *, power=4, turning=False, drift=2):
         x = coordinates(d)
         u, h = fields(x)
         g = metric_of(kind, x)
-        above, y = lifted(g, u, x, power=power)
+        above, y = lift_metric(g, u, x, power=power)
         whole = h * (1 + sympy.Rational(1, 7) * y[-1] ** 2) if turning else h
         yield equals(
             vanishes((limit_operator(h, u, g, x, drift=drift) - laplacian(whole, above, y)).subs(y[-1], 0)),

@@ -8,9 +8,9 @@ from functools import cache
 import numpy as np
 
 from theory.attention import SquaredDistance, rounding
-from theory.diffusion import PeriodicGrid, convolved, propagate, studies
-from theory.diffusion.geometry import change, linear_multiplier, root_length
-from theory.diffusion.limits import extrapolated, worst
+from theory.diffusion import PeriodicGrid, convolve, propagate, studies
+from theory.diffusion.geometry import layer_change, linear_multiplier, root_length
+from theory.diffusion.limits import extrapolate, largest_errors
 from theory.diffusion.studies.metrics import CURVES, DENSITY, function
 from theory.evidence import (
     Claim,
@@ -91,8 +91,8 @@ def ladder(table, curve, drift, volume, *, shown=None):
     levels = [part.where(epsilon=e).intervals("change") for e in epsilons]
     truth = half_operator(SCORES[curve][1], places, drift, volume)
     size = max(abs(t.mid) for t in truth)
-    for k, values in ((1, levels), (2, extrapolated(levels))):
-        errors = worst(values, truth)
+    for k, values in ((1, levels), (2, extrapolate(levels))):
+        errors = largest_errors(values, truth)
         yield equals(order(errors[-4:]), k, scale=1, curve=curve, extrapolations=k - 1, part="order")
     for at, place in enumerate(places):
         values = [level[at] for level in levels[-5:]]
@@ -199,7 +199,7 @@ CLOSER = ((0.1, 0.2), (0.25, 0.0), (0.0, -0.05))
 @cache
 def risen(curve):
     """The changes under a curve at the angles, for six bandwidths."""
-    return [[change(curve, DENSITY, function, 0.005 * 0.5**k, x) for x in ANGLES] for k in range(6)]
+    return [[layer_change(curve, DENSITY, function, 0.005 * 0.5**k, x) for x in ANGLES] for k in range(6)]
 
 
 @cache
@@ -372,11 +372,11 @@ def _torus(run, w, mapped, drift, inverted, factor, m):
     levels, size = [], float(np.abs(value).max())
     for level in range(7):
         epsilon = 0.08 * 0.5**level / m**2
-        found = convolved(grid, p, h, linear_multiplier(epsilon, w))
+        found = convolve(grid, p, h, linear_multiplier(epsilon, w))
         width = 2.0 * (grid.rounding(h * p) + 2.0 * grid.rounding(p)) / float(p.min()) + 1024 * U
         levels.append([Interval.within(v, width / epsilon) for v in ((found - h) / epsilon)[chosen].ravel().tolist()])
-    for k, values in ((1, levels), (2, extrapolated(levels))):
-        errors = worst(values, truth)
+    for k, values in ((1, levels), (2, extrapolate(levels))):
+        errors = largest_errors(values, truth)
         yield equals(order(errors), k, scale=1, m=m, extrapolations=k - 1, part="order")
     for at, target in enumerate(truth):
         yield equals(limit([level[at] for level in levels], order=1), target, scale=size, m=m, place=at)
@@ -385,8 +385,8 @@ def _torus(run, w, mapped, drift, inverted, factor, m):
     keys, epsilon = ((grid.nodes + shifts).reshape(-1, 2) @ mapped.T), 0.1 / m**2
     queries, masses = grid.nodes[:: grid.size // 7] @ mapped.T, np.tile(p.ravel(), 9)
     values, score = np.tile(h.ravel(), 9), SquaredDistance(0.5 / epsilon)
-    found = propagate(queries, keys, values, epsilon, score=score, masses=masses)
-    exact = convolved(grid, p, h, linear_multiplier(epsilon, w)).ravel()[:: grid.size // 7]
+    found = propagate(queries, keys, values, epsilon, score=score, weights=masses)
+    exact = convolve(grid, p, h, linear_multiplier(epsilon, w)).ravel()[:: grid.size // 7]
     width = rounding(queries, keys, values[:, np.newaxis], score=score, weights=masses)
     for at, (v, claimed) in enumerate(zip(found.tolist(), exact.tolist(), strict=True)):
         yield equals(Interval.within(v, 2 * width), claimed, scale=1, m=m, token=at, part="engine")

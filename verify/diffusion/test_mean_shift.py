@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from theory.attention import SquaredDistance, doubly_normalised, partition_error, rounding
-from theory.diffusion import CircleDensity, balanced_tokens, chordal, propagate, studies
+from theory.diffusion import CircleDensity, balance_tokens, chordal, propagate, studies
 from theory.diffusion.limits import balance_error
 from theory.diffusion.studies.normalisers import ALPHAS, EPSILONS, PLACES, PRINTED, VARIANCE, way_of
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, verifies
@@ -54,7 +54,7 @@ def swept_shift(t, sweeps, swept):
     )
     places = np.array(PLACES)[:, np.newaxis]
     masses = law * np.exp(found.g)
-    moved = propagate(places, nodes, nodes, epsilon, masses=masses)[:, 0]
+    moved = propagate(places, nodes, nodes, epsilon, weights=masses)[:, 0]
     # a sweep moves no potential by more than the one before it was off, and adds two errors of its sums: rounding of
     # numbers below 50, and of a trapezoidal rule for normal laws (Poisson's formula)
     spacing, variance = float(nodes[1, 0] - nodes[0, 0]), epsilon * s / (s + epsilon)
@@ -177,14 +177,14 @@ def velocities(epsilon, n, even):
     logs, found = -doubly_normalised(tokens, tokens, score=score, sweeps=0).f, {}
     for alpha in (0.0, 0.5, 1.0):
         found[way_of(alpha)] = _shift(tokens, columns, epsilon, np.exp(-alpha * logs))
-    scaled = balanced_tokens(tokens, score=score)
+    scaled = balance_tokens(tokens, score=score)
     v, width = _shift(tokens, columns, epsilon, np.exp(scaled.g))
     return found | {"sinkhorn": (v, width + 2.0 * float(balance_error(scaled, columns).max()) / epsilon)}
 
 
 def _shift(tokens, columns, epsilon, masses):
     score = chordal(epsilon)
-    moved = propagate(tokens, tokens, columns, epsilon, score=score, masses=masses)
+    moved = propagate(tokens, tokens, columns, epsilon, score=score, weights=masses)
     v = (columns[:, 0] * moved[:, 1] - columns[:, 1] * moved[:, 0]) / epsilon
     error = rounding(tokens, tokens, columns, score=score, weights=masses)
     return v, (2.0 * error + 8.0 * partition_error(tokens, tokens, score) + 64 * U) / epsilon

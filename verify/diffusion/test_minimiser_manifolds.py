@@ -9,8 +9,8 @@ import sympy
 
 from theory.attention import rounding
 from theory.diffusion import GeneralScore, propagate
-from theory.diffusion.limits import worst
-from theory.diffusion.similarity import Profile, along, fibred, sphere_tokens
+from theory.diffusion.limits import largest_errors
+from theory.diffusion.similarity import Profile, average_along, expand_along, sphere_tokens
 from theory.evidence import (
     Claim,
     Interval,
@@ -106,7 +106,7 @@ def on_torus(level):
     width = math.sqrt(2.0 * epsilon / 2.3)
     # v is a difference of floats within a factor two, or small; f counts up to 100 epsilon, and is within 16 u of itself
     score = GeneralScore(dissimilarity, epsilon, 16.0 * U * 100.0 * epsilon)
-    return fibred(
+    return average_along(
         score, [QUERY], QUERY, width,
         lambda y: np.cos(y[:, 0] - y[:, 1]) + 0.5 * np.sin(y[:, 0]) + np.cos(y[:, 1]),
         lambda y: np.exp(0.5 * np.cos(y[:, 0]) + 0.4 * np.sin(y[:, 0] + y[:, 1])), nodes=48,
@@ -118,7 +118,7 @@ def told(where):
     around = places(where, 64)
     shape = [[_float(place[0][k]) for place in around] for k in range(4)]
     functions = [[[_float(place[1][f][k]) for place in around] for k in range(3)] for f in (0, 1)]
-    return along(Profile(*shape), *functions)
+    return expand_along(Profile(*shape), *functions)
 
 
 def _float(value):
@@ -147,10 +147,10 @@ def test_manifold(run, *, weighted=True, printed=False, cubic=1):
     levels = [[on_torus(k)] for k in range(run.pick(quick=8, paper=10))]
     epsilons = [0.02 * 0.5**k for k in range(len(levels))]
     yield equals(limit([level[0] for level in levels], order=1), zeroth, scale=1, part="average")
-    yield equals(order(worst(levels, [zeroth])), 1, scale=1, part="average, order")
+    yield equals(order(largest_errors(levels, [zeroth])), 1, scale=1, part="average, order")
     read = [[(level[0] - stated(torus)[0]) / e] for level, e in zip(levels, epsilons, strict=True)]
     yield equals(limit([level[0] for level in read], order=1), first, scale=1, part="first order")
-    yield equals(order(worst(read, [first])), 1, scale=1, part="first order, order")
+    yield equals(order(largest_errors(read, [first])), 1, scale=1, part="first order, order")
     for number, (value, claimed) in enumerate(zip(told(torus), (zeroth, first), strict=True)):
         yield equals(Interval.within(value, 2.0**12 * U), claimed, scale=1, part="instrument", order=number)
 
@@ -168,7 +168,7 @@ def on_sphere(level):
     score = GeneralScore(f, epsilon, 64.0 * U * 300.0 * epsilon)
     values = points[:, 1] + points[:, 0] ** 2 + 0.3 * points[:, 2] + 0.5 * points[:, 2] ** 2
     masses, query = areas * np.exp(0.4 * points[:, 0]), np.zeros((1, 1))
-    found = propagate(query, points, values, epsilon, score=score, masses=masses)[0]
+    found = propagate(query, points, values, epsilon, score=score, weights=masses)[0]
     return Interval.within(found, rounding(query, points, values[:, np.newaxis], score=score, weights=masses))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from theory.attention import SquaredDistance, attend_rows, top_k
 from theory.diffusion import CircleDensity, Neighbourhoods, PeriodicGrid
-from theory.diffusion.limits import worst
+from theory.diffusion.limits import largest_errors
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
 
@@ -84,7 +84,7 @@ def test_knn(run, *, power=1, drift=2, beyond=2):
         truth = [Interval.within(v, 1e3 * U * abs(v) + 1e3 * U) for v in target.tolist()]
         levels = [changes(dim, 0.16 / 2**level) for level in range(run.pick(quick=7, paper=8))]
         rate, size = 2 // dim, float(np.abs(target).max())
-        yield equals(order(worst(levels, truth)), rate, scale=1, d=dim, part="order")
+        yield equals(order(largest_errors(levels, truth)), rate, scale=1, d=dim, part="order")
         for at, value in enumerate(truth):
             yield equals(limit([level[at] for level in levels], order=rate), value, scale=size, d=dim, place=at)
 

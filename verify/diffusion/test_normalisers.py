@@ -9,15 +9,15 @@ from theory.attention import doubly_normalised, partition_error, rounding
 from theory.diffusion import (
     CircleDensity,
     PeriodicGrid,
-    balanced_tokens,
+    balance_tokens,
     chordal,
     chordal_multiplier,
-    convolved,
+    convolve,
+    convolve_reweighted,
     heat_multiplier,
     propagate,
-    reweighted,
 )
-from theory.diffusion.limits import balance_error, extrapolated, sinkhorn_change, swept_law, worst
+from theory.diffusion.limits import balance_error, extrapolate, largest_errors, sinkhorn_change, sweep_law
 from theory.diffusion.studies.normalisers import ALPHAS
 from theory.evidence import Claim, Interval, Kind, at_most, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
@@ -58,8 +58,8 @@ def weighted(kernel, alpha, levels, swapped=False):
 
     def averaged(epsilon):
         multiplier = KERNELS[kernel](epsilon)
-        smooth = GRID.multiplied(P, multiplier)
-        found = reweighted(GRID, P, H, multiplier, alpha=0.0 if swapped else alpha)
+        smooth = GRID.multiply(P, multiplier)
+        found = convolve_reweighted(GRID, P, H, multiplier, alpha=0.0 if swapped else alpha)
         masses = P * smooth**-alpha
         relative = alpha * (GRID.rounding(P) / float(smooth.min()) + 64 * U) + 64 * U
         own = (GRID.rounding(H * masses) + 2.0 * GRID.rounding(masses)) / float(masses.min())
@@ -73,8 +73,10 @@ def judged(levels, drift, uniform=False, **case):
     truth = half(drift, uniform)
     for at, target in enumerate(truth):
         yield equals(limit([level[at] for level in levels[-5:]], order=1), target, scale=1, place=at, **case)
-    yield equals(order(worst(levels, truth)[-4:]), 1, scale=1, extrapolations=0, **case)
-    errors = worst(extrapolated(levels[:_COARSE]), truth)  # the finest are left out: there rounding begins to show
+    yield equals(order(largest_errors(levels, truth)[-4:]), 1, scale=1, extrapolations=0, **case)
+    errors = largest_errors(
+        extrapolate(levels[:_COARSE]), truth
+    )  # the finest are left out: there rounding begins to show
     yield equals(order(errors[-4:]), 2, scale=1, extrapolations=1, **case)
     yield at_most(errors[-1], Fraction(1, 5000), scale=1, part="left after one extrapolation", **case)
 
@@ -108,7 +110,7 @@ def test_drift(run, *, factor=1, swapped=False, uniform=False):
             levels = weighted(kernel, alpha, run.pick(**_LEVELS), swapped)
             yield from judged(levels, drift, uniform, kernel=kernel, alpha=alpha)
     rough = 8.0 * (GRID.rounding(H * P) + 3.0 * GRID.rounding(P)) / float(P.min())
-    exact = reweighted(GRID, P, H, chordal_multiplier(WIDE), alpha=0.0 if swapped else 0.5)
+    exact = convolve_reweighted(GRID, P, H, chordal_multiplier(WIDE), alpha=0.0 if swapped else 0.5)
     yield _tokens(run, "alpha 0.5", exact, rough)
 
 
@@ -129,7 +131,7 @@ def _attended(n, epsilon):
     """What the chosen places read from n quantile tokens, with what rounding and the residual may do."""
     tokens, score = LAW.tokens(n), chordal(epsilon)
     values, queries = np.sin(tokens) + 0.5 * np.cos(2 * tokens), GRID.nodes[CHOSEN]
-    scaled = balanced_tokens(tokens, score=score)
+    scaled = balance_tokens(tokens, score=score)
     masses = {"alpha 0.5": np.exp(-0.5 * _log_density(tokens, score)), "sinkhorn": np.exp(scaled.g)}
     found = {}
     for way, weights in masses.items():
@@ -137,7 +139,7 @@ def _attended(n, epsilon):
         width += 4.0 * partition_error(tokens, tokens, score)
         if way == "sinkhorn":
             width += float(balance_error(scaled, values, queries).max())
-        found[way] = (propagate(queries, tokens, values, epsilon, score=score, masses=weights)[:, 0], width)
+        found[way] = (propagate(queries, tokens, values, epsilon, score=score, weights=weights)[:, 0], width)
     return found
 
 
@@ -154,11 +156,11 @@ def scaled_ladder(kernel, levels):
 
 def swept(multiplier, sweeps):
     """What a fixed number of sweeps averages, and its error."""
-    law = swept_law(GRID, P, multiplier, sweeps)
+    law = sweep_law(GRID, P, multiplier, sweeps)
     least = float(min(law.min(), P.min()))
     off = 2.0 * (GRID.rounding(H * law) + 2.0 * GRID.rounding(law)) / least
     each = GRID.rounding(P) / least + GRID.rounding(P / law) + 64 * U
-    return convolved(GRID, law, H, multiplier), off + 8.0 * sweeps * each
+    return convolve(GRID, law, H, multiplier), off + 8.0 * sweeps * each
 
 
 @cache
@@ -222,4 +224,4 @@ def test_fixed_sweeps(run, *, drift=2, converged=False):
             for at, target in enumerate(truth):
                 value = limit([level[at] for level in levels[-5:]], order=1)
                 yield equals(value, target, scale=1, place=at, kernel=kernel, sweeps=sweeps)
-            yield equals(order(worst(levels, truth)[-4:]), 1, scale=1, kernel=kernel, sweeps=sweeps)
+            yield equals(order(largest_errors(levels, truth)[-4:]), 1, scale=1, kernel=kernel, sweeps=sweeps)

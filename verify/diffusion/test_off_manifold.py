@@ -7,7 +7,7 @@ import numpy as np
 
 from theory.attention import SquaredDistance, rounding
 from theory.diffusion import propagate
-from theory.diffusion.limits import extrapolated, worst
+from theory.diffusion.limits import extrapolate, largest_errors
 from theory.diffusion.similarity import radial_multiplier
 from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
@@ -72,9 +72,11 @@ def test_off_manifold(run, *, share=lambda r: 1 / (2 * r), drift=2, dense=DENSE,
             levels = [[hull((off_circle(x, radius, e, DENSE, WAVE, pull) - h) / ball(e))] for e in epsilons]
             yield equals(limit([level[0] for level in levels], order=1), truth, scale=1, r=float(radius), x=x)
             if x == 0.7:
-                yield equals(order(worst(levels, [truth])), 1, scale=1, r=float(radius), extrapolations=0, part="order")
                 yield equals(
-                    order(worst(extrapolated(levels), [truth])),
+                    order(largest_errors(levels, [truth])), 1, scale=1, r=float(radius), extrapolations=0, part="order"
+                )
+                yield equals(
+                    order(largest_errors(extrapolate(levels), [truth])),
                     2,
                     scale=1,
                     r=float(radius),
@@ -82,12 +84,12 @@ def test_off_manifold(run, *, share=lambda r: 1 / (2 * r), drift=2, dense=DENSE,
                     part="order",
                 )
             place = float(radius) * np.array([[math.cos(x), math.sin(x)]])
-            found = propagate(place, keys, values, float(epsilons[0]), masses=masses)[0]
+            found = propagate(place, keys, values, float(epsilons[0]), weights=masses)[0]
             score = SquaredDistance(0.5 / float(epsilons[0]))
             width = rounding(place, keys, values[:, np.newaxis], score=score, weights=masses) + 2.0**12 * U
             exact = hull(off_circle(x, radius, float(epsilons[0]), DENSE, WAVE, pull))
             yield equals(Interval.within(found, width), exact, scale=1, r=float(radius), x=x, part="engine")
-    centre = propagate(np.zeros((1, 2)), keys, values, 0.1, masses=masses)[0]
+    centre = propagate(np.zeros((1, 2)), keys, values, 0.1, weights=masses)[0]
     mean = sum(c * dense.get(k, 0) for k, c in WAVE.items())
     yield equals(Interval.within(centre, 2.0**12 * U), mean, scale=1, r=0, part="centre")
     for radius in (0.4, 2.0):

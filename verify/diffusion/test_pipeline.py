@@ -7,16 +7,16 @@ import numpy as np
 from theory.attention import DotProduct, SquaredDistance
 from theory.diffusion.similarity import (
     LogDistance,
-    by_columns,
-    by_rows,
-    chain,
-    exponential_inflation,
-    inflation,
-    laws,
+    biased_weights,
+    clear_diagonal,
+    compose,
+    inflate,
+    inflate_exponentially,
     metric_similarity,
-    overall,
-    two_sided,
-    without_self,
+    normalise_columns,
+    normalise_overall,
+    normalise_rows,
+    normalise_two_sided,
 )
 from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import EXP_ULPS, gamma
@@ -60,30 +60,40 @@ def same(found, claimed, roundings, **case):
         cites=RUAN,
         provenance=SEEN,
     ),
-    hypothesis("columns", "the columns are normalised before the inflation", first=by_columns),
+    hypothesis("columns", "the columns are normalised before the inflation", first=normalise_columns),
     hypothesis("commute", "rows and columns commute", swapped=True),
     constant("scale-free", "the two-sided normalisation is free of the scale", power=0),
     bug("both-degrees", "the two-sided normalisation divides the key's degree twice", twice=2),
     hypothesis("key", "a factor of the key cancels too", key=True),
     constant("undivided", "rows over the sum of all are not divided by their number", number=0),
 )
-def test_order(run, *, first=by_rows, swapped=False, power=1, twice=1, key=False, number=1):
+def test_order(run, *, first=normalise_rows, swapped=False, power=1, twice=1, key=False, number=1):
     for s in similarities(run):
         n, exact = s.shape[0], balls(s)
         roundings, case = 8 * (n + 4) + 8 * EXP_ULPS, {"n": s.shape[0]}
         for r in (2.0, 0.5, -1.0):
-            strong = chain(first, partial(inflation, r=r), by_rows)(s)
+            strong = compose(first, partial(inflate, r=r), normalise_rows)(s)
             powers = exact**2 if r == 2.0 else 1 / exact if r == -1.0 else textbook.exp(textbook.log(exact) / 2)
             yield same(strong, rows(powers), 3 * roundings, part="inflation", r=r, **case)
         query = 0.5 + np.arange(n)
-        yield same(by_rows((query if key else query[:, np.newaxis]) * s), rows(exact), roundings, part="query", **case)
+        yield same(
+            normalise_rows((query if key else query[:, np.newaxis]) * s), rows(exact), roundings, part="query", **case
+        )
         degree = exact.sum(axis=1)
-        yield same(chain(two_sided, by_rows)(s), rows(exact / degree**twice), roundings, part="degrees", **case)
+        yield same(
+            compose(normalise_two_sided, normalise_rows)(s),
+            rows(exact / degree**twice),
+            roundings,
+            part="degrees",
+            **case,
+        )
         both = exact / degree[:, np.newaxis] / degree
-        yield same(two_sided(4.0 * s), both / 4**power, roundings, part="two-sided", **case)
-        yield same(chain(by_rows, overall)(s), rows(exact) / n**number, roundings, part="overall", **case)
+        yield same(normalise_two_sided(4.0 * s), both / 4**power, roundings, part="two-sided", **case)
+        yield same(
+            compose(normalise_rows, normalise_overall)(s), rows(exact) / n**number, roundings, part="overall", **case
+        )
         after = rows(columns(exact)) if swapped else columns(rows(exact))
-        yield same(chain(by_rows, by_columns)(s), after, roundings, part="rows and columns", **case)
+        yield same(compose(normalise_rows, normalise_columns)(s), after, roundings, part="rows and columns", **case)
 
 
 @verifies(
@@ -107,21 +117,25 @@ def test_inflation(run, *, power=1, early=False, key=False, beta=1.0):
         q, k = rng.normal(size=(4, 2)), rng.normal(size=(n, 2))
         s, sigma, shift = rng.uniform(0.5, 3.0, size=(4, n)), rng.uniform(0.6, 2.0, size=4), rng.normal(size=4)
         case, width = {"n": n}, 8 * (n + 8 * EXP_ULPS + 12)  # scores up to six, thrice: a quotient, a sum, a power
-        wide = partial(exponential_inflation, sigma=sigma)
-        strong = partial(inflation, r=2.0)
-        found = chain(strong, wide, by_rows)(s) if early else chain(wide, by_rows, strong, by_rows)(s)
+        wide = partial(inflate_exponentially, sigma=sigma)
+        strong = partial(inflate, r=2.0)
+        found = (
+            compose(strong, wide, normalise_rows)(s)
+            if early
+            else compose(wide, normalise_rows, strong, normalise_rows)(s)
+        )
         claimed = textbook.laws(balls(s) * 2**power / balls(sigma)[:, np.newaxis])
         yield same(found, claimed, 3 * width, part="inflation", **case)
         moved = s + (np.linspace(0.0, 1.0, n) if key else shift[:, np.newaxis])
-        yield same(chain(wide, by_rows)(moved), textbook.laws(balls(s) / balls(sigma)[:, np.newaxis]), 3 * width,
+        yield same(compose(wide, normalise_rows)(moved), textbook.laws(balls(s) / balls(sigma)[:, np.newaxis]), 3 * width,
                    part="shift", **case)  # fmt: skip
         score = DotProduct(scale=1.0)
-        law, error = laws(q, k, score)
+        law, error = biased_weights(q, k, score)
         exact = textbook.laws(textbook.dot_scores(q, k, beta=beta))
         yield equals(gap(law, exact, error), 0, scale=1, part="engine", **case)
         slip = 2.0 * score.bounds(q, k)[1] + gamma(2 * n + 4 * EXP_ULPS + 16)
         scores = score.matrix(q, k)
-        found = chain(partial(exponential_inflation, sigma=1.0), by_rows)(scores)
+        found = compose(partial(inflate_exponentially, sigma=1.0), normalise_rows)(scores)
         yield equals(gap(found, exact, 2.0 * slip), 0, scale=1, part="attention", **case)
 
 
@@ -144,14 +158,14 @@ def test_student(run, *, t=2.0, c=-1.0, power=2, gaussian=False):
         n = int(rng.integers(3, 9))
         x = rng.normal(size=(n, 2))
         d = np.linalg.norm(x[:, np.newaxis] - x, axis=2) + 3.0 * np.eye(n)  # what is on the diagonal is left out
-        found = without_self(chain(partial(metric_similarity, t=t, c=c), partial(inflation, r=-1.0))(d))
+        found = clear_diagonal(compose(partial(metric_similarity, t=t, c=c), partial(inflate, r=-1.0))(d))
         exact = exp(-(balls(d) ** 2)) if gaussian else 1 / (1 + balls(d) ** power)
         exact = exact * balls(1.0 - np.eye(n))
         yield same(found, exact, 4 * EXP_ULPS + 8, part="kernel", n=n)
-        yield same(overall(found), exact / exact.sum(), 4 * EXP_ULPS + n * n + 8, part="overall", n=n)
+        yield same(normalise_overall(found), exact / exact.sum(), 4 * EXP_ULPS + n * n + 8, part="overall", n=n)
         y = rng.normal(size=(2, 2))
         apart = textbook.distance_scores(y, x, beta=1.0)
-        law, error = laws(y, x, LogDistance(1.0, 1.0))
+        law, error = biased_weights(y, x, LogDistance(1.0, 1.0))
         kernel = (
             exp(apart) if gaussian else 1 / (1 + (-apart if power == 2 else textbook.exp(textbook.log(-apart) / 2)))
         )
@@ -180,7 +194,7 @@ def test_weight(run, *, sign=-1, factor=1, axis=1, farthest=False):
         apart = np.linalg.norm(x[:, np.newaxis] - x, axis=2)
         for epsilon in (0.5, 0.125):
             score = SquaredDistance(0.5 / epsilon)
-            law, error = laws(x, x, score)
+            law, error = biased_weights(x, x, score)
             claimed = textbook.laws(f * sign * factor / (2 * ball(epsilon)), axis=axis)
             yield equals(gap(law, claimed, error), 0, scale=1, part="weights", n=len(x), epsilon=epsilon)
             best = apart.argmax(axis=1) if farthest else np.arange(len(x))

@@ -6,7 +6,7 @@ import numpy as np
 import sympy
 
 from theory.diffusion import GraphScore
-from theory.diffusion.similarity import angles, cosine_gaps, defects, distances, kernel_distances, relaxed
+from theory.diffusion.similarity import angles, cosine_gaps, defects, distances, kernel_distances, relaxed_excess
 from theory.evidence import (
     Claim,
     Interval,
@@ -162,7 +162,7 @@ def test_relaxed_triangle(run, *, factor=2, power=2, once=False):
                 continue
             powers = values(x) ** power
             width = 8.0 * float(powers.max()) * ROUNDINGS
-            found = Interval.within(relaxed(powers, float(factor)), width)
+            found = Interval.within(relaxed_excess(powers, float(factor)), width)
             yield at_most(found, 0, scale=1, part="inequality", f=name, n=len(x))
     sharp = distances(LINE) ** power
     ratio = Interval.within(sharp[0, 2], 8.0 * ROUNDINGS) / Interval.within(sharp[0, 1] + sharp[1, 2], 8.0 * ROUNDINGS)

@@ -7,7 +7,7 @@ import sympy
 
 from theory.attention import DotProduct
 from theory.diffusion import TokenLayer, studies
-from theory.diffusion.layers import rate, rates_below, scaled, spectrum
+from theory.diffusion.layers import chain_spectrum, count_rates, relaxation_rate, scale_rate
 from theory.evidence import (
     Claim,
     Interval,
@@ -55,7 +55,7 @@ def test_gap(run, *, power=2, share=1, circles=1, last=False):
         x, p, _ = around(epsilon, density, n=64)
         points = np.stack([np.cos(x), np.sin(x)], axis=1)
         points = np.concatenate([points + np.array([100.0 * part, 0.0]) for part in range(circles)])
-        return p, TokenLayer(points, epsilon, masses=np.tile(p, circles) / circles)
+        return p, TokenLayer(points, epsilon, weights=np.tile(p, circles) / circles)
 
     for logs in (
         lambda x: 0.8 * np.cos(x) + 0.3 * np.sin(2 * x),
@@ -63,7 +63,7 @@ def test_gap(run, *, power=2, share=1, circles=1, last=False):
     ):
         for epsilon in run.pick(quick=(4.0, 0.125), paper=(64.0, 4.0, 0.5, 0.125, 0.03125)):
             p, layer = crowded(epsilon, lambda x, logs=logs: np.exp(logs(x)))
-            found, error = spectrum(layer.rows, error=layer.error)
+            found, error = chain_spectrum(layer.rows, error=layer.error)
             gap = 1 - Interval.within(float(found[1]), error)
             with precision():
                 bound = share * Interval.exactly(float(p.min() / p.max())) ** power * hull(1 - bessel(epsilon)(1))
@@ -71,7 +71,7 @@ def test_gap(run, *, power=2, share=1, circles=1, last=False):
     for b in (0, Fraction(1, 4), 1, Fraction(3, 2)):
         for epsilon in (0.5, 0.0625):
             _, layer = crowded(epsilon, lambda x, b=b: np.exp(float(b) * np.cos(2 * x)))
-            found, error = spectrum(layer.rows, error=layer.error)
+            found, error = chain_spectrum(layer.rows, error=layer.error)
             gap = 1 - Interval.within(float(found[-1 if last else 1]), error)
             with precision():
                 bound = share * hull((-2 * power * ball(b)).exp() * (1 - bessel(epsilon)(1)))
@@ -81,8 +81,8 @@ def test_gap(run, *, power=2, share=1, circles=1, last=False):
     for b in (Fraction(1, 4), 1, 2, 4):
         with precision():
             claimed = hull((-2 * power * ball(b)).exp())
-        yield at_least(rate(b, sector=1), claimed, b=b, part="limit")
-        below = [rates_below(claimed.lo, b, sector=s) for s in (0, 1)]
+        yield at_least(relaxation_rate(b, sector=1), claimed, b=b, part="limit")
+        below = [count_rates(claimed.lo, b, sector=s) for s in (0, 1)]
         yield equals(sum(a for a, _ in below), 1, scale=1, b=b, part="eigenvalues below the bound, at least")
         yield equals(sum(a for _, a in below), 1, scale=1, b=b, part="eigenvalues below the bound, at most")
 
@@ -105,7 +105,7 @@ def test_clusters(run, *, more=0, b=Fraction(3)):
     for m in range(1, 6):
         claimed = m + (more(m) if callable(more) else more)
         for level in (Fraction(m * m, 10), Fraction(5 * m * m)):
-            counts = [rates_below(level, b, wells=m, sector=s) for s in range(m)]
+            counts = [count_rates(level, b, wells=m, sector=s) for s in range(m)]
             for name, side in (("least", 0), ("most", 1)):
                 counted = sum(c[side] for c in counts)
                 yield equals(counted, claimed, scale=1, m=m, level=float(level), part="limit", side=name)
@@ -116,7 +116,7 @@ def test_clusters(run, *, more=0, b=Fraction(3)):
                 return np.exp(float(b) * np.cos(m * x) + tilt * (0.5 * np.cos(x - 1.0) + 0.25 * np.sin(2 * x)))
 
             _, _, layer = around(epsilon, crowd, n=32 * m)
-            found, error = spectrum(layer.rows, error=layer.error)
+            found, error = chain_spectrum(layer.rows, error=layer.error)
             rates = 2 * (1 - found) / epsilon
             for side in (-1, 1):
                 slow = int(np.count_nonzero(rates < m * m / 10 + side * (2 * error + 8 * U) / epsilon))
@@ -143,9 +143,9 @@ def test_slowest(run, *, power=4, factor=16, wells=2, term=Fraction(-1, 8)):
     table = run.study(studies.rates).where(part="wells")
 
     def ratio(b):
-        found = table.where(height=b).intervals("value")[0] if wells == 2 else rate(b, wells=wells, sector=1)
+        found = table.where(height=b).intervals("value")[0] if wells == 2 else relaxation_rate(b, wells=wells, sector=1)
         with precision():
-            return scaled(found, b, power) * hull(ball(1).pi()) / (factor * b)
+            return scale_rate(found, b, power) * hull(ball(1).pi()) / (factor * b)
 
     heights = [b for b in table["height"].tolist() if b & (b - 1) == 0]
     ratios = [ratio(b) for b in heights]

@@ -6,9 +6,9 @@ from functools import cache
 import numpy as np
 
 from theory.attention import SquaredDistance, rounding
-from theory.diffusion import CircleDensity, TokenLayer, chordal, propagate, stacked, studies
-from theory.diffusion.layers import depth, line_tokens, spectrum
-from theory.diffusion.limits import extrapolated, worst
+from theory.diffusion import CircleDensity, TokenLayer, apply_layers, chordal, propagate, studies
+from theory.diffusion.layers import chain_spectrum, count_layers, line_tokens
+from theory.diffusion.limits import extrapolate, largest_errors
 from theory.evidence import (
     Claim,
     Interval,
@@ -71,11 +71,13 @@ def converges(table, way, kappa, clock, orders):
     target = truth(way, kappa, clock)
     for at, t in enumerate(times):
         levels = ladder_of(table, way, t)
-        yield equals(limit(worst(levels, target[at])[-4:], order=1), 0, scale=1, way=way, t=t, part="largest error")
+        yield equals(
+            limit(largest_errors(levels, target[at])[-4:], order=1), 0, scale=1, way=way, t=t, part="largest error"
+        )
         for k in orders:
-            errors = settled(worst(levels, target[at]))
+            errors = settled(largest_errors(levels, target[at]))
             yield equals(order(errors[-4:]), k, scale=1, way=way, t=t, extrapolations=k - 1, part="order")
-            levels = extrapolated(levels, order=k)
+            levels = extrapolate(levels, order=k)
 
 
 @verifies(
@@ -161,13 +163,13 @@ def test_carried(run, *, share=1, layers=lambda count: count, times=1.0, push=1.
         for rng in run.streams(1 if signs is not None else run.pick(quick=4, paper=40)):
             turn = np.sign(rng.normal(size=exact.shape) + start) if signs is None else signs  # mostly that of values
             rough = Rough(exact, push * turn, times)
-            (found,), (bound,) = stacked(rough, start, [count])
+            (found,), (bound,) = apply_layers(rough, start, [count])
             right = np.linalg.matrix_power(times * exact, count) @ start
             off = Interval.exactly(float(np.abs(found - right).max())) + times**count * slip
             claimed = share * layers(count) * Interval.exactly(bound) / count
             yield at_most(off, claimed, scale=bound, part=f"stack, {part}")
     rows = np.array([[0.75, 0.25], [0.25, 0.75]]) * (1.0 + Rough.error)
-    found, bound = spectrum(rows, error=Rough.error)
+    found, bound = chain_spectrum(rows, error=Rough.error)
     for value, right in zip(found.tolist(), (1.0, 0.5), strict=True):
         off = abs(Interval.exactly(value) - Interval.exactly(right))
         yield at_most(off, share * Interval.exactly(bound), scale=bound, part="eigenvalues, attained", right=right)
@@ -175,7 +177,7 @@ def test_carried(run, *, share=1, layers=lambda count: count, times=1.0, push=1.
         weights = rng.uniform(0.5, 1.5, size=(6, 6))
         weights = weights + weights.T + ahead * np.roll(np.eye(6), 1, axis=1)
         exact = weights / weights.sum(axis=1, keepdims=True)
-        found, bound = spectrum(exact * (1.0 + Rough.error * np.sign(rng.normal(size=(6, 6)))), error=Rough.error)
+        found, bound = chain_spectrum(exact * (1.0 + Rough.error * np.sign(rng.normal(size=(6, 6)))), error=Rough.error)
         apart = float(np.abs(found - np.sort(np.linalg.eigvals(exact).real)[::-1]).max())
         off = Interval.exactly(apart) + Interval.within(0.0, gamma(4096))
         yield at_most(off, share * Interval.exactly(bound), scale=bound, part="eigenvalues, drawn")
@@ -204,7 +206,7 @@ def test_tokens(run, *, half=False, ends=False, other="chordal"):
             read = table.where(way="tokens", t=t, epsilon=epsilon).intervals("value")
             law = table.where(way=other, t=times[max(0, at - 1)] if half else t, epsilon=epsilon).intervals("value")
             if ends:
-                read = between_ends(epsilon, depth(t, epsilon), places)
+                read = between_ends(epsilon, count_layers(t, epsilon), places)
             for place, value, exact in zip(places, read, law, strict=True):
                 yield equals(value, exact, scale=1, t=t, epsilon=epsilon, x=round(place, 3))
 
@@ -217,7 +219,7 @@ def between_ends(epsilon, layers, places):
     among = TokenLayer(tokens, epsilon, score=chordal(epsilon))
     asked = TokenLayer(tokens, epsilon, score=chordal(epsilon), queries=np.array(places)[:, np.newaxis])
     values = np.sin(tokens[:, 0]) + np.cos(2 * tokens[:, 0]) / 2
-    found, errors = stacked(among, values, [layers - 1])
+    found, errors = apply_layers(among, values, [layers - 1])
     return [Interval.within(float(v), errors[0] + 2 * asked.error) for v in asked(found[0])]
 
 
@@ -257,7 +259,7 @@ def test_autoregressive(
         near = np.abs(tokens[:, 0] - float(m)) < 9 * float(s) ** 0.5  # beyond, polynomials grow and weights are nothing
         for k in range(7):
             values = np.array([float(hermite(k, ball(Fraction(y) - m), ball(v)).mid()) for y in tokens[near, 0]])
-            found = propagate(queries, tokens[near], values, float(e), score=score, masses=masses[near])
+            found = propagate(queries, tokens[near], values, float(e), score=score, weights=masses[near])
             error = rounding(queries, tokens[near], values[:, np.newaxis], score=score, weights=masses[near])
             # densities are known to some hundred u; what is beyond nine deviations weighs below exp(-26) of the rest
             for query, value in zip(queries[:, 0].tolist(), found.tolist(), strict=True):

@@ -6,7 +6,7 @@ import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance, attend
 from theory.diffusion import GraphScore
-from theory.diffusion.similarity import defects, laws
+from theory.diffusion.similarity import biased_weights, defects
 from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.roundoff import gamma
 from verify import textbook
@@ -45,13 +45,13 @@ def test_static(run, *, slope=0.2, least=1, bilinear=False, told=12):
             chosen = DotProduct(scale=1.0, form=np.outer(left, right) + np.eye(left.size))
         else:
             chosen = GraphScore(left, right, slope=slope)
-        law = laws(q, k, chosen).weights
+        law = biased_weights(q, k, chosen).weights
         best = balls(k) @ balls(right)
         top = max(range(len(k)), key=lambda j, best=best: float(best[j].mid()))
         favourites = law.argmax(axis=1)
         yield equals(len(set(favourites.tolist())), least, scale=1, n=len(k), part="favourites")
         yield equals(int((favourites == top).sum()), len(q), scale=1, n=len(k), part="the largest key")
-    own = laws(CIRCLE, CIRCLE, DotProduct(scale=1.0)).weights.argmax(axis=1)
+    own = biased_weights(CIRCLE, CIRCLE, DotProduct(scale=1.0)).weights.argmax(axis=1)
     yield equals(len(set(own.tolist())), told, scale=1, part="dot product")
 
 
@@ -82,7 +82,7 @@ def test_static_limit(run, *, slope=0.2, swapped=False, dot=False):
             output = attend(q, k, values, score=score)
             bound = hull(2 * (len(k) - 1) * exp(-apart * ball(slope) / ball(temperature)))
             off = Interval.within(
-                float(np.abs(output - values[order[0]]).max()), laws(q, k, score).error + gamma(len(k) + 4)
+                float(np.abs(output - values[order[0]]).max()), biased_weights(q, k, score).error + gamma(len(k) + 4)
             )
             yield at_most(off, bound, scale=1, n=len(k), temperature=temperature)
 
@@ -108,7 +108,7 @@ def test_static_rate(run, *, slope=Fraction(1, 5), other=1, activation=0.2):
         rates = []
         for level in range(run.pick(quick=5, paper=6)):
             temperature = 2.0 ** -(4 + level)
-            law, error = laws([[query]], k, GraphScore(one, one, activation, temperature))
+            law, error = biased_weights([[query]], k, GraphScore(one, one, activation, temperature))
             left = float(np.sort(law[0])[:-1].sum())
             width = 2.0 * error + gamma(64) * (1.0 + abs(float(np.log(left))))
             rates.append(Interval.within(-float(np.log(left)), width) * temperature)
@@ -138,7 +138,7 @@ def test_even_activation(run, *, slope=None, sign=-1.0, power=2, across=1.0, lea
     for x in (line, *(rng.normal(size=(6, 1)) for rng in run.draws(quick=3, paper=40))):
         for alpha in (1.5, 0.75):
             score = GraphScore([alpha], [sign * alpha], slope)
-            law, error = laws(x, x, score)
+            law, error = biased_weights(x, x, score)
             claimed = textbook.laws(textbook.distance_scores(x, x, beta=alpha**power))
             yield equals(gap(law, claimed, error), 0, scale=1, alpha=alpha, n=len(x), part="law")
             f = -score.matrix(x, x)
@@ -146,7 +146,7 @@ def test_even_activation(run, *, slope=None, sign=-1.0, power=2, across=1.0, lea
             found = defects(f)
             for axiom in ("negative", "diagonal", "asymmetry"):
                 yield at_most(Interval.within(getattr(found, axiom), width), 0, scale=1, part=axiom, n=len(x))
-            same = laws(x, x, SquaredDistance(alpha**2))
+            same = biased_weights(x, x, SquaredDistance(alpha**2))
             apart = Interval.within(float(np.abs(law - same.weights).max()), error + same.error)
             yield equals(apart, 0, scale=1, part="distance attention", n=len(x))
     plane = np.array([[0.0, 0.0], [2.0, across]])  # apart across (1, -2)

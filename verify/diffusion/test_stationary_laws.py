@@ -6,8 +6,8 @@ import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance
 from theory.diffusion import TokenLayer, studies
-from theory.diffusion.layers import stationary
-from theory.diffusion.limits import extrapolated, worst
+from theory.diffusion.layers import stationary_law
+from theory.diffusion.limits import extrapolate, largest_errors
 from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U, gamma
@@ -72,7 +72,7 @@ def test_reversible(run, *, power=1, form=None, columns=False):
         masses /= masses.sum()
         epsilon = float(rng.choice([0.25, 0.5, 1.0]))
         symmetric = SquaredDistance(0.5 / epsilon) if number % 2 else DotProduct(form=np.eye(2) / (2 * epsilon))
-        layer = TokenLayer(tokens, epsilon, score=symmetric if form is None else DotProduct(form=form), masses=masses)
+        layer = TokenLayer(tokens, epsilon, score=symmetric if form is None else DotProduct(form=form), weights=masses)
         p, x, m = layer.rows, balls(tokens), balls(masses)
         with precision():
             apart = x[:, np.newaxis] - x
@@ -85,7 +85,7 @@ def test_reversible(run, *, power=1, form=None, columns=False):
         flux = law[:, np.newaxis] * p
         balance = Interval.within(float(np.abs(flux - flux.T).max()), float(flux.max()) * (2 * layer.error + 8 * U))
         yield equals(balance, 0, scale=float(flux.max()), n=n, part="balance")
-        found, bound = stationary(p, error=layer.error)
+        found, bound = stationary_law(p, error=layer.error)
         far = Interval.within(0.5 * float(np.abs(found - law).sum()), bound + gamma(n + 4))
         yield equals(far, 0, scale=1, n=n, part="stationary")
         i, j, k = rng.choice(n, size=3, replace=False)
@@ -130,7 +130,7 @@ def test_perturbed(run, *, share=1, push=1, carried=True):
         drawn[np.arange(4), np.arange(4)] += 1.0 - drawn.sum(axis=1)
         chains.append(("drawn", drawn))
     for part, rows in chains:
-        law, bound = stationary(rows, error=float(off))
+        law, bound = stationary_law(rows, error=float(off))
         found, other = [Fraction(v) for v in law.tolist()], [[Fraction(v) for v in row] for row in rows.tolist()]
         for i, row in enumerate(other):  # towards the first state, from everywhere
             j = 1 if i == 0 else i
@@ -161,7 +161,7 @@ def test_equilibrium(run, *, squared=True, rate=1, heat=False, weighed=True):
     levels = []
     for epsilon in (2.0**-j for j in range(2, run.pick(quick=9, paper=11))):
         x, _, layer = around(epsilon, density if weighed else np.ones_like)
-        law, bound = stationary(layer.rows, error=layer.error)
+        law, bound = stationary_law(layer.rows, error=layer.error)
         with precision():
             e = ball(epsilon)
             factor = (lambda k, e=e: (-e * k * k / 2).exp()) if heat else bessel(epsilon)
@@ -173,7 +173,7 @@ def test_equilibrium(run, *, squared=True, rate=1, heat=False, weighed=True):
             yield equals(levels[-1][-1], value, scale=1, epsilon=epsilon, part="tokens", wave=k)
     for at, (k, _) in enumerate(TESTS):
         yield equals(limit([level[at] for level in levels], order=1), target[at], scale=1, wave=k, part="limit")
-    errors = worst(levels, [Interval.exactly(t) for t in target])
+    errors = largest_errors(levels, [Interval.exactly(t) for t in target])
     yield equals(order(errors[-4:]), rate, scale=1, part="order")
 
 
@@ -202,10 +202,10 @@ def test_spectrum(run, *, kappa=1.0, clock=1):
         ladder.append([(value - claimed) / (1 + claimed) for value in values])
     levels = list(zip(*ladder, strict=True))
     for k in (1, 2):
-        errors = worst(levels, [0] * 8)
+        errors = largest_errors(levels, [0] * 8)
         yield equals(limit(errors[-4:], order=k), 0, scale=1, part="largest relative error", extrapolations=k - 1)
         yield equals(order(errors[-4:]), k, scale=1, part="its order", extrapolations=k - 1)
-        levels = extrapolated(levels, order=k)
+        levels = extrapolate(levels, order=k)
 
 
 @verifies(

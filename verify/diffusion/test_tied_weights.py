@@ -7,7 +7,7 @@ import numpy as np
 
 from theory.attention import DotProduct, rounding
 from theory.diffusion import CircleDensity, propagate
-from theory.diffusion.limits import extrapolated, worst
+from theory.diffusion.limits import extrapolate, largest_errors
 from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
 
@@ -38,7 +38,7 @@ def layer(form, epsilon, at, nodes=768):
     u = 2 * math.pi * np.arange(nodes) / nodes
     keys, queries, h, p = curve(u), curve(at), function(u), DENSITY(u)
     score = DotProduct(0.5 / epsilon, Q.T @ FORMS[form] @ Q)
-    found = propagate(queries, keys, h, epsilon, score=score, masses=p)
+    found = propagate(queries, keys, h, epsilon, score=score, weights=p)
     # points off by 32 u each move a score by that times |A| |x| |y| / eps, and a weight twice as much
     size, _ = score.bounds(queries, keys)
     width = rounding(queries, keys, h[:, np.newaxis], score=score, weights=p) + 1.5 * 256 * U * size
@@ -86,8 +86,8 @@ def test_bilinear(run, *, speed=1, drift=2, form="identity"):
     for at, here in enumerate(start):  # what relabels is no small step
         tended = limit([row[at] for row in found[-4:]], order=1)
         yield equals(tended, here, scale=1, place=at, part="a small step")
-    for k, ladder in ((1, levels), (2, extrapolated(levels))):
-        yield equals(order(worst(ladder, truth)), k, scale=1, extrapolations=k - 1, part="order")
+    for k, ladder in ((1, levels), (2, extrapolate(levels))):
+        yield equals(order(largest_errors(ladder, truth)), k, scale=1, extrapolations=k - 1, part="order")
     for at, target in enumerate(truth):
         yield equals(limit([level[at] for level in levels[-4:]], order=1), target, scale=size, place=at)
 

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance, attend_rows, top_k
-from theory.diffusion.similarity import LogDistance, by_columns, laws, regrouped
+from theory.diffusion.similarity import LogDistance, biased_weights, normalise_columns, regroup
 from theory.evidence import (
     Claim,
     Interval,
@@ -69,11 +69,11 @@ def test_soft_k_means(run, *, biased=1.0, factor=1.0, power=1):
     for x, c, beta, _ in groups(run):
         score, bias = DotProduct(scale=2.0 * beta), -beta * biased * np.square(c).sum(axis=1)
         slip = gamma(c.shape[1] + 2) * beta * float(np.square(c).sum(axis=1).max())
-        law, error = laws(x, c, score, bias=bias)
+        law, error = biased_weights(x, c, score, bias=bias)
         exact = textbook.laws(squares(x, c) * (-ball(beta * factor)))
         error = (1.0 + error) * (1.0 + 4.0 * slip) - 1.0 + 4 * U
         yield equals(gap(law, exact, error), 0, scale=1, part="memberships", n=len(x))
-        found = regrouped(x, c, score, bias=bias)
+        found = regroup(x, c, score, bias=bias)
         size, claimed = float(np.abs(x).max()), means(exact, x, power)
         width = found.error + 8.0 * slip * size + 4 * U * size
         yield equals(gap(found.centres, claimed, width), 0, scale=size, part="centres", n=len(x))
@@ -130,7 +130,7 @@ def test_k_means(run, *, score=None, k=1, rows=False, steps=1):
         size, n = float(np.abs(x).max()), len(x)
         full = hard.any(axis=0)  # a centre without points stays
         mine = c.copy()
-        mine[full] = (hard[:, full] / 3 if rows else by_columns(hard[:, full])).T @ x
+        mine[full] = (hard[:, full] / 3 if rows else normalise_columns(hard[:, full])).T @ x
         claimed = means(balls(np.eye(3)[best]), x)
         yield equals(gap(mine, claimed, size * gamma(2 * n + 8)), 0, scale=size, part="centres", n=n)
         kept = KMeans(3, init=c, n_init=1, max_iter=steps, tol=0.0, algorithm="lloyd").fit(x)
@@ -163,8 +163,8 @@ def test_k_means_limit(run, *, power=1.0, biased=1.0, other=1):
         beta = 32.0 * 2.0**level
         score, bias = DotProduct(scale=2.0 * beta), -beta * biased * np.square(c).sum(axis=1)
         slip = gamma(4) * beta * float(np.square(c).sum(axis=1).max())
-        soft.append(rate_of(laws(x, c, score, bias=bias), 4.0 * slip) / beta)
-        fuzzy.append(rate_of(laws(x, c, LogDistance(beta / 4.0))) / (beta / 4.0))
+        soft.append(rate_of(biased_weights(x, c, score, bias=bias), 4.0 * slip) / beta)
+        fuzzy.append(rate_of(biased_weights(x, c, LogDistance(beta / 4.0))) / (beta / 4.0))
     yield equals(limit(soft, order=1), hull(d[other] - d[0]), scale=1, part="soft")
     yield equals(limit(fuzzy, order=1), hull((d[other] / d[0]).log()), scale=1, part="fuzzy")
 
@@ -203,7 +203,7 @@ SPREAD = np.repeat(MIDDLES, 15, axis=0) + 0.6 * np.random.Generator(np.random.Ph
 def fuzzy_step(x, c, m, power, share=1.0):
     """One step in which the centres are weighted by this power of the memberships."""
     inner = share / (m - 1.0)
-    return regrouped(x, c, LogDistance(inner), power=power, back=LogDistance(power * inner))
+    return regroup(x, c, LogDistance(inner), power=power, back=LogDistance(power * inner))
 
 
 @verifies(

@@ -7,20 +7,20 @@ from flint import acb_mat
 
 from theory.attention import DotProduct, SquaredDistance
 from theory.diffusion import GraphScore
-from theory.diffusion.layers import spectrum
+from theory.diffusion.layers import chain_spectrum
 from theory.diffusion.similarity import (
-    by_rows,
-    chain,
-    convolved_features,
-    density_corrected,
-    exponential_inflation,
+    attend_density_corrected,
+    attend_graph,
+    biased_weights,
+    clear_diagonal,
+    compose,
+    convolve_features,
     fuzzy_union,
-    inflation,
-    laws,
-    masked,
-    overall,
-    symmetrised,
-    without_self,
+    inflate,
+    inflate_exponentially,
+    normalise_overall,
+    normalise_rows,
+    symmetrise,
 )
 from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
@@ -64,8 +64,8 @@ def rows(s):
 )
 def test_markov_clustering(run, *, r=2.0, squared=True):
     expand = (lambda h: h @ h) if squared else (lambda h: h)
-    step = chain(expand, partial(inflation, r=r), by_rows)
-    h, exact, error = by_rows(TRIANGLES), rows(balls(TRIANGLES)), gamma(8)
+    step = compose(expand, partial(inflate, r=r), normalise_rows)
+    h, exact, error = normalise_rows(TRIANGLES), rows(balls(TRIANGLES)), gamma(8)
     for level in range(4):
         h, exact = step(h), rows((exact @ exact) ** 2)
         error = 8.0 * (error + gamma(len(h) + 2 * EXP_ULPS + 8))  # a product of two, squared, then its quotient
@@ -108,12 +108,12 @@ def eigenvalues(scores, *, own):
 def test_spectrum(run, *, least=-1.0, laplacian=False, divided=False, later=0.0, beyond=0.0):
     for x, _ in clouds(run, quick=2, paper=12):
         n, score = len(x), SquaredDistance(0.5)
-        law, error = laws(x, x, score)
+        law, error = biased_weights(x, x, score)
         scores = -squares(x) / 2
         for own in (True, False):
-            p = law if own else masked(law, 1.0 - np.eye(n))
+            p = law if own else attend_graph(law, 1.0 - np.eye(n))
             off = error if own else (1.0 + 2.0 * error) * (1.0 + gamma(n + 4)) - 1.0 + 2.0 * error**2
-            values, width = spectrum(p, error=off)
+            values, width = chain_spectrum(p, error=off)
             exact, turned = eigenvalues(scores + balls(later * np.triu(np.ones((n, n)))), own=own)
             for k, imaginary in enumerate(turned):
                 yield equals(imaginary, 0, scale=1, k=k + 1, own=own, part="imaginary")
@@ -169,13 +169,13 @@ def test_diffusion_maps(run, *, power=1.0, query=False):
         kernel = exp(-squares(x) / 2)
         degrees = kernel.sum(axis=1)
         for alpha in (1.0, 0.5):
-            found, error = density_corrected(x, SquaredDistance(0.5), alpha=alpha)
+            found, error = attend_density_corrected(x, SquaredDistance(0.5), alpha=alpha)
             shares = exp(textbook.log(degrees) * (-ball(alpha * power)))
             claimed = rows(kernel * (shares[:, np.newaxis] if query else shares))
             yield equals(gap(found, claimed, error), 0, scale=1, part="a power", alpha=alpha, n=len(x))
         shares = exp(textbook.log(degrees) * (-ball(power)))
         both = rows(kernel * shares[:, np.newaxis] * (1 if query else shares))
-        found, error = density_corrected(x, SquaredDistance(0.5))
+        found, error = attend_density_corrected(x, SquaredDistance(0.5))
         yield equals(gap(found, both, error), 0, scale=1, part="as printed", n=len(x))
 
 
@@ -203,16 +203,16 @@ def test_neighbour_embedding(run, *, own=False, n_power=1, same=False):
         square = sigma**2
         queries = np.column_stack([x / square[:, np.newaxis], -0.5 / square])
         keys = np.column_stack([x, np.square(x).sum(axis=1)])
-        law, error = laws(queries, keys, DotProduct(scale=1.0))
+        law, error = biased_weights(queries, keys, DotProduct(scale=1.0))
         slip = 4.0 * gamma(8) * float(np.linalg.norm(queries, axis=1).max() * np.linalg.norm(keys, axis=1).max())
         off = 2.0 * ((1.0 + error) * (1.0 + 4.0 * slip) - 1.0) + gamma(n + 4)
-        p = masked(law, 1.0 - np.eye(n))
+        p = attend_graph(law, 1.0 - np.eye(n))
         yield equals(gap(p, claimed, off), 0, scale=1, part="SNE", n=n)
         d = np.square(x[:, np.newaxis] - x).sum(axis=2)
-        steps = chain(partial(exponential_inflation, sigma=2.0 * square), without_self, by_rows)(-d)
+        steps = compose(partial(inflate_exponentially, sigma=2.0 * square), clear_diagonal, normalise_rows)(-d)
         wide = gamma(n + 2 * EXP_ULPS + 16) + 2.0 * gamma(16) * float((d / (2.0 * square[:, np.newaxis])).max())
         yield equals(gap(steps, claimed, 2.0 * wide), 0, scale=1, part="pipeline", n=n)
-        joint = overall(symmetrised(p))
+        joint = normalise_overall(symmetrise(p))
         yield equals(gap(joint, (claimed + claimed.T) / (2 * n**n_power), off + gamma(n * n + 8)), 0, scale=1 / n,
                      part="t-SNE", n=n)  # fmt: skip
         union = 1 - (1 - claimed) * (1 - claimed.T)
@@ -241,13 +241,13 @@ def test_graph(run, *, late=False, slope="0.2", power=1):
         a = a + a.T
         left, right = rng.normal(size=2), rng.normal(size=2)
         score = GraphScore(left, right, slope=0.2)
-        law, error = laws(x, x, score)
+        law, error = biased_weights(x, x, score)
         loops = a + np.eye(n)
         s = (balls(x) @ balls(left))[:, np.newaxis] + balls(x) @ balls(right)
         lower = ball(0.2) if slope == "0.2" else ball(0.01)
         bent = np.frompyfunc(lambda ball, lower=lower: ball if ball > 0 else ball * lower, 1, 1)(s)
         claimed = rows(exp(bent) * balls(loops))
-        found = loops * law if late else masked(law, loops)
+        found = loops * law if late else attend_graph(law, loops)
         yield equals(gap(found, claimed, 2.0 * error * (1.0 + error) + gamma(2 * n + 4)), 0, scale=1, part="GAT", n=n)
         h = rng.normal(size=(n, 2))
         degree = balls(loops).sum(axis=1)
@@ -255,4 +255,4 @@ def test_graph(run, *, late=False, slope="0.2", power=1):
         plain = (balls(loops) / root[:, np.newaxis] / root) @ balls(h)
         size = float(np.abs(h).max())
         error = size * np.sqrt(n) * gamma(4 * n + 8 * EXP_ULPS + 32)
-        yield equals(gap(convolved_features(a, h), plain, error), 0, scale=size, part="GCN", n=n)
+        yield equals(gap(convolve_features(a, h), plain, error), 0, scale=size, part="GCN", n=n)

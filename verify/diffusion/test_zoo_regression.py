@@ -6,7 +6,7 @@ import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance, attend_rows, partition_error, read, rounding, top_k
 from theory.diffusion import propagate
-from theory.diffusion.similarity import nearest, unnormalised
+from theory.diffusion.similarity import attend_unnormalised, nearest_rows
 from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error
@@ -119,10 +119,10 @@ def test_nearest_neighbours(run, *, extra=0, score=None, weighted=False):
     chosen = SquaredDistance(1.0) if score is None else score
     for x, q, _, rng in groups(run):
         y, n, k = rng.normal(size=(len(x), 1)), len(x), 4
-        own = attend_rows(x, x, np.eye(n), rows=partial(nearest, k=k + extra), score=chosen)
+        own = attend_rows(x, x, np.eye(n), rows=partial(nearest_rows, k=k + extra), score=chosen)
         graph = kneighbors_graph(x, k, mode="connectivity", include_self=True).toarray()
         yield equals(int((own > 0.0).sum() - (own[graph > 0.0] > 0.0).sum()), 0, scale=1, part="graph", n=n)
-        rule = top_k if weighted else nearest
+        rule = top_k if weighted else nearest_rows
         found = attend_rows(q, x, y, rows=partial(rule, k=k + extra), score=chosen)[:, 0]
         order = [sorted(range(n), key=lambda j, row=row: float(row[j].mid()))[:k] for row in squares(q, x)]
         claimed = np.array([balls(y[near, 0]).sum() / k for near in order])
@@ -157,7 +157,7 @@ def test_support_vectors(run, *, normalised=False, factor=1, offset=1.0):
         score, n = SquaredDistance(0.7), len(keys)
         kernel = exp(textbook.distance_scores(q, keys, beta=0.7) * factor)
         claimed = kernel @ balls(alpha) + ball(b)
-        mine = unnormalised(q, keys, alpha, score)
+        mine = attend_unnormalised(q, keys, alpha, score)
         if normalised:
             mine = mine / np.exp(read(q, keys, keys, score=score).log_partition)
         off = partition_error(q, keys, score) + 4 * EXP_ULPS * U

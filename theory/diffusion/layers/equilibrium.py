@@ -1,11 +1,12 @@
 r"""What stacks of equal layers forget last: stationary laws, spectra, and the slowest rates of the limit.
 
-:func:`stationary` eliminates states without a subtraction (Grassmann, Taksar and Heyman), and its error is bounded
+:func:`stationary_law` eliminates states without a subtraction (Grassmann, Taksar and Heyman), and its error is bounded
 afterwards: if P to the power m brings any two rows within :math:`\tau < 1` in total variation, a law that one layer
-moves by r is within :math:`mr/(1 - \tau)` of the stationary one. :func:`spectrum` uses that the chain of attention with
-symmetric scores is reversible, so that :math:`\sqrt{P_{ij}P_{ji}}` is symmetric with the same eigenvalues.
+moves by r is within :math:`mr/(1 - \tau)` of the stationary one. :func:`chain_spectrum` uses that the chain of
+attention with symmetric scores is reversible, so that :math:`\sqrt{P_{ij}P_{ji}}` is symmetric and has the same
+eigenvalues.
 
-:func:`rates_below` counts eigenvalues of the limit itself. For :math:`p \propto e^{b\cos mx}` on the circle,
+:func:`count_rates` counts eigenvalues of the limit itself. For :math:`p \propto e^{b\cos mx}` on the circle,
 :math:`v = ph` turns :math:`-L` into :math:`-v'' + (p''/p)v`, which couples a frequency to those m and 2m away: a
 symmetric matrix with five diagonals for each class of frequencies modulo m. As many eigenvalues lie below a level as
 pivots are negative (Sylvester). Frequencies that are left out raise eigenvalues; what they lower is bounded by a Schur
@@ -49,7 +50,7 @@ def as_rows(rows: ArrayLike, error: float) -> Array:
     return p
 
 
-def stationary(rows: ArrayLike, *, error: float = 0.0) -> tuple[Array, float]:
+def stationary_law(rows: ArrayLike, *, error: float = 0.0) -> tuple[Array, float]:
     """Return the law that a layer leaves alone.
 
     Parameters
@@ -95,7 +96,7 @@ def stationary(rows: ArrayLike, *, error: float = 0.0) -> tuple[Array, float]:
     return law, bound
 
 
-def spectrum(rows: ArrayLike, *, error: float = 0.0) -> tuple[Array, float]:
+def chain_spectrum(rows: ArrayLike, *, error: float = 0.0) -> tuple[Array, float]:
     """Return the eigenvalues of a reversible chain, falling, and a bound on the error of each.
 
     Parameters
@@ -117,7 +118,7 @@ def spectrum(rows: ArrayLike, *, error: float = 0.0) -> tuple[Array, float]:
     return np.linalg.eigvalsh(np.sqrt(p * p.T))[::-1], error + 8.0 * n * U + n * 1e-150
 
 
-def rates_below(
+def count_rates(
     level: Any, height: Fraction | int, *, wells: int = 2, sector: int = 0, modes: int | None = None
 ) -> tuple[int, int]:
     r"""Count the eigenvalues of :math:`-L` below a level, for :math:`p \propto e^{b\cos mx}` on the circle.
@@ -169,8 +170,8 @@ def rates_below(
     return least, most
 
 
-def rate(height: Fraction | int, index: int = 0, *, wells: int = 2, sector: int = 0) -> Interval:
-    r"""Enclose an eigenvalue of :math:`-L`, by halving a bracket of :func:`rates_below`.
+def relaxation_rate(height: Fraction | int, index: int = 0, *, wells: int = 2, sector: int = 0) -> Interval:
+    r"""Enclose an eigenvalue of :math:`-L`, by halving a bracket of :func:`count_rates`.
 
     Parameters
     ----------
@@ -187,25 +188,25 @@ def rate(height: Fraction | int, index: int = 0, *, wells: int = 2, sector: int 
     b, count, wells = _height(height), as_count(index, "index", least=0), as_count(wells, "wells")
     with precision(96 + math.ceil(16 * b)):
         low, high = -(16 + math.ceil(12 * b)), 4 + 2 * math.ceil(math.log2(wells * (b + 2) * (count + 2)))
-        if rates_below(_ball(2) ** low, height, wells=wells, sector=sector)[1] > count:
+        if count_rates(_ball(2) ** low, height, wells=wells, sector=sector)[1] > count:
             return Interval(0.0, math.ldexp(1.0, low), Kind.CERTIFIED)
         while high - low > 1:
             middle = (low + high) // 2
-            below = rates_below(_ball(2) ** middle, height, wells=wells, sector=sector)[0] > count
+            below = count_rates(_ball(2) ** middle, height, wells=wells, sector=sector)[0] > count
             low, high = (low, middle) if below else (middle, high)
         ends = [_ball(2) ** low, _ball(2) ** high]
         for _ in range(_DIGITS):
             middle = (ends[0] + ends[1]) / 2
-            least, most = rates_below(middle, height, wells=wells, sector=sector)
+            least, most = count_rates(middle, height, wells=wells, sector=sector)
             if least <= count < most:
                 break  # not decided: the bracket stays as it is
             ends = [ends[0], middle] if least > count else [middle, ends[1]]
-        sure = rates_below(ends[0], height, wells=wells, sector=sector)[1] <= count
-        sure &= rates_below(ends[1], height, wells=wells, sector=sector)[0] > count
+        sure = count_rates(ends[0], height, wells=wells, sector=sector)[1] <= count
+        sure &= count_rates(ends[1], height, wells=wells, sector=sector)[0] > count
         return hull(ends[0].union(ends[1])) if sure else Interval.unknown(Kind.CERTIFIED)
 
 
-def scaled(rate: Interval, height: Fraction | int, power: Fraction | int) -> Interval:
+def scale_rate(rate: Interval, height: Fraction | int, power: Fraction | int) -> Interval:
     """Return a rate times ``exp(power * height)``, rounded outward."""
     with precision():
         exponent = _fraction(power, "power") * _fraction(height, "height")

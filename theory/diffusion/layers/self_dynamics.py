@@ -6,8 +6,8 @@ With :math:`f = \|H_i - H_j\|^2` a layer of tokens of density p on a surface H m
 
 the vector of mean curvature (the trace, not the average of the principal ones) and twice the slope of the density,
 since the coordinates of a surface in space have Laplacian :math:`\Delta_gH = \vec{\mathcal H}`. Uniform spheres shrink
-(:func:`sphere_layer`); closed curves move (:func:`moved`, :class:`Curve`); along the surface the density gathers where
-it is large, which is a heat equation run backward (:func:`line_tokens` for flat space).
+(:func:`sphere_layer`); closed curves move (:func:`advance_tokens`, :class:`PlaneCurve`); along the surface the density
+gathers where it is large, which is a heat equation run backward (:func:`line_tokens` for flat space).
 
 References
 ----------
@@ -38,20 +38,20 @@ _SHARPEST = 1e8  # taken: of the squared radius in bandwidths; nodes are eight t
 _REACH = 14.0  # derived: a Gaussian is below exp(-98) beyond so many standard deviations
 
 
-def moved(tokens: ArrayLike, epsilon: float, masses: ArrayLike | None = None) -> Array:
-    """Return where a layer of self-attention takes tokens of shape (n, d), of equal masses unless given."""
+def advance_tokens(tokens: ArrayLike, epsilon: float, weights: ArrayLike | None = None) -> Array:
+    """Return where a layer of self-attention takes tokens of shape (n, d), of equal weights unless given."""
     cloud: Array = as_points(tokens, "tokens")
-    return propagate(cloud, cloud, cloud, epsilon, masses=masses)
+    return propagate(cloud, cloud, cloud, epsilon, weights=weights)
 
 
-def rounded(tokens: ArrayLike, epsilon: float, masses: ArrayLike | None = None) -> float:
-    """Bound the rounding of every coordinate of :func:`moved`."""
+def advance_rounding(tokens: ArrayLike, epsilon: float, weights: ArrayLike | None = None) -> float:
+    """Bound the rounding of every coordinate of :func:`advance_tokens`."""
     cloud = as_points(tokens, "tokens")
-    law = None if masses is None else as_masses(masses, "masses", size=cloud.shape[0])
+    law = None if weights is None else as_masses(weights, "weights", size=cloud.shape[0])
     return rounding(cloud, cloud, cloud, score=SquaredDistance(half_inverse(epsilon)), weights=law)
 
 
-class Curve(NamedTuple):
+class PlaneCurve(NamedTuple):
     """A closed curve in the plane, at equal steps of a parameter that runs around the circle."""
 
     points: Array
@@ -76,19 +76,19 @@ class Curve(NamedTuple):
         (x, y), (dx, dy) = self.points.T, self.tangent.T
         return math.pi / int(x.size) * math.fsum((x * dy - y * dx).tolist())
 
-    def shortened(self, epsilon: float) -> Curve:
+    def shorten(self, epsilon: float) -> PlaneCurve:
         """Return the curve after a layer whose tokens weigh what arc they stand for: uniform on the curve as it is."""
-        return Curve(moved(self.points, epsilon, self.speed))
+        return PlaneCurve(advance_tokens(self.points, epsilon, self.speed))
 
 
-def ellipse(first: float, second: float, nodes: int) -> Curve:
+def ellipse(first: float, second: float, nodes: int) -> PlaneCurve:
     """Return an ellipse with these half-axes, at equal steps of its eccentric angle."""
     a, b, n = as_positive(first, "first"), as_positive(second, "second"), as_count(nodes, "nodes", least=8)
     angle = 2.0 * np.pi * np.arange(n) / n
-    return Curve(np.stack([a * np.cos(angle), b * np.sin(angle)], axis=1))
+    return PlaneCurve(np.stack([a * np.cos(angle), b * np.sin(angle)], axis=1))
 
 
-def sphere_tokens(dim: int, nodes: int) -> tuple[Array, Array]:
+def height_tokens(dim: int, nodes: int) -> tuple[Array, Array]:
     r"""Return tokens on the unit sphere that are to a query at its pole what uniform ones are, and their masses.
 
     Scores depend on the height only, and components across the axis cancel; so heights of a Gauss quadrature with
@@ -150,9 +150,9 @@ def sphere_layer(radius: Interval, epsilon: float, dim: int) -> Interval:
     e, r, dim = as_positive(epsilon, "epsilon"), as_positive(radius.mid, "radius"), as_count(dim, "dim")
     if not r * r / e < _SHARPEST:
         raise ValueError(f"epsilon: expected one to resolve with fewer nodes, got {e} for the radius {r}")
-    points, masses = sphere_tokens(dim, 32 * math.ceil(1.0 + 0.25 * r / math.sqrt(e)))
+    points, masses = height_tokens(dim, 32 * math.ceil(1.0 + 0.25 * r / math.sqrt(e)))
     cloud, query = r * points, np.array([[r, 0.0]])
-    found = float(propagate(query, cloud, cloud, e, masses=masses)[0, 0])
+    found = float(propagate(query, cloud, cloud, e, weights=masses)[0, 0])
     error = rounding(query, cloud, cloud, score=SquaredDistance(0.5 / e), weights=masses)
     # heights and masses of the quadrature are off by some u, scores by b u of the heights
     error += 64.0 * (1.0 + r * r / e) * U * r
@@ -220,10 +220,10 @@ def line_tokens(means: ArrayLike, variances: ArrayLike, shares: ArrayLike, step:
     return x[kept][:, np.newaxis], masses[kept] / masses[kept].sum()
 
 
-def shortening(curve: Curve, epsilon: float, layers: int) -> Iterator[Curve]:
-    """Yield a closed curve before and after each of some layers of :meth:`Curve.shortened`."""
-    as_instance(curve, "curve", Curve)
+def shorten_curve(curve: PlaneCurve, epsilon: float, layers: int) -> Iterator[PlaneCurve]:
+    """Yield a closed curve before and after each of some layers of :meth:`Curve.shorten`."""
+    as_instance(curve, "curve", PlaneCurve)
     yield curve
     for _ in range(as_count(layers, "layers", least=0)):
-        curve = curve.shortened(epsilon)
+        curve = curve.shorten(epsilon)
         yield curve

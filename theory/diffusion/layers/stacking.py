@@ -2,7 +2,7 @@ r"""Stacks of layers of which every one averages with the same weights: powers o
 
 As every layer averages, :math:`\|P_\varepsilon\|_\infty = 1`: rounding of one layer is carried on undiminished at worst
 and after n layers is n times that of one. A layer advances the limiting equation by :math:`\varepsilon/2`, so that time
-t takes :math:`2t/\varepsilon` layers (:func:`depth`).
+t takes :math:`2t/\varepsilon` layers (:func:`count_layers`).
 
 Three kinds of layers: tokens that attend to each other (:class:`TokenLayer`), the exact operator of a kernel that is
 the same everywhere on the torus (:class:`TorusLayer`), and that of a zonal kernel for functions of the height on the
@@ -55,7 +55,7 @@ class Layer(Protocol):
         ...
 
 
-def depth(time: float, epsilon: float) -> int:
+def count_layers(time: float, epsilon: float) -> int:
     r"""Return the number :math:`2t/\varepsilon` of layers that take time t.
 
     Raises
@@ -70,7 +70,7 @@ def depth(time: float, epsilon: float) -> int:
     return int(layers)
 
 
-def stacked(layer: Layer, values: ArrayLike, depths: Sequence[int]) -> tuple[list[Array], list[float]]:
+def apply_layers(layer: Layer, values: ArrayLike, depths: Sequence[int]) -> tuple[list[Array], list[float]]:
     """Apply a layer over and over.
 
     Parameters
@@ -123,7 +123,7 @@ class TokenLayer:
         Positive.
     score : BoundedScore, optional
         :math:`-f/2\varepsilon`; that of squared distances unless given.
-    masses : array_like, shape (n,), optional
+    weights : array_like, shape (n,), optional
         Of the tokens; equal unless given.
     queries : array_like, shape (m, d), optional
         The keys unless given.
@@ -137,7 +137,7 @@ class TokenLayer:
     """
 
     def __init__(
-        self, keys: ArrayLike, epsilon: float, *, score: BoundedScore | None = None, masses: ArrayLike | None = None,
+        self, keys: ArrayLike, epsilon: float, *, score: BoundedScore | None = None, weights: ArrayLike | None = None,
         queries: ArrayLike | None = None,
     ) -> None:  # fmt: skip
         tokens = as_points(keys, "keys")
@@ -146,9 +146,9 @@ class TokenLayer:
         asked = tokens if queries is None else as_points(queries, "queries", dim=tokens.shape[1])
         n = tokens.shape[0]
         # a value that is one for a single token and zero for the others reads off its weight, relatively accurate
-        self.rows = propagate(asked, tokens, np.eye(n), width, score=own, masses=masses)
+        self.rows = propagate(asked, tokens, np.eye(n), width, score=own, weights=weights)
         with np.errstate(divide="ignore"):  # a token may have no mass
-            logs = None if masses is None else np.log(as_masses(masses, "masses", size=n))
+            logs = None if weights is None else np.log(as_masses(weights, "weights", size=n))
         self.error = average_error(1.0, n, relative=weight_error(asked, tokens, own, logs))
 
     def __call__(self, values: Array) -> Array:
@@ -169,7 +169,7 @@ class TorusLayer:
     density : array_like
         Positive, on the grid, of any total mass.
     multiplier : callable
-        As in :meth:`PeriodicGrid.multiplied`, at most one in size.
+        As in :meth:`PeriodicGrid.multiply`, at most one in size.
 
     Raises
     ------
@@ -181,7 +181,7 @@ class TorusLayer:
         self._grid, self._p = as_instance(grid, "grid", PeriodicGrid), as_real(density, "density")
         if self._p.shape != grid.shape:
             raise ValueError(f"density: expected shape {grid.shape}, got shape {self._p.shape}")
-        mass = grid.multiplied(self._p, multiplier)
+        mass = grid.multiply(self._p, multiplier)
         if not min(self._p.min(), mass.min()) > 0.0:
             raise ValueError(f"density: expected one that stays positive when smoothed, got {mass.min()}")
         self._mass = mass
@@ -192,7 +192,7 @@ class TorusLayer:
 
     def __call__(self, values: Array) -> Array:
         """Average values on the grid."""
-        return self._grid.multiplied(values * self._p, lambda *_: self._factors) / self._mass
+        return self._grid.multiply(values * self._p, lambda *_: self._factors) / self._mass
 
 
 class ZonalLayer:

@@ -16,7 +16,7 @@ from theory.evidence.interval import Interval, enclose
 Levels = Sequence[Sequence[Interval]]  # of the ladder, coarse to fine, and in each the places
 
 
-def extrapolated(levels: Levels, *, order: int = 1) -> list[list[Interval]]:
+def extrapolate(levels: Levels, *, order: int = 1) -> list[list[Interval]]:
     r"""Remove the leading term of order :math:`\varepsilon^k` from values at bandwidths half as large each.
 
     Parameters
@@ -48,7 +48,7 @@ def extrapolated(levels: Levels, *, order: int = 1) -> list[list[Interval]]:
     ]
 
 
-def worst(levels: Levels, truth: Sequence[Interval | float]) -> list[Interval]:
+def largest_errors(levels: Levels, truth: Sequence[Interval | float]) -> list[Interval]:
     """Return the largest error of each level over its places.
 
     Raises

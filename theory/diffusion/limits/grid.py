@@ -88,7 +88,7 @@ class PeriodicGrid:
         cell = math.prod(2.0 * math.pi / n for n in self.shape)
         return cell * math.fsum(self._on(values).ravel().tolist())
 
-    def multiplied(self, values: ArrayLike, multiplier: Callable[..., ArrayLike]) -> Array:
+    def multiply(self, values: ArrayLike, multiplier: Callable[..., ArrayLike]) -> Array:
         """Multiply every Fourier coefficient.
 
         Parameters
@@ -125,11 +125,11 @@ class PeriodicGrid:
                 product = product * np.where(lost, 0.0, (1j * mode) ** count)
             return product
 
-        return self.multiplied(values, factor)
+        return self.multiply(values, factor)
 
     def laplacian(self, values: ArrayLike) -> Array:
         """Apply the flat Laplacian."""
-        return self.multiplied(values, lambda *k: -sum(mode**2 for mode in k))
+        return self.multiply(values, lambda *k: -sum(mode**2 for mode in k))
 
     def gradient(self, values: ArrayLike) -> Array:
         """Return the first derivatives, shape (d, ...)."""
@@ -143,7 +143,7 @@ class PeriodicGrid:
         return np.stack(columns, axis=1)
 
     def rounding(self, values: ArrayLike, largest: float = 1.0) -> float:
-        """Bound the rounding error of any value of :meth:`multiplied`, for factors of size up to ``largest``."""
+        """Bound the rounding error of any value of :meth:`multiply`, for factors of size up to ``largest``."""
         with np.errstate(over="ignore"):
             norm = math.sqrt(float(math.fsum((self._on(values) ** 2).ravel().tolist())))
         return (32.0 * math.log2(self.size) + 4.0) * U * as_bound(largest, "largest") * norm

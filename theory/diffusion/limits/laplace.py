@@ -7,8 +7,8 @@ tokens of density q with respect to them, with :math:`d = \partial_y^3f`,
 
 .. math:: C^{kl}\partial_k\partial_lh + 2C^{kl}\,\partial_k\log q\,\partial_lh - d_{klm}C^{kl}C^{mi}\,\partial_ih .
 
-:class:`GeneralScore` puts any f through the engine; :func:`concentrated` integrates it over a lattice about a point;
-:func:`first_order` evaluates the operator from derivatives.
+:class:`GeneralScore` puts any f through the engine; :func:`average_at_peak` integrates it over a lattice about a point;
+:func:`peak_correction` evaluates the operator from derivatives.
 
 References
 ----------
@@ -123,7 +123,7 @@ def lattice(centre: ArrayLike, widths: ArrayLike, *, reach: float = REACH, per_w
     return np.stack([part.ravel() for part in grid], axis=1)
 
 
-def concentrated(
+def average_at_peak(
     score: GeneralScore, query: ArrayLike, centre: ArrayLike, widths: ArrayLike, function: Callable[[Array], Array],
     density: Callable[[Array], Array], *, reach: float = REACH,
 ) -> Interval:  # fmt: skip
@@ -154,7 +154,7 @@ def concentrated(
     for per_width in (_FINE, _FINER):
         keys = lattice(centre, widths, reach=reach, per_width=per_width)
         values, masses = function(keys), density(keys)
-        found.append(float(propagate(x, keys, values, score.epsilon, score=score, masses=masses)[0]))
+        found.append(float(propagate(x, keys, values, score.epsilon, score=score, weights=masses)[0]))
     size = float(np.abs(values).max())
     error = rounding(x, keys, values[:, np.newaxis], score=score, weights=masses)
     # places are off by 8 u of their size, which ten deviations from the middle changes a weight by ten times that
@@ -163,7 +163,7 @@ def concentrated(
     return estimated(fine, coarse, times=2.0) + Interval.within(0.0, error + size * (2.0 * moved + 256.0 * U))
 
 
-def first_order(
+def peak_correction(
     hessian: ArrayLike, third: ArrayLike, log_slope: ArrayLike, gradient: ArrayLike, second: ArrayLike
 ) -> float:
     r"""Return the coefficient of :math:`\varepsilon` in :math:`P_\varepsilon h(x)`.

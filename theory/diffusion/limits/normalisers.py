@@ -42,7 +42,7 @@ from theory._validate import as_count, as_having, as_instance, as_masses, as_num
 from theory.attention import Score, Sinkhorn, doubly_normalised, partition_error, read
 from theory.attention.score import bounded
 from theory.diffusion.limits.grid import PeriodicGrid
-from theory.diffusion.limits.operators import convolved
+from theory.diffusion.limits.operators import convolve
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
 Array = NDArray[np.float64]
@@ -52,7 +52,7 @@ _LARGEST = 1e150  # taken: squares of densities stay in float64
 _STILL = 16 * U  # taken: a few roundings of a potential
 
 
-def reweighted(
+def convolve_reweighted(
     grid: PeriodicGrid, density: ArrayLike, values: ArrayLike, multiplier: Multiplier, *, alpha: float
 ) -> Array:
     r"""Apply attention to keys weighted by :math:`(Kp)^{-\alpha}`, on the grid.
@@ -82,10 +82,10 @@ def reweighted(
         law = p * _smoothed(grid, p, multiplier) ** -power
     if not np.isfinite(law).all():
         raise ValueError(f"alpha: expected a power of the density that float64 can hold, got {power}")
-    return convolved(grid, law, values, multiplier)
+    return convolve(grid, law, values, multiplier)
 
 
-def balanced_law(
+def balance_law(
     grid: PeriodicGrid, density: ArrayLike, multiplier: Multiplier, *, steps: int = STEPS
 ) -> tuple[Array, float]:
     r"""Return the law m with :math:`m\,Km = p`, to which softmax attention is Sinkhorn's attention to p.
@@ -93,7 +93,7 @@ def balanced_law(
     Parameters
     ----------
     grid, density, multiplier
-        As in :func:`reweighted`; the multiplier not negative.
+        As in :func:`convolve_reweighted`; the multiplier not negative.
     steps : int, default 120
 
     Returns
@@ -120,7 +120,7 @@ def balanced_law(
     return law, residual
 
 
-def swept_law(grid: PeriodicGrid, density: ArrayLike, multiplier: Multiplier, sweeps: int) -> Array:
+def sweep_law(grid: PeriodicGrid, density: ArrayLike, multiplier: Multiplier, sweeps: int) -> Array:
     r"""Return the law to which softmax attention is Sinkhorn's iteration after some sweeps from nothing, rows last.
 
     A sweep is :math:`v \leftarrow 1/K(up)` after :math:`u = 1/K(vp)`, from v = 1; the law is v p.
@@ -128,7 +128,7 @@ def swept_law(grid: PeriodicGrid, density: ArrayLike, multiplier: Multiplier, sw
     Raises
     ------
     TypeError, ValueError
-        If ``sweeps`` is not an integer of at least 0, or as :func:`balanced_law` says.
+        If ``sweeps`` is not an integer of at least 0, or as :func:`balance_law` says.
     """
     p = _density(grid, density)
     law = p
@@ -151,8 +151,8 @@ def sinkhorn_change(
         64 u of what is meant, relatively.
     """
     p, h = _density(grid, density), as_real(values, "values")
-    law, residual = balanced_law(grid, p, multiplier)
-    found, mass = convolved(grid, law, h, multiplier), _smoothed(grid, law, multiplier)
+    law, residual = balance_law(grid, p, multiplier)
+    found, mass = convolve(grid, law, h, multiplier), _smoothed(grid, law, multiplier)
     rounding = grid.rounding(law) / float(mass.min())
     off = residual + rounding + 64 * U
     peak = float(np.sum(np.asarray(multiplier(*grid.frequencies)))) / (2.0 * math.pi) ** grid.dim  # the kernel at zero
@@ -162,8 +162,8 @@ def sinkhorn_change(
     return found, moved + direct
 
 
-def balanced_tokens(
-    points: ArrayLike, *, score: Score, masses: ArrayLike | None = None, steps: int = STEPS
+def balance_tokens(
+    points: ArrayLike, *, score: Score, weights: ArrayLike | None = None, steps: int = STEPS
 ) -> Sinkhorn:
     """Normalise attention among tokens doubly, for a symmetric positive semi-definite kernel ``exp(score)``.
 
@@ -173,7 +173,7 @@ def balanced_tokens(
         Queries and keys.
     score : Score
         Symmetric in query and key.
-    masses : array_like, shape (n,), optional
+    weights : array_like, shape (n,), optional
         Positive, of any total; equal unless given.
     steps : int, default 120
         Of the averaged iteration, each one pass of the engine.
@@ -190,9 +190,9 @@ def balanced_tokens(
     """
     x = as_points(points, "points")
     as_having(score, "score", "matrix")
-    b = np.ones(x.shape[0]) if masses is None else as_masses(masses, "masses", size=x.shape[0])
+    b = np.ones(x.shape[0]) if weights is None else as_masses(weights, "weights", size=x.shape[0])
     if not b.min() > 0.0:
-        raise ValueError(f"masses: expected positive ones, got {b.min()}")
+        raise ValueError(f"weights: expected positive ones, got {b.min()}")
     b = b / b.sum()
     nothing, phi = np.zeros((x.shape[0], 1)), np.zeros(x.shape[0])
     for _ in range(as_count(steps, "steps")):
@@ -204,7 +204,7 @@ def balanced_tokens(
 
 
 def balance_error(found: Sinkhorn, values: ArrayLike, queries: ArrayLike | None = None) -> Array:
-    r"""Bound how far averages under what :func:`balanced_tokens` found are from the limit's, rounding of sums aside.
+    r"""Bound how far averages under what :func:`balance_tokens` found are from the limit's, rounding of sums aside.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def _density(grid: PeriodicGrid, density: ArrayLike) -> Array:
 
 
 def _smoothed(grid: PeriodicGrid, law: Array, multiplier: Multiplier) -> Array:
-    mass = grid.multiplied(law, multiplier)
+    mass = grid.multiply(law, multiplier)
     if not mass.min() > 0.0:
         raise ValueError(f"density: expected one that stays positive when smoothed, got {mass.min()}")
     return mass

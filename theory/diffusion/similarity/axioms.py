@@ -46,7 +46,7 @@ def defects(values: ArrayLike) -> Defects:
     return Defects(-float(f.min()), float(np.abs(np.diag(f)).max()), _held(skew), _held(excess))
 
 
-def relaxed(values: ArrayLike, factor: float) -> float:
+def relaxed_excess(values: ArrayLike, factor: float) -> float:
     """Return the largest ``f(x, z) - factor (f(x, y) + f(y, z))``."""
     f, factor = as_matrix(values, "values"), as_number(factor, "factor")
     f = as_matrix(f, "values", shape=(f.shape[0], f.shape[0]))

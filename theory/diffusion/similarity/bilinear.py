@@ -153,7 +153,7 @@ def radial_multiplier(radius: float, epsilon: float) -> Callable[..., Array]:
     return chordal_multiplier(1.0 / b)
 
 
-def hot_expansion(keys: ArrayLike, values: ArrayLike, pull: ArrayLike, masses: ArrayLike | None = None) -> Array:
+def hot_expansion(keys: ArrayLike, values: ArrayLike, pull: ArrayLike, weights: ArrayLike | None = None) -> Array:
     r"""Return the first coefficients in :math:`\beta` of averages under weights :math:`e^{\beta\langle u, y\rangle}`.
 
     Parameters
@@ -161,7 +161,7 @@ def hot_expansion(keys: ArrayLike, values: ArrayLike, pull: ArrayLike, masses: A
     keys, values : array_like, shape (n, d) and (n, d_v)
     pull : array_like, shape (d,)
         u, which for a bilinear score is :math:`A^\top x`.
-    masses : array_like, shape (n,), optional
+    weights : array_like, shape (n,), optional
         Of the keys; equal unless given.
 
     Returns
@@ -172,7 +172,7 @@ def hot_expansion(keys: ArrayLike, values: ArrayLike, pull: ArrayLike, masses: A
     """
     y = as_points(keys, "keys")
     v = as_points(values, "values", size=y.shape[0])
-    w = np.ones(y.shape[0]) if masses is None else as_masses(masses, "masses", size=y.shape[0])
+    w = np.ones(y.shape[0]) if weights is None else as_masses(weights, "weights", size=y.shape[0])
     w = w / w.sum()
     u = as_vector(pull, "pull", size=y.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):

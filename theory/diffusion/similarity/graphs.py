@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_matrix, as_number, as_points, as_positive, as_vector, frozen
 from theory.attention import attend
 from theory.attention.score import Constants
-from theory.diffusion.similarity.pipeline import by_rows
+from theory.diffusion.similarity.pipeline import normalise_rows
 from theory.evidence.roundoff import gamma
 
 Array = NDArray[np.float64]
@@ -83,20 +83,20 @@ class GraphScore:
         return size, (steep * reach / self.temperature + size) * gamma(terms) * (1.0 + gamma(terms))
 
 
-def masked(weights: ArrayLike, adjacency: ArrayLike) -> Array:
+def attend_graph(weights: ArrayLike, adjacency: ArrayLike) -> Array:
     """Return attention among neighbours: weights on an edge, every row divided by its sum, which must not vanish."""
     rows = as_matrix(weights, "weights")
     seen = as_matrix(adjacency, "adjacency", shape=(rows.shape[0], rows.shape[1]))
     try:
         with np.errstate(over="ignore"):
-            return by_rows(rows * seen)
+            return normalise_rows(rows * seen)
     except ValueError as error:
         raise ValueError(
             f"weights, adjacency: expected rows that can be divided by their sums, got others: {error}"
         ) from error
 
 
-def convolved_features(adjacency: ArrayLike, features: ArrayLike) -> Array:
+def convolve_features(adjacency: ArrayLike, features: ArrayLike) -> Array:
     r"""Return :math:`D^{-1/2}(A + I)D^{-1/2}H = D^{1/2}N_r(A + I)D^{-1/2}H`, by attention to neighbours.
 
     Parameters

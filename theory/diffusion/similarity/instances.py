@@ -4,13 +4,13 @@ What differs between the methods is a score, the weights of the keys, and the va
 
 * *k-means and its soft versions*: points attend to centres; then centres attend to points, of which the point i weighs
   :math:`Z_i^{-r}` if memberships :math:`u_{ij} = e^{a(x_i, c_j)}/Z_i` enter with the power r, since :math:`u^r =
-  e^{ra}Z^{-r}`. Two passes are one step (:func:`regrouped`). Gaussian scores give soft k-means, the scores
+  e^{ra}Z^{-r}`. Two passes are one step (:func:`regroup`). Gaussian scores give soft k-means, the scores
   :math:`-\log|x - c|^2/(m - 1)` fuzzy c-means, and the largest weight alone k-means.
 * *mean shift* and *kernel regression* are :func:`theory.diffusion.propagate` with the bandwidth :math:`\varepsilon =
   h^2`.
-* *k nearest neighbours*: equal weights on the k best scores (:func:`nearest`).
-* *support vectors*: attention before its normalisation (:func:`unnormalised`).
-* *diffusion maps*: keys weighted by a power of their degree (:func:`density_corrected`).
+* *k nearest neighbours*: equal weights on the k best scores (:func:`nearest_rows`).
+* *support vectors*: attention before its normalisation (:func:`attend_unnormalised`).
+* *diffusion maps*: keys weighted by a power of their degree (:func:`attend_density_corrected`).
 * *graph attention and convolution*: :mod:`theory.diffusion.similarity.graphs`.
 
 Every result comes with a bound on its relative error, derived from that of the attention weights.
@@ -102,7 +102,7 @@ class Step(NamedTuple):
     error: float
 
 
-def laws(queries: ArrayLike, keys: ArrayLike, score: Score, *, bias: ArrayLike | None = None) -> Laws:
+def biased_weights(queries: ArrayLike, keys: ArrayLike, score: Score, *, bias: ArrayLike | None = None) -> Laws:
     """Return the attention weights of queries on keys, of which ``bias``, shape (n,), is added to every score.
 
     Raises
@@ -118,7 +118,7 @@ def laws(queries: ArrayLike, keys: ArrayLike, score: Score, *, bias: ArrayLike |
     return Laws(engine.weights(pairs_of(score, q, k), log_weights=added), weight_error(q, k, bounded(score), added))
 
 
-def regrouped(
+def regroup(
     points: ArrayLike, centres: ArrayLike, score: Score, *, power: float = 1.0, back: Score | None = None,
     bias: ArrayLike | None = None, values: ArrayLike | None = None,
 ) -> Step:  # fmt: skip
@@ -152,7 +152,7 @@ def regrouped(
     return Step(found, average_error(float(np.abs(v).max()), x.shape[0], relative=relative))
 
 
-def nearest(scores: ArrayLike, k: int) -> Array:
+def nearest_rows(scores: ArrayLike, k: int) -> Array:
     """Return the rows that give weight 1/k to each of the ``k`` largest scores; of equal ones the first count.
 
     Raises
@@ -168,7 +168,7 @@ def nearest(scores: ArrayLike, k: int) -> Array:
     return rows
 
 
-def unnormalised(queries: ArrayLike, keys: ArrayLike, coefficients: ArrayLike, score: Score) -> Array:
+def attend_unnormalised(queries: ArrayLike, keys: ArrayLike, coefficients: ArrayLike, score: Score) -> Array:
     r"""Return :math:`\sum_j \alpha_j e^{a(x, y_j)}`, shape (m,): what attention averages, times what it divides by."""
     alpha = as_vector(coefficients, "coefficients")
     as_having(score, "score", "matrix")
@@ -180,7 +180,9 @@ def unnormalised(queries: ArrayLike, keys: ArrayLike, coefficients: ArrayLike, s
     return np.asarray(sums)
 
 
-def density_corrected(tokens: ArrayLike, score: Score, *, alpha: float = 1.0, queries: ArrayLike | None = None) -> Laws:
+def attend_density_corrected(
+    tokens: ArrayLike, score: Score, *, alpha: float = 1.0, queries: ArrayLike | None = None
+) -> Laws:
     r"""Return the weights :math:`\propto e^{a(x_i, x_j)}d_j^{-\alpha}` among tokens, :math:`d_j = \sum_k e^{a_{jk}}`.
 
     The query's own degree cancels: diffusion maps are attention with weighted keys. Rows are those of the tokens, or of
@@ -190,6 +192,6 @@ def density_corrected(tokens: ArrayLike, score: Score, *, alpha: float = 1.0, qu
     as_having(score, "score", "matrix")
     asked = x if queries is None else as_points(queries, "queries", dim=x.shape[1])
     degrees = engine.attention(pairs_of(score, x, x), x).log_partition
-    found = laws(asked, x, score, bias=-power * degrees)
+    found = biased_weights(asked, x, score, bias=-power * degrees)
     off = abs(power) * (partition_error(x, x, bounded(score)) + U * float(np.abs(degrees).max()))
     return Laws(found.weights, math.expm1(min(math.log1p(found.error) + 2.0 * off, 700.0)))

@@ -87,7 +87,7 @@ class Profile:
         return np.asarray(inverse * k - self.third * inverse**2 * s + even * v)
 
 
-def along(profile: Profile, density: ArrayLike, product: ArrayLike) -> tuple[float, float]:
+def expand_along(profile: Profile, density: ArrayLike, product: ArrayLike) -> tuple[float, float]:
     r"""Return the limit of :math:`P_\varepsilon h` and its coefficient of :math:`\varepsilon`.
 
     Parameters
@@ -119,7 +119,7 @@ def along(profile: Profile, density: ArrayLike, product: ArrayLike) -> tuple[flo
     return limit, slope
 
 
-def fibred(
+def average_along(
     score: GeneralScore, query: ArrayLike, centre: float, width: float, function: Callable[[Array], Array],
     density: Callable[[Array], Array], *, nodes: int,
 ) -> Interval:  # fmt: skip
@@ -153,7 +153,7 @@ def fibred(
         turn = 2.0 * np.pi * np.arange(around) / around
         keys = np.stack([np.repeat(across, around), np.tile(turn, across.size)], axis=1)
         values, masses = function(keys), density(keys)
-        found.append(float(propagate(x, keys, values, score.epsilon, score=score, masses=masses)[0]))
+        found.append(float(propagate(x, keys, values, score.epsilon, score=score, weights=masses)[0]))
     size = float(np.abs(values).max())
     error = rounding(x, keys, values[:, np.newaxis], score=score, weights=masses)
     # places are off by 8 u of their size, which ten deviations from the middle, where a score is 50, changes a weight

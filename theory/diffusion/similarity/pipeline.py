@@ -6,7 +6,7 @@ A method on a graph of points takes a similarity matrix S, strengthens it, norma
 .. math:: D_{t,c} = c - \mathrm{sign}(t)\,d^t, \quad \Gamma_r(S) = \mathrm{sign}(r)\,S^r, \quad e^{S_{ij}/\sigma_i},
    \quad N_r, N_c, N_g, \quad N_2(S)_{ij} = \frac{S_{ij}}{\sum_k S_{ik}\sum_k S_{jk}} ,
 
-entry by entry as printed, and :func:`chain` puts them in order. Attention is :math:`N_r \circ \exp` of learnable
+entry by entry as printed, and :func:`compose` puts them in order. Attention is :math:`N_r \circ \exp` of learnable
 scores. Sums, products and quotients of float64; powers and exponentials are within a few units in the last place.
 
 References
@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 Stage = Callable[[Array], Array]
 
 
-def chain(*stages: Stage) -> Stage:
+def compose(*stages: Stage) -> Stage:
     """Return the map that applies ``stages`` one after the other, the first one first.
 
     Raises
@@ -69,7 +69,7 @@ def metric_similarity(distances: ArrayLike, t: float, c: float) -> Array:
     return level - _power(d, power, "distances")
 
 
-def inflation(similarity: ArrayLike, r: float) -> Array:
+def inflate(similarity: ArrayLike, r: float) -> Array:
     r"""Return :math:`\Gamma_r(S) = \mathrm{sign}(r)\,S^r`, entry by entry.
 
     Raises
@@ -84,7 +84,7 @@ def inflation(similarity: ArrayLike, r: float) -> Array:
     return _power(s, power, "similarity")
 
 
-def exponential_inflation(similarity: ArrayLike, sigma: ArrayLike) -> Array:
+def inflate_exponentially(similarity: ArrayLike, sigma: ArrayLike) -> Array:
     r"""Return :math:`e^{S_{ij}/\sigma_i}`, without a shift.
 
     Parameters
@@ -106,19 +106,19 @@ def exponential_inflation(similarity: ArrayLike, sigma: ArrayLike) -> Array:
         return _finite(np.exp(s / widths[:, np.newaxis]), "similarity")
 
 
-def by_rows(similarity: ArrayLike) -> Array:
+def normalise_rows(similarity: ArrayLike) -> Array:
     """Return :math:`N_r(S)`: every row divided by its sum, which must not vanish."""
     s = as_matrix(similarity, "similarity")
     return np.asarray(s / _sums(s, 1)[:, np.newaxis])
 
 
-def by_columns(similarity: ArrayLike) -> Array:
+def normalise_columns(similarity: ArrayLike) -> Array:
     """Return :math:`N_c(S)`: every column divided by its sum, which must not vanish."""
     s = as_matrix(similarity, "similarity")
     return np.asarray(s / _sums(s, 0))
 
 
-def two_sided(similarity: ArrayLike) -> Array:
+def normalise_two_sided(similarity: ArrayLike) -> Array:
     """Return :math:`N_2(S)`: every entry divided by the sums of the rows of both of its indices."""
     s = as_matrix(similarity, "similarity")
     degrees = _sums(as_matrix(s, "similarity", shape=(s.shape[0], s.shape[0])), 1)
@@ -127,19 +127,19 @@ def two_sided(similarity: ArrayLike) -> Array:
     return _finite(divided, "similarity")
 
 
-def overall(similarity: ArrayLike) -> Array:
+def normalise_overall(similarity: ArrayLike) -> Array:
     """Return :math:`N_g(S)`: every entry divided by the sum of all, which must not vanish."""
     s = as_matrix(similarity, "similarity")
     return np.asarray(s / _sums(s.reshape(1, -1), 1))
 
 
-def without_self(similarity: ArrayLike) -> Array:
+def clear_diagonal(similarity: ArrayLike) -> Array:
     """Return a square similarity with zero on its diagonal."""
     s = as_matrix(similarity, "similarity")
     return np.asarray(as_matrix(s, "similarity", shape=(s.shape[0], s.shape[0])) * (1.0 - np.eye(s.shape[0])))
 
 
-def symmetrised(similarity: ArrayLike) -> Array:
+def symmetrise(similarity: ArrayLike) -> Array:
     r"""Return :math:`\frac12(S + S^\top)`."""
     s = as_matrix(similarity, "similarity")
     return np.asarray(0.5 * (s + as_matrix(s, "similarity", shape=(s.shape[0], s.shape[0])).T))

@@ -6,7 +6,7 @@ import numpy as np
 
 from theory.diffusion.limits.densities import CircleDensity
 from theory.diffusion.limits.grid import PeriodicGrid
-from theory.diffusion.limits.operators import chordal_multiplier, convolved, heat_multiplier
+from theory.diffusion.limits.operators import chordal_multiplier, convolve, heat_multiplier
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import U
 
@@ -31,7 +31,7 @@ def ladder(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn
     for name, multiplier in _MULTIPLIERS.items():
         for level in range(LEVELS[scale]):
             epsilon = _START * 0.5**level
-            found = convolved(grid, p, h, multiplier(epsilon))
+            found = convolve(grid, p, h, multiplier(epsilon))
             width = 2.0 * (grid.rounding(h * p) + 2.0 * grid.rounding(p)) / float(p.min()) + 256 * U * 2.0
             for node in chosen.tolist():
                 change = (

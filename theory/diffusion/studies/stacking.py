@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from theory.diffusion.layers.stacking import TokenLayer, TorusLayer, ZonalLayer, depth, stacked
+from theory.diffusion.layers.stacking import TokenLayer, TorusLayer, ZonalLayer, apply_layers, count_layers
 from theory.diffusion.limits.densities import CircleDensity
 from theory.diffusion.limits.grid import PeriodicGrid
 from theory.diffusion.limits.operators import chordal, chordal_multiplier, heat_multiplier
@@ -37,13 +37,13 @@ def stacking(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is dra
     chosen = np.arange(0, NODES, NODES // PLACES)
     for level in range(LEVELS[scale]):
         epsilon = _START * 0.5**level
-        layers = [depth(t, epsilon) for t in TIMES]
+        layers = [count_layers(t, epsilon) for t in TIMES]
         for name, multiplier in _MULTIPLIERS.items():
             torus = TorusLayer(grid, DENSITY(x), multiplier(epsilon))
-            found, errors = stacked(torus, function(x), layers)
+            found, errors = apply_layers(torus, function(x), layers)
             rows += _rows(name, epsilon, x[chosen], [values[chosen] for values in found], errors)
         zonal = ZonalLayer(lambda z: 1.0 + SLOPE * z, 1.0 / epsilon)
-        found, errors = stacked(zonal, height_function(zonal.heights), layers)
+        found, errors = apply_layers(zonal, height_function(zonal.heights), layers)
         rows += _rows("sphere", epsilon, zonal.heights[::EVERY], [values[::EVERY] for values in found], errors)
         if level < SMALL[scale]:
             rows += _rows("tokens", epsilon, x[chosen], *_tokens(epsilon, x[chosen], layers))
@@ -70,7 +70,7 @@ def _tokens(epsilon: float, places: np.ndarray, layers: list[int]) -> tuple[list
     tokens = DENSITY.tokens(n)
     among = TokenLayer(tokens, epsilon, score=chordal(epsilon))
     asked = TokenLayer(tokens, epsilon, score=chordal(epsilon), queries=places[:, np.newaxis])
-    found, errors = stacked(among, function(tokens[:, 0]), [count - 1 for count in layers])
+    found, errors = apply_layers(among, function(tokens[:, 0]), [count - 1 for count in layers])
     # tokens are within some u of the quantiles, which moves scores of keys within ten deviations by ten per deviation
     shifted = 64 * U * 2.0 * math.pi * 10.0 / math.sqrt(epsilon) * 2.0
     return [asked(values) for values in found], [

@@ -6,8 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.attention import DotProduct, SquaredDistance, attend_rows
-from theory.diffusion.similarity.instances import LogDistance, density_corrected, laws, nearest, regrouped
-from theory.diffusion.similarity.pipeline import by_columns
+from theory.diffusion.similarity.instances import (
+    LogDistance,
+    attend_density_corrected,
+    biased_weights,
+    nearest_rows,
+    regroup,
+)
+from theory.diffusion.similarity.pipeline import normalise_columns
 from theory.evidence import Interval, Kind, Table, stream
 from theory.evidence.roundoff import gamma
 
@@ -42,21 +48,23 @@ def row_of(name: str, points: Array) -> tuple[Array, float]:
     """Return the row of a method at the first centre, shape (1, n), and a bound on the error of every weight."""
     query, n = CENTRES[:1], len(points)
     if name == "k-means":
-        hard = attend_rows(points, CENTRES, np.eye(3), rows=lambda s: nearest(s, 1), score=SquaredDistance(HEAT))
-        return by_columns(hard).T[:1], gamma(4)
+        hard = attend_rows(points, CENTRES, np.eye(3), rows=lambda s: nearest_rows(s, 1), score=SquaredDistance(HEAT))
+        return normalise_columns(hard).T[:1], gamma(4)
     if name == "fuzzy c-means":
         inner, back = LogDistance(1.0 / (FUZZIFIER - 1.0)), LogDistance(FUZZIFIER / (FUZZIFIER - 1.0))
-        found = regrouped(points, CENTRES, inner, power=FUZZIFIER, back=back, values=np.eye(n))
+        found = regroup(points, CENTRES, inner, power=FUZZIFIER, back=back, values=np.eye(n))
         return found.centres[:1], found.error
     if name == "k nearest":
-        row = attend_rows(query, points, np.eye(n), rows=lambda s: nearest(s, NEAREST), score=SquaredDistance(HEAT))
+        row = attend_rows(
+            query, points, np.eye(n), rows=lambda s: nearest_rows(s, NEAREST), score=SquaredDistance(HEAT)
+        )
         return row, gamma(4)
     if name == "diffusion maps":
-        law = density_corrected(points, SquaredDistance(HEAT), queries=query)
+        law = attend_density_corrected(points, SquaredDistance(HEAT), queries=query)
     elif name == "t-SNE":
-        law = laws(query, points, LogDistance(1.0, 1.0))
+        law = biased_weights(query, points, LogDistance(1.0, 1.0))
     elif name == "attention":
-        law = laws(query, points, DotProduct(scale=1.0))
+        law = biased_weights(query, points, DotProduct(scale=1.0))
     else:
-        law = laws(query, points, SquaredDistance(HEAT))
+        law = biased_weights(query, points, SquaredDistance(HEAT))
     return law.weights, law.error * float(law.weights.max())
