@@ -154,7 +154,7 @@ def test_a_layer_of_a_sphere_that_is_rounded_coarsely_is_enclosed(monkeypatch):
 
 
 def test_a_layer_of_a_sphere_with_coarse_nodes_is_enclosed(monkeypatch):
-    right, plain, unit = sphere_layer(Interval.exactly(1.0), 0.25, 2), module.sphere_tokens, 2.0**-20
+    right, plain, unit = sphere_layer(Interval.exactly(1.0), 0.25, 2), module.height_tokens, 2.0**-20
 
     def rough_tokens(dim, nodes):  # what is taken of nodes and masses, with another unit of rounding
         points, masses = plain(dim, nodes)
