@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from theory.engine.threads import threads
-from theory.figures import style
+from theory.figures._style import style
 
 NAMES = {
     "dense": "dense attention against NumPy, PyTorch and KeOps",

@@ -28,7 +28,8 @@ from theory import figures
 from theory.evidence import Claim, Interval, Kind, Run, Table, Verdict, bug, constant, decide, equals, verifies
 from theory.evidence.ledger import title_of
 from theory.evidence.record import write
-from theory.figures import __main__ as command, caption, gate, manifest, press, registry, style, swarm
+from theory.figures import __main__ as command, caption, gate, manifest, press, registry
+from theory.figures._style import style, swarm
 from theory.report import shelves
 from theory.report.archive import ArchiveError
 from theory.report.digits import at_most
@@ -122,7 +123,8 @@ DRAW = """
 import sys
 from pathlib import Path
 from theory.evidence import Table
-from theory.figures import registry, style
+from theory.figures import registry
+from theory.figures._style import style
 
 def drawing_of(name, tables, out):
     table = Table.from_csv((tables / f"{name}.csv").read_text(encoding="utf-8"))
@@ -191,7 +193,9 @@ def test_a_figure_has_what_it_needs(name):
 
 
 def test_every_module_that_draws_is_listed():
-    drawing = [p.stem for p in Path(figures.__path__[0]).glob("*.py") if "\ndef draw(" in p.read_text(encoding="utf-8")]
+    drawing = [
+        p.stem for p in Path(figures.__path__[0]).glob("*/*.py") if "\ndef draw(" in p.read_text(encoding="utf-8")
+    ]
     assert sorted(drawing) == FIGURES
     assert len(FIGURES) >= 4
 
@@ -737,10 +741,10 @@ def test_whatever_has_changed_is_drawn_again(toy, monkeypatch, change):
 def test_the_code_of_a_figure_is_what_draws_it():
     """A change of what judges needs no other picture; one of a constant that is drawn does."""
     found = manifest.sources(registry.plate("worst_pairs"))
-    needed = {"figures/worst_pairs.py", "figures/style.py", "figures/press.py", "evidence/table.py"}
+    needed = {"figures/lipschitz/worst_pairs.py", "figures/_style/style.py", "figures/press.py", "evidence/table.py"}
     assert {f"theory/{name}" for name in needed} <= set(found)
     assert any(name.startswith("theory/lipschitz/") for name in found)  # the constants beside what was found
-    assert not {"theory/evidence/ledger.py", "theory/figures/gate.py", "theory/figures/weights.py"} & set(found)
+    assert not {"theory/evidence/ledger.py", "theory/figures/gate.py", "theory/figures/maxent/weights.py"} & set(found)
     codes = {name: manifest.code(registry.plate(name)) for name in ("worst_pairs", "weights")}
     assert len(set(codes.values())) == 2
 
@@ -942,16 +946,19 @@ def test_the_check_names_a_picture_that_no_entry_names(toy, capsys):
 @pytest.mark.parametrize(
     ("modules", "words"),
     [
-        ({"a": 'TITLE = "x"', "b": 'TITLE = "x"'}, "got 'x' in a and b"),
-        ({"a": 'TITLE = "x"', "A": 'TITLE = "y"'}, "got 'a' in A and a"),
-        ({"a": 'TITLE = "x"\nTITLE = "y"'}, "a.py: expected one TITLE, got 2"),
+        ({"one/a": 'TITLE = "x"', "one/b": 'TITLE = "x"'}, "got 'x' in one/a and one/b"),
+        ({"one/a": 'TITLE = "x"', "one/A": 'TITLE = "y"'}, "got 'a' in one/A and one/a"),
+        ({"one/a": 'TITLE = "x"', "two/a": 'TITLE = "y"'}, "got 'a' in one/a and two/a"),
+        ({"one/a": 'TITLE = "x"\nTITLE = "y"'}, "a.py: expected one TITLE, got 2"),
     ],
 )
 def test_two_figures_of_one_name_are_refused(tmp_path, monkeypatch, capsys, modules, words):
     for name, text in modules.items():
-        (tmp_path / f"{name}.py").write_text(text)
+        path = tmp_path / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
     monkeypatch.setattr(registry, "_HERE", tmp_path)
-    if len(list(tmp_path.iterdir())) < len(modules):
+    if len(list(tmp_path.glob("*/*.py"))) < len(modules):
         pytest.skip("this disk holds one file of both names")
     with pytest.raises(SystemExit) as ended:
         command.main(["--check"])

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from theory.evidence import Kind, Table
-from theory.figures import film, manifest, press, style
+from theory.figures import manifest, press
+from theory.figures._style import film, style
 from theory.figures.gate import Ruling
 
 TABLE = Table(Kind.NUMERIC, {"x": "1"}, {"x": np.arange(3.0)})

@@ -9,7 +9,8 @@ from matplotlib.text import Text
 from tests.metric import reported_runs
 from theory.evidence import ROOT, Run, Verification, decide, ledger
 from theory.evidence.record import write
-from theory.figures import registry, style
+from theory.figures import registry
+from theory.figures._style import style
 from theory.metric.experiments import results
 
 

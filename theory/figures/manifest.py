@@ -62,7 +62,7 @@ def sources(plate: Plate) -> dict[str, str]:
     here = Path(__file__).resolve().parent
     own = inspect.getsourcefile(plate.draw)
     found = {"theory/figures/press.py": read(here / "press.py").print}  # alone: it leads to every figure there is
-    for place in [here / "style.py", here / "film.py", *([Path(own).resolve()] if own else [])]:
+    for place in [here / "_style" / "style.py", here / "_style" / "film.py", *([Path(own).resolve()] if own else [])]:
         found |= closure_of(place, here.parent.parent).files
     return {name: print_ for name, print_ in found.items() if name in _READ or not name.startswith(_APART)}
 

@@ -15,7 +15,8 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from theory.evidence.files import locked, write_together
-from theory.figures import film, manifest, style
+from theory.figures import manifest
+from theory.figures._style import film, style
 from theory.figures.caption import clauses
 from theory.figures.gate import Ruling
 from theory.figures.registry import Plate

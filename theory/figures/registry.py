@@ -1,4 +1,4 @@
-"""Which figures there are: the modules of this room that assign ``TITLE``.
+"""Which figures there are: the modules in the folders of this room that assign ``TITLE``.
 
 Names and titles are read from the syntax trees, so that a list costs no import; so are the data files that a figure
 needs beside the code, by which a command says at once what is missing.
@@ -42,25 +42,40 @@ def titles() -> dict[str, str]:
     ValueError
         If two figures have one title, or names that differ only in case, which share their files on some disks.
     """
-    found = {path.stem: _assigned(path, "TITLE") for path in sorted(_HERE.glob("*.py"))}
-    known = {name: str(title) for name, title in found.items() if title is not None}
-    _distinct({name: name.casefold() for name in known})
+    found = {path: _assigned(path, "TITLE") for path in _modules()}
+    known = {path: str(title) for path, title in found.items() if title is not None}
+    _distinct({path: path.stem.casefold() for path in known})
     _distinct(known)
-    return known
+    return {path.stem: title for path, title in known.items()}
 
 
-def _distinct(values: Mapping[str, str]) -> None:
-    owners: dict[str, str] = {}
-    for name, value in values.items():
-        if owners.setdefault(value, name) != name:
+def _modules() -> list[Path]:
+    """Return the modules in the folders of this room, by name in alphabetical order."""
+    return sorted(_HERE.glob("*/*.py"), key=lambda path: (path.stem, path.parent.name))
+
+
+def _module(name: str) -> Path:
+    """Return the module of the figure ``name``."""
+    return next(path for path in _modules() if path.stem == name)
+
+
+def _distinct(values: Mapping[Path, str]) -> None:
+    owners: dict[str, Path] = {}
+    for path, value in values.items():
+        owner = owners.setdefault(value, path)
+        if owner != path:
             raise ValueError(
-                f"figures: expected names and titles of their own, got {value!r} in {owners[value]} and {name}"
+                f"figures: expected names and titles of their own, got {value!r} in {_place(owner)} and {_place(path)}"
             )
+
+
+def _place(path: Path) -> str:
+    return path.relative_to(_HERE).with_suffix("").as_posix()
 
 
 def data(name: str) -> list[Path]:
     """Return the files beside the package's modules that the study of a figure reads: what it assigns to ``DATA``."""
-    return [_PACKAGE / place for place in _assigned(_HERE / f"{name}.py", "DATA") or ()]
+    return [_PACKAGE / place for place in _assigned(_module(name), "DATA") or ()]
 
 
 def plate(name: str) -> Plate:
@@ -74,7 +89,7 @@ def plate(name: str) -> Plate:
     known = titles()
     if name not in known:
         raise ValueError(f"figure: expected one of {', '.join(known)}, got {name!r}")
-    module = import_module(f"theory.figures.{name}")
+    module = import_module(f"theory.figures.{_module(name).parent.name}.{name}")
     missing = [attribute for attribute in _NEEDED if not hasattr(module, attribute)]
     if missing:
         raise ValueError(f"{name}: expected a figure with {', '.join(_NEEDED)}, got none of {', '.join(missing)}")

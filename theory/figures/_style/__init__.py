@@ -1,0 +1,29 @@
+"""How a figure looks: sizes, colours, panels; one style for all figures."""
+
+from typing import TYPE_CHECKING
+
+from theory._lazy import open_lazily
+
+if TYPE_CHECKING:
+    from theory.figures._style.style import (
+        BLACK as BLACK,
+        BLUE as BLUE,
+        DOUBLE as DOUBLE,
+        GREEN as GREEN,
+        GREY as GREY,
+        OF_KIND as OF_KIND,
+        ORANGE as ORANGE,
+        PALE as PALE,
+        PURPLE as PURPLE,
+        SINGLE as SINGLE,
+        SKY as SKY,
+        SMALL as SMALL,
+        TEXT as TEXT,
+        VERMILION as VERMILION,
+        YELLOW as YELLOW,
+        canvas as canvas,
+        cut as cut,
+        panel as panel,
+    )
+
+open_lazily(__name__)

@@ -1,0 +1,1 @@
+"""Figures of attention as a kernel and as a transport."""

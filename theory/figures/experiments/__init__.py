@@ -1,0 +1,1 @@
+"""Figures of the experiments that were reported of metric-attention."""

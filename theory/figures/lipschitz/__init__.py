@@ -1,0 +1,1 @@
+"""Figures of how far attention can move a measure."""

@@ -1,0 +1,90 @@
+r"""Contamination and sampling error of attention, as measured, beside their exact laws.
+
+Dirt of share :math:`\epsilon`, of which the weights are r times those of the clean data, takes the share
+:math:`\theta = \epsilon r/(1 - \epsilon + \epsilon r)` of attention, and moves the law by that share of the way to its
+own. Root N times the error of N drawn tokens tends to :math:`\sigma`, not to the deviation of the law of attention.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from theory.attention import Measure
+from theory.evidence import Table
+from theory.figures import _style as style
+from theory.lipschitz import contaminated_share, sampling_deviation, studies
+from theory.lipschitz.studies.contamination import RARE
+
+TITLE = "contamination and sampling error of attention, beside their exact laws"
+STUDY = studies.contamination
+CLAIMS = ("gibbs.contamination", "gibbs.fluctuation")
+
+Array = NDArray[np.float64]
+_HUES = (style.BLUE, style.VERMILION, style.GREEN)
+_MARKS = ("o", "^", "s")
+_FINE = np.geomspace(2.0**-13, 0.6, 200)
+
+
+def draw(table: Table) -> Figure:
+    """Draw the mass that dirt takes, how far it moves a cloud, and the error of N tokens times root N."""
+    figure = style.canvas(style.DOUBLE, 2.9)
+    axes = figure.subplot_mosaic([["a", "b", "c"]])
+    style.panel(axes["a"], "a", "mass that dirt takes")
+    style.panel(axes["b"], "b", r"way that dirt moves $\Psi_g\mu$")
+    style.panel(axes["c"], "c", r"$N$ drawn tokens, odds $e^o$")
+    for number, tilt in enumerate(np.unique(table["tilt"]).tolist()):
+        part = table.where(tilt=tilt)
+        _share(axes["a"], part.where(part="mass"), number, rf"$o = {tilt:g}$")
+        _share(axes["b"], part.where(part="distance"), number, "")
+        most = [contaminated_share(e, tilt) for e in _FINE.tolist()]
+        axes["b"].plot(_FINE, most, color=_HUES[number], linewidth=0.6, linestyle=(0, (1, 1.5)))
+        _sampling(axes["c"], part.where(part="sampling"), number)
+    for letter in "ab":
+        each = axes[letter]
+        each.plot(_FINE, _FINE, color=style.GREY, linewidth=0.6, linestyle=(0, (4, 2)), zorder=1)
+        each.set(xscale="log", yscale="log", xlabel=r"share of dirt in the data, $\epsilon$", ylim=(1e-4, 1.3))
+    axes["a"].set_ylabel(r"share of attention, $\theta$")
+    axes["b"].set_ylabel(r"$W_1(\Psi_g\mu_\epsilon, \Psi_g\mu)\,/\,W_1(\Psi_g\eta, \Psi_g\mu)$")
+    _key(axes["a"], r"$\theta = \epsilon$")
+    axes["a"].legend(loc="lower right", title="marks: measured", title_fontsize=style.SMALL, markerscale=1.4)
+    axes["b"].plot([], [], color=style.GREY, label=r"exact law of $\theta$")
+    axes["b"].plot([], [], color=style.GREY, linewidth=0.6, linestyle=(0, (1, 1.5)), label="most for its $o$")
+    axes["b"].legend(loc="upper left")
+    _key(axes["b"], r"$\theta = \epsilon$")
+    last = axes["c"]
+    last.set(
+        xscale="log", xlabel="number of tokens, $N$", ylabel=r"$\sqrt{N}\times$ root mean square error", ylim=(0, 1.15)
+    )
+    last.set_xscale("log", base=2)
+    last.plot([], [], color=style.GREY, label=r"limit $\sigma$")
+    last.plot([], [], color=style.GREY, linestyle=(0, (1, 1.5)), label=r"$\sqrt{\mathrm{Var}_\Psi}$, not the limit")
+    last.legend(loc="upper right", title="marks: binomial sum", title_fontsize=style.SMALL)
+    return figure
+
+
+def _key(axes: Axes, words: str) -> None:
+    axes.annotate(
+        words, (0.02, 0.02), (9, -9), textcoords="offset points", size=style.SMALL, color=style.GREY, ha="center"
+    )
+
+
+def _share(axes: Axes, part: Table, number: int, label: str) -> None:
+    """Draw measured shares as marks, and the exact law of their odds as a line."""
+    odds = float(part.middles("odds")[0])
+    look = {"color": _HUES[number], "marker": _MARKS[number], "markersize": 3.2, "markeredgewidth": 0}
+    axes.plot(_FINE, _FINE * odds / (1.0 - _FINE + _FINE * odds), color=_HUES[number])
+    axes.plot(part["at"], part.middles("seen"), linestyle="none", label=label, **look)  # type: ignore[arg-type]
+
+
+def _sampling(axes: Axes, part: Table, number: int) -> None:
+    """Draw exact errors as marks, their limit as a line, and the deviation of the law of attention dotted."""
+    tilt, hue = float(part["tilt"][0]), _HUES[number]
+    axes.plot(part["at"], part.middles("seen"), _MARKS[number], color=hue, markersize=3.2, markeredgewidth=0)
+    axes.axhline(sampling_deviation(Measure([[0.0], [1.0]], [1.0 - RARE, RARE]), [0.0, tilt]), color=hue, zorder=1)
+    heavy = RARE * math.exp(tilt) / (1.0 - RARE + RARE * math.exp(tilt))
+    axes.axhline(math.sqrt(heavy * (1.0 - heavy)), color=hue, linestyle=(0, (1, 1.5)), zorder=1)

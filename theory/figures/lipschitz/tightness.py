@@ -1,0 +1,105 @@
+r"""How near attention on a ball comes to its constants in :math:`W_1`, :math:`W_2` and :math:`W_\infty`.
+
+Above, the constants as lines and the stretches that were found as marks; below, the marks as shares of the constant
+:math:`C_p`. In :math:`W_1` a light atom far from the others comes to the constant as :math:`\alpha` grows, in
+:math:`W_2` a heavier one to :math:`3\sqrt3/8` of it, in :math:`W_\infty` a query between two keys to all of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from theory.evidence import Table
+from theory.figures import _style as style
+from theory.lipschitz import interpolated_constant, joint_constant, measure_constant, schur_constant, studies
+from theory.lipschitz.studies.bounded import stretches
+
+TITLE = "how near attention on a ball comes to its constants in three metrics"
+STUDY = studies.tightness
+CLAIMS = ("lipschitz.sharp-w1", "lipschitz.interpolated", "lipschitz.max-norm")
+
+Bound = Callable[[float], float]
+
+
+class _Panel(NamedTuple):
+    """A metric, its exponent, and the lines other than its own constant: name, dashes, function."""
+
+    metric: str
+    p: float
+    title: str
+    own: str
+    others: tuple[tuple[str, tuple[float, ...], Bound], ...]
+
+
+_PANELS = (
+    _Panel("W1", 1.0, "$W_1$", r"$C_1 = e^{2\alpha}(1 + 2\alpha) + \alpha$",
+           ((r"$e^{2\alpha}(1 + 2\alpha)$", (1.0, 1.5), measure_constant),)),
+    _Panel("W2", 2.0, "$W_2$", r"$C_2 = e^{\alpha}(1 + \alpha) + \alpha$",
+           ((r"Schur's test", (4.0, 1.5), lambda a: schur_constant(a, 2.0)), ("$C_1$", (1.0, 1.5), joint_constant))),
+    _Panel("Winf", math.inf, r"$W_\infty$", r"$C_\infty = 1 + 2\alpha$", ()),
+)  # fmt: skip
+_WAYS = (
+    ("random", "worst of random clouds", style.SKY, "o", 3.2),
+    ("climbed", "three atoms, moved uphill", style.ORANGE, "s", 4.6),
+    ("witness", "named witness", style.VERMILION, "D", 2.6),
+)  # drawn in this order, the smallest mark last
+
+
+def draw(table: Table) -> Figure:
+    """Draw constants and stretches of every metric, and the shares below."""
+    figure = style.canvas(style.DOUBLE, 3.9)
+    axes = figure.subplots(2, 3, sharex=True, height_ratios=[1.2, 1.0])
+    for column, (letter, panel) in enumerate(zip("abc", _PANELS, strict=True)):
+        above, below = axes[:, column]
+        style.panel(above, letter, panel.title)
+        _bounds(above, panel, float(table["alpha"].min()), float(table["alpha"].max()))
+        for way, words, hue, mark, size in _WAYS:
+            alphas, found = stretches(table, panel.metric, way)
+            middle = np.array([interval.mid for interval in found])
+            shares = middle / np.array([interpolated_constant(alpha, panel.p) for alpha in alphas.tolist()])
+            filled = way != "climbed"
+            for each, values in ((above, middle), (below, shares)):
+                each.plot(
+                    alphas, values, mark, color=hue, markersize=size, markeredgewidth=0 if filled else 0.8,
+                    markerfacecolor=hue if filled else "none", label=words, clip_on=False, zorder=3,
+                )  # fmt: skip
+        below.axhline(1.0, color=style.BLACK, linewidth=0.9)
+        if panel.metric == "W2":
+            below.axhline(3.0 * math.sqrt(3.0) / 8.0, color=style.GREY, linewidth=0.7, linestyle=(0, (1, 1.5)))
+            below.annotate(
+                r"witness, $\alpha \to \infty$: $3\sqrt{3}/8$", (1.0, 3.0 * math.sqrt(3.0) / 8.0), (0.97, 0.72),
+                xycoords=("axes fraction", "data"), textcoords=("axes fraction", "data"),
+                size=style.SMALL, color=style.GREY, ha="right", va="bottom",
+            )  # fmt: skip
+        below.set(xscale="log", xlabel=r"$\alpha = \Vert B\Vert R^2$", ylim=(0.0, 1.05))
+        below.set_xticks([0.1, 0.3, 1.0, 3.0], ["0.1", "0.3", "1", "3"])
+        above.set(yscale="log")
+        if panel.metric == "Winf":
+            above.set_yticks([1.0, 2.0, 5.0, 10.0], ["1", "2", "5", "10"])
+            above.tick_params(axis="y", which="minor", labelleft=False)
+        above.legend(
+            handles=[line for line in above.get_lines() if line.get_linestyle() not in ("None", "none")],
+            loc="upper left",
+            handlelength=2.0,
+        )
+    axes[0, 0].set_ylabel("stretch of a distance")
+    axes[1, 0].set_ylabel("stretch over $C_p$")
+    marks = [line for line in axes[0, 0].get_lines() if line.get_linestyle() in ("None", "none")]
+    figure.legend(handles=marks, loc="outside upper center", ncols=3)
+    return figure
+
+
+def _bounds(axes: Axes, panel: _Panel, low: float, high: float) -> None:
+    """Draw the constant of the metric solid and the others dashed."""
+    across = np.geomspace(low, high, 200)
+    own = [interpolated_constant(alpha, panel.p) for alpha in across.tolist()]
+    axes.plot(across, own, color=style.BLACK, label=panel.own)
+    for words, dashes, bound in panel.others:
+        values = [bound(alpha) for alpha in across.tolist()]
+        axes.plot(across, values, color=style.GREY, linestyle=(0, dashes), label=words)

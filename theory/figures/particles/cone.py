@@ -1,0 +1,97 @@
+r"""Tokens in one hemisphere: how often chance puts them there, and what attention makes of them.
+
+Independent uniform points share an open hemisphere with Wendel's probability
+:math:`2^{-(n-1)}\sum_{k<d}\binom{n-1}{k}`: certainly up to :math:`n = d`, with one half at :math:`n = 2d`. From within
+one, the lowest token rises under SA and USA, with or without a mask, not under a value matrix that mirrors the axis.
+In the chart of the hemisphere the tokens' diameter shrinks at least at the rate that their lowest height tells.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from theory.evidence import Table, proportion
+from theory.figures import _style as style
+from theory.particles import hemisphere_probability, studies
+
+TITLE = "tokens in one hemisphere: the odds of chance, and the way of attention"
+STUDY = studies.cones
+CLAIMS = ("cone.consensus", "cone.wendel")
+
+_DIMENSIONS = ((2, style.BLUE, "o"), (3, style.VERMILION, "s"), (4, style.GREEN, "^"), (5, style.ORANGE, "D"))
+_RUNS: tuple[tuple[str, str, str, str], ...] = (
+    ("SA", "SA", style.BLUE, "o"),
+    ("USA", "USA", style.GREEN, "s"),
+    ("causal", "SA, causal mask", style.ORANGE, "v"),
+    ("mirror", r"SA, $V = \mathrm{diag}(1, 1, -1)$", style.VERMILION, "^"),
+)
+_MOST = 13  # points
+
+
+def draw(table: Table) -> Figure:
+    """Draw probabilities, lowest heights over time, and diameters with their bounds."""
+    figure = style.canvas(style.DOUBLE, 2.7)
+    first, second, third = figure.subplots(1, 3)
+    style.panel(first, "a", "chance: one open hemisphere")
+    style.panel(second, "b", "the lowest token rises")
+    style.panel(third, "c", "and all meet")
+    _odds(first, table.where(part="hits", run="uniform"))
+    for run, words, hue, mark in _RUNS:
+        part = table.where(part="lowest", run=run)
+        time = part["time"] / part["time"].max()
+        second.plot(time, part.middles("value"), mark, color=hue, markersize=2.8, linestyle="solid", linewidth=0.7,
+                    label=words)  # fmt: skip
+    second.axhline(0.0, color=style.GREY, linewidth=0.5, zorder=0)
+    second.set(xlabel="time, in lengths of the run", ylabel=r"$\min_i\langle x_i, w\rangle$", ylim=(-0.15, 1.55))
+    second.set_yticks([0.0, 0.5, 1.0])
+    second.legend(loc="upper left")
+    _meeting(third, table)
+    return figure
+
+
+def _odds(axes: Axes, table: Table) -> None:
+    """Draw shares of draws with their intervals over Wendel's numbers."""
+    sizes = np.arange(1, _MOST + 1)
+    among = len(table) + 1  # with the law that favours one side
+    for d, hue, mark in _DIMENSIONS:
+        axes.plot(sizes, [float(hemisphere_probability(int(n), d)) for n in sizes], ".-", color=hue, linewidth=0.6,
+                  markersize=2.0)  # fmt: skip
+        part = table.where(d=d)
+        for n, draws, hits in zip(part["n"].tolist(), part["draws"].tolist(), part.intervals("value"), strict=True):
+            low, high = proportion(int(hits.lo), draws, among=among).lo, proportion(int(hits.hi), draws, among=among).hi
+            axes.plot([n, n], [low, high], color=hue, linewidth=1.0)
+            axes.plot(n, hits.mid / draws, mark, color=hue, markersize=3.6, markerfacecolor="white",
+                      markeredgewidth=0.7)  # fmt: skip
+        axes.plot(
+            [], [], mark, color=hue, markersize=3.6, markerfacecolor="white", markeredgewidth=0.7, label=f"$d = {d}$"
+        )
+    axes.axhline(0.5, color=style.GREY, linewidth=0.5, linestyle=(0, (2, 2)), zorder=0)
+    axes.text(_MOST, 0.52, "$n = 2d$", color=style.GREY, size=style.SMALL, ha="right", va="bottom")
+    axes.set(xlabel="number of points $n$", ylabel="probability", ylim=(-0.02, 1.05), xlim=(0.6, _MOST + 0.4))
+    axes.set_xticks(range(1, _MOST + 1, 2))
+    axes.legend(loc="upper right", bbox_to_anchor=(1.0, 0.98))
+
+
+def _meeting(axes: Axes, table: Table) -> None:
+    """Draw by how much each window shrinks the diameter, per unit of time, against the claimed rate."""
+    look: dict[str, Any] = {"markersize": 3.0, "linestyle": "none", "markeredgewidth": 0}
+    for run, words, hue, mark in _RUNS[:3]:
+        heights, before, after = (table.where(part=part, run=run) for part in ("height", "before", "after"))
+        spans = np.diff(np.concatenate([[0.0], after["time"]]))
+        speed = -np.log(after.middles("value") / before.middles("value")) / spans
+        claimed = [_rate(run, float(c), int(n)) for c, n in zip(heights.middles("value"), heights["n"], strict=True)]
+        axes.plot(claimed, speed, mark, color=hue, label=words, **look)
+    axes.axline((0.01, 0.01), (1.0, 1.0), color=style.GREY, linewidth=0.6, zorder=0)
+    axes.set(xscale="log", yscale="log", xlabel="rate told by the lowest height", ylabel=r"measured rate $-\dot D/D$")
+    axes.legend(loc="lower right")
+
+
+def _rate(run: str, c: float, n: int) -> float:
+    beta = studies.CONE_BETA
+    rate = c * math.exp(-2.0 * beta * (1.0 - c * c))
+    return rate * math.exp(beta) if run == "USA" else rate / n if run == "causal" else rate

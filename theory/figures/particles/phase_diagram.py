@@ -1,0 +1,107 @@
+r"""The phase diagram of independent tokens over time and inverse temperature, and what theory says of it.
+
+The mean overlap of 32 tokens, uniform on the sphere in dimension 256, under SA; on top, the level lines of the overlap
+of equiangular tokens that start orthogonal, which is what the mean overlap tends to in high dimension. Beside it the
+difference of both: at large :math:`\beta` a dimension of 256 is not yet high, for the nearest pairs meet first and take
+the others along. Below, the largest deviation of any pair, times
+:math:`\sqrt d`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from theory.evidence import Table
+from theory.figures import _style as style
+from theory.particles import studies
+from theory.particles.equiangular import Equiangular
+
+TITLE = "the phase diagram of independent tokens over time and inverse temperature"
+STUDY = studies.equiangular
+CLAIMS = ("equiangular.concentration",)
+
+Array = NDArray[np.float64]
+_LEVELS = (0.05, 0.5, 0.95)
+_HUES = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE)
+
+
+def draw(table: Table) -> Figure:
+    """Draw the mean overlap beside its difference to theory, above deviations over the dimension and over time."""
+    figure = style.canvas(style.DOUBLE, 5.0)
+    axes = figure.subplot_mosaic([["a", "b"], ["c", "d"]], height_ratios=[1.15, 1.0])
+    part = table.where(part="mean")
+    n, d = int(part["n"][0]), int(part["d"][0])
+    betas, times = np.unique(part["beta"]), np.unique(part["t"])[1:]
+    measured = np.array([part.where(beta=b).middles("value")[1:] for b in betas])
+    theory = np.array([1.0 - Equiangular(n, float(b)).gap(times) for b in betas])
+    style.panel(axes["a"], "a", f"mean overlap, $n = {n}$, $d = {d}$")
+    style.panel(axes["b"], "b", r"the same less $\rho(t)$")
+    _map(figure, axes["a"], times, betas, measured, "cividis", 0.0, "mean overlap")
+    _map(figure, axes["b"], times, betas, measured - theory, "RdBu_r", -1.0, "difference")
+    fine = np.linspace(betas[0], betas[-1], 91)
+    late = np.geomspace(times[0], times[-1], 160)
+    rho = np.array([1.0 - Equiangular(n, float(b)).gap(late) for b in fine])
+    for each, hue in ((axes["a"], "white"), (axes["b"], style.BLACK)):
+        lines = each.contour(late, fine, rho, levels=_LEVELS, colors=hue, linewidths=0.9, linestyles=["--", "-", ":"])
+        places = [(0.53, 2.0), (1.8, 2.0), (3.4, 2.0)]  # where the curves are apart
+        each.clabel(
+            lines, fmt=lambda level: rf"$\rho = {level:g}$", fontsize=style.SMALL, inline_spacing=2, manual=places
+        )
+    _dimension(axes["c"], table)
+    _time(axes["d"], table)
+    return figure
+
+
+def _map(
+    figure: Figure, axes: Axes, times: Array, betas: Array, values: Array, colours: str, low: float, words: str
+) -> None:
+    shown = axes.pcolormesh(times, betas, values, cmap=colours, vmin=low, vmax=1.0, shading="nearest", rasterized=True)
+    bar = figure.colorbar(shown, ax=axes, aspect=22, pad=0.02)
+    bar.outline.set_linewidth(0.5)
+    bar.set_label(words)
+    axes.set(xscale="log", xlabel="time $t$", ylabel=r"inverse temperature $\beta$")
+
+
+def _groups(table: Table, part: str) -> list[tuple[str, float, Table]]:
+    found = table.where(part=part)
+    keys = sorted(set(zip(found["rule"].tolist(), found["beta"].tolist(), strict=True)))
+    return [(rule, beta, found.where(rule=rule, beta=beta)) for rule, beta in keys]
+
+
+def _dimension(axes: Axes, table: Table) -> None:
+    groups = _groups(table, "deviation")
+    style.panel(axes, "c", rf"largest deviation times $\sqrt{{d}}$, $n = {int(groups[0][2]['n'][0])}$")
+    for number, ((rule, beta, found), hue) in enumerate(zip(groups, _HUES, strict=False)):
+        sizes = np.unique(found["d"])
+        batches = np.array([found.where(d=d).middles("value") for d in sizes]) * np.sqrt(sizes)[:, np.newaxis]
+        across = sizes * 1.12 ** (number - (len(groups) - 1) / 2)  # side by side
+        look: dict[str, Any] = {"color": hue, "markeredgewidth": 0, "linestyle": "none"}
+        for column in batches.T:
+            axes.plot(across, column, ".", markersize=2.0, alpha=0.35, **look)
+        label = rf"{rule}, $\beta = {beta:g}$"
+        axes.plot(across, batches.mean(axis=1), "o" if rule == "SA" else "s", markersize=3.8, label=label, **look)
+    late = np.geomspace(10.0, float(sizes[-1]), 100)
+    axes.plot(
+        late, 10.0 / np.sqrt(late), color=style.GREY, linewidth=0.7, linestyle=(0, (4, 2)), label="if like $d^{-1}$"
+    )
+    axes.set(xscale="log", xlabel="dimension $d$, shifted a little", ylim=(0.0, 6.5))
+    axes.set_ylabel(r"$\sqrt{d}\,\sup_t\max_{i\neq j}|\langle x_i,x_j\rangle-\rho|$")
+    axes.legend(loc="upper right", ncols=2, columnspacing=0.8)
+
+
+def _time(axes: Axes, table: Table) -> None:
+    rule, beta, found = _groups(table, "over time")[0]
+    style.panel(axes, "d", rf"deviation over time, {rule}, $\beta = {beta:g}$")
+    sizes = np.unique(found["d"])
+    shades = np.linspace(0.15, 0.85, sizes.size)
+    for d, shade in zip(sizes.tolist(), shades, strict=True):
+        part = found.where(d=d)
+        hue = (0.0, 0.45 * (1.0 - shade) + 0.2, shade)
+        axes.plot(part["t"], part.middles("value") * d**0.5, color=hue, label=f"$d = {d}$", linewidth=0.8)
+    axes.set(xlabel="time $t$", ylabel=r"$\sqrt{d}\,\max_{i\neq j}|\langle x_i,x_j\rangle-\rho(t)|$", ylim=(0.0, None))
+    axes.legend(loc="upper right", ncols=2, columnspacing=0.8)
