@@ -7,7 +7,11 @@ from theory._lazy import open_lazily
 if TYPE_CHECKING:
     from theory.diffusion.limits.bandwidth import StepError as StepError
     from theory.diffusion.limits.densities import CircleDensity as CircleDensity
-    from theory.diffusion.limits.extrapolation import extrapolate as extrapolate, largest_errors as largest_errors
+    from theory.diffusion.limits.extrapolation import (
+        extrapolate as extrapolate,
+        largest_errors as largest_errors,
+        read_levels as read_levels,
+    )
     from theory.diffusion.limits.generators import drift_diffusion as drift_diffusion, semigroup as semigroup
     from theory.diffusion.limits.grid import PeriodicGrid as PeriodicGrid
     from theory.diffusion.limits.kernels import KERNELS as KERNELS, kernel_multiplier as kernel_multiplier

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_bound, as_callable, as_count, as_real
+from theory.evidence import as_intervals, is_enclosed, norm, within
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -93,7 +94,7 @@ class PeriodicGrid:
 
         Parameters
         ----------
-        values : array_like
+        values : array_like or Intervals
             On the grid.
         multiplier : callable
             From the d arrays of integer frequencies to real or imaginary factors, Hermitian, so that real functions
@@ -101,12 +102,19 @@ class PeriodicGrid:
 
         Returns
         -------
-        ndarray
-            On the grid.
+        ndarray or Intervals
+            On the grid. Of enclosed values the result is enclosed, for factors within 64 u of the largest: what moves
+            values or factors moves a result by no more than the Euclidean norm of that.
         """
+        function = self._on(values)
         factors = np.asarray(as_callable(multiplier, "multiplier")(*self.frequencies))
+        if is_enclosed(function):
+            given = as_intervals(function)
+            largest = float(np.abs(factors).max())
+            inexact = (64.0 * U * norm(given.mid) + norm(given.radius)).hi * largest
+            return within(self.multiply(given.mid, lambda *_: factors), self.rounding(given.mid, largest) + inexact)  # type: ignore[no-any-return]
         with np.errstate(over="ignore", invalid="ignore"):
-            moved: Array = np.fft.ifftn(factors * np.fft.fftn(self._on(values))).real
+            moved: Array = np.fft.ifftn(factors * np.fft.fftn(function)).real
         if not np.isfinite(moved).all():
             raise ValueError("values: expected numbers whose transform float64 can hold, got an overflow")
         return moved

@@ -43,6 +43,7 @@ from theory.attention import Score, Sinkhorn, doubly_normalised, partition_error
 from theory.attention.score import bounded
 from theory.diffusion.limits.grid import PeriodicGrid
 from theory.diffusion.limits.operators import convolve
+from theory.evidence import as_intervals, is_enclosed
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
 Array = NDArray[np.float64]
@@ -69,8 +70,8 @@ def convolve_reweighted(
 
     Returns
     -------
-    ndarray
-        On the grid.
+    ndarray or Intervals
+        On the grid; enclosed if the density or the values are.
 
     Raises
     ------
@@ -80,7 +81,7 @@ def convolve_reweighted(
     p, power = _density(grid, density), as_number(alpha, "alpha")
     with np.errstate(over="ignore"):
         law = p * _smoothed(grid, p, multiplier) ** -power
-    if not np.isfinite(law).all():
+    if not np.isfinite(as_intervals(law).hi if is_enclosed(law) else law).all():
         raise ValueError(f"alpha: expected a power of the density that float64 can hold, got {power}")
     return convolve(grid, law, values, multiplier)
 
@@ -242,7 +243,7 @@ def _density(grid: PeriodicGrid, density: ArrayLike) -> Array:
     if p.shape != as_instance(grid, "grid", PeriodicGrid).shape:
         raise ValueError(f"density: expected shape {grid.shape}, got shape {p.shape}")
     with np.errstate(over="ignore"):
-        total = p.sum()
+        total = (as_intervals(p).hi if is_enclosed(p) else p).sum()
     if not np.isfinite(total):
         raise ValueError(f"density: expected one whose sum float64 can hold, got {total}")
     return p
@@ -250,6 +251,7 @@ def _density(grid: PeriodicGrid, density: ArrayLike) -> Array:
 
 def _smoothed(grid: PeriodicGrid, law: Array, multiplier: Multiplier) -> Array:
     mass = grid.multiply(law, multiplier)
-    if not mass.min() > 0.0:
-        raise ValueError(f"density: expected one that stays positive when smoothed, got {mass.min()}")
+    least = (as_intervals(mass).lo if is_enclosed(mass) else mass).min()
+    if not least > 0.0:
+        raise ValueError(f"density: expected one that stays positive when smoothed, got {least}")
     return mass

@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_between, as_count, as_having, as_instance, as_masses, as_points, as_positive, as_real
 from theory.attention import Score, SquaredDistance, TorusDistance, attend
 from theory.diffusion.limits.grid import PeriodicGrid
+from theory.evidence import as_intervals, exact, is_enclosed
 
 Array = NDArray[np.float64]
 _DIGITS = 48.0  # derived: exp(-48) n / 2 is below rounding for the n <= 10^5 that are taken
@@ -92,7 +93,7 @@ def half_inverse(epsilon: float) -> float:
 
 
 def convolve(grid: PeriodicGrid, density: ArrayLike, values: ArrayLike, multiplier: Callable[..., ArrayLike]) -> Array:
-    r"""Return :math:`K(hp)/Kp` on the grid, for a kernel with these Fourier coefficients.
+    r"""Return :math:`K(hp)/Kp` on the grid, for a kernel with these Fourier coefficients; enclosed if h or p is.
 
     Raises
     ------
@@ -102,9 +103,12 @@ def convolve(grid: PeriodicGrid, density: ArrayLike, values: ArrayLike, multipli
     p, function = as_real(density, "density"), as_real(values, "values")
     if p.shape != as_instance(grid, "grid", PeriodicGrid).shape or function.shape != grid.shape:
         raise ValueError(f"density, values: expected shape {grid.shape}, got {p.shape} and {function.shape}")
+    if is_enclosed(p, function):
+        p, function = exact(p), exact(function)
     mass = grid.multiply(p, multiplier)
-    if not mass.min() > 0.0:
-        raise ValueError(f"density: expected one that stays positive when smoothed, got {mass.min()}")
+    least = (as_intervals(mass).lo if is_enclosed(mass) else mass).min()
+    if not least > 0.0:
+        raise ValueError(f"density: expected one that stays positive when smoothed, got {least}")
     with np.errstate(over="ignore"):
         weighed = function * p
     smoothed: Array = grid.multiply(weighed, multiplier) / mass
