@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
+    from theory.diffusion.limits.aliases import quantile_aliases as quantile_aliases
     from theory.diffusion.limits.bandwidth import StepError as StepError
     from theory.diffusion.limits.densities import CircleDensity as CircleDensity
     from theory.diffusion.limits.extrapolation import (

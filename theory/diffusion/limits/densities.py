@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_flag, as_generator, as_real, as_vector, frozen
+from theory.evidence import as_intervals, is_enclosed, within
+from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
 _NODES = 4096  # taken: of the quadratures, far more than a smooth density needs
@@ -81,8 +83,18 @@ class CircleDensity:
         return mass
 
     def quantiles(self, levels: ArrayLike) -> Array:
-        """Return the angles in [0, 2 pi] up to which the masses ``levels`` lie, each between 0 and 1."""
+        """Return the angles in [0, 2 pi] up to which the masses ``levels`` lie, each between 0 and 1.
+
+        Of enclosed levels, exactly known, they are enclosed: masses are sums of coefficients, together one, within
+        16 u, and so is an angle of itself.
+        """
         levels = as_vector(levels, "levels")
+        if is_enclosed(levels):
+            given = as_intervals(levels)
+            if not given.is_exact:
+                raise ValueError("levels: expected exactly known ones, got some with a width")
+            angles = self.quantiles(given.mid)
+            return within(angles, 16.0 * U * (2.0 * math.pi + 1.0 / self(angles)))  # type: ignore[no-any-return]
         if levels.min() < 0.0 or levels.max() > 1.0:
             raise ValueError(f"levels: expected numbers from 0 to 1, got {levels.min()} to {levels.max()}")
         parts = [self._quantiles(levels[k : k + _AT_ONCE]) for k in range(0, levels.size, _AT_ONCE)]

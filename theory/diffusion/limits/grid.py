@@ -22,6 +22,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -150,11 +151,16 @@ class PeriodicGrid:
         columns = [operator(column.reshape(self.shape)).ravel() for column in np.eye(self.size)]
         return np.stack(columns, axis=1)
 
-    def rounding(self, values: ArrayLike, largest: float = 1.0) -> float:
-        """Bound the rounding error of any value of :meth:`multiply`, for factors of size up to ``largest``."""
+    def rounding(self, values: Any, largest: float = 1.0) -> Any:
+        """Bound the rounding error of any value of :meth:`multiply`, for factors of size up to ``largest``.
+
+        Of enclosed values the bound itself is enclosed.
+        """
+        function = self._on(values)
         with np.errstate(over="ignore"):
-            norm = math.sqrt(float(math.fsum((self._on(values) ** 2).ravel().tolist())))
-        return (32.0 * math.log2(self.size) + 4.0) * U * as_bound(largest, "largest") * norm
+            squares = [] if is_enclosed(function) else (function**2).ravel().tolist()
+        length = norm(function) if is_enclosed(function) else math.sqrt(math.fsum(squares))
+        return (32.0 * math.log2(self.size) + 4.0) * U * as_bound(largest, "largest") * length
 
     def _on(self, values: ArrayLike) -> Array:
         array = as_real(values, "values")
