@@ -9,7 +9,7 @@ import numpy as np
 
 from theory.diffusion import PeriodicGrid, convolve, propagate, studies
 from theory.diffusion.geometry import layer_change, linear_multiplier, root_length
-from theory.diffusion.limits import extrapolate, largest_errors, read_levels
+from theory.diffusion.limits import divide_series, extrapolate, laplace_series, largest_errors, read_levels
 from theory.diffusion.studies.metrics import CURVES, DENSITY, function
 from theory.evidence import (
     Claim,
@@ -28,7 +28,6 @@ from theory.evidence import (
 )
 from theory.evidence.enclosure import variable
 from theory.evidence.quadrature import integral_over
-from verify.diffusion.moments import laplace, quotient
 
 RUAN = ("ruan2024", "coifman2006")
 SCORES = {  # f, and g with its derivative, of balls, series or floats, by hand
@@ -206,8 +205,8 @@ def expanded(curve):
     for x in map(ball, ANGLES):
         y = x + variable(5)[()]
         p = (y.cos() * 4 / 5 + (2 * y).sin() * 3 / 10).exp()
-        below, above = (laplace(curve.between(x, y), g, 2) for g in (p, p * (y.sin() + (2 * y).cos() / 2)))
-        found.append(quotient(above, below)[1])
+        f, hp = curve.between(x, y), p * (y.sin() + (2 * y).cos() / 2)
+        found.append(divide_series(laplace_series(f, hp, 2), laplace_series(f, p, 2))[1])
     return found
 
 

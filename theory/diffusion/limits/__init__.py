@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         lattice as lattice,
         peak_correction as peak_correction,
     )
+    from theory.diffusion.limits.moments import divide_series as divide_series, laplace_series as laplace_series
     from theory.diffusion.limits.normalisers import (
         balance_error as balance_error,
         balance_tokens as balance_tokens,
