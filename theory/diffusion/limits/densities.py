@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_flag, as_generator, as_real, as_vector, frozen
-from theory.evidence import as_intervals, is_enclosed, within
+from theory.evidence import as_intervals, exact, is_enclosed, within
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -63,8 +63,12 @@ class CircleDensity:
             raise ValueError(f"cosines, sines: expected a density that {_NODES} nodes resolve, got a sharper one")
 
     def __call__(self, x: ArrayLike) -> Array:
-        """Return the density at angles of any shape."""
-        u = self._series(as_real(x, "x"))
+        """Return the density at angles of any shape, enclosed if they are."""
+        x = as_real(x, "x")
+        u = self._series(x)
+        if is_enclosed(x):
+            total = within(self._offset, 64.0 * U * (1.0 + abs(self._offset)))  # a sum of positive numbers of this size
+            return np.exp(u - total) if self.logarithmic else u / (2.0 * exact(math.pi))  # type: ignore[no-any-return]
         return np.exp(u - self._offset) if self.logarithmic else u / (2.0 * math.pi)
 
     def log_slope(self, x: ArrayLike) -> Array:
@@ -147,7 +151,7 @@ class CircleDensity:
     def _series(self, x: Array, order: int = 0) -> Array:
         """Return the trigonometric polynomial, or its derivative."""
         k = np.arange(1.0, self.cosines.size + 1.0)
-        phase = np.multiply.outer(x, k)
+        phase = x[..., np.newaxis] * k
         c, s = np.cos(phase), np.sin(phase)
         if order:
             found: Array = s @ (-k * self.cosines) + c @ (k * self.sines)

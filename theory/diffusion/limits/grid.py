@@ -85,10 +85,12 @@ class PeriodicGrid:
         """Integer frequencies, d arrays that broadcast to the grid of modes."""
         return tuple(np.meshgrid(*(np.fft.fftfreq(n, 1.0 / n) for n in self.shape), indexing="ij", sparse=True))
 
-    def integral(self, values: ArrayLike) -> float:
-        """Integrate over the torus, in radians to the power d."""
-        cell = math.prod(2.0 * math.pi / n for n in self.shape)
-        return cell * math.fsum(self._on(values).ravel().tolist())
+    def integral(self, values: Any) -> Any:
+        """Integrate over the torus, in radians to the power d; enclosed if the values are, up to the unit."""
+        function, cell = self._on(values), math.prod(2.0 * math.pi / n for n in self.shape)
+        if is_enclosed(function):
+            return cell * function.sum()
+        return cell * math.fsum(function.ravel().tolist())
 
     def multiply(self, values: ArrayLike, multiplier: Callable[..., ArrayLike]) -> Array:
         """Multiply every Fourier coefficient.

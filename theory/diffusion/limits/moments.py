@@ -21,7 +21,7 @@ _Terms = dict[tuple[int, int], Any]  # from powers of the root of the bandwidth 
 
 
 def laplace_series(f: Any, g: Any, terms: int) -> list[Any]:
-    r"""Return the coefficients in :math:`\varepsilon` of :math:`\int ge^{-f/2\varepsilon}`, in units of the leading mass.
+    r"""Return the coefficients in :math:`\varepsilon` of :math:`\int ge^{-f/2\varepsilon}`, up to a common factor.
 
     Parameters
     ----------
