@@ -110,7 +110,7 @@ def test_bilinear(run, *, sign=1, share=lambda r: 1 / r, drift=2, mirrored=False
                 extrapolations=1,
                 part="order",
             )
-        told = Bilinear(form).propagated(x, w, a, float(epsilons[0]))
+        told = Bilinear(form).average_linear(x, w, a, float(epsilons[0]))
         width = 2.0**14 * U * (1.0 + np.linalg.norm(form) * np.linalg.norm(x) / pull) * math.hypot(*w)
         exact = hull(cold((claimed[0], x, a, w), float(epsilons[0])))
         yield equals(Interval.within(told, width), exact, scale=1, case=number, part="instrument")

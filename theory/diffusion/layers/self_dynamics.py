@@ -29,7 +29,7 @@ from theory._validate import as_count, as_flag, as_instance, as_masses, as_point
 from theory.attention import SquaredDistance, rounding
 from theory.diffusion.limits.grid import PeriodicGrid
 from theory.diffusion.limits.operators import half_inverse, propagate
-from theory.evidence import Interval, Kind
+from theory.evidence import Interval, Kind, as_intervals, exact, is_enclosed
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -73,8 +73,12 @@ class PlaneCurve(NamedTuple):
     @property
     def area(self) -> float:
         """Enclosed, positive if the curve turns to the left."""
-        (x, y), (dx, dy) = self.points.T, self.tangent.T
-        return math.pi / int(x.size) * math.fsum((x * dy - y * dx).tolist())
+        x, y = self.points.T
+        dx, dy = self.tangent.T
+        swept = x * dy - y * dx
+        if is_enclosed(swept):
+            return exact(math.pi) / len(swept) * swept.sum()  # type: ignore[no-any-return]
+        return math.pi / int(x.size) * math.fsum(swept.tolist())
 
     def shorten(self, epsilon: float) -> PlaneCurve:
         """Return the curve after a layer whose tokens weigh what arc they stand for: uniform on the curve as it is."""
@@ -186,8 +190,8 @@ def line_tokens(means: ArrayLike, variances: ArrayLike, shares: ArrayLike, step:
 
     Parameters
     ----------
-    means, variances, shares : array_like, shape (k,)
-        Of the parts.
+    means, variances, shares : array_like or Intervals, shape (k,)
+        Of the parts; if any are enclosed, so are the masses.
     step : float
         Between tokens.
 
@@ -204,19 +208,23 @@ def line_tokens(means: ArrayLike, variances: ArrayLike, shares: ArrayLike, step:
     """
     m = as_vector(means, "means")
     s, w = as_vector(variances, "variances", size=m.size), as_masses(shares, "shares", size=m.size)
-    if not s.min() > 0.0:
-        raise ValueError(f"variances: expected positive numbers, got {s.min()}")
+    middle, spread = as_intervals(m).mid, as_intervals(s).mid
+    if not spread.min() > 0.0:
+        raise ValueError(f"variances: expected positive numbers, got {spread.min()}")
     h = as_positive(step, "step")
-    reach = _REACH * np.sqrt(s)
-    low, high = float((m - reach).min()), float((m + reach).max())
+    reach = _REACH * np.sqrt(spread)
+    low, high = float((middle - reach).min()), float((middle + reach).max())
     if not (high - low) / h < _MOST:
         raise ValueError(f"step, means, variances: expected fewer than {_MOST:g} tokens, got a step of {h}")
     if not max(abs(low), abs(high)) < 2.0**52 * h:
         raise ValueError(f"means: expected places that differ by a step of {h}, got {low} to {high}")
     x = h * np.arange(math.floor(low / h), math.ceil(high / h) + 1)
+    if is_enclosed(m, s, w):
+        m, s, w = as_intervals(m), as_intervals(s), as_intervals(w)  # type: ignore[assignment]
     densities = np.exp(-0.5 * (x[:, np.newaxis] - m) ** 2 / s) / np.sqrt(s)
     masses = densities @ w
-    kept = masses > 1e-40 * masses.max()
+    sizes = as_intervals(masses).mid
+    kept = sizes > 1e-40 * sizes.max()
     return x[kept][:, np.newaxis], masses[kept] / masses[kept].sum()
 
 
