@@ -39,9 +39,21 @@ _REACH = 14.0  # derived: a Gaussian is below exp(-98) beyond so many standard d
 
 
 def advance_tokens(tokens: ArrayLike, epsilon: float, weights: ArrayLike | None = None) -> Array:
-    """Return where a layer of self-attention takes tokens of shape (n, d), of equal weights unless given."""
+    r"""Return where a layer of self-attention takes tokens of shape (n, d), of equal weights unless given.
+
+    Enclosed if tokens or weights are. Tokens that are off by :math:`\delta` move a score by at most
+    :math:`\frac1{2\varepsilon}(2D + 2\delta)2\delta`, with the diameter D, which counts as an error of the weights.
+    """
     cloud: Array = as_points(tokens, "tokens")
-    return propagate(cloud, cloud, cloud, epsilon, weights=weights)
+    given = as_intervals(cloud)
+    if given.is_exact:
+        return propagate(cloud, cloud, cloud, epsilon, weights=weights)
+    off = float(np.linalg.norm(given.radius, axis=1).max())
+    across = 2.0 * float(np.linalg.norm(given.mid - given.mid.mean(axis=0), axis=1).max())
+    moved = half_inverse(epsilon) * 4.0 * off * (across + off) * (1.0 + 64 * U)
+    law = as_intervals(np.ones(len(given)) if weights is None else as_masses(weights, "weights", size=len(given)))
+    loose = law * np.exp(Interval(-moved, moved))
+    return propagate(exact(given.mid), given.mid, cloud, epsilon, weights=loose)
 
 
 def advance_rounding(tokens: ArrayLike, epsilon: float, weights: ArrayLike | None = None) -> float:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_masses, as_matrix, as_points, as_positive, as_vector, frozen
+from theory._validate import as_count, as_flag, as_masses, as_matrix, as_points, as_positive, as_vector, frozen
 from theory.attention import DotProduct
 from theory.diffusion.limits.laplace import inverse_of
 from theory.diffusion.limits.operators import bessel_quotients, chordal_multiplier, half_inverse
@@ -151,17 +151,28 @@ class Bilinear:
         return found if is_enclosed(found) else float(found)
 
 
-def sphere_tokens(polar: int, around: int) -> tuple[Array, Array]:
+def sphere_tokens(polar: int, around: int, *, enclosed: bool = False) -> tuple[Any, Any]:
     """Return tokens of the unit sphere in three dimensions, shape (n, 3), and the areas that they stand for.
 
     Gauss's rule in the height times the trapezoidal rule around: exact for polynomials of degree below ``2 polar`` and
     ``around``.
+
+    Parameters
+    ----------
+    polar, around : int
+    enclosed : bool, default False
+        Whether tokens and areas are enclosed: Newton's method leaves 8 u of a height, which moves
+        a ring by as much over its radius, and of its area 16 u per degree.
     """
     heights, weights = np.polynomial.legendre.leggauss(as_count(polar, "polar"))
     m = as_count(around, "around")
     z, theta = np.repeat(heights, m), np.tile(2.0 * math.pi * np.arange(m) / m, heights.size)
     ring = np.sqrt(1.0 - z**2)
-    return np.stack([ring * np.cos(theta), ring * np.sin(theta), z], axis=1), np.repeat(weights, m) * 2.0 * math.pi / m
+    points = np.stack([ring * np.cos(theta), ring * np.sin(theta), z], axis=1)
+    areas = np.repeat(weights, m) * 2.0 * math.pi / m
+    if not as_flag(enclosed, "enclosed"):
+        return points, areas
+    return within(points, 16.0 * U / ring[:, np.newaxis]), within(areas, 16.0 * U * heights.size * areas)
 
 
 def radial_multiplier(radius: float, epsilon: float) -> Callable[..., Array]:
