@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from theory._validate import as_points, as_positive
 from theory.attention.score import Array, Constants, held
 from theory.engine import Form, Pairs
+from theory.evidence import is_enclosed
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
 
@@ -39,10 +40,11 @@ class TorusDistance:
         object.__setattr__(self, "scale", as_positive(self.scale, "scale"))
 
     def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
-        """Return the (m, n) scores."""
+        """Return the (m, n) scores, enclosed if the angles are."""
         pairs = self.pairs(as_points(x, "x"), as_points(y, "y"))
         half = np.sin(0.5 * (pairs.queries[:, np.newaxis, :] - pairs.keys[np.newaxis, :, :]))
-        scores: Array = -4.0 * self.scale * np.einsum("ijf,ijf->ij", half, half)
+        squares = (half * half).sum(axis=2) if is_enclosed(half) else np.einsum("ijf,ijf->ij", half, half)
+        scores: Array = -4.0 * self.scale * squares
         return scores
 
     def pairs(self, x: Array, y: Array) -> Pairs:

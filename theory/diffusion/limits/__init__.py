@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
+    from theory.diffusion.limits.aliases import quantile_aliases as quantile_aliases
     from theory.diffusion.limits.bandwidth import StepError as StepError
     from theory.diffusion.limits.densities import CircleDensity as CircleDensity
     from theory.diffusion.limits.extrapolation import (
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         lattice as lattice,
         peak_correction as peak_correction,
     )
+    from theory.diffusion.limits.moments import divide_series as divide_series, laplace_series as laplace_series
     from theory.diffusion.limits.normalisers import (
         balance_error as balance_error,
         balance_tokens as balance_tokens,

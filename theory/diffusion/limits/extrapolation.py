@@ -13,8 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from theory._validate import as_count, as_number
+from theory._validate import as_count
 from theory.evidence import Interval, Intervals, Table, as_intervals
+from theory.evidence.interval import enclose
 
 Array = NDArray[np.float64]
 Levels: TypeAlias = "Intervals | Sequence[Sequence[Interval]]"  # at falling bandwidths, of every one the places
@@ -107,9 +108,6 @@ def _as_places(truth: Any) -> Intervals:
     """Return what the levels tend to as an array of enclosures."""
     if isinstance(truth, Intervals):
         return truth
-    if not isinstance(truth, (list, tuple)) and getattr(truth, "dtype", None) != object:
+    if not isinstance(truth, (list, tuple)) and not isinstance(truth, np.ndarray):
         raise TypeError(f"truth: expected a sequence of numbers or intervals, got {type(truth).__name__}")
-    for target in truth:
-        if not isinstance(target, Interval) and not hasattr(target, "rad"):
-            as_number(target, "truth")
-    return as_intervals(truth)
+    return as_intervals([enclose(target, "truth") for target in truth])

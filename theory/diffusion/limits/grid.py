@@ -22,6 +22,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -84,10 +85,12 @@ class PeriodicGrid:
         """Integer frequencies, d arrays that broadcast to the grid of modes."""
         return tuple(np.meshgrid(*(np.fft.fftfreq(n, 1.0 / n) for n in self.shape), indexing="ij", sparse=True))
 
-    def integral(self, values: ArrayLike) -> float:
-        """Integrate over the torus, in radians to the power d."""
-        cell = math.prod(2.0 * math.pi / n for n in self.shape)
-        return cell * math.fsum(self._on(values).ravel().tolist())
+    def integral(self, values: Any) -> Any:
+        """Integrate over the torus, in radians to the power d; enclosed if the values are, up to the unit."""
+        function, cell = self._on(values), math.prod(2.0 * math.pi / n for n in self.shape)
+        if is_enclosed(function):
+            return cell * function.sum()
+        return cell * math.fsum(function.ravel().tolist())
 
     def multiply(self, values: ArrayLike, multiplier: Callable[..., ArrayLike]) -> Array:
         """Multiply every Fourier coefficient.
@@ -150,11 +153,16 @@ class PeriodicGrid:
         columns = [operator(column.reshape(self.shape)).ravel() for column in np.eye(self.size)]
         return np.stack(columns, axis=1)
 
-    def rounding(self, values: ArrayLike, largest: float = 1.0) -> float:
-        """Bound the rounding error of any value of :meth:`multiply`, for factors of size up to ``largest``."""
+    def rounding(self, values: Any, largest: float = 1.0) -> Any:
+        """Bound the rounding error of any value of :meth:`multiply`, for factors of size up to ``largest``.
+
+        Of enclosed values the bound itself is enclosed.
+        """
+        function = self._on(values)
         with np.errstate(over="ignore"):
-            norm = math.sqrt(float(math.fsum((self._on(values) ** 2).ravel().tolist())))
-        return (32.0 * math.log2(self.size) + 4.0) * U * as_bound(largest, "largest") * norm
+            squares = [] if is_enclosed(function) else (function**2).ravel().tolist()
+        length = norm(function) if is_enclosed(function) else math.sqrt(math.fsum(squares))
+        return (32.0 * math.log2(self.size) + 4.0) * U * as_bound(largest, "largest") * length
 
     def _on(self, values: ArrayLike) -> Array:
         array = as_real(values, "values")

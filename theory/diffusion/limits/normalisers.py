@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,7 +44,7 @@ from theory.attention import Score, Sinkhorn, doubly_normalised, partition_error
 from theory.attention.score import bounded
 from theory.diffusion.limits.grid import PeriodicGrid
 from theory.diffusion.limits.operators import convolve
-from theory.evidence import as_intervals, is_enclosed
+from theory.evidence import Intervals, as_intervals, is_enclosed, within
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
 Array = NDArray[np.float64]
@@ -138,10 +139,16 @@ def sweep_law(grid: PeriodicGrid, density: ArrayLike, multiplier: Multiplier, sw
     return law
 
 
-def sinkhorn_change(
-    grid: PeriodicGrid, density: ArrayLike, values: ArrayLike, multiplier: Multiplier
-) -> tuple[Array, float]:
+def sinkhorn_change(grid: PeriodicGrid, density: ArrayLike, values: ArrayLike, multiplier: Multiplier) -> Any:
     """Apply Sinkhorn's attention on the grid, and bound the error of every value.
+
+    Parameters
+    ----------
+    grid : PeriodicGrid
+    density, values : array_like or Intervals
+        On the grid; the density positive, of any total mass.
+    multiplier : callable
+        The Fourier coefficients of the kernel.
 
     Returns
     -------
@@ -150,12 +157,32 @@ def sinkhorn_change(
     float
         What the residual of the scaling and the transforms may do; multipliers and densities are taken to be within
         64 u of what is meant, relatively.
+
+    If the density or the values are enclosed, the result is enclosed instead of the two.
     """
     p, h = _density(grid, density), as_real(values, "values")
+    if is_enclosed(p, h):
+        return _enclosed_change(grid, as_intervals(p), as_intervals(h), multiplier)
+    return _sinkhorn_change(grid, p, h, multiplier, 0.0)
+
+
+def _enclosed_change(grid: PeriodicGrid, p: Intervals, h: Intervals, multiplier: Multiplier) -> Intervals:
+    """Enclose Sinkhorn's attention: what a density is off counts as a residual, and an average moves as its values."""
+    least = float(p.lo.min())
+    if not least > 0.0:
+        raise ValueError(f"density: expected one that certainly stays positive, got {least}")
+    found, error = _sinkhorn_change(grid, p.mid, h.mid, multiplier, float((p.radius / p.lo).max()))
+    return within(found, error + float(h.radius.max()))  # type: ignore[no-any-return]
+
+
+def _sinkhorn_change(
+    grid: PeriodicGrid, p: Array, h: Array, multiplier: Multiplier, share: float
+) -> tuple[Array, float]:
+    """Apply Sinkhorn's attention for a density that is off by this share of itself at most."""
     law, residual = balance_law(grid, p, multiplier)
     found, mass = convolve(grid, law, h, multiplier), _smoothed(grid, law, multiplier)
     rounding = grid.rounding(law) / float(mass.min())
-    off = residual + rounding + 64 * U
+    off = residual + share + rounding + 64 * U
     peak = float(np.sum(np.asarray(multiplier(*grid.frequencies)))) / (2.0 * math.pi) ** grid.dim  # the kernel at zero
     density_ratio = peak / float((mass * mass).min())  # u K u at most, of which P is the integral against p
     moved = float(np.ptp(h)) * off * math.sqrt(density_ratio * grid.integral(p))

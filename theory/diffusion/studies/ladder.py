@@ -2,6 +2,8 @@ r"""One layer on the circle by exact multipliers, for falling bandwidths and two
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from theory.diffusion.limits.densities import CircleDensity
@@ -43,6 +45,6 @@ def ladder(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn
     return Table(Kind.NUMERIC, units, {"kernel": kernels, "epsilon": epsilons, "x": places, "change": changes})
 
 
-def function(x: np.ndarray) -> np.ndarray:
+def function(x: Any) -> Any:
     """Return the function that is propagated."""
-    return np.asarray(np.sin(x) + 0.5 * np.cos(2.0 * x))
+    return np.sin(x) + 0.5 * np.cos(2.0 * x)

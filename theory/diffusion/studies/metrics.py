@@ -6,6 +6,8 @@ that is not symmetric; ``reparametrised`` and ``ellipse`` are squared distances 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from theory.diffusion.geometry.curves import Curve, Ellipse, Modulated, Reparametrised, layer_change
@@ -35,6 +37,6 @@ def metrics(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is draw
     return Table(Kind.ESTIMATED, units, {"curve": curves, "epsilon": epsilons, "x": angles, "change": changes})
 
 
-def function(x: np.ndarray) -> np.ndarray:
+def function(x: Any) -> Any:
     """Return the function that is propagated."""
-    return np.asarray(np.sin(x) + 0.5 * np.cos(2.0 * x))
+    return np.sin(x) + 0.5 * np.cos(2.0 * x)
