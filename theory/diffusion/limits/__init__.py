@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from theory.diffusion.limits.moments import divide_series as divide_series, laplace_series as laplace_series
     from theory.diffusion.limits.normalisers import (
+        attend_balanced as attend_balanced,
         balance_error as balance_error,
         balance_tokens as balance_tokens,
         convolve_reweighted as convolve_reweighted,

@@ -40,11 +40,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_having, as_instance, as_masses, as_number, as_points, as_real
-from theory.attention import Score, Sinkhorn, doubly_normalised, partition_error, read
+from theory.attention import Score, Sinkhorn, attend, doubly_normalised, partition_error, read
 from theory.attention.score import bounded
 from theory.diffusion.limits.grid import PeriodicGrid
 from theory.diffusion.limits.operators import convolve
-from theory.evidence import Intervals, as_intervals, is_enclosed, within
+from theory.evidence import Intervals, as_intervals, exact, is_enclosed, within
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
 Array = NDArray[np.float64]
@@ -125,18 +125,29 @@ def balance_law(
 def sweep_law(grid: PeriodicGrid, density: ArrayLike, multiplier: Multiplier, sweeps: int) -> Array:
     r"""Return the law to which softmax attention is Sinkhorn's iteration after some sweeps from nothing, rows last.
 
-    A sweep is :math:`v \leftarrow 1/K(up)` after :math:`u = 1/K(vp)`, from v = 1; the law is v p.
+    A sweep is :math:`v \leftarrow 1/K(up)` after :math:`u = 1/K(vp)`, from v = 1; the law is v p. Of an enclosed density
+    the law is enclosed, for a positive kernel of mass one: where a law is off by a share of itself, so are its averages.
 
     Raises
     ------
     TypeError, ValueError
         If ``sweeps`` is not an integer of at least 0, or as :func:`balance_law` says.
     """
-    p = _density(grid, density)
-    law = p
-    for _ in range(as_count(sweeps, "sweeps", least=0)):
-        law = p / _smoothed(grid, p / _smoothed(grid, law, multiplier), multiplier)
-    return law
+    given, count = _density(grid, density), as_count(sweeps, "sweeps", least=0)
+    p = as_intervals(given).mid if is_enclosed(given) else given
+    own = float((as_intervals(given).radius / p).max()) if is_enclosed(given) else 0.0
+    law, share = p, own
+
+    def divided_by_average(values: Array) -> Array:
+        nonlocal share
+        mass = _smoothed(grid, values, multiplier)
+        rounding = grid.rounding(values) + 64.0 * U * float(np.linalg.norm(values))
+        share += own + rounding / float(mass.min()) + 8.0 * U
+        return p / mass
+
+    for _ in range(count):
+        law = divided_by_average(divided_by_average(law))
+    return within(law, law * math.expm1(share)) if is_enclosed(given) else law
 
 
 def sinkhorn_change(grid: PeriodicGrid, density: ArrayLike, values: ArrayLike, multiplier: Multiplier) -> Any:
@@ -262,6 +273,31 @@ def balance_error(found: Sinkhorn, values: ArrayLike, queries: ArrayLike | None 
     if np.isnan(bound).any():
         raise ValueError("values: expected ones whose squares float64 can hold, got an overflow")
     return bound
+
+
+def attend_balanced(found: Sinkhorn, values: ArrayLike, queries: ArrayLike | None = None) -> Array:
+    """Average values under what :func:`balance_tokens` found, at any points, which read the potential of the keys.
+
+    Parameters
+    ----------
+    found : Sinkhorn
+    values : array_like or Intervals, shape (n, d_v)
+    queries : array_like, shape (m, d), optional
+        The tokens unless given.
+
+    Returns
+    -------
+    ndarray or Intervals, shape (m, d_v)
+        Enclosed if the values are, with the bound of :func:`balance_error`.
+    """
+    v = as_points(values, "values", size=as_instance(found, "found", Sinkhorn).keys.shape[0])
+    asked = found.queries if queries is None else as_points(queries, "queries")
+    if not is_enclosed(v):
+        return attend(asked, found.keys, v, score=found.score, weights=found.key_weights * np.exp(found.g))
+    weights = found.key_weights * np.exp(exact(found.g))
+    bound = balance_error(found, as_intervals(v).mid, asked)[:, np.newaxis]
+    averages: Array = attend(asked, found.keys, v, score=found.score, weights=weights) + Intervals(-bound, bound)
+    return averages
 
 
 def _density(grid: PeriodicGrid, density: ArrayLike) -> Array:

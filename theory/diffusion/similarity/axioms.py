@@ -64,8 +64,7 @@ def _excess(f: Array, factor: float) -> Number:
     found = []
     with np.errstate(over="ignore", invalid="ignore"):
         for y in range(len(f)):
-            detour = f[:, y][:, np.newaxis] + f[y]
-            found.append((f - factor * detour).max())
+            found.append((f - factor * f[:, y][:, np.newaxis] - factor * f[y]).max())
     return _held(Interval.largest(found) if isinstance(f, Intervals) else max(found))
 
 
