@@ -422,7 +422,7 @@ BUGS = [
     bug("half-the-waves", "limit.tokens", "diffusion/limits/densities.py",
         ("mass: Array = coefficients[0].real * x + 2.0 *", "mass: Array = coefficients[0].real * x + 1.0 *")),
     bug("extrapolation-once", "limit.heads", "diffusion/limits/extrapolation.py",
-        ("[(power * fine - coarse) / (power - 1) for", "[(power * fine - coarse) / power for")),
+        ("(power * values[1:] - values[:-1]) / (power - 1)", "(power * values[1:] - values[:-1]) / power")),
     bug("drift-once", "heat.conserved", "diffusion/limits/generators.py", ("drift = 2.0 * kappa *", "drift = kappa *")),
     bug("circle-not-squared", "heat.lifted", "diffusion/geometry/conformal.py",
         ("sympy.exp(power * u)), (*x, theta)", "sympy.exp(power * u / 2)), (*x, theta)")),

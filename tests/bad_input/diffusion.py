@@ -124,7 +124,7 @@ VALID = {
     "Bilinear.score": {"self": BOTH, "epsilon": 0.25},
     "Bilinear.strength": {"self": BOTH, "query": X[0]},
     "Bilinear.minimiser": {"self": BOTH, "query": X[0], "shape": POSITIVE},
-    "Bilinear.propagated": {
+    "Bilinear.average_linear": {
         "self": BOTH, "query": X[0], "function": X[1], "tilt": np.array([0.25, -0.5]), "epsilon": 0.25,
     },
     "similarity.sphere_tokens": {"polar": 3, "around": 4},

@@ -125,7 +125,7 @@ WIDTHS = [
         "tests/diffusion/test_normalisers.py::test_a_law_that_is_not_balanced_yet_leaves_averages_inside",
         "diffusion/limits/normalisers.py",
         "off = residual + share + rounding + 64 * U",
-        "off = rounding + 64 * U",
+        "off = share + rounding + 64 * U",
     ),
     (
         "sphere-rounding-dropped",

@@ -9,7 +9,6 @@ from theory.attention import read
 from theory.diffusion import (
     CircleDensity,
     PeriodicGrid,
-    balance_tokens,
     chordal,
     chordal_multiplier,
     convolve,
@@ -17,7 +16,7 @@ from theory.diffusion import (
     heat_multiplier,
     propagate,
 )
-from theory.diffusion.limits import attend_balanced, extrapolate, largest_errors, sinkhorn_change, sweep_law
+from theory.diffusion.limits import average_balanced, extrapolate, largest_errors, sinkhorn_change, sweep_law
 from theory.diffusion.studies.normalisers import ALPHAS
 from theory.evidence import (
     Claim,
@@ -121,7 +120,7 @@ def among_tokens(n):
     values = function(exact(tokens))
     log_density = read(exact(tokens), tokens, values, score=score).log_partition
     halved = propagate(places, tokens, values, WIDE, score=score, weights=np.exp(-0.5 * log_density))
-    balanced = attend_balanced(balance_tokens(tokens, score=score), values, places)
+    balanced = average_balanced(places, tokens, values, score=score)
     return {"alpha 0.5": halved[:, 0], "sinkhorn": balanced[:, 0]}
 
 

@@ -29,7 +29,7 @@ from theory._validate import as_count, as_flag, as_instance, as_masses, as_point
 from theory.attention import SquaredDistance, rounding
 from theory.diffusion.limits.grid import PeriodicGrid
 from theory.diffusion.limits.operators import half_inverse, propagate
-from theory.evidence import Interval, Kind
+from theory.evidence import Interval, Kind, as_intervals, exact, is_enclosed
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -39,9 +39,21 @@ _REACH = 14.0  # derived: a Gaussian is below exp(-98) beyond so many standard d
 
 
 def advance_tokens(tokens: ArrayLike, epsilon: float, weights: ArrayLike | None = None) -> Array:
-    """Return where a layer of self-attention takes tokens of shape (n, d), of equal weights unless given."""
+    r"""Return where a layer of self-attention takes tokens of shape (n, d), of equal weights unless given.
+
+    Enclosed if tokens or weights are. Tokens that are off by :math:`\delta` move a score by at most
+    :math:`\frac1{2\varepsilon}(2D + 2\delta)2\delta`, with the diameter D, which counts as an error of the weights.
+    """
     cloud: Array = as_points(tokens, "tokens")
-    return propagate(cloud, cloud, cloud, epsilon, weights=weights)
+    given = as_intervals(cloud)
+    if given.is_exact:
+        return propagate(cloud, cloud, cloud, epsilon, weights=weights)
+    off = float(np.linalg.norm(given.radius, axis=1).max())
+    across = 2.0 * float(np.linalg.norm(given.mid - given.mid.mean(axis=0), axis=1).max())
+    moved = half_inverse(epsilon) * 4.0 * off * (across + off) * (1.0 + 64 * U)
+    law = as_intervals(np.ones(len(given)) if weights is None else as_masses(weights, "weights", size=len(given)))
+    loose = law * np.exp(Interval(-moved, moved))
+    return propagate(exact(given.mid), given.mid, cloud, epsilon, weights=loose)
 
 
 def advance_rounding(tokens: ArrayLike, epsilon: float, weights: ArrayLike | None = None) -> float:
@@ -73,8 +85,12 @@ class PlaneCurve(NamedTuple):
     @property
     def area(self) -> float:
         """Enclosed, positive if the curve turns to the left."""
-        (x, y), (dx, dy) = self.points.T, self.tangent.T
-        return math.pi / int(x.size) * math.fsum((x * dy - y * dx).tolist())
+        x, y = self.points.T
+        dx, dy = self.tangent.T
+        swept = x * dy - y * dx
+        if is_enclosed(swept):
+            return exact(math.pi) / len(swept) * swept.sum()  # type: ignore[no-any-return]
+        return math.pi / int(x.size) * math.fsum(swept.tolist())
 
     def shorten(self, epsilon: float) -> PlaneCurve:
         """Return the curve after a layer whose tokens weigh what arc they stand for: uniform on the curve as it is."""
@@ -186,8 +202,8 @@ def line_tokens(means: ArrayLike, variances: ArrayLike, shares: ArrayLike, step:
 
     Parameters
     ----------
-    means, variances, shares : array_like, shape (k,)
-        Of the parts.
+    means, variances, shares : array_like or Intervals, shape (k,)
+        Of the parts; if any are enclosed, so are the masses.
     step : float
         Between tokens.
 
@@ -204,19 +220,23 @@ def line_tokens(means: ArrayLike, variances: ArrayLike, shares: ArrayLike, step:
     """
     m = as_vector(means, "means")
     s, w = as_vector(variances, "variances", size=m.size), as_masses(shares, "shares", size=m.size)
-    if not s.min() > 0.0:
-        raise ValueError(f"variances: expected positive numbers, got {s.min()}")
+    middle, spread = as_intervals(m).mid, as_intervals(s).mid
+    if not spread.min() > 0.0:
+        raise ValueError(f"variances: expected positive numbers, got {spread.min()}")
     h = as_positive(step, "step")
-    reach = _REACH * np.sqrt(s)
-    low, high = float((m - reach).min()), float((m + reach).max())
+    reach = _REACH * np.sqrt(spread)
+    low, high = float((middle - reach).min()), float((middle + reach).max())
     if not (high - low) / h < _MOST:
         raise ValueError(f"step, means, variances: expected fewer than {_MOST:g} tokens, got a step of {h}")
     if not max(abs(low), abs(high)) < 2.0**52 * h:
         raise ValueError(f"means: expected places that differ by a step of {h}, got {low} to {high}")
     x = h * np.arange(math.floor(low / h), math.ceil(high / h) + 1)
+    if is_enclosed(m, s, w):
+        m, s, w = as_intervals(m), as_intervals(s), as_intervals(w)  # type: ignore[assignment]
     densities = np.exp(-0.5 * (x[:, np.newaxis] - m) ** 2 / s) / np.sqrt(s)
     masses = densities @ w
-    kept = masses > 1e-40 * masses.max()
+    sizes = as_intervals(masses).mid
+    kept = sizes > 1e-40 * sizes.max()
     return x[kept][:, np.newaxis], masses[kept] / masses[kept].sum()
 
 

@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     )
     from theory.diffusion.limits.moments import divide_series as divide_series, laplace_series as laplace_series
     from theory.diffusion.limits.normalisers import (
-        attend_balanced as attend_balanced,
+        average_balanced as average_balanced,
         balance_error as balance_error,
         balance_tokens as balance_tokens,
         convolve_reweighted as convolve_reweighted,
         sinkhorn_change as sinkhorn_change,
         sweep_law as sweep_law,
+        sweep_shift as sweep_shift,
     )
     from theory.diffusion.limits.operators import (
         bessel_quotients as bessel_quotients,

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,7 +32,7 @@ from theory.attention import rounding
 from theory.attention.score import Constants
 from theory.diffusion.limits.operators import propagate
 from theory.engine import Form, Pairs
-from theory.evidence import Interval, estimated
+from theory.evidence import Interval, as_intervals, estimated, is_enclosed, within
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -165,8 +166,8 @@ def average_at_peak(
 
 def peak_correction(
     hessian: ArrayLike, third: ArrayLike, log_slope: ArrayLike, gradient: ArrayLike, second: ArrayLike
-) -> float:
-    r"""Return the coefficient of :math:`\varepsilon` in :math:`P_\varepsilon h(x)`.
+) -> Any:
+    r"""Return the coefficient of :math:`\varepsilon` in :math:`P_\varepsilon h(x)`, enclosed if an argument is.
 
     Parameters
     ----------
@@ -190,15 +191,35 @@ def peak_correction(
     cubic = as_real(third, "third")
     if cubic.shape != (d, d, d):
         raise ValueError(f"third: expected shape ({d}, {d}, {d}), got shape {cubic.shape}")
-    if not np.linalg.eigvalsh(0.5 * (c + c.T)).min() > 0.0:
+    middle = as_intervals(c).mid
+    if not np.linalg.eigvalsh(0.5 * (middle + middle.T)).min() > 0.0:
         raise ValueError("hessian: expected a positive definite matrix, got one that is not")
     s, h = as_vector(log_slope, "log_slope", size=d), as_points(second, "second", dim=d, size=d)
+    if is_enclosed(c, cubic, s, slope, h):
+        c, cubic, s, slope, h = (as_intervals(part) for part in (c, cubic, s, slope, h))  # type: ignore[assignment]
     with np.errstate(over="ignore", invalid="ignore"):
-        inverse = np.linalg.inv(c)
-        drift = 2.0 * inverse @ s - inverse @ np.einsum("klm,kl->m", cubic, inverse)
-        found = float(np.sum(inverse * h) + drift @ slope)
+        inverse = inverse_of(c)
+        drift = 2.0 * inverse @ s - inverse @ (cubic * inverse[:, :, np.newaxis]).sum(axis=(0, 1))
+        found = (inverse * h).sum() + drift @ slope
+    if is_enclosed(found):
+        return found
     if not math.isfinite(found):
         raise ValueError(
             f"hessian, third, log_slope, gradient, second: expected a sum that float64 can hold, got {found}"
         )
-    return found
+    return float(found)
+
+
+def inverse_of(matrix: Any) -> Any:
+    r"""Return the inverse of a matrix, enclosed if it is.
+
+    With an approximate inverse R, :math:`M^{-1} = (I - E)^{-1}R` for :math:`E = I - RM`, so that an entry is within
+    :math:`\|E\|_\infty/(1 - \|E\|_\infty)` times the largest of its column of R.
+    """
+    if not is_enclosed(matrix):
+        return np.linalg.inv(matrix)
+    near = np.linalg.inv(matrix.mid)
+    off = float(abs(np.eye(len(near)) - near @ matrix).sum(axis=1).hi.max())
+    if not off < 1.0:
+        raise ValueError("matrix: expected one that certainly has an inverse, got one that may not")
+    return within(near, off / (1.0 - off) * np.abs(near).max(axis=0) * (1.0 + 8.0 * U))

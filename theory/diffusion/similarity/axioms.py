@@ -61,10 +61,8 @@ def _pairs(values: ArrayLike) -> Array:
 
 def _excess(f: Array, factor: float) -> Number:
     """Return the largest excess of a value over its detours, one point of detour at a time."""
-    found = []
     with np.errstate(over="ignore", invalid="ignore"):
-        for y in range(len(f)):
-            found.append((f - factor * f[:, y][:, np.newaxis] - factor * f[y]).max())
+        found = [(f - factor * f[:, y][:, np.newaxis] - factor * f[y]).max() for y in range(len(f))]
     return _held(Interval.largest(found) if isinstance(f, Intervals) else max(found))
 
 
