@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from theory._validate import as_flag, as_index
 from theory.evidence.interval import Kind
 from theory.evidence.intervals import QUIET, Array, Intervals, as_intervals, bounded_by
 from theory.evidence.roundoff import EXP_ULPS, SUBNORMAL, U, gamma
@@ -308,9 +309,13 @@ def norm(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     -------
     Interval, Intervals, ball or ndarray of balls
     """
-    of_balls = isinstance(x, np.ndarray) and x.dtype == object
-    given = x if of_balls else as_intervals(x)
-    return np.sqrt((given * given).sum(axis=axis, keepdims=keepdims))
+    kept = as_flag(keepdims, "keepdims")
+    of_balls = isinstance(x, np.ndarray) and x.dtype == object and all(hasattr(entry, "rad") for entry in x.flat)
+    given = x if of_balls else as_intervals(x, "x")
+    if axis is not None:
+        last = isinstance(axis, int) and axis == -1
+        axis = as_index(given.ndim - 1 if last else axis, "axis", size=given.ndim)
+    return np.sqrt((given * given).sum(axis=axis, keepdims=kept))
 
 
 def _joined(join: Callable[..., Array]) -> Callable[..., Any]:

@@ -24,7 +24,7 @@ from theory._validate import as_between, as_callable, as_count, as_positive, as_
 from theory.attention import SquaredDistance, rounding
 from theory.diffusion.layers.stacking import TokenLayer, apply_layers, count_layers
 from theory.diffusion.limits.operators import half_inverse, propagate
-from theory.evidence import Interval, estimated
+from theory.evidence import Interval, estimated, exact
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -157,7 +157,8 @@ def segment_stack(
         values = function(tokens[:, 0])
         error = 0.0
         if layers > 1:
-            (values,), (error,) = apply_layers(hidden, values, [layers - 1])
+            (reached,) = apply_layers(hidden, exact(values), [layers - 1])
+            values, error = reached.mid, float(reached.radius.max())
         last = TokenLayer(centred, epsilon, weights=masses, queries=asked[:, np.newaxis] - 0.5)
         found.append(last(values).tolist())
     # tokens and queries are off by u, which moves scores by at most 4 u / (2 epsilon) in every layer

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         ZonalLayer as ZonalLayer,
         apply_layers as apply_layers,
         count_layers as count_layers,
+        equidistant_layer as equidistant_layer,
     )
 
 open_lazily(__name__)

@@ -145,18 +145,30 @@ def balance_law(
 def sweep_law(grid: PeriodicGrid, density: ArrayLike, multiplier: Multiplier, sweeps: int) -> Array:
     r"""Return the law to which softmax attention is Sinkhorn's iteration after some sweeps from nothing, rows last.
 
-    A sweep is :math:`v \leftarrow 1/K(up)` after :math:`u = 1/K(vp)`, from v = 1; the law is v p.
+    A sweep is :math:`v \leftarrow 1/K(up)` after :math:`u = 1/K(vp)`, from v = 1; the law is v p. Of an enclosed
+    density the law is enclosed, for a positive kernel of mass one: if a law is off by a share of itself, so are its
+    averages.
 
     Raises
     ------
     TypeError, ValueError
         If ``sweeps`` is not an integer of at least 0, or as :func:`balance_law` says.
     """
-    p = _density(grid, density)
-    law = p
-    for _ in range(as_count(sweeps, "sweeps", least=0)):
-        law = p / _smoothed(grid, p / _smoothed(grid, law, multiplier), multiplier)
-    return law
+    given, count = _density(grid, density), as_count(sweeps, "sweeps", least=0)
+    p = as_intervals(given).mid if is_enclosed(given) else given
+    own = float((as_intervals(given).radius / p).max()) if is_enclosed(given) else 0.0
+    law, share = p, own
+
+    def divided_by_average(values: Array) -> Array:
+        nonlocal share
+        mass = _smoothed(grid, values, multiplier)
+        rounding = grid.rounding(values) + 64.0 * U * float(np.linalg.norm(values))
+        share += own + rounding / float(mass.min()) + 8.0 * U
+        return p / mass
+
+    for _ in range(count):
+        law = divided_by_average(divided_by_average(law))
+    return within(law, law * math.expm1(share)) if is_enclosed(given) else law
 
 
 def sinkhorn_change(grid: PeriodicGrid, density: ArrayLike, values: ArrayLike, multiplier: Multiplier) -> Any:
@@ -295,7 +307,7 @@ def average_balanced(
         Any points, which average with the potential of the keys.
     points : array_like, shape (n, d)
         The tokens.
-    values : array_like, shape (n, d_v)
+    values : array_like or Intervals, shape (n, d_v)
     score : BoundedScore
         Symmetric, :math:`e^a` positive semi-definite.
     weights : array_like, shape (n,), optional
@@ -310,7 +322,8 @@ def average_balanced(
     found = balance_tokens(x, score=score, weights=weights)
     law = found.key_weights * np.exp(found.g)
     averages = attend(exact(queries), x, v, score=score, weights=law)
-    return averages + within(0.0 * averages.mid, balance_error(found, v, queries)[:, np.newaxis])  # type: ignore[no-any-return]
+    bound = balance_error(found, as_intervals(v).mid, queries)[:, np.newaxis]
+    return averages + within(0.0 * averages.mid, bound)  # type: ignore[no-any-return]
 
 
 def enclose_rows(found: Sinkhorn) -> Intervals:

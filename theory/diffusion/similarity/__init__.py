@@ -38,6 +38,13 @@ if TYPE_CHECKING:
         expand_along as expand_along,
     )
     from theory.diffusion.similarity.neighbours import Neighbourhoods as Neighbourhoods
+    from theory.diffusion.similarity.peers import (
+        kernel_machine as kernel_machine,
+        lloyd_steps as lloyd_steps,
+        log_density as log_density,
+        mixture_step as mixture_step,
+        neighbour_means as neighbour_means,
+    )
     from theory.diffusion.similarity.pipeline import (
         clear_diagonal as clear_diagonal,
         compose as compose,

@@ -176,13 +176,26 @@ def sphere_tokens(polar: int, around: int, *, enclosed: bool = False) -> tuple[A
 
 
 def radial_multiplier(radius: float, epsilon: float) -> Callable[..., Array]:
-    r"""Return :math:`k \mapsto I_k(r/\varepsilon)/I_0(r/\varepsilon)`.
+    r"""Return :math:`k \mapsto I_k(r/\varepsilon)/I_0(r/\varepsilon)`, enclosed for enclosed orders.
 
     So attention with :math:`-|x - y|^2/2\varepsilon` of a query at distance r from the centre multiplies the waves on
-    the unit circle of keys.
+    the unit circle of keys. The rounding is that of :func:`~theory.diffusion.limits.operators.bessel_quotients`, and of
+    the quotient :math:`r/\varepsilon`.
     """
     b = as_positive(radius, "radius") / as_positive(epsilon, "epsilon")
-    return chordal_multiplier(1.0 / b)
+    multiplier = chordal_multiplier(1.0 / b)
+
+    def factor(k: Array) -> Array:
+        if not is_enclosed(k):
+            return multiplier(k)
+        orders = as_intervals(k).mid
+        values = multiplier(orders)
+        ratio = (6.0 + 2.5 * max(0.0, 48.0 - 2.0 * math.log(b))) * U  # of neighbours, relatively
+        quotient = 8.0 * U * (1.0 + b)
+        enclosed: Array = within(values, values * ((orders + 1.0) * ratio + quotient))
+        return enclosed
+
+    return factor
 
 
 def hot_expansion(keys: ArrayLike, values: ArrayLike, pull: ArrayLike, weights: ArrayLike | None = None) -> Array:
