@@ -7,13 +7,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.diffusion.layers import rate, rates_below, scaled, spectrum, stationary
+from theory.diffusion.layers import chain_spectrum, count_rates, relaxation_rate, scale_rate, stationary_law
 from theory.evidence import Interval, Kind
 
 
 def test_stationary_law_in_fractions():
     rows = np.array([[2, 1, 1], [1, 2, 1], [4, 2, 2]]) / np.array([[4], [4], [8]])
-    law, bound = stationary(rows)
+    law, bound = stationary_law(rows)
     exact = [Fraction(5, 12), Fraction(4, 12), Fraction(3, 12)]
     p = [[Fraction(v) for v in row] for row in rows.tolist()]
     residual = [sum(exact[i] * p[i][j] for i in range(3)) - exact[j] for j in range(3)]
@@ -24,7 +24,7 @@ def test_stationary_law_in_fractions():
 
 def test_stationary_law_of_a_drawn_chain():
     rows = np.random.default_rng(2).dirichlet(np.ones(30), size=30)
-    law, bound = stationary(rows, error=1e-15)
+    law, bound = stationary_law(rows, error=1e-15)
     values, vectors = np.linalg.eig(rows.T)
     exact = vectors[:, np.abs(values - 1).argmin()].real
     np.testing.assert_allclose(law, exact / exact.sum(), rtol=0, atol=bound + 1e-13)
@@ -33,7 +33,7 @@ def test_stationary_law_of_a_drawn_chain():
 
 def test_stationary_law_of_a_slow_chain_is_off_by_many_times_what_its_rows_are():
     slow, off = 2.0**-10, 2.0**-30  # the other chain has rows that differ by 2**-30 in total variation
-    bound = stationary(np.array([[1 - slow, slow], [slow, 1 - slow]]), error=off)[1]
+    bound = stationary_law(np.array([[1 - slow, slow], [slow, 1 - slow]]), error=off)[1]
     there = [Fraction(slow) - Fraction(off), Fraction(slow) + Fraction(off)]
     apart = abs(there[0] / sum(there) - Fraction(1, 2))
     assert apart == Fraction(off) / (2 * Fraction(slow))
@@ -42,14 +42,14 @@ def test_stationary_law_of_a_slow_chain_is_off_by_many_times_what_its_rows_are()
 
 def test_spectrum_of_weights_that_are_off_by_their_error():
     rows = np.array([[0.75, 0.25], [0.25, 0.75]])
-    found, error = spectrum(rows * (1.0 + 2.0**-20), error=2.0**-20)
+    found, error = chain_spectrum(rows * (1.0 + 2.0**-20), error=2.0**-20)
     assert np.abs(found - [1.0, 0.5]).max() >= 0.99 * error
     assert np.abs(found - [1.0, 0.5]).max() <= error
 
 
 def test_spectrum_of_weights_that_are_exact():
     """Of the walk around a heptagon, which has cosines for eigenvalues: what is left is rounding."""
-    found, error = spectrum((np.roll(np.eye(7), 1, axis=0) + np.roll(np.eye(7), -1, axis=0)) / 2.0)
+    found, error = chain_spectrum((np.roll(np.eye(7), 1, axis=0) + np.roll(np.eye(7), -1, axis=0)) / 2.0)
     with mpmath.workdps(30):
         exact = sorted((mpmath.cos(2 * mpmath.pi * k / 7) for k in range(7)), reverse=True)
         off = max(float(abs(mpmath.mpf(a) - b)) for a, b in zip(found.tolist(), exact, strict=True))
@@ -57,8 +57,8 @@ def test_spectrum_of_weights_that_are_exact():
 
 
 def test_a_chain_that_does_not_mix_is_not_bounded():
-    assert stationary(np.eye(3))[1] == math.inf
-    assert stationary(np.array([[0.0, 1.0], [1.0, 0.0]]))[1] == math.inf
+    assert stationary_law(np.eye(3))[1] == math.inf
+    assert stationary_law(np.array([[0.0, 1.0], [1.0, 0.0]]))[1] == math.inf
 
 
 def test_spectrum_of_a_reversible_chain():
@@ -66,7 +66,7 @@ def test_spectrum_of_a_reversible_chain():
     x = rng.normal(size=12)
     kernel = np.exp(-((x[:, np.newaxis] - x) ** 2)) * rng.uniform(0.5, 1.0, 12)
     rows = kernel / kernel.sum(axis=1, keepdims=True)
-    found, error = spectrum(rows)
+    found, error = chain_spectrum(rows)
     exact = np.sort(np.linalg.eigvals(rows).real)[::-1]
     np.testing.assert_allclose(found, exact, rtol=0, atol=error + 1e-12)
     assert found[0] == pytest.approx(1.0, rel=0, abs=1e-14)
@@ -87,23 +87,24 @@ def fourier(b, wells, modes=60):
 def test_rates_against_another_form(b, wells):
     exact = fourier(float(b), wells)
     found = sorted(
-        (rate(b, index, wells=wells, sector=s) for s in range(wells) for index in range(2)), key=lambda r: r.mid
+        (relaxation_rate(b, index, wells=wells, sector=s) for s in range(wells) for index in range(2)),
+        key=lambda r: r.mid,
     )[: wells + 1]
     for interval, value in zip(found, exact[: wells + 1], strict=True):
         assert interval.lo - 1e-9 <= value <= interval.hi + 1e-9
         assert interval.width <= 1e-6
     for level in (0.05, 3.0, 20.0):
-        counts = [rates_below(Fraction(level), b, wells=wells, sector=s) for s in range(wells)]
+        counts = [count_rates(Fraction(level), b, wells=wells, sector=s) for s in range(wells)]
         assert sum(least for least, _ in counts) == sum(most for _, most in counts) == int((exact < level).sum())
 
 
 def test_few_modes_leave_the_count_open():
-    least, most = rates_below(Fraction(1, 10**6), 8, sector=1, modes=5)
+    least, most = count_rates(Fraction(1, 10**6), 8, sector=1, modes=5)
     assert least == 0 < most
 
 
 def test_scaled():
-    found = scaled(Interval.exactly(2), 3, Fraction(1, 2))
+    found = scale_rate(Interval.exactly(2), 3, Fraction(1, 2))
     assert found.lo <= 2 * math.exp(1.5) <= found.hi
     assert found.kind is Kind.CERTIFIED
     assert found.width < 1e-14
@@ -111,28 +112,28 @@ def test_scaled():
 
 def test_bad_input():
     with pytest.raises(ValueError, match="rows: expected weights"):
-        stationary(np.ones((2, 2)))
+        stationary_law(np.ones((2, 2)))
     with pytest.raises(ValueError, match="rows: expected weights"):
-        spectrum(np.array([[1.5, -0.5], [0.5, 0.5]]))
+        chain_spectrum(np.array([[1.5, -0.5], [0.5, 0.5]]))
     with pytest.raises(ValueError, match="rows"):
-        stationary(np.ones((2, 3)) / 3)
+        stationary_law(np.ones((2, 3)) / 3)
     with pytest.raises(ValueError, match="error: expected a non-negative bound"):
-        stationary(np.eye(1), error=-1.0)
+        stationary_law(np.eye(1), error=-1.0)
     with pytest.raises(ValueError, match="error"):
-        spectrum(np.eye(1), error=np.nan)
+        chain_spectrum(np.eye(1), error=np.nan)
     with pytest.raises(ValueError, match="sector: expected a number below 2"):
-        rates_below(1, 1, sector=2)
+        count_rates(1, 1, sector=2)
     with pytest.raises(ValueError, match="height: expected a positive"):
-        rate(0)
+        relaxation_rate(0)
     with pytest.raises(TypeError, match="height: expected an integer or a Fraction"):
-        rate(0.5)
+        relaxation_rate(0.5)
     with pytest.raises(ValueError, match="modes"):
-        rates_below(1, 1, modes=2)
+        count_rates(1, 1, modes=2)
 
 
 def test_eigenvalues_of_exact_weights_are_off_by_the_rounding_of_the_solver():
     rows = np.full((32, 32), 2.0**-5)  # one eigenvalue is one, the others are zero
-    found, error = spectrum(rows)
+    found, error = chain_spectrum(rows)
     off = float(np.abs(found - np.eye(32)[0]).max())
     assert 1e-3 * error < off <= error < 1e-12
 
@@ -140,8 +141,8 @@ def test_eigenvalues_of_exact_weights_are_off_by_the_rounding_of_the_solver():
 def test_counts_of_few_modes_hold_for_all_of_them():
     missed = 0
     for level in (Fraction(k, 8) for k in range(1, 160)):
-        exact = rates_below(level, 2, wells=1)
-        least, most = rates_below(level, 2, wells=1, modes=4)
+        exact = count_rates(level, 2, wells=1)
+        least, most = count_rates(level, 2, wells=1, modes=4)
         assert least <= exact[0] <= exact[1] <= most
         missed += least < exact[0]
     assert missed  # there are levels at which frequencies that are left out matter

@@ -10,12 +10,12 @@ from theory.diffusion import (
     CircleDensity,
     PeriodicGrid,
     TokenLayer,
+    apply_layers,
     chordal,
     chordal_multiplier,
     heat_multiplier,
-    stacked,
 )
-from theory.diffusion.layers import TorusLayer, ZonalLayer, depth
+from theory.diffusion.layers import TorusLayer, ZonalLayer, count_layers
 
 DENSITY = CircleDensity([0.8, 0.0], [0.0, 0.3])
 
@@ -24,7 +24,7 @@ def test_weights_are_those_of_the_definition():
     rng = np.random.default_rng(1)
     keys, queries, masses = rng.normal(size=(7, 2)), rng.normal(size=(3, 2)), rng.uniform(0.5, 2.0, 7)
     masses /= masses.sum()
-    layer = TokenLayer(keys, 0.3, masses=masses, queries=queries)
+    layer = TokenLayer(keys, 0.3, weights=masses, queries=queries)
     with mpmath.workdps(30):
         for row, query in zip(layer.rows, queries, strict=True):
             apart = [sum((mpmath.mpf(a) - b) ** 2 for a, b in zip(query, key, strict=True)) for key in keys]
@@ -38,7 +38,7 @@ def test_a_stack_is_a_power_and_keeps_its_bound():
     tokens = DENSITY.tokens(40)
     layer = TokenLayer(tokens, 0.1, score=chordal(0.1))
     start = np.sin(tokens[:, 0])
-    found, errors = stacked(layer, start, [0, 3, 8])
+    found, errors = apply_layers(layer, start, [0, 3, 8])
     np.testing.assert_allclose(found[0], start, rtol=0, atol=0)
     for count, values, error in zip((0, 3, 8), found, errors, strict=True):
         exact = np.linalg.matrix_power(layer.rows, count) @ start
@@ -52,7 +52,7 @@ def test_exact_layers_agree_with_quadratures():
     h = np.sin(x) + 0.5 * np.cos(2 * x)
     p = DENSITY(x)
     exact = TorusLayer(grid, p, chordal_multiplier(0.05))
-    tokens = TokenLayer(grid.nodes, 0.05, score=chordal(0.05), masses=p / p.sum())
+    tokens = TokenLayer(grid.nodes, 0.05, score=chordal(0.05), weights=p / p.sum())
     np.testing.assert_allclose(exact(h), tokens(h), rtol=0, atol=exact.error + tokens.error + 1e-13)
     np.testing.assert_allclose(exact(np.ones(256)), 1.0, rtol=0, atol=exact.error)
 
@@ -81,17 +81,17 @@ def test_a_stack_of_layers_that_are_off_by_their_bound():
         def __call__(self, values):
             return values * (1.0 + self.error)
 
-    (found,), (error,) = stacked(Rough(), [1.0, -2.0], [1000])
+    (found,), (error,) = apply_layers(Rough(), [1.0, -2.0], [1000])
     off = np.abs(found - [1.0, -2.0]).max()
     assert 0.99 * error <= off <= error
 
 
 def test_depth():
-    assert depth(0.5, 0.125) == 8
+    assert count_layers(0.5, 0.125) == 8
     with pytest.raises(ValueError, match="time: expected a multiple"):
-        depth(0.5, 0.3)
+        count_layers(0.5, 0.3)
     with pytest.raises(ValueError, match="epsilon"):
-        depth(0.5, 0.0)
+        count_layers(0.5, 0.0)
 
 
 def test_bad_input():
@@ -105,7 +105,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match="queries"):
         TokenLayer(np.zeros((2, 1)), 1.0, queries=np.zeros((2, 2)))
     with pytest.raises(ValueError, match="depths: expected rising"):
-        stacked(TokenLayer(np.zeros((2, 1)), 1.0), np.zeros(2), [3, 3])
+        apply_layers(TokenLayer(np.zeros((2, 1)), 1.0), np.zeros(2), [3, 3])
 
 
 def test_a_kernel_that_the_nodes_cut_off_is_charged_for_its_growth():
@@ -121,21 +121,21 @@ def test_a_kernel_that_the_nodes_cut_off_is_charged_for_its_growth():
 
 
 def test_tokens_may_weigh_nothing():
-    rows = TokenLayer([[0.0], [1.0]], 0.5, masses=[1.0, 0.0]).rows
+    rows = TokenLayer([[0.0], [1.0]], 0.5, weights=[1.0, 0.0]).rows
     np.testing.assert_array_equal(rows, [[1.0, 0.0], [1.0, 0.0]])
 
 
 def test_an_exact_layer_of_coarse_transforms_keeps_its_bound(monkeypatch):
-    grid, off, plain = PeriodicGrid((64,)), 1e-6, PeriodicGrid.multiplied
+    grid, off, plain = PeriodicGrid((64,)), 1e-6, PeriodicGrid.multiply
     x = grid.axes[0]
     p, h, multiplier = DENSITY(x), np.sign(np.sin(x)), heat_multiplier(0.5)
     right = TorusLayer(grid, p, multiplier)(h)
     monkeypatch.setattr(PeriodicGrid, "rounding", lambda *_, **__: off)
     worst = 0.0
     for sign in (-1.0, 1.0):  # of the mass when the layer is made, and of every average after it
-        monkeypatch.setattr(PeriodicGrid, "multiplied", lambda *a, s=sign: plain(*a) - s * off)
+        monkeypatch.setattr(PeriodicGrid, "multiply", lambda *a, s=sign: plain(*a) - s * off)
         layer = TorusLayer(grid, p, multiplier)
-        monkeypatch.setattr(PeriodicGrid, "multiplied", lambda *a, s=sign: plain(*a) + s * off * np.sign(right))
+        monkeypatch.setattr(PeriodicGrid, "multiply", lambda *a, s=sign: plain(*a) + s * off * np.sign(right))
         worst = max(worst, float(np.abs(layer(h) - right).max() / layer.error))
     assert 0.5 < worst <= 1.0
 

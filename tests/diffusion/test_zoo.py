@@ -8,13 +8,13 @@ from theory.attention import DotProduct, SquaredDistance
 from theory.diffusion import GraphScore
 from theory.diffusion.similarity import (
     LogDistance,
-    convolved_features,
-    density_corrected,
-    laws,
-    masked,
-    nearest,
-    regrouped,
-    unnormalised,
+    attend_density_corrected,
+    attend_graph,
+    attend_unnormalised,
+    biased_weights,
+    convolve_features,
+    nearest_rows,
+    regroup,
 )
 
 RNG = np.random.default_rng(5)
@@ -65,7 +65,7 @@ def test_graph_scores_and_their_bounds(slope):
 
 @pytest.mark.parametrize("m", [1.5, 2.0, 3.0])
 def test_fuzzy_step_is_the_mean_under_powers_of_memberships(m):
-    found = regrouped(X, C, LogDistance(1.0 / (m - 1.0)), power=m, back=LogDistance(m / (m - 1.0)))
+    found = regroup(X, C, LogDistance(1.0 / (m - 1.0)), power=m, back=LogDistance(m / (m - 1.0)))
     with mpmath.workdps(40):
         x, c, p = exact(X), exact(C), 1 / (1 - mpmath.mpf(m))
         u = [[squared(a, b) ** p for b in c] for a in x]
@@ -81,17 +81,17 @@ def test_fuzzy_step_is_the_mean_under_powers_of_memberships(m):
 def test_biased_laws_and_soft_step():
     beta = 0.75
     bias = -beta * np.square(C).sum(axis=1)
-    law, error = laws(X, C, DotProduct(scale=2 * beta), bias=bias)
-    direct, other = laws(X, C, SquaredDistance(beta))
+    law, error = biased_weights(X, C, DotProduct(scale=2 * beta), bias=bias)
+    direct, other = biased_weights(X, C, SquaredDistance(beta))
     np.testing.assert_allclose(law, direct, rtol=2 * (error + other) + 1e-14, atol=0)
-    found = regrouped(X, C, DotProduct(scale=2 * beta), bias=bias).centres
+    found = regroup(X, C, DotProduct(scale=2 * beta), bias=bias).centres
     np.testing.assert_allclose(found, (direct.T @ X) / direct.sum(axis=0)[:, np.newaxis], rtol=1e-12, atol=1e-13)
 
 
 def test_unnormalised_attention_is_a_sum_of_kernels():
     alpha = np.array([1.0, -2.0, 0.5])
     claimed = np.exp(-0.7 * np.square(X[:, np.newaxis] - C).sum(axis=2)) @ alpha
-    np.testing.assert_allclose(unnormalised(X, C, alpha, SquaredDistance(0.7)), claimed, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(attend_unnormalised(X, C, alpha, SquaredDistance(0.7)), claimed, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
@@ -99,14 +99,14 @@ def test_density_correction_divides_by_degrees_of_keys(alpha):
     kernel = np.exp(-0.5 * np.square(X[:, np.newaxis] - X).sum(axis=2))
     claimed = kernel / kernel.sum(axis=1) ** alpha
     claimed /= claimed.sum(axis=1, keepdims=True)
-    found = density_corrected(X, SquaredDistance(0.5), alpha=alpha)
+    found = attend_density_corrected(X, SquaredDistance(0.5), alpha=alpha)
     np.testing.assert_allclose(found.weights, claimed, rtol=1e-12, atol=0)
     assert found.error < 1e-11
 
 
 def test_nearest_takes_the_first_of_equal_scores():
-    assert nearest([[1.0, 2.0, 2.0, 0.0]], 2).tolist() == [[0.0, 0.5, 0.5, 0.0]]
-    assert nearest([[1.0, 1.0, 1.0]], 1).tolist() == [[1.0, 0.0, 0.0]]
+    assert nearest_rows([[1.0, 2.0, 2.0, 0.0]], 2).tolist() == [[0.0, 0.5, 0.5, 0.0]]
+    assert nearest_rows([[1.0, 1.0, 1.0]], 1).tolist() == [[1.0, 0.0, 0.0]]
 
 
 def test_graph_mask_and_convolution():
@@ -114,8 +114,10 @@ def test_graph_mask_and_convolution():
     loops = a + np.eye(3)
     root = np.sqrt(loops.sum(axis=1))
     h = RNG.normal(size=(3, 2))
-    np.testing.assert_allclose(convolved_features(a, h), (loops / np.outer(root, root)) @ h, rtol=0, atol=1e-14)
-    np.testing.assert_allclose(masked(np.ones((3, 3)), loops), loops / loops.sum(axis=1)[:, None], rtol=1e-15, atol=0)
+    np.testing.assert_allclose(convolve_features(a, h), (loops / np.outer(root, root)) @ h, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(
+        attend_graph(np.ones((3, 3)), loops), loops / loops.sum(axis=1)[:, None], rtol=1e-15, atol=0
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,13 +128,13 @@ def test_graph_mask_and_convolution():
         (lambda: LogDistance(1.0).matrix(X, X), "y: expected keys that differ from the queries"),
         (lambda: GraphScore([1.0], [1.0, 2.0]), "right: expected shape"),
         (lambda: GraphScore([1.0], [1.0], 0.2, 0.0), "temperature: expected a positive"),
-        (lambda: laws(X, C, SquaredDistance(1.0), bias=[0.0]), "bias: expected shape"),
-        (lambda: regrouped(X, C, SquaredDistance(1.0), power=0.0), "power: expected a positive"),
-        (lambda: nearest([[1.0]], 2), "scores: expected a matrix of at least 2 columns"),
-        (lambda: unnormalised(X, C, [1.0], SquaredDistance(1.0)), "values: expected shape"),
-        (lambda: density_corrected(X, SquaredDistance(1.0), alpha=np.inf), "alpha: expected finite"),
-        (lambda: masked(np.ones((2, 2)), np.zeros((2, 2))), "similarity: expected sums other than zero"),
-        (lambda: convolved_features(-np.ones((2, 2)), np.ones((2, 1))), "adjacency: expected non-negative"),
+        (lambda: biased_weights(X, C, SquaredDistance(1.0), bias=[0.0]), "bias: expected shape"),
+        (lambda: regroup(X, C, SquaredDistance(1.0), power=0.0), "power: expected a positive"),
+        (lambda: nearest_rows([[1.0]], 2), "scores: expected a matrix of at least 2 columns"),
+        (lambda: attend_unnormalised(X, C, [1.0], SquaredDistance(1.0)), "values: expected shape"),
+        (lambda: attend_density_corrected(X, SquaredDistance(1.0), alpha=np.inf), "alpha: expected finite"),
+        (lambda: attend_graph(np.ones((2, 2)), np.zeros((2, 2))), "similarity: expected sums other than zero"),
+        (lambda: convolve_features(-np.ones((2, 2)), np.ones((2, 1))), "adjacency: expected non-negative"),
     ],
 )
 def test_bad_input_is_refused_in_words(call, words):
@@ -146,7 +148,7 @@ def test_scores_without_constants_say_so():
     with pytest.raises(NotImplementedError, match="constants of GraphScore"):
         GraphScore([1.0], [1.0]).constants(1.0)
     with pytest.raises(TypeError, match="score: expected one that bounds its rounding"):
-        laws(X, C, _Bare())
+        biased_weights(X, C, _Bare())
 
 
 class _Bare:

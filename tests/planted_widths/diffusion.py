@@ -56,7 +56,7 @@ WIDTHS = [
     # grids and multipliers
     ("least-dropped", f"{TESTS}/test_neighbours.py::test_rounding_holds_where_the_density_almost_vanishes",
         "diffusion/similarity/neighbours.py", "least = float(self.density.min())", "least = 1.0"),
-    ("root-mean-square", "limit.transform", "diffusion/limits/grid.py", '"largest") * norm',
-        '"largest") * norm / math.sqrt(self.size)'),
+    ("root-mean-square", "limit.transform", "diffusion/limits/grid.py", '"largest") * length',
+        '"largest") * length / math.sqrt(self.size)'),
     ("recurrence-undamped", "limit.multipliers", "diffusion/limits/operators.py", "if twice < b:", "if twice < 0.0:"),
 ]  # fmt: skip

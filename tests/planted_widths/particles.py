@@ -96,8 +96,8 @@ WIDTHS = [
         "residual-dropped",
         "tests/diffusion/test_normalisers.py::test_a_law_that_is_not_balanced_yet_leaves_averages_inside",
         "diffusion/limits/normalisers.py",
-        "off = residual + rounding + 64 * U",
-        "off = rounding + 64 * U",
+        "off = residual + share + rounding + 64 * U",
+        "off = share + rounding + 64 * U",
     ),
     (
         "sphere-rounding-dropped",

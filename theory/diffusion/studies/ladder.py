@@ -2,11 +2,13 @@ r"""One layer on the circle by exact multipliers, for falling bandwidths and two
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from theory.diffusion.limits.densities import CircleDensity
 from theory.diffusion.limits.grid import PeriodicGrid
-from theory.diffusion.limits.operators import chordal_multiplier, convolved, heat_multiplier
+from theory.diffusion.limits.operators import chordal_multiplier, convolve, heat_multiplier
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import U
 
@@ -31,7 +33,7 @@ def ladder(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn
     for name, multiplier in _MULTIPLIERS.items():
         for level in range(LEVELS[scale]):
             epsilon = _START * 0.5**level
-            found = convolved(grid, p, h, multiplier(epsilon))
+            found = convolve(grid, p, h, multiplier(epsilon))
             width = 2.0 * (grid.rounding(h * p) + 2.0 * grid.rounding(p)) / float(p.min()) + 256 * U * 2.0
             for node in chosen.tolist():
                 change = (
@@ -43,6 +45,6 @@ def ladder(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn
     return Table(Kind.NUMERIC, units, {"kernel": kernels, "epsilon": epsilons, "x": places, "change": changes})
 
 
-def function(x: np.ndarray) -> np.ndarray:
+def function(x: Any) -> Any:
     """Return the function that is propagated."""
-    return np.asarray(np.sin(x) + 0.5 * np.cos(2.0 * x))
+    return np.sin(x) + 0.5 * np.cos(2.0 * x)

@@ -6,9 +6,11 @@ that is not symmetric; ``reparametrised`` and ``ellipse`` are squared distances 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from theory.diffusion.geometry.curves import Curve, Ellipse, Modulated, Reparametrised, change
+from theory.diffusion.geometry.curves import Curve, Ellipse, Modulated, Reparametrised, layer_change
 from theory.diffusion.limits.densities import CircleDensity
 from theory.evidence import Kind, Table
 
@@ -29,12 +31,12 @@ def metrics(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is draw
     for name, curve in CURVES.items():
         for level in range(LEVELS):
             epsilon = _START * 0.5**level
-            rows += [(name, epsilon, x, change(curve, DENSITY, function, epsilon, x)) for x in places]
+            rows += [(name, epsilon, x, layer_change(curve, DENSITY, function, epsilon, x)) for x in places]
     curves, epsilons, angles, changes = zip(*rows, strict=True)
     units = {"curve": "1", "epsilon": "1", "x": "rad", "change": "1"}
     return Table(Kind.ESTIMATED, units, {"curve": curves, "epsilon": epsilons, "x": angles, "change": changes})
 
 
-def function(x: np.ndarray) -> np.ndarray:
+def function(x: Any) -> Any:
     """Return the function that is propagated."""
-    return np.asarray(np.sin(x) + 0.5 * np.cos(2.0 * x))
+    return np.sin(x) + 0.5 * np.cos(2.0 * x)

@@ -12,7 +12,7 @@ import numpy as np
 from theory.attention import SquaredDistance, partition_error, read, rounding, weight_error
 from theory.attention.sinkhorn import doubly_normalised
 from theory.diffusion.limits.densities import CircleDensity
-from theory.diffusion.limits.normalisers import balance_error, balanced_tokens
+from theory.diffusion.limits.normalisers import balance_error, balance_tokens
 from theory.diffusion.limits.operators import chordal, propagate
 from theory.evidence import Interval, Kind, Table, estimated
 from theory.evidence.roundoff import U
@@ -64,15 +64,15 @@ def _shifts(epsilon: float, count: int, reach: float) -> dict[str, tuple[list[fl
     found = {}
     for alpha in ALPHAS:
         masses = law * np.exp(-alpha * logs)
-        values = propagate(places, nodes, nodes, epsilon, masses=masses)[:, 0]
+        values = propagate(places, nodes, nodes, epsilon, weights=masses)[:, 0]
         # a relative error of the masses moves an average by as much of the keys' spread about it, of which the
         # deviation is below the root of epsilon and a mean deviation is no larger
         error = rounding(places, nodes, nodes, score=score, weights=masses)
         error += 2.0 * (alpha * logs_error + 64 * U * (1.0 + reach**2)) * math.sqrt(epsilon)
         found[way_of(alpha)] = (values.tolist(), [error] * len(PLACES))
-    scaled = balanced_tokens(nodes, score=score, masses=law)
+    scaled = balance_tokens(nodes, score=score, weights=law)
     masses = law * np.exp(scaled.g)
-    values = propagate(places, nodes, nodes, epsilon, masses=masses)[:, 0]
+    values = propagate(places, nodes, nodes, epsilon, weights=masses)[:, 0]
     error = rounding(places, nodes, nodes, score=score, weights=masses)
     found["sinkhorn"] = (values.tolist(), (error + balance_error(scaled, nodes, places)).tolist())
     return found
@@ -81,7 +81,7 @@ def _shifts(epsilon: float, count: int, reach: float) -> dict[str, tuple[list[fl
 def _matrices() -> list[tuple[str, str, float, float, float, Interval]]:
     """Return the rows of softmax and of Sinkhorn's attention among a few quantile tokens of the circle."""
     tokens, score = DENSITY.tokens(TOKENS), chordal(WIDE)
-    scaled = balanced_tokens(tokens, score=score)
+    scaled = balance_tokens(tokens, score=score)
     soft = doubly_normalised(tokens, tokens, score=score, sweeps=0)
     rows = []
     for way, rule in (("alpha 0", soft), ("sinkhorn", scaled)):

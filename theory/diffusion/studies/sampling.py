@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from theory.diffusion.limits.densities import CircleDensity
 from theory.diffusion.limits.grid import PeriodicGrid
 from theory.diffusion.limits.operators import chordal, propagate
-from theory.diffusion.limits.sampling import SampledOutput, chordal_output, draw
+from theory.diffusion.limits.sampling import SampledOutput, chordal_output, draw_angles
 from theory.evidence import Interval, Kind, Table, run_mean, stream, sweep
 
 Array = NDArray[np.float64]
@@ -57,7 +57,7 @@ def sampled(d: int, place: tuple[float, ...] | Array, epsilon: float, *, fine: f
 
 def cloud(d: int, n: int, rng: np.random.Generator) -> Array:
     """Draw n tokens, shape (n, d)."""
-    return np.stack([draw(p, rng, n) for p in DENSITIES[d]], axis=1)
+    return np.stack([draw_angles(p, rng, n) for p in DENSITIES[d]], axis=1)
 
 
 def variances(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn here

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory.attention import DotProduct, rounding
 from theory.diffusion.limits.densities import CircleDensity
-from theory.diffusion.limits.laplace import GeneralScore, concentrated
+from theory.diffusion.limits.laplace import GeneralScore, average_at_peak
 from theory.diffusion.limits.operators import propagate
 from theory.diffusion.similarity.bilinear import sphere_tokens
 from theory.evidence import Interval, Kind, Table
@@ -50,7 +50,7 @@ def scores(*, scale: str, root: int, flat: bool = False) -> Table:  # noqa: ARG0
         query = path(t)[np.newaxis, :]
         for epsilon in WARM:
             score = DotProduct(0.5 / epsilon, -np.diag(AXES))
-            found = propagate(query, points, points, epsilon, score=score, masses=areas)[0]
+            found = propagate(query, points, points, epsilon, score=score, weights=areas)[0]
             width = rounding(query, points, points, score=score, weights=areas) + 2.0**10 * U / epsilon
             rows += [("sphere", epsilon, t, k + 1, Interval.within(found[k], width)) for k in range(3)]
     parts, bandwidths, places, coordinates, values = zip(*rows, strict=True)
@@ -64,7 +64,7 @@ def on_circle(x: float, epsilon: float, *, flat: bool = False) -> Interval:
     width = (math.sqrt(epsilon) if flat else epsilon / float(stiffness(x))) ** 0.5
     error = 256.0 * U * 10.0 * width  # of f, whose slope is below 40 widths where it counts
     score = GeneralScore(_squared if flat else dissimilarity, epsilon, error)
-    return concentrated(
+    return average_at_peak(
         score, [x], [float(relabelled(x))], [width], lambda y: function(y[:, 0]), lambda y: DENSITY(y[:, 0]),
         reach=min(8.0 if flat else 20.0, math.pi / width),
     )  # fmt: skip
@@ -76,7 +76,7 @@ def _warm() -> list[tuple[float, Interval]]:
     keys = (2.0 * np.pi * np.arange(_NODES) / _NODES)[:, np.newaxis]
     values, masses = function(keys), DENSITY(keys[:, 0])
     score = GeneralScore(dissimilarity, WARM_CIRCLE, 256.0 * U * 10.0)
-    found = propagate(queries, keys, values, WARM_CIRCLE, score=score, masses=masses)[:, 0]
+    found = propagate(queries, keys, values, WARM_CIRCLE, score=score, weights=masses)[:, 0]
     width = rounding(queries, keys, values, score=score, weights=masses) + 2.0**10 * U
     return [(x, Interval.within(v, width)) for x, v in zip(queries[:, 0].tolist(), found.tolist(), strict=True)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from theory.diffusion.layers.self_dynamics import Curve, ellipse, rounded, shortening, sphere_radii
+from theory.diffusion.layers.self_dynamics import PlaneCurve, advance_rounding, ellipse, shorten_curve, sphere_radii
 from theory.evidence import Interval, Kind, Table, estimated
 
 DIMENSIONS = (1, 2, 3)
@@ -53,7 +53,7 @@ def _curve(epsilon: float) -> list[tuple[str, int, float, int, int, Interval]]:
     rows: list[tuple[str, int, float, int, int, Interval]] = []
     for layer in layers:
         a, b = coarse[layer], fine[layer]
-        slip = 4.0 * sum(rounded(c.points, epsilon, c.speed) for c in fine[: layer + 1 : max(1, layer // 4)])
+        slip = 4.0 * sum(advance_rounding(c.points, epsilon, c.speed) for c in fine[: layer + 1 : max(1, layer // 4)])
         slip *= max(1, layer // 4)  # that of every fourth part of the layers stands for its neighbours
         rows.append(("area", 1, epsilon, layer, 0, _between(a.area, b.area, 8.0 * slip)))
         for place in range(SHOWN):
@@ -64,9 +64,9 @@ def _curve(epsilon: float) -> list[tuple[str, int, float, int, int, Interval]]:
 
 
 @cache
-def _path(epsilon: float, per: float, layers: int) -> list[Curve]:
+def _path(epsilon: float, per: float, layers: int) -> list[PlaneCurve]:
     nodes = SHOWN * -int(-per * 2.0 * 3.2 / epsilon**0.5 // SHOWN)
-    return list(shortening(ellipse(*AXES, nodes), epsilon, layers))
+    return list(shorten_curve(ellipse(*AXES, nodes), epsilon, layers))
 
 
 def _between(coarse: float, fine: float, slip: float) -> Interval:

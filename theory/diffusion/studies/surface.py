@@ -55,7 +55,7 @@ def _propagated(
     tokens = shape.tokens(epsilon, per_width=per_width)
     queries, values = shape.points(x, np.zeros(x.size)), function(tokens.meridian)
     masses = tokens.areas if areas else None
-    found = propagate(queries, tokens.points, values, epsilon, masses=masses)
+    found = propagate(queries, tokens.points, values, epsilon, weights=masses)
     error = rounding(
         queries, tokens.points, values[:, np.newaxis], score=SquaredDistance(0.5 / epsilon), weights=masses
     )

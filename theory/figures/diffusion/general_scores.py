@@ -17,7 +17,7 @@ from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 from theory.diffusion import studies
-from theory.diffusion.limits import extrapolated, first_order, worst
+from theory.diffusion.limits import extrapolate, largest_errors, peak_correction
 from theory.diffusion.studies.scores import AXES, BETA, DENSITY, function, path, relabelled, stiffness
 from theory.evidence import Table
 from theory.figures import _style as style
@@ -79,8 +79,8 @@ def _coefficient(x: float, *, printed: bool = False, cubic: float = 1.0, drift: 
     first, second = math.cos(y) - math.sin(2.0 * y), -math.sin(y) - 2.0 * math.cos(2.0 * y)
     mass = math.sqrt(4.0 * math.pi / c) if printed else 1.0
     slope = 0.5 * drift * float(DENSITY.log_slope(y))
-    plain = first_order([[c]], np.zeros((1, 1, 1)), [slope], [first], [[second]])
-    bent = first_order([[c]], np.full((1, 1, 1), 3.0 * c * BETA), [0.0], [first], [[0.0]])
+    plain = peak_correction([[c]], np.zeros((1, 1, 1)), [slope], [first], [[second]])
+    bent = peak_correction([[c]], np.full((1, 1, 1), 3.0 * c * BETA), [0.0], [first], [[0.0]])
     return plain / mass + cubic * bent
 
 
@@ -99,19 +99,19 @@ def _errors(axes: Axes, table: Table) -> None:
         ({"drift": 1.0}, "drift of the density once", "dashdot"),
     )
     for changes, label, line in wrongs:
-        errors = [e.mid for e in worst(levels, [_coefficient(x, **changes) for x in places])]
+        errors = [e.mid for e in largest_errors(levels, [_coefficient(x, **changes) for x in places])]
         axes.loglog(epsilons, errors, color=style.VERMILION, linestyle=line, label=label)
     axes.legend(loc="upper left")
     truth = [_coefficient(x) for x in places]
     steps = ((style.BLUE, "o", "order 1", 3), (style.GREEN, "s", "extrapolated: order 2", 4))
     for step, (hue, marker, label, at) in enumerate(steps):
-        errors = [e.mid for e in worst(levels, truth)]
+        errors = [e.mid for e in largest_errors(levels, truth)]
         axes.loglog(epsilons[step:], errors, marker=marker, markersize=3.2, markeredgewidth=0, color=hue)
         axes.annotate(
             label, (epsilons[step + at], errors[at]), (6, -2), textcoords="offset points",
             size=style.SMALL, color=hue, ha="left", va="top",
         )  # fmt: skip
-        levels = extrapolated(levels)
+        levels = extrapolate(levels)
     axes.set(xlabel=r"finest bandwidth $\varepsilon$", ylim=(1e-7, 1e3))
     axes.set_ylabel(r"largest error of $(P_\varepsilon h - h(y_*))/\varepsilon$")
     axes.xaxis.set_minor_formatter(NullFormatter())

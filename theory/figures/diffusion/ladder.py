@@ -15,7 +15,7 @@ from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 from theory.diffusion import PeriodicGrid, drift_diffusion, studies
-from theory.diffusion.limits import extrapolated, worst
+from theory.diffusion.limits import extrapolate, largest_errors
 from theory.diffusion.studies.ladder import DENSITY, function
 from theory.evidence import Table, order
 from theory.figures import _style as style
@@ -79,7 +79,7 @@ def _errors(axes: Axes, table: Table) -> None:
     levels = [table.where(epsilon=e).intervals("change") for e in epsilons.tolist()]
     x = table.where(epsilon=float(epsilons[0]))["x"]
     for kappa, style_, label, place in ((0.5, "dashed", "half the drift", 5), (0.0, "dotted", "no drift", 3)):
-        wrong = [e.mid for e in worst(levels, _operator(x, kappa).tolist())]
+        wrong = [e.mid for e in largest_errors(levels, _operator(x, kappa).tolist())]
         axes.loglog(epsilons, wrong, color=style.VERMILION, linestyle=style_)
         axes.annotate(
             label, (epsilons[place], wrong[place]), (0, 1.5 if kappa == 0.0 else -2.0), textcoords="offset points",
@@ -87,7 +87,7 @@ def _errors(axes: Axes, table: Table) -> None:
         )  # fmt: skip
     truth = _operator(x, 1.0).tolist()
     for step, (name, hue, marker) in enumerate(_STEPS):
-        errors = worst(levels, truth)
+        errors = largest_errors(levels, truth)
         slope = order(errors[-4:])
         finest, middles = epsilons[step:], [e.mid for e in errors]
         axes.loglog(finest, middles, marker=marker, markersize=3.2, markeredgewidth=0, color=hue)
@@ -95,6 +95,6 @@ def _errors(axes: Axes, table: Table) -> None:
             f"{name}: {slope.mid:.2f}", (finest[1], middles[1]), (5, -3), textcoords="offset points",
             size=style.SMALL, color=hue, ha="left", va="top",
         )  # fmt: skip
-        levels = extrapolated(levels, order=step + 1)
+        levels = extrapolate(levels, order=step + 1)
     axes.set(xlabel=r"finest bandwidth $\varepsilon$")
     axes.xaxis.set_minor_formatter(NullFormatter())

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from theory.diffusion import Ellipse, studies
 from theory.diffusion.geometry import Curve, Reparametrised
-from theory.diffusion.limits import extrapolated, worst
+from theory.diffusion.limits import extrapolate, largest_errors
 from theory.diffusion.studies.metrics import CURVES, DENSITY
 from theory.evidence import Interval, Table
 from theory.figures import _style as style
@@ -107,11 +107,11 @@ def _change(axes: Axes, table: Table) -> None:
 def _symmetric(axes: Axes, table: Table, epsilons: Array) -> None:
     places, levels = _places(table, "modulated", epsilons), _levels(table, "modulated", epsilons)
     truth, wrong = (_half_operator(CURVES["modulated"], places, volume) for volume in (0.5, 0.0))
-    lopsided = worst(_levels(table, "lopsided", epsilons), truth.tolist())
-    _plot(axes, epsilons, worst(levels, truth.tolist()), style.BLUE, "o", "symmetric", below=True)
-    once = worst(extrapolated(levels), truth.tolist())
+    lopsided = largest_errors(_levels(table, "lopsided", epsilons), truth.tolist())
+    _plot(axes, epsilons, largest_errors(levels, truth.tolist()), style.BLUE, "o", "symmetric", below=True)
+    once = largest_errors(extrapolate(levels), truth.tolist())
     _plot(axes, epsilons[1:], once, style.GREEN, "s", "extrapolated", below=True)
-    _plot(axes, epsilons, worst(levels, wrong.tolist()), style.ORANGE, "", "density of the angle", below=True)
+    _plot(axes, epsilons, largest_errors(levels, wrong.tolist()), style.ORANGE, "", "density of the angle", below=True)
     _plot(axes, epsilons, lopsided, style.VERMILION, "", "asymmetric, same Hessian")
 
 
@@ -119,10 +119,10 @@ def _features(axes: Axes, table: Table, epsilons: Array) -> None:
     for name, marker, label, below in (("reparametrised", "o", "circle", False), ("ellipse", "D", "ellipse", True)):
         places, levels = _places(table, name, epsilons), _levels(table, name, epsilons)
         truth, wrong = (_half_operator(CURVES[name], places, volume) for volume in (0.5, 0.0))
-        _plot(axes, epsilons, worst(levels, truth.tolist()), style.BLUE, marker, label, below=below)
-        once = worst(extrapolated(levels), truth.tolist())
+        _plot(axes, epsilons, largest_errors(levels, truth.tolist()), style.BLUE, marker, label, below=below)
+        once = largest_errors(extrapolate(levels), truth.tolist())
         _plot(axes, epsilons[1:], once, style.GREEN, marker, "extrapolated" if below else "", below=True)
-        kept = worst(levels, wrong.tolist())
+        kept = largest_errors(levels, wrong.tolist())
         _plot(axes, epsilons, kept, style.VERMILION, "", "" if below else "density of the angle")
 
 
