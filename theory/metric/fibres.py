@@ -30,7 +30,7 @@ _CELLS = 4096  # taken: far more than the folds of a few hidden units
 _STEEP = 1e-6  # taken: below that slope a point is too near to a fold for its weight to mean something
 
 
-def fibre(features: ResidualFeatures, x: float, span: tuple[float, float], *, cells: int = _CELLS) -> Array:
+def find_fibre(features: ResidualFeatures, x: float, span: tuple[float, float], *, cells: int = _CELLS) -> Array:
     """Return the points of an interval with the same feature as x, in increasing order.
 
     Parameters
@@ -84,18 +84,18 @@ def fibre_mean(
     Parameters
     ----------
     features, x, span
-        As in :func:`fibre`.
+        As in :func:`find_fibre`.
     function, density : callable
         h and p, from points (k,) to (k,); p of any total mass, positive somewhere on the fibre.
 
     Raises
     ------
     ValueError
-        As in :func:`fibre`, or if the density vanishes on the fibre.
+        As in :func:`find_fibre`, or if the density vanishes on the fibre.
     """
     as_callable(function, "function")
     as_callable(density, "density")
-    points = fibre(features, x, span)
+    points = find_fibre(features, x, span)
     steepness = np.abs(features.jacobian(points[:, np.newaxis])[:, 0, 0])
     weights = as_vector(density(points), "density", size=points.size) / steepness
     if weights.min() < 0.0 or not weights.sum() > 0.0:

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_having, as_real, as_vector
-from theory.metric.similarity import Similarity, moved, sizes
+from theory.metric.similarity import Similarity, recentered, sizes_of
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-def weights(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, mask: Mask | None = None) -> Array:
+def attention_weights(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, mask: Mask | None = None) -> Array:
     """Return the rows S of the layer, (..., n, n).
 
     Parameters
@@ -40,13 +40,13 @@ def weights(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, mask: Mas
     ValueError
         If a shape does not fit, a number is not finite, or a query sees no key.
     """
-    theta, h = _problem(similarity, theta, h)
-    return softmax(_scores(similarity, theta, h), _checked(mask, h))
+    theta, h = _validate_problem(similarity, theta, h)
+    return softmax_rows(_scores(similarity, theta, h), _validate_mask(mask, h))
 
 
-def propagate(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, mask: Mask | None = None) -> Array:
-    """Return :math:`SH`, (..., n, d); parameters and errors as in :func:`weights`."""
-    return np.asarray(weights(similarity, theta, h, mask=mask) @ as_real(h, "h"))
+def average_tokens(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, mask: Mask | None = None) -> Array:
+    """Return :math:`SH`, (..., n, d); parameters and errors as in :func:`attention_weights`."""
+    return np.asarray(attention_weights(similarity, theta, h, mask=mask) @ as_real(h, "h"))
 
 
 def vjp(
@@ -54,29 +54,33 @@ def vjp(
 ) -> tuple[Array, Array]:
     r"""Return the gradient of :math:`\langle\bar Y, SH\rangle` in the tokens, (..., n, d), and the parameters, (p,).
 
-    ``cotangent`` is :math:`\bar Y`, in the shape of the tokens; the others and errors as in :func:`weights`.
+    ``cotangent`` is :math:`\bar Y`, in the shape of the tokens; the others and errors as in :func:`attention_weights`.
     """
-    theta, h = _problem(similarity, theta, h)
+    theta, h = _validate_problem(similarity, theta, h)
     bar = as_real(cotangent, "cotangent")
     if bar.shape != h.shape:
         raise ValueError(f"cotangent: expected shape {h.shape}, got shape {bar.shape}")
     with np.errstate(over="ignore", invalid="ignore"):
-        tokens, slopes = pull(similarity, theta, h, softmax(_scores(similarity, theta, h), _checked(mask, h)), bar)
+        tokens, slopes = pull_through_rows(
+            similarity, theta, h, softmax_rows(_scores(similarity, theta, h), _validate_mask(mask, h)), bar
+        )
     if not (np.isfinite(tokens).all() and np.isfinite(slopes).all()):
         raise ValueError("cotangent: expected one whose gradient float64 can hold, got an overflow")
     return tokens, slopes
 
 
-def pull(similarity: Similarity, theta: Array, h: Array, rows: Array, cotangent: Array) -> tuple[Array, Array]:
+def pull_through_rows(
+    similarity: Similarity, theta: Array, h: Array, rows: Array, cotangent: Array
+) -> tuple[Array, Array]:
     """Return what :func:`vjp` does, for rows that are known already and arguments that were checked."""
-    bar = cotangent @ moved(h).swapaxes(-1, -2)  # a common shift drops out in the next line, as rows add up to one
+    bar = cotangent @ recentered(h).swapaxes(-1, -2)  # a common shift drops out in the next line, as rows add up to one
     bar -= np.einsum("...ij,...ij->...i", rows, bar)[..., np.newaxis]
     bar *= rows
     tokens, slopes = similarity.pull(theta, h, bar)
     return tokens + rows.swapaxes(-1, -2) @ cotangent, slopes
 
 
-def softmax(scores: Array, mask: Mask | None = None) -> Array:
+def softmax_rows(scores: Array, mask: Mask | None = None) -> Array:
     """Return the rows; overwrites ``scores``."""
     if mask is not None:
         scores = np.where(mask, scores, -np.inf)
@@ -94,7 +98,7 @@ def _scores(similarity: Similarity, theta: Array, h: Array) -> Array:
     return scores
 
 
-def _checked(mask: Mask | None, h: Array) -> Mask | None:
+def _validate_mask(mask: Mask | None, h: Array) -> Mask | None:
     if mask is None:
         return None
     if isinstance(mask, np.ma.MaskedArray):
@@ -108,9 +112,9 @@ def _checked(mask: Mask | None, h: Array) -> Mask | None:
     return flags
 
 
-def _problem(similarity: Similarity, theta: ArrayLike, h: ArrayLike) -> tuple[Array, Array]:
+def _validate_problem(similarity: Similarity, theta: ArrayLike, h: ArrayLike) -> tuple[Array, Array]:
     as_having(similarity, "similarity", "scores", "pull")
     tokens = as_real(h, "h")
     if tokens.ndim < 2 or tokens.shape[-1] != similarity.dim or tokens.shape[-2] < 1:
         raise ValueError(f"h: expected shape (..., n, {similarity.dim}), got shape {tokens.shape}")
-    return as_vector(theta, "theta", size=sum(sizes(similarity.shapes))), tokens
+    return as_vector(theta, "theta", size=sum(sizes_of(similarity.shapes))), tokens

@@ -33,7 +33,7 @@ from theory.evidence.roundoff import EXP_ULPS, SUBNORMAL, gamma
 Array = NDArray[np.float64]
 
 
-def spectrum(score: BoundedScore, tokens: ArrayLike) -> list[Interval]:
+def attention_spectrum(score: BoundedScore, tokens: ArrayLike) -> list[Interval]:
     """Enclose the eigenvalues of the rows of self-attention.
 
     Parameters
@@ -58,7 +58,7 @@ def spectrum(score: BoundedScore, tokens: ArrayLike) -> list[Interval]:
     n, most = scores.shape[0], scores.max(axis=1)
     root = np.sqrt(np.exp(scores - most[:, np.newaxis]).sum(axis=1))
     matrix = np.exp(scores - 0.5 * (most[:, np.newaxis] + most)) / root[:, np.newaxis] / root
-    relative = _both(relative) * (1.0 + gamma(2 * n + 16)) - 1.0  # entry and roots of two sums
+    relative = _quotient_error(relative) * (1.0 + gamma(2 * n + 16)) - 1.0  # entry and roots of two sums
     middles, vectors = np.linalg.eigh(matrix)
     near, gram = vectors.T @ matrix @ vectors, vectors.T @ vectors
     size = np.abs(vectors).T @ matrix @ np.abs(vectors)
@@ -68,18 +68,18 @@ def spectrum(score: BoundedScore, tokens: ArrayLike) -> list[Interval]:
     return [Interval.within(float(value), error) for value in middles]
 
 
-def stationary(score: BoundedScore, tokens: ArrayLike) -> tuple[Array, float]:
+def stationary_law(score: BoundedScore, tokens: ArrayLike) -> tuple[Array, float]:
     r"""Return the stationary law of the rows, :math:`\pi \propto K\mathbf 1`, and a bound on its relative error.
 
-    The bound is for masses of at least 1e-300. Parameters and errors as in :func:`spectrum`.
+    The bound is for masses of at least 1e-300. Parameters and errors as in :func:`attention_spectrum`.
     """
     scores, relative = _scores(score, tokens)
     sums = np.exp(scores - scores.max()).sum(axis=1)
     n = sums.size
-    return sums / sums.sum(), _both(relative) * (1.0 + gamma(3 * n + 4)) - 1.0
+    return sums / sums.sum(), _quotient_error(relative) * (1.0 + gamma(3 * n + 4)) - 1.0
 
 
-def _both(relative: float) -> float:
+def _quotient_error(relative: float) -> float:
     """Bound a quotient of numbers that are known up to ``relative``; infinite if nothing is known."""
     return (1.0 + relative) / (1.0 - relative) if relative < 1.0 else math.inf
 

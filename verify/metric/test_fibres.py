@@ -11,8 +11,7 @@ from theory.diffusion.limits import extrapolated, worst
 from theory.evidence import Claim, Interval, Kind, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U
-from theory.metric import LinearFeatures, MetricScore, ResidualFeatures
-from theory.metric.fibres import fibre, fibre_mean
+from theory.metric import LinearFeatures, MetricScore, ResidualFeatures, fibre_mean, find_fibre
 from verify.textbook import balls, hull
 
 RUAN = ("ruan2024",)
@@ -241,7 +240,7 @@ def test_fold(run, *, weight="coarea", share=1):
     levels = [measured(fold_tokens, level) for level in range(start, start + 6)]
     zeroth, first = smoothed("fold", weight)
     yield from judged(levels, zeroth, share * first, start=start)
-    count = fibre(FOLD, HERE, SPAN).size
+    count = find_fibre(FOLD, HERE, SPAN).size
     yield equals(count, 1 if weight == "own" else 3, part="sheets")
     mean = fibre_mean(FOLD, HERE, lambda x: np.cos(x) + 0.5 * x, lambda x: np.exp(-0.5 * x**2 + 0.5 * np.sin(x)), SPAN)
     # a root is off by twice the rounding of g, over the least slope; there the slope bends by at most 4.7, the logarithm

@@ -7,8 +7,7 @@ import numpy as np
 from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import U, gamma, softmax_error
-from theory.metric import propagate, similarity, vjp
-from theory.metric.similarity import sizes
+from theory.metric import average_tokens, make_similarity, sizes_of, vjp
 from verify.metric.residual import squares, tanh
 from verify.textbook import balls, exp, hull
 
@@ -19,7 +18,7 @@ PATH = np.eye(4, dtype=bool) | np.eye(4, k=1, dtype=bool) | np.eye(4, k=-1, dtyp
 
 def cut(theta, shapes):
     """The parameters, one array after the other."""
-    ends = np.cumsum([0, *sizes(shapes)])
+    ends = np.cumsum([0, *sizes_of(shapes)])
     return [theta[a:b].reshape(shape) for a, b, shape in zip(ends, ends[1:], shapes, strict=False)]
 
 
@@ -80,7 +79,7 @@ def named(kind, similar):
     """Four tokens in the plane, parameters, and directions."""
     h = np.array([[0.5, -0.25], [1.0, 0.75], [-0.5, 0.5], [0.25, 1.25]])
     move, bar = np.roll(h, 1), np.array([[1.0, -0.5], [0.25, 0.5], [-0.75, 1.0], [0.5, 0.25]])
-    count = sum(sizes(similar.shapes))
+    count = sum(sizes_of(similar.shapes))
     theta = {"metric": 0.5, "l2": 0.75, "self": 1.0}[kind] * np.cos(np.arange(count) * 2.0)
     return theta, np.sin(np.arange(count) + 1.0), h, move, bar
 
@@ -90,8 +89,8 @@ def problems(run):
     for number, rng in enumerate(run.draws(quick=4, paper=80)):
         for kind in KINDS:
             n, d = (4, 2) if number == 0 else (int(rng.integers(2, 6)), int(rng.integers(1, 4)))
-            similar = similarity(kind, d, 2 if number == 0 else int(rng.integers(1, 4)))
-            theta, way = 0.7 * rng.normal(size=(2, sum(sizes(similar.shapes))))
+            similar = make_similarity(kind, d, 2 if number == 0 else int(rng.integers(1, 4)))
+            theta, way = 0.7 * rng.normal(size=(2, sum(sizes_of(similar.shapes))))
             h, move, bar = rng.normal(size=(3, n, d))
             if number == 0:
                 theta, way, h, move, bar = named(kind, similar)
@@ -178,7 +177,8 @@ def test_differences(run, *, power=2, sides=(-1.0, 1.0), shared=True):
         for k in range(4, 10):
             s = 2.0**-k
             ends = [
-                propagate(similar, theta + side * s * way * shared, h + side * s * move, mask=visible) for side in sides
+                average_tokens(similar, theta + side * s * way * shared, h + side * s * move, mask=visible)
+                for side in sides
             ]
             difference = float((bar * (ends[1] - ends[0])).sum())
             loose = width + 512 * U * float(np.abs(bar).sum()) * float(np.abs(h).max())

@@ -7,7 +7,7 @@ from theory.attention import AttentionKernel, Softmatch, boltzmann_gibbs, read, 
 from theory.attention.output import partition_error
 from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, verifies
 from theory.evidence.roundoff import average_error, gamma, softmax_error
-from theory.metric import MetricScore, propagate, similarity, weights
+from theory.metric import MetricScore, attention_weights, average_tokens, make_similarity
 from verify.metric.residual import drawn, exact, images, parameters, squares
 from verify.textbook import balls, exp, gap, laws, log
 
@@ -76,15 +76,15 @@ def test_layer(run, *, own=True, axis=1, factor=1, straight=False):
     for number, h, rng in problems(run):
         n, d = h.shape
         for kind in ("metric", "l2", "self"):
-            similar = similarity(kind, d, int(rng.integers(1, 5)))
+            similar = make_similarity(kind, d, int(rng.integers(1, 5)))
             theta = rng.normal(size=sum(np.prod(s, dtype=int) for s in similar.shapes)) * 0.7
             scores, f = scored(kind, similar, theta, h, factor=factor, straight=straight)
             rows, claimed = averaged(scores, h if own or kind != "metric" else f, axis=axis)
             relative, case = slip(kind, similar, theta, h), {"attention": kind, "n": n, "d": d, "input": number}
             size = float(np.abs(h).max())
-            yield equals(gap(weights(similar, theta, h), rows, relative), 0, scale=1, part="weights", **case)
+            yield equals(gap(attention_weights(similar, theta, h), rows, relative), 0, scale=1, part="weights", **case)
             error = average_error(size, n, relative=relative)
-            yield equals(gap(propagate(similar, theta, h), claimed, error), 0, scale=size, part="layer", **case)
+            yield equals(gap(average_tokens(similar, theta, h), claimed, error), 0, scale=size, part="layer", **case)
             if kind != "self":  # by differences, through the engine
                 score = MetricScore(similar.features(theta))
                 found, error = attend(h, h, h, score=score), rounding(h, h, h, score=score)
@@ -108,7 +108,7 @@ def test_layer(run, *, own=True, axis=1, factor=1, straight=False):
 def test_graph(run, *, masked="weight"):
     for number, h, rng in problems(run):
         n, d = h.shape
-        similar = similarity("metric", d, 3)
+        similar = make_similarity("metric", d, 3)
         theta = rng.normal(size=sum(np.prod(s, dtype=int) for s in similar.shapes)) * 0.5
         part = np.arange(n) % 2  # two components, in each a random graph with loops
         visible = (part[:, np.newaxis] == part) & ((rng.uniform(size=(n, n)) < 0.7) | np.eye(n, dtype=bool))
@@ -118,18 +118,18 @@ def test_graph(run, *, masked="weight"):
         rows, _ = averaged(scores, h, visible if masked == "weight" else None)
         if masked == "late":
             rows = rows * balls(visible.astype(float))
-        found, relative = weights(similar, theta, h, mask=visible), slip("metric", similar, theta, h)
+        found, relative = attention_weights(similar, theta, h, mask=visible), slip("metric", similar, theta, h)
         case = {"n": n, "d": d, "input": number}
         yield equals(gap(found, rows, relative), 0, scale=1, part="weights", **case)
         if (~visible).any():
             yield equals(gap(found[~visible], rows[~visible]), 0, scale=1, part="not adjacent", **case)
-        whole, size = propagate(similar, theta, h, mask=visible), float(np.abs(h).max())
+        whole, size = average_tokens(similar, theta, h, mask=visible), float(np.abs(h).max())
         error = average_error(size, n, relative=relative)
         for k in sorted(set(part.tolist())):
             own = part == k
             alone = rows[np.ix_(own, own)] @ balls(h[own])
             yield equals(gap(whole[own], alone, error), 0, scale=size, part="component", **case)
-            lone = propagate(similar, theta, h[own], mask=visible[np.ix_(own, own)])
+            lone = average_tokens(similar, theta, h[own], mask=visible[np.ix_(own, own)])
             yield equals(gap(lone, alone, error), 0, scale=size, part="component by itself", **case)
 
 

@@ -22,8 +22,15 @@ from theory.evidence import (
 )
 from theory.evidence.enclosure import precision
 from theory.evidence.roundoff import U, average_error, gamma, softmax_error
-from theory.metric import LinearFeatures, MetricScore, ResidualFeatures, propagate, similarity
-from theory.metric.spectrum import spectrum, stationary
+from theory.metric import (
+    LinearFeatures,
+    MetricScore,
+    ResidualFeatures,
+    attention_spectrum,
+    average_tokens,
+    make_similarity,
+    stationary_law,
+)
 from theory.particles.spectra import spectrum as certified
 from verify.metric.residual import drawn, images, parameters, squares
 from verify.textbook import balls, dot_scores, ends, exp, hull, laws
@@ -77,9 +84,9 @@ def test_spectrum(run, *, top=1, repeated=False, rows=True, quartic=False):
         yield at_least(volume, LEAST, scale=LEAST, part="positive", **case)
         yield at_most(truth[-1], top, part="at most one", **case)
         yield equals(truth[-1], 1, part="one", **case)
-        for found, value in zip(spectrum(MetricScore(g, epsilon), x), truth, strict=True):
+        for found, value in zip(attention_spectrum(MetricScore(g, epsilon), x), truth, strict=True):
             yield equals(found, value, scale=1, part="instrument", **case)
-    found = spectrum(MetricScore(LinearFeatures(np.eye(1))), ROW[[0, 0, 2]])
+    found = attention_spectrum(MetricScore(LinearFeatures(np.eye(1))), ROW[[0, 0, 2]])
     for value, claimed in zip(found, _pair(quartic=quartic), strict=True):
         yield equals(value, claimed, scale=1, part="a token twice")
 
@@ -116,7 +123,7 @@ def test_reversible(run, *, law="sums", dot=False, share=1):
         pi, case = weights / weights.sum(), {"n": n, "d": g.dim, "input": number}
         flow = ends(pi[:, np.newaxis] * rows)
         yield equals(discrepancy(flow[0], flow[0].T, flow[1] + flow[1].T), 0, scale=1, part="detailed balance", **case)
-        found, relative = stationary(score, x)
+        found, relative = stationary_law(score, x)
         middle, radius = ends(pi)
         yield equals(discrepancy(found, middle, radius + relative * middle), 0, scale=1, part="instrument", **case)
         score = DotProduct(scale=1.0, form=form) if dot else score
@@ -203,9 +210,9 @@ def test_stack_spectrum(run, *, frozen=False, bound=Fraction(-1, 10**8), moved=T
     yield at_most(_discriminant(then @ rows), bound, scale=Fraction(1, 10**8), part="stack")
     yield at_least(_discriminant((first if same else second) @ first), 0, scale=1, part="square")
     # the room's own layer moves the tokens there
-    similar = similarity("l2", 2, 1)
-    middle = propagate(similar, PLANES[0].ravel(), TOKENS)
-    end = propagate(similar, PLANES[1].ravel(), middle)
+    similar = make_similarity("l2", 2, 1)
+    middle = average_tokens(similar, PLANES[0].ravel(), TOKENS)
+    end = average_tokens(similar, PLANES[1].ravel(), middle)
     claimed, radius = ends(then @ (rows @ balls(TOKENS)))
     apart = discrepancy(end, claimed, radius + _left(PLANES[1], middle, _left(PLANES[0], TOKENS, 0.0)))
     yield equals(apart, 0, scale=1, part="layers")
