@@ -51,7 +51,6 @@ VALID = {
     "ResidualFeatures.__call__": {"self": G, "x": X},
     "ResidualFeatures.jacobian": {"self": G, "x": X},
     "ResidualFeatures.hessian": {"self": G, "x": X},
-    "ResidualFeatures.vjp": {"self": G, "x": X, "cotangent": Y},
     "ResidualFeatures.rounding": {"self": G, "x": X},
     "InformationPropagation": {"similarity": SIMILAR, "inputs": 2, "classes": 3, "blocks": 2, "stretch": 1.5},
     "InformationPropagation.initial": {"self": DEEP, "rng": np.random.default_rng(0)},

@@ -16,14 +16,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_having, as_real, as_vector
-from theory.metric.similarity import Similarity, recentered, sizes_of
+from theory.evidence import is_enclosed
+from theory.metric.similarity import Similarity, contract_rows, recentered, sizes_of
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
 def attention_weights(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, mask: Mask | None = None) -> Array:
-    """Return the rows S of the layer, (..., n, n).
+    """Return the rows S of the layer, (..., n, n), enclosed if a token or a parameter is.
 
     Parameters
     ----------
@@ -46,7 +47,8 @@ def attention_weights(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *,
 
 def average_tokens(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, mask: Mask | None = None) -> Array:
     """Return :math:`SH`, (..., n, d); parameters and errors as in :func:`attention_weights`."""
-    return np.asarray(attention_weights(similarity, theta, h, mask=mask) @ as_real(h, "h"))
+    averages: Array = attention_weights(similarity, theta, h, mask=mask) @ as_real(h, "h")
+    return averages
 
 
 def vjp(
@@ -61,10 +63,9 @@ def vjp(
     if bar.shape != h.shape:
         raise ValueError(f"cotangent: expected shape {h.shape}, got shape {bar.shape}")
     with np.errstate(over="ignore", invalid="ignore"):
-        tokens, slopes = pull_through_rows(
-            similarity, theta, h, softmax_rows(_scores(similarity, theta, h), _validate_mask(mask, h)), bar
-        )
-    if not (np.isfinite(tokens).all() and np.isfinite(slopes).all()):
+        rows = softmax_rows(_scores(similarity, theta, h), _validate_mask(mask, h))
+        tokens, slopes = pull_through_rows(similarity, theta, h, rows, bar)
+    if not (_is_finite(tokens) and _is_finite(slopes)):
         raise ValueError("cotangent: expected one whose gradient float64 can hold, got an overflow")
     return tokens, slopes
 
@@ -73,29 +74,35 @@ def pull_through_rows(
     similarity: Similarity, theta: Array, h: Array, rows: Array, cotangent: Array
 ) -> tuple[Array, Array]:
     """Return what :func:`vjp` does, for rows that are known already and arguments that were checked."""
-    bar = cotangent @ recentered(h).swapaxes(-1, -2)  # a common shift drops out in the next line, as rows add up to one
-    bar -= np.einsum("...ij,...ij->...i", rows, bar)[..., np.newaxis]
-    bar *= rows
-    tokens, slopes = similarity.pull(theta, h, bar)
-    return tokens + rows.swapaxes(-1, -2) @ cotangent, slopes
+    bar = cotangent @ np.swapaxes(recentered(h), -1, -2)  # a common shift drops out next, as rows add up to one
+    bar = bar - contract_rows(rows, bar)[..., np.newaxis]
+    tokens, slopes = similarity.pull(theta, h, bar * rows)
+    return tokens + np.swapaxes(rows, -1, -2) @ cotangent, slopes
 
 
 def softmax_rows(scores: Array, mask: Mask | None = None) -> Array:
-    """Return the rows; overwrites ``scores``."""
+    """Return the softmax of the last axis, zero where ``mask`` is False; enclosed if the scores are."""
     if mask is not None:
-        scores = np.where(mask, scores, -np.inf)
-    scores -= scores.max(axis=-1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=-1, keepdims=True)
-    return scores
+        scores = np.where(mask, scores, scores.min())
+    kernel = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    if mask is not None:
+        kernel = np.where(mask, kernel, 0.0)
+    rows: Array = kernel / kernel.sum(axis=-1, keepdims=True)
+    return rows
 
 
 def _scores(similarity: Similarity, theta: Array, h: Array) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         scores = similarity.scores(theta, h)
-    if not np.isfinite(scores).all():
+    if not _is_finite(scores):
         raise ValueError("h: expected tokens whose scores float64 can hold, got one that is not finite")
     return scores
+
+
+def _is_finite(values: Array) -> bool:
+    """Tell whether all numbers, or the ends of all enclosures, are finite."""
+    ends = (values.lo, values.hi) if is_enclosed(values) else (values,)  # type: ignore[attr-defined]
+    return all(np.isfinite(end).all() for end in ends)
 
 
 def _validate_mask(mask: Mask | None, h: Array) -> Mask | None:

@@ -20,12 +20,13 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_choice, as_count, as_vector
+from theory.evidence import exact, is_enclosed
 from theory.evidence.roundoff import gamma
 from theory.metric.features import LinearFeatures, ResidualFeatures
 
@@ -58,9 +59,15 @@ def _cancellation_error(width: int) -> float:
     return 4.0 * gamma(width + 3)
 
 
-def _is_far(square: Array, width: int) -> bool:
+def _is_far(squares: Array, width: int) -> bool:
     """Tell whether rows of so many numbers and with these squares are too far from the origin to be taken apart."""
-    return not _cancellation_error(width) * square.max() <= _OFF
+    largest = squares.mid.max() if is_enclosed(squares) else squares.max()  # type: ignore[attr-defined]
+    return not _cancellation_error(width) * largest <= _OFF
+
+
+def contract_rows(a: Array, b: Array) -> Array:
+    """Return the sums of products along the last axis, enclosed if any of the numbers are."""
+    return (a * b).sum(axis=-1) if is_enclosed(a, b) else np.einsum("...k,...k->...", a, b)
 
 
 def recentered(h: Array) -> Array:
@@ -68,7 +75,7 @@ def recentered(h: Array) -> Array:
 
     For what a common shift does not change.
     """
-    return h - h[..., :1, :] if _is_far(np.einsum("...ik,...ik->...i", h, h), h.shape[-1]) else h
+    return h - h[..., :1, :] if _is_far(contract_rows(h, h), h.shape[-1]) else h
 
 
 def draw_parameters(shapes: Shapes, rng: np.random.Generator) -> Array:
@@ -127,15 +134,20 @@ class SelfSimilarity:
     def scores(self, theta: Array, h: Array) -> Array:
         """Return the scores (..., n, n)."""
         q, k = split_parameters(theta, self.shapes)
-        return np.asarray((h @ q) @ _transposed(h @ k) / math.sqrt(self.width))
+        scores: Array = (h @ q) @ _transposed(h @ k) / self._root(h)
+        return scores
 
     def pull(self, theta: Array, h: Array, cotangent: Array) -> tuple[Array, Array]:
         """Return the gradients in tokens and parameters."""
         q, k = split_parameters(theta, self.shapes)
-        bar = cotangent / math.sqrt(self.width)
+        bar = cotangent / self._root(cotangent)
         queries, keys = bar @ (h @ k), _transposed(bar) @ (h @ q)
         slopes = [_sum_outer_products(h, queries), _sum_outer_products(h, keys)]
         return queries @ q.T + keys @ k.T, np.concatenate([slope.ravel() for slope in slopes])
+
+    def _root(self, asked: Array) -> Any:
+        """Return the root of the width, enclosed if what it divides is."""
+        return np.sqrt(exact(self.width)) if is_enclosed(asked) else math.sqrt(self.width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +224,7 @@ class MetricSimilarity:
 
     def pull(self, theta: Array, h: Array, cotangent: Array) -> tuple[Array, Array]:
         """Return the gradients in tokens and parameters."""
-        inner, bias, outer, shift = split_parameters(theta, self.shapes)
+        inner, bias, outer, _ = split_parameters(theta, self.shapes)
         t = np.tanh(h @ inner + bias)
         bar = _pull_distance_scores(recentered(h) + t @ outer, cotangent)
         back = (bar @ outer.T) * (1.0 - t * t)
@@ -220,7 +232,7 @@ class MetricSimilarity:
             _sum_outer_products(h, back),
             back.reshape(-1, self.width).sum(axis=0),
             _sum_outer_products(t, bar),
-            np.zeros_like(shift),
+            np.zeros(self.dim),
         ]
         return bar + back @ inner.T, np.concatenate([slope.ravel() for slope in slopes])
 
@@ -260,35 +272,34 @@ def _validate_sizes(similar: SelfSimilarity | DistanceSimilarity | MetricSimilar
 
 
 def _transposed(x: Array) -> Array:
-    return x.swapaxes(-1, -2)
+    return np.swapaxes(x, -1, -2)
 
 
 def _sum_outer_products(left: Array, right: Array) -> Array:
     """Return the sum of outer products over all tokens of all stacks."""
-    return np.asarray(left.reshape(-1, left.shape[-1]).T @ right.reshape(-1, right.shape[-1]))
+    products: Array = left.reshape(-1, left.shape[-1]).T @ right.reshape(-1, right.shape[-1])
+    return products
 
 
 def _distance_scores(f: Array) -> Array:
     """Return minus the squared distances of the rows of each stack."""
-    square = np.einsum("...ik,...ik->...i", f, f)
-    if _is_far(square, f.shape[-1]):
+    squares = contract_rows(f, f)
+    if _is_far(squares, f.shape[-1]):
         return _distance_scores_by_differences(f)
-    scores = f @ _transposed(f)
-    scores *= 2.0
-    scores -= square[..., :, np.newaxis]
-    scores -= square[..., np.newaxis, :]
-    return np.asarray(scores)
+    scores: Array = 2.0 * (f @ _transposed(f)) - squares[..., :, np.newaxis] - squares[..., np.newaxis, :]
+    return scores
 
 
 def _distance_scores_by_differences(f: Array) -> Array:
     """Return the same at any distance from the origin, at the cost of a pass for every feature."""
-    scores = np.zeros((*f.shape[:-1], f.shape[-2]))
+    scores: Array = np.zeros((*f.shape[:-1], f.shape[-2]))
     for feature in np.moveaxis(f, -1, 0):
-        scores -= np.square(feature[..., :, np.newaxis] - feature[..., np.newaxis, :])
+        scores = scores - np.square(feature[..., :, np.newaxis] - feature[..., np.newaxis, :])
     return scores
 
 
 def _pull_distance_scores(f: Array, cotangent: Array) -> Array:
     """Return the gradient in the features, of which each is a query and a key."""
     both = cotangent + _transposed(cotangent)
-    return np.asarray(2.0 * (both @ f - both.sum(axis=-1)[..., np.newaxis] * f))
+    pulled: Array = 2.0 * (both @ f - both.sum(axis=-1)[..., np.newaxis] * f)
+    return pulled
