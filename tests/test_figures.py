@@ -26,8 +26,8 @@ from threadpoolctl import threadpool_info
 
 from theory import figures
 from theory.evidence import Claim, Interval, Kind, Run, Table, Verdict, bug, constant, decide, equals, verifies
-from theory.evidence.ledger import title_of
 from theory.evidence.record import write
+from theory.evidence.runner import title_of
 from theory.figures import __main__ as command, caption, gate, manifest, press, registry
 from theory.figures._style import style, swarm
 from theory.report import shelves
@@ -744,7 +744,7 @@ def test_the_code_of_a_figure_is_what_draws_it():
     needed = {"figures/lipschitz/worst_pairs.py", "figures/_style/style.py", "figures/press.py", "evidence/table.py"}
     assert {f"theory/{name}" for name in needed} <= set(found)
     assert any(name.startswith("theory/lipschitz/") for name in found)  # the constants beside what was found
-    assert not {"theory/evidence/ledger.py", "theory/figures/gate.py", "theory/figures/maxent/weights.py"} & set(found)
+    assert not {"theory/evidence/runner.py", "theory/figures/gate.py", "theory/figures/maxent/weights.py"} & set(found)
     codes = {name: manifest.code(registry.plate(name)) for name in ("worst_pairs", "weights")}
     assert len(set(codes.values())) == 2
 

@@ -28,7 +28,7 @@ class Verdict(Enum):
     VACUOUS = "vacuous"
 
 
-def told(verdict: Verdict, finds: Sequence[Verdict]) -> str:
+def describe_verdict(verdict: Verdict, finds: Sequence[Verdict]) -> str:
     """Say in words what became of a claim that states which verdicts it finds."""
     stated = verdict is not Verdict.SUPPORTED and verdict in finds
     return f"{verdict.value}, as stated" if stated else verdict.value

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 
 from theory.evidence.claim import Claim
 from theory.evidence.interval import Interval, Kind
-from theory.evidence.judge import Part, Verdict, told
-from theory.evidence.ledger import SCALES
+from theory.evidence.judge import Part, Verdict, describe_verdict
 from theory.evidence.reading import RecordError, claim_of, interval_of, kind_of, part_of, read as read_record
+from theory.evidence.runner import SCALES
 from theory.report.story import place
 
 T = TypeVar("T")
@@ -108,7 +108,7 @@ class Record:
 
     def told(self, entry: Entry) -> str:
         """Say in words what came out at one scale."""
-        return told(entry.verdict, self.claim.finds)
+        return describe_verdict(entry.verdict, self.claim.finds)
 
     def command(self, entry: Entry, *, case: int | None = None) -> str:
         """Return the command that decides this claim again, or judges one case of it."""
