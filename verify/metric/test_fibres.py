@@ -25,6 +25,7 @@ from theory.evidence import (
     verifies,
 )
 from theory.metric import LinearFeatures, MetricScore, ResidualFeatures, fibre_mean, find_fibre
+from verify.metric.residual import multiples
 
 RUAN = ("ruan2024",)
 COAREA = ("ruan2024", "federer1969")
@@ -46,12 +47,6 @@ def measured(where, level):
 def attended(epsilon, query, keys, values, masses, features):
     """The layer at one query."""
     return attend(exact(query), keys, values, score=MetricScore(features, epsilon), weights=masses)[0]
-
-
-def multiples(*counts):
-    """All vectors of whole numbers up to these sizes, exact."""
-    sides = (np.arange(-float(count), float(count) + 1.0) for count in counts)
-    return exact(np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, len(counts)))
 
 
 def gaussian_tokens(epsilon, share):
