@@ -63,7 +63,8 @@ def gaussian_tokens(epsilon, share):
     Claim(
         "metric.conditional",
         "if the features are a projection, a layer replaces a token by the conditional mean given what the projection sees",
-        r"$f = |W(x - y)|^2$ of lower rank, tokens $\mathcal N(m, \Sigma)$: $P_\varepsilon(x) = m + \Sigma W^\top(W\Sigma W^\top + \varepsilon)^{-1}W(x - m) \to \mathbb E[Y \mid WY = Wx]$, error of order 1; equal for all queries with the same $Wx$",
+        r"$f = |W(x - y)|^2$ of lower rank, tokens $\mathcal N(m, \Sigma)$: $P_\varepsilon(x) = m + \Sigma W^\top(W\Sigma W^\top + \varepsilon)^{-1}W(x - m) \to \mathbb E[Y \mid WY = Wx]$",
+        remark=r"the error is of order 1, and the layer is equal for all queries with the same $Wx$",
         assumptions=("Gaussian tokens in the plane", "W of rank one"),
         spec=("DL.E2", "DL.D5", "DL.D8"),
         cites=RUAN,
@@ -169,7 +170,8 @@ def judged(levels, zeroth, first, **case):
     Claim(
         "metric.fibre",
         "the fibre of a projection is averaged over with the density divided by how fast the feature changes across it",
-        r"$A_x = \{y : Wy = Wx\}$, $P_\varepsilon h \to \int_{A_x}\frac{hp}{\sqrt{\det JJ^\top}}\Big/\int_{A_x}\frac p{\sqrt{\det JJ^\top}}$, the mean with $m_0 \propto (\det c)^{-1/2}$, $c = 2JJ^\top$, since $P_\varepsilon h = (G_\varepsilon * N)/(G_\varepsilon * D)$ in the feature; next term $\varepsilon\frac{N''D - ND''}{2D^2}$: $W$ of rank one, feature $\cos x + \frac12\cos y$ of the torus in four dimensions",
+        r"$A_x = \{y : Wy = Wx\}$, $P_\varepsilon h \to \int_{A_x}\frac{hp}{\sqrt{\det JJ^\top}}\Big/\int_{A_x}\frac p{\sqrt{\det JJ^\top}}$",
+        remark=r"this is the mean with $m_0 \propto (\det c)^{-1/2}$, $c = 2JJ^\top$, since $P_\varepsilon h = (G_\varepsilon * N)/(G_\varepsilon * D)$ in the feature; the next term is $\varepsilon\frac{N''D - ND''}{2D^2}$; decided for $W$ of rank one and the feature $\cos x + \frac12\cos y$ of the torus in four dimensions",
         assumptions=(
             "in the limit of many tokens",
             "p positive and analytic",
@@ -244,7 +246,8 @@ def fold_sums(z, weight, nodes):
     Claim(
         "metric.fold",
         "where a residual network folds, a layer mixes the sheets by density over slope, however far apart their tokens are",
-        r"$g(x) = x - \frac32\tanh(2x + \frac14)$: $P_\varepsilon h \to \sum_k\frac{hp}{|g'|}(x_k)\Big/\sum_k\frac p{|g'|}(x_k)$ over $g(x_k) = g(x)$, three points; next term $\varepsilon\frac{N''D - ND''}{2D^2}$ with N and D these sums as functions of the feature",
+        r"$g(x) = x - \frac32\tanh(2x + \frac14)$: $P_\varepsilon h \to \sum_k\frac{hp}{|g'|}(x_k)\Big/\sum_k\frac p{|g'|}(x_k)$ over $g(x_k) = g(x)$, three points",
+        remark=r"the next term is $\varepsilon\frac{N''D - ND''}{2D^2}$ with N and D these sums as functions of the feature",
         assumptions=("tokens on the line, in the limit of many", "p positive and analytic", "the fibre has no fold"),
         spec=("DL.E2", "DL.D5", "DL.D1"),
         cites=COAREA,

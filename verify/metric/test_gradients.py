@@ -64,7 +64,8 @@ def problems(run):
     Claim(
         "metric.gradient",
         "the analytic gradients of a layer in its tokens and parameters are the derivatives of the printed formula",
-        r"$\bar S = S\circ(C - (S\circ C)\mathbf 1\mathbf 1^\top)$, $C = \bar YH^\top$: $\frac d{dt}\langle\bar Y, S(H_t, \theta_t)H_t\rangle = \langle\dot H, S^\top\bar Y + \partial_Ha^*\bar S\rangle + \langle\dot\theta, \partial_\theta a^*\bar S\rangle$, for metric, L2 and self-attention, masked or not",
+        r"$\frac d{dt}\langle\bar Y, S(H_t, \theta_t)H_t\rangle = \langle\dot H, S^\top\bar Y + \partial_Ha^*\bar S\rangle + \langle\dot\theta, \partial_\theta a^*\bar S\rangle$ with $\bar S = S\circ(C - (S\circ C)\mathbf 1\mathbf 1^\top)$, $C = \bar YH^\top$",
+        remark=r"for metric, L2 and self-attention, masked or not",
         assumptions=("finite tokens and parameters", "every query sees a key"),
         spec=("DL.E1", "DL.E2"),
         cites=RUAN,

@@ -61,7 +61,8 @@ def variation(score, x, y):
     Claim(
         "metric.constants",
         "on a ball the learned score varies no more than the Lipschitz constant of its features allows, and just so much in small balls",
-        r"$L = 1 + \|U\|\|W\|$, $D = 2LR$, $\beta = \frac1{2\varepsilon}$: oscillation $\le \beta D^2$, Lipschitz constants $\le 2\beta DL$ in either slot, mixed constant $\le 2\beta L^2$ on $B_R$; all four attained as $R \to 0$ for $U = \|U\|W^\top$",
+        r"$L = 1 + \|U\|\|W\|$, $D = 2LR$, $\beta = \frac1{2\varepsilon}$: oscillation $\le \beta D^2$, Lipschitz constants $\le 2\beta DL$ in either slot, mixed constant $\le 2\beta L^2$ on $B_R$",
+        remark=r"all four are attained as $R \to 0$ for $U = \|U\|W^\top$",
         assumptions=("residual features",),
         spec=("DL.E2", "MA.D4"),
         cites=KIM,
@@ -100,7 +101,8 @@ def test_constants(run, *, share=1, power=2, reach=1):
     Claim(
         "metric.lipschitz",
         "the theorem for any score holds for the learned one: its four constants bound how far attention moves a measure",
-        r"$W_1(\mu A_\mu, \nu A_\nu) \le [\min(\frac D2\ell_x, \frac{D^2}4\ell_{xy}) + e^o(1 + D\ell_y)]\,W_1(\mu, \nu)$ on $B_R$, $D = 2R$, with $o, \ell_x, \ell_y, \ell_{xy}$ of the learned score; no bound below two would do: three tokens on the line, $\varepsilon = 0.15$",
+        r"$W_1(\mu A_\mu, \nu A_\nu) \le [\min(\frac D2\ell_x, \frac{D^2}4\ell_{xy}) + e^o(1 + D\ell_y)]\,W_1(\mu, \nu)$ on $B_R$",
+        remark=r"$D = 2R$, and $o, \ell_x, \ell_y, \ell_{xy}$ are those of the learned score; no bound below two would do: three tokens on the line, $\varepsilon = 0.15$",
         assumptions=("tokens in a ball", "any weights"),
         spec=("DL.E2", "MA.L6"),
         cites=("ruan2024", "vuckovic2021"),

@@ -150,7 +150,8 @@ def step(space, *, metric, volume, drift, time):
     Claim(
         "metric.drift-diffusion",
         "one layer moves a function by epsilon/2 times the drift-diffusion in the pulled-back metric, for a density relative to that metric",
-        r"$f = |g(x) - g(y)|^2$ with g an injective immersion: $P_\varepsilon h = h + \tau L_{J^\top J, p}h + O(\varepsilon^2)$, $\tau = \frac\varepsilon2$, $L_{g, p} = \Delta_g + 2\langle\nabla\log p, \nabla\cdot\rangle_g$, $p = p_0/\sqrt{\det J^\top J}$ on the tangent space; at the bandwidth in use, $\varepsilon = \frac12$, this is $\tau = \frac14$; residual tanh networks on the circle in the plane and on the torus in four dimensions, error of order 1, after extrapolation 2",
+        r"$f = |g(x) - g(y)|^2$ with g an injective immersion: $P_\varepsilon h = h + \tau L_{J^\top J, p}h + O(\varepsilon^2)$, $\tau = \frac\varepsilon2$, $L_{g, p} = \Delta_g + 2\langle\nabla\log p, \nabla\cdot\rangle_g$, $p = p_0/\sqrt{\det J^\top J}$ on the tangent space",
+        remark=r"at the bandwidth in use, $\varepsilon = \frac12$, this is $\tau = \frac14$; residual tanh networks on the circle in the plane and on the torus in four dimensions, error of order 1, after extrapolation 2",
         assumptions=("in the limit of many tokens", "p positive and analytic", r"$\|U\|\|W\| < 1$"),
         spec=("DL.E2", "DL.B3", "DL.B4"),
         cites=RUAN,

@@ -49,7 +49,8 @@ def scored(kind, similar, theta, h, *, factor=1, straight=False):
     Claim(
         "metric.layer",
         "metric-attention averages the tokens themselves under the softmax of minus squared distances of their features",
-        r"$H^\mathrm{new} = SH$, $S = N_r(e^{-f})$, $f(x, y) = |g(x) - g(y)|^2$, $g(x) = x + \tanh(xW + b)U + c$: by rows of tokens, and through the score $-f/2\varepsilon$ at $\varepsilon = \frac12$; so are L2-attention with $|xW - yW|^2$ and self-attention with $-\langle xQ, yK\rangle/\sqrt w$ in the place of f",
+        r"$H^\mathrm{new} = SH$, $S = N_r(e^{-f})$, $f(x, y) = |g(x) - g(y)|^2$, $g(x) = x + \tanh(xW + b)U + c$",
+        remark=r"decided by rows of tokens, and through the score $-f/2\varepsilon$ at $\varepsilon = \frac12$; so are L2-attention with $|xW - yW|^2$ and self-attention with $-\langle xQ, yK\rangle/\sqrt w$ in the place of f",
         assumptions=("finite tokens and parameters", "no value matrix"),
         spec=("DL.E1",),
         cites=(*RUAN, "kim2021"),

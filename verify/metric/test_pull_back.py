@@ -61,7 +61,8 @@ def clouds(run):
     Claim(
         "metric.pseudo-metric",
         "the root of the learned dissimilarity is never negative, zero on the diagonal, symmetric, and obeys the triangle inequality",
-        r"$\sqrt f(x, y) = |g(x) - g(y)|$ with $f = -2\varepsilon a$ of the score: $\sqrt f \ge 0$, $\sqrt f(x, x) = 0$, $\sqrt f(x, y) = \sqrt f(y, x)$, $\sqrt f(x, z) \le \sqrt f(x, y) + \sqrt f(y, z)$, with equality on a line",
+        r"$\sqrt f(x, y) = |g(x) - g(y)|$ with $f = -2\varepsilon a$ of the score: $\sqrt f \ge 0$, $\sqrt f(x, x) = 0$, $\sqrt f(x, y) = \sqrt f(y, x)$, $\sqrt f(x, z) \le \sqrt f(x, y) + \sqrt f(y, z)$",
+        remark=r"the last is an equality on a line",
         assumptions=("any features",),
         spec=("DL.E2",),
         cites=RUAN,
@@ -213,7 +214,8 @@ def difference_quotients(score, x, v, sides, exponents):
     Claim(
         "metric.pull-back",
         "for small steps the learned dissimilarity is the metric that the features pull back",
-        r"$f(x, x + v) = v^\top J^\top Jv + v^\top J^\top\nabla^2g[v, v] + O(|v|^4)$, so that $g_{ij} = \frac12\partial_{y_i}\partial_{y_j}f|_{y = x} = (J^\top J)_{ij}$; $f(x, x + tv)/t^2$ is off by order 1 in t, and about the midpoint, $f(x - \frac t2v, x + \frac t2v)/t^2$, by order 2",
+        r"$f(x, x + v) = v^\top J^\top Jv + v^\top J^\top\nabla^2g[v, v] + O(|v|^4)$, so that $g_{ij} = \frac12\partial_{y_i}\partial_{y_j}f|_{y = x} = (J^\top J)_{ij}$",
+        remark=r"$f(x, x + tv)/t^2$ is off by order 1 in t, and about the midpoint, $f(x - \frac t2v, x + \frac t2v)/t^2$, by order 2",
         assumptions=("features with three derivatives",),
         spec=("DL.E2", "DL.B3"),
         cites=RUAN,

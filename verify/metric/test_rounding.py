@@ -39,7 +39,8 @@ def adding(rng):
     Claim(
         "metric.rounding",
         "learned features and scores are off by at most what they say, and by a twentieth of it where arguments cancel",
-        r"$|\hat g(x) - g(x)| \le$ `rounding`, $|\hat a(x, y) - a(x, y)| \le$ the error in `bounds`, for $g(x) = x + \tanh(xW + b)U + c$ and $a = -|g(x) - g(y)|^2/2\varepsilon$; at least $\frac1{20}$ of the former for one hidden unit of which $xW$ cancels",
+        r"$|\hat g(x) - g(x)| \le$ `rounding`, $|\hat a(x, y) - a(x, y)| \le$ the error in `bounds`",
+        remark=r"here $g(x) = x + \tanh(xW + b)U + c$ and $a = -|g(x) - g(y)|^2/2\varepsilon$; at least $\frac1{20}$ of the former is reached for one hidden unit of which $xW$ cancels",
         assumptions=("a hyperbolic tangent within four units in the last place",),
         spec=("DL.E2",),
         cites=("ruan2024",),

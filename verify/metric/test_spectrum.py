@@ -61,7 +61,8 @@ def clouds(run, *, quick, paper):
     Claim(
         "metric.spectrum",
         "the eigenvalues of a layer of metric-attention are real, from zero to one, one is the largest, and none vanishes if features are distinct",
-        r"$K = (e^{-f(x_i, x_j)/2\varepsilon}) \succeq 0$, $S = N_rK$ is similar to $D^{-1/2}KD^{-1/2}$, $D = \mathrm{diag}(K\mathbf 1)$: $1 = \lambda_1 \ge \dots \ge \lambda_n \ge 0$, $\lambda_n > 0$ iff the $g(x_i)$ are distinct; a token that is met twice gives the eigenvalue 0",
+        r"$K = (e^{-f(x_i, x_j)/2\varepsilon}) \succeq 0$, $S = N_rK$ is similar to $D^{-1/2}KD^{-1/2}$, $D = \mathrm{diag}(K\mathbf 1)$: $1 = \lambda_1 \ge \dots \ge \lambda_n \ge 0$, $\lambda_n > 0$ iff the $g(x_i)$ are distinct",
+        remark=r"a token that is met twice gives the eigenvalue 0",
         assumptions=("symmetric scores $-|g(x) - g(y)|^2/2\\varepsilon$", "all tokens are visible"),
         spec=("DL.E2",),
         cites=(*RUAN, "schoenberg1938"),
