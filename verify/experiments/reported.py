@@ -28,8 +28,7 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.table import Table
-from theory.experiments import studies
-from theory.experiments.analysis import comparison
+from theory.experiments import analysis, studies
 
 OPPONENTS = {"self": "dot-product attention", "l2": "distance attention"}
 
@@ -48,7 +47,7 @@ class Quantity(NamedTuple):
     """What is compared and by how much; ``factor`` is 1 but for a mistake."""
 
     column: str
-    gains: Callable[[comparison.Pairs, float], comparison.Array]
+    gains: Callable[[analysis.Pairs, float], np.ndarray]
     margin: float
     words: str
     statement: str
@@ -58,7 +57,7 @@ class Quantity(NamedTuple):
 QUANTITIES = {
     "loss": Quantity(
         "train_loss",
-        lambda found, factor: comparison.loss_gains(found._replace(ours=factor * found.ours)),
+        lambda found, factor: analysis.loss_gains(found._replace(ours=factor * found.ours)),
         math.log(1.1),
         "the training loss after a fixed budget is lower by a tenth",
         r"$\mathbb E[\log L_{\mathrm{OTHER}} - \log L_{\mathrm{metric}}] \ge \log 1.1$ for the training loss $L$ at the end of a fixed number of epochs",
@@ -69,7 +68,7 @@ QUANTITIES = {
     ),
     "score": Quantity(
         "score",
-        lambda found, factor: comparison.score_gains(found._replace(ours=factor * found.ours)),
+        lambda found, factor: analysis.score_gains(found._replace(ours=factor * found.ours)),
         0.02,
         "the test score is higher by two points of a hundred",
         r"$\mathbb E[a_{\mathrm{metric}} - a_{\mathrm{OTHER}}] \ge 0.02$ for the test score $a \in [0, 1]$ at the end of training",
@@ -80,7 +79,7 @@ QUANTITIES = {
     ),
     "spread": Quantity(
         "score",
-        lambda found, factor: comparison.spread_gains(found, about=factor * float(np.median(found.ours))),
+        lambda found, factor: analysis.spread_gains(found, about=factor * float(np.median(found.ours))),
         0.005,
         "the test score varies less between runs, by half a point of a hundred",
         r"$\mathbb E|a_{\mathrm{OTHER}} - m_{\mathrm{OTHER}}| - \mathbb E|a_{\mathrm{metric}} - m_{\mathrm{metric}}| \ge 0.005$ for the test score $a \in [0, 1]$ and its median $m$ over runs",
@@ -146,15 +145,15 @@ def compared(
         number=task.circumstances,
     ):
         table = run.study(study).where(task=task.name)
-        where = comparison.circumstances(table, ours, theirs, labels=labels)
+        where = analysis.list_circumstances(table, ours, theirs, labels=labels)
         if len(where) != number:
             raise ValueError(f"finals: expected {number} comparisons of {ours} with {theirs}, got {len(where)}")
         for each in where:
-            found = comparison.pairs(table, what.column, ours, theirs, each, labels=labels)
+            found = analysis.pair_runs(table, what.column, ours, theirs, each, labels=labels)
             found = found._replace(theirs=np.roll(found.theirs, shift))
             if len(found.ours) != task.pairs:
                 raise ValueError(f"finals: expected {task.pairs} pairs of runs of {task.name}, got {len(found.ours)}")
-            gain = comparison.mean(found, lambda pairs: what.gains(pairs, factor), among=len(where))
+            gain = analysis.mean_gain(found, lambda pairs: what.gains(pairs, factor), among=len(where))
             yield at_least(gain, margin, scale=what.margin, **each._asdict(), pairs=task.pairs)
 
     return check

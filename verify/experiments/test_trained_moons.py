@@ -31,7 +31,8 @@ LAYER = (*TRAINED, "first layer", "law of the points, no sampling")
     Claim(
         "trained.embedding",
         "the maps of four networks, of twelve at paper scale, are injective immersions of the plane of the moons, before and after training",
-        r"$G(x) = g(xA + a)$ is injective with $\sigma_{\min}(J_G) \ge 0.005$ on the rectangle within three standard deviations of the moons; so $f = |G(x) - G(y)|^2$ is symmetric, vanishes on the diagonal only, and $J^\top J$ is positive definite",
+        r"$G(x) = g(xA + a)$ is injective with $\sigma_{\min}(J_G) \ge 0.005$ on the rectangle within three standard deviations of the moons",
+        remark=r"so $f = |G(x) - G(y)|^2$ is symmetric, vanishes on the diagonal only, and $J^\top J$ is positive definite",
         assumptions=(*TRAINED, EXAMINED),
         spec=("DL.B3", "DL.E2"),
         cites=(*RUAN, "whitney1936"),

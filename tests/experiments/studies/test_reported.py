@@ -86,10 +86,10 @@ def test_comparisons_share_the_level_of_a_claim(lay):
     claim = claims("moons")["reported.moons-score-self"]
     found = list(claim.check(Run(claim.claim.id)))
     table = studies.finals(scale="quick", root=1).where(task="moons")
-    where = comparison.circumstances(table, "metric", "self")
+    where = comparison.list_circumstances(table, "metric", "self")
     assert len(where) == 3
     for finding, each in zip(found, where, strict=True):
-        gains = comparison.score_gains(comparison.pairs(table, "score", "metric", "self", each))
+        gains = comparison.score_gains(comparison.pair_runs(table, "score", "metric", "self", each))
         assert finding.measured == run_mean(gains, among=3)
         assert finding.measured.width > run_mean(gains).width
 
