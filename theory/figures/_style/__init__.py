@@ -22,8 +22,8 @@ if TYPE_CHECKING:
         VERMILION as VERMILION,
         YELLOW as YELLOW,
         canvas as canvas,
-        cut as cut,
         panel as panel,
+        shared_digits as shared_digits,
     )
 
 open_lazily(__name__)

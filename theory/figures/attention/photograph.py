@@ -42,7 +42,7 @@ def draw(table: Table) -> Figure:
         style.panel(
             each,
             "abcdefgh"[number - 1],
-            f"head {number}: $e^H = {style.cut(_effective(part), 3)}$ patches",
+            f"head {number}: $e^H = {style.shared_digits(_effective(part), 3)}$ patches",
             size=style.SMALL,
         )
         _picture(each, pixels, part, hues, scale)

@@ -18,7 +18,7 @@ _COLOURS = 48  # taken: enough for one hue with its shades
 _PAUSE, _REST = 90, 1500  # milliseconds per frame, and of the last one
 
 
-def made_of(frames: Iterable[Figure]) -> bytes:
+def encode_gif(frames: Iterable[Figure]) -> bytes:
     """Return the GIF that shows frames as an endless animation.
 
     Raises
