@@ -30,7 +30,7 @@ from theory.evidence.ledger import title_of
 from theory.evidence.record import write
 from theory.figures import __main__ as command, caption, manifest, registry, render, verified_table
 from theory.figures._style import beeswarm, style
-from theory.report import shelves
+from theory.report import locations
 from theory.report.archive import ArchiveError
 from theory.report.digits import at_most
 
@@ -429,7 +429,7 @@ def test_a_board_without_claims_is_drawn(tmp_path):
         board.draw(board.STUDY(scale="quick", root=ROOT, evidence=tmp_path)).draw_without_rendering()
 
 
-def test_the_subjects_of_the_board_stand_in_the_order_of_the_story(tmp_path):
+def test_the_subjects_of_the_board_stand_in_their_order(tmp_path):
     for claim in ("alpha.double", "layer.double", "markov.twice", "markov.double"):
         lay(tmp_path, claim=claim)
     (tmp_path / "softmax.broken.json").write_text("{", encoding="utf-8")
@@ -999,7 +999,7 @@ def test_what_is_missing_is_said_before_anything_is_computed(toy, tmp_path, caps
     monkeypatch.setattr(command, "find_spec", lambda module: None if module == "PIL" else module)
     assert refused(*given).endswith("figures need pillow, not installed here: pip install pillow")
     monkeypatch.undo()
-    monkeypatch.setattr(shelves, "own_folder", no_evidence)
+    monkeypatch.setattr(locations, "suite_folder", no_evidence)
     assert refused("boolean").endswith("evidence: expected the folder, found neither")
 
 

@@ -107,11 +107,11 @@ def _missing_requirement(names: Sequence[str]) -> str | None:
 def _request(options: argparse.Namespace) -> worker_pool.Request:
     """Return what the options ask of every figure."""
     from theory.evidence.streams import ROOT  # noqa: PLC0415
-    from theory.report import shelves  # noqa: PLC0415
+    from theory.report import locations  # noqa: PLC0415
 
     return worker_pool.Request(
         out=options.out,
-        evidence=options.evidence or shelves.own_folder(),
+        evidence=options.evidence or locations.suite_folder(),
         scale=options.scale,
         root=ROOT if options.root is None else options.root,
         formats=options.format,

@@ -20,7 +20,7 @@ from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import Part, Verdict, told
 from theory.evidence.ledger import SCALES
 from theory.evidence.reading import RecordError, claim_of, interval_of, kind_of, part_of, read as read_record
-from theory.report.story import place
+from theory.report.subject_order import sort_key
 
 T = TypeVar("T")
 
@@ -127,14 +127,14 @@ def read_all(folder: Path) -> list[Record]:
     ArchiveError
         If there is none or one is broken.
     """
-    if not (found := paths(folder)):
+    if not (found := record_paths(folder)):
         raise ArchiveError(f"{folder}: expected evidence, found none (pytest verify/ --record writes it)")
     return [read(path) for path in found]
 
 
-def paths(folder: Path) -> list[Path]:
+def record_paths(folder: Path) -> list[Path]:
     """Return the files of ``folder`` that are records, or should be, in the order of :func:`read_all`."""
-    return sorted(folder.glob("*.json"), key=lambda path: place(path.stem))
+    return sorted(folder.glob("*.json"), key=lambda path: sort_key(path.stem))
 
 
 def find(folder: Path, claim: str) -> Record:
@@ -145,10 +145,10 @@ def find(folder: Path, claim: str) -> Record:
     ArchiveError
         If it is broken, or there is none; close matches are named.
     """
-    return read(holder([folder], claim) / f"{claim}.json")
+    return read(find_folder([folder], claim) / f"{claim}.json")
 
 
-def holder(folders: Sequence[Path], claim: str) -> Path:
+def find_folder(folders: Sequence[Path], claim: str) -> Path:
     """Return the first of ``folders`` that has the record of a claim.
 
     Raises
@@ -163,10 +163,10 @@ def holder(folders: Sequence[Path], claim: str) -> Path:
     every = sorted({name for names in known.values() for name in names})
     close = difflib.get_close_matches(claim, every, n=3, cutoff=0.4) or [k for k in every if claim in k][:3]
     hint = f"did you mean {' or '.join(close)}?" if close else "python -m theory list names them all"
-    raise ArchiveError(f"{claim}: expected the id of one of {len(every)} claims in {listed(folders)}; {hint}")
+    raise ArchiveError(f"{claim}: expected the id of one of {len(every)} claims in {join_folders(folders)}; {hint}")
 
 
-def listed(folders: Sequence[Path]) -> str:
+def join_folders(folders: Sequence[Path]) -> str:
     """Name folders in a sentence."""
     return " and ".join(map(str, folders))
 

@@ -21,7 +21,7 @@ from xml.etree import ElementTree as ET
 from theory.evidence.provenance import commit, differing, provenance
 from theory.report.archive import ArchiveError, Record, find
 from theory.report.citation import SUITE
-from theory.report.shelves import shelves
+from theory.report.locations import evidence_folders
 
 CLAIMS = (
     "markov.rows", "transport.empirical", "maxent.gibbs", "softmax.temperature", "entmax.steepest",
@@ -34,7 +34,7 @@ _LAST = 20  # taken: lines of pytest's that say why it decided nothing
 _NAME = 11  # the widest label and two blanks
 
 
-def machine(*, backend: str, target: str, threads: int, cache: str) -> str:
+def describe_machine(*, backend: str, target: str, threads: int, cache: str) -> str:
     """Return what this machine computes with, a labelled line each.
 
     Parameters
@@ -95,7 +95,7 @@ def _version(package: str) -> str:
         return "missing"
 
 
-def verdicts() -> tuple[str, int]:
+def check_verdicts() -> tuple[str, int]:
     """Decide the claims; return a line for each, and the status of the command.
 
     Returns
@@ -136,7 +136,7 @@ def verdicts() -> tuple[str, int]:
 def _checkout() -> Path | None:
     """Return where the suite lies with the tests that decide it: around the working directory, or the package."""
     try:
-        folders = shelves()
+        folders = evidence_folders()
     except ArchiveError:
         return None
     roots = (folder.parent.parent for folder in folders if (folder / f"{CLAIMS[0]}.json").is_file())

@@ -27,7 +27,7 @@ class Merged:
         return "/" not in self.into
 
 
-def merged(folder: Path) -> dict[str, Merged]:
+def read_merged(folder: Path) -> dict[str, Merged]:
     """Read the index beside a folder of records, by the old id; empty where there is none.
 
     Raises
@@ -55,7 +55,7 @@ def merged(folder: Path) -> dict[str, Merged]:
     return found
 
 
-def successor(folders: Sequence[Path], claim: str) -> Merged | None:
+def find_successor(folders: Sequence[Path], claim: str) -> Merged | None:
     """Return what became of a claim that has no record any more, followed to the end; ``None`` if it is not known.
 
     Raises
@@ -66,7 +66,7 @@ def successor(folders: Sequence[Path], claim: str) -> Merged | None:
     for folder in folders:
         if (folder / f"{claim}.json").exists():
             return None
-        index = merged(folder)
+        index = read_merged(folder)
         step, seen = index.get(claim), {claim}
         while step is not None and step.into in index:
             if step.into in seen:

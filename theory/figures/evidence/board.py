@@ -33,7 +33,7 @@ from theory.evidence import Kind, Table, Verdict
 from theory.evidence.judge import Part
 from theory.figures import _style as style
 from theory.figures._style.beeswarm import ROW, LogAxis, Spot, place_marks, row_heights
-from theory.report.archive import ArchiveError, Record, paths, read
+from theory.report.archive import ArchiveError, Record, read, record_paths
 
 TITLE = "the verdict board: every claim, what it still allows, and its twins"
 CLAIMS = ("*",)
@@ -106,7 +106,7 @@ STUDY = verdicts
 
 
 def _readable(evidence: Path) -> Iterator[Record]:
-    for path in paths(evidence):
+    for path in record_paths(evidence):
         with suppress(ArchiveError):  # the verified_table names what cannot be read
             yield read(path)
 

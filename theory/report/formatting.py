@@ -1,4 +1,4 @@
-"""What the evidence says, as text: every claim on a line, or one claim in full."""
+"""The evidence as text: every claim on a line, or one claim in full."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from theory.evidence.interval import Kind
 from theory.evidence.judge import Part
-from theory.report.age import Changes
 from theory.report.archive import ArchiveError, Entry, Record, Rival
 from theory.report.digits import at_least, at_most, common
+from theory.report.freshness import Changes
 from theory.report.index import marks
 
 _COLOUR = {"supported": "32", "refuted": "1;31", "inconclusive": "33", "vacuous": "35"}  # what is stated: cyan
@@ -28,7 +28,7 @@ _RIGHT = {
 }
 
 
-def lines(
+def format_list(
     records: Sequence[Record], verdict: str | None, subject: str | None, *, colour: bool, changes: Changes | None = None
 ) -> str:
     """Return one aligned line per claim: id, verdict, kind, scale and words, at its largest scale.
@@ -59,7 +59,7 @@ def lines(
     return text + (f"* recorded before its code changed: {len(old)} of {len(shown)} claims\n" if old else "")
 
 
-def account(record: Record, changes: Changes | None = None) -> str:
+def format_claim(record: Record, changes: Changes | None = None) -> str:
     """Return the text that ``explain`` shows."""
     claim = record.claim
     text = [
