@@ -29,12 +29,14 @@ MAY_IMPORT = {
     "distance": OBJECT,
     **dict.fromkeys(SUBJECTS, METRIC),
     "metric": {*METRIC, "maxent"},  # the map from scores to weights may be entmax
+    "experiments": {*METRIC, "metric"},  # what was reported of it
     "report": {"evidence"},
-    "figures": {*METRIC, *SUBJECTS, "report"},
-    "__main__": {*METRIC, *SUBJECTS, "report", "figures"},
+    "figures": {*METRIC, *SUBJECTS, "experiments", "report"},
+    "__main__": {*METRIC, *SUBJECTS, "experiments", "report", "figures"},
     "__init__": METRIC,
     "_validate": set(),
     "_lazy": set(),
+    "_extra": set(),
 }
 HOMES = {  # a package and the only places that may import it
     "numba": ("engine/jit.py", "engine/registers.py"),
@@ -45,12 +47,12 @@ HOMES = {  # a package and the only places that may import it
     "sympy": ("evidence/symbolic.py", "diffusion/geometry/conformal.py"),
     "flint": ("evidence/enclosure.py",),
     "mpmath": (),
-    "torch": ("metric/", "maxent/autograd.py"),
-    "sklearn": ("maxent/studies/prediction.py", "metric/experiments/"),
-    "trimesh": ("metric/experiments/",),
-    "num2words": ("metric/experiments/",),
-    "sacrebleu": ("metric/experiments/",),
-    "jax": ("metric/",),
+    "torch": ("metric/torch/", "experiments/", "maxent/autograd.py"),
+    "sklearn": ("maxent/studies/prediction.py", "experiments/"),
+    "trimesh": ("experiments/",),
+    "num2words": ("experiments/",),
+    "sacrebleu": ("experiments/",),
+    "jax": (),
     "safetensors": ("lipschitz/weights_file.py",),
     "pytest": ("evidence/plugin.py",),
     "hypothesis": (),
@@ -62,8 +64,8 @@ CLOCKS = {  # where a clock decides when a state is written, how long it took an
     "evidence/countdown.py": {"time"},
     "evidence/files.py": {"time"},
     "particles/march.py": {"time"},
-    "metric/experiments/crew.py": {"time"},
-    "metric/experiments/runner.py": {"time"},
+    "experiments/training/crew.py": {"time"},
+    "experiments/training/runner.py": {"time"},
 }
 LOADERS = ("import_module", "__import__", "extra")
 DRAWERS = {"utils", "util", "tools", "helpers", "misc", "common"}

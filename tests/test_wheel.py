@@ -96,7 +96,7 @@ def test_figures_say_what_is_missing_before_anything_is_computed(installed):
     assert (told.returncode, told.stdout) == (2, "")
     assert "learning_curves needs " in told.stderr
     assert "moons-curves.csv, which is missing here: a checkout of the repository has it" in told.stderr
-    read = installed("from theory.metric.experiments import results; results.runs('moons'); results.curves('moons')")
+    read = installed("from theory.experiments.analysis import results; results.runs('moons'); results.curves('moons')")
     assert "moons-curves.csv: expected learning curves, found none" in read.stderr
 
 

@@ -1,4 +1,4 @@
-"""One valid call of everything that theory.metric shows, and of what its modules of NumPy have beside."""
+"""One valid call of everything that theory.metric shows, and of what its modules of NumPy show."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 
 from theory.attention import SquaredDistance
 from theory.metric import InformationPropagation, LinearFeatures, MetricScore, ResidualFeatures, similarity
-from theory.metric.arcs import Arcs
+from theory.metric.plane.arcs import Arcs
+from theory.metric.plane.chart import Composed
 from theory.metric.similarity import DistanceSimilarity, MetricSimilarity, sizes
-from theory.metric.trained import Composed
 
 
 def wave(x):
@@ -64,15 +64,14 @@ VALID = {
     "similarity.MetricSimilarity": {"dim": 2, "width": 3},
     "similarity.MetricSimilarity.features": {"self": SIMILAR, "theta": THETA},
     "similarity.SelfSimilarity": {"dim": 2, "width": 3},
-    "adam.Adam": {"size": 3, "rate": 0.125, "decay": 0.25},
-    "arcs.Arcs": {"noise": 0.25},
-    "arcs.Arcs.density": {"self": MOONS, "x": PLACES},
-    "arcs.Arcs.slope": {"self": MOONS, "x": PLACES},
-    "arcs.Arcs.across": {"self": MOONS, "x": PLACES},
-    "arcs.Arcs.odds": {"self": MOONS, "x": PLACES},
-    "arcs.layer": {"chart": CHART, "law": MOONS, "x": PLACES[:1], "epsilon": 0.25},
-    "arcs.first_order": {"chart": CHART, "law": MOONS, "x": PLACES},
-    "embedding.weakest_stretch": {"chart": CHART, "box": np.array([[-0.25, -0.5], [0.25, 0.5]]), "most": 1000},
+    "plane.Arcs": {"noise": 0.25},
+    "plane.Arcs.density": {"self": MOONS, "x": PLACES},
+    "plane.Arcs.slope": {"self": MOONS, "x": PLACES},
+    "plane.Arcs.across": {"self": MOONS, "x": PLACES},
+    "plane.Arcs.odds": {"self": MOONS, "x": PLACES},
+    "plane.layer": {"chart": CHART, "law": MOONS, "x": PLACES[:1], "epsilon": 0.25},
+    "plane.first_order": {"chart": CHART, "law": MOONS, "x": PLACES},
+    "plane.weakest_stretch": {"chart": CHART, "box": np.array([[-0.25, -0.5], [0.25, 0.5]]), "most": 1000},
     "fibres.fibre": {"features": FOLDED, "x": 0.25, "span": np.array([-3.0, 3.0]), "cells": 64},
     "fibres.fibre_mean": {
         "features": FOLDED, "x": 0.25, "function": wave, "density": wave, "span": np.array([-3.0, 3.0]),
@@ -81,17 +80,16 @@ VALID = {
     "half_bandwidth.multipliers": {"space": "circle", "degrees": 2, "epsilon": 0.25},
     "spectrum.spectrum": {"score": LEARNED, "tokens": X},
     "spectrum.stationary": {"score": SquaredDistance(0.5), "tokens": X},
-    "semigroup.flow": {"chart": CHART, "law": MOONS, "x": PLACES, "time": 0.25, "spacing": 0.5},
-    "trained.Composed": {"features": G, "matrix": SQUARE, "shift": BIAS},
-    "trained.Composed.__call__": {"self": CHART, "x": X},
-    "trained.Composed.apart": {"self": CHART, "x": X, "steps": Y},
-    "trained.Composed.jacobian": {"self": CHART, "x": X},
-    "trained.Composed.hessian": {"self": CHART, "x": X},
-    "trained.Composed.metric": {"self": CHART, "x": X},
-    "trained.Composed.rounding": {"self": CHART, "x": X},
-    "trained.first_layer": {"network": DEEP, "theta": WEIGHTS},
-    "trained.flattened": {"chart": CHART},
-    "experiments.moons.two_moons": {"points": 5, "noise": 0.25, "rng": np.random.default_rng(0)},
+    "plane.flow": {"chart": CHART, "law": MOONS, "x": PLACES, "time": 0.25, "spacing": 0.5},
+    "plane.Composed": {"features": G, "matrix": SQUARE, "shift": BIAS},
+    "plane.Composed.__call__": {"self": CHART, "x": X},
+    "plane.Composed.apart": {"self": CHART, "x": X, "steps": Y},
+    "plane.Composed.jacobian": {"self": CHART, "x": X},
+    "plane.Composed.hessian": {"self": CHART, "x": X},
+    "plane.Composed.metric": {"self": CHART, "x": X},
+    "plane.Composed.rounding": {"self": CHART, "x": X},
+    "plane.first_layer": {"network": DEEP, "theta": WEIGHTS},
+    "plane.flattened": {"chart": CHART},
 }  # fmt: skip
 
 SKIPPED = {}
@@ -108,5 +106,5 @@ LISTED = {
     ("InformationPropagation.objective", "theta", "1e?00"): DIVERGED,
 }
 INFINITE = {  # bounds that know nothing
-    "LinearFeatures.rounding", "ResidualFeatures.rounding", "trained.Composed.rounding",
+    "LinearFeatures.rounding", "ResidualFeatures.rounding", "plane.Composed.rounding",
 }  # fmt: skip

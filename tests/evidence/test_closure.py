@@ -112,8 +112,8 @@ def test_doors_of_both_forms(tmp_path, lazily):
 
 def test_modules_that_are_imported_by_name(tmp_path):
     assert follow(tmp_path, "from importlib import import_module\nimport_module('helper')", helper="") == {"helper.py"}
-    named = print_closure("from theory.metric.experiments import registry")
-    assert "theory/metric/experiments/moons.py" in named
+    named = print_closure("from theory.experiments.tasks import registry")
+    assert "theory/experiments/tasks/moons.py" in named
 
 
 def test_fixtures_bring_their_conftest(tmp_path):
@@ -189,8 +189,12 @@ def test_data_beside_a_module_counts(tmp_path):
 
 
 def test_reported_claims_count_their_tables():
-    files = closure_of(ROOT / "verify" / "metric" / "test_reported_moons.py", ROOT).files
-    assert {"theory/metric/results/moons.csv", "theory/metric/comparison.py", "verify/metric/reported.py"} <= set(files)
+    files = closure_of(ROOT / "verify" / "experiments" / "test_reported_moons.py", ROOT).files
+    assert {
+        "theory/experiments/results/moons.csv",
+        "theory/experiments/analysis/comparison.py",
+        "verify/experiments/reported.py",
+    } <= set(files)
 
 
 BASE = '"""Words."""\nx = 1\n\n\ndef f(a, b=2):\n    """More words."""\n    return f"{a!r:>{b}}" + str(a * b + x)\n'

@@ -4,36 +4,36 @@ HALF = "tests/metric/test_half_bandwidth.py"
 SPECTRUM = "tests/metric/test_spectrum.py"
 SCORE = "tests/metric/test_score.py::test_errors_of_both_features_are_charged"
 FEATURES = "tests/metric/test_features.py::test_rounding_of_what_cancels_is_charged"
-TRAINED = "tests/metric/test_trained.py"
+TRAINED = "tests/metric/plane/test_plane.py"
 STRETCH = TRAINED + "::test_weakest_stretch_of_one_unit_is_that_of_its_worst_point"
 
 # name, what catches it, path under theory/, old text, new text
 WIDTHS = [
     (
         "rates-by-training-loss",
-        "tests/metric/test_tuning.py::test_the_loss_on_validation_data_decides_and_no_other",
-        "metric/experiments/tuning.py",
+        "tests/experiments/training/test_tuning.py::test_the_loss_on_validation_data_decides_and_no_other",
+        "experiments/training/tuning.py",
         '.index("test_loss")',
         '.index("train_loss")',
     ),
     (
         "reported-level-not-shared",
-        "tests/metric/test_reported.py::test_comparisons_share_the_level_of_a_claim",
-        "metric/comparison.py",
+        "tests/experiments/studies/test_reported.py::test_comparisons_share_the_level_of_a_claim",
+        "experiments/analysis/comparison.py",
         "run_mean(gains(found), among=among)",
         "run_mean(gains(found))",
     ),
     (
         "starts-without-seed",
-        "tests/metric/test_moons.py::test_start_and_order_are_drawn_from_seed_and_root",
-        "metric/experiments/moons.py",
+        "tests/experiments/tasks/test_moons.py::test_start_and_order_are_drawn_from_seed_and_root",
+        "experiments/tasks/moons.py",
         "start=stream(start, setting.seed, root=self.root)",
         "start=stream(start, 0, root=self.root)",
     ),
     (
         "starts-without-root",
-        "tests/metric/test_moons.py::test_start_and_order_are_drawn_from_seed_and_root",
-        "metric/experiments/moons.py",
+        "tests/experiments/tasks/test_moons.py::test_start_and_order_are_drawn_from_seed_and_root",
+        "experiments/tasks/moons.py",
         "start=stream(start, setting.seed, root=self.root)",
         "start=stream(start, setting.seed)",
     ),
@@ -133,28 +133,28 @@ WIDTHS = [
     (
         "stretch-half-bend",
         STRETCH,
-        "metric/embedding.py",
+        "metric/plane/embedding.py",
         "return np.asarray(np.minimum(single, joint) * (1.0 + 256.0 * U))",
         "return np.asarray(0.5 * np.minimum(single, joint))",
     ),
     (
         "stretch-at-corners",
         STRETCH,
-        "metric/trained.py",
+        "metric/plane/chart.py",
         "low, high = np.maximum(z - reach, 0.0), z + reach",
         "low, high = z, z",
     ),
     (
         "stretch-cancelled-squares",
         TRAINED + "::test_weakest_stretch_encloses_the_truth_where_squares_cancel",
-        "metric/embedding.py",
+        "metric/plane/embedding.py",
         "    error = gamma(2 * jacobian.shape[1] + 16) * (a + c)",
         "    error = 0.0 * (a + c)",
     ),
     (
         "lattice-without-gaps",
         TRAINED + "::test_a_lattice_much_too_coarse_owns_up",
-        "metric/arcs.py",
+        "metric/plane/arcs.py",
         "(first + second) / 2.0, apart + slip",
         "(first + second) / 2.0, slip",
     ),

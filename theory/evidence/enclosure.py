@@ -72,7 +72,7 @@ def balls(values: ArrayLike | Fraction) -> NDArray[np.object_]:
 def ball(value: Any) -> Any:
     """Return the exact ball of one finite number, or of a fraction or decimal given as text, such as ``"0.1"``.
 
-    Balls and power series of balls stay as they are.
+    An array may hold the one number. Balls and power series of balls stay as they are.
 
     Raises
     ------
@@ -88,6 +88,8 @@ def ball(value: Any) -> Any:
             raise ValueError(f"value: expected a number, or a text such as '0.1' or '1/3', got {value!r}") from error
     if isinstance(value, (flint.arb, flint.arb_series)):
         return value
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.item()
     return as_ball(value, "value")
 
 
@@ -145,8 +147,10 @@ def coefficient(series: Any, k: int) -> Any:
     return series[as_count(k, "k", least=0)]
 
 
-def hull(ball: Any, kind: Kind = Kind.CERTIFIED) -> Interval:
-    """Return the interval around a ball; a ball that is NaN or unbounded is unknown."""
+def hull(ball: Any, kind: Kind = Kind.CERTIFIED) -> Any:
+    """Return the interval around a ball, or those around an array; a ball that is not finite is unknown."""
+    if isinstance(ball, np.ndarray) and ball.ndim:
+        return _hulls(ball, kind)
     try:
         finite = ball.is_finite()
     except AttributeError as error:
@@ -155,6 +159,15 @@ def hull(ball: Any, kind: Kind = Kind.CERTIFIED) -> Interval:
         return Interval.unknown(kind)
     lo, hi = float(ball.lower()), float(ball.upper())  # these round to nearest, hence one step outward
     return Interval(math.nextafter(lo, -math.inf), math.nextafter(hi, math.inf), kind)
+
+
+def _hulls(values: NDArray[np.object_], kind: Kind) -> Any:
+    from theory.evidence.intervals import Intervals  # noqa: PLC0415  which this module does not need otherwise
+
+    each = [hull(ball, kind) for ball in values.ravel()]
+    lo = np.array([one.lo for one in each]).reshape(values.shape)
+    hi = np.array([one.hi for one in each]).reshape(values.shape)
+    return Intervals(lo, hi, kind)
 
 
 def ends(values: NDArray[np.object_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

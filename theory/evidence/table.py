@@ -108,7 +108,7 @@ class Table:
     def levels(self, name: str) -> list[Any]:
         """Return the values that occur in the column ``name``, each once, in order."""
         as_choice(name, "name", list(self.columns))
-        return self.columns.levels(name)
+        return sorted(set(self.columns[name].tolist()))
 
     def where(self, **values: Any) -> Table:
         """Return the rows in which every named column has the given value."""

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from scipy.stats import gaussian_kde
 
 from theory.evidence import Interval, Table
+from theory.experiments import studies
+from theory.experiments.analysis import comparison
 from theory.figures import _style as style
 from theory.figures.experiments.attentions import ATTENTIONS, HUES, RULES, TASKS
-from theory.metric import comparison, studies
 
 TITLE = "scores on test data at the end of training, run by run and pair by pair"
 STUDY = studies.finals

@@ -16,18 +16,18 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from theory.evidence import Table
+from theory.experiments import studies
 from theory.figures import _style as style
 from theory.figures.experiments.attentions import ATTENTIONS, HUES, RULES, TASKS
-from theory.metric import studies
 
 TITLE = "learning curves of metric-attention and the attentions that it was compared with"
 STUDY = studies.curves
 CLAIMS = ("reported.moons-afresh",)
 DATA = (
-    "metric/results/moons-curves.csv",
-    "metric/results/digits-curves.csv",
-    "metric/results/segmentation-curves.csv",
-    "metric/results/translation-curves.csv",
+    "experiments/results/moons-curves.csv",
+    "experiments/results/digits-curves.csv",
+    "experiments/results/segmentation-curves.csv",
+    "experiments/results/translation-curves.csv",
 )
 
 _DECADES = 30.0  # taken: where losses differ by more than this factor their axis is logarithmic

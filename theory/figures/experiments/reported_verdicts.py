@@ -21,9 +21,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from theory.evidence import Interval, Kind, Table
+from theory.experiments import studies
+from theory.experiments.analysis import comparison
 from theory.figures import _style as style
 from theory.figures.experiments.attentions import ATTENTIONS, TASKS
-from theory.metric import comparison, studies
 from theory.report.archive import ArchiveError, read
 
 TITLE = "what was reported of metric-attention, comparison by comparison, and the verdicts"

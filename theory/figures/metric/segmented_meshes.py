@@ -16,8 +16,8 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from theory.evidence import Table
+from theory.experiments import studies
 from theory.figures import _style as style
-from theory.metric import studies
 
 TITLE = "parts of human bodies, as they are and as two trained networks see them"
 STUDY = studies.segmented_bodies

@@ -16,8 +16,8 @@ from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 from theory.evidence import Table
+from theory.experiments import studies
 from theory.figures import _style as style
-from theory.metric import studies
 
 TITLE = "what training makes of the metric of attention, and how far a layer is from its limit"
 STUDY = studies.trained_layer

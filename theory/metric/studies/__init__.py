@@ -6,20 +6,5 @@ from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
     from theory.metric.studies.half_bandwidth import half_bandwidth as half_bandwidth
-    from theory.metric.studies.reported import (
-        AFRESH as AFRESH,
-        BUDGET as BUDGET,
-        TASKS as TASKS,
-        curves as curves,
-        early as early,
-        finals as finals,
-        moons_afresh as moons_afresh,
-    )
-    from theory.metric.studies.segmentation import named_faces as named_faces, segmented_bodies as segmented_bodies
-    from theory.metric.studies.trained import (
-        trained_embedding as trained_embedding,
-        trained_layer as trained_layer,
-        trained_metric as trained_metric,
-    )
 
 open_lazily(__name__)

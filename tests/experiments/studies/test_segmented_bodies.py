@@ -1,0 +1,81 @@
+"""The stored pair of networks is what its command makes, and the study draws fresh bodies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from theory.evidence import stream
+from theory.experiments import studies
+from theory.experiments.analysis import example
+from theory.experiments.data.bodies import LABELS, human
+from theory.experiments.data.faces import NAMES
+from theory.experiments.tasks.segmentation import Segmentation
+
+ROOT = 20070
+
+
+def test_an_example_comes_back_as_it_was_stored(tmp_path, monkeypatch):
+    monkeypatch.setattr(Segmentation, "epochs", lambda *_: 1)
+    made = example.trained("quick")
+    example.store(made, tmp_path / "a.npz")
+    found = example.load(tmp_path / "a.npz")
+    assert np.array_equal(found.centre, made.centre)
+    assert np.array_equal(found.scales, made.scales)
+    for name, theta in made.parameters.items():
+        assert np.allclose(found.parameters[name], theta, rtol=2.0**-23, atol=1e-30)
+
+
+def test_the_stored_networks_are_those_of_seed_0():
+    """Inputs are standardised as in training, and the networks know the training bodies."""
+    stored, task = example.load(), Segmentation()
+    train, _ = task.bodies(0, "paper")
+    (x, y) = task.sets(0, "paper")["train"]
+    assert stored.centre.shape == stored.scales.shape == (len(NAMES),)
+    right = {name: np.mean([stored.labels(name, body) == body.labels for body in train]) for name in example.ATTENTIONS}
+    assert right["metric"] > 0.98
+    assert right["self"] > 0.5
+    network = example.propagation_network(
+        example._setting("metric"), len(NAMES), len(LABELS), dim=example.DIM, width=example.WIDTH
+    )
+    assert network.objective(stored.parameters["metric"], x, y)[0] < 0.1
+
+
+def test_a_missing_or_damaged_example_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"a\.npz: .*python -m theory\.experiments\.analysis\.example"):
+        example.load(tmp_path / "a.npz")
+    (tmp_path / "a.npz").write_bytes(b"PK\x03\x04 no more")
+    with pytest.raises(ValueError, match=r"a\.npz: expected two trained networks, got a damaged file"):
+        example.load(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", centre=np.zeros(2))
+    with pytest.raises(ValueError, match=r"b\.npz: expected two trained networks, got a damaged file"):
+        example.load(tmp_path / "b.npz")
+
+
+def test_the_study_has_a_row_per_face_of_fresh_bodies():
+    table, other = (studies.segmented_bodies(scale="quick", root=root) for root in (ROOT, 1))
+    assert len(table) == 3 * 408
+    assert set(table["part"].tolist()) == set(range(len(LABELS)))
+    trained = {body.vertices.tobytes() for part in Segmentation().bodies(0, "paper") for body in part}
+    drawn = [human(stream("studies.segmented_bodies", number, root=ROOT)) for number in range(3)]
+    assert not trained & {body.vertices.tobytes() for body in drawn}
+    assert [body.labels.tolist() for body in drawn] == [table.where(body=k)["part"].tolist() for k in range(3)]
+    assert not np.array_equal(table["x0"], other["x0"])
+    assert table.differs(studies.segmented_bodies(scale="paper", root=ROOT)) is None
+
+
+def test_drawn_corners_are_those_of_a_body_of_unit_area():
+    table = studies.segmented_bodies(scale="quick", root=ROOT).where(body=1)
+    a, b, c = (np.stack([table[f"{axis}{k}"] for axis in "xyz"], axis=1) for k in range(3))
+    areas = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    assert areas.sum() == pytest.approx(1.0, rel=1e-3, abs=0.0)
+
+
+def test_counts_are_those_of_the_faces_that_are_drawn():
+    counts, drawn = (study(scale="quick", root=ROOT) for study in (studies.named_faces, studies.segmented_bodies))
+    assert len(counts) == 24
+    assert (counts["faces"] == 408).all()
+    for number in range(3):
+        body = drawn.where(body=number)
+        for name in example.ATTENTIONS:
+            assert counts[name][number] == sum(a == b for a, b in zip(body[name], body["part"], strict=True))

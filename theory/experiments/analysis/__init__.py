@@ -1,0 +1,27 @@
+"""The recorded runs read again, compared in pairs, and two trained networks to look at."""
+
+from typing import TYPE_CHECKING
+
+from theory._lazy import open_lazily
+
+if TYPE_CHECKING:
+    from theory.experiments.analysis.comparison import (
+        Circumstances as Circumstances,
+        Pairs as Pairs,
+        circumstances as circumstances,
+        loss_gains as loss_gains,
+        mean as mean,
+        pairs as pairs,
+        score_gains as score_gains,
+        spread_gains as spread_gains,
+    )
+    from theory.experiments.analysis.example import Example as Example
+    from theory.experiments.analysis.results import (
+        curves as curves,
+        manifest as manifest,
+        runs as runs,
+        tables as tables,
+        tuning as tuning,
+    )
+
+open_lazily(__name__)

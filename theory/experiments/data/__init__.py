@@ -1,0 +1,27 @@
+"""What the tasks are made of: bodies with named parts, numerals in words, and readers of published data."""
+
+from typing import TYPE_CHECKING
+
+from theory._lazy import open_lazily
+
+if TYPE_CHECKING:
+    from theory.experiments.data.bodies import LABELS as LABELS, Body as Body, human as human, humans as humans
+    from theory.experiments.data.corpus import Corpus as Corpus, Pairs as Pairs
+    from theory.experiments.data.faces import (
+        NAMES as NAMES,
+        features as features,
+        noisy as noisy,
+        normalised as normalised,
+    )
+    from theory.experiments.data.human_benchmark import (
+        entries as entries,
+        read as read,
+        read_labels as read_labels,
+        read_mesh as read_mesh,
+    )
+    from theory.experiments.data.idx import find_idx as find_idx, read_idx as read_idx
+    from theory.experiments.data.multi30k import multi30k as multi30k
+    from theory.experiments.data.numerals import numeral as numeral
+    from theory.experiments.data.vocabulary import Vocabulary as Vocabulary, learn as learn
+
+open_lazily(__name__)

@@ -1,0 +1,24 @@
+"""Sweeps shared by the claims and the figures of this room."""
+
+from typing import TYPE_CHECKING
+
+from theory._lazy import open_lazily
+
+if TYPE_CHECKING:
+    from theory.experiments.studies.reported import (
+        AFRESH as AFRESH,
+        BUDGET as BUDGET,
+        TASKS as TASKS,
+        curves as curves,
+        early as early,
+        finals as finals,
+        moons_afresh as moons_afresh,
+    )
+    from theory.experiments.studies.segmentation import named_faces as named_faces, segmented_bodies as segmented_bodies
+    from theory.experiments.studies.trained import (
+        trained_embedding as trained_embedding,
+        trained_layer as trained_layer,
+        trained_metric as trained_metric,
+    )
+
+open_lazily(__name__)

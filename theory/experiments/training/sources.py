@@ -1,0 +1,94 @@
+"""Fingerprint of the code that a task's numbers come from, so that no run goes on under other code.
+
+It covers the task's module and all modules of this package that it imports, directly or not, and nothing else: an
+edit elsewhere stops no experiment. What judges the results has no part in them; of ``theory.evidence`` only the
+random streams count. Package doors are followed only where a name is taken from them.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import theory
+
+_HOME = Path(theory.__file__).parent.parent
+_ALWAYS = ("theory.evidence.streams", "theory.experiments.training.loop")
+_JUDGES = "theory.evidence"
+
+
+def sources(cls: type) -> str:
+    """Return the sha256 over the module of a class, and over all of ``theory`` that it imports.
+
+    Raises
+    ------
+    ValueError
+        If the class has no source file.
+    """
+    try:
+        start = Path(inspect.getfile(cls))
+    except (TypeError, OSError) as error:
+        raise ValueError(f"task: expected a class with a source file, got {cls!r}") from error
+    files = {start.resolve(), *(path for path in map(_file, _ALWAYS) if path)}
+    waiting = list(files)
+    while waiting:
+        fresh = {path for name in _named(waiting.pop()) if (path := _file(name))} - files
+        files |= fresh
+        waiting += fresh
+    digest = hashlib.sha256()
+    for path in sorted(files, key=_word):
+        digest.update(_word(path).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _word(path: Path) -> str:
+    """Name a file alike on every machine."""
+    return path.relative_to(_HOME).as_posix() if path.is_relative_to(_HOME) else path.name
+
+
+def _file(name: str) -> Path | None:
+    """Return the file of a module of this package."""
+    if name == _JUDGES:
+        return None
+    plain = _HOME.joinpath(*name.split("."))
+    return next((path for path in (plain.with_suffix(".py"), plain / "__init__.py") if path.is_file()), None)
+
+
+def _named(path: Path) -> Iterator[str]:
+    """Yield the modules of this package that a file imports: at its top, in a function, or by a constant name."""
+    for node in ast.walk(ast.parse(path.read_bytes(), str(path))):
+        match node:
+            case ast.ImportFrom(module=str(base), level=0):
+                parts = [f"{base}.{alias.name}" for alias in node.names]
+                names = [part if _file(part) else base for part in parts]
+            case ast.Import():
+                names = [alias.name for alias in node.names]
+            case ast.Constant(value=str(text)) if text.replace(".", "_").isidentifier():
+                names = [text]
+            case _:
+                continue
+        for name in names:
+            inside = name.startswith("theory.") and not name.startswith(f"{_JUDGES}.")
+            if inside or name in _ALWAYS:
+                yield name
+
+
+def content(folder: Path) -> str:
+    """Return the sha256 over the names and contents of all files in a folder of data.
+
+    Raises
+    ------
+    NotADirectoryError
+        If there is no such folder.
+    """
+    if not folder.is_dir():
+        raise NotADirectoryError(f"data: expected a folder, got {folder}")
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = path.relative_to(folder).as_posix().encode()
+        with path.open("rb") as file:
+            digest.update(name + b"\0" + hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
