@@ -991,7 +991,7 @@ def test_what_is_missing_is_said_before_anything_is_computed(toy, tmp_path, caps
         assert ended.value.code == 2
         return capsys.readouterr().err.splitlines()[-1]
 
-    monkeypatch.setattr(verified_table, "rule", never)
+    monkeypatch.setattr(verified_table, "verify_table", never)
     monkeypatch.setattr(registry, "data_files", lambda _: [tmp_path / "curves.csv"])
     given = ["--evidence", str(toy.evidence)]
     assert f"toy needs {tmp_path / 'curves.csv'}, which is missing here" in refused(*given)

@@ -25,5 +25,13 @@ if TYPE_CHECKING:
         panel as panel,
         shared_digits as shared_digits,
     )
+    from theory.figures._style.vocabulary import (
+        guide as guide,
+        intervals as intervals,
+        marks as marks,
+        note as note,
+        power as power,
+        row as row,
+    )
 
 open_lazily(__name__)

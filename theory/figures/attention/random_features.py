@@ -29,15 +29,13 @@ _LEAST = 1e-4  # smaller relative variances are below the panel, zero among them
 
 def draw(table: Table) -> Figure:
     """Draw the variances by angle beside the bias by the number of frequencies."""
-    figure = style.canvas(style.DOUBLE, 2.9)
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = style.row(2.9, "variance of the estimate by one frequency", "bias of the normalised output")
     _variances(left, table.where(part="variance"))
     _bias(right, table.where(part="output"))
     return figure
 
 
 def _variances(axes: Axes, table: Table) -> None:
-    style.panel(axes, "a", "variance of the estimate by one frequency")
     angles = np.linspace(0.0, 180.0, 721)
     look: dict[str, Any] = {"markersize": 3.2, "markeredgewidth": 0, "linestyle": "none", "zorder": 2}
     for name, (hue, mark) in _LOOK.items():
@@ -56,13 +54,12 @@ def _variances(axes: Axes, table: Table) -> None:
 
 
 def _bias(axes: Axes, table: Table) -> None:
-    style.panel(axes, "b", "bias of the normalised output")
     softmax = table.where(method="exact").intervals("value")[0]
     found, drawn = (table.where(method=method) for method in ("integral", "drawn"))
     bias = np.array([abs(value - softmax).mid for value in found.intervals("value")])
     last = found["m"][-1] * bias[-1]
     axes.plot(found["m"], last / found["m"], "--", color=style.GREY, linewidth=0.7, label="slope $-1$", zorder=1)
-    axes.plot(found["m"], bias, "o", color=style.BLUE, markersize=3.2, markeredgewidth=0, label="integral", zorder=2)
+    style.marks(axes, found["m"], bias, "o", color=style.BLUE, label="integral", zorder=2)
     _bars(axes, drawn["m"], [abs(value - softmax) for value in drawn.intervals("value")], "drawn frequencies")
     axes.set(xlabel="number $m$ of frequencies", ylabel="|mean output $-$ softmax output|")
     axes.set_xscale("log", base=2)

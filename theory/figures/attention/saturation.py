@@ -31,14 +31,16 @@ _SHAPES = ("^", "D", "v", "o")
 
 def draw(table: Table) -> Figure:
     """Draw the ordered weights, the trace against the dimension, and the trace times the deviation."""
-    figure = style.canvas(style.DOUBLE, 2.5)
-    axes = figure.subplot_mosaic([["a", "b", "c"]], width_ratios=[1.0, 1.1, 1.0])
-    style.panel(axes["a"], "a", "mean ordered weights")
-    style.panel(axes["b"], "b", "mean trace of the Jacobian")
-    style.panel(axes["c"], "c", "Stein's identity, times $\\sigma$")
-    _weights(axes["a"], table)
-    _trace(axes["b"], table)
-    _stein(axes["c"], table.where(scaled=0))
+    figure, (first, second, third) = style.row(
+        2.5,
+        "mean ordered weights",
+        "mean trace of the Jacobian",
+        "Stein's identity, times $\\sigma$",
+        widths=[1.0, 1.1, 1.0],
+    )
+    _weights(first, table)
+    _trace(second, table)
+    _stein(third, table.where(scaled=0))
     return figure
 
 
@@ -67,10 +69,7 @@ def _weights(axes: Axes, table: Table) -> None:
 def _trace(axes: Axes, table: Table) -> None:
     across = np.geomspace(8.0, 2048.0, 60)
     axes.plot(across, _largest(KEYS) / np.sqrt(across), color=style.BLACK, linewidth=0.7, zorder=1)
-    axes.annotate(
-        r"$\mathbb{E}\max_i Z_i/\sqrt{d}$", (90.0, _largest(KEYS) / np.sqrt(90.0)), (2, 4),
-        textcoords="offset points", size=style.SMALL,
-    )  # fmt: skip
+    style.note(axes, r"$\mathbb{E}\max_i Z_i/\sqrt{d}$", (90.0, _largest(KEYS) / np.sqrt(90.0)), offset=(2, 4))
     for scaled in (1, 0):
         part = table.where(scaled=scaled)
         _bars(axes, part["d"], part, "trace", fmt=_MARKS[scaled], color=_HUES[scaled], label=_NAMES[scaled])
@@ -89,10 +88,8 @@ def _stein(axes: Axes, table: Table) -> None:
     top = _largest(KEYS)
     low, name = top - np.log(KEYS) / across, r"within $\log n\,/\,\sigma$ below it"
     axes.fill_between(across, low, top, color=style.PALE, linewidth=0.0, zorder=0, label=name)
-    axes.axhline(top, color=style.BLACK, linewidth=0.7, zorder=1)
-    axes.annotate(
-        r"$\mathbb{E}\max_i Z_i$", (3.3, top), (0, 3), textcoords="offset points", size=style.SMALL, va="bottom"
-    )
+    style.guide(axes, y=top, color=style.BLACK)
+    style.note(axes, r"$\mathbb{E}\max_i Z_i$", (3.3, top), offset=(0, 3), va="bottom")
     _bars(axes, sigma / 1.04, table, "trace", per=1.0 / sigma, fmt="o", color=style.VERMILION,
           label=r"$\sigma\,\mathbb{E}\,\mathrm{tr}\,J$")  # fmt: skip
     _bars(axes, sigma * 1.04, table, "score", per=sigma, fmt="D", color=style.GREY, markerfacecolor="white",

@@ -58,7 +58,7 @@ def _spectra(first: Axes, second: Axes, part: Table) -> None:
     for index in range(INDICES):
         read = part.where(index=index).middles("value")
         hue = style.GREY if index == 0 else _HUES[index - 1]
-        first.axhline(truth[index], color=hue, linewidth=0.7, linestyle=(0, (3, 1.5)), zorder=0)
+        style.guide(first, y=truth[index], color=hue, line="dashed")
         look: dict[str, Any] = {"color": hue, "marker": "o", "markersize": 4.4 - 1.8 * (index % 2 == 0)}
         look |= {"markerfacecolor": "none" if index % 2 else hue, "markeredgewidth": 0.8 * (index % 2)}
         first.plot(epsilons, read, linestyle="none", **look)
@@ -87,13 +87,13 @@ def _slowest(above: Axes, below: Axes, part: Table) -> None:
         linestyle=(0, (4, 2)),
         label=r"$\frac{16b}{\pi}e^{-2b}$",
     )
-    above.plot(heights[few], np.log10(rates[few]), "o", color=style.BLACK, markersize=3.2, markeredgewidth=0)
+    style.marks(above, heights[few], np.log10(rates[few]), "o", color=style.BLACK)
     above.set(xlim=(0.0, 17.0), ylabel=r"$\log_{10}\lambda_1$", xlabel="$b$")
     above.legend(loc="lower left")
     ratio = np.exp(np.log(rates) + 4.0 * heights) * math.pi / (16.0 * heights)
     fine = np.geomspace(0.9, 150.0, 100)
     below.plot(fine, 1.0 - 0.125 / fine, color=style.GREY, linewidth=0.7, label="$1 - 1/8b$")
-    below.plot(heights, ratio, "o", color=style.BLACK, markersize=3.2, markeredgewidth=0)
+    style.marks(below, heights, ratio, "o", color=style.BLACK)
     below.set(xscale="log", xlim=(0.9, 150.0), ylim=(0.86, 1.01), xlabel="$b$", ylabel="ratio to law")
     below.set_xticks([1, 2, 4, 8, 16, 32, 64, 128], ["1", "2", "4", "8", "16", "32", "64", "128"])
     below.xaxis.set_minor_locator(NullLocator())

@@ -33,17 +33,21 @@ _USED = 7  # levels, before rounding shows in the extrapolated values
 
 def draw(table: Table) -> Figure:
     """Draw values on the circle, the errors of two formulas, and mean keys on the sphere."""
-    figure = style.canvas(style.DOUBLE, 2.75)
-    axes = figure.subplot_mosaic([["a", "b", "c"]], width_ratios=[1.1, 1.1, 1.0])
+    figure, (first, second, third) = style.row(
+        2.75,
+        "one minimiser: a relabelling",
+        "first order: right and as printed",
+        r"sphere, $f = \langle x, Dy\rangle$",
+        widths=[1.1, 1.1, 1.0],
+    )
     circle = table.where(part="circle")
-    _values(axes["a"], circle, table.where(part="warm"))
-    _errors(axes["b"], circle)
-    _sphere(axes["c"], table.where(part="sphere"))
+    _values(first, circle, table.where(part="warm"))
+    _errors(second, circle)
+    _sphere(third, table.where(part="sphere"))
     return figure
 
 
 def _values(axes: Axes, table: Table, warm: Table) -> None:
-    style.panel(axes, "a", "one minimiser: a relabelling")
     x = np.linspace(0.0, _TURN, 400)
     axes.plot(x, function(x), color=style.GREY, linestyle="dotted", label="$h(x)$")
     axes.plot(x, function(relabelled(x)), color=style.BLACK, label="$h(y_*(x))$")
@@ -56,10 +60,15 @@ def _values(axes: Axes, table: Table, warm: Table) -> None:
     for part, hue, marker in (
         (warm, style.VERMILION, "s"), (table.where(epsilon=float(table["epsilon"].min())), style.BLUE, "o"),
     ):  # fmt: skip
-        axes.plot(
-            part["x"], part.middles("value"), marker, color=hue, markersize=3.4, markeredgewidth=0,
+        style.marks(
+            axes,
+            part["x"],
+            part.middles("value"),
+            marker,
+            color=hue,
+            size=3.4,
             label=rf"$P_\varepsilon h$, $\varepsilon = {_number(float(part['epsilon'][0]))}$",
-        )  # fmt: skip
+        )
     axes.set(xlim=(-0.1, _TURN), xticks=[0.0, math.pi, _TURN], xticklabels=["0", r"$\pi$", r"$2\pi$"])
     axes.set(xlabel="query $x$ (rad)", ylim=(-1.65, 2.15))
     axes.legend(loc="upper center", ncols=2, columnspacing=1.0)
@@ -85,7 +94,6 @@ def _coefficient(x: float, *, printed: bool = False, cubic: float = 1.0, drift: 
 
 
 def _errors(axes: Axes, table: Table) -> None:
-    style.panel(axes, "b", "first order: right and as printed")
     epsilons = np.array(sorted(set(table["epsilon"].tolist()), reverse=True))[:_USED]
     places = table.where(epsilon=float(epsilons[0]))["x"].tolist()
     ends = [float(function(relabelled(x))) for x in places]
@@ -107,10 +115,7 @@ def _errors(axes: Axes, table: Table) -> None:
     for step, (hue, marker, label, at) in enumerate(steps):
         errors = [e.mid for e in worst(levels, truth)]
         axes.loglog(epsilons[step:], errors, marker=marker, markersize=3.2, markeredgewidth=0, color=hue)
-        axes.annotate(
-            label, (epsilons[step + at], errors[at]), (6, -2), textcoords="offset points",
-            size=style.SMALL, color=hue, ha="left", va="top",
-        )  # fmt: skip
+        style.note(axes, label, (epsilons[step + at], errors[at]), offset=(6, -2), color=hue, ha="left", va="top")
         levels = extrapolated(levels)
     axes.set(xlabel=r"finest bandwidth $\varepsilon$", ylim=(1e-7, 1e3))
     axes.set_ylabel(r"largest error of $(P_\varepsilon h - h(y_*))/\varepsilon$")
@@ -118,7 +123,6 @@ def _errors(axes: Axes, table: Table) -> None:
 
 
 def _sphere(axes: Axes, table: Table) -> None:
-    style.panel(axes, "c", r"sphere, $f = \langle x, Dy\rangle$")
     t = np.linspace(0.0, math.pi, 361)
     points = np.array([-AXES * path(s) for s in t.tolist()])
     points /= np.linalg.norm(points, axis=1)[:, np.newaxis]

@@ -75,10 +75,10 @@ def _curves(axes: Axes) -> None:
             linewidth=0.35, zorder=0,
         )  # fmt: skip
         for points, hue in ((start, style.GREY), (end, style.BLUE)):
-            axes.plot(points[:, 0] + middle, points[:, 1], "o", color=hue, markersize=2.0, markeredgewidth=0)
-        axes.text(middle, -1.55, _NAMES[name], size=style.SMALL, ha="center", va="top")
-    axes.text(0.0, 0.0, "$x$", size=style.SMALL, color=style.GREY, ha="center", va="center")
-    axes.text(3.5, 0.0, "$x$", size=style.SMALL, color=style.GREY, ha="center", va="center")
+            style.marks(axes, points[:, 0] + middle, points[:, 1], "o", color=hue, size=2.0)
+        style.note(axes, _NAMES[name], (middle, -1.55), ha="center", va="top")
+    style.note(axes, "$x$", (0.0, 0.0), color=style.GREY, ha="center", va="center")
+    style.note(axes, "$x$", (3.5, 0.0), color=style.GREY, ha="center", va="center")
     axes.set(xlim=(-1.45, 4.95), ylim=(-2.0, 1.45), aspect="equal", anchor="C")
     axes.set_axis_off()
 
@@ -95,10 +95,15 @@ def _change(axes: Axes, table: Table) -> None:
     axes.plot(x, right, color=style.BLACK, label=r"$\frac{1}{2}L_{g,p}h$, $p$ relative to $\sqrt{g}\,dx$")
     axes.plot(x, wrong, color=style.VERMILION, linestyle="dashed", label=r"the same, $p$ relative to $dx$")
     part = table.where(curve="reparametrised", epsilon=float(table["epsilon"].min()))
-    axes.plot(
-        part["x"], part.middles("change"), "o", color=style.BLUE, markersize=3.6, markeredgewidth=0,
+    style.marks(
+        axes,
+        part["x"],
+        part.middles("change"),
+        "o",
+        color=style.BLUE,
+        size=3.6,
         label=r"$(P_\varepsilon h - h)/\varepsilon$",
-    )  # fmt: skip
+    )
     axes.set(xlim=(0.0, _TURN), xticks=[0.0, math.pi, _TURN], xticklabels=["0", r"$\pi$", r"$2\pi$"])
     axes.set(xlabel="angle $x$ (rad)", ylim=(min(right.min(), wrong.min()) - 0.4, right.max() + 4.2))
     axes.legend(loc="upper left")
@@ -142,7 +147,12 @@ def _plot(
     middles, at = [e.mid for e in errors], 3
     line = "solid" if marker else "dashed"
     axes.loglog(epsilons, middles, color=hue, marker=marker, markersize=3.2, markeredgewidth=0, linestyle=line)
-    axes.annotate(
-        label, (epsilons[at], middles[at]), (4, -3) if below else (-4, 3), textcoords="offset points",
-        size=style.SMALL, color=hue, ha="left" if below else "right", va="top" if below else "bottom",
-    )  # fmt: skip
+    style.note(
+        axes,
+        label,
+        (epsilons[at], middles[at]),
+        offset=(4, -3) if below else (-4, 3),
+        color=hue,
+        ha="left" if below else "right",
+        va="top" if below else "bottom",
+    )

@@ -75,9 +75,7 @@ def _curves(row: NDArray[np.object_], table: Table, line: StepError) -> None:
     for axes, n in zip(row[1:], COUNTS, strict=True):
         wide = 2.0 * np.append(band, band[0]) / np.sqrt(n)
         axes.fill_between(closed, centre - wide, centre + wide, color=style.SKY, alpha=0.45, linewidth=0)
-        axes.plot(
-            x, table.where(d=1, n=n).middles("change"), ".", color=style.VERMILION, markersize=2.2, markeredgewidth=0
-        )
+        style.marks(axes, x, table.where(d=1, n=n).middles("change"), ".", color=style.VERMILION, size=2.2)
         axes.set(yticklabels=[])
     row[0].plot(x, line.values, color=style.BLACK, label="$h$")
     row[0].plot(x, 2.0 * np.pi * line.density, color=style.GREY, linestyle="--", label=r"$2\pi p$")

@@ -86,8 +86,17 @@ def _quadratures(axes: Axes, table: Table, d: int) -> None:
             line = size / (16.0 * density * (4.0 * np.pi * epsilon) ** (d / 2))
         axes.plot(epsilon, line, color=_HUES[d], linewidth=0.8, linestyle="-" if part == "regular" else "--")
         words = _NAMES[d] if part == "regular" else rf"{_NAMES[d]}, $\nabla h = 0$"
-        axes.plot(rows["epsilon"], rows.middles("value"), _MARKS[d], color=_HUES[d], markerfacecolor=fill,
-                  markersize=3.6, markeredgewidth=0.7, label=words)  # fmt: skip
+        style.marks(
+            axes,
+            rows["epsilon"],
+            rows.middles("value"),
+            _MARKS[d],
+            color=_HUES[d],
+            size=3.6,
+            hollow=True,
+            markerfacecolor=fill,
+            label=words,
+        )
 
 
 def _mixed(place: Array, a: Array, b: Array, h: float) -> float:

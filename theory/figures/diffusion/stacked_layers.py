@@ -122,9 +122,9 @@ def _errors(axes: Axes, table: Table) -> None:
             levels = (2**order * levels[1:] - levels[:-1]) / (2**order - 1)
         if way == "heat":
             level = np.abs(truth - other).max()
-            axes.axhline(level, color=style.GREY, linewidth=0.6, linestyle=(0, (2, 2)), zorder=0)
+            style.guide(axes, y=level, line="dashed")
             other_drift = r"drift $\nabla\log p$ instead of $2\nabla\log p$"
-            axes.text(0.0018, 1.2 * level, other_drift, color=style.GREY, size=style.SMALL, va="bottom")
+            style.note(axes, other_drift, (0.0018, 1.2 * level), color=style.GREY, va="bottom")
     for words, x, y in ((r"$\varepsilon$", 0.0045, 3.2e-3), (r"$\varepsilon^2$", 0.0045, 4e-5)):
         axes.text(x, y, words, color=style.GREY, va="center", ha="right")
     axes.text(0.009, 1.6e-7, r"$\varepsilon^3$", color=style.GREY, va="center", ha="left")

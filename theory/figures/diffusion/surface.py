@@ -92,10 +92,9 @@ def _change(axes: Axes, table: Table) -> None:
     axes.plot(x, limit, color=style.BLACK, label=r"$\frac{1}{2}(h'' + 2(\log p)'h')$")
     axes.plot(x, plain, color=style.GREY, linestyle="dotted", label=r"$\frac{1}{2}h''$")
     last = table.where(epsilon=float(table["epsilon"].min()))
-    axes.plot(
-        last["x"], last.middles("change"), "o", color=style.VERMILION, markersize=3.6, markeredgewidth=0,
-        label="attention on the surface",
-    )  # fmt: skip
+    style.marks(
+        axes, last["x"], last.middles("change"), "o", color=style.VERMILION, size=3.6, label="attention on the surface"
+    )
     axes.set(xlim=(0.0, _TURN), xticks=[0.0, np.pi, _TURN], xticklabels=["0", r"$\pi$", r"$2\pi$"])
     axes.set(xlabel="arc length $x$ (rad)", ylim=(-1.2, 3.9))
     axes.legend(loc="upper left", ncols=1)

@@ -87,7 +87,13 @@ def _row(axes: Axes, points: Array, weights: Array, name: str) -> None:
         )  # fmt: skip
     _query(axes)
     count = 1.0 / float(np.square(weights / weights.sum()).sum())
-    axes.annotate(
-        f"{_RULES[name]}\n$n_\\mathrm{{eff}} = {count:.0f}$ of {len(points)}", (0.0, 0.0), (3.0, 2.0),
-        "axes fraction", "offset points", ha="left", va="bottom", size=style.SMALL, linespacing=1.3,
-    )  # fmt: skip
+    style.note(
+        axes,
+        f"{_RULES[name]}\n$n_\\mathrm{{eff}} = {count:.0f}$ of {len(points)}",
+        (0.0, 0.0),
+        offset=(3.0, 2.0),
+        inside=True,
+        ha="left",
+        va="bottom",
+        linespacing=1.3,
+    )

@@ -68,9 +68,7 @@ def draw(table: Table) -> Figure:
 
 
 def _key(axes: Axes, words: str) -> None:
-    axes.annotate(
-        words, (0.02, 0.02), (9, -9), textcoords="offset points", size=style.SMALL, color=style.GREY, ha="center"
-    )
+    style.note(axes, words, (0.02, 0.02), offset=(9, -9), color=style.GREY, ha="center")
 
 
 def _share(axes: Axes, part: Table, number: int, label: str) -> None:
@@ -84,7 +82,7 @@ def _share(axes: Axes, part: Table, number: int, label: str) -> None:
 def _sampling(axes: Axes, part: Table, number: int) -> None:
     """Draw exact errors as marks, their limit as a line, and the deviation of the law of attention dotted."""
     tilt, hue = float(part["tilt"][0]), _HUES[number]
-    axes.plot(part["at"], part.middles("seen"), _MARKS[number], color=hue, markersize=3.2, markeredgewidth=0)
+    style.marks(axes, part["at"], part.middles("seen"), _MARKS[number], color=hue)
     axes.axhline(sampling_deviation(Measure([[0.0], [1.0]], [1.0 - RARE, RARE]), [0.0, tilt]), color=hue, zorder=1)
     heavy = RARE * math.exp(tilt) / (1.0 - RARE + RARE * math.exp(tilt))
     axes.axhline(math.sqrt(heavy * (1.0 - heavy)), color=hue, linestyle=(0, (1, 1.5)), zorder=1)

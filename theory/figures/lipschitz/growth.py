@@ -99,13 +99,11 @@ def _alpha(left: Axes, right: Axes, table: Table) -> None:
     left.legend(loc="upper left")
     over = found / (alpha * np.exp(alpha))
     share = found / _free(alpha)
-    right.axhline(_LIMIT, color=style.GREY, linewidth=0.6, linestyle=(0, (4, 2)), zorder=1)
+    style.guide(right, y=_LIMIT, line="dashed")
     thin: dict[str, Any] = {"markersize": 3.4, "markeredgewidth": 0, "linewidth": 0.5}
     right.plot(alpha, over, "s-", color=style.VERMILION, label=r"over $\alpha e^\alpha$", **thin)
     right.plot(alpha, share, "o-", color=style.BLUE, label=r"over $e^\alpha(1+\alpha)+\alpha$", **thin)
-    right.annotate(
-        r"$3\sqrt{3}/8$", (1.0, _LIMIT), (2.0, 2.0), textcoords="offset points", color=style.GREY, size=style.SMALL,
-    )  # fmt: skip
+    style.note(right, r"$3\sqrt{3}/8$", (1.0, _LIMIT), offset=(2.0, 2.0), color=style.GREY)
     right.set(xlabel=r"$\alpha = \|B\|R^2$", ylabel=r"largest $\|dF\|$ found, relative", ylim=(0.4, 1.2))
     right.set_xscale("log", base=2)
     right.set_xticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"])

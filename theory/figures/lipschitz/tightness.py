@@ -71,7 +71,7 @@ def draw(table: Table) -> Figure:
                 )  # fmt: skip
         below.axhline(1.0, color=style.BLACK, linewidth=0.9)
         if panel.metric == "W2":
-            below.axhline(3.0 * math.sqrt(3.0) / 8.0, color=style.GREY, linewidth=0.7, linestyle=(0, (1, 1.5)))
+            style.guide(below, y=3.0 * math.sqrt(3.0) / 8.0, line="dotted")
             below.annotate(
                 r"witness, $\alpha \to \infty$: $3\sqrt{3}/8$", (1.0, 3.0 * math.sqrt(3.0) / 8.0), (0.97, 0.72),
                 xycoords=("axes fraction", "data"), textcoords=("axes fraction", "data"),

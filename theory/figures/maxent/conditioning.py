@@ -32,8 +32,9 @@ Array = NDArray[np.float64]
 
 def draw(table: Table) -> Figure:
     """Draw the errors against the distance to the edge, against the order, and near order 1."""
-    figure = style.canvas(style.DOUBLE, 3.1)
-    edge, order, near = figure.subplots(1, 3, sharey=True)
+    figure, (edge, order, near) = style.row(
+        3.1, "beside the edge of the support", "the worst distance", r"near $\alpha = 1$", sharey=True
+    )
     _edge(edge, table.where(part="edge"))
     _order(order, table.where(part="edge"))
     _near(near, table.where(part="near"))
@@ -44,9 +45,6 @@ def draw(table: Table) -> Figure:
     edge.minorticks_off()
     order.set(xlabel=r"order $\alpha$", xlim=(1.0, None))
     near.set(xscale="log", xlabel=r"$\alpha - 1$")
-    style.panel(edge, "a", "beside the edge of the support")
-    style.panel(order, "b", "the worst distance")
-    style.panel(near, "c", r"near $\alpha = 1$")
     return figure
 
 
@@ -56,7 +54,7 @@ def _edge(axes: Axes, table: Table) -> None:
         look: dict[str, Any] = {"color": hue, "markersize": 2.8}
         axes.plot(part["distance"], _sizes(part, "plain"), _MARKS[alpha], **look, label=rf"$\alpha = {alpha:g}$")
         axes.plot(part["distance"], _sizes(part, "ours"), _MARKS[alpha], mfc="none", mew=0.6, **look)
-        axes.axhline(U ** (1.0 / (alpha - 1.0)), color=hue, linestyle=":", linewidth=0.7)
+        style.guide(axes, y=U ** (1.0 / (alpha - 1.0)), color=hue, line="dotted")
     axes.plot([], [], "D", color=style.GREY, markersize=2.8, label="halving")
     axes.plot([], [], "D", color=style.GREY, markersize=2.8, mfc="none", mew=0.6, label="Newton")
     axes.plot([], [], ":", color=style.GREY, label=r"$u^{1/(\alpha-1)}$")

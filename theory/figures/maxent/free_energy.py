@@ -78,7 +78,7 @@ def _landscape(axes: Axes, part: Table) -> ContourSet:
     axes.tricontour(x, y, energy, levels=12, colors="white", linewidths=0.35, linestyles="solid")
     axes.plot([0.0, 1.0, 0.5, 0.0], [0.0, 0.0, _HIGH, 0.0], color=style.BLACK, linewidth=0.6)
     for score, ((across, up), ha, va) in zip(studies.SCORES, _CORNERS, strict=True):
-        axes.text(across, up, f"$s = {score:g}$", ha=ha, va=va, size=style.SMALL)
+        style.note(axes, f"$s = {score:g}$", (across, up), ha=ha, va=va)
     best = _place(part["best1"][:1], part["best3"][:1])
     axes.plot(*best, "*", markersize=9, color=style.VERMILION, markeredgecolor="white", markeredgewidth=0.6)
     axes.annotate("$p^*$", (best[0][0], best[1][0]), (0, -5), textcoords="offset points", ha="center", va="top")

@@ -31,11 +31,13 @@ _HEADROOM = 2.6  # of the last panel, which entropies of low orders leave
 
 def draw(table: Table) -> Figure:
     """Draw the losses of two classes on both scales, and the excess of those of four over the perceptron's."""
-    figure = style.canvas(style.DOUBLE, 2.75)
-    left, middle, right = figure.subplots(1, 3, width_ratios=[1.0, 1.0, 1.15])
-    style.panel(left, "a", "two classes")
-    style.panel(middle, "b", "the same, logarithmic")
-    style.panel(right, "c", "four classes, $s = r\\,(1, \\frac{1}{2}, 0, -1)$")
+    figure, (left, middle, right) = style.row(
+        2.75,
+        "two classes",
+        "the same, logarithmic",
+        "four classes, $s = r\\,(1, \\frac{1}{2}, 0, -1)$",
+        widths=[1.0, 1.0, 1.15],
+    )
     two = table.where(panel="two")
     for alpha, hue in zip(studies.ORDERS, _HUES, strict=True):
         _curve(left, middle, two.where(alpha=alpha), alpha, hue)
@@ -69,7 +71,7 @@ def _curve(left: Axes, middle: Axes, part: Table, alpha: float, hue: str) -> Non
     middle.plot(part["lead"][before], np.maximum(loss[before], _FLOOR), color=hue)
     if alpha > 1.0:
         left.plot(margin, 0.0, "o", color=hue, markersize=3.5, clip_on=False, zorder=4)
-        middle.axvline(margin, color=hue, linewidth=0.5, linestyle=":")
+        style.guide(middle, x=margin, color=hue, line="dotted")
 
 
 def _sandwich(axes: Axes, part: Table) -> None:

@@ -73,7 +73,7 @@ def _triangle(axes: Axes) -> None:
     axes.plot(0.5, _HIGH / 3.0, "o", color=style.BLACK, markersize=2.5, zorder=5)
     axes.annotate("uniform", (0.5, _HIGH / 3.0), (0.0, -4.0), textcoords="offset points", ha="center", va="top")
     for score, ((across, up), ha, va) in zip(studies.PATH_SCORES, _CORNERS, strict=True):
-        axes.text(across, up, f"$s = {score:g}$", ha=ha, va=va, size=style.SMALL)
+        style.note(axes, f"$s = {score:g}$", (across, up), ha=ha, va=va)
     axes.legend(loc="upper left", bbox_to_anchor=(-0.02, 1.0), handlelength=2.2)
     axes.set(aspect="equal")
     axes.axis("off")

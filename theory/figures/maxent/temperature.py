@@ -64,7 +64,7 @@ def draw(table: Table) -> Figure:
 
 
 def _level(axes: Axes, height: float, words: str) -> None:
-    axes.axhline(height, color=style.GREY, linewidth=0.5, zorder=1)
+    style.guide(axes, y=height)
     axes.annotate(
         words, (0.01, height), (2.0, 2.0), ("axes fraction", "data"), "offset points", color=style.GREY,
         size=style.SMALL, ha="left", va="bottom", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},

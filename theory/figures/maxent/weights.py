@@ -31,10 +31,9 @@ _ROWS = (  # of each weight its colour, its name, and where the name stands in o
 
 def draw(table: Table) -> Figure:
     """Draw the sweep over the difference of two scores beside that over the order."""
-    figure = style.canvas(style.DOUBLE, 2.6)
-    left, right = figure.subplots(1, 2)
-    style.panel(left, "a", "two scores")
-    style.panel(right, "b", f"three scores, $s = ({', '.join(f'{s:g}' for s in studies.THREE)})$")
+    figure, (left, right) = style.row(
+        2.6, "two scores", f"three scores, $s = ({', '.join(f'{s:g}' for s in studies.THREE)})$"
+    )
     _two(left, table.where(scores="two"))
     _three(right, table.where(scores="three"))
     return figure

@@ -65,12 +65,12 @@ def _multipliers(axes: Axes, table: Table, space: str) -> None:
         axes.plot(dense, np.exp(-q), color=hue, linewidth=0.8)
         axes.plot(dense, 1.0 - q, color=hue, linewidth=0.8, linestyle="dashed")
         epsilons, found = _column(table, degree, least=_LEAST)
-        axes.plot(epsilons, found, mark, color=hue, markersize=3.2, markerfacecolor="none", markeredgewidth=0.7)
-    axes.axhline(0.0, color=style.GREY, linewidth=0.4)
+        style.marks(axes, epsilons, found, mark, color=hue, hollow=True)
+    style.guide(axes, y=0.0)
     for at, name, side in _IN_USE[space]:
-        axes.axvline(at, color=style.GREY, linewidth=0.6, linestyle="dotted", zorder=0)
+        style.guide(axes, x=at, line="dotted")
         shift = 0.97 if side == "right" else 1.03
-        axes.text(at * shift, 1.1, name, size=style.SMALL, color=style.GREY, ha=side, va="bottom")
+        style.note(axes, name, (at * shift, 1.1), color=style.GREY, ha=side, va="bottom")
     axes.set(xlim=(_LEAST * 0.92, 3.05), ylim=(-0.55, 1.2), ylabel="multiplier")
 
 
@@ -87,11 +87,9 @@ def _errors(axes: Axes, table: Table, space: str) -> None:
             )  # fmt: skip
     guide = np.array([2.0**-8, 2.0**-3])
     axes.plot(guide, 6e-2 * guide**2, color=style.GREY, linewidth=0.7)
-    axes.text(
-        guide[1] * 0.6, 9e-3 * guide[1] ** 2, r"$\propto\varepsilon^2$", size=style.SMALL, color=style.GREY, va="top"
-    )
+    style.note(axes, r"$\propto\varepsilon^2$", (guide[1] * 0.6, 9e-3 * guide[1] ** 2), color=style.GREY, va="top")
     for at, *_ in _IN_USE[space]:
-        axes.axvline(at, color=style.GREY, linewidth=0.6, linestyle="dotted", zorder=0)
+        style.guide(axes, x=at, line="dotted")
     axes.set(yscale="log", ylim=(2e-7, 30.0), xlim=(0.0034, 3.05), ylabel="distance from the layer")
 
 

@@ -67,7 +67,7 @@ def _body(axes: Axes, part: Table, column: str) -> None:
     )  # fmt: skip
     if column != "part":
         right = f"{np.mean(~wrong):.2f} right"
-        axes.text(0.0, triangles[..., 1].min() - 0.03, right, size=style.SMALL, ha="center", va="top")
+        style.note(axes, right, (0.0, triangles[..., 1].min() - 0.03), ha="center", va="top")
     low, high = triangles[..., 1].min() - 0.13, triangles[..., 1].max() + 0.03
     axes.set(xlim=_FRAME[0], ylim=(min(_FRAME[1][0], low), max(_FRAME[1][1], high)), aspect="equal")
     axes.set_axis_off()

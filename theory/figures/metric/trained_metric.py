@@ -63,10 +63,10 @@ def _ellipses(axes: Axes, part: Table) -> None:
         edgecolor=style.BLUE, alpha=0.55, linewidth=0.5,
     )  # fmt: skip
     axes.add_collection(ellipses)
-    axes.plot(places[chosen, 0], places[chosen, 1], ".", color=style.BLACK, markersize=1.4, markeredgewidth=0)
+    style.marks(axes, places[chosen, 0], places[chosen, 1], ".", color=style.BLACK, size=1.4)
     axes.set(xlim=(-1.75, 2.75), ylim=(-1.2, 1.75), aspect="equal", xticks=[-1, 0, 1, 2], yticks=[-1, 0, 1])
-    axes.text(-1.65, 1.5, "class 0, upper moon", size=style.SMALL, color=style.GREY, ha="left")
-    axes.text(2.7, -1.12, "class 1, lower moon", size=style.SMALL, color=style.GREY, ha="right")
+    style.note(axes, "class 0, upper moon", (-1.65, 1.5), color=style.GREY, ha="left")
+    style.note(axes, "class 1, lower moon", (2.7, -1.12), color=style.GREY, ha="right")
 
 
 def _apart(places: Array) -> NDArray[np.int_]:
@@ -97,7 +97,7 @@ def _errors(axes: Axes, table: Table, stage: str) -> None:
     half = [part.where(network=n, epsilon=_HALF) for n in part.levels("network")]
     firsts = [_error(rows, lines[1][1]) for rows in half]
     flows = [_error(rows, lambda rows: _middles(rows, "flow")) for rows in half]
-    axes.axvline(_HALF, color=style.GREY, linewidth=0.4, zorder=0)
+    style.guide(axes, x=_HALF)
     axes.plot(np.full(len(firsts), _HALF), firsts, "_", color=style.BLUE, markersize=6.0, markeredgewidth=0.7)
     axes.plot(
         np.full(len(flows), _HALF), flows, "_", color=style.VERMILION, markersize=6.0, markeredgewidth=0.7,

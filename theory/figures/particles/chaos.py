@@ -43,7 +43,7 @@ def draw(table: Table) -> Figure:
     _rest(axes["a"], table)
     for d in DIMS:
         _cloud(axes["c"], table.where(series="near", d=d), d)
-    axes["b"].axhline(1.0, color=style.GREY, linewidth=0.6, zorder=0)
+    style.guide(axes["b"], y=1.0)
     axes["a"].set(xscale="log", yscale="log", ylabel="root mean square error")
     axes["b"].set(xscale="log", xlim=axes["a"].get_xlim(), ylim=(0.75, 1.25), xlabel="number of tokens $n$")
     axes["a"].tick_params(labelbottom=False)
@@ -121,4 +121,4 @@ def _cloud(axes: Axes, part: Table, d: int) -> None:
             guide = middles[-1] * (sizes / sizes[-1]) ** rate
             axes.plot(sizes, guide, color=_HUES[d], linewidth=0.8, zorder=1)
             words = f"$d = {d}$: $n^{{-1/{max(d, 2)}}}$"
-            axes.text(1.2 * sizes[-1], middles[-1], words, color=_HUES[d], size=style.SMALL, va="center")
+            style.note(axes, words, (1.2 * sizes[-1], middles[-1]), color=_HUES[d], va="center")

@@ -35,18 +35,16 @@ _MOST = 13  # points
 
 def draw(table: Table) -> Figure:
     """Draw probabilities, lowest heights over time, and diameters with their bounds."""
-    figure = style.canvas(style.DOUBLE, 2.7)
-    first, second, third = figure.subplots(1, 3)
-    style.panel(first, "a", "chance: one open hemisphere")
-    style.panel(second, "b", "the lowest token rises")
-    style.panel(third, "c", "and all meet")
+    figure, (first, second, third) = style.row(
+        2.7, "chance: one open hemisphere", "the lowest token rises", "and all meet"
+    )
     _odds(first, table.where(part="hits", run="uniform"))
     for run, words, hue, mark in _RUNS:
         part = table.where(part="lowest", run=run)
         time = part["time"] / part["time"].max()
         second.plot(time, part.middles("value"), mark, color=hue, markersize=2.8, linestyle="solid", linewidth=0.7,
                     label=words)  # fmt: skip
-    second.axhline(0.0, color=style.GREY, linewidth=0.5, zorder=0)
+    style.guide(second, y=0.0)
     second.set(xlabel="time, in lengths of the run", ylabel=r"$\min_i\langle x_i, w\rangle$", ylim=(-0.15, 1.55))
     second.set_yticks([0.0, 0.5, 1.0])
     second.legend(loc="upper left")
@@ -65,13 +63,10 @@ def _odds(axes: Axes, table: Table) -> None:
         for n, draws, hits in zip(part["n"].tolist(), part["draws"].tolist(), part.intervals("value"), strict=True):
             low, high = proportion(int(hits.lo), draws, among=among).lo, proportion(int(hits.hi), draws, among=among).hi
             axes.plot([n, n], [low, high], color=hue, linewidth=1.0)
-            axes.plot(n, hits.mid / draws, mark, color=hue, markersize=3.6, markerfacecolor="white",
-                      markeredgewidth=0.7)  # fmt: skip
-        axes.plot(
-            [], [], mark, color=hue, markersize=3.6, markerfacecolor="white", markeredgewidth=0.7, label=f"$d = {d}$"
-        )
-    axes.axhline(0.5, color=style.GREY, linewidth=0.5, linestyle=(0, (2, 2)), zorder=0)
-    axes.text(_MOST, 0.52, "$n = 2d$", color=style.GREY, size=style.SMALL, ha="right", va="bottom")
+            style.marks(axes, n, hits.mid / draws, mark, color=hue, size=3.6, hollow=True, markerfacecolor="white")
+        style.marks(axes, [], [], mark, color=hue, size=3.6, hollow=True, markerfacecolor="white", label=f"$d = {d}$")
+    style.guide(axes, y=0.5, line="dashed")
+    style.note(axes, "$n = 2d$", (_MOST, 0.52), color=style.GREY, ha="right", va="bottom")
     axes.set(xlabel="number of points $n$", ylabel="probability", ylim=(-0.02, 1.05), xlim=(0.6, _MOST + 0.4))
     axes.set_xticks(range(1, _MOST + 1, 2))
     axes.legend(loc="upper right", bbox_to_anchor=(1.0, 0.98))

@@ -31,18 +31,16 @@ _TEN = math.log(10.0)
 
 def draw(table: Table) -> Figure:
     """Draw gaps over time twice, on scales for both placements, and slopes of the decades."""
-    figure = style.canvas(style.DOUBLE, 2.9)
-    first, second, third = figure.subplots(1, 3)
-    style.panel(first, "a", "Pre-LN and Post-LN")
-    style.panel(second, "b", "Post-LN, times $e^{2t}$")
-    style.panel(third, "c", "Pre-LN, slope of a decade")
+    figure, (first, second, third) = style.row(
+        2.9, "Pre-LN and Post-LN", "Post-LN, times $e^{2t}$", "Pre-LN, slope of a decade"
+    )
     for case, (n, beta, gap) in enumerate(SIMPLICES):
         simplex, words = Equiangular(n, beta), rf"$n = {n}$, $\beta = {beta:g}$"
         _series(first, second, third, table, "simplex", case, ("o", _HUES[case], words))
         c, d = simplex.pre_norm_tail(gap)
         times = np.geomspace(3.0, 3e8, 100)
         first.plot(times, c / times**2, color=_HUES[case], linewidth=0.6, zorder=1)
-        second.axhline(math.exp(simplex.log_prefactor(gap)), color=_HUES[case], linewidth=0.6, zorder=1)
+        style.guide(second, y=math.exp(simplex.log_prefactor(gap)), color=_HUES[case])
         start = np.geomspace(1.0, 1e7, 60)
         third.plot(start, 1.8 * abs(d) / _TEN / start, color=_HUES[case], linewidth=0.6, zorder=1)
     words = rf"drawn, $n = {TOKENS}$, $\beta = {BETA:g}$"

@@ -54,18 +54,15 @@ def _rates(axes: Axes, part: Table) -> None:
     for beta, hue in _HUES.items():
         rows = part.where(beta=beta)
         axes.plot(_EVERY, _rate(beta, _EVERY), color=hue, linewidth=0.7, alpha=0.8)
-        axes.plot(
-            rows["degree"], rows.middles("value"), _MARKS[beta], color=hue, markersize=3.6, markeredgewidth=0,
-            linestyle="none", label=rf"$\beta = {beta:g}$",
-        )  # fmt: skip
+        style.marks(
+            axes, rows["degree"], rows.middles("value"), _MARKS[beta], color=hue, size=3.6, label=rf"$\beta = {beta:g}$"
+        )
         best = int(rows["degree"][np.argmax(rows.middles("value"))])
         axes.plot(
             best, _rate(beta, best), "o", markersize=8.0, markerfacecolor="none", markeredgecolor=hue,
             markeredgewidth=0.7,
         )  # fmt: skip
-    axes.plot(
-        [], [], "o", markersize=6.0, color=style.GREY, markerfacecolor="none", markeredgewidth=0.7, label="winner"
-    )
+    style.marks(axes, [], [], "o", color=style.GREY, size=6.0, hollow=True, label="winner")
     axes.set(
         xlabel=r"mode $\ell$", ylabel=r"rate $\ell^2I_\ell(\beta)/(\beta I_0(\beta))$", xlim=(0, 8.6), ylim=(0, 0.92)
     )
@@ -105,7 +102,7 @@ def _winners(axes: Axes, part: Table) -> None:
     for beta, hue in _HUES.items():
         rows = part.where(beta=beta)
         seen = int(rows["degree"][np.argmax(rows.middles("value"))])
-        axes.plot(beta, seen, _MARKS[beta], color=hue, markersize=5.0, markeredgewidth=0, zorder=4)
+        style.marks(axes, beta, seen, _MARKS[beta], color=hue, size=5.0, zorder=4)
     axes.set(
         xscale="log",
         xlim=(0.3, 60.0),

@@ -28,15 +28,18 @@ _MARKS = {1: "o", 2: "s", 3: "^"}
 
 def draw(table: Table) -> Figure:
     """Draw energies over log time divided by beta, and how far the jumps are from two formulas."""
-    figure = style.canvas(style.DOUBLE, 2.7)
-    left, right = figure.subplots(1, 2, width_ratios=(1.35, 1.0))
+    figure, (left, right) = style.row(
+        2.7,
+        "masses 0.3, 0.1, 0.4, 0.2 at angles 0, 0.6, 1.6, 2.6",
+        r"$|\log T_k - \log T_k^{\mathrm{formula}}|$",
+        widths=(1.35, 1.0),
+    )
     _stairs(left, table)
     _rest(right, table)
     return figure
 
 
 def _stairs(axes: Axes, table: Table) -> None:
-    style.panel(axes, "a", "masses 0.3, 0.1, 0.4, 0.2 at angles 0, 0.6, 1.6, 2.6")
     for beta, hue in _HUES.items():
         part = table.where(beta=beta)
         time, height = part.middles("log_time") / beta, part.middles("energy")
@@ -55,7 +58,6 @@ def _stairs(axes: Axes, table: Table) -> None:
 
 
 def _rest(axes: Axes, table: Table) -> None:
-    style.panel(axes, "b", r"$|\log T_k - \log T_k^{\mathrm{formula}}|$")
     for corrected, hue, words in ((False, style.BLUE, "asymptote"), (True, style.VERMILION, "with its next term")):
         for stage, mark in _MARKS.items():
             gaps = []
@@ -72,7 +74,7 @@ def _rest(axes: Axes, table: Table) -> None:
     for power, height in ((1, 22.0), (2, 3.0)):
         axes.plot(betas, height / betas**power, color=style.GREY, linewidth=0.6, linestyle=(0, (4, 2)), zorder=1)
         words = rf"$\beta^{{-{power}}}$"
-        axes.text(330.0, height / 320.0**power, words, size=style.SMALL, color=style.GREY, va="center")
+        style.note(axes, words, (330.0, height / 320.0**power), color=style.GREY, va="center")
     for stage, mark in _MARKS.items():
         axes.plot([], [], mark, color=style.BLACK, markersize=3.6, label=f"$k = {stage}$")
     axes.set(xscale="log", yscale="log", xlabel=r"$\beta$", xlim=(17.0, 480.0))

@@ -1,0 +1,114 @@
+"""What figures have in common: a row of panels, guides, powers, marks, intervals and small notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from theory.evidence import Interval
+from theory.figures._style.style import BLACK, DOUBLE, GREY, SMALL, canvas, panel
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_LINES: dict[str, Any] = {"solid": "solid", "dashed": (0, (4, 2)), "dotted": (0, (1, 1.5))}
+
+
+def row(height: float, *titles: str, widths: Sequence[float] | None = None, **shared: Any) -> tuple[Figure, list[Axes]]:
+    """Return a figure of two columns' width with one panel for each title, lettered from the left.
+
+    Parameters
+    ----------
+    height : float
+        In inches.
+    titles : str
+        Of the panels.
+    widths : sequence of float, optional
+        Of the panels, relative to each other.
+    shared
+        ``sharex`` and ``sharey``, as Matplotlib has them.
+    """
+    figure = canvas(DOUBLE, height)
+    panels = figure.subplots(1, len(titles), squeeze=False, width_ratios=widths, **shared)[0].tolist()
+    for axes, letter, title in zip(panels, _LETTERS, titles, strict=False):
+        panel(axes, letter, title)
+    return figure, panels
+
+
+def guide(
+    axes: Axes, *, x: float | None = None, y: float | None = None, color: str = GREY, line: str = "solid"
+) -> None:
+    """Draw a thin line across the panel, below everything else, where ``x`` or ``y`` has a value to compare with.
+
+    ``line`` is "solid", "dashed" or "dotted".
+    """
+    look: dict[str, Any] = {"color": color, "linewidth": 0.6, "linestyle": _LINES[line], "zorder": 0}
+    if x is not None:
+        axes.axvline(x, **look)
+    if y is not None:
+        axes.axhline(y, **look)
+
+
+def power(
+    axes: Axes, x: ArrayLike, through: tuple[float, float], exponent: float, *, color: str = GREY, **look: Any
+) -> None:
+    """Draw the power of ``x`` that goes through a point: a reference slope on two logarithmic axes."""
+    across = np.asarray(x, dtype=np.float64)
+    heights = through[1] * (across / through[0]) ** exponent
+    axes.plot(across, heights, color=color, **{"linewidth": 0.7, "zorder": 1, **look})
+
+
+def marks(
+    axes: Axes, x: Any, y: Any, mark: str, *, color: str, size: float = 3.2, hollow: bool = False, **look: Any
+) -> None:
+    """Draw marks without lines and without edges; ``hollow`` ones have an edge only."""
+    face = {"markerfacecolor": "none", "markeredgewidth": 0.7} if hollow else {"markeredgewidth": 0}
+    axes.plot(x, y, mark, color=color, markersize=size, **{**face, **look})
+
+
+def intervals(
+    axes: Axes, x: Iterable[float], found: Iterable[Interval], *, color: str, width: float = 0.8, **look: Any
+) -> None:
+    """Draw intervals as upright bars from their lower to their upper ends."""
+    for place, interval in zip(x, found, strict=True):
+        axes.plot([place, place], [interval.lo, interval.hi], color=color, linewidth=width, **look)
+
+
+def note(
+    axes: Axes,
+    words: str,
+    at: tuple[float, float],
+    *,
+    offset: tuple[float, float] | None = None,
+    inside: bool = False,
+    color: str = BLACK,
+    **look: Any,
+) -> None:
+    """Write small words at a point of the panel.
+
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    words : str
+        What is written.
+    at : (float, float)
+        The point, in data, or if ``inside`` in shares of the panel.
+    offset : (float, float), optional
+        From the point to the words, in points.
+    inside : bool, optional
+        See ``at``.
+    color : str, optional
+        Of the words.
+    look
+        ``ha``, ``va`` and others, as Matplotlib has them.
+    """
+    where: Any = axes.transAxes if inside else axes.transData
+    given = {"size": SMALL, "color": color, **look}
+    if offset is None:
+        axes.text(*at, words, transform=where, **given)
+    else:
+        axes.annotate(words, at, offset, "axes fraction" if inside else "data", "offset points", **given)
