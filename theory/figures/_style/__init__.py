@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         shared_digits as shared_digits,
     )
     from theory.figures._style.vocabulary import (
+        convergence as convergence,
         guide as guide,
         intervals as intervals,
         marks as marks,

@@ -1,13 +1,14 @@
-"""What figures have in common: a row of panels, guides, powers, marks, intervals and small notes."""
+"""What figures have in common: a row of panels, guides, powers, marks, intervals, orders and small notes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 from numpy.typing import ArrayLike
 
 from theory.evidence import Interval
@@ -70,11 +71,62 @@ def marks(
 
 
 def intervals(
-    axes: Axes, x: Iterable[float], found: Iterable[Interval], *, color: str, width: float = 0.8, **look: Any
+    axes: Axes,
+    x: ArrayLike,
+    found: Sequence[Interval],
+    *,
+    color: str,
+    cap: float = 0.0,
+    width: float = 0.8,
+    **look: Any,
 ) -> None:
-    """Draw intervals as upright bars from their lower to their upper ends."""
-    for place, interval in zip(x, found, strict=True):
-        axes.plot([place, place], [interval.lo, interval.hi], color=color, linewidth=width, **look)
+    """Draw intervals as upright bars from their lower to their upper ends; ``cap`` is the length of a cap in points."""
+    middles = np.array([interval.mid for interval in found])
+    below = middles - [interval.lo for interval in found]
+    above = [interval.hi for interval in found] - middles
+    bars = {"ecolor": color, "elinewidth": width, "capsize": cap, "capthick": width, **look}
+    axes.errorbar(x, middles, [below, above], fmt="none", **bars)
+
+
+def convergence(
+    axes: Axes,
+    x: ArrayLike,
+    errors: Sequence[Interval] | Sequence[float],
+    *,
+    color: str,
+    mark: str = "",
+    line: str = "solid",
+    label: str | None = None,
+    at: int | None = None,
+    above: bool = False,
+) -> None:
+    """Draw errors against the step or the bandwidth on two logarithmic axes: a panel about an order.
+
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    x : array_like
+        Steps.
+    errors : sequence of Interval or of float
+        Of which the middles are drawn.
+    color, mark, line : str
+        How.
+    label : str, optional
+        Name of the curve, in the legend or, with ``at``, beside it.
+    at : int, optional
+        The point beside which the name stands: below it to the right, or if ``above``, to the left above it.
+    above : bool, optional
+        See ``at``.
+    """
+    steps = np.asarray(x, dtype=np.float64)
+    sizes = [error.mid if isinstance(error, Interval) else float(error) for error in errors]
+    look: dict[str, Any] = {"marker": mark, "linestyle": line, "markersize": 3.2, "markeredgewidth": 0}
+    axes.loglog(steps, sizes, color=color, label=label if at is None else None, **look)
+    if at is not None and label:
+        side: dict[str, Any] = {"ha": "right", "va": "bottom"} if above else {"ha": "left", "va": "top"}
+        note(axes, label, (steps[at], sizes[at]), offset=(-4, 3) if above else (5, -3), color=color, **side)
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def note(

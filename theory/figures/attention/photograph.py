@@ -31,7 +31,7 @@ _OPACITY = (0.45, 0.95)  # of the smallest and the largest weight
 
 def draw(table: Table) -> Figure:
     """Draw one picture per head, the query outlined."""
-    heads = np.unique(table["head"]).tolist()
+    heads = table.levels("head")
     pixels = photograph.pixels()
     figure = style.canvas(style.DOUBLE, 2.95)
     axes = figure.subplots(1, len(heads))

@@ -13,7 +13,6 @@ from collections.abc import Callable
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 from theory.diffusion import studies
@@ -48,7 +47,7 @@ def _ratio(s: Array) -> Array:
 
 
 def _levels(table: Table) -> list[float]:
-    return sorted(set(table["epsilon"].tolist()), reverse=True)
+    return table.levels("epsilon")[::-1]
 
 
 def _profile(axes: Axes, table: Table) -> None:
@@ -141,18 +140,13 @@ def _order(axes: Axes, table: Table) -> None:
     errors = np.abs(np.array(at_wall) - math.exp(-(math.pi**2) * TIME))
     left = np.abs(np.array(at_wall) - math.exp(-(math.pi**2) * TIME) - np.sqrt(epsilons) * _limit(np.zeros(1)))
     limit = -_limit(np.zeros(1)).item()
-    axes.loglog(
-        epsilons,
-        limit * np.sqrt(epsilons),
-        color=style.BLACK,
-        linewidth=0.7,
-        label=rf"${limit:.3f}\,\sqrt{{\varepsilon}}$",
-    )
+    label = rf"${limit:.3f}\,\sqrt{{\varepsilon}}$"
+    style.power(axes, epsilons, (1.0, limit), 0.5, color=style.BLACK, label=label, zorder=2)
     for values, hue, marker, label, above in (
         (errors, style.BLUE, "o", "error", True),
         (left, style.GREEN, "s", r"less its term in $\sqrt{\varepsilon}$", False),
     ):
-        axes.loglog(epsilons, values, color=hue, marker=marker, markersize=3.2, markeredgewidth=0, label=label)
+        style.convergence(axes, epsilons, values.tolist(), color=hue, mark=marker, label=label)
         slopes = np.diff(np.log(values)) / np.diff(np.log(epsilons))
         for at, slope in enumerate(slopes.tolist()):
             place = math.sqrt(epsilons[at] * epsilons[at + 1]), math.sqrt(values[at] * values[at + 1])
@@ -166,5 +160,4 @@ def _order(axes: Axes, table: Table) -> None:
                 ha="center" if above else "left",
             )
     axes.set(xlabel=r"bandwidth $\varepsilon$", ylabel="error at $x = 0$", ylim=(1e-4, 0.6))
-    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.legend(loc="lower right")

@@ -63,7 +63,7 @@ def _area(axes: Axes, part: Table) -> None:
     start = math.pi * AXES[0] * AXES[1]
     end = start / (2.0 * math.pi)
     axes.plot([0.0, end], [start, 0.0], color=style.BLACK, linewidth=0.8, label=r"$A_0 - 2\pi\tau$")
-    epsilons = sorted(set(part["epsilon"].tolist()), reverse=True)
+    epsilons = part.levels("epsilon")[::-1]
     for epsilon, mark, hue in zip(epsilons, "os^Dv", _HUES[4:0:-1] + _HUES[5:], strict=False):
         rows = part.where(epsilon=epsilon)
         tau = rows["layer"] * epsilon / 2.0

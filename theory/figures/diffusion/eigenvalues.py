@@ -54,7 +54,7 @@ def _limit() -> Array:
 
 def _spectra(first: Axes, second: Axes, part: Table) -> None:
     truth = _limit()
-    epsilons = np.array(sorted(set(part["epsilon"].tolist()), reverse=True))
+    epsilons = np.array(part.levels("epsilon")[::-1])
     for index in range(INDICES):
         read = part.where(index=index).middles("value")
         hue = style.GREY if index == 0 else _HUES[index - 1]
@@ -67,7 +67,7 @@ def _spectra(first: Axes, second: Axes, part: Table) -> None:
             second.plot(epsilons, apart, linewidth=0.6, label=f"$k = {index}$", **look)
     first.set(xscale="log", xlabel=r"bandwidth $\varepsilon$", ylabel="rate", ylim=(-0.8, 17.5), xlim=(0.003, 0.16))
     guide = np.array([0.0048, 0.045])
-    second.plot(guide, 0.2 * guide, color=style.GREY, linewidth=0.7)
+    style.power(second, guide, (1.0, 0.2), 1.0)
     second.text(0.017, 0.2 * 0.014, r"$\propto\varepsilon$", color=style.GREY, va="top", ha="left")
     second.set(xscale="log", yscale="log", xlabel=r"bandwidth $\varepsilon$", xlim=(0.003, 0.16), ylim=(4e-4, 90.0))
     second.set_ylabel(r"$|\frac{2}{\varepsilon}(1-\mu_k) - \lambda_k|$")

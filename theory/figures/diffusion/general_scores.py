@@ -13,7 +13,6 @@ import math
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 from theory.diffusion import studies
@@ -94,7 +93,7 @@ def _coefficient(x: float, *, printed: bool = False, cubic: float = 1.0, drift: 
 
 
 def _errors(axes: Axes, table: Table) -> None:
-    epsilons = np.array(sorted(set(table["epsilon"].tolist()), reverse=True))[:_USED]
+    epsilons = np.array(table.levels("epsilon")[::-1][:_USED])
     places = table.where(epsilon=float(epsilons[0]))["x"].tolist()
     ends = [float(function(relabelled(x))) for x in places]
     levels = [
@@ -107,19 +106,17 @@ def _errors(axes: Axes, table: Table) -> None:
         ({"drift": 1.0}, "drift of the density once", "dashdot"),
     )
     for changes, label, line in wrongs:
-        errors = [e.mid for e in worst(levels, [_coefficient(x, **changes) for x in places])]
-        axes.loglog(epsilons, errors, color=style.VERMILION, linestyle=line, label=label)
+        errors = worst(levels, [_coefficient(x, **changes) for x in places])
+        style.convergence(axes, epsilons, errors, color=style.VERMILION, line=line, label=label)
     axes.legend(loc="upper left")
     truth = [_coefficient(x) for x in places]
     steps = ((style.BLUE, "o", "order 1", 3), (style.GREEN, "s", "extrapolated: order 2", 4))
     for step, (hue, marker, label, at) in enumerate(steps):
-        errors = [e.mid for e in worst(levels, truth)]
-        axes.loglog(epsilons[step:], errors, marker=marker, markersize=3.2, markeredgewidth=0, color=hue)
-        style.note(axes, label, (epsilons[step + at], errors[at]), offset=(6, -2), color=hue, ha="left", va="top")
+        errors = worst(levels, truth)
+        style.convergence(axes, epsilons[step:], errors, color=hue, mark=marker, label=label, at=at)
         levels = extrapolated(levels)
     axes.set(xlabel=r"finest bandwidth $\varepsilon$", ylim=(1e-7, 1e3))
     axes.set_ylabel(r"largest error of $(P_\varepsilon h - h(y_*))/\varepsilon$")
-    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _sphere(axes: Axes, table: Table) -> None:
@@ -129,7 +126,7 @@ def _sphere(axes: Axes, table: Table) -> None:
     turn = np.linspace(0.0, _TURN, 200)
     axes.plot(np.cos(turn), np.sin(turn), color=style.GREY, linewidth=0.5)
     axes.plot(points[:, 0], points[:, 1], color=style.BLACK, label=r"minimisers $y_i = -a_ix_i/r$")
-    epsilons = sorted(set(table["epsilon"].tolist()), reverse=True)
+    epsilons = table.levels("epsilon")[::-1]
     coldest = {}
     for s in table.levels("x"):
         means = np.array([

@@ -11,7 +11,6 @@ import math
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 from theory.diffusion import PeriodicGrid, drift_diffusion, studies
@@ -73,30 +72,18 @@ def _limit(axes: Axes, table: Table) -> None:
 
 
 def _errors(axes: Axes, table: Table) -> None:
-    epsilons = np.array(sorted(set(table["epsilon"].tolist()), reverse=True))
+    epsilons = np.array(table.levels("epsilon")[::-1])
     levels = [table.where(epsilon=e).intervals("change") for e in epsilons.tolist()]
     x = table.where(epsilon=float(epsilons[0]))["x"]
-    for kappa, style_, label, place in ((0.5, "dashed", "half the drift", 5), (0.0, "dotted", "no drift", 3)):
-        wrong = [e.mid for e in worst(levels, _operator(x, kappa).tolist())]
-        axes.loglog(epsilons, wrong, color=style.VERMILION, linestyle=style_)
-        style.note(
-            axes,
-            label,
-            (epsilons[place], wrong[place]),
-            offset=(0, 1.5 if kappa == 0.0 else -2.0),
-            color=style.VERMILION,
-            ha="center",
-            va="bottom" if kappa == 0.0 else "top",
+    for kappa, line, label in ((0.5, "dashed", "half the drift"), (0.0, "dotted", "no drift")):
+        wrong = worst(levels, _operator(x, kappa).tolist())
+        style.convergence(
+            axes, epsilons, wrong, color=style.VERMILION, line=line, label=label, at=3, above=kappa == 0.0
         )
     truth = _operator(x, 1.0).tolist()
     for step, (name, hue, marker) in enumerate(_STEPS):
         errors = worst(levels, truth)
-        slope = order(errors[-4:])
-        finest, middles = epsilons[step:], [e.mid for e in errors]
-        axes.loglog(finest, middles, marker=marker, markersize=3.2, markeredgewidth=0, color=hue)
-        style.note(
-            axes, f"{name}: {slope.mid:.2f}", (finest[1], middles[1]), offset=(5, -3), color=hue, ha="left", va="top"
-        )
+        label = f"{name}: {order(errors[-4:]).mid:.2f}"
+        style.convergence(axes, epsilons[step:], errors, color=hue, mark=marker, label=label, at=1)
         levels = extrapolated(levels, order=step + 1)
     axes.set(xlabel=r"finest bandwidth $\varepsilon$")
-    axes.xaxis.set_minor_formatter(NullFormatter())

@@ -40,7 +40,7 @@ def draw(table: Table) -> Figure:
     _change(axes["b"], table)
     style.panel(axes["c"], "c", r"symmetric score, $4\sin^2\frac{x-y}{2}\,(1 + 0.3\,\cos(x + y))$")
     style.panel(axes["d"], "d", "squared distances of features")
-    epsilons = np.array(sorted(set(table["epsilon"].tolist()), reverse=True))
+    epsilons = np.array(table.levels("epsilon")[::-1])
     _symmetric(axes["c"], table, epsilons)
     _features(axes["d"], table, epsilons)
     for letter in "cd":
@@ -144,15 +144,5 @@ def _plot(
     axes: Axes, epsilons: Array, errors: list[Interval], hue: str, marker: str, label: str, *, below: bool = False
 ) -> None:
     """Draw the errors of one operator; those of wrong ones are dashed, without markers."""
-    middles, at = [e.mid for e in errors], 3
     line = "solid" if marker else "dashed"
-    axes.loglog(epsilons, middles, color=hue, marker=marker, markersize=3.2, markeredgewidth=0, linestyle=line)
-    style.note(
-        axes,
-        label,
-        (epsilons[at], middles[at]),
-        offset=(4, -3) if below else (-4, 3),
-        color=hue,
-        ha="left" if below else "right",
-        va="top" if below else "bottom",
-    )
+    style.convergence(axes, epsilons, errors, color=hue, mark=marker, line=line, label=label, at=3, above=not below)

@@ -108,7 +108,7 @@ def _errors(axes: Axes, table: Table) -> None:
     """Draw the largest errors, plain and extrapolated, as far as they are judged."""
     for way, (words, hue, mark, judged) in _WAYS.items():
         part = table.where(way=way, t=_AT)
-        epsilons = np.array(sorted(set(part["epsilon"].tolist()), reverse=True))
+        epsilons = np.array(part.levels("epsilon")[::-1])
         places = np.unique(part["place"])
         solve = _on_sphere if way == "sphere" else _on_circle
         truth, other = (solve(places, (_AT,), kappa)[0] for kappa in (1.0, 0.5))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 from theory.diffusion import PeriodicGrid, Revolution, drift_diffusion, semigroup, studies
@@ -112,13 +111,12 @@ def _error(axes: Axes, table: Table) -> None:
             part = table.where(epsilon=epsilon)
             limits = _limit(part["x"], kappa).tolist()
             pairs = zip(part.intervals("change"), limits, strict=True)
-            worst.append(Interval.largest(abs(read - limit) for read, limit in pairs).mid)
-        axes.loglog(epsilons, worst, marker=marker, markersize=3.4, markeredgewidth=0, color=hue, label=label)
-    axes.loglog(epsilons, 1.6 * epsilons, color=style.GREY, linestyle="dotted", label=r"$\propto\varepsilon$")
+            worst.append(Interval.largest(abs(read - limit) for read, limit in pairs))
+        style.convergence(axes, epsilons, worst, color=hue, mark=marker, label=label)
+    style.power(axes, epsilons, (1.0, 1.6), 1.0, linestyle="dotted", label=r"$\propto\varepsilon$")
     axes.set(
         xlabel=r"$\varepsilon$", ylabel=r"$\max_x|(P_\varepsilon h - h)/\varepsilon - \frac{1}{2}Lh|$", ylim=(1e-3, 0.4)
     )
-    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.legend(loc="lower right")
 
 

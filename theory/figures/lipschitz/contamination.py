@@ -37,7 +37,7 @@ def draw(table: Table) -> Figure:
     style.panel(axes["a"], "a", "mass that dirt takes")
     style.panel(axes["b"], "b", r"way that dirt moves $\Psi_g\mu$")
     style.panel(axes["c"], "c", r"$N$ drawn tokens, odds $e^o$")
-    for number, tilt in enumerate(np.unique(table["tilt"]).tolist()):
+    for number, tilt in enumerate(table.levels("tilt")):
         part = table.where(tilt=tilt)
         _share(axes["a"], part.where(part="mass"), number, rf"$o = {tilt:g}$")
         _share(axes["b"], part.where(part="distance"), number, "")

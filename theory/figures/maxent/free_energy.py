@@ -41,7 +41,7 @@ def draw(table: Table) -> Figure:
     )
     left, right = axes["d"], axes["e"]
     holding = 0
-    for number, tau in enumerate(np.unique(table["tau"]).tolist()):
+    for number, tau in enumerate(table.levels("tau")):
         part, letter = table.where(tau=tau), "abc"[number]
         style.panel(axes[letter], letter, rf"$\tau = {tau:g}$")
         levels = _landscape(axes[letter], part)

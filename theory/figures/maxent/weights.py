@@ -40,7 +40,7 @@ def draw(table: Table) -> Figure:
 
 
 def _two(axes: Axes, table: Table) -> None:
-    for (hue, dash), alpha in zip(_LOOKS, np.unique(table["alpha"]).tolist(), strict=True):
+    for (hue, dash), alpha in zip(_LOOKS, table.levels("alpha"), strict=True):
         part = table.where(alpha=alpha)
         d, p = part["s1"], part.middles("p1")
         if np.isinf(alpha):  # a jump: two half-lines, and the tie as a point

@@ -86,7 +86,7 @@ def _errors(axes: Axes, table: Table, space: str) -> None:
                 markerfacecolor=face, markeredgewidth=0.6,
             )  # fmt: skip
     guide = np.array([2.0**-8, 2.0**-3])
-    axes.plot(guide, 6e-2 * guide**2, color=style.GREY, linewidth=0.7)
+    style.power(axes, guide, (1.0, 6e-2), 2.0)
     style.note(axes, r"$\propto\varepsilon^2$", (guide[1] * 0.6, 9e-3 * guide[1] ** 2), color=style.GREY, va="top")
     for at, *_ in _IN_USE[space]:
         style.guide(axes, x=at, line="dotted")

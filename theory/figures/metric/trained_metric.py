@@ -91,9 +91,7 @@ def _errors(axes: Axes, table: Table, stage: str) -> None:
     for label, guess, hue, line in lines:
         errors = [_error(one.where(epsilon=e), guess) for e in epsilons.tolist()]
         marker = "o" if line == "solid" else ""
-        axes.loglog(
-            epsilons, errors, color=hue, linestyle=line, marker=marker, markersize=3.0, markeredgewidth=0, label=label
-        )
+        style.convergence(axes, epsilons, errors, color=hue, mark=marker, line=line, label=label)
     half = [part.where(network=n, epsilon=_HALF) for n in part.levels("network")]
     firsts = [_error(rows, lines[1][1]) for rows in half]
     flows = [_error(rows, lambda rows: _middles(rows, "flow")) for rows in half]

@@ -103,8 +103,7 @@ def _rest(axes: Axes, table: Table) -> None:
     sizes = np.unique(part["n"])
     root = np.sqrt([float(part.where(n=n)["value"].mean()) for n in sizes.tolist()])
     axes.plot(sizes, root, "x", color=style.BLACK, markersize=3.4, label="$d = 1$, less linear response")
-    guide = root[0] * sizes[0] / sizes
-    axes.plot(sizes, guide, color=style.BLACK, linewidth=0.7, linestyle=(0, (4, 2)), label="$n^{-1}$")
+    style.power(axes, sizes, (sizes[0], root[0]), -1.0, color=style.BLACK, linestyle=(0, (4, 2)), label="$n^{-1}$")
 
 
 def _cloud(axes: Axes, part: Table, d: int) -> None:
@@ -118,7 +117,6 @@ def _cloud(axes: Axes, part: Table, d: int) -> None:
         )  # fmt: skip
         if name == "drawn":
             rate = -1.0 / max(d, 2)
-            guide = middles[-1] * (sizes / sizes[-1]) ** rate
-            axes.plot(sizes, guide, color=_HUES[d], linewidth=0.8, zorder=1)
+            style.power(axes, sizes, (sizes[-1], middles[-1]), rate, color=_HUES[d])
             words = f"$d = {d}$: $n^{{-1/{max(d, 2)}}}$"
             style.note(axes, words, (1.2 * sizes[-1], middles[-1]), color=_HUES[d], va="center")

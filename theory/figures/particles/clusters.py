@@ -54,7 +54,7 @@ def draw(table: Table) -> Figure:
 
 def animate(table: Table) -> Iterator[Figure]:
     """Yield the sphere at the three temperatures over time, from the start in the table."""
-    betas, end = np.unique(table["beta"]).tolist(), float(table["time"].max())
+    betas, end = table.levels("beta"), float(table["time"].max())
     times = np.concatenate([[0.0], np.geomspace(0.25, end, _FRAMES - 1)])
     paths = []
     for beta in betas:

@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from theory.evidence import Table, proportion
+from theory.evidence import Interval, Table, proportion
 from theory.figures import _style as style
 from theory.particles import hemisphere_probability, studies
 
@@ -61,8 +61,8 @@ def _odds(axes: Axes, table: Table) -> None:
                   markersize=2.0)  # fmt: skip
         part = table.where(d=d)
         for n, draws, hits in zip(part["n"].tolist(), part["draws"].tolist(), part.intervals("value"), strict=True):
-            low, high = proportion(int(hits.lo), draws, among=among).lo, proportion(int(hits.hi), draws, among=among).hi
-            axes.plot([n, n], [low, high], color=hue, linewidth=1.0)
+            least, most = (proportion(int(count), draws, among=among) for count in (hits.lo, hits.hi))
+            style.intervals(axes, [n], [Interval(least.lo, most.hi, least.kind)], color=hue, width=1.0)
             style.marks(axes, n, hits.mid / draws, mark, color=hue, size=3.6, hollow=True, markerfacecolor="white")
         style.marks(axes, [], [], mark, color=hue, size=3.6, hollow=True, markerfacecolor="white", label=f"$d = {d}$")
     style.guide(axes, y=0.5, line="dashed")

@@ -69,7 +69,7 @@ def _diameters(first: Axes, second: Axes, table: Table) -> None:
 
 def _causal(axes: Axes, table: Table) -> None:
     marks = itertools.cycle((("o", style.BLUE), ("^", style.ORANGE), ("s", style.BLACK)))
-    for start, (mark, hue) in zip(np.unique(table["start"]).tolist(), marks, strict=False):
+    for start, (mark, hue) in zip(table.levels("start"), marks, strict=False):
         part = table.where(start=start)
         logs = part.middles("log") / math.log(10.0)
         look: dict[str, Any] = {

@@ -48,7 +48,7 @@ def draw(table: Table) -> Figure:
 
 def _curves(axes: Axes, part: Table) -> None:
     folded = part.where(way="folded")
-    for size, hue in zip(np.unique(folded["n"]).tolist(), _HUES, strict=True):
+    for size, hue in zip(folded.levels("n"), _HUES, strict=True):
         rows = folded.where(n=size)
         words = f"$n = 10^{{{round(np.log10(size))}}}$"
         axes.plot(rows["scaled"], rows.middles("value"), ".-", color=hue, markersize=3.0, linewidth=0.8, label=words)

@@ -69,7 +69,7 @@ def _exponents(axes: Axes, part: Table) -> None:
     axes.plot(
         theta, 1.0 - theta, color=style.GREY, linewidth=0.8, linestyle=(0, (4, 2)), label="delta method", zorder=1
     )
-    for number, bits in enumerate(np.unique(part["bits"]).tolist()):
+    for number, bits in enumerate(part.levels("bits")):
         one = part.where(bits=bits)
         log_n = bits * np.log(2.0)
         axes.plot(

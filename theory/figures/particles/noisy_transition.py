@@ -81,7 +81,7 @@ def _onset(axes: Axes, part: Table) -> None:
     axes.plot(betas, (1.0 - 2.0 * share) / (2.0 * (1.0 - share)), color=style.BLACK, linewidth=0.8)
     style.guide(axes, y=0.0, color=style.PALE)
     style.guide(axes, x=_CRITICAL, line="dashed")
-    for beta in np.unique(part["beta"]).tolist():
+    for beta in part.levels("beta"):
         rows = part.where(beta=beta)
         slope = (rows.middles("strength") - 1.0) / rows.middles("order") ** 2
         style.marks(axes, np.full(len(rows) - 1, beta), slope[:-1], "o", color=style.PALE, size=3.0)

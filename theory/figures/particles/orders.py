@@ -59,5 +59,5 @@ def _errors(axes: Axes, part: Table, name: str, exact: float) -> None:
     sizes = np.array([error.mid for error in errors])
     stated = next(m.order for m in METHODS if m.name == name)
     line = np.array([steps[-1] / 1.3, steps[0] * 1.3])
-    axes.plot(line, sizes[-1] * (line / steps[-1]) ** stated, color=_HUES[name], linewidth=0.6, alpha=0.7)
+    style.power(axes, line, (steps[-1], sizes[-1]), stated, color=_HUES[name], alpha=0.7)
     style.marks(axes, steps, sizes, _MARKS[name], color=_HUES[name], label=rf"${middle:.2f} \pm {half:.2f}$")
