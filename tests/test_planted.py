@@ -72,11 +72,12 @@ BUGS = [
         ("        centred = self.points - self.mean()\n        covariance", "        centred = self.points\n        covariance")),
     bug("variance-of-a-sample", "transport.convex-order", "attention/measure.py",
         ('np.einsum("ij,ij->i", centred, centred))', 'np.einsum("ij,ij->i", centred, centred)) * self.size / (self.size - 0.999)')),
-    bug("push-forward-drops-weights", "markov.cross", "attention/measure.py", ("size=self.size), self.weights\n", "size=self.size)\n")),
+    bug("push-forward-drops-weights", "markov.cross", "attention/measure.py", ("as_law(images, self.weights)", "as_law(images)")),
     # scores
     bug("root-of-scale", "markov.softmatch", "attention/score.py", ("            return self.scale\n", "            return math.sqrt(self.scale)\n")),
     bug("form-transposed", "markov.token-space", "attention/score.py",
-        ("shape=(x.shape[1], y.shape[1]))\n", "shape=(x.shape[1], y.shape[1])).T\n")),
+        ("queries = x if self.form is None else x @ as_matrix(self.form, \"form\", shape=(x.shape[1], y.shape[1]))",
+         "queries = x if self.form is None else x @ as_matrix(self.form, \"form\", shape=(x.shape[1], y.shape[1])).T")),
     bug("dimension-not-rooted", "markov.attention", "attention/score.py", ("1.0 / math.sqrt(dim)", "1.0 / dim")),
     bug("distance-doubled", "markov.softmatch", "attention/score.py",
         ("Pairs(Form.DISTANCE, x, y, np.array([self.scale]))", "Pairs(Form.DISTANCE, x, y, np.array([2.0 * self.scale]))")),
@@ -143,7 +144,7 @@ BUGS = [
         ('self.kernel.at(as_vector(x, "x"))', "Measure.dirac(x)")),
     # heads and masks
     bug("heads-interleaved", "markov.multi-head", "attention/heads.py", ("np.split(query, heads),", "[query[h::heads] for h in range(heads)],")),
-    bug("last-head-only", "markov.multi-head", "attention/heads.py", ("output += head.output", "output = head.output")),
+    bug("last-head-only", "markov.multi-head", "attention/heads.py", ("output = output + head.output", "output = head.output")),
     bug("head-weights-dropped", "markov.multi-head", "attention/heads.py",
         ("score=self.score, weights=mu.weights, causal", "score=self.score, causal")),
     bug("causal-weights-unsorted", "markov.causal", "attention/heads.py",

@@ -7,7 +7,7 @@ float32 widen to float64, integers up to 2**53 convert, everything else that flo
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,10 @@ _EXACT = 2**53  # the largest range of consecutive integers that float64 holds
 
 
 def as_real(value: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Convert ``value`` to a contiguous float64 array of finite numbers without losing a digit."""
+    """Convert ``value`` to a contiguous float64 array of finite numbers without losing a digit.
+
+    Enclosures, whose error travels with them, stay as they are: what has no rule for them refuses them itself.
+    """
     if (
         type(value) is np.ndarray  # as most are
         and value.dtype == np.float64
@@ -30,6 +33,8 @@ def as_real(value: ArrayLike, name: str) -> NDArray[np.float64]:
         and np.isfinite(value).all()
     ):
         return value
+    if getattr(type(value), "ENCLOSES", False):
+        return value  # type: ignore[return-value]
     parts = value if isinstance(value, (list, tuple)) else [value]
     if any(isinstance(part, np.ma.MaskedArray) for part in parts):
         raise TypeError(f"{name}: expected a plain array, got a masked array (give masked tokens weight zero instead)")
@@ -102,6 +107,8 @@ def as_vector(value: ArrayLike, name: str, *, size: int | None = None) -> NDArra
 def as_masses(value: ArrayLike, name: str, *, size: int | None = None) -> NDArray[np.float64]:
     """Convert to non-negative masses with a positive, finite total."""
     masses = as_vector(value, name, size=size)
+    if getattr(type(masses), "ENCLOSES", False):
+        return _enclosed_masses(masses, name)  # type: ignore[no-any-return]
     if masses.min() < 0.0:
         at = int(masses.argmin())
         raise ValueError(f"{name}: expected non-negative masses, got {masses[at]} at index {at}")
@@ -110,6 +117,15 @@ def as_masses(value: ArrayLike, name: str, *, size: int | None = None) -> NDArra
     if not 0.0 < total < math.inf:
         raise ValueError(f"{name}: expected a positive, finite total mass, got {total}")
     return masses
+
+
+def _enclosed_masses(masses: Any, name: str) -> Any:
+    """Return enclosed masses, cut off at zero, below which none lies; some must be there for certain."""
+    if (masses.hi < 0.0).any():
+        raise ValueError(f"{name}: expected non-negative masses, got at most {masses.hi.min()}")
+    if not masses.lo.max() > 0.0 or not masses.hi.max() < math.inf:
+        raise ValueError(f"{name}: expected a total mass that is certainly positive and finite")
+    return np.maximum(masses, 0.0)
 
 
 def as_simplex(value: ArrayLike, name: str, *, size: int | None = None, remedy: str = "") -> NDArray[np.float64]:

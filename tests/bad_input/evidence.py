@@ -58,6 +58,11 @@ VALID = {
     "interval.Interval.unknown": {"kind": Kind.NUMERIC},
     "interval.Interval.largest": {"values": LEVELS},
     "interval.enclose": {"value": 0.7},
+    "intervals.Intervals": {"lo": NUMBERS - 0.5, "hi": NUMBERS + 0.5, "kind": Kind.NUMERIC},
+    "intervals.exact": {"values": NUMBERS, "kind": Kind.NUMERIC},
+    "intervals.within": {"values": NUMBERS, "error": 0.1, "kind": Kind.NUMERIC},
+    "intervals.as_intervals": {"value": NUMBERS},
+    "outward.norm": {"x": NUMBERS, "axis": 0, "keepdims": False},
     "table.Table": {"kind": Kind.NUMERIC, "units": {"x": "m"}, "columns": {"x": NUMBERS}},
     "table.Table.intervals": {"self": TABLE, "name": "x"},
     "table.Table.middles": {"self": TABLE, "name": "x"},
@@ -87,6 +92,8 @@ SKIPPED = dict.fromkeys(
         "outcome",
         "Evidence",
         "Run",
+        "is_enclosed",
+        "study",
         "decide",
     ],
     "part of the judging of claims, driven in the tests of that module",
@@ -97,6 +104,7 @@ ALIASES = {
     ("enclosure.sup_over", "x"): ("box",),
     ("enclosure.as_ball", "value"): ("x",),
     ("interval.enclose", "value"): ("operand",),
+    ("intervals.as_intervals", "value"): ("operand",),
 }
 ACCEPTED = {
     ("witness.coarse", "values", "empty"): "an array of any shape",
@@ -109,6 +117,13 @@ ACCEPTED = {
     ("streams.stream", "name", "text"): "any text is a name",
     ("streams.stream", "name", "blank"): "any text is a name",
     ("enclosure.as_ball", "name", "*"): "goes into the message only",
+    ("intervals.Intervals", "lo", "-inf"): "unbounded below",
+    ("intervals.Intervals", "hi", "inf"): "unbounded above",
+    ("intervals.*", "*", "empty"): "an array of any shape",
+    ("intervals.*", "*", "rank"): "an array of any shape",
+    ("intervals.as_intervals", "name", "*"): "goes into the message only",
+    ("outward.norm", "x", "empty"): "the length of nothing is zero",
+    ("outward.norm", "x", "rank"): "an array of any shape",
     ("interval.enclose", "name", "*"): "goes into the message only",
 }
 LISTED = {}

@@ -284,7 +284,7 @@ def test_refused_values(build, message):
         build()
 
 
-@pytest.mark.parametrize("value", ["1", None, True, 1j, Decimal(1), np.array([1.0, 2.0]), np.longdouble(1) / 3])
+@pytest.mark.parametrize("value", ["1", None, True, 1j, Decimal(1), np.array(["1"]), np.longdouble(1) / 3])
 def test_refused_types(value):
     for build in (enclose, Interval.exactly, lambda v: Interval(v, 2.0), lambda v: Interval(0.0, 1.0) + v):
         with pytest.raises(TypeError, match="expected"):

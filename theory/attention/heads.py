@@ -133,7 +133,7 @@ class MultiHead:
         """Return the outputs for queries ``x``, shape (m, d), against the tokens of ``mu``, shape (m, d_out)."""
         output = np.zeros((as_points(x, "x").shape[0], self.heads[0].w_out.shape[0]))
         for head in self.heads:
-            output += head.output(x, mu, causal=causal) @ head.w_out.T
+            output = output + head.output(x, mu, causal=causal) @ head.w_out.T
         return output
 
     def rounding(self, x: ArrayLike, mu: Measure) -> float:

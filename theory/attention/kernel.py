@@ -17,16 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory import engine
 from theory._validate import as_callable, as_flags, as_having, as_matrix, as_points, as_vector, frozen
-from theory.attention.measure import Measure, as_measure
+from theory.attention.enclosed import enclose_weights
+from theory.attention.measure import EnclosedMeasure, Measure, as_law, as_measure
 from theory.attention.output import attend, rounding, weight_error
 from theory.attention.score import Array, Score, as_score, bounded, pairs_of
+from theory.evidence import as_intervals, is_enclosed
 from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error
 
 
@@ -62,11 +64,14 @@ def boltzmann_gibbs(nu: Measure, potential: ArrayLike, *, where: NDArray[np.bool
         If ``nu`` is no measure.
     """
     a = as_vector(potential, "potential", size=as_measure(nu, "nu").size)
-    present = nu.weights > 0.0
+    present = as_intervals(nu.weights).hi > 0.0
     if where is not None:
         present = present & as_flags(where, "where", shape=present.shape)
     if not present.any():
         raise ValueError("where: expected a set of positive mass, got mass 0")
+    if is_enclosed(a, nu.points, nu.weights):
+        tilt = np.exp(a - float(as_intervals(a).mid[present].max()))
+        return EnclosedMeasure(nu.points, np.where(present, tilt * nu.weights, 0.0))
     masses = np.zeros(nu.size)
     logits = a[present] + np.log(nu.weights[present])
     masses[present] = np.exp(logits - logits.max())
@@ -95,11 +100,24 @@ class Softmatch:
     def rows(self, x: ArrayLike) -> Array:
         """Return the weights that queries ``x``, shape (m, d), give to the atoms, shape (m, n)."""
         queries = as_points(x, "x")
+        if is_enclosed(queries, self.nu.points, self.nu.weights):
+            return self._enclosed_rows(queries)  # type: ignore[no-any-return]
         present = self.nu.weights > 0.0
         pairs = pairs_of(self.score, queries, np.ascontiguousarray(self.nu.points[present]))
         rows = np.zeros((queries.shape[0], self.nu.size))
         rows[:, present] = engine.weights(pairs, log_weights=np.log(self.nu.weights[present]))
         return rows
+
+    def _enclosed_rows(self, queries: Any) -> Any:
+        """Enclose the weights; atoms of no mass have none."""
+        masses = as_intervals(self.nu.weights)
+        present = masses.hi > 0.0
+        found = enclose_weights(
+            self.score, queries, as_intervals(self.nu.points)[present], log_weights=np.log(masses[present])
+        )
+        placed = np.zeros((found.shape[1], masses.size))
+        placed[np.arange(found.shape[1]), np.flatnonzero(present)] = 1.0
+        return found if present.all() else found @ placed
 
     def log_partition(self, x: ArrayLike) -> Array:
         r"""Return :math:`\log \nu(e^{a(x, \cdot)})` at queries ``x``, shape (m, d), as an array of shape (m,)."""
@@ -116,7 +134,7 @@ class Softmatch:
 
     def at(self, x: ArrayLike) -> Measure:
         """Return the law of the key that the query ``x``, shape (d,), matches."""
-        return Measure(self.nu.points, self.rows(as_vector(x, "x")[np.newaxis])[0])
+        return as_law(self.nu.points, self.rows(as_vector(x, "x")[np.newaxis])[0])
 
     def push(self, nu: Measure) -> Measure:
         """Return the law of the key that a query drawn from ``nu`` matches."""
@@ -173,6 +191,8 @@ class Lookup:
     def push(self, nu: Measure) -> Measure:
         """Return the law of the value of a key drawn from ``nu``."""
         points = as_points(as_measure(nu, "nu").points, "nu", dim=self.keys.shape[1])
+        if is_enclosed(points, nu.weights):
+            return self._enclosed_push(nu)
         both = np.concatenate([self.keys, points]) + 0.0  # -0.0 is 0.0
         group = np.unique(both, axis=0, return_inverse=True)[1].ravel()
         own, asked = group[: self.keys.shape[0]], group[self.keys.shape[0] :]
@@ -182,6 +202,18 @@ class Lookup:
             raise ValueError(f"nu: expected atoms among the keys, got {nu.points[int(strange.argmax())]}")
         mass = np.bincount(asked, weights=nu.weights, minlength=copies.size)
         return Measure.normalised(self.values, mass[own] / copies[own])
+
+    def _enclosed_push(self, nu: Measure) -> Measure:
+        """Share enclosed masses among equal keys; the atoms themselves must be known exactly to be found."""
+        points, weights = as_intervals(nu.points), as_intervals(nu.weights)
+        if not points.is_exact:
+            raise ValueError(f"nu: expected atoms that are known exactly, got radii up to {points.radius.max()}")
+        equal = (self.keys[:, np.newaxis, :] == points.mid[np.newaxis, :, :]).all(axis=2)
+        copies = (self.keys[:, np.newaxis, :] == self.keys[np.newaxis, :, :]).all(axis=2).sum(axis=1)
+        strange = ~equal.any(axis=0) & (weights.hi > 0.0)
+        if strange.any():
+            raise ValueError(f"nu: expected atoms among the keys, got {points.mid[int(strange.argmax())]}")
+        return EnclosedMeasure(self.values, (equal.astype(np.float64) @ weights) / copies)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,9 +264,14 @@ class AttentionKernel:
         """The values of the atoms, shape (n, d_v)."""
         return self.nu.points if self.value is None else self.nu.linear_image(self.value).points
 
+    def _enclosed(self) -> AttentionKernel:
+        return AttentionKernel(self.score, self.nu.enclosed(), self.value)
+
     def output(self, x: ArrayLike) -> Array:
         r"""Return :math:`\Gamma_\nu` at queries ``x``, shape (m, d), as an array of shape (m, d_v)."""
         queries = as_points(x, "x")
+        if is_enclosed(queries) and not is_enclosed(self.nu.points):
+            return self._enclosed().output(queries)
         return attend(queries, self.nu.points, self.values, score=self.score, weights=self.nu.weights)
 
     def rounding(self, x: ArrayLike) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +28,7 @@ from theory._validate import (
     as_vector,
     frozen,
 )
+from theory.evidence import exact, is_enclosed, norm
 
 _REMEDY = "; Measure.normalised divides by the sum"
 
@@ -73,12 +75,14 @@ class Measure:
         """Make the measure with weights ``masses / sum(masses)``, for non-negative masses of positive finite total."""
         cloud = as_points(points, "points")
         relative = as_masses(masses, "masses", size=cloud.shape[0])
+        if is_enclosed(cloud, relative):
+            return EnclosedMeasure(cloud, relative)
         return cls(cloud, relative / math.fsum(relative.tolist()))
 
     @classmethod
     def dirac(cls, point: ArrayLike) -> Measure:
         """Make the unit mass at ``point``, shape (d,)."""
-        return cls(as_vector(point, "point")[np.newaxis])
+        return as_law(as_vector(point, "point")[np.newaxis])
 
     def __reduce__(self) -> tuple[type[Measure], tuple[NDArray[np.float64], NDArray[np.float64]]]:
         return Measure, (self.points, self.weights)  # so that copies are checked and read-only like the original
@@ -95,6 +99,10 @@ class Measure:
 
     def __repr__(self) -> str:
         return f"Measure(size={self.size}, dim={self.dim})"
+
+    def enclosed(self) -> EnclosedMeasure:
+        """Return this measure as it is exactly, so that what becomes of it has its rounding enclosed."""
+        return EnclosedMeasure(exact(self.points), exact(self.weights))
 
     def mean(self) -> NDArray[np.float64]:
         """Return the barycentre, shape (d,)."""
@@ -124,9 +132,8 @@ class Measure:
 
     def push_forward(self, function: Callable[[NDArray[np.float64]], ArrayLike]) -> Measure:
         """Return the image of this measure under ``function``, which maps (n, d) to (n, k)."""
-        return Measure(
-            as_points(as_callable(function, "function")(self.points), "function", size=self.size), self.weights
-        )
+        images = as_points(as_callable(function, "function")(self.points), "function", size=self.size)
+        return as_law(images, self.weights)
 
     def linear_image(self, matrix: ArrayLike) -> Measure:
         """Return the image under ``y -> matrix @ y``, with ``matrix`` of shape (k, d)."""
@@ -149,6 +156,99 @@ class Measure:
         """Return the empirical measure of ``size`` independent draws."""
         chosen = as_generator(rng).choice(self.size, size=as_count(size, "size"), p=self.weights / self.weights.sum())
         return Measure(self.points[chosen])
+
+
+class EnclosedMeasure(Measure):
+    """A measure of which atoms and masses are known up to an error; its law is the masses over their sum.
+
+    Parameters
+    ----------
+    points : array_like or Intervals, shape (n, d)
+    weights : array_like or Intervals, shape (n,), optional
+        Non-negative masses, of any total that is certainly positive; equal masses unless given.
+
+    Raises
+    ------
+    ValueError
+        If the cloud is empty, the shapes differ, a mass is certainly negative or the total may vanish.
+    """
+
+    __slots__ = ()
+    points: Any
+    weights: Any
+
+    def __init__(self, points: Any, weights: Any = None) -> None:
+        cloud = exact(as_points(points, "points"))
+        masses = np.ones(cloud.shape[0]) if weights is None else weights
+        object.__setattr__(self, "points", cloud)
+        object.__setattr__(self, "weights", exact(as_masses(masses, "weights", size=cloud.shape[0])))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return EnclosedMeasure, (self.points, self.weights)
+
+    def __repr__(self) -> str:
+        return f"EnclosedMeasure(size={self.size}, dim={self.dim})"
+
+    def enclosed(self) -> EnclosedMeasure:
+        """Return this measure, which is enclosed."""
+        return self
+
+    def middle(self) -> Measure:
+        """Return the measure of the middles."""
+        return Measure.normalised(self.points.mid, self.weights.mid)
+
+    def law(self) -> Any:
+        """Return the masses over their sum, shape (n,)."""
+        return self.weights / self.weights.sum()
+
+    def mean(self) -> Any:
+        """Return the barycentre, shape (d,)."""
+        return self.law() @ self.points
+
+    def covariance(self) -> Any:
+        """Return the covariance matrix, shape (d, d)."""
+        centred = self.points - self.mean()
+        return centred.T @ (self.law()[:, np.newaxis] * centred)
+
+    def variance(self) -> Any:
+        """Return the total variance."""
+        centred = self.points - self.mean()
+        return self.law() @ (centred * centred).sum(axis=1)
+
+    def integrate(self, function: Callable[[Any], Any]) -> Any:
+        """Return the integral of ``function``, which maps (n, d) to (n,) or (n, k), against this measure."""
+        return self.law() @ as_callable(function, "function")(self.points)
+
+    def linear_image(self, matrix: ArrayLike) -> Measure:
+        """Return the image under ``y -> matrix @ y``, with ``matrix`` of shape (k, d)."""
+        return EnclosedMeasure(self.points @ as_matrix(matrix, "matrix", shape=(None, self.dim)).T, self.weights)
+
+    def mix(self, other: Measure, share: float) -> Measure:
+        """Return ``(1 - share)`` of this measure plus ``share`` of ``other``."""
+        first, second, part = self.law(), other.enclosed().law(), exact(as_share(share, "share"))
+        masses = np.concatenate([(1 - part) * first, part * second])
+        return EnclosedMeasure(np.concatenate([self.points, other.points]), masses)
+
+    def blur(self) -> float:
+        r"""Bound the distance W1 between this measure and that of the middles.
+
+        Atoms move by their radii. Two laws a and b on the same atoms x are apart by at most
+        :math:`\sum_i |a_i - b_i| |x_i - x_c|` for any c, as test functions may be taken to vanish at :math:`x_c`; here
+        it is the heaviest atom.
+        """
+        law = self.law()
+        blur = (law * norm(exact(self.points.radius), axis=1)).sum()
+        middle = exact(self.middle().weights)  # what the middle has been normalised to
+        heaviest = self.points[int(self.weights.mid.argmax())]
+        blur = blur + (abs(law - middle / middle.sum()) * norm(self.points - heaviest, axis=1)).sum()
+        return float(blur.hi)
+
+
+def as_law(points: Any, weights: Any = None) -> Measure:
+    """Return the measure of these atoms and masses, enclosed if any of them is."""
+    if is_enclosed(points, weights):
+        return EnclosedMeasure(points, weights)
+    return Measure(points, weights)
 
 
 def as_measure(value: Measure, name: str) -> Measure:

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory import engine
-from theory._validate import as_flag, as_masses, as_points, as_scores
+from theory._validate import as_bound, as_choice, as_flag, as_masses, as_points, as_scores
 from theory.attention.score import Array, BoundedScore, DotProduct, Score, bounded, pairs_of
 from theory.engine import Attention, Pairs
+from theory.evidence import as_intervals, is_enclosed
 from theory.evidence.roundoff import EXP_ULPS, U, average_error, gamma, softmax_error
 
 _SCALED = DotProduct()
@@ -47,7 +48,7 @@ def _problem(
     if weights is None:
         return _Problem(q, k, v, None, np.arange(1, n + 1) if causal else None)
     w = as_masses(weights, "weights", size=n)
-    present = w > 0.0
+    present = as_intervals(w).hi > 0.0
     visible = np.cumsum(present, dtype=np.int64) if causal else None
     if visible is not None and visible[0] == 0:
         raise ValueError("weights: expected a key of positive weight at or before every query, got none for query 0")
@@ -65,9 +66,10 @@ def attend(
 
     Parameters
     ----------
-    queries : array_like, shape (m, d_q)
-    keys : array_like, shape (n, d_k)
-    values : array_like, shape (n, d_v)
+    queries : array_like or Intervals, shape (m, d_q)
+    keys : array_like or Intervals, shape (n, d_k)
+    values : array_like or Intervals, shape (n, d_v)
+        If any argument is enclosed, the outputs are, with the rounding of the method ``dense``.
     score : Score, default DotProduct()
         How a query scores a key; the scaled dot product unless given.
     weights : array_like, shape (n,), optional
@@ -85,7 +87,7 @@ def attend(
 
     Returns
     -------
-    ndarray, shape (m, d_v)
+    ndarray or Intervals, shape (m, d_v)
         In the unit of the values. The (m, n) weights are never formed.
 
     Raises
@@ -126,9 +128,22 @@ def read(
         weights one unless given.
     """
     problem = _problem(queries, keys, values, weights, causal)
+    if is_enclosed(problem.queries, problem.keys, problem.values, problem.log_weights):
+        return _enclosed(problem, score, method, precision)
     return engine.attention(
         problem.pairs(score), problem.values, log_weights=problem.log_weights, visible=problem.visible,
         method=method, accuracy=accuracy, precision=precision,
+    )  # fmt: skip
+
+
+def _enclosed(problem: _Problem, score: Score, method: str, precision: str) -> Attention:
+    from theory.attention.enclosed import enclose_outputs  # noqa: PLC0415  which rests on the bounds of this module
+
+    as_choice(method, "method", ["dense"])
+    as_choice(precision, "precision", ["double"])
+    return enclose_outputs(
+        score, problem.queries, problem.keys, problem.values,
+        log_weights=problem.log_weights, visible=problem.visible,
     )  # fmt: skip
 
 
@@ -150,10 +165,13 @@ def rounding(
     return average_error(float(np.abs(problem.values).max()), problem.keys.shape[0], relative=relative)
 
 
-def weight_error(queries: Array, keys: Array, score: BoundedScore, log_weights: Array | None = None) -> float:
-    """Bound the relative error of every attention weight that the engine computes."""
+def weight_error(
+    queries: Array, keys: Array, score: BoundedScore, log_weights: Array | None = None, *, moved: float = 0.0
+) -> float:
+    """Bound the relative error of every weight that the engine computes, if true scores are up to ``moved`` away."""
     queries, keys = as_points(queries, "queries"), as_points(keys, "keys")
     size, error = bounded(score).bounds(queries, keys)
+    error += as_bound(moved, "moved")
     n, added = keys.shape[0], 0.0
     if log_weights is not None:
         added = _largest(log_weights)

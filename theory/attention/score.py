@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_matrix, as_points, as_positive, frozen
 from theory.engine import Form, Pairs
+from theory.evidence import exact, is_enclosed
 from theory.evidence.roundoff import U, gamma
 
 Array = NDArray[np.float64]
@@ -152,10 +153,22 @@ class DotProduct:
         return 1.0 / math.sqrt(dim) if self.form is None else 1.0
 
     def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
-        """Return the (m, n) scores."""
-        pairs = self.pairs(as_points(x, "x"), as_points(y, "y"))
+        """Return the (m, n) scores, enclosed if the points are."""
+        x, y = as_points(x, "x"), as_points(y, "y")
+        if is_enclosed(x, y):
+            return self._enclosed(x, y)  # type: ignore[no-any-return]
+        pairs = self.pairs(x, y)
         scores: Array = pairs.coefficients[0] * (pairs.queries @ pairs.keys.T)
         return scores
+
+    def _enclosed(self, x: Any, y: Any) -> Any:
+        """Evaluate the formula on enclosures."""
+        folded = x if self.form is None else x @ as_matrix(self.form, "form", shape=(x.shape[1], y.shape[1]))
+        if folded.shape[1] != y.shape[1]:
+            raise ValueError(f"keys: expected dimension {folded.shape[1]} as the queries, got {y.shape[1]}")
+        scaled = self.scale is None and self.form is None
+        beta = 1 / np.sqrt(exact(float(y.shape[1]))) if scaled else self._beta(y.shape[1])
+        return beta * (folded @ y.T)
 
     def pairs(self, x: Array, y: Array) -> Pairs:
         """Return queries folded through the form, and the keys."""
@@ -213,11 +226,21 @@ class SquaredDistance:
         object.__setattr__(self, "scale", as_positive(self.scale, "scale"))
 
     def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
-        """Return the (m, n) scores."""
-        pairs = self.pairs(as_points(x, "x"), as_points(y, "y"))
+        """Return the (m, n) scores, enclosed if the points are."""
+        x, y = as_points(x, "x"), as_points(y, "y")
+        if is_enclosed(x, y):
+            return self._enclosed(x, y)  # type: ignore[no-any-return]
+        pairs = self.pairs(x, y)
         differences = pairs.queries[:, np.newaxis, :] - pairs.keys[np.newaxis, :, :]
         scores: Array = -self.scale * np.einsum("ijk,ijk->ij", differences, differences)
         return scores
+
+    def _enclosed(self, x: Any, y: Any) -> Any:
+        """Evaluate the formula on enclosures."""
+        if x.shape[1] != y.shape[1]:
+            raise ValueError(f"keys: expected dimension {x.shape[1]} as the queries, got {y.shape[1]}")
+        apart = x[:, np.newaxis, :] - y[np.newaxis, :, :]
+        return -self.scale * (apart * apart).sum(axis=2)
 
     def pairs(self, x: Array, y: Array) -> Pairs:
         """Return queries and keys as they are."""

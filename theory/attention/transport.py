@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from theory._validate import as_callable, as_matrix, as_points, frozen
 from theory.attention.heads import MultiHead
 from theory.attention.kernel import AttentionKernel
-from theory.attention.measure import Measure, as_measure
+from theory.attention.measure import Measure, as_law, as_measure
 from theory.attention.score import Array, Score, as_score
 
 
@@ -109,4 +109,4 @@ def step(layer: Layer | MultiHead, mu: Measure) -> Measure:
     r"""Return :math:`(\Gamma_\mu)_\#\mu`: every atom of ``mu`` moved in the field of ``mu`` itself."""
     as_callable(layer, "layer")
     as_measure(mu, "mu")
-    return Measure(as_points(layer(mu.points, mu), "layer", size=mu.size), mu.weights)
+    return as_law(as_points(layer(mu.points, mu), "layer", size=mu.size), mu.weights)

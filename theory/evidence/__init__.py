@@ -34,8 +34,16 @@ if TYPE_CHECKING:
         sup_over as sup_over,
     )
     from theory.evidence.interval import Interval as Interval, Kind as Kind
+    from theory.evidence.intervals import (
+        Intervals as Intervals,
+        as_intervals as as_intervals,
+        exact as exact,
+        is_enclosed as is_enclosed,
+        within as within,
+    )
     from theory.evidence.judge import Verdict as Verdict, judge as judge
     from theory.evidence.ledger import Evidence as Evidence, Run as Run, decide as decide
+    from theory.evidence.outward import norm as norm
     from theory.evidence.roundoff import (
         discrepancy as discrepancy,
         gamma as gamma,
@@ -50,6 +58,7 @@ if TYPE_CHECKING:
         slope as slope,
     )
     from theory.evidence.streams import ROOT as ROOT, stream as stream
+    from theory.evidence.study import study as study
     from theory.evidence.sweep import sweep as sweep
     from theory.evidence.symbolic import zero as zero
     from theory.evidence.table import Table as Table

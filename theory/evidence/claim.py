@@ -10,7 +10,7 @@ import difflib
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
@@ -24,7 +24,7 @@ import numpy as np
 from theory.evidence.interval import Interval, Number, enclose
 from theory.evidence.judge import Verdict
 
-Measured: TypeAlias = "Interval | int | Fraction | np.integer"  # exact unless it is an interval
+Measured: TypeAlias = Any  # intervals, balls and arrays of them; integers and fractions, which are exact
 
 MADE_BY = ("constant", "hypothesis", "bug")
 RELATIONS = ("equals", "at_most", "at_least")
@@ -150,17 +150,62 @@ class Finding:
 
 def _measured(value: Measured) -> Interval:
     """Enclose what was measured: integers and fractions are exact, while the error of a bare float is not known."""
-    if isinstance(value, Interval):
-        return value
+    if isinstance(value, Interval) or hasattr(value, "rad"):  # an interval or a ball
+        return enclose(value)
     if isinstance(value, bool) or not isinstance(value, (int, np.integer, Fraction)):
         got = type(value).__name__
         raise TypeError(f"measured: expected an Interval (Interval.exactly for an exact number), got {got}")
     return Interval.exactly(value if isinstance(value, Fraction) else int(value))
 
 
-def _found(relation: str, measured: Interval, claimed: Interval, scale: Number | None, case: dict[str, Any]) -> Finding:
+def _found(relation: str, measured: Any, claimed: Any, scale: Any, case: dict[str, Any]) -> Finding:
+    """Make the finding of two numbers, or of two arrays at the entry that is worst."""
     for name in case:
         _know(name)
+    if not any(_axes(value) for value in (measured, claimed, scale)):
+        return _found_at(relation, _measured(measured), enclose(claimed), scale, case)
+    entries = [_found_at(relation, *entry, case) for entry in _entries(measured, claimed, scale)]
+    refuted = any(entry.departure.lo > 0.0 for entry in entries)
+    return max(entries, key=lambda entry: entry.departure.lo if refuted else entry.departure.hi)
+
+
+def _axes(value: Any) -> int:
+    """Return how many axes a value has; an interval, a ball and a number have none."""
+    return int(getattr(value, "ndim", 1 if isinstance(value, (list, tuple)) else 0))
+
+
+def _entries(measured: Any, claimed: Any, scale: Any) -> Iterator[tuple[Interval, Interval, Interval | None]]:
+    """Yield what was measured and claimed entry by entry, what has no axes for every one of them."""
+    from theory.evidence.intervals import Intervals, as_intervals  # noqa: PLC0415  which loads NumPy's rules
+
+    floats = isinstance(measured, np.ndarray) and measured.dtype.kind == "f"
+    if floats or not _axes(measured):
+        raise TypeError(f"measured: expected enclosures (exact(x) for exact numbers), got {_named(measured)}")
+    arrays = [as_intervals(measured), as_intervals(claimed), *([] if scale is None else [as_intervals(scale)])]
+    shape = arrays[0].shape
+    for name, array in zip(("claimed", "scale"), arrays[1:], strict=False):
+        if array.shape not in ((), shape):
+            raise ValueError(f"{name}: expected the shape of measured, {shape}, or one number, got {array.shape}")
+    if not arrays[0].size:
+        raise ValueError(f"measured: expected at least one entry, got shape {shape}")
+
+    def each(array: Intervals) -> list[Interval]:
+        spread: Any = np.broadcast_to(array, shape)
+        spread = spread.ravel()
+        return [Interval(lo, hi, array.kind) for lo, hi in zip(spread.lo.tolist(), spread.hi.tolist(), strict=True)]
+
+    columns = [each(array) for array in arrays]
+    for entry in zip(*columns, strict=True):
+        yield (entry[0], entry[1], None if scale is None else entry[2])
+
+
+def _named(value: Any) -> str:
+    return f"{type(value).__name__} of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def _found_at(
+    relation: str, measured: Interval, claimed: Interval, scale: Number | None, case: dict[str, Any]
+) -> Finding:
     unit = abs(claimed) if scale is None else enclose(scale)
     if not unit.lo > 0.0:
         raise ValueError(f"scale: expected a positive scale (the claimed value may vanish: {claimed}), got {scale}")
@@ -193,16 +238,16 @@ def departure_of(relation: str, measured: Interval, claimed: Interval, unit: Int
     return departure
 
 
-def equals(measured: Measured, claimed: Number, /, *, scale: Number | None = None, **case: Any) -> Finding:
+def equals(measured: Measured, claimed: Measured, /, *, scale: Measured = None, **case: Any) -> Finding:
     """Find an identity: ``measured`` is ``claimed``.
 
     Parameters
     ----------
-    measured : Interval, int or Fraction
-        What was measured, with its width; integers and fractions are exact.
-    claimed : Interval or real
-        What is claimed, in the same unit; a bare number is exactly what is claimed.
-    scale : Interval or real, optional
+    measured : Interval, ball, int or Fraction, or an array of them
+        What was measured, with its width; integers and fractions are exact. Of an array the worst entry is found.
+    claimed : Interval, ball or real, or an array of them
+        What is claimed, in the same unit and of the same shape or one number; a bare number is exactly what is claimed.
+    scale : Interval, ball or real, or an array of them, optional
         Unit of the departure; the size of ``claimed`` unless given, and demanded when that may vanish. It is derived
         from the data and is no tolerance: :func:`~theory.evidence.ledger.decide` refuses one that hides what the
         numbers of the check leave open.
@@ -217,24 +262,22 @@ def equals(measured: Measured, claimed: Number, /, *, scale: Number | None = Non
     Raises
     ------
     TypeError
-        If ``measured`` is a bare float, whose error nobody derived, or a keyword is ``scale`` misspelt.
+        If ``measured`` is a bare float, or an array of them, whose error nobody derived, or a keyword is ``scale``
+        misspelt.
     ValueError
-        If the scale is not certainly positive.
+        If the scale is not certainly positive, or the shapes differ.
     """
-    m, c = _measured(measured), enclose(claimed)
-    return _found("equals", m, c, scale, case)
+    return _found("equals", measured, claimed, scale, case)
 
 
-def at_most(measured: Measured, bound: Number, /, *, scale: Number | None = None, **case: Any) -> Finding:
+def at_most(measured: Measured, bound: Measured, /, *, scale: Measured = None, **case: Any) -> Finding:
     """Find an upper bound: departure ``(measured - bound) / scale``; parameters as in :func:`equals`."""
-    m, c = _measured(measured), enclose(bound)
-    return _found("at_most", m, c, scale, case)
+    return _found("at_most", measured, bound, scale, case)
 
 
-def at_least(measured: Measured, bound: Number, /, *, scale: Number | None = None, **case: Any) -> Finding:
+def at_least(measured: Measured, bound: Measured, /, *, scale: Measured = None, **case: Any) -> Finding:
     """Find a lower bound: departure ``(bound - measured) / scale``; parameters as in :func:`equals`."""
-    m, c = _measured(measured), enclose(bound)
-    return _found("at_least", m, c, scale, case)
+    return _found("at_least", measured, bound, scale, case)
 
 
 def found(finding: Finding) -> Finding:

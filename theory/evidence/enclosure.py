@@ -88,7 +88,7 @@ def ball(value: Any) -> Any:
             raise ValueError(f"value: expected a number, or a text such as '0.1' or '1/3', got {value!r}") from error
     if isinstance(value, (flint.arb, flint.arb_series)):
         return value
-    if isinstance(value, np.ndarray) and value.size == 1:
+    if isinstance(value, np.ndarray) and value.size == 1 and not isinstance(value, np.ma.MaskedArray):
         value = value.item()
     return as_ball(value, "value")
 
@@ -147,10 +147,11 @@ def coefficient(series: Any, k: int) -> Any:
     return series[as_count(k, "k", least=0)]
 
 
-def hull(ball: Any, kind: Kind = Kind.CERTIFIED) -> Any:
+def hull(ball: Any, kind: Kind = Kind.CERTIFIED) -> Interval:
     """Return the interval around a ball, or those around an array; a ball that is not finite is unknown."""
     if isinstance(ball, np.ndarray) and ball.ndim:
-        return _hulls(ball, kind)
+        several: Interval = _hulls(ball, kind)  # an array of them is used as one is
+        return several
     try:
         finite = ball.is_finite()
     except AttributeError as error:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import IntEnum
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -106,6 +106,7 @@ class Interval:
         If an end is NaN, the ends are reversed, or the interval holds no real number.
     """
 
+    ENCLOSES: ClassVar[bool] = True
     lo: float
     hi: float
     kind: Kind = Kind.NUMERIC
@@ -194,15 +195,21 @@ class Interval:
         return Interval(0.0, max(-self.lo, self.hi), self.kind)
 
     def __add__(self, other: Number) -> Interval:
+        if _is_array(other):
+            return NotImplemented
         b = enclose(other)
         lo = self.lo + b.lo if 0.0 in (self.lo, b.lo) else _below(self.lo + b.lo)  # adding zero is exact
         hi = self.hi + b.hi if 0.0 in (self.hi, b.hi) else _above(self.hi + b.hi)
         return Interval(lo, hi, max(self.kind, b.kind))
 
     def __sub__(self, other: Number) -> Interval:
+        if _is_array(other):
+            return NotImplemented
         return self + -enclose(other)
 
     def __mul__(self, other: Number) -> Interval:
+        if _is_array(other):
+            return NotImplemented
         b = enclose(other)
         return _hull_of(
             [(0.0, True) if 0.0 in (x, y) else (x * y, False) for x in (self.lo, self.hi) for y in (b.lo, b.hi)],
@@ -210,6 +217,8 @@ class Interval:
         )
 
     def __truediv__(self, other: Number) -> Interval:
+        if _is_array(other):
+            return NotImplemented
         b = enclose(other)
         kind = max(self.kind, b.kind)
         if 0.0 in b:
@@ -231,6 +240,11 @@ class Interval:
         for _ in range(exponent):
             power = power * base
         return Interval(max(power.lo, 0.0), power.hi, power.kind) if exponent % 2 == 0 else power
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        from theory.evidence.outward import apply  # noqa: PLC0415  which makes what it answers of this class
+
+        return apply(ufunc, method, inputs, options)
 
     def sqrt(self) -> Interval:
         """Enclose the square root of a number known to be non-negative."""
@@ -265,8 +279,17 @@ def _hull_of(corners: list[tuple[float, bool]], kind: Kind) -> Interval:
     return Interval(lo, max(c if exact else _above(c) for c, exact in corners), kind)
 
 
+def _is_array(value: object) -> bool:
+    """Tell whether NumPy's rules combine an interval with this value."""
+    return hasattr(value, "__array_ufunc__") and not isinstance(value, (Interval, np.generic))
+
+
 def enclose(value: Number, name: str = "operand") -> Interval:
-    """Return ``value`` itself if it is an interval, else the exact number as one of the strongest kind."""
+    """Return an interval as it is, the hull of a ball, or an exact number as an interval of the strongest kind."""
     if isinstance(value, Interval):
         return value
+    if hasattr(value, "rad"):
+        from theory.evidence.enclosure import hull  # noqa: PLC0415  loads FLINT, which has made the ball
+
+        return hull(value)
     return Interval(*_bracket(_finite(_real(value, name), name)), Kind.PROVED)

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_choice, as_instance, as_text
 from theory.evidence.interval import Interval, Kind, as_kind
+from theory.evidence.intervals import Intervals
 
 _RAW_DIGITS = 1e-9  # other processors may move the last digits of a raw column; intervals must overlap instead
 
@@ -32,7 +33,7 @@ class Table:
     units : mapping of str to str
         Unit of every column; ``"1"`` for a pure number.
     columns : mapping of str to array_like
-        Numbers or text; a sequence of :class:`Interval` under ``x`` is stored as ``x.lo`` and ``x.hi``.
+        Numbers or text; intervals under ``x`` are stored as ``x.lo`` and ``x.hi``.
     outcomes : sequence of str, optional
         Columns of what an implementation did or reports of itself, such as its rounding errors: a claim judges them,
         and another processor may have others.
@@ -53,7 +54,7 @@ class Table:
         self,
         kind: Kind,
         units: Mapping[str, str],
-        columns: Mapping[str, ArrayLike | Sequence[Interval]],
+        columns: Mapping[str, ArrayLike | Sequence[Interval] | Intervals],
         *,
         outcomes: Sequence[str] = (),
     ) -> None:
@@ -69,7 +70,7 @@ class Table:
         named: dict[str, str] = {}
         free: list[str] = []
         for name, values in columns.items():
-            weakest = max((v.kind for v in _listed(values) if isinstance(v, Interval)), default=kind)
+            weakest = max((v.kind for v in _listed(values) if isinstance(v, (Interval, Intervals))), default=kind)
             if weakest > kind:
                 raise ValueError(f"kind: expected at least as weak as {name}, {weakest.name}, got {kind.name}")
             for part, array in _parts(name, values):
@@ -92,7 +93,10 @@ class Table:
     def __len__(self) -> int:
         return int(next(iter(self.columns.values())).size)
 
-    def __getitem__(self, name: str) -> NDArray[Any]:
+    def __getitem__(self, name: str) -> Any:
+        """Return a column: an array, or :class:`~theory.evidence.Intervals` of an interval column."""
+        if name not in self.columns and f"{name}.lo" in self.columns:
+            return Intervals(self.columns[f"{name}.lo"], self.columns[f"{name}.hi"], self.kind)
         return self.columns[name]
 
     def intervals(self, name: str) -> list[Interval]:
@@ -117,6 +121,44 @@ class Table:
         keep = np.logical_and.reduce([self.columns[name] == value for name, value in values.items()])
         columns = {name: column[keep] for name, column in self.columns.items()}
         return Table(self.kind, self.units, columns, outcomes=self.outcomes)
+
+    @classmethod
+    def from_rows(
+        cls,
+        kind: Kind,
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        units: Mapping[str, str] | None = None,
+        outcomes: Sequence[str] = (),
+    ) -> Table:
+        """Make the table of which every row is a mapping from the names of the columns, the same ones in one order.
+
+        Parameters
+        ----------
+        kind, outcomes
+            As for :class:`Table`.
+        rows : iterable of mapping
+            At least one; a cell is a number, a text or an :class:`Interval`.
+        units : mapping of str to str, optional
+            Of the columns that are no pure numbers.
+
+        Raises
+        ------
+        ValueError
+            If there is no row, rows differ in their names, or a unit names no column.
+        """
+        listed = [dict(row) for row in rows]
+        if not listed:
+            raise ValueError("rows: expected at least one, got none")
+        names = list(listed[0])
+        for number, row in enumerate(listed):
+            if list(row) != names:
+                raise ValueError(f"rows: expected the columns {names} in row {number}, got {list(row)}")
+        given = dict(units or {})
+        if strange := [name for name in given if name not in names]:
+            raise ValueError(f"units: expected names of columns, {names}, got {strange}")
+        columns = {name: [row[name] for row in listed] for name in names}
+        return cls(kind, {**dict.fromkeys(names, "1"), **given}, columns, outcomes=outcomes)
 
     def to_csv(self) -> str:
         """Return the text: a line with kind and units, the names, then the rows, floats as they round-trip."""
@@ -212,7 +254,9 @@ def _heads(one: Table, other: Table) -> str | None:
     return None
 
 
-def _parts(name: str, values: ArrayLike | Sequence[Interval]) -> list[tuple[str, NDArray[Any]]]:
+def _parts(name: str, values: ArrayLike | Sequence[Interval] | Intervals) -> list[tuple[str, NDArray[Any]]]:
+    if isinstance(values, Intervals):
+        return [(f"{name}.lo", np.array(values.lo)), (f"{name}.hi", np.array(values.hi))]
     if isinstance(values, (list, tuple)) and values and all(isinstance(v, Interval) for v in values):
         ends = [(v.lo, v.hi) for v in values if isinstance(v, Interval)]
         return [(f"{name}.lo", np.array([lo for lo, _ in ends])), (f"{name}.hi", np.array([hi for _, hi in ends]))]
@@ -227,7 +271,7 @@ def _parts(name: str, values: ArrayLike | Sequence[Interval]) -> list[tuple[str,
 
 
 def _listed(values: object) -> Sequence[object]:
-    return values if isinstance(values, (list, tuple)) else ()
+    return values if isinstance(values, (list, tuple)) else [values]
 
 
 def _numbers(name: str, cells: list[str]) -> NDArray[Any]:

@@ -1,0 +1,313 @@
+r"""Arrays of which every entry is an enclosure: the error travels with the numbers.
+
+An :class:`Intervals` is an array of :class:`~theory.evidence.interval.Interval`, held as two arrays of ends and one
+kind. NumPy's operators and functions act on it by the rules of :mod:`theory.evidence.outward`, so that a formula which
+is written for floats encloses its value when it is asked with enclosures, and no width is derived by hand. *The type of
+the question decides the type of the answer*: an instrument asked with floats answers floats, asked with
+:func:`exact` numbers it answers enclosures. What has no rule raises: comparisons, and conversion to floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import ArrayLike, NDArray
+
+from theory._validate import as_real
+from theory.evidence.interval import Interval, Kind, as_kind, enclose
+
+Array = NDArray[np.float64]
+QUIET = partial(np.errstate, all="ignore")  # an overflow is an infinite end, which is what is known
+
+
+class Intervals(NDArrayOperatorsMixin):
+    """An array of enclosures of one kind; the index of one entry gives an :class:`Interval`.
+
+    Parameters
+    ----------
+    lo, hi : array_like
+        Ends, of one shape; infinite where a side is unbounded.
+    kind : Kind, default Kind.NUMERIC
+        By what right the truths lie inside.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, an end is NaN, ends are reversed, or an entry holds no real number.
+    """
+
+    ENCLOSES = True
+    __slots__ = ("hi", "kind", "lo")
+    lo: Array
+    hi: Array
+    kind: Kind
+
+    def __init__(self, lo: ArrayLike, hi: ArrayLike, kind: Kind = Kind.NUMERIC) -> None:
+        self.kind = as_kind(kind)
+        self.lo = _as_ends(lo, "lo")
+        self.hi = self.lo if hi is lo else _as_ends(hi, "hi")
+        if self.lo.shape != self.hi.shape:
+            raise ValueError(f"hi: expected the shape of lo, {self.lo.shape}, got {self.hi.shape}")
+        sound = (self.lo <= self.hi) & (self.lo < np.inf) & (self.hi > -np.inf)
+        if not sound.all():
+            at = tuple(int(k) for k in np.argwhere(~sound)[0])
+            raise ValueError(
+                f"lo, hi: expected lo <= hi with a real number between, got {self.lo[at]!r}, {self.hi[at]!r} at {at}"
+            )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        return self.lo.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.lo.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return self.lo.size
+
+    @property
+    def T(self) -> Any:  # noqa: N802  NumPy's own name
+        """The array with its axes reversed."""
+        return self.each(np.transpose)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the numbers are known exactly."""
+        return self.hi is self.lo
+
+    @property
+    def mid(self) -> Array:
+        """The middles, with which compiled code is asked; zero where an entry is unknown."""
+        if self.is_exact:
+            return self.lo
+        with QUIET():
+            middle = np.clip(self.lo / 2 + self.hi / 2, self.lo, self.hi)  # halves of subnormal numbers round
+        return np.where(np.isfinite(middle), middle, 0.0)
+
+    @property
+    def radius(self) -> Array:
+        """Bounds on the distance of a truth from its middle."""
+        if self.is_exact:
+            return np.zeros(self.shape)
+        middle = self.mid
+        with QUIET():
+            reach = np.maximum(middle - self.lo, self.hi - middle)
+            return np.where(reach == 0.0, 0.0, np.nextafter(reach, np.inf))
+
+    @property
+    def width(self) -> Array:
+        """Upper bounds of ``hi - lo``."""
+        with QUIET():
+            return np.where(self.lo == self.hi, 0.0, np.nextafter(self.hi - self.lo, np.inf))
+
+    def each(self, view: Callable[[Array], Any]) -> Any:
+        """Apply to both ends what moves entries and changes none, such as a transposition."""
+        lo = view(self.lo)
+        return bounded_by(lo, lo if self.is_exact else view(self.hi), self.kind)
+
+    def reshape(self, *shape: Any) -> Any:
+        """Return the same entries in another shape."""
+        return self.each(lambda ends: ends.reshape(*shape))
+
+    def ravel(self) -> Any:
+        """Return the entries in a row."""
+        return self.reshape(-1)
+
+    def sum(self, axis: Any = None, dtype: None = None, out: None = None, keepdims: bool = False) -> Any:  # noqa: ARG002
+        """Enclose the sum along an axis."""
+        return self._reduced(np.add, axis, keepdims)
+
+    def mean(self, axis: Any = None, dtype: None = None, out: None = None, keepdims: bool = False) -> Any:  # noqa: ARG002
+        """Enclose the mean along an axis."""
+        total = self.sum(axis=axis, keepdims=keepdims)
+        return total / (self.size // getattr(total, "size", 1))
+
+    def max(self, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:  # noqa: ARG002
+        """Enclose the largest entry along an axis."""
+        return self._reduced(np.maximum, axis, keepdims)
+
+    def min(self, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:  # noqa: ARG002
+        """Enclose the smallest entry along an axis."""
+        return self._reduced(np.minimum, axis, keepdims)
+
+    def _reduced(self, ufunc: Any, axis: Any, keepdims: bool) -> Any:
+        return ufunc.reduce(self, axis=axis, keepdims=keepdims)
+
+    def __len__(self) -> int:
+        return len(self.lo)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.each(lambda ends: ends[at])
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[k] for k in range(len(self)))
+
+    def __contains__(self, values: ArrayLike) -> bool:
+        """Tell whether exactly known numbers all lie inside."""
+        numbers = np.asarray(values)
+        return bool(((self.lo <= numbers) & (numbers <= self.hi)).all())
+
+    def __bool__(self) -> bool:
+        raise TypeError("an enclosure is neither true nor false: only theory.evidence.judge may decide")
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("Intervals: expected an operation that keeps the error (.mid drops it, knowingly)")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        from theory.evidence.outward import apply  # noqa: PLC0415  which makes what it answers of this class
+
+        return apply(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        from theory.evidence.outward import FUNCTIONS  # noqa: PLC0415
+
+        if function not in FUNCTIONS:
+            raise TypeError(f"{function.__name__}: expected floats; it has no rule for enclosures")
+        return FUNCTIONS[function](*args, **options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Intervals, (self.lo, self.hi, self.kind)
+
+    def __repr__(self) -> str:
+        return f"Intervals({self.mid!r} +- {self.radius.max(initial=0.0):.1e}, {self.kind.name})"
+
+
+def _as_ends(values: ArrayLike, name: str) -> Array:
+    """Convert ends to float64; they may be infinite."""
+    if type(values) is np.ndarray and values.dtype == np.float64:
+        return values
+    given = np.asarray(0.0 if isinstance(values, np.ma.MaskedArray) else values, dtype=object)
+    infinite = np.array([isinstance(end, (float, np.floating)) and np.isinf(end) for end in given.ravel()], dtype=bool)
+    if not infinite.any():
+        return as_real(values, name)
+    plain = np.array(values, dtype=np.float64)
+    as_real(np.where(np.isinf(plain), 0.0, plain), name)
+    return plain
+
+
+def bounded_by(lo: Any, hi: Any, kind: Kind) -> Any:
+    """Return the enclosures between ends that a rule made sound: an array, or an interval where there is no axis."""
+    if not np.ndim(lo):
+        return Interval(float(lo), float(hi), kind)
+    made = object.__new__(Intervals)
+    made.lo, made.hi, made.kind = lo, hi, kind
+    return made
+
+
+def exact(values: ArrayLike, kind: Kind = Kind.CERTIFIED) -> Any:
+    """Enclose numbers that are known exactly, so that what is computed from them has its rounding enclosed.
+
+    Parameters
+    ----------
+    values : array_like
+        Finite numbers of any shape and unit; enclosures stay as they are.
+    kind : Kind, default Kind.CERTIFIED
+
+    Returns
+    -------
+    Intervals
+        Of the shape of ``values``; an :class:`Interval` of a single number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = exact([3.0, 4.0])
+    >>> print(np.sqrt((x * x).sum()))
+    5 +- 1.8e-15
+    """
+    kind = as_kind(kind)
+    if is_enclosed(values):
+        return values
+    ends = as_real(values, "values")
+    return bounded_by(ends, ends, kind)
+
+
+def within(values: ArrayLike, error: ArrayLike, kind: Kind = Kind.NUMERIC) -> Any:
+    """Enclose what is behind computed numbers of which each is off by at most its error.
+
+    Parameters
+    ----------
+    values : array_like
+        Finite numbers.
+    error : array_like
+        Bounds, in the unit of ``values``, broadcast against them; infinite where nothing is known.
+    kind : Kind, default Kind.NUMERIC
+        By what right the bounds hold.
+
+    Returns
+    -------
+    Intervals
+        Of the shape of ``values``; an :class:`Interval` of a single number.
+
+    Raises
+    ------
+    ValueError
+        If a value is not finite, a bound negative or NaN, or the shapes do not fit.
+    """
+    kind = as_kind(kind)
+    centre = as_real(values, "values")
+    reach = _as_ends(error, "error")
+    if not (reach >= 0.0).all():
+        raise ValueError(f"error: expected non-negative bounds, got {reach[~(reach >= 0.0)].flat[0]}")
+    try:
+        reach = np.broadcast_to(reach, centre.shape)
+    except ValueError as unfit:
+        raise ValueError(f"error: expected bounds that broadcast to {centre.shape}, got {reach.shape}") from unfit
+    with QUIET():
+        known = reach == 0.0
+        lo = np.where(known, centre, np.nextafter(centre - reach, -np.inf))
+        hi = np.where(known, centre, np.nextafter(centre + reach, np.inf))
+    return bounded_by(lo, hi, kind)
+
+
+def as_intervals(value: Any, name: str = "operand") -> Intervals:
+    """Return numbers, an interval, balls or enclosures as an array of enclosures.
+
+    Numbers are exact and of the strongest kind, so that they leave the kind of what they are combined with alone.
+    """
+    if isinstance(value, Intervals):
+        return value
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        return _certain(value, name)
+    if type(value) is float:
+        return _certain(np.array(value), name)
+    if not isinstance(value, (np.ndarray, list, tuple)):
+        one = enclose(value, name)
+        lo = np.array(one.lo)
+        return _unchecked(lo, lo if one.lo == one.hi else np.array(one.hi), one.kind)
+    entries = value if isinstance(value, np.ndarray) else np.asarray(value, dtype=object)
+    if entries.dtype != object or isinstance(value, np.ma.MaskedArray):
+        return _certain(as_real(value, name), name)
+    if any(isinstance(entry, (list, tuple)) for entry in entries.ravel()):
+        raise ValueError(f"{name}: expected a rectangular array, got a ragged sequence")
+    each = [enclose(entry, name) for entry in entries.ravel()]
+    kind = max((entry.kind for entry in each), default=Kind.PROVED)
+    lo = np.array([entry.lo for entry in each], dtype=np.float64).reshape(entries.shape)
+    hi = np.array([entry.hi for entry in each], dtype=np.float64).reshape(entries.shape)
+    return _unchecked(lo, lo if np.array_equal(lo, hi) else hi, kind)
+
+
+def is_enclosed(*values: Any) -> bool:
+    """Tell whether a question is asked with enclosures: an interval or an array of them is among the arguments."""
+    return any(isinstance(value, (Interval, Intervals)) for value in values)
+
+
+def _certain(values: Array, name: str) -> Intervals:
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name}: expected finite numbers, got {values[~np.isfinite(values)].flat[0]}")
+    return _unchecked(values, values, Kind.PROVED)
+
+
+def _unchecked(lo: Array, hi: Array, kind: Kind) -> Intervals:
+    made = object.__new__(Intervals)
+    made.lo, made.hi, made.kind = lo, hi, kind
+    return made
