@@ -26,8 +26,8 @@ from threadpoolctl import threadpool_info
 
 from theory import figures
 from theory.evidence import Claim, Interval, Kind, Run, Table, Verdict, bug, constant, decide, equals, verifies
-from theory.evidence.ledger import title_of
 from theory.evidence.record import write
+from theory.evidence.runner import title_of
 from theory.figures import __main__ as command, caption, manifest, registry, render, verified_table
 from theory.figures._style import beeswarm, style
 from theory.report import locations
@@ -748,7 +748,7 @@ def test_the_code_of_a_figure_is_what_draws_it():
     assert {f"theory/{name}" for name in needed} <= set(found)
     assert any(name.startswith("theory/lipschitz/") for name in found)  # the constants beside what was found
     assert not {
-        "theory/evidence/ledger.py",
+        "theory/evidence/runner.py",
         "theory/figures/verified_table.py",
         "theory/figures/maxent/weights.py",
     } & set(found)

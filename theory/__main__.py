@@ -143,7 +143,7 @@ def _answer(options: argparse.Namespace) -> tuple[str, int]:
 
 
 def _report(options: argparse.Namespace) -> tuple[str, int]:
-    from theory.evidence.ledger import SCALES  # noqa: PLC0415
+    from theory.evidence.runner import SCALES  # noqa: PLC0415
     from theory.report import archive, freshness, index, locations, sample  # noqa: PLC0415
 
     folder = options.evidence or locations.evidence_folder()

@@ -14,7 +14,7 @@ from theory.evidence.closure import closure_of, closures, located, print_of, rea
 
 ROOT = Path(theory.__file__).resolve().parent.parent
 ALWAYS = {
-    f"theory/evidence/{name}.py" for name in ("claim", "interval", "judge", "ledger", "streams", "sweep", "table")
+    f"theory/evidence/{name}.py" for name in ("claim", "interval", "judge", "runner", "streams", "sweep", "table")
 }
 
 

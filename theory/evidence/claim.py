@@ -46,6 +46,8 @@ class Claim:
         The statement in one plain line, for the closing table.
     statement : str
         The statement in TeX.
+    remark : str, default ""
+        What is said besides, in TeX: where it is attained, what it does not say, how the parts hang together.
     assumptions : tuple of str
         Every hypothesis.
     spec : tuple of str
@@ -71,6 +73,7 @@ class Claim:
     cites: tuple[str, ...] = ()
     provenance: tuple[str, ...] = ("derived",)
     finds: tuple[Verdict, ...] = (Verdict.SUPPORTED,)
+    remark: str = ""
 
     def __post_init__(self) -> None:
         if not _ID.fullmatch(self.id):
@@ -83,6 +86,8 @@ class Claim:
             for item in getattr(self, name):
                 if not isinstance(item, Verdict if name == "finds" else str) or not item:
                     raise TypeError(f"{name}: expected texts, or verdicts in finds, for {self.id}, got {item!r}")
+        if not isinstance(self.remark, str):
+            raise TypeError(f"remark: expected text for {self.id}, got {type(self.remark).__name__}")
         for item in self.spec:
             if not _SPEC.fullmatch(item):
                 raise ValueError(f"spec: expected an item such as 'MA.L6', got {item!r}")
@@ -249,7 +254,7 @@ def equals(measured: Measured, claimed: Measured, /, *, scale: Measured = None, 
         What is claimed, in the same unit and of the same shape or one number; a bare number is exactly what is claimed.
     scale : Interval, ball or real, or an array of them, optional
         Unit of the departure; the size of ``claimed`` unless given, and demanded when that may vanish. It is derived
-        from the data and is no tolerance: :func:`~theory.evidence.ledger.decide` refuses one that hides what the
+        from the data and is no tolerance: :func:`~theory.evidence.runner.decide` refuses one that hides what the
         numbers of the check leave open.
     **case
         The parameters of this case, kept for the record; none may be named like ``scale``.

@@ -17,7 +17,7 @@ from typing import Any
 
 import theory
 
-JUDGED_BY = "theory.evidence.ledger"  # runs every check and decides it
+JUDGED_BY = "theory.evidence.runner"  # runs every check and decides it
 _FRAME = frozenset(
     f"theory.evidence.{name}" for name in ("board", "closure", "files", "plugin", "provenance", "reading", "record")
 )

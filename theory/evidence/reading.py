@@ -18,11 +18,11 @@ from typing import Any
 from theory.evidence.claim import MADE_BY, RELATIONS, Claim, Sort, departure_of
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import ALPHA, Part, Verdict, nearest_gap, rule
-from theory.evidence.ledger import SCALES
+from theory.evidence.runner import SCALES
 from theory.evidence.streams import ROOT
 
 _CLAIM = ("id", "words", "statement", "assumptions", "spec", "cites", "provenance")
-_RECORD = frozenset({*_CLAIM, "finds", "scales", "test", "verdict"})
+_RECORD = frozenset({*_CLAIM, "finds", "remark", "scales", "test", "verdict"})
 _ENTRY = frozenset({
     "verdict", "kind", "alpha", "departure", "compared", "allowance", "cases", "worst", "tightness", "parts", "twins",
     "root", "tables", "provenance", "seal",
@@ -35,16 +35,18 @@ class RecordError(ValueError):
 
 
 def statement_of(claim: Claim) -> dict[str, Any]:
-    """Return what a record says of the claim itself, and what it finds unless that is support."""
+    """Return what a record says of the claim itself, with a remark if there is one, and what it finds but support."""
     stated = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(claim).items()}
-    finds = [verdict.value for verdict in stated.pop("finds")]
-    return stated if finds == [Verdict.SUPPORTED.value] else {**stated, "finds": finds}
+    finds, remark = [verdict.value for verdict in stated.pop("finds")], stated.pop("remark")
+    stated |= {} if finds == [Verdict.SUPPORTED.value] else {"finds": finds}
+    return stated | ({"remark": remark} if remark else {})
 
 
 def claim_of(whole: Mapping[str, Any]) -> Claim:
     """Return the claim that a record states."""
     fields: dict[str, Any] = {n: tuple(whole[n]) if isinstance(whole[n], list) else whole[n] for n in _CLAIM}
-    return Claim(**fields, finds=tuple(Verdict(found) for found in whole.get("finds", [Verdict.SUPPORTED.value])))
+    finds = tuple(Verdict(found) for found in whole.get("finds", [Verdict.SUPPORTED.value]))
+    return Claim(**fields, finds=finds, remark=whole.get("remark", ""))
 
 
 def kind_of(name: str) -> Kind:
@@ -60,9 +62,9 @@ def interval_of(ends: list[float | str], kind: Kind) -> Interval:
     return Interval(float(lo), float(hi), kind)
 
 
-def part_of(told: Mapping[str, Any]) -> Part:
+def part_of(said: Mapping[str, Any]) -> Part:
     """Return a part of a claim as an entry tells it."""
-    return Part(interval_of(told["departure"], kind_of(told["kind"])), told["cases"], float(told["gap"]))
+    return Part(interval_of(said["departure"], kind_of(said["kind"])), said["cases"], float(said["gap"]))
 
 
 def weakest(scales: Mapping[str, Mapping[str, Any]]) -> str:
@@ -193,7 +195,7 @@ def _contradictions(claim: Claim, entry: Mapping[str, Any], kind: Kind) -> Itera
         yield f"counts {', '.join(map(str, counts))}: expected counts"
         return
     yield from _of_twins(claim, entry, kind)
-    parts = {name: part_of(told) for name, told in entry["parts"].items()}
+    parts = {name: part_of(said) for name, said in entry["parts"].items()}
     fails = [interval_of(twin["departure"], kind).lo for twin in twins]
     ruled = rule(parts.values(), fails)
     if entry["verdict"] != ruled.value:
@@ -281,17 +283,17 @@ def _ratio(relation: str, measured: Interval, claimed: Interval) -> float | None
     part, bound = (measured, claimed) if relation == "at_most" else (claimed, measured)
     if relation == "equals" or bound.lo <= 0.0 or claimed.lo <= 0.0:
         return None
-    return told_ratio((part / bound).hi)
+    return recorded_ratio((part / bound).hi)
 
 
-def told_ratio(ratio: float | None) -> float | None:
+def recorded_ratio(ratio: float | None) -> float | None:
     """Return a largest ratio of measured and bound as it is recorded: none where it says nothing of how tight it is."""
     return ratio if ratio is not None and 0.0 < ratio < math.inf else None
 
 
 def _of_tightness(tightness: Any, own: float | None, cases: int) -> Iterator[str]:
     """Yield what contradicts the largest ratio of measured and bound, of which the worst case is one."""
-    if tightness is not None and (type(tightness) is not float or told_ratio(tightness) is None):
+    if tightness is not None and (type(tightness) is not float or recorded_ratio(tightness) is None):
         yield f"has tightness {tightness!r:.40}: expected a positive number or none"
     elif tightness != own if cases == 1 else own is not None and (tightness is None or tightness < own):
         yield f"has tightness {tightness}, but its worst case reaches {own}"

@@ -20,9 +20,9 @@ from theory.evidence.closure import closure_of, located
 from theory.evidence.files import locked, write_whole
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import ALPHA, Part
-from theory.evidence.ledger import Evidence, Failure
 from theory.evidence.provenance import provenance
-from theory.evidence.reading import RecordError, fault_of, read, seal, statement_of, told_ratio, weakest, whole_of
+from theory.evidence.reading import RecordError, fault_of, read, recorded_ratio, seal, statement_of, weakest, whole_of
+from theory.evidence.runner import Evidence, TwinResult
 from theory.evidence.streams import ROOT
 
 
@@ -46,16 +46,16 @@ def _plain(case: Mapping[str, Any]) -> dict[str, Any]:
     return {name: plain(value) for name, value in case.items()}
 
 
-def _twin(failure: Failure) -> dict[str, Any]:
+def _twin(result: TwinResult) -> dict[str, Any]:
     return {
-        "id": failure.twin.id,
-        "made_by": failure.twin.made_by,
-        "breaks": failure.twin.breaks,
-        "departure": _ends(failure.departure),
-        "catches": failure.catches,
-        "cases": failure.cases,
-        "case": _plain(failure.case),
-        "refuted": {name: _number(by) for name, by in failure.refuted.items()},
+        "id": result.twin.id,
+        "made_by": result.twin.made_by,
+        "breaks": result.twin.breaks,
+        "departure": _ends(result.departure),
+        "catches": result.catches,
+        "cases": result.cases,
+        "case": _plain(result.case),
+        "refuted": {name: _number(by) for name, by in result.refuted.items()},
     }
 
 
@@ -90,9 +90,9 @@ def entry_of(evidence: Evidence, test: tuple[Path, Path] | None = None) -> dict[
         "allowance": None if evidence.allowance is None else _ends(evidence.allowance),
         "cases": evidence.cases,
         "worst": worst,
-        "tightness": told_ratio(evidence.tightness),
+        "tightness": recorded_ratio(evidence.tightness),
         "parts": {name: _part(part) for name, part in evidence.parts.items()},
-        "twins": [_twin(failure) for failure in evidence.failures],
+        "twins": [_twin(result) for result in evidence.twins],
         "root": evidence.root,
         "tables": dict(evidence.tables),
         "provenance": provenance(os.environ.get("THEORY_BACKEND", "compiled"), closure, root),
@@ -183,7 +183,7 @@ def _moved(old: Mapping[str, Any], evidence: Evidence) -> Iterator[str]:
     pairs = {
         "verdict": (old["verdict"], evidence.verdict.value),
         "kind": (old["kind"], evidence.kind.name.lower()),
-        "list of twins": (_named(old["twins"]), _named(_twin(failure) for failure in evidence.failures)),
+        "list of twins": (_named(old["twins"]), _named(_twin(result) for result in evidence.twins)),
         "list of tables": (_listed(sorted(old["tables"])), _listed(sorted(evidence.tables))),
         "case count": (old["cases"], evidence.cases if same_draws else old["cases"]),
         "list of parts": (_parts(old["parts"]), _parts(parts if same_draws else old["parts"])),

@@ -26,25 +26,25 @@ def _describe(record: Record, entry: Entry) -> list[str]:
     if twin is None:
         nearest = "it has no twin"
     elif twin.gap <= 0.0:
-        nearest = f"the twin {twin.id} is not refuted"
+        nearest = f"the twin {twin.twin.id} is not refuted"
     else:
-        nearest = f"the nearest twin ({twin.id}) fails by $\\geq{at_least(twin.gap, tex=True)}$"
+        nearest = f"the nearest twin ({twin.twin.id}) fails by $\\geq{at_least(twin.gap, tex=True)}$"
     kind = entry.kind.name.lower()
     least = entry.departure.lo
     worst = f"\\geq{at_least(least, tex=True)}" if least > 0.0 else f"\\leq{at_most(entry.departure.hi, tex=True)}"
     return [
-        f"{record.claim.id}: {record.told(entry)}, {kind} (scale {entry.scale}, root {entry.root}).",
+        f"{record.claim.id}: {record.describe(entry)}, {kind} (scale {entry.scale}, root {entry.root}).",
         f"Worst departure ${worst}$; {nearest}.",
     ]
 
 
 def _summarise(found: list[tuple[Record, Entry]], verdict: TableVerdict) -> list[str]:
-    verdicts = Counter(record.told(entry) for record, entry in found)
+    verdicts = Counter(record.describe(entry) for record, entry in found)
     kinds = Counter(entry.kind for _, entry in found)
     by_verdict = ", ".join(f"{count} {words}" for words, count in verdicts.most_common())
     by_kind = ", ".join(f"{kinds[kind]} {kind.name.lower()}" for kind in sorted(kinds))
     counted = f"{len(found)} claims at scale {verdict.scale}, root {verdict.root}: {by_verdict} ({by_kind})."
-    strict = [(record, entry) for record, entry in found if record.told(entry) == entry.verdict.value]
+    strict = [(record, entry) for record, entry in found if record.describe(entry) == entry.verdict.value]
     if not strict:
         return [counted]
     record, entry = max(strict, key=lambda each: _used_share(each[1]))

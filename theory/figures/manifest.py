@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from theory.evidence.closure import closure_of, read
-from theory.evidence.ledger import title_of
+from theory.evidence.runner import title_of
 from theory.figures import caption
 from theory.figures.registry import FigureModule
 from theory.figures.verified_table import TableVerdict, load_committed

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from theory.evidence import Table
-from theory.evidence.ledger import conditions, title_of
+from theory.evidence.runner import conditions, title_of
 from theory.figures.registry import FigureModule
 from theory.report.archive import ArchiveError, Record, read
 

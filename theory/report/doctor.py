@@ -123,7 +123,7 @@ def check_verdicts() -> tuple[str, int]:
         elif entry is None:
             said[claim] = "NO GOOD RECORD: none at scale quick"
         else:
-            said[claim] = f"{record.told(entry)}, as recorded, {seconds[claim]:.2f} s"
+            said[claim] = f"{record.describe(entry)}, as recorded, {seconds[claim]:.2f} s"
     bad = sum(text.startswith("NO") for text in said.values())
     wide = max(map(len, CLAIMS)) + 2
     text = "".join(f"{claim:<{wide}}{said[claim]}\n" for claim in CLAIMS)

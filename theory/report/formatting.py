@@ -8,7 +8,8 @@ from typing import Any
 
 from theory.evidence.interval import Kind
 from theory.evidence.judge import Part
-from theory.report.archive import ArchiveError, Entry, Record, Rival
+from theory.evidence.runner import TwinResult
+from theory.report.archive import ArchiveError, Entry, Record
 from theory.report.digits import at_least, at_most, common
 from theory.report.freshness import Changes
 from theory.report.index import marks
@@ -46,7 +47,13 @@ def format_list(
     shown = [r for r in records if subject in (None, r.subject) and verdict in (None, r.best.verdict.value)]
     old = {r.claim.id for r in shown if (r.claim.id, r.best.scale) in (changes or {})}
     rows = [
-        [r.claim.id, r.told(r.best), r.best.kind.name.lower(), r.best.scale + "*" * (r.claim.id in old), r.claim.words]
+        [
+            r.claim.id,
+            r.describe(r.best),
+            r.best.kind.name.lower(),
+            r.best.scale + "*" * (r.claim.id in old),
+            r.claim.words,
+        ]
         for r in shown
     ]
     wide = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
@@ -77,7 +84,7 @@ def format_claim(record: Record, changes: Changes | None = None) -> str:
 
 
 def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> list[str]:
-    said = record.told(entry).replace(entry.verdict.value, entry.verdict.name)
+    said = record.describe(entry).replace(entry.verdict.value, entry.verdict.name)
     verdict = f"{said}, kind {entry.kind.name.lower()} ({_RIGHT[entry.kind]})"
     text = [_line(f"{entry.scale} scale", verdict), _line("departure", _departure(entry))]
     if entry.worst is not None:
@@ -89,7 +96,7 @@ def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> lis
     if len(entry.parts) > 1:
         told = [_part(name, part) for name, part in entry.parts.items()]
         text += [_line("" if k else "parts", part) for k, part in enumerate(told)]
-    text += [_line("" if k else "twins", _rival(twin, twin is entry.nearest)) for k, twin in enumerate(entry.twins)]
+    text += [_line("" if k else "twins", _twin(twin, twin is entry.nearest)) for k, twin in enumerate(entry.twins)]
     first = [name for name in _FIRST if name in entry.provenance]
     made_with = [*first, *(name for name in entry.provenance if name not in (*first, *_ELSEWHERE))]
     versions = ", ".join(f"{name} {entry.provenance[name]}" for name in made_with if entry.provenance[name] is not None)
@@ -128,8 +135,8 @@ def _part(name: str, part: Part) -> str:
     return f"{name or '(unnamed)'}: {found}; {rest}"
 
 
-def _rival(twin: Rival, nearest: bool) -> str:
-    name = f"{twin.id} ({twin.made_by}{', the nearest' if nearest else ''}): {twin.breaks}"
+def _twin(twin: TwinResult, nearest: bool) -> str:
+    name = f"{twin.twin.id} ({twin.twin.made_by}{', the nearest' if nearest else ''}): {twin.twin.breaks}"
     if twin.departure.lo <= 0.0:
         return f"{name}; NOT refuted in {twin.cases} cases"
     found = f"fails by at least {at_least(twin.departure.lo)}, caught in {twin.catches} of {twin.cases} cases"

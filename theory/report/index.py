@@ -30,7 +30,7 @@ def marks(record: Record) -> str:
 
 def format_index(records: Sequence[Record]) -> str:
     """Return the index in Markdown, one heading per subject and one item per claim, in the order of the records."""
-    found = Counter(record.told(record.best) for record in records)
+    found = Counter(record.describe(record.best) for record in records)
     supported = found.pop("supported", 0)
     others = "".join(f", {found[verdict]} {verdict}" for verdict in sorted(found))
     lines = [f"{len(records)} claims, {supported} supported{others}.", ""]
@@ -44,7 +44,7 @@ def format_index(records: Sequence[Record]) -> str:
 def _item(record: Record) -> list[str]:
     claim, best = record.claim, record.best
     about = [
-        f"**{record.told(best)}** ({best.kind.name.lower()}, scale {best.scale})",
+        f"**{record.describe(best)}** ({best.kind.name.lower()}, scale {best.scale})",
         f"hypotheses: {'; '.join(_plain(a) for a in claim.assumptions) or 'none'}",
         f"provenance {marks(record)}",
         f"source {', '.join(claim.cites) or 'none'}",

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.text import Text
 
 from tests.experiments import reported_runs
-from theory.evidence import ROOT, Run, Verification, decide, ledger
+from theory.evidence import ROOT, Run, Verification, decide, runner
 from theory.evidence.record import write
 from theory.experiments.analysis import results
 from theory.figures import registry
@@ -19,7 +19,7 @@ def lay(monkeypatch):
     """Return a function that puts made-up runs in place of the recorded ones."""
 
     def put(**options):
-        monkeypatch.setattr(ledger, "_STUDIES", {})
+        monkeypatch.setattr(runner, "_STUDIES", {})
         monkeypatch.setattr(results, "runs", lambda task: reported_runs.runs(task, **options))
         monkeypatch.setattr(results, "curves", reported_runs.curves)
 

@@ -115,10 +115,10 @@ def _lines(record: Record, scale: str) -> list[tuple[str | float, ...]]:
     entry = record.entries[scale]
     part = entry.tightest or Part(entry.departure, 0, 0.0)
     common = (
-        record.claim.id, record.told(entry), entry.kind.name.lower(), part.departure.lo, part.departure.hi,
+        record.claim.id, record.describe(entry), entry.kind.name.lower(), part.departure.lo, part.departure.hi,
         part.reach, "" if entry.tightness is None else repr(entry.tightness),
     )  # fmt: skip
-    twins = [(twin.id, twin.made_by, twin.gap) for twin in entry.twins] or [("", "", 0.0)]
+    twins = [(twin.twin.id, twin.twin.made_by, twin.gap) for twin in entry.twins] or [("", "", 0.0)]
     return [(*common, *twin) for twin in twins]
 
 

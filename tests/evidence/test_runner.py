@@ -56,8 +56,8 @@ def test_claim_that_stands():
     assert evidence.verdict is Verdict.SUPPORTED
     assert (evidence.claim, evidence.cases, evidence.scale, evidence.root) == (CLAIM, 2, "quick", ROOT)
     assert evidence.kind is Kind.NUMERIC
-    assert [f.twin.id for f in evidence.failures] == ["two", "minus"]
-    assert [(f.catches, f.cases) for f in evidence.failures] == [(2, 2), (2, 2)]
+    assert [f.twin.id for f in evidence.twins] == ["two", "minus"]
+    assert [(f.catches, f.cases) for f in evidence.twins] == [(2, 2), (2, 2)]
     assert evidence.nearest.twin.id == "two"
 
 
@@ -69,7 +69,7 @@ def test_parts_have_their_own_twins():
     far, near = constant("two", "the value is two", value=2.0), hypothesis("near", "the bound is beyond", least=1.001)
     evidence = decided(check, far, near)
     assert evidence.verdict is Verdict.SUPPORTED
-    assert [dict(f.refuted) for f in evidence.failures] == [
+    assert [dict(f.refuted) for f in evidence.twins] == [
         {"value": pytest.approx(0.5, rel=1e-8, abs=0.0)}, {"bound": pytest.approx(1e-3, rel=1e-2, abs=0.0)}
     ]  # fmt: skip
     assert evidence.nearest.twin.id == "near"
@@ -91,7 +91,7 @@ def test_a_twin_is_judged_on_the_parts_of_the_claim():
     renamed = decided(check, two, bug("renamed", "another part is refuted", part="other"))
     assert renamed.verdict is Verdict.VACUOUS
     assert renamed.nearest.twin.id == "renamed"
-    assert [(f.cases, f.catches, dict(f.refuted)) for f in renamed.failures[1:]] == [(1, 0, {})]
+    assert [(f.cases, f.catches, dict(f.refuted)) for f in renamed.twins[1:]] == [(1, 0, {})]
 
 
 def test_a_claim_that_is_refuted_as_stated_has_a_twin_for_every_part():
@@ -389,7 +389,7 @@ def test_run_is_at_a_known_scale():
 def test_a_library_loaded_inside_has_one_thread():
     code = (
         "import sys\n"
-        "from theory.evidence.ledger import conditions\n"
+        "from theory.evidence.runner import conditions\n"
         "assert 'scipy' not in sys.modules\n"
         "with conditions():\n"
         "    import scipy.linalg\n"

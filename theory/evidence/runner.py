@@ -20,6 +20,7 @@ from theory.evidence.judge import (
     parts_of,
     refuted_by,
     rule,
+    tightest_part,
     within,
     worst,
 )
@@ -86,7 +87,7 @@ def title_of(study: Callable[..., Table], **parameters: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class TwinResult:
     """How one twin came out."""
 
     twin: Twin
@@ -100,6 +101,11 @@ class Failure:
     def gap(self) -> float:
         """By how much it fails at least where it is refuted and fails by least; not positive if it is nowhere."""
         return min(self.refuted.values(), default=self.departure.lo)
+
+
+def nearest_twin(twins: Iterable[TwinResult]) -> TwinResult | None:
+    """Return the twin that fails by least, in some part that it refutes; ``None`` if there is no twin."""
+    return min(twins, key=lambda twin: twin.gap, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +124,7 @@ class Evidence:
     finding: Finding | None
     cases: int
     tightness: float | None
-    failures: tuple[Failure, ...]
+    twins: tuple[TwinResult, ...]
     scale: str
     root: int
     tables: Mapping[str, str]
@@ -134,18 +140,18 @@ class Evidence:
     @property
     def stated(self) -> bool:
         """Whether it came out as the claim states, by a check of which twins refute every part; support has that."""
-        twins = bool(self.failures) and all(failure.departure.lo > 0.0 for failure in self.failures)
-        return twins and all(part.gap > 0.0 for part in self.parts.values()) and self.verdict in self.claim.finds
+        refuted = bool(self.twins) and all(twin.departure.lo > 0.0 for twin in self.twins)
+        return refuted and all(part.gap > 0.0 for part in self.parts.values()) and self.verdict in self.claim.finds
 
     @property
-    def nearest(self) -> Failure | None:
+    def nearest(self) -> TwinResult | None:
         """The twin that fails by least, in some part that it refutes."""
-        return min(self.failures, key=lambda f: f.gap, default=None)
+        return nearest_twin(self.twins)
 
     @property
     def tightest(self) -> Part | None:
         """The part that allows the largest share of what it may."""
-        return max(self.parts.values(), key=lambda part: part.used, default=None)
+        return tightest_part(self.parts)
 
 
 @contextmanager
@@ -199,23 +205,26 @@ def decide(
     own = by_part(found)
     lost = [within(findings(twin.changes), own) for twin in verification.twins]
     number = _worst_number(held)
-    failures = tuple(
-        Failure(twin, worst(f), sum(x.departure.lo > 0.0 for x in f), len(f), _worst_case(f), refuted_by(f))
-        for twin, f in zip(verification.twins, lost, strict=True)
-    )
-    parts = parts_of(held, [failure.refuted for failure in failures])
-    verdict = rule(parts.values(), [failure.departure.lo for failure in failures])
+    twins = tuple(_result_of(twin, seen) for twin, seen in zip(verification.twins, lost, strict=True))
+    parts = parts_of(held, [twin.refuted for twin in twins])
+    verdict = rule(parts.values(), [twin.departure.lo for twin in twins])
     if case is None:
-        _refuse_idle(verification.claim, verdict, [worst(held), *(failure.departure for failure in failures)])
+        _refuse_idle(verification.claim, verdict, [worst(held), *(twin.departure for twin in twins)])
         if verdict is Verdict.SUPPORTED:
             _refuse_tolerance(verification.claim, held, lost)
     return Evidence(
         claim=verification.claim, verdict=verdict, departure=worst(held),
         number=number if case is None or number is None else case, finding=None if number is None else held[number],
-        cases=len(held), tightness=_tightness(held), failures=failures, scale=run.scale, root=run.root,
+        cases=len(held), tightness=_tightness(held), twins=twins, scale=run.scale, root=run.root,
         tables=tables, compared=_largest(f.departure for f in held if f.sort is Sort.DEFINED),
         allowance=_granted([abs(f.claimed) for f in held if f.sort is Sort.OUTCOME]), parts=parts,
     )  # fmt: skip
+
+
+def _result_of(twin: Twin, findings: Sequence[Finding]) -> TwinResult:
+    """Say how a twin came out."""
+    catches = sum(finding.departure.lo > 0.0 for finding in findings)
+    return TwinResult(twin, worst(findings), catches, len(findings), _worst_case(findings), refuted_by(findings))
 
 
 def _refuse_idle(claim: Claim, verdict: Verdict, fates: Sequence[Interval]) -> None:
