@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import matplotlib.style
 import numpy as np
@@ -24,10 +24,13 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.path import Path
 from matplotlib.textpath import text_to_path
 from matplotlib.transforms import IdentityTransform, Transform
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from theory.evidence import Interval, Kind
 from theory.report.digits import at_least, common
+
+Array: TypeAlias = NDArray[np.float64]
 
 SINGLE, DOUBLE = 3.4, 7.0  # widths of one and of two columns in inches
 

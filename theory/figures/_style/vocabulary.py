@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import NullFormatter, NullLocator
 from numpy.typing import ArrayLike
 
 from theory.evidence import Interval
@@ -51,6 +51,21 @@ def guide(
         axes.axvline(x, **look)
     if y is not None:
         axes.axhline(y, **look)
+
+
+def ticks(axes: Axes, *, x: Sequence[float] | None = None, y: Sequence[float] | None = None) -> None:
+    """Put plain numbers at these ticks, and nothing between them, also on logarithmic axes."""
+    for axis, places in ((axes.xaxis, x), (axes.yaxis, y)):
+        if places is not None:
+            axis.set_ticks(places, [f"{place:g}" for place in places])
+            axis.set_minor_locator(NullLocator())
+
+
+def turn_axis(axes: Axes, words: str) -> None:
+    """Let the horizontal axis be one turn in radians."""
+    ends = [0.0, np.pi, 2.0 * np.pi]
+    axes.set(xlabel=words, xlim=(ends[0], ends[-1]))
+    axes.set_xticks(ends, ["0", r"$\pi$", r"$2\pi$"])
 
 
 def power(

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, ListedColormap, LogNorm
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
@@ -19,12 +17,12 @@ from theory.attention import photograph, studies
 from theory.evidence import Interval, Table, balls, hull
 from theory.evidence.enclosure import exp, log, precision
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 
 TITLE = "the attention map of one patch over the photograph, per head"
 STUDY = studies.attention_map
 CLAIMS = ("markov.softmatch",)
 
-Array = NDArray[np.float64]
 _PALE = 0.35  # luminance of black, so that the picture stays behind the colours
 _OPACITY = (0.45, 0.95)  # of the smallest and the largest weight
 

@@ -10,19 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.attention import feature_study
 from theory.evidence import Interval, Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "random features of the softmax kernel: variance of an estimate, and bias of the normalised output"
 STUDY = feature_study.random_features
 CLAIMS = ("variant.feature-bias", "variant.feature-sampling")
 
-Array = NDArray[np.float64]
 _LOOK = {"positive": (style.BLUE, "o"), "paired": (style.VERMILION, "^"), "trigonometric": (style.GREEN, "s")}
 _BARS: dict[str, Any] = {"color": style.BLACK, "width": 0.7, "cap": 2.2, "zorder": 3}
 _LEAST = 1e-4  # smaller relative variances are below the panel, zero among them
@@ -64,7 +61,7 @@ def _bias(axes: Axes, table: Table) -> None:
     axes.set(xlabel="number $m$ of frequencies", ylabel="|mean output $-$ softmax output|")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    axes.set_xticks([1, 4, 16, 64, 256, 1024, 4096], ["1", "4", "16", "64", "256", "1024", "4096"])
+    style.ticks(axes, x=[1, 4, 16, 64, 256, 1024, 4096])
     axes.minorticks_off()
     axes.legend(loc="lower left")
 

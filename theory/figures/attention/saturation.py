@@ -8,20 +8,17 @@ largest of :math:`n` standard normals is drawn as :math:`\int z\,d\Phi(z)^n`.
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from theory.attention.saturation import KEYS, RANKS, saturation
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "softmax saturates on unscaled dot products: its weights, the trace of its Jacobian, and Stein's identity"
 STUDY = saturation
 CLAIMS = ("layer.saturation",)
 
-Array = NDArray[np.float64]
 _HUES = (style.VERMILION, style.BLUE)  # unscaled, scaled
 _MARKS = ("o", "s")
 _NAMES = (r"$\langle q, k\rangle$", r"$\langle q, k\rangle/\sqrt{d}$")
@@ -75,9 +72,7 @@ def _trace(axes: Axes, table: Table) -> None:
         _bars(axes, part["d"], part, "trace", fmt=_MARKS[scaled], color=_HUES[scaled], label=_NAMES[scaled])
     axes.set(xscale="log", yscale="log", xlabel="dimension $d$", ylim=(0.045, 1.4))
     axes.set(ylabel=r"$\mathbb{E}\,\mathrm{tr}\,J = \mathbb{E}[1 - \|p\|_2^2]$")
-    axes.set_xticks([16, 64, 256, 1024], ["16", "64", "256", "1024"])
-    axes.set_yticks([0.05, 0.1, 0.2, 0.5, 1.0], ["0.05", "0.1", "0.2", "0.5", "1"])
-    axes.minorticks_off()
+    style.ticks(axes, x=[16, 64, 256, 1024], y=[0.05, 0.1, 0.2, 0.5, 1.0])
     axes.legend(loc="lower left", title=f"$n = {KEYS}$ keys, scores", title_fontsize=style.SMALL)
 
 
@@ -95,8 +90,7 @@ def _stein(axes: Axes, table: Table) -> None:
     _bars(axes, sigma * 1.04, table, "score", per=sigma, fmt="D", color=style.GREY, markerfacecolor="white",
           label=r"$\mathbb{E}\langle s, p\rangle/\sigma$")  # fmt: skip
     axes.set(xscale="log", xlabel=r"deviation of the scores $\sigma = \sqrt{d}$", xlim=(3.2, 42.0), ylim=(1.0, 2.9))
-    axes.set_xticks([4, 8, 16, 32], ["4", "8", "16", "32"])
-    axes.xaxis.minorticks_off()
+    style.ticks(axes, x=[4, 8, 16, 32])
     axes.legend(loc="lower right")
 
 

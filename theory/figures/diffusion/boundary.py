@@ -11,20 +11,17 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.diffusion import studies
 from theory.diffusion.studies.boundary import TIME, wave
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "where the tokens end: layers of order one half and a wall that stands nearer"
 STUDY = studies.boundary
 CLAIMS = ("edge.layer", "edge.defect", "edge.stack")
 
-Array = NDArray[np.float64]
 _HUES = (style.SKY, style.GREEN, style.BLUE)
 
 

@@ -12,13 +12,12 @@ import math
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from theory.diffusion import studies
 from theory.diffusion.studies.self_dynamics import AXES, DIMENSIONS, TIMES
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 
 TITLE = "self-attention with recomputed weights follows mean curvature: an ellipse shortens and spheres collapse"
 STUDY = studies.self_dynamics

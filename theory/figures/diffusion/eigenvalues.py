@@ -12,21 +12,17 @@ import math
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
-from numpy.typing import NDArray
 
 from theory.diffusion import PeriodicGrid, drift_diffusion, studies
 from theory.diffusion.studies.equilibrium import DENSITY, INDICES
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "eigenvalues of attention layers and of the drift-diffusion, and the slowest rate between two wells"
 STUDY = studies.rates
 CLAIMS = ("layers.spectrum", "layers.slowest")
 
-Array = NDArray[np.float64]
 _NODES = 96
 _HUES = (style.BLUE, style.SKY, style.GREEN, style.ORANGE, style.VERMILION, style.PURPLE, style.BLACK)
 
@@ -95,6 +91,5 @@ def _slowest(above: Axes, below: Axes, part: Table) -> None:
     below.plot(fine, 1.0 - 0.125 / fine, color=style.GREY, linewidth=0.7, label="$1 - 1/8b$")
     style.marks(below, heights, ratio, "o", color=style.BLACK)
     below.set(xscale="log", xlim=(0.9, 150.0), ylim=(0.86, 1.01), xlabel="$b$", ylabel="ratio to law")
-    below.set_xticks([1, 2, 4, 8, 16, 32, 64, 128], ["1", "2", "4", "8", "16", "32", "64", "128"])
-    below.xaxis.set_minor_locator(NullLocator())
+    style.ticks(below, x=[1, 2, 4, 8, 16, 32, 64, 128])
     below.legend(loc="lower right")

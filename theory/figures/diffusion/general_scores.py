@@ -11,21 +11,18 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.diffusion import studies
 from theory.diffusion.limits import extrapolated, first_order, worst
 from theory.diffusion.studies.scores import AXES, BETA, DENSITY, function, path, relabelled, stiffness
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 
 TITLE = "attention with general scores: a relabelling, a drift, and two printed signs and factors"
 STUDY = studies.scores
 CLAIMS = ("score.relabelling", "score.first-order", "score.minimiser")
 
-Array = NDArray[np.float64]
 _TURN = 2.0 * math.pi
 _USED = 7  # levels, before rounding shows in the extrapolated values
 
@@ -68,8 +65,8 @@ def _values(axes: Axes, table: Table, warm: Table) -> None:
             size=3.4,
             label=rf"$P_\varepsilon h$, $\varepsilon = {_number(float(part['epsilon'][0]))}$",
         )
-    axes.set(xlim=(-0.1, _TURN), xticks=[0.0, math.pi, _TURN], xticklabels=["0", r"$\pi$", r"$2\pi$"])
-    axes.set(xlabel="query $x$ (rad)", ylim=(-1.65, 2.15))
+    style.turn_axis(axes, "query $x$ (rad)")
+    axes.set(xlim=(-0.1, _TURN), ylim=(-1.65, 2.15))
     axes.legend(loc="upper center", ncols=2, columnspacing=1.0)
 
 

@@ -9,21 +9,18 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.diffusion import PeriodicGrid, drift_diffusion, studies
 from theory.diffusion.limits import extrapolated, worst
 from theory.diffusion.studies.ladder import DENSITY, function
 from theory.evidence import Table, order
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "one layer of attention against its drift-diffusion: orders one, two and three"
 STUDY = studies.ladder
 CLAIMS = ("limit.order", "limit.second-order")
 
-Array = NDArray[np.float64]
 _NODES = 256
 _STEPS = (("plain", style.BLUE, "o"), ("extrapolated", style.GREEN, "s"), ("twice", style.PURPLE, "D"))
 
@@ -66,8 +63,8 @@ def _limit(axes: Axes, table: Table) -> None:
     part = table.where(kernel="chordal", epsilon=float(table["epsilon"].min()))
     label = r"$(P_\varepsilon h - h)/\varepsilon$"
     style.marks(axes, part["x"], part.middles("change"), "o", color=style.VERMILION, size=3.6, label=label)
-    axes.set(xlim=(0.0, 2.0 * math.pi), xticks=[0.0, math.pi, 2.0 * math.pi], xticklabels=["0", r"$\pi$", r"$2\pi$"])
-    axes.set(xlabel="angle $x$ (rad)", ylim=(-6.2, 4.3), yticks=[-2.0, 0.0, 2.0])
+    style.turn_axis(axes, "angle $x$ (rad)")
+    axes.set(ylim=(-6.2, 4.3), yticks=[-2.0, 0.0, 2.0])
     axes.legend(loc="upper center", ncols=1)
 
 

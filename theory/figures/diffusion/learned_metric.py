@@ -10,10 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
-from numpy.typing import NDArray
 
 from theory.diffusion import Ellipse, studies
 from theory.diffusion.geometry import Curve, Reparametrised
@@ -21,12 +18,12 @@ from theory.diffusion.limits import extrapolated, worst
 from theory.diffusion.studies.metrics import CURVES, DENSITY
 from theory.evidence import Interval, Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "a score carries its own metric, and the density that drifts is relative to it"
 STUDY = studies.metrics
 CLAIMS = ("limit.metric", "limit.pull-back")
 
-Array = NDArray[np.float64]
 _TOKENS = 48
 _TURN = 2.0 * math.pi
 _NAMES = {"reparametrised": r"circle, at $x + 0.4\,\sin x$", "ellipse": r"ellipse, $(\cos x,\ 0.7\,\sin x)$"}
@@ -104,8 +101,8 @@ def _change(axes: Axes, table: Table) -> None:
         size=3.6,
         label=r"$(P_\varepsilon h - h)/\varepsilon$",
     )
-    axes.set(xlim=(0.0, _TURN), xticks=[0.0, math.pi, _TURN], xticklabels=["0", r"$\pi$", r"$2\pi$"])
-    axes.set(xlabel="angle $x$ (rad)", ylim=(min(right.min(), wrong.min()) - 0.4, right.max() + 4.2))
+    style.turn_axis(axes, "angle $x$ (rad)")
+    axes.set_ylim(min(right.min(), wrong.min()) - 0.4, right.max() + 4.2)
     axes.legend(loc="upper left")
 
 

@@ -8,8 +8,6 @@ places, and the same field as a map.
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
@@ -18,12 +16,12 @@ from theory.diffusion.studies.million import COUNTS, EPSILON, PLACES
 from theory.diffusion.studies.sampling import DENSITIES, function
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "what one layer makes of a function, from a thousand to a million independent tokens"
 STUDY = studies.million
 CLAIMS = ("rate.million",)
 
-Array = NDArray[np.float64]
 _TICKS = (0.0, np.pi, 2.0 * np.pi)
 _WORDS = ("0", r"$\pi$", r"$2\pi$")
 

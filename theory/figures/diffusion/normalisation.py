@@ -3,13 +3,12 @@ r"""The drift identifies the normalisation: its coefficient as the bandwidth fal
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
 
 from theory.diffusion import studies
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 
 TITLE = "the drift that identifies the normalisation: softmax, Sinkhorn, and density divided out"
 STUDY = studies.normalisers

@@ -10,20 +10,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.diffusion import PeriodicGrid, StepError, studies
 from theory.diffusion.studies.sampling import CRITICAL, DENSITIES, FIXED, REGULAR, TOKENS, function, places
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "the variance of a layer over independent tokens, against their number and the bandwidth"
 STUDY = studies.sampling
 CLAIMS = ("rate.drawn-variance", "rate.drawn-exponents", "rate.drawn-mean")
 
-Array = NDArray[np.float64]
 _HUES = {1: style.BLUE, 2: style.VERMILION}
 _MARKS = {1: "o", 2: "s"}
 _NAMES = {1: "circle", 2: "torus"}

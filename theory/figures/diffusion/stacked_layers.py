@@ -10,15 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.polynomial import legendre
-from numpy.typing import NDArray
 
 from theory.diffusion import PeriodicGrid, drift_diffusion, semigroup, studies
 from theory.diffusion.studies.stacking import DENSITY, SLOPE, TIMES, function, height_function
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = (
     "stacked attention layers run a drift-diffusion, on the circle and on the sphere, to first order in the bandwidth"
@@ -26,7 +24,6 @@ TITLE = (
 STUDY = studies.stacking
 CLAIMS = ("layers.stack", "layers.sphere", "layers.tokens")
 
-Array = NDArray[np.float64]
 _HUES = (style.SKY, style.BLUE, style.GREEN, style.VERMILION)
 _NODES = 96
 _SHOWN = {"circle": 1.0 / 64.0, "sphere": 1.0 / 64.0}
@@ -54,8 +51,8 @@ def draw(table: Table) -> Figure:
     for t, hue, values in zip((0.0, *TIMES), (style.GREY, *_HUES), _on_sphere(z, (0.0, *TIMES)), strict=True):
         axes["b"].plot(z, values, color=hue, linewidth=0.8, label=f"$t = {t:g}$")
         _dots(axes["b"], table.where(way="sphere", t=t, epsilon=_SHOWN["sphere"]), hue)
-    axes["a"].set(xlabel="angle $x$", ylabel=r"$P_\varepsilon^{2t/\varepsilon}h$", xlim=(0.0, 2.0 * np.pi))
-    axes["a"].set_xticks([0.0, np.pi, 2.0 * np.pi], ["0", r"$\pi$", r"$2\pi$"])
+    style.turn_axis(axes["a"], "angle $x$")
+    axes["a"].set_ylabel(r"$P_\varepsilon^{2t/\varepsilon}h$")
     axes["b"].set(xlabel="height $z$", ylabel=r"$P_\varepsilon^{2t/\varepsilon}h$", xlim=(-1.0, 1.0))
     for letter, at, side in (("a", (0.03, 0.03), "left"), ("b", (0.97, 0.03), "right")):
         shown = rf"marks: $\varepsilon = 1/{round(1.0 / _SHOWN['circle' if letter == 'a' else 'sphere'])}$"

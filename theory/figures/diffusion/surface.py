@@ -8,20 +8,17 @@ meridian, so attention between uniform tokens of that surface, which know nothin
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.diffusion import PeriodicGrid, Revolution, drift_diffusion, semigroup, studies
 from theory.diffusion.studies.surface import DENSITY, STEEPEST, function
 from theory.evidence import Interval, Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "a density as a shape: drift-diffusion on a circle is heat flow on a surface of revolution"
 STUDY = studies.surface
 CLAIMS = ("heat.surface",)
 
-Array = NDArray[np.float64]
 _TURN = 2.0 * np.pi
 _TIME = 0.25  # of the heat flow that colours the surface
 _VIEW = {"elev": 16.0, "azim": -61.0}  # between faces: two of equal depth would be drawn in the order of last digits
@@ -94,8 +91,8 @@ def _change(axes: Axes, table: Table) -> None:
     style.marks(
         axes, last["x"], last.middles("change"), "o", color=style.VERMILION, size=3.6, label="attention on the surface"
     )
-    axes.set(xlim=(0.0, _TURN), xticks=[0.0, np.pi, _TURN], xticklabels=["0", r"$\pi$", r"$2\pi$"])
-    axes.set(xlabel="arc length $x$ (rad)", ylim=(-1.2, 3.9))
+    style.turn_axis(axes, "arc length $x$ (rad)")
+    axes.set_ylim(-1.2, 3.9)
     axes.legend(loc="upper left", ncols=1)
 
 

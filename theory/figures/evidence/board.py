@@ -24,14 +24,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from theory.evidence import Kind, Table, Verdict
 from theory.evidence.judge import Part
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.figures._style.beeswarm import ROW, LogAxis, Spot, place_marks, row_heights
 from theory.report.archive import ArchiveError, Record, read, record_paths
 

@@ -11,8 +11,6 @@ Runs that diverged are counted, have no part in the violins above, and leave not
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
@@ -22,6 +20,7 @@ from theory.evidence import Interval, Table
 from theory.experiments import studies
 from theory.experiments.analysis import comparison
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.figures.experiments.attentions import ATTENTIONS, HUES, RULES, TASKS
 
 TITLE = "scores on test data at the end of training, run by run and pair by pair"

@@ -10,14 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from theory.evidence import Table
 from theory.experiments import studies
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.figures.experiments.attentions import ATTENTIONS, HUES, RULES, TASKS
 
 TITLE = "learning curves of metric-attention and the attentions that it was compared with"

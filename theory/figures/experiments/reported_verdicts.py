@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from theory.evidence import Interval, Kind, Table
 from theory.experiments import studies
 from theory.experiments.analysis import comparison
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.figures.experiments.attentions import ATTENTIONS, TASKS
 from theory.report.archive import ArchiveError, read
 

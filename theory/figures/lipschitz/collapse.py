@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.lipschitz import log_collapsed_diameter, studies
 
 TITLE = "collapse of the diameter over depth, in hundreds of digits"

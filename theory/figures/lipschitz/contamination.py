@@ -10,13 +10,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.attention import Measure
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.lipschitz import contaminated_share, sampling_deviation, studies
 from theory.lipschitz.studies.contamination import RARE
 
@@ -24,7 +22,6 @@ TITLE = "contamination and sampling error of attention, beside their exact laws"
 STUDY = studies.contamination
 CLAIMS = ("gibbs.contamination", "gibbs.fluctuation")
 
-Array = NDArray[np.float64]
 _HUES = (style.BLUE, style.VERMILION, style.GREEN)
 _MARKS = ("o", "^", "s")
 _FINE = np.geomspace(2.0**-13, 0.6, 200)

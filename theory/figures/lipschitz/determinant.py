@@ -7,11 +7,10 @@ Where it is negative, :math:`X - cF(X)` turns space inside out and cannot be inj
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.lipschitz import studies
 
 TITLE = "residual attention that is not injective: its determinant changes sign, and tokens share an image"

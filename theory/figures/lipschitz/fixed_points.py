@@ -7,21 +7,17 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.lipschitz import studies
 
 TITLE = "infinitely deep networks: one limit where layers contract, else collapse, a cycle, or several limits"
 STUDY = studies.fixed_points
 CLAIMS = ("depth.fixed-point", "depth.several-limits")
 
-Array = NDArray[np.float64]
 _HUES = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE, style.ORANGE)
 _MARKS = ("o", "s", "^", "D", "v")
 _VALUE, _ALPHA = studies.SYSTEMS["contraction"].value, abs(studies.SYSTEMS["contraction"].form)

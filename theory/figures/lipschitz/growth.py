@@ -12,19 +12,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.lipschitz import frobenius_constants, published_constant, studies
 
 TITLE = "growth of the Lipschitz constants of dot-product attention with radius, number of tokens and alpha"
 STUDY = studies.growth
 CLAIMS = ("dot-product.leader", "lipschitz.refined-w2", "dot-product.mean-field-exponent", "dot-product.quadratic")
 
-Array = NDArray[np.float64]
 _FORMS = (
     ("published", r"$\sqrt{3}\sqrt{\alpha^2(4n+1)+n}$", style.GREY, (0, (1, 1))),
     ("squares", r"$\sqrt{3}\sqrt{\alpha^2(n+1)+n}$", style.ORANGE, (0, (5, 1.5, 1, 1.5))),
@@ -106,7 +103,7 @@ def _alpha(left: Axes, right: Axes, table: Table) -> None:
     style.note(right, r"$3\sqrt{3}/8$", (1.0, _LIMIT), offset=(2.0, 2.0), color=style.GREY)
     right.set(xlabel=r"$\alpha = \|B\|R^2$", ylabel=r"largest $\|dF\|$ found, relative", ylim=(0.4, 1.2))
     right.set_xscale("log", base=2)
-    right.set_xticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"])
+    style.ticks(right, x=[1, 2, 4, 8, 16, 32, 64])
     right.legend(loc="upper right")
 
 

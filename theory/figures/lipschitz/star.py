@@ -10,19 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.lipschitz import distance_constant, studies
 
 TITLE = "distance attention on two stars: a constant for the largest displacement, and none like it in W1"
 STUDY = studies.stars
 CLAIMS = ("distance-attention.max-norm-attained", "distance-attention.star", "distance-attention.star-crossing")
 
-Array = NDArray[np.float64]
 _LIMITS = (2.4, 2e6)
 _LINE = np.unique(np.round(np.geomspace(3.0, _LIMITS[1], 200)))
 _CROSSING = 1710  # the first size at which the star of the table exceeds the constant

@@ -12,11 +12,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.lipschitz import interpolated_constant, joint_constant, measure_constant, schur_constant, studies
 from theory.lipschitz.studies.bounded import stretches
 

@@ -7,18 +7,15 @@ stay far below. In :math:`W_2` the refined constant leaves a smaller gap than :m
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Figure
 from theory.lipschitz import refined_w2_constant, sharp_w1_constant, studies
 
 TITLE = "the sharp constant in W1, the refined one in W2, and the worst pairs that a search finds"
 STUDY = studies.worst_pairs
 CLAIMS = ("lipschitz.sharp-w1", "lipschitz.refined-w2")
-
-Array = NDArray[np.float64]
 
 
 def draw(table: Table) -> Figure:

@@ -11,13 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.evidence.roundoff import U
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.maxent import studies
 
 TITLE = "what rounding costs entmax: beside a change of the support above order 2, and near order 1"
@@ -27,7 +25,6 @@ CLAIMS = ("entmax.edge", "entmax.power-form")
 _HUES = {3.0: style.BLUE, 5.0: style.VERMILION, 10.0: style.GREEN}
 _MARKS = {3.0: "o", 5.0: "^", 10.0: "s"}
 _FLOOR = 1e-18  # where smaller errors are drawn, zero among them
-Array = NDArray[np.float64]
 
 
 def draw(table: Table) -> Figure:

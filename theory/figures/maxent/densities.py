@@ -10,11 +10,10 @@ the edges decide: the mass errs by :math:`h^{1+b}` with :math:`b = 1/(\alpha-1)`
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.maxent import studies
 
 TITLE = "continuous attention from the Gaussian to the box: shapes, half-widths, and the errors of grids"

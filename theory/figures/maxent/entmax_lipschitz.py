@@ -9,11 +9,10 @@ random ones lie on the larger of both. Right, what is missing from 1, with its b
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.maxent import studies
 
 TITLE = "how steep entmax is, against the number of scores: the constant of two scores, the crossing, and the limit 1"

@@ -10,21 +10,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.contour import ContourSet
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.maxent import studies
 
 TITLE = "the free-energy landscape on the simplex, the softmax law, and the identity of its gap"
 STUDY = studies.landscape
 CLAIMS = ("maxent.gibbs",)
 
-Array = NDArray[np.float64]
 _HUES = (style.BLUE, style.VERMILION, style.GREEN)
 _MARKS = ("o", "^", "s")
 _DASH = 4.0  # line widths; each temperature draws its third of a period, so that lines that coincide are all seen

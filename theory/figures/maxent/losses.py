@@ -9,20 +9,17 @@ entropy of the uniform law, :math:`\frac{1 - n^{1-\alpha}}{\alpha(\alpha-1)}`, a
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.maxent import studies
 
 TITLE = "losses of one-hot targets: margins, and the perceptron's loss below them"
 STUDY = studies.losses
 CLAIMS = ("loss.margin", "loss.monotone", "loss.sandwich")
 
-Array = NDArray[np.float64]
 _HUES = (style.BLACK, style.BLUE, style.GREEN, style.VERMILION, style.PURPLE)
 _SPREADS = (style.SKY, style.ORANGE, style.BLUE, style.GREEN, style.VERMILION)
 _FLOOR = 1e-5  # where the logarithmic axis ends, and where a loss of zero is drawn

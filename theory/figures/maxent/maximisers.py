@@ -11,19 +11,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.maxent import studies
 
 TITLE = "the laws of largest mean score, free energy and cosine: in the plane, against distance, and on cooling"
 STUDY = studies.maximisers
 CLAIMS = ("naive.plane", "naive.path")
 
-Array = NDArray[np.float64]
 _REACH = 1.18  # of both axes of the plane
 _GRID = 201
 _HIGH = float(np.sqrt(3.0) / 2.0)

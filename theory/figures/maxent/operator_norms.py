@@ -10,19 +10,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.maxent import studies
 
 TITLE = "operator norms of the Jacobian of softmax, and where they reach the Lipschitz constants"
 STUDY = studies.operator_norms
 CLAIMS = ("softmax.norms-attained", "softmax.norms-limit")
-
-Array = NDArray[np.float64]
 
 
 class _Norm(NamedTuple):

@@ -9,19 +9,16 @@ entries have weight.
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.maxent import studies
 
 TITLE = "regularisation paths of softmax, entmax and sparsemax on the simplex of three scores"
 STUDY = studies.paths
 CLAIMS = ("entmax.differences", "naive.path")
 
-Array = NDArray[np.float64]
 _LOOKS = {1.0: (style.BLUE, "-", "o"), 1.5: (style.GREEN, "--", "s"), 2.0: (style.VERMILION, "-.", "^")}
 _HIGH = float(np.sqrt(3.0) / 2.0)
 _CORNERS = (((0.53, _HIGH), "left", "center"), ((0.0, -0.02), "center", "top"), ((1.0, -0.02), "center", "top"))

@@ -8,19 +8,16 @@ coordinate, gains before it loses, while the sum of the two largest never falls.
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.maxent import studies
 
 TITLE = "the weights of entmax against the difference of two scores, and against the order"
 STUDY = studies.weights
 CLAIMS = ("entmax.differences", "entmax.losing-weight")
 
-Array = NDArray[np.float64]
 _LOOKS = ((style.BLUE, "-"), (style.GREEN, "--"), (style.VERMILION, "-."), (style.BLACK, ":"))
 _ROWS = (  # of each weight its colour, its name, and where the name stands in order and points above the curve
     (style.BLUE, "first weight", 4.0, -13.0),

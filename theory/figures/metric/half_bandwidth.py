@@ -9,14 +9,12 @@ but for the slowest wave of the sphere, where the first order is exact up to an 
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.metric import studies
 from theory.metric.half_bandwidth import rate
 
@@ -24,7 +22,6 @@ TITLE = "at the bandwidth in use the asymptotics of attention are qualitative on
 STUDY = studies.half_bandwidth
 CLAIMS = ("metric.multipliers", "metric.half-bandwidth", "metric.asymptotics")
 
-Array = NDArray[np.float64]
 _HUES = {1: (style.BLUE, "o"), 2: (style.VERMILION, "s"), 3: (style.GREEN, "^")}
 _IN_USE = {  # with the side of the line on which the name stands
     "circle": ((0.5, "metric-attention", "right"),),

@@ -8,22 +8,19 @@ faces that are right; faces that are wrong have dark edges.
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.experiments import studies
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "parts of human bodies, as they are and as two trained networks see them"
 STUDY = studies.segmented_bodies
 CLAIMS = ("trained.segmented-bodies",)
 
-Array = NDArray[np.float64]
 _PARTS = {
     "head": style.YELLOW, "torso": style.SKY, "upper arm": style.ORANGE, "forearm": style.VERMILION,
     "hand": style.PURPLE, "thigh": style.GREEN, "shank": style.BLUE, "foot": style.GREY,

@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.collections import EllipseCollection
-from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.experiments import studies
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "what training makes of the metric of attention, and how far a layer is from its limit"
 STUDY = studies.trained_layer
 CLAIMS = ("trained.small-bandwidth", "trained.half-bandwidth", "trained.semigroup")
 
-Array = NDArray[np.float64]
 _DISTANCE = 0.07  # of the ellipses, in the unit of the features
 _ELLIPSES = 50
 _HALF = 0.5

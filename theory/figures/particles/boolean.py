@@ -9,19 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.particles import Line, studies
 
 TITLE = "attention on the line becomes Boolean, doubly exponentially fast"
 STUDY = studies.boolean
 CLAIMS = ("boolean.limit", "boolean.rate", "boolean.constant")
 
-Array = NDArray[np.float64]
 _CLOCKS = (0, 1, 2, 4)
 _HUES = (style.BLUE, style.SKY, style.GREEN, style.ORANGE, style.VERMILION)
 

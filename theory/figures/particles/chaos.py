@@ -10,12 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table, run_mean
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.particles import studies
 from theory.particles.chaos import spread, tagged_variance
 from theory.particles.studies.chaos import ALPHA, DIMS, TIME
@@ -24,7 +22,6 @@ TITLE = "propagation of chaos: one token and the cloud of all tokens beside the 
 STUDY = studies.chaos
 CLAIMS = ("chaos.tagged", "chaos.tagged-variance", "chaos.linear-response", "chaos.clouds")
 
-Array = NDArray[np.float64]
 _HUES = dict(zip((1, 2, 3, 6), (style.BLUE, style.PURPLE, style.VERMILION, style.GREEN), strict=True))
 _MARKS = dict(zip((1, 2, 3, 6), ("o", "D", "^", "s"), strict=True))
 _CONTROL = 2.0  # taken, as any number may be: times the square of the mean token at time 0 less its mean d/n

@@ -9,12 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.particles import studies
 from theory.particles.studies.merging import BETAS, END, STARTS
 
@@ -75,9 +73,7 @@ def _times(axes: Axes, part: Table) -> None:
     style.note(axes, r"clock of the start $\sigma$", (12.0, 0.0042), color=style.VERMILION)
     style.note(axes, "dotted: without masses", (0.97, 0.03), inside=True, color=style.GREY, ha="right")
     axes.set(xscale="log", yscale="log", xlabel=r"$\beta$", ylabel="clock", ylim=(1e-3, 1.0))
-    axes.set_xticks([10, 40, 160])
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    style.ticks(axes, x=[10, 40, 160])
 
 
 def _limit(angles: np.ndarray, ratio: float) -> np.ndarray:

@@ -10,21 +10,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.particles import flow, on_sphere, studies
 
 TITLE = "tokens form clusters on the circle and on the sphere"
 STUDY = studies.clusters
 CLAIMS = ("consensus.almost-every",)
 
-Array = NDArray[np.float64]
 _NEAR = 0.02  # taken: what the eye does not separate
 _TILT = np.deg2rad(25.0)
 _VIEW = np.array([[1.0, 0.0, 0.0], [0.0, np.sin(_TILT), np.cos(_TILT)], [0.0, -np.cos(_TILT), np.sin(_TILT)]])

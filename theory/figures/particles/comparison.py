@@ -10,12 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.particles import studies
 from theory.particles.comparison import slowest_rate
 from theory.particles.equiangular import Equiangular
@@ -28,7 +26,6 @@ CLAIMS = (
     "equiangular.threshold",
 )  # fmt: skip
 
-Array = NDArray[np.float64]
 _PARTS = (
     ("random", "drawn", ".", style.GREY, 3.0), ("search", "searched", "v", style.PURPLE, 3.6),
     ("simplex", "simplex", "s", style.BLACK, 2.4), ("clusters", "two equal clusters", "o", style.VERMILION, 3.0),

@@ -12,11 +12,10 @@ import math
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from theory.evidence import Interval, Table, proportion
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.particles import hemisphere_probability, studies
 
 TITLE = "tokens in one hemisphere: the odds of chance, and the way of attention"

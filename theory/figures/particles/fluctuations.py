@@ -9,19 +9,16 @@ the delta method says :math:`1 - \theta`, which is right up to :math:`\theta = 2
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.particles import studies
 
 TITLE = "one attention output over n keys: spread, bias, and the number of keys that their laws need"
 STUDY = studies.outputs
 CLAIMS = ("chaos.fluctuation", "chaos.effective-tokens")
 
-Array = NDArray[np.float64]
 _HUES = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE)
 _MARKS = ("o", "^", "s", "D")
 _SHIFT = 2.0 / 3.0  # where the delta method ceases to hold, in units of theta

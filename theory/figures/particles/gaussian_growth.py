@@ -10,19 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.particles import studies
 
 TITLE = "growth of a Gaussian on the line: blow-up, exponential growth at two rates, algebraic decay"
 STUDY = studies.gaussian_growth
 CLAIMS = ("gaussian-flow.clocks", "gaussian-flow.growth", "gaussian-flow.decay", "gaussian-flow.blow-up")
 
-Array = NDArray[np.float64]
 System = tuple[str, float, float, float, float]
 _GROWING: dict[System, tuple[str, str]] = {  # mark and colour
     ("softmax", 1.0, 1.0, 0.0, 0.25): ("o", style.VERMILION),

@@ -10,12 +10,10 @@ import math
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.particles import studies
 from theory.particles.equiangular import Equiangular
 from theory.particles.studies.norms import BETA, SIMPLICES, TOKENS
@@ -24,7 +22,6 @@ TITLE = "Pre-LN against Post-LN: gaps close like the inverse square of time, or 
 STUDY = studies.norms
 CLAIMS = ("norm-flow.post", "norm-flow.pre", "norm-flow.tokens")
 
-Array = NDArray[np.float64]
 _HUES = (style.BLUE, style.VERMILION)
 _TEN = math.log(10.0)
 

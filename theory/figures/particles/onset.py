@@ -8,13 +8,12 @@ nonlinear flow beside exponentials of these rates; and the fastest mode against 
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.particles import studies
 
 TITLE = "growth rates of the first clusters on the circle, their saturation, and the fastest mode against beta"

@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from theory.evidence import Interval, Table, order
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.particles import METHODS, studies
 
 TITLE = "orders of the integrators: errors against the length of the step, on three problems with known solutions"

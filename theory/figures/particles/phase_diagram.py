@@ -12,12 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.particles import studies
 from theory.particles.equiangular import Equiangular
 
@@ -25,7 +23,6 @@ TITLE = "the phase diagram of independent tokens over time and inverse temperatu
 STUDY = studies.equiangular
 CLAIMS = ("equiangular.concentration",)
 
-Array = NDArray[np.float64]
 _LEVELS = (0.05, 0.5, 0.95)
 _HUES = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE)
 

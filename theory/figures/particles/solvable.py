@@ -10,12 +10,10 @@ import math
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.particles import studies
 
 TITLE = "the solvable corner: the mean field approaches consensus at the rate 1/2, any number of tokens at the rate 1"
@@ -27,7 +25,6 @@ CLAIMS = (
     "solvable.crossover",
 )
 
-Array = NDArray[np.float64]
 _HUES = (style.VERMILION, style.ORANGE, style.GREEN, style.BLUE)
 _STARTED = 1.0 / 9.0  # r^2 / (1 - r^2) at time zero
 _TIMES = np.linspace(0.0, 16.0, 321)

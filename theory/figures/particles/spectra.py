@@ -8,12 +8,11 @@ is.
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.particles import studies
 
 TITLE = "spectra at consensus and at the twisted states of a ring"

@@ -9,12 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.particles import log_asymptote, meeting_point, studies
 from theory.particles.studies.metastable import ANGLES, BETAS, MASSES
 
@@ -78,9 +76,7 @@ def _rest(axes: Axes, table: Table) -> None:
     for stage, mark in _MARKS.items():
         axes.plot([], [], mark, color=style.BLACK, markersize=3.6, label=f"$k = {stage}$")
     axes.set(xscale="log", yscale="log", xlabel=r"$\beta$", xlim=(17.0, 480.0))
-    axes.set_xticks(BETAS)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    style.ticks(axes, x=BETAS)
     axes.legend(loc="lower left")
 
 
