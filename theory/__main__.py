@@ -110,7 +110,8 @@ def _doctor() -> int:
     from theory.engine import jit, threads  # noqa: PLC0415
     from theory.report import doctor  # noqa: PLC0415
 
-    backend, cache = os.environ.get("THEORY_BACKEND", "compiled"), str(jit.cache_folder() or "not kept")
+    backend = os.environ.get("THEORY_BACKEND", "compiled")
+    cache = str(jit.cache_folder() or "not kept")
     try:
         text = doctor.describe_machine(backend=backend, target=jit.target(), threads=threads.threads(), cache=cache)
     except ValueError as error:
@@ -147,8 +148,10 @@ def _report(options: argparse.Namespace) -> tuple[str, int]:
     from theory.report import archive, freshness, index, locations, sample  # noqa: PLC0415
 
     folder = options.evidence or locations.evidence_folder()
-    records, notes = archive.read_all(folder), options.notes or locations.notes_above(folder)
-    difference, since = index.index_difference(notes, records), freshness.changes(records, folder)
+    records = archive.read_all(folder)
+    notes = options.notes or locations.notes_above(folder)
+    difference = index.index_difference(notes, records)
+    since = freshness.changes(records, folder)
     old = {scale: "".join(f"{line}\n" for line in freshness.warnings(records, since, scale)) for scale in SCALES}
     packed = locations.is_packaged(notes)
     stale = bool(difference) and (options.check or packed)

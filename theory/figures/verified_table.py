@@ -95,7 +95,8 @@ def _evidence_faults(records: Iterable[Record], scale: str, root: int, study: st
     """Pair every claim of which the evidence does not vouch for a table of ``study`` with the reason."""
     faults = []
     for record in records:
-        claim, entry = record.claim.id, record.entries.get(scale)
+        claim = record.claim.id
+        entry = record.entries.get(scale)
         if entry is None:
             faults.append((claim, f"no evidence for {claim} at scale {scale}"))
         elif entry.verdict not in record.claim.finds:

@@ -126,7 +126,8 @@ def _departure(entry: Entry) -> str:
 def _gap(entry: Entry) -> str:
     if entry.nearest is None:
         return ", and it has no twin"
-    gap, name = entry.nearest.gap, escape_latex(entry.nearest.twin.breaks)
+    gap = entry.nearest.gap
+    name = escape_latex(entry.nearest.twin.breaks)
     if gap <= 0.0:
         return f", but a twin ({name}) is not refuted"
     loose = [escape_latex(name) or "without a name" for name, part in entry.parts.items() if part.gap <= 0.0]

@@ -129,7 +129,8 @@ def _departure(entry: Entry) -> str:
 
 
 def _part(name: str, part: Part) -> str:
-    kind, count = part.departure.kind.name.lower(), f"{part.cases} case{'' if part.cases == 1 else 's'}"
+    kind = part.departure.kind.name.lower()
+    count = f"{part.cases} case{'' if part.cases == 1 else 's'}"
     found = f"at most {at_most(part.departure.hi)}, {kind}, {count}"
     rest = f"its nearest twin fails by at least {at_least(part.gap)}" if part.gap > 0.0 else "refuted by NO twin"
     return f"{name or '(unnamed)'}: {found}; {rest}"
@@ -148,7 +149,8 @@ def _case(case: Mapping[str, Any]) -> str:
 
 
 def _line(name: str, text: str, *, wrap: bool = True) -> str:
-    first, rest = name.ljust(_NAME), " " * _NAME
+    first = name.ljust(_NAME)
+    rest = " " * _NAME
     if not wrap:  # a command must survive being copied
         return first + text
     return fill(

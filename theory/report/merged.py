@@ -67,7 +67,8 @@ def find_successor(folders: Sequence[Path], claim: str) -> Merged | None:
         if (folder / f"{claim}.json").exists():
             return None
         index = read_merged(folder)
-        step, seen = index.get(claim), {claim}
+        step = index.get(claim)
+        seen = {claim}
         while step is not None and step.into in index:
             if step.into in seen:
                 raise ArchiveError(f"{folder.parent / FILE}: expected {claim} to lead to what stands, got a circle")

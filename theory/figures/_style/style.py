@@ -126,7 +126,8 @@ def pictures(figure: Figure, formats: Sequence[str]) -> dict[str, bytes]:
     """Return what the file of each format holds."""
     if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
         _fix_layout(figure)
-    found, dpi = {}, figure.dpi
+    found = {}
+    dpi = figure.dpi
     for form in formats:  # by the canvas itself: savefig would draw everything once more before
         out = io.BytesIO()
         getattr(_CANVASES[form](figure), f"print_{form}")(out, metadata=_NO_METADATA[form])

@@ -33,7 +33,8 @@ def draw(table: Table) -> Figure:
     pixels = photograph.pixels()
     figure = style.canvas(style.DOUBLE, 2.95)
     axes = figure.subplots(1, len(heads))
-    hues, patches = _hues(), len(table) // len(heads)
+    hues = _hues()
+    patches = len(table) // len(heads)
     scale = LogNorm(1.0 / patches, float(table["weight.hi"].max()))
     for number, (each, head) in enumerate(zip(axes, heads, strict=True), start=1):
         part = table.where(head=head)
@@ -87,5 +88,6 @@ def _effective(part: Table) -> Interval:
     with precision():
         low, high = balls(part["weight.lo"]), balls(part["weight.hi"])
         fall = -log(low)
-        entropy, slack = (low * fall).sum(), ((high - low) * (1 + fall)).sum()
+        entropy = (low * fall).sum()
+        slack = ((high - low) * (1 + fall)).sum()
         return Interval(hull(exp(entropy - slack)).lo, hull(exp(entropy + slack)).hi, part.kind)

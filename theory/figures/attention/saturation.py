@@ -53,7 +53,8 @@ def _bars(axes: Axes, x: Array, table: Table, name: str, *, per: Array | float =
 
 def _weights(axes: Axes, table: Table) -> None:
     """Draw the mean of the largest weight, of the second, and so on; scaled ones once, for they do not change."""
-    ranks, dimensions = np.arange(1, RANKS + 1), np.unique(table["d"])
+    ranks = np.arange(1, RANKS + 1)
+    dimensions = np.unique(table["d"])
     parts = [(table.where(d=d, scaled=0), f"$d = {d}$", hue) for d, hue in zip(dimensions, _SHADES, strict=True)]
     parts.append((table.where(d=dimensions[-1], scaled=1), f"scaled, $d = {dimensions[-1]}$", style.BLUE))
     for (part, name, hue), mark in zip(parts, (*_SHAPES, "s"), strict=True):
@@ -81,7 +82,8 @@ def _stein(axes: Axes, table: Table) -> None:
     sigma = np.sqrt(table["d"])
     across = np.geomspace(3.2, 42.0, 60)
     top = _largest(KEYS)
-    low, name = top - np.log(KEYS) / across, r"within $\log n\,/\,\sigma$ below it"
+    low = top - np.log(KEYS) / across
+    name = r"within $\log n\,/\,\sigma$ below it"
     axes.fill_between(across, low, top, color=style.PALE, linewidth=0.0, zorder=0, label=name)
     style.guide(axes, y=top, color=style.BLACK)
     style.note(axes, r"$\mathbb{E}\max_i Z_i$", (3.3, top), offset=(0, 3), va="bottom")

@@ -51,7 +51,8 @@ def draw(table: Table) -> Figure:
     _atoms(axes["in"], x, mass, style.GREY)
     _atoms(axes["out"], y, mass, style.GREY)
     for number, (query, row, hue) in enumerate(zip(watched, rows, _HUES, strict=True), start=1):
-        one, law = [query], table.middles(row)
+        one = [query]
+        law = table.middles(row)
         _atoms(axes["in"], x[one], mass[one], hue)
         _atoms(axes["out"], y[one], mass[one], hue)
         _arrow(axes["out"], x[query], y[query], hue)

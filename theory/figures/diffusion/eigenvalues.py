@@ -71,7 +71,8 @@ def _spectra(first: Axes, second: Axes, part: Table) -> None:
 
 
 def _slowest(above: Axes, below: Axes, part: Table) -> None:
-    heights, rates = part["height"].astype(float), part.middles("value")
+    heights = part["height"].astype(float)
+    rates = part.middles("value")
     few = heights <= 16
     b = np.linspace(0.7, 16.8, 200)
     law, single = np.log10(16.0 * b / math.pi) - 4.0 * b / math.log(10.0), -2.0 * b / math.log(10.0)

@@ -80,7 +80,8 @@ def _number(value: float) -> str:
 
 def _coefficient(x: float, *, printed: bool = False, cubic: float = 1.0, drift: float = 2.0) -> float:
     """Return the first-order term at a query, right or wrong."""
-    y, c = float(relabelled(x)), 2.0 * float(stiffness(x))
+    y = float(relabelled(x))
+    c = 2.0 * float(stiffness(x))
     first, second = math.cos(y) - math.sin(2.0 * y), -math.sin(y) - 2.0 * math.cos(2.0 * y)
     mass = math.sqrt(4.0 * math.pi / c) if printed else 1.0
     slope = 0.5 * drift * float(DENSITY.log_slope(y))

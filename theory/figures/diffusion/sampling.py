@@ -70,7 +70,8 @@ def _quadratures(axes: Axes, table: Table, d: int) -> None:
     """Draw N times the variance at two places, and the leading laws."""
     h = 1e-5
     for part, spots, fill in (("regular", REGULAR, _HUES[d]), ("critical", CRITICAL, "white")):
-        rows, place = table.where(part=part, d=d), np.array(spots[d])
+        rows = table.where(part=part, d=d)
+        place = np.array(spots[d])
         density = float(np.prod([p(x) for p, x in zip(DENSITIES[d], place, strict=True)]))
         unit = np.eye(d) * h
         first = [(function(*(place + e)) - function(*(place - e))) / (2 * h) for e in unit]
@@ -115,7 +116,8 @@ def _predicted(d: int) -> Any:
 
 def _drawn(bandwidths: Axes, counts: Axes, rest: Axes, table: Table, d: int) -> None:
     """Draw what clouds give, the law of each bandwidth, and the quotient with three standard errors."""
-    law, spreads = _predicted(d), table.where(part="spread", d=d)
+    law = _predicted(d)
+    spreads = table.where(part="spread", d=d)
     epsilon = np.geomspace(float(spreads["epsilon"].min()), float(spreads["epsilon"].max()), 40)
     bandwidths.plot(epsilon, [law(e) / TOKENS for e in epsilon], color=_HUES[d], linewidth=0.8)
     far = np.geomspace(float(spreads["n"].min()), float(spreads["n"].max()), 10)

@@ -48,7 +48,8 @@ def draw(table: Table) -> Figure:
         runs = int(part["runs"].min())
         style.panel(panels[0, column], "abcd"[column], f"{words}, {runs} runs")
         losses = part["train_loss_median"][np.isfinite(part["train_loss_median"])]
-        low, high = losses.min(initial=np.inf), losses.max(initial=0.0)
+        low = losses.min(initial=np.inf)
+        high = losses.max(initial=0.0)
         if high > _DECADES * low:
             panels[0, column].set_yscale("log")
             panels[0, column].yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))

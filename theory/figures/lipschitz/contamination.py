@@ -78,7 +78,8 @@ def _share(axes: Axes, part: Table, number: int, label: str) -> None:
 
 def _sampling(axes: Axes, part: Table, number: int) -> None:
     """Draw exact errors as marks, their limit as a line, and the deviation of the law of attention dotted."""
-    tilt, hue = float(part["tilt"][0]), _HUES[number]
+    tilt = float(part["tilt"][0])
+    hue = _HUES[number]
     style.marks(axes, part["at"], part.middles("seen"), _MARKS[number], color=hue)
     axes.axhline(sampling_deviation(Measure([[0.0], [1.0]], [1.0 - RARE, RARE]), [0.0, tilt]), color=hue, zorder=1)
     heavy = RARE * math.exp(tilt) / (1.0 - RARE + RARE * math.exp(tilt))

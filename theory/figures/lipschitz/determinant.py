@@ -51,7 +51,8 @@ def _volumes(axes: Axes, table: Table) -> None:
 def _preimages(axes: Axes, table: Table) -> None:
     for share, hue in _HUES.items():
         part = table.where(share=share)
-        place, first = part["place"], part.middles("value")
+        place = part["place"]
+        first = part.middles("value")
         middle = np.sort(place[(first == 0.0) & (place >= 0.0) & (place <= 11.5)])
         axes.plot(middle, np.zeros_like(middle), color=style.GREY, linewidth=0.7, zorder=1)
         for side in (-1.0, 1.0):

@@ -20,7 +20,8 @@ CLAIMS = ("depth.fixed-point", "depth.several-limits")
 
 _HUES = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE, style.ORANGE)
 _MARKS = ("o", "s", "^", "D", "v")
-_VALUE, _ALPHA = studies.SYSTEMS["contraction"].value, abs(studies.SYSTEMS["contraction"].form)
+_VALUE = studies.SYSTEMS["contraction"].value
+_ALPHA = abs(studies.SYSTEMS["contraction"].form)
 _RATE = _VALUE * (math.exp(2 * _ALPHA) * (1 + 2 * _ALPHA) + _ALPHA)
 _ROOT = 0.85855964
 
@@ -51,7 +52,8 @@ def _moves(axes: Axes, table: Table) -> None:
     """Draw W1 between consecutive measures, and dashed the geometric bound from the first of them."""
     for start, hue, mark in zip(studies.SYSTEMS["contraction"].starts, _HUES, _MARKS, strict=False):
         part = table.where(start=start)
-        step, move = part["step"], part.middles("move")
+        step = part["step"]
+        move = part.middles("move")
         seen = step <= 12
         axes.plot(step[seen], move[seen], f"{mark}-", color=hue, markersize=2.8, label=f"from {start}")
         axes.plot(step[seen], move[0] * _RATE ** step[seen], color=hue, linewidth=0.7, linestyle=(0, (4, 2)))

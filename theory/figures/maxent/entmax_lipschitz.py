@@ -51,7 +51,8 @@ def draw(table: Table) -> Figure:
 
 
 def _norms(axes: Axes, table: Table, alpha: float) -> None:
-    hue, part = _HUES[alpha], table.where(part="family", alpha=alpha)
+    hue = _HUES[alpha]
+    part = table.where(part="family", alpha=alpha)
     middle = part.middles("norm")
     axes.plot(part["n"], middle, color=hue)
     style.guide(axes, y=2.0 ** (alpha - 2.0), color=hue, line="dashed")
@@ -65,7 +66,8 @@ def _norms(axes: Axes, table: Table, alpha: float) -> None:
 
 
 def _defects(axes: Axes, table: Table, alpha: float) -> None:
-    hue, part = _HUES[alpha], table.where(part="family", alpha=alpha)
+    hue = _HUES[alpha]
+    part = table.where(part="family", alpha=alpha)
     n = part["n"].astype(np.float64)
     axes.plot(n, 1.0 - part.middles("norm"), _MARKS[alpha], color=hue, markersize=2.2)
     axes.plot(n, (3.0 - alpha) * n ** (-(alpha - 1.0) / (3.0 - alpha)), ":", color=hue)

@@ -39,7 +39,8 @@ def draw(table: Table) -> Figure:
     left, right = axes["d"], axes["e"]
     holding = 0
     for number, tau in enumerate(table.levels("tau")):
-        part, letter = table.where(tau=tau), "abc"[number]
+        part = table.where(tau=tau)
+        letter = "abc"[number]
         style.panel(axes[letter], letter, rf"$\tau = {tau:g}$")
         levels = _landscape(axes[letter], part)
         bar = figure.colorbar(levels, ax=axes[letter], location="bottom", shrink=0.7, aspect=26, pad=0.02)
@@ -89,7 +90,9 @@ def _identity(left: Axes, right: Axes, part: Table, number: int) -> int:
 
     The divergences of a low temperature reach less far, so drawn on top they leave those of a high one to be seen.
     """
-    tau, hue, above = float(part["tau"][0]), _HUES[number], len(_HUES) - number
+    tau = float(part["tau"][0])
+    hue = _HUES[number]
+    above = len(_HUES) - number
     look: dict[str, Any] = {"markersize": 1.7, "color": hue, "markeredgewidth": 0, "zorder": 2 + above}
     gap = [best - energy for best, energy in zip(part.intervals("best"), part.intervals("free_energy"), strict=True)]
     bound = [tau * divergence for divergence in part.intervals("divergence")]

@@ -60,7 +60,8 @@ def draw(table: Table) -> Figure:
 
 def _curve(left: Axes, middle: Axes, part: Table, alpha: float, hue: str) -> None:
     """Draw the loss of one order, and its margin where the loss has one."""
-    loss, endless = part.middles("loss"), np.isinf(alpha)
+    loss = part.middles("loss")
+    endless = np.isinf(alpha)
     label = "$\\infty$: $\\max s - s_1$" if endless else f"{alpha:g}"
     left.plot(part["lead"], loss, color=hue, label=label)
     margin = 0.0 if endless else 1.0 / (alpha - 1.0) if alpha > 1.0 else np.inf
@@ -77,7 +78,8 @@ def _sandwich(axes: Axes, part: Table) -> None:
         part.kind, part.units, {name: column[np.isfinite(part["alpha"])] for name, column in part.columns.items()}
     )
     orders = np.unique(part["alpha"])
-    e, n = orders - 1.0, len(studies.LOGITS)
+    e = orders - 1.0
+    n = len(studies.LOGITS)
     entropy = np.where(e == 0.0, np.log(n), (1.0 - n**-e) / np.where(e == 0.0, 1.0, orders * e))
     axes.fill_between(orders, 0.0, entropy, color=style.PALE, linewidth=0.0)
     axes.plot(orders, entropy, color=style.BLACK, linewidth=2.2, label="$H_\\alpha$ of the uniform law")

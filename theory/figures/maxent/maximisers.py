@@ -141,7 +141,8 @@ def _against_distance(axes: Axes, step: Table) -> None:
     style.panel(axes, "e", "two scores")
     for best, look in _LOOK.items():
         part = step.where(best=best)
-        d, p = part["s1"] - part["s2"], part.middles("p1")
+        d = part["s1"] - part["s2"]
+        p = part.middles("p1")
         for side in (d < 0.0, d > 0.0) if best == "mean score" else (np.isfinite(d),):
             axes.plot(d[side], p[side], label=_WORDS[best] if side[-1] else None, **look)
     axes.set(xlabel=r"$(s_1 - s_2)/\tau$", ylabel="$p_1$", xticks=[-3, -2, -1, 0, 1, 2, 3], yticks=[0.0, 0.5, 1.0])

@@ -101,7 +101,8 @@ def _dashes(turn: int, among: int) -> tuple[float, tuple[float, float]]:
 def _share(three: Axes, rest: Axes, part: Table, norm: _Norm, number: int) -> None:
     """Draw shares of the supremum, and what is missing; norms that coincide take turns in dashes and marks."""
     order = np.argsort(part["weight"])[::-1]
-    across, share = part["weight"][order], part.middles("extreme")[order] / norm.supremum
+    across = part["weight"][order]
+    share = part.middles("extreme")[order] / norm.supremum
     closed = part.middles("closed")[order] / norm.supremum
     turn, among = _TURNS[number]
     line: dict[str, Any] = {"color": norm.hue, "linestyle": _dashes(turn, among) if among > 1 else "solid"}

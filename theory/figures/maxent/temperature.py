@@ -36,7 +36,9 @@ def draw(table: Table) -> Figure:
     """Draw three panels over one axis of temperature."""
     figure = style.canvas(style.DOUBLE, 2.6)
     axes = figure.subplot_mosaic([["a", "b", "c"]])
-    n, top, mean = len(studies.COOLED), max(studies.COOLED), float(np.mean(studies.COOLED))
+    n = len(studies.COOLED)
+    top = max(studies.COOLED)
+    mean = float(np.mean(studies.COOLED))
     for name, look in _LOOK.items():
         part = table.where(map=name)
         tau = part["tau"]

@@ -39,7 +39,8 @@ def draw(table: Table) -> Figure:
 def _two(axes: Axes, table: Table) -> None:
     for (hue, dash), alpha in zip(_LOOKS, table.levels("alpha"), strict=True):
         part = table.where(alpha=alpha)
-        d, p = part["s1"], part.middles("p1")
+        d = part["s1"]
+        p = part.middles("p1")
         if np.isinf(alpha):  # a jump: two half-lines, and the tie as a point
             for side in (d < 0.0, d > 0.0):
                 axes.plot(d[side], p[side], dash, color=hue, label=r"$\alpha = \infty$" if d[side][0] < 0.0 else None)

@@ -76,7 +76,8 @@ def _turned(triangles: Array) -> Array:
     widest = np.linalg.svd(flat - flat.mean(axis=0), full_matrices=False)[2][0]
     x = triangles[..., [0, 2]] @ widest
     z = triangles[..., [0, 2]] @ np.array([-widest[1], widest[0]])
-    cosine, sine = np.cos(_TILT), np.sin(_TILT)
+    cosine = np.cos(_TILT)
+    sine = np.sin(_TILT)
     height = triangles[..., 1]
     middle = 0.5 * (x.min() + x.max())
     return np.stack([x - middle, cosine * height - sine * z, sine * height + cosine * z], axis=-1)

@@ -69,7 +69,8 @@ def _ellipses(axes: Axes, part: Table) -> None:
 
 def _apart(places: Array) -> NDArray[np.int_]:
     """Choose points one after the other, each as far as possible from those chosen before."""
-    chosen, far = [0], np.linalg.norm(places - places[0], axis=1)
+    chosen = [0]
+    far = np.linalg.norm(places - places[0], axis=1)
     while len(chosen) < min(_ELLIPSES, len(places)):
         chosen.append(int(far.argmax()))
         far = np.minimum(far, np.linalg.norm(places - places[chosen[-1]], axis=1))

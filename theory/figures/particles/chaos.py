@@ -78,7 +78,9 @@ def _token(axes: Axes, ratio: Axes, part: Table, series: str, d: int) -> None:
     sizes, squares = _squares(part, d)
     predicted = tagged_variance(d, ALPHA, TIME).mid
     root = np.sqrt([float(x.mean()) for x in squares])
-    hue, mark, face = _HUES[d], _MARKS[d], _HUES[d] if series == "near" else "white"
+    hue = _HUES[d]
+    mark = _MARKS[d]
+    face = _HUES[d] if series == "near" else "white"
     look = {"markersize": 3.4, "markeredgewidth": 0.7, "markeredgecolor": hue, "markerfacecolor": face}
     label = f"$d = {d}$" if series == "near" or d not in DIMS else None
     axes.plot(sizes, root, mark, label=label, zorder=3, **look)  # type: ignore[arg-type]

@@ -31,7 +31,8 @@ _FRAMES = 46
 
 def draw(table: Table) -> Figure:
     """Draw one row per temperature: three times on the circle, and the same on the sphere."""
-    betas, times = np.unique(table["beta"]), np.unique(table["time"])[1:]
+    betas = np.unique(table["beta"])
+    times = np.unique(table["time"])[1:]
     figure = style.canvas(style.DOUBLE, 3.75)
     axes = figure.subplots(betas.size, 2 * times.size)
     for level, (row, beta) in enumerate(zip(axes, betas.tolist(), strict=True)):
@@ -51,7 +52,8 @@ def draw(table: Table) -> Figure:
 
 def animate(table: Table) -> Iterator[Figure]:
     """Yield the sphere at the three temperatures over time, from the start in the table."""
-    betas, end = table.levels("beta"), float(table["time"].max())
+    betas = table.levels("beta")
+    end = float(table["time"].max())
     times = np.concatenate([[0.0], np.geomspace(0.25, end, _FRAMES - 1)])
     paths = []
     for beta in betas:

@@ -48,7 +48,9 @@ def _diameters(first: Axes, second: Axes, table: Table) -> None:
             beta = float(part["beta"][0])
             if part["n"][0] != 5:
                 continue
-            rate, logs, times = math.exp(beta) if way == "USA" else 1.0, part.middles("log"), part["time"]
+            rate = math.exp(beta) if way == "USA" else 1.0
+            logs = part.middles("log")
+            times = part["time"]
             look = {"color": _BETAS[beta], "linestyle": "none", **size}
             shown = rate * times + _SHIFTS[beta]
             first.plot(shown, logs / math.log(10.0), mark, **look)

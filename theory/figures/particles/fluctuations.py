@@ -51,7 +51,8 @@ def draw(table: Table) -> Figure:
 
 
 def _moments(axes: Axes, part: Table, number: int, limit: float, sign: float) -> None:
-    n, hue = 2.0 ** part["bits"], _HUES[number]
+    n = 2.0 ** part["bits"]
+    hue = _HUES[number]
     style.guide(axes, y=limit, color=hue)
     style.marks(
         axes, n, sign * part.middles("value"), _MARKS[number], color=hue, size=3.0, label=f"$p = {part['p'][0]:g}$"

@@ -32,7 +32,8 @@ def draw(table: Table) -> Figure:
         2.9, "Pre-LN and Post-LN", "Post-LN, times $e^{2t}$", "Pre-LN, slope of a decade"
     )
     for case, (n, beta, gap) in enumerate(SIMPLICES):
-        simplex, words = Equiangular(n, beta), rf"$n = {n}$, $\beta = {beta:g}$"
+        simplex = Equiangular(n, beta)
+        words = rf"$n = {n}$, $\beta = {beta:g}$"
         _series(first, second, third, table, "simplex", case, ("o", _HUES[case], words))
         c, d = simplex.pre_norm_tail(gap)
         times = np.geomspace(3.0, 3e8, 100)
@@ -65,7 +66,8 @@ def _series(
     }  # fmt: skip
     for norm in ("pre", "post"):
         found = table.where(part=part, norm=norm, case=case)
-        times, logs = found["t"], found.middles("log_gap")
+        times = found["t"]
+        logs = found.middles("log_gap")
         first.plot(times, np.exp(logs), mark, **style_)
         if norm == "post":
             second.plot(times, np.exp(logs + 2.0 * times), mark, label=words, **style_)

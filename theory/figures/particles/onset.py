@@ -72,7 +72,9 @@ def _rates(axes: Axes, part: Table) -> None:
 def _modes(axes: Axes, part: Table) -> None:
     for degree, hue in enumerate(_OF_DEGREE, start=1):
         rows = part.where(degree=degree)
-        beta, start, times = float(rows["beta"][0]), float(rows["epsilon"][0]), rows["time"]
+        beta = float(rows["beta"][0])
+        start = float(rows["epsilon"][0])
+        times = rows["time"]
         growing = start * np.exp(float(_rate(beta, degree)) * times)
         axes.plot(times, growing, color=hue, linewidth=0.6, linestyle=(0, (4, 2)))
         axes.plot(times, rows.middles("value"), color=hue, label=str(degree))

@@ -33,7 +33,8 @@ def draw(table: Table) -> Figure:
     axes = figure.subplot_mosaic([["a", "b"], ["c", "d"]], height_ratios=[1.15, 1.0])
     part = table.where(part="mean")
     n, d = int(part["n"][0]), int(part["d"][0])
-    betas, times = np.unique(part["beta"]), np.unique(part["t"])[1:]
+    betas = np.unique(part["beta"])
+    times = np.unique(part["t"])[1:]
     measured = np.array([part.where(beta=b).middles("value")[1:] for b in betas])
     theory = np.array([1.0 - Equiangular(n, float(b)).gap(times) for b in betas])
     style.panel(axes["a"], "a", f"mean overlap, $n = {n}$, $d = {d}$")

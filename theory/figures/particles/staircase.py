@@ -40,7 +40,8 @@ def draw(table: Table) -> Figure:
 def _stairs(axes: Axes, table: Table) -> None:
     for beta, hue in _HUES.items():
         part = table.where(beta=beta)
-        time, height = part.middles("log_time") / beta, part.middles("energy")
+        time = part.middles("log_time") / beta
+        height = part.middles("energy")
         across = np.concatenate([[-0.2], time, [1.5]])
         axes.plot(across, np.concatenate([height[:1], height, [1.0]]), color=hue, label=rf"$\beta = {beta:g}$")
         jumps = part.where(mark="jump")
@@ -83,7 +84,8 @@ def _rest(axes: Axes, table: Table) -> None:
 def _pairs(beta: float) -> list[tuple[float, tuple[float, float]]]:
     """Return angle and masses of the three pairs when they are formed; squares of masses balance in the limit."""
     a, b, c, d = MASSES
-    first, second = ANGLES[1], ANGLES[3] - ANGLES[2]
+    first = ANGLES[1]
+    second = ANGLES[3] - ANGLES[2]
     if math.isinf(beta):
         moved = [first * b**2 / (a**2 + b**2), second * d**2 / (c**2 + d**2)]
     else:
