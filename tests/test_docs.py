@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_layers import MAY_IMPORT
+
 PAGE = Path(__file__).parent.parent / "docs" / "architecture.md"
 EXAMPLES = dict(
     re.findall(r"^```python\n# (\w+\.py)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
@@ -43,6 +45,14 @@ def run(tmp_path):
         )
 
     return run
+
+
+def test_the_rooms_import_what_the_page_says():
+    rows = re.findall(r"^\| `(\w+)` \| .* \| ?([\w, ]*?) ?\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    stated = {room: set(filter(None, imports.split(", "))) for room, imports in rows}
+    stated["figures"] = set(stated) - {"figures"}
+    assert stated == {room: set(MAY_IMPORT[room]) for room in stated}
+    assert set(stated) == {room for room in MAY_IMPORT if not room.startswith("_")}
 
 
 def test_the_examples_are_an_instrument_a_theorem_and_a_figure():

@@ -162,8 +162,8 @@ def _report(options: argparse.Namespace) -> tuple[str, int]:
         text = f"{difference}\n{notes}: the theorem index is stale; {mend}\n"
     else:
         text = f"{notes}: {'renewed' if difference else 'current'}, {len(records)} claims\n"
-    told, fell = sample.decide_again(records, folder, options.sample)
-    return text + "".join(old.values()) + told, int(stale or (options.check and bool(old["quick"])) or fell)
+    sampled, fell = sample.decide_again(records, folder, options.sample)
+    return text + "".join(old.values()) + sampled, int(stale or (options.check and bool(old["quick"])) or fell)
 
 
 def _record_folder(options: argparse.Namespace) -> Path:

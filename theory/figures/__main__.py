@@ -1,6 +1,6 @@
 """Draw the figures from the tables on which their claims were judged, or check that the committed ones agree.
 
-A figure of which a claim does not stand, or whose table is not the judged one, is stamped and written to
+A figure with a claim that does not stand, or whose table is not the judged one, is stamped and written to
 NAME.unverified.*, which leaves the verified files as they are; the command then exits with status 1 and names the
 command that renews the evidence. A figure whose files show already what was judged is not drawn again.
 """

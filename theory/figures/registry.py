@@ -1,7 +1,7 @@
 """Which figures there are: the modules in the folders of this room that assign ``TITLE``.
 
 Names and titles are read from the syntax trees, so that a list costs no import; so are the data files that a figure
-needs beside the code, by which a command says at once what is missing.
+needs besides the code, so that a command can say at once what is missing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From a table to files: draw, say below what the evidence says, stamp what is not verified, write.
 
 A verified figure and its table take their place together, with their entry in the manifest. A stamped one is written
-beside them, as ``NAME.unverified.*``, and what was verified stays.
+to ``NAME.unverified.*``, and what was verified stays.
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, Context, Decimal
 
 from theory.evidence.interval import Interval
 
-_SHOWN = 12  # taken: more digits than a paper prints, fewer than a float64 holds
+_SHOWN = 12  # chosen: more digits than a paper prints, fewer than a float64 holds
 _ENDS = 18  # derived: 17 digits tell two neighbouring float64 apart
-_LOST = 3  # taken: cutting may hide as many digits, of those that show two of the width, before the ends are better
-_BOUND = 2  # taken: a bound needs its order of magnitude and one digit more
+_LOST = 3  # chosen: cutting may hide as many digits, of those that show two of the width, before the ends are better
+_BOUND = 2  # chosen: a bound needs its order of magnitude and one digit more
 _PLAIN = range(-3, 4)  # decimal exponents written without a power of ten
 
 

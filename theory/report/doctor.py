@@ -30,7 +30,7 @@ CLAIMS = (
 )  # fmt: skip
 _SWITCHES = re.compile(r"(NUMBA|OPENBLAS|MKL|BLIS|OMP|NPY|THEORY)_(?!CACHE)")
 _BESIDE = ("llvmlite", "pytest")  # packages that no requirement names and results or verdicts depend on
-_LAST = 20  # taken: lines of pytest's that say why it decided nothing
+_LAST = 20  # chosen: lines of pytest's that say why it decided nothing
 _NAME = 11  # the widest label and two blanks
 
 

@@ -17,7 +17,7 @@ from theory.report.index import marks
 _COLOUR = {"supported": "32", "refuted": "1;31", "inconclusive": "33", "vacuous": "35"}  # what is stated: cyan
 _WIDTH = 110
 _FIRST = ("suite", "closure", "backend", "machine", "processor", "vectors", "kernels_for", "blas", "python")
-_ELSEWHERE = ("commit",)  # what is told in another line
+_ELSEWHERE = ("commit",)  # which has a line of its own
 _NAME = 13  # the widest label and two blanks
 _RIGHT = {
     Kind.PROVED: "on a whole stated box, or symbolically",
@@ -94,8 +94,8 @@ def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> lis
     if entry.tightness is not None:
         text.append(_line("tightness", f"largest measured/bound is at most {at_most(entry.tightness, figures=7)}"))
     if len(entry.parts) > 1:
-        told = [_part(name, part) for name, part in entry.parts.items()]
-        text += [_line("" if k else "parts", part) for k, part in enumerate(told)]
+        parts = [_part(name, part) for name, part in entry.parts.items()]
+        text += [_line("" if k else "parts", part) for k, part in enumerate(parts)]
     text += [_line("" if k else "twins", _twin(twin, twin is entry.nearest)) for k, twin in enumerate(entry.twins)]
     first = [name for name in _FIRST if name in entry.provenance]
     made_with = [*first, *(name for name in entry.provenance if name not in (*first, *_ELSEWHERE))]

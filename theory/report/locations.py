@@ -9,7 +9,7 @@ from theory.report.archive import ArchiveError, join_folders
 
 _PACKED = "_record"  # folder of the package in which a wheel keeps the records and the notes
 _ENDS = (".git", "pyproject.toml")  # one of these stands where a repository ends
-_HEAD = 2000  # taken: characters of a record in which its first key stands
+_HEAD = 2000  # chosen: characters of a record in which its first key stands
 
 
 def evidence_folders() -> list[Path]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from theory.report.archive import ArchiveError
 
-FILE = "merged.csv"  # beside the folder of the records
+FILE = "merged.csv"  # next to the folder of the records
 _COLUMNS = ["id", "into", "why"]
 
 
@@ -28,7 +28,7 @@ class Merged:
 
 
 def read_merged(folder: Path) -> dict[str, Merged]:
-    """Read the index beside a folder of records, by the old id; empty where there is none.
+    """Read the index next to a folder of records, by the old id; empty where there is none.
 
     Raises
     ------

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 DOT = 0.036  # inches of a mark with its edge
-PAGE = 3.6  # taken: inches of all rows together; where that is too little, marks overlap in part
+PAGE = 3.6  # chosen: inches of all rows together; where that is too little, marks overlap in part
 ROW = (0.101, 0.17)  # inches: the least, for a line of type, and the most without need
 _ROOM = 1.5 * DOT  # of the first mark and the last, and between rows
 _TOUCH = 1.0 - 1e-9  # marks nearer than this, in their own size, overlap

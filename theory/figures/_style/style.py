@@ -34,7 +34,7 @@ Array: TypeAlias = NDArray[np.float64]
 
 SINGLE, DOUBLE = 3.4, 7.0  # widths of one and of two columns in inches
 
-# taken: M. Okabe and K. Ito, Color Universal Design, 2008
+# after M. Okabe and K. Ito, Color Universal Design, 2008
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
     "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
 )  # fmt: skip
@@ -48,7 +48,7 @@ SMALL, TEXT = 7.0, 8.0  # points
 _LINE = 0.135  # inches from one line of the caption to the next
 _MARGIN = 0.04  # inches
 _GRID = 256.0  # parts of a dot, as in Agg
-_PLACES = 6  # taken: a share of the figure too small to see, far above the digits that differ
+_PLACES = 6  # chosen: a share of the figure too small to see, far above the digits that differ
 _RC = {
     "font.family": "DejaVu Sans", "font.size": TEXT, "axes.titlesize": TEXT, "axes.labelsize": TEXT,
     "xtick.labelsize": SMALL, "ytick.labelsize": SMALL, "legend.fontsize": SMALL, "mathtext.fontset": "dejavusans",

@@ -124,13 +124,13 @@ def convergence(
     x : array_like
         Steps.
     errors : sequence of Interval or of float
-        Of which the middles are drawn.
+        Errors; of intervals the middles are drawn.
     color, mark, line : str
         How.
     label : str, optional
-        Name of the curve, in the legend or, with ``at``, beside it.
+        Name of the curve, in the legend or, with ``at``, next to it.
     at : int, optional
-        The point beside which the name stands: below it to the right, or if ``above``, to the left above it.
+        The point next to which the name stands: below it to the right, or if ``above``, to the left above it.
     above : bool, optional
         See ``at``.
     """

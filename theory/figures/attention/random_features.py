@@ -26,7 +26,7 @@ _LEAST = 1e-4  # smaller relative variances are below the panel, zero among them
 
 
 def draw(table: Table) -> Figure:
-    """Draw the variances by angle beside the bias by the number of frequencies."""
+    """Draw the variances by angle and the bias by the number of frequencies."""
     figure, (left, right) = style.row(2.9, "variance of the estimate by one frequency", "bias of the normalised output")
     _variances(left, table.where(part="variance"))
     _bias(right, table.where(part="output"))

@@ -1,6 +1,6 @@
 r"""Where the tokens end: a layer pushes inwards by the root of its bandwidth, and a stack feels a nearer wall.
 
-Beside a wall a query sees keys on one side only, so that the average is off by :math:`\sqrt\varepsilon` times the
+Near a wall a query sees keys on one side only, so that the average is off by :math:`\sqrt\varepsilon` times the
 normal derivative; where that vanishes, by more than half the second one. Stacks tend to the reflected diffusion, at
 order one half, with a known coefficient: that of walls which stand :math:`\phi(0)\sqrt\varepsilon` nearer.
 """

@@ -1,6 +1,6 @@
 r"""How far the output of a layer over independent tokens spreads, against the bandwidth and the number of tokens.
 
-Above, the variance without a draw beside its leading law, and over drawn clouds beside the law of the very bandwidth;
+Above, the variance without a draw against its leading law, and over drawn clouds against the law of the very bandwidth;
 below, the same against the number of tokens, and the quotient of what is drawn and what the delta method
 predicts, which is exact for many keys in reach.
 """

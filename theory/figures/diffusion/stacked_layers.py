@@ -2,7 +2,7 @@ r"""Stacks of attention layers against the drift-diffusion that they discretise,
 
 Lines are :math:`e^{tL}h` by a dense exponential of the generator; marks are stacks of layers at the places of the
 table. On the right the largest error at :math:`t = \frac12` over the bandwidth, plain and after one and two
-extrapolations, beside the distance to the equation whose drift is half as strong.
+extrapolations, and the distance to the equation whose drift is half as strong.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MARK: dict[str, Any] = {"linestyle": "none", "markersize": 3.2, "markeredgewidt
 
 
 def draw(table: Table) -> Figure:
-    """Draw both evolutions beside the errors."""
+    """Draw both evolutions and the errors."""
     figure = style.canvas(style.DOUBLE, 2.6)
     axes = figure.subplot_mosaic([["a", "b", "c"]])
     style.panel(axes["a"], "a", "circle, quantile tokens")

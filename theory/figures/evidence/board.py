@@ -1,6 +1,6 @@
 r"""The verdict board: how many claims each subject has, how near each is to its limit, its nearest twin, its tightness.
 
-A row is a subject, in the order in which the story tells them, and a mark is a claim. A bar counts the claims by their
+A row is a subject and a mark is a claim. A bar counts the claims by their
 kinds. A mark of the second panel ends the departures that the data still allow in the part of the claim that comes
 nearest to its limit: a claim is supported if it stands within the band, at no more than its kind and its nearest twin
 allow, and if every part and every twin is refuted somewhere. The third panel shows

@@ -29,7 +29,7 @@ DATA = (
     "experiments/results/translation-curves.csv",
 )
 
-_DECADES = 30.0  # taken: where losses differ by more than this factor their axis is logarithmic
+_DECADES = 30.0  # chosen: where losses differ by more than this factor their axis is logarithmic
 _LOOKS: dict[str, Any] = {"published": "--", "tuned": "-"}
 _MEASURES = {"train_loss": "training loss (nat)", "accuracy": "test accuracy"}
 

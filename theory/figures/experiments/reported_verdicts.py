@@ -148,7 +148,7 @@ def _frame(axes: Axes, letter: str, panel: _Panel, part: Table) -> None:
 
 
 def _power(step: float, exponent: int) -> str:
-    """Return a power of the step as it is told in a figure."""
+    """Return a power of the step as a figure prints it."""
     size = int(step ** abs(exponent))
     return f"1/{size}" if exponent < 0 else str(size)
 

@@ -1,6 +1,6 @@
-r"""Contamination and sampling error of attention, as measured, beside their exact laws.
+r"""Contamination and sampling error of attention, as measured, against their exact laws.
 
-Dirt of share :math:`\epsilon`, of which the weights are r times those of the clean data, takes the share
+Outliers of share :math:`\epsilon`, whose weights are r times those of the clean data, takes the share
 :math:`\theta = \epsilon r/(1 - \epsilon + \epsilon r)` of attention, and moves the law by that share of the way to its
 own. Root N times the error of N drawn tokens tends to :math:`\sigma`, not to the deviation of the law of attention.
 """
@@ -18,7 +18,7 @@ from theory.figures._style import Axes, Figure
 from theory.lipschitz import contaminated_share, sampling_deviation, studies
 from theory.lipschitz.studies.contamination import RARE
 
-TITLE = "contamination and sampling error of attention, beside their exact laws"
+TITLE = "contamination and sampling error of attention, against their exact laws"
 STUDY = studies.contamination
 CLAIMS = ("gibbs.contamination", "gibbs.fluctuation")
 

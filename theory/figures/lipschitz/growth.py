@@ -34,7 +34,7 @@ _LIMIT = 3.0 * 3.0**0.5 / 8.0
 
 
 def draw(table: Table) -> Figure:
-    """Draw growth with the radius beside growth with the number of tokens, above growth with alpha."""
+    """Draw growth with the radius and with the number of tokens, above growth with alpha."""
     figure = style.canvas(style.DOUBLE, 5.0)
     axes = figure.subplot_mosaic([["a", "b"], ["c", "d"]])
     _radius(axes["a"], table)

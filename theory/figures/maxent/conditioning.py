@@ -1,6 +1,6 @@
 r"""What rounding costs two ways of computing entmax for two scores: halving the threshold, and a last Newton step.
 
-Beside a change of the support the power :math:`[z - \theta]_+^{1/(\alpha-1)}` is steep for :math:`\alpha > 2`: a
+Near a change of the support the power :math:`[z - \theta]_+^{1/(\alpha-1)}` is steep for :math:`\alpha > 2`: a
 threshold off by one rounding :math:`u` costs :math:`u^{1/(\alpha-1)}`. Near :math:`\alpha = 1` the same power loses
 :math:`u/(\alpha - 1)`. Both are losses of the algorithm: the map itself is Lipschitz for two scores, and the other way
 keeps to a few roundings.
@@ -18,7 +18,7 @@ from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 from theory.maxent import studies
 
-TITLE = "what rounding costs entmax: beside a change of the support above order 2, and near order 1"
+TITLE = "what rounding costs entmax: near a change of the support above order 2, and near order 1"
 STUDY = studies.conditioning
 CLAIMS = ("entmax.edge", "entmax.power-form")
 
@@ -30,7 +30,7 @@ _FLOOR = 1e-18  # where smaller errors are drawn, zero among them
 def draw(table: Table) -> Figure:
     """Draw the errors against the distance to the edge, against the order, and near order 1."""
     figure, (edge, order, near) = style.row(
-        3.1, "beside the edge of the support", "the worst distance", r"near $\alpha = 1$", sharey=True
+        3.1, "near the edge of the support", "the worst distance", r"near $\alpha = 1$", sharey=True
     )
     _edge(edge, table.where(part="edge"))
     _order(order, table.where(part="edge"))

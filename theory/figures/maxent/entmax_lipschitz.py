@@ -1,7 +1,7 @@
 r"""How steep entmax is on laws of one large weight among equal ones, as the scores become many.
 
 Left, the norm of the Jacobian at the best such law against the number of scores: it exceeds the constant of two
-scores, :math:`2^{\alpha-2}`, from the size written beside the crossing on, and tends to 1. Laws found by climbing from
+scores, :math:`2^{\alpha-2}`, from the size written at the crossing on, and tends to 1. Laws found by climbing from
 random ones lie on the larger of both. Right, what is missing from 1, with its bound
 :math:`(3-\alpha)n^{-(\alpha-1)/(3-\alpha)}`, which is its leading term.
 """

@@ -2,7 +2,7 @@ r"""The free-energy landscape on the simplex of laws over three scores, and the 
 
 For each temperature :math:`\tau`, level lines of :math:`F(p) = \langle p, s \rangle + \tau H(p)` around the softmax
 law :math:`p^*`; below, :math:`F(p^*) - F(p)` against :math:`\tau\,\mathrm{KL}(p \,\|\, p^*)` at every grid point, and
-what is seen of their difference beside what its enclosure allows: the identity holds where zero is enclosed.
+what is seen of their difference against what its enclosure allows: the identity holds where zero is enclosed.
 """
 
 from __future__ import annotations

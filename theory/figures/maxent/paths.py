@@ -2,7 +2,7 @@ r"""Regularisation paths on the simplex of three scores: where the law goes as t
 
 The paths of softmax, entmax of order 3/2 and sparsemax in barycentric coordinates, from the uniform law towards the
 largest score; marks at a few inverse temperatures, the same for all. Sparsemax is piecewise linear in
-:math:`1/\tau` and runs along an edge once a weight has vanished. Beside them the entropy along each path, and how many
+:math:`1/\tau` and runs along an edge once a weight has vanished. Next to them the entropy along each path, and how many
 entries have weight.
 """
 

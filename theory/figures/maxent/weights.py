@@ -27,7 +27,7 @@ _ROWS = (  # of each weight its colour, its name, and where the name stands in o
 
 
 def draw(table: Table) -> Figure:
-    """Draw the sweep over the difference of two scores beside that over the order."""
+    """Draw the sweep over the difference of two scores and that over the order."""
     figure, (left, right) = style.row(
         2.6, "two scores", f"three scores, $s = ({', '.join(f'{s:g}' for s in studies.THREE)})$"
     )

@@ -1,4 +1,4 @@
-r"""Propagation of chaos with an exact reference: one token, and the cloud of all, beside the mean-field system.
+r"""Propagation of chaos with an exact reference: one token, and the cloud of all, against the mean-field system.
 
 A token among n is off its mean-field path by :math:`\sqrt{v_d/n}` in every dimension, with :math:`v_d` from a linear
 equation; on the line, what this response to the draw leaves is of order 1/n. The cloud of n tokens is off its law by
@@ -18,22 +18,22 @@ from theory.particles import studies
 from theory.particles.chaos import spread, tagged_variance
 from theory.particles.studies.chaos import ALPHA, DIMS, TIME
 
-TITLE = "propagation of chaos: one token and the cloud of all tokens beside the mean-field system"
+TITLE = "propagation of chaos: one token and the cloud of all tokens against the mean-field system"
 STUDY = studies.chaos
 CLAIMS = ("chaos.tagged", "chaos.tagged-variance", "chaos.linear-response", "chaos.clouds")
 
 _HUES = dict(zip((1, 2, 3, 6), (style.BLUE, style.PURPLE, style.VERMILION, style.GREEN), strict=True))
 _MARKS = dict(zip((1, 2, 3, 6), ("o", "D", "^", "s"), strict=True))
-_CONTROL = 2.0  # taken, as any number may be: times the square of the mean token at time 0 less its mean d/n
+_CONTROL = 2.0  # chosen, as any number may be: times the square of the mean token at time 0 less its mean d/n
 
 
 def draw(table: Table) -> Figure:
     """Draw the root mean square of one token's error, its ratio to the prediction, and distances of clouds."""
     figure = style.canvas(style.DOUBLE, 3.0)
     axes = figure.subplot_mosaic([["a", "c"], ["b", "c"]], height_ratios=[2.3, 1.0])
-    style.panel(axes["a"], "a", "one token beside its mean-field path")
+    style.panel(axes["a"], "a", "one token against its mean-field path")
     style.panel(axes["b"], "b", "measured / predicted")
-    style.panel(axes["c"], "c", "the cloud beside its law")
+    style.panel(axes["c"], "c", "the cloud against its law")
     for series in np.unique(table.where(part="end")["series"]).tolist():
         for d in np.unique(table.where(part="end", series=series)["d"]).tolist():
             _token(axes["a"], axes["b"], table.where(series=series, d=d), series, d)
@@ -48,7 +48,7 @@ def draw(table: Table) -> Figure:
     low, high = axes["a"].get_ylim()
     axes["a"].set_ylim(low, high * (high / low) ** 0.32)
     handles, labels = axes["a"].get_legend_handles_labels()
-    tokens = len(labels) - 2  # the last two are what the response leaves, and a line beside it
+    tokens = len(labels) - 2  # the last two are what the response leaves, and its line
     key = axes["a"].legend(handles[:tokens], labels[:tokens], loc="upper right", ncols=tokens, columnspacing=1.0)
     axes["a"].add_artist(key)
     axes["a"].legend(handles[tokens:], labels[tokens:], loc="upper right", bbox_to_anchor=(1.0, 0.9), ncols=2)

@@ -22,7 +22,7 @@ TITLE = "tokens form clusters on the circle and on the sphere"
 STUDY = studies.clusters
 CLAIMS = ("consensus.almost-every",)
 
-_NEAR = 0.02  # taken: what the eye does not separate
+_NEAR = 0.02  # chosen: what the eye does not separate
 _TILT = np.deg2rad(25.0)
 _VIEW = np.array([[1.0, 0.0, 0.0], [0.0, np.sin(_TILT), np.cos(_TILT)], [0.0, -np.cos(_TILT), np.sin(_TILT)]])
 _AREA = (2.0, 75.0)  # square points: of one token, and of all together

@@ -3,7 +3,7 @@ r"""Tokens in one hemisphere: how often chance puts them there, and what attenti
 Independent uniform points share an open hemisphere with Wendel's probability
 :math:`2^{-(n-1)}\sum_{k<d}\binom{n-1}{k}`: certainly up to :math:`n = d`, with one half at :math:`n = 2d`. From within
 one, the lowest token rises under SA and USA, with or without a mask, not under a value matrix that mirrors the axis.
-In the chart of the hemisphere the tokens' diameter shrinks at least at the rate that their lowest height tells.
+In the chart of the hemisphere the tokens' diameter shrinks at least at the rate that their lowest height gives.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _meeting(axes: Axes, table: Table) -> None:
         claimed = [_rate(run, float(c), int(n)) for c, n in zip(heights.middles("value"), heights["n"], strict=True)]
         axes.plot(claimed, speed, mark, color=hue, label=words, **look)
     axes.axline((0.01, 0.01), (1.0, 1.0), color=style.GREY, linewidth=0.6, zorder=0)
-    axes.set(xscale="log", yscale="log", xlabel="rate told by the lowest height", ylabel=r"measured rate $-\dot D/D$")
+    axes.set(xscale="log", yscale="log", xlabel="rate from the lowest height", ylabel=r"measured rate $-\dot D/D$")
     axes.legend(loc="lower right")
 
 

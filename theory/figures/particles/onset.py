@@ -1,7 +1,7 @@
 r"""The first clusters out of tokens spread evenly over a circle: which number of them, and how fast.
 
 Growth rates of the modes of SA, measured on tokens and as Bessel functions; the modes at :math:`\beta = 5` along the
-nonlinear flow beside exponentials of these rates; and the fastest mode against :math:`\beta`, a staircase about
+nonlinear flow against exponentials of these rates; and the fastest mode against :math:`\beta`, a staircase about
 :math:`\sqrt{2\beta}` with steps where :math:`2\beta` is the mean of two neighbouring squares.
 """
 

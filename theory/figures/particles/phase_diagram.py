@@ -1,7 +1,7 @@
 r"""The phase diagram of independent tokens over time and inverse temperature, and what theory says of it.
 
 The mean overlap of 32 tokens, uniform on the sphere in dimension 256, under SA; on top, the level lines of the overlap
-of equiangular tokens that start orthogonal, which is what the mean overlap tends to in high dimension. Beside it the
+of equiangular tokens that start orthogonal, which is what the mean overlap tends to in high dimension. Next to it the
 difference of both: at large :math:`\beta` a dimension of 256 is not yet high, for the nearest pairs meet first and take
 the others along. Below, the largest deviation of any pair, times
 :math:`\sqrt d`.
@@ -28,7 +28,7 @@ _HUES = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE)
 
 
 def draw(table: Table) -> Figure:
-    """Draw the mean overlap beside its difference to theory, above deviations over the dimension and over time."""
+    """Draw the mean overlap next to its difference to theory, above deviations over the dimension and over time."""
     figure = style.canvas(style.DOUBLE, 5.0)
     axes = figure.subplot_mosaic([["a", "b"], ["c", "d"]], height_ratios=[1.15, 1.0])
     part = table.where(part="mean")
