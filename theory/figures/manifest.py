@@ -1,4 +1,4 @@
-"""``manifest.json`` in the folder of the figures: what each was drawn from, by fingerprint, and whether it still agrees.
+"""The file ``manifest.json``: what each figure was drawn from, by fingerprint, and whether it still agrees.
 
 An entry names the table, the caption and the code of a figure, which decide what it shows, and the files with the
 packages that drew them. Keys are sorted and there is no date. A figure that shows what its entry says needs no drawing:
@@ -54,7 +54,7 @@ def current_pictures(name: str, module: FigureModule, verdict: TableVerdict, fol
 def code_fingerprint(module: FigureModule) -> str:
     """Return the fingerprint of what draws a figure: rendering, style, its module, and what the last two import.
 
-    Without what judges and what reports on it: that decides which table and which words are drawn, and these are compared
+    Without what judges and what reports: that decides which table and which words are drawn, and these are compared
     themselves.
     """
     prints = sorted(sources(module).items())
