@@ -332,5 +332,9 @@ def test_arrays_of_findings_fit():
         equals(exact([1.0, 2.0]), [1.0, 2.0, 3.0])
     with pytest.raises(TypeError, match=r"^measured: expected enclosures"):
         equals(np.ones(2), np.ones(2))
+    with pytest.raises(ValueError, match=r"^scale: expected a positive scale"):
+        equals(exact([1.0, 2.0]), [1.0, 0.0])
+    with pytest.raises(ValueError, match=r"^scale: expected a positive scale"):
+        equals(exact([1.0, 2.0]), [1.0, 2.0], scale=-1)
     with pytest.raises(ValueError, match=r"^measured: expected at least one entry"):
         equals(exact(np.ones((0, 2))), 1.0)

@@ -7,8 +7,7 @@ import pytest
 from tests import specimen
 from tests.specimen import edited
 from theory.evidence import ROOT, Interval, Run, at_most, bug, constant, decide, verifies
-from theory.evidence.reading import RecordError, claim_of, read, seal
-from theory.evidence.record import write
+from theory.evidence.record import RecordError, claim_of, read, seal, write
 
 
 @pytest.fixture

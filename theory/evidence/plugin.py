@@ -194,12 +194,12 @@ class ClaimItem(pytest.Function):
             self._compare(evidence)
 
     def _write(self, evidence: Evidence) -> None:
-        from theory.evidence import reading, record  # noqa: PLC0415
+        from theory.evidence import record  # noqa: PLC0415
 
         test = Path(os.path.relpath(self.path, repository(self.path) or self.path.parent)).as_posix()
         try:
             record.write(shelf(self.path), evidence, test)
-        except reading.RecordError as error:
+        except record.RecordError as error:
             self.note(verdict="UNRECORDED")
             fault = str(error).removeprefix(f"{Path.cwd()}{os.sep}")
             text = f"{evidence.claim.id} is {evidence.verdict.value}, but cannot be recorded: {fault}"

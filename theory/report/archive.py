@@ -1,7 +1,7 @@
 """The committed evidence, read back as values.
 
 :mod:`theory.evidence.record` writes one JSON file per claim with an entry per scale; here it becomes a
-:class:`Record` again, once :mod:`theory.evidence.reading` has judged it from its own numbers. No check runs and nothing
+:class:`Record` again, once :mod:`theory.evidence.record` has judged it from its own numbers. No check runs and nothing
 of the verify suite is imported, so the evidence of another repository reads the same way.
 """
 
@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from theory.evidence.claim import Claim, Twin
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import Part, Verdict, describe_verdict, tightest_part
-from theory.evidence.reading import RecordError, claim_of, interval_of, kind_of, part_of, read as read_record
+from theory.evidence.record import RecordError, claim_of, interval_of, kind_of, part_of, read as read_record
 from theory.evidence.runner import SCALES, TwinResult, nearest_twin
 from theory.report.subject_order import sort_key
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from theory.evidence.closure import Closure, closures, located, print_of
 from theory.evidence.provenance import differing, stored
-from theory.evidence.reading import RecordError, whole_of
+from theory.evidence.record import RecordError, whole_of
 from theory.report.archive import ArchiveError, Record, record_paths
 
 Changes: TypeAlias = Mapping[tuple[str, str], tuple[str, ...]]

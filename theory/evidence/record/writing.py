@@ -21,7 +21,16 @@ from theory.evidence.files import locked, write_whole
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import ALPHA, Part
 from theory.evidence.provenance import provenance
-from theory.evidence.reading import RecordError, fault_of, read, recorded_ratio, seal, statement_of, weakest, whole_of
+from theory.evidence.record.reading import (
+    RecordError,
+    fault_of,
+    read,
+    recorded_ratio,
+    seal,
+    statement_of,
+    weakest,
+    whole_of,
+)
 from theory.evidence.runner import Evidence, TwinResult
 from theory.evidence.streams import ROOT
 
@@ -156,7 +165,7 @@ def recorded(folder: Path, evidence: Evidence) -> bool:
 def compare(folder: Path, evidence: Evidence) -> str | None:
     """Tell how ``evidence`` contradicts the committed record of its scale, if there is one and it does.
 
-    The record must hold by itself (:func:`~theory.evidence.reading.read`). Statement, verdict, kind, twins and the
+    The record must hold by itself (:func:`~theory.evidence.record.read`). Statement, verdict, kind, twins and the
     names of the tables must be equal on every root. On the recorded one the number of cases and the parts, with the
     kind and the number of cases of each, must be, too, and the worst departure of what is defined and the sum of the
     logarithms of all allowances must overlap with those of the record. What a search found and what an implementation
