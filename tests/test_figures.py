@@ -1,4 +1,4 @@
-"""The figures: what each must have, that files come out equal, and that only judged tables pass the gate."""
+"""The figures: what each must have, that files come out equal, and that only judged tables are drawn as verified."""
 
 import errno
 import inspect
@@ -28,9 +28,9 @@ from theory import figures
 from theory.evidence import Claim, Interval, Kind, Run, Table, Verdict, bug, constant, decide, equals, verifies
 from theory.evidence.record import write
 from theory.evidence.runner import title_of
-from theory.figures import __main__ as command, caption, gate, manifest, press, registry
-from theory.figures._style import style, swarm
-from theory.report import shelves
+from theory.figures import __main__ as command, caption, manifest, registry, render, verified_table
+from theory.figures._style import beeswarm, style
+from theory.report import locations
 from theory.report.archive import ArchiveError
 from theory.report.digits import at_most
 
@@ -50,7 +50,7 @@ def toy_study(*, moved=0.0, width=1e-6, rows=8):
     return toy
 
 
-def toy_plate(study=None, claims=("toy.double",)):
+def toy_module(study=None, claims=("toy.double",)):
     def draw(table):
         figure = style.canvas(style.SINGLE, 2.0)
         figure.subplots().plot(table["x"], table["y.lo"])
@@ -72,8 +72,10 @@ def lay(folder, *, factor=2.0, claim="toy.double", scale="quick", root=ROOT, stu
     write(folder, decide(verification, Run(claim, scale=scale, root=root)), "verify/test_toy.py")
 
 
-def rule(tmp_path, plate, *, scale="quick", root=ROOT, shelves=()):
-    return gate.rule("toy", plate, scale=scale, root=root, evidence=tmp_path / "evidence", shelves=shelves)
+def verify(tmp_path, module, *, scale="quick", root=ROOT, folders=()):
+    return verified_table.verify_table(
+        "toy", module, scale=scale, root=root, evidence=tmp_path / "evidence", folders=folders
+    )
 
 
 def test_a_study_is_computed_as_when_it_was_judged(tmp_path):
@@ -84,7 +86,7 @@ def test_a_study_is_computed_as_when_it_was_judged(tmp_path):
         seen.append(({pool["num_threads"] for pool in threadpool_info()}, np.geterr()["over"]))
         return toy_study()(scale=scale, root=root)
 
-    rule(tmp_path, toy_plate(watched))
+    verify(tmp_path, toy_module(watched))
     assert seen == [({1}, "raise")]
 
 
@@ -93,8 +95,8 @@ def toy(tmp_path, monkeypatch):
     """Lay out a repository with one figure and its evidence, and return the command line in it."""
     lay(tmp_path / "evidence")
     monkeypatch.setattr(registry, "titles", lambda: {"toy": "a toy"})
-    monkeypatch.setattr(registry, "plate", lambda _: toy_plate())
-    monkeypatch.setattr(registry, "data", lambda _: [])
+    monkeypatch.setattr(registry, "figure_module", lambda _: toy_module())
+    monkeypatch.setattr(registry, "data_files", lambda _: [])
 
     def run(*arguments, out="out"):
         options = ["--evidence", str(tmp_path / "evidence"), "--out", str(tmp_path / out)]
@@ -109,7 +111,7 @@ def contents(folder):
 
 def small_table(name, evidence):
     """Return the committed table of a figure, thinned where it is long for no other reason than beauty."""
-    table, study = gate.shelved(COMMITTED / f"{name}.csv"), registry.plate(name).STUDY
+    table, study = verified_table.load_committed(COMMITTED / f"{name}.csv"), registry.figure_module(name).STUDY
     own = {"evidence": evidence} if "evidence" in inspect.signature(study).parameters else {}
     if table is None or own:  # a new figure; or one of the evidence, which is another one here
         table = study(scale="quick", root=ROOT, **own)
@@ -129,7 +131,7 @@ from theory.figures._style import style
 def drawing_of(name, tables, out):
     table = Table.from_csv((tables / f"{name}.csv").read_text(encoding="utf-8"))
     with style.drawing():
-        figure = registry.plate(name).draw(table)
+        figure = registry.figure_module(name).draw(table)
         style.caption(figure, ["a caption in words " * 12, r"worst departure $\\leq3.1\\times10^{-14}$"])
         for form, picture in style.pictures(figure, ["svg", "png"]).items():
             (out / f"{name}.{form}").write_bytes(picture)
@@ -184,12 +186,12 @@ def drawn(tables, pictures):
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_has_what_it_needs(name):
-    plate = registry.plate(name)
-    assert registry.titles()[name] == plate.TITLE
-    assert "\n" not in plate.TITLE
-    assert callable(plate.STUDY)
-    assert plate.CLAIMS
-    assert all(isinstance(claim, str) for claim in plate.CLAIMS)
+    module = registry.figure_module(name)
+    assert registry.titles()[name] == module.TITLE
+    assert "\n" not in module.TITLE
+    assert callable(module.STUDY)
+    assert module.CLAIMS
+    assert all(isinstance(claim, str) for claim in module.CLAIMS)
 
 
 def test_every_module_that_draws_is_listed():
@@ -202,7 +204,7 @@ def test_every_module_that_draws_is_listed():
 
 def test_an_unknown_figure_is_refused_by_name():
     with pytest.raises(ValueError, match=r"figure: expected one of board, .*, got 'nope'"):
-        registry.plate("nope")
+        registry.figure_module("nope")
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -260,7 +262,7 @@ def test_last_digits_of_a_processor_move_no_dot():
 def test_the_settings_of_the_user_stay_as_they_are():
     with mpl.rc_context({"font.size": 20.0, "axes.facecolor": "red"}):
         with style.drawing():
-            style.pictures(toy_plate().draw(toy_study()(scale="quick", root=ROOT)), ["svg"])
+            style.pictures(toy_module().draw(toy_study()(scale="quick", root=ROOT)), ["svg"])
             assert mpl.rcParams["font.size"] == style.TEXT
         assert mpl.rcParams["font.size"] == 20.0
 
@@ -279,7 +281,7 @@ def board_table(*claims):
 
 def board_of(*claims):
     with style.drawing():
-        figure = registry.plate("board").draw(board_table(*claims))
+        figure = registry.figure_module("board").draw(board_table(*claims))
         style.caption(figure, ["a caption", "of two lines"])
         figure.draw_without_rendering()
     return figure
@@ -422,16 +424,16 @@ def test_nothing_overlaps_on_a_board_of_two_hundred_claims():
 
 
 def test_a_board_without_claims_is_drawn(tmp_path):
-    board = registry.plate("board")
+    board = registry.figure_module("board")
     with style.drawing():
         board.draw(board.STUDY(scale="quick", root=ROOT, evidence=tmp_path)).draw_without_rendering()
 
 
-def test_the_subjects_of_the_board_stand_in_the_order_of_the_story(tmp_path):
+def test_the_subjects_of_the_board_stand_in_their_order(tmp_path):
     for claim in ("alpha.double", "layer.double", "markov.twice", "markov.double"):
         lay(tmp_path, claim=claim)
     (tmp_path / "softmax.broken.json").write_text("{", encoding="utf-8")
-    table = registry.plate("board").STUDY(scale="quick", root=ROOT, evidence=tmp_path)
+    table = registry.figure_module("board").STUDY(scale="quick", root=ROOT, evidence=tmp_path)
     assert list(dict.fromkeys(table["claim"].tolist())) == [
         "markov.double",
         "markov.twice",
@@ -441,22 +443,22 @@ def test_the_subjects_of_the_board_stand_in_the_order_of_the_story(tmp_path):
 
 
 def test_marks_that_coincide_part_and_others_stay():
-    found = swarm.parted(np.array([5.0, 1.0, 5.0, 9.0, 5.1, 5.9, 6.3]))
+    found = beeswarm.assign_lanes(np.array([5.0, 1.0, 5.0, 9.0, 5.1, 5.9, 6.3]))
     assert found[1] == found[3] == (0.0, 1)
     assert [found[k] for k in (0, 2, 4, 5)] == [(-1.5, 4), (-0.5, 4), (0.5, 4), (1.5, 4)]
     assert found[6] == found[0]  # the first lane is free again
 
 
 def test_rows_are_as_high_as_their_marks_need_unless_the_page_ends():
-    few = swarm.heights([1, 9])
-    assert few[0] == swarm.ROW[1]
-    assert few[1] >= 9 * swarm.DOT
-    full = swarm.heights([1] * 20 + [9] * 10)
-    assert full.sum() <= swarm.PAGE
-    assert full.min() >= swarm.ROW[0]
+    few = beeswarm.row_heights([1, 9])
+    assert few[0] == beeswarm.ROW[1]
+    assert few[1] >= 9 * beeswarm.DOT
+    full = beeswarm.row_heights([1] * 20 + [9] * 10)
+    assert full.sum() <= beeswarm.PAGE
+    assert full.min() >= beeswarm.ROW[0]
     assert np.ptp(full[20:]) == 0.0
-    assert (swarm.heights([1] * 100) == swarm.ROW[0]).all()
-    assert swarm.heights([]).size == 0
+    assert (beeswarm.row_heights([1] * 100) == beeswarm.ROW[0]).all()
+    assert beeswarm.row_heights([]).size == 0
 
 
 def test_temperatures_that_coincide_are_all_seen(drawn):
@@ -494,51 +496,52 @@ def test_the_transport_figure_prints_what_it_certifies(drawn):
 
 
 def test_cut_prints_no_digit_that_the_ends_do_not_share():
-    assert style.cut(Interval(57.0412, 57.0413), 3) == r"57.0\ldots"
-    assert style.cut(Interval(57.04, 57.16), 3) == r"57\ldots"
-    assert style.cut(Interval(1.9, 2.1), 3).startswith("[")
+    assert style.shared_digits(Interval(57.0412, 57.0413), 3) == r"57.0\ldots"
+    assert style.shared_digits(Interval(57.04, 57.16), 3) == r"57\ldots"
+    assert style.shared_digits(Interval(1.9, 2.1), 3).startswith("[")
 
 
-# the gate
+# the verified table
 
 
 def test_the_fresh_table_passes_if_its_claims_stand_on_it(tmp_path):
     lay(tmp_path / "evidence")
-    ruling = rule(tmp_path, toy_plate())
-    assert (ruling.reason, ruling.mend) == (None, None)
-    assert ruling.table.sha256 == toy_study()(scale="quick", root=ROOT).sha256
-    assert [record.claim.id for record in ruling.records] == ["toy.double"]
+    verdict = verify(tmp_path, toy_module())
+    assert (verdict.reason, verdict.remedy) == (None, None)
+    assert verdict.table.sha256 == toy_study()(scale="quick", root=ROOT).sha256
+    assert [record.claim.id for record in verdict.records] == ["toy.double"]
 
 
 def test_other_last_digits_pass_on_the_committed_table(tmp_path):
     lay(tmp_path / "evidence")
     judged = toy_study()(scale="quick", root=ROOT)
     (tmp_path / "toy.csv").write_text(judged.to_csv(), encoding="utf-8")
-    elsewhere = toy_plate(toy_study(moved=1e-9))
-    ruling = rule(tmp_path, elsewhere, shelves=(tmp_path / "none", tmp_path))
-    assert ruling.reason is None
-    assert ruling.table.sha256 == judged.sha256
-    assert rule(tmp_path, elsewhere).reason == "the table is not the judged one"
+    elsewhere = toy_module(toy_study(moved=1e-9))
+    verdict = verify(tmp_path, elsewhere, folders=(tmp_path / "none", tmp_path))
+    assert verdict.reason is None
+    assert verdict.table.sha256 == judged.sha256
+    assert verify(tmp_path, elsewhere).reason == "the table is not the judged one"
 
 
 @pytest.mark.parametrize("study", [toy_study(moved=1e-3), toy_study(rows=9)])
 def test_a_number_that_moved_does_not_pass(tmp_path, study):
     lay(tmp_path / "evidence")
     (tmp_path / "toy.csv").write_text(toy_study()(scale="quick", root=ROOT).to_csv(), encoding="utf-8")
-    ruling = rule(tmp_path, toy_plate(study), shelves=(tmp_path,))
-    assert ruling.reason.startswith("the table differs from the judged one: ")
-    assert ruling.table.sha256 == study(scale="quick", root=ROOT).sha256
+    verdict = verify(tmp_path, toy_module(study), folders=(tmp_path,))
+    assert verdict.reason.startswith("the table differs from the judged one: ")
+    assert verdict.table.sha256 == study(scale="quick", root=ROOT).sha256
 
 
 def test_a_committed_table_that_nobody_judged_does_not_pass(tmp_path):
     lay(tmp_path / "evidence")
     near = toy_study(moved=1e-9)(scale="quick", root=ROOT)
     (tmp_path / "toy.csv").write_text(near.to_csv(), encoding="utf-8")
-    assert rule(tmp_path, toy_plate(toy_study(moved=2e-9)), shelves=(tmp_path,)).reason is not None
+    assert verify(tmp_path, toy_module(toy_study(moved=2e-9)), folders=(tmp_path,)).reason is not None
     far = toy_study(moved=1.0)(scale="quick", root=ROOT)
     (tmp_path / "toy.csv").write_text(far.to_csv(), encoding="utf-8")
     assert (
-        "against the CSV: column y.lo" in rule(tmp_path, toy_plate(toy_study(moved=2e-9)), shelves=(tmp_path,)).reason
+        "against the CSV: column y.lo"
+        in verify(tmp_path, toy_module(toy_study(moved=2e-9)), folders=(tmp_path,)).reason
     )
 
 
@@ -550,7 +553,7 @@ def test_every_claim_must_stand_at_this_scale_and_root(tmp_path):
     (tmp_path / "evidence" / "toy.broken.json").write_text("{", encoding="utf-8")
 
     def reason(*claims, **options):
-        return rule(tmp_path, toy_plate(claims=claims), **options).reason
+        return verify(tmp_path, toy_module(claims=claims), **options).reason
 
     assert reason("toy.wrong") == "toy.wrong is refuted"
     assert reason("toy.double", "toy.wrong") == "toy.wrong is refuted"
@@ -568,40 +571,40 @@ def test_claims_judged_on_another_study_or_on_different_tables_do_not_pass(tmp_p
         return toy_study()(scale=scale, root=root)
 
     lay(tmp_path / "evidence", study=other)
-    assert rule(tmp_path, toy_plate()).reason == f"toy.double was not judged on a table of {title_of(toy_study())}"
+    assert verify(tmp_path, toy_module()).reason == f"toy.double was not judged on a table of {title_of(toy_study())}"
     lay(tmp_path / "evidence")
     lay(tmp_path / "evidence", claim="toy.twice", study=toy_study(moved=1e-9))
-    both = toy_plate(claims=("toy.double", "toy.twice"))
-    assert rule(tmp_path, both).reason == "its claims were judged on different tables"
+    both = toy_module(claims=("toy.double", "toy.twice"))
+    assert verify(tmp_path, both).reason == "its claims were judged on different tables"
 
 
 def test_the_mending_command_names_claims_and_scale(tmp_path):
     lay(tmp_path / "evidence")
-    mend = rule(tmp_path, toy_plate(claims=("toy.a", "toy.b")), scale="paper", root=7).mend
-    assert mend == f"pytest {tmp_path} -k 'toy.a or toy.b' --scale paper --record"
+    remedy = verify(tmp_path, toy_module(claims=("toy.a", "toy.b")), scale="paper", root=7).remedy
+    assert remedy == f"pytest {tmp_path} -k 'toy.a or toy.b' --scale paper --record"
 
 
 def test_a_study_of_the_evidence_is_judged_by_its_verdicts(tmp_path):
     lay(tmp_path / "evidence")
-    board = registry.plate("board")
-    assert rule(tmp_path, board).reason is None
+    board = registry.figure_module("board")
+    assert verify(tmp_path, board).reason is None
     lay(tmp_path / "evidence", claim="toy.wrong", factor=2.5)
-    ruling = rule(tmp_path, board)
-    assert ruling.reason == "toy.wrong is refuted"
-    assert ruling.table.levels("claim") == ["toy.double", "toy.wrong"]
-    assert Table.from_csv(ruling.table.to_csv()).sha256 == ruling.table.sha256
+    verdict = verify(tmp_path, board)
+    assert verdict.reason == "toy.wrong is refuted"
+    assert verdict.table.levels("claim") == ["toy.double", "toy.wrong"]
+    assert Table.from_csv(verdict.table.to_csv()).sha256 == verdict.table.sha256
 
 
 def test_a_claim_that_states_its_refutation_vouches_for_its_table(tmp_path):
     lay(tmp_path / "evidence", factor=2.5, finds=(Verdict.REFUTED,))
-    ruling = rule(tmp_path, toy_plate())
-    assert ruling.reason is None
-    first, second = caption.clauses(ruling)
+    verdict = verify(tmp_path, toy_module())
+    assert verdict.reason is None
+    first, second = caption.caption_lines(verdict)
     assert first == f"toy.double: refuted, as stated, numeric (scale quick, root {ROOT})."
     assert second.startswith(r"Worst departure $\geq0.19")
-    assert rule(tmp_path, registry.plate("board")).reason is None
+    assert verify(tmp_path, registry.figure_module("board")).reason is None
     lay(tmp_path / "evidence", finds=(Verdict.REFUTED,))
-    assert rule(tmp_path, toy_plate()).reason == "toy.double is supported"
+    assert verify(tmp_path, toy_module()).reason == "toy.double is supported"
 
 
 # the caption
@@ -609,23 +612,23 @@ def test_a_claim_that_states_its_refutation_vouches_for_its_table(tmp_path):
 
 def test_the_caption_says_what_the_evidence_says(tmp_path):
     lay(tmp_path / "evidence")
-    ruling = rule(tmp_path, toy_plate())
-    (entry,) = ruling.records[0].entries.values()
-    first, second = caption.clauses(ruling)
+    verdict = verify(tmp_path, toy_module())
+    (entry,) = verdict.records[0].entries.values()
+    first, second = caption.caption_lines(verdict)
     assert first == f"toy.double: supported, numeric (scale quick, root {ROOT})."
     assert at_most(entry.departure.hi, tex=True) in second
     assert "nearest twin (triple) fails by" in second
-    assert caption.clauses(rule(tmp_path, toy_plate(claims=("toy.none",)))) == ["No evidence at scale quick."]
+    assert caption.caption_lines(verify(tmp_path, toy_module(claims=("toy.none",)))) == ["No evidence at scale quick."]
 
 
 def test_many_claims_are_counted(tmp_path):
     for number in range(4):
         lay(tmp_path / "evidence", claim=f"toy.n{number}", factor=2.5 if number == 2 else 2.0)
-    first, second = caption.clauses(rule(tmp_path, toy_plate(claims=("toy.*",))))
+    first, second = caption.caption_lines(verify(tmp_path, toy_module(claims=("toy.*",))))
     assert first == f"4 claims at scale quick, root {ROOT}: 3 supported, 1 refuted (4 numeric)."
     assert "toy.n2" in second
     lay(tmp_path / "evidence", claim="toy.n2", factor=2.5, finds=(Verdict.REFUTED,))
-    first, second = caption.clauses(rule(tmp_path, toy_plate(claims=("toy.*",))))
+    first, second = caption.caption_lines(verify(tmp_path, toy_module(claims=("toy.*",))))
     assert first == f"4 claims at scale quick, root {ROOT}: 3 supported, 1 refuted, as stated (4 numeric)."
     assert "toy.n2" not in second
 
@@ -652,7 +655,7 @@ def test_a_claim_that_fails_stamps_its_figure_and_spares_what_was_verified(toy, 
     assert toy.run() == 0
     before = contents(toy.folder)
     stamps = []
-    monkeypatch.setattr(press.style, "stamp", lambda figure, reason: stamps.append((figure, reason)))
+    monkeypatch.setattr(render.style, "stamp", lambda figure, reason: stamps.append((figure, reason)))
     lay(toy.evidence, factor=2.5)
     capsys.readouterr()
     assert toy.run("--format", "png") == 1
@@ -724,10 +727,10 @@ def test_whatever_has_changed_is_drawn_again(toy, monkeypatch, change):
     elif change == "caption":
         notes = json.loads((toy.folder / "manifest.json").read_text())
         notes["toy"]["caption"][0] = "another"
-        (toy.folder / "manifest.json").write_text(manifest.text(notes))
+        (toy.folder / "manifest.json").write_text(manifest.to_json(notes))
         assert toy.run("--check") == 1
     else:
-        monkeypatch.setattr(manifest, "code", lambda _: "other code")
+        monkeypatch.setattr(manifest, "code_fingerprint", lambda _: "other code")
     drawn, pictures = [], style.pictures
     monkeypatch.setattr(style, "pictures", lambda figure, formats: drawn.append(formats) or pictures(figure, formats))
     assert toy.run() == 0
@@ -740,12 +743,16 @@ def test_whatever_has_changed_is_drawn_again(toy, monkeypatch, change):
 
 def test_the_code_of_a_figure_is_what_draws_it():
     """A change of what judges needs no other picture; one of a constant that is drawn does."""
-    found = manifest.sources(registry.plate("worst_pairs"))
-    needed = {"figures/lipschitz/worst_pairs.py", "figures/_style/style.py", "figures/press.py", "evidence/table.py"}
+    found = manifest.sources(registry.figure_module("worst_pairs"))
+    needed = {"figures/lipschitz/worst_pairs.py", "figures/_style/style.py", "figures/render.py", "evidence/table.py"}
     assert {f"theory/{name}" for name in needed} <= set(found)
     assert any(name.startswith("theory/lipschitz/") for name in found)  # the constants beside what was found
-    assert not {"theory/evidence/runner.py", "theory/figures/gate.py", "theory/figures/maxent/weights.py"} & set(found)
-    codes = {name: manifest.code(registry.plate(name)) for name in ("worst_pairs", "weights")}
+    assert not {
+        "theory/evidence/runner.py",
+        "theory/figures/verified_table.py",
+        "theory/figures/maxent/weights.py",
+    } & set(found)
+    codes = {name: manifest.code_fingerprint(registry.figure_module(name)) for name in ("worst_pairs", "weights")}
     assert len(set(codes.values())) == 2
 
 
@@ -754,7 +761,11 @@ def test_an_interrupt_leaves_whole_figures_and_one_line(toy, capsys, monkeypatch
     assert toy.run() == 0
     before = contents(toy.folder)
     (toy.folder / "toy.csv").unlink()
-    where = {"study": (gate, "conditions"), "drawing": (style, "pictures"), "writing": (press, "write_together")}
+    where = {
+        "study": (verified_table, "conditions"),
+        "drawing": (style, "pictures"),
+        "writing": (render, "write_together"),
+    }
 
     def interrupted(*given):
         os.kill(os.getpid(), signal.SIGINT)
@@ -830,7 +841,7 @@ def test_a_process_that_is_killed_ends_in_one_line(toy, capsys, monkeypatch):
     def killed(*_):
         raise BrokenProcessPool("a process was terminated abruptly")
 
-    monkeypatch.setattr(command.crew, "results", killed)
+    monkeypatch.setattr(command.worker_pool, "run_tasks", killed)
     assert toy.run() == 2
     assert capsys.readouterr().err.count("\n") == 1
 
@@ -838,7 +849,9 @@ def test_a_process_that_is_killed_ends_in_one_line(toy, capsys, monkeypatch):
 def test_two_runs_at_once_lose_no_entry(tmp_path):
     def work(names):
         for name in names:
-            press.publish(press.Sheet(name, {f"{name}.svg": "<svg/>"}, {"files": {}}), tmp_path, letters)
+            render.write_figure(
+                render.RenderedFigure(name, {f"{name}.svg": "<svg/>"}, {"files": {}}), tmp_path, letters
+            )
 
     letters = "abcdefghijklmnopqrst"
     threads = [threading.Thread(target=work, args=(letters[k::2],)) for k in range(2)]
@@ -851,7 +864,7 @@ def test_two_runs_at_once_lose_no_entry(tmp_path):
 
 def test_the_stamp_is_seen():
     with style.drawing():
-        figure = toy_plate().draw(toy_study()(scale="quick", root=ROOT))
+        figure = toy_module().draw(toy_study()(scale="quick", root=ROOT))
         style.stamp(figure, "toy.double is refuted, and the reason for it is so long that it takes more than one line")
         figure.draw_without_rendering()
     big, small = figure.texts
@@ -909,10 +922,10 @@ def test_the_check_says_whose_table_a_swapped_one_is(toy, capsys):
     )
     entries = manifest.load(toy.folder)
     entries["ball"] = {**entries["toy"], "csv": other.sha256}
-    ruling = gate.rule(
-        "toy", toy_plate(toy_study(moved=1e-9)), scale="quick", root=ROOT, evidence=toy.evidence, shelves=[toy.folder]
+    verdict = verified_table.verify_table(
+        "toy", toy_module(toy_study(moved=1e-9)), scale="quick", root=ROOT, evidence=toy.evidence, folders=[toy.folder]
     )
-    found = list(manifest.disagreements("toy", toy_plate(), ruling, toy.folder, entries))
+    found = list(manifest.disagreements("toy", toy_module(), verdict, toy.folder, entries))
     assert found[0].startswith("the table is not the judged one (against the CSV: columns z against x, y.lo, y.hi)")
     assert found[1] == "toy.csv is the table of ball"
 
@@ -921,10 +934,12 @@ def test_the_check_sees_an_edited_table_on_any_processor(toy):
     assert toy.run() == 0
     text = (toy.folder / "toy.csv").read_text()
     (toy.folder / "toy.csv").write_text(text.replace("3.99999", "3.99998"))
-    elsewhere = toy_plate(toy_study(moved=1e-9))
-    shelves = [toy.folder]
-    ruling = gate.rule("toy", elsewhere, scale="quick", root=ROOT, evidence=toy.evidence, shelves=shelves)
-    found = list(manifest.disagreements("toy", elsewhere, ruling, toy.folder, manifest.load(toy.folder)))
+    elsewhere = toy_module(toy_study(moved=1e-9))
+    folders = [toy.folder]
+    verdict = verified_table.verify_table(
+        "toy", elsewhere, scale="quick", root=ROOT, evidence=toy.evidence, folders=folders
+    )
+    found = list(manifest.disagreements("toy", elsewhere, verdict, toy.folder, manifest.load(toy.folder)))
     assert found[0].startswith("the table is not the judged one")
     assert any("manifest.json says csv" in line for line in found)
     assert all("\n" not in line for line in found)
@@ -934,7 +949,7 @@ def test_the_check_names_a_picture_that_no_entry_names(toy, capsys):
     assert toy.run("--format", "svg,pdf") == 0
     notes = json.loads((toy.folder / "manifest.json").read_text())
     notes["toy"]["files"]["ball.svg"] = notes["toy"]["files"].pop("toy.pdf")
-    (toy.folder / "manifest.json").write_text(manifest.text(notes))
+    (toy.folder / "manifest.json").write_text(manifest.to_json(notes))
     capsys.readouterr()
     assert toy.run("--check") == 1
     assert capsys.readouterr().out.splitlines() == [
@@ -976,15 +991,15 @@ def test_what_is_missing_is_said_before_anything_is_computed(toy, tmp_path, caps
         assert ended.value.code == 2
         return capsys.readouterr().err.splitlines()[-1]
 
-    monkeypatch.setattr(gate, "rule", never)
-    monkeypatch.setattr(registry, "data", lambda _: [tmp_path / "curves.csv"])
+    monkeypatch.setattr(verified_table, "verify_table", never)
+    monkeypatch.setattr(registry, "data_files", lambda _: [tmp_path / "curves.csv"])
     given = ["--evidence", str(toy.evidence)]
     assert f"toy needs {tmp_path / 'curves.csv'}, which is missing here" in refused(*given)
-    monkeypatch.setattr(registry, "data", lambda _: [])
+    monkeypatch.setattr(registry, "data_files", lambda _: [])
     monkeypatch.setattr(command, "find_spec", lambda module: None if module == "PIL" else module)
     assert refused(*given).endswith("figures need pillow, not installed here: pip install pillow")
     monkeypatch.undo()
-    monkeypatch.setattr(shelves, "own_folder", no_evidence)
+    monkeypatch.setattr(locations, "suite_folder", no_evidence)
     assert refused("boolean").endswith("evidence: expected the folder, found neither")
 
 
@@ -993,7 +1008,7 @@ def no_evidence():
 
 
 def test_the_data_that_figures_name_are_here():
-    named = [path for name in FIGURES for path in registry.data(name)]
+    named = [path for name in FIGURES for path in registry.data_files(name)]
     assert named
     assert all(path.is_file() for path in named)
 
@@ -1043,7 +1058,7 @@ def test_a_broken_manifest_is_named(toy, capsys, text):
 
 
 def test_the_formats_offered_are_those_that_can_be_saved():
-    assert set(command._FORMATS) == set(style._NOTHING)
+    assert set(command._FORMATS) == set(style._NO_METADATA)
 
 
 def test_help_and_list_load_nothing_slow():

@@ -8,8 +8,6 @@ places, and the same field as a map.
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
@@ -18,12 +16,12 @@ from theory.diffusion.studies.million import COUNTS, EPSILON, PLACES
 from theory.diffusion.studies.sampling import DENSITIES, function
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "what one layer makes of a function, from a thousand to a million independent tokens"
 STUDY = studies.million
 CLAIMS = ("rate.million",)
 
-Array = NDArray[np.float64]
 _TICKS = (0.0, np.pi, 2.0 * np.pi)
 _WORDS = ("0", r"$\pi$", r"$2\pi$")
 
@@ -66,7 +64,8 @@ def _heading(number: int) -> str:
 def _curves(row: NDArray[np.object_], table: Table, line: StepError) -> None:
     """Draw the circle: the function, the density and the operator, then the outputs over tokens in their bands."""
     x = line.grid.axes[0]
-    law, band = line.step(EPSILON[1]), np.sqrt(line.variance(EPSILON[1]))
+    law = line.step(EPSILON[1])
+    band = np.sqrt(line.variance(EPSILON[1]))
     closed, centre = np.append(x, 2.0 * np.pi), np.append(law, law[0])
     for number, axes in enumerate(row):
         style.panel(axes, "abcde"[number], _heading(number))
@@ -75,9 +74,7 @@ def _curves(row: NDArray[np.object_], table: Table, line: StepError) -> None:
     for axes, n in zip(row[1:], COUNTS, strict=True):
         wide = 2.0 * np.append(band, band[0]) / np.sqrt(n)
         axes.fill_between(closed, centre - wide, centre + wide, color=style.SKY, alpha=0.45, linewidth=0)
-        axes.plot(
-            x, table.where(d=1, n=n).middles("change"), ".", color=style.VERMILION, markersize=2.2, markeredgewidth=0
-        )
+        style.marks(axes, x, table.where(d=1, n=n).middles("change"), ".", color=style.VERMILION, size=2.2)
         axes.set(yticklabels=[])
     row[0].plot(x, line.values, color=style.BLACK, label="$h$")
     row[0].plot(x, 2.0 * np.pi * line.density, color=style.GREY, linestyle="--", label=r"$2\pi p$")

@@ -1,6 +1,6 @@
 r"""How far the output of a layer over independent tokens spreads, against the bandwidth and the number of tokens.
 
-Above, the variance without a draw beside its leading law, and over drawn clouds beside the law of the very bandwidth;
+Above, the variance without a draw against its leading law, and over drawn clouds against the law of the very bandwidth;
 below, the same against the number of tokens, and the quotient of what is drawn and what the delta method
 predicts, which is exact for many keys in reach.
 """
@@ -10,20 +10,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.diffusion import PeriodicGrid, StepError, studies
 from theory.diffusion.studies.sampling import CRITICAL, DENSITIES, FIXED, REGULAR, TOKENS, function, places
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "the variance of a layer over independent tokens, against their number and the bandwidth"
 STUDY = studies.sampling
 CLAIMS = ("rate.drawn-variance", "rate.drawn-exponents", "rate.drawn-mean")
 
-Array = NDArray[np.float64]
 _HUES = {1: style.BLUE, 2: style.VERMILION}
 _MARKS = {1: "o", 2: "s"}
 _NAMES = {1: "circle", 2: "torus"}
@@ -73,7 +70,8 @@ def _quadratures(axes: Axes, table: Table, d: int) -> None:
     """Draw N times the variance at two places, and the leading laws."""
     h = 1e-5
     for part, spots, fill in (("regular", REGULAR, _HUES[d]), ("critical", CRITICAL, "white")):
-        rows, place = table.where(part=part, d=d), np.array(spots[d])
+        rows = table.where(part=part, d=d)
+        place = np.array(spots[d])
         density = float(np.prod([p(x) for p, x in zip(DENSITIES[d], place, strict=True)]))
         unit = np.eye(d) * h
         first = [(function(*(place + e)) - function(*(place - e))) / (2 * h) for e in unit]
@@ -86,8 +84,17 @@ def _quadratures(axes: Axes, table: Table, d: int) -> None:
             line = size / (16.0 * density * (4.0 * np.pi * epsilon) ** (d / 2))
         axes.plot(epsilon, line, color=_HUES[d], linewidth=0.8, linestyle="-" if part == "regular" else "--")
         words = _NAMES[d] if part == "regular" else rf"{_NAMES[d]}, $\nabla h = 0$"
-        axes.plot(rows["epsilon"], rows.middles("value"), _MARKS[d], color=_HUES[d], markerfacecolor=fill,
-                  markersize=3.6, markeredgewidth=0.7, label=words)  # fmt: skip
+        style.marks(
+            axes,
+            rows["epsilon"],
+            rows.middles("value"),
+            _MARKS[d],
+            color=_HUES[d],
+            size=3.6,
+            hollow=True,
+            markerfacecolor=fill,
+            label=words,
+        )
 
 
 def _mixed(place: Array, a: Array, b: Array, h: float) -> float:
@@ -109,7 +116,8 @@ def _predicted(d: int) -> Any:
 
 def _drawn(bandwidths: Axes, counts: Axes, rest: Axes, table: Table, d: int) -> None:
     """Draw what clouds give, the law of each bandwidth, and the quotient with three standard errors."""
-    law, spreads = _predicted(d), table.where(part="spread", d=d)
+    law = _predicted(d)
+    spreads = table.where(part="spread", d=d)
     epsilon = np.geomspace(float(spreads["epsilon"].min()), float(spreads["epsilon"].max()), 40)
     bandwidths.plot(epsilon, [law(e) / TOKENS for e in epsilon], color=_HUES[d], linewidth=0.8)
     far = np.geomspace(float(spreads["n"].min()), float(spreads["n"].max()), 10)

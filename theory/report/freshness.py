@@ -14,7 +14,7 @@ from typing import TypeAlias
 from theory.evidence.closure import Closure, closures, located, print_of
 from theory.evidence.provenance import differing, stored
 from theory.evidence.record import RecordError, whole_of
-from theory.report.archive import ArchiveError, Record, paths
+from theory.report.archive import ArchiveError, Record, record_paths
 
 Changes: TypeAlias = Mapping[tuple[str, str], tuple[str, ...]]
 """By claim and scale, for what was recorded before its code changed: what changed, if git can tell, or is gone."""
@@ -65,7 +65,7 @@ def changes(records: Sequence[Record], folder: Path) -> Changes:
 
 def _has_tests(folder: Path) -> bool:
     """Tell whether the test file of any record of ``folder`` is there, as it is not in a wheel."""
-    for path in paths(folder):
+    for path in record_paths(folder):
         try:
             test = whole_of(path).get("test")
         except RecordError:

@@ -1,4 +1,4 @@
-"""The gate: a figure is drawn as verified only from the table on which its claims were judged.
+"""The verified table: a figure is drawn as verified only from the table on which its claims were judged.
 
 The study runs afresh. Every claim of the figure must be supported at that scale and root, or have come out as it
 states, and its evidence must hold the fingerprint of a table of that study. If the fresh table has this fingerprint, it
@@ -20,18 +20,18 @@ from pathlib import Path
 
 from theory.evidence import Table
 from theory.evidence.runner import conditions, title_of
-from theory.figures.registry import Plate
+from theory.figures.registry import FigureModule
 from theory.report.archive import ArchiveError, Record, read
 
-_NAMED = 3  # taken: as many claims as a stamp has room for
+_NAMED = 3  # chosen: as many claims as a stamp has room for
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class TableVerdict:
     """The table that a figure is to be drawn from, the evidence about its claims, and what is wrong with it.
 
     ``reason`` is ``None`` if the table is the judged one; otherwise it is one phrase for the stamp, free of anything
-    that differs between machines, and ``mend`` is the command that renews the evidence.
+    that differs between machines, and ``remedy`` is the command that renews the evidence.
     """
 
     table: Table
@@ -39,40 +39,43 @@ class Ruling:
     scale: str
     root: int
     reason: str | None = None
-    mend: str | None = None
+    remedy: str | None = None
 
 
-def rule(name: str, plate: Plate, *, scale: str, root: int, evidence: Path, shelves: Sequence[Path]) -> Ruling:
+def verify_table(
+    name: str, module: FigureModule, *, scale: str, root: int, evidence: Path, folders: Sequence[Path]
+) -> TableVerdict:
     """Run the study of a figure and tell which table it may be drawn from.
 
     Parameters
     ----------
     name : str
         Name of the figure, which names its CSV.
-    plate : Plate
+    module : FigureModule
         Its module.
     scale, root : str, int
         Of the study, and of the evidence.
     evidence : Path
         Folder of the records, one JSON file per claim.
-    shelves : sequence of Path
+    folders : sequence of Path
         Folders where the CSV of the judged table may lie.
     """
-    own = "evidence" in inspect.signature(plate.STUDY).parameters
+    own = "evidence" in inspect.signature(module.STUDY).parameters
     with conditions():  # as when it was judged: the number of threads moves last digits
-        table = plate.STUDY(scale=scale, root=root, **({"evidence": evidence} if own else {}))
-    records, faults = _records(plate.CLAIMS, evidence)
-    faults += _faults(records, scale, root, None if own else title_of(plate.STUDY))
+        table = module.STUDY(scale=scale, root=root, **({"evidence": evidence} if own else {}))
+    records, faults = _read_records(module.CLAIMS, evidence)
+    faults += _evidence_faults(records, scale, root, None if own else title_of(module.STUDY))
     if not faults and not own:
-        prints = {record.entries[scale].tables[title_of(plate.STUDY)] for record in records}
-        table, faults = _judged(table, prints, [shelf / f"{name}.csv" for shelf in shelves], plate.CLAIMS)
+        prints = {record.entries[scale].tables[title_of(module.STUDY)] for record in records}
+        table, faults = _judged_table(table, prints, [folder / f"{name}.csv" for folder in folders], module.CLAIMS)
     if not faults:
-        return Ruling(table, records, scale, root)
+        return TableVerdict(table, records, scale, root)
     reasons = list(dict.fromkeys(reason for _, reason in faults))
-    return Ruling(table, records, scale, root, _some(reasons, "; "), _mend((c for c, _ in faults), scale, evidence))
+    remedy = _remedy((claim for claim, _ in faults), scale, evidence)
+    return TableVerdict(table, records, scale, root, _join_first(reasons, "; "), remedy)
 
 
-def _records(claims: Iterable[str], evidence: Path) -> tuple[tuple[Record, ...], list[tuple[str, str]]]:
+def _read_records(claims: Iterable[str], evidence: Path) -> tuple[tuple[Record, ...], list[tuple[str, str]]]:
     """Read the records of the claims, and pair every claim that has none with a reason."""
     found: dict[str, Record] = {}
     faults = []
@@ -88,11 +91,12 @@ def _records(claims: Iterable[str], evidence: Path) -> tuple[tuple[Record, ...],
     return tuple(found.values()), faults
 
 
-def _faults(records: Iterable[Record], scale: str, root: int, study: str | None) -> list[tuple[str, str]]:
+def _evidence_faults(records: Iterable[Record], scale: str, root: int, study: str | None) -> list[tuple[str, str]]:
     """Pair every claim of which the evidence does not vouch for a table of ``study`` with the reason."""
     faults = []
     for record in records:
-        claim, entry = record.claim.id, record.entries.get(scale)
+        claim = record.claim.id
+        entry = record.entries.get(scale)
         if entry is None:
             faults.append((claim, f"no evidence for {claim} at scale {scale}"))
         elif entry.verdict not in record.claim.finds:
@@ -104,7 +108,7 @@ def _faults(records: Iterable[Record], scale: str, root: int, study: str | None)
     return faults
 
 
-def _judged(
+def _judged_table(
     fresh: Table, prints: set[str], paths: Sequence[Path], claims: Sequence[str]
 ) -> tuple[Table, list[tuple[str, str]]]:
     """Return the judged table, or the fresh one with the reason why it is not."""
@@ -112,7 +116,7 @@ def _judged(
         return fresh, []
     if len(prints) > 1:
         return fresh, [(claim, "its claims were judged on different tables") for claim in claims]
-    kept = [table for table in map(shelved, paths) if table is not None]
+    kept = [table for table in map(load_committed, paths) if table is not None]
     for table in kept:
         if table.sha256 in prints:
             where = table.differs(fresh)
@@ -123,7 +127,7 @@ def _judged(
     return fresh, [(claim, f"the table is not the judged one{where}") for claim in claims]
 
 
-def shelved(path: Path) -> Table | None:
+def load_committed(path: Path) -> Table | None:
     """Read a committed table; ``None`` if there is none or it is none."""
     try:
         return Table.from_csv(path.read_text(encoding="utf-8"))
@@ -131,13 +135,13 @@ def shelved(path: Path) -> Table | None:
         return None
 
 
-def _some(phrases: Sequence[str], joint: str) -> str:
+def _join_first(phrases: Sequence[str], joint: str) -> str:
     """Join the first phrases and count the rest."""
     rest = len(phrases) - _NAMED
     return joint.join(phrases[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def _mend(claims: Iterable[str], scale: str, evidence: Path) -> str:
+def _remedy(claims: Iterable[str], scale: str, evidence: Path) -> str:
     """Return the command that renews the evidence, which is of one root: a figure of another one stays stamped."""
     chosen = " or ".join(dict.fromkeys(claim for claim in claims if "*" not in claim))
     words = ["pytest", str(evidence.parent), *(["-k", chosen] if chosen else [])]

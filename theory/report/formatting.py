@@ -1,4 +1,4 @@
-"""What the evidence says, as text: every claim on a line, or one claim in full."""
+"""The evidence as text: every claim on a line, or one claim in full."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any
 
 from theory.evidence.interval import Kind
 from theory.evidence.judge import Part
-from theory.report.age import Changes
-from theory.report.archive import ArchiveError, Entry, Record, Rival
+from theory.evidence.runner import TwinResult
+from theory.report.archive import ArchiveError, Entry, Record
 from theory.report.digits import at_least, at_most, common
+from theory.report.freshness import Changes
 from theory.report.index import marks
 
 _COLOUR = {"supported": "32", "refuted": "1;31", "inconclusive": "33", "vacuous": "35"}  # what is stated: cyan
 _WIDTH = 110
 _FIRST = ("suite", "closure", "backend", "machine", "processor", "vectors", "kernels_for", "blas", "python")
-_ELSEWHERE = ("commit",)  # what is told in another line
+_ELSEWHERE = ("commit",)  # which has a line of its own
 _NAME = 13  # the widest label and two blanks
 _RIGHT = {
     Kind.PROVED: "on a whole stated box, or symbolically",
@@ -28,7 +29,7 @@ _RIGHT = {
 }
 
 
-def lines(
+def format_list(
     records: Sequence[Record], verdict: str | None, subject: str | None, *, colour: bool, changes: Changes | None = None
 ) -> str:
     """Return one aligned line per claim: id, verdict, kind, scale and words, at its largest scale.
@@ -46,7 +47,13 @@ def lines(
     shown = [r for r in records if subject in (None, r.subject) and verdict in (None, r.best.verdict.value)]
     old = {r.claim.id for r in shown if (r.claim.id, r.best.scale) in (changes or {})}
     rows = [
-        [r.claim.id, r.told(r.best), r.best.kind.name.lower(), r.best.scale + "*" * (r.claim.id in old), r.claim.words]
+        [
+            r.claim.id,
+            r.describe(r.best),
+            r.best.kind.name.lower(),
+            r.best.scale + "*" * (r.claim.id in old),
+            r.claim.words,
+        ]
         for r in shown
     ]
     wide = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
@@ -59,7 +66,7 @@ def lines(
     return text + (f"* recorded before its code changed: {len(old)} of {len(shown)} claims\n" if old else "")
 
 
-def account(record: Record, changes: Changes | None = None) -> str:
+def format_claim(record: Record, changes: Changes | None = None) -> str:
     """Return the text that ``explain`` shows."""
     claim = record.claim
     text = [
@@ -77,7 +84,7 @@ def account(record: Record, changes: Changes | None = None) -> str:
 
 
 def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> list[str]:
-    said = record.told(entry).replace(entry.verdict.value, entry.verdict.name)
+    said = record.describe(entry).replace(entry.verdict.value, entry.verdict.name)
     verdict = f"{said}, kind {entry.kind.name.lower()} ({_RIGHT[entry.kind]})"
     text = [_line(f"{entry.scale} scale", verdict), _line("departure", _departure(entry))]
     if entry.worst is not None:
@@ -87,9 +94,9 @@ def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> lis
     if entry.tightness is not None:
         text.append(_line("tightness", f"largest measured/bound is at most {at_most(entry.tightness, figures=7)}"))
     if len(entry.parts) > 1:
-        told = [_part(name, part) for name, part in entry.parts.items()]
-        text += [_line("" if k else "parts", part) for k, part in enumerate(told)]
-    text += [_line("" if k else "twins", _rival(twin, twin is entry.nearest)) for k, twin in enumerate(entry.twins)]
+        parts = [_part(name, part) for name, part in entry.parts.items()]
+        text += [_line("" if k else "parts", part) for k, part in enumerate(parts)]
+    text += [_line("" if k else "twins", _twin(twin, twin is entry.nearest)) for k, twin in enumerate(entry.twins)]
     first = [name for name in _FIRST if name in entry.provenance]
     made_with = [*first, *(name for name in entry.provenance if name not in (*first, *_ELSEWHERE))]
     versions = ", ".join(f"{name} {entry.provenance[name]}" for name in made_with if entry.provenance[name] is not None)
@@ -122,14 +129,15 @@ def _departure(entry: Entry) -> str:
 
 
 def _part(name: str, part: Part) -> str:
-    kind, count = part.departure.kind.name.lower(), f"{part.cases} case{'' if part.cases == 1 else 's'}"
+    kind = part.departure.kind.name.lower()
+    count = f"{part.cases} case{'' if part.cases == 1 else 's'}"
     found = f"at most {at_most(part.departure.hi)}, {kind}, {count}"
     rest = f"its nearest twin fails by at least {at_least(part.gap)}" if part.gap > 0.0 else "refuted by NO twin"
     return f"{name or '(unnamed)'}: {found}; {rest}"
 
 
-def _rival(twin: Rival, nearest: bool) -> str:
-    name = f"{twin.id} ({twin.made_by}{', the nearest' if nearest else ''}): {twin.breaks}"
+def _twin(twin: TwinResult, nearest: bool) -> str:
+    name = f"{twin.twin.id} ({twin.twin.made_by}{', the nearest' if nearest else ''}): {twin.twin.breaks}"
     if twin.departure.lo <= 0.0:
         return f"{name}; NOT refuted in {twin.cases} cases"
     found = f"fails by at least {at_least(twin.departure.lo)}, caught in {twin.catches} of {twin.cases} cases"
@@ -141,7 +149,8 @@ def _case(case: Mapping[str, Any]) -> str:
 
 
 def _line(name: str, text: str, *, wrap: bool = True) -> str:
-    first, rest = name.ljust(_NAME), " " * _NAME
+    first = name.ljust(_NAME)
+    rest = " " * _NAME
     if not wrap:  # a command must survive being copied
         return first + text
     return fill(

@@ -13,12 +13,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
-DOTS = 110  # taken: per inch; twice the dots of a screen's column would be four times the bytes
-_COLOURS = 48  # taken: enough for one hue with its shades
+DOTS = 110  # chosen: per inch; twice the dots of a screen's column would be four times the bytes
+_COLOURS = 48  # chosen: enough for one hue with its shades
 _PAUSE, _REST = 90, 1500  # milliseconds per frame, and of the last one
 
 
-def made_of(frames: Iterable[Figure]) -> bytes:
+def encode_gif(frames: Iterable[Figure]) -> bytes:
     """Return the GIF that shows frames as an endless animation.
 
     Raises

@@ -8,8 +8,8 @@ from tests import specimen
 from theory.__main__ import main
 from theory.evidence import Run, decide, provenance
 from theory.evidence.record import write
-from theory.report.age import changes, warnings
 from theory.report.archive import ArchiveError, read_all
+from theory.report.freshness import changes, warnings
 
 FILES = {
     "verify/test_sums.py": "import verify.shared\nx = 1\n",

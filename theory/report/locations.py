@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import theory
-from theory.report.archive import ArchiveError, listed
+from theory.report.archive import ArchiveError, join_folders
 
 _PACKED = "_record"  # folder of the package in which a wheel keeps the records and the notes
 _ENDS = (".git", "pyproject.toml")  # one of these stands where a repository ends
-_HEAD = 2000  # taken: characters of a record in which its first key stands
+_HEAD = 2000  # chosen: characters of a record in which its first key stands
 
 
-def shelves() -> list[Path]:
+def evidence_folders() -> list[Path]:
     """Return the folders of records at hand, in the order in which a claim is looked up in them.
 
     First those of the repository around the working directory, the nearest first: ``evidence``, ``verify/evidence`` and
@@ -28,7 +28,7 @@ def shelves() -> list[Path]:
 
 
 def evidence_folder() -> Path:
-    """Return the first of :func:`shelves`.
+    """Return the first of :func:`evidence_folders`.
 
     Raises
     ------
@@ -37,11 +37,13 @@ def evidence_folder() -> Path:
     """
     nearest = _levels()[0]
     if len(nearest) > 1:
-        raise ArchiveError(f"evidence: expected one folder of records, found {listed(nearest)} (use --evidence DIR)")
+        raise ArchiveError(
+            f"evidence: expected one folder of records, found {join_folders(nearest)} (use --evidence DIR)"
+        )
     return nearest[0]
 
 
-def own_folder() -> Path:
+def suite_folder() -> Path:
     """Return the suite's own records: those of the checkout that the package is in, or those that came with it.
 
     Raises
@@ -58,7 +60,7 @@ def own_folder() -> Path:
     )
 
 
-def packed(path: Path) -> bool:
+def is_packaged(path: Path) -> bool:
     """Tell whether a file came with the package; such a file is read and never written."""
     return path.resolve().is_relative_to(Path(theory.__file__).resolve().parent / _PACKED)
 
@@ -85,7 +87,7 @@ def _levels() -> list[list[Path]]:
     around = [[level / "evidence", *sorted(level.glob("[!.]*/evidence"))] for level in above[: next(ends, 0) + 1]]
     levels = [found for level in around if (found := [folder for folder in level if _holds_records(folder)])]
     try:
-        own = own_folder()
+        own = suite_folder()
     except ArchiveError as error:
         if not levels:
             raise ArchiveError(f"evidence: expected records in evidence or */evidence of {here}; {error}") from error

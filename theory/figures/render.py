@@ -1,7 +1,7 @@
-"""From a ruling to files: draw, say below what the evidence says, stamp what is not verified, write.
+"""From a table to files: draw, say below what the evidence says, stamp what is not verified, write.
 
 A verified figure and its table take their place together, with their entry in the manifest. A stamped one is written
-beside them, as ``NAME.unverified.*``, and what was verified stays.
+to ``NAME.unverified.*``, and what was verified stays.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from matplotlib.figure import Figure
 
 from theory.evidence.files import locked, write_together
 from theory.figures import manifest
-from theory.figures._style import film, style
-from theory.figures.caption import clauses
-from theory.figures.gate import Ruling
-from theory.figures.registry import Plate
+from theory.figures._style import animation, style
+from theory.figures.caption import caption_lines
+from theory.figures.registry import FigureModule
+from theory.figures.verified_table import TableVerdict
 
 _UNVERIFIED = "unverified"
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class RenderedFigure:
     """What is to be written of a figure: contents by file name, and its entry in the manifest if it is verified."""
 
     name: str
@@ -33,44 +33,49 @@ class Sheet:
     entry: Mapping[str, Any] | None
 
 
-def produce(
-    name: str, plate: Plate, ruling: Ruling, formats: Sequence[str], kept: Mapping[str, str] | None = None
-) -> Sheet:
+def render_figure(
+    name: str,
+    module: FigureModule,
+    verdict: TableVerdict,
+    formats: Sequence[str],
+    kept: Mapping[str, str] | None = None,
+) -> RenderedFigure:
     """Draw a figure in memory.
 
-    The CSV belongs to the files if the table is the judged one. A plate with ``animate`` also has an animation,
+    The CSV belongs to the files if the table is the judged one. A module with ``animate`` also has an animation,
     whatever the formats. ``kept`` are pictures of the same that stay, with their sha256.
     """
-    stem = name if ruling.reason is None else f"{name}.{_UNVERIFIED}"
+    stem = name if verdict.reason is None else f"{name}.{_UNVERIFIED}"
     with style.drawing():
-        figure = plate.draw(ruling.table)
-        style.caption(figure, clauses(ruling))
-        if ruling.reason is not None:
-            style.stamp(figure, ruling.reason)
+        figure = module.draw(verdict.table)
+        style.caption(figure, caption_lines(verdict))
+        if verdict.reason is not None:
+            style.stamp(figure, verdict.reason)
         pictures = {f"{stem}.{form}": picture for form, picture in style.pictures(figure, formats).items()}
-        if hasattr(plate, "animate"):
-            pictures[f"{stem}.gif"] = film.made_of(_frames(plate, ruling))
-    if ruling.reason is not None:
-        return Sheet(name, pictures, None)
+        if hasattr(module, "animate"):
+            pictures[f"{stem}.gif"] = animation.encode_gif(_frames(module, verdict))
+    if verdict.reason is not None:
+        return RenderedFigure(name, pictures, None)
     prints = {**(kept or {}), **{file: hashlib.sha256(picture).hexdigest() for file, picture in pictures.items()}}
-    return Sheet(name, {**pictures, f"{name}.csv": ruling.table.to_csv()}, manifest.entry(plate, ruling, prints))
+    files: dict[str, str | bytes] = {**pictures, f"{name}.csv": verdict.table.to_csv()}
+    return RenderedFigure(name, files, manifest.make_entry(module, verdict, prints))
 
 
-def _frames(plate: Plate, ruling: Ruling) -> Iterator[Figure]:
+def _frames(module: FigureModule, verdict: TableVerdict) -> Iterator[Figure]:
     """Yield the frames of an animation, each stamped if the figure is."""
-    for frame in plate.animate(ruling.table):  # type: ignore[attr-defined]  # a plate may have it
-        if ruling.reason is not None:
-            style.stamp(frame, ruling.reason)
+    for frame in module.animate(verdict.table):  # type: ignore[attr-defined]  # a module may have it
+        if verdict.reason is not None:
+            style.stamp(frame, verdict.reason)
         yield frame
 
 
-def publish(sheet: Sheet, folder: Path, known: Sequence[str]) -> list[str]:
+def write_figure(rendered: RenderedFigure, folder: Path, known: Sequence[str]) -> list[str]:
     """Write a figure into ``folder``: all its files with its entry in the manifest, or none.
 
     Parameters
     ----------
-    sheet : Sheet
-        The figure. If it is verified, what was stamped before goes; if not, what was verified before stays.
+    rendered : RenderedFigure
+        If it is verified, what was stamped before goes; if not, what was verified before stays.
     folder : Path
         Made if it is not there.
     known : sequence of str
@@ -90,19 +95,20 @@ def publish(sheet: Sheet, folder: Path, known: Sequence[str]) -> list[str]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder / manifest.NAME):  # another run may draw here, too
-        entries, files = manifest.load(folder), dict(sheet.files)
-        if sheet.entry is not None:
+        entries = manifest.load(folder)
+        files = dict(rendered.files)
+        if rendered.entry is not None:
             kept = {name: noted for name, noted in entries.items() if name in known}
-            files[manifest.NAME] = manifest.text({**kept, sheet.name: dict(sheet.entry)})
+            files[manifest.NAME] = manifest.to_json({**kept, rendered.name: dict(rendered.entry)})
         write_together({folder / file: content for file, content in files.items()})
-    if sheet.entry is not None:
-        discard(sheet.name, folder)
+    if rendered.entry is not None:
+        remove_stamped(rendered.name, folder)
         return []
-    verified = (f"{sheet.name}{Path(file).suffix}" for file in (*sheet.files, f"{sheet.name}.csv"))
+    verified = (f"{rendered.name}{Path(file).suffix}" for file in (*rendered.files, f"{rendered.name}.csv"))
     return [file for file in verified if (folder / file).exists()]
 
 
-def discard(name: str, folder: Path) -> None:
+def remove_stamped(name: str, folder: Path) -> None:
     """Remove what was stamped of a figure that is verified now."""
     for stale in folder.glob(f"{name}.{_UNVERIFIED}.*"):
         stale.unlink(missing_ok=True)

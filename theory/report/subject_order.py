@@ -1,8 +1,8 @@
-"""The order in which the subjects are told; others follow in that of the alphabet."""
+"""The order of the subjects in lists and figures; others follow alphabetically."""
 
 from __future__ import annotations
 
-STORY = (
+SUBJECT_ORDER = (
     "markov", "transport",
     "naive", "maxent", "softmax", "entmax", "fusedmax", "normmax", "budget", "loss", "density", "layer", "variant",
     "gibbs", "lipschitz", "dot-product", "distance-attention", "depth", "certificate",
@@ -14,7 +14,7 @@ STORY = (
 )  # fmt: skip
 
 
-def place(claim: str) -> tuple[int, str]:
+def sort_key(claim: str) -> tuple[int, str]:
     """Return where the claim of this id stands, as something to sort by."""
     subject = claim.partition(".")[0]
-    return (STORY.index(subject) if subject in STORY else len(STORY)), claim
+    return (SUBJECT_ORDER.index(subject) if subject in SUBJECT_ORDER else len(SUBJECT_ORDER)), claim

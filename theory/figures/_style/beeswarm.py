@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 DOT = 0.036  # inches of a mark with its edge
-PAGE = 3.6  # taken: inches of all rows together; where that is too little, marks overlap in part
+PAGE = 3.6  # chosen: inches of all rows together; where that is too little, marks overlap in part
 ROW = (0.101, 0.17)  # inches: the least, for a line of type, and the most without need
 _ROOM = 1.5 * DOT  # of the first mark and the last, and between rows
 _TOUCH = 1.0 - 1e-9  # marks nearer than this, in their own size, overlap
 
 
-class Scale(NamedTuple):
+class LogAxis(NamedTuple):
     """A logarithmic axis with a zone at either end for what lies beyond."""
 
     title: str
@@ -52,17 +52,18 @@ class Spot(NamedTuple):
         return self.lane * min(DOT, (height - _ROOM) / max(1, self.lanes - 1))
 
 
-def spots(scale: Scale, values: Sequence[float]) -> list[Spot]:
+def place_marks(scale: LogAxis, values: Sequence[float]) -> list[Spot]:
     """Return the spots of the marks of a row, one per value; a value that is not positive lies below the axis."""
     numbers = np.array(values, dtype=np.float64)
     below, above = numbers < 10.0**scale.low, numbers > 10.0**scale.high
     places = np.log10(np.where(below | above, 1.0, numbers))
     places[below] = scale.low - scale.apart * (1.0 + np.arange(below.sum()) % scale.zones[0])
     places[above] = scale.high + scale.apart * (1.0 + np.arange(above.sum()) % scale.zones[1])
-    return [Spot(place, *lane) for place, lane in zip(places.tolist(), parted(places / scale.apart), strict=True)]
+    lanes = assign_lanes(places / scale.apart)
+    return [Spot(place, *lane) for place, lane in zip(places.tolist(), lanes, strict=True)]
 
 
-def parted(places: NDArray[np.float64]) -> list[tuple[float, int]]:
+def assign_lanes(places: NDArray[np.float64]) -> list[tuple[float, int]]:
     """Return the lane of each mark, so that marks of one lane are at least 1 apart, and how many lanes there are.
 
     Lanes are counted from their middle, anew for each group of marks that is at least 1 from all others.
@@ -80,7 +81,7 @@ def parted(places: NDArray[np.float64]) -> list[tuple[float, int]]:
     return [lanes[mark] for mark in range(places.size)]
 
 
-def heights(lanes: Sequence[int]) -> NDArray[np.float64]:
+def row_heights(lanes: Sequence[int]) -> NDArray[np.float64]:
     """Return the heights of rows that have so many lanes, in inches.
 
     A lane is as high as a mark if all rows fit the page. If they do not, the highest are cut to one height, at which

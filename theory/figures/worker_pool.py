@@ -1,4 +1,4 @@
-"""Who draws: one process, or several that each do a figure at a time, while the one that started them writes.
+"""The worker pool: one process, or several that each draw a figure at a time while the one that started them writes.
 
 A figure comes out of any of them in the same bytes: studies and drawings use one thread of linear algebra everywhere.
 """
@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, TypeVar
 from theory.figures import registry
 
 if TYPE_CHECKING:
-    from theory.figures.gate import Ruling
-    from theory.figures.press import Sheet
+    from theory.figures.render import RenderedFigure
+    from theory.figures.verified_table import TableVerdict
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What is asked of every figure, in words that travel between processes."""
+class Request:
+    """What is asked of every figure; it travels between processes."""
 
     out: Path
     evidence: Path
@@ -38,61 +38,62 @@ class Order:
     redraw: bool = False
 
     @property
-    def shelves(self) -> tuple[Path, ...]:
+    def table_folders(self) -> tuple[Path, ...]:
         """Folders where the table may lie on which a figure was judged."""
         return tuple(dict.fromkeys((self.out, self.evidence.parent.parent / "figures")))
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """What became of a figure; without a sheet it is verified and its files stay as they are."""
+class Outcome:
+    """What became of a figure; without a rendering it is verified and its files stay as they are."""
 
-    sheet: Sheet | None
+    rendered: RenderedFigure | None
     reason: str | None
-    mend: str | None
+    remedy: str | None
 
 
-def drawn(name: str, order: Order) -> Done:
+def draw_figure(name: str, request: Request) -> Outcome:
     """Judge a figure, and draw it unless its files show that already."""
     from theory.figures import manifest  # noqa: PLC0415  loads NumPy, which --help and --list do without
 
-    plate, ruling = registry.plate(name), _ruling(name, order)
-    formats, kept = order.formats, {}
-    if ruling.reason is None and not order.redraw:
-        kept = manifest.standing(name, plate, ruling, order.out)
+    module = registry.figure_module(name)
+    verdict = _verify(name, request)
+    formats = request.formats
+    kept: dict[str, str] = {}
+    if verdict.reason is None and not request.redraw:
+        kept = manifest.current_pictures(name, module, verdict, request.out)
         formats = tuple(form for form in formats if f"{name}.{form}" not in kept)
         if kept and not formats:
-            return Done(None, None, None)
-    from theory.figures.press import produce  # noqa: PLC0415  loads Matplotlib
+            return Outcome(None, None, None)
+    from theory.figures.render import render_figure  # noqa: PLC0415  loads Matplotlib
 
-    return Done(produce(name, plate, ruling, formats, kept), ruling.reason, ruling.mend)
+    return Outcome(render_figure(name, module, verdict, formats, kept), verdict.reason, verdict.remedy)
 
 
-def checked(name: str, order: Order) -> list[str]:
+def check_figure(name: str, request: Request) -> list[str]:
     """Judge a figure, and return why its files do not show what was judged."""
     from theory.figures import manifest  # noqa: PLC0415  as above
 
-    found = manifest.disagreements(
-        name, registry.plate(name), _ruling(name, order), order.out, manifest.load(order.out)
-    )
-    return list(found)
+    module = registry.figure_module(name)
+    entries = manifest.load(request.out)
+    return list(manifest.disagreements(name, module, _verify(name, request), request.out, entries))
 
 
-def _ruling(name: str, order: Order) -> Ruling:
-    from theory.figures.gate import rule  # noqa: PLC0415  as above
+def _verify(name: str, request: Request) -> TableVerdict:
+    from theory.figures.verified_table import verify_table  # noqa: PLC0415  as above
 
-    return rule(
+    return verify_table(
         name,
-        registry.plate(name),
-        scale=order.scale,
-        root=order.root,
-        evidence=order.evidence,
-        shelves=order.shelves,
+        registry.figure_module(name),
+        scale=request.scale,
+        root=request.root,
+        evidence=request.evidence,
+        folders=request.table_folders,
     )
 
 
-def results(
-    task: Callable[[str, Order], T], names: Sequence[str], order: Order, workers: int
+def run_tasks(
+    task: Callable[[str, Request], T], names: Sequence[str], request: Request, workers: int
 ) -> Generator[tuple[str, T, float], None, None]:
     """Yield the name of every figure with what ``task`` says of it, and its seconds, in the order of the names.
 
@@ -102,7 +103,7 @@ def results(
         Of this module, so that another process finds it.
     names : sequence of str
         Figures.
-    order : Order
+    request : Request
         Handed to the task.
     workers : int
         Number of processes; with one, this process does the work.
@@ -114,13 +115,13 @@ def results(
     """
     if min(workers, len(names)) < 2:
         for name in names:
-            yield name, *_timed(task, name, order)
+            yield name, *_run_timed(task, name, request)
         return
     others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(min(workers, len(names)), multiprocessing.get_context("spawn"), _enlist)
+    pool = ProcessPoolExecutor(min(workers, len(names)), multiprocessing.get_context("spawn"), _start_worker)
     try:
-        with _ignoring():  # an interrupt is for the one who writes, also while the others start
-            futures = [pool.submit(_timed, task, name, order) for name in names]
+        with _ignoring_interrupts():  # an interrupt is for the one who writes, also while the others start
+            futures = [pool.submit(_run_timed, task, name, request) for name in names]
         for name, future in zip(names, futures, strict=True):
             yield name, *future.result()
     except BaseException:
@@ -131,18 +132,18 @@ def results(
         pool.shutdown(cancel_futures=True)
 
 
-def _timed(task: Callable[[str, Order], T], name: str, order: Order) -> tuple[T, float]:
+def _run_timed(task: Callable[[str, Request], T], name: str, request: Request) -> tuple[T, float]:
     start = time.perf_counter()
-    return task(name, order), time.perf_counter() - start
+    return task(name, request), time.perf_counter() - start
 
 
-def _enlist() -> None:
+def _start_worker() -> None:
     """Leave interrupts to the process that writes, and end with it, however it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_leave, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
-def _leave() -> None:
+def _exit_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -150,24 +151,24 @@ def _leave() -> None:
 
 
 @contextmanager
-def _ignoring() -> Iterator[None]:
+def _ignoring_interrupts() -> Iterator[None]:
     """Ignore interrupts, and so does a process that is started meanwhile."""
-    with _handling(signal.SIG_IGN):
+    with _handling_interrupts(signal.SIG_IGN):
         yield
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
+def delaying_interrupts() -> Iterator[None]:
     """Put an interrupt off until the end of the block."""
     came: list[int] = []
-    with _handling(lambda number, _: came.append(number)):
+    with _handling_interrupts(lambda number, _: came.append(number)):
         yield
     if came:
         raise KeyboardInterrupt
 
 
 @contextmanager
-def _handling(how: Callable[[int, object], None] | signal.Handlers) -> Iterator[None]:
+def _handling_interrupts(how: Callable[[int, object], None] | signal.Handlers) -> Iterator[None]:
     try:
         before = signal.signal(signal.SIGINT, how)
     except ValueError:  # only the main thread may, and only it is interrupted
