@@ -183,7 +183,9 @@ def test_norms(run, *, charged=1, p=1):
         for power in (12, 18):
             row = size * summed(2**power, 2.0**-27)
             exact = Fraction(size) ** 2 * (1 + (2**power - 1) * Fraction(1, 2**54))
-            yield held(spectral_norm(row[np.newaxis], row[:, np.newaxis]), exact, charged, 64 + 2 * 2**power, part="product")
+            yield held(
+                spectral_norm(row[np.newaxis], row[:, np.newaxis]), exact, charged, 64 + 2 * 2**power, part="product"
+            )
         columns = [summed(100, 2.0**-54)]
         columns += [rng.normal(size=100) for rng in run.draws(quick=4, paper=40)]
         for column in columns:

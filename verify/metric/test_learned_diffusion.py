@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from theory.attention import attend
-from theory.diffusion.limits import extrapolated, worst
+from theory.diffusion.limits import extrapolate, largest_errors
 from theory.evidence import (
     Claim,
     at_most,

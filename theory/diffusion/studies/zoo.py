@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from theory.attention import DotProduct, SquaredDistance, attend_rows
+from theory.attention import DotProduct, SquaredDistance
+from theory.attention.variants import attend_rows
 from theory.diffusion.similarity.instances import (
     LogDistance,
     attend_density_corrected,

@@ -72,7 +72,7 @@ def _scores(axes: Axes, part: Table) -> None:
 def _gains(axes: Axes, part: Table) -> None:
     style.guide(axes, y=0.0)
     style.guide(axes, y=_COUNTS, line="dashed")
-    compared = {name: comparison.circumstances(part, *pair) for name, pair in _PAIRS.items()}
+    compared = {name: analysis.list_circumstances(part, *pair) for name, pair in _PAIRS.items()}
     shown = {name: [each for each in where if each.matching == "width"] for name, where in compared.items() if where}
     for place, (name, where) in enumerate(shown.items()):
         ours, theirs = _PAIRS[name]

@@ -15,8 +15,7 @@ from matplotlib.ticker import NullFormatter
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
-from theory.metric import studies
-from theory.metric.half_bandwidth import rate
+from theory.metric import laplacian_rate, studies
 
 TITLE = "at the bandwidth in use the asymptotics of attention are qualitative only"
 STUDY = studies.half_bandwidth

@@ -13,7 +13,8 @@ import numpy as np
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
-from theory.particles import Line, studies
+from theory.particles import studies
+from theory.particles.exact import LineField
 
 TITLE = "attention on the line becomes Boolean, doubly exponentially fast"
 STUDY = studies.boolean

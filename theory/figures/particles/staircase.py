@@ -13,8 +13,9 @@ import numpy as np
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
-from theory.particles import log_asymptote, meeting_point, studies
-from theory.particles.studies.metastable import ANGLES, BETAS, MASSES
+from theory.particles import studies
+from theory.particles.exact import log_asymptote, meeting_point
+from theory.particles.studies import STAIRCASE_ANGLES as ANGLES, STAIRCASE_BETAS as BETAS, STAIRCASE_WEIGHTS as MASSES
 
 TITLE = "staircase of the energy of four clusters in log time, and the lifetimes that predict it"
 STUDY = studies.staircase
