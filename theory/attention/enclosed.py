@@ -82,12 +82,6 @@ def known(values: Any, name: str) -> NDArray[np.float64]:
     return given.mid
 
 
-def cover(enclosed: Any, computed: NDArray[np.float64]) -> Any:
-    """Return the least enclosures that hold the truth and what floats made of it: a fault of theirs makes them wide."""
-    known = as_intervals(enclosed)
-    return Intervals(np.minimum(known.lo, computed), np.maximum(known.hi, computed), known.kind)
-
-
 def _middle(log_weights: Intervals | None) -> NDArray[np.float64] | None:
     return None if log_weights is None else log_weights.mid
 

@@ -24,11 +24,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory import engine
 from theory._validate import as_callable, as_flags, as_having, as_matrix, as_points, as_vector, frozen
-from theory.attention.enclosed import cover, enclose_outputs, enclose_weights
+from theory.attention.enclosed import enclose_outputs, enclose_weights, known
 from theory.attention.measure import EnclosedMeasure, Measure, as_law, as_measure
 from theory.attention.output import attend, rounding, weight_error
 from theory.attention.score import Array, Score, as_score, bounded, pairs_of
 from theory.evidence import Intervals, as_intervals, is_enclosed
+from theory.evidence.intervals import cover
 from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error
 
 
@@ -217,27 +218,28 @@ class Lookup:
         points = as_points(as_measure(nu, "nu").points, "nu", dim=self.keys.shape[1])
         if is_enclosed(points, nu.weights):
             return self._enclosed_push(nu)
+        return Measure.normalised(self.values, self._masses(points, nu.weights))
+
+    def _masses(self, points: Array, weights: Array) -> Array:
+        """Return the masses of the values: what lies on equal keys is shared among them."""
         both = np.concatenate([self.keys, points]) + 0.0  # -0.0 is 0.0
         group = np.unique(both, axis=0, return_inverse=True)[1].ravel()
         own, asked = group[: self.keys.shape[0]], group[self.keys.shape[0] :]
         copies = np.bincount(own, minlength=group.max() + 1)
-        strange = (copies[asked] == 0) & (nu.weights > 0.0)
-        if strange.any():
-            raise ValueError(f"nu: expected atoms among the keys, got {nu.points[int(strange.argmax())]}")
-        mass = np.bincount(asked, weights=nu.weights, minlength=copies.size)
-        return Measure.normalised(self.values, mass[own] / copies[own])
+        foreign = (copies[asked] == 0) & (weights > 0.0)
+        if foreign.any():
+            raise ValueError(f"nu: expected atoms among the keys, got {points[int(foreign.argmax())]}")
+        mass = np.bincount(asked, weights=weights, minlength=copies.size)
+        shared: Array = mass[own] / copies[own]
+        return shared
 
     def _enclosed_push(self, nu: Measure) -> Measure:
         """Share enclosed masses among equal keys; the atoms themselves must be known exactly to be found."""
-        points, weights = as_intervals(nu.points), as_intervals(nu.weights)
-        if not points.is_exact:
-            raise ValueError(f"nu: expected atoms that are known exactly, got radii up to {points.radius.max()}")
-        equal = (self.keys[:, np.newaxis, :] == points.mid[np.newaxis, :, :]).all(axis=2)
+        points, weights = known(nu.points, "nu"), as_intervals(nu.weights)
+        floats = self._masses(points, np.where(weights.hi > 0.0, weights.mid, 0.0))
+        equal = (self.keys[:, np.newaxis, :] == points[np.newaxis, :, :]).all(axis=2)
         copies = (self.keys[:, np.newaxis, :] == self.keys[np.newaxis, :, :]).all(axis=2).sum(axis=1)
-        strange = ~equal.any(axis=0) & (weights.hi > 0.0)
-        if strange.any():
-            raise ValueError(f"nu: expected atoms among the keys, got {points.mid[int(strange.argmax())]}")
-        return EnclosedMeasure(self.values, (equal.astype(np.float64) @ weights) / copies)
+        return EnclosedMeasure(self.values, cover((equal.astype(np.float64) @ weights) / copies, floats))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

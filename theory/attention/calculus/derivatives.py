@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory import engine
 from theory._validate import as_points, as_vector
-from theory.attention.enclosed import cover
 from theory.attention.score import DotProduct, SquaredDistance, pairs_of
 from theory.attention.variants.rows import enclose_softmax
 from theory.engine import Direction
 from theory.evidence import as_intervals, exact, is_enclosed
+from theory.evidence.intervals import cover
 
 _SCALED = DotProduct()
 Smooth = DotProduct | SquaredDistance

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from theory import engine
-from theory.attention.enclosed import cover
 from theory.engine import AttentionResult
 from theory.evidence import as_intervals, is_enclosed
+from theory.evidence.intervals import cover
 
 
 def merge_attention(parts: Sequence[AttentionResult]) -> AttentionResult:

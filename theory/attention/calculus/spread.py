@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 
 from theory import engine
 from theory._validate import as_masses, as_points
-from theory.attention.enclosed import cover, enclose_outputs
+from theory.attention.enclosed import enclose_outputs
 from theory.attention.score import DotProduct, Score, as_score, pairs_of
 from theory.engine import Moments
 from theory.evidence import as_intervals, exact, is_enclosed
+from theory.evidence.intervals import cover
 
 _SCALED = DotProduct()
 

@@ -20,10 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory import engine
 from theory._validate import as_flags, as_generator, as_masses, as_real, as_share
-from theory.attention.enclosed import cover
 from theory.attention.score import Array, DotProduct, Score, as_score, pairs_of
 from theory.attention.variants.rows import blocks_of, enclose_softmax, tokens_of
 from theory.evidence import as_intervals, exact, is_enclosed
+from theory.evidence.intervals import cover
 
 _SCALED = DotProduct()
 

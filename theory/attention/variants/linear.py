@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_masses, as_matrix
-from theory.attention.enclosed import cover
 from theory.attention.score import Array
 from theory.attention.variants.rows import tokens_of
 from theory.evidence import as_intervals, exact, is_enclosed
+from theory.evidence.intervals import cover
 
 Features = Callable[[Array], Array]
 _TILE = 64  # tokens that a causal pass takes at once; taken

@@ -25,11 +25,12 @@ from numpy.typing import ArrayLike
 
 from theory import engine
 from theory._validate import as_bound, as_count, as_matrix, as_points
-from theory.attention.enclosed import cover, known
+from theory.attention.enclosed import known
 from theory.attention.output import weight_error
 from theory.attention.score import Array, BoundedScore, DotProduct, pairs_of
 from theory.attention.variants.rows import tokens_of
 from theory.evidence import as_intervals, exact, is_enclosed, within
+from theory.evidence.intervals import cover
 from theory.evidence.roundoff import gamma
 
 _SCALED = DotProduct()

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_flag, as_points, as_real, as_scores
-from theory.attention.enclosed import cover
 from theory.attention.score import Array, DotProduct, Score, as_score
 from theory.evidence import as_intervals, exact, is_enclosed
+from theory.evidence.intervals import cover
 
 Rows = Callable[[Array], Array]
 _SCALED = DotProduct()

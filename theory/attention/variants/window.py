@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_count, as_masses
-from theory.attention.enclosed import cover
 from theory.attention.score import Array, DotProduct, Score, as_score
 from theory.attention.variants.rows import blocks_of, enclose_softmax, scores_of, softmax_of, tokens_of
 from theory.evidence import as_intervals, exact, is_enclosed
+from theory.evidence.intervals import cover
 
 _SCALED = DotProduct()
 
