@@ -4,7 +4,7 @@ import numpy as np
 
 from theory import Measure
 from theory.attention import AttentionKernel, DotProduct, Softmatch, read
-from theory.evidence import Claim, bug, constant, equals, exact, hypothesis, verifies
+from theory.evidence import Claim, at_least, bug, constant, equals, exact, hypothesis, verifies
 from theory.evidence.enclosure import coefficient, variable
 from theory.maxent import studies
 from theory.maxent.gibbs import divergence, expectation, log_partition
@@ -102,3 +102,4 @@ def test_energy(run, *, formed=True, transposed=False, weighed=True, centred=1):
         second = law.covariance() + (1 - centred) * np.outer(law.mean(), law.mean())
         curvature = along @ form @ second @ (form.T @ along)
         yield equals(2 * coefficient(energy, 2), curvature, scale=(form_reach * size) ** 2, part="Hessian", n=n)
+        yield at_least(curvature, 0, scale=(form_reach * size) ** 2, part="positive", n=n)
