@@ -160,8 +160,8 @@ BUGS = [
     bug("lattice-root-transposed", "transport.gaussian-dot", "attention/lattice.py", ("grid @ factor.T", "grid @ factor")),
     bug("lattice-coarse", "transport.gaussian-distance", "attention/lattice.py", ("STEP = 0.5 ", "STEP = 1.5 ")),
     # entropy
-    bug("entropy-sign", "softmax.prior", "maxent/gibbs/principle.py", ("summands = -xlogy(p, p)", "summands = xlogy(p, p)")),
-    bug("free-energy-without-tau", "softmax.prior", "maxent/gibbs/principle.py",
+    bug("entropy-sign", "maxent.enclosures", "maxent/gibbs/principle.py", ("summands = -xlogy(p, p)", "summands = xlogy(p, p)")),
+    bug("free-energy-without-tau", "maxent.enclosures", "maxent/gibbs/principle.py",
         ('as_positive(tau, "tau") * entropy(weights)', "entropy(weights)")),
     bug("softmax-times-tau", "softmax.prior", "maxent/gibbs/principle.py", (PUT, PUT.replace("/", "*"))),
     bug("partition-without-peak", "maxent.gibbs", "maxent/gibbs/principle.py", ("value = peak + math.log(mass)", "value = math.log(mass)")),

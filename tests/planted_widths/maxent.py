@@ -1,6 +1,10 @@
 """Widths and roundings that are planted in the room of entropies: each is caught by the named test or claim."""
 
 COARSE = "tests/maxent/test_coarse.py::test_"
+ENCLOSED = "tests/maxent/test_enclosed.py::test_"
+SCORES = "scores_that_are_known_up_to_an_error"
+WEIGHTS = "weights_that_are_known_up_to_an_error"
+SOFT, SPARSE = "maxent/gibbs/enclosed.py", "maxent/sparse/enclosed.py"
 
 WIDTHS = [
     ("plain-sum", COARSE + "sums_that_cancel_keep_all_digits", "maxent/batch.py",
@@ -35,4 +39,38 @@ WIDTHS = [
      "gamma(1) * own", "0.0 * own"),
     ("scores-as-exact", COARSE + "what_a_cosine_is_charged", "maxent/layers/naive.py",
      "gamma(3) * other", "0.0 * other"),
+    ("temperature-as-exact", ENCLOSED + "temperature_and_prior_that_are_known_up_to_an_error", SOFT,
+     "(2 * U + share) * spread", "2 * U * spread"),
+    ("prior-as-exact", ENCLOSED + "temperature_and_prior_that_are_known_up_to_an_error", SOFT,
+     "moved += float((prior.radius", "moved += 0.0 * float((prior.radius"),
+    ("moved-scores-forgotten", ENCLOSED + SCORES, SOFT, "float(scores.radius.max() / coldest.min())", "0.0"),
+    ("value-of-moved-scores", ENCLOSED + SCORES, SOFT, "t * relative + (2 *", "(2 *"),
+    ("value-of-a-moved-temperature", ENCLOSED + "temperature_and_prior_that_are_known_up_to_an_error", SOFT,
+     "* U * size + moved)", "* U * size)"),
+    ("jacobian-of-a-moved-law", ENCLOSED + WEIGHTS, SOFT, "error = 1.5 * error + gamma", "error = gamma"),
+    ("mean-of-a-moved-law", ENCLOSED + "a_derivative_sees_the_error_of_every_other_weight", SOFT,
+     "mean = ((off + rounding * p) * c)", "mean = (rounding * p * c)"),
+    ("entropy-beyond-the-turn", ENCLOSED + "weights_that_may_vanish", "maxent/gibbs/principle.py",
+     "falls & rises, -np.nextafter(_LEAST_AT, 1.0), ", "falls & rises & False, 0.0, "),
+    ("entries-as-exact", ENCLOSED + "norms_of_a_matrix_that_is_known_up_to_an_error", "maxent/gibbs/norms.py",
+     "rounding + float(matrix.radius.sum())", "rounding"),
+    ("multiplier-as-exact", ENCLOSED + "multipliers_and_moments", "maxent/gibbs/moments.py",
+     "error = 2.0 * abs(found.residual[0]).hi", "error = 0.0 * abs(found.residual[0]).hi"),
+    ("entmax-of-moved-scores", ENCLOSED + SCORES, SPARSE,
+     "error = error + moved_by(float(scores.radius.max()) / coldest, n, order)", "error = error + 0.0"),
+    ("entmax-value-of-moved-scores", ENCLOSED + SCORES, SPARSE, " * size + float(scores.radius.max()))", " * size)"),
+    ("threshold-of-moved-scores", ENCLOSED + SCORES, SPARSE, "n ** (1.0 - _one(alpha))) + moved)",
+     "n ** (1.0 - _one(alpha))))"),
+    ("slope-of-a-moved-law", ENCLOSED + WEIGHTS, SPARSE, "q / safe * off + 16", "q / safe * 0.0 * off + 16"),
+    ("order-of-a-moved-law", ENCLOSED + WEIGHTS, SPARSE, "own = slope * off + 64", "own = 0.0 * slope * off + 64"),
+    ("tsallis-of-a-moved-law", ENCLOSED + WEIGHTS, "maxent/sparse/tsallis.py", "error += 2.0 * float((",
+     "error += 0.0 * float(("),
+    ("norm-of-a-moved-law", ENCLOSED + WEIGHTS, "maxent/sparse/spectral.py", "math.expm1(2.0 * abs(",
+     "math.expm1(0.0 * abs("),
+    ("budget-of-moved-scores", ENCLOSED + SCORES, "maxent/sparse/budget.py", " + 16) + moved)", " + 16))"),
+    ("fused-of-moved-scores", ENCLOSED + SCORES, "maxent/sparse/fusedmax.py", " + float(scores.radius.max())\n", "\n"),
+    ("peak-as-exact", "density.quadratic", "maxent/densities/enclosed.py",
+     "self.form_error + rounding)", "self.form_error + 0.0 * rounding)"),
+    ("normaliser-as-found", "density.normaliser", "maxent/densities/enclosed.py", "reach = 2.0 * reach",
+     "return Interval(low, high, Kind.CERTIFIED)"),
 ]  # fmt: skip

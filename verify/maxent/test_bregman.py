@@ -18,7 +18,8 @@ SURE = (np.array([4.0, 0.0]), np.array([1.0, 0.0]))  # at temperature 1/2 and ab
 
 def multiplier(s, law, alpha, tau):
     """The level nu at which s - tau p**(alpha - 1) / (alpha - 1) stands on the support; from the heaviest entry."""
-    k, e = int(np.argmax(s)), ball(alpha) - 1
+    k = int(np.argmax(s))
+    e = ball(alpha) - 1
     return ball(s[k]) - ball(tau) * raised(law[k], e) / e
 
 
@@ -49,7 +50,8 @@ def problems(run, *, quick, paper, orders):
 )
 def test_bregman(run, *, price=1, swapped=False):
     for s, y, alpha, tau in problems(run, quick=20, paper=200, orders=(0.5, 1.0, 1.25, 1.5, 2.0, 3.0)):
-        law, target = conjugate.law_of(s, alpha, tau), balls(y)
+        law = conjugate.law_of(s, alpha, tau)
+        target = balls(y)
         pair = (law, target) if swapped and (alpha > 1.0 or (y > 0.0).all()) else (target, law)
         claimed = ball(tau) * conjugate.divergence(*pair, alpha)
         if alpha > 1.0:
@@ -82,7 +84,8 @@ def norm(apart, r):
 def test_norm_bound(run, *, half=Fraction(1, 2), taxicab=False, raise_by=0.0):
     h = 2.0**-9
     for alpha in (1.0, 1.25, 1.5, 2.0):
-        s, y = np.zeros(2), np.array([0.5 + h, 0.5 - h])
+        s = np.zeros(2)
+        y = np.array([0.5 + h, 0.5 - h])
         loss = loss_interval(s, y, alpha + raise_by)
         size = norm(balls(y - 0.5), ball(1 if taxicab else 2) / (1 if taxicab else 3 - ball(alpha)))
         bound = ball(half) * size
@@ -115,8 +118,10 @@ def test_norm_bound(run, *, half=Fraction(1, 2), taxicab=False, raise_by=0.0):
 )
 def test_value(run, *, swapped=False, offset=1, tempered=True):
     for s, _, alpha, tau in problems(run, quick=20, paper=200, orders=(0.5, 0.75, 1 + 2.0**-20, 1.25, 1.5, 2.0, 3.0)):
-        law, a = conjugate.law_of(s, alpha, tau), ball(alpha)
-        mean, nu = (law * balls(s)).sum(), multiplier(s, law, alpha, tau)
+        law = conjugate.law_of(s, alpha, tau)
+        a = ball(alpha)
+        mean = (law * balls(s)).sum()
+        nu = multiplier(s, law, alpha, tau)
         first, second = (1 / a, 1 - 1 / a) if swapped else (1 - 1 / a, 1 / a)
         claimed = first * mean + second * nu + offset * (ball(tau) if tempered else 1) / (a * (a - 1))
         size = tau * (2.0 + np.log(s.size)) / alpha + float(np.ptp(s)) + float(np.abs(s).max())

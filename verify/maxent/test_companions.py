@@ -39,7 +39,8 @@ def norm_gap(s, law, alpha):
 
 def powered(s, alpha, *, plain):
     """The law as it is printed, in balls: thresholded scores of which the powers alpha b sum to one."""
-    order, z = Fraction(alpha), balls(s)
+    order = Fraction(alpha)
+    z = balls(s)
     if plain:
         return textbook.entmax(z / ball(order - 1), order)
     solved = textbook.entmax(z * ball(order / (order - 1)), 2 - 1 / order)
@@ -127,10 +128,12 @@ def test_margin(run, *, own=True, tau=1.0):
 def box_gap(scores, law, total):
     """Enclose how far the score less half the squares can still rise within the box of the given sum."""
     slopes = scores - law
-    left, best = total, exact(0.0)
+    left = total
+    best = exact(0.0)
     for k in np.argsort(-slopes.mid):  # the most of them first
         share = min(left, 1.0)
-        best, left = best + share * slopes[int(k)], left - share
+        best = best + share * slopes[int(k)]
+        left = left - share
     return best - (slopes * law).sum()
 
 
@@ -164,7 +167,9 @@ def test_budget(run, *, capped=True, rescaled=False, factor=1.0, clipped=True):
         n = int(rng.integers(2, 40))
         cases.append((rng.normal(size=n), float(rng.uniform(0.1, 1.0) * n)))
     for s, total in cases:
-        n, law, size = s.size, solve(s, total), (3.0 + float(np.abs(s).max())) * s.size
+        n = s.size
+        law = solve(s, total)
+        size = (3.0 + float(np.abs(s).max())) * s.size
         yield equals(law.sum(), total, scale=n, part="sum", n=n)
         yield equals(box_gap(exact(s), law, total), 0, scale=size, part="optimality", n=n)
         weights = law.mid  # which are cut to the box without a rounding

@@ -62,7 +62,8 @@ def laws(run):
 )
 def test_quadratic(run, *, power=0, scaled=True, line=False, shift=1):
     for number, (law, rng) in enumerate(zip(laws(run), run.streams(100), strict=False)):
-        det, case = eliminated(law.scatter, law.mean)[0], {"d": law.dim, "alpha": law.alpha, "law": number}
+        det = eliminated(law.scatter, law.mean)[0]
+        case = {"d": law.dim, "alpha": law.alpha, "law": number}
         b, level = printed(law.dim, law.alpha, det, power=power, scaled=scaled, line=line)
         yield equals(integrated(law.dim, b, level, det), 1, part="mass", **case)
         yield equals(law.enclosed().radius ** 2, 2 * level, part="radius", **case)
@@ -98,7 +99,9 @@ def test_quadratic(run, *, power=0, scaled=True, line=False, shift=1):
 )
 def test_moments(run, *, shrunk=True, shift=2, rescaled=True, line=False):
     for number, law in enumerate(laws(run)):
-        det, d, case = eliminated(law.scatter, law.mean)[0], law.dim, {"d": law.dim, "alpha": law.alpha, "law": number}
+        det = eliminated(law.scatter, law.mean)[0]
+        d = law.dim
+        case = {"d": law.dim, "alpha": law.alpha, "law": number}
         (b, level), order = printed(d, law.alpha, det, line=line), ball(law.alpha)
         factor = 2 * level / (d + shift + 2 * b) if shrunk else ball(1)
         entropy = 1 / (order * (order - 1)) - 2 * level / (2 * order + d * (order - 1))

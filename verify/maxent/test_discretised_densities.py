@@ -93,7 +93,8 @@ def test_maximiser(run, *, factor=1, weighted=True, used=lambda alpha: alpha):
             slope = hull(balls(f) - deformed(densities, alpha), found.kind)
             yield equals(frank_wolfe_gap(slope, exact(mu * p)), 0, scale=1, part="gap", **case)
             top = objective(balls(f), balls(mu), densities, alpha)
-            within, anywhere = p * rng.uniform(0.5, 1.5, size=f.size), rng.dirichlet(np.ones(f.size)) / mu
+            within = p * rng.uniform(0.5, 1.5, size=f.size)
+            anywhere = rng.dirichlet(np.ones(f.size)) / mu
             for part, rival in (("on the support", within), ("anywhere", anywhere)):
                 q = balls(rival) / (balls(mu) * balls(rival)).sum()
                 short = hull(top - objective(balls(f), balls(mu), q, alpha), found.kind)
@@ -105,7 +106,8 @@ def test_maximiser(run, *, factor=1, weighted=True, used=lambda alpha: alpha):
     for power in (1, 2, 4):
         for alpha in (4 / 3, 1.5, 2.0):
             claimed, end = on_the_line(power, alpha)
-            f, mu = -((end * (1 + nodes) / 2) ** power) / power, end * weights
+            f = -((end * (1 + nodes) / 2) ** power) / power
+            mu = end * weights
             found = density_on_cells(f, mu, used(alpha)).normaliser
             yield equals(found, claimed, scale=1, part="line", power=power, alpha=alpha)
 

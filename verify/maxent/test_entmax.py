@@ -43,9 +43,12 @@ def definition(scores, alpha, tau=1.0, counts=None):
 def missed(weights, s, alpha, tau=1.0):
     """Enclose the largest error of a weight; scores that occur many times are solved for once."""
     order = np.argsort(s, kind="stable")
-    ordered, found = s[order], weights[order]
+    ordered = s[order]
+    found = weights[order]
     first = np.append(True, np.diff(ordered) != 0.0)
-    values, place, counts = ordered[first], np.cumsum(first) - 1, np.diff(np.append(np.flatnonzero(first), s.size))
+    values = ordered[first]
+    place = np.cumsum(first) - 1
+    counts = np.diff(np.append(np.flatnonzero(first), s.size))
     law = definition(tuple(values.tolist()), alpha, tau, tuple(counts.tolist()))
     once = first | np.append(True, np.diff(found) != 0.0)  # equal scores have equal weights, as far as they do
     pairs = zip(place[once].tolist(), balls(found[once]), strict=True)
@@ -157,16 +160,20 @@ def test_optimal(run, *, inverted=False, cooled=True, shift=1.0, share=1.0, exce
             value = entmax_value(exact(scores), at, tau=colder * tau if cooled else 1.0)
             yield equals(value, top, scale=size, part="value")
     for alpha, lead, tau in ((1.25, 8.0, 1.0), (1.5, 1000.0, 2.0), (2.0, 1000.0, 1.0), (2.5, 8.0, 0.5)):
-        s, a, t = [lead, 0.0], ball(alpha), ball(tau)
+        s = [lead, 0.0]
+        a = ball(alpha)
+        t = ball(tau)
         # the leading score is the maximum there, and at the other vertex the entropy vanishes as well
-        gap, case = entmax_gap(s, [0.0, 1.0], alpha, tau=tau), {"alpha": alpha, "tau": tau, "lead": lead}
+        gap = entmax_gap(s, [0.0, 1.0], alpha, tau=tau)
+        case = {"alpha": alpha, "tau": tau, "lead": lead}
         yield at_least(share * gap, lead, part="bound", **case)
         yield at_most(gap, hull(lead + excess * t / (a - 1)), part="attained", **case)
 
 
 def entropy(s, alpha, tau):
     """The entropy as it is printed, at the law of the definition."""
-    law, a = definition(tuple(s.tolist()), alpha, tau), ball(alpha)
+    law = definition(tuple(s.tolist()), alpha, tau)
+    a = ball(alpha)
     if alpha == 1.0:
         return -(law * textbook.log(law)).sum()
     return (1 - sum((p**a for p in law if p > 0), ball(0))) / (a * (a - 1))
@@ -177,7 +184,9 @@ def rounding_of_gap(s, p, alpha, tau):
 
     Above order two the base of the power is what is off. A weight that is lost at the edge moves it by a whole power.
     """
-    e, off, own = alpha - 1.0, weight_bound(s.size), p[p > 0.0]
+    e = alpha - 1.0
+    off = weight_bound(s.size)
+    own = p[p > 0.0]
     moved = off * max(1.0, float(own.min()) ** (alpha - 2.0)) if alpha <= 2.0 else 2 * off / e
     lost = ((p == 0.0) & (entmax_support(s, alpha, tau=tau) > 0.0)).any()
     return hull(4.0 * moved + (off**e / e if lost and e > 0.0 else 0.0))
@@ -202,7 +211,8 @@ def test_bracket(run, *, factor=1.0, power=1, lead=1.0):
         few = int(rng.integers(2, 60))
         for alpha in (0.5, 0.9, 1.0, 1.0 + 1e-9, 1.3, 1.5, 2.0, 3.0, 10.0):
             n = few if number or alpha not in (0.5, 1.0, 2.0) else 10**5
-            e, m = ball(alpha) - 1, ball(n)
+            e = ball(alpha) - 1
+            m = ball(n)
             upper = m.log() if alpha == 1.0 else (1 - m ** (power - 1 - e)) / e
             for name, s in (("random", rng.normal(size=n)), ("equal", np.full(n, 0.3))):
                 found = entmax_threshold(exact(s), alpha)
@@ -234,7 +244,9 @@ def test_tail(run, *, law=0.0, power=1.0, heat=1.0):
     rngs = run.draws(quick=10, paper=100)
     gaps += [np.append(0.0, rng.uniform(0.5, 100.0, size=int(rng.integers(1, 12)))) for rng in rngs]
     for g, alpha in itertools.product(gaps, (0.5, 0.75, 0.9)):
-        n, b, p = g.size, 1 - ball(alpha), entmax(exact(-g), law or alpha, tau=heat)
+        n = g.size
+        b = 1 - ball(alpha)
+        p = entmax(exact(-g), law or alpha, tau=heat)
         for i in (1, n - 1):
             at = ball(g[i])
             high = (1 + b * at) ** (-power / b)

@@ -42,7 +42,8 @@ def bregman(p, q, alpha):
 def masses(run):
     """Yield masses p and q of sum at most 1, where the bound holds too, q of the interior and p near or far; balls."""
     for rng in run.draws(quick=12, paper=250):
-        n, size = int(rng.integers(2, 12)), float(rng.choice([1e-4, 0.1, 1.0]))
+        n = int(rng.integers(2, 12))
+        size = float(rng.choice([1e-4, 0.1, 1.0]))
         q = rng.dirichlet(np.full(n, 0.7)) * 0.99 + 0.01 / n
         p = (1.0 - size) * q + size * rng.dirichlet(np.full(n, 0.7)) + 1e-9
         yield balls(p / (1.0 + 2.0 * n * 1e-9)), balls(q / (1.0 + 4.0 * n * U))
@@ -94,7 +95,8 @@ def pairs(run):
     """Yield scores before and after: two that are as far apart as the constant allows, up to 1e-4, then random ones."""
     yield np.zeros(2), np.array([1.0, -1.0]) / 128.0
     for rng in run.draws(quick=8, paper=120):
-        n, size = int(rng.integers(2, 30)), float(rng.choice([0.01, 0.3, 3.0]))
+        n = int(rng.integers(2, 30))
+        size = float(rng.choice([0.01, 0.3, 3.0]))
         x = rng.normal(size=n)
         yield x, x + size * rng.normal(size=n)
 
@@ -146,7 +148,8 @@ def test_sparsemax_norms(run, *, rows=2.0, alpha=2.0, everywhere=False):
     scores = [np.zeros(n) for n in (2, 3, 8)]
     scores += [rng.normal(size=int(rng.integers(3, 9))) * 0.4 for rng in run.draws(quick=12, paper=100)]
     for s in scores:
-        n, law = s.size, sparsemax(s)
+        n = s.size
+        law = sparsemax(s)
         size = np.count_nonzero(law)
         if size < 2:
             continue

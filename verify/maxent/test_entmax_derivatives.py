@@ -29,8 +29,11 @@ def series(s, alpha, tau, along=None, faster=0):
     first coefficients are affine in that slope, which is the one at which they sum to zero. At order one, where the
     quotient is log(1 + e x)/e = x - e x^2/2 + ..., the series of the logarithm is divided by that of e.
     """
-    t, e, top = variable(3)[()], ball(alpha) - 1, int(np.argmax(s))
-    law, z = definition(s, alpha, tau), balls(s) / ball(tau)
+    t = variable(3)[()]
+    e = ball(alpha) - 1
+    top = int(np.argmax(s))
+    law = definition(s, alpha, tau)
+    z = balls(s) / ball(tau)
     nu = z[top] - (law[top].log() if alpha == 1.0 else (law[top] ** e - 1) / e)
     way = balls(along or np.zeros(len(s))) / ball(tau)
     on = [i for i in range(len(s)) if law[i] > 0]
@@ -82,7 +85,8 @@ def rows(run, *, quick, paper):
 )
 def test_jacobian(run, *, swapped=False, cooled=True, share=1.0, support=True):
     def product(p, c, alpha, tau=1.0):
-        order, scale = 3.0 - alpha if swapped else alpha, tau if cooled else 1.0
+        order = 3.0 - alpha if swapped else alpha
+        scale = tau if cooled else 1.0
         found = entmax_vjp(p if support else np.maximum(p, 1e-300), c, order, tau=scale)
         if share == 1.0:
             return found
@@ -91,13 +95,16 @@ def test_jacobian(run, *, swapped=False, cooled=True, share=1.0, support=True):
 
     ways = run.streams(10**4)
     for s, (alpha, tau) in itertools.product(rows(run, quick=4, paper=40), ORDERS):
-        c, p = next(ways).normal(size=s.size), entmax(exact(s), alpha, tau=tau)
-        claimed, size = series(tuple(s), alpha, tau, along=tuple(c)), float(np.abs(c).max()) / tau
+        c = next(ways).normal(size=s.size)
+        p = entmax(exact(s), alpha, tau=tau)
+        claimed = series(tuple(s), alpha, tau, along=tuple(c))
+        size = float(np.abs(c).max()) / tau
         yield equals(product(p, c, alpha, tau), claimed, scale=size, alpha=alpha, tau=tau)
     # below order two the derivative is continuous: exact edges of the support, the weight of the last entry vanishes
     edges = [([2.0, 0.0], 1.5), ([4.0, 0.0], 1.25), ([1.0, 1.0, 1.0 - 2.0**0.5], 1.5)]
     for s, alpha in edges:
-        c, p = np.array([1.0, -2.0, 0.5])[: len(s)], entmax(exact(s), alpha)
+        c = np.array([1.0, -2.0, 0.5])[: len(s)]
+        p = entmax(exact(s), alpha)
         claimed = series(tuple(s), alpha, 1.0, along=tuple(c))
         yield equals(product(p, c, alpha), claimed, scale=1, alpha=alpha, part="edge")
 
@@ -105,7 +112,8 @@ def test_jacobian(run, *, swapped=False, cooled=True, share=1.0, support=True):
 def printed(law, alpha, half):
     """The derivative in the order as it is printed, in balls: at order one the limit."""
     on = np.array([p for p in law if p > 0], dtype=object)
-    log, e = textbook.log(on), ball(alpha) - 1
+    log = textbook.log(on)
+    e = ball(alpha) - 1
     if alpha == 1.0:
         return -(on * (log * log - (on * log * log).sum())) * half
     q = on ** (1 - e)
@@ -115,7 +123,8 @@ def printed(law, alpha, half):
 
 def unprojected(law, alpha):
     """The derivative of weights in the order at a fixed threshold, to a few digits."""
-    e, p = alpha - 1.0, np.where(law > 0.0, law, 1.0)
+    e = alpha - 1.0
+    p = np.where(law > 0.0, law, 1.0)
     log = np.log(p)
     return -0.5 * p * log**2 if abs(e) < 1e-4 else (p - p ** (1.0 - e) - e * p * log) / e**2
 

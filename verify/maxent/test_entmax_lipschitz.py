@@ -71,7 +71,8 @@ def pairs(run, alpha, *, many):
         x = np.log(law) if alpha == 1.0 else law ** (alpha - 1.0) / (alpha - 1.0)
         yield x, x + 2.0**-10 * way
     for rng in run.draws(quick=8, paper=120):
-        n, size = int(rng.integers(2, 40)), float(rng.choice([1e-3, 0.1, 1.0, 10.0]))
+        n = int(rng.integers(2, 40))
+        size = float(rng.choice([1e-3, 0.1, 1.0, 10.0]))
         x = rng.normal(size=n)
         yield x, x + size * rng.normal(size=n)
 
@@ -157,7 +158,8 @@ def beyond(alpha, n):
 
     The sine rises with t and the cosine falls, and the summand of the light weights is the larger the more there are.
     """
-    t, a = [ball(Fraction(x)) for x in ANGLE], ball(alpha)
+    t = [ball(Fraction(x)) for x in ANGLE]
+    a = ball(alpha)
     light = (n - 1) * ((2 * t[0] / (1 + t[0] ** 2)) ** 2 / (n - 1)) ** (2 - a)
     heavy = (((1 - t[1] ** 2) / (1 + t[1] ** 2)) ** 2) ** (2 - a)
     return [hull(1.5 * x, Kind.PROVED) for x in (light, heavy)]
@@ -196,7 +198,8 @@ def family(alpha, n, first=None, *, whole=True, at=None):
 )
 def test_crossing(run, *, shift=0, whole=True, outside=0.5):
     for alpha, least in studies.CROSSINGS.items():
-        popular, n = power(2, alpha - 2.0), least + shift
+        popular = power(2, alpha - 2.0)
+        n = least + shift
         first = run.pick(quick=3 if n < 100 else None, paper=3)  # all sizes up to 1673 at once take a second
         sizes = f"{first} to {n - 1}" if first else str(n - 1)
         yield at_most(family(alpha, n - 1, first, whole=whole), popular, alpha=alpha, n=sizes)
@@ -271,10 +274,12 @@ def test_dimension(run, *, popular=False, taken=3.0, half=False):
         gains = {1.25: 7, 1.5: 3, 1.75: 5 / 3}[alpha]
         levels = []
         for k in range(2, run.pick(quick=8, paper=10)) if ratio == 2 else range(1, run.pick(quick=6, paper=7)):
-            delta, others = float(ratio) ** -k, round(float(ratio) ** (gains * k))
+            delta = float(ratio) ** -k
+            others = round(float(ratio) ** (gains * k))
             rest = 0.5 if half else delta
             levels.append((delta, entmax_norm([1.0 - rest, rest / others], alpha, counts=[1.0, float(others)])))
-        norms, defects = [norm for _, norm in levels], [(1.0 - norm) / delta for delta, norm in levels]
+        norms = [norm for _, norm in levels]
+        defects = [(1.0 - norm) / delta for delta, norm in levels]
         top = power(2, alpha - 2.0) if popular else 1
         yield equals(limit(norms, ratio=ratio, order=1), top, scale=1, alpha=alpha, part="limit")
         yield equals(limit(defects, ratio=ratio, order=1), taken - alpha, scale=1, alpha=alpha, part="slope")

@@ -50,8 +50,10 @@ def apart(law, exact):
 def edge(alpha, halvings):
     """Scores of which the third keeps exactly the last bracket as its base, beside a midpoint well up the first one."""
     e = alpha - 1.0
-    width, step = 1.0 - 3.0**-e, 2.0 ** -max(1, round(0.66 * e))
-    low, last = -1.0 + (1.0 - step) * width, width * 2.0**-halvings
+    width = 1.0 - 3.0**-e
+    step = 2.0 ** -max(1, round(0.66 * e))
+    low = -1.0 + (1.0 - step) * width
+    last = width * 2.0**-halvings
     theta = low + 1e-13  # so that the midpoint is below it however it is rounded
     rest = 1.0 - (-theta) ** (1.0 / e) - (low + last - theta) ** (1.0 / e)
     return np.array([0.0, theta + rest**e, low + last - 1e-15]) / e if rest > 0.0 else None
@@ -86,7 +88,8 @@ def halvings_of(run, alpha):
 )
 def test_bisection(run, *, halved=0.0, linear=False, unscaled=False, reached=0.99):
     for alpha in (1.25, 1.5, 2.0, 2.5, 3.0, 5.0, 10.0):
-        e, inverse = alpha - 1.0, 1 / ball(alpha - 1.0)
+        e = alpha - 1.0
+        inverse = 1 / ball(alpha - 1.0)
         for s, k in halvings_of(run, alpha):
             law = bisect_entmax(s / e if unscaled else s, alpha, k)
             off = apart(law, truth(s, alpha))
@@ -162,7 +165,8 @@ def test_hoelder(run, *, better=1.0, factor=1.0, lipschitz=False, half=False):
             yield at_most(moved, bound, scale=bound, alpha=alpha, n=x.size)
         before, after = extremal(alpha)
         change = (to_power(before, alpha - 1.0) - to_power(after, alpha - 1.0)) / ball(alpha - 1.0)
-        bound, moved = bound_of(change, alpha), before[0] - after[0]
+        bound = bound_of(change, alpha)
+        moved = before[0] - after[0]
         yield at_most(moved, bound, scale=bound, alpha=alpha, part="sharp")
         yield at_least(moved, 0.99 * bound, scale=bound, alpha=alpha, part="sharp")
 

@@ -25,6 +25,29 @@ def leads(s, alpha, tau, power):
     return [sum(max(a - b, Fraction(0)) ** power for a in z) for b in z]
 
 
+def supports(run):
+    """Yield scores and temperatures: named rows at two of them, then random ones."""
+    for row in ([1.0, 0.0], [2.0, 0.0, 0.0], [1.0, 1.0, 0.5, 0.0], [4.0, 0.0]):
+        for tau in (1.0, 0.5):
+            yield np.array(row), tau
+    for rng in run.draws(quick=8, paper=150):
+        yield rng.normal(size=int(rng.integers(2, 12))), float(rng.choice([0.25, 0.5, 1.0, 2.0]))
+
+
+def broken(rule, s, alpha, tau):
+    """Where a rule for the support contradicts the instruments or the definition, by part."""
+    computed = entmax(s, alpha, tau=tau)
+    law = definition(tuple(s.tolist()), alpha, tau)
+    some, much = (np.array([weight.lower() > x for weight in law]) for x in (0, OFF))
+    never = np.array([weight.upper() <= 0 for weight in law])
+    return {
+        "without solving": rule != (entmax_support(s, alpha, tau=tau) > 0.0),
+        "definition": (some & ~rule) | (never & rule),
+        # a weight below its rounding is left open
+        "solved": ((computed > OFF) & ~rule) | ((computed == 0.0) & rule & much),
+    }
+
+
 @verifies(
     Claim(
         "entmax.support",
@@ -41,31 +64,11 @@ def leads(s, alpha, tau, power):
     hypothesis("temperature", "the leads are not divided by the temperature", cooled=False),
 )
 def test_support(run, *, limit=Fraction(1), closed=False, plain=False, cooled=True):
-    cases = [
-        (np.array(s), tau)
-        for s in ([1.0, 0.0], [2.0, 0.0, 0.0], [1.0, 1.0, 0.5, 0.0], [4.0, 0.0])
-        for tau in (1.0, 0.5)
-    ]
-    cases += [
-        (rng.normal(size=int(rng.integers(2, 12))), float(rng.choice([0.25, 0.5, 1.0, 2.0])))
-        for rng in run.draws(quick=8, paper=150)
-    ]
-    for s, tau in cases:
+    for s, tau in supports(run):
         for alpha, power in EXACT.items():
             sums = leads(s, alpha, tau if cooled else 1.0, 1 if plain else power)
             rule = np.array([x < limit or (closed and x == limit) for x in sums])
-            wrong = int(np.sum(rule != (entmax_support(s, alpha, tau=tau) > 0.0)))
-            yield equals(wrong, 0, scale=s.size, part="without solving", alpha=alpha, tau=tau, n=s.size)
-            p, law = entmax(s, alpha, tau=tau), definition(tuple(s.tolist()), alpha, tau)
-            some, much = (np.array([ball.lower() > x for ball in law]) for x in (0, OFF))
-            never = np.array([ball.upper() <= 0 for ball in law])
-            for part, wrong in (
-                ("definition", (some & ~rule) | (never & rule)),
-                (
-                    "solved",
-                    ((p > OFF) & ~rule) | ((p == 0.0) & rule & much),
-                ),  # a weight below its rounding is left open
-            ):
+            for part, wrong in broken(rule, s, alpha, tau).items():
                 yield equals(int(wrong.sum()), 0, scale=s.size, part=part, alpha=alpha, tau=tau, n=s.size)
         if (s == s[0]).all() or tau != 1.0:
             continue
@@ -73,7 +76,7 @@ def test_support(run, *, limit=Fraction(1), closed=False, plain=False, cooled=Tr
             e = ball(alpha) - 1
             power = e * 0 + 1 if plain else 1 / e
             apart = sum(x**power for x in balls(s) - ball(s.min()) if x > 0) ** (1 / power)
-            threshold = float(hull(e * apart / ball(limit) ** (1 / power)).mid)
+            threshold = hull(e * apart / ball(limit) ** (1 / power)).mid
             for share, check in ((1.001, at_least), (0.999, at_most)):
                 law = definition(tuple(s.tolist()), alpha, share * threshold)
                 kept = sum(bool(x > 0 if share > 1.0 else not x <= 0) for x in law)
@@ -108,7 +111,8 @@ def decided(s, alpha, tau, trailing=False):
     bug("trailing", "what counts is how far an entry leads the others, not they it", trailing=True),
 )
 def test_nested(run, *, warmer=1, along=0.0, trailing=False):
-    orders, temperatures = (1.05, 1.4, 1.75, 2.0, 2.5, 4.0, 10.0), (0.1, 0.3, 1.0, 3.0)[::warmer]
+    orders = (1.05, 1.4, 1.75, 2.0, 2.5, 4.0, 10.0)
+    temperatures = (0.1, 0.3, 1.0, 3.0)[::warmer]
     rows = [np.array([1.0, 0.9, 0.0])]
     rows += [rng.normal(size=int(rng.integers(3, 10))) for rng in run.draws(quick=10, paper=300)]
     for s in rows:

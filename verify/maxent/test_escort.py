@@ -28,7 +28,8 @@ def exact(f, mu, alpha):
     """The normaliser by bisection of the mass, and the bases 1 + e (f - N) on the support; balls."""
     e = Fraction(alpha) - 1
     top = Fraction(float(max(f, key=lambda ball: float(ball.mid())).mid()))
-    low, high = top - (50 if e >= 0 else Fraction(999, 1000) / -e), top + (1 / e if e > 0 else 50)
+    low = top - (50 if e >= 0 else Fraction(999, 1000) / -e)
+    high = top + (1 / e if e > 0 else 50)
     for _ in range(110):
         middle = (low + high) / 2
         at = f - ball(middle)
@@ -39,9 +40,14 @@ def exact(f, mu, alpha):
 
 def derivative(f, mu, psi, phi, alpha):
     """The derivative of the mean of psi along f + t phi, as the linear term of the definition; balls, no escort in it."""
-    normaliser, e, t = exact(f, mu, alpha), ball(Fraction(alpha) - 1), variable(2)
+    normaliser = exact(f, mu, alpha)
+    e = ball(Fraction(alpha) - 1)
+    t = variable(2)
     inside = np.array([alpha <= 1.0 or bool(1 + e * (s - normaliser) > 0) for s in f])
-    f, mu, psi, phi = f[inside], mu[inside], psi[inside], phi[inside]
+    f = f[inside]
+    mu = mu[inside]
+    psi = psi[inside]
+    phi = phi[inside]
 
     def linear(way):
         path = f - normaliser + way * t
@@ -82,7 +88,8 @@ def quadratics(run):
 )
 def test_escort(run, *, order=lambda alpha: alpha, weighed=True):
     for rng in run.draws(quick=2, paper=15):
-        x, mu = np.sort(rng.uniform(-1.5, 1.5, size=9)), rng.uniform(0.05, 0.5, size=9)
+        x = np.sort(rng.uniform(-1.5, 1.5, size=9))
+        mu = rng.uniform(0.05, 0.5, size=9)
         for alpha in (0.75, 1.0, 4 / 3, 1.5, 2.0):
             f = np.column_stack([x, x**2, x**3]) @ rng.normal(size=3)
             density = density_on_cells(balls(f), balls(mu), alpha).density
@@ -92,7 +99,8 @@ def test_escort(run, *, order=lambda alpha: alpha, weighed=True):
                 claimed = derivative(*map(balls, (f, mu, psi, phi)), alpha)
                 yield equals(moved / mass, claimed, scale=1, part="cells", alpha=alpha)
     for law, dim in quadratics(run):
-        case, det = {"d": dim, "alpha": law.alpha}, eliminated(law.scatter, law.mean)[0]
+        case = {"d": dim, "alpha": law.alpha}
+        det = eliminated(law.scatter, law.mean)[0]
         (b, level), power = printed(dim, law.alpha, det), ball(2 - Fraction(order(law.alpha)))
         mass, covariance = law.enclosed().escort()
         if law.alpha == 2.0 and dim == 1:  # length of the support times the variance of the uniform law on it

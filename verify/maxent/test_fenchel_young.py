@@ -44,7 +44,8 @@ def problems(run, *, quick, paper, orders=ORDERS):
     """Yield scores, a target, an order, a temperature and the generator: a named case per order, then random ones."""
     count = run.pick(quick=quick, paper=paper)
     for number, rng in enumerate(run.streams(count * len(orders))):
-        alpha, tau = orders[number % len(orders)], float(rng.choice([0.25, 1.0, 4.0]))
+        alpha = orders[number % len(orders)]
+        tau = float(rng.choice([0.25, 1.0, 4.0]))
         n = int(rng.integers(2, 7))
         s, y = (scores_of(rng, n), target_of(rng, n)) if number >= len(orders) else FAR
         yield s, y, alpha, (tau if number >= len(orders) else 0.5), rng
@@ -168,7 +169,8 @@ def test_convex(run, *, square=False, modulus=0.0, jointly=False):
     for a, b, y, alpha, tau in pairs:
         other = np.roll(y, 1) if jointly else y
         chord = 0.5 * (loss(a, y, alpha, tau) + loss(b, other, alpha, tau)) - modulus / 8.0 * float((a - b) @ (a - b))
-        middle, scale = loss((a + b) / 2, (y + other) / 2, alpha, tau), 1.0 + float(np.ptp(a) + np.ptp(b))
+        middle = loss((a + b) / 2, (y + other) / 2, alpha, tau)
+        scale = 1.0 + float(np.ptp(a) + np.ptp(b))
         yield at_most(middle, chord, scale=scale, alpha=alpha, tau=tau, n=a.size)
 
 
@@ -228,8 +230,10 @@ def test_forms(
             loss_interval([x / 8, 0.0], [1.0, 0.0], 2.0), Interval.exactly(binary(Fraction(x, 8))), scale=1, x=x / 8
         )
     for s, _, _, _, rng in problems(run, quick=2, paper=15):
-        k, size = int(rng.integers(s.size)), 1.0 + float(np.ptp(s))
-        y, weights = np.eye(s.size)[k], np.exp(balls(s))
+        k = int(rng.integers(s.size))
+        size = 1.0 + float(np.ptp(s))
+        y = np.eye(s.size)[k]
+        weights = np.exp(balls(s))
         y = 0.5 * y + 0.5 / s.size if soft else y
         cross = -np.log(weights[k] / (weights.sum() if normalised else 1))
         exact = sparsemax_form(list(map(Fraction, s)), k)
@@ -266,7 +270,9 @@ def perturbed(run):
 def test_perturbed(run, *, share=1.0, slope=1.0, steep=True, tempered=True):
     rho = 2.0**-12
     for s, way, y, alpha, tau in perturbed(run):
-        n, e, r = s.size, ball(alpha) - 1, ball(rho)
+        n = s.size
+        e = ball(alpha) - 1
+        r = ball(rho)
         step = Fraction(rho) * Fraction(tau if tempered else 1)
         there = [Fraction(x) + step * int(w) for x, w in zip(s, way, strict=True)]
         law, other = conjugate.law_of(s, alpha, tau), conjugate.law_of(there, alpha, tau)

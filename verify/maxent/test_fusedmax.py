@@ -24,7 +24,9 @@ def variation_gap(s, law, alpha, strength, prior=None):
     For any multipliers |w_k| <= 1, TV(q) >= <D'w, q>, so F(q) - F(p) <= <g - strength D'w, q - p> + strength
     (TV(p) - <D'w, p>) with g the gradient of the rest at p. Those of the prox are taken, cut to [-1, 1].
     """
-    scores, p, reach = fractions(s), fractions(law), Fraction(strength)
+    scores = fractions(s)
+    p = fractions(law)
+    reach = Fraction(strength)
     smooth = fractions(total_variation_prox(s, strength))
     sums = itertools.accumulate(a - b for a, b in zip(smooth[:-1], scores[:-1], strict=True))
     w = [max(min(x / reach, Fraction(1)), Fraction(-1)) for x in sums]
@@ -32,7 +34,8 @@ def variation_gap(s, law, alpha, strength, prior=None):
     total = sum(p)
     p = [x / total for x in p]
     slack = sum(abs(b - a) for a, b in itertools.pairwise(p)) - sum(a * b for a, b in zip(pull, p, strict=True))
-    e, base = ball(alpha) - 1, np.ones(len(s)) if prior is None else prior
+    e = ball(alpha) - 1
+    base = np.ones(len(s)) if prior is None else prior
     x = balls(np.array(p, dtype=object))
     if alpha == 1.0:
         slope = np.array([(y / b).log() for y, b in zip(x, balls(base), strict=True)], dtype=object)
@@ -71,7 +74,8 @@ def test_composition(run, *, swapped=False, share=1.0, prior=False):
                 law = softmax(total_variation_prox(s, share * strength), prior=reference)
             else:
                 law = fusedmax(s, share * strength, alpha=alpha)
-            n, size = s.size, 1.0 + strength + float(np.abs(s).max())
+            n = s.size
+            size = 1.0 + strength + float(np.abs(s).max())
             # the mean of a run is off by (n + 8) u of the range, and a multiplier by n times that; gradient and variation
             # see it twice. A deformed logarithm of a weight is off by eight roundings of itself and of one.
             span = float(np.ptp(s))
@@ -107,7 +111,8 @@ def moved(scores, way, alpha):
     elif alpha == 2.0:
         weights = z + (1 - z.sum(keepdims=True)) / int(on.sum())
     else:  # order 3/2: sum (z / 2 - theta)^2 = 1, solved for theta
-        z, k = z / 2, int(on.sum())
+        z = z / 2
+        k = int(on.sum())
         mean = z.sum(keepdims=True) / k
         spread = ((z - mean) * (z - mean)).sum(keepdims=True)
         weights = (z - mean + sqrt((1 - spread) / k)) ** 2
@@ -135,7 +140,8 @@ def test_jacobian(run, *, averaged=True, factor=1.0, smooth=True):
     for rng in run.draws(quick=3, paper=30):
         n = int(rng.integers(3, 7))
         cases.append((rng.normal(size=n) * 0.5, rng.normal(size=n)))
-    step, strength = Fraction(1, 2**40), Fraction(1, 5)
+    step = Fraction(1, 2**40)
+    strength = Fraction(1, 5)
     for s, way in cases:
         rows = [tuple(a + k * step * b for a, b in zip(fractions(s), fractions(way), strict=True)) for k in (0, 1)]
         here, there = (denoised(row, Fraction(float(strength))) for row in rows)

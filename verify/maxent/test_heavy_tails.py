@@ -57,7 +57,8 @@ def test_student(run, *, freedom=freedoms, scaled=True, shrunk=lambda nu: nu / (
         for (dim, orders), rng in zip(ORDERS.items(), run.streams(len(ORDERS)), strict=True):
             cases += [(BetaGaussian(rng.normal(size=dim), scatters(rng, dim)[1], alpha), rng) for alpha in orders]
     for number, (law, rng) in enumerate(cases):
-        d, case = law.dim, {"d": law.dim, "alpha": law.alpha, "law": number}
+        d = law.dim
+        case = {"d": law.dim, "alpha": law.alpha, "law": number}
         nu, det = ball(freedom(law.alpha, d)), ball(eliminated(law.scatter, law.mean)[0])
         unit = ((nu + d) / 2).gamma() / ((nu / 2).gamma() * (nu * pi()) ** (d / ball(2)) * det.sqrt())
         # stationarity: the peak to the power alpha - 1 = -2 / (nu + d) fixes the square of the scale
@@ -97,7 +98,8 @@ INTEGRALS = {  # k + 1 - d, and the power m of an order
     "second moment": (2, lambda a: 1 / (1 - a)),
     "objective": (0, lambda a: a / (1 - a)),
 }
-SLOPE, FAR = Fraction(1, 1000), "1/1048576"
+SLOPE = Fraction(1, 1000)
+FAR = "1/1048576"
 
 
 @cache
@@ -133,7 +135,8 @@ def test_tails(run, *, first=lambda d: 1 - 2 / d, second=lambda d: d / (d + 2)):
     dim, a = sympy.symbols("d a", positive=True)
     for part, (more, power) in INTEGRALS.items():
         t = thresholds[part](dim)
-        limit, claimed = dim + more - 2 * power(a), 2 * (t - a) / ((1 - t) * (1 - a))  # to base two, at u = 0
+        limit = dim + more - 2 * power(a)
+        claimed = 2 * (t - a) / ((1 - t) * (1 - a))  # to base two, at u = 0
         yield equals(zero(limit - claimed, {dim: 5, a: sympy.Rational(2, 3)}), 0, scale=1, part=part)
         for d in (1, 2, 3, 5):
             least = thresholds[part](Fraction(d))
@@ -146,8 +149,10 @@ def test_tails(run, *, first=lambda d: 1 - 2 / d, second=lambda d: d / (d + 2)):
         for alpha in sorted({Fraction(k, 50) for k in range(1, 50)} | {Fraction(d, d + 2), 1 - Fraction(2, d)}):
             if alpha <= 0:
                 continue
-            law, case = (np.zeros(d), np.eye(d), float(alpha)), {"d": d, "alpha": float(alpha)}
-            lowest, least = first(Fraction(d)), max(first(Fraction(d)), second(Fraction(d)))
+            law = (np.zeros(d), np.eye(d), float(alpha))
+            case = {"d": d, "alpha": float(alpha)}
+            lowest = first(Fraction(d))
+            least = max(first(Fraction(d)), second(Fraction(d)))
             yield equals(
                 refused(lambda law=law: BetaGaussian(*law)), int(alpha <= lowest), scale=1, part="density", **case
             )

@@ -69,7 +69,8 @@ SIX = np.array([4.0, 4.0, 4.0, 2.0, 1.0, 0.0])  # at the mean distance from the 
 
 def straight(s, tau, *, leaves=True, mean=False, power=-1, own=True):
     """Sparsemax of falling rational scores by its closed form, and how many of them have weight."""
-    n, sums = len(s), [sum(s[: k + 1]) - (k + 1) * x for k, x in enumerate(s)]
+    n = len(s)
+    sums = [sum(s[: k + 1]) - (k + 1) * x for k, x in enumerate(s)]
     inside = sum(not leaves or x / ((k + 1) if mean else 1) < tau for k, x in enumerate(sums))
     middle = sum(s[:inside]) / inside if own else sum(s) / n
     law = [Fraction(1, inside) + tau**power * (x - middle) for x in s[:inside]]
@@ -94,7 +95,8 @@ def straight(s, tau, *, leaves=True, mean=False, power=-1, own=True):
 )
 def test_path(run, *, leaves=True, mean=False, power=-1, own=True, alpha=2.0):
     form = {"leaves": leaves, "mean": mean, "power": power, "own": own}
-    drawn, along = run.study(studies.maximisers).where(part="path"), run.study(studies.paths).where(alpha=alpha)
+    drawn = run.study(studies.maximisers).where(part="path")
+    along = run.study(studies.paths).where(alpha=alpha)
     for table, names in ((drawn, drawn["best"].tolist()), (along, ["sparsemax"] * len(along["tau"]))):
         weights = [table.intervals(f"p{k}") for k in (1, 2, 3)]
         s = [Fraction(float(table[f"s{k}"][0])) for k in (1, 2, 3)]
@@ -108,7 +110,8 @@ def test_path(run, *, leaves=True, mean=False, power=-1, own=True, alpha=2.0):
     rows = [SIX]
     rows += [rng.permutation(40)[: int(rng.integers(2, 9))] / 8.0 for rng in run.draws(quick=12, paper=150)]
     for given in rows:
-        s, n = np.sort(given)[::-1], given.size
+        s = np.sort(given)[::-1]
+        n = given.size
         for share in (3.0, 1.001, 0.999, 0.4):
             tau = share * float(s.sum() - n * s[-1])
             law = sparsemax(exact(s), tau=tau) if alpha == 2.0 else entmax(exact(s), alpha, tau=tau)

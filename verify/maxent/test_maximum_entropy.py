@@ -4,7 +4,7 @@ import numpy as np
 
 from theory import Measure
 from theory.attention import AttentionKernel, DotProduct, Softmatch, read
-from theory.evidence import Claim, bug, constant, equals, exact, hypothesis, verifies
+from theory.evidence import Claim, at_least, bug, constant, equals, exact, hypothesis, verifies
 from theory.evidence.enclosure import coefficient, variable
 from theory.maxent import studies
 from theory.maxent.gibbs import divergence, expectation, log_partition
@@ -43,7 +43,8 @@ def test_gibbs(run, tokens, *, reverse=False, power=1, sign=1, uniform=False):
         nu = nu / nu.sum()
         reference = np.full(mu.size, 1.0 / mu.size) if uniform else mu.weights
         measured = divergence(nu, reference) - expectation(nu, a) + log_partition(a, mu.weights) * exact(nu).sum()
-        best, law = textbook.laws(balls(a)[np.newaxis], mu.weights)[0], balls(nu)
+        best = textbook.laws(balls(a)[np.newaxis], mu.weights)[0]
+        law = balls(nu)
         kl = (best * np.log(best / law)).sum() if reverse else (law * np.log(law / best)).sum()
         yield equals(measured, sign * kl, scale=1.0 + float(np.ptp(a)), **case)
     table = run.study(studies.landscape)
@@ -82,8 +83,11 @@ def log_partition_along(x, way, form, points, masses):
 )
 def test_energy(run, *, formed=True, transposed=False, weighed=True, centred=1):
     for number, rng in enumerate(run.draws(quick=15, paper=150)):
-        n, form = int(rng.integers(2, 20)), rng.normal(size=(2, 2))
-        mu, x, way = Measure(rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n))), rng.normal(size=2), rng.normal(size=2)
+        n = int(rng.integers(2, 20))
+        form = rng.normal(size=(2, 2))
+        mu = Measure(rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n)))
+        x = rng.normal(size=2)
+        way = rng.normal(size=2)
         if number == 0:  # tokens far on one side
             mu = Measure(0.1 * mu.points + [2.0, 1.0], mu.weights)
         masses = balls(mu.weights if weighed else np.full(n, 1.0 / n))
@@ -92,13 +96,17 @@ def test_energy(run, *, formed=True, transposed=False, weighed=True, centred=1):
         size, reach, form_reach = (
             float(np.abs(mu.points).max()), *(float((np.abs(way) @ np.abs(m)).sum()) for m in (left, form)),
         )  # fmt: skip
-        kernel, match = AttentionKernel(DotProduct(form=form), mu), Softmatch(DotProduct(form=form), mu)
-        query, along = exact(x)[np.newaxis], exact(way)
+        kernel = AttentionKernel(DotProduct(form=form), mu)
+        match = Softmatch(DotProduct(form=form), mu)
+        query = exact(x)[np.newaxis]
+        along = exact(way)
         value = read(query, mu.points, mu.points, score=DotProduct(form=form), weights=mu.weights).log_partition[0]
         yield equals(value, coefficient(energy, 0), scale=1, part="value", n=n)
-        slope, scale = along @ left @ kernel.output(query)[0], (reach + form_reach) * size
+        slope = along @ left @ kernel.output(query)[0]
+        scale = (reach + form_reach) * size
         yield equals(coefficient(energy, 1), slope, scale=scale, part="gradient", n=n)
         law = match.at(exact(x))
         second = law.covariance() + (1 - centred) * np.outer(law.mean(), law.mean())
         curvature = along @ form @ second @ (form.T @ along)
         yield equals(2 * coefficient(energy, 2), curvature, scale=(form_reach * size) ** 2, part="Hessian", n=n)
+        yield at_least(curvature, 0, scale=(form_reach * size) ** 2, part="positive", n=n)

@@ -50,7 +50,8 @@ def prescribed(run):
     cases = [(example, SCORES, float(boltzmann_gibbs(example, SCORES).weights @ SCORES))]
     for rng in run.draws(quick=20, paper=200):
         n = int(rng.integers(3, 30))
-        mu, a = Measure(rng.normal(size=(n, 1)), rng.dirichlet(np.ones(n)) * 0.9 + 0.1 / n), rng.normal(size=n)
+        mu = Measure(rng.normal(size=(n, 1)), rng.dirichlet(np.ones(n)) * 0.9 + 0.1 / n)
+        a = rng.normal(size=n)
         cases.append((mu, a, float(rng.dirichlet(np.ones(n)) @ a)))
     mu, a, m = cases[0]
     cases += [(mu, size * a, size * m) for size in (2.0**-40, 2.0**40)]
@@ -77,7 +78,8 @@ def test_moment(run, *, sign=1, feasible=True, reverse=False):
         return divergence(exact(mu.weights), law) if reverse else divergence(law, exact(mu.weights))
 
     for mu, a, m, rng in prescribed(run):
-        n, column = mu.size, exact(a)[:, np.newaxis]
+        n = mu.size
+        column = exact(a)[:, np.newaxis]
         found = match_moments(mu, column, exact([m]))
         slope = sign * found.multiplier[0]
         law = boltzmann_gibbs(mu, slope * exact(a)).law()
@@ -105,9 +107,12 @@ def test_moment(run, *, sign=1, feasible=True, reverse=False):
 )
 def test_vector(run, *, transposed=False, coordinates=2):
     for rng in run.draws(quick=12, paper=120):
-        n, form, x = int(rng.integers(8, 25)), rng.normal(size=(2, 2)) / 2, rng.normal(size=2)
+        n = int(rng.integers(8, 25))
+        form = rng.normal(size=(2, 2)) / 2
+        x = rng.normal(size=2)
         mu = Measure(rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n)) * 0.5 + 0.5 / n)
-        reference, some = exact(mu.weights), mu.points[:, :coordinates]
+        reference = exact(mu.weights)
+        some = mu.points[:, :coordinates]
         law = Softmatch(DotProduct(form=form), mu).at(exact(x)).law()
         turned = form if transposed else form.T
         claimed = tilt(mu, balls(mu.points) @ (balls(turned) @ balls(x)))
@@ -123,7 +128,8 @@ def test_vector(run, *, transposed=False, coordinates=2):
 
 def raised(law, a, least):
     """The law mixed with the unit mass where ``a`` is largest, as little as lifts its mean of ``a`` to ``least``."""
-    mean, top = float(law @ a), int(np.argmax(a))
+    mean = float(law @ a)
+    top = int(np.argmax(a))
     share = max(0.0, (least - mean) / (a[top] - mean))
     mixed = (1.0 - share) * law
     mixed[top] += share
@@ -146,7 +152,8 @@ def raised(law, a, least):
 def test_relaxed(run, *, above=True, factor=1.0):
     for rng in run.draws(quick=10, paper=100):
         n = int(rng.integers(3, 20))
-        mu, a = Measure(rng.normal(size=(n, 1)), rng.dirichlet(np.ones(n)) * 0.9 + 0.1 / n), rng.normal(size=n)
+        mu = Measure(rng.normal(size=(n, 1)), rng.dirichlet(np.ones(n)) * 0.9 + 0.1 / n)
+        a = rng.normal(size=n)
         m = 0.5 * float(mu.weights @ a) + 0.5 * float(a.max() if above else a.min())
         found = match_moments(mu, exact(a)[:, np.newaxis], exact([m]))
         least = kl(tilt(mu, found.multiplier[0] * balls(a)), balls(mu.weights))

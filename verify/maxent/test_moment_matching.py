@@ -39,7 +39,8 @@ def slopes(design, mean_label, theta, alpha, step=Fraction(1, 2**40)):
         s = [sum((Fraction(b) * x for b, x in zip(row, at, strict=True)), Fraction(0)) for row in design.tolist()]
         return conjugate.loss(s, mean_label, alpha)
 
-    here, found = [Fraction(x) for x in theta.tolist()], []
+    here = [Fraction(x) for x in theta.tolist()]
+    found = []
     with precision(conjugate.BITS):
         middle = value(here)
         for j in range(len(here)):
@@ -64,7 +65,8 @@ def slopes(design, mean_label, theta, alpha, step=Fraction(1, 2**40)):
 def test_moments(run, *, saturated=False, softmax=False):
     orders = (1.0, 1.5, 2.0)
     for number, rng in enumerate(run.draws(quick=6, paper=45)):
-        n, alpha = int(rng.integers(4, 7)), orders[number % len(orders)]
+        n = int(rng.integers(4, 7))
+        alpha = orders[number % len(orders)]
         design = np.round(rng.normal(size=(n, 2)) * 2**6) / 2**6
         classes = np.concatenate([np.arange(n), rng.integers(n, size=16 - n)])  # every class occurs: a minimiser exists
         labels = np.eye(n)[classes]
@@ -178,6 +180,7 @@ def test_only_shannon(run, *, share=0.025, shannon=False, rise=0.25):
     near = [1.0 + side * 2.0**-k for k in range(2, 21, run.pick(quick=6, paper=1)) for side in (1, -1)]
     for alpha in (0.5, *near, 1.5, 2.0, 3.0):
         order = 1.0 if shannon else alpha
-        scores, laws = joint(s, t), [conjugate.law_of(x, order) for x in (s, t)]
+        scores = joint(s, t)
+        laws = [conjugate.law_of(x, order) for x in (s, t)]
         apart = entmax(exact(scores), order) - np.outer(*laws).ravel()
         yield at_least(abs(apart).max(), share * abs(alpha - 1.0), scale=abs(alpha - 1.0), alpha=alpha)

@@ -54,8 +54,10 @@ def constraints(run):
 )
 def test_duality(run, *, feasible=True, reverse=False, summed=True, sign=1):
     for features, q, other in constraints(run):
-        n, largest = len(features), float(np.abs(features).max())
-        case, law_q = {"n": n, "k": features.shape[1]}, exact(q) / exact(q).sum()
+        n = len(features)
+        largest = float(np.abs(features).max())
+        case = {"n": n, "k": features.shape[1]}
+        law_q = exact(q) / exact(q).sum()
         moment = law_q @ features
         found = match_moments(Measure(features), exact(features), moment)
         multiplier = sign * found.multiplier
@@ -71,7 +73,8 @@ def test_duality(run, *, feasible=True, reverse=False, summed=True, sign=1):
         first, second = (best, own) if reverse else (own, best)
         short = (first * np.log(first / second)).sum()
         yield equals(dual - entropy(rival), short, scale=size, part="gap", **case)
-        even, lead = exact(np.full(n, 1.0 / n)), (best * np.log(best * n)).sum()
+        even = exact(np.full(n, 1.0 / n))
+        lead = (best * np.log(best * n)).sum()
         yield equals(divergence(rival, even) + missed, short + lead, scale=size, part="Pythagoras", **case)
 
 
@@ -92,7 +95,8 @@ def test_duality(run, *, feasible=True, reverse=False, summed=True, sign=1):
 def test_entropy_slope(run, *, sign=-1, power=1, relative=False):
     def largest(s, e):
         found = match_moments(Measure(s[:, np.newaxis]), exact(s)[:, np.newaxis], exact([e]))
-        law, tilted = found.measure.weights, np.arange(1.0, s.size + 1) * 2 / (s.size * (s.size + 1))
+        law = found.measure.weights
+        tilted = np.arange(1.0, s.size + 1) * 2 / (s.size * (s.size + 1))
         value = -divergence(law, exact(tilted)) if relative else entropy(law)
         return value + found.multiplier[0] * found.residual[0]  # to the mean that is prescribed
 
@@ -134,7 +138,8 @@ def test_temperature_sign(run, *, signed=True, factor=1.0, power=2):
     rngs = run.draws(quick=10, paper=100)
     cases += [(rng.normal(size=int(rng.integers(2, 12))) * 2.0, float(rng.uniform(0.02, 0.98))) for rng in rngs]
     for s, share in cases:
-        e, width = float(s.min() + share * np.ptp(s)), np.ptp(exact(s))
+        e = float(s.min() + share * np.ptp(s))
+        width = np.ptp(exact(s))
         lead = exact(e) - exact(s).mean()
         product = mean_multiplier(s, e) * (lead if signed else abs(lead))
         yield at_least(product, factor * 4 * lead**2 / width**power, scale=1, n=s.size, share=share, range=width.mid)
@@ -178,8 +183,11 @@ def levels(run):
 )
 def test_boundary(run, *, factor=1.0, tied=True, floor=0.0, more=()):
     for shape, s, top, short in [*levels(run), *more]:
-        n, m, reach = s.size, top if tied else 1, float(np.ptp(s))
-        delta, case = float(s.max() - np.sort(s)[n - top - 1]), {"shape": shape, "n": n, "m": top, "range": reach}
+        n = s.size
+        m = top if tied else 1
+        reach = float(np.ptp(s))
+        delta = float(s.max() - np.sort(s)[n - top - 1])
+        case = {"shape": shape, "n": n, "m": top, "range": reach}
         for epsilon in short:
             left = ball(max(epsilon, floor * delta))
             odds = ball(n - top) * (ball(delta) - left) / (m * left)

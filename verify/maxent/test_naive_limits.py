@@ -68,8 +68,10 @@ def leaning(run):
 )
 def test_alignment(run, *, factor=1, centre=0.0, reverse=False):
     for s, alpha, tau in leaning(run):
-        n, t = s.size, ball(tau)
-        case, size = {"n": n, "alpha": alpha, "tau": tau}, 1.0 + tau + float(np.ptp(s))
+        n = s.size
+        t = ball(tau)
+        case = {"n": n, "alpha": alpha, "tau": tau}
+        size = 1.0 + tau + float(np.ptp(s))
         u = np.full(n, ball(1) / n)
         u[0], u[-1] = u[0] - ball(centre) / n, u[-1] + ball(centre) / n
         weights = gibbs_law(s, tau=tau).weights if alpha == 1.0 else entmax(s, alpha, tau=tau)
@@ -84,7 +86,8 @@ def test_alignment(run, *, factor=1, centre=0.0, reverse=False):
         gained = tsallis(maximiser(s, alpha, tau), alpha)
         yield at_least(tau * (hull(entropy_of(u, alpha)) - gained), 0, scale=size, part="entropy", n=n, alpha=alpha)
         if alpha == 1.0:
-            law, even = gibbs_law(exact(s), tau=tau).weights, hull(u)
+            law = gibbs_law(exact(s), tau=tau).weights
+            even = hull(u)
             kl = divergence(law, even) if reverse else divergence(even, law)
             yield equals(excess, tau * kl, scale=size, part="softmax", n=n, tau=tau)
 
@@ -108,7 +111,8 @@ def test_order(run, *, strict=True, prior=False, factor=1.0):
     rngs = run.draws(quick=12, paper=100)
     cases += [(rng.integers(-8, 9, int(rng.integers(2, 12))) / 4, float(rng.uniform(0.2, 3.0))) for rng in rngs]
     for given, tau in cases:
-        s, n = np.sort(given)[::-1], given.size
+        s = np.sort(given)[::-1]
+        n = given.size
         laws = {f"entmax {alpha:g}": maximiser(s, alpha, tau) for alpha in (0.5, 1.0, 1.5, 2.0)}
         if prior:
             laws["prior"] = softmax(exact(s), prior=np.arange(1.0, n + 1) / (n * (n + 1) / 2), tau=tau)
@@ -148,18 +152,24 @@ def test_hot(run, *, lead=-2, curved=True, centred=True):
     cases = [np.array([1.0, 0.5, -0.5])]
     cases += [rng.normal(size=int(rng.integers(3, 7))) for rng in run.draws(quick=2, paper=15)]
     for s, alpha in itertools.product(cases, (0.5, 1.0, 1.25, 1.5, 2.0)):
-        n, a, exact_scores = s.size, ball(alpha), balls(s)
+        n = s.size
+        a = ball(alpha)
+        exact_scores = balls(s)
         z = exact_scores - exact_scores.sum() / n if centred else exact_scores
         spread = z * z - (z * z).sum() / n
         bend = (2 - (a if curved else 1)) / 2
-        first, second = ball(n) ** (a + lead) * z, bend * ball(n) ** (2 * a - 3) * spread
-        odd, even, turns = [], [], []
+        first = ball(n) ** (a + lead) * z
+        second = bend * ball(n) ** (2 * a - 3) * spread
+        odd = []
+        even = []
+        turns = []
         for tau in (2.0 ** np.arange(5, 11) * float(np.ptp(s)) * n).tolist():
             up, down = maximiser(s, alpha, tau), maximiser(-s, alpha, tau)
             odd.append(tau / 2 * (up - down))
             even.append(tau**2 * ((up + down) / 2 - 1 / exact(float(n))))
             turns.append(tau**2 * turn(up - 1 / exact(float(n)), exact(s)))
-        scale, case = 2.0 * float(np.ptp(s)) * n**alpha, {"n": n, "alpha": alpha}
+        scale = 2.0 * float(np.ptp(s)) * n**alpha
+        case = {"n": n, "alpha": alpha}
         for k in range(n):
             one, two = ([level[k] for level in levels] for levels in (odd, even))
             yield equals(limit(one, order=2), first[k], scale=scale, part="first order", **case)

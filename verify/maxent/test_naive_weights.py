@@ -49,7 +49,10 @@ def test_vertex(run, *, tied=True, sign=1, factor=1.0):
     cases = [np.array(s) for s in ([2.0, 2.0, -1.0], [3.0, 1.0, 1.0], [0.0, 0.0], [1.0, 0.0, -2.0], [5.0])]
     cases += [rng.integers(-2, 3, int(rng.integers(2, 7))).astype(float) for rng in run.draws(quick=6, paper=60)]
     for s, rng in zip(cases, run.streams(len(cases)), strict=True):
-        n, top, best, size = s.size, float(s.max()), s == s.max(), 1.0 + float(np.ptp(s))
+        n = s.size
+        top = float(s.max())
+        best = s == s.max()
+        size = 1.0 + float(np.ptp(s))
         law = linear_law(sign * s)
         yield equals(expectation(law, s), top, scale=size, part="value", n=n)
         yield equals(np.where(best, 0.0, exact(law)).sum(), 0, scale=1, part="off the face", n=n)
@@ -63,13 +66,15 @@ def test_vertex(run, *, tied=True, sign=1, factor=1.0):
         gap = top - float(s[~best].max())
         second = np.eye(n)[int(np.flatnonzero(~best)[s[~best].argmax()])]
         for rival in (rng.dirichlet(np.ones(n)), (np.eye(n)[int(s.argmax())] + second) / 2):
-            lost, mass = ((top - s) * exact(rival)).sum(), exact(rival[~best]).sum()
+            lost = ((top - s) * exact(rival)).sum()
+            mass = exact(rival[~best]).sum()
             yield at_least(lost, factor * gap * mass, scale=size, part="loss", n=n)
 
 
 def aligned(s):
     """The law that is claimed to have the largest cosine with scores in balls, and that cosine."""
-    top, size = max(s, key=float), norm(s)
+    top = max(s, key=float)
+    size = norm(s)
     if not top > 0:
         return np.array([int(x == top) for x in s]) / ball(sum(int(x == top) for x in s)), top / size
     part = np.array([x if x > 0 else x * 0 for x in s])
@@ -105,7 +110,9 @@ def directions(run):
 )
 def test_cosine(run, *, penalised=False, absolute=False, positive=False, factor=1.0):
     for s, rivals in directions(run):
-        scores, n, up = balls(s), s.size, s.max() > 0.0
+        scores = balls(s)
+        n = s.size
+        up = s.max() > 0.0
         law, best = aligned(np.abs(scores) if absolute else scores)
         if penalised:
             law = np.exp(scores) / np.exp(scores).sum()
@@ -146,11 +153,13 @@ def test_direction(run, *, sign=1, twice=False, centred=False, shifted=True):
         return cosine(law - law.mean(), exact(s) - exact(s).mean()) if centred else cosine(law, s)
 
     one, near = np.array([1.0, 0.0]), np.array([1.0, 0.9])
-    soft, vertex = gibbs_law(exact(one)).weights, exact(linear_law(one))
+    soft = gibbs_law(exact(one)).weights
+    vertex = exact(linear_law(one))
     yield equals(angle(vertex, one), 1, part="vertex")
     yield equals(angle(soft, one), (1 + np.exp(ball(-2))) ** ball(-0.5), part="softmax")
     yield at_least(sign * (angle(vertex, one) - angle(soft, one)), 0.0614, part="lowered")
-    first, second = exact(linear_law(near)), gibbs_law(exact(near)).weights
+    first = exact(linear_law(near))
+    second = gibbs_law(exact(near)).weights
     yield at_least(angle(first if twice else second, near) - angle(first, near), 0.256, part="raised")
     yield equals(angle(first, near), Interval.printed("0.743294"), part="vertex")
     yield equals(angle(second, near), Interval.printed("0.999996"), part="softmax")

@@ -42,7 +42,8 @@ def pairs(run, *, quick, paper):
     for size in (2.0**-40, 2.0**40):  # of scores and temperature at once
         yield size * np.array([0.5, -0.5, 0.1]), size * np.array([-0.5, 0.4, 0.3]), size
     for rng in run.draws(quick=quick, paper=paper):
-        n, tau = int(rng.integers(2, 60)), float(rng.uniform(0.2, 4.0))
+        n = int(rng.integers(2, 60))
+        tau = float(rng.uniform(0.2, 4.0))
         y = rng.normal(size=n) * float(rng.choice([0.1, 1.0, 10.0]))
         yield y + rng.normal(size=n) * float(rng.choice([0.01, 1.0, 10.0])), y, tau
 
@@ -53,9 +54,11 @@ def competitors(run):
     for tau in (1.0, 0.25):
         yield np.zeros(2), np.array([0.5 + step, 0.5 - step]), tau
     for rng in run.draws(quick=30, paper=500):
-        n, tau = int(rng.integers(2, 40)), float(rng.uniform(0.2, 4.0))
+        n = int(rng.integers(2, 40))
+        tau = float(rng.uniform(0.2, 4.0))
         s = rng.normal(size=n) * float(rng.choice([0.1, 1.0, 5.0]))
-        share, rival = float(rng.choice([0.01, 0.3, 1.0])), rng.dirichlet(np.ones(n))
+        share = float(rng.choice([0.01, 0.3, 1.0]))
+        rival = rng.dirichlet(np.ones(n))
         p = share * rival + (1.0 - share) * gibbs_law(s, tau=tau).weights
         yield s, p / p.sum(), tau
         if n < 10:
@@ -79,7 +82,9 @@ def competitors(run):
 )
 def test_strong_concavity(run, *, factor=0.5, power=1, uniform=False):
     for s, p, tau in competitors(run):
-        scores, rival, n = exact(s), exact(p) / exact(p).sum(), s.size
+        scores = exact(s)
+        rival = exact(p) / exact(p).sum()
+        n = s.size
         best = gibbs_law(scores, tau=tau).weights
         gap = free_energy(scores, best, tau=tau) - free_energy(scores, rival, tau=tau)
         at, times = alike(s, p)
@@ -104,12 +109,16 @@ def test_strong_concavity(run, *, factor=0.5, power=1, uniform=False):
 )
 def test_jeffreys(run, *, one_sided=False, power=1, warmer=1.0):
     for x, y, tau in pairs(run, quick=25, paper=400):
-        case, scale, warm = {"n": x.size, "tau": tau}, tau + float(np.ptp(x - y)), warmer * tau
+        case = {"n": x.size, "tau": tau}
+        scale = tau + float(np.ptp(x - y))
+        warm = warmer * tau
         p, q = softmax(exact(x), tau=tau), softmax(exact(y), tau=warm)
         apart = log_softmax(exact(x), tau=tau) - log_softmax(exact(y), tau=warm)
         both = 2.0 * p if one_sided else p - q
         at, times = alike(x, y)
-        first, second, plain = law(x, tau)[at], law(y, warm)[at], law(y, tau)[at]
+        first = law(x, tau)[at]
+        second = law(y, warm)[at]
+        plain = law(y, tau)[at]
         # in the sum of both divergences, whatever is added to the logarithms cancels
         kl = (times * first * np.log(first / plain)).sum()
         yield equals(tau * (p * apart).sum(), tau * kl, scale=scale, part="KL", **case)
@@ -140,7 +149,8 @@ def test_cocoercive(run, *, euclidean=2.0, absolute=1.0, power=1, warmer=1.0):
         apart = exact(x) - exact(y)
         inner = ((p - q) * (apart - apart[top])).sum()
         at, times = alike(x, y)
-        first, second = law(x, tau)[at], law(y, warmer * tau)[at]
+        first = law(x, tau)[at]
+        second = law(y, warmer * tau)[at]
         squares = {
             "absolute": absolute * distance(first, second, times=times) ** 2,
             "Euclidean": euclidean * distance(first, second, 2, times),
@@ -196,7 +206,10 @@ def test_sharp_constants(run, *, pinsker=0.5, cocoercive=2.0, warm=0.5, hoeffdin
     for k in range(6):
         h = 2.0 ** -(4 + k)
         x, y = np.array([shift + h, -shift - h]), np.array([shift, -shift])
-        p, q, way, reach = law(x, 1.0), law(y, 1.0), balls(x) - balls(y), 2 * ball(h)
+        p = law(x, 1.0)
+        q = law(y, 1.0)
+        way = balls(x) - balls(y)
+        reach = 2 * ball(h)
         value = np.log(np.exp(balls(x)).sum() / np.exp(balls(y)).sum()) - (q * way).sum()
         near, limit_law = (gibbs_law(exact(z)).weights for z in (x, y))
         found["pinsker"].append(divergence(near, limit_law) / hull(distance(p, q) ** 2))

@@ -18,7 +18,8 @@ def drawn(run, *, quick, paper):
     for size in (2.0**-40, 2.0**40):  # of scores and temperature at once
         yield size * np.array([0.0, 1.0, 3.0]), size * np.array([1.0, 0.0, -2.0]), size
     for rng in run.draws(quick=quick, paper=paper):
-        n, tau = int(rng.integers(2, 25)), float(rng.uniform(0.2, 4.0))
+        n = int(rng.integers(2, 25))
+        tau = float(rng.uniform(0.2, 4.0))
         yield rng.normal(size=n) * float(rng.choice([0.1, 1.0, 5.0])), rng.normal(size=n), tau
 
 
@@ -39,7 +40,8 @@ def drawn(run, *, quick, paper):
 )
 def test_jacobian(run, *, centred=True, power=1, warmer=1.0, outer=1.0):
     for s, way, tau in drawn(run, quick=25, paper=300):
-        case, size = {"n": s.size, "tau": tau}, float(np.abs(way).max())
+        case = {"n": s.size, "tau": tau}
+        size = float(np.abs(way).max())
         scale = size / tau
         masses = np.exp((balls(s) + balls(way) * variable(2)) / ball(tau))
         total = masses.sum() if centred else coefficient(masses.sum(), 0)
@@ -67,7 +69,8 @@ def test_jacobian(run, *, centred=True, power=1, warmer=1.0, outer=1.0):
 )
 def test_third_derivative(run, *, centred=True, power=2, sign=1.0):
     for s, way, tau in drawn(run, quick=25, paper=300):
-        t, size = ball(tau), float(np.abs(way).max())
+        t = ball(tau)
+        size = float(np.abs(way).max())
         law = softmax(exact(s), tau=tau)
         mean = expectation(law, way) if centred else 0.0
         moment = expectation(law, (exact(way) - mean) ** 3)
@@ -79,7 +82,8 @@ def secular(values, masses):
     """Bisect the roots of sum m / (v - x) between neighbouring values v, which increases there; largest first."""
     roots = []
     for low, high in pairwise(values):
-        a, b = low, high
+        a = low
+        b = high
         for _ in range(90):
             middle = ((9 * a + 7 * b) / 16).mid()  # not half-way, where simple laws have their roots
             total = (masses / (values - middle)).sum()
@@ -113,7 +117,8 @@ def test_spectrum(run, *, shift=0, ahead=0, weighted=True, repeated=True, mass=1
     laws = [np.array([0.375, 0.375, 0.25]), np.array([2.0, 2.0, 2.0, 1.0, 1.0, 0.5]) / 8.5, np.array([0.5, 0.5])]
     laws += [rng.dirichlet(np.ones(int(rng.integers(2, 10)))) for rng in run.draws(quick=12, paper=150)]
     for law in laws:
-        n, whole = law.size, balls(law).sum()
+        n = law.size
+        whole = balls(law).sum()
         weights = balls(np.sort(law)[::-1]) / whole
         found = softmax_spectrum(balls(law) / whole * ball(mass))
         for i in range(n - 1):

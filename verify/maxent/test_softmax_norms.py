@@ -34,7 +34,8 @@ EDGE = tuple(name for name in SUPREMA if name not in INTERIOR)
 def printed(law, *, largest_set=None):
     """Return the closed forms as they are printed, in balls; sets of up to ``largest_set`` entries only."""
     p = balls(law) / balls(law).sum()
-    q, squares = 1 - p, (p * p).sum()
+    q = 1 - p
+    squares = (p * p).sum()
     columns = [a * (b * b + squares - a * a).sqrt() for a, b in zip(p, q, strict=True)]
     sets = [np.array(s, dtype=bool) for s in product((False, True), repeat=law.size)]
     sets = [s for s in sets if s.any() and s.sum() <= (largest_set or law.size)]
@@ -80,7 +81,8 @@ def test_norms(run, *, row=2.0, largest_set=None, mass=1.0):
     laws = [np.array([0.5, 0.5]), np.full(4, 0.25), np.array([0.5, 0.499, 0.001]), np.array([1.0 - 2.0**-40, 2.0**-40])]
     laws += [rng.dirichlet(np.ones(int(rng.integers(2, 7)))) for rng in run.draws(quick=10, paper=150)]
     for law in laws:
-        n, claimed = law.size, printed(law, largest_set=largest_set)
+        n = law.size
+        claimed = printed(law, largest_set=largest_set)
         for name, both in studies.norms_of(law).items():
             for way, measured in zip(("extreme", "closed"), both, strict=True):
                 if name == "two_two":

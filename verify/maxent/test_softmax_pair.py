@@ -56,7 +56,8 @@ def test_pair(run, *, factor=1.0, lost=1.0, spread=False, most="1/4", outer=True
         falling = exact(np.sort(law)[::-1])
         weights = falling / falling.sum()
         rest = weights[2:].sum()
-        found, bound = largest(weights, outer), factor * (1.0 - lost * rest) / 2
+        found = largest(weights, outer)
+        bound = factor * (1.0 - lost * rest) / 2
         yield at_most(found, bound, part="bound", n=law.size, rest=rest.mid)
         if np.sort(law)[-1] == np.sort(law)[-2]:
             yield equals(found, bound, part="attained", n=law.size, rest=rest.mid)

@@ -12,7 +12,8 @@ def priors(run):
     """Yield scores, a prior and a temperature, with the generator of a rival: a named case, then random ones."""
     cases = [(np.array([0.0, 1.0, 2.0]), np.array([0.7, 0.2, 0.1]), 0.5)]
     for rng in run.draws(quick=20, paper=300):
-        n, tau = int(rng.integers(2, 40)), float(rng.uniform(0.2, 4.0))
+        n = int(rng.integers(2, 40))
+        tau = float(rng.uniform(0.2, 4.0))
         prior = rng.dirichlet(np.ones(n)) * (np.arange(n) % 5 != 3)
         cases.append((rng.normal(size=n) * float(rng.choice([0.1, 1.0, 10.0])), prior / prior.sum(), tau))
     for case, rng in zip(cases, run.streams(len(cases)), strict=True):
@@ -22,7 +23,8 @@ def priors(run):
 def drawn(run):
     """Yield scores and a temperature, with the generator of a rival."""
     for rng in run.draws(quick=25, paper=300):
-        n, tau = int(rng.integers(1, 60)), float(rng.uniform(0.2, 4.0))
+        n = int(rng.integers(1, 60))
+        tau = float(rng.uniform(0.2, 4.0))
         yield rng.normal(size=n) * float(rng.choice([0.1, 1.0, 100.0])) + 5.0, tau, rng
 
 
@@ -44,7 +46,10 @@ def drawn(run):
 )
 def test_prior(run, *, tempered=False, power=1, factor=1.0, averaged=False, uniform=False):
     for s, prior, tau, rng in priors(run):
-        on, t, scores, case = prior > 0.0, ball(tau), exact(s), {"n": s.size, "tau": tau}
+        on = prior > 0.0
+        t = ball(tau)
+        scores = exact(s)
+        case = {"n": s.size, "tau": tau}
         reference = balls(np.full(s.size, 1.0 / s.size) if uniform else prior)[on]
         mass = (np.exp(np.log(reference) / t) if tempered else reference) * np.exp(balls(s)[on] / t)
         claimed = mass / mass.sum()
@@ -66,7 +71,9 @@ def test_prior(run, *, tempered=False, power=1, factor=1.0, averaged=False, unif
         slope = s[on][held] - tau * np.log(law[on][held] / reference[held])
         yield at_most(frank_wolfe_gap(slope, law[on][held]), 0, scale=tau, part="certificate", **case)
     for s, tau, rng in drawn(run):
-        n, t, case = s.size, ball(tau), {"n": s.size, "tau": tau}
+        n = s.size
+        t = ball(tau)
+        case = {"n": s.size, "tau": tau}
         top = factor * t**power * np.log(np.exp(balls(s) / t).sum() / (n if averaged else 1))
         size = float(np.abs(s).max()) + tau * (1 + np.log(n))
         best = gibbs_law(exact(s), tau=tau).weights

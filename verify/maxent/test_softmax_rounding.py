@@ -41,7 +41,8 @@ def cases(run, *, quick, paper):
     """Yield scores and temperatures of all ranges that leave the weights normal numbers."""
     yield from (FAR, LOW, (many(50.0), 1.0))
     for rng in run.draws(quick=quick, paper=paper):
-        n, tau = int(rng.choice([2, 3, 11, 40])), float(rng.choice([1.0, rng.uniform(0.2, 4.0)]))
+        n = int(rng.choice([2, 3, 11, 40]))
+        tau = float(rng.choice([1.0, rng.uniform(0.2, 4.0)]))
         s = rng.uniform(size=n)
         yield (s - s.min()) / np.ptp(s) * tau * 10.0 ** rng.uniform(-2.0, 2.83) + rng.normal() * 100.0, tau
 
@@ -67,7 +68,8 @@ def cases(run, *, quick, paper):
 def test_rounding(run, *, derived=(1.0, 9.0), shifted=True, more=()):
     way = softmax if shifted else unshifted
     for s, tau in [*cases(run, quick=40, paper=600), *more]:
-        n, span = s.size, np.ptp(exact(s)) / tau
+        n = s.size
+        span = np.ptp(exact(s)) / tau
         reach = span.mid
         found = way(s, tau=tau)
         held = np.isfinite(found)
@@ -105,7 +107,8 @@ def test_row_sum(run, *, factor=1.0, single=False, precise=True):
         for rng in run.draws(quick=15, paper=200)
     ]
     for s in [np.arange(5) / 11.0, np.arange(10) / 25.0, many(), np.zeros(MANY), *drawn]:
-        n, weights = s.size, np.exp(s - s.max())
+        n = s.size
+        weights = np.exp(s - s.max())
         law = softmax(s) if precise else weights / np.float64(np.float32(weights.sum()))
         kept, counts = np.unique(law.astype(np.float32) if single else law, return_counts=True)
         terms = (Fraction(p) * count for p, count in zip(kept.tolist(), counts.tolist(), strict=True))

@@ -31,7 +31,8 @@ SIZES = (2.0**-40, 2.0**40)  # of scores and temperature at once
 
 def spread(rng):
     """Draw scores of a few sizes and a temperature."""
-    n, tau = int(rng.integers(2, 60)), float(rng.uniform(0.2, 4.0))
+    n = int(rng.integers(2, 60))
+    tau = float(rng.uniform(0.2, 4.0))
     return rng.normal(size=n) * float(rng.choice([0.01, 1.0, 10.0])) + 3.0, tau
 
 
@@ -45,7 +46,8 @@ def gapped(run):
         yield size * near, 2, size
     yield np.sort(many())[::-1], int((many() == LEVELS.max()).sum()), 0.3
     for rng in run.draws(quick=25, paper=500):
-        n, tau = int(rng.integers(2, 60)), float(rng.uniform(0.1, 3.0))
+        n = int(rng.integers(2, 60))
+        tau = float(rng.uniform(0.1, 3.0))
         m = int(rng.integers(1, n))
         yield np.append(np.full(m, 2.0), 2.0 - rng.uniform(0.05, 20.0 * tau, size=n - m)), m, tau
 
@@ -68,7 +70,9 @@ def gapped(run):
 )
 def test_cold(run, *, counted=True, single=False, mean=False, twice=2, most=1.0):
     for s, count, tau in gapped(run):
-        n, t, m = s.size, ball(tau), 1 if single else count
+        n = s.size
+        t = ball(tau)
+        m = 1 if single else count
         case = {"n": n, "m": count, "tau": tau}
         p = softmax(exact(s), tau=tau)
         below = balls(s[count:]).sum() / (n - count) if mean else ball(s[count:].max())
@@ -105,7 +109,9 @@ def test_hot(run, *, first=1.0, second=0.5, eighth=0.125, gap=False, averaged=Tr
     cases += [(size * np.array([1.0, 0.3, -0.7]), size) for size in SIZES]
     cases += [spread(rng) for rng in run.draws(quick=25, paper=500)]
     for s, tau in cases:
-        n, t, case = s.size, ball(tau), {"n": s.size, "tau": tau}
+        n = s.size
+        t = ball(tau)
+        case = {"n": s.size, "tau": tau}
         falling = balls(np.sort(s)[::-1])
         reach = falling[0] - falling[1 if gap else -1]
         apart = abs(softmax(exact(s), tau=tau) - 1 / exact(float(n))).sum()
@@ -162,13 +168,15 @@ def test_temperature(run, *, power=3, sign=-1.0, centred=True):
     drawn = (spread(rng) for rng in run.draws(quick=15, paper=200))
     sized = [(size * np.array([0.0, 1.0, 3.0]), size) for size in SIZES]
     for s, tau in [(np.array([0.0, 1.0, 3.0]), 0.5), *sized, *drawn]:
-        case, size = {"n": s.size, "tau": tau}, float(np.abs(s).max())
+        case = {"n": s.size, "tau": tau}
+        size = float(np.abs(s).max())
         warm = variable(2)[()] + ball(tau)  # of what is computed from it, order one is the slope
         masses = [(x / warm).exp() for x in balls(s)]
         total = sum(masses)
         claimed = [mass / total for mass in masses]
         mean = sum(p * x for p, x in zip(claimed, balls(s), strict=True))
-        weights, t = gibbs_law(exact(s), tau=tau).weights, exact(tau)
+        weights = gibbs_law(exact(s), tau=tau).weights
+        t = exact(tau)
         level = expectation(weights, s)
         variance = expectation(weights, (exact(s) - level) ** 2 if centred else exact(s) ** 2)
         yield equals(coefficient(mean, 1), sign * variance / t**2, scale=(size / tau) ** 2, part="mean", **case)
@@ -182,7 +190,8 @@ def test_temperature(run, *, power=3, sign=-1.0, centred=True):
 
 def largest(s, alpha, tau):
     """The largest mean score plus entropy, at the law of the definition; ball."""
-    law, a = textbook.entmax(s, alpha, tau), ball(alpha)
+    law = textbook.entmax(s, alpha, tau)
+    a = ball(alpha)
     shares = [np.log(p) if alpha == 1.0 else (p ** (a - 1) - 1) / (a - 1) if p > 0 else p * 0 for p in law]
     return (law * (balls(s) - ball(tau) * np.array(shares) / a)).sum()
 
@@ -206,7 +215,9 @@ def test_value_slope(run, *, factor=1.0, order=None, warmer=1.0):
     step = 2.0**-9
     cases = [(np.array([1.0, 0.5, -0.5]), 1.0, alpha) for alpha in (1.0, 1.5, 2.0)]
     for rng in run.draws(quick=4, paper=40):
-        n, tau, alpha = int(rng.integers(2, 8)), float(rng.uniform(0.5, 2.0)), float(rng.choice([1.0, 1.5, 2.0]))
+        n = int(rng.integers(2, 8))
+        tau = float(rng.uniform(0.5, 2.0))
+        alpha = float(rng.choice([1.0, 1.5, 2.0]))
         cases.append((rng.normal(size=n), tau, alpha))
     for s, tau, alpha in cases:
         case = {"n": s.size, "tau": tau, "order": alpha}

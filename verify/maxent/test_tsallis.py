@@ -39,7 +39,8 @@ def deformed_log(p, alpha):
 
 def printed(p, alpha):
     """The entropy as it is printed, in balls."""
-    a, on = ball(alpha), balls(p[p > 0.0])
+    a = ball(alpha)
+    on = balls(p[p > 0.0])
     return -(on * textbook.log(on)).sum() if alpha == 1.0 else (1 - (on**a).sum()) / (a * (a - 1))
 
 

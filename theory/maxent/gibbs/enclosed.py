@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theory.evidence import Intervals, as_intervals, within
+from theory.evidence import Intervals, as_intervals, is_enclosed, within
 from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error
 
 Array = NDArray[np.float64]
@@ -41,7 +41,7 @@ def relative_error(scores: Any, prior: Any, tau: Any, axis: int) -> float:
     bottom = np.min(s, axis=axis, keepdims=True, where=present, initial=np.inf)
     coldest = np.asarray(getattr(tau, "lo", tau))
     spread = float(np.where(present.any(axis=axis, keepdims=True), top - bottom, 0.0).max() / coldest.min())
-    share = float((np.asarray(getattr(tau, "radius", 0.0)) / coldest).max()) if hasattr(tau, "radius") else 0.0
+    share = float((as_intervals(tau).radius / coldest).max()) if is_enclosed(tau) else 0.0
     moved = float(scores.radius.max() / coldest.min()) if isinstance(scores, Intervals) else 0.0
     if isinstance(prior, Intervals):
         moved += float((prior.radius / np.where(prior.lo > 0.0, prior.lo, np.inf)).max())
@@ -69,7 +69,9 @@ def enclose_values(found: Array, scores: Any, prior: Any, tau: Any, relative: fl
         masses = np.asarray(middle(prior))
         logs = float(np.abs(np.log(masses[masses > 0.0])).max())
     size = float(np.abs(s[s > -np.inf]).max()) + t * (1.0 + logs) + np.abs(found)
-    return within(found, t * relative + (2 * EXP_ULPS + 6) * U * size)
+    # the slope in the temperature is an entropy, or less a divergence from the prior
+    moved = max(logs, float(np.log(s.size))) * float(as_intervals(tau).radius.max()) if is_enclosed(tau) else 0.0
+    return within(found, t * relative + (2 * EXP_ULPS + 6) * U * size + moved)
 
 
 def enclose_jacobian(found: Array, weights: Intervals) -> Intervals:
