@@ -17,7 +17,7 @@ from theory.diffusion import (
     propagate,
 )
 from theory.diffusion.limits import average_balanced, extrapolate, largest_errors, sinkhorn_change, sweep_law
-from theory.diffusion.studies.normalisers import ALPHAS
+from theory.diffusion.settings import ALPHAS
 from theory.evidence import (
     Claim,
     Interval,

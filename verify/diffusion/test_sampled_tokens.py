@@ -7,8 +7,18 @@ import numpy as np
 import scipy
 
 from theory.diffusion import PeriodicGrid, StepError, studies
-from theory.diffusion.studies.million import COUNTS, PLACES
-from theory.diffusion.studies.sampling import CRITICAL, DENSITIES, FIXED, REGULAR, TOKENS, function, places, sampled
+from theory.diffusion.settings import (
+    CRITICAL_PLACE,
+    FIXED_EPSILON,
+    FIXED_TOKENS,
+    MILLION_COUNTS,
+    MILLION_PLACES,
+    REGULAR_PLACE,
+    SAMPLED_DENSITIES,
+    sampled_function,
+    sampled_output,
+    sampled_places,
+)
 from theory.evidence import (
     Claim,
     Interval,
@@ -34,9 +44,9 @@ SETTING = ("independent tokens of density p on the circle and the torus", "chord
 @cache
 def moments(d, n, epsilon, *, far=False):
     """Bias and variance over n tokens at every place, by integrals; on the torus by its two reflections."""
-    spots = places(d, far=far)
+    spots = sampled_places(d, far=far)
     chosen = range(len(spots)) if d == 1 else (0, 2, 8, 10)
-    return {k: sampled(d, tuple(spots[k]), epsilon, fine=7.0).moments((n,))[0] for k in chosen}
+    return {k: sampled_output(d, tuple(spots[k]), epsilon, fine=7.0).moments((n,))[0] for k in chosen}
 
 
 def average(values):
@@ -76,7 +86,7 @@ def configurations(run, part="spread"):
 )
 def test_drawn_mean(run, *, uniform=False, share=1):
     for d, n, epsilon, rows in configurations(run, "mean"):
-        values, spots = rows.intervals("value"), places(d)
+        values, spots = rows.intervals("value"), sampled_places(d)
         unit = 0.1 * (4096 / n) ** 0.5  # a step at the largest bandwidth, and deviations grow by the root
         for k, (bias, _) in moments(d, n, epsilon).items():
             place = tuple(spots[k].tolist())
@@ -116,7 +126,7 @@ def test_drawn_variance(run, *, factor=lambda _: 1.0, known=False):
 
 def known_normaliser(d, k, epsilon):
     """N times the variance of the sum over the mean of the normaliser."""
-    place = tuple(places(d)[k].tolist())
+    place = tuple(sampled_places(d)[k].tolist())
     return hull(heavy(d, place, epsilon, 2, about=ball(0)) - centre(d, place, epsilon) ** 2)
 
 
@@ -139,8 +149,8 @@ def test_drawn_exponents(run, *, extra=0, power=1, plane=False):
     for d in (1, 2):
         rows = table.where(part="spread", d=d)
         claims = {
-            "epsilon": (rows.where(n=TOKENS), -(1 + Fraction(2 if plane else d, 2) + extra)),
-            "n": (rows.where(epsilon=FIXED[d]), -power),
+            "epsilon": (rows.where(n=FIXED_TOKENS), -(1 + Fraction(2 if plane else d, 2) + extra)),
+            "n": (rows.where(epsilon=FIXED_EPSILON[d]), -power),
         }
         for name, (drawn, exponent) in claims.items():
             measured, own = fitted(drawn, d, name)
@@ -181,7 +191,7 @@ def fitted(rows, d, name, *, far=False):
     bug("one-sided", "the probability of one side", sides=1),
 )
 def test_normal(run, *, growth=8, wide=1.0, sides=2):
-    for place in (REGULAR[1], CRITICAL[1]):
+    for place in (REGULAR_PLACE[1], CRITICAL_PLACE[1]):
         for z in (2, 3):
             missed = hull((ball(z) / ball(2).sqrt()).erfc())  # 2 (1 - Phi(z))
             ratios = []
@@ -194,7 +204,7 @@ def test_normal(run, *, growth=8, wide=1.0, sides=2):
 @cache
 def coverage(place, z, n, epsilon):
     """The probability of an output within z standard deviations."""
-    output = sampled(1, place, epsilon)
+    output = sampled_output(1, place, epsilon)
     return output.coverage((n,), [z * float(np.sqrt(output.variance().mid / n))])[0]
 
 
@@ -215,7 +225,7 @@ def coverage(place, z, n, epsilon):
 def test_million(run, *, uniform=False, share=1, doubled=1):
     table = run.study(studies.million)
     for d in (1, 2):
-        part = table.where(d=d, n=COUNTS[-1])
+        part = table.where(d=d, n=MILLION_COUNTS[-1])
         epsilon = float(part["epsilon"][0])
         grid, bands = predicted_bands(d, epsilon)
         for place, value, band in zip(map(tuple, grid.nodes.tolist()), part.intervals("change"), bands, strict=True):
@@ -227,10 +237,10 @@ def test_million(run, *, uniform=False, share=1, doubled=1):
 
 def predicted_bands(d, epsilon):
     """The places, and how far a change may lie from its mean there, at the level that all places share."""
-    level = ALPHA / 10 / 2 / sum(PLACES[k] ** k for k in (1, 2))  # ten times finer: tails
-    grid = PeriodicGrid((PLACES[d],) * d)
+    level = ALPHA / 10 / 2 / sum(MILLION_PLACES[k] ** k for k in (1, 2))  # ten times finer: tails
+    grid = PeriodicGrid((MILLION_PLACES[d],) * d)
     p = np.ones(grid.shape)
-    for each, x in zip(DENSITIES[d], grid.axes, strict=True):
+    for each, x in zip(SAMPLED_DENSITIES[d], grid.axes, strict=True):
         p = p * each(x)
-    variance = StepError(grid, p, np.broadcast_to(function(*grid.axes), grid.shape)).variance(epsilon).ravel()
-    return grid, (float(scipy.stats.norm.isf(level)) * np.sqrt(variance / COUNTS[-1])).tolist()
+    variance = StepError(grid, p, np.broadcast_to(sampled_function(*grid.axes), grid.shape)).variance(epsilon).ravel()
+    return grid, (float(scipy.stats.norm.isf(level)) * np.sqrt(variance / MILLION_COUNTS[-1])).tolist()

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from theory.diffusion import studies
-from theory.diffusion.studies.zoo import CENTRES, FUZZIFIER, HEAT, METHODS, NEAREST
+from theory.diffusion.settings import CENTRES, FUZZIFIER, HEAT, METHODS, NEAREST
 from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, verifies
 from verify import textbook
 from verify.diffusion.test_zoo import least, squares

@@ -17,7 +17,7 @@ from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 from theory.diffusion import studies
-from theory.diffusion.studies.boundary import TIME, wave
+from theory.diffusion.settings import SEGMENT_TIME, segment_wave
 from theory.evidence import Table
 from theory.figures import _style as style
 
@@ -101,9 +101,9 @@ def _power(epsilon: float) -> str:
 def _limit(x: Array) -> Array:
     """Return the coefficient of the root of the bandwidth, a source on either wall, by cosines."""
     k = np.arange(3, 4001, 2)
-    first = math.exp(-(math.pi**2) * TIME)
-    shares = 4.0 * (first - np.exp(-(k**2) * math.pi**2 * TIME)) / (k**2 - 1.0)
-    total = 4.0 * math.pi**2 * TIME * first * np.cos(math.pi * x) + np.cos(math.pi * np.outer(x, k)) @ shares
+    first = math.exp(-(math.pi**2) * SEGMENT_TIME)
+    shares = 4.0 * (first - np.exp(-(k**2) * math.pi**2 * SEGMENT_TIME)) / (k**2 - 1.0)
+    total = 4.0 * math.pi**2 * SEGMENT_TIME * first * np.cos(math.pi * x) + np.cos(math.pi * np.outer(x, k)) @ shares
     found: Array = -total / math.sqrt(2.0 * math.pi)
     return found
 
@@ -116,7 +116,7 @@ def _stacks(axes: Axes, table: Table) -> None:
     epsilons = _levels(table)
     for epsilon, hue, marker in zip([epsilons[0], epsilons[2], epsilons[-1]], _HUES, ("D", "s", "o"), strict=True):
         part = table.where(epsilon=epsilon)
-        exact = math.exp(-(math.pi**2) * TIME) * wave(part["place"])
+        exact = math.exp(-(math.pi**2) * SEGMENT_TIME) * segment_wave(part["place"])
         axes.plot(
             part["place"], (part.middles("value") - exact) / math.sqrt(epsilon), marker, color=hue, markersize=3.2,
             markeredgewidth=0, label=rf"$\varepsilon = {_power(epsilon)}$",
@@ -133,8 +133,8 @@ def _order(axes: Axes, table: Table) -> None:
     style.panel(axes, "d", "the error at the wall, with local orders")
     epsilons = np.array(_levels(table))
     at_wall = [table.where(epsilon=e, place=0.0).middles("value").item() for e in epsilons.tolist()]
-    errors = np.abs(np.array(at_wall) - math.exp(-(math.pi**2) * TIME))
-    left = np.abs(np.array(at_wall) - math.exp(-(math.pi**2) * TIME) - np.sqrt(epsilons) * _limit(np.zeros(1)))
+    errors = np.abs(np.array(at_wall) - math.exp(-(math.pi**2) * SEGMENT_TIME))
+    left = np.abs(np.array(at_wall) - math.exp(-(math.pi**2) * SEGMENT_TIME) - np.sqrt(epsilons) * _limit(np.zeros(1)))
     limit = -_limit(np.zeros(1)).item()
     axes.loglog(
         epsilons,

@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 
 from theory.diffusion import studies
 from theory.diffusion.limits import extrapolate, largest_errors, peak_correction
-from theory.diffusion.studies.scores import AXES, BETA, DENSITY, function, path, relabelled, stiffness
+from theory.diffusion.settings import (
+    CUBIC_SHARE,
+    SCORE_AXES,
+    WAVY_DENSITY,
+    query_path,
+    relabelled,
+    stiffness,
+    wavy_function,
+)
 from theory.evidence import Table
 from theory.figures import _style as style
 
@@ -45,12 +53,12 @@ def draw(table: Table) -> Figure:
 def _values(axes: Axes, table: Table, warm: Table) -> None:
     style.panel(axes, "a", "one minimiser: a relabelling")
     x = np.linspace(0.0, _TURN, 400)
-    axes.plot(x, function(x), color=style.GREY, linestyle="dotted", label="$h(x)$")
-    axes.plot(x, function(relabelled(x)), color=style.BLACK, label="$h(y_*(x))$")
+    axes.plot(x, wavy_function(x), color=style.GREY, linestyle="dotted", label="$h(x)$")
+    axes.plot(x, wavy_function(relabelled(x)), color=style.BLACK, label="$h(y_*(x))$")
     epsilon = float(warm["epsilon"][0])
     step = np.array([_coefficient(place) for place in x.tolist()])
     axes.plot(
-        x, function(relabelled(x)) + epsilon * step, color=style.VERMILION, linestyle="dashed",
+        x, wavy_function(relabelled(x)) + epsilon * step, color=style.VERMILION, linestyle="dashed",
         label=r"$h(y_*) + \varepsilon Ah$",
     )  # fmt: skip
     for part, hue, marker in (
@@ -78,9 +86,9 @@ def _coefficient(x: float, *, printed: bool = False, cubic: float = 1.0, drift: 
     y, c = float(relabelled(x)), 2.0 * float(stiffness(x))
     first, second = math.cos(y) - math.sin(2.0 * y), -math.sin(y) - 2.0 * math.cos(2.0 * y)
     mass = math.sqrt(4.0 * math.pi / c) if printed else 1.0
-    slope = 0.5 * drift * float(DENSITY.log_slope(y))
+    slope = 0.5 * drift * float(WAVY_DENSITY.log_slope(y))
     plain = peak_correction([[c]], np.zeros((1, 1, 1)), [slope], [first], [[second]])
-    bent = peak_correction([[c]], np.full((1, 1, 1), 3.0 * c * BETA), [0.0], [first], [[0.0]])
+    bent = peak_correction([[c]], np.full((1, 1, 1), 3.0 * c * CUBIC_SHARE), [0.0], [first], [[0.0]])
     return plain / mass + cubic * bent
 
 
@@ -88,7 +96,7 @@ def _errors(axes: Axes, table: Table) -> None:
     style.panel(axes, "b", "first order: right and as printed")
     epsilons = np.array(sorted(set(table["epsilon"].tolist()), reverse=True))[:_USED]
     places = table.where(epsilon=float(epsilons[0]))["x"].tolist()
-    ends = [float(function(relabelled(x))) for x in places]
+    ends = [float(wavy_function(relabelled(x))) for x in places]
     levels = [
         [(value - end) / e for value, end in zip(table.where(epsilon=e).intervals("value"), ends, strict=True)]
         for e in epsilons.tolist()
@@ -120,7 +128,7 @@ def _errors(axes: Axes, table: Table) -> None:
 def _sphere(axes: Axes, table: Table) -> None:
     style.panel(axes, "c", r"sphere, $f = \langle x, Dy\rangle$")
     t = np.linspace(0.0, math.pi, 361)
-    points = np.array([-AXES * path(s) for s in t.tolist()])
+    points = np.array([-SCORE_AXES * query_path(s) for s in t.tolist()])
     points /= np.linalg.norm(points, axis=1)[:, np.newaxis]
     turn = np.linspace(0.0, _TURN, 200)
     axes.plot(np.cos(turn), np.sin(turn), color=style.GREY, linewidth=0.5)
@@ -135,7 +143,7 @@ def _sphere(axes: Axes, table: Table) -> None:
         axes.plot(*means.T, "o", color=style.BLUE, markersize=2.6, markeredgewidth=0)
         coldest[s] = means[-1]
     axes.plot([], [], "o-", color=style.BLUE, markersize=2.6, linewidth=0.7, label=r"mean key $P_\varepsilon y$")
-    printed = np.array([AXES * path(s) / np.linalg.norm(AXES * path(s)) for s in coldest])
+    printed = np.array([SCORE_AXES * query_path(s) / np.linalg.norm(SCORE_AXES * query_path(s)) for s in coldest])
     axes.plot(printed[:, 0], printed[:, 1], "x", color=style.VERMILION, markersize=4.5, label="with the printed sign")
     axes.set(xlim=(-1.15, 1.15), ylim=(-1.1, 1.75), aspect="equal", xlabel="$y_1$", ylabel="$y_2$")
     axes.set(xticks=[-1, 0, 1], yticks=[-1, 0, 1])

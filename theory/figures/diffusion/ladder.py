@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from theory.diffusion import PeriodicGrid, drift_diffusion, studies
 from theory.diffusion.limits import extrapolate, largest_errors
-from theory.diffusion.studies.ladder import DENSITY, function
+from theory.diffusion.settings import WAVY_DENSITY, wavy_function
 from theory.evidence import Table, order
 from theory.figures import _style as style
 
@@ -51,7 +51,7 @@ def _operator(x: Array, kappa: float) -> Array:
     """Return half the drift-diffusion of the function at nodes ``x``."""
     grid = PeriodicGrid((_NODES,))
     nodes = grid.axes[0]
-    values = 0.5 * drift_diffusion(grid, DENSITY(nodes), function(nodes), kappa=kappa)
+    values = 0.5 * drift_diffusion(grid, WAVY_DENSITY(nodes), wavy_function(nodes), kappa=kappa)
     chosen: Array = values[np.rint(x / (2.0 * math.pi) * _NODES).astype(int) % _NODES]
     return chosen
 
@@ -59,8 +59,8 @@ def _operator(x: Array, kappa: float) -> Array:
 def _limit(axes: Axes, table: Table) -> None:
     style.panel(axes, "a", "what a layer changes")
     x = 2.0 * math.pi * np.arange(_NODES + 1) / _NODES
-    axes.plot(x, 2.0 * math.pi * DENSITY(x) - 6.2, color=style.GREEN, linewidth=0.8)
-    axes.fill_between(x, -6.2, 2.0 * math.pi * DENSITY(x) - 6.2, color=style.GREEN, alpha=0.15, linewidth=0)
+    axes.plot(x, 2.0 * math.pi * WAVY_DENSITY(x) - 6.2, color=style.GREEN, linewidth=0.8)
+    axes.fill_between(x, -6.2, 2.0 * math.pi * WAVY_DENSITY(x) - 6.2, color=style.GREEN, alpha=0.15, linewidth=0)
     axes.text(2.2, -4.9, r"density $p$", color=style.GREEN, size=style.SMALL)
     axes.plot(x, _operator(x, 1.0), color=style.BLACK, label=r"$\frac{1}{2}(h'' + 2(\log p)'h')$")
     axes.plot(x, _operator(x, 0.0), color=style.GREY, linestyle="dotted", label=r"$\frac{1}{2}h''$")

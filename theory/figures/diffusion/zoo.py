@@ -14,7 +14,7 @@ from matplotlib.patches import FancyArrowPatch
 from numpy.typing import NDArray
 
 from theory.diffusion import studies
-from theory.diffusion.studies.zoo import CENTRES, METHODS
+from theory.diffusion.settings import CENTRES, METHODS
 from theory.evidence import Table
 from theory.figures import _style as style
 
