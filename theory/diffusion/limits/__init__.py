@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         balance_error as balance_error,
         balance_tokens as balance_tokens,
         convolve_reweighted as convolve_reweighted,
+        enclose_rows as enclose_rows,
         sinkhorn_change as sinkhorn_change,
         sweep_law as sweep_law,
         sweep_shift as sweep_shift,

@@ -150,7 +150,7 @@ class PeriodicGrid:
     def matrix(self, operator: Callable[[Array], Array]) -> Array:
         """Return the dense (N, N) matrix of a linear operator on functions on the grid."""
         as_callable(operator, "operator")
-        columns = [operator(column.reshape(self.shape)).ravel() for column in np.eye(self.size)]
+        columns: list[Any] = [operator(column.reshape(self.shape)).ravel() for column in np.eye(self.size)]
         return np.stack(columns, axis=1)
 
     def rounding(self, values: Any, largest: float = 1.0) -> Any:

@@ -50,7 +50,17 @@ from theory._validate import (
     as_real,
     as_vector,
 )
-from theory.attention import Score, Sinkhorn, SquaredDistance, attend, doubly_normalised, partition_error, read
+from theory.attention import (
+    Score,
+    Sinkhorn,
+    SquaredDistance,
+    attend,
+    doubly_normalised,
+    partition_error,
+    potential_error,
+    read,
+    weight_error,
+)
 from theory.attention.score import bounded
 from theory.diffusion.limits.grid import PeriodicGrid
 from theory.diffusion.limits.operators import convolve
@@ -314,6 +324,30 @@ def average_balanced(
     averages = attend(exact(queries), x, v, score=score, weights=law)
     bound = balance_error(found, as_intervals(v).mid, queries)[:, np.newaxis]
     return averages + within(0.0 * averages.mid, bound)  # type: ignore[no-any-return]
+
+
+def enclose_rows(found: Sinkhorn) -> Intervals:
+    """Enclose the weights of doubly normalised attention: of the limit, or of as many sweeps as were made.
+
+    Weights of the limit are within ``tanh(error / 4)`` in total variation, by the error of the potentials. A sweep that
+    is made exactly has the sums of two normalisations, each as accurate as a weight.
+
+    Parameters
+    ----------
+    found : Sinkhorn
+        Of positive masses, with a score that bounds its rounding.
+
+    Returns
+    -------
+    Intervals, shape (m, n)
+    """
+    as_instance(found, "found", Sinkhorn)
+    relative = weight_error(found.queries, found.keys, bounded(found.score), found.log_weights)
+    if found.converged:
+        off = math.tanh(potential_error(found) / 4.0) + relative
+    else:
+        off = (2.0 + 2.0 * found.sweeps) * (relative + 8.0 * U)
+    return within(found.rows(), off * (1.0 + 8.0 * U))  # type: ignore[no-any-return]
 
 
 def sweep_shift(places: ArrayLike, variance: float, epsilon: float, sweeps: int) -> Intervals:
