@@ -17,7 +17,6 @@ from theory.diffusion import (
     propagate,
 )
 from theory.diffusion.limits import average_balanced, extrapolate, largest_errors, sinkhorn_change, sweep_law
-from theory.diffusion.studies.normalisers import ALPHAS
 from theory.evidence import (
     Claim,
     Interval,
@@ -43,6 +42,7 @@ GRID = PeriodicGrid((256,))
 X = exact(GRID.axes[0])
 LAW = CircleDensity([0.8, 0.0], [0.0, 0.3])
 CHOSEN = slice(None, None, 32)
+ALPHAS = (0.0, 0.25, 0.5, 1.0)
 WIDE = 0.02  # the bandwidth at which real attention is compared
 
 

@@ -7,8 +7,7 @@ import numpy as np
 import scipy
 
 from theory.diffusion import PeriodicGrid, StepError, studies
-from theory.diffusion.studies.million import COUNTS, PLACES
-from theory.diffusion.studies.sampling import CRITICAL, DENSITIES, FIXED, REGULAR, TOKENS, function, places, sampled
+from theory.diffusion.studies import sampled_output
 from theory.evidence import (
     Claim,
     Interval,
@@ -25,10 +24,19 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.statistics import ALPHA
-from verify.diffusion.test_sampling_rates import FUNCTION, centre, heavy
+from verify.diffusion.test_sampling_rates import CRITICAL, DENSITY, FUNCTION, REGULAR, centre, heavy
 
 SINGER = ("ruan2024", "singer2006")
 SETTING = ("independent tokens of density p on the circle and the torus", "chordal kernel")
+TOKENS, FIXED = 4096, {1: 0.05, 2: 0.2}  # where the other one varies
+MILLION, ALONG = 10**6, {1: 64, 2: 32}  # tokens, and places along an axis
+
+
+def places(d, *, far=False):
+    """Where the outputs over drawn tokens are read, shape (m, d)."""
+    along = 128 if far else {1: 16, 2: 4}[d]
+    line = 2 * np.pi * (np.arange(along) + 0.5) / along
+    return np.stack([axis.ravel() for axis in np.meshgrid(*[line] * d, indexing="ij")], axis=1)
 
 
 @cache
@@ -36,7 +44,13 @@ def moments(d, n, epsilon, *, far=False):
     """Bias and variance over n tokens at every place, by integrals; on the torus by its two reflections."""
     spots = places(d, far=far)
     chosen = range(len(spots)) if d == 1 else (0, 2, 8, 10)
-    return {k: sampled(d, tuple(spots[k]), epsilon, fine=7.0).moments((n,))[0] for k in chosen}
+    return {k: sampled_output(d, tuple(spots[k]), epsilon, fine=7.0).moments((n,))[0] for k in chosen}
+
+
+@cache
+def value_at(d, place):
+    """The function before the step."""
+    return FUNCTION[d].at(place)
 
 
 def average(values):
@@ -80,7 +94,7 @@ def test_drawn_mean(run, *, uniform=False, share=1):
         unit = 0.1 * (4096 / n) ** 0.5  # a step at the largest bandwidth, and deviations grow by the root
         for k, (bias, _) in moments(d, n, epsilon).items():
             place = tuple(spots[k].tolist())
-            here = FUNCTION[d].at(place)
+            here = value_at(d, place)
             step = hull(centre(d, place, epsilon, uniform=uniform) - here)
             target = hull(here) + share * step + bias
             yield equals(values[k], target, scale=unit, d=d, N=n, epsilon=epsilon, place=k)
@@ -194,7 +208,7 @@ def test_normal(run, *, growth=8, wide=1.0, sides=2):
 @cache
 def coverage(place, z, n, epsilon):
     """The probability of an output within z standard deviations."""
-    output = sampled(1, place, epsilon)
+    output = sampled_output(1, place, epsilon)
     return output.coverage((n,), [z * float(np.sqrt(output.variance().mid / n))])[0]
 
 
@@ -215,22 +229,22 @@ def coverage(place, z, n, epsilon):
 def test_million(run, *, uniform=False, share=1, doubled=1):
     table = run.study(studies.million)
     for d in (1, 2):
-        part = table.where(d=d, n=COUNTS[-1])
+        part = table.where(d=d, n=MILLION)
         epsilon = float(part["epsilon"][0])
         grid, bands = predicted_bands(d, epsilon)
         for place, value, band in zip(map(tuple, grid.nodes.tolist()), part.intervals("change"), bands, strict=True):
-            here = FUNCTION[d].at(place)
+            here = value_at(d, place)
             step = (centre(d, place, doubled * epsilon, uniform=uniform) - here) / ball(epsilon)
             seen = value + Interval(-band, band, Kind.STATISTICAL)
             yield equals(seen, share * step, scale=2, d=d, x=[round(v, 3) for v in place])
 
 
+@cache
 def predicted_bands(d, epsilon):
     """The places, and how far a change may lie from its mean there, at the level that all places share."""
-    level = ALPHA / 10 / 2 / sum(PLACES[k] ** k for k in (1, 2))  # ten times finer: tails
-    grid = PeriodicGrid((PLACES[d],) * d)
-    p = np.ones(grid.shape)
-    for each, x in zip(DENSITIES[d], grid.axes, strict=True):
-        p = p * each(x)
-    variance = StepError(grid, p, np.broadcast_to(function(*grid.axes), grid.shape)).variance(epsilon).ravel()
-    return grid, (float(scipy.stats.norm.isf(level)) * np.sqrt(variance / COUNTS[-1])).tolist()
+    level = ALPHA / 10 / 2 / sum(ALONG[k] ** k for k in (1, 2))  # ten times finer: tails
+    grid = PeriodicGrid((ALONG[d],) * d)
+    p, h = (np.array([float(f.at(place).mid()) for place in grid.nodes.tolist()]) for f in (DENSITY[d], FUNCTION[d]))
+    p = p.reshape(grid.shape) / (2 * np.pi) ** d
+    variance = StepError(grid, p, h.reshape(grid.shape)).variance(epsilon).ravel()
+    return grid, (float(scipy.stats.norm.isf(level)) * np.sqrt(variance / MILLION)).tolist()

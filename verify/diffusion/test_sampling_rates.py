@@ -1,12 +1,13 @@
 """How the output of a layer over N independent tokens spreads about its limit, decided without a draw."""
 
+import math
 from fractions import Fraction
 from functools import cache
 
 from flint import acb, arb
 
 from theory.diffusion import studies
-from theory.diffusion.studies.sampling import CRITICAL, REGULAR, sampled
+from theory.diffusion.studies import sampled_output
 from theory.evidence import Claim, ball, bug, constant, equals, hull, hypothesis, limit, order, verifies
 
 SINGER = ("ruan2024", "singer2006")
@@ -14,7 +15,9 @@ SETTING = ("independent tokens of density p on the circle and the torus", "fixed
 COUNTS = tuple(4**k for k in range(5, 13))
 NEAR = {1: 0.05, 2: 0.1}
 PI = arb.pi()
-PLACES = {"regular": REGULAR, "critical": CRITICAL}  # of the function
+REGULAR = {1: (1.0,), 2: (1.0, 0.75)}
+CRITICAL = {1: (0.5 * math.pi,), 2: (0.5 * math.pi, 0.5 * math.pi)}  # of the function
+PLACES = {"regular": REGULAR, "critical": CRITICAL}
 
 
 class Waves(dict):
@@ -146,7 +149,7 @@ def generator(d, place, *, drift=2):
 @cache
 def moments(d, place, epsilon, counts, own=None):
     """Bias and variance for every number of tokens, by integrals."""
-    return sampled(d, place, epsilon).moments(counts, own=own)
+    return sampled_output(d, place, epsilon).moments(counts, own=own)
 
 
 def queries():
@@ -256,7 +259,7 @@ def test_bias(run, *, sign=1, width=4, drift=2, centred=True):
         ratios = []
         for epsilon in epsilons:
             law = ball(epsilon) * share / reach(d, epsilon, width)
-            ratios.append(sampled(d, place, epsilon).bias() / hull(law))
+            ratios.append(sampled_output(d, place, epsilon).bias() / hull(law))
         yield equals(limit(ratios, order=1), sign, d=d, at=part, part="epsilon")
 
 

@@ -48,7 +48,7 @@ def places(d: int, *, far: bool = False) -> Array:
     return np.stack([axis.ravel() for axis in np.meshgrid(*[line] * d, indexing="ij")], axis=1)
 
 
-def sampled(d: int, place: tuple[float, ...] | Array, epsilon: float, *, fine: float = 11.0) -> SampledOutput:
+def sampled_output(d: int, place: tuple[float, ...] | Array, epsilon: float, *, fine: float = 11.0) -> SampledOutput:
     """Return the output at a place over tokens of the density, with ``fine`` / pi nodes in a width of the kernel."""
     grid = PeriodicGrid((2 * math.ceil(fine / math.sqrt(epsilon)),) * d)
     density = math.prod((p(x) for p, x in zip(DENSITIES[d], grid.axes, strict=True)), start=np.ones(grid.shape))
@@ -100,7 +100,9 @@ def _quadratures() -> list[Row]:
         for part, place in (("regular", REGULAR[d]), ("critical", CRITICAL[d])):
             for level in range(LEVELS):
                 epsilon = EPSILONS[d][0] * 0.5**level
-                rows.append((part, d, 0, epsilon, 0, 0, sampled(d, place, epsilon).variance() / epsilon / epsilon))
+                rows.append(
+                    (part, d, 0, epsilon, 0, 0, sampled_output(d, place, epsilon).variance() / epsilon / epsilon)
+                )
     return rows
 
 
