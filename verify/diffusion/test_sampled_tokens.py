@@ -78,7 +78,8 @@ def configurations(run, part="spread"):
     Claim(
         "rate.drawn-mean",
         "outputs over drawn tokens have the mean of the closed form, plus the bias of a ratio",
-        r"$\mathbb E\hat P_\varepsilon h = P_\varepsilon h + $ the bias over N tokens, over independent clouds at every place: circle, $N = 128$ to $4096$, $\varepsilon = 0.1$ to $0.003$, and torus, $N = 256$ to $4096$, $\varepsilon = 0.2$ to $0.0125$",
+        r"$\mathbb E\hat P_\varepsilon h = P_\varepsilon h + $ the bias over N tokens, over independent clouds at every place",
+        remark=r"circle, $N = 128$ to $4096$, $\varepsilon = 0.1$ to $0.003$, and torus, $N = 256$ to $4096$, $\varepsilon = 0.2$ to $0.0125$",
         assumptions=SETTING,
         spec=("DL.B6",),
         cites=SINGER,
@@ -104,7 +105,8 @@ def test_drawn_mean(run, *, uniform=False, share=1):
     Claim(
         "rate.drawn-variance",
         "outputs over drawn tokens have the exact variance, at every number and bandwidth together",
-        r"$\mathrm{Var}\,\hat P_\varepsilon h$ over independent clouds, mean over the places, over the exact one: mean over all numbers and bandwidths 1; circle, $N = 128$ to $4096$, $\varepsilon = 0.1$ to $0.003$, and torus, $N = 256$ to $4096$, $\varepsilon = 0.2$ to $0.0125$",
+        r"$\mathrm{Var}\,\hat P_\varepsilon h$ over independent clouds, mean over the places, over the exact one: mean over all numbers and bandwidths 1",
+        remark=r"circle, $N = 128$ to $4096$, $\varepsilon = 0.1$ to $0.003$, and torus, $N = 256$ to $4096$, $\varepsilon = 0.2$ to $0.0125$",
         assumptions=SETTING,
         spec=("DL.B6",),
         cites=SINGER,
@@ -138,7 +140,8 @@ def known_normaliser(d, k, epsilon):
     Claim(
         "rate.drawn-exponents",
         "the exponents of the variance, by regression over drawn tokens: -1 in their number, -(1 + d/2) in the bandwidth",
-        r"$\mathrm{Var}\frac{\hat P_\varepsilon h - h}\varepsilon = N^{-1}\varepsilon^{-(1 + d/2)}C(N, \varepsilon)$: least squares of logarithms over independent batches of clouds, mean over places; C is constant but for the known corrections $1 + O(\varepsilon) + O(1/N\varepsilon^{d/2})$, whose own slope over the window is computed; circle, $\varepsilon \le 0.1$, and torus, $\varepsilon \le 0.2$",
+        r"$\mathrm{Var}\frac{\hat P_\varepsilon h - h}\varepsilon = N^{-1}\varepsilon^{-(1 + d/2)}C(N, \varepsilon)$: least squares of logarithms over independent batches of clouds, mean over places",
+        remark=r"C is constant but for the known corrections $1 + O(\varepsilon) + O(1/N\varepsilon^{d/2})$, whose own slope over the window is computed; circle, $\varepsilon \le 0.1$, and torus, $\varepsilon \le 0.2$",
         assumptions=SETTING,
         spec=("DL.B6",),
         cites=SINGER,
@@ -184,7 +187,8 @@ def fitted(rows, d, name, *, far=False):
     Claim(
         "rate.normal",
         "outputs become normal once many keys lie in reach of the query, and not before",
-        r"$P\bigl(|\hat P_\varepsilon h - P_\varepsilon h| \le z\sigma\bigr) \to 2\Phi(z) - 1$ as $N\varepsilon^{d/2} \to \infty$, $\sigma^2$ the delta-method variance, $z = 2, 3$; exact probabilities, $N = 512\cdot8^k$, $\varepsilon = 0.1\cdot4^{-k}$, on the circle",
+        r"$P\bigl(|\hat P_\varepsilon h - P_\varepsilon h| \le z\sigma\bigr) \to 2\Phi(z) - 1$ as $N\varepsilon^{d/2} \to \infty$, $\sigma^2$ the delta-method variance, $z = 2, 3$",
+        remark=r"exact probabilities, $N = 512\cdot8^k$, $\varepsilon = 0.1\cdot4^{-k}$, on the circle",
         assumptions=SETTING,
         spec=("DL.B6",),
         cites=("singer2006", "gilpelaez1951"),
@@ -216,7 +220,8 @@ def coverage(place, z, n, epsilon):
     Claim(
         "rate.million",
         "a million independent tokens make of a function what their law makes of it, within the predicted band",
-        r"$|(\hat P_\varepsilon h - P_\varepsilon h)(x)| \le z\,\sigma(x)$ at 64 places of the circle ($\varepsilon = 0.04$) and 1024 of the torus ($\varepsilon = 0.1$), $N = 10^6$, $z$ the normal quantile of the level shared by all, $\sigma$ by the variance law and $P_\varepsilon h$ in closed form",
+        r"$|(\hat P_\varepsilon h - P_\varepsilon h)(x)| \le z\,\sigma(x)$ at 64 places of the circle ($\varepsilon = 0.04$) and 1024 of the torus ($\varepsilon = 0.1$)",
+        remark=r"$N = 10^6$, $z$ the normal quantile of the level shared by all, $\sigma$ by the variance law and $P_\varepsilon h$ in closed form",
         assumptions=SETTING,
         spec=("DL.B6",),
         cites=SINGER,
