@@ -31,7 +31,6 @@ if TYPE_CHECKING:
         REGULAR_PLACE as REGULAR_PLACE,
         SAMPLED_DENSITIES as SAMPLED_DENSITIES,
         sampled_function as sampled_function,
-        sampled_output as sampled_output,
         sampled_places as sampled_places,
     )
     from theory.diffusion.studies.scores import (
@@ -62,10 +61,7 @@ if TYPE_CHECKING:
     )
     from theory.diffusion.studies.zoo import (
         CENTRES as CENTRES,
-        FUZZIFIER as FUZZIFIER,
-        HEAT as HEAT,
         METHODS as METHODS,
-        NEAREST as NEAREST,
     )
 
 open_lazily(__name__)
