@@ -48,7 +48,7 @@ HOMES = {  # a package and the only places that may import it
     "flint": ("evidence/enclosure.py",),
     "mpmath": (),
     "torch": ("metric/torch/", "experiments/", "maxent/autograd.py"),
-    "sklearn": ("maxent/studies/prediction.py", "experiments/"),
+    "sklearn": ("diffusion/similarity/peers.py", "maxent/studies/prediction.py", "experiments/"),
     "trimesh": ("experiments/",),
     "num2words": ("experiments/",),
     "sacrebleu": ("experiments/",),

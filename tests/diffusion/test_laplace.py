@@ -9,7 +9,7 @@ import pytest
 from theory.attention import attend, rounding
 from theory.diffusion import GeneralScore, studies
 from theory.diffusion.limits import average_at_peak, lattice, peak_correction
-from theory.diffusion.studies.scores import DENSITY, dissimilarity, function, on_circle, relabelled
+from theory.diffusion.studies.scores import WAVY_DENSITY, dissimilarity, on_circle, relabelled, wavy_function
 from theory.evidence import Kind
 from theory.evidence.roundoff import U
 
@@ -95,11 +95,11 @@ def test_study_has_both_parts():
     circle, sphere = table.where(part="circle"), table.where(part="sphere")
     assert len(set(circle["epsilon"].tolist())) == 9
     coldest = circle.where(epsilon=float(circle["epsilon"].min()))
-    np.testing.assert_allclose(coldest.middles("value"), function(relabelled(coldest["x"])), rtol=0, atol=1e-3)
+    np.testing.assert_allclose(coldest.middles("value"), wavy_function(relabelled(coldest["x"])), rtol=0, atol=1e-3)
     assert set(sphere["coordinate"].tolist()) == {1, 2, 3}
     angles = np.array([[0.3]]), np.array([[1.0], [2.0]])
     assert dissimilarity(angles[0][:, np.newaxis], angles[1][np.newaxis]).shape == (1, 2)
-    assert DENSITY(0.0) > 0.0
+    assert WAVY_DENSITY(0.0) > 0.0
 
 
 def square(x, y):

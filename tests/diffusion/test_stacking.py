@@ -16,6 +16,7 @@ from theory.diffusion import (
     heat_multiplier,
 )
 from theory.diffusion.layers import TorusLayer, ZonalLayer, count_layers
+from theory.evidence import exact
 
 DENSITY = CircleDensity([0.8, 0.0], [0.0, 0.3])
 
@@ -29,8 +30,8 @@ def test_weights_are_those_of_the_definition():
         for row, query in zip(layer.rows, queries, strict=True):
             apart = [sum((mpmath.mpf(a) - b) ** 2 for a, b in zip(query, key, strict=True)) for key in keys]
             weights = [m * mpmath.exp(-f / mpmath.mpf("0.6")) for m, f in zip(masses.tolist(), apart, strict=True)]
-            exact = [float(w / sum(weights)) for w in weights]
-            np.testing.assert_allclose(row, exact, rtol=max(layer.error, 1e-14), atol=0)
+            claimed = [float(w / sum(weights)) for w in weights]
+            np.testing.assert_allclose(row, claimed, rtol=max(layer.error, 1e-14), atol=0)
     assert layer.error < 1e-12
 
 
@@ -38,11 +39,14 @@ def test_a_stack_is_a_power_and_keeps_its_bound():
     tokens = DENSITY.tokens(40)
     layer = TokenLayer(tokens, 0.1, score=chordal(0.1))
     start = np.sin(tokens[:, 0])
-    found, errors = apply_layers(layer, start, [0, 3, 8])
-    np.testing.assert_allclose(found[0], start, rtol=0, atol=0)
-    for count, values, error in zip((0, 3, 8), found, errors, strict=True):
-        exact = np.linalg.matrix_power(layer.rows, count) @ start
-        np.testing.assert_allclose(values, exact, rtol=0, atol=error + 1e-14)
+    depths = (0, 3, 8)
+    found = apply_layers(layer, exact(start), depths)
+    assert (found[0].mid == start).all()
+    for count, values, plain in zip(depths, found, apply_layers(layer, start, depths), strict=True):
+        power = np.linalg.matrix_power(layer.rows, count) @ start
+        np.testing.assert_allclose(values.mid, power, rtol=0, atol=values.radius.max() + 1e-14)
+        assert plain in values
+    errors = [values.radius.max() for values in found]
     assert errors[0] == 0.0 < errors[1] < errors[2] < 1e-11
 
 
@@ -51,10 +55,10 @@ def test_exact_layers_agree_with_quadratures():
     x = grid.axes[0]
     h = np.sin(x) + 0.5 * np.cos(2 * x)
     p = DENSITY(x)
-    exact = TorusLayer(grid, p, chordal_multiplier(0.05))
+    torus = TorusLayer(grid, p, chordal_multiplier(0.05))
     tokens = TokenLayer(grid.nodes, 0.05, score=chordal(0.05), weights=p / p.sum())
-    np.testing.assert_allclose(exact(h), tokens(h), rtol=0, atol=exact.error + tokens.error + 1e-13)
-    np.testing.assert_allclose(exact(np.ones(256)), 1.0, rtol=0, atol=exact.error)
+    np.testing.assert_allclose(torus(h), tokens(h), rtol=0, atol=torus.error + tokens.error + 1e-13)
+    np.testing.assert_allclose(torus(np.ones(256)), 1.0, rtol=0, atol=torus.error)
 
     zonal = ZonalLayer(lambda z: 1.0 + 0.6 * z, 10.0)
     b, a, z = 10.0, 0.6, zonal.heights  # in closed form
@@ -81,8 +85,8 @@ def test_a_stack_of_layers_that_are_off_by_their_bound():
         def __call__(self, values):
             return values * (1.0 + self.error)
 
-    (found,), (error,) = apply_layers(Rough(), [1.0, -2.0], [1000])
-    off = np.abs(found - [1.0, -2.0]).max()
+    (found,) = apply_layers(Rough(), exact([1.0, -2.0]), [1000])
+    off, error = np.abs(found.mid - [1.0, -2.0]).max(), found.radius.max()
     assert 0.99 * error <= off <= error
 
 

@@ -16,12 +16,13 @@ from theory.diffusion.similarity import (
     nearest_rows,
     regroup,
 )
+from theory.evidence import exact
 
 RNG = np.random.default_rng(5)
 X, C = RNG.normal(size=(7, 2)), RNG.normal(size=(3, 2))
 
 
-def exact(x):
+def precise(x):
     return [[mpmath.mpf(v) for v in row] for row in x.tolist()]
 
 
@@ -29,7 +30,7 @@ def squared(a, b):
     return sum((s - t) ** 2 for s, t in zip(a, b, strict=True))
 
 
-def within(found, claimed, error):
+def agrees(found, claimed, error):
     for at, value in np.ndenumerate(np.asarray(found)):
         assert abs(mpmath.mpf(float(value)) - claimed(*at)) <= error + mpmath.mpf(2) ** -60
 
@@ -39,8 +40,8 @@ def test_log_distance_scores_and_their_bounds(offset):
     score = LogDistance(1.5, offset)
     found, (size, error) = score.matrix(X, C), score.bounds(X, C)
     with mpmath.workdps(40):
-        x, c = exact(X), exact(C)
-        within(found, lambda i, j: -mpmath.mpf(1.5) * mpmath.log(offset + squared(x[i], c[j])), error)
+        x, c = precise(X), precise(C)
+        agrees(found, lambda i, j: -mpmath.mpf(1.5) * mpmath.log(offset + squared(x[i], c[j])), error)
     assert np.abs(found).max() <= size
     assert error < 1e-12
 
@@ -58,33 +59,35 @@ def test_graph_scores_and_their_bounds(slope):
         return bent / mpmath.mpf(0.5)
 
     with mpmath.workdps(40):
-        within(found, claimed, error)
+        agrees(found, claimed, error)
     assert np.abs(found).max() <= size
     assert error < 1e-13
 
 
 @pytest.mark.parametrize("m", [1.5, 2.0, 3.0])
 def test_fuzzy_step_is_the_mean_under_powers_of_memberships(m):
-    found = regroup(X, C, LogDistance(1.0 / (m - 1.0)), power=m, back=LogDistance(m / (m - 1.0)))
+    found = regroup(exact(X), exact(C), LogDistance(1.0 / (m - 1.0)), power=m, back=LogDistance(m / (m - 1.0)))
     with mpmath.workdps(40):
-        x, c, p = exact(X), exact(C), 1 / (1 - mpmath.mpf(m))
+        x, c, p = precise(X), precise(C), 1 / (1 - mpmath.mpf(m))
         u = [[squared(a, b) ** p for b in c] for a in x]
         u = [[(v / sum(row)) ** mpmath.mpf(m) for v in row] for row in u]
 
         def claimed(j, a):
             return sum(u[i][j] * x[i][a] for i in range(len(x))) / sum(u[i][j] for i in range(len(x)))
 
-        within(found.centres, claimed, found.error)
-    assert found.error < 1e-10
+        agrees(found.mid, claimed, found.radius.max())
+    assert found.radius.max() < 1e-10
+    assert regroup(X, C, LogDistance(1.0 / (m - 1.0)), power=m, back=LogDistance(m / (m - 1.0))) in found
 
 
 def test_biased_laws_and_soft_step():
     beta = 0.75
     bias = -beta * np.square(C).sum(axis=1)
-    law, error = biased_weights(X, C, DotProduct(scale=2 * beta), bias=bias)
-    direct, other = biased_weights(X, C, SquaredDistance(beta))
-    np.testing.assert_allclose(law, direct, rtol=2 * (error + other) + 1e-14, atol=0)
-    found = regroup(X, C, DotProduct(scale=2 * beta), bias=bias).centres
+    law = biased_weights(X, C, DotProduct(scale=2 * beta), bias=bias)
+    direct = biased_weights(X, C, SquaredDistance(beta))
+    np.testing.assert_allclose(law, direct, rtol=1e-13, atol=0)
+    assert direct in biased_weights(exact(X), C, SquaredDistance(beta))
+    found = regroup(X, C, DotProduct(scale=2 * beta), bias=bias)
     np.testing.assert_allclose(found, (direct.T @ X) / direct.sum(axis=0)[:, np.newaxis], rtol=1e-12, atol=1e-13)
 
 
@@ -100,8 +103,10 @@ def test_density_correction_divides_by_degrees_of_keys(alpha):
     claimed = kernel / kernel.sum(axis=1) ** alpha
     claimed /= claimed.sum(axis=1, keepdims=True)
     found = attend_density_corrected(X, SquaredDistance(0.5), alpha=alpha)
-    np.testing.assert_allclose(found.weights, claimed, rtol=1e-12, atol=0)
-    assert found.error < 1e-11
+    np.testing.assert_allclose(found, claimed, rtol=1e-12, atol=0)
+    enclosed = attend_density_corrected(exact(X), SquaredDistance(0.5), alpha=alpha)
+    assert found in enclosed
+    assert (enclosed.radius / found).max() < 1e-11
 
 
 def test_nearest_takes_the_first_of_equal_scores():
@@ -131,7 +136,7 @@ def test_graph_mask_and_convolution():
         (lambda: biased_weights(X, C, SquaredDistance(1.0), bias=[0.0]), "bias: expected shape"),
         (lambda: regroup(X, C, SquaredDistance(1.0), power=0.0), "power: expected a positive"),
         (lambda: nearest_rows([[1.0]], 2), "scores: expected a matrix of at least 2 columns"),
-        (lambda: attend_unnormalised(X, C, [1.0], SquaredDistance(1.0)), "values: expected shape"),
+        (lambda: attend_unnormalised(X, C, [1.0], SquaredDistance(1.0)), "coefficients: expected shape"),
         (lambda: attend_density_corrected(X, SquaredDistance(1.0), alpha=np.inf), "alpha: expected finite"),
         (lambda: attend_graph(np.ones((2, 2)), np.zeros((2, 2))), "similarity: expected sums other than zero"),
         (lambda: convolve_features(-np.ones((2, 2)), np.ones((2, 1))), "adjacency: expected non-negative"),
@@ -148,7 +153,7 @@ def test_scores_without_constants_say_so():
     with pytest.raises(NotImplementedError, match="constants of GraphScore"):
         GraphScore([1.0], [1.0]).constants(1.0)
     with pytest.raises(TypeError, match="score: expected one that bounds its rounding"):
-        biased_weights(X, C, _Bare())
+        biased_weights(exact(X), C, _Bare())
 
 
 class _Bare:

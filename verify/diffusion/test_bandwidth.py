@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from theory.diffusion import PeriodicGrid, StepError
-from theory.diffusion.studies.sampling import DENSITIES, function
+from theory.diffusion.settings import SAMPLED_DENSITIES, sampled_function
 from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from verify.diffusion.test_sampling_rates import DENSITY, FUNCTION, PI, density, generator, gradient_squared
 from verify.textbook import hull
@@ -24,9 +24,9 @@ def ladder(d, node, extrapolated, counts):
     """The best bandwidths and the errors at them, for falling errors."""
     grid = PeriodicGrid((NODES[d],) * d)
     p = np.ones(grid.shape)
-    for each, x in zip(DENSITIES[d], grid.axes, strict=True):
+    for each, x in zip(SAMPLED_DENSITIES[d], grid.axes, strict=True):
         p = p * each(x)
-    error = StepError(grid, p, np.broadcast_to(function(*grid.axes), grid.shape))
+    error = StepError(grid, p, np.broadcast_to(sampled_function(*grid.axes), grid.shape))
     found = [error.best(node, float(n), extrapolated=extrapolated) for n in counts]
     return [o.place for o in found], [o.value for o in found]
 

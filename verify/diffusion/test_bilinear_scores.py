@@ -8,8 +8,8 @@ import sympy
 
 from theory.diffusion import Bilinear, propagate, studies
 from theory.diffusion.limits import extrapolate, largest_errors
+from theory.diffusion.settings import SCORE_AXES, query_path
 from theory.diffusion.similarity import sphere_tokens
-from theory.diffusion.studies.scores import AXES, path
 from theory.evidence import (
     Claim,
     at_least,
@@ -166,7 +166,7 @@ def test_minimiser(run, *, sign=-1, share=Fraction(1, 2), sphere=False):
         yield at_least(gap, 0, scale=float(np.linalg.norm(x @ form)) * 3.0, part="other keys")
     table = run.study(studies.scores).where(part="sphere")
     for t in table.levels("x"):
-        pull = balls(AXES * path(t))
+        pull = balls(SCORE_AXES * query_path(t))
         length = norm(pull)
         for epsilon in table.levels("epsilon"):
             mean = table.where(x=t, epsilon=epsilon)["value"]  # the coordinates, in order

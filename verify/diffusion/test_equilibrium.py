@@ -6,7 +6,7 @@ import numpy as np
 
 from theory.diffusion import CircleDensity, PeriodicGrid, convolve, convolve_reweighted, heat_multiplier, studies
 from theory.diffusion.limits import sinkhorn_change
-from theory.diffusion.studies.normalisers import ALPHAS
+from theory.diffusion.settings import ALPHAS
 from theory.evidence import (
     Claim,
     Interval,

@@ -10,7 +10,7 @@ import numpy as np
 from theory.diffusion import PeriodicGrid, convolve, propagate, studies
 from theory.diffusion.geometry import layer_change, linear_multiplier, root_length
 from theory.diffusion.limits import divide_series, extrapolate, laplace_series, largest_errors, read_levels
-from theory.diffusion.studies.metrics import CURVES, DENSITY, function
+from theory.diffusion.settings import LEARNED_CURVES, WAVY_DENSITY, wavy_function
 from theory.evidence import (
     Claim,
     Interval,
@@ -195,7 +195,7 @@ CLOSER = ((0.1, 0.2), (0.25, 0.0), (0.0, -0.05))
 @cache
 def risen(curve):
     """The changes under a curve at the angles, for six bandwidths."""
-    return [[layer_change(curve, DENSITY, function, 0.005 * 0.5**k, x) for x in ANGLES] for k in range(6)]
+    return [[layer_change(curve, WAVY_DENSITY, wavy_function, 0.005 * 0.5**k, x) for x in ANGLES] for k in range(6)]
 
 
 @cache
@@ -266,7 +266,7 @@ def test_distance(run, *, chord=False, power=1):
     for curve, speed in SPEEDS.items():
         for start, end in ((0, 3), (Fraction(1, 2), Fraction(5, 2))):
             steps = [2**k for k in range(4, run.pick(quick=10, paper=13))]
-            lengths = [root_length(CURVES[curve], np.linspace(float(start), float(end), n + 1)) for n in steps]
+            lengths = [root_length(LEARNED_CURVES[curve], np.linspace(float(start), float(end), n + 1)) for n in steps]
             whole = integral_over(lambda x, speed=speed: speed(x) ** power, start, end)
             claimed = hull(SCORES[curve][0](ball(start), ball(end)).sqrt() if chord else whole)
             yield equals(limit(lengths, order=2), claimed, curve=curve, start=float(start), end=float(end))
@@ -304,7 +304,7 @@ def test_pull_back(run, *, drift=2, volume=Fraction(1, 2), swap=1):
 
 @cache
 def quantiles(n):
-    return DENSITY.quantiles(exact((np.arange(n) + 0.5) / n))
+    return WAVY_DENSITY.quantiles(exact((np.arange(n) + 0.5) / n))
 
 
 def _tokens(claimed, curve, epsilon=0.04):
@@ -313,9 +313,9 @@ def _tokens(claimed, curve, epsilon=0.04):
     found = []
     for n in (224, 256):  # twice what the difference leaves bounds an error that falls geometrically
         tokens = quantiles(n)
-        keys = CURVES[curve].features(tokens[:, np.newaxis])
-        queries = CURVES[curve].features(exact(angles)[:, np.newaxis])
-        found.append(propagate(queries, keys, function(tokens), epsilon))
+        keys = LEARNED_CURVES[curve].features(tokens[:, np.newaxis])
+        queries = LEARNED_CURVES[curve].features(exact(angles)[:, np.newaxis])
+        found.append(propagate(queries, keys, wavy_function(tokens), epsilon))
     for x, coarse, fine in zip(angles.tolist(), *found, strict=True):
         value = estimated(fine, coarse, times=2)
         yield equals(value, certified(claimed, x, epsilon), scale=1, curve=claimed, tokens=n, x=x, part="tokens")

@@ -8,7 +8,7 @@ import numpy as np
 from theory.attention import read
 from theory.diffusion import CircleDensity, chordal, propagate, studies
 from theory.diffusion.limits import average_balanced, sweep_shift
-from theory.diffusion.studies.normalisers import ALPHAS, EPSILONS, PLACES, PRINTED, VARIANCE, way_of
+from theory.diffusion.settings import ALPHAS, NORMAL_VARIANCE, PRINTED_EPSILONS, SHIFT_PLACES, way_of
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, exact, hypothesis, limit, verifies
 
 MARSHALL = ("ruan2024", "coifman2006", "marshall2019")
@@ -30,11 +30,11 @@ CHECKED = ("recalled", "derived", "refereed")
     hypothesis("none", "no sweep is made", swept=False),
 )
 def test_sweeps(run, *, start=0.5, rate=2.0, swept=True):
-    s = VARIANCE
+    s = NORMAL_VARIANCE
     for share in (0.25, 0.5, 1.0):
         levels = [swept_shift(share * s, 4 * 2**level, swept) for level in range(run.pick(quick=4, paper=5))]
         claimed = 0.5 + start * np.exp(exact(-rate * share))
-        for at, x in enumerate(PLACES):
+        for at, x in enumerate(SHIFT_PLACES):
             slope = -exact(x) / s
             yield equals(limit([level[at] / slope for level in levels], order=1), claimed, t=share * s, x=x)
 
@@ -42,7 +42,7 @@ def test_sweeps(run, *, start=0.5, rate=2.0, swept=True):
 @cache
 def swept_shift(t, sweeps, swept):
     """The mean shift over epsilon after some sweeps, epsilon = t / sweeps."""
-    return sweep_shift(PLACES, VARIANCE, t / sweeps, sweeps if swept else 0)
+    return sweep_shift(SHIFT_PLACES, NORMAL_VARIANCE, t / sweeps, sweeps if swept else 0)
 
 
 def coefficient(way, epsilon, s, *, half_of=Fraction(1, 2), times=1, sign=1):
@@ -81,20 +81,21 @@ def test_mean_shift(run, *, half_of=Fraction(1, 2), times=1, sign=1, s=Fraction(
     }  # fmt: skip
     ends = {way_of(a): 1 - Fraction(a) for a in ALPHAS} | {"sinkhorn": Fraction(1, 2)} | (limits or {})
     for way, end in ends.items():
-        for x in PLACES:
+        for x in SHIFT_PLACES:
             slope = -Interval.exactly(Fraction(x)) / Interval.exactly(s)
             part = table.where(part="shift", way=way, x=x)
-            found = {epsilon: part.where(epsilon=epsilon)["value"][0] / slope for epsilon in EPSILONS}
-            for epsilon in EPSILONS:
+            epsilons = part.levels("epsilon")[::-1]
+            found = {epsilon: part.where(epsilon=epsilon)["value"][0] / slope for epsilon in epsilons}
+            for epsilon in epsilons:
                 claimed = coefficient(
                     way, epsilon, s, half_of=half_of, times=times if way == "alpha 0" else 1, sign=sign
                 )
                 yield equals(found[epsilon], claimed, scale=1, way=way, epsilon=epsilon, x=x)
-            for epsilon, digits in zip(PRINTED, printed.get(way, ()), strict=False):
+            for epsilon, digits in zip(PRINTED_EPSILONS, printed.get(way, ()), strict=False):
                 gap = abs(found[epsilon] - Fraction(digits))
                 last = Fraction(1, 2 * 10 ** (len(digits) - 2))
                 yield at_most(gap, last, scale=1, way=way, epsilon=epsilon, x=x, part="printed")
-            value = limit([found[epsilon] for epsilon in EPSILONS], order=1)
+            value = limit(list(found.values()), order=1)
             yield equals(value, end, scale=1, x=x, part=f"limit, {way}")
 
 

@@ -138,7 +138,8 @@ def quantiles(n):
     Claim(
         "edge.knn-tokens",
         "attention to the k best of N quantile tokens is that average, up to half a token at either end",
-        r"row map: the $k$ largest scores with equal weights, $N$ tokens $F^{-1}((j + \frac12)/N)$ on the circle: the mean is within $\frac{\mathrm{osc}(h)}{2k} + \frac1{24N^2}\sup|(h \circ F^{-1})''|$ of $\frac1\kappa\int_{|y - x| \le r}hp$, $\kappa = \frac kN$, osc over the ball and half a token more; attained as N grows where the next token on the other side is as near as the last, $h$ monotonic",
+        r"row map: the $k$ largest scores with equal weights, $N$ tokens $F^{-1}((j + \frac12)/N)$ on the circle: the mean is within $\frac{\mathrm{osc}(h)}{2k} + \frac1{24N^2}\sup|(h \circ F^{-1})''|$ of $\frac1\kappa\int_{|y - x| \le r}hp$, $\kappa = \frac kN$",
+        remark=r"osc over the ball and half a token more; attained as N grows where the next token on the other side is as near as the last, $h$ monotonic",
         assumptions=("circle", "p a positive trigonometric polynomial", "the ball does not reach around"),
         spec=("DL.B13",),
         cites=TING,

@@ -13,7 +13,8 @@ GRAY = ("ruan2024", "gray2004")
     Claim(
         "score.curvature",
         "at one minimiser the curvature enters the normaliser with a sixth before integration, a third after",
-        r"$\int e^{-f/2\varepsilon}d\mathrm{vol} = (4\pi\varepsilon)^{n/2}|c|^{-1/2}\big(1 + \varepsilon[\ldots - \frac13\mathrm{tr}\,C\,\mathrm{Ric}] + O(\varepsilon^2)\big)$, from $1 - \frac16\mathrm{Ric}(v, v)$ and $\mathbb{E}vv^\top = 2\varepsilon C$; on $S^n$ with $f = |x - y|^2$: $\frac{n(n + 2)}{24} - \frac{n(n - 1)}6$ in all, $n = 1$ to 4, and the sum of two such terms over $a_i$ on $S^{n_1} \times S^{n_2}$ with $f = a_1|x_1 - y_1|^2 + a_2|x_2 - y_2|^2$",
+        r"$\int e^{-f/2\varepsilon}d\mathrm{vol} = (4\pi\varepsilon)^{n/2}|c|^{-1/2}\big(1 + \varepsilon[\ldots - \frac13\mathrm{tr}\,C\,\mathrm{Ric}] + O(\varepsilon^2)\big)$, from $1 - \frac16\mathrm{Ric}(v, v)$ and $\mathbb{E}vv^\top = 2\varepsilon C$",
+        remark=r"on $S^n$ with $f = |x - y|^2$: $\frac{n(n + 2)}{24} - \frac{n(n - 1)}6$ in all, $n = 1$ to 4, and the sum of two such terms over $a_i$ on $S^{n_1} \times S^{n_2}$ with $f = a_1|x_1 - y_1|^2 + a_2|x_2 - y_2|^2$",
         assumptions=(
             "one minimiser",
             "it cancels in the average, and is seen in the normaliser only",

@@ -17,7 +17,6 @@ from theory.diffusion import (
     propagate,
 )
 from theory.diffusion.limits import average_balanced, extrapolate, largest_errors, sinkhorn_change, sweep_law
-from theory.diffusion.studies.normalisers import ALPHAS
 from theory.evidence import (
     Claim,
     Interval,
@@ -43,6 +42,7 @@ GRID = PeriodicGrid((256,))
 X = exact(GRID.axes[0])
 LAW = CircleDensity([0.8, 0.0], [0.0, 0.3])
 CHOSEN = slice(None, None, 32)
+ALPHAS = (0.0, 0.25, 0.5, 1.0)
 WIDE = 0.02  # the bandwidth at which real attention is compared
 
 
@@ -128,7 +128,8 @@ def among_tokens(n):
     Claim(
         "normaliser.drift",
         "keys weighted by their smoothed density to the power -alpha have the drift 2(1 - alpha)",
-        r"$\frac{P^{(\alpha)}_\varepsilon h - h}\varepsilon = \frac12(\Delta h + 2(1 - \alpha)\langle\nabla\log p, \nabla h\rangle) + O(\varepsilon)$ for keys weighted by $(K_\varepsilon p)^{-\alpha}$, $\alpha = 0, \frac14, \frac12, 1$, with an error of order 1, after extrapolation 2; $p \propto e^{0.8\cos x + 0.3\sin 2x}$, heat and chordal kernels; through quantile tokens the same",
+        r"$\frac{P^{(\alpha)}_\varepsilon h - h}\varepsilon = \frac12(\Delta h + 2(1 - \alpha)\langle\nabla\log p, \nabla h\rangle) + O(\varepsilon)$ for keys weighted by $(K_\varepsilon p)^{-\alpha}$",
+        remark=r"$\alpha = 0, \frac14, \frac12, 1$, with an error of order 1, after extrapolation 2; $p \propto e^{0.8\cos x + 0.3\sin 2x}$, heat and chordal kernels; through quantile tokens the same",
         assumptions=(
             "circle, in the limit of many tokens",
             "p positive and analytic",
@@ -157,7 +158,8 @@ def test_drift(run, *, factor=1, swapped=False, uniform=False):
     Claim(
         "normaliser.sinkhorn",
         "doubly normalised attention has half of the drift, as weights of power one half have",
-        r"$\frac{Ph - h}\varepsilon = \frac12(\Delta h + \langle\nabla\log p, \nabla h\rangle) + O(\varepsilon)$ for $P = uK_\varepsilon(u p\,\cdot)$, $u K_\varepsilon(up) = 1$, with an error of order 1, after extrapolation 2; circle, heat and chordal kernels; through quantile tokens the same",
+        r"$\frac{Ph - h}\varepsilon = \frac12(\Delta h + \langle\nabla\log p, \nabla h\rangle) + O(\varepsilon)$ for $P = uK_\varepsilon(u p\,\cdot)$, $u K_\varepsilon(up) = 1$",
+        remark=r"with an error of order 1, after extrapolation 2; circle, heat and chordal kernels; through quantile tokens the same",
         assumptions=(
             "circle, in the limit of many tokens",
             "p positive and analytic",

@@ -69,7 +69,8 @@ def quadrature(nodes=512):
     Claim(
         "score.off-manifold",
         "a query off the circle of keys sees the nearest point, blurred by the bandwidth over its distance from the centre",
-        r"$f = |x - y|^2$, keys on the unit circle, $|x| = r$: $P_\varepsilon h(x) = h(x/r) + \frac\varepsilon{2r}L_ph(x/r) + O(\varepsilon^2)$ for $r > 0$, $\frac12L_p$ only on the circle; at $r = 0$ every key is a minimiser and $P_\varepsilon h = \int hp$",
+        r"$f = |x - y|^2$, keys on the unit circle, $|x| = r$: $P_\varepsilon h(x) = h(x/r) + \frac\varepsilon{2r}L_ph(x/r) + O(\varepsilon^2)$ for $r > 0$, $\frac12L_p$ only on the circle",
+        remark=r"at $r = 0$ every key is a minimiser and $P_\varepsilon h = \int hp$",
         assumptions=("p and h trigonometric polynomials", r"$r = \frac25, 1, 2$"),
         spec=("DL.D4",),
         cites=RUAN,

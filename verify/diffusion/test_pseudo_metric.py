@@ -81,7 +81,8 @@ def dissimilarities(run):
     Claim(
         "pipeline.axioms",
         "distances, angles and distances of images obey all four axioms; squares and 1 - cos all but the triangle's; bilinear and graph scores none",
-        r"non-negative, zero on the diagonal, symmetric, triangle inequality: all for $|x - y|$, $\arccos$, $\sqrt{2 - 2k}$, $|Wx - Wy|$, $|\tilde f(x) - \tilde f(y)|$; the first three for their squares and $1 - \cos$; none for $-x^\top Ay$ and the score of graph attention; symmetry alone for $-x\cdot y$ on the sphere",
+        r"non-negative, zero on the diagonal, symmetric, triangle inequality: all for $|x - y|$, $\arccos$, $\sqrt{2 - 2k}$, $|Wx - Wy|$, $|\tilde f(x) - \tilde f(y)|$",
+        remark=r"the first three for their squares and $1 - \cos$; none for $-x^\top Ay$ and the score of graph attention; symmetry alone for $-x\cdot y$ on the sphere",
         assumptions=("a dissimilarity f is what attention exponentiates",),
         spec=("DL.A4",),
         cites=RUAN,

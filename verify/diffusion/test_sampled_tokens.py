@@ -7,8 +7,7 @@ import numpy as np
 import scipy
 
 from theory.diffusion import PeriodicGrid, StepError, studies
-from theory.diffusion.studies.million import COUNTS, PLACES
-from theory.diffusion.studies.sampling import CRITICAL, DENSITIES, FIXED, REGULAR, TOKENS, function, places, sampled
+from theory.diffusion.studies import sampled_output
 from theory.evidence import (
     Claim,
     Interval,
@@ -25,10 +24,19 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.statistics import ALPHA
-from verify.diffusion.test_sampling_rates import FUNCTION, centre, heavy
+from verify.diffusion.test_sampling_rates import CRITICAL, DENSITY, FUNCTION, REGULAR, centre, heavy
 
 SINGER = ("ruan2024", "singer2006")
 SETTING = ("independent tokens of density p on the circle and the torus", "chordal kernel")
+TOKENS, FIXED = 4096, {1: 0.05, 2: 0.2}  # where the other one varies
+MILLION, ALONG = 10**6, {1: 64, 2: 32}  # tokens, and places along an axis
+
+
+def places(d, *, far=False):
+    """Where the outputs over drawn tokens are read, shape (m, d)."""
+    along = 128 if far else {1: 16, 2: 4}[d]
+    line = 2 * np.pi * (np.arange(along) + 0.5) / along
+    return np.stack([axis.ravel() for axis in np.meshgrid(*[line] * d, indexing="ij")], axis=1)
 
 
 @cache
@@ -36,7 +44,13 @@ def moments(d, n, epsilon, *, far=False):
     """Bias and variance over n tokens at every place, by integrals; on the torus by its two reflections."""
     spots = places(d, far=far)
     chosen = range(len(spots)) if d == 1 else (0, 2, 8, 10)
-    return {k: sampled(d, tuple(spots[k]), epsilon, fine=7.0).moments((n,))[0] for k in chosen}
+    return {k: sampled_output(d, tuple(spots[k]), epsilon, fine=7.0).moments((n,))[0] for k in chosen}
+
+
+@cache
+def value_at(d, place):
+    """The function before the step."""
+    return FUNCTION[d].at(place)
 
 
 def average(values):
@@ -64,7 +78,8 @@ def configurations(run, part="spread"):
     Claim(
         "rate.drawn-mean",
         "outputs over drawn tokens have the mean of the closed form, plus the bias of a ratio",
-        r"$\mathbb E\hat P_\varepsilon h = P_\varepsilon h + $ the bias over N tokens, over independent clouds at every place: circle, $N = 128$ to $4096$, $\varepsilon = 0.1$ to $0.003$, and torus, $N = 256$ to $4096$, $\varepsilon = 0.2$ to $0.0125$",
+        r"$\mathbb E\hat P_\varepsilon h = P_\varepsilon h + $ the bias over N tokens, over independent clouds at every place",
+        remark=r"circle, $N = 128$ to $4096$, $\varepsilon = 0.1$ to $0.003$, and torus, $N = 256$ to $4096$, $\varepsilon = 0.2$ to $0.0125$",
         assumptions=SETTING,
         spec=("DL.B6",),
         cites=SINGER,
@@ -80,7 +95,7 @@ def test_drawn_mean(run, *, uniform=False, share=1):
         unit = 0.1 * (4096 / n) ** 0.5  # a step at the largest bandwidth, and deviations grow by the root
         for k, (bias, _) in moments(d, n, epsilon).items():
             place = tuple(spots[k].tolist())
-            here = FUNCTION[d].at(place)
+            here = value_at(d, place)
             step = hull(centre(d, place, epsilon, uniform=uniform) - here)
             target = hull(here) + share * step + bias
             yield equals(values[k], target, scale=unit, d=d, N=n, epsilon=epsilon, place=k)
@@ -90,7 +105,8 @@ def test_drawn_mean(run, *, uniform=False, share=1):
     Claim(
         "rate.drawn-variance",
         "outputs over drawn tokens have the exact variance, at every number and bandwidth together",
-        r"$\mathrm{Var}\,\hat P_\varepsilon h$ over independent clouds, mean over the places, over the exact one: mean over all numbers and bandwidths 1; circle, $N = 128$ to $4096$, $\varepsilon = 0.1$ to $0.003$, and torus, $N = 256$ to $4096$, $\varepsilon = 0.2$ to $0.0125$",
+        r"$\mathrm{Var}\,\hat P_\varepsilon h$ over independent clouds, mean over the places, over the exact one: mean over all numbers and bandwidths 1",
+        remark=r"circle, $N = 128$ to $4096$, $\varepsilon = 0.1$ to $0.003$, and torus, $N = 256$ to $4096$, $\varepsilon = 0.2$ to $0.0125$",
         assumptions=SETTING,
         spec=("DL.B6",),
         cites=SINGER,
@@ -124,7 +140,8 @@ def known_normaliser(d, k, epsilon):
     Claim(
         "rate.drawn-exponents",
         "the exponents of the variance, by regression over drawn tokens: -1 in their number, -(1 + d/2) in the bandwidth",
-        r"$\mathrm{Var}\frac{\hat P_\varepsilon h - h}\varepsilon = N^{-1}\varepsilon^{-(1 + d/2)}C(N, \varepsilon)$: least squares of logarithms over independent batches of clouds, mean over places; C is constant but for the known corrections $1 + O(\varepsilon) + O(1/N\varepsilon^{d/2})$, whose own slope over the window is computed; circle, $\varepsilon \le 0.1$, and torus, $\varepsilon \le 0.2$",
+        r"$\mathrm{Var}\frac{\hat P_\varepsilon h - h}\varepsilon = N^{-1}\varepsilon^{-(1 + d/2)}C(N, \varepsilon)$: least squares of logarithms over independent batches of clouds, mean over places",
+        remark=r"C is constant but for the known corrections $1 + O(\varepsilon) + O(1/N\varepsilon^{d/2})$, whose own slope over the window is computed; circle, $\varepsilon \le 0.1$, and torus, $\varepsilon \le 0.2$",
         assumptions=SETTING,
         spec=("DL.B6",),
         cites=SINGER,
@@ -170,7 +187,8 @@ def fitted(rows, d, name, *, far=False):
     Claim(
         "rate.normal",
         "outputs become normal once many keys lie in reach of the query, and not before",
-        r"$P\bigl(|\hat P_\varepsilon h - P_\varepsilon h| \le z\sigma\bigr) \to 2\Phi(z) - 1$ as $N\varepsilon^{d/2} \to \infty$, $\sigma^2$ the delta-method variance, $z = 2, 3$; exact probabilities, $N = 512\cdot8^k$, $\varepsilon = 0.1\cdot4^{-k}$, on the circle",
+        r"$P\bigl(|\hat P_\varepsilon h - P_\varepsilon h| \le z\sigma\bigr) \to 2\Phi(z) - 1$ as $N\varepsilon^{d/2} \to \infty$, $\sigma^2$ the delta-method variance, $z = 2, 3$",
+        remark=r"exact probabilities, $N = 512\cdot8^k$, $\varepsilon = 0.1\cdot4^{-k}$, on the circle",
         assumptions=SETTING,
         spec=("DL.B6",),
         cites=("singer2006", "gilpelaez1951"),
@@ -194,7 +212,7 @@ def test_normal(run, *, growth=8, wide=1.0, sides=2):
 @cache
 def coverage(place, z, n, epsilon):
     """The probability of an output within z standard deviations."""
-    output = sampled(1, place, epsilon)
+    output = sampled_output(1, place, epsilon)
     return output.coverage((n,), [z * float(np.sqrt(output.variance().mid / n))])[0]
 
 
@@ -202,7 +220,8 @@ def coverage(place, z, n, epsilon):
     Claim(
         "rate.million",
         "a million independent tokens make of a function what their law makes of it, within the predicted band",
-        r"$|(\hat P_\varepsilon h - P_\varepsilon h)(x)| \le z\,\sigma(x)$ at 64 places of the circle ($\varepsilon = 0.04$) and 1024 of the torus ($\varepsilon = 0.1$), $N = 10^6$, $z$ the normal quantile of the level shared by all, $\sigma$ by the variance law and $P_\varepsilon h$ in closed form",
+        r"$|(\hat P_\varepsilon h - P_\varepsilon h)(x)| \le z\,\sigma(x)$ at 64 places of the circle ($\varepsilon = 0.04$) and 1024 of the torus ($\varepsilon = 0.1$)",
+        remark=r"$N = 10^6$, $z$ the normal quantile of the level shared by all, $\sigma$ by the variance law and $P_\varepsilon h$ in closed form",
         assumptions=SETTING,
         spec=("DL.B6",),
         cites=SINGER,
@@ -215,22 +234,22 @@ def coverage(place, z, n, epsilon):
 def test_million(run, *, uniform=False, share=1, doubled=1):
     table = run.study(studies.million)
     for d in (1, 2):
-        part = table.where(d=d, n=COUNTS[-1])
+        part = table.where(d=d, n=MILLION)
         epsilon = float(part["epsilon"][0])
         grid, bands = predicted_bands(d, epsilon)
         for place, value, band in zip(map(tuple, grid.nodes.tolist()), part.intervals("change"), bands, strict=True):
-            here = FUNCTION[d].at(place)
+            here = value_at(d, place)
             step = (centre(d, place, doubled * epsilon, uniform=uniform) - here) / ball(epsilon)
             seen = value + Interval(-band, band, Kind.STATISTICAL)
             yield equals(seen, share * step, scale=2, d=d, x=[round(v, 3) for v in place])
 
 
+@cache
 def predicted_bands(d, epsilon):
     """The places, and how far a change may lie from its mean there, at the level that all places share."""
-    level = ALPHA / 10 / 2 / sum(PLACES[k] ** k for k in (1, 2))  # ten times finer: tails
-    grid = PeriodicGrid((PLACES[d],) * d)
-    p = np.ones(grid.shape)
-    for each, x in zip(DENSITIES[d], grid.axes, strict=True):
-        p = p * each(x)
-    variance = StepError(grid, p, np.broadcast_to(function(*grid.axes), grid.shape)).variance(epsilon).ravel()
-    return grid, (float(scipy.stats.norm.isf(level)) * np.sqrt(variance / COUNTS[-1])).tolist()
+    level = ALPHA / 10 / 2 / sum(ALONG[k] ** k for k in (1, 2))  # ten times finer: tails
+    grid = PeriodicGrid((ALONG[d],) * d)
+    p, h = (np.array([float(f.at(place).mid()) for place in grid.nodes.tolist()]) for f in (DENSITY[d], FUNCTION[d]))
+    p = p.reshape(grid.shape) / (2 * np.pi) ** d
+    variance = StepError(grid, p, h.reshape(grid.shape)).variance(epsilon).ravel()
+    return grid, (float(scipy.stats.norm.isf(level)) * np.sqrt(variance / MILLION)).tolist()

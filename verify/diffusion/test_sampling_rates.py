@@ -1,12 +1,13 @@
 """How the output of a layer over N independent tokens spreads about its limit, decided without a draw."""
 
+import math
 from fractions import Fraction
 from functools import cache
 
 from flint import acb, arb
 
 from theory.diffusion import studies
-from theory.diffusion.studies.sampling import CRITICAL, REGULAR, sampled
+from theory.diffusion.studies import sampled_output
 from theory.evidence import Claim, ball, bug, constant, equals, hull, hypothesis, limit, order, verifies
 
 SINGER = ("ruan2024", "singer2006")
@@ -14,7 +15,9 @@ SETTING = ("independent tokens of density p on the circle and the torus", "fixed
 COUNTS = tuple(4**k for k in range(5, 13))
 NEAR = {1: 0.05, 2: 0.1}
 PI = arb.pi()
-PLACES = {"regular": REGULAR, "critical": CRITICAL}  # of the function
+REGULAR = {1: (1.0,), 2: (1.0, 0.75)}
+CRITICAL = {1: (0.5 * math.pi,), 2: (0.5 * math.pi, 0.5 * math.pi)}  # of the function
+PLACES = {"regular": REGULAR, "critical": CRITICAL}
 
 
 class Waves(dict):
@@ -146,7 +149,7 @@ def generator(d, place, *, drift=2):
 @cache
 def moments(d, place, epsilon, counts, own=None):
     """Bias and variance for every number of tokens, by integrals."""
-    return sampled(d, place, epsilon).moments(counts, own=own)
+    return sampled_output(d, place, epsilon).moments(counts, own=own)
 
 
 def queries():
@@ -166,7 +169,8 @@ def variances(run, d, part):
     Claim(
         "rate.variance",
         "N times the variance of an output tends to a ratio of two integrals, at every bandwidth",
-        r"$N\,\mathrm{Var}\,\hat P_\varepsilon h \to \frac{\mathbb E[K^2(h - P_\varepsilon h)^2]}{(\mathbb EK)^2}$ as $N \to \infty$, with an error of order $1/N$; $N = 4^5$ to $4^{12}$, $d = 1, 2$, and the ratio at eight bandwidths",
+        r"$N\,\mathrm{Var}\,\hat P_\varepsilon h \to \frac{\mathbb E[K^2(h - P_\varepsilon h)^2]}{(\mathbb EK)^2}$ as $N \to \infty$, with an error of order $1/N$",
+        remark=r"$N = 4^5$ to $4^{12}$, $d = 1, 2$, and the ratio at eight bandwidths",
         assumptions=SETTING,
         spec=("DL.B6",),
         cites=SINGER,
@@ -198,7 +202,8 @@ def test_variance(run, *, centred=True, known=False, square=2, power=1):
     Claim(
         "rate.leading",
         "the variance of a step falls like one over the tokens and grows like the bandwidth to the power -(1 + d/2): the squared slope of the function over the density; where that vanishes one power less, with its constant",
-        r"$N\,\mathrm{Var}\frac{\hat P_\varepsilon h - h}\varepsilon = \frac{|\nabla h|^2}{2p\,\varepsilon(4\pi\varepsilon)^{d/2}}(1 + O(\varepsilon))$, and $\frac{2\|\nabla^2h\|_F^2 + (\Delta h)^2}{16p\,(4\pi\varepsilon)^{d/2}}(1 + O(\varepsilon))$ where $\nabla h = 0$; so the standard deviation is $\Theta(N^{-1/2}\varepsilon^{-1/2 - d/4})$, or $\Theta(N^{-1/2}\varepsilon^{-d/4})$; corrections exactly of order 1, $d = 1, 2$",
+        r"$N\,\mathrm{Var}\frac{\hat P_\varepsilon h - h}\varepsilon = \frac{|\nabla h|^2}{2p\,\varepsilon(4\pi\varepsilon)^{d/2}}(1 + O(\varepsilon))$, and $\frac{2\|\nabla^2h\|_F^2 + (\Delta h)^2}{16p\,(4\pi\varepsilon)^{d/2}}(1 + O(\varepsilon))$ where $\nabla h = 0$",
+        remark=r"so the standard deviation is $\Theta(N^{-1/2}\varepsilon^{-1/2 - d/4})$, or $\Theta(N^{-1/2}\varepsilon^{-d/4})$; corrections exactly of order 1, $d = 1, 2$",
         assumptions=(
             *SETTING, r"$N \to \infty$ first, then $\varepsilon \to 0$",
             "order of the corrections from the five finest of eight bandwidths: coarser ones are not yet asymptotic",
@@ -256,7 +261,7 @@ def test_bias(run, *, sign=1, width=4, drift=2, centred=True):
         ratios = []
         for epsilon in epsilons:
             law = ball(epsilon) * share / reach(d, epsilon, width)
-            ratios.append(sampled(d, place, epsilon).bias() / hull(law))
+            ratios.append(sampled_output(d, place, epsilon).bias() / hull(law))
         yield equals(limit(ratios, order=1), sign, d=d, at=part, part="epsilon")
 
 

@@ -75,7 +75,8 @@ def radii(table, part, dim):
     Claim(
         "layers.radius",
         "the radius follows the square root law of mean curvature flow if weights are computed anew, and an exponential one if they are kept",
-        r"$R_k = \sqrt{R_0^2 - 2d\tau} + \varepsilon\,\frac{d-1}{2R}\ln\frac{R_0}R + O(\varepsilon^2)$ at $\tau = k\varepsilon/2$, weights computed anew: order exactly 1 for $d = 2, 3$ and 2 for $d = 1$; $R_k \to R_0e^{-d\tau/R_0^2}$, weights of the first layer kept: $.6325$ and $.7408$ at $R_0 = 1$, $d\tau = 0.3$; the first layer is $R_0 - \frac{\varepsilon d}{2R_0} + O(\varepsilon^2)$ either way, so that $\partial_tH = L_{g,p}H$ with the metric and the density of the start holds for one layer and for weights that are kept",
+        r"$R_k = \sqrt{R_0^2 - 2d\tau} + \varepsilon\,\frac{d-1}{2R}\ln\frac{R_0}R + O(\varepsilon^2)$ at $\tau = k\varepsilon/2$, weights computed anew: order exactly 1 for $d = 2, 3$ and 2 for $d = 1$",
+        remark=r"$R_k \to R_0e^{-d\tau/R_0^2}$, weights of the first layer kept: $.6325$ and $.7408$ at $R_0 = 1$, $d\tau = 0.3$; the first layer is $R_0 - \frac{\varepsilon d}{2R_0} + O(\varepsilon^2)$ either way, so that $\partial_tH = L_{g,p}H$ with the metric and the density of the start holds for one layer and for weights that are kept",
         assumptions=("tokens uniform on the sphere of dimension 1, 2, 3",),
         spec=("DL.B11", "DL.B8"),
         cites=RUAN,

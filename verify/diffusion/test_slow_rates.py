@@ -33,7 +33,8 @@ DERIVED = ("derived", "refereed")
     Claim(
         "layers.gap",
         "stacked layers forget everything but constants: the spectral gap is at least that of a constant density times the ratio of densities squared",
-        r"$1 - \mu_1(P_\varepsilon) \ge (p_{\min}/p_{\max})^2(1 - \hat k_1)$ at every $\varepsilon$, $\hat k_1 = I_1(\frac1\varepsilon)/I_0(\frac1\varepsilon)$, also for plain attention, $\varepsilon = \frac12$; $\lambda_1(-L) \ge (p_{\min}/p_{\max})^2$ on the circle, equality for constant p; so that only constants are stationary",
+        r"$1 - \mu_1(P_\varepsilon) \ge (p_{\min}/p_{\max})^2(1 - \hat k_1)$ at every $\varepsilon$, $\hat k_1 = I_1(\frac1\varepsilon)/I_0(\frac1\varepsilon)$",
+        remark=r"also for plain attention, $\varepsilon = \frac12$; $\lambda_1(-L) \ge (p_{\min}/p_{\max})^2$ on the circle, equality for constant p; so that only constants are stationary",
         assumptions=(
             "circle, chordal kernel, p continuous and positive",
             "decided for p proportional to exp(b cos 2x) and two densities without symmetry",
@@ -102,7 +103,8 @@ def first_multiplier(epsilon):
     Claim(
         "layers.clusters",
         "as many eigenvalues are near zero as the density has high and narrow maxima to be slow between",
-        r"for $p \propto e^{b\cos mx}$, $b = 3$, exactly m eigenvalues of $-L$ lie below $\frac1{10}m^2$, and no more below $5m^2$; and exactly m of $\frac2\varepsilon(1 - \mu)$ below $\frac1{10}m^2$, $\varepsilon = 1/16m^2$; $m = 1, \dots, 5$; in a layer also where the maxima are unequal, $\log p = b\cos mx + \frac12\cos(x - 1) + \frac14\sin 2x$",
+        r"for $p \propto e^{b\cos mx}$, $b = 3$, exactly m eigenvalues of $-L$ lie below $\frac1{10}m^2$, and no more below $5m^2$",
+        remark=r"and exactly m of $\frac2\varepsilon(1 - \mu)$ below $\frac1{10}m^2$, $\varepsilon = 1/16m^2$; $m = 1, \dots, 5$; in a layer also where the maxima are unequal, $\log p = b\cos mx + \frac12\cos(x - 1) + \frac14\sin 2x$",
         assumptions=("circle, chordal kernel, equidistant tokens that weigh their density", "these densities, b = 3"),
         spec=("DL.B10",),
         cites=("ruan2024", "coifman2006"),
@@ -142,7 +144,8 @@ def slow_modes(m, b, tilt):
     Claim(
         "layers.slowest",
         "between two wells the slowest rate falls with the square of the ratio of densities",
-        r"$\lambda_1 = \frac{16b}\pi e^{-4b}(1 + O(1/b))$ for $p \propto e^{b\cos 2x}$ on the circle, $(p_{\min}/p_{\max})^2 = e^{-4b}$; ratios 0.930, 0.955, 0.967 at $b = 2, 3, 4$, and $b\,(\frac{\pi e^{4b}}{16b}\lambda_1 - 1) \to -\frac18$",
+        r"$\lambda_1 = \frac{16b}\pi e^{-4b}(1 + O(1/b))$ for $p \propto e^{b\cos 2x}$ on the circle, $(p_{\min}/p_{\max})^2 = e^{-4b}$",
+        remark=r"ratios 0.930, 0.955, 0.967 at $b = 2, 3, 4$, and $b\,(\frac{\pi e^{4b}}{16b}\lambda_1 - 1) \to -\frac18$",
         assumptions=("circle",),
         spec=("DL.B10",),
         cites=("ruan2024", "kramers1940"),
@@ -176,7 +179,8 @@ PI = hull(flint.arb.pi())
     Claim(
         "layers.diameter",
         "through layers without anything else the diameter falls by tanh of half the oscillation of the scores in each",
-        r"$\mathrm{diam}(S_L\cdots S_1H) \le \prod_l\tanh(\tfrac12\,\mathrm{osc}f_l)\,\mathrm{diam}(H)$ for $S_l = N_r(e^{-f_l})$ and any $f_l$, that may depend on the tokens; $\tanh\frac x2 = 1 - y - \frac{y(1 - y)}{1 + y} \le 1 - y$, $y = e^{-x}$; equality for two tokens with $f = \begin{pmatrix}0 & c\\c & 0\end{pmatrix}$",
+        r"$\mathrm{diam}(S_L\cdots S_1H) \le \prod_l\tanh(\tfrac12\,\mathrm{osc}f_l)\,\mathrm{diam}(H)$ for $S_l = N_r(e^{-f_l})$ and any $f_l$, that may depend on the tokens",
+        remark=r"$\tanh\frac x2 = 1 - y - \frac{y(1 - y)}{1 + y} \le 1 - y$, $y = e^{-x}$; equality for two tokens with $f = \begin{pmatrix}0 & c\\c & 0\end{pmatrix}$",
         assumptions=("values on the line, or each coordinate of them", "no skip connection"),
         spec=("DL.B10",),
         cites=("dobrushin1956", "birkhoff1957", "ruan2024"),

@@ -117,7 +117,8 @@ def converges(table, way, kappa, clock, orders):
     Claim(
         "layers.stack",
         "a stack of layers with the same weights runs the drift-diffusion: error of order one in the bandwidth at a fixed time",
-        r"$\|P_\varepsilon^{2t/\varepsilon}h - e^{tL}h\| = O(\varepsilon)$, $L = \partial^2 + 2(\log p)'\partial$, order exactly 1, after extrapolation 2 and 3; $p \propto e^{0.8\cos x + 0.3\sin 2x}$, $h = \sin x + \frac12\cos 2x$, heat and chordal kernels, $t = \frac18, \frac14, \frac12, 1$",
+        r"$\|P_\varepsilon^{2t/\varepsilon}h - e^{tL}h\| = O(\varepsilon)$, $L = \partial^2 + 2(\log p)'\partial$, order exactly 1, after extrapolation 2 and 3",
+        remark=r"$p \propto e^{0.8\cos x + 0.3\sin 2x}$, $h = \sin x + \frac12\cos 2x$, heat and chordal kernels, $t = \frac18, \frac14, \frac12, 1$",
         assumptions=(
             "circle, in the limit of many tokens",
             "p positive and analytic",
@@ -142,7 +143,8 @@ def test_stack(run, *, kappa=1.0, clock=1):
     Claim(
         "layers.sphere",
         "on the sphere, too, a stack of layers runs the drift-diffusion to first order",
-        r"$\|P_\varepsilon^{2t/\varepsilon}h - e^{tL}h\| = O(\varepsilon)$ on $S^2$ with squared distances in space, by the multipliers $i_l(1/\varepsilon)/i_0(1/\varepsilon)$; $p \propto 1 + 0.6z$, $h = z + \frac12z^2$; order 1, after extrapolation 2",
+        r"$\|P_\varepsilon^{2t/\varepsilon}h - e^{tL}h\| = O(\varepsilon)$ on $S^2$ with squared distances in space, by the multipliers $i_l(1/\varepsilon)/i_0(1/\varepsilon)$",
+        remark=r"$p \propto 1 + 0.6z$, $h = z + \frac12z^2$; order 1, after extrapolation 2",
         assumptions=("unit sphere of three dimensions, in the limit of many tokens", "weights computed once"),
         spec=("DL.B8", "DL.B5"),
         cites=RUAN,
@@ -199,7 +201,8 @@ def rough_chains(run, ahead):
     Claim(
         "layers.carried",
         "through n layers that average and are off by e each, values of size one are off by n e, and eigenvalues of one layer by e",
-        r"$\|\tilde P^nh - P^nh\|_\infty \le ne(1 + e)^n\|h\|_\infty$ for $|\tilde P_{ij} - P_{ij}| \le eP_{ij}$, and $|\tilde\mu_k - \mu_k| \le e$ for P reversible: what is reported of stacks and spectra; attained to first order by $\tilde P = (1 + e)P$",
+        r"$\|\tilde P^nh - P^nh\|_\infty \le ne(1 + e)^n\|h\|_\infty$ for $|\tilde P_{ij} - P_{ij}| \le eP_{ij}$, and $|\tilde\mu_k - \mu_k| \le e$ for P reversible",
+        remark=r"what is reported of stacks and spectra; attained to first order by $\tilde P = (1 + e)P$",
         assumptions=("rows of P are weights", "symmetric scores for the eigenvalues"),
         spec=("DL.B8", "DL.B9"),
     ),
@@ -286,7 +289,8 @@ def gaussian_keys(mean, variance, epsilon):
     Claim(
         "layers.autoregressive",
         "with Gaussian keys a layer is an autoregression: its spectrum, its stationary variance, and half the variance in the limit",
-        r"$p = \mathcal N(m, s)$ on the line: $P_\varepsilon H_k = \rho^kH_k$ with $\rho = \frac s{s + \varepsilon}$ and $H_k$ the Hermite polynomials of $\mathcal N(m, v)$, $v = \frac{s(s + \varepsilon)}{2s + \varepsilon} \to \frac s2$, so that $v = \rho^2v + \frac{s\varepsilon}{s + \varepsilon}$; $\rho^{2kt/\varepsilon} \to e^{-2kt/s}$ to first order",
+        r"$p = \mathcal N(m, s)$ on the line: $P_\varepsilon H_k = \rho^kH_k$ with $\rho = \frac s{s + \varepsilon}$ and $H_k$ the Hermite polynomials of $\mathcal N(m, v)$, $v = \frac{s(s + \varepsilon)}{2s + \varepsilon} \to \frac s2$",
+        remark=r"so that $v = \rho^2v + \frac{s\varepsilon}{s + \varepsilon}$; $\rho^{2kt/\varepsilon} \to e^{-2kt/s}$ to first order",
         assumptions=("keys Gaussian on the line, as equidistant tokens that weigh their density", "k to 6"),
         spec=("DL.B8",),
         cites=("ruan2024",),

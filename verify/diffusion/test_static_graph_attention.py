@@ -113,7 +113,8 @@ def test_static_rate(run, *, slope=Fraction(1, 5), other=1, activation=0.2):
     Claim(
         "pipeline.even-activation",
         "graph attention is attention by a distance for the activation -s^2, opposite weights and one dimension; LeakyReLU does not qualify",
-        r"$f(x, y) = -\sigma(\alpha(x - y)) = \alpha^2|x - y|^2$ for $\sigma(s) = -s^2$, $\alpha_1 = -\alpha_2$, $d = 1$; for $\sigma = \mathrm{LeakyReLU}$ f is negative and asymmetric; in two dimensions f vanishes across $\alpha$",
+        r"$f(x, y) = -\sigma(\alpha(x - y)) = \alpha^2|x - y|^2$ for $\sigma(s) = -s^2$, $\alpha_1 = -\alpha_2$, $d = 1$",
+        remark=r"for $\sigma = \mathrm{LeakyReLU}$ f is negative and asymmetric; in two dimensions f vanishes across $\alpha$",
         assumptions=(r"$\alpha_1 = -\alpha_2$",),
         spec=("DL.A5",),
         cites=BRODY,

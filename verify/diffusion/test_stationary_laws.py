@@ -132,7 +132,8 @@ def slow_chains(run):
     Claim(
         "layers.perturbed",
         "a layer whose rows are off by e in total variation has a stationary law within m e / (1 - tau), if m layers bring any two rows within tau",
-        r"$\|\pi - \pi'\| \le \min_m\frac{m\,e}{1 - \tau(P^m)}$, m a power of two, for $\max_i\|P_i - P'_i\| \le e$ in total variation, $\tau(Q) = \max_{i,k}\|Q_i - Q_k\|$: what is reported of the law that is found; equality with $m = 1$ for two states that are left equally often",
+        r"$\|\pi - \pi'\| \le \min_m\frac{m\,e}{1 - \tau(P^m)}$, m a power of two, for $\max_i\|P_i - P'_i\| \le e$ in total variation, $\tau(Q) = \max_{i,k}\|Q_i - Q_k\|$",
+        remark=r"what is reported of the law that is found; equality with $m = 1$ for two states that are left equally often",
         assumptions=("finitely many tokens", r"$\tau(P^m) < 1$ for some m"),
         spec=("DL.B9",),
         cites=("dobrushin1956",),
@@ -258,7 +259,8 @@ def rates(kappa, *, count=8, modes=24):
     Claim(
         "layers.walk",
         "the keys that a query draws are the steps of a diffusion with drift twice the slope of log p and unit noise",
-        r"$\frac2\varepsilon P_\varepsilon\{\sin(y - x)\}(x) \to 2(\log p)'(x)$, $\frac2\varepsilon P_\varepsilon\{2 - 2\cos(y - x)\}(x) \to 2$, $\frac2\varepsilon P_\varepsilon\{(2 - 2\cos(y - x))^2\}(x) \to 0$ to first order: $dX = 2(\log p)'dt + \sqrt2\,dB$; $2\pi p = 1 + 0.6\cos x + 0.3\sin 2x$, heat kernel",
+        r"$\frac2\varepsilon P_\varepsilon\{\sin(y - x)\}(x) \to 2(\log p)'(x)$, $\frac2\varepsilon P_\varepsilon\{2 - 2\cos(y - x)\}(x) \to 2$, $\frac2\varepsilon P_\varepsilon\{(2 - 2\cos(y - x))^2\}(x) \to 0$ to first order",
+        remark=r"$dX = 2(\log p)'dt + \sqrt2\,dB$; $2\pi p = 1 + 0.6\cos x + 0.3\sin 2x$, heat kernel",
         assumptions=("circle, in the limit of many tokens",),
         spec=("DL.B9",),
         cites=RUAN,

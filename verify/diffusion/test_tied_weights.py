@@ -62,7 +62,8 @@ def places(run):
     Claim(
         "limit.bilinear",
         "a dot product with tied weights on a set of constant length in them is a squared distance, and has its limit",
-        r"$-x^\top Ay$ is symmetric, least on the diagonal and there constant and of Hessian $2g \succ 0$ iff on $M$ $x^\top Ay = y^\top Ax$, $x^\top Ax = c$, $A|_{TM} \succ 0$ and $x^\top Ay < c$ off the diagonal; then $g = \frac12A|_{TM}$ and $\frac{P_\varepsilon h - h}\varepsilon \to L_{A,p}h$: $A = Q^\top Q$, $M = Q^{-1}\{(\cos2u, \sin2u, \cos u, \sin u)/\sqrt2\}$; error of order 1, after extrapolation 2",
+        r"$-x^\top Ay$ is symmetric, least on the diagonal and there constant and of Hessian $2g \succ 0$ iff on $M$ $x^\top Ay = y^\top Ax$, $x^\top Ax = c$, $A|_{TM} \succ 0$ and $x^\top Ay < c$ off the diagonal",
+        remark=r"then $g = \frac12A|_{TM}$ and $\frac{P_\varepsilon h - h}\varepsilon \to L_{A,p}h$: $A = Q^\top Q$, $M = Q^{-1}\{(\cos2u, \sin2u, \cos u, \sin u)/\sqrt2\}$; error of order 1, after extrapolation 2",
         assumptions=(
             "closed curve in four dimensions, in the limit of many tokens", "p positive and analytic",
             "limits from the four finest of seven bandwidths, as few as there may be: coarser ones may change with the other sign",
@@ -101,7 +102,8 @@ def test_bilinear(run, *, speed=1, drift=2, form="identity"):
     Claim(
         "limit.bilinear-global",
         "symmetry, constant length and a positive tangent metric alone are not enough: a layer may mix or swap distant points",
-        r"on the same $M$: $A = Q^\top\mathrm{diag}(2, 2, 0, 0)Q$ has $x^\top Ay = \cos2(u - v)$ and $P_\varepsilon h \to \frac{(hp)(u) + (hp)(u + \pi)}{p(u) + p(u + \pi)}$; $A = Q^\top\mathrm{diag}(\frac52, \frac52, -\frac12, -\frac12)Q$ has $x^\top Ay = \frac54\cos2(u - v) - \frac14\cos(u - v)$ and $P_\varepsilon h \to h(u + \pi)$",
+        r"on the same $M$: $A = Q^\top\mathrm{diag}(2, 2, 0, 0)Q$ has $x^\top Ay = \cos2(u - v)$ and $P_\varepsilon h \to \frac{(hp)(u) + (hp)(u + \pi)}{p(u) + p(u + \pi)}$",
+        remark=r"$A = Q^\top\mathrm{diag}(\frac52, \frac52, -\frac12, -\frac12)Q$ has $x^\top Ay = \frac54\cos2(u - v) - \frac14\cos(u - v)$ and $P_\varepsilon h \to h(u + \pi)$",
         assumptions=(
             "closed curve in four dimensions, in the limit of many tokens", "p positive and analytic",
             "limits from the five finest of seven bandwidths: coarser ones are not yet asymptotic",

@@ -67,7 +67,8 @@ def squared_norms(centres):
     Claim(
         "pipeline.soft-k-means",
         "responsibilities of soft k-means are cross-attention with a key bias, and its step is attention back from the centres",
-        r"$u_{ij} \propto_j e^{-\beta|x_i - c_j|^2}$ is $\mathrm{softmax}_j(2\beta\langle x_i, c_j\rangle - \beta|c_j|^2)$, and $c_j = \sum_iu_{ij}x_i/\sum_iu_{ij}$ is attention of $c_j$ to keys $x_i$ of weight $1/Z_i$; GaussianMixture agrees",
+        r"$u_{ij} \propto_j e^{-\beta|x_i - c_j|^2}$ is $\mathrm{softmax}_j(2\beta\langle x_i, c_j\rangle - \beta|c_j|^2)$, and $c_j = \sum_iu_{ij}x_i/\sum_iu_{ij}$ is attention of $c_j$ to keys $x_i$ of weight $1/Z_i$",
+        remark=r"GaussianMixture agrees",
         assumptions=("equal variances and weights",),
         spec=("DL.A2",),
         cites=("ruan2024", SKLEARN),

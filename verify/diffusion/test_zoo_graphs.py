@@ -186,7 +186,8 @@ def test_diffusion_maps(run, *, power=1.0, query=False):
     Claim(
         "pipeline.neighbour-embedding",
         "the weights of SNE, t-SNE and UMAP are attention with a bandwidth per query, averaged or united with its transpose",
-        r"$p_{j|i} = \mathrm{softmax}_{j \ne i}(-|x_i - x_j|^2/2\sigma_i^2)$, a dot product of lifted features; $N_g$ of its symmetric part is $(p_{j|i} + p_{i|j})/2n$; a fuzzy union is $1 - (1 - a_{ij})(1 - a_{ji})$",
+        r"$p_{j|i} = \mathrm{softmax}_{j \ne i}(-|x_i - x_j|^2/2\sigma_i^2)$, a dot product of lifted features; $N_g$ of its symmetric part is $(p_{j|i} + p_{i|j})/2n$",
+        remark=r"a fuzzy union is $1 - (1 - a_{ij})(1 - a_{ji})$",
         assumptions=(r"$\sigma_i > 0$",),
         spec=("DL.A2",),
         cites=("ruan2024", "hinton2002", "maaten2008", "mcinnes2018"),

@@ -15,8 +15,13 @@ import numpy as np
 from theory.diffusion import studies
 from theory.diffusion.limits import extrapolate, largest_errors, peak_correction
 from theory.diffusion.settings import (
+    CUBIC_SHARE,
+    SCORE_AXES,
+    WAVY_DENSITY,
+    query_path,
     relabelled,
     stiffness,
+    wavy_function,
 )
 from theory.evidence import Table
 from theory.figures import _style as style

@@ -12,6 +12,7 @@ import numpy as np
 
 from theory.diffusion import PeriodicGrid, drift_diffusion, studies
 from theory.diffusion.limits import extrapolate, largest_errors
+from theory.diffusion.settings import WAVY_DENSITY, wavy_function
 from theory.evidence import Table, order
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
@@ -56,7 +57,7 @@ def _limit(axes: Axes, table: Table) -> None:
     x = 2.0 * math.pi * np.arange(_NODES + 1) / _NODES
     axes.plot(x, 2.0 * math.pi * WAVY_DENSITY(x) - 6.2, color=style.GREEN, linewidth=0.8)
     axes.fill_between(x, -6.2, 2.0 * math.pi * WAVY_DENSITY(x) - 6.2, color=style.GREEN, alpha=0.15, linewidth=0)
-    style.note(axes, r"density $p$", (2.2, -4.9), color=style.GREEN)
+    axes.text(2.2, -4.9, r"density $p$", color=style.GREEN, size=style.SMALL)
     axes.plot(x, _operator(x, 1.0), color=style.BLACK, label=r"$\frac{1}{2}(h'' + 2(\log p)'h')$")
     axes.plot(x, _operator(x, 0.0), color=style.GREY, linestyle="dotted", label=r"$\frac{1}{2}h''$")
     part = table.where(kernel="chordal", epsilon=float(table["epsilon"].min()))
