@@ -110,14 +110,19 @@ def reported(task: Task, quantity: str, opponent: str, finds: Verdict, *more: Tw
     finds : Verdict
         What comes out.
     *more : Twin
-        Twins that these runs are enough to refute, beside the two that a few runs refute.
+        Twins that these runs are enough to refute, besides the two that a few runs refute.
     """
     what = QUANTITIES[quantity]
     stated = Claim(
         f"reported.{task.name}-{quantity}-{opponent}",
         f"{task.words}, metric-attention against {OPPONENTS[opponent]}: in each comparison {what.words}",
         what.statement.replace("OTHER", opponent),
-        assumptions=(*task.settings, power(task), normal(task), *(decidable(task) if quantity == "spread" else ())),
+        assumptions=(
+            *task.settings,
+            state_power(task),
+            state_normality(task),
+            *(state_resolution(task) if quantity == "spread" else ()),
+        ),
         spec=("DL.E3",),
         cites=("ruan2024",),
         provenance=("derived",),  # the paper prints curves and violin plots, no number
@@ -159,7 +164,7 @@ def compared(
     return check
 
 
-def told(task: Task) -> float:
+def detectable_difference(task: Task) -> float:
     """Return the mean difference, in units of the spread of differences, that is told from none with odds of 0.99."""
     free, root = task.pairs - 1, math.sqrt(task.pairs)
     edge = scipy.stats.t.isf(statistics.ALPHA / 10.0 / task.circumstances / 2.0, free)
@@ -167,24 +172,24 @@ def told(task: Task) -> float:
     return math.ceil(100.0 * least) / 100.0
 
 
-def power(task: Task) -> str:
+def state_power(task: Task) -> str:
     """Say which mean difference the pairs of a task tell from none, in units of the spread of the differences."""
     return (
-        f"{task.pairs} pairs of runs, which tell a mean difference of {told(task):.2f} standard "
+        f"{task.pairs} pairs of runs, which tell a mean difference of {detectable_difference(task):.2f} standard "
         "deviations among pairs from none with probability 0.99 in one comparison"
     )
 
 
-def decidable(task: Task) -> tuple[str]:
+def state_resolution(task: Task) -> tuple[str]:
     """Say how little runs would have to vary for the margin of spread to be told by the pairs of a task."""
-    most = QUANTITIES["spread"].margin / told(task)
+    most = QUANTITIES["spread"].margin / detectable_difference(task)
     return (
         f"half a point is told from none if deviations differ by at most {100.0 * most:.2f} points from pair to pair; "
         "these runs vary by more, so that the margin, fixed before, is finer than so many pairs can decide",
     )
 
 
-def normal(task: Task) -> str:
+def state_normality(task: Task) -> str:
     """Say what the intervals assume, and how little the pairs of a task know of runs that fail seldom."""
     return (
         "differences within pairs are nearly normal; a failure of one run in fifty is in none of the pairs with "
