@@ -2,6 +2,8 @@
 
 import doctest
 import re
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,14 @@ def test_paths_exist(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     for path in re.findall(r"`((?:theory|tests|verify|figures|docs|\.ci)/[\w./-]*)`", text):
         assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize("page", ["README.md", *DOCS, "CONTRIBUTING.md"])
+def test_modules_and_names_exist(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for name in re.findall(r"`(theory(?:\.\w+)+)`", text):
+        door, _, own = name.rpartition(".")
+        assert find_spec(name) is not None or hasattr(import_module(door), own), name
 
 
 @pytest.mark.parametrize(
