@@ -7,11 +7,11 @@ import numpy as np
 
 from theory.attention import DotProduct, Measure, attend, gaussian, lattice
 from theory.diffusion.similarity import hot_expansion
-from theory.evidence import Claim, ball, balls, bug, constant, equals, exact, hypothesis, order, verifies
+from theory.evidence import Claim, Interval, ball, balls, bug, constant, equals, exact, hypothesis, order, verifies
 from theory.evidence.enclosure import coefficient, variable
-from theory.evidence.roundoff import U, average_error, covariance_error
+from theory.evidence.roundoff import average_error, covariance_error
 from theory.particles.mean_field import DistanceAttention
-from verify.textbook import balls, exp, hull, inverse
+from verify.textbook import exp, inverse
 
 RUAN = ("ruan2024",)
 EYE = balls(np.eye(2))
