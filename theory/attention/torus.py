@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_points, as_positive
-from theory.attention.score import Array, Constants, held
+from theory.attention.score import Array, Constants, require_finite
 from theory.engine import Form, Pairs
 from theory.evidence import is_enclosed
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
@@ -77,4 +77,4 @@ class TorusDistance:
         """
         r = as_positive(radius, "radius")
         slope = 4.0 * self.scale * r
-        return held(Constants(slope * r, slope, slope, 2.0 * self.scale))
+        return require_finite(Constants(slope * r, slope, slope, 2.0 * self.scale))

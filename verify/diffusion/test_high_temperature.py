@@ -5,13 +5,13 @@ from functools import reduce
 
 import numpy as np
 
-from theory.attention import DotProduct, Measure, attend, gaussian, lattice, rounding
+from theory.attention import DotProduct, Measure, attend, gaussian, lattice
 from theory.diffusion.similarity import hot_expansion
-from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, order, verifies
+from theory.evidence import Claim, Interval, ball, balls, bug, constant, equals, exact, hypothesis, order, verifies
 from theory.evidence.enclosure import coefficient, variable
-from theory.evidence.roundoff import U, average_error, covariance_error
+from theory.evidence.roundoff import average_error, covariance_error
 from theory.particles.mean_field import DistanceAttention
-from verify.textbook import balls, exp, hull, inverse
+from verify.textbook import exp, inverse
 
 RUAN = ("ruan2024",)
 EYE = balls(np.eye(2))
@@ -77,26 +77,20 @@ def test_high_temperature(run, *, centred=True, half=1, mirrored=False):
         weights = exp(scores)
         series = (weights * balls(values[:, 0])).sum() / weights.sum()
         for k, value in enumerate(claimed):
-            yield equals(hull(coefficient(series, k)), value, scale=size * length**k, case=number, power=k)
-        told = hot_expansion(keys, values, pull)[:, 0].tolist()
-        for k, value in enumerate(told):
-            unit = size * length**k
-            found = Interval.within(value, 2.0**10 * U * unit)
-            yield equals(found, claimed[k], scale=unit, case=number, power=k, part="instrument")
+            yield equals(coefficient(series, k), value, scale=size * length**k, case=number, power=k)
+        for k, value in enumerate(hot_expansion(exact(keys), values, pull)[:, 0]):
+            yield equals(value, claimed[k], scale=size * length**k, case=number, power=k, part="instrument")
         if number == 0:
             yield from softmax(keys, values, x, form, claimed)
 
 
 def softmax(keys, values, x, form, claimed):
     """The orders of what is left of real attention after one and two terms."""
-    betas, left = [2.0**-k for k in range(4, 11)], []
-    for beta in betas:
-        score = DotProduct(beta, form)
-        found = attend(x[np.newaxis], keys, values, score=score)[0, 0]
-        left.append(Interval.within(found, rounding(x[np.newaxis], keys, values, score=score)))
-    once = [value - claimed[0] - Fraction(beta) * claimed[1] for value, beta in zip(left, betas, strict=True)]
+    betas = [2.0**-k for k in range(4, 11)]
+    outputs = [attend(exact(x[np.newaxis]), keys, values, score=DotProduct(beta, form))[0, 0] for beta in betas]
+    once = [found - claimed[0] - Fraction(beta) * claimed[1] for found, beta in zip(outputs, betas, strict=True)]
     yield equals(order(once), 2, scale=1, part="softmax", terms=1)
-    twice = [value - Fraction(beta) ** 2 * claimed[2] for value, beta in zip(once, betas, strict=True)]
+    twice = [found - Fraction(beta) ** 2 * claimed[2] for found, beta in zip(once, betas, strict=True)]
     yield equals(order(twice), 3, scale=1, part="softmax", terms=2)
 
 

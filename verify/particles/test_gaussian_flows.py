@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from theory.attention import AttentionKernel, DotProduct, Measure, doubly_normalised, gaussian, lattice, sinkhorn_error
+from theory.attention import AttentionKernel, DotProduct, Measure, gaussian, lattice
+from theory.attention.sinkhorn import doubly_normalised, sinkhorn_error
 from theory.evidence import (
     Claim,
     Interval,

@@ -40,7 +40,7 @@ from theory._validate import (
 )
 from theory.attention import Score, read
 from theory.attention.score import DotProduct
-from theory.engine import METHODS, Attention, Form, Pairs
+from theory.engine import METHODS, AttentionResult, Form, Pairs
 from theory.evidence import as_intervals, exact, is_enclosed, norm
 
 Array = NDArray[np.float64]
@@ -217,7 +217,7 @@ def exponentials(logarithms: Array) -> Array:
     return sums
 
 
-def _sums(field: SoftmaxField | UnnormalisedField, x: ArrayLike) -> Attention:
+def _sums(field: SoftmaxField | UnnormalisedField, x: ArrayLike) -> AttentionResult:
     x = as_points(x, "x")
     weights = None if field.weights is None else as_masses(field.weights, "weights", size=x.shape[0])
     return read(

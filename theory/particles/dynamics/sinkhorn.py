@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_having, as_masses, as_matrix, as_points, as_positive, frozen
-from theory.attention import Score, Sinkhorn, doubly_normalised, potential_error
+from theory.attention import Score
 from theory.attention.enclosed import enclose_outputs
-from theory.attention.sinkhorn import TOLERANCE
+from theory.attention.sinkhorn import TOLERANCE, Sinkhorn, doubly_normalised, potential_error
 from theory.evidence import as_intervals, is_enclosed, within
 from theory.evidence.roundoff import U
 
