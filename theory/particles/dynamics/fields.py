@@ -168,7 +168,7 @@ class Tangential:
         x = as_points(x, "x")
         y = self.field(x)
         if is_enclosed(x, y):
-            return y - (x * y).sum(axis=1, keepdims=True) * x
+            return y - (x * y).sum(axis=1, keepdims=True) * x  # type: ignore[no-any-return]
         tangent: Array = y - np.einsum("ij,ij->i", x, y)[:, np.newaxis] * x
         return tangent
 

@@ -74,7 +74,7 @@ class SinkhornField:
         """Return the velocities of the tokens ``x``, both of shape (n, d); enclosed if the tokens are exact."""
         x = as_points(x, "x")
         if is_enclosed(x):
-            return self._enclosed(as_intervals(x))
+            return self._enclosed(as_intervals(x))  # type: ignore[no-any-return]
         found = self._normalised(x)
         output = found.output(x)
         return output if self.value is None else output @ self.value.T

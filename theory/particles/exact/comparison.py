@@ -77,7 +77,7 @@ def slowest_pair(gaps: ArrayLike, *, beta: float, normalised: bool = True) -> tu
     beta = as_number(beta, "beta")
     if not beta >= 0.0:
         raise ValueError(f"beta: expected a non-negative number, got {beta}")
-    rates = -GapField(beta, normalised)(exact(given))  # type: ignore[operator]  # an array of enclosures
+    rates = -GapField(beta, normalised)(exact(given))
     ties = given == given.max()
     least: Interval = rates[ties].min()
     return float(given.max()), least

@@ -138,8 +138,8 @@ class Equiangular:
         if is_enclosed(times):
             rate = 2.0 if self.normalised else 2.0 * math.exp(self.beta)
             off = math.expm1(rate * self._rounding(start)) + gamma(_ROUNDINGS)
-            found = self.gap(_middle(times), start)
-            return within(found, off * found)  # type: ignore[no-any-return]
+            middle = self.gap(_middle(times), start)
+            return within(middle, off * middle)  # type: ignore[no-any-return]
         t = as_real(times, "times")
         if not (t >= 0.0).all():
             raise ValueError(f"times: expected non-negative times, got {t.min()}")

@@ -262,7 +262,7 @@ def shortfall(x: Array) -> Array:
     """Return what overlaps lack to one, by distances."""
     apart = x[:, np.newaxis] - x
     if is_enclosed(x):
-        return (apart * apart).sum(axis=2) / 2.0
+        return (apart * apart).sum(axis=2) / 2.0  # type: ignore[no-any-return]
     lacking: Array = np.einsum("ijk,ijk->ij", apart, apart) / 2.0
     return lacking
 

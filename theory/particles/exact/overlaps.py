@@ -31,7 +31,7 @@ def gaps(x: ArrayLike) -> Array:
     with np.errstate(over="ignore"):
         apart = tokens[:, np.newaxis] - tokens
         if is_enclosed(tokens):
-            return 0.5 * (apart * apart).sum(axis=2)
+            return 0.5 * (apart * apart).sum(axis=2)  # type: ignore[no-any-return]
         half: Array = 0.5 * np.einsum("ijk,ijk->ij", apart, apart)
     if not half.max() < np.inf:
         raise ValueError(f"x: expected unit tokens, got one of size {np.abs(tokens).max()}")

@@ -96,7 +96,8 @@ class DistanceAttention:
         root = as_matrix(root, "root", shape=(mean.size, mean.size))
         inner = self.key @ root
         precision = np.eye(len(mean)) + 2.0 * inner.T @ inner
-        centres = np.linalg.solve(precision, 2.0 * inner.T @ (x @ self.query.T - mean @ self.key.T).T).T
+        apart = x @ self.query.T - mean @ self.key.T
+        centres = np.linalg.solve(precision, 2.0 * inner.T @ apart.T).T.astype(np.float64)
         spread = np.abs(self.nu.points @ (self.key.T @ self.key)).max(axis=0)
         slopes = 2.0 * (np.abs(x @ self.query.T @ self.key) + spread)
         least = 1.0 / float(np.linalg.eigvalsh(precision)[-1])

@@ -91,7 +91,7 @@ def _height(x: Array, axis: Array) -> float:
 
 
 def _spread(axis: Array, x: Array) -> float:
-    return diameter(central_projection(x, axis))
+    return float(diameter(central_projection(x, axis)))
 
 
 def _windows(path: Trajectory) -> list[tuple[str, float, Interval]]:

@@ -29,9 +29,14 @@ def _eighths(*rows: tuple[int, ...]) -> Array:
     return np.array(rows) / 8.0
 
 
+_PLANE = SoftmaxField(
+    Overlap(1.0),  # type: ignore[arg-type]  # a score that knows no constants
+    value=_eighths((4, -6), (6, 4)),
+    weights=np.array([1.0, 2.0, 3.0]),
+)
 PROBLEMS = {
     "plane": Manufactured(
-        SoftmaxField(Overlap(1.0), value=_eighths((4, -6), (6, 4)), weights=np.array([1.0, 2.0, 3.0])),
+        _PLANE,
         _eighths((6, 0), (-3, 5), (-2, -6)), _eighths((0, 4), (9, 2), (5, 16)), 0.5, 12.0,
     ),
     "circle": Manufactured(
