@@ -62,7 +62,8 @@ def velocity(waves, angle, density, drift):
     Claim(
         "layers.curvature",
         "a layer moves tokens of a closed curve by half the bandwidth times the curvature vector and twice the slope of log p",
-        r"$\frac2\varepsilon(H_{\mathrm{new}} - H) \to \vec{\mathcal H} + 2\nabla\log p$ to first order, for p with respect to arc length; and then $\frac2\varepsilon(A_{\mathrm{new}} - A) \to -2\pi$ for the enclosed area, whatever p; ellipses with half-axes 1.5, 0.75; 1, 1; 1.25, 0.75 and the curve $(\cos\theta + .1\cos2\theta, .8\sin\theta + .05\cos2\theta + .02\sin3\theta)$, p constant, $1 + 0.3\cos\theta$, or of tokens even in the angle $\theta$",
+        r"$\frac2\varepsilon(H_{\mathrm{new}} - H) \to \vec{\mathcal H} + 2\nabla\log p$ to first order, for p with respect to arc length",
+        remark=r"and then $\frac2\varepsilon(A_{\mathrm{new}} - A) \to -2\pi$ for the enclosed area, whatever p; ellipses with half-axes 1.5, 0.75; 1, 1; 1.25, 0.75 and the curve $(\cos\theta + .1\cos2\theta, .8\sin\theta + .05\cos2\theta + .02\sin3\theta)$, p constant, $1 + 0.3\cos\theta$, or of tokens even in the angle $\theta$",
         assumptions=("closed curve in the plane, in the limit of many tokens", "p positive and analytic"),
         spec=("DL.B11",),
         cites=("ruan2024", "gage1986"),

@@ -65,7 +65,8 @@ def layer(grid, epsilon, weights):
     Claim(
         "limit.heads",
         "heads add their operators, each applied to its own values: with shared values the inverse metrics are averaged; unless the values sum to one a layer is no small step",
-        r"$\sum_hP_hH\tilde W_h \to H\sum_h\tilde W_h$, and $\frac1\varepsilon(\sum_hP_hH\tilde W_h - H) \to \frac12\sum_h(L_{g_h,p_h}H)\tilde W_h$ if $\sum_h\tilde W_h = I$, with an error of order 1, after extrapolation 2; $\tilde W_h = w_hI$: $\frac12\sum_hw_hL_{g_h,p_h}$, second-order part $\sum_hw_hg_h^{-1}$",
+        r"$\sum_hP_hH\tilde W_h \to H\sum_h\tilde W_h$, and $\frac1\varepsilon(\sum_hP_hH\tilde W_h - H) \to \frac12\sum_h(L_{g_h,p_h}H)\tilde W_h$ if $\sum_h\tilde W_h = I$, with an error of order 1, after extrapolation 2",
+        remark=r"for $\tilde W_h = w_hI$ the limit is $\frac12\sum_hw_hL_{g_h,p_h}$, with the second-order part $\sum_hw_hg_h^{-1}$",
         assumptions=("flat torus of dimension 2, chordal kernels of two unimodular maps, in the limit of many tokens", "p positive and analytic",
             "limits from the four finest bandwidths of seven: at one place coarser ones change with the other sign",
         ),
