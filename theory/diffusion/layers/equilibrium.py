@@ -50,10 +50,8 @@ def as_rows(rows: ArrayLike) -> tuple[Array, Array]:
     """
     given = as_matrix(rows, "rows")
     given = as_matrix(given, "rows", shape=(given.shape[0], given.shape[0]))
-    if isinstance(given, Intervals):
-        p, radius = given.mid, given.radius
-    else:
-        p, radius = given, np.zeros(given.shape)
+    enclosed = as_intervals(given)
+    p, radius = enclosed.mid, enclosed.radius
     off = np.abs(p.sum(axis=1) - 1.0)
     allowed = radius.sum(axis=1) + gamma(4 * p.shape[0])
     if p.min() < 0.0 or (off > allowed).any():
@@ -63,7 +61,7 @@ def as_rows(rows: ArrayLike) -> tuple[Array, Array]:
     return p, radius
 
 
-def stationary_law(rows: ArrayLike) -> Array:
+def stationary_law(rows: ArrayLike) -> Any:
     """Return the law that a layer leaves alone, shape (n,).
 
     Parameters
@@ -81,7 +79,7 @@ def stationary_law(rows: ArrayLike) -> Array:
     return within(law, bound) if is_enclosed(rows) else law
 
 
-def stationary_means(rows: ArrayLike, values: ArrayLike) -> Array:
+def stationary_means(rows: ArrayLike, values: ArrayLike) -> Any:
     """Return the means of values, shape (n, k), under the law that a layer leaves alone, shape (k,).
 
     They are enclosed if the rows or the values are: laws that far apart in total variation have means as far apart, in
@@ -126,7 +124,7 @@ def _stationary(p: Array, radius: Array) -> tuple[Array, float]:
     return law, bound
 
 
-def chain_spectrum(rows: ArrayLike) -> Array:
+def chain_spectrum(rows: ArrayLike) -> Any:
     """Return the eigenvalues of a reversible chain, falling, shape (n,).
 
     Parameters

@@ -321,7 +321,7 @@ def average_balanced(
     v = as_points(values, "values", size=x.shape[0])
     found = balance_tokens(x, score=score, weights=weights)
     law = found.key_weights * np.exp(found.g)
-    averages = attend(exact(queries), x, v, score=score, weights=law)
+    averages: Any = attend(exact(queries), x, v, score=score, weights=law)
     bound = balance_error(found, as_intervals(v).mid, queries)[:, np.newaxis]
     return averages + within(0.0 * averages.mid, bound)  # type: ignore[no-any-return]
 
