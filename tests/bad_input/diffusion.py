@@ -149,6 +149,7 @@ VALID = {
     "geometry.linear_multiplier": {"epsilon": 0.25, "matrix": SQUARE},
     "layers.equilibrium.as_rows": {"rows": ROWS},
     "layers.stationary_law": {"rows": ROWS},
+    "layers.stationary_means": {"rows": ROWS, "values": X},
     "layers.chain_spectrum": {"rows": ROWS},
     "layers.count_rates": {"level": Fraction(1, 2), "height": 2, "wells": 2, "sector": 1, "modes": 20},
     "layers.relaxation_rate": {"height": 1, "index": 1, "wells": 2, "sector": 0},
