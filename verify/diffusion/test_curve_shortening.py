@@ -36,13 +36,15 @@ CURVES = {f"{a}, {b}": {"x": ((1, a, 0.0),), "y": ((1, 0.0, b),)} for a, b in EL
 def layered(name, density, nodes, levels):
     """Some angles of a curve, and for falling bandwidths how its tokens move there, and what area it gains."""
     waves, angle = CURVES[name], exact(2 * np.pi * np.arange(nodes) / nodes)
-    curve, speed = PlaneCurve(traced(waves, angle, 0)), norm(traced(waves, angle, 1), axis=1)
+    points, tangent = traced(waves, angle, 0), traced(waves, angle, 1)
+    speed = norm(tangent, axis=1)
     weights = {"uniform": speed, "even": exact(np.ones(nodes)), "wave": speed * (1 + WAVE * np.cos(angle))}[density]
     chosen, layers = slice(None, None, nodes // 16), []
     for level in range(levels):
         epsilon = 0.02 * waves["y"][0][2] ** 2 * 0.5**level
-        after = advance_tokens(curve.points, epsilon, weights)
-        layers.append((epsilon, (after - curve.points)[chosen], PlaneCurve(after).area - curve.area))
+        change = advance_tokens(points, epsilon, weights) - points
+        swept = (change[:, 0] * tangent[:, 1] - change[:, 1] * tangent[:, 0]).mean()
+        layers.append((epsilon, change[chosen], hull(2 * PI) * swept + PlaneCurve(change).area))
     return angle[chosen], layers
 
 

@@ -164,11 +164,11 @@ def test_density(run, *, bend=3, drift=2, averaged=False):
     def function(t):
         return np.sin(t) + 0.5 * np.cos(2 * t)
 
-    levels = []
+    levels, given = [], exact(tokens.mid)  # what a token is off counts in its value: an average moves by as much
     for level in range(run.pick(quick=6, paper=7)):
         epsilon, found = 0.04 / 2**level, 0.0
         for a, w in zip(amplitudes, shares, strict=True):
-            keys, queries = tokens + a * np.sin(tokens), x + a * np.sin(x)
+            keys, queries = given + a * np.sin(given), x + a * np.sin(x)
             # tokens are at most 0.65 deviations of the narrowest kernel apart, a trapezoidal rule that errs by exp(-45)
             found = found + w * propagate(
                 queries[:, np.newaxis], keys[:, np.newaxis], function(tokens), epsilon, score=chordal(epsilon)
