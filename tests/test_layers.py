@@ -42,7 +42,7 @@ HOMES = {  # a package and the only places that may import it
     "numba": ("engine/jit.py", "engine/registers.py"),
     "llvmlite": ("engine/registers.py",),
     "finufft": ("engine/",),
-    "ot": ("distance/w1.py",),
+    "ot": ("distance/simplex.py",),
     "matplotlib": ("figures/",),
     "sympy": ("evidence/symbolic.py", "diffusion/geometry/conformal.py"),
     "flint": ("evidence/enclosure.py",),
@@ -53,7 +53,7 @@ HOMES = {  # a package and the only places that may import it
     "num2words": ("experiments/",),
     "sacrebleu": ("experiments/",),
     "jax": (),
-    "safetensors": ("lipschitz/weights_file.py",),
+    "safetensors": ("lipschitz/certificate/weights_file.py",),
     "pytest": ("evidence/plugin.py",),
     "hypothesis": (),
     "verify": (),
@@ -63,7 +63,7 @@ UNSEEDED = {"random", "secrets", "time", "datetime", "uuid"}  # a number may dep
 CLOCKS = {  # where a clock decides when a state is written, how long it took and what is left over, never what is in it
     "evidence/countdown.py": {"time"},
     "evidence/files.py": {"time"},
-    "particles/march.py": {"time"},
+    "particles/dynamics/checkpoints.py": {"time"},
     "experiments/training/crew.py": {"time"},
     "experiments/training/runner.py": {"time"},
 }

@@ -9,7 +9,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.attention import SquaredDistance, doubly_normalised
+from theory.attention import SquaredDistance
+from theory.attention.sinkhorn import doubly_normalised
 from theory.diffusion import (
     Bilinear,
     CircleDensity,

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from theory.attention import SquaredDistance, doubly_normalised
+from theory.attention import SquaredDistance
+from theory.attention.sinkhorn import doubly_normalised
 from theory.diffusion import (
     CircleDensity,
     PeriodicGrid,

@@ -7,7 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from theory.attention import DotProduct, SquaredDistance, doubly_normalised
+from theory.attention import DotProduct, SquaredDistance
+from theory.attention.sinkhorn import doubly_normalised
 from theory.diffusion.layers import asymmetry, velocity_field
 from theory.diffusion.limits import enclose_rows
 from theory.evidence import (

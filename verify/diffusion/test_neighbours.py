@@ -6,7 +6,8 @@ from functools import cache
 import flint
 import numpy as np
 
-from theory.attention import SquaredDistance, top_k
+from theory.attention import SquaredDistance
+from theory.attention.variants import top_k
 from theory.diffusion import CircleDensity, Neighbourhoods, PeriodicGrid
 from theory.diffusion.limits import largest_errors
 from theory.evidence import Claim, at_most, bug, constant, equals, exact, hull, hypothesis, limit, order, verifies

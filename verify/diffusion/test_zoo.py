@@ -4,7 +4,8 @@ from functools import partial
 
 import numpy as np
 
-from theory.attention import DotProduct, SquaredDistance, attend_rows, top_k
+from theory.attention import DotProduct, SquaredDistance
+from theory.attention.variants import attend_rows, top_k
 from theory.diffusion.similarity import (
     LogDistance,
     biased_weights,

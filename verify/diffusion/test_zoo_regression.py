@@ -5,7 +5,8 @@ from functools import partial
 import flint
 import numpy as np
 
-from theory.attention import DotProduct, SquaredDistance, attend, attend_rows, read, top_k
+from theory.attention import DotProduct, SquaredDistance, attend, read
+from theory.attention.variants import attend_rows, top_k
 from theory.diffusion.similarity import attend_unnormalised, kernel_machine, log_density, nearest_rows, neighbour_means
 from theory.evidence import Claim, ball, bug, constant, equals, exact, hypothesis, verifies
 from theory.evidence.enclosure import coefficient, variable

@@ -50,18 +50,9 @@ from theory._validate import (
     as_real,
     as_vector,
 )
-from theory.attention import (
-    Score,
-    Sinkhorn,
-    SquaredDistance,
-    attend,
-    doubly_normalised,
-    partition_error,
-    potential_error,
-    read,
-    weight_error,
-)
+from theory.attention import Score, SquaredDistance, attend, partition_error, read, weight_error
 from theory.attention.score import bounded
+from theory.attention.sinkhorn import Sinkhorn, doubly_normalised, potential_error
 from theory.diffusion.limits.grid import PeriodicGrid
 from theory.diffusion.limits.operators import convolve
 from theory.evidence import Interval, Intervals, as_intervals, exact, is_enclosed, within

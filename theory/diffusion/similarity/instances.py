@@ -35,7 +35,7 @@ from theory._validate import as_count, as_having, as_number, as_points, as_posit
 from theory.attention import Score
 from theory.attention.enclosed import enclose_outputs, enclose_weights
 from theory.attention.score import Constants, pairs_of
-from theory.engine import Attention
+from theory.engine import AttentionResult
 from theory.evidence import is_enclosed
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
@@ -149,7 +149,9 @@ def regroup(
     return _read(returning, c, x, v, weights).output
 
 
-def _read(score: Score, queries: Array, keys: Array, values: Array, log_weights: Array | None = None) -> Attention:
+def _read(
+    score: Score, queries: Array, keys: Array, values: Array, log_weights: Array | None = None
+) -> AttentionResult:
     """Return outputs and log-partitions, enclosed if anything asked for is."""
     if is_enclosed(queries, keys, values, log_weights):
         return enclose_outputs(score, queries, keys, values, log_weights=log_weights)

@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 
-from theory.attention import SquaredDistance, doubly_normalised, partition_error, read, rounding, weight_error
+from theory.attention import SquaredDistance, partition_error, read, rounding, weight_error
+from theory.attention.sinkhorn import doubly_normalised
 from theory.diffusion.limits.densities import CircleDensity
 from theory.diffusion.limits.normalisers import balance_error, balance_tokens
 from theory.diffusion.limits.operators import chordal, propagate

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theory.attention import DotProduct, Score, SquaredDistance, attend_rows
+from theory.attention import DotProduct, SquaredDistance
+from theory.attention.score import Score
+from theory.attention.variants import attend_rows
 from theory.diffusion.similarity.instances import (
     LogDistance,
     attend_density_corrected,

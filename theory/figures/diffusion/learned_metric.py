@@ -10,10 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
-from numpy.typing import NDArray
 
 from theory.diffusion import Ellipse, studies
 from theory.diffusion.geometry import Curve, Reparametrised
@@ -21,12 +18,12 @@ from theory.diffusion.limits import extrapolate, largest_errors
 from theory.diffusion.settings import LEARNED_CURVES, WAVY_DENSITY
 from theory.evidence import Interval, Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "a score carries its own metric, and the density that drifts is relative to it"
 STUDY = studies.metrics
 CLAIMS = ("limit.metric", "limit.pull-back")
 
-Array = NDArray[np.float64]
 _TOKENS = 48
 _TURN = 2.0 * math.pi
 _NAMES = {"reparametrised": r"circle, at $x + 0.4\,\sin x$", "ellipse": r"ellipse, $(\cos x,\ 0.7\,\sin x)$"}
@@ -40,7 +37,7 @@ def draw(table: Table) -> Figure:
     _change(axes["b"], table)
     style.panel(axes["c"], "c", r"symmetric score, $4\sin^2\frac{x-y}{2}\,(1 + 0.3\,\cos(x + y))$")
     style.panel(axes["d"], "d", "squared distances of features")
-    epsilons = np.array(sorted(set(table["epsilon"].tolist()), reverse=True))
+    epsilons = np.array(table.levels("epsilon")[::-1])
     _symmetric(axes["c"], table, epsilons)
     _features(axes["d"], table, epsilons)
     for letter in "cd":
@@ -75,10 +72,10 @@ def _curves(axes: Axes) -> None:
             linewidth=0.35, zorder=0,
         )  # fmt: skip
         for points, hue in ((start, style.GREY), (end, style.BLUE)):
-            axes.plot(points[:, 0] + middle, points[:, 1], "o", color=hue, markersize=2.0, markeredgewidth=0)
-        axes.text(middle, -1.55, _NAMES[name], size=style.SMALL, ha="center", va="top")
-    axes.text(0.0, 0.0, "$x$", size=style.SMALL, color=style.GREY, ha="center", va="center")
-    axes.text(3.5, 0.0, "$x$", size=style.SMALL, color=style.GREY, ha="center", va="center")
+            style.marks(axes, points[:, 0] + middle, points[:, 1], "o", color=hue, size=2.0)
+        style.note(axes, _NAMES[name], (middle, -1.55), ha="center", va="top")
+    style.note(axes, "$x$", (0.0, 0.0), color=style.GREY, ha="center", va="center")
+    style.note(axes, "$x$", (3.5, 0.0), color=style.GREY, ha="center", va="center")
     axes.set(xlim=(-1.45, 4.95), ylim=(-2.0, 1.45), aspect="equal", anchor="C")
     axes.set_axis_off()
 
@@ -95,12 +92,17 @@ def _change(axes: Axes, table: Table) -> None:
     axes.plot(x, right, color=style.BLACK, label=r"$\frac{1}{2}L_{g,p}h$, $p$ relative to $\sqrt{g}\,dx$")
     axes.plot(x, wrong, color=style.VERMILION, linestyle="dashed", label=r"the same, $p$ relative to $dx$")
     part = table.where(curve="reparametrised", epsilon=float(table["epsilon"].min()))
-    axes.plot(
-        part["x"], part.middles("change"), "o", color=style.BLUE, markersize=3.6, markeredgewidth=0,
+    style.marks(
+        axes,
+        part["x"],
+        part.middles("change"),
+        "o",
+        color=style.BLUE,
+        size=3.6,
         label=r"$(P_\varepsilon h - h)/\varepsilon$",
-    )  # fmt: skip
-    axes.set(xlim=(0.0, _TURN), xticks=[0.0, math.pi, _TURN], xticklabels=["0", r"$\pi$", r"$2\pi$"])
-    axes.set(xlabel="angle $x$ (rad)", ylim=(min(right.min(), wrong.min()) - 0.4, right.max() + 4.2))
+    )
+    style.turn_axis(axes, "angle $x$ (rad)")
+    axes.set_ylim(min(right.min(), wrong.min()) - 0.4, right.max() + 4.2)
     axes.legend(loc="upper left")
 
 
@@ -139,10 +141,5 @@ def _plot(
     axes: Axes, epsilons: Array, errors: list[Interval], hue: str, marker: str, label: str, *, below: bool = False
 ) -> None:
     """Draw the errors of one operator; those of wrong ones are dashed, without markers."""
-    middles, at = [e.mid for e in errors], 3
     line = "solid" if marker else "dashed"
-    axes.loglog(epsilons, middles, color=hue, marker=marker, markersize=3.2, markeredgewidth=0, linestyle=line)
-    axes.annotate(
-        label, (epsilons[at], middles[at]), (4, -3) if below else (-4, 3), textcoords="offset points",
-        size=style.SMALL, color=hue, ha="left" if below else "right", va="top" if below else "bottom",
-    )  # fmt: skip
+    style.convergence(axes, epsilons, errors, color=hue, mark=marker, line=line, label=label, at=3, above=not below)

@@ -8,8 +8,6 @@ places, and the same field as a map.
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
@@ -23,12 +21,12 @@ from theory.diffusion.settings import (
 )
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "what one layer makes of a function, from a thousand to a million independent tokens"
 STUDY = studies.million
 CLAIMS = ("rate.million",)
 
-Array = NDArray[np.float64]
 _TICKS = (0.0, np.pi, 2.0 * np.pi)
 _WORDS = ("0", r"$\pi$", r"$2\pi$")
 
@@ -80,9 +78,7 @@ def _curves(row: NDArray[np.object_], table: Table, line: StepError) -> None:
     for axes, n in zip(row[1:], MILLION_COUNTS, strict=True):
         wide = 2.0 * np.append(band, band[0]) / np.sqrt(n)
         axes.fill_between(closed, centre - wide, centre + wide, color=style.SKY, alpha=0.45, linewidth=0)
-        axes.plot(
-            x, table.where(d=1, n=n).middles("change"), ".", color=style.VERMILION, markersize=2.2, markeredgewidth=0
-        )
+        style.marks(axes, x, table.where(d=1, n=n).middles("change"), ".", color=style.VERMILION, size=2.2)
         axes.set(yticklabels=[])
     row[0].plot(x, line.values, color=style.BLACK, label="$h$")
     row[0].plot(x, 2.0 * np.pi * line.density, color=style.GREY, linestyle="--", label=r"$2\pi p$")

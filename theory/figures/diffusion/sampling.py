@@ -1,6 +1,6 @@
 r"""How far the output of a layer over independent tokens spreads, against the bandwidth and the number of tokens.
 
-Above, the variance without a draw beside its leading law, and over drawn clouds beside the law of the very bandwidth;
+Above, the variance without a draw against its leading law, and over drawn clouds against the law of the very bandwidth;
 below, the same against the number of tokens, and the quotient of what is drawn and what the delta method
 predicts, which is exact for many keys in reach.
 """
@@ -10,9 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.diffusion import PeriodicGrid, StepError, studies
 from theory.diffusion.settings import (
@@ -26,12 +23,12 @@ from theory.diffusion.settings import (
 )
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "the variance of a layer over independent tokens, against their number and the bandwidth"
 STUDY = studies.sampling
 CLAIMS = ("rate.drawn-variance", "rate.drawn-exponents", "rate.drawn-mean")
 
-Array = NDArray[np.float64]
 _HUES = {1: style.BLUE, 2: style.VERMILION}
 _MARKS = {1: "o", 2: "s"}
 _NAMES = {1: "circle", 2: "torus"}
@@ -94,8 +91,17 @@ def _quadratures(axes: Axes, table: Table, d: int) -> None:
             line = size / (16.0 * density * (4.0 * np.pi * epsilon) ** (d / 2))
         axes.plot(epsilon, line, color=_HUES[d], linewidth=0.8, linestyle="-" if part == "regular" else "--")
         words = _NAMES[d] if part == "regular" else rf"{_NAMES[d]}, $\nabla h = 0$"
-        axes.plot(rows["epsilon"], rows.middles("value"), _MARKS[d], color=_HUES[d], markerfacecolor=fill,
-                  markersize=3.6, markeredgewidth=0.7, label=words)  # fmt: skip
+        style.marks(
+            axes,
+            rows["epsilon"],
+            rows.middles("value"),
+            _MARKS[d],
+            color=_HUES[d],
+            size=3.6,
+            hollow=True,
+            markerfacecolor=fill,
+            label=words,
+        )
 
 
 def _mixed(place: Array, a: Array, b: Array, h: float) -> float:
@@ -117,7 +123,8 @@ def _predicted(d: int) -> Any:
 
 def _drawn(bandwidths: Axes, counts: Axes, rest: Axes, table: Table, d: int) -> None:
     """Draw what clouds give, the law of each bandwidth, and the quotient with three standard errors."""
-    law, spreads = _predicted(d), table.where(part="spread", d=d)
+    law = _predicted(d)
+    spreads = table.where(part="spread", d=d)
     epsilon = np.geomspace(float(spreads["epsilon"].min()), float(spreads["epsilon"].max()), 40)
     bandwidths.plot(epsilon, [law(e) / FIXED_TOKENS for e in epsilon], color=_HUES[d], linewidth=0.8)
     far = np.geomspace(float(spreads["n"].min()), float(spreads["n"].max()), 10)

@@ -8,21 +8,17 @@ meridian, so attention between uniform tokens of that surface, which know nothin
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
-from numpy.typing import NDArray
 
 from theory.diffusion import PeriodicGrid, Revolution, drift_diffusion, semigroup, studies
 from theory.diffusion.settings import MERIDIAN_DENSITY, STEEPEST, meridian_function
 from theory.evidence import Interval, Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "a density as a shape: drift-diffusion on a circle is heat flow on a surface of revolution"
 STUDY = studies.surface
 CLAIMS = ("heat.surface",)
 
-Array = NDArray[np.float64]
 _TURN = 2.0 * np.pi
 _TIME = 0.25  # of the heat flow that colours the surface
 _VIEW = {"elev": 16.0, "azim": -61.0}  # between faces: two of equal depth would be drawn in the order of last digits
@@ -92,12 +88,11 @@ def _change(axes: Axes, table: Table) -> None:
     axes.plot(x, limit, color=style.BLACK, label=r"$\frac{1}{2}(h'' + 2(\log p)'h')$")
     axes.plot(x, plain, color=style.GREY, linestyle="dotted", label=r"$\frac{1}{2}h''$")
     last = table.where(epsilon=float(table["epsilon"].min()))
-    axes.plot(
-        last["x"], last.middles("change"), "o", color=style.VERMILION, markersize=3.6, markeredgewidth=0,
-        label="attention on the surface",
-    )  # fmt: skip
-    axes.set(xlim=(0.0, _TURN), xticks=[0.0, np.pi, _TURN], xticklabels=["0", r"$\pi$", r"$2\pi$"])
-    axes.set(xlabel="arc length $x$ (rad)", ylim=(-1.2, 3.9))
+    style.marks(
+        axes, last["x"], last.middles("change"), "o", color=style.VERMILION, size=3.6, label="attention on the surface"
+    )
+    style.turn_axis(axes, "arc length $x$ (rad)")
+    axes.set_ylim(-1.2, 3.9)
     axes.legend(loc="upper left", ncols=1)
 
 
@@ -113,13 +108,12 @@ def _error(axes: Axes, table: Table) -> None:
             part = table.where(epsilon=epsilon)
             limits = _limit(part["x"], kappa).tolist()
             pairs = zip(part.intervals("change"), limits, strict=True)
-            worst.append(Interval.largest(abs(read - limit) for read, limit in pairs).mid)
-        axes.loglog(epsilons, worst, marker=marker, markersize=3.4, markeredgewidth=0, color=hue, label=label)
-    axes.loglog(epsilons, 1.6 * epsilons, color=style.GREY, linestyle="dotted", label=r"$\propto\varepsilon$")
+            worst.append(Interval.largest(abs(read - limit) for read, limit in pairs))
+        style.convergence(axes, epsilons, worst, color=hue, mark=marker, label=label)
+    style.power(axes, epsilons, (1.0, 1.6), 1.0, linestyle="dotted", label=r"$\propto\varepsilon$")
     axes.set(
         xlabel=r"$\varepsilon$", ylabel=r"$\max_x|(P_\varepsilon h - h)/\varepsilon - \frac{1}{2}Lh|$", ylim=(1e-3, 0.4)
     )
-    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.legend(loc="lower right")
 
 
