@@ -25,7 +25,7 @@ from theory.diffusion.geometry import Modulated, Reparametrised
 from theory.diffusion.layers import ellipse, velocity_field
 from theory.diffusion.limits.sampling import chordal_output
 from theory.diffusion.similarity import LogDistance, Profile
-from theory.evidence import Interval
+from theory.evidence import Interval, Kind, Table
 
 
 def wave(x):
@@ -73,6 +73,9 @@ ALONG = Profile(MASSES, MASSES * 0.5, MASSES * 0.25)
 DRAWN = chordal_output(GRID, P / P.sum() * 8.0 / (2.0 * np.pi), H, np.array([0.5]), 0.25)
 THREE = np.stack([P, H, P])[:, :3] + 1.0
 LEVELS = ((Interval(0.5, 0.75), Interval(1.0, 1.25)), (Interval(0.25, 0.5), Interval(0.5, 0.75)))
+
+READ = [Interval(0.5, 0.75), Interval(0.25, 0.5)]
+STUDY = Table(Kind.NUMERIC, {"epsilon": "1", "value": "1"}, {"epsilon": [0.5, 0.25], "value": READ})
 
 VALID = {
     "CircleDensity": {"cosines": np.array([0.25, 0.125]), "sines": np.array([0.5, 0.0]), "logarithmic": True},
@@ -146,6 +149,7 @@ VALID = {
     "geometry.linear_multiplier": {"epsilon": 0.25, "matrix": SQUARE},
     "layers.equilibrium.as_rows": {"rows": ROWS},
     "layers.stationary_law": {"rows": ROWS},
+    "layers.stationary_means": {"rows": ROWS, "values": X},
     "layers.chain_spectrum": {"rows": ROWS},
     "layers.count_rates": {"level": Fraction(1, 2), "height": 2, "wells": 2, "sector": 1, "modes": 20},
     "layers.relaxation_rate": {"height": 1, "index": 1, "wells": 2, "sector": 0},
@@ -156,6 +160,13 @@ VALID = {
     "GraphScore.matrix": {"self": GraphScore(X[0], X[1]), "x": X, "y": Y},
     "similarity.attend_graph": {"weights": ROWS, "adjacency": NEAR},
     "similarity.convolve_features": {"adjacency": NEAR, "features": X},
+    "limits.average_balanced": {"queries": X, "points": Y, "values": X, "score": SCORE, "weights": MASSES},
+    "limits.divide_series": {"above": (1.0, 0.5, 0.25), "below": (2.0, 1.0, 0.5)},
+    "limits.enclose_rows": {"found": balance_tokens(X, score=SCORE)},
+    "limits.laplace_series": {"f": (0.0, 0.0, 1.5, 0.5, 0.25), "g": (1.0, 0.5, 0.25), "terms": 2},
+    "limits.quantile_aliases": {"density": CIRCLE, "function": np.sin, "epsilon": 0.25, "counts": (12, 16)},
+    "limits.read_levels": {"table": STUDY, "name": "value", "by": "epsilon"},
+    "limits.sweep_shift": {"places": MASSES, "variance": 1.5, "epsilon": 0.5, "sweeps": 2},
     "limits.kernel_multiplier": {"name": "ball", "epsilon": 0.25, "dim": 2},
     "limits.extrapolate": {"levels": LEVELS, "order": 2},
     "limits.largest_errors": {"levels": LEVELS, "truth": (0.5, 0.75)},

@@ -342,10 +342,10 @@ def cases() -> list[Case]:
 def door(room: str) -> set[str]:
     """Return the public functions and classes that a room and its folders show.
 
-    Without exceptions, protocols and enumerations; studies take no argument.
+    Without exceptions, protocols and enumerations; studies and what they are about take no argument.
     """
     folders = Path(__file__).parents[2].joinpath("theory", room).glob("*/__init__.py")
-    inner = [f"theory.{room}.{path.parent.name}" for path in folders if path.parent.name != "studies"]
+    inner = [f"theory.{room}.{path.parent.name}" for path in folders if path.parent.name not in {"studies", "settings"}]
     return set().union(*(shown_by(package) for package in (f"theory.{room}", *inner)))
 
 

@@ -7,7 +7,14 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.diffusion.layers import chain_spectrum, count_rates, relaxation_rate, scale_rate, stationary_law
+from theory.diffusion.layers import (
+    chain_spectrum,
+    count_rates,
+    relaxation_rate,
+    scale_rate,
+    stationary_law,
+    stationary_means,
+)
 from theory.evidence import Interval, Kind, exact, within
 
 
@@ -42,9 +49,18 @@ def test_stationary_law_of_a_slow_chain_is_off_by_many_times_what_its_rows_are()
     assert apart <= Fraction(bound) <= Fraction(1001, 1000) * apart
 
 
+def test_means_move_by_no_more_than_the_law():
+    rows = np.random.default_rng(2).dirichlet(np.ones(12), size=12)
+    values = np.stack([np.arange(12.0), np.ones(12)], axis=1)
+    law, found = stationary_law(within(rows, 1e-9 * rows)), stationary_means(within(rows, 1e-9 * rows), values)
+    assert stationary_means(rows, values) in found
+    assert found[1].width <= 1e-14
+    assert 5.5 * law.radius.max() < 0.5 * found[0].width < 11.5 * law.radius.max()
+
+
 def test_spectrum_of_weights_that_are_off_by_their_error():
     rows = np.array([[0.75, 0.25], [0.25, 0.75]])
-    found = chain_spectrum(rows * (1.0 + 2.0**-20) * Interval(1.0 - 2.0**-20, 1.0 + 2.0**-20))
+    found = chain_spectrum(rows * (1.0 + 2.0**-20) / Interval(1.0 - 2.0**-20, 1.0 + 2.0**-20))
     off, error = np.abs(found.mid - [1.0, 0.5]).max(), found.radius.max()
     assert 0.99 * error <= off <= error
 

@@ -89,7 +89,8 @@ def after(observe, mixture, epsilon, layers, *, kept=False):
     Claim(
         "layers.backward-heat",
         "in flat space tokens climb the smoothed density, and layer upon layer the density runs the heat equation backward",
-        r"$H_{\mathrm{new}} - H = \varepsilon\,\nabla\log(\rho * \mathcal N(0, \varepsilon))$ exactly; after $\tau/\varepsilon$ layers $\mathbb E\cos\omega H \to e^{\omega^2\tau}\,\mathbb E\cos\omega H_0$ as under $\partial_\tau\rho = -\Delta\rho$, at $\tau = \frac1{16}$, half of the time that this mixture of three Gaussians has; $\omega = \frac12, 1, 2$",
+        r"$H_{\mathrm{new}} - H = \varepsilon\,\nabla\log(\rho * \mathcal N(0, \varepsilon))$ exactly",
+        remark=r"after $\tau/\varepsilon$ layers $\mathbb E\cos\omega H \to e^{\omega^2\tau}\,\mathbb E\cos\omega H_0$ as under $\partial_\tau\rho = -\Delta\rho$, at $\tau = \frac1{16}$, half of the time that this mixture of three Gaussians has; $\omega = \frac12, 1, 2$",
         assumptions=(
             "line, tokens equidistant that weigh the density",
             "weights computed anew by every layer",

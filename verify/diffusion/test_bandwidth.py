@@ -48,7 +48,8 @@ def counts_of(run, extrapolated):
     Claim(
         "rate.bandwidth",
         "the best bandwidth and the error left at it fall like N to the power -2/(d + 6), with their constants",
-        r"$\varepsilon_* = \bigl[\frac{(1 + d/2)V}{2b^2N}\bigr]^{1/(3 + d/2)}(1 + o(1))$, $b = Bh$, $V = \frac{|\nabla h|^2}{2p(4\pi)^{d/2}}$, and root mean square error $|b|\varepsilon_*\sqrt{\frac{d + 6}{d + 2}}$, both $\sim N^{-2/(d + 6)}$; $N^{-2/(d + 4)}$ where $\nabla h = 0$; $d = 1, 2$",
+        r"$\varepsilon_* = \bigl[\frac{(1 + d/2)V}{2b^2N}\bigr]^{1/(3 + d/2)}(1 + o(1))$, $b = Bh$, $V = \frac{|\nabla h|^2}{2p(4\pi)^{d/2}}$, and root mean square error $|b|\varepsilon_*\sqrt{\frac{d + 6}{d + 2}}$, both $\sim N^{-2/(d + 6)}$",
+        remark=r"$N^{-2/(d + 4)}$ where $\nabla h = 0$; $d = 1, 2$",
         assumptions=SETTING,
         spec=("DL.B7",),
         cites=("singer2006",),
@@ -87,7 +88,8 @@ def test_bandwidth(run, *, more=6, flat=4, chordal=True, factor=True):
     Claim(
         "rate.bandwidth-extrapolated",
         "with one extrapolation over the same tokens the error falls like N to the power -4/(d + 10)",
-        r"$2A_{\varepsilon/2} - A_\varepsilon$ at its best bandwidth: $\varepsilon_* \sim N^{-2/(d + 10)}$, root mean square error $\sim N^{-4/(d + 10)}$, $d = 1, 2$; $A_\varepsilon = (\hat P_\varepsilon h - h)/\varepsilon$, both over the same N tokens",
+        r"$2A_{\varepsilon/2} - A_\varepsilon$ at its best bandwidth: $\varepsilon_* \sim N^{-2/(d + 10)}$, root mean square error $\sim N^{-4/(d + 10)}$, $d = 1, 2$",
+        remark=r"$A_\varepsilon = (\hat P_\varepsilon h - h)/\varepsilon$, both over the same N tokens",
         assumptions=SETTING,
         spec=("DL.B7",),
         cites=("singer2006",),

@@ -67,7 +67,8 @@ def stated(case, *, sign=1, share=lambda r: 1 / r, drift=2):
     Claim(
         "score.bilinear",
         "a bilinear score on the sphere sends a query to the direction that it pulls to, and diffuses by the bandwidth over the pull",
-        r"$f = -\langle x, Ay\rangle$ on $S^{n-1}$: $P_\varepsilon h(x) = h(y_*) + \frac\varepsilon rL_{\mathrm{round},p}h(y_*) + O(\varepsilon^2)$, $y_* = A^\top x/r$, $r = |A^\top x|$; orders 1 and, extrapolated, 2; $n = 2, 3, 4$",
+        r"$f = -\langle x, Ay\rangle$ on $S^{n-1}$: $P_\varepsilon h(x) = h(y_*) + \frac\varepsilon rL_{\mathrm{round},p}h(y_*) + O(\varepsilon^2)$, $y_* = A^\top x/r$, $r = |A^\top x|$",
+        remark="orders 1 and, extrapolated, 2; $n = 2, 3, 4$",
         assumptions=(r"$A^\top x \ne 0$", r"$p \propto 1 + \langle a, y\rangle$, $h = \langle w, y\rangle$"),
         spec=("DL.D3",),
         cites=FISHER,
@@ -137,7 +138,8 @@ def test_bilinear_tokens(run, *, sign=1.0, factor=1.0, tilted=1.0):
     Claim(
         "score.minimiser",
         "on a sphere or an ellipsoid a bilinear score has one minimiser, from which it rises like a squared distance",
-        r"$f = \langle w, y\rangle$ on $\langle y, My\rangle = 1$: $f(y) - f(y_*) = \frac\rho2\langle y - y_*, M(y - y_*)\rangle$, $y_* = -M^{-1}w/\rho$, $\rho = \sqrt{\langle w, M^{-1}w\rangle}$; so for $f = \sum_ia_ix_iy_i$ on the sphere $y_* = -a_ix_i/\sqrt{\sum_ja_j^2x_j^2}$, and with $Q = K = I$ the minimiser of $-\langle x, y\rangle$ is x itself",
+        r"$f = \langle w, y\rangle$ on $\langle y, My\rangle = 1$: $f(y) - f(y_*) = \frac\rho2\langle y - y_*, M(y - y_*)\rangle$, $y_* = -M^{-1}w/\rho$, $\rho = \sqrt{\langle w, M^{-1}w\rangle}$",
+        remark=r"so for $f = \sum_ia_ix_iy_i$ on the sphere $y_* = -a_ix_i/\sqrt{\sum_ja_j^2x_j^2}$, and with $Q = K = I$ the minimiser of $-\langle x, y\rangle$ is x itself",
         assumptions=(
             "w is not zero, which holds for x not zero and a form of full rank",
             "M positive definite",

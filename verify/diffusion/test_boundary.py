@@ -62,7 +62,8 @@ def test_half_line(run, *, power=Fraction(1, 2), conditional=True, sign=1):
     Claim(
         "edge.layer",
         "on a wall the change by a layer, over its bandwidth, diverges like its inverse root times the normal derivative",
-        r"$P_\varepsilon h - h = \sqrt\varepsilon\frac{\phi(s)}{\Phi(s)}\partial_\nu h + O(\varepsilon)$ at $x = s\sqrt\varepsilon$; $\sqrt\varepsilon\,\frac{P_\varepsilon h - h}\varepsilon \to \sqrt{2/\pi}\,\partial_\nu h$ on it: $h = \sin x + \frac12\cos 2x$, $p \propto e^{0.7\sin x}$",
+        r"$P_\varepsilon h - h = \sqrt\varepsilon\frac{\phi(s)}{\Phi(s)}\partial_\nu h + O(\varepsilon)$ at $x = s\sqrt\varepsilon$",
+        remark=r"$\sqrt\varepsilon\,\frac{P_\varepsilon h - h}\varepsilon \to \sqrt{2/\pi}\,\partial_\nu h$ on it: $h = \sin x + \frac12\cos 2x$, $p \propto e^{0.7\sin x}$",
         assumptions=("flat wall", "p positive and smooth", "row-normalised"),
         spec=("DL.B12",),
         cites=LAFON,
@@ -91,7 +92,8 @@ def test_layer(run, *, factor=1, power=Fraction(1, 2), part="slope"):
     Claim(
         "edge.defect",
         "beside a wall with vanishing normal derivative a layer does more than half the second derivative, not less",
-        r"$\partial_\nu h = 0$ $\Rightarrow$ $\frac{P_\varepsilon h - h}\varepsilon \to \frac12\partial_\nu^2h\,\bigl(1 + s\frac{\phi(s)}{\Phi(s)}\bigr)$ at $x = s\sqrt\varepsilon$; against the mass $\Phi(s)$ of the keys in sight the excess integrates to $+\phi(0)$: $h = \cos x$, $p \propto e^{0.7\sin x}$",
+        r"$\partial_\nu h = 0$ $\Rightarrow$ $\frac{P_\varepsilon h - h}\varepsilon \to \frac12\partial_\nu^2h\,\bigl(1 + s\frac{\phi(s)}{\Phi(s)}\bigr)$ at $x = s\sqrt\varepsilon$",
+        remark=r"against the mass $\Phi(s)$ of the keys in sight the excess integrates to $+\phi(0)$: $h = \cos x$, $p \propto e^{0.7\sin x}$",
         assumptions=("flat wall", "p positive and smooth", "row-normalised"),
         spec=("DL.B12",),
         cites=LAFON,

@@ -36,13 +36,15 @@ CURVES = {f"{a}, {b}": {"x": ((1, a, 0.0),), "y": ((1, 0.0, b),)} for a, b in EL
 def layered(name, density, nodes, levels):
     """Some angles of a curve, and for falling bandwidths how its tokens move there, and what area it gains."""
     waves, angle = CURVES[name], exact(2 * np.pi * np.arange(nodes) / nodes)
-    curve, speed = PlaneCurve(traced(waves, angle, 0)), norm(traced(waves, angle, 1), axis=1)
+    points, tangent = traced(waves, angle, 0), traced(waves, angle, 1)
+    speed = norm(tangent, axis=1)
     weights = {"uniform": speed, "even": exact(np.ones(nodes)), "wave": speed * (1 + WAVE * np.cos(angle))}[density]
     chosen, layers = slice(None, None, nodes // 16), []
     for level in range(levels):
         epsilon = 0.02 * waves["y"][0][2] ** 2 * 0.5**level
-        after = advance_tokens(curve.points, epsilon, weights)
-        layers.append((epsilon, (after - curve.points)[chosen], PlaneCurve(after).area - curve.area))
+        change = advance_tokens(points, epsilon, weights) - points
+        swept = (change[:, 0] * tangent[:, 1] - change[:, 1] * tangent[:, 0]).mean()
+        layers.append((epsilon, change[chosen], hull(2 * PI) * swept + PlaneCurve(change).area))
     return angle[chosen], layers
 
 
@@ -62,7 +64,8 @@ def velocity(waves, angle, density, drift):
     Claim(
         "layers.curvature",
         "a layer moves tokens of a closed curve by half the bandwidth times the curvature vector and twice the slope of log p",
-        r"$\frac2\varepsilon(H_{\mathrm{new}} - H) \to \vec{\mathcal H} + 2\nabla\log p$ to first order, for p with respect to arc length; and then $\frac2\varepsilon(A_{\mathrm{new}} - A) \to -2\pi$ for the enclosed area, whatever p; ellipses with half-axes 1.5, 0.75; 1, 1; 1.25, 0.75 and the curve $(\cos\theta + .1\cos2\theta, .8\sin\theta + .05\cos2\theta + .02\sin3\theta)$, p constant, $1 + 0.3\cos\theta$, or of tokens even in the angle $\theta$",
+        r"$\frac2\varepsilon(H_{\mathrm{new}} - H) \to \vec{\mathcal H} + 2\nabla\log p$ to first order, for p with respect to arc length",
+        remark=r"and then $\frac2\varepsilon(A_{\mathrm{new}} - A) \to -2\pi$ for the enclosed area, whatever p; ellipses with half-axes 1.5, 0.75; 1, 1; 1.25, 0.75 and the curve $(\cos\theta + .1\cos2\theta, .8\sin\theta + .05\cos2\theta + .02\sin3\theta)$, p constant, $1 + 0.3\cos\theta$, or of tokens even in the angle $\theta$",
         assumptions=("closed curve in the plane, in the limit of many tokens", "p positive and analytic"),
         spec=("DL.B11",),
         cites=("ruan2024", "gage1986"),

@@ -78,7 +78,8 @@ def averaged(levels, *, order):
     Claim(
         "limit.order",
         "a layer approximates half the drift-diffusion to first order in the bandwidth, to second and third after extrapolation",
-        r"$\frac{P_\varepsilon h - h}\varepsilon = \frac12(\Delta h + 2\langle\nabla\log p, \nabla h\rangle) + O(\varepsilon)$, exactly of order 1; $2A(\varepsilon/2) - A(\varepsilon)$ of order 2, $\frac13(4R(\varepsilon/2) - R(\varepsilon))$ of order 3; $p \propto e^{0.8\cos x + 0.3\sin 2x}$, $h = \sin x + \frac12\cos 2x$, heat and chordal kernels",
+        r"$\frac{P_\varepsilon h - h}\varepsilon = \frac12(\Delta h + 2\langle\nabla\log p, \nabla h\rangle) + O(\varepsilon)$, exactly of order 1",
+        remark=r"$2A(\varepsilon/2) - A(\varepsilon)$ of order 2, $\frac13(4R(\varepsilon/2) - R(\varepsilon))$ of order 3; $p \propto e^{0.8\cos x + 0.3\sin 2x}$, $h = \sin x + \frac12\cos 2x$, heat and chordal kernels",
         assumptions=(
             "circle, in the limit of many tokens", "p positive and analytic", "row-normalised",
             "order 3 at four bandwidths of seven, the second to the fifth: in finer ones rounding shows",
@@ -117,7 +118,8 @@ STEEP = ((0.0, 0.5489632716378222, 2), (0.0, 0.2889417152566214, 4), (0.5, 0.525
     Claim(
         "limit.multipliers",
         "the multipliers of the chordal kernel and of the sphere are as accurate as is said: two roundings for each degree and two more",
-        r"computed $I_{k + c}(b)/I_c(b)$, $c = 0$ and $\frac12$, is within $2(k + 1)2^{-53}$ of itself, for $k \le 40$ and $b$ from $10^{-1}$ to $10^9$: at three arguments that searches found, of which two need more than half of that, at those where the plain recurrence loses a hundred roundings, and at drawn ones",
+        r"computed $I_{k + c}(b)/I_c(b)$, $c = 0$ and $\frac12$, is within $2(k + 1)2^{-53}$ of itself, for $k \le 40$ and $b$ from $10^{-1}$ to $10^9$",
+        remark="at three arguments that searches found, of which two need more than half of that, at those where the plain recurrence loses a hundred roundings, and at drawn ones",
         assumptions=("float64", "on each argument listed; what is derived for all is 5 (k + 1) + 120 roundings"),
         spec=("DL.B1",),
         cites=("ruan2024",),
@@ -146,7 +148,8 @@ def test_multipliers(run, *, factor=1, swapped=False, rounded=False):
     Claim(
         "limit.transform",
         "Fourier multipliers on a grid are off by no more than what is published, and by more than a hundredth of it at a prime number of nodes",
-        r"multiplied by the constant $c$, every value on $N$ nodes is within $(32\log_2N + 4)2^{-53}c\|v\|_2$ of $cv$: one spike, a wave, a ramp and a step, $N = 4, 31, 1009, 65537, 100000$, $c = 1, 2^{-40}, 2^{40}$",
+        r"multiplied by the constant $c$, every value on $N$ nodes is within $(32\log_2N + 4)2^{-53}c\|v\|_2$ of $cv$",
+        remark="one spike, a wave, a ramp and a step, $N = 4, 31, 1009, 65537, 100000$, $c = 1, 2^{-40}, 2^{40}$",
         assumptions=("float64", "one dimension, on each instance listed"),
         spec=("DL.B1",),
         cites=("ruan2024",),
@@ -201,7 +204,8 @@ def test_second_order(run, *, quarter=Fraction(1, 4), flat=False):
     Claim(
         "limit.kernels",
         "of an isotropic kernel only the second moment over the mass enters the limit",
-        r"$\frac{P_\varepsilon h - h}\varepsilon \to \frac{m_2}{2m_0}Lh$ for weights $k(|x - y|/\sqrt\varepsilon)$; $m_2/m_0 = 1, \frac12, d + 1, \frac1{d+2}$ for $e^{-r^2/2}$, $e^{-r^2}$, $e^{-r}$ and the ball, on flat tori of dimension 1 and 2",
+        r"$\frac{P_\varepsilon h - h}\varepsilon \to \frac{m_2}{2m_0}Lh$ for weights $k(|x - y|/\sqrt\varepsilon)$",
+        remark=r"$m_2/m_0 = 1, \frac12, d + 1, \frac1{d+2}$ for $e^{-r^2/2}$, $e^{-r^2}$, $e^{-r}$ and the ball, on flat tori of dimension 1 and 2",
         assumptions=("flat torus, in the limit of many tokens", "p positive and analytic", "row-normalised"),
         spec=("DL.B1",),
         cites=RUAN,
@@ -279,7 +283,8 @@ def predicted(counts):
     Claim(
         "limit.tokens",
         "a softmax over quantile tokens is the operator of the whole law up to aliases of its level, which fall faster than any power of their number",
-        r"real attention of $N$ tokens $F^{-1}((j + \frac12)/N)$ less $P_\varepsilon h$ is $\sum_{m \ne 0}(-1)^ma_{mN}/\sum_m(-1)^mb_{mN}$, $a_k(x) = \int K(x, y)(h(y) - P_\varepsilon h(x))p(y)e^{-2\pi ikF(y)}dy$, $b_k$ the same without $h - P_\varepsilon h$; and for any $\sigma > 0$ $|a_k| \le \int|K(h - P_\varepsilon h)p|(y - i\sigma)e^{-2\pi|k|\int_0^\sigma\mathrm{Re}\,p(y - is)ds}dy$",
+        r"real attention of $N$ tokens $F^{-1}((j + \frac12)/N)$ less $P_\varepsilon h$ is $\sum_{m \ne 0}(-1)^ma_{mN}/\sum_m(-1)^mb_{mN}$, $a_k(x) = \int K(x, y)(h(y) - P_\varepsilon h(x))p(y)e^{-2\pi ikF(y)}dy$, $b_k$ the same without $h - P_\varepsilon h$",
+        remark=r"and for any $\sigma > 0$ $|a_k| \le \int|K(h - P_\varepsilon h)p|(y - i\sigma)e^{-2\pi|k|\int_0^\sigma\mathrm{Re}\,p(y - is)ds}dy$",
         assumptions=(
             "circle, chordal kernel, bandwidth 0.02", "p positive and entire, of the ladder",
             "N from 25 to 400, and 100000; the bound is decided at N = 50 and 100, beyond which it is below rounding",
@@ -310,7 +315,8 @@ def test_tokens(run, *, factor=1, share=1, offset=0.5, ends=False, epsilon=0.02)
     Claim(
         "limit.sphere",
         "on the sphere the dot product with tied weights has a limit twice as fast as half the drift-diffusion",
-        r"$-\langle x, y\rangle = -1 + \frac12|x - y|^2$ on $S^2$, so that for weights $e^{\langle x, y\rangle/2\varepsilon}$ $\frac{P_\varepsilon h - h}\varepsilon \to L_{\mathrm{round},p}h$; with $p \propto 1 + az$: $P_\varepsilon z = \frac{a/3 + \lambda_1z + a\lambda_2(z^2 - \frac13)}{1 + a\lambda_1z}$, $\lambda_1 = \coth b - \frac1b$, $\lambda_2 = 1 - \frac{3\lambda_1}b$, $b = \frac1{2\varepsilon}$, $L z = -2z + \frac{2a(1 - z^2)}{1 + az}$; error of order 1, after extrapolation 2",
+        r"$-\langle x, y\rangle = -1 + \frac12|x - y|^2$ on $S^2$, so that for weights $e^{\langle x, y\rangle/2\varepsilon}$ $\frac{P_\varepsilon h - h}\varepsilon \to L_{\mathrm{round},p}h$",
+        remark=r"with $p \propto 1 + az$: $P_\varepsilon z = \frac{a/3 + \lambda_1z + a\lambda_2(z^2 - \frac13)}{1 + a\lambda_1z}$, $\lambda_1 = \coth b - \frac1b$, $\lambda_2 = 1 - \frac{3\lambda_1}b$, $b = \frac1{2\varepsilon}$, $L z = -2z + \frac{2a(1 - z^2)}{1 + az}$; error of order 1, after extrapolation 2",
         assumptions=("unit sphere of three dimensions, in the limit of many tokens", "Q = K orthogonal", "a = 0.6"),
         spec=("DL.B5",),
         cites=("ruan2024",),

@@ -33,7 +33,8 @@ CHOSEN = slice(None, None, 32)
     Claim(
         "normaliser.equilibrium",
         "doubly normalised attention keeps the law of its tokens; softmax gathers where they are dense",
-        r"$\pi P = \pi$ for $\pi = m\,K_\varepsilon m$, $m = p(K_\varepsilon p)^{-\alpha}$, and $\pi \to p^{2(1-\alpha)}$ up to a constant: $p^2$ (softmax), $p$ ($\alpha = \frac12$), uniform ($\alpha = 1$); $\pi = p$ for Sinkhorn at every bandwidth: $\sum_iP_{ij} = 1$ for equal masses",
+        r"$\pi P = \pi$ for $\pi = m\,K_\varepsilon m$, $m = p(K_\varepsilon p)^{-\alpha}$, and $\pi \to p^{2(1-\alpha)}$ up to a constant: $p^2$ (softmax), $p$ ($\alpha = \frac12$), uniform ($\alpha = 1$)",
+        remark=r"$\pi = p$ for Sinkhorn at every bandwidth: $\sum_iP_{ij} = 1$ for equal masses",
         assumptions=("circle, in the limit of many tokens, and 20 quantile tokens", "p positive and analytic"),
         spec=("DL.C5", "DL.B9"),
         cites=("ruan2024", "coifman2006", "marshall2019"),

@@ -120,7 +120,8 @@ def test_relabelling(run, *, relabelled=lambda x: x + 0.8 + 0.4 * np.sin(x), tur
     Claim(
         "score.first-order",
         "what a layer adds to the relabelling, to first order: a diffusion, twice the drift of the density, and a cubic drift",
-        r"$P_\varepsilon h(x) = h(y_*) + \varepsilon\big[C^{kl}\partial_k\partial_lh + 2C^{kl}\partial_k\log q\,\partial_lh - d_{klm}C^{kl}C^{mi}\partial_ih\big] + O(\varepsilon^2)$, $C = (\partial_y^2f)^{-1}$, $d = \partial_y^3f$ at $y_*$; orders 1, 2 and 3 after no, one and two extrapolations",
+        r"$P_\varepsilon h(x) = h(y_*) + \varepsilon\big[C^{kl}\partial_k\partial_lh + 2C^{kl}\partial_k\log q\,\partial_lh - d_{klm}C^{kl}C^{mi}\partial_ih\big] + O(\varepsilon^2)$, $C = (\partial_y^2f)^{-1}$, $d = \partial_y^3f$ at $y_*$",
+        remark="orders 1, 2 and 3 after no, one and two extrapolations",
         assumptions=(
             "one minimiser, with a Hessian that is not degenerate",
             "p positive and smooth",
@@ -182,7 +183,8 @@ def test_remainder(run, *, power=2, half=False, squared=1):
     Claim(
         "score.rounding",
         "what a dissimilarity is off, over twice the bandwidth, moves an output by no more than the error that is published for it, and by a quarter of that at a witness",
-        r"$|\tilde f - f| \le \delta$: outputs differ by no more than the published error of the score $-f/2\varepsilon$; two keys of the values $\pm1$, one $\delta$ too near and one too far, return $\tanh\frac\delta{2\varepsilon}$ for 0, a quarter of it but for third order; $\delta = 10^{-3}\varepsilon$",
+        r"$|\tilde f - f| \le \delta$: outputs differ by no more than the published error of the score $-f/2\varepsilon$",
+        remark=r"two keys of the values $\pm1$, one $\delta$ too near and one too far, return $\tanh\frac\delta{2\varepsilon}$ for 0, a quarter of it but for third order; $\delta = 10^{-3}\varepsilon$",
         assumptions=("finitely many keys", r"$\varepsilon = 10^{-12}, 10^{-3}, 1$"),
         spec=("DL.D1",),
         cites=RUAN,

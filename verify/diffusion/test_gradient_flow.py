@@ -123,7 +123,8 @@ def outlived(tokens, count, sweeps):
     Claim(
         "normaliser.truncated",
         "attention normalised by a few sweeps is no gradient, and for the witness the asymmetry outlives the residual by a factor that grows with the sweeps",
-        r"$\frac{\|J - J^\top\|}{\|J\|} = 0.755$ without a sweep (softmax), $0.059$ after one, $0.0033$ after two, $5.89\cdot10^{-14}$ after ten, for tokens $(.7, 1.6), (.2, 1), (.2, 1.1), (1, .5)$ and $A = V = I$; asymmetry over residual after $k$ sweeps is of order $k$; for drawn tokens, and three that come near to it, the asymmetry is a quarter of the residual at least after 1, 2, 4 and 8 sweeps",
+        r"$\frac{\|J - J^\top\|}{\|J\|} = 0.755$ without a sweep (softmax), $0.059$ after one, $0.0033$ after two, $5.89\cdot10^{-14}$ after ten, for tokens $(.7, 1.6), (.2, 1), (.2, 1.1), (1, .5)$ and $A = V = I$",
+        remark="asymmetry over residual after $k$ sweeps is of order $k$; for drawn tokens, and three that come near to it, the asymmetry is a quarter of the residual at least after 1, 2, 4 and 8 sweeps",
         assumptions=("rows last", "the residual is the largest error of a column sum", "A = V = I, tokens in the plane"),
         spec=("FR.F24",),
         cites=SANDER,
@@ -170,7 +171,8 @@ def _drawn(rng):
     Claim(
         "normaliser.gauge",
         "doubly normalised attention forgets what queries or keys add to the scores: dot product and distance attend alike",
-        r"Sinkhorn's rows for $\beta\langle x_i, x_j\rangle$, $-\frac\beta2|x_i - x_j|^2$ and $\beta\langle x_i, x_j\rangle + f_i + g_j$ are equal; softmax's forget $f_i$ only: for keys at 1 and 3 and the query at 1 dot product and distance differ by $\tanh\beta$, $0.80$ at $\beta = \log3$",
+        r"Sinkhorn's rows for $\beta\langle x_i, x_j\rangle$, $-\frac\beta2|x_i - x_j|^2$ and $\beta\langle x_i, x_j\rangle + f_i + g_j$ are equal; softmax's forget $f_i$ only",
+        remark=r"for keys at 1 and 3 and the query at 1 dot product and distance differ by $\tanh\beta$, $0.80$ at $\beta = \log3$",
         assumptions=("iterated to convergence",),
         spec=("FR.F24", "DL.A3"),
         cites=SANDER,

@@ -65,7 +65,8 @@ def layer(grid, epsilon, weights):
     Claim(
         "limit.heads",
         "heads add their operators, each applied to its own values: with shared values the inverse metrics are averaged; unless the values sum to one a layer is no small step",
-        r"$\sum_hP_hH\tilde W_h \to H\sum_h\tilde W_h$, and $\frac1\varepsilon(\sum_hP_hH\tilde W_h - H) \to \frac12\sum_h(L_{g_h,p_h}H)\tilde W_h$ if $\sum_h\tilde W_h = I$, with an error of order 1, after extrapolation 2; $\tilde W_h = w_hI$: $\frac12\sum_hw_hL_{g_h,p_h}$, second-order part $\sum_hw_hg_h^{-1}$",
+        r"$\sum_hP_hH\tilde W_h \to H\sum_h\tilde W_h$, and $\frac1\varepsilon(\sum_hP_hH\tilde W_h - H) \to \frac12\sum_h(L_{g_h,p_h}H)\tilde W_h$ if $\sum_h\tilde W_h = I$, with an error of order 1, after extrapolation 2",
+        remark=r"for $\tilde W_h = w_hI$ the limit is $\frac12\sum_hw_hL_{g_h,p_h}$, with the second-order part $\sum_hw_hg_h^{-1}$",
         assumptions=("flat torus of dimension 2, chordal kernels of two unimodular maps, in the limit of many tokens", "p positive and analytic",
             "limits from the four finest bandwidths of seven: at one place coarser ones change with the other sign",
         ),
@@ -163,11 +164,11 @@ def test_density(run, *, bend=3, drift=2, averaged=False):
     def function(t):
         return np.sin(t) + 0.5 * np.cos(2 * t)
 
-    levels = []
+    levels, given = [], exact(tokens.mid)  # what a token is off counts in its value: an average moves by as much
     for level in range(run.pick(quick=6, paper=7)):
         epsilon, found = 0.04 / 2**level, 0.0
         for a, w in zip(amplitudes, shares, strict=True):
-            keys, queries = tokens + a * np.sin(tokens), x + a * np.sin(x)
+            keys, queries = given + a * np.sin(given), x + a * np.sin(x)
             # tokens are at most 0.65 deviations of the narrowest kernel apart, a trapezoidal rule that errs by exp(-45)
             found = found + w * propagate(
                 queries[:, np.newaxis], keys[:, np.newaxis], function(tokens), epsilon, score=chordal(epsilon)

@@ -67,7 +67,8 @@ def conformal(kind, d, *, exponent, factor, drift=2):
     Claim(
         "heat.conformal",
         "in any dimension but two the limit is a heat equation in a conformal metric, run at the speed of its factor",
-        r"$\Delta_g h + 2\langle\nabla\log p, \nabla h\rangle_g = p^{4/(d-2)}\Delta_{\tilde g}h$, $\tilde g = p^{4/(d-2)}g$, for $d = 1, 3$, at the paper scale 4 and 5, with any diagonal $g$ and $d = 3$ with an entry off the diagonal; with drift $2\kappa$ the exponent is $4\kappa/(d-2)$",
+        r"$\Delta_g h + 2\langle\nabla\log p, \nabla h\rangle_g = p^{4/(d-2)}\Delta_{\tilde g}h$, $\tilde g = p^{4/(d-2)}g$, for $d = 1, 3$, at the paper scale 4 and 5, with any diagonal $g$ and $d = 3$ with an entry off the diagonal",
+        remark=r"with drift $2\kappa$ the exponent is $4\kappa/(d-2)$",
         assumptions=("p positive and smooth", "d is not 2", "d = 1, 3, 4, 5 decided, at the quick scale 1 and 3"),
         spec=("DL.C1", "DL.C6", "DL.C5"),
         cites=RUAN,
@@ -102,7 +103,8 @@ def test_conformal(run, *, exponent=lambda d: Fraction(4, d - 2), factor=lambda 
     Claim(
         "heat.radial",
         "for radial data the same holds with the dimension left open",
-        r"$h'' + \frac{d-1}{r}h' + 2\frac{p'}{p}h' = e^{2\varphi}\cdot e^{-d\varphi}r^{1-d}(e^{(d-2)\varphi}r^{d-1}h')'$ for $\varphi = \frac{2}{d-2}\log p$ and symbolic $d$; exponents $2/(d-2)$ and $4/d$ miss it by $\frac{p'}ph'$ and by $\frac4d\frac{p'}ph'$",
+        r"$h'' + \frac{d-1}{r}h' + 2\frac{p'}{p}h' = e^{2\varphi}\cdot e^{-d\varphi}r^{1-d}(e^{(d-2)\varphi}r^{d-1}h')'$ for $\varphi = \frac{2}{d-2}\log p$ and symbolic $d$",
+        remark=r"exponents $2/(d-2)$ and $4/d$ miss it by $\frac{p'}ph'$ and by $\frac4d\frac{p'}ph'$",
         assumptions=("p, h radial on R^d", "d is not 2"),
         spec=("DL.C1", "DL.C6"),
         cites=RUAN,
@@ -134,7 +136,8 @@ def test_radial(run, *, exponent=lambda d: 4 / (d - 2), missed=lambda d: 4 / d, 
     Claim(
         "heat.no-metric",
         "without a clock no metric turns the drift-diffusion into a heat equation, and in two dimensions none does with one",
-        r"equal second-order parts force $\tilde g = Fg$ in $L = F\Delta_{\tilde g}$; for $F = 1$, any $d$, and for every $F$ at $d = 2$, $L - F\Delta_{Fg} = 2\langle\nabla\log p, \nabla\cdot\rangle_g$, which vanishes for constant $p$ only",
+        r"equal second-order parts force $\tilde g = Fg$ in $L = F\Delta_{\tilde g}$",
+        remark=r"for $F = 1$, any $d$, and for every $F$ at $d = 2$, $L - F\Delta_{Fg} = 2\langle\nabla\log p, \nabla\cdot\rangle_g$, which vanishes for constant $p$ only",
         assumptions=("p positive and smooth", "any diagonal g, d = 1 to 4 for F = 1"),
         spec=("DL.C2", "DL.C3", "DL.C6"),
         cites=RUAN,
@@ -164,7 +167,8 @@ def test_no_metric(run, *, left=2, plane=2):
     Claim(
         "heat.conserved",
         "what is conserved is the integral weighted by p squared, so that the specific heat is the inverse of the factor",
-        r"$p^2L_{g,p}h = \mathrm{div}_g(p^2\nabla_g h)$, hence $\int p^2u\,d\mathrm{vol}_g = \int f^{-1}u\,d\mathrm{vol}_{\tilde g}$ is constant, $f = p^{4/(d-2)}$, $f^{-1}\sqrt{|\tilde g|} = p^2\sqrt{|g|}$; on the circle $\int p^2e^{tL}h = \int p^2h$",
+        r"$p^2L_{g,p}h = \mathrm{div}_g(p^2\nabla_g h)$, hence $\int p^2u\,d\mathrm{vol}_g = \int f^{-1}u\,d\mathrm{vol}_{\tilde g}$ is constant, $f = p^{4/(d-2)}$, $f^{-1}\sqrt{|\tilde g|} = p^2\sqrt{|g|}$",
+        remark=r"on the circle $\int p^2e^{tL}h = \int p^2h$",
         assumptions=(
             "p positive and smooth",
             "no boundary",

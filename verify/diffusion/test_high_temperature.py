@@ -52,7 +52,8 @@ def moments(keys, values, pull, *, centred=True):
     Claim(
         "score.high-temperature",
         "hot attention is the mean, then the covariance of values with scores, then a third central moment",
-        r"weights $e^{\beta\langle u, y\rangle}$: $\bar v + \beta\,\mathrm{Cov}(v, \langle u, y\rangle) + \frac{\beta^2}2\mathbb{E}[\langle u, y - \bar y\rangle^2(v - \bar v)] + \frac{\beta^3}6\kappa(s, s, s, v) + O(\beta^4)$, $u = A^\top x$, coefficient by coefficient; of real softmax the remainders have orders 2 and 3",
+        r"weights $e^{\beta\langle u, y\rangle}$: $\bar v + \beta\,\mathrm{Cov}(v, \langle u, y\rangle) + \frac{\beta^2}2\mathbb{E}[\langle u, y - \bar y\rangle^2(v - \bar v)] + \frac{\beta^3}6\kappa(s, s, s, v) + O(\beta^4)$, $u = A^\top x$, coefficient by coefficient",
+        remark="of real softmax the remainders have orders 2 and 3",
         assumptions=("finitely many tokens; ten are decided, of three sizes",),
         spec=("DL.D7",),
         cites=RUAN,
@@ -125,7 +126,8 @@ def image(mu, moved, centre, covariance, size, **case):
     Claim(
         "score.gaussian-keys",
         "on Gaussian keys a layer of distances keeps the mean and shrinks the covariance in closed form, at every bandwidth",
-        r"$y \sim N(m, \Sigma)$, score $-|W(x - y)|^2/2\varepsilon$: the outputs at the keys have mean $m$ and covariance $S\Sigma S^\top$, $S = (\Sigma^{-1} + G)^{-1}G$, $G = W^\top W/\varepsilon$; for $W = I$ that is $\Sigma^3(\Sigma + \varepsilon I)^{-2}$",
+        r"$y \sim N(m, \Sigma)$, score $-|W(x - y)|^2/2\varepsilon$: the outputs at the keys have mean $m$ and covariance $S\Sigma S^\top$, $S = (\Sigma^{-1} + G)^{-1}G$, $G = W^\top W/\varepsilon$",
+        remark=r"for $W = I$ that is $\Sigma^3(\Sigma + \varepsilon I)^{-2}$",
         assumptions=("infinitely many Gaussian keys, which a lattice stands for", r"$\varepsilon = \frac12$"),
         spec=("DL.D8",),
         cites=("ruan2024", "castin2025"),

@@ -226,7 +226,8 @@ def others(curves, shown, drift, volume):
     Claim(
         "limit.metric",
         "any symmetric score with its least value on the diagonal has a metric of its own, in which a layer drifts and diffuses",
-        r"$f \in C^5$ symmetric, $f(x, x) = f_{\min}$, larger off the diagonal, $g = \frac12\partial_y^2f|_{y=x} \succ 0$ $\Rightarrow$ $\frac{P_\varepsilon h - h}\varepsilon \to \frac12L_{g,p}h$ with $p$ relative to $\mathrm{vol}_g$: $f = 4\sin^2\frac{x-y}2(1 + 0.3\cos(x + y))$ on the circle, with errors of order 1, after extrapolation 2; and, one in the limit and the drawn ones by the moments of the Gaussian, $c(1 + ac)(1 + \frac12w(x) + \frac12w(y))$ of the squared chord c with three waves in w, whose metrics $1 + w$ are any trigonometric polynomials",
+        r"$f \in C^5$ symmetric, $f(x, x) = f_{\min}$, larger off the diagonal, $g = \frac12\partial_y^2f|_{y=x} \succ 0$ $\Rightarrow$ $\frac{P_\varepsilon h - h}\varepsilon \to \frac12L_{g,p}h$ with $p$ relative to $\mathrm{vol}_g$",
+        remark=r"$f = 4\sin^2\frac{x-y}2(1 + 0.3\cos(x + y))$ on the circle, with errors of order 1, after extrapolation 2; and, one in the limit and the drawn ones by the moments of the Gaussian, $c(1 + ac)(1 + \frac12w(x) + \frac12w(y))$ of the squared chord c with three waves in w, whose metrics $1 + w$ are any trigonometric polynomials",
         assumptions=(
             "circle, in the limit of many tokens; the algebra of any metric in one and two dimensions is score.symmetric",
             "p positive and analytic", "row-normalised",
@@ -253,7 +254,8 @@ def test_metric(run, *, symmetric=True, drift=2, volume=Fraction(1, 2)):
     Claim(
         "limit.distance",
         "the distance of the learned metric is what the root of the score measures in small steps, not that root itself",
-        r"$\sum_i\sqrt{f(x_i, x_{i+1})} \to \int\sqrt g\,dx$ at order 2 in the step, so that $\sqrt{c + f}$ of a chord is a Riemannian distance for no $c$ ($c = 0$ by the diagonal): from $0$ to $\pi$ on the unit circle $\sqrt f = 2$ and the distance is $\pi$; and no limit needs it",
+        r"$\sum_i\sqrt{f(x_i, x_{i+1})} \to \int\sqrt g\,dx$ at order 2 in the step, so that $\sqrt{c + f}$ of a chord is a Riemannian distance for no $c$ ($c = 0$ by the diagonal)",
+        remark=r"from $0$ to $\pi$ on the unit circle $\sqrt f = 2$ and the distance is $\pi$; and no limit needs it",
         assumptions=("f symmetric, zero on the diagonal, of second order there", "circle; three scores"),
         spec=("DL.B3",),
         cites=("ruan2024",),
@@ -278,7 +280,8 @@ def test_distance(run, *, chord=False, power=1):
     Claim(
         "limit.pull-back",
         "of learned features the metric is the pull-back, and the density that drifts is the one relative to it",
-        r"$f = |F(x) - F(y)|^2$: $L = \varphi'^{-2}\bigl[\partial^2 + \bigl(2\frac{p_0'}{p_0} - 3\frac{\varphi''}{\varphi'}\bigr)\partial\bigr]$, $\varphi'^2 = |F'|^2$, $p_0$ with respect to the angle; $\varphi = x + 0.4\sin x$ and the ellipse $(\cos x, 0.7\sin x)$, with errors of order 1, after extrapolation 2, where real attention of 256 quantile tokens has the same values; and, one in the limit and the drawn ones by the moments of the Gaussian, curves in four dimensions with three waves in a coordinate",
+        r"$f = |F(x) - F(y)|^2$: $L = \varphi'^{-2}\bigl[\partial^2 + \bigl(2\frac{p_0'}{p_0} - 3\frac{\varphi''}{\varphi'}\bigr)\partial\bigr]$, $\varphi'^2 = |F'|^2$, $p_0$ with respect to the angle",
+        remark=r"$\varphi = x + 0.4\sin x$ and the ellipse $(\cos x, 0.7\sin x)$, with errors of order 1, after extrapolation 2, where real attention of 256 quantile tokens has the same values; and, one in the limit and the drawn ones by the moments of the Gaussian, curves in four dimensions with three waves in a coordinate",
         assumptions=(
             "circle, in the limit of many tokens", "p positive and analytic", "F an immersion without double points",
             "orders from the four finest of seven bandwidths, as few as there may be, limits from the five: coarser ones are not yet asymptotic",
@@ -325,7 +328,8 @@ def _tokens(claimed, curve, epsilon=0.04):
     Claim(
         "limit.linear",
         "a matrix on the coordinates turns the principal part into the inverse of its Gram matrix, and scaling into a square",
-        r"$f = |W(x - y)|^2$ on $\mathbb T^2$: $\frac{P_\varepsilon h - h}\varepsilon \to \frac12\bigl[(W^\top W)^{-1}\bigr]^{ij}(\partial_i\partial_jh + 2\,\partial_i\log p\,\partial_jh)$; $g \to g/m^2$ multiplies both terms by $m^2$; error of order 1, after extrapolation 2",
+        r"$f = |W(x - y)|^2$ on $\mathbb T^2$: $\frac{P_\varepsilon h - h}\varepsilon \to \frac12\bigl[(W^\top W)^{-1}\bigr]^{ij}(\partial_i\partial_jh + 2\,\partial_i\log p\,\partial_jh)$",
+        remark=r"$g \to g/m^2$ multiplies both terms by $m^2$; error of order 1, after extrapolation 2",
         assumptions=("flat torus of dimension 2, in the limit of many tokens", "p positive and analytic"),
         spec=("DL.B4",),
         cites=RUAN,

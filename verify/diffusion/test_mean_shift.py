@@ -19,7 +19,8 @@ CHECKED = ("recalled", "derived", "refereed")
     Claim(
         "normaliser.sweeps",
         "the drift falls from whole to half while some one over the bandwidth sweeps are made",
-        r"normal law of variance $s$, $k$ sweeps, $k\varepsilon = t$: $\frac1\varepsilon(\int y\,P_k(x, dy) - x) \to \frac12(1 + e^{-2t/s})(\log p)'(x)$ as $\varepsilon \to 0$; $s = 1.08$, $t = 0.27, 0.54, 1.08$",
+        r"normal law of variance $s$, $k$ sweeps, $k\varepsilon = t$: $\frac1\varepsilon(\int y\,P_k(x, dy) - x) \to \frac12(1 + e^{-2t/s})(\log p)'(x)$ as $\varepsilon \to 0$",
+        remark="$s = 1.08$, $t = 0.27, 0.54, 1.08$",
         assumptions=("normal law on the line, Gaussian kernel", "equal potentials at the start, rows last"),
         spec=("DL.C5", "FR.F24"),
         cites=("sander2022", "berman2020"),
@@ -106,7 +107,8 @@ ROUND = CircleDensity([0.5, 0.0], [0.0, 0.2], logarithmic=False)
     Claim(
         "normaliser.flow",
         "tokens that move by their mean shift set out along a heat equation run backwards: whole for softmax, half for Sinkhorn, not at all where density is divided out",
-        r"$\frac{d}{dt}\int\phi\,d\varrho = \int\phi' v\,d\varrho \to -\kappa\int\phi\,\Delta\varrho$, $v = \frac1\varepsilon\int\sin(y - x)P(x, dy)$, $\kappa = 1 - \alpha$ or, for Sinkhorn, $\frac12$: $\partial_t\varrho = -\kappa\Delta\varrho$ with $+V$ and $+\kappa\Delta\varrho$ with $-V$; $2\pi\varrho = 1 + \frac12\cos x + \frac15\sin 2x$, $\phi = \cos x, \sin 2x$: $\frac\kappa4$ and $\frac{2\kappa}5$, quantile tokens",
+        r"$\frac{d}{dt}\int\phi\,d\varrho = \int\phi' v\,d\varrho \to -\kappa\int\phi\,\Delta\varrho$, $v = \frac1\varepsilon\int\sin(y - x)P(x, dy)$, $\kappa = 1 - \alpha$ or, for Sinkhorn, $\frac12$",
+        remark=r"$\partial_t\varrho = -\kappa\Delta\varrho$ with $+V$ and $+\kappa\Delta\varrho$ with $-V$; $2\pi\varrho = 1 + \frac12\cos x + \frac15\sin 2x$, $\phi = \cos x, \sin 2x$: $\frac\kappa4$ and $\frac{2\kappa}5$, quantile tokens",
         assumptions=("circle, chordal kernel, in the limit of many tokens", "a single moment: the flow at its start"),
         spec=("FR.F25",),
         cites=("sander2022", "marshall2019"),

@@ -191,7 +191,8 @@ def second_coefficient(case):
     Claim(
         "score.volume",
         "beside a totally geodesic manifold the volume falls by half of each tangential curvature and a sixth of each normal one",
-        r"$1 - \frac12\sum_{\mathrm{tan}}R(e_a, v, e_a, v) - \frac16\sum_{\mathrm{nor}}R(e_b, v, e_b, v) + O(|v|^3)$, so $\cos v$ beside the equator of $S^2$; with it the first-order term of attention on $S^2$ with $f = c(\theta)z^2$",
+        r"$1 - \frac12\sum_{\mathrm{tan}}R(e_a, v, e_a, v) - \frac16\sum_{\mathrm{nor}}R(e_b, v, e_b, v) + O(|v|^3)$, so $\cos v$ beside the equator of $S^2$",
+        remark=r"with it the first-order term of attention on $S^2$ with $f = c(\theta)z^2$",
         assumptions=(
             r"$S^k \subset S^n \times \mathbb{R}^m$ with $(k, n, m) = (1, 2, 0), (0, 2, 0), (1, 2, 1)$, at the paper scale $(1, 3, 0)$",
         ),

@@ -7,6 +7,12 @@ import flint
 from theory.evidence import Claim, ball, bug, constant, equals, hull, hypothesis, limit, verifies
 
 GRAY = ("ruan2024", "gray2004")
+MANIFOLDS = (  # the dimension of every sphere, and the factor of |x - y|^2 there
+    *(("sphere", ((n, 1),)) for n in (1, 2, 3, 4)),
+    ("product of two spheres", ((2, 1), (2, 3))),
+    ("product of two spheres", ((1, 2), (3, 1))),
+    ("product of two spheres", ((2, 1), (4, 2))),
+)
 
 
 @verifies(
@@ -41,14 +47,6 @@ def test_curvature(run, *, before=Fraction(1, 6)):
             trace = Fraction(n * (n - 1), 2 * weight)  # of C Ric, with C = I / 2 over the weight
             claimed += Fraction(n * (n + 2), 24 * weight) - 2 * before * trace
         yield equals(limit(values, order=1), claimed, scale=1, n=sum(n for n, _ in factors), part=part)
-
-
-MANIFOLDS = (  # the dimension of every sphere, and the factor of |x - y|^2 there
-    *(("sphere", ((n, 1),)) for n in (1, 2, 3, 4)),
-    ("product of two spheres", ((2, 1), (2, 3))),
-    ("product of two spheres", ((1, 2), (3, 1))),
-    ("product of two spheres", ((2, 1), (4, 2))),
-)
 
 
 def normaliser(factors, inverse):

@@ -5,7 +5,9 @@ At one place all derivatives are independent, so that an identity is one between
 
 import itertools
 from fractions import Fraction
+from functools import partial
 
+import numpy as np
 import sympy
 from sympy.polys.rings import ring
 
@@ -16,26 +18,19 @@ from theory.evidence.symbolic import zero
 RUAN = ("ruan2024",)
 
 
-def pairs(d):
-    return list(itertools.product(range(d), repeat=2))
-
-
-def triples(d):
-    return list(itertools.product(range(d), repeat=3))
-
-
 def table(d, order, entry):
-    """A nested list of what ``entry`` gives for each tuple of indices."""
-    if order == 1:
-        return [entry(i) for i in range(d)]
-    return [table(d, order - 1, lambda *rest, i=i: entry(i, *rest)) for i in range(d)]
+    """An array of what ``entry`` gives for each tuple of indices."""
+    found = np.empty((d,) * order, dtype=object)
+    for at in np.ndindex(found.shape):
+        found[at] = entry(*at)
+    return found
 
 
 def adjugate(m):
     """The adjugate and the determinant of a matrix of one or two rows."""
     if len(m) == 1:
-        return [[m[0][0] ** 0]], m[0][0]
-    return [[m[1][1], -m[0][1]], [-m[1][0], m[0][0]]], m[0][0] * m[1][1] - m[0][1] * m[1][0]
+        return np.array([[m[0, 0] ** 0]]), m[0, 0]
+    return np.array([[m[1, 1], -m[0, 1]], [-m[1, 0], m[0, 0]]]), m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
 
 
 class Symbols:
@@ -59,55 +54,40 @@ class Symbols:
 def first_order(second, third, slope, gradient, hessian, *, drift=2, cubic=1):
     """The first-order term times det(c)^2; ``slope`` is that of log q times det(c)."""
     adj, det = adjugate(second)
-    d = len(second)
-    found = sum(adj[i][j] * (det * hessian[i][j] + drift * slope[i] * gradient[j]) for i, j in pairs(d))
-    pull = [sum(third[i][j][m] * adj[i][j] for i, j in pairs(d)) for m in range(d)]
-    return found - cubic * sum(pull[m] * adj[m][n] * gradient[n] for m, n in pairs(d))
+    moved = adj * (hessian * det + drift * np.outer(slope, gradient))
+    pull = np.einsum("ijm,ij->m", third, adj)
+    return moved.sum() - cubic * (pull @ adj @ gradient)
+
+
+def names_of(d):
+    """The derivatives of f, log q and h at the minimiser, and those of the change of coordinates."""
+    names = []
+    for name, order in {"c": 2, "d": 3, "r": 1, "g": 1, "h": 2}.items():
+        span = itertools.combinations_with_replacement(range(d), order)
+        names += [name + "".join(map(str, at)) for at in span]
+    second = itertools.combinations_with_replacement(range(d), 2)
+    names += [f"b{a}{i}{j}" for i, j in second for a in range(d)]
+    return [*names, "j00"] if d == 1 else names
 
 
 def both(d, *, density, drift, cubic):
     """The symbols, and det(c)^2 det(J)^4 times the first-order term in z and in y = J z + B z z / 2."""
-    index = {"c": 2, "d": 3, "r": 1, "g": 1, "h": 2}
-    names = [name + "".join(map(str, at)) for name, order in index.items()
-             for at in itertools.combinations_with_replacement(range(d), order)]  # fmt: skip
-    names += [f"b{a}{i}{j}" for a in range(d) for i in range(d) for j in range(i, d)]
-    names += [f"j{a}{i}" for a, i in pairs(d)] if d == 1 else []
-    known = Symbols(names)
-    c, t, r, g, h = (table(d, order, lambda *at, name=name: known(name, *at)) for name, order in index.items())
+    known = Symbols(names_of(d))
     one = known.ring.one
-    turn = [[known("j", 0, 0)]] if d == 1 else [[2 * one, one], [-one, 3 * one]]
+    c, t, r, g, h = (
+        table(d, order, partial(known, name)) for name, order in zip("cdrgh", (2, 3, 1, 1, 2), strict=True)
+    )
+    turn = np.array([[known("j", 0, 0)]] if d == 1 else [[2 * one, one], [-one, 3 * one]])
     bend = table(d, 3, lambda a, i, j: known("b", a, i, j, head=1))
-
-    def pulled(tensor, *at):
-        span = itertools.product(range(d), repeat=len(at))
-        found = 0
-        for up in span:
-            part = tensor
-            for a in up:
-                part = part[a]
-            for a, i in zip(up, at, strict=True):
-                part = part * turn[a][i]
-            found = found + part
-        return found
-
-    def third(i, j, k):
-        extra = (
-            turn[a][x] * bend[b][y][z] * c[a][b] for a, b in pairs(d) for x, y, z in ((i, j, k), (j, i, k), (k, i, j))
-        )
-        return pulled(t, i, j, k) + sum(extra)
-
     back, stretch = adjugate(turn)
     depth = adjugate(c)[1] * stretch  # det(c) det(J); once more det(J) makes the determinant in z
-    slope = [
-        depth * (stretch * pulled(r, j) + density * sum(back[k][a] * bend[a][k][j] for a, k in pairs(d)))
-        for j in range(d)
-    ]
-    hessian = table(d, 2, lambda i, j: pulled(h, i, j) + sum(bend[a][i][j] * g[a] for a in range(d)))
-    here = first_order(
-        table(d, 2, lambda i, j: pulled(c, i, j)), table(d, 3, third), slope, table(d, 1, lambda i: pulled(g, i)), hessian,
-        drift=drift, cubic=cubic,
-    )  # fmt: skip
-    there = first_order(c, t, [adjugate(c)[1] * part for part in r], g, h, drift=drift, cubic=cubic)
+    crossed = np.einsum("ai,bjk,ab->ijk", turn, bend, c)
+    third = np.einsum("abc,ai,bj,ck->ijk", t, turn, turn, turn)
+    third = third + crossed + crossed.transpose(1, 0, 2) + crossed.transpose(2, 1, 0)
+    slope = ((r @ turn) * stretch + density * np.einsum("ka,akj->j", back, bend)) * depth
+    hessian = turn.T @ h @ turn + np.einsum("aij,a->ij", bend, g)
+    here = first_order(turn.T @ c @ turn, third, slope, g @ turn, hessian, drift=drift, cubic=cubic)
+    there = first_order(c, t, r * adjugate(c)[1], g, h, drift=drift, cubic=cubic)
     return known, here, there * stretch**4
 
 
@@ -141,10 +121,10 @@ def test_coordinates(run, *, density=1, drift=2, cubic=1):
 def midpoint(d, odd):
     """The coefficient of t^3 in f(x, x + t v) for a symmetric f, which is even in v about the midpoint."""
     x, t = coordinates(d), sympy.Symbol("t", real=True)
-    v = sympy.symbols(f"v1:{d + 1}", real=True)
+    v = np.array(sympy.symbols(f"v1:{d + 1}", real=True))
     shift = {a: a + t * b / 2 for a, b in zip(x, v, strict=True)}
     metric = table(d, 2, lambda i, j: sympy.Function(f"g{min(i, j)}{max(i, j)}", real=True)(*x))
-    form = sum(metric[i][j] * v[i] * v[j] for i, j in pairs(d))
+    form = v @ metric @ v
     found = form.subs(shift, simultaneous=True).diff(t).subs(t, 0).doit()
     along = sum(form.diff(a) * b for a, b in zip(x, v, strict=True))
     return found + odd * sum(v) ** 3 * sympy.Symbol("k", real=True), along
@@ -166,34 +146,36 @@ def midpoint(d, odd):
     hypothesis("asymmetric", "f has a cubic part of its own", odd=1),
 )
 def test_symmetric(run, *, share=Fraction(1, 2), volume=Fraction(1, 2), odd=0):
+    del run
     for d in (1, 2):
         cubic, along = midpoint(d, odd)
         yield equals(zero(*jets(sympy.expand(cubic - share * along))), 0, scale=1, d=d, part="third derivatives")
-        yield equals(
-            geometric(d, sympy.QQ(*Fraction(share).as_integer_ratio()), volume, odd), 0, scale=1, d=d, part="operator"
-        )
+        yield equals(geometric(d, share, volume, odd), 0, scale=1, d=d, part="operator")
+
+
+def rational(value):
+    """A fraction as a number of the ring."""
+    return sympy.QQ(*Fraction(value).as_integer_ratio())
 
 
 def geometric(d, share, volume, odd):
     """det(c)^2 times the first-order term of a symmetric score less half the drift-diffusion of its metric."""
     span = list(itertools.combinations_with_replacement(range(d), 2))
-    names = [f"g{i}{j}" for i, j in span] + [f"h{i}{j}" for i, j in span]
-    names += [f"e{k}{i}{j}" for k in range(d) for i, j in span] + [f"{n}{i}" for n in "us" for i in range(d)] + ["k"]
-    known = Symbols(names)
-    g, hess = (table(d, 2, lambda i, j, n=n: known(n, i, j)) for n in "gh")
+    names = [f"{name}{i}{j}" for name in "gh" for i, j in span]
+    names += [f"e{k}{i}{j}" for k in range(d) for i, j in span]
+    names += [f"{name}{i}" for name in "us" for i in range(d)]
+    known = Symbols([*names, "k"])
+    g, hessian = (table(d, 2, partial(known, name)) for name in "gh")
+    u, s = (table(d, 1, partial(known, name)) for name in "us")  # the slopes of log p and of h
     slope_g = table(d, 3, lambda k, i, j: known("e", k, i, j, head=1))
-    u, s = ([known(n, i) for i in range(d)] for n in "us")
     adj, det = adjugate(g)
-    slope_det = [sum(adj[i][j] * slope_g[k][i][j] for i, j in pairs(d)) for k in range(d)]
-    third = table(d, 3, lambda i, j, k: 2 * share * (slope_g[i][j][k] + slope_g[j][i][k] + slope_g[k][i][j])
-                  + 6 * odd * known("k"))  # fmt: skip
-    half = sympy.QQ(*Fraction(volume).as_integer_ratio())
+    slope_det = np.einsum("ij,kij->k", adj, slope_g)
+    symmetric = slope_g + slope_g.transpose(1, 0, 2) + slope_g.transpose(2, 1, 0)
+    third = 2 * rational(share) * symmetric + 6 * odd * known("k")
     scale = 2**d  # c = 2 g
-    first = first_order([[2 * part for part in row] for row in g], third,
-                        [scale * (det * u[k] + half * slope_det[k]) for k in range(d)], s, hess)  # fmt: skip
-    flow = sum(
-        adj[i][j] * (det * hess[i][j] + 2 * det * u[i] * s[j] + sympy.QQ(1, 2) * slope_det[i] * s[j])
-        for i, j in pairs(d)
-    )
-    flow -= sum(adj[i][a] * slope_g[i][a][b] * adj[b][j] * s[j] for i, a in pairs(d) for b, j in pairs(d))
-    return known.vanishes(first - sympy.QQ(1, 2) * scale**2 * flow)
+    slope_q = scale * (u * det + rational(volume) * slope_det)
+    first = first_order(2 * g, third, slope_q, s, hessian)
+    half = rational(Fraction(1, 2))
+    flow = (adj * (hessian * det + 2 * np.outer(u, s) * det + half * np.outer(slope_det, s))).sum()
+    flow = flow - np.einsum("ia,iab,bj,j->", adj, slope_g, adj, s)
+    return known.vanishes(first - half * scale**2 * flow)

@@ -27,6 +27,11 @@ from theory.evidence import (
 )
 
 DERIVED = ("derived", "refereed")
+PI = hull(flint.arb.pi())
+LOG_DENSITIES = (
+    lambda x: 0.8 * np.cos(x) + 0.3 * np.sin(2 * x),
+    lambda x: np.sin(x) + 0.5 * np.sin(x + np.cos(3 * x)),
+)
 
 
 @verifies(
@@ -57,27 +62,18 @@ def test_gap(run, *, power=2, share=1, circles=1, last=False):
     for b in (0, Fraction(1, 4), 1, Fraction(3, 2)):
         for epsilon in (0.5, 0.0625):
             _, values = crowded(epsilon, lambda x, b=b: np.exp(float(b) * np.cos(2 * x)), circles)
-            gap, bound = (
-                1 - values[-1 if last else 1],
-                ball(share) * ratio(b) ** power * (1 - first_multiplier(epsilon)),
-            )
+            gap = 1 - values[-1 if last else 1]
+            bound = ball(share) * ratio(b) ** power * (1 - first_multiplier(epsilon))
             yield at_least(gap, bound, b=b, epsilon=epsilon, part="layer")
             if b == 0:
                 yield equals(gap, bound, b=b, epsilon=epsilon, part="layer, attained")
     for b in (Fraction(1, 4), 1, 2, 4):
         claimed = hull(ratio(b) ** power)
         yield at_least(relaxation_rate(b, sector=1), claimed, b=b, part="limit")
-        least, most = (
-            sum(counts) for counts in zip(*(count_rates(claimed.lo, b, sector=s) for s in (0, 1)), strict=True)
-        )
-        yield equals(least, 1, scale=1, b=b, part="eigenvalues below the bound, at least")
-        yield equals(most, 1, scale=1, b=b, part="eigenvalues below the bound, at most")
-
-
-LOG_DENSITIES = (
-    lambda x: 0.8 * np.cos(x) + 0.3 * np.sin(2 * x),
-    lambda x: np.sin(x) + 0.5 * np.sin(x + np.cos(3 * x)),
-)
+        counts = [count_rates(claimed.lo, b, sector=s) for s in (0, 1)]
+        for side, name in enumerate(("at least", "at most")):
+            below = sum(count[side] for count in counts)
+            yield equals(below, 1, scale=1, b=b, part=f"eigenvalues below the bound, {name}")
 
 
 def crowded(epsilon, density, circles):
@@ -170,9 +166,6 @@ def test_slowest(run, *, power=4, factor=16, wells=2, term=Fraction(-1, 8)):
         yield equals(quotient(b) - Interval.printed(digits), 0, scale=1, b=b, part="ratio")
     beyond = [b * (one - 1) for b, one in zip(heights, quotients, strict=True)]
     yield equals(limit(beyond[-5:], order=1), term, scale=1, part="next order")
-
-
-PI = hull(flint.arb.pi())
 
 
 @verifies(

@@ -183,7 +183,8 @@ def rough_stacks(run, rows, push):
 
 def rough_chains(run, ahead):
     """Weights that are off, enclosed, and eigenvalues by number of what they should be."""
-    off, around = Rough.error, Interval(1.0 - Rough.error, 1.0 + Rough.error, Kind.CERTIFIED)
+    off = Rough.error
+    around = 1 / Interval(1.0 - off, 1.0 + off, Kind.CERTIFIED)
     rows = np.array([[0.75, 0.25], [0.25, 0.75]]) * (1.0 + off)
     for index, value in enumerate((1, Fraction(1, 2))):
         yield "eigenvalues, attained", exact(rows) * around, {index: value}

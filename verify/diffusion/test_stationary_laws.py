@@ -8,7 +8,7 @@ from flint import acb, arb
 
 from theory.attention import DotProduct, SquaredDistance
 from theory.diffusion import TokenLayer, studies
-from theory.diffusion.layers import equidistant_layer, stationary_law
+from theory.diffusion.layers import equidistant_layer, stationary_law, stationary_means
 from theory.diffusion.limits import extrapolate, largest_errors
 from theory.evidence import (
     Claim,
@@ -177,10 +177,10 @@ def test_equilibrium(run, *, squared=True, rate=1, heat=False, weighed=True):
     levels = []
     for epsilon in (2.0**-j for j in range(2, run.pick(quick=9, paper=11))):
         x, layer = equidistant_layer(density if weighed else lambda x: np.ones(len(x)), epsilon)
-        law, angles = stationary_law(layer.rows), exact(x)
+        angles = exact(x)
         claimed = moments(product(lambda k, e=epsilon: multiplier(k, e, heat=heat) * mode(k)))
         waves = [np.cos(k * angles) if part == "cosine" else np.sin(k * angles) for k, part in TESTS.items()]
-        levels.append([law @ wave for wave in waves])
+        levels.append(list(stationary_means(layer.rows, np.stack(waves, axis=1))))
         for k, found, value in zip(TESTS, levels[-1], claimed, strict=True):
             yield equals(found, value, scale=1, epsilon=epsilon, part="tokens", wave=k)
     for at, k in enumerate(TESTS):

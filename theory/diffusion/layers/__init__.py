@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         relaxation_rate as relaxation_rate,
         scale_rate as scale_rate,
         stationary_law as stationary_law,
+        stationary_means as stationary_means,
     )
     from theory.diffusion.layers.gradient_flow import asymmetry as asymmetry, velocity_field as velocity_field
     from theory.diffusion.layers.self_dynamics import (

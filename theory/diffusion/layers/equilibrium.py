@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_instance, as_matrix
-from theory.evidence import Interval, Intervals, Kind, ball, within
+from theory._validate import as_count, as_instance, as_matrix, as_points
+from theory.evidence import Interval, Intervals, Kind, as_intervals, ball, is_enclosed, within
 from theory.evidence.enclosure import exp, hull, precision
 from theory.evidence.roundoff import U, gamma
 
@@ -50,10 +50,8 @@ def as_rows(rows: ArrayLike) -> tuple[Array, Array]:
     """
     given = as_matrix(rows, "rows")
     given = as_matrix(given, "rows", shape=(given.shape[0], given.shape[0]))
-    if isinstance(given, Intervals):
-        p, radius = given.mid, given.radius
-    else:
-        p, radius = given, np.zeros(given.shape)
+    enclosed = as_intervals(given)
+    p, radius = enclosed.mid, enclosed.radius
     off = np.abs(p.sum(axis=1) - 1.0)
     allowed = radius.sum(axis=1) + gamma(4 * p.shape[0])
     if p.min() < 0.0 or (off > allowed).any():
@@ -63,12 +61,12 @@ def as_rows(rows: ArrayLike) -> tuple[Array, Array]:
     return p, radius
 
 
-def stationary_law(rows: ArrayLike) -> Array:
+def stationary_law(rows: ArrayLike) -> Any:
     """Return the law that a layer leaves alone, shape (n,).
 
     Parameters
     ----------
-    rows : array_like, shape (n, n)
+    rows : array_like or Intervals, shape (n, n)
         Weights; every row adds to one. Enclosures give enclosures, with the bound on the distance of the laws in total
         variation as the error of every mass; infinite if the chain does not mix.
 
@@ -77,27 +75,42 @@ def stationary_law(rows: ArrayLike) -> Array:
     ValueError
         If ``rows`` are no such weights.
     """
+    law, bound = _stationary(*as_rows(rows))
+    return within(law, bound) if is_enclosed(rows) else law
+
+
+def stationary_means(rows: ArrayLike, values: ArrayLike) -> Any:
+    """Return the means of values, shape (n, k), under the law that a layer leaves alone, shape (k,).
+
+    They are enclosed if the rows or the values are: laws that far apart in total variation have means as far apart, in
+    units of the range of the values. Parameters and errors as in :func:`stationary_law`.
+    """
     p, radius = as_rows(rows)
+    v = as_points(values, "values", size=p.shape[0])
+    law, bound = _stationary(p, radius)
+    if not is_enclosed(rows, v):
+        means: Array = law @ v
+        return means
+    reach = as_intervals(v).hi.max(axis=0) - as_intervals(v).lo.min(axis=0)
+    slack = np.nextafter(bound * reach * (1.0 + 4.0 * U), np.inf)
+    enclosed: Array = law @ as_intervals(v) + Intervals(-slack, slack)
+    return enclosed
+
+
+def _stationary(p: Array, radius: Array) -> tuple[Array, float]:
+    """Return a stationary law by elimination, and a bound on its distance to the truth in total variation."""
     n, left = p.shape[0], p.copy()
-    law = np.full(n, 1.0 / n)
     for k in range(n - 1, 0, -1):
         out = left[k, :k].sum()
-        if not out > 0.0:  # the others are never reached from this state
-            return within(law, math.inf) if isinstance(rows, Intervals) else law
+        if not out > 0.0:
+            return np.full(n, 1.0 / n), math.inf  # the others are never reached from this state
         left[:k, k] /= out
         left[:k, :k] += np.outer(left[:k, k], left[k, :k])
     law = np.ones(n)
     for k in range(1, n):
         law[k] = law[:k] @ left[:k, k]
     law /= law.sum()
-    if not isinstance(rows, Intervals):
-        return law
-    return within(law, _stationary_error(p, law, 0.5 * float(radius.sum(axis=1).max())))
-
-
-def _stationary_error(p: Array, law: Array, error: float) -> float:
-    """Bound the distance in total variation of a law from the stationary one of rows that are off by ``error``."""
-    n = p.shape[0]
+    error = 0.5 * float(radius.sum(axis=1).max())
     moved = 0.5 * float(np.abs(law @ p - law).sum()) + error + gamma(n + 4)
     power, steps, bound = p, 1, math.inf
     for _ in range(_POWERS):
@@ -108,10 +121,10 @@ def _stationary_error(p: Array, law: Array, error: float) -> float:
         if apart < 0.5:
             break  # more steps bring nothing: they count twice, and what is left of one is above a half
         power, steps = power @ power, 2 * steps
-    return bound
+    return law, bound
 
 
-def chain_spectrum(rows: ArrayLike) -> Array:
+def chain_spectrum(rows: ArrayLike) -> Any:
     """Return the eigenvalues of a reversible chain, falling, shape (n,).
 
     Parameters
@@ -127,12 +140,14 @@ def chain_spectrum(rows: ArrayLike) -> Array:
     p, radius = as_rows(rows)
     n = p.shape[0]
     values: Array = np.linalg.eigvalsh(np.sqrt(p * p.T))[::-1]
-    if not isinstance(rows, Intervals):
+    if not is_enclosed(rows):
         return values
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = float(np.where(radius <= _TINY, 0.0, radius / p).max())
-    # the symmetric form is not negative and has norm one, so that a relative error of its entries is one of its norm;
-    # a product may underflow, and backward errors of the solver stay below 8 n u (Parlett 1998)
+        share = float(np.where(radius <= _TINY, 0.0, radius / p).max())
+    error = share / (1.0 - share) if share < 1.0 else math.inf
+    # the symmetric form of the truth is not negative and has norm one, so that what its entries are off, in units of
+    # themselves, is an error of its norm; a product may underflow, and backward errors of the solver stay below 8 n u
+    # (Parlett 1998)
     return within(values, error + 8.0 * n * U + n * 1e-150)
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -73,7 +73,7 @@ def count_layers(time: float, epsilon: float) -> int:
     return int(layers)
 
 
-def apply_layers(layer: Layer, values: ArrayLike, depths: Sequence[int]) -> list[Array]:
+def apply_layers(layer: Layer, values: ArrayLike, depths: Sequence[int]) -> list[Any]:
     """Apply a layer over and over.
 
     Averages of averages that are off by e each, of values of size one, are off by :math:`ne(1 + e)^n` after n layers.
@@ -157,7 +157,7 @@ class TokenLayer:
         with np.errstate(divide="ignore"):  # a token may have no mass
             logs = None if masses is None else np.log(masses)
         if is_enclosed(tokens, asked, logs):
-            self.rows: Array = enclose_weights(own, asked, tokens, log_weights=logs)
+            self.rows: Any = enclose_weights(own, asked, tokens, log_weights=logs)
             enclosed = as_intervals(self.rows)
             self._weights = enclosed.mid
             self.error = float((enclosed.radius.sum(axis=1) + gamma(n + 2)).max())
@@ -167,7 +167,7 @@ class TokenLayer:
         self._weights = self.rows
         self.error = average_error(1.0, n, relative=weight_error(asked, tokens, own, logs))
 
-    def __call__(self, values: Array) -> Array:
+    def __call__(self, values: Any) -> Any:
         """Average values of shape (n,) or (n, k); enclosed ones give enclosures."""
         if is_enclosed(values):
             given = as_intervals(values)

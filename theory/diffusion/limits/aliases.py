@@ -18,20 +18,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theory._validate import as_callable, as_count, as_instance, as_positive
+from theory._validate import as_callable, as_count, as_instance
 from theory.diffusion.limits.densities import CircleDensity
 from theory.diffusion.limits.grid import PeriodicGrid
-from theory.diffusion.limits.operators import chordal_multiplier, convolve
+from theory.diffusion.limits.operators import chordal_multiplier, convolve, half_inverse
 from theory.evidence import Intervals, within
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
-Function = Callable[[NDArray[np.complex128]], NDArray[np.complex128]]
+Waves = NDArray[np.complex128]
+Function = Callable[[Any], Any]
 _NODES = 256  # taken: of the circle, where a bandwidth of a hundredth is resolved
 _HEIGHTS = tuple(0.05 * k for k in range(1, 15))  # taken: of the contours; any one bounds
 _AROUND, _APART = 512, 0.5  # taken: nodes on a contour, and how far from it two others are that bound what these miss
@@ -56,9 +57,9 @@ class Aliases(NamedTuple):
 class _Contour(NamedTuple):
     """The integrands on a line below the real axis, their sizes, and the level there."""
 
-    parts: tuple[NDArray[np.complex128], NDArray[np.complex128]]
+    parts: tuple[Waves, Waves]
     lengths: tuple[Array, Array]
-    level: NDArray[np.complex128]
+    level: Waves
 
     def sizes(self, frequency: int) -> list[Array]:
         """Bound the aliases of both integrands at a frequency, at every query."""
@@ -90,7 +91,9 @@ def quantile_aliases(
     if not as_instance(density, "density", CircleDensity).logarithmic:
         raise ValueError("density: expected the exponential of a trigonometric polynomial, got a polynomial")
     as_callable(function, "function")
-    width = as_positive(epsilon, "epsilon")
+    width = 0.5 / half_inverse(epsilon)
+    if not isinstance(counts, (list, tuple)):
+        raise TypeError(f"counts: expected a sequence of integers, got {type(counts).__name__}")
     contours = _Contours(density, function, width)
     return {n: contours.aliases(n) for n in (as_count(count, "counts") for count in counts)}
 
@@ -109,7 +112,7 @@ class _Contours:
         self._rule = np.polynomial.legendre.leggauss(24)
         self._made: dict[float, _Contour] = {}
 
-    def _law(self, z: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    def _law(self, z: Any) -> Waves:
         k = np.arange(1.0, self._density.cosines.size + 1.0)
         phase = np.multiply.outer(z, k)
         exponent = np.cos(phase) @ self._density.cosines + np.sin(phase) @ self._density.sines
@@ -123,8 +126,8 @@ class _Contours:
             down = 0.5 * height * (nodes + 1.0)
             below = self._law(self._y[:, np.newaxis] - 1j * down) @ (0.5 * height * weights)
             level = self._density.cumulative(self._y) - 1j * below
-            kernel = np.exp((np.cos(self._x - z) - 1.0) / self._epsilon) * self._law(z) * (2.0 * np.pi / _AROUND)
-            parts = kernel * (self._function(z) - self._here), kernel
+            kernel: Waves = np.exp((np.cos(self._x - z) - 1.0) / self._epsilon) * self._law(z) * (2.0 * np.pi / _AROUND)
+            parts: tuple[Waves, Waves] = kernel * (self._function(z) - self._here), kernel
             self._made[height] = _Contour(parts, (np.abs(parts[0]), np.abs(parts[1])), level)
         return self._made[height]
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from theory._validate import as_count
+from theory._validate import as_choice, as_count, as_instance
 from theory.evidence import Interval, Intervals, Table, as_intervals
 from theory.evidence.interval import enclose
 
@@ -38,6 +38,9 @@ def read_levels(table: Table, name: str, *, by: str = "epsilon") -> tuple[Array,
         Falling.
     levels : Intervals, shape (m, n)
     """
+    columns = list(as_instance(table, "table", Table).columns)
+    as_choice(by, "by", columns)
+    as_choice(name, "name", [part.removesuffix(".lo") for part in columns])
     bandwidths = np.unique(table[by])[::-1]
     levels: Intervals = np.stack([table.where(**{by: value})[name] for value in bandwidths.tolist()])  # type: ignore[assignment]
     return bandwidths, levels

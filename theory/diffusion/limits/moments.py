@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from theory._validate import as_count
+from theory.evidence.interval import enclose
 
 _Terms = dict[tuple[int, int], Any]  # from powers of the root of the bandwidth and of w to coefficients
 
@@ -31,6 +32,10 @@ def laplace_series(f: Any, g: Any, terms: int) -> list[Any]:
         How many coefficients.
     """
     top = 2 * as_count(terms, "terms") - 2
+    for name, series in (("f", f), ("g", g)):
+        _check(series, name, top + (3 if name == "f" else 1))
+    if not f[2] > 0:
+        raise ValueError(f"f: expected a positive second derivative, got {f[2]}")
     rest: _Terms = {(j - 2, j): -f[j] / 2 for j in range(3, top + 3)}
     power: _Terms = {(j, j): g[j] for j in range(top + 1)}
     product = power
@@ -43,11 +48,28 @@ def laplace_series(f: Any, g: Any, terms: int) -> list[Any]:
 
 def divide_series(above: Sequence[Any], below: Sequence[Any]) -> list[Any]:
     """Return the coefficients of the quotient of two power series."""
+    _check(above, "above", 1)
+    _check(below, "below", len(above))
+    if not abs(below[0]) > 0:
+        raise ValueError(f"below: expected a first coefficient other than zero, got {below[0]}")
     found: list[Any] = []
     for k in range(len(above)):
         known = sum(found[j] * below[k - j] for j in range(k))
         found.append((above[k] - known) / below[0])
     return found
+
+
+def _check(series: Any, name: str, least: int) -> None:
+    """Raise unless a series has so many coefficients, numbers or balls."""
+    if hasattr(series, "coeffs"):  # a power series of balls
+        return
+    if not isinstance(series, (list, tuple)):
+        raise TypeError(f"{name}: expected a sequence of coefficients or a power series, got {type(series).__name__}")
+    if len(series) < least:
+        raise ValueError(f"{name}: expected at least {least} coefficients, got {len(series)}")
+    for coefficient in series:
+        if not hasattr(coefficient, "rad"):
+            enclose(coefficient, name)
 
 
 def _times(a: _Terms, b: _Terms, top: int, divisor: int) -> _Terms:

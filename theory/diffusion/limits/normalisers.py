@@ -309,11 +309,12 @@ def average_balanced(
     Intervals, shape (m, d_v)
     """
     x = as_points(points, "points")
+    asked = as_points(queries, "queries", dim=x.shape[1])
     v = as_points(values, "values", size=x.shape[0])
     found = balance_tokens(x, score=score, weights=weights)
     law = found.key_weights * np.exp(found.g)
-    averages = attend(exact(queries), x, v, score=score, weights=law)
-    bound = balance_error(found, as_intervals(v).mid, queries)[:, np.newaxis]
+    averages: Any = attend(exact(asked), x, v, score=score, weights=law)
+    bound = balance_error(found, as_intervals(v).mid, asked)[:, np.newaxis]
     return averages + within(0.0 * averages.mid, bound)  # type: ignore[no-any-return]
 
 
@@ -361,6 +362,10 @@ def sweep_shift(places: ArrayLike, variance: float, epsilon: float, sweeps: int)
     """
     s, width = as_positive(variance, "variance"), as_positive(epsilon, "epsilon")
     x, count = as_vector(places, "places"), as_count(sweeps, "sweeps", least=0)
+    if not 1e-8 < width / s < 1e8:
+        raise ValueError(f"epsilon, variance: expected a quotient between 1e-8 and 1e8, got {width / s}")
+    if not np.abs(x).max() <= 9.0 * math.sqrt(s):
+        raise ValueError(f"places: expected at most nine standard deviations, got {np.abs(x).max()}")
     number = max(121, math.ceil(2 * 9 * math.sqrt(s / width) / 0.7) | 1)
     nodes = 9.0 * math.sqrt(s) * np.linspace(-1.0, 1.0, number)[:, np.newaxis]
     law, score = np.exp(-0.5 * nodes[:, 0] ** 2 / s), SquaredDistance(0.5 / width)
@@ -370,7 +375,7 @@ def sweep_shift(places: ArrayLike, variance: float, epsilon: float, sweeps: int)
     spacing = float(nodes[1, 0] - nodes[0, 0])
     rule = 4.0 * math.exp(-2.0 * math.pi**2 * width * s / (s + width) / spacing**2)
     off = 2.0 * count * (partition_error(nodes, nodes, score, np.log(law)) + 64 * U * 50.0 + rule)
-    moved = attend(exact(x)[:, np.newaxis], nodes, nodes, score=score, weights=law * np.exp(found.g))[:, 0]
+    moved: Any = attend(exact(x)[:, np.newaxis], nodes, nodes, score=score, weights=law * np.exp(found.g))[:, 0]
     return (moved - x + Interval.within(0.0, 4.0 * off * math.sqrt(width))) / width  # type: ignore[no-any-return]
 
 

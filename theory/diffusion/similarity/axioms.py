@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_matrix, as_number, as_points, as_positive
-from theory.evidence import Interval, Intervals, Kind
+from theory.evidence import Interval, Intervals, Kind, is_enclosed
 from theory.evidence.roundoff import EXP_ULPS, U
 
 Array = NDArray[np.float64]
@@ -63,7 +63,7 @@ def _excess(f: Array, factor: float) -> Number:
     """Return the largest excess of a value over its detours, one point of detour at a time."""
     with np.errstate(over="ignore", invalid="ignore"):
         found = [(f - factor * f[:, y][:, np.newaxis] - factor * f[y]).max() for y in range(len(f))]
-    return _held(Interval.largest(found) if isinstance(f, Intervals) else max(found))
+    return _held(Interval.largest(found) if is_enclosed(f) else max(found))
 
 
 def _held(excess: Any) -> Number:
@@ -80,17 +80,17 @@ def distances(points: ArrayLike) -> Array:
     x = as_points(points, "points")
     with np.errstate(over="ignore"):
         apart: Array = np.linalg.norm(x[:, np.newaxis, :] - x[np.newaxis, :, :], axis=2)
-    if not isinstance(apart, Intervals) and not np.isfinite(apart).all():
+    if not is_enclosed(apart) and not np.isfinite(apart).all():
         raise ValueError(f"points: expected ones of which float64 holds the squared distances, got {np.abs(x).max()}")
     return apart
 
 
-def angles(points: ArrayLike) -> Array:
+def angles(points: ArrayLike) -> Any:
     """Return the angles between the directions of n points, none of them zero, in radians, shape (n, n)."""
     unit = _directions(points)
-    apart = np.linalg.norm(unit[:, np.newaxis, :] - unit[np.newaxis, :, :], axis=2)
-    along = np.linalg.norm(unit[:, np.newaxis, :] + unit[np.newaxis, :, :], axis=2)
-    if not isinstance(apart, Intervals):
+    apart: Any = np.linalg.norm(unit[:, np.newaxis, :] - unit[np.newaxis, :, :], axis=2)
+    along: Any = np.linalg.norm(unit[:, np.newaxis, :] + unit[np.newaxis, :, :], axis=2)
+    if not is_enclosed(apart):
         return np.asarray(2.0 * np.arctan2(apart, along))
     low = 2.0 * np.arctan2(apart.lo, along.hi)  # rising in the first, falling in the second
     high = 2.0 * np.arctan2(apart.hi, along.lo)
@@ -113,7 +113,7 @@ def kernel_distances(points: ArrayLike, scale: float = 0.5) -> Array:
 
 def _directions(points: ArrayLike) -> Array:
     x = as_points(points, "points")
-    if isinstance(x, Intervals):
+    if is_enclosed(x):
         unit: Array = x / np.linalg.norm(x, axis=1, keepdims=True)
         return unit
     sizes = np.abs(x).max(axis=1, keepdims=True)

@@ -116,9 +116,9 @@ class Bilinear:
             raise ValueError("shape: expected a positive definite matrix, got one that is not")
         if is_enclosed(pull, matrix):
             point = inverse_of(as_intervals(matrix)) @ as_intervals(pull)
-            return point / np.sqrt(point @ pull)
-        point = np.linalg.solve(matrix, pull)
-        return np.asarray(point / math.sqrt(float(point @ pull)))
+        else:
+            point = np.linalg.solve(matrix, pull)
+        return point / np.sqrt(point @ pull)
 
     def average_linear(self, query: ArrayLike, function: ArrayLike, tilt: ArrayLike, epsilon: float) -> Any:
         r"""Return :math:`P_\varepsilon h(x)` of a linear function, for tokens of a density that is linear.

@@ -22,7 +22,7 @@ from theory._validate import as_matrix, as_number, as_points, as_positive, as_ve
 from theory.attention import attend
 from theory.attention.score import Constants
 from theory.diffusion.similarity.pipeline import normalise_rows
-from theory.evidence import Intervals, exact
+from theory.evidence import exact, is_enclosed
 from theory.evidence.roundoff import gamma
 
 Array = NDArray[np.float64]
@@ -66,7 +66,7 @@ class GraphScore:
         with np.errstate(over="ignore", invalid="ignore"):
             s = (as_points(x, "x", dim=dim) @ self.left)[:, np.newaxis] + as_points(y, "y", dim=dim) @ self.right
             scores: Array = self._bent(s) / self.temperature
-        if not isinstance(scores, Intervals) and not np.isfinite(scores).all():
+        if not is_enclosed(scores) and not np.isfinite(scores).all():
             raise ValueError("x, y: expected tokens whose scores float64 can hold, got an overflow")
         return scores
 
@@ -118,7 +118,7 @@ def convolve_features(adjacency: ArrayLike, features: ArrayLike) -> Array:
     if a.min() < 0.0:
         raise ValueError(f"adjacency: expected non-negative weights, got {a.min()}")
     degrees = a.sum(axis=1)[:, np.newaxis]
-    root = np.sqrt(exact(degrees) if isinstance(h, Intervals) else degrees)
+    root = np.sqrt(exact(degrees) if is_enclosed(h) else degrees)
     scaled = h / root
     places = np.arange(a.shape[0], dtype=np.float64)[:, np.newaxis]
     rows = []

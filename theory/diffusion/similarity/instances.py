@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,7 +68,7 @@ class LogDistance:
         if not self.offset >= 0.0:
             raise ValueError(f"offset: expected a non-negative number, got {self.offset}")
 
-    def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
+    def matrix(self, x: ArrayLike, y: ArrayLike) -> Any:
         """Return the (m, n) scores."""
         queries = as_points(x, "x")
         apart = queries[:, np.newaxis, :] - as_points(y, "y", dim=queries.shape[1])[np.newaxis, :, :]
@@ -92,7 +93,7 @@ class LogDistance:
         return size + error, 2.0 * error
 
 
-def biased_weights(queries: ArrayLike, keys: ArrayLike, score: Score, *, bias: ArrayLike | None = None) -> Array:
+def biased_weights(queries: ArrayLike, keys: ArrayLike, score: Score, *, bias: ArrayLike | None = None) -> Any:
     """Return the attention weights of queries on keys, shape (m, n), with ``bias``, shape (n,), added to every score.
 
     Asked with enclosures, it answers enclosures.
@@ -115,7 +116,7 @@ def biased_weights(queries: ArrayLike, keys: ArrayLike, score: Score, *, bias: A
 def regroup(
     points: ArrayLike, centres: ArrayLike, score: Score, *, power: float = 1.0, back: Score | None = None,
     bias: ArrayLike | None = None, values: ArrayLike | None = None,
-) -> Array:  # fmt: skip
+) -> Any:  # fmt: skip
     r"""Return the means :math:`\sum_i u_{ij}^r x_i/\sum_i u_{ij}^r` under the memberships of points in centres.
 
     Parameters
@@ -173,7 +174,7 @@ def nearest_rows(scores: ArrayLike, k: int) -> Array:
     return rows
 
 
-def attend_unnormalised(queries: ArrayLike, keys: ArrayLike, coefficients: ArrayLike, score: Score) -> Array:
+def attend_unnormalised(queries: ArrayLike, keys: ArrayLike, coefficients: ArrayLike, score: Score) -> Any:
     r"""Return :math:`\sum_j \alpha_j e^{a(x, y_j)}`, shape (m,): what attention averages, times what it divides by."""
     q, k = as_points(queries, "queries"), as_points(keys, "keys")
     alpha = as_vector(coefficients, "coefficients", size=k.shape[0])
@@ -188,7 +189,7 @@ def attend_unnormalised(queries: ArrayLike, keys: ArrayLike, coefficients: Array
 
 def attend_density_corrected(
     tokens: ArrayLike, score: Score, *, alpha: float = 1.0, queries: ArrayLike | None = None
-) -> Array:
+) -> Any:
     r"""Return the weights :math:`\propto e^{a(x_i, x_j)}d_j^{-\alpha}` among tokens, :math:`d_j = \sum_k e^{a_{jk}}`.
 
     The query's own degree cancels: diffusion maps are attention with weighted keys. Rows are those of the tokens, or of

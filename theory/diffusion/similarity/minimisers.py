@@ -57,7 +57,7 @@ class Profile:
     second: Array
     third: Array
     fourth: Array
-    volume: ArrayLike = 0.0
+    volume: Any = 0.0
 
     def __post_init__(self) -> None:
         c = as_vector(self.second, "second")

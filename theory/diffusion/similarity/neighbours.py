@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -102,7 +103,7 @@ class Neighbourhoods:
     def _places(self) -> Array:
         return as_intervals(self.queries).mid
 
-    def radii(self) -> Array:
+    def radii(self) -> Any:
         r"""Return the radii of the balls, shape (m,), in radians.
 
         A mass grows with the radius by at least :math:`d\,p_{\min}V_dr^{d-1}`: one that is off by a share
@@ -124,7 +125,7 @@ class Neighbourhoods:
             return r
         return within(r, r * (self._mass_error / self.grid.dim + 16.0 * U))
 
-    def average(self, values: ArrayLike) -> Array:
+    def average(self, values: ArrayLike) -> Any:
         """Average a function on the grid over the balls, each by its own mass, shape (m,)."""
         h = self._on(values)
         if is_enclosed(h, self.queries):
@@ -161,9 +162,9 @@ class Neighbourhoods:
 
     def _sum_error(self, values: Array) -> float:
         least = float(self.density.min())
-        coefficients = np.abs(np.fft.fftn(values)) / self.grid.size
+        coefficients: Array = np.abs(np.fft.fftn(values)) / self.grid.size
         off = 64.0 * U * float(coefficients.sum()) + self.grid.rounding(values) / math.sqrt(self.grid.size)
-        return off / least
+        return float(off / least)
 
 
 def ball_transform(lengths: ArrayLike, radii: ArrayLike, dim: int) -> Array:

@@ -110,7 +110,8 @@ def log_density(points: ArrayLike, queries: ArrayLike, bandwidth: float) -> Inte
     q = _as_cloud(queries, "queries", dim=x.shape[1])
     model = KernelDensity(bandwidth=h, atol=0.0, rtol=0.0, leaf_size=2 * len(x)).fit(x)
     off = gamma(4 * len(x) + 64) * (_farthest_squared(q, x) / h**2 + 16.0)
-    return within(model.score_samples(q), off)
+    found: Intervals = within(model.score_samples(q), off)
+    return found
 
 
 def neighbour_means(
@@ -132,11 +133,14 @@ def neighbour_means(
         raise ValueError(f"values: expected sizes up to {_LARGEST:g}, got {size}")
     if bandwidth is None:
         model = KNeighborsRegressor(count).fit(x, y)
-        return within(model.predict(q), size * gamma(count + 4))
-    h = _as_width(bandwidth, "bandwidth")
-    model = KNeighborsRegressor(count, weights=partial(_gaussian, h=h), algorithm="kd_tree").fit(x, y)
-    far = 0.5 / h**2 * _farthest_squared(q, x)
-    return within(model.predict(q), size * (softmax_error(far * gamma(24), 2.0 * far, count) + gamma(2 * count)))
+        off = gamma(count + 4)
+    else:
+        h = _as_width(bandwidth, "bandwidth")
+        model = KNeighborsRegressor(count, weights=partial(_gaussian, h=h), algorithm="kd_tree").fit(x, y)
+        far = 0.5 / h**2 * _farthest_squared(q, x)
+        off = softmax_error(far * gamma(24), 2.0 * far, count) + gamma(2 * count)
+    found: Intervals = within(model.predict(q), size * off)
+    return found
 
 
 def _gaussian(distances: Array, h: float) -> Array:

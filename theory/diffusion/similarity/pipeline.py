@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_matrix, as_number, as_vector
-from theory.evidence import Intervals
+from theory.evidence import as_intervals, is_enclosed
 
 Array = NDArray[np.float64]
 Stage = Callable[[Array], Array]
@@ -179,11 +179,11 @@ def _power(base: Array, power: float, name: str) -> Array:
 
 def _least(values: Array) -> float:
     """Return the least entry, of enclosures that of the middles."""
-    return float((values.mid if isinstance(values, Intervals) else values).min())
+    return float(as_intervals(values).mid.min())
 
 
 def _finite(values: Array, name: str) -> Array:
-    if not isinstance(values, Intervals) and not np.isfinite(values).all():
+    if not is_enclosed(values) and not np.isfinite(values).all():
         raise ValueError(f"{name}: expected sizes of which float64 holds what is asked for, got an overflow")
     return values
 

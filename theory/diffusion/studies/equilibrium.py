@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from theory.diffusion.layers.equilibrium import chain_spectrum, relaxation_rate
@@ -34,7 +36,7 @@ def rates(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn 
         rows += [("layer", epsilon, index, 0, values[index]) for index in range(_INDICES)]
     rows += [("wells", 0.0, 1, height, relaxation_rate(height, sector=1)) for height in HEIGHTS[scale]]
     parts, epsilons, indices, heights, values = zip(*rows, strict=True)
-    columns = {"part": parts, "epsilon": epsilons, "index": indices, "height": heights, "value": values}
+    columns: dict[str, Any] = {"part": parts, "epsilon": epsilons, "index": indices, "height": heights, "value": values}
     return Table(Kind.NUMERIC, dict.fromkeys(columns, "1"), columns)
 
 

@@ -2,10 +2,13 @@ r"""One query among the same points under seven methods: the row of weights with
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from theory.attention import DotProduct, SquaredDistance
+from theory.attention.score import Score
 from theory.attention.variants import attend_rows
 from theory.diffusion.similarity.instances import (
     LogDistance,
@@ -15,7 +18,7 @@ from theory.diffusion.similarity.instances import (
     regroup,
 )
 from theory.diffusion.similarity.pipeline import normalise_columns, normalise_rows
-from theory.evidence import Interval, Intervals, Kind, Table, exact, stream
+from theory.evidence import Interval, Kind, Table, exact, stream
 
 Array = NDArray[np.float64]
 CENTRES = np.array([[0.5, 0.25], [2.75, 0.0], [1.25, 2.5]])
@@ -43,7 +46,7 @@ def zoo(*, scale: str, root: int) -> Table:
     )
 
 
-def row_of(name: str, points: Array) -> Intervals:
+def row_of(name: str, points: Array) -> Any:
     """Enclose the row of a method at the first centre, shape (n,)."""
     query, centres, x = exact(CENTRES[:1]), exact(CENTRES), exact(points)
     heat, every = SquaredDistance(HEAT), np.eye(len(points))
@@ -58,5 +61,5 @@ def row_of(name: str, points: Array) -> Intervals:
         return normalise_rows(exact(row))[0]
     if name == "diffusion maps":
         return attend_density_corrected(x, heat, queries=query)[0]
-    scores = {"t-SNE": LogDistance(1.0, 1.0), "attention": DotProduct(scale=1.0)}
+    scores: dict[str, Score] = {"t-SNE": LogDistance(1.0, 1.0), "attention": DotProduct(scale=1.0)}
     return biased_weights(query, x, scores.get(name, heat))[0]
