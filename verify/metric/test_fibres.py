@@ -30,6 +30,7 @@ from verify.metric.residual import multiples
 RUAN = ("ruan2024",)
 COAREA = ("ruan2024", "federer1969")
 BITS = 256
+DEEPEST = -45.0  # a score below which weights are a share of 1e-19, and tokens are left out
 PROJECTION = np.array([[1.0], [0.5]])  # W
 MEAN, ROOT = np.array([0.5, -0.25]), np.array([[1.0, 0.0], [0.75, 0.5]])  # of Gaussian tokens
 QUERY = np.array([1.0, 0.5])
@@ -45,8 +46,10 @@ def measured(where, level):
 
 
 def attended(epsilon, query, keys, values, masses, features):
-    """The layer at one query."""
-    return attend(exact(query), keys, values, score=MetricScore(features, epsilon), weights=masses)[0]
+    """The layer at one query, for the tokens that are seen."""
+    score = MetricScore(features, epsilon)
+    seen = score.matrix(exact(query).mid, keys.mid)[0] > DEEPEST
+    return attend(exact(query), keys[seen], values[seen], score=score, weights=masses[seen])[0]
 
 
 def gaussian_tokens(epsilon, share):

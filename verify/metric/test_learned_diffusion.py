@@ -29,6 +29,7 @@ from theory.metric import MetricScore, ResidualFeatures
 from verify.metric.residual import jacobian, multiples, parameters
 
 RUAN = ("ruan2024", "coifman2006")
+DEEPEST = -45.0  # a score below which weights are a share of 1e-19, and tokens are left out
 START, LEVELS = {"circle": 0.01, "torus": 0.04}, 5
 PLANE = ResidualFeatures(  # the norms of the two matrices multiply to 0.54
     np.array([[0.75, -0.5, 0.25], [0.5, 0.75, -0.5]]), np.array([0.25, -0.5, 0.125]),
@@ -81,6 +82,7 @@ def change(score, place, width, per_width):
     count = math.floor(min(9.0, math.pi / width) * per_width)
     x = exact([place])
     tokens = x + multiples(*[count] * len(place)) * (width / per_width)
+    tokens = tokens[score.matrix(points(x).mid, points(tokens).mid)[0] > DEEPEST]
     rise, masses = function(tokens) - function(x), np.exp(log_density(tokens))
     return attend(points(x), points(tokens), rise[:, np.newaxis], score=score, weights=masses)[0, 0]
 
