@@ -120,10 +120,6 @@ def test_bad_arguments_are_refused():
     similar, theta, h, _ = problem("metric")
     with pytest.raises(ValueError, match=r"h: expected shape \(..., n, 2\), got shape \(5, 3\)"):
         average_tokens(similar, theta, np.ones((5, 3)))
-    with pytest.raises(ValueError, match=r"h: expected shape \(..., n, 2\), got shape \(0, 2\)"):
-        average_tokens(similar, theta, np.ones((0, 2)))
-    with pytest.raises(ValueError, match="h: expected finite numbers"):
-        average_tokens(similar, theta, np.full((5, 2), np.nan))
     with pytest.raises(ValueError, match="theta: expected shape"):
         attention_weights(similar, theta[1:], h)
     with pytest.raises(ValueError, match=r"mask: expected booleans of shape \(5, 5\), got bool of shape \(4, 4\)"):
