@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     )
     from theory.metric.score import MetricScore as MetricScore
     from theory.metric.similarity import (
+        DistanceSimilarity as DistanceSimilarity,
+        MetricSimilarity as MetricSimilarity,
         Similarity as Similarity,
         draw_parameters as draw_parameters,
         make_similarity as make_similarity,

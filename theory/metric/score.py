@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_points, as_positive
 from theory.attention import SquaredDistance
-from theory.attention.score import Constants, held
+from theory.attention.score import Constants, require_finite
 from theory.engine import Pairs
 from theory.evidence import is_enclosed
 from theory.evidence.roundoff import U
@@ -92,7 +92,7 @@ class MetricScore:
         slope, beta = self.features.lipschitz, 0.5 / self.epsilon
         diameter = 2.0 * slope * as_positive(radius, "radius")
         steep = 2.0 * beta * diameter * slope
-        return held(Constants(beta * diameter * diameter, steep, steep, 2.0 * beta * slope * slope))
+        return require_finite(Constants(beta * diameter * diameter, steep, steep, 2.0 * beta * slope * slope))
 
     def pull_back(self, x: ArrayLike) -> Array:
         r"""Return the metric :math:`J^\top J` at points (n, d), shape (n, d, d), which small distances see."""

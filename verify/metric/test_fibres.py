@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from theory import attend
-from theory.diffusion.limits import extrapolated, worst
+from theory.diffusion.limits import extrapolate, largest_errors
 from theory.evidence import (
     Claim,
     ball,
@@ -96,7 +96,7 @@ def test_conditional(run, *, seen=True, share=1, lawful=True, other=(0.5, -1.0))
     for axis, claimed in enumerate(limits):
         found = limit([level[axis] for level in levels[-5:]], order=1)
         yield equals(found, claimed, scale=1, part="limit", axis=axis)
-    yield equals(order(worst(levels, limits)[-4:]), 1, scale=1, part="order")
+    yield equals(order(largest_errors(levels, limits)[-4:]), 1, scale=1, part="order")
     _, *problem = gaussian_tokens(0.25, 1.0)
     here, there = (
         attended(0.25, x, *problem) for x in (QUERY[np.newaxis], QUERY[np.newaxis] + 2.0 * np.array([other]))
@@ -163,7 +163,7 @@ def judged(levels, zeroth, first, **case):
     yield equals(limit([level[0] for level in levels[-5:]], order=1), zeroth, scale=1, part="limit", **case)
     errors = [level[0] - zeroth for level in levels]
     yield equals(order(errors[-4:]), 1, scale=1, part="order", **case)
-    yield equals(order(worst(extrapolated(levels), [zeroth])[-4:]), 2, scale=1, part="extrapolated", **case)
+    yield equals(order(largest_errors(extrapolate(levels), [zeroth])[-4:]), 2, scale=1, part="extrapolated", **case)
     count = len(levels)
     rates = [e * 2.0 ** (k + 2) for k, e in enumerate(errors, start=case.get("start", 0))]
     yield equals(limit(rates[count - 5 :], order=1), first, scale=abs(first) + 1, part="first order", **case)

@@ -18,7 +18,8 @@ from theory.evidence import (
     norm,
     verifies,
 )
-from theory.lipschitz import score_constant, spectral
+from theory.evidence.spectra import spectral_norm
+from theory.lipschitz.constants import score_constant
 from theory.metric import MetricScore, ResidualFeatures
 from verify.inputs import UNITS
 from verify.lipschitz.pairs import FLOOR, draw_cloud, moved, rounded
@@ -38,7 +39,7 @@ def steep(branch, dim=2):
 
 def statement(g, radius, epsilon, *, power=2, share=1):
     """The constants as claimed."""
-    lipschitz = 1 + share * spectral(g.inner) * spectral(g.outer)
+    lipschitz = 1 + share * spectral_norm(g.inner) * spectral_norm(g.outer)
     beta, across = 1 / (2 * exact(epsilon)), 2 * lipschitz * radius
     slope = 2 * beta * across * lipschitz
     return {"oscillation": beta * across**power, "query": slope, "key": slope, "mixed": 2 * beta * lipschitz**2}

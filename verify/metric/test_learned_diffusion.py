@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from theory.attention import attend
-from theory.diffusion.limits import extrapolated, worst
+from theory.diffusion.limits import extrapolate, largest_errors
 from theory.evidence import (
     Claim,
     at_most,
@@ -170,8 +170,8 @@ def test_drift_diffusion(run, *, metric="pull-back", volume=Fraction(1, 2), drif
         levels = [changes(space, level) for level in range(LEVELS + run.pick(quick=0, paper=1))]
         truth = step(space, metric=metric, volume=volume, drift=drift, time=time)
         size = max(abs(t.mid) for t in truth)
-        for k, values in ((1, levels), (2, extrapolated(levels))):
-            errors = worst(values, truth)
+        for k, values in ((1, levels), (2, extrapolate(levels))):
+            errors = largest_errors(values, truth)
             yield equals(order(errors[-4:]), k, scale=1, space=space, extrapolations=k - 1)
         yield at_most(errors[-1], Fraction(1, 10**4), scale=Fraction(1, 10**4), space=space, part="left at the end")
         for at, target in enumerate(truth):

@@ -24,7 +24,7 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.enclosure import coefficient, variable
-from theory.lipschitz import spectral
+from theory.evidence.spectra import spectral_norm
 from theory.metric import MetricScore, ResidualFeatures
 from verify.inputs import UNITS
 from verify.metric.residual import drawn, images, jacobian, parameters
@@ -121,7 +121,7 @@ def lengths(points):
 )
 def test_injective(run, *, factor=1.0, summed=False):
     for g, x in contractions(run):
-        inner, outer = spectral(g.inner), spectral(g.outer)
+        inner, outer = spectral_norm(g.inner), spectral_norm(g.outer)
         r = (inner + outer) / 2 if summed else inner * outer
         ratios = lengths(g(exact(x))) / lengths(exact(x))
         yield at_most(ratios, 1 + factor * r, d=g.dim, part="upper")

@@ -31,7 +31,7 @@ from theory.metric import (
     make_similarity,
     stationary_law,
 )
-from theory.particles.spectra import spectrum as certified
+from theory.particles.exact import spectrum as certified
 from verify.metric.residual import drawn, images, parameters, squares
 from verify.textbook import dot_scores, laws
 

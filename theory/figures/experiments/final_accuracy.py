@@ -11,8 +11,6 @@ Runs that diverged are counted, have no part in the violins above, and leave not
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
@@ -21,6 +19,7 @@ from scipy.stats import gaussian_kde
 from theory.evidence import Interval, Table
 from theory.experiments import analysis, studies
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.figures.experiments.attentions import ATTENTIONS, HUES, RULES, TASKS
 
 TITLE = "scores on test data at the end of training, run by run and pair by pair"
@@ -71,8 +70,8 @@ def _scores(axes: Axes, part: Table) -> None:
 
 
 def _gains(axes: Axes, part: Table) -> None:
-    axes.axhline(0.0, color=style.GREY, linewidth=0.5)
-    axes.axhline(_COUNTS, color=style.GREY, linewidth=0.6, linestyle="--")
+    style.guide(axes, y=0.0)
+    style.guide(axes, y=_COUNTS, line="dashed")
     compared = {name: analysis.list_circumstances(part, *pair) for name, pair in _PAIRS.items()}
     shown = {name: [each for each in where if each.matching == "width"] for name, where in compared.items() if where}
     for place, (name, where) in enumerate(shown.items()):
@@ -107,4 +106,4 @@ def _bar(axes: Axes, mean: Interval, place: float) -> None:
     if np.isfinite(mean.lo) and np.isfinite(mean.hi):
         for hue, width, size in (("white", 2.4, 3.8), (style.BLACK, 1.0, 2.2)):  # seen on any violin
             axes.plot([place, place], [mean.lo, mean.hi], color=hue, linewidth=width, solid_capstyle="butt")
-            axes.plot(place, mean.mid, "o", color=hue, markersize=size, markeredgewidth=0.0)
+            style.marks(axes, place, mean.mid, "o", color=hue, size=size)

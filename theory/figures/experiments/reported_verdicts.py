@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from theory.evidence import Interval, Kind, Table
 from theory.experiments import analysis, studies
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.figures.experiments.attentions import ATTENTIONS, TASKS
 from theory.report.archive import ArchiveError, read
 
@@ -109,7 +108,7 @@ def draw(table: Table) -> Figure:
         _frame(axes, letter, panel, part)
         for row, (before, after) in enumerate(pairwise(blocks), start=1):
             if before[0] != after[0]:
-                axes.axhline(row, color=style.PALE, linewidth=0.6)
+                style.guide(axes, y=row, color=style.PALE)
         for row, (task, opponent) in enumerate(blocks):
             _block(axes, panel, part.where(task=task, opponent=opponent), row)
     first = panels[0]
@@ -140,15 +139,15 @@ def _frame(axes: Axes, letter: str, panel: _Panel, part: Table) -> None:
     else:
         most = min(panel.most, max(0.02, float(np.abs(ends).max(initial=0.0)))) * 1.1
         axes.set_xlim(-most, most)
-    axes.axvline(_shown(panel, 0.0), color=style.GREY, linewidth=0.5)
+    style.guide(axes, x=_shown(panel, 0.0))
     for margin in set(part["margin"][np.isfinite(part["margin"])].tolist()):
-        axes.axvline(_shown(panel, margin), color=style.BLUE, linewidth=0.7, linestyle="--")
+        style.guide(axes, x=_shown(panel, margin), color=style.BLUE, line="dashed")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
 
 
 def _power(step: float, exponent: int) -> str:
-    """Return a power of the step as it is told in a figure."""
+    """Return a power of the step as a figure prints it."""
     size = int(step ** abs(exponent))
     return f"1/{size}" if exponent < 0 else str(size)
 
