@@ -25,7 +25,7 @@ from theory.evidence import (
     verifies,
 )
 from theory.metric import LinearFeatures, MetricScore, ResidualFeatures, fibre_mean, find_fibre
-from verify.metric.residual import multiples
+from verify.inputs import whole_numbers
 
 RUAN = ("ruan2024",)
 COAREA = ("ruan2024", "federer1969")
@@ -57,7 +57,7 @@ def gaussian_tokens(epsilon, share):
     seen = ROOT.T @ exact(PROJECTION[:, 0])
     turn = np.stack([seen * [1.0, -1.0], seen[::-1]]) / norm(seen)
     steps = np.array([min(0.4, 0.4 * np.sqrt(epsilon) / norm(seen).mid), 0.4]) / share
-    grid = multiples(*np.ceil(11 / steps)) * steps
+    grid = whole_numbers(*np.ceil(11 / steps)) * steps
     keys = MEAN + grid @ (ROOT @ turn).T
     return QUERY[np.newaxis], keys, keys, np.exp(-0.5 * (grid * grid).sum(axis=1)), LinearFeatures(PROJECTION)
 
@@ -208,7 +208,7 @@ SPAN = (-8.0, 8.0)
 def fold_tokens(epsilon, share):
     """A lattice of the line, with a function and a density there."""
     step = 0.1 * np.sqrt(epsilon) / share
-    x = HERE + multiples(np.ceil(9 / step)) * step
+    x = HERE + whole_numbers(np.ceil(9 / step)) * step
     return np.array([[HERE]]), x, wave(x), bump(x[:, 0]), FOLD
 
 
