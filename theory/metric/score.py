@@ -67,7 +67,8 @@ class MetricScore:
         left, right = self.features(as_points(x, "x")), self.features(as_points(y, "y"))
         if is_enclosed(left, right):
             apart = left[:, np.newaxis, :] - right[np.newaxis, :, :]
-            return (apart * apart).sum(axis=2) / (-2.0 * self.epsilon)
+            scores: Array = (apart * apart).sum(axis=2) / (-2.0 * self.epsilon)
+            return scores
         return self._distance.matrix(left, right)
 
     def pairs(self, x: Array, y: Array) -> Pairs:
