@@ -41,7 +41,7 @@ def shifting(d, branch):
 
 
 def dissimilarities(score, x, *, stretch=1.0):
-    """F of all pairs, of which the score is minus half over the bandwidth; keys may be stretched."""
+    """The squared distances f of all pairs, from the score -f over twice the bandwidth; keys may be stretched."""
     if isinstance(score, DotProduct):
         return -score.matrix(exact(x), exact(x))
     return -2.0 * score.epsilon * score.matrix(exact(x), exact(stretch * x))
@@ -90,7 +90,7 @@ def test_pseudo_metric(run, *, power=1, dot=False, slack=1.0, stretch=1.0):
 
 
 def contractions(run):
-    """Yield features of which the two norms multiply to less than one, and tokens: pairs on the axis that they stretch first."""
+    """Yield features whose two norms multiply to less than one, and tokens: first pairs on the axis that they stretch."""
     for branch in (0.5, -0.5):
         for reach in (2.0**-5, 1.0):
             yield shifting(2, branch), np.array([[-reach, 0.0], [reach, 0.0]])
@@ -203,7 +203,7 @@ def size_of(g):
 
 
 def difference_quotients(score, x, v, sides, exponents):
-    """F between two points on a ray, over the squared step, for steps small enough for the next order to be one."""
+    """Squared distances between two points on a ray over the squared step, for the steps of these exponents."""
     for step in (2.0**-k for k in exponents):
         left, right = (exact((x + side * step * v)[np.newaxis]) for side in sides)
         yield -score.matrix(left, right)[0, 0] / step**2
