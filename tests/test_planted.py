@@ -451,7 +451,7 @@ BUGS = [
     bug("constants-radius", "metric.constants", "metric/score.py", ("diameter = 2.0 * slope * as_positive", "diameter = slope * as_positive")),
     bug("stationary-inverse", "metric.reversible", "metric/spectrum.py", ("law = sums / sums.sum()", "law = 1.0 / sums / (1.0 / sums).sum()")),
     bug("spectrum-rows-twice", "metric.spectrum", "metric/spectrum.py", ("/ root[:, np.newaxis] / root", "/ root[:, np.newaxis] / root[:, np.newaxis]")),
-    bug("fibre-unweighted", "metric.fold", "metric/fibres.py", ("\"density\", size=points.size) / steepness", "\"density\", size=points.size)")),
+    bug("fibre-unweighted", "metric.fold", "metric/fibres.py", ("weights = density_there / steepness", "weights = density_there")),
     bug("sphere-unweighted", "metric.multipliers", "metric/half_bandwidth.py", ("np.repeat(masses, 2 * n)", "np.ones(2 * n * n)")),
     bug("metric-for-inverse", "trained.small-bandwidth", "metric/plane/arcs.py", ("inverse, slope = np.linalg.inv(metric), law.slope(points)", "inverse, slope = metric, law.slope(points)")),
     bug("whole-score", "trained.small-bandwidth", "metric/plane/arcs.py", ("exponent = 0.5 * np.einsum(\"na,na->n\", apart, apart)", "exponent = np.einsum(\"na,na->n\", apart, apart)")),

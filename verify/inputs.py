@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from theory.attention import Measure
+from theory.evidence import exact
+from theory.metric import ResidualFeatures
 
 UNITS = (1.0, 2.0**-40, 2.0**40)  # what is claimed in one unit of length is claimed in all
 
@@ -128,3 +130,16 @@ def draw_tilted(rng, unit=1.0):
     potential = rng.uniform(0.2, 3.0) * shapes[int(rng.integers(4))]
     masses = [rng.dirichlet(np.full(len(points), 0.3)) + 1e-12 for _ in range(2)]
     return [Measure.normalised(unit * points, w) for w in masses], potential
+
+
+def draw_residual(rng, dim, width, branch, unit=1.0):
+    """Draw residual features with the norms of the two matrices multiplying to about ``branch``; lengths in a unit."""
+    inner, outer = rng.normal(size=(dim, width)), rng.normal(size=(width, dim))
+    outer *= branch / (np.linalg.norm(inner, 2) * np.linalg.norm(outer, 2))
+    return ResidualFeatures(inner / unit, rng.normal(size=width), unit * outer, unit * rng.normal(size=dim))
+
+
+def whole_numbers(*counts):
+    """All vectors of whole numbers up to these sizes, exact: a lattice, up to its steps."""
+    sides = (np.arange(-float(count), float(count) + 1.0) for count in counts)
+    return exact(np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, len(counts)))

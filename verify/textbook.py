@@ -129,3 +129,34 @@ def _powers(z, nu, e, *, lower):
         return ball(0) if lower or base <= 0 else ball(0).union(base.upper() ** (1 / e))
 
     return np.frompyfunc(power, 1, 1)(z)
+
+
+def squares(x, y=None):
+    """Squared distances of the rows of one cloud, or of two; balls, or power series of balls."""
+    apart = x[:, np.newaxis, :] - (x if y is None else y)[np.newaxis, :, :]
+    return (apart * apart).sum(axis=2)
+
+
+def _tanh(z):
+    return z.tanh() if hasattr(z, "tanh") else 1 - 2 / ((2 * z).exp() + 1)  # power series of balls have none
+
+
+tanh_series = np.frompyfunc(_tanh, 1, 1)
+
+
+def _as_balls(values):
+    return values if isinstance(values, np.ndarray) and values.dtype == object else balls(values)
+
+
+def residual_image(features, x):
+    """g(x) = x + tanh(x W + b) U + c for rows x: floats, balls or power series of balls."""
+    inner, bias, outer, shift = map(balls, (features.inner, features.inner_bias, features.outer, features.outer_bias))
+    x = _as_balls(x)
+    return x + tanh_series(x @ inner + bias) @ outer + shift
+
+
+def residual_jacobian(features, x):
+    """I + U^T diag(1 - t^2) W^T at one point."""
+    inner, bias, outer = map(balls, (features.inner, features.inner_bias, features.outer))
+    t = tanh_series(_as_balls(x) @ inner + bias)
+    return balls(np.eye(len(inner))) + (outer.T * (1 - t * t)) @ inner.T

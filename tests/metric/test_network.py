@@ -78,8 +78,6 @@ def test_log_softmax_survives_large_scores():
 
 def test_bad_arguments_are_refused():
     net, theta, x, y = problem("metric")
-    with pytest.raises(ValueError, match="blocks: expected an integer of at least 1"):
-        InformationPropagation(net.similarity, 2, 3, 0)
     with pytest.raises(ValueError, match=r"theta: expected shape"):
         net.predict(theta[1:], x)
     with pytest.raises(ValueError, match=r"x: expected shape \(..., n, 2\), got shape \(2, 5, 3\)"):

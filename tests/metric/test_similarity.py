@@ -109,13 +109,5 @@ def test_parts_are_cut_in_order_and_starts_have_the_range_of_their_rows():
 
 
 def test_bad_arguments_are_refused():
-    with pytest.raises(ValueError, match="attention: expected one of self, l2, metric, got 'cosine'"):
-        make_similarity("cosine", 2, 2)
-    with pytest.raises(ValueError, match="matching: expected one of width, parameters"):
-        make_similarity("self", 2, 2, matching="depth")
-    with pytest.raises(ValueError, match="dim: expected an integer of at least 1"):
-        make_similarity("self", 0, 2)
-    with pytest.raises(TypeError, match="width: expected an integer"):
-        make_similarity("l2", 2, 2.0)
     with pytest.raises(ValueError, match=r"theta: expected shape \(6,\)"):
         DistanceSimilarity(2, 3).features(np.ones(5))

@@ -94,7 +94,7 @@ WIDTHS = [
         "slip = self.features.rounding(x)",
     ),
     ("score-half-reach", SCORE, "metric/score.py", "(2.0 * reach + slip)", "(reach + slip)"),
-    ("score-no-slip", SCORE, "metric/score.py", "return size + moved, error + moved", "return size + moved, error"),
+    ("score-no-slip", SCORE, "metric/score.py", "(error + moved) * (1.0", "error * (1.0"),
     (
         "spectrum-large-scores",
         SPECTRUM + "::test_large_scores_widen_the_interval",
@@ -106,8 +106,8 @@ WIDTHS = [
         "score-exact-distances",
         "tests/metric/test_score.py::test_error_of_the_distances_is_charged",
         "metric/score.py",
-        "return size + moved, error + moved",
-        "return size + moved, moved",
+        "(error + moved) * (1.0",
+        "moved * (1.0",
     ),
     (
         "features-squares-vanish",

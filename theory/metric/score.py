@@ -23,6 +23,7 @@ from theory.attention import SquaredDistance
 from theory.attention.score import Constants, require_finite
 from theory.engine import Pairs
 from theory.evidence import is_enclosed
+from theory.evidence.roundoff import U
 from theory.metric.features import Features
 
 Array = NDArray[np.float64]
@@ -66,7 +67,8 @@ class MetricScore:
         left, right = self.features(as_points(x, "x")), self.features(as_points(y, "y"))
         if is_enclosed(left, right):
             apart = left[:, np.newaxis, :] - right[np.newaxis, :, :]
-            return (apart * apart).sum(axis=2) / (-2.0 * self.epsilon)
+            scores: Array = (apart * apart).sum(axis=2) / (-2.0 * self.epsilon)
+            return scores
         return self._distance.matrix(left, right)
 
     def pairs(self, x: Array, y: Array) -> Pairs:
@@ -74,13 +76,17 @@ class MetricScore:
         return self._distance.pairs(self.features(x), self.features(y))
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
-        """Bound size and rounding error: that of squared distances, and what the error of the features moves them."""
+        """Bound size and rounding error: that of squared distances, and what the error of the features moves them.
+
+        Both depend on differences of features only, so that lengths are counted from the first query.
+        """
         left, right = self.features(x), self.features(y)
-        size, error = self._distance.bounds(left, right)
         slip = self.features.rounding(x) + self.features.rounding(y)
+        left, right = left - left[0], right - left[0]
+        size, error = self._distance.bounds(left, right)
         reach = float(np.linalg.norm(left, axis=1).max() + np.linalg.norm(right, axis=1).max())
         moved = (0.5 / self.epsilon) * (2.0 * reach + slip) * slip * 1.001
-        return size + moved, error + moved
+        return (size + moved) * (1.0 + 8.0 * U), (error + moved) * (1.0 + 8.0 * U)
 
     def constants(self, radius: float) -> Constants:
         r"""Return :math:`\beta D^2, 2\beta DL, 2\beta DL, 2\beta L^2` with :math:`D = 2LR, \beta = 1/2\varepsilon`."""

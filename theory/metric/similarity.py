@@ -67,7 +67,8 @@ def _is_far(squares: Array, width: int) -> bool:
 
 def contract_rows(a: Array, b: Array) -> Array:
     """Return the sums of products along the last axis, enclosed if any of the numbers are."""
-    return (a * b).sum(axis=-1) if is_enclosed(a, b) else np.einsum("...k,...k->...", a, b)
+    sums: Array = (a * b).sum(axis=-1) if is_enclosed(a, b) else np.einsum("...k,...k->...", a, b)
+    return sums
 
 
 def recentered(h: Array) -> Array:

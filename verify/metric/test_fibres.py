@@ -25,11 +25,12 @@ from theory.evidence import (
     verifies,
 )
 from theory.metric import LinearFeatures, MetricScore, ResidualFeatures, fibre_mean, find_fibre
-from verify.metric.residual import multiples
+from verify.inputs import whole_numbers
 
 RUAN = ("ruan2024",)
 COAREA = ("ruan2024", "federer1969")
 BITS = 256
+DEEPEST = -45.0  # a score below which weights are a share of 1e-19, and tokens are left out
 PROJECTION = np.array([[1.0], [0.5]])  # W
 MEAN, ROOT = np.array([0.5, -0.25]), np.array([[1.0, 0.0], [0.75, 0.5]])  # of Gaussian tokens
 QUERY = np.array([1.0, 0.5])
@@ -45,8 +46,10 @@ def measured(where, level):
 
 
 def attended(epsilon, query, keys, values, masses, features):
-    """The layer at one query."""
-    return attend(exact(query), keys, values, score=MetricScore(features, epsilon), weights=masses)[0]
+    """The layer at one query, for the tokens that are seen."""
+    score = MetricScore(features, epsilon)
+    seen = score.matrix(exact(query).mid, keys.mid)[0] > DEEPEST
+    return attend(exact(query), keys[seen], values[seen], score=score, weights=masses[seen])[0]
 
 
 def gaussian_tokens(epsilon, share):
@@ -54,7 +57,7 @@ def gaussian_tokens(epsilon, share):
     seen = ROOT.T @ exact(PROJECTION[:, 0])
     turn = np.stack([seen * [1.0, -1.0], seen[::-1]]) / norm(seen)
     steps = np.array([min(0.4, 0.4 * np.sqrt(epsilon) / norm(seen).mid), 0.4]) / share
-    grid = multiples(*np.ceil(11 / steps)) * steps
+    grid = whole_numbers(*np.ceil(11 / steps)) * steps
     keys = MEAN + grid @ (ROOT @ turn).T
     return QUERY[np.newaxis], keys, keys, np.exp(-0.5 * (grid * grid).sum(axis=1)), LinearFeatures(PROJECTION)
 
@@ -205,7 +208,7 @@ SPAN = (-8.0, 8.0)
 def fold_tokens(epsilon, share):
     """A lattice of the line, with a function and a density there."""
     step = 0.1 * np.sqrt(epsilon) / share
-    x = HERE + multiples(np.ceil(9 / step)) * step
+    x = HERE + whole_numbers(np.ceil(9 / step)) * step
     return np.array([[HERE]]), x, wave(x), bump(x[:, 0]), FOLD
 
 

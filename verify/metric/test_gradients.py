@@ -7,7 +7,7 @@ import numpy as np
 from theory.evidence import Claim, ball, balls, bug, constant, equals, exact, hull, hypothesis, limit, order, verifies
 from theory.evidence.enclosure import coefficient, variable
 from theory.metric import average_tokens, make_similarity, sizes_of, split_parameters, vjp
-from verify.metric.residual import squares, tanh
+from verify.textbook import squares, tanh_series
 
 RUAN = ("ruan2024",)
 KINDS = ("metric", "l2", "self")
@@ -22,7 +22,7 @@ def kernel(kind, parts, h, mask):
         scores = -squares(h @ parts[0])
     else:
         inner, bias, outer, _ = parts
-        scores = -squares(h + tanh(h @ inner + bias) @ outer)
+        scores = -squares(h + tanh_series(h @ inner + bias) @ outer)
     return np.exp(scores) * balls(mask.astype(float))
 
 

@@ -21,9 +21,8 @@ from theory.evidence import (
 from theory.evidence.spectra import spectral_norm
 from theory.lipschitz.constants import score_constant
 from theory.metric import MetricScore, ResidualFeatures
-from verify.inputs import UNITS
+from verify.inputs import UNITS, draw_residual
 from verify.lipschitz.pairs import FLOOR, draw_cloud, moved, rounded
-from verify.metric.residual import drawn
 
 KIM = ("ruan2024", "kim2021")
 
@@ -77,7 +76,7 @@ def test_constants(run, *, share=1, power=2, reach=1):
     for number, rng in enumerate(run.draws(quick=6, paper=120)):
         d, unit = int(rng.integers(1, 4)), UNITS[number % len(UNITS)]
         radius, epsilon = unit * float(rng.uniform(0.3, 2.0)), unit**2 * float(rng.uniform(0.2, 2.0))
-        g = drawn(rng, d, int(rng.integers(1, 4)), float(rng.uniform(0.1, 2.0)), unit)
+        g = draw_residual(rng, d, int(rng.integers(1, 4)), float(rng.uniform(0.1, 2.0)), unit)
         x, y = draw_cloud(rng, 4, d, radius), draw_cloud(rng, 4, d, radius)
         claimed, score = statement(g, reach * radius, epsilon, power=power, share=share), MetricScore(g, epsilon)
         if (x[0] == x[1]).all() or (y[0] == y[1]).all():  # both at one end of an interval
@@ -120,7 +119,7 @@ def test_lipschitz(run, *, most=None, wider=1.0, flat=False, least=2):
     for number, rng in enumerate(run.draws(quick=8, paper=150)):
         n, d, unit = int(rng.integers(2, 7)), int(rng.integers(1, 4)), UNITS[number % len(UNITS)]
         radius = unit * float(rng.uniform(0.2, 1.0))
-        g, points = drawn(rng, d, 3, float(rng.uniform(0.1, 1.0)), unit), draw_cloud(rng, n, d, radius)
+        g, points = draw_residual(rng, d, 3, float(rng.uniform(0.1, 1.0)), unit), draw_cloud(rng, n, d, radius)
         masses = rng.dirichlet(np.ones(n))
         pair = (Measure(points, masses), Measure(moved(rng, points, radius), masses))
         cases.append((g, unit**2 * float(rng.uniform(0.2, 2.0)), radius, *pair))

@@ -26,9 +26,11 @@ from theory.evidence import (
 )
 from theory.evidence.enclosure import coefficient, variable
 from theory.metric import MetricScore, ResidualFeatures
-from verify.metric.residual import jacobian, multiples, parameters
+from verify.inputs import whole_numbers
+from verify.textbook import residual_jacobian
 
 RUAN = ("ruan2024", "coifman2006")
+DEEPEST = -45.0  # a score below which weights are a share of 1e-19, and tokens are left out
 START, LEVELS = {"circle": 0.01, "torus": 0.04}, 5
 PLANE = ResidualFeatures(  # the norms of the two matrices multiply to 0.54
     np.array([[0.75, -0.5, 0.25], [0.5, 0.75, -0.5]]), np.array([0.25, -0.5, 0.125]),
@@ -80,7 +82,8 @@ def change(score, place, width, per_width):
     """P h - h at a place, for a lattice of so many tokens per width."""
     count = math.floor(min(9.0, math.pi / width) * per_width)
     x = exact([place])
-    tokens = x + multiples(*[count] * len(place)) * (width / per_width)
+    tokens = x + whole_numbers(*[count] * len(place)) * (width / per_width)
+    tokens = tokens[score.matrix(points(x).mid, points(tokens).mid)[0] > DEEPEST]
     rise, masses = function(tokens) - function(x), np.exp(log_density(tokens))
     return attend(points(x), points(tokens), rise[:, np.newaxis], score=score, weights=masses)[0, 0]
 
@@ -95,7 +98,7 @@ def tangents(x):
 
 def metric_of(name, space, x):
     """A metric in the angles, in balls or in power series of balls."""
-    j, e = jacobian(parameters(FEATURES[space]), points(x[np.newaxis])[0]), tangents(x)
+    j, e = residual_jacobian(FEATURES[space], points(x[np.newaxis])[0]), tangents(x)
     return e.T @ {"pull-back": j.T @ j, "transposed": j @ j.T, "input": balls(np.eye(len(e)))}[name] @ e
 
 

@@ -6,8 +6,8 @@ from theory import Measure, attend
 from theory.attention import AttentionKernel, Softmatch, boltzmann_gibbs, read
 from theory.evidence import Claim, ball, balls, bug, constant, equals, exact, hypothesis, verifies
 from theory.metric import MetricScore, attention_weights, average_tokens, make_similarity, sizes_of
-from verify.metric.residual import drawn, images, parameters, squares
-from verify.textbook import laws
+from verify.inputs import draw_residual
+from verify.textbook import laws, residual_image, squares
 
 RUAN = ("ruan2024",)
 PATHS = np.array([[0.0, 0.0], [1.0, 0.5], [-1.0, 0.75], [0.25, -1.5]])
@@ -40,7 +40,7 @@ def scored(kind, similar, theta, h, *, factor=1, straight=False):
     if kind == "self":
         q, k = (balls(h) @ balls(part.reshape(d, w)) for part in np.split(theta, 2))
         return (q @ k.T) / np.sqrt(ball(w)) * ball(factor), q
-    f = balls(h) @ balls(theta.reshape(d, w)) if kind == "l2" else images(parameters(similar.features(theta)), h)
+    f = balls(h) @ balls(theta.reshape(d, w)) if kind == "l2" else residual_image(similar.features(theta), h)
     f = balls(h) if straight and kind == "metric" else f
     return -squares(f) * ball(factor), f
 
@@ -134,9 +134,9 @@ def test_graph(run, *, masked="weight"):
 def test_protocol(run, *, half=2.0, weighted=True, straight=False):
     for rng in run.draws(quick=6, paper=120):
         n, d, epsilon = int(rng.integers(2, 12)), int(rng.integers(1, 4)), 2.0 ** float(rng.integers(-4, 3))
-        g = drawn(rng, d, int(rng.integers(1, 5)), float(rng.uniform(0.2, 2.0)))
+        g = draw_residual(rng, d, int(rng.integers(1, 5)), float(rng.uniform(0.2, 2.0)))
         nu, x = Measure(rng.normal(size=(n, d)), rng.dirichlet(np.ones(n))), rng.normal(size=(3, d))
-        keys, queries = (balls(p) if straight else images(parameters(g), p) for p in (nu.points, x))
+        keys, queries = (balls(p) if straight else residual_image(g, p) for p in (nu.points, x))
         scores = squares(queries, keys) / -(ball(half) * ball(epsilon))
         masses = nu.weights if weighted else np.full(n, 1.0 / n)
         rows, score = laws(scores, masses), MetricScore(g, epsilon)

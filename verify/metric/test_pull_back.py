@@ -24,10 +24,10 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.enclosure import coefficient, variable
-from theory.evidence.spectra import spectral_norm
+from theory.evidence.spectra import singular_values, spectral_norm
 from theory.metric import MetricScore, ResidualFeatures
-from verify.inputs import UNITS
-from verify.metric.residual import drawn, images, jacobian, parameters
+from verify.inputs import UNITS, draw_residual
+from verify.textbook import residual_image, residual_jacobian
 
 RUAN = ("ruan2024",)
 ON_PAPER = ("derived", "refereed on paper")
@@ -41,7 +41,7 @@ def shifting(d, branch):
 
 
 def dissimilarities(score, x, *, stretch=1.0):
-    """F of all pairs, of which the score is minus half over the bandwidth; keys may be stretched."""
+    """The squared distances f of all pairs, from the score -f over twice the bandwidth; keys may be stretched."""
     if isinstance(score, DotProduct):
         return -score.matrix(exact(x), exact(x))
     return -2.0 * score.epsilon * score.matrix(exact(x), exact(stretch * x))
@@ -53,7 +53,7 @@ def clouds(run):
     for number, rng in enumerate(run.draws(quick=6, paper=150)):
         d, unit = int(rng.integers(1, 5)), UNITS[number % len(UNITS)]
         x = unit * rng.normal(size=(9, d))
-        g = drawn(rng, d, int(rng.integers(1, 5)), float(rng.uniform(0.1, 3.0)), unit)
+        g = draw_residual(rng, d, int(rng.integers(1, 5)), float(rng.uniform(0.1, 3.0)), unit)
         yield g, x, unit**2 * float(rng.uniform(0.1, 2)), unit
 
 
@@ -90,13 +90,13 @@ def test_pseudo_metric(run, *, power=1, dot=False, slack=1.0, stretch=1.0):
 
 
 def contractions(run):
-    """Yield features of which the two norms multiply to less than one, and tokens: pairs on the axis that they stretch first."""
+    """Yield features whose two norms multiply to less than one, and tokens: first pairs on the axis that they stretch."""
     for branch in (0.5, -0.5):
         for reach in (2.0**-5, 1.0):
             yield shifting(2, branch), np.array([[-reach, 0.0], [reach, 0.0]])
     for number, rng in enumerate(run.draws(quick=8, paper=150)):
         d, branch, unit = int(rng.integers(1, 5)), float(rng.uniform(0.1, 0.95)), UNITS[number % len(UNITS)]
-        yield drawn(rng, d, int(rng.integers(1, 5)), branch, unit), unit * rng.normal(size=(6, d))
+        yield draw_residual(rng, d, int(rng.integers(1, 5)), branch, unit), unit * rng.normal(size=(6, d))
 
 
 def lengths(points):
@@ -128,9 +128,8 @@ def test_injective(run, *, factor=1.0, summed=False):
         yield at_least(ratios, 1 - factor * r, scale=1, d=g.dim, part="lower")
         yield at_most(exact(g.expansion), 1 - r, scale=1, part="stated")
         yield at_least(exact(g.lipschitz), 1 + r, part="stated")
-        ways = exact(np.linalg.svd(g.jacobian(x)).Vh[:, -1])  # the directions that shrink most
-        shrunk = (g.jacobian(exact(x)) @ ways[:, :, np.newaxis])[:, :, 0]
-        yield at_least(norm(shrunk, axis=1) / norm(ways, axis=1), 1 - factor * r, scale=1, part="immersion")
+        for jacobian in g.jacobian(exact(x)):
+            yield at_least(singular_values(jacobian)[-1], 1 - factor * r, scale=1, part="immersion")
     for branch in (0.5, -0.5):
         g = shifting(1, branch)
         ratios = [
@@ -184,7 +183,7 @@ SKEWED = ResidualFeatures(  # of which J J^T is not J^T J
 
 def grams(name, g, x):
     """The metric at a point, in balls."""
-    j = jacobian(parameters(g), x)
+    j = residual_jacobian(g, x)
     return {"pull-back": j.T @ j, "transposed": j @ j.T, "input": balls(np.eye(len(x)))}[name]
 
 
@@ -195,7 +194,7 @@ def rays(run):
         d = int(rng.integers(1, 4))
         x, v = (np.round(rng.normal(size=d) * 64) / 64 for _ in range(2))
         v[0] = v[0] or 1.0
-        yield drawn(rng, d, int(rng.integers(2, 5)), float(rng.uniform(0.3, 1.5))), x, v
+        yield draw_residual(rng, d, int(rng.integers(2, 5)), float(rng.uniform(0.3, 1.5))), x, v
 
 
 def size_of(g):
@@ -204,7 +203,7 @@ def size_of(g):
 
 
 def difference_quotients(score, x, v, sides, exponents):
-    """F between two points on a ray, over the squared step, for steps small enough for the next order to be one."""
+    """Squared distances between two points on a ray over the squared step, for the steps of these exponents."""
     for step in (2.0**-k for k in exponents):
         left, right = (exact((x + side * step * v)[np.newaxis]) for side in sides)
         yield -score.matrix(left, right)[0, 0] / step**2
@@ -233,9 +232,7 @@ def test_pull_back(run, *, metric="pull-back", share=Fraction(1, 2), first=1, be
         here = exact(x[np.newaxis])
         yield equals(score.pull_back(here)[0], gram, scale=size, part="instrument")
         t = variable(4)
-        series = (
-            images(parameters(g), (balls(x) + balls(v) * t)[np.newaxis])[0] - images(parameters(g), x[np.newaxis])[0]
-        )
+        series = residual_image(g, (balls(x) + balls(v) * t)[np.newaxis])[0] - residual_image(g, x[np.newaxis])[0]
         f = (series * series).sum()
         second = hull(balls(v) @ gram @ balls(v) * (2 * ball(share)))
         yield equals(hull(coefficient(f, 2)), second, part="second derivative")

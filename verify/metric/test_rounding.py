@@ -18,8 +18,8 @@ from theory.evidence import (
     verifies,
 )
 from theory.metric import MetricScore, ResidualFeatures
-from verify.inputs import UNITS
-from verify.metric.residual import drawn, images, parameters, squares
+from verify.inputs import UNITS, draw_residual
+from verify.textbook import residual_image, squares
 
 
 def cancelling(rng):
@@ -56,11 +56,11 @@ def test_rounding(run, *, factor=1.0, seen=1.0, given=np.float64, share=0.05):
     for number, rng in enumerate(run.draws(quick=6, paper=120)):
         cases += [("cancelling", 0.5, *cancelling(rng)), ("adding", 0.5, *adding(rng))]
         d, unit = int(rng.integers(1, 5)), UNITS[number % len(UNITS)]
-        g = drawn(rng, d, int(rng.integers(1, 5)), float(rng.uniform(0.1, 3.0)), unit)
+        g = draw_residual(rng, d, int(rng.integers(1, 5)), float(rng.uniform(0.1, 3.0)), unit)
         x, y = unit * rng.normal(size=(2, 5, d))
         cases.append(("random", unit**2 * float(rng.uniform(0.1, 2.0)), g, x, y))
     for name, epsilon, g, x, y in cases:
-        f, h = (images(parameters(g), z) for z in (x, y))
+        f, h = (residual_image(g, z) for z in (x, y))
         stated = ResidualFeatures(seen * g.inner, g.inner_bias, g.outer, g.outer_bias)  # by which the error is bounded
         off = hull(norm(balls(g(given(x))) - f, axis=1)).max() / stated.rounding(x)
         case = {"input": name, "n": len(x), "d": g.dim}

@@ -32,8 +32,8 @@ from theory.metric import (
     stationary_law,
 )
 from theory.particles.exact import spectrum as certified
-from verify.metric.residual import drawn, images, parameters, squares
-from verify.textbook import dot_scores, laws
+from verify.inputs import draw_residual
+from verify.textbook import dot_scores, laws, residual_image, squares
 
 RUAN = ("ruan2024",)
 ON_PAPER = ("derived", "refereed on paper")
@@ -43,7 +43,7 @@ BITS, LEAST = 512, Fraction(1, 10**100)
 
 def kernel(g, x, epsilon, *, quartic=False):
     """The exponentials of the scores, in balls, or of minus their squares."""
-    f = squares(images(parameters(g), x)) / (2 * ball(epsilon))
+    f = squares(residual_image(g, x)) / (2 * ball(epsilon))
     return np.exp(-f * f if quartic else -f)
 
 
@@ -53,7 +53,7 @@ def clouds(run, *, quick, paper):
     plane = np.array([[0.0, 0.0], [0.125, 0.0], [0.0, 0.25], [2.0, 1.0], [-1.0, 0.5]])
     for number, rng in enumerate(run.draws(quick=quick, paper=paper)):
         n, d = int(rng.integers(2, 7)), int(rng.integers(1, 4))
-        g = drawn(rng, d if number else 2, 3, float(rng.uniform(0.2, 0.9)) if number else 3.0)
+        g = draw_residual(rng, d if number else 2, 3, float(rng.uniform(0.2, 0.9)) if number else 3.0)
         yield g, (rng.normal(size=(n, d)) if number else plane), 0.5 * 2.0 ** float(rng.integers(-2, 2))
 
 

@@ -1,7 +1,6 @@
 """What was reported, judged on made-up runs: every verdict can come out, every twin is refuted, no run is dropped."""
 
 import math
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -11,14 +10,14 @@ from theory.evidence import Run, Verdict, Verification, decide, equals, run_mean
 from theory.evidence.judge import judge
 from theory.experiments import studies
 from theory.experiments.analysis import comparison, results
-from verify.experiments import reported
+from verify.experiments import test_reported as reported
 
 MARGINS = {"loss": math.log(1.1), "score": 0.02, "spread": 0.005}
 
 
 def claims(task):
-    found = vars(import_module(f"verify.experiments.test_reported_{task}")).values()
-    return {value.claim.id: value for value in found if isinstance(value, Verification)}
+    found = [value for value in vars(reported).values() if isinstance(value, Verification)]
+    return {value.claim.id: value for value in found if value.claim.id.startswith(f"reported.{task}-")}
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """The figures of the reported experiments, drawn from made-up runs: what they must show, also of runs that diverged."""
 
-from importlib import import_module
-
 import numpy as np
 import pytest
 from matplotlib.text import Text
@@ -12,6 +10,7 @@ from theory.evidence.record import write
 from theory.experiments.analysis import results
 from theory.figures import registry
 from theory.figures._style import style
+from verify.experiments import test_reported
 
 
 @pytest.fixture(autouse=True)
@@ -65,10 +64,10 @@ def test_verdicts_are_those_of_the_records_and_nothing_is_claimed_without(tmp_pa
     without = words(drawn("reported_verdicts", evidence=tmp_path))
     assert not {"supported", "refuted", "inconclusive"} & set(without)
     found = {}
-    for value in vars(import_module("verify.experiments.test_reported_digits")).values():
-        if isinstance(value, Verification):
+    for value in vars(test_reported).values():
+        if isinstance(value, Verification) and value.claim.id.startswith("reported.digits-"):
             evidence = decide(value, Run(value.claim.id))
-            write(tmp_path, evidence, "verify/experiments/test_reported_digits.py")
+            write(tmp_path, evidence, "verify/experiments/test_reported.py")
             found[value.claim.id] = evidence
     shown = words(drawn("reported_verdicts", evidence=tmp_path))
     verdicts = [evidence.verdict.value for evidence in found.values()]
