@@ -3,13 +3,26 @@
 import numpy as np
 
 from theory import Measure, w1
-from theory.attention import Constants
-from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
+from theory.attention import AttentionKernel, Constants
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_least,
+    at_most,
+    ball,
+    bug,
+    constant,
+    equals,
+    exact,
+    hypothesis,
+    limit,
+    verifies,
+)
 from theory.evidence.roundoff import U
+from theory.lipschitz import spectral_norm
 from theory.lipschitz.constants import score_constant
 from theory.metric import MetricScore, ResidualFeatures
-from verify.inputs import UNITS
-from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, image, moved, norm, rounded
+from verify.inputs import FLOOR, UNITS, draw_cloud, push_within
 from verify.metric.residual import drawn, images, parameters, squares
 from verify.textbook import balls, hull
 
@@ -24,7 +37,7 @@ def steep(branch, dim=2):
 
 def statement(g, radius, epsilon, *, power=2, share=1):
     """The constants as claimed."""
-    lipschitz = 1 + share * norm(g.inner) * norm(g.outer)
+    lipschitz = 1 + share * spectral_norm(g.inner) * spectral_norm(g.outer)
     beta, across = Interval.exactly(0.5 / epsilon), 2 * lipschitz * Interval.exactly(radius)
     slope = 2 * beta * across * lipschitz
     return {"oscillation": beta * across**power, "query": slope, "key": slope, "mixed": 2 * beta * lipschitz**2}
@@ -69,7 +82,7 @@ def test_constants(run, *, share=1, power=2, reach=1):
             yield at_most(value, claimed[name], part=name, d=d)
         up = 1 + Interval.within(0.0, 2.5e3 * U)  # the Lipschitz constant, twice a factor, is rounded up by a thousand
         for name, value in MetricScore(g, epsilon).constants(radius)._asdict().items():
-            yield equals(rounded(value), up * claimed[name], part=f"stated {name}", d=d)
+            yield equals(exact(value), up * claimed[name], part=f"stated {name}", d=d)
     g, found = steep(0.5), {"oscillation": [], "query": [], "key": [], "mixed": []}
     for k in range(4, 10):  # ends of a diameter, and points a little inside
         radius = 2.0**-k
@@ -106,17 +119,16 @@ def test_lipschitz(run, *, most=None, wider=1.0, flat=False, least=2):
         radius = unit * float(rng.uniform(0.2, 1.0))
         g, points = drawn(rng, d, 3, float(rng.uniform(0.1, 1.0)), unit), draw_cloud(rng, n, d, radius)
         masses = rng.dirichlet(np.ones(n))
-        pair = (Measure(points, masses), Measure(moved(rng, points, radius), masses))
+        pair = (Measure(points, masses), Measure(push_within(rng, points, radius), masses))
         cases.append((g, unit**2 * float(rng.uniform(0.2, 2.0)), radius, *pair))
     for number, (g, epsilon, radius, mu, nu) in enumerate(cases):
         score, before = MetricScore(g, epsilon), w1(mu, nu)
         if before.lo < FLOOR * radius:  # nothing moved
             continue
-        (left, slip), (right, slack) = (image(m, score, None) for m in (mu, nu))
-        after = blurred(w1(left, right), slip, slack)
+        after = w1(*(AttentionKernel(score, law).push(law.enclosed()) for law in (mu, nu)))
         stated = MetricScore(g, wider * epsilon).constants(radius)
         stated = Constants(0.0, 0.0, 0.0, 0.0) if flat else stated
-        bound = most or score_constant(stated, 2.0 * radius)
-        yield at_most(after, rounded(bound) * before, n=mu.size, d=mu.dim, input=number)
+        bound = most or score_constant(Constants(*exact(np.array(stated))), exact(2.0 * radius))
+        yield at_most(after, bound * before, n=mu.size, d=mu.dim, input=number)
         if number == 0:
             yield at_least(after / before, least, part="expansion")

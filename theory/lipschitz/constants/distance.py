@@ -54,7 +54,7 @@ def distance_constant(n: int, form: ArrayLike | None = None) -> float:
     :math:`\max_i|F_i(X) - F_i(Y)| \le (1 + 4c_N)\max_i|x_i - y_i|` on all of :math:`(\mathbb R^d)^N`, for every d and
     :math:`\beta`; a ``form`` :math:`M = WW^\top/s`, shape (d, d), stands for the scores
     :math:`-|W^\top(x_i - x_j)|^2/s` and the outputs :math:`PXM`, a constant too for the score :math:`-\beta|x - y|`.
-    Derived. :func:`theory.lipschitz.two_sided` comes to :math:`4c_N + (1 - c_N)/(1 + c_N)`, so that the quotient tends
+    Derived. :func:`theory.lipschitz.witnesses.two_sided` comes to :math:`4c_N + (1 - c_N)/(1 + c_N)`, so that the quotient tends
     to one with N.
     """
     size = 1.0 if form is None else _norm(as_matrix(form, "form"), 2)
@@ -79,7 +79,7 @@ def atoms_constant(n: int, p: float) -> float:
 
     The constant in :math:`W_p` between N atoms of equal mass, and for :math:`(\sum_i|x_i - y_i|^p)^{1/p}`. Derived:
     rows by :func:`distance_constant`, columns by :func:`column_constant`, and the Schur test between them. That it
-    grows with N cannot be helped at :math:`p = 1`: see :func:`theory.lipschitz.star`.
+    grows with N cannot be helped at :math:`p = 1`: see :func:`theory.lipschitz.witnesses.star`.
     """
     order = exponent(p)
     if order == math.inf:

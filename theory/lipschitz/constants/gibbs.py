@@ -47,7 +47,7 @@ def transform_constant(oscillation: float, slope: float, diameter: float, value:
     ``oscillation`` and ``slope`` are :math:`o` and the Lipschitz constant :math:`\ell` of a potential on a set of
     ``diameter`` D; ``value`` is the product of the constants of lookup and projection that follow. Derived: for f of
     slope one :math:`|f - c| \le D`, so that :math:`g(f - c)` has slope at most :math:`\sup g\,(1 + D\ell)`. Sharp in
-    the limit at :func:`theory.lipschitz.light_ramp`, and there also after the projection to barycentres.
+    the limit at :func:`theory.lipschitz.witnesses.light_ramp`, and there also after the projection to barycentres.
     """
     o, rate, size = (
         nonnegative(c, n) for c, n in ((oscillation, "oscillation"), (slope, "slope"), (diameter, "diameter"))
@@ -60,7 +60,7 @@ def weight_constant(most: float, slope: float, diameter: float, mass: float) -> 
 
     It stretches :math:`W_1(\mu, \nu)` with :math:`m = \max(\mu(g), \nu(g))`, and all pairs with :math:`m = \inf g`.
     Derived. With ``slope`` 0 or ``diameter`` 0 it is :math:`\sup g/m`, the constant of total variation, which two atoms
-    attain: :func:`theory.lipschitz.light_atom`.
+    attain: :func:`theory.lipschitz.witnesses.light_atom`.
 
     Raises
     ------
