@@ -171,7 +171,7 @@ class CausalKernel:
         """Return (time, output) for queries ``z``, shape (m, 1 + d), each of which must see some mass."""
         queries = as_points(z, "z", dim=self.nu.dim)
         if is_enclosed(queries, self.nu.points, self.nu.weights):
-            return self._enclosed_output(exact(queries))
+            return self._enclosed_output(exact(queries))  # type: ignore[no-any-return]
         order = np.argsort(self.nu.points[:, 0], kind="stable")
         order = order[self.nu.weights[order] > 0.0]
         times, keys = self.nu.points[order, 0], np.ascontiguousarray(self.nu.points[order, 1:])

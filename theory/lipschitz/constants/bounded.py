@@ -27,6 +27,7 @@ from theory.attention.score import Constants
 from theory.evidence import Interval, gamma, is_enclosed
 from theory.lipschitz._numbers import (
     as_constants,
+    as_float,
     exponent,
     exponential,
     finite,
@@ -80,8 +81,9 @@ def max_norm_constant(alpha: float, value: float = 1.0) -> float:
 
     :math:`\max_i|F_i(X) - F_i(Y)| \le v(1 + 2\alpha)\max_i|x_i - y_i|` for any number of tokens, any weights and any
     mask, since :math:`\|\mathrm{Cov}_i\| \le R^2` and :math:`\sum_j P_{ij}|x_j - m_i| \le R`. Derived. The row of
-    :func:`theory.lipschitz.witnesses.balanced_query` has the sum :math:`2\alpha`, so the bound is sharp as :math:`\alpha` grows;
-    a law of :math:`\frac12 + \frac1{8\alpha}` at the query's own side makes it :math:`2\alpha + \frac1{8\alpha}`.
+    :func:`theory.lipschitz.witnesses.balanced_query` has the sum :math:`2\alpha`, so the bound is sharp as
+    :math:`\alpha` grows; a law of :math:`\frac12 + \frac1{8\alpha}` at the query's own side makes it :math:`2\alpha +
+    \frac1{8\alpha}`.
     """
     return finite(nonnegative(value, "value") * (1.0 + 2.0 * nonnegative(alpha, "alpha")), "alpha")
 
@@ -132,7 +134,7 @@ def causal_constant(alpha: float, n: int, value: float = 1.0) -> float:
     """
     harmonic = math.fsum(1.0 / i for i in range(1, as_count(n, "n") + 1))
     if is_enclosed(alpha, value):  # quotients and their sum are rounded correctly
-        harmonic = Interval.within(harmonic, gamma(2) * harmonic)
+        harmonic = as_float(Interval.within(harmonic, gamma(2) * harmonic))
     return finite(query_constant(alpha, value) + measure_constant(alpha, value) * harmonic, "alpha")
 
 
@@ -199,13 +201,13 @@ def log_collapsed_diameter(diameter: float, norm: float, value: float, depth: in
     if upper(size) == 0.0 or (0.0 in map(upper, rates) and layers > 0):
         return -math.inf
     if not layers:
-        return logarithm(size)  # type: ignore[no-any-return]
+        return logarithm(size)
     power = float(3**layers)
     factor = logarithm(rates[0]) + logarithm(rates[1]) - logarithm(like(4.0, diameter, *rates))
-    return power * logarithm(size) + (power - 1.0) / 2.0 * factor  # type: ignore[no-any-return]
+    return power * logarithm(size) + (power - 1.0) / 2.0 * factor
 
 
 def _inverse(p: float, alpha: float) -> float:
     """Return 1 / p for p in [1, inf], enclosed if alpha is."""
     order = exponent(p)
-    return 0.0 if math.isinf(order) else 1.0 / like(order, alpha)  # type: ignore[no-any-return]
+    return 0.0 if math.isinf(order) else 1.0 / like(order, alpha)

@@ -141,7 +141,7 @@ def leader_bound(ratio: float, gap: float) -> float:
     g = positive(gap, "gap")
     many = like(as_positive(ratio, "ratio"), g)
     share, rest = _logistic(g - logarithm(many)), _logistic(logarithm(many) - g)  # one less the other loses digits
-    return root(many) * share * (1.0 + rest * g)  # type: ignore[no-any-return]
+    return root(many) * share * (1.0 + rest * g)
 
 
 def leader_gap(alpha: float, ratio: float) -> float:

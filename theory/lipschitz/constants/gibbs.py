@@ -29,6 +29,7 @@ from theory.attention.score import Constants
 from theory.evidence import Interval, exact, gamma, is_enclosed
 from theory.lipschitz._numbers import (
     as_constants,
+    as_float,
     exponential,
     finite,
     like,
@@ -193,11 +194,12 @@ def mean_distance(mu: Measure, n: int) -> float:
     if as_measure(mu, "mu").dim != 1:
         raise ValueError(f"mu: expected dimension 1, got {mu.dim}")
     if is_enclosed(mu.points, mu.weights):
-        if mu.points.radius.any() or mu.weights.radius.any():
+        points, weights = exact(mu.points), exact(mu.weights)
+        if points.radius.any() or weights.radius.any():
             raise ValueError("mu: expected a law that is known exactly")
-        mean = mean_distance(Measure.normalised(mu.points.mid, mu.weights.mid), draws)
+        mean = mean_distance(Measure.normalised(points.mid, weights.mid), draws)
         lost = gamma(16 * (draws + mu.size) * (40 + draws.bit_length()))  # of a share, which is at most one
-        return Interval.within(mean, lost * float(np.ptp(mu.points.mid)))  # type: ignore[return-value]
+        return as_float(Interval.within(mean, lost * float(np.ptp(points.mid))))
     order = np.argsort(mu.points[:, 0])
     below = np.cumsum(mu.weights[order])[:-1]
     above = np.cumsum(mu.weights[order][::-1])[::-1][1:]  # complementary sums: 1 - p would lose its digits
