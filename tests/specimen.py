@@ -16,8 +16,7 @@ from theory.evidence import (
     hypothesis,
     verifies,
 )
-from theory.evidence.reading import claim_of, seal
-from theory.evidence.record import write
+from theory.evidence.record import claim_of, seal, write
 
 NOTES = """# Notes
 

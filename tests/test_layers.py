@@ -42,13 +42,13 @@ HOMES = {  # a package and the only places that may import it
     "numba": ("engine/jit.py", "engine/registers.py"),
     "llvmlite": ("engine/registers.py",),
     "finufft": ("engine/",),
-    "ot": ("distance/w1.py",),
+    "ot": ("distance/simplex.py",),
     "matplotlib": ("figures/",),
     "sympy": ("evidence/symbolic.py", "diffusion/geometry/conformal.py"),
     "flint": ("evidence/enclosure.py",),
     "mpmath": (),
     "torch": ("metric/torch/", "experiments/", "maxent/autograd.py"),
-    "sklearn": ("maxent/studies/prediction.py", "experiments/"),
+    "sklearn": ("diffusion/similarity/peers.py", "maxent/studies/prediction.py", "experiments/"),
     "trimesh": ("experiments/",),
     "num2words": ("experiments/",),
     "sacrebleu": ("experiments/",),
@@ -63,7 +63,7 @@ UNSEEDED = {"random", "secrets", "time", "datetime", "uuid"}  # a number may dep
 CLOCKS = {  # where a clock decides when a state is written, how long it took and what is left over, never what is in it
     "evidence/countdown.py": {"time"},
     "evidence/files.py": {"time"},
-    "particles/march.py": {"time"},
+    "particles/dynamics/checkpoints.py": {"time"},
     "experiments/training/crew.py": {"time"},
     "experiments/training/runner.py": {"time"},
 }
@@ -196,6 +196,61 @@ def test_doors_are_quick():
     assert done.stdout.split() == []
 
 
+# --- doors, and where widths come from ---
+
+CHECKS = sorted((ROOT / "verify").rglob("*.py"))
+FIGURES = sorted((PACKAGE / "figures").rglob("*.py"))
+VOCABULARY = {"verify/conftest.py", "verify/inputs.py", "verify/textbook.py"}
+WIDTHS = {"gamma", "within"}  # a width is derived by an instrument, or travels with the numbers
+OPEN = {"evidence", "_validate", "figures", "report", "__main__"}  # what a figure or a test of the house may look into
+
+
+def in_repository(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def names_of_widths(tree: ast.AST) -> set[str]:
+    """Return the words by which a tree would derive a width of its own."""
+    called_so = {called(node) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    imported_so = {name.rpartition(".")[2] for name in imported(tree)}
+    return (called_so | imported_so) & WIDTHS
+
+
+def around_doors(tree: ast.AST) -> set[str]:
+    """Return the modules of rooms from which names are taken that a folder's door should hand out."""
+    modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    inside = {name for name in modules if name.startswith("theory.") and name.split(".")[1] not in OPEN}
+    return {name for name in inside if not PACKAGE.joinpath(*name.split(".")[1:]).is_dir()}
+
+
+@pytest.mark.parametrize("path", CHECKS, ids=in_repository)
+def test_checks_derive_no_width(path):
+    assert names_of_widths(tree_of(path)) == set()
+
+
+@pytest.mark.parametrize("path", [*CHECKS, *FIGURES], ids=in_repository)
+def test_checks_and_figures_go_through_doors(path):
+    assert around_doors(tree_of(path)) == set()
+
+
+def test_beside_claims_there_is_one_vocabulary():
+    beside = {in_repository(path) for path in CHECKS if not path.name.startswith("test_")}
+    assert beside == VOCABULARY
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path.name == "__init__.py"], ids=place)
+def test_doors_are_small(path):
+    """A person reads a door: what it hands out fits on a page."""
+    handed_out = [
+        alias.asname
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname is not None
+    ]
+    assert len(handed_out) <= 40
+
+
 # --- tests that could not fail ---
 
 COMPARISONS = {"allclose", "isclose", "array_equal", "array_equiv", "all", "any", "isinstance", "issubclass", "differs"}
@@ -267,6 +322,25 @@ def test_no_comparison_is_thrown_away_or_left_to_a_default(path):
 )
 def test_imports_are_found(text, names):
     assert imported(ast.parse(text), "theory.attention") == names
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("from theory.evidence import gamma", {"gamma"}),
+        ("from theory.evidence.roundoff import gamma as g", {"gamma"}),
+        ("x = Interval.within(1.0, 0.1)", {"within"}),
+        ("x = roundoff.gamma(3)", {"gamma"}),
+        ("def f(within): return exact(1.0)", set()),
+    ],
+)
+def test_widths_of_ones_own_are_found(text, found):
+    assert names_of_widths(ast.parse(text)) == found
+
+
+def test_ways_around_doors_are_found():
+    lines = ["theory.maxent import softmax", "theory.distance.w1 import w1", "theory.evidence.enclosure import log"]
+    assert around_doors(ast.parse("".join(f"from {line}\n" for line in lines))) == {"theory.distance.w1"}
 
 
 @pytest.mark.parametrize(

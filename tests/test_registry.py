@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from theory.evidence import ROOT as ENTROPY, Verification
-from theory.evidence.reading import read, statement_of
-from theory.evidence.record import path_of
+from theory.evidence.record import path_of, read, statement_of
 
 ROOT = Path(__file__).parent.parent
 VERIFY = ROOT / "verify"

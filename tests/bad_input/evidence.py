@@ -104,6 +104,7 @@ ALIASES = {
     ("enclosure.sup_over", "x"): ("box",),
     ("enclosure.as_ball", "value"): ("x",),
     ("interval.enclose", "value"): ("operand",),
+    ("intervals.as_intervals", "value"): ("operand",),
 }
 ACCEPTED = {
     ("witness.coarse", "values", "empty"): "an array of any shape",
@@ -116,6 +117,13 @@ ACCEPTED = {
     ("streams.stream", "name", "text"): "any text is a name",
     ("streams.stream", "name", "blank"): "any text is a name",
     ("enclosure.as_ball", "name", "*"): "goes into the message only",
+    ("intervals.Intervals", "lo", "-inf"): "unbounded below",
+    ("intervals.Intervals", "hi", "inf"): "unbounded above",
+    ("intervals.*", "*", "empty"): "an array of any shape",
+    ("intervals.*", "*", "rank"): "an array of any shape",
+    ("intervals.as_intervals", "name", "*"): "goes into the message only",
+    ("outward.norm", "x", "empty"): "the length of nothing is zero",
+    ("outward.norm", "x", "rank"): "an array of any shape",
     ("interval.enclose", "name", "*"): "goes into the message only",
 }
 LISTED = {}

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from theory.evidence.countdown import Corner, Countdown, told
+from theory.evidence.countdown import Corner, Countdown, describe_remaining
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_only_what_is_waited_for_counts(clock):
     ("seconds", "text"), [(0.2, "0:00"), (59.6, "1:00"), (65.0, "1:05"), (3599.0, "59:59"), (3665.0, "1:01:05")]
 )
 def test_time_is_told_in_minutes(seconds, text):
-    assert told(seconds) == f"about {text} left"
+    assert describe_remaining(seconds) == f"about {text} left"
 
 
 @pytest.mark.parametrize(("used", "shown"), [(10, True), (69, False), (80, False)])

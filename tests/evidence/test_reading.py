@@ -7,8 +7,7 @@ import pytest
 from tests import specimen
 from tests.specimen import edited
 from theory.evidence import ROOT, Interval, Run, at_most, bug, constant, decide, verifies
-from theory.evidence.reading import RecordError, claim_of, read, seal
-from theory.evidence.record import write
+from theory.evidence.record import RecordError, claim_of, read, seal, write
 
 
 @pytest.fixture
@@ -120,7 +119,7 @@ SEEN = {
     "tightness, nan": (quick(tightness="nan"), "has tightness 'nan': expected a positive number or none"),
     "tightness, negative": (quick(tightness=-5.0), "has tightness -5.0: expected"),
     "tightness, flag": (quick(tightness=True), "has tightness True: expected"),
-    "strange key": (lambda whole: whole.update(remark="seen"), "no other keys than those of a record, got remark"),
+    "strange key": (lambda whole: whole.update(comment="seen"), "no other keys than those of a record, got comment"),
     "strange key of an entry": (quick(remark="seen"), "scale quick has remark, which no entry has"),
     "provenance, commit": (made(commit=5), "expected text, got 5"),
     "provenance, list": (quick(provenance=["suite"]), "provenance: expected names and values, got list"),

@@ -31,8 +31,7 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.claim import departure_of
-from theory.evidence.reading import RecordError, read
-from theory.evidence.record import compare, entry_of, path_of, recorded as has_record, write
+from theory.evidence.record import RecordError, compare, entry_of, path_of, read, recorded as has_record, write
 
 CLAIM = Claim("demo.claim", "a claim for demonstration", "$x = 1$", ("one", "two"), ("MA.L6",), ("key2020",))
 

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         within as within,
     )
     from theory.evidence.judge import Verdict as Verdict, judge as judge
-    from theory.evidence.ledger import Evidence as Evidence, Run as Run, decide as decide
     from theory.evidence.outward import norm as norm
     from theory.evidence.roundoff import (
         discrepancy as discrepancy,
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
         softmax_error as softmax_error,
         total as total,
     )
+    from theory.evidence.runner import Evidence as Evidence, Run as Run, decide as decide
     from theory.evidence.statistics import (
         batch_mean as batch_mean,
         bounded_mean as bounded_mean,

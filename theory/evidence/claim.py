@@ -10,7 +10,7 @@ import difflib
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from theory.evidence.interval import Interval, Number, enclose
+from theory.evidence.intervals import as_intervals
 from theory.evidence.judge import Verdict
 
 Measured: TypeAlias = Any  # intervals, balls and arrays of them; integers and fractions, which are exact
@@ -46,6 +47,8 @@ class Claim:
         The statement in one plain line, for the closing table.
     statement : str
         The statement in TeX.
+    remark : str, default ""
+        What is said besides, in TeX: where it is attained, what it does not say, how the parts hang together.
     assumptions : tuple of str
         Every hypothesis.
     spec : tuple of str
@@ -71,6 +74,7 @@ class Claim:
     cites: tuple[str, ...] = ()
     provenance: tuple[str, ...] = ("derived",)
     finds: tuple[Verdict, ...] = (Verdict.SUPPORTED,)
+    remark: str = ""
 
     def __post_init__(self) -> None:
         if not _ID.fullmatch(self.id):
@@ -83,6 +87,8 @@ class Claim:
             for item in getattr(self, name):
                 if not isinstance(item, Verdict if name == "finds" else str) or not item:
                     raise TypeError(f"{name}: expected texts, or verdicts in finds, for {self.id}, got {item!r}")
+        if not isinstance(self.remark, str):
+            raise TypeError(f"remark: expected text for {self.id}, got {type(self.remark).__name__}")
         for item in self.spec:
             if not _SPEC.fullmatch(item):
                 raise ValueError(f"spec: expected an item such as 'MA.L6', got {item!r}")
@@ -162,11 +168,9 @@ def _found(relation: str, measured: Any, claimed: Any, scale: Any, case: dict[st
     """Make the finding of two numbers, or of two arrays at the entry that is worst."""
     for name in case:
         _know(name)
-    if not any(_axes(value) for value in (measured, claimed, scale)):
-        return _found_at(relation, _measured(measured), enclose(claimed), scale, case)
-    entries = [_found_at(relation, *entry, case) for entry in _entries(measured, claimed, scale)]
-    refuted = any(entry.departure.lo > 0.0 for entry in entries)
-    return max(entries, key=lambda entry: entry.departure.lo if refuted else entry.departure.hi)
+    if any(_axes(value) for value in (measured, claimed, scale)):
+        measured, claimed, scale = _worst_entry(relation, measured, claimed, scale)
+    return _found_at(relation, _measured(measured), enclose(claimed), scale, case)
 
 
 def _axes(value: Any) -> int:
@@ -174,29 +178,34 @@ def _axes(value: Any) -> int:
     return int(getattr(value, "ndim", 1 if isinstance(value, (list, tuple)) else 0))
 
 
-def _entries(measured: Any, claimed: Any, scale: Any) -> Iterator[tuple[Interval, Interval, Interval | None]]:
-    """Yield what was measured and claimed entry by entry, what has no axes for every one of them."""
-    from theory.evidence.intervals import Intervals, as_intervals  # noqa: PLC0415  which loads NumPy's rules
-
+def _worst_entry(relation: str, measured: Any, claimed: Any, scale: Any) -> tuple[Interval, Interval, Interval | None]:
+    """Return the entry that refutes most clearly, or else the one that leaves most room; none has axes left."""
     floats = isinstance(measured, np.ndarray) and measured.dtype.kind == "f"
     if floats or not _axes(measured):
         raise TypeError(f"measured: expected enclosures (exact(x) for exact numbers), got {_named(measured)}")
-    arrays = [as_intervals(measured), as_intervals(claimed), *([] if scale is None else [as_intervals(scale)])]
-    shape = arrays[0].shape
-    for name, array in zip(("claimed", "scale"), arrays[1:], strict=False):
-        if array.shape not in ((), shape):
-            raise ValueError(f"{name}: expected the shape of measured, {shape}, or one number, got {array.shape}")
-    if not arrays[0].size:
-        raise ValueError(f"measured: expected at least one entry, got shape {shape}")
-
-    def each(array: Intervals) -> list[Interval]:
-        spread: Any = np.broadcast_to(array, shape)
-        spread = spread.ravel()
-        return [Interval(lo, hi, array.kind) for lo, hi in zip(spread.lo.tolist(), spread.hi.tolist(), strict=True)]
-
-    columns = [each(array) for array in arrays]
-    for entry in zip(*columns, strict=True):
-        yield (entry[0], entry[1], None if scale is None else entry[2])
+    values, bounds = as_intervals(measured, "measured"), as_intervals(claimed, "claimed")
+    units = as_intervals(abs(bounds)) if scale is None else as_intervals(scale, "scale")
+    for name, array in (("claimed", bounds), ("scale", units)):
+        if array.shape not in ((), values.shape):
+            raise ValueError(
+                f"{name}: expected the shape of measured, {values.shape}, or one number, got {array.shape}"
+            )
+    if not values.size:
+        raise ValueError(f"measured: expected at least one entry, got shape {values.shape}")
+    off = {"equals": lambda: abs(values - bounds), "at_most": lambda: values - bounds,
+           "at_least": lambda: bounds - values}[relation]()  # fmt: skip
+    if not (units.lo > 0.0).all():
+        least = units.lo.min()
+        raise ValueError(f"scale: expected a positive scale (the claimed value may vanish), got at least {least}")
+    if not (units.lo > 0.0).all():
+        least = units.lo.min()
+        raise ValueError(f"scale: expected a positive scale (the claimed value may vanish), got at least {least}")
+    departures = as_intervals(off / units)
+    refuted = bool((departures.lo > 0.0).any())
+    entry = int(np.argmax(departures.lo if refuted else departures.hi))
+    worst = np.unravel_index(entry, values.shape)
+    own = [array[worst] if array.ndim else array[()] for array in (values, bounds, units)]
+    return own[0], own[1], None if scale is None else own[2]
 
 
 def _named(value: Any) -> str:
@@ -249,7 +258,7 @@ def equals(measured: Measured, claimed: Measured, /, *, scale: Measured = None, 
         What is claimed, in the same unit and of the same shape or one number; a bare number is exactly what is claimed.
     scale : Interval, ball or real, or an array of them, optional
         Unit of the departure; the size of ``claimed`` unless given, and demanded when that may vanish. It is derived
-        from the data and is no tolerance: :func:`~theory.evidence.ledger.decide` refuses one that hides what the
+        from the data and is no tolerance: :func:`~theory.evidence.runner.decide` refuses one that hides what the
         numbers of the check leave open.
     **case
         The parameters of this case, kept for the record; none may be named like ``scale``.

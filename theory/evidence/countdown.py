@@ -47,7 +47,7 @@ class Countdown:
         return (self._clock() - self._start) * rest / finished if finished > 0.0 else None
 
 
-def told(seconds: float) -> str:
+def describe_remaining(seconds: float) -> str:
     """Return a time left in words, such as ``about 1:05 left``."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

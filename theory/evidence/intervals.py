@@ -47,9 +47,9 @@ class Intervals(NDArrayOperatorsMixin):
     kind: Kind
 
     def __init__(self, lo: ArrayLike, hi: ArrayLike, kind: Kind = Kind.NUMERIC) -> None:
-        self.lo = np.asarray(lo, dtype=np.float64)
-        self.hi = self.lo if hi is lo else np.asarray(hi, dtype=np.float64)
         self.kind = as_kind(kind)
+        self.lo = _as_ends(lo, "lo")
+        self.hi = self.lo if hi is lo else _as_ends(hi, "hi")
         if self.lo.shape != self.hi.shape:
             raise ValueError(f"hi: expected the shape of lo, {self.lo.shape}, got {self.hi.shape}")
         sound = (self.lo <= self.hi) & (self.lo < np.inf) & (self.hi > -np.inf)
@@ -181,6 +181,19 @@ class Intervals(NDArrayOperatorsMixin):
         return f"Intervals({self.mid!r} +- {self.radius.max(initial=0.0):.1e}, {self.kind.name})"
 
 
+def _as_ends(values: ArrayLike, name: str) -> Array:
+    """Convert ends to float64; they may be infinite."""
+    if type(values) is np.ndarray and values.dtype == np.float64:
+        return values
+    given = np.asarray(0.0 if isinstance(values, np.ma.MaskedArray) else values, dtype=object)
+    infinite = np.array([isinstance(end, (float, np.floating)) and np.isinf(end) for end in given.ravel()], dtype=bool)
+    if not infinite.any():
+        return as_real(values, name)
+    plain = np.array(values, dtype=np.float64)
+    as_real(np.where(np.isinf(plain), 0.0, plain), name)
+    return plain
+
+
 def bounded_by(lo: Any, hi: Any, kind: Kind) -> Any:
     """Return the enclosures between ends that a rule made sound: an array, or an interval where there is no axis."""
     if not np.ndim(lo):
@@ -242,7 +255,7 @@ def within(values: ArrayLike, error: ArrayLike, kind: Kind = Kind.NUMERIC) -> An
     """
     kind = as_kind(kind)
     centre = as_real(values, "values")
-    reach = np.asarray(error, dtype=np.float64)
+    reach = _as_ends(error, "error")
     if not (reach >= 0.0).all():
         raise ValueError(f"error: expected non-negative bounds, got {reach[~(reach >= 0.0)].flat[0]}")
     try:
@@ -256,25 +269,42 @@ def within(values: ArrayLike, error: ArrayLike, kind: Kind = Kind.NUMERIC) -> An
     return bounded_by(lo, hi, kind)
 
 
-def as_intervals(value: Any) -> Intervals:
+def cover(enclosed: Any, computed: ArrayLike) -> Any:
+    """Return the least enclosures that hold the truth and what floats made of it, so that a fault of theirs is seen.
+
+    Parameters
+    ----------
+    enclosed : Interval or Intervals
+        Of the truth.
+    computed : array_like
+        What the same question asked with floats was answered, of the same shape.
+    """
+    held = as_intervals(enclosed)
+    floats = as_real(computed, "computed")
+    return bounded_by(np.minimum(held.lo, floats), np.maximum(held.hi, floats), held.kind)
+
+
+def as_intervals(value: Any, name: str = "operand") -> Intervals:
     """Return numbers, an interval, balls or enclosures as an array of enclosures.
 
     Numbers are exact and of the strongest kind, so that they leave the kind of what they are combined with alone.
     """
     if isinstance(value, Intervals):
         return value
-    if isinstance(value, np.ndarray) and value.dtype == np.float64:
-        return _certain(value)
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        return _certain(value, name)
     if type(value) is float:
-        return _certain(np.array(value))
+        return _certain(np.array(value), name)
     if not isinstance(value, (np.ndarray, list, tuple)):
-        one = enclose(value)
+        one = enclose(value, name)
         lo = np.array(one.lo)
         return _unchecked(lo, lo if one.lo == one.hi else np.array(one.hi), one.kind)
-    entries = np.asarray(value) if not isinstance(value, np.ndarray) else value
-    if entries.dtype.kind in "iuf":
-        return _certain(as_real(entries, "values"))
-    each = [enclose(entry) for entry in entries.ravel()]
+    entries = value if isinstance(value, np.ndarray) else np.asarray(value, dtype=object)
+    if entries.dtype != object or isinstance(value, np.ma.MaskedArray):
+        return _certain(as_real(value, name), name)
+    if any(isinstance(entry, (list, tuple)) for entry in entries.ravel()):
+        raise ValueError(f"{name}: expected a rectangular array, got a ragged sequence")
+    each = [enclose(entry, name) for entry in entries.ravel()]
     kind = max((entry.kind for entry in each), default=Kind.PROVED)
     lo = np.array([entry.lo for entry in each], dtype=np.float64).reshape(entries.shape)
     hi = np.array([entry.hi for entry in each], dtype=np.float64).reshape(entries.shape)
@@ -286,9 +316,9 @@ def is_enclosed(*values: Any) -> bool:
     return any(isinstance(value, (Interval, Intervals)) for value in values)
 
 
-def _certain(values: Array) -> Intervals:
+def _certain(values: Array, name: str) -> Intervals:
     if not np.isfinite(values).all():
-        raise ValueError(f"operand: expected finite numbers, got {values[~np.isfinite(values)].flat[0]}")
+        raise ValueError(f"{name}: expected finite numbers, got {values[~np.isfinite(values)].flat[0]}")
     return _unchecked(values, values, Kind.PROVED)
 
 

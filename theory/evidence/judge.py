@@ -28,7 +28,7 @@ class Verdict(Enum):
     VACUOUS = "vacuous"
 
 
-def told(verdict: Verdict, finds: Sequence[Verdict]) -> str:
+def describe_verdict(verdict: Verdict, finds: Sequence[Verdict]) -> str:
     """Say in words what became of a claim that states which verdicts it finds."""
     stated = verdict is not Verdict.SUPPORTED and verdict in finds
     return f"{verdict.value}, as stated" if stated else verdict.value
@@ -83,6 +83,11 @@ class Part:
         if self.departure.hi <= 0.0:
             return 0.0
         return self.departure.hi / self.reach if self.reach > 0.0 else float("inf")
+
+
+def tightest_part(parts: Mapping[str, Part]) -> Part | None:
+    """Return the part that allows the largest share of what it may; ``None`` if there is no part."""
+    return max(parts.values(), key=lambda part: part.used, default=None)
 
 
 def by_part(findings: Iterable[Finding]) -> dict[str, list[Finding]]:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from theory._validate import as_flag, as_index
 from theory.evidence.interval import Kind
 from theory.evidence.intervals import QUIET, Array, Intervals, as_intervals, bounded_by
 from theory.evidence.roundoff import EXP_ULPS, SUBNORMAL, U, gamma
@@ -308,9 +309,13 @@ def norm(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     -------
     Interval, Intervals, ball or ndarray of balls
     """
-    of_balls = isinstance(x, np.ndarray) and x.dtype == object
-    given = x if of_balls else as_intervals(x)
-    return np.sqrt((given * given).sum(axis=axis, keepdims=keepdims))
+    kept = as_flag(keepdims, "keepdims")
+    of_balls = isinstance(x, np.ndarray) and x.dtype == object and all(hasattr(entry, "rad") for entry in x.flat)
+    given = x if of_balls else as_intervals(x, "x")
+    if axis is not None:
+        last = isinstance(axis, int) and axis == -1
+        axis = as_index(given.ndim - 1 if last else axis, "axis", size=given.ndim)
+    return np.sqrt((given * given).sum(axis=axis, keepdims=kept))
 
 
 def _joined(join: Callable[..., Array]) -> Callable[..., Any]:
@@ -322,6 +327,18 @@ def _joined(join: Callable[..., Array]) -> Callable[..., Any]:
         return bounded_by(lo, hi, max(part.kind for part in each))
 
     return rule
+
+
+def _convolve(x: Any, y: Any, mode: str = "full") -> Any:
+    """Enclose a convolution, of which every entry is a product of a row with a column."""
+    a, b = as_intervals(x), as_intervals(y)
+    n = min(a.size, b.size)
+    with QUIET():
+        middle = np.convolve(a.mid, b.mid, mode)  # type: ignore[call-overload]
+        reach = np.convolve(abs(a.mid), b.radius + gamma(n) * abs(b.mid), mode)  # type: ignore[call-overload]
+        reach = reach + np.convolve(a.radius, abs(b.mid) + b.radius, mode)  # type: ignore[call-overload]
+        reach = reach * (1.0 + gamma(n + 8)) + 2.0 * SUBNORMAL * n
+        return bounded_by(_down(middle - reach), _up(middle + reach), max(a.kind, b.kind, _LIBRARY))
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
@@ -356,6 +373,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.vstack: _joined(np.vstack),
     np.hstack: _joined(np.hstack),
     np.where: _where,
+    np.convolve: _convolve,
     np.linalg.norm: _norm,
     np.sum: lambda x, axis=None, **options: x.sum(axis=axis, **options),
     np.mean: lambda x, axis=None, **options: x.mean(axis=axis, **options),

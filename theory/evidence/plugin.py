@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from theory.evidence.claim import Verification
     from theory.evidence.countdown import Corner, Countdown
-    from theory.evidence.ledger import Evidence, Run
+    from theory.evidence.runner import Evidence, Run
 
 _OPTIONS: dict[str, dict[str, Any]] = {
     "scale": {
@@ -173,7 +173,7 @@ class ClaimItem(pytest.Function):
 
     def runtest(self) -> None:
         """Decide the claim, then write its evidence or compare with the committed one."""
-        from theory.evidence import ledger  # noqa: PLC0415  only a run needs it
+        from theory.evidence import runner  # noqa: PLC0415  only a run needs it
 
         names = inspect.signature(self.verification.check).parameters
         fixtures = {name: value for name, value in self.funcargs.items() if name in names and name != "run"}
@@ -182,7 +182,7 @@ class ClaimItem(pytest.Function):
         if foreign is not None:
             self.note(data=foreign)
         with self._staying():
-            evidence = ledger.decide(self.verification, run, fixtures=fixtures, case=case)
+            evidence = runner.decide(self.verification, run, fixtures=fixtures, case=case)
         self.note(**_facts(evidence))
         if case is not None:
             self.note(case=shown(evidence))
@@ -194,12 +194,12 @@ class ClaimItem(pytest.Function):
             self._compare(evidence)
 
     def _write(self, evidence: Evidence) -> None:
-        from theory.evidence import reading, record  # noqa: PLC0415
+        from theory.evidence import record  # noqa: PLC0415
 
         test = Path(os.path.relpath(self.path, repository(self.path) or self.path.parent)).as_posix()
         try:
             record.write(shelf(self.path), evidence, test)
-        except reading.RecordError as error:
+        except record.RecordError as error:
             self.note(verdict="UNRECORDED")
             fault = str(error).removeprefix(f"{Path.cwd()}{os.sep}")
             text = f"{evidence.claim.id} is {evidence.verdict.value}, but cannot be recorded: {fault}"
@@ -343,7 +343,7 @@ def pytest_runtest_makereport(
 @pytest.fixture
 def run(request: pytest.FixtureRequest) -> Run:
     """Sizes, streams and studies of the claim that asks."""
-    from theory.evidence.ledger import Run  # noqa: PLC0415
+    from theory.evidence.runner import Run  # noqa: PLC0415
 
     return Run(request.node.name, given(request.config, "scale"), given(request.config, "root"))
 
@@ -442,13 +442,13 @@ def _reason(evidence: Evidence) -> str:
 
 def _facts(evidence: Evidence) -> dict[str, str | float]:
     part = evidence.tightest
-    gaps = [*(told.gap for told in evidence.parts.values()), *(failure.gap for failure in evidence.failures)]
-    decisive = bool(evidence.failures) and min(gaps) > 0.0
+    gaps = [*(part.gap for part in evidence.parts.values()), *(result.gap for result in evidence.twins)]
+    decisive = bool(evidence.twins) and min(gaps) > 0.0
     facts: dict[str, str | float] = {
         "verdict": evidence.verdict.name,
         "kind": evidence.kind.name.lower(),
         "margin": (1.0 / part.used if part.used > 0.0 else math.inf) if part is not None and decisive else 0.0,
-        "twins": f"{sum(f.departure.lo > 0.0 for f in evidence.failures)}/{len(evidence.failures)}",
+        "twins": f"{sum(f.departure.lo > 0.0 for f in evidence.twins)}/{len(evidence.twins)}",
     }
     return facts if evidence.tightness is None else {**facts, "tightness": float(evidence.tightness)}
 
@@ -501,10 +501,10 @@ class Sitting:
             reporter._get_progress_information_message = message  # noqa: SLF001
 
     def _left(self) -> str:
-        from theory.evidence.countdown import told  # noqa: PLC0415
+        from theory.evidence.countdown import describe_remaining  # noqa: PLC0415
 
         seconds = None if self.countdown is None else self.countdown.left()
-        return "" if seconds is None else told(seconds)
+        return "" if seconds is None else describe_remaining(seconds)
 
     def _cached(self) -> dict[str, float]:
         cache = getattr(self.config, "cache", None)

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from theory.lipschitz.certificate import (
         certify as certify,
         read_weights as read_weights,
-        singular_values as singular_values,
-        spectral_norm as spectral_norm,
     )
     from theory.lipschitz.displacement import (
         diameter as diameter,

@@ -6,7 +6,8 @@ import numpy as np
 
 from theory.attention import DotProduct, Measure
 from theory.evidence import ball, balls, hull
-from theory.lipschitz import enclosed_jacobian, local_norm, spectral_norm
+from theory.evidence.spectra import spectral_norm
+from theory.lipschitz import enclosed_jacobian, local_norm
 from theory.lipschitz.constants import leader
 from theory.lipschitz.search import search_worst_cloud
 

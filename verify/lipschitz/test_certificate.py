@@ -10,7 +10,7 @@ from theory.attention import Measure, MultiHead, step
 from theory.distance import w1
 from theory.evidence import Claim, Interval, at_most, bug, constant, hypothesis, verifies
 from theory.lipschitz import displacement, local_norm, witnesses
-from theory.lipschitz.certificate import as_attention_weights, certify, enclose_stretch, spectral_norm
+from theory.lipschitz.certificate import as_attention_weights, certify, enclose_stretch, product_norm
 from theory.lipschitz.constants import opposed_ratio
 from verify.inputs import FLOOR, INSIDE, draw_cloud, push_within
 
@@ -190,7 +190,7 @@ def test_norms(run, *, charged=1, p=1):
             row = size * summed(2**power, 2.0**-27)
             exact = Fraction(size) ** 2 * (1 + (2**power - 1) * Fraction(1, 2**54))
             yield held(
-                spectral_norm(row[np.newaxis], row[:, np.newaxis]), exact, charged, 64 + 2 * 2**power, part="product"
+                product_norm(row[np.newaxis], row[:, np.newaxis]), exact, charged, 64 + 2 * 2**power, part="product"
             )
         columns = [summed(100, 2.0**-54)]
         columns += [rng.normal(size=100) for rng in run.draws(quick=4, paper=40)]

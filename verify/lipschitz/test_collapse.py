@@ -24,7 +24,8 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.enclosure import precision
-from theory.lipschitz import diameter, spectral_norm, studies, witnesses
+from theory.evidence.spectra import spectral_norm
+from theory.lipschitz import diameter, studies, witnesses
 from theory.lipschitz.constants import contracted_diameter, log_collapsed_diameter
 from theory.lipschitz.depth import crossed_spread, rows_bound, sinkhorn_sweep, sinkhorn_sweep_bound
 from verify.inputs import FLOOR, draw_cloud

@@ -4,7 +4,8 @@ import numpy as np
 
 from theory.attention import DotProduct, Measure, SquaredDistance, attend
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, exact, hull, hypothesis, verifies
-from theory.lipschitz import block_jacobian, displacement_ratio, spectral_norm
+from theory.evidence.spectra import spectral_norm
+from theory.lipschitz import block_jacobian, displacement_ratio
 from theory.lipschitz.constants import column_constant, distance_constant, tied_constants
 from verify.lipschitz.lambert import FAR, FIRST, SCORE, bound, dyadic, moves, near, pushed_apart
 

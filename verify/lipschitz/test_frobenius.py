@@ -25,7 +25,8 @@ from theory.evidence import (
     verifies,
     zero,
 )
-from theory.lipschitz import singular_values, studies
+from theory.evidence.spectra import singular_values
+from theory.lipschitz import studies
 from theory.lipschitz.constants import frobenius_constants, leader_bound, leader_gap
 from verify import textbook
 from verify.lipschitz import clouds

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from theory.evidence import Claim, Interval, balls, bug, constant, equals, hull, hypothesis, limit, precision, verifies
-from theory.lipschitz import singular_values
+from theory.evidence.spectra import singular_values
 from theory.lipschitz.depth import sinkhorn_plan, sinkhorn_sweep
 
 SWEEPS = (24, 32, 40, 48)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.experiments import reported_runs
-from theory.evidence import Run, Verdict, Verification, decide, equals, ledger, run_mean
+from theory.evidence import Run, Verdict, Verification, decide, equals, run_mean, runner
 from theory.evidence.judge import judge
 from theory.experiments import studies
 from theory.experiments.analysis import comparison, results
@@ -26,7 +26,7 @@ def lay(monkeypatch):
     """Return a function that puts made-up runs in place of the recorded ones."""
 
     def put(**options):
-        monkeypatch.setattr(ledger, "_STUDIES", {})
+        monkeypatch.setattr(runner, "_STUDIES", {})
         monkeypatch.setattr(results, "runs", lambda task: reported_runs.runs(task, **options))
         monkeypatch.setattr(results, "curves", reported_runs.curves)
 
@@ -37,7 +37,7 @@ def lay(monkeypatch):
 def verdict(id_, scale="quick"):
     verification = claims(id_.partition(".")[2].partition("-")[0])[id_]
     found = decide(verification, Run(id_, scale=scale))
-    assert all(failure.departure.lo > 0.0 for failure in found.failures)
+    assert all(result.departure.lo > 0.0 for result in found.twins)
     return found
 
 
@@ -66,7 +66,7 @@ def test_what_was_made_up_is_found(lay, task, quantity):
     assert against["self"].cases == (2 if task == "translation" else 3)
     for found in against.values():
         assert found.finding.scale.mid == pytest.approx(MARGINS[quantity], rel=1e-15, abs=0.0)
-        assert len(found.failures) >= 2
+        assert len(found.twins) >= 2
 
 
 def test_early_runs_are_judged_like_late_ones(lay, monkeypatch):
@@ -75,7 +75,7 @@ def test_early_runs_are_judged_like_late_ones(lay, monkeypatch):
     recorded = {"self": (0.3, 0.80), "l2": (0.3, 0.80), "metric": (0.2, 0.90)}
     monkeypatch.setattr(results, "curves", lambda task: reported_runs.curves(task, recorded))
     assert {verdict(f"reported.moons-{name}").verdict for name in names} == {Verdict.SUPPORTED}
-    monkeypatch.setattr(ledger, "_STUDIES", {})
+    monkeypatch.setattr(runner, "_STUDIES", {})
     monkeypatch.setattr(results, "curves", lambda task: reported_runs.curves(task, dict.fromkeys(recorded, (0.2, 0.9))))
     assert {verdict(f"reported.moons-{name}").verdict for name in names} == {Verdict.REFUTED}
 
@@ -86,10 +86,10 @@ def test_comparisons_share_the_level_of_a_claim(lay):
     claim = claims("moons")["reported.moons-score-self"]
     found = list(claim.check(Run(claim.claim.id)))
     table = studies.finals(scale="quick", root=1).where(task="moons")
-    where = comparison.circumstances(table, "metric", "self")
+    where = comparison.list_circumstances(table, "metric", "self")
     assert len(where) == 3
     for finding, each in zip(found, where, strict=True):
-        gains = comparison.score_gains(comparison.pairs(table, "score", "metric", "self", each))
+        gains = comparison.score_gains(comparison.pair_runs(table, "score", "metric", "self", each))
         assert finding.measured == run_mean(gains, among=3)
         assert finding.measured.width > run_mean(gains).width
 
@@ -162,14 +162,14 @@ def test_the_margin_is_an_effect_and_the_same_at_both_scales(lay):
 def test_power_is_that_of_the_interval():
     """Differences of the size that is told have intervals off zero in 99 of 100 samples."""
     task = reported.Task("x", "", (), 32, 3)
-    told = float(reported.power(task).split(" standard")[0].split()[-1])
+    stated = float(reported.state_power(task).split(" standard")[0].split()[-1])
     rng = np.random.default_rng(0)
-    seen = sum(run_mean(told + rng.normal(size=32), among=3).lo > 0.0 for _ in range(1000))
+    seen = sum(run_mean(stated + rng.normal(size=32), among=3).lo > 0.0 for _ in range(1000))
     assert 980 <= seen <= 998
-    assert "1.85 standard" in reported.power(task)
-    assert "probability 0.52" in reported.normal(task)
-    assert reported.told(task) == 1.85
-    assert "differ by at most 0.27 points" in reported.decidable(task)[0]
+    assert "1.85 standard" in reported.state_power(task)
+    assert "probability 0.52" in reported.state_normality(task)
+    assert reported.detectable_difference(task) == 1.85
+    assert "differ by at most 0.27 points" in reported.state_resolution(task)[0]
 
 
 # --- studies ---
@@ -262,7 +262,7 @@ def test_new_runs_are_held_against_the_recorded_curves(lay, monkeypatch):
     monkeypatch.setattr(results, "curves", lambda task: reported_runs.curves(task, recorded))
     assert verdict("reported.moons-afresh").verdict is Verdict.SUPPORTED
     level["metric"] = 0.85
-    monkeypatch.setattr(ledger, "_STUDIES", {})
+    monkeypatch.setattr(runner, "_STUDIES", {})
     assert verdict("reported.moons-afresh").verdict is Verdict.REFUTED
 
 

@@ -114,8 +114,8 @@ def schur_constant(alpha: float, p: float, value: float = 1.0) -> float:
     r"""Return :math:`v(1 + 2\alpha)^{1 - 1/p}C_1^{1/p}`, the constant in :math:`W_p` that Schur's test gives.
 
     Rows of the derivative sum to at most :math:`1 + 2\alpha`, columns to :math:`C_1`; with
-    :func:`theory.lipschitz.constants.sharp_w1_constant` for the columns it is :math:`v(1 + 2\alpha)e^{2\alpha/p}`. Derived. The
-    former is never below :func:`interpolated_constant`: by Hölder's inequality :math:`((1 + \alpha) + \alpha)^{1 - 1/p}
+    :func:`theory.lipschitz.constants.sharp_w1_constant` for the columns it is :math:`v(1 + 2\alpha)e^{2\alpha/p}`.
+    Derived. The former is never below :func:`interpolated_constant`: by Hölder's inequality :math:`((1 + \alpha) + \alpha)^{1 - 1/p}
     (e^{2\alpha}(1 + 2\alpha) + \alpha)^{1/p} \ge e^{2\alpha/p}(1 + \alpha)^{1 - 1/p}(1 + 2\alpha)^{1/p} + \alpha`, and
     likewise :math:`(1 + \alpha)^{1 - 1/p}(1 + 2\alpha)^{1/p} \ge 1 + 2^{1/p}\alpha`, where :math:`1/p \ge 2/p - 1`.
     """

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_callable, as_count, as_instance, as_number, as_points, as_positive
-from theory.attention import DotProduct, Layer, Measure, MultiHead, SquaredDistance, Stack
+from theory.attention import DotProduct, Measure, MultiHead, SquaredDistance, Stack, TokenMap
 from theory.attention.measure import as_law, as_measure
 from theory.attention.score import Array
 from theory.distance import w1
@@ -67,13 +67,13 @@ def posterior_error(move: Interval, constant: float, rounding: float = 0.0) -> f
 
 
 def fixed_measure(
-    layer: Layer | MultiHead | Stack, mu: Measure, constant: float, *, count: int, rounding: float
+    layer: TokenMap | MultiHead | Stack, mu: Measure, constant: float, *, count: int, rounding: float
 ) -> FixedPoint[Measure]:
     """Apply one layer or block ``count`` times, each time to the current measure, and enclose the fixed point in W1.
 
     Parameters
     ----------
-    layer : Layer, MultiHead or Stack
+    layer : TokenMap, MultiHead or Stack
         A map of points in the field of a measure, or several of them, which are applied one after another.
     mu : Measure
         Where to start.
@@ -94,14 +94,14 @@ def fixed_measure(
 
 
 def equilibrium(
-    layer: Layer | MultiHead, inputs: ArrayLike, constant: float, *, start: ArrayLike | None = None, count: int,
+    layer: TokenMap | MultiHead, inputs: ArrayLike, constant: float, *, start: ArrayLike | None = None, count: int,
     rounding: float,
 ) -> FixedPoint[Array]:  # fmt: skip
     r"""Iterate :math:`x_i \leftarrow \Gamma_{m(X)}(x_i) + u_i` and enclose the equilibrium in the mean displacement.
 
     Parameters
     ----------
-    layer : Layer or MultiHead
+    layer : TokenMap or MultiHead
         Applied to the tokens in the field of their empirical measure.
     inputs : array_like, shape (n, d)
         What is added to each token in every pass.
