@@ -115,9 +115,10 @@ def schur_constant(alpha: float, p: float, value: float = 1.0) -> float:
 
     Rows of the derivative sum to at most :math:`1 + 2\alpha`, columns to :math:`C_1`; with
     :func:`theory.lipschitz.constants.sharp_w1_constant` for the columns it is :math:`v(1 + 2\alpha)e^{2\alpha/p}`.
-    Derived. The former is never below :func:`interpolated_constant`: by Hölder's inequality :math:`((1 + \alpha) + \alpha)^{1 - 1/p}
-    (e^{2\alpha}(1 + 2\alpha) + \alpha)^{1/p} \ge e^{2\alpha/p}(1 + \alpha)^{1 - 1/p}(1 + 2\alpha)^{1/p} + \alpha`, and
-    likewise :math:`(1 + \alpha)^{1 - 1/p}(1 + 2\alpha)^{1/p} \ge 1 + 2^{1/p}\alpha`, where :math:`1/p \ge 2/p - 1`.
+    Derived. The former is never below :func:`interpolated_constant`: by Hölder's inequality :math:`((1 + \alpha) +
+    \alpha)^{1 - 1/p}(e^{2\alpha}(1 + 2\alpha) + \alpha)^{1/p} \ge e^{2\alpha/p}(1 + \alpha)^{1 - 1/p}(1 +
+    2\alpha)^{1/p} + \alpha`, and likewise :math:`(1 + \alpha)^{1 - 1/p}(1 + 2\alpha)^{1/p} \ge 1 + 2^{1/p}\alpha`,
+    where :math:`1/p \ge 2/p - 1`.
     """
     inverse = _inverse(p, alpha)
     rows = max_norm_constant(alpha)
