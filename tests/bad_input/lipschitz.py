@@ -138,7 +138,7 @@ VALID = {
     "search.simplify_cloud": {"found": FOUND, "loss": 0.125},
     "certificate.enclose_stretch": {"layer": LAYER, "points": X, "tangent": Y, "masses": MASSES, "p": 2.0},
     "certificate.as_attention_weights": {**WEIGHTS, "w_out": SQUARE, **MADE},
-    "certificate.spectral_norm": {"factors": (SQUARE, SYMMETRIC)},
+    "certificate.product_norm": {"factors": (SQUARE, SYMMETRIC)},
     "certificate.AttentionWeights.norms": {"self": LAYER},
     "certificate.AttentionWeights.mean_map": {"self": LAYER},
     "witnesses.far_atom": {"alpha": 0.75, "mass": 0.25},

@@ -18,7 +18,7 @@ from theory.lipschitz.certificate import (
     as_attention_weights,
     certify,
     enclose_stretch,
-    spectral_norm,
+    product_norm,
     upper_bounds,
 )
 from theory.lipschitz.constants import (
@@ -118,7 +118,7 @@ def test_an_inexact_library_is_covered(alpha, monkeypatch):
     """Functions that are 240 roundings short still bound what they should be: 256 are charged."""
     n, dot = 7, certify([[1.0]], [[alpha]], [[1.0]], 1.0, search=False)
     a = dot.alphas[0]
-    slope = spectral_norm(np.array([[math.sqrt(alpha)]]), np.array([[math.sqrt(alpha)]])).hi
+    slope = product_norm(np.array([[math.sqrt(alpha)]]), np.array([[math.sqrt(alpha)]])).hi
     near = slope * score_constant((4 * slope, 4 * slope, 4 * slope, 2 * slope), 2.0)
     plain = {"W1": sharp_w1_constant(a), "W2": refined_w2_constant(a), "max": max_norm_constant(a)}
     counted = {"frobenius": min(refined_w2_constant(a), frobenius_constants(a, n).least)}
@@ -314,22 +314,22 @@ def test_the_stretch_of_distance_attention_against_quotients():
     assert enclose_stretch(layer, x, h, np.ones(3), 2)[0].mid == pytest.approx(exact, rel=1e-12, abs=0.0)
 
 
-def test_spectral_norms_hold_their_rounding():
+def test_product_norms_hold_their_rounding():
     with mpmath.workdps(40):
         for size in (1, 3, 8):
             a, b = np.random.default_rng(size).normal(size=(2, size, size))
             exact = mpmath.svd_r(mpmath.matrix(a.tolist()) * mpmath.matrix(b.tolist()), compute_uv=False)[0]
-            found = spectral_norm(a, b)
+            found = product_norm(a, b)
             assert found.lo <= exact <= found.hi
             assert found.width < 1e-11 * found.hi
 
 
 @pytest.mark.parametrize("shapes", [((1, 5000), (5000, 1)), ((3, 40), (40, 7)), ((2, 2),)])
-def test_spectral_norms_are_as_wide_as_the_lemma(shapes):
+def test_product_norms_are_as_wide_as_the_lemma(shapes):
     factors = [np.random.default_rng(3).normal(size=shape) for shape in shapes]
     size = math.prod(math.sqrt(sum(Fraction(v) ** 2 for v in f.ravel().tolist())) for f in factors)
     summed = shapes[0][1] if len(shapes) == 2 else 0
-    found = spectral_norm(*factors)
+    found = product_norm(*factors)
     assert found.width / 2 >= 2.0**-53 * (64 * max(shapes[0][0], shapes[-1][1]) + summed) * size * (1 - 1e-12)
 
 
@@ -338,7 +338,7 @@ def test_a_product_that_loses_its_small_terms():
     n = 2**18
     column = np.full((n, 1), 2.0**-27)
     column[0] = 1.0
-    assert 1 + Fraction(n - 1, 2**54) in spectral_norm(column.T, column)
+    assert 1 + Fraction(n - 1, 2**54) in product_norm(column.T, column)
 
 
 @pytest.mark.parametrize(
@@ -411,4 +411,4 @@ def test_stretches_and_norms_of_bad_matrices_are_refused():
             enclose_stretch(layer, *given)
     for factors in ((np.full((2, 2), np.nan),), (np.full((2, 2), 1e200),), (np.eye(2), np.eye(3)), ()):
         with pytest.raises(ValueError, match="factors: expected"):
-            spectral_norm(*factors)
+            product_norm(*factors)

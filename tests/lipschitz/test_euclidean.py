@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.evidence import stream
+from theory.evidence import exact, stream
 from theory.lipschitz.constants import (
     atoms_constant,
     column_constant,
@@ -105,3 +105,10 @@ def test_bad_input():
         tied_constants(3, [[[1.0]]], [[[1.0]], [[1.0]]], [[1.0]])
     with pytest.raises(ValueError, match="values: expected shape"):
         tied_constants(3, [[[1.0]]], [[[1.0, 2.0]]], [[1.0]])
+
+
+def test_enclosures_are_as_wide_as_the_lemma():
+    for constant in (nearness_constant, column_constant, distance_constant):
+        found = constant(exact(7))
+        assert constant(7) in found
+        assert found.width >= 200 * 2.0**-53 * found.lo

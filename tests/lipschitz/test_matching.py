@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from theory import Measure, w1
-from theory.evidence import Kind, stream
+from theory.evidence import Kind, exact, stream, within
 from theory.lipschitz import wp_line, wp_tokens
 
 
@@ -116,3 +116,15 @@ def test_equal_clouds():
 def test_bad_input(call, fault, words):
     with pytest.raises(fault, match=words):
         call()
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
+def test_errors_of_the_atoms_travel(p):
+    """Two tokens off as far as they may be, both the same way: every distance is off by that much."""
+    x, y = np.array([[0.0], [4.0]]), np.array([[1.0], [5.0]])
+    found = wp_tokens(within(x, 0.25), exact(y), p)
+    on_a_line = wp_line(Measure(x).enclosed().push_forward(lambda z: within(z.mid, 0.25)), Measure(y).enclosed(), p)
+    for distance in (found, on_a_line):
+        assert distance.lo <= 0.75
+        assert distance.hi >= 1.25
+        assert distance.width < 0.51

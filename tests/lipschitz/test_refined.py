@@ -7,6 +7,7 @@ import math
 import mpmath
 import pytest
 
+from theory.evidence import exact
 from theory.lipschitz.constants import interpolated_constant, joint_constant, refined_w2_constant, sharp_w1_constant
 
 
@@ -43,3 +44,9 @@ def test_bad_input(constant):
         constant(400.0)
     with pytest.raises(TypeError, match="alpha: expected a number"):
         constant("1")
+
+
+def test_an_enclosure_is_as_wide_as_the_lemma():
+    found = refined_w2_constant(exact(1.5))
+    assert refined_w2_constant(1.5) in found
+    assert found.width >= 100 * 2.0**-53 * found.lo

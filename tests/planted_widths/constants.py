@@ -72,4 +72,12 @@ WIDTHS = [
      "(gamma(8 * n + 16 * out * d) * size + reach)", "(gamma(8 * n + 16 * out * d) * size)"),
     ("squares-unrounded", NORMS + "test_norms_in_squares_are_as_wide_as_the_lemma", LOCAL,
      "(gamma(_SPECTRAL * n * max(out, d)) * size + reach)", "reach"),
+    ("atoms-known-exactly", MATCHING + "test_errors_of_the_atoms_travel", MATCHED,
+     "distance + Interval.within(0.0, reach.hi)", "distance + Interval.within(0.0, 0.0)"),
+    ("tokens-unrounded", "tests/lipschitz/test_euclidean.py::test_enclosures_are_as_wide_as_the_lemma",
+     "lipschitz/constants/distance.py", "_ROUNDING * constant)) if", "0.0)) if"),
+    ("refined-unrounded", "tests/lipschitz/test_refined.py::test_an_enclosure_is_as_wide_as_the_lemma", REFINED,
+     "_ROUNDING = gamma(64)", "_ROUNDING = 0.0"),
+    ("draws-unrounded", "gibbs.sampling", "lipschitz/constants/gibbs.py",
+     "lost * float(np.ptp(points.mid))", "0.0"),
 ]  # fmt: skip

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from theory.lipschitz.certificate import (
         certify as certify,
         read_weights as read_weights,
-        spectral_norm as spectral_norm,
     )
     from theory.lipschitz.displacement import (
         diameter as diameter,

@@ -9,13 +9,13 @@ import numpy as np
 
 from theory._validate import as_positive
 from theory.attention.score import Constants
-from theory.evidence import Interval
+from theory.evidence import Interval, is_enclosed
 
 
 def nonnegative(value: float, name: str) -> float:
     """Return a finite number that is not negative as a float, or raise; such an enclosure stays one."""
-    if isinstance(value, Interval):
-        if not (value.lo >= 0.0 and value.hi < math.inf):
+    if is_enclosed(value):
+        if not (lower(value) >= 0.0 and upper(value) < math.inf):
             raise ValueError(f"{name}: expected a non-negative, finite number, got {value!r}")
         return value
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and value == 0:
@@ -28,9 +28,11 @@ def nonnegative(value: float, name: str) -> float:
 
 def positive(value: float, name: str) -> float:
     """Return a finite, positive number as a float, or raise; such an enclosure stays one."""
-    if isinstance(value, Interval) and not value.lo > 0.0:
+    if not is_enclosed(value):
+        return as_positive(value, name)
+    if not lower(value) > 0.0:
         raise ValueError(f"{name}: expected a positive, finite number, got {value!r}")
-    return nonnegative(value, name) if isinstance(value, Interval) else as_positive(value, name)
+    return nonnegative(value, name)
 
 
 def exponent(p: float) -> float:
@@ -60,51 +62,61 @@ def finite(constant: float, name: str) -> float:
     return constant
 
 
+def lower(number: float) -> float:
+    """Return the lower end of an enclosure, or the float itself."""
+    return float(getattr(number, "lo", number))
+
+
 def upper(number: float) -> float:
     """Return the upper end of an enclosure, or the float itself."""
-    return number.hi if isinstance(number, Interval) else number
+    return float(getattr(number, "hi", number))
 
 
-def like(number: float, *others: float) -> Any:
+def like(number: float, *others: float) -> float:
     """Return an exactly known number: enclosed if one of the others is, so that what becomes of it is as well."""
-    return Interval.exactly(number) if any(isinstance(other, Interval) for other in others) else float(number)
+    return as_float(Interval.exactly(number)) if is_enclosed(*others) else float(number)
 
 
-def exponential(t: float) -> Any:
+def exponential(t: float) -> float:
     """Return the exponential, infinite where it overflows."""
-    if isinstance(t, Interval):
-        return np.exp(t)
+    if is_enclosed(t):
+        return as_float(np.exp(t))
     try:
         return math.exp(t)
     except OverflowError:
         return math.inf
 
 
-def tanh(t: float) -> Any:
+def tanh(t: float) -> float:
     """Return the hyperbolic tangent."""
-    return np.tanh(t) if isinstance(t, Interval) else math.tanh(t)
+    return as_float(np.tanh(t)) if is_enclosed(t) else math.tanh(t)
 
 
-def root(t: float) -> Any:
+def root(t: float) -> float:
     """Return the square root."""
-    return np.sqrt(t) if isinstance(t, Interval) else math.sqrt(t)
+    return as_float(np.sqrt(t)) if is_enclosed(t) else math.sqrt(t)
 
 
-def smaller(one: float, other: float) -> Any:
-    """Return the smaller of two numbers."""
-    return np.minimum(one, other) if isinstance(one, Interval) or isinstance(other, Interval) else min(one, other)
-
-
-def larger(one: float, other: float) -> Any:
-    """Return the larger of two numbers."""
-    return np.maximum(one, other) if isinstance(one, Interval) or isinstance(other, Interval) else max(one, other)
-
-
-def power(base: float, t: float) -> Any:
-    """Return a power of a positive number."""
-    return np.power(base, t) if isinstance(base, Interval) or isinstance(t, Interval) else base**t
-
-
-def logarithm(t: float) -> Any:
+def logarithm(t: float) -> float:
     """Return the logarithm of a positive number."""
-    return np.log(t) if isinstance(t, Interval) else math.log(t)
+    return as_float(np.log(t)) if is_enclosed(t) else math.log(t)
+
+
+def power(base: float, t: float) -> float:
+    """Return a power of a positive number."""
+    return as_float(np.power(base, t)) if is_enclosed(base, t) else float(base**t)
+
+
+def smaller(one: float, other: float) -> float:
+    """Return the smaller of two numbers."""
+    return as_float(np.minimum(one, other)) if is_enclosed(one, other) else min(one, other)
+
+
+def larger(one: float, other: float) -> float:
+    """Return the larger of two numbers."""
+    return as_float(np.maximum(one, other)) if is_enclosed(one, other) else max(one, other)
+
+
+def as_float(number: Any) -> float:
+    """Return a number as what callers that ask with floats take it for: an enclosure goes wherever a float goes."""
+    return number  # type: ignore[no-any-return]

@@ -49,8 +49,8 @@ def wp_line(mu: Measure, nu: Measure, p: float) -> Interval:
         raise ValueError(f"mu, nu: expected dimension 1, got {mu.dim} and {nu.dim}")
     order = exponent(p)
     if is_enclosed(mu.points, nu.points):
-        (x, near), (y, close) = (_places(exact(law.points)) for law in (mu, nu))
-        return _widened(wp_line(_placed(mu, x, "mu"), _placed(nu, y, "nu"), order), near + close)
+        (first, near), (second, close) = (_places(exact(law.points)) for law in (mu, nu))
+        return _widened(wp_line(_placed(mu, first, "mu"), _placed(nu, second, "nu"), order), near + close)
     (x, a), (y, b) = _sorted(mu), _sorted(nu)
     i = j = 0
     pieces: list[tuple[Fraction, Any]] = []

@@ -50,7 +50,7 @@ def straining_mass(alpha: float) -> float:
     top = root(half * half + 8.0 * a)
     q = (half + top) / (8.0 * a) if upper(half) > 0.0 else 1.0 / (top - half)  # without a difference of equals
     odds = (1.0 - q) / q * rarity
-    return odds / (1.0 + odds)  # type: ignore[no-any-return]
+    return odds / (1.0 + odds)
 
 
 def near_atom(alpha: float, mass: float) -> Push:

@@ -5,13 +5,11 @@ from functools import cache
 import numpy as np
 
 from theory.attention import DotProduct, Measure
-from theory.evidence import Interval, ball
-from theory.evidence.enclosure import ends
-from theory.evidence.roundoff import gamma
+from theory.evidence import ball, balls, hull
+from theory.evidence.spectra import spectral_norm
 from theory.lipschitz import enclosed_jacobian, local_norm
 from theory.lipschitz.constants import leader
 from theory.lipschitz.search import search_worst_cloud
-from verify.textbook import balls, hull
 
 
 def drawn(rng, *, equal=False):
@@ -70,23 +68,15 @@ def norm_of(mu, score, value, p):
 @cache
 def _norm(points, weights, form, value, p):
     mu = Measure(points, weights[0])
-    middle, radius = ends(enclosed_jacobian(mu, DotProduct(form=form), value=value))
-    return local_norm(middle, mu.weights, p, error=radius)
+    blocks = hull(enclosed_jacobian(mu, DotProduct(form=form), value=value))
+    return local_norm(blocks.mid, mu.weights, p, error=blocks.radius)
 
 
 def sizes(mu, score, value):
     """Enclose alpha, the norm of the form times the largest squared length, and the norm of the value matrix; balls."""
     square = max(((balls(mu.points) ** 2).sum(axis=1)).tolist(), key=lambda ball: float(ball.mid()))
-    return spectral(score.form) * square, spectral(value)
-
-
-def spectral(matrix):
-    """Enclose the largest singular value in a ball; of a scalar it is exact."""
-    if matrix.size == 1:
-        return abs(ball(matrix))
-    size = float(np.sqrt((matrix**2).sum()))
-    found = Interval.within(float(np.linalg.norm(matrix, 2)), gamma(64 * matrix.shape[0]) * size)
-    return ball(found.lo).union(ball(found.hi))
+    form, out = (ball(norm.lo).union(ball(norm.hi)) for norm in (spectral_norm(score.form), spectral_norm(value)))
+    return form * square, out
 
 
 def triangle(alpha, n):

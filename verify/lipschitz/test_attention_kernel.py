@@ -21,7 +21,8 @@ from theory.evidence import (
     norm,
     verifies,
 )
-from theory.lipschitz import diameter, spectral_norm, witnesses
+from theory.evidence.spectra import spectral_norm
+from theory.lipschitz import diameter, witnesses
 from theory.lipschitz.constants import query_distance, query_slope, transform_constant, with_temperature
 from verify.inputs import FLOOR, UNITS, draw_pair
 

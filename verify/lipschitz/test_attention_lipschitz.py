@@ -19,7 +19,8 @@ from theory.evidence import (
     limit,
     verifies,
 )
-from theory.lipschitz import displacement, response_ratio, spectral_norm, studies, witnesses, wp_line, wp_tokens
+from theory.evidence.spectra import spectral_norm
+from theory.lipschitz import displacement, response_ratio, studies, witnesses, wp_line, wp_tokens
 from theory.lipschitz.constants import max_norm_constant
 from verify.inputs import FLOOR, INSIDE, draw_cloud, draw_layer, push_within
 

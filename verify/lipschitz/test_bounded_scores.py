@@ -16,7 +16,7 @@ from theory.evidence import (
     hypothesis,
     verifies,
 )
-from theory.lipschitz import spectral_norm
+from theory.evidence.spectra import spectral_norm
 from theory.lipschitz.constants import kernel_constant, measure_constant, query_constant, score_constant
 from verify.inputs import FLOOR, draw_cloud, draw_layer, push_within
 

@@ -6,13 +6,13 @@ from functools import cache
 
 import numpy as np
 
-from theory.attention import Measure, MultiHead
+from theory.attention import Measure, MultiHead, step
 from theory.distance import w1
 from theory.evidence import Claim, Interval, at_most, bug, constant, hypothesis, verifies
-from theory.lipschitz import local_norm, witnesses
-from theory.lipschitz.certificate import as_attention_weights, certify, enclose_stretch, spectral_norm
+from theory.lipschitz import displacement, local_norm, witnesses
+from theory.lipschitz.certificate import as_attention_weights, certify, enclose_stretch, product_norm
 from theory.lipschitz.constants import opposed_ratio
-from verify.lipschitz.pairs import FLOOR, INSIDE, apart, blurred, draw_cloud, moved
+from verify.inputs import FLOOR, INSIDE, draw_cloud, push_within
 
 NAMES = ("w_query", "w_key", "w_value", "w_out")
 SIZES = ((1.0, 1.0, 1.0), (2.0**-6, 2.0**9, 2.0**-7), (2.0**5, 2.0**-8, 2.0**10))  # radius, of the queries, of values
@@ -50,7 +50,15 @@ def layers(run, reach):
         weights, heads, radius = drawn(rng, k)
         d, n = weights["w_query"].shape[1], int(rng.integers(2, 7))
         x = draw_cloud(rng, n, d, reach * radius)
-        yield "drawn", weights, heads, radius, x, moved(rng, x, reach * radius), rng.dirichlet(np.full(n, 0.5)) + 1e-6
+        yield (
+            "drawn",
+            weights,
+            heads,
+            radius,
+            x,
+            push_within(rng, x, reach * radius),
+            rng.dirichlet(np.full(n, 0.5)) + 1e-6,
+        )
 
 
 _CONSTANTS = {}  # certified once for a claim and its twins
@@ -108,15 +116,25 @@ def layer_of(weights, heads, *, n=None, causal=False):
     return as_attention_weights(**weights, w_out=None, heads=heads, causal=causal, residual=False, score="dot")
 
 
-@cache
-def _w1(first, second, masses):
-    a, b = (Measure.normalised(np.array(points), np.array(masses)) for points in (first, second))
-    return w1(a, b)
+_MEASURED = {}  # once for a claim and its twins
 
 
-def distance(x, y, masses):
-    """Enclose W_1 between two clouds of the same masses, once for a claim and its twins."""
-    return _w1(*(tuple(map(tuple, points.tolist())) for points in (x, y)), tuple(masses.tolist()))
+def pushed(run, reach):
+    """List weights, heads and radius, W_1 and the largest displacement before and after the layer, and the case."""
+    key = (run.scale, run.root, reach)
+    if key not in _MEASURED:
+        _MEASURED[key] = []
+        for way, weights, heads, radius, x, y, masses in layers(run, reach):
+            laws = [Measure.normalised(points, masses) for points in (x, y)]
+            before = w1(*laws)
+            if before.lo < FLOOR * radius:
+                continue
+            layer = MultiHead.from_matrices(*(weights[name] for name in NAMES), heads=heads)
+            one, other = (step(layer, law.enclosed()) for law in laws)
+            moves = displacement(x, y), displacement(one.points, other.points)
+            case = {"way": way, "heads": heads, "radius": radius}
+            _MEASURED[key].append(((weights, heads, radius), (before, w1(one, other)), moves, case))
+    return _MEASURED[key]
 
 
 @verifies(
@@ -135,22 +153,10 @@ def distance(x, y, masses):
     bug("scaled-twice", "the scores are divided by d_k instead of its root", again=True),
 )
 def test_valid(run, *, factor=1.0, reach=1.0, again=False):
-    for way, weights, heads, radius, x, y, masses in layers(run, reach):
-        bound = constants(weights, heads, radius, again)
-        layer = MultiHead.from_matrices(*(weights[name] for name in NAMES), heads=heads)
-        mu, nu = (Measure.normalised(points, masses) for points in (x, y))
-        before = distance(x, y, masses)
-        if before.lo < FLOOR * radius:
-            continue
-        images, errors = zip(
-            *((layer(m.points, m), layer.rounding(m.points, m) * math.sqrt(m.dim)) for m in (mu, nu)), strict=True
-        )
-        after, largest, move = (
-            blurred(distance(*images, masses), *errors), blurred(apart(*images), *errors), apart(x, y)
-        )  # fmt: skip
-        case = {"way": way, "heads": heads, "radius": radius}
+    for given, (before, after), (move, largest), case in pushed(run, reach):
+        bound = constants(*given, again)
         yield at_most(after, factor * bound["W1"] * before, part="W1", **case)
-        yield at_most(largest, Interval.exactly(factor * bound["max"]) * move, part="max", **case)
+        yield at_most(largest, factor * bound["max"] * move, part="max", **case)
     for metric, weights, heads, radius, options, found in attained_layers(reach):
         bound = constants(weights, heads, radius, again, **options)[metric]
         case = {"heads": heads, "radius": radius, **options}
@@ -184,7 +190,7 @@ def test_norms(run, *, charged=1, p=1):
             row = size * summed(2**power, 2.0**-27)
             exact = Fraction(size) ** 2 * (1 + (2**power - 1) * Fraction(1, 2**54))
             yield held(
-                spectral_norm(row[np.newaxis], row[:, np.newaxis]), exact, charged, 64 + 2 * 2**power, part="product"
+                product_norm(row[np.newaxis], row[:, np.newaxis]), exact, charged, 64 + 2 * 2**power, part="product"
             )
         columns = [summed(100, 2.0**-54)]
         columns += [rng.normal(size=100) for rng in run.draws(quick=4, paper=40)]

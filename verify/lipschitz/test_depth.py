@@ -17,7 +17,8 @@ from theory.evidence import (
     hypothesis,
     verifies,
 )
-from theory.lipschitz import displacement, spectral_norm, wp_line, wp_tokens
+from theory.evidence.spectra import spectral_norm
+from theory.lipschitz import displacement, wp_line, wp_tokens
 from theory.lipschitz.depth import concatenated_bound
 from verify.inputs import FLOOR, UNITS, draw_cloud
 

@@ -19,7 +19,8 @@ from theory.evidence import (
     norm,
     verifies,
 )
-from theory.lipschitz import Push, response_ratio, spectral_norm
+from theory.evidence.spectra import spectral_norm
+from theory.lipschitz import Push, response_ratio
 from theory.lipschitz.depth import (
     attention_bound,
     depth_constant,

@@ -22,7 +22,8 @@ from theory.evidence import (
     sup_over,
     verifies,
 )
-from theory.lipschitz import displacement_ratio, enclosed_jacobian, spectral_norm, studies, witnesses, wp_line
+from theory.evidence.spectra import spectral_norm
+from theory.lipschitz import displacement_ratio, enclosed_jacobian, studies, witnesses, wp_line
 from theory.lipschitz.constants import atoms_constant, near_constant
 from verify.inputs import UNITS
 from verify.lipschitz.lambert import FAR, FIRST, SCORE, Laplace, attended, bound, dyadic, moves, near, pushed_apart

@@ -14,20 +14,22 @@ from theory.evidence import (
     at_least,
     at_most,
     ball,
+    balls,
     bug,
     constant,
     equals,
+    exact,
+    hull,
     hypothesis,
     sup_over,
     verifies,
     zero,
 )
-from theory.evidence.roundoff import gamma
+from theory.evidence.spectra import singular_values
 from theory.lipschitz import studies
 from theory.lipschitz.constants import frobenius_constants, leader_bound, leader_gap
 from verify import textbook
 from verify.lipschitz import clouds
-from verify.textbook import balls, hull
 
 CASTIN = ("castin2024",)
 REFEREED = ("derived", "refereed")
@@ -82,16 +84,10 @@ def test_frobenius(run, *, rows=False, factor=1, reach=1.0, columns=True):
         wide = mu.push_forward(lambda x: reach * x)
         yield at_most(clouds.norm_of(wide, score, value, 2), bound, alpha=float(alpha.mid()), n=n, d=mu.dim)
     for alpha, n in PRINTED:
-        found, a = frobenius_constants(alpha, n), ball(alpha)
-        exact = (clouds.triangle(a, n), clouds.schur(a, n), clouds.free(a))
-        for name, value, claimed in zip(("terms", "schur", "free"), found[1:4], exact, strict=True):
-            yield equals(
-                Interval.within(value, gamma(32 + 4 * alpha) * value),
-                factor * hull(claimed),
-                part=name,
-                alpha=alpha,
-                n=n,
-            )
+        found, a = frobenius_constants(exact(float(alpha)), n), ball(alpha)
+        printed = (clouds.triangle(a, n), clouds.schur(a, n), clouds.free(a))
+        for name, value, claimed in zip(("terms", "schur", "free"), found[1:4], printed, strict=True):
+            yield equals(value, factor * hull(claimed), part=name, alpha=alpha, n=n)
 
 
 @verifies(
@@ -152,24 +148,23 @@ def test_leader(run, *, power=-0.5, factor=1.0, quarter=False, edge=False, expon
         return alpha / 4 if quarter else 2.0 * alpha if edge else leader_gap(alpha, n - 1)
 
     for (alpha, n), printed in PRINTED.items():
-        gap, case, constants = gap_of(alpha, n), {"alpha": alpha, "n": n}, frobenius_constants(alpha, n + counted)
+        gap, case = gap_of(alpha, n), {"alpha": alpha, "n": n}
+        constants = frobenius_constants(exact(float(alpha)), n + counted)
         below = factor * lower(n, gap)
         norm = clouds.norm_of(*clouds.led(float(alpha), n - 1.0, gap), 2)
         yield at_least(norm, below, part="attained", **case)
-        found = Interval.within(leader_bound(n - 1, gap), gamma(64) * (1.0 + gap) * leader_bound(n - 1, gap))
-        yield equals(found, below, part="instrument", **case)
-        shown = (constants.squares, constants.terms, constants.schur, below, gap)
+        yield equals(leader_bound(n - 1, exact(gap)), below, part="instrument", **case)
+        shown = (constants.squares, constants.terms, constants.schur, below, exact(gap))
         for name, value, digits in zip(("squares", "terms", "schur", "witness", "gap"), shown, printed, strict=True):
-            known = value if isinstance(value, Interval) else Interval.within(value, gamma(64) * value)
-            yield at_most(abs(known - Interval.exactly(Fraction(digits))), half(digits), scale=known, part=name, **case)
+            yield at_most(abs(value - Fraction(digits)), half(digits), scale=value, part=name, **case)
     table = run.study(studies.growth)
     one, best = (table.where(part=part) for part in ("leader", "leaders"))
-    (start, first), *others = zip(one["tokens"].tolist(), one.intervals("value"), strict=True)
+    (start, first), *others = zip(one["tokens"].tolist(), one["value"], strict=True)
     for n, value in others:
         yield at_least(value, first * (n / start) ** power, part="growth", n=n)
     ceiling = hull(clouds.free(ball(3), exponent=ball(exponent)))
     for part in (one, best):
-        for n, value in zip(part["tokens"].tolist(), part.intervals("value"), strict=True):
+        for n, value in zip(part["tokens"].tolist(), part["value"], strict=True):
             yield at_most(value, ceiling, part="every n", n=n)
     yield equals(ceiling, Interval.printed("83.34"), part="every n")
     many = clouds.norm_of(*clouds.led(3.0, 10.0**4 - 1.0, gap_of(3.0, 10**4)), 2)
@@ -223,9 +218,7 @@ def test_column_sum(run, *, stochastic=False, factor=1, shrink=1, moving=True, p
         yield at_most(weights_norm(mu, score), hull(ball(1) if stochastic else largest).sqrt(), part="weights", **case)
     for n, digits in ((4, "1.00"), (16, "1.01"), (64, "1.06"), (256, "1.23")):
         value = clouds.norm_of(*ahead(n, pull), 2)
-        yield at_most(
-            abs(value / Interval.exactly(n).sqrt() - Fraction(digits)), Fraction(1, 200), scale=1, part="growth", n=n
-        )
+        yield at_most(abs(value / np.sqrt(exact(n)) - Fraction(digits)), Fraction(1, 200), scale=1, part="growth", n=n)
     yield at_most(abs(weights_norm(*ahead(256, pull)[:2]) - Fraction("15.5")), Fraction(1, 20), scale=1, part="printed")
     worst = clouds.norm_of(
         Measure.normalised([[-1.0], [0.929]], [1.0, 99.0]), DotProduct(form=[[-3.0 * pull]]), np.eye(1), 2
@@ -249,9 +242,5 @@ def columns(mu, score):
 
 def weights_norm(mu, score):
     """Enclose the norm of the weights on those tokens, from the kernel."""
-    kernel, root = Softmatch(score, mu), np.sqrt(mu.weights)
-    scaled = kernel.rows(mu.points) * root[:, np.newaxis] / root
-    size = float(np.sqrt((scaled**2).sum()))
-    return Interval.within(
-        float(np.linalg.norm(scaled, 2)), (kernel.error(mu.points) + gamma(64 * mu.size + 64)) * size
-    )
+    root = np.sqrt(exact(mu.weights))
+    return singular_values(root[:, np.newaxis] * Softmatch(score, mu).rows(exact(mu.points)) / root)[0]

@@ -22,7 +22,8 @@ from theory.evidence import (
     sup_over,
     verifies,
 )
-from theory.lipschitz import response, response_ratio, spectral_norm, studies, witnesses, wp_line, wp_tokens
+from theory.evidence.spectra import spectral_norm
+from theory.lipschitz import response, response_ratio, studies, witnesses, wp_line, wp_tokens
 from theory.lipschitz.constants import interpolated_constant
 from theory.lipschitz.studies import METRICS
 from verify.inputs import FLOOR, draw_cloud, draw_layer, push_within

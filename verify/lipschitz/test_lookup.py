@@ -17,7 +17,7 @@ from theory.evidence import (
     norm,
     verifies,
 )
-from theory.lipschitz import spectral_norm
+from theory.evidence.spectra import spectral_norm
 from theory.lipschitz.constants import lookup_constant
 from verify.inputs import FLOOR, UNITS, draw_pair
 

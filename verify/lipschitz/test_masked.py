@@ -21,7 +21,8 @@ from theory.evidence import (
     limit,
     verifies,
 )
-from theory.lipschitz import displacement, response, response_ratio, spectral_norm, witnesses
+from theory.evidence.spectra import spectral_norm
+from theory.lipschitz import displacement, response, response_ratio, witnesses
 from theory.lipschitz.constants import causal_constant
 from verify.inputs import FLOOR, draw_cloud, draw_layer, push_within
 

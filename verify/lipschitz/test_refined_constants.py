@@ -23,7 +23,8 @@ from theory.evidence import (
     sup_over,
     verifies,
 )
-from theory.lipschitz import norm_at, spectral_norm, studies
+from theory.evidence.spectra import spectral_norm
+from theory.lipschitz import norm_at, studies
 from theory.lipschitz.constants import refined_w2_constant, sharp_w1_constant
 from verify.inputs import FLOOR, draw_cloud, draw_layer, push_within
 from verify.lipschitz import clouds

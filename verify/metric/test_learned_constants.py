@@ -21,8 +21,7 @@ from theory.evidence import (
 from theory.evidence.spectra import spectral_norm
 from theory.lipschitz.constants import score_constant
 from theory.metric import MetricScore, ResidualFeatures
-from verify.inputs import UNITS, draw_residual
-from verify.lipschitz.pairs import FLOOR, draw_cloud, moved, rounded
+from verify.inputs import FLOOR, UNITS, draw_cloud, draw_residual, push_within
 
 KIM = ("ruan2024", "kim2021")
 
@@ -121,7 +120,7 @@ def test_lipschitz(run, *, most=None, wider=1.0, flat=False, least=2):
         radius = unit * float(rng.uniform(0.2, 1.0))
         g, points = draw_residual(rng, d, 3, float(rng.uniform(0.1, 1.0)), unit), draw_cloud(rng, n, d, radius)
         masses = rng.dirichlet(np.ones(n))
-        pair = (Measure(points, masses), Measure(moved(rng, points, radius), masses))
+        pair = (Measure(points, masses), Measure(push_within(rng, points, radius), masses))
         cases.append((g, unit**2 * float(rng.uniform(0.2, 2.0)), radius, *pair))
     for number, (g, epsilon, radius, mu, nu) in enumerate(cases):
         score, before = MetricScore(g, epsilon), w1(mu, nu)
@@ -130,7 +129,7 @@ def test_lipschitz(run, *, most=None, wider=1.0, flat=False, least=2):
         after = w1(*(AttentionKernel(score, law).push(law.enclosed()) for law in (mu, nu)))
         stated = MetricScore(g, wider * epsilon).constants(radius)
         stated = Constants(0.0, 0.0, 0.0, 0.0) if flat else stated
-        bound = most or score_constant(stated, 2.0 * radius)
-        yield at_most(after, rounded(bound) * before, n=mu.size, d=mu.dim, input=number)
+        bound = most or score_constant(Constants(*exact(np.array(stated))), exact(2.0 * radius))
+        yield at_most(after, bound * before, n=mu.size, d=mu.dim, input=number)
         if number == 0:
             yield at_least(after / before, least, part="expansion")

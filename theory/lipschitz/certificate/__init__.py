@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from theory.lipschitz.certificate.weights import (
         AttentionWeights as AttentionWeights,
         as_attention_weights as as_attention_weights,
-        spectral_norm as spectral_norm,
+        product_norm as product_norm,
     )
     from theory.lipschitz.certificate.weights_file import (
         read_weights as read_weights,

@@ -30,11 +30,11 @@ SCORES = ("dot", "distance")
 _SPECTRAL = 64  # taken: LAPACK's bound is a modest multiple of the rounding of the Frobenius norm
 
 
-def spectral_norm(*factors: Array) -> Interval:
+def product_norm(*factors: Array) -> Interval:
     r"""Enclose the spectral norm of a product of one or two matrices, its rounding and that of the SVD charged.
 
     A product is off by at most :math:`\gamma_n|A|_F|B|_F`, n being what is summed over, and a singular value by 64
-    roundings of the Frobenius norm for every row or column, taken for LAPACK's modest multiple; exact of a number.
+    roundings of the Frobenius norm for every row or column, taken for LAPACK's modest multiple.
     """
     if len(factors) not in (1, 2):
         raise ValueError(f"factors: expected one or two matrices, got {len(factors)}")
@@ -47,9 +47,7 @@ def spectral_norm(*factors: Array) -> Interval:
 
 
 def _product_norm(*factors: Array) -> Interval:
-    """Return what :func:`spectral_norm` does, for matrices that were checked."""
-    if len(factors) == 1 and factors[0].size == 1:
-        return Interval.exactly(abs(float(factors[0].flat[0])))
+    """Return what :func:`product_norm` does, for matrices that were checked."""
     matrix = factors[0] if len(factors) == 1 else factors[0] @ factors[1]
     size = math.prod(float(np.sqrt((f * f).sum())) for f in factors)
     terms = _SPECTRAL * max(matrix.shape) + 2 * max(max(f.shape) for f in factors)

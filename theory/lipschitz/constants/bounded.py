@@ -27,6 +27,7 @@ from theory.attention.score import Constants
 from theory.evidence import Interval, gamma, is_enclosed
 from theory.lipschitz._numbers import (
     as_constants,
+    as_float,
     exponent,
     exponential,
     finite,
@@ -58,7 +59,7 @@ def measure_constant(alpha: float, value: float = 1.0) -> float:
 
     :math:`|\Gamma_\mu(x) - \Gamma_\nu(x)| \le v e^{2\alpha}(1 + 2\alpha)\,W_1(\mu, \nu)`: the density of the law is at
     most :math:`e^{2\alpha}`, the score has oscillation :math:`2\alpha` and Lipschitz constant :math:`\alpha/R`, the
-    diameter is 2R. Derived. Sharp in the limit at :func:`theory.lipschitz.far_atom`.
+    diameter is 2R. Derived. Sharp in the limit at :func:`theory.lipschitz.witnesses.far_atom`.
     """
     a = nonnegative(alpha, "alpha")
     return finite(nonnegative(value, "value") * exponential(2.0 * a) * (1.0 + 2.0 * a), "alpha")
@@ -69,8 +70,8 @@ def joint_constant(alpha: float, value: float = 1.0) -> float:
 
     :math:`W_p(T\mu, T\nu) \le v C_1 W_p(\mu, \nu)` for every p, by :math:`\mu A_\mu \to \nu A_\mu \to \nu A_\nu`: the
     sum of :func:`query_constant` and :func:`measure_constant`. Derived. In :math:`W_1` the atoms of
-    :func:`theory.lipschitz.far_atom` come to :math:`e^{2\alpha}(1 + 2\alpha)`, so that exponential growth is
-    unavoidable there; :func:`theory.lipschitz.sharp_w1_constant` does without the last term.
+    :func:`theory.lipschitz.witnesses.far_atom` come to :math:`e^{2\alpha}(1 + 2\alpha)`, so that exponential growth is
+    unavoidable there; :func:`theory.lipschitz.constants.sharp_w1_constant` does without the last term.
     """
     return finite(query_constant(alpha, value) + measure_constant(alpha, value), "alpha")
 
@@ -80,8 +81,9 @@ def max_norm_constant(alpha: float, value: float = 1.0) -> float:
 
     :math:`\max_i|F_i(X) - F_i(Y)| \le v(1 + 2\alpha)\max_i|x_i - y_i|` for any number of tokens, any weights and any
     mask, since :math:`\|\mathrm{Cov}_i\| \le R^2` and :math:`\sum_j P_{ij}|x_j - m_i| \le R`. Derived. The row of
-    :func:`theory.lipschitz.balanced_query` has the sum :math:`2\alpha`, so the bound is sharp as :math:`\alpha` grows;
-    a law of :math:`\frac12 + \frac1{8\alpha}` at the query's own side makes it :math:`2\alpha + \frac1{8\alpha}`.
+    :func:`theory.lipschitz.witnesses.balanced_query` has the sum :math:`2\alpha`, so the bound is sharp as
+    :math:`\alpha` grows; a law of :math:`\frac12 + \frac1{8\alpha}` at the query's own side makes it :math:`2\alpha +
+    \frac1{8\alpha}`.
     """
     return finite(nonnegative(value, "value") * (1.0 + 2.0 * nonnegative(alpha, "alpha")), "alpha")
 
@@ -112,10 +114,11 @@ def schur_constant(alpha: float, p: float, value: float = 1.0) -> float:
     r"""Return :math:`v(1 + 2\alpha)^{1 - 1/p}C_1^{1/p}`, the constant in :math:`W_p` that Schur's test gives.
 
     Rows of the derivative sum to at most :math:`1 + 2\alpha`, columns to :math:`C_1`; with
-    :func:`theory.lipschitz.sharp_w1_constant` for the columns it is :math:`v(1 + 2\alpha)e^{2\alpha/p}`. Derived. The
-    former is never below :func:`interpolated_constant`: by Hölder's inequality :math:`((1 + \alpha) + \alpha)^{1 - 1/p}
-    (e^{2\alpha}(1 + 2\alpha) + \alpha)^{1/p} \ge e^{2\alpha/p}(1 + \alpha)^{1 - 1/p}(1 + 2\alpha)^{1/p} + \alpha`, and
-    likewise :math:`(1 + \alpha)^{1 - 1/p}(1 + 2\alpha)^{1/p} \ge 1 + 2^{1/p}\alpha`, where :math:`1/p \ge 2/p - 1`.
+    :func:`theory.lipschitz.constants.sharp_w1_constant` for the columns it is :math:`v(1 + 2\alpha)e^{2\alpha/p}`.
+    Derived. The former is never below :func:`interpolated_constant`: by Hölder's inequality :math:`((1 + \alpha) +
+    \alpha)^{1 - 1/p}(e^{2\alpha}(1 + 2\alpha) + \alpha)^{1/p} \ge e^{2\alpha/p}(1 + \alpha)^{1 - 1/p}(1 +
+    2\alpha)^{1/p} + \alpha`, and likewise :math:`(1 + \alpha)^{1 - 1/p}(1 + 2\alpha)^{1/p} \ge 1 + 2^{1/p}\alpha`,
+    where :math:`1/p \ge 2/p - 1`.
     """
     inverse = _inverse(p, alpha)
     rows = max_norm_constant(alpha)
@@ -132,7 +135,7 @@ def causal_constant(alpha: float, n: int, value: float = 1.0) -> float:
     """
     harmonic = math.fsum(1.0 / i for i in range(1, as_count(n, "n") + 1))
     if is_enclosed(alpha, value):  # quotients and their sum are rounded correctly
-        harmonic = Interval.within(harmonic, gamma(2) * harmonic)
+        harmonic = as_float(Interval.within(harmonic, gamma(2) * harmonic))
     return finite(query_constant(alpha, value) + measure_constant(alpha, value) * harmonic, "alpha")
 
 
@@ -199,13 +202,13 @@ def log_collapsed_diameter(diameter: float, norm: float, value: float, depth: in
     if upper(size) == 0.0 or (0.0 in map(upper, rates) and layers > 0):
         return -math.inf
     if not layers:
-        return logarithm(size)  # type: ignore[no-any-return]
+        return logarithm(size)
     power = float(3**layers)
     factor = logarithm(rates[0]) + logarithm(rates[1]) - logarithm(like(4.0, diameter, *rates))
-    return power * logarithm(size) + (power - 1.0) / 2.0 * factor  # type: ignore[no-any-return]
+    return power * logarithm(size) + (power - 1.0) / 2.0 * factor
 
 
 def _inverse(p: float, alpha: float) -> float:
     """Return 1 / p for p in [1, inf], enclosed if alpha is."""
     order = exponent(p)
-    return 0.0 if math.isinf(order) else 1.0 / like(order, alpha)  # type: ignore[no-any-return]
+    return 0.0 if math.isinf(order) else 1.0 / like(order, alpha)

@@ -32,8 +32,8 @@ from scipy.special import lambertw
 
 from theory._validate import as_count, as_matrix
 from theory.attention.score import Array
-from theory.evidence import Interval, gamma
-from theory.lipschitz._numbers import exponent, exponential, finite, positive
+from theory.evidence import Interval, gamma, is_enclosed
+from theory.lipschitz._numbers import as_float, exponent, exponential, finite, lower, positive, upper
 
 _ROUNDING = gamma(256)  # derived: sums and products of few positive numbers, norms of small matrices, Lambert's W
 FAR_WEIGHT = 0.27785888448639936  # derived: sqrt(s) / (exp(s) + 1) at s = 1/2 + W_0(1 / (2 sqrt(e))), rounded up
@@ -54,8 +54,8 @@ def distance_constant(n: int, form: ArrayLike | None = None) -> float:
     :math:`\max_i|F_i(X) - F_i(Y)| \le (1 + 4c_N)\max_i|x_i - y_i|` on all of :math:`(\mathbb R^d)^N`, for every d and
     :math:`\beta`; a ``form`` :math:`M = WW^\top/s`, shape (d, d), stands for the scores
     :math:`-|W^\top(x_i - x_j)|^2/s` and the outputs :math:`PXM`, a constant too for the score :math:`-\beta|x - y|`.
-    Derived. :func:`theory.lipschitz.two_sided` comes to :math:`4c_N + (1 - c_N)/(1 + c_N)`, so that the quotient tends
-    to one with N.
+    Derived. :func:`theory.lipschitz.witnesses.two_sided` comes to :math:`4c_N + (1 - c_N)/(1 + c_N)`, so that the
+    quotient tends to one with N.
     """
     size = 1.0 if form is None else _norm(as_matrix(form, "form"), 2)
     return finite(size * (1.0 + 4.0 * nearness_constant(n)), "form")
@@ -79,7 +79,7 @@ def atoms_constant(n: int, p: float) -> float:
 
     The constant in :math:`W_p` between N atoms of equal mass, and for :math:`(\sum_i|x_i - y_i|^p)^{1/p}`. Derived:
     rows by :func:`distance_constant`, columns by :func:`column_constant`, and the Schur test between them. That it
-    grows with N cannot be helped at :math:`p = 1`: see :func:`theory.lipschitz.star`.
+    grows with N cannot be helped at :math:`p = 1`: see :func:`theory.lipschitz.witnesses.star`.
     """
     order = exponent(p)
     if order == math.inf:
@@ -154,14 +154,13 @@ def tied_constants(
 
 def _count(n: int) -> int:
     """Return a number of tokens, at least two, which may be given as an interval without width."""
-    return as_count(int(n.lo) if isinstance(n, Interval) and n.lo == n.hi else n, "n", least=2)
+    whole = is_enclosed(n) and lower(n) == upper(n)
+    return as_count(int(lower(n)) if whole else n, "n", least=2)
 
 
 def _as_asked(constant: float, n: int) -> float:
     """Return a constant, enclosed if the number of tokens is given as an interval."""
-    if isinstance(n, Interval):
-        return Interval.within(constant, _ROUNDING * constant)  # type: ignore[return-value]
-    return float(constant)
+    return as_float(Interval.within(constant, _ROUNDING * constant)) if is_enclosed(n) else float(constant)
 
 
 def _norm(matrix: Array, order: float) -> float:

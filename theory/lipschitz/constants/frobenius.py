@@ -42,7 +42,7 @@ from scipy.optimize import brentq
 
 from theory._validate import as_count, as_positive
 from theory.attention import DotProduct, Measure
-from theory.lipschitz._numbers import exponential, finite
+from theory.lipschitz._numbers import exponential, finite, larger, like, logarithm, positive, root, upper
 from theory.lipschitz.constants.bounded import interpolated_constant
 
 
@@ -74,16 +74,16 @@ def frobenius_constants(alpha: float, n: int, *, value: float = 1.0) -> Frobeniu
     ValueError
         If ``alpha`` or ``value`` is not positive, ``n`` is below one, or a constant leaves the range of doubles.
     """
-    a, v, tokens = as_positive(alpha, "alpha"), as_positive(value, "value"), as_count(n, "n")
-    if not 4.0 * a * a * tokens < math.inf:
+    a, v, tokens = positive(alpha, "alpha"), positive(value, "value"), as_count(n, "n")
+    if not upper(4.0 * a * a * tokens) < math.inf:
         raise ValueError(f"alpha: expected one whose square float64 can hold, got {alpha!r}")
-    column = 1.0 if 2.0 * a <= 1.0 else (1.0 + 2.0 * a) ** 2 / (8.0 * a)
+    column = 1.0 if 2.0 * upper(a) <= 1.0 else (1.0 + 2.0 * a) ** 2 / (8.0 * a)
     return FrobeniusConstants(
-        squares=v * math.sqrt(3.0 * (a * a * (tokens + 1) + tokens)),
+        squares=v * root(3.0 * (a * a * (tokens + 1) + tokens)),
         terms=column_sum_constant(a, tokens, value=v),
-        schur=v * math.sqrt((1.0 + 2.0 * a) * (tokens * column + a)),
+        schur=v * root((1.0 + 2.0 * a) * (tokens * column + a)),
         free=interpolated_constant(a, 2.0, v),
-        published=v * math.sqrt(3.0 * (a * a * (4 * tokens + 1) + tokens)),
+        published=v * root(3.0 * (a * a * (4 * tokens + 1) + tokens)),
     )
 
 
@@ -105,10 +105,10 @@ def column_sum_constant(alpha: float, column: float, *, value: float = 1.0) -> f
     ValueError
         If an argument is out of range.
     """
-    a, v, c = as_positive(alpha, "alpha"), as_positive(value, "value"), as_positive(column, "column")
-    if c < 1.0 - 2.0**-30:
+    a, v, c = positive(alpha, "alpha"), positive(value, "value"), positive(column, "column")
+    if upper(c) < 1.0 - 2.0**-30:
         raise ValueError(f"column: expected at least 1, the mean of the sums of the columns, got {column!r}")
-    return v * (math.sqrt(max(c, 1.0)) * (1.0 + a) + a)
+    return v * (root(larger(like(c, a), 1.0)) * (1.0 + a) + a)
 
 
 def published_constant(alpha: float, *, value: float = 1.0) -> float:
@@ -138,9 +138,10 @@ def leader_bound(ratio: float, gap: float) -> float:
     ValueError
         If an argument is not positive.
     """
-    many, g = as_positive(ratio, "ratio"), as_positive(gap, "gap")
-    share, rest = _logistic(g - math.log(many)), _logistic(math.log(many) - g)  # both: one less the other loses digits
-    return math.sqrt(many) * share * (1.0 + rest * g)
+    g = positive(gap, "gap")
+    many = like(as_positive(ratio, "ratio"), g)
+    share, rest = _logistic(g - logarithm(many)), _logistic(logarithm(many) - g)  # one less the other loses digits
+    return root(many) * share * (1.0 + rest * g)
 
 
 def leader_gap(alpha: float, ratio: float) -> float:
@@ -195,4 +196,4 @@ def leader(alpha: float, ratio: float, gap: float) -> tuple[Measure, DotProduct]
 
 def _logistic(t: float) -> float:
     """Return 1 / (1 + exp(-t)) for any t."""
-    return 1.0 / (1.0 + math.exp(-t)) if t > 0.0 else math.exp(t) / (1.0 + math.exp(t))
+    return 1.0 / (1.0 + exponential(-t)) if upper(t) > 0.0 else exponential(t) / (1.0 + exponential(t))

@@ -29,6 +29,7 @@ from theory.attention.score import Constants
 from theory.evidence import Interval, exact, gamma, is_enclosed
 from theory.lipschitz._numbers import (
     as_constants,
+    as_float,
     exponential,
     finite,
     like,
@@ -47,7 +48,7 @@ def transform_constant(oscillation: float, slope: float, diameter: float, value:
     ``oscillation`` and ``slope`` are :math:`o` and the Lipschitz constant :math:`\ell` of a potential on a set of
     ``diameter`` D; ``value`` is the product of the constants of lookup and projection that follow. Derived: for f of
     slope one :math:`|f - c| \le D`, so that :math:`g(f - c)` has slope at most :math:`\sup g\,(1 + D\ell)`. Sharp in
-    the limit at :func:`theory.lipschitz.light_ramp`, and there also after the projection to barycentres.
+    the limit at :func:`theory.lipschitz.witnesses.light_ramp`, and there also after the projection to barycentres.
     """
     o, rate, size = (
         nonnegative(c, n) for c, n in ((oscillation, "oscillation"), (slope, "slope"), (diameter, "diameter"))
@@ -60,7 +61,7 @@ def weight_constant(most: float, slope: float, diameter: float, mass: float) -> 
 
     It stretches :math:`W_1(\mu, \nu)` with :math:`m = \max(\mu(g), \nu(g))`, and all pairs with :math:`m = \inf g`.
     Derived. With ``slope`` 0 or ``diameter`` 0 it is :math:`\sup g/m`, the constant of total variation, which two atoms
-    attain: :func:`theory.lipschitz.light_atom`.
+    attain: :func:`theory.lipschitz.witnesses.light_atom`.
 
     Raises
     ------
@@ -193,11 +194,12 @@ def mean_distance(mu: Measure, n: int) -> float:
     if as_measure(mu, "mu").dim != 1:
         raise ValueError(f"mu: expected dimension 1, got {mu.dim}")
     if is_enclosed(mu.points, mu.weights):
-        if mu.points.radius.any() or mu.weights.radius.any():
+        points, weights = exact(mu.points), exact(mu.weights)
+        if points.radius.any() or weights.radius.any():
             raise ValueError("mu: expected a law that is known exactly")
-        mean = mean_distance(Measure.normalised(mu.points.mid, mu.weights.mid), draws)
+        mean = mean_distance(Measure.normalised(points.mid, weights.mid), draws)
         lost = gamma(16 * (draws + mu.size) * (40 + draws.bit_length()))  # of a share, which is at most one
-        return Interval.within(mean, lost * float(np.ptp(mu.points.mid)))  # type: ignore[return-value]
+        return as_float(Interval.within(mean, lost * float(np.ptp(points.mid))))
     order = np.argsort(mu.points[:, 0])
     below = np.cumsum(mu.weights[order])[:-1]
     above = np.cumsum(mu.weights[order][::-1])[::-1][1:]  # complementary sums: 1 - p would lose its digits

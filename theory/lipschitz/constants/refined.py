@@ -14,8 +14,8 @@ import math
 
 import numpy as np
 
-from theory.evidence import Interval, gamma
-from theory.lipschitz._numbers import exponential, finite, nonnegative
+from theory.evidence import Interval, gamma, is_enclosed
+from theory.lipschitz._numbers import as_float, exponential, finite, lower, nonnegative, upper
 
 _ROUNDING = gamma(64)  # derived: the exponential is within four units, its argument exact, twenty operations follow
 _GRID = 4096  # taken: intervals of the search for the best share before it is refined
@@ -74,9 +74,9 @@ def refined_w2_constant(alpha: float) -> float:
         If ``alpha`` is negative, not finite, or too large for float64.
     """
     a = nonnegative(alpha, "alpha")
-    if isinstance(a, Interval):  # it rises with alpha
-        low, high = (refined_w2_constant(end) for end in (a.lo, a.hi))
-        return Interval(Interval.within(low, _ROUNDING * low).lo, Interval.within(high, _ROUNDING * high).hi)
+    if is_enclosed(a):  # it rises with alpha
+        low, high = (refined_w2_constant(end) for end in (lower(a), upper(a)))
+        return as_float(Interval(Interval.within(low, _ROUNDING * low).lo, Interval.within(high, _ROUNDING * high).hi))
     finite(math.inf if a >= 340.0 else 0.0, "alpha")
     growth = math.exp(2.0 * a)
     low, high = 0.0, 1.0

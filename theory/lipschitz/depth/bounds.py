@@ -44,7 +44,8 @@ Bound: TypeAlias = Callable[[float], BallBound]
 def attention_bound(form: float, value: float = 1.0, *, p: float = 1.0) -> Bound:
     r"""Return :math:`R \mapsto (v C_p(\|B\|R^2),\,vR)` for dot-product attention, ``form`` :math:`\|B\|`, ``value`` v.
 
-    :func:`theory.lipschitz.interpolated_constant` for the metric :math:`W_p`; an output is :math:`V` times a mean.
+    :func:`theory.lipschitz.constants.interpolated_constant` for the metric :math:`W_p`; an output is :math:`V` times a
+    mean.
     """
     b, v, power = nonnegative(form, "form"), nonnegative(value, "value"), exponent(p)
 

@@ -41,7 +41,7 @@ def crossed_spread(scores: ArrayLike) -> float:
 
 def rows_bound(spread: float) -> float:
     r"""Return :math:`\tanh(\Delta/4)`, the largest total variation of two softmax rows of a matrix with this spread."""
-    return tanh(nonnegative(spread, "spread") / 4.0)  # type: ignore[no-any-return]
+    return tanh(nonnegative(spread, "spread") / 4.0)
 
 
 def sinkhorn_sweep_bound(spread: float) -> float:
