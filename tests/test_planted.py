@@ -62,7 +62,7 @@ BUGS = [
     bug("weights-after", "markov.padding", "attention/output.py", (ROWS, LATE)),
     bug("frozen", "transport.composition", "attention/transport.py",
         ('        yield as_measure(mu, "mu")\n', '        start = as_measure(mu, "mu")\n        yield start\n'),
-        ("            mu = step(layer, mu)", "            mu = Measure(layer(mu.points, start), mu.weights)")),
+        ("            mu = step(layer, mu)", "            mu = as_law(layer(mu.points, start), mu.weights)")),
     bug("kl-sign", "maxent.gibbs", "maxent/gibbs.py", ("concatenate([left, -right])", "concatenate([-left, right])")),
     bug("no-c-transform", "distance.stopped-early", "distance/dense.py", *RAW, ("(max(below, Fraction(0))", "(min(below, above)")),
     # measures
