@@ -48,12 +48,12 @@ HOMES = {  # a package and the only places that may import it
     "flint": ("evidence/enclosure.py",),
     "mpmath": (),
     "torch": ("metric/torch/", "experiments/", "maxent/autograd.py"),
-    "sklearn": ("maxent/studies/prediction.py", "experiments/"),
+    "sklearn": ("diffusion/similarity/peers.py", "maxent/studies/prediction.py", "experiments/"),
     "trimesh": ("experiments/",),
     "num2words": ("experiments/",),
     "sacrebleu": ("experiments/",),
     "jax": (),
-    "safetensors": ("lipschitz/weights_file.py",),
+    "safetensors": ("lipschitz/certificate/weights_file.py",),
     "pytest": ("evidence/plugin.py",),
     "hypothesis": (),
     "verify": (),
@@ -63,7 +63,7 @@ UNSEEDED = {"random", "secrets", "time", "datetime", "uuid"}  # a number may dep
 CLOCKS = {  # where a clock decides when a state is written, how long it took and what is left over, never what is in it
     "evidence/countdown.py": {"time"},
     "evidence/files.py": {"time"},
-    "particles/march.py": {"time"},
+    "particles/dynamics/checkpoints.py": {"time"},
     "experiments/training/crew.py": {"time"},
     "experiments/training/runner.py": {"time"},
 }

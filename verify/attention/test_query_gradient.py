@@ -25,7 +25,8 @@ from theory.evidence import (
 from theory.evidence.enclosure import coefficient, sqrt, variable
 from theory.evidence.roundoff import gamma
 from theory.evidence.spectra import spectral_norm
-from theory.maxent import entmax, entmax_vjp, gibbs_law, softmax_norms
+from theory.maxent import entmax, entmax_vjp
+from theory.maxent.gibbs import gibbs_law, softmax_norms
 from verify import textbook
 from verify.textbook import balls, gap, hull
 
