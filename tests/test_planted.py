@@ -62,7 +62,7 @@ BUGS = [
     bug("weights-after", "markov.padding", "attention/output.py", (ROWS, LATE)),
     bug("frozen", "transport.composition", "attention/transport.py",
         ('        yield as_measure(mu, "mu")\n', '        start = as_measure(mu, "mu")\n        yield start\n'),
-        ("            mu = step(layer, mu)", "            mu = Measure(layer(mu.points, start), mu.weights)")),
+        ("            mu = step(layer, mu)", "            mu = as_law(layer(mu.points, start), mu.weights)")),
     bug("kl-sign", "maxent.gibbs", "maxent/gibbs/principle.py", ("concatenate([left, -right])", "concatenate([-left, right])")),
     bug("no-c-transform", "distance.stopped-early", "distance/dense.py", *RAW, ("(max(below, Fraction(0))", "(min(below, above)")),
     # measures
@@ -128,10 +128,10 @@ BUGS = [
     # kernels
     bug("reference-measure-dropped", "markov.boltzmann-gibbs", "attention/kernel.py",
         ("potential[present] + np.log(weights[present])\n    masses", "potential[present]\n    masses")),
-    bug("potential-sign", "markov.boltzmann-gibbs", "attention/kernel.py",
-        ("logits = potential[present] + np.log", "logits = -potential[present] + np.log")),
+    bug("potential-damped", "markov.boltzmann-gibbs", "attention/kernel.py",
+        ("logits = potential[present] + np.log", "logits = 0.9 * potential[present] + np.log")),
     bug("softmatch-weights-dropped", "markov.softmatch", "attention/kernel.py",
-        ("engine.weights(pairs, log_weights=np.log(self.nu.weights[present]))", "engine.weights(pairs)")),
+        ("engine.weights(pairs, log_weights=np.log(weights[present]))", "engine.weights(pairs)")),
     bug("softmatch-push-uniform", "markov.rows", "attention/kernel.py",
         ("nu.weights @ self.rows(nu.points)", "self.rows(nu.points).mean(axis=0)")),
     bug("composition-swapped", "markov.rows", "attention/kernel.py",
@@ -139,7 +139,7 @@ BUGS = [
     bug("lookup-by-first-coordinate", "markov.equivalence", "attention/kernel.py",
         ("np.unique(both, axis=0, return_inverse=True)", "np.unique(both[:, :1], axis=0, return_inverse=True)")),
     bug("moment-of-the-uniform-law", "markov.moment-projection", "attention/moments.py",
-        ("return mu.integrate(self.feature)", "return Measure(mu.points).integrate(self.feature)")),
+        ("return mu.integrate(self.feature)", "return Measure.normalised(mu.points, [1.0] * mu.size).integrate(self.feature)")),
     bug("projected-at-the-query", "markov.attention-kernel", "attention/moments.py",
         ('self.kernel.at(as_vector(x, "x"))', "Measure.dirac(x)")),
     # heads and masks

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tests.attention.inputs import KINDS, spoilt
+from tests.attention import exact
 from theory.attention import DotProduct, attend, feature_study
 from theory.attention.variants import (
     PositiveFeatures,
@@ -15,7 +15,7 @@ from theory.attention.variants import (
     gaussian_frequencies,
     linear_weights,
 )
-from theory.evidence import exact, stream
+from theory.evidence import stream
 from theory.evidence.enclosure import balls
 from theory.evidence.roundoff import gamma
 
@@ -130,26 +130,6 @@ def test_the_study_depends_on_its_root_alone():
     assert set(table["part"]) == {"mean", "variance", "output"}
     assert table.sha256 == feature_study.random_features(scale="quick", root=1).sha256
     assert table.sha256 != feature_study.random_features(scale="quick", root=2).sha256
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("at", [0, 1, 2])
-def test_bad_tokens_are_refused(kind, at):
-    arguments = [TOKENS, TOKENS, TOKENS]
-    arguments[at] = spoilt(TOKENS)[kind]
-    with pytest.raises((ValueError, TypeError), match=r"^(queries|keys|values): expected"):
-        attend_linear(*arguments, features=elu_features)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_bad_frequencies_and_points_are_refused(kind):
-    for features in MAPS:
-        with pytest.raises((ValueError, TypeError), match=r"^frequencies: expected"):
-            features(spoilt(TOKENS)[kind])
-        with pytest.raises((ValueError, TypeError), match=r"^points: expected"):
-            features(TOKENS)(spoilt(TOKENS)[kind])
-    with pytest.raises((ValueError, TypeError), match=r"^points: expected"):
-        elu_features(spoilt(TOKENS)[kind])
 
 
 def test_other_bad_arguments_are_refused():

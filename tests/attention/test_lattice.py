@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from tests.attention.inputs import KINDS, spoilt
 from theory.attention import AttentionKernel, DotProduct, GaussianAttention, gaussian, lattice
 from theory.evidence import ball, balls, hull, precision, stream
 from theory.evidence.enclosure import exp
@@ -67,14 +66,6 @@ def test_three_dimensions_by_product():
     mu = gaussian(np.zeros(3), np.eye(3))
     assert mu.size == 49**3
     assert np.abs(mu.covariance() - np.eye(3)).max() <= 144.0 * ROUNDING
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_bad_arrays_are_refused_by_name(kind):
-    with pytest.raises((ValueError, TypeError), match=r"^mean: expected "):
-        gaussian(spoilt(np.zeros(2) + 3.0)[kind], np.eye(2))
-    with pytest.raises((ValueError, TypeError), match=r"^root: expected "):
-        gaussian(np.zeros(2), spoilt(np.ones((2, 2)))[kind])
 
 
 def test_a_root_that_does_not_fit():

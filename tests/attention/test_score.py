@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from tests.attention.inputs import KINDS, spoilt
+from tests.attention import exact
 from theory import engine
 from theory.attention import Additive, DotProduct, SquaredDistance, attend, weight_error
 from theory.attention.score import pairs_of
 from theory.engine import Form, reference
 from theory.engine.rows import columns, fill_scores
-from theory.evidence import exact, stream
+from theory.evidence import stream
 from theory.evidence.enclosure import hull
 from theory.evidence.roundoff import gamma
 
@@ -249,23 +249,6 @@ def test_bad_scale(make):
             make(bad)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("name", "good", "make"),
-    [
-        ("form", FORM, lambda bad: DotProduct(form=bad)),
-        ("w_query", FORM, lambda bad: Additive(bad, FORM, np.ones(3))),
-        ("w_key", FORM, lambda bad: Additive(FORM, bad, np.ones(3))),
-        ("v", np.ones(3), lambda bad: Additive(FORM, FORM, bad)),
-    ],
-)
-def test_bad_matrices_are_refused_by_name(name, good, make, kind):
-    if name == "form" and kind == "nothing":
-        return  # the identity
-    with pytest.raises((ValueError, TypeError), match=rf"^{name}: expected "):
-        make(spoilt(good)[kind])
-
-
 def test_shapes_that_do_not_fit():
     with pytest.raises(ValueError, match=r"^w_query: expected shape \(2, d\), got shape \(3, 2\)$"):
         Additive(FORM, FORM[:2], np.ones(2))
@@ -282,16 +265,6 @@ def test_shapes_that_do_not_fit():
         additive.matrix(y, x)
     with pytest.raises(ValueError, match=r"^keys: expected shape \(n, 2\), got shape \(2, 3\)$"):
         additive.matrix(x, y)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["dot", "distance", "additive"])
-def test_bad_points_are_refused_by_name(name, kind):
-    score, good = scores(2, stream("tests.score.points", 0))[name], np.array([[1.0, 2.0], [0.0, 1.0]])
-    with pytest.raises((ValueError, TypeError), match=r"^x: expected "):
-        score.matrix(spoilt(good)[kind], good)
-    with pytest.raises((ValueError, TypeError), match=r"^y: expected "):
-        score.matrix(good, spoilt(good)[kind])
 
 
 def test_matrices_are_read_only_copies():

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tests.attention.inputs import KINDS, spoilt
+from tests.attention import exact
 from theory.attention import DotProduct, SquaredDistance, attend, rounding
 from theory.attention.variants import attend_window
-from theory.evidence import exact, stream
+from theory.evidence import stream
 from theory.evidence.roundoff import gamma
 
 PLAIN = DotProduct(scale=1.0)
@@ -63,15 +63,6 @@ def test_keys_of_weight_zero_are_absent():
     left = attend_window(q, k, v, back=2, weights=[1, 0, 1, 0, 1])
     v[[1, 3]] = 1e300
     assert np.array_equal(left, attend_window(q, k, v, back=2, weights=[1, 0, 1, 0, 1]))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("at", [0, 1, 2])
-def test_bad_tokens_are_refused(kind, at):
-    arguments = [TOKENS, TOKENS, TOKENS]
-    arguments[at] = spoilt(TOKENS)[kind]
-    with pytest.raises((ValueError, TypeError), match=r"^(queries|keys|values): expected"):
-        attend_window(*arguments, back=1)
 
 
 def test_other_bad_arguments_are_refused():

@@ -25,7 +25,7 @@ _TINY = 1e-300  # derived: smaller weights are known up to this absolutely, see 
 
 def enclose_outputs(
     score: Score, queries: Any, keys: Any, values: Any, *, log_weights: Any = None,
-    visible: NDArray[np.int64] | None = None,
+    visible: NDArray[np.int64] | None = None, computed: AttentionResult | None = None,
 ) -> AttentionResult:  # fmt: skip
     """Enclose attention outputs and log-partitions, of which any argument may be enclosed.
 
@@ -38,6 +38,8 @@ def enclose_outputs(
         Logarithms of the positive masses of the keys.
     visible : ndarray of int, shape (m,), optional
         How many keys each query sees.
+    computed : AttentionResult, optional
+        What the engine was seen to answer at the middles; it is asked unless given.
 
     Returns
     -------
@@ -52,7 +54,9 @@ def enclose_outputs(
     q, k, v = as_intervals(queries), as_intervals(keys), as_intervals(values)
     added = None if log_weights is None else as_intervals(log_weights)
     logs, moved = _middle(added), _moved(score, q, k, added)
-    found = engine.attention(pairs_of(score, q.mid, k.mid), v.mid, log_weights=logs, visible=visible)
+    found = computed
+    if found is None:
+        found = engine.attention(pairs_of(score, q.mid, k.mid), v.mid, log_weights=logs, visible=visible)
     relative = weight_error(q.mid, k.mid, bounded(score), logs, moved=moved)
     error = average_error(float(np.abs(v.mid).max()), len(k), relative=relative)
     reach = np.nextafter(error + v.radius.max(axis=0), np.inf)

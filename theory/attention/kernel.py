@@ -117,22 +117,23 @@ class Softmatch:
         queries = as_points(x, "x")
         if is_enclosed(queries, self.nu.points, self.nu.weights):
             return self._enclosed_rows(queries)  # type: ignore[no-any-return]
-        present = self.nu.weights > 0.0
-        pairs = pairs_of(self.score, queries, np.ascontiguousarray(self.nu.points[present]))
-        rows = np.zeros((queries.shape[0], self.nu.size))
-        rows[:, present] = engine.weights(pairs, log_weights=np.log(self.nu.weights[present]))
+        return self._match(queries, self.nu.points, self.nu.weights)
+
+    def _match(self, queries: Array, points: Array, weights: Array) -> Array:
+        present = weights > 0.0
+        pairs = pairs_of(self.score, queries, np.ascontiguousarray(points[present]))
+        rows = np.zeros((queries.shape[0], weights.size))
+        rows[:, present] = engine.weights(pairs, log_weights=np.log(weights[present]))
         return rows
 
     def _enclosed_rows(self, queries: Any) -> Any:
-        """Enclose the weights; atoms of no mass have none."""
-        masses = as_intervals(self.nu.weights)
+        """Enclose the weights, and what floats make of the middles; atoms of no mass have none."""
+        points, masses = as_intervals(self.nu.points), as_intervals(self.nu.weights)
         present = masses.hi > 0.0
-        found = enclose_weights(
-            self.score, queries, as_intervals(self.nu.points)[present], log_weights=np.log(masses[present])
-        )
-        placed = np.zeros((found.shape[1], masses.size))
-        placed[np.arange(found.shape[1]), np.flatnonzero(present)] = 1.0
-        return found if present.all() else found @ placed
+        found = enclose_weights(self.score, queries, points[present], log_weights=np.log(masses[present]))
+        placed = np.eye(masses.size)[present]
+        rows = found if present.all() else found @ placed
+        return cover(rows, self._match(as_intervals(queries).mid, points.mid, masses.mid))
 
     def log_partition(self, x: ArrayLike) -> Array:
         r"""Return :math:`\log \nu(e^{a(x, \cdot)})` at queries ``x``, shape (m, d), as an array of shape (m,)."""

@@ -53,15 +53,20 @@ def gaussian(mean: ArrayLike, root: ArrayLike, *, reach: float = REACH) -> Measu
     """
     m = as_vector(mean, "mean")
     factor = as_matrix(root, "root", shape=(m.size, m.size))
-    reach = as_positive(reach, "reach")
-    if reach < REACH:
-        raise ValueError(f"reach: expected at least {REACH}, below which the law is no Gaussian, got {reach!r}")
-    if reach > _FARTHEST:
-        raise ValueError(f"reach: expected at most {_FARTHEST}, where no mass is left, got {reach!r}")
+    reach = _as_reach(reach)
     half = np.arange(0.0, reach + STEP / 2, STEP)
     axis = np.concatenate([-half[:0:-1], half])
     grid = np.stack(np.meshgrid(*[axis] * m.size, indexing="ij"), axis=-1).reshape(-1, m.size)
     return Measure.normalised(m + grid @ factor.T, np.exp(-0.5 * np.einsum("ij,ij->i", grid, grid)))
+
+
+def _as_reach(value: float) -> float:
+    reach = as_positive(value, "reach")
+    if reach < REACH:
+        raise ValueError(f"reach: expected at least {REACH}, below which the law is no Gaussian, got {reach!r}")
+    if reach > _FARTHEST:
+        raise ValueError(f"reach: expected at most {_FARTHEST}, where no mass is left, got {reach!r}")
+    return reach
 
 
 def end_error(centres: NDArray[np.float64], reach: float) -> NDArray[np.float64]:
@@ -122,6 +127,7 @@ class GaussianAttention:
         if not isinstance(self.score, (DotProduct, SquaredDistance)):
             raise TypeError(f"score: expected DotProduct or SquaredDistance, got {type(self.score).__name__}")
         mean = as_vector(self.mean, "mean")
+        object.__setattr__(self, "reach", _as_reach(self.reach))
         object.__setattr__(self, "mean", frozen(mean))
         object.__setattr__(self, "root", frozen(as_matrix(self.root, "root", shape=(mean.size, mean.size))))
         if self.value is not None:

@@ -130,6 +130,10 @@ def read(
     problem = _problem(queries, keys, values, weights, causal)
     if is_enclosed(problem.queries, problem.keys, problem.values, problem.log_weights):
         return _enclosed(problem, score, method, precision)
+    return _run(problem, score, method, accuracy, precision)
+
+
+def _run(problem: _Problem, score: Score, method: str, accuracy: float, precision: str) -> AttentionResult:
     return engine.attention(
         problem.pairs(score), problem.values, log_weights=problem.log_weights, visible=problem.visible,
         method=method, accuracy=accuracy, precision=precision,
@@ -141,9 +145,13 @@ def _enclosed(problem: _Problem, score: Score, method: str, precision: str) -> A
 
     as_choice(method, "method", ["dense"])
     as_choice(precision, "precision", ["double"])
+    logs = problem.log_weights
+    q, k, v = (as_intervals(part).mid for part in (problem.queries, problem.keys, problem.values))
+    middle = _Problem(q, k, v, None if logs is None else as_intervals(logs).mid, problem.visible)
+    computed = _run(middle, score, method, 1e-12, precision)
     return enclose_outputs(
         score, problem.queries, problem.keys, problem.values,
-        log_weights=problem.log_weights, visible=problem.visible,
+        log_weights=logs, visible=problem.visible, computed=computed,
     )  # fmt: skip
 
 
