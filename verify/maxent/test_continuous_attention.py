@@ -162,7 +162,7 @@ def test_table(run, *, orders=("triweight", "biweight", "parabola"), shrunk=True
             claimed = {"half-width": a, "peak": top / a, "variance": a**2 / ratio if shrunk else ball(v)}
             for part, value in claimed.items():
                 found = table.where(part=part, alpha=alpha, at=v).intervals("value")
-                yield equals(found[0], hull(value), part=part, alpha=alpha, scatter=v)
+                yield equals(found[0], value, part=part, alpha=alpha, scatter=v)
         ends = {
             "half-width": width(v) / 2,
             "peak": 1 / width(v),
