@@ -121,8 +121,9 @@ def test_temperature_and_prior_that_are_known_up_to_an_error():
     warm = exact(0.5) + exact(REACH) * Intervals([-1.0], [1.0])[0]
     prior = Intervals(OTHER * (1.0 - REACH), OTHER * (1.0 + REACH))
     by_tau, by_prior = softmax(SCORES, tau=warm), softmax(SCORES, prior=prior)
-    value = softmax_value(SCORES, tau=warm)
+    value, even = softmax_value(SCORES, tau=warm), softmax_value(np.zeros(3), tau=warm)
     for tau in (0.5 - REACH, 0.5, 0.5 + REACH):
+        assert holds(even, softmax_value(np.zeros(3), tau=tau))
         assert holds(by_tau, softmax(SCORES, tau=tau))
         assert holds(value, softmax_value(SCORES, tau=tau))
     for masses in inside(prior):
@@ -141,6 +142,8 @@ def test_weights_that_may_vanish():
         law = np.array([first, 1.0 - first])
         assert holds(entropy(p), entropy(law))
         assert holds(divergence(p, OTHER[:2] * 2.0), divergence(law, OTHER[:2] * 2.0))
+    turning = Intervals([0.25, 0.5], [0.5, 0.75])  # around 1/e, where a summand is largest
+    assert entropy(turning).hi >= np.exp(-1.0) + 0.5 * np.log(2.0) - 1e-12
     with pytest.raises(ValueError, match=r"^reference: expected mass wherever weights have some, got none at index 0"):
         divergence(p, exact([0.0, 1.0]))
 
