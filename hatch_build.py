@@ -6,7 +6,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class Record(BuildHookInterface):
-    """Adds the committed evidence to a wheel, where :mod:`theory.report.shelves` looks for it."""
+    """Adds the committed evidence to a wheel, where :mod:`theory.report.locations` looks for it."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Leave an editable wheel alone: it finds them in the repository, and a copy would grow old."""

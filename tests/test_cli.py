@@ -12,7 +12,7 @@ from theory.__main__ import _VERDICTS, main
 from theory.evidence import Run, decide
 from theory.evidence.judge import Verdict
 from theory.evidence.record import write
-from theory.report.shelves import own_folder, shelves
+from theory.report.locations import evidence_folders, suite_folder
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +225,7 @@ def test_the_repository_around_comes_before_the_suite(capsys, other):
     assert run(capsys, "explain", "sums.two")[::2] == (0, "")
     status, out, err = run(capsys, "explain", "maxent.gibbs")
     assert (status, out.startswith("maxent.gibbs: ")) == (0, True)
-    own = own_folder()
+    own = suite_folder()
     assert err == f"maxent.gibbs: no claim of {other / 'proofs' / 'evidence'}; this is the record in {own}\n"
     hint = run(capsys, "explain", "maxent.gibs")[2]
     assert f"claims in {other / 'proofs' / 'evidence'} and {own}; did you mean maxent.gibbs" in hint
@@ -238,9 +238,9 @@ def test_no_folder_above_the_repository_is_looked_at(other, monkeypatch, mark):
         (other / ".git").rmdir()
     else:
         (inner / mark).touch()
-    assert shelves() == [own_folder()]
+    assert evidence_folders() == [suite_folder()]
     monkeypatch.chdir(other)
-    assert shelves() == [other / "proofs" / "evidence", own_folder()]
+    assert evidence_folders() == [other / "proofs" / "evidence", suite_folder()]
 
 
 def test_two_folders_as_near_are_both_searched_and_no_guess_is_made(capsys, other):
@@ -259,7 +259,7 @@ def test_other_files_are_no_records(other):
     for path in (other / "proofs" / "evidence").iterdir():
         path.unlink()
     (other / "proofs" / "evidence" / "notes.2020.json").write_text('{"id": "notes.2020"}')
-    assert shelves() == [own_folder()]
+    assert evidence_folders() == [suite_folder()]
 
 
 def test_only_a_claim_with_sources_needs_notes(capsys, other):

@@ -1,7 +1,7 @@
 """Plant a change in what is committed, and see it noticed in one readable line that names the file or the claim.
 
 A small repository with a claim of its own is recorded and changed; a run of pytest on it, or ``python -m theory``, must
-say so. Changes of figures and their tables are planted in ``test_figures.py``.
+say so. Changes of figures and their tables are planted in ``tests/figures``.
 """
 
 import json

@@ -1,7 +1,9 @@
-"""README and its neighbours claim nothing that does not work."""
+"""README, the pages of docs and their neighbours claim nothing that does not work."""
 
 import doctest
 import re
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -9,39 +11,79 @@ import pytest
 from theory.__main__ import main
 from theory.evidence import Verdict
 from theory.evidence.interval import Kind
+from theory.report.archive import find
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "paper_notes.md")
+RUNNING = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+DOCS = tuple(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))
+PAGES = ("README.md", *DOCS, "CONTRIBUTING.md", "CHANGELOG.md", "paper_notes.md")
 
 
-def test_examples_run():
-    done = doctest.testfile(str(ROOT / "README.md"), module_relative=False, optionflags=doctest.ELLIPSIS)
-    assert done.attempted >= 4
+@pytest.mark.parametrize(("page", "least"), [("README.md", 3), ("docs/library.md", 20)])
+def test_examples_run(page, least):
+    done = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert done.attempted >= least
     assert done.failed == 0
+
+
+def test_readme_is_short_and_leads_to_every_page():
+    assert README.count("\n") <= 120
+    assert all(f"({page})" in README for page in DOCS)
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_links_resolve(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", text):
-        table = (ROOT / target).with_suffix(".csv")  # all that a source distribution has of a picture
-        assert (ROOT / target).exists() or ((ROOT / "PKG-INFO").exists() and table.exists()), target
+        path = (ROOT / page).parent / target
+        table = path.with_suffix(".csv")  # all that a source distribution has of a picture
+        assert path.exists() or ((ROOT / "PKG-INFO").exists() and table.exists()), target
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_paths_exist(page):
     text = (ROOT / page).read_text(encoding="utf-8")
-    for path in re.findall(r"`((?:theory|tests|verify|figures|\.ci)/[\w./-]*)`", text):
+    for path in re.findall(r"`((?:theory|tests|verify|figures|docs|\.ci)/[\w./-]*)`", text):
         assert (ROOT / path).exists(), path
 
 
-def test_commands_about_claims_work(capsys):
-    commands = re.findall(r"^python -m theory (\w+ ?[\w.-]*)", README, re.MULTILINE)
-    assert {c.split()[0] for c in commands} == {"list", "explain", "cite", "certify", "doctor"}
-    for command in (c for c in commands if not c.startswith(("certify", "doctor"))):  # which have tests of their own
-        assert main(command.split()) == 0
-        assert capsys.readouterr().out
+@pytest.mark.parametrize("page", ["README.md", *DOCS, "CONTRIBUTING.md"])
+def test_modules_and_names_exist(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for name in re.findall(r"`(theory(?:\.\w+)+)`", text):
+        door, _, own = name.rpartition(".")
+        assert find_spec(name) is not None or hasattr(import_module(door), own), name
+
+
+@pytest.mark.parametrize(
+    ("page", "verbs"),
+    [
+        ("README.md", {"list", "explain", "cite", "certify", "doctor"}),
+        ("docs/citing.md", {"list", "explain", "cite"}),
+    ],
+)
+def test_commands_about_claims_work(capsys, page, verbs):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    commands = re.findall(r"^python -m theory (\w+ ?[\w.-]*)", text, re.MULTILINE)
+    assert {command.split()[0] for command in commands} == verbs
+    for command in commands:
+        if not command.startswith(("certify", "doctor")):  # which have tests of their own
+            assert main(command.split()) == 0
+            assert capsys.readouterr().out
+
+
+def test_ten_theorems_have_the_verdicts_that_readme_gives_them():
+    lines = re.findall(r"^\| `([a-z]+[.\w-]+)` \| .* \| (\w+), (\w+) \|$", README, re.MULTILINE)
+    assert len(lines) == 10
+    for claim, verdict, kind in lines:
+        entry = find(ROOT / "verify" / "evidence", claim).best
+        assert (entry.verdict.value, entry.kind.name.lower()) == (verdict, kind), claim
+
+
+def test_readme_counts_the_claims():
+    assert f"{len(list((ROOT / 'verify' / 'evidence').glob('*.json')))} claims" in README
 
 
 def test_every_claim_named_in_the_notes_has_evidence():
@@ -53,7 +95,7 @@ def test_every_claim_named_in_the_notes_has_evidence():
 
 
 def test_every_option_exists(pytestconfig):
-    named = re.findall(r"^\| `(--[a-z]+)", README, re.MULTILINE)
+    named = re.findall(r"^\| `(--[a-z]+)", RUNNING, re.MULTILINE)
     assert set(named) == {"--scale", "--root", "--case", "--table", "--tokens", "--record", "--dask"}
     for option in set(named) - {"--tokens"}:  # that one is the verify suite's own
         pytestconfig.getoption(option)
@@ -62,6 +104,7 @@ def test_every_option_exists(pytestconfig):
 
 def test_every_verdict_and_kind_is_explained():
     for verdict in Verdict:
-        assert f"`{verdict.name}`" in README
+        assert f"`{verdict.name}`" in RUNNING
     for kind in Kind:
-        assert f"`{kind.name.lower()}`" in README
+        assert f"`{kind.name.lower()}`" in RUNNING
+        assert f"| `{kind.name.lower()}` |" in GLOSSARY

@@ -81,9 +81,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 if all is well, 1 if something is stale, 2 if something asked for is missing or broken."""
     options = _parser().parse_args(arguments)
     if options.verb == "certify":
-        return _certificate(options)
+        return _certify(options)
     if options.verb == "doctor":
-        return _examination()
+        return _doctor()
     from theory.report.archive import ArchiveError  # noqa: PLC0415  --help needs none of it
 
     try:
@@ -95,89 +95,92 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _certificate(options: argparse.Namespace) -> int:
-    from theory.lipschitz.certificate_text import answer  # noqa: PLC0415
+def _certify(options: argparse.Namespace) -> int:
+    from theory.lipschitz.certificate import run_command  # noqa: PLC0415
 
     try:
-        sys.stdout.write(answer(options))
+        sys.stdout.write(run_command(options))
     except (ValueError, TypeError, ImportError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
     return 0
 
 
-def _examination() -> int:
+def _doctor() -> int:
     from theory.engine import jit, threads  # noqa: PLC0415
     from theory.report import doctor  # noqa: PLC0415
 
-    backend, cache = os.environ.get("THEORY_BACKEND", "compiled"), str(jit.cache_folder() or "not kept")
+    backend = os.environ.get("THEORY_BACKEND", "compiled")
+    cache = str(jit.cache_folder() or "not kept")
     try:
-        text = doctor.machine(backend=backend, target=jit.target(), threads=threads.threads(), cache=cache)
+        text = doctor.describe_machine(backend=backend, target=jit.target(), threads=threads.threads(), cache=cache)
     except ValueError as error:
         sys.stderr.write(f"{error}\n")
         return 2
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()  # the verdicts take ten seconds
-    text, status = doctor.verdicts()
+    text, status = doctor.check_verdicts()
     sys.stdout.write(text)
     return status
 
 
 def _answer(options: argparse.Namespace) -> tuple[str, int]:
-    from theory.report import account, age, archive, citation, shelves  # noqa: PLC0415
+    from theory.report import archive, citation, formatting, freshness, locations  # noqa: PLC0415
 
     if options.verb == "report":
         return _report(options)
     if options.verb == "list":
-        folder = options.evidence or shelves.evidence_folder()
+        folder = options.evidence or locations.evidence_folder()
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         records = archive.read_all(folder)
-        since = age.changes(records, folder)
-        return account.lines(records, options.verdict, options.subject, colour=colour, changes=since), 0
-    folder = _holder(options)
+        since = freshness.changes(records, folder)
+        return formatting.format_list(records, options.verdict, options.subject, colour=colour, changes=since), 0
+    folder = _record_folder(options)
     record = archive.find(folder, options.id)
     if options.verb == "explain":
-        return account.account(record, age.changes([record], folder)), 0
-    notes = options.notes or (shelves.notes_above(folder) if record.claim.cites else None)
+        return formatting.format_claim(record, freshness.changes([record], folder)), 0
+    notes = options.notes or (locations.notes_above(folder) if record.claim.cites else None)
     return f"{citation.bibtex(record, notes)}\n\n{citation.latex(record)}\n", 0
 
 
 def _report(options: argparse.Namespace) -> tuple[str, int]:
     from theory.evidence.runner import SCALES  # noqa: PLC0415
-    from theory.report import age, archive, index, sample, shelves  # noqa: PLC0415
+    from theory.report import archive, freshness, index, locations, sample  # noqa: PLC0415
 
-    folder = options.evidence or shelves.evidence_folder()
-    records, notes = archive.read_all(folder), options.notes or shelves.notes_above(folder)
-    difference, since = index.stale(notes, records), age.changes(records, folder)
-    old = {scale: "".join(f"{line}\n" for line in age.warnings(records, since, scale)) for scale in SCALES}
-    packed = shelves.packed(notes)
+    folder = options.evidence or locations.evidence_folder()
+    records = archive.read_all(folder)
+    notes = options.notes or locations.notes_above(folder)
+    difference = index.index_difference(notes, records)
+    since = freshness.changes(records, folder)
+    old = {scale: "".join(f"{line}\n" for line in freshness.warnings(records, since, scale)) for scale in SCALES}
+    packed = locations.is_packaged(notes)
     stale = bool(difference) and (options.check or packed)
     if difference and not stale:
-        index.renew(notes, records)
+        index.renew_index(notes, records)
     if stale:
         mend = "install the package again" if packed else "python -m theory report renews it"
         text = f"{difference}\n{notes}: the theorem index is stale; {mend}\n"
     else:
         text = f"{notes}: {'renewed' if difference else 'current'}, {len(records)} claims\n"
-    told, fell = sample.again(records, folder, options.sample)
-    return text + "".join(old.values()) + told, int(stale or (options.check and bool(old["quick"])) or fell)
+    sampled, fell = sample.decide_again(records, folder, options.sample)
+    return text + "".join(old.values()) + sampled, int(stale or (options.check and bool(old["quick"])) or fell)
 
 
-def _holder(options: argparse.Namespace) -> Path:
+def _record_folder(options: argparse.Namespace) -> Path:
     """Return the folder that has the record, and say so if it is not the nearest one.
 
     A merged claim is asked for by the one that says now what it said; a test that checks it has no record.
     """
-    from theory.report import archive, merged, shelves  # noqa: PLC0415
+    from theory.report import archive, locations, merged  # noqa: PLC0415
 
-    folders = shelves.shelves() if options.evidence is None else [Path(options.evidence)]
-    went = merged.successor(folders, options.id)
+    folders = locations.evidence_folders() if options.evidence is None else [Path(options.evidence)]
+    went = merged.find_successor(folders, options.id)
     if went is not None and not went.is_claim:
         raise archive.ArchiveError(f"{went.id}: is no claim any more, {went.into} checks it: {went.why}")
     if went is not None:
         sys.stderr.write(f"{went.id}: was merged into {went.into}: {went.why}\n")
         options.id = went.into
-    folder = archive.holder(folders, options.id)
+    folder = archive.find_folder(folders, options.id)
     if folder != folders[0]:
         sys.stderr.write(f"{options.id}: no claim of {folders[0]}; this is the record in {folder}\n")
     return folder

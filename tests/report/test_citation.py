@@ -15,7 +15,7 @@ from theory.evidence import Interval, Kind, Verdict
 from theory.evidence.claim import PROVENANCE
 from theory.evidence.judge import Part
 from theory.report.archive import ArchiveError, find
-from theory.report.citation import bibliography, bibtex, escaped, latex, suite_bibtex
+from theory.report.citation import bibliography, bibtex, escape_latex, latex, suite_bibtex
 from theory.report.index import MARKS
 
 ROOT = Path(__file__).parents[2]
@@ -145,8 +145,8 @@ def test_line_of_other_verdicts(folder):
 
 def test_specials_are_escaped():
     everything = "".join(chr(c) for c in range(32, 127))
-    assert compiles(escaped(everything).replace(r"\textasciitilde{}", "").replace(r"\textasciicircum{}", ""))
-    assert escaped("a_b") == r"a\_b"
+    assert compiles(escape_latex(everything).replace(r"\textasciitilde{}", "").replace(r"\textasciicircum{}", ""))
+    assert escape_latex("a_b") == r"a\_b"
 
 
 def test_cite_prints_both(folder, capsys):

@@ -38,7 +38,7 @@ def test_every_claim_is_one_of_the_suite():
 def test_verdicts_as_recorded(repository, monkeypatch):
     monkeypatch.setenv("PYTEST_ADDOPTS", "--record")  # no option of the user's own may write
     before = {path: path.read_bytes() for path in (repository / "verify" / "evidence").iterdir()}
-    text, status = doctor.verdicts()
+    text, status = doctor.check_verdicts()
     assert status == 0
     assert text.endswith("\n3 of 3 claims as recorded\n")
     assert all(re.fullmatch(r"supported, as recorded, \d+\.\d\d s", row) for row in rows(text).values())
@@ -52,7 +52,7 @@ def test_what_is_not_as_recorded_is_said_without_paths(repository):
         "two = replace(two, twins=(replace(two.twins[0], breaks='another mistake'), two.twins[1]))\n"
     )
     (repository / "verify" / "evidence" / "means.normal.json").unlink()
-    text, status = doctor.verdicts()
+    text, status = doctor.check_verdicts()
     found = rows(text)
     assert status == 1
     assert found["sums.two"].startswith("NOT AS RECORDED: sums.two is supported, but contradicts sums.two.json")
@@ -64,7 +64,7 @@ def test_what_is_not_as_recorded_is_said_without_paths(repository):
 
 def test_what_keeps_pytest_from_deciding_is_shown(repository):
     (repository / "verify" / "test_sums.py").write_text("import no_such_module\n")
-    text, status = doctor.verdicts()
+    text, status = doctor.check_verdicts()
     assert status == 1
     assert rows(text)["sums.half"] == "NOT AS RECORDED: pytest did not decide it"
     assert "0 of 3 claims as recorded\n\npytest said:\n" in text
@@ -73,7 +73,7 @@ def test_what_keeps_pytest_from_deciding_is_shown(repository):
 
 def test_without_the_suite_it_says_so(repository):
     (repository / "verify" / "conftest.py").unlink()
-    assert doctor.verdicts() == (
+    assert doctor.check_verdicts() == (
         "no verdicts: verify/ is not at hand; a clone or the source distribution has it\n",
         2,
     )
@@ -83,7 +83,7 @@ def test_the_machine_is_described(monkeypatch):
     monkeypatch.setenv("NUMBA_CPU_NAME", "haswell")
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/somewhere/personal")
     home = Path.home()
-    text = doctor.machine(backend="reference", target="haswell", threads=7, cache=str(home / "kernels"))
+    text = doctor.describe_machine(backend="reference", target="haswell", threads=7, cache=str(home / "kernels"))
     lines = dict(line.split(maxsplit=1) for line in text.splitlines())
     assert list(dict.fromkeys(line.split()[0] for line in text.splitlines() if not line.startswith("pool"))) == [
         "suite", "python", "processor", "threads", "vectors", "blas", "backend", "kernels", "packages", "switches",

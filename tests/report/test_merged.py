@@ -10,7 +10,7 @@ import pytest
 from tests import specimen
 from theory.__main__ import main
 from theory.report.archive import ArchiveError
-from theory.report.merged import merged, successor
+from theory.report.merged import find_successor, read_merged
 
 ROOT = Path(__file__).parents[2]
 EVIDENCE = ROOT / "verify" / "evidence"
@@ -38,8 +38,8 @@ def test_a_merged_claim_is_cited_by_its_successor(folder, capsys):
     assert r"\texttt{sums.two}" in shown.out
     assert main(["explain", "sums.gone", "--evidence", str(folder)]) == 2
     assert capsys.readouterr().err == "sums.gone: is no claim any more, tests/t.py::t checks it: no theorem\n"
-    assert successor([folder], "sums.two") is None
-    assert successor([folder], "sums.never") is None
+    assert find_successor([folder], "sums.two") is None
+    assert find_successor([folder], "sums.never") is None
 
 
 @pytest.mark.parametrize(
@@ -53,22 +53,22 @@ def test_a_merged_claim_is_cited_by_its_successor(folder, capsys):
 def test_an_index_that_is_broken(folder, lines, message):
     say(folder, *lines)
     with pytest.raises(ArchiveError, match=message):
-        merged(folder)
+        read_merged(folder)
 
 
 def test_other_columns_and_circles(folder):
     (folder.parent / "merged.csv").write_text("id,to\n", encoding="utf-8")
     with pytest.raises(ArchiveError, match="expected the columns id, into, why, got id, to"):
-        merged(folder)
+        read_merged(folder)
     say(folder, "a.b,c.d,why", "c.d,a.b,why")
     with pytest.raises(ArchiveError, match="got a circle"):
-        successor([folder], "a.b")
+        find_successor([folder], "a.b")
 
 
 def test_what_was_merged_went_somewhere():
     records = {path.stem for path in EVIDENCE.glob("*.json")}
-    for old in merged(EVIDENCE):
-        went = successor([EVIDENCE], old)
+    for old in read_merged(EVIDENCE):
+        went = find_successor([EVIDENCE], old)
         assert went is not None, f"{old} has a record still"
         if went.is_claim:
             assert went.into in records, f"{old} went to {went.into}, which has no record"
@@ -94,7 +94,7 @@ def test_no_claim_that_was_ever_made_is_lost():
     stated = re.findall(r'^\+ +Claim\(\s*\+? *"([a-z0-9.-]+)"', history("-p", "--", "verify/*.py"), re.MULTILINE)
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "verify").rglob("*.py")]
     stands = [name for text in texts for name in re.findall(r'^ +Claim\(\s*"([a-z0-9.-]+)"', text, re.MULTILINE)]
-    known = {path.stem for path in EVIDENCE.glob("*.json")} | set(merged(EVIDENCE)) | set(stands)
+    known = {path.stem for path in EVIDENCE.glob("*.json")} | set(read_merged(EVIDENCE)) | set(stands)
     notes = (ROOT / "paper_notes.md").read_text(encoding="utf-8")
     ever = {Path(line).stem for line in added.splitlines() if line} | set(stated)
     lost = sorted(name for name in ever - known if f"`{name}`" not in notes)

@@ -8,7 +8,7 @@ from theory.__main__ import main
 from theory.evidence import Run, decide
 from theory.evidence.record import write
 from theory.report.archive import ArchiveError, read_all
-from theory.report.sample import again, drawn
+from theory.report.sample import choose, decide_again
 
 CHECKS = """
 from theory.evidence import Claim, Interval, at_most, bug, constant, verifies
@@ -67,15 +67,15 @@ def test_what_contradicts_its_record_fails(folder, capsys):
 
 
 def test_no_sample_unless_asked_for(folder):
-    assert again(read_all(folder), folder, 0) == ("", False)
+    assert decide_again(read_all(folder), folder, 0) == ("", False)
 
 
 def test_counts_and_tests_that_make_no_sense(folder, tmp_path):
     with pytest.raises(ArchiveError, match=r"^--sample: expected a count of claims, got -1$"):
-        again(read_all(folder), folder, -1)
+        decide_again(read_all(folder), folder, -1)
     other = lay(tmp_path)
     with pytest.raises(ArchiveError, match=r"^--sample: expected the tests of the claims in .*, found none$"):
-        again(read_all(other), other, 1)
+        decide_again(read_all(other), other, 1)
 
 
 def test_every_commit_draws_others_that_are_cheap(tmp_path):
@@ -85,8 +85,8 @@ def test_every_commit_draws_others_that_are_cheap(tmp_path):
         write(folder, decide(check, Run(check.claim.id, "paper")), "verify/test_sums.py")
     records = read_all(folder)
     keys = [f"{key:012x}" for key in range(40)]
-    assert {drawn(records, 1, key)[0].claim.id for key in keys} == {"means.normal", "sums.half", "sums.two"}
-    assert drawn(records, 2, "a") == drawn(records[::-1], 2, "a")
-    assert len(drawn(records, 9, "a")) == 3
+    assert {choose(records, 1, key)[0].claim.id for key in keys} == {"means.normal", "sums.half", "sums.two"}
+    assert choose(records, 2, "a") == choose(records[::-1], 2, "a")
+    assert len(choose(records, 9, "a")) == 3
     edited(folder / "sums.two.json", lambda whole: whole["scales"]["paper"].update(tables={"x": "0" * 64}))
-    assert "sums.two" not in {r.claim.id for r in drawn(read_all(folder), 9, "a")}
+    assert "sums.two" not in {r.claim.id for r in choose(read_all(folder), 9, "a")}

@@ -85,6 +85,11 @@ class Part:
         return self.departure.hi / self.reach if self.reach > 0.0 else float("inf")
 
 
+def tightest_part(parts: Mapping[str, Part]) -> Part | None:
+    """Return the part that allows the largest share of what it may; ``None`` if there is no part."""
+    return max(parts.values(), key=lambda part: part.used, default=None)
+
+
 def by_part(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
     """Return the findings of every part, in the order in which the parts come; what names no part is one."""
     parts: dict[str, list[Finding]] = {}

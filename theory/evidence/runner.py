@@ -20,6 +20,7 @@ from theory.evidence.judge import (
     parts_of,
     refuted_by,
     rule,
+    tightest_part,
     within,
     worst,
 )
@@ -102,6 +103,11 @@ class TwinResult:
         return min(self.refuted.values(), default=self.departure.lo)
 
 
+def nearest_twin(twins: Iterable[TwinResult]) -> TwinResult | None:
+    """Return the twin that fails by least, in some part that it refutes; ``None`` if there is no twin."""
+    return min(twins, key=lambda twin: twin.gap, default=None)
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What was found about one claim at one scale and root.
@@ -140,12 +146,12 @@ class Evidence:
     @property
     def nearest(self) -> TwinResult | None:
         """The twin that fails by least, in some part that it refutes."""
-        return min(self.twins, key=lambda twin: twin.gap, default=None)
+        return nearest_twin(self.twins)
 
     @property
     def tightest(self) -> Part | None:
         """The part that allows the largest share of what it may."""
-        return max(self.parts.values(), key=lambda part: part.used, default=None)
+        return tightest_part(self.parts)
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """Draw the figures from the tables on which their claims were judged, or check that the committed ones agree.
 
-A figure of which a claim does not stand, or whose table is not the judged one, is stamped and written beside the
-verified one, as NAME.unverified.*, and the command exits with status 1 and says how to mend it. A figure whose files
-show already what was judged is not drawn again.
+A figure with a claim that does not stand, or whose table is not the judged one, is stamped and written to
+NAME.unverified.*, which leaves the verified files as they are; the command then exits with status 1 and names the
+command that renews the evidence. A figure whose files show already what was judged is not drawn again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import ExitStack, closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from theory.figures import crew, registry
+from theory.figures import registry, worker_pool
 
 _FORMATS = ("svg", "png", "pdf")
 _DRAWN_BY = {"matplotlib": "matplotlib", "pillow": "PIL"}  # distributions and their modules
@@ -56,9 +56,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         parser.error(str(error))
     options = parser.parse_args(arguments)
     names = list(dict.fromkeys([*options.names, *options.only])) or list(known)
-    strange = [name for name in names if name not in known]
-    if strange:
-        parser.error(f"figure: expected one of {', '.join(known)}, got {', '.join(strange)}")
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        parser.error(f"figure: expected one of {', '.join(known)}, got {', '.join(unknown)}")
     if options.list:
         sys.stdout.writelines(f"{name:<{max(map(len, known))}}  {known[name]}\n" for name in names)
         return 0
@@ -66,12 +66,12 @@ def _run(arguments: Sequence[str] | None) -> int:
         parser.error(f"--out: expected a folder, got the file {options.out}")
     if options.evidence is not None and not options.evidence.is_dir():
         parser.error(f"--evidence: expected a folder, found none at {options.evidence}")
-    if (lacking := _lacking(names)) is not None:
-        parser.error(lacking)
+    if (missing := _missing_requirement(names)) is not None:
+        parser.error(missing)
     from theory.figures import manifest  # noqa: PLC0415  loads NumPy, which --help and --list do without
 
     try:
-        order = _order(options)
+        request = _request(options)
         manifest.load(options.out)
     except ValueError as error:
         parser.error(str(error))
@@ -89,29 +89,29 @@ def _run(arguments: Sequence[str] | None) -> int:
             from theory.evidence.sweep import usable_cpus  # noqa: PLC0415
 
             workers = usable_cpus()
-        return work(names, order, workers)
+        return work(names, request, workers)
 
 
-def _lacking(names: Sequence[str]) -> str | None:
+def _missing_requirement(names: Sequence[str]) -> str | None:
     """Say what is missing that these figures need, before anything is computed."""
     packages = [package for package, module in _DRAWN_BY.items() if find_spec(module) is None]
     if packages:
         return f"figures need {' and '.join(packages)}, not installed here: pip install {' '.join(packages)}"
     for name in names:
-        for data in registry.data(name):
+        for data in registry.data_files(name):
             if not data.is_file():
                 return f"{name} needs {data}, which is missing here: a checkout of the repository has it"
     return None
 
 
-def _order(options: argparse.Namespace) -> crew.Order:
+def _request(options: argparse.Namespace) -> worker_pool.Request:
     """Return what the options ask of every figure."""
     from theory.evidence.streams import ROOT  # noqa: PLC0415
-    from theory.report import shelves  # noqa: PLC0415
+    from theory.report import locations  # noqa: PLC0415
 
-    return crew.Order(
+    return worker_pool.Request(
         out=options.out,
-        evidence=options.evidence or shelves.own_folder(),
+        evidence=options.evidence or locations.suite_folder(),
         scale=options.scale,
         root=ROOT if options.root is None else options.root,
         formats=options.format,
@@ -139,9 +139,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _formats(text: str) -> tuple[str, ...]:
     formats = tuple(dict.fromkeys(text.split(",")))
-    strange = [form for form in formats if form not in _FORMATS]
-    if strange:
-        raise argparse.ArgumentTypeError(f"expected some of {','.join(_FORMATS)}, got {', '.join(map(repr, strange))}")
+    unknown = [form for form in formats if form not in _FORMATS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"expected some of {','.join(_FORMATS)}, got {', '.join(map(repr, unknown))}")
     return formats
 
 
@@ -151,46 +151,50 @@ def _root(text: str) -> int:
     return int(text)
 
 
-def _draw(names: Sequence[str], order: crew.Order, workers: int) -> int:
-    known, stamped = list(registry.titles()), []
-    with _shown(len(names)) as (say, advance), closing(crew.results(crew.drawn, names, order, workers)) as sheets:
-        for number, (name, done, seconds) in enumerate(sheets, start=1):
-            from theory.figures import press  # noqa: PLC0415  loads Matplotlib, while others draw
+def _draw(names: Sequence[str], request: worker_pool.Request, workers: int) -> int:
+    known = list(registry.titles())
+    stamped = []
+    outcomes = worker_pool.run_tasks(worker_pool.draw_figure, names, request, workers)
+    with _shown(len(names)) as (say, advance), closing(outcomes):
+        for number, (name, outcome, seconds) in enumerate(outcomes, start=1):
+            from theory.figures import render  # noqa: PLC0415  loads Matplotlib, while others draw
 
-            fate = "verified" if done.reason is None else "NOT VERIFIED"
-            with crew.undisturbed():
-                if done.sheet is None:
-                    press.discard(name, order.out)
+            fate = "verified" if outcome.reason is None else "NOT VERIFIED"
+            kept: list[str] = []
+            with worker_pool.delaying_interrupts():
+                if outcome.rendered is None:
+                    render.remove_stamped(name, request.out)
                     fate += ", unchanged"
                 else:
-                    kept = press.publish(done.sheet, order.out, known)
-            if done.sheet is not None and done.reason is not None:
+                    kept = render.write_figure(outcome.rendered, request.out, known)
+            if outcome.rendered is not None and outcome.reason is not None:
                 stayed = f"; kept: {', '.join(kept)}" if kept else ""
                 stamped.append(
-                    f"{name} is NOT VERIFIED: {done.reason}. Written: {', '.join(done.sheet.files)}{stayed}. "
-                    f"Decide again with: {done.mend}"
+                    f"{name} is NOT VERIFIED: {outcome.reason}. Written: {', '.join(outcome.rendered.files)}{stayed}. "
+                    f"Decide again with: {outcome.remedy}"
                 )
-            say(f"[{number}/{len(names)}] {name}: {fate}, {seconds:.1f} s", done.reason is None)
+            say(f"[{number}/{len(names)}] {name}: {fate}, {seconds:.1f} s", outcome.reason is None)
             advance()
-        say(f"{len(names)} figure{'s' if len(names) > 1 else ''} in {order.out.resolve()}", True)
+        say(f"{len(names)} figure{'s' if len(names) > 1 else ''} in {request.out.resolve()}", True)
     sys.stderr.writelines(f"{line}\n" for line in stamped)
     return 1 if stamped else 0
 
 
-def _check(names: Sequence[str], order: crew.Order, workers: int) -> int:
+def _check(names: Sequence[str], request: worker_pool.Request, workers: int) -> int:
     from theory.figures import manifest  # noqa: PLC0415
 
     wrong = 0
-    with _shown(len(names)) as (say, advance), closing(crew.results(crew.checked, names, order, workers)) as found:
-        for name, faults, _ in found:
+    outcomes = worker_pool.run_tasks(worker_pool.check_figure, names, request, workers)
+    with _shown(len(names)) as (say, advance), closing(outcomes):
+        for name, faults, _ in outcomes:
             wrong += bool(faults)
             for fault in faults or ["agrees"]:
                 say(f"{name}: {fault}", not faults)
             advance()
-        strange = sorted(set(manifest.load(order.out)) - set(registry.titles()))
-        for name in strange:
+        unknown = sorted(set(manifest.load(request.out)) - set(registry.titles()))
+        for name in unknown:
             say(f"{name}: {manifest.NAME} names it, but there is no such figure", False)
-    return 1 if wrong or strange else 0
+    return 1 if wrong or unknown else 0
 
 
 @contextmanager

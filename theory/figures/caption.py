@@ -4,49 +4,50 @@ from __future__ import annotations
 
 from collections import Counter
 
-from theory.figures.gate import Ruling
+from theory.figures.verified_table import TableVerdict
 from theory.report.archive import Entry, Record
 from theory.report.digits import at_least, at_most
 
-_SINGLY = 3  # taken: more claims than this are counted instead of told one by one
+_SINGLY = 3  # chosen: more claims than this are counted instead of described one by one
 
 
-def clauses(ruling: Ruling) -> list[str]:
+def caption_lines(verdict: TableVerdict) -> list[str]:
     """Return the lines of the caption: two per claim, or two for all together if they are many."""
-    found = [(record, record.entries[ruling.scale]) for record in ruling.records if ruling.scale in record.entries]
+    found = [(record, record.entries[verdict.scale]) for record in verdict.records if verdict.scale in record.entries]
     if not found:
-        return [f"No evidence at scale {ruling.scale}."]
-    return _together(found, ruling) if len(found) > _SINGLY else [line for each in found for line in _alone(*each)]
+        return [f"No evidence at scale {verdict.scale}."]
+    if len(found) > _SINGLY:
+        return _summarise(found, verdict)
+    return [line for record, entry in found for line in _describe(record, entry)]
 
 
-def _alone(record: Record, entry: Entry) -> list[str]:
+def _describe(record: Record, entry: Entry) -> list[str]:
     twin = entry.nearest
     if twin is None:
         nearest = "it has no twin"
     elif twin.gap <= 0.0:
-        nearest = f"the twin {twin.id} is not refuted"
+        nearest = f"the twin {twin.twin.id} is not refuted"
     else:
-        nearest = f"the nearest twin ({twin.id}) fails by $\\geq{at_least(twin.gap, tex=True)}$"
-    kind, least = entry.kind.name.lower(), entry.departure.lo
+        nearest = f"the nearest twin ({twin.twin.id}) fails by $\\geq{at_least(twin.gap, tex=True)}$"
+    kind = entry.kind.name.lower()
+    least = entry.departure.lo
     worst = f"\\geq{at_least(least, tex=True)}" if least > 0.0 else f"\\leq{at_most(entry.departure.hi, tex=True)}"
     return [
-        f"{record.claim.id}: {record.told(entry)}, {kind} (scale {entry.scale}, root {entry.root}).",
+        f"{record.claim.id}: {record.describe(entry)}, {kind} (scale {entry.scale}, root {entry.root}).",
         f"Worst departure ${worst}$; {nearest}.",
     ]
 
 
-def _together(found: list[tuple[Record, Entry]], ruling: Ruling) -> list[str]:
-    verdicts = Counter(record.told(entry) for record, entry in found)
+def _summarise(found: list[tuple[Record, Entry]], verdict: TableVerdict) -> list[str]:
+    verdicts = Counter(record.describe(entry) for record, entry in found)
     kinds = Counter(entry.kind for _, entry in found)
-    counted = (
-        f"{len(found)} claims at scale {ruling.scale}, root {ruling.root}: "
-        f"{', '.join(f'{count} {verdict}' for verdict, count in sorted(verdicts.items(), key=lambda v: -v[1]))} "
-        f"({', '.join(f'{kinds[kind]} {kind.name.lower()}' for kind in sorted(kinds))})."
-    )
-    strict = [(record, entry) for record, entry in found if record.told(entry) == entry.verdict.value]
+    by_verdict = ", ".join(f"{count} {words}" for words, count in verdicts.most_common())
+    by_kind = ", ".join(f"{kinds[kind]} {kind.name.lower()}" for kind in sorted(kinds))
+    counted = f"{len(found)} claims at scale {verdict.scale}, root {verdict.root}: {by_verdict} ({by_kind})."
+    strict = [(record, entry) for record, entry in found if record.describe(entry) == entry.verdict.value]
     if not strict:
         return [counted]
-    record, entry = max(strict, key=lambda each: _used(each[1]))
+    record, entry = max(strict, key=lambda each: _used_share(each[1]))
     part = entry.tightest
     if part is None:
         return [counted]
@@ -57,6 +58,6 @@ def _together(found: list[tuple[Record, Entry]], ruling: Ruling) -> list[str]:
     ]
 
 
-def _used(entry: Entry) -> float:
+def _used_share(entry: Entry) -> float:
     """Return the share of what a claim may allow that it does allow."""
     return 0.0 if entry.tightest is None else entry.tightest.used

@@ -1,4 +1,4 @@
-"""``manifest.json`` beside the figures: what each was drawn from, by fingerprint, and whether it still agrees.
+"""The file ``manifest.json``: what each figure was drawn from, by fingerprint, and whether it still agrees.
 
 An entry names the table, the caption and the code of a figure, which decide what it shows, and the files with the
 packages that drew them. Keys are sorted and there is no date. A figure that shows what its entry says needs no drawing:
@@ -20,8 +20,8 @@ from typing import Any
 from theory.evidence.closure import closure_of, read
 from theory.evidence.runner import title_of
 from theory.figures import caption
-from theory.figures.gate import Ruling, shelved
-from theory.figures.registry import Plate
+from theory.figures.registry import FigureModule
+from theory.figures.verified_table import TableVerdict, load_committed
 
 NAME = "manifest.json"
 _APART = ("theory/evidence/", "theory/report/")
@@ -29,40 +29,46 @@ _READ = ("theory/evidence/table.py", "theory/evidence/interval.py", "theory/repo
 _DRAWN = ("svg", "png", "pdf", "gif")  # suffixes of pictures
 
 
-def entry(plate: Plate, ruling: Ruling, files: Mapping[str, str]) -> dict[str, Any]:
+def make_entry(module: FigureModule, verdict: TableVerdict, files: Mapping[str, str]) -> dict[str, Any]:
     """Return what the manifest says of one verified figure.
 
     ``files`` are the pictures with their sha256, of which the packages at hand have drawn at least one.
     """
-    return {**_shown(plate, ruling), "code": code(plate), "files": dict(files), "drawn_by": dict(_packages())}
+    return {**_expected(module, verdict), "files": dict(files), "drawn_by": dict(_packages())}
 
 
-def standing(name: str, plate: Plate, ruling: Ruling, folder: Path) -> dict[str, str]:
+def current_pictures(name: str, module: FigureModule, verdict: TableVerdict, folder: Path) -> dict[str, str]:
     """Return the pictures in ``folder`` that show what a drawing of today would show, with their sha256."""
     noted = load(folder).get(name, {"files": {}})
-    told = {**_shown(plate, ruling), "code": code(plate)}
-    kept = shelved(folder / f"{name}.csv")
-    if any(noted.get(key) != value for key, value in told.items()) or kept is None or kept.sha256 != told["csv"]:
+    expected = _expected(module, verdict)
+    committed = load_committed(folder / f"{name}.csv")
+    if committed is None or committed.sha256 != expected["csv"]:
         return {}
-    return {} if any(True for _ in _files(name, noted, folder)) else dict(noted["files"])
+    if any(noted.get(key) != value for key, value in expected.items()):
+        return {}
+    if any(_file_faults(name, noted, folder)):
+        return {}
+    return dict(noted["files"])
 
 
-def code(plate: Plate) -> str:
-    """Return the fingerprint of what draws a figure: the press, the style and its module, and what these two import.
+def code_fingerprint(module: FigureModule) -> str:
+    """Return the fingerprint of what draws a figure: rendering, style, its module, and what the last two import.
 
-    Without what judges and what tells of it: that decides which table and which words are drawn, and these are compared
+    Without what judges and what reports: that decides which table and which words are drawn, and these are compared
     themselves.
     """
-    prints = sorted(sources(plate).items())
+    prints = sorted(sources(module).items())
     return hashlib.sha256("\n".join(f"{name} {print_}" for name, print_ in prints).encode()).hexdigest()[:16]
 
 
-def sources(plate: Plate) -> dict[str, str]:
-    """Return the files of :func:`code` with their fingerprints."""
+def sources(module: FigureModule) -> dict[str, str]:
+    """Return the files of :func:`code_fingerprint` with their fingerprints."""
     here = Path(__file__).resolve().parent
-    own = inspect.getsourcefile(plate.draw)
-    found = {"theory/figures/press.py": read(here / "press.py").print}  # alone: it leads to every figure there is
-    for place in [here / "_style" / "style.py", here / "_style" / "film.py", *([Path(own).resolve()] if own else [])]:
+    own = inspect.getsourcefile(module.draw)
+    found = {"theory/figures/render.py": read(here / "render.py").print}  # alone: it leads to every figure there is
+    places = [here / "_style" / "style.py", here / "_style" / "animation.py"]
+    places += [Path(own).resolve()] if own else []
+    for place in places:
         found |= closure_of(place, here.parent.parent).files
     return {name: print_ for name, print_ in found.items() if name in _READ or not name.startswith(_APART)}
 
@@ -76,15 +82,20 @@ def _packages() -> tuple[tuple[str, str], ...]:
     return tuple({**known, "freetype": ft2font.__freetype_version__}.items())
 
 
-def _shown(plate: Plate, ruling: Ruling) -> dict[str, Any]:
-    """Return what decides, beside the code, what a figure shows."""
+def _expected(module: FigureModule, verdict: TableVerdict) -> dict[str, Any]:
+    """Return what decides what a figure shows."""
+    return {**_contents(module, verdict), "code": code_fingerprint(module)}
+
+
+def _contents(module: FigureModule, verdict: TableVerdict) -> dict[str, Any]:
+    """Return what decides, besides the code, what a figure shows."""
     return {
-        "claims": list(plate.CLAIMS),
-        "study": title_of(plate.STUDY),
-        "scale": ruling.scale,
-        "root": ruling.root,
-        "csv": ruling.table.sha256,
-        "caption": caption.clauses(ruling),
+        "claims": list(module.CLAIMS),
+        "study": title_of(module.STUDY),
+        "scale": verdict.scale,
+        "root": verdict.root,
+        "csv": verdict.table.sha256,
+        "caption": caption.caption_lines(verdict),
     }
 
 
@@ -100,7 +111,7 @@ def load(folder: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        entries: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
+        entries: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_refuse_duplicates)
     except ValueError as error:
         raise ValueError(f"{path}: expected JSON, got {error}") from error
     each = entries.values() if isinstance(entries, dict) else [None]
@@ -109,7 +120,7 @@ def load(folder: Path) -> dict[str, Any]:
     return entries
 
 
-def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse what a merge by hand leaves: two entries of one name, of which a reader would keep the last."""
     names = [name for name, _ in pairs]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -118,41 +129,48 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def text(entries: Mapping[str, Any]) -> str:
+def to_json(entries: Mapping[str, Any]) -> str:
     """Return the manifest as it is written."""
     return json.dumps(entries, indent=1, sort_keys=True) + "\n"
 
 
-def disagreements(name: str, plate: Plate, ruling: Ruling, folder: Path, entries: Mapping[str, Any]) -> Iterator[str]:
+def disagreements(
+    name: str, module: FigureModule, verdict: TableVerdict, folder: Path, entries: Mapping[str, Any]
+) -> Iterator[str]:
     """Yield, in words, why the committed files of a figure do not show what was judged."""
-    if ruling.reason is not None:
-        yield f"{ruling.reason} ({ruling.mend})"
-    kept = shelved(folder / f"{name}.csv")
-    owner = None if kept is None else next((n for n, e in entries.items() if e.get("csv") == kept.sha256), None)
-    if kept is None:
+    if verdict.reason is not None:
+        yield f"{verdict.reason} ({verdict.remedy})"
+    committed = load_committed(folder / f"{name}.csv")
+    owner = None if committed is None else _owner(committed.sha256, entries)
+    if committed is None:
         yield f"{name}.csv is missing or no table"
-    elif owner not in (None, name) and entries.get(name, {}).get("csv") != kept.sha256:
+    elif owner not in (None, name) and entries.get(name, {}).get("csv") != committed.sha256:
         yield f"{name}.csv is the table of {owner}"
-    elif ruling.reason is None and kept.sha256 != ruling.table.sha256:
-        yield f"{name}.csv is not the judged table: {kept.differs(ruling.table) or 'other digits'}"
+    elif verdict.reason is None and committed.sha256 != verdict.table.sha256:
+        yield f"{name}.csv is not the judged table: {committed.differs(verdict.table) or 'other digits'}"
     noted = entries.get(name)
     if noted is None:
         yield f"{NAME} does not name it"
         return
-    told = _shown(plate, ruling)
-    if ruling.reason is not None:  # neither the table at hand nor what the evidence says is that of the files
-        told |= {"csv": None if kept is None else kept.sha256, "caption": noted.get("caption")}
-    for key, value in told.items():
+    expected = _contents(module, verdict)
+    if verdict.reason is not None:  # neither the table at hand nor what the evidence says is that of the files
+        expected |= {"csv": None if committed is None else committed.sha256, "caption": noted.get("caption")}
+    for key, value in expected.items():
         if noted.get(key) == value:
             continue
         if key == "caption":
             yield f"{NAME} has another caption than the evidence gives: draw it again"
         else:
             yield f"{NAME} says {key} {noted.get(key)}, expected {value}"
-    yield from _files(name, noted, folder)
+    yield from _file_faults(name, noted, folder)
 
 
-def _files(name: str, noted: Mapping[str, Any], folder: Path) -> Iterator[str]:
+def _owner(fingerprint: str, entries: Mapping[str, Any]) -> str | None:
+    """Return the figure that the manifest gives a table of this fingerprint."""
+    return next((name for name, entry in entries.items() if entry.get("csv") == fingerprint), None)
+
+
+def _file_faults(name: str, noted: Mapping[str, Any], folder: Path) -> Iterator[str]:
     """Yield what is wrong with the pictures of a figure."""
     for file, print_ in noted["files"].items():
         path = folder / file

@@ -1,7 +1,7 @@
 """Which figures there are: the modules in the folders of this room that assign ``TITLE``.
 
 Names and titles are read from the syntax trees, so that a list costs no import; so are the data files that a figure
-needs beside the code, by which a command says at once what is missing.
+needs besides the code, so that a command can say at once what is missing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PACKAGE = _HERE.parent
 _NEEDED = ("TITLE", "STUDY", "CLAIMS", "draw")
 
 
-class Plate(Protocol):
+class FigureModule(Protocol):
     """What the module of a figure has."""
 
     TITLE: str
@@ -73,12 +73,12 @@ def _place(path: Path) -> str:
     return path.relative_to(_HERE).with_suffix("").as_posix()
 
 
-def data(name: str) -> list[Path]:
-    """Return the files beside the package's modules that the study of a figure reads: what it assigns to ``DATA``."""
+def data_files(name: str) -> list[Path]:
+    """Return the data files of the package that the study of a figure reads: what it assigns to ``DATA``."""
     return [_PACKAGE / place for place in _assigned(_module(name), "DATA") or ()]
 
 
-def plate(name: str) -> Plate:
+def figure_module(name: str) -> FigureModule:
     """Import the module of the figure ``name``.
 
     Raises
@@ -93,7 +93,7 @@ def plate(name: str) -> Plate:
     missing = [attribute for attribute in _NEEDED if not hasattr(module, attribute)]
     if missing:
         raise ValueError(f"{name}: expected a figure with {', '.join(_NEEDED)}, got none of {', '.join(missing)}")
-    return cast("Plate", module)
+    return cast("FigureModule", module)
 
 
 def _assigned(path: Path, name: str) -> Any:

@@ -15,12 +15,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from theory.evidence.claim import Claim
+from theory.evidence.claim import Claim, Twin
 from theory.evidence.interval import Interval, Kind
-from theory.evidence.judge import Part, Verdict, describe_verdict
+from theory.evidence.judge import Part, Verdict, describe_verdict, tightest_part
 from theory.evidence.record import RecordError, claim_of, interval_of, kind_of, part_of, read as read_record
-from theory.evidence.runner import SCALES
-from theory.report.story import place
+from theory.evidence.runner import SCALES, TwinResult, nearest_twin
+from theory.report.subject_order import sort_key
 
 T = TypeVar("T")
 
@@ -41,25 +41,6 @@ class Worst:
 
 
 @dataclass(frozen=True, slots=True)
-class Rival:
-    """How one twin came out; ``refuted`` is by how much at least it fails in every part that it refutes."""
-
-    id: str
-    made_by: str
-    breaks: str
-    departure: Interval
-    catches: int
-    cases: int
-    case: Mapping[str, Any]
-    refuted: Mapping[str, float]
-
-    @property
-    def gap(self) -> float:
-        """By how much it fails at least where it is refuted and fails by least; not positive if it is nowhere."""
-        return min(self.refuted.values(), default=self.departure.lo)
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
     """What was found at one scale."""
 
@@ -71,21 +52,21 @@ class Entry:
     worst: Worst | None
     tightness: float | None
     parts: Mapping[str, Part]
-    twins: tuple[Rival, ...]
+    twins: tuple[TwinResult, ...]
     root: int
     tables: Mapping[str, str]
     alpha: float | None
     provenance: Mapping[str, str | None]
 
     @property
-    def nearest(self) -> Rival | None:
+    def nearest(self) -> TwinResult | None:
         """The twin that fails by least, in some part that it refutes."""
-        return min(self.twins, key=lambda twin: twin.gap, default=None)
+        return nearest_twin(self.twins)
 
     @property
     def tightest(self) -> Part | None:
         """The part that allows the largest share of what it may."""
-        return max(self.parts.values(), key=lambda part: part.used, default=None)
+        return tightest_part(self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +87,7 @@ class Record:
         """The part of the id before the dot."""
         return self.claim.id.partition(".")[0]
 
-    def told(self, entry: Entry) -> str:
+    def describe(self, entry: Entry) -> str:
         """Say in words what came out at one scale."""
         return describe_verdict(entry.verdict, self.claim.finds)
 
@@ -120,21 +101,21 @@ class Record:
 
 
 def read_all(folder: Path) -> list[Record]:
-    """Read every record of ``folder``: the subjects in the order in which they are told, their claims by id.
+    """Read every record of ``folder``: the subjects in their order, their claims by id.
 
     Raises
     ------
     ArchiveError
         If there is none or one is broken.
     """
-    if not (found := paths(folder)):
+    if not (found := record_paths(folder)):
         raise ArchiveError(f"{folder}: expected evidence, found none (pytest verify/ --record writes it)")
     return [read(path) for path in found]
 
 
-def paths(folder: Path) -> list[Path]:
+def record_paths(folder: Path) -> list[Path]:
     """Return the files of ``folder`` that are records, or should be, in the order of :func:`read_all`."""
-    return sorted(folder.glob("*.json"), key=lambda path: place(path.stem))
+    return sorted(folder.glob("*.json"), key=lambda path: sort_key(path.stem))
 
 
 def find(folder: Path, claim: str) -> Record:
@@ -145,10 +126,10 @@ def find(folder: Path, claim: str) -> Record:
     ArchiveError
         If it is broken, or there is none; close matches are named.
     """
-    return read(holder([folder], claim) / f"{claim}.json")
+    return read(find_folder([folder], claim) / f"{claim}.json")
 
 
-def holder(folders: Sequence[Path], claim: str) -> Path:
+def find_folder(folders: Sequence[Path], claim: str) -> Path:
     """Return the first of ``folders`` that has the record of a claim.
 
     Raises
@@ -163,10 +144,10 @@ def holder(folders: Sequence[Path], claim: str) -> Path:
     every = sorted({name for names in known.values() for name in names})
     close = difflib.get_close_matches(claim, every, n=3, cutoff=0.4) or [k for k in every if claim in k][:3]
     hint = f"did you mean {' or '.join(close)}?" if close else "python -m theory list names them all"
-    raise ArchiveError(f"{claim}: expected the id of one of {len(every)} claims in {listed(folders)}; {hint}")
+    raise ArchiveError(f"{claim}: expected the id of one of {len(every)} claims in {join_folders(folders)}; {hint}")
 
 
-def listed(folders: Sequence[Path]) -> str:
+def join_folders(folders: Sequence[Path]) -> str:
     """Name folders in a sentence."""
     return " and ".join(map(str, folders))
 
@@ -197,7 +178,7 @@ def _entry(scale: str, raw: Mapping[str, Any]) -> Entry:
         worst=_optional(raw["worst"], lambda worst: _worst(worst, kind)),
         tightness=_optional(raw["tightness"], float),
         parts=MappingProxyType({name: part_of(part) for name, part in raw["parts"].items()}),
-        twins=tuple(_rival(twin, kind) for twin in raw["twins"]),
+        twins=tuple(_twin_result(twin, kind) for twin in raw["twins"]),
         root=int(raw["root"]),
         tables=MappingProxyType(dict(raw["tables"])),
         alpha=raw["alpha"],
@@ -214,9 +195,13 @@ def _worst(raw: Mapping[str, Any], kind: Kind) -> Worst:
     return Worst(int(raw["number"]), raw["relation"], measured, claimed, MappingProxyType(dict(raw["case"])))
 
 
-def _rival(raw: Mapping[str, Any], kind: Kind) -> Rival:
-    departure, case = interval_of(raw["departure"], kind), MappingProxyType(dict(raw["case"]))
-    refuted = MappingProxyType({name: float(by) for name, by in raw["refuted"].items()})
-    return Rival(
-        raw["id"], raw["made_by"], raw["breaks"], departure, int(raw["catches"]), int(raw["cases"]), case, refuted
+def _twin_result(raw: Mapping[str, Any], kind: Kind) -> TwinResult:
+    """Read how a twin came out; a record does not hold what the twin changes."""
+    return TwinResult(
+        twin=Twin(raw["id"], raw["made_by"], raw["breaks"], MappingProxyType({})),
+        departure=interval_of(raw["departure"], kind),
+        catches=int(raw["catches"]),
+        cases=int(raw["cases"]),
+        case=MappingProxyType(dict(raw["case"])),
+        refuted=MappingProxyType({name: float(by) for name, by in raw["refuted"].items()}),
     )

@@ -90,12 +90,12 @@ def bibtex(record: Record, notes: Path | None) -> str:
     return "\n\n".join([*(known[key] for key in record.claim.cites), suite_bibtex()])
 
 
-def escaped(text: str) -> str:
+def escape_latex(text: str) -> str:
     r"""Return plain text as LaTeX sets it.
 
     Examples
     --------
-    >>> print(escaped("mean_x & 100%"))
+    >>> print(escape_latex("mean_x & 100%"))
     mean\_x \& 100\%
     """
     return "".join(_ESCAPED.get(character, character) for character in text)
@@ -104,11 +104,12 @@ def escaped(text: str) -> str:
 def latex(record: Record) -> str:
     """Return one line of LaTeX about the claim at its largest scale."""
     entry = record.best
+    name = escape_latex(record.claim.id)
     cases = f"{entry.cases} case{'' if entry.cases == 1 else 's'}"
     sources = f", after \\cite{{{','.join(record.claim.cites)}}}," if record.claim.cites else ""
     found = f"{_departure(entry)}{_gap(entry)}{_level(entry)}"
     return (
-        rf"Claim \texttt{{{escaped(record.claim.id)}}}{sources} is \emph{{{entry.verdict.value}}} by \cite{{{SUITE}}} "
+        rf"Claim \texttt{{{name}}}{sources} is \emph{{{entry.verdict.value}}} by \cite{{{SUITE}}} "
         f"(kind {entry.kind.name.lower()}, {cases}, scale {entry.scale}): {found}."
     )
 
@@ -125,10 +126,11 @@ def _departure(entry: Entry) -> str:
 def _gap(entry: Entry) -> str:
     if entry.nearest is None:
         return ", and it has no twin"
-    gap, name = entry.nearest.gap, escaped(entry.nearest.breaks)
+    gap = entry.nearest.gap
+    name = escape_latex(entry.nearest.twin.breaks)
     if gap <= 0.0:
         return f", but a twin ({name}) is not refuted"
-    loose = [escaped(name) or "without a name" for name, part in entry.parts.items() if part.gap <= 0.0]
+    loose = [escape_latex(name) or "without a name" for name, part in entry.parts.items() if part.gap <= 0.0]
     if loose:
         return f", but no twin refutes the part {', '.join(loose)}"
     return f", while the nearest twin ({name}) fails by at least ${at_least(gap, tex=True)}$"

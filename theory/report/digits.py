@@ -13,10 +13,10 @@ from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, Context, Decimal
 
 from theory.evidence.interval import Interval
 
-_SHOWN = 12  # taken: more digits than a paper prints, fewer than a float64 holds
+_SHOWN = 12  # chosen: more digits than a paper prints, fewer than a float64 holds
 _ENDS = 18  # derived: 17 digits tell two neighbouring float64 apart
-_LOST = 3  # taken: cutting may hide as many digits, of those that show two of the width, before the ends are better
-_BOUND = 2  # taken: a bound needs its order of magnitude and one digit more
+_LOST = 3  # chosen: cutting may hide as many digits, of those that show two of the width, before the ends are better
+_BOUND = 2  # chosen: a bound needs its order of magnitude and one digit more
 _PLAIN = range(-3, 4)  # decimal exponents written without a power of ten
 
 
@@ -52,7 +52,9 @@ def common(interval: Interval, *, tex: bool = False) -> str:
     >>> common(Interval(1.5346071, 1.5346079)), common(Interval.exactly(0.25)), common(Interval(0.99, 1.01))
     ('1.534607...', '0.25', '[0.9899, 1.011]')
     """
-    lo, hi, figures = interval.lo, interval.hi, _figures(interval)
+    lo = interval.lo
+    hi = interval.hi
+    figures = _figures(interval)
     if math.isfinite(lo) and math.isfinite(hi) and (lo > 0.0 or hi < 0.0 or lo == hi):
         a, b = Decimal(lo), Decimal(hi)
         for kept in range(_SHOWN, max(0, min(_SHOWN, figures - _LOST) - 1), -1):
@@ -61,7 +63,8 @@ def common(interval: Interval, *, tex: bool = False) -> str:
             if shared == cut.plus(b):
                 exact = shared == a == b
                 return _written(shared.normalize() if exact else shared, tex, "" if exact else _dots(tex))
-    low, high = at_least(lo, tex=tex, figures=figures), at_most(hi, tex=tex, figures=figures)
+    low = at_least(lo, tex=tex, figures=figures)
+    high = at_most(hi, tex=tex, figures=figures)
     return f"[{low}, {high}]"
 
 

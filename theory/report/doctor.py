@@ -21,7 +21,7 @@ from xml.etree import ElementTree as ET
 from theory.evidence.provenance import commit, differing, provenance
 from theory.report.archive import ArchiveError, Record, find
 from theory.report.citation import SUITE
-from theory.report.shelves import shelves
+from theory.report.locations import evidence_folders
 
 CLAIMS = (
     "markov.rows", "transport.empirical", "maxent.gibbs", "softmax.temperature", "entmax.steepest",
@@ -30,11 +30,11 @@ CLAIMS = (
 )  # fmt: skip
 _SWITCHES = re.compile(r"(NUMBA|OPENBLAS|MKL|BLIS|OMP|NPY|THEORY)_(?!CACHE)")
 _BESIDE = ("llvmlite", "pytest")  # packages that no requirement names and results or verdicts depend on
-_LAST = 20  # taken: lines of pytest's that say why it decided nothing
+_LAST = 20  # chosen: lines of pytest's that say why it decided nothing
 _NAME = 11  # the widest label and two blanks
 
 
-def machine(*, backend: str, target: str, threads: int, cache: str) -> str:
+def describe_machine(*, backend: str, target: str, threads: int, cache: str) -> str:
     """Return what this machine computes with, a labelled line each.
 
     Parameters
@@ -95,7 +95,7 @@ def _version(package: str) -> str:
         return "missing"
 
 
-def verdicts() -> tuple[str, int]:
+def check_verdicts() -> tuple[str, int]:
     """Decide the claims; return a line for each, and the status of the command.
 
     Returns
@@ -123,7 +123,7 @@ def verdicts() -> tuple[str, int]:
         elif entry is None:
             said[claim] = "NO GOOD RECORD: none at scale quick"
         else:
-            said[claim] = f"{record.told(entry)}, as recorded, {seconds[claim]:.2f} s"
+            said[claim] = f"{record.describe(entry)}, as recorded, {seconds[claim]:.2f} s"
     bad = sum(text.startswith("NO") for text in said.values())
     wide = max(map(len, CLAIMS)) + 2
     text = "".join(f"{claim:<{wide}}{said[claim]}\n" for claim in CLAIMS)
@@ -136,7 +136,7 @@ def verdicts() -> tuple[str, int]:
 def _checkout() -> Path | None:
     """Return where the suite lies with the tests that decide it: around the working directory, or the package."""
     try:
-        folders = shelves()
+        folders = evidence_folders()
     except ArchiveError:
         return None
     roots = (folder.parent.parent for folder in folders if (folder / f"{CLAIMS[0]}.json").is_file())

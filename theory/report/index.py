@@ -28,9 +28,9 @@ def marks(record: Record) -> str:
     return " ".join(f"[{MARKS[name]}]" for name in record.claim.provenance)
 
 
-def index(records: Sequence[Record]) -> str:
+def format_index(records: Sequence[Record]) -> str:
     """Return the index in Markdown, one heading per subject and one item per claim, in the order of the records."""
-    found = Counter(record.told(record.best) for record in records)
+    found = Counter(record.describe(record.best) for record in records)
     supported = found.pop("supported", 0)
     others = "".join(f", {found[verdict]} {verdict}" for verdict in sorted(found))
     lines = [f"{len(records)} claims, {supported} supported{others}.", ""]
@@ -44,7 +44,7 @@ def index(records: Sequence[Record]) -> str:
 def _item(record: Record) -> list[str]:
     claim, best = record.claim, record.best
     about = [
-        f"**{record.told(best)}** ({best.kind.name.lower()}, scale {best.scale})",
+        f"**{record.describe(best)}** ({best.kind.name.lower()}, scale {best.scale})",
         f"hypotheses: {'; '.join(_plain(a) for a in claim.assumptions) or 'none'}",
         f"provenance {marks(record)}",
         f"source {', '.join(claim.cites) or 'none'}",
@@ -59,7 +59,7 @@ def _plain(text: str) -> str:
     return "".join(p if p.startswith("$") else _SPECIAL.sub(r"\\\1", p) for p in pieces)
 
 
-def renewed(text: str, records: Sequence[Record], name: str) -> str:
+def with_index(text: str, records: Sequence[Record], name: str) -> str:
     """Return the notes ``text`` with the index of ``records`` between its markers, at the end if it has none yet.
 
     Raises
@@ -72,19 +72,19 @@ def renewed(text: str, records: Sequence[Record], name: str) -> str:
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         raise ArchiveError(f"{name}: expected the lines {BEGIN!r} and {END!r} once each, in this order")
     before, rest = text.split(BEGIN)
-    return f"{before}{BEGIN}\n\n{index(records)}\n{END}{rest.split(END)[1]}"
+    return f"{before}{BEGIN}\n\n{format_index(records)}\n{END}{rest.split(END)[1]}"
 
 
-def stale(notes: Path, records: Sequence[Record]) -> str:
+def index_difference(notes: Path, records: Sequence[Record]) -> str:
     """Return the difference between the notes and what they should say, empty if they are current."""
     old = _text(notes)
-    new = renewed(old, records, str(notes))
+    new = with_index(old, records, str(notes))
     return "\n".join(
         difflib.unified_diff(old.splitlines(), new.splitlines(), str(notes), "the evidence", n=1, lineterm="")
     )
 
 
-def renew(notes: Path, records: Sequence[Record]) -> None:
+def renew_index(notes: Path, records: Sequence[Record]) -> None:
     """Write the index into the notes.
 
     Raises
@@ -94,7 +94,7 @@ def renew(notes: Path, records: Sequence[Record]) -> None:
     """
     try:
         with locked(notes):
-            write_whole(notes, renewed(_text(notes), records, str(notes)))
+            write_whole(notes, with_index(_text(notes), records, str(notes)))
     except OSError as error:
         raise ArchiveError(f"{notes}: not written: {error.strerror or error}") from error
 

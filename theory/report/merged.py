@@ -9,7 +9,7 @@ from pathlib import Path
 
 from theory.report.archive import ArchiveError
 
-FILE = "merged.csv"  # beside the folder of the records
+FILE = "merged.csv"  # next to the folder of the records
 _COLUMNS = ["id", "into", "why"]
 
 
@@ -27,8 +27,8 @@ class Merged:
         return "/" not in self.into
 
 
-def merged(folder: Path) -> dict[str, Merged]:
-    """Read the index beside a folder of records, by the old id; empty where there is none.
+def read_merged(folder: Path) -> dict[str, Merged]:
+    """Read the index next to a folder of records, by the old id; empty where there is none.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def merged(folder: Path) -> dict[str, Merged]:
     return found
 
 
-def successor(folders: Sequence[Path], claim: str) -> Merged | None:
+def find_successor(folders: Sequence[Path], claim: str) -> Merged | None:
     """Return what became of a claim that has no record any more, followed to the end; ``None`` if it is not known.
 
     Raises
@@ -66,8 +66,9 @@ def successor(folders: Sequence[Path], claim: str) -> Merged | None:
     for folder in folders:
         if (folder / f"{claim}.json").exists():
             return None
-        index = merged(folder)
-        step, seen = index.get(claim), {claim}
+        index = read_merged(folder)
+        step = index.get(claim)
+        seen = {claim}
         while step is not None and step.into in index:
             if step.into in seen:
                 raise ArchiveError(f"{folder.parent / FILE}: expected {claim} to lead to what stands, got a circle")

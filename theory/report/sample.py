@@ -17,7 +17,7 @@ _SCALE = "paper"
 _SECONDS = 600  # far more than the claims that are drawn take
 
 
-def drawn(records: Sequence[Record], count: int, key: str) -> list[Record]:
+def choose(records: Sequence[Record], count: int, key: str) -> list[Record]:
     """Draw claims with paper evidence, by hashes of their ids under a key: every key draws others.
 
     A claim that rests on a study is not drawn: the study is what takes minutes at this scale, and its figure draws it.
@@ -26,7 +26,7 @@ def drawn(records: Sequence[Record], count: int, key: str) -> list[Record]:
     return sorted(cheap, key=lambda r: hashlib.sha256(f"{key} {r.claim.id}".encode()).digest())[:count]
 
 
-def again(records: Sequence[Record], folder: Path, count: int) -> tuple[str, bool]:
+def decide_again(records: Sequence[Record], folder: Path, count: int) -> tuple[str, bool]:
     """Decide some claims again at paper scale and compare them with their records.
 
     Parameters
@@ -57,7 +57,7 @@ def again(records: Sequence[Record], folder: Path, count: int) -> tuple[str, boo
     if not there:
         raise ArchiveError(f"--sample: expected the tests of the claims in {folder}, found none")
     root = places[there[0].claim.id][1]
-    chosen = drawn(there, count, (commit(root, ()) or "").removesuffix("+"))
+    chosen = choose(there, count, (commit(root, ()) or "").removesuffix("+"))
     named = ", ".join(record.claim.id for record in chosen)
     status, text = _decided(root, [f"{record.test}::{record.claim.id}" for record in chosen])
     if status == 0:

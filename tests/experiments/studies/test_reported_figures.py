@@ -28,9 +28,9 @@ def lay(monkeypatch):
 
 
 def drawn(name, **options):
-    plate = registry.plate(name)
+    module = registry.figure_module(name)
     with style.drawing():
-        figure = plate.draw(plate.STUDY(scale="quick", root=ROOT, **options))
+        figure = module.draw(module.STUDY(scale="quick", root=ROOT, **options))
         figure.draw_without_rendering()
     sizes = [text.get_fontsize() for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
     assert min(sizes) >= style.SMALL
@@ -43,7 +43,7 @@ def words(figure):
 
 def test_curves_show_the_middle_run_and_none_of_again():
     figure = drawn("learning_curves")
-    table = registry.plate("learning_curves").STUDY(scale="quick", root=ROOT)
+    table = registry.figure_module("learning_curves").STUDY(scale="quick", root=ROOT)
     axes = figure.axes[4]  # accuracy on two moons
     shown = table.where(task="moons", attention="metric", rule="tuned", matching="width", labels="true")
     assert any(np.array_equal(line.get_ydata(), shown["accuracy_median"]) for line in axes.lines)
@@ -74,7 +74,7 @@ def test_verdicts_are_those_of_the_records_and_nothing_is_claimed_without(tmp_pa
     verdicts = [evidence.verdict.value for evidence in found.values()]
     for verdict in ("supported", "refuted", "inconclusive"):
         assert shown.count(verdict) == verdicts.count(verdict)
-    table = registry.plate("reported_verdicts").STUDY(scale="quick", root=ROOT, evidence=tmp_path)
+    table = registry.figure_module("reported_verdicts").STUDY(scale="quick", root=ROOT, evidence=tmp_path)
     part = table.where(task="digits", quantity="score", opponent="l2")
     worst = found["reported.digits-score-l2"].finding
     assert worst.measured in part.intervals("gain")  # the figure measures what was judged

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import matplotlib.style
 import numpy as np
@@ -24,14 +24,17 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.path import Path
 from matplotlib.textpath import text_to_path
 from matplotlib.transforms import IdentityTransform, Transform
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from theory.evidence import Interval, Kind
 from theory.report.digits import at_least, common
 
+Array: TypeAlias = NDArray[np.float64]
+
 SINGLE, DOUBLE = 3.4, 7.0  # widths of one and of two columns in inches
 
-# taken: M. Okabe and K. Ito, Color Universal Design, 2008
+# after M. Okabe and K. Ito, Color Universal Design, 2008
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
     "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
 )  # fmt: skip
@@ -45,7 +48,7 @@ SMALL, TEXT = 7.0, 8.0  # points
 _LINE = 0.135  # inches from one line of the caption to the next
 _MARGIN = 0.04  # inches
 _GRID = 256.0  # parts of a dot, as in Agg
-_PLACES = 6  # taken: a share of the figure too small to see, far above the digits that differ
+_PLACES = 6  # chosen: a share of the figure too small to see, far above the digits that differ
 _RC = {
     "font.family": "DejaVu Sans", "font.size": TEXT, "axes.titlesize": TEXT, "axes.labelsize": TEXT,
     "xtick.labelsize": SMALL, "ytick.labelsize": SMALL, "legend.fontsize": SMALL, "mathtext.fontset": "dejavusans",
@@ -58,7 +61,7 @@ _RC = {
     "svg.fonttype": "path", "svg.hashsalt": "attention-theory", "pdf.fonttype": 42,
     "figure.dpi": 300, "savefig.dpi": "figure",
 }  # fmt: skip
-_NOTHING: dict[str, dict[str, Any]] = {  # what would name the date or the program
+_NO_METADATA: dict[str, dict[str, Any]] = {  # what would name the date or the program
     "svg": {"Date": None, "Creator": None},
     "png": {"Software": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -85,7 +88,7 @@ def panel(axes: Axes, letter: str, title: str, *, size: float = TEXT) -> None:
     axes.set_title(f"$\\bf{{{letter}}}$  {title}", size=size)
 
 
-def cut(interval: Interval, figures: int) -> str:
+def shared_digits(interval: Interval, figures: int) -> str:
     """Return in TeX the first digits of an enclosed positive number, or as many as its ends share."""
     low, high = (at_least(end, tex=True, figures=figures) for end in (interval.lo, interval.hi))
     return rf"{low}\ldots" if low == high and interval.width > 0.0 else common(interval, tex=True)
@@ -94,7 +97,7 @@ def cut(interval: Interval, figures: int) -> str:
 def caption(figure: Figure, clauses: Sequence[str]) -> None:
     """Add a strip below the figure with the clauses, which break between words and are laid out over nothing else."""
     width, height = figure.get_size_inches()
-    lines = [line for clause in clauses for line in _folded(clause, width - 4 * _MARGIN)]
+    lines = [line for clause in clauses for line in _wrap(clause, width - 4 * _MARGIN)]
     strip = len(lines) * _LINE + 3 * _MARGIN
     figure.set_size_inches(width, height + strip)
     share = strip / (height + strip)
@@ -108,7 +111,7 @@ def caption(figure: Figure, clauses: Sequence[str]) -> None:
 def stamp(figure: Figure, reason: str) -> None:
     """Write across the figure that it is not verified, and why."""
     width, height = figure.get_size_inches()
-    words = "\n".join(_folded(reason.replace("$", r"\$"), 0.72 * width))
+    words = "\n".join(_wrap(reason.replace("$", r"\$"), 0.72 * width))
     box = {"facecolor": "white", "edgecolor": VERMILION, "alpha": 0.88, "boxstyle": "square,pad=0.4", "linewidth": 1.2}
     figure.text(
         0.5, 0.55, "NOT VERIFIED", size=min(5.0 * width, 14.0 * height), weight="bold", color=VERMILION, alpha=0.75,
@@ -122,11 +125,12 @@ def stamp(figure: Figure, reason: str) -> None:
 def pictures(figure: Figure, formats: Sequence[str]) -> dict[str, bytes]:
     """Return what the file of each format holds."""
     if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
-        _settle(figure)
-    found, dpi = {}, figure.dpi
+        _fix_layout(figure)
+    found = {}
+    dpi = figure.dpi
     for form in formats:  # by the canvas itself: savefig would draw everything once more before
         out = io.BytesIO()
-        getattr(_CANVASES[form](figure), f"print_{form}")(out, metadata=_NOTHING[form])
+        getattr(_CANVASES[form](figure), f"print_{form}")(out, metadata=_NO_METADATA[form])
         figure.set_dpi(dpi)  # a canvas of vectors leaves another
         found[form] = out.getvalue()
     return found
@@ -152,7 +156,7 @@ class _Renderer(RendererAgg):
 _CANVASES = {"svg": FigureCanvasSVG, "png": _Canvas, "pdf": FigureCanvasPdf}
 
 
-def _settle(figure: Figure) -> None:
+def _fix_layout(figure: Figure) -> None:
     """Lay the figure out once, for all formats, and round: the solver's last digits differ from run to run."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
@@ -160,12 +164,12 @@ def _settle(figure: Figure) -> None:
         axes.set_position(tuple(round(part, _PLACES) for part in axes.get_position(original=True).bounds))
 
 
-def _folded(text: str, width: float) -> list[str]:
+def _wrap(text: str, width: float) -> list[str]:
     """Break a text between words into lines of at most ``width`` inches; mathematics must have no blanks."""
     lines: list[str] = []
     room = 0.0
     for word in text.split():
-        needed = _inches(f"{word}n")  # with a blank, about as wide as half an n, and a little to spare
+        needed = _text_width(f"{word}n")  # with a blank, about as wide as half an n, and a little to spare
         if lines and needed <= room:
             lines[-1] += f" {word}"
         else:
@@ -175,6 +179,6 @@ def _folded(text: str, width: float) -> list[str]:
     return lines
 
 
-def _inches(word: str) -> float:
+def _text_width(word: str) -> float:
     width, _, _ = text_to_path.get_text_width_height_descent(word, FontProperties(size=SMALL), ismath="$" in word)
     return float(width) / 72.0

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, ListedColormap, LogNorm
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
@@ -19,30 +17,31 @@ from theory.attention import photograph, studies
 from theory.evidence import Interval, Table, balls, hull
 from theory.evidence.enclosure import exp, log, precision
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 
 TITLE = "the attention map of one patch over the photograph, per head"
 STUDY = studies.attention_map
 CLAIMS = ("markov.softmatch",)
 
-Array = NDArray[np.float64]
 _PALE = 0.35  # luminance of black, so that the picture stays behind the colours
 _OPACITY = (0.45, 0.95)  # of the smallest and the largest weight
 
 
 def draw(table: Table) -> Figure:
     """Draw one picture per head, the query outlined."""
-    heads = np.unique(table["head"]).tolist()
+    heads = table.levels("head")
     pixels = photograph.pixels()
     figure = style.canvas(style.DOUBLE, 2.95)
     axes = figure.subplots(1, len(heads))
-    hues, patches = _hues(), len(table) // len(heads)
+    hues = _hues()
+    patches = len(table) // len(heads)
     scale = LogNorm(1.0 / patches, float(table["weight.hi"].max()))
     for number, (each, head) in enumerate(zip(axes, heads, strict=True), start=1):
         part = table.where(head=head)
         style.panel(
             each,
             "abcdefgh"[number - 1],
-            f"head {number}: $e^H = {style.cut(_effective(part), 3)}$ patches",
+            f"head {number}: $e^H = {style.shared_digits(_effective(part), 3)}$ patches",
             size=style.SMALL,
         )
         _picture(each, pixels, part, hues, scale)
@@ -64,7 +63,7 @@ def _hues() -> Colormap:
 
 def _picture(axes: Axes, pixels: NDArray[np.uint8], part: Table, hues: Colormap, scale: LogNorm) -> None:
     height, width = pixels.shape[0] / photograph.PATCH, pixels.shape[1] / photograph.PATCH
-    grey = pixels @ np.array([0.299, 0.587, 0.114])  # taken: luma of ITU-R BT.601
+    grey = pixels @ np.array([0.299, 0.587, 0.114])  # luma of ITU-R BT.601
     grey = grey.reshape(pixels.shape[0] // 2, 2, pixels.shape[1] // 2, 2).mean(axis=(1, 3))  # 150 dots an inch in print
     axes.imshow(
         _PALE + (1.0 - _PALE) * grey / 255.0,
@@ -89,5 +88,6 @@ def _effective(part: Table) -> Interval:
     with precision():
         low, high = balls(part["weight.lo"]), balls(part["weight.hi"])
         fall = -log(low)
-        entropy, slack = (low * fall).sum(), ((high - low) * (1 + fall)).sum()
+        entropy = (low * fall).sum()
+        slack = ((high - low) * (1 + fall)).sum()
         return Interval(hull(exp(entropy - slack)).lo, hull(exp(entropy + slack)).hi, part.kind)

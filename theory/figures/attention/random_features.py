@@ -10,34 +10,30 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.attention import feature_study
 from theory.evidence import Interval, Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "random features of the softmax kernel: variance of an estimate, and bias of the normalised output"
 STUDY = feature_study.random_features
 CLAIMS = ("variant.feature-bias", "variant.feature-sampling")
 
-Array = NDArray[np.float64]
 _LOOK = {"positive": (style.BLUE, "o"), "paired": (style.VERMILION, "^"), "trigonometric": (style.GREEN, "s")}
+_BARS: dict[str, Any] = {"color": style.BLACK, "width": 0.7, "cap": 2.2, "zorder": 3}
 _LEAST = 1e-4  # smaller relative variances are below the panel, zero among them
 
 
 def draw(table: Table) -> Figure:
-    """Draw the variances by angle beside the bias by the number of frequencies."""
-    figure = style.canvas(style.DOUBLE, 2.9)
-    left, right = figure.subplots(1, 2)
+    """Draw the variances by angle and the bias by the number of frequencies."""
+    figure, (left, right) = style.row(2.9, "variance of the estimate by one frequency", "bias of the normalised output")
     _variances(left, table.where(part="variance"))
     _bias(right, table.where(part="output"))
     return figure
 
 
 def _variances(axes: Axes, table: Table) -> None:
-    style.panel(axes, "a", "variance of the estimate by one frequency")
     angles = np.linspace(0.0, 180.0, 721)
     look: dict[str, Any] = {"markersize": 3.2, "markeredgewidth": 0, "linestyle": "none", "zorder": 2}
     for name, (hue, mark) in _LOOK.items():
@@ -45,9 +41,8 @@ def _variances(axes: Axes, table: Table) -> None:
         exact, drawn = (_relative(table.where(features=name, method=method)) for method in ("lattice", "drawn"))
         seen = {angle: ratio.mid for angle, ratio in exact.items() if ratio.lo > _LEAST}
         axes.plot(list(seen), list(seen.values()), marker=mark, color=hue, label=name, **look)
-        _bars(
-            axes, np.array(list(drawn)), list(drawn.values()), "drawn frequencies" if name == "trigonometric" else None
-        )
+        label = "drawn frequencies" if name == "trigonometric" else None
+        style.intervals(axes, list(drawn), list(drawn.values()), label=label, **_BARS)
     axes.plot([], [], color=style.GREY, label="formula")
     axes.set(yscale="log", xlabel=r"angle between $q$ and $k$, degrees", xlim=(-4.0, 184.0), ylim=(_LEAST, 300.0))
     axes.set_ylabel(r"variance over $K^2$,  $K = e^{\cos\theta}$")
@@ -56,28 +51,19 @@ def _variances(axes: Axes, table: Table) -> None:
 
 
 def _bias(axes: Axes, table: Table) -> None:
-    style.panel(axes, "b", "bias of the normalised output")
     softmax = table.where(method="exact").intervals("value")[0]
     found, drawn = (table.where(method=method) for method in ("integral", "drawn"))
     bias = np.array([abs(value - softmax).mid for value in found.intervals("value")])
-    last = found["m"][-1] * bias[-1]
-    axes.plot(found["m"], last / found["m"], "--", color=style.GREY, linewidth=0.7, label="slope $-1$", zorder=1)
-    axes.plot(found["m"], bias, "o", color=style.BLUE, markersize=3.2, markeredgewidth=0, label="integral", zorder=2)
-    _bars(axes, drawn["m"], [abs(value - softmax) for value in drawn.intervals("value")], "drawn frequencies")
+    style.power(axes, found["m"], (found["m"][-1], bias[-1]), -1.0, linestyle="--", label="slope $-1$")
+    style.marks(axes, found["m"], bias, "o", color=style.BLUE, label="integral", zorder=2)
+    errors = [abs(value - softmax) for value in drawn.intervals("value")]
+    style.intervals(axes, drawn["m"], errors, label="drawn frequencies", **_BARS)
     axes.set(xlabel="number $m$ of frequencies", ylabel="|mean output $-$ softmax output|")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    axes.set_xticks([1, 4, 16, 64, 256, 1024, 4096], ["1", "4", "16", "64", "256", "1024", "4096"])
+    style.ticks(axes, x=[1, 4, 16, 64, 256, 1024, 4096])
     axes.minorticks_off()
     axes.legend(loc="lower left")
-
-
-def _bars(axes: Axes, across: Array, intervals: list[Interval], label: str | None) -> None:
-    """Draw intervals as bars that show above the marks."""
-    middle = np.array([i.mid for i in intervals])
-    arms = np.array([[i.mid - i.lo, i.hi - i.mid] for i in intervals]).T
-    look: dict[str, Any] = {"ecolor": style.BLACK, "elinewidth": 0.7, "capsize": 2.2, "capthick": 0.7, "zorder": 3}
-    axes.errorbar(across, middle, arms, fmt="none", label=label, **look)
 
 
 def _relative(table: Table) -> dict[float, Interval]:

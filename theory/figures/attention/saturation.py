@@ -8,20 +8,17 @@ largest of :math:`n` standard normals is drawn as :math:`\int z\,d\Phi(z)^n`.
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from theory.attention.saturation import KEYS, RANKS, saturation
+from theory.attention import saturation
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "softmax saturates on unscaled dot products: its weights, the trace of its Jacobian, and Stein's identity"
-STUDY = saturation
+STUDY = saturation.saturation
 CLAIMS = ("layer.saturation",)
 
-Array = NDArray[np.float64]
 _HUES = (style.VERMILION, style.BLUE)  # unscaled, scaled
 _MARKS = ("o", "s")
 _NAMES = (r"$\langle q, k\rangle$", r"$\langle q, k\rangle/\sqrt{d}$")
@@ -31,14 +28,16 @@ _SHAPES = ("^", "D", "v", "o")
 
 def draw(table: Table) -> Figure:
     """Draw the ordered weights, the trace against the dimension, and the trace times the deviation."""
-    figure = style.canvas(style.DOUBLE, 2.5)
-    axes = figure.subplot_mosaic([["a", "b", "c"]], width_ratios=[1.0, 1.1, 1.0])
-    style.panel(axes["a"], "a", "mean ordered weights")
-    style.panel(axes["b"], "b", "mean trace of the Jacobian")
-    style.panel(axes["c"], "c", "Stein's identity, times $\\sigma$")
-    _weights(axes["a"], table)
-    _trace(axes["b"], table)
-    _stein(axes["c"], table.where(scaled=0))
+    figure, (first, second, third) = style.row(
+        2.5,
+        "mean ordered weights",
+        "mean trace of the Jacobian",
+        "Stein's identity, times $\\sigma$",
+        widths=[1.0, 1.1, 1.0],
+    )
+    _weights(first, table)
+    _trace(second, table)
+    _stein(third, table.where(scaled=0))
     return figure
 
 
@@ -54,7 +53,8 @@ def _bars(axes: Axes, x: Array, table: Table, name: str, *, per: Array | float =
 
 def _weights(axes: Axes, table: Table) -> None:
     """Draw the mean of the largest weight, of the second, and so on; scaled ones once, for they do not change."""
-    ranks, dimensions = np.arange(1, RANKS + 1), np.unique(table["d"])
+    ranks = np.arange(1, saturation.RANKS + 1)
+    dimensions = np.unique(table["d"])
     parts = [(table.where(d=d, scaled=0), f"$d = {d}$", hue) for d, hue in zip(dimensions, _SHADES, strict=True)]
     parts.append((table.where(d=dimensions[-1], scaled=1), f"scaled, $d = {dimensions[-1]}$", style.BLUE))
     for (part, name, hue), mark in zip(parts, (*_SHAPES, "s"), strict=True):
@@ -66,40 +66,35 @@ def _weights(axes: Axes, table: Table) -> None:
 
 def _trace(axes: Axes, table: Table) -> None:
     across = np.geomspace(8.0, 2048.0, 60)
-    axes.plot(across, _largest(KEYS) / np.sqrt(across), color=style.BLACK, linewidth=0.7, zorder=1)
-    axes.annotate(
-        r"$\mathbb{E}\max_i Z_i/\sqrt{d}$", (90.0, _largest(KEYS) / np.sqrt(90.0)), (2, 4),
-        textcoords="offset points", size=style.SMALL,
-    )  # fmt: skip
+    axes.plot(across, _largest(saturation.KEYS) / np.sqrt(across), color=style.BLACK, linewidth=0.7, zorder=1)
+    style.note(
+        axes, r"$\mathbb{E}\max_i Z_i/\sqrt{d}$", (90.0, _largest(saturation.KEYS) / np.sqrt(90.0)), offset=(2, 4)
+    )
     for scaled in (1, 0):
         part = table.where(scaled=scaled)
         _bars(axes, part["d"], part, "trace", fmt=_MARKS[scaled], color=_HUES[scaled], label=_NAMES[scaled])
     axes.set(xscale="log", yscale="log", xlabel="dimension $d$", ylim=(0.045, 1.4))
     axes.set(ylabel=r"$\mathbb{E}\,\mathrm{tr}\,J = \mathbb{E}[1 - \|p\|_2^2]$")
-    axes.set_xticks([16, 64, 256, 1024], ["16", "64", "256", "1024"])
-    axes.set_yticks([0.05, 0.1, 0.2, 0.5, 1.0], ["0.05", "0.1", "0.2", "0.5", "1"])
-    axes.minorticks_off()
-    axes.legend(loc="lower left", title=f"$n = {KEYS}$ keys, scores", title_fontsize=style.SMALL)
+    style.ticks(axes, x=[16, 64, 256, 1024], y=[0.05, 0.1, 0.2, 0.5, 1.0])
+    axes.legend(loc="lower left", title=f"$n = {saturation.KEYS}$ keys, scores", title_fontsize=style.SMALL)
 
 
 def _stein(axes: Axes, table: Table) -> None:
     """Draw both sides times the deviation, between what they cannot leave."""
     sigma = np.sqrt(table["d"])
     across = np.geomspace(3.2, 42.0, 60)
-    top = _largest(KEYS)
-    low, name = top - np.log(KEYS) / across, r"within $\log n\,/\,\sigma$ below it"
+    top = _largest(saturation.KEYS)
+    low = top - np.log(saturation.KEYS) / across
+    name = r"within $\log n\,/\,\sigma$ below it"
     axes.fill_between(across, low, top, color=style.PALE, linewidth=0.0, zorder=0, label=name)
-    axes.axhline(top, color=style.BLACK, linewidth=0.7, zorder=1)
-    axes.annotate(
-        r"$\mathbb{E}\max_i Z_i$", (3.3, top), (0, 3), textcoords="offset points", size=style.SMALL, va="bottom"
-    )
+    style.guide(axes, y=top, color=style.BLACK)
+    style.note(axes, r"$\mathbb{E}\max_i Z_i$", (3.3, top), offset=(0, 3), va="bottom")
     _bars(axes, sigma / 1.04, table, "trace", per=1.0 / sigma, fmt="o", color=style.VERMILION,
           label=r"$\sigma\,\mathbb{E}\,\mathrm{tr}\,J$")  # fmt: skip
     _bars(axes, sigma * 1.04, table, "score", per=sigma, fmt="D", color=style.GREY, markerfacecolor="white",
           label=r"$\mathbb{E}\langle s, p\rangle/\sigma$")  # fmt: skip
     axes.set(xscale="log", xlabel=r"deviation of the scores $\sigma = \sqrt{d}$", xlim=(3.2, 42.0), ylim=(1.0, 2.9))
-    axes.set_xticks([4, 8, 16, 32], ["4", "8", "16", "32"])
-    axes.xaxis.minorticks_off()
+    style.ticks(axes, x=[4, 8, 16, 32])
     axes.legend(loc="lower right")
 
 

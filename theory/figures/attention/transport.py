@@ -9,23 +9,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
-from numpy.typing import NDArray
 
 from theory.attention import Measure, studies
 from theory.distance import w1
 from theory.evidence import Interval, Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.report.digits import at_most, common
 
 TITLE = "attention as transport of a measure: tokens, kernel rows, their images, and the distance between"
 STUDY = studies.transport
 CLAIMS = ("transport.displacement",)
 
-Array = NDArray[np.float64]
 _HUES = (style.VERMILION, style.BLUE, style.GREEN)
 _AREA = 900.0  # square points of the whole mass
 _SMALLER = 0.22  # the same in the panels of the rows, where one token can carry a tenth of the mass
@@ -54,7 +51,8 @@ def draw(table: Table) -> Figure:
     _atoms(axes["in"], x, mass, style.GREY)
     _atoms(axes["out"], y, mass, style.GREY)
     for number, (query, row, hue) in enumerate(zip(watched, rows, _HUES, strict=True), start=1):
-        one, law = [query], table.middles(row)
+        one = [query]
+        law = table.middles(row)
         _atoms(axes["in"], x[one], mass[one], hue)
         _atoms(axes["out"], y[one], mass[one], hue)
         _arrow(axes["out"], x[query], y[query], hue)

@@ -1,6 +1,6 @@
 r"""Where the tokens end: a layer pushes inwards by the root of its bandwidth, and a stack feels a nearer wall.
 
-Beside a wall a query sees keys on one side only, so that the average is off by :math:`\sqrt\varepsilon` times the
+Near a wall a query sees keys on one side only, so that the average is off by :math:`\sqrt\varepsilon` times the
 normal derivative; where that vanishes, by more than half the second one. Stacks tend to the reflected diffusion, at
 order one half, with a known coefficient: that of walls which stand :math:`\phi(0)\sqrt\varepsilon` nearer.
 """
@@ -11,21 +11,17 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
-from numpy.typing import NDArray
 
 from theory.diffusion import studies
-from theory.diffusion.studies.boundary import TIME, wave
+from theory.diffusion.settings import SEGMENT_TIME, segment_wave
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "where the tokens end: layers of order one half and a wall that stands nearer"
 STUDY = studies.boundary
 CLAIMS = ("edge.layer", "edge.defect", "edge.stack")
 
-Array = NDArray[np.float64]
 _HUES = (style.SKY, style.GREEN, style.BLUE)
 
 
@@ -48,7 +44,7 @@ def _ratio(s: Array) -> Array:
 
 
 def _levels(table: Table) -> list[float]:
-    return sorted(set(table["epsilon"].tolist()), reverse=True)
+    return table.levels("epsilon")[::-1]
 
 
 def _profile(axes: Axes, table: Table) -> None:
@@ -57,15 +53,12 @@ def _profile(axes: Axes, table: Table) -> None:
     axes.plot(s, _ratio(s), color=style.BLACK, label=r"$\phi(s)/\Phi(s)$", zorder=0)
     epsilons = _levels(table)
     _dots(axes, table, [epsilons[0], epsilons[2], epsilons[-1]], math.sqrt)
-    axes.axhline(0.0, color=style.GREY, linewidth=0.4)
+    style.guide(axes, y=0.0)
     axes.set(
         xlabel=r"distance to the wall $s = x/\sqrt{\varepsilon}$", ylabel=r"$(P_\varepsilon h - h)/\sqrt{\varepsilon}$"
     )
     axes.set(xlim=(-0.08, 4.1), ylim=(-0.1, 0.88))
-    axes.annotate(
-        r"$\sqrt{2/\pi}$", (0.0, math.sqrt(2.0 / math.pi)), (8, 0), textcoords="offset points", size=style.SMALL,
-        va="center",
-    )  # fmt: skip
+    style.note(axes, r"$\sqrt{2/\pi}$", (0.0, math.sqrt(2.0 / math.pi)), offset=(8, 0), va="center")
     axes.legend(loc="upper right")
 
 
@@ -87,10 +80,14 @@ def _dots(axes: Axes, table: Table, epsilons: list[float], unit: Callable[[float
     """Draw the measured changes at three bandwidths, each over its unit."""
     for epsilon, hue, marker in zip(epsilons, _HUES, ("D", "s", "o"), strict=True):
         part = table.where(epsilon=epsilon)
-        axes.plot(
-            part["place"], part.middles("value") / unit(epsilon), marker, color=hue, markersize=3.2, markeredgewidth=0,
+        style.marks(
+            axes,
+            part["place"],
+            part.middles("value") / unit(epsilon),
+            marker,
+            color=hue,
             label=rf"$\varepsilon = {_power(epsilon)}$",
-        )  # fmt: skip
+        )
 
 
 def _power(epsilon: float) -> str:
@@ -101,9 +98,9 @@ def _power(epsilon: float) -> str:
 def _limit(x: Array) -> Array:
     """Return the coefficient of the root of the bandwidth, a source on either wall, by cosines."""
     k = np.arange(3, 4001, 2)
-    first = math.exp(-(math.pi**2) * TIME)
-    shares = 4.0 * (first - np.exp(-(k**2) * math.pi**2 * TIME)) / (k**2 - 1.0)
-    total = 4.0 * math.pi**2 * TIME * first * np.cos(math.pi * x) + np.cos(math.pi * np.outer(x, k)) @ shares
+    first = math.exp(-(math.pi**2) * SEGMENT_TIME)
+    shares = 4.0 * (first - np.exp(-(k**2) * math.pi**2 * SEGMENT_TIME)) / (k**2 - 1.0)
+    total = 4.0 * math.pi**2 * SEGMENT_TIME * first * np.cos(math.pi * x) + np.cos(math.pi * np.outer(x, k)) @ shares
     found: Array = -total / math.sqrt(2.0 * math.pi)
     return found
 
@@ -116,7 +113,7 @@ def _stacks(axes: Axes, table: Table) -> None:
     epsilons = _levels(table)
     for epsilon, hue, marker in zip([epsilons[0], epsilons[2], epsilons[-1]], _HUES, ("D", "s", "o"), strict=True):
         part = table.where(epsilon=epsilon)
-        exact = math.exp(-(math.pi**2) * TIME) * wave(part["place"])
+        exact = math.exp(-(math.pi**2) * SEGMENT_TIME) * segment_wave(part["place"])
         axes.plot(
             part["place"], (part.middles("value") - exact) / math.sqrt(epsilon), marker, color=hue, markersize=3.2,
             markeredgewidth=0, label=rf"$\varepsilon = {_power(epsilon)}$",
@@ -133,28 +130,27 @@ def _order(axes: Axes, table: Table) -> None:
     style.panel(axes, "d", "the error at the wall, with local orders")
     epsilons = np.array(_levels(table))
     at_wall = [table.where(epsilon=e, place=0.0).middles("value").item() for e in epsilons.tolist()]
-    errors = np.abs(np.array(at_wall) - math.exp(-(math.pi**2) * TIME))
-    left = np.abs(np.array(at_wall) - math.exp(-(math.pi**2) * TIME) - np.sqrt(epsilons) * _limit(np.zeros(1)))
+    errors = np.abs(np.array(at_wall) - math.exp(-(math.pi**2) * SEGMENT_TIME))
+    left = np.abs(np.array(at_wall) - math.exp(-(math.pi**2) * SEGMENT_TIME) - np.sqrt(epsilons) * _limit(np.zeros(1)))
     limit = -_limit(np.zeros(1)).item()
-    axes.loglog(
-        epsilons,
-        limit * np.sqrt(epsilons),
-        color=style.BLACK,
-        linewidth=0.7,
-        label=rf"${limit:.3f}\,\sqrt{{\varepsilon}}$",
-    )
+    label = rf"${limit:.3f}\,\sqrt{{\varepsilon}}$"
+    style.power(axes, epsilons, (1.0, limit), 0.5, color=style.BLACK, label=label, zorder=2)
     for values, hue, marker, label, above in (
         (errors, style.BLUE, "o", "error", True),
         (left, style.GREEN, "s", r"less its term in $\sqrt{\varepsilon}$", False),
     ):
-        axes.loglog(epsilons, values, color=hue, marker=marker, markersize=3.2, markeredgewidth=0, label=label)
+        style.convergence(axes, epsilons, values.tolist(), color=hue, mark=marker, label=label)
         slopes = np.diff(np.log(values)) / np.diff(np.log(epsilons))
         for at, slope in enumerate(slopes.tolist()):
             place = math.sqrt(epsilons[at] * epsilons[at + 1]), math.sqrt(values[at] * values[at + 1])
-            axes.annotate(
-                f"{slope:.2f}", place, (-2, 7) if above else (4, -4), textcoords="offset points",
-                size=style.SMALL, color=hue, va="bottom" if above else "top", ha="center" if above else "left",
-            )  # fmt: skip
+            style.note(
+                axes,
+                f"{slope:.2f}",
+                place,
+                offset=(-2, 7) if above else (4, -4),
+                color=hue,
+                va="bottom" if above else "top",
+                ha="center" if above else "left",
+            )
     axes.set(xlabel=r"bandwidth $\varepsilon$", ylabel="error at $x = 0$", ylim=(1e-4, 0.6))
-    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.legend(loc="lower right")

@@ -12,13 +12,12 @@ import math
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from theory.diffusion import studies
-from theory.diffusion.studies.self_dynamics import AXES, DIMENSIONS, TIMES
+from theory.diffusion.settings import HALF_AXES, SHORTENING_TIMES, SPHERE_DIMENSIONS
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 
 TITLE = "self-attention with recomputed weights follows mean curvature: an ellipse shortens and spheres collapse"
 STUDY = studies.self_dynamics
@@ -46,7 +45,7 @@ def draw(table: Table) -> Figure:
 
 def _ellipse(axes: Axes, table: Table) -> None:
     epsilons = table.where(part="area").levels("epsilon")
-    for t, hue in zip((0.0, *TIMES), _HUES, strict=True):
+    for t, hue in zip((0.0, *SHORTENING_TIMES), _HUES, strict=True):
         for epsilon, line in ((epsilons[0], "solid"), (epsilons[-1], (0, (2, 1.2)))):
             x, y = (
                 table.where(part=name, epsilon=epsilon, layer=round(2.0 * t / epsilon)).middles("value")
@@ -60,10 +59,10 @@ def _ellipse(axes: Axes, table: Table) -> None:
 
 
 def _area(axes: Axes, part: Table) -> None:
-    start = math.pi * AXES[0] * AXES[1]
+    start = math.pi * HALF_AXES[0] * HALF_AXES[1]
     end = start / (2.0 * math.pi)
     axes.plot([0.0, end], [start, 0.0], color=style.BLACK, linewidth=0.8, label=r"$A_0 - 2\pi\tau$")
-    epsilons = sorted(set(part["epsilon"].tolist()), reverse=True)
+    epsilons = part.levels("epsilon")[::-1]
     for epsilon, mark, hue in zip(epsilons, "os^Dv", _HUES[4:0:-1] + _HUES[5:], strict=False):
         rows = part.where(epsilon=epsilon)
         tau = rows["layer"] * epsilon / 2.0
@@ -86,28 +85,34 @@ def _radii(axes: Axes, table: Table) -> None:
         epsilon = next(e for e in set(part["epsilon"].tolist()) if len(part.where(epsilon=e)) > 3)
         rows = part.where(epsilon=epsilon)
         chosen = np.arange(len(rows)) % 3 == (dim - 1) % 3
-        axes.plot(
-            dim * rows["layer"][chosen] * epsilon / 2.0, rows.middles("value")[chosen], mark, color=hue, markersize=3.2,
-            markeredgewidth=0.7, markerfacecolor="none", label=rf"$d = {dim}$, $\varepsilon = {epsilon:.3g}$",
-        )  # fmt: skip
+        style.marks(
+            axes,
+            dim * rows["layer"][chosen] * epsilon / 2.0,
+            rows.middles("value")[chosen],
+            mark,
+            color=hue,
+            hollow=True,
+            label=rf"$d = {dim}$, $\varepsilon = {epsilon:.3g}$",
+        )
         kept = table.where(part="kept", dim=dim, epsilon=epsilon)
         times, radii = (
             values[4 * dim :: 13] for values in (kept["layer"] * dim * epsilon / 2.0, kept.middles("value"))
         )
-        axes.plot(times, radii, mark, color=style.GREY, markersize=3.2, markeredgewidth=0.7, markerfacecolor="none")
+        style.marks(axes, times, radii, mark, color=style.GREY, hollow=True)
     axes.set(xlabel=r"time $d\,\tau$", ylabel="radius $R$", xlim=(-0.01, 0.6), ylim=(0.0, 1.05))
     axes.legend(loc="lower left")
 
 
 def _errors(axes: Axes, table: Table) -> None:
     aim = math.sqrt(0.4)
-    for dim in DIMENSIONS:
+    for dim in SPHERE_DIMENSIONS:
         mark, hue = _SPHERES[dim]
         rows = table.where(part="recomputed", dim=dim)
         epsilons = np.array(rows.levels("epsilon"))
         found = [rows.where(epsilon=e, layer=round(0.6 / (dim * e))).middles("value")[0] for e in epsilons]
-        axes.plot(epsilons, np.abs(np.array(found) - aim), mark, color=hue, markersize=3.4, markeredgewidth=0.7,
-                  markerfacecolor="none", label=f"$d = {dim}$")  # fmt: skip
+        style.marks(
+            axes, epsilons, np.abs(np.array(found) - aim), mark, color=hue, size=3.4, hollow=True, label=f"$d = {dim}$"
+        )
         fine = np.geomspace(epsilons[0] / 1.3, epsilons[-1] * 1.3, 20)
         if dim > 1:
             axes.plot(fine, fine * (dim - 1) / (2.0 * aim) * math.log(1.0 / aim), **(_GUIDE | {"color": hue}))

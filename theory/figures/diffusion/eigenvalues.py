@@ -12,21 +12,17 @@ import math
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
-from numpy.typing import NDArray
 
 from theory.diffusion import PeriodicGrid, drift_diffusion, studies
-from theory.diffusion.studies.equilibrium import DENSITY, INDICES
+from theory.diffusion.settings import WAVY_DENSITY
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "eigenvalues of attention layers and of the drift-diffusion, and the slowest rate between two wells"
 STUDY = studies.rates
 CLAIMS = ("layers.spectrum", "layers.slowest")
 
-Array = NDArray[np.float64]
 _NODES = 96
 _HUES = (style.BLUE, style.SKY, style.GREEN, style.ORANGE, style.VERMILION, style.PURPLE, style.BLACK)
 
@@ -46,19 +42,19 @@ def draw(table: Table) -> Figure:
 def _limit() -> Array:
     """Return the eigenvalues of the generator, rising."""
     grid = PeriodicGrid((_NODES,))
-    p = DENSITY(grid.axes[0])
+    p = WAVY_DENSITY(grid.axes[0])
     matrix = grid.matrix(lambda values: drift_diffusion(grid, p, values))
     rates: Array = np.sort(-np.linalg.eigvals(matrix).real)
-    return rates[:INDICES]
+    return rates
 
 
 def _spectra(first: Axes, second: Axes, part: Table) -> None:
     truth = _limit()
     epsilons = np.array(sorted(set(part["epsilon"].tolist()), reverse=True))
-    for index in range(INDICES):
+    for index in part.levels("index"):
         read = part.where(index=index).middles("value")
         hue = style.GREY if index == 0 else _HUES[index - 1]
-        first.axhline(truth[index], color=hue, linewidth=0.7, linestyle=(0, (3, 1.5)), zorder=0)
+        style.guide(first, y=truth[index], color=hue, line="dashed")
         look: dict[str, Any] = {"color": hue, "marker": "o", "markersize": 4.4 - 1.8 * (index % 2 == 0)}
         look |= {"markerfacecolor": "none" if index % 2 else hue, "markeredgewidth": 0.8 * (index % 2)}
         first.plot(epsilons, read, linestyle="none", **look)
@@ -67,7 +63,7 @@ def _spectra(first: Axes, second: Axes, part: Table) -> None:
             second.plot(epsilons, apart, linewidth=0.6, label=f"$k = {index}$", **look)
     first.set(xscale="log", xlabel=r"bandwidth $\varepsilon$", ylabel="rate", ylim=(-0.8, 17.5), xlim=(0.003, 0.16))
     guide = np.array([0.0048, 0.045])
-    second.plot(guide, 0.2 * guide, color=style.GREY, linewidth=0.7)
+    style.power(second, guide, (1.0, 0.2), 1.0)
     second.text(0.017, 0.2 * 0.014, r"$\propto\varepsilon$", color=style.GREY, va="top", ha="left")
     second.set(xscale="log", yscale="log", xlabel=r"bandwidth $\varepsilon$", xlim=(0.003, 0.16), ylim=(4e-4, 90.0))
     second.set_ylabel(r"$|\frac{2}{\varepsilon}(1-\mu_k) - \lambda_k|$")
@@ -75,7 +71,8 @@ def _spectra(first: Axes, second: Axes, part: Table) -> None:
 
 
 def _slowest(above: Axes, below: Axes, part: Table) -> None:
-    heights, rates = part["height"].astype(float), part.middles("value")
+    heights = part["height"].astype(float)
+    rates = part.middles("value")
     few = heights <= 16
     b = np.linspace(0.7, 16.8, 200)
     law, single = np.log10(16.0 * b / math.pi) - 4.0 * b / math.log(10.0), -2.0 * b / math.log(10.0)
@@ -87,14 +84,13 @@ def _slowest(above: Axes, below: Axes, part: Table) -> None:
         linestyle=(0, (4, 2)),
         label=r"$\frac{16b}{\pi}e^{-2b}$",
     )
-    above.plot(heights[few], np.log10(rates[few]), "o", color=style.BLACK, markersize=3.2, markeredgewidth=0)
+    style.marks(above, heights[few], np.log10(rates[few]), "o", color=style.BLACK)
     above.set(xlim=(0.0, 17.0), ylabel=r"$\log_{10}\lambda_1$", xlabel="$b$")
     above.legend(loc="lower left")
     ratio = np.exp(np.log(rates) + 4.0 * heights) * math.pi / (16.0 * heights)
     fine = np.geomspace(0.9, 150.0, 100)
     below.plot(fine, 1.0 - 0.125 / fine, color=style.GREY, linewidth=0.7, label="$1 - 1/8b$")
-    below.plot(heights, ratio, "o", color=style.BLACK, markersize=3.2, markeredgewidth=0)
+    style.marks(below, heights, ratio, "o", color=style.BLACK)
     below.set(xscale="log", xlim=(0.9, 150.0), ylim=(0.86, 1.01), xlabel="$b$", ylabel="ratio to law")
-    below.set_xticks([1, 2, 4, 8, 16, 32, 64, 128], ["1", "2", "4", "8", "16", "32", "64", "128"])
-    below.xaxis.set_minor_locator(NullLocator())
+    style.ticks(below, x=[1, 2, 4, 8, 16, 32, 64, 128])
     below.legend(loc="lower right")

@@ -11,57 +11,70 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
-from numpy.typing import NDArray
 
 from theory.diffusion import studies
-from theory.diffusion.limits import extrapolated, first_order, worst
-from theory.diffusion.studies.scores import AXES, BETA, DENSITY, function, path, relabelled, stiffness
+from theory.diffusion.limits import extrapolate, largest_errors, peak_correction
+from theory.diffusion.settings import (
+    CUBIC_SHARE,
+    SCORE_AXES,
+    WAVY_DENSITY,
+    query_path,
+    relabelled,
+    stiffness,
+    wavy_function,
+)
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 
 TITLE = "attention with general scores: a relabelling, a drift, and two printed signs and factors"
 STUDY = studies.scores
 CLAIMS = ("score.relabelling", "score.first-order", "score.minimiser")
 
-Array = NDArray[np.float64]
 _TURN = 2.0 * math.pi
 _USED = 7  # levels, before rounding shows in the extrapolated values
 
 
 def draw(table: Table) -> Figure:
     """Draw values on the circle, the errors of two formulas, and mean keys on the sphere."""
-    figure = style.canvas(style.DOUBLE, 2.75)
-    axes = figure.subplot_mosaic([["a", "b", "c"]], width_ratios=[1.1, 1.1, 1.0])
+    figure, (first, second, third) = style.row(
+        2.75,
+        "one minimiser: a relabelling",
+        "first order: right and as printed",
+        r"sphere, $f = \langle x, Dy\rangle$",
+        widths=[1.1, 1.1, 1.0],
+    )
     circle = table.where(part="circle")
-    _values(axes["a"], circle, table.where(part="warm"))
-    _errors(axes["b"], circle)
-    _sphere(axes["c"], table.where(part="sphere"))
+    _values(first, circle, table.where(part="warm"))
+    _errors(second, circle)
+    _sphere(third, table.where(part="sphere"))
     return figure
 
 
 def _values(axes: Axes, table: Table, warm: Table) -> None:
-    style.panel(axes, "a", "one minimiser: a relabelling")
     x = np.linspace(0.0, _TURN, 400)
-    axes.plot(x, function(x), color=style.GREY, linestyle="dotted", label="$h(x)$")
-    axes.plot(x, function(relabelled(x)), color=style.BLACK, label="$h(y_*(x))$")
+    axes.plot(x, wavy_function(x), color=style.GREY, linestyle="dotted", label="$h(x)$")
+    axes.plot(x, wavy_function(relabelled(x)), color=style.BLACK, label="$h(y_*(x))$")
     epsilon = float(warm["epsilon"][0])
     step = np.array([_coefficient(place) for place in x.tolist()])
     axes.plot(
-        x, function(relabelled(x)) + epsilon * step, color=style.VERMILION, linestyle="dashed",
+        x, wavy_function(relabelled(x)) + epsilon * step, color=style.VERMILION, linestyle="dashed",
         label=r"$h(y_*) + \varepsilon Ah$",
     )  # fmt: skip
     for part, hue, marker in (
         (warm, style.VERMILION, "s"), (table.where(epsilon=float(table["epsilon"].min())), style.BLUE, "o"),
     ):  # fmt: skip
-        axes.plot(
-            part["x"], part.middles("value"), marker, color=hue, markersize=3.4, markeredgewidth=0,
+        style.marks(
+            axes,
+            part["x"],
+            part.middles("value"),
+            marker,
+            color=hue,
+            size=3.4,
             label=rf"$P_\varepsilon h$, $\varepsilon = {_number(float(part['epsilon'][0]))}$",
-        )  # fmt: skip
-    axes.set(xlim=(-0.1, _TURN), xticks=[0.0, math.pi, _TURN], xticklabels=["0", r"$\pi$", r"$2\pi$"])
-    axes.set(xlabel="query $x$ (rad)", ylim=(-1.65, 2.15))
+        )
+    style.turn_axis(axes, "query $x$ (rad)")
+    axes.set(xlim=(-0.1, _TURN), ylim=(-1.65, 2.15))
     axes.legend(loc="upper center", ncols=2, columnspacing=1.0)
 
 
@@ -75,20 +88,20 @@ def _number(value: float) -> str:
 
 def _coefficient(x: float, *, printed: bool = False, cubic: float = 1.0, drift: float = 2.0) -> float:
     """Return the first-order term at a query, right or wrong."""
-    y, c = float(relabelled(x)), 2.0 * float(stiffness(x))
+    y = float(relabelled(x))
+    c = 2.0 * float(stiffness(x))
     first, second = math.cos(y) - math.sin(2.0 * y), -math.sin(y) - 2.0 * math.cos(2.0 * y)
     mass = math.sqrt(4.0 * math.pi / c) if printed else 1.0
-    slope = 0.5 * drift * float(DENSITY.log_slope(y))
-    plain = first_order([[c]], np.zeros((1, 1, 1)), [slope], [first], [[second]])
-    bent = first_order([[c]], np.full((1, 1, 1), 3.0 * c * BETA), [0.0], [first], [[0.0]])
+    slope = 0.5 * drift * float(WAVY_DENSITY.log_slope(y))
+    plain = peak_correction([[c]], np.zeros((1, 1, 1)), [slope], [first], [[second]])
+    bent = peak_correction([[c]], np.full((1, 1, 1), 3.0 * c * CUBIC_SHARE), [0.0], [first], [[0.0]])
     return plain / mass + cubic * bent
 
 
 def _errors(axes: Axes, table: Table) -> None:
-    style.panel(axes, "b", "first order: right and as printed")
-    epsilons = np.array(sorted(set(table["epsilon"].tolist()), reverse=True))[:_USED]
+    epsilons = np.array(table.levels("epsilon")[::-1][:_USED])
     places = table.where(epsilon=float(epsilons[0]))["x"].tolist()
-    ends = [float(function(relabelled(x))) for x in places]
+    ends = [float(wavy_function(relabelled(x))) for x in places]
     levels = [
         [(value - end) / e for value, end in zip(table.where(epsilon=e).intervals("value"), ends, strict=True)]
         for e in epsilons.tolist()
@@ -99,33 +112,27 @@ def _errors(axes: Axes, table: Table) -> None:
         ({"drift": 1.0}, "drift of the density once", "dashdot"),
     )
     for changes, label, line in wrongs:
-        errors = [e.mid for e in worst(levels, [_coefficient(x, **changes) for x in places])]
-        axes.loglog(epsilons, errors, color=style.VERMILION, linestyle=line, label=label)
+        errors = largest_errors(levels, [_coefficient(x, **changes) for x in places])
+        style.convergence(axes, epsilons, errors, color=style.VERMILION, line=line, label=label)
     axes.legend(loc="upper left")
     truth = [_coefficient(x) for x in places]
     steps = ((style.BLUE, "o", "order 1", 3), (style.GREEN, "s", "extrapolated: order 2", 4))
     for step, (hue, marker, label, at) in enumerate(steps):
-        errors = [e.mid for e in worst(levels, truth)]
-        axes.loglog(epsilons[step:], errors, marker=marker, markersize=3.2, markeredgewidth=0, color=hue)
-        axes.annotate(
-            label, (epsilons[step + at], errors[at]), (6, -2), textcoords="offset points",
-            size=style.SMALL, color=hue, ha="left", va="top",
-        )  # fmt: skip
-        levels = extrapolated(levels)
+        errors = largest_errors(levels, truth)
+        style.convergence(axes, epsilons[step:], errors, color=hue, mark=marker, label=label, at=at)
+        levels = extrapolate(levels)
     axes.set(xlabel=r"finest bandwidth $\varepsilon$", ylim=(1e-7, 1e3))
     axes.set_ylabel(r"largest error of $(P_\varepsilon h - h(y_*))/\varepsilon$")
-    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _sphere(axes: Axes, table: Table) -> None:
-    style.panel(axes, "c", r"sphere, $f = \langle x, Dy\rangle$")
     t = np.linspace(0.0, math.pi, 361)
-    points = np.array([-AXES * path(s) for s in t.tolist()])
+    points = np.array([-SCORE_AXES * query_path(s) for s in t.tolist()])
     points /= np.linalg.norm(points, axis=1)[:, np.newaxis]
     turn = np.linspace(0.0, _TURN, 200)
     axes.plot(np.cos(turn), np.sin(turn), color=style.GREY, linewidth=0.5)
     axes.plot(points[:, 0], points[:, 1], color=style.BLACK, label=r"minimisers $y_i = -a_ix_i/r$")
-    epsilons = sorted(set(table["epsilon"].tolist()), reverse=True)
+    epsilons = table.levels("epsilon")[::-1]
     coldest = {}
     for s in table.levels("x"):
         means = np.array([
@@ -135,7 +142,7 @@ def _sphere(axes: Axes, table: Table) -> None:
         axes.plot(*means.T, "o", color=style.BLUE, markersize=2.6, markeredgewidth=0)
         coldest[s] = means[-1]
     axes.plot([], [], "o-", color=style.BLUE, markersize=2.6, linewidth=0.7, label=r"mean key $P_\varepsilon y$")
-    printed = np.array([AXES * path(s) / np.linalg.norm(AXES * path(s)) for s in coldest])
+    printed = np.array([SCORE_AXES * query_path(s) / np.linalg.norm(SCORE_AXES * query_path(s)) for s in coldest])
     axes.plot(printed[:, 0], printed[:, 1], "x", color=style.VERMILION, markersize=4.5, label="with the printed sign")
     axes.set(xlim=(-1.15, 1.15), ylim=(-1.1, 1.75), aspect="equal", xlabel="$y_1$", ylabel="$y_2$")
     axes.set(xticks=[-1, 0, 1], yticks=[-1, 0, 1])

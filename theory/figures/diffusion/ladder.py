@@ -9,22 +9,18 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
-from numpy.typing import NDArray
 
 from theory.diffusion import PeriodicGrid, drift_diffusion, studies
-from theory.diffusion.limits import extrapolated, worst
-from theory.diffusion.studies.ladder import DENSITY, function
+from theory.diffusion.limits import extrapolate, largest_errors
+from theory.diffusion.settings import WAVY_DENSITY, wavy_function
 from theory.evidence import Table, order
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "one layer of attention against its drift-diffusion: orders one, two and three"
 STUDY = studies.ladder
 CLAIMS = ("limit.order", "limit.second-order")
 
-Array = NDArray[np.float64]
 _NODES = 256
 _STEPS = (("plain", style.BLUE, "o"), ("extrapolated", style.GREEN, "s"), ("twice", style.PURPLE, "D"))
 
@@ -51,7 +47,7 @@ def _operator(x: Array, kappa: float) -> Array:
     """Return half the drift-diffusion of the function at nodes ``x``."""
     grid = PeriodicGrid((_NODES,))
     nodes = grid.axes[0]
-    values = 0.5 * drift_diffusion(grid, DENSITY(nodes), function(nodes), kappa=kappa)
+    values = 0.5 * drift_diffusion(grid, WAVY_DENSITY(nodes), wavy_function(nodes), kappa=kappa)
     chosen: Array = values[np.rint(x / (2.0 * math.pi) * _NODES).astype(int) % _NODES]
     return chosen
 
@@ -59,42 +55,32 @@ def _operator(x: Array, kappa: float) -> Array:
 def _limit(axes: Axes, table: Table) -> None:
     style.panel(axes, "a", "what a layer changes")
     x = 2.0 * math.pi * np.arange(_NODES + 1) / _NODES
-    axes.plot(x, 2.0 * math.pi * DENSITY(x) - 6.2, color=style.GREEN, linewidth=0.8)
-    axes.fill_between(x, -6.2, 2.0 * math.pi * DENSITY(x) - 6.2, color=style.GREEN, alpha=0.15, linewidth=0)
+    axes.plot(x, 2.0 * math.pi * WAVY_DENSITY(x) - 6.2, color=style.GREEN, linewidth=0.8)
+    axes.fill_between(x, -6.2, 2.0 * math.pi * WAVY_DENSITY(x) - 6.2, color=style.GREEN, alpha=0.15, linewidth=0)
     axes.text(2.2, -4.9, r"density $p$", color=style.GREEN, size=style.SMALL)
     axes.plot(x, _operator(x, 1.0), color=style.BLACK, label=r"$\frac{1}{2}(h'' + 2(\log p)'h')$")
     axes.plot(x, _operator(x, 0.0), color=style.GREY, linestyle="dotted", label=r"$\frac{1}{2}h''$")
     part = table.where(kernel="chordal", epsilon=float(table["epsilon"].min()))
     label = r"$(P_\varepsilon h - h)/\varepsilon$"
-    axes.plot(
-        part["x"], part.middles("change"), "o", color=style.VERMILION, markersize=3.6, markeredgewidth=0, label=label
-    )
-    axes.set(xlim=(0.0, 2.0 * math.pi), xticks=[0.0, math.pi, 2.0 * math.pi], xticklabels=["0", r"$\pi$", r"$2\pi$"])
-    axes.set(xlabel="angle $x$ (rad)", ylim=(-6.2, 4.3), yticks=[-2.0, 0.0, 2.0])
+    style.marks(axes, part["x"], part.middles("change"), "o", color=style.VERMILION, size=3.6, label=label)
+    style.turn_axis(axes, "angle $x$ (rad)")
+    axes.set(ylim=(-6.2, 4.3), yticks=[-2.0, 0.0, 2.0])
     axes.legend(loc="upper center", ncols=1)
 
 
 def _errors(axes: Axes, table: Table) -> None:
-    epsilons = np.array(sorted(set(table["epsilon"].tolist()), reverse=True))
+    epsilons = np.array(table.levels("epsilon")[::-1])
     levels = [table.where(epsilon=e).intervals("change") for e in epsilons.tolist()]
     x = table.where(epsilon=float(epsilons[0]))["x"]
-    for kappa, style_, label, place in ((0.5, "dashed", "half the drift", 5), (0.0, "dotted", "no drift", 3)):
-        wrong = [e.mid for e in worst(levels, _operator(x, kappa).tolist())]
-        axes.loglog(epsilons, wrong, color=style.VERMILION, linestyle=style_)
-        axes.annotate(
-            label, (epsilons[place], wrong[place]), (0, 1.5 if kappa == 0.0 else -2.0), textcoords="offset points",
-            size=style.SMALL, color=style.VERMILION, ha="center", va="bottom" if kappa == 0.0 else "top",
-        )  # fmt: skip
+    for kappa, line, label in ((0.5, "dashed", "half the drift"), (0.0, "dotted", "no drift")):
+        wrong = largest_errors(levels, _operator(x, kappa).tolist())
+        style.convergence(
+            axes, epsilons, wrong, color=style.VERMILION, line=line, label=label, at=3, above=kappa == 0.0
+        )
     truth = _operator(x, 1.0).tolist()
     for step, (name, hue, marker) in enumerate(_STEPS):
-        errors = worst(levels, truth)
-        slope = order(errors[-4:])
-        finest, middles = epsilons[step:], [e.mid for e in errors]
-        axes.loglog(finest, middles, marker=marker, markersize=3.2, markeredgewidth=0, color=hue)
-        axes.annotate(
-            f"{name}: {slope.mid:.2f}", (finest[1], middles[1]), (5, -3), textcoords="offset points",
-            size=style.SMALL, color=hue, ha="left", va="top",
-        )  # fmt: skip
-        levels = extrapolated(levels, order=step + 1)
+        errors = largest_errors(levels, truth)
+        label = f"{name}: {order(errors[-4:]).mid:.2f}"
+        style.convergence(axes, epsilons[step:], errors, color=hue, mark=marker, label=label, at=1)
+        levels = extrapolate(levels, order=step + 1)
     axes.set(xlabel=r"finest bandwidth $\varepsilon$")
-    axes.xaxis.set_minor_formatter(NullFormatter())

@@ -10,23 +10,20 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
-from numpy.typing import NDArray
 
 from theory.diffusion import Ellipse, studies
 from theory.diffusion.geometry import Curve, Reparametrised
-from theory.diffusion.limits import extrapolated, worst
-from theory.diffusion.studies.metrics import CURVES, DENSITY
+from theory.diffusion.limits import extrapolate, largest_errors
+from theory.diffusion.settings import LEARNED_CURVES, WAVY_DENSITY
 from theory.evidence import Interval, Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "a score carries its own metric, and the density that drifts is relative to it"
 STUDY = studies.metrics
 CLAIMS = ("limit.metric", "limit.pull-back")
 
-Array = NDArray[np.float64]
 _TOKENS = 48
 _TURN = 2.0 * math.pi
 _NAMES = {"reparametrised": r"circle, at $x + 0.4\,\sin x$", "ellipse": r"ellipse, $(\cos x,\ 0.7\,\sin x)$"}
@@ -40,7 +37,7 @@ def draw(table: Table) -> Figure:
     _change(axes["b"], table)
     style.panel(axes["c"], "c", r"symmetric score, $4\sin^2\frac{x-y}{2}\,(1 + 0.3\,\cos(x + y))$")
     style.panel(axes["d"], "d", "squared distances of features")
-    epsilons = np.array(sorted(set(table["epsilon"].tolist()), reverse=True))
+    epsilons = np.array(table.levels("epsilon")[::-1])
     _symmetric(axes["c"], table, epsilons)
     _features(axes["d"], table, epsilons)
     for letter in "cd":
@@ -56,14 +53,14 @@ def _half_operator(curve: Curve, x: Array, volume: float) -> Array:
     g = curve.metric(x)
     slope = (curve.metric(x + step) - curve.metric(x - step)) / (2.0 * step * g)
     first, second = np.cos(x) - np.sin(2 * x), -np.sin(x) - 2.0 * np.cos(2 * x)
-    value: Array = 0.5 / g * (second + (2.0 * (DENSITY.log_slope(x) - volume * slope) - 0.5 * slope) * first)
+    value: Array = 0.5 / g * (second + (2.0 * (WAVY_DENSITY.log_slope(x) - volume * slope) - 0.5 * slope) * first)
     return value
 
 
 def _curves(axes: Axes) -> None:
     """Draw the circle of the angle with its tokens, and where the features put them."""
     style.panel(axes, "a", "48 tokens: their angles, and their features")
-    angles = DENSITY.tokens(_TOKENS)
+    angles = WAVY_DENSITY.tokens(_TOKENS)
     dense = np.linspace(0.0, _TURN, 361)[:, np.newaxis]
     for middle, shown, name in ((0.0, Reparametrised(0.4), "reparametrised"), (3.5, Ellipse(1.0, 0.7), "ellipse")):
         inner = 0.4  # of the circle of angles, inside the curve of the features
@@ -75,10 +72,10 @@ def _curves(axes: Axes) -> None:
             linewidth=0.35, zorder=0,
         )  # fmt: skip
         for points, hue in ((start, style.GREY), (end, style.BLUE)):
-            axes.plot(points[:, 0] + middle, points[:, 1], "o", color=hue, markersize=2.0, markeredgewidth=0)
-        axes.text(middle, -1.55, _NAMES[name], size=style.SMALL, ha="center", va="top")
-    axes.text(0.0, 0.0, "$x$", size=style.SMALL, color=style.GREY, ha="center", va="center")
-    axes.text(3.5, 0.0, "$x$", size=style.SMALL, color=style.GREY, ha="center", va="center")
+            style.marks(axes, points[:, 0] + middle, points[:, 1], "o", color=hue, size=2.0)
+        style.note(axes, _NAMES[name], (middle, -1.55), ha="center", va="top")
+    style.note(axes, "$x$", (0.0, 0.0), color=style.GREY, ha="center", va="center")
+    style.note(axes, "$x$", (3.5, 0.0), color=style.GREY, ha="center", va="center")
     axes.set(xlim=(-1.45, 4.95), ylim=(-2.0, 1.45), aspect="equal", anchor="C")
     axes.set_axis_off()
 
@@ -90,39 +87,44 @@ def _ring(angles: Array) -> Array:
 def _change(axes: Axes, table: Table) -> None:
     style.panel(axes, "b", r"change by one layer, circle at $x + 0.4\,\sin x$")
     x = np.linspace(0.0, _TURN, 400)
-    curve = CURVES["reparametrised"]
+    curve = LEARNED_CURVES["reparametrised"]
     right, wrong = (_half_operator(curve, x, volume) for volume in (0.5, 0.0))
     axes.plot(x, right, color=style.BLACK, label=r"$\frac{1}{2}L_{g,p}h$, $p$ relative to $\sqrt{g}\,dx$")
     axes.plot(x, wrong, color=style.VERMILION, linestyle="dashed", label=r"the same, $p$ relative to $dx$")
     part = table.where(curve="reparametrised", epsilon=float(table["epsilon"].min()))
-    axes.plot(
-        part["x"], part.middles("change"), "o", color=style.BLUE, markersize=3.6, markeredgewidth=0,
+    style.marks(
+        axes,
+        part["x"],
+        part.middles("change"),
+        "o",
+        color=style.BLUE,
+        size=3.6,
         label=r"$(P_\varepsilon h - h)/\varepsilon$",
-    )  # fmt: skip
-    axes.set(xlim=(0.0, _TURN), xticks=[0.0, math.pi, _TURN], xticklabels=["0", r"$\pi$", r"$2\pi$"])
-    axes.set(xlabel="angle $x$ (rad)", ylim=(min(right.min(), wrong.min()) - 0.4, right.max() + 4.2))
+    )
+    style.turn_axis(axes, "angle $x$ (rad)")
+    axes.set_ylim(min(right.min(), wrong.min()) - 0.4, right.max() + 4.2)
     axes.legend(loc="upper left")
 
 
 def _symmetric(axes: Axes, table: Table, epsilons: Array) -> None:
     places, levels = _places(table, "modulated", epsilons), _levels(table, "modulated", epsilons)
-    truth, wrong = (_half_operator(CURVES["modulated"], places, volume) for volume in (0.5, 0.0))
-    lopsided = worst(_levels(table, "lopsided", epsilons), truth.tolist())
-    _plot(axes, epsilons, worst(levels, truth.tolist()), style.BLUE, "o", "symmetric", below=True)
-    once = worst(extrapolated(levels), truth.tolist())
+    truth, wrong = (_half_operator(LEARNED_CURVES["modulated"], places, volume) for volume in (0.5, 0.0))
+    lopsided = largest_errors(_levels(table, "lopsided", epsilons), truth.tolist())
+    _plot(axes, epsilons, largest_errors(levels, truth.tolist()), style.BLUE, "o", "symmetric", below=True)
+    once = largest_errors(extrapolate(levels), truth.tolist())
     _plot(axes, epsilons[1:], once, style.GREEN, "s", "extrapolated", below=True)
-    _plot(axes, epsilons, worst(levels, wrong.tolist()), style.ORANGE, "", "density of the angle", below=True)
+    _plot(axes, epsilons, largest_errors(levels, wrong.tolist()), style.ORANGE, "", "density of the angle", below=True)
     _plot(axes, epsilons, lopsided, style.VERMILION, "", "asymmetric, same Hessian")
 
 
 def _features(axes: Axes, table: Table, epsilons: Array) -> None:
     for name, marker, label, below in (("reparametrised", "o", "circle", False), ("ellipse", "D", "ellipse", True)):
         places, levels = _places(table, name, epsilons), _levels(table, name, epsilons)
-        truth, wrong = (_half_operator(CURVES[name], places, volume) for volume in (0.5, 0.0))
-        _plot(axes, epsilons, worst(levels, truth.tolist()), style.BLUE, marker, label, below=below)
-        once = worst(extrapolated(levels), truth.tolist())
+        truth, wrong = (_half_operator(LEARNED_CURVES[name], places, volume) for volume in (0.5, 0.0))
+        _plot(axes, epsilons, largest_errors(levels, truth.tolist()), style.BLUE, marker, label, below=below)
+        once = largest_errors(extrapolate(levels), truth.tolist())
         _plot(axes, epsilons[1:], once, style.GREEN, marker, "extrapolated" if below else "", below=True)
-        kept = worst(levels, wrong.tolist())
+        kept = largest_errors(levels, wrong.tolist())
         _plot(axes, epsilons, kept, style.VERMILION, "", "" if below else "density of the angle")
 
 
@@ -139,10 +141,5 @@ def _plot(
     axes: Axes, epsilons: Array, errors: list[Interval], hue: str, marker: str, label: str, *, below: bool = False
 ) -> None:
     """Draw the errors of one operator; those of wrong ones are dashed, without markers."""
-    middles, at = [e.mid for e in errors], 3
     line = "solid" if marker else "dashed"
-    axes.loglog(epsilons, middles, color=hue, marker=marker, markersize=3.2, markeredgewidth=0, linestyle=line)
-    axes.annotate(
-        label, (epsilons[at], middles[at]), (4, -3) if below else (-4, 3), textcoords="offset points",
-        size=style.SMALL, color=hue, ha="left" if below else "right", va="top" if below else "bottom",
-    )  # fmt: skip
+    style.convergence(axes, epsilons, errors, color=hue, mark=marker, line=line, label=label, at=3, above=not below)

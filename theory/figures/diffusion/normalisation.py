@@ -3,13 +3,12 @@ r"""The drift identifies the normalisation: its coefficient as the bandwidth fal
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
 
 from theory.diffusion import studies
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 
 TITLE = "the drift that identifies the normalisation: softmax, Sinkhorn, and density divided out"
 STUDY = studies.normalisers
@@ -55,10 +54,10 @@ def _drift(axes: Axes, table: Table) -> None:
         found = -_VARIANCE * part.middles("value") / part["x"]
         size, filled = (5.2, "none") if way == "sinkhorn" else (3.4, hue)
         axes.plot(part["epsilon"], found, mark, color=hue, markersize=size, markerfacecolor=filled, label=label)
-        axes.axhline(end, color=hue if way != "sinkhorn" else style.GREEN, linewidth=0.7, zorder=0)
-    axes.axhline(2.0, color=style.GREY, linewidth=0.7, linestyle=(0, (4, 3)), zorder=0)
-    axes.text(0.0042, 1.95, "softmax, if the drift were 2", size=style.SMALL, color=style.GREY, va="top")
-    axes.text(0.0042, -0.04, "Sinkhorn, if it were the Laplacian", size=style.SMALL, color=style.GREY, va="top")
+        style.guide(axes, y=end, color=hue if way != "sinkhorn" else style.GREEN)
+    style.guide(axes, y=2.0, line="dashed")
+    style.note(axes, "softmax, if the drift were 2", (0.0042, 1.95), color=style.GREY, va="top")
+    style.note(axes, "Sinkhorn, if it were the Laplacian", (0.0042, -0.04), color=style.GREY, va="top")
     axes.set(
         xscale="log", xlim=(0.0038, 0.21), ylim=(-0.2, 2.12), xlabel=r"bandwidth $\varepsilon$", ylabel="coefficient"
     )
@@ -81,5 +80,5 @@ def _attention(sums: Axes, axes: Axes, table: Table, top: float, highest: float)
     axes.spines[:].set_visible(True)
     axes.set(xticks=[0, size - 1], yticks=[0, size - 1], xlabel="key", xticklabels=[1, size], yticklabels=[1, size])
     sums.bar(np.arange(size), matrix.mean(axis=0), width=0.8, color=style.BLUE)
-    sums.axhline(1.0, color=style.VERMILION, linewidth=0.8)
+    style.guide(sums, y=1.0, color=style.VERMILION)
     sums.set(xlim=(-0.5, size - 0.5), ylim=(0.0, highest), yticks=[0, 1], xticks=[])

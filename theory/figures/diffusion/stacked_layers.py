@@ -2,7 +2,7 @@ r"""Stacks of attention layers against the drift-diffusion that they discretise,
 
 Lines are :math:`e^{tL}h` by a dense exponential of the generator; marks are stacks of layers at the places of the
 table. On the right the largest error at :math:`t = \frac12` over the bandwidth, plain and after one and two
-extrapolations, beside the distance to the equation whose drift is half as strong.
+extrapolations, and the distance to the equation whose drift is half as strong.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.polynomial import legendre
-from numpy.typing import NDArray
 
 from theory.diffusion import PeriodicGrid, drift_diffusion, semigroup, studies
-from theory.diffusion.studies.stacking import DENSITY, SLOPE, TIMES, function, height_function
+from theory.diffusion.settings import HEIGHT_SLOPE, STACK_TIMES, WAVY_DENSITY, height_function, wavy_function
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = (
     "stacked attention layers run a drift-diffusion, on the circle and on the sphere, to first order in the bandwidth"
@@ -26,7 +24,6 @@ TITLE = (
 STUDY = studies.stacking
 CLAIMS = ("layers.stack", "layers.sphere", "layers.tokens")
 
-Array = NDArray[np.float64]
 _HUES = (style.SKY, style.BLUE, style.GREEN, style.VERMILION)
 _NODES = 96
 _SHOWN = {"circle": 1.0 / 64.0, "sphere": 1.0 / 64.0}
@@ -40,22 +37,23 @@ _MARK: dict[str, Any] = {"linestyle": "none", "markersize": 3.2, "markeredgewidt
 
 
 def draw(table: Table) -> Figure:
-    """Draw both evolutions beside the errors."""
+    """Draw both evolutions and the errors."""
     figure = style.canvas(style.DOUBLE, 2.6)
     axes = figure.subplot_mosaic([["a", "b", "c"]])
     style.panel(axes["a"], "a", "circle, quantile tokens")
     style.panel(axes["b"], "b", "sphere, functions of the height")
     style.panel(axes["c"], "c", r"largest error at $t = 1/2$")
     x = np.linspace(0.0, 2.0 * np.pi, 241)
-    for t, hue, values in zip((0.0, *TIMES), (style.GREY, *_HUES), _on_circle(x, (0.0, *TIMES)), strict=True):
+    times, hues = (0.0, *STACK_TIMES), (style.GREY, *_HUES)
+    for t, hue, values in zip(times, hues, _on_circle(x, times), strict=True):
         axes["a"].plot(x, values, color=hue, linewidth=0.8, label=f"$t = {t:g}$")
         _dots(axes["a"], table.where(way="tokens", t=t, epsilon=_SHOWN["circle"]), hue)
     z = np.linspace(-1.0, 1.0, 161)
-    for t, hue, values in zip((0.0, *TIMES), (style.GREY, *_HUES), _on_sphere(z, (0.0, *TIMES)), strict=True):
+    for t, hue, values in zip(times, hues, _on_sphere(z, times), strict=True):
         axes["b"].plot(z, values, color=hue, linewidth=0.8, label=f"$t = {t:g}$")
         _dots(axes["b"], table.where(way="sphere", t=t, epsilon=_SHOWN["sphere"]), hue)
-    axes["a"].set(xlabel="angle $x$", ylabel=r"$P_\varepsilon^{2t/\varepsilon}h$", xlim=(0.0, 2.0 * np.pi))
-    axes["a"].set_xticks([0.0, np.pi, 2.0 * np.pi], ["0", r"$\pi$", r"$2\pi$"])
+    style.turn_axis(axes["a"], "angle $x$")
+    axes["a"].set_ylabel(r"$P_\varepsilon^{2t/\varepsilon}h$")
     axes["b"].set(xlabel="height $z$", ylabel=r"$P_\varepsilon^{2t/\varepsilon}h$", xlim=(-1.0, 1.0))
     for letter, at, side in (("a", (0.03, 0.03), "left"), ("b", (0.97, 0.03), "right")):
         shown = rf"marks: $\varepsilon = 1/{round(1.0 / _SHOWN['circle' if letter == 'a' else 'sphere'])}$"
@@ -72,7 +70,7 @@ def _dots(axes: Axes, part: Table, hue: str) -> None:
 
 def _generator(kappa: float) -> tuple[PeriodicGrid, Array]:
     grid = PeriodicGrid((_NODES,))
-    p = DENSITY(grid.axes[0])
+    p = WAVY_DENSITY(grid.axes[0])
     return grid, grid.matrix(lambda values: drift_diffusion(grid, p, values, kappa=kappa))
 
 
@@ -81,7 +79,7 @@ def _on_circle(x: Array, times: tuple[float, ...], kappa: float = 1.0) -> list[A
     grid, matrix = _generator(kappa)
     k = grid.frequencies[0]
     waves = np.exp(1j * np.multiply.outer(x, k)) / grid.size
-    start = function(grid.axes[0])
+    start = wavy_function(grid.axes[0])
     return [(waves @ np.fft.fft(semigroup(matrix, t, start))).real for t in times]
 
 
@@ -94,7 +92,7 @@ def _on_sphere(z: Array, times: tuple[float, ...], kappa: float = 1.0) -> list[A
         for order in (1, 2)
     )
     around = (1.0 - nodes**2)[:, np.newaxis]
-    drift = 2.0 * kappa * (SLOPE / (1.0 + SLOPE * nodes))[:, np.newaxis]
+    drift = 2.0 * kappa * (HEIGHT_SLOPE / (1.0 + HEIGHT_SLOPE * nodes))[:, np.newaxis]
     matrix = np.linalg.solve(
         basis.T, (around * second - 2.0 * nodes[:, np.newaxis] * first + drift * around * first).T
     ).T
@@ -108,7 +106,7 @@ def _errors(axes: Axes, table: Table) -> None:
     """Draw the largest errors, plain and extrapolated, as far as they are judged."""
     for way, (words, hue, mark, judged) in _WAYS.items():
         part = table.where(way=way, t=_AT)
-        epsilons = np.array(sorted(set(part["epsilon"].tolist()), reverse=True))
+        epsilons = np.array(part.levels("epsilon")[::-1])
         places = np.unique(part["place"])
         solve = _on_sphere if way == "sphere" else _on_circle
         truth, other = (solve(places, (_AT,), kappa)[0] for kappa in (1.0, 0.5))
@@ -122,9 +120,9 @@ def _errors(axes: Axes, table: Table) -> None:
             levels = (2**order * levels[1:] - levels[:-1]) / (2**order - 1)
         if way == "heat":
             level = np.abs(truth - other).max()
-            axes.axhline(level, color=style.GREY, linewidth=0.6, linestyle=(0, (2, 2)), zorder=0)
+            style.guide(axes, y=level, line="dashed")
             other_drift = r"drift $\nabla\log p$ instead of $2\nabla\log p$"
-            axes.text(0.0018, 1.2 * level, other_drift, color=style.GREY, size=style.SMALL, va="bottom")
+            style.note(axes, other_drift, (0.0018, 1.2 * level), color=style.GREY, va="bottom")
     for words, x, y in ((r"$\varepsilon$", 0.0045, 3.2e-3), (r"$\varepsilon^2$", 0.0045, 4e-5)):
         axes.text(x, y, words, color=style.GREY, va="center", ha="right")
     axes.text(0.009, 1.6e-7, r"$\varepsilon^3$", color=style.GREY, va="center", ha="left")

@@ -8,21 +8,17 @@ meridian, so attention between uniform tokens of that surface, which know nothin
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
-from numpy.typing import NDArray
 
 from theory.diffusion import PeriodicGrid, Revolution, drift_diffusion, semigroup, studies
-from theory.diffusion.studies.surface import DENSITY, STEEPEST, function
+from theory.diffusion.settings import MERIDIAN_DENSITY, STEEPEST, meridian_function
 from theory.evidence import Interval, Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "a density as a shape: drift-diffusion on a circle is heat flow on a surface of revolution"
 STUDY = studies.surface
 CLAIMS = ("heat.surface",)
 
-Array = NDArray[np.float64]
 _TURN = 2.0 * np.pi
 _TIME = 0.25  # of the heat flow that colours the surface
 _VIEW = {"elev": 16.0, "azim": -61.0}  # between faces: two of equal depth would be drawn in the order of last digits
@@ -46,11 +42,11 @@ def draw(table: Table) -> Figure:
 
 def _vase(axes: Axes, grid: PeriodicGrid, *, shaped: bool) -> None:
     """Draw the surface of one period, coloured by a function after some heat flow."""
-    shape = Revolution(DENSITY, STEEPEST)
+    shape = Revolution(MERIDIAN_DENSITY, STEEPEST)
     x, theta = np.linspace(0.0, _TURN, 121), np.linspace(0.0, _TURN, 73)
     nodes = grid.axes[0]
-    p = DENSITY(nodes) if shaped else np.ones_like(nodes)
-    heat = semigroup(grid.matrix(lambda values: drift_diffusion(grid, p, values)), _TIME, function(nodes))
+    p = MERIDIAN_DENSITY(nodes) if shaped else np.ones_like(nodes)
+    heat = semigroup(grid.matrix(lambda values: drift_diffusion(grid, p, values)), _TIME, meridian_function(nodes))
     colour = np.interp(x, np.append(nodes, _TURN), np.append(heat, heat[0]))
     level = np.ones_like(x) * shape.scale * (0.5 / np.pi) ** 2
     radius, height = (shape.radius(x), shape.height(x)) if shaped else (level, x)
@@ -78,8 +74,8 @@ def _shades(level: Array) -> Array:
 def _density(axes: Axes) -> None:
     style.panel(axes, "c", "density and radius")
     x = np.linspace(0.0, _TURN, 300)
-    shape = Revolution(DENSITY, STEEPEST)
-    axes.plot(x, DENSITY(x) * _TURN, color=style.GREEN, label=r"$2\pi p$")
+    shape = Revolution(MERIDIAN_DENSITY, STEEPEST)
+    axes.plot(x, MERIDIAN_DENSITY(x) * _TURN, color=style.GREEN, label=r"$2\pi p$")
     axes.plot(x, shape.radius(x), color=style.BLACK, linestyle="dashed", label="$r = cp^2$")
     axes.set(xlim=(0.0, _TURN), ylim=(0.0, 1.9), xticks=[0.0, np.pi, _TURN], xticklabels=[])
     axes.legend(loc="upper center", ncols=2)
@@ -92,12 +88,11 @@ def _change(axes: Axes, table: Table) -> None:
     axes.plot(x, limit, color=style.BLACK, label=r"$\frac{1}{2}(h'' + 2(\log p)'h')$")
     axes.plot(x, plain, color=style.GREY, linestyle="dotted", label=r"$\frac{1}{2}h''$")
     last = table.where(epsilon=float(table["epsilon"].min()))
-    axes.plot(
-        last["x"], last.middles("change"), "o", color=style.VERMILION, markersize=3.6, markeredgewidth=0,
-        label="attention on the surface",
-    )  # fmt: skip
-    axes.set(xlim=(0.0, _TURN), xticks=[0.0, np.pi, _TURN], xticklabels=["0", r"$\pi$", r"$2\pi$"])
-    axes.set(xlabel="arc length $x$ (rad)", ylim=(-1.2, 3.9))
+    style.marks(
+        axes, last["x"], last.middles("change"), "o", color=style.VERMILION, size=3.6, label="attention on the surface"
+    )
+    style.turn_axis(axes, "arc length $x$ (rad)")
+    axes.set_ylim(-1.2, 3.9)
     axes.legend(loc="upper left", ncols=1)
 
 
@@ -113,17 +108,16 @@ def _error(axes: Axes, table: Table) -> None:
             part = table.where(epsilon=epsilon)
             limits = _limit(part["x"], kappa).tolist()
             pairs = zip(part.intervals("change"), limits, strict=True)
-            worst.append(Interval.largest(abs(read - limit) for read, limit in pairs).mid)
-        axes.loglog(epsilons, worst, marker=marker, markersize=3.4, markeredgewidth=0, color=hue, label=label)
-    axes.loglog(epsilons, 1.6 * epsilons, color=style.GREY, linestyle="dotted", label=r"$\propto\varepsilon$")
+            worst.append(Interval.largest(abs(read - limit) for read, limit in pairs))
+        style.convergence(axes, epsilons, worst, color=hue, mark=marker, label=label)
+    style.power(axes, epsilons, (1.0, 1.6), 1.0, linestyle="dotted", label=r"$\propto\varepsilon$")
     axes.set(
         xlabel=r"$\varepsilon$", ylabel=r"$\max_x|(P_\varepsilon h - h)/\varepsilon - \frac{1}{2}Lh|$", ylim=(1e-3, 0.4)
     )
-    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.legend(loc="lower right")
 
 
 def _limit(x: Array, kappa: float) -> Array:
     first, second = np.cos(x) - 0.8 * np.sin(2 * x), -np.sin(x) - 1.6 * np.cos(2 * x)
-    value: Array = 0.5 * (second + 2.0 * kappa * DENSITY.log_slope(x) * first)
+    value: Array = 0.5 * (second + 2.0 * kappa * MERIDIAN_DENSITY.log_slope(x) * first)
     return value

@@ -8,21 +8,18 @@ effective number of points, :math:`1/\sum_jw_j^2`.
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
-from numpy.typing import NDArray
 
 from theory.diffusion import studies
-from theory.diffusion.studies.zoo import CENTRES, METHODS
+from theory.diffusion.settings import CENTRES, METHODS
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "seven methods as attention: the weights of one query among the same points, and the mean that it reads"
 STUDY = studies.zoo
 CLAIMS = ("pipeline.zoo",)
 
-Array = NDArray[np.float64]
 _AREA = 620.0  # square points of the whole mass
 _HUES = {
     "k-means": style.BLUE, "fuzzy c-means": style.BLUE, "mean shift": style.GREEN, "k nearest": style.GREEN,
@@ -87,7 +84,13 @@ def _row(axes: Axes, points: Array, weights: Array, name: str) -> None:
         )  # fmt: skip
     _query(axes)
     count = 1.0 / float(np.square(weights / weights.sum()).sum())
-    axes.annotate(
-        f"{_RULES[name]}\n$n_\\mathrm{{eff}} = {count:.0f}$ of {len(points)}", (0.0, 0.0), (3.0, 2.0),
-        "axes fraction", "offset points", ha="left", va="bottom", size=style.SMALL, linespacing=1.3,
-    )  # fmt: skip
+    style.note(
+        axes,
+        f"{_RULES[name]}\n$n_\\mathrm{{eff}} = {count:.0f}$ of {len(points)}",
+        (0.0, 0.0),
+        offset=(3.0, 2.0),
+        inside=True,
+        ha="left",
+        va="bottom",
+        linespacing=1.3,
+    )

@@ -1,6 +1,6 @@
 r"""The verdict board: how many claims each subject has, how near each is to its limit, its nearest twin, its tightness.
 
-A row is a subject, in the order in which the story tells them, and a mark is a claim. A bar counts the claims by their
+A row is a subject and a mark is a claim. A bar counts the claims by their
 kinds. A mark of the second panel ends the departures that the data still allow in the part of the claim that comes
 nearest to its limit: a claim is supported if it stands within the band, at no more than its kind and its nearest twin
 allow, and if every part and every twin is refuted somewhere. The third panel shows
@@ -24,16 +24,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from theory.evidence import Kind, Table, Verdict
 from theory.evidence.judge import Part
 from theory.figures import _style as style
-from theory.figures._style.swarm import ROW, Scale, Spot, heights, spots
-from theory.report.archive import ArchiveError, Record, paths, read
+from theory.figures._style import Axes, Figure
+from theory.figures._style.beeswarm import ROW, LogAxis, Spot, place_marks, row_heights
+from theory.report.archive import ArchiveError, Record, read, record_paths
 
 TITLE = "the verdict board: every claim, what it still allows, and its twins"
 CLAIMS = ("*",)
@@ -41,9 +40,9 @@ CLAIMS = ("*",)
 _HEAD = 0.9  # inches of the legend, the titles and the axes
 _COUNTS = 0.8  # inches of the first panel
 _PANELS = (
-    Scale("departure / allowed", -15, 2, 3, 2.05, (5, 2)),
-    Scale("nearest twin's gap", -6, 3, 3, 1.25, (2, 3)),
-    Scale(r"$|1-{}$tightness$|$", -16, 0, 4, 1.25, (2, 1)),
+    LogAxis("departure / allowed", -15, 2, 3, 2.05, (5, 2)),
+    LogAxis("nearest twin's gap", -6, 3, 3, 1.25, (2, 3)),
+    LogAxis(r"$|1-{}$tightness$|$", -16, 0, 4, 1.25, (2, 1)),
 )
 _STATED = ", as stated"
 _MARK: dict[str, Any] = {"markersize": 2.2, "markeredgewidth": 0.35, "linestyle": "", "clip_on": False}
@@ -74,7 +73,7 @@ class _Row(NamedTuple):
     def spots(self, k: int) -> list[tuple[_Claim, Spot]]:
         """Return the claims that are shown on a panel, with their spots."""
         shown = [(claim, value) for claim in self.claims if (value := claim.shown[k]) is not None]
-        places = spots(_PANELS[k], [value for _, value in shown])
+        places = place_marks(_PANELS[k], [value for _, value in shown])
         return [(claim, spot) for (claim, _), spot in zip(shown, places, strict=True)]
 
     @property
@@ -106,8 +105,8 @@ STUDY = verdicts
 
 
 def _readable(evidence: Path) -> Iterator[Record]:
-    for path in paths(evidence):
-        with suppress(ArchiveError):  # the gate names what cannot be read
+    for path in record_paths(evidence):
+        with suppress(ArchiveError):  # the verified_table names what cannot be read
             yield read(path)
 
 
@@ -115,10 +114,10 @@ def _lines(record: Record, scale: str) -> list[tuple[str | float, ...]]:
     entry = record.entries[scale]
     part = entry.tightest or Part(entry.departure, 0, 0.0)
     common = (
-        record.claim.id, record.told(entry), entry.kind.name.lower(), part.departure.lo, part.departure.hi,
+        record.claim.id, record.describe(entry), entry.kind.name.lower(), part.departure.lo, part.departure.hi,
         part.reach, "" if entry.tightness is None else repr(entry.tightness),
     )  # fmt: skip
-    twins = [(twin.id, twin.made_by, twin.gap) for twin in entry.twins] or [("", "", 0.0)]
+    twins = [(twin.twin.id, twin.twin.made_by, twin.gap) for twin in entry.twins] or [("", "", 0.0)]
     return [(*common, *twin) for twin in twins]
 
 
@@ -133,7 +132,7 @@ def draw(table: Table) -> Figure:
         rows += [_Row([claim], fault=True) for claim in claims if not claim.fine]
     faults = np.array([row.fault for row in rows], dtype=bool)
     high = np.full(len(rows), ROW[0])
-    high[~faults] = heights([row.lanes for row in rows if not row.fault])
+    high[~faults] = row_heights([row.lanes for row in rows if not row.fault])
     edges = np.append(0.0, np.cumsum(high))
     middles = edges[1:] - 0.5 * high
     depth = max(float(edges[-1]), ROW[1])
@@ -198,7 +197,7 @@ def _name(axes: Axes, claim: _Claim, middle: float) -> None:
     )  # fmt: skip
 
 
-def _frame(axes: Axes, letter: str, scale: Scale) -> None:
+def _frame(axes: Axes, letter: str, scale: LogAxis) -> None:
     style.panel(axes, letter, scale.title)
     axes.set(xscale="log", xlim=tuple(10.0**end for end in scale.ends))
     axes.set_xticks(10.0 ** np.arange(scale.low, scale.high + 1, scale.step))
@@ -209,7 +208,7 @@ def _frame(axes: Axes, letter: str, scale: Scale) -> None:
     axes.set_axisbelow(True)
 
 
-def _mark(axes: Axes, scale: Scale, claim: _Claim, place: float, height: float) -> None:
+def _mark(axes: Axes, scale: LogAxis, claim: _Claim, place: float, height: float) -> None:
     """Draw one claim: a disc, hollow above a tightness of one, or an arrow beyond the axis; a fault is larger."""
     inside = "o" if claim.fine else "X"
     marker = "<" if place < scale.low else ">" if place > scale.high else inside

@@ -11,17 +11,15 @@ Runs that diverged are counted, have no part in the violins above, and leave not
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 from scipy.stats import gaussian_kde
 
 from theory.evidence import Interval, Table
-from theory.experiments import studies
-from theory.experiments.analysis import comparison
+from theory.experiments import analysis, studies
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.figures.experiments.attentions import ATTENTIONS, HUES, RULES, TASKS
 
 TITLE = "scores on test data at the end of training, run by run and pair by pair"
@@ -72,19 +70,21 @@ def _scores(axes: Axes, part: Table) -> None:
 
 
 def _gains(axes: Axes, part: Table) -> None:
-    axes.axhline(0.0, color=style.GREY, linewidth=0.5)
-    axes.axhline(_COUNTS, color=style.GREY, linewidth=0.6, linestyle="--")
-    compared = {name: comparison.circumstances(part, *pair) for name, pair in _PAIRS.items()}
+    style.guide(axes, y=0.0)
+    style.guide(axes, y=_COUNTS, line="dashed")
+    compared = {name: analysis.list_circumstances(part, *pair) for name, pair in _PAIRS.items()}
     shown = {name: [each for each in where if each.matching == "width"] for name, where in compared.items() if where}
     for place, (name, where) in enumerate(shown.items()):
         ours, theirs = _PAIRS[name]
         for each in where:
-            found = comparison.pairs(part, "score", ours, theirs, each)
+            found = analysis.pair_runs(part, "score", ours, theirs, each)
             side, hue = _SIDES[each.rule], HUES[name]
             if found.finite:
-                _half(axes, comparison.score_gains(found), place, side, hue, _PALE[each.rule])
+                _half(axes, analysis.score_gains(found), place, side, hue, _PALE[each.rule])
                 _bar(
-                    axes, comparison.mean(found, comparison.score_gains, among=len(compared[name])), place + 0.09 * side
+                    axes,
+                    analysis.mean_gain(found, analysis.score_gains, among=len(compared[name])),
+                    place + 0.09 * side,
                 )
     axes.set(xticks=[], xlim=(-0.6, len(shown) - 0.4))
 
@@ -106,4 +106,4 @@ def _bar(axes: Axes, mean: Interval, place: float) -> None:
     if np.isfinite(mean.lo) and np.isfinite(mean.hi):
         for hue, width, size in (("white", 2.4, 3.8), (style.BLACK, 1.0, 2.2)):  # seen on any violin
             axes.plot([place, place], [mean.lo, mean.hi], color=hue, linewidth=width, solid_capstyle="butt")
-            axes.plot(place, mean.mid, "o", color=hue, markersize=size, markeredgewidth=0.0)
+            style.marks(axes, place, mean.mid, "o", color=hue, size=size)

@@ -10,14 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from theory.evidence import Table
 from theory.experiments import studies
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.figures.experiments.attentions import ATTENTIONS, HUES, RULES, TASKS
 
 TITLE = "learning curves of metric-attention and the attentions that it was compared with"
@@ -30,7 +29,7 @@ DATA = (
     "experiments/results/translation-curves.csv",
 )
 
-_DECADES = 30.0  # taken: where losses differ by more than this factor their axis is logarithmic
+_DECADES = 30.0  # chosen: where losses differ by more than this factor their axis is logarithmic
 _LOOKS: dict[str, Any] = {"published": "--", "tuned": "-"}
 _MEASURES = {"train_loss": "training loss (nat)", "accuracy": "test accuracy"}
 
@@ -49,7 +48,8 @@ def draw(table: Table) -> Figure:
         runs = int(part["runs"].min())
         style.panel(panels[0, column], "abcd"[column], f"{words}, {runs} runs")
         losses = part["train_loss_median"][np.isfinite(part["train_loss_median"])]
-        low, high = losses.min(initial=np.inf), losses.max(initial=0.0)
+        low = losses.min(initial=np.inf)
+        high = losses.max(initial=0.0)
         if high > _DECADES * low:
             panels[0, column].set_yscale("log")
             panels[0, column].yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))

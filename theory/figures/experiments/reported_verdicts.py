@@ -16,14 +16,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from theory.evidence import Interval, Kind, Table
-from theory.experiments import studies
-from theory.experiments.analysis import comparison
+from theory.experiments import analysis, studies
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.figures.experiments.attentions import ATTENTIONS, TASKS
 from theory.report.archive import ArchiveError, read
 
@@ -45,15 +43,15 @@ class _Panel(NamedTuple):
     quantity: str
     title: str
     column: str
-    gains: Callable[[comparison.Pairs], comparison.Array]
+    gains: Callable[[analysis.Pairs], np.ndarray]
     label: str
     most: float  # the end of the axis at most
 
 
 _PANELS = (
-    _Panel("loss", "training loss", "train_loss", comparison.loss_gains, "times smaller", 1e4),
-    _Panel("score", "test score", "score", comparison.score_gains, "higher by", 1.0),
-    _Panel("spread", "spread between runs", "score", comparison.spread_gains, "smaller by", 0.2),
+    _Panel("loss", "training loss", "train_loss", analysis.loss_gains, "times smaller", 1e4),
+    _Panel("score", "test score", "score", analysis.score_gains, "higher by", 1.0),
+    _Panel("spread", "spread between runs", "score", analysis.spread_gains, "smaller by", 0.2),
     _Panel("noise", "score lost to noise", "drop", lambda found: found.theirs - found.ours, "smaller by", 1.0),
 )
 
@@ -78,12 +76,12 @@ def _rows(runs: Table, task: str, scale: str, evidence: Path) -> Iterator[dict[s
     for panel in _PANELS:
         for opponent in _OPPONENTS:
             margin, verdict = _claimed(evidence / f"reported.{task}-{panel.quantity}-{opponent}.json", scale)
-            where = comparison.circumstances(runs, "metric", opponent)
+            where = analysis.list_circumstances(runs, "metric", opponent)
             for each in where:
-                found = comparison.pairs(runs, panel.column, "metric", opponent, each)
+                found = analysis.pair_runs(runs, panel.column, "metric", opponent, each)
                 yield {
                     "task": task, "quantity": panel.quantity, "opponent": opponent, **each._asdict(),
-                    "pairs": len(found.ours), "gain": comparison.mean(found, panel.gains, among=len(where)),
+                    "pairs": len(found.ours), "gain": analysis.mean_gain(found, panel.gains, among=len(where)),
                     "margin": margin, "verdict": verdict,
                 }  # fmt: skip
 
@@ -110,7 +108,7 @@ def draw(table: Table) -> Figure:
         _frame(axes, letter, panel, part)
         for row, (before, after) in enumerate(pairwise(blocks), start=1):
             if before[0] != after[0]:
-                axes.axhline(row, color=style.PALE, linewidth=0.6)
+                style.guide(axes, y=row, color=style.PALE)
         for row, (task, opponent) in enumerate(blocks):
             _block(axes, panel, part.where(task=task, opponent=opponent), row)
     first = panels[0]
@@ -141,15 +139,15 @@ def _frame(axes: Axes, letter: str, panel: _Panel, part: Table) -> None:
     else:
         most = min(panel.most, max(0.02, float(np.abs(ends).max(initial=0.0)))) * 1.1
         axes.set_xlim(-most, most)
-    axes.axvline(_shown(panel, 0.0), color=style.GREY, linewidth=0.5)
+    style.guide(axes, x=_shown(panel, 0.0))
     for margin in set(part["margin"][np.isfinite(part["margin"])].tolist()):
-        axes.axvline(_shown(panel, margin), color=style.BLUE, linewidth=0.7, linestyle="--")
+        style.guide(axes, x=_shown(panel, margin), color=style.BLUE, line="dashed")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
 
 
 def _power(step: float, exponent: int) -> str:
-    """Return a power of the step as it is told in a figure."""
+    """Return a power of the step as a figure prints it."""
     size = int(step ** abs(exponent))
     return f"1/{size}" if exponent < 0 else str(size)
 

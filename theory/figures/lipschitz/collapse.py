@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 
 from theory.evidence import Table
 from theory.figures import _style as style
-from theory.lipschitz import log_collapsed_diameter, studies
+from theory.figures._style import Axes, Figure
+from theory.lipschitz import studies
+from theory.lipschitz.constants import log_collapsed_diameter
 
 TITLE = "collapse of the diameter over depth, in hundreds of digits"
 STUDY = studies.collapse
@@ -27,11 +27,7 @@ _TEN = math.log(10.0)
 
 def draw(table: Table) -> Figure:
     """Draw diameters over depth twice, on scales for the start and for the end, and how the logarithm grows."""
-    figure = style.canvas(style.DOUBLE, 2.7)
-    first, second, third = figure.subplots(1, 3)
-    style.panel(first, "a", "first layers")
-    style.panel(second, "b", "last layers")
-    style.panel(third, "c", "growth of the logarithm")
+    figure, (first, second, third) = style.row(2.7, "first layers", "last layers", "growth of the logarithm")
     for start, hue in _SHOWN.items():
         for way, mark, line in (("pair", "o", "solid"), ("cloud", "^", "none"), ("residual", "s", (0, (1, 1.5)))):
             depth, logs = _path(table, way, start)
@@ -69,19 +65,23 @@ def _path(table: Table, way: str, start: float) -> tuple[np.ndarray, np.ndarray]
 
 def _finish(first: Axes, second: Axes, third: Axes) -> None:
     """Name the axes, draw the threshold and the limit, and say what the marks are."""
-    first.axhline(math.log(2.0), color=style.GREY, linewidth=0.6, linestyle=(0, (1, 1.5)), zorder=1)
+    style.guide(first, y=math.log(2.0), line="dotted")
     first.set(xlabel="layer $L$", ylabel=r"$\log D_L$", ylim=(-5.5, 6.0), xlim=(-0.3, 11.3))
-    first.text(11.2, math.log(2.0) + 0.15, r"$D = 2$", size=style.SMALL, color=style.GREY, ha="right", va="bottom")
+    style.note(first, r"$D = 2$", (11.2, math.log(2.0) + 0.15), color=style.GREY, ha="right", va="bottom")
     first.xaxis.set_major_locator(MultipleLocator(2))
-    first.text(6.6, 4.9, "squares: with\nskip connections", size=style.SMALL, color=style.GREY, va="center")
+    style.note(first, "squares: with\nskip connections", (6.6, 4.9), color=style.GREY, va="center")
     second.set(yscale="log", xlabel="layer $L$", ylabel=r"$-\log_{10} D_L$", ylim=(0.05, 3e5))
     second.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    second.text(
-        0.03, 0.97, "dots: two tokens\ntriangles: five in the plane\ndashed: $2(D_0/2)^{3^L}$",
-        transform=second.transAxes, size=style.SMALL, ha="left", va="top",
-    )  # fmt: skip
+    style.note(
+        second,
+        "dots: two tokens\ntriangles: five in the plane\ndashed: $2(D_0/2)^{3^L}$",
+        (0.03, 0.97),
+        inside=True,
+        ha="left",
+        va="top",
+    )
     size = np.geomspace(0.1, 5000.0, 200)
     third.plot(size, 3.0 + math.log10(4.0) / size, color=style.GREY, linewidth=0.7, zorder=1)
-    third.axhline(3.0, color=style.GREY, linewidth=0.6, linestyle=(0, (1, 1.5)), zorder=1)
+    style.guide(third, y=3.0, line="dotted")
     third.set(xscale="log", xlabel=r"$-\log_{10} D_L$", ylabel=r"$\log D_{L + 1}\,/\,\log D_L$", ylim=(2.8, 9.5))
-    third.text(0.95, 0.9, r"line: $3 + \log 4\,/\,|\log D_L|$", transform=third.transAxes, size=style.SMALL, ha="right")
+    style.note(third, r"line: $3 + \log 4\,/\,|\log D_L|$", (0.95, 0.9), inside=True, ha="right")

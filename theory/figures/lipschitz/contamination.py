@@ -1,6 +1,6 @@
-r"""Contamination and sampling error of attention, as measured, beside their exact laws.
+r"""Contamination and sampling error of attention, as measured, against their exact laws.
 
-Dirt of share :math:`\epsilon`, of which the weights are r times those of the clean data, takes the share
+Outliers of share :math:`\epsilon`, whose weights are r times those of the clean data, takes the share
 :math:`\theta = \epsilon r/(1 - \epsilon + \epsilon r)` of attention, and moves the law by that share of the way to its
 own. Root N times the error of N drawn tokens tends to :math:`\sigma`, not to the deviation of the law of attention.
 """
@@ -10,21 +10,19 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.attention import Measure
 from theory.evidence import Table
 from theory.figures import _style as style
-from theory.lipschitz import contaminated_share, sampling_deviation, studies
+from theory.figures._style import Axes, Figure
+from theory.lipschitz import studies
+from theory.lipschitz.constants import contaminated_share, sampling_deviation
 from theory.lipschitz.studies.contamination import RARE
 
-TITLE = "contamination and sampling error of attention, beside their exact laws"
+TITLE = "contamination and sampling error of attention, against their exact laws"
 STUDY = studies.contamination
 CLAIMS = ("gibbs.contamination", "gibbs.fluctuation")
 
-Array = NDArray[np.float64]
 _HUES = (style.BLUE, style.VERMILION, style.GREEN)
 _MARKS = ("o", "^", "s")
 _FINE = np.geomspace(2.0**-13, 0.6, 200)
@@ -37,7 +35,7 @@ def draw(table: Table) -> Figure:
     style.panel(axes["a"], "a", "mass that dirt takes")
     style.panel(axes["b"], "b", r"way that dirt moves $\Psi_g\mu$")
     style.panel(axes["c"], "c", r"$N$ drawn tokens, odds $e^o$")
-    for number, tilt in enumerate(np.unique(table["tilt"]).tolist()):
+    for number, tilt in enumerate(table.levels("tilt")):
         part = table.where(tilt=tilt)
         _share(axes["a"], part.where(part="mass"), number, rf"$o = {tilt:g}$")
         _share(axes["b"], part.where(part="distance"), number, "")
@@ -68,9 +66,7 @@ def draw(table: Table) -> Figure:
 
 
 def _key(axes: Axes, words: str) -> None:
-    axes.annotate(
-        words, (0.02, 0.02), (9, -9), textcoords="offset points", size=style.SMALL, color=style.GREY, ha="center"
-    )
+    style.note(axes, words, (0.02, 0.02), offset=(9, -9), color=style.GREY, ha="center")
 
 
 def _share(axes: Axes, part: Table, number: int, label: str) -> None:
@@ -83,8 +79,9 @@ def _share(axes: Axes, part: Table, number: int, label: str) -> None:
 
 def _sampling(axes: Axes, part: Table, number: int) -> None:
     """Draw exact errors as marks, their limit as a line, and the deviation of the law of attention dotted."""
-    tilt, hue = float(part["tilt"][0]), _HUES[number]
-    axes.plot(part["at"], part.middles("seen"), _MARKS[number], color=hue, markersize=3.2, markeredgewidth=0)
+    tilt = float(part["tilt"][0])
+    hue = _HUES[number]
+    style.marks(axes, part["at"], part.middles("seen"), _MARKS[number], color=hue)
     axes.axhline(sampling_deviation(Measure([[0.0], [1.0]], [1.0 - RARE, RARE]), [0.0, tilt]), color=hue, zorder=1)
     heavy = RARE * math.exp(tilt) / (1.0 - RARE + RARE * math.exp(tilt))
     axes.axhline(math.sqrt(heavy * (1.0 - heavy)), color=hue, linestyle=(0, (1, 1.5)), zorder=1)

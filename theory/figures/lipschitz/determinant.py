@@ -7,11 +7,10 @@ Where it is negative, :math:`X - cF(X)` turns space inside out and cannot be inj
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.lipschitz import studies
 
 TITLE = "residual attention that is not injective: its determinant changes sign, and tokens share an image"
@@ -25,17 +24,16 @@ _PRINTED = (0.0, 1.0, 2.0, 4.0, 6.0)
 
 def draw(table: Table) -> Figure:
     """Draw determinants against the distance of the tokens, and what is sent to one place."""
-    figure = style.canvas(style.DOUBLE, 2.6)
-    axes = figure.subplot_mosaic([["a", "b"]], width_ratios=[1.1, 1.0])
-    style.panel(axes["a"], "a", r"volume at the tokens $(0, t, -t)$")
-    style.panel(axes["b"], "b", r"tokens with the image $(0, s, -s)$")
-    _volumes(axes["a"], table)
-    _preimages(axes["b"], table.where(part="preimages"))
+    figure, (first, second) = style.row(
+        2.6, r"volume at the tokens $(0, t, -t)$", r"tokens with the image $(0, s, -s)$", widths=[1.1, 1.0]
+    )
+    _volumes(first, table)
+    _preimages(second, table.where(part="preimages"))
     return figure
 
 
 def _volumes(axes: Axes, table: Table) -> None:
-    axes.axhline(0.0, color=style.GREY, linewidth=0.5, zorder=1)
+    style.guide(axes, y=0.0)
     for share, hue in _HUES.items():
         part = table.where(part="dot", share=share)
         value = part.middles("value")
@@ -53,7 +51,8 @@ def _volumes(axes: Axes, table: Table) -> None:
 def _preimages(axes: Axes, table: Table) -> None:
     for share, hue in _HUES.items():
         part = table.where(share=share)
-        place, first = part["place"], part.middles("value")
+        place = part["place"]
+        first = part.middles("value")
         middle = np.sort(place[(first == 0.0) & (place >= 0.0) & (place <= 11.5)])
         axes.plot(middle, np.zeros_like(middle), color=style.GREY, linewidth=0.7, zorder=1)
         for side in (-1.0, 1.0):
@@ -64,9 +63,7 @@ def _preimages(axes: Axes, table: Table) -> None:
                 markevery=max(1, order.size // 12),
                 label=f"$c = {share:g}$" if side > 0.0 else None,
             )  # fmt: skip
-    axes.annotate(
-        r"$(0, t, -t)$", (8.0, 0.0), (0, 3), textcoords="offset points", size=style.SMALL, color=style.GREY, ha="center"
-    )
+    style.note(axes, r"$(0, t, -t)$", (8.0, 0.0), offset=(0, 3), color=style.GREY, ha="center")
     axes.set(xlabel="$s$", ylabel="first token $x_1$", xlim=(0.0, 11.5), ylim=(-1.3, 1.3))
     axes.legend(
         loc="upper right", bbox_to_anchor=(1.0, 0.47), title=r"$X - cF(X)$, dot product", title_fontsize=style.SMALL

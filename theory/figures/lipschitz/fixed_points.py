@@ -7,24 +7,21 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.lipschitz import studies
 
 TITLE = "infinitely deep networks: one limit where layers contract, else collapse, a cycle, or several limits"
 STUDY = studies.fixed_points
 CLAIMS = ("depth.fixed-point", "depth.several-limits")
 
-Array = NDArray[np.float64]
 _HUES = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE, style.ORANGE)
 _MARKS = ("o", "s", "^", "D", "v")
-_VALUE, _ALPHA = studies.SYSTEMS["contraction"].value, abs(studies.SYSTEMS["contraction"].form)
+_VALUE = studies.SYSTEMS["contraction"].value
+_ALPHA = abs(studies.SYSTEMS["contraction"].form)
 _RATE = _VALUE * (math.exp(2 * _ALPHA) * (1 + 2 * _ALPHA) + _ALPHA)
 _ROOT = 0.85855964
 
@@ -42,7 +39,7 @@ def draw(table: Table) -> Figure:
         _paths(axes[letter], table.where(system=system), studies.SYSTEMS[system].starts, steps)
     for place, words in ((_ROOT, "0.8586"), (0.0, "0"), (-_ROOT, "$-$0.8586")):
         axes["d"].plot([0.0, 18.2], [place, place], color=style.GREY, linewidth=0.5, linestyle=(0, (1, 2)), zorder=1)
-        axes["d"].annotate(words, (18.4, place), (3, 0), textcoords="offset points", size=style.SMALL, va="center")
+        style.note(axes["d"], words, (18.4, place), offset=(3, 0), va="center")
     axes["d"].set_xlim(-0.6, 22.0)
     for axis in axes.values():
         axis.set_xlabel("passes $n$")
@@ -55,14 +52,13 @@ def _moves(axes: Axes, table: Table) -> None:
     """Draw W1 between consecutive measures, and dashed the geometric bound from the first of them."""
     for start, hue, mark in zip(studies.SYSTEMS["contraction"].starts, _HUES, _MARKS, strict=False):
         part = table.where(start=start)
-        step, move = part["step"], part.middles("move")
+        step = part["step"]
+        move = part.middles("move")
         seen = step <= 12
         axes.plot(step[seen], move[seen], f"{mark}-", color=hue, markersize=2.8, label=f"from {start}")
         axes.plot(step[seen], move[0] * _RATE ** step[seen], color=hue, linewidth=0.7, linestyle=(0, (4, 2)))
     axes.set(yscale="log", ylabel=r"$W_1(T^{n+1}\mu,\, T^n\mu)$", ylim=(3e-7, 3.0), xlim=(-0.3, 12.3))
-    axes.text(
-        0.97, 0.95, r"dashed: $C^n\,W_1(T\mu, \mu)$", transform=axes.transAxes, size=style.SMALL, ha="right", va="top"
-    )
+    style.note(axes, r"dashed: $C^n\,W_1(T\mu, \mu)$", (0.97, 0.95), inside=True, ha="right", va="top")
     axes.legend(loc="lower left")
 
 

@@ -12,19 +12,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
-from theory.lipschitz import frobenius_constants, published_constant, studies
+from theory.figures._style import Array, Axes, Figure
+from theory.lipschitz import studies
+from theory.lipschitz.constants import frobenius_constants, published_constant
 
 TITLE = "growth of the Lipschitz constants of dot-product attention with radius, number of tokens and alpha"
 STUDY = studies.growth
 CLAIMS = ("dot-product.leader", "lipschitz.refined-w2", "dot-product.mean-field-exponent", "dot-product.quadratic")
 
-Array = NDArray[np.float64]
 _FORMS = (
     ("published", r"$\sqrt{3}\sqrt{\alpha^2(4n+1)+n}$", style.GREY, (0, (1, 1))),
     ("squares", r"$\sqrt{3}\sqrt{\alpha^2(n+1)+n}$", style.ORANGE, (0, (5, 1.5, 1, 1.5))),
@@ -37,7 +35,7 @@ _LIMIT = 3.0 * 3.0**0.5 / 8.0
 
 
 def draw(table: Table) -> Figure:
-    """Draw growth with the radius beside growth with the number of tokens, above growth with alpha."""
+    """Draw growth with the radius and with the number of tokens, above growth with alpha."""
     figure = style.canvas(style.DOUBLE, 5.0)
     axes = figure.subplot_mosaic([["a", "b"], ["c", "d"]])
     _radius(axes["a"], table)
@@ -99,16 +97,14 @@ def _alpha(left: Axes, right: Axes, table: Table) -> None:
     left.legend(loc="upper left")
     over = found / (alpha * np.exp(alpha))
     share = found / _free(alpha)
-    right.axhline(_LIMIT, color=style.GREY, linewidth=0.6, linestyle=(0, (4, 2)), zorder=1)
+    style.guide(right, y=_LIMIT, line="dashed")
     thin: dict[str, Any] = {"markersize": 3.4, "markeredgewidth": 0, "linewidth": 0.5}
     right.plot(alpha, over, "s-", color=style.VERMILION, label=r"over $\alpha e^\alpha$", **thin)
     right.plot(alpha, share, "o-", color=style.BLUE, label=r"over $e^\alpha(1+\alpha)+\alpha$", **thin)
-    right.annotate(
-        r"$3\sqrt{3}/8$", (1.0, _LIMIT), (2.0, 2.0), textcoords="offset points", color=style.GREY, size=style.SMALL,
-    )  # fmt: skip
+    style.note(right, r"$3\sqrt{3}/8$", (1.0, _LIMIT), offset=(2.0, 2.0), color=style.GREY)
     right.set(xlabel=r"$\alpha = \|B\|R^2$", ylabel=r"largest $\|dF\|$ found, relative", ylim=(0.4, 1.2))
     right.set_xscale("log", base=2)
-    right.set_xticks([1, 2, 4, 8, 16, 32, 64], ["1", "2", "4", "8", "16", "32", "64"])
+    style.ticks(right, x=[1, 2, 4, 8, 16, 32, 64])
     right.legend(loc="upper right")
 
 

@@ -10,19 +10,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
-from theory.lipschitz import distance_constant, studies
+from theory.figures._style import Array, Axes, Figure
+from theory.lipschitz import studies
+from theory.lipschitz.constants import distance_constant
 
 TITLE = "distance attention on two stars: a constant for the largest displacement, and none like it in W1"
 STUDY = studies.stars
 CLAIMS = ("distance-attention.max-norm-attained", "distance-attention.star", "distance-attention.star-crossing")
 
-Array = NDArray[np.float64]
 _LIMITS = (2.4, 2e6)
 _LINE = np.unique(np.round(np.geomspace(3.0, _LIMITS[1], 200)))
 _CROSSING = 1710  # the first size at which the star of the table exceeds the constant
@@ -61,16 +59,14 @@ def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], hue
 
 def _crowds(axes: Axes) -> None:
     """Draw a token between two crowds, and the way each is pushed."""
-    axes.axhline(0.0, color=style.PALE, linewidth=0.8, zorder=0)
+    style.guide(axes, y=0.0, color=style.PALE)
     for side in (-1.0, 1.0):
-        axes.plot(
-            side + 0.035 * np.arange(-2, 3), np.zeros(5), "o", color=style.BLUE, markersize=3.4, markeredgewidth=0
-        )
+        style.marks(axes, side + 0.035 * np.arange(-2, 3), np.zeros(5), "o", color=style.BLUE, size=3.4)
         _arrow(axes, (side, 0.22), (side - 0.45, 0.22), style.BLUE)
         axes.text(side, -0.2, r"$\frac{N-1}{2}$ at $%s r$" % ("-" if side < 0 else ""), ha="center", va="top")
-    axes.plot(0.0, 0.0, "o", color=style.VERMILION, markersize=4.2, markeredgewidth=0)
+    style.marks(axes, 0.0, 0.0, "o", color=style.VERMILION, size=4.2)
     _arrow(axes, (0.0, 0.22), (0.45, 0.22), style.VERMILION)
-    axes.text(0.0, 0.42, r"$\beta r^2 = c_N + 1$", ha="center", va="bottom", size=style.SMALL)
+    style.note(axes, r"$\beta r^2 = c_N + 1$", (0.0, 0.42), ha="center", va="bottom")
     axes.set(xlim=(-1.6, 1.45), ylim=(-0.8, 0.9))
     _bare(axes)
 
@@ -80,12 +76,12 @@ def _legs(axes: Axes) -> None:
     for angle in np.deg2rad([198.0, 252.0, 288.0, 342.0]):
         x, y = 1.05 * np.cos(angle), 0.62 * np.sin(angle)
         axes.plot([0.0, x], [0.0, y], color=style.PALE, linewidth=0.9, zorder=0)
-        axes.plot(x, y, "o", color=style.BLUE, markersize=3.6, markeredgewidth=0)
-    axes.plot(0.0, 0.0, "o", color=style.VERMILION, markersize=4.2, markeredgewidth=0)
+        style.marks(axes, x, y, "o", color=style.BLUE, size=3.6)
+    style.marks(axes, 0.0, 0.0, "o", color=style.VERMILION, size=4.2)
     _arrow(axes, (0.0, 0.04), (0.0, 0.6), style.VERMILION)
     axes.text(0.08, 0.5, "$e_N$", color=style.VERMILION, va="center")
     axes.text(1.2, -0.2, "$r e_k$", color=style.BLUE, ha="left", va="center")
-    axes.text(0.35, 0.14, r"$e^{\beta r^2} = \sqrt{N-2}$", size=style.SMALL, va="bottom")
+    style.note(axes, r"$e^{\beta r^2} = \sqrt{N-2}$", (0.35, 0.14), va="bottom")
     axes.set(xlim=(-1.45, 1.75), ylim=(-0.75, 0.75))
     _bare(axes)
 
@@ -123,7 +119,7 @@ def _excess(axes: Axes, part: Table) -> None:
     _points(axes, part.where(way="folded"), "o", style.VERMILION, "star: column sum", size=2.6)
     _points(axes, part.where(way="transport"), "s", style.VERMILION, "star: $W_1$ solved", open_=True, size=5.0)
     axes.axvline(_CROSSING, ymax=0.74, color=style.GREY, linewidth=0.5, linestyle=(0, (2, 2)), zorder=0)
-    axes.text(_CROSSING * 1.25, 1.25, f"$N = {_CROSSING}$", color=style.GREY, size=style.SMALL, va="bottom")
+    style.note(axes, f"$N = {_CROSSING}$", (_CROSSING * 1.25, 1.25), color=style.GREY, va="bottom")
     axes.set(
         xscale="log",
         yscale="log",

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from theory.evidence import Table
 from theory.figures import _style as style
-from theory.lipschitz import interpolated_constant, joint_constant, measure_constant, schur_constant, studies
+from theory.figures._style import Axes, Figure
+from theory.lipschitz import studies
+from theory.lipschitz.constants import interpolated_constant, joint_constant, measure_constant, schur_constant
 from theory.lipschitz.studies.bounded import stretches
 
 TITLE = "how near attention on a ball comes to its constants in three metrics"
@@ -71,7 +71,7 @@ def draw(table: Table) -> Figure:
                 )  # fmt: skip
         below.axhline(1.0, color=style.BLACK, linewidth=0.9)
         if panel.metric == "W2":
-            below.axhline(3.0 * math.sqrt(3.0) / 8.0, color=style.GREY, linewidth=0.7, linestyle=(0, (1, 1.5)))
+            style.guide(below, y=3.0 * math.sqrt(3.0) / 8.0, line="dotted")
             below.annotate(
                 r"witness, $\alpha \to \infty$: $3\sqrt{3}/8$", (1.0, 3.0 * math.sqrt(3.0) / 8.0), (0.97, 0.72),
                 xycoords=("axes fraction", "data"), textcoords=("axes fraction", "data"),

@@ -7,18 +7,16 @@ stay far below. In :math:`W_2` the refined constant leaves a smaller gap than :m
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
-from theory.lipschitz import refined_w2_constant, sharp_w1_constant, studies
+from theory.figures._style import Figure
+from theory.lipschitz import studies
+from theory.lipschitz.constants import refined_w2_constant, sharp_w1_constant
 
 TITLE = "the sharp constant in W1, the refined one in W2, and the worst pairs that a search finds"
 STUDY = studies.worst_pairs
 CLAIMS = ("lipschitz.sharp-w1", "lipschitz.refined-w2")
-
-Array = NDArray[np.float64]
 
 
 def draw(table: Table) -> Figure:
@@ -33,11 +31,11 @@ def draw(table: Table) -> Figure:
     style.panel(axes["b"], "b", "in $W_2$")
     style.panel(axes["c"], "c", "share of the constant found")
     axes["a"].plot(fine, one, color=style.BLACK)
-    axes["a"].text(2.35, 4e3, r"$e^{2\alpha}(1 + 2\alpha)$", ha="right", size=style.SMALL)
+    style.note(axes["a"], r"$e^{2\alpha}(1 + 2\alpha)$", (2.35, 4e3), ha="right")
     axes["b"].plot(fine, old, color=style.GREY, linestyle=(0, (4, 2)))
     axes["b"].plot(fine, two, color=style.BLACK)
-    axes["b"].text(1.9, 65.0, r"$e^{\alpha}(1 + \alpha) + \alpha$", ha="right", size=style.SMALL, color=style.GREY)
-    axes["b"].text(2.75, 21.0, "refined", ha="left", size=style.SMALL)
+    style.note(axes["b"], r"$e^{\alpha}(1 + \alpha) + \alpha$", (1.9, 65.0), ha="right", color=style.GREY)
+    style.note(axes["b"], "refined", (2.75, 21.0), ha="left")
     for name, p in (("a", 1.0), ("b", 2.0)):
         for sign, hue, mark, words in ((-1.0, style.VERMILION, "o", "$B < 0$"), (1.0, style.BLUE, "s", "$B > 0$")):
             part = table.where(p=p, sign=sign)

@@ -1,6 +1,6 @@
 r"""What rounding costs two ways of computing entmax for two scores: halving the threshold, and a last Newton step.
 
-Beside a change of the support the power :math:`[z - \theta]_+^{1/(\alpha-1)}` is steep for :math:`\alpha > 2`: a
+Near a change of the support the power :math:`[z - \theta]_+^{1/(\alpha-1)}` is steep for :math:`\alpha > 2`: a
 threshold off by one rounding :math:`u` costs :math:`u^{1/(\alpha-1)}`. Near :math:`\alpha = 1` the same power loses
 :math:`u/(\alpha - 1)`. Both are losses of the algorithm: the map itself is Lipschitz for two scores, and the other way
 keeps to a few roundings.
@@ -11,29 +11,27 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.evidence.roundoff import U
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.maxent import studies
 
-TITLE = "what rounding costs entmax: beside a change of the support above order 2, and near order 1"
+TITLE = "what rounding costs entmax: near a change of the support above order 2, and near order 1"
 STUDY = studies.conditioning
 CLAIMS = ("entmax.edge", "entmax.power-form")
 
 _HUES = {3.0: style.BLUE, 5.0: style.VERMILION, 10.0: style.GREEN}
 _MARKS = {3.0: "o", 5.0: "^", 10.0: "s"}
 _FLOOR = 1e-18  # where smaller errors are drawn, zero among them
-Array = NDArray[np.float64]
 
 
 def draw(table: Table) -> Figure:
     """Draw the errors against the distance to the edge, against the order, and near order 1."""
-    figure = style.canvas(style.DOUBLE, 3.1)
-    edge, order, near = figure.subplots(1, 3, sharey=True)
+    figure, (edge, order, near) = style.row(
+        3.1, "near the edge of the support", "the worst distance", r"near $\alpha = 1$", sharey=True
+    )
     _edge(edge, table.where(part="edge"))
     _order(order, table.where(part="edge"))
     _near(near, table.where(part="near"))
@@ -44,9 +42,6 @@ def draw(table: Table) -> Figure:
     edge.minorticks_off()
     order.set(xlabel=r"order $\alpha$", xlim=(1.0, None))
     near.set(xscale="log", xlabel=r"$\alpha - 1$")
-    style.panel(edge, "a", "beside the edge of the support")
-    style.panel(order, "b", "the worst distance")
-    style.panel(near, "c", r"near $\alpha = 1$")
     return figure
 
 
@@ -56,7 +51,7 @@ def _edge(axes: Axes, table: Table) -> None:
         look: dict[str, Any] = {"color": hue, "markersize": 2.8}
         axes.plot(part["distance"], _sizes(part, "plain"), _MARKS[alpha], **look, label=rf"$\alpha = {alpha:g}$")
         axes.plot(part["distance"], _sizes(part, "ours"), _MARKS[alpha], mfc="none", mew=0.6, **look)
-        axes.axhline(U ** (1.0 / (alpha - 1.0)), color=hue, linestyle=":", linewidth=0.7)
+        style.guide(axes, y=U ** (1.0 / (alpha - 1.0)), color=hue, line="dotted")
     axes.plot([], [], "D", color=style.GREY, markersize=2.8, label="halving")
     axes.plot([], [], "D", color=style.GREY, markersize=2.8, mfc="none", mew=0.6, label="Newton")
     axes.plot([], [], ":", color=style.GREY, label=r"$u^{1/(\alpha-1)}$")

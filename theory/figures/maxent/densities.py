@@ -10,11 +10,10 @@ the edges decide: the mass errs by :math:`h^{1+b}` with :math:`b = 1/(\alpha-1)`
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.maxent import studies
 
 TITLE = "continuous attention from the Gaussian to the box: shapes, half-widths, and the errors of grids"
@@ -43,10 +42,14 @@ def draw(table: Table) -> Figure:
     axes["d"].set(ylabel="largest error on the line")
     rows = table.where(part="plain", alpha=2.0)
     axes["d"].plot(rows["at"], rows.middles("value"), "x:", color=style.GREY, markersize=3.5)
-    axes["d"].annotate(
-        "sparsemax\nwithout $h$", (rows["at"][0], rows.middles("value")[0]), (6, 4), textcoords="offset points",
-        color=style.GREY, size=style.SMALL, va="center",
-    )  # fmt: skip
+    style.note(
+        axes["d"],
+        "sparsemax\nwithout $h$",
+        (rows["at"][0], rows.middles("value")[0]),
+        offset=(6, 4),
+        color=style.GREY,
+        va="center",
+    )
     return figure
 
 
@@ -73,7 +76,7 @@ def _shapes(axes: Axes, table: Table) -> None:
             axes.annotate(
                 "", (-3.0, level), (3.0, level), arrowprops={"arrowstyle": "<->", "color": hue, "linewidth": 0.9}
             )
-    axes.axhline(0.0, color=style.BLACK, linewidth=0.5)
+    style.guide(axes, y=0.0, color=style.BLACK)
     axes.spines["bottom"].set_visible(False)
     axes.set(xlim=(-3.05, 3.05), ylim=(-0.31, 1.08), xlabel="$x$", ylabel="$p(x)$", yticks=[0.0, 0.25, 0.5, 0.75, 1.0])
     axes.legend(loc="upper right", handlelength=3.2, labelspacing=0.55)
@@ -86,18 +89,20 @@ def _half_widths(axes: Axes, table: Table) -> None:
         part = rows.where(at=scatter)
         near = part["alpha"] <= 1001.0
         axes.plot(part["alpha"][near] - 1.0, part.middles("value")[near], dash, color=style.GREY, zorder=1)
-        axes.annotate(
-            rf"$\sigma = {np.sqrt(scatter):g}$", (part["alpha"][0] - 1.0, part.middles("value")[0]), (-3, 0),
-            textcoords="offset points", size=style.SMALL, color=style.GREY, ha="right", va="center",
-        )  # fmt: skip
+        style.note(
+            axes,
+            rf"$\sigma = {np.sqrt(scatter):g}$",
+            (part["alpha"][0] - 1.0, part.middles("value")[0]),
+            offset=(-3, 0),
+            color=style.GREY,
+            ha="right",
+            va="center",
+        )
         for alpha, mark, hue in zip(studies.NAMED, _MARKS, _HUES, strict=True):
             here = part.where(alpha=alpha)
             axes.plot(here["alpha"] - 1.0, here.middles("value"), mark, color=hue, markersize=3.6, zorder=2)
-    axes.axhline(0.5, color=style.PURPLE, linewidth=0.8, linestyle=(0, (8, 1.5)), zorder=0)
-    axes.annotate(
-        "$a = 1/2$", (1e3, 0.5), (0, -4), textcoords="offset points", color=style.PURPLE, size=style.SMALL,
-        ha="right", va="top",
-    )  # fmt: skip
+    style.guide(axes, y=0.5, color=style.PURPLE, line="dashed")
+    style.note(axes, "$a = 1/2$", (1e3, 0.5), offset=(0, -4), color=style.PURPLE, ha="right", va="top")
     axes.set(
         xscale="log",
         yscale="log",
@@ -118,10 +123,14 @@ def _errors(axes: Axes, table: Table, part: str, orders: tuple[str, ...]) -> Non
         rows = table.where(part=part, alpha=alpha)
         axes.plot(rows["at"], rows.middles("value"), color=hue, marker=mark, markersize=3.0, linestyle=dash)
         lift = {"2": -2, "3": 3}.get(tex, 0)  # the upper two of the masses are near each other
-        axes.annotate(
-            rf"$\alpha = {tex}$: $h^{{{power}}}$", (rows["at"][0], rows.middles("value")[0]), (6, lift), color=hue,
-            textcoords="offset points", size=style.SMALL, va="center",
-        )  # fmt: skip
+        style.note(
+            axes,
+            rf"$\alpha = {tex}$: $h^{{{power}}}$",
+            (rows["at"][0], rows.middles("value")[0]),
+            offset=(6, lift),
+            color=hue,
+            va="center",
+        )
     axes.set(yscale="log", xlabel="step $h$", ylim=(1e-12, 30.0))
     axes.set_xscale("log", base=2)
     axes.set(xlim=(2.0**-11.4, 2.0**2.2), xticks=[2.0**-k for k in (11, 9, 7, 5, 3)])

@@ -1,7 +1,7 @@
 r"""How steep entmax is on laws of one large weight among equal ones, as the scores become many.
 
 Left, the norm of the Jacobian at the best such law against the number of scores: it exceeds the constant of two
-scores, :math:`2^{\alpha-2}`, from the size written beside the crossing on, and tends to 1. Laws found by climbing from
+scores, :math:`2^{\alpha-2}`, from the size written at the crossing on, and tends to 1. Laws found by climbing from
 random ones lie on the larger of both. Right, what is missing from 1, with its bound
 :math:`(3-\alpha)n^{-(\alpha-1)/(3-\alpha)}`, which is its leading term.
 """
@@ -9,11 +9,10 @@ random ones lie on the larger of both. Right, what is missing from 1, with its b
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.maxent import studies
 
 TITLE = "how steep entmax is, against the number of scores: the constant of two scores, the crossing, and the limit 1"
@@ -26,13 +25,14 @@ _MARKS = {1.25: "o", 1.5: "^", 1.75: "s"}
 
 def draw(table: Table) -> Figure:
     """Draw the norms and what they lack."""
-    figure = style.canvas(style.DOUBLE, 3.0)
-    left, right = figure.subplots(1, 2, width_ratios=[1.25, 1.0])
+    figure, (left, right) = style.row(
+        3.0, "the constant of two scores is left behind", "the limit is 1", widths=[1.25, 1.0]
+    )
     for alpha in studies.STEEP_ORDERS:
         _norms(left, table, alpha)
         _defects(right, table, alpha)
-    left.axhline(1.0, color=style.BLACK, linewidth=0.5)
-    left.annotate("limit 1", (2.0, 1.0), (2.0, 2.0), textcoords="offset points", size=style.SMALL)
+    style.guide(left, y=1.0, color=style.BLACK)
+    style.note(left, "limit 1", (2.0, 1.0), offset=(2.0, 2.0))
     left.plot([], [], color=style.GREY, label="one weight, the rest equal")
     left.plot([], [], "--", color=style.GREY, linewidth=0.7, label=r"$2^{\alpha-2}$, two equal weights")
     left.plot([], [], "o", color=style.GREY, markersize=4.5, mfc="none", label="found by climbing")
@@ -47,35 +47,30 @@ def draw(table: Table) -> Figure:
     right.plot([], [], ":", color=style.GREY, label=r"$(3-\alpha)\,n^{-(\alpha-1)/(3-\alpha)}$")
     right.legend(loc="lower left")
     right.set(xscale="log", yscale="log", xlabel="number of scores $n$", ylabel=r"$1 - \|J\|_2$", xlim=(1.4, 2e8))
-    style.panel(left, "a", "the constant of two scores is left behind")
-    style.panel(right, "b", "the limit is 1")
     return figure
 
 
 def _norms(axes: Axes, table: Table, alpha: float) -> None:
-    hue, part = _HUES[alpha], table.where(part="family", alpha=alpha)
+    hue = _HUES[alpha]
+    part = table.where(part="family", alpha=alpha)
     middle = part.middles("norm")
     axes.plot(part["n"], middle, color=hue)
-    axes.axhline(2.0 ** (alpha - 2.0), color=hue, linestyle="--", linewidth=0.7)
+    style.guide(axes, y=2.0 ** (alpha - 2.0), color=hue, line="dashed")
     found = table.where(part="climbed", alpha=alpha)
     climbed = found.middles("norm")
     axes.plot(found["n"], climbed, _MARKS[alpha], color=hue, markersize=4.5, mfc="none", zorder=4)
     crossing = studies.CROSSINGS[alpha]
     at = float(middle[part["n"] == crossing][0])
     axes.plot([crossing], [at], _MARKS[alpha], color=hue, markersize=4.0, zorder=5)
-    axes.annotate(
-        f"$n = {crossing}$", (crossing, at), (5.0, -7.5), textcoords="offset points", size=style.SMALL, color=hue
-    )
+    style.note(axes, f"$n = {crossing}$", (crossing, at), offset=(5.0, -7.5), color=hue)
 
 
 def _defects(axes: Axes, table: Table, alpha: float) -> None:
-    hue, part = _HUES[alpha], table.where(part="family", alpha=alpha)
+    hue = _HUES[alpha]
+    part = table.where(part="family", alpha=alpha)
     n = part["n"].astype(np.float64)
     axes.plot(n, 1.0 - part.middles("norm"), _MARKS[alpha], color=hue, markersize=2.2)
     axes.plot(n, (3.0 - alpha) * n ** (-(alpha - 1.0) / (3.0 - alpha)), ":", color=hue)
     at = int(np.searchsorted(n, 1e6))
     place = (n[at], 1.0 - part.intervals("norm")[at].mid)
-    axes.annotate(
-        rf"$\alpha = {alpha:g}$", place, (-6.0, -9.0), textcoords="offset points", ha="right", va="center", color=hue,
-        size=style.SMALL,
-    )  # fmt: skip
+    style.note(axes, rf"$\alpha = {alpha:g}$", place, offset=(-6.0, -9.0), ha="right", va="center", color=hue)

@@ -2,7 +2,7 @@ r"""The free-energy landscape on the simplex of laws over three scores, and the 
 
 For each temperature :math:`\tau`, level lines of :math:`F(p) = \langle p, s \rangle + \tau H(p)` around the softmax
 law :math:`p^*`; below, :math:`F(p^*) - F(p)` against :math:`\tau\,\mathrm{KL}(p \,\|\, p^*)` at every grid point, and
-what is seen of their difference beside what its enclosure allows: the identity holds where zero is enclosed.
+what is seen of their difference against what its enclosure allows: the identity holds where zero is enclosed.
 """
 
 from __future__ import annotations
@@ -10,21 +10,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.contour import ContourSet
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.maxent import studies
 
 TITLE = "the free-energy landscape on the simplex, the softmax law, and the identity of its gap"
 STUDY = studies.landscape
 CLAIMS = ("maxent.gibbs",)
 
-Array = NDArray[np.float64]
 _HUES = (style.BLUE, style.VERMILION, style.GREEN)
 _MARKS = ("o", "^", "s")
 _DASH = 4.0  # line widths; each temperature draws its third of a period, so that lines that coincide are all seen
@@ -41,8 +38,9 @@ def draw(table: Table) -> Figure:
     )
     left, right = axes["d"], axes["e"]
     holding = 0
-    for number, tau in enumerate(np.unique(table["tau"]).tolist()):
-        part, letter = table.where(tau=tau), "abc"[number]
+    for number, tau in enumerate(table.levels("tau")):
+        part = table.where(tau=tau)
+        letter = "abc"[number]
         style.panel(axes[letter], letter, rf"$\tau = {tau:g}$")
         levels = _landscape(axes[letter], part)
         bar = figure.colorbar(levels, ax=axes[letter], location="bottom", shrink=0.7, aspect=26, pad=0.02)
@@ -78,7 +76,7 @@ def _landscape(axes: Axes, part: Table) -> ContourSet:
     axes.tricontour(x, y, energy, levels=12, colors="white", linewidths=0.35, linestyles="solid")
     axes.plot([0.0, 1.0, 0.5, 0.0], [0.0, 0.0, _HIGH, 0.0], color=style.BLACK, linewidth=0.6)
     for score, ((across, up), ha, va) in zip(studies.SCORES, _CORNERS, strict=True):
-        axes.text(across, up, f"$s = {score:g}$", ha=ha, va=va, size=style.SMALL)
+        style.note(axes, f"$s = {score:g}$", (across, up), ha=ha, va=va)
     best = _place(part["best1"][:1], part["best3"][:1])
     axes.plot(*best, "*", markersize=9, color=style.VERMILION, markeredgecolor="white", markeredgewidth=0.6)
     axes.annotate("$p^*$", (best[0][0], best[1][0]), (0, -5), textcoords="offset points", ha="center", va="top")
@@ -92,7 +90,9 @@ def _identity(left: Axes, right: Axes, part: Table, number: int) -> int:
 
     The divergences of a low temperature reach less far, so drawn on top they leave those of a high one to be seen.
     """
-    tau, hue, above = float(part["tau"][0]), _HUES[number], len(_HUES) - number
+    tau = float(part["tau"][0])
+    hue = _HUES[number]
+    above = len(_HUES) - number
     look: dict[str, Any] = {"markersize": 1.7, "color": hue, "markeredgewidth": 0, "zorder": 2 + above}
     gap = [best - energy for best, energy in zip(part.intervals("best"), part.intervals("free_energy"), strict=True)]
     bound = [tau * divergence for divergence in part.intervals("divergence")]

@@ -9,20 +9,17 @@ entropy of the uniform law, :math:`\frac{1 - n^{1-\alpha}}{\alpha(\alpha-1)}`, a
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.maxent import studies
 
 TITLE = "losses of one-hot targets: margins, and the perceptron's loss below them"
 STUDY = studies.losses
 CLAIMS = ("loss.margin", "loss.monotone", "loss.sandwich")
 
-Array = NDArray[np.float64]
 _HUES = (style.BLACK, style.BLUE, style.GREEN, style.VERMILION, style.PURPLE)
 _SPREADS = (style.SKY, style.ORANGE, style.BLUE, style.GREEN, style.VERMILION)
 _FLOOR = 1e-5  # where the logarithmic axis ends, and where a loss of zero is drawn
@@ -31,11 +28,13 @@ _HEADROOM = 2.6  # of the last panel, which entropies of low orders leave
 
 def draw(table: Table) -> Figure:
     """Draw the losses of two classes on both scales, and the excess of those of four over the perceptron's."""
-    figure = style.canvas(style.DOUBLE, 2.75)
-    left, middle, right = figure.subplots(1, 3, width_ratios=[1.0, 1.0, 1.15])
-    style.panel(left, "a", "two classes")
-    style.panel(middle, "b", "the same, logarithmic")
-    style.panel(right, "c", "four classes, $s = r\\,(1, \\frac{1}{2}, 0, -1)$")
+    figure, (left, middle, right) = style.row(
+        2.75,
+        "two classes",
+        "the same, logarithmic",
+        "four classes, $s = r\\,(1, \\frac{1}{2}, 0, -1)$",
+        widths=[1.0, 1.0, 1.15],
+    )
     two = table.where(panel="two")
     for alpha, hue in zip(studies.ORDERS, _HUES, strict=True):
         _curve(left, middle, two.where(alpha=alpha), alpha, hue)
@@ -61,7 +60,8 @@ def draw(table: Table) -> Figure:
 
 def _curve(left: Axes, middle: Axes, part: Table, alpha: float, hue: str) -> None:
     """Draw the loss of one order, and its margin where the loss has one."""
-    loss, endless = part.middles("loss"), np.isinf(alpha)
+    loss = part.middles("loss")
+    endless = np.isinf(alpha)
     label = "$\\infty$: $\\max s - s_1$" if endless else f"{alpha:g}"
     left.plot(part["lead"], loss, color=hue, label=label)
     margin = 0.0 if endless else 1.0 / (alpha - 1.0) if alpha > 1.0 else np.inf
@@ -69,7 +69,7 @@ def _curve(left: Axes, middle: Axes, part: Table, alpha: float, hue: str) -> Non
     middle.plot(part["lead"][before], np.maximum(loss[before], _FLOOR), color=hue)
     if alpha > 1.0:
         left.plot(margin, 0.0, "o", color=hue, markersize=3.5, clip_on=False, zorder=4)
-        middle.axvline(margin, color=hue, linewidth=0.5, linestyle=":")
+        style.guide(middle, x=margin, color=hue, line="dotted")
 
 
 def _sandwich(axes: Axes, part: Table) -> None:
@@ -78,7 +78,8 @@ def _sandwich(axes: Axes, part: Table) -> None:
         part.kind, part.units, {name: column[np.isfinite(part["alpha"])] for name, column in part.columns.items()}
     )
     orders = np.unique(part["alpha"])
-    e, n = orders - 1.0, len(studies.LOGITS)
+    e = orders - 1.0
+    n = len(studies.LOGITS)
     entropy = np.where(e == 0.0, np.log(n), (1.0 - n**-e) / np.where(e == 0.0, 1.0, orders * e))
     axes.fill_between(orders, 0.0, entropy, color=style.PALE, linewidth=0.0)
     axes.plot(orders, entropy, color=style.BLACK, linewidth=2.2, label="$H_\\alpha$ of the uniform law")

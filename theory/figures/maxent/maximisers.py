@@ -11,19 +11,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.maxent import studies
 
 TITLE = "the laws of largest mean score, free energy and cosine: in the plane, against distance, and on cooling"
 STUDY = studies.maximisers
 CLAIMS = ("naive.plane", "naive.path")
 
-Array = NDArray[np.float64]
 _REACH = 1.18  # of both axes of the plane
 _GRID = 201
 _HIGH = float(np.sqrt(3.0) / 2.0)
@@ -126,17 +123,26 @@ def _entropic(axes: Axes, letter: str, point: Table) -> None:
         p1, p2, "*", color=style.VERMILION, markersize=8.5, markeredgecolor="white", markeredgewidth=0.6, zorder=6
     )
     box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
-    axes.annotate(
-        f"softmax ({p1:.3f}, {p2:.3f})", (1.0, 1.0), (-2.0, -2.0), "axes fraction", "offset points",
-        color=style.VERMILION, size=style.SMALL, ha="right", va="top", bbox=box, zorder=7,
-    )  # fmt: skip
+    style.note(
+        axes,
+        f"softmax ({p1:.3f}, {p2:.3f})",
+        (1.0, 1.0),
+        offset=(-2.0, -2.0),
+        inside=True,
+        color=style.VERMILION,
+        ha="right",
+        va="top",
+        bbox=box,
+        zorder=7,
+    )
 
 
 def _against_distance(axes: Axes, step: Table) -> None:
     style.panel(axes, "e", "two scores")
     for best, look in _LOOK.items():
         part = step.where(best=best)
-        d, p = part["s1"] - part["s2"], part.middles("p1")
+        d = part["s1"] - part["s2"]
+        p = part.middles("p1")
         for side in (d < 0.0, d > 0.0) if best == "mean score" else (np.isfinite(d),):
             axes.plot(d[side], p[side], label=_WORDS[best] if side[-1] else None, **look)
     axes.set(xlabel=r"$(s_1 - s_2)/\tau$", ylabel="$p_1$", xticks=[-3, -2, -1, 0, 1, 2, 3], yticks=[0.0, 0.5, 1.0])
@@ -159,12 +165,12 @@ def _triangle(axes: Axes, path: Table) -> None:
     for mark, tau in zip("o^s", _MARKED, strict=True):
         axes.plot([], [], mark, color=style.GREY, markersize=4.5, label=rf"$\tau = {tau:g}$")
     axes.legend(loc="upper left", bbox_to_anchor=(-0.04, 1.0), labelspacing=0.25)
-    axes.text(0.6, 0.15, "softmax", color=style.BLUE, size=style.SMALL, ha="left", va="bottom")
-    axes.text(0.55, 0.02, "sparsemax", color=style.VERMILION, size=style.SMALL, ha="right", va="bottom")
+    style.note(axes, "softmax", (0.6, 0.15), color=style.BLUE, ha="left", va="bottom")
+    style.note(axes, "sparsemax", (0.55, 0.02), color=style.VERMILION, ha="right", va="bottom")
     s = [float(path[f"s{k}"][0]) for k in (1, 2, 3)]
     corners = ((1.0, -0.04, "top"), (0.0, -0.04, "top"), (0.5, _HIGH + 0.03, "bottom"))
     for score, (right, height, va) in zip(s, corners, strict=True):
-        axes.text(right, height, f"$s = {score:g}$", ha="center", va=va, size=style.SMALL)
+        style.note(axes, f"$s = {score:g}$", (right, height), ha="center", va=va)
     axes.plot(0.5, _HIGH / 3.0, "o", markersize=3.0, color=style.BLACK, zorder=6)
     axes.annotate("$u$", (0.5, _HIGH / 3.0), (-3.0, 1.0), textcoords="offset points", ha="right", va="bottom")
     axes.set(aspect="equal", xlim=(-0.06, 1.06), ylim=(-0.12, 0.98))

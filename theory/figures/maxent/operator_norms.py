@@ -10,19 +10,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.maxent import studies
 
 TITLE = "operator norms of the Jacobian of softmax, and where they reach the Lipschitz constants"
 STUDY = studies.operator_norms
 CLAIMS = ("softmax.norms-attained", "softmax.norms-limit")
-
-Array = NDArray[np.float64]
 
 
 class _Norm(NamedTuple):
@@ -52,19 +48,21 @@ _MARK: dict[str, Any] = {"markersize": 2.8, "markeredgewidth": 0}
 
 def draw(table: Table) -> Figure:
     """Draw norms over two scores, their shares of the suprema over three, and by how much these are missed."""
-    figure = style.canvas(style.DOUBLE, 3.1)
-    axes = figure.subplot_mosaic([["a", "b", "c"]], width_ratios=[1.25, 1.0, 1.0])
-    two, three, rest = axes["a"], axes["b"], axes["c"]
-    style.panel(two, "a", r"two scores, $p = (p_1, 1 - p_1)$")
-    style.panel(three, "b", r"three, $(\frac{1}{2}, \frac{1}{2} - \epsilon, \epsilon)$")
-    style.panel(rest, "c", "what is missing")
+    figure, (first, second, third) = style.row(
+        3.1,
+        r"two scores, $p = (p_1, 1 - p_1)$",
+        r"three, $(\frac{1}{2}, \frac{1}{2} - \epsilon, \epsilon)$",
+        "what is missing",
+        widths=[1.25, 1.0, 1.0],
+    )
+    two, three, rest = first, second, third
     handles = []
     for number, norm in enumerate(_NORMS):
         part = table.where(norm=norm.name)
         handles.append(_curve(two, part.where(n=2), norm, number))
         _share(three, rest, part.where(n=3), norm, number)
         if norm.printed:
-            two.axhline(norm.supremum, color=style.GREY, linewidth=0.4, linestyle=(0, (1, 2)), zorder=1)
+            style.guide(two, y=norm.supremum, line="dotted")
     two.set(xlabel="$p_1$", ylabel=r"operator norm of $\mathrm{diag}(p) - pp^\top$", xlim=(0, 1), ylim=(0, 1.05))
     right = two.secondary_yaxis("right")
     named = [norm for norm in _NORMS if norm.printed]
@@ -75,9 +73,9 @@ def draw(table: Table) -> Figure:
     three.set(xscale="log", xlabel=r"$\epsilon$", ylabel="norm over its supremum", ylim=(0.74, 1.01))
     three.set_yticks([0.75, 0.8, 0.85, 0.9, 0.95, 1.0])
     rest.plot(eps, eps / 4, color=style.GREY, linestyle=(0, (4, 2)), zorder=1)
-    rest.text(0.04, 0.04, r"dashed: $\epsilon/4$, claimed least", transform=rest.transAxes, size=style.SMALL)
+    style.note(rest, r"dashed: $\epsilon/4$, claimed least", (0.04, 0.04), inside=True)
     rest.set(xscale="log", yscale="log", xlabel=r"$\epsilon$", ylabel=r"$1\ -$ norm over its supremum")
-    two.text(0.5, 0.04, "lines: closed form\nmarks: extreme points, svd", size=style.SMALL, ha="center", va="bottom")
+    style.note(two, "lines: closed form\nmarks: extreme points, svd", (0.5, 0.04), ha="center", va="bottom")
     for each in (three, rest):
         each.invert_xaxis()
     figure.legend(handles=handles, loc="outside upper center", ncols=6, columnspacing=1.2)
@@ -103,7 +101,8 @@ def _dashes(turn: int, among: int) -> tuple[float, tuple[float, float]]:
 def _share(three: Axes, rest: Axes, part: Table, norm: _Norm, number: int) -> None:
     """Draw shares of the supremum, and what is missing; norms that coincide take turns in dashes and marks."""
     order = np.argsort(part["weight"])[::-1]
-    across, share = part["weight"][order], part.middles("extreme")[order] / norm.supremum
+    across = part["weight"][order]
+    share = part.middles("extreme")[order] / norm.supremum
     closed = part.middles("closed")[order] / norm.supremum
     turn, among = _TURNS[number]
     line: dict[str, Any] = {"color": norm.hue, "linestyle": _dashes(turn, among) if among > 1 else "solid"}

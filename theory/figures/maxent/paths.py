@@ -2,26 +2,23 @@ r"""Regularisation paths on the simplex of three scores: where the law goes as t
 
 The paths of softmax, entmax of order 3/2 and sparsemax in barycentric coordinates, from the uniform law towards the
 largest score; marks at a few inverse temperatures, the same for all. Sparsemax is piecewise linear in
-:math:`1/\tau` and runs along an edge once a weight has vanished. Beside them the entropy along each path, and how many
+:math:`1/\tau` and runs along an edge once a weight has vanished. Next to them the entropy along each path, and how many
 entries have weight.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.maxent import studies
 
 TITLE = "regularisation paths of softmax, entmax and sparsemax on the simplex of three scores"
 STUDY = studies.paths
 CLAIMS = ("entmax.differences", "naive.path")
 
-Array = NDArray[np.float64]
 _LOOKS = {1.0: (style.BLUE, "-", "o"), 1.5: (style.GREEN, "--", "s"), 2.0: (style.VERMILION, "-.", "^")}
 _HIGH = float(np.sqrt(3.0) / 2.0)
 _CORNERS = (((0.53, _HIGH), "left", "center"), ((0.0, -0.02), "center", "top"), ((1.0, -0.02), "center", "top"))
@@ -73,7 +70,7 @@ def _triangle(axes: Axes) -> None:
     axes.plot(0.5, _HIGH / 3.0, "o", color=style.BLACK, markersize=2.5, zorder=5)
     axes.annotate("uniform", (0.5, _HIGH / 3.0), (0.0, -4.0), textcoords="offset points", ha="center", va="top")
     for score, ((across, up), ha, va) in zip(studies.PATH_SCORES, _CORNERS, strict=True):
-        axes.text(across, up, f"$s = {score:g}$", ha=ha, va=va, size=style.SMALL)
+        style.note(axes, f"$s = {score:g}$", (across, up), ha=ha, va=va)
     axes.legend(loc="upper left", bbox_to_anchor=(-0.02, 1.0), handlelength=2.2)
     axes.set(aspect="equal")
     axes.axis("off")

@@ -10,11 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.maxent import studies
 
 TITLE = "entropy, support and mean score of softmax, entmax 1.5 and sparsemax against temperature"
@@ -37,7 +36,9 @@ def draw(table: Table) -> Figure:
     """Draw three panels over one axis of temperature."""
     figure = style.canvas(style.DOUBLE, 2.6)
     axes = figure.subplot_mosaic([["a", "b", "c"]])
-    n, top, mean = len(studies.COOLED), max(studies.COOLED), float(np.mean(studies.COOLED))
+    n = len(studies.COOLED)
+    top = max(studies.COOLED)
+    mean = float(np.mean(studies.COOLED))
     for name, look in _LOOK.items():
         part = table.where(map=name)
         tau = part["tau"]
@@ -64,7 +65,7 @@ def draw(table: Table) -> Figure:
 
 
 def _level(axes: Axes, height: float, words: str) -> None:
-    axes.axhline(height, color=style.GREY, linewidth=0.5, zorder=1)
+    style.guide(axes, y=height)
     axes.annotate(
         words, (0.01, height), (2.0, 2.0), ("axes fraction", "data"), "offset points", color=style.GREY,
         size=style.SMALL, ha="left", va="bottom", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},

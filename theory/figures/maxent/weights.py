@@ -8,19 +8,16 @@ coordinate, gains before it loses, while the sum of the two largest never falls.
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.maxent import studies
 
 TITLE = "the weights of entmax against the difference of two scores, and against the order"
 STUDY = studies.weights
 CLAIMS = ("entmax.differences", "entmax.losing-weight")
 
-Array = NDArray[np.float64]
 _LOOKS = ((style.BLUE, "-"), (style.GREEN, "--"), (style.VERMILION, "-."), (style.BLACK, ":"))
 _ROWS = (  # of each weight its colour, its name, and where the name stands in order and points above the curve
     (style.BLUE, "first weight", 4.0, -13.0),
@@ -30,20 +27,20 @@ _ROWS = (  # of each weight its colour, its name, and where the name stands in o
 
 
 def draw(table: Table) -> Figure:
-    """Draw the sweep over the difference of two scores beside that over the order."""
-    figure = style.canvas(style.DOUBLE, 2.6)
-    left, right = figure.subplots(1, 2)
-    style.panel(left, "a", "two scores")
-    style.panel(right, "b", f"three scores, $s = ({', '.join(f'{s:g}' for s in studies.THREE)})$")
+    """Draw the sweep over the difference of two scores and that over the order."""
+    figure, (left, right) = style.row(
+        2.6, "two scores", f"three scores, $s = ({', '.join(f'{s:g}' for s in studies.THREE)})$"
+    )
     _two(left, table.where(scores="two"))
     _three(right, table.where(scores="three"))
     return figure
 
 
 def _two(axes: Axes, table: Table) -> None:
-    for (hue, dash), alpha in zip(_LOOKS, np.unique(table["alpha"]).tolist(), strict=True):
+    for (hue, dash), alpha in zip(_LOOKS, table.levels("alpha"), strict=True):
         part = table.where(alpha=alpha)
-        d, p = part["s1"], part.middles("p1")
+        d = part["s1"]
+        p = part.middles("p1")
         if np.isinf(alpha):  # a jump: two half-lines, and the tie as a point
             for side in (d < 0.0, d > 0.0):
                 axes.plot(d[side], p[side], dash, color=hue, label=r"$\alpha = \infty$" if d[side][0] < 0.0 else None)

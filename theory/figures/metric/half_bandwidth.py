@@ -9,22 +9,18 @@ but for the slowest wave of the sphere, where the first order is exact up to an 
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
-from theory.metric import studies
-from theory.metric.half_bandwidth import rate
+from theory.figures._style import Array, Axes, Figure
+from theory.metric import laplacian_rate, studies
 
 TITLE = "at the bandwidth in use the asymptotics of attention are qualitative only"
 STUDY = studies.half_bandwidth
 CLAIMS = ("metric.multipliers", "metric.half-bandwidth", "metric.asymptotics")
 
-Array = NDArray[np.float64]
 _HUES = {1: (style.BLUE, "o"), 2: (style.VERMILION, "s"), 3: (style.GREEN, "^")}
 _IN_USE = {  # with the side of the line on which the name stands
     "circle": ((0.5, "metric-attention", "right"),),
@@ -61,23 +57,23 @@ def _column(table: Table, degree: int, *, least: float) -> tuple[Array, Array]:
 def _multipliers(axes: Axes, table: Table, space: str) -> None:
     dense = np.geomspace(_LEAST, 3.0, 300)
     for degree, (hue, mark) in _HUES.items():
-        q = 0.5 * rate(space, degree) * dense
+        q = 0.5 * laplacian_rate(space, degree) * dense
         axes.plot(dense, np.exp(-q), color=hue, linewidth=0.8)
         axes.plot(dense, 1.0 - q, color=hue, linewidth=0.8, linestyle="dashed")
         epsilons, found = _column(table, degree, least=_LEAST)
-        axes.plot(epsilons, found, mark, color=hue, markersize=3.2, markerfacecolor="none", markeredgewidth=0.7)
-    axes.axhline(0.0, color=style.GREY, linewidth=0.4)
+        style.marks(axes, epsilons, found, mark, color=hue, hollow=True)
+    style.guide(axes, y=0.0)
     for at, name, side in _IN_USE[space]:
-        axes.axvline(at, color=style.GREY, linewidth=0.6, linestyle="dotted", zorder=0)
+        style.guide(axes, x=at, line="dotted")
         shift = 0.97 if side == "right" else 1.03
-        axes.text(at * shift, 1.1, name, size=style.SMALL, color=style.GREY, ha=side, va="bottom")
+        style.note(axes, name, (at * shift, 1.1), color=style.GREY, ha=side, va="bottom")
     axes.set(xlim=(_LEAST * 0.92, 3.05), ylim=(-0.55, 1.2), ylabel="multiplier")
 
 
 def _errors(axes: Axes, table: Table, space: str) -> None:
     for degree, (hue, mark) in _HUES.items():
         epsilons, found = _column(table, degree, least=0.0)
-        q = 0.5 * rate(space, degree) * epsilons
+        q = 0.5 * laplacian_rate(space, degree) * epsilons
         for claimed, line, face in ((np.exp(-q), "solid", hue), (1.0 - q, "dashed", "none")):
             error = np.abs(found - claimed)
             seen = error > _FLOOR
@@ -86,12 +82,10 @@ def _errors(axes: Axes, table: Table, space: str) -> None:
                 markerfacecolor=face, markeredgewidth=0.6,
             )  # fmt: skip
     guide = np.array([2.0**-8, 2.0**-3])
-    axes.plot(guide, 6e-2 * guide**2, color=style.GREY, linewidth=0.7)
-    axes.text(
-        guide[1] * 0.6, 9e-3 * guide[1] ** 2, r"$\propto\varepsilon^2$", size=style.SMALL, color=style.GREY, va="top"
-    )
+    style.power(axes, guide, (1.0, 6e-2), 2.0)
+    style.note(axes, r"$\propto\varepsilon^2$", (guide[1] * 0.6, 9e-3 * guide[1] ** 2), color=style.GREY, va="top")
     for at, *_ in _IN_USE[space]:
-        axes.axvline(at, color=style.GREY, linewidth=0.6, linestyle="dotted", zorder=0)
+        style.guide(axes, x=at, line="dotted")
     axes.set(yscale="log", ylim=(2e-7, 30.0), xlim=(0.0034, 3.05), ylabel="distance from the layer")
 
 

@@ -8,22 +8,19 @@ faces that are right; faces that are wrong have dark edges.
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.experiments import studies
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "parts of human bodies, as they are and as two trained networks see them"
 STUDY = studies.segmented_bodies
 CLAIMS = ("trained.segmented-bodies",)
 
-Array = NDArray[np.float64]
 _PARTS = {
     "head": style.YELLOW, "torso": style.SKY, "upper arm": style.ORANGE, "forearm": style.VERMILION,
     "hand": style.PURPLE, "thigh": style.GREEN, "shank": style.BLUE, "foot": style.GREY,
@@ -67,7 +64,7 @@ def _body(axes: Axes, part: Table, column: str) -> None:
     )  # fmt: skip
     if column != "part":
         right = f"{np.mean(~wrong):.2f} right"
-        axes.text(0.0, triangles[..., 1].min() - 0.03, right, size=style.SMALL, ha="center", va="top")
+        style.note(axes, right, (0.0, triangles[..., 1].min() - 0.03), ha="center", va="top")
     low, high = triangles[..., 1].min() - 0.13, triangles[..., 1].max() + 0.03
     axes.set(xlim=_FRAME[0], ylim=(min(_FRAME[1][0], low), max(_FRAME[1][1], high)), aspect="equal")
     axes.set_axis_off()
@@ -79,7 +76,8 @@ def _turned(triangles: Array) -> Array:
     widest = np.linalg.svd(flat - flat.mean(axis=0), full_matrices=False)[2][0]
     x = triangles[..., [0, 2]] @ widest
     z = triangles[..., [0, 2]] @ np.array([-widest[1], widest[0]])
-    cosine, sine = np.cos(_TILT), np.sin(_TILT)
+    cosine = np.cos(_TILT)
+    sine = np.sin(_TILT)
     height = triangles[..., 1]
     middle = 0.5 * (x.min() + x.max())
     return np.stack([x - middle, cosine * height - sine * z, sine * height + cosine * z], axis=-1)

@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.collections import EllipseCollection
-from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.experiments import studies
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 
 TITLE = "what training makes of the metric of attention, and how far a layer is from its limit"
 STUDY = studies.trained_layer
 CLAIMS = ("trained.small-bandwidth", "trained.half-bandwidth", "trained.semigroup")
 
-Array = NDArray[np.float64]
 _DISTANCE = 0.07  # of the ellipses, in the unit of the features
 _ELLIPSES = 50
 _HALF = 0.5
@@ -63,15 +61,16 @@ def _ellipses(axes: Axes, part: Table) -> None:
         edgecolor=style.BLUE, alpha=0.55, linewidth=0.5,
     )  # fmt: skip
     axes.add_collection(ellipses)
-    axes.plot(places[chosen, 0], places[chosen, 1], ".", color=style.BLACK, markersize=1.4, markeredgewidth=0)
+    style.marks(axes, places[chosen, 0], places[chosen, 1], ".", color=style.BLACK, size=1.4)
     axes.set(xlim=(-1.75, 2.75), ylim=(-1.2, 1.75), aspect="equal", xticks=[-1, 0, 1, 2], yticks=[-1, 0, 1])
-    axes.text(-1.65, 1.5, "class 0, upper moon", size=style.SMALL, color=style.GREY, ha="left")
-    axes.text(2.7, -1.12, "class 1, lower moon", size=style.SMALL, color=style.GREY, ha="right")
+    style.note(axes, "class 0, upper moon", (-1.65, 1.5), color=style.GREY, ha="left")
+    style.note(axes, "class 1, lower moon", (2.7, -1.12), color=style.GREY, ha="right")
 
 
 def _apart(places: Array) -> NDArray[np.int_]:
     """Choose points one after the other, each as far as possible from those chosen before."""
-    chosen, far = [0], np.linalg.norm(places - places[0], axis=1)
+    chosen = [0]
+    far = np.linalg.norm(places - places[0], axis=1)
     while len(chosen) < min(_ELLIPSES, len(places)):
         chosen.append(int(far.argmax()))
         far = np.minimum(far, np.linalg.norm(places - places[chosen[-1]], axis=1))
@@ -91,13 +90,11 @@ def _errors(axes: Axes, table: Table, stage: str) -> None:
     for label, guess, hue, line in lines:
         errors = [_error(one.where(epsilon=e), guess) for e in epsilons.tolist()]
         marker = "o" if line == "solid" else ""
-        axes.loglog(
-            epsilons, errors, color=hue, linestyle=line, marker=marker, markersize=3.0, markeredgewidth=0, label=label
-        )
+        style.convergence(axes, epsilons, errors, color=hue, mark=marker, line=line, label=label)
     half = [part.where(network=n, epsilon=_HALF) for n in part.levels("network")]
     firsts = [_error(rows, lines[1][1]) for rows in half]
     flows = [_error(rows, lambda rows: _middles(rows, "flow")) for rows in half]
-    axes.axvline(_HALF, color=style.GREY, linewidth=0.4, zorder=0)
+    style.guide(axes, x=_HALF)
     axes.plot(np.full(len(firsts), _HALF), firsts, "_", color=style.BLUE, markersize=6.0, markeredgewidth=0.7)
     axes.plot(
         np.full(len(flows), _HALF), flows, "_", color=style.VERMILION, markersize=6.0, markeredgewidth=0.7,

@@ -9,19 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
-from theory.particles import Line, studies
+from theory.figures._style import Axes, Figure
+from theory.particles import studies
+from theory.particles.exact import LineField
 
 TITLE = "attention on the line becomes Boolean, doubly exponentially fast"
 STUDY = studies.boolean
 CLAIMS = ("boolean.limit", "boolean.rate", "boolean.constant")
 
-Array = NDArray[np.float64]
 _CLOCKS = (0, 1, 2, 4)
 _HUES = (style.BLUE, style.SKY, style.GREEN, style.ORANGE, style.VERMILION)
 
@@ -58,15 +56,13 @@ def draw(table: Table) -> Figure:
 def _matrix(axes: Axes, part: Table, clock: int) -> None:
     """Draw the matrix of the positions that the table has at a time."""
     now = part.where(clock=clock)
-    line = Line(float(now["score"][0]), float(now["value"][0]))
+    line = LineField(float(now["score"][0]), float(now["value"][0]))
     weights = np.exp(line.log_weights(line.state(now.middles("x"))))
     axes.imshow(weights, cmap="Blues", vmin=0.0, vmax=1.0)
     for i, row in enumerate(weights.tolist()):
         for j, weight in enumerate(row):
             word = "0" if weight < 5e-3 else "1" if weight > 0.995 else f"{weight:.2f}"[1:]
-            axes.text(
-                j, i, word, ha="center", va="center", size=style.SMALL, color="white" if weight > 0.55 else style.GREY
-            )
+            style.note(axes, word, (j, i), ha="center", va="center", color="white" if weight > 0.55 else style.GREY)
     axes.set(xticks=[], yticks=[], xlabel="key $j$")
     if clock == 0:
         axes.set_ylabel("query $i$")
@@ -85,13 +81,12 @@ def _slopes(axes: Axes, part: Table, value: float) -> None:
         doubles = row.middles("double")
         axes.plot(row["clock"][:-1] + 0.5, np.diff(doubles), "o-", color=hue, markersize=3)
     for level in (1.0, 2.0):
-        axes.axhline(level, color=style.GREY, linewidth=0.6, linestyle=(0, (1, 1.5)), zorder=1)
+        style.guide(axes, y=level, line="dotted")
     axes.set(xlabel="$Vt$", ylabel=r"slope of $\log(-\log(1 - \max P_i))$ over $V$", ylim=(-0.2, 2.8))
-    axes.text(
-        9.9,
-        2.1 if value > 1.0 else 1.06,
+    style.note(
+        axes,
         "alone of its sign" if value > 1.0 else "",
-        size=style.SMALL,
+        (9.9, 2.1 if value > 1.0 else 1.06),
         ha="right",
         color=style.GREY,
     )

@@ -1,4 +1,4 @@
-r"""Propagation of chaos with an exact reference: one token, and the cloud of all, beside the mean-field system.
+r"""Propagation of chaos with an exact reference: one token, and the cloud of all, against the mean-field system.
 
 A token among n is off its mean-field path by :math:`\sqrt{v_d/n}` in every dimension, with :math:`v_d` from a linear
 equation; on the line, what this response to the draw leaves is of order 1/n. The cloud of n tokens is off its law by
@@ -10,40 +10,37 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table, run_mean
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.particles import studies
-from theory.particles.chaos import spread, tagged_variance
-from theory.particles.studies.chaos import ALPHA, DIMS, TIME
+from theory.particles.mean_field import mean_field_deviation, tagged_variance
+from theory.particles.studies import CHAOS_ALPHA as ALPHA, CHAOS_DIMS as DIMS, CHAOS_TIME as TIME
 
-TITLE = "propagation of chaos: one token and the cloud of all tokens beside the mean-field system"
+TITLE = "propagation of chaos: one token and the cloud of all tokens against the mean-field system"
 STUDY = studies.chaos
 CLAIMS = ("chaos.tagged", "chaos.tagged-variance", "chaos.linear-response", "chaos.clouds")
 
-Array = NDArray[np.float64]
 _HUES = dict(zip((1, 2, 3, 6), (style.BLUE, style.PURPLE, style.VERMILION, style.GREEN), strict=True))
 _MARKS = dict(zip((1, 2, 3, 6), ("o", "D", "^", "s"), strict=True))
-_CONTROL = 2.0  # taken, as any number may be: times the square of the mean token at time 0 less its mean d/n
+_CONTROL = 2.0  # chosen, as any number may be: times the square of the mean token at time 0 less its mean d/n
 
 
 def draw(table: Table) -> Figure:
     """Draw the root mean square of one token's error, its ratio to the prediction, and distances of clouds."""
     figure = style.canvas(style.DOUBLE, 3.0)
     axes = figure.subplot_mosaic([["a", "c"], ["b", "c"]], height_ratios=[2.3, 1.0])
-    style.panel(axes["a"], "a", "one token beside its mean-field path")
+    style.panel(axes["a"], "a", "one token against its mean-field path")
     style.panel(axes["b"], "b", "measured / predicted")
-    style.panel(axes["c"], "c", "the cloud beside its law")
+    style.panel(axes["c"], "c", "the cloud against its law")
     for series in np.unique(table.where(part="end")["series"]).tolist():
         for d in np.unique(table.where(part="end", series=series)["d"]).tolist():
             _token(axes["a"], axes["b"], table.where(series=series, d=d), series, d)
     _rest(axes["a"], table)
     for d in DIMS:
         _cloud(axes["c"], table.where(series="near", d=d), d)
-    axes["b"].axhline(1.0, color=style.GREY, linewidth=0.6, zorder=0)
+    style.guide(axes["b"], y=1.0)
     axes["a"].set(xscale="log", yscale="log", ylabel="root mean square error")
     axes["b"].set(xscale="log", xlim=axes["a"].get_xlim(), ylim=(0.75, 1.25), xlabel="number of tokens $n$")
     axes["a"].tick_params(labelbottom=False)
@@ -51,7 +48,7 @@ def draw(table: Table) -> Figure:
     low, high = axes["a"].get_ylim()
     axes["a"].set_ylim(low, high * (high / low) ** 0.32)
     handles, labels = axes["a"].get_legend_handles_labels()
-    tokens = len(labels) - 2  # the last two are what the response leaves, and a line beside it
+    tokens = len(labels) - 2  # the last two are what the response leaves, and its line
     key = axes["a"].legend(handles[:tokens], labels[:tokens], loc="upper right", ncols=tokens, columnspacing=1.0)
     axes["a"].add_artist(key)
     axes["a"].legend(handles[tokens:], labels[tokens:], loc="upper right", bbox_to_anchor=(1.0, 0.9), ncols=2)
@@ -65,7 +62,7 @@ def draw(table: Table) -> Figure:
 
 def _squares(part: Table, d: int) -> tuple[Array, list[Array]]:
     """Return the sizes, and for each the mean squares of the batches less a control of mean zero."""
-    c = spread(ALPHA, TIME)
+    c = mean_field_deviation(ALPHA, TIME)
     sizes = np.unique(part.where(part="end")["n"])
     found = []
     for n in sizes.tolist():
@@ -81,7 +78,9 @@ def _token(axes: Axes, ratio: Axes, part: Table, series: str, d: int) -> None:
     sizes, squares = _squares(part, d)
     predicted = tagged_variance(d, ALPHA, TIME).mid
     root = np.sqrt([float(x.mean()) for x in squares])
-    hue, mark, face = _HUES[d], _MARKS[d], _HUES[d] if series == "near" else "white"
+    hue = _HUES[d]
+    mark = _MARKS[d]
+    face = _HUES[d] if series == "near" else "white"
     look = {"markersize": 3.4, "markeredgewidth": 0.7, "markeredgecolor": hue, "markerfacecolor": face}
     label = f"$d = {d}$" if series == "near" or d not in DIMS else None
     axes.plot(sizes, root, mark, label=label, zorder=3, **look)  # type: ignore[arg-type]
@@ -103,8 +102,7 @@ def _rest(axes: Axes, table: Table) -> None:
     sizes = np.unique(part["n"])
     root = np.sqrt([float(part.where(n=n)["value"].mean()) for n in sizes.tolist()])
     axes.plot(sizes, root, "x", color=style.BLACK, markersize=3.4, label="$d = 1$, less linear response")
-    guide = root[0] * sizes[0] / sizes
-    axes.plot(sizes, guide, color=style.BLACK, linewidth=0.7, linestyle=(0, (4, 2)), label="$n^{-1}$")
+    style.power(axes, sizes, (sizes[0], root[0]), -1.0, color=style.BLACK, linestyle=(0, (4, 2)), label="$n^{-1}$")
 
 
 def _cloud(axes: Axes, part: Table, d: int) -> None:
@@ -118,7 +116,6 @@ def _cloud(axes: Axes, part: Table, d: int) -> None:
         )  # fmt: skip
         if name == "drawn":
             rate = -1.0 / max(d, 2)
-            guide = middles[-1] * (sizes / sizes[-1]) ** rate
-            axes.plot(sizes, guide, color=_HUES[d], linewidth=0.8, zorder=1)
+            style.power(axes, sizes, (sizes[-1], middles[-1]), rate, color=_HUES[d])
             words = f"$d = {d}$: $n^{{-1/{max(d, 2)}}}$"
-            axes.text(1.2 * sizes[-1], middles[-1], words, color=_HUES[d], size=style.SMALL, va="center")
+            style.note(axes, words, (1.2 * sizes[-1], middles[-1]), color=_HUES[d], va="center")

@@ -9,14 +9,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.particles import studies
-from theory.particles.studies.merging import BETAS, END, STARTS
+from theory.particles.studies import MERGING_BETAS as BETAS, MERGING_END as END, MERGING_STARTS as STARTS
 
 TITLE = "approach of the closest pair of three clusters in two clocks"
 STUDY = studies.merging
@@ -24,7 +22,7 @@ CLAIMS = ("merge.running-clock", "merge.frozen-clock")
 
 _HUES = dict(zip(BETAS, (style.GREEN, style.ORANGE, style.VERMILION, style.PURPLE, style.SKY, style.BLUE), strict=True))
 _START = 0.8
-_FIRST, _SECOND, _ = STARTS["three"].masses
+_FIRST, _SECOND, _ = STARTS["three"].weights
 _RATIO = _FIRST / _SECOND + _SECOND / _FIRST
 _WRONG = (0, (1, 1.5))
 
@@ -66,20 +64,16 @@ def _times(axes: Axes, part: Table) -> None:
     axes.plot(rows["beta"], rows.middles("frozen"), "s", color=style.VERMILION, markersize=3.2)
     right = float(_limit(np.array([END]), _RATIO)[0])
     wrong = float(_limit(np.array([END]), 2.0)[0])
-    axes.axhline(right, color=style.BLUE, linewidth=0.7, zorder=1)
+    style.guide(axes, y=right, color=style.BLUE)
     axes.axhline(wrong, color=style.BLUE, linewidth=0.7, linestyle=_WRONG, zorder=1)
     square = math.sin(_START) ** 2
     axes.plot(grid, 1.0 / (_RATIO * grid * square), color=style.VERMILION, linewidth=0.7, zorder=1)
     axes.plot(grid, 1.0 / (2.0 * grid * square), color=style.VERMILION, linewidth=0.7, linestyle=_WRONG, zorder=1)
-    axes.text(12.0, 0.22, r"running clock $s$", color=style.BLUE, size=style.SMALL)
-    axes.text(12.0, 0.0042, r"clock of the start $\sigma$", color=style.VERMILION, size=style.SMALL)
-    axes.text(
-        0.97, 0.03, "dotted: without masses", transform=axes.transAxes, size=style.SMALL, color=style.GREY, ha="right"
-    )
+    style.note(axes, r"running clock $s$", (12.0, 0.22), color=style.BLUE)
+    style.note(axes, r"clock of the start $\sigma$", (12.0, 0.0042), color=style.VERMILION)
+    style.note(axes, "dotted: without masses", (0.97, 0.03), inside=True, color=style.GREY, ha="right")
     axes.set(xscale="log", yscale="log", xlabel=r"$\beta$", ylabel="clock", ylim=(1e-3, 1.0))
-    axes.set_xticks([10, 40, 160])
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    style.ticks(axes, x=[10, 40, 160])
 
 
 def _limit(angles: np.ndarray, ratio: float) -> np.ndarray:

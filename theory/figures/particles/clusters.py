@@ -10,22 +10,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.particles import flow, on_sphere, studies
 
 TITLE = "tokens form clusters on the circle and on the sphere"
 STUDY = studies.clusters
 CLAIMS = ("consensus.almost-every",)
 
-Array = NDArray[np.float64]
-_NEAR = 0.02  # taken: what the eye does not separate
+_NEAR = 0.02  # chosen: what the eye does not separate
 _TILT = np.deg2rad(25.0)
 _VIEW = np.array([[1.0, 0.0, 0.0], [0.0, np.sin(_TILT), np.cos(_TILT)], [0.0, -np.cos(_TILT), np.sin(_TILT)]])
 _AREA = (2.0, 75.0)  # square points: of one token, and of all together
@@ -34,7 +31,8 @@ _FRAMES = 46
 
 def draw(table: Table) -> Figure:
     """Draw one row per temperature: three times on the circle, and the same on the sphere."""
-    betas, times = np.unique(table["beta"]), np.unique(table["time"])[1:]
+    betas = np.unique(table["beta"])
+    times = np.unique(table["time"])[1:]
     figure = style.canvas(style.DOUBLE, 3.75)
     axes = figure.subplots(betas.size, 2 * times.size)
     for level, (row, beta) in enumerate(zip(axes, betas.tolist(), strict=True)):
@@ -54,7 +52,8 @@ def draw(table: Table) -> Figure:
 
 def animate(table: Table) -> Iterator[Figure]:
     """Yield the sphere at the three temperatures over time, from the start in the table."""
-    betas, end = np.unique(table["beta"]).tolist(), float(table["time"].max())
+    betas = table.levels("beta")
+    end = float(table["time"].max())
     times = np.concatenate([[0.0], np.geomspace(0.25, end, _FRAMES - 1)])
     paths = []
     for beta in betas:

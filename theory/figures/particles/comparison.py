@@ -10,16 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.particles import studies
-from theory.particles.comparison import slowest_rate
-from theory.particles.equiangular import Equiangular
-from theory.particles.studies.comparison import WITNESS
+from theory.particles.exact import Equiangular, slowest_rate
+from theory.particles.studies import COMPARISON_WITNESS as WITNESS
 
 TITLE = "the slowest acute configurations of attention, without and with normalisation"
 STUDY = studies.comparison
@@ -28,7 +25,6 @@ CLAIMS = (
     "equiangular.threshold",
 )  # fmt: skip
 
-Array = NDArray[np.float64]
 _PARTS = (
     ("random", "drawn", ".", style.GREY, 3.0), ("search", "searched", "v", style.PURPLE, 3.6),
     ("simplex", "simplex", "s", style.BLACK, 2.4), ("clusters", "two equal clusters", "o", style.VERMILION, 3.0),
@@ -39,11 +35,12 @@ _DASHES: tuple[Any, ...] = ((0, (1, 1)), (0, (4, 1.5)), "solid")
 
 def draw(table: Table) -> Figure:
     """Draw ratios to the simplex for both rules, and the gap over time from two starts."""
-    figure = style.canvas(style.DOUBLE, 3.0)
-    first, second, third = figure.subplots(1, 3)
-    style.panel(first, "a", "USA: the simplex is slowest")
-    style.panel(second, "b", "SA: two clusters are slower")
-    style.panel(third, "c", rf"SA, $n = {WITNESS[0]}$, $\beta = {WITNESS[2]:g}$")
+    figure, (first, second, third) = style.row(
+        3.0,
+        "USA: the simplex is slowest",
+        "SA: two clusters are slower",
+        rf"SA, $n = {WITNESS[0]}$, $\beta = {WITNESS[2]:g}$",
+    )
     for part, words, mark, hue, size in _PARTS:
         look: dict[str, Any] = {"color": hue, "markersize": size, "markeredgewidth": 0.5, "linestyle": "none"}
         look["markerfacecolor"] = "none" if mark == "o" else hue
@@ -59,7 +56,7 @@ def draw(table: Table) -> Figure:
     second.set(xscale="log", yscale="log", xlabel=r"$mE = m\,e^{\beta(1-m)}$", xlim=(8e-3, 3e3), ylim=(1e-3, 4e3))
     second.axvline(1.0, ymin=0.3, color=style.GREY, linewidth=0.6, linestyle=(0, (1, 1.5)), zorder=1)
     for each in (first, second):
-        each.axhline(1.0, color=style.GREY, linewidth=0.6, zorder=1)
+        style.guide(each, y=1.0)
     _curves(first, second)
     _paths(third, table)
     handles, words_ = first.get_legend_handles_labels()
@@ -105,6 +102,6 @@ def _paths(axes: Axes, table: Table) -> None:
         ("path clusters", "two clusters", "o", style.VERMILION), ("path simplex", "simplex", "s", style.BLACK),
     ):  # fmt: skip
         found = table.where(part=part, rule="SA", n=n, beta=beta)
-        axes.plot(found["t"], found.middles("value"), mark, color=hue, markersize=3.4, markeredgewidth=0, label=words)
+        style.marks(axes, found["t"], found.middles("value"), mark, color=hue, size=3.4, label=words)
     axes.set(yscale="log", xlabel="time $t$", ylabel="largest gap $1 - m(t)$", ylim=(1e-6, 2.0), xlim=(-0.5, 26.0))
     axes.legend(loc="lower right")

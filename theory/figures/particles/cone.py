@@ -3,7 +3,7 @@ r"""Tokens in one hemisphere: how often chance puts them there, and what attenti
 Independent uniform points share an open hemisphere with Wendel's probability
 :math:`2^{-(n-1)}\sum_{k<d}\binom{n-1}{k}`: certainly up to :math:`n = d`, with one half at :math:`n = 2d`. From within
 one, the lowest token rises under SA and USA, with or without a mask, not under a value matrix that mirrors the axis.
-In the chart of the hemisphere the tokens' diameter shrinks at least at the rate that their lowest height tells.
+In the chart of the hemisphere the tokens' diameter shrinks at least at the rate that their lowest height gives.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import math
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from theory.evidence import Table, proportion
+from theory.evidence import Interval, Table, proportion
 from theory.figures import _style as style
-from theory.particles import hemisphere_probability, studies
+from theory.figures._style import Axes, Figure
+from theory.particles import studies
+from theory.particles.exact import hemisphere_probability
 
 TITLE = "tokens in one hemisphere: the odds of chance, and the way of attention"
 STUDY = studies.cones
@@ -35,18 +35,16 @@ _MOST = 13  # points
 
 def draw(table: Table) -> Figure:
     """Draw probabilities, lowest heights over time, and diameters with their bounds."""
-    figure = style.canvas(style.DOUBLE, 2.7)
-    first, second, third = figure.subplots(1, 3)
-    style.panel(first, "a", "chance: one open hemisphere")
-    style.panel(second, "b", "the lowest token rises")
-    style.panel(third, "c", "and all meet")
+    figure, (first, second, third) = style.row(
+        2.7, "chance: one open hemisphere", "the lowest token rises", "and all meet"
+    )
     _odds(first, table.where(part="hits", run="uniform"))
     for run, words, hue, mark in _RUNS:
         part = table.where(part="lowest", run=run)
         time = part["time"] / part["time"].max()
         second.plot(time, part.middles("value"), mark, color=hue, markersize=2.8, linestyle="solid", linewidth=0.7,
                     label=words)  # fmt: skip
-    second.axhline(0.0, color=style.GREY, linewidth=0.5, zorder=0)
+    style.guide(second, y=0.0)
     second.set(xlabel="time, in lengths of the run", ylabel=r"$\min_i\langle x_i, w\rangle$", ylim=(-0.15, 1.55))
     second.set_yticks([0.0, 0.5, 1.0])
     second.legend(loc="upper left")
@@ -63,15 +61,12 @@ def _odds(axes: Axes, table: Table) -> None:
                   markersize=2.0)  # fmt: skip
         part = table.where(d=d)
         for n, draws, hits in zip(part["n"].tolist(), part["draws"].tolist(), part.intervals("value"), strict=True):
-            low, high = proportion(int(hits.lo), draws, among=among).lo, proportion(int(hits.hi), draws, among=among).hi
-            axes.plot([n, n], [low, high], color=hue, linewidth=1.0)
-            axes.plot(n, hits.mid / draws, mark, color=hue, markersize=3.6, markerfacecolor="white",
-                      markeredgewidth=0.7)  # fmt: skip
-        axes.plot(
-            [], [], mark, color=hue, markersize=3.6, markerfacecolor="white", markeredgewidth=0.7, label=f"$d = {d}$"
-        )
-    axes.axhline(0.5, color=style.GREY, linewidth=0.5, linestyle=(0, (2, 2)), zorder=0)
-    axes.text(_MOST, 0.52, "$n = 2d$", color=style.GREY, size=style.SMALL, ha="right", va="bottom")
+            least, most = (proportion(int(count), draws, among=among) for count in (hits.lo, hits.hi))
+            style.intervals(axes, [n], [Interval(least.lo, most.hi, least.kind)], color=hue, width=1.0)
+            style.marks(axes, n, hits.mid / draws, mark, color=hue, size=3.6, hollow=True, markerfacecolor="white")
+        style.marks(axes, [], [], mark, color=hue, size=3.6, hollow=True, markerfacecolor="white", label=f"$d = {d}$")
+    style.guide(axes, y=0.5, line="dashed")
+    style.note(axes, "$n = 2d$", (_MOST, 0.52), color=style.GREY, ha="right", va="bottom")
     axes.set(xlabel="number of points $n$", ylabel="probability", ylim=(-0.02, 1.05), xlim=(0.6, _MOST + 0.4))
     axes.set_xticks(range(1, _MOST + 1, 2))
     axes.legend(loc="upper right", bbox_to_anchor=(1.0, 0.98))
@@ -87,7 +82,7 @@ def _meeting(axes: Axes, table: Table) -> None:
         claimed = [_rate(run, float(c), int(n)) for c, n in zip(heights.middles("value"), heights["n"], strict=True)]
         axes.plot(claimed, speed, mark, color=hue, label=words, **look)
     axes.axline((0.01, 0.01), (1.0, 1.0), color=style.GREY, linewidth=0.6, zorder=0)
-    axes.set(xscale="log", yscale="log", xlabel="rate told by the lowest height", ylabel=r"measured rate $-\dot D/D$")
+    axes.set(xscale="log", yscale="log", xlabel="rate from the lowest height", ylabel=r"measured rate $-\dot D/D$")
     axes.legend(loc="lower right")
 
 

@@ -11,11 +11,10 @@ import math
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.particles import studies
 
 TITLE = "rates at which tokens reach consensus"
@@ -32,11 +31,7 @@ _WAYS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def draw(table: Table) -> Figure:
     """Draw diameters, the slopes' departures from the predicted rates, and the rates of causal attention."""
-    figure = style.canvas(style.DOUBLE, 2.6)
-    first, second, third = figure.subplots(1, 3)
-    style.panel(first, "a", "diameter $D$")
-    style.panel(second, "b", "departure from the rate")
-    style.panel(third, "c", "causal, any scores")
+    figure, (first, second, third) = style.row(2.6, "diameter $D$", "departure from the rate", "causal, any scores")
     _diameters(first, second, table)
     _causal(third, table.where(way="causal"))
     handles = [first.plot([], [], color=hue, label=rf"$\beta = {beta:g}$")[0] for beta, hue in _BETAS.items()]
@@ -53,7 +48,9 @@ def _diameters(first: Axes, second: Axes, table: Table) -> None:
             beta = float(part["beta"][0])
             if part["n"][0] != 5:
                 continue
-            rate, logs, times = math.exp(beta) if way == "USA" else 1.0, part.middles("log"), part["time"]
+            rate = math.exp(beta) if way == "USA" else 1.0
+            logs = part.middles("log")
+            times = part["time"]
             look = {"color": _BETAS[beta], "linestyle": "none", **size}
             shown = rate * times + _SHIFTS[beta]
             first.plot(shown, logs / math.log(10.0), mark, **look)
@@ -61,13 +58,11 @@ def _diameters(first: Axes, second: Axes, table: Table) -> None:
             second.plot(shown[:-1], np.abs(found / rate - 1.0), mark, **look)
     clock = np.array([0.0, 8.0])
     first.plot(clock, 0.15 - clock / math.log(10.0), color=style.GREY, linewidth=0.7)
-    first.text(4.4, -1.2, r"slope $-1$", size=style.SMALL, color=style.GREY)
-    first.text(
-        0.02, 0.05, "marks of a time stand side by side", transform=first.transAxes, size=style.SMALL, color=style.GREY
-    )
+    style.note(first, r"slope $-1$", (4.4, -1.2), color=style.GREY)
+    style.note(first, "marks of a time stand side by side", (0.02, 0.05), inside=True, color=style.GREY)
     first.set(ylim=(-5.2, 0.4), xlabel=r"$\lambda t$,  $\lambda = 1$ (SA), $e^\beta$ (USA)", ylabel=r"$\log_{10} D$")
     second.plot(clock, 0.9 * np.exp(-2.0 * clock), color=style.GREY, linewidth=0.7)
-    second.text(3.4, 0.05, r"slope $-2$", size=style.SMALL, color=style.GREY)
+    style.note(second, r"slope $-2$", (3.4, 0.05), color=style.GREY)
     second.set(
         yscale="log", xlabel=r"$\lambda t$ at the start of a window", ylabel=r"$|\mathrm{slope}/(-\lambda) - 1|$"
     )
@@ -75,7 +70,7 @@ def _diameters(first: Axes, second: Axes, table: Table) -> None:
 
 def _causal(axes: Axes, table: Table) -> None:
     marks = itertools.cycle((("o", style.BLUE), ("^", style.ORANGE), ("s", style.BLACK)))
-    for start, (mark, hue) in zip(np.unique(table["start"]).tolist(), marks, strict=False):
+    for start, (mark, hue) in zip(table.levels("start"), marks, strict=False):
         part = table.where(start=start)
         logs = part.middles("log") / math.log(10.0)
         look: dict[str, Any] = {

@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.particles import studies
 
 TITLE = "critical scaling of the inverse temperature in a long context: collapse of outputs and of gradients"
@@ -25,32 +24,30 @@ _HUES = (style.SKY, style.BLUE, style.GREEN, style.VERMILION)
 
 def draw(table: Table) -> Figure:
     """Draw the cosine and the Jacobian for one overlap, and the cosine for two."""
-    figure = style.canvas(style.DOUBLE, 2.7)
-    axes = figure.subplot_mosaic([["a", "b", "c"]])
-    style.panel(axes["a"], "a", r"outputs, $\rho = 1/2$")
-    style.panel(axes["b"], "b", r"gradients, $\rho = 1/2$, $d = n$")
-    style.panel(axes["c"], "c", "two overlaps, two thresholds")
+    figure, (first, second, third) = style.row(
+        2.7, r"outputs, $\rho = 1/2$", r"gradients, $\rho = 1/2$, $d = n$", "two overlaps, two thresholds"
+    )
     half = table.where(overlap=0.5)
-    _curves(axes["a"], half.where(quantity="cosine"))
-    _curves(axes["b"], half.where(quantity="tangential"))
-    _limits(axes["a"], 1.0, 0.8, 0.5)
-    _limits(axes["b"], 0.0, 0.25, 1.0)
-    axes["a"].set(ylabel="cosine of two outputs", ylim=(0.45, 1.03))
-    axes["b"].set(ylabel=r"$\frac{1}{nd}\|\nabla\|_F^2$ along the sphere", ylim=(-0.04, 1.06))
-    for each in (axes["a"], axes["b"]):
+    _curves(first, half.where(quantity="cosine"))
+    _curves(second, half.where(quantity="tangential"))
+    _limits(first, 1.0, 0.8, 0.5)
+    _limits(second, 0.0, 0.25, 1.0)
+    first.set(ylabel="cosine of two outputs", ylim=(0.45, 1.03))
+    second.set(ylabel=r"$\frac{1}{nd}\|\nabla\|_F^2$ along the sphere", ylim=(-0.04, 1.06))
+    for each in (first, second):
         each.set(xlabel=r"$\gamma(1 - \rho)$, with $\beta = \gamma\,\log\,n$", xlim=(0.1, 2.1))
-    handles = dict(zip(*axes["a"].get_legend_handles_labels()[::-1], strict=True))
+    handles = dict(zip(*first.get_legend_handles_labels()[::-1], strict=True))
     sizes = [words for words in handles if words.startswith("$n")]
     others = [words for words in handles if words not in sizes]
-    axes["a"].legend([handles[w] for w in others], others, loc="upper right", bbox_to_anchor=(1.02, 0.93))
-    axes["b"].legend([handles[w] for w in sizes], sizes, loc="upper left", bbox_to_anchor=(0.0, 0.95))
-    _overlaps(axes["c"], table.where(quantity="cosine", way="folded"))
+    first.legend([handles[w] for w in others], others, loc="upper right", bbox_to_anchor=(1.02, 0.93))
+    second.legend([handles[w] for w in sizes], sizes, loc="upper left", bbox_to_anchor=(0.0, 0.95))
+    _overlaps(third, table.where(quantity="cosine", way="folded"))
     return figure
 
 
 def _curves(axes: Axes, part: Table) -> None:
     folded = part.where(way="folded")
-    for size, hue in zip(np.unique(folded["n"]).tolist(), _HUES, strict=True):
+    for size, hue in zip(folded.levels("n"), _HUES, strict=True):
         rows = folded.where(n=size)
         words = f"$n = 10^{{{round(np.log10(size))}}}$"
         axes.plot(rows["scaled"], rows.middles("value"), ".-", color=hue, markersize=3.0, linewidth=0.8, label=words)
@@ -78,7 +75,7 @@ def _overlaps(axes: Axes, part: Table) -> None:
             gamma, rows.middles("value"), ".-", color=hue, markersize=3.0, linewidth=0.8, label=rf"$\rho = {overlap}$"
         )
         edge = 1.0 / (1.0 - overlap)
-        axes.axvline(edge, color=hue, linewidth=0.6, linestyle=(0, (2, 2)), zorder=0)
+        style.guide(axes, x=edge, color=hue, line="dashed")
         value = 4.0 * overlap / (1.0 + 3.0 * overlap)
         axes.plot(
             edge, value, "*", color=style.BLACK, markersize=7.0, markeredgecolor="white",
@@ -86,9 +83,9 @@ def _overlaps(axes: Axes, part: Table) -> None:
         )  # fmt: skip
         wrong = 2.0 * overlap / (1.0 + overlap)
         axes.plot(edge, wrong, "x", color=style.GREY, markersize=4.0, markeredgewidth=0.9, zorder=6)
-    axes.axvline(1.0, color=style.GREY, linewidth=0.5)
+    style.guide(axes, x=1.0)
     axes.plot([], [], "*", color=style.BLACK, markersize=6.0, linestyle="none", label=r"$4\rho/(1 + 3\rho)$")
     axes.plot([], [], "x", color=style.GREY, markersize=4.0, linestyle="none", label=r"$2\rho/(1 + \rho)$: refuted")
-    axes.text(0.98, 0.19, r"$\gamma = 1$", color=style.GREY, size=style.SMALL, rotation=90, ha="right", va="bottom")
+    style.note(axes, r"$\gamma = 1$", (0.98, 0.19), color=style.GREY, rotation=90, ha="right", va="bottom")
     axes.set(xlabel=r"$\gamma$", ylabel="cosine of two outputs, $n = 10^{12}$", xlim=(0.5, 3.2), ylim=(0.15, 1.03))
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.06), frameon=True, edgecolor="none", framealpha=1.0)

@@ -11,12 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.particles import studies
 
 TITLE = "the energy that attention on the sphere climbs, and the metric in which it does"
@@ -35,11 +34,9 @@ _DOT: dict[str, Any] = {"linestyle": "none", "markeredgewidth": 0}
 
 def draw(table: Table) -> Figure:
     """Draw energies over time, their gain against the integrals, and two runs that have no such energy."""
-    figure = style.canvas(style.DOUBLE, 2.75)
-    first, second, third = figure.subplots(1, 3)
-    style.panel(first, "a", "the energy climbs")
-    style.panel(second, "b", "by as much as the velocities say")
-    style.panel(third, "c", "and need not for others")
+    figure, (first, second, third) = style.row(
+        2.75, "the energy climbs", "by as much as the velocities say", "and need not for others"
+    )
     for run, words, hue, mark in _RUNS:
         time, energy = _path(table, run)
         first.plot(time, energy, mark, color=hue, markersize=2.8, linestyle="solid", linewidth=0.7, label=words)
@@ -75,7 +72,7 @@ def _identity(axes: Axes, table: Table) -> None:
         xlabel=r"$\int_0^t\sum_i m_i Z_i\,|\dot x_i|^2\,ds$ (USA: without $Z_i$)",
         ylabel=r"$\mathcal{E}(t) - \mathcal{E}(0)$",
     )  # fmt: skip
-    axes.text(0.04, 0.96, "open: $Z_i$ left out", transform=axes.transAxes, size=style.SMALL, va="top")
+    style.note(axes, "open: $Z_i$ left out", (0.04, 0.96), inside=True, va="top")
 
 
 def _others(axes: Axes, table: Table) -> None:
@@ -90,6 +87,6 @@ def _others(axes: Axes, table: Table) -> None:
         shown = claimed < _HIGHEST  # beyond, it would run through the legend
         axes.plot(part["time"][1:][shown], claimed[shown], color=hue, linestyle=(0, (3, 1.5)), linewidth=0.7)
     axes.plot([], [], color=style.GREY, linestyle=(0, (3, 1.5)), linewidth=0.7, label="what the velocities say")
-    axes.axhline(0.0, color=style.GREY, linewidth=0.5, zorder=0)
+    style.guide(axes, y=0.0)
     axes.set(ylabel=r"$\mathcal{E}(t) - \mathcal{E}(0)$", ylim=(-0.15, 1.9))
     axes.legend(loc="upper left")

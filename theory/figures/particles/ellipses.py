@@ -11,20 +11,18 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
-from theory.particles import blow_up_time, studies
+from theory.figures._style import Array, Axes, Figure
+from theory.particles import studies
+from theory.particles.mean_field import blow_up_time
 
 TITLE = "covariance ellipses under softmax, distance and Sinkhorn attention, and when they blow up"
 STUDY = studies.gaussian_ellipses
 CLAIMS = ("gaussian-flow.closed-form", "gaussian-flow.eigenvectors", "gaussian-flow.blow-up")
 
-Array = NDArray[np.float64]
 _NAMES = {"softmax": "softmax", "distance": "distance", "sinkhorn": "Sinkhorn"}
 _HUES = {"softmax": style.VERMILION, "distance": style.GREEN, "sinkhorn": style.BLUE}
 _MARKS = {"softmax": "o", "distance": "^", "sinkhorn": "s"}
@@ -107,16 +105,21 @@ def _eigenvalues(axes: Axes, table: Table, end: float) -> None:
         scaled = [2.0 * studies.KEY @ _covariance(part, row) @ studies.KEY for row in range(len(part))]
         values = np.array([np.linalg.eigvalsh(m) for m in scaled])
         for number in (0, 1):
-            axes.plot(
-                part["t"], values[:, number], _MARKS[kernel], color=_HUES[kernel], markersize=2.8, markeredgewidth=0,
+            style.marks(
+                axes,
+                part["t"],
+                values[:, number],
+                _MARKS[kernel],
+                color=_HUES[kernel],
+                size=2.8,
                 label=name if number else None,
-            )  # fmt: skip
+            )
             line = np.geomspace(values[0, number], 40.0, 400)
             times = (_CLOCKS[kernel](line) - _CLOCKS[kernel](line[:1])) / 2.0
             there = times < (end if kernel == "softmax" else np.inf)
             axes.plot(times[there], line[there], color=_HUES[kernel], linewidth=0.7, zorder=1)
     axes.axvline(end, ymin=0.17, color=style.GREY, linewidth=0.6, linestyle=(0, (2, 2)), zorder=0)
-    axes.annotate(r"$t^\star$", (end, 25.0), (3.0, 0.0), textcoords="offset points", color=style.GREY, size=style.SMALL)
+    style.note(axes, r"$t^\star$", (end, 25.0), offset=(3.0, 0.0), color=style.GREY)
     axes.set(yscale="log", xlim=(-0.03, 1.55), ylim=(0.07, 40.0), xlabel="time $t$")
-    axes.set_yticks([0.1, 1, 10], ["0.1", "1", "10"])
+    style.ticks(axes, y=[0.1, 1, 10])
     axes.legend(loc="lower right", ncols=3, columnspacing=1.0)

@@ -9,19 +9,16 @@ the delta method says :math:`1 - \theta`, which is right up to :math:`\theta = 2
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.particles import studies
 
 TITLE = "one attention output over n keys: spread, bias, and the number of keys that their laws need"
 STUDY = studies.outputs
 CLAIMS = ("chaos.fluctuation", "chaos.effective-tokens")
 
-Array = NDArray[np.float64]
 _HUES = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE)
 _MARKS = ("o", "^", "s", "D")
 _SHIFT = 2.0 / 3.0  # where the delta method ceases to hold, in units of theta
@@ -54,12 +51,12 @@ def draw(table: Table) -> Figure:
 
 
 def _moments(axes: Axes, part: Table, number: int, limit: float, sign: float) -> None:
-    n, hue = 2.0 ** part["bits"], _HUES[number]
-    axes.axhline(limit, color=hue, linewidth=0.7, zorder=1)
-    axes.plot(
-        n, sign * part.middles("value"), _MARKS[number], color=hue, markersize=3.0, markeredgewidth=0,
-        label=f"$p = {part['p'][0]:g}$",
-    )  # fmt: skip
+    n = 2.0 ** part["bits"]
+    hue = _HUES[number]
+    style.guide(axes, y=limit, color=hue)
+    style.marks(
+        axes, n, sign * part.middles("value"), _MARKS[number], color=hue, size=3.0, label=f"$p = {part['p'][0]:g}$"
+    )
 
 
 def _exponents(axes: Axes, part: Table) -> None:
@@ -70,7 +67,7 @@ def _exponents(axes: Axes, part: Table) -> None:
     axes.plot(
         theta, 1.0 - theta, color=style.GREY, linewidth=0.8, linestyle=(0, (4, 2)), label="delta method", zorder=1
     )
-    for number, bits in enumerate(np.unique(part["bits"]).tolist()):
+    for number, bits in enumerate(part.levels("bits")):
         one = part.where(bits=bits)
         log_n = bits * np.log(2.0)
         axes.plot(
@@ -78,9 +75,9 @@ def _exponents(axes: Axes, part: Table) -> None:
             markerfacecolor="none", markeredgewidth=0.7, markeredgecolor=_HUES[number], label=f"$n = 2^{{{bits}}}$",
             linestyle="none",
         )  # fmt: skip
-    axes.axhline(0.0, color=style.PALE, linewidth=0.6, zorder=0)
+    style.guide(axes, y=0.0, color=style.PALE)
     for place, words in ((_SHIFT, r"$n = e^{3p^2/2}$"), (1.0, r"$n = e^{p^2}$"), (_END, r"$n = e^{p^2/2}$")):
-        axes.axvline(place, color=style.GREY, linewidth=0.4, linestyle=(0, (1, 2)), zorder=0)
-        axes.text(place - 0.03, -0.37, words, rotation=90, size=style.SMALL, color=style.GREY, va="bottom", ha="right")
+        style.guide(axes, x=place, line="dotted")
+        style.note(axes, words, (place - 0.03, -0.37), rotation=90, color=style.GREY, va="bottom", ha="right")
     axes.set(xlim=(0.0, 3.1), ylim=(-0.4, 1.0), xlabel=r"$p^2 / \log n$", ylabel=r"$\rho$")
     axes.legend(loc="upper right")

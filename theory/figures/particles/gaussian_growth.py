@@ -10,19 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.particles import studies
 
 TITLE = "growth of a Gaussian on the line: blow-up, exponential growth at two rates, algebraic decay"
 STUDY = studies.gaussian_growth
 CLAIMS = ("gaussian-flow.clocks", "gaussian-flow.growth", "gaussian-flow.decay", "gaussian-flow.blow-up")
 
-Array = NDArray[np.float64]
 System = tuple[str, float, float, float, float]
 _GROWING: dict[System, tuple[str, str]] = {  # mark and colour
     ("softmax", 1.0, 1.0, 0.0, 0.25): ("o", style.VERMILION),
@@ -43,11 +40,9 @@ _LAST = 8.0  # of the times in the first panel
 
 def draw(table: Table) -> Figure:
     """Draw the logarithm of the variance, its slopes over doublings of time, and the decay."""
-    figure = style.canvas(style.DOUBLE, 2.75)
-    first, second, third = figure.subplots(1, 3)
-    style.panel(first, "a", "variance, $v = 1$")
-    style.panel(second, "b", "slope over a doubling of time")
-    style.panel(third, "c", r"decay, $\alpha < 0$")
+    figure, (first, second, third) = style.row(
+        2.75, "variance, $v = 1$", "slope over a doubling of time", r"decay, $\alpha < 0$"
+    )
     for system, (mark, hue) in _GROWING.items():
         part = _rows(table, system)
         t, logs = part.middles("t"), part.middles("log")
@@ -56,7 +51,7 @@ def draw(table: Table) -> Figure:
         first.plot(t[near], logs[near], mark, color=hue, **_SMALL)
         if system[0] == "softmax":
             end = 1.0 / (2.0 * system[1] * system[2] * system[4])
-            first.axvline(end, color=style.GREY, linewidth=0.6, linestyle=(0, (2, 2)), zorder=0)
+            style.guide(first, x=end, line="dashed")
             first.annotate(
                 r"$\frac{1}{2v\alpha s_0}$", (end, 14.5), (3.0, 0.0), textcoords="offset points", color=style.GREY
             )
@@ -115,14 +110,14 @@ def _finish(first: Axes, second: Axes, third: Axes) -> None:
     """Name the axes, and draw the limits."""
     first.set(xlabel="time $t$", ylabel=r"$\log s$", xlim=(-0.2, 8.2), ylim=(-1.8, 17.0), yticks=range(0, 16, 5))
     for level, words in ((2.0, "$2v$"), (2.0 * 0.7 / 1.3, r"$2v\,q/k$")):
-        second.axhline(level, color=style.GREY, linewidth=0.6, linestyle=(0, (2, 2)), zorder=0)
+        style.guide(second, y=level, line="dashed")
         second.annotate(
             words, (16.0, level), (0.0, 2.5), textcoords="offset points", color=style.GREY, ha="right", va="bottom"
         )
     second.set_xscale("log", base=2)
     second.set_xticks([0.0625, 0.25, 1, 4, 16], ["1/16", "1/4", "1", "4", "16"])
     second.set(xlabel="time $t$", ylabel=r"$(\log s(2t) - \log s(t))/t$", ylim=(0.0, 2.3))
-    third.axhline(1.0, color=style.GREY, linewidth=0.6, linestyle=(0, (2, 2)), zorder=0)
+    style.guide(third, y=1.0, line="dashed")
     third.set(xscale="log", xlabel="time $t$", ylabel=r"$2v|\alpha|\,s\,t$", ylim=(0.0, 2.6))
     for (system, (_, hue)), (t, level) in zip(_SHRINKING.items(), ((8.0, 0.45), (8.0, 0.7), (3.0, 2.3)), strict=True):
-        third.text(t, level, _name(system), color=hue, size=style.SMALL, va="center")
+        style.note(third, _name(system), (t, level), color=hue, va="center")

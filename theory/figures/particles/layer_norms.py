@@ -10,39 +10,35 @@ import math
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.particles import studies
-from theory.particles.equiangular import Equiangular
-from theory.particles.studies.norms import BETA, SIMPLICES, TOKENS
+from theory.particles.exact import Equiangular
+from theory.particles.studies import NORM_BETA as BETA, NORM_SIMPLICES as SIMPLICES, NORM_TOKENS as TOKENS
 
 TITLE = "Pre-LN against Post-LN: gaps close like the inverse square of time, or exponentially"
 STUDY = studies.norms
 CLAIMS = ("norm-flow.post", "norm-flow.pre", "norm-flow.tokens")
 
-Array = NDArray[np.float64]
 _HUES = (style.BLUE, style.VERMILION)
 _TEN = math.log(10.0)
 
 
 def draw(table: Table) -> Figure:
     """Draw gaps over time twice, on scales for both placements, and slopes of the decades."""
-    figure = style.canvas(style.DOUBLE, 2.9)
-    first, second, third = figure.subplots(1, 3)
-    style.panel(first, "a", "Pre-LN and Post-LN")
-    style.panel(second, "b", "Post-LN, times $e^{2t}$")
-    style.panel(third, "c", "Pre-LN, slope of a decade")
+    figure, (first, second, third) = style.row(
+        2.9, "Pre-LN and Post-LN", "Post-LN, times $e^{2t}$", "Pre-LN, slope of a decade"
+    )
     for case, (n, beta, gap) in enumerate(SIMPLICES):
-        simplex, words = Equiangular(n, beta), rf"$n = {n}$, $\beta = {beta:g}$"
+        simplex = Equiangular(n, beta)
+        words = rf"$n = {n}$, $\beta = {beta:g}$"
         _series(first, second, third, table, "simplex", case, ("o", _HUES[case], words))
         c, d = simplex.pre_norm_tail(gap)
         times = np.geomspace(3.0, 3e8, 100)
         first.plot(times, c / times**2, color=_HUES[case], linewidth=0.6, zorder=1)
-        second.axhline(math.exp(simplex.log_prefactor(gap)), color=_HUES[case], linewidth=0.6, zorder=1)
+        style.guide(second, y=math.exp(simplex.log_prefactor(gap)), color=_HUES[case])
         start = np.geomspace(1.0, 1e7, 60)
         third.plot(start, 1.8 * abs(d) / _TEN / start, color=_HUES[case], linewidth=0.6, zorder=1)
     words = rf"drawn, $n = {TOKENS}$, $\beta = {BETA:g}$"
@@ -70,7 +66,8 @@ def _series(
     }  # fmt: skip
     for norm in ("pre", "post"):
         found = table.where(part=part, norm=norm, case=case)
-        times, logs = found["t"], found.middles("log_gap")
+        times = found["t"]
+        logs = found.middles("log_gap")
         first.plot(times, np.exp(logs), mark, **style_)
         if norm == "post":
             second.plot(times, np.exp(logs + 2.0 * times), mark, label=words, **style_)

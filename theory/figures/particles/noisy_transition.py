@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from scipy import special
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.particles import studies
 
 TITLE = "noisy attention on the circle: a continuous transition below the critical beta, hysteresis above it"
@@ -28,32 +27,24 @@ _DASH = (0, (3, 1.5))
 
 def draw(table: Table) -> Figure:
     """Draw the order parameter, the free energy along the same branches, and the coefficient that changes its sign."""
-    figure = style.canvas(style.DOUBLE, 2.7)
-    axes = figure.subplot_mosaic([["a", "b", "c"]])
-    style.panel(axes["a"], "a", "order parameter")
-    style.panel(axes["b"], "b", "free energy of the branch")
-    style.panel(axes["c"], "c", "onset of order")
+    figure, (first, second, third) = style.row(2.7, "order parameter", "free energy of the branch", "onset of order")
     for beta, hue in _SHOWN.items():
-        _branch(axes["a"], axes["b"], table, beta, hue)
-    for each in (axes["a"], axes["b"]):
-        each.axvline(1.0, color=style.PALE, linewidth=0.8, zorder=0)
+        _branch(first, second, table, beta, hue)
+    for each in (first, second):
+        style.guide(each, x=1.0, color=style.PALE)
         each.set(xlabel=r"strength $K/K_\#$", xlim=(0.93, 1.12))
-    axes["a"].plot([0.93, 1.0], [0.0, 0.0], color=style.BLACK, linewidth=1.2)
-    axes["a"].plot([1.0, 1.12], [0.0, 0.0], color=style.BLACK, linewidth=0.8, linestyle=_DASH)
-    axes["a"].plot([], [], color=style.GREY, linestyle=_DASH, linewidth=0.8, label="unstable")
-    axes["a"].plot(
-        [], [], "o", color=style.GREY, markerfacecolor="white", markersize=3.6, linestyle="none", label="$K_c$"
-    )
-    axes["a"].set(ylabel=r"$m = |\int x\,\rho|$", ylim=(-0.03, 1.3))
-    axes["a"].set_yticks([0.0, 0.25, 0.5, 0.75, 1.0])
-    axes["a"].legend(loc="upper left", ncols=2, columnspacing=1.2, handlelength=1.2)
-    axes["b"].axhline(0.0, color=style.BLACK, linewidth=0.6)
-    axes["b"].plot(
-        [], [], "D", color=style.GREY, markersize=3.4, markeredgewidth=0, linestyle="none", label="certified $< 0$"
-    )
-    axes["b"].set(ylabel=r"$F_K(\rho) - F_K(1)$, units of $10^{-3}$", ylim=(-30.0, 6.0))
-    axes["b"].legend(loc="upper right")
-    _onset(axes["c"], table.where(part="small", dim=2))
+    first.plot([0.93, 1.0], [0.0, 0.0], color=style.BLACK, linewidth=1.2)
+    first.plot([1.0, 1.12], [0.0, 0.0], color=style.BLACK, linewidth=0.8, linestyle=_DASH)
+    first.plot([], [], color=style.GREY, linestyle=_DASH, linewidth=0.8, label="unstable")
+    first.plot([], [], "o", color=style.GREY, markerfacecolor="white", markersize=3.6, linestyle="none", label="$K_c$")
+    first.set(ylabel=r"$m = |\int x\,\rho|$", ylim=(-0.03, 1.3))
+    first.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0])
+    first.legend(loc="upper left", ncols=2, columnspacing=1.2, handlelength=1.2)
+    style.guide(second, y=0.0, color=style.BLACK)
+    style.marks(second, [], [], "D", color=style.GREY, size=3.4, label="certified $< 0$")
+    second.set(ylabel=r"$F_K(\rho) - F_K(1)$, units of $10^{-3}$", ylim=(-30.0, 6.0))
+    second.legend(loc="upper right")
+    _onset(third, table.where(part="small", dim=2))
     return figure
 
 
@@ -87,23 +78,16 @@ def _onset(axes: Axes, part: Table) -> None:
     betas = np.linspace(0.6, 4.2, 200)
     share = special.ive(2, betas) / special.ive(1, betas)
     axes.plot(betas, (1.0 - 2.0 * share) / (2.0 * (1.0 - share)), color=style.BLACK, linewidth=0.8)
-    axes.axhline(0.0, color=style.PALE, linewidth=0.8, zorder=0)
-    axes.axvline(_CRITICAL, color=style.GREY, linewidth=0.6, linestyle=(0, (2, 2)))
-    for beta in np.unique(part["beta"]).tolist():
+    style.guide(axes, y=0.0, color=style.PALE)
+    style.guide(axes, x=_CRITICAL, line="dashed")
+    for beta in part.levels("beta"):
         rows = part.where(beta=beta)
         slope = (rows.middles("strength") - 1.0) / rows.middles("order") ** 2
-        axes.plot(np.full(len(rows) - 1, beta), slope[:-1], "o", color=style.PALE, markersize=3.0, markeredgewidth=0)
-        axes.plot(beta, slope[-1], "o", color=_SHOWN.get(beta, style.GREY), markersize=4.0, markeredgewidth=0)
-    axes.annotate(
-        r"$\beta_\star = 2.44692$",
-        (_CRITICAL, 0.3),
-        (3, 0),
-        textcoords="offset points",
-        color=style.GREY,
-        size=style.SMALL,
-    )
-    axes.text(0.04, 0.46, "continuous", size=style.SMALL, transform=axes.transAxes, va="top")
-    axes.text(0.98, 0.6, "with a jump", size=style.SMALL, transform=axes.transAxes, ha="right", va="top")
+        style.marks(axes, np.full(len(rows) - 1, beta), slope[:-1], "o", color=style.PALE, size=3.0)
+        style.marks(axes, beta, slope[-1], "o", color=_SHOWN.get(beta, style.GREY), size=4.0)
+    style.note(axes, r"$\beta_\star = 2.44692$", (_CRITICAL, 0.3), offset=(3, 0), color=style.GREY)
+    style.note(axes, "continuous", (0.04, 0.46), inside=True, va="top")
+    style.note(axes, "with a jump", (0.98, 0.6), inside=True, ha="right", va="top")
     axes.text(0.04, 0.18, r"$\frac{1 - 2r}{2(1 - r)}$", transform=axes.transAxes)
-    axes.text(0.04, 0.06, "with $r = I_2/I_1$", size=style.SMALL, transform=axes.transAxes)
+    style.note(axes, "with $r = I_2/I_1$", (0.04, 0.06), inside=True)
     axes.set(xlabel=r"inverse temperature $\beta$", ylabel=r"$(K/K_\# - 1)/m^2$ for small $m$", xlim=(0.6, 4.2))

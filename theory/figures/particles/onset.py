@@ -1,20 +1,19 @@
 r"""The first clusters out of tokens spread evenly over a circle: which number of them, and how fast.
 
 Growth rates of the modes of SA, measured on tokens and as Bessel functions; the modes at :math:`\beta = 5` along the
-nonlinear flow beside exponentials of these rates; and the fastest mode against :math:`\beta`, a staircase about
+nonlinear flow against exponentials of these rates; and the fastest mode against :math:`\beta`, a staircase about
 :math:`\sqrt{2\beta}` with steps where :math:`2\beta` is the mean of two neighbouring squares.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.particles import studies
 
 TITLE = "growth rates of the first clusters on the circle, their saturation, and the fastest mode against beta"
@@ -54,18 +53,15 @@ def _rates(axes: Axes, part: Table) -> None:
     for beta, hue in _HUES.items():
         rows = part.where(beta=beta)
         axes.plot(_EVERY, _rate(beta, _EVERY), color=hue, linewidth=0.7, alpha=0.8)
-        axes.plot(
-            rows["degree"], rows.middles("value"), _MARKS[beta], color=hue, markersize=3.6, markeredgewidth=0,
-            linestyle="none", label=rf"$\beta = {beta:g}$",
-        )  # fmt: skip
+        style.marks(
+            axes, rows["degree"], rows.middles("value"), _MARKS[beta], color=hue, size=3.6, label=rf"$\beta = {beta:g}$"
+        )
         best = int(rows["degree"][np.argmax(rows.middles("value"))])
         axes.plot(
             best, _rate(beta, best), "o", markersize=8.0, markerfacecolor="none", markeredgecolor=hue,
             markeredgewidth=0.7,
         )  # fmt: skip
-    axes.plot(
-        [], [], "o", markersize=6.0, color=style.GREY, markerfacecolor="none", markeredgewidth=0.7, label="winner"
-    )
+    style.marks(axes, [], [], "o", color=style.GREY, size=6.0, hollow=True, label="winner")
     axes.set(
         xlabel=r"mode $\ell$", ylabel=r"rate $\ell^2I_\ell(\beta)/(\beta I_0(\beta))$", xlim=(0, 8.6), ylim=(0, 0.92)
     )
@@ -76,7 +72,9 @@ def _rates(axes: Axes, part: Table) -> None:
 def _modes(axes: Axes, part: Table) -> None:
     for degree, hue in enumerate(_OF_DEGREE, start=1):
         rows = part.where(degree=degree)
-        beta, start, times = float(rows["beta"][0]), float(rows["epsilon"][0]), rows["time"]
+        beta = float(rows["beta"][0])
+        start = float(rows["epsilon"][0])
+        times = rows["time"]
         growing = start * np.exp(float(_rate(beta, degree)) * times)
         axes.plot(times, growing, color=hue, linewidth=0.6, linestyle=(0, (4, 2)))
         axes.plot(times, rows.middles("value"), color=hue, label=str(degree))
@@ -105,7 +103,7 @@ def _winners(axes: Axes, part: Table) -> None:
     for beta, hue in _HUES.items():
         rows = part.where(beta=beta)
         seen = int(rows["degree"][np.argmax(rows.middles("value"))])
-        axes.plot(beta, seen, _MARKS[beta], color=hue, markersize=5.0, markeredgewidth=0, zorder=4)
+        style.marks(axes, beta, seen, _MARKS[beta], color=hue, size=5.0, zorder=4)
     axes.set(
         xscale="log",
         xlim=(0.3, 60.0),

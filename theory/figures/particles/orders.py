@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from theory.evidence import Interval, Table, order
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.particles import METHODS, studies
 
 TITLE = "orders of the integrators: errors against the length of the step, on three problems with known solutions"
@@ -59,8 +58,5 @@ def _errors(axes: Axes, part: Table, name: str, exact: float) -> None:
     sizes = np.array([error.mid for error in errors])
     stated = next(m.order for m in METHODS if m.name == name)
     line = np.array([steps[-1] / 1.3, steps[0] * 1.3])
-    axes.plot(line, sizes[-1] * (line / steps[-1]) ** stated, color=_HUES[name], linewidth=0.6, alpha=0.7)
-    axes.plot(
-        steps, sizes, _MARKS[name], color=_HUES[name], markersize=3.2, markeredgewidth=0,
-        label=rf"${middle:.2f} \pm {half:.2f}$",
-    )  # fmt: skip
+    style.power(axes, line, (steps[-1], sizes[-1]), stated, color=_HUES[name], alpha=0.7)
+    style.marks(axes, steps, sizes, _MARKS[name], color=_HUES[name], label=rf"${middle:.2f} \pm {half:.2f}$")

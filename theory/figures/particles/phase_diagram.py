@@ -1,7 +1,7 @@
 r"""The phase diagram of independent tokens over time and inverse temperature, and what theory says of it.
 
 The mean overlap of 32 tokens, uniform on the sphere in dimension 256, under SA; on top, the level lines of the overlap
-of equiangular tokens that start orthogonal, which is what the mean overlap tends to in high dimension. Beside it the
+of equiangular tokens that start orthogonal, which is what the mean overlap tends to in high dimension. Next to it the
 difference of both: at large :math:`\beta` a dimension of 256 is not yet high, for the nearest pairs meet first and take
 the others along. Below, the largest deviation of any pair, times
 :math:`\sqrt d`.
@@ -12,31 +12,29 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.particles import studies
-from theory.particles.equiangular import Equiangular
+from theory.particles.exact import Equiangular
 
 TITLE = "the phase diagram of independent tokens over time and inverse temperature"
 STUDY = studies.equiangular
 CLAIMS = ("equiangular.concentration",)
 
-Array = NDArray[np.float64]
 _LEVELS = (0.05, 0.5, 0.95)
 _HUES = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE)
 
 
 def draw(table: Table) -> Figure:
-    """Draw the mean overlap beside its difference to theory, above deviations over the dimension and over time."""
+    """Draw the mean overlap next to its difference to theory, above deviations over the dimension and over time."""
     figure = style.canvas(style.DOUBLE, 5.0)
     axes = figure.subplot_mosaic([["a", "b"], ["c", "d"]], height_ratios=[1.15, 1.0])
     part = table.where(part="mean")
     n, d = int(part["n"][0]), int(part["d"][0])
-    betas, times = np.unique(part["beta"]), np.unique(part["t"])[1:]
+    betas = np.unique(part["beta"])
+    times = np.unique(part["t"])[1:]
     measured = np.array([part.where(beta=b).middles("value")[1:] for b in betas])
     theory = np.array([1.0 - Equiangular(n, float(b)).gap(times) for b in betas])
     style.panel(axes["a"], "a", f"mean overlap, $n = {n}$, $d = {d}$")

@@ -10,12 +10,10 @@ import math
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Array, Axes, Figure
 from theory.particles import studies
 
 TITLE = "the solvable corner: the mean field approaches consensus at the rate 1/2, any number of tokens at the rate 1"
@@ -27,7 +25,6 @@ CLAIMS = (
     "solvable.crossover",
 )
 
-Array = NDArray[np.float64]
 _HUES = (style.VERMILION, style.ORANGE, style.GREEN, style.BLUE)
 _STARTED = 1.0 / 9.0  # r^2 / (1 - r^2) at time zero
 _TIMES = np.linspace(0.0, 16.0, 321)
@@ -36,11 +33,7 @@ _GUIDE: dict[str, Any] = {"color": style.GREY, "linewidth": 0.6, "linestyle": (0
 
 def draw(table: Table) -> Figure:
     """Draw distances, their rates, and the rates about the time log n."""
-    figure = style.canvas(style.DOUBLE, 2.75)
-    first, second, third = figure.subplots(1, 3)
-    style.panel(first, "a", "distance to consensus")
-    style.panel(second, "b", "its rate")
-    style.panel(third, "c", r"about the time $\log n$")
+    figure, (first, second, third) = style.row(2.75, "distance to consensus", "its rate", r"about the time $\log n$")
     grid = table.where(part="grid")
     many = int(grid["n"].max())
     r = np.sqrt(_grown(_TIMES) / (1.0 + _grown(_TIMES)))
@@ -54,7 +47,7 @@ def draw(table: Table) -> Figure:
         second.plot(part["t"], part.middles("rate"), **look)
     for rate, words, above in ((-0.5, "mean field, $-1/2$", 0.015), (-1.0, "finite $n$, $-1$", 0.05)):
         second.axhline(rate, **_GUIDE)
-        second.text(16.3, rate + above, words, size=style.SMALL, color=style.GREY, ha="right", va="bottom")
+        style.note(second, words, (16.3, rate + above), color=style.GREY, ha="right", va="bottom")
     first.set(yscale="log", xlabel="time $t$", ylabel="$W_2$, chordal", ylim=(3e-7, 4.0), xlim=(-0.5, 16.5))
     first.legend(loc="lower left")
     second.set(xlabel="time $t$", ylabel=r"$d\log W_2/dt$", ylim=(-1.06, 0.0), xlim=(-0.5, 16.5))
@@ -76,10 +69,16 @@ def _crossing(axes: Axes, table: Table) -> None:
     hues = (style.VERMILION, style.ORANGE, style.GREEN, style.SKY, style.BLUE)
     for n, mark, hue in zip(studies.CROSSING, "ov^sD", hues, strict=True):
         part = table.where(part="crossing", n=n)
-        axes.plot(
-            part["t"][1:] - math.log(n), part.middles("rate")[1:], mark, color=hue, markersize=3.4, markeredgewidth=0.7,
-            markerfacecolor="none", label=f"$n = {_thousands(n)}$",
-        )  # fmt: skip
+        style.marks(
+            axes,
+            part["t"][1:] - math.log(n),
+            part.middles("rate")[1:],
+            mark,
+            color=hue,
+            size=3.4,
+            hollow=True,
+            label=f"$n = {_thousands(n)}$",
+        )
     axes.axhline(-0.5, **_GUIDE)
     axes.axhline(-1.0, **_GUIDE)
     axes.set(xlabel=r"$t - \log n$,  $y = \frac{9}{2}e^{-(t - \log n)}$", ylabel=r"$d\log W_2/dt$")

@@ -8,12 +8,11 @@ is.
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
 from theory.evidence import Table
 from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
 from theory.particles import studies
 
 TITLE = "spectra at consensus and at the twisted states of a ring"
@@ -25,16 +24,16 @@ _STATES = ((1, 0.0), (2, 0.0), (3, 0.0), (1, 1.0), (1, 4.0))
 
 def draw(table: Table) -> Figure:
     """Draw rates over temperature, the causal rates over the token, and the spectra of twisted states."""
-    figure = style.canvas(style.DOUBLE, 2.6)
-    axes = figure.subplot_mosaic([["a", "b", "c"]], width_ratios=(1.0, 1.0, 1.5))
-    _rates(axes["a"], table)
-    _causal(axes["b"], table.where(way="causal"))
-    _ring(axes["c"], table.where(way="ring", n=10))
+    figure, (first, second, third) = style.row(
+        2.6, "consensus, $n = 5$, $d = 3$", "causal, $n = 6$, $d = 3$", "twisted ring of ten", widths=(1.0, 1.0, 1.5)
+    )
+    _rates(first, table)
+    _causal(second, table.where(way="causal"))
+    _ring(third, table.where(way="ring", n=10))
     return figure
 
 
 def _rates(axes: Axes, table: Table) -> None:
-    style.panel(axes, "a", "consensus, $n = 5$, $d = 3$")
     beta = np.linspace(0.0, 6.0, 61)
     axes.plot(beta, np.exp(beta), color=style.GREY, linewidth=0.7, zorder=1)
     axes.plot(beta, np.ones(beta.size), color=style.GREY, linewidth=0.7, zorder=1)
@@ -48,7 +47,6 @@ def _rates(axes: Axes, table: Table) -> None:
 
 
 def _causal(axes: Axes, table: Table) -> None:
-    style.panel(axes, "b", "causal, $n = 6$, $d = 3$")
     k = np.linspace(1.0, 6.0, 101)
     axes.plot(k, -(k - 1.0) / k, color=style.GREY, linewidth=0.7, zorder=1)
     values = table.middles("value")[::-1]
@@ -60,8 +58,7 @@ def _causal(axes: Axes, table: Table) -> None:
 
 
 def _ring(axes: Axes, table: Table) -> None:
-    style.panel(axes, "c", "twisted ring of ten")
-    axes.axhline(0.0, color=style.GREY, linewidth=0.6, zorder=1)
+    style.guide(axes, y=0.0)
     for place, (winding, beta) in enumerate(_STATES):
         for d, shift, hue in ((2, -0.18, style.BLUE), (3, 0.18, style.ORANGE)):
             values = table.where(winding=winding, beta=beta, d=d).middles("value")
@@ -77,4 +74,4 @@ def _ring(axes: Axes, table: Table) -> None:
         for name, hue in (("circle", style.BLUE), ("sphere", style.ORANGE))
     ]
     axes.legend(handles=handles, loc="upper left")
-    axes.text(0.03, 0.04, "thick: unstable", transform=axes.transAxes, size=style.SMALL)
+    style.note(axes, "thick: unstable", (0.03, 0.04), inside=True)

@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from theory.evidence import Table
 from theory.figures import _style as style
-from theory.particles import log_asymptote, meeting_point, studies
-from theory.particles.studies.metastable import ANGLES, BETAS, MASSES
+from theory.figures._style import Axes, Figure
+from theory.particles import studies
+from theory.particles.exact import log_asymptote, meeting_point
+from theory.particles.studies import STAIRCASE_ANGLES as ANGLES, STAIRCASE_BETAS as BETAS, STAIRCASE_WEIGHTS as MASSES
 
 TITLE = "staircase of the energy of four clusters in log time, and the lifetimes that predict it"
 STUDY = studies.staircase
@@ -28,18 +27,22 @@ _MARKS = {1: "o", 2: "s", 3: "^"}
 
 def draw(table: Table) -> Figure:
     """Draw energies over log time divided by beta, and how far the jumps are from two formulas."""
-    figure = style.canvas(style.DOUBLE, 2.7)
-    left, right = figure.subplots(1, 2, width_ratios=(1.35, 1.0))
+    figure, (left, right) = style.row(
+        2.7,
+        "masses 0.3, 0.1, 0.4, 0.2 at angles 0, 0.6, 1.6, 2.6",
+        r"$|\log T_k - \log T_k^{\mathrm{formula}}|$",
+        widths=(1.35, 1.0),
+    )
     _stairs(left, table)
     _rest(right, table)
     return figure
 
 
 def _stairs(axes: Axes, table: Table) -> None:
-    style.panel(axes, "a", "masses 0.3, 0.1, 0.4, 0.2 at angles 0, 0.6, 1.6, 2.6")
     for beta, hue in _HUES.items():
         part = table.where(beta=beta)
-        time, height = part.middles("log_time") / beta, part.middles("energy")
+        time = part.middles("log_time") / beta
+        height = part.middles("energy")
         across = np.concatenate([[-0.2], time, [1.5]])
         axes.plot(across, np.concatenate([height[:1], height, [1.0]]), color=hue, label=rf"$\beta = {beta:g}$")
         jumps = part.where(mark="jump")
@@ -55,14 +58,13 @@ def _stairs(axes: Axes, table: Table) -> None:
 
 
 def _rest(axes: Axes, table: Table) -> None:
-    style.panel(axes, "b", r"$|\log T_k - \log T_k^{\mathrm{formula}}|$")
     for corrected, hue, words in ((False, style.BLUE, "asymptote"), (True, style.VERMILION, "with its next term")):
         for stage, mark in _MARKS.items():
             gaps = []
             for beta in BETAS:
                 (jump,) = table.where(beta=beta, stage=stage, mark="jump").middles("log_time")
                 angle, masses = _pairs(beta)[stage - 1]
-                gaps.append(abs(jump - log_asymptote(angle, beta, masses=masses, corrected=corrected)))
+                gaps.append(abs(jump - log_asymptote(angle, beta, weights=masses, corrected=corrected)))
             filled = "none" if corrected else hue
             axes.plot(
                 BETAS, gaps, mark, color=hue, markersize=3.6, markerfacecolor=filled, linestyle="solid", linewidth=0.5
@@ -72,22 +74,21 @@ def _rest(axes: Axes, table: Table) -> None:
     for power, height in ((1, 22.0), (2, 3.0)):
         axes.plot(betas, height / betas**power, color=style.GREY, linewidth=0.6, linestyle=(0, (4, 2)), zorder=1)
         words = rf"$\beta^{{-{power}}}$"
-        axes.text(330.0, height / 320.0**power, words, size=style.SMALL, color=style.GREY, va="center")
+        style.note(axes, words, (330.0, height / 320.0**power), color=style.GREY, va="center")
     for stage, mark in _MARKS.items():
         axes.plot([], [], mark, color=style.BLACK, markersize=3.6, label=f"$k = {stage}$")
     axes.set(xscale="log", yscale="log", xlabel=r"$\beta$", xlim=(17.0, 480.0))
-    axes.set_xticks(BETAS)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    style.ticks(axes, x=BETAS)
     axes.legend(loc="lower left")
 
 
 def _pairs(beta: float) -> list[tuple[float, tuple[float, float]]]:
     """Return angle and masses of the three pairs when they are formed; squares of masses balance in the limit."""
     a, b, c, d = MASSES
-    first, second = ANGLES[1], ANGLES[3] - ANGLES[2]
+    first = ANGLES[1]
+    second = ANGLES[3] - ANGLES[2]
     if math.isinf(beta):
         moved = [first * b**2 / (a**2 + b**2), second * d**2 / (c**2 + d**2)]
     else:
-        moved = [meeting_point(first, beta, masses=(a, b)).mid, meeting_point(second, beta, masses=(c, d)).mid]
+        moved = [meeting_point(first, beta, weights=(a, b)).mid, meeting_point(second, beta, weights=(c, d)).mid]
     return [(first, (a, b)), (second, (c, d)), (ANGLES[2] + moved[1] - moved[0], (a + b, c + d))]

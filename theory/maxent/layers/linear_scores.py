@@ -18,15 +18,21 @@ Trends in Machine Learning 1 (2008), section 3.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_matrix, as_positive, as_simplex, as_vector, frozen
+from theory.attention.enclosed import known
+from theory.evidence import is_enclosed, within
 from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error
 from theory.maxent.batch import Array
 from theory.maxent.gibbs.softmax import log_softmax, softmax, softmax_value
+
+_TINY = 1e-300  # derived: smaller weights are known up to this absolutely, see softmax_error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,15 +74,27 @@ class LinearScores:
         return scores
 
     def weights(self, parameters: ArrayLike) -> Array:
-        """Return the law at ``parameters``, shape (n,)."""
+        """Return the law at ``parameters``, shape (n,), enclosed if they are."""
+        if is_enclosed(parameters):
+            at = known(parameters, "parameters")
+            law = self.weights(at)
+            return within(law, self.error(at) * law + _TINY)  # type: ignore[no-any-return]
         return softmax(self.scores(parameters), prior=self.prior, tau=self.tau)
 
     def log_weights(self, parameters: ArrayLike) -> Array:
-        """Return the logarithms of the weights, shape (n,), which do not underflow."""
+        """Return the logarithms of the weights, shape (n,), which do not underflow; enclosed if the parameters are."""
+        if is_enclosed(parameters):
+            at = known(parameters, "parameters")
+            return within(self.log_weights(at), 2.0 * self.error(at))  # type: ignore[no-any-return]
         return log_softmax(self.scores(parameters), prior=self.prior, tau=self.tau)
 
-    def value(self, parameters: ArrayLike) -> float:
-        """Return the log-partition A, in the unit of the scores."""
+    def value(self, parameters: ArrayLike) -> Any:
+        """Return the log-partition A, in the unit of the scores, enclosed if the parameters are."""
+        if is_enclosed(parameters):
+            at = known(parameters, "parameters")
+            size = float((np.abs(self.basis) @ np.abs(at)).max()) + self.tau * math.log(len(self.basis))
+            added = 0.0 if self.prior is None else self.tau * float(-np.log(self.prior.min()))
+            return within(self.value(at), self.tau * self.error(at) + gamma(2 * EXP_ULPS + 8) * (size + added))
         return float(softmax_value(self.scores(parameters), prior=self.prior, tau=self.tau))
 
     def gradient(self, parameters: ArrayLike) -> Array:

@@ -1,0 +1,114 @@
+"""From a table to files: draw, say below what the evidence says, stamp what is not verified, write.
+
+A verified figure and its table take their place together, with their entry in the manifest. A stamped one is written
+to ``NAME.unverified.*``, and what was verified stays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from theory.evidence.files import locked, write_together
+from theory.figures import manifest
+from theory.figures._style import animation, style
+from theory.figures.caption import caption_lines
+from theory.figures.registry import FigureModule
+from theory.figures.verified_table import TableVerdict
+
+_UNVERIFIED = "unverified"
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedFigure:
+    """What is to be written of a figure: contents by file name, and its entry in the manifest if it is verified."""
+
+    name: str
+    files: Mapping[str, str | bytes]
+    entry: Mapping[str, Any] | None
+
+
+def render_figure(
+    name: str,
+    module: FigureModule,
+    verdict: TableVerdict,
+    formats: Sequence[str],
+    kept: Mapping[str, str] | None = None,
+) -> RenderedFigure:
+    """Draw a figure in memory.
+
+    The CSV belongs to the files if the table is the judged one. A module with ``animate`` also has an animation,
+    whatever the formats. ``kept`` are pictures of the same that stay, with their sha256.
+    """
+    stem = name if verdict.reason is None else f"{name}.{_UNVERIFIED}"
+    with style.drawing():
+        figure = module.draw(verdict.table)
+        style.caption(figure, caption_lines(verdict))
+        if verdict.reason is not None:
+            style.stamp(figure, verdict.reason)
+        pictures = {f"{stem}.{form}": picture for form, picture in style.pictures(figure, formats).items()}
+        if hasattr(module, "animate"):
+            pictures[f"{stem}.gif"] = animation.encode_gif(_frames(module, verdict))
+    if verdict.reason is not None:
+        return RenderedFigure(name, pictures, None)
+    prints = {**(kept or {}), **{file: hashlib.sha256(picture).hexdigest() for file, picture in pictures.items()}}
+    files: dict[str, str | bytes] = {**pictures, f"{name}.csv": verdict.table.to_csv()}
+    return RenderedFigure(name, files, manifest.make_entry(module, verdict, prints))
+
+
+def _frames(module: FigureModule, verdict: TableVerdict) -> Iterator[Figure]:
+    """Yield the frames of an animation, each stamped if the figure is."""
+    for frame in module.animate(verdict.table):  # type: ignore[attr-defined]  # a module may have it
+        if verdict.reason is not None:
+            style.stamp(frame, verdict.reason)
+        yield frame
+
+
+def write_figure(rendered: RenderedFigure, folder: Path, known: Sequence[str]) -> list[str]:
+    """Write a figure into ``folder``: all its files with its entry in the manifest, or none.
+
+    Parameters
+    ----------
+    rendered : RenderedFigure
+        If it is verified, what was stamped before goes; if not, what was verified before stays.
+    folder : Path
+        Made if it is not there.
+    known : sequence of str
+        Names of the figures that the manifest keeps.
+
+    Returns
+    -------
+    list of str
+        The names of the verified files that were there and stay.
+
+    Raises
+    ------
+    OSError
+        If something cannot be written; everything is as it was.
+    ValueError
+        If the manifest is broken.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / manifest.NAME):  # another run may draw here, too
+        entries = manifest.load(folder)
+        files = dict(rendered.files)
+        if rendered.entry is not None:
+            kept = {name: noted for name, noted in entries.items() if name in known}
+            files[manifest.NAME] = manifest.to_json({**kept, rendered.name: dict(rendered.entry)})
+        write_together({folder / file: content for file, content in files.items()})
+    if rendered.entry is not None:
+        remove_stamped(rendered.name, folder)
+        return []
+    verified = (f"{rendered.name}{Path(file).suffix}" for file in (*rendered.files, f"{rendered.name}.csv"))
+    return [file for file in verified if (folder / file).exists()]
+
+
+def remove_stamped(name: str, folder: Path) -> None:
+    """Remove what was stamped of a figure that is verified now."""
+    for stale in folder.glob(f"{name}.{_UNVERIFIED}.*"):
+        stale.unlink(missing_ok=True)

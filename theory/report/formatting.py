@@ -1,0 +1,158 @@
+"""The evidence as text: every claim on a line, or one claim in full."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from textwrap import fill
+from typing import Any
+
+from theory.evidence.interval import Kind
+from theory.evidence.judge import Part
+from theory.evidence.runner import TwinResult
+from theory.report.archive import ArchiveError, Entry, Record
+from theory.report.digits import at_least, at_most, common
+from theory.report.freshness import Changes
+from theory.report.index import marks
+
+_COLOUR = {"supported": "32", "refuted": "1;31", "inconclusive": "33", "vacuous": "35"}  # what is stated: cyan
+_WIDTH = 110
+_FIRST = ("suite", "closure", "backend", "machine", "processor", "vectors", "kernels_for", "blas", "python")
+_ELSEWHERE = ("commit",)  # which has a line of its own
+_NAME = 13  # the widest label and two blanks
+_RIGHT = {
+    Kind.PROVED: "on a whole stated box, or symbolically",
+    Kind.CERTIFIED: "on each case, by a two-sided enclosure",
+    Kind.NUMERIC: "on each case, by an a-priori rounding bound",
+    Kind.ESTIMATED: "on each case, if the difference of two computations bounds the error",
+    Kind.TREND: "in the limit, if the levels seen are asymptotic",
+    Kind.STATISTICAL: "with a stated probability",
+}
+
+
+def format_list(
+    records: Sequence[Record], verdict: str | None, subject: str | None, *, colour: bool, changes: Changes | None = None
+) -> str:
+    """Return one aligned line per claim: id, verdict, kind, scale and words, at its largest scale.
+
+    A ``*`` behind the scale marks what was recorded before the code changed; the last line counts them.
+
+    Raises
+    ------
+    ArchiveError
+        If no claim has this subject.
+    """
+    subjects = sorted({record.subject for record in records})
+    if subject not in (None, *subjects):
+        raise ArchiveError(f"--subject: expected one of {', '.join(subjects)}, got {subject}")
+    shown = [r for r in records if subject in (None, r.subject) and verdict in (None, r.best.verdict.value)]
+    old = {r.claim.id for r in shown if (r.claim.id, r.best.scale) in (changes or {})}
+    rows = [
+        [
+            r.claim.id,
+            r.describe(r.best),
+            r.best.kind.name.lower(),
+            r.best.scale + "*" * (r.claim.id in old),
+            r.claim.words,
+        ]
+        for r in shown
+    ]
+    wide = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    text = ""
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, wide, strict=True)]
+        if colour:
+            cells[1] = f"\x1b[{_COLOUR.get(row[1], '36')}m{cells[1]}\x1b[0m"
+        text += "  ".join(cells).rstrip() + "\n"
+    return text + (f"* recorded before its code changed: {len(old)} of {len(shown)} claims\n" if old else "")
+
+
+def format_claim(record: Record, changes: Changes | None = None) -> str:
+    """Return the text that ``explain`` shows."""
+    claim = record.claim
+    text = [
+        f"{claim.id}: {claim.words}",
+        "",
+        _line("statement", claim.statement),
+        *(_line("" if k else "hypotheses", text) for k, text in enumerate(claim.assumptions or ("none",))),
+        _line("provenance", f"{', '.join(claim.provenance)} {marks(record)}"),
+        _line("labels", ", ".join(claim.spec) or "none"),
+        _line("sources", ", ".join(claim.cites) or "none"),
+    ]
+    for entry in record.entries.values():
+        text += ["", *_scale(record, entry, (changes or {}).get((claim.id, entry.scale)))]
+    return "\n".join(text) + "\n"
+
+
+def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> list[str]:
+    said = record.describe(entry).replace(entry.verdict.value, entry.verdict.name)
+    verdict = f"{said}, kind {entry.kind.name.lower()} ({_RIGHT[entry.kind]})"
+    text = [_line(f"{entry.scale} scale", verdict), _line("departure", _departure(entry))]
+    if entry.worst is not None:
+        worst = entry.worst
+        found = f"measured {common(worst.measured)}, claimed {common(worst.claimed)} ({worst.relation})"
+        text.append(_line("worst case", f"number {worst.number}{_case(worst.case)}: {found}"))
+    if entry.tightness is not None:
+        text.append(_line("tightness", f"largest measured/bound is at most {at_most(entry.tightness, figures=7)}"))
+    if len(entry.parts) > 1:
+        parts = [_part(name, part) for name, part in entry.parts.items()]
+        text += [_line("" if k else "parts", part) for k, part in enumerate(parts)]
+    text += [_line("" if k else "twins", _twin(twin, twin is entry.nearest)) for k, twin in enumerate(entry.twins)]
+    first = [name for name in _FIRST if name in entry.provenance]
+    made_with = [*first, *(name for name in entry.provenance if name not in (*first, *_ELSEWHERE))]
+    versions = ", ".join(f"{name} {entry.provenance[name]}" for name in made_with if entry.provenance[name] is not None)
+    text += [
+        *(_line("table", f"{name} sha256 {digest}") for name, digest in entry.tables.items()),
+        _line("recorded", _recorded(entry, changed)),
+        _line("made with", versions),
+        _line("decide again", record.command(entry), wrap=False),
+    ]
+    if entry.worst is not None:
+        text.append(_line("worst again", record.command(entry, case=entry.worst.number), wrap=False))
+    return text
+
+
+def _recorded(entry: Entry, changed: tuple[str, ...] | None) -> str:
+    """Say at which commit an entry was recorded, and what has changed since of the code that decides it."""
+    commit = entry.provenance["commit"]
+    at = "at no known commit" if commit is None else f"at {commit.removesuffix('+')}"
+    own = ", with changes of its own" if commit is not None and commit.endswith("+") else ""
+    since = "" if changed is None else f"; code since changed{' in ' if changed else ''}{', '.join(changed)}"
+    return f"{at}{own}{since}"
+
+
+def _departure(entry: Entry) -> str:
+    cases = f"{entry.cases} case{'' if entry.cases == 1 else 's'}"
+    least = f"at least {at_least(entry.departure.lo)}, " if entry.departure.lo > 0.0 else ""
+    return (
+        f"{least}at most {at_most(entry.departure.hi)} in units of the check's scale, over {cases}, root {entry.root}"
+    )
+
+
+def _part(name: str, part: Part) -> str:
+    kind = part.departure.kind.name.lower()
+    count = f"{part.cases} case{'' if part.cases == 1 else 's'}"
+    found = f"at most {at_most(part.departure.hi)}, {kind}, {count}"
+    rest = f"its nearest twin fails by at least {at_least(part.gap)}" if part.gap > 0.0 else "refuted by NO twin"
+    return f"{name or '(unnamed)'}: {found}; {rest}"
+
+
+def _twin(twin: TwinResult, nearest: bool) -> str:
+    name = f"{twin.twin.id} ({twin.twin.made_by}{', the nearest' if nearest else ''}): {twin.twin.breaks}"
+    if twin.departure.lo <= 0.0:
+        return f"{name}; NOT refuted in {twin.cases} cases"
+    found = f"fails by at least {at_least(twin.departure.lo)}, caught in {twin.catches} of {twin.cases} cases"
+    return f"{name}; {found}{', clearest' if twin.case else ''}{_case(twin.case)}"
+
+
+def _case(case: Mapping[str, Any]) -> str:
+    return f" at {', '.join(f'{name}={value}' for name, value in case.items())}" if case else ""
+
+
+def _line(name: str, text: str, *, wrap: bool = True) -> str:
+    first = name.ljust(_NAME)
+    rest = " " * _NAME
+    if not wrap:  # a command must survive being copied
+        return first + text
+    return fill(
+        text, _WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )
