@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from theory import Measure
-from theory.evidence import Intervals, exact, stream
+from theory.evidence import Intervals, balls, exact, stream
 from theory.maxent import (
+    BetaGaussian,
     budget,
     entmax,
     entmax15,
@@ -21,6 +22,8 @@ from theory.maxent import (
     softmax_vjp,
     sparsemax,
 )
+from theory.maxent.densities import density_on_cells
+from theory.maxent.densities.enclosed import enclose_normaliser
 from theory.maxent.gibbs import (
     divergence,
     entropy,
@@ -173,3 +176,23 @@ def test_multipliers_and_moments():
     found = match_moments(Measure(s[:, np.newaxis]), exact(s)[:, np.newaxis], missed)
     for moment in inside(missed):
         assert holds(found.residual, found.measure.weights.mid @ s - moment)
+
+
+@pytest.mark.parametrize("alpha", [0.75, 1.0, 1.5])
+def test_a_normaliser_that_was_found_badly(alpha):
+    f, mu = np.array([0.5, 0.25, 0.0]), np.array([0.5, 1.0, 0.75])
+    near = density_on_cells(f, mu, alpha).normaliser
+    found = enclose_normaliser(near + 1e-9, balls(f), balls(mu), alpha)
+    assert near in found
+    assert found.width <= 1e-8
+
+
+@pytest.mark.parametrize("alpha", [0.75, 1.25, 2.0])
+def test_densities_of_a_scatter_that_is_nearly_singular(alpha):
+    """The law of a scatter with a neighbouring entry is a law of the same digits, as far as they go."""
+    scatter = np.array([[1.0, 1.0 - 2.0**-20], [1.0 - 2.0**-20, 1.0]])
+    nearby = scatter + 2.0**-52 * np.eye(2)
+    x = np.array([0.25, 0.2500001])
+    found = BetaGaussian(np.zeros(2), scatter, alpha).enclosed().density(x)
+    assert float(BetaGaussian(np.zeros(2), nearby, alpha).density(x)) in found
+    assert found.width <= 1e-5
