@@ -8,7 +8,7 @@ from theory.evidence import Claim, ball, balls, bug, constant, equals, hull, hyp
 from theory.evidence.enclosure import coefficient, variable
 from theory.maxent import BetaGaussian
 from theory.maxent.densities import density_on_cells, escort_covariance
-from verify.maxent.quadratic_scores import (
+from verify.maxent.test_continuous_attention import (
     DIMENSIONS,
     SOURCES,
     density_below,
