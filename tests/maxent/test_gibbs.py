@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from tests.attention import exact
 from tests.attention.inputs import DISGUISES, disguised
-from theory.evidence import Kind, ball, exact, stream
+from theory.evidence import Kind, ball, stream
 from theory.evidence.enclosure import balls, hull, precision
 from theory.maxent.gibbs import Law, divergence, entropy, expectation, free_energy, gibbs_law, log_partition
 
