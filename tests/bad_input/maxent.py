@@ -84,6 +84,7 @@ VALID = {
     "softmax": {**BATCH, "prior": PRIOR},
     "gibbs.softmax_jacobian": {"weights": LAWS, "tau": 0.7},
     "gibbs.mean_multiplier": {"scores": ROW, "mean": 0.25},
+    "gibbs.softmax_spectrum": {"weights": balls(LAW)},
     "gibbs.softmax_norms": {"weights": LAW, "tau": 0.7},
     "softmax_value": {**BATCH, "prior": PRIOR},
     "softmax_vjp": SLOPE,

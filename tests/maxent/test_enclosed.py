@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from theory import Measure
-from theory.evidence import Intervals, exact, stream
+from theory.evidence import Intervals, balls, exact, stream
 from theory.maxent import (
+    BetaGaussian,
     budget,
     entmax,
     entmax15,
@@ -21,6 +22,8 @@ from theory.maxent import (
     softmax_vjp,
     sparsemax,
 )
+from theory.maxent.densities import density_on_cells
+from theory.maxent.densities.enclosed import enclose_normaliser
 from theory.maxent.gibbs import (
     divergence,
     entropy,
@@ -121,8 +124,9 @@ def test_temperature_and_prior_that_are_known_up_to_an_error():
     warm = exact(0.5) + exact(REACH) * Intervals([-1.0], [1.0])[0]
     prior = Intervals(OTHER * (1.0 - REACH), OTHER * (1.0 + REACH))
     by_tau, by_prior = softmax(SCORES, tau=warm), softmax(SCORES, prior=prior)
-    value = softmax_value(SCORES, tau=warm)
+    value, even = softmax_value(SCORES, tau=warm), softmax_value(np.zeros(3), tau=warm)
     for tau in (0.5 - REACH, 0.5, 0.5 + REACH):
+        assert holds(even, softmax_value(np.zeros(3), tau=tau))
         assert holds(by_tau, softmax(SCORES, tau=tau))
         assert holds(value, softmax_value(SCORES, tau=tau))
     for masses in inside(prior):
@@ -141,6 +145,8 @@ def test_weights_that_may_vanish():
         law = np.array([first, 1.0 - first])
         assert holds(entropy(p), entropy(law))
         assert holds(divergence(p, OTHER[:2] * 2.0), divergence(law, OTHER[:2] * 2.0))
+    turning = Intervals([0.25, 0.5], [0.5, 0.75])  # around 1/e, where a summand is largest
+    assert entropy(turning).hi >= np.exp(-1.0) + 0.5 * np.log(2.0) - 1e-12
     with pytest.raises(ValueError, match=r"^reference: expected mass wherever weights have some, got none at index 0"):
         divergence(p, exact([0.0, 1.0]))
 
@@ -170,3 +176,23 @@ def test_multipliers_and_moments():
     found = match_moments(Measure(s[:, np.newaxis]), exact(s)[:, np.newaxis], missed)
     for moment in inside(missed):
         assert holds(found.residual, found.measure.weights.mid @ s - moment)
+
+
+@pytest.mark.parametrize("alpha", [0.75, 1.0, 1.5])
+def test_a_normaliser_that_was_found_badly(alpha):
+    f, mu = np.array([0.5, 0.25, 0.0]), np.array([0.5, 1.0, 0.75])
+    near = density_on_cells(f, mu, alpha).normaliser
+    found = enclose_normaliser(near + 1e-9, balls(f), balls(mu), alpha)
+    assert near in found
+    assert found.width <= 1e-8
+
+
+@pytest.mark.parametrize("alpha", [0.75, 1.25, 2.0])
+def test_densities_of_a_scatter_that_is_nearly_singular(alpha):
+    """The law of a scatter with a neighbouring entry is a law of the same digits, as far as they go."""
+    scatter = np.array([[1.0, 1.0 - 2.0**-20], [1.0 - 2.0**-20, 1.0]])
+    nearby = scatter + 2.0**-52 * np.eye(2)
+    x = np.array([0.25, 0.2500001])
+    found = BetaGaussian(np.zeros(2), scatter, alpha).enclosed().density(x)
+    assert float(BetaGaussian(np.zeros(2), nearby, alpha).density(x)) in found
+    assert found.width <= 1e-6 * found.lo

@@ -69,8 +69,8 @@ WIDTHS = [
      "math.expm1(0.0 * abs("),
     ("budget-of-moved-scores", ENCLOSED + SCORES, "maxent/sparse/budget.py", " + 16) + moved)", " + 16))"),
     ("fused-of-moved-scores", ENCLOSED + SCORES, "maxent/sparse/fusedmax.py", " + float(scores.radius.max())\n", "\n"),
-    ("peak-as-exact", "density.quadratic", "maxent/densities/enclosed.py",
-     "self.form_error + rounding)", "self.form_error + 0.0 * rounding)"),
-    ("normaliser-as-found", "density.normaliser", "maxent/densities/enclosed.py", "reach = 2.0 * reach",
-     "return Interval(low, high, Kind.CERTIFIED)"),
+    ("scatter-as-exact", ENCLOSED + "densities_of_a_scatter_that_is_nearly_singular", "maxent/densities/enclosed.py",
+     "float(np.linalg.cond(self.law.scatter)) * U", "0.0"),
+    ("normaliser-as-found", ENCLOSED + "a_normaliser_that_was_found_badly", "maxent/densities/enclosed.py",
+     "reach = 2.0 * reach", "return Interval(low, high, Kind.CERTIFIED)"),
 ]  # fmt: skip

@@ -7,8 +7,7 @@ import numpy as np
 from theory.evidence import Claim, at_least, at_most, ball, bug, constant, equals, exact, hypothesis, verifies
 from theory.maxent import entmax_value
 from theory.maxent.losses import loss_interval
-from verify.maxent import conjugate
-from verify.maxent.conjugate import power as raised
+from verify.maxent.test_fenchel_young import divergence_of, law_of, power_of as raised
 from verify.textbook import balls
 
 BLONDEL = ("blondel2020",)
@@ -50,10 +49,10 @@ def problems(run, *, quick, paper, orders):
 )
 def test_bregman(run, *, price=1, swapped=False):
     for s, y, alpha, tau in problems(run, quick=20, paper=200, orders=(0.5, 1.0, 1.25, 1.5, 2.0, 3.0)):
-        law = conjugate.law_of(s, alpha, tau)
+        law = law_of(s, alpha, tau)
         target = balls(y)
         pair = (law, target) if swapped and (alpha > 1.0 or (y > 0.0).all()) else (target, law)
-        claimed = ball(tau) * conjugate.divergence(*pair, alpha)
+        claimed = ball(tau) * divergence_of(*pair, alpha)
         if alpha > 1.0:
             nu = multiplier(s, law, alpha, tau)
             off = [v * (nu - ball(x)) for x, v, p in zip(s, target, law, strict=True) if p <= 0]
@@ -93,7 +92,7 @@ def test_norm_bound(run, *, half=Fraction(1, 2), taxicab=False, raise_by=0.0):
         yield at_most(loss, (1.0 + h * h) * bound, scale=bound, part="sharp", alpha=alpha)
     for s, y, alpha, tau in problems(run, quick=20, paper=200, orders=(1.0, 1.25, 1.5, 2.0)):
         steep = alpha + raise_by
-        apart = balls(y) - conjugate.law_of(s, steep, tau)
+        apart = balls(y) - law_of(s, steep, tau)
         size = norm(apart, ball(1) if taxicab else 2 / (3 - ball(alpha)))
         bound = tau * ball(half) * size
         yield at_least(loss_interval(s, y, steep, tau=tau), bound, scale=tau, alpha=alpha, tau=tau, n=s.size)
@@ -118,7 +117,7 @@ def test_norm_bound(run, *, half=Fraction(1, 2), taxicab=False, raise_by=0.0):
 )
 def test_value(run, *, swapped=False, offset=1, tempered=True):
     for s, _, alpha, tau in problems(run, quick=20, paper=200, orders=(0.5, 0.75, 1 + 2.0**-20, 1.25, 1.5, 2.0, 3.0)):
-        law = conjugate.law_of(s, alpha, tau)
+        law = law_of(s, alpha, tau)
         a = ball(alpha)
         mean = (law * balls(s)).sum()
         nu = multiplier(s, law, alpha, tau)

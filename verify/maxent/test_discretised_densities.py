@@ -22,7 +22,7 @@ from theory.evidence import (
 from theory.evidence.quadrature import integral_over
 from theory.maxent import frank_wolfe_gap, studies
 from theory.maxent.densities import density_on_cells
-from verify.maxent.quadratic_scores import SOURCES, objective, pi, powers
+from verify.maxent.test_continuous_attention import SOURCES, objective, pi, powers
 from verify.textbook import balls, log
 
 SCORES = {

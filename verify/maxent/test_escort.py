@@ -8,7 +8,7 @@ from theory.evidence import Claim, ball, balls, bug, constant, equals, hull, hyp
 from theory.evidence.enclosure import coefficient, variable
 from theory.maxent import BetaGaussian
 from theory.maxent.densities import density_on_cells, escort_covariance
-from verify.maxent.quadratic_scores import (
+from verify.maxent.test_continuous_attention import (
     DIMENSIONS,
     SOURCES,
     density_below,
@@ -180,6 +180,8 @@ def test_normaliser(run, *, power=lambda alpha: 2.0 - alpha):
 def test_conjugate(run, *, power=lambda _: 1.0, share=lambda alpha: 1.0 - 1.0 / alpha):
     def value(h, alpha, f, phi, mu):
         normaliser = density_on_cells(along(f, phi, h), balls(mu), alpha).normaliser
+        if not np.isfinite(normaliser.width):
+            return normaliser
         around = ball(normaliser.lo).union(ball(normaliser.hi))
         density = density_below(along(f, phi, h), around, alpha)
         mean = hull((balls(mu) * density * along(f, phi, h)).sum())

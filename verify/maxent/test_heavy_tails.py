@@ -20,7 +20,7 @@ from theory.evidence import (
     zero,
 )
 from theory.maxent import BetaGaussian
-from verify.maxent.quadratic_scores import SOURCES, eliminated, mahalanobis, pi, radial, scatters, sphere
+from verify.maxent.test_continuous_attention import SOURCES, eliminated, mahalanobis, pi, radial, scatters, sphere
 from verify.textbook import hull
 
 PAPER = ("recalled", "refereed on paper")
@@ -60,7 +60,7 @@ def test_student(run, *, freedom=freedoms, scaled=True, shrunk=lambda nu: nu / (
         d = law.dim
         case = {"d": law.dim, "alpha": law.alpha, "law": number}
         nu, det = ball(freedom(law.alpha, d)), ball(eliminated(law.scatter, law.mean)[0])
-        unit = ((nu + d) / 2).gamma() / ((nu / 2).gamma() * (nu * pi()) ** (d / ball(2)) * det.sqrt())
+        unit = (((nu + d) / 2).lgamma() - (nu / 2).lgamma()).exp() / ((nu * pi()) ** (d / ball(2)) * np.sqrt(det))
         # stationarity: the peak to the power alpha - 1 = -2 / (nu + d) fixes the square of the scale
         square = ((nu + d) / nu) ** ((nu + d) / nu) * unit ** (-2 / nu) if scaled else ball(1)
         peak = unit / square ** (d / ball(2))

@@ -7,7 +7,7 @@ import numpy as np
 from theory.evidence import Claim, at_least, at_most, ball, bug, constant, equals, exact, hypothesis, verifies
 from theory.maxent import entmax, sparsemax, studies
 from verify import textbook
-from verify.textbook import balls, hull
+from verify.textbook import balls
 
 BEFORE = ("blondel2020", "martins2016")
 
@@ -49,8 +49,8 @@ def test_plane(run, *, share=8, clipped=True, tempered=True, less=1):
             first = plane(best, d, share=share, clipped=clipped)
             if best == "cosine":  # both scores are positive
                 first = ball(Fraction(s1) / Fraction(s1 + s2))
-            yield equals(p1, hull(first), scale=1, part=part, best=best, tau=tau, distance=s1 - s2)
-            yield equals(p2, hull(1 - first), scale=1, part=part, best=best, tau=tau, distance=s1 - s2)
+            yield equals(p1, first, scale=1, part=part, best=best, tau=tau, distance=s1 - s2)
+            yield equals(p2, 1 - first, scale=1, part=part, best=best, tau=tau, distance=s1 - s2)
     for alpha in (1.125, 1.25, 1.5, 1.75, 2.0, 3.0):
         e = Fraction(alpha) - 1
         for reach in (0.125, 0.5, 0.875, 1.5):  # the distance as a share of the one at which a weight vanishes
@@ -106,7 +106,7 @@ def test_path(run, *, leaves=True, mean=False, power=-1, own=True, alpha=2.0):
             else:
                 claimed = balls(straight(s, Fraction(tau), **form)[0])
             for k, (p, q) in enumerate(zip(law, claimed, strict=True)):
-                yield equals(p, hull(q), scale=1, best=best, tau=tau, entry=k, part="drawn")
+                yield equals(p, q, scale=1, best=best, tau=tau, entry=k, part="drawn")
     rows = [SIX]
     rows += [rng.permutation(40)[: int(rng.integers(2, 9))] / 8.0 for rng in run.draws(quick=12, paper=150)]
     for given in rows:

@@ -11,7 +11,7 @@ from theory.evidence.enclosure import precision
 from theory.maxent import entmax, fenchel_young_gradient, fenchel_young_loss
 from theory.maxent.gibbs import expectation
 from theory.maxent.losses import loss_interval
-from verify.maxent import conjugate
+from verify.maxent.test_fenchel_young import BITS, law_of, loss_of, omega, potential
 from verify.textbook import balls, hull
 
 BLONDEL = ("blondel2020",)
@@ -37,11 +37,11 @@ def slopes(design, mean_label, theta, alpha, step=Fraction(1, 2**40)):
 
     def value(at):
         s = [sum((Fraction(b) * x for b, x in zip(row, at, strict=True)), Fraction(0)) for row in design.tolist()]
-        return conjugate.loss(s, mean_label, alpha)
+        return loss_of(s, mean_label, alpha)
 
     here = [Fraction(x) for x in theta.tolist()]
     found = []
-    with precision(conjugate.BITS):
+    with precision(BITS):
         middle = value(here)
         for j in range(len(here)):
             ahead, behind = (value([x + side * step * (i == j) for i, x in enumerate(here)]) for side in (1, -1))
@@ -86,10 +86,10 @@ def product_value(scores, alpha, tau):
     """Enclose the maximum over a product of simplices of the sum of the blocks' values, by one Frank-Wolfe gap."""
     attained, gap = ball(0), ball(0)
     for s in scores:
-        middle = np.array([weight.mid() for weight in conjugate.law_of(s, alpha, tau)], dtype=object)
+        middle = np.array([weight.mid() for weight in law_of(s, alpha, tau)], dtype=object)
         p = middle / middle.sum()
-        slope = balls(s) - ball(tau) * conjugate.potential(p, alpha)
-        attained += (p * balls(s)).sum() - ball(tau) * conjugate.omega(p, alpha)
+        slope = balls(s) - ball(tau) * potential(p, alpha)
+        attained += (p * balls(s)).sum() - ball(tau) * omega(p, alpha)
         gap += reduce(lambda a, b: a.max(b), slope) - (p * slope).sum()
     return hull(attained.union(attained + gap.upper()))
 
@@ -117,7 +117,7 @@ def test_additive(run, *, shared=False, factor=1.0):
         cases.append((scores, targets, alpha, tau))
     for scores, targets, alpha, tau in cases:
         own = sum(
-            ball(tau) * conjugate.omega(balls(y), alpha) - (balls(s) * balls(y)).sum()
+            ball(tau) * omega(balls(y), alpha) - (balls(s) * balls(y)).sum()
             for s, y in zip(scores, targets, strict=True)
         )
         claimed = factor * (product_value(scores, alpha, tau) + hull(own))
@@ -154,9 +154,9 @@ def test_factorisation(run, *, order=1.0, multiplied=False):
         cases.append((s, t, y, z))
     for s, t, y, z in cases:
         scores = np.outer(s, t).ravel() if multiplied else joint(s, t)
-        product = np.outer(conjugate.law_of(s, order), conjugate.law_of(t, order)).ravel()
+        product = np.outer(law_of(s, order), law_of(t, order)).ravel()
         yield equals(entmax(exact(scores), order), product, scale=1, part="law", n=s.size, m=t.size)
-        apart = conjugate.loss(s, y, order) + conjugate.loss(t, z, order)
+        apart = loss_of(s, y, order) + loss_of(t, z, order)
         loss = loss_interval(scores, np.outer(y, z).ravel(), order)
         yield equals(loss, apart, scale=1.0 + float(np.ptp(scores)), part="loss", n=s.size, m=t.size)
 
@@ -181,6 +181,6 @@ def test_only_shannon(run, *, share=0.025, shannon=False, rise=0.25):
     for alpha in (0.5, *near, 1.5, 2.0, 3.0):
         order = 1.0 if shannon else alpha
         scores = joint(s, t)
-        laws = [conjugate.law_of(x, order) for x in (s, t)]
+        laws = [law_of(x, order) for x in (s, t)]
         apart = entmax(exact(scores), order) - np.outer(*laws).ravel()
         yield at_least(abs(apart).max(), share * abs(alpha - 1.0), scale=abs(alpha - 1.0), alpha=alpha)

@@ -19,7 +19,7 @@ from theory.evidence import (
 )
 from theory.maxent import log_softmax, softmax
 from theory.maxent.gibbs import divergence, free_energy, gibbs_law
-from verify.maxent.laws import MANY, law, many
+from verify.maxent.test_softmax_rounding import MANY, law, many
 
 
 def distance(p, q, power=1, times=1):

@@ -5,7 +5,7 @@ import numpy as np
 from theory.evidence import Claim, at_most, ball, balls, bug, constant, equals, exact, hypothesis, verifies
 from theory.maxent import frank_wolfe_gap, softmax, softmax_value
 from theory.maxent.gibbs import divergence, expectation, free_energy, gibbs_law
-from verify.maxent.laws import MANY, law as printed, many
+from verify.maxent.test_softmax_rounding import MANY, law as printed, many
 
 
 def priors(run):

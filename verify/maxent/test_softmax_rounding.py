@@ -20,8 +20,30 @@ from theory.evidence import (
 )
 from theory.evidence.roundoff import SUBNORMAL, U
 from theory.maxent import softmax, softmax_value
-from verify.maxent.laws import MANY, law, many, value
+from verify import textbook
 from verify.textbook import balls, hull
+
+MANY = 100_000  # at which what is said of any number of scores is judged, too
+LEVELS = np.array([0.1, -2.3, 3.7])
+
+
+def many(size=1.0):
+    """So many scores, on three levels."""
+    return size * LEVELS[np.arange(MANY) % LEVELS.size]
+
+
+def law(scores, tau):
+    """Softmax as it is printed, in balls; equal scores are computed once."""
+    levels, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    weights = textbook.exp(balls(levels) / ball(tau))
+    return (weights / (weights * balls(counts)).sum())[place]
+
+
+def value(scores, tau):
+    """The logarithm of the sum of exponentials times the temperature, as it is printed; ball."""
+    levels, counts = np.unique(scores, return_counts=True)
+    return ball(tau) * (balls(counts) * textbook.exp(balls(levels) / ball(tau))).sum().log()
+
 
 EPS = 2.0 * U  # the distance from 1 to the next number
 FAR = (np.array([0.1, -464.4]), 0.7)  # a range of 664, where nothing is rounded well

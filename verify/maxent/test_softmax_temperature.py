@@ -23,7 +23,7 @@ from theory.maxent import entmax, softmax, softmax_value
 from theory.maxent.gibbs import expectation, gibbs_law
 from theory.maxent.sparse import tsallis
 from verify import textbook
-from verify.maxent.laws import LEVELS, MANY, law, many
+from verify.maxent.test_softmax_rounding import LEVELS, MANY, law, many
 
 PAPER = ("derived", "refereed")
 SIZES = (2.0**-40, 2.0**40)  # of scores and temperature at once

@@ -74,10 +74,10 @@ def test_concave(run, *, factor=1.0, least=2.0, slope=0.0):
                 margin = sum((abs(x) ** r for x in balls(other) - balls(q) if x != 0), ball(0)) / (r * (r - 1))
                 size = 1.0 + float(np.abs(np.array([float(g) for g in gradient])).max())
                 found = hull(tangent) - tsallis(exact(other), alpha)
-                yield at_least(found, factor * hull(margin), scale=size, alpha=alpha, input=name, n=n, part="margin")
+                yield at_least(found, factor * margin, scale=size, alpha=alpha, input=name, n=n, part="margin")
                 if alpha == 2.0:
                     gap = hull(tangent - printed(other, alpha))
-                    yield equals(gap, factor * hull(margin), scale=size, input=name, n=n, part="equality")
+                    yield equals(gap, factor * margin, scale=size, input=name, n=n, part="equality")
 
 
 @verifies(

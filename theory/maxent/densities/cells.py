@@ -59,7 +59,7 @@ def density_on_cells(scores: ArrayLike, weights: ArrayLike, alpha: float) -> OnC
         leaves what float64 resolves: at masses far from one its power :math:`p^{\alpha-1}` vanishes beside one, or
         overflows.
     """
-    if any(isinstance(given, np.ndarray) and given.dtype == object for given in (scores, weights)):
+    if _are_balls(scores) and _are_balls(weights):
         return _enclosed(scores, weights, as_positive(alpha, "alpha"))
     f = as_vector(scores, "scores")
     mu = as_masses(weights, "weights", size=f.size)
@@ -71,6 +71,11 @@ def density_on_cells(scores: ArrayLike, weights: ArrayLike, alpha: float) -> OnC
     if not (np.isfinite(found.weights).all() and np.isfinite(found.threshold).all()):
         raise ValueError(f"weights: expected masses at which float64 resolves the density, got {float(mu.max())!r}")
     return OnCells(found.weights[0], peak + float(found.threshold[0, 0]))
+
+
+def _are_balls(values: Any) -> bool:
+    """Tell whether values are an array of balls."""
+    return isinstance(values, np.ndarray) and values.dtype == object and all(hasattr(x, "rad") for x in values.flat)
 
 
 def _enclosed(scores: Any, weights: Any, alpha: float) -> OnCells:

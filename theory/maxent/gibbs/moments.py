@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog, minimize
 
-from theory._validate import as_instance, as_points, as_vector
+from theory._validate import as_instance, as_number, as_points, as_vector
 from theory.attention import Measure, boltzmann_gibbs, transform_error
 from theory.attention.measure import EnclosedMeasure
 from theory.evidence import Interval, as_intervals, exact, is_enclosed, within
@@ -128,10 +128,18 @@ def mean_multiplier(scores: ArrayLike, mean: float | Interval) -> Interval:
         Finite scores, not all equal, exactly known.
     mean : float or Interval
         Strictly between the smallest score and the largest.
+
+    Raises
+    ------
+    ValueError
+        If a score is not finite, or the mean is not between them.
     """
     s = as_vector(scores, "scores")
+    wanted = mean if isinstance(mean, Interval) else exact(as_number(mean, "mean"))
+    if not float(s.min()) < wanted.lo <= wanted.hi < float(s.max()):
+        raise ValueError(f"mean: expected a number strictly between {s.min()} and {s.max()}, got {mean!r}")
     features = exact(s)[:, np.newaxis]
-    found = match_moments(Measure(s[:, np.newaxis]), features, as_intervals(mean).reshape(1))
+    found = match_moments(Measure(s[:, np.newaxis]), features, as_intervals(wanted).reshape(1))
     law = found.measure.weights
     spread = (law * (exact(s) - law @ s) ** 2).sum()
     error = 2.0 * abs(found.residual[0]).hi / max(spread.lo, SUBNORMAL)

@@ -35,7 +35,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_scores
-from theory.evidence import Intervals
+from theory.evidence import Intervals, within
+from theory.evidence.roundoff import U
 from theory.maxent.batch import Array, Batch, as_laws, as_parameter, flatten_rows, read_gaps, validate_laws
 from theory.maxent.sparse.entmax import Solved, entmax, solve_rows
 from theory.maxent.sparse.tsallis import deformed_log
@@ -100,7 +101,9 @@ def fenchel_young_gradient(
     At infinite ``alpha`` it is the subgradient that belongs to the uniform law on the largest scores.
     """
     if isinstance(scores, Intervals):
-        return entmax(scores, alpha, tau=tau, axis=axis) - as_laws(target, "target")
+        gradient = fenchel_young_gradient(scores.mid, target, alpha, tau=tau, axis=axis)
+        error = entmax(scores, alpha, tau=tau, axis=axis).radius + U  # type: ignore[attr-defined]
+        return within(gradient, error)  # type: ignore[no-any-return]
     found, y, _ = _read(scores, target, alpha, tau, axis)
     return found.batch.layout.laws(found.laws - y)
 

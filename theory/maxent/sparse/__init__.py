@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         sparsemax_vjp as sparsemax_vjp,
     )
     from theory.maxent.sparse.spectral import entmax_norm as entmax_norm
-    from theory.maxent.sparse.threshold import weight_error as weight_error
     from theory.maxent.sparse.tsallis import tsallis as tsallis
 
 open_lazily(__name__)

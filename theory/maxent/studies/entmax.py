@@ -1,8 +1,8 @@
 r"""The laws of entmax that are drawn: against a score, against the order, and along the temperature.
 
-The error of an order of at most two is that of :func:`theory.maxent.sparse.weight_error`. Above it a base that is
-known to :math:`(2(\alpha-1) + 8)u` moves the weight :math:`x^{1/(\alpha-1)}` by :math:`p^{2-\alpha}/(\alpha-1)` of
-that; twice that is taken, to cover the higher orders. A weight that is zero stays zero: no entry here is within
+The error of an order of at most two is that of :func:`~theory.maxent.sparse.threshold.weight_error`. Above it a base
+that is known to :math:`(2(\alpha-1) + 8)u` moves the weight :math:`x^{1/(\alpha-1)}` by :math:`p^{2-\alpha}/(\alpha-1)`
+of that; twice that is taken, to cover the higher orders. A weight that is zero stays zero: no entry here is within
 rounding of the edge of the support.
 """
 
