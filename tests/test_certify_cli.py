@@ -10,7 +10,7 @@ import pytest
 import safetensors.numpy
 
 from theory.__main__ import main
-from theory.lipschitz import METRICS, certify, read_weights
+from theory.lipschitz.certificate import METRICS, certify, read_weights
 
 RNG = np.random.default_rng(0)
 WEIGHTS = {name: 0.5 * RNG.normal(size=(4, 4)) for name in ("w_query", "w_key", "w_value", "w_out")}

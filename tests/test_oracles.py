@@ -7,12 +7,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from tests.attention import exact
 from tests.engine.problems import FORMS, hidden, output_error, output_error_single, score_of, truth
 from theory import engine
 from theory.attention import Additive, DotProduct, SquaredDistance, partition_error, weight_error
 from theory.engine import TILE, blocks, compiled, dense, fused, reference, rows
-from theory.evidence import stream
+from theory.evidence import exact, stream
 from theory.evidence.enclosure import log, precision
 from theory.evidence.roundoff import gamma
 

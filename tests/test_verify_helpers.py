@@ -1,41 +1,11 @@
 """What the checks of ``verify/`` derive for themselves: widths of a lattice, and laws that meet a constraint."""
 
 import numpy as np
-import pytest
 
-from theory.attention import lattice
-from theory.evidence import ball, stream, sup_over
-from theory.evidence.enclosure import balls, exp, hull, precision
+from theory.evidence import stream, sup_over
 from theory.evidence.roundoff import average_error, gamma
-from verify.attention.test_gaussian_transport import coarseness, cut, random_gaussian, typical
+from verify.attention.test_gaussian_transport import random_gaussian
 from verify.maxent.test_moment_constraints import raised
-
-
-def mean_on_the_lattice(centre, variance, reach):
-    """The mean of z on the lattice under weights exp(-(z - centre)^2 / 2 variance), in balls."""
-    z = balls(np.arange(-reach, reach + lattice.STEP / 2, lattice.STEP))
-    away = z - ball(centre)
-    weights = exp(away * away / (ball(variance) * -2))
-    return (weights * z).sum() / weights.sum()
-
-
-@pytest.mark.parametrize("reach", [lattice.REACH, 37.0])
-@pytest.mark.parametrize("variance", [1.0, 0.5, 0.2, 0.12])
-def test_end_and_step_of_a_lattice_move_a_mean_by_less_than_their_widths(reach, variance):
-    """Centres amid the lattice, near its end and beyond; off the lattice points, where the step shows most."""
-    sharpest = 0.0
-    for centre in [0.125, 1.0625, reach - 2.9, reach - 1.01, reach - 0.99, reach + 0.3, reach + 6.0]:
-        width = float(cut(np.array(centre), reach)) + float(coarseness(np.array(variance)))
-        with precision(256):
-            off = hull(abs(mean_on_the_lattice(centre, variance, reach) - ball(centre)))
-        assert off.hi <= width
-        sharpest = max(sharpest, off.lo / width)
-    assert sharpest > 0.01  # neither width is idle
-
-
-def test_a_step_that_is_too_coarse_says_nothing():
-    assert coarseness(np.array(0.01)) == np.inf
-    assert coarseness(np.array(1.0)) < 1e-30
 
 
 def test_roots_of_random_covariances_have_orthogonal_columns():
@@ -43,13 +13,6 @@ def test_roots_of_random_covariances_have_orthogonal_columns():
     for case in range(20):
         _, root = random_gaussian(stream("tests.verify.root", case))
         assert abs(root[:, 0] @ root[:, 1]) <= gamma(16) * float(np.abs(root).max()) ** 2
-
-
-def test_errors_of_few_points_count_by_their_mass():
-    mu = lattice.gaussian([0.0], [[1.0]])
-    errors = np.where(np.abs(mu.points[:, 0]) > 7.0, 1.0, 0.0)
-    assert 0.0 < typical(errors, mu) < 1e-5
-    assert typical(np.ones(mu.size), mu) >= 1.0
 
 
 def test_raised_laws_meet_the_constraint_at_least_cost():

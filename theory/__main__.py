@@ -96,10 +96,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _certify(options: argparse.Namespace) -> int:
-    from theory.lipschitz.certificate_text import answer  # noqa: PLC0415
+    from theory.lipschitz.certificate import run_command  # noqa: PLC0415
 
     try:
-        sys.stdout.write(answer(options))
+        sys.stdout.write(run_command(options))
     except (ValueError, TypeError, ImportError) as error:
         sys.stderr.write(f"{error}\n")
         return 2

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from theory.attention import Measure
+
 UNITS = (1.0, 2.0**-40, 2.0**40)  # what is claimed in one unit of length is claimed in all
 
 
@@ -77,3 +79,52 @@ def rising(rng, n):
     """Draw keys whose scores grow from the first to the last, so that each tile of a pass finds a larger one."""
     keys = np.sort(rng.normal(size=(n, 2)), axis=0)
     return Problem("rising", np.array([[2.0, 1.0]]), keys, keys[:, ::-1] + 1.0, rng.dirichlet(np.full(n, 2.0)))
+
+
+INSIDE = 1.0 - 2.0**-40  # of a radius: rounded points of this length are in the ball
+FLOOR = 1e-8  # of the size of a pair: nearer inputs are rejected, for there rounding alone stretches distances
+
+
+def draw_cloud(rng, n, d, radius):
+    """Draw a cloud in a ball, half of it near the sphere."""
+    points = rng.normal(size=(n, d))
+    lengths = radius * np.minimum(rng.uniform(0.0, 2.0, size=(n, 1)), INSIDE)
+    return lengths * points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def push_within(rng, points, radius):
+    """Push all tokens by anything from 1e-4 to 1 radii, or the first one only, and project them back to the ball."""
+    step = 10.0 ** rng.uniform(-4.0, 0.0) * radius * rng.normal(size=points.shape)
+    if rng.uniform() < 0.3:
+        step[1:] = 0.0
+    there = points + step
+    length = np.linalg.norm(there, axis=1, keepdims=True)
+    return there * np.minimum(1.0, INSIDE * radius / np.maximum(length, radius / 2))
+
+
+def draw_layer(rng, d, radius):
+    """Draw a form of which the norm times the squared radius is up to about 3, and a value matrix."""
+    form = rng.normal(size=(d, d)) * rng.choice([0.1, 0.5, 1.0]) / radius**2
+    return form, rng.normal(size=(d, d))
+
+
+def draw_pair(rng, d, unit=1.0):
+    """Draw a law and its perturbation, or two laws of nothing in common; lengths in a unit."""
+    n = int(rng.integers(1, 7))
+    mu = Measure.normalised(unit * rng.normal(size=(n, d)), rng.dirichlet(np.full(n, 0.4)) + 1e-12)
+    if rng.uniform() < 0.5:
+        step = unit * 10.0 ** rng.uniform(-4.0, 0.0) * rng.normal(size=(n, d))
+        return mu, Measure(mu.points + step, mu.weights)
+    return mu, Measure.normalised(unit * rng.normal(size=(4, d)), rng.dirichlet(np.full(4, 0.4)) + 1e-12)
+
+
+def draw_tilted(rng, unit=1.0):
+    """Draw two laws on common atoms, near or far, and a potential: ramp, linear, V-shaped or rough; lengths in a unit."""
+    n, d = int(rng.integers(2, 7)), int(rng.integers(1, 4))
+    points = rng.uniform(-1.0, 1.0, size=(n, d))
+    if rng.uniform() < 0.5:
+        points = np.concatenate([points, points + 10.0 ** rng.uniform(-4.0, 0.0) * rng.normal(size=(n, d))])
+    shapes = (np.abs(points[:, 0]), points[:, 0], np.maximum(points[:, 0], 0.5), rng.normal(size=len(points)))
+    potential = rng.uniform(0.2, 3.0) * shapes[int(rng.integers(4))]
+    masses = [rng.dirichlet(np.full(len(points), 0.3)) + 1e-12 for _ in range(2)]
+    return [Measure.normalised(unit * points, w) for w in masses], potential

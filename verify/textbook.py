@@ -25,6 +25,7 @@ __all__ = [
     "exp",
     "gap",
     "hull",
+    "inverse",
     "laws",
     "log",
     "tanh",
@@ -65,6 +66,20 @@ def laws(scores, masses=None, *, axis=1):
 def average(scores, values, masses=None, *, axis=1):
     """Attention outputs: the average of ``values`` (floats or balls) under the laws, shape (m, d_v)."""
     return laws(scores, masses, axis=axis) @ (values if values.dtype == object else balls(values))
+
+
+def inverse(matrix):
+    """The inverse of a square array of balls, by elimination with the largest pivots."""
+    n = len(matrix)
+    rows = np.concatenate([matrix, balls(np.eye(n))], axis=1)
+    for k in range(n):
+        best = max(range(k, n), key=lambda r: abs(float(rows[r, k].mid())))
+        rows[[k, best]] = rows[[best, k]]
+        rows[k] = rows[k] / rows[k, k]
+        for r in range(n):
+            if r != k:
+                rows[r] = rows[r] - rows[r, k] * rows[k]
+    return rows[:, n:]
 
 
 def gap(measured, claimed, error=0.0):

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from theory.attention.linear import products
+from theory.attention.variants.linear import products
 from theory.engine import Form, Pairs, reference
 from theory.evidence import stream
 

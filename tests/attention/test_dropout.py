@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tests.attention.inputs import KINDS, spoilt
-from theory.attention import DotProduct, attend, attend_dropout, dropped, rounding
+from theory.attention import DotProduct, attend, rounding
+from theory.attention.variants import attend_dropout, drop_weights
 from theory.evidence import proportion, stream
 
 PLAIN = DotProduct(scale=1.0)
@@ -16,8 +17,8 @@ def rng(case=0):
 
 
 def test_the_mask_by_hand():
-    assert np.array_equal(dropped([0.5, 0.25, 0.25], np.array([True, False, True]), 0.5), [1.0, 0.0, 0.5])
-    assert np.array_equal(dropped([[0.75]], np.array([[True]]), 0.25), [[1.0]])
+    assert np.array_equal(drop_weights([0.5, 0.25, 0.25], np.array([True, False, True]), 0.5), [1.0, 0.0, 0.5])
+    assert np.array_equal(drop_weights([[0.75]], np.array([[True]]), 0.25), [[1.0]])
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -73,16 +74,16 @@ def test_bad_rates_are_refused(rate, error):
     with pytest.raises(error, match=r"^rate: expected a number"):
         attend_dropout(TOKENS, TOKENS, TOKENS, rate=rate, rng=rng())
     with pytest.raises(error, match=r"^rate: expected a number"):
-        dropped([1.0], np.array([True]), rate)
+        drop_weights([1.0], np.array([True]), rate)
 
 
 def test_other_bad_arguments_are_refused():
     with pytest.raises(TypeError, match=r"^rng: expected a numpy.random.Generator, got int"):
         attend_dropout(TOKENS, TOKENS, TOKENS, rate=0.5, rng=3)
     with pytest.raises(ValueError, match=r"^kept: expected booleans of shape \(2,\)"):
-        dropped([1.0, 0.0], np.array([True]), 0.5)
+        drop_weights([1.0, 0.0], np.array([True]), 0.5)
     with pytest.raises(ValueError, match=r"^kept: expected booleans"):
-        dropped([1.0, 0.0], np.array([1.0, 0.0]), 0.5)
+        drop_weights([1.0, 0.0], np.array([1.0, 0.0]), 0.5)
     with pytest.raises(ValueError, match=r"^weights: expected a key of positive weight at or before every query"):
         attend_dropout(TOKENS, TOKENS, TOKENS, rate=0.5, rng=rng(), causal=True, weights=[0, 1, 1])
     with pytest.raises(ValueError, match=r"^queries: expected as many as keys"):

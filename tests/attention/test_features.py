@@ -5,20 +5,17 @@ import math
 import numpy as np
 import pytest
 
-from tests.attention import exact
 from tests.attention.inputs import KINDS, spoilt
-from theory.attention import (
-    DotProduct,
+from theory.attention import DotProduct, attend, feature_study
+from theory.attention.variants import (
     PositiveFeatures,
     TrigonometricFeatures,
-    attend,
     attend_linear,
     elu_features,
-    feature_study,
     gaussian_frequencies,
     linear_weights,
 )
-from theory.evidence import stream
+from theory.evidence import exact, stream
 from theory.evidence.enclosure import balls
 from theory.evidence.roundoff import gamma
 

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from tests.attention import exact
 from tests.attention.inputs import KINDS, spoilt
 from theory import Measure, attend
 from theory.attention import CausalKernel, DotProduct, Head, MultiHead, SquaredDistance, rounding
-from theory.evidence import ball, stream
+from theory.evidence import ball, exact, stream
 from theory.evidence.enclosure import balls, precision
 from theory.maxent import entmax, softmax
 

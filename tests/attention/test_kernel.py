@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from tests.attention import exact
 from tests.attention.inputs import KINDS, spoilt
 from theory import Measure, attend
 from theory.attention import (
@@ -22,7 +21,7 @@ from theory.attention import (
     boltzmann_gibbs,
     transform_error,
 )
-from theory.evidence import stream
+from theory.evidence import exact, stream
 from theory.evidence.enclosure import balls, precision
 from theory.evidence.roundoff import gamma
 

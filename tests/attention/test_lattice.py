@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from tests.attention.inputs import KINDS, spoilt
-from theory.attention import AttentionKernel, DotProduct, gaussian, lattice
-from theory.evidence import stream
+from theory.attention import AttentionKernel, DotProduct, GaussianAttention, gaussian, lattice
+from theory.evidence import ball, balls, hull, precision, stream
+from theory.evidence.enclosure import exp
 from theory.evidence.roundoff import gamma
 
 LINE = gaussian([0.0], [[1.0]])
@@ -86,3 +87,38 @@ def test_bad_reach(reach):
     """A lattice cut too early is no Gaussian, so it is refused like any other wrong number."""
     with pytest.raises((ValueError, TypeError), match=r"^reach: expected "):
         gaussian([0.0], [[1.0]], reach=reach)
+
+
+def mean_on_the_lattice(centre, variance, reach):
+    """The mean of z on the lattice under weights exp(-(z - centre)^2 / 2 variance), in balls."""
+    z = balls(np.arange(-reach, reach + lattice.STEP / 2, lattice.STEP))
+    away = z - ball(centre)
+    weights = exp(away * away / (ball(variance) * -2))
+    return (weights * z).sum() / weights.sum()
+
+
+@pytest.mark.parametrize("reach", [lattice.REACH, 37.0])
+@pytest.mark.parametrize("variance", [1.0, 0.5, 0.2, 0.12])
+def test_end_and_step_of_a_lattice_move_a_mean_by_less_than_their_widths(reach, variance):
+    """Centres amid the lattice, near its end and beyond; off the lattice points, where the step shows most."""
+    sharpest = 0.0
+    for centre in [0.125, 1.0625, reach - 2.9, reach - 1.01, reach - 0.99, reach + 0.3, reach + 6.0]:
+        width = float(lattice.end_error(np.array(centre), reach)) + float(lattice.step_error(np.array(variance)))
+        with precision(256):
+            off = hull(abs(mean_on_the_lattice(centre, variance, reach) - ball(centre)))
+        assert off.hi <= width
+        sharpest = max(sharpest, off.lo / width)
+    assert sharpest > 0.01  # neither width is idle
+
+
+def test_a_step_that_is_too_coarse_says_nothing():
+    assert lattice.step_error(np.array(0.01)) == np.inf
+    assert lattice.step_error(np.array(1.0)) < 1e-30
+
+
+def test_far_queries_count_by_their_mass():
+    field = GaussianAttention(DotProduct(scale=1.0), [0.0], [[1.0]])
+    image = field.push()
+    assert image.points.radius.max() > 1.0  # at the end of the lattice nothing is known
+    assert 1.0 in image.variance()
+    assert image.variance().width < 1e-5

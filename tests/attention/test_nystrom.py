@@ -6,11 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.attention import exact
 from tests.attention.inputs import KINDS, spoilt
-from theory.attention import (
-    DotProduct,
-    SquaredDistance,
+from theory.attention import DotProduct, SquaredDistance
+from theory.attention.variants import (
     attend_nystrom,
     landmark_error,
     nystrom_error,
@@ -18,7 +16,7 @@ from theory.attention import (
     segment_means,
     through_landmarks,
 )
-from theory.evidence import gamma, stream
+from theory.evidence import exact, gamma, stream
 
 TOKENS = np.array([[1.0, 2.0], [0.0, 1.0], [-1.0, 0.0]])
 PLAIN = DotProduct(scale=1.0)

@@ -6,12 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.attention import exact
 from tests.attention.inputs import DISGUISES, KINDS, disguised, spoilt
 from theory import attend
 from theory.attention import Additive, DotProduct, SquaredDistance, partition_error, rounding, weight_error
 from theory.engine import TILE
-from theory.evidence import stream
+from theory.evidence import exact, stream
 from theory.evidence.roundoff import EXP_ULPS, gamma
 
 QUERIES = np.array([[1.0, 0.0], [0.0, -2.0], [3.0, 1.0]])

@@ -5,9 +5,8 @@ from importlib.machinery import ModuleSpec
 import numpy as np
 import pytest
 
-from tests.attention import exact
 from theory.attention import DotProduct, photograph, studies
-from theory.evidence import Kind, stream
+from theory.evidence import Kind, exact, stream
 from theory.evidence.roundoff import gamma
 
 PATCH = photograph.PATCH

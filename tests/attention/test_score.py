@@ -5,14 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from tests.attention import exact
 from tests.attention.inputs import KINDS, spoilt
 from theory import engine
 from theory.attention import Additive, DotProduct, SquaredDistance, attend, weight_error
 from theory.attention.score import pairs_of
 from theory.engine import Form, reference
 from theory.engine.rows import columns, fill_scores
-from theory.evidence import stream
+from theory.evidence import exact, stream
 from theory.evidence.enclosure import hull
 from theory.evidence.roundoff import gamma
 

@@ -6,16 +6,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.attention import (
-    Additive,
-    DotProduct,
-    SquaredDistance,
-    TorusDistance,
-    doubly_normalised,
-    potential_error,
-    sinkhorn_bounds as bounds,
-    sinkhorn_error,
-)
+from theory.attention import Additive, DotProduct, SquaredDistance, TorusDistance
+from theory.attention.sinkhorn import bounds, doubly_normalised, potential_error, sinkhorn_error
 from theory.evidence import stream
 
 PLAIN = DotProduct(scale=1.0)

@@ -6,10 +6,10 @@ import itertools
 import numpy as np
 import pytest
 
-from tests.attention import exact
 from tests.attention.inputs import DISGUISES, KINDS, disguised, spoilt
-from theory.attention import DotProduct, SquaredDistance, attend, attend_rows, rounding, top_k, weight_error
-from theory.evidence import stream
+from theory.attention import DotProduct, SquaredDistance, attend, rounding, weight_error
+from theory.attention.variants import attend_rows, top_k
+from theory.evidence import exact, stream
 from theory.evidence.roundoff import gamma
 from theory.maxent import entmax, softmax, sparsemax
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tests.attention import exact
 from tests.attention.inputs import KINDS, spoilt
-from theory.attention import DotProduct, SquaredDistance, attend, attend_window, rounding
-from theory.evidence import stream
+from theory.attention import DotProduct, SquaredDistance, attend, rounding
+from theory.attention.variants import attend_window
+from theory.evidence import exact, stream
 from theory.evidence.roundoff import gamma
 
 PLAIN = DotProduct(scale=1.0)

@@ -1,4 +1,4 @@
-"""One valid call of everything that theory.attention shows."""
+"""One valid call of everything that theory.attention, its variants and Sinkhorn's iteration show."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from theory.attention import (
     Dirac,
     DotProduct,
     FeedForward,
+    GaussianAttention,
     Head,
     Lookup,
     Measure,
     MultiHead,
-    PositiveFeatures,
     Projected,
     Residual,
     SelfAttention,
@@ -24,11 +24,10 @@ from theory.attention import (
     SquaredDistance,
     Stack,
     TorusDistance,
-    TrigonometricFeatures,
     barycentres,
-    doubly_normalised,
-    elu_features,
 )
+from theory.attention.sinkhorn import doubly_normalised
+from theory.attention.variants import PositiveFeatures, TrigonometricFeatures, elu_features
 from theory.maxent import row_map
 
 
@@ -84,6 +83,8 @@ VALID = {
     "Dirac.push": {"self": Dirac(square), "nu": MU},
     "DotProduct": {"scale": 0.7, "form": SQUARE},
     "FeedForward": {"function": square},
+    "GaussianAttention": {"score": SCORE, "mean": X[0], "root": SQUARE, "value": SQUARE, "reach": 12.5},
+    "GaussianAttention.output": {"self": GaussianAttention(SCORE, X[0], np.eye(2)), "x": X},
     "Head": {"w_query": SQUARE, "w_key": SQUARE.T, "w_value": SQUARE, "w_out": SQUARE.T, "score": SCORE},
     "Head.projections": {"self": HEAD, "x": X, "mu": MU},
     "Head.output": {"self": HEAD, "x": X, "mu": MU, "causal": False},
@@ -109,15 +110,15 @@ VALID = {
     },
     "MultiHead.__call__": {"self": MultiHead((HEAD,)), "x": X, "mu": MU, "causal": False},
     "MultiHead.rounding": {"self": MultiHead((HEAD,)), "x": X, "mu": MU},
-    "PositiveFeatures": {"frequencies": X, "scale": 0.7, "paired": True},
-    "PositiveFeatures.__call__": {"self": PositiveFeatures(X, 0.5), "points": Y},
+    "variants.PositiveFeatures": {"frequencies": X, "scale": 0.7, "paired": True},
+    "variants.PositiveFeatures.__call__": {"self": PositiveFeatures(X, 0.5), "points": Y},
     "Projected": {"kernel": Softmatch(SCORE, NU), "subspace": barycentres()},
     "Projected.at": {"self": Projected(Softmatch(SCORE, NU), barycentres()), "x": X[0]},
     "Residual": {"layer": SelfAttention(SCORE)},
     "Residual.__call__": {"self": Residual(SelfAttention(SCORE)), "x": X, "mu": MU},
     "SelfAttention": {"score": SCORE, "value": SQUARE},
     "SelfAttention.__call__": {"self": SelfAttention(SCORE, SQUARE), "x": X, "mu": MU},
-    "Sinkhorn.output": {"self": FOUND, "values": V},
+    "sinkhorn.Sinkhorn.output": {"self": FOUND, "values": V},
     "Softmatch": {"score": SCORE, "nu": NU},
     "Softmatch.rows": {"self": Softmatch(SCORE, NU), "x": X},
     "Softmatch.log_partition": {"self": Softmatch(SCORE, NU), "x": X},
@@ -129,41 +130,43 @@ VALID = {
     "Stack.trajectory": {"self": Stack((SelfAttention(SCORE),)), "mu": MU},
     "Stack.push": {"self": Stack((SelfAttention(SCORE),)), "mu": MU},
     "TorusDistance": {"scale": 0.7},
-    "TrigonometricFeatures": {"frequencies": X, "scale": 0.7},
-    "TrigonometricFeatures.__call__": {"self": TrigonometricFeatures(X, 0.5), "points": Y},
+    "variants.TrigonometricFeatures": {"frequencies": X, "scale": 0.7},
+    "variants.TrigonometricFeatures.__call__": {"self": TrigonometricFeatures(X, 0.5), "points": Y},
     "attend": {**TOKENS, "score": SCORE, "weights": MASSES, "causal": True, **HOW},
-    "attend_dropout": {
+    "variants.attend_dropout": {
         **TOKENS, "rate": 0.3, "rng": np.random.default_rng(0), "score": SCORE, "weights": MASSES, "causal": False,
     },
-    "attend_linear": {**TOKENS, "features": elu_features, "weights": MASSES, "causal": False},
-    "attend_nystrom": {**TOKENS, **MARKS},
-    "attend_rows": {**TOKENS, "rows": row_map("sparsemax"), "score": SCORE, "causal": False},
-    "attend_window": {**TOKENS, "back": 1, "ahead": 1, "score": SCORE, "weights": MASSES},
+    "variants.attend_linear": {**TOKENS, "features": elu_features, "weights": MASSES, "causal": False},
+    "variants.attend_nystrom": {**TOKENS, **MARKS},
+    "variants.attend_rows": {**TOKENS, "rows": row_map("sparsemax"), "score": SCORE, "causal": False},
+    "variants.attend_window": {**TOKENS, "back": 1, "ahead": 1, "score": SCORE, "weights": MASSES},
     "barycentres": {},
     "boltzmann_gibbs": {"nu": MU, "potential": MASSES, "where": np.array([True, True, False])},
-    "doubly_normalised": {
+    "sinkhorn.doubly_normalised": {
         "queries": X, "keys": Y, "score": SCORE, "query_weights": np.array([0.25, 0.5, 0.25]),
-        "weights": np.array([0.25, 0.25, 0.5]), "start": np.array([0.5, -0.5, 0.25]), "sweeps": 50,
+        "key_weights": np.array([0.25, 0.25, 0.5]), "start": np.array([0.5, -0.5, 0.25]), "sweeps": 50,
         "tolerance": 1e-9, "method": "dense", "accuracy": 1e-12,
     },
-    "dropped": {"weights": MATRICES["left"], "kept": np.array([[True, False], [True, True]]), "rate": 0.3},
-    "elu_features": {"points": X},
+    "variants.drop_weights": {
+        "weights": MATRICES["left"], "kept": np.array([[True, False], [True, True]]), "rate": 0.3,
+    },
+    "variants.elu_features": {"points": X},
     "gaussian": {"mean": np.array([0.5]), "root": np.array([[1.5]]), "reach": 12.5},
-    "gaussian_frequencies": {"count": 2, "dim": 3, "rng": np.random.default_rng(0)},
-    "landmark_error": {**MATRICES, "relative": 1e-3},
-    "linear_weights": {"queries": X, "keys": Y, "features": elu_features, "weights": MASSES, "causal": False},
-    "nystrom_error": {"queries": X, "keys": Y, **MARKS},
-    "nystrom_weights": {"queries": X, "keys": Y, **MARKS},
+    "variants.gaussian_frequencies": {"count": 2, "dim": 3, "rng": np.random.default_rng(0)},
+    "variants.landmark_error": {**MATRICES, "relative": 1e-3},
+    "variants.linear_weights": {"queries": X, "keys": Y, "features": elu_features, "weights": MASSES, "causal": False},
+    "variants.nystrom_error": {"queries": X, "keys": Y, **MARKS},
+    "variants.nystrom_weights": {"queries": X, "keys": Y, **MARKS},
     "partition_error": {"queries": X, "keys": Y, "score": SCORE, "log_weights": MASSES},
-    "potential_error": {"found": FOUND},
+    "sinkhorn.potential_error": {"found": FOUND},
     "read": {**TOKENS, "score": SCORE, "weights": MASSES, "causal": True, **HOW},
     "rounding": {**TOKENS, "score": SCORE, "weights": MASSES, "causal": True},
-    "segment_means": {"points": X, "count": 2},
-    "sinkhorn_error": {"found": FOUND, "values": V},
+    "variants.segment_means": {"points": X, "count": 2},
+    "sinkhorn.sinkhorn_error": {"found": FOUND, "values": V},
     "step": {"layer": SelfAttention(SCORE), "mu": MU},
     "symmetric_pairs": {},
-    "through_landmarks": MATRICES,
-    "top_k": {"scores": X, "k": 1},
+    "variants.through_landmarks": MATRICES,
+    "variants.top_k": {"scores": X, "k": 1},
     "transform_error": {"nu": MU, "potential": MASSES},
     "weight_error": {"queries": X, "keys": Y, "score": SCORE, "log_weights": MASSES},
 }  # fmt: skip
@@ -173,16 +176,16 @@ for _name, _score in SCORES.items():
     VALID[f"{_name}.bounds"] = {"self": _score, "x": X, "y": Y}
     VALID[f"{_name}.constants"] = {"self": _score if _name != "DotProduct" else DotProduct(0.5), "radius": 1.7}
 
-SKIPPED = {"Sinkhorn": "what doubly_normalised returns; nobody makes one by hand"}
+SKIPPED = {"sinkhorn.Sinkhorn": "what doubly_normalised returns; nobody makes one by hand"}
 ALIASES = {"x": ("queries", "score"), "y": ("keys", "score"), "z": ("score",), ("Lookup.at", "x"): ("nu",)}
 ACCEPTED = {
-    ("top_k", "scores", "-inf"): "marks a key that is not seen",
+    ("variants.top_k", "scores", "-inf"): "marks a key that is not seen",
     ("*_error", "log_weights", "-inf"): "marks a key without weight",
 }
 LISTED = {}
 INFINITE = {
-    "AttentionKernel.rounding", "Head.rounding", "MultiHead.rounding", "Softmatch.error", "landmark_error",
-    "nystrom_error", "partition_error", "potential_error", "rounding", "sinkhorn_error", "transform_error",
-    "weight_error",
+    "AttentionKernel.rounding", "Head.rounding", "MultiHead.rounding", "Softmatch.error", "variants.landmark_error",
+    "variants.nystrom_error", "partition_error", "sinkhorn.potential_error", "rounding",
+    "sinkhorn.sinkhorn_error", "transform_error", "weight_error",
 }  # fmt: skip
 INFINITE |= {f"{name}.bounds" for name in SCORES}

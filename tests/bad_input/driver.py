@@ -2,8 +2,9 @@
 
 A room's table, ``tests/bad_input/<room>.py``, holds
 
-* ``VALID``: for each public function, class and method (``"name"``, ``"Class.method"``, or ``"module.name"`` of what
-  the door does not show) the keyword arguments of one valid call; a method's instance is its ``self``;
+* ``VALID``: for each public function, class and method (``"name"``, ``"Class.method"``, ``"folder.name"`` of what the
+  door of a folder shows, or ``"module.name"`` of what none does) the keyword arguments of one valid call; a method's
+  instance is its ``self``;
 * ``SKIPPED``: for what has no valid call here, the reason;
 * ``ACCEPTED``: for (function, argument, what was done) that is valid by its documentation, the reason: minus infinity
   that masks a score, one axis more of a batch. Patterns of :mod:`fnmatch`. The result must still be lawful;
@@ -248,8 +249,8 @@ class Case:
     def function(self) -> Callable[..., Any]:
         """What is called: from the door, a module of the room, or a class."""
         parts, home = self.name.split("."), f"theory.{self.room}"
-        if len(parts) > 1 and find_spec(f"{home}.{parts[0]}"):  # the door may show a function of a module's name
-            home = f"{home}.{parts.pop(0)}"
+        while len(parts) > 1 and hasattr(import_module(home), "__path__") and find_spec(f"{home}.{parts[0]}"):
+            home = f"{home}.{parts.pop(0)}"  # the door may show a function of a module's name
         found: Any = import_module(home)
         for part in parts:
             found = getattr(found, part)
@@ -339,8 +340,18 @@ def cases() -> list[Case]:
 
 
 def door(room: str) -> set[str]:
-    """Return the public functions and classes that a room shows, without exceptions, protocols and enumerations."""
-    package = import_module(f"theory.{room}")
+    """Return the public functions and classes that a room and its folders show.
+
+    Without exceptions, protocols and enumerations; studies take no argument.
+    """
+    folders = Path(__file__).parents[2].joinpath("theory", room).glob("*/__init__.py")
+    inner = [f"theory.{room}.{path.parent.name}" for path in folders if path.parent.name != "studies"]
+    return set().union(*(shown_by(package) for package in (f"theory.{room}", *inner)))
+
+
+def shown_by(home: str) -> set[str]:
+    """Return the public functions and classes of one package."""
+    package = import_module(home)
     names = getattr(package, "__all__", None) or [name for name in dir(package) if not name.startswith("_")]
     shown = {name: getattr(package, name) for name in names}
     return {

@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from theory.attention import SquaredDistance
-from theory.metric import InformationPropagation, LinearFeatures, MetricScore, ResidualFeatures, similarity
-from theory.metric.plane.arcs import Arcs
-from theory.metric.plane.chart import Composed
-from theory.metric.similarity import DistanceSimilarity, MetricSimilarity, sizes
+from theory.metric import (
+    DistanceSimilarity,
+    InformationPropagation,
+    LinearFeatures,
+    MetricScore,
+    MetricSimilarity,
+    ResidualFeatures,
+    make_similarity,
+    sizes_of,
+)
+from theory.metric.plane import Chart, MoonsLaw
 
 
 def wave(x):
@@ -26,13 +33,13 @@ FOLDED = ResidualFeatures(np.array([[2.0]]), np.array([0.0]), np.array([[-1.5]])
 LINEAR = LinearFeatures(SQUARE)
 LEARNED = MetricScore(G, 0.75)
 SIMILAR = MetricSimilarity(2, 3)
-THETA = np.linspace(-0.75, 0.5, sum(sizes(SIMILAR.shapes)))
+THETA = np.linspace(-0.75, 0.5, sum(sizes_of(SIMILAR.shapes)))
 SEEN = np.array([[True, False, False], [True, True, False], [True, True, True]])
 ROWS = {"similarity": SIMILAR, "theta": THETA, "h": X, "mask": SEEN}
-DEEP = InformationPropagation(similarity("metric", 2, 2), 2, 2)
+DEEP = InformationPropagation(make_similarity("metric", 2, 2), 2, 2)
 WEIGHTS = DEEP.initial(np.random.default_rng(0))
-CHART = Composed(G, SQUARE + np.eye(2), BIAS)
-MOONS = Arcs(0.25)
+CHART = Chart(G, SQUARE + np.eye(2), BIAS)
+MOONS = MoonsLaw(0.25)
 PLACES = X * 0.25
 
 VALID = {
@@ -44,7 +51,6 @@ VALID = {
     "ResidualFeatures.__call__": {"self": G, "x": X},
     "ResidualFeatures.jacobian": {"self": G, "x": X},
     "ResidualFeatures.hessian": {"self": G, "x": X},
-    "ResidualFeatures.vjp": {"self": G, "x": X, "cotangent": Y},
     "ResidualFeatures.rounding": {"self": G, "x": X},
     "InformationPropagation": {"similarity": SIMILAR, "inputs": 2, "classes": 3, "blocks": 2, "stretch": 1.5},
     "InformationPropagation.initial": {"self": DEEP, "rng": np.random.default_rng(0)},
@@ -55,41 +61,41 @@ VALID = {
     "MetricScore.matrix": {"self": LEARNED, "x": X, "y": Y},
     "MetricScore.constants": {"self": LEARNED, "radius": 1.5},
     "MetricScore.pull_back": {"self": LEARNED, "x": X},
-    "weights": ROWS,
-    "propagate": ROWS,
+    "attention_weights": ROWS,
+    "average_tokens": ROWS,
     "vjp": {**ROWS, "cotangent": Y},
-    "similarity": {"attention": "metric", "dim": 2, "width": 3, "matching": "parameters"},
+    "make_similarity": {"attention": "metric", "dim": 2, "width": 3, "matching": "parameters"},
     "similarity.DistanceSimilarity": {"dim": 2, "width": 3},
     "similarity.DistanceSimilarity.features": {"self": DistanceSimilarity(2, 3), "theta": THETA[:6]},
     "similarity.MetricSimilarity": {"dim": 2, "width": 3},
     "similarity.MetricSimilarity.features": {"self": SIMILAR, "theta": THETA},
     "similarity.SelfSimilarity": {"dim": 2, "width": 3},
-    "plane.Arcs": {"noise": 0.25},
-    "plane.Arcs.density": {"self": MOONS, "x": PLACES},
-    "plane.Arcs.slope": {"self": MOONS, "x": PLACES},
-    "plane.Arcs.across": {"self": MOONS, "x": PLACES},
-    "plane.Arcs.odds": {"self": MOONS, "x": PLACES},
-    "plane.layer": {"chart": CHART, "law": MOONS, "x": PLACES[:1], "epsilon": 0.25},
+    "plane.MoonsLaw": {"noise": 0.25},
+    "plane.MoonsLaw.density": {"self": MOONS, "x": PLACES},
+    "plane.MoonsLaw.slope": {"self": MOONS, "x": PLACES},
+    "plane.MoonsLaw.across": {"self": MOONS, "x": PLACES},
+    "plane.MoonsLaw.odds": {"self": MOONS, "x": PLACES},
+    "plane.layer_change": {"chart": CHART, "law": MOONS, "x": PLACES[:1], "epsilon": 0.25},
     "plane.first_order": {"chart": CHART, "law": MOONS, "x": PLACES},
     "plane.weakest_stretch": {"chart": CHART, "box": np.array([[-0.25, -0.5], [0.25, 0.5]]), "most": 1000},
-    "fibres.fibre": {"features": FOLDED, "x": 0.25, "span": np.array([-3.0, 3.0]), "cells": 64},
-    "fibres.fibre_mean": {
+    "find_fibre": {"features": FOLDED, "x": 0.25, "span": np.array([-3.0, 3.0]), "cells": 64},
+    "fibre_mean": {
         "features": FOLDED, "x": 0.25, "function": wave, "density": wave, "span": np.array([-3.0, 3.0]),
     },
-    "half_bandwidth.rate": {"space": "sphere", "degree": 2},
-    "half_bandwidth.multipliers": {"space": "circle", "degrees": 2, "epsilon": 0.25},
-    "spectrum.spectrum": {"score": LEARNED, "tokens": X},
-    "spectrum.stationary": {"score": SquaredDistance(0.5), "tokens": X},
-    "plane.flow": {"chart": CHART, "law": MOONS, "x": PLACES, "time": 0.25, "spacing": 0.5},
-    "plane.Composed": {"features": G, "matrix": SQUARE, "shift": BIAS},
-    "plane.Composed.__call__": {"self": CHART, "x": X},
-    "plane.Composed.apart": {"self": CHART, "x": X, "steps": Y},
-    "plane.Composed.jacobian": {"self": CHART, "x": X},
-    "plane.Composed.hessian": {"self": CHART, "x": X},
-    "plane.Composed.metric": {"self": CHART, "x": X},
-    "plane.Composed.rounding": {"self": CHART, "x": X},
-    "plane.first_layer": {"network": DEEP, "theta": WEIGHTS},
-    "plane.flattened": {"chart": CHART},
+    "laplacian_rate": {"space": "sphere", "degree": 2},
+    "wave_multipliers": {"space": "circle", "degrees": 2, "epsilon": 0.25},
+    "attention_spectrum": {"score": LEARNED, "tokens": X},
+    "stationary_law": {"score": SquaredDistance(0.5), "tokens": X},
+    "plane.semigroup_change": {"chart": CHART, "law": MOONS, "x": PLACES, "time": 0.25, "spacing": 0.5},
+    "plane.Chart": {"features": G, "matrix": SQUARE, "shift": BIAS},
+    "plane.Chart.__call__": {"self": CHART, "x": X},
+    "plane.Chart.differences": {"self": CHART, "x": X, "steps": Y},
+    "plane.Chart.jacobian": {"self": CHART, "x": X},
+    "plane.Chart.hessian": {"self": CHART, "x": X},
+    "plane.Chart.metric": {"self": CHART, "x": X},
+    "plane.Chart.rounding": {"self": CHART, "x": X},
+    "plane.chart_of_first_layer": {"network": DEEP, "theta": WEIGHTS},
+    "plane.flatten_chart": {"chart": CHART},
 }  # fmt: skip
 
 SKIPPED = {}
@@ -97,8 +103,8 @@ ALIASES = {"x": ("score",), "y": ("score",)}  # the score that is made of their 
 BATCHES = "leading axes are stacks of tokens"
 ACCEPTED = {
     ("InformationPropagation.*", "x", "rank"): BATCHES,
-    ("weights", "h", "rank"): BATCHES,
-    ("propagate", "h", "rank"): BATCHES,
+    ("attention_weights", "h", "rank"): BATCHES,
+    ("average_tokens", "h", "rank"): BATCHES,
 }
 DIVERGED = "a network that diverged is seen in its scores and its loss; the experiments count it so"
 LISTED = {
@@ -106,5 +112,5 @@ LISTED = {
     ("InformationPropagation.objective", "theta", "1e?00"): DIVERGED,
 }
 INFINITE = {  # bounds that know nothing
-    "LinearFeatures.rounding", "ResidualFeatures.rounding", "plane.Composed.rounding",
+    "LinearFeatures.rounding", "ResidualFeatures.rounding", "plane.Chart.rounding",
 }  # fmt: skip

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.diffusion.similarity import angles, cosine_gaps, defects, distances, kernel_distances, relaxed
+from theory.diffusion.similarity import angles, cosine_gaps, defects, distances, kernel_distances, relaxed_excess
 
 X = np.random.default_rng(2).normal(size=(6, 3))
 
@@ -20,7 +20,7 @@ def test_defects_are_the_largest_over_pairs_and_triples():
     assert found.asymmetry == max(abs(f[i, j] - f[j, i]) for i, j in itertools.product(n, n))
     triples = list(itertools.product(n, n, n))
     assert found.triangle == max(f[x, z] - f[x, y] - f[y, z] for x, y, z in triples)
-    assert relaxed(f, 2.0) == pytest.approx(max(f[x, z] - 2 * f[x, y] - 2 * f[y, z] for x, y, z in triples),
+    assert relaxed_excess(f, 2.0) == pytest.approx(max(f[x, z] - 2 * f[x, y] - 2 * f[y, z] for x, y, z in triples),
                                             rel=1e-14, abs=0)  # fmt: skip
 
 
@@ -45,13 +45,13 @@ def test_distances_keep_their_digits(function):
     ("call", "words"),
     [
         (lambda: defects(X), "values: expected shape"),
-        (lambda: relaxed(X, 2.0), "values: expected shape"),
+        (lambda: relaxed_excess(X, 2.0), "values: expected shape"),
         (lambda: angles(np.zeros((2, 2))), "points: expected ones with a direction"),
         (lambda: cosine_gaps([[0.0]]), "points: expected ones with a direction"),
         (lambda: distances([1.0]), "points: expected shape"),
         (lambda: distances([[1e200], [0.0]]), "points: expected ones of which float64 holds"),
         (lambda: kernel_distances(X, scale=-1.0), "scale: expected"),
-        (lambda: relaxed(np.zeros((2, 2)), np.nan), "factor"),
+        (lambda: relaxed_excess(np.zeros((2, 2)), np.nan), "factor"),
     ],
 )
 def test_bad_input_is_refused_in_words(call, words):

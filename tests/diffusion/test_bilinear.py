@@ -47,9 +47,14 @@ def test_closed_form_against_attention_of_sphere_tokens(epsilon):
     score, (points, areas) = Bilinear(FORM), sphere_tokens(40, 80)
     tilt, w = np.array([0.3, -0.5, 0.2]), np.array([1.0, 0.4, -0.8])
     found = propagate(
-        QUERY[np.newaxis], points, points @ w, epsilon, score=score.score(epsilon), masses=areas * (1.0 + points @ tilt)
+        QUERY[np.newaxis],
+        points,
+        points @ w,
+        epsilon,
+        score=score.score(epsilon),
+        weights=areas * (1.0 + points @ tilt),
     )
-    assert score.propagated(QUERY, w, tilt, epsilon) == pytest.approx(found[0], rel=1e-12, abs=1e-13)
+    assert score.average_linear(QUERY, w, tilt, epsilon) == pytest.approx(found[0], rel=1e-12, abs=1e-13)
 
 
 def test_closed_form_on_the_circle_against_quadrature():
@@ -63,7 +68,7 @@ def test_closed_form_on_the_circle_against_quadrature():
     exact = mpmath.quad(
         lambda t: weight(t) * (w[0] * mpmath.cos(t) + w[1] * mpmath.sin(t)), [0, 2, 4, 2 * mpmath.pi]
     ) / mpmath.quad(weight, [0, 2, 4, 2 * mpmath.pi])
-    assert Bilinear(form).propagated(x, w, tilt, 0.2) == pytest.approx(float(exact), rel=1e-12, abs=0)
+    assert Bilinear(form).average_linear(x, w, tilt, 0.2) == pytest.approx(float(exact), rel=1e-12, abs=0)
 
 
 def test_sizes_at_the_ends_of_the_range():
@@ -114,7 +119,7 @@ def test_hot_expansion_against_exact_moments_and_softmax():
         (lambda: Bilinear(FORM).minimiser([0.0, 0.0, 0.0]), "query: expected one that tells keys apart"),
         (lambda: Bilinear(FORM).minimiser(QUERY, shape=-np.eye(3)), "shape: expected a positive definite"),
         (lambda: Bilinear(FORM).strength([1.0]), "query: expected shape (3,)"),
-        (lambda: Bilinear(FORM).propagated(QUERY, QUERY, [1.0, 1.0, 0.0], 0.1), "tilt: expected a vector shorter"),
+        (lambda: Bilinear(FORM).average_linear(QUERY, QUERY, [1.0, 1.0, 0.0], 0.1), "tilt: expected a vector shorter"),
         (lambda: sphere_tokens(0, 4), "polar: expected an integer of at least 1"),
         (lambda: radial_multiplier(0.0, 0.1), "radius: expected a positive"),
         (lambda: hot_expansion(np.ones((3, 2)), np.ones((2, 1)), [1.0, 1.0]), "values: expected shape (3, d)"),

@@ -17,7 +17,7 @@ def test_laplacian_in_polar_coordinates():
     h = sympy.Function("h", real=True)(X, Y)
     expected = h.diff(X, 2) + h.diff(X) / X + h.diff(Y, 2) / X**2
     assert vanishes(conformal.laplacian(h, POLAR, (X, Y)) - expected)
-    assert vanishes(conformal.product(h, h, POLAR, (X, Y)) - h.diff(X) ** 2 - h.diff(Y) ** 2 / X**2)
+    assert vanishes(conformal.inner_product(h, h, POLAR, (X, Y)) - h.diff(X) ** 2 - h.diff(Y) ** 2 / X**2)
 
 
 def test_harmonic_polynomials_stay_harmonic_in_polar_coordinates():
@@ -55,7 +55,7 @@ def test_metrics():
 
 
 def test_one_more_dimension():
-    metric, above = conformal.lifted(POLAR, sympy.log(X), (X, Y))
+    metric, above = conformal.lift_metric(POLAR, sympy.log(X), (X, Y))
     assert above[:2] == (X, Y)
     assert vanishes(metric[2, 2] - X**4)
     assert metric[:2, :2] == POLAR

@@ -13,7 +13,7 @@ from theory.diffusion import (
     PeriodicGrid,
     chordal,
     chordal_multiplier,
-    convolved,
+    convolve,
     drift_diffusion,
     heat_multiplier,
     propagate,
@@ -79,7 +79,7 @@ def test_attention_of_quantile_tokens_is_the_exact_operator(density):
     """The engine's softmax on 25 to 400 tokens against Bessel functions, with errors that fall faster and faster."""
     grid, epsilon = PeriodicGrid((512,)), 0.02
     x = grid.axes[0]
-    exact = convolved(grid, density(x), np.sin(x) + 0.5 * np.cos(2 * x), chordal_multiplier(epsilon))
+    exact = convolve(grid, density(x), np.sin(x) + 0.5 * np.cos(2 * x), chordal_multiplier(epsilon))
     errors = []
     for n in (25, 50, 100, 400):
         keys = density.tokens(n)
@@ -92,10 +92,10 @@ def test_attention_of_quantile_tokens_is_the_exact_operator(density):
 def test_wrapped_gaussian_has_the_heat_multiplier():
     grid, epsilon, density = PeriodicGrid((512,)), 0.05, DENSITIES[0]
     x = grid.axes[0]
-    exact = convolved(grid, density(x), np.cos(x), heat_multiplier(epsilon))
+    exact = convolve(grid, density(x), np.cos(x), heat_multiplier(epsilon))
     keys = np.concatenate([grid.nodes + 2 * math.pi * turn for turn in (-1, 0, 1)])
     masses = np.tile(density(x), 3)
-    found = propagate(grid.nodes, keys, np.cos(keys[:, 0]), epsilon, masses=masses)
+    found = propagate(grid.nodes, keys, np.cos(keys[:, 0]), epsilon, weights=masses)
     np.testing.assert_allclose(found, exact, rtol=0, atol=1e-13)
 
 
@@ -183,7 +183,7 @@ def test_semigroup_of_the_laplacian():
             "cosines, sines: expected a density that",
         ),
         (
-            lambda: convolved(PeriodicGrid((4,)), np.ones(4), [2.0], heat_multiplier(0.1)),
+            lambda: convolve(PeriodicGrid((4,)), np.ones(4), [2.0], heat_multiplier(0.1)),
             ValueError,
             "density, values: expected shape (4,)",
         ),
@@ -200,7 +200,7 @@ def test_semigroup_of_the_laplacian():
         (lambda: semigroup(np.eye(2), 1.0, np.ones(3)), ValueError, "values: expected shape (2,)"),
         (lambda: drift_diffusion(PeriodicGrid((4,)), -np.ones(4), np.ones(4)), ValueError, "density: expected posit"),
         (
-            lambda: convolved(PeriodicGrid((4,)), np.array([1.0, -5.0, 1.0, 1.0]), np.ones(4), heat_multiplier(0.1)),
+            lambda: convolve(PeriodicGrid((4,)), np.array([1.0, -5.0, 1.0, 1.0]), np.ones(4), heat_multiplier(0.1)),
             ValueError,
             "density: expected one that stays positive",
         ),

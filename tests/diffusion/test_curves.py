@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from theory.diffusion import CircleDensity, Ellipse
-from theory.diffusion.geometry import Modulated, Reparametrised, change, curves, linear_multiplier, root_length
-from theory.diffusion.limits import concentrated, lattice
+from theory.diffusion.geometry import Modulated, Reparametrised, curves, layer_change, linear_multiplier, root_length
+from theory.diffusion.limits import average_at_peak, lattice
 
 DENSITY = CircleDensity([0.8, 0.0], [0.0, 0.3])
 F = {
@@ -60,7 +60,7 @@ def test_change_against_quadrature(curve, epsilon):
     pieces = [x + math.pi * k / 8 for k in range(-8, 9)]
     top = mpmath.quad(lambda y: (mpmath.sin(y) - mpmath.sin(x)) * weight(y), pieces)
     exact = top / mpmath.quad(weight, pieces) / epsilon
-    found = change(curve, DENSITY, np.sin, epsilon, x)
+    found = layer_change(curve, DENSITY, np.sin, epsilon, x)
     assert found.lo <= exact <= found.hi
     assert found.width < 1e-10 / epsilon
 
@@ -99,18 +99,18 @@ def test_the_error_of_a_score_covers_every_key(curve, epsilon, monkeypatch):
     def spy(score, query, centre, widths, *rest, reach):
         keys = lattice(centre, widths, reach=reach)
         seen.append((score, score.dissimilarity(np.array(query)[np.newaxis, :], keys)))
-        return concentrated(score, query, centre, widths, *rest, reach=reach)
+        return average_at_peak(score, query, centre, widths, *rest, reach=reach)
 
-    monkeypatch.setattr(curves, "concentrated", spy)
+    monkeypatch.setattr(curves, "average_at_peak", spy)
     for x in (0.0, 0.9, 2.1, 4.4):
-        change(curve, DENSITY, np.sin, epsilon, x)
+        layer_change(curve, DENSITY, np.sin, epsilon, x)
         score, values = seen[-1]
         assert Fraction(score.error) >= Fraction(64, 2**53) * Fraction(float(values.max()))
 
 
 def test_change_of_a_function_far_from_zero():
     """What its values round is of their own size, and not of that of the change."""
-    far, near = (change(Ellipse(1.5, 0.7), DENSITY, f, 1e-3, 2.05) for f in (lambda x: 1e8 + np.sin(x), np.sin))
+    far, near = (layer_change(Ellipse(1.5, 0.7), DENSITY, f, 1e-3, 2.05) for f in (lambda x: 1e8 + np.sin(x), np.sin))
     assert near.lo >= far.lo
     assert near.hi <= far.hi
     assert abs(far.mid - near.mid) > 10 * near.width
@@ -135,8 +135,8 @@ def test_root_length_at_large_angles():
         (lambda: Ellipse(1.0, 1.0).features([1.0]), "x: expected shape (n, 1)"),
         (lambda: Reparametrised(1.0), "strength: expected a number between -1 and 1"),
         (lambda: Modulated(-1.5), "strength: expected a number between -1 and 1"),
-        (lambda: change(Ellipse(1.0, 1.0), DENSITY, np.sin, 0.0, 0.0), "epsilon: expected a positive"),
-        (lambda: change(Ellipse(1.0, 1.0), DENSITY, np.sin, 0.1, math.nan), "x: expected finite"),
+        (lambda: layer_change(Ellipse(1.0, 1.0), DENSITY, np.sin, 0.0, 0.0), "epsilon: expected a positive"),
+        (lambda: layer_change(Ellipse(1.0, 1.0), DENSITY, np.sin, 0.1, math.nan), "x: expected finite"),
         (lambda: root_length(Ellipse(1.0, 1.0), [0.0]), "angles: expected at least two"),
         (lambda: linear_multiplier(0.1, np.ones((2, 2))), "matrix: expected independent columns"),
         (lambda: linear_multiplier(-0.1, np.eye(2)), "epsilon: expected a positive"),

@@ -7,33 +7,35 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.diffusion.layers import rate, rates_below, scaled, spectrum, stationary
-from theory.evidence import Interval, Kind
+from theory.diffusion.layers import chain_spectrum, count_rates, relaxation_rate, scale_rate, stationary_law
+from theory.evidence import Interval, Kind, exact, within
 
 
 def test_stationary_law_in_fractions():
     rows = np.array([[2, 1, 1], [1, 2, 1], [4, 2, 2]]) / np.array([[4], [4], [8]])
-    law, bound = stationary(rows)
-    exact = [Fraction(5, 12), Fraction(4, 12), Fraction(3, 12)]
+    law = stationary_law(exact(rows))
+    claimed = [Fraction(5, 12), Fraction(4, 12), Fraction(3, 12)]
     p = [[Fraction(v) for v in row] for row in rows.tolist()]
-    residual = [sum(exact[i] * p[i][j] for i in range(3)) - exact[j] for j in range(3)]
+    residual = [sum(claimed[i] * p[i][j] for i in range(3)) - claimed[j] for j in range(3)]
     assert residual == [0, 0, 0]
-    assert 0.5 * sum(abs(Fraction(v) - e) for v, e in zip(law.tolist(), exact, strict=True)) <= Fraction(bound)
-    assert bound < 1e-14
+    assert all(value in mass for mass, value in zip(law, claimed, strict=True))
+    assert law.radius.max() < 1e-14
+    assert stationary_law(rows) in law
 
 
 def test_stationary_law_of_a_drawn_chain():
     rows = np.random.default_rng(2).dirichlet(np.ones(30), size=30)
-    law, bound = stationary(rows, error=1e-15)
+    law = stationary_law(within(rows, 1e-15 * rows))
     values, vectors = np.linalg.eig(rows.T)
-    exact = vectors[:, np.abs(values - 1).argmin()].real
-    np.testing.assert_allclose(law, exact / exact.sum(), rtol=0, atol=bound + 1e-13)
-    assert bound < 1e-12
+    vector = vectors[:, np.abs(values - 1).argmin()].real
+    np.testing.assert_allclose(law.mid, vector / vector.sum(), rtol=0, atol=law.radius.max() + 1e-13)
+    assert law.radius.max() < 1e-12
 
 
 def test_stationary_law_of_a_slow_chain_is_off_by_many_times_what_its_rows_are():
     slow, off = 2.0**-10, 2.0**-30  # the other chain has rows that differ by 2**-30 in total variation
-    bound = stationary(np.array([[1 - slow, slow], [slow, 1 - slow]]), error=off)[1]
+    law = stationary_law(within([[1 - slow, slow], [slow, 1 - slow]], off))
+    bound = float(law.radius.max())
     there = [Fraction(slow) - Fraction(off), Fraction(slow) + Fraction(off)]
     apart = abs(there[0] / sum(there) - Fraction(1, 2))
     assert apart == Fraction(off) / (2 * Fraction(slow))
@@ -42,23 +44,23 @@ def test_stationary_law_of_a_slow_chain_is_off_by_many_times_what_its_rows_are()
 
 def test_spectrum_of_weights_that_are_off_by_their_error():
     rows = np.array([[0.75, 0.25], [0.25, 0.75]])
-    found, error = spectrum(rows * (1.0 + 2.0**-20), error=2.0**-20)
-    assert np.abs(found - [1.0, 0.5]).max() >= 0.99 * error
-    assert np.abs(found - [1.0, 0.5]).max() <= error
+    found = chain_spectrum(rows * (1.0 + 2.0**-20) * Interval(1.0 - 2.0**-20, 1.0 + 2.0**-20))
+    off, error = np.abs(found.mid - [1.0, 0.5]).max(), found.radius.max()
+    assert 0.99 * error <= off <= error
 
 
 def test_spectrum_of_weights_that_are_exact():
     """Of the walk around a heptagon, which has cosines for eigenvalues: what is left is rounding."""
-    found, error = spectrum((np.roll(np.eye(7), 1, axis=0) + np.roll(np.eye(7), -1, axis=0)) / 2.0)
+    found = chain_spectrum(exact((np.roll(np.eye(7), 1, axis=0) + np.roll(np.eye(7), -1, axis=0)) / 2.0))
     with mpmath.workdps(30):
-        exact = sorted((mpmath.cos(2 * mpmath.pi * k / 7) for k in range(7)), reverse=True)
-        off = max(float(abs(mpmath.mpf(a) - b)) for a, b in zip(found.tolist(), exact, strict=True))
-    assert 1e-17 < off <= error
+        cosines = sorted((mpmath.cos(2 * mpmath.pi * k / 7) for k in range(7)), reverse=True)
+        off = max(float(abs(mpmath.mpf(a) - b)) for a, b in zip(found.mid.tolist(), cosines, strict=True))
+    assert 1e-17 < off <= found.radius.max()
 
 
 def test_a_chain_that_does_not_mix_is_not_bounded():
-    assert stationary(np.eye(3))[1] == math.inf
-    assert stationary(np.array([[0.0, 1.0], [1.0, 0.0]]))[1] == math.inf
+    assert np.isinf(stationary_law(exact(np.eye(3))).radius).all()
+    assert np.isinf(stationary_law(exact([[0.0, 1.0], [1.0, 0.0]])).radius).all()
 
 
 def test_spectrum_of_a_reversible_chain():
@@ -66,9 +68,9 @@ def test_spectrum_of_a_reversible_chain():
     x = rng.normal(size=12)
     kernel = np.exp(-((x[:, np.newaxis] - x) ** 2)) * rng.uniform(0.5, 1.0, 12)
     rows = kernel / kernel.sum(axis=1, keepdims=True)
-    found, error = spectrum(rows)
-    exact = np.sort(np.linalg.eigvals(rows).real)[::-1]
-    np.testing.assert_allclose(found, exact, rtol=0, atol=error + 1e-12)
+    found = chain_spectrum(rows)
+    general = np.sort(np.linalg.eigvals(rows).real)[::-1]
+    np.testing.assert_allclose(found, general, rtol=0, atol=1e-12)
     assert found[0] == pytest.approx(1.0, rel=0, abs=1e-14)
 
 
@@ -85,25 +87,26 @@ def fourier(b, wells, modes=60):
 
 @pytest.mark.parametrize(("b", "wells"), [(Fraction(1, 2), 1), (1, 2), (2, 2), (1, 3)])
 def test_rates_against_another_form(b, wells):
-    exact = fourier(float(b), wells)
+    rates = fourier(float(b), wells)
     found = sorted(
-        (rate(b, index, wells=wells, sector=s) for s in range(wells) for index in range(2)), key=lambda r: r.mid
+        (relaxation_rate(b, index, wells=wells, sector=s) for s in range(wells) for index in range(2)),
+        key=lambda r: r.mid,
     )[: wells + 1]
-    for interval, value in zip(found, exact[: wells + 1], strict=True):
+    for interval, value in zip(found, rates[: wells + 1], strict=True):
         assert interval.lo - 1e-9 <= value <= interval.hi + 1e-9
         assert interval.width <= 1e-6
     for level in (0.05, 3.0, 20.0):
-        counts = [rates_below(Fraction(level), b, wells=wells, sector=s) for s in range(wells)]
-        assert sum(least for least, _ in counts) == sum(most for _, most in counts) == int((exact < level).sum())
+        counts = [count_rates(Fraction(level), b, wells=wells, sector=s) for s in range(wells)]
+        assert sum(least for least, _ in counts) == sum(most for _, most in counts) == int((rates < level).sum())
 
 
 def test_few_modes_leave_the_count_open():
-    least, most = rates_below(Fraction(1, 10**6), 8, sector=1, modes=5)
+    least, most = count_rates(Fraction(1, 10**6), 8, sector=1, modes=5)
     assert least == 0 < most
 
 
 def test_scaled():
-    found = scaled(Interval.exactly(2), 3, Fraction(1, 2))
+    found = scale_rate(Interval.exactly(2), 3, Fraction(1, 2))
     assert found.lo <= 2 * math.exp(1.5) <= found.hi
     assert found.kind is Kind.CERTIFIED
     assert found.width < 1e-14
@@ -111,37 +114,33 @@ def test_scaled():
 
 def test_bad_input():
     with pytest.raises(ValueError, match="rows: expected weights"):
-        stationary(np.ones((2, 2)))
+        stationary_law(np.ones((2, 2)))
     with pytest.raises(ValueError, match="rows: expected weights"):
-        spectrum(np.array([[1.5, -0.5], [0.5, 0.5]]))
+        chain_spectrum(np.array([[1.5, -0.5], [0.5, 0.5]]))
     with pytest.raises(ValueError, match="rows"):
-        stationary(np.ones((2, 3)) / 3)
-    with pytest.raises(ValueError, match="error: expected a non-negative bound"):
-        stationary(np.eye(1), error=-1.0)
-    with pytest.raises(ValueError, match="error"):
-        spectrum(np.eye(1), error=np.nan)
+        stationary_law(np.ones((2, 3)) / 3)
     with pytest.raises(ValueError, match="sector: expected a number below 2"):
-        rates_below(1, 1, sector=2)
+        count_rates(1, 1, sector=2)
     with pytest.raises(ValueError, match="height: expected a positive"):
-        rate(0)
+        relaxation_rate(0)
     with pytest.raises(TypeError, match="height: expected an integer or a Fraction"):
-        rate(0.5)
+        relaxation_rate(0.5)
     with pytest.raises(ValueError, match="modes"):
-        rates_below(1, 1, modes=2)
+        count_rates(1, 1, modes=2)
 
 
 def test_eigenvalues_of_exact_weights_are_off_by_the_rounding_of_the_solver():
     rows = np.full((32, 32), 2.0**-5)  # one eigenvalue is one, the others are zero
-    found, error = spectrum(rows)
-    off = float(np.abs(found - np.eye(32)[0]).max())
+    found = chain_spectrum(exact(rows))
+    off, error = float(np.abs(found.mid - np.eye(32)[0]).max()), float(found.radius.max())
     assert 1e-3 * error < off <= error < 1e-12
 
 
 def test_counts_of_few_modes_hold_for_all_of_them():
     missed = 0
     for level in (Fraction(k, 8) for k in range(1, 160)):
-        exact = rates_below(level, 2, wells=1)
-        least, most = rates_below(level, 2, wells=1, modes=4)
+        exact = count_rates(level, 2, wells=1)
+        least, most = count_rates(level, 2, wells=1, modes=4)
         assert least <= exact[0] <= exact[1] <= most
         missed += least < exact[0]
     assert missed  # there are levels at which frequencies that are left out matter

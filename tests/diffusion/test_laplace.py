@@ -8,8 +8,8 @@ import pytest
 
 from theory.attention import attend, rounding
 from theory.diffusion import GeneralScore, studies
-from theory.diffusion.limits import concentrated, first_order, lattice
-from theory.diffusion.studies.scores import DENSITY, dissimilarity, function, on_circle, relabelled
+from theory.diffusion.limits import average_at_peak, lattice, peak_correction
+from theory.diffusion.studies.scores import WAVY_DENSITY, dissimilarity, on_circle, relabelled, wavy_function
 from theory.evidence import Kind
 from theory.evidence.roundoff import U
 
@@ -54,7 +54,9 @@ def test_concentrated_against_quadrature(x, epsilon):
 def test_concentrated_in_two_dimensions_is_the_gaussian_average():
     c = np.array([[2.0, 0.6], [0.6, 1.0]])
     score = GeneralScore(lambda _, y: np.einsum("kl,...k,...l->...", c, y, y), 0.01)
-    found = concentrated(score, [0.0], [0.0, 0.0], [0.07, 0.07], lambda y: y[:, 0] * y[:, 1], lambda y: np.ones(len(y)))
+    found = average_at_peak(
+        score, [0.0], [0.0, 0.0], [0.07, 0.07], lambda y: y[:, 0] * y[:, 1], lambda y: np.ones(len(y))
+    )
     assert found.mid == pytest.approx(0.01 * np.linalg.inv(c)[0, 1], rel=1e-9, abs=0)
 
 
@@ -71,14 +73,14 @@ def test_first_order_is_the_slope_of_the_average():
         return np.einsum("kl,...k,...l->...", c, y, y) / 2 + cubic + 2.0 * (y * y).sum(axis=-1) ** 2
 
     def average(epsilon):
-        return concentrated(
+        return average_at_peak(
             GeneralScore(f, epsilon), [0.0], [0.0, 0.0], [math.sqrt(epsilon)] * 2,
             lambda y: y @ gradient + 0.5 * np.einsum("kl,ik,il->i", second, y, y), lambda y: np.exp(y @ slope),
         ).mid  # fmt: skip
 
     epsilon = 2e-4
     extrapolated = 2.0 * average(epsilon / 2) / (epsilon / 2) - average(epsilon) / epsilon
-    assert first_order(c, d, slope, gradient, second) == pytest.approx(extrapolated, rel=1e-4, abs=1e-4)
+    assert peak_correction(c, d, slope, gradient, second) == pytest.approx(extrapolated, rel=1e-4, abs=1e-4)
 
 
 def test_lattice_is_a_product_about_its_centre():
@@ -93,11 +95,11 @@ def test_study_has_both_parts():
     circle, sphere = table.where(part="circle"), table.where(part="sphere")
     assert len(set(circle["epsilon"].tolist())) == 9
     coldest = circle.where(epsilon=float(circle["epsilon"].min()))
-    np.testing.assert_allclose(coldest.middles("value"), function(relabelled(coldest["x"])), rtol=0, atol=1e-3)
+    np.testing.assert_allclose(coldest.middles("value"), wavy_function(relabelled(coldest["x"])), rtol=0, atol=1e-3)
     assert set(sphere["coordinate"].tolist()) == {1, 2, 3}
     angles = np.array([[0.3]]), np.array([[1.0], [2.0]])
     assert dissimilarity(angles[0][:, np.newaxis], angles[1][np.newaxis]).shape == (1, 2)
-    assert DENSITY(0.0) > 0.0
+    assert WAVY_DENSITY(0.0) > 0.0
 
 
 def square(x, y):
@@ -110,7 +112,7 @@ def flat(y):
 
 def test_concentrated_holds_the_truth_on_a_coarse_lattice():
     """With widths three times too large there are too few tokens per deviation, which the width must tell."""
-    found = concentrated(GeneralScore(square, 0.01), [0.0], [0.0], [0.33], lambda y: np.cos(10.0 * y[:, 0]), flat)
+    found = average_at_peak(GeneralScore(square, 0.01), [0.0], [0.0], [0.33], lambda y: np.cos(10.0 * y[:, 0]), flat)
     assert found.lo <= math.exp(-0.5) <= found.hi
     assert abs(found.mid - math.exp(-0.5)) > 1e-4
     assert found.kind is Kind.ESTIMATED
@@ -119,14 +121,14 @@ def test_concentrated_holds_the_truth_on_a_coarse_lattice():
 def test_concentrated_holds_the_truth_far_from_the_origin():
     """Places are rounded there by much of a deviation, with these widths alike on both lattices."""
     score = GeneralScore(square, 5e-7)
-    found = concentrated(score, [1e6], [1e6], [1.2e-3], lambda y: np.cos(1e3 * (y[:, 0] - 1e6)), flat)
+    found = average_at_peak(score, [1e6], [1e6], [1.2e-3], lambda y: np.cos(1e3 * (y[:, 0] - 1e6)), flat)
     assert found.lo <= math.exp(-0.25) <= found.hi
     assert abs(found.mid - math.exp(-0.25)) > 1e-10
 
 
 def test_concentrated_holds_the_truth_of_a_dissimilarity_that_is_off():
     score = GeneralScore(lambda x, y: square(x, y) + 1e-3 * np.sign(y - x)[..., 0], 0.01, 1e-3)
-    found = concentrated(score, [0.0], [0.0], [0.1], lambda y: np.tanh(100.0 * y[:, 0]), flat)
+    found = average_at_peak(score, [0.0], [0.0], [0.1], lambda y: np.tanh(100.0 * y[:, 0]), flat)
     assert found.lo <= 0.0 <= found.hi
     assert abs(found.mid) > 1e-2
 
@@ -140,10 +142,10 @@ def test_concentrated_holds_the_truth_of_a_dissimilarity_that_is_off():
         (lambda: GeneralScore(quartic, 1.0).constants(1.0), "score: expected one with known constants"),
         (lambda: lattice([0.0], [0.0]), "widths: expected positive numbers"),
         (lambda: lattice([0.0], [1.0, 1.0]), "widths: expected shape (1,)"),
-        (lambda: first_order([[0.0]], [[[0.0]]], [0.0], [0.0], [[0.0]]), "hessian: expected a positive definite"),
-        (lambda: first_order([[1.0]], [[0.0]], [0.0], [0.0], [[0.0]]), "third: expected shape (1, 1, 1)"),
+        (lambda: peak_correction([[0.0]], [[[0.0]]], [0.0], [0.0], [[0.0]]), "hessian: expected a positive definite"),
+        (lambda: peak_correction([[1.0]], [[0.0]], [0.0], [0.0], [[0.0]]), "third: expected shape (1, 1, 1)"),
         (
-            lambda: first_order(np.eye(2), np.zeros((2, 2, 2)), [0.0], [0.0, 1.0], np.eye(2)),
+            lambda: peak_correction(np.eye(2), np.zeros((2, 2, 2)), [0.0], [0.0, 1.0], np.eye(2)),
             "log_slope: expected shape",
         ),
     ],

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from theory.diffusion import GeneralScore
-from theory.diffusion.similarity import Profile, along, fibred
+from theory.diffusion.similarity import Profile, average_along, expand_along
 from theory.evidence import Kind
 
 QUERY = 0.4
@@ -27,7 +27,7 @@ def p(y):
 
 
 def average(epsilon):
-    return fibred(GeneralScore(f, epsilon), [QUERY], QUERY, math.sqrt(epsilon), h, p, nodes=40)
+    return average_along(GeneralScore(f, epsilon), [QUERY], QUERY, math.sqrt(epsilon), h, p, nodes=40)
 
 
 def test_fibred_against_quadrature():
@@ -49,7 +49,7 @@ def test_along_is_limit_and_slope():
     density = [np.exp(u[0]), u[1] * np.exp(u[0]), (u[2] + u[1] ** 2) * np.exp(u[0])]
     product = [values[0] * density[0], values[1] * density[0] + values[0] * density[1],
                values[2] * density[0] + 2 * values[1] * density[1] + values[0] * density[2]]  # fmt: skip
-    zeroth, first = along(Profile(c, 3 * b * c, -c), density, product)
+    zeroth, first = expand_along(Profile(c, 3 * b * c, -c), density, product)
     a, e = [average(0.002 * 0.5**k).mid for k in range(3)], 0.002
     once = [2 * a[k + 1] - a[k] for k in range(2)]
     assert zeroth == pytest.approx((4 * once[1] - once[0]) / 3, rel=0, abs=1e-6)
@@ -77,7 +77,7 @@ def flat(y):
 
 def test_fibred_holds_the_truth_on_a_coarse_lattice():
     """With a width three times too large there are too few tokens across, which the width must tell."""
-    found = fibred(GeneralScore(square, 0.01), [0.0], 0.0, 0.33, lambda y: np.cos(10.0 * y[:, 0]), flat, nodes=8)
+    found = average_along(GeneralScore(square, 0.01), [0.0], 0.0, 0.33, lambda y: np.cos(10.0 * y[:, 0]), flat, nodes=8)
     assert found.lo <= math.exp(-0.5) <= found.hi
     assert abs(found.mid - math.exp(-0.5)) > 1e-4
     assert found.kind is Kind.ESTIMATED
@@ -85,7 +85,7 @@ def test_fibred_holds_the_truth_on_a_coarse_lattice():
 
 def test_fibred_holds_the_truth_with_too_few_tokens_around():
     """Four and five tokens do not resolve three waves around."""
-    found = fibred(GeneralScore(square, 0.01), [0.0], 0.0, 0.1, lambda y: np.exp(np.cos(y[:, 1])), flat, nodes=4)
+    found = average_along(GeneralScore(square, 0.01), [0.0], 0.0, 0.1, lambda y: np.exp(np.cos(y[:, 1])), flat, nodes=4)
     truth = float(mpmath.besseli(0, 1))
     assert found.lo <= truth <= found.hi
     assert abs(found.mid - truth) > 1e-5
@@ -94,14 +94,14 @@ def test_fibred_holds_the_truth_with_too_few_tokens_around():
 def test_fibred_holds_the_truth_far_from_the_origin():
     """Places are rounded there by much of a deviation, with this width alike on both lattices."""
     score = GeneralScore(square, 5e-7)
-    found = fibred(score, [1e6], 1e6, 1.026e-3, lambda y: np.cos(1e3 * (y[:, 0] - 1e6)), flat, nodes=4)
+    found = average_along(score, [1e6], 1e6, 1.026e-3, lambda y: np.cos(1e3 * (y[:, 0] - 1e6)), flat, nodes=4)
     assert found.lo <= math.exp(-0.25) <= found.hi
     assert abs(found.mid - math.exp(-0.25)) > 1e-10
 
 
 def test_fibred_holds_the_truth_of_a_dissimilarity_that_is_off():
     score = GeneralScore(lambda x, y: square(x, y) + 1e-3 * np.sign(y[..., 0] - x[..., 0]), 0.01, 1e-3)
-    found = fibred(score, [0.0], 0.0, 0.1, lambda y: np.tanh(100.0 * y[:, 0]), flat, nodes=4)
+    found = average_along(score, [0.0], 0.0, 0.1, lambda y: np.tanh(100.0 * y[:, 0]), flat, nodes=4)
     assert found.lo <= 0.0 <= found.hi
     assert abs(found.mid) > 1e-2
 
@@ -112,9 +112,12 @@ def test_fibred_holds_the_truth_of_a_dissimilarity_that_is_off():
         (lambda: Profile([0.0], [0.0], [0.0]), "second: expected positive derivatives"),
         (lambda: Profile([1.0, 1.0], [0.0], [0.0]), "third: expected shape (2,)"),
         (lambda: Profile([1.0], [0.0], [0.0], [1.0, 2.0]), "volume: expected a number or shape (1,)"),
-        (lambda: along(Profile([1.0], [0.0], [0.0]), [[1.0]], [[1.0]] * 3), "density: expected shape (3, 1)"),
-        (lambda: along(Profile([1.0], [0.0], [0.0]), [[-1.0]] * 3, [[1.0]] * 3), "density: expected positive numbers"),
-        (lambda: fibred(GeneralScore(f, 0.1), [QUERY], QUERY, 0.3, h, p, nodes=3), "nodes: expected an integer"),
+        (lambda: expand_along(Profile([1.0], [0.0], [0.0]), [[1.0]], [[1.0]] * 3), "density: expected shape (3, 1)"),
+        (
+            lambda: expand_along(Profile([1.0], [0.0], [0.0]), [[-1.0]] * 3, [[1.0]] * 3),
+            "density: expected positive numbers",
+        ),
+        (lambda: average_along(GeneralScore(f, 0.1), [QUERY], QUERY, 0.3, h, p, nodes=3), "nodes: expected an integer"),
     ],
 )
 def test_bad_input_is_named(call, words):

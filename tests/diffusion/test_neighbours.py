@@ -8,6 +8,8 @@ import pytest
 
 from theory.diffusion import Neighbourhoods, PeriodicGrid
 from theory.diffusion.similarity.neighbours import ball_transform
+from theory.evidence import exact
+from theory.evidence.roundoff import U
 
 LINE, PLANE = PeriodicGrid((32,)), PeriodicGrid((24, 24))
 X = LINE.axes[0]
@@ -83,6 +85,23 @@ def test_rounding_holds_where_the_density_almost_vanishes():
         )
         error = abs(float(found - weighed / (2 * mpmath.pi * mpmath.mpf(share))))
     assert 1e-12 < error <= held.rounding(H)
+
+
+def test_radii_hold_where_the_density_almost_vanishes():
+    low, share, x = 1e-6, 1e-10, 1e-3
+    density = 1.0 - (1.0 - low) * np.cos(X)
+    held = Neighbourhoods(LINE, density, exact([[x]]), share)
+    (radius,) = held.radii()
+    with mpmath.workdps(40):
+        place, top = mpmath.mpf(x), mpmath.mpf(1.0 - low)
+
+        def mass(r):
+            return (2 * r - top * (mpmath.sin(place + r) - mpmath.sin(place - r))) / (2 * mpmath.pi) - mpmath.mpf(share)
+
+        r = mpmath.findroot(mass, (radius.mid, 1.01 * radius.mid), tol=1e-60, verify=False)
+        error = float(abs(radius.mid - r))
+    assert 16.0 * U * radius.mid < error <= 0.5 * radius.width
+    assert Neighbourhoods(LINE, density, [[x]], share).radii()[0] in radius
 
 
 def test_bad_input():

@@ -9,7 +9,7 @@ import pytest
 from theory.diffusion import CircleDensity, PeriodicGrid, SampledOutput, StepError
 from theory.diffusion.limits import sampling
 from theory.diffusion.limits.bandwidth import least
-from theory.diffusion.limits.sampling import chordal_output, draw
+from theory.diffusion.limits.sampling import chordal_output, draw_angles
 from theory.evidence import Kind
 
 DENSITY = CircleDensity([0.5, 0.0], [0.0, 0.2], logarithmic=False)
@@ -77,7 +77,7 @@ def test_leading_laws_against_mpmath():
 
 def test_moments_and_coverage_of_drawn_tokens():
     rng, n, runs = np.random.default_rng(5), 128, 20_000
-    y = draw(DENSITY, rng, n * runs).reshape(runs, n)
+    y = draw_angles(DENSITY, rng, n * runs).reshape(runs, n)
     k, h = np.exp(-(1 - np.cos(y - 1.0)) / 0.1), np.sin(y) - 0.25 * np.cos(2 * y)
     off = (k * h).sum(axis=1) / k.sum(axis=1) - output().population().mid
     [(bias, variance)] = output().moments((n,))
@@ -95,7 +95,7 @@ def test_coverage_is_unknown_where_a_few_tokens_decide():
 
 
 def test_draws_follow_the_density():
-    angles = draw(DENSITY, np.random.default_rng(1), 200_000)
+    angles = draw_angles(DENSITY, np.random.default_rng(1), 200_000)
     assert angles.shape == (200_000,)
     assert abs(np.cos(angles).mean() - 0.25) < 5 * math.sqrt(0.5 / 200_000)
     assert abs(np.sin(2 * angles).mean() - 0.1) < 5 * math.sqrt(0.5 / 200_000)
@@ -198,7 +198,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match="reaches"):
         doubled().coverage((5, 6), [0.1])
     with pytest.raises(ValueError, match="density: expected a trigonometric polynomial"):
-        draw(CircleDensity([0.5], [0.0]), np.random.default_rng(0), 5)
+        draw_angles(CircleDensity([0.5], [0.0]), np.random.default_rng(0), 5)
     with pytest.raises(ValueError, match="epsilon"):
         chordal_output(PeriodicGrid((4,)), np.full(4, 0.5 / math.pi), h, [0.0], 0.0)
     with pytest.raises(ValueError, match=r"values: expected shape \(4,\)"):

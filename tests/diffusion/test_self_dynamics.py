@@ -7,8 +7,17 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.diffusion.layers import Curve, ellipse, line_tokens, moved, rounded, shortening, sphere_layer, sphere_radii
-from theory.diffusion.layers.self_dynamics import sphere_tokens
+from theory.diffusion.layers import (
+    PlaneCurve,
+    advance_rounding,
+    advance_tokens,
+    ellipse,
+    line_tokens,
+    shorten_curve,
+    sphere_layer,
+    sphere_radii,
+)
+from theory.diffusion.layers.self_dynamics import height_tokens
 from theory.evidence import Interval
 
 module = import_module("theory.diffusion.layers.self_dynamics")
@@ -25,7 +34,7 @@ def test_a_radius_that_is_not_known_exactly_is_moved_as_a_whole(radius, epsilon,
 def test_moved_is_the_definition():
     rng = np.random.default_rng(0)
     cloud, masses = rng.normal(size=(9, 3)), rng.uniform(0.5, 1.5, 9)
-    found, error = moved(cloud, 0.4, masses), rounded(cloud, 0.4, masses)
+    found, error = advance_tokens(cloud, 0.4, masses), advance_rounding(cloud, 0.4, masses)
     with mpmath.workdps(30):
         for at in range(9):
             squares = [sum((mpmath.mpf(a) - b) ** 2 for a, b in zip(cloud[at], key, strict=True)) for key in cloud]
@@ -82,7 +91,7 @@ def test_kept_weights_multiply_and_new_ones_do_not():
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 5])
 def test_sphere_tokens_have_the_moments_of_the_sphere(dim):
-    points, masses = sphere_tokens(dim, 12)
+    points, masses = height_tokens(dim, 12)
     np.testing.assert_allclose((points**2).sum(axis=1), 1.0, rtol=1e-14, atol=0)
     np.testing.assert_allclose(masses @ points, 0.0, rtol=0, atol=1e-15)
     assert masses @ points[:, 0] ** 2 == pytest.approx(1.0 / (dim + 1), rel=1e-13, abs=0)
@@ -94,11 +103,11 @@ def test_curve_of_an_ellipse():
     angle = 2.0 * np.pi * np.arange(64) / 64
     np.testing.assert_allclose(curve.speed, np.hypot(2.0 * np.sin(angle), 0.5 * np.cos(angle)), rtol=1e-13, atol=0)
     assert curve.area == pytest.approx(math.pi, rel=1e-14, abs=0)
-    assert Curve(curve.points[::-1]).area == pytest.approx(-math.pi, rel=1e-14, abs=0)
+    assert PlaneCurve(curve.points[::-1]).area == pytest.approx(-math.pi, rel=1e-14, abs=0)
 
 
 def test_a_circle_stays_one_as_it_shortens():
-    path = list(shortening(ellipse(1.0, 1.0, 96), 0.05, 4))
+    path = list(shorten_curve(ellipse(1.0, 1.0, 96), 0.05, 4))
     radii = sphere_radii(1.0, 0.05, 1, 4)
     for curve, radius in zip(path, radii, strict=True):
         np.testing.assert_allclose(np.hypot(*curve.points.T), radius.mid, rtol=1e-12, atol=0)
@@ -123,9 +132,9 @@ def test_bad_input():
     with pytest.raises(ValueError, match="nodes"):
         ellipse(1.0, 1.0, 4)
     with pytest.raises(ValueError, match="dim"):
-        sphere_tokens(0, 8)
+        height_tokens(0, 8)
     with pytest.raises(ValueError, match="epsilon"):
-        moved(np.zeros((2, 1)), 0.0)
+        advance_tokens(np.zeros((2, 1)), 0.0)
     with pytest.raises(ValueError, match="radius"):
         sphere_layer(Interval.exactly(0.0), 0.1, 2)
     with pytest.raises(ValueError, match="radius"):
@@ -145,13 +154,13 @@ def test_a_layer_of_a_sphere_that_is_rounded_coarsely_is_enclosed(monkeypatch):
 
 
 def test_a_layer_of_a_sphere_with_coarse_nodes_is_enclosed(monkeypatch):
-    right, plain, unit = sphere_layer(Interval.exactly(1.0), 0.25, 2), module.sphere_tokens, 2.0**-20
+    right, plain, unit = sphere_layer(Interval.exactly(1.0), 0.25, 2), module.height_tokens, 2.0**-20
 
     def rough_tokens(dim, nodes):  # what is taken of nodes and masses, with another unit of rounding
         points, masses = plain(dim, nodes)
         return points * (1.0 + unit * np.sign(points)), masses * (1.0 + unit * np.sign(points[:, 0]))
 
-    monkeypatch.setattr(module, "sphere_tokens", rough_tokens)
+    monkeypatch.setattr(module, "height_tokens", rough_tokens)
     monkeypatch.setattr(module, "U", unit)
     rough = sphere_layer(Interval.exactly(1.0), 0.25, 2)
     assert rough.lo <= right.lo < right.hi <= rough.hi

@@ -10,12 +10,13 @@ from theory.diffusion import (
     CircleDensity,
     PeriodicGrid,
     TokenLayer,
+    apply_layers,
     chordal,
     chordal_multiplier,
     heat_multiplier,
-    stacked,
 )
-from theory.diffusion.layers import TorusLayer, ZonalLayer, depth
+from theory.diffusion.layers import TorusLayer, ZonalLayer, count_layers
+from theory.evidence import exact
 
 DENSITY = CircleDensity([0.8, 0.0], [0.0, 0.3])
 
@@ -24,13 +25,13 @@ def test_weights_are_those_of_the_definition():
     rng = np.random.default_rng(1)
     keys, queries, masses = rng.normal(size=(7, 2)), rng.normal(size=(3, 2)), rng.uniform(0.5, 2.0, 7)
     masses /= masses.sum()
-    layer = TokenLayer(keys, 0.3, masses=masses, queries=queries)
+    layer = TokenLayer(keys, 0.3, weights=masses, queries=queries)
     with mpmath.workdps(30):
         for row, query in zip(layer.rows, queries, strict=True):
             apart = [sum((mpmath.mpf(a) - b) ** 2 for a, b in zip(query, key, strict=True)) for key in keys]
             weights = [m * mpmath.exp(-f / mpmath.mpf("0.6")) for m, f in zip(masses.tolist(), apart, strict=True)]
-            exact = [float(w / sum(weights)) for w in weights]
-            np.testing.assert_allclose(row, exact, rtol=max(layer.error, 1e-14), atol=0)
+            claimed = [float(w / sum(weights)) for w in weights]
+            np.testing.assert_allclose(row, claimed, rtol=max(layer.error, 1e-14), atol=0)
     assert layer.error < 1e-12
 
 
@@ -38,11 +39,14 @@ def test_a_stack_is_a_power_and_keeps_its_bound():
     tokens = DENSITY.tokens(40)
     layer = TokenLayer(tokens, 0.1, score=chordal(0.1))
     start = np.sin(tokens[:, 0])
-    found, errors = stacked(layer, start, [0, 3, 8])
-    np.testing.assert_allclose(found[0], start, rtol=0, atol=0)
-    for count, values, error in zip((0, 3, 8), found, errors, strict=True):
-        exact = np.linalg.matrix_power(layer.rows, count) @ start
-        np.testing.assert_allclose(values, exact, rtol=0, atol=error + 1e-14)
+    depths = (0, 3, 8)
+    found = apply_layers(layer, exact(start), depths)
+    assert (found[0].mid == start).all()
+    for count, values, plain in zip(depths, found, apply_layers(layer, start, depths), strict=True):
+        power = np.linalg.matrix_power(layer.rows, count) @ start
+        np.testing.assert_allclose(values.mid, power, rtol=0, atol=values.radius.max() + 1e-14)
+        assert plain in values
+    errors = [values.radius.max() for values in found]
     assert errors[0] == 0.0 < errors[1] < errors[2] < 1e-11
 
 
@@ -51,10 +55,10 @@ def test_exact_layers_agree_with_quadratures():
     x = grid.axes[0]
     h = np.sin(x) + 0.5 * np.cos(2 * x)
     p = DENSITY(x)
-    exact = TorusLayer(grid, p, chordal_multiplier(0.05))
-    tokens = TokenLayer(grid.nodes, 0.05, score=chordal(0.05), masses=p / p.sum())
-    np.testing.assert_allclose(exact(h), tokens(h), rtol=0, atol=exact.error + tokens.error + 1e-13)
-    np.testing.assert_allclose(exact(np.ones(256)), 1.0, rtol=0, atol=exact.error)
+    torus = TorusLayer(grid, p, chordal_multiplier(0.05))
+    tokens = TokenLayer(grid.nodes, 0.05, score=chordal(0.05), weights=p / p.sum())
+    np.testing.assert_allclose(torus(h), tokens(h), rtol=0, atol=torus.error + tokens.error + 1e-13)
+    np.testing.assert_allclose(torus(np.ones(256)), 1.0, rtol=0, atol=torus.error)
 
     zonal = ZonalLayer(lambda z: 1.0 + 0.6 * z, 10.0)
     b, a, z = 10.0, 0.6, zonal.heights  # in closed form
@@ -81,17 +85,17 @@ def test_a_stack_of_layers_that_are_off_by_their_bound():
         def __call__(self, values):
             return values * (1.0 + self.error)
 
-    (found,), (error,) = stacked(Rough(), [1.0, -2.0], [1000])
-    off = np.abs(found - [1.0, -2.0]).max()
+    (found,) = apply_layers(Rough(), exact([1.0, -2.0]), [1000])
+    off, error = np.abs(found.mid - [1.0, -2.0]).max(), found.radius.max()
     assert 0.99 * error <= off <= error
 
 
 def test_depth():
-    assert depth(0.5, 0.125) == 8
+    assert count_layers(0.5, 0.125) == 8
     with pytest.raises(ValueError, match="time: expected a multiple"):
-        depth(0.5, 0.3)
+        count_layers(0.5, 0.3)
     with pytest.raises(ValueError, match="epsilon"):
-        depth(0.5, 0.0)
+        count_layers(0.5, 0.0)
 
 
 def test_bad_input():
@@ -105,7 +109,7 @@ def test_bad_input():
     with pytest.raises(ValueError, match="queries"):
         TokenLayer(np.zeros((2, 1)), 1.0, queries=np.zeros((2, 2)))
     with pytest.raises(ValueError, match="depths: expected rising"):
-        stacked(TokenLayer(np.zeros((2, 1)), 1.0), np.zeros(2), [3, 3])
+        apply_layers(TokenLayer(np.zeros((2, 1)), 1.0), np.zeros(2), [3, 3])
 
 
 def test_a_kernel_that_the_nodes_cut_off_is_charged_for_its_growth():
@@ -121,21 +125,21 @@ def test_a_kernel_that_the_nodes_cut_off_is_charged_for_its_growth():
 
 
 def test_tokens_may_weigh_nothing():
-    rows = TokenLayer([[0.0], [1.0]], 0.5, masses=[1.0, 0.0]).rows
+    rows = TokenLayer([[0.0], [1.0]], 0.5, weights=[1.0, 0.0]).rows
     np.testing.assert_array_equal(rows, [[1.0, 0.0], [1.0, 0.0]])
 
 
 def test_an_exact_layer_of_coarse_transforms_keeps_its_bound(monkeypatch):
-    grid, off, plain = PeriodicGrid((64,)), 1e-6, PeriodicGrid.multiplied
+    grid, off, plain = PeriodicGrid((64,)), 1e-6, PeriodicGrid.multiply
     x = grid.axes[0]
     p, h, multiplier = DENSITY(x), np.sign(np.sin(x)), heat_multiplier(0.5)
     right = TorusLayer(grid, p, multiplier)(h)
     monkeypatch.setattr(PeriodicGrid, "rounding", lambda *_, **__: off)
     worst = 0.0
     for sign in (-1.0, 1.0):  # of the mass when the layer is made, and of every average after it
-        monkeypatch.setattr(PeriodicGrid, "multiplied", lambda *a, s=sign: plain(*a) - s * off)
+        monkeypatch.setattr(PeriodicGrid, "multiply", lambda *a, s=sign: plain(*a) - s * off)
         layer = TorusLayer(grid, p, multiplier)
-        monkeypatch.setattr(PeriodicGrid, "multiplied", lambda *a, s=sign: plain(*a) + s * off * np.sign(right))
+        monkeypatch.setattr(PeriodicGrid, "multiply", lambda *a, s=sign: plain(*a) + s * off * np.sign(right))
         worst = max(worst, float(np.abs(layer(h) - right).max() / layer.error))
     assert 0.5 < worst <= 1.0
 

@@ -8,20 +8,21 @@ from theory.attention import DotProduct, SquaredDistance
 from theory.diffusion import GraphScore
 from theory.diffusion.similarity import (
     LogDistance,
-    convolved_features,
-    density_corrected,
-    laws,
-    masked,
-    nearest,
-    regrouped,
-    unnormalised,
+    attend_density_corrected,
+    attend_graph,
+    attend_unnormalised,
+    biased_weights,
+    convolve_features,
+    nearest_rows,
+    regroup,
 )
+from theory.evidence import exact
 
 RNG = np.random.default_rng(5)
 X, C = RNG.normal(size=(7, 2)), RNG.normal(size=(3, 2))
 
 
-def exact(x):
+def precise(x):
     return [[mpmath.mpf(v) for v in row] for row in x.tolist()]
 
 
@@ -29,7 +30,7 @@ def squared(a, b):
     return sum((s - t) ** 2 for s, t in zip(a, b, strict=True))
 
 
-def within(found, claimed, error):
+def agrees(found, claimed, error):
     for at, value in np.ndenumerate(np.asarray(found)):
         assert abs(mpmath.mpf(float(value)) - claimed(*at)) <= error + mpmath.mpf(2) ** -60
 
@@ -39,8 +40,8 @@ def test_log_distance_scores_and_their_bounds(offset):
     score = LogDistance(1.5, offset)
     found, (size, error) = score.matrix(X, C), score.bounds(X, C)
     with mpmath.workdps(40):
-        x, c = exact(X), exact(C)
-        within(found, lambda i, j: -mpmath.mpf(1.5) * mpmath.log(offset + squared(x[i], c[j])), error)
+        x, c = precise(X), precise(C)
+        agrees(found, lambda i, j: -mpmath.mpf(1.5) * mpmath.log(offset + squared(x[i], c[j])), error)
     assert np.abs(found).max() <= size
     assert error < 1e-12
 
@@ -58,40 +59,42 @@ def test_graph_scores_and_their_bounds(slope):
         return bent / mpmath.mpf(0.5)
 
     with mpmath.workdps(40):
-        within(found, claimed, error)
+        agrees(found, claimed, error)
     assert np.abs(found).max() <= size
     assert error < 1e-13
 
 
 @pytest.mark.parametrize("m", [1.5, 2.0, 3.0])
 def test_fuzzy_step_is_the_mean_under_powers_of_memberships(m):
-    found = regrouped(X, C, LogDistance(1.0 / (m - 1.0)), power=m, back=LogDistance(m / (m - 1.0)))
+    found = regroup(exact(X), exact(C), LogDistance(1.0 / (m - 1.0)), power=m, back=LogDistance(m / (m - 1.0)))
     with mpmath.workdps(40):
-        x, c, p = exact(X), exact(C), 1 / (1 - mpmath.mpf(m))
+        x, c, p = precise(X), precise(C), 1 / (1 - mpmath.mpf(m))
         u = [[squared(a, b) ** p for b in c] for a in x]
         u = [[(v / sum(row)) ** mpmath.mpf(m) for v in row] for row in u]
 
         def claimed(j, a):
             return sum(u[i][j] * x[i][a] for i in range(len(x))) / sum(u[i][j] for i in range(len(x)))
 
-        within(found.centres, claimed, found.error)
-    assert found.error < 1e-10
+        agrees(found.mid, claimed, found.radius.max())
+    assert found.radius.max() < 1e-10
+    assert regroup(X, C, LogDistance(1.0 / (m - 1.0)), power=m, back=LogDistance(m / (m - 1.0))) in found
 
 
 def test_biased_laws_and_soft_step():
     beta = 0.75
     bias = -beta * np.square(C).sum(axis=1)
-    law, error = laws(X, C, DotProduct(scale=2 * beta), bias=bias)
-    direct, other = laws(X, C, SquaredDistance(beta))
-    np.testing.assert_allclose(law, direct, rtol=2 * (error + other) + 1e-14, atol=0)
-    found = regrouped(X, C, DotProduct(scale=2 * beta), bias=bias).centres
+    law = biased_weights(X, C, DotProduct(scale=2 * beta), bias=bias)
+    direct = biased_weights(X, C, SquaredDistance(beta))
+    np.testing.assert_allclose(law, direct, rtol=1e-13, atol=0)
+    assert direct in biased_weights(exact(X), C, SquaredDistance(beta))
+    found = regroup(X, C, DotProduct(scale=2 * beta), bias=bias)
     np.testing.assert_allclose(found, (direct.T @ X) / direct.sum(axis=0)[:, np.newaxis], rtol=1e-12, atol=1e-13)
 
 
 def test_unnormalised_attention_is_a_sum_of_kernels():
     alpha = np.array([1.0, -2.0, 0.5])
     claimed = np.exp(-0.7 * np.square(X[:, np.newaxis] - C).sum(axis=2)) @ alpha
-    np.testing.assert_allclose(unnormalised(X, C, alpha, SquaredDistance(0.7)), claimed, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(attend_unnormalised(X, C, alpha, SquaredDistance(0.7)), claimed, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
@@ -99,14 +102,16 @@ def test_density_correction_divides_by_degrees_of_keys(alpha):
     kernel = np.exp(-0.5 * np.square(X[:, np.newaxis] - X).sum(axis=2))
     claimed = kernel / kernel.sum(axis=1) ** alpha
     claimed /= claimed.sum(axis=1, keepdims=True)
-    found = density_corrected(X, SquaredDistance(0.5), alpha=alpha)
-    np.testing.assert_allclose(found.weights, claimed, rtol=1e-12, atol=0)
-    assert found.error < 1e-11
+    found = attend_density_corrected(X, SquaredDistance(0.5), alpha=alpha)
+    np.testing.assert_allclose(found, claimed, rtol=1e-12, atol=0)
+    enclosed = attend_density_corrected(exact(X), SquaredDistance(0.5), alpha=alpha)
+    assert found in enclosed
+    assert (enclosed.radius / found).max() < 1e-11
 
 
 def test_nearest_takes_the_first_of_equal_scores():
-    assert nearest([[1.0, 2.0, 2.0, 0.0]], 2).tolist() == [[0.0, 0.5, 0.5, 0.0]]
-    assert nearest([[1.0, 1.0, 1.0]], 1).tolist() == [[1.0, 0.0, 0.0]]
+    assert nearest_rows([[1.0, 2.0, 2.0, 0.0]], 2).tolist() == [[0.0, 0.5, 0.5, 0.0]]
+    assert nearest_rows([[1.0, 1.0, 1.0]], 1).tolist() == [[1.0, 0.0, 0.0]]
 
 
 def test_graph_mask_and_convolution():
@@ -114,8 +119,10 @@ def test_graph_mask_and_convolution():
     loops = a + np.eye(3)
     root = np.sqrt(loops.sum(axis=1))
     h = RNG.normal(size=(3, 2))
-    np.testing.assert_allclose(convolved_features(a, h), (loops / np.outer(root, root)) @ h, rtol=0, atol=1e-14)
-    np.testing.assert_allclose(masked(np.ones((3, 3)), loops), loops / loops.sum(axis=1)[:, None], rtol=1e-15, atol=0)
+    np.testing.assert_allclose(convolve_features(a, h), (loops / np.outer(root, root)) @ h, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(
+        attend_graph(np.ones((3, 3)), loops), loops / loops.sum(axis=1)[:, None], rtol=1e-15, atol=0
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,13 +133,13 @@ def test_graph_mask_and_convolution():
         (lambda: LogDistance(1.0).matrix(X, X), "y: expected keys that differ from the queries"),
         (lambda: GraphScore([1.0], [1.0, 2.0]), "right: expected shape"),
         (lambda: GraphScore([1.0], [1.0], 0.2, 0.0), "temperature: expected a positive"),
-        (lambda: laws(X, C, SquaredDistance(1.0), bias=[0.0]), "bias: expected shape"),
-        (lambda: regrouped(X, C, SquaredDistance(1.0), power=0.0), "power: expected a positive"),
-        (lambda: nearest([[1.0]], 2), "scores: expected a matrix of at least 2 columns"),
-        (lambda: unnormalised(X, C, [1.0], SquaredDistance(1.0)), "values: expected shape"),
-        (lambda: density_corrected(X, SquaredDistance(1.0), alpha=np.inf), "alpha: expected finite"),
-        (lambda: masked(np.ones((2, 2)), np.zeros((2, 2))), "similarity: expected sums other than zero"),
-        (lambda: convolved_features(-np.ones((2, 2)), np.ones((2, 1))), "adjacency: expected non-negative"),
+        (lambda: biased_weights(X, C, SquaredDistance(1.0), bias=[0.0]), "bias: expected shape"),
+        (lambda: regroup(X, C, SquaredDistance(1.0), power=0.0), "power: expected a positive"),
+        (lambda: nearest_rows([[1.0]], 2), "scores: expected a matrix of at least 2 columns"),
+        (lambda: attend_unnormalised(X, C, [1.0], SquaredDistance(1.0)), "coefficients: expected shape"),
+        (lambda: attend_density_corrected(X, SquaredDistance(1.0), alpha=np.inf), "alpha: expected finite"),
+        (lambda: attend_graph(np.ones((2, 2)), np.zeros((2, 2))), "similarity: expected sums other than zero"),
+        (lambda: convolve_features(-np.ones((2, 2)), np.ones((2, 1))), "adjacency: expected non-negative"),
     ],
 )
 def test_bad_input_is_refused_in_words(call, words):
@@ -146,7 +153,7 @@ def test_scores_without_constants_say_so():
     with pytest.raises(NotImplementedError, match="constants of GraphScore"):
         GraphScore([1.0], [1.0]).constants(1.0)
     with pytest.raises(TypeError, match="score: expected one that bounds its rounding"):
-        laws(X, C, _Bare())
+        biased_weights(exact(X), C, _Bare())
 
 
 class _Bare:

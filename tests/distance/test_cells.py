@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from theory.attention import Measure
-from theory.distance.bounds import _measure
 from theory.distance.cells import cells, centres, halvings, members, staircase
-from theory.distance.envelope import least
+from theory.distance.envelope import least, measure
 from theory.distance.excess import excess
 from theory.evidence import stream
 
@@ -105,7 +104,7 @@ def test_envelope_skips_nothing_that_matters(d, size, count):
     rng = stream("tests.cells.envelope", d)
     s, z = rng.normal(size=(700, d)) * rng.choice([1e-3, 1.0], size=(700, 1)), rng.normal(size=(300, d))
     s, z = (cloud[np.lexsort(cloud.T)] for cloud in (s, z))
-    ruler, lift = _measure(s, z)
+    ruler, lift = measure(s, z)
     s, z = np.ldexp(s, lift), np.ldexp(z, lift)
     heights = size * rng.normal(size=700)
     values, cones = least(ruler, z, s, heights, count)
@@ -120,7 +119,7 @@ def test_envelope_of_exact_distances():
     rng = stream("tests.cells.exact", 0)
     t, r = rng.integers(-999, 999, size=200), rng.integers(-999, 999, size=150)
     z, s = np.outer(t, [2.0, 3.0, 6.0]), np.outer(r, [2.0, 3.0, 6.0])
-    ruler, lift = _measure(s, z)
+    ruler, lift = measure(s, z)
     heights = rng.normal(size=150)
     values, _ = least(ruler, np.ldexp(z, lift), np.ldexp(s, lift), heights, 1)
     unit = Fraction(2) ** (ruler.unit - lift)

@@ -1,6 +1,5 @@
 """Nothing that the solver says is believed: what is made of its proposals is a coupling and a feasible pair."""
 
-import importlib
 import math
 import os
 import sys
@@ -11,10 +10,8 @@ import numpy as np
 import pytest
 
 from theory.attention import Measure
-from theory.distance import w1, w1_line
+from theory.distance import dense, simplex, w1, w1_line
 from theory.evidence import stream
-
-MODULE = importlib.import_module("theory.distance.w1")  # the package's attribute of this name is the function
 
 
 @pytest.mark.parametrize("case", range(40))
@@ -28,7 +25,7 @@ def test_nothing_the_solver_says_is_believed(case, monkeypatch):
     plan = (odd, signed, rng.random((5, 7)) / 20)[case % 3]
     potential = rng.normal(size=5) * 10.0 ** rng.integers(-3, 308)
     potential[0] = rng.choice([0.0, np.nan, np.inf, -sys.float_info.max])
-    monkeypatch.setattr(MODULE, "_propose", lambda *_: (plan, potential))
+    monkeypatch.setattr(dense, "_propose", lambda *_: (plan, potential))
     interval, exact = w1(mu, nu), w1_line(mu.linear_image([[3.0, 4.0]]), nu.linear_image([[3.0, 4.0]])) / 5
     assert interval.lo <= exact.hi
     assert interval.hi >= exact.lo
@@ -36,7 +33,7 @@ def test_nothing_the_solver_says_is_believed(case, monkeypatch):
 
 def test_bounds_from_nothing(monkeypatch):
     mu, nu = Measure([[0.0, 0.0], [3.0, 4.0]]), Measure([[6.0, 8.0], [9.0, 12.0], [12.0, 16.0]])
-    monkeypatch.setattr(MODULE, "_propose", lambda *_: (np.zeros((2, 3)), np.zeros(2)))
+    monkeypatch.setattr(dense, "_propose", lambda *_: (np.zeros((2, 3)), np.zeros(2)))
     interval, rounding = w1(mu, nu), 2.0**-48  # relative: 2(d + 4)u and a few steps
     assert 12.5 * (1.0 - rounding) <= interval.lo <= 12.5  # v = 5, 10, 15 from below, then u = 5, 0
     assert 20.0 <= interval.hi <= 20.0 * (1.0 + rounding)  # the largest of all distances
@@ -46,10 +43,10 @@ def test_raw_duals_of_a_stopped_solver_are_no_bound():
     rng = stream("tests.certificate.duals", 0)
     x, y = rng.normal(size=(2, 100, 2))
     mu, nu = Measure(x), Measure(y)
-    cost, *_ = MODULE._costs(mu.points, nu.points)
+    cost, *_ = dense._costs(mu.points, nu.points)
     before = cost.copy()
     with pytest.warns(UserWarning, match="numItermax"):
-        _, log = MODULE._solver()(mu.weights, nu.weights, cost, numItermax=1, log=True)
+        _, log = simplex._solver()(mu.weights, nu.weights, cost, numItermax=1, log=True)
     assert np.array_equal(cost, before)  # the certificate reads the costs after the solver had them
     raw = math.fsum(mu.weights * log["u"]) + math.fsum(nu.weights * log["v"])
     assert raw > 1.0  # costs are below one, so is their mean: this would be a false lower bound
@@ -59,8 +56,8 @@ def test_raw_duals_of_a_stopped_solver_are_no_bound():
 def test_potentials_are_feasible_and_cannot_be_raised(size):
     rng = stream("tests.certificate.feasible", 0)
     x, y = rng.normal(size=(40, 3)), rng.normal(size=(37, 3))
-    cost, _, unit, lost = MODULE._costs(x, y)
-    u, v = MODULE._feasible(cost, size * rng.normal(size=40), 7 * 2.0**-52, lost)
+    cost, _, unit, lost = dense._costs(x, y)
+    u, v = dense._feasible(cost, size * rng.normal(size=40), 7 * 2.0**-52, lost)
     rounding = Fraction(14 + 2 + 3 * 4 * size) / 2**52  # of costs below one, and three steps at the size of a centred u
 
     def within(i, j, room):  # whether u_i + v_j <= |x_i - y_j| + room, without a root
@@ -77,9 +74,9 @@ def test_potentials_are_feasible_and_cannot_be_raised(size):
 def test_a_constant_in_the_potential_is_taken_out():
     rng = stream("tests.certificate.constant", 0)
     x, y = rng.normal(size=(2, 40, 3))
-    cost, _, _, lost = MODULE._costs(x, y)
+    cost, _, _, lost = dense._costs(x, y)
     potential = rng.integers(-(2**20), 2**20, size=40) * 2.0**-20  # on a grid where the constant rounds nothing
-    here, there = (MODULE._feasible(cost, potential + constant, 7 * 2.0**-52, lost) for constant in (0.0, 2.0**20))
+    here, there = (dense._feasible(cost, potential + constant, 7 * 2.0**-52, lost) for constant in (0.0, 2.0**20))
     assert np.array_equal(here, there)
 
 
@@ -96,9 +93,9 @@ def test_frameworks_are_hidden_only_while_the_solver_is_imported(preset, monkeyp
         seen.append((name, [os.environ.get(key) for key in names]))
         return SimpleNamespace(emd=len)
 
-    monkeypatch.setattr(MODULE, "import_module", load)
-    MODULE._solver.cache_clear()
-    assert MODULE._solver() is len
-    MODULE._solver.cache_clear()
+    monkeypatch.setattr(simplex, "import_module", load)
+    simplex._solver.cache_clear()
+    assert simplex._solver() is len
+    simplex._solver.cache_clear()
     assert seen == [("ot", ["1", "1", "1", "1"])]
     assert [os.environ.get(key) for key in names] == [None, preset, None, None]

@@ -6,13 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.attention import exact
 from tests.engine.problems import FORMS, output_error, score_of, truth
 from theory import engine
 from theory.attention import DotProduct, SquaredDistance, partition_error, weight_error
 from theory.engine import TILE, compiled, covariance, reference
 from theory.engine.pairs import Form, Pairs
-from theory.evidence import stream
+from theory.evidence import exact, stream
 from theory.evidence.enclosure import balls, log, precision
 from theory.evidence.roundoff import EXP_ULPS, covariance_error, gamma
 

@@ -7,10 +7,9 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from tests.attention import exact
 from theory.engine import exponential, registers
 from theory.engine.exponential import ERROR, LEAST, LEAST_SINGLE, LN2, LOG2E
-from theory.evidence import ball, stream
+from theory.evidence import ball, exact, stream
 from theory.evidence.enclosure import balls, exp, hull, log, precision, sup_over
 from theory.evidence.roundoff import U
 

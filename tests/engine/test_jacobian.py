@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from tests.attention import exact
 from tests.engine.problems import (
     FORMS,
     direction_of,
@@ -17,7 +16,7 @@ from tests.engine.problems import (
 from theory import engine
 from theory.attention import Additive, DotProduct
 from theory.engine import Direction, Form, Pairs, compiled, jacobian, reference
-from theory.evidence import stream
+from theory.evidence import exact, stream
 from theory.evidence.roundoff import gamma
 
 KERNELS = (compiled, reference)

@@ -5,12 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from tests.attention import exact
 from tests.engine.problems import output_error, output_error_single, truth
 from theory.attention import DotProduct, SquaredDistance, partition_error
 from theory.engine import compiled, dense, fused, passes, reference
 from theory.engine.pairs import Form, Pairs
-from theory.evidence import stream
+from theory.evidence import exact, stream
 from theory.evidence.enclosure import log, precision
 
 

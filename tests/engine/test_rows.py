@@ -5,11 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from tests.attention import exact
 from tests.engine.problems import FORMS, exact_scores, output_error, score_of, truth
 from theory.attention import DotProduct, partition_error, weight_error
 from theory.engine import TILE, rows
-from theory.evidence import stream
+from theory.evidence import exact, stream
 from theory.evidence.enclosure import balls, log, precision
 from theory.evidence.roundoff import gamma
 

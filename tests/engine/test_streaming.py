@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from theory import engine
 from theory.attention import DotProduct, SquaredDistance, partition_error, weight_error
-from theory.engine import Attention, merge
+from theory.engine import AttentionResult, merge
 from theory.evidence import stream
 from theory.evidence.roundoff import average_error, gamma
 
@@ -72,25 +72,26 @@ def test_one_part_is_itself():
 def test_parts_far_apart():
     """A part lighter by more than floats can say is not seen; equal ones are averaged, whatever their size."""
     for base in (-1e6, 0.0, 1e6):
-        heavy = Attention(np.array([[1.0]]), np.array([base]))
-        light = Attention(np.array([[5.0]]), np.array([base - 2000.0]))
+        heavy = AttentionResult(np.array([[1.0]]), np.array([base]))
+        light = AttentionResult(np.array([[5.0]]), np.array([base - 2000.0]))
         for parts in ([heavy, light], [light, heavy]):
             found = merge(parts)
             assert (found.output.item(), found.log_partition.item()) == (1.0, base)
-        half = merge([heavy, Attention(np.array([[3.0]]), np.array([base]))])
+        half = merge([heavy, AttentionResult(np.array([[3.0]]), np.array([base]))])
         assert half.output.item() == 2.0
         assert abs(half.log_partition.item() - base - math.log(2.0)) <= 2.0**-52 * (abs(base) + 1.0)
 
 
 def test_rows_are_merged_one_by_one():
-    left = Attention(np.array([[1.0, 0.0], [0.0, 2.0]]), np.log([1.0, 3.0]))
-    right = Attention(np.array([[4.0, 4.0], [4.0, 4.0]]), np.log([3.0, 1.0]))
+    left = AttentionResult(np.array([[1.0, 0.0], [0.0, 2.0]]), np.log([1.0, 3.0]))
+    right = AttentionResult(np.array([[4.0, 4.0], [4.0, 4.0]]), np.log([3.0, 1.0]))
     assert np.abs(merge([left, right]).output - [[3.25, 3.0], [1.0, 2.5]]).max() <= gamma(32) * 4.0
 
 
 def test_method_and_error_are_those_of_the_parts():
     parts = [
-        Attention(np.ones((1, 1)), np.zeros(1), *rest) for rest in (("local", 1e-6), ("dense", 0.0), ("local", 1e-3))
+        AttentionResult(np.ones((1, 1)), np.zeros(1), *rest)
+        for rest in (("local", 1e-6), ("dense", 0.0), ("local", 1e-3))
     ]
     found = merge([merge(parts[:2]), parts[2]])
     assert (found.method, found.error) == ("dense+local", 1e-3)
@@ -99,7 +100,7 @@ def test_method_and_error_are_those_of_the_parts():
 def test_nothing_to_merge_and_shapes_that_differ():
     with pytest.raises(ValueError, match=r"^parts: expected at least one, got none$"):
         merge([])
-    one, two = Attention(np.ones((1, 1)), np.zeros(1)), Attention(np.ones((2, 1)), np.zeros(2))
+    one, two = AttentionResult(np.ones((1, 1)), np.zeros(1)), AttentionResult(np.ones((2, 1)), np.zeros(2))
     with pytest.raises(
         ValueError, match=r"^parts: expected one shape of outputs and a log-partition for each row, got "
     ):
@@ -107,8 +108,8 @@ def test_nothing_to_merge_and_shapes_that_differ():
     with pytest.raises(
         ValueError, match=r"^parts: expected one shape of outputs and a log-partition for each row, got "
     ):
-        merge([Attention(np.ones((1, 1)), np.zeros(2))])
+        merge([AttentionResult(np.ones((1, 1)), np.zeros(2))])
     with pytest.raises(ValueError, match=r"^parts: expected finite log-partitions, got one that is not$"):
-        merge([Attention(np.ones((1, 1)), np.full(1, -np.inf))])
+        merge([AttentionResult(np.ones((1, 1)), np.full(1, -np.inf))])
     with pytest.raises(TypeError, match=r"^parts: expected results of attention, got tuple$"):
         merge([(np.ones((1, 1)), np.zeros(1))])

@@ -44,10 +44,10 @@ def test_what_judges_is_always_there(tmp_path):
 
 def test_a_door_leads_to_the_module_that_defines_the_name():
     door = "theory/maxent/__init__.py"
-    for text in ("from theory.maxent import softmax", "from theory.maxent.softmax import softmax"):
+    for text in ("from theory.maxent import softmax", "from theory.maxent.gibbs.softmax import softmax"):
         found = print_closure(text)
-        assert "theory/maxent/softmax.py" in found
-        assert not {door, "theory/maxent/fusedmax.py", "theory/maxent/budget.py"} & found
+        assert "theory/maxent/gibbs/softmax.py" in found
+        assert not {door, "theory/maxent/sparse/fusedmax.py", "theory/maxent/sparse/budget.py"} & found
 
 
 def print_closure(text):
@@ -86,9 +86,10 @@ def test_a_room_is_as_wide_as_its_use():
 def test_imports_are_followed_wherever_they_stand(tmp_path):
     text = "def f():\n    import helper.one\n    from helper.two import x\n    from helper import three as y"
     files = {"helper__one": "", "helper__two": "import beside", "helper__three": "", "helper__four": ""}
-    found = follow(tmp_path, text, **files, checks__beside="import theory.maxent.budget", beside__no="")
-    assert {"helper/one.py", "helper/two.py", "helper/three.py", "checks/beside.py", "theory/maxent/budget.py"} <= found
-    assert not {"helper/four.py", "theory/maxent/fusedmax.py"} & found
+    found = follow(tmp_path, text, **files, checks__beside="import theory.maxent.sparse.budget", beside__no="")
+    followed = {"helper/one.py", "helper/two.py", "helper/three.py", "checks/beside.py"}
+    assert {*followed, "theory/maxent/sparse/budget.py"} <= found
+    assert not {"helper/four.py", "theory/maxent/sparse/fusedmax.py"} & found
 
 
 def test_what_only_a_type_checker_sees_is_not_followed(tmp_path):
@@ -155,7 +156,8 @@ def test_relative_imports_of_a_module_are_followed(tmp_path):
 def test_a_door_that_is_imported_by_a_dotted_name_stands_for_all_it_gives():
     found = print_closure("import theory.lipschitz\ntheory.lipschitz.displacement(1)\ntheory.w1(1)")
     assert {"theory/lipschitz/displacement.py", "theory/distance/w1.py"} <= found
-    assert "theory/maxent/fusedmax.py" not in print_closure("import theory.lipschitz\ntheory.lipschitz.displacement(1)")
+    narrow = print_closure("import theory.lipschitz\ntheory.lipschitz.displacement(1)")
+    assert "theory/maxent/sparse/fusedmax.py" not in narrow
 
 
 @pytest.mark.parametrize(

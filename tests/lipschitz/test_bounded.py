@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from theory.attention import DotProduct, SquaredDistance
-from theory.lipschitz import (
+from theory.lipschitz.constants import (
     causal_constant,
     contracted_diameter,
     interpolated_constant,

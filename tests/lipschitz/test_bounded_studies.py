@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from theory.evidence import Kind, stream
-from theory.lipschitz import interpolated_constant, response_ratio, studies
+from theory.lipschitz import response_ratio, studies
+from theory.lipschitz.constants import interpolated_constant
 from theory.lipschitz.studies import bounded
 from theory.lipschitz.studies.bounded import METRICS, steepest, stretches, witness
 from theory.lipschitz.studies.collapse import CLOUD, FORM, STARTS, VALUE, diameter

@@ -12,21 +12,23 @@ import pytest
 
 from theory.attention import Measure, MultiHead
 from theory.evidence.interval import Kind
-from theory.lipschitz import (
+from theory.lipschitz import multihead_jacobian
+from theory.lipschitz.certificate import (
     METRICS,
-    as_layer,
-    causal_constant,
+    as_attention_weights,
     certify,
+    enclose_stretch,
+    spectral_norm,
+    upper_bounds,
+)
+from theory.lipschitz.constants import (
+    causal_constant,
     distance_constant,
     frobenius_constants,
-    layer_bounds,
     max_norm_constant,
-    multihead_jacobian,
     refined_w2_constant,
     score_constant,
     sharp_w1_constant,
-    spectral,
-    stretched,
 )
 
 
@@ -116,7 +118,7 @@ def test_an_inexact_library_is_covered(alpha, monkeypatch):
     """Functions that are 240 roundings short still bound what they should be: 256 are charged."""
     n, dot = 7, certify([[1.0]], [[alpha]], [[1.0]], 1.0, search=False)
     a = dot.alphas[0]
-    slope = spectral(np.array([[math.sqrt(alpha)]]), np.array([[math.sqrt(alpha)]])).hi
+    slope = spectral_norm(np.array([[math.sqrt(alpha)]]), np.array([[math.sqrt(alpha)]])).hi
     near = slope * score_constant((4 * slope, 4 * slope, 4 * slope, 2 * slope), 2.0)
     plain = {"W1": sharp_w1_constant(a), "W2": refined_w2_constant(a), "max": max_norm_constant(a)}
     counted = {"frobenius": min(refined_w2_constant(a), frobenius_constants(a, n).least)}
@@ -127,8 +129,8 @@ def test_an_inexact_library_is_covered(alpha, monkeypatch):
     anywhere = {"max": min(near, slope * distance_constant(n)), "W1": near}
     for name in ("sharp_w1_constant", "refined_w2_constant", "max_norm_constant", "causal_constant", "score_constant",
                  "distance_constant"):  # fmt: skip
-        true = getattr(layer_bounds, name)
-        monkeypatch.setattr(layer_bounds, name, lambda *args, true=true: true(*args) * SHORT)
+        true = getattr(upper_bounds, name)
+        monkeypatch.setattr(upper_bounds, name, lambda *args, true=true: true(*args) * SHORT)
     for exact, options in (
         (plain, {}), (counted, {"n": n}), (masked, {"n": n, "causal": True}), (anywhere, {"n": n, "score": "distance"}),
     ):  # fmt: skip
@@ -151,10 +153,12 @@ def test_what_is_found_has_no_more_tokens_than_the_layer(options):
 
 def test_outputs_that_coincide_are_seen_among_others():
     """Two of three tokens at one place have one output; a displacement that parts them is no distance of measures."""
-    layer = as_layer(np.eye(1), np.eye(1), np.eye(1), None, heads=1, causal=False, residual=False, score="dot")
+    layer = as_attention_weights(
+        np.eye(1), np.eye(1), np.eye(1), None, heads=1, causal=False, residual=False, score="dot"
+    )
     step = np.array([[1.0], [-1.0], [0.0]])
     for points, apart in (([[0.5], [0.5], [-1.0]], False), ([[0.5], [0.25], [-1.0]], True), ([[0.5]] * 3, False)):
-        assert stretched(layer, np.array(points), step, np.ones(3), 1)[1] is apart
+        assert enclose_stretch(layer, np.array(points), step, np.ones(3), 1)[1] is apart
 
 
 @pytest.mark.parametrize("score", ["dot", "distance"])
@@ -173,9 +177,10 @@ def test_under_a_mask_the_root_of_the_number_is_needed():
     line = {"w_query": [[3.0]], "w_key": [[-1.0]], "w_value": [[1.0]], "radius": 1.0, "n": 50, "causal": True}
     points, tangent = np.ones((50, 1)), np.zeros((50, 1))
     points[0], tangent[0] = -1.0, 1.0
-    layer = as_layer(*(np.array(line[name]) for name in ("w_query", "w_key", "w_value")), None, heads=1, causal=True,
-                     residual=False, score="dot")  # fmt: skip
-    reached = stretched(layer, points, tangent, np.ones(50), 2)[0]
+    layer = as_attention_weights(
+        line["w_query"], line["w_key"], line["w_value"], None, heads=1, causal=True, residual=False, score="dot"
+    )
+    reached = enclose_stretch(layer, points, tangent, np.ones(50), 2)[0]
     found = certify(**line, search=False)
     assert found.row("max").constant < reached.lo < reached.hi < found.row("frobenius").constant
 
@@ -269,21 +274,23 @@ def test_the_stretch_is_that_of_the_dense_jacobian():
     rng = np.random.default_rng(0)
     x, h, masses = 0.4 * rng.normal(size=(3, 4)), rng.normal(size=(3, 4)), np.array([1.0, 2.0, 5.0])
     for causal in (False, True):
-        layer = as_layer(**w, causal=causal, residual=True, score="dot")
+        layer = as_attention_weights(**w, causal=causal, residual=True, score="dot")
         heads = MultiHead.from_matrices(*(w[k] for k in ("w_query", "w_key", "w_value", "w_out")), heads=2)
         blocks = multihead_jacobian(Measure.normalised(x, masses), heads, causal=causal)
         moved = h + np.einsum("ijab,jb->ia", blocks, h)
         for p in (1, 2):
             size = [(masses @ np.linalg.norm(v, axis=1) ** p) ** (1 / p) for v in (moved, h)]
-            assert stretched(layer, x, h, masses, p)[0].mid == pytest.approx(size[0] / size[1], rel=1e-12, abs=0.0)
+            assert enclose_stretch(layer, x, h, masses, p)[0].mid == pytest.approx(
+                size[0] / size[1], rel=1e-12, abs=0.0
+            )
         largest = np.linalg.norm(moved, axis=1).max() / np.linalg.norm(h, axis=1).max()
-        assert stretched(layer, x, h, masses, math.inf)[0].mid == pytest.approx(largest, rel=1e-12, abs=0.0)
+        assert enclose_stretch(layer, x, h, masses, math.inf)[0].mid == pytest.approx(largest, rel=1e-12, abs=0.0)
 
 
 def test_the_stretch_of_distance_attention_against_quotients():
     w = weights(6)
     w["w_key"] = w["w_query"]
-    layer = as_layer(**w, causal=False, residual=False, score="distance")
+    layer = as_attention_weights(**w, causal=False, residual=False, score="distance")
     rng = np.random.default_rng(0)
     x, h = 0.5 * rng.normal(size=(3, 4)), rng.normal(size=(3, 4))
 
@@ -304,7 +311,7 @@ def test_the_stretch_of_distance_attention_against_quotients():
         step = mpmath.mpf(10) ** -20
         moved = (output(step) - output(-step)) / (2 * step)
         exact = float(mpmath.norm(moved, 2) / mpmath.norm(mpmath.matrix(h.tolist()), 2))
-    assert stretched(layer, x, h, np.ones(3), 2)[0].mid == pytest.approx(exact, rel=1e-12, abs=0.0)
+    assert enclose_stretch(layer, x, h, np.ones(3), 2)[0].mid == pytest.approx(exact, rel=1e-12, abs=0.0)
 
 
 def test_spectral_norms_hold_their_rounding():
@@ -312,7 +319,7 @@ def test_spectral_norms_hold_their_rounding():
         for size in (1, 3, 8):
             a, b = np.random.default_rng(size).normal(size=(2, size, size))
             exact = mpmath.svd_r(mpmath.matrix(a.tolist()) * mpmath.matrix(b.tolist()), compute_uv=False)[0]
-            found = spectral(a, b)
+            found = spectral_norm(a, b)
             assert found.lo <= exact <= found.hi
             assert found.width < 1e-11 * found.hi
 
@@ -322,7 +329,7 @@ def test_spectral_norms_are_as_wide_as_the_lemma(shapes):
     factors = [np.random.default_rng(3).normal(size=shape) for shape in shapes]
     size = math.prod(math.sqrt(sum(Fraction(v) ** 2 for v in f.ravel().tolist())) for f in factors)
     summed = shapes[0][1] if len(shapes) == 2 else 0
-    found = spectral(*factors)
+    found = spectral_norm(*factors)
     assert found.width / 2 >= 2.0**-53 * (64 * max(shapes[0][0], shapes[-1][1]) + summed) * size * (1 - 1e-12)
 
 
@@ -331,7 +338,7 @@ def test_a_product_that_loses_its_small_terms():
     n = 2**18
     column = np.full((n, 1), 2.0**-27)
     column[0] = 1.0
-    assert 1 + Fraction(n - 1, 2**54) in spectral(column.T, column)
+    assert 1 + Fraction(n - 1, 2**54) in spectral_norm(column.T, column)
 
 
 @pytest.mark.parametrize(
@@ -389,7 +396,9 @@ def test_more_tokens_than_a_sum_goes_through_are_refused():
 
 
 def test_stretches_and_norms_of_bad_matrices_are_refused():
-    layer = as_layer(np.eye(2), np.eye(2), np.eye(2), None, heads=1, causal=False, residual=False, score="dot")
+    layer = as_attention_weights(
+        np.eye(2), np.eye(2), np.eye(2), None, heads=1, causal=False, residual=False, score="dot"
+    )
     x, h = np.eye(2), np.ones((2, 2))
     for given, words in (
         ((x, h, [1.0, np.nan], 2), "masses: expected finite numbers"),
@@ -399,7 +408,7 @@ def test_stretches_and_norms_of_bad_matrices_are_refused():
         ((x[:, :1], h, [1.0, 1.0], 2), r"points: expected shape \(n, 2\)"),
     ):
         with pytest.raises(ValueError, match=words):
-            stretched(layer, *given)
+            enclose_stretch(layer, *given)
     for factors in ((np.full((2, 2), np.nan),), (np.full((2, 2), 1e200),), (np.eye(2), np.eye(3)), ()):
         with pytest.raises(ValueError, match="factors: expected"):
-            spectral(*factors)
+            spectral_norm(*factors)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import scipy.special
 
-from theory.lipschitz import (
-    Passage,
+from theory.lipschitz.depth import (
+    BallBound,
     attention_bound,
     composed_bound,
     concatenated_bound,
@@ -17,7 +17,7 @@ from theory.lipschitz import (
     feed_forward_bound,
     layer_norm,
     layer_norm_bound,
-    passages,
+    layerwise_bounds,
     residual_bound,
     summed_bound,
 )
@@ -31,7 +31,7 @@ def test_the_radius_that_enters_decides():
     layers = [feed_forward_bound(4.0), attention_bound(1.0)]
     np.testing.assert_allclose(depth_constant(layers, 0.5), 4.0 * joint(4.0), rtol=1e-13, atol=0.0)
     np.testing.assert_allclose(depth_constant(layers[::-1], 0.5), 4.0 * joint(0.25), rtol=1e-13, atol=0.0)
-    assert [part.radius for part in passages(layers, 0.5)] == [2.0, 2.0]
+    assert [part.radius for part in layerwise_bounds(layers, 0.5)] == [2.0, 2.0]
 
 
 def test_residual_and_summed_heads():
@@ -112,13 +112,13 @@ def test_layer_norm_against_statistics():
 def test_gelu_has_the_slope_that_is_passed():
     grid = np.linspace(-6.0, 6.0, 20001)
     slope = float(np.gradient(grid * scipy.special.ndtr(grid), grid).max())
-    assert feed_forward_bound(slope, 0.5)(2.0) == Passage(slope, 0.5 + 2.0 * slope)
+    assert feed_forward_bound(slope, 0.5)(2.0) == BallBound(slope, 0.5 + 2.0 * slope)
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: passages([], 1.0), "layers: expected at least one"),
+        (lambda: layerwise_bounds([], 1.0), "layers: expected at least one"),
         (composed_bound, "layers: expected at least one"),
         (summed_bound, "branches: expected at least one"),
         (lambda: depth_constant([feed_forward_bound(1.0)], -1.0), "radius: expected a non-negative"),
@@ -140,7 +140,7 @@ def test_bad_input(call, words):
 
 def test_numbers_at_the_ends_of_float64():
     """A norm's radius of 1e200 does not vanish, and a product that underflows on the way is refused."""
-    norm, attention = passages([layer_norm_bound(1e-5, 2), attention_bound(1.0)], 1e200)
+    norm, attention = layerwise_bounds([layer_norm_bound(1e-5, 2), attention_bound(1.0)], 1e200)
     assert norm.radius == pytest.approx(math.sqrt(2.0), rel=1e-15, abs=0.0)
     assert attention.constant == pytest.approx(274.9907, rel=1e-6, abs=0.0)
     small, large = feed_forward_bound(1e-200), feed_forward_bound(1e300)

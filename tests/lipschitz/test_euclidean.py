@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from theory.evidence import stream
-from theory.lipschitz import (
+from theory.lipschitz.constants import (
     atoms_constant,
     column_constant,
     distance_constant,

@@ -9,14 +9,14 @@ import pytest
 
 from theory.attention import DotProduct, FeedForward, Measure, SelfAttention, SquaredDistance, Stack, attend
 from theory.evidence import Interval
-from theory.lipschitz import (
+from theory.lipschitz import studies
+from theory.lipschitz.depth import (
     equilibrium,
     fixed_measure,
     mirrored_tokens,
-    posterior,
+    posterior_error,
     residual_determinant,
     residual_inverse,
-    studies,
 )
 
 PLAIN = DotProduct(scale=1.0)
@@ -39,9 +39,9 @@ def test_fixed_measure_is_the_dirac_of_a_linear_system():
 
 
 def test_posterior_is_rounded_up():
-    assert posterior(Interval.exactly(0.5), 0.0) == 0.0
-    assert 3.0 <= posterior(Interval.exactly(1.0), 0.75) <= 3.0 * (1.0 + 1e-14)
-    assert posterior(Interval.exactly(1.0), 0.5, 0.25) == pytest.approx(1.5, rel=1e-14, abs=0.0)
+    assert posterior_error(Interval.exactly(0.5), 0.0) == 0.0
+    assert 3.0 <= posterior_error(Interval.exactly(1.0), 0.75) <= 3.0 * (1.0 + 1e-14)
+    assert posterior_error(Interval.exactly(1.0), 0.5, 0.25) == pytest.approx(1.5, rel=1e-14, abs=0.0)
 
 
 @pytest.mark.parametrize(("constant", "off"), [(0.5, 0.0), (0.9, 1e-3), (0.25, 1e-12)])
@@ -50,7 +50,7 @@ def test_posterior_is_attained(constant, off):
     x = 1.0
     for _ in range(4):
         before, x = x, constant * x + off  # the fixed point of the map itself is zero
-    told = posterior(Interval.exactly(before - x), constant, off)
+    told = posterior_error(Interval.exactly(before - x), constant, off)
     assert told * (1.0 - 1e-12) <= x <= told * (1.0 + 1e-12)
 
 
@@ -127,9 +127,9 @@ def test_errors_of_the_study_hold():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: posterior(Interval.exactly(1.0), 1.0), "constant: expected a number in"),
-        (lambda: posterior(Interval.exactly(1.0), -0.1), "constant: expected a non-negative"),
-        (lambda: posterior(Interval.exactly(1.0), 0.5, -1.0), "rounding: expected a non-negative"),
+        (lambda: posterior_error(Interval.exactly(1.0), 1.0), "constant: expected a number in"),
+        (lambda: posterior_error(Interval.exactly(1.0), -0.1), "constant: expected a non-negative"),
+        (lambda: posterior_error(Interval.exactly(1.0), 0.5, -1.0), "rounding: expected a non-negative"),
         (
             lambda: fixed_measure(SelfAttention(PLAIN), Measure([[1.0]]), 0.5, count=0, rounding=1e-15),
             "count: expected an integer",

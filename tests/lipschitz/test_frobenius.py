@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from theory.evidence import stream
-from theory.lipschitz import (
+from theory.lipschitz import norm_at
+from theory.lipschitz.constants import (
     column_sum_constant,
     frobenius_constants,
     interpolated_constant,
     leader,
     leader_bound,
     leader_gap,
-    norm_at,
     opposed_ratio,
     published_constant,
     sharp_w1_constant,

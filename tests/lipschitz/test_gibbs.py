@@ -12,11 +12,9 @@ from theory.attention import Measure, boltzmann_gibbs
 from theory.attention.score import Constants
 from theory.distance import w1_line
 from theory.evidence import stream
-from theory.lipschitz import (
+from theory.lipschitz import witnesses
+from theory.lipschitz.constants import (
     contaminated_share,
-    cooled,
-    light_atom,
-    light_ramp,
     logit_distance,
     lookup_constant,
     mean_distance,
@@ -27,9 +25,10 @@ from theory.lipschitz import (
     transform_constant,
     unseen_distance,
     weight_constant,
+    with_temperature,
 )
 from theory.lipschitz.studies import contamination as study, fluctuations
-from theory.lipschitz.studies.contamination import BATCHES, RARE, SLOPES, sampled, taken
+from theory.lipschitz.studies.contamination import BATCHES, RARE, SLOPES, outlier_effect, sampled_error
 
 
 def near(value, exact, rtol=1e-13):
@@ -54,14 +53,14 @@ def test_constants_of_weights_and_scores():
     score = Constants(4.0, 2.0, 8.0, 1.0)
     assert query_slope(score, 2.0) == 1.0
     assert query_slope(score, 16.0) == 16.0
-    assert cooled(score, 0.5) == Constants(8.0, 4.0, 16.0, 2.0)
+    assert with_temperature(score, 0.5) == Constants(8.0, 4.0, 16.0, 2.0)
     assert lookup_constant([[0.0], [1.0], [3.0]], [[0.0, 0.0], [3.0, 4.0], [3.0, 6.0]]) == 5.0
     assert sampling_distance(3.0, 9) == 0.5
     assert unseen_distance(0.5, 4, 2) == 0.28125
 
 
 def test_the_ramp_stretches_as_far_as_the_constant():
-    mu, nu, potential = light_ramp(2.0, 0.5, 1e-6, 1e-5)
+    mu, nu, potential = witnesses.light_ramp(2.0, 0.5, 1e-6, 1e-5)
     laws = [boltzmann_gibbs(law, potential) for law in (mu, nu)]
     ratio = w1_line(*laws).mid / w1_line(mu, nu).mid
     assert ratio == pytest.approx(8.1547, rel=1e-4, abs=0.0)
@@ -69,7 +68,7 @@ def test_the_ramp_stretches_as_far_as_the_constant():
 
 
 def test_the_light_atom_attains_the_constant_of_total_variation():
-    mu, nu, potential = light_atom(2.0, 1e-4)
+    mu, nu, potential = witnesses.light_atom(2.0, 1e-4)
     gained = boltzmann_gibbs(mu, potential).weights[1] - boltzmann_gibbs(nu, potential).weights[1]
     assert gained == pytest.approx(7.384e-4, rel=1e-4, abs=0.0)
     mass = 1.0 - 1e-4 + 1e-4 * math.exp(2.0)
@@ -136,12 +135,12 @@ def test_sampled_error_is_that_of_all_samples(n):
         for drawn in product((0, 1), repeat=n):
             k = sum(drawn)
             total += p**k * (1 - p) ** (n - k) * (k * odds / (n - k + k * odds) - answer) ** 2
-        assert near(sampled(2.0, n).mid, mpmath.sqrt(n * total))
+        assert near(sampled_error(2.0, n).mid, mpmath.sqrt(n * total))
 
 
 def test_dirt_moves_the_law_by_the_mass_that_it_takes():
     clean, dirt = Measure([[0.0, 0.0], [1.0, 0.0]]), Measure([[5.0, 1.0]])
-    mass, way = taken(clean, dirt, np.array([0.0, 1.0, 3.0]), 0.1)
+    mass, way = outlier_effect(clean, dirt, np.array([0.0, 1.0, 3.0]), 0.1)
     odds = 0.1 * math.exp(3.0) / (0.9 * (1.0 + math.e) / 2.0)
     assert mass.mid == pytest.approx(odds / (1.0 + odds), rel=1e-12, abs=0.0)
     assert way.lo <= odds / (1.0 + odds) <= way.hi
@@ -169,15 +168,15 @@ def test_studies_have_the_columns_that_their_readers_need():
         (lambda: lookup_constant([[0.0], [-0.0]], [[1.0], [2.0]]), "keys: expected at least two, all distinct"),
         (lambda: lookup_constant([[0.0]], [[1.0]]), "keys: expected at least two"),
         (lambda: lookup_constant([[0.0], [1.0]], [[1.0]]), r"values: expected shape \(2, d\)"),
-        (lambda: cooled(Constants(1.0, 1.0, 1.0, 1.0), 0.0), "temperature: expected a positive"),
+        (lambda: with_temperature(Constants(1.0, 1.0, 1.0, 1.0), 0.0), "temperature: expected a positive"),
         (lambda: contaminated_share(1.5, 1.0), r"share: expected a number in \[0, 1\]"),
         (lambda: sampling_deviation(Measure([[0.0], [1.0]]), [0.0]), r"potential: expected shape \(2,\)"),
         (lambda: mean_distance(Measure([[0.0, 1.0]]), 2), "mu: expected dimension 1"),
         (lambda: sampling_distance(1.0, 0), "n: expected an integer of at least 1"),
         (lambda: unseen_distance(1.0, 0, 1), "atoms: expected an integer"),
-        (lambda: light_ramp(1.0, 0.5, 0.1, 0.6), "step: expected step <= ramp"),
-        (lambda: light_ramp(1.0, 0.5, 1.0, 0.1), "step: expected step <= ramp"),
-        (lambda: light_atom(1.0, 1.0), r"mass: expected a number in \(0, 1\)"),
+        (lambda: witnesses.light_ramp(1.0, 0.5, 0.1, 0.6), "step: expected step <= ramp"),
+        (lambda: witnesses.light_ramp(1.0, 0.5, 1.0, 0.1), "step: expected step <= ramp"),
+        (lambda: witnesses.light_atom(1.0, 1.0), r"mass: expected a number in \(0, 1\)"),
     ],
 )
 def test_bad_input(call, words):

@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from theory.evidence import Kind, precision
-from theory.lipschitz import leader_bound, leader_gap, opposed_ratio, studies
+from theory.lipschitz import studies
+from theory.lipschitz.constants import leader_bound, leader_gap, opposed_ratio
 from theory.lipschitz.studies.growth import steepest_ratio
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from theory.evidence import stream
-from theory.lipschitz import crossed_spread, plan, rows_bound, sweep, sweep_bound
+from theory.lipschitz.depth import crossed_spread, rows_bound, sinkhorn_plan, sinkhorn_sweep, sinkhorn_sweep_bound
 
 
 @pytest.mark.parametrize("case", range(4))
@@ -25,7 +25,7 @@ def test_the_spread_is_a_maximum_over_four_indices(case):
 
 def test_bounds():
     assert rows_bound(4.0) == pytest.approx(math.tanh(1.0), rel=1e-15, abs=0.0)
-    assert sweep_bound(4.0) == pytest.approx(math.tanh(1.0) ** 2, rel=1e-15, abs=0.0)
+    assert sinkhorn_sweep_bound(4.0) == pytest.approx(math.tanh(1.0) ** 2, rel=1e-15, abs=0.0)
     assert rows_bound(0.0) == 0.0
 
 
@@ -34,9 +34,9 @@ def test_a_sweep_is_two_normalisations():
     s, f = rng.normal(size=(3, 4)), rng.normal(size=3)
     scaled = np.exp(s) * np.exp(f)[:, np.newaxis]
     columns = scaled / scaled.sum(axis=0)
-    assert np.abs(plan(s, f).astype(float) - columns).max() <= 1e-14
+    assert np.abs(sinkhorn_plan(s, f).astype(float) - columns).max() <= 1e-14
     factors = 1.0 / (np.exp(s) / scaled.sum(axis=0)).sum(axis=1)
-    assert np.abs(np.exp(sweep(s, f).astype(float)) - factors).max() <= 1e-13
+    assert np.abs(np.exp(sinkhorn_sweep(s, f).astype(float)) - factors).max() <= 1e-13
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_sweep_is_two_normalisations():
     [
         (lambda: crossed_spread([1.0]), "scores: expected shape"),
         (lambda: rows_bound(-1.0), "spread: expected a non-negative"),
-        (lambda: sweep([[1.0, 2.0]], [0.0, 1.0]), "potential: expected shape"),
+        (lambda: sinkhorn_sweep([[1.0, 2.0]], [0.0, 1.0]), "potential: expected shape"),
     ],
 )
 def test_bad_input(call, words):

@@ -7,7 +7,7 @@ import math
 import mpmath
 import pytest
 
-from theory.lipschitz import interpolated_constant, joint_constant, refined_w2_constant, sharp_w1_constant
+from theory.lipschitz.constants import interpolated_constant, joint_constant, refined_w2_constant, sharp_w1_constant
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1e-6, 0.25, 1.0, 3.0, 40.0, 300.0])

@@ -10,20 +10,7 @@ from theory.attention import DotProduct, Measure, SelfAttention, attend, step
 from theory.distance import w1
 from theory.evidence import stream
 from theory.evidence.enclosure import balls, hull
-from theory.lipschitz import (
-    Push,
-    balanced_query,
-    far_atom,
-    first_token,
-    near_atom,
-    overtaken,
-    response,
-    response_ratio,
-    straining_mass,
-    two_tokens,
-    wp_line,
-    wp_tokens,
-)
+from theory.lipschitz import Push, response, response_ratio, witnesses, wp_line, wp_tokens
 from theory.lipschitz.jacobian import block_jacobian
 
 
@@ -78,42 +65,48 @@ def test_a_finite_push_stretches_as_much():
 
 
 def test_masses_need_no_sum_and_balls_are_taken_as_they_are():
-    push = far_atom(1.0, 0.25)
+    push = witnesses.far_atom(1.0, 0.25)
     scaled = push._replace(masses=balls(push.masses) * 3)
     assert response_ratio(scaled, 2.0).mid == pytest.approx(response_ratio(push, 2.0).mid, rel=1e-14, abs=0.0)
 
 
 def test_the_named_clouds_by_hand():
     weight = 0.25 * math.exp(2.0) / (0.75 + 0.25 * math.exp(2.0))
-    assert hull(abs(response(far_atom(1.0, 0.25))[0, 0])).mid == pytest.approx(
+    assert hull(abs(response(witnesses.far_atom(1.0, 0.25))[0, 0])).mid == pytest.approx(
         weight * (1.0 + 2.0 * (1.0 - weight)), rel=1e-14, abs=0.0
     )
-    assert response_ratio(near_atom(1.0, 1e-12), 1).mid == pytest.approx(math.exp(0.25) * 1.25, rel=1e-9, abs=0.0)
+    assert response_ratio(witnesses.near_atom(1.0, 1e-12), 1).mid == pytest.approx(
+        math.exp(0.25) * 1.25, rel=1e-9, abs=0.0
+    )
     for alpha in (0.5, 1.0, 4.0):
         wanted = alpha + max(1.0, alpha)
-        assert response_ratio(balanced_query(alpha), math.inf).mid == pytest.approx(wanted, rel=1e-13, abs=0.0)
+        assert response_ratio(witnesses.balanced_query(alpha), math.inf).mid == pytest.approx(
+            wanted, rel=1e-13, abs=0.0
+        )
     for n in (1, 6):
         harmonic = sum(1.0 / i for i in range(1, n + 1))
-        assert response_ratio(first_token(n), 1, causal=True).mid == pytest.approx(harmonic, rel=1e-14, abs=0.0)
-    pair = two_tokens(0.5)
+        assert response_ratio(witnesses.first_token(n), 1, causal=True).mid == pytest.approx(
+            harmonic, rel=1e-14, abs=0.0
+        )
+    pair = witnesses.two_tokens(0.5)
     moved = attend(pair.points, pair.points, pair.points, score=DotProduct(scale=1.0))
     assert moved[1, 0] == pytest.approx(0.5 * math.tanh(0.25), rel=1e-14, abs=0.0)
-    early, late = overtaken(0.25)
+    early, late = witnesses.order_swap_pair(0.25)
     assert w1(early, late).mid == 0.25
 
 
 def test_the_straining_mass_is_best():
     def answer(alpha, mass):
-        return float(hull(abs(response(far_atom(alpha, mass))[0, 0])).mid) * math.sqrt((1.0 - mass) / mass)
+        return float(hull(abs(response(witnesses.far_atom(alpha, mass))[0, 0])).mid) * math.sqrt((1.0 - mass) / mass)
 
     for alpha in (0.1, 1.0, 3.0):
-        best = straining_mass(alpha)
+        best = witnesses.straining_mass(alpha)
         assert answer(alpha, best) > max(answer(alpha, 0.99 * best), answer(alpha, 1.01 * best))
 
 
 def test_the_straining_mass_of_a_small_alpha_is_a_half():
     for alpha in (1e-6, 1e-12, 1e-18):
-        assert abs(straining_mass(alpha) - 0.5) <= 2.0 * alpha + 1e-15
+        assert abs(witnesses.straining_mass(alpha) - 0.5) <= 2.0 * alpha + 1e-15
 
 
 def test_rounding_alone_can_fake_a_violation_and_the_widths_own_up_to_it():
@@ -141,17 +134,23 @@ def test_rounding_alone_can_fake_a_violation_and_the_widths_own_up_to_it():
             "push: expected shapes",
         ),
         (lambda: response(Push(np.zeros(2), np.zeros(2), np.ones(2), np.ones((1, 1)))), "push: expected shapes"),
-        (lambda: response(far_atom(1.0, 0.5)._replace(masses=np.zeros(2))), "push: expected non-negative masses"),
-        (lambda: response(far_atom(1.0, 0.5)._replace(masses=np.array([1.0, -1.0]))), "push: expected non-negative"),
-        (lambda: response(balanced_query(1.0), causal=True), "push: expected non-negative masses"),
-        (lambda: response_ratio(far_atom(1.0, 0.5), 0.5), "p: expected a number in"),
-        (lambda: response_ratio(far_atom(1.0, 0.5), math.nan), "p: expected a number in"),
-        (lambda: balanced_query(400.0), "alpha: expected one whose masses float64 can hold"),
-        (lambda: far_atom(0.0, 0.5), "alpha: expected a positive"),
-        (lambda: far_atom(1.0, 1.0), "mass: expected a number in"),
-        (lambda: overtaken(0.75), "gap: expected a number in"),
-        (lambda: first_token(0), "n: expected an integer of at least 1"),
-        (lambda: two_tokens(-1.0), "half: expected a positive"),
+        (
+            lambda: response(witnesses.far_atom(1.0, 0.5)._replace(masses=np.zeros(2))),
+            "push: expected non-negative masses",
+        ),
+        (
+            lambda: response(witnesses.far_atom(1.0, 0.5)._replace(masses=np.array([1.0, -1.0]))),
+            "push: expected non-negative",
+        ),
+        (lambda: response(witnesses.balanced_query(1.0), causal=True), "push: expected non-negative masses"),
+        (lambda: response_ratio(witnesses.far_atom(1.0, 0.5), 0.5), "p: expected a number in"),
+        (lambda: response_ratio(witnesses.far_atom(1.0, 0.5), math.nan), "p: expected a number in"),
+        (lambda: witnesses.balanced_query(400.0), "alpha: expected one whose masses float64 can hold"),
+        (lambda: witnesses.far_atom(0.0, 0.5), "alpha: expected a positive"),
+        (lambda: witnesses.far_atom(1.0, 1.0), "mass: expected a number in"),
+        (lambda: witnesses.order_swap_pair(0.75), "gap: expected a number in"),
+        (lambda: witnesses.first_token(0), "n: expected an integer of at least 1"),
+        (lambda: witnesses.two_tokens(-1.0), "half: expected a positive"),
     ],
 )
 def test_bad_input(call, words):

@@ -8,17 +8,8 @@ import pytest
 from theory.attention import Measure, SquaredDistance
 from theory.distance import w1
 from theory.evidence import Kind
-from theory.lipschitz import (
-    displacement,
-    folded_star,
-    hidden_atom,
-    leg,
-    nearness_constant,
-    one_sided,
-    star,
-    studies,
-    two_sided,
-)
+from theory.lipschitz import displacement, studies, witnesses
+from theory.lipschitz.constants import nearness_constant
 from theory.lipschitz.jacobian import block_jacobian
 
 SCALE = 0.7
@@ -31,7 +22,7 @@ def row_sums(mu):
 
 @pytest.mark.parametrize("n", [3, 11, 101])
 def test_two_crowds_answer_as_promised(n):
-    mu, c = two_sided(n, SCALE), nearness_constant(n)
+    mu, c = witnesses.two_sided(n, SCALE), nearness_constant(n)
     assert np.allclose(SCALE * mu.points[1:] ** 2, c + 1.0, rtol=1e-14, atol=0.0)
     assert np.allclose(mu.weights * n, [1.0, (n - 1) / 2, (n - 1) / 2], rtol=1e-14, atol=0.0)
     assert math.isclose(row_sums(mu)[0], 4.0 * c + (1.0 - c) / (1.0 + c), rel_tol=1e-13, abs_tol=0.0)
@@ -40,15 +31,17 @@ def test_two_crowds_answer_as_promised(n):
 
 
 def test_even_numbers_and_one_side():
-    assert np.allclose(two_sided(6).weights * 6, [1.0, 3.0, 2.0], rtol=1e-14, atol=0.0)
-    assert np.allclose(one_sided(6).weights * 6, [1.0, 5.0], rtol=1e-14, atol=0.0)
-    assert row_sums(one_sided(101, SCALE)).max() < 0.5 * row_sums(two_sided(101, SCALE)).max()
-    assert two_sided(5, shift=0.0).points[1, 0] == pytest.approx(math.sqrt(nearness_constant(5)), rel=1e-15, abs=0.0)
+    assert np.allclose(witnesses.two_sided(6).weights * 6, [1.0, 3.0, 2.0], rtol=1e-14, atol=0.0)
+    assert np.allclose(witnesses.one_sided(6).weights * 6, [1.0, 5.0], rtol=1e-14, atol=0.0)
+    assert row_sums(witnesses.one_sided(101, SCALE)).max() < 0.5 * row_sums(witnesses.two_sided(101, SCALE)).max()
+    assert witnesses.two_sided(5, shift=0.0).points[1, 0] == pytest.approx(
+        math.sqrt(nearness_constant(5)), rel=1e-15, abs=0.0
+    )
 
 
 @pytest.mark.parametrize("n", [4, 9, 40])
 def test_the_star_moves_by_its_column_sum(n):
-    tokens, r = star(n, SCALE), leg(n, SCALE)
+    tokens, r = witnesses.star(n, SCALE), witnesses.star_radius(n, SCALE)
     assert math.isclose(math.exp(SCALE * r * r), math.sqrt(n - 2), rel_tol=1e-14, abs_tol=0.0)
     assert tokens.shape == (n, n)
     assert not tokens[:, -1].any()
@@ -62,8 +55,8 @@ def test_the_star_moves_by_its_column_sum(n):
 
 
 def test_folding_keeps_the_distances():
-    tokens, copies = folded_star(12, SCALE)
-    whole = star(12, SCALE)
+    tokens, copies = witnesses.folded_star(12, SCALE)
+    whole = witnesses.star(12, SCALE)
     assert copies.sum() == 12.0
     for pair in ((0, 1), (0, 2), (1, 2)):
         apart = np.linalg.norm(tokens[pair[0]] - tokens[pair[1]])
@@ -72,7 +65,7 @@ def test_folding_keeps_the_distances():
 
 @pytest.mark.parametrize("z", [0.5, 2.0])
 def test_a_hidden_atom_is_heard_by_half(z):
-    mu = hidden_atom(z, SCALE)
+    mu = witnesses.hidden_atom(z, SCALE)
     blocks = block_jacobian(mu, SCORE, queries=mu.points[1:])
     assert math.isclose(blocks[0, 1, 0, 0], 0.5, rel_tol=1e-14, abs_tol=0.0)
     assert math.isclose(mu.weights[1], 1.0 / (1.0 + math.exp(SCALE * z * z)), rel_tol=1e-14, abs_tol=0.0)
@@ -96,7 +89,7 @@ def columns(table, way):
 
 
 def test_transport_of_the_tokens_is_the_move_of_one():
-    before = star(6)
+    before = witnesses.star(6)
     after = before.copy()
     after[0, -1] = 0.125
     moved = displacement(before, after, 1.0)
@@ -105,7 +98,13 @@ def test_transport_of_the_tokens_is_the_move_of_one():
 
 
 def test_bad_input():
-    for make, least in ((two_sided, 3), (one_sided, 2), (star, 4), (folded_star, 4), (leg, 4)):
+    for make, least in (
+        (witnesses.two_sided, 3),
+        (witnesses.one_sided, 2),
+        (witnesses.star, 4),
+        (witnesses.folded_star, 4),
+        (witnesses.star_radius, 4),
+    ):
         with pytest.raises(ValueError, match="n: expected"):
             make(least - 1)
         with pytest.raises(TypeError, match="n: expected an integer"):
@@ -113,4 +112,4 @@ def test_bad_input():
         with pytest.raises(ValueError, match="scale: expected"):
             make(least + 1, 0.0)
     with pytest.raises(ValueError, match="z: expected"):
-        hidden_atom(0.0)
+        witnesses.hidden_atom(0.0)

@@ -77,27 +77,3 @@ def test_arrays_are_read_only_copies():
     assert family.basis[0, 0] == 0.0
     assert family.prior[0] == 0.5
     assert not family.basis.flags.writeable
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"basis": [1.0, 2.0]}, r"basis: expected shape \(n, d\), got shape \(2,\)"),
-        ({"basis": [[np.nan]]}, "basis: expected finite numbers, got nan"),
-        ({"basis": BASIS, "tau": 0.0}, "tau: expected a positive, finite number"),
-        ({"basis": BASIS, "prior": [0.5, 0.5]}, r"prior: expected shape \(3,\), got shape \(2,\)"),
-        ({"basis": BASIS, "prior": [0.5, 0.5, 0.0]}, "prior: expected positive masses, got 0.0 at index 2"),
-        ({"basis": BASIS, "prior": [0.5, 0.5, 0.5]}, "prior: expected masses with sum 1"),
-    ],
-)
-def test_bad_families_are_refused(arguments, words):
-    with pytest.raises(ValueError, match=words):
-        LinearScores(**arguments)
-
-
-@pytest.mark.parametrize("method", ["scores", "weights", "log_weights", "value", "gradient", "hessian", "error"])
-def test_bad_parameters_are_refused(method):
-    with pytest.raises(ValueError, match=r"parameters: expected shape \(2,\), got shape \(3,\)"):
-        getattr(LinearScores(BASIS), method)([1.0, 2.0, 3.0])
-    with pytest.raises(TypeError, match="parameters: expected real numbers"):
-        getattr(LinearScores(BASIS), method)(["a", "b"])

@@ -122,31 +122,3 @@ def test_any_gradient_and_any_constant_in_it():
         assert 1.375 in found
         assert 1.375 in frank_wolfe_gap(gradient + 7, [0.5, 0.25, 0.25])
         assert found.width <= 1e-15
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([0.0, 1.0], [0.5, 0.6], 2.0), "law: expected masses with sum 1"),
-        (([0.0, 1.0], [1.5, -0.5], 2.0), "law: expected non-negative masses"),
-        (([0.0, 1.0], [1.0], 2.0), "law: expected shape"),
-        (([0.0, np.nan], [0.5, 0.5], 2.0), "scores: expected finite numbers"),
-        (([0.0, -np.inf], [0.5, 0.5], 2.0), "scores: expected finite numbers"),
-        (([], [], 2.0), "scores: expected shape"),
-        (([0.0, 1.0], [0.5, 0.5], 0.0), "alpha: expected a positive, finite number"),
-        (([0.0, 1.0], [0.5, 0.5], np.inf), "alpha: expected a positive, finite number"),
-        (([0.0, 1.0], [0.5, 0.5], np.nan), "alpha: expected a positive, finite number"),
-    ],
-)
-def test_bad_input(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        entmax_gap(*arguments)
-
-
-def test_bad_temperature_type_and_gradient():
-    with pytest.raises(ValueError, match="tau: expected a positive, finite number"):
-        entmax_gap([0.0, 1.0], [0.5, 0.5], 2.0, tau=-1.0)
-    with pytest.raises(TypeError, match="alpha: expected a number"):
-        entmax_gap([0.0, 1.0], [0.5, 0.5], "two")
-    with pytest.raises(ValueError, match="law: expected shape"):
-        frank_wolfe_gap(balls([0.0, 1.0]), [1.0])

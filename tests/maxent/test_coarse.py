@@ -12,13 +12,17 @@ import pytest
 from tests.maxent import oracle
 from theory.evidence import stream
 from theory.evidence.roundoff import U, gamma
-from theory.maxent import cosine, entmax, entmax_norm, fenchel_young_loss, law_error, loss_interval
+from theory.maxent import entmax, fenchel_young_loss
 from theory.maxent.batch import excess
-from theory.maxent.entmax import Solved, solved_rows
-from theory.maxent.threshold import weight_error
-from theory.maxent.tsallis import deformed_exp
+from theory.maxent.layers import cosine
+from theory.maxent.losses import law_error, loss_interval
+from theory.maxent.sparse import entmax_norm
+from theory.maxent.sparse.entmax import Solved, solve_rows
+from theory.maxent.sparse.threshold import weight_error
+from theory.maxent.sparse.tsallis import deformed_exp
 
-losses, maps = (importlib.import_module(f"theory.maxent.{name}") for name in ("losses", "entmax"))
+losses = importlib.import_module("theory.maxent.losses.fenchel_young")
+maps = importlib.import_module("theory.maxent.sparse.entmax")
 ORDERS = (0.5, 1.0, 1.25, 1.5, 2.0, 2.5)
 
 
@@ -28,13 +32,13 @@ def worsen(monkeypatch, way, lift=0.0):
     def coarse(read, order):
         off = read.gaps + way
         top = off.max(axis=1, keepdims=True)
-        found = solved_rows(dataclasses.replace(read, gaps=off - top), order)
+        found = solve_rows(dataclasses.replace(read, gaps=off - top), order)
         threshold = found.threshold + top + lift
         laws = deformed_exp(read.gaps + way - threshold, order - 1.0)[0] if lift else found.laws
         return Solved(read, order, laws, threshold)
 
     for module in (losses, maps):
-        monkeypatch.setattr(module, "solved_rows", coarse)
+        monkeypatch.setattr(module, "solve_rows", coarse)
 
 
 def cases():

@@ -11,14 +11,8 @@ from hypothesis.extra.numpy import arrays
 
 from tests.maxent import oracle
 from theory.evidence import stream
-from theory.maxent import (
-    entmax,
-    entmax_alpha_derivative,
-    entmax_support,
-    entmax_value,
-    entmax_vjp,
-    tsallis,
-)
+from theory.maxent import entmax, entmax_value, entmax_vjp
+from theory.maxent.sparse import entmax_alpha_derivative, entmax_support, tsallis
 
 U = 2.0**-53
 FOUR_ULP = 8 * U
@@ -255,9 +249,9 @@ def test_tsallis_of_infinite_order_and_batches():
     assert np.array_equal(tsallis(law, math.inf, axis=0), [0.0, 0.0])
     assert np.array_equal(tsallis(law, 2.0, axis=0), [0.25, 0.0])
     assert tsallis(law, np.array([[1.0], [2.0]]), axis=0).shape == (2, 2)
-    with pytest.raises(ValueError, match=r"^law: expected rows with sum 1"):
+    with pytest.raises(ValueError, match=r"^weights: expected rows with sum 1"):
         tsallis([[0.5, 0.5], [0.5, 0.25]], 2.0)
-    with pytest.raises(ValueError, match=r"^law: expected non-negative masses, got -0.5"):
+    with pytest.raises(ValueError, match=r"^weights: expected non-negative masses, got -0.5"):
         tsallis([1.5, -0.5], 2.0)
 
 
@@ -271,46 +265,3 @@ def test_order_ties_shift_and_permutation(row, alpha, shift):
     assert np.abs(entmax(row[best], alpha) - p[best]).max() <= tolerance
     moved = 2.0**-45 * (1.0 if alpha <= 2.0 else 1.0 / 2.0**-45 * (alpha * 2.0**-45) ** (1.0 / (alpha - 1.0)))
     assert np.abs(entmax(row + shift, alpha) - p).max() <= moved  # the shifted scores are rounded to 106 u
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: entmax([1.0, math.nan], 1.5), r"^scores: expected finite numbers, got nan at index \(1,\)"),
-        (lambda: entmax([1.0, math.inf], 1.5), r"^scores: expected finite numbers, got inf at index \(1,\)"),
-        (lambda: entmax([-math.inf, math.nan], 1.5), r"^scores: expected finite numbers, got nan at index \(1,\)"),
-        (lambda: entmax([1.0], 0.0), r"^alpha: expected positive numbers, got 0.0"),
-        (lambda: entmax([1.0], [1.0, -2.0]), r"^alpha: expected positive numbers, got -2.0"),
-        (lambda: entmax([1.0], math.nan), r"^alpha: expected finite numbers"),
-        (lambda: entmax([1.0], -math.inf), r"^alpha: expected finite numbers"),
-        (lambda: entmax([1.0], 1.5, tau=0.0), r"^tau: expected positive numbers, got 0.0"),
-        (lambda: entmax([1.0], 1.5, tau=math.inf), r"^tau: expected finite numbers"),
-        (lambda: entmax([], 1.5), r"^scores: expected at least one entry along axis -1, got shape \(0,\)"),
-        (lambda: entmax(np.zeros((3, 0)), 1.5), r"^scores: expected at least one entry"),
-        (lambda: entmax(1.0, 1.5), r"^scores: expected at least one axis"),
-        (lambda: entmax([1.0], 1.5, axis=1), r"^axis: expected an axis of an array of shape \(1,\), got 1"),
-        (lambda: entmax(np.zeros((4, 3)), [1.0, 2.0]), r"^alpha: expected a shape that broadcasts against the rows"),
-        (lambda: entmax([[1.0], [1.0, 2.0]], 1.5), r"^scores: expected a rectangular array"),
-        (lambda: entmax_vjp([1.0, 0.0], [1.0], 1.5), r"^cotangent: expected the shape of weights"),
-        (lambda: entmax_vjp([1.0, -1.0], [1.0, 0.0], 1.5), r"^weights: expected non-negative masses"),
-        (lambda: entmax_vjp([1.0, 0.0], [math.nan, 0.0], 1.5), r"^cotangent: expected finite numbers"),
-        (lambda: entmax_alpha_derivative([1.0, 0.0], math.inf), r"^alpha: expected finite numbers"),
-        (lambda: entmax_vjp([0.5, 0.5], [1.0, 0.0], 1e6), r"^alpha: expected orders at which float64 holds the deriv"),
-        (lambda: entmax_value([1.0], -1.0), r"^alpha: expected positive"),
-        (lambda: entmax_support([1.0], -1.0), r"^alpha: expected positive"),
-    ],
-)
-def test_bad_numbers_are_refused_by_name(call, words):
-    with pytest.raises(ValueError, match=words):
-        call()
-
-
-MASKED, LONG = np.ma.masked_equal([1.0, 2.0], 1.0), np.array([1.0, -np.inf], dtype=np.longdouble)
-
-
-@pytest.mark.parametrize("bad", [["1"], [1j], [True], None, MASKED, [MASKED], LONG])
-def test_bad_types_are_refused_by_name(bad):
-    with pytest.raises(TypeError, match=r"^scores: expected "):
-        entmax(bad, 1.5)
-    with pytest.raises(TypeError, match=r"^axis: expected an integer, got float"):
-        entmax([1.0], 1.5, axis=0.0)

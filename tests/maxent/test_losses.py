@@ -122,20 +122,3 @@ def test_gaps_beyond_the_range_of_floats_are_taken_from_the_scores(alpha):
     assert warm == pytest.approx(float(fenchel_young_loss([1.0, -1.0], [0.5, 0.5], alpha)), rel=16 * U, abs=0.0)
     warm = float(fenchel_young_loss(largest, [0.875, 0.125], alpha, tau=2.0**1020)) / 2.0**1020
     assert warm == pytest.approx(float(fenchel_young_loss([8.0, -8.0], [0.875, 0.125], alpha)), rel=16 * U, abs=0.0)
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: fenchel_young_loss([1.0, 2.0], [0.5, 0.25], 2.0), r"^target: expected rows with sum 1"),
-        (lambda: fenchel_young_loss([1.0, 2.0], [1.5, -0.5], 2.0), r"^target: expected non-negative masses"),
-        (lambda: fenchel_young_loss([1.0, 2.0], [1.0], 2.0), r"^target: expected the shape of scores"),
-        (lambda: fenchel_young_loss([-math.inf], [1.0], 2.0), r"^scores: expected an entry left in every row"),
-        (lambda: fenchel_young_loss([math.nan], [1.0], 2.0), r"^scores: expected finite numbers"),
-        (lambda: fenchel_young_loss([1.0], [1.0], 0.0), r"^alpha: expected positive numbers"),
-        (lambda: fenchel_young_gradient([1.0], [1.0], 1.0, tau=0.0), r"^tau: expected positive numbers"),
-    ],
-)
-def test_bad_numbers_are_refused_by_name(call, words):
-    with pytest.raises(ValueError, match=words):
-        call()

@@ -9,17 +9,8 @@ import pytest
 
 from tests.maxent import oracle
 from theory.evidence import stream
-from theory.maxent import (
-    Norms,
-    gibbs_law,
-    induced_norms,
-    log_softmax,
-    softmax,
-    softmax_jacobian,
-    softmax_norms,
-    softmax_value,
-    softmax_vjp,
-)
+from theory.maxent import log_softmax, softmax, softmax_value, softmax_vjp
+from theory.maxent.gibbs import Norms, gibbs_law, induced_norms, softmax_jacobian, softmax_norms
 
 U = 2.0**-53
 ROWS = (
@@ -198,29 +189,6 @@ def test_norms_of_known_matrices():
     for size in (2.0**-1000, 2.0**1000):  # the squares of which leave the range
         for found, known in zip(induced_norms(size * np.eye(3)), ones, strict=True):
             assert abs(found / size - known) <= 8 * U * known
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: softmax([math.nan]), r"^scores: expected finite numbers"),
-        (lambda: softmax([math.inf]), r"^scores: expected finite numbers"),
-        (lambda: softmax([1.0], tau=-1.0), r"^tau: expected positive numbers, got -1.0"),
-        (lambda: softmax([1.0, 2.0], prior=[0.5, 0.25]), r"^prior: expected rows with sum 1"),
-        (lambda: softmax([1.0, 2.0], prior=[1.5, -0.5]), r"^prior: expected non-negative masses"),
-        (lambda: softmax([1.0, 2.0], prior=[1.0]), r"^prior: expected the shape of scores"),
-        (lambda: softmax([1.0, 2.0], prior=[0.5, 0.5], axis=3), r"^axis: expected an axis"),
-        (lambda: softmax_vjp([1.0, 0.0], [1.0]), r"^cotangent: expected the shape of weights"),
-        (lambda: softmax_jacobian([-1.0]), r"^weights: expected non-negative masses"),
-        (lambda: softmax_norms([0.5, 0.25]), r"^law: expected masses with sum 1"),
-        (lambda: softmax_norms(np.full(21, 1 / 21)), r"^law: expected at most 20 entries, got 21"),
-        (lambda: induced_norms(np.ones((2, 21))), r"^matrix: expected sides of at most 20"),
-        (lambda: induced_norms([[math.inf]]), r"^matrix: expected finite numbers"),
-    ],
-)
-def test_bad_numbers_are_refused_by_name(call, words):
-    with pytest.raises(ValueError, match=words):
-        call()
 
 
 def test_a_masked_score_beside_a_tiny_prior():

@@ -6,7 +6,8 @@ import pytest
 
 from theory.evidence import ball, stream
 from theory.evidence.enclosure import balls, precision
-from theory.maxent import entmax, entmax_alpha_derivative, entmax_value, entmax_vjp, normmax, normmax_vjp
+from theory.maxent import entmax, entmax_value, entmax_vjp, normmax, normmax_vjp
+from theory.maxent.sparse import entmax_alpha_derivative
 
 DIGITS = 300
 LAWS = ([1 - 1e-12, 1e-12], [0.6, 0.4], [1 - 3e-9, 1e-9, 2e-9], [0.5, 0.3, 0.2], [1.0, 1e-17], [0.7, 0.3, 0.0])

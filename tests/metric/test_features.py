@@ -52,23 +52,6 @@ def test_hessian_is_the_derivative_of_the_jacobian(rng):
     np.testing.assert_allclose(g.hessian(x), g.hessian(x).swapaxes(2, 3), rtol=1e-13, atol=1e-14)
 
 
-def test_vjp_is_the_gradient_in_points_and_parameters(rng):
-    g, x, bar = network(rng), rng.normal(size=(3, 3)), rng.normal(size=(3, 3))
-    points, slopes = g.vjp(x, bar)
-    np.testing.assert_allclose(points, np.einsum("iab,ia->ib", g.jacobian(x), bar), rtol=1e-13, atol=1e-13)
-    fields = ("inner", "inner_bias", "outer", "outer_bias")
-    assert slopes._fields == fields
-    for name in fields:
-        found = getattr(slopes, name)
-        for at in np.ndindex(found.shape):
-            parts = {n: np.array(getattr(g, n)) for n in fields}
-            values = []
-            for step in (1e-6, -1e-6):
-                parts[name][at] = getattr(g, name)[at] + step
-                values.append(float((ResidualFeatures(**parts)(x) * bar).sum()))
-            assert found[at] == pytest.approx((values[0] - values[1]) / 2e-6, rel=1e-7, abs=1e-7)
-
-
 def test_bounds_hold_and_are_attained_by_one_hidden_unit(rng):
     for size in (0.2, 1.0):
         g, x = network(rng, size=size), rng.normal(size=(20, 3))
@@ -177,7 +160,5 @@ def test_points_that_do_not_fit_are_refused(rng):
     for call in (g, g.jacobian, g.hessian, g.rounding, LinearFeatures(np.ones((3, 1)))):
         with pytest.raises(ValueError, match=r"x: expected shape \(n, 3\), got shape \(2, 2\)"):
             call(np.ones((2, 2)))
-    with pytest.raises(ValueError, match=r"cotangent: expected shape \(2, 3\), got shape \(2, 2\)"):
-        g.vjp(np.ones((2, 3)), np.ones((2, 2)))
     with pytest.raises(ValueError, match="matrix: expected finite numbers"):
         LinearFeatures([[np.inf]])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from theory.metric import ResidualFeatures
-from theory.metric.fibres import fibre, fibre_mean
+from theory.metric.fibres import fibre_mean, find_fibre
 
 FOLD = ResidualFeatures([[1.0]], [0.0], [[-2.0]], [0.0])  # x - 2 tanh x, odd, with zeros at 0 and +- 1.915
 STRAIGHT = ResidualFeatures([[1.0]], [0.0], [[2.0]], [0.0])
@@ -14,15 +14,15 @@ ROOT = 1.9150080481545375
 
 
 def test_an_odd_fold_has_three_points_over_zero():
-    np.testing.assert_allclose(fibre(FOLD, 0.0, (-4.0, 4.0)), [-ROOT, 0.0, ROOT], rtol=1e-13, atol=1e-13)
-    np.testing.assert_allclose(fibre(FOLD, 0.0, (-1.0, 4.0)), [0.0, ROOT], rtol=1e-13, atol=1e-13)
-    assert fibre(FOLD, 4.0, (-4.0, 4.0)).tolist() == pytest.approx([4.0], rel=1e-12, abs=0)
-    assert fibre(STRAIGHT, 0.3, (-4.0, 4.0)).tolist() == pytest.approx([0.3], rel=1e-12, abs=0)
+    np.testing.assert_allclose(find_fibre(FOLD, 0.0, (-4.0, 4.0)), [-ROOT, 0.0, ROOT], rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(find_fibre(FOLD, 0.0, (-1.0, 4.0)), [0.0, ROOT], rtol=1e-13, atol=1e-13)
+    assert find_fibre(FOLD, 4.0, (-4.0, 4.0)).tolist() == pytest.approx([4.0], rel=1e-12, abs=0)
+    assert find_fibre(STRAIGHT, 0.3, (-4.0, 4.0)).tolist() == pytest.approx([0.3], rel=1e-12, abs=0)
 
 
 def test_ends_of_the_interval_belong_to_it():
     for end in (-2.0, 2.0):
-        assert end in fibre(STRAIGHT, end, (-2.0, 2.0))
+        assert end in find_fibre(STRAIGHT, end, (-2.0, 2.0))
 
 
 def test_means_weigh_by_density_over_slope():
@@ -43,12 +43,12 @@ def test_means_weigh_by_density_over_slope():
 def test_bad_arguments_are_refused():
     plane = ResidualFeatures(np.eye(2), np.zeros(2), np.eye(2), np.zeros(2))
     with pytest.raises(ValueError, match="features: expected dimension 1, got 2"):
-        fibre(plane, 0.0, (-1.0, 1.0))
+        find_fibre(plane, 0.0, (-1.0, 1.0))
     with pytest.raises(ValueError, match=r"x: expected a point of \[-1.0, 1.0\], got 2.0"):
-        fibre(FOLD, 2.0, (-1.0, 1.0))
+        find_fibre(FOLD, 2.0, (-1.0, 1.0))
     top = math.acosh(math.sqrt(2.0))  # where 1 = 2 / cosh^2
     with pytest.raises(ValueError, match="x: expected a fibre away from folds"):
-        fibre(FOLD, top, (-4.0, 4.0))
+        find_fibre(FOLD, top, (-4.0, 4.0))
     with pytest.raises(ValueError, match="density: expected non-negative"):
         fibre_mean(FOLD, 0.0, np.cos, lambda x: 0.0 * x, (-4.0, 4.0))
     with pytest.raises(ValueError, match="density: expected non-negative"):

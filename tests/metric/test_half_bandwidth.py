@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ive, spherical_in
 
-from theory.metric.half_bandwidth import _enclosed, _left, multipliers, rate
+from theory.metric.half_bandwidth import _enclose_multipliers, _quadrature_error, laplacian_rate, wave_multipliers
 from theory.metric.studies import half_bandwidth
 
 
@@ -13,10 +13,10 @@ def test_multipliers_are_quotients_of_bessel_functions(epsilon):
     circle = [ive(k, 1 / epsilon) / ive(0, 1 / epsilon) for k in (1, 2, 3)]
     sphere = [spherical_in(k, 1 / epsilon) / spherical_in(0, 1 / epsilon) for k in (1, 2, 3)]
     for space, exact in (("circle", circle), ("sphere", sphere)):
-        found = multipliers(space, 3, epsilon)
+        found = wave_multipliers(space, 3, epsilon)
         np.testing.assert_allclose([v.mid for v in found], exact, rtol=1e-8, atol=0)
         assert all(abs(v.mid - e) <= v.width + 1e-12 for v, e in zip(found, exact, strict=True))
-        assert multipliers(space, 1, epsilon)[0].mid == pytest.approx(found[0].mid, rel=1e-12, abs=0)
+        assert wave_multipliers(space, 1, epsilon)[0].mid == pytest.approx(found[0].mid, rel=1e-12, abs=0)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
@@ -25,7 +25,7 @@ def test_few_tokens_leave_what_the_width_says(epsilon, n):
     """A quadrature much too coarse is off by a hundredth to a tenth of its width."""
     b, shares = 1 / epsilon, []
     for space, bessel in (("circle", ive), ("sphere", spherical_in)):
-        found = _enclosed(space, 3, epsilon, n)
+        found = _enclose_multipliers(space, 3, epsilon, n)
         for degree, value in enumerate(found, start=1):
             exact = bessel(degree, b) / bessel(0, b)
             assert value.lo <= exact <= value.hi
@@ -41,13 +41,13 @@ def test_what_a_quadrature_leaves_bounds_the_tail_of_the_series():
         means = {"circle": ive(0, b), "sphere": spherical_in(0, b) * np.exp(-b)}
         for space, mean in means.items():
             left = 4.0 * tail / (mean - 2.0 * tail)
-            assert left <= _left(space, b, first) <= 2.0 * left
-    assert _left("circle", 100.0, 2) == np.inf
+            assert left <= _quadrature_error(space, b, first) <= 2.0 * left
+    assert _quadrature_error("circle", 100.0, 2) == np.inf
 
 
 def test_rates_are_those_of_the_laplacian():
-    assert [rate("circle", k) for k in (1, 2, 3)] == [1, 4, 9]
-    assert [rate("sphere", k) for k in (1, 2, 3)] == [2, 6, 12]
+    assert [laplacian_rate("circle", k) for k in (1, 2, 3)] == [1, 4, 9]
+    assert [laplacian_rate("sphere", k) for k in (1, 2, 3)] == [2, 6, 12]
 
 
 def test_the_study_has_the_bandwidths_in_use():
@@ -59,10 +59,10 @@ def test_the_study_has_the_bandwidths_in_use():
 
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="space: expected one of circle, sphere, got 'torus'"):
-        multipliers("torus", 1, 0.5)
+        wave_multipliers("torus", 1, 0.5)
     with pytest.raises(ValueError, match="space: expected one of"):
-        rate("torus", 1)
+        laplacian_rate("torus", 1)
     with pytest.raises(ValueError, match="degrees: expected at most 3, got 4"):
-        multipliers("circle", 4, 0.5)
+        wave_multipliers("circle", 4, 0.5)
     with pytest.raises(ValueError, match="epsilon: expected a positive"):
-        multipliers("circle", 1, 0.0)
+        wave_multipliers("circle", 1, 0.0)

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from theory import attend
-from theory.metric import MetricScore, propagate, similarity, vjp, weights
-from theory.metric.similarity import sizes
+from theory.metric import MetricScore, attention_weights, average_tokens, make_similarity, vjp
+from theory.metric.similarity import sizes_of
 
 KINDS = ("self", "l2", "metric")
 
 
 def problem(kind, *, shape=(5, 2), seed=10):
     rng = np.random.default_rng(seed)
-    similar = similarity(kind, shape[-1], 3)
-    return similar, 0.5 * rng.normal(size=sum(sizes(similar.shapes))), rng.normal(size=shape), rng
+    similar = make_similarity(kind, shape[-1], 3)
+    return similar, 0.5 * rng.normal(size=sum(sizes_of(similar.shapes))), rng.normal(size=shape), rng
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -23,7 +23,7 @@ def test_rows_are_softmax_and_outputs_their_averages(kind):
     similar, theta, h, rng = problem(kind, shape=(3, 5, 2))
     visible = (rng.uniform(size=(5, 5)) < 0.6) | np.eye(5, dtype=bool)
     for mask in (None, visible):
-        rows, out = weights(similar, theta, h, mask=mask), propagate(similar, theta, h, mask=mask)
+        rows, out = attention_weights(similar, theta, h, mask=mask), average_tokens(similar, theta, h, mask=mask)
         for b in range(3):
             scores = similar.scores(theta, h[b])
             for i in range(5):
@@ -39,25 +39,27 @@ def test_rows_are_softmax_and_outputs_their_averages(kind):
 def test_the_layer_is_attention_with_the_learned_score():
     similar, theta, h, _ = problem("metric")
     exact = attend(h, h, h, score=MetricScore(similar.features(theta)))
-    np.testing.assert_allclose(propagate(similar, theta, h), exact, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(average_tokens(similar, theta, h), exact, rtol=1e-11, atol=1e-12)
 
 
 @pytest.mark.parametrize("shift", [2.0**20, 2.0**23, 2.0**27, 2.0**30, 2.0**44])
 def test_tokens_far_from_the_origin_have_the_weights_and_slopes_of_their_differences(shift):
-    similar = similarity("l2", 2, 2)
+    similar = make_similarity("l2", 2, 2)
     theta, h = np.eye(2).ravel(), np.round(problem("l2", shape=(3, 5, 2))[2] * 2**8) / 2**8  # exact after the shift
-    near, far = weights(similar, theta, h), weights(similar, theta, h + shift)
+    near, far = attention_weights(similar, theta, h), attention_weights(similar, theta, h + shift)
     np.testing.assert_allclose(far, near, rtol=1e-13, atol=0)
-    np.testing.assert_allclose(propagate(similar, theta, h + shift) - shift, near @ h, rtol=0, atol=4 * shift * 2**-52)
+    np.testing.assert_allclose(
+        average_tokens(similar, theta, h + shift) - shift, near @ h, rtol=0, atol=4 * shift * 2**-52
+    )
     theta, bar = np.array([[0.7, -0.3], [0.2, 0.9]]).ravel(), problem("l2", shape=(3, 5, 2), seed=11)[2]
-    near, far = weights(similar, theta, h), weights(similar, theta, h + shift)
+    near, far = attention_weights(similar, theta, h), attention_weights(similar, theta, h + shift)
     np.testing.assert_allclose(far, near, rtol=1e-13, atol=0)
     for near, far in zip(vjp(similar, theta, h, bar), vjp(similar, theta, h + shift, bar), strict=True):
         np.testing.assert_allclose(far, near, rtol=0, atol=1e-13)
     similar, theta, h, _ = problem("metric")
     theta[6:9] -= shift * theta[:6].reshape(2, 3).sum(axis=0)  # the hidden layer sees the tokens where they were
-    near = weights(similar, problem("metric")[1], h)
-    np.testing.assert_allclose(weights(similar, theta, h + shift), near, rtol=0, atol=64 * shift * 2**-52)
+    near = attention_weights(similar, problem("metric")[1], h)
+    np.testing.assert_allclose(attention_weights(similar, theta, h + shift), near, rtol=0, atol=64 * shift * 2**-52)
 
 
 @pytest.mark.parametrize("kind", ["l2", "metric"])
@@ -73,7 +75,7 @@ def test_scores_are_those_of_differences_at_any_size(kind, size):
 
 def test_large_scores_do_not_overflow():
     similar, theta, h, _ = problem("metric")
-    far = propagate(similar, theta, 1e3 * h)
+    far = average_tokens(similar, theta, 1e3 * h)
     np.testing.assert_allclose(far, 1e3 * h, rtol=1e-12, atol=1e-9)
 
 
@@ -85,8 +87,8 @@ def test_vjp_is_the_gradient(kind, masked):
     bar = rng.normal(size=h.shape)
     tokens, slopes = vjp(similar, theta, h, bar, mask=visible)
     for found, value, call in (
-        (tokens, h, lambda v: propagate(similar, theta, v, mask=visible)),
-        (slopes, theta, lambda v: propagate(similar, v, h, mask=visible)),
+        (tokens, h, lambda v: average_tokens(similar, theta, v, mask=visible)),
+        (slopes, theta, lambda v: average_tokens(similar, v, h, mask=visible)),
     ):
         assert found.shape == value.shape
         for at in np.ndindex(value.shape):
@@ -110,31 +112,31 @@ def test_arguments_are_left_as_they_are():
 def test_permuted_tokens_have_permuted_outputs():
     similar, theta, h, rng = problem("metric")
     turn = rng.permutation(5)
-    out = propagate(similar, theta, h)
-    np.testing.assert_allclose(propagate(similar, theta, h[turn]), out[turn], rtol=1e-12, atol=1e-13)
+    out = average_tokens(similar, theta, h)
+    np.testing.assert_allclose(average_tokens(similar, theta, h[turn]), out[turn], rtol=1e-12, atol=1e-13)
 
 
 def test_bad_arguments_are_refused():
     similar, theta, h, _ = problem("metric")
     with pytest.raises(ValueError, match=r"h: expected shape \(..., n, 2\), got shape \(5, 3\)"):
-        propagate(similar, theta, np.ones((5, 3)))
+        average_tokens(similar, theta, np.ones((5, 3)))
     with pytest.raises(ValueError, match=r"h: expected shape \(..., n, 2\), got shape \(0, 2\)"):
-        propagate(similar, theta, np.ones((0, 2)))
+        average_tokens(similar, theta, np.ones((0, 2)))
     with pytest.raises(ValueError, match="h: expected finite numbers"):
-        propagate(similar, theta, np.full((5, 2), np.nan))
+        average_tokens(similar, theta, np.full((5, 2), np.nan))
     with pytest.raises(ValueError, match="theta: expected shape"):
-        weights(similar, theta[1:], h)
+        attention_weights(similar, theta[1:], h)
     with pytest.raises(ValueError, match=r"mask: expected booleans of shape \(5, 5\), got bool of shape \(4, 4\)"):
-        weights(similar, theta, h, mask=np.ones((4, 4), dtype=bool))
+        attention_weights(similar, theta, h, mask=np.ones((4, 4), dtype=bool))
     with pytest.raises(ValueError, match="mask: expected booleans"):
-        weights(similar, theta, h, mask=np.ones((5, 5)))
+        attention_weights(similar, theta, h, mask=np.ones((5, 5)))
     with pytest.raises(ValueError, match="mask: expected a key for every query"):
-        weights(similar, theta, h, mask=np.zeros((5, 5), dtype=bool))
+        attention_weights(similar, theta, h, mask=np.zeros((5, 5), dtype=bool))
     with pytest.raises(ValueError, match=r"cotangent: expected shape \(5, 2\), got shape \(5, 1\)"):
         vjp(similar, theta, h, np.ones((5, 1)))
     for shape in ((3, 5, 5), ()):
         with pytest.raises(ValueError, match=r"mask: expected booleans of shape \(5, 5\), got bool of shape"):
-            weights(similar, theta, h, mask=np.ones(shape, dtype=bool))
+            attention_weights(similar, theta, h, mask=np.ones(shape, dtype=bool))
     with pytest.raises(ValueError, match="h: expected tokens whose scores float64 can hold"):
-        propagate(similar, theta, 1e200 * h)
-    np.testing.assert_array_equal(weights(similar, theta, h, mask=np.eye(5, dtype=bool).tolist()), np.eye(5))
+        average_tokens(similar, theta, 1e200 * h)
+    np.testing.assert_array_equal(attention_weights(similar, theta, h, mask=np.eye(5, dtype=bool).tolist()), np.eye(5))

@@ -5,16 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from theory.metric import InformationPropagation, propagate, similarity
-from theory.metric.network import log_softmax
-from theory.metric.similarity import parts
+from theory.metric import InformationPropagation, average_tokens, make_similarity
+from theory.metric.network import log_softmax_rows
+from theory.metric.similarity import split_parameters
 
 KINDS = ("self", "l2", "metric")
 
 
 def problem(kind, *, blocks=2, stack=(2, 5)):
     rng = np.random.default_rng(11)
-    net = InformationPropagation(similarity(kind, 4, 3), 2, 3, blocks)
+    net = InformationPropagation(make_similarity(kind, 4, 3), 2, 3, blocks)
     theta = net.initial(rng) + 0.3 * rng.normal(size=net.size)
     return net, theta, rng.normal(size=(*stack, 2)), rng.integers(0, 3, size=stack)
 
@@ -22,11 +22,11 @@ def problem(kind, *, blocks=2, stack=(2, 5)):
 @pytest.mark.parametrize("kind", KINDS)
 def test_prediction_is_linear_blocks_linear(kind):
     net, theta, x, _ = problem(kind, blocks=3)
-    first, shift, last, end, *blocks = parts(theta, net.shapes)
+    first, shift, last, end, *blocks = split_parameters(theta, net.shapes)
     h = x @ first + shift
     seen = [h]
     for block in blocks:
-        h = propagate(net.similarity, block, h)
+        h = average_tokens(net.similarity, block, h)
         seen.append(h)
     assert len(blocks) == 3
     np.testing.assert_allclose(net.predict(theta, x), h @ last + end, rtol=1e-12, atol=1e-13)
@@ -64,15 +64,15 @@ def test_stacks_do_not_see_each_other():
 
 
 def test_the_linear_maps_start_equal_whatever_the_attention():
-    starts = [InformationPropagation(similarity(k, 4, 3), 2, 3).initial(np.random.default_rng(12)) for k in KINDS]
+    starts = [InformationPropagation(make_similarity(k, 4, 3), 2, 3).initial(np.random.default_rng(12)) for k in KINDS]
     outside = 2 * 4 + 4 + 4 * 3 + 3
     for start in starts[1:]:
         np.testing.assert_array_equal(start[:outside], starts[0][:outside])
-    assert InformationPropagation(similarity("metric", 4, 3), 2, 3).size == outside + 2 * (12 + 3 + 12 + 4)
+    assert InformationPropagation(make_similarity("metric", 4, 3), 2, 3).size == outside + 2 * (12 + 3 + 12 + 4)
 
 
 def test_log_softmax_survives_large_scores():
-    found = log_softmax(np.array([[1e4, 0.0], [0.0, math.log(3.0)]]))
+    found = log_softmax_rows(np.array([[1e4, 0.0], [0.0, math.log(3.0)]]))
     np.testing.assert_allclose(found, [[0.0, -1e4], [-math.log(4.0), math.log(0.75)]], rtol=1e-13, atol=1e-13)
 
 

@@ -5,19 +5,26 @@ import math
 import numpy as np
 import pytest
 
-from theory.metric import MetricScore, similarity
-from theory.metric.similarity import DistanceSimilarity, MetricSimilarity, SelfSimilarity, drawn, parts, sizes
+from theory.metric import MetricScore, make_similarity
+from theory.metric.similarity import (
+    DistanceSimilarity,
+    MetricSimilarity,
+    SelfSimilarity,
+    draw_parameters,
+    sizes_of,
+    split_parameters,
+)
 
 KINDS = ("self", "l2", "metric")
 
 
 def theta_of(similar, rng):
-    return 0.5 * rng.normal(size=sum(sizes(similar.shapes)))
+    return 0.5 * rng.normal(size=sum(sizes_of(similar.shapes)))
 
 
 def by_hand(kind, similar, theta, h):
     """Scores of one stack, pair by pair."""
-    p = parts(theta, similar.shapes)
+    p = split_parameters(theta, similar.shapes)
     if kind == "self":
         return [[(x @ p[0]) @ (y @ p[1]) / math.sqrt(similar.width) for y in h] for x in h]
     f = h @ p[0] if kind == "l2" else np.array([x + np.tanh(x @ p[0] + p[1]) @ p[2] + p[3] for x in h])
@@ -27,7 +34,7 @@ def by_hand(kind, similar, theta, h):
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_are_the_formulas_in_every_stack(kind):
     rng = np.random.default_rng(5)
-    similar = similarity(kind, 3, 4)
+    similar = make_similarity(kind, 3, 4)
     theta, h = theta_of(similar, rng), rng.normal(size=(2, 2, 5, 3))
     found = similar.scores(theta, h)
     assert found.shape == (2, 2, 5, 5)
@@ -38,7 +45,7 @@ def test_scores_are_the_formulas_in_every_stack(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_pull_is_the_gradient_of_the_scores(kind):
     rng = np.random.default_rng(6)
-    similar = similarity(kind, 2, 3)
+    similar = make_similarity(kind, 2, 3)
     theta, h = theta_of(similar, rng), rng.normal(size=(2, 4, 2))
     bar = rng.normal(size=(2, 4, 4))
     tokens, slopes = similar.pull(theta, h, bar)
@@ -58,7 +65,7 @@ def test_pull_is_the_gradient_of_the_scores(kind):
 @pytest.mark.parametrize("kind", ["l2", "metric"])
 def test_features_make_a_score_with_the_same_values(kind):
     rng = np.random.default_rng(7)
-    similar = similarity(kind, 2, 3)
+    similar = make_similarity(kind, 2, 3)
     theta, h = theta_of(similar, rng), rng.normal(size=(6, 2))
     exact = MetricScore(similar.features(theta)).matrix(h, h)
     np.testing.assert_allclose(similar.scores(theta, h), exact, rtol=1e-11, atol=1e-13)
@@ -75,24 +82,27 @@ def test_the_last_bias_of_the_network_moves_no_score():
 
 
 def test_widths_and_numbers_of_parameters():
-    assert sum(sizes(SelfSimilarity(10, 10).shapes)) == 200
-    assert sum(sizes(DistanceSimilarity(10, 10).shapes)) == 100
-    assert sum(sizes(MetricSimilarity(10, 10).shapes)) == 220
-    assert similarity("l2", 10, 10, matching="parameters").width == 20
-    assert similarity("metric", 10, 10, matching="parameters").width == 9  # 199 of 200
-    assert similarity("self", 10, 7, matching="parameters").width == 7
+    assert sum(sizes_of(SelfSimilarity(10, 10).shapes)) == 200
+    assert sum(sizes_of(DistanceSimilarity(10, 10).shapes)) == 100
+    assert sum(sizes_of(MetricSimilarity(10, 10).shapes)) == 220
+    assert make_similarity("l2", 10, 10, matching="parameters").width == 20
+    assert make_similarity("metric", 10, 10, matching="parameters").width == 9  # 199 of 200
+    assert make_similarity("self", 10, 7, matching="parameters").width == 7
     for kind in ("l2", "metric"):
         for dim in (2, 10, 64):
-            chosen = similarity(kind, dim, 16, matching="parameters")
-            own, wanted = sum(sizes(chosen.shapes)), 32 * dim
+            chosen = make_similarity(kind, dim, 16, matching="parameters")
+            own, wanted = sum(sizes_of(chosen.shapes)), 32 * dim
             for other in (chosen.width - 1, chosen.width + 1):
                 if other:
-                    assert abs(own - wanted) <= abs(sum(sizes(type(chosen)(dim, other).shapes)) - wanted)
+                    assert abs(own - wanted) <= abs(sum(sizes_of(type(chosen)(dim, other).shapes)) - wanted)
 
 
 def test_parts_are_cut_in_order_and_starts_have_the_range_of_their_rows():
-    assert [p.tolist() for p in parts(np.arange(6.0), ((2, 2), (2,)))] == [[[0.0, 1.0], [2.0, 3.0]], [4.0, 5.0]]
-    start = parts(drawn(((400, 50), (7,)), np.random.default_rng(9)), ((400, 50), (7,)))
+    assert [p.tolist() for p in split_parameters(np.arange(6.0), ((2, 2), (2,)))] == [
+        [[0.0, 1.0], [2.0, 3.0]],
+        [4.0, 5.0],
+    ]
+    start = split_parameters(draw_parameters(((400, 50), (7,)), np.random.default_rng(9)), ((400, 50), (7,)))
     assert np.abs(start[0]).max() <= 0.05
     assert start[0].std() == pytest.approx(0.05 / math.sqrt(3), rel=0.02, abs=0)
     assert not start[1].any()
@@ -100,12 +110,12 @@ def test_parts_are_cut_in_order_and_starts_have_the_range_of_their_rows():
 
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="attention: expected one of self, l2, metric, got 'cosine'"):
-        similarity("cosine", 2, 2)
+        make_similarity("cosine", 2, 2)
     with pytest.raises(ValueError, match="matching: expected one of width, parameters"):
-        similarity("self", 2, 2, matching="depth")
+        make_similarity("self", 2, 2, matching="depth")
     with pytest.raises(ValueError, match="dim: expected an integer of at least 1"):
-        similarity("self", 0, 2)
+        make_similarity("self", 0, 2)
     with pytest.raises(TypeError, match="width: expected an integer"):
-        similarity("l2", 2, 2.0)
+        make_similarity("l2", 2, 2.0)
     with pytest.raises(ValueError, match=r"theta: expected shape \(6,\)"):
         DistanceSimilarity(2, 3).features(np.ones(5))

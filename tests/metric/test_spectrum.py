@@ -7,7 +7,7 @@ import pytest
 
 from theory.attention import DotProduct, SquaredDistance
 from theory.metric import LinearFeatures, MetricScore
-from theory.metric.spectrum import spectrum, stationary
+from theory.metric.spectrum import attention_spectrum, stationary_law
 
 X = np.random.default_rng(16).normal(size=(6, 2))
 
@@ -22,7 +22,7 @@ def rows(score, x=X):
 )
 def test_eigenvalues_are_those_of_the_rows(score):
     exact = np.sort(np.linalg.eigvals(rows(score)).real)
-    found = spectrum(score, X)
+    found = attention_spectrum(score, X)
     np.testing.assert_allclose([v.mid for v in found], exact, rtol=1e-10, atol=1e-12)
     assert max(v.width for v in found) < 1e-10
     assert 1.0 in found[-1]
@@ -43,7 +43,7 @@ def test_eigenvectors_that_are_off_widen_the_interval(monkeypatch, way):
         return values + 1e-4 * rng.normal(size=values.size), vectors + 1e-3 * rng.normal(size=vectors.shape)
 
     monkeypatch.setattr(np.linalg, "eigh", perturbed)
-    found = spectrum(SquaredDistance(0.7), X)
+    found = attention_spectrum(SquaredDistance(0.7), X)
     assert all(value.lo <= claimed <= value.hi for value, claimed in zip(found, exact, strict=True))
     assert max(abs(value.mid - claimed) for value, claimed in zip(found, exact, strict=True)) > 1e-4
     assert max(value.width for value in found) < 0.1
@@ -67,11 +67,10 @@ def test_scores_that_are_off_widen_the_interval(n):
 
     exact = np.sort(np.linalg.eigvals(rows(SquaredDistance(0.7), X[:n])).real)
     for off in (-1e-3, 1e-3):
-        found = spectrum(Rounded(off), X[:n])
+        found = attention_spectrum(Rounded(off), X[:n])
         assert all(value.lo <= claimed <= value.hi for value, claimed in zip(found, exact, strict=True))
-        law, relative = stationary(Rounded(off), X[:n])
         sums = np.exp(SquaredDistance(0.7).matrix(X[:n], X[:n])).sum(axis=1)
-        assert np.abs(law * sums.sum() / sums - 1.0).max() <= relative
+        assert sums / sums.sum() in stationary_law(Rounded(off), X[:n])
     assert max(abs(value.mid - claimed) for value, claimed in zip(found, exact, strict=True)) > 1e-4
 
 
@@ -91,7 +90,7 @@ def test_large_scores_widen_the_interval():
             def bounds(self, *_):
                 return float(np.abs(self.scores).max()), 0.0
 
-        found = spectrum(Large([[a, b], [b, c]]), X[:2])[0]
+        found = attention_spectrum(Large([[a, b], [b, c]]), X[:2])[0]
         exact = 1.0 / (1.0 + math.exp(b - a)) - 1.0 / (1.0 + math.exp(c - b))  # differences of scores are exact
         assert found.lo <= exact <= found.hi
         off = max(off, abs(found.mid - exact))
@@ -100,43 +99,44 @@ def test_large_scores_widen_the_interval():
 
 def test_two_tokens_by_hand():
     far = math.exp(-1.0)
-    found = spectrum(SquaredDistance(1.0), [[0.0], [1.0]])
+    found = attention_spectrum(SquaredDistance(1.0), [[0.0], [1.0]])
     assert found[0].lo <= (1 - far) / (1 + far) <= found[0].hi
-    assert spectrum(SquaredDistance(1.0), [[0.3]])[0].lo <= 1.0 <= spectrum(SquaredDistance(1.0), [[0.3]])[0].hi
+    assert 1.0 in attention_spectrum(SquaredDistance(1.0), [[0.3]])
 
 
 def test_scores_of_a_thousand_are_no_trouble():
-    found = spectrum(SquaredDistance(1e3), [[0.0], [1.0], [2.0]])
+    found = attention_spectrum(SquaredDistance(1e3), [[0.0], [1.0], [2.0]])
     assert all(abs(v.mid - 1.0) < 1e-9 for v in found)
 
 
 def test_rows_of_which_the_exponentials_underflow_beside_others():
-    found = spectrum(DotProduct(scale=1.0), [[0.0], [0.01], [27.28]])
+    found = attention_spectrum(DotProduct(scale=1.0), [[0.0], [0.01], [27.28]])
     exact = [1.5838913524877245e-05, 0.6351217279149575, 1.0]  # of the rows, in 3000 bits
     for value, claimed in zip(found, exact, strict=True):
         assert value.lo <= claimed <= value.hi
     assert max(v.width for v in found) < 1e-11
-    law, _ = stationary(DotProduct(scale=1.0), [[0.0], [40.0]])
-    assert law.tolist() == [0.0, 1.0]
+    law = stationary_law(DotProduct(scale=1.0), [[0.0], [40.0]])
+    assert [0.0, 1.0] in law
+    assert law.width.max() < 1e-10
 
 
 def test_the_stationary_law_stays():
     score = SquaredDistance(0.7)
-    law, relative = stationary(score, X)
-    np.testing.assert_allclose(law @ rows(score), law, rtol=1e-13, atol=0)
-    np.testing.assert_allclose(np.linalg.matrix_power(rows(score), 4000)[0], law, rtol=1e-9, atol=0)
-    assert 0.0 < relative < 1e-12
+    law = stationary_law(score, X)
+    np.testing.assert_allclose(law.mid @ rows(score), law.mid, rtol=1e-13, atol=0)
+    np.testing.assert_allclose(np.linalg.matrix_power(rows(score), 4000)[0], law.mid, rtol=1e-9, atol=0)
+    assert 0.0 < law.radius.max() < 1e-12
 
 
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="score: expected a symmetric one"):
-        spectrum(DotProduct(form=[[0.0, 1.0], [-1.0, 0.0]]), X)
+        attention_spectrum(DotProduct(form=[[0.0, 1.0], [-1.0, 0.0]]), X)
     with pytest.raises(ValueError, match="tokens: expected shape"):
-        spectrum(SquaredDistance(), np.ones(3))
+        attention_spectrum(SquaredDistance(), np.ones(3))
 
     class Bare:
         def matrix(self, x, y):
             return -np.abs(x - y.T)
 
     with pytest.raises(TypeError, match="score: expected one that bounds its rounding"):
-        stationary(Bare(), [[0.0], [1.0]])
+        stationary_law(Bare(), [[0.0], [1.0]])

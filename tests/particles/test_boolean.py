@@ -8,7 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.particles import Line, Undecided, flow
+from theory.particles import flow
+from theory.particles.exact import LineField, UndecidedField
 
 TOKENS = np.array([-1.5, -0.25, 0.125, 0.75, 2.0])
 
@@ -22,7 +23,7 @@ def plain(x, score, value, copies=None):
 
 @pytest.mark.parametrize("copies", [None, (1.0, 2.0, 1.0, 1.0, 3.0)])
 def test_the_velocity_is_the_printed_one(copies):
-    line = Line(0.7, 1.3, copies)
+    line = LineField(0.7, 1.3, copies)
     moving = np.cumsum(line(line.state(TOKENS)))
     np.testing.assert_allclose(moving, plain(TOKENS, 0.7, 1.3, copies), rtol=0, atol=1e-14)
     positions = flow(line, line.state(TOKENS), [0.0, 0.5]).last
@@ -31,7 +32,7 @@ def test_the_velocity_is_the_printed_one(copies):
 
 
 def test_what_a_row_leaves_against_mpmath():
-    line = Line(3.0, 1.0)
+    line = LineField(3.0, 1.0)
     state = line.state(40.0 * TOKENS)  # errors far below the range of floats
     with mpmath.workdps(60):
         for row, x in enumerate((40.0 * TOKENS).tolist()):
@@ -42,7 +43,7 @@ def test_what_a_row_leaves_against_mpmath():
 
 
 def test_copies_share_the_weight_and_do_not_count_as_error():
-    line = Line(1.0, 1.0, (1.0, 1.0, 2.0))
+    line = LineField(1.0, 1.0, (1.0, 1.0, 2.0))
     state = line.state([-0.5, 0.5, 4.0])
     law = np.exp(line.log_weights(state)[2])
     raw = np.exp(4.0 * np.array([-0.5, 0.5, 4.0, 4.0]))
@@ -51,14 +52,14 @@ def test_copies_share_the_weight_and_do_not_count_as_error():
 
 
 def test_the_distance_to_the_nearest_other_token():
-    line = Line(1.0, 1.0)
+    line = LineField(1.0, 1.0)
     state = line.state(TOKENS)
     assert [line.beside(state, k) for k in range(5)] == [1.25, 0.375, 0.375, 0.625, 1.25]
 
 
 @pytest.mark.parametrize("log_near", [-0.5, -3.0, -30.0])
 def test_a_token_near_zero_is_one_of_four(log_near):
-    field, far = Undecided(0.8, 1.5), 1.25
+    field, far = UndecidedField(0.8, 1.5), 1.25
     with mpmath.workdps(50):
         x = [-mpmath.mpf(far), -mpmath.exp(log_near), mpmath.exp(log_near), mpmath.mpf(far)]
         exact = []
@@ -69,7 +70,7 @@ def test_a_token_near_zero_is_one_of_four(log_near):
 
 
 def test_a_token_below_the_range_of_floats_moves():
-    field = Undecided(1.0, 1.0)
+    field = UndecidedField(1.0, 1.0)
     growth = field(np.array([0.5, -1e6]))
     assert growth[1] == pytest.approx(math.e / 2.0, rel=1e-14, abs=0)  # A X^2 / 2
     assert growth[0] == pytest.approx(math.tanh(math.e / 2.0), rel=1e-14, abs=0)
@@ -78,14 +79,14 @@ def test_a_token_below_the_range_of_floats_moves():
 
 def test_bad_input():
     with pytest.raises(ValueError, match="value: expected a positive, finite number"):
-        Line(1.0, -1.0)
+        LineField(1.0, -1.0)
     with pytest.raises(ValueError, match=r"copies: expected positive numbers, got 0\.0"):
-        Line(1.0, 1.0, (1.0, 0.0))
+        LineField(1.0, 1.0, (1.0, 0.0))
     with pytest.raises(ValueError, match="tokens: expected at least two, got one"):
-        Line(1.0, 1.0).state([0.5])
+        LineField(1.0, 1.0).state([0.5])
     with pytest.raises(ValueError, match="tokens: expected increasing numbers"):
-        Line(1.0, 1.0).state([0.0, 0.0])
+        LineField(1.0, 1.0).state([0.0, 0.0])
     with pytest.raises(ValueError, match=r"tokens: expected shape \(3,\), got shape \(2,\)"):
-        Line(1.0, 1.0, (1.0, 1.0, 2.0)).state([0.0, 1.0])
+        LineField(1.0, 1.0, (1.0, 1.0, 2.0)).state([0.0, 1.0])
     with pytest.raises(ValueError, match="score: expected a positive, finite number"):
-        Undecided(0.0, 1.0)
+        UndecidedField(0.0, 1.0)

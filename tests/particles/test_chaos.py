@@ -14,8 +14,8 @@ from scipy.stats import norm
 
 from theory.evidence import Interval, ball
 from theory.evidence.enclosure import hull, precision
-from theory.particles import Overlap, Softmax, chaos, flow
-from theory.particles.chaos import linear_displacement, normal_distance, spread, tagged_variance
+from theory.particles import Overlap, SoftmaxField, flow
+from theory.particles.mean_field import chaos, linear_displacement, mean_field_deviation, tagged_variance, w1_to_normal
 from theory.particles.studies.chaos import SURE, allowed
 
 ALPHA, TIME = 0.25, 1.0
@@ -83,8 +83,8 @@ def test_degrees_that_are_left_out_are_in_the_width(d: int, alpha: float, monkey
 
 def test_tokens_follow_the_linear_response() -> None:
     start = np.random.default_rng(7).normal(size=(3000, 1))
-    end = flow(Softmax(Overlap(-ALPHA)), start, [0.0, TIME], rtol=1e-7, atol=1e-9).last
-    off = end - spread(ALPHA, TIME) * start
+    end = flow(SoftmaxField(Overlap(-ALPHA)), start, [0.0, TIME], rtol=1e-7, atol=1e-9).last
+    off = end - mean_field_deviation(ALPHA, TIME) * start
     rest = off - linear_displacement(start, ALPHA, TIME)
     assert float(np.abs(rest).max()) < 0.01
     assert float((rest**2).mean()) < 1e-3 * float((off**2).mean())
@@ -113,14 +113,14 @@ def test_distance_to_a_normal_law(n: int) -> None:
         quad(lambda x, k=k: abs(k / n - norm.cdf(x / s)), a, b, limit=200)[0]
         for k, (a, b) in enumerate(itertools.pairwise(edges))
     ]
-    seen = normal_distance(cloud, s)
+    seen = w1_to_normal(cloud, s)
     assert seen.mid == pytest.approx(sum(parts), rel=1e-6, abs=0.0)
     assert seen.width < 1e-10
 
 
 def test_spread_is_the_root_of_the_riccati_solution() -> None:
     path = flow(lambda v: -2.0 * ALPHA * v * v, 1.0, [0.0, TIME])
-    assert spread(ALPHA, TIME) ** 2 == pytest.approx(float(path.last), rel=1e-10, abs=0.0)
+    assert mean_field_deviation(ALPHA, TIME) ** 2 == pytest.approx(float(path.last), rel=1e-10, abs=0.0)
 
 
 def test_bad_input_is_refused() -> None:
@@ -129,13 +129,13 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(ValueError, match="dim"):
         tagged_variance(0, ALPHA, TIME)
     with pytest.raises(ValueError, match="time"):
-        spread(ALPHA, 0.0)
+        mean_field_deviation(ALPHA, 0.0)
     with pytest.raises(ValueError, match="start"):
         linear_displacement([[1.0, 2.0]], ALPHA, TIME)
     with pytest.raises(ValueError, match="cloud"):
-        normal_distance([[1.0, 2.0]], 1.0)
+        w1_to_normal([[1.0, 2.0]], 1.0)
     with pytest.raises(ValueError, match="deviation"):
-        normal_distance([[1.0]], 0.0)
+        w1_to_normal([[1.0]], 0.0)
 
 
 def test_a_distance_has_an_allowance_that_its_certificate_keeps():
@@ -147,7 +147,7 @@ def test_a_distance_has_an_allowance_that_its_certificate_keeps():
 def test_distance_to_a_normal_law_covers_its_rounding() -> None:
     """Against the same sum in balls: the width is what the sum of n parts may lose, and not a thousand times more."""
     cloud = np.random.default_rng(5).normal(size=(400, 1)) * 30.0
-    seen = normal_distance(cloud, 1.0)
+    seen = w1_to_normal(cloud, 1.0)
     with precision():
         z = [ball(x) for x in np.sort(cloud[:, 0]).tolist()]
         half, pi = ball(0.5), ball(0).pi()

@@ -5,9 +5,8 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from theory.particles.comparison import clusters, slowest_pair, slowest_rate
-from theory.particles.fields import on_sphere
-from theory.particles.overlaps import Overlaps, gaps
+from theory.particles import on_sphere
+from theory.particles.exact import cluster_gaps, gaps, slowest_pair, slowest_rate
 
 
 def acute(rng, n, d):
@@ -29,37 +28,11 @@ def test_slowest_pair_is_the_growth_of_the_smallest_overlap(normalised):
         assert rate.width < 1e-9 * rate.mid
 
 
-@pytest.mark.parametrize("normalised", [True, False])
-def test_weights_that_are_off_by_their_bound_leave_the_rate_inside(normalised, monkeypatch):
-    module, off, closest = import_module("theory.particles.comparison"), 1e-6, 0.0
-    given = np.minimum(gaps(acute(np.random.default_rng(5), 5, 3)), 1.0)
-    right = slowest_pair(given, beta=2.0, normalised=normalised)[1]
-    i, j = np.unravel_index(given.argmax(), given.shape)
-    pushes = {k: given[:, m] - given[k] - given[i, j] * (1.0 - given[k]) for k, m in ((i, j), (j, i))}
-    monkeypatch.setattr(module, "softmax_error", lambda *_: off)
-    for sides in ((i,), (j,), (i, j)):
-        for sign in (-1.0, 1.0):
-
-            class Rough(Overlaps):
-                def weights(self, gap, sides=sides, sign=sign):
-                    w = super().weights(gap).copy()
-                    for k in sides:  # every weight as far off as it may be, in the direction that matters
-                        w[k] *= 1.0 + sign * off * np.sign(pushes[k])
-                    return w
-
-            monkeypatch.setattr(module, "Overlaps", Rough)
-            rough = slowest_pair(given, beta=2.0, normalised=normalised)[1]
-            assert rough.lo <= right.lo
-            assert right.hi <= rough.hi
-            closest = max(closest, abs(rough.mid - right.mid) / (0.5 * rough.width))
-    assert closest > 0.25  # weights enter three times, with both signs
-
-
 def test_ties_are_decided_by_the_slowest_of_them():
-    given = clusters(0.75, [1] * 4)
+    given = cluster_gaps(0.75, [1] * 4)
     given[2, 3] = given[3, 2] = 0.125
     _, together = slowest_pair(given, beta=1.0, normalised=False)
-    _, simplex = slowest_pair(clusters(0.75, [1] * 4), beta=1.0, normalised=False)
+    _, simplex = slowest_pair(cluster_gaps(0.75, [1] * 4), beta=1.0, normalised=False)
     assert together.mid == pytest.approx(simplex.mid, rel=1e-13, abs=0.0)
 
 
@@ -89,21 +62,21 @@ def test_a_search_does_not_see_rounding(monkeypatch):
 
 
 def test_least_rates_at_the_witness():
-    _, pair = slowest_pair(clusters(0.7, [5, 5]), beta=5.0)
-    _, simplex = slowest_pair(clusters(0.7, [1] * 10), beta=5.0)
+    _, pair = slowest_pair(cluster_gaps(0.7, [5, 5]), beta=5.0)
+    _, simplex = slowest_pair(cluster_gaps(0.7, [1] * 10), beta=5.0)
     assert (round(pair.mid, 4), round(simplex.mid, 4)) == (0.0533, 0.1230)
     assert float(slowest_rate(0.7, tokens=10, beta=5.0)) == pytest.approx(pair.mid, rel=1e-12, abs=0.0)
 
 
 def test_clusters():
-    np.testing.assert_array_equal(clusters(0.5, [2, 1]), [[0.0, 0.0, 0.5], [0.0, 0.0, 0.5], [0.5, 0.5, 0.0]])
+    np.testing.assert_array_equal(cluster_gaps(0.5, [2, 1]), [[0.0, 0.0, 0.5], [0.0, 0.0, 0.5], [0.5, 0.5, 0.0]])
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: clusters(0.5, [1.5]), "sizes: expected a flat list of positive integers"),
-        (lambda: clusters(0.5, []), "sizes: expected a flat list of positive integers"),
+        (lambda: cluster_gaps(0.5, [1.5]), "sizes: expected a flat list of positive integers"),
+        (lambda: cluster_gaps(0.5, []), "sizes: expected a flat list of positive integers"),
         (lambda: slowest_pair([[0.0]], beta=1.0), "gaps: expected a symmetric matrix of two or more tokens"),
         (lambda: slowest_pair([[0.0, 1.0], [0.5, 0.0]], beta=1.0), "gaps: expected a symmetric matrix"),
         (lambda: slowest_pair([[0.0, 3.0], [3.0, 0.0]], beta=1.0), "gaps: expected numbers from 0 to 2"),

@@ -8,10 +8,16 @@ import numpy as np
 import pytest
 
 from theory.evidence import Kind, stream
-from theory.particles import chart, diameter, hemisphere_probability, margins, sign_patterns
-from theory.particles.cone import _bounded, null_vector
+from theory.particles.exact import (
+    central_projection,
+    diameter,
+    hemisphere_margins,
+    hemisphere_probability,
+    sign_patterns,
+)
+from theory.particles.exact.cone import _bounded, null_vector
 from theory.particles.studies import cones
-from theory.particles.studies.cone import TOKENS, above
+from theory.particles.studies.cone import CONE_TOKENS as TOKENS, above
 
 
 def in_hemisphere(points):
@@ -31,7 +37,7 @@ def in_hemisphere(points):
 def test_margins_against_extreme_rays(n, d):
     rng = stream("tests.cone", 10 * n + d)
     clouds = rng.normal(size=(60, n, d))
-    lower, upper = margins(clouds)
+    lower, upper = hemisphere_margins(clouds)
     assert (lower <= upper).all()
     for cloud, low, high in zip(clouds, lower, upper, strict=True):
         inside = in_hemisphere(cloud)
@@ -40,15 +46,15 @@ def test_margins_against_extreme_rays(n, d):
 
 
 def test_margins_are_the_largest():
-    lower, upper = margins([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [-1.0, 0.0]], [[3.0, 0.0], [0.0, 1.0]]])
+    lower, upper = hemisphere_margins([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [-1.0, 0.0]], [[3.0, 0.0], [0.0, 1.0]]])
     assert np.allclose(lower, [1.0, 0.0, 1.0], rtol=0.0, atol=1e-9)
     assert np.allclose(upper, [1.0, 0.0, 1.0], rtol=0.0, atol=1e-9)
 
 
 def test_margins_of_many_clouds_do_not_depend_on_how_many():
     clouds = stream("tests.cone", 1).normal(size=(520, 4, 2))
-    lower, _ = margins(clouds)
-    assert np.array_equal(lower[510:] > 0.0, margins(clouds[510:])[0] > 0.0)
+    lower, _ = hemisphere_margins(clouds)
+    assert np.array_equal(lower[510:] > 0.0, hemisphere_margins(clouds[510:])[0] > 0.0)
 
 
 @pytest.mark.parametrize(("n", "d"), [(1, 1), (1, 3), (3, 1), (4, 2), (5, 3), (6, 3)])
@@ -84,7 +90,7 @@ def test_probabilities():
 
 def test_chart_and_diameter():
     x = np.array([[0.6, 0.8], [-0.6, 0.8], [0.0, 1.0]])
-    y = chart(x, [0.0, 1.0])
+    y = central_projection(x, [0.0, 1.0])
     assert np.allclose(y, [[0.75, 1.0], [-0.75, 1.0], [0.0, 1.0]], rtol=0.0, atol=1e-15)
     assert abs(diameter(y) - 1.5) < 1e-15
     assert diameter([[1.0, 2.0]]) == 0.0
@@ -104,15 +110,15 @@ def test_study():
 
 def test_bad_input():
     with pytest.raises(ValueError, match=r"clouds: expected shape \(k, n, d\)"):
-        margins([[1.0, 2.0]])
+        hemisphere_margins([[1.0, 2.0]])
     with pytest.raises(ValueError, match="clouds: expected finite"):
-        margins([[[np.inf, 0.0]]])
+        hemisphere_margins([[[np.inf, 0.0]]])
     with pytest.raises(ValueError, match="points: expected at most 20, got 21"):
         sign_patterns(np.eye(21))
     with pytest.raises(ValueError, match=r"tokens: expected positive heights over the axis, got -1\.0 at 1"):
-        chart([[0.0, 1.0], [0.0, -1.0]], [0.0, 1.0])
+        central_projection([[0.0, 1.0], [0.0, -1.0]], [0.0, 1.0])
     with pytest.raises(ValueError, match=r"axis: expected shape \(2,\)"):
-        chart([[0.0, 1.0]], [0.0, 1.0, 2.0])
+        central_projection([[0.0, 1.0]], [0.0, 1.0, 2.0])
     with pytest.raises(ValueError, match="n: expected an integer of at least 1"):
         hemisphere_probability(0, 3)
     with pytest.raises(ValueError, match=r"^n: expected n \* min\(d, n - d\) of at most 10000000000, got n = 1000000"):

@@ -4,9 +4,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.particles.equiangular import Equiangular
-from theory.particles.fields import Overlap, PreNorm, Softmax, on_sphere
-from theory.particles.overlaps import Overlaps, gaps
+from theory.particles import Overlap, PreNorm, SoftmaxField, on_sphere
+from theory.particles.exact import Equiangular, GapField, gaps
 from theory.particles.studies.equiangular import uniform_gaps
 
 CASES = [(2, 0.0), (4, 1.0), (16, 3.0), (5, 9.0), (100, 0.25)]
@@ -97,9 +96,9 @@ def test_overlaps_follow_the_tokens(normalised):
     v = on_sphere(1.7, normalised=normalised)(x)
     expected = -(v @ x.T + x @ v.T)
     np.fill_diagonal(expected, 0.0)
-    found = Overlaps(1.7, normalised)(gaps(x))
+    found = GapField(1.7, normalised)(gaps(x))
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-14)
-    np.testing.assert_array_equal(Overlaps(1.7, normalised)(np.stack([gaps(x)] * 2))[1], found)
+    np.testing.assert_array_equal(GapField(1.7, normalised)(np.stack([gaps(x)] * 2))[1], found)
 
 
 def test_overlaps_follow_tokens_under_pre_norm():
@@ -107,18 +106,18 @@ def test_overlaps_follow_tokens_under_pre_norm():
     unit = rng.normal(size=(4, 3))
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     norms = rng.uniform(0.5, 3.0, size=(4, 1))
-    v = PreNorm(Softmax(Overlap(1.2)))(unit * norms)
+    v = PreNorm(SoftmaxField(Overlap(1.2)))(unit * norms)
     grown = np.einsum("ij,ij->i", v, unit)[:, np.newaxis]
     turned = (v - grown * unit) / norms
     expected = -(turned @ unit.T + unit @ turned.T)
     np.fill_diagonal(expected, 0.0)
-    found = Overlaps(1.2, pre_norm=True)(np.hstack([gaps(unit), np.log(norms)]))
+    found = GapField(1.2, pre_norm=True)(np.hstack([gaps(unit), np.log(norms)]))
     np.testing.assert_allclose(found, np.hstack([expected, grown / norms]), rtol=0.0, atol=1e-14)
 
 
 def test_small_gaps_keep_their_digits():
     tiny = 2.0**-300 * np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 2.0], [2.0, 2.0, 0.0]])
-    np.testing.assert_allclose(Overlaps(1.0)(tiny), -2.0 * tiny, rtol=1e-14, atol=0.0)
+    np.testing.assert_allclose(GapField(1.0)(tiny), -2.0 * tiny, rtol=1e-14, atol=0.0)
 
 
 def test_uniform_gaps_have_the_law_of_uniform_tokens():
@@ -144,10 +143,10 @@ def test_uniform_gaps_have_the_law_of_uniform_tokens():
         (lambda: Equiangular(3, 1.0, normalised=False).pre_norm_tail(), "normalised: expected softmax rows"),
         (lambda: Equiangular(3, 1.0).pre_norm_tail(1.0, -1.0), "norm: expected a positive"),
         (lambda: Equiangular(2, 20.0).pre_norm_tail(), "beta: expected a constant that float64 holds"),
-        (lambda: Overlaps(np.inf), "beta: expected finite"),
-        (lambda: Overlaps(400.0, normalised=False), "beta: expected at most 350 in size without normalisation"),
-        (lambda: Overlaps(1.0)(np.zeros((2, 3))), r"state: expected shape \(..., n, n\)"),
-        (lambda: Overlaps(1.0, pre_norm=True)(np.zeros((2, 2))), r"state: expected shape \(..., n, n \+ 1\)"),
+        (lambda: GapField(np.inf), "beta: expected finite"),
+        (lambda: GapField(400.0, normalised=False), "beta: expected at most 350 in size without normalisation"),
+        (lambda: GapField(1.0)(np.zeros((2, 3))), r"state: expected shape \(..., n, n\)"),
+        (lambda: GapField(1.0, pre_norm=True)(np.zeros((2, 2))), r"state: expected shape \(..., n, n \+ 1\)"),
     ],
 )
 def test_bad_input(call, message):

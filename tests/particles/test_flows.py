@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from theory.evidence import Interval
-from theory.particles import flow, on_sphere, passage
-from theory.particles.flows import Trajectory, moved_by, safety_of
+from theory.particles import Trajectory, first_passage_time, flow, on_sphere
+from theory.particles.dynamics.flows import moved_by, safety_of
 
 
 def covers(interval, value):
@@ -88,7 +88,7 @@ def test_an_observation_that_leaves_the_numbers_is_unknown():
 
 
 def test_passage_of_a_level():
-    found = passage(lambda x: -x, 1.0, lambda x: x - 0.25, 10.0)
+    found = first_passage_time(lambda x: -x, 1.0, lambda x: x - 0.25, 10.0)
     assert covers(found, math.log(4.0))
     assert found.width < 1e-9
 
@@ -102,9 +102,21 @@ def test_passage_of_a_level():
         (lambda: flow(lambda x: x, 1.0, [0.0, 1.0], rtol=1e-20), ValueError, "rtol: expected at least"),
         (lambda: flow(lambda x: x[:1], [1.0, 2.0], [0.0, 1.0]), ValueError, "field: expected velocities of shape (2,)"),
         (lambda: flow(lambda x: x**2, 1.0, [0.0, 2.0]), ArithmeticError, "field: expected a solution up to"),
-        (lambda: passage(lambda x: -x, 1.0, lambda x: x + 1.0, 3.0), ArithmeticError, "event: expected it to happen"),
-        (lambda: passage(lambda x: -x, 1.0, lambda x: x - 1.0, 3.0), ValueError, "event: expected a number other"),
-        (lambda: passage(lambda x: -x, 1.0, lambda x: x - 0.5, -3.0), ValueError, "horizon: expected a positive"),
+        (
+            lambda: first_passage_time(lambda x: -x, 1.0, lambda x: x + 1.0, 3.0),
+            ArithmeticError,
+            "event: expected it to happen",
+        ),
+        (
+            lambda: first_passage_time(lambda x: -x, 1.0, lambda x: x - 1.0, 3.0),
+            ValueError,
+            "event: expected a number other",
+        ),
+        (
+            lambda: first_passage_time(lambda x: -x, 1.0, lambda x: x - 0.5, -3.0),
+            ValueError,
+            "horizon: expected a positive",
+        ),
     ],
 )
 def test_bad_input_is_named(call, error, words):
@@ -135,7 +147,7 @@ def test_a_function_that_rounds_is_observed_with_its_rounding():
 
 
 def test_a_passage_of_two_runs_that_differ_holds_both_ends(monkeypatch):
-    module = import_module("theory.particles.passages")
+    module = import_module("theory.particles.dynamics.passages")
     plain = module._arrival
     for method, times in (("DOP853", 2.0), ("LSODA", 10.0)):
         seen = []
@@ -146,14 +158,14 @@ def test_a_passage_of_two_runs_that_differ_holds_both_ends(monkeypatch):
             return seen[-1], state, speed
 
         monkeypatch.setattr(module, "_arrival", arrival)
-        found = passage(lambda x: -x, 1.0, lambda x: x - 0.25, 10.0, method=method)
+        found = first_passage_time(lambda x: -x, 1.0, lambda x: x - 0.25, 10.0, method=method)
         assert found.width >= 1.99 * times * abs(seen[1] - seen[0]) > 1e-6
         assert covers(found, math.log(4.0))
 
 
 def test_a_passage_holds_what_rounding_moves_the_event_by(monkeypatch):
-    module = import_module("theory.particles.passages")
+    module = import_module("theory.particles.dynamics.passages")
     monkeypatch.setattr(module, "moved_by", lambda *_: 1e-6)
-    found = passage(lambda x: -x, 1.0, lambda x: x - 0.25, 10.0)
+    found = first_passage_time(lambda x: -x, 1.0, lambda x: x - 0.25, 10.0)
     for shift in (-1e-6, 1e-6):  # of the event; it passes zero at the speed 1/4
         assert covers(found, math.log(4.0 / (1.0 + 4.0 * shift)))

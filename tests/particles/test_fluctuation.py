@@ -11,9 +11,15 @@ import pytest
 from theory import Measure
 from theory.attention import gaussian
 from theory.evidence import Kind
-from theory.particles import self_normalised
-from theory.particles.fluctuation import delta_method, gaussian_fluctuation, participation
-from theory.particles.self_normalised import OutputMoments, atomic_moments, gaussian_moments
+from theory.particles.mean_field import (
+    OutputMoments,
+    atomic_moments,
+    delta_method,
+    gaussian_fluctuation,
+    gaussian_moments,
+    participation,
+    self_normalised,
+)
 
 ATOMS = Measure([[0.0, 1.0], [1.0, 0.0], [0.5, -1.0]], [0.2, 0.5, 0.3])
 TILT = np.array([1.0, 0.3])

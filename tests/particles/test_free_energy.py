@@ -7,8 +7,7 @@ import pytest
 from scipy import special
 
 from theory.evidence.enclosure import hull, precision
-from theory.particles import free_energy
-from theory.particles.free_energy import Sphere, couplings, enclosed, threshold
+from theory.particles.mean_field import ZonalFreeEnergy, couplings, enclose_free_energy, free_energy, threshold
 
 
 def on_a_grid(beta, strength, potential, n=400):
@@ -23,7 +22,7 @@ def on_a_grid(beta, strength, potential, n=400):
 def test_enclosed_is_the_double_sum():
     with precision():
         for beta, strength, potential in ((1.0, 0.9, [0.4, 0.1]), (3.0, 0.37, [1.2, -0.3, 0.2]), (4.0, 0.2, [2.5])):
-            found = enclosed(beta, potential)
+            found = enclose_free_energy(beta, potential)
             assert abs(found.excess(strength).mid - on_a_grid(beta, strength, potential)) < 1e-13
             assert found.excess(strength).width < 1e-14
             level = hull(found.crossing()).mid
@@ -41,7 +40,7 @@ def test_enclosed_on_the_sphere_by_a_double_sum():
     law = masses * density / 2.0
     interaction = law @ kernel @ law - (masses @ kernel @ masses) / 4.0
     with precision():
-        found = enclosed(beta, potential, dim=3)
+        found = enclose_free_energy(beta, potential, dim=3)
         assert abs(hull(found.interaction).mid - interaction) < 1e-13
         assert abs(hull(found.entropy).mid - law @ np.log(density)) < 1e-13
 
@@ -58,20 +57,20 @@ def test_couplings_and_threshold_against_bessel_functions():
 
 @pytest.mark.parametrize("dim", [2, 3, 6])
 def test_equilibria_solve_their_equation(dim):
-    sphere = Sphere(2.0, dim)
+    sphere = ZonalFreeEnergy(2.0, dim)
     found = sphere.branch(1.5)
     assert found.settled
     np.testing.assert_allclose(
         found.potential, 2.0 * found.strength * sphere.weights * found.overlaps, rtol=0.0, atol=1e-12
     )
     with precision():
-        balls = enclosed(2.0, found.potential[:16], dim=dim)
+        balls = enclose_free_energy(2.0, found.potential[:16], dim=dim)
         assert abs(balls.excess(found.strength).mid - found.excess) < 1e-12
         assert abs(hull(balls.order).mid - found.overlaps[0]) < 1e-12
 
 
 def test_descent_finds_the_ordered_branch_and_lowers_the_free_energy():
-    sphere = Sphere(3.0)
+    sphere = ZonalFreeEnergy(3.0)
     strength = 1.05 * 0.5 / (0.5 * sphere.weights[0])
     start = np.zeros(sphere.degrees)
     start[0] = 2.0
@@ -90,7 +89,7 @@ def test_descent_finds_the_ordered_branch_and_lowers_the_free_energy():
 
 
 def test_an_unsettled_descent_says_so():
-    sphere = Sphere(1.0)
+    sphere = ZonalFreeEnergy(1.0)
     start = np.zeros(sphere.degrees)
     start[0] = 0.5
     critical = 0.5 / (0.5 * sphere.weights[0])
@@ -98,18 +97,18 @@ def test_an_unsettled_descent_says_so():
 
 
 def test_bad_input_is_refused():
-    sphere = Sphere(1.0)
+    sphere = ZonalFreeEnergy(1.0)
     for call in (
-        lambda: Sphere(0.0),
-        lambda: Sphere(1.0, 1),
-        lambda: Sphere(1.0, nodes=8, degrees=8),
+        lambda: ZonalFreeEnergy(0.0),
+        lambda: ZonalFreeEnergy(1.0, 1),
+        lambda: ZonalFreeEnergy(1.0, nodes=8, degrees=8),
         lambda: sphere.branch(0.0),
         lambda: sphere.descend(-1.0, np.zeros(sphere.degrees)),
         lambda: sphere.descend(1.0, np.zeros(3)),
         lambda: couplings(-1.0, 2),
         lambda: threshold(0.0),
-        lambda: enclosed(1.0, np.zeros(30)),
-        lambda: enclosed(1.0, [np.nan]),
+        lambda: enclose_free_energy(1.0, np.zeros(30)),
+        lambda: enclose_free_energy(1.0, [np.nan]),
     ):
         with pytest.raises(ValueError, match="expected"):
             call()
@@ -117,7 +116,7 @@ def test_bad_input_is_refused():
 
 @pytest.mark.parametrize(("dim", "beta", "field"), [(2, 1.0, 0.5), (2, 2.4, 0.03125), (2, 4.0, 4.0), (3, 2.0, 0.25)])
 def test_slack_covers_where_an_iteration_ends(dim, beta, field, monkeypatch):
-    sphere = Sphere(beta, dim)
+    sphere = ZonalFreeEnergy(beta, dim)
     fine = sphere.branch(field)
     bound = sphere.slack(fine)
     assert max(bound.strength, 100.0 * bound.order, 10.0 * bound.excess) < 1e-10
@@ -134,8 +133,8 @@ def test_slack_covers_where_an_iteration_ends(dim, beta, field, monkeypatch):
 
 
 def test_slack_covers_the_rounding_of_every_sum():
-    sphere = Sphere(2.4)
-    fine, turned = sphere.branch(0.0625), Sphere(2.4)
+    sphere = ZonalFreeEnergy(2.4)
+    fine, turned = sphere.branch(0.0625), ZonalFreeEnergy(2.4)
     order = np.random.default_rng(0).permutation(sphere.nodes)  # another order of the sums, as on another processor
     turned.__dict__["_rule"] = tuple(part[order] * (1.0 + 1e-16) for part in sphere._rule)
     moved, bound = turned.branch(0.0625), sphere.slack(fine)
@@ -150,7 +149,7 @@ def test_slack_covers_the_rounding_of_every_sum():
 
 def test_a_witness_does_not_see_rounding():
     module = import_module("theory.particles.studies.noisy")
-    sphere = Sphere(2.5)
+    sphere = ZonalFreeEnergy(2.5)
     found = sphere.branch(0.4)
     rng = np.random.default_rng(0)
     moved = found._replace(potential=found.potential + 1e-13 * rng.normal(size=found.potential.size))
@@ -164,9 +163,9 @@ def test_a_witness_does_not_see_rounding():
 @pytest.mark.parametrize(("dim", "potential"), [(2, [2.5]), (3, [1.5, 0.8])])
 def test_degrees_that_are_left_out_are_in_the_width(dim, potential):
     with precision():
-        whole = enclosed(4.0, potential, dim=dim).interaction
+        whole = enclose_free_energy(4.0, potential, dim=dim).interaction
         for degrees in (2, 3, 5):
-            part = enclosed(4.0, potential, dim=dim, degrees=degrees).interaction
+            part = enclose_free_energy(4.0, potential, dim=dim, degrees=degrees).interaction
             missing, allowed = hull(whole - part.lower()), hull(part.upper() - part.lower())
             assert 0.5 * allowed.hi < missing.lo
             assert missing.hi <= allowed.lo

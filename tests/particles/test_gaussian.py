@@ -8,22 +8,21 @@ import pytest
 
 from theory.evidence import stream
 from theory.evidence.enclosure import balls, precision
-from theory.particles import (
+from theory.particles import flow, studies
+from theory.particles.mean_field import (
     DistanceClosure,
     SinkhornClosure,
     SoftmaxClosure,
     blow_up_time,
     collapse_shape,
     coupling_error,
-    flow,
     gauss_hermite,
     gaussian,
-    log_variance,
+    log_variance_field,
     mixture_field,
-    moments,
+    moment_field,
     sinkhorn_coupling,
     softmax_covariance,
-    studies,
 )
 
 
@@ -96,7 +95,7 @@ def test_the_velocity_of_the_moments_is_that_of_drawn_tokens():
     mean, covariance, form, value = drawn(4)
     closure = SoftmaxClosure(0.3 * form, value)
     state = np.column_stack([mean, covariance])
-    rate, h = moments(closure)(state), 1e-6
+    rate, h = moment_field(closure)(state), 1e-6
     velocity, slope = closure.affine(mean, covariance)
     moved = np.eye(2) + h * slope  # of a token, less its mean
     np.testing.assert_allclose(rate[:, 0], velocity, rtol=0.0, atol=1e-14)
@@ -107,7 +106,7 @@ def test_between_its_steps_a_flow_still_covers_the_solution():
     _, covariance, form, _ = drawn(6)
     end = min(blow_up_time(form, covariance), 4.0)
     times = np.linspace(0.0, 0.9 * end, 12)
-    path = flow(moments(SoftmaxClosure(form)), np.column_stack([np.zeros(2), covariance]), times)
+    path = flow(moment_field(SoftmaxClosure(form)), np.column_stack([np.zeros(2), covariance]), times)
     for at in np.ndindex(2, 2):
         for t, found in zip(times.tolist(), path.observe(lambda s, at=at: float(s[at[0], 1 + at[1]])), strict=True):
             truth = softmax_covariance(form, covariance, t)[at]
@@ -115,7 +114,7 @@ def test_between_its_steps_a_flow_still_covers_the_solution():
 
 
 def test_on_the_line_the_variance_keeps_its_digits():
-    rate = log_variance(SinkhornClosure([[2.0]], [[0.5]]))
+    rate = log_variance_field(SinkhornClosure([[2.0]], [[0.5]]))
     for log in (-60.0, 0.0, 60.0):
         with mpmath.workdps(80):
             s = mpmath.exp(mpmath.mpf(log))

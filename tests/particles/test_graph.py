@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from theory.evidence.enclosure import ends
-from theory.particles import Graph, complete, consensus_gap, mean_length, on_sphere, ring, twisted, twisted_balls
+from theory.particles import GraphField, on_sphere
+from theory.particles.dynamics import complete, consensus_gap, mean_length, ring, twisted, twisted_balls
 
 RNG = np.random.default_rng(5)
 
@@ -21,15 +22,17 @@ def sphere(n, d):
 @pytest.mark.parametrize("beta", [0.0, 1.0, -2.0, 9.0])
 def test_a_complete_graph_is_attention(beta):
     x = sphere(7, 4)
-    np.testing.assert_allclose(Graph(complete(7), beta, normalised=True)(x), on_sphere(beta)(x), rtol=0, atol=1e-13)
     np.testing.assert_allclose(
-        Graph(complete(7) / 7, beta)(x), on_sphere(beta, normalised=False)(x), rtol=1e-12, atol=1e-13
+        GraphField(complete(7), beta, normalised=True)(x), on_sphere(beta)(x), rtol=0, atol=1e-13
+    )
+    np.testing.assert_allclose(
+        GraphField(complete(7) / 7, beta)(x), on_sphere(beta, normalised=False)(x), rtol=1e-12, atol=1e-13
     )
 
 
 def test_the_field_is_the_printed_sum():
     x, adjacency = sphere(5, 3), RNG.uniform(size=(5, 5))
-    for i, found in enumerate(Graph(adjacency, 0.7)(x)):
+    for i, found in enumerate(GraphField(adjacency, 0.7)(x)):
         y = sum(adjacency[i, j] * math.exp(0.7 * float(x[i] @ x[j])) * x[j] for j in range(5))
         np.testing.assert_allclose(found, y - (x[i] @ y) * x[i], rtol=0, atol=1e-14)
 
@@ -48,7 +51,7 @@ def test_twisted_states_rest(n, winding, dim):
     assert (np.abs(x - middle) <= radius + 1e-15).all()
     assert x[1, 1] == pytest.approx(math.sin(2.0 * math.pi * winding / n), rel=1e-14, abs=1e-14)
     for beta in (0.0, 2.0):
-        np.testing.assert_allclose(Graph(ring(n), beta)(x), 0.0, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(GraphField(ring(n), beta)(x), 0.0, rtol=0, atol=1e-14)
 
 
 def test_distance_from_consensus():
@@ -61,23 +64,23 @@ def test_distance_from_consensus():
 
 def test_large_scores_of_normalised_rows():
     x = np.array([[1.0, 0.0], [0.0, 1.0], [-0.6, 0.8]])
-    found = Graph(ring(3), -800.0, normalised=True)(x)  # each token sees the neighbour that is farther away only
+    found = GraphField(ring(3), -800.0, normalised=True)(x)  # each token sees the neighbour that is farther away only
     far = x[[2, 0, 0]]
     np.testing.assert_allclose(found, far - (far * x).sum(axis=1)[:, np.newaxis] * x, rtol=0, atol=1e-15)
 
 
 def test_bad_input():
     with pytest.raises(ValueError, match="beta: expected at most 700 in size without normalisation, got 800"):
-        Graph(ring(3), 800.0)
+        GraphField(ring(3), 800.0)
     with pytest.raises(ValueError, match="n: expected an integer of at least 3, got 2"):
         ring(2)
     with pytest.raises(ValueError, match=r"adjacency: expected shape \(2, 2\), got shape \(2, 3\)"):
-        Graph(np.ones((2, 3)))
+        GraphField(np.ones((2, 3)))
     for wrong in (-np.eye(2), np.array([[1.0, 0.0], [0.0, 0.0]])):
         with pytest.raises(ValueError, match="adjacency: expected non-negative entries, one positive in every row"):
-            Graph(wrong)
+            GraphField(wrong)
     with pytest.raises(ValueError, match=r"x: expected shape \(3, d\), got shape \(2, 2\)"):
-        Graph(complete(3))(np.eye(2))
+        GraphField(complete(3))(np.eye(2))
     with pytest.raises(ValueError, match="dim: expected an integer of at least 2, got 1"):
         twisted(5, 1, 1)
 

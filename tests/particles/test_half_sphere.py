@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from theory.attention import DotProduct
-from theory.particles import Collapse, Softmax, Tangential, flow, on_sphere
-from theory.particles.half_sphere import frame_of
+from theory.particles import SoftmaxField, Tangential, flow, on_sphere
+from theory.particles.exact import CollapseField, frame_of
 
 RNG = np.random.default_rng(3)
 FORM = RNG.normal(size=(3, 3))
@@ -24,11 +24,11 @@ def near(n, d, *, spread=0.4):
 @pytest.mark.parametrize(
     ("collapse", "field"),
     [
-        (Collapse(np.eye(3)[0], 2.0), on_sphere(2.0)),
-        (Collapse(np.array([1.0, 0.2, -0.1]), 0.0), on_sphere(0.0)),
-        (Collapse(np.eye(3)[0], 1.5, normalised=False), on_sphere(1.5, normalised=False)),
-        (Collapse(np.eye(3)[0], 1.5, causal=True), on_sphere(1.5, causal=True)),
-        (Collapse(np.eye(3)[0], form=FORM), Tangential(Softmax(DotProduct(form=FORM)))),
+        (CollapseField(np.eye(3)[0], 2.0), on_sphere(2.0)),
+        (CollapseField(np.array([1.0, 0.2, -0.1]), 0.0), on_sphere(0.0)),
+        (CollapseField(np.eye(3)[0], 1.5, normalised=False), on_sphere(1.5, normalised=False)),
+        (CollapseField(np.eye(3)[0], 1.5, causal=True), on_sphere(1.5, causal=True)),
+        (CollapseField(np.eye(3)[0], form=FORM), Tangential(SoftmaxField(DotProduct(form=FORM)))),
     ],
 )
 def test_the_projected_flow_is_the_flow(collapse, field):
@@ -44,7 +44,7 @@ def test_the_projected_flow_is_the_flow(collapse, field):
 
 
 def test_sizes_below_every_coordinate_are_kept():
-    collapse = Collapse(np.eye(2)[0])
+    collapse = CollapseField(np.eye(2)[0])
     state = np.array([0.5, -300.0, 1.0])  # two tokens e^-300 apart in the chart, at the slope 1/2
     assert collapse.log_diameter(state) == pytest.approx(-300.0 - math.log(1.25), rel=0, abs=1e-12)
     assert collapse(state)[1] == pytest.approx(-1.0, rel=0, abs=1e-12)
@@ -59,12 +59,12 @@ def test_a_frame_is_orthonormal():
 
 def test_bad_input():
     with pytest.raises(ValueError, match="beta: expected scores of at most 700 without normalisation, got 800"):
-        Collapse(np.eye(2)[0], beta=400.0, form=2.0 * np.eye(2), normalised=False)
+        CollapseField(np.eye(2)[0], beta=400.0, form=2.0 * np.eye(2), normalised=False)
     with pytest.raises(ValueError, match="centre: expected a direction in at least two dimensions"):
-        Collapse(np.zeros(3))
+        CollapseField(np.zeros(3))
     with pytest.raises(ValueError, match=r"form: expected shape \(2, 2\), got shape \(3, 3\)"):
-        Collapse(np.eye(2)[0], form=np.eye(3))
+        CollapseField(np.eye(2)[0], form=np.eye(3))
     with pytest.raises(ValueError, match="tokens: expected an open half-sphere, got token 1 outside"):
-        Collapse(np.eye(2)[0]).state(np.array([[1.0, 0.0], [-1.0, 0.0]]))
+        CollapseField(np.eye(2)[0]).state(np.array([[1.0, 0.0], [-1.0, 0.0]]))
     with pytest.raises(ValueError, match="tokens: expected at least two that differ, got one point"):
-        Collapse(np.eye(2)[0]).state(np.array([[1.0, 0.0], [1.0, 0.0]]))
+        CollapseField(np.eye(2)[0]).state(np.array([[1.0, 0.0], [1.0, 0.0]]))

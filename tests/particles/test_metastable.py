@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from theory.particles import log_asymptote, log_lifetime, meeting_point, on_sphere
+from theory.particles import on_sphere
+from theory.particles.exact import log_asymptote, log_lifetime, meeting_point
 
 
 def weights(x, beta, a, b):
@@ -29,14 +30,14 @@ def test_lifetime_is_the_integral(start, end, beta, masses):
         plain = mpmath.log(
             mpmath.quad(lambda x: mpmath.exp(-beta * mpmath.cos(x)) / ((a + b) * mpmath.sin(x)), [end, start])
         )
-    found = log_lifetime(start, end, beta, masses=masses)
+    found = log_lifetime(start, end, beta, weights=masses)
     assert abs(found.mid - float(exact)) < 1e-9 + found.width
-    found = log_lifetime(start, end, beta, masses=masses, normalised=False)
+    found = log_lifetime(start, end, beta, weights=masses, normalised=False)
     assert abs(found.mid - float(plain)) < 1e-9 + found.width
 
 
 def test_lifetime_is_narrow_where_time_leaves_float64():
-    found = log_lifetime(3.0, 0.01, 2000.0, masses=(0.25, 0.75))
+    found = log_lifetime(3.0, 0.01, 2000.0, weights=(0.25, 0.75))
     assert found.width < 1e-9
     assert found.mid > 3900.0
 
@@ -52,21 +53,21 @@ def test_meeting_point_is_the_integral(start, beta, masses):
         return own / (own + other)
 
     exact = float(mpmath.quad(part, [0, start / 4, start]))
-    assert meeting_point(start, beta, masses=masses).mid == pytest.approx(exact, rel=1e-12, abs=0.0)
+    assert meeting_point(start, beta, weights=masses).mid == pytest.approx(exact, rel=1e-12, abs=0.0)
 
 
 def test_meeting_point_is_where_an_integrator_ends():
     masses, angles = np.array([0.7, 0.3]), np.array([0.0, 1.0])
     x = np.column_stack([np.cos(angles), np.sin(angles)])
-    field = on_sphere(3.0, masses=masses)
+    field = on_sphere(3.0, weights=masses)
     run = solve_ivp(lambda _, y: field(y.reshape(2, 2)).ravel(), (0.0, 60.0), x.ravel(), rtol=1e-11, atol=1e-13)
     last = run.y[:, -1].reshape(2, 2)
-    found = meeting_point(1.0, 3.0, masses=(0.7, 0.3)).mid
+    found = meeting_point(1.0, 3.0, weights=(0.7, 0.3)).mid
     assert math.atan2(last[0, 1], last[0, 0]) == pytest.approx(found, rel=1e-8, abs=0.0)
 
 
 def test_both_travel_the_whole_way():
-    first, second = (meeting_point(1.2, 9.0, masses=m) for m in ((0.3, 0.6), (0.6, 0.3)))
+    first, second = (meeting_point(1.2, 9.0, weights=m) for m in ((0.3, 0.6), (0.6, 0.3)))
     assert 1.2 in first + second
     assert 0.6 in meeting_point(1.2, 9.0)
 
@@ -89,11 +90,11 @@ def test_asymptote_at_small_angles():
         (lambda: log_lifetime(math.pi, 0.5, 1.0), "start"),
         (lambda: log_lifetime(1.0, 0.0, 1.0), "end"),
         (lambda: log_lifetime(1.0, 0.5, -1.0), "beta"),
-        (lambda: log_lifetime(1.0, 0.5, 1.0, masses=(1.0, 0.0)), "masses"),
-        (lambda: log_lifetime(1.0, 0.5, 1.0, masses=(1.0, -1.0)), "masses"),
+        (lambda: log_lifetime(1.0, 0.5, 1.0, weights=(1.0, 0.0)), "weights"),
+        (lambda: log_lifetime(1.0, 0.5, 1.0, weights=(1.0, -1.0)), "weights"),
         (lambda: meeting_point(4.0, 1.0), "start"),
         (lambda: meeting_point(1.0, 0.0), "beta"),
-        (lambda: log_asymptote(1.0, 1.0, masses=(0.0, 1.0)), "masses"),
+        (lambda: log_asymptote(1.0, 1.0, weights=(0.0, 1.0)), "weights"),
         (lambda: log_asymptote(3.0, 1.0, corrected=True), "beta"),
         (lambda: log_asymptote(1.0, 1e308), "beta"),
     ],

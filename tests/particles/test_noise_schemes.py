@@ -12,7 +12,8 @@ from theory.evidence import Interval, ball, batch_mean, order, stream
 from theory.evidence.enclosure import balls, hull
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import gamma
-from theory.particles import EULER_MARUYAMA, GEODESIC, PLATEN, PROJECTED, Diffusion, Noise, sample
+from theory.particles import Diffusion, Noise, sample
+from theory.particles.dynamics import EULER_MARUYAMA, GEODESIC, PLATEN, PROJECTED
 
 FORM, SIGMA = np.array([[-1.0, 1.0], [0.0, -1.0]]), 2.0
 START = np.array([1.0, 2.0])

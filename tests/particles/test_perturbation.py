@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from theory.evidence import stream
-from theory.particles import FLAT, METHODS, SPHERE, Manufactured, integrate, on_sphere
-from theory.particles.perturbation import Stability, jacobian, rounding, stability
+from theory.particles import METHODS, SPHERE, integrate, on_sphere
+from theory.particles.dynamics import FLAT, Manufactured, Stability, jacobian, rounding, stability
 
 
 def test_the_jacobian_of_a_linear_field_is_its_matrix():

@@ -10,21 +10,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from theory.evidence import gamma, stream
-from theory.particles import (
-    BUTCHER6,
-    EULER,
-    FLAT,
-    HEUN,
-    METHODS,
-    RK4,
-    SPHERE,
-    Circle,
-    Method,
-    RungeKutta,
-    integrate,
-    on_sphere,
-)
-from theory.particles.runge_kutta import chart_rate, retracted
+from theory.particles import METHODS, RK4, SPHERE, CircleField, RungeKutta, integrate, on_sphere
+from theory.particles.dynamics import BUTCHER6, EULER, FLAT, HEUN, Method
+from theory.particles.dynamics.runge_kutta import chart_rate, retracted
 
 
 def unit(rng, n, d):
@@ -150,7 +138,7 @@ def test_two_tokens_without_temperature_have_a_closed_form():
     found = integrate(on_sphere(0.0), x, step=1 / 32, steps=32, method=BUTCHER6, space=SPHERE)
     wanted = math.atan(math.tan(half) * math.exp(-1.0))
     assert found[0, 1] == pytest.approx(math.sin(wanted), rel=1e-10, abs=0.0)
-    angles = integrate(Circle(0.0), [[half], [-half]], step=1 / 32, steps=32, method=BUTCHER6)
+    angles = integrate(CircleField(0.0), [[half], [-half]], step=1 / 32, steps=32, method=BUTCHER6)
     assert angles[0, 0] == pytest.approx(wanted, rel=1e-10, abs=0.0)
 
 

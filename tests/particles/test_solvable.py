@@ -7,8 +7,8 @@ import pytest
 from scipy.integrate import quad
 
 from theory.evidence import stream
-from theory.particles import (
-    Circle,
+from theory.particles import CircleField
+from theory.particles.exact import (
     cross_ratio_rates,
     cross_ratios,
     distance_to_consensus,
@@ -59,7 +59,7 @@ def test_distance_is_the_mean_square_of_chords():
 
 def test_two_tokens_approach_each_other_as_their_tangent_says():
     angles = np.array([[0.4], [-0.4]])
-    assert rate_of_approach(angles, Circle(0.0)(angles)) == pytest.approx(
+    assert rate_of_approach(angles, CircleField(0.0)(angles)) == pytest.approx(
         -(math.cos(0.2) ** 2) * math.cos(0.4), rel=1e-14, abs=0
     )
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from theory.evidence.enclosure import ball, balls, coefficient, ends, precision, variable
-from theory.particles import spectrum, sphere_jacobian, twisted_balls
+from theory.particles.dynamics import twisted_balls
+from theory.particles.exact import spectrum, sphere_jacobian
 
 RNG = np.random.default_rng(11)
 FORM, VALUE = RNG.normal(size=(3, 3)), RNG.normal(size=(3, 3))
@@ -108,7 +109,7 @@ def test_eigenvalues_nearer_than_their_discs_are_listed_together():
 
 @pytest.mark.parametrize("which", ["vectors", "inverse"])
 def test_a_rough_diagonalisation_still_encloses_the_eigenvalues(which, monkeypatch):
-    module = import_module("theory.particles.spectra")
+    module = import_module("theory.particles.exact.spectra")
     noise = 1e-3 * np.random.default_rng(3).uniform(-1.0, 1.0, size=(3, 3))
     exact, inverted, turned = np.array([-1.0, 0.5, 2.0]), np.linalg.inv, module._eigenvectors
     frame = np.array([[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0], [0.0, 0.0, 1.0]])

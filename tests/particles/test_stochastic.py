@@ -6,21 +6,9 @@ import numpy as np
 import pytest
 
 from theory.evidence import batch_mean, stream
-from theory.particles import (
-    EULER_MARUYAMA,
-    GEODESIC,
-    PLATEN,
-    PROJECTED,
-    SCHEMES,
-    Circle,
-    Diffusion,
-    Noise,
-    integrate,
-    on_sphere,
-    sample,
-)
-from theory.particles.runge_kutta import EULER, HEUN, SPHERE
-from theory.particles.stochastic import BLOCK
+from theory.particles import SCHEMES, SPHERE, CircleField, Diffusion, Noise, integrate, on_sphere, sample
+from theory.particles.dynamics import EULER, EULER_MARUYAMA, GEODESIC, HEUN, PLATEN, PROJECTED
+from theory.particles.dynamics.stochastic import BLOCK
 
 NOISE = Noise(3, 2**63 + 5)
 
@@ -82,8 +70,8 @@ def test_steps_are_as_printed():
 def test_without_increments_they_are_the_methods_of_euler_and_heun():
     x = state(EULER_MARUYAMA)[:, :1]
     for scheme, method in ((EULER_MARUYAMA, EULER), (PLATEN, HEUN)):
-        found = Diffusion(Circle(2.0), 1.0, 0.2, NOISE, scheme).moved(x, np.zeros_like(x))
-        assert np.abs(found - integrate(Circle(2.0), x, step=0.2, steps=1, method=method)).max() <= 1e-15
+        found = Diffusion(CircleField(2.0), 1.0, 0.2, NOISE, scheme).moved(x, np.zeros_like(x))
+        assert np.abs(found - integrate(CircleField(2.0), x, step=0.2, steps=1, method=method)).max() <= 1e-15
     x = state(PROJECTED)
     found = Diffusion(on_sphere(2.0), 1.0, 0.2, NOISE, PROJECTED).moved(x, np.zeros_like(x))
     assert np.abs(found - integrate(on_sphere(2.0), x, step=0.2, steps=1, method=EULER, space=SPHERE)).max() <= 1e-15

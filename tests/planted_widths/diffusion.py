@@ -56,7 +56,13 @@ WIDTHS = [
     # grids and multipliers
     ("least-dropped", f"{TESTS}/test_neighbours.py::test_rounding_holds_where_the_density_almost_vanishes",
         "diffusion/similarity/neighbours.py", "least = float(self.density.min())", "least = 1.0"),
-    ("root-mean-square", "limit.transform", "diffusion/limits/grid.py", '"largest") * norm',
-        '"largest") * norm / math.sqrt(self.size)'),
+    ("radius-from-rounded-masses", f"{TESTS}/test_neighbours.py::test_radii_hold_where_the_density_almost_vanishes",
+        "diffusion/similarity/neighbours.py", "self._mass_error / self.grid.dim + 16.0 * U", "16.0 * U"),
+    ("sweeps-exact",
+        f"{TESTS}/test_normalisers.py::test_sweeps_hold_the_truth_where_the_density_almost_vanishes",
+        "diffusion/limits/normalisers.py", "share += own + rounding / float(mass.min()) + 8.0 * U",
+        "share += own + 8.0 * U"),
+    ("root-mean-square", "limit.transform", "diffusion/limits/grid.py", '"largest") * length',
+        '"largest") * length / math.sqrt(self.size)'),
     ("recurrence-undamped", "limit.multipliers", "diffusion/limits/operators.py", "if twice < b:", "if twice < 0.0:"),
 ]  # fmt: skip

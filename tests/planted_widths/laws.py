@@ -1,6 +1,6 @@
 """Widths that are planted in what measures laws: each is caught by the named test or claim."""
 
-GIBBS, TESTS = "maxent/gibbs.py", "tests/maxent"
+GIBBS, TESTS = "maxent/gibbs/principle.py", "tests/maxent"
 
 WIDTHS = [
     # (name, caught by, path under theory/, old text, new text)
@@ -18,11 +18,12 @@ WIDTHS = [
      "transform_error(reference, s * (1.0 + 1.0 / EXP_ULPS))", "transform_error(reference, 0.0 * s)"),
     ("logarithms-exact", "maxent.enclosures", GIBBS,
      "softmax_error((2 * EXP_ULPS + 4) * U * size, float(np.ptp", "softmax_error(0.0 * size, float(np.ptp"),
-    ("basis-sums-exact", "maxent.enclosures", "maxent/basis.py", "gamma(self.basis.shape[1] + 4) * size + (2", "(2"),
+    ("basis-sums-exact", "maxent.enclosures", "maxent/layers/linear_scores.py",
+     "gamma(self.basis.shape[1] + 4) * size + (2", "(2"),
     ("sets-exact", f"{TESTS}/test_norm_studies.py::test_enclosures_hold_the_largest_cut_of_many_laws",
      "maxent/studies/norms.py", 'gamma(4 * law.size + 16 + _SPECTRAL * (name == "two_two")) * size', "gamma(0) * size"),
     ("edge-exact", f"{TESTS}/test_densities.py::test_what_is_charged_for_roundings_holds_up_to_the_edge",
      "maxent/studies/densities.py", "_ROUNDINGS = 256", "_ROUNDINGS = 1"),
     ("powers-exact", f"{TESTS}/test_spectral.py::test_powers_are_charged_as_inexact",
-     "maxent/spectral.py", "Interval.within(1.0, EXP_ULPS * U)", "Interval.within(1.0, 0.0)"),
+     "maxent/sparse/spectral.py", "Interval.within(1.0, EXP_ULPS * U)", "Interval.within(1.0, 0.0)"),
 ]  # fmt: skip

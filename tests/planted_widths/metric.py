@@ -41,8 +41,8 @@ WIDTHS = [
         "quadrature-exact",
         HALF + "::test_few_tokens_leave_what_the_width_says",
         "metric/half_bandwidth.py",
-        "error + _left(",
-        "error + 0.0 * _left(",
+        "error + _quadrature_error(",
+        "error + 0.0 * _quadrature_error(",
     ),
     (
         "quadrature-tenth",
@@ -83,7 +83,7 @@ WIDTHS = [
         "stationary-scores",
         SPECTRUM + "::test_scores_that_are_off_widen_the_interval",
         "metric/spectrum.py",
-        "_both(relative) * (1.0 + gamma(3 * n + 4)) - 1.0",
+        "_quotient_error(relative) * (1.0 + gamma(3 * n + 4)) - 1.0",
         "gamma(3 * n + 4)",
     ),
     (

@@ -6,13 +6,6 @@ from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
     from theory.attention.additive import Additive as Additive
-    from theory.attention.dropout import attend_dropout as attend_dropout, dropped as dropped
-    from theory.attention.features import (
-        PositiveFeatures as PositiveFeatures,
-        TrigonometricFeatures as TrigonometricFeatures,
-        elu_features as elu_features,
-        gaussian_frequencies as gaussian_frequencies,
-    )
     from theory.attention.heads import CausalKernel as CausalKernel, Head as Head, MultiHead as MultiHead
     from theory.attention.kernel import (
         AttentionKernel as AttentionKernel,
@@ -24,22 +17,13 @@ if TYPE_CHECKING:
         boltzmann_gibbs as boltzmann_gibbs,
         transform_error as transform_error,
     )
-    from theory.attention.lattice import gaussian as gaussian
-    from theory.attention.linear import attend_linear as attend_linear, linear_weights as linear_weights
+    from theory.attention.lattice import GaussianAttention as GaussianAttention, gaussian as gaussian
     from theory.attention.measure import Measure as Measure
     from theory.attention.moments import (
         MomentSubspace as MomentSubspace,
         Projected as Projected,
         barycentres as barycentres,
         symmetric_pairs as symmetric_pairs,
-    )
-    from theory.attention.nystrom import (
-        attend_nystrom as attend_nystrom,
-        landmark_error as landmark_error,
-        nystrom_error as nystrom_error,
-        nystrom_weights as nystrom_weights,
-        segment_means as segment_means,
-        through_landmarks as through_landmarks,
     )
     from theory.attention.output import (
         attend as attend,
@@ -54,18 +38,14 @@ if TYPE_CHECKING:
         Score as Score,
         SquaredDistance as SquaredDistance,
     )
-    from theory.attention.sinkhorn import Sinkhorn as Sinkhorn, doubly_normalised as doubly_normalised
-    from theory.attention.sinkhorn_bounds import potential_error as potential_error, sinkhorn_error as sinkhorn_error
     from theory.attention.torus import TorusDistance as TorusDistance
     from theory.attention.transport import (
         FeedForward as FeedForward,
-        Layer as Layer,
         Residual as Residual,
         SelfAttention as SelfAttention,
         Stack as Stack,
+        TokenMap as TokenMap,
         step as step,
     )
-    from theory.attention.variants import attend_rows as attend_rows, top_k as top_k
-    from theory.attention.window import attend_window as attend_window
 
 open_lazily(__name__)

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_matrix, as_points, as_positive, as_vector, frozen
-from theory.attention.score import Array, Constants, demand_range, held
+from theory.attention.score import Array, Constants, require_finite, require_range
 from theory.engine import Form, Pairs
+from theory.evidence import is_enclosed
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
 
@@ -51,9 +52,14 @@ class Additive:
             object.__setattr__(self, name, frozen(as_matrix(getattr(self, name), name, shape=(v.size, None))))
 
     def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
-        """Return the (m, n) scores."""
-        pairs = self.pairs(as_points(x, "x"), as_points(y, "y"))
-        scores: Array = np.tanh(pairs.queries[:, np.newaxis, :] + pairs.keys[np.newaxis, :, :]) @ self.v
+        """Return the (m, n) scores, enclosed if the points are."""
+        x, y = as_points(x, "x"), as_points(y, "y")
+        if is_enclosed(x, y):
+            left, right = x @ self.w_query.T, y @ self.w_key.T
+        else:
+            pairs = self.pairs(x, y)
+            left, right = pairs.queries, pairs.keys
+        scores: Array = np.tanh(left[:, np.newaxis, :] + right[np.newaxis, :, :]) @ self.v
         return scores
 
     def pairs(self, x: Array, y: Array) -> Pairs:
@@ -63,7 +69,7 @@ class Additive:
         with np.errstate(over="ignore"):
             reach = (np.abs(queries) @ np.abs(self.w_query.T)).max() + (np.abs(keys) @ np.abs(self.w_key.T)).max()
             terms = queries.shape[1] + keys.shape[1] + self.v.size
-            demand_range(float(max(reach, np.abs(self.v).sum()) * (1.0 + gamma(terms + 2))), queries, keys)
+            require_range(float(max(reach, np.abs(self.v).sum()) * (1.0 + gamma(terms + 2))), queries, keys)
         left, right = queries @ self.w_query.T, keys @ self.w_key.T
         return Pairs(Form.ADDITIVE, np.ascontiguousarray(left), np.ascontiguousarray(right), self.v)
 
@@ -84,4 +90,6 @@ class Additive:
         size, largest = math.hypot(*self.v.tolist()), float(np.abs(self.v).max())
         key = size * right
         oscillation = min(2.0 * float(np.abs(self.v).sum()), 2.0 * r * key)
-        return held(Constants(oscillation, size * left, key, 4.0 / (3.0 * math.sqrt(3.0)) * largest * left * right))
+        return require_finite(
+            Constants(oscillation, size * left, key, 4.0 / (3.0 * math.sqrt(3.0)) * largest * left * right)
+        )

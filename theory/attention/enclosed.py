@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from theory import engine
 from theory.attention.output import partition_error, weight_error
 from theory.attention.score import Score, bounded, pairs_of
-from theory.engine import Attention
-from theory.evidence import Intervals, as_intervals, within
+from theory.engine import AttentionResult
+from theory.evidence import Intervals, as_intervals, is_enclosed, within
 from theory.evidence.roundoff import average_error
 
 _TINY = 1e-300  # derived: smaller weights are known up to this absolutely, see softmax_error
@@ -26,7 +26,7 @@ _TINY = 1e-300  # derived: smaller weights are known up to this absolutely, see 
 def enclose_outputs(
     score: Score, queries: Any, keys: Any, values: Any, *, log_weights: Any = None,
     visible: NDArray[np.int64] | None = None,
-) -> Attention:  # fmt: skip
+) -> AttentionResult:  # fmt: skip
     """Enclose attention outputs and log-partitions, of which any argument may be enclosed.
 
     Parameters
@@ -41,7 +41,7 @@ def enclose_outputs(
 
     Returns
     -------
-    Attention
+    AttentionResult
         Of :class:`~theory.evidence.Intervals`.
 
     Raises
@@ -57,7 +57,7 @@ def enclose_outputs(
     error = average_error(float(np.abs(v.mid).max()), len(k), relative=relative)
     reach = np.nextafter(error + v.radius.max(axis=0), np.inf)
     slack = partition_error(q.mid, k.mid, bounded(score), logs) + moved
-    return Attention(
+    return AttentionResult(
         within(found.output, np.broadcast_to(reach, found.output.shape)),
         within(found.log_partition, np.nextafter(slack, np.inf)),
     )
@@ -74,12 +74,20 @@ def enclose_weights(score: Score, queries: Any, keys: Any, *, log_weights: Any =
     return enclosed
 
 
+def known(values: Any, name: str) -> NDArray[np.float64]:
+    """Return numbers that are known exactly as floats, or raise ``ValueError`` if they have a width."""
+    given = as_intervals(values)
+    if not given.is_exact:
+        raise ValueError(f"{name}: expected numbers that are known exactly, got radii up to {given.radius.max()}")
+    return given.mid
+
+
 def _middle(log_weights: Intervals | None) -> NDArray[np.float64] | None:
     return None if log_weights is None else log_weights.mid
 
 
 def _moved(score: Score, queries: Intervals, keys: Intervals, log_weights: Intervals | None) -> float:
     """Bound how far a true score with its log-weight lies from the true one of the middles."""
-    still = queries.is_exact and keys.is_exact
+    still = queries.is_exact and keys.is_exact and not is_enclosed(getattr(score, "form", None))
     moved = 0.0 if still else float(as_intervals(score.matrix(queries, keys)).width.max())  # type: ignore[arg-type]
     return moved if log_weights is None else moved + float(log_weights.radius.max())

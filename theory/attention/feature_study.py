@@ -20,10 +20,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from theory.attention.features import PositiveFeatures, TrigonometricFeatures, gaussian_frequencies
 from theory.attention.lattice import gaussian
 from theory.attention.output import attend, rounding
 from theory.attention.score import Array, DotProduct
+from theory.attention.variants.features import PositiveFeatures, TrigonometricFeatures, gaussian_frequencies
 from theory.evidence import Interval, Kind, Table, batch_mean, stream
 from theory.evidence.roundoff import EXP_ULPS, gamma, total
 

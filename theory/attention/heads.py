@@ -16,9 +16,11 @@ from numpy.typing import ArrayLike
 
 from theory import engine
 from theory._validate import as_count, as_matrix, as_points, frozen
+from theory.attention.enclosed import enclose_outputs, known
 from theory.attention.measure import Measure, as_measure
 from theory.attention.output import attend, weight_error
 from theory.attention.score import Array, DotProduct, Score, as_score, pairs_of
+from theory.evidence import as_intervals, is_enclosed
 from theory.evidence.roundoff import average_error, gamma
 
 _SCALED = DotProduct()
@@ -167,16 +169,22 @@ class CausalKernel:
     def output(self, z: ArrayLike) -> Array:
         """Return (time, output) for queries ``z``, shape (m, 1 + d), each of which must see some mass."""
         queries = as_points(z, "z", dim=self.nu.dim)
-        order = np.argsort(self.nu.points[:, 0], kind="stable")
-        order = order[self.nu.weights[order] > 0.0]
-        times, keys = self.nu.points[order, 0], np.ascontiguousarray(self.nu.points[order, 1:])
-        visible = np.searchsorted(times, queries[:, 0], side="right")
+        now = known(queries[:, 0], "z")
+        times = known(self.nu.points[:, 0], "nu")
+        order = np.argsort(times, kind="stable")
+        order = order[as_intervals(self.nu.weights).hi[order] > 0.0]
+        visible = np.searchsorted(times[order], now, side="right")
         if visible.min() == 0:
-            blind = float(queries[int(visible.argmin()), 0])
+            blind = float(now[int(visible.argmin())])
             raise ValueError(f"z: expected queries that see some mass, got none at or before time {blind}")
+        keys, logs = self.nu.points[order, 1:], np.log(self.nu.weights[order])
+        if is_enclosed(queries, keys, logs):
+            found = enclose_outputs(self.score, queries[:, 1:], keys, keys, log_weights=logs, visible=visible)
+            return np.hstack([queries[:, :1], found.output])
+        keys = np.ascontiguousarray(keys)
         pairs = pairs_of(self.score, np.ascontiguousarray(queries[:, 1:]), keys)
-        outputs = engine.attention(pairs, keys, log_weights=np.log(self.nu.weights[order]), visible=visible)[0]
-        return np.column_stack([queries[:, 0], outputs])
+        outputs = engine.attention(pairs, keys, log_weights=logs, visible=visible).output
+        return np.column_stack([now, outputs])
 
     def push(self, nu: Measure) -> Measure:
         """Return the law of the output for a token drawn from ``nu``."""

@@ -24,11 +24,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory import engine
 from theory._validate import as_callable, as_flags, as_having, as_matrix, as_points, as_vector, frozen
-from theory.attention.enclosed import enclose_weights
+from theory.attention.enclosed import enclose_outputs, enclose_weights, known
 from theory.attention.measure import EnclosedMeasure, Measure, as_law, as_measure
 from theory.attention.output import attend, rounding, weight_error
 from theory.attention.score import Array, Score, as_score, bounded, pairs_of
-from theory.evidence import as_intervals, is_enclosed
+from theory.evidence import Intervals, as_intervals, is_enclosed
+from theory.evidence.intervals import cover
 from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error
 
 
@@ -70,12 +71,26 @@ def boltzmann_gibbs(nu: Measure, potential: ArrayLike, *, where: NDArray[np.bool
     if not present.any():
         raise ValueError("where: expected a set of positive mass, got mass 0")
     if is_enclosed(a, nu.points, nu.weights):
-        tilt = np.exp(a - float(as_intervals(a).mid[present].max()))
-        return EnclosedMeasure(nu.points, np.where(present, tilt * nu.weights, 0.0))
-    masses = np.zeros(nu.size)
-    logits = a[present] + np.log(nu.weights[present])
+        return _enclose_transform(nu, as_intervals(a), present)
+    return Measure.normalised(nu.points, _tilt(nu.weights, a, present))
+
+
+def _tilt(weights: Array, potential: Array, present: NDArray[np.bool_]) -> Array:
+    """Return the weights times the exponential of the potential, the largest of them one."""
+    masses = np.zeros(weights.size)
+    logits = potential[present] + np.log(weights[present])
     masses[present] = np.exp(logits - logits.max())
-    return Measure.normalised(nu.points, masses)
+    return masses
+
+
+def _enclose_transform(nu: Measure, potential: Intervals, present: NDArray[np.bool_]) -> Measure:
+    """Enclose the transformed law, and what floats make of its middles, so that a fault in them is seen."""
+    shifted = np.where(present, potential - float(potential.mid[present].max()), 0.0)
+    masses = np.where(present, np.exp(shifted) * nu.weights, 0.0)
+    middle = as_intervals(nu.weights).mid
+    floats = _tilt(middle, potential.mid, present & (middle > 0.0))
+    law = cover(masses / masses.sum(), floats / floats.sum())
+    return EnclosedMeasure(nu.points, law)
 
 
 def transform_error(nu: Measure, potential: ArrayLike) -> float:
@@ -121,10 +136,20 @@ class Softmatch:
 
     def log_partition(self, x: ArrayLike) -> Array:
         r"""Return :math:`\log \nu(e^{a(x, \cdot)})` at queries ``x``, shape (m, d), as an array of shape (m,)."""
+        queries = as_points(x, "x")
+        if is_enclosed(queries, self.nu.points, self.nu.weights):
+            return self._enclosed_log_partition(queries)  # type: ignore[no-any-return]
         present = self.nu.weights > 0.0
         keys = np.ascontiguousarray(self.nu.points[present])
-        pairs = pairs_of(self.score, as_points(x, "x"), keys)
+        pairs = pairs_of(self.score, queries, keys)
         return engine.attention(pairs, keys, log_weights=np.log(self.nu.weights[present]))[1]
+
+    def _enclosed_log_partition(self, queries: Any) -> Any:
+        masses = as_intervals(self.nu.weights)
+        present = masses.hi > 0.0
+        keys = as_intervals(self.nu.points)[present]
+        logs = np.log(masses[present])
+        return enclose_outputs(self.score, queries, keys, keys, log_weights=logs).log_partition
 
     def error(self, x: ArrayLike) -> float:
         """Bound the relative error of every weight in :meth:`rows`, for a score whose rounding is bounded."""
@@ -193,27 +218,28 @@ class Lookup:
         points = as_points(as_measure(nu, "nu").points, "nu", dim=self.keys.shape[1])
         if is_enclosed(points, nu.weights):
             return self._enclosed_push(nu)
+        return Measure.normalised(self.values, self._masses(points, nu.weights))
+
+    def _masses(self, points: Array, weights: Array) -> Array:
+        """Return the masses of the values: what lies on equal keys is shared among them."""
         both = np.concatenate([self.keys, points]) + 0.0  # -0.0 is 0.0
         group = np.unique(both, axis=0, return_inverse=True)[1].ravel()
         own, asked = group[: self.keys.shape[0]], group[self.keys.shape[0] :]
         copies = np.bincount(own, minlength=group.max() + 1)
-        strange = (copies[asked] == 0) & (nu.weights > 0.0)
-        if strange.any():
-            raise ValueError(f"nu: expected atoms among the keys, got {nu.points[int(strange.argmax())]}")
-        mass = np.bincount(asked, weights=nu.weights, minlength=copies.size)
-        return Measure.normalised(self.values, mass[own] / copies[own])
+        foreign = (copies[asked] == 0) & (weights > 0.0)
+        if foreign.any():
+            raise ValueError(f"nu: expected atoms among the keys, got {points[int(foreign.argmax())]}")
+        mass = np.bincount(asked, weights=weights, minlength=copies.size)
+        shared: Array = mass[own] / copies[own]
+        return shared
 
     def _enclosed_push(self, nu: Measure) -> Measure:
         """Share enclosed masses among equal keys; the atoms themselves must be known exactly to be found."""
-        points, weights = as_intervals(nu.points), as_intervals(nu.weights)
-        if not points.is_exact:
-            raise ValueError(f"nu: expected atoms that are known exactly, got radii up to {points.radius.max()}")
-        equal = (self.keys[:, np.newaxis, :] == points.mid[np.newaxis, :, :]).all(axis=2)
+        points, weights = known(nu.points, "nu"), as_intervals(nu.weights)
+        floats = self._masses(points, np.where(weights.hi > 0.0, weights.mid, 0.0))
+        equal = (self.keys[:, np.newaxis, :] == points[np.newaxis, :, :]).all(axis=2)
         copies = (self.keys[:, np.newaxis, :] == self.keys[np.newaxis, :, :]).all(axis=2).sum(axis=1)
-        strange = ~equal.any(axis=0) & (weights.hi > 0.0)
-        if strange.any():
-            raise ValueError(f"nu: expected atoms among the keys, got {points.mid[int(strange.argmax())]}")
-        return EnclosedMeasure(self.values, (equal.astype(np.float64) @ weights) / copies)
+        return EnclosedMeasure(self.values, cover((equal.astype(np.float64) @ weights) / copies, floats))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

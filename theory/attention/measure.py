@@ -28,7 +28,8 @@ from theory._validate import (
     as_vector,
     frozen,
 )
-from theory.evidence import exact, is_enclosed, norm
+from theory.evidence import as_intervals, exact, is_enclosed, norm
+from theory.evidence.intervals import cover
 
 _REMEDY = "; Measure.normalised divides by the sum"
 
@@ -203,21 +204,23 @@ class EnclosedMeasure(Measure):
 
     def mean(self) -> Any:
         """Return the barycentre, shape (d,)."""
-        return self.law() @ self.points
+        return cover(self.law() @ self.points, self.middle().mean())
 
     def covariance(self) -> Any:
         """Return the covariance matrix, shape (d, d)."""
         centred = self.points - self.mean()
-        return centred.T @ (self.law()[:, np.newaxis] * centred)
+        return cover(centred.T @ (self.law()[:, np.newaxis] * centred), self.middle().covariance())
 
     def variance(self) -> Any:
         """Return the total variance."""
         centred = self.points - self.mean()
-        return self.law() @ (centred * centred).sum(axis=1)
+        return cover(self.law() @ (centred * centred).sum(axis=1), self.middle().variance())
 
     def integrate(self, function: Callable[[Any], Any]) -> Any:
         """Return the integral of ``function``, which maps (n, d) to (n,) or (n, k), against this measure."""
-        return self.law() @ as_callable(function, "function")(self.points)
+        enclosed = self.law() @ as_callable(function, "function")(self.points)
+        integral = self.middle().integrate(lambda points: as_intervals(function(points)).mid)
+        return cover(enclosed, integral if np.ndim(enclosed) else integral[0])
 
     def linear_image(self, matrix: ArrayLike) -> Measure:
         """Return the image under ``y -> matrix @ y``, with ``matrix`` of shape (k, d)."""

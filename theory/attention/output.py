@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory import engine
 from theory._validate import as_bound, as_choice, as_flag, as_masses, as_points, as_scores
 from theory.attention.score import Array, BoundedScore, DotProduct, Score, bounded, pairs_of
-from theory.engine import Attention, Pairs
+from theory.engine import AttentionResult, Pairs
 from theory.evidence import as_intervals, is_enclosed
 from theory.evidence.roundoff import EXP_ULPS, U, average_error, gamma, softmax_error
 
@@ -116,14 +116,14 @@ def read(
     queries: ArrayLike, keys: ArrayLike, values: ArrayLike, *, score: Score = _SCALED,
     weights: ArrayLike | None = None, causal: bool = False,
     method: str = "dense", accuracy: float = 1e-12, precision: str = "double",
-) -> Attention:  # fmt: skip
+) -> AttentionResult:  # fmt: skip
     r"""Return the outputs with the logarithms of what they were divided by.
 
     Parameters and errors as in :func:`attend`.
 
     Returns
     -------
-    Attention
+    AttentionResult
         ``output``, shape (m, d_v), and ``log_partition``, shape (m,): :math:`\log\sum_j w_j e^{a(q, k_j)}`, with
         weights one unless given.
     """
@@ -136,7 +136,7 @@ def read(
     )  # fmt: skip
 
 
-def _enclosed(problem: _Problem, score: Score, method: str, precision: str) -> Attention:
+def _enclosed(problem: _Problem, score: Score, method: str, precision: str) -> AttentionResult:
     from theory.attention.enclosed import enclose_outputs  # noqa: PLC0415  which rests on the bounds of this module
 
     as_choice(method, "method", ["dense"])

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_matrix, as_points, as_positive, frozen
 from theory.engine import Form, Pairs
-from theory.evidence import exact, is_enclosed
+from theory.evidence import as_intervals, exact, is_enclosed
 from theory.evidence.roundoff import U, gamma
 
 Array = NDArray[np.float64]
@@ -85,7 +85,7 @@ def bounded(score: Score) -> BoundedScore:
     return score  # type: ignore[return-value]
 
 
-def demand_range(size: float, x: Array, y: Array) -> None:
+def require_range(size: float, x: Array, y: Array) -> None:
     """Refuse scores of which a partial sum could leave the range of float64 and vanish from the softmax unseen."""
     if not size < math.inf:
         as_points(x, "x")  # of what is not finite itself, say so
@@ -94,7 +94,7 @@ def demand_range(size: float, x: Array, y: Array) -> None:
 
 
 def tokens(x: Array, y: Array) -> tuple[Array, Array]:
-    """Return queries and keys as matrices; whether they are finite is seen by :func:`demand_range`, at no cost."""
+    """Return queries and keys as matrices; whether they are finite is seen by :func:`require_range`, at no cost."""
     return _matrix(x, "x"), _matrix(y, "y")
 
 
@@ -104,7 +104,7 @@ def _matrix(points: Array, name: str) -> Array:
     return as_points(points, name)
 
 
-def held(constants: Constants) -> Constants:
+def require_finite(constants: Constants) -> Constants:
     """Return the constants, or raise ``ValueError`` if one leaves the range of float64."""
     for name, value in constants._asdict().items():
         if not value < math.inf:
@@ -129,7 +129,7 @@ class DotProduct:
     scale : float, optional
         Inverse temperature :math:`\beta > 0`; :math:`1/\sqrt{d}` unless given, with d the dimension of the keys, or 1
         if ``form`` is given.
-    form : array_like, shape (d_x, d_y), optional
+    form : array_like or Intervals, shape (d_x, d_y), optional
         :math:`B`; the identity unless given. For weight matrices it is :math:`W_Q^\top W_K / \sqrt{d_k}`.
 
     Raises
@@ -145,7 +145,13 @@ class DotProduct:
         if self.scale is not None:
             object.__setattr__(self, "scale", as_positive(self.scale, "scale"))
         if self.form is not None:
-            object.__setattr__(self, "form", frozen(as_matrix(self.form, "form")))
+            form = as_matrix(self.form, "form")
+            object.__setattr__(self, "form", form if is_enclosed(form) else frozen(form))
+
+    @property
+    def middle(self) -> Array | None:
+        """The form in floats, with which compiled code is asked."""
+        return None if self.form is None else as_intervals(self.form).mid
 
     def _beta(self, dim: int) -> float:
         if self.scale is not None:
@@ -173,13 +179,14 @@ class DotProduct:
     def pairs(self, x: Array, y: Array) -> Pairs:
         """Return queries folded through the form, and the keys."""
         x, y = tokens(x, y)
-        queries = x if self.form is None else x @ as_matrix(self.form, "form", shape=(x.shape[1], y.shape[1]))
+        form = self.middle
+        queries = x if form is None else x @ as_matrix(form, "form", shape=(x.shape[1], y.shape[1]))
         if queries.shape[1] != y.shape[1]:
             raise ValueError(f"keys: expected dimension {queries.shape[1]} as the queries, got {y.shape[1]}")
         beta = self._beta(y.shape[1])
         right = _largest_norm(y)
         left = right if queries is y else _largest_norm(queries)
-        demand_range(max(1.0, beta) * left * right, x, y)
+        require_range(max(1.0, beta) * left * right, x, y)
         return Pairs(Form.DOT, np.ascontiguousarray(queries), y, np.array([beta]))
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
@@ -187,7 +194,7 @@ class DotProduct:
         x, y = as_points(x, "x"), as_points(y, "y")
         if self.form is not None and self.form.shape != (x.shape[1], y.shape[1]):
             raise ValueError(f"x, y: expected dimensions {self.form.shape}, got {x.shape[1]} and {y.shape[1]}")
-        left = _largest_norm(x if self.form is None else np.abs(x) @ np.abs(self.form))
+        left = _largest_norm(x if self.middle is None else np.abs(x) @ np.abs(self.middle))
         right = _largest_norm(y)
         size = self._beta(y.shape[1]) * left * right if left and right else 0.0
         terms = y.shape[1] + 3 + (0 if self.form is None else x.shape[1])
@@ -202,7 +209,7 @@ class DotProduct:
         if self.scale is None and self.form is None:
             raise ValueError("scale: expected a number, got None (1/sqrt(d) of an unknown dimension d)")
         norm = self._beta(1) * (1.0 if self.form is None else float(np.linalg.norm(self.form, 2)))
-        return held(Constants(2.0 * norm * r * r, norm * r, norm * r, norm))
+        return require_finite(Constants(2.0 * norm * r * r, norm * r, norm * r, norm))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -249,7 +256,7 @@ class SquaredDistance:
             raise ValueError(f"keys: expected dimension {x.shape[1]} as the queries, got {y.shape[1]}")
         right = _largest_norm(y)
         reach = (right if x is y else _largest_norm(x)) + right
-        demand_range(max(1.0, self.scale) * reach * reach, x, y)
+        require_range(max(1.0, self.scale) * reach * reach, x, y)
         return Pairs(Form.DISTANCE, x, y, np.array([self.scale]))
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
@@ -263,4 +270,4 @@ class SquaredDistance:
         r"""Return :math:`\beta D^2, 2\beta D, 2\beta D, 2\beta` with :math:`D = 2R`."""
         diameter = 2.0 * as_positive(radius, "radius")
         slope = 2.0 * self.scale * diameter
-        return held(Constants(self.scale * diameter * diameter, slope, slope, 2.0 * self.scale))
+        return require_finite(Constants(self.scale * diameter * diameter, slope, slope, 2.0 * self.scale))

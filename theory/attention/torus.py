@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_points, as_positive
-from theory.attention.score import Array, Constants, held
+from theory.attention.score import Array, Constants, require_finite
 from theory.engine import Form, Pairs
+from theory.evidence import is_enclosed
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
 
@@ -39,9 +40,11 @@ class TorusDistance:
         object.__setattr__(self, "scale", as_positive(self.scale, "scale"))
 
     def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
-        """Return the (m, n) scores."""
-        pairs = self.pairs(as_points(x, "x"), as_points(y, "y"))
-        half = np.sin(0.5 * (pairs.queries[:, np.newaxis, :] - pairs.keys[np.newaxis, :, :]))
+        """Return the (m, n) scores, enclosed if the points are."""
+        x, y = as_points(x, "x"), as_points(y, "y")
+        half = np.sin(0.5 * (x[:, np.newaxis, :] - y[np.newaxis, :, :]))
+        if is_enclosed(half):
+            return -4.0 * self.scale * (half * half).sum(axis=2)  # type: ignore[no-any-return]
         scores: Array = -4.0 * self.scale * np.einsum("ijf,ijf->ij", half, half)
         return scores
 
@@ -74,4 +77,4 @@ class TorusDistance:
         """
         r = as_positive(radius, "radius")
         slope = 4.0 * self.scale * r
-        return held(Constants(slope * r, slope, slope, 2.0 * self.scale))
+        return require_finite(Constants(slope * r, slope, slope, 2.0 * self.scale))

@@ -24,7 +24,7 @@ from theory.attention.measure import Measure, as_law, as_measure
 from theory.attention.score import Array, Score, as_score
 
 
-class Layer(Protocol):
+class TokenMap(Protocol):
     """A map of points that may depend on a measure."""
 
     def __call__(self, x: Array, mu: Measure) -> ArrayLike:
@@ -68,7 +68,7 @@ class FeedForward:
 class Residual:
     """The layer ``x -> x + layer(x)``."""
 
-    layer: Layer
+    layer: TokenMap
 
     def __post_init__(self) -> None:
         as_callable(self.layer, "layer")
@@ -85,7 +85,7 @@ class Residual:
 class Stack:
     """Layers one after another, each in the field of the measure that enters it."""
 
-    layers: tuple[Layer | MultiHead, ...]
+    layers: tuple[TokenMap | MultiHead, ...]
 
     def __post_init__(self) -> None:
         if not isinstance(self.layers, Iterable) or isinstance(self.layers, (str, Mapping)):
@@ -105,7 +105,7 @@ class Stack:
         return last
 
 
-def step(layer: Layer | MultiHead, mu: Measure) -> Measure:
+def step(layer: TokenMap | MultiHead, mu: Measure) -> Measure:
     r"""Return :math:`(\Gamma_\mu)_\#\mu`: every atom of ``mu`` moved in the field of ``mu`` itself."""
     as_callable(layer, "layer")
     as_measure(mu, "mu")

@@ -11,21 +11,21 @@ from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
     from theory.diffusion.geometry import Ellipse as Ellipse, Revolution as Revolution
-    from theory.diffusion.layers import TokenLayer as TokenLayer, stacked as stacked
+    from theory.diffusion.layers import TokenLayer as TokenLayer, apply_layers as apply_layers
     from theory.diffusion.limits import (
         CircleDensity as CircleDensity,
         GeneralScore as GeneralScore,
         PeriodicGrid as PeriodicGrid,
         SampledOutput as SampledOutput,
         StepError as StepError,
-        balanced_tokens as balanced_tokens,
+        balance_tokens as balance_tokens,
         chordal as chordal,
         chordal_multiplier as chordal_multiplier,
-        convolved as convolved,
+        convolve as convolve,
+        convolve_reweighted as convolve_reweighted,
         drift_diffusion as drift_diffusion,
         heat_multiplier as heat_multiplier,
         propagate as propagate,
-        reweighted as reweighted,
         semigroup as semigroup,
     )
     from theory.diffusion.similarity import (

@@ -10,11 +10,26 @@ Nothing here enters a bound: cells only propose, so their centres may be rounded
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
+from theory.distance.coupling import Arcs
+
 Places = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+
+
+class Cells(NamedTuple):
+    """A cloud in order, cut into ranges."""
+
+    names: Numbers
+    """shape (n,): the cell of every atom"""
+    places: Places
+    """shape (c, d): barycentres of the cells"""
+    masses: Places
+    """shape (c,)"""
 
 
 def halvings(x: Places, y: Places) -> tuple[Numbers, Numbers]:
@@ -44,6 +59,12 @@ def halvings(x: Places, y: Places) -> tuple[Numbers, Numbers]:
 def cells(n: int, count: int) -> Numbers:
     """Return the cell of every rank when ``n`` atoms in order are cut into at most ``count`` ranges, none empty."""
     return np.arange(n) * min(n, count) // n
+
+
+def coarsen(z: Places, masses: Places, count: int) -> Cells:
+    """Cut atoms in order into at most ``count`` cells."""
+    names = cells(len(z), count)
+    return Cells(names, *centres(z, masses, names))
 
 
 def centres(z: Places, masses: Places, cell: Numbers) -> tuple[Places, Places]:
@@ -76,3 +97,16 @@ def staircase(first: Places, second: Places) -> tuple[Numbers, Numbers, Places]:
     rows = np.minimum(np.searchsorted(above, ends), len(first) - 1)
     columns = np.minimum(np.searchsorted(below, ends), len(second) - 1)
     return rows, columns, masses
+
+
+def spread(plan: Arcs, a: Places, in_x: Numbers, b: Places, in_y: Numbers) -> Arcs:
+    """Return a plan of the atoms of which the cells exchange what ``plan`` says, in the order of the cells."""
+    if len(a) == in_x[-1] + 1 and len(b) == in_y[-1] + 1:
+        return plan
+    order = np.lexsort((plan.columns, plan.rows))
+    targets = plan.columns[order]
+    rows, arcs, masses = staircase(a, plan.masses[order])
+    order = np.argsort(targets[arcs], kind="stable")  # of one cell the parts that come from neighbours stay together
+    columns, pieces, masses = staircase(b, masses[order])
+    keys, where = np.unique(rows[order][pieces] * len(b) + columns, return_inverse=True)
+    return Arcs(keys // len(b), keys % len(b), np.bincount(where, masses).astype(np.float64))

@@ -1,4 +1,4 @@
-r"""Upper bounds of a transport cost, from a plan that nobody vouches for.
+r"""Both bounds of a transport cost, from potentials that are feasible and a plan that nobody vouches for.
 
 Let :math:`\alpha, \beta` be probability vectors with rational entries and :math:`C_{ij} \le D` costs, and let a
 solver propose non-negative floats :math:`G_{ij}`. Two couplings are made of them; the cost of either bounds the
@@ -30,11 +30,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theory.distance.dyadic import grid, inner
+
+
+class Arcs(NamedTuple):
+    """Arcs of a plan, no two with the same ends, and the positive, finite masses that they carry."""
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    masses: NDArray[np.float64]
+
+
+def bound_cost(
+    supply: Sequence[int], demand: Sequence[int], u: NDArray[np.float64], v: NDArray[np.float64],
+    arcs: Arcs, cost: NDArray[np.float64], *, diameter: float,
+) -> tuple[Fraction, Fraction]:  # fmt: skip
+    """Return a lower and an upper bound of the optimal cost, both exact.
+
+    Parameters
+    ----------
+    supply, demand : sequence of int
+        The marginals, as integers in units of one over their own sums.
+    u, v : ndarray
+        Potentials, feasible for the true costs.
+    arcs : Arcs
+        Of a plan.
+    cost : ndarray, shape (k,)
+        Upper bounds of the unit costs of the arcs.
+    diameter : float
+        Upper bound of all unit costs.
+    """
+    below = inner(supply, u) / sum(supply) + inner(demand, v) / sum(demand)
+    rows, columns = arcs.rows.tolist(), arcs.columns.tolist()
+    above = cheapest_repair(rows, columns, arcs.masses, cost, diameter=diameter, supply=supply, demand=demand)
+    return below, above
 
 
 def cheapest_repair(

@@ -27,7 +27,7 @@ from theory.distance.dyadic import enclosure, grid
 from theory.evidence import Interval
 
 
-def comparable(mu: Measure, nu: Measure) -> None:
+def require_comparable(mu: Measure, nu: Measure) -> None:
     """Refuse what has no distance: anything but two measures on the same space."""
     for name, value in (("mu", mu), ("nu", nu)):
         if not isinstance(value, Measure):
@@ -62,7 +62,7 @@ def w1_line(mu: Measure, nu: Measure) -> Interval:
     >>> print(w1_line(Measure([[0.0], [1.0]]), Measure([[0.5]])))
     0.5
     """
-    comparable(mu, nu)
+    require_comparable(mu, nu)
     if mu.dim != 1:
         raise ValueError(f"mu: expected dimension 1, got {mu.dim}")
     supply, demand = grid(mu.weights)[0], grid(nu.weights)[0]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from theory.engine.methods import METHODS as METHODS, attention as attention
     from theory.engine.pairs import (
         TILE as TILE,
-        Attention as Attention,
+        AttentionResult as AttentionResult,
         Direction as Direction,
         Form as Form,
         Moments as Moments,

@@ -12,7 +12,7 @@ import numpy as np
 
 from theory._validate import as_instance
 from theory.engine import reference
-from theory.engine.pairs import Array, Attention, Counts, Direction, Form, Moments, Pairs
+from theory.engine.pairs import Array, AttentionResult, Counts, Direction, Form, Moments, Pairs
 
 BACKENDS = ("compiled", "reference")
 PRECISIONS = ("double", "single")
@@ -34,7 +34,7 @@ def kernels(form: Form) -> ModuleType:
 def attention(
     pairs: Pairs, values: Array, *, log_weights: Array | None = None, visible: Counts | None = None,
     precision: str = "double",
-) -> Attention:  # fmt: skip
+) -> AttentionResult:  # fmt: skip
     """Average the values of the keys under the softmax of the scores.
 
     Parameters
@@ -54,7 +54,7 @@ def attention(
 
     Returns
     -------
-    Attention
+    AttentionResult
 
     Raises
     ------
@@ -70,7 +70,7 @@ def attention(
         output, log_partition = kernels(pairs.form).attention(pairs, values, added, seen, single=precision == "single")
     demand_finite("score", log_partition)
     demand_finite("values", output)
-    return Attention(output, log_partition)
+    return AttentionResult(output, log_partition)
 
 
 def weights(pairs: Pairs, *, log_weights: Array | None = None, visible: Counts | None = None) -> Array:

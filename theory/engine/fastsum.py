@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from theory.engine import dense, gauge, spectrum, transform
 from theory.engine.demands import demand
-from theory.engine.pairs import Array, Attention, Form, Pairs
+from theory.engine.pairs import Array, AttentionResult, Form, Pairs
 from theory.engine.threads import threads
 
 FORMS = (Form.DISTANCE, Form.DOT, Form.TORUS)
@@ -52,7 +52,9 @@ _EXACT = 2**32  # chosen: pairs that may be spent on faint rows, some seconds
 _POINT, _SPREAD, _GRID, _ROW = 60.0, 0.4, 1.0, 3.0  # measured: in pairs of the dense method, see ``cost``
 
 
-def attention(pairs: Pairs, values: Array, *, log_weights: Array | None = None, accuracy: float = 1e-12) -> Attention:
+def attention(
+    pairs: Pairs, values: Array, *, log_weights: Array | None = None, accuracy: float = 1e-12
+) -> AttentionResult:
     """Average the values of the keys under the softmax of the scores, to a promised accuracy.
 
     Parameters
@@ -69,7 +71,7 @@ def attention(pairs: Pairs, values: Array, *, log_weights: Array | None = None, 
 
     Returns
     -------
-    Attention
+    AttentionResult
         ``error`` is the largest error of an output that the check saw. It depends on the number of threads by
         rounding only.
 
@@ -108,7 +110,7 @@ def attention(pairs: Pairs, values: Array, *, log_weights: Array | None = None, 
             )
         if faint.size:
             output[faint], log_partition[faint] = dense.attention(_part(pairs, faint), values, log_weights=added)[:2]
-        return Attention(output, log_partition, "nufft", error)
+        return AttentionResult(output, log_partition, "nufft", error)
     raise ArithmeticError(f"accuracy: expected an error of at most {accuracy:g}, got {reached:.3g}")
 
 

@@ -37,7 +37,7 @@ from scipy.spatial import cKDTree
 
 from theory.engine import dense
 from theory.engine.demands import demand
-from theory.engine.pairs import Array, Attention, Form, Pairs
+from theory.engine.pairs import Array, AttentionResult, Form, Pairs
 from theory.engine.threads import over_rows, threads
 
 FORMS = (Form.DISTANCE, Form.TORUS)
@@ -61,7 +61,9 @@ class _Blocks(NamedTuple):
     tree: cKDTree
 
 
-def attention(pairs: Pairs, values: Array, *, log_weights: Array | None = None, accuracy: float = 1e-12) -> Attention:
+def attention(
+    pairs: Pairs, values: Array, *, log_weights: Array | None = None, accuracy: float = 1e-12
+) -> AttentionResult:
     """Average the values of the near keys under the softmax of the scores, to a certified accuracy.
 
     Parameters
@@ -78,7 +80,7 @@ def attention(pairs: Pairs, values: Array, *, log_weights: Array | None = None, 
 
     Returns
     -------
-    Attention
+    AttentionResult
         ``error`` is the largest bound of the mass that a row has lost, twice.
 
     Raises
@@ -114,8 +116,8 @@ def attention(pairs: Pairs, values: Array, *, log_weights: Array | None = None, 
         over_rows(run, queries.radii.size, m * _BLOCK)
     except ValueError:  # an overflow; the dense method names the query
         exact = dense.attention(pairs, values, log_weights=log_weights)
-        return Attention(exact.output, exact.log_partition, "local", 0.0)
-    return Attention(output, log_partition, "local", float(lost.max()))
+        return AttentionResult(exact.output, exact.log_partition, "local", 0.0)
+    return AttentionResult(output, log_partition, "local", float(lost.max()))
 
 
 def cost(pairs: Pairs, m: int, n: int, d_v: int, accuracy: float) -> float:  # noqa: ARG001  as every method's

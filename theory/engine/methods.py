@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from theory._validate import as_between
 from theory.engine import dense
-from theory.engine.pairs import Array, Attention, Counts, Pairs
+from theory.engine.pairs import Array, AttentionResult, Counts, Pairs
 
 METHODS = ("dense", "nufft", "local", "auto")
 _SMALL = 1 << 20  # measured: pairs that the dense method does before another one has looked at its input
@@ -33,7 +33,7 @@ def costs(pairs: Pairs, values: Array, accuracy: float) -> Costs:
 def attention(
     pairs: Pairs, values: Array, *, log_weights: Array | None = None, visible: Counts | None = None,
     precision: str = "double", method: str = "dense", accuracy: float = 1e-12,
-) -> Attention:  # fmt: skip
+) -> AttentionResult:  # fmt: skip
     """Average the values of the keys under the softmax of the scores.
 
     Parameters
@@ -50,7 +50,7 @@ def attention(
 
     Returns
     -------
-    Attention
+    AttentionResult
         With the method taken and the error that it certifies or has seen.
 
     Raises
@@ -84,7 +84,7 @@ def attention(
     return dense.attention(pairs, values, log_weights=log_weights, visible=visible, precision=precision)
 
 
-def _fast(method: str, pairs: Pairs, values: Array, log_weights: Array | None, accuracy: float) -> Attention:
+def _fast(method: str, pairs: Pairs, values: Array, log_weights: Array | None, accuracy: float) -> AttentionResult:
     if method == "nufft":
         from theory.engine import fastsum  # noqa: PLC0415  loads FINUFFT
 

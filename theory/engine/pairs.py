@@ -54,7 +54,7 @@ class Pairs:
     given: Callable[[Array, Array], Array] | None = None
 
 
-class Attention(NamedTuple):
+class AttentionResult(NamedTuple):
     """What a query reads, by whatever method."""
 
     output: Array

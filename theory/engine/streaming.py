@@ -18,20 +18,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from theory.engine.pairs import Attention
+from theory.engine.pairs import AttentionResult
 
 
-def merge(parts: Sequence[Attention]) -> Attention:
+def merge(parts: Sequence[AttentionResult]) -> AttentionResult:
     """Return what the same queries read from all keys of the ``parts`` together.
 
     Parameters
     ----------
-    parts : sequence of Attention
+    parts : sequence of AttentionResult
         At least one; outputs of one shape, of disjoint sets of keys.
 
     Returns
     -------
-    Attention
+    AttentionResult
         Its ``method`` names those of the parts. Its ``error`` is the largest of theirs, which bounds what their outputs
         bring; what their log-partitions are off by, up to the accuracy of a fast method, moves their shares besides.
 
@@ -47,7 +47,7 @@ def merge(parts: Sequence[Attention]) -> Attention:
     if not parts:
         raise ValueError("parts: expected at least one, got none")
     for part in parts:
-        if not isinstance(part, Attention):
+        if not isinstance(part, AttentionResult):
             raise TypeError(f"parts: expected results of attention, got {type(part).__name__}")
         if part.output.shape != parts[0].output.shape or part.log_partition.shape != part.output.shape[:1]:
             got = part.output.shape, part.log_partition.shape
@@ -60,4 +60,4 @@ def merge(parts: Sequence[Attention]) -> Attention:
     total = masses.sum(axis=0)
     output = np.einsum("pi,pic->ic", masses / total, np.stack([part.output for part in parts]))
     method = "+".join(sorted({name for part in parts for name in part.method.split("+")}))
-    return Attention(output, peak + np.log(total), method, max(part.error for part in parts))
+    return AttentionResult(output, peak + np.log(total), method, max(part.error for part in parts))

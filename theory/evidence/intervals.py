@@ -269,6 +269,21 @@ def within(values: ArrayLike, error: ArrayLike, kind: Kind = Kind.NUMERIC) -> An
     return bounded_by(lo, hi, kind)
 
 
+def cover(enclosed: Any, computed: ArrayLike) -> Any:
+    """Return the least enclosures that hold the truth and what floats made of it, so that a fault of theirs is seen.
+
+    Parameters
+    ----------
+    enclosed : Interval or Intervals
+        Of the truth.
+    computed : array_like
+        What the same question asked with floats was answered, of the same shape.
+    """
+    held = as_intervals(enclosed)
+    floats = as_real(computed, "computed")
+    return bounded_by(np.minimum(held.lo, floats), np.maximum(held.hi, floats), held.kind)
+
+
 def as_intervals(value: Any, name: str = "operand") -> Intervals:
     """Return numbers, an interval, balls or enclosures as an array of enclosures.
 

@@ -329,6 +329,18 @@ def _joined(join: Callable[..., Array]) -> Callable[..., Any]:
     return rule
 
 
+def _convolve(x: Any, y: Any, mode: str = "full") -> Any:
+    """Enclose a convolution, of which every entry is a product of a row with a column."""
+    a, b = as_intervals(x), as_intervals(y)
+    n = min(a.size, b.size)
+    with QUIET():
+        middle = np.convolve(a.mid, b.mid, mode)  # type: ignore[call-overload]
+        reach = np.convolve(abs(a.mid), b.radius + gamma(n) * abs(b.mid), mode)  # type: ignore[call-overload]
+        reach = reach + np.convolve(a.radius, abs(b.mid) + b.radius, mode)  # type: ignore[call-overload]
+        reach = reach * (1.0 + gamma(n + 8)) + 2.0 * SUBNORMAL * n
+        return bounded_by(_down(middle - reach), _up(middle + reach), max(a.kind, b.kind, _LIBRARY))
+
+
 def _where(condition: Any, x: Any, y: Any) -> Any:
     a, b = as_intervals(x), as_intervals(y)
     lo = np.where(condition, a.lo, b.lo)
@@ -361,6 +373,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.vstack: _joined(np.vstack),
     np.hstack: _joined(np.hstack),
     np.where: _where,
+    np.convolve: _convolve,
     np.linalg.norm: _norm,
     np.sum: lambda x, axis=None, **options: x.sum(axis=axis, **options),
     np.mean: lambda x, axis=None, **options: x.mean(axis=axis, **options),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
-    from theory.experiments.tasks import Setting as Setting, Task as Task, Variant as Variant, task as task
-    from theory.experiments.training import run as run
+    from theory.experiments.tasks import Setting as Setting, Task as Task, Variant as Variant, make_task as make_task
+    from theory.experiments.training import run_experiment as run_experiment
 
 open_lazily(__name__)

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from theory.experiments.tasks.registry import TASKS, task
+from theory.experiments.tasks.registry import TASKS, make_task
 
 _TABLES = """tables, in --out:
   TASK.csv            a row per run: setting, number of parameters, losses and scores at the end
@@ -76,12 +76,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.data is not None and not options.data.is_dir():
         parser.error(f"--data: expected a folder, found none at {options.data}")
     from theory.evidence.streams import ROOT  # noqa: PLC0415  --help needs none of it
-    from theory.experiments.training.runner import Stopped, run  # noqa: PLC0415
+    from theory.experiments.training.runner import Stopped, run_experiment  # noqa: PLC0415
 
     root = ROOT if options.root is None else options.root
     try:
-        made = run(
-            partial(task, options.task, options.data, root), scale=options.scale, seeds=options.seeds,
+        made = run_experiment(
+            partial(make_task, options.task, options.data, root), scale=options.scale, seeds=options.seeds,
             tuning_seeds=options.tuning_seeds, root=root, data=options.data, out=options.out, workers=options.workers,
         )  # fmt: skip
     except Stopped as signal:
@@ -102,9 +102,9 @@ def _words(error: Exception) -> str:
 
 
 def _summary(made: dict[str, Any], out: Path) -> str:
-    from theory.experiments.training.progress import duration  # noqa: PLC0415
+    from theory.experiments.training.progress import format_duration  # noqa: PLC0415
 
-    lines = [f"{made['runs']} runs in {duration(made['wall_seconds'])} on {made['workers']} processes"]
+    lines = [f"{made['runs']} runs in {format_duration(made['wall_seconds'])} on {made['workers']} processes"]
     if made["diverged"]:
         lines.append(f"{made['diverged']} of them diverged, and are in the tables as that (diverged = 1)")
     lines += [f"  {(out / name).resolve()}" for name in made["tables"]]

@@ -13,63 +13,55 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_bound, as_points
-from theory.evidence import Interval
-from theory.evidence.roundoff import gamma
+from theory._validate import as_points
+from theory.evidence import Interval, exact, norm
 from theory.lipschitz._numbers import exponent
 
 _NEAREST = 1e-8  # taken: closer tokens differ by little more than the rounding with which they were made
-_LOST = 2.0**-511  # derived: the root of the smallest normal double, per coordinate
 
 
-def displacement(x: ArrayLike, y: ArrayLike, p: float = math.inf, *, error: float = 0.0) -> Interval:
+def displacement(x: ArrayLike, y: ArrayLike, p: float = math.inf) -> Interval:
     """Enclose the p-norm of the displacements of n tokens.
 
     Parameters
     ----------
-    x, y : array_like, shape (n, d)
-        The tokens before and after, in one unit.
+    x, y : array_like or Intervals, shape (n, d)
+        The tokens before and after, in one unit; floats are exact.
     p : float, default inf
         Exponent, at least 1.
-    error : float, default 0.0
-        By how much any entry of ``x`` and of ``y`` may be off.
 
     Returns
     -------
     Interval
-        In the unit of the tokens, kind ``NUMERIC``. Differences, lengths and powers are each a few roundings off, and
-        Minkowski's inequality bounds what errors of the entries do.
+        In the unit of the tokens, kind ``NUMERIC``.
 
     Raises
     ------
     ValueError
-        If the shapes differ, ``p`` is below 1, ``error`` is negative or a squared displacement leaves float64.
+        If the shapes differ, ``p`` is below 1 or a squared displacement leaves float64.
     """
-    first = as_points(x, "x")
-    n, d = first.shape
-    second = as_points(y, "y", size=n, dim=d)
-    slip, power = as_bound(error, "error"), exponent(p)
-    with np.errstate(under="ignore", over="ignore"):
-        lengths = np.sqrt(np.einsum("ij,ij->i", first - second, first - second))
-        largest = float(lengths.max())
-        if not largest < math.inf:
-            raise ValueError(f"x, y: expected displacements whose squares float64 can hold, got {largest}")
-        off = 2.0 * (math.sqrt(d) * slip + d * _LOST)
-        if power == math.inf or largest == 0.0:
-            share, norm, operations = 1.0, largest, d + 6.0
-        else:
-            share = float(n) ** (1.0 / power)
-            norm = largest * float(np.sum((lengths / largest) ** power)) ** (1.0 / power)
-            operations = d + 8.0 + (n + 16.0) / power + 16.0
-    slack = norm * gamma(math.ceil(operations)) + share * off * (1.0 + gamma(16))
-    around = Interval.within(norm, slack)
-    return Interval(max(around.lo, 0.0), around.hi, around.kind)  # a norm is not negative
+    first = exact(as_points(x, "x"))
+    second = exact(as_points(y, "y", size=first.shape[0], dim=first.shape[1]))
+    power = exponent(p)
+    ways = first - second
+    largest = float(abs(ways).max().hi)
+    if not largest < 1e150:
+        raise ValueError(f"x, y: expected displacements whose squares float64 can hold, got {largest}")
+    size = 2.0 ** math.frexp(largest)[1]  # so that squares and powers are not lost
+    lengths = norm(ways / size, axis=1)
+    if power == math.inf:
+        return size * lengths.max()  # type: ignore[no-any-return]
+    if power == 1.0:
+        return size * lengths.sum()  # type: ignore[no-any-return]
+    total = (lengths**power).sum()
+    root = np.sqrt(total) if power == 2.0 else np.power(total, 1.0 / exact(power))
+    return size * root  # type: ignore[no-any-return]
 
 
 def displacement_ratio(
-    x: ArrayLike, y: ArrayLike, outputs: tuple[ArrayLike, ArrayLike], p: float = math.inf, *, error: float = 0.0
+    x: ArrayLike, y: ArrayLike, outputs: tuple[ArrayLike, ArrayLike], p: float = math.inf
 ) -> Interval:
-    """Enclose the displacement of two arrays of outputs, (n, k) each and known up to ``error``, per that of the tokens.
+    """Enclose the displacement of two arrays of outputs, (n, k) each, per that of the tokens.
 
     Raises
     ------
@@ -81,9 +73,17 @@ def displacement_ratio(
         raise TypeError(f"outputs: expected two arrays, got {type(outputs).__name__}")
     start, end = (as_points(part, "outputs") for part in outputs)
     moved = displacement(x, y)
-    size = max(float(np.abs(np.asarray(x)).max()), float(np.abs(np.asarray(y)).max()))
+    size = max(float(exact(np.abs(as_points(tokens, name))).max().hi) for tokens, name in ((x, "x"), (y, "y")))
     if not moved.lo > _NEAREST * size:
         raise ValueError(
             f"x, y: expected a token that moves by more than {_NEAREST} of the size {size}, got {moved.hi}"
         )
-    return displacement(start, end, p, error=error) / displacement(x, y, p)
+    return displacement(start, end, p) / displacement(x, y, p)
+
+
+def diameter(points: ArrayLike) -> Interval:
+    """Enclose the largest distance of two points, shape (n, d), in their unit; floats are exact."""
+    cloud = exact(as_points(points, "points"))
+    size = 2.0 ** math.frexp(float(abs(cloud).max().hi))[1]  # so that squares are not lost
+    scaled = cloud / size
+    return size * norm(scaled[:, np.newaxis] - scaled[np.newaxis], axis=2).max()  # type: ignore[no-any-return]

@@ -23,7 +23,8 @@ from numpy.typing import ArrayLike
 from theory._validate import as_points
 from theory.attention import Measure
 from theory.attention.measure import as_measure
-from theory.evidence import Interval, Kind, ball
+from theory.attention.score import Array
+from theory.evidence import Interval, Intervals, Kind, ball, exact, is_enclosed, norm
 from theory.evidence.enclosure import balls, hull
 from theory.evidence.roundoff import gamma
 from theory.lipschitz._numbers import exponent
@@ -37,14 +38,19 @@ _TIE = (
 def wp_line(mu: Measure, nu: Measure, p: float) -> Interval:
     """Enclose the distance of two measures on the line; weights are normalised exactly. Kind ``CERTIFIED``.
 
+    Atoms may be enclosed, weights must be known exactly.
+
     Raises
     ------
     ValueError
-        If a dimension is not one or ``p`` is below one.
+        If a dimension is not one, a weight is not known exactly or ``p`` is below one.
     """
     if as_measure(mu, "mu").dim != 1 or as_measure(nu, "nu").dim != 1:
         raise ValueError(f"mu, nu: expected dimension 1, got {mu.dim} and {nu.dim}")
     order = exponent(p)
+    if is_enclosed(mu.points, nu.points):
+        (x, near), (y, close) = (_places(exact(law.points)) for law in (mu, nu))
+        return _widened(wp_line(_placed(mu, x, "mu"), _placed(nu, y, "nu"), order), near + close)
     (x, a), (y, b) = _sorted(mu), _sorted(nu)
     i = j = 0
     pieces: list[tuple[Fraction, Any]] = []
@@ -84,6 +90,9 @@ def wp_tokens(x: ArrayLike, y: ArrayLike, p: float) -> Interval:
     if n > _MOST:
         raise ValueError(f"x: expected at most {_MOST} tokens, got {n}")
     order = exponent(p)
+    if is_enclosed(first, second):
+        (one, near), (other, close) = (_places(exact(tokens)) for tokens in (first, second))
+        return _widened(wp_tokens(one, other, order), near + close)
     with np.errstate(over="ignore"):
         gaps = first[:, np.newaxis, :] - second[np.newaxis, :, :]
     if not np.isfinite(gaps).all():
@@ -95,18 +104,36 @@ def wp_tokens(x: ArrayLike, y: ArrayLike, p: float) -> Interval:
     worth = costs.max(axis=1) if math.isinf(order) else ((costs / size) ** order).sum(axis=1)
     tie = _TIE * size if math.isinf(order) else n * max(_TIE, order * gamma(4 * d + 32))  # powers multiply the error
     near = chosen[worth <= worth.min() + tie]
-    exact = np.frompyfunc(lambda square: square.sqrt() if square > 0 else square.nonnegative_part().sqrt(), 1, 1)(
+    enclosed = np.frompyfunc(lambda square: square.sqrt() if square > 0 else square.nonnegative_part().sqrt(), 1, 1)(
         ((balls(first)[:, np.newaxis, :] - balls(second)[np.newaxis, :, :]) ** 2).sum(axis=2)
     )
     if math.isinf(order):
-        lengths = [[hull(way) for way in row] for row in exact]
+        lengths = [[hull(way) for way in row] for row in enclosed]
         return _smallest([Interval.largest(lengths[i][k] for i, k in enumerate(each)) for each in near.tolist()])
     power = ball(order)
-    powers = exact**power
+    powers = enclosed**power
     least = _smallest([hull(powers[np.arange(n), each].sum()) for each in near])
     if not least.hi < math.inf:
         raise ValueError(f"x, y, p: expected powers of distances that float64 can hold, got {least.hi}")
     return _root(ball(max(least.lo, 0.0)).union(ball(least.hi)) / n, power)
+
+
+def _places(points: Intervals) -> tuple[Array, Interval]:
+    """Return the middles, and a bound on how far an atom is from its own: so far the measures are, in every W_p."""
+    return points.mid, norm(exact(points.radius), axis=1).max()
+
+
+def _placed(mu: Measure, points: Array, name: str) -> Measure:
+    weights = exact(mu.weights)
+    if weights.radius.any():
+        raise ValueError(f"{name}: expected weights that are known exactly, got radii up to {weights.radius.max()}")
+    return Measure(points, weights.mid)
+
+
+def _widened(distance: Interval, reach: Interval) -> Interval:
+    """Return the distance of measures that are no further than a reach from those with this distance."""
+    wide: Interval = distance + Interval.within(0.0, reach.hi)
+    return Interval(max(wide.lo, 0.0), wide.hi, wide.kind)
 
 
 def _smallest(costs: list[Interval]) -> Interval:

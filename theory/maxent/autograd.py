@@ -23,9 +23,9 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 from theory.maxent.batch import Array
-from theory.maxent.entmax import entmax as _entmax, entmax_alpha_derivative, entmax_vjp
-from theory.maxent.losses import fenchel_young_gradient, fenchel_young_loss as _loss
-from theory.maxent.rowmap import RowMap, row_map
+from theory.maxent.layers.row_map import RowMap, row_map
+from theory.maxent.losses.fenchel_young import fenchel_young_gradient, fenchel_young_loss as _loss
+from theory.maxent.sparse.entmax import entmax as _entmax, entmax_alpha_derivative, entmax_vjp
 
 
 def softmax(scores: Tensor, *, tau: float = 1.0, dim: int = -1) -> Tensor:
@@ -104,7 +104,8 @@ class _Mapped(Function):
     @staticmethod
     def forward(ctx: Any, scores: Tensor, rows: RowMap) -> Tensor:
         law = rows.law(_numbers(scores))
-        ctx.rows, ctx.law = rows, law
+        ctx.rows = rows
+        ctx.law = law
         return _like(law, scores)
 
     @staticmethod
@@ -121,13 +122,17 @@ class _Entmax(Function):
         law = _entmax(_numbers(scores), _numbers(alpha), tau=tau, axis=dim)
         if law.shape != tuple(scores.shape):
             raise ValueError(f"alpha: expected a shape that adds no axes to the rows, got shape {tuple(alpha.shape)}")
-        ctx.law, ctx.alpha, ctx.tau, ctx.dim = law, alpha.detach().clone(), tau, dim
+        ctx.law = law
+        ctx.alpha = alpha.detach().clone()
+        ctx.tau = tau
+        ctx.dim = dim
         return _like(law, scores)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, cotangent: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
-        pull, order = _numbers(cotangent), _numbers(ctx.alpha)
+        pull = _numbers(cotangent)
+        order = _numbers(ctx.alpha)
         slope = change = None
         if ctx.needs_input_grad[0]:
             slope = _like(entmax_vjp(ctx.law, pull, order, tau=ctx.tau, axis=ctx.dim), cotangent)
@@ -142,8 +147,10 @@ class _Loss(Function):
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, target: Tensor, alpha: float, tau: float, dim: int) -> Tensor:
-        s, y = _numbers(scores), _numbers(target)
-        ctx.dim, ctx.slope = dim, fenchel_young_gradient(s, y, alpha, tau=tau, axis=dim)
+        s = _numbers(scores)
+        y = _numbers(target)
+        ctx.dim = dim
+        ctx.slope = fenchel_young_gradient(s, y, alpha, tau=tau, axis=dim)
         return _like(_loss(s, y, alpha, tau=tau, axis=dim), scores)
 
     @staticmethod

@@ -90,7 +90,7 @@ def as_axis(axis: int) -> int:
     return int(axis)
 
 
-def flattened(
+def flatten_rows(
     arrays: dict[str, Array], axis: int, parameters: dict[str, Array]
 ) -> tuple[Layout, list[Array], list[Array]]:
     """Return arrays of equal shape as rows, (m, n) each, and the parameters as columns, (m, 1) each.
@@ -123,7 +123,8 @@ def flattened(
             raise ValueError(
                 f"{label}: expected a shape that broadcasts against the rows, {own}, got shape {value.shape}"
             ) from None
-    n, count = first.shape[axis], int(np.prod(shape))
+    n = first.shape[axis]
+    count = int(np.prod(shape))
     if own != shape:
         rows = [np.broadcast_to(row, (*shape, n)) for row in rows]
     flat = [row.reshape(count, n) for row in rows]
@@ -131,14 +132,14 @@ def flattened(
     return Layout(shape, int(axis) % first.ndim - first.ndim), flat, columns
 
 
-def batch(scores: ArrayLike, axis: int, tau: ArrayLike, **parameters: Array) -> tuple[Batch, list[Array]]:
+def read_scores(scores: ArrayLike, axis: int, tau: ArrayLike, **parameters: Array) -> tuple[Batch, list[Array]]:
     """Read scores and temperature; further parameters, already checked, come back as columns."""
     given = {"tau": as_parameter(tau, "tau"), **parameters}
-    layout, (rows,), (temperature, *others) = flattened({"scores": as_scores(scores)}, axis, given)
-    return measured(rows, rows > -np.inf, temperature, layout), others
+    layout, (rows,), (temperature, *others) = flatten_rows({"scores": as_scores(scores)}, axis, given)
+    return read_gaps(rows, rows > -np.inf, temperature, layout), others
 
 
-def measured(rows: Array, present: Bools, tau: Array, layout: Layout) -> Batch:
+def read_gaps(rows: Array, present: Bools, tau: Array, layout: Layout) -> Batch:
     """Return the gaps of rows of which the entries ``present`` count."""
     peak = np.max(rows, axis=1, keepdims=True, where=present, initial=-np.inf)
     with np.errstate(over="ignore"):
@@ -153,14 +154,14 @@ def measured(rows: Array, present: Bools, tau: Array, layout: Layout) -> Batch:
 
 
 def as_laws(value: ArrayLike, name: str) -> Array:
-    """Convert to non-negative float64 without a look at the sums, which :func:`demand_laws` takes per row."""
+    """Convert to non-negative float64 without a look at the sums, which :func:`validate_laws` takes per row."""
     laws = as_real(value, name)
     if not (laws >= 0.0).all():
         raise ValueError(f"{name}: expected non-negative masses, got {laws[laws < 0.0].flat[0]}")
     return laws
 
 
-def demand_laws(rows: Array, name: str) -> None:
+def validate_laws(rows: Array, name: str) -> None:
     """Raise unless every row, (m, n), sums to one up to the rounding of its own normalisation."""
     slack = (rows.shape[1] + 2) * 2.0**-52  # derived: n divisions and one sum of n terms, twice over
     off = np.abs(rows.sum(axis=1) - 1.0)
@@ -169,13 +170,13 @@ def demand_laws(rows: Array, name: str) -> None:
         raise ValueError(f"{name}: expected rows with sum 1 (to {slack:.1e}), got sum {float(bad)!r}")
 
 
-def through(
+def read_cotangent(
     weights: ArrayLike, cotangent: ArrayLike, axis: int, tau: ArrayLike, **parameters: Array
 ) -> tuple[Layout, Array, Array, Array, list[Array]]:
     """Read what a derivative needs: weights and cotangent as rows, temperature and parameters as columns."""
     arrays = {"weights": as_laws(weights, "weights"), "cotangent": as_real(cotangent, "cotangent")}
     given = {"tau": as_parameter(tau, "tau"), **parameters}
-    layout, (law, cotangents), (temperature, *others) = flattened(arrays, axis, given)
+    layout, (law, cotangents), (temperature, *others) = flatten_rows(arrays, axis, given)
     return layout, law, cotangents, temperature, others
 
 
@@ -185,10 +186,12 @@ def excess(terms: Array) -> Array:
     Pairs are added, and pairs of these; what each addition rounds off is known exactly (Knuth) and summed apart, so the
     sum is off by its last rounding and by terms of the second order.
     """
-    sums, lost = terms, np.zeros((terms.shape[0], 1))
+    sums = terms
+    lost = np.zeros((terms.shape[0], 1))
     while sums.shape[1] > 1:
         half = sums.shape[1] // 2
-        a, b = sums[:, :half], sums[:, half : 2 * half]
+        a = sums[:, :half]
+        b = sums[:, half : 2 * half]
         both = a + b
         back = both - a
         lost += ((a - (both - back)) + (b - back)).sum(axis=1, keepdims=True)
@@ -196,7 +199,7 @@ def excess(terms: Array) -> Array:
     return (sums - 1.0) + lost
 
 
-def blocks(rows: int, n: int) -> Iterator[slice]:
+def row_blocks(rows: int, n: int) -> Iterator[slice]:
     """Cut rows of n entries into blocks that the cache holds."""
     size = max(1, _CELLS // n)
     for start in range(0, rows, size):

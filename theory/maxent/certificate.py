@@ -24,40 +24,43 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory import evidence
 from theory._validate import as_positive, as_simplex, as_vector
-from theory.evidence import Interval, Kind
+from theory.evidence import Interval, Kind, as_intervals, is_enclosed
 
 _BITS = 256  # taken: a gap of 1e-17 keeps its digits beside order 1, where powers of weights cancel
 
 
-def frank_wolfe_gap(gradient: NDArray[np.object_], law: ArrayLike) -> Interval:
-    r"""Enclose :math:`\max_i g_i - \langle g, p\rangle`, at which a concave function can still rise from ``law``.
+def frank_wolfe_gap(gradient: NDArray[np.object_], weights: ArrayLike) -> Interval:
+    r"""Enclose :math:`\max_i g_i - \langle g, p\rangle`, at which a concave function can still rise from ``weights``.
 
     Parameters
     ----------
-    gradient : ndarray of balls, shape (n,)
-        Of the function, at ``law`` divided by its sum; a constant may be added.
-    law : array_like, shape (n,)
+    gradient : ndarray of balls or Intervals, shape (n,)
+        Of the function, at ``weights`` divided by its sum; a constant may be added.
+    weights : array_like or Intervals, shape (n,)
         A law up to the rounding of its sum, which is divided out exactly.
 
     Raises
     ------
     ValueError
-        If the shapes differ or ``law`` leaves the simplex.
+        If the shapes differ or ``weights`` leaves the simplex.
     """
+    if is_enclosed(gradient, weights):
+        slope, law = as_intervals(gradient), as_intervals(weights)
+        return ((slope.max() - slope) * law).sum() / law.sum()  # type: ignore[no-any-return]
     if not isinstance(gradient, np.ndarray) or gradient.dtype != object or gradient.ndim != 1:
         raise TypeError(f"gradient: expected a vector of balls, got {type(gradient).__name__}")
     with evidence.precision(_BITS):
-        p = _normalised(as_simplex(law, "law", size=len(gradient)))
+        p = _normalised(as_simplex(weights, "weights", size=len(gradient)))
         mean = (gradient * p).sum()
         return Interval.largest(evidence.hull(g - mean) for g in gradient)
 
 
-def entmax_gap(scores: ArrayLike, law: ArrayLike, alpha: float, *, tau: float = 1.0) -> Interval:
-    r"""Enclose the Frank-Wolfe gap of :math:`\langle p, s\rangle + \tau H_\alpha(p)` at ``law``.
+def entmax_gap(scores: ArrayLike, weights: ArrayLike, alpha: float, *, tau: float = 1.0) -> Interval:
+    r"""Enclose the Frank-Wolfe gap of :math:`\langle p, s\rangle + \tau H_\alpha(p)` at ``weights``.
 
     Parameters
     ----------
-    scores, law : array_like, shape (n,)
+    scores, weights : array_like, shape (n,)
         Finite scores and a law on them.
     alpha : float
         Positive, finite order; 1 is Shannon's entropy.
@@ -72,11 +75,12 @@ def entmax_gap(scores: ArrayLike, law: ArrayLike, alpha: float, *, tau: float = 
     Raises
     ------
     ValueError
-        If the shapes differ, ``law`` leaves the simplex, or ``alpha`` or ``tau`` is not positive.
+        If the shapes differ, ``weights`` leaves the simplex, or ``alpha`` or ``tau`` is not positive.
     """
     s = as_vector(scores, "scores")
-    p = as_simplex(law, "law", size=s.size)
-    order, temperature = as_positive(alpha, "alpha"), as_positive(tau, "tau")
+    p = as_simplex(weights, "weights", size=s.size)
+    order = as_positive(alpha, "alpha")
+    temperature = as_positive(tau, "tau")
     if order <= 1.0 and not (p > 0.0).all():
         return Interval.unknown(Kind.CERTIFIED)
     with evidence.precision(_BITS):

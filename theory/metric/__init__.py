@@ -1,4 +1,4 @@
-"""Metric-attention: a score whose distances are learned, what it does, and the experiments that were reported of it."""
+"""Metric-attention: a score whose distances are learned, its layer with analytic derivatives, and what it does."""
 
 from typing import TYPE_CHECKING
 
@@ -6,9 +6,28 @@ from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
     from theory.metric.features import LinearFeatures as LinearFeatures, ResidualFeatures as ResidualFeatures
-    from theory.metric.layer import propagate as propagate, vjp as vjp, weights as weights
-    from theory.metric.network import InformationPropagation as InformationPropagation
+    from theory.metric.fibres import fibre_mean as fibre_mean, find_fibre as find_fibre
+    from theory.metric.half_bandwidth import laplacian_rate as laplacian_rate, wave_multipliers as wave_multipliers
+    from theory.metric.layer import (
+        attention_weights as attention_weights,
+        average_tokens as average_tokens,
+        softmax_rows as softmax_rows,
+        vjp as vjp,
+    )
+    from theory.metric.network import (
+        InformationPropagation as InformationPropagation,
+        log_softmax_rows as log_softmax_rows,
+    )
     from theory.metric.score import MetricScore as MetricScore
-    from theory.metric.similarity import similarity as similarity
+    from theory.metric.similarity import (
+        DistanceSimilarity as DistanceSimilarity,
+        MetricSimilarity as MetricSimilarity,
+        Similarity as Similarity,
+        draw_parameters as draw_parameters,
+        make_similarity as make_similarity,
+        sizes_of as sizes_of,
+        split_parameters as split_parameters,
+    )
+    from theory.metric.spectrum import attention_spectrum as attention_spectrum, stationary_law as stationary_law
 
 open_lazily(__name__)

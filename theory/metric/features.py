@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,15 +47,6 @@ class Features(Protocol):
     def lipschitz(self) -> float:
         """An upper bound on the Lipschitz constant."""
         ...
-
-
-class Gradients(NamedTuple):
-    """Derivatives with respect to the parameters of :class:`ResidualFeatures`, in their shapes."""
-
-    inner: Array
-    inner_bias: Array
-    outer: Array
-    outer_bias: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,40 +89,24 @@ class ResidualFeatures:
         return int(self.inner.shape[0])
 
     def __call__(self, x: ArrayLike) -> Array:
-        """Return the features of points (n, d), shape (n, d)."""
+        """Return the features of points (n, d), shape (n, d), enclosed if the points are."""
         x = as_points(x, "x", dim=self.dim)
-        return np.asarray(x + self._hidden(x) @ self.outer + self.outer_bias)
+        image: Array = x + self._hidden(x) @ self.outer + self.outer_bias
+        return image
 
     def jacobian(self, x: ArrayLike) -> Array:
-        """Return the derivatives, (n, d, d), of feature a in direction b at [i, a, b]."""
+        """Return the derivatives, (n, d, d), of feature a in direction b at [i, a, b]; enclosed if the points are."""
         slope = 1.0 - self._hidden(as_points(x, "x", dim=self.dim)) ** 2
-        branch = np.einsum("ka,ik,bk->iab", self.outer, slope, self.inner, optimize=True)
-        return np.asarray(np.eye(self.dim) + branch)
+        jacobian: Array = np.eye(self.dim) + (self.outer.T * slope[:, np.newaxis, :]) @ self.inner.T
+        return jacobian
 
     def hessian(self, x: ArrayLike) -> Array:
-        """Return the second derivatives, (n, d, d, d), of feature a in directions b and c at [i, a, b, c]."""
+        """Return the second derivatives, (n, d, d, d), of feature a in directions b and c; enclosed if points are."""
         t = self._hidden(as_points(x, "x", dim=self.dim))
         bend = -2.0 * t * (1.0 - t * t)
-        bent: Array = np.einsum("ka,ik,bk,ck->iabc", self.outer, bend, self.inner, self.inner, optimize=True)
-        return bent
-
-    def vjp(self, x: ArrayLike, cotangent: ArrayLike) -> tuple[Array, Gradients]:
-        r"""Return the gradient of :math:`\sum_i\langle\bar g_i, g(x_i)\rangle` in the points and in the parameters.
-
-        Parameters
-        ----------
-        x, cotangent : array_like, shape (n, d)
-
-        Raises
-        ------
-        ValueError
-            If the shapes differ.
-        """
-        x = as_points(x, "x", dim=self.dim)
-        bar = as_matrix(cotangent, "cotangent", shape=x.shape)
-        t = self._hidden(x)
-        back = (bar @ self.outer.T) * (1.0 - t * t)
-        return bar + back @ self.inner.T, Gradients(x.T @ back, back.sum(axis=0), t.T @ bar, bar.sum(axis=0))
+        slopes = (self.outer.T * bend[:, np.newaxis, :])[:, :, np.newaxis, :] * self.inner
+        hessian: Array = slopes @ self.inner.T
+        return hessian
 
     @property
     def branch(self) -> float:
@@ -188,8 +163,9 @@ class LinearFeatures:
         object.__setattr__(self, "matrix", frozen(as_matrix(self.matrix, "matrix")))
 
     def __call__(self, x: ArrayLike) -> Array:
-        """Return the features of points (n, d), shape (n, k)."""
-        return np.asarray(as_points(x, "x", dim=self.matrix.shape[0]) @ self.matrix)
+        """Return the features of points (n, d), shape (n, k), enclosed if the points are."""
+        image: Array = as_points(x, "x", dim=self.matrix.shape[0]) @ self.matrix
+        return image
 
     def jacobian(self, x: ArrayLike) -> Array:
         """Return the matrix once for every point, (n, k, d)."""

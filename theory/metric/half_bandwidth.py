@@ -34,13 +34,13 @@ _NARROWEST = 1e-4  # taken: a sphere of a million tokens
 _QUERY = {"circle": (math.cos(0.25), math.sin(0.25)), "sphere": (0.576, 0.768, 0.28)}  # no zero of the first degrees
 
 
-def rate(space: str, degree: int) -> int:
+def laplacian_rate(space: str, degree: int) -> int:
     r"""Return :math:`\mu_l`, minus the eigenvalue of the Laplacian."""
     ell = as_count(degree, "degree", least=0)
-    return ell * ell if _known(space) == "circle" else ell * (ell + 1)
+    return ell * ell if _validate_space(space) == "circle" else ell * (ell + 1)
 
 
-def multipliers(space: str, degrees: int, epsilon: float) -> list[Interval]:
+def wave_multipliers(space: str, degrees: int, epsilon: float) -> list[Interval]:
     """Enclose by how much a layer multiplies waves of degrees 1 to ``degrees``.
 
     Parameters
@@ -68,10 +68,10 @@ def multipliers(space: str, degrees: int, epsilon: float) -> list[Interval]:
         )
     if count > 3:
         raise ValueError(f"degrees: expected at most 3, got {degrees}")
-    return _enclosed(_known(space), count, epsilon, 16 + math.ceil(8.0 / math.sqrt(epsilon)))
+    return _enclose_multipliers(_validate_space(space), count, epsilon, 16 + math.ceil(8.0 / math.sqrt(epsilon)))
 
 
-def _enclosed(space: str, count: int, epsilon: float, n: int) -> list[Interval]:
+def _enclose_multipliers(space: str, count: int, epsilon: float, n: int) -> list[Interval]:
     """Enclose multipliers by a quadrature of n tokens per half turn."""
     score = MetricScore(LinearFeatures(np.eye(2 if space == "circle" else 3)), epsilon)
     query = np.array([_QUERY[space]])
@@ -82,13 +82,13 @@ def _enclosed(space: str, count: int, epsilon: float, n: int) -> list[Interval]:
     error = rounding(query, keys, values, score=score, weights=masses) + 256.0 * U * (1.0 + 1.0 / epsilon)
     here = _waves(space, count, query)[0]
     return [
-        Interval.within(float(mean), error + _left(space, 1.0 / epsilon, 2 * n - degree))
+        Interval.within(float(mean), error + _quadrature_error(space, 1.0 / epsilon, 2 * n - degree))
         / Interval.within(float(value), 64.0 * U)
         for degree, (mean, value) in enumerate(zip(found, here, strict=True), start=1)
     ]
 
 
-def _left(space: str, b: float, first: int) -> float:
+def _quadrature_error(space: str, b: float, first: int) -> float:
     """Bound what a quadrature leaves that is exact for a wave times a polynomial of a degree below ``first``."""
     from scipy.special import ive  # noqa: PLC0415  only this bound needs it
 
@@ -98,7 +98,7 @@ def _left(space: str, b: float, first: int) -> float:
     return 4.0 * tail / (mean - 2.0 * tail) if 2.0 * tail < mean else math.inf
 
 
-def _known(space: str) -> str:
+def _validate_space(space: str) -> str:
     return as_choice(space, "space", SPACES)
 
 

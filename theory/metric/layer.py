@@ -16,14 +16,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_having, as_real, as_vector
-from theory.metric.similarity import Similarity, moved, sizes
+from theory.evidence import is_enclosed
+from theory.metric.similarity import Similarity, contract_rows, recentered, sizes_of
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-def weights(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, mask: Mask | None = None) -> Array:
-    """Return the rows S of the layer, (..., n, n).
+def attention_weights(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, mask: Mask | None = None) -> Array:
+    """Return the rows S of the layer, (..., n, n), enclosed if a token or a parameter is.
 
     Parameters
     ----------
@@ -40,13 +41,14 @@ def weights(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, mask: Mas
     ValueError
         If a shape does not fit, a number is not finite, or a query sees no key.
     """
-    theta, h = _problem(similarity, theta, h)
-    return softmax(_scores(similarity, theta, h), _checked(mask, h))
+    theta, h = _validate_problem(similarity, theta, h)
+    return softmax_rows(_scores(similarity, theta, h), _validate_mask(mask, h))
 
 
-def propagate(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, mask: Mask | None = None) -> Array:
-    """Return :math:`SH`, (..., n, d); parameters and errors as in :func:`weights`."""
-    return np.asarray(weights(similarity, theta, h, mask=mask) @ as_real(h, "h"))
+def average_tokens(similarity: Similarity, theta: ArrayLike, h: ArrayLike, *, mask: Mask | None = None) -> Array:
+    """Return :math:`SH`, (..., n, d); parameters and errors as in :func:`attention_weights`."""
+    averages: Array = attention_weights(similarity, theta, h, mask=mask) @ as_real(h, "h")
+    return averages
 
 
 def vjp(
@@ -54,47 +56,56 @@ def vjp(
 ) -> tuple[Array, Array]:
     r"""Return the gradient of :math:`\langle\bar Y, SH\rangle` in the tokens, (..., n, d), and the parameters, (p,).
 
-    ``cotangent`` is :math:`\bar Y`, in the shape of the tokens; the others and errors as in :func:`weights`.
+    ``cotangent`` is :math:`\bar Y`, in the shape of the tokens; the others and errors as in :func:`attention_weights`.
     """
-    theta, h = _problem(similarity, theta, h)
+    theta, h = _validate_problem(similarity, theta, h)
     bar = as_real(cotangent, "cotangent")
     if bar.shape != h.shape:
         raise ValueError(f"cotangent: expected shape {h.shape}, got shape {bar.shape}")
     with np.errstate(over="ignore", invalid="ignore"):
-        tokens, slopes = pull(similarity, theta, h, softmax(_scores(similarity, theta, h), _checked(mask, h)), bar)
-    if not (np.isfinite(tokens).all() and np.isfinite(slopes).all()):
+        rows = softmax_rows(_scores(similarity, theta, h), _validate_mask(mask, h))
+        tokens, slopes = pull_through_rows(similarity, theta, h, rows, bar)
+    if not (_is_finite(tokens) and _is_finite(slopes)):
         raise ValueError("cotangent: expected one whose gradient float64 can hold, got an overflow")
     return tokens, slopes
 
 
-def pull(similarity: Similarity, theta: Array, h: Array, rows: Array, cotangent: Array) -> tuple[Array, Array]:
+def pull_through_rows(
+    similarity: Similarity, theta: Array, h: Array, rows: Array, cotangent: Array
+) -> tuple[Array, Array]:
     """Return what :func:`vjp` does, for rows that are known already and arguments that were checked."""
-    bar = cotangent @ moved(h).swapaxes(-1, -2)  # a common shift drops out in the next line, as rows add up to one
-    bar -= np.einsum("...ij,...ij->...i", rows, bar)[..., np.newaxis]
-    bar *= rows
-    tokens, slopes = similarity.pull(theta, h, bar)
-    return tokens + rows.swapaxes(-1, -2) @ cotangent, slopes
+    bar = cotangent @ np.swapaxes(recentered(h), -1, -2)  # a common shift drops out next, as rows add up to one
+    bar = bar - contract_rows(rows, bar)[..., np.newaxis]
+    tokens, slopes = similarity.pull(theta, h, bar * rows)
+    return tokens + np.swapaxes(rows, -1, -2) @ cotangent, slopes
 
 
-def softmax(scores: Array, mask: Mask | None = None) -> Array:
-    """Return the rows; overwrites ``scores``."""
+def softmax_rows(scores: Array, mask: Mask | None = None) -> Array:
+    """Return the softmax of the last axis, zero where ``mask`` is False; enclosed if the scores are."""
     if mask is not None:
-        scores = np.where(mask, scores, -np.inf)
-    scores -= scores.max(axis=-1, keepdims=True)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=-1, keepdims=True)
-    return scores
+        scores = np.where(mask, scores, scores.min())
+    kernel = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    if mask is not None:
+        kernel = np.where(mask, kernel, 0.0)
+    rows: Array = kernel / kernel.sum(axis=-1, keepdims=True)
+    return rows
 
 
 def _scores(similarity: Similarity, theta: Array, h: Array) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         scores = similarity.scores(theta, h)
-    if not np.isfinite(scores).all():
+    if not _is_finite(scores):
         raise ValueError("h: expected tokens whose scores float64 can hold, got one that is not finite")
     return scores
 
 
-def _checked(mask: Mask | None, h: Array) -> Mask | None:
+def _is_finite(values: Array) -> bool:
+    """Tell whether all numbers, or the ends of all enclosures, are finite."""
+    ends = (values.lo, values.hi) if is_enclosed(values) else (values,)  # type: ignore[attr-defined]
+    return all(np.isfinite(end).all() for end in ends)
+
+
+def _validate_mask(mask: Mask | None, h: Array) -> Mask | None:
     if mask is None:
         return None
     if isinstance(mask, np.ma.MaskedArray):
@@ -108,9 +119,9 @@ def _checked(mask: Mask | None, h: Array) -> Mask | None:
     return flags
 
 
-def _problem(similarity: Similarity, theta: ArrayLike, h: ArrayLike) -> tuple[Array, Array]:
+def _validate_problem(similarity: Similarity, theta: ArrayLike, h: ArrayLike) -> tuple[Array, Array]:
     as_having(similarity, "similarity", "scores", "pull")
     tokens = as_real(h, "h")
     if tokens.ndim < 2 or tokens.shape[-1] != similarity.dim or tokens.shape[-2] < 1:
         raise ValueError(f"h: expected shape (..., n, {similarity.dim}), got shape {tokens.shape}")
-    return as_vector(theta, "theta", size=sum(sizes(similarity.shapes))), tokens
+    return as_vector(theta, "theta", size=sum(sizes_of(similarity.shapes))), tokens

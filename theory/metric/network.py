@@ -18,15 +18,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_generator, as_having, as_positive, as_real, as_vector
-from theory.metric.layer import pull, softmax
-from theory.metric.similarity import Shapes, Similarity, drawn, parts, sizes
+from theory.metric.layer import pull_through_rows, softmax_rows
+from theory.metric.similarity import Shapes, Similarity, draw_parameters, sizes_of, split_parameters
 
 Array = NDArray[np.float64]
 
 
 @cache
 def _shapes(dim: int, inputs: int, classes: int, blocks: int, each: Shapes) -> Shapes:
-    return ((inputs, dim), (dim,), (dim, classes), (classes,), *[(sum(sizes(each)),)] * blocks)
+    return ((inputs, dim), (dim,), (dim, classes), (classes,), *[(sum(sizes_of(each)),)] * blocks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,15 @@ class InformationPropagation:
     @property
     def size(self) -> int:
         """How many parameters there are."""
-        return sum(sizes(self.shapes))
+        return sum(sizes_of(self.shapes))
 
     def initial(self, rng: np.random.Generator) -> Array:
         """Draw parameters; those outside the blocks first, so that they do not depend on the similarity."""
         as_generator(rng)
         blocks = [self.similarity.shapes] * self.blocks
-        return np.concatenate([drawn(self.shapes[:4], rng), *[self.stretch * drawn(shapes, rng) for shapes in blocks]])
+        return np.concatenate(
+            [draw_parameters(self.shapes[:4], rng), *[self.stretch * draw_parameters(shapes, rng) for shapes in blocks]]
+        )
 
     def tokens(self, theta: ArrayLike, x: ArrayLike) -> list[Array]:
         """Return the tokens before each block and after the last one, each (..., n, d)."""
@@ -113,7 +115,7 @@ class InformationPropagation:
             raise ValueError(f"y: expected shape {inputs.shape[:-1]}, got shape {classes.shape}")
         tokens, rows = self._forward(pieces, inputs)
         scores = tokens[-1] @ pieces[2] + pieces[3]
-        logs = log_softmax(scores).reshape(-1, self.classes)
+        logs = log_softmax_rows(scores).reshape(-1, self.classes)
         hit = np.arange(classes.size), classes.ravel()
         bar = np.exp(logs)
         bar[hit] -= 1.0
@@ -123,7 +125,7 @@ class InformationPropagation:
         back = (bar @ pieces[2].T).reshape(tokens[-1].shape)
         inner: list[Array] = []
         for h, s, theta_block in zip(tokens[-2::-1], rows[::-1], pieces[:3:-1], strict=True):
-            back, slope = pull(self.similarity, theta_block, h, s, back)
+            back, slope = pull_through_rows(self.similarity, theta_block, h, s, back)
             inner.insert(0, slope)
         flat = back.reshape(-1, self.similarity.dim)
         slopes = [inputs.reshape(-1, self.inputs).T @ flat, flat.sum(axis=0), *slopes, *inner]
@@ -132,12 +134,12 @@ class InformationPropagation:
     def _forward(self, pieces: list[Array], x: Array) -> tuple[list[Array], list[Array]]:
         tokens, rows = [x @ pieces[0] + pieces[1]], []
         for theta in pieces[4:]:
-            rows.append(softmax(self.similarity.scores(theta, tokens[-1])))
+            rows.append(softmax_rows(self.similarity.scores(theta, tokens[-1])))
             tokens.append(rows[-1] @ tokens[-1])
         return tokens, rows
 
     def _parts(self, theta: ArrayLike) -> list[Array]:
-        return parts(as_vector(theta, "theta", size=self.size), self.shapes)
+        return split_parameters(as_vector(theta, "theta", size=self.size), self.shapes)
 
     def _inputs(self, x: ArrayLike) -> Array:
         inputs = as_real(x, "x")
@@ -156,7 +158,7 @@ class InformationPropagation:
         return classes.astype(np.int64)
 
 
-def log_softmax(scores: Array) -> Array:
+def log_softmax_rows(scores: Array) -> Array:
     """Return the logarithms of the softmax along the last axis."""
     shifted = scores - scores.max(axis=-1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))

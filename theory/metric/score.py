@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_points, as_positive
 from theory.attention import SquaredDistance
-from theory.attention.score import Constants, held
+from theory.attention.score import Constants, require_finite
 from theory.engine import Pairs
+from theory.evidence import is_enclosed
 from theory.metric.features import Features
 
 Array = NDArray[np.float64]
@@ -61,8 +62,12 @@ class MetricScore:
         return SquaredDistance(0.5 / self.epsilon)
 
     def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
-        """Return the (m, n) scores."""
-        return self._distance.matrix(self.features(as_points(x, "x")), self.features(as_points(y, "y")))
+        """Return the (m, n) scores, enclosed if the points are."""
+        left, right = self.features(as_points(x, "x")), self.features(as_points(y, "y"))
+        if is_enclosed(left, right):
+            apart = left[:, np.newaxis, :] - right[np.newaxis, :, :]
+            return (apart * apart).sum(axis=2) / (-2.0 * self.epsilon)
+        return self._distance.matrix(left, right)
 
     def pairs(self, x: Array, y: Array) -> Pairs:
         """Return the features of queries and keys."""
@@ -82,9 +87,10 @@ class MetricScore:
         slope, beta = self.features.lipschitz, 0.5 / self.epsilon
         diameter = 2.0 * slope * as_positive(radius, "radius")
         steep = 2.0 * beta * diameter * slope
-        return held(Constants(beta * diameter * diameter, steep, steep, 2.0 * beta * slope * slope))
+        return require_finite(Constants(beta * diameter * diameter, steep, steep, 2.0 * beta * slope * slope))
 
     def pull_back(self, x: ArrayLike) -> Array:
         r"""Return the metric :math:`J^\top J` at points (n, d), shape (n, d, d), which small distances see."""
         jacobian = self.features.jacobian(as_points(x, "x"))
-        return np.asarray(np.einsum("iab,iac->ibc", jacobian, jacobian, optimize=True))
+        metric: Array = np.swapaxes(jacobian, 1, 2) @ jacobian
+        return metric

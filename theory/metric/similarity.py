@@ -20,12 +20,13 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_choice, as_count, as_vector
+from theory.evidence import exact, is_enclosed
 from theory.evidence.roundoff import gamma
 from theory.metric.features import LinearFeatures, ResidualFeatures
 
@@ -35,7 +36,7 @@ Shapes = tuple[tuple[int, ...], ...]
 
 
 @cache  # as is the next one: every step of a training asks for the same
-def sizes(shapes: Shapes) -> tuple[int, ...]:
+def sizes_of(shapes: Shapes) -> tuple[int, ...]:
     """Return how many numbers each shape holds."""
     return tuple(math.prod(shape) for shape in shapes)
 
@@ -43,35 +44,41 @@ def sizes(shapes: Shapes) -> tuple[int, ...]:
 @cache
 def _cuts(shapes: Shapes) -> tuple[tuple[slice, tuple[int, ...]], ...]:
     """Return where each shape lies in a vector of parameters."""
-    ends = (0, *itertools.accumulate(sizes(shapes)))
+    ends = (0, *itertools.accumulate(sizes_of(shapes)))
     return tuple((slice(*ends_of), shape) for ends_of, shape in zip(itertools.pairwise(ends), shapes, strict=True))
 
 
-def parts(theta: Array, shapes: Shapes) -> list[Array]:
+def split_parameters(theta: Array, shapes: Shapes) -> list[Array]:
     """Cut a vector of parameters into arrays."""
     return [theta[cut].reshape(shape) for cut, shape in _cuts(shapes)]  # np.split takes a third of a training
 
 
 @cache
-def _loss(width: int) -> float:
+def _cancellation_error(width: int) -> float:
     """Bound what taking distances of so many features apart is off by, in units of the largest square."""
     return 4.0 * gamma(width + 3)
 
 
-def _far(square: Array, width: int) -> bool:
+def _is_far(squares: Array, width: int) -> bool:
     """Tell whether rows of so many numbers and with these squares are too far from the origin to be taken apart."""
-    return not _loss(width) * square.max() <= _OFF
+    largest = squares.mid.max() if is_enclosed(squares) else squares.max()  # type: ignore[attr-defined]
+    return not _cancellation_error(width) * largest <= _OFF
 
 
-def moved(h: Array) -> Array:
+def contract_rows(a: Array, b: Array) -> Array:
+    """Return the sums of products along the last axis, enclosed if any of the numbers are."""
+    return (a * b).sum(axis=-1) if is_enclosed(a, b) else np.einsum("...k,...k->...", a, b)
+
+
+def recentered(h: Array) -> Array:
     """Return tokens far from the origin as differences from the first of their stack, others as they are.
 
     For what a common shift does not change.
     """
-    return h - h[..., :1, :] if _far(np.einsum("...ik,...ik->...i", h, h), h.shape[-1]) else h
+    return h - h[..., :1, :] if _is_far(contract_rows(h, h), h.shape[-1]) else h
 
 
-def drawn(shapes: Shapes, rng: np.random.Generator) -> Array:
+def draw_parameters(shapes: Shapes, rng: np.random.Generator) -> Array:
     r"""Draw matrices from :math:`[-r, r]` with :math:`r = 1/\sqrt{\text{rows}}`; vectors, the biases, are zero."""
     return np.concatenate(
         [
@@ -117,7 +124,7 @@ class SelfSimilarity:
     width: int
 
     def __post_init__(self) -> None:
-        _settle(self)
+        _validate_sizes(self)
 
     @property
     def shapes(self) -> Shapes:
@@ -126,16 +133,21 @@ class SelfSimilarity:
 
     def scores(self, theta: Array, h: Array) -> Array:
         """Return the scores (..., n, n)."""
-        q, k = parts(theta, self.shapes)
-        return np.asarray((h @ q) @ _turned(h @ k) / math.sqrt(self.width))
+        q, k = split_parameters(theta, self.shapes)
+        scores: Array = (h @ q) @ _transposed(h @ k) / self._root(h)
+        return scores
 
     def pull(self, theta: Array, h: Array, cotangent: Array) -> tuple[Array, Array]:
         """Return the gradients in tokens and parameters."""
-        q, k = parts(theta, self.shapes)
-        bar = cotangent / math.sqrt(self.width)
-        queries, keys = bar @ (h @ k), _turned(bar) @ (h @ q)
-        slopes = [_summed(h, queries), _summed(h, keys)]
+        q, k = split_parameters(theta, self.shapes)
+        bar = cotangent / self._root(cotangent)
+        queries, keys = bar @ (h @ k), _transposed(bar) @ (h @ q)
+        slopes = [_sum_outer_products(h, queries), _sum_outer_products(h, keys)]
         return queries @ q.T + keys @ k.T, np.concatenate([slope.ravel() for slope in slopes])
+
+    def _root(self, asked: Array) -> Any:
+        """Return the root of the width, enclosed if what it divides is."""
+        return np.sqrt(exact(self.width)) if is_enclosed(asked) else math.sqrt(self.width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +164,7 @@ class DistanceSimilarity:
     width: int
 
     def __post_init__(self) -> None:
-        _settle(self)
+        _validate_sizes(self)
 
     @property
     def shapes(self) -> Shapes:
@@ -161,19 +173,21 @@ class DistanceSimilarity:
 
     def features(self, theta: ArrayLike) -> LinearFeatures:
         """Return what distances are taken of."""
-        return LinearFeatures(*parts(as_vector(theta, "theta", size=sum(sizes(self.shapes))), self.shapes))
+        return LinearFeatures(
+            *split_parameters(as_vector(theta, "theta", size=sum(sizes_of(self.shapes))), self.shapes)
+        )
 
     def scores(self, theta: Array, h: Array) -> Array:
         """Return the scores (..., n, n)."""
-        (w,) = parts(theta, self.shapes)
-        return _apart(moved(h) @ w)
+        (w,) = split_parameters(theta, self.shapes)
+        return _distance_scores(recentered(h) @ w)
 
     def pull(self, theta: Array, h: Array, cotangent: Array) -> tuple[Array, Array]:
         """Return the gradients in tokens and parameters."""
-        (w,) = parts(theta, self.shapes)
-        h = moved(h)  # bar sums to zero over the tokens
-        bar = _pulled_apart(h @ w, cotangent)
-        return bar @ w.T, _summed(h, bar).ravel()
+        (w,) = split_parameters(theta, self.shapes)
+        h = recentered(h)  # bar sums to zero over the tokens
+        bar = _pull_distance_scores(h @ w, cotangent)
+        return bar @ w.T, _sum_outer_products(h, bar).ravel()
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +204,7 @@ class MetricSimilarity:
     width: int
 
     def __post_init__(self) -> None:
-        _settle(self)
+        _validate_sizes(self)
 
     @property
     def shapes(self) -> Shapes:
@@ -199,24 +213,31 @@ class MetricSimilarity:
 
     def features(self, theta: ArrayLike) -> ResidualFeatures:
         """Return what distances are taken of."""
-        return ResidualFeatures(*parts(as_vector(theta, "theta", size=sum(sizes(self.shapes))), self.shapes))
+        return ResidualFeatures(
+            *split_parameters(as_vector(theta, "theta", size=sum(sizes_of(self.shapes))), self.shapes)
+        )
 
     def scores(self, theta: Array, h: Array) -> Array:
         """Return the scores (..., n, n)."""
-        inner, bias, outer, _ = parts(theta, self.shapes)  # the last one moves all features together
-        return _apart(moved(h) + np.tanh(h @ inner + bias) @ outer)
+        inner, bias, outer, _ = split_parameters(theta, self.shapes)  # the last one moves all features together
+        return _distance_scores(recentered(h) + np.tanh(h @ inner + bias) @ outer)
 
     def pull(self, theta: Array, h: Array, cotangent: Array) -> tuple[Array, Array]:
         """Return the gradients in tokens and parameters."""
-        inner, bias, outer, shift = parts(theta, self.shapes)
+        inner, bias, outer, _ = split_parameters(theta, self.shapes)
         t = np.tanh(h @ inner + bias)
-        bar = _pulled_apart(moved(h) + t @ outer, cotangent)
+        bar = _pull_distance_scores(recentered(h) + t @ outer, cotangent)
         back = (bar @ outer.T) * (1.0 - t * t)
-        slopes = [_summed(h, back), back.reshape(-1, self.width).sum(axis=0), _summed(t, bar), np.zeros_like(shift)]
+        slopes = [
+            _sum_outer_products(h, back),
+            back.reshape(-1, self.width).sum(axis=0),
+            _sum_outer_products(t, bar),
+            np.zeros(self.dim),
+        ]
         return bar + back @ inner.T, np.concatenate([slope.ravel() for slope in slopes])
 
 
-def similarity(attention: str, dim: int, width: int, *, matching: str = "width") -> Similarity:
+def make_similarity(attention: str, dim: int, width: int, *, matching: str = "width") -> Similarity:
     """Return the similarity of an attention.
 
     Parameters
@@ -238,48 +259,47 @@ def similarity(attention: str, dim: int, width: int, *, matching: str = "width")
     }  # fmt: skip
     kind = kinds[as_choice(attention, "attention", kinds)]
     own = SelfSimilarity(dim, width)
-    wanted = sum(sizes(own.shapes))
+    wanted = sum(sizes_of(own.shapes))
     if as_choice(matching, "matching", ("width", "parameters")) == "width":
         return kind(own.dim, own.width)
     widths = range(1, 2 * own.width + 2)
-    return min((kind(own.dim, w) for w in widths), key=lambda s: abs(sum(sizes(s.shapes)) - wanted))
+    return min((kind(own.dim, w) for w in widths), key=lambda s: abs(sum(sizes_of(s.shapes)) - wanted))
 
 
-def _settle(similar: SelfSimilarity | DistanceSimilarity | MetricSimilarity) -> None:
+def _validate_sizes(similar: SelfSimilarity | DistanceSimilarity | MetricSimilarity) -> None:
     for name in ("dim", "width"):
         object.__setattr__(similar, name, as_count(getattr(similar, name), name))
 
 
-def _turned(x: Array) -> Array:
-    return x.swapaxes(-1, -2)
+def _transposed(x: Array) -> Array:
+    return np.swapaxes(x, -1, -2)
 
 
-def _summed(left: Array, right: Array) -> Array:
+def _sum_outer_products(left: Array, right: Array) -> Array:
     """Return the sum of outer products over all tokens of all stacks."""
-    return np.asarray(left.reshape(-1, left.shape[-1]).T @ right.reshape(-1, right.shape[-1]))
+    products: Array = left.reshape(-1, left.shape[-1]).T @ right.reshape(-1, right.shape[-1])
+    return products
 
 
-def _apart(f: Array) -> Array:
+def _distance_scores(f: Array) -> Array:
     """Return minus the squared distances of the rows of each stack."""
-    square = np.einsum("...ik,...ik->...i", f, f)
-    if _far(square, f.shape[-1]):
-        return _apart_by_differences(f)
-    scores = f @ _turned(f)
-    scores *= 2.0
-    scores -= square[..., :, np.newaxis]
-    scores -= square[..., np.newaxis, :]
-    return np.asarray(scores)
-
-
-def _apart_by_differences(f: Array) -> Array:
-    """Return the same at any distance from the origin, at the cost of a pass for every feature."""
-    scores = np.zeros((*f.shape[:-1], f.shape[-2]))
-    for feature in np.moveaxis(f, -1, 0):
-        scores -= np.square(feature[..., :, np.newaxis] - feature[..., np.newaxis, :])
+    squares = contract_rows(f, f)
+    if _is_far(squares, f.shape[-1]):
+        return _distance_scores_by_differences(f)
+    scores: Array = 2.0 * (f @ _transposed(f)) - squares[..., :, np.newaxis] - squares[..., np.newaxis, :]
     return scores
 
 
-def _pulled_apart(f: Array, cotangent: Array) -> Array:
+def _distance_scores_by_differences(f: Array) -> Array:
+    """Return the same at any distance from the origin, at the cost of a pass for every feature."""
+    scores: Array = np.zeros((*f.shape[:-1], f.shape[-2]))
+    for feature in np.moveaxis(f, -1, 0):
+        scores = scores - np.square(feature[..., :, np.newaxis] - feature[..., np.newaxis, :])
+    return scores
+
+
+def _pull_distance_scores(f: Array, cotangent: Array) -> Array:
     """Return the gradient in the features, of which each is a query and a key."""
-    both = cotangent + _turned(cotangent)
-    return np.asarray(2.0 * (both @ f - both.sum(axis=-1)[..., np.newaxis] * f))
+    both = cotangent + _transposed(cotangent)
+    pulled: Array = 2.0 * (both @ f - both.sum(axis=-1)[..., np.newaxis] * f)
+    return pulled

@@ -27,13 +27,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_having, as_points
 from theory.attention.score import BoundedScore, bounded
-from theory.evidence import Interval
+from theory.evidence import Intervals, within
 from theory.evidence.roundoff import EXP_ULPS, SUBNORMAL, gamma
 
 Array = NDArray[np.float64]
+_TINY = 1e-300  # derived: smaller masses are known up to this absolutely
 
 
-def spectrum(score: BoundedScore, tokens: ArrayLike) -> list[Interval]:
+def attention_spectrum(score: BoundedScore, tokens: ArrayLike) -> Intervals:
     """Enclose the eigenvalues of the rows of self-attention.
 
     Parameters
@@ -44,7 +45,7 @@ def spectrum(score: BoundedScore, tokens: ArrayLike) -> list[Interval]:
 
     Returns
     -------
-    list of n Interval
+    Intervals, shape (n,)
         In increasing order, kind ``NUMERIC``.
 
     Raises
@@ -58,28 +59,32 @@ def spectrum(score: BoundedScore, tokens: ArrayLike) -> list[Interval]:
     n, most = scores.shape[0], scores.max(axis=1)
     root = np.sqrt(np.exp(scores - most[:, np.newaxis]).sum(axis=1))
     matrix = np.exp(scores - 0.5 * (most[:, np.newaxis] + most)) / root[:, np.newaxis] / root
-    relative = _both(relative) * (1.0 + gamma(2 * n + 16)) - 1.0  # entry and roots of two sums
+    relative = _quotient_error(relative) * (1.0 + gamma(2 * n + 16)) - 1.0  # entry and roots of two sums
     middles, vectors = np.linalg.eigh(matrix)
     near, gram = vectors.T @ matrix @ vectors, vectors.T @ vectors
     size = np.abs(vectors).T @ matrix @ np.abs(vectors)
     off = _norm(gram - np.eye(n)) + gamma(n + 2) * _norm(np.abs(vectors).T @ np.abs(vectors))
     rest = _norm(near - np.diag(middles)) + gamma(2 * n + 4) * _norm(size)
     error = (rest + off * (2.0 + off)) * (1.0 + relative) + relative + n * n * SUBNORMAL
-    return [Interval.within(float(value), error) for value in middles]
+    enclosed: Intervals = within(middles, error)
+    return enclosed
 
 
-def stationary(score: BoundedScore, tokens: ArrayLike) -> tuple[Array, float]:
-    r"""Return the stationary law of the rows, :math:`\pi \propto K\mathbf 1`, and a bound on its relative error.
+def stationary_law(score: BoundedScore, tokens: ArrayLike) -> Intervals:
+    r"""Enclose the stationary law of the rows, :math:`\pi \propto K\mathbf 1`, shape (n,).
 
-    The bound is for masses of at least 1e-300. Parameters and errors as in :func:`spectrum`.
+    Parameters and errors as in :func:`attention_spectrum`.
     """
     scores, relative = _scores(score, tokens)
     sums = np.exp(scores - scores.max()).sum(axis=1)
     n = sums.size
-    return sums / sums.sum(), _both(relative) * (1.0 + gamma(3 * n + 4)) - 1.0
+    law = sums / sums.sum()
+    error = _quotient_error(relative) * (1.0 + gamma(3 * n + 4)) - 1.0
+    enclosed: Intervals = within(law, error * law + _TINY)
+    return enclosed
 
 
-def _both(relative: float) -> float:
+def _quotient_error(relative: float) -> float:
     """Bound a quotient of numbers that are known up to ``relative``; infinite if nothing is known."""
     return (1.0 + relative) / (1.0 - relative) if relative < 1.0 else math.inf
 

@@ -3,11 +3,22 @@
 import numpy as np
 
 from theory import Measure, attend
-from theory.attention import DotProduct, Head, MultiHead, Softmatch, attend_rows, rounding
-from theory.evidence import Claim, Interval, at_most, ball, bug, constant, discrepancy, equals, hypothesis, verifies
+from theory.attention import DotProduct, Head, MultiHead, Softmatch
+from theory.attention.variants import attend_rows
+from theory.evidence import (
+    Claim,
+    at_most,
+    ball,
+    bug,
+    constant,
+    equals,
+    exact,
+    hypothesis,
+    verifies,
+)
+from theory.evidence.spectra import exact_rank, singular_values
 from verify import textbook
-from verify.attention.elimination import rank
-from verify.textbook import balls, gap
+from verify.textbook import balls
 
 RECALLED = ("recalled", "derived")
 PLAIN = DotProduct(scale=1.0)
@@ -46,14 +57,12 @@ def test_equivariance(run, *, causal=False, positions=0.0, together=True):
         place = positions * np.column_stack([np.sin(np.arange(n)), np.cos(np.arange(n))])
         first, second = x + place, x[order] + place
         size = float(np.abs(np.vstack([first, second])).max())
-        exact = outputs(first, first, first, causal=causal)
-        error = rounding(second, second, second, score=PLAIN)
-        moved = attend(second, second, second, score=PLAIN, causal=causal)
-        yield equals(gap(moved, exact[order], error), 0, scale=size, n=n, part="self")
+        claimed = outputs(first, first, first, causal=causal)[order]
+        moved = attend(exact(second), second, second, score=PLAIN, causal=causal)
+        yield equals(moved, claimed, scale=size, n=n, part="self")
         asked = x[:2] + 0.5
-        crossed = attend(asked, first[order], x[order] if together else x, score=PLAIN)
-        exact = outputs(asked, first, x)
-        yield equals(gap(crossed, exact, rounding(asked, first, x, score=PLAIN)), 0, scale=size, n=n, part="cross")
+        crossed = attend(exact(asked), first[order], x[order] if together else x, score=PLAIN)
+        yield equals(crossed, outputs(asked, first, x), scale=size, n=n, part="cross")
 
 
 def softmax_rows(scores):
@@ -78,32 +87,29 @@ def softmax_rows(scores):
 )
 def test_prefix(run, *, causal=True, late=False, ahead=0):
     def layer(x):
-        rows = (
-            np.tril(Softmatch(PLAIN, Measure(x)).rows(x)) @ x if late else attend(x, x, x, score=PLAIN, causal=causal)
-        )
-        return rows, rounding(x, x, x, score=PLAIN)
+        if late:
+            return Softmatch(PLAIN, Measure(x)).rows(exact(x)) * np.tri(len(x)) @ x
+        return attend(exact(x), x, x, score=PLAIN, causal=causal)
 
     for rng in run.draws(quick=15, paper=200):
         n = int(rng.integers(3, 12))
         x, other = rng.normal(size=(n, 2)), rng.normal(size=(n, 2))
-        size, i = float(np.abs(x).max()), int(rng.integers(1, n - 1))
-        whole, error = layer(x)
-        # one rounding bound each: the output of the prefix, and that of the whole
-        prefix, again = layer(x[: i + ahead])
-        yield equals(discrepancy(prefix[ahead:], whole[:i], error + again), 0, scale=size, n=n, part="prefix")
-        changed, third = layer(np.vstack([x[:i], other[i:]]))  # what comes later is of no account
-        yield equals(discrepancy(changed[:i], whole[:i], error + third), 0, scale=size, n=n, part="later tokens")
-        exact = outputs(x, x, x, causal=True)
-        yield equals(gap(whole, exact, error), 0, scale=size, n=n, part="definition")
-        yield equals(discrepancy(whole[0], x[0], error), 0, scale=size, n=n, part="first")
+        i = int(rng.integers(1, n - 1))
+        case = {"scale": float(np.abs(x).max()), "n": n}
+        whole = layer(x)
+        yield equals(layer(x[: i + ahead])[ahead:], whole[:i], part="prefix", **case)
+        changed = layer(np.vstack([x[:i], other[i:]]))  # what comes later is of no account
+        yield equals(changed[:i], whole[:i], part="later tokens", **case)
+        yield equals(whole, outputs(x, x, x, causal=True), part="definition", **case)
+        yield equals(whole[0], x[0], part="first", **case)
     (rng,) = run.streams(1)
     x = rng.normal(size=(300, 2))  # the same through a map of rows, over more than one block of queries
-    rows = attend_rows(x, x, x, rows=softmax_rows, score=PLAIN, causal=causal)
+    rows = attend_rows(exact(x), x, x, rows=softmax_rows, score=PLAIN, causal=causal)
     if late:
-        rows = np.tril(softmax_rows(PLAIN.matrix(x, x))) @ x
+        rows = softmax_rows(PLAIN.matrix(exact(x), x)) * np.tri(300) @ x
     for i in (0, 1, 255, 256, 299):
         claimed = textbook.average(textbook.dot_scores(x[i : i + 1], x[: i + 1], beta=1), x[: i + 1])
-        yield equals(gap(rows[i : i + 1], claimed, rounding(x, x, x, score=PLAIN)), 0, scale=1, part="rows", query=i)
+        yield equals(rows[i : i + 1], claimed, scale=1, part="rows", query=i)
 
 
 def matrices(rng, heads, width, dim):
@@ -143,7 +149,7 @@ def test_gauge(run, *, transposed=True, mixed=False, averaged=False, orders=True
         n = int(rng.integers(2, 8))
         mu, x = Measure(rng.normal(size=(n, dim)), rng.dirichlet(np.ones(n))), rng.normal(size=(2, dim))
         parts = matrices(rng, heads, width, dim)
-        exact = printed(x, mu, parts, ball(1.0 / heads) if averaged else 1)
+        claimed = printed(x, mu, parts, ball(1.0 / heads) if averaged else 1)
         # integer matrices of determinant one: their inverses and all products here are exact
         a, b = (int(c) for c in rng.integers(1, 4, size=2))
         g, inverse = np.array([[1.0 + a * b, a], [b, 1.0]]), np.array([[1.0, -a], [-b, 1.0 + a * b]])
@@ -163,7 +169,7 @@ def test_gauge(run, *, transposed=True, mixed=False, averaged=False, orders=True
         size = float(
             sum((np.abs(mu.points) @ np.abs(v).T @ np.abs(o).T).max() for v, o in zip(w_value, w_out, strict=True))
         )
-        yield equals(gap(layer(x, mu), exact, layer.rounding(x, mu)), 0, scale=size, n=n)
+        yield equals(layer(exact(x), mu), claimed, scale=size, n=n)
 
 
 @verifies(
@@ -183,17 +189,15 @@ def test_rank(run, *, most=9, short=0, repeated=False, linear=False):
     for rng in run.draws(quick=10, paper=100):
         n, width = int(rng.integers(3, 12)), int(rng.integers(1, 3))
         q, k = (rng.integers(-9, 10, size=(n, width)).astype(float) for _ in range(2))
-        scores = rank(PLAIN.matrix(q, k))  # integers, exactly
+        scores = exact_rank(PLAIN.matrix(q, k))  # integers, exactly
         yield at_most(scores, width - short, scale=1, n=n, width=width, part="scores")
     square = np.array([(i, j) for i in (-1.0, 0.0, 1.0) for j in (-1.0, 0.0, 1.0)])
     queries = square.copy()
     queries[0] = queries[1] if repeated else queries[0]
     kernel = Softmatch(DotProduct(), Measure(square))
-    p = kernel.rows(queries)
+    p = kernel.rows(exact(queries))
     if linear:
-        p = (10.0 + PLAIN.matrix(queries, square)) / (10.0 + PLAIN.matrix(queries, square)).sum(axis=1, keepdims=True)
-    # a singular value moves by at most the Frobenius norm of the change, and LAPACK's is off by far less than 1e3 u
-    error = 9.0 * (kernel.error(square) + 2.0**-43)
-    values = np.linalg.svd(p, compute_uv=False)
-    found = int((values > error).sum())  # by rounded numbers and their bound
-    yield equals(Interval.within(found, 0.0), most, scale=1, n=9, width=2, part="weights")
+        p = 10.0 + PLAIN.matrix(exact(queries), square)
+        p = p / p.sum(axis=1, keepdims=True)
+    positive = (singular_values(p).lo > 0.0).sum()
+    yield equals(exact(positive, p.kind), most, scale=1, n=9, width=2, part="weights")

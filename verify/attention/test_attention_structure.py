@@ -1,28 +1,25 @@
 """What attention has because its rows are laws: contraction, convex hulls, a gradient, kernel regression."""
 
-from fractions import Fraction
-
 import numpy as np
 
-from theory import engine
-from theory.attention import DotProduct, attend, attend_nystrom, rounding
+from theory import Measure
+from theory.attention import DotProduct, Softmatch, attend
+from theory.attention.variants import attend_nystrom
 from theory.evidence import (
     Claim,
-    Interval,
     at_most,
     ball,
     bug,
     constant,
-    discrepancy,
     equals,
+    exact,
+    hull,
     hypothesis,
-    total,
     verifies,
 )
-from theory.evidence.enclosure import coefficient, ends, variable
-from theory.evidence.roundoff import U, gamma
+from theory.evidence.enclosure import coefficient, variable
 from verify import inputs, textbook
-from verify.textbook import balls, gap, hull
+from verify.textbook import balls
 
 PLAIN = DotProduct(scale=1.0)
 PAPER = ("recalled", "derived", "refereed on paper")
@@ -51,18 +48,14 @@ def test_contraction(run, *, factor=1.0, normalised=True, average=False):
         laws = textbook.laws(scores)
         apart = [(abs(a - b).sum() / 2, a, b) for i, a in enumerate(laws) for b in laws[:i]]
         delta, a, b = max(apart, key=lambda found: float(found[0].mid()))
-        delta = hull((sum(found[0] for found in apart) / len(apart)) if average else delta) * factor
+        delta = (sum(found[0] for found in apart) / len(apart) if average else delta) * ball(factor)
         sharp = np.array([float((x - y).mid() > 0) for x, y in zip(a, b, strict=True)])
         for x in (sharp, rng.normal(size=n), rng.normal(size=n)):
-            v = x[:, np.newaxis]
-            output = attend(q, k, v, score=PLAIN)[:, 0]
-            error = rounding(q, k, v, score=PLAIN)
+            output = attend(exact(q), k, x[:, np.newaxis], score=PLAIN)[:, 0]
             if not normalised:
-                mass, _ = ends(textbook.exp(scores).sum(axis=1))
-                output, error = output * mass, (error + 4 * U * np.abs(output).max()) * float(mass.max()) * 2
-            spread = Interval.within(float(np.ptp(output)), 2 * error + U * float(np.abs(output).max()))
-            reach = Interval.exactly(Fraction(float(x.max())) - Fraction(float(x.min())))
-            yield at_most(spread, delta * reach, scale=1, n=n)
+                output = output * hull(np.exp(scores).sum(axis=1))
+            spread = np.ptp(output)
+            yield at_most(spread, delta * np.ptp(exact(x)), scale=1, n=n)
             if x is sharp:
                 yield equals(spread, delta, scale=1, part="attained", n=n)
 
@@ -90,21 +83,18 @@ def test_hull(run, *, nystrom=False, shrink=1.0, shift=0):
     drawn = inputs.problems(run, quick=8, paper=200)
     clouds += [(p.queries, p.keys, p.values) for p in drawn if p.keys.shape[0] >= 2]
     for (q, k, v), rng in zip(clouds, run.streams(len(clouds)), strict=True):
-        size, error = float(np.abs(v).max()), rounding(q, k, v, score=PLAIN)
-        output = attend(q, k, v, score=PLAIN)
+        size = float(np.abs(v).max())
+        output = attend(exact(q), k, v, score=PLAIN)
         if nystrom and q.shape == LINE[0].shape:
-            output = attend_nystrom(q, k, v, query_landmarks=q[:2], key_landmarks=k[:2], score=PLAIN)
-        rows = np.roll(engine.weights(PLAIN.pairs(q, k)), shift, axis=1)
+            output = attend_nystrom(exact(q), k, v, query_landmarks=q[:2], key_landmarks=k[:2], score=PLAIN)
+        rows = np.roll(Softmatch(PLAIN, Measure(k)).rows(q), shift, axis=1)
         laws = balls(rows) / balls(rows).sum(axis=1, keepdims=True)  # made to sum to one exactly: the certificate
-        middle, radius = ends(laws @ balls(v))
-        yield equals(discrepancy(output, middle, 2 * error + radius), 0, scale=size, part="certificate", n=k.shape[0])
-        centre = v.mean(axis=0)
+        yield equals(output, laws @ balls(v), scale=size, part="certificate", n=k.shape[0])
+        centre = exact(v).mean(axis=0)
         for u in np.concatenate([np.eye(v.shape[1]), -np.eye(v.shape[1]), rng.normal(size=(2, v.shape[1]))]):
-            length = float(np.abs(u).sum())
-            along = Interval.within(float((output @ u).max()), length * (error + gamma(4) * size))
-            corner = float((shrink * (v - centre) @ u).max() + centre @ u)
-            bound = Interval.within(corner, gamma(16) * length * size)
-            yield at_most(along, bound, scale=length * size, part="half-spaces", n=k.shape[0])
+            corner = (shrink * (v - centre) @ u).max() + centre @ u
+            scale = float(np.abs(u).sum()) * size
+            yield at_most((output @ u).max(), corner, scale=scale, part="half-spaces", n=k.shape[0])
 
 
 @verifies(
@@ -128,13 +118,9 @@ def test_lse_gradient(run, *, power=1, same=True, mean=False):
         t = ball(tau)
         series = balls(k) @ balls(q) / t + (balls(k) @ balls(way) / t) * variable(2)  # derivatives without differences
         energy = series.sum() / n if mean else textbook.log(textbook.exp(series).sum())
-        values, score = (k if same else k[::-1].copy()), DotProduct(scale=1.0 / tau)
-        output = attend(q[np.newaxis], k, values, score=score)[0]
-        # the inverse temperature is rounded once: as if every score were off by an ulp
-        off = 4 * U * float(np.abs(k @ q).max()) / tau * float(np.abs(k).max())
-        error = np.abs(way).sum() * (rounding(q[np.newaxis], k, values, score=score) + off)
-        slope = total(way * output, gamma(2) * np.abs(way * output)) + Interval.within(0.0, float(error))
-        yield equals(slope, hull(coefficient(energy, 1) * t**power), scale=1, n=n, tau=tau)
+        values = k if same else k[::-1].copy()
+        output = attend(exact(q)[np.newaxis] / tau, k, values, score=PLAIN)[0]
+        yield equals(way @ output, coefficient(energy, 1) * t**power, scale=1, n=n, tau=tau)
 
 
 CIRCLE = np.array([[3, 4], [4, 3], [-3, 4], [4, -3], [5, 0], [0, -5], [-5, 0], [-4, -3]]) / 4.0  # exactly of one norm
@@ -167,5 +153,4 @@ def test_kernel_regression(run, *, prior=1, width=2):
             tilt = (balls(k) ** 2).sum(axis=1) / (width * t)
             claimed = textbook.laws(scores + (prior * tilt if name != "one norm" else 0))
             score = DotProduct(scale=1.0 / tau)
-            law = attend(q, k, np.eye(8), score=score)
-            yield equals(gap(law, claimed, rounding(q, k, np.eye(8), score=score)), 0, scale=1, part=name, tau=tau)
+            yield equals(attend(exact(q), k, np.eye(8), score=score), claimed, scale=1, part=name, tau=tau)

@@ -6,17 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from theory.attention import (
-    DotProduct,
-    attend,
-    attend_dropout,
-    attend_rows,
-    attend_window,
-    dropped,
-    rounding,
-    top_k,
-    weight_error,
-)
+from theory.attention import DotProduct, attend
+from theory.attention.variants import attend_dropout, attend_rows, attend_window, drop_weights, top_k
 from theory.evidence import (
     Claim,
     Interval,
@@ -27,14 +18,12 @@ from theory.evidence import (
     bug,
     constant,
     equals,
+    exact,
     hypothesis,
-    total,
     verifies,
 )
-from theory.evidence.enclosure import ends
-from theory.evidence.roundoff import gamma
 from verify import textbook
-from verify.textbook import balls, gap, hull
+from verify.textbook import balls, hull
 
 PLAIN = DotProduct(scale=1.0)
 FLAT = DotProduct(scale=0.01)  # nearly equal weights: what is seen through many layers stays above the rounding
@@ -62,35 +51,24 @@ def test_dropout(run, *, renormalised=False, power=1, summed=1, none=0.0):
     masks = np.array(list(itertools.product([True, False], repeat=8)))
     for p, rate in itertools.product(laws, run.pick(quick=(0.25, 0.1), paper=(0.25, 0.5, 0.1))):
         r = Fraction(rate)
-        chances = [(1 - r) ** int(mask.sum()) * r ** int((~mask).sum()) for mask in masks]
-        rows = np.array([dropped(p, mask, rate) for mask in masks])
+        chances = hull(balls([(1 - r) ** int(mask.sum()) * r ** int((~mask).sum()) for mask in masks]))
+        rows = np.stack([drop_weights(exact(p), mask, rate) for mask in masks])
         if renormalised:
             rows = rows / np.where(masks.any(axis=1), rows.sum(axis=1), 1.0)[:, np.newaxis]
-        exact, law = np.vectorize(Fraction, otypes=[object])(rows), [Fraction(x) for x in p.tolist()]
-        factor = r / (1 - r) ** power
-        sums = exact.sum(axis=1)
-        for i, (column, weight) in enumerate(zip([*exact.T, sums], [*law, sum(law)], strict=True)):
-            mean = sum(c * x for c, x in zip(chances, column, strict=True))
-            square = sum(c * x * x for c, x in zip(chances, column, strict=True))
+        law, factor = textbook.fractions(p), r / (1 - r) ** power
+        for i, weight in enumerate([*law, sum(law)]):
+            column, of = (rows[:, i], "") if i < 8 else (rows.sum(axis=1), " of the sum")
+            mean, square = chances @ column, chances @ (column * column)
             claimed = factor * (weight**2 if i < 8 else summed * sum(x**2 for x in law))
-            case = {"rate": rate, "entry": i}
-            # one rounded division: two more for 1 - r and the renormalised twin's sum
-            yield equals(within(mean, 12), weight, scale=1, part="mean" if i < 8 else "mean of the sum", **case)
-            variance = within(square, 24) - within(mean, 12) ** 2
-            yield equals(variance, claimed, scale=1, part="variance" if i < 8 else "variance of the sum", **case)
+            yield equals(mean, weight, scale=1, part=f"mean{of}", rate=rate, entry=i)
+            yield equals(square - mean**2, claimed, scale=1, part=f"variance{of}", rate=rate, entry=i)
     (rng,) = run.streams(1)
     x, masses = rng.normal(size=(300, 2)), 1.0 + np.arange(300) % 3  # more than one block of queries
-    output = attend_dropout(x, x, x, rate=none, rng=rng, score=PLAIN, weights=masses, causal=True)
-    rough = rounding(x, x, x, score=PLAIN, weights=masses)
+    output = attend_dropout(exact(x), x, x, rate=none, rng=rng, score=PLAIN, weights=masses, causal=True)
     for i in (0, 1, 255, 256, 299):
         scores = textbook.dot_scores(x[i : i + 1], x[: i + 1], beta=1.0)
         claimed = textbook.average(scores, x[: i + 1], masses[: i + 1])
-        yield equals(gap(output[i : i + 1], claimed, rough), 0, scale=1, part="nothing dropped", query=i)
-
-
-def within(value, roundings):
-    """Enclose the truth behind an exact sum of positive numbers that were each rounded so many times."""
-    return Interval.exactly(value) * Interval.within(1.0, gamma(roundings))
+        yield equals(output[i : i + 1], claimed, scale=1, part="nothing dropped", query=i)
 
 
 @verifies(
@@ -130,16 +108,18 @@ def test_dropout_sampling(run, *, swapped=False, shared=False, spread=1.0, renor
 SECOND_BEST = np.array([0.4, 0.35, 0.25])
 
 
+ONE = np.ones((1, 1))
+
+
 def without(scores, masses, kept):
-    """The law that the engine gives keys on the line if those not kept have no mass, and the relative error of a weight."""
-    keys, one, left = scores[:, np.newaxis], np.ones((1, 1)), np.where(kept, masses, 0.0)
-    law = attend(one, keys, np.eye(scores.size), score=PLAIN, weights=left)[0]
-    return law, weight_error(one, keys[kept], PLAIN, np.log(masses[kept])) + gamma(scores.size + 4)
+    """The law that the engine gives keys on the line if those not kept have no mass."""
+    left = np.where(kept, masses, 0.0)
+    return attend(exact(ONE), scores[:, np.newaxis], np.eye(scores.size), score=PLAIN, weights=left)[0]
 
 
-def read(law, values):
-    """An exact output under a law of floats or balls."""
-    return (law if law.dtype == object else balls(law)) @ balls(values)
+def law_of(scores, masses=None):
+    """The law of keys on the line, in balls."""
+    return textbook.laws(textbook.dot_scores(ONE, scores[:, np.newaxis], beta=1.0), masses)[0]
 
 
 @verifies(
@@ -161,60 +141,49 @@ def test_top_k(run, *, size=False, normalised=True, factor=2, values=(1.0, 0.0, 
     cases = [np.array([1.0, -2.0, 0.5, 1.0]), np.log(SECOND_BEST)]
     cases += [2.0 * rng.normal(size=int(rng.integers(3, 8))) for rng in run.draws(quick=6, paper=60)]
     for s, rng in zip(cases, run.streams(len(cases)), strict=True):
-        n, keys, one = s.size, s[:, np.newaxis], np.ones((1, 1))
+        n = s.size
         masses = rng.integers(1, 4, size=n).astype(float)
-        p = textbook.laws(textbook.dot_scores(one, keys, beta=1.0), masses)[0]
-        middle, radius = ends(p)
+        p = law_of(s, masses)
         for kept in (s > s.min(), np.arange(n) == rng.integers(n)):
-            law, relative = without(s, masses, kept)
+            law = without(s, masses, kept)
             if not normalised:
-                law = law * float(p[kept].sum().mid())
-            apart = total(np.abs(law - middle), relative * law + radius + gamma(2) * middle)
-            dropped = hull(p[~kept].sum())
-            yield equals(apart, factor * dropped, scale=1, n=n, kept=int(kept.sum()), part="dropped")
+                law = law * hull(p[kept].sum())
+            moved = factor * p[~kept].sum()
+            case = {"scale": 1, "n": n, "kept": int(kept.sum())}
+            yield equals(abs(law - p).sum(), moved, part="dropped", **case)
             sides = np.where(kept, 1.0, -0.5)
-            for v, reach in ((sides, 1.5), (rng.uniform(-0.5, 1.0, size=n), 1.5)):
-                slip = Interval.within(0.0, relative)  # of an output of size one at most
-                moved = abs(hull(read(law, v) - read(p, v)) + slip)
-                bound = factor * dropped * reach / 2
-                yield at_most(moved, bound, scale=1, n=n, kept=int(kept.sum()), part="output")
-        p = textbook.laws(textbook.dot_scores(one, keys, beta=1.0))[0]
-        middle, radius = ends(p)
-        error = weight_error(one, keys, PLAIN)
+            for v in (sides, rng.uniform(-0.5, 1.0, size=n)):
+                yield at_most(abs(law @ v - p @ balls(v)), moved * ball(1.5) / 2, part="output", **case)
+        p = law_of(s)
         for k in range(1, n + 1):
-            rows = by_size(s, k) if size else partial(top_k, k=k)
-            law = attend_rows(one, keys, np.eye(n), rows=rows, score=PLAIN)[0]
-            apart = total(np.abs(law - middle), (error + gamma(4)) * law + radius + gamma(2) * middle)
             subsets = [list(kept) for kept in itertools.combinations(range(n), k)]
-            least = -Interval.largest([-hull(1 - p[kept].sum()) for kept in subsets])
-            yield equals(apart, factor * least, scale=1, n=n, k=k, part="nearest")
-            best = max(subsets, key=lambda kept: middle[kept].sum())
-            heap = np.where(np.isin(np.arange(n), best), middle, 0.0)
-            heap[best[0]] += 1.0 - heap.sum()  # all that is dropped goes to one kept key: no farther
-            rivals = [heap]
-            for _ in range(3):
-                rival = np.zeros(n)
-                rival[subsets[int(rng.integers(len(subsets)))]] = rng.dirichlet(np.ones(k))
-                rivals.append(rival)
-            for rival in rivals:
-                moved = total(np.abs(rival - middle), radius + gamma(n + 2) * (rival + middle))
-                yield at_least(moved, factor * least, scale=1, n=n, k=k, part="rivals")
-    keys = np.log(SECOND_BEST)[:, np.newaxis]
-    first = attend_rows(np.ones((1, 1)), keys, np.array(values)[:, np.newaxis], rows=partial(top_k, k=1), score=PLAIN)
-    whole = read(textbook.laws(textbook.dot_scores(np.ones((1, 1)), keys, beta=1.0))[0], np.array(values))
-    beyond = abs(hull(ball(first) - whole)) - abs(hull(ball(values[1]) - whole))
+            if size:
+                law = without(s, np.ones(n), np.isin(np.arange(n), np.argsort(-np.abs(s), kind="stable")[:k]))
+            else:
+                law = attend_rows(exact(ONE), s[:, np.newaxis], np.eye(n), rows=partial(top_k, k=k), score=PLAIN)[0]
+            least = factor * hull(balls([1 - p[kept].sum() for kept in subsets])).min()
+            yield equals(abs(law - p).sum(), least, scale=1, n=n, k=k, part="nearest")
+            for rival in rivals(hull(p).mid, subsets, rng):
+                apart = abs(exact(rival) / exact(rival).sum() - p).sum()
+                yield at_least(apart, least, scale=1, n=n, k=k, part="rivals")
+    keys, value = np.log(SECOND_BEST)[:, np.newaxis], np.array(values)
+    first = attend_rows(exact(ONE), keys, value[:, np.newaxis], rows=partial(top_k, k=1), score=PLAIN)[0, 0]
+    whole = law_of(np.log(SECOND_BEST)) @ balls(value)
+    beyond = abs(first - whole) - abs(values[1] - hull(whole))
     yield equals(beyond, Interval.printed("0.2000000000"), part="output of another")
 
 
-def by_size(scores, k):
-    """Row map of the twin: softmax over the k scores of largest size."""
-
-    def rows(s):
-        hidden = np.ones(s.shape, dtype=bool)
-        hidden[:, np.argsort(-np.abs(scores), kind="stable")[:k]] = False
-        return top_k(np.where(hidden, -np.inf, s), k)
-
-    return rows
+def rivals(law, subsets, rng):
+    """Other laws on the subsets: one that gives all that is dropped to one kept key, and random ones."""
+    best = max(subsets, key=lambda kept: law[kept].sum())
+    heap = np.where(np.isin(np.arange(law.size), best), law, 0.0)
+    heap[best[0]] += 1.0 - heap.sum()
+    yield heap
+    for _ in range(3):
+        rival = np.zeros(law.size)
+        masses = rng.dirichlet(np.ones(len(best)))
+        rival[subsets[int(rng.integers(len(subsets)))]] = masses
+        yield rival
 
 
 def stacked(x, layers, back, ahead):
@@ -257,12 +226,10 @@ def test_window_reach(run, *, extra=0, last=False, symmetric=False, weighted=Tru
             yield equals(at - int(changed.min()), claimed[1], scale=1, part="before", **case)
         x = x[: n - 20]
         masses = rng.integers(0, 3, size=len(x)) + (np.arange(len(x)) % (back + ahead + 1) == 0.0)
-        output = attend_window(x, x, x, back=back, ahead=ahead, score=PLAIN, weights=masses)
-        rough = rounding(x, x, x, score=PLAIN, weights=masses)
+        output = attend_window(exact(x), x, x, back=back, ahead=ahead, score=PLAIN, weights=masses)
         for i in (0, 1, 255, 256, len(x) - 1):
             seen = slice(max(0, i - back - extra), i + (back if symmetric else ahead) + 1)
             scores = textbook.dot_scores(x[i : i + 1], x[seen], beta=1.0)
             claimed = textbook.average(scores, x[seen], masses[seen] if weighted else None)
-            yield equals(
-                gap(output[i : i + 1], claimed, rough), 0, scale=1, part="one layer", query=i, back=back, ahead=ahead
-            )
+            case = {"query": i, "back": back, "ahead": ahead}
+            yield equals(output[i : i + 1], claimed, scale=1, part="one layer", **case)

@@ -8,22 +8,21 @@ from theory import Measure
 from theory.attention import Additive, DotProduct, Softmatch
 from theory.evidence import (
     Claim,
-    Interval,
     at_least,
     at_most,
     ball,
     bug,
     constant,
     equals,
+    exact,
     hypothesis,
     verifies,
 )
 from theory.evidence.enclosure import coefficient, variable
-from theory.evidence.roundoff import EXP_ULPS, average_error, covariance_error, gamma
+from theory.evidence.spectra import exact_rank
 from theory.maxent import LinearScores
 from verify import textbook
-from verify.attention.elimination import rank
-from verify.textbook import balls, gap, hull
+from verify.textbook import balls
 
 FAMILY = ("wainwright2008",)
 RECALLED = ("recalled", "derived")
@@ -50,26 +49,20 @@ def test_basis(run, *, power=1, centred=True, factor=1.0, own=True):
     for rng in run.draws(quick=15, paper=200):
         n, k, tau = int(rng.integers(2, 12)), int(rng.integers(1, 4)), float(rng.uniform(0.3, 3.0))
         basis, w, way = rng.normal(size=(n, k)), rng.normal(size=k), rng.normal(size=k)
-        exact = ball(tau)
-        here, along = balls(basis) @ balls(w) / exact, balls(basis) @ balls(way) / exact
-        energy = textbook.log(textbook.exp(here + along * variable(3)).sum()) * exact
-        family = LinearScores(basis, tau=tau if own else 1.0)
+        t = ball(tau)
+        here, along = balls(basis) @ balls(w) / t, balls(basis) @ balls(way) / t
+        energy = textbook.log(textbook.exp(here + along * variable(3)).sum()) * t
+        family, at = LinearScores(basis, tau=tau if own else 1.0), exact(w)
         size, reach = float(np.abs(basis).max()), float(np.abs(way).sum())
-        slope = reach * (average_error(size, n, relative=family.error(w)) + gamma(k + 2) * size)
-        gradient = Interval.within(float(family.gradient(w) @ way), slope)
-        yield equals(gradient, factor * hull(coefficient(energy, 1)), scale=reach * size, part="gradient", n=n)
-        second = family.hessian(w)
+        slope = family.gradient(at) @ way
+        yield equals(slope, ball(factor) * coefficient(energy, 1), scale=reach * size, part="gradient", n=n)
+        second = family.hessian(at)
         if not centred:
-            second = second + np.outer(family.gradient(w), family.gradient(w)) / tau
-        entry = covariance_error(size, n, relative=family.error(w)) + gamma(2 * k + 8) * 8.0 * size**2
-        claimed = hull(2 * coefficient(energy, 2) * exact ** (1 - power))
-        curvature = Interval.within(float(way @ second @ way), reach**2 * entry / family.tau)
-        yield equals(curvature, claimed, scale=reach**2 * size**2, part="Hessian", n=n)
+            second = second + np.outer(family.gradient(at), family.gradient(at)) / tau
+        claimed = 2 * coefficient(energy, 2) * t ** (1 - power)
+        yield equals(way @ second @ way, claimed, scale=reach**2 * size**2, part="Hessian", n=n)
         size = float((np.abs(basis) @ np.abs(w)).max()) + tau * np.log(n)
-        error = family.tau * family.error(w) + gamma(2 * EXP_ULPS + 8) * size
-        yield equals(
-            Interval.within(family.value(w), error), hull(coefficient(energy, 0)), scale=size, part="value", n=n
-        )
+        yield equals(family.value(at), coefficient(energy, 0), scale=size, part="value", n=n)
 
 
 @verifies(
@@ -89,19 +82,16 @@ def test_basis_span(run, *, drawn=False, centred=True, cubic=0.0):
     for rng in run.draws(quick=10, paper=100):
         tau, w = float(rng.uniform(0.3, 3.0)), rng.normal(size=2)
         family = LinearScores(np.column_stack([GRID, GRID**2]) / 8.0, tau=tau)
-        law = rng.dirichlet(np.ones(6)) if drawn else family.weights(w)
-        logs = textbook.log(balls(law)) + balls(cubic * GRID[:, 0] ** 3)
+        law = exact(rng.dirichlet(np.ones(6))) if drawn else family.weights(exact(w))
+        logs = np.log(law) + cubic * GRID[:, 0] ** 3
         # of x and x^2, but not of 1, this combination is zero; the others vanish on all three
         rows = THIRD if centred else np.vstack([THIRD, [0, 0, 6, -8, 3, 0]])
         for row in rows:
-            away = hull((balls(row) * logs).sum()) + Interval.within(
-                0.0, 2.0 * float(np.abs(row).sum()) * family.error(w)
-            )
-            yield equals(away, 0, scale=1.0, row=row.tolist(), part="in the span")
+            yield equals(row @ logs, 0, scale=1.0, row=row.tolist(), part="in the span")
         quadratic = balls(GRID[:, 0]) * ball(w[0]) + balls(GRID[:, 0] ** 2) * ball(w[1])
         quadratic = (quadratic + balls(cubic * GRID[:, 0] ** 3)) / (8 * ball(tau)) + 1
-        apart = gap(family.weights(w), textbook.laws(quadratic[np.newaxis])[0], family.error(w))
-        yield equals(apart, 0, scale=1, part="reached")
+        claimed = textbook.laws(quadratic[np.newaxis])[0]
+        yield equals(family.weights(exact(w)), claimed, scale=1, part="reached")
 
 
 BASES = {  # with a direction along which the parameters are not seen, if there is one
@@ -132,14 +122,13 @@ BASES = {  # with a direction along which the parameters are not seen, if there 
 def test_basis_identified(run, *, beside=True, wanted=1, always=False):
     for (name, (basis, unseen)), rng in zip(BASES.items(), run.streams(len(BASES)), strict=True):
         n, k = basis.shape
-        full = rank(np.hstack([basis, np.ones((n, 1))]) if beside else basis)
+        full = exact_rank(np.hstack([basis, np.ones((n, 1))]) if beside else basis)
         identified = always or full == k + (wanted if beside else 0)
         family, w = LinearScores(basis, tau=0.5), rng.integers(-8, 9, size=k) / 8.0
         yield equals(int(family.is_identified()), int(identified), scale=1, basis=name, part="criterion")
         other = w + (0.25 * rng.choice([-1.0, 1.0], size=k) if unseen is None else unseen)
         # two laws are one if the logarithms of their weights differ by a constant
-        change = float(np.ptp(family.log_weights(other) - family.log_weights(w)))
-        seen = Interval.within(change, 4.0 * (family.error(w) + family.error(other)))
+        seen = np.ptp(family.log_weights(exact(other)) - family.log_weights(exact(w)))
         if identified:
             yield at_least(seen, 0.05, scale=1, part="two laws", basis=name)
         else:
@@ -166,17 +155,17 @@ def test_initial_importance(run, *, with_prior=True, power=0, factor=1.0, start=
         basis, w = rng.normal(size=(n, k)), rng.normal(size=k)
         plain = LinearScores(basis, tau=tau)
         even = balls(np.full(n, Fraction(1, n)))
-        yield equals(gap(plain.weights(np.full(k, start)), even, gamma(n + 2)), 0, scale=1, part="no prior", n=n)
+        yield equals(plain.weights(exact(np.full(k, start))), even, scale=1, part="no prior", n=n)
         masses = decay ** np.arange(float(n))
         prior = masses / masses.sum()
         family = LinearScores(basis, prior=prior if with_prior else None, tau=tau)
         bias = balls(np.arange(float(n))) * (ball(decay) * ball(factor)).log()
         bias = bias / ball(tau) ** power
-        relative = gamma(2 * n + 64)  # of the powers in the prior and of its normalisation
+        rounded = np.log(balls(prior)) - np.arange(n) * np.log(ball(decay))  # what the powers and their sum round
         for at in (np.zeros(k), w):
-            claimed = textbook.laws((balls(basis) @ balls(at) / ball(tau) + bias)[np.newaxis])[0]
-            apart = gap(family.weights(at), claimed, family.error(at) + relative)
-            yield equals(apart, 0, scale=1, part="prior", n=n, tau=tau)
+            scores = balls(basis) @ balls(at) / ball(tau) + (rounded if with_prior else 0)
+            claimed = textbook.laws((scores + bias)[np.newaxis])[0]
+            yield equals(family.weights(exact(at)), claimed, scale=1, part="prior", n=n, tau=tau)
 
 
 def extreme(n, v, tau, best):
@@ -212,11 +201,11 @@ def test_additive_bounds(run, *, dot=False, factor=1.0, euclidean=False):
     for (score, v, tau, queries, keys), best in problems:
         n = keys.shape[0]
         kernel = Softmatch(DotProduct(scale=1.0 / tau) if dot else score, Measure(keys))
-        rows, relative = kernel.rows(queries), kernel.error(queries)
+        rows = kernel.rows(exact(queries))
         size = (balls(v) ** 2).sum().sqrt() if euclidean else np.abs(balls(v)).sum()
         power = (2 * size / ball(tau) * ball(factor)).exp()
-        low, high = hull(1 / (1 + (n - 1) * power)), hull(1 / (1 + (n - 1) / power))
-        smallest, largest = (Interval.within(float(p), relative * float(p)) for p in (rows.min(), rows.max()))
+        low, high = 1 / (1 + (n - 1) * power), 1 / (1 + (n - 1) / power)
+        smallest, largest = rows.min(), rows.max()
         yield at_least(smallest, low, n=n, tau=tau, part="below")
         yield at_most(largest, high, n=n, tau=tau, part="above")
         if best is not None:

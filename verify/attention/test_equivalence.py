@@ -14,10 +14,20 @@ from theory.attention import (
     Softmatch,
     barycentres,
 )
-from theory.evidence import Claim, Interval, at_least, bug, constant, discrepancy, equals, hypothesis, verifies
-from theory.evidence.roundoff import EXP_ULPS, U, average_error, gamma
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_least,
+    ball,
+    bug,
+    constant,
+    equals,
+    exact,
+    hypothesis,
+    verifies,
+)
 from verify import inputs, textbook
-from verify.textbook import balls, gap
+from verify.textbook import balls
 
 MTA = ("vuckovic2020",)
 RECALLED = ("recalled", "derived")
@@ -31,7 +41,7 @@ def pair_of(mean, second, *, root=True, centred=True):
     """Two equal atoms with the given mean and second moment, or a wrong spread."""
     spread = second - mean * mean if centred else second
     spread = np.sqrt(spread) if root else spread
-    return Measure([[mean - spread], [mean + spread]])
+    return Measure.normalised(mean + spread * np.array([[-1.0], [1.0]]), np.ones(2))
 
 
 @verifies(
@@ -49,22 +59,19 @@ def pair_of(mean, second, *, root=True, centred=True):
     hypothesis("uniform", "all atoms are taken to weigh the same", weighted=False),
 )
 def test_moment_projection(run, *, root=True, centred=True, weighted=True):
-    pairs = MomentSubspace(lambda y: y ** [1, 2], lambda m: pair_of(*m, root=root, centred=centred))
+    pairs = MomentSubspace(lambda y: np.hstack([y, y * y]), lambda m: pair_of(*m, root=root, centred=centred))
     for rng in run.draws(quick=20, paper=200):
         n = int(rng.integers(2, 15))
         mu = Measure(rng.normal(size=(n, 1)) + 1.0, rng.dirichlet(np.ones(n)))
-        once = pairs.project(mu)
+        law = mu.enclosed()
+        once = pairs.project(law)
         twice = pairs.project(once)
-        size = float(np.abs(np.concatenate([mu.points, once.points])).max())
-        # moments are means of squares; the spread is a root, so its error is that of its square over twice itself
-        moment = 2.0 * average_error(size**2 + size, n)
-        error = moment * (1.0 + size / float(np.sqrt(mu.variance())))
-        yield equals(discrepancy(pairs.moment(once), pairs.moment(mu), error), 0, scale=size, part="moments", n=n)
-        yield equals(w1(twice, once) + Interval.within(0.0, error), 0, scale=size, part="twice", n=n)
-        mean = barycentres().project(mu)
-        claimed = balls(mu.weights if weighted else np.full(n, 1.0 / n)) @ balls(mu.points)
-        apart = gap(mean.points[0], claimed, average_error(size, n))
-        yield equals(apart, 0, scale=size, part="barycentre", n=n)
+        size = np.abs(np.concatenate([law.points, once.points])).max()
+        yield equals(pairs.moment(once), pairs.moment(law), scale=size, part="moments", n=n)
+        yield equals(w1(twice, once), 0, scale=size, part="twice", n=n)
+        masses = balls(mu.weights if weighted else np.full(n, 1.0 / n))
+        mean = barycentres().project(law).points[0]
+        yield equals(mean, masses @ balls(mu.points) / masses.sum(), scale=size, part="barycentre", n=n)
 
 
 @verifies(
@@ -87,28 +94,22 @@ def test_attention_kernel(run, *, commuted=False, looked_up=True, beta=0.8):
     for rng in run.draws(quick=20, paper=200):
         n = int(rng.integers(2, 20))
         nu, x = Measure(rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n))), rng.normal(size=2)
-        match = Softmatch(score, nu)
         law = textbook.laws(textbook.dot_scores(x[np.newaxis], nu.points, beta=beta), nu.weights)
-        for name, function, exact in (
-            ("tanh", np.tanh, textbook.tanh),
-            ("linear", lambda y: y @ value.T, lambda y: y @ balls(value).T),
-        ):
-            after = exact(balls(nu.points)) if looked_up else balls(nu.points)
-            claimed = exact(law @ balls(nu.points)) if commuted else law @ after
+        for name, function in (("tanh", np.tanh), ("linear", lambda y: y @ value.T)):
+            after = function(balls(nu.points)) if looked_up else balls(nu.points)
+            claimed = function(law @ balls(nu.points)) if commuted else law @ after
             size = float(np.abs(function(nu.points)).max()) + 1.0
-            relative = match.error(x[np.newaxis]) + gamma(2 * n + 2)  # the chain normalises the law once more
-            error = average_error(size, n, relative=relative) + 2 * EXP_ULPS * U * size + gamma(3) * size
-            chain = Projected(Composition(match, Dirac(function)), barycentres()).at(x)
-            yield equals(gap(chain.points, claimed, error), 0, scale=size, part=name, n=n)
+            chain = Projected(Composition(Softmatch(score, nu), Dirac(function)), barycentres())
+            yield equals(chain.at(exact(x)).points, claimed, scale=size, part=name, n=n)
             if name == "linear":
-                fused = AttentionKernel(score, nu, value).at(x)
-                yield equals(gap(fused.points, claimed, error), 0, scale=size, part="fused", n=n)
+                fused = AttentionKernel(score, nu, value)
+                yield equals(fused.at(exact(x)).points, claimed, scale=size, part="fused", n=n)
 
 
 def looked_up(keys, values, rows, table):
     """The mean value under each row of weights on the keys: from the averaged table, the printed one, or the last entry."""
     if table == "averaged":
-        return np.concatenate([Lookup(keys, values).push(Measure(keys, row)).mean()[np.newaxis] for row in rows])
+        return np.stack([Lookup(keys, values).push(Measure.normalised(keys, row)).mean() for row in rows])
     same = (keys[:, np.newaxis, :] == keys[np.newaxis, :, :]).all(axis=2).astype(float)
     if table == "last":
         same = np.eye(keys.shape[0])[[int(np.flatnonzero(row).max()) for row in same]]
@@ -130,20 +131,13 @@ def looked_up(keys, values, rows, table):
     constant("digits", "the example of two equal keys comes out one in a thousand larger", example="1.536142"),
 )
 def test_equivalence(run, *, table="averaged", example="1.534607"):
-    rows = Softmatch(PLAIN, Measure(KEYS)).rows(QUERY[np.newaxis])
-    value = float(looked_up(KEYS, VALUES, rows, table)[0, 0])
-    error = average_error(3.0, 9, relative=Softmatch(PLAIN, Measure(KEYS)).error(QUERY[np.newaxis]))
-    yield equals(Interval.within(value, error), Interval.printed(example), part="example")
+    rows = Softmatch(PLAIN, Measure(KEYS)).rows(exact(QUERY[np.newaxis]))
+    yield equals(looked_up(KEYS, VALUES, rows, table)[0, 0], Interval.printed(example), part="example")
     for p in inputs.problems(run, quick=20, paper=300):
         keys = np.round(p.keys)  # some keys repeat
-        kernel, n = Softmatch(PLAIN, Measure(keys)), keys.shape[0]
-        rows = kernel.rows(p.queries)
+        rows = Softmatch(PLAIN, Measure(keys)).rows(exact(p.queries))
         claimed = textbook.average(textbook.dot_scores(p.queries, keys, beta=1), p.values)
-        # the table sums masses over equal keys, divides by their number, normalises, and averages the values
-        error = average_error(p.size, n, relative=kernel.error(p.queries) + gamma(3 * n + 4))
-        yield equals(
-            gap(looked_up(keys, p.values, rows, table), claimed, error), 0, scale=p.size, part="attention", **p.case
-        )
+        yield equals(looked_up(keys, p.values, rows, table), claimed, scale=p.size, part="attention", **p.case)
 
 
 @verifies(
@@ -161,11 +155,10 @@ def test_equivalence(run, *, table="averaged", example="1.534607"):
 )
 def test_printed_lookup(run, *, factor=2, shift=0.0):
     keys = KEYS + shift * np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
-    rows = Softmatch(PLAIN, Measure(keys)).rows(QUERY[np.newaxis])
-    error = average_error(6.0, 9, relative=Softmatch(PLAIN, Measure(keys)).error(QUERY[np.newaxis]))
-    printed = Interval.within(float(looked_up(keys, VALUES, rows, "summed")[0, 0]), error)
-    exact = textbook.average(textbook.dot_scores(QUERY[np.newaxis], keys, beta=1), VALUES)[0, 0]
-    yield equals(printed, factor * textbook.hull(exact), part="multiple")
+    rows = Softmatch(PLAIN, Measure(keys)).rows(exact(QUERY[np.newaxis]))
+    printed = looked_up(keys, VALUES, rows, "summed")[0, 0]
+    output = textbook.average(textbook.dot_scores(QUERY[np.newaxis], keys, beta=1), VALUES)[0, 0]
+    yield equals(printed, factor * output, part="multiple")
     yield equals(printed, Interval.printed("3.069214"), part="printed")
 
 
@@ -191,19 +184,14 @@ def test_token_space(run, *, transposed=False, by_key=False):
         y[1] = y[0] + [1.0, 0.0, 0.0]
         nu, x = Measure(y, rng.dirichlet(np.ones(n))), rng.normal(size=(2, d))
         left, right = (w_key, w_query) if transposed else (w_query, w_key)
-        exact_keys = balls(y) @ balls(right).T
-        scores = balls(x) @ balls(left).T @ exact_keys.T / textbook.balls(2).item().sqrt()
+        scores = balls(x) @ balls(left).T @ (balls(y) @ balls(right).T).T / np.sqrt(ball(2))
         laws = textbook.laws(scores, nu.weights)
         if by_key:
             laws[:, :2] = laws[:, :2].sum(axis=1, keepdims=True) / 2
         claimed = laws @ (balls(y) @ balls(w_value).T)
-        score = DotProduct(form=w_query.T @ w_key / np.sqrt(2))
-        kernel = AttentionKernel(score, nu, w_value)
-        # the form is itself a rounded product: it moves a score by gamma_4 of its size, and a weight by twice of that
-        slack = gamma(4) * float((np.abs(x) @ np.abs(w_query.T) @ np.abs(w_key) @ np.abs(y).T).max())
-        size = float(np.abs(kernel.values).max())
-        error = kernel.rounding(x) + np.expm1(4.0 * slack) * size
-        yield equals(gap(kernel.output(x), claimed, error), 0, scale=size, n=n)
+        form = exact(w_query.T) @ w_key / np.sqrt(exact(2.0))
+        kernel = AttentionKernel(DotProduct(form=form), nu, w_value)
+        yield equals(kernel.output(exact(x)), claimed, scale=float(np.abs(kernel.values).max()), n=n)
 
 
 @verifies(

@@ -3,10 +3,9 @@
 import numpy as np
 import sympy
 
-from theory.attention import AttentionKernel, DotProduct, Measure, SquaredDistance, gaussian, lattice, studies
+from theory.attention import AttentionKernel, DotProduct, GaussianAttention, Measure, SquaredDistance, studies
 from theory.evidence import (
     Claim,
-    Interval,
     at_least,
     at_most,
     ball,
@@ -20,8 +19,7 @@ from theory.evidence import (
     verifies,
     zero,
 )
-from theory.evidence.roundoff import average_error, covariance_error, gamma
-from verify.textbook import balls, gap
+from verify.textbook import balls
 
 CAP = ("castin2024",)
 REFEREED = ("derived", "refereed")
@@ -42,41 +40,6 @@ def random_gaussian(rng):
     return rng.normal(size=2) / 2, rotation * rng.uniform(0.2, 1.2, size=2)
 
 
-def cut(centres, reach):
-    """By how much the end of the lattice at ``reach`` moves the mean of each coordinate of z under a query.
-
-    There z has independent coordinates with the ``centres`` c and variances p of at most one. With a = reach - |c| >= 1
-    the terms |z - c| exp(-(z - c)^2 / 2p) fall beyond the end, so that their sums lie below both integrals, together
-    2 phi(a), and the mass inside is above 1 - 2 Phi(-1) > 2/3. Nearer to the end, the mean lies between both ends.
-    """
-    inside = reach - np.abs(centres)
-    return np.where(inside >= 1.0, 3.0 / np.sqrt(2.0 * np.pi) * np.exp(-(inside**2) / 2.0), reach + np.abs(centres))
-
-
-def coarseness(variances):
-    """By how much the step h of the lattice moves the same means, for the variances p.
-
-    Poisson summation: frequency 2 pi k / h enters the mass with q^(k^2), q = exp(-2 pi^2 p / h^2), and the mean with
-    2 pi |k| p / h times that; summed, k q^(k^2) over both signs is at most 2 q / (1 - q)^2 and q^(k^2) 2 q / (1 - q).
-    """
-    q = np.exp(-2.0 * (np.pi / lattice.STEP) ** 2 * variances)
-    around = 2.0 * q / (1.0 - q)
-    moved = 2.0 * np.pi / lattice.STEP * variances * around / (1.0 - q)
-    return np.where(around < 0.5, moved / (1.0 - np.minimum(around, 0.5)), np.inf)
-
-
-def field_errors(kernel, x, root, centres, variances=1.0, *, reach=lattice.REACH):
-    """How far any entry of the field at each query, computed on a lattice, may lie from that of the Gaussian."""
-    moved = np.abs(root if kernel.value is None else kernel.value @ root)
-    means = cut(centres, reach) + coarseness(np.broadcast_to(variances, centres.shape))
-    return kernel.rounding(x) + lattice.ERROR * float(np.abs(kernel.values).max()) + (means @ moved.T).max(axis=1)
-
-
-def typical(errors, mu):
-    """The root mean square of errors of points drawn from ``mu``, which is what they can move a deviation by (Minkowski)."""
-    return float(np.sqrt(mu.weights @ errors**2)) * (1.0 + gamma(mu.size + 4))
-
-
 @verifies(
     Claim(
         "transport.gaussian-dot",
@@ -95,22 +58,17 @@ def test_gaussian_dot(run, *, transposed=False, factors=1, stretch=1.0):
     for rng in run.draws(quick=4, paper=40):
         mean, root = random_gaussian(rng)
         form, value = rng.normal(size=(2, 2)) / 4, rng.normal(size=(2, 2))
-        mu, sigma = gaussian(mean, root), balls(root) @ balls(root).T
-        kernel = AttentionKernel(DotProduct(form=form), mu, value)
-        errors, all_errors = (field_errors(kernel, x, root, x @ form @ root) for x in (QUERIES, mu.points))
+        sigma = balls(root) @ balls(root).T
+        field = GaussianAttention(DotProduct(form=form), mean, root, value)
         tilt = sigma @ balls(form if transposed else form.T)
         claimed = (balls(mean) + balls(QUERIES) @ tilt.T) @ balls(value).T * ball(stretch)
         size = 2.0 * float(np.abs(value).sum())
-        yield equals(gap(kernel.output(QUERIES), claimed, errors[:, np.newaxis]), 0, scale=size, part="field")
-        # queries far out feel the end of the lattice; what they move, they move with the little mass that they have
-        image = kernel.push(mu)
-        shift, far = typical(all_errors, mu), float(np.abs(image.points).max())
-        error = shift + average_error(far, mu.size, relative=lattice.ERROR)
+        yield equals(field.output(QUERIES), claimed, scale=size, part="field")
+        image = field.push()
         centre = balls(value) @ (balls(mean) + tilt @ balls(mean))
-        yield equals(gap(image.mean(), centre, error), 0, scale=size, part="mean")
+        yield equals(image.mean(), centre, scale=size, part="mean")
         covariance = balls(value) @ tilt @ (sigma if factors else balls(np.eye(2))) @ tilt.T @ balls(value).T
-        error = covariance_error(far, mu.size, relative=lattice.ERROR, shift=shift)
-        yield equals(gap(image.covariance(), covariance, error), 0, scale=size**2, part="covariance")
+        yield equals(image.covariance(), covariance, scale=size**2, part="covariance")
 
 
 @verifies(
@@ -130,41 +88,23 @@ def test_gaussian_distance(run, *, factor=2.0, weighted=True):
     for rng in run.draws(quick=4, paper=40):
         mean, root = random_gaussian(rng)
         beta = float(rng.uniform(0.2, 0.6))
-        kernel = AttentionKernel(SquaredDistance(beta), gaussian(mean, root))
-        posterior = 1.0 / (1.0 + 2.0 * beta * (root * root).sum(axis=0))  # of z, whose coordinates stay independent
-        centres = 2.0 * beta * ((QUERIES - mean) @ root) * posterior
+        field = GaussianAttention(SquaredDistance(beta), mean, root)
         sigma, strength = balls(root) @ balls(root).T, ball(factor) * ball(beta)
         # the posterior mean, multiplied through by the covariance so that it needs no inverse of it
         prior = balls(mean) if weighted else sigma @ balls(mean)
         claimed = (prior + strength * (balls(QUERIES) @ sigma)) @ inverse(balls(np.eye(2)) + strength * sigma).T
-        error = field_errors(kernel, QUERIES, root, centres, posterior)[:, np.newaxis]
-        yield equals(gap(kernel.output(QUERIES), claimed, error), 0, scale=1.0 + float(np.abs(mean).max()), beta=beta)
+        yield equals(field.output(QUERIES), claimed, scale=1.0 + float(np.abs(mean).max()), beta=beta)
 
 
 def spread_after(score, s):
-    """The standard deviation of the image of the centred Gaussian on the line with standard deviation ``s``.
-
-    The field comes from a lattice as wide as float64 masses allow. Under a query x, z has mean beta s x and variance 1 for
-    the dot product, and mean 2 beta s x p and variance p = 1/(1 + 2 beta s^2) for the distance.
-    """
-    mu = gaussian([0.0], [[s]])
-    kernel = AttentionKernel(score, gaussian([0.0], [[s]], reach=WIDE))
-    image = kernel.push(mu)
-    sharp = isinstance(score, SquaredDistance)
-    tilt = (2.0 if sharp else 1.0) * score.scale * s
-    variance = 1.0 / (1.0 + tilt * s) if sharp else 1.0
-    errors = field_errors(kernel, mu.points, np.array([[s]]), tilt * variance * mu.points, variance, reach=WIDE)
-    error = covariance_error(float(np.abs(image.points).max()), mu.size, relative=lattice.ERROR)
-    return Interval.within(image.variance(), error).sqrt() + Interval.within(0.0, typical(errors, mu))
+    """The standard deviation of the image of the centred Gaussian on the line with standard deviation ``s``."""
+    return np.sqrt(GaussianAttention(score, [0.0], [[s]], reach=WIDE).push().variance())
 
 
 def two_atoms_after(score, s):
     """The same of the two equal atoms at s and -s."""
     mu = Measure([[-s], [s]])
-    kernel = AttentionKernel(score, mu)
-    image = kernel.push(mu)
-    shift = kernel.rounding(mu.points)
-    return Interval.within(image.variance(), covariance_error(s, mu.size)).sqrt() + Interval.within(0.0, shift)
+    return np.sqrt(AttentionKernel(score, mu).push(mu.enclosed()).variance())
 
 
 @verifies(

@@ -3,10 +3,19 @@
 import numpy as np
 
 from theory import Measure, attend
-from theory.attention import AttentionKernel, CausalKernel, DotProduct, MultiHead, rounding
-from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, verifies
+from theory.attention import AttentionKernel, CausalKernel, DotProduct, MultiHead
+from theory.evidence import (
+    Claim,
+    ball,
+    bug,
+    constant,
+    equals,
+    exact,
+    hypothesis,
+    verifies,
+)
 from verify import inputs, textbook
-from verify.textbook import balls, gap
+from verify.textbook import balls
 
 MTA = ("vuckovic2020",)
 DERIVED = ("derived", "refereed on paper")
@@ -31,16 +40,14 @@ def test_cross(run, *, swapped=False, own=True):
         n = int(rng.integers(2, 12))
         asking, asked = (Measure(rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n))) for _ in range(2))
         field = asking if swapped else asked
-        exact = textbook.average(
-            textbook.dot_scores(asking.points, field.points, beta=1),
-            balls(field.points) @ balls(value).T,
-            field.weights,
-        )
+        values = balls(field.points) @ balls(value).T
+        claimed = textbook.average(textbook.dot_scores(asking.points, field.points, beta=1), values, field.weights)
         kernel = AttentionKernel(PLAIN, asked, value)
-        moved = kernel.push(asking)
+        moved = kernel.push(asking.enclosed())
         size = float(np.abs(kernel.values).max())
-        yield equals(gap(moved.points, exact, kernel.rounding(asking.points)), 0, scale=size, part="points", n=n)
-        yield equals(gap(moved.weights, balls((asking if own else asked).weights)), 0, scale=1, part="weights", n=n)
+        yield equals(moved.points, claimed, scale=size, part="points", n=n)
+        masses = balls((asking if own else asked).weights)
+        yield equals(moved.law(), masses / masses.sum(), scale=1, part="weights", n=n)
 
 
 @verifies(
@@ -80,7 +87,7 @@ def test_multi_head(run, *, averaged=False, interleaved=False, shared=False):
         claimed = (joint[:, :, np.newaxis] * sums).sum(axis=(0, 1)) * ball(0.5 if averaged else 1.0)
         layer = MultiHead.from_matrices(w_query, w_key, w_value, w_out, heads=heads)
         size = float((np.abs(mu.points) @ np.abs(w_value).T @ np.abs(w_out).T).max())
-        yield equals(gap(layer(x, mu)[0], claimed, layer.rounding(x, mu)), 0, scale=size, n=n)
+        yield equals(layer(exact(x), mu)[0], claimed, scale=size, n=n)
 
 
 def prefix_scores(times, now, scores, ahead):
@@ -120,18 +127,17 @@ def test_causal(run, *, ahead=0, late=False):
             claimed[i] = textbook.average(row[np.newaxis], x[columns], mu.weights[columns])[0]
             if late:
                 claimed[i] = claimed[i] * textbook.laws(scores[i : i + 1], mu.weights)[0, columns].sum()
-        error = rounding(x, x, x, score=PLAIN, weights=mu.weights)
         size = float(np.abs(x).max())
-        measured = CausalKernel(PLAIN, mu).push(mu).points
-        yield equals(gap(measured[:, 1:], claimed, error), 0, scale=size, part="kernel", n=n)
-        sequence = attend(x, x, x, score=PLAIN, causal=True)
+        measured = CausalKernel(PLAIN, mu).push(mu.enclosed()).points
+        yield equals(measured[:, 1:], claimed, scale=size, part="kernel", n=n)
+        sequence = attend(exact(x), x, x, score=PLAIN, causal=True)
         claimed = np.empty((n, d), dtype=object)
         index = np.arange(float(n))
         for i, (columns, row) in enumerate(prefix_scores(index, index, scores, ahead)):
             claimed[i] = textbook.average(row[np.newaxis], x[columns])[0]
             if late:
                 claimed[i] = claimed[i] * textbook.laws(scores[i : i + 1])[0, columns].sum()
-        yield equals(gap(sequence, claimed, rounding(x, x, x, score=PLAIN)), 0, scale=size, part="sequence", n=n)
+        yield equals(sequence, claimed, scale=size, part="sequence", n=n)
 
 
 @verifies(
@@ -162,15 +168,13 @@ def test_padding(run, *, padded_by_zero=False, after=False, counted=True):
         if after:
             claimed = textbook.laws(textbook.dot_scores(x, keys, beta=1)) @ balls(values * copies[:, np.newaxis])
         masses = copies.astype(float)
-        measured = attend(x, keys, values, score=PLAIN, weights=masses)
-        error = rounding(x, keys, values, score=PLAIN, weights=masses)
-        yield equals(gap(measured, claimed, error), 0, scale=float(np.abs(values).max()), part="a few", n=n)
+        measured = attend(exact(x), keys, values, score=PLAIN, weights=masses)
+        yield equals(measured, claimed, scale=float(np.abs(values).max()), part="a few", n=n)
     for p in [inputs.crowded(rng) for rng in run.streams(1)]:
         scores = textbook.dot_scores(p.queries, p.keys, beta=1)
         claimed = textbook.average(scores, p.values, p.masses if counted else None)
         if after:
             claimed = textbook.laws(scores) @ balls(p.values * p.masses[:, np.newaxis])
         copies = np.repeat(np.arange(p.masses.size), p.masses.astype(int))
-        arguments = p.queries, p.keys[copies], p.values[copies]
-        measured, error = attend(*arguments, score=PLAIN), rounding(*arguments, score=PLAIN)
-        yield equals(gap(measured, claimed, error), 0, scale=p.size, part="a hundred thousand", n=copies.size)
+        measured = attend(exact(p.queries), p.keys[copies], p.values[copies], score=PLAIN)
+        yield equals(measured, claimed, scale=p.size, part="a hundred thousand", n=copies.size)

@@ -10,25 +10,21 @@ from theory.attention import (
     Softmatch,
     SquaredDistance,
     boltzmann_gibbs,
-    rounding,
     studies,
-    transform_error,
 )
 from theory.evidence import (
     Claim,
-    Interval,
     at_least,
     ball,
     bug,
     constant,
     equals,
+    exact,
     hypothesis,
-    total,
     verifies,
 )
-from theory.evidence.roundoff import gamma
 from verify import inputs, textbook
-from verify.textbook import balls, gap
+from verify.textbook import balls
 
 MTA = ("vuckovic2020",)
 SEEN = ("seen", "derived")
@@ -58,12 +54,11 @@ def test_attention(run, tokens, *, power=0.5, axis=1):
     for p in inputs.problems(run, quick=25, paper=300):
         scores = textbook.dot_scores(p.queries, p.keys, power=power)
         claimed = textbook.average(scores, p.values, axis=axis)
-        error = rounding(p.queries, p.keys, p.values)
-        yield equals(gap(attend(p.queries, p.keys, p.values), claimed, error), 0, scale=p.size, **p.case)
+        yield equals(attend(exact(p.queries), p.keys, p.values), claimed, scale=p.size, **p.case)
     asked = tokens[:: max(1, tokens.shape[0] // 3)][:3]
     claimed = textbook.average(textbook.dot_scores(asked, tokens, power=power), tokens, axis=axis)
-    apart = gap(attend(asked, tokens, tokens), claimed, rounding(asked, tokens, tokens))
-    yield equals(apart, 0, scale=float(np.abs(tokens).max()), input="tokens", n=tokens.shape[0])
+    size = float(np.abs(tokens).max())
+    yield equals(attend(exact(asked), tokens, tokens), claimed, scale=size, input="tokens", n=tokens.shape[0])
 
 
 @verifies(
@@ -87,27 +82,24 @@ def test_rows_are_laws(run, *, normalised=True, swapped=False, transposed=False,
         n, d = int(rng.integers(2, 20)), int(rng.integers(1, 4))
         mu, nu, other = (Measure(rng.normal(size=(n, d)), rng.dirichlet(np.ones(n))) for _ in range(3))
         first, second = Softmatch(score, nu), Softmatch(score, other)
-        relative = first.error(mu.points)
-        rows = first.rows(mu.points)
+        x = exact(mu.points)
+        rows = first.rows(x)
         if not normalised:
-            rows = rows * np.exp(first.log_partition(mu.points))[:, np.newaxis]
+            rows = rows * np.exp(first.log_partition(x))[:, np.newaxis]
         if linear:
-            rows = score.matrix(mu.points, nu.points) * nu.weights
-            rows = rows / np.abs(rows).sum(axis=1, keepdims=True)
+            rows = score.matrix(x, nu.points) * nu.weights
+            rows = rows / abs(rows).sum(axis=1, keepdims=True)
         for row in rows[:3]:
-            least = float(row.min())
-            yield at_least(Interval.within(least, relative * abs(least)), 0, scale=1, part="non-negative", n=n, d=d)
-            yield equals(total(row, relative * np.abs(row)), 1, part="sum", n=n, d=d)
-        exact = [
+            yield at_least(row.min(), 0, scale=1, part="non-negative", n=n, d=d)
+            yield equals(row.sum(), 1, part="sum", n=n, d=d)
+        laws = [
             textbook.laws(textbook.dot_scores(a.points, b.points, beta=0.7), b.weights)
             for a, b in ((mu, nu), (nu, other))
         ]
-        matrix = exact[0].T if transposed else exact[0]
-        claimed = balls(mu.weights) @ (exact[1] @ matrix if swapped else matrix @ exact[1])
-        measured = Composition(first, second).push(mu).weights
-        # two relative errors, two sums of n and two normalisations, for weights that are at most one
-        error = (1 + relative) * (1 + second.error(nu.points)) * (1 + gamma(4 * n + 8)) - 1
-        yield equals(gap(measured, claimed, error), 0, scale=1, part="composition", n=n, d=d)
+        matrix = laws[0].T if transposed else laws[0]
+        claimed = balls(mu.weights) @ (laws[1] @ matrix if swapped else matrix @ laws[1])
+        composed = Composition(first, second).push(mu.enclosed())
+        yield equals(composed.law(), claimed / balls(mu.weights).sum(), scale=1, part="composition", n=n, d=d)
 
 
 @verifies(
@@ -133,16 +125,14 @@ def test_boltzmann_gibbs(run, *, after=False, uniform=False, factor=1.0):
         claimed = textbook.laws(tilt[np.newaxis, :], reference)[0]
         if after:
             claimed = claimed * balls(nu.weights)
-        once = boltzmann_gibbs(nu, a)
-        # the logarithm of a weight that is off by r relatively is off by r, and the second transform doubles it
-        error = np.expm1(2.0 * transform_error(nu, a)) + transform_error(once, b)
-        yield equals(gap(boltzmann_gibbs(once, b).weights, claimed, error), 0, scale=1, part="composition", **p.case)
+        twice = boltzmann_gibbs(boltzmann_gibbs(nu.enclosed(), a), b)
+        yield equals(twice.law(), claimed, scale=1, part="composition", **p.case)
         where = np.arange(nu.size) % 2 == 0
         claimed = textbook.laws((balls(a) * ball(factor))[np.newaxis, :], reference)[0]
         claimed = claimed * balls(1.0 * where)
         claimed = claimed * balls(nu.weights) if after else claimed / claimed.sum()
-        apart = gap(boltzmann_gibbs(nu, a, where=where).weights, claimed, transform_error(nu, a))
-        yield equals(apart, 0, scale=1, part="restricted", **p.case)
+        restricted = boltzmann_gibbs(nu.enclosed(), a, where=where)
+        yield equals(restricted.law(), claimed, scale=1, part="restricted", **p.case)
 
 
 SCORES = {
@@ -169,12 +159,11 @@ def test_softmatch(run, *, after=False, dropped=False, beta=0.6):
     for p in inputs.problems(run, quick=20, paper=300):
         nu = Measure(p.keys, law_of(p.masses))
         reference = np.ones(nu.size) if after or dropped else nu.weights
-        for name, (score, exact) in SCORES.items():
-            claimed = textbook.laws(exact(p.queries, p.keys, beta), reference)
+        for name, (score, scores) in SCORES.items():
+            claimed = textbook.laws(scores(p.queries, p.keys, beta), reference)
             claimed = claimed * balls(nu.weights) if after else claimed
             kernel = Softmatch(score, nu)
-            apart = gap(kernel.rows(p.queries), claimed, kernel.error(p.queries))
-            yield equals(apart, 0, scale=1, score=name, **p.case)
+            yield equals(kernel.rows(exact(p.queries)), claimed, scale=1, score=name, **p.case)
     for rng in run.draws(quick=5, paper=50):
         w_query, w_key, v = rng.normal(size=(4, 2)), rng.normal(size=(4, 2)), rng.normal(size=4)
         x, nu = rng.normal(size=(2, 2)), Measure(rng.normal(size=(6, 2)), rng.dirichlet(np.ones(6)))
@@ -183,10 +172,9 @@ def test_softmatch(run, *, after=False, dropped=False, beta=0.6):
         claimed = textbook.laws(scores, np.ones(6) if after or dropped else nu.weights)
         claimed = claimed * balls(nu.weights) if after else claimed
         kernel = Softmatch(Additive(w_query, w_key, v), nu)
-        yield equals(gap(kernel.rows(x), claimed, kernel.error(x)), 0, scale=1, score="additive", n=6, d=2)
+        yield equals(kernel.rows(exact(x)), claimed, scale=1, score="additive", n=6, d=2)
     table, query = run.study(studies.attention_map), studies.query_index()
     for head in range(studies.HEADS):
         x, part = studies.unit_tokens(head, run.root), table.where(head=head)
         claimed = textbook.laws(textbook.dot_scores(x[query : query + 1], x, beta=studies.SHARPNESS * beta / 0.6))[0]
-        lo, hi = part["weight.lo"], part["weight.hi"]
-        yield equals(gap((lo + hi) / 2, claimed, hi - lo), 0, scale=float(hi.max()), head=head, part="photograph")
+        yield equals(part.intervals("weight"), claimed, scale=part["weight.hi"].max(), head=head, part="photograph")

@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory import engine
-from theory.attention import DotProduct, weight_error
+from theory.attention import DotProduct
+from theory.attention.calculus import attend_jvp, attend_moments
+from theory.engine import Direction
 from theory.evidence import (
     Claim,
     Interval,
@@ -16,12 +17,16 @@ from theory.evidence import (
     bug,
     constant,
     equals,
+    exact,
     hypothesis,
+    norm,
     verifies,
 )
 from theory.evidence.enclosure import coefficient, sqrt, variable
-from theory.evidence.roundoff import average_error, covariance_error, gamma
-from theory.maxent import entmax, entmax_vjp, gibbs_law, softmax_norms
+from theory.evidence.roundoff import gamma
+from theory.evidence.spectra import spectral_norm
+from theory.maxent import entmax, entmax_vjp
+from theory.maxent.gibbs import gibbs_law, softmax_norms
 from verify import textbook
 from verify.textbook import balls, gap, hull
 
@@ -59,20 +64,15 @@ def test_query_gradient(run, *, centred=True, divided=0.5, power=0.5):
         q, k, v, way = rng.normal(size=d), rng.normal(size=(n, d)), rng.normal(size=(n, width)), rng.normal(size=d)
         masses = textbook.exp(moving_query(k, q, way, power))
         claimed = slopes((masses / masses.sum(keepdims=True)) @ balls(v))
-        pairs = SCALED.pairs(q[np.newaxis], k)
-        relative, size = weight_error(q[np.newaxis], k, SCALED), float(max(np.abs(k).max(), np.abs(v).max()))
-        # the instruments: the derivative of the pass itself, and the covariance of values beside keys
-        still = engine.Direction(way[np.newaxis], np.zeros((n, d)), np.zeros((n, width)), np.zeros(n))
-        moved = engine.jvp(pairs, v, still)[1][0]
-        both = engine.moments(pairs, np.hstack([v, k]))
+        still = Direction(way[np.newaxis], np.zeros((n, d)), np.zeros((n, width)), np.zeros(n))
+        moved = attend_jvp(exact(q[np.newaxis]), k, v, still)[0]
+        both = attend_moments(exact(q[np.newaxis]), k, np.hstack([v, k]))
         cross = both.covariance[0, :width, width:]
         if not centred:
             cross = cross + np.outer(both.output[0, :width], both.output[0, width:])
-        reach = float(np.abs(way).sum())
-        error = reach * (covariance_error(size, 2 * n + 16, relative=relative) + gamma(4 * d + 16) * 8.0 * size**2)
-        yield equals(gap(cross @ way / d**divided, claimed, error), 0, scale=1, n=n, d=d, part="covariance")
-        again = 2.0 * average_error(4.0 * size**2 * reach, n + 4 * d + 16, relative=2.0 * relative)
-        yield equals(gap(moved, claimed, again), 0, scale=1, n=n, d=d, part="derivative")
+        along = cross @ way / ball(d) ** ball(divided)
+        yield equals(along, claimed, scale=1, n=n, d=d, part="covariance")
+        yield equals(moved, claimed, scale=1, n=n, d=d, part="derivative")
 
 
 @verifies(
@@ -96,24 +96,14 @@ def test_query_bound(run, *, factor=0.5, largest=False, scale=None):
         problems.append((size * rng.normal(size=d), rng.normal(size=(n, d)), rng.normal(size=(n, d))))
     for q, k, v in problems:
         n, d = k.shape
-        found = engine.moments(score.pairs(q[np.newaxis], k), np.hstack([v, k]))
-        beta = 1.0 / math.sqrt(d) if scale is None else scale
-        size = float(max(np.abs(k).max(), np.abs(v).max()))
-        # a spectral norm moves by at most that of the change, d times the largest entry, and LAPACK's is d^2 u of it
-        error = d * covariance_error(size, 2 * n + 16, relative=weight_error(q[np.newaxis], k, score))
-        error += gamma(8 * d * d + 8 * n) * d * 4.0 * size**2
-        norm = Interval.within(float(np.linalg.norm(found.covariance[0, :d, d:], 2)) * beta, beta * error)
-        frobenius = [hull((balls(m) ** 2).sum().sqrt()).hi for m in (v, k)]
-        norms = [
-            Interval.within(float(np.linalg.norm(m, 2)), gamma(8 * n * d) * f)
-            for m, f in zip((v, k), frobenius, strict=True)
-        ]
-        if largest:
-            norms[1] = Interval.exactly(float(np.linalg.norm(k, axis=1).max()))
-        bound = factor * norms[0] * norms[1] / Interval.exactly(d).sqrt()
-        yield at_most(norm, bound, n=n, d=d, part="bound")
+        root = np.sqrt(exact(float(d)))
+        found = attend_moments(exact(q[np.newaxis]), k, np.hstack([v, k]), score=score)
+        steepest = spectral_norm(found.covariance[0, :d, d:]) * (1 / root if scale is None else scale)
+        size = norm(exact(k), axis=1).max() if largest else spectral_norm(k)
+        bound = factor * spectral_norm(v) * size / root
+        yield at_most(steepest, bound, n=n, d=d, part="bound")
         if q.max() == 0.0 == q.min():
-            yield equals(norm, bound, n=n, d=d, part="attained")
+            yield equals(steepest, bound, n=n, d=d, part="attained")
 
 
 def closed_form(scores, support, alpha, tau):
@@ -236,9 +226,7 @@ def test_not_lipschitz(run, *, ceiling=math.inf, frozen=False, start=0.0):
     ):
         x, first = np.array([[start], [c], [-c]]), np.array([[1.0], [0.0], [0.0]])
         along = 0.0 * first if frozen else first
-        tangent = engine.Direction(along, along, first, np.zeros(3))
-        derivative = float(engine.jvp(SCALED.pairs(x, x), x, tangent)[1][0, 0])
-        # the scores of the first row vanish: three equal weights, each off by a few roundings
-        measured = Interval.within(derivative, gamma(40) * (1.0 + 2.0 * c * c))
+        tangent = Direction(along, along, first, np.zeros(3))
+        measured = attend_jvp(exact(x), x, x, tangent)[0, 0]
         yield equals(measured, min((1 + 2 * Fraction(c) ** 2) / 3, ceiling), c=c, part="derivative")
         yield at_least(measured, beyond, c=c, part="beyond")

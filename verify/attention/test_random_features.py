@@ -5,12 +5,23 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.attention import attend_linear, elu_features, feature_study as study, linear_weights
-from theory.attention.lattice import gaussian
-from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, limit, order, verifies
-from theory.evidence.roundoff import EXP_ULPS, gamma
+from theory.attention import feature_study as study, gaussian
+from theory.attention.variants import attend_linear, elu_features, linear_weights
+from theory.evidence import (
+    Claim,
+    as_intervals,
+    ball,
+    bug,
+    constant,
+    equals,
+    exact,
+    hypothesis,
+    limit,
+    order,
+    verifies,
+)
 from verify import textbook
-from verify.textbook import balls, exp, gap, hull
+from verify.textbook import balls, exp, hull
 
 PERFORMER = ("choromanski2021",)
 RECALLED = ("recalled", "derived", "refereed")
@@ -18,7 +29,7 @@ RECALLED = ("recalled", "derived", "refereed")
 
 def counted(points):
     """Features that are small positive integers: sums of their products are exact in float64."""
-    return 1.0 + np.abs(np.round(4.0 * points))
+    return 1.0 + np.abs(np.round(4.0 * as_intervals(points).mid))
 
 
 def quadratic(left, right, values, *, mask):
@@ -57,20 +68,15 @@ def test_linear_recurrence(run, *, softmax=False, own=0, masked=True, decay="1",
         for name, features in (("integers", counted), ("elu", elu_features)):
             left, right = (balls(features(x)) for x in (q, k))
             claimed = soft if softmax else quadratic(left, right, balls(v), mask=weighed)
-            # sums of positive terms, each a product of two features: relative to the largest value
-            size = 2.0 * gamma(2 * n + 2 * 3 + 2 * EXP_ULPS + 16) * float(np.abs(v).max())
-            error = gamma(4) * float(np.abs(v).max()) if name == "integers" else size
-            measured = attend_linear(q, k, v, features=features, causal=True)
-            yield equals(gap(measured, claimed, error), 0, scale=1, part="recurrence", features=name, n=n)
+            case = {"scale": 1, "features": name, "n": n}
+            measured = attend_linear(exact(q), k, v, features=features, causal=True)
+            yield equals(measured, claimed, part="recurrence", **case)
             for part, kept in (("weighted", weighed), ("all keys", 0 * weighed + 1)):
-                claimed = quadratic(
-                    left, right * balls(masses if weighted else 1.0 + 0.0 * masses), balls(v), mask=kept
-                )
-                arguments = {"features": features, "weights": masses[:, 0], "causal": part == "weighted"}
-                measured = attend_linear(q, k, v, **arguments)
-                yield equals(gap(measured, claimed, 2.0 * error), 0, scale=1, part=part, features=name, n=n)
-                rows = gap(linear_weights(q, k, **arguments) @ v, claimed, 4.0 * size)
-                yield equals(rows, 0, scale=1, part=part, features=name, n=n)
+                heavy = right * balls(masses if weighted else 1.0 + 0.0 * masses)
+                claimed = quadratic(left, heavy, balls(v), mask=kept)
+                how = {"features": features, "weights": masses[:, 0], "causal": part == "weighted"}
+                yield equals(attend_linear(exact(q), k, v, **how), claimed, part=part, **case)
+                yield equals(linear_weights(exact(q), k, **how) @ v, claimed, part=part, **case)
 
 
 def kernel(q, k, *, difference=False):

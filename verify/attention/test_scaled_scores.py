@@ -9,8 +9,20 @@ import numpy as np
 from flint import acb, arb
 
 from theory.attention import DotProduct, saturation
-from theory.evidence import Claim, Interval, Kind, at_least, at_most, bug, constant, equals, hypothesis, limit, verifies
-from theory.evidence.roundoff import gamma
+from theory.evidence import (
+    Claim,
+    Interval,
+    Kind,
+    at_least,
+    at_most,
+    bug,
+    constant,
+    equals,
+    exact,
+    hypothesis,
+    limit,
+    verifies,
+)
 from verify.textbook import hull
 
 REFEREED = ("recalled", "derived", "refereed")
@@ -141,25 +153,26 @@ def largest(n, *, shift=2):
 
 
 def trace_of(n, sigma, step):
-    """The mean trace for n independent N(0, sigma^2) scores by trapezoidal rules, and how many terms were summed.
+    """The mean trace for n independent N(0, sigma^2) scores by trapezoidal rules.
 
     From 1 / Z^2 = int t exp(-t Z) dt the mean of sum p^2 is n int A B^(n-1) du with t = exp(-u),
     A = E exp(2 (s - u) - exp(s - u)) and B = E exp(-exp(s - u)): both are convolutions with the normal law.
     """
     reach, before, after = (math.ceil(length / step) for length in (9.0 * sigma, 8.0, 45.0))
-    s = step * np.arange(-reach, reach + 1)
-    normal = np.exp(-0.5 * (s / sigma) ** 2) * (step / (sigma * math.sqrt(2.0 * math.pi)))
-    e = np.minimum(-step * np.arange(-2 * reach - before, 2 * reach + after + 1), 40.0)  # beyond 40 both vanish
+    s = exact(step) * np.arange(-reach, reach + 1.0)
+    normal = np.exp(-0.5 * (s / sigma) ** 2) * (step / (sigma * hull((2 * arb.pi()).sqrt())))
+    e = np.minimum(exact(-step) * np.arange(-2.0 * reach - before, 2 * reach + after + 1), 40.0)  # beyond both vanish
     below = np.exp(-np.exp(e))
-    a, b = np.convolve(np.exp(2.0 * e) * below, normal, "valid"), np.convolve(below, normal, "valid")
-    return 1.0 - n * step * float(a @ b ** (n - 1)), e.size
+    a, b = (np.convolve(part, normal, "valid") for part in (np.exp(2.0 * e) * below, below))
+    return 1.0 - n * step * (a @ b ** (n - 1))
 
 
 @cache
 def mean_trace(n, sigma):
     """The same as an interval: the rules converge geometrically, so that the last halving bounds what is left."""
-    (before, _), (after, terms) = (trace_of(n, sigma, step) for step in (0.4, 0.2))
-    return Interval.within(after, abs(after - before) + n * gamma(4 * terms), Kind.TREND)
+    before, after = (trace_of(n, sigma, step) for step in (0.4, 0.2))
+    left = abs(after - before).hi
+    return after + Interval(-left, left, Kind.TREND)
 
 
 @verifies(

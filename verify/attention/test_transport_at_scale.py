@@ -5,9 +5,20 @@ from functools import cache
 import numpy as np
 
 from theory import Measure, w1
-from theory.evidence import Claim, Interval, Run, at_least, at_most, bug, constant, hypothesis, outcome, verifies
-from theory.evidence.roundoff import gamma
-from verify.textbook import balls, hull
+from theory.evidence import (
+    Claim,
+    Run,
+    at_least,
+    at_most,
+    bug,
+    constant,
+    exact,
+    hypothesis,
+    norm,
+    outcome,
+    verifies,
+)
+from verify.textbook import balls
 
 
 @cache
@@ -18,9 +29,10 @@ def shifted(scale, root, centred, reflected):
     for rng, dim in zip(run.streams(2), (2, 3), strict=True):
         points, shift = np.round(rng.normal(size=(n, dim)), 6), np.round(2.0 + rng.random(dim), 6)
         mu = Measure.normalised(points, rng.dirichlet(np.full(n, 2.0)))
-        nu = Measure((shift - points if reflected else points + shift) - (shift if centred else 0.0), mu.weights)
-        worst = gamma(2) * float(np.abs(points).max() + np.abs(shift).max()) * np.sqrt(dim)
-        found.append((n, dim, worst, hull((balls(shift) * balls(shift)).sum().sqrt()), w1(mu, nu, atoms=n // 2)))
+        centre = shift if centred else np.zeros(dim)
+        image = mu.enclosed().push_forward(lambda x: shift - x if reflected else x + shift)  # noqa: B023
+        nu = image.push_forward(lambda x: x - centre)  # noqa: B023
+        found.append((n, dim, norm(balls(shift)), w1(mu, nu, atoms=n // 2)))
     return found
 
 
@@ -49,17 +61,11 @@ def small(scale, root):
     hypothesis("reflected", "the measure is reflected as well as shifted", reflected=True),
 )
 def test_large(run, *, factor=1.0, centred=False, reflected=False):
-    for n, dim, worst, apart, inside in shifted(run.scale, run.root, centred, reflected):
-        length = apart * factor
-        yield outcome(
-            at_most(Interval.within(inside.lo, worst), length, part="translation, below", n=n, d=dim)
-        )  # the plan is the solver's own
-        yield outcome(at_least(Interval.within(inside.hi, worst), length, part="translation, above", n=n, d=dim))
+    def ends(inside, claimed, part, **case):  # the plan is the solver's own, and so is what it leaves open
+        yield outcome(at_most(exact(inside.lo, inside.kind), claimed, part=f"{part}below", **case))
+        yield outcome(at_least(exact(inside.hi, inside.kind), claimed, part=f"{part}above", **case))
+
+    for n, dim, apart, inside in shifted(run.scale, run.root, centred, reflected):
+        yield from ends(inside, factor * apart, "translation, ", n=n, d=dim)
     for m, distance, inside in small(run.scale, run.root):
-        exact = factor * distance
-        yield outcome(
-            at_most(Interval.exactly(inside.lo), exact, part="below", n=m, d=2, width=inside.width / inside.hi)
-        )
-        yield outcome(
-            at_least(Interval.exactly(inside.hi), exact, part="above", n=m, d=2, width=inside.width / inside.hi)
-        )
+        yield from ends(inside, factor * distance, "", n=m, d=2, width=inside.width / inside.hi)

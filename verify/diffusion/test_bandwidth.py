@@ -6,10 +6,9 @@ from functools import cache
 import numpy as np
 
 from theory.diffusion import PeriodicGrid, StepError
-from theory.diffusion.studies.sampling import DENSITIES, function
+from theory.diffusion.settings import SAMPLED_DENSITIES, sampled_function
 from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, limit, order, verifies
-from verify.diffusion.harmonics import at, derivative, plus, times
-from verify.diffusion.tokens import DENSITY, FUNCTION, PI, density, generator, gradient_squared
+from verify.diffusion.test_sampling_rates import DENSITY, FUNCTION, PI, density, generator, gradient_squared
 from verify.textbook import hull
 
 NODES = {1: 32, 2: 24}
@@ -25,9 +24,9 @@ def ladder(d, node, extrapolated, counts):
     """The best bandwidths and the errors at them, for falling errors."""
     grid = PeriodicGrid((NODES[d],) * d)
     p = np.ones(grid.shape)
-    for each, x in zip(DENSITIES[d], grid.axes, strict=True):
+    for each, x in zip(SAMPLED_DENSITIES[d], grid.axes, strict=True):
         p = p * each(x)
-    error = StepError(grid, p, np.broadcast_to(function(*grid.axes), grid.shape))
+    error = StepError(grid, p, np.broadcast_to(sampled_function(*grid.axes), grid.shape))
     found = [error.best(node, float(n), extrapolated=extrapolated) for n in counts]
     return [o.place for o in found], [o.value for o in found]
 
@@ -35,16 +34,9 @@ def ladder(d, node, extrapolated, counts):
 def second(d, place, *, chordal=True):
     """The second-order bias B h = (Lap^2(hp) - h Lap^2 p)/8p - Lap p L h/4p + L h/4."""
     p, h = DENSITY[d], FUNCTION[d]
-
-    def lap(f):
-        total = {}
-        for k in range(d):
-            total = plus(total, derivative(f, k, k))
-        return total
-
-    square = at(lap(lap(times(h, p))), place) - at(h, place) * at(lap(lap(p)), place)
+    square = (h * p).laplacian().laplacian().at(place) - h.at(place) * p.laplacian().laplacian().at(place)
     moved = generator(d, place)
-    return (square / 8 - at(lap(p), place) * moved / 4) / at(p, place) + (moved / 4 if chordal else 0)
+    return (square / 8 - p.laplacian().at(place) * moved / 4) / p.at(place) + (moved / 4 if chordal else 0)
 
 
 def counts_of(run, extrapolated):

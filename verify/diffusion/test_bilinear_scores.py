@@ -6,28 +6,27 @@ from fractions import Fraction
 import numpy as np
 import sympy
 
-from theory.attention import rounding
 from theory.diffusion import Bilinear, propagate, studies
-from theory.diffusion.limits import extrapolated, worst
+from theory.diffusion.limits import extrapolate, largest_errors
+from theory.diffusion.settings import SCORE_AXES, query_path
 from theory.diffusion.similarity import sphere_tokens
-from theory.diffusion.studies.scores import AXES, path
 from theory.evidence import (
     Claim,
-    Interval,
-    Kind,
     at_least,
     ball,
+    balls,
     bug,
     constant,
     equals,
+    exact,
+    hull,
     hypothesis,
     limit,
+    norm,
     order,
     verifies,
     zero,
 )
-from theory.evidence.roundoff import U
-from verify.textbook import balls, hull
 
 RUAN = ("ruan2024",)
 FISHER = ("ruan2024", "mardia2000")
@@ -91,27 +90,21 @@ def test_bilinear(run, *, sign=1, share=lambda r: 1 / r, drift=2, mirrored=False
         pull = float(np.linalg.norm(x @ form))
         epsilons = [Fraction(pull) * Fraction(1, 2 ** (30 + k)) for k in range(4)]  # what is left is below rounding
         plain = [cold(case, e) for e in epsilons]
-        read = [hull((value - there) / ball(e)) for value, e in zip(plain, epsilons, strict=True)]
+        read = [(value - there) / ball(e) for value, e in zip(plain, epsilons, strict=True)]
         size = math.hypot(*w) / pull + abs(hull(first).mid)
-        yield equals(limit([hull(value) for value in plain], order=1), hull(there), scale=math.hypot(*w),
+        yield equals(limit(plain, order=1), there, scale=math.hypot(*w),
                      case=number, n=a.size, part="relabelling")  # fmt: skip
-        yield equals(limit(read, order=1), hull(first), scale=size, case=number, n=a.size)
+        yield equals(limit(read, order=1), first, scale=size, case=number, n=a.size)
         epsilons = [Fraction(pull) * Fraction(1, 200 * 2**k) for k in range(7)]
         if number == 0:
-            levels = [[hull((cold(case, e) - there) / ball(e))] for e in epsilons]
-            yield equals(order(worst(levels, [hull(first)])), 1, scale=1, case=number, extrapolations=0, part="order")
-            yield equals(
-                order(worst(extrapolated(levels), [hull(first)])),
-                2,
-                scale=1,
-                case=number,
-                extrapolations=1,
-                part="order",
-            )
-        told = Bilinear(form).propagated(x, w, a, float(epsilons[0]))
-        width = 2.0**14 * U * (1.0 + np.linalg.norm(form) * np.linalg.norm(x) / pull) * math.hypot(*w)
-        exact = hull(cold((claimed[0], x, a, w), float(epsilons[0])))
-        yield equals(Interval.within(told, width), exact, scale=1, case=number, part="instrument")
+            levels = hull(np.array([[(cold(case, e) - there) / ball(e)] for e in epsilons]))
+            for extrapolations, values in enumerate((levels, extrapolate(levels))):
+                found = order(largest_errors(values, [first]))
+                yield equals(
+                    found, 1 + extrapolations, scale=1, case=number, extrapolations=extrapolations, part="order"
+                )
+        told = Bilinear(form).average_linear(exact(x), w, a, float(epsilons[0]))
+        yield equals(told, cold((claimed[0], x, a, w), float(epsilons[0])), scale=1, case=number, part="instrument")
 
 
 @verifies(
@@ -129,17 +122,15 @@ def test_bilinear(run, *, sign=1, share=lambda r: 1 / r, drift=2, mirrored=False
     hypothesis("uniform", "the density is taken to be constant", tilted=0.0),
 )
 def test_bilinear_tokens(run, *, sign=1.0, factor=1.0, tilted=1.0):
-    points, areas = sphere_tokens(48, 96)
+    points, areas = sphere_tokens(48, 96, enclosed=True)
     for case in [WITNESS, *(problem(rng, 3) for rng in run.draws(quick=2, paper=30))]:
         form, x, a, w = case
         for b in (0.7, 6.0, 30.0):
             epsilon = 0.5 * float(np.linalg.norm(x @ form)) / b
-            score, values, masses = Bilinear(form).score(epsilon), points @ w, areas * (1.0 + points @ a)
-            query = x[np.newaxis, :]
-            found = propagate(query, points, values, epsilon, score=score, masses=masses)[0]
-            width = rounding(query, points, values[:, np.newaxis], score=score, weights=masses)
-            exact = hull(cold((sign * form, x, tilted * a, w), epsilon / factor))
-            yield equals(Interval.within(found, width + 2.0**8 * U * (b + 1) * math.hypot(*w)), exact, scale=1, b=b)
+            score = Bilinear(form).score(epsilon)
+            values, weights = points @ w, areas * (1.0 + points @ a)
+            found = propagate(exact(x[np.newaxis]), points, values, epsilon, score=score, weights=weights)[0]
+            yield equals(found, cold((sign * form, x, tilted * a, w), epsilon / factor), scale=1, b=b)
 
 
 @verifies(
@@ -168,23 +159,21 @@ def test_minimiser(run, *, sign=-1, share=Fraction(1, 2), sphere=False):
         form = form * 2.0 ** float(rng.choice([-40, 0, 40]))
         root = rng.normal(size=(3, 3))
         shape = root @ root.T + np.eye(3)
-        found = sign * -Bilinear(form).minimiser(x, shape=np.eye(3) if sphere else shape)  # of -<x, A y>
-        others = rng.normal(size=(8, 3))
-        others /= np.sqrt(np.einsum("ij,jk,ik->i", others, shape, others))[:, np.newaxis]
-        size = float(np.linalg.norm(x @ form)) * 3.0
-        gap = float(((found - others) @ (x @ form)).min())
-        yield at_least(Interval.within(gap, 2.0**12 * U * size), 0, scale=size, part="other keys")
+        found = -sign * Bilinear(form).minimiser(exact(x), shape=np.eye(3) if sphere else shape)  # of -<x, A y>
+        others = exact(rng.normal(size=(8, 3)))
+        others = others / np.sqrt(((others @ shape) * others).sum(axis=1))[:, np.newaxis]
+        gap = ((found - others) @ (exact(x) @ form)).min()
+        yield at_least(gap, 0, scale=float(np.linalg.norm(x @ form)) * 3.0, part="other keys")
     table = run.study(studies.scores).where(part="sphere")
     for t in table.levels("x"):
-        pull = AXES * path(t)
-        claimed = sign * pull / np.linalg.norm(pull)
+        pull = balls(SCORE_AXES * query_path(t))
+        length = norm(pull)
         for epsilon in table.levels("epsilon"):
-            mean = [table.where(x=t, epsilon=epsilon, coordinate=k + 1).intervals("value")[0] for k in range(3)]
-            b = float(np.linalg.norm(pull)) / (2.0 * epsilon)
-            along = sum((m * float(c) for m, c in zip(mean, claimed, strict=True)), Interval.exactly(0, Kind.PROVED))
-            exact = 1.0 / math.tanh(b) - 1.0 / b
+            mean = table.where(x=t, epsilon=epsilon)["value"]  # the coordinates, in order
+            b = length / (2 * ball(epsilon))
+            claimed = b.coth() - 1 / b
             yield equals(
-                along, Interval.within(exact, 2.0**8 * U), scale=1, part="engine", x=round(t, 3), epsilon=epsilon
+                sign * mean @ hull(pull / length), claimed, scale=1, part="engine", x=round(t, 3), epsilon=epsilon
             )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from theory.diffusion import studies
 from theory.diffusion.geometry import gauss_tokens, layer_rise
-from theory.diffusion.studies.boundary import TIME
+from theory.diffusion.settings import SEGMENT_TIME
 from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from verify.textbook import hull
 
@@ -153,7 +153,7 @@ def test_stack(run, *, power=Fraction(1, 2), sign=1, clock=1):
     table = run.study(studies.boundary).where(part="stack")
     epsilons = sorted(set(table["epsilon"].tolist()), reverse=True)
     places = table.where(epsilon=epsilons[0])["place"].tolist()
-    pi, t = flint.arb.pi(), clock * ball(Fraction(str(TIME)))
+    pi, t = flint.arb.pi(), clock * ball(Fraction(str(SEGMENT_TIME)))
     truth = [hull((-pi * pi * t).exp() * (pi * ball(Fraction(x))).cos()) for x in places]
     levels = [table.where(epsilon=e).intervals("value") for e in epsilons]
     yield equals(order([level[0] - truth[0] for level in levels]), power, scale=1, x=0.0, part="order")

@@ -8,13 +8,24 @@ import numpy as np
 
 from theory.attention import attend, rounding
 from theory.diffusion import GeneralScore, studies
-from theory.diffusion.limits import extrapolated, worst
-from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, limit, order, verifies
+from theory.diffusion.limits import divide_series, extrapolate, laplace_series, largest_errors, read_levels
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_most,
+    ball,
+    bug,
+    constant,
+    equals,
+    exact,
+    hull,
+    hypothesis,
+    limit,
+    order,
+    verifies,
+)
 from theory.evidence.enclosure import variable
 from theory.evidence.quadrature import integral_over
-from theory.evidence.roundoff import U
-from verify.diffusion.moments import laplace, quotient
-from verify.textbook import hull
 
 RUAN = ("ruan2024", "wong2001")
 START = Fraction(1, 50)
@@ -48,13 +59,13 @@ def certified(x, level, *, half=False):
 def changes(x, levels, *, half=False):
     """(P h(x) - h(y*)) / eps, coarse to fine."""
     place, _, _, h = circle(x)
-    return [hull((certified(x, k, half=half) - h(place)) * 2**k / ball(START)) for k in range(levels)]
+    return hull(np.array([(certified(x, k, half=half) - h(place)) * 2**k / ball(START) for k in range(levels)]))
 
 
 def taylor(x, length=9):
     """Taylor coefficients about the minimiser of f, of p and of h p, in balls."""
     place, f, log_p, h = circle(x)
-    t = variable(length).item()
+    t = variable(length)[()]
     p = log_p(place + t).exp()
     return f(t), p, h(place + t) * p
 
@@ -69,6 +80,12 @@ def stated(x, *, drift=2, cubic=1, printed=False):
     plain = (second + drift * slope * first) / c
     mass = (4 * ball(-1).acos() / c).sqrt() if printed else ball(1)
     return plain / mass - cubic * d / c**2 * first
+
+
+def expansion(x, terms):
+    """The coefficients of P h(x) in the bandwidth, by the moments of the Gaussian, in balls."""
+    f, p, hp = taylor(x)
+    return divide_series(laplace_series(f, hp, terms), laplace_series(f, p, terms))
 
 
 def spots(run):
@@ -89,16 +106,14 @@ def spots(run):
     bug("maximiser", "the limit is the value opposite to the minimiser", turned=math.pi),
     hypothesis("flat", "the Hessian vanishes: f is squared", study=(("flat", True),)),
 )
-def test_relabelling(run, *, relabelled=lambda x: x + 0.8 + 0.4 * math.sin(x), turned=0.0, study=()):
+def test_relabelling(run, *, relabelled=lambda x: x + 0.8 + 0.4 * np.sin(x), turned=0.0, study=()):
     table = run.study(studies.scores, **dict(study)).where(part="circle")
-    epsilons = sorted(set(table["epsilon"].tolist()), reverse=True)
-    places = table.where(epsilon=epsilons[0])["x"].tolist()
-    levels = [table.where(epsilon=e).intervals("value") for e in epsilons]
-    ends = [relabelled(x) + turned for x in places]
-    truth = [Interval.within(math.sin(y) + 0.5 * math.cos(2.0 * y), 64 * U) for y in ends]
+    places, (_, levels) = table.levels("x"), read_levels(table, "value")
+    ends = relabelled(exact(places)) + turned
+    truth = np.sin(ends) + 0.5 * np.cos(2.0 * ends)
     for at, x in enumerate(places):
-        yield equals(limit([level[at] for level in levels], order=1), truth[at], scale=1, x=round(x, 3))
-    yield equals(order(worst(levels, truth)), 1, scale=1, part="order")
+        yield equals(limit(levels[:, at], order=1), truth[at], scale=1, x=round(x, 3))
+    yield equals(order(largest_errors(levels, truth)), 1, scale=1, part="order")
 
 
 @verifies(
@@ -123,21 +138,18 @@ def test_relabelling(run, *, relabelled=lambda x: x + 0.8 + 0.4 * math.sin(x), t
 def test_first_order(run, *, printed=False, cubic=1, drift=2):
     changed = {"printed": printed, "cubic": cubic, "drift": drift}
     for x in spots(run):
-        truth = hull(stated(x, **changed))
-        levels = [[value] for value in changes(x, run.pick(quick=9, paper=11))]
+        truth = stated(x, **changed)
+        levels = changes(x, run.pick(quick=9, paper=11))[:, np.newaxis]
         for k in (1, 2, 3):
-            errors = worst(levels, [truth])
-            yield equals(order(errors[-4:]), k, scale=1, x=x, extrapolations=k - 1)
-            levels = extrapolated(levels, order=k) if k < 3 else levels
-        told = quotient(*(laplace(taylor(x)[0], g, 2) for g in taylor(x)[:0:-1]))[1]
-        yield equals(hull(told), truth, scale=1, x=x, part="moments of the Gaussian")
+            yield equals(order(largest_errors(levels, [truth])[-4:]), k, scale=1, x=x, extrapolations=k - 1)
+            levels = extrapolate(levels, order=k)
+        _, first = expansion(x, 2)
+        yield equals(first, truth, scale=1, x=x, part="moments of the Gaussian")
     table = run.study(studies.scores).where(part="circle")
     for x in table.levels("x"):
         here, (place, _, _, h) = table.where(x=x), circle(x)
-        read = [
-            (v - hull(h(place))) / e for v, e in zip(here.intervals("value"), here["epsilon"].tolist(), strict=True)
-        ]
-        yield equals(limit(read, order=1), hull(stated(x, **changed)), scale=1, x=round(x, 3), part="engine")
+        read = (here["value"] - hull(h(place))) / here["epsilon"]
+        yield equals(limit(read, order=1), stated(x, **changed), scale=1, x=round(x, 3), part="engine")
 
 
 @verifies(
@@ -156,16 +168,14 @@ def test_first_order(run, *, printed=False, cubic=1, drift=2):
 )
 def test_remainder(run, *, power=2, half=False, squared=1):
     for x in spots(run):
-        series = taylor(x)
-        below, above = laplace(series[0], series[1], 3), laplace(series[0], series[2], 3)
-        exact = quotient(above, below)
-        second = hull(exact[2] - (1 - squared) * exact[1] * below[1] / below[0])
-        values, first = changes(x, run.pick(quick=9, paper=11), half=half), hull(exact[1])
-        epsilons = [float(START) * 0.5**k for k in range(len(values))]
-        left = [(value - first) * e for value, e in zip(values, epsilons, strict=True)]
-        yield equals(order(left), power, scale=1, x=x, part="order")
-        beyond = [(value - first) / e for value, e in zip(values, epsilons, strict=True)]
-        yield equals(limit(beyond, order=1), second, scale=1, x=x, part="coefficient")
+        _, first, second = expansion(x, 3)
+        below = laplace_series(*taylor(x)[:2], 3)
+        claimed = second - (1 - squared) * first * below[1] / below[0]
+        values = changes(x, run.pick(quick=9, paper=11), half=half)
+        epsilons = float(START) * 0.5 ** np.arange(len(values))
+        left = values - hull(first)
+        yield equals(order(left * epsilons), power, scale=1, x=x, part="order")
+        yield equals(limit(left / epsilons, order=1), claimed, scale=1, x=x, part="coefficient")
 
 
 @verifies(
@@ -189,14 +199,19 @@ def test_rounding(run, *, factor=1, scaled=lambda _: 1.0, halves=2, size=1.0):
         keys = witness if rng is None else rng.normal(size=(12, 1))
         values = np.sign(keys)
         for epsilon in (1e-12, 1e-3, 1.0):
-            delta = 1e-3 * epsilon
-            plain = GeneralScore(lambda _, y: 0.0 * y[..., 0], epsilon, delta * scaled(epsilon))
+            delta, query = 1e-3 * epsilon, exact([[0.0]])
+            plain = GeneralScore(zero, epsilon)
             moved = GeneralScore(lambda _, y, off=delta: -off * np.sign(y[..., 0]), epsilon)
-            before, after = (attend([[0.0]], keys, size * values, score=score)[0, 0] for score in (plain, moved))
-            slack = 2.0 * rounding([[0.0]], keys, size * values, score=moved) + 4 * U * size
-            apart = abs(Interval.within(float(after - before), slack))
-            published = rounding([[0.0]], keys, values, score=plain)
-            yield at_most(apart, factor * Interval.exactly(published), keys=number, epsilon=epsilon, part="published")
+            before, after = (attend(query, keys, size * values, score=score)[0, 0] for score in (plain, moved))
+            apart = abs(after - before)
+            inexact = GeneralScore(zero, epsilon, delta * scaled(epsilon))
+            published = Interval.exactly(rounding([[0.0]], keys, values, score=inexact))
+            yield at_most(apart, factor * published, keys=number, epsilon=epsilon, part="published")
             if number == 0:
-                turned = hull((ball(Fraction(delta)) / (halves * ball(Fraction(epsilon)))).tanh())
+                turned = (ball(delta) / (halves * ball(epsilon))).tanh()
                 yield equals(apart, turned, epsilon=epsilon, part="witness")
+
+
+def zero(_, y):
+    """The dissimilarity that vanishes."""
+    return 0.0 * y[..., 0]

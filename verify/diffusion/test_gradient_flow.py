@@ -7,11 +7,24 @@ from functools import cache
 
 import numpy as np
 
-from theory.attention import DotProduct, SquaredDistance, doubly_normalised, potential_error, rounding, weight_error
-from theory.diffusion.layers import asymmetry, field
-from theory.evidence import Claim, Interval, Kind, at_least, bug, constant, equals, hypothesis, limit, verifies
-from theory.evidence.roundoff import U
-from verify.textbook import gap, hull
+from theory.attention import DotProduct, SquaredDistance
+from theory.attention.sinkhorn import doubly_normalised
+from theory.diffusion.layers import asymmetry, velocity_field
+from theory.diffusion.limits import enclose_rows
+from theory.evidence import (
+    Claim,
+    Interval,
+    Kind,
+    at_least,
+    ball,
+    bug,
+    constant,
+    equals,
+    exact,
+    hypothesis,
+    limit,
+    verifies,
+)
 
 SANDER = ("sander2022",)
 SEEN = ("seen", "refereed")
@@ -22,7 +35,7 @@ TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
 @cache
 def witness(normaliser="sinkhorn", sweeps=None):
     """The field of the witness with A = V = I."""
-    return field(WITNESS, np.eye(2), normaliser=normaliser, sweeps=sweeps)
+    return velocity_field(WITNESS, np.eye(2), normaliser=normaliser, sweeps=sweeps)
 
 
 def clouds(run, *, quick, paper):
@@ -56,10 +69,12 @@ def test_gradient(run, *, ways=(("sinkhorn", None), ("unnormalised", None)), val
         for normaliser, sweeps in ways:
             v = value if value is not None and d == 2 else None
             own = v is None and x is WITNESS
-            found = witness(normaliser, sweeps) if own else field(x, form, v, normaliser=normaliser, sweeps=sweeps)
-            derivative = (
-                found.derivative * np.repeat(np.arange(1, n + 1), d)[:, np.newaxis] if mass else found.derivative
-            )
+            if own:
+                derivative = witness(normaliser, sweeps).derivative
+            else:
+                derivative = velocity_field(x, form, v, normaliser=normaliser, sweeps=sweeps).derivative
+            if mass:
+                derivative = derivative * np.repeat(np.arange(1, n + 1), d)[:, np.newaxis]
             yield equals(asymmetry(derivative), 0, scale=1, normaliser=normaliser, n=n, d=d)
 
 
@@ -80,19 +95,17 @@ def test_gradient(run, *, ways=(("sinkhorn", None), ("unnormalised", None)), val
 def test_potential(run, *, factor=Fraction(1, 2), sweeps=None, normaliser="sinkhorn"):
     for x, form in clouds(run, quick=6, paper=60):
         n, d = x.shape
-        score = DotProduct(1.0, form)
-        count = {} if sweeps is None else {"sweeps": sweeps}
-        found = doubly_normalised(x, x, score=score, **count)
-        velocity = found.output(x) @ form.T
-        apart = potential_error(found) if sweeps is None else 0.0
-        size = float(np.abs(x).max() * np.abs(form).sum(axis=1).max())
-        off = (
-            rounding(x, x, x, score=score) + weight_error(x, x, score, found.log_weights) * size + math.tanh(apart / 4)
-        )
-        off = 2.0 * size * off + 64 * U * (1.0 + size)
-        claimed = witness(normaliser) if x is WITNESS else field(x, form, normaliser=normaliser)
+        velocity = scaled_rows(x, x, DotProduct(1.0, form), sweeps) @ x @ form.T
+        claimed = witness(normaliser) if x is WITNESS else velocity_field(x, form, normaliser=normaliser)
         gradient = claimed.slope * int(-n * factor.numerator) / factor.denominator
-        yield equals(gap(velocity, gradient, off), 0, scale=max(1.0, size), n=n, d=d)
+        size = float(np.abs(x).max() * np.abs(form).sum(axis=1).max())
+        yield equals(velocity, gradient, scale=max(1.0, size), n=n, d=d)
+
+
+def scaled_rows(queries, keys, score, sweeps):
+    """The weights of doubly normalised attention, in the limit or after some sweeps."""
+    count = {} if sweeps is None else {"sweeps": sweeps, "tolerance": 0.0}
+    return enclose_rows(doubly_normalised(queries, keys, score=score, **count))
 
 
 NEAREST = np.array([[-1.125, -0.125], [1.4375, 0.0625], [1.5, 0.03125]])  # of 8000 drawn ones, to a few bits
@@ -102,7 +115,7 @@ NEAREST = np.array([[-1.125, -0.125], [1.4375, 0.0625], [1.5, 0.03125]])  # of 8
 def outlived(tokens, count, sweeps):
     """Asymmetry over residual after some sweeps, with A = V = I."""
     x = np.frombuffer(tokens).reshape(count, -1)
-    found = field(x, np.eye(x.shape[1]), normaliser="sinkhorn", sweeps=sweeps)
+    found = velocity_field(x, np.eye(x.shape[1]), normaliser="sinkhorn", sweeps=sweeps)
     return asymmetry(found.derivative) / found.residual
 
 
@@ -171,29 +184,19 @@ def _drawn(rng):
 def test_gauge(run, *, sweeps=None, scale=0.5, share=1):
     line = np.array([[1.0], [3.0]])
     beta = math.log(3.0)
-    soft = [
-        doubly_normalised(line, line, score=s, sweeps=0).rows() for s in (DotProduct(beta), SquaredDistance(beta / 2))
-    ]
-    error = 2.0 * weight_error(line, line, DotProduct(beta))
-    read = Interval.within(float(np.abs(soft[0] - soft[1])[0].max()), error + 64 * U)
-    e = Interval.within(9.0 ** float(share), 64 * U)
-    yield equals(read, (e - 1) / (e + 1), scale=1, input="1, 3", normaliser="softmax")
-    count = {} if sweeps is None else {"sweeps": sweeps}
+    soft = [scaled_rows(line, line, score, 0) for score in (DotProduct(beta), SquaredDistance(beta / 2))]
+    apart = abs(soft[0] - soft[1])[0].max()
+    yield equals(apart, (ball(share) * ball(beta)).tanh(), scale=1, input="1, 3", normaliser="softmax")
     cases = [(line, beta), *(_drawn(rng) for rng in run.draws(quick=6, paper=80))]
     for x, beta in cases:
         queries, keys = lifted(x, np.linspace(0.5, 1.0, x.shape[1]))
+        dot = scaled_rows(x, x, DotProduct(beta), sweeps)
         forms = {
-            "dot": doubly_normalised(x, x, score=DotProduct(beta), **count),
-            "distance": doubly_normalised(x, x, score=SquaredDistance(scale * beta), **count),
-            "lifted": doubly_normalised(queries, keys, score=DotProduct(beta), **count),
+            "distance": scaled_rows(x, x, SquaredDistance(scale * beta), sweeps),
+            "lifted": scaled_rows(queries, keys, DotProduct(beta), sweeps),
         }
-        for name in ("distance", "lifted"):
-            off = 64 * U * len(x)
-            for found in (forms["dot"], forms[name]):
-                apart = potential_error(found) if sweeps is None else 0.0
-                off += math.tanh(apart / 4) + weight_error(found.queries, found.keys, found.score, found.log_weights)
-            apart = float(np.abs(forms["dot"].rows() - forms[name].rows()).max())
-            yield equals(Interval.within(apart, off), 0, scale=1, against=name, n=len(x), d=x.shape[1])
+        for name, rows in forms.items():
+            yield equals(abs(dot - rows).max(), 0, scale=1, against=name, n=len(x), d=x.shape[1])
 
 
 @verifies(
@@ -219,24 +222,11 @@ def test_field(run, *, transposed=False, extra=0, plain="unnormalised"):
     for x, form, value in cases:
         score = DotProduct(1.0, form)
         for sweeps in (0, 1, 2, 5, None):
-            count = {} if sweeps is None else {"sweeps": sweeps + extra, "tolerance": 0.0}
-            found = doubly_normalised(x, x, score=score, **count)
-            off = weight_error(x, x, score, found.log_weights) * (2 + 2 * (sweeps or 1)) + 256 * U
-            off += math.tanh(potential_error(found) / 4) if sweeps is None else 0.0
+            rows = scaled_rows(x, x, score, None if sweeps is None else sweeps + extra)
+            claimed = velocity_field(x, form.T if transposed else form, value, sweeps=sweeps).velocity
             size = float(np.abs(x).max() * np.abs(value).sum(axis=1).max())
-            claimed = field(x, form.T if transposed else form, value, sweeps=sweeps).velocity
-            yield equals(
-                gap(found.output(x) @ value.T, claimed, 4.0 * size * off),
-                0,
-                scale=max(1.0, size),
-                n=len(x),
-                sweeps=str(sweeps),
-            )
+            yield equals(rows @ x @ value.T, claimed, scale=max(1.0, size), n=len(x), sweeps=str(sweeps))
     x = WITNESS
-    plain = hull(field(x, np.eye(2), normaliser=plain).velocity[0, 0])
-    yield equals(plain, _by_hand(x), part="not normalised")
-
-
-def _by_hand(x):
-    """The first velocity without normalisation, in floats."""
-    return Interval.within(math.fsum(math.exp(float(x[0] @ y)) * float(y[0]) for y in x), 1e3 * U * 40)
+    plain = velocity_field(x, np.eye(2), normaliser=plain).velocity[0, 0]
+    points = exact(x)
+    yield equals(plain, np.exp(points @ points[0]) @ points[:, 0], part="not normalised")

@@ -5,13 +5,13 @@ from functools import reduce
 
 import numpy as np
 
-from theory.attention import DotProduct, Measure, attend, gaussian, lattice, rounding
+from theory.attention import DotProduct, Measure, attend, gaussian, lattice
 from theory.diffusion.similarity import hot_expansion
-from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, order, verifies
+from theory.evidence import Claim, Interval, ball, balls, bug, constant, equals, exact, hypothesis, order, verifies
 from theory.evidence.enclosure import coefficient, variable
-from theory.evidence.roundoff import U, average_error, covariance_error
-from verify.particles.normal import Distance, inverse, ring, typical
-from verify.textbook import balls, exp, gap, hull
+from theory.evidence.roundoff import average_error, covariance_error
+from theory.particles.mean_field import DistanceAttention
+from verify.textbook import exp, inverse
 
 RUAN = ("ruan2024",)
 EYE = balls(np.eye(2))
@@ -77,32 +77,24 @@ def test_high_temperature(run, *, centred=True, half=1, mirrored=False):
         weights = exp(scores)
         series = (weights * balls(values[:, 0])).sum() / weights.sum()
         for k, value in enumerate(claimed):
-            yield equals(hull(coefficient(series, k)), value, scale=size * length**k, case=number, power=k)
-        told = hot_expansion(keys, values, pull)[:, 0].tolist()
-        for k, value in enumerate(told):
-            unit = size * length**k
-            found = Interval.within(value, 2.0**10 * U * unit)
-            yield equals(found, claimed[k], scale=unit, case=number, power=k, part="instrument")
+            yield equals(coefficient(series, k), value, scale=size * length**k, case=number, power=k)
+        for k, value in enumerate(hot_expansion(exact(keys), values, pull)[:, 0]):
+            yield equals(value, claimed[k], scale=size * length**k, case=number, power=k, part="instrument")
         if number == 0:
             yield from softmax(keys, values, x, form, claimed)
 
 
 def softmax(keys, values, x, form, claimed):
     """The orders of what is left of real attention after one and two terms."""
-    betas, left = [2.0**-k for k in range(4, 11)], []
-    for beta in betas:
-        score = DotProduct(beta, form)
-        found = attend(x[np.newaxis], keys, values, score=score)[0, 0]
-        left.append(Interval.within(found, rounding(x[np.newaxis], keys, values, score=score)))
-    once = [value - claimed[0] - Fraction(beta) * claimed[1] for value, beta in zip(left, betas, strict=True)]
+    betas = [2.0**-k for k in range(4, 11)]
+    outputs = [attend(exact(x[np.newaxis]), keys, values, score=DotProduct(beta, form))[0, 0] for beta in betas]
+    once = [found - claimed[0] - Fraction(beta) * claimed[1] for found, beta in zip(outputs, betas, strict=True)]
     yield equals(order(once), 2, scale=1, part="softmax", terms=1)
-    twice = [value - Fraction(beta) ** 2 * claimed[2] for value, beta in zip(once, betas, strict=True)]
+    twice = [found - Fraction(beta) ** 2 * claimed[2] for found, beta in zip(once, betas, strict=True)]
     yield equals(order(twice), 3, scale=1, part="softmax", terms=2)
 
 
-NAMED = (
-    np.array([0.4, -0.3]), np.array([[0.9, 0.2], [-0.1, 0.7]]), np.array([[0.5, 0.6], [-0.4, 0.3]]), np.eye(2),
-)  # fmt: skip
+NAMED = np.array([0.4, -0.3]), np.array([[0.9, 0.2], [-0.1, 0.7]])
 
 
 def corners(mean, root):
@@ -111,16 +103,22 @@ def corners(mean, root):
     return Measure(mean + signs @ root.T)
 
 
-def image(kernel, errors, centre, covariance, size, **case):
+def ring(rng, d):
+    """A mean, and a root of a covariance with singular values between 0.4 and 1."""
+    left, right = (np.linalg.qr(rng.normal(size=(d, d)))[0] for _ in range(2))
+    root = left * rng.uniform(0.4, 1.0, size=d) @ right
+    rng.normal(size=(2, d, d))
+    return rng.normal(size=d) / 2, root
+
+
+def image(mu, moved, centre, covariance, size, **case):
     """Mean and covariance of the output at every token, against what is claimed for them."""
-    mu = kernel.nu
-    moved = kernel.output(mu.points)
-    pushed, shift = Measure(moved, mu.weights), typical(errors, mu.weights)
-    far = float(np.abs(moved).max())
-    width = shift + average_error(far, mu.size, relative=lattice.ERROR)
-    yield equals(gap(pushed.mean(), centre, width), 0, scale=size, part="mean", **case)
-    width = covariance_error(far, mu.size, relative=lattice.ERROR, shift=shift)
-    yield equals(gap(pushed.covariance(), covariance, width), 0, scale=size, part="covariance", **case)
+    far, mean = float(np.abs(moved.mid).max()), mu.weights @ moved
+    rounding = average_error(far, mu.size, relative=lattice.ERROR)  # of the lattice
+    yield equals(mean + Interval(-rounding, rounding), centre, scale=size, part="mean", **case)
+    rounding = covariance_error(far, mu.size, relative=lattice.ERROR)
+    found = (moved - mean).T @ (mu.weights[:, np.newaxis] * (moved - mean))
+    yield equals(found + Interval(-rounding, rounding), covariance, scale=size, part="covariance", **case)
 
 
 @verifies(
@@ -140,11 +138,11 @@ def image(kernel, errors, centre, covariance, size, **case):
 )
 def test_gaussian_keys(run, *, power=3, inverted=False, mean=1, law=gaussian):
     cases = [NAMED, *(ring(rng, 2) for rng in run.draws(quick=1, paper=12))]
-    for number, (centre, root, _, _) in enumerate(cases):
+    for number, (centre, root) in enumerate(cases):
         mu, m, sigma = law(centre, root), balls(centre) * ball(mean), balls(root) @ balls(root).T
         for name, metric in (("distance", np.eye(2)), ("mapped distance", WEIGHT)):
-            kernel = Distance(mu, metric, metric, np.eye(2))  # epsilon is one half, so that G = 2 W'W
-            errors = kernel.errors(mu.points, centre, root)
+            kernel = DistanceAttention(mu, metric, metric, np.eye(2))  # epsilon is one half, so that G = 2 W'W
+            moved = kernel.enclosed(mu.points, centre, root)
             square = balls(metric).T @ balls(metric)
             gram = 2 * (inverse(square) if inverted else square)
             slope = inverse(EYE + sigma @ gram) @ sigma @ gram
@@ -152,7 +150,7 @@ def test_gaussian_keys(run, *, power=3, inverted=False, mean=1, law=gaussian):
             if name == "distance":
                 short = inverse(sigma + EYE / 2)
                 spread = sigma @ reduce(np.matmul, [sigma @ short] * (power - 1))
-            yield from image(kernel, errors, m, spread, 1, score=name, case=number)
+            yield from image(mu, moved, m, spread, 1, score=name, case=number)
 
 
 WEIGHT = np.array([[1.1, 0.4], [-0.2, 0.6]])

@@ -7,11 +7,10 @@ from functools import cache
 
 import numpy as np
 
-from theory.attention import SquaredDistance, rounding
-from theory.diffusion import PeriodicGrid, convolved, propagate, studies
-from theory.diffusion.geometry import change, linear_multiplier, root_length
-from theory.diffusion.limits import extrapolated, worst
-from theory.diffusion.studies.metrics import CURVES, DENSITY, function
+from theory.diffusion import PeriodicGrid, convolve, propagate, studies
+from theory.diffusion.geometry import layer_change, linear_multiplier, root_length
+from theory.diffusion.limits import divide_series, extrapolate, laplace_series, largest_errors, read_levels
+from theory.diffusion.settings import LEARNED_CURVES, WAVY_DENSITY, wavy_function
 from theory.evidence import (
     Claim,
     Interval,
@@ -20,6 +19,8 @@ from theory.evidence import (
     constant,
     equals,
     estimated,
+    exact,
+    hull,
     hypothesis,
     limit,
     order,
@@ -27,9 +28,6 @@ from theory.evidence import (
 )
 from theory.evidence.enclosure import variable
 from theory.evidence.quadrature import integral_over
-from theory.evidence.roundoff import U
-from verify.diffusion.moments import laplace, quotient
-from verify.textbook import hull
 
 RUAN = ("ruan2024", "coifman2006")
 SCORES = {  # f, and g with its derivative, of balls, series or floats, by hand
@@ -59,13 +57,12 @@ SPEEDS = {  # the roots of g, of series of balls
 
 def half_operator(metric, places, drift, volume):
     """Half the drift-diffusion of h in the metric g, for p = exp(u) sqrt(1/g) relative to its volume, by hand."""
-    x = np.array(places)
+    x = exact(places)
     g, slope = metric(x)
     u1, h1 = -0.8 * np.sin(x) + 0.6 * np.cos(2 * x), np.cos(x) - np.sin(2 * x)
     h2 = -np.sin(x) - 2 * np.cos(2 * x)
     # the Laplacian has -g'/2g beside h'', and the density relative to the volume another -g'/2g in log p, doubled
-    values = 0.5 * (h2 + (drift * (u1 - float(volume) * slope / g) - 0.5 * slope / g) * h1) / g
-    return [Interval.within(float(v), 1e5 * U) for v in values]
+    return 0.5 * (h2 + (drift * (u1 - float(volume) * slope / g) - 0.5 * slope / g) * h1) / g
 
 
 @cache
@@ -86,22 +83,21 @@ def ladder(table, curve, drift, volume, *, shown=None):
     The table is read for ``shown``, if that is another curve.
     """
     part = table.where(curve=shown or curve)
-    epsilons = sorted(set(part["epsilon"].tolist()), reverse=True)
-    places = part.where(epsilon=epsilons[0])["x"].tolist()
-    levels = [part.where(epsilon=e).intervals("change") for e in epsilons]
+    places, (epsilons, levels) = part.levels("x"), read_levels(part, "change")
     truth = half_operator(SCORES[curve][1], places, drift, volume)
-    size = max(abs(t.mid) for t in truth)
-    for k, values in ((1, levels), (2, extrapolated(levels))):
-        errors = worst(values, truth)
-        yield equals(order(errors[-4:]), k, scale=1, curve=curve, extrapolations=k - 1, part="order")
+    size = float(abs(truth.mid).max())
+    for extrapolations, values in enumerate((levels, extrapolate(levels))):
+        found = order(largest_errors(values, truth)[-4:])
+        yield equals(found, 1 + extrapolations, scale=1, curve=curve, extrapolations=extrapolations, part="order")
     for at, place in enumerate(places):
-        values = [level[at] for level in levels[-5:]]
-        yield equals(limit(values, order=1), truth[at], scale=size, curve=curve, x=round(place, 3))
+        yield equals(limit(levels[-5:, at], order=1), truth[at], scale=size, curve=curve, x=round(place, 3))
     for at, level in ((1, 0), (1, 3), (8, 2)):
-        start = ball(places[at]).sin() + (2 * ball(places[at])).cos() / 2
-        exact = hull((certified(curve, places[at], epsilons[level]) - start) / ball(epsilons[level]))
-        yield equals(levels[level][at], exact, scale=size, curve=curve, x=round(places[at], 3), epsilon=epsilons[level],
-                     part="in balls")  # fmt: skip
+        x, epsilon = places[at], float(epsilons[level])
+        start = ball(x).sin() + (2 * ball(x)).cos() / 2
+        claimed = (certified(curve, x, epsilon) - start) / ball(epsilon)
+        yield equals(
+            levels[level, at], claimed, scale=size, curve=curve, x=round(x, 3), epsilon=epsilon, part="in balls"
+        )
 
 
 def polynomial(waves, x, order=0):
@@ -177,7 +173,7 @@ class Embedded:
 
     def metric(self, x):
         """The squared speed."""
-        return sum(polynomial(waves, np.asarray(x), 1) ** 2 for waves in self.coordinates)
+        return sum(polynomial(waves, x, 1) ** 2 for waves in self.coordinates)
 
     def with_slope(self, x):
         """The metric and its derivative."""
@@ -199,7 +195,7 @@ CLOSER = ((0.1, 0.2), (0.25, 0.0), (0.0, -0.05))
 @cache
 def risen(curve):
     """The changes under a curve at the angles, for six bandwidths."""
-    return [[change(curve, DENSITY, function, 0.005 * 0.5**k, x) for x in ANGLES] for k in range(6)]
+    return [[layer_change(curve, WAVY_DENSITY, wavy_function, 0.005 * 0.5**k, x) for x in ANGLES] for k in range(6)]
 
 
 @cache
@@ -207,10 +203,10 @@ def expanded(curve):
     """The first-order coefficients under a curve at the angles, by the moments of the Gaussian, in balls."""
     found = []
     for x in map(ball, ANGLES):
-        y = x + variable(5).item()
+        y = x + variable(5)[()]
         p = (y.cos() * 4 / 5 + (2 * y).sin() * 3 / 10).exp()
-        below, above = (laplace(curve.between(x, y), g, 2) for g in (p, p * (y.sin() + (2 * y).cos() / 2)))
-        found.append(hull(quotient(above, below)[1]))
+        f, hp = curve.between(x, y), p * (y.sin() + (2 * y).cos() / 2)
+        found.append(divide_series(laplace_series(f, hp, 2), laplace_series(f, p, 2))[1])
     return found
 
 
@@ -218,13 +214,12 @@ def others(curves, shown, drift, volume):
     """More curves: of the first the limits at the angles, of all the coefficients, beside their drift-diffusions."""
     for number, (curve, seen) in enumerate(zip(curves, shown, strict=True)):
         truth = half_operator(curve.with_slope, ANGLES, drift, volume)
-        size = max(abs(t.mid) for t in truth)
+        size = float(abs(truth.mid).max())
         for at, x in enumerate(ANGLES):
             yield equals(expanded(seen)[at], truth[at], scale=size, curve=number, x=x, part="moments of the Gaussian")
             if number == 0:
-                yield equals(
-                    limit([level[at] for level in risen(seen)], order=1), truth[at], scale=size, curve=number, x=x
-                )
+                found = limit([level[at] for level in risen(seen)], order=1)
+                yield equals(found, truth[at], scale=size, curve=number, x=x)
 
 
 @verifies(
@@ -271,11 +266,11 @@ def test_distance(run, *, chord=False, power=1):
     for curve, speed in SPEEDS.items():
         for start, end in ((0, 3), (Fraction(1, 2), Fraction(5, 2))):
             steps = [2**k for k in range(4, run.pick(quick=10, paper=13))]
-            lengths = [root_length(CURVES[curve], np.linspace(float(start), float(end), n + 1)) for n in steps]
+            lengths = [root_length(LEARNED_CURVES[curve], np.linspace(float(start), float(end), n + 1)) for n in steps]
             whole = integral_over(lambda x, speed=speed: speed(x) ** power, start, end)
-            claimed = SCORES[curve][0](ball(start), ball(end)).sqrt() if chord else whole
-            yield equals(limit(lengths, order=2), hull(claimed), curve=curve, start=float(start), end=float(end))
-            errors = [length - hull(claimed) for length in lengths]
+            claimed = hull(SCORES[curve][0](ball(start), ball(end)).sqrt() if chord else whole)
+            yield equals(limit(lengths, order=2), claimed, curve=curve, start=float(start), end=float(end))
+            errors = [length - claimed for length in lengths]
             yield equals(order(errors), 2, scale=1, curve=curve, part="order")
 
 
@@ -309,7 +304,7 @@ def test_pull_back(run, *, drift=2, volume=Fraction(1, 2), swap=1):
 
 @cache
 def quantiles(n):
-    return DENSITY.tokens(n)
+    return WAVY_DENSITY.quantiles(exact((np.arange(n) + 0.5) / n))
 
 
 def _tokens(claimed, curve, epsilon=0.04):
@@ -318,13 +313,12 @@ def _tokens(claimed, curve, epsilon=0.04):
     found = []
     for n in (224, 256):  # twice what the difference leaves bounds an error that falls geometrically
         tokens = quantiles(n)
-        keys, queries = CURVES[curve].features(tokens), CURVES[curve].features(angles[:, np.newaxis])
-        score = SquaredDistance(0.5 / epsilon)
-        found.append(propagate(queries, keys, function(tokens[:, 0]), epsilon, score=score))
-    width = rounding(queries, keys, function(tokens), score=score) + 64 * U * 2 / epsilon
-    for x, coarse, fine in zip(angles.tolist(), *map(np.ndarray.tolist, found), strict=True):
-        value = estimated(fine, coarse, times=2) + Interval.within(0.0, width)
-        yield equals(value, hull(certified(claimed, x, epsilon)), scale=1, curve=claimed, tokens=n, x=x, part="tokens")
+        keys = LEARNED_CURVES[curve].features(tokens[:, np.newaxis])
+        queries = LEARNED_CURVES[curve].features(exact(angles)[:, np.newaxis])
+        found.append(propagate(queries, keys, wavy_function(tokens), epsilon))
+    for x, coarse, fine in zip(angles.tolist(), *found, strict=True):
+        value = estimated(fine, coarse, times=2)
+        yield equals(value, certified(claimed, x, epsilon), scale=1, curve=claimed, tokens=n, x=x, part="tokens")
 
 
 @verifies(
@@ -351,7 +345,7 @@ def test_linear(run, *, inverted=True, drift=2, power=2, transposed=False):
 
 def _torus(run, w, mapped, drift, inverted, factor, m):
     grid = PeriodicGrid((run.pick(quick=32, paper=48),) * 2)
-    x, y = grid.axes
+    x, y = (np.broadcast_to(exact(axis), grid.shape) for axis in grid.axes)
     p, h = np.exp(0.4 * np.cos(x) + 0.3 * np.sin(x + y)), np.sin(x) * np.cos(y) + 0.5 * np.cos(x + y)
     rows = [[Fraction(v) for v in row] for row in mapped.tolist()]
     (a, b), (_, c) = [[sum(r[i] * r[j] for r in rows) for j in (0, 1)] for i in (0, 1)]
@@ -362,31 +356,22 @@ def _torus(run, w, mapped, drift, inverted, factor, m):
     hx, hy = np.cos(x) * np.cos(y) - 0.5 * s, -np.sin(x) * np.sin(y) - 0.5 * s
     xx, xy = -np.sin(x) * np.cos(y) - 0.5 * t, -np.cos(x) * np.sin(y) - 0.5 * t
     terms = (xx + drift * ux * hx, 2 * xy + drift * (ux * hy + uy * hx), xx + drift * uy * hy)  # h_yy is h_xx here
-    value = (
-        float(factor)
-        / 2
-        * sum(float(k) * np.broadcast_to(term, grid.shape) for k, term in zip(metric, terms, strict=True))
-    )
-    chosen = tuple(slice(None, None, 8) for _ in "xy")
-    truth = [Interval.within(v, 1e5 * U) for v in value[chosen].ravel().tolist()]
-    levels, size = [], float(np.abs(value).max())
-    for level in range(7):
-        epsilon = 0.08 * 0.5**level / m**2
-        found = convolved(grid, p, h, linear_multiplier(epsilon, w))
-        width = 2.0 * (grid.rounding(h * p) + 2.0 * grid.rounding(p)) / float(p.min()) + 1024 * U
-        levels.append([Interval.within(v, width / epsilon) for v in ((found - h) / epsilon)[chosen].ravel().tolist()])
-    for k, values in ((1, levels), (2, extrapolated(levels))):
-        errors = worst(values, truth)
-        yield equals(order(errors), k, scale=1, m=m, extrapolations=k - 1, part="order")
+    half = float(factor) / 2 * sum(Interval.exactly(k) * term for k, term in zip(metric, terms, strict=True))
+    chosen = (slice(None, None, 8), slice(None, None, 8))
+    truth, size = half[chosen].ravel(), float(abs(half.mid).max())
+    epsilons = [0.08 * 0.5**level / m**2 for level in range(7)]
+    layers = [convolve(grid, p, h, linear_multiplier(epsilon, w)) for epsilon in epsilons]
+    levels = np.stack([((found - h) / e)[chosen].ravel() for found, e in zip(layers, epsilons, strict=True)])
+    for extrapolations, values in enumerate((levels, extrapolate(levels))):
+        found = order(largest_errors(values, truth))
+        yield equals(found, 1 + extrapolations, scale=1, m=m, extrapolations=extrapolations, part="order")
     for at, target in enumerate(truth):
-        yield equals(limit([level[at] for level in levels], order=1), target, scale=size, m=m, place=at)
+        yield equals(limit(levels[:, at], order=1), target, scale=size, m=m, place=at)
     # attention itself, to tokens of three turns, by their features W y
     shifts = 2 * math.pi * np.stack(np.meshgrid([-1, 0, 1], [-1, 0, 1]), axis=-1).reshape(-1, 1, 2)
-    keys, epsilon = ((grid.nodes + shifts).reshape(-1, 2) @ mapped.T), 0.1 / m**2
-    queries, masses = grid.nodes[:: grid.size // 7] @ mapped.T, np.tile(p.ravel(), 9)
-    values, score = np.tile(h.ravel(), 9), SquaredDistance(0.5 / epsilon)
-    found = propagate(queries, keys, values, epsilon, score=score, masses=masses)
-    exact = convolved(grid, p, h, linear_multiplier(epsilon, w)).ravel()[:: grid.size // 7]
-    width = rounding(queries, keys, values[:, np.newaxis], score=score, weights=masses)
-    for at, (v, claimed) in enumerate(zip(found.tolist(), exact.tolist(), strict=True)):
-        yield equals(Interval.within(v, 2 * width), claimed, scale=1, m=m, token=at, part="engine")
+    keys, epsilon = exact((grid.nodes + shifts).reshape(-1, 2)) @ mapped.T, 0.1 / m**2
+    queries = exact(grid.nodes[:: grid.size // 7]) @ mapped.T
+    found = propagate(queries, keys, np.tile(h.ravel(), 9), epsilon, weights=np.tile(p.ravel(), 9))
+    claimed = convolve(grid, p, h, linear_multiplier(epsilon, w)).ravel()[:: grid.size // 7]
+    for at, value in enumerate(found):
+        yield equals(value, claimed[at], scale=1, m=m, token=at, part="engine")

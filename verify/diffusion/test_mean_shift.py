@@ -1,17 +1,15 @@
 """How far tokens move by their mean shift: in closed form for a normal law, sweep by sweep, and as a flow of the law."""
 
-import math
 from fractions import Fraction
 from functools import cache
 
 import numpy as np
 
-from theory.attention import SquaredDistance, doubly_normalised, partition_error, rounding
-from theory.diffusion import CircleDensity, balanced_tokens, chordal, propagate, studies
-from theory.diffusion.limits import balance_error
-from theory.diffusion.studies.normalisers import ALPHAS, EPSILONS, PLACES, PRINTED, VARIANCE, way_of
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, limit, verifies
-from theory.evidence.roundoff import U
+from theory.attention import read
+from theory.diffusion import CircleDensity, chordal, propagate, studies
+from theory.diffusion.limits import average_balanced, sweep_shift
+from theory.diffusion.settings import ALPHAS, NORMAL_VARIANCE, PRINTED_EPSILONS, SHIFT_PLACES, way_of
+from theory.evidence import Claim, Interval, at_most, bug, constant, equals, exact, hypothesis, limit, verifies
 
 MARSHALL = ("ruan2024", "coifman2006", "marshall2019")
 CHECKED = ("recalled", "derived", "refereed")
@@ -32,36 +30,19 @@ CHECKED = ("recalled", "derived", "refereed")
     hypothesis("none", "no sweep is made", swept=False),
 )
 def test_sweeps(run, *, start=0.5, rate=2.0, swept=True):
-    s = VARIANCE
+    s = NORMAL_VARIANCE
     for share in (0.25, 0.5, 1.0):
         levels = [swept_shift(share * s, 4 * 2**level, swept) for level in range(run.pick(quick=4, paper=5))]
-        claimed = 0.5 + start * math.exp(-rate * share)
-        for at, x in enumerate(PLACES):
-            slope = Interval.within(x / s, 4 * U)
-            coefficient = [-level[at] / slope for level in levels]
-            yield equals(limit(coefficient, order=1), Interval.within(claimed, 16 * U), t=share * s, x=x)
+        claimed = 0.5 + start * np.exp(exact(-rate * share))
+        for at, x in enumerate(SHIFT_PLACES):
+            slope = -exact(x) / s
+            yield equals(limit([level[at] / slope for level in levels], order=1), claimed, t=share * s, x=x)
 
 
 @cache
 def swept_shift(t, sweeps, swept):
-    """The mean shift over epsilon after some sweeps, epsilon = t / sweeps, through the engine."""
-    epsilon, s = t / sweeps, VARIANCE
-    count = max(121, math.ceil(2 * 9 * math.sqrt(s / epsilon) / 0.7) | 1)
-    nodes = 9.0 * math.sqrt(s) * np.linspace(-1.0, 1.0, count)[:, np.newaxis]
-    law, score = np.exp(-0.5 * nodes[:, 0] ** 2 / s), SquaredDistance(0.5 / epsilon)
-    found = doubly_normalised(
-        nodes, nodes, score=score, query_weights=law, key_weights=law, sweeps=sweeps if swept else 0, tolerance=0.0
-    )
-    places = np.array(PLACES)[:, np.newaxis]
-    masses = law * np.exp(found.g)
-    moved = propagate(places, nodes, nodes, epsilon, masses=masses)[:, 0]
-    # a sweep moves no potential by more than the one before it was off, and adds two errors of its sums: rounding of
-    # numbers below 50, and of a trapezoidal rule for normal laws (Poisson's formula)
-    spacing, variance = float(nodes[1, 0] - nodes[0, 0]), epsilon * s / (s + epsilon)
-    rule = 4.0 * math.exp(-2.0 * math.pi**2 * variance / spacing**2)
-    off = 2.0 * sweeps * (partition_error(nodes, nodes, score, np.log(law)) + 64 * U * 50.0 + rule)
-    width = rounding(places, nodes, nodes, score=score, weights=masses) + 4.0 * off * math.sqrt(epsilon)
-    return [Interval.within(v - x, width) / epsilon for v, x in zip(moved.tolist(), PLACES, strict=True)]
+    """The mean shift over epsilon after some sweeps, epsilon = t / sweeps."""
+    return sweep_shift(SHIFT_PLACES, NORMAL_VARIANCE, t / sweeps, sweeps if swept else 0)
 
 
 def coefficient(way, epsilon, s, *, half_of=Fraction(1, 2), times=1, sign=1):
@@ -100,21 +81,21 @@ def test_mean_shift(run, *, half_of=Fraction(1, 2), times=1, sign=1, s=Fraction(
     }  # fmt: skip
     ends = {way_of(a): 1 - Fraction(a) for a in ALPHAS} | {"sinkhorn": Fraction(1, 2)} | (limits or {})
     for way, end in ends.items():
-        for x in PLACES:
+        for x in SHIFT_PLACES:
             slope = -Interval.exactly(Fraction(x)) / Interval.exactly(s)
             part = table.where(part="shift", way=way, x=x)
-            found = dict(zip(part["epsilon"].tolist(), part.intervals("value"), strict=True))
-            found = {epsilon: found[epsilon] / slope for epsilon in EPSILONS}
-            for epsilon in EPSILONS:
+            epsilons = part.levels("epsilon")[::-1]
+            found = {epsilon: part.where(epsilon=epsilon)["value"][0] / slope for epsilon in epsilons}
+            for epsilon in epsilons:
                 claimed = coefficient(
                     way, epsilon, s, half_of=half_of, times=times if way == "alpha 0" else 1, sign=sign
                 )
                 yield equals(found[epsilon], claimed, scale=1, way=way, epsilon=epsilon, x=x)
-            for epsilon, digits in zip(PRINTED, printed.get(way, ()), strict=False):
+            for epsilon, digits in zip(PRINTED_EPSILONS, printed.get(way, ()), strict=False):
                 gap = abs(found[epsilon] - Fraction(digits))
                 last = Fraction(1, 2 * 10 ** (len(digits) - 2))
                 yield at_most(gap, last, scale=1, way=way, epsilon=epsilon, x=x, part="printed")
-            value = limit([found[epsilon] for epsilon in EPSILONS], order=1)
+            value = limit(list(found.values()), order=1)
             yield equals(value, end, scale=1, x=x, part=f"limit, {way}")
 
 
@@ -139,20 +120,13 @@ ROUND = CircleDensity([0.5, 0.0], [0.0, 0.2], logarithmic=False)
 )
 def test_flow(run, *, sign=1, sinkhorn=Fraction(1, 2), divided=0, even=False):
     kappas = {way_of(0.0): 1, way_of(0.5): Fraction(1, 2), way_of(1.0): divided, "sinkhorn": sinkhorn}
-    levels = {epsilon: velocities(epsilon, run.pick(quick=400, paper=1200), even) for epsilon in _FALLING}
-    tokens = _round(run.pick(quick=400, paper=1200), even)[:, 0]
+    n = run.pick(quick=400, paper=1200)
+    levels, tokens = [velocities(epsilon, n, even) for epsilon in _FALLING], exact(_round(n, even)[:, 0])
+    slopes = {"cos x": (-np.sin(tokens), Fraction(1, 4)), "sin 2x": (2 * np.cos(2 * tokens), Fraction(2, 5))}
     for way, kappa in kappas.items():
         for value in (1, -1):
-            for name, slope, claimed in (
-                ("cos x", -np.sin(tokens), Fraction(1, 4)),
-                ("sin 2x", 2 * np.cos(2 * tokens), Fraction(2, 5)),
-            ):
-                rates = []
-                for epsilon in _FALLING:
-                    v, width = levels[epsilon][way]
-                    rate = value * math.fsum((slope * v).tolist()) / tokens.size
-                    rates.append(Interval.within(rate, 2.0 * width + 64 * U * 2.0))
-                found = limit(rates, order=1)
+            for name, (slope, claimed) in slopes.items():
+                found = limit([value * (slope * level[way]).mean() for level in levels], order=1)
                 yield equals(found, sign * value * kappa * claimed, scale=1, part=way, phi=name, V=value)
 
 
@@ -166,25 +140,17 @@ def _round(n, even):
 
 @cache
 def velocities(epsilon, n, even):
-    """Mean shifts of all tokens over epsilon along the circle, for every normalisation, with the width of each.
+    """Mean shifts of all tokens over epsilon along the circle, for every normalisation.
 
     Where 400 tokens are sparsest they are 0.75 deviations of the narrowest kernel apart: as a trapezoidal rule in the
     level they err by some exp(-35).
     """
-    tokens, score = _round(n, even), chordal(epsilon)
-    columns = np.column_stack([np.cos(tokens[:, 0]), np.sin(tokens[:, 0])])
-    # the logarithm of the smoothed density, up to a constant
-    logs, found = -doubly_normalised(tokens, tokens, score=score, sweeps=0).f, {}
+    tokens, score = exact(_round(n, even)), chordal(epsilon)
+    columns = np.concatenate([np.cos(tokens), np.sin(tokens)], axis=1)
+    logs = read(tokens, tokens, columns, score=score).log_partition  # of the smoothed density, up to a constant
+    found = {}
     for alpha in (0.0, 0.5, 1.0):
-        found[way_of(alpha)] = _shift(tokens, columns, epsilon, np.exp(-alpha * logs))
-    scaled = balanced_tokens(tokens, score=score)
-    v, width = _shift(tokens, columns, epsilon, np.exp(scaled.g))
-    return found | {"sinkhorn": (v, width + 2.0 * float(balance_error(scaled, columns).max()) / epsilon)}
-
-
-def _shift(tokens, columns, epsilon, masses):
-    score = chordal(epsilon)
-    moved = propagate(tokens, tokens, columns, epsilon, score=score, masses=masses)
-    v = (columns[:, 0] * moved[:, 1] - columns[:, 1] * moved[:, 0]) / epsilon
-    error = rounding(tokens, tokens, columns, score=score, weights=masses)
-    return v, (2.0 * error + 8.0 * partition_error(tokens, tokens, score) + 64 * U) / epsilon
+        weights = np.exp(-alpha * logs)
+        found[way_of(alpha)] = propagate(tokens, tokens, columns, epsilon, score=score, weights=weights)
+    found["sinkhorn"] = average_balanced(tokens.mid, tokens.mid, columns.mid, score=score)
+    return {way: (columns[:, 0] * y[:, 1] - columns[:, 1] * y[:, 0]) / epsilon for way, y in found.items()}

@@ -2,8 +2,9 @@
 
 from fractions import Fraction
 
-from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, limit, verifies
-from verify.textbook import hull
+import flint
+
+from theory.evidence import Claim, ball, bug, constant, equals, hull, hypothesis, limit, verifies
 
 GRAY = ("ruan2024", "gray2004")
 
@@ -12,7 +13,8 @@ GRAY = ("ruan2024", "gray2004")
     Claim(
         "score.curvature",
         "at one minimiser the curvature enters the normaliser with a sixth before integration, a third after",
-        r"$\int e^{-f/2\varepsilon}d\mathrm{vol} = (4\pi\varepsilon)^{n/2}|c|^{-1/2}\big(1 + \varepsilon[\ldots - \frac13\mathrm{tr}\,C\,\mathrm{Ric}] + O(\varepsilon^2)\big)$, from $1 - \frac16\mathrm{Ric}(v, v)$ and $\mathbb{E}vv^\top = 2\varepsilon C$; on $S^n$ with $f = |x - y|^2$: $\frac{n(n + 2)}{24} - \frac{n(n - 1)}6$ in all, $n = 1$ to 4, and the sum of two such terms over $a_i$ on $S^{n_1} \times S^{n_2}$ with $f = a_1|x_1 - y_1|^2 + a_2|x_2 - y_2|^2$",
+        r"$\int e^{-f/2\varepsilon}d\mathrm{vol} = (4\pi\varepsilon)^{n/2}|c|^{-1/2}\big(1 + \varepsilon[\ldots - \frac13\mathrm{tr}\,C\,\mathrm{Ric}] + O(\varepsilon^2)\big)$, from $1 - \frac16\mathrm{Ric}(v, v)$ and $\mathbb{E}vv^\top = 2\varepsilon C$",
+        remark=r"on $S^n$ with $f = |x - y|^2$: $\frac{n(n + 2)}{24} - \frac{n(n - 1)}6$ in all, $n = 1$ to 4, and the sum of two such terms over $a_i$ on $S^{n_1} \times S^{n_2}$ with $f = a_1|x_1 - y_1|^2 + a_2|x_2 - y_2|^2$",
         assumptions=(
             "one minimiser",
             "it cancels in the average, and is seen in the normaliser only",
@@ -31,18 +33,28 @@ GRAY = ("ruan2024", "gray2004")
     hypothesis("flat", "the sphere is taken to be flat", before=0),
 )
 def test_curvature(run, *, before=Fraction(1, 6)):
-    levels = [20 * 2**level for level in range(run.pick(quick=8, paper=12))]  # of 1 / epsilon
-    for dims, weights in (*(((n,), (1,)) for n in (1, 2, 3, 4)), ((2, 2), (1, 3)), ((1, 3), (2, 1)), ((2, 4), (1, 2))):
-        values = []
-        for level in levels:
-            whole = ball(1)
-            for n, weight in zip(dims, weights, strict=True):
-                b = ball(level * weight)  # the squared radius times the factor of |x - y|^2, over epsilon
-                whole = whole * (2 * ball(-1).acos() * b).sqrt() * (-b).exp() * b.bessel_i(ball(Fraction(n - 1, 2)))
-            values.append(hull((whole - 1) * level))
+    inverses = [20 * 2**level for level in range(run.pick(quick=8, paper=12))]  # of epsilon
+    for part, factors in MANIFOLDS:
+        values = [hull((normaliser(factors, inverse) - 1) * inverse) for inverse in inverses]
         claimed = 0
-        for n, weight in zip(dims, weights, strict=True):
+        for n, weight in factors:
             trace = Fraction(n * (n - 1), 2 * weight)  # of C Ric, with C = I / 2 over the weight
             claimed += Fraction(n * (n + 2), 24 * weight) - 2 * before * trace
-        part = "sphere" if len(dims) == 1 else "product of two spheres"
-        yield equals(limit(values, order=1), claimed, scale=1, n=sum(dims), part=part)
+        yield equals(limit(values, order=1), claimed, scale=1, n=sum(n for n, _ in factors), part=part)
+
+
+MANIFOLDS = (  # the dimension of every sphere, and the factor of |x - y|^2 there
+    *(("sphere", ((n, 1),)) for n in (1, 2, 3, 4)),
+    ("product of two spheres", ((2, 1), (2, 3))),
+    ("product of two spheres", ((1, 2), (3, 1))),
+    ("product of two spheres", ((2, 1), (4, 2))),
+)
+
+
+def normaliser(factors, inverse):
+    """The integral of the exponential over spheres, divided by that over their tangent spaces, in balls."""
+    whole = ball(1)
+    for n, weight in factors:
+        b = ball(inverse * weight)  # the squared radius times the factor of |x - y|^2, over epsilon
+        whole = whole * (2 * flint.arb.pi() * b).sqrt() * (-b).exp() * b.bessel_i(ball(Fraction(n - 1, 2)))
+    return whole

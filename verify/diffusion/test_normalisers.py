@@ -5,76 +5,97 @@ from functools import cache
 
 import numpy as np
 
-from theory.attention import doubly_normalised, partition_error, rounding
+from theory.attention import read
 from theory.diffusion import (
     CircleDensity,
     PeriodicGrid,
-    balanced_tokens,
     chordal,
     chordal_multiplier,
-    convolved,
+    convolve,
+    convolve_reweighted,
     heat_multiplier,
     propagate,
-    reweighted,
 )
-from theory.diffusion.limits import balance_error, extrapolated, sinkhorn_change, swept_law, worst
-from theory.diffusion.studies.normalisers import ALPHAS
-from theory.evidence import Claim, Interval, Kind, at_most, bug, constant, equals, hypothesis, limit, order, verifies
-from theory.evidence.roundoff import U
+from theory.diffusion.limits import average_balanced, extrapolate, largest_errors, sinkhorn_change, sweep_law
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_most,
+    ball,
+    bug,
+    constant,
+    equals,
+    estimated,
+    exact,
+    hypothesis,
+    limit,
+    order,
+    verifies,
+)
+from verify.textbook import balls
 
 COIFMAN = ("ruan2024", "coifman2006")
 MARSHALL = (*COIFMAN, "marshall2019")
 CHECKED = ("recalled", "derived", "refereed")
 KERNELS = {"heat": heat_multiplier, "chordal": chordal_multiplier}
 GRID = PeriodicGrid((256,))
+X = exact(GRID.axes[0])
 LAW = CircleDensity([0.8, 0.0], [0.0, 0.3])
-X = GRID.axes[0]
-P, H = LAW(X), np.sin(X) + 0.5 * np.cos(2 * X)
 CHOSEN = slice(None, None, 32)
+ALPHAS = (0.0, 0.25, 0.5, 1.0)
+WIDE = 0.02  # the bandwidth at which real attention is compared
+
+
+def function(x):
+    return np.sin(x) + 0.5 * np.cos(2 * x)
+
+
+P, H = LAW(X), function(X)
 
 
 def half(drift, uniform=False):
     """Half of h'' + drift (log p)' h' at the chosen places, by hand."""
-    x = X[CHOSEN]
-    slope = 0.0 if uniform else -0.8 * np.sin(x) + 0.6 * np.cos(2 * x)
-    values = 0.5 * (-np.sin(x) - 2 * np.cos(2 * x) + float(drift) * slope * (np.cos(x) - np.sin(2 * x)))
-    return [Interval.within(v, 1e3 * U) for v in values.tolist()]
+    x = balls(X.mid[CHOSEN])
+    slope = 0 if uniform else ball("-0.8") * np.sin(x) + ball("0.6") * np.cos(2 * x)
+    return (-np.sin(x) - 2 * np.cos(2 * x) + ball(drift) * slope * (np.cos(x) - np.sin(2 * x))) / 2
 
 
-def ladder(averaged, levels):
-    """(P h - h) / epsilon at the chosen places for falling bandwidths; ``averaged`` gives P h and its error."""
-    rows = []
-    for level in range(levels):
-        epsilon = 0.08 * 0.5**level
-        found, width = averaged(epsilon)
-        change = (found - H)[CHOSEN]
-        rows.append([Interval.within(v, width + 64 * U) / epsilon for v in change.tolist()])
-    return rows
+def changes(averaged, levels):
+    """(P h - h) / epsilon at the chosen places for falling bandwidths; ``averaged`` gives P h."""
+    epsilons = [0.08 * 0.5**level for level in range(levels)]
+    return np.stack([(averaged(epsilon) - H)[CHOSEN] / epsilon for epsilon in epsilons])
 
 
 @cache
-def weighted(kernel, alpha, levels, swapped=False):
-    """The ladder of attention to keys weighted by q^-alpha."""
+def weighted(kernel, alpha, levels):
+    """The changes by attention to keys weighted by q^-alpha."""
+    return changes(lambda epsilon: convolve_reweighted(GRID, P, H, KERNELS[kernel](epsilon), alpha=alpha), levels)
 
-    def averaged(epsilon):
-        multiplier = KERNELS[kernel](epsilon)
-        smooth = GRID.multiplied(P, multiplier)
-        found = reweighted(GRID, P, H, multiplier, alpha=0.0 if swapped else alpha)
-        masses = P * smooth**-alpha
-        relative = alpha * (GRID.rounding(P) / float(smooth.min()) + 64 * U) + 64 * U
-        own = (GRID.rounding(H * masses) + 2.0 * GRID.rounding(masses)) / float(masses.min())
-        return found, 2.0 * own + 4.0 * relative
 
-    return ladder(averaged, levels)
+@cache
+def scaled(kernel, levels):
+    """The changes by Sinkhorn's attention."""
+    return changes(lambda epsilon: sinkhorn_change(GRID, P, H, KERNELS[kernel](epsilon)), levels)
+
+
+@cache
+def swept(kernel, sweeps, levels):
+    """The changes by attention that is normalised in so many sweeps."""
+    return changes(lambda epsilon: sweep(KERNELS[kernel](epsilon), sweeps), levels)
+
+
+def sweep(multiplier, sweeps):
+    """P h after a fixed number of sweeps."""
+    return convolve(GRID, sweep_law(GRID, P, multiplier, sweeps), H, multiplier)
 
 
 def judged(levels, drift, uniform=False, **case):
-    """Yield the findings on one ladder: the limit, orders 1 and 2, and what one extrapolation leaves."""
+    """Yield the findings on falling bandwidths: the limit, orders 1 and 2, and what one extrapolation leaves."""
     truth = half(drift, uniform)
     for at, target in enumerate(truth):
-        yield equals(limit([level[at] for level in levels[-5:]], order=1), target, scale=1, place=at, **case)
-    yield equals(order(worst(levels, truth)[-4:]), 1, scale=1, extrapolations=0, **case)
-    errors = worst(extrapolated(levels[:_COARSE]), truth)  # the finest are left out: there rounding begins to show
+        yield equals(limit(levels[-5:, at], order=1), target, scale=1, place=at, **case)
+    yield equals(order(largest_errors(levels, truth)[-4:]), 1, scale=1, extrapolations=0, **case)
+    errors = largest_errors(extrapolate(levels[:_COARSE]), truth)  # in the finest ones rounding begins to show
     yield equals(order(errors[-4:]), 2, scale=1, extrapolations=1, **case)
     yield at_most(errors[-1], Fraction(1, 5000), scale=1, part="left after one extrapolation", **case)
 
@@ -82,11 +103,33 @@ def judged(levels, drift, uniform=False, **case):
 _LEVELS, _COARSE = {"quick": 10, "paper": 11}, 7
 
 
+def tokens_agree(run, way, claimed):
+    """Real attention among quantile tokens has the values of the whole law."""
+    n = run.pick(quick=200, paper=800)
+    found, other = among_tokens(2 * n)[way], among_tokens(n)[way]
+    gaps = [
+        abs(estimated(*pair, times=2.0) - value) for *pair, value in zip(found, other, claimed[CHOSEN], strict=True)
+    ]
+    return equals(Interval.largest(gaps), 0, scale=1, part="tokens", N=2 * n)
+
+
+@cache
+def among_tokens(n):
+    """What the chosen places read from n quantile tokens, weighted or doubly normalised."""
+    tokens, score, places = LAW.tokens(n), chordal(WIDE), GRID.nodes[CHOSEN]
+    values = function(exact(tokens))
+    log_density = read(exact(tokens), tokens, values, score=score).log_partition
+    halved = propagate(places, tokens, values, WIDE, score=score, weights=np.exp(-0.5 * log_density))
+    balanced = average_balanced(places, tokens, values, score=score)
+    return {"alpha 0.5": halved[:, 0], "sinkhorn": balanced[:, 0]}
+
+
 @verifies(
     Claim(
         "normaliser.drift",
         "keys weighted by their smoothed density to the power -alpha have the drift 2(1 - alpha)",
-        r"$\frac{P^{(\alpha)}_\varepsilon h - h}\varepsilon = \frac12(\Delta h + 2(1 - \alpha)\langle\nabla\log p, \nabla h\rangle) + O(\varepsilon)$ for keys weighted by $(K_\varepsilon p)^{-\alpha}$, $\alpha = 0, \frac14, \frac12, 1$, with an error of order 1, after extrapolation 2; $p \propto e^{0.8\cos x + 0.3\sin 2x}$, heat and chordal kernels; through quantile tokens the same",
+        r"$\frac{P^{(\alpha)}_\varepsilon h - h}\varepsilon = \frac12(\Delta h + 2(1 - \alpha)\langle\nabla\log p, \nabla h\rangle) + O(\varepsilon)$ for keys weighted by $(K_\varepsilon p)^{-\alpha}$",
+        remark=r"$\alpha = 0, \frac14, \frac12, 1$, with an error of order 1, after extrapolation 2; $p \propto e^{0.8\cos x + 0.3\sin 2x}$, heat and chordal kernels; through quantile tokens the same",
         assumptions=(
             "circle, in the limit of many tokens",
             "p positive and analytic",
@@ -105,73 +148,18 @@ def test_drift(run, *, factor=1, swapped=False, uniform=False):
     for kernel in KERNELS:
         for alpha in ALPHAS:
             drift = 0 if factor is None and alpha else 2 * (1 - (factor or 1) * Fraction(alpha))
-            levels = weighted(kernel, alpha, run.pick(**_LEVELS), swapped)
+            levels = weighted(kernel, 0.0 if swapped else alpha, run.pick(**_LEVELS))
             yield from judged(levels, drift, uniform, kernel=kernel, alpha=alpha)
-    rough = 8.0 * (GRID.rounding(H * P) + 3.0 * GRID.rounding(P)) / float(P.min())
-    exact = reweighted(GRID, P, H, chordal_multiplier(WIDE), alpha=0.0 if swapped else 0.5)
-    yield _tokens(run, "alpha 0.5", exact, rough)
-
-
-WIDE = 0.02  # the bandwidth at which real attention is compared
-
-
-def _tokens(run, way, exact, off):
-    """Real attention among quantile tokens, weighted or doubly normalised, against what the multipliers give."""
-    n = run.pick(quick=200, paper=800)
-    (other, _), (found, width) = (_attended(size, WIDE)[way] for size in (n, 2 * n))
-    width += off + 2.0 * float(np.abs(found - other).max())
-    gap = Interval.within(float(np.abs(found - exact[CHOSEN]).max()), width, Kind.ESTIMATED)
-    return equals(gap, 0, scale=1, part="tokens", N=2 * n)
-
-
-@cache
-def _attended(n, epsilon):
-    """What the chosen places read from n quantile tokens, with what rounding and the residual may do."""
-    tokens, score = LAW.tokens(n), chordal(epsilon)
-    values, queries = np.sin(tokens) + 0.5 * np.cos(2 * tokens), GRID.nodes[CHOSEN]
-    scaled = balanced_tokens(tokens, score=score)
-    masses = {"alpha 0.5": np.exp(-0.5 * _log_density(tokens, score)), "sinkhorn": np.exp(scaled.g)}
-    found = {}
-    for way, weights in masses.items():
-        width = rounding(queries, tokens, values, score=score, weights=weights)
-        width += 4.0 * partition_error(tokens, tokens, score)
-        if way == "sinkhorn":
-            width += float(balance_error(scaled, values, queries).max())
-        found[way] = (propagate(queries, tokens, values, epsilon, score=score, masses=weights)[:, 0], width)
-    return found
-
-
-def _log_density(tokens, score):
-    """The logarithm of the smoothed density at the tokens, up to a constant."""
-    return -doubly_normalised(tokens, tokens, score=score, sweeps=0).f
-
-
-@cache
-def scaled_ladder(kernel, levels):
-    """The ladder of Sinkhorn's attention."""
-    return ladder(lambda epsilon: sinkhorn_change(GRID, P, H, KERNELS[kernel](epsilon)), levels)
-
-
-def swept(multiplier, sweeps):
-    """What a fixed number of sweeps averages, and its error."""
-    law = swept_law(GRID, P, multiplier, sweeps)
-    least = float(min(law.min(), P.min()))
-    off = 2.0 * (GRID.rounding(H * law) + 2.0 * GRID.rounding(law)) / least
-    each = GRID.rounding(P) / least + GRID.rounding(P / law) + 64 * U
-    return convolved(GRID, law, H, multiplier), off + 8.0 * sweeps * each
-
-
-@cache
-def swept_ladder(kernel, sweeps, levels):
-    """The ladder of a fixed number of sweeps."""
-    return ladder(lambda epsilon: swept(KERNELS[kernel](epsilon), sweeps), levels)
+    claimed = convolve_reweighted(GRID, P, H, chordal_multiplier(WIDE), alpha=0.0 if swapped else 0.5)
+    yield tokens_agree(run, "alpha 0.5", claimed)
 
 
 @verifies(
     Claim(
         "normaliser.sinkhorn",
         "doubly normalised attention has half of the drift, as weights of power one half have",
-        r"$\frac{Ph - h}\varepsilon = \frac12(\Delta h + \langle\nabla\log p, \nabla h\rangle) + O(\varepsilon)$ for $P = uK_\varepsilon(u p\,\cdot)$, $u K_\varepsilon(up) = 1$, with an error of order 1, after extrapolation 2; circle, heat and chordal kernels; through quantile tokens the same",
+        r"$\frac{Ph - h}\varepsilon = \frac12(\Delta h + \langle\nabla\log p, \nabla h\rangle) + O(\varepsilon)$ for $P = uK_\varepsilon(u p\,\cdot)$, $u K_\varepsilon(up) = 1$",
+        remark=r"with an error of order 1, after extrapolation 2; circle, heat and chordal kernels; through quantile tokens the same",
         assumptions=(
             "circle, in the limit of many tokens",
             "p positive and analytic",
@@ -189,10 +177,11 @@ def swept_ladder(kernel, sweeps, levels):
 def test_sinkhorn(run, *, drift=1, sweeps=None):
     for kernel in KERNELS:
         count = run.pick(**_LEVELS)
-        levels = scaled_ladder(kernel, count) if sweeps is None else swept_ladder(kernel, sweeps, count)
+        levels = scaled(kernel, count) if sweeps is None else swept(kernel, sweeps, count)
         yield from judged(levels, drift, kernel=kernel)
     wide = chordal_multiplier(WIDE)
-    yield _tokens(run, "sinkhorn", *(sinkhorn_change(GRID, P, H, wide) if sweeps is None else swept(wide, sweeps)))
+    claimed = sinkhorn_change(GRID, P, H, wide) if sweeps is None else sweep(wide, sweeps)
+    yield tokens_agree(run, "sinkhorn", claimed)
 
 
 @verifies(
@@ -214,12 +203,11 @@ def test_sinkhorn(run, *, drift=1, sweeps=None):
     constant("shared", "k sweeps take away the share k / (k + 1) of one half", drift=Fraction(3, 2)),
 )
 def test_fixed_sweeps(run, *, drift=2, converged=False):
+    count, truth = run.pick(**_LEVELS), half(drift)
     for kernel in KERNELS:
         for sweeps in (1, 2, 4):
-            count = run.pick(**_LEVELS)
-            levels = scaled_ladder(kernel, count) if converged else swept_ladder(kernel, sweeps, count)
-            truth = half(drift)
+            levels = scaled(kernel, count) if converged else swept(kernel, sweeps, count)
+            case = {"kernel": kernel, "sweeps": sweeps}
             for at, target in enumerate(truth):
-                value = limit([level[at] for level in levels[-5:]], order=1)
-                yield equals(value, target, scale=1, place=at, kernel=kernel, sweeps=sweeps)
-            yield equals(order(worst(levels, truth)[-4:]), 1, scale=1, kernel=kernel, sweeps=sweeps)
+                yield equals(limit(levels[-5:, at], order=1), target, scale=1, place=at, **case)
+            yield equals(order(largest_errors(levels, truth)[-4:]), 1, scale=1, **case)

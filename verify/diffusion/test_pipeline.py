@@ -7,21 +7,21 @@ import numpy as np
 from theory.attention import DotProduct, SquaredDistance
 from theory.diffusion.similarity import (
     LogDistance,
-    by_columns,
-    by_rows,
-    chain,
-    exponential_inflation,
-    inflation,
-    laws,
+    biased_weights,
+    clear_diagonal,
+    compose,
+    distances,
+    inflate,
+    inflate_exponentially,
     metric_similarity,
-    overall,
-    two_sided,
-    without_self,
+    normalise_columns,
+    normalise_overall,
+    normalise_rows,
+    normalise_two_sided,
 )
-from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, verifies
-from theory.evidence.roundoff import EXP_ULPS, gamma
+from theory.evidence import Claim, ball, bug, constant, equals, exact, hypothesis, verifies
 from verify import textbook
-from verify.textbook import balls, exp, gap
+from verify.textbook import balls
 
 RUAN = ("ruan2024",)
 SEEN = ("seen", "derived")
@@ -44,10 +44,12 @@ def columns(s):
     return s / s.sum(axis=0, keepdims=True)
 
 
-def same(found, claimed, roundings, **case):
-    """Both sides agree, of positive entries that were each rounded so many times."""
-    size = float(np.abs(found).max())
-    return equals(gap(found, claimed, gamma(roundings) * 2.0 * size), 0, scale=size, **case)
+def largest(values):
+    """The size of the largest entry."""
+    return float(abs(values.mid).max())
+
+
+POWERS = {2.0: lambda s: s**2, 0.5: np.sqrt, -1.0: lambda s: 1 / s}
 
 
 @verifies(
@@ -60,30 +62,33 @@ def same(found, claimed, roundings, **case):
         cites=RUAN,
         provenance=SEEN,
     ),
-    hypothesis("columns", "the columns are normalised before the inflation", first=by_columns),
+    hypothesis("columns", "the columns are normalised before the inflation", first=normalise_columns),
     hypothesis("commute", "rows and columns commute", swapped=True),
     constant("scale-free", "the two-sided normalisation is free of the scale", power=0),
     bug("both-degrees", "the two-sided normalisation divides the key's degree twice", twice=2),
     hypothesis("key", "a factor of the key cancels too", key=True),
     constant("undivided", "rows over the sum of all are not divided by their number", number=0),
 )
-def test_order(run, *, first=by_rows, swapped=False, power=1, twice=1, key=False, number=1):
-    for s in similarities(run):
-        n, exact = s.shape[0], balls(s)
-        roundings, case = 8 * (n + 4) + 8 * EXP_ULPS, {"n": s.shape[0]}
-        for r in (2.0, 0.5, -1.0):
-            strong = chain(first, partial(inflation, r=r), by_rows)(s)
-            powers = exact**2 if r == 2.0 else 1 / exact if r == -1.0 else textbook.exp(textbook.log(exact) / 2)
-            yield same(strong, rows(powers), 3 * roundings, part="inflation", r=r, **case)
-        query = 0.5 + np.arange(n)
-        yield same(by_rows((query if key else query[:, np.newaxis]) * s), rows(exact), roundings, part="query", **case)
-        degree = exact.sum(axis=1)
-        yield same(chain(two_sided, by_rows)(s), rows(exact / degree**twice), roundings, part="degrees", **case)
-        both = exact / degree[:, np.newaxis] / degree
-        yield same(two_sided(4.0 * s), both / 4**power, roundings, part="two-sided", **case)
-        yield same(chain(by_rows, overall)(s), rows(exact) / n**number, roundings, part="overall", **case)
-        after = rows(columns(exact)) if swapped else columns(rows(exact))
-        yield same(chain(by_rows, by_columns)(s), after, roundings, part="rows and columns", **case)
+def test_order(run, *, first=normalise_rows, swapped=False, power=1, twice=1, key=False, number=1):
+    for drawn in similarities(run):
+        s, printed, n = exact(drawn), balls(drawn), len(drawn)
+        for r, raised in POWERS.items():
+            strong = compose(first, partial(inflate, r=r), normalise_rows)(s)
+            yield equals(strong, rows(raised(printed)), scale=1, part="inflation", r=r, n=n)
+        query, degree = 0.5 + np.arange(n), printed.sum(axis=1)
+        both = printed / degree[:, np.newaxis] / degree
+        identities = {
+            "query": (normalise_rows((query if key else query[:, np.newaxis]) * s), rows(printed)),
+            "degrees": (compose(normalise_two_sided, normalise_rows)(s), rows(printed / degree**twice)),
+            "two-sided": (normalise_two_sided(4.0 * s), both / 4**power),
+            "overall": (compose(normalise_rows, normalise_overall)(s), rows(printed) / n**number),
+            "rows and columns": (
+                compose(normalise_rows, normalise_columns)(s),
+                rows(columns(printed)) if swapped else columns(rows(printed)),
+            ),
+        }
+        for part, (measured, claimed) in identities.items():
+            yield equals(measured, claimed, scale=largest(measured), part=part, n=n)
 
 
 @verifies(
@@ -106,23 +111,20 @@ def test_inflation(run, *, power=1, early=False, key=False, beta=1.0):
         n = int(rng.integers(3, 9))
         q, k = rng.normal(size=(4, 2)), rng.normal(size=(n, 2))
         s, sigma, shift = rng.uniform(0.5, 3.0, size=(4, n)), rng.uniform(0.6, 2.0, size=4), rng.normal(size=4)
-        case, width = {"n": n}, 8 * (n + 8 * EXP_ULPS + 12)  # scores up to six, thrice: a quotient, a sum, a power
-        wide = partial(exponential_inflation, sigma=sigma)
-        strong = partial(inflation, r=2.0)
-        found = chain(strong, wide, by_rows)(s) if early else chain(wide, by_rows, strong, by_rows)(s)
-        claimed = textbook.laws(balls(s) * 2**power / balls(sigma)[:, np.newaxis])
-        yield same(found, claimed, 3 * width, part="inflation", **case)
-        moved = s + (np.linspace(0.0, 1.0, n) if key else shift[:, np.newaxis])
-        yield same(chain(wide, by_rows)(moved), textbook.laws(balls(s) / balls(sigma)[:, np.newaxis]), 3 * width,
-                   part="shift", **case)  # fmt: skip
+        weigh, strengthen = partial(inflate_exponentially, sigma=sigma), partial(inflate, r=2.0)
+        steps = (strengthen, weigh, normalise_rows) if early else (weigh, normalise_rows, strengthen, normalise_rows)
+        moved = exact(s) + (np.linspace(0.0, 1.0, n) if key else shift[:, np.newaxis])
+        tempered, dots = balls(s) / balls(sigma)[:, np.newaxis], textbook.dot_scores(q, k, beta=beta)
         score = DotProduct(scale=1.0)
-        law, error = laws(q, k, score)
-        exact = textbook.laws(textbook.dot_scores(q, k, beta=beta))
-        yield equals(gap(law, exact, error), 0, scale=1, part="engine", **case)
-        slip = 2.0 * score.bounds(q, k)[1] + gamma(2 * n + 4 * EXP_ULPS + 16)
-        scores = score.matrix(q, k)
-        found = chain(partial(exponential_inflation, sigma=1.0), by_rows)(scores)
-        yield equals(gap(found, exact, 2.0 * slip), 0, scale=1, part="attention", **case)
+        direct = compose(partial(inflate_exponentially, sigma=1.0), normalise_rows)(score.matrix(exact(q), exact(k)))
+        identities = {
+            "inflation": (compose(*steps)(exact(s)), tempered * 2**power),
+            "shift": (compose(weigh, normalise_rows)(moved), tempered),
+            "engine": (biased_weights(exact(q), exact(k), score), dots),
+            "attention": (direct, dots),
+        }
+        for part, (measured, scores) in identities.items():
+            yield equals(measured, textbook.laws(scores), scale=1, part=part, n=n)
 
 
 @verifies(
@@ -140,22 +142,24 @@ def test_inflation(run, *, power=1, early=False, key=False, beta=1.0):
     hypothesis("gaussian", "the kernel is the one of SNE", gaussian=True),
 )
 def test_student(run, *, t=2.0, c=-1.0, power=2, gaussian=False):
+    def kernel(squared):
+        """The kernel in balls of squared distances."""
+        if gaussian:
+            return np.exp(-squared)
+        return 1 / (1 + (squared if power == 2 else np.sqrt(squared)))
+
     for rng in run.draws(quick=4, paper=40):
         n = int(rng.integers(3, 9))
-        x = rng.normal(size=(n, 2))
-        d = np.linalg.norm(x[:, np.newaxis] - x, axis=2) + 3.0 * np.eye(n)  # what is on the diagonal is left out
-        found = without_self(chain(partial(metric_similarity, t=t, c=c), partial(inflation, r=-1.0))(d))
-        exact = exp(-(balls(d) ** 2)) if gaussian else 1 / (1 + balls(d) ** power)
-        exact = exact * balls(1.0 - np.eye(n))
-        yield same(found, exact, 4 * EXP_ULPS + 8, part="kernel", n=n)
-        yield same(overall(found), exact / exact.sum(), 4 * EXP_ULPS + n * n + 8, part="overall", n=n)
-        y = rng.normal(size=(2, 2))
-        apart = textbook.distance_scores(y, x, beta=1.0)
-        law, error = laws(y, x, LogDistance(1.0, 1.0))
-        kernel = (
-            exp(apart) if gaussian else 1 / (1 + (-apart if power == 2 else textbook.exp(textbook.log(-apart) / 2)))
-        )
-        yield equals(gap(law, rows(kernel), error), 0, scale=1, part="attention", n=n)
+        x, y = rng.normal(size=(n, 2)), rng.normal(size=(2, 2))
+        apart = distances(exact(x)) + 3.0 * np.eye(n)  # what is on the diagonal is left out
+        student = clear_diagonal(compose(partial(metric_similarity, t=t, c=c), partial(inflate, r=-1.0))(apart))
+        others = kernel(-textbook.distance_scores(x, x, beta=1.0) + 9 * np.eye(n)) * balls(1.0 - np.eye(n))
+        yield equals(student, others, scale=largest(student), part="kernel", n=n)
+        joint = normalise_overall(student)
+        yield equals(joint, others / others.sum(), scale=largest(joint), part="overall", n=n)
+        law = biased_weights(exact(y), exact(x), LogDistance(1.0, 1.0))
+        claimed = rows(kernel(-textbook.distance_scores(y, x, beta=1.0)))
+        yield equals(law, claimed, scale=1, part="attention", n=n)
 
 
 @verifies(
@@ -176,14 +180,11 @@ def test_student(run, *, t=2.0, c=-1.0, power=2, gaussian=False):
 def test_weight(run, *, sign=-1, factor=1, axis=1, farthest=False):
     witness = np.array([[0.0], [1.0], [3.0]])
     for x in (witness, *(rng.normal(size=(6, 2)) for rng in run.draws(quick=3, paper=40))):
-        f = -textbook.distance_scores(x, x, beta=1.0)
-        apart = np.linalg.norm(x[:, np.newaxis] - x, axis=2)
+        f, n = -textbook.distance_scores(x, x, beta=1.0), len(x)
+        best = distances(x).argmax(axis=1) if farthest else np.arange(n)
         for epsilon in (0.5, 0.125):
-            score = SquaredDistance(0.5 / epsilon)
-            law, error = laws(x, x, score)
+            law = biased_weights(exact(x), exact(x), SquaredDistance(0.5 / epsilon))
             claimed = textbook.laws(f * sign * factor / (2 * ball(epsilon)), axis=axis)
-            yield equals(gap(law, claimed, error), 0, scale=1, part="weights", n=len(x), epsilon=epsilon)
-            best = apart.argmax(axis=1) if farthest else np.arange(len(x))
-            yield equals(
-                int((law.argmax(axis=1) == best).sum()), len(x), scale=1, part="itself", n=len(x), epsilon=epsilon
-            )
+            yield equals(law, claimed, scale=1, part="weights", n=n, epsilon=epsilon)
+            own = int((law.mid.argmax(axis=1) == best).sum())
+            yield equals(own, n, scale=1, part="itself", n=n, epsilon=epsilon)

@@ -115,7 +115,8 @@ def both(d, *, density, drift, cubic):
     Claim(
         "score.coordinates",
         "the first-order term is the same in all coordinates, because q is a density and not a scalar",
-        r"under $y = \psi(z)$, $h \mapsto h\circ\psi$, $q \mapsto q\circ\psi\,|\det\psi'|$ the operator $C^{kl}\partial_k\partial_lh + 2C^{kl}\partial_k\log q\,\partial_lh - d_{klm}C^{kl}C^{mi}\partial_ih$ is unchanged; on the line, taking q for a scalar leaves $2h'\psi''/(c\,\psi'^2)$",
+        r"under $y = \psi(z)$, $h \mapsto h\circ\psi$, $q \mapsto q\circ\psi\,|\det\psi'|$ the operator $C^{kl}\partial_k\partial_lh + 2C^{kl}\partial_k\log q\,\partial_lh - d_{klm}C^{kl}C^{mi}\partial_ih$ is unchanged",
+        remark=r"on the line, taking q for a scalar leaves $2h'\psi''/(c\,\psi'^2)$",
         assumptions=(
             "the gradient of f vanishes at the minimiser",
             "d = 1, and d = 2 with one linear part and every second-order part of the change of coordinates",
@@ -153,7 +154,8 @@ def midpoint(d, odd):
     Claim(
         "score.symmetric",
         "a symmetric score has the third derivatives of its own metric, and its first-order term is half the drift-diffusion",
-        r"$f(x, y) = f(y, x)$, $f(x, x) = 0$: $f(x, x + v) = g_{ij}v^iv^j + T_{ijk}v^iv^jv^k + O(v^4)$ with $T = \frac12\partial g$, symmetrised; hence $C\partial^2h + 2C\,\partial\log q\,\partial h - dCC\,\partial h = \frac12L_{g,p}h$ with $q = p\sqrt{|g|}$",
+        r"$f(x, y) = f(y, x)$, $f(x, x) = 0$: $f(x, x + v) = g_{ij}v^iv^j + T_{ijk}v^iv^jv^k + O(v^4)$ with $T = \frac12\partial g$, symmetrised",
+        remark=r"hence $C\partial^2h + 2C\,\partial\log q\,\partial h - dCC\,\partial h = \frac12L_{g,p}h$ with $q = p\sqrt{|g|}$",
         assumptions=("f smooth, positive off the diagonal", "d = 1 and 2 decided, with any metric"),
         spec=("DL.B3", "DL.C6", "DL.D2"),
         cites=RUAN,

@@ -5,12 +5,10 @@ from fractions import Fraction
 import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance, attend
-from theory.diffusion import GraphScore
-from theory.diffusion.similarity import defects, laws
-from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
-from theory.evidence.roundoff import gamma
+from theory.diffusion.similarity import GraphScore, biased_weights, defects
+from theory.evidence import Claim, at_least, at_most, ball, bug, constant, equals, exact, hypothesis, limit, verifies
 from verify import textbook
-from verify.textbook import balls, exp, gap, hull
+from verify.textbook import balls
 
 BRODY = ("ruan2024", "velickovic2018", "brody2022")
 CIRCLE = np.column_stack([np.cos(np.arange(12) * np.pi / 6), np.sin(np.arange(12) * np.pi / 6)])
@@ -41,18 +39,20 @@ def clouds(run, *, quick=3, paper=40):
 )
 def test_static(run, *, slope=0.2, least=1, bilinear=False, told=12):
     for q, k, left, right in clouds(run):
+        score = GraphScore(left, right, slope=slope)
         if bilinear:
-            chosen = DotProduct(scale=1.0, form=np.outer(left, right) + np.eye(left.size))
-        else:
-            chosen = GraphScore(left, right, slope=slope)
-        law = laws(q, k, chosen).weights
-        best = balls(k) @ balls(right)
-        top = max(range(len(k)), key=lambda j, best=best: float(best[j].mid()))
-        favourites = law.argmax(axis=1)
+            score = DotProduct(scale=1.0, form=np.outer(left, right) + np.eye(left.size))
+        favourites = biased_weights(q, k, score).argmax(axis=1)
         yield equals(len(set(favourites.tolist())), least, scale=1, n=len(k), part="favourites")
-        yield equals(int((favourites == top).sum()), len(q), scale=1, n=len(k), part="the largest key")
-    own = laws(CIRCLE, CIRCLE, DotProduct(scale=1.0)).weights.argmax(axis=1)
+        best = descending(balls(k) @ balls(right))[0]
+        yield equals(int((favourites == best).sum()), len(q), scale=1, n=len(k), part="the largest key")
+    own = biased_weights(CIRCLE, CIRCLE, DotProduct(scale=1.0)).argmax(axis=1)
     yield equals(len(set(own.tolist())), told, scale=1, part="dot product")
+
+
+def descending(values):
+    """The places of some balls, the largest first."""
+    return sorted(range(len(values)), key=lambda j: -float(values[j].mid()))
 
 
 @verifies(
@@ -73,18 +73,14 @@ def test_static_limit(run, *, slope=0.2, swapped=False, dot=False):
     witness = np.array([[-3.0], [0.5]]), np.array([[0.0], [1.0], [-0.5]]), np.array([1.0]), np.array([1.0])
     circle = (2.0 * CIRCLE, CIRCLE, LEFT, RIGHT)
     for q, k, left, right in (witness, circle, *list(clouds(run))[1:]):
-        keys = balls(k) @ balls(left if swapped else right)
-        order = sorted(range(len(k)), key=lambda j, keys=keys: -float(keys[j].mid()))
-        apart = keys[order[0]] - keys[order[1]]
-        values = np.eye(len(k))
+        keys, values = balls(k) @ balls(left if swapped else right), np.eye(len(k))
+        first, second = descending(keys)[:2]
+        gap = keys[first] - keys[second]
         for temperature in (0.25, 0.03125):
             score = DotProduct(scale=1.0 / temperature) if dot else GraphScore(left, right, 0.2, temperature)
-            output = attend(q, k, values, score=score)
-            bound = hull(2 * (len(k) - 1) * exp(-apart * ball(slope) / ball(temperature)))
-            off = Interval.within(
-                float(np.abs(output - values[order[0]]).max()), laws(q, k, score).error + gamma(len(k) + 4)
-            )
-            yield at_most(off, bound, scale=1, n=len(k), temperature=temperature)
+            output = attend(exact(q), k, values, score=score)
+            bound = 2 * (len(k) - 1) * np.exp(-gap * ball(slope) / ball(temperature))
+            yield at_most(abs(output - values[first]).max(), bound, scale=1, n=len(k), temperature=temperature)
 
 
 @verifies(
@@ -102,26 +98,23 @@ def test_static_limit(run, *, slope=0.2, swapped=False, dot=False):
     hypothesis("relu", "the activation is constant below zero, not increasing", activation=0.0),
 )
 def test_static_rate(run, *, slope=Fraction(1, 5), other=1, activation=0.2):
-    k, one = np.array([[0.0], [1.0], [-2.0]]), np.ones(1)
-    gap_of_keys = (1, 3)[other - 1]
-    for query, share in ((-3.0, slope), (0.5, Fraction(1))):
+    keys, one = np.array([[0.0], [1.0], [-2.0]]), np.ones(1)
+    gap = {1: 1, 2: 3}[other]
+    for part, query, share in (("negative", -3.0, slope), ("positive", 0.5, Fraction(1))):
         rates = []
-        for level in range(run.pick(quick=5, paper=6)):
-            temperature = 2.0 ** -(4 + level)
-            law, error = laws([[query]], k, GraphScore(one, one, activation, temperature))
-            left = float(np.sort(law[0])[:-1].sum())
-            width = 2.0 * error + gamma(64) * (1.0 + abs(float(np.log(left))))
-            rates.append(Interval.within(-float(np.log(left)), width) * temperature)
-        yield equals(
-            limit(rates, order=1), share * gap_of_keys, scale=1, part="negative" if query < 0.0 else "positive"
-        )
+        for temperature in (2.0 ** -(4 + level) for level in range(run.pick(quick=5, paper=6))):
+            law = biased_weights(exact([[query]]), keys, GraphScore(one, one, activation, temperature))[0]
+            left = law[[0, 2]].sum()  # all but the largest, which is the second one
+            rates.append(-np.log(left) * temperature)
+        yield equals(limit(rates, order=1), share * gap, scale=1, part=part)
 
 
 @verifies(
     Claim(
         "pipeline.even-activation",
         "graph attention is attention by a distance for the activation -s^2, opposite weights and one dimension; LeakyReLU does not qualify",
-        r"$f(x, y) = -\sigma(\alpha(x - y)) = \alpha^2|x - y|^2$ for $\sigma(s) = -s^2$, $\alpha_1 = -\alpha_2$, $d = 1$; for $\sigma = \mathrm{LeakyReLU}$ f is negative and asymmetric; in two dimensions f vanishes across $\alpha$",
+        r"$f(x, y) = -\sigma(\alpha(x - y)) = \alpha^2|x - y|^2$ for $\sigma(s) = -s^2$, $\alpha_1 = -\alpha_2$, $d = 1$",
+        remark=r"for $\sigma = \mathrm{LeakyReLU}$ f is negative and asymmetric; in two dimensions f vanishes across $\alpha$",
         assumptions=(r"$\alpha_1 = -\alpha_2$",),
         spec=("DL.A5",),
         cites=BRODY,
@@ -136,22 +129,20 @@ def test_static_rate(run, *, slope=Fraction(1, 5), other=1, activation=0.2):
 def test_even_activation(run, *, slope=None, sign=-1.0, power=2, across=1.0, leaky=0.2):
     line = np.array([[0.0], [1.0], [3.0]])
     for x in (line, *(rng.normal(size=(6, 1)) for rng in run.draws(quick=3, paper=40))):
+        tokens, n = exact(x), len(x)
         for alpha in (1.5, 0.75):
             score = GraphScore([alpha], [sign * alpha], slope)
-            law, error = laws(x, x, score)
+            law = biased_weights(tokens, tokens, score)
             claimed = textbook.laws(textbook.distance_scores(x, x, beta=alpha**power))
-            yield equals(gap(law, claimed, error), 0, scale=1, alpha=alpha, n=len(x), part="law")
-            f = -score.matrix(x, x)
-            width = 2.0 * score.bounds(x, x)[1]
-            found = defects(f)
+            yield equals(law, claimed, scale=1, alpha=alpha, n=n, part="law")
+            found = defects(-score.matrix(tokens, tokens))._asdict()
             for axiom in ("negative", "diagonal", "asymmetry"):
-                yield at_most(Interval.within(getattr(found, axiom), width), 0, scale=1, part=axiom, n=len(x))
-            same = laws(x, x, SquaredDistance(alpha**2))
-            apart = Interval.within(float(np.abs(law - same.weights).max()), error + same.error)
-            yield equals(apart, 0, scale=1, part="distance attention", n=len(x))
+                yield at_most(found[axiom], 0, scale=1, part=axiom, n=n)
+            by_distance = biased_weights(tokens, tokens, SquaredDistance(alpha**2))
+            yield equals(law - by_distance, np.zeros((n, n)), scale=1, part="distance attention", n=n)
     plane = np.array([[0.0, 0.0], [2.0, across]])  # apart across (1, -2)
     flat = -GraphScore([1.0, -2.0], [-1.0, 2.0], None).matrix(plane, plane)[0, 1]
-    yield equals(Interval.exactly(float(flat)), 0, scale=1, part="two dimensions")
+    yield equals(exact(flat), 0, scale=1, part="two dimensions")
     found = defects(-GraphScore([1.0], [-1.0], leaky).matrix(line, line))
-    yield at_least(Interval.exactly(found.negative), Fraction(5, 2), scale=1, part="LeakyReLU is negative")
-    yield at_least(Interval.exactly(found.asymmetry), Fraction(5, 2), scale=1, part="LeakyReLU is asymmetric")
+    yield at_least(exact(found.negative), Fraction(5, 2), scale=1, part="LeakyReLU is negative")
+    yield at_least(exact(found.asymmetry), Fraction(5, 2), scale=1, part="LeakyReLU is asymmetric")

@@ -1,24 +1,37 @@
 """What layers with the same weights leave alone: balance, the square of the density, and the spectrum of the limit."""
 
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
+from flint import acb, arb
 
 from theory.attention import DotProduct, SquaredDistance
 from theory.diffusion import TokenLayer, studies
-from theory.diffusion.layers import stationary
-from theory.diffusion.limits import extrapolated, worst
-from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, limit, order, verifies
-from theory.evidence.enclosure import precision
-from theory.evidence.roundoff import U, gamma
-from verify.diffusion.equidistant import around, bessel
-from verify.diffusion.schroedinger import circle
-from verify.textbook import balls, exp, hull
+from theory.diffusion.layers import equidistant_layer, stationary_law
+from theory.diffusion.limits import extrapolate, largest_errors
+from theory.evidence import (
+    Claim,
+    Interval,
+    Intervals,
+    at_most,
+    ball,
+    bug,
+    constant,
+    equals,
+    exact,
+    hull,
+    hypothesis,
+    limit,
+    order,
+    verifies,
+)
+from verify.textbook import balls
 
 RUAN = ("ruan2024", "coifman2006")
 DERIVED = ("derived", "refereed")
-MODES = {0: (1, 0), 1: (Fraction(3, 10), 0), 2: (0, Fraction(-3, 20))}  # of 2 pi p = 1 + 0.6 cos x + 0.3 sin 2x
-TESTS = ((1, 0), (2, 1), (3, 1))  # mean cosines or sines: frequency, part
+MODES = {0: acb(1), 1: acb(ball("0.3")), 2: acb(0, ball("-0.15"))}  # of 2 pi p = 1 + 0.6 cos x + 0.3 sin 2x
+TESTS = {1: "cosine", 2: "sine", 3: "sine"}  # the means, by frequency
 
 
 def density(x):
@@ -27,28 +40,22 @@ def density(x):
 
 
 def mode(k):
-    """Real and imaginary part of a Fourier coefficient of 2 pi p."""
-    re, im = MODES.get(abs(k), (0, 0))
-    return (re, im if k > 0 else -im)
+    """A Fourier coefficient of 2 pi p."""
+    return MODES[k] if k >= 0 else MODES[-k].conjugate()
 
 
-def product(two, *, factor=None):
-    """Fourier coefficients of p times smoothed waves, given by a function of k up to 2; exact without smoothing."""
+def product(two):
+    """Fourier coefficients of p times a function, of which ``two`` gives those up to frequency 2."""
     found = {}
     for j in range(-2, 3):
         for k in range(-2, 3):
-            (a, b), (c, d) = mode(j), two(k)
-            part = [Fraction(a * c - b * d), Fraction(a * d + b * c)]
-            if factor is not None:
-                part = [factor(abs(k)) * ball(v) for v in part]
-            re, im = found.get(j + k, (0, 0))
-            found[j + k] = (re + part[0], im + part[1])
+            found[j + k] = found.get(j + k, acb(0)) + mode(j) * two(k)
     return found
 
 
 def moments(law):
     """The means of some waves under a law with these Fourier coefficients."""
-    return [(-1 if part else 1) * law[k][part] / law[0][0] for k, part in TESTS]
+    return [(law[k].real if part == "cosine" else -law[k].imag) / law[0].real for k, part in TESTS.items()]
 
 
 @verifies(
@@ -67,34 +74,36 @@ def moments(law):
 )
 def test_reversible(run, *, power=1, form=None, columns=False):
     for number, rng in enumerate(run.draws(quick=6, paper=60)):
-        n = int(rng.integers(6, 20))
+        n, by_distance = int(rng.integers(6, 20)), bool(number % 2)
         tokens, masses = rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n)) + 1e-3
         masses /= masses.sum()
         epsilon = float(rng.choice([0.25, 0.5, 1.0]))
-        symmetric = SquaredDistance(0.5 / epsilon) if number % 2 else DotProduct(form=np.eye(2) / (2 * epsilon))
-        layer = TokenLayer(tokens, epsilon, score=symmetric if form is None else DotProduct(form=form), masses=masses)
-        p, x, m = layer.rows, balls(tokens), balls(masses)
-        with precision():
-            apart = x[:, np.newaxis] - x
-            f = (apart * apart).sum(axis=2) if number % 2 else -(x @ x.T)
-            weighted = m[:, np.newaxis] * exp(-f / ball(2 * epsilon)) * m
-            law = weighted.sum(axis=1) if power else m
-            if columns:
-                law = (weighted / weighted.sum(axis=1)[:, np.newaxis]).sum(axis=0)
-            law = np.array([float((q / law.sum()).mid()) for q in law])
+        score = SquaredDistance(0.5 / epsilon) if by_distance else DotProduct(form=np.eye(2) / (2 * epsilon))
+        if form is not None:
+            score = DotProduct(form=form)
+        p = TokenLayer(exact(tokens), epsilon, score=score, weights=masses).rows
+        law = hull(balanced(tokens, masses, epsilon, by_distance=by_distance, power=power, columns=columns))
         flux = law[:, np.newaxis] * p
-        balance = Interval.within(float(np.abs(flux - flux.T).max()), float(flux.max()) * (2 * layer.error + 8 * U))
-        yield equals(balance, 0, scale=float(flux.max()), n=n, part="balance")
-        found, bound = stationary(p, error=layer.error)
-        far = Interval.within(0.5 * float(np.abs(found - law).sum()), bound + gamma(n + 4))
+        yield equals(flux - flux.T, 0, scale=float(flux.mid.max()), n=n, part="balance")
+        far = abs(stationary_law(p) - law).sum() / 2
         yield equals(far, 0, scale=1, n=n, part="stationary")
         i, j, k = rng.choice(n, size=3, replace=False)
         there, back = p[i, j] * p[j, k] * p[k, i], p[i, k] * p[k, j] * p[j, i]
-        loop = Interval.within(there - back, (there + back) * (4 * layer.error + 8 * U))
-        yield equals(loop, 0, scale=there + back, n=n, part="loop")
+        yield equals(there - back, 0, scale=(there + back).mid, n=n, part="loop")
 
 
-def kept(rows):
+def balanced(tokens, masses, epsilon, *, by_distance, power, columns):
+    """Masses times normalisers, of total one, in balls; or the masses, or the normalisers of the columns."""
+    x, m = balls(tokens), balls(masses)
+    scores = -((x[:, np.newaxis] - x) ** 2).sum(axis=2) / 2 if by_distance else x @ x.T / 2
+    weighted = m[:, np.newaxis] * np.exp(scores / ball(epsilon)) * m
+    law = weighted.sum(axis=1) if power else m
+    if columns:
+        law = (weighted / weighted.sum(axis=1)[:, np.newaxis]).sum(axis=0)
+    return law / law.sum()
+
+
+def eliminate(rows):
     """The stationary law of a chain of fractions, by elimination without a subtraction."""
     n, left = len(rows), [list(row) for row in rows]
     for k in range(n - 1, 0, -1):
@@ -109,11 +118,22 @@ def kept(rows):
     return [mass / sum(law) for mass in law]
 
 
+def slow_chains(run):
+    """Two states that are left equally often, and four that are left seldom; all numbers are exact."""
+    for slow in (2.0**-4, 2.0**-10, 2.0**-14):
+        yield "two states", np.array([[1 - slow, slow], [slow, 1 - slow]])
+    for rng in run.draws(quick=6, paper=60):
+        drawn = np.round(rng.dirichlet(np.ones(4), size=4) * 2.0**12) / 2.0**20
+        drawn[np.arange(4), np.arange(4)] += 1.0 - drawn.sum(axis=1)
+        yield "drawn", drawn
+
+
 @verifies(
     Claim(
         "layers.perturbed",
         "a layer whose rows are off by e in total variation has a stationary law within m e / (1 - tau), if m layers bring any two rows within tau",
-        r"$\|\pi - \pi'\| \le \min_m\frac{m\,e}{1 - \tau(P^m)}$, m a power of two, for $\max_i\|P_i - P'_i\| \le e$ in total variation, $\tau(Q) = \max_{i,k}\|Q_i - Q_k\|$: what is reported of the law that is found; equality with $m = 1$ for two states that are left equally often",
+        r"$\|\pi - \pi'\| \le \min_m\frac{m\,e}{1 - \tau(P^m)}$, m a power of two, for $\max_i\|P_i - P'_i\| \le e$ in total variation, $\tau(Q) = \max_{i,k}\|Q_i - Q_k\|$",
+        remark=r"what is reported of the law that is found; equality with $m = 1$ for two states that are left equally often",
         assumptions=("finitely many tokens", r"$\tau(P^m) < 1$ for some m"),
         spec=("DL.B9",),
         cites=("dobrushin1956",),
@@ -123,21 +143,18 @@ def kept(rows):
     bug("once", "the law is taken to be off by what one layer is", carried=False),
 )
 def test_perturbed(run, *, share=1, push=1, carried=True):
-    off = Fraction(1, 2**30)
-    chains = [("two states", np.array([[1 - slow, slow], [slow, 1 - slow]])) for slow in (2.0**-4, 2.0**-10, 2.0**-14)]
-    for rng in run.draws(quick=6, paper=60):
-        drawn = np.round(rng.dirichlet(np.ones(4), size=4) * 2.0**12) / 2.0**20  # slow, and exact
-        drawn[np.arange(4), np.arange(4)] += 1.0 - drawn.sum(axis=1)
-        chains.append(("drawn", drawn))
-    for part, rows in chains:
-        law, bound = stationary(rows, error=float(off))
-        found, other = [Fraction(v) for v in law.tolist()], [[Fraction(v) for v in row] for row in rows.tolist()]
-        for i, row in enumerate(other):  # towards the first state, from everywhere
-            j = 1 if i == 0 else i
-            row[0], row[j] = row[0] + push * off, row[j] - push * off
-        apart = sum(abs(a - b) for a, b in zip(found, kept(other), strict=True)) / 2
-        claimed = share * Interval.exactly(bound if carried else float(off))
-        yield at_most(apart, claimed, n=len(rows), part=part)
+    off = 2.0**-30
+    for part, rows in slow_chains(run):
+        n = len(rows)
+        towards = np.zeros((n, n))  # the first state, from everywhere
+        for i in range(n):
+            towards[i, 0] += off
+            towards[i, max(i, 1)] -= off
+        found = stationary_law(Intervals(rows - abs(towards), rows + abs(towards)))
+        bound = float(found.radius.max()) if carried else off
+        moved = eliminate([[Fraction(value) for value in row] for row in (rows + push * towards).tolist()])
+        apart = sum(abs(Fraction(a) - b) for a, b in zip(found.mid.tolist(), moved, strict=True)) / 2
+        yield at_most(apart, share * exact(bound), n=n, part=part)
 
 
 @verifies(
@@ -156,25 +173,28 @@ def test_perturbed(run, *, share=1, push=1, carried=True):
     bug("uniform", "tokens weigh the same", weighed=False),
 )
 def test_equilibrium(run, *, squared=True, rate=1, heat=False, weighed=True):
-    one = {0: (1, 0)}
-    target = moments(product(mode if squared else lambda k: one.get(k, (0, 0))))
+    target = moments(product(mode if squared else lambda k: acb(k == 0)))
     levels = []
     for epsilon in (2.0**-j for j in range(2, run.pick(quick=9, paper=11))):
-        x, _, layer = around(epsilon, density if weighed else np.ones_like)
-        law, bound = stationary(layer.rows, error=layer.error)
-        with precision():
-            e = ball(epsilon)
-            factor = (lambda k, e=e: (-e * k * k / 2).exp()) if heat else bessel(epsilon)
-            claimed = [hull(v) for v in moments(product(mode, factor=factor))]
-        levels.append([])
-        for (k, part), value in zip(TESTS, claimed, strict=True):
-            wave = np.sin(k * x) if part else np.cos(k * x)
-            levels[-1].append(Interval.within(float(law @ wave), 2 * bound + 8 * U * k))
-            yield equals(levels[-1][-1], value, scale=1, epsilon=epsilon, part="tokens", wave=k)
-    for at, (k, _) in enumerate(TESTS):
+        x, layer = equidistant_layer(density if weighed else lambda x: np.ones(len(x)), epsilon)
+        law, angles = stationary_law(layer.rows), exact(x)
+        claimed = moments(product(lambda k, e=epsilon: multiplier(k, e, heat=heat) * mode(k)))
+        waves = [np.cos(k * angles) if part == "cosine" else np.sin(k * angles) for k, part in TESTS.items()]
+        levels.append([law @ wave for wave in waves])
+        for k, found, value in zip(TESTS, levels[-1], claimed, strict=True):
+            yield equals(found, value, scale=1, epsilon=epsilon, part="tokens", wave=k)
+    for at, k in enumerate(TESTS):
         yield equals(limit([level[at] for level in levels], order=1), target[at], scale=1, wave=k, part="limit")
-    errors = worst(levels, [Interval.exactly(t) for t in target])
+    errors = largest_errors(levels, target)
     yield equals(order(errors[-4:]), rate, scale=1, part="order")
+
+
+def multiplier(k, epsilon, *, heat):
+    """By what the chordal kernel, or the heat kernel, multiplies a wave."""
+    if heat:
+        return (-ball(epsilon) * k * k / 2).exp()
+    b = 1 / ball(epsilon)
+    return b.bessel_i(abs(k), scaled=True) / b.bessel_i(0, scaled=True)
 
 
 @verifies(
@@ -193,26 +213,54 @@ def test_equilibrium(run, *, squared=True, rate=1, heat=False, weighed=True):
 )
 def test_spectrum(run, *, kappa=1.0, clock=1):
     table = run.study(studies.rates).where(part="layer")
-    exact, _, slip = circle((0.8, 0.0), (0.0, 0.3), kappa)
-    epsilons = sorted(set(table["epsilon"].tolist()), reverse=True)
-    ladder = []
-    for index in range(8):
-        values = [clock * table.where(epsilon=e, index=index).intervals("value")[0] for e in epsilons]
-        claimed = Interval.within(float(exact[index]), slip)
-        ladder.append([(value - claimed) / (1 + claimed) for value in values])
-    levels = list(zip(*ladder, strict=True))
+    epsilons = table.levels("epsilon")[::-1]
+    levels = []
+    for epsilon in epsilons:
+        found = table.where(epsilon=epsilon)["value"]
+        levels.append([(clock * value - rate) / (1 + rate) for value, rate in zip(found, rates(kappa), strict=True)])
     for k in (1, 2):
-        errors = worst(levels, [0] * 8)
+        errors = largest_errors(levels, [0] * 8)
         yield equals(limit(errors[-4:], order=k), 0, scale=1, part="largest relative error", extrapolations=k - 1)
         yield equals(order(errors[-4:]), k, scale=1, part="its order", extrapolations=k - 1)
-        levels = extrapolated(levels, order=k)
+        levels = extrapolate(levels, order=k)
+
+
+@cache
+def rates(kappa, *, count=8, modes=24):
+    """The least eigenvalues of -L for log p = 0.8 cos x + 0.3 sin 2x: they lie near Rayleigh quotients.
+
+    With v = p^kappa h it is -v'' + (kappa u'' + kappa^2 u'^2) v for u = log p, symmetric in Fourier modes, of which
+    those that are left out are far below rounding.
+    """
+    u = {1: acb(ball("0.4")), -1: acb(ball("0.4")), 2: acb(0, ball("-0.15")), -2: acb(0, ball("0.15"))}
+    k = ball(kappa)
+    potential = {wave: -k * wave**2 * size for wave, size in u.items()}
+    for one, first in u.items():
+        for two, second in u.items():
+            potential[one + two] = potential.get(one + two, acb(0)) - k**2 * one * two * first * second
+    lags = np.subtract.outer(np.arange(2 * modes + 1), np.arange(2 * modes + 1))
+    matrix = np.array([[potential.get(lag, acb(0)) for lag in row] for row in lags.tolist()])
+    for at in range(2 * modes + 1):
+        matrix[at, at] += (at - modes) ** 2
+    _, vectors = np.linalg.eigh(matrix.astype(complex))
+    found = []
+    for column in vectors.T[:count].tolist():
+        v = np.array([acb(entry.real, entry.imag) for entry in column])
+        adjoint = np.array([entry.conjugate() for entry in v])
+        size, image = (adjoint @ v).real, matrix @ v
+        quotient = (adjoint @ image).real / size
+        left = sum((abs(entry) ** 2 for entry in image - v * quotient), arb(0)) / size
+        residual = hull(left.sqrt()).hi
+        found.append(hull(quotient) + Interval(-residual, residual))
+    return found
 
 
 @verifies(
     Claim(
         "layers.walk",
         "the keys that a query draws are the steps of a diffusion with drift twice the slope of log p and unit noise",
-        r"$\frac2\varepsilon P_\varepsilon\{\sin(y - x)\}(x) \to 2(\log p)'(x)$, $\frac2\varepsilon P_\varepsilon\{2 - 2\cos(y - x)\}(x) \to 2$, $\frac2\varepsilon P_\varepsilon\{(2 - 2\cos(y - x))^2\}(x) \to 0$ to first order: $dX = 2(\log p)'dt + \sqrt2\,dB$; $2\pi p = 1 + 0.6\cos x + 0.3\sin 2x$, heat kernel",
+        r"$\frac2\varepsilon P_\varepsilon\{\sin(y - x)\}(x) \to 2(\log p)'(x)$, $\frac2\varepsilon P_\varepsilon\{2 - 2\cos(y - x)\}(x) \to 2$, $\frac2\varepsilon P_\varepsilon\{(2 - 2\cos(y - x))^2\}(x) \to 0$ to first order",
+        remark=r"$dX = 2(\log p)'dt + \sqrt2\,dB$; $2\pi p = 1 + 0.6\cos x + 0.3\sin 2x$, heat kernel",
         assumptions=("circle, in the limit of many tokens",),
         spec=("DL.B9",),
         cites=RUAN,
@@ -224,27 +272,25 @@ def test_spectrum(run, *, kappa=1.0, clock=1):
     constant("jumps", "fourth powers of steps do not vanish beside squares", fourth=2),
 )
 def test_walk(run, *, drift=2, noise=2, fourth=0):
-    with precision():
-        for x in (Fraction(k, 4) for k in range(0, 25, run.pick(quick=4, paper=1))):
-            waves = {k: ((ball(x) * k).cos(), (ball(x) * k).sin()) for k in range(-2, 3)}
-            found = []
-            for j in range(4, run.pick(quick=11, paper=16)):
-                e = ball(Fraction(1, 2**j))
-                mass, (one, turned), two = smooth(0, e, waves)[0], smooth(1, e, waves), smooth(2, e, waves)[0]
-                steps = (turned, 2 * mass - 2 * one, 6 * mass - 8 * one + 2 * two)
-                found.append([hull(2 * v / (e * mass)) for v in steps])
-            rise = 2 * ball(Fraction(3, 10)) * (waves[2][0] - waves[1][1])  # of 1 + 0.6 cos x + 0.3 sin 2x
-            slope = hull(rise / smooth(0, ball(0), waves)[0])
-            for at, (name, aim) in enumerate((("drift", drift * slope), ("square", noise), ("fourth", fourth))):
-                values = [steps[at] for steps in found]
-                yield equals(limit(values[-4:], order=1), aim, scale=2, part=name, x=float(x))
+    for x in (Fraction(k, 4) for k in range(0, 25, run.pick(quick=4, paper=1))):
+        steps = {"drift": [], "square": [], "fourth": []}
+        for e in (ball(Fraction(1, 2**j)) for j in range(4, run.pick(quick=11, paper=16))):
+            mass, one, two = (smooth(shift, e, x) for shift in (0, 1, 2))
+            scale = 2 / (e * mass.real)
+            steps["drift"].append(scale * one.imag)
+            steps["square"].append(scale * (2 * mass - 2 * one).real)
+            steps["fourth"].append(scale * (6 * mass - 8 * one + 2 * two).real)
+        y = ball(x)
+        slope = ((2 * y).cos() - y.sin()) * ball("0.6") / smooth(0, ball(0), x).real
+        aims = {"drift": drift * slope, "square": noise, "fourth": fourth}
+        for name, aim in aims.items():
+            yield equals(limit(steps[name][-4:], order=1), aim, scale=2, part=name, x=float(x))
 
 
-def smooth(shift, e, waves):
-    """Real and imaginary part of the mean of exp(i shift (y - x)) over keys y, times their mass, in balls."""
-    re, im = ball(0), ball(0)
-    for k, (c, s) in waves.items():
-        a, b = (ball(Fraction(part)) for part in mode(k))
-        f = (-e * (k + shift) ** 2 / 2).exp()
-        re, im = re + f * (a * c - b * s), im + f * (a * s + b * c)
-    return re, im
+def smooth(shift, e, x):
+    """The mean of exp(i shift (y - x)) over keys y, times their mass."""
+    total = acb(0)
+    for k in range(-2, 3):
+        wave = acb((k * ball(x)).cos(), (k * ball(x)).sin())
+        total += mode(k) * wave * (-e * (k + shift) ** 2 / 2).exp()
+    return total

@@ -1,19 +1,21 @@
 """Which dot products are squared distances in disguise: four conditions, of which three do not do."""
 
-import math
 from fractions import Fraction
+from functools import cache
 
+import flint
 import numpy as np
 
-from theory.attention import DotProduct, rounding
-from theory.diffusion import CircleDensity, propagate
-from theory.diffusion.limits import extrapolated, worst
-from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, order, verifies
-from theory.evidence.roundoff import U
+from theory.attention import DotProduct, attend
+from theory.diffusion import CircleDensity
+from theory.diffusion.limits import extrapolate, largest_errors
+from theory.evidence import Claim, ball, balls, bug, constant, equals, exact, hull, hypothesis, limit, order, verifies
 
 RUAN = ("ruan2024", "coifman2006")
-DENSITY = CircleDensity([0.5, 0.0], [0.3, 0.2])
+DENSITY = CircleDensity([0.5, 0.0], [0.3, 0.2])  # of which the logarithm is given
+PI = flint.arb.pi()
 Q = np.array([[1.0, 0.5, 0.0, 0.25], [0.0, 1.0, -0.5, 0.0], [0.25, 0.0, 1.0, 0.5], [0.0, -0.25, 0.0, 1.0]])
+INVERSE = hull(np.array(flint.arb_mat(Q.tolist()).inv().tolist()))
 TILT = np.array([[0.0, 0.25, 0.0, 0.0], [-0.25, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
 FORMS = {  # B of A = Q^T B Q
     "identity": np.eye(4),
@@ -25,40 +27,43 @@ FORMS = {  # B of A = Q^T B Q
 
 
 def curve(u):
-    """Points Q^-1 (cos 2u, sin 2u, cos u, sin u) / sqrt 2, on which x^T Q^T Q x = 1."""
-    return np.linalg.solve(Q, np.stack([np.cos(2 * u), np.sin(2 * u), np.cos(u), np.sin(u)]) * math.sqrt(0.5)).T
+    """Points Q^-1 (cos 2u, sin 2u, cos u, sin u) / sqrt 2, on which x^T Q^T Q x = 1, of enclosed angles."""
+    points = np.stack([np.cos(2 * u), np.sin(2 * u), np.cos(u), np.sin(u)], axis=1)
+    return points @ INVERSE.T * np.sqrt(exact(0.5))
 
 
 def function(u):
     return np.sin(u) + 0.5 * np.cos(2 * u)
 
 
-def layer(form, epsilon, at, nodes=768):
-    """P h on the curve by attention with the score x^T A y / (2 eps), over a trapezoidal rule that resolves it."""
-    u = 2 * math.pi * np.arange(nodes) / nodes
-    keys, queries, h, p = curve(u), curve(at), function(u), DENSITY(u)
-    score = DotProduct(0.5 / epsilon, Q.T @ FORMS[form] @ Q)
-    found = propagate(queries, keys, h, epsilon, score=score, masses=p)
-    # points off by 32 u each move a score by that times |A| |x| |y| / eps, and a weight twice as much
-    size, _ = score.bounds(queries, keys)
-    width = rounding(queries, keys, h[:, np.newaxis], score=score, weights=p) + 1.5 * 256 * U * size
-    return [Interval.within(v, width) for v in found.tolist()]
+def density(u):
+    """The density, of any total mass."""
+    return np.exp(0.5 * np.cos(u) + 0.3 * np.sin(u) + 0.2 * np.sin(2 * u))
 
 
-def queries(run):
+@cache
+def trapezoid(nodes=768):
+    """Angles that resolve the layers here, enclosed."""
+    return np.arange(nodes) * hull(2 * PI / nodes)
+
+
+def layer(form, scale, at):
+    """P h on the curve by attention with the score scale x^T A y."""
+    u, score = trapezoid(), DotProduct(scale, Q.T @ FORMS[form] @ Q)
+    return attend(curve(exact(at)), curve(u), function(u)[:, np.newaxis], score=score, weights=DENSITY(u))[:, 0]
+
+
+def places(run):
     n = run.pick(quick=8, paper=32)
-    return 2 * math.pi * (np.arange(n) + 0.25) / n
-
-
-def near(values):
-    return [Interval.within(float(v), 1e4 * U) for v in values]
+    return 2 * np.pi * (np.arange(n) + 0.25) / n
 
 
 @verifies(
     Claim(
         "limit.bilinear",
         "a dot product with tied weights on a set of constant length in them is a squared distance, and has its limit",
-        r"$-x^\top Ay$ is symmetric, least on the diagonal and there constant and of Hessian $2g \succ 0$ iff on $M$ $x^\top Ay = y^\top Ax$, $x^\top Ax = c$, $A|_{TM} \succ 0$ and $x^\top Ay < c$ off the diagonal; then $g = \frac12A|_{TM}$ and $\frac{P_\varepsilon h - h}\varepsilon \to L_{A,p}h$: $A = Q^\top Q$, $M = Q^{-1}\{(\cos2u, \sin2u, \cos u, \sin u)/\sqrt2\}$; error of order 1, after extrapolation 2",
+        r"$-x^\top Ay$ is symmetric, least on the diagonal and there constant and of Hessian $2g \succ 0$ iff on $M$ $x^\top Ay = y^\top Ax$, $x^\top Ax = c$, $A|_{TM} \succ 0$ and $x^\top Ay < c$ off the diagonal",
+        remark=r"then $g = \frac12A|_{TM}$ and $\frac{P_\varepsilon h - h}\varepsilon \to L_{A,p}h$: $A = Q^\top Q$, $M = Q^{-1}\{(\cos2u, \sin2u, \cos u, \sin u)/\sqrt2\}$; error of order 1, after extrapolation 2",
         assumptions=(
             "closed curve in four dimensions, in the limit of many tokens", "p positive and analytic",
             "limits from the four finest of seven bandwidths, as few as there may be: coarser ones may change with the other sign",
@@ -75,28 +80,30 @@ def near(values):
     hypothesis("indefinite", "x^T A y exceeds c off the diagonal", form="indefinite"),
 )  # fmt: skip
 def test_bilinear(run, *, speed=1, drift=2, form="identity"):
-    u = queries(run)
-    u1, h1 = -0.5 * np.sin(u) + 0.3 * np.cos(u) + 0.4 * np.cos(2 * u), np.cos(u) - np.sin(2 * u)
-    h2 = -np.sin(u) - 2 * np.cos(2 * u)
-    values = float(Fraction(2, 5) * speed) * (h2 + drift * u1 * h1)  # the metric A has the speed 5 / 2, squared
-    truth, size = near(values), float(np.abs(values).max())
-    epsilons = [0.08 * 0.5**k for k in range(7)]
-    found, start = [layer(form, e, u) for e in epsilons], near(function(u))
-    levels = [[(a - b) / e for a, b in zip(row, start, strict=True)] for row, e in zip(found, epsilons, strict=True)]
+    u = balls(places(run))
+    log_slope = -0.5 * np.sin(u) + 0.3 * np.cos(u) + 0.4 * np.cos(2 * u)
+    bend, slope = -np.sin(u) - 2 * np.cos(2 * u), np.cos(u) - np.sin(2 * u)
+    truth = ball(Fraction(2, 5) * speed) * (
+        bend + drift * log_slope * slope
+    )  # the metric A has the speed 5 / 2, squared
+    start, size = function(exact(places(run))), abs(hull(truth)).max()
+    scales = [6.25 * 2**k for k in range(7)]
+    found = np.stack([layer(form, scale, places(run)) for scale in scales])
+    levels = np.stack([(row - start) * (2 * scale) for row, scale in zip(found, scales, strict=True)])
     for at, here in enumerate(start):  # what relabels is no small step
-        tended = limit([row[at] for row in found[-4:]], order=1)
-        yield equals(tended, here, scale=1, place=at, part="a small step")
-    for k, ladder in ((1, levels), (2, extrapolated(levels))):
-        yield equals(order(worst(ladder, truth)), k, scale=1, extrapolations=k - 1, part="order")
+        yield equals(limit(found[-4:, at], order=1), here, scale=1, place=at, part="a small step")
+    for k, values in ((1, levels), (2, extrapolate(levels))):
+        yield equals(order(largest_errors(values, truth)), k, scale=1, extrapolations=k - 1, part="order")
     for at, target in enumerate(truth):
-        yield equals(limit([level[at] for level in levels[-4:]], order=1), target, scale=size, place=at)
+        yield equals(limit(levels[-4:, at], order=1), target, scale=size, place=at)
 
 
 @verifies(
     Claim(
         "limit.bilinear-global",
         "symmetry, constant length and a positive tangent metric alone are not enough: a layer may mix or swap distant points",
-        r"on the same $M$: $A = Q^\top\mathrm{diag}(2, 2, 0, 0)Q$ has $x^\top Ay = \cos2(u - v)$ and $P_\varepsilon h \to \frac{(hp)(u) + (hp)(u + \pi)}{p(u) + p(u + \pi)}$; $A = Q^\top\mathrm{diag}(\frac52, \frac52, -\frac12, -\frac12)Q$ has $x^\top Ay = \frac54\cos2(u - v) - \frac14\cos(u - v)$ and $P_\varepsilon h \to h(u + \pi)$",
+        r"on the same $M$: $A = Q^\top\mathrm{diag}(2, 2, 0, 0)Q$ has $x^\top Ay = \cos2(u - v)$ and $P_\varepsilon h \to \frac{(hp)(u) + (hp)(u + \pi)}{p(u) + p(u + \pi)}$",
+        remark=r"$A = Q^\top\mathrm{diag}(\frac52, \frac52, -\frac12, -\frac12)Q$ has $x^\top Ay = \frac54\cos2(u - v) - \frac14\cos(u - v)$ and $P_\varepsilon h \to h(u + \pi)$",
         assumptions=(
             "closed curve in four dimensions, in the limit of many tokens", "p positive and analytic",
             "limits from the five finest of seven bandwidths: coarser ones are not yet asymptotic",
@@ -112,10 +119,13 @@ def test_bilinear(run, *, speed=1, drift=2, form="identity"):
     ),
 )  # fmt: skip
 def test_bilinear_global(run, *, trivial=False, weighted=True, forms=("low rank", "indefinite")):
-    u = queries(run)
-    here, there = (DENSITY(v) if weighted else np.ones_like(v) for v in (u, u + math.pi))
-    mixed = (here * function(u) + there * function(u + math.pi)) / (here + there)
-    for name, form, claimed in zip(("mixes", "swaps"), forms, (mixed, function(u + math.pi)), strict=True):
-        levels = [layer(form, 0.04 * 0.5**k, u) for k in range(7)]
-        for at, target in enumerate(near(function(u) if trivial else claimed)):
-            yield equals(limit([level[at] for level in levels[-5:]], order=1), target, scale=1, case=name, place=at)
+    u = balls(places(run))
+    here, there = (density(v) if weighted else balls(np.ones(len(v))) for v in (u, u + PI))
+    claims = {
+        "mixes": (here * function(u) + there * function(u + PI)) / (here + there),
+        "swaps": function(u + PI),
+    }
+    for form, (name, claimed) in zip(forms, claims.items(), strict=True):
+        levels = np.stack([layer(form, 12.5 * 2**k, places(run)) for k in range(7)])
+        for at, target in enumerate(function(u) if trivial else claimed):
+            yield equals(limit(levels[-5:, at], order=1), target, scale=1, case=name, place=at)

@@ -1,36 +1,43 @@
 """Clustering as attention: each method equals its own definition and its kept implementation."""
 
-import warnings
 from functools import partial
 
 import numpy as np
 
-from theory.attention import DotProduct, SquaredDistance, attend_rows, top_k
-from theory.diffusion.similarity import LogDistance, by_columns, laws, regrouped
+from theory.attention import DotProduct, SquaredDistance
+from theory.attention.variants import attend_rows, top_k
+from theory.diffusion.similarity import (
+    LogDistance,
+    biased_weights,
+    lloyd_steps,
+    mixture_step,
+    normalise_columns,
+    regroup,
+)
 from theory.evidence import (
     Claim,
-    Interval,
     at_most,
     ball,
     bug,
     constant,
     equals,
+    exact,
     found,
     hypothesis,
     limit,
+    norm,
     verifies,
 )
 from theory.evidence.enclosure import coefficient, variable
-from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error
 from verify import textbook
-from verify.textbook import balls, exp, gap, hull, log
+from verify.textbook import balls
 
 DERIVED = ("derived",)
 SKLEARN = "pedregosa2011"
 
 
 def groups(run, *, quick=3, paper=30, n=14):
-    """Points, three centres, a bandwidth."""
+    """Points, three centres, a bandwidth, and the generator that drew them."""
     for rng in run.draws(quick=quick, paper=paper):
         yield rng.normal(size=(n, 2)), rng.normal(size=(3, 2)), float(rng.uniform(0.4, 2.0)), rng
 
@@ -40,22 +47,28 @@ def squares(x, c):
     return -textbook.distance_scores(x, c, beta=1.0)
 
 
-def reach(x, y):
-    """The largest squared distance, at most."""
-    return float((np.linalg.norm(x, axis=1).max() + np.linalg.norm(y, axis=1).max()) ** 2)
+def least(values):
+    """The place of the least of some balls."""
+    return min(range(len(values)), key=lambda j: float(values[j].mid()))
 
 
 def means(u, x, power=1):
     """Centres weighted by powers of memberships, in balls."""
-    w = u if power == 1 else exp(log(u) * power)
+    w = u if power == 1 else np.exp(np.log(u) * power)
     return (w.T @ balls(x)) / w.sum(axis=0)[:, np.newaxis]
+
+
+def squared_norms(centres):
+    """|c|^2 of every centre, enclosed."""
+    return (exact(centres) ** 2).sum(axis=1)
 
 
 @verifies(
     Claim(
         "pipeline.soft-k-means",
         "responsibilities of soft k-means are cross-attention with a key bias, and its step is attention back from the centres",
-        r"$u_{ij} \propto_j e^{-\beta|x_i - c_j|^2}$ is $\mathrm{softmax}_j(2\beta\langle x_i, c_j\rangle - \beta|c_j|^2)$, and $c_j = \sum_iu_{ij}x_i/\sum_iu_{ij}$ is attention of $c_j$ to keys $x_i$ of weight $1/Z_i$; GaussianMixture agrees",
+        r"$u_{ij} \propto_j e^{-\beta|x_i - c_j|^2}$ is $\mathrm{softmax}_j(2\beta\langle x_i, c_j\rangle - \beta|c_j|^2)$, and $c_j = \sum_iu_{ij}x_i/\sum_iu_{ij}$ is attention of $c_j$ to keys $x_i$ of weight $1/Z_i$",
+        remark=r"GaussianMixture agrees",
         assumptions=("equal variances and weights",),
         spec=("DL.A2",),
         cites=("ruan2024", SKLEARN),
@@ -66,39 +79,17 @@ def means(u, x, power=1):
     hypothesis("squared", "the centres are weighted by the squares of the memberships", power=2),
 )
 def test_soft_k_means(run, *, biased=1.0, factor=1.0, power=1):
-    for x, c, beta, _ in groups(run):
-        score, bias = DotProduct(scale=2.0 * beta), -beta * biased * np.square(c).sum(axis=1)
-        slip = gamma(c.shape[1] + 2) * beta * float(np.square(c).sum(axis=1).max())
-        law, error = laws(x, c, score, bias=bias)
-        exact = textbook.laws(squares(x, c) * (-ball(beta * factor)))
-        error = (1.0 + error) * (1.0 + 4.0 * slip) - 1.0 + 4 * U
-        yield equals(gap(law, exact, error), 0, scale=1, part="memberships", n=len(x))
-        found = regrouped(x, c, score, bias=bias)
-        size, claimed = float(np.abs(x).max()), means(exact, x, power)
-        width = found.error + 8.0 * slip * size + 4 * U * size
-        yield equals(gap(found.centres, claimed, width), 0, scale=size, part="centres", n=len(x))
-        kept, chances = mixture(x, c, 2.0 * beta)
-        far = beta * reach(x, c) + 8.0
-        theirs = softmax_error(far * gamma(24), 2.0 * far, 3)  # an expanded square, a normal density, logsumexp
-        yield equals(gap(chances, exact, theirs), 0, scale=1, part="GaussianMixture", n=len(x))
-        shares = float(np.min(chances.sum(axis=0)))
-        theirs = size * (2.0 * theirs + gamma(2 * len(x) + 8) + 24 * U / shares)  # they add ten epsilons to the shares
-        yield equals(gap(kept, claimed, 2.0 * theirs), 0, scale=size, part="its centres", n=len(x))
-
-
-def mixture(x, c, precision):
-    """Centres after one step of scikit-learn's mixture, and the memberships before it."""
-    from sklearn.mixture import GaussianMixture  # noqa: PLC0415  slow to load
-
-    start = {"means_init": c, "weights_init": np.full(3, 1 / 3), "precisions_init": np.full(3, precision)}
-    model = GaussianMixture(3, covariance_type="spherical", max_iter=1, random_state=0, init_params="random", **start)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # one step has not converged
-        model.fit(x)
-    after = model.means_.copy()
-    model.means_, model.weights_ = c, np.full(3, 1 / 3)
-    model.precisions_cholesky_ = np.full(3, np.sqrt(precision))
-    return after, model.predict_proba(x)
+    for points, c, beta, _ in groups(run):
+        x, centres, score = exact(points), exact(c), DotProduct(scale=2.0 * beta)
+        bias = -beta * biased * squared_norms(c)
+        memberships = textbook.laws(squares(points, c) * -ball(beta * factor))
+        claimed = means(memberships, points, power)
+        n, size = len(points), float(np.abs(points).max())
+        yield equals(biased_weights(x, centres, score, bias=bias), memberships, scale=1, part="memberships", n=n)
+        yield equals(regroup(x, centres, score, bias=bias), claimed, scale=size, part="centres", n=n)
+        kept = mixture_step(points, c, 2.0 * beta)
+        yield equals(kept.labels, memberships, scale=1, part="GaussianMixture", n=n)
+        yield equals(kept.centres, claimed, scale=size, part="its centres", n=n)
 
 
 @verifies(
@@ -117,27 +108,32 @@ def mixture(x, c, precision):
     hypothesis("two-steps", "two Lloyd steps are taken by KMeans", steps=2),
 )
 def test_k_means(run, *, score=None, k=1, rows=False, steps=1):
-    from sklearn.cluster import KMeans  # noqa: PLC0415  slow to load
-
+    chosen = SquaredDistance(1.0) if score is None else score
     for x, _, _, rng in groups(run, n=24):
         c = x[:3] + 0.1 * rng.normal(size=(3, 2))  # near a point each, so that none stays empty
-        chosen = SquaredDistance(1.0) if score is None else score
         hard = attend_rows(x, c, np.eye(3), rows=partial(top_k, k=k), score=chosen)
-        exact = squares(x, c)
-        best = [min(range(3), key=lambda j, row=row: float(row[j].mid())) for row in exact]
-        sure = all(row[j] < row[i] for row, j in zip(exact, best, strict=True) for i in range(3) if i != j)
-        yield equals(int(sure) * int((hard == np.eye(3)[best]).all()), 1, scale=1, part="labels", n=len(x))
-        size, n = float(np.abs(x).max()), len(x)
-        full = hard.any(axis=0)  # a centre without points stays
-        mine = c.copy()
-        mine[full] = (hard[:, full] / 3 if rows else by_columns(hard[:, full])).T @ x
-        claimed = means(balls(np.eye(3)[best]), x)
-        yield equals(gap(mine, claimed, size * gamma(2 * n + 8)), 0, scale=size, part="centres", n=n)
-        kept = KMeans(3, init=c, n_init=1, max_iter=steps, tol=0.0, algorithm="lloyd").fit(x)
-        width = size * gamma(4 * n + 16) * 2.0  # they subtract the mean first
-        yield equals(gap(kept.cluster_centers_, claimed, width), 0, scale=size, part="KMeans", n=n)
-        after = attend_rows(x, kept.cluster_centers_, np.eye(3), rows=partial(top_k, k=1), score=chosen)
-        yield equals(int((after.argmax(axis=1) == kept.predict(x)).sum()), n, scale=1, part="its labels", n=n)
+        apart, n, size = squares(x, c), len(x), float(np.abs(x).max())
+        nearest = np.eye(3)[[least(row) for row in apart]]
+        yield equals(int((hard == nearest).all()), 1, scale=1, part="labels", n=n)
+        claimed = means(balls(nearest), x)
+        yield equals(regrouped_by(hard, x, c, rows=rows), claimed, scale=size, part="centres", n=n)
+        kept = lloyd_steps(x, c, steps=steps)
+        yield equals(kept.centres, claimed, scale=size, part="KMeans", n=n)
+        after = attend_rows(x, kept.centres.mid, np.eye(3), rows=partial(top_k, k=1), score=chosen)
+        yield equals(int((after.argmax(axis=1) == kept.labels).sum()), n, scale=1, part="its labels", n=n)
+
+
+def regrouped_by(labels, x, c, *, rows):
+    """The mean of the points of each label; a centre without points stays."""
+    found = []
+    for j in range(3):
+        mine = labels[:, [j]]
+        if not mine.any():
+            found.append(exact(c[[j]]))
+            continue
+        shares = exact(mine) / 3 if rows else normalise_columns(exact(mine))
+        found.append(shares.T @ exact(x))
+    return np.concatenate(found)
 
 
 @verifies(
@@ -156,44 +152,43 @@ def test_k_means(run, *, score=None, k=1, rows=False, steps=1):
 )
 def test_k_means_limit(run, *, power=1.0, biased=1.0, other=1):
     x, c = np.array([[0.25, 0.5]]), np.array([[0.0, 0.0], [1.0, 0.75], [-1.0, 1.5]])
-    d = sorted((ball(squares(x, c)[0][j]) for j in range(3)), key=lambda ball: float(ball.mid()))
-    d = [ball if power == 1.0 else ball.sqrt() for ball in d]
+    gaps = sorted(squares(x, c)[0], key=lambda square: float(square.mid()))
+    if power != 1.0:
+        gaps = [np.sqrt(square) for square in gaps]
     soft, fuzzy = [], []
-    for level in range(run.pick(quick=5, paper=7)):
-        beta = 32.0 * 2.0**level
-        score, bias = DotProduct(scale=2.0 * beta), -beta * biased * np.square(c).sum(axis=1)
-        slip = gamma(4) * beta * float(np.square(c).sum(axis=1).max())
-        soft.append(rate_of(laws(x, c, score, bias=bias), 4.0 * slip) / beta)
-        fuzzy.append(rate_of(laws(x, c, LogDistance(beta / 4.0))) / (beta / 4.0))
-    yield equals(limit(soft, order=1), hull(d[other] - d[0]), scale=1, part="soft")
-    yield equals(limit(fuzzy, order=1), hull((d[other] / d[0]).log()), scale=1, part="fuzzy")
+    for beta in (32.0 * 2.0**level for level in range(run.pick(quick=5, paper=7))):
+        bias = -beta * biased * squared_norms(c)
+        soft.append(rate_of(biased_weights(exact(x), exact(c), DotProduct(scale=2.0 * beta), bias=bias)) / beta)
+        fuzzy.append(rate_of(biased_weights(exact(x), exact(c), LogDistance(beta / 4.0))) / (beta / 4.0))
+    yield equals(limit(soft, order=1), gaps[other] - gaps[0], scale=1, part="soft")
+    yield equals(limit(fuzzy, order=1), np.log(gaps[other] / gaps[0]), scale=1, part="fuzzy")
 
 
-def rate_of(found, slip=0.0):
+def rate_of(memberships):
     """Minus the logarithm of all that the largest membership leaves, which is summed, not subtracted."""
-    left = np.sort(found.weights[0])[:-1].sum()
-    error = found.error * (1.0 + slip) + slip + gamma(8)
-    value = -float(np.log(left))
-    return Interval.within(value, 2.0 * error + 8 * EXP_ULPS * U * abs(value))
+    order = memberships[0].mid.argsort()
+    return -np.log(memberships[0][order[:-1]].sum())
 
 
-def reduced(x, c, m):
-    """The objective of fuzzy c-means at its best memberships, of squared distances as balls or series."""
-    apart = [[sum((c[i, a] - x[j, a]) * (c[i, a] - x[j, a]) for a in range(x.shape[1])) for i in range(len(c))]
-             for j in range(len(x))]  # fmt: skip
-    p = 1 / (1 - ball(m))
-    return sum((sum((d.log() * p).exp() for d in row).log() * (1 - ball(m))).exp() for row in apart)
+def objective(x, c, m):
+    """The objective of fuzzy c-means at its best memberships, of points and centres as balls or series."""
+    total, p = 0, 1 / (1 - ball(m))
+    for point in x:
+        apart = [sum((a - b) * (a - b) for a, b in zip(centre, point, strict=True)) for centre in c]
+        inner = sum((square.log() * p).exp() for square in apart)
+        total = total + (inner.log() / p).exp()
+    return total
 
 
 def slope_of(x, c, m):
     """The gradient of that objective in balls, by power series."""
     t, points, centres = variable(2)[()], balls(x), balls(c)
-    out = np.empty(c.shape, dtype=object)
+    slope = np.empty(c.shape, dtype=object)
     for at in np.ndindex(*c.shape):
         moved = centres.copy()
         moved[at] = centres[at] + t
-        out[at] = coefficient(reduced(points, moved, m), 1)
-    return out
+        slope[at] = coefficient(objective(points, moved, m), 1)
+    return slope
 
 
 MIDDLES = np.array([[-2.0, 0.0], [2.0, 0.5], [0.5, 2.5]])
@@ -203,7 +198,14 @@ SPREAD = np.repeat(MIDDLES, 15, axis=0) + 0.6 * np.random.Generator(np.random.Ph
 def fuzzy_step(x, c, m, power, share=1.0):
     """One step in which the centres are weighted by this power of the memberships."""
     inner = share / (m - 1.0)
-    return regrouped(x, c, LogDistance(inner), power=power, back=LogDistance(power * inner))
+    return regroup(x, c, LogDistance(inner), power=power, back=LogDistance(power * inner))
+
+
+def fuzzy_masses(x, c, m):
+    """The sum of the m-th powers of the best memberships in every centre, in balls."""
+    u = np.exp(np.log(squares(x, c)) / (1 - ball(m)))
+    shares = u / u.sum(axis=1, keepdims=True)
+    return np.exp(np.log(shares) * ball(m)).sum(axis=0)[:, np.newaxis]
 
 
 @verifies(
@@ -221,19 +223,15 @@ def fuzzy_step(x, c, m, power, share=1.0):
 )
 def test_fuzzy_c_means(run, *, printed=False, share=1.0):
     cases = [(SPREAD[::6], MIDDLES + 0.5, 2.0)]
-    cases += [(x[:8], c, m) for (x, c, _, _), m in zip(groups(run, quick=2, paper=12), (1.5, 3.0) * 6, strict=False)]
+    for (x, c, _, _), m in zip(groups(run, quick=2, paper=12), (1.5, 3.0) * 6, strict=False):
+        cases.append((x[:8], c, m))
     for x, c, m in cases:
-        power = 1.0 if printed else m
-        step = fuzzy_step(x, c, m, power, share)
-        apart = squares(x, c)
-        u = exp(log(apart) / (1 - ball(m)))
-        u = exp(log(u / u.sum(axis=1, keepdims=True)) * ball(m))
-        claimed = balls(c) - slope_of(x, c, m) / (2 * u.sum(axis=0)[:, np.newaxis])
-        size = float(np.abs(x).max())
-        yield equals(gap(step.centres, claimed, step.error), 0, scale=size, part="step", m=m, n=len(x))
+        step = fuzzy_step(exact(x), exact(c), m, 1.0 if printed else m, share)
+        claimed = balls(c) - slope_of(x, c, m) / (2 * fuzzy_masses(x, c, m))
+        yield equals(step, claimed, scale=float(np.abs(x).max()), part="step", m=m, n=len(x))
     centres = MIDDLES + 0.5
     for _ in range(60):
-        centres = fuzzy_step(SPREAD, centres, 2.0, 1.0 if printed else 2.0, share).centres
-    slope = hull((slope_of(SPREAD, centres, 2.0) ** 2).sum()).sqrt()
+        centres = fuzzy_step(SPREAD, centres, 2.0, 1.0 if printed else 2.0, share)
     # where the iteration ended is rounding; that the slope there is small is what holds on every machine
+    slope = norm(slope_of(SPREAD, centres, 2.0))
     yield found(at_most(slope, 1e-9, scale=1, part="at the fixed point", n=len(SPREAD)))

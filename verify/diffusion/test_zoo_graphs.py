@@ -6,26 +6,39 @@ import numpy as np
 from flint import acb_mat
 
 from theory.attention import DotProduct, SquaredDistance
-from theory.diffusion import GraphScore
-from theory.diffusion.layers import spectrum
+from theory.diffusion.layers import chain_spectrum
 from theory.diffusion.similarity import (
-    by_rows,
-    chain,
-    convolved_features,
-    density_corrected,
-    exponential_inflation,
+    GraphScore,
+    attend_density_corrected,
+    attend_graph,
+    biased_weights,
+    clear_diagonal,
+    compose,
+    convolve_features,
     fuzzy_union,
-    inflation,
-    laws,
-    masked,
-    overall,
-    symmetrised,
-    without_self,
+    inflate,
+    inflate_exponentially,
+    normalise_overall,
+    normalise_rows,
+    symmetrise,
 )
-from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
-from theory.evidence.roundoff import EXP_ULPS, U, gamma
+from theory.evidence import (
+    Claim,
+    Interval,
+    Kind,
+    at_least,
+    at_most,
+    ball,
+    bug,
+    constant,
+    equals,
+    exact,
+    hypothesis,
+    norm,
+    verifies,
+)
 from verify import textbook
-from verify.textbook import balls, exp, gap, hull
+from verify.textbook import balls, hull
 
 SKLEARN = "pedregosa2011"
 TRIANGLES = np.array([  # two of them, joined by an edge; every vertex has a loop
@@ -64,29 +77,26 @@ def rows(s):
 )
 def test_markov_clustering(run, *, r=2.0, squared=True):
     expand = (lambda h: h @ h) if squared else (lambda h: h)
-    step = chain(expand, partial(inflation, r=r), by_rows)
-    h, exact, error = by_rows(TRIANGLES), rows(balls(TRIANGLES)), gamma(8)
-    for level in range(4):
-        h, exact = step(h), rows((exact @ exact) ** 2)
-        error = 8.0 * (error + gamma(len(h) + 2 * EXP_ULPS + 8))  # a product of two, squared, then its quotient
-        yield equals(gap(h, exact, error), 0, scale=1, part="steps", step=level + 1)
+    step = compose(expand, partial(inflate, r=r), normalise_rows)
+    h, claimed = normalise_rows(exact(TRIANGLES)), rows(balls(TRIANGLES))
+    for number in range(1, 5):
+        h, claimed = step(h), rows((claimed @ claimed) ** 2)
+        yield equals(h, claimed, scale=1, part="steps", step=number)
+    end = h.mid
     for _ in range(run.pick(quick=40, paper=80)):
-        h = step(h)
-    settled = float(np.abs(h.max(axis=1) - 1.0).max())
-    yield equals(Interval.within(settled, 64 * U), 0, scale=1, part="one vertex")
-    ends = h.argmax(axis=1)
-    yield equals(len(set(ends.tolist())), 2, scale=1, part="clusters")
-    yield equals(len({(int(end), at // 3) for at, end in enumerate(ends)}), 2, scale=1, part="within a triangle")
+        end = step(end)
+    yield equals(exact(end.max(axis=1), Kind.NUMERIC), 1, scale=1, part="one vertex")  # the others underflow
+    vertices = end.argmax(axis=1)
+    yield equals(len(set(vertices.tolist())), 2, scale=1, part="clusters")
+    triangles = {(int(vertex), at // 3) for at, vertex in enumerate(vertices)}
+    yield equals(len(triangles), 2, scale=1, part="within a triangle")
 
 
-def eigenvalues(scores, *, own):
-    """The spectrum of D^-1 W in balls, falling; W has a zero diagonal unless ``own``."""
-    kernel = exp(scores)
-    if not own:
-        kernel = kernel * balls(1.0 - np.eye(len(kernel)))
-    found = acb_mat(rows(kernel).tolist()).eig()
-    apart = sorted(found, key=lambda value: -float(value.real.mid()))
-    return [hull(value.real) for value in apart], [hull(value.imag) for value in apart]
+def eigenvalues(kernel):
+    """The spectrum of D^-1 W in balls, real parts falling, and the imaginary parts."""
+    found = acb_mat(kernel.tolist()).eig()
+    falling = sorted(found, key=lambda value: -float(value.real.mid()))
+    return [value.real for value in falling], [value.imag for value in falling]
 
 
 @verifies(
@@ -105,49 +115,44 @@ def eigenvalues(scores, *, own):
     hypothesis("asymmetric", "the scores of queries with later keys are larger by a half", later=0.5),
     constant("beyond", "the smallest eigenvalue is one tenth at least", beyond=0.1),
 )
-def test_spectrum(run, *, least=-1.0, laplacian=False, divided=False, later=0.0, beyond=0.0):
+def test_spectrum(run, *, least=-1, laplacian=False, divided=False, later=0.0, beyond=0):
     for x, _ in clouds(run, quick=2, paper=12):
         n, score = len(x), SquaredDistance(0.5)
-        law, error = laws(x, x, score)
-        scores = -squares(x) / 2
-        for own in (True, False):
-            p = law if own else masked(law, 1.0 - np.eye(n))
-            off = error if own else (1.0 + 2.0 * error) * (1.0 + gamma(n + 4)) - 1.0 + 2.0 * error**2
-            values, width = spectrum(p, error=off)
-            exact, turned = eigenvalues(scores + balls(later * np.triu(np.ones((n, n)))), own=own)
-            for k, imaginary in enumerate(turned):
-                yield equals(imaginary, 0, scale=1, k=k + 1, own=own, part="imaginary")
+        law, scores = biased_weights(exact(x), exact(x), score), -squares(x) / 2
+        tilted = scores + balls(later * np.triu(np.ones((n, n))))
+        for own, seen, floor in ((True, np.ones((n, n)), beyond), (False, 1.0 - np.eye(n), least)):
+            case = {"own": own, "n": n}
+            real, imaginary = eigenvalues(rows(np.exp(tilted) * balls(seen)))
+            for k, value in enumerate(imaginary, start=1):
+                yield equals(value, 0, scale=1, k=k, part="imaginary", **case)
             if laplacian:
-                exact = [1 - value for value in exact]
+                real = [1 - value for value in real]
             if divided:
-                kernel = exp(scores) * balls(np.ones((n, n)) if own else 1.0 - np.eye(n))
-                exact = sorted((hull(v.real) for v in acb_mat((kernel / n).tolist()).eig()), key=lambda v: -v.mid)
-            for k, (value, claimed) in enumerate(zip(values.tolist(), exact, strict=True)):
-                found = Interval.within(value, width)
-                yield equals(found, claimed, scale=1, k=k + 1, own=own, part="eigenvalues")
-                floor = beyond if own else least
-                yield at_least(found, floor, scale=1, k=k + 1, own=own, part=f"from {'0' if own else '-1'} on")
-                yield at_most(found, 1 - beyond, scale=1, k=k + 1, own=own, part="at most 1")
+                real, _ = eigenvalues(np.exp(scores) * balls(seen) / n)
+            measured = chain_spectrum(law if own else attend_graph(law, seen))
+            for k, (value, claimed) in enumerate(zip(measured, real, strict=True), start=1):
+                yield equals(value, claimed, scale=1, k=k, part="eigenvalues", **case)
+                yield at_least(value, floor, scale=1, k=k, part=f"from {'0' if own else '-1'} on", **case)
+                yield at_most(value, 1 - beyond, scale=1, k=k, part="at most 1", **case)
         for k, value in enumerate(embedded(np.exp(score.matrix(x, x)), scores)):
-            yield equals(value, exact[k], scale=1, k=k + 1, part="spectral_embedding")
+            yield equals(value, real[k], scale=1, k=k + 1, part="spectral_embedding")
 
 
 def embedded(kernel, scores):
     """Enclose eigenvalues near the Rayleigh quotients of scikit-learn's eigenmaps: they lie within the residual."""
     from sklearn.manifold import spectral_embedding  # noqa: PLC0415  slow to load
 
-    weights = kernel * (1.0 - np.eye(len(kernel)))
-    maps = spectral_embedding(weights, n_components=3, drop_first=False, random_state=0)
-    exact = exp(scores) * balls(1.0 - np.eye(len(kernel)))
-    root = np.frompyfunc(lambda ball: ball.sqrt(), 1, 1)(exact.sum(axis=1))
-    symmetric = exact / root[:, np.newaxis] / root
+    seen = 1.0 - np.eye(len(kernel))
+    maps = spectral_embedding(kernel * seen, n_components=3, drop_first=False, random_state=0)
+    weights = np.exp(scores) * balls(seen)
+    root = np.sqrt(weights.sum(axis=1))
+    symmetric = weights / root[:, np.newaxis] / root
     for column in maps.T:
         v = balls(column) * root
-        size = (v * v).sum()
-        quotient = (v * (symmetric @ v)).sum() / size
-        left = symmetric @ v - v * quotient
-        residual = hull((left * left).sum() / size).sqrt()
-        yield hull(quotient) + Interval(-residual.hi, residual.hi)
+        v = v / norm(v)
+        quotient = (v * (symmetric @ v)).sum()
+        residual = hull(norm(symmetric @ v - v * quotient)).hi
+        yield hull(quotient) + Interval(-residual, residual)
 
 
 @verifies(
@@ -166,24 +171,23 @@ def embedded(kernel, scores):
 )
 def test_diffusion_maps(run, *, power=1.0, query=False):
     for x, _ in clouds(run):
-        kernel = exp(-squares(x) / 2)
-        degrees = kernel.sum(axis=1)
+        kernel = np.exp(-squares(x) / 2)
         for alpha in (1.0, 0.5):
-            found, error = density_corrected(x, SquaredDistance(0.5), alpha=alpha)
-            shares = exp(textbook.log(degrees) * (-ball(alpha * power)))
+            measured = attend_density_corrected(exact(x), SquaredDistance(0.5), alpha=alpha)
+            shares = np.exp(np.log(kernel.sum(axis=1)) * -ball(alpha * power))
             claimed = rows(kernel * (shares[:, np.newaxis] if query else shares))
-            yield equals(gap(found, claimed, error), 0, scale=1, part="a power", alpha=alpha, n=len(x))
-        shares = exp(textbook.log(degrees) * (-ball(power)))
-        both = rows(kernel * shares[:, np.newaxis] * (1 if query else shares))
-        found, error = density_corrected(x, SquaredDistance(0.5))
-        yield equals(gap(found, both, error), 0, scale=1, part="as printed", n=len(x))
+            yield equals(measured, claimed, scale=1, part="a power", alpha=alpha, n=len(x))
+            if alpha == 1.0:
+                both = rows(kernel * shares[:, np.newaxis] * (1 if query else shares))
+                yield equals(measured, both, scale=1, part="as printed", n=len(x))
 
 
 @verifies(
     Claim(
         "pipeline.neighbour-embedding",
         "the weights of SNE, t-SNE and UMAP are attention with a bandwidth per query, averaged or united with its transpose",
-        r"$p_{j|i} = \mathrm{softmax}_{j \ne i}(-|x_i - x_j|^2/2\sigma_i^2)$, a dot product of lifted features; $N_g$ of its symmetric part is $(p_{j|i} + p_{i|j})/2n$; a fuzzy union is $1 - (1 - a_{ij})(1 - a_{ji})$",
+        r"$p_{j|i} = \mathrm{softmax}_{j \ne i}(-|x_i - x_j|^2/2\sigma_i^2)$, a dot product of lifted features; $N_g$ of its symmetric part is $(p_{j|i} + p_{i|j})/2n$",
+        remark=r"a fuzzy union is $1 - (1 - a_{ij})(1 - a_{ji})$",
         assumptions=(r"$\sigma_i > 0$",),
         spec=("DL.A2",),
         cites=("ruan2024", "hinton2002", "maaten2008", "mcinnes2018"),
@@ -194,29 +198,24 @@ def test_diffusion_maps(run, *, power=1.0, query=False):
     hypothesis("one-width", "one bandwidth serves all queries", same=True),
 )
 def test_neighbour_embedding(run, *, own=False, n_power=1, same=False):
-    for x, rng in clouds(run):
-        n, sigma = len(x), rng.uniform(0.6, 1.5, size=len(x))
+    for points, rng in clouds(run):
+        n, sigma = len(points), rng.uniform(0.6, 1.5, size=len(points))
         sigma[0] = 2.0
-        seen = balls(np.ones((n, n)) if own else 1.0 - np.eye(n))
+        seen = np.ones((n, n)) if own else 1.0 - np.eye(n)
         twice = 2 * balls(np.full(n, 1.0) if same else sigma) ** 2
-        claimed = rows(exp(-squares(x) / twice[:, np.newaxis]) * seen)
-        square = sigma**2
-        queries = np.column_stack([x / square[:, np.newaxis], -0.5 / square])
-        keys = np.column_stack([x, np.square(x).sum(axis=1)])
-        law, error = laws(queries, keys, DotProduct(scale=1.0))
-        slip = 4.0 * gamma(8) * float(np.linalg.norm(queries, axis=1).max() * np.linalg.norm(keys, axis=1).max())
-        off = 2.0 * ((1.0 + error) * (1.0 + 4.0 * slip) - 1.0) + gamma(n + 4)
-        p = masked(law, 1.0 - np.eye(n))
-        yield equals(gap(p, claimed, off), 0, scale=1, part="SNE", n=n)
-        d = np.square(x[:, np.newaxis] - x).sum(axis=2)
-        steps = chain(partial(exponential_inflation, sigma=2.0 * square), without_self, by_rows)(-d)
-        wide = gamma(n + 2 * EXP_ULPS + 16) + 2.0 * gamma(16) * float((d / (2.0 * square[:, np.newaxis])).max())
-        yield equals(gap(steps, claimed, 2.0 * wide), 0, scale=1, part="pipeline", n=n)
-        joint = overall(symmetrised(p))
-        yield equals(gap(joint, (claimed + claimed.T) / (2 * n**n_power), off + gamma(n * n + 8)), 0, scale=1 / n,
-                     part="t-SNE", n=n)  # fmt: skip
+        claimed = rows(np.exp(-squares(points) / twice[:, np.newaxis]) * balls(seen))
+        x, square = exact(points), exact(sigma) ** 2
+        queries = np.concatenate([x / square[:, np.newaxis], -0.5 / square[:, np.newaxis]], axis=1)
+        keys = np.concatenate([x, (x**2).sum(axis=1, keepdims=True)], axis=1)
+        p = attend_graph(biased_weights(queries, keys, DotProduct(scale=1.0)), 1.0 - np.eye(n))
+        yield equals(p, claimed, scale=1, part="SNE", n=n)
+        apart = ((x[:, np.newaxis] - x) ** 2).sum(axis=2)
+        steps = compose(partial(inflate_exponentially, sigma=2.0 * square), clear_diagonal, normalise_rows)
+        yield equals(steps(-apart), claimed, scale=1, part="pipeline", n=n)
+        joint = (claimed + claimed.T) / (2 * n**n_power)
+        yield equals(normalise_overall(symmetrise(p)), joint, scale=1 / n, part="t-SNE", n=n)
         union = 1 - (1 - claimed) * (1 - claimed.T)
-        yield equals(gap(fuzzy_union(p), union, 2.0 * off + gamma(8)), 0, scale=1, part="union", n=n)
+        yield equals(fuzzy_union(p), union, scale=1, part="union", n=n)
 
 
 @verifies(
@@ -234,25 +233,21 @@ def test_neighbour_embedding(run, *, own=False, n_power=1, same=False):
     hypothesis("two-sided", "the convolution divides by both degrees, without roots", power=2),
 )
 def test_graph(run, *, late=False, slope="0.2", power=1):
+    lower = {"0.2": ball(0.2), "0.01": ball(0.01)}[slope]
+    bent = np.frompyfunc(lambda s: s if s > 0 else s * lower, 1, 1)
     for x, rng in clouds(run):
         n = len(x)
-        a = np.triu(rng.random((n, n)) < 0.4, 1).astype(float)
-        a[0, 1:3] = 1.0
-        a = a + a.T
-        left, right = rng.normal(size=2), rng.normal(size=2)
-        score = GraphScore(left, right, slope=0.2)
-        law, error = laws(x, x, score)
-        loops = a + np.eye(n)
-        s = (balls(x) @ balls(left))[:, np.newaxis] + balls(x) @ balls(right)
-        lower = ball(0.2) if slope == "0.2" else ball(0.01)
-        bent = np.frompyfunc(lambda ball, lower=lower: ball if ball > 0 else ball * lower, 1, 1)(s)
-        claimed = rows(exp(bent) * balls(loops))
-        found = loops * law if late else masked(law, loops)
-        yield equals(gap(found, claimed, 2.0 * error * (1.0 + error) + gamma(2 * n + 4)), 0, scale=1, part="GAT", n=n)
-        h = rng.normal(size=(n, 2))
+        edges = np.triu(rng.random((n, n)) < 0.4, 1).astype(float)
+        edges[0, 1:3] = 1.0
+        edges = edges + edges.T
+        left, right, h = rng.normal(size=2), rng.normal(size=2), rng.normal(size=(n, 2))
+        loops = edges + np.eye(n)
+        law = biased_weights(exact(x), exact(x), GraphScore(left, right, slope=0.2))
+        sums = (balls(x) @ balls(left))[:, np.newaxis] + balls(x) @ balls(right)
+        claimed = rows(np.exp(bent(sums)) * balls(loops))
+        yield equals(loops * law if late else attend_graph(law, loops), claimed, scale=1, part="GAT", n=n)
         degree = balls(loops).sum(axis=1)
-        root = degree if power == 2 else np.frompyfunc(lambda ball: ball.sqrt(), 1, 1)(degree)
-        plain = (balls(loops) / root[:, np.newaxis] / root) @ balls(h)
+        root = degree if power == 2 else np.sqrt(degree)
+        claimed = (balls(loops) / root[:, np.newaxis] / root) @ balls(h)
         size = float(np.abs(h).max())
-        error = size * np.sqrt(n) * gamma(4 * n + 8 * EXP_ULPS + 32)
-        yield equals(gap(convolved_features(a, h), plain, error), 0, scale=size, part="GCN", n=n)
+        yield equals(convolve_features(edges, exact(h)), claimed, scale=size, part="GCN", n=n)

@@ -2,17 +2,29 @@
 
 from functools import partial
 
+import flint
 import numpy as np
 
-from theory.attention import DotProduct, SquaredDistance, attend_rows, partition_error, read, rounding, top_k
-from theory.diffusion import propagate
-from theory.diffusion.similarity import nearest, unnormalised
-from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, verifies
+from theory.attention import DotProduct, SquaredDistance, attend, read
+from theory.attention.variants import attend_rows, top_k
+from theory.diffusion.similarity import attend_unnormalised, kernel_machine, log_density, nearest_rows, neighbour_means
+from theory.evidence import Claim, ball, bug, constant, equals, exact, hypothesis, verifies
 from theory.evidence.enclosure import coefficient, variable
-from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error
 from verify import textbook
-from verify.diffusion.test_zoo import SKLEARN, groups, reach, squares
-from verify.textbook import balls, exp, gap, log
+from verify.diffusion.test_zoo import SKLEARN, groups, squares
+from verify.textbook import balls
+
+PI = flint.arb.pi()
+
+
+def gradient(function, queries):
+    """The gradients in balls, by power series, of a function of one point."""
+    t, slope = variable(2)[()], np.empty(queries.shape, dtype=object)
+    for i, axis in np.ndindex(*queries.shape):
+        moved = balls(queries[i])
+        moved[axis] = moved[axis] + t
+        slope[i, axis] = coefficient(function(moved), 1)
+    return slope
 
 
 @verifies(
@@ -30,32 +42,21 @@ from verify.textbook import balls, exp, gap, log
     hypothesis("density", "the gradient of the density itself", plain=True),
 )
 def test_mean_shift(run, *, power=2, narrow=1.0, plain=False):
-    from sklearn.neighbors import KernelDensity  # noqa: PLC0415  slow to load
-
     for x, q, width, _ in groups(run):
-        score, n, h = SquaredDistance(0.5 * narrow / (width * width)), len(x), ball(width)
-        t, points = variable(2)[()], balls(x)
-        slope = np.empty(q.shape, dtype=object)
-        for at in np.ndindex(*q.shape):
-            moved = balls(q[at[0]])
-            moved[at[1]] = moved[at[1]] + t
-            apart = [sum((a - b) * (a - b) for a, b in zip(moved, point, strict=True)) for point in points]
-            kernel = sum((-d / (2 * h * h)).exp() for d in apart)
-            slope[at] = coefficient(kernel / n if plain else kernel.log(), 1)
-        found = propagate(q, x, x, width**2, score=score)
-        slip = 16 * U * reach(q, x) * score.scale  # the scale itself is rounded
-        size = float(np.abs(x).max())
-        error = rounding(q, x, x, score=score) + slip * size
-        yield equals(gap(found, balls(q) + slope * h**power, error), 0, scale=size, part="shift", h=width, n=n)
-        level = n * (2 * ball(np.pi) * h**power)
-        kernel = exp(-squares(q, x) / (2 * h * h)).sum(axis=1)
-        claimed = log(kernel / level)  # the constant of float pi; the truth is within an ulp
-        mine = read(q, x, x, score=score).log_partition - np.log(n * 2.0 * np.pi * width**2)
-        off = partition_error(q, x, score) + slip + 64 * U * 16.0
-        yield equals(gap(mine, claimed, off), 0, scale=1, part="log-density", h=width, n=n)
-        model = KernelDensity(bandwidth=width, atol=0.0, rtol=0.0, leaf_size=2 * n).fit(x)
-        theirs = gamma(4 * n + 64) * (reach(q, x) / width**2 + 16.0)
-        yield equals(gap(model.score_samples(q), claimed, theirs), 0, scale=1, part="KernelDensity", h=width, n=n)
+        beta, n, size = 0.5 / width**2, len(x), float(np.abs(x).max())
+        h = np.sqrt(1 / (2 * ball(beta)))
+        score = SquaredDistance(narrow * beta)
+
+        def estimate(point, x=x, h=h):
+            kernel = sum((-sum((point - y) ** 2) / (2 * h**2)).exp() for y in balls(x)) / len(x)
+            return kernel if plain else kernel.log()
+
+        claimed = balls(q) + gradient(estimate, q) * h**power
+        yield equals(attend(exact(q), x, x, score=score), claimed, scale=size, part="shift", h=width, n=n)
+        claimed = np.log(np.exp(-squares(q, x) / (2 * h**2)).sum(axis=1) / (n * 2 * PI * h**power))
+        mine = read(exact(q), x, x, score=score).log_partition - np.log(n * 2 * PI * h**2)
+        yield equals(mine, claimed, scale=1, part="log-density", h=width, n=n)
+        yield equals(log_density(x, q, width), claimed, scale=1, part="KernelDensity", h=width, n=n)
 
 
 @verifies(
@@ -68,35 +69,19 @@ def test_mean_shift(run, *, power=2, narrow=1.0, plain=False):
         cites=("ruan2024", "nadaraya1964", "watson1964", SKLEARN),
         provenance=("recalled",),
     ),
-    constant("twice", "the exponent lacks its two", factor=1),
+    constant("twice", "the exponent lacks its two", factor=2),
     bug("columns", "weights are normalised over the queries", axis=0),
     hypothesis("laplace", "the kernel is the exponential one", root=True),
 )
-def test_kernel_regression(run, *, factor=2, axis=1, root=False):
-    from sklearn.neighbors import KNeighborsRegressor  # noqa: PLC0415  slow to load
-
+def test_kernel_regression(run, *, factor=1, axis=1, root=False):
     for x, q, h, rng in groups(run):
-        y, n = rng.normal(size=len(x)), len(x)
-        bandwidth = ball(h)
-        apart = squares(q, x)
-        scores = -(textbook.exp(log(apart) / 2) if root else apart) / (factor * bandwidth * bandwidth)
-        claimed = textbook.laws(scores, axis=axis) @ balls(y)
-        score = SquaredDistance(0.5 / h**2)
-        slip = 8 * U * score.scale * reach(q, x)
-        size = float(np.abs(y).max())
-        error = rounding(q, x, y[:, np.newaxis], score=score) + 2.0 * slip * size
-        yield equals(gap(propagate(q, x, y, h**2), claimed, error), 0, scale=size, part="attention", n=n, h=h)
-        weigh = partial(gaussian, h=h)
-        model = KNeighborsRegressor(n, weights=weigh, algorithm="kd_tree").fit(x, y)
-        theirs = size * (
-            softmax_error(score.scale * reach(q, x) * gamma(24), 2.0 * score.scale * reach(q, x), n) + gamma(2 * n)
-        )
-        yield equals(gap(model.predict(q), claimed, theirs), 0, scale=size, part="KNeighborsRegressor", n=n, h=h)
-
-
-def gaussian(d, h):
-    """Weights of neighbours at distances d."""
-    return np.exp(-(d**2) / (2.0 * h**2))
+        y, n, beta = rng.normal(size=len(x)), len(x), 0.5 / h**2
+        apart = np.sqrt(squares(q, x)) if root else squares(q, x)
+        claimed = textbook.laws(apart * -ball(beta) * factor, axis=axis) @ balls(y)
+        size, found = float(np.abs(y).max()), attend(exact(q), x, y[:, np.newaxis], score=SquaredDistance(beta))
+        yield equals(found[:, 0], claimed, scale=size, part="attention", n=n, h=h)
+        kept = neighbour_means(x, y, q, n, bandwidth=h)
+        yield equals(kept, claimed, scale=size, part="KNeighborsRegressor", n=n, h=h)
 
 
 @verifies(
@@ -114,22 +99,25 @@ def gaussian(d, h):
     hypothesis("weighted", "the neighbours are weighted by the softmax", weighted=True),
 )
 def test_nearest_neighbours(run, *, extra=0, score=None, weighted=False):
-    from sklearn.neighbors import KNeighborsRegressor, kneighbors_graph  # noqa: PLC0415  slow to load
+    from sklearn.neighbors import kneighbors_graph  # noqa: PLC0415  slow to load
 
-    chosen = SquaredDistance(1.0) if score is None else score
+    chosen, k = SquaredDistance(1.0) if score is None else score, 4
     for x, q, _, rng in groups(run):
-        y, n, k = rng.normal(size=(len(x), 1)), len(x), 4
-        own = attend_rows(x, x, np.eye(n), rows=partial(nearest, k=k + extra), score=chosen)
+        y, n = rng.normal(size=len(x)), len(x)
+        own = attend_rows(x, x, np.eye(n), rows=partial(nearest_rows, k=k + extra), score=chosen)
         graph = kneighbors_graph(x, k, mode="connectivity", include_self=True).toarray()
-        yield equals(int((own > 0.0).sum() - (own[graph > 0.0] > 0.0).sum()), 0, scale=1, part="graph", n=n)
-        rule = top_k if weighted else nearest
-        found = attend_rows(q, x, y, rows=partial(rule, k=k + extra), score=chosen)[:, 0]
-        order = [sorted(range(n), key=lambda j, row=row: float(row[j].mid()))[:k] for row in squares(q, x)]
-        claimed = np.array([balls(y[near, 0]).sum() / k for near in order])
+        yield equals(int(((own > 0.0) & (graph == 0.0)).sum()), 0, scale=1, part="graph", n=n)
+        rule = partial(top_k if weighted else nearest_rows, k=k + extra)
+        found = exact(attend_rows(q, x, np.eye(n), rows=rule, score=chosen)) @ y
+        claimed = np.array([balls(y[closest(row, k)]).sum() / k for row in squares(q, x)])
         size = float(np.abs(y).max())
-        yield equals(gap(found, claimed, size * gamma(n + 4)), 0, scale=size, part="regression", n=n)
-        kept = KNeighborsRegressor(k + extra).fit(x, y[:, 0]).predict(q)
-        yield equals(gap(kept, claimed, size * gamma(k + 4)), 0, scale=size, part="KNeighborsRegressor", n=n)
+        yield equals(found, claimed, scale=size, part="regression", n=n)
+        yield equals(neighbour_means(x, y, q, k + extra), claimed, scale=size, part="KNeighborsRegressor", n=n)
+
+
+def closest(apart, k):
+    """The places of the k least of some balls."""
+    return sorted(range(len(apart)), key=lambda j: float(apart[j].mid()))[:k]
 
 
 @verifies(
@@ -147,24 +135,16 @@ def test_nearest_neighbours(run, *, extra=0, score=None, weighted=False):
     hypothesis("centred", "there is no offset", offset=0.0),
 )
 def test_support_vectors(run, *, normalised=False, factor=1, offset=1.0):
-    from sklearn.svm import SVC  # noqa: PLC0415  slow to load
-
     for x, q, _, rng in groups(run, n=24):
-        labels = (x[:, 0] + 0.5 * x[:, 1] ** 2 + 0.3 * rng.normal(size=len(x)) > 0.3).astype(int)
-        labels[:2] = 0, 1
-        model = SVC(C=2.0, gamma=0.7).fit(x, labels)
-        keys, alpha, b = model.support_vectors_, model.dual_coef_[0], float(model.intercept_[0]) * offset
-        score, n = SquaredDistance(0.7), len(keys)
-        kernel = exp(textbook.distance_scores(q, keys, beta=0.7) * factor)
+        labels = x[:, 0] + 0.5 * x[:, 1] ** 2 + 0.3 * rng.normal(size=len(x)) > 0.3
+        labels[:2] = False, True
+        machine = kernel_machine(x, labels.astype(float), q, scale=0.7)
+        keys, alpha, score = machine.vectors, machine.coefficients, SquaredDistance(0.7)
+        n, b, size = len(keys), machine.offset * offset, float(np.abs(alpha).sum())
+        kernel = np.exp(textbook.distance_scores(q, keys, beta=0.7) * factor)
         claimed = kernel @ balls(alpha) + ball(b)
-        mine = unnormalised(q, keys, alpha, score)
+        mine = attend_unnormalised(exact(q), keys, alpha, score)
         if normalised:
-            mine = mine / np.exp(read(q, keys, keys, score=score).log_partition)
-        off = partition_error(q, keys, score) + 4 * EXP_ULPS * U
-        size = float(np.abs(alpha).sum())
-        error = n * (
-            rounding(q, keys, alpha[:, np.newaxis], score=score) + 2.0 * off * float(np.abs(alpha).max())
-        ) + gamma(4) * (size + abs(b))
-        yield equals(gap(mine + b, claimed, error), 0, scale=size, part="attention", n=n)
-        theirs = size * (gamma(n + 4 * EXP_ULPS) + 2.0 * 0.7 * reach(q, keys) * gamma(16)) + gamma(4) * abs(b)
-        yield equals(gap(model.decision_function(q), claimed, theirs), 0, scale=size, part="SVC", n=n)
+            mine = mine / np.exp(read(exact(q), keys, keys, score=score).log_partition)
+        yield equals(mine + b, claimed, scale=size, part="attention", n=n)
+        yield equals(machine.decisions, claimed, scale=size, part="SVC", n=n)

@@ -5,45 +5,38 @@ from functools import cache
 import numpy as np
 
 from theory.diffusion import studies
-from theory.diffusion.studies.zoo import CENTRES, FUZZIFIER, HEAT, METHODS, NEAREST
 from theory.evidence import Claim, ball, bug, constant, equals, hypothesis, verifies
 from verify import textbook
-from verify.textbook import balls, exp, hull, log
+from verify.diffusion.test_zoo import least, squares
+from verify.diffusion.test_zoo_regression import closest
+from verify.textbook import balls
+
+CENTRES = np.array([[0.5, 0.25], [2.75, 0.0], [1.25, 2.5]])
+HEAT, NEAREST, FUZZIFIER = 0.5, 12, 2.0  # inverse bandwidth 1 / 2 h^2, neighbours, and the exponent of fuzzy c-means
 
 
 @cache
 def degrees(points, heat):
     """The sums of the rows of the Gaussian kernel among points, in balls."""
     x = np.frombuffer(points).reshape(-1, 2)
-    return exp(textbook.distance_scores(x, x, beta=heat)).sum(axis=1)
+    return np.exp(textbook.distance_scores(x, x, beta=heat)).sum(axis=1)
 
 
-def printed(name, x, *, heat, fuzzifier, biased):
-    """The row of a method at the first centre as it is defined, in balls."""
-    query, n = CENTRES[:1], len(x)
-    near, gauss = -textbook.distance_scores(query, x, beta=1.0)[0], ball(heat)
-    if name in ("k-means", "fuzzy c-means"):
-        apart = -textbook.distance_scores(x, CENTRES, beta=1.0)
-        if name == "k-means":
-            nearest = [min(range(3), key=lambda j, row=row: float(row[j].mid())) for row in apart]
-            weights = balls(np.array([1.0 if j == 0 else 0.0 for j in nearest]))
-        else:
-            u = exp(log(apart) / (1 - ball(fuzzifier)))
-            weights = exp(log(u[:, 0] / u.sum(axis=1)) * ball(fuzzifier))
-    elif name == "k nearest":
-        chosen = sorted(range(n), key=lambda j: float(near[j].mid()))[:NEAREST]
-        weights = balls(np.isin(np.arange(n), chosen).astype(float))
-    elif name == "diffusion maps":
-        weights = exp(-near * gauss) / degrees(x.tobytes(), heat)
-    elif name == "t-SNE":
-        weights = 1 / (1 + near)
-    elif name == "attention":
-        weights = exp(textbook.dot_scores(query, x, beta=1.0)[0])
-        if not biased:  # the squared norms of the keys are what tells the two apart
-            weights = exp(-near / 2)
-    else:
-        weights = exp(-near * gauss)
-    return weights / weights.sum()
+def definitions(x, *, heat, fuzzifier, biased):
+    """The name of every method, and its weights at the first centre as they are defined, in balls."""
+    query = CENTRES[:1]
+    near, to_centres = squares(query, x)[0], squares(x, CENTRES)
+    kernel = np.exp(-near * ball(heat))
+    memberships = np.exp(np.log(to_centres) / (1 - ball(fuzzifier)))
+    share = memberships[:, 0] / memberships.sum(axis=1)
+    yield "k-means", balls(np.array([float(least(row) == 0) for row in to_centres]))
+    yield "fuzzy c-means", np.exp(np.log(share) * ball(fuzzifier))
+    yield "mean shift", kernel
+    yield "k nearest", balls(np.isin(np.arange(len(x)), closest(near, NEAREST)).astype(float))
+    yield "diffusion maps", kernel / degrees(x.tobytes(), heat)
+    yield "t-SNE", 1 / (1 + near)
+    # the squared norms of the keys are what tells the two apart
+    yield "attention", np.exp(textbook.dot_scores(query, x, beta=1.0)[0] if biased else -near / 2)
 
 
 @verifies(
@@ -62,9 +55,10 @@ def printed(name, x, *, heat, fuzzifier, biased):
 )
 def test_zoo(run, *, heat=HEAT, fuzzifier=FUZZIFIER, biased=True):
     table = run.study(studies.zoo)
-    for name in METHODS:
-        part = table.where(method=name)
-        x = np.column_stack([part["x1"], part["x2"]])
-        claimed = printed(name, x, heat=heat, fuzzifier=fuzzifier, biased=biased)
-        for point, (weight, exact) in enumerate(zip(part.intervals("weight"), claimed, strict=True)):
-            yield equals(weight, hull(exact), scale=1, method=name, point=point)
+    first = table.where(method="attention")
+    x = np.column_stack([first["x1"], first["x2"]])
+    for name, weights in definitions(x, heat=heat, fuzzifier=fuzzifier, biased=biased):
+        claimed = weights / weights.sum()
+        measured = table.where(method=name).intervals("weight")
+        for point, (weight, share) in enumerate(zip(measured, claimed, strict=True)):
+            yield equals(weight, share, scale=1, method=name, point=point)

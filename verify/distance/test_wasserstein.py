@@ -4,22 +4,31 @@ import numpy as np
 
 from theory import Measure, w1
 from theory.distance import w1_line
-from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, outcome, verifies
-from theory.evidence.roundoff import average_error, gamma
-from verify.textbook import balls, hull
+from theory.evidence import (
+    Claim,
+    at_least,
+    at_most,
+    bug,
+    constant,
+    equals,
+    exact,
+    hypothesis,
+    norm,
+    outcome,
+    verifies,
+)
+from verify.textbook import balls
 
 VILLANI = ("villani2009",)
 
 
 def shifted(rng, dim):
-    """A cloud, its translate, and the exact distance between both, which is the length of the shift."""
+    """A cloud and a shift."""
     n = int(rng.integers(2, 40))
     points, shift = np.round(rng.normal(size=(n, dim)), 6), np.round(rng.normal(size=dim), 6)
     masses = rng.dirichlet(np.full(n, 0.5))
     mu = Measure.normalised(points, masses)
-    nu = Measure(points + shift, mu.weights)
-    worst = gamma(1) * float(np.abs(nu.points).max()) * np.sqrt(dim)  # by which a translated point is rounded
-    return mu, nu, shift, worst
+    return mu, shift
 
 
 def plain(rng):
@@ -53,8 +62,7 @@ def steep():
 )
 def test_translation(run, *, factor=1.0, taxicab=False, reflected=False):
     for points, shift, masses in (*(plain(rng) for rng in run.draws(quick=16, paper=200)), *steep()):
-        square = balls(shift) * balls(shift)
-        length = hull(np.abs(balls(shift)).sum() if taxicab else square.sum().sqrt())
+        length = np.abs(balls(shift)).sum() if taxicab else norm(balls(shift))
         image = shift - points if reflected else points + shift
         for size in (2.0**-40, 1.0, 2.0**40):
             mu, nu = (Measure(size * x, masses) for x in (points, image))
@@ -62,13 +70,8 @@ def test_translation(run, *, factor=1.0, taxicab=False, reflected=False):
             case = {"n": mu.size, "d": mu.dim, "size": size}
             yield equals(w1(mu, nu), claimed, part="all pairs", **case)
             inside = w1(mu, nu, atoms=mu.size - 1)  # over few arcs, of which the solver says how many
-            yield outcome(at_most(Interval.exactly(inside.lo), claimed, part="below", **case))
-            yield outcome(at_least(Interval.exactly(inside.hi), claimed, part="above", **case))
-
-
-def mean_of(law):
-    """The mean of a law on the line."""
-    return Interval.within(float(law.mean()[0]), average_error(float(np.abs(law.points).max()), law.size))
+            yield outcome(at_most(exact(inside.lo, inside.kind), claimed, part="below", **case))
+            yield outcome(at_least(exact(inside.hi, inside.kind), claimed, part="above", **case))
 
 
 @verifies(
@@ -89,8 +92,7 @@ def test_line(run, *, factor=1.0, means=False, bend=0.0):
         mu = Measure(rng.normal(size=(n, 1)), rng.dirichlet(np.full(n, 0.5)))
         nu = Measure(rng.normal(size=(m, 1)) + 0.2, rng.dirichlet(np.full(m, 0.5)))
         flat = [Measure(np.column_stack([law.points, bend * law.points**2]), law.weights) for law in (mu, nu)]
-        shift = abs(mean_of(mu) - mean_of(nu))
-        claimed = shift if means else w1_line(mu, nu)
+        claimed = abs(mu.enclosed().mean() - nu.enclosed().mean())[0] if means else w1_line(mu, nu)
         yield equals(w1(*flat), factor * claimed, scale=w1_line(mu, nu), n=n, m=m)
 
 
@@ -108,13 +110,11 @@ def test_line(run, *, factor=1.0, means=False, bend=0.0):
 )
 def test_stopped_early(run, *, factor=1.0, reflected=False):
     for rng in run.draws(quick=8, paper=60):
-        mu, nu, shift, worst = shifted(rng, dim=2)
-        length = hull((balls(shift) * balls(shift)).sum().sqrt()) * factor
-        image = Measure(shift - mu.points, mu.weights) if reflected else nu
-        for iterations in (1, 4, 16, 64, 10_000):
+        mu, shift = shifted(rng, dim=2)
+        length = norm(balls(shift)) * factor
+        image = mu.enclosed().push_forward(lambda x: shift - x if reflected else x + shift)  # noqa: B023
+        for iterations in (1, 4, 16, 64, 10_000):  # where a solver stops is its own
             inside = w1(mu, image, iterations=iterations)
             case = {"n": mu.size, "iterations": iterations}
-            yield outcome(
-                at_most(Interval.within(inside.lo, worst), length, part="below", **case)
-            )  # where a solver stops is its own
-            yield outcome(at_least(Interval.within(inside.hi, worst), length, part="above", **case))
+            yield outcome(at_most(exact(inside.lo, inside.kind), length, part="below", **case))
+            yield outcome(at_least(exact(inside.hi, inside.kind), length, part="above", **case))

@@ -3,23 +3,24 @@
 import numpy as np
 
 from theory import engine
-from theory.attention import DotProduct, SquaredDistance, partition_error, rounding, weight_error
+from theory.attention import DotProduct, SquaredDistance, read
+from theory.attention.calculus import attend_jvp, attend_moments, attend_vjp, merge_attention
 from theory.engine import blocks, exponential
 from theory.evidence import (
     Claim,
-    Interval,
     at_most,
     ball,
     bug,
     constant,
     equals,
+    exact,
     hypothesis,
     outcome,
     verifies,
 )
-from theory.evidence.roundoff import U, average_error, covariance_error, gamma
+from theory.evidence.roundoff import U
 from verify import inputs, textbook
-from verify.textbook import balls, gap, hull
+from verify.textbook import balls, hull
 
 SCORES = {
     "dot": (DotProduct(scale=0.6), lambda x, y: textbook.dot_scores(x, y, beta=0.6)),
@@ -78,7 +79,7 @@ def test_exponential(run, *, units=2.75, natural=False, least=-1021.0):
 def test_merge(run, *, kept=1.0, shared=0):
     large = [inputs.rising(rng, n=run.pick(quick=2600, paper=6000)) for rng in run.streams(1)]
     for p in [*large, *inputs.problems(run, quick=10, paper=100)]:
-        for name, (score, exact) in SCORES.items():
+        for name, (score, scores) in SCORES.items():
             if p.keys.shape[0] < 2 or p.masses.min() == 0.0:
                 continue
             cuts = sorted({1, p.keys.shape[0] // 2, p.keys.shape[0] - 1})
@@ -86,25 +87,15 @@ def test_merge(run, *, kept=1.0, shared=0):
             parts = []
             for start, stop in edges:
                 here = slice(max(0, start - shared), stop)
-                found = engine.attention(
-                    score.pairs(p.queries, p.keys[here]), p.values[here], log_weights=np.log(p.masses[here])
-                )
+                found = read(exact(p.queries), p.keys[here], p.values[here], score=score, weights=p.masses[here])
                 parts.append(found._replace(log_partition=kept * found.log_partition))
-            # a part's share of the mass is off by its log-partition; merging rounds as an average of parts
-            error = rounding(p.queries, p.keys, p.values, score=score, weights=p.masses)
-            share = np.expm1(2.0 * partition_error(p.queries, p.keys, score, np.log(p.masses)))
-            error += average_error(p.size, len(parts) + 8, relative=share)
-            claimed = textbook.average(exact(p.queries, p.keys), p.values, p.masses)
-            nested = [parts[0]]
+            claimed = textbook.average(scores(p.queries, p.keys), p.values, p.masses)
+            nested = parts[0]
             for part in parts[1:]:
-                nested = [engine.merge([*nested, part])]
-            for order, merged in (
-                ("forward", engine.merge(parts)),
-                ("back", engine.merge(parts[::-1])),
-                ("nested", nested[0]),
-            ):
-                width = len(parts) * error if order == "nested" else error
-                yield equals(gap(merged.output, claimed, width), 0, scale=p.size, score=name, order=order, **p.case)
+                nested = merge_attention([nested, part])
+            orders = {"forward": merge_attention(parts), "back": merge_attention(parts[::-1]), "nested": nested}
+            for order, merged in orders.items():
+                yield equals(merged.output, claimed, scale=p.size, score=name, order=order, **p.case)
 
 
 @verifies(
@@ -127,35 +118,21 @@ def test_moments(run, *, centred=True, normalised=True, factor=1.0):
         if p.masses.min() == 0.0:
             continue
         written = np.repeat(np.arange(p.masses.size), p.masses.astype(int) if p is crowd else 1)
-        logs = np.zeros(written.size) if p is crowd else np.log(p.masses)
-        keys, values, n = p.keys[written], p.values[written], written.size
-        for name, (score, exact) in SCORES.items():
-            found = engine.moments(score.pairs(p.queries, keys), values, log_weights=logs)
-            scores = exact(p.queries, p.keys)
-            law = textbook.laws(scores, p.masses)
+        masses = np.ones(written.size) if p is crowd else p.masses
+        for name, (score, scores) in SCORES.items():
+            found = attend_moments(exact(p.queries), p.keys[written], p.values[written], score=score, weights=masses)
+            logits = scores(p.queries, p.keys)
+            law = textbook.laws(logits, p.masses)
             mean = law @ balls(p.values) if centred else 0 * (law @ balls(p.values))
             apart = balls(p.values)[np.newaxis, :, :] - mean[:, np.newaxis, :]
-            spread = (law[:, :, np.newaxis, np.newaxis] * apart[:, :, :, np.newaxis] * apart[:, :, np.newaxis, :]).sum(
-                axis=1
-            )
-            relative = weight_error(p.queries, keys, score, logs)
-            error = covariance_error(p.size, 2 * n + 16, relative=relative)
-            yield equals(
-                gap(found.covariance, factor * spread, error),
-                0,
-                scale=p.size**2,
-                part="covariance",
-                score=name,
-                **p.case,
-            )
-            logits = scores + (0 if p is crowd else textbook.log(balls(p.masses)))
-            entropy = -(law * logits).sum(axis=1)
+            products = apart[:, :, :, np.newaxis] * apart[:, :, np.newaxis, :]
+            spread = (law[:, :, np.newaxis, np.newaxis] * products).sum(axis=1)
+            case = {"score": name, **p.case}
+            yield equals(found.covariance, factor * spread, scale=p.size**2, part="covariance", **case)
+            entropy = -(law * (logits + (0 if p is crowd else textbook.log(balls(p.masses))))).sum(axis=1)
             if normalised:
-                entropy = entropy + textbook.log((textbook.exp(scores) * balls(p.masses)).sum(axis=1))
-            # -sum p log p with every p off by a share r moves by at most r (H + 2), and H is at most log n; the mean of
-            # the distances to the largest score is at most log n too, and rounds in the same proportion
-            error = (2.0 * relative + gamma(2 * n + 32)) * (2.0 * np.log(n) + 4.0)
-            yield equals(gap(found.entropy, entropy, error), 0, scale=1, part="entropy", score=name, **p.case)
+                entropy = entropy + textbook.log((textbook.exp(logits) * balls(p.masses)).sum(axis=1))
+            yield equals(found.entropy, entropy, scale=1, part="entropy", **case)
 
 
 @verifies(
@@ -178,8 +155,8 @@ def test_jacobian(run, *, centred=True, frozen=False, factor=1.0, masked=True):
         x, y, v, b = rng.normal(size=(m, d)), rng.normal(size=(n, d)), rng.normal(size=(n, 2)), rng.normal(size=n)
         direction = engine.Direction(*(rng.normal(size=shape) for shape in ((m, d), (n, d), (n, 2), n)))
         cotangent = rng.normal(size=(m, 2))
-        for name, (score, exact) in SCORES.items():
-            scores, left, right = exact(x, y), balls(x), balls(y)
+        for name, (score, scores) in SCORES.items():
+            logits, left, right = scores(x, y), balls(x), balls(y)
             by_query, by_key = ball(0.0 if frozen else 1.0) * balls(direction.queries), balls(direction.keys)
             if name == "dot":
                 change = (by_query @ right.T + left @ by_key.T) * ball(0.6)
@@ -189,26 +166,13 @@ def test_jacobian(run, *, centred=True, frozen=False, factor=1.0, masked=True):
                 change = (apart * moved).sum(axis=2) * (-2 * ball(0.6))
             change = (change + balls(direction.log_weights)) * ball(factor)
             last = seen if masked else np.full(m, n)
-            law = textbook.laws(scores + balls(b), 1.0 * (np.arange(n) < last[:, np.newaxis]))
+            law = textbook.laws(logits + balls(b), 1.0 * (np.arange(n) < last[:, np.newaxis]))
             mean = law @ balls(v) if centred else 0 * (law @ balls(v))
             apart = balls(v)[np.newaxis, :, :] - mean[:, np.newaxis, :]
             claimed = law @ balls(direction.values) + ((law * change)[:, :, np.newaxis] * apart).sum(axis=1)
-            pairs = score.pairs(x, y)
-            derivative = engine.jvp(pairs, v, direction, log_weights=b, visible=seen)[1]
-            # each weight, each change of a score and each centred value is off by a rounding bound, and all are summed
-            size = float(np.abs(v).max())
-            steep = 2.4 * (d + 1) * (np.abs(x).max() + np.abs(y).max() + 1) * max(np.abs(a).max() for a in direction)
-            relative = (
-                weight_error(x, y, score, b) + np.expm1(2.0 * partition_error(x, y, score, b)) + gamma(4 * d + 16)
-            )
-            largest = 2.0 * size * steep + float(np.abs(direction.values).max())
-            error = 2.0 * average_error(largest, n + 16, relative=relative)
-            yield equals(gap(derivative, claimed, error), 0, scale=1, part="derivative", score=name, n=n, d=d)
-            back = engine.vjp(pairs, v, cotangent, log_weights=b, visible=seen)
-            product = sum((balls(a) * balls(t)).sum() for a, t in zip(back, direction, strict=True))
-            exactly = (balls(cotangent) * claimed).sum()
-            terms = m * n * (2 * d + 3)
-            width = 4.0 * terms * float(np.abs(cotangent).max()) * error
-            yield equals(
-                hull(product - exactly) + Interval.within(0.0, width), 0, scale=1, part="adjoint", score=name, n=n, d=d
-            )
+            how = {"score": score, "log_weights": b, "visible": seen}
+            case = {"scale": 1, "score": name, "n": n, "d": d}
+            yield equals(attend_jvp(exact(x), y, v, direction, **how), claimed, part="derivative", **case)
+            back = attend_vjp(exact(x), y, v, cotangent, **how)
+            product = sum((part * tangent).sum() for part, tangent in zip(back, direction, strict=True))
+            yield equals(product, (balls(cotangent) * claimed).sum(), part="adjoint", **case)

@@ -5,11 +5,12 @@ import numpy as np
 from theory import Measure, engine
 from theory.attention import (
     DotProduct,
+    Softmatch,
     SquaredDistance,
     TorusDistance,
+    boltzmann_gibbs,
     partition_error,
     rounding,
-    weight_error,
 )
 from theory.engine import Form, Pairs
 from theory.evidence import (
@@ -21,11 +22,11 @@ from theory.evidence import (
     constant,
     discrepancy,
     equals,
+    exact,
     hypothesis,
     outcome,
     verifies,
 )
-from theory.evidence.roundoff import gamma
 from verify import inputs, textbook
 from verify.textbook import balls, gap, hull
 
@@ -47,17 +48,13 @@ def test_key_tilt(run, *, tilt=1.0, gauge=0.0):
     for p in inputs.problems(run, quick=8, paper=200):
         nu = Measure.normalised(p.keys, p.masses)
         present = nu.weights > 0.0
-        x, y, logs = p.queries, nu.points[present], np.log(nu.weights[present])
-        score = SquaredDistance(0.5)
-        added = tilt * 0.5 * np.einsum("jf,jf->j", y, y) + gauge * np.cos(np.arange(y.shape[0]))
-        measured = engine.weights(score.pairs(x, y), log_weights=logs + added)
-        scores = textbook.dot_scores(x, y, beta=1.0) + balls(np.sin(np.arange(x.shape[0])))[:, np.newaxis]
-        claimed = textbook.laws(scores, nu.weights[present])
-        # the tilt is rounded as a score is, and so is its sum with the logarithm of the weight
-        error = weight_error(x, y, score, logs + added) + np.expm1(
-            4.0 * gamma(y.shape[1] + 8) * float(np.abs(added).max() + np.abs(logs).max())
-        )
-        yield equals(gap(measured, claimed, error), 0, scale=1, **p.case)
+        squares = (exact(nu.points) ** 2).sum(axis=1)
+        potential = ball(tilt) / 2 * squares + gauge * np.cos(np.arange(nu.size))
+        tilted = boltzmann_gibbs(nu.enclosed(), potential)
+        measured = Softmatch(SquaredDistance(0.5), tilted).rows(exact(p.queries))[:, present]
+        own = balls(np.sin(np.arange(len(p.queries))))[:, np.newaxis]
+        scores = textbook.dot_scores(p.queries, nu.points[present], beta=1.0) + own
+        yield equals(measured, textbook.laws(scores, nu.weights[present]), scale=1, **p.case)
 
 
 FORMS = {
@@ -84,7 +81,7 @@ FORMS = {
 )
 def test_fast_sums(run, *, tilted=True, wrapped=True, loose=1.0):
     n = run.pick(quick=1200, paper=6000)
-    for (form, (d, score, exact)), rng in zip(FORMS.items(), run.streams(len(FORMS)), strict=True):
+    for (form, (d, score, exact_scores)), rng in zip(FORMS.items(), run.streams(len(FORMS)), strict=True):
         x = rng.uniform(-4.0, 9.0, size=(n, d)) if isinstance(score, TorusDistance) else rng.normal(size=(n, d))
         v = rng.normal(size=(n, 2)) + 3.0
         pairs = score.pairs(x, x)
@@ -93,7 +90,7 @@ def test_fast_sums(run, *, tilted=True, wrapped=True, loose=1.0):
         if form == "circle" and not wrapped:
             pairs = Pairs(Form.DISTANCE, x, x, pairs.coefficients)
         some, size = np.array([0, n // 2]), float(np.abs(v).max())
-        scores = exact(x[some], x)
+        scores = exact_scores(x[some], x)
         claimed, partition = textbook.average(scores, v), textbook.log(textbook.exp(scores).sum(axis=1))
         dense = engine.attention(score.pairs(x, x), v)
         rounds = rounding(x, x, v, score=score), partition_error(x, x, score)
@@ -101,8 +98,7 @@ def test_fast_sums(run, *, tilted=True, wrapped=True, loose=1.0):
             found = engine.attention(pairs, v, method="nufft", accuracy=min(loose * accuracy, 0.1))
             case = {"form": form, "n": n, "accuracy": accuracy}
             yield outcome(at_most(gap(found.output[some], claimed) / size, accuracy, part="output", **case))
-            # what the exponents round is not promised: scores and tilts of this size, on a few operations each
-            logs = gap(found.log_partition[some], partition) - gamma(16) * (score.bounds(x, x)[0] + np.log(n))
+            logs = gap(found.log_partition[some], partition) - rounds[1]  # what the exponents round is not promised
             yield outcome(at_most(logs, accuracy, part="log-partition", **case))
             if accuracy > 1e-9:  # every row, against the dense method within its own rounding
                 off = discrepancy(found.output, dense.output, rounds[0]) / size
@@ -172,7 +168,7 @@ def test_local_sums(run, *, loose=1.0, stated=1.0, nearest=0):
                 engine.attention(score.pairs(q[np.newaxis], keys[k]), first[k, np.newaxis], log_weights=added[k])
                 for q, k in zip(queries, kept, strict=True)
             ]
-            output, partition = (np.array([part[i].item() for part in few]) for i in (0, 1))
+            output, partition = (np.concatenate([part[i].ravel() for part in few]) for i in (0, 1))
         yield outcome(at_most(reported, accuracy, part="promise", **case))
         weights = textbook.exp(scores) * textbook.exp(balls(added))
         mass = weights.sum(axis=1)
@@ -183,10 +179,12 @@ def test_local_sums(run, *, loose=1.0, stated=1.0, nearest=0):
             if name != "cloud" and hull(dropped).lo > 0.0:  # radii are zero, and nothing is left to bound
                 yield outcome(at_most(reported, hull(dropped) * (1.0 + 1e-9), part="attained", **case))
             # what the kept keys round is that of the dense method, and is not counted
-            rough = queries[i : i + 1], keys[kept[i]], score, added[kept[i]]
-            apart = gap(output[i : i + 1], weights[i : i + 1] @ balls(first) / mass[i])
-            beyond = apart - (weight_error(*rough) + gamma(n + 8))
+            q, k, logs = queries[i : i + 1], keys[kept[i]], added[kept[i]]
+            rounds = rounding(q, k, first[kept[i], np.newaxis], score=score, weights=np.exp(logs))
+            beyond = gap(output[i : i + 1], weights[i : i + 1] @ balls(first) / mass[i]) - rounds
             yield outcome(at_most(beyond, reported, scale=accuracy, part="output", **case))
             apart = gap(partition[i : i + 1], textbook.log(mass[i : i + 1]))
-            fall = hull(-(1 - ball(found.error) * stated / 2).log())
-            yield outcome(at_most(apart - partition_error(*rough), fall, scale=accuracy, part="partition", **case))
+            fall = -np.log(1 - ball(found.error) * ball(stated) / 2)
+            yield outcome(
+                at_most(apart - partition_error(q, k, score, logs), fall, scale=accuracy, part="partition", **case)
+            )

@@ -28,8 +28,7 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.table import Table
-from theory.experiments import studies
-from theory.experiments.analysis import comparison
+from theory.experiments import analysis, studies
 
 OPPONENTS = {"self": "dot-product attention", "l2": "distance attention"}
 
@@ -48,7 +47,7 @@ class Quantity(NamedTuple):
     """What is compared and by how much; ``factor`` is 1 but for a mistake."""
 
     column: str
-    gains: Callable[[comparison.Pairs, float], comparison.Array]
+    gains: Callable[[analysis.Pairs, float], np.ndarray]
     margin: float
     words: str
     statement: str
@@ -58,7 +57,7 @@ class Quantity(NamedTuple):
 QUANTITIES = {
     "loss": Quantity(
         "train_loss",
-        lambda found, factor: comparison.loss_gains(found._replace(ours=factor * found.ours)),
+        lambda found, factor: analysis.loss_gains(found._replace(ours=factor * found.ours)),
         math.log(1.1),
         "the training loss after a fixed budget is lower by a tenth",
         r"$\mathbb E[\log L_{\mathrm{OTHER}} - \log L_{\mathrm{metric}}] \ge \log 1.1$ for the training loss $L$ at the end of a fixed number of epochs",
@@ -69,7 +68,7 @@ QUANTITIES = {
     ),
     "score": Quantity(
         "score",
-        lambda found, factor: comparison.score_gains(found._replace(ours=factor * found.ours)),
+        lambda found, factor: analysis.score_gains(found._replace(ours=factor * found.ours)),
         0.02,
         "the test score is higher by two points of a hundred",
         r"$\mathbb E[a_{\mathrm{metric}} - a_{\mathrm{OTHER}}] \ge 0.02$ for the test score $a \in [0, 1]$ at the end of training",
@@ -80,7 +79,7 @@ QUANTITIES = {
     ),
     "spread": Quantity(
         "score",
-        lambda found, factor: comparison.spread_gains(found, about=factor * float(np.median(found.ours))),
+        lambda found, factor: analysis.spread_gains(found, about=factor * float(np.median(found.ours))),
         0.005,
         "the test score varies less between runs, by half a point of a hundred",
         r"$\mathbb E|a_{\mathrm{OTHER}} - m_{\mathrm{OTHER}}| - \mathbb E|a_{\mathrm{metric}} - m_{\mathrm{metric}}| \ge 0.005$ for the test score $a \in [0, 1]$ and its median $m$ over runs",
@@ -111,14 +110,19 @@ def reported(task: Task, quantity: str, opponent: str, finds: Verdict, *more: Tw
     finds : Verdict
         What comes out.
     *more : Twin
-        Twins that these runs are enough to refute, beside the two that a few runs refute.
+        Twins that these runs are enough to refute, besides the two that a few runs refute.
     """
     what = QUANTITIES[quantity]
     stated = Claim(
         f"reported.{task.name}-{quantity}-{opponent}",
         f"{task.words}, metric-attention against {OPPONENTS[opponent]}: in each comparison {what.words}",
         what.statement.replace("OTHER", opponent),
-        assumptions=(*task.settings, power(task), normal(task), *(decidable(task) if quantity == "spread" else ())),
+        assumptions=(
+            *task.settings,
+            state_power(task),
+            state_normality(task),
+            *(state_resolution(task) if quantity == "spread" else ()),
+        ),
         spec=("DL.E3",),
         cites=("ruan2024",),
         provenance=("derived",),  # the paper prints curves and violin plots, no number
@@ -146,21 +150,21 @@ def compared(
         number=task.circumstances,
     ):
         table = run.study(study).where(task=task.name)
-        where = comparison.circumstances(table, ours, theirs, labels=labels)
+        where = analysis.list_circumstances(table, ours, theirs, labels=labels)
         if len(where) != number:
             raise ValueError(f"finals: expected {number} comparisons of {ours} with {theirs}, got {len(where)}")
         for each in where:
-            found = comparison.pairs(table, what.column, ours, theirs, each, labels=labels)
+            found = analysis.pair_runs(table, what.column, ours, theirs, each, labels=labels)
             found = found._replace(theirs=np.roll(found.theirs, shift))
             if len(found.ours) != task.pairs:
                 raise ValueError(f"finals: expected {task.pairs} pairs of runs of {task.name}, got {len(found.ours)}")
-            gain = comparison.mean(found, lambda pairs: what.gains(pairs, factor), among=len(where))
+            gain = analysis.mean_gain(found, lambda pairs: what.gains(pairs, factor), among=len(where))
             yield at_least(gain, margin, scale=what.margin, **each._asdict(), pairs=task.pairs)
 
     return check
 
 
-def told(task: Task) -> float:
+def detectable_difference(task: Task) -> float:
     """Return the mean difference, in units of the spread of differences, that is told from none with odds of 0.99."""
     free, root = task.pairs - 1, math.sqrt(task.pairs)
     edge = scipy.stats.t.isf(statistics.ALPHA / 10.0 / task.circumstances / 2.0, free)
@@ -168,24 +172,24 @@ def told(task: Task) -> float:
     return math.ceil(100.0 * least) / 100.0
 
 
-def power(task: Task) -> str:
+def state_power(task: Task) -> str:
     """Say which mean difference the pairs of a task tell from none, in units of the spread of the differences."""
     return (
-        f"{task.pairs} pairs of runs, which tell a mean difference of {told(task):.2f} standard "
+        f"{task.pairs} pairs of runs, which tell a mean difference of {detectable_difference(task):.2f} standard "
         "deviations among pairs from none with probability 0.99 in one comparison"
     )
 
 
-def decidable(task: Task) -> tuple[str]:
+def state_resolution(task: Task) -> tuple[str]:
     """Say how little runs would have to vary for the margin of spread to be told by the pairs of a task."""
-    most = QUANTITIES["spread"].margin / told(task)
+    most = QUANTITIES["spread"].margin / detectable_difference(task)
     return (
         f"half a point is told from none if deviations differ by at most {100.0 * most:.2f} points from pair to pair; "
         "these runs vary by more, so that the margin, fixed before, is finer than so many pairs can decide",
     )
 
 
-def normal(task: Task) -> str:
+def state_normality(task: Task) -> str:
     """Say what the intervals assume, and how little the pairs of a task know of runs that fail seldom."""
     return (
         "differences within pairs are nearly normal; a failure of one run in fifty is in none of the pairs with "

@@ -10,9 +10,9 @@ from verify.experiments.reported import (
     QUANTITIES,
     Task,
     compared,
-    normal,
-    power,
     reported,
+    state_normality,
+    state_power,
 )
 
 MOONS = Task(
@@ -56,7 +56,7 @@ def early(name, quantity, opponent, finds, stated_when, *more):
         f"reported.moons-{name}",
         f"{MOONS.words} {age}, metric-attention against {OPPONENTS[opponent]}: in each comparison {words}",
         what.statement.replace("OTHER", opponent).replace(when, age),
-        assumptions=(*MOONS.settings, power(MOONS), normal(MOONS), stated_when),
+        assumptions=(*MOONS.settings, state_power(MOONS), state_normality(MOONS), stated_when),
         spec=("DL.E3",),
         cites=("ruan2024",),
         provenance=("derived",),

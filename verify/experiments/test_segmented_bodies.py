@@ -23,7 +23,7 @@ from theory.experiments import studies
 def test_bodies(run, *, margin=0.1, ours="metric", shift=0):
     counts, drawn = run.study(studies.named_faces), run.study(studies.segmented_bodies)
     gains = (counts[ours] - counts["self"]) / counts["faces"]
-    gain = statistics.run_mean(gains) if gains.any() else Interval.exactly(0.0)  # a network has no gain over itself
+    gain = statistics.run_mean(gains) if gains.any() else Interval.exactly(0.0)  # as a network has over itself
     yield at_least(gain, margin, scale=1.0, bodies=len(counts))
     for number in drawn.levels("body"):
         body, counted = drawn.where(body=number), counts.where(body=number + shift)  # what is drawn was counted

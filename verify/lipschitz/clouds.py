@@ -8,7 +8,9 @@ from theory.attention import DotProduct, Measure
 from theory.evidence import Interval, ball
 from theory.evidence.enclosure import ends
 from theory.evidence.roundoff import gamma
-from theory.lipschitz import enclosed_jacobian, leader, local_norm, search
+from theory.lipschitz import enclosed_jacobian, local_norm
+from theory.lipschitz.constants import leader
+from theory.lipschitz.search import search_worst_cloud
 from verify.textbook import balls, hull
 
 
@@ -45,7 +47,9 @@ def hunted(run, *, equal=False):
     for rng, (alpha, n, d) in zip(run.streams(len(problems)), problems, strict=True):
         key = (run.claim, run.scale, run.root, alpha, n, d)
         if key not in _HUNTED:
-            found = search(rng, alpha, p=2, atoms=n, dim=d, weights=np.full(n, 1.0 / n) if equal else None, starts=3)
+            found = search_worst_cloud(
+                rng, alpha, p=2, atoms=n, dim=d, weights=np.full(n, 1.0 / n) if equal else None, starts=3
+            )
             _HUNTED[key] = found.measure, found.score, np.eye(d)
         yield _HUNTED[key]
 

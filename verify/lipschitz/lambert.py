@@ -4,10 +4,8 @@ from functools import cache
 
 import numpy as np
 
-from theory.attention import SquaredDistance, attend, rounding
-from theory.evidence import Interval, ball
-from theory.evidence.roundoff import U, gamma
-from verify.textbook import hull
+from theory.attention import SquaredDistance, attend
+from theory.evidence import ball, exact, hull
 
 SCORE = SquaredDistance(1.0)
 FAR = np.array([[0.0], [10.0], [-10.0]])
@@ -27,8 +25,9 @@ def bound(n, *, slope=4):
 
 
 def attended(x, score=SCORE, masses=None):
-    """The outputs of self-attention, and what any entry may be off."""
-    return attend(x, x, x, score=score, weights=masses), rounding(x, x, x, score=score, weights=masses)
+    """The outputs of self-attention."""
+    points = exact(x)
+    return attend(points, points, points, score=score, weights=masses)
 
 
 def moves(rng, n, d, unit=1.0):
@@ -54,12 +53,6 @@ def dyadic(array, bits=12):
     return np.round(array * 2.0**bits) / 2.0**bits
 
 
-def spectral(matrix):
-    """Enclose the largest singular value of a small matrix."""
-    norm = float(np.linalg.norm(matrix, 2))
-    return Interval.within(norm, 64 * matrix.shape[0] * U * float(np.linalg.norm(matrix)))
-
-
 class Laplace:
     """The score -beta |x - y|."""
 
@@ -71,6 +64,6 @@ class Laplace:
         return -self.scale * np.sqrt(((x[:, np.newaxis] - y[np.newaxis]) ** 2).sum(axis=2))
 
     def bounds(self, x, y):
-        """Size and rounding error: d differences, squares and sums, a root and a product."""
-        size = self.scale * (np.sqrt((x**2).sum(axis=1).max()) + np.sqrt((y**2).sum(axis=1).max())) * (1 + 64 * U)
-        return float(size), float(size) * gamma(x.shape[1] + 8)
+        """Bound size and rounding, which is that of the formula."""
+        scores = self.matrix(exact(x), exact(y))
+        return float(abs(scores).max().hi), float(scores.width.max())

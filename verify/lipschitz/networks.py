@@ -8,7 +8,7 @@ from theory import Measure
 from theory.attention import AttentionKernel, DotProduct, FeedForward, Residual, SelfAttention, Stack
 from theory.evidence import Interval
 from theory.evidence.roundoff import EXP_ULPS, gamma
-from theory.lipschitz import attention_bound, feed_forward_bound, layer_norm, layer_norm_bound, residual_bound
+from theory.lipschitz.depth import attention_bound, feed_forward_bound, layer_norm, layer_norm_bound, residual_bound
 from verify.textbook import balls, hull
 
 SMALL = 1.0 - 2.0**-40  # keeps what is drawn on a sphere inside it

@@ -5,23 +5,25 @@ import math
 import numpy as np
 
 from theory import Measure, w1
-from theory.attention import (
-    AttentionKernel,
-    Composition,
-    Dirac,
-    DotProduct,
-    Softmatch,
-    boltzmann_gibbs,
-    transform_error,
+from theory.attention import AttentionKernel, Composition, Constants, Dirac, DotProduct, Softmatch, boltzmann_gibbs
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_most,
+    balls,
+    bug,
+    constant,
+    equals,
+    exact,
+    hull,
+    hypothesis,
+    limit,
+    norm,
+    verifies,
 )
-from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
-from theory.evidence.roundoff import gamma
-from theory.lipschitz import cooled, query_distance, query_slope, transform_constant, two_tokens
-from verify import textbook
-from verify.inputs import UNITS
-from verify.lipschitz.pairs import norm, rounded
-from verify.lipschitz.tilts import FLOOR, between, clouds, diameter, length, oscillation, spread
-from verify.textbook import balls, hull
+from theory.lipschitz import diameter, spectral_norm, witnesses
+from theory.lipschitz.constants import query_distance, query_slope, transform_constant, with_temperature
+from verify.inputs import FLOOR, UNITS, draw_pair
 
 SOURCES = ("vuckovic2020",)
 REFEREED, ON_PAPER = ("derived", "refereed"), ("derived", "refereed on paper")
@@ -54,28 +56,26 @@ def test_query(run, *, quarters=4.0, halves=2.0, fourths=4.0, tilt=None):
     for number, (points, masses, form, x, there) in enumerate(cases):
         mu, score, size = Measure.normalised(points, masses), DotProduct(form=form), diameter(points)
         other = Measure(points, [tilt, 1.0 - tilt]) if tilt and number < 3 else mu
-        kernels = [(Softmatch(score, m), query) for m, query in ((mu, x), (other, there))]
-        after = between(*((k.at(q), spread(k.at(q), k.error(q[np.newaxis]), size)) for k, q in kernels))
-        rows = [textbook.exp(balls(q) @ balls(form) @ balls(points).T) for q in (x, there)]
-        difference = (balls(x) - balls(there)) @ balls(form) @ balls(points).T
-        moved = hull(((balls(x) - balls(there)) ** 2).sum().sqrt())
-        reach = Interval.largest(hull((row * row).sum().sqrt()) for row in balls(points) @ balls(form).T)
-        norm = float(np.linalg.norm(form, 2))
-        mixed = Interval.within(norm, gamma(64 * form.shape[0]) * float(np.linalg.norm(form)))
-        least = -Interval.largest(-hull(g) for row in rows for g in row)
+        after = w1(Softmatch(score, mu).at(exact(x)), Softmatch(score, other).at(exact(there)))
+        scores = np.array([balls(x), balls(there)]) @ balls(form) @ balls(points).T
+        weights, moved = hull(np.exp(scores)), norm(balls(x) - balls(there))
+        spread = np.ptp(hull(scores[0] - scores[1]))
+        reach = hull(norm(balls(points) @ balls(form).T, axis=1)).max()
         bounds = {
-            "tanh": size * hull((ball(oscillation(difference).hi) / ball(quarters)).tanh()),
+            "tanh": size * np.tanh(spread / quarters),
             "query": size / halves * reach * moved,
-            "mixed": size * size / fourths * mixed * moved,
-            "weights": size * Interval.largest(hull(abs(g)) for g in rows[0] - rows[1]) / least,
+            "mixed": size**2 / fourths * spectral_norm(form) * moved,
+            "weights": size * abs(hull(np.exp(scores[0]) - np.exp(scores[1]))).max() / weights.min(),
         }
         for way, bound in bounds.items():
             yield at_most(after, bound, way=way, n=mu.size, d=mu.dim)
         if number < 3:
-            yield equals(after, bounds["tanh"], way="equality", u=2.0 * there.item())
-            yield equals(rounded(query_distance(2.0 * there.item(), 1.0)), bounds["tanh"], part="constant")
-            slope = query_slope(score.constants(0.5), 1.0)
-            yield equals(rounded(slope * 2.0 * there.item()), bounds["mixed"], part="constant")
+            u = float(2.0 * there[0])
+            yield equals(after, bounds["tanh"], way="equality", u=u)
+            yield equals(query_distance(exact(u), 1.0), bounds["tanh"], part="constant")
+            yield equals(
+                query_slope(Constants(*exact(score.constants(0.5))), 1.0) * u, bounds["mixed"], part="constant"
+            )
         if number == 1:
             yield equals(after, Interval.printed("0.24492"), part="printed")
 
@@ -102,43 +102,28 @@ def test_kernel(run, *, factor=1.0, rate=1.0, valued=True, stretch=1.0):
     for number, rng in enumerate(run.draws(quick=8, paper=150)):
         d, unit = int(rng.integers(1, 4)), UNITS[number % len(UNITS)]
         x = rng.normal(size=d)
-        pair, matrices = clouds(rng, d, unit), rng.normal(size=(2, d, d))
+        pair, matrices = draw_pair(rng, d, unit), rng.normal(size=(2, d, d))
         cases.append((*pair, *matrices, x / unit, (x + 0.1 * rng.normal(size=d)) / unit))
     for mu, nu, form, value, x, there in cases:
         score, before = DotProduct(form=form), w1(mu, nu)
-        both = np.concatenate([mu.points, nu.points])
-        size, tau = diameter(both), norm(value) if valued else Interval.exactly(1.0)
+        keys = np.concatenate([mu.points, nu.points])
+        size, tau = diameter(keys), spectral_norm(value) if valued else 1.0
         if before.lo < FLOOR * size.hi:
             continue
-        asked, slope = stretch * x, length(balls(x) @ balls(form))
-        scores = balls(x) @ balls(form) @ balls(both).T
-        bound = factor * tau * hull(ball(oscillation(scores).hi).exp()) * (1.0 + rate * size * slope) * before
-        moved, reach = (
-            length(balls(asked) - balls(there)),
-            Interval.largest(length(y) for y in balls(mu.points) @ balls(form).T),
-        )
-        turned = tau * moved * min(size / 2.0 * reach, size * size / 4.0 * norm(form), key=lambda slope: slope.hi)
-        for measured, other, query, limited, way in (
-            (mu, nu, asked, bound, "measure"),
-            (mu, mu, there, turned, "query"),
-        ):
-            kernels = AttentionKernel(score, measured, value), AttentionKernel(score, other, value)
-            error = sum(k.rounding(q[np.newaxis]) for k, q in zip(kernels, (asked, query), strict=True))
-            apart = w1(kernels[0].at(asked), kernels[1].at(query))
-            slack = Interval.within(0.0, error * math.sqrt(mu.dim))
-            yield at_most(apart + slack, limited, way=way, law="projected", n=mu.size, d=mu.dim)
-            laws = []
-            for law, q in ((measured, asked), (other, query)):
-                match = Softmatch(score, law)
-                image = Composition(match, Dirac(lambda y, v=value: y @ v.T)).at(q)
-                slack = gamma(mu.dim + 4) * mu.dim * float(np.abs(both).max() * np.abs(value).sum())
-                laws.append(
-                    (
-                        image,
-                        spread(image, match.error(q[np.newaxis]), diameter(image.points)) + Interval.within(0.0, slack),
-                    )
-                )
-            yield at_most(between(*laws), limited, way=way, law="values", n=mu.size, d=mu.dim)
+        asked = stretch * x
+        slope, moved = norm(balls(x) @ balls(form)), norm(balls(asked) - balls(there))
+        scores = hull(balls(x) @ balls(form) @ balls(keys).T)
+        bound = factor * tau * np.exp(np.ptp(scores)) * (1.0 + rate * size * slope) * before
+        reach = hull(norm(balls(mu.points) @ balls(form).T, axis=1)).max()
+        turned = tau * moved * np.minimum(size / 2.0 * reach, size**2 / 4.0 * spectral_norm(form))
+        ways = {"measure": (mu, nu, asked, bound), "query": (mu, mu, there, turned)}
+        for way, (one, other, query, limit_of) in ways.items():
+            places = [(one, exact(asked)), (other, exact(query))]
+            outputs = [AttentionKernel(score, law, value).at(q) for law, q in places]
+            yield at_most(w1(*outputs), limit_of, way=way, law="projected", n=mu.size, d=mu.dim)
+            values = Dirac(lambda y, v=value: y @ v.T)
+            laws = [Composition(Softmatch(score, law), values).at(q) for law, q in places]
+            yield at_most(w1(*laws), limit_of, way=way, law="values", n=mu.size, d=mu.dim)
 
 
 @verifies(
@@ -157,27 +142,24 @@ def test_kernel(run, *, factor=1.0, rate=1.0, valued=True, stretch=1.0):
     bug("forgotten", "the temperature divides the exponent only", inner=0),
 )
 def test_temperature(run, *, cooling=1, power=1, masses=(0.5, 0.5), inner=1):
+    score = DotProduct(scale=1.0)
     for tau in (4.0, 1.0, 0.25, 0.0625):
-        mu, t = Measure(two_tokens(1.0).points, masses), Interval.exactly(tau)
-        kernel, score = AttentionKernel(DotProduct(scale=1.0 / tau), mu), DotProduct(scale=1.0)
-        secants = []
+        mu, t = Measure(witnesses.two_tokens(1.0).points, masses), exact(tau)
+        kernel, secants = AttentionKernel(DotProduct(scale=1.0 / tau), mu), []
         for h in (tau * 2.0**-k for k in range(2, 8)):
-            x = np.array([[-h], [h]])
-            outputs = [Interval.within(float(y), kernel.rounding(x)) for y in kernel.output(x)[:, 0]]
-            yield equals(outputs[1], hull((balls(h) / balls(tau**power)).tanh()), tau=tau, part="output")
+            outputs = kernel.output(exact([[-h], [h]]))[:, 0]
+            yield equals(outputs[1], np.tanh(h / t**power), tau=tau, part="output")
             secants.append((outputs[1] - outputs[0]) / (2.0 * h))
         slope = limit(secants, order=2)
         yield equals(slope, 1.0 / t**power, tau=tau, part="slope")
         yield at_most(slope, (1.0 / t) ** cooling, tau=tau, part="query")
-        yield equals(
-            rounded(query_slope(cooled(score.constants(1.0), tau), 2.0)), 1.0 / t**power, tau=tau, part="constant"
-        )
+        told = query_slope(with_temperature(Constants(*exact(score.constants(1.0))), t), 2.0)
+        yield equals(told, 1.0 / t**power, tau=tau, part="constant")
         light, step = 2.0**-12 * math.exp(-min(6.0, 1.0 / tau)), 2.0**-12
         points, a = np.array([[0.0], [1.0 - step], [1.0]]), np.array([0.0, 1.0 - step, 1.0]) / min(1.0 / tau, 6.0) / tau
-        height = Interval.exactly(a[2])
+        height = exact(a[2])
         pair = [Measure(points, w) for w in ([1.0 - light, 0.0, light], [1.0 - light, light, 0.0])]
-        laws = [boltzmann_gibbs(m, a) for m in pair]
-        errors = [spread(law, transform_error(m, a), Interval.exactly(1.0)) for m, law in zip(pair, laws, strict=True)]
-        bound = hull(ball(height.hi).exp()) * (1.0 + height * tau ** (1 - inner))
-        yield at_most(between(*zip(laws, errors, strict=True)), bound * w1(*pair), tau=tau, part="transform")
-        yield equals(rounded(transform_constant(height.hi, height.hi, 1.0)), bound, part="transform constant")
+        bound = np.exp(height) * (1.0 + height * tau ** (1 - inner))
+        after = w1(*(boltzmann_gibbs(law, exact(a)) for law in pair))
+        yield at_most(after, bound * w1(*pair), tau=tau, part="transform")
+        yield equals(transform_constant(height, height, 1.0), bound, tau=tau, part="transform constant")

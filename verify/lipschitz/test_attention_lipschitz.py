@@ -5,21 +5,23 @@ import math
 import numpy as np
 
 from theory import Measure
-from theory.attention import CausalKernel, DotProduct, rounding
-from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
-from theory.evidence.roundoff import gamma
-from theory.lipschitz import (
-    balanced_query,
-    far_atom,
-    max_norm_constant,
-    near_atom,
-    response_ratio,
-    studies,
-    wp_line,
-    wp_tokens,
+from theory.attention import AttentionKernel, DotProduct, attend
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_most,
+    ball,
+    bug,
+    constant,
+    equals,
+    exact,
+    hypothesis,
+    limit,
+    verifies,
 )
-from verify.lipschitz.pairs import FLOOR, INSIDE, apart, blurred, draw_cloud, image, layer, moved, norm, rounded, rows
-from verify.textbook import hull
+from theory.lipschitz import displacement, response_ratio, spectral_norm, studies, witnesses, wp_line, wp_tokens
+from theory.lipschitz.constants import max_norm_constant
+from verify.inputs import FLOOR, INSIDE, draw_cloud, draw_layer, push_within
 
 SOURCES = ("vuckovic2020", "castin2024")
 REFEREED = ("derived", "refereed")
@@ -38,10 +40,10 @@ PRINTED = {0.25: "2.47308", 0.5: "5.43656", 1.0: "22.1672", 2.0: "272.991", 3.0:
     ),
     constant("single-exponent", "the limit is exp(alpha)(1 + 2 alpha)", rate=1.0),
     constant("more", "the limit is alpha more", rest=1.0),
-    hypothesis("positive", "the form is positive", witness=near_atom),
+    hypothesis("positive", "the form is positive", witness=witnesses.near_atom),
     bug("all-moved", "both atoms are pushed", pushed=1.0),
 )
-def test_joint_witness(run, *, rate=2.0, rest=0.0, witness=far_atom, pushed=0.0):
+def test_joint_witness(run, *, rate=2.0, rest=0.0, witness=witnesses.far_atom, pushed=0.0):
     levels = run.pick(quick=6, paper=12)
     for (alpha, printed), radius in zip(PRINTED.items(), (2.0**-9, 1.0, 2.0**7, 1.0, 2.0**11), strict=True):
         ratios = []
@@ -51,12 +53,12 @@ def test_joint_witness(run, *, rate=2.0, rest=0.0, witness=far_atom, pushed=0.0)
             push = push._replace(points=radius * push.points, form=push.form / radius**2)
             ratios.append(response_ratio(push, 1))
         found = limit(ratios, order=1)
-        a = ball(alpha)
-        claimed = hull((ball(rate) * a).exp() * (1 + 2 * a)) + rest * alpha
+        a = exact(alpha)
+        claimed = np.exp(rate * a) * (1.0 + 2.0 * a) + rest * a
         yield equals(found, claimed, alpha=alpha)
         yield equals(found, Interval.printed(printed), alpha=alpha, part="printed")
-        inner = limit([response_ratio(near_atom(alpha, 2.0 ** -(12 + k)), 1) for k in range(levels)], order=1)
-        yield equals(inner, hull((ball(rate) * a / 8).exp() * (1 + a / 4)), alpha=alpha, part="positive")
+        inner = limit([response_ratio(witnesses.near_atom(alpha, 2.0 ** -(12 + k)), 1) for k in range(levels)], order=1)
+        yield equals(inner, np.exp(rate * a / 8.0) * (1.0 + a / 4.0), alpha=alpha, part="positive")
 
 
 @verifies(
@@ -76,40 +78,44 @@ def test_joint_witness(run, *, rate=2.0, rest=0.0, witness=far_atom, pushed=0.0)
 )
 def test_max_norm(run, *, slope=2.0, reach=1.0, lean=1.0):
     for x, y, weights, radius, form, value in pushed(run):
-        (n, d), before, score = x.shape, apart(x, y), DotProduct(form=form)
+        n, d = x.shape
+        before, score = displacement(x, y), DotProduct(form=form)
         if before.lo < FLOOR * radius:
             continue
-        alpha = norm(form) * Interval.exactly(radius) ** 2
-        bound = norm(value) * (1.0 + slope * alpha)
-        (one, first), (other, second) = (image(Measure(z, weights), form, value) for z in (x, y))
+        alpha = spectral_norm(form) * exact(radius) ** 2
+        bound = spectral_norm(value) * (1.0 + slope * alpha)
         case = {"d": d, "n": n, "alpha": alpha.mid}
-        yield at_most(blurred(apart(one.points, other.points), first, second), bound * before, part="tokens", **case)
-        (one, first), (other, second) = (image(Measure(z), form, value) for z in (x, y))
-        pairs = ((x, y), (one.points, other.points))
+        images = [AttentionKernel(score, Measure(z, weights), value).output(exact(z)) for z in (x, y)]
+        yield at_most(displacement(*images), bound * before, part="tokens", **case)
+        laws = [Measure(z).enclosed() for z in (x, y)]
+        after = [AttentionKernel(score, law, value).push(law) for law in laws]
         if d == 1:
-            start, end = (wp_line(Measure(z), Measure(z_), math.inf) for z, z_ in pairs)
+            start, end = wp_line(*laws, math.inf), wp_line(*after, math.inf)
         else:
-            start, end = (wp_tokens(z, z_, math.inf) for z, z_ in pairs)
-        yield at_most(blurred(end, first, second), bound * start, part="measures", **case)
-        (one, first), (other, second) = (attend_causally(z, score, value) for z in (x, y))
-        yield at_most(blurred(apart(one, other), first, second), bound * before, part="causal", **case)
+            start, end = wp_tokens(x, y, math.inf), wp_tokens(*(law.points for law in after), math.inf)
+        yield at_most(end, bound * start, part="measures", **case)
+        images = [attend(z, z, z @ value.T, score=score, causal=True) for z in (exact(x), exact(y))]
+        yield at_most(displacement(*images), bound * before, part="causal", **case)
     table = run.study(studies.tightness).where(metric="Winf")
-    for alpha, way, stretch in rows(table):
-        yield at_most(stretch, 1.0 + slope * Interval.exactly(alpha), alpha=alpha, way=way)
+    for alpha, way, stretch in zip(table["alpha"], table["way"], table["stretch"], strict=True):
+        yield at_most(stretch, 1.0 + slope * exact(alpha), alpha=float(alpha), way=str(way))
     for alpha in (*PRINTED, 4.0, 16.0):
-        a, push, far = Interval.exactly(alpha), balanced_query(alpha), balanced_query(reach**2 * alpha)
+        a, push, far = exact(alpha), witnesses.balanced_query(alpha), witnesses.balanced_query(reach**2 * alpha)
         wide = far._replace(points=reach * far.points, form=far.form / reach**2)
         yield at_most(response_ratio(wide, math.inf), 1.0 + slope * a, alpha=alpha, way="query")
-        answer = blurred(response_ratio(push, math.inf), gamma(64) * 8.0 * alpha)
+        answer = response_ratio(with_odds(push, alpha, 0.5), math.inf)
         yield equals(answer, a + max(1.0, alpha), alpha=alpha, part="row", way="balanced")
         if alpha >= 1.0:
-            leaning = push._replace(
-                masses=push.masses * np.array([0.0, 0.5 + lean / (8.0 * alpha), 0.5 - lean / (8.0 * alpha)])
-            )
-            answer = blurred(response_ratio(leaning, math.inf), gamma(64) * 8.0 * alpha)
+            answer = response_ratio(with_odds(push, alpha, 0.5 + lean / (8 * ball(alpha))), math.inf)
             yield equals(answer, 2 * a + 1 / (8 * a), alpha=alpha, part="row", way="leaning")
             yield at_most(answer, 1.0 + slope * a, alpha=alpha, way="leaning")
-        yield equals(rounded(max_norm_constant(alpha)), 1 + slope * a, alpha=alpha, part="constant")
+        yield equals(max_norm_constant(a), 1 + slope * a, alpha=alpha, part="constant")
+
+
+def with_odds(push, alpha, share):
+    """The balanced query with masses, in balls, under which it finds this share of its attention at its own side."""
+    share = ball(share)
+    return push._replace(masses=np.array([ball(0), share * (-2 * ball(alpha)).exp(), 1 - share], dtype=object))
 
 
 def pushed(run):
@@ -120,21 +126,12 @@ def pushed(run):
     """
     for rng in run.draws(quick=10, paper=300):
         d, radius, n = int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-3.0, 3.0)), int(rng.integers(1, 6))
-        form, value = layer(rng, d, radius)
+        form, value = draw_layer(rng, d, radius)
         value *= 10.0 ** rng.uniform(-3.0, 3.0)
         x = draw_cloud(rng, n, d, radius)
-        y = moved(rng, x, radius)
+        y = push_within(rng, x, radius)
         yield x, y, Measure.normalised(x, rng.dirichlet(np.full(n, 0.4)) + 1e-12).weights, radius, form, value
     for radius, size in ((1.0, 1.0), (2.0**-9, 2.0**7)):
         side = INSIDE * radius * np.append(-np.ones(54), 1.0)[:, np.newaxis]
         form, value = np.array([[2.0 / radius**2]]), np.array([[size]])
         yield side, (1.0 - 2.0**-10) * side, np.full(55, 1.0 / 55.0), radius, form, value
-
-
-def attend_causally(x, score, value):
-    """Return the outputs of causal self-attention, and how far any of them may be off."""
-    times = np.arange(1.0, len(x) + 1.0)[:, np.newaxis]
-    tokens = np.hstack([times, x])
-    entry = rounding(x, x, x, score=score, causal=True) + gamma(x.shape[1] + 2) * float(np.abs(x).max())
-    error = entry * float(np.abs(value).sum(axis=1).max()) * math.sqrt(x.shape[1]) * (1.0 + gamma(8))
-    return CausalKernel(score, Measure(tokens)).output(tokens)[:, 1:] @ value.T, error

@@ -5,34 +5,46 @@ import math
 import numpy as np
 
 from theory import Measure, w1
-from theory.attention import AttentionKernel, DotProduct, Softmatch, SquaredDistance
-from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, verifies
-from theory.evidence.roundoff import gamma
-from theory.lipschitz import kernel_constant, measure_constant, query_constant, score_constant
-from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, image, layer, moved, norm, rounded
-from verify.textbook import hull
+from theory.attention import AttentionKernel, Constants, DotProduct, Softmatch, SquaredDistance
+from theory.evidence import (
+    Claim,
+    at_most,
+    bug,
+    constant,
+    equals,
+    exact,
+    hypothesis,
+    verifies,
+)
+from theory.lipschitz import spectral_norm
+from theory.lipschitz.constants import kernel_constant, measure_constant, query_constant, score_constant
+from verify.inputs import FLOOR, draw_cloud, draw_layer, push_within
 
 SOURCES = ("vuckovic2020",)
 REFEREED = ("derived", "refereed")
 
 
-class Ramp:
-    """A score of the key alone: level up to ``foot``, then rising; exact in floats for the keys used here."""
+class Written:
+    """A score that is written as a formula, of which the rounding is that of the formula."""
+
+    def bounds(self, x, y):
+        """Bound size and rounding."""
+        scores = self.matrix(exact(x), exact(y))
+        return float(abs(scores).max().hi), float(scores.width.max())
+
+
+class Ramp(Written):
+    """A score of the key alone: level up to ``foot``, then rising."""
 
     def __init__(self, slope, foot):
         self.slope, self.foot = slope, foot
 
     def matrix(self, x, y):
         """Return the same row for every query."""
-        return np.tile(self.slope * np.maximum(0.0, y[:, 0] - self.foot), (len(x), 1))
-
-    def bounds(self, _, y):
-        """Bound size and rounding."""
-        size = self.slope * float(np.maximum(0.0, y - self.foot).max())
-        return size, gamma(4) * self.slope * (size + abs(self.foot) + float(np.abs(y).max()))
+        return np.zeros((len(x), 1)) + self.slope * np.maximum(y[:, 0] - self.foot, 0.0)
 
 
-class Tent:
+class Tent(Written):
     """The score log G of the weights G = 1 + steepness |x - y|."""
 
     def __init__(self, steepness):
@@ -42,22 +54,38 @@ class Tent:
         """Return the logarithms of the weights."""
         return np.log1p(self.steepness * np.abs(x - y.T))
 
-    def bounds(self, x, y):
-        """Bound size and rounding; the derivative of the logarithm of 1 + z times z is at most one."""
-        size = math.log1p(self.steepness * float(np.abs(x).max() + np.abs(y).max()))
-        return size, gamma(16) * (1.0 + size)
+
+def general(score, diameter, *, head=1.0):
+    """The constant as it is printed, for the constants of a score; a twin leaves out what the diameter adds."""
+    o, query, key, mixed = score
+    return np.minimum(diameter / 2 * query, diameter**2 / 4 * mixed) + np.exp(o) * (1.0 + head * diameter * key)
 
 
-def general(oscillation, query, key, mixed, diameter, *, head=1.0):
-    """The constant as it is printed, of floats or intervals; a twin leaves out what the diameter adds."""
-    low, high = min(diameter / 2 * query, diameter**2 / 4 * mixed), ball(oscillation).exp()
-    return low + hull(high) * (1.0 + head * diameter * Interval.exactly(key))
+def of_distance(beta, diameter):
+    """The constants of squared distance, as they are printed."""
+    beta, size = exact(beta), exact(diameter)
+    return Constants(beta * size**2, 2.0 * beta * size, 2.0 * beta * size, 2.0 * beta)
+
+
+def of_ramp(slope, rise):
+    """The constants of a ramp."""
+    return Constants(exact(slope) * rise, exact(0.0), exact(slope), exact(0.0))
+
+
+def attended(score, value, *laws):
+    """W1 of the images of laws under self-attention."""
+    return w1(*(AttentionKernel(score, law, value).push(law.enclosed()) for law in laws))
+
+
+def matched(score, *laws):
+    """W1 of the laws of the keys that queries match, which are drawn from the keys themselves."""
+    return w1(*(Softmatch(score, law).push(law.enclosed()) for law in laws))
 
 
 def pair_of(rng, d, radius):
     """Draw two measures on a ball, half of them near each other."""
     x = draw_cloud(rng, int(rng.integers(1, 5)), d, radius)
-    y = moved(rng, x, radius) if rng.uniform() < 0.6 else draw_cloud(rng, int(rng.integers(1, 5)), d, radius)
+    y = push_within(rng, x, radius) if rng.uniform() < 0.6 else draw_cloud(rng, int(rng.integers(1, 5)), d, radius)
     masses = [rng.dirichlet(np.full(len(z), 0.4)) + 1e-12 for z in (x, y)]
     return [Measure.normalised(z, masses[0] if len(x) == len(y) else w) for z, w in zip((x, y), masses, strict=True)]
 
@@ -81,47 +109,32 @@ def test_score(run, *, share=1.0, reach=1.0, head=1.0):
     for rng in run.draws(quick=8, paper=150):
         d, radius = int(rng.integers(1, 3)), float(10.0 ** rng.uniform(-3.0, 3.0))
         mu, nu = pair_of(rng, d, radius)
-        before, diameter = w1(mu, nu), Interval.exactly(radius) * 2
+        before = w1(mu, nu)
         if before.lo < FLOOR * radius:
             continue
-        distance, value = (
-            SquaredDistance(float(rng.uniform(0.1, 1.0)) / radius**2),
-            10.0 ** rng.uniform(-3.0, 3.0) * rng.normal(size=(d, d)),
-        )
-        o, query, key, mixed = distance.constants(radius)
-        bound = share * general(o * (1 + gamma(8)), query, key, mixed, 2 * radius * (1 + gamma(8)), head=head)
-        (one, first), (two, second) = (image(m, distance, value) for m in (mu, nu))
-        yield at_most(blurred(w1(one, two), first, second), norm(value) * bound * before, way="distance", d=d)
-        matches = [Softmatch(distance, m) for m in (mu, nu)]
-        errors = [2 * radius * (match.error(match.nu.points) + gamma(2 * match.nu.size + 4)) for match in matches]
-        free = [match.push(m) for match, m in zip(matches, (mu, nu), strict=True)]
-        yield at_most(blurred(w1(*free), *errors), bound * before, part="without projection", d=d)
+        beta = float(rng.uniform(0.1, 1.0)) / radius**2
+        value = 10.0 ** rng.uniform(-3.0, 3.0) * rng.normal(size=(d, d))
+        distance = SquaredDistance(beta)
+        bound = share * general(of_distance(beta, 2 * radius), 2 * radius, head=head)
+        yield at_most(attended(distance, value, mu, nu), spectral_norm(value) * bound * before, way="distance", d=d)
+        yield at_most(matched(distance, mu, nu), bound * before, part="without projection", d=d)
         steep = float(rng.uniform(0.1, 8.0)) / radius
-        if d == 1:
-            (one, first), (two, second) = (image(m, Tent(steep), None) for m in (mu, nu))
-            weights = 1.0 + 3.0 * steep * diameter  # Lipschitz in either slot, and from 1 to 1 + steep D
-            yield at_most(blurred(w1(one, two), first, second), share * weights * before, part="weights", steep=steep)
-            told = rounded(kernel_constant(1.0, 1.0 + steep * 2 * radius, steep, steep, 2 * radius))
-            yield equals(told, share * weights, way="weights", part="constant")
+        if d == 1:  # weights that are Lipschitz in either slot, and from 1 to 1 + steep D
+            most = 1.0 + 2.0 * radius * exact(steep)
+            bound = share * (most + 2.0 * (most - 1.0))
+            yield at_most(attended(Tent(steep), None, mu, nu), bound * before, part="weights", steep=steep)
+            told = kernel_constant(exact(1.0), most, exact(steep), exact(steep), exact(2 * radius))
+            yield equals(told, bound, way="weights", part="constant")
     for slope, rise, light, step in ((2.0, 0.5, 2.0**-20, 2.0**-10), (4.0, 1.0, 2.0**-20, 2.0**-10)):
-        foot = reach - rise
         near, far = (Measure([[0.0], [reach - h]], [1.0 - light, light]) for h in (step, 0.0))
-        (one, first), (two, second) = (image(m, Ramp(slope, foot), None) for m in (near, far))
-        bound = share * general(slope * rise, 0.0, slope, 0.0, 1.0, head=head)
-        yield at_most(blurred(w1(one, two), first, second), bound * w1(near, far), way="ramp", slope=slope)
-        matches = [Softmatch(Ramp(slope, foot), m) for m in (near, far)]
-        errors = [2 * reach * (match.error(match.nu.points) + gamma(2 * match.nu.size + 4)) for match in matches]
-        free = [match.push(m) for match, m in zip(matches, (near, far), strict=True)]
-        yield at_most(blurred(w1(*free), *errors), bound * w1(near, far), part="without projection", slope=slope)
+        ramp, before = Ramp(slope, reach - rise), w1(near, far)
+        bound = share * general(of_ramp(slope, rise), 1.0, head=head)
+        yield at_most(attended(ramp, None, near, far), bound * before, way="ramp", slope=slope)
+        yield at_most(matched(ramp, near, far), bound * before, part="without projection", slope=slope)
         steep = slope / 8.0  # weights 1 + steep |x - y|: the same atoms stretch distances by 1 + 2 steep
-        (one, first), (two, second) = (image(m, Tent(steep), None) for m in (near, far))
-        most = share * (1.0 + 3.0 * Interval.exactly(steep))
-        yield at_most(
-            blurred(w1(one, two), first, second), most * w1(near, far), part="weights", way="tent", steep=steep
-        )
-        told = rounded(score_constant((slope * rise, 0.0, slope, 0.0), 1.0))
-        claimed = share * general(slope * rise, 0.0, slope, 0.0, 1.0, head=head)
-        yield equals(told, claimed, way="ramp", part="constant")
+        most = share * (1.0 + 3.0 * exact(steep)) * before
+        yield at_most(attended(Tent(steep), None, near, far), most, part="weights", way="tent", steep=steep)
+        yield equals(score_constant(of_ramp(slope, rise), 1.0), bound, way="ramp", part="constant")
 
 
 @verifies(
@@ -139,14 +152,10 @@ def test_score(run, *, share=1.0, reach=1.0, head=1.0):
     hypothesis("outside", "the keys lie in the ball of twice the radius", reach=2.0),
 )
 def test_cross(run, *, queries=1.0, rate=2.0, reach=1.0):
-    def constants(alpha):
-        a = ball(alpha)
-        return queries * Interval.exactly(alpha), hull((ball(rate) * a).exp() * (1 + 2 * a))
-
     cases = []
     for rng in run.draws(quick=8, paper=150):
         d, radius = int(rng.integers(1, 3)), float(10.0 ** rng.uniform(-3.0, 3.0))
-        form, value = layer(rng, d, radius)
+        form, value = draw_layer(rng, d, radius)
         value *= 10.0 ** rng.uniform(-3.0, 3.0)
         cases.append((*pair_of(rng, d, radius), *pair_of(rng, d, radius), form, value, radius, "random"))
     pair, one = Measure([[-1.0], [1.0]]), np.eye(1)
@@ -157,20 +166,19 @@ def test_cross(run, *, queries=1.0, rate=2.0, reach=1.0):
         atoms = (Measure([[1.0], [-1.0 + h]], [1.0 - rare, rare]).linear_image([[reach]]) for h in (0.0, 2.0**-6))
         cases.append((Measure.dirac([1.0]), Measure.dirac([1.0]), *atoms, -form, one, 1.0, "far atom"))
     for mu, other, nu, another, form, value, radius, way in cases:
-        alpha = norm(form) * Interval.exactly(radius) ** 2
-        (low_query, low_key), (high_query, high_key) = constants(alpha.lo), constants(alpha.hi)
-        if w1(mu, other).hi + w1(nu, another).hi < FLOOR * radius:
+        alpha, asked, keys = spectral_norm(form) * exact(radius) ** 2, w1(mu, other), w1(nu, another)
+        if asked.hi + keys.hi < FLOOR * radius:
             continue
-        outputs, errors = [], []
-        for asked, keys in ((mu, nu), (other, another)):
-            kernel = AttentionKernel(DotProduct(form=form), keys, value)
-            outputs.append(kernel.push(asked))
-            errors.append(kernel.rounding(asked.points) * math.sqrt(len(form)) * (1 + gamma(4)))
-        query, key = Interval(low_query.lo, high_query.hi), Interval(low_key.lo, high_key.hi)
-        bound = norm(value) * (query * w1(mu, other) + key * w1(nu, another))
-        yield at_most(blurred(w1(*outputs), *errors), bound, way=way, alpha=alpha.mid)
+        query, key = both_constants(alpha, queries, rate)
+        first, second = (AttentionKernel(DotProduct(form=form), law, value) for law in (nu, another))
+        after = w1(first.push(mu.enclosed()), second.push(other.enclosed()))
+        yield at_most(after, spectral_norm(value) * (query * asked + key * keys), way=way, alpha=alpha.mid)
     for alpha in (0.25, 1.0, 3.0):
-        for part, told, claimed in zip(
-            ("query constant", "measure constant"), (query_constant, measure_constant), constants(alpha), strict=True
-        ):
-            yield equals(rounded(told(alpha)), claimed, alpha=alpha, part=part)
+        query, key = both_constants(exact(alpha), queries, rate)
+        yield equals(query_constant(exact(alpha)), query, alpha=alpha, part="query constant")
+        yield equals(measure_constant(exact(alpha)), key, alpha=alpha, part="measure constant")
+
+
+def both_constants(alpha, queries, rate):
+    """The constants of queries and of keys, as they are printed."""
+    return queries * alpha, np.exp(rate * alpha) * (1.0 + 2.0 * alpha)

@@ -9,16 +9,9 @@ import numpy as np
 from theory.attention import Measure, MultiHead
 from theory.distance import w1
 from theory.evidence import Claim, Interval, at_most, bug, constant, hypothesis, verifies
-from theory.lipschitz import (
-    as_layer,
-    balanced_query,
-    certify,
-    local_norm,
-    opposed_ratio,
-    spectral,
-    straining_mass,
-    stretched,
-)
+from theory.lipschitz import local_norm, witnesses
+from theory.lipschitz.certificate import as_attention_weights, certify, enclose_stretch, spectral_norm
+from theory.lipschitz.constants import opposed_ratio
 from verify.lipschitz.pairs import FLOOR, INSIDE, apart, blurred, draw_cloud, moved
 
 NAMES = ("w_query", "w_key", "w_value", "w_out")
@@ -75,15 +68,15 @@ def constants(weights, heads, radius, again, **options):
 
 
 @cache
-def witnesses(reach):
+def attained_layers(reach):
     """List metric, weights, heads, radius, options of the layer, and a stretch that nearly attains the constant."""
     found = []
     for radius, turn, value in SIZES:
         size = (radius, turn, value)
         for metric, alpha, heads, options, law, p in (
             ("W1", 2.0, 1, {}, [1e-5, 1.0], 1),
-            ("W2", 3.0, 1, {}, [straining_mass(3.0), 1.0 - straining_mass(3.0)], 2),
-            ("W2", 3.0, 4, {}, [straining_mass(3.0), 1.0 - straining_mass(3.0)], 2),
+            ("W2", 3.0, 1, {}, [witnesses.straining_mass(3.0), 1.0 - witnesses.straining_mass(3.0)], 2),
+            ("W2", 3.0, 4, {}, [witnesses.straining_mass(3.0), 1.0 - witnesses.straining_mass(3.0)], 2),
             ("mean", 1.0, 1, {"n": 64}, [1.0, 63.0], 1),
             ("frobenius", 2.0, 1, {"n": 1000}, leaders(2.0, 1000), 2),
             ("frobenius", 3.0, 1, {"n": 50, "causal": True}, np.ones(50), 2),
@@ -92,14 +85,14 @@ def witnesses(reach):
             weights, masses = line(alpha, *size, heads), np.array(law)
             points, tangent = (side * np.ones((len(masses), 1)) for side in (reach * radius * INSIDE, 0.0))
             points[0], tangent[0] = -points[0], 1.0
-            bound = stretched(layer_of(weights, heads, **options), points, tangent, masses, p)[0]
+            bound = enclose_stretch(layer_of(weights, heads, **options), points, tangent, masses, p)[0]
             found.append((metric, weights, heads, radius, options, bound))
-        push, weights = balanced_query(4.0), line(-4.0, *size)
+        push, weights = witnesses.balanced_query(4.0), line(-4.0, *size)
         points, masses = (
             reach * radius * INSIDE * push.points,
             np.maximum(push.masses, 1e-12),
         )  # the query: a light atom
-        bound = stretched(layer_of(weights, 1), points, push.velocities, masses, math.inf)[0]
+        bound = enclose_stretch(layer_of(weights, 1), points, push.velocities, masses, math.inf)[0]
         found += [(metric, weights, 1, radius, {}, bound) for metric in ("Winf", "max")]
     return found
 
@@ -112,7 +105,7 @@ def leaders(alpha, n):
 
 def layer_of(weights, heads, *, n=None, causal=False):
     """Return the layer of weights; ``n`` is for the constants."""
-    return as_layer(**weights, w_out=None, heads=heads, causal=causal, residual=False, score="dot")
+    return as_attention_weights(**weights, w_out=None, heads=heads, causal=causal, residual=False, score="dot")
 
 
 @cache
@@ -158,7 +151,7 @@ def test_valid(run, *, factor=1.0, reach=1.0, again=False):
         case = {"way": way, "heads": heads, "radius": radius}
         yield at_most(after, factor * bound["W1"] * before, part="W1", **case)
         yield at_most(largest, Interval.exactly(factor * bound["max"]) * move, part="max", **case)
-    for metric, weights, heads, radius, options, found in witnesses(reach):
+    for metric, weights, heads, radius, options, found in attained_layers(reach):
         bound = constants(weights, heads, radius, again, **options)[metric]
         case = {"heads": heads, "radius": radius, **options}
         yield at_most(found, Interval.exactly(factor * bound), part=metric, way="nearly attained", **case)
@@ -190,7 +183,9 @@ def test_norms(run, *, charged=1, p=1):
         for power in (12, 18):
             row = size * summed(2**power, 2.0**-27)
             exact = Fraction(size) ** 2 * (1 + (2**power - 1) * Fraction(1, 2**54))
-            yield held(spectral(row[np.newaxis], row[:, np.newaxis]), exact, charged, 64 + 2 * 2**power, part="product")
+            yield held(
+                spectral_norm(row[np.newaxis], row[:, np.newaxis]), exact, charged, 64 + 2 * 2**power, part="product"
+            )
         columns = [summed(100, 2.0**-54)]
         columns += [rng.normal(size=100) for rng in run.draws(quick=4, paper=40)]
         for column in columns:

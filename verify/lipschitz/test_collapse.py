@@ -7,49 +7,42 @@ from itertools import pairwise
 import numpy as np
 
 from theory.attention import AttentionKernel, DotProduct, Measure, Softmatch, SquaredDistance
-from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
-from theory.evidence.enclosure import precision
-from theory.evidence.roundoff import gamma
-from theory.lipschitz import (
-    contracted_diameter,
-    crossed_spread,
-    log_collapsed_diameter,
-    rows_bound,
-    studies,
-    sweep,
-    sweep_bound,
-    two_tokens,
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_least,
+    at_most,
+    ball,
+    balls,
+    bug,
+    constant,
+    equals,
+    exact,
+    hull,
+    hypothesis,
+    limit,
+    verifies,
 )
-from theory.lipschitz.studies.collapse import attended as attended_in_balls, log_diameter
-from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, norm, oscillation, rounded
-from verify.textbook import balls, hull
+from theory.evidence.enclosure import precision
+from theory.lipschitz import diameter, spectral_norm, studies, witnesses
+from theory.lipschitz.constants import contracted_diameter, log_collapsed_diameter
+from theory.lipschitz.depth import crossed_spread, rows_bound, sinkhorn_sweep, sinkhorn_sweep_bound
+from verify.inputs import FLOOR, draw_cloud
 
 DERIVED = ("derived", "refereed")
 ISOMETRY = np.array([[0.0, -1.0], [1.0, 0.0]])
 
 
-def widest(points, error=0.0):
-    """The diameter of a computed cloud of which every entry is off by at most ``error``."""
-    apart = np.linalg.norm(points[:, np.newaxis] - points, axis=2)
-    found = Interval.within(float(apart.max()), gamma(points.shape[1] + 4) * float(apart.max()))
-    return blurred(found, 2.0 * error * math.sqrt(points.shape[1]))
-
-
-def shrunk(diameter, slope, rate=4.0):
-    """D tanh(|B| D^2 / 4) as it is printed, of intervals; monotone in both."""
-    ends = [
-        hull(ball(d) * (ball(b) * ball(d) ** 2 / ball(rate)).tanh())
-        for d, b in ((diameter.lo, slope.lo), (diameter.hi, slope.hi))
-    ]
-    return Interval(ends[0].lo, ends[1].hi, max(diameter.kind, slope.kind))
+def shrunk(size, slope, rate=4.0):
+    """D tanh(|B| D^2 / 4) as it is printed."""
+    return size * np.tanh(slope * size**2 / rate)
 
 
 def attended(points, score, value, *, skip):
-    """The outputs at the tokens, with or without a skip connection, and how far an entry may be off."""
-    mu = Measure(points)
-    kernel = AttentionKernel(score, mu, value)
-    outputs, error = kernel.output(points), kernel.rounding(points)
-    return (points + outputs if skip else outputs), error + gamma(2) * float(np.abs(points).max()) * 2.0
+    """The diameter of the outputs at the tokens, with or without a skip connection."""
+    x = exact(points)
+    outputs = AttentionKernel(score, Measure(points), value).output(x)
+    return diameter(x + outputs if skip else outputs)
 
 
 @verifies(
@@ -73,39 +66,34 @@ def test_diameter(run, *, rate=4.0, skip=False, factor=1.0):
         points, value = draw_cloud(rng, n, d, radius), 10.0 ** rng.uniform(-3.0, 3.0) * rng.normal(size=(d, d))
         form = 10.0 ** rng.uniform(-1.0, 1.0) / radius**2 * rng.normal(size=(d, d))
         beta = float(rng.uniform(0.1, 2.0)) / radius**2
-        before = factor * widest(points)
+        before, out = factor * diameter(points), spectral_norm(value)
         if before.lo < FLOOR * radius:
             continue
-        for name, score, slope in (
-            ("dot", DotProduct(form=form), norm(form)),
-            ("distance", SquaredDistance(beta), 2.0 * Interval.exactly(beta)),
-        ):
-            outputs, error = attended(points, score, value, skip=skip)
-            bound, size = norm(value) * shrunk(before, slope, rate), norm(value) * before
-            yield at_most(widest(outputs, error), bound, scale=size, part="bound", score=name, n=n, d=d)
-        x, y, slope = radius * float(rng.uniform(-1.0, 1.0)), radius * float(rng.uniform(-1.0, 1.0)), form[:1, :1]
-        outputs, error = attended(np.array([[x], [y]]), DotProduct(form=slope), None, skip=skip)
-        apart = abs(hull(ball(x) - ball(y)))
-        found, claimed = widest(outputs, error), closed(x, y, float(slope.item()), rate)
-        yield equals(found / apart, claimed, scale=1, part="anywhere")
+        scores = {
+            "dot": (DotProduct(form=form), spectral_norm(form)),
+            "distance": (SquaredDistance(beta), 2.0 * exact(beta)),
+        }
+        for name, (score, slope) in scores.items():
+            after, case = attended(points, score, value, skip=skip), {"score": name, "n": n, "d": d}
+            yield at_most(after, out * shrunk(before, slope, rate), scale=out * before, part="bound", **case)
+        x, y = radius * rng.uniform(-1.0, 1.0, size=2)
+        after = attended(np.array([[x], [y]]), DotProduct(form=form[:1, :1]), None, skip=skip)
+        claimed = closed(x, y, form[0, 0], rate)
+        yield equals(after / abs(exact(x) - exact(y)), claimed, scale=1, part="anywhere")
     for squared in (0.1, 1.0, 4.0, 10.0):
-        line = two_tokens(math.sqrt(squared) / 2.0).points
+        line = witnesses.two_tokens(math.sqrt(squared) / 2.0).points
         plane = np.hstack([0.6 * line, 0.8 * line])
         for points, value, way in ((line, None, "line"), (plane, ISOMETRY, "plane")):
-            before, d = factor * widest(points), points.shape[1]
-            for name, score, slope in (
-                ("dot", DotProduct(form=np.eye(d)), 1.0),
-                ("distance", SquaredDistance(0.5), 1.0),
-            ):
-                outputs, error = attended(points, score, value, skip=skip)
-                claimed, case = shrunk(before, Interval.exactly(slope), rate), {"squared": squared, "way": way}
-                yield equals(widest(outputs, error), claimed, part="two tokens", score=name, **case)
-                yield at_most(widest(outputs, error), before**3 / 4.0, part="cubic", score=name, **case)
-    outputs, error = attended(two_tokens(1.0).points, DotProduct(scale=1.0), None, skip=skip)
-    yield equals(widest(outputs, error), Interval.printed("1.5232"), part="two tokens", way="printed")
+            before = factor * diameter(points)
+            for name, score in (("dot", DotProduct(scale=1.0)), ("distance", SquaredDistance(0.5))):
+                after, case = attended(points, score, value, skip=skip), {"squared": squared, "way": way, "score": name}
+                yield equals(after, shrunk(before, exact(1.0), rate), part="two tokens", **case)
+                yield at_most(after, before**3 / 4.0, part="cubic", **case)
+    after = attended(witnesses.two_tokens(1.0).points, DotProduct(scale=1.0), None, skip=skip)
+    yield equals(after, Interval.printed("1.5232"), part="two tokens", way="printed")
     for size in (0.5, 2.0):
-        told = rounded(contracted_diameter(size, 3.0, 2.0))
-        yield equals(told, 2.0 * shrunk(Interval.exactly(size), Interval.exactly(3), rate), part="constant", size=size)
+        claimed = 2.0 * shrunk(exact(size), 3.0, rate)
+        yield equals(contracted_diameter(exact(size), 3.0, 2.0), claimed, part="constant", size=size)
 
 
 def closed(x, y, slope, rate):
@@ -123,11 +111,11 @@ def walked(norm, value, start, residual):
     """Enclose the logarithms of the diameters of two tokens under four layers of these norms."""
     with precision(4000):
         points, parts = balls(start / 2 * np.array([[-1.0], [1.0]])), [balls([[norm]]), balls([[value]])]
-        logs = [log_diameter(points)]
+        logs = [studies.log_diameter(points)]
         for _ in range(4):
-            outputs = attended_in_balls(points, *parts)
+            outputs = studies.attended(points, *parts)
             points = points + outputs if residual else outputs
-            logs.append(log_diameter(points))
+            logs.append(studies.log_diameter(points))
     return logs
 
 
@@ -162,9 +150,9 @@ def test_collapse(run, *, rate=4.0, power=lambda depth: (3.0**depth - 1.0) / 2.0
                 yield equals(after, claimed, scale=1, part="two tokens", **case)
             yield at_most(after, grown(start, depth + 1, power, *size), scale=1, part="all layers", **case)
     for depth in range(5):
-        told = log_collapsed_diameter(1.5, 0.5, 3.0, depth)
-        exact = grown(1.5, depth, power, *((0.5, 3.0) if norms else (1.0, 1.0)))
-        yield equals(Interval.within(told, gamma(16) * 200.0), exact, scale=1, part="constant", depth=depth)
+        told = log_collapsed_diameter(*(exact(number) for number in (1.5, 0.5, 3.0)), depth)
+        claimed = grown(1.5, depth, power, *((0.5, 3.0) if norms else (1.0, 1.0)))
+        yield equals(told, claimed, scale=1, part="constant", depth=depth)
 
 
 def contracted(log_diameter, rate, norm, value):
@@ -212,18 +200,17 @@ def test_cubic(run, *, power=3.0, way="pair", rate=4.0):
 
 
 def expanded(exponent):
-    """The exponential of an interval."""
-    low, high = (hull(ball(end).exp()) for end in (exponent.lo, exponent.hi))
-    return Interval(max(low.lo, 0.0), high.hi, exponent.kind)
+    """The exponential of an interval, in balls."""
+    return ball(exponent.lo).union(ball(exponent.hi)).exp()
 
 
 def spread(scores, *, crossed=True):
     """Delta of the scores in exact arithmetic; a twin takes the oscillation of all scores instead."""
     s = balls(scores)
     if not crossed:
-        return hull(ball(float(scores.max())) - ball(float(scores.min())))
-    gaps = [hull(a - b) for one in s for two in s for a in one - two for b in one - two]
-    return Interval.largest(gaps)
+        return np.ptp(hull(s))
+    rows = s[:, np.newaxis] - s[np.newaxis]
+    return hull(rows[..., np.newaxis] - rows[..., np.newaxis, :]).max()
 
 
 def drawn(rng):
@@ -251,24 +238,20 @@ def test_rows(run, *, rate=4.0, crossed=True):
     named = [(s * np.array([[1.0, -1.0], [-1.0, 1.0]]), small) for s in (0.1, 1.0, 3.0)]
     for number, (scores, potential) in enumerate(named + cases):
         m, n = scores.shape
-        match = Softmatch(DotProduct(form=scores), Measure(np.eye(n)))
-        laws, error = match.rows(np.eye(m)), match.error(np.eye(m))
-        largest = max(0.5 * math.fsum(np.abs(one - two).tolist()) for one in laws for two in laws)
-        measured, delta = Interval.within(largest, error * (1.0 + gamma(8)) + gamma(8)), spread(scores, crossed=crossed)
-        tanh = Interval(*(hull((ball(end) / ball(rate)).tanh()).mid for end in (delta.lo, delta.hi)))
-        tanh += Interval.within(0.0, gamma(4))
-        yield at_most(measured, tanh, scale=1, part="rows", m=m, n=n)
+        laws = Softmatch(DotProduct(form=scores), Measure(np.eye(n))).rows(exact(np.eye(m)))
+        measured = abs(laws[:, np.newaxis] - laws[np.newaxis]).sum(axis=2).max() / 2.0
+        delta = spread(scores, crossed=crossed)
+        claimed = np.tanh(delta / rate)
+        yield at_most(measured, claimed, scale=1, part="rows", m=m, n=n)
         with precision(300):
-            after = oscillation(sweep(scores, potential) - sweep(scores, np.zeros(m)))
-        ratio = after / hull(ball(potential.max()) - ball(potential.min()))
-        yield at_most(ratio, tanh**2, scale=1, part="sweep", m=m, n=n)
+            after = hull(sinkhorn_sweep(scores, potential) - sinkhorn_sweep(scores, np.zeros(m)))
+        ratio = np.ptp(after) / np.ptp(exact(potential))
+        yield at_most(ratio, claimed**2, scale=1, part="sweep", m=m, n=n)
         if number < len(named):
-            yield equals(measured, tanh, scale=1, part="two rows")
+            yield equals(measured, claimed, scale=1, part="two rows")
             # potentials u apart contract by tanh^2 times no less than 1 - u^2 / 2, and here u = 2^-19
-            yield equals(ratio + Interval.within(0.0, 2.0**-39), tanh**2, scale=1, part="two rows, sweep")
-        told = Interval.within(crossed_spread(scores), gamma(8) * float(np.abs(scores).max()))
-        yield equals(told, delta, part="spread")
-        for name, told in (("rows", rows_bound), ("sweep", sweep_bound)):
-            power = 1 if name == "rows" else 2
-            exact = hull((ball(float(m)) / ball(rate)).tanh() ** power)
-            yield equals(rounded(told(float(m))), exact, part=f"{name} constant")
+            yield equals(ratio * Interval(1.0, 1.0 + 2.0**-38), claimed**2, scale=1, part="two rows, sweep")
+        yield equals(crossed_spread(exact(scores)), delta, part="spread")
+        for name, told, power in (("rows", rows_bound, 1), ("sweep", sinkhorn_sweep_bound, 2)):
+            stated = (ball(m) / ball(rate)).tanh() ** power
+            yield equals(told(exact(float(m))), stated, part=f"{name} constant")

@@ -1,42 +1,43 @@
-"""What dirt in the data and finite samples do to attention: exact shares, exact errors, and their limits."""
+"""What outliers in the data and finite samples do to attention: exact shares, exact errors, and their limits."""
 
+import math
 from fractions import Fraction
+from functools import cache
 from math import comb
 
 import numpy as np
 
 from theory import Measure, w1
-from theory.attention import AttentionKernel, DotProduct, boltzmann_gibbs, transform_error
+from theory.attention import AttentionKernel, DotProduct, boltzmann_gibbs
 from theory.evidence import (
     Claim,
     Interval,
     at_least,
     at_most,
     ball,
+    balls,
     bug,
     constant,
     equals,
+    exact,
+    hull,
     hypothesis,
     limit,
     run_mean,
     slope,
     verifies,
 )
-from theory.evidence.roundoff import gamma
-from theory.lipschitz import (
+from theory.lipschitz import studies
+from theory.lipschitz.constants import (
     contaminated_share,
     joint_constant,
     mean_distance,
     sampling_deviation,
     sampling_distance,
-    studies,
     unseen_distance,
 )
-from theory.lipschitz.studies.contamination import RARE, SLOPES
-from verify import textbook
-from verify.lipschitz.pairs import rounded
-from verify.lipschitz.tilts import exact, tilted
-from verify.textbook import balls, hull
+from theory.lipschitz.studies import RARE, SLOPES
+from verify.inputs import draw_tilted
 
 SOURCES = ("vuckovic2020",)
 REFEREED = ("derived", "refereed")
@@ -44,53 +45,52 @@ REFEREED = ("derived", "refereed")
 
 def rows(table):
     """The cells of the study, one line after another."""
-    columns = (table["tilt"].tolist(), table["at"].tolist())
-    return zip(*columns, table.intervals("seen"), table.intervals("odds"), strict=True)
+    return zip(table["tilt"].tolist(), table["at"].tolist(), table["seen"], table["odds"], strict=True)
 
 
 @verifies(
     Claim(
         "gibbs.contamination",
-        "dirt takes a share of attention that its weights enlarge, and moves the law by exactly that share",
+        "outliers take a share of attention that their weights enlarge, and move the law by exactly that share",
         r"$\Psi_g((1 - \epsilon)\mu + \epsilon\eta) = (1 - \theta)\Psi_g\mu + \theta\Psi_g\eta$, $\theta = \frac{\epsilon\eta(g)}{(1 - \epsilon)\mu(g) + \epsilon\eta(g)} \le \frac{\epsilon e^o}{1 - \epsilon + \epsilon e^o}$, $W_1(\Psi_g\mu_\epsilon, \Psi_g\mu) = \theta W_1(\Psi_g\eta, \Psi_g\mu)$; the bound is attained",
         assumptions=("a potential of oscillation o",),
         spec=("MA.A2",),
         cites=SOURCES,
         provenance=REFEREED,
     ),
-    constant("proportional", "dirt takes no more attention than its share of the data", weighted=False),
+    constant("proportional", "outliers take no more attention than their share of the data", weighted=False),
     bug("clean", "the normaliser is that of the clean data", clean=True),
-    hypothesis("flat", "the dirt has half the potential that it is taken to have", flat=0.5),
+    hypothesis("flat", "the outliers have half the potential that they are supposed to have", flat=0.5),
     constant("near", "the largest share is two per cent smaller", factor=0.98),
 )
 def test_contamination(run, *, weighted=True, clean=False, flat=1.0, factor=1.0):
     def share(part, odds):
-        odds = odds if weighted else Interval.exactly(1.0)
-        total = Interval.exactly(1.0) if clean else 1.0 - Interval.exactly(part) + part * odds
-        return part * odds / total
+        odds, part = odds if weighted else 1, exact(part)
+        return part * odds / (1 if clean else 1 - part + part * odds)
 
     table = run.study(studies.contamination)
     for part in ("mass", "distance"):
         for o, at, seen, odds in rows(table.where(part=part)):
-            most = hull(ball(o).exp())
+            most = factor * share(at, np.exp(ball(o)))
             yield equals(seen, share(at, odds), part=part, o=o, share=at)
-            yield at_most(seen, factor * share(at, most), part=part, o=o, share=at, way="bound")
-            yield equals(rounded(contaminated_share(at, o)), factor * share(at, most), share=at, way="constant")
+            yield at_most(seen, most, part=part, o=o, share=at, way="bound")
+            yield equals(contaminated_share(exact(at), exact(o)), most, share=at, way="constant")
             if part == "mass" and o == 2.0 and at == 0.01:
                 yield equals(share(at, odds), Interval.printed("0.06945"), part="printed", o=o, share=at)
     named = Measure([[0.0], [1.0]], [0.5, 0.5]), Measure([[0.0], [1.0]], [0.75, 0.25])
     cases = [(named, np.array([0.0, 2.0]), 0.25)]
-    cases += [(*tilted(rng), float(rng.uniform(0.01, 0.5))) for rng in run.draws(quick=8, paper=300)]
+    cases += [(*draw_tilted(rng), float(rng.uniform(0.01, 0.5))) for rng in run.draws(quick=8, paper=300)]
     for (mu, eta), a, part in cases:
-        apart = Measure(eta.points + 5.0, eta.weights)
-        mixed, both = mu.mix(apart, part), np.concatenate([a, flat * a[::-1]])
-        g = [(exact(m.weights) * textbook.exp(balls(v))).sum() for m, v in ((mu, a), (eta, a[::-1]))]
-        theta = share(part, hull(g[1] / g[0]))
-        first, second = (textbook.laws(balls(v)[np.newaxis], m.weights)[0] for m, v in ((mu, a), (eta, a[::-1])))
-        middle, reach = ball(theta.mid), theta.width
-        claimed = np.concatenate([(1 - middle) * first, middle * second])
-        error = reach + 2.0 * transform_error(mixed, both) + gamma(16)
-        yield equals(textbook.gap(boltzmann_gibbs(mixed, both).weights, claimed, error), 0, scale=1, n=mixed.size)
+        laws, means = [], []
+        for measure, potential in ((mu, a), (eta, a[::-1])):
+            weights = balls(measure.weights) / balls(measure.weights).sum() * np.exp(balls(potential))
+            means.append(weights.sum())
+            laws.append(hull(weights / weights.sum()))
+        theta = share(part, hull(means[1] / means[0]))
+        claimed = np.concatenate([(1 - theta) * laws[0], theta * laws[1]])
+        mixed = mu.enclosed().mix(Measure(eta.points + 5.0, eta.weights), part)
+        seen = boltzmann_gibbs(mixed, exact(np.concatenate([a, flat * a[::-1]]))).law()
+        yield equals(seen, claimed, scale=1, n=mixed.size)
 
 
 def moments(rate):
@@ -136,12 +136,12 @@ def test_fluctuation(run, *, variance=False, rate=0.0, power=2, least=True):
     table = run.study(studies.contamination).where(part="sampling")
     for o in np.unique(table["tilt"]).tolist():
         part, (sigma, deviation, mass) = table.where(tilt=o), two_atoms(o, power=power)
-        found = [seen * Interval.exactly(n**rate) for _, n, seen, _ in rows(part)]
+        found = [seen * n**rate for _, n, seen, _ in rows(part)]
         yield equals(limit(found[5:], order=1), deviation if variance else sigma, o=o, part="limit")
         for n, value in zip(part["at"].tolist(), found, strict=True):
             yield at_most(value, sigma * mass if least else sigma, o=o, n=n, part="bound")
         mu = Measure([[0.0], [1.0]], [1.0 - RARE, RARE])
-        yield equals(rounded(sampling_deviation(mu, [0.0, o])), sigma, o=o, part="instrument")
+        yield equals(sampling_deviation(mu, exact([0.0, o])), sigma, o=o, part="instrument")
 
 
 @verifies(
@@ -170,8 +170,9 @@ def test_uniform(run, *, variance=False, rate=-0.5, slope_of=None, share=1.0):
             if digits:
                 yield equals(closed, Interval.printed(digits), b=b, part="printed")
         mu = Measure.normalised(nodes[:, np.newaxis], weights)
-        found = sampling_deviation(mu, b * nodes)  # sums of 40 terms, none above exp(b) times their mean
-        yield equals(Interval.within(found, gamma(1024) * np.exp(b)), claimed, b=b, part="instrument")
+        found = sampling_deviation(mu, b * exact(nodes))
+        flat = 2.0**-43 * math.exp(b)  # nodes and weights are rounded
+        yield equals(found + Interval(-flat, flat), claimed, b=b, part="instrument")
         part = table.where(slope=b)
         squares = {n: part.where(n=n)["square"] for n in np.unique(part["n"]).tolist()}
         levels = [run_mean(squares[n], among=16) for n in (16, 32, 64, 128)]
@@ -182,13 +183,13 @@ def test_uniform(run, *, variance=False, rate=-0.5, slope_of=None, share=1.0):
         errors = np.sqrt(np.stack([squares[n] / n for n in sizes.tolist()], axis=1))
         if b == 1.0:  # the steeper potential is still far from its limit at these sizes
             yield equals(slope(sizes, errors, among=16), rate, scale=1, b=b, part="rate")
-            least = (share * (sigma * ratio) ** 2).sqrt()
+            least = np.sqrt(share * (sigma * ratio) ** 2)
             yield equals(least, Interval.printed("1.7336"), part="printed bound")
 
 
 def expected(mu, n):
     """The mean distance of n draws from a law on the line, by sums over binomial laws, in balls."""
-    total, below, masses = ball(0), ball(0), exact(mu.weights)
+    total, below, masses = ball(0), ball(0), balls(mu.weights) / balls(mu.weights).sum()
     for k in range(mu.size - 1):
         below += masses[k]
         chances = [comb(n, j) * below**j * (1 - below) ** (n - j) for j in range(n + 1)]
@@ -216,49 +217,47 @@ def expected(mu, n):
 )
 def test_sampling(run, *, rate=0.5, factor=1.0, dim=1, extra=0, stretched=True, unseen=1):
     def bound(size, n):
-        return factor * size / (2.0 * Interval.exactly(n).sqrt() ** round(2 * rate))
+        return factor * size / (2.0 * np.sqrt(exact(n)) ** round(2 * rate))
 
     for number, rng in enumerate(run.draws(quick=4, paper=40)):
         k = 2 if number == 0 else int(rng.integers(2, 7))
         points = np.sort(rng.uniform(0.0, 1.0, size=k)) if number else np.array([0.0, 1.0])
         mu = Measure.normalised(points[:, np.newaxis], rng.dirichlet(np.full(k, 0.5)) + 1e-9 if number else np.ones(2))
-        size = Interval.exactly(points[-1]) - Interval.exactly(points[0])
         for n in run.pick(quick=(1, 4, 16), paper=(1, 4, 16, 64, 256)):
             mean = expected(mu, n + extra)
-            yield at_most(mean, bound(size, n), n=n, atoms=k)
-            # terms of a logarithm are at most n log n and 40 n in size, for p no less than 1e-17, each within a few units
-            error = gamma(16 * (n + k) * (40 + n.bit_length()))
-            yield equals(Interval.within(mean_distance(mu, n), error), mean, n=n, part="De Moivre")
+            yield at_most(mean, bound(exact(points[-1]) - exact(points[0]), n), n=n, atoms=k)
+            yield equals(mean_distance(mu.enclosed(), n), mean, n=n, part="De Moivre")
     many, fair = 10**5, Measure([[0.0], [1.0]])  # the odds of half of an even number of draws
     mean = Interval.exactly(Fraction(comb(many + 2 * extra, many // 2 + extra), 2 ** (many + 2 * extra + 1)))
-    yield at_most(mean, bound(Interval.exactly(1.0), many), n=many, atoms=2)
-    measured = Interval.within(mean_distance(fair, many), gamma(16 * (many + 2) * (40 + many.bit_length())))
-    yield equals(measured, mean, n=many, part="De Moivre")
-    yield equals(expected(Measure([[0.0], [1.0]]), 1 + extra), bound(Interval.exactly(1.0), 1), n=1, part="attained")
-    yield equals(rounded(sampling_distance(1.0, 1)), bound(Interval.exactly(1.0), 1), n=1, part="constant")
-    # a rare token that is heard: where it is not drawn, the others' images move as far as they can
+    yield at_most(mean, bound(1.0, many), n=many, atoms=2)
+    yield equals(mean_distance(fair.enclosed(), many), mean, n=many, part="De Moivre")
+    yield equals(expected(fair, 1 + extra), bound(1.0, 1), n=1, part="attained")
+    yield equals(sampling_distance(exact(1.0), 1), bound(1.0, 1), n=1, part="constant")
     for alpha, n, rare in ((0.5, 4, Fraction(1, 2)), (1.0, 8, Fraction(1, 2)), (2.0, 32, Fraction(1, 64))):
-        score, mean = DotProduct(form=[[-alpha]]), Interval.exactly(0.0)
-        whole = Measure([[-1.0], [1.0]], [float(1 - rare), float(rare)])
-        for j in range(n + 1):
-            drawn = Measure.normalised(whole.points, [n - j, j])
-            kernels = [AttentionKernel(score, m) for m in (drawn, whole)]
-            off = sum(kernel.rounding(whole.points) for kernel in kernels)
-            apart = w1(*(kernel.push(m) for kernel, m in zip(kernels, (drawn, whole), strict=True)))
-            odds = comb(n, j) * rare**j * (1 - rare) ** (n - j)
-            mean = mean + Interval.exactly(odds) * (apart + Interval.within(0.0, off))
-        stretch = rounded(joint_constant(alpha)) if stretched else 1
-        yield at_most(mean, stretch * bound(Interval.exactly(2.0), n), n=n, alpha=alpha, part="attention")
+        stretch = joint_constant(exact(alpha)) if stretched else 1
+        yield at_most(mean_after(alpha, n, rare), stretch * bound(2.0, n), n=n, alpha=alpha, part="attention")
     for m in (3, 4, 6, 8):
         n = m**3
         least = Interval.exactly((1 - Fraction(1, n)) ** (n + extra) / (m - 1))
-        yield at_least(least, Interval.exactly(Fraction(unseen, 4 * m)), n=n, part="cube")
-        yield equals(rounded(unseen_distance(1.0 / (m - 1), n, n)), least, n=n, part="unseen")
+        yield at_least(least, Fraction(unseen, 4 * m), n=n, part="cube")
+        yield equals(unseen_distance(1 / exact(float(m - 1)), n, n), least, n=n, part="unseen")
         k = m**dim
         lattice = Interval.exactly((1 - Fraction(1, k)) ** k / (m - 1))
-        yield at_most(lattice, bound(Interval.exactly(dim).sqrt(), k), n=k, d=dim, part="lattice")
+        yield at_most(lattice, bound(np.sqrt(exact(dim)), k), n=k, d=dim, part="lattice")
     grid = Measure(np.stack(np.meshgrid(*[np.linspace(0.0, 1.0, 3)] * 3), axis=-1).reshape(-1, 3))
     for rng in run.draws(quick=2, paper=20):
         chosen = rng.integers(27, size=27)
         share = Fraction(27 - len(set(chosen.tolist())), 27)  # at a distance of one half
-        yield at_least(w1(Measure(grid.points[chosen]), grid), Interval.exactly(unseen * share / 2), part="draw")
+        yield at_least(w1(Measure(grid.points[chosen]), grid), unseen * share / 2, part="draw")
+
+
+@cache
+def mean_after(alpha, n, rare):
+    """The mean distance of images from n draws of a rare token at 1: where none is drawn, others move as they can."""
+    score, whole = DotProduct(form=[[-alpha]]), Measure([[-1.0], [1.0]], [float(1 - rare), float(rare)])
+    mean = exact(0.0)
+    for j in range(n + 1):
+        drawn = Measure.normalised(whole.points, [n - j, j])
+        apart = w1(*(AttentionKernel(score, law).push(law.enclosed()) for law in (drawn, whole)))
+        mean = mean + Interval.exactly(comb(n, j) * rare**j * (1 - rare) ** (n - j)) * apart
+    return mean

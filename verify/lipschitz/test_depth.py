@@ -5,16 +5,52 @@ import math
 import numpy as np
 
 from theory import Measure, w1
-from theory.attention import DotProduct, Head, MultiHead, SelfAttention
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, verifies
-from theory.evidence.roundoff import gamma
-from theory.lipschitz import concatenated_bound, displacement, wp_line, wp_tokens
-from verify.inputs import UNITS
-from verify.lipschitz.networks import draw_cloud, joint, largest, length, norm, rising, rounding_of
+from theory.attention import DotProduct, Head, MultiHead, SelfAttention, step
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_most,
+    bug,
+    constant,
+    equals,
+    exact,
+    hypothesis,
+    verifies,
+)
+from theory.lipschitz import displacement, spectral_norm, wp_line, wp_tokens
+from theory.lipschitz.depth import concatenated_bound
+from verify.inputs import FLOOR, UNITS, draw_cloud
 
 ROA = ("vuckovic2020",)
-FLOOR = 1e-8  # of the radius: what rounding makes of nearer inputs looks like a violation
 METRICS = (1.0, 2.0, math.inf)
+
+
+def joint(alpha, *, rate=2.0):
+    """C_1, the constant of the mean displacement."""
+    return np.exp(rate * alpha) * (1.0 + 2.0 * alpha) + alpha
+
+
+def in_squares(alpha):
+    """C_2, the constant of the root of the mean square."""
+    return np.exp(alpha) * (1.0 + alpha) + alpha
+
+
+def largest(alpha):
+    """C_inf, the constant of the largest displacement."""
+    return 1.0 + 2.0 * alpha
+
+
+def length(parts):
+    """The Euclidean length of a few intervals."""
+    return np.sqrt(sum(part**2 for part in parts))
+
+
+def mean_error(x, y, p, *, rooted=True):
+    """The mean of the p-th powers of the displacements, to the power 1 / p."""
+    apart = displacement(x, y, p)
+    if p == 2.0:
+        return apart / np.sqrt(exact(len(x))) if rooted else apart**2 / len(x)
+    return apart / len(x) if p == 1.0 else apart
 
 
 @verifies(
@@ -33,45 +69,37 @@ METRICS = (1.0, 2.0, math.inf)
     bug("not-rooted", "the mean square is taken for its root", rooted=False),
 )
 def test_tokens(run, *, mean=joint, share=1.0, masses=(0.5, 0.5), rooted=True):
-    claimed = {1.0: mean, 2.0: lambda alpha: rising(lambda a: a.exp() * (1 + a) + a, alpha), math.inf: largest}
-
-    def error(x, y, p):
-        apart = displacement(x, y, p)
-        if p == 2.0:
-            return (apart**2 / x.shape[0]) if not rooted else apart / Interval.exactly(x.shape[0]).sqrt()
-        return apart / x.shape[0] if p == 1.0 else apart
-
+    claimed = {1.0: mean, 2.0: in_squares, math.inf: largest}
     x = np.array([[0.25], [1.0]])
     for p in METRICS:
         pushed = Measure(x + np.array([[0.5], [0.0]]), masses)
-        yield at_most(
-            wp_line(Measure(x, masses), pushed, p), share * error(x, pushed.points, p), p=p, input="one moved"
-        )
-        yield at_most(wp_line(Measure(x), Measure(x + 0.5), p), share * error(x, x + 0.5, p), p=p, input="translated")
+        error = mean_error(x, pushed.points, p, rooted=rooted)
+        yield at_most(wp_line(Measure(x, masses), pushed, p), share * error, p=p, input="one moved")
+        error = mean_error(x, x + 0.5, p, rooted=rooted)
+        yield at_most(wp_line(Measure(x), Measure(x + 0.5), p), share * error, p=p, input="translated")
+    for name, x, y, form, radius in token_errors(run):
+        layer = SelfAttention(DotProduct(form=form))
+        images = [layer(exact(z), Measure(z).enclosed()) for z in (x, y)]
+        alpha = spectral_norm(form) * exact(radius) ** 2
+        for p in METRICS:
+            error, case = mean_error(x, y, p, rooted=rooted), {"p": p, "n": len(x)}
+            if name == "random":
+                yield at_most(wp_tokens(x, y, p), share * error, input=name, **case)
+            yield at_most(mean_error(*images, p), claimed[p](alpha) * error, input=f"{name}, outputs", **case)
+
+
+def token_errors(run):
+    """Yield a name, tokens as they are and as they are known, a form, and the radius of a ball that holds them."""
     crowd = np.ones((400, 1))  # all but one token at 1, B = -1: in the mean the others follow the one at -1
     crowd[0] = -1.0
-    inputs = [("crowd", crowd, crowd + 0.01 * (crowd < 0), np.array([[-1.0]]), 1.0)]
+    yield "crowd", crowd, crowd + 0.01 * (crowd < 0), np.array([[-1.0]]), 1.0
     for number, rng in enumerate(run.draws(quick=8, paper=120)):
         n, d = int(rng.integers(2, run.pick(quick=5, paper=6))), int(rng.integers(1, 4))
         radius = UNITS[number % len(UNITS)] * float(rng.uniform(0.5, 2.0))
         x = draw_cloud(rng, n, d, radius)
         y = x + 10.0 ** rng.uniform(-4.0, 0.0) * (draw_cloud(rng, n, d, radius) - x)
-        if displacement(x, y).lo < FLOOR * radius:
-            continue
-        inputs.append(("random", x, y, rng.normal(size=(d, d)) * rng.choice([0.2, 1.0]) / radius**2, radius))
-    for name, x, y, form, radius in inputs:
-        layer = SelfAttention(DotProduct(form=form))
-        images = [layer(z, Measure(z)) for z in (x, y)]
-        off = max(rounding_of(form, None, Measure(z)) for z in (x, y))
-        alpha = norm(form) * Interval.exactly(radius) ** 2
-        for p in METRICS:
-            if name == "random":
-                yield at_most(wp_tokens(x, y, p), share * error(x, y, p), p=p, input=name, n=len(x))
-            moved = displacement(*images, p, error=off)
-            moved = moved / (
-                1 if p == math.inf else Interval.exactly(len(x)) if p == 1.0 else Interval.exactly(len(x)).sqrt()
-            )
-            yield at_most(moved, claimed[p](alpha) * error(x, y, p), p=p, input=f"{name}, outputs", n=len(x))
+        if displacement(x, y).lo >= FLOOR * radius:
+            yield "random", x, y, rng.normal(size=(d, d)) * rng.choice([0.2, 1.0]) / radius**2, radius
 
 
 def head(form, value, out):
@@ -95,40 +123,38 @@ def head(form, value, out):
     hypothesis("outside", "the tokens lie in the ball of twice the radius", reach=2.0),
     bug("no-output", "the norm of the output matrix is left out", output=False),
 )
-def test_heads(run, *, rate=2, pooled=length, reach=1.0, output=True):
+def test_heads(run, *, rate=2.0, pooled=length, reach=1.0, output=True):
+    for name, clouds, parts, radius in many_heads(run):
+        heads = MultiHead(tuple(head(*part) for part in parts))
+        laws = [Measure(reach * mu.points, mu.weights).enclosed() for mu in clouds]
+        apart = w1(*(step(heads, law) for law in laws))
+        before = reach * w1(*clouds)
+        norms = [[spectral_norm(part[k]) for part in parts] for k in (0, 1)]
+        out = spectral_norm(np.hstack([out for _, _, out in parts]))
+        alphas = [norm_of * exact(radius) ** 2 for norm_of in norms[0]]
+        queries = [v * a for v, a in zip(norms[1], alphas, strict=True)]
+        kappas = [v * (joint(a, rate=rate) - a) for v, a in zip(norms[1], alphas, strict=True)]
+        bound = (out if output else 1) * (length(queries) + pooled(kappas))
+        yield at_most(apart, bound * before, input=name, heads=len(parts))
+        joined = sum(spectral_norm(w @ v) * joint(a, rate=rate) for (_, v, w), a in zip(parts, alphas, strict=True))
+        yield at_most(apart, joined * before, input=f"{name}, summed", heads=len(parts))
+        own = concatenated_bound(*norms, out)(exact(radius)).constant
+        yield equals(own, bound, input=name, part="constant")
+
+
+def many_heads(run):
+    """Yield a name, two measures, form, value and output matrix of every head, and the radius of the ball."""
     line = np.eye(1)
     far = [Measure([[1.0], [-1.0 + h]], [1.0 - 1e-5, 1e-5]) for h in (0.0, 0.01)]
-    inputs = [("two alike", far, [(-line, line, line)] * 2, 1.0)]
+    yield "two alike", far, [(-line, line, line)] * 2, 1.0
     for number, rng in enumerate(run.draws(quick=8, paper=100)):
         n, d = int(rng.integers(2, 6)), int(rng.integers(1, 4))
         radius = UNITS[number % len(UNITS)] * float(rng.uniform(0.5, 2.0))
         count = int(rng.integers(1, 4))
         masses = rng.dirichlet(np.full(n, 0.4)) + 1e-9
         clouds = [Measure.normalised(draw_cloud(rng, n, d, radius), masses) for _ in range(2)]
-        parts = [
-            (
-                rng.normal(size=(d, d)) * rng.choice([0.1, 0.5]) / radius**2,
-                rng.normal(size=(d, d)),
-                rng.normal(size=(d, d)),
-            )
-            for _ in range(count)
-        ]
-        inputs.append(("random", clouds, parts, radius))
-    for name, clouds, parts, radius in inputs:
-        heads = MultiHead(tuple(head(*part) for part in parts))
-        both = [Measure(heads(reach * mu.points, Measure(reach * mu.points, mu.weights)), mu.weights) for mu in clouds]
-        error = sum(heads.rounding(reach * mu.points, Measure(reach * mu.points, mu.weights)) for mu in clouds)
-        apart = w1(*both) + Interval.within(0.0, error * math.sqrt(both[0].dim) * (1.0 + gamma(4)))
-        alphas = [norm(form) * Interval.exactly(radius) ** 2 for form, _, _ in parts]
-        values = [norm(value) for _, value, _ in parts]
-        queries = [v * a for v, a in zip(values, alphas, strict=True)]
-        kappas = [v * (joint(a, rate=rate) - a) for v, a in zip(values, alphas, strict=True)]
-        out = norm(np.hstack([out for _, _, out in parts]))
-        bound = (out if output else 1) * (length(queries) + pooled(kappas))
-        before = reach * w1(*clouds)
-        yield at_most(apart, bound * before, input=name, heads=len(parts))
-        joined = sum(norm(w @ v) * joint(a, rate=rate) for (_, v, w), a in zip(parts, alphas, strict=True))
-        yield at_most(apart, joined * before, input=f"{name}, summed", heads=len(parts))
-        norms = [[np.linalg.norm(part[k], 2) for part in parts] for k in (0, 1)]
-        own = concatenated_bound(*norms, out.mid)(radius).constant
-        yield equals(Interval.within(own, 1e3 * gamma(64) * own), bound, input=name, part="constant")
+        parts = []
+        for _ in range(count):
+            form = rng.normal(size=(d, d)) * rng.choice([0.1, 0.5]) / radius**2
+            parts.append((form, rng.normal(size=(d, d)), rng.normal(size=(d, d))))
+        yield "random", clouds, parts, radius

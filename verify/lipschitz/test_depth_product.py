@@ -5,14 +5,76 @@ import math
 import numpy as np
 
 from theory import Measure, w1
-from theory.attention import FeedForward
-from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
-from theory.evidence.roundoff import gamma
-from theory.lipschitz import Push, depth_constant, displacement, passages, response_ratio
-from verify.lipschitz.networks import Network, draw_cloud
-from verify.textbook import hull
+from theory.attention import DotProduct, FeedForward, Residual, SelfAttention, Stack
+from theory.evidence import (
+    Claim,
+    at_least,
+    at_most,
+    ball,
+    bug,
+    constant,
+    equals,
+    exact,
+    hypothesis,
+    norm,
+    verifies,
+)
+from theory.lipschitz import Push, response_ratio, spectral_norm
+from theory.lipschitz.depth import (
+    attention_bound,
+    depth_constant,
+    feed_forward_bound,
+    layer_norm,
+    layer_norm_bound,
+    layerwise_bounds,
+    residual_bound,
+)
+from verify.inputs import draw_cloud
 
 ROA = ("vuckovic2020",)
+
+
+class Network:
+    """Layers, their bounds, and what is claimed of each at the radius that enters it."""
+
+    def __init__(self, radius):
+        self.entering = [exact(radius)]
+        self.layers, self.bounds, self.claims = [], [], []
+
+    def attention(self, form, value, *, residual=False):
+        """Add attention, or its residual."""
+        kept, size, out = int(residual), spectral_norm(form), spectral_norm(value)
+
+        def claim(radius):
+            alpha = size * radius**2
+            return kept + out * (np.exp(2.0 * alpha) * (1.0 + 2.0 * alpha) + alpha)
+
+        layer, bound = SelfAttention(DotProduct(form=form), value), attention_bound(size, out)
+        if residual:
+            layer, bound = Residual(layer), residual_bound(bound)
+        self._add(layer, bound, claim, (kept + out) * self.entering[-1])
+
+    def feed_forward(self, matrix, shift):
+        """Add a rectified affine map."""
+        size, start = spectral_norm(matrix), norm(exact(shift))
+        layer = FeedForward(lambda x: np.maximum(x @ matrix.T + shift, 0.0))
+        self._add(layer, feed_forward_bound(size, start), lambda _: size, start + size * self.entering[-1])
+
+    def layer_norm(self, eps, dim):
+        """Add layer norm."""
+        radius, layer = self.entering[-1], FeedForward(lambda x: layer_norm(x, eps))
+        slope, longest = 1.0 / np.sqrt(exact(eps)), radius / np.sqrt(radius**2 / dim + eps)
+        self._add(layer, layer_norm_bound(exact(eps), dim), lambda _: slope, longest)
+
+    def _add(self, layer, bound, claim, radius):
+        self.layers.append(layer)
+        self.bounds.append(bound)
+        self.claims.append(claim)
+        self.entering.append(radius)
+
+    def product(self, *, at_input=False, combine=math.prod):
+        """What is claimed of the whole: every constant at the radius that enters its layer."""
+        return combine(claim(self.entering[0 if at_input else k]) for k, claim in enumerate(self.claims))
 
 
 def expanding():
@@ -56,17 +118,33 @@ def test_product(run, *, at_input=False, combine=math.prod, share=1.0, further=1
     deep = expanding()
     claimed = share * deep.product(at_input=at_input, combine=combine)
     light = 2.0**-40 * math.exp(-8.0)
-    push = Push(
-        reach * np.array([[2.0], [-2.0]]), np.array([[0.0], [1.0]]), np.array([1.0 - light, light]), np.array([[-1.0]])
-    )
+    points, masses = reach * np.array([[2.0], [-2.0]]), np.array([1.0 - light, light])
+    push = Push(points, np.array([[0.0], [1.0]]), masses, np.array([[-1.0]]))
     stretch = 4 * response_ratio(push, 1.0)  # the velocity at the attention is four times that of the tokens
     yield at_most(stretch, claimed, input="4x, then B = -1")
-    reached = 36 * hull(ball(8).exp())
+    reached = 36 * ball(8).exp()
     yield at_least(stretch, further * (1.0 - 2.0**-30) * reached, input="4x, then B = -1", part="reached")
     short = deep.product(at_input=True)  # 10.892, for 107314
     yield at_least(stretch, further * 9852 * short, input="4x, then B = -1", part="at the radius of the input")
+    for name, network, both in networks(run, deep):
+        scaled = [Measure(reach * mu.points, mu.weights) for mu in both]
+        first, second = (list(Stack(tuple(network.layers)).trajectory(mu.enclosed())) for mu in scaled)
+        before, bound = w1(*scaled), share * network.product(at_input=at_input, combine=combine)
+        scale = before * network.product()
+        yield at_most(w1(first[-1], second[-1]), bound * before, scale=scale, input=name, layers=len(network.layers))
+        yield equals(depth_constant(network.bounds, network.entering[0]), bound, input=name, part="constant")
+        stated = layerwise_bounds(network.bounds, network.entering[0])
+        for depth, (mu, radius, own) in enumerate(zip(first[1:], network.entering[1:], stated, strict=True)):
+            outer, case = norm(mu.points, axis=1).max(), {"input": name, "depth": depth}
+            yield at_most(outer - radius, 0, scale=1, part="radius", **case)
+            yield at_most(outer - own.radius, 0, scale=1, part="radius of the instrument", **case)
+
+
+def networks(run, deep):
+    """Yield a name, a network and two measures in the ball that it takes."""
     pair = [Measure([[0.5], [-0.5 + h]], [1.0 - 1e-6, 1e-6]) for h in (0.0, 0.02)]
-    inputs = [("4x, then B = -1, tokens", deep, pair), ("residual, rectified, attention", mixed(), pair)]
+    yield "4x, then B = -1, tokens", deep, pair
+    yield "residual, rectified, attention", mixed(), pair
     for rng in run.draws(quick=8, paper=100):
         d, radius = int(rng.integers(1, 4)), float(rng.uniform(0.5, 1.5))
         network = Network(radius)
@@ -77,25 +155,8 @@ def test_product(run, *, at_input=False, combine=math.prod, share=1.0, further=1
                 network.layer_norm(float(rng.uniform(0.05, 1.0)), d)
             else:
                 scale = float(rng.uniform(0.1, 0.8)) / max(network.entering[-1].hi, 0.5) ** 2 / math.sqrt(d)
-                network.attention(
-                    scale * rng.normal(size=(d, d)), rng.normal(size=(d, d)) / math.sqrt(d), residual=kind == 2
-                )
+                form, value = scale * rng.normal(size=(d, d)), rng.normal(size=(d, d)) / math.sqrt(d)
+                network.attention(form, value, residual=kind == 2)
         mu = Measure(draw_cloud(rng, 30, d, radius), rng.dirichlet(np.ones(30)))
         other = mu.sample(8, rng) if rng.uniform() < 0.5 else Measure(mu.points * rng.uniform(0.9, 1.0), mu.weights)
-        inputs.append(("random", network, [mu, other]))
-    for name, network, both in inputs:
-        scaled = [Measure(reach * mu.points, mu.weights) for mu in both]
-        (first, off), (second, also) = (network.push(mu) for mu in scaled)
-        after = w1(first[-1], second[-1]) + Interval.within(0.0, 1.01 * (off[-1] + also[-1]))
-        bound = share * network.product(at_input=at_input, combine=combine)
-        yield at_most(
-            after, bound * w1(*scaled), scale=w1(*scaled) * network.product(), input=name, layers=len(network.layers)
-        )
-        own = depth_constant(network.bounds, network.entering[0].hi)
-        yield equals(Interval.within(own, own * gamma(4096)), bound, input=name, part="constant")
-        reach_of = passages(network.bounds, network.entering[0].hi)
-        for depth, (mu, radius) in enumerate(zip(first[1:], network.entering[1:], strict=True)):
-            outer = displacement(mu.points, np.zeros_like(mu.points), error=off[depth + 1])
-            yield at_most(outer - radius, 0, scale=1, input=name, part="radius", depth=depth)
-            own = Interval.within(reach_of[depth].radius, gamma(4096) * reach_of[depth].radius)
-            yield at_most(outer - own, 0, scale=1, input=name, part="radius of the instrument", depth=depth)
+        yield "random", network, [mu, other]

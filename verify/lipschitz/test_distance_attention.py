@@ -6,7 +6,7 @@ from functools import cache, partial
 import numpy as np
 from scipy.optimize import minimize
 
-from theory.attention import DotProduct, SquaredDistance, attend, rounding
+from theory.attention import DotProduct, SquaredDistance, attend
 from theory.evidence import (
     Claim,
     Interval,
@@ -18,24 +18,17 @@ from theory.evidence import (
     coarse,
     constant,
     equals,
+    exact,
+    hull,
     hypothesis,
     sup_over,
     verifies,
 )
-from theory.evidence.roundoff import U, gamma
-from theory.lipschitz import (
-    displacement,
-    displacement_ratio,
-    distance_constant,
-    nearness_constant,
-    one_sided,
-    studies,
-    two_sided,
-)
-from theory.lipschitz.studies.star import row_sum
+from theory.lipschitz import displacement, displacement_ratio, studies, witnesses
+from theory.lipschitz.constants import distance_constant, nearness_constant
+from theory.lipschitz.studies import row_sum
 from verify.inputs import UNITS
 from verify.lipschitz.lambert import FAR, FIRST, attended, bound, moves, near, pushed_apart
-from verify.textbook import hull
 
 KIM = ("kim2021",)
 REFEREED = ("derived", "recalled", "refereed")
@@ -84,13 +77,11 @@ def test_extremum(run, *, logarithm=False, factor=1.0, own=1, power="u"):
 
 def spread_of(x, i, scale, score, *, masses=None, own=1.0):
     """Enclose beta sum P |x_j - x_i|^2 under the law of token i."""
-    apart = x - x[i]
-    values = scale * np.einsum("ij,ij->i", apart, apart)[:, np.newaxis]
+    points = exact(x)
+    values = scale * ((points - points[i]) ** 2).sum(axis=1, keepdims=True)
     weights = np.ones(len(x)) if masses is None else masses.copy()
     weights[i] *= own
-    value = float(attend(x[i : i + 1], x, values, score=score, weights=weights)[0, 0])
-    error = rounding(x[i : i + 1], x, values, score=score, weights=weights)
-    return Interval.within(value, error + float(values.max()) * gamma(x.shape[1] + 6))
+    return attend(points[i : i + 1], points, values, score=score, weights=weights)[0, 0]
 
 
 def climbed(rng, n):
@@ -123,9 +114,10 @@ def test_second_moment(run, *, factor=1.0, own=1.0, dot=False):
         return DotProduct(scale) if dot else SquaredDistance(scale)
 
     for n, digits in ((3, None), (10, "1.1010"), (100, "2.628650"), (1001, "4.421318"), (10**5, None)):
-        mu, claimed = one_sided(n, 0.7), factor * hull(near(n))
+        mu, claimed = witnesses.one_sided(n, 0.7), factor * hull(near(n))
         reached = spread_of(mu.points, 0, 0.7, score(0.7), masses=mu.weights, own=own)
-        reached = reached + Interval.within(0.0, 64 * U * (1.0 + claimed.hi) ** 2)  # distance and masses are rounded
+        flat = 2.0**-47 * (1.0 + claimed.hi) ** 2  # distance and masses of the witness are rounded
+        reached = reached + Interval(-flat, flat)
         yield equals(reached, claimed, n=n, part="attained")
         if digits:
             yield equals(reached, factor * Interval.printed(digits), n=n, part="printed")
@@ -157,13 +149,11 @@ def test_second_moment(run, *, factor=1.0, own=1.0, dot=False):
 )
 def test_growth(run, *, upper=None, lower=Fraction(1, 2), others=1, sizes=()):
     for n, digits in DIGITS.items():
-        computed = nearness_constant(n + 1 - others)
-        measured = Interval.within(computed, 16 * U * computed)
+        measured = nearness_constant(exact(n + 1 - others))
         yield equals(measured, Interval.printed(digits), n=n, part="printed")
         yield equals(measured, hull(near(n)), n=n, part="float")
     for n, digits in CONSTANTS.items():
-        computed = distance_constant(n + 1 - others)
-        measured = Interval.within(computed, 16 * U * computed)
+        measured = distance_constant(exact(n + 1 - others))
         yield equals(measured, Interval.printed(digits), n=n, part="1 + 4c, printed")
     for n in (*sizes, 9, 10, 100, 10**4, 10**8, 10**16, 10**100, 10**1000):
         e = ball(1).exp()
@@ -200,14 +190,14 @@ def test_max_norm(run, *, claimed=bound, p=np.inf, dot=False):
     for number, rng in enumerate(run.draws(quick=15, paper=300)):
         n, d, unit = int(rng.integers(2, 30)), int(rng.integers(1, 5)), UNITS[number % len(UNITS)]
         cases += [(float(rng.uniform(0.1, 3.0)) / unit**2, move) for move in moves(rng, n, d, unit)]
-    crowds = two_sided(MANY)  # three atoms that stand for as many tokens as their masses say
+    crowds = witnesses.two_sided(MANY)  # three atoms that stand for as many tokens as their masses say
     way = 2.0**-12 * np.array([[1.0], [-1.0], [-1.0]])
     counted = [(*case, len(case[1][1]), None) for case in cases]
     counted.append((1.0, ("two crowds", crowds.points, crowds.points + way), MANY, crowds.weights))
     for beta, (name, x, y), n, masses in counted:
         score = DotProduct(beta) if dot else SquaredDistance(beta)
-        (start, first), (end, second) = attended(x, score, masses), attended(y, score, masses)
-        ratio = displacement_ratio(x, y, (start, end), error=max(first, second))
+        images = attended(x, score, masses), attended(y, score, masses)
+        ratio = displacement_ratio(x, y, images)
         if p == 1.0:
             ratio = ratio * displacement(x, y) / displacement(x, y, p) * len(x)
         yield at_most(ratio, claimed(n), n=n, d=x.shape[1], input=name)
@@ -224,10 +214,10 @@ def test_max_norm(run, *, claimed=bound, p=np.inf, dot=False):
     ),
     constant("two", "the row sum is that of the factor two", slope=2),
     constant("full", "the row sum is the constant itself", full=True),
-    bug("distance", "the crowds are at c, not at c + 1", crowds=partial(two_sided, shift=0.0)),
-    hypothesis("one-sided", "the others are all on one side", crowds=one_sided),
+    bug("distance", "the crowds are at c, not at c + 1", crowds=partial(witnesses.two_sided, shift=0.0)),
+    hypothesis("one-sided", "the others are all on one side", crowds=witnesses.one_sided),
 )
-def test_attained(run, *, slope=4, full=False, crowds=two_sided):
+def test_attained(run, *, slope=4, full=False, crowds=witnesses.two_sided):
     table = run.study(studies.stars).where(family="two-sided")
     for n, given in zip(table["n"].tolist(), table.intervals("ratio"), strict=True):
         c, measured = near(n), row_sum(crowds(n), n)
@@ -239,5 +229,5 @@ def test_attained(run, *, slope=4, full=False, crowds=two_sided):
             yield equals(measured, Interval.printed(ROWS[n]), n=n, part="printed")
         if n in PARTS:
             yield equals(measured / bound(n), Interval.printed(PARTS[n]), n=n, part="printed share")
-    for digits, mu in (("8.83", crowds(64)), ("2.40", one_sided(64))):
+    for digits, mu in (("8.83", crowds(64)), ("2.40", witnesses.one_sided(64))):
         yield equals(row_sum(mu, 64), Interval.printed(digits), scale=bound(64), n=64, part="even number, printed")

@@ -4,34 +4,28 @@ from functools import cache, partial
 
 import numpy as np
 
-from theory.attention import AttentionKernel, DotProduct, Measure, SquaredDistance, attend, rounding
+from theory.attention import AttentionKernel, DotProduct, Measure, SelfAttention, SquaredDistance, attend, step
 from theory.distance import w1
-from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, hypothesis, sup_over, verifies
-from theory.evidence.roundoff import U, gamma
-from theory.lipschitz import (
-    atoms_constant,
-    displacement_ratio,
-    hidden_atom,
-    near_constant,
-    studies,
-    wp_line,
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_most,
+    ball,
+    balls,
+    bug,
+    constant,
+    equals,
+    exact,
+    hull,
+    hypothesis,
+    norm,
+    sup_over,
+    verifies,
 )
-from theory.lipschitz.jacobian import enclosed_jacobian
+from theory.lipschitz import displacement_ratio, enclosed_jacobian, spectral_norm, studies, witnesses, wp_line
+from theory.lipschitz.constants import atoms_constant, near_constant
 from verify.inputs import UNITS
-from verify.lipschitz.lambert import (
-    FAR,
-    FIRST,
-    SCORE,
-    Laplace,
-    attended,
-    bound,
-    dyadic,
-    moves,
-    near,
-    pushed_apart,
-    spectral,
-)
-from verify.textbook import balls, hull
+from verify.lipschitz.lambert import FAR, FIRST, SCORE, Laplace, attended, bound, dyadic, moves, near, pushed_apart
 
 KIM = ("kim2021",)
 MIRROR = np.array([[10.0], [-5.0], [-15.0]])  # two tokens at equal distances from the image of the first
@@ -63,14 +57,11 @@ def test_scaled(run, *, slope=4, squared=True, key=1.0):
         unit = UNITS[number % len(UNITS)]
         cases += [(w / unit, s, name, unit * dyadic(x, 20), unit * dyadic(y, 20)) for name, x, y in moves(rng, n, d)]
     for w, s, name, x, y in cases:
-        form, outputs = w @ w.T / s, []
-        for cloud in (x, y):
-            q = cloud @ w / np.sqrt(s)  # exact, as the values are
-            given = (q, key * q, cloud @ form)
-            outputs.append((attend(*given, score=SCORE), rounding(*given, score=SCORE)))
-        (start, first), (end, second) = outputs
-        ratio = displacement_ratio(x, y, (start, end), error=max(first, second))
-        size = spectral(form) if squared else spectral(w) / Interval.exactly(s)
+        form = w @ w.T / s
+        queries = [exact(cloud @ w / np.sqrt(s)) for cloud in (x, y)]  # exact, as the values are
+        images = [attend(q, key * q, z @ form, score=SCORE) for q, z in zip(queries, (x, y), strict=True)]
+        ratio = displacement_ratio(x, y, images)
+        size = spectral_norm(form) if squared else spectral_norm(w) / exact(s)
         yield at_most(ratio, size * bound(len(x), slope=slope), n=len(x), d=x.shape[1], input=name)
 
 
@@ -123,7 +114,7 @@ def test_atoms(run, *, power=1, every=True, dot=False, omega=farthest):
     yield equals(supremum("w/(exp(w*w)+1)", w=(0, 6)), hull(omega()), part="omega")  # w = sqrt(s)
     yield equals(hull(omega()), Interval.printed("0.277859"), part="omega")
     table = run.study(studies.stars).where(family="star")
-    for n, ratio in zip(table["n"].tolist(), table.intervals("ratio"), strict=True):
+    for n, ratio in zip(table["n"].tolist(), table["ratio"], strict=True):
         for kind, claimed in bounds(n, 1, power, every, omega):
             yield at_most(ratio, claimed, n=n, p=1, bound=kind, input="star")
     cases = [(1.0, pushed_apart(n)) for n in (3, 101)] + [(1.0, ("far", FAR, FAR + FIRST))]
@@ -132,18 +123,17 @@ def test_atoms(run, *, power=1, every=True, dot=False, omega=farthest):
         cases += [(float(rng.uniform(0.1, 3.0)) / unit**2, move) for move in moves(rng, n, d, unit)]
     for beta, (name, x, y) in cases:
         score, n = DotProduct(beta) if dot else SquaredDistance(beta), len(x)
-        (start, first), (end, second) = attended(x, score), attended(y, score)
+        images = attended(x, score), attended(y, score)
         for p in (1, 2, 3):
-            ratio = displacement_ratio(x, y, (start, end), float(p), error=max(first, second))
+            ratio = displacement_ratio(x, y, images, float(p))
             for kind, claimed in bounds(n, p, power, every, omega):
                 yield at_most(ratio, claimed, n=n, p=p, bound=kind, input=name)
             if name in ("two-sided", "near"):
                 least = min((c for _, c in bounds(n, p, power, every, omega)), key=lambda c: c.hi)
-                computed = atoms_constant(n, float(p))
-                yield equals(Interval.within(computed, 64 * U * computed), least, n=n, p=p, part="instrument")
-        between = w1(Measure(start), Measure(end)) + Interval.within(0.0, 2 * np.sqrt(x.shape[1]) * max(first, second))
+                yield equals(atoms_constant(exact(n), float(p)), least, n=n, p=p, part="instrument")
+        after = w1(*(step(SelfAttention(score), Measure(z).enclosed()) for z in (x, y)))
         claimed = bounds(n, 1, power, every, omega)[0][1]
-        yield at_most(between / w1(Measure(x), Measure(y)), claimed, n=n, p=1, input=name, part="W1")
+        yield at_most(after / w1(Measure(x), Measure(y)), claimed, n=n, p=1, input=name, part="W1")
 
 
 @verifies(
@@ -171,18 +161,16 @@ def test_laplace(run, *, factor=1.0, slope=4, own=1.0, dot=False):
         cases += [(float(rng.uniform(0.1, 3.0)) / unit, move) for move in moves(rng, n, d, unit)]
     for beta, (name, x, y) in cases:
         score, n = DotProduct(beta) if dot else Laplace(beta), len(x)
-        (start, first), (end, second) = attended(x, score), attended(y, score)
-        ratio = displacement_ratio(x, y, (start, end), error=max(first, second))
+        ratio = displacement_ratio(x, y, (attended(x, score), attended(y, score)))
         yield at_most(ratio, bound(n, slope=slope), n=n, d=x.shape[1], input=name)
-        apart = beta * np.sqrt(((x - x[0]) ** 2).sum(axis=1))[:, np.newaxis]
-        given, masses = (x[:1], x, apart), np.where(np.arange(n) == 0, own, 1.0)
-        mean = float(attend(*given, score=score, weights=masses)[0, 0])
-        error = rounding(*given, score=score, weights=masses) + float(apart.max()) * gamma(x.shape[1] + 8)
-        found, claimed = Interval.within(mean, error), factor * hull(near(n))
+        points, masses = exact(x), np.where(np.arange(n) == 0, own, 1.0)
+        apart = beta * norm(points - points[0], axis=1)[:, np.newaxis]
+        found = attend(points[:1], points, apart, score=score, weights=masses)[0, 0]
+        claimed = factor * hull(near(n))
         yield at_most(found, claimed, n=n, d=x.shape[1], input=name, part="mean distance")
         if name == "two-sided":
-            slack = Interval.within(0.0, 64 * U * (1.0 + claimed.hi) ** 2)  # the distance is rounded
-            yield equals(found + slack, claimed, n=n, part="attained")
+            flat = 2.0**-47 * (1.0 + claimed.hi) ** 2  # the distance is rounded
+            yield equals(found + Interval(-flat, flat), claimed, n=n, part="attained")
 
 
 @verifies(
@@ -205,10 +193,10 @@ def test_bounded(run, *, growing=True, half=False, typical=False, factor=1.0):
         return factor * hull((spread.exp() if growing else 1) * (1 + 2 * spread) + spread / 2)
 
     table = run.study(studies.stars).where(family="star")
-    for n, ratio in zip(table["n"].tolist(), table.intervals("ratio"), strict=True):
+    for n, ratio in zip(table["n"].tolist(), table["ratio"], strict=True):
         yield at_most(ratio, claimed(ball(n - 2).log()), n=n, input="star")  # D^2 is twice the square of a leg
     for z in (1.0, 2.0, 3.0):  # the light atom takes its own column sum from itself and from the heavy one
-        mu = hidden_atom(z)
+        mu = witnesses.hidden_atom(z)
         heavy, light = balls(mu.weights)
         column = [abs(ball) for ball in enclosed_jacobian(mu, SCORE)[:, 1, 0, 0]]
         o = ball(z * z) * (2 * heavy * light if typical else 1)
@@ -216,34 +204,29 @@ def test_bounded(run, *, growing=True, half=False, typical=False, factor=1.0):
     for number, rng in enumerate(run.draws(quick=10, paper=200)):
         n, d, radius = int(rng.integers(2, 20)), int(rng.integers(1, 4)), float(rng.uniform(0.2, 1.5))
         unit = UNITS[number % len(UNITS)]
-        o = ball(4 * radius**2) * (1 + ball(8 * U))
+        o = 4 * ball(radius * (1.0 + 2.0**-49)) ** 2  # points are moved to the sphere up to rounding
         for name, x, y in moves(rng, n, d):
-            x, y = (unit * within(z, radius) for z in (x, y))  # noqa: PLW2901
+            x, y = (unit * inside(z, radius) for z in (x, y))  # noqa: PLW2901
             if np.abs(x - y).max() < 1e-6 * unit:
                 continue
-            (start, first), (end, second) = (attended(z, SquaredDistance(unit**-2)) for z in (x, y))
+            images = [attended(z, SquaredDistance(unit**-2)) for z in (x, y)]
             for p in (1.0, 2.0, np.inf):  # in the order of the tokens, so that no masses enter but equal ones
-                ratio = displacement_ratio(x, y, (start, end), p, error=max(first, second))
+                ratio = displacement_ratio(x, y, images, p)
                 yield at_most(ratio, claimed(o), n=n, d=d, p=p, input=name, part=f"W{p:g}")
         narrow = ball(9 * 2.0**-14)  # of the clouds that are translated
         for name, pair, measured in weighed(rng, radius, unit):
             score = SquaredDistance(unit**-2)
-            kernels = [AttentionKernel(score, mu) for mu in pair]
-            errors = [kernel.rounding(mu.points) for kernel, mu in zip(kernels, pair, strict=True)]
-            images = [kernel.push(mu) for kernel, mu in zip(kernels, pair, strict=True)]
-            off = Interval.within(0.0, sum(errors) * 1.01 * np.sqrt(pair[0].dim))
+            images = [AttentionKernel(score, mu).push(mu.enclosed()) for mu in pair]
             for p, distance in measured.items():
-                after, before = distance(*images) + off, distance(*pair)
+                after, before = distance(*images), distance(*pair)
                 if before.lo > 1e-6 * unit:
                     most = claimed(narrow if name == "translated" else o)
                     yield at_most(after / before, most, n=pair[0].size, d=pair[0].dim, p=p, input=name, part=f"W{p:g}")
     for spread in (0.5, 2.0):
-        computed = near_constant(np.sqrt(spread))
-        measured = Interval.within(computed, 64 * U * computed)
-        yield equals(measured, claimed(ball(spread)), o=spread, part="instrument")
+        yield equals(near_constant(np.sqrt(exact(spread))), claimed(ball(spread)), o=spread, part="instrument")
 
 
-def within(points, radius):
+def inside(points, radius):
     """Points, those outside of a ball moved to its sphere."""
     return radius * points / np.maximum(1.0, np.sqrt((points**2).sum(axis=1, keepdims=True)))
 
@@ -254,7 +237,7 @@ def weighed(rng, radius, unit):
     for name, d, measured in (("masses on a line", 1, orders), ("masses in space", 3, {1.0: w1})):
         laws = []
         for n in rng.integers(2, 6, size=2).tolist():
-            points = unit * within(rng.uniform(0.2, 3.0) * rng.normal(size=(n, d)), radius)
+            points = unit * inside(rng.uniform(0.2, 3.0) * rng.normal(size=(n, d)), radius)
             laws.append(Measure.normalised(points, rng.dirichlet(np.full(n, 0.4)) + 1e-9))
         yield name, laws, measured
         moved = laws[0].points.copy()

@@ -1,72 +1,73 @@
 """Infinitely deep networks with shared weights: one fixed point where layers contract, and what happens where not."""
 
 import math
-from itertools import pairwise
+from itertools import accumulate
 
 import numpy as np
 
 from theory import Measure, w1
-from theory.attention import AttentionKernel, DotProduct, FeedForward, SelfAttention, Stack
+from theory.attention import DotProduct, FeedForward, SelfAttention, Stack
 from theory.evidence import (
     Claim,
     Interval,
     at_least,
     at_most,
     ball,
+    balls,
     bug,
     constant,
     equals,
+    exact,
+    hull,
     hypothesis,
     outcome,
     verifies,
 )
-from theory.evidence.roundoff import EXP_ULPS, gamma
-from theory.lipschitz import displacement, equilibrium, fixed_measure, studies
+from theory.lipschitz import displacement, studies
+from theory.lipschitz.depth import equilibrium, fixed_measure
 from verify import textbook
-from verify.lipschitz.networks import slip
-from verify.textbook import balls, gap, hull
 
 ROA = ("vuckovic2020",)
 VALUE, ALPHA, SHIFT = 0.35, 0.2, 0.4  # the layer of the claim on the ball of radius one: 0.4 + 0.35 <= 1
 
 
 def rate_of(value=VALUE, alpha=ALPHA, grow=2):
-    """|V| C_1(alpha), in balls; the twins change the exponent."""
-    v, a = (ball(x) for x in (value, alpha))
-    return hull(v * ((grow * a).exp() * (1 + 2 * a) + a))
+    """|V| C_1(alpha); the twins change the exponent."""
+    v, a = ball(value), ball(alpha)
+    return hull(v * (np.exp(grow * a) * (1 + 2 * a) + a))
 
 
-def passes(value, shift, form, outer, mu, count):
-    """The measures after each pass of attention, shift and ``outer``, and how far their atoms may be off."""
-    score = DotProduct(form=form)
-    block = Stack((SelfAttention(score, value), FeedForward(lambda x: outer(x + shift))))
-    size = float(np.abs(mu.points).max()) + float(np.linalg.norm(shift))
-    stretch = np.linalg.norm(value, 2) * (1.0 + 2.0 * np.linalg.norm(form, 2) * size**2)
-    yield mu, 0.0
-    off = 0.0
-    for _ in range(count):
-        own = AttentionKernel(score, mu, value).rounding(mu.points) + gamma(EXP_ULPS + 4) * size
-        mu, off = block.push(mu), 1.01 * (stretch * off + math.sqrt(mu.dim) * own)
-        yield mu, off
-
-
-def apart(first, second):
-    """W1 of two measures of which the atoms are known to some error."""
-    around = w1(first[0], second[0]) + Interval.within(0.0, 1.01 * (first[1] + second[1]))
-    return Interval(max(around.lo, 0.0), around.hi, around.kind)
+def rotation(angle):
+    """The rotation of the plane, as floats."""
+    return np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
 
 
 def sink(turn, shift, sign=1):
-    """The solution of x = V x + b for V = VALUE times the rotation by the angle, as floats and their error."""
-    v, angle = ball(sign * VALUE), ball(turn)
-    b = balls(shift)
+    """The solution of x = V x + b for V = VALUE times the rotation by the angle."""
+    v, b = ball(sign * VALUE), balls(shift)
     if b.size == 1:
-        exact = b / (1 - v)
-    else:
-        c, s = 1 - v * angle.cos(), v * angle.sin()
-        exact = np.array([(c * b[0] - s * b[1]), (s * b[0] + c * b[1])]) / (c * c + s * s)
-    point = np.array([hull(x).mid for x in exact])
-    return Measure.dirac(point), float(gap(point, exact).hi) * math.sqrt(b.size)
+        return hull(b / (1 - v))
+    c, s = 1 - v * ball(turn).cos(), v * ball(turn).sin()
+    return hull(np.array([c * b[0] - s * b[1], s * b[0] + c * b[1]]) / (c * c + s * s))
+
+
+def contractions(run):
+    """Yield a name, an angle, a form, a shift, two measures and a number of passes."""
+    line, edge = np.eye(1), 1.0 - 1e-4
+    far = [Measure([[1.0], [-1.0 + h]], [edge, 1.0 - edge]) for h in (0.0, 0.01)]
+    yield "far atom", 0.0, -ALPHA * line, [SHIFT], far, 6
+    yield "alpha = 0", 0.0, 0.0 * line, [SHIFT], [Measure.dirac([1.0]), Measure.dirac([0.8])], 12
+    yield "Diracs", 0.0, ALPHA * line, [SHIFT], [Measure.dirac([0.3]), Measure.dirac([0.6])], 12
+    yield "apart", 0.0, ALPHA * line, [SHIFT], [Measure([[0.6], [0.3]]), Measure([[-0.5], [-0.4]])], 12
+    for rng in run.draws(quick=2, paper=20):
+        d, turn = int(rng.integers(1, 3)), float(rng.uniform(0.0, 6.0))
+        clouds = []
+        for n in (3, 6):
+            points = rng.uniform(-1.0, 1.0, size=(n, d)) / math.sqrt(d)
+            clouds.append(Measure(points, rng.dirichlet(np.full(n, 0.5))))
+        form = rng.normal(size=(d, d))
+        form = 0.99 * ALPHA * form / np.linalg.norm(form, 2)
+        yield "random", turn, form, [SHIFT] if d == 1 else [0.3, -0.4], clouds, 8
 
 
 @verifies(
@@ -91,71 +92,44 @@ def sink(turn, shift, sign=1):
 def test_fixed_point(run, *, value=VALUE, shift=SHIFT, outer=np.positive, grow=2, target=1, part=1.0):
     claimed = {alpha: part * rate_of(alpha=alpha, grow=grow) for alpha in (0.0, ALPHA)}
     yield equals(claimed[ALPHA], Interval.printed("0.80099"), part="constant, as printed")
-    line, edge = np.eye(1), 1.0 - 1e-4
-    far = [Measure([[1.0], [-1.0 + h]], [edge, 1.0 - edge]) for h in (0.0, 0.01)]
-    inputs = [("far atom", 0.0, -ALPHA * line, [SHIFT], far, 6)]
-    inputs += [("alpha = 0", 0.0, 0.0 * line, [SHIFT], [Measure.dirac([1.0]), Measure.dirac([0.8])], 12)]
-    inputs += [("Diracs", 0.0, ALPHA * line, [SHIFT], [Measure.dirac([0.3]), Measure.dirac([0.6])], 12)]
-    inputs += [("apart", 0.0, ALPHA * line, [SHIFT], [Measure([[0.6], [0.3]]), Measure([[-0.5], [-0.4]])], 12)]
-    for rng in run.draws(quick=2, paper=20):
-        d, turn = int(rng.integers(1, 3)), float(rng.uniform(0.0, 6.0))
-        clouds = [
-            Measure(rng.uniform(-1.0, 1.0, size=(n, d)) / math.sqrt(d), rng.dirichlet(np.full(n, 0.5))) for n in (3, 6)
-        ]
-        form = rng.normal(size=(d, d))
-        inputs.append(
-            (
-                "random",
-                turn,
-                0.99 * ALPHA * form / np.linalg.norm(form, 2),
-                [SHIFT] * (d == 1) or [0.3, -0.4],
-                clouds,
-                8,
-            )
-        )
-    for name, turn, form, b, clouds, count in inputs:
-        d = len(b)
-        turned = (
-            np.eye(1) if d == 1 else np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])
-        )
-        place, placed = sink(turn, b, target)
-        moved = shift / SHIFT * np.array(b)
+    for name, turn, form, b, clouds, count in contractions(run):
         alpha = ALPHA if form.any() else 0.0
-        rate = claimed[alpha]
-        paths = [list(passes(value * turned, moved, form, outer, mu, count)) for mu in clouds]
-        before, first = apart(paths[0][0], paths[1][0]), apart(paths[0][1], paths[0][0])
+        rate, stated = claimed[alpha], rate_of(alpha=alpha).hi
+        place, moved = Measure.dirac(sink(turn, b, target)), shift / SHIFT * np.array(b)
+        attention = SelfAttention(DotProduct(form=form), value * (rotation(turn) if len(b) == 2 else np.eye(1)))
+        block = Stack((attention, FeedForward(lambda x, moved=moved: outer(x + moved))))
+        paths = [orbit(block, mu, count) for mu in clouds]
+        before, first = w1(paths[0][0], paths[1][0]), w1(paths[0][1], paths[0][0])
         for n in range(1, count + 1):
-            yield at_most(
-                apart(paths[0][n], paths[1][n]), rate**n * before, scale=before, input=name, n=n, part="two starts"
-            )
-            near = apart(paths[0][n], (place, placed))
-            bound = rate**n / (1 - rate) * first
+            apart = w1(paths[0][n], paths[1][n])
+            yield at_most(apart, rate**n * before, scale=before, input=name, n=n, part="two starts")
+            near, bound = w1(paths[0][n], place), rate**n / (1 - rate) * first
             yield at_most(near, bound, scale=1, input=name, n=n, part="a priori")
             if not form.any():
                 yield equals(near, bound, scale=1, input=name, n=n, part="a priori, attained")
-        block = Stack(
-            (SelfAttention(DotProduct(form=form), value * turned), FeedForward(lambda x, b=moved: outer(x + b)))
-        )
-        own = slip(DotProduct(form=form), VALUE * turned, clouds[0].size, d)
+        own = misplaced(block.layers[0], clouds[0].size, len(b))
         for stop in (5, 15):
-            stated = rate_of(alpha=alpha)
-            found = fixed_measure(block, clouds[0], stated.hi, count=stop, rounding=own)
-            off = apart((found.point, 0.0), (place, placed))
+            found = fixed_measure(block, clouds[0], stated, count=stop, rounding=own)
+            off = w1(found.point, place)
             yield outcome(at_most(off - found.error, 0, scale=1, input=name, n=stop))  # than what it says of itself
             if not form.any():
-                told = Interval.within(found.error, 2.0 * own / (1.0 - stated.hi))
+                told = found.error + Interval(-1.0, 1.0) * 2.0 * own / (1.0 - stated)
                 yield equals(off, told, scale=1, input=name, n=stop, part="a posteriori, attained")
-    rate, (place, placed) = claimed[ALPHA], sink(0.0, [SHIFT], target)
-    table = run.study(studies.fixed_points)
+    rate, place = claimed[ALPHA], sink(0.0, [SHIFT], target)[0]
+    table = run.study(studies.fixed_points).where(system="contraction")
     for start in studies.SYSTEMS["contraction"].starts:
-        rows = table.where(system="contraction", start=start)
-        moves = rows.intervals("move")
-        for n, move in enumerate(moves[1:], start=1):
-            yield at_most(move, rate**n * moves[0], scale=moves[0], input=start, n=n, part="moves")
+        rows = table.where(start=start)
+        moves = rows["move"]
+        for n in range(1, len(moves)):
+            yield at_most(moves[n], rate**n * moves[0], scale=moves[0], input=start, n=n, part="moves")
         for end in ("low", "high"):  # the last move bounds what is left
-            left = rate_of() / (1 - rate_of()) * moves[-1]
-            last = rows.intervals(end)[-1] + Interval.within(0.0, moves[-1].hi + left.hi + placed)
-            yield equals(last, place.points.item(), scale=1, input=start, part="limit")
+            left = (moves[-1] + rate_of() / (1 - rate_of()) * moves[-1]).hi
+            yield equals(rows[end][-1] + Interval(-left, left), place, scale=1, input=start, part="limit")
+
+
+def orbit(block, mu, count):
+    """The measures after 0, 1, ... passes."""
+    return list(accumulate(range(count), lambda nu, _: block.push(nu), initial=mu.enclosed()))
 
 
 def root_of(slope):
@@ -188,14 +162,14 @@ def test_several(run, *, slope=1.5, eighth=4, still=False, shared=False, last=-1
 
     def path(system, start):
         part = table.where(system=system, start=start)
-        return [part.intervals(name) for name in ("low", "high", "move")]
+        return part["low"], part["high"], part["move"]
 
     for start in studies.SYSTEMS["identity"].starts:
         low, high, _ = path("identity", start)
-        widths = [h - ell for ell, h in zip(low, high, strict=True)]
-        for n, (before, after) in enumerate(pairwise(widths)):
-            least, most = (hull(ball(w) * (ball(w) ** 2 / eighth).tanh()) for w in (max(before.lo, 0.0), before.hi))
-            yield at_most(after - Interval(least.lo, most.hi), 0, scale=1, start=start, n=n)  # both become rounding
+        widths = np.maximum(high - low, 0.0)
+        shrunk = widths * np.tanh(widths**2 / eighth)
+        for n in range(len(widths) - 1):  # both become rounding
+            yield at_most(widths[n + 1] - shrunk[n], 0, scale=1, start=start, n=n)
         yield at_most(widths[last], 1e-9, scale=1, start=start, part="collapsed")
     for start, digits in (("lower", "-0.6585"), ("upper", "0.5892"), ("middle", "-0.1576"), ("pair", "0.0000")):
         place = (0 if shared else 1) * Interval.printed(digits)
@@ -209,8 +183,7 @@ def test_several(run, *, slope=1.5, eighth=4, still=False, shared=False, last=-1
     sides = {"low": -1, "just below": -1, "symmetric": 0, "just above": 1, "high": 1}
     for start, side in sides.items():
         for end in path("squashed", start)[:2]:
-            last = end[20] if side == 0 else end[-1]
-            yield equals(last, (0 if shared else side) * root, scale=1, start=start)
+            yield equals(end[20] if side == 0 else end[-1], (0 if shared else side) * root, scale=1, start=start)
 
 
 @verifies(
@@ -228,51 +201,50 @@ def test_several(run, *, slope=1.5, eighth=4, still=False, shared=False, last=-1
     bug("no-input", "the inputs are added before the first pass only", injected=False),
 )
 def test_equilibrium(run, *, share=1.0, stretch=1.0, injected=True):
-    inputs = [
-        (
-            "alpha = 0",
-            VALUE * np.eye(1),
-            np.zeros((1, 1)),
-            np.array([[0.2], [0.5], [-0.6]]),
-            np.array([[0.5], [0.6], [0.1]]),
-        )
-    ]
+    for name, value, form, u, x in equilibria(run):
+        n, alpha = len(u), 0.0 if not form.any() else ALPHA
+        rate = rate_of(alpha=alpha)
+        layer, added = SelfAttention(DotProduct(form=form), stretch * value), u if injected else np.zeros_like(u)
+        own = misplaced(SelfAttention(DotProduct(form=form), value), n, u.shape[1])
+        given = {"start": x, "rounding": own}
+        rest = equilibrium(layer, added, rate.hi, count=60, **given)
+        scores = balls(rest.point) @ balls(form) @ balls(rest.point).T
+        claimed = textbook.average(scores, rest.point) @ balls(value).T + balls(u)
+        near = Interval(-4.0 * rest.error, 4.0 * rest.error)
+        yield equals(exact(rest.point) + near, claimed, scale=1, input=name, n=n, part="equation")
+        reach = 2.0 * rest.error + own / (1.0 - rate.hi)
+        wide, start = Interval(-reach, reach), displacement(x, rest.point, 1.0) / n
+        for t in (1, 2, 4, 8):
+            found = equilibrium(layer, added, rate.hi, count=t, **given)
+            off = displacement(found.point, rest.point, 1.0) / n + wide
+            yield at_most(off, (share * rate) ** t * start, scale=start, input=name, n=n, t=t)
+            beyond = off - (found.error + 2.0 * reach)  # than what the method says of itself
+            yield outcome(at_most(beyond, 0, scale=start, input=name, n=n, t=t, part="a posteriori"))
+            if not form.any() and t > 1:  # the first pass makes all errors equal
+                told = found.error + Interval(-1.0, 1.0) * 2.0 * own / (1.0 - rate.hi)
+                yield equals(off, told, scale=start, input=name, t=t, part="a posteriori, attained")
+        for i in range(1, n):
+            after, before = (displacement(z[:1], z[i : i + 1]) for z in (rest.point, u))
+            least = before / (1 + VALUE * exact(alpha))
+            yield at_least(after + 2 * wide, least, scale=1, input=name, part="distinct")
+
+
+def misplaced(layer, n, d):
+    """How far one pass may misplace any of n tokens of the unit ball: no cloud there is larger than this one."""
+    corners = Measure(np.ones((n, d)) * np.where(np.arange(n) % 2, 1.0, -1.0)[:, np.newaxis])
+    outputs = layer(exact(corners.points), corners.enclosed()) + exact(corners.points)
+    return math.sqrt(d) * float(outputs.width.max())
+
+
+def equilibria(run):
+    """Yield a name, a value matrix, a form, inputs and a start."""
+    line = VALUE * np.eye(1), np.zeros((1, 1))
+    yield "alpha = 0", *line, np.array([[0.2], [0.5], [-0.6]]), np.array([[0.5], [0.6], [0.1]])
     angle = np.arange(6) * np.pi / 3.0  # six tokens around a circle
     ring = 0.6 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    inputs.append(("six", VALUE * np.eye(2), ALPHA * np.array([[0.0, -1.0], [1.0, 0.0]]), ring, -ring))
+    yield "six", VALUE * np.eye(2), ALPHA * np.array([[0.0, -1.0], [1.0, 0.0]]), ring, -ring
     for rng in run.draws(quick=3, paper=25):
         n, d = int(rng.integers(2, 8)), int(rng.integers(1, 4))
         value, form = rng.normal(size=(d, d)), rng.normal(size=(d, d))
         u, x = (rng.uniform(-1.0, 1.0, size=(n, d)) / math.sqrt(d) * most for most in (0.65, 1.0))
-        inputs.append(
-            ("random", VALUE * value / np.linalg.norm(value, 2), ALPHA * form / np.linalg.norm(form, 2), u, x)
-        )
-    for name, value, form, u, x in inputs:
-        n, alpha = len(u), 0.0 if not form.any() else ALPHA
-        rate, used = rate_of(alpha=alpha), stretch * value
-        layer, added = SelfAttention(DotProduct(form=form), used), u if injected else np.zeros_like(u)
-        rounding = slip(DotProduct(form=form), value, n, u.shape[1])
-        rest = equilibrium(layer, added, rate.hi, start=x, count=60, rounding=rounding)
-        scores = balls(rest.point) @ balls(form) @ balls(rest.point).T
-        claimed = textbook.average(scores, rest.point) @ balls(value).T + balls(u)
-        yield equals(gap(rest.point, claimed, 4.0 * rest.error), 0, scale=1, input=name, n=n, part="equation")
-        reach = Interval.within(0.0, 2.0 * rest.error + rounding / (1.0 - rate.hi))
-        start = displacement(x, rest.point, 1.0) / n
-        for t in (1, 2, 4, 8):
-            found = equilibrium(layer, added, rate.hi, start=x, count=t, rounding=rounding)
-            off = displacement(found.point, rest.point, 1.0) / n + reach
-            yield at_most(off, (share * rate) ** t * start, scale=start, input=name, n=n, t=t)
-            beyond = off - (found.error + 2.0 * reach.hi)  # than what the method says of itself
-            yield outcome(at_most(beyond, 0, scale=start, input=name, n=n, t=t, part="a posteriori"))
-            if not form.any() and t > 1:  # the first pass makes all errors equal
-                told = Interval.within(found.error, 2.0 * rounding / (1.0 - rate.hi))
-                yield equals(off, told, scale=start, input=name, t=t, part="a posteriori, attained")
-        for i in range(1, n):
-            gaps = [displacement(z[:1], z[i : i + 1]) for z in (rest.point, u)]
-            yield at_least(
-                gaps[0] + 2 * reach,
-                gaps[1] / (1 + VALUE * Interval.exactly(alpha)),
-                scale=1,
-                input=name,
-                part="distinct",
-            )
+        yield "random", VALUE * value / np.linalg.norm(value, 2), ALPHA * form / np.linalg.norm(form, 2), u, x

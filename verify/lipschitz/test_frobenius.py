@@ -23,7 +23,8 @@ from theory.evidence import (
     zero,
 )
 from theory.evidence.roundoff import gamma
-from theory.lipschitz import frobenius_constants, leader_bound, leader_gap, studies
+from theory.lipschitz import studies
+from theory.lipschitz.constants import frobenius_constants, leader_bound, leader_gap
 from verify import textbook
 from verify.lipschitz import clouds
 from verify.textbook import balls, hull

@@ -1,10 +1,12 @@
 """Between W1 and W-infinity: constants in W_p, and the cloud that strains W2 most."""
 
 import math
+from functools import partial
 
 import numpy as np
 
 from theory import Measure
+from theory.attention import AttentionKernel, DotProduct
 from theory.evidence import (
     Claim,
     Interval,
@@ -14,23 +16,16 @@ from theory.evidence import (
     bug,
     constant,
     equals,
+    exact,
+    hull,
     hypothesis,
     sup_over,
     verifies,
 )
-from theory.lipschitz import (
-    far_atom,
-    interpolated_constant,
-    response,
-    response_ratio,
-    straining_mass,
-    studies,
-    wp_line,
-    wp_tokens,
-)
-from theory.lipschitz.studies.bounded import METRICS
-from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, image, layer, moved, norm, rounded, rows
-from verify.textbook import hull
+from theory.lipschitz import response, response_ratio, spectral_norm, studies, witnesses, wp_line, wp_tokens
+from theory.lipschitz.constants import interpolated_constant
+from theory.lipschitz.studies import METRICS
+from verify.inputs import FLOOR, draw_cloud, draw_layer, push_within
 
 SOURCES = ("vuckovic2020", "castin2024")
 REFEREED = ("derived", "refereed")
@@ -44,23 +39,17 @@ PRINTED = {  # alpha: the answer of the straining cloud, its mass
 }
 
 
-def between(alpha, p, exponent=1.0, weak=1.0):
-    """C_p as it is printed, in balls: for twins with another exponent, or the exponential left out."""
-    a, x = ball(alpha), 1 / ball(p) if math.isfinite(p) else ball(0)
+def between(a, p, exponent=1.0, weak=1.0):
+    """C_p as it is printed, of a ball or an interval: for twins with another exponent."""
+    x = 1 / ball(p) if math.isfinite(p) else ball(0)
     spread = ball(2) ** (2 * x - 1) if p < 2.0 else 1
-    return hull((ball(2.0 * exponent) * a * x).exp() * (1 + spread * a) + ball(weak) * a)
+    return np.exp(2 * exponent * x * a) * (1 + spread * a) + weak * a
 
 
-def schur_of(alpha, p):
-    """The constant that Schur's test gives, in balls."""
-    a, x = ball(alpha), 1 / ball(p) if math.isfinite(p) else ball(0)
-    return hull((2 * a * x).exp() * (1 + 2 * a))
-
-
-def across(alpha, constant_of):
-    """Enclose a constant that grows with alpha over an interval of it."""
-    least, most = constant_of(alpha.lo), constant_of(alpha.hi)
-    return Interval(least.lo, most.hi, most.kind)
+def schur_of(a, p):
+    """The constant that Schur's test gives, of a ball or an interval."""
+    x = 1 / ball(p) if math.isfinite(p) else ball(0)
+    return np.exp(2 * x * a) * (1 + 2 * a)
 
 
 @verifies(
@@ -82,43 +71,42 @@ def across(alpha, constant_of):
 def test_interpolated(run, *, exponent=1.0, reach=1.0, other=True, share=1.0):
     for rng in run.draws(quick=8, paper=80):
         d, radius, n = int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-3.0, 3.0)), int(rng.integers(2, 6))
-        form, value = layer(rng, d, radius)
+        form, value = draw_layer(rng, d, radius)
         value *= 10.0 ** rng.uniform(-3.0, 3.0)
         x = draw_cloud(rng, n, d, radius)
-        y = moved(rng, x, radius) if rng.uniform() < 0.8 else draw_cloud(rng, n, d, radius)
+        y = push_within(rng, x, radius) if rng.uniform() < 0.8 else draw_cloud(rng, n, d, radius)
         weights = rng.dirichlet(np.full(n, 0.4)) + 1e-12
-        mu, nu = (Measure.normalised(z, weights) if d == 1 else Measure(z) for z in (x, y))
-        (one, first), (two, second) = (image(measure, form, value) for measure in (mu, nu))
-        alpha = norm(form) * Interval.exactly(radius) ** 2
+        pair = [Measure.normalised(z, weights) if d == 1 else Measure(z) for z in (x, y)]
+        images = [AttentionKernel(DotProduct(form=form), mu, value).push(mu.enclosed()) for mu in pair]
+        alpha, size = spectral_norm(form) * exact(radius) ** 2, spectral_norm(value)
         for p in ORDERS:
             if d == 1:
-                pair = wp_line(mu, nu, p), wp_line(one, two, p)
+                before, after = wp_line(*pair, p), wp_line(*images, p)
             else:
-                pair = wp_tokens(x, y, p), wp_tokens(one.points, two.points, p)
-            if pair[0].lo < FLOOR * radius:
+                before, after = wp_tokens(x, y, p), wp_tokens(*(image.points for image in images), p)
+            if before.lo < FLOOR * radius:
                 continue
-            bound = across(alpha, lambda end, p=p: between(end, p, exponent))
-            after = blurred(pair[1], first, second)
-            yield at_most(after, norm(value) * bound * pair[0], d=d, n=n, alpha=alpha.mid, p=p)
-            schur = share * norm(value) * across(alpha, lambda end, p=p: schur_of(end, p))
-            yield at_most(after, schur * pair[0], d=d, n=n, alpha=alpha.mid, p=p, part="Schur")
+            case = {"d": d, "n": n, "alpha": alpha.mid, "p": p}
+            yield at_most(after, size * between(alpha, p, exponent) * before, **case)
+            yield at_most(after, share * size * schur_of(alpha, p) * before, part="Schur", **case)
     table = run.study(studies.tightness)
     for metric, p in METRICS.items():
-        for alpha, way, stretch in rows(table.where(metric=metric)):
-            yield at_most(stretch, between(alpha, p, exponent), alpha=alpha, p=p, way=way)
-            yield at_most(stretch, share * schur_of(alpha, p), alpha=alpha, p=p, way=way, part="Schur")
+        part = table.where(metric=metric)
+        for alpha, way, stretch in zip(part["alpha"].tolist(), part["way"].tolist(), part["stretch"], strict=True):
+            yield at_most(stretch, between(ball(alpha), p, exponent), alpha=alpha, p=p, way=way)
+            yield at_most(stretch, share * schur_of(ball(alpha), p), alpha=alpha, p=p, way=way, part="Schur")
     for alpha in PRINTED:
-        push = far_atom(alpha, straining_mass(alpha))
+        push = witnesses.far_atom(alpha, witnesses.straining_mass(alpha))
         wide = push._replace(points=reach * push.points)
         for p in ORDERS:
+            claimed, true, schur = (f(ball(alpha), p) for f in (partial(between, exponent=exponent), between, schur_of))
             measured = response_ratio(wide, p) if other else 2.0 * response_ratio(wide, 1.0)
-            yield at_most(measured, between(alpha, p, exponent), alpha=alpha, p=p, way="straining")
-            claimed = between(alpha, p, exponent)
-            yield equals(rounded(interpolated_constant(alpha, p)), claimed, alpha=alpha, p=p, part="constant")
+            yield at_most(measured, claimed, alpha=alpha, p=p, way="straining")
+            yield equals(interpolated_constant(exact(alpha), p), claimed, alpha=alpha, p=p, part="constant")
             if p >= 2.0:
-                yield at_most(between(alpha, p), share * schur_of(alpha, p), alpha=alpha, p=p, part="no smaller")
+                yield at_most(true, share * schur, alpha=alpha, p=p, part="no smaller")
             elif p == 1.0:
-                yield at_least(between(alpha, p, exponent), schur_of(alpha, p), alpha=alpha, p=p, part="smaller")
+                yield at_least(claimed, schur, alpha=alpha, p=p, part="smaller")
 
 
 @verifies(
@@ -137,19 +125,20 @@ def test_interpolated(run, *, exponent=1.0, reach=1.0, other=True, share=1.0):
 )
 def test_straining(run, *, share=1.0, mass=1.0, tilted=True):
     def answer(alpha, epsilon):
-        push = far_atom(alpha, epsilon if tilted else epsilon * math.exp(-2.0 * alpha))
+        push = witnesses.far_atom(alpha, epsilon if tilted else epsilon * math.exp(-2.0 * alpha))
         radius = 2.0**-7 if alpha < 1.0 else 2.0**9  # any one serves
         push = push._replace(points=radius * push.points, form=push.form / radius**2)
         odds = ball(push.masses[0]) / ball(push.masses[1])
         return hull(abs(response(push)[0, 0]) * odds.sqrt())
 
     for alpha, (printed, light) in PRINTED.items():
-        epsilon, a = mass * straining_mass(alpha), ball(alpha)
+        epsilon, a = mass * witnesses.straining_mass(alpha), ball(alpha)
         q = (6 * a - 2 + ((6 * a - 2) ** 2 + 32 * a).sqrt()) / (16 * a)
         largest = share * hull(a.exp() * (q * (1 - q)).sqrt() * (1 + 2 * a * q))
         yield equals(answer(alpha, epsilon), largest, alpha=alpha)
         yield equals(answer(alpha, epsilon), Interval.printed(printed), alpha=alpha, part="printed")
-        yield equals(rounded(epsilon), Interval.printed(light), alpha=alpha, part="mass")
+        told = mass * witnesses.straining_mass(exact(alpha))
+        yield equals(told, Interval.printed(light), alpha=alpha, part="mass")
         top = sup_over(f"exp(2*{alpha})*q*(1 - q)*(1 + 2*{alpha}*q)**2", tolerance=2e-4, q=(0, 1))
         yield at_most(top, largest**2, alpha=alpha, part="all masses, squared")
         for factor in (0.25, 0.5, 0.9, 1.1, 2.0):

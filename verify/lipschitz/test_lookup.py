@@ -1,18 +1,25 @@
 """What looking values up and projecting laws to their moments can stretch."""
 
-import math
-
 import numpy as np
 
 from theory import Measure, w1
 from theory.attention import Lookup, MomentSubspace, barycentres
-from theory.evidence import Claim, Interval, at_most, bug, constant, equals, hypothesis, verifies
-from theory.evidence.roundoff import gamma
-from theory.lipschitz import lookup_constant
-from verify.inputs import UNITS
-from verify.lipschitz.pairs import norm, rounded
-from verify.lipschitz.tilts import FLOOR, clouds, length
-from verify.textbook import balls
+from theory.evidence import (
+    Claim,
+    at_most,
+    balls,
+    bug,
+    constant,
+    equals,
+    exact,
+    hull,
+    hypothesis,
+    norm,
+    verifies,
+)
+from theory.lipschitz import spectral_norm
+from theory.lipschitz.constants import lookup_constant
+from verify.inputs import FLOOR, UNITS, draw_pair
 
 SOURCES = ("vuckovic2020",)
 ON_PAPER = ("derived", "refereed on paper")
@@ -35,9 +42,10 @@ NILPOTENT = np.array([[0.0, 1.0], [0.0, 0.0]])
 )
 def test_projection(run, *, factor=1.0, feature=lambda y: 100.0 * np.sin(y), summed=False):
     def project(subspace, mu):
+        law = mu.enclosed()
         if summed:
-            return subspace.section(subspace.feature(mu.points).sum(axis=0))
-        return subspace.project(mu)
+            return subspace.section(subspace.feature(law.points).sum(axis=0))
+        return subspace.project(law)
 
     ends = Measure.dirac([100.0]), Measure.dirac([101.0])
     cases = [("feature", 1.0, MomentSubspace(feature, Measure.dirac), 100.0, *ends)]
@@ -46,9 +54,9 @@ def test_projection(run, *, factor=1.0, feature=lambda y: 100.0 * np.sin(y), sum
     for number, rng in enumerate(run.draws(quick=16, paper=150)):
         d, unit = int(rng.integers(1, 4)), UNITS[number // 3 % len(UNITS)]  # every third one is a translate
         noise = Measure.normalised(unit * rng.normal(size=(3, d)), rng.dirichlet(np.ones(3)))
-        cloud = MomentSubspace(lambda y: y, lambda z, rho=noise: Measure(rho.points + z, rho.weights))
+        cloud = MomentSubspace(lambda y: y, lambda z, rho=noise: rho.enclosed().push_forward(lambda y: y + z))
         bent = MomentSubspace(lambda y: np.abs(y) / 2.0, lambda z: Measure.dirac(3.0 * z))
-        mu, nu = clouds(rng, d, unit)
+        mu, nu = draw_pair(rng, d, unit)
         if number % 3 == 0:
             nu = Measure(mu.points + unit * rng.normal(size=d), mu.weights)
         way = "translate" if number % 3 == 0 else "pair"
@@ -56,13 +64,11 @@ def test_projection(run, *, factor=1.0, feature=lambda y: 100.0 * np.sin(y), sum
         cases += [(name, unit, subspace, rate, mu, nu) for name, subspace, rate in ways]
     for way, unit, subspace, rate, mu, nu in cases:
         before = w1(mu, nu)
-        size = unit + max(float(np.abs(m.points).max()) for m in (mu, nu))
-        if before.lo < FLOOR * size:
+        if before.lo < FLOOR * (unit + max(float(np.abs(m.points).max()) for m in (mu, nu))):
             continue
-        # averages of at most six numbers, and the noise added to them; the sine is within four units
-        error = Interval.within(0.0, (100.0 if way == "feature" else 10.0) * gamma(32) * size * math.sqrt(mu.dim))
-        after = w1(project(subspace, mu), project(subspace, nu)) + error
-        yield (equals if way == "translate" else at_most)(after, factor * rate * before, way=way, n=mu.size, d=mu.dim)
+        relation = equals if way == "translate" else at_most
+        after = w1(project(subspace, mu), project(subspace, nu))
+        yield relation(after, factor * rate * before, way=way, n=mu.size, d=mu.dim)
 
 
 @verifies(
@@ -82,9 +88,7 @@ def test_projection(run, *, factor=1.0, feature=lambda y: 100.0 * np.sin(y), sum
 )
 def test_lookup(run, *, factor=1.0, radius=False, neighbours=False, other=1.0):
     def linear(matrix):
-        if radius:
-            return Interval.exactly(float(np.abs(np.linalg.eigvals(matrix)).max()))
-        return norm(matrix)
+        return exact(np.abs(np.linalg.eigvals(matrix)).max()) if radius else spectral_norm(matrix)
 
     origin, second = Measure.dirac([0.0, 0.0]), Measure.dirac([0.0, 1.0])
     one = w1(origin.linear_image(NILPOTENT), second.linear_image(other * NILPOTENT))
@@ -93,26 +97,23 @@ def test_lookup(run, *, factor=1.0, radius=False, neighbours=False, other=1.0):
     tables = [(*far, [Measure(far[0]), Measure(far[0], [0.5, 0.25, 0.25])])]
     for number, rng in enumerate(run.draws(quick=8, paper=150)):
         d, n, unit = int(rng.integers(1, 4)), int(rng.integers(3, 7)), UNITS[number % len(UNITS)]
-        matrix, (mu, nu) = rng.normal(size=(d, d)), clouds(rng, d, unit)
+        matrix, (mu, nu) = rng.normal(size=(d, d)), draw_pair(rng, d, unit)
         before, size = w1(mu, nu), float(max(np.abs(m.points).max() for m in (mu, nu)))
         if before.lo >= FLOOR * size:
-            error = Interval.within(0.0, gamma(d + 4) * d * size * float(np.abs(matrix).sum()))
-            after = w1(mu.linear_image(matrix), nu.linear_image(other * matrix)) + error
+            after = w1(mu.enclosed().linear_image(matrix), nu.enclosed().linear_image(other * matrix))
             yield at_most(after, factor * linear(matrix) * before, scale=before, way="linear", n=mu.size, d=d)
         keys, values = unit * rng.normal(size=(n, d)), rng.normal(size=(n, 2)) / unit
         laws = [Measure.normalised(keys, rng.dirichlet(np.full(n, 0.4)) + 1e-12) for _ in range(2)]
         tables.append((keys, values, laws))
     for keys, values, laws in tables:
         n, d = keys.shape
-        pairs = {}
-        for i, j in zip(*np.triu_indices(n, 1), strict=True):
-            if not neighbours or j == i + 1:
-                pairs[i, j] = length(balls(values[i]) - balls(values[j])) / length(balls(keys[i]) - balls(keys[j]))
-        steepest = Interval.largest(pairs.values())
-        images = [Lookup(keys, v).push(law) for v, law in zip((values, other * values), laws, strict=True)]
-        error = Interval.within(0.0, 4.0 * gamma(8) * float(np.abs(values).max()))
-        yield at_most(w1(*images) + error, factor * steepest * w1(*laws), way="table", n=n, d=d)
-        i, j = max(pairs, key=lambda pair: pairs[pair].mid)
+        pairs = [(i, j) for j in range(n) for i in range(j) if not neighbours or j == i + 1]
+        slopes = [norm(balls(values[i]) - balls(values[j])) / norm(balls(keys[i]) - balls(keys[j])) for i, j in pairs]
+        steepest = hull(np.array(slopes)).max()
+        images = [Lookup(keys, v).push(law.enclosed()) for v, law in zip((values, other * values), laws, strict=True)]
+        yield at_most(w1(*images), factor * steepest * w1(*laws), way="table", n=n, d=d)
+        i, j = pairs[int(np.argmax([float(slope.mid()) for slope in slopes]))]
         ends = [Lookup(keys, v).at(keys[k]) for v, k in ((values, i), (other * values, j))]
-        yield equals(w1(*ends) / w1(Measure.dirac(keys[i]), Measure.dirac(keys[j])), factor * steepest, way="pair", d=d)
-        yield equals(rounded(lookup_constant(keys, values)), factor * steepest, part="constant", d=d)
+        ratio = w1(*ends) / w1(Measure.dirac(keys[i]), Measure.dirac(keys[j]))
+        yield equals(ratio, factor * steepest, way="pair", d=d)
+        yield equals(lookup_constant(exact(keys), exact(values)), factor * steepest, part="constant", d=d)

@@ -6,12 +6,24 @@ import numpy as np
 
 from theory import Measure, w1
 from theory.attention import CausalKernel, DotProduct, attend
-from theory.attention.output import rounding
-from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, limit, verifies
-from theory.evidence.roundoff import gamma
-from theory.lipschitz import causal_constant, far_atom, first_token, overtaken, response, response_ratio
-from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, layer, moved, norm, rounded
-from verify.textbook import hull
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_least,
+    at_most,
+    ball,
+    bug,
+    constant,
+    equals,
+    exact,
+    hull,
+    hypothesis,
+    limit,
+    verifies,
+)
+from theory.lipschitz import displacement, response, response_ratio, spectral_norm, witnesses
+from theory.lipschitz.constants import causal_constant
+from verify.inputs import FLOOR, draw_cloud, draw_layer, push_within
 
 PLAIN = DotProduct(scale=1.0)
 JUMPS = {1e-1: "2.384", 1e-3: "238.4", 1e-6: "2.384e5"}
@@ -25,12 +37,13 @@ def harmonic(n, start=1):
 
 
 def outputs(mu, *, masked):
-    """Times and outputs of causal attention, or of attention that keeps times and heeds none; and their error."""
-    values = mu.points[:, 1:]
-    error = rounding(values, values, values, score=PLAIN)
-    if masked:
-        return CausalKernel(PLAIN, mu).push(mu), error
-    return Measure(np.hstack([mu.points[:, :1], attend(values, values, values, score=PLAIN)]), mu.weights), error
+    """Times and outputs of causal attention, or of attention that keeps times and heeds none."""
+
+    def unmasked(tokens):
+        values = tokens[:, 1:]
+        return np.hstack([tokens[:, :1], attend(values, values, values, score=PLAIN)])
+
+    return mu.enclosed().push_forward(CausalKernel(PLAIN, mu).output if masked else unmasked)
 
 
 @verifies(
@@ -49,17 +62,17 @@ def outputs(mu, *, masked):
     bug("reordered", "tokens are sorted by the order of writing, not by time", sort=False),
 )
 def test_jump(run, *, jump=lambda t: 1 - t, masked=True, sort=True):
+    claimed = hull(jump(ball(1).tanh()))
     for gap in (*JUMPS, *(0.5 ** np.arange(1, run.pick(quick=20, paper=45), 4)).tolist()):
-        pair = overtaken(gap)
+        pair = witnesses.order_swap_pair(gap)
         if not sort:
             pair = (pair[0], Measure([[0.5, 1.0], [0.5 + gap, -1.0]]))
-        (one, first), (two, second) = (outputs(mu, masked=masked) for mu in pair)
-        values = [Measure(mu.points[:, 1:], mu.weights) for mu in (one, two)]
-        after = blurred(w1(*values), first, second)
-        yield equals(after, hull(jump(ball(1).tanh())), gap=gap, part="jump")
-        before = w1(*pair)
-        yield equals(blurred(before, 2.0**-53), gap, gap=gap, part="distance")  # a time is rounded
-        yield at_least(blurred(w1(one, two), first, second), hull(jump(ball(1).tanh())), gap=gap, part="both")
+        one, two = (outputs(mu, masked=masked) for mu in pair)
+        after = w1(*(mu.push_forward(lambda tokens: tokens[:, 1:]) for mu in (one, two)))
+        yield equals(after, claimed, gap=gap, part="jump")
+        rounded = Interval(-(2.0**-54), 2.0**-54)  # each time is a sum that was rounded
+        yield equals(w1(*pair) + 2.0 * rounded, gap, gap=gap, part="distance")
+        yield at_least(w1(one, two), claimed, gap=gap, part="both")
         if gap in JUMPS:
             yield equals(after / gap, Interval.printed(JUMPS[gap]), gap=gap, part="printed")
 
@@ -85,48 +98,39 @@ def test_masked(run, *, whole=1.0, causal=True, start=1, number=lambda n: n):
 
     for rng in run.draws(quick=12, paper=300):
         d, radius, n = int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-3.0, 3.0)), int(rng.integers(2, 20))
-        form, value = layer(rng, d, radius)
+        form, value = draw_layer(rng, d, radius)
         value *= 10.0 ** rng.uniform(-3.0, 3.0)
         form *= rng.choice([1.0, 0.01])
-        score, x = DotProduct(form=form), draw_cloud(rng, n, d, radius)
-        y = moved(rng, x, radius)
-        before = mean_move(x, y, 0.0)
+        x = draw_cloud(rng, n, d, radius)
+        y = push_within(rng, x, radius)
+        before = displacement(x, y, 1.0) / n
         if before.lo < FLOOR * radius:
             continue
-        alpha = norm(form) * Interval.exactly(radius) ** 2
-        ends = [(2 * ball(a)).exp() * (1 + 2 * ball(a)) for a in (alpha.lo, alpha.hi)]
-        bound = alpha + Interval(hull(ends[0]).lo, hull(ends[1]).hi) * sum_of(n)
-        after = [attend(z, z, z, score=score, causal=causal) for z in (x, y)]
-        error = 2.0 * max(rounding(z, z, z, score=score, causal=causal) for z in (x, y))
-        images = [z @ value.T for z in after]
-        error = (error + gamma(d + 2) * radius) * float(np.abs(value).sum()) * np.sqrt(d)
-        yield at_most(mean_move(*images, error), norm(value) * bound * before, n=n, d=d, alpha=alpha.mid)
+        alpha = spectral_norm(form) * exact(radius) ** 2
+        bound = alpha + np.exp(2.0 * alpha) * (1.0 + 2.0 * alpha) * sum_of(n)
+        images = [attend(z, z, z @ value.T, score=DotProduct(form=form), causal=causal) for z in (exact(x), exact(y))]
+        after = displacement(*images, 1.0) / n
+        yield at_most(after, spectral_norm(value) * bound * before, n=n, d=d, alpha=alpha.mid)
     for n in (2, 10, 100):
-        push = first_token(n)
-        answer = response_ratio(push, 1, causal=causal)
+        answer = response_ratio(witnesses.first_token(n), 1, causal=causal)
         yield equals(answer, sum_of(n), n=n, part="first token")
         yield at_most(answer, sum_of(n), n=n, alpha=0.0)
         if n in HARMONIC:
             for known in (sum_of(n), answer):
                 yield equals(known, Interval.printed(HARMONIC[n]), n=n, part="printed")
-    a = ball(0.5)
+    a = exact(0.5)
     for n in (7, 10**5):
-        exact = 2 * (hull(a) + hull((2 * a).exp() * (1 + 2 * a)) * sum_of(n))
-        yield equals(rounded(causal_constant(0.5, n, 2.0)), exact, n=n, part="constant")
-
-
-def mean_move(x, y, error):
-    """The mean distance of corresponding tokens, of which the differences are off by at most ``error`` in length."""
-    lengths = np.linalg.norm(x - y, axis=1)
-    mean = float(lengths.mean())
-    return blurred(Interval.within(mean, gamma(x.size + 8) * mean), error)
+        claimed = 2.0 * (a + np.exp(2.0 * a) * (1.0 + 2.0 * a) * sum_of(n))
+        yield equals(causal_constant(a, n, 2.0), claimed, n=n, part="constant")
 
 
 @cache
 def answer_of(alpha, i):
     """What token i answers if the first of i tokens, alone at -1 while the others are at 1, is pushed."""
     radius = 64.0 * alpha  # any one serves
-    push = far_atom(1.0, 0.5)._replace(masses=np.array([float(i - 1), 1.0]), form=np.array([[-alpha / radius**2]]))
+    push = witnesses.far_atom(1.0, 0.5)._replace(
+        masses=np.array([float(i - 1), 1.0]), form=np.array([[-alpha / radius**2]])
+    )
     push = push._replace(points=radius * push.points)
     return abs(response(push)[0, 0])
 
@@ -153,12 +157,12 @@ def test_growth(run, *, rate=2.0, share=1.0, sign=1.0, masked=True):
         for level in levels:
             pushed = (answer_of(sign * alpha, i) for i in range(2**level + 1, 2 ** (level + 1) + 1))
             sums.append(hull(sum(pushed, ball(0))))
-        a = ball(alpha)
-        claimed = share * hull((ball(rate) * a).exp() * (1 + 2 * a) * ball(2).log())
+        a = exact(alpha)
+        claimed = share * np.exp(rate * a) * (1.0 + 2.0 * a) * np.log(exact(2.0))
         yield equals(limit(sums, order=1), claimed, alpha=alpha)
         line = np.ones((40, 1))
         line[0] = -1.0
-        push = first_token(40)._replace(points=line, form=np.array([[-sign * alpha]]))
+        push = witnesses.first_token(40)._replace(points=line, form=np.array([[-sign * alpha]]))
         causal = response(push, causal=masked)
         for i in (2, 7, 40):
             yield equals(hull(abs(causal[i - 1, 0])), hull(answer_of(sign * alpha, i)), alpha=alpha, part="row")

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from theory.attention import DotProduct, Measure
+from theory.attention import AttentionKernel, DotProduct, Measure
 from theory.distance import w1
 from theory.evidence import (
     Claim,
@@ -17,14 +17,16 @@ from theory.evidence import (
     bug,
     constant,
     equals,
+    exact,
+    hull,
     hypothesis,
     sup_over,
     verifies,
 )
-from theory.lipschitz import norm_at, refined_w2_constant, sharp_w1_constant, studies
+from theory.lipschitz import norm_at, spectral_norm, studies
+from theory.lipschitz.constants import refined_w2_constant, sharp_w1_constant
+from verify.inputs import FLOOR, draw_cloud, draw_layer, push_within
 from verify.lipschitz import clouds
-from verify.lipschitz.pairs import FLOOR, blurred, draw_cloud, image, layer, moved, norm, rounded
-from verify.textbook import exp, hull
 
 REACHED = {0.25: "0.80", 1.0: "0.73", 2.0: "0.86", 3.0: "0.91"}
 ALPHAS = ("0.25", "0.5", "1", "2", "3")
@@ -101,9 +103,9 @@ def pairs(run, *, reach=1.0):
     """Yield two measures in a ball, its radius, a form and a value matrix, all of any size: random, then far atoms."""
     for rng in run.draws(quick=8, paper=200):
         d, radius = int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-3.0, 3.0))
-        form, value = layer(rng, d, radius)
+        form, value = draw_layer(rng, d, radius)
         x = draw_cloud(rng, int(rng.integers(1, 6)), d, radius)
-        y = moved(rng, x, radius) if rng.uniform() < 0.7 else draw_cloud(rng, 4, d, radius)
+        y = push_within(rng, x, radius) if rng.uniform() < 0.7 else draw_cloud(rng, 4, d, radius)
         masses = [rng.dirichlet(np.full(len(z), 0.4)) + 1e-12 for z in (x, y)]
         laws = masses[:1] * 2 if len(x) == len(y) and rng.uniform() < 0.7 else masses
         mu, nu = (Measure.normalised(z, w) for z, w in zip((x, y), laws, strict=True))
@@ -127,10 +129,9 @@ def ways(run, reach):
             before = w1(mu, nu)
             if before.lo < FLOOR * radius:
                 continue
-            (one, first), (other, second) = (image(each, form, value) for each in (mu, nu))
-            after = blurred(w1(one, other), first, second)
-            case = {"d": mu.dim, "n": mu.size, "radius": radius}
-            _WAYS[key].append((before, after, norm(form) * Interval.exactly(radius) ** 2, norm(value), case))
+            after = w1(*(AttentionKernel(DotProduct(form=form), law, value).push(law.enclosed()) for law in (mu, nu)))
+            alpha, size = spectral_norm(form) * exact(radius) ** 2, spectral_norm(value)
+            _WAYS[key].append((before, after, alpha, size, {"d": mu.dim, "n": mu.size, "radius": radius}))
     return _WAYS[key]
 
 
@@ -154,32 +155,30 @@ def ways(run, reach):
 )
 def test_sharp(run, *, factor=1.0, slope=2, rate=2, radius=1.0, causal=False, halves=("0.6", "0.6")):
     def constant_of(a):
-        return factor * hull(exp(rate * a) * (1 + slope * a))
+        return factor * np.exp(rate * a) * (1.0 + slope * a)
 
     for supremum in remainders(*halves):
         yield at_most(supremum, 0, scale=1, part="proof")
-    claimed = {text: constant_of(ball(float(text))) for text in ALPHAS}
+    claimed = {text: constant_of(ball(text)) for text in ALPHAS}
     for text in ALPHAS:
-        yield equals(rounded(sharp_w1_constant(float(text))), claimed[text], alpha=text, part="as computed")
+        yield equals(sharp_w1_constant(exact(float(text))), claimed[text], alpha=text, part="as computed")
     for text, mu, score in worst_known(run, radius=radius):
         yield at_most(norm_of(mu, score, 1, causal=causal), claimed[text], alpha=text, n=mu.size, d=mu.dim)
         share = float(mu.weights.min())
         if mu.dim == 1 and mu.size == 2 and share < 1e-2 and score.form[0, 0] < 0 and mu.points[0, 0] == -radius:
-            missed = 1 - 2 * Interval.exactly(share) * hull(exp(2 * ball(float(text))))
+            missed = 1 - 2 * share * np.exp(2 * ball(text))
             yield at_least(norm_of(mu, score, 1), claimed[text] * missed, alpha=text, share=share, part="reached")
     for before, after, alpha, size, case in ways(run, radius):
-        least, largest = (constant_of(ball(end)) for end in (alpha.lo, alpha.hi))
-        most = Interval(least.lo, largest.hi, largest.kind)
-        yield at_most(after, size * most * before, part="finite way", alpha=alpha.mid, **case)
+        yield at_most(after, size * constant_of(alpha) * before, part="finite way", alpha=alpha.mid, **case)
     drawn = run.study(studies.tightness).where(metric="W1")
-    for alpha, way, stretch in zip(drawn["alpha"], drawn["way"], drawn.intervals("stretch"), strict=True):
+    for alpha, way, stretch in zip(drawn["alpha"], drawn["way"], drawn["stretch"], strict=True):
         yield at_most(stretch, constant_of(ball(alpha)), alpha=alpha, way=way, part="drawn")
     found = run.study(studies.worst_pairs).where(p=1.0)
-    for alpha, sign, stretch in zip(found["alpha"], found["sign"], found.intervals("stretch"), strict=True):
+    for alpha, sign, stretch in zip(found["alpha"], found["sign"], found["stretch"], strict=True):
         bound = constant_of(ball(alpha))
         yield at_most(stretch, bound, alpha=alpha, sign=sign, part="searched")
         if sign < 0:
-            yield at_least(stretch, Fraction(999, 1000) * bound, alpha=alpha, part="found")
+            yield at_least(stretch, ball("0.999") * bound, alpha=alpha, part="found")
 
 
 @verifies(
@@ -205,8 +204,8 @@ def test_refined(run, *, spread=4, query=1, factor=1, radius=1.0, counted=False)
     bounds = {text: constant_of(ball(float(text))) for text in ALPHAS}
     for text in ALPHAS:
         a = ball(float(text))
-        yield at_most(bounds[text], hull(exp(a) * (1 + a) + a), alpha=text, part="smaller")
-        yield equals(rounded(refined_w2_constant(float(text))), bounds[text], alpha=text, part="as computed")
+        yield at_most(bounds[text], hull(a.exp() * (1 + a) + a), alpha=text, part="smaller")
+        yield equals(refined_w2_constant(exact(float(text))), bounds[text], alpha=text, part="as computed")
     for text, mu, score in worst_known(run, radius=radius):
         yield at_most(norm_of(mu, score, 2), bounds[text], alpha=text, n=mu.size, d=mu.dim, part="ball of radius one")
     for mu, score, value in clouds.measures(run, quick=20, paper=300):
@@ -216,7 +215,7 @@ def test_refined(run, *, spread=4, query=1, factor=1, radius=1.0, counted=False)
         found = clouds.norm_of(wide, score, value, 2)
         yield at_most(found, bound, alpha=float(alpha.mid()), n=mu.size, d=mu.dim, part="any ball")
     table = run.study(studies.growth).where(part="minority")
-    for alpha, found in zip(table["alpha"].tolist(), table.intervals("value"), strict=True):
+    for alpha, found in zip(table["alpha"].tolist(), table["value"], strict=True):
         yield at_most(found, constant_of(ball(alpha)), alpha=alpha, part="two atoms")
         if alpha == 9.0:
             yield equals(found, factor * Interval.printed("5.0898e4"), part="two atoms, printed", alpha=alpha)
@@ -225,7 +224,7 @@ def test_refined(run, *, spread=4, query=1, factor=1, radius=1.0, counted=False)
             yield equals(free, Interval.printed("8.1040e4"), part="two atoms, printed", alpha=alpha)
     found = run.study(studies.worst_pairs).where(p=2.0)
     for alpha in studies.GROWTH:
-        best = Interval.largest(found.where(alpha=alpha).intervals("stretch"))
+        best = found.where(alpha=alpha)["stretch"].max()
         bound = constant_of(ball(alpha))
         yield at_most(best, bound, alpha=alpha, part="searched")
         if alpha in REACHED:

@@ -16,13 +16,14 @@ from theory.evidence import (
     coarse,
     constant,
     equals,
+    exact,
     hypothesis,
     outcome,
     verifies,
 )
 from theory.evidence.enclosure import coefficient, variable
-from theory.evidence.roundoff import U, gamma
-from theory.lipschitz import displacement, mirrored_tokens, residual_determinant, residual_inverse, studies, two_sided
+from theory.lipschitz import displacement, studies, witnesses
+from theory.lipschitz.depth import mirrored_tokens, residual_determinant, residual_inverse
 from verify import textbook
 from verify.textbook import balls, hull
 
@@ -43,6 +44,23 @@ def spread_of(n):
     return hull(1 + 4 * low.union(high))
 
 
+def displaced(run):
+    """Yield a name, tokens, a start near them, their number, and masses where atoms stand for many tokens."""
+    n = 11  # half of the others to either side of the first token, where they are felt most
+    c_n = (spread_of(n) - 1) / 4
+    around = math.sqrt(c_n.mid + 1.0) * np.array([[0.0]] + [[1.0]] * 5 + [[-1.0]] * 5)
+    against = np.array([[1.0]] + [[-1.0]] * 10)
+    yield "two-sided", around, around + 1e-4 * against, n, None
+    x = np.array([[0.0], [6.0], [-6.0]])
+    yield "0, 6, -6", x, x + 0.01 * np.eye(3)[:, :1], 3, None
+    many = witnesses.two_sided(10**5 + 1)  # three atoms for so many tokens
+    yield "two crowds", many.points, many.points + 1e-4 * against[[0, 1, 1]], 10**5 + 1, many.weights
+    for rng in run.draws(quick=8, paper=80):
+        m, d = int(rng.integers(2, 12)), int(rng.integers(1, 4))
+        x = rng.normal(size=(m, d)) * rng.uniform(0.3, 3.0)
+        yield "random", x, x + 10.0 ** rng.uniform(-3.0, 1.0) * rng.normal(size=(m, d)), m, None
+
+
 @verifies(
     Claim(
         "depth.inverse",
@@ -58,45 +76,38 @@ def spread_of(n):
     bug("sign", "the branch is added instead of subtracted", sign=-1.0),
 )
 def test_inverse(run, *, share=1.0, dot=False, sign=1.0):
-    n = 11  # half of the others to either side of the first token, where they are felt most
-    c_n = (spread_of(n) - 1) / 4
-    around = math.sqrt(c_n.mid + 1.0) * np.array([[0.0]] + [[1.0]] * 5 + [[-1.0]] * 5)
-    against = np.array([[1.0]] + [[-1.0]] * 10)
-    inputs = [("two-sided", around, around + 1e-4 * against, n, None)]
-    inputs += [("0, 6, -6", x := np.array([[0.0], [6.0], [-6.0]]), x + 0.01 * np.eye(3)[:, :1], 3, None)]
-    many = two_sided(10**5 + 1)  # three atoms for so many tokens
-    inputs += [("two crowds", many.points, many.points + 1e-4 * against[[0, 1, 1]], 10**5 + 1, many.weights)]
-    for rng in run.draws(quick=8, paper=80):
-        m, d = int(rng.integers(2, 12)), int(rng.integers(1, 4))
-        x = rng.normal(size=(m, d)) * rng.uniform(0.3, 3.0)
-        inputs.append(("random", x, x + 10.0 ** rng.uniform(-3.0, 1.0) * rng.normal(size=(m, d)), m, None))
     score = DotProduct(scale=1.0) if dot else SquaredDistance(1.0)
-    for name, x, start, count, masses in inputs:
+    for name, x, start, count, masses in displaced(run):
         factor = RHO / spread_of(count).hi
 
         def branch(z, c=factor, w=masses):
             return sign * c * AttentionKernel(score, Measure(z, w)).output(z)
 
-        # iterates are less than one and a half times as large, their scores less than four times
-        widest = np.concatenate([x, start, x + branch(x)])
-        own = 4.0 * AttentionKernel(score, Measure(widest)).rounding(widest) + gamma(8) * float(np.abs(widest).max())
-        own *= math.sqrt(x.shape[1])
-        outputs = x + factor * AttentionKernel(score, Measure(x, masses)).output(x)
+        own, outputs = misplaced(score, branch, x, start), x + sign * branch(x)
         before = displacement(start, x)
         for k in (1, 2, 4, 8) if name == "random" else (1, 2, 4, 8, 256):  # to the end, where rounding is all
             found = residual_inverse(branch, outputs, RHO, start=start, count=k, rounding=own)
-            off = displacement(found.point, x) + Interval.within(0.0, 2.0 * own / (1.0 - RHO))
+            reach = 2.0 * own / (1.0 - RHO)
+            off = displacement(found.point, x) + Interval(-reach, reach)
             if k <= 8:
-                most = (share * Interval.exactly(RHO)) ** k * before
+                most = (share * exact(RHO)) ** k * before
                 yield at_most(off, most, scale=before, input=name, n=count, k=k)
-            beyond = off - (found.error + 4.0 * own / (1.0 - RHO))  # than what the method says of itself
+            beyond = off - (found.error + 2.0 * reach)  # than what the method says of itself
             yield outcome(at_most(beyond, 0, scale=before, input=name, k=k, part="a posteriori"))
     x = np.array([[0.5], [-1.0], [0.25]])
     for k in (1, 2, 8, 32):  # X - rho X = Y: errors keep their sign, and the bound has nothing to spare
-        start, own = x + 0.75, 16.0 * U
+        start, own = x + 0.75, 2.0**-49
         found = residual_inverse(lambda z: -sign * RHO * z, x - RHO * x, RHO, start=start, count=k, rounding=own)
-        told = Interval.within(found.error, 4.0 * own / (1.0 - RHO))
+        told = found.error + Interval(-1.0, 1.0) * 4.0 * own / (1.0 - RHO)
         yield equals(displacement(found.point, x), told, k=k, scale=0.75, part="a posteriori, attained")
+
+
+def misplaced(score, branch, x, start):
+    """How far one pass may misplace the tokens: iterates are less than one and a half times as large as these."""
+    widest = 1.5 * np.concatenate([x, start, x + branch(x)])
+    return math.sqrt(x.shape[1]) * float(
+        (AttentionKernel(score, Measure(widest)).output(exact(widest)) + exact(widest)).width.max()
+    )
 
 
 def image(x, share, *, frozen=None, distance=False):
@@ -148,14 +159,14 @@ def test_determinant(run, *, deep=1, distance=False, frozen=False, sign=-1, dot=
     table = run.study(studies.determinants)
     for share in studies.RESIDUAL_SHARES:
         part = table.where(part="dot", share=share)
-        for t, measured in zip(part["place"].tolist(), part.intervals("value"), strict=True):
+        for t, measured in zip(part["place"].tolist(), part["value"], strict=True):
             claimed = hull(volume(slopes(balls([0.0, t, -t]), sign * share, frozen=frozen, distance=distance)))
             yield equals(measured, claimed, scale=1, share=share, t=t)
             if t in PRINTED[share]:
                 printed = Interval.printed(PRINTED[share][t])
                 yield equals(claimed, printed, scale=1, share=share, t=t, part="as printed")
     part = table.where(part="distance")
-    for t, given in zip(part["place"].tolist(), part.intervals("value"), strict=True):
+    for t, given in zip(part["place"].tolist(), part["value"], strict=True):
         share = float(part["share"][0])
         measured = hull(volume(slopes(balls([0.0, t, -t]), -share))) if dot else given
         yield at_least(measured, deep * (1 - Interval.exactly(RHO)) ** 3, scale=1, part="distance", t=t)
@@ -228,9 +239,8 @@ def test_not_injective(run, *, sign=-1.0, distance=False, turn=-1, radius=1e-10)
             )
             yield at_most(reach, radius, share=share, middle=middle)
             yield at_least(hull(abs(x[0] - turn * x[0])), 2 * middle, share=share, middle=middle, part="different")
-            tokens = witness(middle, share)[:, np.newaxis]
-            kernel = AttentionKernel(DotProduct(scale=1.0), Measure(tokens))
+            tokens = exact(witness(middle, share)[:, np.newaxis])
+            kernel = AttentionKernel(DotProduct(scale=1.0), Measure(tokens.mid))
             place = tokens - share * kernel.output(tokens)  # by the engine
-            off = share * kernel.rounding(tokens) + gamma(4) * float(np.abs(tokens).max())
             seen = hull(image(wide, sign * share, distance=distance)[1])
-            yield equals(Interval.within(float(place[1, 0]), off), seen, scale=1, share=share, part="image")
+            yield equals(place[1, 0], seen, scale=1, share=share, part="image")

@@ -7,7 +7,7 @@ import numpy as np
 from theory.evidence import Claim, Interval, bug, constant, equals, hypothesis, limit, verifies
 from theory.evidence.enclosure import ends, precision
 from theory.evidence.roundoff import gamma
-from theory.lipschitz import plan, sweep
+from theory.lipschitz.depth import sinkhorn_plan, sinkhorn_sweep
 from verify.lipschitz.pairs import oscillation
 from verify.textbook import balls
 
@@ -31,9 +31,9 @@ def swept(scores, start):
     with precision(1200):
         potentials, steps = [balls(start)], []
         while len(steps) < max(SWEEPS) + 2 or steps[-1].hi > 1e-18:
-            potentials.append(sweep(scores, potentials[-1]))
+            potentials.append(sinkhorn_sweep(scores, potentials[-1]))
             steps.append(oscillation(potentials[-1] - potentials[-2]))
-        plans = [ends(plan(scores, potential)) for potential in (potentials[0], potentials[-1])]
+        plans = [ends(sinkhorn_plan(scores, potential)) for potential in (potentials[0], potentials[-1])]
     return [steps[k + 1] / steps[k] for k in SWEEPS], plans
 
 

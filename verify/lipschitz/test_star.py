@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import sympy
 
-from theory.attention import Measure, SquaredDistance, attend, rounding
+from theory.attention import AttentionKernel, Measure, SquaredDistance
 from theory.distance import w1
 from theory.evidence import (
     Claim,
@@ -17,17 +17,16 @@ from theory.evidence import (
     bug,
     constant,
     equals,
+    exact,
+    hull,
     hypothesis,
     sup_over,
     verifies,
     zero,
 )
-from theory.evidence.roundoff import U
-from theory.lipschitz import hidden_atom, studies
-from theory.lipschitz.jacobian import enclosed_jacobian
-from theory.lipschitz.studies.star import STEP, column_sum
+from theory.lipschitz import enclosed_jacobian, studies, witnesses
+from theory.lipschitz.studies import STEP, column_sum
 from verify.lipschitz.lambert import SCORE, near
-from verify.textbook import hull
 
 REFEREED = ("derived", "refereed")
 CROSSING = 1710
@@ -105,15 +104,15 @@ def test_star(run, *, factor=1.0, own=1, cloud=None):
     least, rest = s / 2 - sympy.Rational(1, 4) + 1 / (2 * s), (s - 2) / (4 * s * (2 * s + 1))  # positive from N = 6 on
     yield equals(zero((s**2 + 1) / (2 * s + own) - least - rest, {s: sympy.Integer(3)}), 0, scale=1, part="all N")
     for n in (4, 5):
-        yield at_least(hull(column(n, own=own)), factor * (Interval.exactly(n).sqrt() / 2 - 0.25), n=n, way="small")
+        yield at_least(hull(column(n, own=own)), factor * (np.sqrt(exact(n)) / 2 - 0.25), n=n, way="small")
     table = run.study(studies.stars).where(family="star")
-    for n, way, given in zip(table["n"].tolist(), table["way"].tolist(), table.intervals("ratio"), strict=True):
+    for n, way, given in zip(table["n"].tolist(), table["way"].tolist(), table["ratio"], strict=True):
         if way == "transport":
             yield equals(given, factor * moved(n), n=n, way=way)
             continue
         measured = column_sum(cloud(n)) if cloud and way == "tokens" else given
         yield equals(measured, factor * hull(column(n, own=own)), n=n, way=way)
-        yield at_least(measured, factor * (Interval.exactly(n).sqrt() / 2 - 0.25), n=n, way=way)
+        yield at_least(measured, factor * (np.sqrt(exact(n)) / 2 - 0.25), n=n, way=way)
         if n in PRINTED:
             yield equals(measured, factor * Interval.printed(PRINTED[n]), n=n, way=way, part="printed")
 
@@ -136,7 +135,7 @@ def test_star(run, *, factor=1.0, own=1, cloud=None):
 )
 def test_crossing(run, *, crossing=CROSSING, size=near, grows="lambertw((exp(t)-1)*exp(-1))", cloud=None):
     table = run.study(studies.stars).where(family="star")
-    for n, way, given in zip(table["n"].tolist(), table["way"].tolist(), table.intervals("ratio"), strict=True):
+    for n, way, given in zip(table["n"].tolist(), table["way"].tolist(), table["ratio"], strict=True):
         claimed = hull(1 + 4 * size(n))
         measured = column_sum(cloud(n)) if cloud and n == 2000 else given
         judged = at_most if n < crossing else at_least
@@ -167,28 +166,26 @@ def test_crossing(run, *, crossing=CROSSING, size=near, grows="lambertw((exp(t)-
 def test_fixed_query(run, *, uniform=False, moving=False, weighted=True):
     for z, digits in ((1.0, "1.859"), (2.0, "27.80"), (3.0, "4052"), (4.0, None), (5.0, None)):
         for beta in run.pick(quick=(1.0,), paper=(1.0, 0.25, 7.0)):
-            mu = hidden_atom(z / math.sqrt(beta), beta)
+            mu = witnesses.hidden_atom(z / math.sqrt(beta), beta)
             light = 1 / (1 + ball((1.0 if uniform else z) ** 2).exp())
             blocks = enclosed_jacobian(mu, SquaredDistance(beta), queries=None if moving else mu.points[1:])
-            answer = hull(abs(blocks[-1, 1, 0, 0])) + Interval.within(
-                0.0, 64 * U * (1.0 + z * z) ** 2
-            )  # rounded masses
-            measured = answer / (Interval.within(float(mu.weights[1]), 8 * U * z * z) if weighted else 1)
+            flat = 2.0**-47 * (1.0 + z * z) ** 2  # masses of the witness are rounded
+            answer = hull(abs(blocks[-1, 1, 0, 0])) + Interval(-flat, flat)
+            measured = answer / (mu.weights[1] * Interval(1.0 - flat, 1.0 + flat) if weighted else 1)
             yield equals(measured, hull(1 / (2 * light)), z=z, beta=beta)
             if digits:
                 yield equals(measured, Interval.printed(digits), z=z, part="printed")
-    mu, step = hidden_atom(3.0), 2.0**-13
+    mu, step = witnesses.hidden_atom(3.0), 2.0**-13
     nu = Measure([[0.0], [3.0 + step]], mu.weights)
-    outputs = [attend([[3.0]], part.points, part.points, score=SCORE, weights=part.weights) for part in (mu, nu)]
-    error = rounding([[3.0]], nu.points, nu.points, score=SCORE, weights=nu.weights)
-    apart = w1(*(Measure(out) for out in outputs)) + Interval.within(0.0, 2 * error)
+    apart = w1(*(AttentionKernel(SCORE, part).at(exact([3.0])) for part in (mu, nu)))
     heard = 1 / (1 + ball(step**2).exp())  # the weight of the atom once it has moved
     light = 1 / (1 + ball(1.0 if uniform else 9.0).exp())
     claimed = hull((heard * (3 + ball(step)) - ball(1.5)) / (light * ball(step)))
     yield equals(apart / w1(mu, nu), claimed, z=3.0, part="certified W1")
     for n in (10, 1000, 10**6):
-        mu = hidden_atom(math.sqrt(math.log(n - 1)))
+        mu = witnesses.hidden_atom(math.sqrt(math.log(n - 1)))
         blocks = enclosed_jacobian(mu, SCORE, queries=None if moving else mu.points[1:])
-        slope = hull(abs(blocks[-1, 1, 0, 0])) + Interval.within(0.0, 64 * U * math.log(n) ** 2)
+        flat = 2.0**-47 * math.log(n) ** 2
+        slope = hull(abs(blocks[-1, 1, 0, 0])) + Interval(-flat, flat)
         measured = slope * (n if weighted else 1)
         yield equals(measured, Interval.exactly(n) / 2, n=n, part="equal atoms")

@@ -7,7 +7,7 @@ import numpy as np
 import sympy
 
 from theory.evidence import Claim, bug, constant, equals, hypothesis, verifies, zero
-from theory.lipschitz import as_layer
+from theory.lipschitz.certificate import as_attention_weights
 
 PLACE = {"x": Fraction(2, 3), "y": Fraction(-1, 5), "r": Fraction(7, 4), "a": Fraction(5, 3), "b": Fraction(9, 4)}
 x, y = sympy.symbols("x y", real=True)
@@ -29,7 +29,9 @@ def exact(values):
 @cache
 def outputs(sign, masses, residual):
     """Attention's outputs at r x and r y over r, value one and the form of a sign: those at x and y for B = sign r^2."""
-    layer = as_layer([[1.0]], [[sign]], [[1.0]], None, heads=1, causal=False, residual=residual, score="dot")
+    layer = as_attention_weights(
+        [[1.0]], [[sign]], [[1.0]], None, heads=1, causal=False, residual=residual, score="dot"
+    )
     tokens = np.array([[r * x], [r * y]], dtype=object)
     exp = np.frompyfunc(sympy.exp, 1, 1)
     return [out / r for out in layer.push(tokens, 0 * tokens, exact(masses), exact, exp)[0][:, 0]]

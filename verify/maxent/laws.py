@@ -1,9 +1,8 @@
-"""Softmax as it is printed, how far a computed weight may be off, and allowances: for the claims about rounding."""
+"""Softmax and its value as they are printed, and so many scores on few levels that it can be computed for them."""
 
 import numpy as np
 
-from theory.evidence import Interval, Kind, ball, softmax_error
-from theory.evidence.roundoff import U, gamma
+from theory.evidence import ball
 from verify import textbook
 from verify.textbook import balls
 
@@ -27,14 +26,3 @@ def value(scores, tau):
     """The logarithm of the sum of exponentials times the temperature, as it is printed; ball."""
     levels, counts = np.unique(scores, return_counts=True)
     return ball(tau) * (balls(counts) * textbook.exp(balls(levels) / ball(tau))).sum().log()
-
-
-def off(scores, tau):
-    """The relative error of a computed weight: every score is subtracted from the largest and divided."""
-    spread = float(np.ptp(scores)) / tau
-    return softmax_error(U * spread, spread, scores.size)
-
-
-def allowed(bound):
-    """An allowance of few operations, powers and logarithms among them, which no two libraries round alike."""
-    return Interval.within(bound, gamma(64) * bound, Kind.CERTIFIED)

@@ -1,13 +1,11 @@
 """Quadratic scores: the printed density in balls, its integrals, and how far a computed one may be off."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
 
-from theory.evidence import Interval, Kind, ball
+from theory.evidence import ball
 from theory.evidence.quadrature import integral_over
-from theory.evidence.roundoff import EXP_ULPS, U
 from verify.textbook import exp, log
 
 SOURCES = ("martins2020", "martins2022")
@@ -36,6 +34,12 @@ def eliminated(matrix, right):
     return det, [row[-1] for row in rows]
 
 
+def mahalanobis(law, x):
+    """The square of the Mahalanobis distance of a point of floats from the mean, in fractions."""
+    apart = [Fraction(p) - Fraction(m) for p, m in zip(x.tolist(), law.mean.tolist(), strict=True)]
+    return sum(a * s for a, s in zip(apart, eliminated(law.scatter, apart)[1], strict=True))
+
+
 def radial(power, exponent, start=0):
     """The integral of t^power (1 - t^2)^exponent over (0, 1 - start), from the edge inwards; balls."""
     q = ball(exponent) if isinstance(exponent, (int, Fraction)) else exponent
@@ -59,37 +63,6 @@ def integrated(dim, b, level, det, power=0, order=1):
     return sphere(dim) * ball(det).sqrt() * reach ** (dim + power) * (level / b) ** (order * b) * shape
 
 
-def slack(law):
-    """Bound the relative error of Mahalanobis squares and that of the peak.
-
-    A Cholesky factor is exact for a matrix off by (d + 1) d u relative to its norm, and so are the solutions with it;
-    every term of the logarithm of the peak is a logarithm of a few roundings, or a gamma function within 16 ulp.
-    """
-    d, e = law.dim, law.alpha - 1.0
-    form = 8 * d * (d + 1) * float(np.linalg.cond(law.scatter)) * U
-    b = 1.0 / abs(e) if e else 1.0
-    terms = d * (2.0 + abs(math.log(b)) + math.log1p(b + d) + float(np.abs(np.log(np.diag(law.scatter))).max()))
-    return form, (0.5 * d * form + (EXP_ULPS + 8) * U * (terms + abs(law.log_peak)) + 64 * U) / (1.0 + 0.5 * e * d)
-
-
-def measured_density(law, x, score):
-    """Enclose the density at a point of known score: its base, its power and its peak are all rounded."""
-    form, rise = slack(law)
-    e, p = law.alpha - 1.0, float(law.density(x))
-    if e == 0.0:
-        return Interval.within(p, p * (rise + (form + 8 * U) * abs(score) + 16 * U))
-    way = e * score * math.exp(-e * law.log_peak)
-    slip = abs(way) * (form + abs(e) * rise + 8 * U) + 4 * U
-    low, high = (
-        max(1.0 + way + side * slip, 0.0) ** (1.0 / e) for side in (-math.copysign(1.0, e), math.copysign(1.0, e))
-    )
-    centre = max(1.0 + way, 0.0) ** (1.0 / e)
-    wide = math.exp(law.log_peak) * max(high - centre, centre - low) + p * (
-        rise + 64 * U * (1.0 + abs(math.log(p or 1.0)))
-    )
-    return Interval.within(p, 2.0 * wide)
-
-
 def scatters(rng, dim):
     """A diagonal and a full scatter matrix of condition below a hundred, symmetric to the last bit."""
     factor = np.tril(rng.normal(size=(dim, dim)), -1) / dim + np.diag(rng.uniform(0.5, 1.5, size=dim))
@@ -106,20 +79,6 @@ def density_below(f, normaliser, alpha):
     """The density on cells at a normaliser, from its definition; balls."""
     e = ball(Fraction(alpha) - 1)
     return exp(f - normaliser) if alpha == 1.0 else powers(1 + e * (f - normaliser), 1 / e)
-
-
-def known(found, f, mu, alpha):
-    """Enclose the normaliser that a computed one stands for: at both ends the mass, which falls in it, is on either side.
-
-    ``f`` and ``mu`` are balls; below order one the ends must leave every base positive.
-    """
-    reach = 2 * U * (1.0 + abs(found))
-    for _ in range(30):
-        low, high = ball(found - reach), ball(found + reach)
-        if (mu * density_below(f, low, alpha)).sum() >= 1 and (mu * density_below(f, high, alpha)).sum() <= 1:
-            return Interval(found - reach, found + reach, Kind.CERTIFIED)
-        reach = 2.0 * reach
-    return Interval.unknown(Kind.CERTIFIED)
 
 
 def objective(f, mu, p, alpha):

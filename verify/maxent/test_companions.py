@@ -7,21 +7,20 @@ import numpy as np
 from theory.evidence import (
     Claim,
     Interval,
-    Kind,
     at_most,
     ball,
     bug,
     constant,
     equals,
+    exact,
     hypothesis,
     outcome,
     verifies,
 )
-from theory.evidence.roundoff import U, gamma
+from theory.evidence.roundoff import U
 from theory.maxent import budget, entmax, frank_wolfe_gap, normmax, sparsemax
 from verify import textbook
-from verify.maxent.laws import allowed
-from verify.textbook import balls, fractions, hull
+from verify.textbook import balls, hull
 
 PRINTED = np.array([-0.4, 0.1, 0.3, 1.1])
 
@@ -40,7 +39,8 @@ def norm_gap(s, law, alpha):
 
 def powered(s, alpha, *, plain):
     """The law as it is printed, in balls: thresholded scores of which the powers alpha b sum to one."""
-    order, z = Fraction(alpha), balls(s)
+    order = Fraction(alpha)
+    z = balls(s)
     if plain:
         return textbook.entmax(z / ball(order - 1), order)
     solved = textbook.entmax(z * ball(order / (order - 1)), 2 - 1 / order)
@@ -56,7 +56,7 @@ def gap_bound(alpha, n):
     roundings moves all x alike, and the norm by the sum of the weights x^b, at most n^(1 - 1/alpha). Twice, for both
     terms of the gap.
     """
-    return 2.0 * (2.0 * alpha + 8.0 + 8.0 * n ** (1.0 - 1.0 / alpha)) * U
+    return 2 * (2 * ball(alpha) + 8 + 8 * ball(n) ** (1 - 1 / ball(alpha))) * U
 
 
 @verifies(
@@ -74,21 +74,21 @@ def gap_bound(alpha, n):
     hypothesis("untied", "no two scores are equal: of those that are only the first counts", tied=False),
 )
 def test_normmax(run, *, plain=False, factor=1.0, tied=True):
-    def solved(s, alpha):
+    def solve(s, alpha):
         kept = s if tied else np.where(np.isin(np.arange(s.size), np.unique(s, return_index=True)[1]), s, -9.0)
         return entmax(kept / (alpha - 1.0), alpha) if plain else normmax(kept, factor * alpha)
 
     digits = [Interval.printed(text) for text in (".28869541", ".71130459")]
-    for found, claimed in zip(solved(PRINTED, 3.0)[2:], digits, strict=True):
-        yield equals(Interval.within(float(found), 8 * U), claimed, order=3.0, part="digits")
+    for weight, claimed in zip(exact(solve(PRINTED, 3.0))[2:], digits, strict=True):
+        yield equals(weight, claimed, order=3.0, part="digits")
     rows = [PRINTED, np.array([1.0, 1.0, 0.5, 0.2])]
     rows += [rng.normal(size=int(rng.integers(2, 30))) for rng in run.draws(quick=12, paper=200)]
     for alpha in (1.25, 1.5, 2.0, 3.0, 6.0):
         many = [np.append(np.zeros(1000), np.full(1000, -0.25))] if alpha in (1.5, 3.0) else []
         for s in rows + many:
             bound = gap_bound(alpha, s.size)
-            missed = norm_gap(s, solved(s, alpha), alpha)
-            yield outcome(at_most(missed, allowed(bound), scale=bound, alpha=alpha, n=s.size, part="computed"))
+            missed = norm_gap(s, solve(s, alpha), alpha)
+            yield outcome(at_most(missed, bound, scale=bound, alpha=alpha, n=s.size, part="computed"))
         for s in rows[:4]:
             law = powered(s, factor * alpha, plain=plain)
             gradient = slopes(s, law, alpha)
@@ -122,17 +122,19 @@ def test_margin(run, *, own=True, tau=1.0):
                 yield equals(vertex, left, scale=1, alpha=alpha, lead=lead, part="gap")
                 if lead >= margin:  # also at the margin itself, where u in a base would be u^b in a weight
                     lost = Interval.exactly(1 - Fraction(float(normmax(s, alpha, tau=tau)[0])))
-                    yield outcome(at_most(lost, allowed(4 * U), scale=1, alpha=alpha, lead=lead, part="vertex"))
+                    yield outcome(at_most(lost, 4 * U, scale=1, alpha=alpha, lead=lead, part="vertex"))
 
 
-def box_gap(s, law, total):
-    """How far the score less half the squares can still rise within the box of the given sum, exactly."""
-    p, slopes = fractions(law), [a - b for a, b in zip(fractions(s), fractions(law), strict=True)]
-    left, best = Fraction(float(total)), Fraction(0)
-    for slope in sorted(slopes, reverse=True):
-        share = min(left, Fraction(1))
-        best, left = best + share * slope, left - share
-    return best - sum(a * b for a, b in zip(slopes, p, strict=True))
+def box_gap(scores, law, total):
+    """Enclose how far the score less half the squares can still rise within the box of the given sum."""
+    slopes = scores - law
+    left = total
+    best = exact(0.0)
+    for k in np.argsort(-slopes.mid):  # the most of them first
+        share = min(left, 1.0)
+        best = best + share * slopes[int(k)]
+        left = left - share
+    return best - (slopes * law).sum()
 
 
 @verifies(
@@ -151,24 +153,25 @@ def box_gap(s, law, total):
     bug("below", "the scores less a threshold are not clipped at zero", clipped=False),
 )
 def test_budget(run, *, capped=True, rescaled=False, factor=1.0, clipped=True):
-    def solved(s, total):
+    def solve(s, total):
         if not clipped:
-            return s + (total - s.sum()) / s.size
+            return exact(s) + (total - exact(s).sum()) / s.size
         if rescaled:
-            return np.minimum(total * sparsemax(s), 1.0)
-        return budget(s, min(factor * total, s.size)) if capped else total * sparsemax(s / total)
+            return np.minimum(total * sparsemax(exact(s)), 1.0)
+        return budget(exact(s), min(factor * total, s.size)) if capped else total * sparsemax(exact(s) / total)
 
-    for found, text in zip(solved(PRINTED, 1.5), ("0", "0.15", "0.35", "1"), strict=True):
-        yield equals(Interval.within(float(found), 8 * U), Interval.exactly(Fraction(text), Kind.PROVED), scale=1)
+    claimed = np.array([ball(text) for text in ("0", "0.15", "0.35", "1")])
+    yield equals(solve(PRINTED, 1.5), claimed, scale=1)
     cases = [(PRINTED, 1.5), (np.array([5.0, 0.2, 0.1, 0.0]), 2.0)]
     for rng in run.draws(quick=40, paper=600):
         n = int(rng.integers(2, 40))
         cases.append((rng.normal(size=n), float(rng.uniform(0.1, 1.0) * n)))
     for s, total in cases:
-        law, size = solved(s, total), (3.0 + float(np.abs(s).max())) * s.size
-        off = gamma(4 * s.size + 16)  # of a weight: one score, the sums that find the threshold, and their last rest
-        weighed, missed = Interval.exactly(sum(fractions(law))), Interval.exactly(box_gap(s, law, total))
-        yield equals(weighed + Interval.within(0.0, s.size * off), Fraction(total), scale=s.size, part="sum", n=s.size)
-        yield equals(missed + Interval.within(0.0, size * off), 0, scale=size, part="optimality", n=s.size)
-        for side, edge in (("least", -min(fractions(law))), ("most", max(fractions(law)) - 1)):
-            yield at_most(edge, 0, scale=1, part=side, n=s.size)
+        n = s.size
+        law = solve(s, total)
+        size = (3.0 + float(np.abs(s).max())) * s.size
+        yield equals(law.sum(), total, scale=n, part="sum", n=n)
+        yield equals(box_gap(exact(s), law, total), 0, scale=size, part="optimality", n=n)
+        weights = law.mid  # which are cut to the box without a rounding
+        yield at_most(exact(-weights.min()), 0, scale=1, part="least", n=n)
+        yield at_most(exact(weights.max()) - 1, 0, scale=1, part="most", n=n)

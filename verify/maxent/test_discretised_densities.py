@@ -5,13 +5,25 @@ from fractions import Fraction
 import flint
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, order, verifies
-from theory.evidence.enclosure import ends
+from theory.evidence import (
+    Claim,
+    at_least,
+    at_most,
+    ball,
+    bug,
+    constant,
+    equals,
+    exact,
+    hull,
+    hypothesis,
+    order,
+    verifies,
+)
 from theory.evidence.quadrature import integral_over
-from theory.evidence.roundoff import U
-from theory.maxent import density_on_cells, frank_wolfe_gap, studies
-from verify.maxent.quadratic_scores import SOURCES, known, objective, pi, powers
-from verify.textbook import balls, hull, log
+from theory.maxent import frank_wolfe_gap, studies
+from theory.maxent.densities import density_on_cells
+from verify.maxent.quadratic_scores import SOURCES, objective, pi, powers
+from verify.textbook import balls, log
 
 SCORES = {
     "quartic": lambda x: -(x**4),
@@ -24,6 +36,11 @@ def deformed(p, alpha):
     """The deformed logarithm of densities, and its limit -1 / (alpha - 1) where they vanish; balls."""
     e = ball(Fraction(alpha) - 1)
     return log(p) if alpha == 1.0 else (powers(p, e) - 1) / e
+
+
+def known(values):
+    """The balls around enclosures."""
+    return np.array([ball(value.lo).union(ball(value.hi)) for value in values])
 
 
 def bregman(mu, q, p, alpha):
@@ -70,21 +87,18 @@ def test_maximiser(run, *, factor=1, weighted=True, used=lambda alpha: alpha):
     for (name, f, mu), rng in zip(problems(run), run.streams(100), strict=False):
         for alpha in (0.5, 1.0, 4 / 3, 2.0, 3.0):
             case = {"score": name, "alpha": alpha}
-            found = density_on_cells(f, mu if weighted else np.ones(f.size), used(alpha))
-            p = found.density if weighted else found.density / mu
-            # a base 1 + e (f - N) is rounded by a few u, hence the deformed logarithm by that over e; the sum by n u
-            size = (1.0 + float(np.abs(f).max()) + abs(found.normaliser)) * max(1.0, 1.0 / abs(alpha - 1.0 or 1.0))
-            error = Interval.within(0.0, (32 + f.size) * U * size * max(1.0, float(p.max()) ** (alpha - 1.0)))
-            densities = balls(p) / (balls(mu) * balls(p)).sum()
-            yield equals(
-                frank_wolfe_gap(balls(f) - deformed(densities, alpha), mu * p) + error, 0, scale=1, part="gap", **case
-            )
+            found = density_on_cells(balls(f), balls(mu if weighted else np.ones(f.size)), used(alpha)).density
+            p = found.mid if weighted else found.mid / mu
+            densities = known(found) if weighted else known(found) / balls(mu)
+            slope = hull(balls(f) - deformed(densities, alpha), found.kind)
+            yield equals(frank_wolfe_gap(slope, exact(mu * p)), 0, scale=1, part="gap", **case)
             top = objective(balls(f), balls(mu), densities, alpha)
-            within, anywhere = p * rng.uniform(0.5, 1.5, size=f.size), rng.dirichlet(np.ones(f.size)) / mu
+            within = p * rng.uniform(0.5, 1.5, size=f.size)
+            anywhere = rng.dirichlet(np.ones(f.size)) / mu
             for part, rival in (("on the support", within), ("anywhere", anywhere)):
                 q = balls(rival) / (balls(mu) * balls(rival)).sum()
-                short = hull(top - objective(balls(f), balls(mu), q, alpha)) + error
-                gap = hull(bregman(balls(mu), q, densities, alpha)) * factor
+                short = hull(top - objective(balls(f), balls(mu), q, alpha), found.kind)
+                gap = bregman(balls(mu), q, densities, alpha) * factor
                 yield (equals if rival is within else at_least)(short, gap, scale=1, part=part, **case)
     # twelve of Gauss' nodes are exact for the polynomials that the integer powers are
     gauss = [flint.arb.legendre_p_root(12, k, weight=True) for k in range(12)]
@@ -92,11 +106,10 @@ def test_maximiser(run, *, factor=1, weighted=True, used=lambda alpha: alpha):
     for power in (1, 2, 4):
         for alpha in (4 / 3, 1.5, 2.0):
             claimed, end = on_the_line(power, alpha)
-            f, mu = -((end * (1 + nodes) / 2) ** power) / power, end * weights
-            found = density_on_cells(ends(f)[0], ends(mu)[0], used(alpha)).normaliser
-            yield equals(
-                known(found, f, mu, used(alpha)), hull(claimed), scale=1, part="line", power=power, alpha=alpha
-            )
+            f = -((end * (1 + nodes) / 2) ** power) / power
+            mu = end * weights
+            found = density_on_cells(f, mu, used(alpha)).normaliser
+            yield equals(found, claimed, scale=1, part="line", power=power, alpha=alpha)
 
 
 @verifies(
@@ -148,5 +161,5 @@ def test_spectral(run, *, factor=2, sides=2, variance=1):
     table = run.study(studies.densities).where(part="mass", alpha=1.0)
     for h, error in zip(table["at"].tolist(), table.intervals("value"), strict=True):
         waves = [(-factor * variance * (pi() * k / ball(h)) ** 2).exp() for k in range(1, 9)]
-        claimed = hull(sides * sum(waves[1:], waves[0]))
+        claimed = sides * sum(waves[1:], waves[0])
         yield equals(error, claimed, scale=claimed if h >= 1.0 else 1, step=h)

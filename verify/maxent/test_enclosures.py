@@ -6,17 +6,10 @@ import numpy as np
 
 from theory.evidence import Claim, Interval, at_most, ball, bug, constant, outcome, verifies
 from theory.evidence.roundoff import U
-from theory.maxent import (
-    LinearScores,
-    divergence,
-    entmax_norm,
-    entropy,
-    expectation,
-    free_energy,
-    gibbs_law,
-    log_partition,
-)
-from verify.textbook import balls, exp, hull, log
+from theory.maxent import LinearScores
+from theory.maxent.gibbs import divergence, entropy, expectation, free_energy, gibbs_law, log_partition
+from theory.maxent.sparse import entmax_norm
+from verify.textbook import balls, hull
 
 MANY = 100_000
 # where the roundings of equal summands add up
@@ -58,8 +51,68 @@ def levels(run):
 def drawn(run):
     """Yield scores of any range that leaves the weights above 1e-300, and temperatures."""
     for rng in run.draws(quick=20, paper=300):
-        n, tau = int(rng.choice([2, 3, 40])), float(rng.uniform(0.2, 4.0))
+        n = int(rng.choice([2, 3, 40]))
+        tau = float(rng.uniform(0.2, 4.0))
         yield rng.uniform(size=n) * tau * 10.0 ** rng.uniform(-2.0, 2.3), tau
+
+
+def shares_of_laws(run, charge):
+    """Yield the shares that entropy, mean, free energy, divergence and log-partition take of their widths."""
+    for p, q, counts, scores in levels(run):
+        law, other, s = (np.repeat(values, counts) for values in (p, q, scores))
+        b, c, k, a = (balls(values) for values in (p, q, counts, scores))
+        shannon = -(k * b * np.log(b)).sum()
+        mean = (k * b * a).sum()
+        apart = (k * b * np.log(b / c)).sum()
+        value = np.log((k * b * np.exp(a)).sum())
+        for part, taken in (
+            ("entropy", used(entropy(law), shannon)),
+            ("mean", used(expectation(law, s), mean)),
+            ("free energy", used(free_energy(s, law, tau=0.5), mean + shannon / 2)),
+            ("divergence", used(divergence(law, other), apart, charge(law, other))),
+            ("log-partition", used(log_partition(s, law), value)),
+        ):
+            yield taken, {"part": part, "n": law.size}
+
+
+def shares_of_partitions():
+    """Yield those of log-partitions whose scores cancel against the logarithm of a mass, and hide the others, or not."""
+    for small, far in itertools.product((1e-300, 1e-200, 1e-100), (-1000.0, -5.0)):
+        mu = np.array([1.0 - small, small])
+        a = np.array([far, -np.log(small) + 2.0**-30])
+        value = np.log((balls(mu) * np.exp(balls(a))).sum())
+        yield used(log_partition(a, mu), value), {"part": "log-partition", "mass": small, "far": far}
+
+
+def shares_of_weights(run):
+    """Yield those of Gibbs laws, and of laws of scores in a basis, also with long sums of which the roundings agree."""
+    for number, (scores, tau) in enumerate([FAR, *drawn(run)]):
+        case = {"n": scores.size, "case": number}
+        found, error = gibbs_law(scores, tau=tau)
+        masses = np.exp(balls(scores) / ball(tau))
+        yield farthest(found, masses / masses.sum()) / error, {"part": "weights", **case}
+        basis = LinearScores(np.column_stack([scores, np.cos(scores), scores / 3.0]), tau=tau)
+        w = np.array([0.3, 1.0, 2.1])
+        masses = np.exp(balls(basis.basis) @ balls(w) / ball(tau))
+        taken = farthest(basis.weights(w), masses / masses.sum()) / basis.error(w)
+        yield taken, {"part": "weights of a basis", **case}
+    columns = 20_000
+    for size in (0.1, 0.3, 0.7):
+        basis = LinearScores(np.array([np.full(columns, size), np.zeros(columns)]))
+        w = np.full(columns, 1e-3)
+        masses = np.exp(np.array([columns * ball(size) * ball(1e-3), ball(0)]))
+        taken = farthest(basis.weights(w), masses / masses.sum()) / basis.error(w)
+        yield taken, {"part": "weights of a basis", "columns": columns, "size": size}
+
+
+def shares_of_norms():
+    """Yield those of the norm of the derivative of entmax at one weight among equal ones."""
+    for n, top, alpha in itertools.product((3, 10, 1000, MANY), (0.5, 0.7, 0.9), (1.0, 1.3, 1.9)):
+        p = np.array([top, (1.0 - top) / (n - 1)])
+        q = np.array([x ** (2 - ball(alpha)) for x in balls(p)])
+        norm = n * q[0] * q[1] / (q[0] + (n - 1) * q[1]) / ball(0.7)
+        found = entmax_norm(p, alpha, counts=[1, n - 1], tau=0.7)
+        yield used(found, norm), {"part": "norm", "n": n, "top": top, "alpha": alpha}
 
 
 @verifies(
@@ -80,49 +133,6 @@ def drawn(run):
     ),
 )
 def test_enclosures(run, *, share=1.0, charge=lambda *_: None):
-    for p, q, counts, scores in levels(run):
-        n, law, other = int(counts.sum()), np.repeat(p, counts), np.repeat(q, counts)
-        b, c, k, a = balls(p), balls(q), balls(counts), balls(scores)
-        shannon, mean, s = -(k * b * log(b)).sum(), (k * b * a).sum(), np.repeat(scores, counts)
-        apart, value = (k * b * log(b / c)).sum(), (k * b * exp(a)).sum().log()
-        for part, taken in (
-            ("entropy", used(entropy(law), shannon)),
-            ("mean", used(expectation(law, s), mean)),
-            ("free energy", used(free_energy(s, law, tau=0.5), mean + shannon / 2)),
-            ("divergence", used(divergence(law, other), apart, charge(law, other))),
-            ("log-partition", used(log_partition(s, law), value)),
-        ):
-            yield outcome(at_most(taken, share, scale=1, part=part, n=n))
-    # scores that cancel against the logarithm of a mass, and hide the others, or have them near
-    for small, far in itertools.product((1e-300, 1e-200, 1e-100), (-1000.0, -5.0)):
-        mu, a = np.array([1.0 - small, small]), np.array([far, -np.log(small) + 2.0**-30])
-        value = (balls(mu) * exp(balls(a))).sum().log()
-        yield outcome(
-            at_most(used(log_partition(a, mu), value), share, scale=1, part="log-partition", mass=small, far=far)
-        )
-    for number, (scores, tau) in enumerate([FAR, *drawn(run)]):
-        n = scores.size
-        found, error = gibbs_law(scores, tau=tau)
-        exact = exp(balls(scores) / ball(tau))
-        taken = farthest(found, exact / exact.sum()) / error
-        yield outcome(at_most(taken, share, scale=1, part="weights", n=n, case=number))
-        basis = LinearScores(np.column_stack([scores, np.cos(scores), scores / 3.0]), tau=tau)
-        w = np.array([0.3, 1.0, 2.1])
-        exact = exp(balls(basis.basis) @ balls(w) / ball(tau))
-        taken = farthest(basis.weights(w), exact / exact.sum()) / basis.error(w)
-        yield outcome(at_most(taken, share, scale=1, part="weights of a basis", n=n, case=number))
-    for size in (0.1, 0.3, 0.7):  # a long sum of equal products, of which the roundings agree
-        columns = 20_000
-        basis = LinearScores(np.array([np.full(columns, size), np.zeros(columns)]))
-        w = np.full(columns, 1e-3)
-        exact = exp(np.array([columns * ball(size) * ball(1e-3), ball(0)]))
-        taken = farthest(basis.weights(w), exact / exact.sum()) / basis.error(w)
-        yield outcome(at_most(taken, share, scale=1, part="weights of a basis", columns=columns, size=size))
-    for n in (3, 10, 1000, MANY):
-        for top in (0.5, 0.7, 0.9):
-            p = np.array([top, (1.0 - top) / (n - 1)])
-            for alpha in (1.0, 1.3, 1.9):
-                q = np.array([x ** (2 - ball(alpha)) for x in balls(p)])
-                norm = n * q[0] * q[1] / (q[0] + (n - 1) * q[1]) / ball(0.7)
-                found = entmax_norm(p, alpha, counts=[1, n - 1], tau=0.7)
-                yield outcome(at_most(used(found, norm), share, scale=1, part="norm", n=n, top=top, alpha=alpha))
+    for shares in (shares_of_laws(run, charge), shares_of_partitions(), shares_of_weights(run), shares_of_norms()):
+        for taken, case in shares:
+            yield outcome(at_most(taken, share, scale=1, **case))

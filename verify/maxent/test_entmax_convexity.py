@@ -1,13 +1,16 @@
 """Strong convexity of the Tsallis entropies, its dual, and the orders at which entmax has no or a special constant."""
 
+from itertools import product
+
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
+from theory.evidence import Claim, at_least, at_most, ball, balls, bug, constant, equals, exact, hypothesis, verifies
 from theory.evidence.enclosure import coefficient, variable
-from theory.evidence.roundoff import U, gamma
-from theory.maxent import entmax, entmax_norm, entmax_vjp, induced_norms, loss_interval, sparsemax
-from verify.maxent.test_entmax import weight_bound
-from verify.textbook import balls, hull
+from theory.evidence.roundoff import U
+from theory.maxent import entmax, entmax_vjp, sparsemax
+from theory.maxent.gibbs import induced_norms
+from theory.maxent.losses import loss_interval
+from theory.maxent.sparse import entmax_norm
 
 SOURCES = ("peters2019", "blondel2020")
 DERIVED = ("derived", "refereed")
@@ -36,6 +39,16 @@ def bregman(p, q, alpha):
     return sum(apart, ball(0))
 
 
+def masses(run):
+    """Yield masses p and q of sum at most 1, where the bound holds too, q of the interior and p near or far; balls."""
+    for rng in run.draws(quick=12, paper=250):
+        n = int(rng.integers(2, 12))
+        size = float(rng.choice([1e-4, 0.1, 1.0]))
+        q = rng.dirichlet(np.full(n, 0.7)) * 0.99 + 0.01 / n
+        p = (1.0 - size) * q + size * rng.dirichlet(np.full(n, 0.7)) + 1e-9
+        yield balls(p / (1.0 + 2.0 * n * 1e-9)), balls(q / (1.0 + 4.0 * n * U))
+
+
 @verifies(
     Claim(
         "entmax.strong-convexity",
@@ -58,29 +71,34 @@ def bregman(p, q, alpha):
 def test_strong_convexity(run, *, taxicab=False, beyond=0.0, half=0.5):
     for order in (0.5, 1.0, 1.25, 1.5, 1.75, 2.0):
         alpha = order + beyond
-        a = ball(alpha)
-        r = ball(1) if taxicab else 2 / (3 - a)
-        near = ball(half)
+        own = 2 / (3 - ball(alpha))
+        r = ball(1) if taxicab else own
         for v in ([1.0, -1.0], [2.0, -1.0, -1.0], [3.0, 1.0, -2.0, -2.0]):  # the witnesses, where the bound is attained
             way = balls(v)
-            law = np.array([abs(x) ** (2 / (3 - a)) for x in way], dtype=object)
+            law = np.abs(way) ** own
             law = law / law.sum()
             slope = coefficient(bregman(law + way * variable(3), law, alpha), 2)
-            size = hull(squared_norm(way, r))
-            yield at_least(hull(slope), hull(near * squared_norm(way, r)), scale=size, alpha=alpha, part="curvature")
-            yield at_most(
-                hull(slope), hull(near * squared_norm(way, 2 / (3 - a))), scale=size, alpha=alpha, part="sharp"
-            )
-        for rng in run.draws(quick=12, paper=250):
-            n, size = int(rng.integers(2, 12)), float(rng.choice([1e-4, 0.1, 1.0]))
-            q = rng.dirichlet(np.full(n, 0.7)) * 0.99 + 0.01 / n
-            p = (1.0 - size) * q + size * rng.dirichlet(np.full(n, 0.7)) + 1e-9
-            p, q = (
-                balls(p / (1.0 + 2.0 * n * 1e-9)),
-                balls(q / (1.0 + 4.0 * n * U)),
-            )  # of sum at most 1, where it holds too
-            far = hull(squared_norm(p - q, r))
-            yield at_least(hull(bregman(p, q, alpha)), hull(near) * far, scale=far, alpha=alpha, n=n)
+            size = squared_norm(way, r)
+            yield at_least(slope, half * size, scale=size, alpha=alpha, part="curvature")
+            yield at_most(slope, half * squared_norm(way, own), scale=size, alpha=alpha, part="sharp")
+        for p, q in masses(run):
+            far = squared_norm(p - q, r)
+            yield at_least(bregman(p, q, alpha), half * far, scale=far, alpha=alpha, n=p.size)
+
+
+def norm_of(v, r):
+    """The norm of exponent r of enclosures."""
+    return abs(v).max() if r == np.inf else np.power(np.power(abs(v), r).sum(), 1 / r)
+
+
+def pairs(run):
+    """Yield scores before and after: two that are as far apart as the constant allows, up to 1e-4, then random ones."""
+    yield np.zeros(2), np.array([1.0, -1.0]) / 128.0
+    for rng in run.draws(quick=8, paper=120):
+        n = int(rng.integers(2, 30))
+        size = float(rng.choice([0.01, 0.3, 3.0]))
+        x = rng.normal(size=n)
+        yield x, x + size * rng.normal(size=n)
 
 
 @verifies(
@@ -99,24 +117,16 @@ def test_strong_convexity(run, *, taxicab=False, beyond=0.0, half=0.5):
 )
 def test_dual_lipschitz(run, *, taxicab=False, factor=1.0, unscaled=False):
     for alpha in (1.0, 1.25, 1.5, 1.75, 2.0):
-        r, dual = 1.0 if taxicab else 2.0 / (3.0 - alpha), np.inf if alpha == 1.0 else 2.0 / (alpha - 1.0)
+        r = 1.0 if taxicab else 2 / (3 - ball(alpha))
+        dual = np.inf if alpha == 1.0 else 2 / (ball(alpha) - 1)
         stretch = 1.0 / (alpha - 1.0) if unscaled and alpha > 1.0 else 1.0
-        pairs = [(np.zeros(2), np.array([1.0, -1.0]) / 128.0)]  # as far apart as the constant allows, up to 1e-4
-        for rng in run.draws(quick=8, paper=120):
-            n, size = int(rng.integers(2, 30)), float(rng.choice([0.01, 0.3, 3.0]))
-            x = rng.normal(size=n)
-            pairs.append((x, x + size * rng.normal(size=n)))
-        for x, y in pairs:
-            p, q = entmax(stretch * x, alpha), entmax(stretch * y, alpha)
-            moved = hull(squared_norm(balls(p) - balls(q), ball(r))).sqrt()
-            error = 2.0 * weight_bound(x.size) * x.size ** (1.0 / r)  # of every weight of both laws
-            if np.isinf(dual):
-                far = Interval.largest(hull(abs(a - b)) for a, b in zip(balls(x), balls(y), strict=True))
-            else:
-                far = hull(squared_norm(balls(x) - balls(y), ball(dual))).sqrt()
-            yield at_most(moved + Interval.within(0.0, error), factor * far, scale=far, alpha=alpha, n=x.size)
-            loss = loss_interval(stretch * x, q, alpha)
-            least = hull(squared_norm(balls(p) - balls(q), ball(r))) / 2
+        for x, y in pairs(run):
+            p, q = entmax(exact(stretch * x), alpha), entmax(exact(stretch * y), alpha)
+            moved, far = norm_of(p - q, r), norm_of(exact(x) - exact(y), dual)
+            yield at_most(moved, factor * far, scale=far, alpha=alpha, n=x.size)
+            target = entmax(stretch * y, alpha)  # any law will do as a target
+            loss = loss_interval(stretch * x, target, alpha)
+            least = norm_of(p - exact(target), r) ** 2 / 2
             yield at_least(loss, least, scale=far**2, alpha=alpha, n=x.size, part="loss")
 
 
@@ -138,17 +148,17 @@ def test_sparsemax_norms(run, *, rows=2.0, alpha=2.0, everywhere=False):
     scores = [np.zeros(n) for n in (2, 3, 8)]
     scores += [rng.normal(size=int(rng.integers(3, 9))) * 0.4 for rng in run.draws(quick=12, paper=100)]
     for s in scores:
+        n = s.size
         law = sparsemax(s)
         size = np.count_nonzero(law)
         if size < 2:
             continue
-        found = induced_norms(np.array([entmax_vjp(law, unit, alpha) for unit in np.eye(s.size)]))
-        error = gamma(16 * s.size) * 4.0
-        yield equals(Interval.within(found.two_two, error), 1, n=s.size, norm="two")
-        yield equals(entmax_norm(law, alpha), 1, n=s.size, norm="two, enclosed")
-        most = rows * (1.0 - 1.0 / (s.size if everywhere else size))
-        yield equals(Interval.within(found.inf_inf, error), most, n=s.size, norm="sup")
-        yield at_most(Interval.within(found.inf_inf, error), rows * (1.0 - 1.0 / s.size), n=s.size, norm="largest")
+        found = induced_norms(np.stack([entmax_vjp(exact(law), unit, alpha) for unit in np.eye(n)]))
+        yield equals(found.two_two, 1, n=n, norm="two")
+        yield equals(entmax_norm(law, alpha), 1, n=n, norm="two, enclosed")
+        most = rows * (1 - 1 / ball(n if everywhere else size))
+        yield equals(found.inf_inf, most, n=n, norm="sup")
+        yield at_most(found.inf_inf, rows * (1 - 1 / ball(n)), n=n, norm="largest")
 
 
 @verifies(
@@ -166,8 +176,7 @@ def test_sparsemax_norms(run, *, rows=2.0, alpha=2.0, everywhere=False):
     bug("mirrored", "the slopes are p^(alpha - 2)", mirrored=True),
 )
 def test_not_lipschitz(run, *, third=True, taken=2.0, mirrored=False):
-    for alpha in (2.25, 2.5, 3.0, 3.5):
-        for small in np.geomspace(1e-2, 1e-6, run.pick(quick=3, paper=9)).tolist():
-            law = [1.0 - 2.0 * small, small, small] if third else [1.0 - small, small]
-            norm = entmax_norm(law, 4.0 - alpha if mirrored else alpha)
-            yield equals(norm, hull(ball(small) ** ball(taken - alpha)), alpha=alpha, eps=small)
+    for alpha, small in product((2.25, 2.5, 3.0, 3.5), np.geomspace(1e-2, 1e-6, run.pick(quick=3, paper=9)).tolist()):
+        law = [1.0 - 2.0 * small, small, small] if third else [1.0 - small, small]
+        norm = entmax_norm(law, 4.0 - alpha if mirrored else alpha)
+        yield equals(norm, ball(small) ** ball(taken - alpha), alpha=alpha, eps=small)

@@ -15,14 +15,15 @@ from theory.evidence import (
     bug,
     constant,
     equals,
+    exact,
     hypothesis,
     limit,
+    norm,
     verifies,
 )
 from theory.evidence.enclosure import sup_over
-from theory.evidence.roundoff import U, gamma
-from theory.maxent import entmax, entmax_norm, studies
-from verify.maxent.test_entmax import weight_bound
+from theory.maxent import entmax, studies
+from theory.maxent.sparse import entmax_norm
 from verify.textbook import hull
 
 SOURCES = ("peters2019", "blondel2020")
@@ -48,13 +49,32 @@ def beside(expression, name, value):
     return Interval(min(x.lo for x in near), max(x.hi for x in near), Kind.PROVED)
 
 
-def weight_error(alpha, scores):
-    """What a weight of the instrument may miss: a few roundings up to order 2, beyond it the base of a steep power."""
-    return (
-        weight_bound(np.size(scores))
-        if alpha <= 2.0
-        else (8.0 * alpha * U * (1.0 + np.ptp(scores))) ** (1.0 / (alpha - 1.0))
-    )
+LIGHT = np.array([0.98, 0.01, 0.01])
+ONE_AND_REST = np.append(0.82225, np.full(99, 0.17775 / 99))
+
+
+def steep_laws(run):
+    """Yield laws at which entmax is steep: two light weights, one and the rest, then random ones."""
+    yield LIGHT
+    yield ONE_AND_REST
+    for rng in run.draws(quick=8, paper=120):
+        yield rng.dirichlet(np.full(9, 0.5)) + 1e-9
+
+
+def pairs(run, alpha, *, many):
+    """Yield scores before and after they moved: along the steepest way at those laws, then random ones."""
+    ways = [(LIGHT, np.array([0.0, 1.0, -1.0])), (ONE_AND_REST, np.append(1.0, np.full(99, -1 / 99)))]
+    if many:
+        rest = 10**5 - 1
+        ways.append((np.append(0.9, np.full(rest, 0.1 / rest)), np.append(1.0, np.full(rest, -1 / rest))))
+    for law, way in ways:
+        x = np.log(law) if alpha == 1.0 else law ** (alpha - 1.0) / (alpha - 1.0)
+        yield x, x + 2.0**-10 * way
+    for rng in run.draws(quick=8, paper=120):
+        n = int(rng.integers(2, 40))
+        size = float(rng.choice([1e-3, 0.1, 1.0, 10.0]))
+        x = rng.normal(size=n)
+        yield x, x + size * rng.normal(size=n)
 
 
 @verifies(
@@ -75,30 +95,12 @@ def test_lipschitz(run, *, popular=False, beyond=0.0, mirrored=False):
     for order in BETWEEN:
         alpha = order + beyond
         bound = power(2, alpha - 2.0) if popular else 1
-        laws = [np.array([0.98, 0.01, 0.01]), np.append(0.82225, np.full(99, 0.17775 / 99))]
-        laws += [rng.dirichlet(np.full(9, 0.5)) + 1e-9 for rng in run.draws(quick=8, paper=120)]
-        for law in laws:
-            norm = entmax_norm(law / law.sum(), 4.0 - alpha if mirrored else alpha)
-            yield at_most(norm, bound, alpha=alpha, n=law.size, part="Jacobian")
-        pairs = []
-        many = np.append(0.9, np.full(10**5 - 1, 0.1 / (10**5 - 1)))
-        ways = (np.array([0.0, 1.0, -1.0]), *(np.append(1.0, np.full(n - 1, -1 / (n - 1))) for n in (100, 10**5)))
-        for law, way in list(zip((*laws[:2], many), ways, strict=True))[: 2 + (order == 1.5)]:
-            x = (
-                np.log(law) if alpha == 1.0 else law ** (alpha - 1.0) / (alpha - 1.0)
-            )  # two light ones, one and the rest
-            pairs.append((x, x + 2.0**-10 * way))
-        for rng in run.draws(quick=8, paper=120):
-            n, size = int(rng.integers(2, 40)), float(rng.choice([1e-3, 0.1, 1.0, 10.0]))
-            x = rng.normal(size=n)
-            pairs.append((x, x + size * rng.normal(size=n)))
-        for x, y in pairs:
-            n = x.size
-            far = float(np.linalg.norm(y - x))
-            moved = float(np.linalg.norm(entmax(y, alpha) - entmax(x, alpha)))
-            error = 2.0 * np.sqrt(n) * weight_error(alpha, np.append(x, y)) + gamma(n + 2) * moved
-            reach = bound * Interval.within(far, gamma(n + 2) * far)
-            yield at_most(Interval.within(moved, error), reach, alpha=alpha, n=n, part="moved")
+        for law in steep_laws(run):
+            norm_there = entmax_norm(law / law.sum(), 4.0 - alpha if mirrored else alpha)
+            yield at_most(norm_there, bound, alpha=alpha, n=law.size, part="Jacobian")
+        for x, y in pairs(run, alpha, many=order == 1.5):
+            moved = norm(entmax(exact(y), alpha) - entmax(exact(x), alpha))
+            yield at_most(moved, bound * norm(exact(y) - exact(x)), alpha=alpha, n=x.size, part="moved")
 
 
 # 2 / (1 / q_1 + 1 / q_2) for p = s^4 and 1 - s^4 = r^4, by symmetry up to p = 1/2; above order 2 the slopes grow
@@ -156,7 +158,8 @@ def beyond(alpha, n):
 
     The sine rises with t and the cosine falls, and the summand of the light weights is the larger the more there are.
     """
-    t, a = [ball(Fraction(x)) for x in ANGLE], ball(alpha)
+    t = [ball(Fraction(x)) for x in ANGLE]
+    a = ball(alpha)
     light = (n - 1) * ((2 * t[0] / (1 + t[0] ** 2)) ** 2 / (n - 1)) ** (2 - a)
     heavy = (((1 - t[1] ** 2) / (1 + t[1] ** 2)) ** 2) ** (2 - a)
     return [hull(1.5 * x, Kind.PROVED) for x in (light, heavy)]
@@ -195,15 +198,15 @@ def family(alpha, n, first=None, *, whole=True, at=None):
 )
 def test_crossing(run, *, shift=0, whole=True, outside=0.5):
     for alpha, least in studies.CROSSINGS.items():
-        popular, n = power(2, alpha - 2.0), least + shift
+        popular = power(2, alpha - 2.0)
+        n = least + shift
         first = run.pick(quick=3 if n < 100 else None, paper=3)  # all sizes up to 1673 at once take a second
         sizes = f"{first} to {n - 1}" if first else str(n - 1)
         yield at_most(family(alpha, n - 1, first, whole=whole), popular, alpha=alpha, n=sizes)
         yield at_least(family(alpha, n, whole=whole), popular, alpha=alpha, n=n)
-        # cos and sin are .6 and .8 there; slopes are off by less than the weights, and the norm by the largest share
-        light = 0.64 / (n - 1)
-        norm = entmax_norm([0.36, light], alpha, counts=[1.0, n - 1.0]) * Interval.within(1.0, gamma(8))
-        yield equals(norm, family(alpha, n, whole=whole, at=0.5), alpha=alpha, n=n, part="norm")
+        there = entmax_norm(exact([0.36, 0.64]) / exact([1.0, n - 1.0]), alpha, counts=[1.0, n - 1.0])
+        # cos and sin are .6 and .8 there
+        yield equals(there, family(alpha, n, whole=whole, at=0.5), alpha=alpha, n=n, part="norm")
         for slope in beyond(alpha, n):
             yield at_most(slope, outside, scale=1, alpha=alpha, n=n, part="outside")
 
@@ -226,19 +229,19 @@ def test_crossing(run, *, shift=0, whole=True, outside=0.5):
 def test_steepest(run, *, familiar=True, factor=1.0, pair=True, reached=0.999):
     table = run.study(studies.steepness)
     best = {}
-    for alpha, n, norm in rows(table.where(part="family"), "norm"):
-        best[alpha, n] = norm
-        yield at_most(norm, 1, alpha=alpha, n=n, part="family")
+    for alpha, n, found in rows(table.where(part="family"), "norm"):
+        best[alpha, n] = found
+        yield at_most(found, 1, alpha=alpha, n=n, part="family")
         beside = {studies.CROSSINGS[alpha] - 1: at_most, studies.CROSSINGS[alpha]: at_least}
         if n in beside:
-            yield beside[n](norm, factor * power(2, alpha - 2.0), alpha=alpha, n=n, part="crossing")
+            yield beside[n](found, factor * power(2, alpha - 2.0), alpha=alpha, n=n, part="crossing")
         if not familiar:
-            yield at_most(norm, power(2, alpha - 2.0), alpha=alpha, n=n, part="family")
-    for alpha, n, norm in rows(table.where(part="climbed"), "norm"):
+            yield at_most(found, power(2, alpha - 2.0), alpha=alpha, n=n, part="family")
+    for alpha, n, found in rows(table.where(part="climbed"), "norm"):
         others = [power(2, alpha - 2.0)] * pair + [best[alpha, n]] * familiar
-        yield at_most(norm, factor * Interval.largest(others), alpha=alpha, n=n, part="climbed")
+        yield at_most(found, factor * Interval.largest(others), alpha=alpha, n=n, part="climbed")
         if n < studies.CROSSINGS[alpha]:
-            yield at_least(norm, reached * power(2, alpha - 2.0), alpha=alpha, n=n, part="found")
+            yield at_least(found, reached * power(2, alpha - 2.0), alpha=alpha, n=n, part="found")
     for n, digits in {2: ".7071", 10: ".6166", 100: ".7531", 1000: ".8676", 10_000: ".9343"}.items():
         yield at_least(best[1.5, n], factor * Interval.printed(digits).lo, n=n, part="digits")
         yield at_most(best[1.5, n], factor * Interval.printed(digits).hi, n=n, part="digits")
@@ -264,17 +267,19 @@ def rows(table, name):
     hypothesis("half", "the large weight stays at one half", half=True),
 )
 def test_dimension(run, *, popular=False, taken=3.0, half=False):
-    for alpha, n, norm in rows(run.study(studies.steepness).where(part="family"), "norm"):
+    for alpha, n, found in rows(run.study(studies.steepness).where(part="family"), "norm"):
         missing = (taken - alpha) * power(n, (1.0 - alpha) / (3.0 - alpha))
-        yield at_most(1.0 - norm, missing, scale=1, alpha=alpha, n=n, part="bound")
+        yield at_most(1.0 - found, missing, scale=1, alpha=alpha, n=n, part="bound")
     for alpha, ratio in ((1.25, 2), (1.5, 2), (1.75, 8)):
         gains = {1.25: 7, 1.5: 3, 1.75: 5 / 3}[alpha]
         levels = []
         for k in range(2, run.pick(quick=8, paper=10)) if ratio == 2 else range(1, run.pick(quick=6, paper=7)):
-            delta, others = float(ratio) ** -k, round(float(ratio) ** (gains * k))
+            delta = float(ratio) ** -k
+            others = round(float(ratio) ** (gains * k))
             rest = 0.5 if half else delta
             levels.append((delta, entmax_norm([1.0 - rest, rest / others], alpha, counts=[1.0, float(others)])))
-        norms, defects = [norm for _, norm in levels], [(1.0 - norm) / delta for delta, norm in levels]
+        norms = [norm for _, norm in levels]
+        defects = [(1.0 - norm) / delta for delta, norm in levels]
         top = power(2, alpha - 2.0) if popular else 1
         yield equals(limit(norms, ratio=ratio, order=1), top, scale=1, alpha=alpha, part="limit")
         yield equals(limit(defects, ratio=ratio, order=1), taken - alpha, scale=1, alpha=alpha, part="slope")

@@ -30,15 +30,11 @@ SOURCES = ("peters2019", "blondel2020")
 def test_differences(run, *, inverted=False, inside=True, factor=1.0, shared=True, mass=1):
     for study in (studies.weights, studies.paths):
         table = run.study(study)
-        scores, weights = (
-            np.column_stack([table[f"s{k}"] for k in (1, 2, 3)]),
-            [table.intervals(f"p{k}") for k in (1, 2, 3)],
-        )
+        scores = np.column_stack([table[f"s{k}"] for k in (1, 2, 3)])
+        weights = [table.intervals(f"p{k}") for k in (1, 2, 3)]
         for row, (s, p) in enumerate(zip(scores, zip(*weights, strict=True), strict=True)):
-            alpha, tau = (
-                float(table["alpha"][row]),
-                factor * float(table["tau"][row] if "tau" in table.columns else 1.0),
-            )
+            alpha = float(table["alpha"][row])
+            tau = factor * float(table["tau"][row] if "tau" in table.columns else 1.0)
             case = {"study": study.__name__, "alpha": alpha, "scores": s.tolist()[:2], "tau": tau}
             top = int(np.argmax(s))
             yield equals(p[0] + p[1] + p[2], mass, part="sum", **case)

@@ -4,12 +4,25 @@ import itertools
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, constant, hypothesis, outcome, verifies
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_least,
+    at_most,
+    ball,
+    balls,
+    bug,
+    constant,
+    exact,
+    hypothesis,
+    outcome,
+    verifies,
+)
 from theory.evidence.roundoff import U
-from theory.maxent import bisected_entmax, entmax, studies
-from verify.maxent.laws import allowed
+from theory.maxent import entmax, studies
+from theory.maxent.sparse import bisect_entmax
 from verify.maxent.test_entmax import definition, missed, weight_bound
-from verify.textbook import balls, hull
+from verify.textbook import hull
 
 SOURCES = ("peters2019", "blondel2020")
 DERIVED = ("derived", "refereed")
@@ -37,11 +50,25 @@ def apart(law, exact):
 def edge(alpha, halvings):
     """Scores of which the third keeps exactly the last bracket as its base, beside a midpoint well up the first one."""
     e = alpha - 1.0
-    width, step = 1.0 - 3.0**-e, 2.0 ** -max(1, round(0.66 * e))
-    low, last = -1.0 + (1.0 - step) * width, width * 2.0**-halvings
+    width = 1.0 - 3.0**-e
+    step = 2.0 ** -max(1, round(0.66 * e))
+    low = -1.0 + (1.0 - step) * width
+    last = width * 2.0**-halvings
     theta = low + 1e-13  # so that the midpoint is below it however it is rounded
     rest = 1.0 - (-theta) ** (1.0 / e) - (low + last - theta) ** (1.0 / e)
     return np.array([0.0, theta + rest**e, low + last - 1e-15]) / e if rest > 0.0 else None
+
+
+def halvings_of(run, alpha):
+    """Yield scores and numbers of halvings: random ones, then the witnesses at which the last bracket is attained."""
+    for rng in run.draws(quick=2, paper=30):
+        s = rng.normal(size=int(rng.integers(2, 16))) * float(rng.choice([0.3, 3.0]))
+        for k in (1, 6, 25, 60):
+            yield s, k
+    for k in (4, 7, 10, 14):
+        s = edge(alpha, k)
+        if s is not None:
+            yield s, k
 
 
 @verifies(
@@ -61,28 +88,50 @@ def edge(alpha, halvings):
 )
 def test_bisection(run, *, halved=0.0, linear=False, unscaled=False, reached=0.99):
     for alpha in (1.25, 1.5, 2.0, 2.5, 3.0, 5.0, 10.0):
-        e, cases = alpha - 1.0, []
-        for rng in run.draws(quick=2, paper=30):
-            s = rng.normal(size=int(rng.integers(2, 16))) * float(rng.choice([0.3, 3.0]))
-            cases += [(s, k) for k in (1, 6, 25, 60)]
-        witnesses = [(edge(alpha, k), k) for k in (4, 7, 10, 14)]
-        cases += [(s, k) for s, k in witnesses if s is not None]
-        for s, k in cases:
-            law = bisected_entmax(s / e if unscaled else s, alpha, k)
+        e = alpha - 1.0
+        inverse = 1 / ball(alpha - 1.0)
+        for s, k in halvings_of(run, alpha):
+            law = bisect_entmax(s / e if unscaled else s, alpha, k)
             off = apart(law, truth(s, alpha))
-            size = (1.0 - float(s.size) ** -e) * 2.0 ** -(k + halved) + slack(e * s, alpha, k)
-            bound = size / e if linear or alpha <= 2.0 else size ** (1.0 / e)
-            yield outcome(at_most(off, allowed(bound), scale=bound, alpha=alpha, n=s.size, halvings=k))
+            size = (1 - ball(s.size) ** -e) * 2.0 ** -(k + halved) + slack(e * s, alpha, k)
+            bound = size / e if linear or alpha <= 2.0 else size**inverse
+            yield outcome(at_most(off, bound, scale=bound, alpha=alpha, n=s.size, halvings=k))
         if alpha > 2.0:
-            s, k = cases[-1]
-            last = ((1.0 - 3.0**-e) * 2.0**-k) ** (1.0 / e)
-            off = apart(bisected_entmax(s, alpha, k), truth(s, alpha))
-            yield outcome(at_least(off, allowed(reached * last), scale=last, alpha=alpha, halvings=k, part="attained"))
+            last = ((1 - ball(3) ** -e) * 2.0**-k) ** inverse
+            off = apart(bisect_entmax(s, alpha, k), truth(s, alpha))
+            yield outcome(at_least(off, reached * last, scale=last, alpha=alpha, halvings=k, part="attained"))
 
 
-def to_power(x, exponent):
-    """The power of a ball that is positive or exactly zero."""
-    return x ** ball(exponent) if x > 0 else x * 0
+def to_power(law, exponent):
+    """The powers of balls that are positive or exactly zero."""
+    return np.array([x ** ball(exponent) if x > 0 else x * 0 for x in law])
+
+
+def moves(run, alpha):
+    """Yield scores before and after they moved: random ones, then one of many small weights that is taken away."""
+    for rng in run.draws(quick=3, paper=60):
+        x = rng.normal(size=int(rng.integers(2, 10))) * 0.5
+        yield x, x + float(rng.choice([1e-3, 0.1])) * rng.normal(size=x.size)
+    # many equal small weights hold the threshold at 0 while one of them is taken away, from below or from both sides
+    n, small = 20, 1e-3
+    x = np.append(1.0 - (n - 1) * small, np.full(n - 1, small)) ** (alpha - 1.0) / (alpha - 1.0)
+    y = x.copy()
+    y[1] = 0.0 if alpha > 2.0 else x[1] / 2.0
+    yield x, y
+    yield x, y + (x[1] - y[1]) / 2.0
+
+
+def extremal(alpha):
+    """Two weights before and after, of laws whose scores p^e / e have them at threshold 0.
+
+    One of m + 1 small weights falls to nothing and m share it, or a weight near 1 gives to m others.
+    """
+    share = ball(1) / 1000
+    if alpha > 2.0:
+        m = ball(10**3)
+        return [share / m, share / m], [ball(0), share / m * (m + 1) / m]
+    m = ball(10**40)
+    return [1 - share, share / m], [1 - 2 * share, 2 * share / m]
 
 
 @verifies(
@@ -103,40 +152,21 @@ def to_power(x, exponent):
     bug("half", "the oscillation is taken for the largest change", half=True),
 )
 def test_hoelder(run, *, better=1.0, factor=1.0, lipschitz=False, half=False):
+    def bound_of(change, alpha):
+        size = max(abs(change), key=float) if half else max(change, key=float) - min(change, key=float)
+        if alpha <= 2.0 or lipschitz:
+            return factor * max(alpha - 1.0, 1.0) * size
+        return factor * (size * (alpha - 1.0)) ** (ball(better) / ball(alpha - 1.0))
+
     for alpha in (1.5, 2.0, 2.5, 3.0, 5.0):
-        e, cases = alpha - 1.0, []
-        for rng in run.draws(quick=3, paper=60):
-            x = rng.normal(size=int(rng.integers(2, 10))) * 0.5
-            cases.append((x, x + float(rng.choice([1e-3, 0.1])) * rng.normal(size=x.size)))
-        # many equal small weights hold the threshold at 0 while one of them is taken away, from below or from both sides
-        n, small = 20, 1e-3
-        x = np.append(1.0 - (n - 1) * small, np.full(n - 1, small)) ** e / e
-        y = x.copy()
-        y[1] = 0.0 if alpha > 2.0 else x[1] / 2.0
-        cases.append((x, y))
-        cases.append((x, y + (x[1] - y[1]) / 2.0))
-        for x, y in cases:
-            moved = abs(truth(x, alpha) - truth(y, alpha))
-            d = balls(x) - balls(y)
-            osc = max(abs(d), key=float) if half else max(d, key=float) - min(d, key=float)
-            if alpha <= 2.0 or lipschitz:
-                bound = osc * (e if alpha > 2.0 else 1)
-            else:
-                bound = (osc * e) ** (ball(better) / ball(e))
-            bound = hull(bound * ball(factor))
-            yield at_most(hull(max(moved, key=float)), bound, scale=bound, alpha=alpha, n=x.size)
-        # laws first, then the scores p^e / e that have them at threshold 0: one of m + 1 small weights falls to nothing
-        # and m share it, or a weight near 1 gives to m others
-        m, share = ball(10**3 if alpha > 2.0 else 10**40), ball(1) / 1000
-        if alpha > 2.0:
-            before, after = [share / m, share / m], [ball(0), share / m * (m + 1) / m]
-        else:
-            before, after = [1 - share, share / m], [1 - 2 * share, 2 * share / m]
-        d = [(to_power(p, e) - to_power(q, e)) / ball(e) for p, q in zip(before, after, strict=True)]
-        osc = max(abs(x) for x in d) if half else d[0] - d[1]
-        steep = alpha > 2.0 and not lipschitz
-        bound = (osc * e) ** (ball(better) / ball(e)) if steep else osc * (e if alpha > 2.0 else 1)
-        bound, moved = hull(bound * ball(factor)), hull(before[0] - after[0])
+        for x, y in moves(run, alpha):
+            bound = bound_of(balls(x) - balls(y), alpha)
+            moved = max(abs(truth(x, alpha) - truth(y, alpha)), key=float)
+            yield at_most(moved, bound, scale=bound, alpha=alpha, n=x.size)
+        before, after = extremal(alpha)
+        change = (to_power(before, alpha - 1.0) - to_power(after, alpha - 1.0)) / ball(alpha - 1.0)
+        bound = bound_of(change, alpha)
+        moved = before[0] - after[0]
         yield at_most(moved, bound, scale=bound, alpha=alpha, part="sharp")
         yield at_least(moved, 0.99 * bound, scale=bound, alpha=alpha, part="sharp")
 
@@ -162,15 +192,15 @@ def test_edge(run, *, solver="ours", exponent=None, root=False):
         table["alpha"].tolist(), table.intervals("plain"), table.intervals(solver), strict=True
     ):
         if alpha >= 2.0:
-            power = exponent or (0.5 if root else 1.0 / (alpha - 1.0))
-            lost = 16.0 * alpha * U
-            yield outcome(at_most(plain, allowed(lost**power), scale=lost**power, alpha=alpha, part="halving"))
+            power = exponent or (0.5 if root else 1 / ball(alpha - 1.0))
+            lost = ball(16.0 * alpha * U) ** power
+            yield outcome(at_most(plain, lost, scale=lost, alpha=alpha, part="halving"))
             yield outcome(at_most(ours, 8.0 * alpha * U, scale=U, alpha=alpha, part="between"))
             worst[alpha] = Interval.largest([worst.get(alpha, plain), plain])
     for alpha, off in worst.items():
         if alpha >= 2.5:
-            least = 0.5 * U ** (0.5 if root else 1.0 / (alpha - 1.0))
-            yield outcome(at_least(off, allowed(least), scale=least, alpha=alpha, part="attained"))
+            least = 0.5 * ball(U) ** (0.5 if root else 1 / ball(alpha - 1.0))
+            yield outcome(at_least(off, least, scale=least, alpha=alpha, part="attained"))
 
 
 def crowded(e, n, ties=1):
@@ -196,7 +226,7 @@ def crowded(e, n, ties=1):
 def test_conditioning(run, *, plain=False, linear=False, orders=(2.0625, 2.5, 3.0, 5.0, 10.0)):
     for alpha in orders:
         e = alpha - 1.0
-        bound = (8.0 * alpha * U) ** (1.0 if linear else 1.0 / e)
+        bound = ball(8.0 * alpha * U) ** (1 if linear else 1 / ball(e))
         # ties on the edge of the support, then small weights of which the base is a few roundings, so that the last
         # digit of a score decides on the support
         rows = [np.append(0.0, np.full(n, -(1.0 - 2.0**-30) / e)) for n in (2, 5, 20)]
@@ -208,8 +238,8 @@ def test_conditioning(run, *, plain=False, linear=False, orders=(2.0625, 2.5, 3.
             rows.append(level - level[0] - np.append(0.0, level[1] * fall * np.linspace(1.0, 0.1, n - 1)))
         rows += [rng.normal(size=int(rng.integers(3, 16))) / e for rng in run.draws(quick=2, paper=40)]
         for s in rows:
-            law = bisected_entmax(s, alpha, 60, normalised=True) if plain else entmax(s, alpha)
-            yield outcome(at_most(missed(law, s, alpha), allowed(bound), scale=bound, alpha=alpha, n=s.size))
+            law = bisect_entmax(s, alpha, 60, normalised=True) if plain else entmax(s, alpha)
+            yield outcome(at_most(missed(law, s, alpha), bound, scale=bound, alpha=alpha, n=s.size))
 
 
 @verifies(
@@ -237,9 +267,9 @@ def test_near_one(run, *, power=False, share=1.0):
         streams = list(run.streams(count * len(orders)))[count * number : count * (number + 1)]
         rows += [rng.normal(size=int(rng.integers(2, 30))) * float(rng.choice([0.5, 4.0])) for rng in streams]
         for s in rows:
-            law = bisected_entmax(s, alpha, 60, normalised=True) if power and alpha > 1.0 else entmax(s, alpha)
+            law = bisect_entmax(s, alpha, 60, normalised=True) if power and alpha > 1.0 else entmax(s, alpha)
             bound = share * weight_bound(s.size)
-            yield outcome(at_most(missed(law, s, alpha), allowed(bound), scale=U, alpha=alpha, n=s.size))
+            yield outcome(at_most(missed(law, s, alpha), bound, scale=U, alpha=alpha, n=s.size))
 
 
 @verifies(
@@ -263,10 +293,10 @@ def test_power_form(run, *, lost=1.0, solver="plain", other="ours"):
         table["excess"].tolist(), table.intervals(solver), table.intervals(other), strict=True
     ):
         yield outcome(at_most(kept, 9.0 * U, scale=U / excess, excess=excess, part="log1p"))
-        most = allowed(lost * U / excess + 4.0 * U)
+        most = lost * U / exact(excess) + 4.0 * U
         yield outcome(at_most(off, most, scale=U / excess, excess=excess, part="most"))
         worst[excess] = Interval.largest([worst.get(excess, off), off])
     for excess, off in worst.items():
         if excess < 2e-3:
-            least = allowed(U / (50.0 * excess))
+            least = U / (50.0 * exact(excess))
             yield outcome(at_least(off, least, scale=U / excess, excess=excess, part="attained"))

@@ -15,7 +15,8 @@ ULP = 2.0**-52  # the unit in the last place of one
 def printed_sparsemax(s, *, falling):
     """Sparsemax in rational numbers by the printed rule."""
     z = [Fraction(x) for x in s.tolist()]
-    sums, order = [Fraction(0)], sorted(z, reverse=True) if falling else z
+    sums = [Fraction(0)]
+    order = sorted(z, reverse=True) if falling else z
     for x in order:
         sums.append(sums[-1] + x)
     k = max(k for k in range(1, len(z) + 1) if 1 + k * order[k - 1] > sums[k])
@@ -26,14 +27,19 @@ def printed_sparsemax(s, *, falling):
 def printed_entmax15(s, *, halved, falling):
     """Entmax of order 3/2 in balls by the printed rule, the comparison of which is squared and rational."""
     z = [Fraction(x) / (2 if halved else 1) for x in s.tolist()]
-    order, last = sorted(z, reverse=True) if falling else z, (Fraction(0), Fraction(0), 1)
-    sums, squares = Fraction(0), Fraction(0)
+    order = sorted(z, reverse=True) if falling else z
+    last = (Fraction(0), Fraction(0), 1)
+    sums = Fraction(0)
+    squares = Fraction(0)
     for k, x in enumerate(order, 1):
-        sums, squares = sums + x, squares + x * x
+        sums = sums + x
+        squares = squares + x * x
         mean = sums / k
         room = max(1 - squares + k * mean**2, Fraction(0)) / k
         last = (mean, room, k) if mean <= x or (mean - x) ** 2 <= room else last
-    mean, root, cut = last[0], ball(last[1]).sqrt(), order[last[2] - 1]
+    mean = last[0]
+    root = ball(last[1]).sqrt()
+    cut = order[last[2] - 1]
     return np.array([(ball(x - mean) + root) ** 2 if x >= cut else ball(0) for x in z], dtype=object)
 
 
@@ -106,7 +112,8 @@ def test_prefix(run, *, falling=True, limit=1, clamped=True):
 
 def passes(name, z, *, limit, clamped):
     """Tell whether the last of these entries passes, in rational numbers: theta <= z_k squared, or the sum of leads."""
-    k, mean = len(z), sum(z) / len(z)
+    k = len(z)
+    mean = sum(z) / len(z)
     if name == "2":
         return 1 + k * z[-1] > sum(z)
     if name == "2 by leads":

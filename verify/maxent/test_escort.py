@@ -1,28 +1,25 @@
 """How a density on cells moves with its score: escort covariances, and the gradients of normaliser and conjugate."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
 
-from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, verifies
+from theory.evidence import Claim, ball, balls, bug, constant, equals, hull, hypothesis, limit, verifies
 from theory.evidence.enclosure import coefficient, variable
-from theory.evidence.roundoff import U, gamma
-from theory.maxent import BetaGaussian, density_on_cells, escort_covariance
+from theory.maxent import BetaGaussian
+from theory.maxent.densities import density_on_cells, escort_covariance
 from verify.maxent.quadratic_scores import (
     DIMENSIONS,
     SOURCES,
     density_below,
     eliminated,
     integrated,
-    known,
     objective,
     powers,
     printed,
     scatters,
-    slack,
 )
-from verify.textbook import balls, exp, hull
+from verify.textbook import exp
 
 STEPS = (0.1, 0.05, 0.025, 0.0125, 0.00625, -0.1, -0.05, -0.025, -0.0125, -0.00625)
 
@@ -31,7 +28,8 @@ def exact(f, mu, alpha):
     """The normaliser by bisection of the mass, and the bases 1 + e (f - N) on the support; balls."""
     e = Fraction(alpha) - 1
     top = Fraction(float(max(f, key=lambda ball: float(ball.mid())).mid()))
-    low, high = top - (50 if e >= 0 else Fraction(999, 1000) / -e), top + (1 / e if e > 0 else 50)
+    low = top - (50 if e >= 0 else Fraction(999, 1000) / -e)
+    high = top + (1 / e if e > 0 else 50)
     for _ in range(110):
         middle = (low + high) / 2
         at = f - ball(middle)
@@ -42,9 +40,14 @@ def exact(f, mu, alpha):
 
 def derivative(f, mu, psi, phi, alpha):
     """The derivative of the mean of psi along f + t phi, as the linear term of the definition; balls, no escort in it."""
-    normaliser, e, t = exact(f, mu, alpha), ball(Fraction(alpha) - 1), variable(2)
+    normaliser = exact(f, mu, alpha)
+    e = ball(Fraction(alpha) - 1)
+    t = variable(2)
     inside = np.array([alpha <= 1.0 or bool(1 + e * (s - normaliser) > 0) for s in f])
-    f, mu, psi, phi = f[inside], mu[inside], psi[inside], phi[inside]
+    f = f[inside]
+    mu = mu[inside]
+    psi = psi[inside]
+    phi = phi[inside]
 
     def linear(way):
         path = f - normaliser + way * t
@@ -56,21 +59,17 @@ def derivative(f, mu, psi, phi, alpha):
     return (mu * psi * moved).sum()
 
 
-def rounded(found, f, mu, psi, phi, alpha):
-    """Bound the error of an escort covariance: that of its bases, through two powers, and of two sums."""
-    p, e = found.density, alpha - 1.0
-    p = np.where(p > 0.0, p, 1.0)
-    base = 16 * U * (1.0 + abs(e) * np.abs(f - found.normaliser))
-    p_error = p ** (2.0 - alpha) * base / abs(e or 1.0) + 32 * U * p * (1.0 + np.abs(f - found.normaliser))
-    q = np.where(found.density > 0.0, p ** (2.0 - alpha), 0.0)
-    q_error = np.where(q > 0.0, abs(2.0 - alpha) * p ** (1.0 - alpha) * p_error, 0.0) + 16 * U * q
-    spread = np.ptp(psi) * np.ptp(phi)
-    return float(4.0 * (mu * q_error).sum() * spread + gamma(4 * f.size + 16) * (mu * q).sum() * spread)
-
-
 def usual(alpha):
     """The order of which the covariance is that of p^alpha, the usual escort, as far as there is one."""
     return 2.0 - alpha if alpha < 2.0 else alpha
+
+
+def quadratics(run):
+    """Yield densities of quadratic scores with their dimension: the parabola, then every order in every dimension."""
+    yield BetaGaussian([0.0], [[1.0]], 2.0), 1
+    for dim, rng in zip(DIMENSIONS, run.streams(4), strict=True):
+        for alpha in (1.1, 4 / 3, 1.5, 2.0, 3.0, 6.0):
+            yield BetaGaussian(np.zeros(dim), scatters(rng, dim)[1], alpha), dim
 
 
 @verifies(
@@ -89,42 +88,30 @@ def usual(alpha):
 )
 def test_escort(run, *, order=lambda alpha: alpha, weighed=True):
     for rng in run.draws(quick=2, paper=15):
-        x, mu = np.sort(rng.uniform(-1.5, 1.5, size=9)), rng.uniform(0.05, 0.5, size=9)
+        x = np.sort(rng.uniform(-1.5, 1.5, size=9))
+        mu = rng.uniform(0.05, 0.5, size=9)
         for alpha in (0.75, 1.0, 4 / 3, 1.5, 2.0):
             f = np.column_stack([x, x**2, x**3]) @ rng.normal(size=3)
-            found = density_on_cells(f, mu, alpha)
-            mass = 1.0 if weighed else float(mu @ np.where(found.density > 0.0, found.density, 1.0) ** (2.0 - alpha))
+            density = density_on_cells(balls(f), balls(mu), alpha).density
+            mass = 1.0 if weighed else float(mu @ np.where(density.mid > 0.0, density.mid, 1.0) ** (2.0 - alpha))
             for psi, phi in ((x, x), (x**2, x), (np.cos(x), x**3)):
-                moved = escort_covariance(found.density, mu, psi[:, None], phi[:, None], order(alpha)).item() / mass
-                error = rounded(found, f, mu, psi, phi, alpha) / mass
-                claimed = hull(derivative(*map(balls, (f, mu, psi, phi)), alpha))
-                yield equals(Interval.within(moved, error), claimed, scale=1, part="cells", alpha=alpha)
-    cases = [(BetaGaussian([0.0], [[1.0]], 2.0), 1)]
-    for dim, rng in zip(DIMENSIONS, run.streams(4), strict=True):
-        cases += [
-            (BetaGaussian(np.zeros(dim), scatters(rng, dim)[1], alpha), dim)
-            for alpha in (1.1, 4 / 3, 1.5, 2.0, 3.0, 6.0)
-        ]
-    for law, dim in cases:
-        case, det = {"d": dim, "alpha": law.alpha}, eliminated(law.scatter, law.mean)[0]
-        rise = 2.0 * abs(law.alpha - 1.0) * slack(law)[1] + 32 * U
+                moved = escort_covariance(density, mu, psi[:, None], phi[:, None], order(alpha))[0, 0]
+                claimed = derivative(*map(balls, (f, mu, psi, phi)), alpha)
+                yield equals(moved / mass, claimed, scale=1, part="cells", alpha=alpha)
+    for law, dim in quadratics(run):
+        case = {"d": dim, "alpha": law.alpha}
+        det = eliminated(law.scatter, law.mean)[0]
         (b, level), power = printed(dim, law.alpha, det), ball(2 - Fraction(order(law.alpha)))
-        mass, covariance = law.escort()
+        mass, covariance = law.enclosed().escort()
         if law.alpha == 2.0 and dim == 1:  # length of the support times the variance of the uniform law on it
-            scatter = ball(det)
-            reach = ((2 * level).sqrt() if weighed else ball(1)) * scatter.sqrt()
-            yield equals(hull(2 * reach**3 / 3), hull(scatter), part="parabola", **case)
-        yield equals(
-            Interval.within(mass, mass * rise), hull(integrated(dim, b, level, det, order=power)), part="mass", **case
-        )
-        second = hull(integrated(dim, b, level, det, power=2, order=power) / dim)
-        yield equals(second if weighed else second / mass, 1, part="integral", **case)
-        product = mass * covariance if order(1.5) == 1.5 else law.covariance()
-        for (i, j), entry in np.ndenumerate(product if weighed else covariance):
-            size = float(np.abs(law.scatter).max())  # the mean is Sigma times the linear coefficient of the score
-            yield equals(
-                Interval.within(entry, abs(entry) * rise), float(law.scatter[i, j]), scale=size, part="mean", **case
-            )
+            reach = (np.sqrt(2 * level) if weighed else ball(1)) * np.sqrt(ball(det))
+            yield equals(2 * reach**3 / 3, ball(det), part="parabola", **case)
+        yield equals(mass, integrated(dim, b, level, det, order=power), part="mass", **case)
+        second = integrated(dim, b, level, det, power=2, order=power) / dim
+        yield equals(second if weighed else hull(second) / mass, 1, part="integral", **case)
+        product = mass * covariance if order(1.5) == 1.5 else law.enclosed().covariance()
+        size = float(np.abs(law.scatter).max())  # the mean is Sigma times the linear coefficient of the score
+        yield equals(product if weighed else covariance, law.scatter, scale=size, part="mean", **case)
 
 
 def gentle(run):
@@ -172,11 +159,8 @@ def weighed_mean(f, phi, mu, alpha, power):
 )
 def test_normaliser(run, *, power=lambda alpha: 2.0 - alpha):
     for alpha, f, phi, mu in gentle(run):
-        found = {
-            h: known(density_on_cells(f + h * phi, mu, alpha).normaliser, along(f, phi, h), balls(mu), alpha)
-            for h in STEPS
-        }
-        yield equals(slope(found), hull(weighed_mean(f, phi, mu, alpha, power)), scale=1, alpha=alpha)
+        found = {h: density_on_cells(along(f, phi, h), balls(mu), alpha).normaliser for h in STEPS}
+        yield equals(slope(found), weighed_mean(f, phi, mu, alpha, power), scale=1, alpha=alpha)
 
 
 @verifies(
@@ -194,19 +178,16 @@ def test_normaliser(run, *, power=lambda alpha: 2.0 - alpha):
     hypothesis("order", "the relation of density and normaliser is that of order 2", share=lambda _: 0.5),
 )
 def test_conjugate(run, *, power=lambda _: 1.0, share=lambda alpha: 1.0 - 1.0 / alpha):
-    for alpha, f, phi, mu in gentle(run):
+    def value(h, alpha, f, phi, mu):
+        normaliser = density_on_cells(along(f, phi, h), balls(mu), alpha).normaliser
+        around = ball(normaliser.lo).union(ball(normaliser.hi))
+        density = density_below(along(f, phi, h), around, alpha)
+        mean = hull((balls(mu) * density * along(f, phi, h)).sum())
+        return share(alpha) * mean + (1.0 - share(alpha)) * normaliser
 
-        def value(h, alpha=alpha, f=f, phi=phi, mu=mu):
-            density, found = density_on_cells(f + h * phi, mu, alpha)
-            exact_f, mean = along(f, phi, h), float((mu * density) @ (f + h * phi))
-            normaliser = known(found, exact_f, balls(mu), alpha)
-            if not math.isfinite(normaliser.width):
-                return normaliser
-            ends = ball(normaliser.lo).union(ball(normaliser.hi))
-            off = (balls(mu) * density_below(exact_f, ends, alpha) * exact_f).sum() - ball(mean)
-            return share(alpha) * Interval.within(mean, abs(hull(off)).hi) + (1.0 - share(alpha)) * normaliser
-
+    for case in gentle(run):
+        alpha, f, phi, mu = case
         truth = objective(balls(f), balls(mu), exact_density(f, mu, alpha), alpha)
-        yield equals(value(0.0), hull(truth), scale=1, part="value", alpha=alpha)
-        measured = slope({h: value(h) for h in STEPS})
-        yield equals(measured, hull(weighed_mean(f, phi, mu, alpha, power)), scale=1, part="gradient", alpha=alpha)
+        yield equals(value(0.0, *case), truth, scale=1, part="value", alpha=alpha)
+        measured = slope({h: value(h, *case) for h in STEPS})
+        yield equals(measured, weighed_mean(f, phi, mu, alpha, power), scale=1, part="gradient", alpha=alpha)

@@ -49,7 +49,9 @@ def test_cooling(run, *, scaled=True, dense=False, inverse=False, factor=1.0):
     s = [Fraction(x) for x in studies.COOLED]
     for name in dict.fromkeys(table["map"].tolist()):
         rows = table.where(map=name)  # all with the same two temperatures
-        alpha, alone, whole = float(rows["alpha"][0]), rows.intervals("alone")[0], rows.intervals("whole")[0]
+        alpha = float(rows["alpha"][0])
+        alone = rows.intervals("alone")[0]
+        whole = rows.intervals("whole")[0]
         for part, entrance, k in (("second", alone, 1), ("last", whole, len(s) - 1)):
             claimed = entering(s, alpha, k, scaled=scaled) if alpha > 1.0 and not dense else Interval.exactly(0.0)
             yield equals(entrance, claimed, scale=1, part=part, map=name)

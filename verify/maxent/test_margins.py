@@ -6,7 +6,9 @@ import math
 import numpy as np
 
 from theory.evidence import Claim, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
-from theory.maxent import expectation, loss_interval, studies
+from theory.maxent import studies
+from theory.maxent.gibbs import expectation
+from theory.maxent.losses import loss_interval
 from verify.textbook import hull
 
 BLONDEL = ("blondel2020",)
@@ -29,7 +31,8 @@ def beside(share, alpha):
     (share / 2)**(1 / e) for e <= 1 and share / (1 + e) for e >= 1, and the loss of two classes is its integral; more
     classes only lose more.
     """
-    x, e = ball(share), ball(alpha) - 1
+    x = ball(share)
+    e = ball(alpha) - 1
     if alpha < 2.0:
         return hull((x / 2) ** (1 / e) * x / (1 + e))
     return hull(x * x / (2 * e * (1 + e)))
@@ -41,7 +44,9 @@ def tail(lead, alpha, start):
     The multiplier lies at most as far above the largest score as at equal scores, which is start**e = n**e, and at
     least at it, which is 1; more than two classes only lose more.
     """
-    a, g, e = ball(alpha), ball(lead), 1 - ball(alpha)
+    a = ball(alpha)
+    g = ball(lead)
+    e = 1 - ball(alpha)
     if alpha == 1.0:
         return (-g).exp() / start
     return (ball(start) ** e + e * g) ** (-a / e) / a
@@ -65,12 +70,14 @@ def tail(lead, alpha, start):
 def test_margin(run, *, unit=False, share=1.0, shannon=False, quadratic=False):
     cases = [(alpha, tau, np.zeros(2)) for alpha in STEEP for tau in (1.0, 0.5)]  # the case with two equal rivals
     for number, rng in enumerate(run.draws(quick=5, paper=50)):
-        n, tau = int(rng.integers(1, 6)), 2.0 ** int(rng.integers(-3, 4))
+        n = int(rng.integers(1, 6))
+        tau = 2.0 ** int(rng.integers(-3, 4))
         cases.append((STEEP[number % len(STEEP)], tau, np.round(rng.normal(size=n) * 64) / 64))
     for alpha, tau, rivals in cases:
         margin = 8.0 * tau if shannon else tau if unit else tau / (alpha - 1.0)
         for lead in (share * margin, 1.5 * margin):
-            s, y = np.array([rivals.max() + lead, *rivals]), np.eye(rivals.size + 1)[0]
+            s = np.array([rivals.max() + lead, *rivals])
+            y = np.eye(rivals.size + 1)[0]
             loss = loss_interval(s, y, 1.0 if shannon else alpha, tau=tau)
             yield equals(loss, 0, scale=tau, part="beyond", alpha=alpha, tau=tau, lead=lead)
         for x in (1 / 64, 0.5, 1.0):
@@ -98,7 +105,8 @@ def test_margin(run, *, unit=False, share=1.0, shannon=False, quadratic=False):
     bug("one-rival", "the upper bound counts one rival", counted=False),
 )
 def test_no_margin(run, *, raised=None, factor=1.0, counted=True):
-    leads, sizes = (0.0, 1.0, 8.0, 20.0, 30.0, 40.0), run.pick(quick=(2, 3), paper=(2, 3, 5, 17))
+    leads = (0.0, 1.0, 8.0, 20.0, 30.0, 40.0)
+    sizes = run.pick(quick=(2, 3), paper=(2, 3, 5, 17))
     for alpha, g, n, tau in itertools.product(FLAT, leads, sizes, (1.0, 2.0)):
         loss = loss_interval([tau * g, *np.zeros(n - 1)], np.eye(n)[0], raised or alpha, tau=tau)
         least, most = (tau * hull(tail(g, alpha, start)) for start in (2, 1))
@@ -147,6 +155,23 @@ def surplus(alpha, n):
     return hull(size.log() if alpha == 1.0 else (1 - size ** (1 - a)) / (a * (a - 1)))
 
 
+def one_hot(run):
+    """Yield scores, a class, an order and a temperature: equal scores, one far ahead, then random ones."""
+    for n, alpha, tau in itertools.product((2, 5), (0.5, 1.0, 1.5, 2.0, 3.0), (0.5, 2.0)):
+        yield np.zeros(n), 0, alpha, tau
+    for alpha in (1.0, 2.0):
+        yield np.array([30.0, 0.0, 0.0]), 1, alpha, 1.0
+    for rng in run.draws(quick=24, paper=300):
+        n = int(rng.integers(2, 8))
+        alpha = float(rng.choice([0.5, 0.75, 1.0, 1.25, 2.0, 4.0]))
+        yield (
+            np.round(rng.normal(size=n) * 2**9) / 2**8,
+            int(rng.integers(n)),
+            alpha,
+            float(rng.choice([0.5, 1.0, 2.0])),
+        )
+
+
 @verifies(
     Claim(
         "loss.sandwich",
@@ -163,22 +188,11 @@ def surplus(alpha, n):
     constant("margin", "three quarters of the lead are enough for the perceptron's loss", enough=0.75),
 )
 def test_sandwich(run, *, factor=1.0, soft=False, power=1, enough=1.0):
-    cases = [(np.zeros(n), 0, alpha, tau) for n in (2, 5) for alpha in (0.5, 1.0, 1.5, 2.0, 3.0) for tau in (0.5, 2.0)]
-    cases += [(np.array([30.0, 0.0, 0.0]), 1, alpha, 1.0) for alpha in (1.0, 2.0)]
-    for rng in run.draws(quick=24, paper=300):
-        n, alpha = int(rng.integers(2, 8)), float(rng.choice([0.5, 0.75, 1.0, 1.25, 2.0, 4.0]))
-        cases.append(
-            (
-                np.round(rng.normal(size=n) * 2**9) / 2**8,
-                int(rng.integers(n)),
-                alpha,
-                float(rng.choice([0.5, 1.0, 2.0])),
-            )
-        )
-    for s, k, alpha, tau in cases:
+    for s, k, alpha, tau in one_hot(run):
         y = np.full(s.size, 1 / s.size) if soft else np.eye(s.size)[k]
         least = float(s.max()) - expectation(y, s) if soft else float(s.max() - s[k])
-        loss, most = loss_interval(s, y, alpha, tau=tau), factor * tau**power * surplus(alpha, s.size)
+        loss = loss_interval(s, y, alpha, tau=tau)
+        most = factor * tau**power * surplus(alpha, s.size)
         yield at_least(loss, least, scale=tau, part="perceptron", alpha=alpha, tau=tau, n=s.size)
         yield at_most(loss, least + most, scale=tau, part="entropy", alpha=alpha, tau=tau, n=s.size)
         if not s.any():
@@ -190,6 +204,5 @@ def test_sandwich(run, *, factor=1.0, soft=False, power=1, enough=1.0):
             if alpha > 1.0 and (reach / 4.0 if panel == "four" else reach) * (alpha - 1.0) >= enough:
                 yield equals(loss, shortfall, scale=1, part="margin", alpha=alpha, lead=lead)
             if alpha < math.inf:
-                yield at_most(
-                    loss, shortfall + factor * surplus(alpha, int(n)), scale=1, part="study", alpha=alpha, lead=lead
-                )
+                most = shortfall + factor * surplus(alpha, int(n))
+                yield at_most(loss, most, scale=1, part="study", alpha=alpha, lead=lead)

@@ -3,13 +3,13 @@
 import numpy as np
 
 from theory import Measure
-from theory.attention import AttentionKernel, DotProduct, Softmatch
-from theory.evidence import Claim, Interval, at_least, bug, constant, equals, hypothesis, total, verifies
+from theory.attention import AttentionKernel, DotProduct, Softmatch, read
+from theory.evidence import Claim, at_least, bug, constant, equals, exact, hypothesis, verifies
 from theory.evidence.enclosure import coefficient, variable
-from theory.evidence.roundoff import EXP_ULPS, U, covariance_error, gamma
-from theory.maxent import divergence, expectation, log_partition, studies
+from theory.maxent import studies
+from theory.maxent.gibbs import divergence, expectation, log_partition
 from verify import inputs, textbook
-from verify.textbook import balls, hull
+from verify.textbook import balls
 
 GIBBS = ("donsker1975", "vuckovic2020")
 PAPER = ("recalled", "derived", "refereed on paper")
@@ -42,10 +42,11 @@ def test_gibbs(run, tokens, *, reverse=False, power=1, sign=1, uniform=False):
         nu = rng.dirichlet(np.full(mu.size, 0.5)) + 1e-12
         nu = nu / nu.sum()
         reference = np.full(mu.size, 1.0 / mu.size) if uniform else mu.weights
-        measured = divergence(nu, reference) - expectation(nu, a) + log_partition(a, mu.weights) * total(nu)
-        best, law = textbook.laws(balls(a)[np.newaxis], mu.weights)[0], balls(nu)
-        kl = (best * textbook.log(best / law)).sum() if reverse else (law * textbook.log(law / best)).sum()
-        yield equals(measured, sign * hull(kl), scale=1.0 + float(np.ptp(a)), **case)
+        measured = divergence(nu, reference) - expectation(nu, a) + log_partition(a, mu.weights) * exact(nu).sum()
+        best = textbook.laws(balls(a)[np.newaxis], mu.weights)[0]
+        law = balls(nu)
+        kl = (best * np.log(best / law)).sum() if reverse else (law * np.log(law / best)).sum()
+        yield equals(measured, sign * kl, scale=1.0 + float(np.ptp(a)), **case)
     table = run.study(studies.landscape)
     for tau, best, energy, short in zip(
         table["tau"].tolist(),
@@ -55,6 +56,13 @@ def test_gibbs(run, tokens, *, reverse=False, power=1, sign=1, uniform=False):
         strict=True,
     ):
         yield equals(best - energy, sign * tau**power * short, scale=tau, input="simplex", tau=tau)
+
+
+def log_partition_along(x, way, form, points, masses):
+    """The series of log mu(exp((x + t way)' B y)) in t: derivatives without differences."""
+    here, along = (balls(at) @ balls(form) @ balls(points).T for at in (x, way))
+    scores = here + along * variable(3)
+    return textbook.log((masses * textbook.exp(scores)).sum())
 
 
 @verifies(
@@ -75,30 +83,30 @@ def test_gibbs(run, tokens, *, reverse=False, power=1, sign=1, uniform=False):
 )
 def test_energy(run, *, formed=True, transposed=False, weighed=True, centred=1):
     for number, rng in enumerate(run.draws(quick=15, paper=150)):
-        n, form = int(rng.integers(2, 20)), rng.normal(size=(2, 2))
-        mu, x, way = Measure(rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n))), rng.normal(size=2), rng.normal(size=2)
+        n = int(rng.integers(2, 20))
+        form = rng.normal(size=(2, 2))
+        mu = Measure(rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n)))
+        x = rng.normal(size=2)
+        way = rng.normal(size=2)
         if number == 0:  # tokens far on one side
             mu = Measure(0.1 * mu.points + [2.0, 1.0], mu.weights)
-        # t -> log mu(exp((x + t way)' B y)) as a power series with ball coefficients: derivatives without differences
-        here, along = balls(x) @ balls(form) @ balls(mu.points).T, balls(way) @ balls(form) @ balls(mu.points).T
         masses = balls(mu.weights if weighed else np.full(n, 1.0 / n))
-        energy = textbook.log((masses * textbook.exp(here + along * variable(3))).sum())
+        energy = log_partition_along(x, way, form, mu.points, masses)
         left = (form.T if transposed else form) if formed else np.eye(2)
-        score, size = DotProduct(form=form), float(np.abs(mu.points).max())
-        kernel, match = AttentionKernel(score, mu), Softmatch(score, mu)
-        reach, form_reach = (float((np.abs(way) @ np.abs(matrix)).sum()) for matrix in (left, form))
-        error = reach * (kernel.rounding(x[np.newaxis]) + gamma(4) * size)
-        slope = Interval.within(float(way @ left @ kernel.output(x[np.newaxis])[0]), error)
-        # the log-partition is off by as much as the logarithm of a weight, and by the last logarithm
-        value = float(match.log_partition(x[np.newaxis])[0])
-        off = match.error(x[np.newaxis]) + 2 * EXP_ULPS * U * (abs(value) + reach * size + np.log(n))
-        yield equals(Interval.within(value, off), hull(coefficient(energy, 0)), scale=1, part="value", n=n)
-        yield equals(hull(coefficient(energy, 1)), slope, scale=reach * size + form_reach * size, part="gradient", n=n)
-        law = match.at(x)
+        size, reach, form_reach = (
+            float(np.abs(mu.points).max()), *(float((np.abs(way) @ np.abs(m)).sum()) for m in (left, form)),
+        )  # fmt: skip
+        kernel = AttentionKernel(DotProduct(form=form), mu)
+        match = Softmatch(DotProduct(form=form), mu)
+        query = exact(x)[np.newaxis]
+        along = exact(way)
+        value = read(query, mu.points, mu.points, score=DotProduct(form=form), weights=mu.weights).log_partition[0]
+        yield equals(value, coefficient(energy, 0), scale=1, part="value", n=n)
+        slope = along @ left @ kernel.output(query)[0]
+        scale = (reach + form_reach) * size
+        yield equals(coefficient(energy, 1), slope, scale=scale, part="gradient", n=n)
+        law = match.at(exact(x))
         second = law.covariance() + (1 - centred) * np.outer(law.mean(), law.mean())
-        entry = covariance_error(size, n, relative=match.error(x[np.newaxis]) + gamma(n + 2))
-        error = form_reach**2 * (entry + gamma(8) * 4.0 * size**2)
-        curvature = Interval.within(float(way @ form @ second @ form.T @ way), error)
-        scale = form_reach**2 * size**2
-        yield equals(2 * hull(coefficient(energy, 2)), curvature, scale=scale, part="Hessian", n=n)
-        yield at_least(curvature, 0, scale=scale, part="positive", n=n)
+        curvature = along @ form @ second @ (form.T @ along)
+        yield equals(2 * coefficient(energy, 2), curvature, scale=(form_reach * size) ** 2, part="Hessian", n=n)
+        yield at_least(curvature, 0, scale=(form_reach * size) ** 2, part="positive", n=n)

@@ -3,24 +3,38 @@
 import numpy as np
 
 from theory import Measure
-from theory.attention import boltzmann_gibbs, transform_error
-from theory.evidence import Claim, Interval, at_least, ball, bug, constant, equals, hypothesis, limit, total, verifies
-from theory.evidence.roundoff import average_error, gamma
-from theory.maxent import divergence, entropy, expectation, gibbs_law, log_partition, tilted
+from theory.attention import boltzmann_gibbs
+from theory.evidence import (
+    Claim,
+    at_least,
+    ball,
+    balls,
+    bug,
+    constant,
+    equals,
+    exact,
+    hull,
+    hypothesis,
+    limit,
+    verifies,
+)
+from theory.maxent import softmax, softmax_value
+from theory.maxent.gibbs import divergence, entropy, gibbs_law, match_moments, mean_multiplier
 from verify import textbook
-from verify.textbook import balls, hull
 
 JAYNES = ("jaynes1957", "csiszar1975")
 SIZES = (2.0**-40, 1.0, 2.0**40)
 MANY = 100_000
 
 
-def largest_entropy(features, moment):
-    """The law of largest entropy with these moments, its multiplier, and by how much a moment is missed at most."""
-    even = Measure(features)
-    found = tilted(even, features, moment)
-    missed = np.abs(found.residual) + 2.0 * average_error(float(np.abs(features - moment).max()), len(features))
-    return found.measure.weights, found.multiplier, missed, transform_error(even, features @ found.multiplier)
+def constraints(run):
+    """Yield features, the law whose means are prescribed, and another one: a line in three units, then random ones."""
+    line, held, other = np.array([[0.0], [1.0], [2.0]]), np.array([0.5, 0.1, 0.4]), np.array([0.2, 0.1, 0.7])
+    for size in SIZES:
+        yield size * line, held, other
+    for rng in run.draws(quick=8, paper=100):
+        n, k = int(rng.integers(5, 20)), int(rng.integers(1, 4))
+        yield rng.normal(size=(n, k)), *(rng.dirichlet(np.ones(n)) * 0.9 + 0.1 / n for _ in range(2))
 
 
 @verifies(
@@ -39,34 +53,29 @@ def largest_entropy(features, moment):
     bug("sign", "the multipliers have the wrong sign", sign=-1),
 )
 def test_duality(run, *, feasible=True, reverse=False, summed=True, sign=1):
-    line, held, other = np.array([[0.0], [1.0], [2.0]]), np.array([0.5, 0.1, 0.4]), np.array([0.2, 0.1, 0.7])
-    cases = [(size * line, held, other) for size in SIZES]
-    for rng in run.draws(quick=8, paper=100):
-        n, k = int(rng.integers(5, 20)), int(rng.integers(1, 4))
-        cases.append((rng.normal(size=(n, k)), *(rng.dirichlet(np.ones(n)) * 0.9 + 0.1 / n for _ in range(2))))
-    for features, q, other in cases:
-        n, moment = len(features), q @ features
-        _, multiplier, missed, rounding = largest_entropy(features, moment)
-        multiplier = sign * multiplier
-        law = boltzmann_gibbs(Measure(features), features @ multiplier).weights
+    for features, q, other in constraints(run):
+        n = len(features)
+        largest = float(np.abs(features).max())
+        case = {"n": n, "k": features.shape[1]}
+        law_q = exact(q) / exact(q).sum()
+        moment = law_q @ features
+        found = match_moments(Measure(features), exact(features), moment)
+        multiplier = sign * found.multiplier
+        missed = multiplier @ found.residual
+        law = boltzmann_gibbs(Measure(features), exact(features) @ multiplier).law()
         best = textbook.laws((balls(features) @ balls(multiplier))[np.newaxis])[0]
         size = 1.0 + np.log(n) + float(np.abs(features @ multiplier).max())
-        case = {"n": n, "k": features.shape[1]}
-        for k, (target, off) in enumerate(zip(moment.tolist(), missed.tolist(), strict=True)):
-            mean = expectation(law, features[:, k]) + Interval.within(0.0, off)
-            yield equals(mean, target, scale=float(np.abs(features).max()), part="moment", **case)
-        # A - <lambda, mu>, in which the mean of the features under q is rounded
-        even = np.full(n, 1.0 / n)
-        centred = (features - moment) @ multiplier
-        dual = log_partition(centred, even) + (hull(textbook.log(ball(n))) if summed else 0)
-        slack = Interval.within(0.0, float(np.abs(multiplier) @ missed) + 2.0 * rounding * size)
-        yield equals(dual - entropy(law) + slack, 0, scale=size, part="duality gap", **case)
-        rival = q if feasible else other
-        a, b = (best, balls(rival)) if reverse else (balls(rival), best)
-        short = hull((a * textbook.log(a / b)).sum())
-        yield equals(dual - entropy(rival) + slack, short, scale=size, part="gap", **case)
-        lead = hull((best * textbook.log(best * n)).sum())
-        yield equals(divergence(rival, even) + slack, short + lead, scale=size, part="Pythagoras", **case)
+        yield equals(law @ features - found.residual, moment, scale=largest, part="moment", **case)
+        dual = softmax_value((exact(features) - moment) @ multiplier) - (0 if summed else np.log(ball(n)))
+        yield equals(dual - entropy(law) - missed, 0, scale=size, part="duality gap", **case)
+        rival = law_q if feasible else exact(other) / exact(other).sum()
+        own = balls(q if feasible else other) / balls(q if feasible else other).sum()
+        first, second = (best, own) if reverse else (own, best)
+        short = (first * np.log(first / second)).sum()
+        yield equals(dual - entropy(rival), short, scale=size, part="gap", **case)
+        even = exact(np.full(n, 1.0 / n))
+        lead = (best * np.log(best * n)).sum()
+        yield equals(divergence(rival, even) + missed, short + lead, scale=size, part="Pythagoras", **case)
 
 
 @verifies(
@@ -84,49 +93,29 @@ def test_duality(run, *, feasible=True, reverse=False, summed=True, sign=1):
     hypothesis("relative", "the entropy is relative to a law that is not uniform", relative=True),
 )
 def test_entropy_slope(run, *, sign=-1, power=1, relative=False):
-    drawn = (
-        (rng.normal(size=int(rng.integers(3, 9))), float(rng.uniform(0.2, 2.0) * rng.choice([-1.0, 1.0])))
-        for rng in run.draws(quick=4, paper=25)
-    )
-    for s, at in [(np.array([0.0, 1.0, 3.0]), 0.5), *drawn]:
+    def largest(s, e):
+        found = match_moments(Measure(s[:, np.newaxis]), exact(s)[:, np.newaxis], exact([e]))
+        law = found.measure.weights
+        tilted = np.arange(1.0, s.size + 1) * 2 / (s.size * (s.size + 1))
+        value = -divergence(law, exact(tilted)) if relative else entropy(law)
+        return value + found.multiplier[0] * found.residual[0]  # to the mean that is prescribed
+
+    cases = [(np.array([0.0, 1.0, 3.0]), 0.5)]
+    for rng in run.draws(quick=4, paper=25):
+        s = rng.normal(size=int(rng.integers(3, 9)))
+        cases.append((s, float(rng.uniform(0.2, 2.0) * rng.choice([-1.0, 1.0]))))
+    for s, at in cases:
+        case = {"n": s.size, "multiplier": at}
         law = textbook.laws((balls(s) * ball(at))[np.newaxis])[0]
-        mean = (law * balls(s)).sum()
-        spread, e = hull((law * (balls(s) - mean) ** 2).sum()), hull(mean).mid
-        reach = 0.2 * min(e - float(s.min()), float(s.max()) - e)
-
-        def largest(e, s=s):
-            law, multiplier, missed, rounding = largest_entropy(s[:, np.newaxis], [e])
-            off = float(np.abs(multiplier) @ missed) + 2.0 * rounding * (2.0 + np.log(s.size))
-            value = (
-                -divergence(law, np.arange(1.0, s.size + 1) * 2 / (s.size * (s.size + 1))) if relative else entropy(law)
-            )
-            return value + Interval.within(0.0, off)
-
-        found, _, missed, rounding = largest_entropy(s[:, np.newaxis], [e])
-        off = rounding + float(np.ptp(s)) * (float(missed[0]) + 2.0**-52 * float(np.abs(s).max())) / spread.lo
+        mean = hull((law * balls(s)).sum())
+        multiplier = mean_multiplier(s, mean)
         claimed = textbook.laws((balls(s) * ball(at**power))[np.newaxis])[0]
-        yield equals(textbook.gap(found, claimed, 2.0 * off), 0, scale=1, part="law", n=s.size, multiplier=at)
-        slopes = [
-            (largest(e + h) - largest(e - h)) / (Interval.exactly(e + h) - (e - h)) for h in reach * 0.5 ** np.arange(5)
-        ]
-        rounded = Interval.within(
-            0.0, 2.0**-50 * float(np.abs(s).max()) / spread.lo
-        )  # of the multiplier at a rounded mean
-        yield equals(limit(slopes, order=2), sign * at**power + rounded, scale=1, part="slope", n=s.size, multiplier=at)
-
-
-def multiplier_of(s, e):
-    """Enclose the multiplier of the mean ``e``: the solver's is off by the missed mean by the least variance near.
-
-    The variance moves at most by the factor exp(R h) over a step h of the multiplier, R the range: its derivative is
-    the third central moment, which is at most R times it. Half of it is kept within the bound as long as the bound is at
-    most log 2 over R; a larger one is none.
-    """
-    _, multiplier, missed, _ = largest_entropy(s[:, np.newaxis], [e])
-    law, n = gibbs_law(multiplier[0] * s).weights, s.size
-    spread = float(law @ (s - law @ s) ** 2) / 2.0
-    error = float(missed[0] + average_error(float(np.ptp(s)), n)) / spread
-    return Interval.within(float(multiplier[0]), error if error * float(np.ptp(s)) < 0.5 else np.inf)
+        yield equals(softmax(multiplier * exact(s)), claimed, scale=1, part="law", **case)
+        e = mean.mid
+        steps = 0.2 * min(e - float(s.min()), float(s.max()) - e) * 0.5 ** np.arange(5)
+        slopes = [(largest(s, e + h) - largest(s, e - h)) / (exact(e + h) - (e - h)) for h in steps.tolist()]
+        rounded = multiplier - at  # of the mean
+        yield equals(limit(slopes, order=2), sign * at**power + rounded, scale=1, part="slope", **case)
 
 
 @verifies(
@@ -149,9 +138,10 @@ def test_temperature_sign(run, *, signed=True, factor=1.0, power=2):
     rngs = run.draws(quick=10, paper=100)
     cases += [(rng.normal(size=int(rng.integers(2, 12))) * 2.0, float(rng.uniform(0.02, 0.98))) for rng in rngs]
     for s, share in cases:
-        e, width = float(s.min() + share * np.ptp(s)), Interval.exactly(float(s.max())) - float(s.min())
-        lead = Interval.exactly(e) - expectation(np.full(s.size, 1.0 / s.size), s)
-        product = multiplier_of(s, e) * (lead if signed else abs(lead))
+        e = float(s.min() + share * np.ptp(s))
+        width = np.ptp(exact(s))
+        lead = exact(e) - exact(s).mean()
+        product = mean_multiplier(s, e) * (lead if signed else abs(lead))
         yield at_least(product, factor * 4 * lead**2 / width**power, scale=1, n=s.size, share=share, range=width.mid)
 
 
@@ -193,17 +183,18 @@ def levels(run):
 )
 def test_boundary(run, *, factor=1.0, tied=True, floor=0.0, more=()):
     for shape, s, top, short in [*levels(run), *more]:
-        n, m, reach = s.size, top if tied else 1, float(np.ptp(s))
-        delta, case = float(s.max() - np.sort(s)[n - top - 1]), {"shape": shape, "n": n, "m": top, "range": reach}
+        n = s.size
+        m = top if tied else 1
+        reach = float(np.ptp(s))
+        delta = float(s.max() - np.sort(s)[n - top - 1])
+        case = {"shape": shape, "n": n, "m": top, "range": reach}
         for epsilon in short:
             left = ball(max(epsilon, floor * delta))
             odds = ball(n - top) * (ball(delta) - left) / (m * left)
-            steep = multiplier_of(s, float(s.max()) - epsilon) * reach
+            steep = mean_multiplier(s, exact(s).max() - epsilon) * reach
             relation = equals if shape == "two" else at_least
-            yield relation(steep, factor * hull(odds.log()), scale=1, part="multiplier", epsilon=epsilon, **case)
+            yield relation(steep, factor * np.log(odds), scale=1, part="multiplier", epsilon=epsilon, **case)
         for steep in (1.0, 8.0, 64.0):
-            law, error = gibbs_law(steep / reach * s)
-            gap = (s.max() - s) * law
-            least = factor * delta / (1 + ball(m) / (n - top) * ball(steep).exp())
-            found = total(gap, (error + gamma(2)) * gap)
-            yield at_least(found, hull(least), part="mean", steepness=steep, **case)
+            law = gibbs_law(steep / reach * exact(s)).weights
+            least = factor * delta / (1 + ball(m) / (n - top) * np.exp(ball(steep)))
+            yield at_least(((s.max() - exact(s)) * law).sum(), least, part="mean", steepness=steep, **case)

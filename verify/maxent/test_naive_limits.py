@@ -1,6 +1,6 @@
 """In what sense weights point along the scores: on the whole, in order, and in the limit of high temperatures."""
 
-from fractions import Fraction
+import itertools
 
 import numpy as np
 
@@ -9,49 +9,47 @@ from theory.evidence import (
     Interval,
     at_least,
     ball,
+    balls,
     bug,
     constant,
     equals,
+    exact,
+    hull,
     hypothesis,
     limit,
+    norm,
     verifies,
 )
 from theory.evidence.enclosure import precision
-from theory.evidence.roundoff import gamma
-from theory.maxent import (
-    entmax,
-    entmax_gap,
-    gibbs_law,
-    linear_law,
-    softmax,
-)
-from verify import textbook
-from verify.textbook import balls, hull
+from theory.maxent import entmax, entmax_gap, softmax
+from theory.maxent.gibbs import divergence, gibbs_law
+from theory.maxent.layers import linear_law
+from theory.maxent.sparse import tsallis
 
 SPARSE = ("blondel2020", "martins2016", "peters2019")
 
 
-def solved(s, alpha, tau=1.0):
-    """The maximiser, and a bound on the error of each weight."""
+def entropy_of(law, alpha):
+    """The entropy of order alpha of a law in balls."""
+    a = ball(alpha)
     if alpha == 1.0:
-        law, error = gibbs_law(s, tau=tau)
-        return law, error * law
-    return entmax(s, alpha, tau=tau), np.full(len(s), gamma(4 * len(s) + 16))
+        return -sum(x * np.log(x) for x in law if x > 0)
+    return (1 - sum(x**a for x in law if x > 0)) / (a * (a - 1))
 
 
-def disorder(law, alpha):
-    """The entropy of order alpha of a law in balls, divided out where it does not sum to one exactly."""
-    p = balls(law) if law.dtype != object else law
-    p, a = p / p.sum(), ball(alpha)
-    if alpha == 1.0:
-        return -sum(x * x.log() for x in p if x > 0)
-    return (1 - sum(x**a for x in p if x > 0)) / (a * (a - 1))
+def maximiser(s, alpha, tau=1.0):
+    """Enclose the law of largest mean score plus entropy; for softmax that of its own code."""
+    return softmax(exact(s), tau=tau) if alpha == 1.0 else entmax(exact(s), alpha, tau=tau)
 
 
-def steepness(law, alpha):
-    """How fast the entropy changes with each weight, on half of that weight and above; none changes it where it is zero."""
-    half = np.where(law > 0.0, law / 2.0, 1.0)
-    return 1.0 + np.abs(np.log(half) if alpha == 1.0 else (half ** (alpha - 1.0) - 1.0) / (alpha - 1.0))
+def leaning(run):
+    """Yield scores, an order and a temperature: one score against many, a hot pair, then random ones of every order."""
+    yield np.append(np.log(199.0), np.zeros(199)), 1.0, 1.0
+    yield np.array([0.0, 1.0]), 1.0, 50.0
+    for rng in run.draws(quick=12, paper=100):
+        draws = [(rng.normal(size=int(rng.integers(2, 9))) * 2.0, float(rng.uniform(0.2, 5.0))) for _ in range(4)]
+        for alpha, (s, tau) in zip((0.5, 1.0, 1.5, 2.0), draws, strict=True):
+            yield s, alpha, tau
 
 
 @verifies(
@@ -69,32 +67,29 @@ def steepness(law, alpha):
     bug("reversed", "what softmax adds is KL(p||u)", reverse=True),
 )
 def test_alignment(run, *, factor=1, centre=0.0, reverse=False):
-    cases = [(np.append(np.log(199.0), np.zeros(199)), 1.0, 1.0), (np.array([0.0, 1.0]), 1.0, 50.0)]
-    for rng in run.draws(quick=12, paper=100):
-        draws = [(rng.normal(size=int(rng.integers(2, 9))) * 2.0, float(rng.uniform(0.2, 5.0))) for _ in range(4)]
-        cases += [(s, alpha, tau) for alpha, (s, tau) in zip((0.5, 1.0, 1.5, 2.0), draws, strict=True)]
-    for s, alpha, tau in cases:
-        (law, error), n, t = solved(s, alpha, tau), s.size, ball(tau)
+    for s, alpha, tau in leaning(run):
+        n = s.size
+        t = ball(tau)
+        case = {"n": n, "alpha": alpha, "tau": tau}
+        size = 1.0 + tau + float(np.ptp(s))
         u = np.full(n, ball(1) / n)
         u[0], u[-1] = u[0] - ball(centre) / n, u[-1] + ball(centre) / n
+        weights = gibbs_law(s, tau=tau).weights if alpha == 1.0 else entmax(s, alpha, tau=tau)
         with precision(256):
-            p = balls(law) / balls(law).sum()
-            lost, lean = t * (disorder(u, alpha) - disorder(law, alpha)), ((p - u) * balls(s)).sum()
-            a, b = (p, u) if reverse else (u, p)
-            kl = t * sum(x * (x / y).log() for x, y in zip(a, b, strict=True)) if alpha == 1.0 else None
-            # the excess is what the maximum is above the value at u; the computed law misses that by its own gap at most
-            miss = entmax_gap(s, law, alpha, tau=tau)
-            excess = hull(lean - factor * lost) + Interval(0.0, miss.hi * factor, miss.kind)
-        size = 1.0 + tau + float(np.ptp(s))
-        yield at_least(excess, 0, scale=size, part="lean", n=n, alpha=alpha, tau=tau)
-        entropy_error = 2.0 * tau * float(error @ steepness(law, alpha))
-        yield at_least(
-            hull(lost) + Interval.within(0.0, entropy_error), 0, scale=size, part="entropy", n=n, alpha=alpha
-        )
-        if kl is not None:
-            yield equals(
-                excess, hull(kl) + Interval.within(0.0, entropy_error), scale=size, part="softmax", n=n, tau=tau
-            )
+            p = balls(weights) / balls(weights).sum()
+            lost = t * (entropy_of(u, alpha) - entropy_of(p, alpha))
+            lean = ((p - u) * balls(s)).sum()
+        # the excess is what the maximum is above the value at u; the computed law misses that by its own gap at most
+        miss = factor * entmax_gap(s, weights, alpha, tau=tau)
+        excess = hull(lean - factor * lost) + Interval(0.0, miss.hi, miss.kind)
+        yield at_least(excess, 0, scale=size, part="lean", **case)
+        gained = tsallis(maximiser(s, alpha, tau), alpha)
+        yield at_least(tau * (hull(entropy_of(u, alpha)) - gained), 0, scale=size, part="entropy", n=n, alpha=alpha)
+        if alpha == 1.0:
+            law = gibbs_law(exact(s), tau=tau).weights
+            even = hull(u)
+            kl = divergence(law, even) if reverse else divergence(even, law)
+            yield equals(excess, tau * kl, scale=size, part="softmax", n=n, tau=tau)
 
 
 @verifies(
@@ -116,29 +111,27 @@ def test_order(run, *, strict=True, prior=False, factor=1.0):
     rngs = run.draws(quick=12, paper=100)
     cases += [(rng.integers(-8, 9, int(rng.integers(2, 12))) / 4, float(rng.uniform(0.2, 3.0))) for rng in rngs]
     for given, tau in cases:
-        s, n = np.sort(given)[::-1], given.size
-        laws = {f"entmax {alpha:g}": solved(s, alpha, tau) for alpha in (0.5, 1.0, 1.5, 2.0)}
+        s = np.sort(given)[::-1]
+        n = given.size
+        laws = {f"entmax {alpha:g}": maximiser(s, alpha, tau) for alpha in (0.5, 1.0, 1.5, 2.0)}
         if prior:
-            laws["prior"] = (
-                softmax(s, prior=np.arange(1.0, n + 1) / (n * (n + 1) / 2), tau=tau),
-                np.full(n, gamma(4 * n + 64)),
-            )
+            laws["prior"] = softmax(exact(s), prior=np.arange(1.0, n + 1) / (n * (n + 1) / 2), tau=tau)
         if not strict:
-            laws["mean score"] = linear_law(s), np.zeros(n)
-        for name, (law, error) in laws.items():
-            for i in range(n - 1):
-                step = Interval.within(float(law[i]), float(error[i])) - Interval.within(
-                    float(law[i + 1]), float(error[i + 1])
-                )
-                if s[i] == s[i + 1]:
-                    yield equals(step, 0, scale=1, best=name, n=n)
-                else:
-                    yield at_least(step, 0, scale=1, best=name, n=n)
-        law, error = gibbs_law(s, tau=tau)
-        logs = hull(textbook.log(ball(law[0]) / ball(law[-1]))) + Interval.within(0.0, 4.0 * error)
-        yield equals(
-            logs, Interval.exactly(factor) * float(s[0] - s[-1]) / tau, scale=1.0 + float(np.ptp(s)) / tau, n=n
-        )
+            laws["mean score"] = exact(linear_law(s))
+        for name, weights in laws.items():
+            for i, step in enumerate(weights[:-1] - weights[1:]):
+                relation = equals if s[i] == s[i + 1] else at_least
+                yield relation(step, 0, scale=1, best=name, n=n)
+        weights = gibbs_law(exact(s), tau=tau).weights
+        apart = np.log(weights[0]) - np.log(weights[-1])
+        claimed = factor * (exact(s[0]) - exact(s[-1])) / tau
+        yield equals(apart, claimed, scale=1.0 + float(np.ptp(s)) / tau, n=n)
+
+
+def turn(moved, scores):
+    """Enclose 1 - cos of the angle between a law less its mean and the centred scores, as half a squared distance."""
+    centred = scores - scores.mean()
+    return norm(moved / norm(moved) - centred / norm(centred)) ** 2 / 2
 
 
 @verifies(
@@ -156,49 +149,32 @@ def test_order(run, *, strict=True, prior=False, factor=1.0):
     bug("uncentred", "the scores are not centred", centred=False),
 )
 def test_hot(run, *, lead=-2, curved=True, centred=True):
-    cases = [
-        np.array([1.0, 0.5, -0.5]),
-        *(rng.normal(size=int(rng.integers(3, 7))) for rng in run.draws(quick=2, paper=15)),
-    ]
-    for s in cases:
-        n, exact = s.size, balls(s)
-        z = exact - exact.sum() / n if centred else exact
+    cases = [np.array([1.0, 0.5, -0.5])]
+    cases += [rng.normal(size=int(rng.integers(3, 7))) for rng in run.draws(quick=2, paper=15)]
+    for s, alpha in itertools.product(cases, (0.5, 1.0, 1.25, 1.5, 2.0)):
+        n = s.size
+        a = ball(alpha)
+        exact_scores = balls(s)
+        z = exact_scores - exact_scores.sum() / n if centred else exact_scores
         spread = z * z - (z * z).sum() / n
-        for alpha in (0.5, 1.0, 1.25, 1.5, 2.0):
-            a = ball(alpha)
-            first, bend = ball(n) ** (a + lead) * z, (2 - (a if curved else 1)) / 2
-            second = bend * ball(n) ** (2 * a - 3) * spread
-            odd: list[list[Interval]] = [[] for _ in s]
-            even: list[list[Interval]] = [[] for _ in s]
-            turns = []
-            for tau in (2.0 ** np.arange(5, 11) * float(np.ptp(s)) * n).tolist():
-                (up, up_error), (down, down_error) = solved(s, alpha, tau), solved(-s, alpha, tau)
-                errors = up_error + down_error
-                errors = errors + gamma(2)
-                for k in range(n):
-                    odd[k].append(tau / 2 * Interval.within(float(up[k] - down[k]), float(errors[k])))
-                    both = Interval.within(float(up[k] + down[k]), float(errors[k]))
-                    even[k].append(tau**2 * (both / 2 - Interval.exactly(Fraction(1, n))))
-                turns.append(tau**2 * turn(up, up_error, s))
-            for k in range(n):
-                scale = 2.0 * float(np.ptp(s)) * n**alpha
-                yield equals(limit(odd[k], order=2), hull(first[k]), scale=scale, part="first order", n=n, alpha=alpha)
-                yield equals(
-                    limit(even[k], order=2), hull(second[k]), scale=scale**2, part="second order", n=n, alpha=alpha
-                )
-            # the part of the second order across the first turns the weights away from the scores
-            across = (spread * spread).sum() - (spread * z).sum() ** 2 / (z * z).sum()
-            bent = ((2 - a) / 2 * ball(n) ** (a - 1)) ** 2 * across / (z * z).sum() / 2
-            scale = (2.0 * float(np.ptp(s)) * n**alpha) ** 2
-            yield equals(limit(turns, order=1), hull(bent), scale=scale, part="angle", n=n, alpha=alpha)
-
-
-def turn(law, error, s):
-    """Enclose 1 - cos of the angle between a law less its mean and the centred scores, as half a squared distance."""
-    n, centre = len(s), balls(s).sum() / len(s)
-    moved = [
-        Interval.within(float(p), float(e)) - Interval.exactly(Fraction(1, n)) for p, e in zip(law, error, strict=True)
-    ]
-    z = [hull(x - centre) for x in balls(s)]
-    norms = [sum((x**2 for x in v), Interval.exactly(0)).sqrt() for v in (moved, z)]
-    return sum(((x / norms[0] - y / norms[1]) ** 2 for x, y in zip(moved, z, strict=True)), Interval.exactly(0)) / 2
+        bend = (2 - (a if curved else 1)) / 2
+        first = ball(n) ** (a + lead) * z
+        second = bend * ball(n) ** (2 * a - 3) * spread
+        odd = []
+        even = []
+        turns = []
+        for tau in (2.0 ** np.arange(5, 11) * float(np.ptp(s)) * n).tolist():
+            up, down = maximiser(s, alpha, tau), maximiser(-s, alpha, tau)
+            odd.append(tau / 2 * (up - down))
+            even.append(tau**2 * ((up + down) / 2 - 1 / exact(float(n))))
+            turns.append(tau**2 * turn(up - 1 / exact(float(n)), exact(s)))
+        scale = 2.0 * float(np.ptp(s)) * n**alpha
+        case = {"n": n, "alpha": alpha}
+        for k in range(n):
+            one, two = ([level[k] for level in levels] for levels in (odd, even))
+            yield equals(limit(one, order=2), first[k], scale=scale, part="first order", **case)
+            yield equals(limit(two, order=2), second[k], scale=scale**2, part="second order", **case)
+        # the part of the second order across the first turns the weights away from the scores
+        across = (spread * spread).sum() - (spread * z).sum() ** 2 / (z * z).sum()
+        bent = ((2 - a) / 2 * ball(n) ** (a - 1)) ** 2 * across / (z * z).sum() / 2
+        yield equals(limit(turns, order=1), bent, scale=scale**2, part="angle", **case)

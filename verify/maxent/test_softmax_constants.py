@@ -73,7 +73,9 @@ def test_pinsker(run, *, factor="1/2", reverse=False, largest="1", mass="1"):
 )
 def test_two_point(run, *, claimed=1.0, least=0, quarters=2):
     a, b = sympy.symbols("a b", positive=True)  # e^c and e^(r/4), in which tanh and cosh are fractions
-    upper, lower, half = a * b**2, a / b**2, (b**quarters + b**-quarters) / 2
+    upper = a * b**2
+    lower = a / b**2
+    half = (b**quarters + b**-quarters) / 2
     variation = ((upper - 1) / (upper + 1) - (lower - 1) / (lower + 1)) / 2
     ratio = (1 + half) / ((a + 1 / a) / 2 + half)
     yield equals(decided(variation - (b**2 - 1) / (b**2 + 1) * ratio), 0, scale=1, part="ratio")
@@ -98,10 +100,12 @@ def test_two_point(run, *, claimed=1.0, least=0, quarters=2):
 def test_variance(run, *, factor="1/4", bessel="1", least=0, furthest="1/2"):
     # masses b at y and (1 - b)(1/2 -+ c) at -+1/2; reflected, if need be, so that y is not positive
     b, c, y = sympy.symbols("b c y")
-    mean, square = b * y + (1 - b) * c, b * y**2 + (1 - b) / 4
+    mean = b * y + (1 - b) * c
+    square = b * y**2 + (1 - b) / 4
     rewritten = sympy.Rational(1, 4) - mean**2 - b * (sympy.Rational(1, 4) - y**2)
     yield equals(decided(sympy.Rational(bessel) * (square - mean**2) - rewritten), 0, scale=1, part="variance")
-    text, half = f"{bessel}*(1/4 - (b*y + (1 - b)*c)**2 - b*(1/4 - y**2))", Fraction(1, 2)
+    text = f"{bessel}*(1/4 - (b*y + (1 - b)*c)**2 - b*(1/4 - y**2))"
+    half = Fraction(1, 2)
     largest = sup(text, tolerance=1e-4, b=(least, 1), c=(-half, half), y=(-Fraction(furthest), 0))
     yield equals(largest, Fraction(factor), part="supremum")
 

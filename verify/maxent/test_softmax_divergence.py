@@ -4,25 +4,22 @@ import numpy as np
 
 from theory.evidence import (
     Claim,
-    Interval,
     at_least,
     at_most,
     ball,
+    balls,
     bug,
     constant,
     equals,
+    exact,
+    hull,
     hypothesis,
     limit,
-    total,
     verifies,
 )
-from theory.evidence.roundoff import U, gamma
-from theory.maxent import divergence, free_energy, gibbs_law, log_softmax, softmax
-from verify import textbook
-from verify.maxent.laws import MANY, law, many, off
-from verify.textbook import balls, hull
-
-LEAST = 2.0**-960  # weights below 1e-300 are known absolutely only; times scores of a few thousand
+from theory.maxent import log_softmax, softmax
+from theory.maxent.gibbs import divergence, free_energy, gibbs_law
+from verify.maxent.laws import MANY, law, many
 
 
 def distance(p, q, power=1, times=1):
@@ -45,9 +42,28 @@ def pairs(run, *, quick, paper):
     for size in (2.0**-40, 2.0**40):  # of scores and temperature at once
         yield size * np.array([0.5, -0.5, 0.1]), size * np.array([-0.5, 0.4, 0.3]), size
     for rng in run.draws(quick=quick, paper=paper):
-        n, tau = int(rng.integers(2, 60)), float(rng.uniform(0.2, 4.0))
+        n = int(rng.integers(2, 60))
+        tau = float(rng.uniform(0.2, 4.0))
         y = rng.normal(size=n) * float(rng.choice([0.1, 1.0, 10.0]))
         yield y + rng.normal(size=n) * float(rng.choice([0.01, 1.0, 10.0])), y, tau
+
+
+def competitors(run):
+    """Yield scores, a law that competes with softmax, and a temperature: two that are near, then random ones."""
+    step = 2.0**-13
+    for tau in (1.0, 0.25):
+        yield np.zeros(2), np.array([0.5 + step, 0.5 - step]), tau
+    for rng in run.draws(quick=30, paper=500):
+        n = int(rng.integers(2, 40))
+        tau = float(rng.uniform(0.2, 4.0))
+        s = rng.normal(size=n) * float(rng.choice([0.1, 1.0, 5.0]))
+        share = float(rng.choice([0.01, 0.3, 1.0]))
+        rival = rng.dirichlet(np.ones(n))
+        p = share * rival + (1.0 - share) * gibbs_law(s, tau=tau).weights
+        yield s, p / p.sum(), tau
+        if n < 10:
+            yield s * 2.0**40, p / p.sum(), tau * 2.0**40
+    yield many(), 0.9 * gibbs_law(many()).weights + 0.1 / MANY, 1.0
 
 
 @verifies(
@@ -65,24 +81,16 @@ def pairs(run, *, quick, paper):
     hypothesis("uniform", "the distance is taken from the uniform law", uniform=True),
 )
 def test_strong_concavity(run, *, factor=0.5, power=1, uniform=False):
-    step = 2.0**-13
-    cases = [(np.zeros(2), np.array([0.5 + step, 0.5 - step]), tau) for tau in (1.0, 0.25)]
-    for rng in run.draws(quick=30, paper=500):
-        n, tau = int(rng.integers(2, 40)), float(rng.uniform(0.2, 4.0))
-        s = rng.normal(size=n) * float(rng.choice([0.1, 1.0, 5.0]))
-        share, rival = float(rng.choice([0.01, 0.3, 1.0])), rng.dirichlet(np.ones(n))
-        p = share * rival + (1.0 - share) * gibbs_law(s, tau=tau).weights
-        cases += [(s, p / p.sum(), tau), (s * 2.0**40, p / p.sum(), tau * 2.0**40)][: 1 + (n < 10)]
-    cases.append((many(), 0.9 * gibbs_law(many()).weights + 0.1 / MANY, 1.0))
-    for s, p, tau in cases:
-        best, error = gibbs_law(s, tau=tau)
-        size = float(np.abs(s).max()) + tau * (1.0 + np.log(s.size))
-        rounded = Interval.within(0.0, (4.0 * error + gamma(2 * s.size)) * size)  # of softmax, and of the law's sum
-        gap = free_energy(s, best, tau=tau) - free_energy(s, p, tau=tau) + rounded
+    for s, p, tau in competitors(run):
+        scores = exact(s)
+        rival = exact(p) / exact(p).sum()
+        n = s.size
+        best = gibbs_law(scores, tau=tau).weights
+        gap = free_energy(scores, best, tau=tau) - free_energy(scores, rival, tau=tau)
         at, times = alike(s, p)
-        exact = balls(np.full(at.size, 1 / s.size)) if uniform else law(s, tau)[at]
-        squared = hull(distance(balls(p[at]), exact, times=times) ** 2)
-        yield at_least(gap, factor * tau**power * squared, scale=tau * squared, n=s.size, tau=tau)
+        centre = balls(np.full(at.size, 1 / n)) if uniform else law(s, tau)[at]
+        squared = distance(balls(p[at]), centre, times=times) ** 2
+        yield at_least(gap, factor * tau**power * squared, scale=tau * squared, n=n, tau=tau)
 
 
 @verifies(
@@ -101,22 +109,21 @@ def test_strong_concavity(run, *, factor=0.5, power=1, uniform=False):
 )
 def test_jeffreys(run, *, one_sided=False, power=1, warmer=1.0):
     for x, y, tau in pairs(run, quick=25, paper=400):
-        p, q = softmax(x, tau=tau), softmax(y, tau=warmer * tau)
-        left, right = log_softmax(x, tau=tau), log_softmax(y, tau=warmer * tau)
-        relative = max(off(x, tau), off(y, tau))  # a logarithm is off by as much, and by the rounding of its own size
-        apart, mass = left - right, (2.0 * p if one_sided else p + q)
-        slack = mass * (2.0 * relative * (1.0 + np.abs(apart)) + 4.0 * U * (np.abs(left) + np.abs(right)))
-        terms = 2.0 * p * apart if one_sided else (p - q) * apart
-        at, times = alike(x, y)
-        first, second = law(x, tau)[at], law(y, warmer * tau)[at]
-        exact = (times * (first - second) * (balls(x[at]) - balls(y[at]))).sum()
+        case = {"n": x.size, "tau": tau}
         scale = tau + float(np.ptp(x - y))
+        warm = warmer * tau
+        p, q = softmax(exact(x), tau=tau), softmax(exact(y), tau=warm)
+        apart = log_softmax(exact(x), tau=tau) - log_softmax(exact(y), tau=warm)
+        both = 2.0 * p if one_sided else p - q
+        at, times = alike(x, y)
+        first = law(x, tau)[at]
+        second = law(y, warm)[at]
         plain = law(y, tau)[at]
-        kl = (
-            times * first * textbook.log(first / plain)
-        ).sum()  # in the sum of both, whatever is added to logarithms cancels
-        yield equals(tau * total(p * apart, slack + LEAST), hull(tau * kl), scale=scale, part="KL", n=x.size, tau=tau)
-        yield equals(tau**power * total(terms, slack + LEAST), hull(exact), scale=scale, n=x.size, tau=tau)
+        # in the sum of both divergences, whatever is added to the logarithms cancels
+        kl = (times * first * np.log(first / plain)).sum()
+        yield equals(tau * (p * apart).sum(), tau * kl, scale=scale, part="KL", **case)
+        inner = (times * (first - second) * (balls(x[at]) - balls(y[at]))).sum()
+        yield equals(tau**power * (both * apart).sum(), inner, scale=scale, **case)
 
 
 @verifies(
@@ -137,21 +144,19 @@ def test_jeffreys(run, *, one_sided=False, power=1, warmer=1.0):
 def test_cocoercive(run, *, euclidean=2.0, absolute=1.0, power=1, warmer=1.0):
     near = np.array([1.0, 0.0])
     for x, y, tau in [*pairs(run, quick=25, paper=400), (near * (1.0 + 2.0**-10), near, 1.0)]:
-        p, q = softmax(x, tau=tau), softmax(y, tau=warmer * tau)
-        top = int(
-            np.argmax(p + q)
-        )  # a constant changes nothing: with that of the largest weight only others are summed
-        apart, size = (x - y) - (x - y)[top], np.abs(x) + np.abs(y)
-        slack = (max(off(x, tau), off(y, tau)) + gamma(4)) * np.abs(apart) + 4.0 * U * (size + size[top])
-        slack[top] = 0.0
-        inner = total((p - q) * apart, (p + q) * slack + LEAST)
+        p, q = softmax(exact(x), tau=tau), softmax(exact(y), tau=warmer * tau)
+        top = int(np.argmax(p.mid + q.mid))  # a constant changes nothing: with that of the largest weight others count
+        apart = exact(x) - exact(y)
+        inner = ((p - q) * (apart - apart[top])).sum()
         at, times = alike(x, y)
-        exact, other = law(x, tau)[at], law(y, warmer * tau)[at]
-        for name, squared, factor in (
-            ("absolute", hull(distance(exact, other, times=times) ** 2), absolute),
-            ("Euclidean", hull(distance(exact, other, 2, times)), euclidean),
-        ):
-            yield at_least(inner, factor * tau**power * squared, scale=tau * squared, norm=name, n=x.size, tau=tau)
+        first = law(x, tau)[at]
+        second = law(y, warmer * tau)[at]
+        squares = {
+            "absolute": absolute * distance(first, second, times=times) ** 2,
+            "Euclidean": euclidean * distance(first, second, 2, times),
+        }
+        for name, squared in squares.items():
+            yield at_least(inner, tau**power * squared, scale=tau * squared, norm=name, n=x.size, tau=tau)
 
 
 @verifies(
@@ -171,15 +176,13 @@ def test_cocoercive(run, *, euclidean=2.0, absolute=1.0, power=1, warmer=1.0):
 def test_total_variation(run, *, factor=1.0, norm=False, warmer=1.0):
     extremal = [(np.array([r / 4, -r / 4]), np.array([-r / 4, r / 4]), 1.0) for r in (2.0**-3, 1.0, 8.0)]
     for number, (x, y, tau) in enumerate([*extremal, *pairs(run, quick=25, paper=400)]):
-        p, q = softmax(x, tau=tau), softmax(y, tau=warmer * tau)
-        variation = total(np.abs(p - q) / 2, (p + q) * (max(off(x, tau), off(y, tau)) + 2 * U) + LEAST)
-        at, _ = alike(x, y)
-        apart = [hull(d) for d in balls(x[at]) - balls(y[at])]
-        top, bottom = Interval.largest(apart), Interval.largest(-d for d in apart)
-        reach = Interval.largest([top, bottom]).hi if norm else (top + bottom).hi
-        bound = hull((ball(reach) / (4 * ball(tau))).tanh())
+        p, q = softmax(exact(x), tau=tau), softmax(exact(y), tau=warmer * tau)
+        variation = abs(p - q).sum() / 2
+        apart = exact(x) - exact(y)
+        reach = abs(apart).max() if norm else apart.max() - apart.min()
+        bound = np.tanh(reach / (4 * exact(tau)))
         relation = equals if number < len(extremal) else at_most
-        yield relation(variation, factor * bound, scale=bound, n=x.size, tau=tau, range=reach / tau)
+        yield relation(variation, factor * bound, scale=bound, n=x.size, tau=tau, range=reach.mid / tau)
 
 
 @verifies(
@@ -198,17 +201,20 @@ def test_total_variation(run, *, factor=1.0, norm=False, warmer=1.0):
     hypothesis("unbalanced", "the limit law has weights 0.7 and 0.3", shift=0.42),
 )
 def test_sharp_constants(run, *, pinsker=0.5, cocoercive=2.0, warm=0.5, hoeffding=0.125, shift=0.0):
-    found = {name: [] for name in ("pinsker", "cocoercive", "warm", "hoeffding")}
+    claimed = {"pinsker": pinsker, "cocoercive": cocoercive, "warm": warm, "hoeffding": hoeffding}
+    found = {name: [] for name in claimed}
     for k in range(6):
         h = 2.0 ** -(4 + k)
         x, y = np.array([shift + h, -shift - h]), np.array([shift, -shift])
-        p, q = law(x, 1.0), law(y, 1.0)
-        way, spread = balls(x) - balls(y), 2 * ball(h)
-        value = textbook.log(textbook.exp(balls(x)).sum() / textbook.exp(balls(y)).sum()) - (q * way).sum()
-        found["pinsker"].append(divergence(*(gibbs_law(z).weights for z in (x, y))) / hull(distance(p, q) ** 2))
+        p = law(x, 1.0)
+        q = law(y, 1.0)
+        way = balls(x) - balls(y)
+        reach = 2 * ball(h)
+        value = np.log(np.exp(balls(x)).sum() / np.exp(balls(y)).sum()) - (q * way).sum()
+        near, limit_law = (gibbs_law(exact(z)).weights for z in (x, y))
+        found["pinsker"].append(divergence(near, limit_law) / hull(distance(p, q) ** 2))
         found["cocoercive"].append(hull(((p - q) * way).sum() / distance(p, q, 2)))
-        found["warm"].append(hull(distance(p, q) / spread))
-        found["hoeffding"].append(hull(value / spread**2))
-    claimed = {"pinsker": pinsker, "cocoercive": cocoercive, "warm": warm, "hoeffding": hoeffding}
+        found["warm"].append(hull(distance(p, q) / reach))
+        found["hoeffding"].append(hull(value / reach**2))
     for name, ratios in found.items():
         yield equals(limit(ratios, order=1 if shift else 2), claimed[name], constant=name)

@@ -4,25 +4,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from theory.evidence import (
-    Claim,
-    Interval,
-    Kind,
-    at_least,
-    at_most,
-    ball,
-    bug,
-    constant,
-    equals,
-    hypothesis,
-    verifies,
-)
+from theory.evidence import Claim, at_least, at_most, ball, balls, bug, constant, equals, exact, hypothesis, verifies
 from theory.evidence.enclosure import coefficient, variable
-from theory.evidence.roundoff import gamma
-from theory.maxent import softmax, softmax_jacobian, softmax_vjp
+from theory.maxent import softmax, softmax_vjp
+from theory.maxent.gibbs import expectation, softmax_jacobian, softmax_spectrum
 from verify import textbook
-from verify.maxent.laws import off
-from verify.textbook import balls, gap, hull
 
 
 def drawn(run, *, quick, paper):
@@ -32,7 +18,8 @@ def drawn(run, *, quick, paper):
     for size in (2.0**-40, 2.0**40):  # of scores and temperature at once
         yield size * np.array([0.0, 1.0, 3.0]), size * np.array([1.0, 0.0, -2.0]), size
     for rng in run.draws(quick=quick, paper=paper):
-        n, tau = int(rng.integers(2, 25)), float(rng.uniform(0.2, 4.0))
+        n = int(rng.integers(2, 25))
+        tau = float(rng.uniform(0.2, 4.0))
         yield rng.normal(size=n) * float(rng.choice([0.1, 1.0, 5.0])), rng.normal(size=n), tau
 
 
@@ -53,19 +40,18 @@ def drawn(run, *, quick, paper):
 )
 def test_jacobian(run, *, centred=True, power=1, warmer=1.0, outer=1.0):
     for s, way, tau in drawn(run, quick=25, paper=300):
-        n, t, size = s.size, ball(tau), float(np.abs(way).max())
-        law, relative = softmax(s, tau=warmer * tau), off(s, tau)
-        weights = textbook.exp((balls(s) + balls(way) * variable(2)) / t)
-        mass = weights.sum() if centred else coefficient(weights.sum(), 0)
-        exact = np.array([coefficient(weight / mass, 1) for weight in weights]) * t ** (1 - power)
-        error = law * 2.0 * size / (warmer * tau) * 2.0 * (3.0 * relative + gamma(n + 8))
-        matrix = softmax_jacobian(law, tau=warmer * tau) - (outer - 1.0) * np.outer(law, law) / (warmer * tau)
-        pulled = softmax_vjp(law, way, tau=warmer * tau)
+        case = {"n": s.size, "tau": tau}
+        size = float(np.abs(way).max())
         scale = size / tau
-        for name, found in (("product", pulled), ("matrix", matrix @ way)):
-            yield equals(gap(found, exact, error), 0, scale=scale, part=name, n=n, tau=tau)
-        form = Interval.within(float(way @ matrix @ way), float(error.sum()) * size)
-        yield at_least(form, 0, scale=scale * size, part="positive", n=n, tau=tau)
+        masses = np.exp((balls(s) + balls(way) * variable(2)) / ball(tau))
+        total = masses.sum() if centred else coefficient(masses.sum(), 0)
+        claimed = np.array([coefficient(mass / total, 1) for mass in masses]) * ball(tau) ** (1 - power)
+        warm = warmer * tau
+        law = softmax(exact(s), tau=warm)
+        matrix = softmax_jacobian(law, tau=warm) - (outer - 1.0) * np.outer(law, law) / warm
+        for name, found in (("product", softmax_vjp(law, way, tau=warm)), ("matrix", matrix @ way)):
+            yield equals(found, claimed, scale=scale, part=name, **case)
+        yield at_least(way @ matrix @ way, 0, scale=scale * size, part="positive", **case)
 
 
 @verifies(
@@ -83,38 +69,23 @@ def test_jacobian(run, *, centred=True, power=1, warmer=1.0, outer=1.0):
 )
 def test_third_derivative(run, *, centred=True, power=2, sign=1.0):
     for s, way, tau in drawn(run, quick=25, paper=300):
-        n, t, size = s.size, ball(tau), float(np.abs(way).max())
-        law = softmax(s, tau=tau)
-        third = float(law @ (way - centred * float(law @ way)) ** 3)
-        moment = Interval.within(third, 16.0 * size**3 * (4.0 * off(s, tau) + gamma(2 * n + 16)))
+        t = ball(tau)
+        size = float(np.abs(way).max())
+        law = softmax(exact(s), tau=tau)
+        mean = expectation(law, way) if centred else 0.0
+        moment = expectation(law, (exact(way) - mean) ** 3)
         value = textbook.log(textbook.exp((balls(s) + balls(way) * variable(4)) / t).sum())
-        claimed = hull(6 * t * coefficient(value, 3) * t**power)
-        yield equals(moment, sign * claimed, scale=size**3, n=n, tau=tau)
-
-
-def eigenvalues(law, mass=1):
-    r"""Certify the eigenvalues of diag(q) - qq', q = mass p, largest first, from approximate ones and their vectors.
-
-    With :math:`J = V\Lambda V^\top + E` they are those of :math:`V\Lambda V^\top` up to :math:`\|E\|` (Weyl), which are
-    :math:`\lambda_i` up to :math:`\|V^\top V - I\||\lambda_i|` (Ostrowski); both in balls and in the Frobenius norm.
-    """
-    found, vectors = np.linalg.eigh(mass * (softmax_jacobian(law) + (1 - mass) * np.outer(law, law)))
-    p, v = balls(law) / balls(law).sum() * ball(mass), balls(vectors)
-    rest = np.diag(p) - np.outer(p, p) - (v * balls(found)) @ v.T
-    turned = v.T @ v - balls(np.eye(law.size))
-    far, bent = (hull((m * m).sum()).sqrt().hi for m in (rest, turned))
-    return [Interval.within(float(x), 1.001 * (far + bent * abs(float(x))), Kind.CERTIFIED) for x in found[::-1]]
+        yield equals(moment, sign * 6 * t * coefficient(value, 3) * t**power, scale=size**3, n=s.size, tau=tau)
 
 
 def secular(values, masses):
     """Bisect the roots of sum m / (v - x) between neighbouring values v, which increases there; largest first."""
     roots = []
     for low, high in pairwise(values):
-        a, b = low, high
+        a = low
+        b = high
         for _ in range(90):
-            middle = (
-                (9 * a + 7 * b) / 16
-            ).mid()  # not half-way, where simple laws have their roots and the sign is unknown
+            middle = ((9 * a + 7 * b) / 16).mid()  # not half-way, where simple laws have their roots
             total = (masses / (values - middle)).sum()
             if total > 0:
                 b = middle
@@ -122,7 +93,7 @@ def secular(values, masses):
                 a = middle
             else:
                 break
-        roots.append(hull(a.union(b)))
+        roots.append(a.union(b))
     return roots[::-1]
 
 
@@ -146,16 +117,17 @@ def test_spectrum(run, *, shift=0, ahead=0, weighted=True, repeated=True, mass=1
     laws = [np.array([0.375, 0.375, 0.25]), np.array([2.0, 2.0, 2.0, 1.0, 1.0, 0.5]) / 8.5, np.array([0.5, 0.5])]
     laws += [rng.dirichlet(np.ones(int(rng.integers(2, 10)))) for rng in run.draws(quick=12, paper=150)]
     for law in laws:
-        n, ordered = law.size, np.sort(law)[::-1]
-        exact = [hull(p) for p in balls(ordered) / balls(law).sum()]
-        found = eigenvalues(law, mass)
+        n = law.size
+        whole = balls(law).sum()
+        weights = balls(np.sort(law)[::-1]) / whole
+        found = softmax_spectrum(balls(law) / whole * ball(mass))
         for i in range(n - 1):
-            yield at_most(found[i], exact[i + ahead], scale=1, part="from above", n=n, i=i + 1)
-            yield at_least(found[i], exact[max(i + 1 - shift, 0)], scale=1, part="from below", n=n, i=i + 1)
+            yield at_most(found[i], weights[i + ahead], scale=1, part="from above", n=n, i=i + 1)
+            yield at_least(found[i], weights[max(i + 1 - shift, 0)], scale=1, part="from below", n=n, i=i + 1)
         yield equals(found[-1], 0, scale=1, part="kernel", n=n)
         values, counts = np.unique(law, return_counts=True)
-        points = balls(values) / balls(law).sum()
+        points = balls(values) / whole
         roots = secular(points, (balls(counts) if repeated else 1) * (points if weighted else points * 0 + 1))
-        again = [hull(p) for p, count in zip(points, counts, strict=True) for _ in range(count - 1)]
-        for root, eigenvalue in zip(sorted(roots + again, key=lambda r: -r.mid), found[:-1], strict=True):
-            yield equals(eigenvalue, root, scale=1, part="secular", n=n)
+        roots += [point for point, count in zip(points, counts, strict=True) for _ in range(count - 1)]
+        falling = sorted(roots, key=lambda root: -float(root.mid()))
+        yield equals(found[:-1], np.array(falling), scale=1, part="secular", n=n)

@@ -2,27 +2,30 @@
 
 import numpy as np
 
-from theory.evidence import (
-    Claim,
-    Interval,
-    at_most,
-    ball,
-    bug,
-    constant,
-    equals,
-    hypothesis,
-    softmax_error,
-    total,
-    verifies,
-)
-from theory.evidence.roundoff import EXP_ULPS, U, gamma
-from theory.maxent import divergence, expectation, free_energy, gibbs_law, softmax, softmax_value
-from theory.maxent.certificate import frank_wolfe_gap
-from verify import textbook
+from theory.evidence import Claim, at_most, ball, balls, bug, constant, equals, exact, hypothesis, verifies
+from theory.maxent import frank_wolfe_gap, softmax, softmax_value
+from theory.maxent.gibbs import divergence, expectation, free_energy, gibbs_law
 from verify.maxent.laws import MANY, law as printed, many
-from verify.textbook import balls, gap, hull
 
-LEAST = 2.0**-960  # weights below 1e-300 are known absolutely only; times scores of a few thousand
+
+def priors(run):
+    """Yield scores, a prior and a temperature, with the generator of a rival: a named case, then random ones."""
+    cases = [(np.array([0.0, 1.0, 2.0]), np.array([0.7, 0.2, 0.1]), 0.5)]
+    for rng in run.draws(quick=20, paper=300):
+        n = int(rng.integers(2, 40))
+        tau = float(rng.uniform(0.2, 4.0))
+        prior = rng.dirichlet(np.ones(n)) * (np.arange(n) % 5 != 3)
+        cases.append((rng.normal(size=n) * float(rng.choice([0.1, 1.0, 10.0])), prior / prior.sum(), tau))
+    for case, rng in zip(cases, run.streams(len(cases)), strict=True):
+        yield *case, rng
+
+
+def drawn(run):
+    """Yield scores and a temperature, with the generator of a rival."""
+    for rng in run.draws(quick=25, paper=300):
+        n = int(rng.integers(1, 60))
+        tau = float(rng.uniform(0.2, 4.0))
+        yield rng.normal(size=n) * float(rng.choice([0.1, 1.0, 100.0])) + 5.0, tau, rng
 
 
 @verifies(
@@ -42,54 +45,42 @@ LEAST = 2.0**-960  # weights below 1e-300 are known absolutely only; times score
     hypothesis("uniform", "the prior is taken as uniform", uniform=True),
 )
 def test_prior(run, *, tempered=False, power=1, factor=1.0, averaged=False, uniform=False):
-    cases = [(np.array([0.0, 1.0, 2.0]), np.array([0.7, 0.2, 0.1]), 0.5)]
-    for rng in run.draws(quick=20, paper=300):
-        n, tau = int(rng.integers(2, 40)), float(rng.uniform(0.2, 4.0))
-        prior = rng.dirichlet(np.ones(n)) * (np.arange(n) % 5 != 3)
-        cases.append((rng.normal(size=n) * float(rng.choice([0.1, 1.0, 10.0])), prior / prior.sum(), tau))
-    for (s, prior, tau), rng in zip(cases, run.streams(len(cases)), strict=True):
-        n, on, t = s.size, prior > 0.0, ball(tau)
-        reference = balls(np.full(n, 1.0 / n) if uniform else prior)[on]
-        weight = textbook.exp(textbook.log(reference) / t) if tempered else reference
-        mass = weight * textbook.exp(balls(s)[on] / t)
-        exact = mass / mass.sum()
-        reach = float(np.ptp(s)) / tau
-        relative = softmax_error(2 * U * reach, reach, n) + gamma(4)
-        law = softmax(s, prior=prior, tau=tau)
-        yield equals(gap(law[on], exact, relative * law[on] + LEAST), 0, scale=1, part="law", n=n, tau=tau)
-        yield equals(total(law[~on]), 0, scale=1, part="law", n=n, tau=tau)
-        logs = np.log(prior[on])
-        wide = float(np.ptp(s[on] / tau + logs))
-        error = softmax_error(U * (2 * float(np.abs(s).max()) / tau + 2 * EXP_ULPS * np.abs(logs).max()), wide, n)
-        shifted = softmax(s[on] / tau + logs)
-        yield equals(gap(shifted, exact, error * shifted + LEAST), 0, scale=1, part="shifted", n=n, tau=tau)
-        size = float(np.abs(s).max()) + tau * (1.0 + float(np.abs(logs).max()))
-        found = float(softmax_value(s, prior=prior, tau=tau))
-        value = Interval.within(found, tau * relative + (2 * EXP_ULPS + 6) * U * (size + abs(found)))
-        top = factor * hull(t**power * (mass.sum() / (n if averaged else 1)).log())
-        yield equals(value, top, scale=size, part="value", n=n, tau=tau)
-        rival = np.where(on, rng.dirichlet(np.ones(n)), 0.0)
-        rival = rival / rival.sum()
-        rounded = Interval.within(0.0, gamma(2 * n) * (size + abs(found)))  # of the rival's sum
-        short = value - expectation(rival, s) + tau * divergence(rival, prior) + rounded
-        kl = balls(rival)[on] * textbook.log(balls(rival)[on] / exact)
-        yield equals(short, hull(t * kl.sum()), scale=size, part="shortfall", n=n, tau=tau)
-        held = law[on] > LEAST
-        slope = balls(s)[on][held] - t * textbook.log(balls(law[on][held]) / reference[held])
-        rise = frank_wolfe_gap(slope, law[on][held] / law[on][held].sum())
-        allowed = Interval.within(0.0, 4.0 * tau * (relative + gamma(n)) * (1.0 + reach))
-        yield at_most(rise + allowed, 0, scale=tau, part="certificate", n=n, tau=tau)
-    for rng in run.draws(quick=25, paper=300):
-        n, tau = int(rng.integers(1, 60)), float(rng.uniform(0.2, 4.0))
-        s, t = rng.normal(size=n) * float(rng.choice([0.1, 1.0, 100.0])) + 5.0, ball(tau)
-        mass = textbook.exp(balls(s) / t).sum() / (n if averaged else 1)
-        top, size = factor * hull(t**power * mass.log()), float(np.abs(s).max()) + tau * (1 + np.log(n))
-        best, error = gibbs_law(s, tau=tau)
-        reached = free_energy(s, best, tau=tau) + Interval.within(0.0, 4 * error * size)
-        yield equals(reached, top, scale=size, part="no prior", n=n, tau=tau)
-        for law in (rng.dirichlet(np.ones(n)), np.eye(n)[int(rng.integers(n))]):
-            short = free_energy(s, law, tau=tau) + Interval.within(0.0, gamma(2 * n) * size)  # the law's own rounding
-            yield at_most(short, top, scale=size, part="no prior", n=n, tau=tau)
+    for s, prior, tau, rng in priors(run):
+        on = prior > 0.0
+        t = ball(tau)
+        scores = exact(s)
+        case = {"n": s.size, "tau": tau}
+        reference = balls(np.full(s.size, 1.0 / s.size) if uniform else prior)[on]
+        mass = (np.exp(np.log(reference) / t) if tempered else reference) * np.exp(balls(s)[on] / t)
+        claimed = mass / mass.sum()
+        law = softmax(scores, prior=prior, tau=tau)
+        yield equals(law[on], claimed, scale=1, part="law", **case)
+        yield equals(law[~on].sum(), 0, scale=1, part="law", **case)
+        shifted = softmax(scores[on] / tau + np.log(exact(prior[on])))
+        yield equals(shifted, claimed, scale=1, part="shifted", **case)
+        size = float(np.abs(s).max()) + tau * (1.0 + float(np.abs(np.log(prior[on])).max()))
+        value = softmax_value(scores, prior=prior, tau=tau)
+        top = factor * t**power * np.log(mass.sum() / (s.size if averaged else 1))
+        yield equals(value, top, scale=size, part="value", **case)
+        rival = np.where(on, rng.dirichlet(np.ones(s.size)), 0.0)
+        other = exact(rival) / exact(rival).sum()
+        own = balls(rival)[on] / balls(rival).sum()
+        short = value - expectation(other, s) + tau * divergence(other, exact(prior))
+        yield equals(short, t * (own * np.log(own / claimed)).sum(), scale=size, part="shortfall", **case)
+        held = law[on].lo > 0.0
+        slope = s[on][held] - tau * np.log(law[on][held] / reference[held])
+        yield at_most(frank_wolfe_gap(slope, law[on][held]), 0, scale=tau, part="certificate", **case)
+    for s, tau, rng in drawn(run):
+        n = s.size
+        t = ball(tau)
+        case = {"n": s.size, "tau": tau}
+        top = factor * t**power * np.log(np.exp(balls(s) / t).sum() / (n if averaged else 1))
+        size = float(np.abs(s).max()) + tau * (1 + np.log(n))
+        best = gibbs_law(exact(s), tau=tau).weights
+        yield equals(free_energy(exact(s), best, tau=tau), top, scale=size, part="no prior", **case)
+        for rival in (rng.dirichlet(np.ones(n)), np.eye(n)[int(rng.integers(n))]):
+            law = exact(rival) / exact(rival).sum()
+            yield at_most(free_energy(exact(s), law, tau=tau), top, scale=size, part="no prior", **case)
 
 
 @verifies(
@@ -114,15 +105,13 @@ def test_mask(run, *, masked=-np.inf, factor=2.0, renormalised=True):
         cases.append((rng.normal(size=n) * float(rng.choice([0.1, 1.0, 10.0])), kept))
     cases.append((many(), np.arange(MANY) % 5 > 0))
     for s, kept in cases:
-        n, reach = s.size, float(np.ptp(s)) + (10.0 if masked > -np.inf else 0.0)
-        relative = softmax_error(0.0, reach, n)
-        exact = printed(s, 1.0)
-        inside, (_, at) = exact[kept].sum(), np.unique(s + 1j * kept, return_index=True)  # equal weights once
-        whole = softmax(s)
-        law = softmax(np.where(kept, s, masked)) if renormalised else np.where(kept, whole, 0.0)
-        conditioned = np.where(kept[at], exact[at] / inside, 0 * exact[at])
-        yield equals(
-            gap(law[at], conditioned, relative * law[at] + LEAST), 0, scale=1, part="law", n=n, kept=int(kept.sum())
-        )
-        moved = total(np.abs(law - whole), (law + whole) * (relative + U) + LEAST)
-        yield equals(moved, factor * hull(1 - inside), scale=1, part="distance", n=n, kept=int(kept.sum()))
+        case = {"n": s.size, "kept": int(kept.sum())}
+        claimed = printed(s, 1.0)
+        inside = claimed[kept].sum()
+        _, at = np.unique(s + 1j * kept, return_index=True)  # equal weights once
+        whole = softmax(exact(s))
+        law = softmax(np.where(kept, s, masked), tau=exact(1.0)) if renormalised else np.where(kept, whole, 0.0)
+        conditioned = np.where(kept[at], claimed[at] / inside, 0 * claimed[at])
+        yield equals(law[at], conditioned, scale=1, part="law", **case)
+        moved = abs(law - whole).sum()
+        yield equals(moved, factor * (1 - inside), scale=1, part="distance", **case)

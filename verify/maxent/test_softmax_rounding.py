@@ -13,13 +13,14 @@ from theory.evidence import (
     bug,
     constant,
     equals,
+    exact,
     hypothesis,
     outcome,
     verifies,
 )
-from theory.evidence.roundoff import SUBNORMAL, U, gamma
+from theory.evidence.roundoff import SUBNORMAL, U
 from theory.maxent import softmax, softmax_value
-from verify.maxent.laws import MANY, allowed, law, many, value
+from verify.maxent.laws import MANY, law, many, value
 from verify.textbook import balls, hull
 
 EPS = 2.0 * U  # the distance from 1 to the next number
@@ -40,7 +41,8 @@ def cases(run, *, quick, paper):
     """Yield scores and temperatures of all ranges that leave the weights normal numbers."""
     yield from (FAR, LOW, (many(50.0), 1.0))
     for rng in run.draws(quick=quick, paper=paper):
-        n, tau = int(rng.choice([2, 3, 11, 40])), float(rng.choice([1.0, rng.uniform(0.2, 4.0)]))
+        n = int(rng.choice([2, 3, 11, 40]))
+        tau = float(rng.choice([1.0, rng.uniform(0.2, 4.0)]))
         s = rng.uniform(size=n)
         yield (s - s.min()) / np.ptp(s) * tau * 10.0 ** rng.uniform(-2.0, 2.83) + rng.normal() * 100.0, tau
 
@@ -66,7 +68,9 @@ def cases(run, *, quick, paper):
 def test_rounding(run, *, derived=(1.0, 9.0), shifted=True, more=()):
     way = softmax if shifted else unshifted
     for s, tau in [*cases(run, quick=40, paper=600), *more]:
-        n, reach = s.size, float(np.ptp(s)) / tau
+        n = s.size
+        span = np.ptp(exact(s)) / tau
+        reach = span.mid
         found = way(s, tau=tau)
         held = np.isfinite(found)
         yield equals(int(held.sum()), n, part="finite", n=n, range=reach)
@@ -74,9 +78,9 @@ def test_rounding(run, *, derived=(1.0, 9.0), shifted=True, more=()):
         pairs = zip(balls(found[held][places]), law(s, tau)[held][places], strict=True)
         error = Interval.largest([Interval.exactly(0), *(hull(abs(a / b - 1)) for a, b in pairs)])
         steep, rest = derived
-        bound = EPS * (steep * reach + (np.log(n) + n / 2) * (steep > 0.0) + rest)
-        yield outcome(at_most(error, allowed(bound), scale=bound, part="derived", n=n, range=reach))
-        most = allowed(EPS * (3.0 * (1.0 + reach) + n))
+        bound = EPS * (steep * span + (np.log(ball(n)) + n / 2 if steep > 0.0 else 0) + rest)
+        yield outcome(at_most(error, bound, scale=bound, part="derived", n=n, range=reach))
+        most = EPS * (3.0 * (1.0 + span) + n)
         yield outcome(at_most(error, most, part="round numbers", n=n, range=reach))
         if s is FAR[0]:
             yield outcome(at_least(error, 390.0 * EPS, part="witness", n=n, range=reach))
@@ -103,12 +107,13 @@ def test_row_sum(run, *, factor=1.0, single=False, precise=True):
         for rng in run.draws(quick=15, paper=200)
     ]
     for s in [np.arange(5) / 11.0, np.arange(10) / 25.0, many(), np.zeros(MANY), *drawn]:
-        n, weights = s.size, np.exp(s - s.max())
+        n = s.size
+        weights = np.exp(s - s.max())
         law = softmax(s) if precise else weights / np.float64(np.float32(weights.sum()))
         kept, counts = np.unique(law.astype(np.float32) if single else law, return_counts=True)
         terms = (Fraction(p) * count for p, count in zip(kept.tolist(), counts.tolist(), strict=True))
         sum_off = abs(sum(terms, start=Fraction(-1)))
-        size = gamma(n) + n * SUBNORMAL
+        size = n * exact(U) / (1.0 - n * U) + n * SUBNORMAL
         yield outcome(at_most(sum_off, factor * size, scale=size, n=n))
 
 
@@ -137,7 +142,7 @@ def test_value_rounding(run, *, own=1.0, rest=1.0, shifted=True, moved=0.0):
         true = value(s, tau)
         error = hull(abs(ball(found) - true))
         size = abs(hull(true)) + tau * (n + 11.0 * float(np.log(n)) + 8.0)
-        bound = U * (own * abs(hull(true)) + allowed(rest * tau * (n + 11.0 * float(np.log(n)) + 8.0)))
+        bound = U * (own * abs(hull(true)) + rest * tau * (n + 11.0 * np.log(ball(n)) + 8.0))
         yield outcome(at_most(error, bound, scale=U * size, n=n, tau=tau))
         if s is NEAR_ZERO:
             yield outcome(at_least(error / abs(hull(true)), 1e-7, part="relative", n=n))

@@ -1,50 +1,55 @@
 """Softmax between its limits: rates as the temperature falls or rises, and derivatives in the temperature."""
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 
 from theory.evidence import (
     Claim,
-    Interval,
     at_least,
     at_most,
     ball,
+    balls,
     bug,
     constant,
     equals,
+    exact,
     hypothesis,
-    total,
     verifies,
 )
 from theory.evidence.enclosure import coefficient, variable
-from theory.evidence.roundoff import EXP_ULPS, U, average_error, covariance_error, gamma
-from theory.maxent import entmax, entmax_gap, expectation, gibbs_law, softmax, softmax_value, tsallis
+from theory.maxent import entmax, softmax, softmax_value
+from theory.maxent.gibbs import expectation, gibbs_law
+from theory.maxent.sparse import tsallis
 from verify import textbook
-from verify.maxent.laws import LEVELS, MANY, law, many, off
-from verify.textbook import balls, hull
+from verify.maxent.laws import LEVELS, MANY, law, many
 
-LEAST = 2.0**-960  # weights below 1e-300 are known absolutely only; times scores of a few thousand
 PAPER = ("derived", "refereed")
 SIZES = (2.0**-40, 2.0**40)  # of scores and temperature at once
 
 
-def measured_value(scores, tau):
-    """The largest free energy as computed: off as the logarithm of a weight, and by its last operations."""
-    found, peak = float(softmax_value(scores, tau=tau)), float(np.abs(scores).max())
-    error = tau * (off(scores, tau) + (2 * EXP_ULPS + 2) * U * np.log(scores.size)) + 2 * U * (peak + abs(found))
-    return Interval.within(found, error)
-
-
-def far(law, other, relative):
-    """The sum of absolute differences of a computed law and the floats ``other``, each within a rounding."""
-    return total(np.abs(law - other), law * relative + U * (other + np.abs(law - other)) + LEAST)
-
-
 def spread(rng):
     """Draw scores of a few sizes and a temperature."""
-    n, tau = int(rng.integers(2, 60)), float(rng.uniform(0.2, 4.0))
+    n = int(rng.integers(2, 60))
+    tau = float(rng.uniform(0.2, 4.0))
     return rng.normal(size=n) * float(rng.choice([0.01, 1.0, 10.0])) + 3.0, tau
+
+
+def gapped(run):
+    """Yield scores of which the first few are largest, their number, and a temperature."""
+    near = np.array([1.0, 1.0, 0.0, -6.0])
+    yield np.array([0.0] + [-5.0] * 9), 1, 1.0
+    yield near, 2, 0.7
+    yield near, 2, 4096.0  # so hot that the bound by the count is almost attained
+    for size in SIZES:
+        yield size * near, 2, size
+    yield np.sort(many())[::-1], int((many() == LEVELS.max()).sum()), 0.3
+    for rng in run.draws(quick=25, paper=500):
+        n = int(rng.integers(2, 60))
+        tau = float(rng.uniform(0.1, 3.0))
+        m = int(rng.integers(1, n))
+        yield np.append(np.full(m, 2.0), 2.0 - rng.uniform(0.05, 20.0 * tau, size=n - m)), m, tau
 
 
 @verifies(
@@ -64,30 +69,22 @@ def spread(rng):
     constant("near", "the bound of the value by the count is two per cent smaller", most=0.98),
 )
 def test_cold(run, *, counted=True, single=False, mean=False, twice=2, most=1.0):
-    cases = [(np.array([0.0] + [-5.0] * 9), 1, 1.0), (np.array([1.0, 1.0, 0.0, -6.0]), 2, 0.7)]
-    cases.append((cases[1][0], 2, 4096.0))  # so hot that the bound by the count is almost attained
-    cases += [(size * np.array([1.0, 1.0, 0.0, -6.0]), 2, size) for size in SIZES]
-    cases.append((np.sort(many())[::-1], int((many() == LEVELS.max()).sum()), 0.3))
-    for rng in run.draws(quick=25, paper=500):
-        n, tau = int(rng.integers(2, 60)), float(rng.uniform(0.1, 3.0))
-        m = int(rng.integers(1, n))
-        cases.append((np.append(np.full(m, 2.0), 2.0 - rng.uniform(0.05, 20.0 * tau, size=n - m)), m, tau))
-    for s, count, tau in cases:
-        n, m, t = s.size, 1 if single else count, ball(tau)
-        p, relative = softmax(s, tau=tau), off(s, tau)
-        rest, lower = total(p[count:], p[count:] * relative + LEAST), ball(s[count:].max())
-        below = balls(s[count:]).sum() / (n - count) if mean else lower
-        gap = ball(s[0]) - below
-        bound = hull((-gap / t).exp() * (n - m) / m if counted else (-gap / t).exp())
-        yield at_most(rest, bound, scale=bound, part="rate", n=n, m=count, tau=tau)
-        exact = law(s, tau)[count:].sum()
-        even = np.where(np.arange(n) < count, 1.0 / count, 0.0)
-        yield equals(far(p, even, relative), twice * hull(exact), scale=1, part="distance", n=n, m=count, tau=tau)
-        excess, top = measured_value(s, tau) - hull(ball(s[0]) + t * ball(m).log()), ball(n) / m
-        yield at_most(excess, most * hull(t * top.log()), scale=tau, part="value, by the count", n=n, m=count, tau=tau)
-        yield equals(excess, hull(-t * (1 - exact).log()), scale=tau, part="value", n=n, m=count, tau=tau)
-        ratio = hull(t * exact / (1 - exact))
-        yield at_most(excess, ratio, scale=tau, part="value, by the ratio", n=n, m=count, tau=tau)
+    for s, count, tau in gapped(run):
+        n = s.size
+        t = ball(tau)
+        m = 1 if single else count
+        case = {"n": n, "m": count, "tau": tau}
+        p = softmax(exact(s), tau=tau)
+        below = balls(s[count:]).sum() / (n - count) if mean else ball(s[count:].max())
+        bound = np.exp((below - ball(s[0])) / t) * (ball(n - m) / m if counted else 1)
+        yield at_most(p[count:].sum(), bound, scale=bound, part="rate", **case)
+        rest = law(s, tau)[count:].sum()
+        even = np.where(np.arange(n) < count, 1 / exact(float(count)), 0.0)
+        yield equals(abs(p - even).sum(), twice * rest, scale=1, part="distance", **case)
+        excess = softmax_value(exact(s), tau=tau) - (ball(s[0]) + t * np.log(ball(m)))
+        yield at_most(excess, most * t * np.log(ball(n) / m), scale=tau, part="value, by the count", **case)
+        yield equals(excess, -t * np.log(1 - rest), scale=tau, part="value", **case)
+        yield at_most(excess, t * rest / (1 - rest), scale=tau, part="value, by the ratio", **case)
 
 
 @verifies(
@@ -112,16 +109,18 @@ def test_hot(run, *, first=1.0, second=0.5, eighth=0.125, gap=False, averaged=Tr
     cases += [(size * np.array([1.0, 0.3, -0.7]), size) for size in SIZES]
     cases += [spread(rng) for rng in run.draws(quick=25, paper=500)]
     for s, tau in cases:
-        n, t, exact = s.size, ball(tau), balls(s)
-        reach = ball(np.sort(s)[-1]) - ball(np.sort(s)[-2 if gap else 0])
-        apart = far(softmax(s, tau=tau), np.full(n, 1.0 / n), off(s, tau))
-        scale = hull(reach / t)
-        yield at_most(apart, first * 2 * hull((reach / (4 * t)).tanh()), scale=scale, part="tanh", n=n, tau=tau)
-        yield at_most(apart, second * scale, scale=scale, part="linear", n=n, tau=tau)
-        excess = measured_value(s, tau) - hull(exact.sum() / (n if averaged else 1) + t * ball(n).log())
-        size = hull(reach * reach / t)
-        yield at_least(excess, 0, scale=size, part="value", n=n, tau=tau)
-        yield at_most(excess, eighth * size, scale=size, part="value", n=n, tau=tau)
+        n = s.size
+        t = ball(tau)
+        case = {"n": s.size, "tau": tau}
+        falling = balls(np.sort(s)[::-1])
+        reach = falling[0] - falling[1 if gap else -1]
+        apart = abs(softmax(exact(s), tau=tau) - 1 / exact(float(n))).sum()
+        yield at_most(apart, first * 2 * np.tanh(reach / (4 * t)), scale=reach / t, part="tanh", **case)
+        yield at_most(apart, second * reach / t, scale=reach / t, part="linear", **case)
+        mean = balls(s).sum() / (n if averaged else 1)
+        excess = softmax_value(exact(s), tau=tau) - (mean + t * np.log(ball(n)))
+        yield at_least(excess, 0, scale=reach**2 / t, part="value", **case)
+        yield at_most(excess, eighth * reach**2 / t, scale=reach**2 / t, part="value", **case)
 
 
 @verifies(
@@ -138,25 +137,18 @@ def test_hot(run, *, first=1.0, second=0.5, eighth=0.125, gap=False, averaged=Tr
     bug("third-level", "one score lies half-way between the levels", between=0.5),
 )
 def test_two_levels(run, *, two="tanh", quarter=4, between=0.0):
-    for n, k in run.pick(
-        quick=((3, 1), (10, 1), (100, 7), (MANY, 7)),
-        paper=((3, 1), (5, 2), (10, 1), (10, 3), (100, 7), (999, 1), (MANY, 7)),
-    ):
-        for tau in (1.0, 0.3):
-            reach = 2.0 * tau * float(np.log((n - k) / k))
-            s = np.where(np.arange(n) < k, reach, 0.0)
-            s[-1] = between * reach
-            apart = far(softmax(s, tau=tau), np.full(n, 1.0 / n), off(s, tau))
-            bound = hull(2 * (ball(reach) / (quarter * ball(tau))).tanh())
-            yield equals(apart, bound, n=n, k=k, tau=tau)
-            # the range is that of the claim up to a logarithm and two products, and moves the distance by less than itself
-            rounded = Interval.within(0.0, gamma(EXP_ULPS + 4) * reach / tau)
-            yield equals(
-                apart + rounded, Interval.exactly(Fraction(2 * (n - 2 * k), n)), part="share", n=n, k=k, tau=tau
-            )
+    quick = ((3, 1), (10, 1), (100, 7), (MANY, 7))
+    paper = ((3, 1), (5, 2), (10, 1), (10, 3), (100, 7), (999, 1), (MANY, 7))
+    for (n, k), tau in product(run.pick(quick=quick, paper=paper), (1.0, 0.3)):
+        case = {"n": n, "k": k, "tau": tau}
+        reach = 2.0 * tau * np.log(exact(float(n - k)) / k)
+        levels = np.append(np.where(np.arange(n - 1) < k, 1.0, 0.0), between)
+        apart = abs(softmax(reach * levels, tau=tau) - 1 / exact(float(n))).sum()
+        yield equals(apart, 2 * np.tanh(reach / (quarter * ball(tau))), **case)
+        yield equals(apart, Fraction(2 * (n - 2 * k), n), part="share", **case)
     for reach in (0.5, 2.0):
-        apart = far(softmax([reach, 0.0]), np.full(2, 0.5), off(np.array([reach, 0.0]), 1.0))
-        yield equals(apart, hull((ball(reach) / 2).tanh() if two == "tanh" else 2 * (ball(reach) / 4).tanh()))
+        apart = abs(softmax(exact([reach, 0.0])) - 0.5).sum()
+        yield equals(apart, np.tanh(ball(reach) / 2) if two == "tanh" else 2 * np.tanh(ball(reach) / 4))
 
 
 @verifies(
@@ -176,28 +168,32 @@ def test_temperature(run, *, power=3, sign=-1.0, centred=True):
     drawn = (spread(rng) for rng in run.draws(quick=15, paper=200))
     sized = [(size * np.array([0.0, 1.0, 3.0]), size) for size in SIZES]
     for s, tau in [(np.array([0.0, 1.0, 3.0]), 0.5), *sized, *drawn]:
-        n, size = s.size, float(np.abs(s).max())
-        warm = variable(2)  # of what is computed from it, order one is the slope
-        warm[()] = warm.item() + ball(tau)
-        weights = textbook.exp(balls(s) / warm)
-        mass = weights.sum()
-        exact = [weight / mass for weight in weights]
-        mean, log_mass = sum(p * a for p, a in zip(exact, balls(s), strict=True)), textbook.log(mass)
-        law, error = gibbs_law(s, tau=tau)
-        rough, error = average_error(size, n, relative=error), max(error, U)
-        level = expectation(law, s) + Interval.within(0.0, rough)
-        second = float(law @ (s - level.mid) ** 2) if centred else float(law @ s**2)
-        variance = Interval.within(second, covariance_error(size, n, relative=error))
-        t = Interval.exactly(tau)
-        yield equals(
-            hull(coefficient(mean, 1)), sign * variance / t**2, scale=(size / tau) ** 2, part="mean", n=n, tau=tau
-        )
-        spread_out = hull(coefficient(log_mass - mean / warm.item(), 1))
-        yield equals(spread_out, variance / t**power, scale=(size / tau) ** 2 / tau, part="entropy", n=n, tau=tau)
+        case = {"n": s.size, "tau": tau}
+        size = float(np.abs(s).max())
+        warm = variable(2)[()] + ball(tau)  # of what is computed from it, order one is the slope
+        masses = [(x / warm).exp() for x in balls(s)]
+        total = sum(masses)
+        claimed = [mass / total for mass in masses]
+        mean = sum(p * x for p, x in zip(claimed, balls(s), strict=True))
+        weights = gibbs_law(exact(s), tau=tau).weights
+        t = exact(tau)
+        level = expectation(weights, s)
+        variance = expectation(weights, (exact(s) - level) ** 2 if centred else exact(s) ** 2)
+        yield equals(coefficient(mean, 1), sign * variance / t**2, scale=(size / tau) ** 2, part="mean", **case)
+        entropy = total.log() - mean / warm
+        scale = (size / tau) ** 2 / tau
+        yield equals(coefficient(entropy, 1), variance / t**power, scale=scale, part="entropy", **case)
         at = int(s.argmin())
-        weight = Interval.within(float(law[at]), error * float(law[at]) + LEAST)
-        pull = sign * weight * (Interval.exactly(float(s[at])) - level) / t**2
-        yield equals(hull(coefficient(exact[at], 1)), pull, scale=size / tau / tau, part="weight", n=n, tau=tau)
+        pull = sign * weights[at] * (exact(float(s[at])) - level) / t**2
+        yield equals(coefficient(claimed[at], 1), pull, scale=size / tau / tau, part="weight", **case)
+
+
+def largest(s, alpha, tau):
+    """The largest mean score plus entropy, at the law of the definition; ball."""
+    law = textbook.entmax(s, alpha, tau)
+    a = ball(alpha)
+    shares = [np.log(p) if alpha == 1.0 else (p ** (a - 1) - 1) / (a - 1) if p > 0 else p * 0 for p in law]
+    return (law * (balls(s) - ball(tau) * np.array(shares) / a)).sum()
 
 
 @verifies(
@@ -216,28 +212,16 @@ def test_temperature(run, *, power=3, sign=-1.0, centred=True):
     hypothesis("elsewhere", "the entropy is that at twice the temperature", warmer=2.0),
 )
 def test_value_slope(run, *, factor=1.0, order=None, warmer=1.0):
-    def top(s, alpha, tau):
-        law, a = textbook.entmax(s, alpha, tau), ball(alpha)
-        shares = [p.log() if alpha == 1.0 else (p ** (a - 1) - 1) / (a - 1) if p > 0 else p * 0 for p in law]
-        return (law * (balls(s) - ball(tau) * np.array(shares) / a)).sum()
-
     step = 2.0**-9
     cases = [(np.array([1.0, 0.5, -0.5]), 1.0, alpha) for alpha in (1.0, 1.5, 2.0)]
     for rng in run.draws(quick=4, paper=40):
-        n, tau, alpha = int(rng.integers(2, 8)), float(rng.uniform(0.5, 2.0)), float(rng.choice([1.0, 1.5, 2.0]))
+        n = int(rng.integers(2, 8))
+        tau = float(rng.uniform(0.5, 2.0))
+        alpha = float(rng.choice([1.0, 1.5, 2.0]))
         cases.append((rng.normal(size=n), tau, alpha))
     for s, tau, alpha in cases:
-        n = s.size
-        p = entmax(s, alpha, tau=warmer * tau)
-        # an entropy of order at most 2 is 1-strongly concave, so the gap bounds the squared distance to the maximiser,
-        # over which the entropy changes by at most its steepest slope: 1/(alpha - 1), or the largest logarithm
-        steep = 2.0 + abs(float(np.log(p[p > 0.0].min())))
-        wrong = steep * (n * 2.0 * entmax_gap(s, p, alpha, tau=warmer * tau).hi / tau) ** 0.5
-        # a summand has a logarithm, a power less one that magnifies its error by at most one plus the exponent, a product
-        disorder = float(tsallis(p, order or alpha))
-        rounded = gamma(n + 2 * EXP_ULPS + 4) * steep * disorder
-        slope = factor * Interval.within(disorder, wrong + rounded)
-        here = top(s, alpha, tau)
-        after, before = ((top(s, alpha, tau + way) - here) / way for way in (step, -step))
-        yield at_most(slope, hull(after), scale=1, part="above", n=n, tau=tau, order=alpha)
-        yield at_least(slope, hull(before), scale=1, part="below", n=n, tau=tau, order=alpha)
+        case = {"n": s.size, "tau": tau, "order": alpha}
+        slope = factor * tsallis(entmax(exact(s), alpha, tau=warmer * tau), order or alpha)
+        here, after, before = (largest(s, alpha, at) for at in (tau, tau + step, tau - step))
+        yield at_most(slope, (after - here) / step, scale=1, part="above", **case)
+        yield at_least(slope, (here - before) / step, scale=1, part="below", **case)

@@ -6,27 +6,34 @@ import numpy as np
 from flint import arb_mat
 
 from theory import attend
-from theory.attention import DotProduct, rounding
+from theory.attention import DotProduct
 from theory.evidence import (
     Claim,
-    Interval,
     at_least,
     at_most,
     ball,
+    balls,
     bug,
     constant,
-    discrepancy,
     equals,
+    exact,
+    hull,
     hypothesis,
+    precision,
     verifies,
 )
-from theory.evidence.enclosure import precision
-from theory.evidence.roundoff import U, average_error, gamma, softmax_error
-from theory.metric import LinearFeatures, MetricScore, ResidualFeatures, propagate, similarity
-from theory.metric.spectrum import spectrum, stationary
-from theory.particles.spectra import spectrum as certified
+from theory.metric import (
+    LinearFeatures,
+    MetricScore,
+    ResidualFeatures,
+    attention_spectrum,
+    average_tokens,
+    make_similarity,
+    stationary_law,
+)
+from theory.particles.exact import spectrum as certified
 from verify.metric.residual import drawn, images, parameters, squares
-from verify.textbook import balls, dot_scores, ends, exp, hull, laws
+from verify.textbook import dot_scores, laws
 
 RUAN = ("ruan2024",)
 ON_PAPER = ("derived", "refereed on paper")
@@ -37,7 +44,7 @@ BITS, LEAST = 512, Fraction(1, 10**100)
 def kernel(g, x, epsilon, *, quartic=False):
     """The exponentials of the scores, in balls, or of minus their squares."""
     f = squares(images(parameters(g), x)) / (2 * ball(epsilon))
-    return exp(-f * f if quartic else -f)
+    return np.exp(-f * f if quartic else -f)
 
 
 def clouds(run, *, quick, paper):
@@ -54,7 +61,8 @@ def clouds(run, *, quick, paper):
     Claim(
         "metric.spectrum",
         "the eigenvalues of a layer of metric-attention are real, from zero to one, one is the largest, and none vanishes if features are distinct",
-        r"$K = (e^{-f(x_i, x_j)/2\varepsilon}) \succeq 0$, $S = N_rK$ is similar to $D^{-1/2}KD^{-1/2}$, $D = \mathrm{diag}(K\mathbf 1)$: $1 = \lambda_1 \ge \dots \ge \lambda_n \ge 0$, $\lambda_n > 0$ iff the $g(x_i)$ are distinct; a token that is met twice gives the eigenvalue 0",
+        r"$K = (e^{-f(x_i, x_j)/2\varepsilon}) \succeq 0$, $S = N_rK$ is similar to $D^{-1/2}KD^{-1/2}$, $D = \mathrm{diag}(K\mathbf 1)$: $1 = \lambda_1 \ge \dots \ge \lambda_n \ge 0$, $\lambda_n > 0$ iff the $g(x_i)$ are distinct",
+        remark=r"a token that is met twice gives the eigenvalue 0",
         assumptions=("symmetric scores $-|g(x) - g(y)|^2/2\\varepsilon$", "all tokens are visible"),
         spec=("DL.E2",),
         cites=(*RUAN, "schoenberg1938"),
@@ -77,18 +85,17 @@ def test_spectrum(run, *, top=1, repeated=False, rows=True, quartic=False):
         yield at_least(volume, LEAST, scale=LEAST, part="positive", **case)
         yield at_most(truth[-1], top, part="at most one", **case)
         yield equals(truth[-1], 1, part="one", **case)
-        for found, value in zip(spectrum(MetricScore(g, epsilon), x), truth, strict=True):
+        for found, value in zip(attention_spectrum(MetricScore(g, epsilon), x), truth, strict=True):
             yield equals(found, value, scale=1, part="instrument", **case)
-    found = spectrum(MetricScore(LinearFeatures(np.eye(1))), ROW[[0, 0, 2]])
-    for value, claimed in zip(found, _pair(quartic=quartic), strict=True):
-        yield equals(value, claimed, scale=1, part="a token twice")
+    twice = attention_spectrum(MetricScore(LinearFeatures(np.eye(1))), ROW[[0, 0, 2]])
+    yield equals(twice, spectrum_of_a_pair(quartic=quartic), scale=1, part="a token twice")
 
 
-def _pair(*, quartic):
+def spectrum_of_a_pair(*, quartic):
     """The eigenvalues for a token twice and another at distance 5/2: 0, the trace less one, 1."""
     f = ball(Fraction(25, 4))
-    far = (-f * f if quartic else -f).exp()
-    return [Interval.exactly(0.0), hull(2 / (2 + far) + 1 / (1 + 2 * far) - 1), Interval.exactly(1.0)]
+    far = np.exp(-f * f if quartic else -f)
+    return np.array([ball(0), 2 / (2 + far) + 1 / (1 + 2 * far) - 1, ball(1)])
 
 
 @verifies(
@@ -108,26 +115,27 @@ def _pair(*, quartic):
 )
 def test_reversible(run, *, law="sums", dot=False, share=1):
     for number, (g, x, epsilon) in enumerate(clouds(run, quick=8, paper=120)):
-        score, n = MetricScore(g, epsilon), len(x)
+        n, case = len(x), {"n": len(x), "d": g.dim, "input": number}
         form = np.triu(np.ones((g.dim, g.dim)) + np.eye(g.dim)) if g.dim > 1 else np.array([[1.0]])
-        k = exp(dot_scores(x @ form, x, beta=1.0)) if dot else kernel(g, x, epsilon)
-        rows = k / k.sum(axis=1)[:, np.newaxis]
-        weights = {"sums": k.sum(axis=1), "inverse": 1 / k.sum(axis=1), "uniform": balls(np.ones(n))}[law]
-        pi, case = weights / weights.sum(), {"n": n, "d": g.dim, "input": number}
-        flow = ends(pi[:, np.newaxis] * rows)
-        yield equals(discrepancy(flow[0], flow[0].T, flow[1] + flow[1].T), 0, scale=1, part="detailed balance", **case)
-        found, relative = stationary(score, x)
-        middle, radius = ends(pi)
-        yield equals(discrepancy(found, middle, radius + relative * middle), 0, scale=1, part="instrument", **case)
-        score = DotProduct(scale=1.0, form=form) if dot else score
-        moved, old = attend(x, x, x, score=score), balls(x)
-        error = rounding(x, x, x, score=score)
-        for axis in range(g.dim):
-            before, after = hull(pi @ old[:, axis]), hull(pi @ balls(moved[:, axis])) + Interval.within(0.0, error)
-            yield equals(after, before, scale=1, part="mean", **case)
-            spread = [hull(pi @ ((c - pi @ c) * (c - pi @ c))) for c in (old[:, axis], balls(moved[:, axis]))]
-            wide = 8.0 * float(np.abs(x).max()) * error
-            yield at_most(spread[1] + Interval.within(0.0, wide), share * spread[0], scale=1, part="variance", **case)
+        k = np.exp(dot_scores(x @ form, x, beta=1.0)) if dot else kernel(g, x, epsilon)
+        rows, sums = k / k.sum(axis=1)[:, np.newaxis], k.sum(axis=1)
+        masses = {"sums": sums, "inverse": 1 / sums, "uniform": balls(np.ones(n))}[law]
+        pi = masses / masses.sum()
+        flow = pi[:, np.newaxis] * rows
+        yield equals(flow, flow.T, scale=1, part="detailed balance", **case)
+        yield equals(stationary_law(MetricScore(g, epsilon), x), pi, scale=1, part="instrument", **case)
+        score = DotProduct(scale=1.0, form=form) if dot else MetricScore(g, epsilon)
+        means, variances = zip(
+            *(moments(pi, tokens) for tokens in (exact(x), attend(exact(x), x, x, score=score))), strict=True
+        )
+        yield equals(means[1], means[0], scale=1, part="mean", **case)
+        yield at_most(variances[1], share * variances[0], scale=1, part="variance", **case)
+
+
+def moments(law, tokens):
+    """The mean and the variance of every coordinate under a law in balls."""
+    mean = hull(law) @ tokens
+    return mean, hull(law) @ (tokens - mean) ** 2
 
 
 SPIN = np.array([[1.0, 0.0], [-0.5, 0.75], [-0.5, -0.75]])
@@ -153,15 +161,15 @@ def test_dot_product_spectrum(run, *, symmetric=False, factor=1, sign=1, rows=Tr
     turn = (THIRD + THIRD.T) / 2 if symmetric else THIRD
     spun = laws(dot_scores(SPIN @ turn, SPIN, beta=2.0))
     # one eigenvalue is 1, and the other two have the sum s and the product p: complex where s^2 < 4 p
-    total, det = sum(spun[i, i] for i in range(3)) - 1, _det3(spun)
-    yield at_least(hull(4 * det - total * total), Fraction(1, 100), scale=1, part="complex")
-    line = attend([[1.0], [-1.0]], [[1.0], [-1.0]], [[1.0], [-1.0]], score=DotProduct(form=[[-1.0]]))
-    negative = -1 if factor is None else hull(-ball(1).tanh())
-    yield equals(Interval.within(float(line[0, 0]), 64 * U), negative, part="negative")
+    rest = np.trace(spun) - 1
+    yield at_least(4 * _det3(spun) - rest * rest, Fraction(1, 100), scale=1, part="complex")
+    line = exact([[1.0], [-1.0]])
+    found = attend(line, line, line, score=DotProduct(form=[[-1.0]]))[0, 0]
+    yield equals(found, -1 if factor is None else -np.tanh(ball(1)), part="negative")
     for rng in run.draws(quick=6, paper=80):
         n, d = int(rng.integers(2, 6)), int(rng.integers(1, 4))
-        x, q = rng.normal(size=(n, d)), rng.normal(size=(d, d)) * 0.7
-        k = exp((balls(x) @ balls(q)) @ (balls(x) @ balls(q)).T * sign)
+        projected = balls(rng.normal(size=(n, d))) @ balls(rng.normal(size=(d, d)) * 0.7)
+        k = np.exp(projected @ projected.T * sign)
         values = certified(k / k.sum(axis=1)[:, np.newaxis] if rows else k)
         yield at_least(values[0], 0, scale=1, part="equal projections, at least zero", n=n)
         yield at_most(values[-1], 1, part="equal projections, at most one", n=n)
@@ -203,25 +211,14 @@ def test_stack_spectrum(run, *, frozen=False, bound=Fraction(-1, 10**8), moved=T
     yield at_most(_discriminant(then @ rows), bound, scale=Fraction(1, 10**8), part="stack")
     yield at_least(_discriminant((first if same else second) @ first), 0, scale=1, part="square")
     # the room's own layer moves the tokens there
-    similar = similarity("l2", 2, 1)
-    middle = propagate(similar, PLANES[0].ravel(), TOKENS)
-    end = propagate(similar, PLANES[1].ravel(), middle)
-    claimed, radius = ends(then @ (rows @ balls(TOKENS)))
-    apart = discrepancy(end, claimed, radius + _left(PLANES[1], middle, _left(PLANES[0], TOKENS, 0.0)))
-    yield equals(apart, 0, scale=1, part="layers")
-
-
-def _left(plane, tokens, before):
-    """Bound the error of the room's own layer on the line, for tokens that are off by ``before`` in every entry."""
-    reach = float((np.abs(tokens) @ np.abs(plane)).max())
-    off = gamma(4) * reach + before * float(np.abs(plane).sum())  # of a feature
-    error = gamma(9) * 4.0 * reach**2 + 8.0 * (reach + off) * off  # of a score, which takes the square apart
-    relative = softmax_error(error, 8.0 * reach**2, len(tokens))
-    return before + average_error(float(np.abs(tokens).max()) + before, len(tokens), relative=relative)
+    similar, found = make_similarity("l2", 2, 1), exact(TOKENS)
+    for plane in PLANES:
+        found = average_tokens(similar, plane.ravel(), found)
+    yield equals(found, then @ (rows @ balls(TOKENS)), scale=1, part="layers")
 
 
 def _discriminant(matrix):
-    """The discriminant of the three eigenvalues beside one of a stochastic matrix of order four."""
+    """The discriminant of the three eigenvalues other than one of a stochastic matrix of order four."""
     power, e, sums = balls(np.eye(4)), [1], []
     for k in range(1, 4):
         power = power @ matrix

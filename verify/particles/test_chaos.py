@@ -15,6 +15,7 @@ from theory.evidence import (
     bug,
     constant,
     equals,
+    exact,
     hypothesis,
     limit,
     run_mean,
@@ -22,8 +23,8 @@ from theory.evidence import (
     verifies,
 )
 from theory.particles import studies
-from theory.particles.chaos import tagged_variance
-from theory.particles.studies.chaos import ALPHA, DIMS, FAR, TIME
+from theory.particles.mean_field import tagged_variance
+from theory.particles.studies import CHAOS_ALPHA as ALPHA, CHAOS_DIMS as DIMS, CHAOS_FAR as FAR, CHAOS_TIME as TIME
 from verify.textbook import hull
 
 CHAOS = ("chen2026", "sznitman1991")
@@ -61,7 +62,7 @@ def scaled(table, d, sizes, squared):
     """The numbers n times the mean squares, with what errors of the integrator may have moved them by."""
     slips = stepped(table, d, sizes, squared)
     for n, column, slip in zip(sizes.tolist(), squared.T, slips, strict=True):
-        yield run_mean(n * column, among=20) + Interval.within(0.0, slip)
+        yield run_mean(n * column, among=20) + Interval(-slip, slip)
 
 
 def stepped(table, d, sizes, squared):
@@ -83,14 +84,16 @@ def intercept(table, d, sizes, squared):
         weights = n / n.sum() * (1.0 - n.size * apart / (n @ apart**2))
         found.append(run_mean((sizes * squared)[:, first:] @ weights, among=20))
         moved = float(np.abs(weights) @ slips[first:])
-    return found[0] + Interval.within(0.0, abs(found[0].mid - found[1].mid) + moved, Kind.STATISTICAL)
+    charge = abs(found[0].mid - found[1].mid) + moved
+    return found[0] + Interval(-charge, charge, Kind.STATISTICAL)
 
 
 def charged(rate, sizes, values, off):
     """An exponent widened by what errors of up to ``off`` may have done to it."""
     relative = 2.0 * off / values.min(axis=0)  # of a logarithm, as long as it is below a half
     t = np.log(sizes) - np.log(sizes).mean()
-    return rate + Interval.within(0.0, float(np.abs(t) @ relative) / float(t @ t), Kind.NUMERIC)
+    charge = float(np.abs(t) @ relative) / float(t @ t)
+    return rate + Interval(-charge, charge)
 
 
 def stepping(table, d):
@@ -190,7 +193,8 @@ def test_linear_response(run, *, part="residual", control=0.0):
     yield equals(limit(list(scaled(table, 1, sizes, squared)), ratio=3, order=1), 0, scale=unit, part="limit")
     if run.pick(quick=False, paper=True):
         sizes, squared = rest("last")
-        seen = Interval.within(math.sqrt(max(squared[0, 0], 0.0)), stepping(table, 1), Kind.STATISTICAL)
+        charge = stepping(table, 1)
+        seen = np.sqrt(exact(max(squared[0, 0], 0.0))) + Interval(-charge, charge, Kind.STATISTICAL)
         yield at_most(seen**2 * int(sizes[0]), 0.01, scale=unit, n=int(sizes[0]), part="one draw")
 
 
@@ -229,12 +233,12 @@ def test_clouds(run, *, parametric=False, power=1.0, alike=False, added=1.0, sha
         sampled = Interval.exactly(-power) / max(d, 2)
         found = charged(slope(sizes, distance, among=8), sizes, distance, error)
         yield equals(found, -power / 2 if parametric else sampled, scale=1, part="drawn", **case)
-        length = np.sqrt(2.0 / sizes) * math.exp(math.lgamma((d + 1) / 2) - math.lgamma(d / 2))
+        length = np.sqrt(2.0 / sizes) * (hull(mean_length(d)) / math.sqrt(2.0)).mid
         moved = apart - SHIFT * (shift - length)  # the mean of n normal tokens has that length on average
         found = charged(slope(sizes, moved, among=8), sizes, moved, error + stepping(table, d))
         yield equals(found, sampled if alike else -power / 2, scale=1, part="interaction", **case)
         # one atom is the nearest at the centre: the mean length of a normal vector
-        centred = sigma * hull(ball(2).sqrt() * (ball(d + 1) / 2).gamma() / (ball(d) / 2).gamma())
+        centred = sigma * hull(mean_length(d))
         yield at_least(centred, share * least_of(d, 1), d=d, n=1, part="bound")
         if d == 1:
             continue
@@ -243,14 +247,19 @@ def test_clouds(run, *, parametric=False, power=1.0, alike=False, added=1.0, sha
             least = least_of(d, n)
             for column in (drawn[:, k], whole[:, k]):
                 yield at_least(run_mean(column, among=64), share * least, d=d, n=n, part="bound")
-            slip = Interval.within(0.0, 3.0 * error)
+            slip = Interval(-3.0 * error, 3.0 * error)
             more = run_mean(whole[:, k] - drawn[:, k] - added * apart[:, k], among=64) + slip
             yield at_most(more, 0, scale=least, d=d, n=n, part="total")
+
+
+def mean_length(d):
+    """The mean length of a standard normal vector."""
+    return (ball(2).log() / 2 + (ball(d + 1) / 2).lgamma() - (ball(d) / 2).lgamma()).exp()
 
 
 def least_of(d, n):
     """How far any n atoms are from the normal law of a mean-field token."""
     half, pi = ball(d) / 2, ball(0).pi()
-    volume = pi**half / (half + 1).gamma()
-    least = path() * (2 * pi).sqrt() * (n * volume) ** (-1 / ball(d)) * ball(d) / (d + 1)
+    log_volume = half * pi.log() - (half + 1).lgamma()
+    least = path() * (2 * pi).sqrt() * (-(ball(n).log() + log_volume) / d).exp() * ball(d) / (d + 1)
     return hull(least)

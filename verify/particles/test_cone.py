@@ -5,55 +5,59 @@ from itertools import pairwise
 
 import numpy as np
 
-from theory.attention import DotProduct, SquaredDistance, partition_error, rounding
+from theory.attention import DotProduct, SquaredDistance
 from theory.evidence import (
     Claim,
-    Interval,
     at_least,
     at_most,
     ball,
     bug,
     constant,
     equals,
+    exact,
     first_best,
     hypothesis,
+    norm,
     verifies,
 )
-from theory.evidence.roundoff import gamma
-from theory.particles import (
-    Softmax,
-    Tangential,
-    Unnormalised,
-    chart,
-    diameter,
-    studies,
-)
-from theory.particles.studies.cone import CONE_BETA as BETA, MIRROR, TOKENS
-from verify.textbook import balls, distance_scores, exp, gap, hull
+from theory.particles import SoftmaxField, Tangential, UnnormalisedField, studies
+from theory.particles.exact import central_projection, diameter
+from theory.particles.studies import CONE_BETA as BETA, CONE_MIRROR as MIRROR, CONE_TOKENS as TOKENS
+from verify.textbook import balls, exp, hull
 
 CONSENSUS = ("geshkovski2025",)
 UP = np.array([0.0, 0.0, 1.0])
 
 
+def unit(x):
+    """Directions of enclosures, or of balls."""
+    return x / norm(x, axis=1, keepdims=True)
+
+
+def dots(form):
+    """The scores <x, B y> of balls."""
+    return lambda x: x @ balls(form) @ x.T
+
+
+def distances(x):
+    """The scores -1.5 |x - y|^2 of balls."""
+    apart = x[:, np.newaxis] - x
+    return (apart * apart).sum(axis=2) * -ball("1.5")
+
+
 class Layer:
-    """Attention of one kind at unit tokens: its velocities in floats with their error, and its weights in balls."""
+    """Attention of one kind at unit tokens: its velocities, enclosed, and its weights in balls."""
 
     def __init__(self, x, score, scores, *, masses=None, normalised=True, causal=False, value=None):
-        n, d = x.shape
-        kind = Softmax if normalised else Unnormalised
-        self.x, self.normalised = x, normalised
-        self.velocity = Tangential(kind(score, masses=masses, causal=causal, value=value))(x)
-        m = np.full(n, 1.0 / n) if masses is None else masses
-        weights = exp(scores) * balls(m)
+        n = len(x)
+        kind = SoftmaxField if normalised else UnnormalisedField
+        self.tokens, self.x = unit(exact(x)), unit(balls(x))
+        self.velocity = Tangential(kind(score, weights=masses, causal=causal, value=value))(self.tokens)
+        weights = exp(scores(self.x)) * (balls(np.ones(n)) / n if masses is None else balls(masses))
         weights = weights * balls(np.tri(n, dtype=int)) if causal else weights
         self.weights = weights / weights.sum(axis=1)[:, np.newaxis] if normalised else weights
-        error, top = rounding(x, x, x, score=score, weights=m, causal=causal), 1.0
-        if not normalised:
-            top = hull(max(weights.sum(axis=1), key=lambda ball: float(ball.mid()))).hi
-            error = 2.0 * top * (error + math.expm1(partition_error(x, x, score, np.log(m))) + gamma(16))
+        top = 1.0 if normalised else hull(weights.sum(axis=1)).hi.max()
         self.size = top * (1.0 if value is None else float(np.abs(value).sum()))
-        error *= 1.0 if value is None else float(np.abs(value).sum())
-        self.error = 2.0 * (error * (1.0 + math.sqrt(d)) + gamma(3 * d + 6) * (1.0 + d) * self.size)
 
 
 def upper(rng, n, axis, least=0.02):
@@ -77,17 +81,17 @@ def layers(run, *, quick, paper, value=None):
     """Yield layers with an axis that has all tokens above it: tokens at equal heights first, then random ones."""
     for normalised in (True, False):
         x, score = latitude(), DotProduct(scale=2.0)
-        yield "latitude", UP, Layer(x, score, (balls(x) @ balls(x).T) * 2, normalised=normalised, value=value)
+        yield "latitude", UP, Layer(x, score, dots(2 * np.eye(3)), normalised=normalised, value=value)
     for number, rng in enumerate(run.draws(quick=quick, paper=paper)):
         n, d = int(rng.integers(2, 9)), int(rng.integers(2, 6))
         axis = rng.normal(size=d)
         axis /= np.linalg.norm(axis)
         x = upper(rng, n, axis)
         if number % 4 == 3:
-            score, scores = SquaredDistance(1.5), distance_scores(x, x, beta=1.5)
+            score, scores = SquaredDistance(1.5), distances
         else:
             form = rng.normal(size=(d, d)) @ rng.normal(size=(d, d)).T if number % 4 else rng.normal(size=(d, d))
-            score, scores = DotProduct(form=form), balls(x) @ balls(form) @ balls(x).T
+            score, scores = DotProduct(form=form), dots(form)
         masses = rng.dirichlet(np.ones(n)) if number % 3 else None
         drawn = rng.normal(size=(d, d))
         yield "random", axis, Layer(
@@ -117,22 +121,18 @@ def layers(run, *, quick, paper, value=None):
 )
 def test_monotone(run, *, value=None, side=1.0, factor=1.0, own=1):
     for name, axis, layer in layers(run, quick=16, paper=600, value=value):
-        x, w = balls(layer.x), balls(side * axis)
-        heights = x @ w
-        lowest = int((layer.x @ (side * axis)).argmin())
-        gaps = 1 - x @ x[lowest]
+        heights = layer.x @ balls(side * axis)
+        lowest = min(range(len(heights)), key=lambda k: float(heights[k].mid()))
+        gaps = 1 - layer.x @ layer.x[lowest]
         gaps[lowest] = gaps[lowest] * 0 + (1 - own)
-        bound = heights[lowest] * (layer.weights[lowest] * gaps).sum()
-        rate = Interval.within(
-            float(layer.velocity[lowest] @ (side * axis)), layer.error * math.sqrt(axis.size) + gamma(8) * layer.size
-        )
-        # the lowest token in floats may be a little above the lowest, and its length a little off one
-        slip = Interval.within(0.0, gamma(32) * layer.size)
-        case = {"input": name, "n": len(x), "d": axis.size}
-        yield at_least(rate + slip, factor * hull(bound), scale=layer.size, part="bound", **case)
-        yield at_least(rate + slip, 0, scale=layer.size, part="sign", **case)
-        if name == "latitude":
-            yield equals(rate + slip, factor * hull(bound), scale=layer.size, part="equal heights", **case)
+        bound = factor * hull(heights[lowest] * (layer.weights[lowest] * gaps).sum())
+        rate = layer.velocity[lowest] @ (side * axis)
+        case = {"input": name, "n": len(heights), "d": axis.size}
+        yield at_least(rate, bound, scale=layer.size, part="bound", **case)
+        yield at_least(rate, 0, scale=layer.size, part="sign", **case)
+        if name == "latitude":  # floats are as high as each other up to rounding, by which the others pull
+            pull = (layer.weights[lowest] * (heights - heights[lowest])).sum()
+            yield equals(rate - hull(pull), bound, scale=layer.size, part="equal heights", **case)
 
 
 def shared(weights, heights):
@@ -166,38 +166,30 @@ def least(a, b):
 )
 def test_chart(run, *, lifted=True, factor=1.0, value=None):
     pair = np.array([[0.6, 0.0, 0.8], [0.0, -0.6, 0.8]])
-    two = Layer(pair, DotProduct(scale=1.0), balls(pair) @ balls(pair).T, value=value)
+    two = Layer(pair, DotProduct(scale=1.0), dots(np.eye(3)), value=value)
     for name, axis, layer in [("two", UP, two), *layers(run, quick=12, paper=200, value=value)]:
         n, d = layer.x.shape
-        a, w = layer.x @ axis, balls(axis)
-        exact = balls(layer.x) @ w
-        places = chart(layer.x, axis)
-        moving = (layer.velocity - places * (layer.velocity @ axis)[:, np.newaxis]) / a[:, np.newaxis]
-        error = layer.error * (2.0 + d) / a.min() ** 2 + gamma(8 * d + 16) * layer.size * d / a.min() ** 2
-        y = (balls(layer.x).T / exact).T
-        rows, overlaps = shared(layer.weights, exact if lifted else exact * 0 + 1)
-        claimed = np.array(
-            [
-                sum(weight * (place - own) for weight, place in zip(row, y, strict=True))
-                for row, own in zip(rows, y, strict=True)
-            ]
-        )
-        size = layer.size / a.min() ** 2
         case = {"input": name, "n": n, "d": d}
-        yield equals(gap(moving, claimed, error), 0, scale=size, part="velocity", **case)
+        heights = layer.x @ balls(axis)
+        size = layer.size / hull(heights).lo.min() ** 2
+        places = central_projection(layer.tokens, axis)
+        lifting = layer.velocity - places * (layer.velocity @ axis)[:, np.newaxis]
+        moving = lifting / (layer.tokens @ axis)[:, np.newaxis]
+        y = layer.x / heights[:, np.newaxis]
+        rows, overlaps = shared(layer.weights, heights if lifted else heights * 0 + 1)
+        claimed = [(row[:, np.newaxis] * (y - own)).sum(axis=0) for row, own in zip(rows, y, strict=True)]
+        yield equals(moving, np.array(claimed), scale=size, part="velocity", **case)
         if n < 2:
             continue
         square = ((places[:, np.newaxis] - places) ** 2).sum(axis=2)
         # tokens of equal height are as far apart in several pairs: order decides, not rounding
-        i, k = np.unravel_index(first_best(square.ravel().tolist(), 1e-12), square.shape)
-        apart = math.sqrt(square[i, k])
-        rate = float((moving[i] - moving[k]) @ (places[i] - places[k])) / apart**2
-        slip = 4.0 * (error * math.sqrt(d) / apart + gamma(8 * d + 16) * size / apart**2)
+        i, k = np.unravel_index(first_best(square.mid.ravel().tolist(), 1e-12), square.shape)
+        rate = (moving[i] - moving[k]) @ (places[i] - places[k]) / square[i, k]
         # other pairs may be as far apart up to rounding, and the least overlap is over all pairs anyway
         kappa = hull(least_of([overlaps[p][q] for p in range(n) for q in range(p)]))
-        yield at_most(Interval.within(rate, slip), -factor * kappa, scale=size, part="diameter", **case)
+        yield at_most(rate, -factor * kappa, scale=size, part="diameter", **case)
         if name == "two":
-            yield equals(Interval.within(rate, slip), -factor * kappa, part="two tokens", **case)
+            yield equals(rate, -factor * kappa, part="two tokens", **case)
 
 
 def least_of(given):
@@ -246,16 +238,12 @@ def test_consensus(run, *, factor=1.0, runs=("SA", "USA", "causal"), among=lambd
         ends = [0.0, *table.where(part="after", run=name)["time"].tolist()]
         for height, wide, narrow, (start, end) in zip(heights, before, after, pairwise(ends), strict=True):
             rate = hull(rate_of(name, height.lo) / (among(TOKENS) if name == "causal" else 1))
-            ratio = narrow / wide
-            ends_ = [hull(ball(end).log()) for end in (ratio.lo, ratio.hi)]
-            decay = Interval(ends_[0].lo, ends_[1].hi, ratio.kind)
-            yield at_most(
-                decay / (Interval.exactly(end) - start), -factor * rate, scale=1, run=name, time=end, part="rate"
-            )
+            decay = np.log(narrow / wide) / (exact(end) - start)
+            yield at_most(decay, -factor * rate, scale=1, run=name, time=end, part="rate")
     for height in (0.4, 0.7, 0.99999):
-        x = latitude(height)
-        wide = diameter(chart(x, UP))
-        yield at_most(factor * Interval.within(diameter(x), gamma(16)), wide, scale=wide, part="sphere", height=height)
+        x = exact(latitude(height))
+        wide = diameter(central_projection(x, UP))
+        yield at_most(factor * diameter(x), wide, scale=wide, part="sphere", height=height)
     cases = [(latitude(0.99999), BETA, name) for name in ("SA", "USA", "causal")]  # nearly attained
     for number, rng in enumerate(run.draws(quick=9, paper=60)):
         # random tokens, near the axis too: by cone.chart the diameter shrinks at least by the overlap of two rows
@@ -265,13 +253,12 @@ def test_consensus(run, *, factor=1.0, runs=("SA", "USA", "causal"), among=lambd
         cases.append((x / np.linalg.norm(x, axis=1, keepdims=True), beta, ("SA", "USA", "causal")[number // 3 % 3]))
     for x, beta, name in cases:
         n, d = x.shape
-        layer = Layer(
-            x, DotProduct(scale=beta), (balls(x) @ balls(x).T) * ball(beta), normalised=name != "USA",
-            causal=name == "causal",
-        )  # fmt: skip
-        heights = balls(x[:, -1])
+        score, scores = DotProduct(scale=beta), dots(beta * np.eye(d))
+        layer = Layer(x, score, scores, normalised=name != "USA", causal=name == "causal")
+        heights = layer.x[:, -1]
         _, overlaps = shared(layer.weights, heights)
         kappa = hull(least_of([overlaps[p][q] for p in range(n) for q in range(p)]))
-        claimed = hull(rate_of(name, float(x[:, -1].min()), beta) / (among(n) if name == "causal" else 1))
+        least_height = min(heights, key=lambda height: float(height.mid()))
+        claimed = hull(rate_of(name, least_height, beta) / (among(n) if name == "causal" else 1))
         case = {"run": name, "n": n, "d": d, "beta": beta}
         yield at_least(kappa, factor * claimed, scale=claimed, part="overlap", **case)

@@ -23,7 +23,8 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.symbolic import zero
-from theory.particles import spectrum, sphere_jacobian, studies
+from theory.particles import studies
+from theory.particles.exact import spectrum, sphere_jacobian
 from verify.textbook import hull
 
 DERIVED = ("derived", "refereed")
@@ -87,10 +88,10 @@ def test_linearisation(run, *, sa=1, usa=None, causal=None, value=1, project=Tru
     for normalised, rate in ((True, sa), (False, usa)):
         own = [(value * near, TURNED), (value * (n - 1) * far, BASE)]
         other = [(value * far, TURNED), (value * (n - 1) * near, BASE)]
-        pushed = {"normalised": normalised, "project": project, "count": n}
+        squared_derivative = {"normalised": normalised, "project": project, "count": n}
         if normalised and value != 1:  # the factor would cancel
             own, other = ([(w / value, value * x) for w, x in terms] for terms in (own, other))
-        first, second = push(TURNED, own, **pushed), push(BASE, other, **pushed)
+        first, second = push(TURNED, own, **squared_derivative), push(BASE, other, **squared_derivative)
         yield equals(vanishing(first - second + rate), 0, scale=1, part="differences", normalised=normalised)
         yield equals(vanishing(first + (n - 1) * second), 0, scale=1, part="mean", normalised=normalised)
     scores = [sympy.exp((TURNED.T * FORM * point)[0]) for point in (TURNED, BASE)]

@@ -6,7 +6,7 @@ from functools import cache
 from theory.evidence import Claim, Interval, ball, bug, constant, equals, hypothesis, limit, order, verifies
 from theory.evidence.roundoff import U
 from theory.particles import studies
-from theory.particles.critical import folded
+from theory.particles.exact import layer_statistics
 from verify.textbook import hull
 
 SOURCES = ("chen2025",)
@@ -142,7 +142,8 @@ def without_scores(n, rho, beta):
 def layer(n, rho, threshold, part, own=1.0):
     """What attention makes of n tokens at gamma = ``part`` of a threshold; beta is rounded, which moves a score."""
     beta = own * part * threshold * math.log(n)
-    found, slip = folded(n, rho, beta), Interval.within(1.0, 16 * U * (1.0 + beta))
+    found, off = layer_statistics(n, rho, beta), 16 * U * (1.0 + beta)
+    slip = Interval(1.0 - off, 1.0 + off)
     return found.cosine * slip, found.jacobian * slip * slip
 
 

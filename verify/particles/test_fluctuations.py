@@ -13,16 +13,21 @@ from theory.evidence import (
     bug,
     constant,
     equals,
+    exact,
     hypothesis,
     limit,
     run_mean,
     verifies,
 )
-from theory.evidence.roundoff import U, gamma
+from theory.evidence.roundoff import U
 from theory.particles import studies
-from theory.particles.fluctuation import delta_method, gaussian_fluctuation
-from theory.particles.self_normalised import atomic_moments, gaussian_moments
-from theory.particles.studies.fluctuation import COVARIANCE, ENTRIES, GROWTHS, QUERY
+from theory.particles.mean_field import atomic_moments, delta_method, gaussian_fluctuation, gaussian_moments
+from theory.particles.studies import (
+    OUTPUT_COVARIANCE as COVARIANCE,
+    OUTPUT_ENTRIES as ENTRIES,
+    OUTPUT_GROWTHS as GROWTHS,
+    OUTPUT_QUERY as QUERY,
+)
 from verify.textbook import balls, exp, hull
 
 DELTA = ("vandervaart1998",)
@@ -57,12 +62,6 @@ def limits_of(moments):
     )
 
 
-def instrument(values):
-    """Entries of a closed form in float64, known to a few roundings of its parts."""
-    size = float(np.abs(values).max())
-    return [Interval.within(float(x), gamma(256) * size) for x in np.ravel(values)]
-
-
 @verifies(
     Claim(
         "chaos.fluctuation",
@@ -93,8 +92,8 @@ def test_fluctuation(run, *, power=1, shifts=1, sign=-1, signs=False):
         closed = claimed([[1.0]], [p])
         for value, digits in zip(closed, (variance, bias), strict=True):
             yield from found([Interval.printed(digits)], value, p=p, part="printed")
-    for value, c in zip(gaussian_fluctuation(COVARIANCE, QUERY), claimed(COVARIANCE, QUERY), strict=True):
-        yield from found(instrument(value), c, d=2, part="instrument")
+    for value, c in zip(gaussian_fluctuation(COVARIANCE, exact(QUERY)), claimed(COVARIANCE, QUERY), strict=True):
+        yield from found(np.ravel(value), c, d=2, part="instrument")
     covered, bias = claimed(COVARIANCE, QUERY)
     planar = {**{name: covered[at] for name, at in ENTRIES.items()}, "b1": bias[0], "b2": bias[1]}
     for part, value in planar.items():
@@ -162,8 +161,8 @@ def test_fluctuation_law(run, *, power=2, doubled=True, sign=-1, gaussian=False)
         moments = atomic_moments(mu, tilt, SIZES)
         for part, m, c in zip(("covariance", "bias"), limits_of(moments), claimed, strict=True):
             yield from found(m, c, part=part, **case)
-        for value, c in zip(delta_method(mu, tilt), claimed, strict=True):
-            yield from found(instrument(value), c, part="instrument", **case)
+        for value, c in zip(delta_method(mu, exact(tilt)), claimed, strict=True):
+            yield from found(np.ravel(value), c, part="instrument", **case)
 
 
 @verifies(
@@ -220,7 +219,8 @@ def test_effective_tokens(run, *, edge=1.5, half=0.5, alone=False):
         for bits, value in zip(part["bits"].tolist(), part.intervals("value"), strict=True):
             log_n = bits * ball(2).log()
             squared = log_n / ball(a)  # p**2; the table's tilt is rounded
-            off = Interval.within(1.0, 32 * U * (1.0 + hull(squared).hi + hull(log_n).hi))
+            rounding = 32 * U * (1.0 + hull(squared).hi + hull(log_n).hi)
+            off = Interval(1.0 - rounding, 1.0 + rounding)
             if a < edge:
                 rare = (squared * (s - 1) ** 2 * ball(half)).exp()
                 factor = rare * (8 * ball(1).atan() * squared).sqrt()
@@ -230,5 +230,5 @@ def test_effective_tokens(run, *, edge=1.5, half=0.5, alone=False):
             if a == 1.0:
                 most = hull((-squared * ball(half) / 4).exp())
                 yield at_most(value, most, a=a, bits=bits, part="bound")
-        closed = (1 / (2 - s) + 1 / s if alone else (2 - s).gamma() * s.gamma()) if a < edge else ball(1)
+        closed = (1 / (2 - s) + 1 / s if alone else ((2 - s).lgamma() + s.lgamma()).exp()) if a < edge else ball(1)
         yield equals(limit(levels, order=1), hull(closed), a=a, part="limit")

@@ -18,13 +18,13 @@ from theory.evidence import (
     verifies,
 )
 from theory.particles import studies
-from theory.particles.onset import growth_rates, tie
+from theory.particles.mean_field import crossover_beta, growth_rates
 from verify.textbook import hull
 
 SEEN = ("seen", "derived", "refereed")
 ASSUMED = ("equal masses", r"$V = I$", r"$\beta > 0$")
 WINNERS = {1.0: 1, 5.0: 3, 20.0: 6}
-rates, tied = cache(growth_rates), cache(tie)
+rates, tied = cache(growth_rates), cache(crossover_beta)
 
 
 def bessel(beta, order):
@@ -35,7 +35,7 @@ def bessel(beta, order):
 def multiplier(beta, degree, dim):
     """Gamma(d/2) (2/beta)^{d/2 - 1} I_{l + d/2 - 1}(beta), by which the kernel multiplies harmonics of degree l."""
     half, b = ball(dim) / 2, ball(beta)
-    return half.gamma() * (2 / b) ** (half - 1) * bessel(beta, degree + half - 1)
+    return half.lgamma().exp() * (2 / b) ** (half - 1) * bessel(beta, degree + half - 1)
 
 
 def growth(beta, degree, *, dim=2, normalised=True, divided=True, power=1):
@@ -92,7 +92,7 @@ def test_tokens(run, *, power=1, divided=True):
         # of a law 1 + e cos, SA sees e^2 c (1 - c) / (4 (1 - e)) less, 0 < c < 1; a sum over n quantiles is off by
         # what an analytic function leaves of its n-th coefficient in a strip, here of half-width 1/4 and free of 1 + e cos = 0
         rest = (epsilon**2 / (16.0 * (1.0 - epsilon)) if normalised else 0.0) + math.exp(2.0 * beta - n / 4.0 + 64.0)
-        yield equals(rate, claimed * Interval.within(1.0, rest), beta=beta, ell=ell, n=n, normalised=normalised)
+        yield equals(rate, claimed * Interval(1.0 - rest, 1.0 + rest), beta=beta, ell=ell, n=n, normalised=normalised)
 
 
 @verifies(

@@ -12,10 +12,10 @@ from theory.experiments.analysis import comparison
 from theory.experiments.analysis.comparison import (
     Circumstances,
     Pairs,
-    circumstances,
+    list_circumstances,
     loss_gains,
-    mean,
-    pairs,
+    mean_gain,
+    pair_runs,
     score_gains,
 )
 
@@ -31,19 +31,19 @@ def moons():
 
 def test_circumstances_are_those_of_both(moons):
     three = [PUBLISHED, ("tuned", "width"), ("tuned", "parameters")]
-    assert circumstances(moons, "metric", "self") == three
-    assert circumstances(moons, "metric", "l2") == three
-    assert circumstances(moons, "again", "self") == three[:2]  # they have equally many parameters anyway
-    assert circumstances(moons, "metric", "self", labels="permuted") == [PUBLISHED]
-    assert circumstances(moons, "metric", "l2", labels="permuted") == []
-    assert circumstances(reported_runs.runs("translation"), "metric", "self") == three[1:]
+    assert list_circumstances(moons, "metric", "self") == three
+    assert list_circumstances(moons, "metric", "l2") == three
+    assert list_circumstances(moons, "again", "self") == three[:2]  # they have equally many parameters anyway
+    assert list_circumstances(moons, "metric", "self", labels="permuted") == [PUBLISHED]
+    assert list_circumstances(moons, "metric", "l2", labels="permuted") == []
+    assert list_circumstances(reported_runs.runs("translation"), "metric", "self") == three[1:]
 
 
 def test_pairs_have_equal_seeds_whatever_the_order_of_the_table(moons):
     mixed = stream("tests.metric.mixed", 0).permutation(len(moons))
     shuffled = type(moons)(moons.kind, moons.units, {name: column[mixed] for name, column in moons.columns.items()})
     for where in (PUBLISHED, Circumstances("tuned", "parameters")):
-        one, other = (pairs(table, "accuracy", "metric", "self", where) for table in (moons, shuffled))
+        one, other = (pair_runs(table, "accuracy", "metric", "self", where) for table in (moons, shuffled))
         assert one.ours.tolist() == other.ours.tolist()
         assert one.theirs.tolist() == other.theirs.tolist()
         matched = moons.where(attention="self", matching="width", rule=where.rule, labels="true")
@@ -54,10 +54,10 @@ def test_runs_without_a_partner_are_refused(moons):
     keep = (moons["seed"] > 0) | (moons["attention"] == "metric")
     short = type(moons)(moons.kind, moons.units, {name: column[keep] for name, column in moons.columns.items()})
     with pytest.raises(ValueError, match=r"^table: expected metric and self with the same seeds.* 128 and 127 runs"):
-        pairs(short, "accuracy", "metric", "self", PUBLISHED)
+        pair_runs(short, "accuracy", "metric", "self", PUBLISHED)
     twice = {name: np.append(column, column[:1]) for name, column in moons.columns.items()}
     with pytest.raises(ValueError, match=r"each once"):
-        pairs(type(moons)(moons.kind, moons.units, twice), "accuracy", "self", "self", PUBLISHED)
+        pair_runs(type(moons)(moons.kind, moons.units, twice), "accuracy", "self", "self", PUBLISHED)
 
 
 def test_gains_are_positive_where_the_first_does_better():
@@ -80,9 +80,9 @@ def test_losses_that_are_none_are_refused(least):
 def test_an_average_with_a_diverged_run_is_unknown():
     table = reported_runs.runs("moons", diverged=("l2",))
     for gains in (loss_gains, score_gains, comparison.spread_gains):
-        found = mean(pairs(table, "train_loss", "metric", "l2", PUBLISHED), gains)
+        found = mean_gain(pair_runs(table, "train_loss", "metric", "l2", PUBLISHED), gains)
         assert (found.lo, found.hi) == (-math.inf, math.inf)
-        assert mean(pairs(table, "train_loss", "metric", "self", PUBLISHED), gains).width < math.inf
+        assert mean_gain(pair_runs(table, "train_loss", "metric", "self", PUBLISHED), gains).width < math.inf
 
 
 SPREADS = {  # pairs of runs, and the mean absolute deviation of the second less that of the first
@@ -98,5 +98,5 @@ def test_coverage_of_the_spread(monkeypatch, name):
     monkeypatch.setattr(statistics, "ALPHA", 10.0 * LEVEL)  # the level is a tenth of it
     draw, truth = SPREADS[name]
     drawn = (Pairs(*draw(stream(f"tests.metric.spread.{name}", case))) for case in range(REPETITIONS))
-    missed = sum(truth not in mean(found, comparison.spread_gains) for found in drawn)
+    missed = sum(truth not in mean_gain(found, comparison.spread_gains) for found in drawn)
     assert 1 <= missed <= MOST

@@ -10,7 +10,7 @@ import pytest
 from tests.experiments.logistic import FEW, Logistic
 from theory.evidence import Kind, Table
 from theory.experiments.analysis import results
-from theory.experiments.training.runner import run
+from theory.experiments.training.runner import run_experiment
 
 READERS = {"": results.runs, "-curves": results.curves, "-tuning": results.tuning}
 
@@ -19,7 +19,7 @@ READERS = {"": results.runs, "-curves": results.curves, "-tuning": results.tunin
 def made(tmp_path_factory):
     """The bytes of the files of an experiment."""
     out = tmp_path_factory.mktemp("results")
-    run(partial(Logistic, variants=FEW), seeds=2, out=out, workers=1, stream=io.StringIO())
+    run_experiment(partial(Logistic, variants=FEW), seeds=2, out=out, workers=1, stream=io.StringIO())
     return {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
 
 

@@ -11,10 +11,10 @@ from scipy.sparse.csgraph import dijkstra
 
 from theory.evidence import stream
 from theory.experiments.data import anatomy, bodies, faces
-from theory.experiments.data.bodies import LABELS, human, humans
-from theory.experiments.data.faces import NAMES, features, noisy, normalised
+from theory.experiments.data.bodies import LABELS, draw_bodies, draw_body
+from theory.experiments.data.faces import NAMES, add_noise, describe_faces, normalise
 
-BODIES = humans(stream("tests.humans", 0), 20)
+BODIES = draw_bodies(stream("tests.humans", 0), 20)
 FRACTIONS = {  # of the area: the rule of nines for burns, about, and twice as much or half of it
     "head": (0.05, 0.15), "torso": (0.16, 0.36), "upper arm": (0.07, 0.2), "forearm": (0.04, 0.1),
     "hand": (0.015, 0.07), "thigh": (0.13, 0.3), "shank": (0.1, 0.2), "foot": (0.04, 0.12),
@@ -94,13 +94,13 @@ def test_chains_of_parts_meet_where_limbs_have_joints():
 
 
 def test_bodies_vary_and_repeat_with_the_stream():
-    same = human(stream("tests.humans", 0))
+    same = draw_body(stream("tests.humans", 0))
     assert np.array_equal(same.vertices, BODIES[0].vertices)
     shapes = [areas_of(body) for body in BODIES]
     assert np.std([areas.sum() for areas in shapes]) > 0.03
     assert len({tuple(body.vertices[0].round(6)) for body in BODIES}) == 20
     with pytest.raises(ValueError, match="count: expected an integer of at least 1, got 0"):
-        humans(stream("tests.humans", 1), 0)
+        draw_bodies(stream("tests.humans", 1), 0)
 
 
 def test_no_limb_passes_through_another_part():
@@ -139,7 +139,7 @@ def _winding(triangles, points):
 def test_half_a_turn_is_half_the_angle():
     first = anatomy.Rotation.from_rotvec([0.0, 0.3, 0.0])
     second = anatomy.Rotation.from_rotvec([0.0, 1.1, 0.0])
-    assert np.allclose(anatomy.between(first, second).as_rotvec(), [0.0, 0.7, 0.0], rtol=0.0, atol=1e-12)
+    assert np.allclose(anatomy.middle_rotation(first, second).as_rotvec(), [0.0, 0.7, 0.0], rtol=0.0, atol=1e-12)
     assert set(anatomy.ANGLES) >= {"knee", "elbow"}
     assert all(low < high for low, high in anatomy.ANGLES.values())
 
@@ -149,7 +149,7 @@ def test_half_a_turn_is_half_the_angle():
 
 def test_a_cube_is_described_as_one():
     points, triangles = cube()
-    table = dict(zip(NAMES, features(7.0 * points + 3.0, triangles).T, strict=True))
+    table = dict(zip(NAMES, describe_faces(7.0 * points + 3.0, triangles).T, strict=True))
     side = 1.0 / math.sqrt(6.0)
     centroids = np.stack([table[axis] for axis in "xyz"], axis=1)
     normals = np.stack([table[f"normal {axis}"] for axis in "xyz"], axis=1)
@@ -167,13 +167,13 @@ def test_a_dent_bends_the_other_way():
         moved = points.copy()
         moved[tip, 2] = height
         at = (triangles == tip).any(axis=1)
-        bends.append(features(moved, triangles)[at, NAMES.index("bend")].min())
+        bends.append(describe_faces(moved, triangles)[at, NAMES.index("bend")].min())
     assert bends[0] > 0.0 > bends[1]
 
 
 def test_distances_on_a_cube_are_those_of_all_pairs():
     points, triangles = cube(2)  # 48 faces: the landmarks are most of them
-    unit, _ = normalised(points, triangles)
+    unit, _ = normalise(points, triangles)
     centroids = unit[triangles].mean(axis=1)
     distance = np.full((48, 48), np.inf)
     np.fill_diagonal(distance, 0.0)
@@ -184,7 +184,7 @@ def test_distances_on_a_cube_are_those_of_all_pairs():
             distance[i, j] = distance[j, i] = sum(np.linalg.norm(centroids[k] - middle) for k in (i, j))
     for k in range(48):  # Floyd and Warshall
         distance = np.minimum(distance, distance[:, k : k + 1] + distance[k])
-    table = features(points, triangles)
+    table = describe_faces(points, triangles)
     exact, coarse = distance.mean(axis=1), table[:, NAMES.index("mean distance")]
     step = distance[distance > 0.0].min()
     assert np.abs(coarse - exact).max() < step  # every face is a landmark or beside one
@@ -193,17 +193,17 @@ def test_distances_on_a_cube_are_those_of_all_pairs():
 
 def test_features_are_finite_and_do_not_depend_on_place_and_unit():
     for body in BODIES[:5]:
-        table = features(body.vertices, body.faces)
+        table = describe_faces(body.vertices, body.faces)
         assert table.shape == (408, len(NAMES))
         assert np.isfinite(table).all()
-        moved = features(3.0 * body.vertices - [1.0, 2.0, 3.0], body.faces)
+        moved = describe_faces(3.0 * body.vertices - [1.0, 2.0, 3.0], body.faces)
         assert np.allclose(moved, table, rtol=0.0, atol=1e-9)
 
 
 def test_only_place_and_orientation_depend_on_how_a_body_is_turned():
     body = BODIES[1]
     turn = anatomy.Rotation.from_rotvec([0.3, -0.8, 1.1])
-    table, turned = features(body.vertices, body.faces), features(turn.apply(body.vertices), body.faces)
+    table, turned = describe_faces(body.vertices, body.faces), describe_faces(turn.apply(body.vertices), body.faces)
     assert np.allclose(turned[:, 6:], table[:, 6:], rtol=0.0, atol=1e-9)
     assert np.allclose(turned[:, :3], turn.apply(table[:, :3]), rtol=0.0, atol=1e-9)
     assert np.allclose(turned[:, 3:6], turn.apply(table[:, 3:6]), rtol=0.0, atol=1e-9)
@@ -211,25 +211,25 @@ def test_only_place_and_orientation_depend_on_how_a_body_is_turned():
 
 def test_features_follow_the_order_of_the_faces():
     body, order = BODIES[2], stream("tests.faces", 0).permutation(408)
-    expected = features(body.vertices, body.faces)[order]
-    assert np.allclose(features(body.vertices, body.faces[order]), expected, rtol=0.0, atol=1e-12)
+    expected = describe_faces(body.vertices, body.faces)[order]
+    assert np.allclose(describe_faces(body.vertices, body.faces[order]), expected, rtol=0.0, atol=1e-12)
 
 
 def test_a_surface_with_a_boundary_is_described_too():
     points, triangles = cube(2)
-    table = features(points, triangles[1:])
+    table = describe_faces(points, triangles[1:])
     assert np.isfinite(table).all()
 
 
 def test_noise_has_its_level():
     body = BODIES[0]
-    unit, _ = normalised(body.vertices, body.faces)
-    moved = noisy(body.vertices, body.faces, 0.02, stream("tests.faces", 1)) - unit
+    unit, _ = normalise(body.vertices, body.faces)
+    moved = add_noise(body.vertices, body.faces, 0.02, stream("tests.faces", 1)) - unit
     assert 0.9 * 0.02 < moved.std() < 1.1 * 0.02
 
 
 def test_a_unit_mesh_has_unit_area_about_its_centre():
-    unit, corners = normalised(*cube(3))
+    unit, corners = normalise(*cube(3))
     triangles = unit[corners]
     areas = 0.5 * np.linalg.norm(np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]), axis=1)
     assert areas.sum() == pytest.approx(1.0, rel=1e-12, abs=0.0)
@@ -257,7 +257,7 @@ def test_meshes_that_are_no_surface_are_refused():
     ]
     for vertices, corners, error, words in bad:
         with pytest.raises(error, match=words):
-            features(vertices, corners)
+            describe_faces(vertices, corners)
 
 
 def test_graphs_of_faces_have_the_indices_that_every_supported_scipy_takes(monkeypatch):
@@ -268,6 +268,6 @@ def test_graphs_of_faces_have_the_indices_that_every_supported_scipy_takes(monke
         return dijkstra(graph, **options)
 
     monkeypatch.setattr(faces, "dijkstra", looking)
-    features(BODIES[0].vertices, BODIES[0].faces)
+    describe_faces(BODIES[0].vertices, BODIES[0].faces)
     assert seen
     assert all(each == {np.dtype(np.int32)} for each in seen)

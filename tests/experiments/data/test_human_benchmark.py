@@ -8,8 +8,8 @@ import pytest
 from theory import _extra
 from theory.evidence import stream
 from theory.experiments.data import human_benchmark as benchmark
-from theory.experiments.data.bodies import human
-from theory.experiments.data.faces import NAMES, features
+from theory.experiments.data.bodies import draw_body
+from theory.experiments.data.faces import NAMES, describe_faces
 from theory.experiments.tasks import segmentation
 from theory.experiments.tasks.segmentation import TOKENS, Segmentation
 from theory.experiments.tasks.task import ATTENTIONS, Setting
@@ -53,7 +53,7 @@ def folder(tmp_path):
         ("test/shrec/12_fix_orientation.off", "test/shrec/shrec_12_full.txt"),
         ("test/shrec/20.off", "test/shrec/shrec_20_full.txt"),
     ):
-        body = human(rng)
+        body = draw_body(rng)
         write(tmp_path / "meshes" / place, off(body.vertices, body.faces))
         write(tmp_path / "segs" / labels, "\n".join(str(label + 1) for label in body.labels) + "\n")
     return tmp_path
@@ -74,7 +74,7 @@ def test_meshes_find_their_labels(folder):
 
 
 def test_a_mesh_comes_back_as_it_was_written(folder):
-    body = human(stream("tests.benchmark", 0))
+    body = draw_body(stream("tests.benchmark", 0))
     read = benchmark.read(benchmark.entries(folder, "train")[0])
     assert np.array_equal(read.vertices, body.vertices)
     assert np.array_equal(read.faces, body.faces)
@@ -110,7 +110,7 @@ def test_every_form_of_file_gives_the_same_mesh(tmp_path):
 
 def test_the_forms_are_read_as_trimesh_reads_them(tmp_path):
     trimesh = pytest.importorskip("trimesh")
-    body = human(stream("tests.benchmark", 1))
+    body = draw_body(stream("tests.benchmark", 1))
     write(tmp_path / "a.off", off(body.vertices, body.faces))
     points, faces = benchmark.read_mesh(tmp_path / "a.off")
     other = trimesh.load_mesh(tmp_path / "a.off", process=False)
@@ -235,7 +235,7 @@ def test_published_meshes_that_do_not_fit_are_refused_by_name(folder, monkeypatc
         Segmentation(folder).bodies(0, "quick")
     monkeypatch.setattr(segmentation, "TOKENS", 400)
     for mesh in (folder / "meshes/test/shrec").iterdir():
-        body = human(stream("tests.benchmark", 2))
+        body = draw_body(stream("tests.benchmark", 2))
         write(mesh, off(body.vertices, np.concatenate([body.faces[:1, ::-1], body.faces[1:]])))
     with pytest.raises(ValueError, match=r"shrec/.*\.off: faces: expected every edge in at most two faces"):
         Segmentation(folder).bodies(0, "quick")
@@ -250,7 +250,7 @@ def test_generated_bodies_are_fresh_for_every_seed_and_purpose():
     drawn = [body.vertices[0].tobytes() for part in (train, test, validation, other) for body in part]
     assert len(set(drawn)) == 16
     sets = task.sets(3, "quick")
-    described = [features(body.vertices, body.faces) for body in train]
+    described = [describe_faces(body.vertices, body.faces) for body in train]
     centre, scales = np.concatenate(described).mean(axis=0), np.concatenate(described).std(axis=0)
     for x, y, faces, body in zip(*sets["train"], described, train, strict=True):
         places = [int(np.abs((faces - centre) / scales - token).max(axis=1).argmin()) for token in x]

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from theory.experiments.data.corpus import Pairs
-from theory.experiments.data.multi30k import multi30k
+from theory.experiments.data.multi30k import read_multi30k
 
 TEXTS = {
     "train.en": "Two young men.\nA dog\u2028runs .\n",  # a line separator of Unicode ends no line
@@ -29,7 +29,7 @@ def laid_out(folder, texts=TEXTS, packed=False):
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_lines_are_pairs(tmp_path, packed):
-    corpus = multi30k(laid_out(tmp_path, packed=packed))
+    corpus = read_multi30k(laid_out(tmp_path, packed=packed))
     assert corpus.train == Pairs(
         ("", ""), ("Two young men.", "A dog runs ."), ("Zwei junge Männer.", "Ein Hund läuft .")
     )
@@ -42,17 +42,17 @@ def test_tokenised_text_and_older_names(tmp_path):
     for name, text in TEXTS.items():
         part, language = name.split(".")
         texts[f"{part.replace('test_2016_flickr', 'test2016')}.lc.norm.tok.{language}"] = text.lower()
-    assert multi30k(laid_out(tmp_path, texts)).train.targets[1] == "ein hund läuft ."
+    assert read_multi30k(laid_out(tmp_path, texts)).train.targets[1] == "ein hund läuft ."
 
 
 def test_raw_text_goes_before_tokenised(tmp_path):
     laid_out(tmp_path, {name.replace(".", ".lc.norm.tok."): "other\n" for name in TEXTS})
-    assert len(multi30k(laid_out(tmp_path)).train) == 2
+    assert len(read_multi30k(laid_out(tmp_path)).train) == 2
 
 
 def test_carriage_returns_and_a_last_empty_line(tmp_path):
     texts = {name: text.replace("\n", "\r\n") + "\n" * name.endswith("en") for name, text in TEXTS.items()}
-    assert multi30k(laid_out(tmp_path, texts)).train.sources[0] == "Two young men."
+    assert read_multi30k(laid_out(tmp_path, texts)).train.sources[0] == "Two young men."
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -60,12 +60,12 @@ def test_a_missing_file_is_named(tmp_path, name):
     laid_out(tmp_path)
     (tmp_path / name).unlink()
     with pytest.raises(FileNotFoundError, match=rf"{name}: expected Multi30K's file"):
-        multi30k(tmp_path)
+        read_multi30k(tmp_path)
 
 
 def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(NotADirectoryError, match="nowhere"):
-        multi30k(tmp_path / "nowhere")
+        read_multi30k(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_damaged_file_is_named(tmp_path, name, data, message):
     laid_out(tmp_path)
     (tmp_path / name).write_bytes(data)
     with pytest.raises(ValueError, match=message):
-        multi30k(tmp_path)
+        read_multi30k(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_damaged_archive_is_named(tmp_path, cut):
     path = tmp_path / "val.en.gz"
     path.write_bytes(cut(path.read_bytes()))
     with pytest.raises(ValueError, match=r"val\.en\.gz: expected a gzip file, got a damaged one"):
-        multi30k(tmp_path)
+        read_multi30k(tmp_path)
 
 
 def test_pairs_are_equally_many():

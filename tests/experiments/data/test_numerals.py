@@ -107,7 +107,7 @@ def test_every_rule_of_the_grammar(language):
 
 
 def test_no_number_is_in_two_parts_in_any_language():
-    corpus = numerals.corpus(stream("tests.numerals", 0), train=2500, validation=250, test=250)
+    corpus = numerals.draw_corpus(stream("tests.numerals", 0), train=2500, validation=250, test=250)
     assert [len(part) for part in (corpus.train, corpus.validation, corpus.test)] == [5000, 500, 500]
     parts = [set(part.sources) for part in (corpus.train, corpus.validation, corpus.test)]
     assert [len(part) for part in parts] == [2500, 250, 250]  # a repetition would be likely
@@ -120,7 +120,7 @@ def test_no_number_is_in_two_parts_in_any_language():
 
 def test_a_pair_is_the_same_number_in_the_language_of_its_mark():
     names = {english(number): number for number in range(100_000)}
-    pairs = numerals.corpus(stream("tests.numerals", 1), train=50, validation=1, test=1).train
+    pairs = numerals.draw_corpus(stream("tests.numerals", 1), train=50, validation=1, test=1).train
     for tag, source, target in zip(pairs.marks, pairs.sources, pairs.targets, strict=True):
         assert target == GRAMMARS[tag.strip("<>")](names[source])
     assert pairs.marks == ("<de>", "<fr>") * 50
@@ -128,8 +128,8 @@ def test_a_pair_is_the_same_number_in_the_language_of_its_mark():
 
 def test_the_draw_depends_on_the_generator_alone():
     sizes = {"train": 5, "validation": 2, "test": 2}
-    assert numerals.corpus(stream("t", 3), **sizes) == numerals.corpus(stream("t", 3), **sizes)
-    assert numerals.corpus(stream("t", 3), **sizes) != numerals.corpus(stream("t", 4), **sizes)
+    assert numerals.draw_corpus(stream("t", 3), **sizes) == numerals.draw_corpus(stream("t", 3), **sizes)
+    assert numerals.draw_corpus(stream("t", 3), **sizes) != numerals.draw_corpus(stream("t", 4), **sizes)
 
 
 def test_bad_input():
@@ -142,9 +142,9 @@ def test_bad_input():
     with pytest.raises(ValueError, match="language: expected one of en, de, fr, got 'nl'"):
         numerals.numeral(1, "nl")
     with pytest.raises(ValueError, match="expected at most 100000 numbers in all"):
-        numerals.corpus(stream("t", 0), train=99_999, validation=1, test=1)
+        numerals.draw_corpus(stream("t", 0), train=99_999, validation=1, test=1)
     with pytest.raises(ValueError, match="test: expected an integer of at least 1"):
-        numerals.corpus(stream("t", 0), train=5, validation=1, test=0)
+        numerals.draw_corpus(stream("t", 0), train=5, validation=1, test=0)
 
 
 def test_without_num2words(monkeypatch):

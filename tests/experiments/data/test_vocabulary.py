@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from theory.experiments.data.vocabulary import END, PADDING, START, UNKNOWN, Vocabulary, learn
+from theory.experiments.data.vocabulary import END, PADDING, START, UNKNOWN, Vocabulary, learn_vocabulary
 
 TEXTS = ["low lower lowest", "new newer newest, wide", "quatre-vingt-dix", "a a a a", "aaaa aaab"]
 
@@ -41,7 +41,7 @@ def slow_merges(texts, count):
 
 
 def test_merges_are_those_of_the_slow_count():
-    vocabulary = learn(TEXTS, 60)
+    vocabulary = learn_vocabulary(TEXTS, 60)
     assert vocabulary.merges == slow_merges(TEXTS, len(vocabulary.merges))
     assert len(vocabulary.merges) > 10
 
@@ -50,8 +50,8 @@ def test_merges_are_those_of_the_slow_count():
 @given(st.lists(st.text("ab c-", min_size=1, max_size=12), min_size=1, max_size=8), st.integers(0, 12))
 def test_merges_of_any_text(texts, extra):
     texts = [" ".join(text.split()) or "a" for text in texts]
-    size = len(learn(texts, 40).characters) + 4 + extra
-    vocabulary = learn(texts, size)
+    size = len(learn_vocabulary(texts, 40).characters) + 4 + extra
+    vocabulary = learn_vocabulary(texts, size)
     assert len(vocabulary) <= size
     assert vocabulary.merges == slow_merges(texts, len(vocabulary.merges))
     for text in texts:
@@ -61,13 +61,13 @@ def test_merges_of_any_text(texts, extra):
 @settings(deadline=None, max_examples=100)
 @given(st.text("adelnoqrstuvwx-, é", max_size=30))
 def test_there_and_back(text):
-    vocabulary = learn(["adelnoqrstuvwx-, é", "quatre-vingt-dix-neuf", "neuf cent neuf"], 60)
+    vocabulary = learn_vocabulary(["adelnoqrstuvwx-, é", "quatre-vingt-dix-neuf", "neuf cent neuf"], 60)
     assert vocabulary.decode(vocabulary.encode(text)) == text
     assert max(vocabulary.encode(text), default=0) < len(vocabulary)
 
 
 def test_marks_are_numbers_of_their_own():
-    vocabulary = learn(["a b"], 20, ("<de>", "<fr>"))
+    vocabulary = learn_vocabulary(["a b"], 20, ("<de>", "<fr>"))
     assert vocabulary.symbols[:6] == ("<pad>", "<start>", "<end>", "<unk>", "<de>", "<fr>")
     assert (PADDING, START, END, UNKNOWN) == (0, 1, 2, 3)
     assert vocabulary.mark("<fr>") == 5
@@ -75,14 +75,14 @@ def test_marks_are_numbers_of_their_own():
 
 
 def test_what_was_never_seen_is_unknown():
-    vocabulary = learn(["abc"], 20)
+    vocabulary = learn_vocabulary(["abc"], 20)
     assert vocabulary.encode("axc").count(UNKNOWN) == 1
     assert vocabulary.decode(vocabulary.encode("axc")) == "a\ufffdc"
     assert vocabulary.encode("") == ()
 
 
 def test_frequent_words_become_one_symbol():
-    vocabulary = learn(["tausend tausend und tausend"] * 3 + ["und"], 30)
+    vocabulary = learn_vocabulary(["tausend tausend und tausend"] * 3 + ["und"], 30)
     assert len(vocabulary.encode("tausend")) == 1
     assert len(vocabulary.encode("tausend und")) == 2
     assert len(vocabulary) <= 30
@@ -95,12 +95,12 @@ def test_two_ways_to_one_symbol_take_one_number():
 
 def test_bad_input():
     with pytest.raises(ValueError, match="size: expected at least 7 for the marks and characters, got 6"):
-        learn(["ab"], 6)
+        learn_vocabulary(["ab"], 6)
     with pytest.raises(ValueError, match="texts: expected at least one word"):
-        learn([""], 20)
+        learn_vocabulary([""], 20)
     with pytest.raises(ValueError, match="marks: expected distinct ones"):
-        learn(["a"], 20, ("<end>",))
+        learn_vocabulary(["a"], 20, ("<end>",))
     with pytest.raises(ValueError, match="name: expected one of the marks"):
-        learn(["a"], 20, ("<de>",)).mark("<fr>")
+        learn_vocabulary(["a"], 20, ("<de>",)).mark("<fr>")
     with pytest.raises(ValueError, match=r"text: expected none of the sign U\+2581"):
-        learn(["a"], 20).encode("a\u2581b")
+        learn_vocabulary(["a"], 20).encode("a\u2581b")

@@ -86,10 +86,10 @@ def test_comparisons_share_the_level_of_a_claim(lay):
     claim = claims("moons")["reported.moons-score-self"]
     found = list(claim.check(Run(claim.claim.id)))
     table = studies.finals(scale="quick", root=1).where(task="moons")
-    where = comparison.circumstances(table, "metric", "self")
+    where = comparison.list_circumstances(table, "metric", "self")
     assert len(where) == 3
     for finding, each in zip(found, where, strict=True):
-        gains = comparison.score_gains(comparison.pairs(table, "score", "metric", "self", each))
+        gains = comparison.score_gains(comparison.pair_runs(table, "score", "metric", "self", each))
         assert finding.measured == run_mean(gains, among=3)
         assert finding.measured.width > run_mean(gains).width
 
@@ -162,14 +162,14 @@ def test_the_margin_is_an_effect_and_the_same_at_both_scales(lay):
 def test_power_is_that_of_the_interval():
     """Differences of the size that is told have intervals off zero in 99 of 100 samples."""
     task = reported.Task("x", "", (), 32, 3)
-    told = float(reported.power(task).split(" standard")[0].split()[-1])
+    stated = float(reported.state_power(task).split(" standard")[0].split()[-1])
     rng = np.random.default_rng(0)
-    seen = sum(run_mean(told + rng.normal(size=32), among=3).lo > 0.0 for _ in range(1000))
+    seen = sum(run_mean(stated + rng.normal(size=32), among=3).lo > 0.0 for _ in range(1000))
     assert 980 <= seen <= 998
-    assert "1.85 standard" in reported.power(task)
-    assert "probability 0.52" in reported.normal(task)
-    assert reported.told(task) == 1.85
-    assert "differ by at most 0.27 points" in reported.decidable(task)[0]
+    assert "1.85 standard" in reported.state_power(task)
+    assert "probability 0.52" in reported.state_normality(task)
+    assert reported.detectable_difference(task) == 1.85
+    assert "differ by at most 0.27 points" in reported.state_resolution(task)[0]
 
 
 # --- studies ---

@@ -8,7 +8,7 @@ import pytest
 from theory.evidence import stream
 from theory.experiments import studies
 from theory.experiments.analysis import example
-from theory.experiments.data.bodies import LABELS, human
+from theory.experiments.data.bodies import LABELS, draw_body
 from theory.experiments.data.faces import NAMES
 from theory.experiments.tasks.segmentation import Segmentation
 
@@ -17,9 +17,9 @@ ROOT = 20070
 
 def test_an_example_comes_back_as_it_was_stored(tmp_path, monkeypatch):
     monkeypatch.setattr(Segmentation, "epochs", lambda *_: 1)
-    made = example.trained("quick")
-    example.store(made, tmp_path / "a.npz")
-    found = example.load(tmp_path / "a.npz")
+    made = example.train_example("quick")
+    example.store_example(made, tmp_path / "a.npz")
+    found = example.load_example(tmp_path / "a.npz")
     assert np.array_equal(found.centre, made.centre)
     assert np.array_equal(found.scales, made.scales)
     for name, theta in made.parameters.items():
@@ -28,7 +28,7 @@ def test_an_example_comes_back_as_it_was_stored(tmp_path, monkeypatch):
 
 def test_the_stored_networks_are_those_of_seed_0():
     """Inputs are standardised as in training, and the networks know the training bodies."""
-    stored, task = example.load(), Segmentation()
+    stored, task = example.load_example(), Segmentation()
     train, _ = task.bodies(0, "paper")
     (x, y) = task.sets(0, "paper")["train"]
     assert stored.centre.shape == stored.scales.shape == (len(NAMES),)
@@ -43,13 +43,13 @@ def test_the_stored_networks_are_those_of_seed_0():
 
 def test_a_missing_or_damaged_example_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"a\.npz: .*python -m theory\.experiments\.analysis\.example"):
-        example.load(tmp_path / "a.npz")
+        example.load_example(tmp_path / "a.npz")
     (tmp_path / "a.npz").write_bytes(b"PK\x03\x04 no more")
     with pytest.raises(ValueError, match=r"a\.npz: expected two trained networks, got a damaged file"):
-        example.load(tmp_path / "a.npz")
+        example.load_example(tmp_path / "a.npz")
     np.savez(tmp_path / "b.npz", centre=np.zeros(2))
     with pytest.raises(ValueError, match=r"b\.npz: expected two trained networks, got a damaged file"):
-        example.load(tmp_path / "b.npz")
+        example.load_example(tmp_path / "b.npz")
 
 
 def test_the_study_has_a_row_per_face_of_fresh_bodies():
@@ -57,7 +57,7 @@ def test_the_study_has_a_row_per_face_of_fresh_bodies():
     assert len(table) == 3 * 408
     assert set(table["part"].tolist()) == set(range(len(LABELS)))
     trained = {body.vertices.tobytes() for part in Segmentation().bodies(0, "paper") for body in part}
-    drawn = [human(stream("studies.segmented_bodies", number, root=ROOT)) for number in range(3)]
+    drawn = [draw_body(stream("studies.segmented_bodies", number, root=ROOT)) for number in range(3)]
     assert not trained & {body.vertices.tobytes() for body in drawn}
     assert [body.labels.tolist() for body in drawn] == [table.where(body=k)["part"].tolist() for k in range(3)]
     assert not np.array_equal(table["x0"], other["x0"])

@@ -9,7 +9,7 @@ import pytest
 from theory.evidence import stream
 from theory.experiments.tasks import digits
 from theory.experiments.tasks.digits import FILES, Digits
-from theory.experiments.tasks.registry import task
+from theory.experiments.tasks.registry import make_task
 from theory.experiments.tasks.task import Setting
 
 
@@ -25,12 +25,12 @@ def images(case, count):
 @pytest.fixture
 def folder(tmp_path):
     """A relative of MNIST: 600 images for training, 200 for testing, of 4 x 3 pixels; two files are packed."""
-    digits.mnist.cache_clear()
+    digits.read_mnist.cache_clear()
     contents = [idx(array) for pair in (images(0, 600), images(1, 200)) for array in pair]
     for name, content, pack in zip(FILES, contents, (False, True, True, False), strict=True):
         (tmp_path / (name + ".gz" if pack else name)).write_bytes(gzip.compress(content) if pack else content)
     yield tmp_path
-    digits.mnist.cache_clear()
+    digits.read_mnist.cache_clear()
 
 
 @pytest.mark.parametrize("validation", [False, True])
@@ -59,7 +59,7 @@ def test_validation_is_no_test():
 @pytest.mark.parametrize("validation", [False, True])
 def test_small_learner(validation):
     pytest.importorskip("sklearn")
-    small = task("digits")
+    small = make_task("digits")
     ours = small.learner(Setting("digits", "metric", 2_000_000, 1e-2, scale="quick"), validation=validation)
     assert ours._train[0].shape == (10, 100, 64)
     assert ours._test[0].shape == ((3, 99, 64) if validation else (5, 100, 64))

@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from theory.evidence import stream
-from theory.experiments.tasks.moons import Moons, two_moons
-from theory.experiments.tasks.registry import task
+from theory.experiments.tasks.moons import Moons, draw_two_moons
+from theory.experiments.tasks.registry import make_task
 from theory.experiments.tasks.task import Setting
 
 ROWS = "train", "test", "accuracy_100", "noisy_1", "noisy_2"
@@ -23,14 +23,14 @@ def in_order(x, y):
 @pytest.mark.parametrize("points", [2, 7, 100])
 def test_moons_of_scikit_learn_without_noise(points):
     datasets = pytest.importorskip("sklearn.datasets")
-    x, y = two_moons(points, 0.0, generator(0))
+    x, y = draw_two_moons(points, 0.0, generator(0))
     assert np.allclose(in_order(x, y), in_order(*datasets.make_moons(points, noise=None)), rtol=0.0, atol=1e-11)
 
 
 def test_noise_of_scikit_learn():
     """Same law: in the two directions of each class, the two samples pass Kolmogorov and Smirnov's test."""
     datasets = pytest.importorskip("sklearn.datasets")
-    x, y = two_moons(20000, 0.2, generator(1))
+    x, y = draw_two_moons(20000, 0.2, generator(1))
     theirs, labels = datasets.make_moons(20000, noise=0.2, random_state=3)
     for label in (0, 1):
         for direction in np.eye(2):
@@ -40,7 +40,7 @@ def test_noise_of_scikit_learn():
 
 def test_noise_has_its_size_and_the_order_is_random():
     rng = generator(2)
-    x, y = two_moons(20001, 0.3, rng)
+    x, y = draw_two_moons(20001, 0.3, rng)
     upper = x[y == 0]
     assert (len(upper), len(x)) == (10000, 20001)
     # the mean square of a point of a unit circle with noise in two coordinates is 1 + 2 * 0.3**2; its variance from
@@ -128,7 +128,7 @@ def test_widths_match_parameters():
 
 
 def test_measures_its_columns_and_learns():
-    moons = task("moons")
+    moons = make_task("moons")
     ours = moons.learner(Setting("moons", "metric", 2_000_001, 1e-2, scale="quick"))
     before = ours.measure()
     assert list(before) == list(moons.columns)
@@ -153,8 +153,8 @@ def test_bad_input(tmp_path):
     with pytest.raises(ValueError, match="data: expected none, since the moons are drawn, got "):
         Moons(data=tmp_path)
     with pytest.raises(ValueError, match="points: expected an integer of at least 2"):
-        two_moons(1, 0.1, generator(3))
+        draw_two_moons(1, 0.1, generator(3))
     with pytest.raises(ValueError, match="noise: expected a number that is not negative"):
-        two_moons(4, -0.1, generator(3))
+        draw_two_moons(4, -0.1, generator(3))
     with pytest.raises(ValueError, match="attention: expected one of self, l2, metric"):
         Moons().learner(Setting("moons", "entmax", 0, 1e-3))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from theory.evidence import stream
-from theory.experiments.tasks.propagation import PropagationLearner, permuted, propagation_network
+from theory.experiments.tasks.propagation import PropagationLearner, permute_labels, propagation_network
 from theory.experiments.tasks.task import Setting
 
 NETWORK = propagation_network(Setting("moons", "metric", 0, 1e-3), 2, 3, dim=4, width=5)
@@ -165,7 +165,7 @@ def test_divergence_is_told():
 
 def test_permuted_labels():
     y = np.arange(40).reshape(4, 10)
-    mixed = permuted(y, generator(20))
+    mixed = permute_labels(y, generator(20))
     assert mixed.shape == y.shape
     assert np.array_equal(np.sort(mixed.ravel()), y.ravel())
     assert {int(label) // 10 for label in mixed[0]} != {0}  # across sets

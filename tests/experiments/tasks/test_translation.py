@@ -9,11 +9,11 @@ pytest.importorskip("sacrebleu")
 
 from theory.evidence import stream  # noqa: E402
 from theory.experiments.data.corpus import Pairs  # noqa: E402
-from theory.experiments.data.vocabulary import END, START, learn  # noqa: E402
+from theory.experiments.data.vocabulary import END, START, learn_vocabulary  # noqa: E402
 from theory.experiments.tasks.task import Setting  # noqa: E402
-from theory.experiments.tasks.translation import Translation, permuted  # noqa: E402
-from theory.experiments.tasks.translator import Lesson, Translator, damaged, encoded  # noqa: E402
-from theory.metric.torch.transformer import Transformer  # noqa: E402
+from theory.experiments.tasks.translation import Translation, permute_targets  # noqa: E402
+from theory.experiments.tasks.translator import Lesson, Translator, damage, encode  # noqa: E402
+from theory.metric.torch import Transformer  # noqa: E402
 
 TEXTS = ("one two", "two one", "one one two", "two two one", "one", "two")
 PAIRS = Pairs(("<x>",) * 6, TEXTS, tuple(" ".join(text.split()[::-1]).upper() for text in TEXTS))  # backwards
@@ -25,7 +25,7 @@ def made(attention="self", *, seed=3, rate=3e-3, labels="true", matching="width"
 
 
 def small(rate=1e-2, seed=1):
-    source, target = learn(PAIRS.sources, 20, ("<x>",)), learn(PAIRS.targets, 20)
+    source, target = learn_vocabulary(PAIRS.sources, 20, ("<x>",)), learn_vocabulary(PAIRS.targets, 20)
     model = Transformer(len(source), len(target), dim=16, heads=2, layers=1, hidden=16, width=16)
     model.reset(stream("tests.translation", seed))
     lesson = Lesson(PAIRS, 4, PAIRS, 5, "char")
@@ -36,7 +36,7 @@ def test_losses_are_means_over_the_tokens_of_the_sentences():
     """One sentence at a time, so that nothing is padded: minus the logarithm of the probability of each next token."""
     learner = small()
     learner.advance()
-    source, target = learn(PAIRS.sources, 20, ("<x>",)), learn(PAIRS.targets, 20)
+    source, target = learn_vocabulary(PAIRS.sources, 20, ("<x>",)), learn_vocabulary(PAIRS.targets, 20)
     losses = []
     for text, right in zip(PAIRS.sources, PAIRS.targets, strict=True):
         x, y = [source.mark("<x>"), *source.encode(text), END], [*target.encode(right), END]
@@ -176,7 +176,7 @@ def test_validation_data_are_neither_test_nor_training_data():
 
 def test_permuted_targets_are_all_there_and_none_is_its_own():
     pairs = Pairs(("",) * 9, tuple("abcdefghi"), tuple("ABCDEFGHI"))
-    moved = permuted(pairs, stream("tests.translation", 0))
+    moved = permute_targets(pairs, stream("tests.translation", 0))
     assert sorted(moved.targets) == list("ABCDEFGHI")
     assert all(source.upper() != target for source, target in zip(moved.sources, moved.targets, strict=True))
     learner, plain = made(labels="permuted"), made()
@@ -186,9 +186,9 @@ def test_permuted_targets_are_all_there_and_none_is_its_own():
 
 
 def test_one_token_is_missing_but_never_the_mark_or_the_end():
-    source = learn(PAIRS.sources, 12, ("<x>",))
-    ids, _ = encoded(PAIRS, source, learn(PAIRS.targets, 20))
-    short = [damaged(ids, PAIRS.marks, stream("tests.translation", case)) for case in range(30)]
+    source = learn_vocabulary(PAIRS.sources, 12, ("<x>",))
+    ids, _ = encode(PAIRS, source, learn_vocabulary(PAIRS.targets, 20))
+    short = [damage(ids, PAIRS.marks, stream("tests.translation", case)) for case in range(30)]
     for whole, rest in zip(np.tile(ids, (30, 1)), (row for rows in short for row in rows), strict=True):
         before, after = whole[whole != 0].tolist(), rest[rest != 0].tolist()
         assert after[0] == source.mark("<x>")
@@ -196,7 +196,7 @@ def test_one_token_is_missing_but_never_the_mark_or_the_end():
         assert after in [before[:k] + before[k + 1 :] for k in range(1, len(before) - 1)]
     places = np.array([0, 0])
     for case in range(400):
-        kept = damaged(np.array([[5, 6, END]]), ("",), stream("tests.translation.place", case))
+        kept = damage(np.array([[5, 6, END]]), ("",), stream("tests.translation.place", case))
         places += [int(kept[0, 0] == 6), int(kept[0, 0] == 5)]
     assert places.sum() == 400
     assert places.min() > 140  # six standard deviations of ten from a half
@@ -245,9 +245,12 @@ def test_sizes_of_the_experiment():
     assert (task.seeds("quick"), task.seeds("paper")) == (16, 16)
     corpus = task.corpus("paper", 0)
     assert (len(corpus.train), len(corpus.validation), len(corpus.test)) == (400, 300, 300)
-    source, target = learn(corpus.train.sources, 100, ("<de>", "<fr>")), learn(corpus.train.targets, 160)
+    source, target = (
+        learn_vocabulary(corpus.train.sources, 100, ("<de>", "<fr>")),
+        learn_vocabulary(corpus.train.targets, 160),
+    )
     assert len(target) <= 200
-    x, y = encoded(corpus.train, source, target)
+    x, y = encode(corpus.train, source, target)
     assert (y != 0).sum(axis=1).mean() < 12
     assert max(x.shape[1], y.shape[1]) <= 22
 

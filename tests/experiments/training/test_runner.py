@@ -21,11 +21,11 @@ from theory.experiments.analysis import results
 from theory.experiments.tasks import registry
 from theory.experiments.tasks.task import VARIANTS, Setting, Variant
 from theory.experiments.training import tuning
-from theory.experiments.training.checkpoint import load, mark, place
+from theory.experiments.training.checkpoint import fingerprint_run, load, path_of_run
 from theory.experiments.training.loop import Watch, train
 from theory.experiments.training.progress import Board
-from theory.experiments.training.runner import run
-from theory.experiments.training.sources import content, sources
+from theory.experiments.training.runner import run_experiment
+from theory.experiments.training.sources import fingerprint_folder, fingerprint_sources
 
 HERE = Path(__file__).parents[3]
 SLOW = """
@@ -33,10 +33,10 @@ import sys
 from functools import partial
 from pathlib import Path
 from tests.experiments.logistic import FEW, Logistic
-from theory.experiments.training.runner import Stopped, run
+from theory.experiments.training.runner import Stopped, run_experiment
 make = partial(Logistic, pause=0.01, length=40, variants=FEW)
 try:
-    run(make, seeds=2, out=Path(sys.argv[1]), workers=int(sys.argv[2]), pause=0.02)
+    run_experiment(make, seeds=2, out=Path(sys.argv[1]), workers=int(sys.argv[2]), pause=0.02)
 except Stopped as stopped:
     sys.exit(128 + stopped.number)
 """
@@ -44,7 +44,7 @@ except Stopped as stopped:
 
 def made(out, *, workers=1, seeds=2, tuning_seeds=None, **fields):
     make = partial(Logistic, **fields)
-    return run(make, seeds=seeds, tuning_seeds=tuning_seeds, out=out, workers=workers, stream=io.StringIO())
+    return run_experiment(make, seeds=seeds, tuning_seeds=tuning_seeds, out=out, workers=workers, stream=io.StringIO())
 
 
 def written(folder):
@@ -121,7 +121,7 @@ def test_pairs_share_their_data_and_permuted_labels_are_others(whole):
 
 def test_a_run_that_two_rules_ask_for_is_made_once(whole, tmp_path):
     out, manifest = whole
-    rates = [manifest["chosen"][" ".join(tuning.key(v))] if v.rule == "tuned" else 0.1 for v in VARIANTS]
+    rates = [manifest["chosen"][" ".join(tuning.rate_key(v))] if v.rule == "tuned" else 0.1 for v in VARIANTS]
     kinds = {(v.attention, v.matching, v.labels, rate) for v, rate in zip(VARIANTS, rates, strict=True)}
     assert len(list((out / "checkpoints" / "logistic").glob("final-*.npz"))) == 2 * len(kinds)
     pair = (Variant("self"), Variant("self", rule="tuned"))
@@ -260,7 +260,7 @@ def test_more_runs_may_choose_the_rates_later(tmp_path):
 
 def test_runs_that_wait_for_their_rates_count_as_left(tmp_path):
     stream = io.StringIO()
-    run(partial(Logistic, variants=FEW), seeds=2, out=tmp_path, workers=1, stream=stream)
+    run_experiment(partial(Logistic, variants=FEW), seeds=2, out=tmp_path, workers=1, stream=stream)
     assert "0 of 12 runs" in stream.getvalue()  # 6 of the search, 4 at the published rate, 2 at the chosen one
 
 
@@ -283,7 +283,7 @@ def test_columns_are_those_of_the_task():
 def test_another_experiment_is_refused(whole, tmp_path):
     out, _ = whole
     with pytest.raises(ValueError, match=r"logistic-manifest.json: expected root 5, got another experiment's 20070"):
-        run(partial(Logistic, root=5), root=5, out=out, stream=io.StringIO())
+        run_experiment(partial(Logistic, root=5), root=5, out=out, stream=io.StringIO())
     with pytest.raises(ValueError, match="expected epochs 8, got another experiment's 7; choose another --out"):
         made(out, length=8)
     strange = tmp_path / "logistic-curves.csv"
@@ -328,8 +328,8 @@ def test_every_setting_has_its_own_file_and_fingerprint(tmp_path):
     fields = [{"seed": 1}, {"rate": 0.25}, {"attention": "l2"}, {"matching": "parameters"}, {"labels": "permuted"}, {}]
     plain = {"task": "t", "attention": "self", "seed": 0, "rate": 0.5, "scale": "quick"}
     settings = [(Setting(**{**plain, **change}), check) for change in fields for check in (False, True)]
-    assert len({place(tmp_path, s, validation=v) for s, v in settings}) == len(settings)
-    marks = {mark({"root": root}, s, validation=v) for s, v in settings for root in (1, 2)}
+    assert len({path_of_run(tmp_path, s, validation=v) for s, v in settings}) == len(settings)
+    marks = {fingerprint_run({"root": root}, s, validation=v) for s, v in settings for root in (1, 2)}
     assert len(marks) == 2 * len(settings)
 
 
@@ -339,22 +339,22 @@ def test_sources_are_those_that_a_task_imports(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     import chosen  # noqa: PLC0415
 
-    first = sources(chosen.Task)
-    assert first == sources(chosen.Task)
+    first = fingerprint_sources(chosen.Task)
+    assert first == fingerprint_sources(chosen.Task)
     module.write_text("def f():\n    from theory.distance import w1\nclass Task: pass\n")
-    assert sources(chosen.Task) not in (first, sources(Logistic))
+    assert fingerprint_sources(chosen.Task) not in (first, fingerprint_sources(Logistic))
     with pytest.raises(ValueError, match="task: expected a class with a source file"):
-        sources(int)
+        fingerprint_sources(int)
 
 
 def test_data_are_told_apart_by_name_and_content(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "x").write_text("1")
-    marks = [content(tmp_path), content(tmp_path / "a")]
+    marks = [fingerprint_folder(tmp_path), fingerprint_folder(tmp_path / "a")]
     (tmp_path / "a" / "x").write_text("2")
-    assert content(tmp_path) not in marks
+    assert fingerprint_folder(tmp_path) not in marks
     with pytest.raises(NotADirectoryError, match="data: expected a folder"):
-        content(tmp_path / "none")
+        fingerprint_folder(tmp_path / "none")
 
 
 def test_a_task_may_leave_out_what_it_does_not_compare():
@@ -399,7 +399,7 @@ class Bare(Logistic):
 
 
 def test_the_command_makes_the_tables(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("theory.experiments.__main__.task", None)
+    monkeypatch.setattr("theory.experiments.__main__.make_task", None)
     monkeypatch.setattr(
         "theory.experiments.__main__.partial", lambda _task, _name, data, root: partial(Logistic, data, root)
     )
@@ -454,4 +454,4 @@ def test_the_help_is_quick_and_names_the_tasks():
 
 def test_unknown_tasks_are_refused_with_the_list():
     with pytest.raises(ValueError, match="task: expected one of moons, digits, segmentation, translation, got 'sun'"):
-        registry.task("sun")
+        registry.make_task("sun")

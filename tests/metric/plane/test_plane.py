@@ -6,16 +6,16 @@ import pytest
 from scipy import linalg, sparse
 
 from theory.evidence import stream
-from theory.experiments.studies.trained import learned
-from theory.experiments.tasks.moons import two_moons
+from theory.experiments.studies.trained import train_charts
+from theory.experiments.tasks.moons import draw_two_moons
 from theory.metric import ResidualFeatures
 from theory.metric.network import InformationPropagation
 from theory.metric.plane import arcs
-from theory.metric.plane.arcs import Arcs, first_order, layer
-from theory.metric.plane.chart import Composed, first_layer, flattened
-from theory.metric.plane.embedding import undecided, weakest_stretch
-from theory.metric.plane.semigroup import exponential, flow
-from theory.metric.similarity import similarity
+from theory.metric.plane.arcs import MoonsLaw, first_order, layer_change
+from theory.metric.plane.chart import Chart, chart_of_first_layer, flatten_chart
+from theory.metric.plane.embedding import count_undecided_pairs, weakest_stretch
+from theory.metric.plane.semigroup import apply_semigroup, semigroup_change
+from theory.metric.similarity import make_similarity
 
 BOX = [[-1.6, -1.1], [2.6, 1.6]]
 QUERIES = np.array([[0.1, 0.9], [1.2, -0.4], [0.5, 0.2], [-0.9, 0.1]])
@@ -29,14 +29,14 @@ def chart(seed=0, branch=0.6, dim=4, width=5):
         rng.normal(size=(width, dim)) * branch,
         rng.normal(size=dim),
     )
-    return Composed(g, rng.normal(size=(2, dim)), 0.3 * rng.normal(size=dim))
+    return Chart(g, rng.normal(size=(2, dim)), 0.3 * rng.normal(size=dim))
 
 
 def straight(matrix):
     """A linear map of the plane, without a branch."""
     matrix = np.asarray(matrix, dtype=float)
     d = matrix.shape[1]
-    return Composed(ResidualFeatures(np.zeros((d, 1)), np.zeros(1), np.zeros((1, d)), np.zeros(d)), matrix, np.zeros(d))
+    return Chart(ResidualFeatures(np.zeros((d, 1)), np.zeros(1), np.zeros((1, d)), np.zeros(d)), matrix, np.zeros(d))
 
 
 def test_map_is_the_features_after_the_linear_map():
@@ -80,13 +80,13 @@ def test_differences_are_accurate_for_small_steps():
         steps = size * stream("tests.steps", 0).normal(size=QUERIES.shape)
         first = np.einsum("nai,ni->na", c.jacobian(QUERIES), steps)
         expected = c(QUERIES + steps) - c(QUERIES) if size == 1.0 else first
-        assert np.allclose(c.apart(QUERIES, steps), expected, rtol=accuracy, atol=accuracy * size)
+        assert np.allclose(c.differences(QUERIES, steps), expected, rtol=accuracy, atol=accuracy * size)
 
 
 def test_ranges_hold_at_random_places():
     c, rng = chart(2), stream("tests.ranges", 0)
     centre, half = rng.normal(size=(50, 2)), rng.uniform(0.01, 1.0, size=(50, 2))
-    change, beyond = c.ranges(centre, half)
+    change, beyond = c.bound_hidden_changes(centre, half)
     z = centre @ c.slopes + c.offset
     t = np.tanh(z)
     tightest = np.zeros(2)
@@ -101,20 +101,20 @@ def test_ranges_hold_at_random_places():
 
 
 def test_first_layer_and_training():
-    network = InformationPropagation(similarity("metric", 10, 10), 2, 2)
+    network = InformationPropagation(make_similarity("metric", 10, 10), 2, 2)
     theta = network.initial(stream("tests.network", 0))
-    c, x = first_layer(network, theta), QUERIES
+    c, x = chart_of_first_layer(network, theta), QUERIES
     tokens = network.tokens(theta, x)
     score = -np.square(c(x)[:, np.newaxis] - c(x)).sum(axis=-1)
     weights = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
     assert np.allclose(tokens[1], weights @ tokens[0], rtol=1e-12, atol=1e-14)
-    before, after = learned(0, root=7, epochs=2)
+    before, after = train_charts(0, root=7, epochs=2)
     assert not np.array_equal(before.matrix, after.matrix)
     assert abs(before.matrix - after.matrix).max() < 0.05  # eight steps of 0.001 at most
     with pytest.raises(TypeError, match="network: expected metric-attention"):
-        first_layer(InformationPropagation(similarity("self", 10, 10), 2, 2), theta)
+        chart_of_first_layer(InformationPropagation(make_similarity("self", 10, 10), 2, 2), theta)
     with pytest.raises(ValueError, match="theta"):
-        first_layer(network, theta[1:])
+        chart_of_first_layer(network, theta[1:])
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -152,18 +152,18 @@ def test_weakest_stretch_encloses_the_truth_where_squares_cancel(least):
 def fold(depth):
     """Return x -> (x + depth tanh, y): its first coordinate turns back if the depth is below minus one."""
     g = ResidualFeatures([[1.0], [0.0]], [0.0], [[depth, 0.0]], [0.0, 0.0])
-    return Composed(g, np.eye(2), np.zeros(2))
+    return Chart(g, np.eye(2), np.zeros(2))
 
 
 def test_certificate_knows_embeddings_from_folds():
-    assert undecided(straight(np.eye(2)), BOX) == 0
+    assert count_undecided_pairs(straight(np.eye(2)), BOX) == 0
     assert weakest_stretch(straight([[3.0, 0.0], [0.0, 0.5]]), BOX).lo == pytest.approx(0.5, rel=1e-9, abs=0)
-    assert undecided(fold(-0.9), BOX) == 0  # stretch 0.1 at the origin
+    assert count_undecided_pairs(fold(-0.9), BOX) == 0  # stretch 0.1 at the origin
     assert weakest_stretch(fold(-0.9), BOX).lo > 0.08
-    assert undecided(fold(-1.2), BOX, most=3000) > 0
+    assert count_undecided_pairs(fold(-1.2), BOX, most=3000) > 0
     assert weakest_stretch(fold(-1.2), BOX, most=3000).lo == 0.0
-    assert undecided(flattened(chart()), BOX, most=1000) > 0
-    assert undecided(straight([[1.0, 0.0], [0.0, 0.0]]), BOX, most=1000) > 0
+    assert count_undecided_pairs(flatten_chart(chart()), BOX, most=1000) > 0
+    assert count_undecided_pairs(straight([[1.0, 0.0], [0.0, 0.0]]), BOX, most=1000) > 0
 
 
 def test_an_immersion_that_meets_itself_is_no_embedding():
@@ -171,7 +171,7 @@ def test_an_immersion_that_meets_itself_is_no_embedding():
     inner = np.array([[8.0, 8.0, 8.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     outer = np.array([[0.0, 0.0, 1.0], [-0.8, 0.0, 0.0], [0.0, 0.0, -1.0]])
     g = ResidualFeatures(inner, [4.0, 0.0, -4.0], outer, np.zeros(3))
-    c = Composed(g, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], np.zeros(3))
+    c = Chart(g, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], np.zeros(3))
     box = [[-1.5, -0.5], [1.5, 0.5]]
     x = np.linspace(-1.5, 1.5, 4001)
     line = c(np.stack([x, 0 * x], axis=1))
@@ -179,40 +179,40 @@ def test_an_immersion_that_meets_itself_is_no_embedding():
     closest = np.linalg.norm(line[::8, np.newaxis] - line[::8], axis=-1)[far].min()
     assert weakest_stretch(c, box).lo > 0.0
     assert closest < 0.02
-    assert undecided(c, box, most=3000) > 0
+    assert count_undecided_pairs(c, box, most=3000) > 0
 
 
 @pytest.mark.parametrize(
     "box", [[[0.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [0.0, 2.0]], [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]]
 )
 def test_bad_rectangles_are_refused(box):
-    for find in (undecided, weakest_stretch):
+    for find in (count_undecided_pairs, weakest_stretch):
         with pytest.raises(ValueError, match="box"):
             find(chart(), box)
 
 
 def test_bad_maps_are_refused():
     with pytest.raises(ValueError, match="matrix"):
-        Composed(chart().features, np.ones((2, 3)), np.ones(4))
+        Chart(chart().features, np.ones((2, 3)), np.ones(4))
     with pytest.raises(ValueError, match="shift"):
-        Composed(chart().features, np.ones((2, 4)), np.ones(3))
+        Chart(chart().features, np.ones((2, 4)), np.ones(3))
     with pytest.raises(ValueError, match="chart"):
-        undecided(Composed(chart().features, np.ones((3, 4)), np.ones(4)), BOX)
+        count_undecided_pairs(Chart(chart().features, np.ones((3, 4)), np.ones(4)), BOX)
     with pytest.raises(ValueError, match="x"):
         chart()(np.ones((2, 3)))
     for bad in (0.0, -1.0):
         with pytest.raises(ValueError, match="noise"):
-            Arcs(bad)
+            MoonsLaw(bad)
         with pytest.raises(ValueError, match="epsilon"):
-            layer(chart(), Arcs(), QUERIES, bad)
+            layer_change(chart(), MoonsLaw(), QUERIES, bad)
         with pytest.raises(ValueError, match="time"):
-            flow(chart(), Arcs(), QUERIES, bad)
+            semigroup_change(chart(), MoonsLaw(), QUERIES, bad)
     with pytest.raises(ValueError, match="outside"):
-        flow(chart(), Arcs(), [[9.0, 0.0]], 0.1)
+        semigroup_change(chart(), MoonsLaw(), [[9.0, 0.0]], 0.1)
 
 
 def test_law_has_mass_moments_and_slopes_of_the_moons():
-    law = Arcs()
+    law = MoonsLaw()
     h = 0.02
     grid = np.stack(np.meshgrid(np.arange(-3, 4, h), np.arange(-3, 3.5, h)), axis=-1).reshape(-1, 2)
     p = law.density(grid) * h * h
@@ -220,7 +220,7 @@ def test_law_has_mass_moments_and_slopes_of_the_moons():
     assert np.allclose(
         p @ grid, [0.5, 0.25], rtol=1e-12, atol=0.0
     )  # the means of the half circles are (0, 2/pi), (1, 1/2 - 2/pi)
-    x, y = two_moons(40_000, 0.2, stream("tests.moons", 0))
+    x, y = draw_two_moons(40_000, 0.2, stream("tests.moons", 0))
     assert np.allclose(np.cov(x.T), np.cov(grid.T, aweights=p), rtol=0.0, atol=0.02)
     assert (law.odds(x)[y == 1] > 0.5).mean() > 0.9
     step = 1e-5
@@ -261,8 +261,8 @@ def posterior(law, matrix, x, epsilon):
 @pytest.mark.parametrize("epsilon", [0.5, 0.02, 1e-4])
 def test_layer_of_a_linear_map_is_a_posterior_mean(epsilon):
     matrix = np.array([[1.5, 0.3, -0.4], [-0.2, 0.6, 0.5]])
-    found = layer(straight(matrix), Arcs(), QUERIES, epsilon)
-    off = np.linalg.norm(found.value - posterior(Arcs(), matrix, QUERIES, epsilon), axis=1)
+    found = layer_change(straight(matrix), MoonsLaw(), QUERIES, epsilon)
+    off = np.linalg.norm(found.value - posterior(MoonsLaw(), matrix, QUERIES, epsilon), axis=1)
     assert (off <= found.error + 1e-13 * epsilon**0.5).all()
     assert found.error.max() < 1e-9 * epsilon**0.5 + 1e-14
 
@@ -273,29 +273,29 @@ def test_a_lattice_much_too_coarse_owns_up(monkeypatch, step):
     monkeypatch.setattr(arcs, "_STEP", step)
     monkeypatch.setattr(arcs, "_AGREED", np.inf)
     matrix = np.array([[1.5, 0.3, -0.4], [-0.2, 0.6, 0.5]])
-    found = layer(straight(matrix), Arcs(), QUERIES, 0.02)
-    off = np.linalg.norm(found.value - posterior(Arcs(), matrix, QUERIES, 0.02), axis=1)
+    found = layer_change(straight(matrix), MoonsLaw(), QUERIES, 0.02)
+    off = np.linalg.norm(found.value - posterior(MoonsLaw(), matrix, QUERIES, 0.02), axis=1)
     assert (off <= found.error).all()
     assert off.max() > 1e-6
 
 
 def test_layer_sees_a_sheet_that_comes_back():
     """Of a map that turns back, points of the far sheet weigh as much as those nearby."""
-    c, law, x = fold(-1.3), Arcs(), np.array([[0.0, 0.5]])
+    c, law, x = fold(-1.3), MoonsLaw(), np.array([[0.0, 0.5]])
     h = 0.01
     grid = np.stack(np.meshgrid(np.arange(-3, 4, h), np.arange(-2.5, 3, h)), axis=-1).reshape(-1, 2)
     weights = law.density(grid) * np.exp(-np.square(c(grid) - c(x)).sum(axis=1) / (2 * 1e-3))
     near = abs(grid[:, 0]) < 0.5
     assert 0.05 < weights[near].sum() / weights.sum() < 0.95
     expected = weights @ grid / weights.sum() - x[0]
-    assert np.allclose(layer(c, law, x, 1e-3).value[0], expected, rtol=1e-8, atol=1e-10)
+    assert np.allclose(layer_change(c, law, x, 1e-3).value[0], expected, rtol=1e-8, atol=1e-10)
 
 
 def test_first_order_is_the_limit_of_the_layer():
-    c, law = chart(3, branch=0.4), Arcs()
+    c, law = chart(3, branch=0.4), MoonsLaw()
     parts = first_order(c, law, QUERIES)
     limit = 0.5 * (parts.laplace + 2.0 * (parts.pull - parts.volume))
-    rates = [layer(c, law, QUERIES, e).value / e for e in (4e-5, 2e-5)]
+    rates = [layer_change(c, law, QUERIES, e).value / e for e in (4e-5, 2e-5)]
     assert np.allclose(2.0 * rates[1] - rates[0], limit, rtol=1e-4, atol=1e-4)
 
 
@@ -304,23 +304,23 @@ def test_exponential_of_a_small_matrix():
     root = rng.normal(size=(6, 6))
     stiffness, masses, start = root @ root.T, rng.uniform(0.5, 2.0, 6), rng.normal(size=(6, 2))
     expected = linalg.expm(-0.7 * stiffness / masses[:, np.newaxis]) @ start
-    assert np.allclose(exponential(sparse.csc_array(stiffness), masses, start, 0.7), expected, rtol=0.0, atol=1e-8)
+    assert np.allclose(apply_semigroup(sparse.csc_array(stiffness), masses, start, 0.7), expected, rtol=0.0, atol=1e-8)
 
 
 def test_flow_is_the_limit_of_many_layers_and_agrees_with_first_order_at_small_times():
-    c, law = chart(3, branch=0.4), Arcs()
+    c, law = chart(3, branch=0.4), MoonsLaw()
     parts = first_order(c, law, QUERIES)
     operator = parts.laplace + 2.0 * (parts.pull - parts.volume)
-    short = flow(c, law, QUERIES, 1e-4)
+    short = semigroup_change(c, law, QUERIES, 1e-4)
     assert np.allclose(short.value / 1e-4, operator, rtol=0.03, atol=0.03 * abs(operator).max())
-    coarse, fine = (flow(c, law, QUERIES, 0.1, spacing=h) for h in (0.1, 0.05))
+    coarse, fine = (semigroup_change(c, law, QUERIES, 0.1, spacing=h) for h in (0.1, 0.05))
     assert np.linalg.norm(coarse.value - fine.value) <= np.linalg.norm(coarse.error)
     assert fine.error.max() < coarse.error.max()
 
 
 @pytest.mark.parametrize("noise", [1e-3, 1e-6, 1e-9])
 def test_the_density_of_narrow_moons_is_that_of_differences(noise):
-    law = Arcs(noise)
+    law = MoonsLaw(noise)
     x = law.centres[::37] + noise * np.array([0.5, -1.0])
     apart = x[:, np.newaxis] - law.centres
     parts = law.masses * np.exp(-0.5 * (apart**2).sum(axis=2) / noise**2) / (2.0 * np.pi * noise**2)
@@ -328,6 +328,6 @@ def test_the_density_of_narrow_moons_is_that_of_differences(noise):
 
 
 def test_a_density_that_vanishes_is_no_divisor():
-    for call in (Arcs().slope, Arcs().across, Arcs().odds):
+    for call in (MoonsLaw().slope, MoonsLaw().across, MoonsLaw().odds):
         with pytest.raises(ValueError, match="x: expected points so near the moons"):
             call([[1e3, 0.0]])

@@ -12,7 +12,7 @@ from theory.evidence import stream
 from theory.evidence.roundoff import average_error, gamma, softmax_error
 from theory.experiments.training.adam import Adam
 from theory.maxent import entmax as numpy_entmax
-from theory.metric import MetricScore, similarity, vjp, weights
+from theory.metric import MetricScore, attention_weights, make_similarity, vjp
 
 torch = pytest.importorskip("torch", reason="PyTorch comes with the extra learn")
 
@@ -61,7 +61,7 @@ def by_hand(kind, theta, x, y, heads, dim, width):
         return np.stack([np.einsum("ik,jk->ij", a, b) for a, b in zip(left, right, strict=True)]) / math.sqrt(
             width / heads
         )
-    features = similarity(kind, dim, width).features(theta)
+    features = make_similarity(kind, dim, width).features(theta)
     left, right = np.split(features(x), heads, axis=1), np.split(features(y), heads, axis=1)
     return np.stack([-np.sum((a[:, None] - b[None]) ** 2, axis=-1) for a, b in zip(left, right, strict=True)])
 
@@ -74,7 +74,7 @@ def own_rounding(kind, theta, x, y, v):
         size = float((np.abs(x) @ q @ k.T @ np.abs(y).T).max()) / math.sqrt(q.shape[1])
         error = 2.0 * gamma(2 * x.shape[1] + 2 * q.shape[1] + 8) * size  # twice: the form of the engine rounds too
     else:
-        features = similarity(kind, x.shape[1], 4).features(theta)
+        features = make_similarity(kind, x.shape[1], 4).features(theta)
         a, b = norms(features(x)), norms(features(y))
         size, slip = 2.0 * a * b + b * b, max(features.rounding(x), features.rounding(y))
         error = gamma(x.shape[1] + 5) * size + (2.0 * a + 4.0 * b) * slip * 1.001
@@ -89,7 +89,7 @@ def test_equal_to_the_engine_up_to_rounding(kind):
         query, key = theta.reshape(2, 6, 4)
         score = DotProduct(form=query @ key.T / math.sqrt(4))
     else:
-        score = MetricScore(similarity(kind, 6, 4).features(theta))
+        score = MetricScore(make_similarity(kind, 6, 4).features(theta))
     bound = rounding(q, k, values, score=score) + own_rounding(kind, theta, q, k, values)
     engine = attend(q, k, values, score=score)
     assert np.abs(module(x, y, v).detach().numpy() - engine).max() <= bound
@@ -204,7 +204,7 @@ def test_gradients_are_those_of_differences(kind, heads, masked):
 
 @pytest.mark.parametrize("kind", DENSE)
 def test_the_products_of_numpy_are_those_of_autograd_and_of_differences(kind):
-    compared, draw = similarity(kind, 4, 3), rng(6)
+    compared, draw = make_similarity(kind, 4, 3), rng(6)
     module = made(kind, dim=4, width=3)
     theta = parameters_of(module)
     h, pull = draw.normal(size=(2, 5, 4)), draw.normal(size=(2, 5, 4))
@@ -219,7 +219,7 @@ def test_the_products_of_numpy_are_those_of_autograd_and_of_differences(kind):
 
     def value(step, along_h, along_theta):
         shifted = h + step * along_h
-        return np.sum(pull * (weights(compared, theta + step * along_theta, shifted, mask=seen) @ shifted))
+        return np.sum(pull * (attention_weights(compared, theta + step * along_theta, shifted, mask=seen) @ shifted))
 
     for _ in range(3):
         a, b, step = draw.normal(size=h.shape), draw.normal(size=theta.shape), 1e-3
@@ -279,7 +279,7 @@ def test_the_branch_at_the_start_is_as_stated():
     for case in range(5):
         module = attention_module("metric", 64, 64)
         module.reset(rng(20 + case))
-        products.append(similarity("metric", 64, 64).features(parameters_of(module)).branch)
+        products.append(make_similarity("metric", 64, 64).features(parameters_of(module)).branch)
     assert 1.1 < np.mean(products) < 1.5
 
 

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from theory.diffusion.geometry.conformal import (
         coordinates as coordinates,
         diagonal_metric as diagonal_metric,
+        inner_product as inner_product,
         jets as jets,
         laplacian as laplacian,
-        lifted as lifted,
+        lift_metric as lift_metric,
         limit_operator as limit_operator,
         mixed_metric as mixed_metric,
-        product as product,
         weighted_divergence as weighted_divergence,
     )
     from theory.diffusion.geometry.curves import (
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         Ellipse as Ellipse,
         Modulated as Modulated,
         Reparametrised as Reparametrised,
-        change as change,
+        layer_change as layer_change,
         linear_multiplier as linear_multiplier,
         root_length as root_length,
     )

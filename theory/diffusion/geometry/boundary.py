@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_between, as_callable, as_count, as_positive, as_vector, frozen
 from theory.attention import SquaredDistance, rounding
-from theory.diffusion.layers.stacking import TokenLayer, depth, stacked
+from theory.diffusion.layers.stacking import TokenLayer, apply_layers, count_layers
 from theory.diffusion.limits.operators import half_inverse, propagate
-from theory.evidence import Interval, estimated
+from theory.evidence import Interval, estimated, exact
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -109,7 +109,7 @@ def layer_rise(
     for nodes in (_COARSE, _FINE):
         tokens, weights = gauss_tokens(ends, nodes)
         values, masses = function(tokens[:, 0]) - start, density(tokens[:, 0]) * weights
-        found.append(propagate(query, tokens, values, epsilon, score=score, masses=masses).item())
+        found.append(propagate(query, tokens, values, epsilon, score=score, weights=masses).item())
     size = float(np.abs(values).max())
     width = rounding(query, tokens, values[:, np.newaxis], score=score, weights=masses) + 64.0 * U * size
     slip = 16.0 * U * (abs(start) + size)  # of h, here and there
@@ -145,7 +145,7 @@ def segment_stack(
             f"epsilon: expected more than {_NARROWEST:g}, since panels are as many as its root, got {epsilon}"
         )
     as_callable(function, "function")
-    layers = depth(time, epsilon)
+    layers = count_layers(time, epsilon)
     if layers > _DEEPEST:
         raise ValueError(f"time: expected at most {_DEEPEST} layers, got {layers}")
     found = []
@@ -153,12 +153,13 @@ def segment_stack(
     for nodes in (_COARSE, _FINE):
         tokens, masses = gauss_tokens(np.linspace(0.0, 1.0, panels + 1), nodes)
         centred = tokens - 0.5  # distances are the same, and their bounds a fourth
-        hidden = TokenLayer(centred, epsilon, masses=masses)
+        hidden = TokenLayer(centred, epsilon, weights=masses)
         values = function(tokens[:, 0])
         error = 0.0
         if layers > 1:
-            (values,), (error,) = stacked(hidden, values, [layers - 1])
-        last = TokenLayer(centred, epsilon, masses=masses, queries=asked[:, np.newaxis] - 0.5)
+            (reached,) = apply_layers(hidden, exact(values), [layers - 1])
+            values, error = reached.mid, float(reached.radius.max())
+        last = TokenLayer(centred, epsilon, weights=masses, queries=asked[:, np.newaxis] - 0.5)
         found.append(last(values).tolist())
     # tokens and queries are off by u, which moves scores by at most 4 u / (2 epsilon) in every layer
     slip = error + (last.error + 32.0 * U + layers * 8.0 * U / epsilon) * float(np.abs(function(tokens[:, 0])).max())

@@ -56,7 +56,7 @@ def mixed_metric(x: Sequence[Any]) -> Any:
     return (upper.T * sympy.diag(sympy.exp(2 * a), sympy.exp(2 * b), sympy.exp(2 * c)) * upper).applyfunc(sympy.expand)
 
 
-def product(a: Any, b: Any, metric: Any, x: Sequence[Any]) -> Any:
+def inner_product(a: Any, b: Any, metric: Any, x: Sequence[Any]) -> Any:
     r"""Return :math:`\langle\nabla a, \nabla b\rangle_g`."""
     inverse = _inverse(metric)
     return sum(inverse[i, j] * a.diff(x[i]) * b.diff(x[j]) for i in range(len(x)) for j in range(len(x)))
@@ -83,10 +83,10 @@ def laplacian(h: Any, metric: Any, x: Sequence[Any]) -> Any:
 
 def limit_operator(h: Any, u: Any, metric: Any, x: Sequence[Any], *, drift: Any = 2) -> Any:
     r"""Return :math:`\Delta_g h + c\langle\nabla u, \nabla h\rangle_g`: :math:`u = \log p`, :math:`c` the ``drift``."""
-    return laplacian(h, metric, x) + drift * product(u, h, metric, x)
+    return laplacian(h, metric, x) + drift * inner_product(u, h, metric, x)
 
 
-def lifted(metric: Any, u: Any, x: Sequence[Any], *, power: Any = 4) -> tuple[Any, tuple[Any, ...]]:
+def lift_metric(metric: Any, u: Any, x: Sequence[Any], *, power: Any = 4) -> tuple[Any, tuple[Any, ...]]:
     r"""Return :math:`g + p^kd\theta^2` for :math:`u = \log p` and its coordinates, those of g and :math:`\theta`."""
     theta = sympy.Symbol("theta", real=True)
     return sympy.diag(metric, sympy.exp(power * u)), (*x, theta)

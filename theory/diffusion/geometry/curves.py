@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_callable, as_flag, as_having, as_matrix, as_number, as_points, as_positive, as_vector
 from theory.diffusion.limits.densities import CircleDensity
-from theory.diffusion.limits.laplace import GeneralScore, concentrated
+from theory.diffusion.limits.laplace import GeneralScore, average_at_peak
 from theory.evidence import Interval
 from theory.evidence.roundoff import U
 
@@ -144,7 +144,7 @@ class Modulated:
         return np.asarray(1.0 + self.strength * np.cos(2.0 * np.asarray(x, dtype=np.float64)))
 
 
-def change(
+def layer_change(
     curve: Curve, density: CircleDensity, function: Callable[[Array], Array], epsilon: float, x: float
 ) -> Interval:  # fmt: skip
     r"""Enclose :math:`(P_\varepsilon h(x) - h(x))/\varepsilon` for tokens of a density, through the engine.
@@ -172,7 +172,7 @@ def change(
     error = _SLIP * largest * (_REACH * width) ** 2
     score = GeneralScore(curve.dissimilarity, epsilon, error)
     start = function(np.array([here])).item()
-    rise = concentrated(
+    rise = average_at_peak(
         score, [here], [here], [width], lambda y: function(y[:, 0]) - start, lambda y: density(y[:, 0]),
         reach=min(_REACH, math.pi / width),
     )  # fmt: skip

@@ -6,20 +6,20 @@ from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
     from theory.diffusion.layers.equilibrium import (
-        rate as rate,
-        rates_below as rates_below,
-        scaled as scaled,
-        spectrum as spectrum,
-        stationary as stationary,
+        chain_spectrum as chain_spectrum,
+        count_rates as count_rates,
+        relaxation_rate as relaxation_rate,
+        scale_rate as scale_rate,
+        stationary_law as stationary_law,
     )
-    from theory.diffusion.layers.gradient_flow import asymmetry as asymmetry, field as field
+    from theory.diffusion.layers.gradient_flow import asymmetry as asymmetry, velocity_field as velocity_field
     from theory.diffusion.layers.self_dynamics import (
-        Curve as Curve,
+        PlaneCurve as PlaneCurve,
+        advance_rounding as advance_rounding,
+        advance_tokens as advance_tokens,
         ellipse as ellipse,
         line_tokens as line_tokens,
-        moved as moved,
-        rounded as rounded,
-        shortening as shortening,
+        shorten_curve as shorten_curve,
         sphere_layer as sphere_layer,
         sphere_radii as sphere_radii,
     )
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
         TokenLayer as TokenLayer,
         TorusLayer as TorusLayer,
         ZonalLayer as ZonalLayer,
-        depth as depth,
-        stacked as stacked,
+        apply_layers as apply_layers,
+        count_layers as count_layers,
+        equidistant_layer as equidistant_layer,
     )
 
 open_lazily(__name__)

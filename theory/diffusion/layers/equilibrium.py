@@ -1,11 +1,12 @@
 r"""What stacks of equal layers forget last: stationary laws, spectra, and the slowest rates of the limit.
 
-:func:`stationary` eliminates states without a subtraction (Grassmann, Taksar and Heyman), and its error is bounded
+:func:`stationary_law` eliminates states without a subtraction (Grassmann, Taksar and Heyman), and its error is bounded
 afterwards: if P to the power m brings any two rows within :math:`\tau < 1` in total variation, a law that one layer
-moves by r is within :math:`mr/(1 - \tau)` of the stationary one. :func:`spectrum` uses that the chain of attention with
-symmetric scores is reversible, so that :math:`\sqrt{P_{ij}P_{ji}}` is symmetric with the same eigenvalues.
+moves by r is within :math:`mr/(1 - \tau)` of the stationary one. :func:`chain_spectrum` uses that the chain of
+attention with symmetric scores is reversible, so that :math:`\sqrt{P_{ij}P_{ji}}` is symmetric and has the same
+eigenvalues.
 
-:func:`rates_below` counts eigenvalues of the limit itself. For :math:`p \propto e^{b\cos mx}` on the circle,
+:func:`count_rates` counts eigenvalues of the limit itself. For :math:`p \propto e^{b\cos mx}` on the circle,
 :math:`v = ph` turns :math:`-L` into :math:`-v'' + (p''/p)v`, which couples a frequency to those m and 2m away: a
 symmetric matrix with five diagonals for each class of frequencies modulo m. As many eigenvalues lie below a level as
 pivots are negative (Sylvester). Frequencies that are left out raise eigenvalues; what they lower is bounded by a Schur
@@ -28,60 +29,75 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_bound, as_count, as_instance, as_matrix
-from theory.evidence import Interval, Kind, ball
+from theory._validate import as_count, as_instance, as_matrix
+from theory.evidence import Interval, Intervals, Kind, ball, within
 from theory.evidence.enclosure import exp, hull, precision
 from theory.evidence.roundoff import U, gamma
 
 Array = NDArray[np.float64]
 _POWERS = 24  # taken: squarings of the chain after which it is taken not to mix
+_TINY = 1.1e-300  # taken: what a weight that underflows is off by; the root of it is in the bound of the spectrum
 _DIGITS = 30  # taken: halvings of a bracket once its ends are within a factor of two
 
 
-def as_rows(rows: ArrayLike, error: float) -> Array:
-    """Return a square matrix of weights of which the rows add to one, up to ``error`` and rounding."""
-    p = as_matrix(rows, "rows")
-    p = as_matrix(p, "rows", shape=(p.shape[0], p.shape[0]))
-    error = as_bound(error, "error")
-    off = float(np.abs(p.sum(axis=1) - 1.0).max())
-    if p.min() < 0.0 or off > error + gamma(4 * p.shape[0]):
-        raise ValueError(f"rows: expected weights of which every row adds to one, got {p.min()} and sums off by {off}")
-    return p
+def as_rows(rows: ArrayLike) -> tuple[Array, Array]:
+    """Return a square matrix of weights, or its middle, and how far every weight may be off.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or a row cannot add to one.
+    """
+    given = as_matrix(rows, "rows")
+    given = as_matrix(given, "rows", shape=(given.shape[0], given.shape[0]))
+    if isinstance(given, Intervals):
+        p, radius = given.mid, given.radius
+    else:
+        p, radius = given, np.zeros(given.shape)
+    off = np.abs(p.sum(axis=1) - 1.0)
+    allowed = radius.sum(axis=1) + gamma(4 * p.shape[0])
+    if p.min() < 0.0 or (off > allowed).any():
+        raise ValueError(
+            f"rows: expected weights of which every row adds to one, got {p.min()} and sums off by {off.max()}"
+        )
+    return p, radius
 
 
-def stationary(rows: ArrayLike, *, error: float = 0.0) -> tuple[Array, float]:
-    """Return the law that a layer leaves alone.
+def stationary_law(rows: ArrayLike) -> Array:
+    """Return the law that a layer leaves alone, shape (n,).
 
     Parameters
     ----------
     rows : array_like, shape (n, n)
-        Weights; every row adds to one.
-    error : float, default 0.0
-        Bound on their relative error, or on that of a row in total variation.
-
-    Returns
-    -------
-    law : ndarray, shape (n,)
-    bound : float
-        On its distance to the truth in total variation; infinite if the chain does not mix.
+        Weights; every row adds to one. Enclosures give enclosures, with the bound on the distance of the laws in total
+        variation as the error of every mass; infinite if the chain does not mix.
 
     Raises
     ------
     ValueError
         If ``rows`` are no such weights.
     """
-    p, error = as_rows(rows, error), as_bound(error, "error")
+    p, radius = as_rows(rows)
     n, left = p.shape[0], p.copy()
+    law = np.full(n, 1.0 / n)
     for k in range(n - 1, 0, -1):
         out = left[k, :k].sum()
-        if not out > 0.0:
-            return np.full(n, 1.0 / n), math.inf  # the others are never reached from this state
+        if not out > 0.0:  # the others are never reached from this state
+            return within(law, math.inf) if isinstance(rows, Intervals) else law
         left[:k, k] /= out
         left[:k, :k] += np.outer(left[:k, k], left[k, :k])
     law = np.ones(n)
     for k in range(1, n):
         law[k] = law[:k] @ left[:k, k]
     law /= law.sum()
+    if not isinstance(rows, Intervals):
+        return law
+    return within(law, _stationary_error(p, law, 0.5 * float(radius.sum(axis=1).max())))
+
+
+def _stationary_error(p: Array, law: Array, error: float) -> float:
+    """Bound the distance in total variation of a law from the stationary one of rows that are off by ``error``."""
+    n = p.shape[0]
     moved = 0.5 * float(np.abs(law @ p - law).sum()) + error + gamma(n + 4)
     power, steps, bound = p, 1, math.inf
     for _ in range(_POWERS):
@@ -92,32 +108,35 @@ def stationary(rows: ArrayLike, *, error: float = 0.0) -> tuple[Array, float]:
         if apart < 0.5:
             break  # more steps bring nothing: they count twice, and what is left of one is above a half
         power, steps = power @ power, 2 * steps
-    return law, bound
+    return bound
 
 
-def spectrum(rows: ArrayLike, *, error: float = 0.0) -> tuple[Array, float]:
-    """Return the eigenvalues of a reversible chain, falling, and a bound on the error of each.
+def chain_spectrum(rows: ArrayLike) -> Array:
+    """Return the eigenvalues of a reversible chain, falling, shape (n,).
 
     Parameters
     ----------
     rows : array_like, shape (n, n)
-        Weights that some masses balance: those of attention with symmetric scores.
-    error : float, default 0.0
-        Bound on their relative error.
+        Weights that some masses balance: those of attention with symmetric scores. Enclosures give enclosures.
 
     Raises
     ------
     ValueError
         If ``rows`` are no weights.
     """
-    p, error = as_rows(rows, error), as_bound(error, "error")
+    p, radius = as_rows(rows)
     n = p.shape[0]
+    values: Array = np.linalg.eigvalsh(np.sqrt(p * p.T))[::-1]
+    if not isinstance(rows, Intervals):
+        return values
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = float(np.where(radius <= _TINY, 0.0, radius / p).max())
     # the symmetric form is not negative and has norm one, so that a relative error of its entries is one of its norm;
     # a product may underflow, and backward errors of the solver stay below 8 n u (Parlett 1998)
-    return np.linalg.eigvalsh(np.sqrt(p * p.T))[::-1], error + 8.0 * n * U + n * 1e-150
+    return within(values, error + 8.0 * n * U + n * 1e-150)
 
 
-def rates_below(
+def count_rates(
     level: Any, height: Fraction | int, *, wells: int = 2, sector: int = 0, modes: int | None = None
 ) -> tuple[int, int]:
     r"""Count the eigenvalues of :math:`-L` below a level, for :math:`p \propto e^{b\cos mx}` on the circle.
@@ -169,8 +188,8 @@ def rates_below(
     return least, most
 
 
-def rate(height: Fraction | int, index: int = 0, *, wells: int = 2, sector: int = 0) -> Interval:
-    r"""Enclose an eigenvalue of :math:`-L`, by halving a bracket of :func:`rates_below`.
+def relaxation_rate(height: Fraction | int, index: int = 0, *, wells: int = 2, sector: int = 0) -> Interval:
+    r"""Enclose an eigenvalue of :math:`-L`, by halving a bracket of :func:`count_rates`.
 
     Parameters
     ----------
@@ -187,25 +206,25 @@ def rate(height: Fraction | int, index: int = 0, *, wells: int = 2, sector: int 
     b, count, wells = _height(height), as_count(index, "index", least=0), as_count(wells, "wells")
     with precision(96 + math.ceil(16 * b)):
         low, high = -(16 + math.ceil(12 * b)), 4 + 2 * math.ceil(math.log2(wells * (b + 2) * (count + 2)))
-        if rates_below(_ball(2) ** low, height, wells=wells, sector=sector)[1] > count:
+        if count_rates(_ball(2) ** low, height, wells=wells, sector=sector)[1] > count:
             return Interval(0.0, math.ldexp(1.0, low), Kind.CERTIFIED)
         while high - low > 1:
             middle = (low + high) // 2
-            below = rates_below(_ball(2) ** middle, height, wells=wells, sector=sector)[0] > count
+            below = count_rates(_ball(2) ** middle, height, wells=wells, sector=sector)[0] > count
             low, high = (low, middle) if below else (middle, high)
         ends = [_ball(2) ** low, _ball(2) ** high]
         for _ in range(_DIGITS):
             middle = (ends[0] + ends[1]) / 2
-            least, most = rates_below(middle, height, wells=wells, sector=sector)
+            least, most = count_rates(middle, height, wells=wells, sector=sector)
             if least <= count < most:
                 break  # not decided: the bracket stays as it is
             ends = [ends[0], middle] if least > count else [middle, ends[1]]
-        sure = rates_below(ends[0], height, wells=wells, sector=sector)[1] <= count
-        sure &= rates_below(ends[1], height, wells=wells, sector=sector)[0] > count
+        sure = count_rates(ends[0], height, wells=wells, sector=sector)[1] <= count
+        sure &= count_rates(ends[1], height, wells=wells, sector=sector)[0] > count
         return hull(ends[0].union(ends[1])) if sure else Interval.unknown(Kind.CERTIFIED)
 
 
-def scaled(rate: Interval, height: Fraction | int, power: Fraction | int) -> Interval:
+def scale_rate(rate: Interval, height: Fraction | int, power: Fraction | int) -> Interval:
     """Return a rate times ``exp(power * height)``, rounded outward."""
     with precision():
         exponent = _fraction(power, "power") * _fraction(height, "height")

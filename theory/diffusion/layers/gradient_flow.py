@@ -72,7 +72,7 @@ class Field(NamedTuple):
     residual: Interval
 
 
-def field(
+def velocity_field(
     tokens: ArrayLike, form: ArrayLike, value: ArrayLike | None = None, *, normaliser: str = "sinkhorn",
     sweeps: int | None = None,
 ) -> Field:  # fmt: skip

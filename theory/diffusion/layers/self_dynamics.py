@@ -6,8 +6,8 @@ With :math:`f = \|H_i - H_j\|^2` a layer of tokens of density p on a surface H m
 
 the vector of mean curvature (the trace, not the average of the principal ones) and twice the slope of the density,
 since the coordinates of a surface in space have Laplacian :math:`\Delta_gH = \vec{\mathcal H}`. Uniform spheres shrink
-(:func:`sphere_layer`); closed curves move (:func:`moved`, :class:`Curve`); along the surface the density gathers where
-it is large, which is a heat equation run backward (:func:`line_tokens` for flat space).
+(:func:`sphere_layer`); closed curves move (:func:`advance_tokens`, :class:`PlaneCurve`); along the surface the density
+gathers where it is large, which is a heat equation run backward (:func:`line_tokens` for flat space).
 
 References
 ----------
@@ -29,7 +29,7 @@ from theory._validate import as_count, as_flag, as_instance, as_masses, as_point
 from theory.attention import SquaredDistance, rounding
 from theory.diffusion.limits.grid import PeriodicGrid
 from theory.diffusion.limits.operators import half_inverse, propagate
-from theory.evidence import Interval, Kind
+from theory.evidence import Interval, Kind, as_intervals, exact, is_enclosed
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -38,20 +38,32 @@ _SHARPEST = 1e8  # taken: of the squared radius in bandwidths; nodes are eight t
 _REACH = 14.0  # derived: a Gaussian is below exp(-98) beyond so many standard deviations
 
 
-def moved(tokens: ArrayLike, epsilon: float, masses: ArrayLike | None = None) -> Array:
-    """Return where a layer of self-attention takes tokens of shape (n, d), of equal masses unless given."""
+def advance_tokens(tokens: ArrayLike, epsilon: float, weights: ArrayLike | None = None) -> Array:
+    r"""Return where a layer of self-attention takes tokens of shape (n, d), of equal weights unless given.
+
+    Enclosed if tokens or weights are. Tokens that are off by :math:`\delta` move a score by at most
+    :math:`\frac1{2\varepsilon}(2D + 2\delta)2\delta`, with the diameter D, which counts as an error of the weights.
+    """
     cloud: Array = as_points(tokens, "tokens")
-    return propagate(cloud, cloud, cloud, epsilon, masses=masses)
+    given = as_intervals(cloud)
+    if given.is_exact:
+        return propagate(cloud, cloud, cloud, epsilon, weights=weights)
+    off = float(np.linalg.norm(given.radius, axis=1).max())
+    across = 2.0 * float(np.linalg.norm(given.mid - given.mid.mean(axis=0), axis=1).max())
+    moved = half_inverse(epsilon) * 4.0 * off * (across + off) * (1.0 + 64 * U)
+    law = as_intervals(np.ones(len(given)) if weights is None else as_masses(weights, "weights", size=len(given)))
+    loose = law * np.exp(Interval(-moved, moved))
+    return propagate(exact(given.mid), given.mid, cloud, epsilon, weights=loose)
 
 
-def rounded(tokens: ArrayLike, epsilon: float, masses: ArrayLike | None = None) -> float:
-    """Bound the rounding of every coordinate of :func:`moved`."""
+def advance_rounding(tokens: ArrayLike, epsilon: float, weights: ArrayLike | None = None) -> float:
+    """Bound the rounding of every coordinate of :func:`advance_tokens`."""
     cloud = as_points(tokens, "tokens")
-    law = None if masses is None else as_masses(masses, "masses", size=cloud.shape[0])
+    law = None if weights is None else as_masses(weights, "weights", size=cloud.shape[0])
     return rounding(cloud, cloud, cloud, score=SquaredDistance(half_inverse(epsilon)), weights=law)
 
 
-class Curve(NamedTuple):
+class PlaneCurve(NamedTuple):
     """A closed curve in the plane, at equal steps of a parameter that runs around the circle."""
 
     points: Array
@@ -73,22 +85,26 @@ class Curve(NamedTuple):
     @property
     def area(self) -> float:
         """Enclosed, positive if the curve turns to the left."""
-        (x, y), (dx, dy) = self.points.T, self.tangent.T
-        return math.pi / int(x.size) * math.fsum((x * dy - y * dx).tolist())
+        x, y = self.points.T
+        dx, dy = self.tangent.T
+        swept = x * dy - y * dx
+        if is_enclosed(swept):
+            return exact(math.pi) / len(swept) * swept.sum()  # type: ignore[no-any-return]
+        return math.pi / int(x.size) * math.fsum(swept.tolist())
 
-    def shortened(self, epsilon: float) -> Curve:
+    def shorten(self, epsilon: float) -> PlaneCurve:
         """Return the curve after a layer whose tokens weigh what arc they stand for: uniform on the curve as it is."""
-        return Curve(moved(self.points, epsilon, self.speed))
+        return PlaneCurve(advance_tokens(self.points, epsilon, self.speed))
 
 
-def ellipse(first: float, second: float, nodes: int) -> Curve:
+def ellipse(first: float, second: float, nodes: int) -> PlaneCurve:
     """Return an ellipse with these half-axes, at equal steps of its eccentric angle."""
     a, b, n = as_positive(first, "first"), as_positive(second, "second"), as_count(nodes, "nodes", least=8)
     angle = 2.0 * np.pi * np.arange(n) / n
-    return Curve(np.stack([a * np.cos(angle), b * np.sin(angle)], axis=1))
+    return PlaneCurve(np.stack([a * np.cos(angle), b * np.sin(angle)], axis=1))
 
 
-def sphere_tokens(dim: int, nodes: int) -> tuple[Array, Array]:
+def height_tokens(dim: int, nodes: int) -> tuple[Array, Array]:
     r"""Return tokens on the unit sphere that are to a query at its pole what uniform ones are, and their masses.
 
     Scores depend on the height only, and components across the axis cancel; so heights of a Gauss quadrature with
@@ -150,9 +166,9 @@ def sphere_layer(radius: Interval, epsilon: float, dim: int) -> Interval:
     e, r, dim = as_positive(epsilon, "epsilon"), as_positive(radius.mid, "radius"), as_count(dim, "dim")
     if not r * r / e < _SHARPEST:
         raise ValueError(f"epsilon: expected one to resolve with fewer nodes, got {e} for the radius {r}")
-    points, masses = sphere_tokens(dim, 32 * math.ceil(1.0 + 0.25 * r / math.sqrt(e)))
+    points, masses = height_tokens(dim, 32 * math.ceil(1.0 + 0.25 * r / math.sqrt(e)))
     cloud, query = r * points, np.array([[r, 0.0]])
-    found = float(propagate(query, cloud, cloud, e, masses=masses)[0, 0])
+    found = float(propagate(query, cloud, cloud, e, weights=masses)[0, 0])
     error = rounding(query, cloud, cloud, score=SquaredDistance(0.5 / e), weights=masses)
     # heights and masses of the quadrature are off by some u, scores by b u of the heights
     error += 64.0 * (1.0 + r * r / e) * U * r
@@ -186,8 +202,8 @@ def line_tokens(means: ArrayLike, variances: ArrayLike, shares: ArrayLike, step:
 
     Parameters
     ----------
-    means, variances, shares : array_like, shape (k,)
-        Of the parts.
+    means, variances, shares : array_like or Intervals, shape (k,)
+        Of the parts; if any are enclosed, so are the masses.
     step : float
         Between tokens.
 
@@ -204,26 +220,30 @@ def line_tokens(means: ArrayLike, variances: ArrayLike, shares: ArrayLike, step:
     """
     m = as_vector(means, "means")
     s, w = as_vector(variances, "variances", size=m.size), as_masses(shares, "shares", size=m.size)
-    if not s.min() > 0.0:
-        raise ValueError(f"variances: expected positive numbers, got {s.min()}")
+    middle, spread = as_intervals(m).mid, as_intervals(s).mid
+    if not spread.min() > 0.0:
+        raise ValueError(f"variances: expected positive numbers, got {spread.min()}")
     h = as_positive(step, "step")
-    reach = _REACH * np.sqrt(s)
-    low, high = float((m - reach).min()), float((m + reach).max())
+    reach = _REACH * np.sqrt(spread)
+    low, high = float((middle - reach).min()), float((middle + reach).max())
     if not (high - low) / h < _MOST:
         raise ValueError(f"step, means, variances: expected fewer than {_MOST:g} tokens, got a step of {h}")
     if not max(abs(low), abs(high)) < 2.0**52 * h:
         raise ValueError(f"means: expected places that differ by a step of {h}, got {low} to {high}")
     x = h * np.arange(math.floor(low / h), math.ceil(high / h) + 1)
+    if is_enclosed(m, s, w):
+        m, s, w = as_intervals(m), as_intervals(s), as_intervals(w)  # type: ignore[assignment]
     densities = np.exp(-0.5 * (x[:, np.newaxis] - m) ** 2 / s) / np.sqrt(s)
     masses = densities @ w
-    kept = masses > 1e-40 * masses.max()
+    sizes = as_intervals(masses).mid
+    kept = sizes > 1e-40 * sizes.max()
     return x[kept][:, np.newaxis], masses[kept] / masses[kept].sum()
 
 
-def shortening(curve: Curve, epsilon: float, layers: int) -> Iterator[Curve]:
-    """Yield a closed curve before and after each of some layers of :meth:`Curve.shortened`."""
-    as_instance(curve, "curve", Curve)
+def shorten_curve(curve: PlaneCurve, epsilon: float, layers: int) -> Iterator[PlaneCurve]:
+    """Yield a closed curve before and after each of some layers of :meth:`Curve.shorten`."""
+    as_instance(curve, "curve", PlaneCurve)
     yield curve
     for _ in range(as_count(layers, "layers", least=0)):
-        curve = curve.shortened(epsilon)
+        curve = curve.shorten(epsilon)
         yield curve

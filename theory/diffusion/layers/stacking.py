@@ -2,7 +2,7 @@ r"""Stacks of layers of which every one averages with the same weights: powers o
 
 As every layer averages, :math:`\|P_\varepsilon\|_\infty = 1`: rounding of one layer is carried on undiminished at worst
 and after n layers is n times that of one. A layer advances the limiting equation by :math:`\varepsilon/2`, so that time
-t takes :math:`2t/\varepsilon` layers (:func:`depth`).
+t takes :math:`2t/\varepsilon` layers (:func:`count_layers`).
 
 Three kinds of layers: tokens that attend to each other (:class:`TokenLayer`), the exact operator of a kernel that is
 the same everywhere on the torus (:class:`TorusLayer`), and that of a zonal kernel for functions of the height on the
@@ -16,6 +16,7 @@ R. Coifman and S. Lafon, Diffusion maps, *Applied and Computational Harmonic Ana
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -35,10 +36,12 @@ from theory._validate import (
     as_vector,
 )
 from theory.attention import SquaredDistance
+from theory.attention.enclosed import enclose_weights
 from theory.attention.output import weight_error
 from theory.attention.score import BoundedScore
 from theory.diffusion.limits.grid import PeriodicGrid
-from theory.diffusion.limits.operators import half_inverse, propagate, sphere_multipliers
+from theory.diffusion.limits.operators import chordal, half_inverse, propagate, sphere_multipliers
+from theory.evidence import as_intervals, exact, is_enclosed, within
 from theory.evidence.roundoff import U, average_error, gamma
 
 Array = NDArray[np.float64]
@@ -55,7 +58,7 @@ class Layer(Protocol):
         ...
 
 
-def depth(time: float, epsilon: float) -> int:
+def count_layers(time: float, epsilon: float) -> int:
     r"""Return the number :math:`2t/\varepsilon` of layers that take time t.
 
     Raises
@@ -70,23 +73,23 @@ def depth(time: float, epsilon: float) -> int:
     return int(layers)
 
 
-def stacked(layer: Layer, values: ArrayLike, depths: Sequence[int]) -> tuple[list[Array], list[float]]:
+def apply_layers(layer: Layer, values: ArrayLike, depths: Sequence[int]) -> list[Array]:
     """Apply a layer over and over.
+
+    Averages of averages that are off by e each, of values of size one, are off by :math:`ne(1 + e)^n` after n layers.
 
     Parameters
     ----------
     layer : Layer
-    values : array_like
+    values : array_like or Intervals
         What the first layer averages.
     depths : sequence of int
         After how many layers the result is wanted, rising, from 0 on.
 
     Returns
     -------
-    results : list of ndarray
-        One for each depth.
-    errors : list of float
-        Bounds on the rounding of every value in them.
+    list of ndarray or of Intervals
+        One for each depth, enclosed if the values are.
 
     Raises
     ------
@@ -99,18 +102,23 @@ def stacked(layer: Layer, values: ArrayLike, depths: Sequence[int]) -> tuple[lis
     wanted = [as_count(d, "depths", least=0) for d in depths]
     if any(b <= a for a, b in itertools.pairwise(wanted)):
         raise ValueError(f"depths: expected rising numbers, got {wanted}")
-    current = as_real(values, "values")
-    if current.size == 0:
-        raise ValueError(f"values: expected at least one, got shape {current.shape}")
+    given = as_real(values, "values")
+    if given.size == 0:
+        raise ValueError(f"values: expected at least one, got shape {given.shape}")
+    start = as_intervals(given) if is_enclosed(given) else None
+    current = given if start is None else start.mid
     size, done = float(np.abs(current).max()), 0
-    results, errors = [], []
+    results = []
     for count in wanted:
         for _ in range(count - done):
             current = layer(current)
         done = count
-        results.append(current)
-        errors.append(count * layer.error * size * (1.0 + layer.error) ** count)
-    return results, errors
+        if start is None:
+            results.append(current)
+        else:
+            off = float(start.radius.max()) + count * layer.error * size
+            results.append(within(current, off * (1.0 + layer.error) ** count))
+    return results
 
 
 class TokenLayer:
@@ -118,26 +126,26 @@ class TokenLayer:
 
     Parameters
     ----------
-    keys : array_like, shape (n, d)
+    keys : array_like or Intervals, shape (n, d)
     epsilon : float
         Positive.
     score : BoundedScore, optional
         :math:`-f/2\varepsilon`; that of squared distances unless given.
-    masses : array_like, shape (n,), optional
+    weights : array_like or Intervals, shape (n,), optional
         Of the tokens; equal unless given.
-    queries : array_like, shape (m, d), optional
+    queries : array_like or Intervals, shape (m, d), optional
         The keys unless given.
 
     Attributes
     ----------
-    rows : ndarray, shape (m, n)
-        The weights.
+    rows : ndarray or Intervals, shape (m, n)
+        The weights, enclosed if anything asked for is.
     error : float
         Bound on the rounding of an average of values of size one.
     """
 
     def __init__(
-        self, keys: ArrayLike, epsilon: float, *, score: BoundedScore | None = None, masses: ArrayLike | None = None,
+        self, keys: ArrayLike, epsilon: float, *, score: BoundedScore | None = None, weights: ArrayLike | None = None,
         queries: ArrayLike | None = None,
     ) -> None:  # fmt: skip
         tokens = as_points(keys, "keys")
@@ -145,16 +153,59 @@ class TokenLayer:
         own: BoundedScore = SquaredDistance(scale) if score is None else as_having(score, "score", "matrix")
         asked = tokens if queries is None else as_points(queries, "queries", dim=tokens.shape[1])
         n = tokens.shape[0]
-        # a value that is one for a single token and zero for the others reads off its weight, relatively accurate
-        self.rows = propagate(asked, tokens, np.eye(n), width, score=own, masses=masses)
+        masses = None if weights is None else as_masses(weights, "weights", size=n)
         with np.errstate(divide="ignore"):  # a token may have no mass
-            logs = None if masses is None else np.log(as_masses(masses, "masses", size=n))
+            logs = None if masses is None else np.log(masses)
+        if is_enclosed(tokens, asked, logs):
+            self.rows: Array = enclose_weights(own, asked, tokens, log_weights=logs)
+            enclosed = as_intervals(self.rows)
+            self._weights = enclosed.mid
+            self.error = float((enclosed.radius.sum(axis=1) + gamma(n + 2)).max())
+            return
+        # a value that is one for a single token and zero for the others reads off its weight, relatively accurate
+        self.rows = propagate(asked, tokens, np.eye(n), width, score=own, weights=masses)
+        self._weights = self.rows
         self.error = average_error(1.0, n, relative=weight_error(asked, tokens, own, logs))
 
     def __call__(self, values: Array) -> Array:
-        """Average values of shape (n,) or (n, k)."""
-        averaged: Array = self.rows @ values
+        """Average values of shape (n,) or (n, k); enclosed ones give enclosures."""
+        if is_enclosed(values):
+            given = as_intervals(values)
+            off = float(np.abs(given.mid).max()) * self.error + float(given.radius.max()) * (1.0 + self.error)
+            enclosed: Array = within(self._weights @ given.mid, off)
+            return enclosed
+        averaged: Array = self._weights @ values
         return averaged
+
+
+def equidistant_layer(
+    density: Callable[[Array], ArrayLike], epsilon: float, *, count: int | None = None
+) -> tuple[Array, TokenLayer]:
+    r"""Return the angles of equidistant tokens, and the layer in which they weigh their density.
+
+    The circle with the chordal kernel.
+
+    Parameters
+    ----------
+    density : callable
+        From enclosed angles to positive, enclosed masses of any total.
+    epsilon : float
+        Positive.
+    count : int, optional
+        Of tokens; unless given at least 48, and so many that the kernel is resolved.
+
+    Returns
+    -------
+    angles : ndarray, shape (count,)
+    layer : TokenLayer
+        Its rows are enclosed.
+    """
+    as_callable(density, "density")
+    width = as_positive(epsilon, "epsilon")
+    enough = max(48, 8 * math.ceil(1.5 / math.sqrt(width)))
+    grid = PeriodicGrid((enough if count is None else as_count(count, "count"),))
+    weights = as_vector(density(exact(grid.axes[0])), "density", size=grid.size)
+    return grid.axes[0], TokenLayer(exact(grid.nodes), width, score=chordal(width), weights=weights)
 
 
 class TorusLayer:
@@ -169,7 +220,7 @@ class TorusLayer:
     density : array_like
         Positive, on the grid, of any total mass.
     multiplier : callable
-        As in :meth:`PeriodicGrid.multiplied`, at most one in size.
+        As in :meth:`PeriodicGrid.multiply`, at most one in size.
 
     Raises
     ------
@@ -181,7 +232,7 @@ class TorusLayer:
         self._grid, self._p = as_instance(grid, "grid", PeriodicGrid), as_real(density, "density")
         if self._p.shape != grid.shape:
             raise ValueError(f"density: expected shape {grid.shape}, got shape {self._p.shape}")
-        mass = grid.multiplied(self._p, multiplier)
+        mass = grid.multiply(self._p, multiplier)
         if not min(self._p.min(), mass.min()) > 0.0:
             raise ValueError(f"density: expected one that stays positive when smoothed, got {mass.min()}")
         self._mass = mass
@@ -192,7 +243,7 @@ class TorusLayer:
 
     def __call__(self, values: Array) -> Array:
         """Average values on the grid."""
-        return self._grid.multiplied(values * self._p, lambda *_: self._factors) / self._mass
+        return self._grid.multiply(values * self._p, lambda *_: self._factors) / self._mass
 
 
 class ZonalLayer:

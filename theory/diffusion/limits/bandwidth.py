@@ -95,8 +95,8 @@ class StepError:
                 total = total + own - e * total * own
             return total
 
-        mass = self.grid.multiplied(p, chordal_multiplier(e))
-        found: Array = (h * self.grid.multiplied(p, lost) - self.grid.multiplied(h * p, lost)) / mass
+        mass = self.grid.multiply(p, chordal_multiplier(e))
+        found: Array = (h * self.grid.multiply(p, lost) - self.grid.multiply(h * p, lost)) / mass
         return found
 
     def variance(self, epsilon: float, *, extrapolated: bool = False) -> Array:
@@ -140,7 +140,7 @@ class StepError:
     def _mean(self, values: Array, epsilon: float) -> Array:
         from scipy.special import ive  # noqa: PLC0415  slow to load
 
-        found: Array = self.grid.multiplied(values, chordal_multiplier(epsilon))
+        found: Array = self.grid.multiply(values, chordal_multiplier(epsilon))
         return found * float(2.0 * math.pi * ive(0, 1.0 / epsilon)) ** self.grid.dim
 
 

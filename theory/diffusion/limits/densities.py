@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_flag, as_generator, as_real, as_vector, frozen
+from theory.evidence import as_intervals, exact, is_enclosed, within
+from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
 _NODES = 4096  # taken: of the quadratures, far more than a smooth density needs
@@ -61,8 +63,12 @@ class CircleDensity:
             raise ValueError(f"cosines, sines: expected a density that {_NODES} nodes resolve, got a sharper one")
 
     def __call__(self, x: ArrayLike) -> Array:
-        """Return the density at angles of any shape."""
-        u = self._series(as_real(x, "x"))
+        """Return the density at angles of any shape, enclosed if they are."""
+        x = as_real(x, "x")
+        u = self._series(x)
+        if is_enclosed(x):
+            total = within(self._offset, 64.0 * U * (1.0 + abs(self._offset)))  # a sum of positive numbers of this size
+            return np.exp(u - total) if self.logarithmic else u / (2.0 * exact(math.pi))  # type: ignore[no-any-return]
         return np.exp(u - self._offset) if self.logarithmic else u / (2.0 * math.pi)
 
     def log_slope(self, x: ArrayLike) -> Array:
@@ -81,8 +87,18 @@ class CircleDensity:
         return mass
 
     def quantiles(self, levels: ArrayLike) -> Array:
-        """Return the angles in [0, 2 pi] up to which the masses ``levels`` lie, each between 0 and 1."""
+        """Return the angles in [0, 2 pi] up to which the masses ``levels`` lie, each between 0 and 1.
+
+        Of enclosed levels, exactly known, they are enclosed: masses are sums of coefficients, together one, within
+        16 u, and so is an angle of itself.
+        """
         levels = as_vector(levels, "levels")
+        if is_enclosed(levels):
+            given = as_intervals(levels)
+            if not given.is_exact:
+                raise ValueError("levels: expected exactly known ones, got some with a width")
+            angles = self.quantiles(given.mid)
+            return within(angles, 16.0 * U * (2.0 * math.pi + 1.0 / self(angles)))  # type: ignore[no-any-return]
         if levels.min() < 0.0 or levels.max() > 1.0:
             raise ValueError(f"levels: expected numbers from 0 to 1, got {levels.min()} to {levels.max()}")
         parts = [self._quantiles(levels[k : k + _AT_ONCE]) for k in range(0, levels.size, _AT_ONCE)]
@@ -135,7 +151,7 @@ class CircleDensity:
     def _series(self, x: Array, order: int = 0) -> Array:
         """Return the trigonometric polynomial, or its derivative."""
         k = np.arange(1.0, self.cosines.size + 1.0)
-        phase = np.multiply.outer(x, k)
+        phase = x[..., np.newaxis] * k
         c, s = np.cos(phase), np.sin(phase)
         if order:
             found: Array = s @ (-k * self.cosines) + c @ (k * self.sines)

@@ -10,13 +10,18 @@ the power :math:`-\alpha`, :math:`\frac12` for Sinkhorn's normalisation.
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_instance, as_matrix, as_number, as_real
 from theory.diffusion.limits.grid import PeriodicGrid
+from theory.evidence import Interval, Intervals, as_intervals, is_enclosed
 
 Array = NDArray[np.float64]
+_DEGREE = 18  # derived: the rest is below 2^-19 / 19! = 2e-23
 
 _LARGEST = 1e100  # taken: of the norm of an exponent, which is halved until it is small
 
@@ -41,8 +46,8 @@ def drift_diffusion(
 
     Returns
     -------
-    ndarray
-        On the grid, per squared radian.
+    ndarray or Intervals
+        On the grid, per squared radian; enclosed if the density or the values are.
 
     Raises
     ------
@@ -53,22 +58,24 @@ def drift_diffusion(
     for name, given in (("density", p), ("values", h)):
         if given.shape != as_instance(grid, "grid", PeriodicGrid).shape:
             raise ValueError(f"{name}: expected shape {grid.shape}, got shape {given.shape}")
-    if not p.min() > 0.0:
-        raise ValueError(f"density: expected positive numbers, got {p.min()}")
+    least = float(as_intervals(p).lo.min())
+    if not least > 0.0:
+        raise ValueError(f"density: expected positive numbers, got {least}")
     d = grid.dim
     inverse = np.eye(d) if inverse_metric is None else as_matrix(inverse_metric, "inverse_metric", shape=(d, d))
     if np.abs(inverse - inverse.T).max() > 1e-12 * np.abs(inverse).max():  # an inverse may be off by some roundings
         raise ValueError("inverse_metric: expected a symmetric matrix, got one that is not")
     with np.errstate(over="ignore", invalid="ignore"):
-        drift = 2.0 * kappa * np.tensordot(inverse, grid.gradient(np.log(p)), axes=1)
-        found = np.einsum("i...,i...->...", drift, grid.gradient(h))
+        slopes = grid.gradient(np.log(p))
+        drift = 2.0 * kappa * np.stack([sum(row[j] * slopes[j] for j in range(d)) for row in inverse])
+        found = (drift * grid.gradient(h)).sum(axis=0)
         for i in range(d):
             for j in range(d):
                 if inverse[i, j] != 0.0:
                     orders = [(k == i) + (k == j) for k in range(d)]
                     found = found + inverse[i, j] * grid.derivative(h, *orders)
     result: Array = found
-    if not np.isfinite(result).all():
+    if not np.isfinite(as_intervals(result).hi if is_enclosed(result) else result).all():
         raise ValueError("values, kappa, inverse_metric: expected ones of which float64 holds the sum, got an overflow")
     return result
 
@@ -76,7 +83,9 @@ def drift_diffusion(
 def semigroup(generator: ArrayLike, time: float, values: ArrayLike) -> Array:
     r"""Return :math:`e^{tL}h` for a dense generator of shape (N, N) and a function of shape (N,) or (N, k).
 
-    By scaling and squaring (``scipy.linalg.expm``).
+    By scaling and squaring: ``scipy.linalg.expm``, or, if the generator is enclosed, Taylor's polynomial of degree m
+    with a rest of at most :math:`\frac{a^{m + 1}}{(m + 1)!}\frac1{1 - a}` in every row, where a is the norm of what is
+    left of :math:`tL` after halving it.
 
     Raises
     ------
@@ -90,6 +99,8 @@ def semigroup(generator: ArrayLike, time: float, values: ArrayLike) -> Array:
     function = as_real(values, "values")
     if function.ndim not in (1, 2) or function.shape[0] != matrix.shape[0]:
         raise ValueError(f"values: expected shape ({matrix.shape[0]},) or ({matrix.shape[0]}, k), got {function.shape}")
+    if is_enclosed(matrix):
+        return _exponential(as_number(time, "time") * as_intervals(matrix)) @ as_intervals(function)  # type: ignore[no-any-return]
     with np.errstate(over="ignore", invalid="ignore"):
         exponent = as_number(time, "time") * matrix
         fits = np.isfinite(exponent).all() and np.abs(exponent).sum(axis=0).max() < _LARGEST
@@ -97,3 +108,19 @@ def semigroup(generator: ArrayLike, time: float, values: ArrayLike) -> Array:
     if not np.isfinite(evolved).all():
         raise ValueError("time, generator, values: expected ones of which float64 holds the result, got an overflow")
     return evolved
+
+
+def _exponential(exponent: Intervals) -> Intervals:
+    """Enclose the exponential of a matrix."""
+    size = float(abs(exponent).sum(axis=1).hi.max())
+    halvings = max(0, math.ceil(math.log2(size)) + 1) if size > 0.0 else 0
+    small = exponent * 0.5**halvings
+    one = np.eye(len(exponent))
+    power: Any = as_intervals(one)
+    for k in range(_DEGREE, 0, -1):
+        power = one + small @ power / k
+    left = (0.5 ** (_DEGREE + 1)) / math.factorial(_DEGREE + 1) * 2.0
+    power = power + Interval.within(0.0, left)
+    for _ in range(halvings):
+        power = power @ power
+    return power  # type: ignore[no-any-return]

@@ -7,8 +7,8 @@ tokens of density q with respect to them, with :math:`d = \partial_y^3f`,
 
 .. math:: C^{kl}\partial_k\partial_lh + 2C^{kl}\,\partial_k\log q\,\partial_lh - d_{klm}C^{kl}C^{mi}\,\partial_ih .
 
-:class:`GeneralScore` puts any f through the engine; :func:`concentrated` integrates it over a lattice about a point;
-:func:`first_order` evaluates the operator from derivatives.
+:class:`GeneralScore` puts any f through the engine; :func:`average_at_peak` integrates it over a lattice about a point;
+:func:`peak_correction` evaluates the operator from derivatives.
 
 References
 ----------
@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,7 +32,7 @@ from theory.attention import rounding
 from theory.attention.score import Constants
 from theory.diffusion.limits.operators import propagate
 from theory.engine import Form, Pairs
-from theory.evidence import Interval, estimated
+from theory.evidence import Interval, as_intervals, estimated, is_enclosed, within
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -123,7 +124,7 @@ def lattice(centre: ArrayLike, widths: ArrayLike, *, reach: float = REACH, per_w
     return np.stack([part.ravel() for part in grid], axis=1)
 
 
-def concentrated(
+def average_at_peak(
     score: GeneralScore, query: ArrayLike, centre: ArrayLike, widths: ArrayLike, function: Callable[[Array], Array],
     density: Callable[[Array], Array], *, reach: float = REACH,
 ) -> Interval:  # fmt: skip
@@ -154,7 +155,7 @@ def concentrated(
     for per_width in (_FINE, _FINER):
         keys = lattice(centre, widths, reach=reach, per_width=per_width)
         values, masses = function(keys), density(keys)
-        found.append(float(propagate(x, keys, values, score.epsilon, score=score, masses=masses)[0]))
+        found.append(float(propagate(x, keys, values, score.epsilon, score=score, weights=masses)[0]))
     size = float(np.abs(values).max())
     error = rounding(x, keys, values[:, np.newaxis], score=score, weights=masses)
     # places are off by 8 u of their size, which ten deviations from the middle changes a weight by ten times that
@@ -163,10 +164,10 @@ def concentrated(
     return estimated(fine, coarse, times=2.0) + Interval.within(0.0, error + size * (2.0 * moved + 256.0 * U))
 
 
-def first_order(
+def peak_correction(
     hessian: ArrayLike, third: ArrayLike, log_slope: ArrayLike, gradient: ArrayLike, second: ArrayLike
-) -> float:
-    r"""Return the coefficient of :math:`\varepsilon` in :math:`P_\varepsilon h(x)`.
+) -> Any:
+    r"""Return the coefficient of :math:`\varepsilon` in :math:`P_\varepsilon h(x)`, enclosed if an argument is.
 
     Parameters
     ----------
@@ -190,15 +191,35 @@ def first_order(
     cubic = as_real(third, "third")
     if cubic.shape != (d, d, d):
         raise ValueError(f"third: expected shape ({d}, {d}, {d}), got shape {cubic.shape}")
-    if not np.linalg.eigvalsh(0.5 * (c + c.T)).min() > 0.0:
+    middle = as_intervals(c).mid
+    if not np.linalg.eigvalsh(0.5 * (middle + middle.T)).min() > 0.0:
         raise ValueError("hessian: expected a positive definite matrix, got one that is not")
     s, h = as_vector(log_slope, "log_slope", size=d), as_points(second, "second", dim=d, size=d)
+    if is_enclosed(c, cubic, s, slope, h):
+        c, cubic, s, slope, h = (as_intervals(part) for part in (c, cubic, s, slope, h))  # type: ignore[assignment]
     with np.errstate(over="ignore", invalid="ignore"):
-        inverse = np.linalg.inv(c)
-        drift = 2.0 * inverse @ s - inverse @ np.einsum("klm,kl->m", cubic, inverse)
-        found = float(np.sum(inverse * h) + drift @ slope)
+        inverse = inverse_of(c)
+        drift = 2.0 * inverse @ s - inverse @ (cubic * inverse[:, :, np.newaxis]).sum(axis=(0, 1))
+        found = (inverse * h).sum() + drift @ slope
+    if is_enclosed(found):
+        return found
     if not math.isfinite(found):
         raise ValueError(
             f"hessian, third, log_slope, gradient, second: expected a sum that float64 can hold, got {found}"
         )
-    return found
+    return float(found)
+
+
+def inverse_of(matrix: Any) -> Any:
+    r"""Return the inverse of a matrix, enclosed if it is.
+
+    With an approximate inverse R, :math:`M^{-1} = (I - E)^{-1}R` for :math:`E = I - RM`, so that an entry is within
+    :math:`\|E\|_\infty/(1 - \|E\|_\infty)` times the largest of its column of R.
+    """
+    if not is_enclosed(matrix):
+        return np.linalg.inv(matrix)
+    near = np.linalg.inv(matrix.mid)
+    off = float(abs(np.eye(len(near)) - near @ matrix).sum(axis=1).hi.max())
+    if not off < 1.0:
+        raise ValueError("matrix: expected one that certainly has an inverse, got one that may not")
+    return within(near, off / (1.0 - off) * np.abs(near).max(axis=0) * (1.0 + 8.0 * U))

@@ -34,15 +34,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_having, as_instance, as_masses, as_number, as_points, as_real
-from theory.attention import Score, Sinkhorn, doubly_normalised, partition_error, read
+from theory._validate import (
+    as_count,
+    as_having,
+    as_instance,
+    as_masses,
+    as_number,
+    as_points,
+    as_positive,
+    as_real,
+    as_vector,
+)
+from theory.attention import Score, SquaredDistance, attend, partition_error, read, weight_error
 from theory.attention.score import bounded
+from theory.attention.sinkhorn import Sinkhorn, doubly_normalised, potential_error
 from theory.diffusion.limits.grid import PeriodicGrid
-from theory.diffusion.limits.operators import convolved
+from theory.diffusion.limits.operators import convolve
+from theory.evidence import Interval, Intervals, as_intervals, exact, is_enclosed, within
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
 Array = NDArray[np.float64]
@@ -52,7 +65,7 @@ _LARGEST = 1e150  # taken: squares of densities stay in float64
 _STILL = 16 * U  # taken: a few roundings of a potential
 
 
-def reweighted(
+def convolve_reweighted(
     grid: PeriodicGrid, density: ArrayLike, values: ArrayLike, multiplier: Multiplier, *, alpha: float
 ) -> Array:
     r"""Apply attention to keys weighted by :math:`(Kp)^{-\alpha}`, on the grid.
@@ -69,8 +82,8 @@ def reweighted(
 
     Returns
     -------
-    ndarray
-        On the grid.
+    ndarray or Intervals
+        On the grid; enclosed if the density or the values are.
 
     Raises
     ------
@@ -80,12 +93,12 @@ def reweighted(
     p, power = _density(grid, density), as_number(alpha, "alpha")
     with np.errstate(over="ignore"):
         law = p * _smoothed(grid, p, multiplier) ** -power
-    if not np.isfinite(law).all():
+    if not np.isfinite(as_intervals(law).hi if is_enclosed(law) else law).all():
         raise ValueError(f"alpha: expected a power of the density that float64 can hold, got {power}")
-    return convolved(grid, law, values, multiplier)
+    return convolve(grid, law, values, multiplier)
 
 
-def balanced_law(
+def balance_law(
     grid: PeriodicGrid, density: ArrayLike, multiplier: Multiplier, *, steps: int = STEPS
 ) -> tuple[Array, float]:
     r"""Return the law m with :math:`m\,Km = p`, to which softmax attention is Sinkhorn's attention to p.
@@ -93,7 +106,7 @@ def balanced_law(
     Parameters
     ----------
     grid, density, multiplier
-        As in :func:`reweighted`; the multiplier not negative.
+        As in :func:`convolve_reweighted`; the multiplier not negative.
     steps : int, default 120
 
     Returns
@@ -120,27 +133,45 @@ def balanced_law(
     return law, residual
 
 
-def swept_law(grid: PeriodicGrid, density: ArrayLike, multiplier: Multiplier, sweeps: int) -> Array:
+def sweep_law(grid: PeriodicGrid, density: ArrayLike, multiplier: Multiplier, sweeps: int) -> Array:
     r"""Return the law to which softmax attention is Sinkhorn's iteration after some sweeps from nothing, rows last.
 
-    A sweep is :math:`v \leftarrow 1/K(up)` after :math:`u = 1/K(vp)`, from v = 1; the law is v p.
+    A sweep is :math:`v \leftarrow 1/K(up)` after :math:`u = 1/K(vp)`, from v = 1; the law is v p. Of an enclosed
+    density the law is enclosed, for a positive kernel of mass one: if a law is off by a share of itself, so are its
+    averages.
 
     Raises
     ------
     TypeError, ValueError
-        If ``sweeps`` is not an integer of at least 0, or as :func:`balanced_law` says.
+        If ``sweeps`` is not an integer of at least 0, or as :func:`balance_law` says.
     """
-    p = _density(grid, density)
-    law = p
-    for _ in range(as_count(sweeps, "sweeps", least=0)):
-        law = p / _smoothed(grid, p / _smoothed(grid, law, multiplier), multiplier)
-    return law
+    given, count = _density(grid, density), as_count(sweeps, "sweeps", least=0)
+    p = as_intervals(given).mid if is_enclosed(given) else given
+    own = float((as_intervals(given).radius / p).max()) if is_enclosed(given) else 0.0
+    law, share = p, own
+
+    def divided_by_average(values: Array) -> Array:
+        nonlocal share
+        mass = _smoothed(grid, values, multiplier)
+        rounding = grid.rounding(values) + 64.0 * U * float(np.linalg.norm(values))
+        share += own + rounding / float(mass.min()) + 8.0 * U
+        return p / mass
+
+    for _ in range(count):
+        law = divided_by_average(divided_by_average(law))
+    return within(law, law * math.expm1(share)) if is_enclosed(given) else law
 
 
-def sinkhorn_change(
-    grid: PeriodicGrid, density: ArrayLike, values: ArrayLike, multiplier: Multiplier
-) -> tuple[Array, float]:
+def sinkhorn_change(grid: PeriodicGrid, density: ArrayLike, values: ArrayLike, multiplier: Multiplier) -> Any:
     """Apply Sinkhorn's attention on the grid, and bound the error of every value.
+
+    Parameters
+    ----------
+    grid : PeriodicGrid
+    density, values : array_like or Intervals
+        On the grid; the density positive, of any total mass.
+    multiplier : callable
+        The Fourier coefficients of the kernel.
 
     Returns
     -------
@@ -149,12 +180,32 @@ def sinkhorn_change(
     float
         What the residual of the scaling and the transforms may do; multipliers and densities are taken to be within
         64 u of what is meant, relatively.
+
+    If the density or the values are enclosed, the result is enclosed instead of the two.
     """
     p, h = _density(grid, density), as_real(values, "values")
-    law, residual = balanced_law(grid, p, multiplier)
-    found, mass = convolved(grid, law, h, multiplier), _smoothed(grid, law, multiplier)
+    if is_enclosed(p, h):
+        return _enclosed_change(grid, as_intervals(p), as_intervals(h), multiplier)
+    return _sinkhorn_change(grid, p, h, multiplier, 0.0)
+
+
+def _enclosed_change(grid: PeriodicGrid, p: Intervals, h: Intervals, multiplier: Multiplier) -> Intervals:
+    """Enclose Sinkhorn's attention: what a density is off counts as a residual, and an average moves as its values."""
+    least = float(p.lo.min())
+    if not least > 0.0:
+        raise ValueError(f"density: expected one that certainly stays positive, got {least}")
+    found, error = _sinkhorn_change(grid, p.mid, h.mid, multiplier, float((p.radius / p.lo).max()))
+    return within(found, error + float(h.radius.max()))  # type: ignore[no-any-return]
+
+
+def _sinkhorn_change(
+    grid: PeriodicGrid, p: Array, h: Array, multiplier: Multiplier, share: float
+) -> tuple[Array, float]:
+    """Apply Sinkhorn's attention for a density that is off by this share of itself at most."""
+    law, residual = balance_law(grid, p, multiplier)
+    found, mass = convolve(grid, law, h, multiplier), _smoothed(grid, law, multiplier)
     rounding = grid.rounding(law) / float(mass.min())
-    off = residual + rounding + 64 * U
+    off = residual + share + rounding + 64 * U
     peak = float(np.sum(np.asarray(multiplier(*grid.frequencies)))) / (2.0 * math.pi) ** grid.dim  # the kernel at zero
     density_ratio = peak / float((mass * mass).min())  # u K u at most, of which P is the integral against p
     moved = float(np.ptp(h)) * off * math.sqrt(density_ratio * grid.integral(p))
@@ -162,8 +213,8 @@ def sinkhorn_change(
     return found, moved + direct
 
 
-def balanced_tokens(
-    points: ArrayLike, *, score: Score, masses: ArrayLike | None = None, steps: int = STEPS
+def balance_tokens(
+    points: ArrayLike, *, score: Score, weights: ArrayLike | None = None, steps: int = STEPS
 ) -> Sinkhorn:
     """Normalise attention among tokens doubly, for a symmetric positive semi-definite kernel ``exp(score)``.
 
@@ -173,7 +224,7 @@ def balanced_tokens(
         Queries and keys.
     score : Score
         Symmetric in query and key.
-    masses : array_like, shape (n,), optional
+    weights : array_like, shape (n,), optional
         Positive, of any total; equal unless given.
     steps : int, default 120
         Of the averaged iteration, each one pass of the engine.
@@ -190,9 +241,9 @@ def balanced_tokens(
     """
     x = as_points(points, "points")
     as_having(score, "score", "matrix")
-    b = np.ones(x.shape[0]) if masses is None else as_masses(masses, "masses", size=x.shape[0])
+    b = np.ones(x.shape[0]) if weights is None else as_masses(weights, "weights", size=x.shape[0])
     if not b.min() > 0.0:
-        raise ValueError(f"masses: expected positive ones, got {b.min()}")
+        raise ValueError(f"weights: expected positive ones, got {b.min()}")
     b = b / b.sum()
     nothing, phi = np.zeros((x.shape[0], 1)), np.zeros(x.shape[0])
     for _ in range(as_count(steps, "steps")):
@@ -204,7 +255,7 @@ def balanced_tokens(
 
 
 def balance_error(found: Sinkhorn, values: ArrayLike, queries: ArrayLike | None = None) -> Array:
-    r"""Bound how far averages under what :func:`balanced_tokens` found are from the limit's, rounding of sums aside.
+    r"""Bound how far averages under what :func:`balance_tokens` found are from the limit's, rounding of sums aside.
 
     Parameters
     ----------
@@ -236,20 +287,108 @@ def balance_error(found: Sinkhorn, values: ArrayLike, queries: ArrayLike | None 
     return bound
 
 
+def average_balanced(
+    queries: ArrayLike, points: ArrayLike, values: ArrayLike, *, score: Score, weights: ArrayLike | None = None
+) -> Intervals:
+    """Enclose what doubly normalised attention of tokens to each other averages, at any queries.
+
+    Parameters
+    ----------
+    queries : array_like, shape (m, d)
+        Any points, which average with the potential of the keys.
+    points : array_like, shape (n, d)
+        The tokens.
+    values : array_like or Intervals, shape (n, d_v)
+    score : BoundedScore
+        Symmetric, :math:`e^a` positive semi-definite.
+    weights : array_like, shape (n,), optional
+        Positive; equal unless given.
+
+    Returns
+    -------
+    Intervals, shape (m, d_v)
+    """
+    x = as_points(points, "points")
+    v = as_points(values, "values", size=x.shape[0])
+    found = balance_tokens(x, score=score, weights=weights)
+    law = found.key_weights * np.exp(found.g)
+    averages = attend(exact(queries), x, v, score=score, weights=law)
+    bound = balance_error(found, as_intervals(v).mid, queries)[:, np.newaxis]
+    return averages + within(0.0 * averages.mid, bound)  # type: ignore[no-any-return]
+
+
+def enclose_rows(found: Sinkhorn) -> Intervals:
+    """Enclose the weights of doubly normalised attention: of the limit, or of as many sweeps as were made.
+
+    Weights of the limit are within ``tanh(error / 4)`` in total variation, by the error of the potentials. A sweep that
+    is made exactly has the sums of two normalisations, each as accurate as a weight.
+
+    Parameters
+    ----------
+    found : Sinkhorn
+        Of positive masses, with a score that bounds its rounding.
+
+    Returns
+    -------
+    Intervals, shape (m, n)
+    """
+    as_instance(found, "found", Sinkhorn)
+    relative = weight_error(found.queries, found.keys, bounded(found.score), found.log_weights)
+    if found.converged:
+        off = math.tanh(potential_error(found) / 4.0) + relative
+    else:
+        off = (2.0 + 2.0 * found.sweeps) * (relative + 8.0 * U)
+    return within(found.rows(), off * (1.0 + 8.0 * U))  # type: ignore[no-any-return]
+
+
+def sweep_shift(places: ArrayLike, variance: float, epsilon: float, sweeps: int) -> Intervals:
+    r"""Enclose the mean shift over :math:`\varepsilon` for a normal law on the line, after some sweeps of Sinkhorn's.
+
+    By the trapezoidal rule up to nine standard deviations, through the engine. A sweep moves no potential by more than
+    the one before it was off, and adds two errors of its sums: their rounding, of numbers below 50, and what the rule
+    misses of normal laws (Poisson's formula).
+
+    Parameters
+    ----------
+    places : array_like, shape (m,)
+    variance, epsilon : float
+        Positive.
+    sweeps : int
+
+    Returns
+    -------
+    Intervals, shape (m,)
+    """
+    s, width = as_positive(variance, "variance"), as_positive(epsilon, "epsilon")
+    x, count = as_vector(places, "places"), as_count(sweeps, "sweeps", least=0)
+    number = max(121, math.ceil(2 * 9 * math.sqrt(s / width) / 0.7) | 1)
+    nodes = 9.0 * math.sqrt(s) * np.linspace(-1.0, 1.0, number)[:, np.newaxis]
+    law, score = np.exp(-0.5 * nodes[:, 0] ** 2 / s), SquaredDistance(0.5 / width)
+    found = doubly_normalised(
+        nodes, nodes, score=score, query_weights=law, key_weights=law, sweeps=count, tolerance=0.0
+    )
+    spacing = float(nodes[1, 0] - nodes[0, 0])
+    rule = 4.0 * math.exp(-2.0 * math.pi**2 * width * s / (s + width) / spacing**2)
+    off = 2.0 * count * (partition_error(nodes, nodes, score, np.log(law)) + 64 * U * 50.0 + rule)
+    moved = attend(exact(x)[:, np.newaxis], nodes, nodes, score=score, weights=law * np.exp(found.g))[:, 0]
+    return (moved - x + Interval.within(0.0, 4.0 * off * math.sqrt(width))) / width  # type: ignore[no-any-return]
+
+
 def _density(grid: PeriodicGrid, density: ArrayLike) -> Array:
     """Return positive numbers on a grid."""
     p = as_real(density, "density")
     if p.shape != as_instance(grid, "grid", PeriodicGrid).shape:
         raise ValueError(f"density: expected shape {grid.shape}, got shape {p.shape}")
     with np.errstate(over="ignore"):
-        total = p.sum()
+        total = (as_intervals(p).hi if is_enclosed(p) else p).sum()
     if not np.isfinite(total):
         raise ValueError(f"density: expected one whose sum float64 can hold, got {total}")
     return p
 
 
 def _smoothed(grid: PeriodicGrid, law: Array, multiplier: Multiplier) -> Array:
-    mass = grid.multiplied(law, multiplier)
-    if not mass.min() > 0.0:
-        raise ValueError(f"density: expected one that stays positive when smoothed, got {mass.min()}")
+    mass = grid.multiply(law, multiplier)
+    least = (as_intervals(mass).lo if is_enclosed(mass) else mass).min()
+    if not least > 0.0:
+        raise ValueError(f"density: expected one that stays positive when smoothed, got {least}")
     return mass

@@ -4,7 +4,7 @@ r"""One propagation step of attention as an operator on functions.
    p(y)\,dy} .
 
 Two routes that share no code. :func:`propagate` is attention itself, through the engine, on any weighted tokens: a
-quadrature, quantile tokens, or a sample. :func:`convolved` is exact for a translation-invariant kernel on the torus,
+quadrature, quantile tokens, or a sample. :func:`convolve` is exact for a translation-invariant kernel on the torus,
 whose Fourier coefficients are known (:func:`heat_multiplier`, :func:`chordal_multiplier`); on the sphere a zonal kernel
 multiplies harmonics of degree l (:func:`sphere_multipliers`).
 
@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_between, as_count, as_having, as_instance, as_masses, as_points, as_positive, as_real
 from theory.attention import Score, SquaredDistance, TorusDistance, attend
 from theory.diffusion.limits.grid import PeriodicGrid
+from theory.evidence import as_intervals, exact, is_enclosed
 
 Array = NDArray[np.float64]
 _DIGITS = 48.0  # derived: exp(-48) n / 2 is below rounding for the n <= 10^5 that are taken
@@ -36,7 +37,7 @@ _DIGITS = 48.0  # derived: exp(-48) n / 2 is below rounding for the n <= 10^5 th
 
 def propagate(
     queries: ArrayLike, keys: ArrayLike, values: ArrayLike, epsilon: float, *, score: Score | None = None,
-    masses: ArrayLike | None = None, method: str = "dense", accuracy: float = 1e-12,
+    weights: ArrayLike | None = None, method: str = "dense", accuracy: float = 1e-12,
 ) -> Array:  # fmt: skip
     r"""Apply :math:`P_\varepsilon` of weighted tokens to a function known on them.
 
@@ -52,7 +53,7 @@ def propagate(
         Positive; not used if a score is given, which contains its own.
     score : Score, optional
         :math:`-f/2\varepsilon`; that of squared distances, :math:`-|x - y|^2/2\varepsilon`, unless given.
-    masses : array_like, shape (n,), optional
+    weights : array_like, shape (n,), optional
         Of the tokens: density times quadrature weight; equal unless given.
     method, accuracy
         As in :func:`theory.attention.attend`.
@@ -72,9 +73,9 @@ def propagate(
         raise ValueError(f"values: expected shape ({tokens.shape[0]},) or ({tokens.shape[0]}, k), got {function.shape}")
     scale = half_inverse(epsilon)
     chosen = SquaredDistance(scale) if score is None else as_having(score, "score", "matrix")
-    masses = None if masses is None else as_masses(masses, "masses", size=tokens.shape[0])
+    weights = None if weights is None else as_masses(weights, "weights", size=tokens.shape[0])
     columns = function if function.ndim == 2 else function[:, np.newaxis]
-    found = attend(queries, tokens, columns, score=chosen, weights=masses, method=method, accuracy=accuracy)
+    found = attend(queries, tokens, columns, score=chosen, weights=weights, method=method, accuracy=accuracy)
     return found if function.ndim == 2 else found[:, 0]
 
 
@@ -91,8 +92,8 @@ def half_inverse(epsilon: float) -> float:
     return 0.5 / width
 
 
-def convolved(grid: PeriodicGrid, density: ArrayLike, values: ArrayLike, multiplier: Callable[..., ArrayLike]) -> Array:
-    r"""Return :math:`K(hp)/Kp` on the grid, for a kernel with these Fourier coefficients.
+def convolve(grid: PeriodicGrid, density: ArrayLike, values: ArrayLike, multiplier: Callable[..., ArrayLike]) -> Array:
+    r"""Return :math:`K(hp)/Kp` on the grid, for a kernel with these Fourier coefficients; enclosed if h or p is.
 
     Raises
     ------
@@ -102,12 +103,15 @@ def convolved(grid: PeriodicGrid, density: ArrayLike, values: ArrayLike, multipl
     p, function = as_real(density, "density"), as_real(values, "values")
     if p.shape != as_instance(grid, "grid", PeriodicGrid).shape or function.shape != grid.shape:
         raise ValueError(f"density, values: expected shape {grid.shape}, got {p.shape} and {function.shape}")
-    mass = grid.multiplied(p, multiplier)
-    if not mass.min() > 0.0:
-        raise ValueError(f"density: expected one that stays positive when smoothed, got {mass.min()}")
+    if is_enclosed(p, function):
+        p, function = exact(p), exact(function)
+    mass = grid.multiply(p, multiplier)
+    least = (as_intervals(mass).lo if is_enclosed(mass) else mass).min()
+    if not least > 0.0:
+        raise ValueError(f"density: expected one that stays positive when smoothed, got {least}")
     with np.errstate(over="ignore"):
         weighed = function * p
-    smoothed: Array = grid.multiplied(weighed, multiplier) / mass
+    smoothed: Array = grid.multiply(weighed, multiplier) / mass
     return smoothed
 
 

@@ -245,7 +245,7 @@ def chordal_output(
     return SampledOutput(kernel, p * math.prod(2.0 * math.pi / n for n in grid.shape), as_real(values, "values"))
 
 
-def draw(density: CircleDensity, rng: np.random.Generator, n: int) -> Array:
+def draw_angles(density: CircleDensity, rng: np.random.Generator, n: int) -> Array:
     """Draw independent angles, shape (n,), of a trigonometric polynomial by rejection: fast enough for a million.
 
     Raises

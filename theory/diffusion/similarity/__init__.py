@@ -11,7 +11,7 @@ if TYPE_CHECKING:
         defects as defects,
         distances as distances,
         kernel_distances as kernel_distances,
-        relaxed as relaxed,
+        relaxed_excess as relaxed_excess,
     )
     from theory.diffusion.similarity.bilinear import (
         Bilinear as Bilinear,
@@ -21,35 +21,42 @@ if TYPE_CHECKING:
     )
     from theory.diffusion.similarity.graphs import (
         GraphScore as GraphScore,
-        convolved_features as convolved_features,
-        masked as masked,
+        attend_graph as attend_graph,
+        convolve_features as convolve_features,
     )
     from theory.diffusion.similarity.instances import (
         LogDistance as LogDistance,
-        density_corrected as density_corrected,
-        laws as laws,
-        nearest as nearest,
-        regrouped as regrouped,
-        unnormalised as unnormalised,
+        attend_density_corrected as attend_density_corrected,
+        attend_unnormalised as attend_unnormalised,
+        biased_weights as biased_weights,
+        nearest_rows as nearest_rows,
+        regroup as regroup,
     )
     from theory.diffusion.similarity.minimisers import (
         Profile as Profile,
-        along as along,
-        fibred as fibred,
+        average_along as average_along,
+        expand_along as expand_along,
     )
     from theory.diffusion.similarity.neighbours import Neighbourhoods as Neighbourhoods
+    from theory.diffusion.similarity.peers import (
+        kernel_machine as kernel_machine,
+        lloyd_steps as lloyd_steps,
+        log_density as log_density,
+        mixture_step as mixture_step,
+        neighbour_means as neighbour_means,
+    )
     from theory.diffusion.similarity.pipeline import (
-        by_columns as by_columns,
-        by_rows as by_rows,
-        chain as chain,
-        exponential_inflation as exponential_inflation,
+        clear_diagonal as clear_diagonal,
+        compose as compose,
         fuzzy_union as fuzzy_union,
-        inflation as inflation,
+        inflate as inflate,
+        inflate_exponentially as inflate_exponentially,
         metric_similarity as metric_similarity,
-        overall as overall,
-        symmetrised as symmetrised,
-        two_sided as two_sided,
-        without_self as without_self,
+        normalise_columns as normalise_columns,
+        normalise_overall as normalise_overall,
+        normalise_rows as normalise_rows,
+        normalise_two_sided as normalise_two_sided,
+        symmetrise as symmetrise,
     )
 
 open_lazily(__name__)

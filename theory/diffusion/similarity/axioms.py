@@ -13,63 +13,76 @@ W. Kahan, How futile are mindless assessments of roundoff in floating-point comp
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_matrix, as_number, as_points, as_positive
+from theory.evidence import Interval, Intervals, Kind
+from theory.evidence.roundoff import EXP_ULPS, U
 
 Array = NDArray[np.float64]
+Number: TypeAlias = "float | Interval"
 
 
 class Defects(NamedTuple):
-    """By how much each axiom fails: zero or less if it holds."""
+    """By how much each axiom fails, zero or less if it holds; enclosed if the values are."""
 
-    negative: float
+    negative: Number
     """Minus the least value."""
-    diagonal: float
+    diagonal: Number
     """The largest size on the diagonal."""
-    asymmetry: float
+    asymmetry: Number
     """The largest ``|f(x, y) - f(y, x)|``."""
-    triangle: float
+    triangle: Number
     """The largest ``f(x, z) - f(x, y) - f(y, z)``."""
 
 
 def defects(values: ArrayLike) -> Defects:
     """Return the defects of a dissimilarity of which ``values``, shape (n, n), holds all pairs of n points."""
-    f = as_matrix(values, "values")
-    f = as_matrix(f, "values", shape=(f.shape[0], f.shape[0]))
+    f = _pairs(values)
     with np.errstate(over="ignore", invalid="ignore"):
-        excess = max(float((f - row[:, np.newaxis] - step).max()) for row, step in zip(f.T, f, strict=True))
-        skew = float(np.abs(f - f.T).max())
-    return Defects(-float(f.min()), float(np.abs(np.diag(f)).max()), _held(skew), _held(excess))
+        skew = abs(f - f.T).max()
+    diagonal = f[np.arange(len(f)), np.arange(len(f))]
+    return Defects(_held((-f).max()), _held(abs(diagonal).max()), _held(skew), _excess(f, 1.0))
 
 
-def relaxed(values: ArrayLike, factor: float) -> float:
+def relaxed_excess(values: ArrayLike, factor: float) -> Number:
     """Return the largest ``f(x, z) - factor (f(x, y) + f(y, z))``."""
-    f, factor = as_matrix(values, "values"), as_number(factor, "factor")
-    f = as_matrix(f, "values", shape=(f.shape[0], f.shape[0]))
+    return _excess(_pairs(values), as_number(factor, "factor"))
+
+
+def _pairs(values: ArrayLike) -> Array:
+    """Return a square matrix of values."""
+    f = as_matrix(values, "values")
+    return as_matrix(f, "values", shape=(f.shape[0], f.shape[0]))
+
+
+def _excess(f: Array, factor: float) -> Number:
+    """Return the largest excess of a value over its detours, one point of detour at a time."""
     with np.errstate(over="ignore", invalid="ignore"):
-        steps = zip(f.T, f, strict=True)
-        return _held(max(float((f - factor * (row[:, np.newaxis] + step)).max()) for row, step in steps))
+        found = [(f - factor * f[:, y][:, np.newaxis] - factor * f[y]).max() for y in range(len(f))]
+    return _held(Interval.largest(found) if isinstance(f, Intervals) else max(found))
 
 
-def _held(excess: float) -> float:
+def _held(excess: Any) -> Number:
     """Return a difference of values, or raise ``ValueError`` if it left float64."""
+    if isinstance(excess, Interval):
+        return excess
     if not math.isfinite(excess):
         raise ValueError(f"values, factor: expected ones of which float64 holds the differences, got {excess}")
-    return excess
+    return float(excess)
 
 
 def distances(points: ArrayLike) -> Array:
     """Return the Euclidean distances among n points, shape (n, n), by differences."""
     x = as_points(points, "points")
     with np.errstate(over="ignore"):
-        apart = np.linalg.norm(x[:, np.newaxis, :] - x[np.newaxis, :, :], axis=2)
-    if not np.isfinite(apart).all():
+        apart: Array = np.linalg.norm(x[:, np.newaxis, :] - x[np.newaxis, :, :], axis=2)
+    if not isinstance(apart, Intervals) and not np.isfinite(apart).all():
         raise ValueError(f"points: expected ones of which float64 holds the squared distances, got {np.abs(x).max()}")
-    return np.asarray(apart)
+    return apart
 
 
 def angles(points: ArrayLike) -> Array:
@@ -77,21 +90,32 @@ def angles(points: ArrayLike) -> Array:
     unit = _directions(points)
     apart = np.linalg.norm(unit[:, np.newaxis, :] - unit[np.newaxis, :, :], axis=2)
     along = np.linalg.norm(unit[:, np.newaxis, :] + unit[np.newaxis, :, :], axis=2)
-    return np.asarray(2.0 * np.arctan2(apart, along))
+    if not isinstance(apart, Intervals):
+        return np.asarray(2.0 * np.arctan2(apart, along))
+    low = 2.0 * np.arctan2(apart.lo, along.hi)  # rising in the first, falling in the second
+    high = 2.0 * np.arctan2(apart.hi, along.lo)
+    slack = 2.0 * EXP_ULPS * U
+    return Intervals(low * (1.0 - slack), high * (1.0 + slack), max(apart.kind, Kind.NUMERIC))
 
 
 def cosine_gaps(points: ArrayLike) -> Array:
     r"""Return :math:`1 - \cos` of the angles, as half the squared chord, shape (n, n)."""
-    return np.asarray(0.5 * distances(_directions(points)) ** 2)
+    gaps: Array = 0.5 * distances(_directions(points)) ** 2
+    return gaps
 
 
 def kernel_distances(points: ArrayLike, scale: float = 0.5) -> Array:
     r"""Return :math:`\sqrt{2 - 2k}` for the Gaussian kernel :math:`k = e^{-\beta|x - y|^2}`, shape (n, n)."""
-    return np.asarray(np.sqrt(-2.0 * np.expm1(-as_positive(scale, "scale") * distances(points) ** 2)))
+    beta = as_positive(scale, "scale")
+    apart: Array = np.sqrt(-2.0 * np.expm1(-beta * distances(points) ** 2))
+    return apart
 
 
 def _directions(points: ArrayLike) -> Array:
     x = as_points(points, "points")
+    if isinstance(x, Intervals):
+        unit: Array = x / np.linalg.norm(x, axis=1, keepdims=True)
+        return unit
     sizes = np.abs(x).max(axis=1, keepdims=True)
     if not sizes.min() > 0.0:
         raise ValueError(f"points: expected ones with a direction, got length {sizes.min()}")

@@ -18,27 +18,37 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_count, as_masses, as_matrix, as_points, as_positive, as_vector, frozen
+from theory._validate import as_count, as_flag, as_masses, as_matrix, as_points, as_positive, as_vector, frozen
 from theory.attention import DotProduct
+from theory.diffusion.limits.laplace import inverse_of
 from theory.diffusion.limits.operators import bessel_quotients, chordal_multiplier, half_inverse
+from theory.evidence import as_intervals, exact, is_enclosed, norm, within
+from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
 
 
-def resultant(dim: int, b: float) -> float:
+def resultant(dim: int, b: Any) -> Any:
     r"""Return :math:`A_n(b) = I_{n/2}(b)/I_{n/2-1}(b)`, the length of the mean of a von Mises-Fisher law on n - 1 dims.
+
+    Enclosed if b is; the quotient is within 130 roundings (:func:`~theory.diffusion.limits.bessel_quotients`).
 
     Raises
     ------
     TypeError, ValueError
         If ``dim`` is not an integer of at least 2 or ``b`` is not positive.
     """
-    n, b = as_count(dim, "dim", least=2), as_positive(b, "b")
-    return float(bessel_quotients(1, b, 0.5 * n - 1.0)[1])
+    n = as_count(dim, "dim", least=2)
+    if is_enclosed(b):
+        given = as_intervals(b)
+        quotient = resultant(n, float(given.mid))  # of slope 1 - A^2 - (n - 1) A / b, which is at most one half
+        return within(quotient, 130.0 * U * quotient + 0.5 * float(given.radius))
+    return float(bessel_quotients(1, as_positive(b, "b"), 0.5 * n - 1.0)[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,11 +78,12 @@ class Bilinear:
         r"""Return :math:`-f/2\varepsilon`."""
         return DotProduct(half_inverse(epsilon), self.form)
 
-    def strength(self, query: ArrayLike) -> float:
-        r"""Return :math:`r = |A^\top x|`."""
-        return math.hypot(*(as_vector(query, "query", size=self.form.shape[0]) @ self.form).tolist())
+    def strength(self, query: ArrayLike) -> Any:
+        r"""Return :math:`r = |A^\top x|`, enclosed if the query is."""
+        pull = as_vector(query, "query", size=self.form.shape[0]) @ self.form
+        return norm(pull) if is_enclosed(pull) else math.hypot(*pull.tolist())
 
-    def minimiser(self, query: ArrayLike, *, shape: ArrayLike | None = None) -> Array:
+    def minimiser(self, query: ArrayLike, *, shape: ArrayLike | None = None) -> Any:
         r"""Return the key that minimises f on the sphere, or on the ellipsoid :math:`\langle y, My\rangle = 1`.
 
         Parameters
@@ -83,7 +94,8 @@ class Bilinear:
 
         Returns
         -------
-        ndarray, shape (n,)
+        ndarray or Intervals, shape (n,)
+            Enclosed if an argument is.
 
         Raises
         ------
@@ -91,20 +103,27 @@ class Bilinear:
             If the query scores all keys alike or M is not positive definite.
         """
         pull = as_vector(query, "query", size=self.form.shape[0]) @ self.form
-        if not pull.any():
+        size = float(np.abs(as_intervals(pull).mid).max())
+        if not size > 0.0:
             raise ValueError("query: expected one that tells keys apart, got A'x = 0")
-        pull = pull / np.abs(pull).max()  # so that no square leaves the range
+        pull = pull / size  # so that no square leaves the range
         if shape is None:
-            return np.asarray(pull / np.linalg.norm(pull))
+            return pull / np.linalg.norm(pull)
         n = pull.size
         matrix = as_matrix(shape, "shape", shape=(n, n))
-        if not np.linalg.eigvalsh(0.5 * (matrix + matrix.T)).min() > 0.0:
+        middle = as_intervals(matrix).mid
+        if not np.linalg.eigvalsh(0.5 * (middle + middle.T)).min() > 0.0:
             raise ValueError("shape: expected a positive definite matrix, got one that is not")
+        if is_enclosed(pull, matrix):
+            point = inverse_of(as_intervals(matrix)) @ as_intervals(pull)
+            return point / np.sqrt(point @ pull)
         point = np.linalg.solve(matrix, pull)
         return np.asarray(point / math.sqrt(float(point @ pull)))
 
-    def propagated(self, query: ArrayLike, function: ArrayLike, tilt: ArrayLike, epsilon: float) -> float:
+    def average_linear(self, query: ArrayLike, function: ArrayLike, tilt: ArrayLike, epsilon: float) -> Any:
         r"""Return :math:`P_\varepsilon h(x)` of a linear function, for tokens of a density that is linear.
+
+        Enclosed if the query is.
 
         Parameters
         ----------
@@ -121,39 +140,65 @@ class Bilinear:
         """
         n = self.form.shape[1]
         w, a = as_vector(function, "function", size=n), as_vector(tilt, "tilt", size=n)
-        if not float(a @ a) < 1.0:
-            raise ValueError(f"tilt: expected a vector shorter than one, got length {float(np.linalg.norm(a))}")
+        length = float(np.linalg.norm(as_intervals(a).mid))
+        if not length < 1.0:
+            raise ValueError(f"tilt: expected a vector shorter than one, got length {length}")
         half_inverse(epsilon)  # refused by its name
         u, b = self.minimiser(query), 0.5 * self.strength(query) / as_positive(epsilon, "epsilon")
         first = resultant(n, b)
         crossed = first / b * (a @ w) + (1.0 - n * first / b) * (a @ u) * (w @ u)
-        return float((first * (w @ u) + crossed) / (1.0 + first * (a @ u)))
+        found = (first * (w @ u) + crossed) / (1.0 + first * (a @ u))
+        return found if is_enclosed(found) else float(found)
 
 
-def sphere_tokens(polar: int, around: int) -> tuple[Array, Array]:
+def sphere_tokens(polar: int, around: int, *, enclosed: bool = False) -> tuple[Any, Any]:
     """Return tokens of the unit sphere in three dimensions, shape (n, 3), and the areas that they stand for.
 
     Gauss's rule in the height times the trapezoidal rule around: exact for polynomials of degree below ``2 polar`` and
     ``around``.
+
+    Parameters
+    ----------
+    polar, around : int
+    enclosed : bool, default False
+        Whether tokens and areas are enclosed: Newton's method leaves 8 u of a height, which moves
+        a ring by as much over its radius, and of its area 16 u per degree.
     """
     heights, weights = np.polynomial.legendre.leggauss(as_count(polar, "polar"))
     m = as_count(around, "around")
     z, theta = np.repeat(heights, m), np.tile(2.0 * math.pi * np.arange(m) / m, heights.size)
     ring = np.sqrt(1.0 - z**2)
-    return np.stack([ring * np.cos(theta), ring * np.sin(theta), z], axis=1), np.repeat(weights, m) * 2.0 * math.pi / m
+    points = np.stack([ring * np.cos(theta), ring * np.sin(theta), z], axis=1)
+    areas = np.repeat(weights, m) * 2.0 * math.pi / m
+    if not as_flag(enclosed, "enclosed"):
+        return points, areas
+    return within(points, 16.0 * U / ring[:, np.newaxis]), within(areas, 16.0 * U * heights.size * areas)
 
 
 def radial_multiplier(radius: float, epsilon: float) -> Callable[..., Array]:
-    r"""Return :math:`k \mapsto I_k(r/\varepsilon)/I_0(r/\varepsilon)`.
+    r"""Return :math:`k \mapsto I_k(r/\varepsilon)/I_0(r/\varepsilon)`, enclosed for enclosed orders.
 
     So attention with :math:`-|x - y|^2/2\varepsilon` of a query at distance r from the centre multiplies the waves on
-    the unit circle of keys.
+    the unit circle of keys. The rounding is that of :func:`~theory.diffusion.limits.operators.bessel_quotients`, and of
+    the quotient :math:`r/\varepsilon`.
     """
     b = as_positive(radius, "radius") / as_positive(epsilon, "epsilon")
-    return chordal_multiplier(1.0 / b)
+    multiplier = chordal_multiplier(1.0 / b)
+
+    def factor(k: Array) -> Array:
+        if not is_enclosed(k):
+            return multiplier(k)
+        orders = as_intervals(k).mid
+        values = multiplier(orders)
+        ratio = (6.0 + 2.5 * max(0.0, 48.0 - 2.0 * math.log(b))) * U  # of neighbours, relatively
+        quotient = 8.0 * U * (1.0 + b)
+        enclosed: Array = within(values, values * ((orders + 1.0) * ratio + quotient))
+        return enclosed
+
+    return factor
 
 
-def hot_expansion(keys: ArrayLike, values: ArrayLike, pull: ArrayLike, masses: ArrayLike | None = None) -> Array:
+def hot_expansion(keys: ArrayLike, values: ArrayLike, pull: ArrayLike, weights: ArrayLike | None = None) -> Array:
     r"""Return the first coefficients in :math:`\beta` of averages under weights :math:`e^{\beta\langle u, y\rangle}`.
 
     Parameters
@@ -161,7 +206,7 @@ def hot_expansion(keys: ArrayLike, values: ArrayLike, pull: ArrayLike, masses: A
     keys, values : array_like, shape (n, d) and (n, d_v)
     pull : array_like, shape (d,)
         u, which for a bilinear score is :math:`A^\top x`.
-    masses : array_like, shape (n,), optional
+    weights : array_like, shape (n,), optional
         Of the keys; equal unless given.
 
     Returns
@@ -172,13 +217,15 @@ def hot_expansion(keys: ArrayLike, values: ArrayLike, pull: ArrayLike, masses: A
     """
     y = as_points(keys, "keys")
     v = as_points(values, "values", size=y.shape[0])
-    w = np.ones(y.shape[0]) if masses is None else as_masses(masses, "masses", size=y.shape[0])
-    w = w / w.sum()
+    if is_enclosed(y, v, pull):
+        y, v = as_intervals(y), as_intervals(v)  # type: ignore[assignment]
+    w = np.ones(y.shape[0]) if weights is None else as_masses(weights, "weights", size=y.shape[0])
+    w = (exact(w) if is_enclosed(y) else w) / w.sum()
     u = as_vector(pull, "pull", size=y.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         s = y @ u
         s, centre = s - w @ s, w @ v
         found = np.stack([centre, (w * s) @ (v - centre), 0.5 * (w * s * s) @ (v - centre)])
-    if not np.isfinite(found).all():
+    if not np.isfinite(as_intervals(found).hi if is_enclosed(found) else found).all():
         raise ValueError("keys, values, pull: expected ones whose moments float64 can hold, got an overflow")
     return found

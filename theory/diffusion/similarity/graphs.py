@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_matrix, as_number, as_points, as_positive, as_vector, frozen
 from theory.attention import attend
 from theory.attention.score import Constants
-from theory.diffusion.similarity.pipeline import by_rows
+from theory.diffusion.similarity.pipeline import normalise_rows
+from theory.evidence import Intervals, exact
 from theory.evidence.roundoff import gamma
 
 Array = NDArray[np.float64]
@@ -64,11 +65,17 @@ class GraphScore:
         dim = self.left.size
         with np.errstate(over="ignore", invalid="ignore"):
             s = (as_points(x, "x", dim=dim) @ self.left)[:, np.newaxis] + as_points(y, "y", dim=dim) @ self.right
-            bent = -s * s if self.slope is None else np.where(s > 0.0, s, self.slope * s)
-            scores = np.asarray(bent / self.temperature)
-        if not np.isfinite(scores).all():
+            scores: Array = self._bent(s) / self.temperature
+        if not isinstance(scores, Intervals) and not np.isfinite(scores).all():
             raise ValueError("x, y: expected tokens whose scores float64 can hold, got an overflow")
         return scores
+
+    def _bent(self, s: Array) -> Array:
+        if self.slope is None:
+            return -(s**2)
+        chosen = np.maximum if self.slope <= 1.0 else np.minimum  # of the two lines, the upper one if it is the steeper
+        bent: Array = chosen(s, self.slope * s)
+        return bent
 
     def constants(self, radius: float) -> Constants:
         """Raise: nothing here needs them."""
@@ -83,20 +90,20 @@ class GraphScore:
         return size, (steep * reach / self.temperature + size) * gamma(terms) * (1.0 + gamma(terms))
 
 
-def masked(weights: ArrayLike, adjacency: ArrayLike) -> Array:
+def attend_graph(weights: ArrayLike, adjacency: ArrayLike) -> Array:
     """Return attention among neighbours: weights on an edge, every row divided by its sum, which must not vanish."""
     rows = as_matrix(weights, "weights")
     seen = as_matrix(adjacency, "adjacency", shape=(rows.shape[0], rows.shape[1]))
     try:
         with np.errstate(over="ignore"):
-            return by_rows(rows * seen)
+            return normalise_rows(rows * seen)
     except ValueError as error:
         raise ValueError(
             f"weights, adjacency: expected rows that can be divided by their sums, got others: {error}"
         ) from error
 
 
-def convolved_features(adjacency: ArrayLike, features: ArrayLike) -> Array:
+def convolve_features(adjacency: ArrayLike, features: ArrayLike) -> Array:
     r"""Return :math:`D^{-1/2}(A + I)D^{-1/2}H = D^{1/2}N_r(A + I)D^{-1/2}H`, by attention to neighbours.
 
     Parameters
@@ -110,10 +117,15 @@ def convolved_features(adjacency: ArrayLike, features: ArrayLike) -> Array:
     h = as_points(features, "features", size=a.shape[0])
     if a.min() < 0.0:
         raise ValueError(f"adjacency: expected non-negative weights, got {a.min()}")
-    root, places = np.sqrt(a.sum(axis=1))[:, np.newaxis], np.arange(a.shape[0], dtype=np.float64)[:, np.newaxis]
-    rows = [attend(places[i : i + 1], places[on], (h / root)[on], weights=a[i, on], score=_FLAT)
-            for i, on in enumerate(a > 0.0)]  # fmt: skip
-    return np.asarray(root * np.concatenate(rows))
+    degrees = a.sum(axis=1)[:, np.newaxis]
+    root = np.sqrt(exact(degrees) if isinstance(h, Intervals) else degrees)
+    scaled = h / root
+    places = np.arange(a.shape[0], dtype=np.float64)[:, np.newaxis]
+    rows = []
+    for i, seen in enumerate(a > 0.0):
+        rows.append(attend(places[i : i + 1], places[seen], scaled[seen], weights=a[i, seen], score=_FLAT))
+    convolved: Array = root * np.concatenate(rows)
+    return convolved
 
 
 class _Flat:
@@ -126,6 +138,10 @@ class _Flat:
     def constants(self, radius: float) -> Constants:  # noqa: ARG002  the same on every ball
         """Return zeros."""
         return Constants(0.0, 0.0, 0.0, 0.0)
+
+    def bounds(self, x: Array, y: Array) -> tuple[float, float]:  # noqa: ARG002  exact for all tokens
+        """Return no size and no rounding."""
+        return 0.0, 0.0
 
 
 _FLAT = _Flat()

@@ -4,16 +4,16 @@ What differs between the methods is a score, the weights of the keys, and the va
 
 * *k-means and its soft versions*: points attend to centres; then centres attend to points, of which the point i weighs
   :math:`Z_i^{-r}` if memberships :math:`u_{ij} = e^{a(x_i, c_j)}/Z_i` enter with the power r, since :math:`u^r =
-  e^{ra}Z^{-r}`. Two passes are one step (:func:`regrouped`). Gaussian scores give soft k-means, the scores
+  e^{ra}Z^{-r}`. Two passes are one step (:func:`regroup`). Gaussian scores give soft k-means, the scores
   :math:`-\log|x - c|^2/(m - 1)` fuzzy c-means, and the largest weight alone k-means.
 * *mean shift* and *kernel regression* are :func:`theory.diffusion.propagate` with the bandwidth :math:`\varepsilon =
   h^2`.
-* *k nearest neighbours*: equal weights on the k best scores (:func:`nearest`).
-* *support vectors*: attention before its normalisation (:func:`unnormalised`).
-* *diffusion maps*: keys weighted by a power of their degree (:func:`density_corrected`).
+* *k nearest neighbours*: equal weights on the k best scores (:func:`nearest_rows`).
+* *support vectors*: attention before its normalisation (:func:`attend_unnormalised`).
+* *diffusion maps*: keys weighted by a power of their degree (:func:`attend_density_corrected`).
 * *graph attention and convolution*: :mod:`theory.diffusion.similarity.graphs`.
 
-Every result comes with a bound on its relative error, derived from that of the attention weights.
+Asked with enclosures, every method answers enclosures, by the lemmas of :mod:`theory.attention.enclosed`.
 
 References
 ----------
@@ -25,16 +25,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory import engine
 from theory._validate import as_count, as_having, as_number, as_points, as_positive, as_scores, as_vector
-from theory.attention import Score, partition_error, read, weight_error
-from theory.attention.score import Constants, bounded, pairs_of
-from theory.evidence.roundoff import EXP_ULPS, U, average_error, gamma
+from theory.attention import Score
+from theory.attention.enclosed import enclose_outputs, enclose_weights
+from theory.attention.score import Constants, pairs_of
+from theory.engine import AttentionResult
+from theory.evidence import is_enclosed
+from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
 Array = NDArray[np.float64]
 
@@ -69,6 +71,8 @@ class LogDistance:
         """Return the (m, n) scores."""
         queries = as_points(x, "x")
         apart = queries[:, np.newaxis, :] - as_points(y, "y", dim=queries.shape[1])[np.newaxis, :, :]
+        if is_enclosed(apart):
+            return -self.power * np.log(self.offset + (apart * apart).sum(axis=2))
         with np.errstate(over="ignore"):
             base = self.offset + np.einsum("ijk,ijk->ij", apart, apart)
         if not base.min() > 0.0:
@@ -88,45 +92,36 @@ class LogDistance:
         return size + error, 2.0 * error
 
 
-class Laws(NamedTuple):
-    """Attention weights, shape (m, n), and a bound on the relative error of each that is at least 1e-300."""
+def biased_weights(queries: ArrayLike, keys: ArrayLike, score: Score, *, bias: ArrayLike | None = None) -> Array:
+    """Return the attention weights of queries on keys, shape (m, n), with ``bias``, shape (n,), added to every score.
 
-    weights: Array
-    error: float
-
-
-class Step(NamedTuple):
-    """New centres, shape (k, d), and a bound on the error of every coordinate."""
-
-    centres: Array
-    error: float
-
-
-def laws(queries: ArrayLike, keys: ArrayLike, score: Score, *, bias: ArrayLike | None = None) -> Laws:
-    """Return the attention weights of queries on keys, of which ``bias``, shape (n,), is added to every score.
+    Asked with enclosures, it answers enclosures.
 
     Raises
     ------
     ValueError
         If a shape does not fit or a score cannot be formed.
     TypeError
-        If the score does not bound its own rounding.
+        If it is asked with enclosures and the score does not bound its own rounding.
     """
     q, k = as_points(queries, "queries"), as_points(keys, "keys")
     as_having(score, "score", "matrix")
     added = None if bias is None else as_vector(bias, "bias", size=k.shape[0])
-    return Laws(engine.weights(pairs_of(score, q, k), log_weights=added), weight_error(q, k, bounded(score), added))
+    if is_enclosed(q, k, added):
+        return enclose_weights(score, q, k, log_weights=added)
+    return engine.weights(pairs_of(score, q, k), log_weights=added)
 
 
-def regrouped(
+def regroup(
     points: ArrayLike, centres: ArrayLike, score: Score, *, power: float = 1.0, back: Score | None = None,
     bias: ArrayLike | None = None, values: ArrayLike | None = None,
-) -> Step:  # fmt: skip
+) -> Array:  # fmt: skip
     r"""Return the means :math:`\sum_i u_{ij}^r x_i/\sum_i u_{ij}^r` under the memberships of points in centres.
 
     Parameters
     ----------
     points, centres : array_like, shapes (n, d) and (k, d)
+        Enclosures give enclosures.
     score : Score
         Of a point with a centre; memberships are the softmax over centres.
     power : float, default 1.0
@@ -137,22 +132,32 @@ def regrouped(
         Added to the scores of every centre.
     values : array_like, shape (n, d_v), optional
         What is averaged; the points unless given.
+
+    Returns
+    -------
+    ndarray, shape (k, d_v)
     """
     x, c = as_points(points, "points"), as_points(centres, "centres")
     as_having(score, "score", "matrix")
-    r, returning = as_positive(power, "power"), score if back is None else as_having(back, "back", "matrix")
+    r = as_positive(power, "power")
+    returning = score if back is None else as_having(back, "back", "matrix")
     added = None if bias is None else as_vector(bias, "bias", size=c.shape[0])
     v = x if values is None else as_points(values, "values", size=x.shape[0])
-    there = engine.attention(pairs_of(score, x, c), c, log_weights=added)
+    there = _read(score, x, c, c, added)
     weights = -r * there.log_partition
-    found = engine.attention(pairs_of(returning, c, x), v, log_weights=weights).output
-    off = r * (partition_error(x, c, bounded(score), added) + U * float(np.abs(there.log_partition).max()))
-    relative = weight_error(c, x, bounded(returning), weights)
-    relative = math.expm1(min(math.log1p(relative) + 2.0 * off, 700.0))
-    return Step(found, average_error(float(np.abs(v).max()), x.shape[0], relative=relative))
+    return _read(returning, c, x, v, weights).output
 
 
-def nearest(scores: ArrayLike, k: int) -> Array:
+def _read(
+    score: Score, queries: Array, keys: Array, values: Array, log_weights: Array | None = None
+) -> AttentionResult:
+    """Return outputs and log-partitions, enclosed if anything asked for is."""
+    if is_enclosed(queries, keys, values, log_weights):
+        return enclose_outputs(score, queries, keys, values, log_weights=log_weights)
+    return engine.attention(pairs_of(score, queries, keys), values, log_weights=log_weights)
+
+
+def nearest_rows(scores: ArrayLike, k: int) -> Array:
     """Return the rows that give weight 1/k to each of the ``k`` largest scores; of equal ones the first count.
 
     Raises
@@ -168,19 +173,22 @@ def nearest(scores: ArrayLike, k: int) -> Array:
     return rows
 
 
-def unnormalised(queries: ArrayLike, keys: ArrayLike, coefficients: ArrayLike, score: Score) -> Array:
+def attend_unnormalised(queries: ArrayLike, keys: ArrayLike, coefficients: ArrayLike, score: Score) -> Array:
     r"""Return :math:`\sum_j \alpha_j e^{a(x, y_j)}`, shape (m,): what attention averages, times what it divides by."""
-    alpha = as_vector(coefficients, "coefficients")
+    q, k = as_points(queries, "queries"), as_points(keys, "keys")
+    alpha = as_vector(coefficients, "coefficients", size=k.shape[0])
     as_having(score, "score", "matrix")
-    found = read(queries, keys, alpha[:, np.newaxis], score=score)
+    found = _read(score, q, k, alpha[:, np.newaxis])
     with np.errstate(over="ignore"):
-        sums = np.exp(found.log_partition) * found.output[:, 0]
-    if not np.isfinite(sums).all():
+        sums: Array = np.exp(found.log_partition) * found.output[:, 0]
+    if not is_enclosed(sums) and not np.isfinite(sums).all():
         raise ValueError(f"score: expected exponentials that float64 can add, got exp({found.log_partition.max()})")
-    return np.asarray(sums)
+    return sums
 
 
-def density_corrected(tokens: ArrayLike, score: Score, *, alpha: float = 1.0, queries: ArrayLike | None = None) -> Laws:
+def attend_density_corrected(
+    tokens: ArrayLike, score: Score, *, alpha: float = 1.0, queries: ArrayLike | None = None
+) -> Array:
     r"""Return the weights :math:`\propto e^{a(x_i, x_j)}d_j^{-\alpha}` among tokens, :math:`d_j = \sum_k e^{a_{jk}}`.
 
     The query's own degree cancels: diffusion maps are attention with weighted keys. Rows are those of the tokens, or of
@@ -189,7 +197,5 @@ def density_corrected(tokens: ArrayLike, score: Score, *, alpha: float = 1.0, qu
     x, power = as_points(tokens, "tokens"), as_number(alpha, "alpha")
     as_having(score, "score", "matrix")
     asked = x if queries is None else as_points(queries, "queries", dim=x.shape[1])
-    degrees = engine.attention(pairs_of(score, x, x), x).log_partition
-    found = laws(asked, x, score, bias=-power * degrees)
-    off = abs(power) * (partition_error(x, x, bounded(score)) + U * float(np.abs(degrees).max()))
-    return Laws(found.weights, math.expm1(min(math.log1p(found.error) + 2.0 * off, 700.0)))
+    degrees = _read(score, x, x, x).log_partition
+    return biased_weights(asked, x, score, bias=-power * degrees)

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +31,7 @@ from theory._validate import as_callable, as_count, as_instance, as_number, as_p
 from theory.attention import rounding
 from theory.diffusion.limits.laplace import REACH, GeneralScore, lattice
 from theory.diffusion.limits.operators import propagate
-from theory.evidence import Interval, estimated
+from theory.evidence import Interval, as_intervals, estimated, is_enclosed
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -60,20 +61,21 @@ class Profile:
 
     def __post_init__(self) -> None:
         c = as_vector(self.second, "second")
-        if not c.min() > 0.0:
-            raise ValueError(f"second: expected positive derivatives, got {c.min()}")
-        object.__setattr__(self, "second", frozen(c))
+        least = float(as_intervals(c).lo.min())
+        if not least > 0.0:
+            raise ValueError(f"second: expected positive derivatives, got {least}")
+        object.__setattr__(self, "second", _kept(c))
         for name in ("third", "fourth"):
-            object.__setattr__(self, name, frozen(as_vector(getattr(self, name), name, size=c.size)))
+            object.__setattr__(self, name, _kept(as_vector(getattr(self, name), name, size=c.size)))
         volume = as_real(self.volume, "volume")
         if volume.shape not in ((), c.shape):
             raise ValueError(f"volume: expected a number or shape {c.shape}, got shape {volume.shape}")
-        object.__setattr__(self, "volume", frozen(np.broadcast_to(volume, c.shape)))
+        object.__setattr__(self, "volume", _kept(np.broadcast_to(volume, c.shape)))
 
     @property
     def weight(self) -> Array:
         r"""The mass :math:`c^{-1/2}` of the peak, shape (n,), in units of its Gaussian factor."""
-        return np.asarray(self.second**-0.5)
+        return self.second**-0.5
 
     def correction(self, value: ArrayLike, slope: ArrayLike, curvature: ArrayLike) -> Array:
         """Return the coefficient of the bandwidth of a function with these derivatives across, shape (n,)."""
@@ -83,12 +85,18 @@ class Profile:
             for part, name in ((value, "value"), (slope, "slope"), (curvature, "curvature"))
         )
         even = -self.fourth * inverse**2 / 4.0 + 5.0 / 12.0 * self.third**2 * inverse**3
-        even = even + 2.0 * inverse * np.asarray(self.volume)
-        return np.asarray(inverse * k - self.third * inverse**2 * s + even * v)
+        even = even + 2.0 * inverse * self.volume
+        corrected: Array = inverse * k - self.third * inverse**2 * s + even * v
+        return corrected
 
 
-def along(profile: Profile, density: ArrayLike, product: ArrayLike) -> tuple[float, float]:
-    r"""Return the limit of :math:`P_\varepsilon h` and its coefficient of :math:`\varepsilon`.
+def _kept(values: Array) -> Array:
+    """Return a read-only copy; enclosures have no ends that are written."""
+    return values if is_enclosed(values) else frozen(values)
+
+
+def expand_along(profile: Profile, density: ArrayLike, product: ArrayLike) -> tuple[Any, Any]:
+    r"""Return the limit of :math:`P_\varepsilon h` and its coefficient of :math:`\varepsilon`, enclosed if asked so.
 
     Parameters
     ----------
@@ -107,19 +115,23 @@ def along(profile: Profile, density: ArrayLike, product: ArrayLike) -> tuple[flo
     for name, part in (("density", p), ("product", hp)):
         if part.shape != (3, n):
             raise ValueError(f"{name}: expected shape (3, {n}), got shape {part.shape}")
-    if not p[0].min() > 0.0:
-        raise ValueError(f"density: expected positive numbers, got {p[0].min()}")
+    least = float(as_intervals(p[0]).lo.min())
+    if not least > 0.0:
+        raise ValueError(f"density: expected positive numbers, got {least}")
     weight = profile.weight
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         below, above = weight @ p[0], weight @ hp[0]
         first, second = weight @ profile.correction(*hp), weight @ profile.correction(*p)
-        limit, slope = float(above / below), float(first / below - above * second / below**2)
+        limit, slope = above / below, first / below - above * second / below**2
+    if is_enclosed(limit):
+        return limit, slope
+    limit, slope = float(limit), float(slope)
     if not (np.isfinite(limit) and np.isfinite(slope)):
         raise ValueError(f"density, product: expected ones of which float64 holds the quotients, got {limit}, {slope}")
     return limit, slope
 
 
-def fibred(
+def average_along(
     score: GeneralScore, query: ArrayLike, centre: float, width: float, function: Callable[[Array], Array],
     density: Callable[[Array], Array], *, nodes: int,
 ) -> Interval:  # fmt: skip
@@ -153,7 +165,7 @@ def fibred(
         turn = 2.0 * np.pi * np.arange(around) / around
         keys = np.stack([np.repeat(across, around), np.tile(turn, across.size)], axis=1)
         values, masses = function(keys), density(keys)
-        found.append(float(propagate(x, keys, values, score.epsilon, score=score, masses=masses)[0]))
+        found.append(float(propagate(x, keys, values, score.epsilon, score=score, weights=masses)[0]))
     size = float(np.abs(values).max())
     error = rounding(x, keys, values[:, np.newaxis], score=score, weights=masses)
     # places are off by 8 u of their size, which ten deviations from the middle, where a score is 50, changes a weight

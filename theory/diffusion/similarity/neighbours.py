@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_instance, as_points, as_positive, as_real, as_vector
 from theory.diffusion.limits.grid import PeriodicGrid
+from theory.evidence import as_intervals, is_enclosed, within
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -40,8 +41,8 @@ class Neighbourhoods:
         Of one or two dimensions; it must resolve the density, and the density times what is averaged.
     density : array_like
         Positive, on the grid, of any total mass.
-    queries : array_like, shape (m, d)
-        In radians.
+    queries : array_like or Intervals, shape (m, d)
+        In radians; asked with exact enclosures, radii and averages are enclosed.
     share : float
         Of the mass, positive; the balls must not meet themselves around the torus.
 
@@ -93,12 +94,20 @@ class Neighbourhoods:
         modes = np.stack([np.broadcast_to(k, self.grid.shape).ravel() for k in self.grid.frequencies])[:, kept]
         lengths = np.sqrt((modes**2).sum(axis=0))
         factors = ball_transform(lengths[np.newaxis, :], r[:, np.newaxis], self.grid.dim)
-        waves = np.exp(1j * (self.queries @ modes))
+        waves = np.exp(1j * (self._places @ modes))
         found: Array = ((waves * coefficients[kept]).real * factors).sum(axis=1)
         return found
 
+    @property
+    def _places(self) -> Array:
+        return as_intervals(self.queries).mid
+
     def radii(self) -> Array:
-        """Return the radii of the balls, shape (m,), in radians."""
+        r"""Return the radii of the balls, shape (m,), in radians.
+
+        A mass grows with the radius by at least :math:`d\,p_{\min}V_dr^{d-1}`: one that is off by a share
+        :math:`\delta` of the least density times the volume of the ball moves the radius by :math:`\delta/d` of itself.
+        """
         low, high = np.zeros(len(self.queries)), np.full(len(self.queries), math.pi)
         volume = 2.0 if self.grid.dim == 1 else math.pi
         least = (self.share / (volume * float(self.density.max()))) ** (1.0 / self.grid.dim)
@@ -111,12 +120,21 @@ class Neighbourhoods:
             if np.abs(moved - r).max() <= 4.0 * U * float(r.max()):
                 break
             r = moved
-        return r
+        if not is_enclosed(self.queries):
+            return r
+        return within(r, r * (self._mass_error / self.grid.dim + 16.0 * U))
 
     def average(self, values: ArrayLike) -> Array:
         """Average a function on the grid over the balls, each by its own mass, shape (m,)."""
-        r = self.radii()
-        found: Array = self.masses(self.density * self._on(values), r) / self.masses(self.density, r)
+        h = self._on(values)
+        if is_enclosed(h, self.queries):
+            given = as_intervals(h)
+            return within(self._average(given.mid), self.rounding(given.mid) + float(given.radius.max()))
+        return self._average(h)
+
+    def _average(self, values: Array) -> Array:
+        r = as_intervals(self.radii()).mid
+        found: Array = self.masses(self.density * values, r) / self.masses(self.density, r)
         return found
 
     def _on(self, values: ArrayLike) -> Array:
@@ -133,15 +151,19 @@ class Neighbourhoods:
         average by :math:`d\delta` of its spread, where the mass is off by as much of itself.
         """
         h = self._on(values)
+        size, own = float(np.abs(h).max()), self._mass_error
+        return self._sum_error(self.density * h) + 3.0 * (own + 16 * U) * size + 2.0 * size * (own + 16 * U)
+
+    @property
+    def _mass_error(self) -> float:
+        """Bound the error of a mass, in units of the least density times the volume of the ball."""
+        return self._sum_error(self.density)
+
+    def _sum_error(self, values: Array) -> float:
         least = float(self.density.min())
-        size = float(np.abs(h).max())
-
-        def off(values: Array) -> float:
-            coefficients = np.abs(np.fft.fftn(values)) / self.grid.size
-            return 64.0 * U * float(coefficients.sum()) + self.grid.rounding(values) / math.sqrt(self.grid.size)
-
-        own = off(self.density) / least
-        return off(self.density * h) / least + 3.0 * (own + 16 * U) * size + 2.0 * size * (own + 16 * U)
+        coefficients = np.abs(np.fft.fftn(values)) / self.grid.size
+        off = 64.0 * U * float(coefficients.sum()) + self.grid.rounding(values) / math.sqrt(self.grid.size)
+        return off / least
 
 
 def ball_transform(lengths: ArrayLike, radii: ArrayLike, dim: int) -> Array:

@@ -6,8 +6,9 @@ A method on a graph of points takes a similarity matrix S, strengthens it, norma
 .. math:: D_{t,c} = c - \mathrm{sign}(t)\,d^t, \quad \Gamma_r(S) = \mathrm{sign}(r)\,S^r, \quad e^{S_{ij}/\sigma_i},
    \quad N_r, N_c, N_g, \quad N_2(S)_{ij} = \frac{S_{ij}}{\sum_k S_{ik}\sum_k S_{jk}} ,
 
-entry by entry as printed, and :func:`chain` puts them in order. Attention is :math:`N_r \circ \exp` of learnable
-scores. Sums, products and quotients of float64; powers and exponentials are within a few units in the last place.
+entry by entry as printed, and :func:`compose` puts them in order. Attention is :math:`N_r \circ \exp` of learnable
+scores. A step asked with floats answers floats; asked with enclosures it answers enclosures, since sums, products,
+quotients, powers and exponentials carry their own rounding.
 
 References
 ----------
@@ -23,12 +24,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_matrix, as_number, as_vector
+from theory.evidence import Intervals
 
 Array = NDArray[np.float64]
 Stage = Callable[[Array], Array]
 
 
-def chain(*stages: Stage) -> Stage:
+def compose(*stages: Stage) -> Stage:
     """Return the map that applies ``stages`` one after the other, the first one first.
 
     Raises
@@ -64,12 +66,13 @@ def metric_similarity(distances: ArrayLike, t: float, c: float) -> Array:
         If an argument is out of its range, or a power overflows; one that underflows is zero.
     """
     d, power, level = as_matrix(distances, "distances"), _exponent(t, "t"), as_number(c, "c")
-    if d.min() < 0.0 or (power < 0.0 and d.min() == 0.0):
-        raise ValueError(f"distances: expected {'positive' if power < 0.0 else 'non-negative'} ones, got {d.min()}")
+    least = _least(d)
+    if least < 0.0 or (power < 0.0 and least == 0.0):
+        raise ValueError(f"distances: expected {'positive' if power < 0.0 else 'non-negative'} ones, got {least}")
     return level - _power(d, power, "distances")
 
 
-def inflation(similarity: ArrayLike, r: float) -> Array:
+def inflate(similarity: ArrayLike, r: float) -> Array:
     r"""Return :math:`\Gamma_r(S) = \mathrm{sign}(r)\,S^r`, entry by entry.
 
     Raises
@@ -79,12 +82,12 @@ def inflation(similarity: ArrayLike, r: float) -> Array:
         overflows; one that underflows is zero.
     """
     s, power = as_matrix(similarity, "similarity"), _exponent(r, "r")
-    if (s.min() < 0.0 and power != round(power)) or (power < 0.0 and (s == 0.0).any()):
-        raise ValueError(f"similarity: expected entries with a real power {power:g}, got {s.min()} or zero")
+    if (_least(s) < 0.0 and power != round(power)) or (power < 0.0 and _least(abs(s)) == 0.0):
+        raise ValueError(f"similarity: expected entries with a real power {power:g}, got {_least(s)} or zero")
     return _power(s, power, "similarity")
 
 
-def exponential_inflation(similarity: ArrayLike, sigma: ArrayLike) -> Array:
+def inflate_exponentially(similarity: ArrayLike, sigma: ArrayLike) -> Array:
     r"""Return :math:`e^{S_{ij}/\sigma_i}`, without a shift.
 
     Parameters
@@ -99,59 +102,67 @@ def exponential_inflation(similarity: ArrayLike, sigma: ArrayLike) -> Array:
         If ``sigma`` does not fit or is not positive, or an exponential overflows.
     """
     s = as_matrix(similarity, "similarity")
-    widths = as_vector(np.broadcast_to(np.asarray(sigma), s.shape[:1]) if np.ndim(sigma) == 0 else sigma, "sigma")
-    if widths.size != s.shape[0] or not widths.min() > 0.0:
-        raise ValueError(f"sigma: expected {s.shape[0]} positive numbers, got {widths.size}, the least {widths.min()}")
+    widths = as_vector(np.broadcast_to(sigma, s.shape[:1]) if np.ndim(sigma) == 0 else sigma, "sigma")
+    if widths.size != s.shape[0] or not _least(widths) > 0.0:
+        raise ValueError(
+            f"sigma: expected {s.shape[0]} positive numbers, got {widths.size}, the least {_least(widths)}"
+        )
     with np.errstate(over="ignore", under="ignore"):
         return _finite(np.exp(s / widths[:, np.newaxis]), "similarity")
 
 
-def by_rows(similarity: ArrayLike) -> Array:
+def normalise_rows(similarity: ArrayLike) -> Array:
     """Return :math:`N_r(S)`: every row divided by its sum, which must not vanish."""
     s = as_matrix(similarity, "similarity")
-    return np.asarray(s / _sums(s, 1)[:, np.newaxis])
+    divided: Array = s / _sums(s, 1)[:, np.newaxis]
+    return divided
 
 
-def by_columns(similarity: ArrayLike) -> Array:
+def normalise_columns(similarity: ArrayLike) -> Array:
     """Return :math:`N_c(S)`: every column divided by its sum, which must not vanish."""
     s = as_matrix(similarity, "similarity")
-    return np.asarray(s / _sums(s, 0))
+    divided: Array = s / _sums(s, 0)
+    return divided
 
 
-def two_sided(similarity: ArrayLike) -> Array:
+def normalise_two_sided(similarity: ArrayLike) -> Array:
     """Return :math:`N_2(S)`: every entry divided by the sums of the rows of both of its indices."""
     s = as_matrix(similarity, "similarity")
     degrees = _sums(as_matrix(s, "similarity", shape=(s.shape[0], s.shape[0])), 1)
     with np.errstate(over="ignore"):
-        divided = np.asarray(s / degrees[:, np.newaxis] / degrees)
+        divided: Array = s / degrees[:, np.newaxis] / degrees
     return _finite(divided, "similarity")
 
 
-def overall(similarity: ArrayLike) -> Array:
+def normalise_overall(similarity: ArrayLike) -> Array:
     """Return :math:`N_g(S)`: every entry divided by the sum of all, which must not vanish."""
     s = as_matrix(similarity, "similarity")
-    return np.asarray(s / _sums(s.reshape(1, -1), 1))
+    divided: Array = s / _sums(s.reshape(1, -1), 1)
+    return divided
 
 
-def without_self(similarity: ArrayLike) -> Array:
+def clear_diagonal(similarity: ArrayLike) -> Array:
     """Return a square similarity with zero on its diagonal."""
     s = as_matrix(similarity, "similarity")
-    return np.asarray(as_matrix(s, "similarity", shape=(s.shape[0], s.shape[0])) * (1.0 - np.eye(s.shape[0])))
+    others: Array = as_matrix(s, "similarity", shape=(s.shape[0], s.shape[0])) * (1.0 - np.eye(s.shape[0]))
+    return others
 
 
-def symmetrised(similarity: ArrayLike) -> Array:
+def symmetrise(similarity: ArrayLike) -> Array:
     r"""Return :math:`\frac12(S + S^\top)`."""
     s = as_matrix(similarity, "similarity")
-    return np.asarray(0.5 * (s + as_matrix(s, "similarity", shape=(s.shape[0], s.shape[0])).T))
+    half: Array = 0.5 * (s + as_matrix(s, "similarity", shape=(s.shape[0], s.shape[0])).T)
+    return half
 
 
 def fuzzy_union(similarity: ArrayLike) -> Array:
     r"""Return :math:`S + S^\top - S \circ S^\top`: how likely one of two independent edges is there."""
     s = as_matrix(similarity, "similarity")
-    if s.min() < 0.0 or s.max() > 1.0:
-        raise ValueError(f"similarity: expected entries from 0 to 1, got {s.min()} to {s.max()}")
+    if _least(s) < 0.0 or _least(-s) < -1.0:
+        raise ValueError(f"similarity: expected entries from 0 to 1, got {_least(s)} to {-_least(-s)}")
     s = as_matrix(s, "similarity", shape=(s.shape[0], s.shape[0]))
-    return np.asarray(s + (1.0 - s) * s.T)
+    union: Array = s + (1.0 - s) * s.T
+    return union
 
 
 def _exponent(value: float, name: str) -> float:
@@ -166,8 +177,13 @@ def _power(base: Array, power: float, name: str) -> Array:
         return _finite(np.sign(power) * base**power, name)
 
 
+def _least(values: Array) -> float:
+    """Return the least entry, of enclosures that of the middles."""
+    return float((values.mid if isinstance(values, Intervals) else values).min())
+
+
 def _finite(values: Array, name: str) -> Array:
-    if not np.isfinite(values).all():
+    if not isinstance(values, Intervals) and not np.isfinite(values).all():
         raise ValueError(f"{name}: expected sizes of which float64 holds what is asked for, got an overflow")
     return values
 
@@ -175,6 +191,6 @@ def _finite(values: Array, name: str) -> Array:
 def _sums(similarity: Array, axis: int) -> Array:
     with np.errstate(over="ignore"):
         sums: Array = _finite(similarity.sum(axis=axis), "similarity")
-    if (sums == 0.0).any():
+    if _least(abs(sums)) == 0.0:
         raise ValueError("similarity: expected sums other than zero, got 0.0")
     return sums

@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     from theory.diffusion.studies.metrics import metrics as metrics
     from theory.diffusion.studies.million import million as million
     from theory.diffusion.studies.normalisers import normalisers as normalisers
-    from theory.diffusion.studies.sampling import sampling as sampling, variances as variances
+    from theory.diffusion.studies.sampling import (
+        sampled_output as sampled_output,
+        sampling as sampling,
+        variances as variances,
+    )
     from theory.diffusion.studies.scores import scores as scores
     from theory.diffusion.studies.self_dynamics import self_dynamics as self_dynamics
     from theory.diffusion.studies.stacking import stacking as stacking

@@ -11,7 +11,7 @@ import numpy as np
 from theory.diffusion.geometry.boundary import layer_rise, segment_stack
 from theory.evidence import Kind, Table
 
-TIME = 0.1  # of the stacks
+SEGMENT_TIME = 0.1  # of the stacks
 LEVELS, DEEP = {"quick": 8, "paper": 9}, {"quick": 7, "paper": 8}
 PLACES = {"quick": (0.0, 0.5, 1.0, 2.0, 3.5), "paper": tuple((np.arange(25) / 6.0).tolist())}
 SPOTS = {"quick": 9, "paper": 33}
@@ -28,7 +28,7 @@ def boundary(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is dra
     spots = np.linspace(0.0, 1.0, SPOTS[scale])
     for level in range(DEEP[scale]):
         epsilon = _START * 0.5**level
-        values = segment_stack(wave, epsilon, TIME, spots.tolist())
+        values = segment_stack(segment_wave, epsilon, SEGMENT_TIME, spots.tolist())
         rows += [("stack", epsilon, x, value) for x, value in zip(spots.tolist(), values, strict=True)]
     parts, epsilons, places, found = zip(*rows, strict=True)
     units = {"part": "1", "epsilon": "1", "place": "1", "value": "1"}
@@ -45,7 +45,7 @@ def flat(x: np.ndarray) -> np.ndarray:
     return np.asarray(np.cos(x))
 
 
-def wave(x: np.ndarray) -> np.ndarray:
+def segment_wave(x: np.ndarray) -> np.ndarray:
     """Return the first mode of the segment."""
     return np.asarray(np.cos(np.pi * x))
 

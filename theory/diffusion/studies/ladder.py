@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from theory.diffusion.limits.densities import CircleDensity
 from theory.diffusion.limits.grid import PeriodicGrid
-from theory.diffusion.limits.operators import chordal_multiplier, convolved, heat_multiplier
+from theory.diffusion.limits.operators import chordal_multiplier, convolve, heat_multiplier
+from theory.diffusion.studies.wavy import WAVY_DENSITY, wavy_function
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import U
 
-DENSITY = CircleDensity(np.array([0.8, 0.0]), np.array([0.0, 0.3]))
 LEVELS = {"quick": 7, "paper": 8}
 NODES, PLACES = 256, {"quick": 8, "paper": 32}
 _START = 0.08
@@ -18,20 +17,20 @@ _MULTIPLIERS = {"heat": heat_multiplier, "chordal": chordal_multiplier}
 
 
 def ladder(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn here
-    r"""Return :math:`(P_\varepsilon h - h)/\varepsilon` of :func:`function` at some nodes of the grid.
+    r"""Return :math:`(P_\varepsilon h - h)/\varepsilon` of :func:`wavy_function` at some nodes of the grid.
 
     The width is the rounding of the transforms (:meth:`PeriodicGrid.rounding`) of a quotient of two sums of
     size one, of which the lower is at least the least density; multipliers and densities are within 64 u.
     """
     grid = PeriodicGrid((NODES,))
     x = grid.axes[0]
-    p, h = DENSITY(x), function(x)
+    p, h = WAVY_DENSITY(x), wavy_function(x)
     chosen = np.arange(0, NODES, NODES // PLACES[scale])
     rows = []
     for name, multiplier in _MULTIPLIERS.items():
         for level in range(LEVELS[scale]):
             epsilon = _START * 0.5**level
-            found = convolved(grid, p, h, multiplier(epsilon))
+            found = convolve(grid, p, h, multiplier(epsilon))
             width = 2.0 * (grid.rounding(h * p) + 2.0 * grid.rounding(p)) / float(p.min()) + 256 * U * 2.0
             for node in chosen.tolist():
                 change = (
@@ -41,8 +40,3 @@ def ladder(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn
     kernels, epsilons, places, changes = zip(*rows, strict=True)
     units = {"kernel": "1", "epsilon": "1", "x": "rad", "change": "1"}
     return Table(Kind.NUMERIC, units, {"kernel": kernels, "epsilon": epsilons, "x": places, "change": changes})
-
-
-def function(x: np.ndarray) -> np.ndarray:
-    """Return the function that is propagated."""
-    return np.asarray(np.sin(x) + 0.5 * np.cos(2.0 * x))

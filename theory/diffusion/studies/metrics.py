@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from theory.diffusion.geometry.curves import Curve, Ellipse, Modulated, Reparametrised, change
-from theory.diffusion.limits.densities import CircleDensity
+from theory.diffusion.geometry.curves import Curve, Ellipse, Modulated, Reparametrised, layer_change
+from theory.diffusion.studies.wavy import WAVY_DENSITY, wavy_function
 from theory.evidence import Kind, Table
 
-DENSITY = CircleDensity(np.array([0.8, 0.0]), np.array([0.0, 0.3]))
-CURVES: dict[str, Curve] = {
+LEARNED_CURVES: dict[str, Curve] = {
     "modulated": Modulated(0.3), "lopsided": Modulated(0.3, symmetric=False), "reparametrised": Reparametrised(0.4),
     "ellipse": Ellipse(1.0, 0.7),
 }  # fmt: skip
@@ -26,15 +25,10 @@ def metrics(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is draw
     r"""Return :math:`(P_\varepsilon h - h)/\varepsilon` at angles of the circle."""
     rows = []
     places = (2.0 * np.pi * np.arange(PLACES[scale]) / PLACES[scale]).tolist()
-    for name, curve in CURVES.items():
+    for name, curve in LEARNED_CURVES.items():
         for level in range(LEVELS):
             epsilon = _START * 0.5**level
-            rows += [(name, epsilon, x, change(curve, DENSITY, function, epsilon, x)) for x in places]
+            rows += [(name, epsilon, x, layer_change(curve, WAVY_DENSITY, wavy_function, epsilon, x)) for x in places]
     curves, epsilons, angles, changes = zip(*rows, strict=True)
     units = {"curve": "1", "epsilon": "1", "x": "rad", "change": "1"}
     return Table(Kind.ESTIMATED, units, {"curve": curves, "epsilon": epsilons, "x": angles, "change": changes})
-
-
-def function(x: np.ndarray) -> np.ndarray:
-    """Return the function that is propagated."""
-    return np.asarray(np.sin(x) + 0.5 * np.cos(2.0 * x))

@@ -8,13 +8,13 @@ import numpy as np
 
 from theory.diffusion.limits.grid import PeriodicGrid
 from theory.diffusion.limits.operators import chordal, propagate
-from theory.diffusion.studies.sampling import cloud, function
+from theory.diffusion.studies.sampling import cloud, sampled_function
 from theory.evidence import Interval, Kind, Table, stream
 from theory.evidence.roundoff import U
 
-COUNTS = (10**3, 10**4, 10**5, 10**6)
-EPSILON = {1: 0.04, 2: 0.1}
-PLACES = {1: 64, 2: 32}  # per axis
+MILLION_COUNTS = (10**3, 10**4, 10**5, 10**6)
+MILLION_EPSILON = {1: 0.04, 2: 0.1}
+MILLION_PLACES = {1: 64, 2: 32}  # per axis
 ACCURACY, DECIMALS = 1e-9, 9  # of fast sums; threads add in any order, so that what they return is rounded
 
 
@@ -26,13 +26,13 @@ def million(*, scale: str, root: int) -> Table:  # noqa: ARG001  a million at ev
     """
     rows = []
     for d in (1, 2):
-        grid, epsilon = PeriodicGrid((PLACES[d],) * d), EPSILON[d]
-        keys = cloud(d, COUNTS[-1], stream("diffusion.million", d, root=root))
-        values, here = function(*keys.T), function(*grid.nodes.T)
+        grid, epsilon = PeriodicGrid((MILLION_PLACES[d],) * d), MILLION_EPSILON[d]
+        keys = cloud(d, MILLION_COUNTS[-1], stream("diffusion.million", d, root=root))
+        values, here = sampled_function(*keys.T), sampled_function(*grid.nodes.T)
         error = ACCURACY * float(np.abs(values).max()) + 0.5 * 10.0**-DECIMALS + 64 * U
-        cells = np.rint(keys * PLACES[d] / (2.0 * np.pi)).astype(np.int64) % PLACES[d]
+        cells = np.rint(keys * MILLION_PLACES[d] / (2.0 * np.pi)).astype(np.int64) % MILLION_PLACES[d]
         nearest = np.ravel_multi_index(tuple(cells.T), grid.shape)
-        for n in COUNTS:
+        for n in MILLION_COUNTS:
             fast: dict[str, Any] = {"method": "nufft", "accuracy": ACCURACY} if n * grid.size > 2**24 else {}
             found = propagate(grid.nodes, keys[:n], values[:n], epsilon, score=chordal(epsilon), **fast).round(DECIMALS)
             counts = np.bincount(nearest[:n], minlength=grid.size)

@@ -11,22 +11,22 @@ from numpy.typing import NDArray
 from theory.diffusion.limits.densities import CircleDensity
 from theory.diffusion.limits.grid import PeriodicGrid
 from theory.diffusion.limits.operators import chordal, propagate
-from theory.diffusion.limits.sampling import SampledOutput, chordal_output, draw
+from theory.diffusion.limits.sampling import SampledOutput, chordal_output, draw_angles
 from theory.evidence import Interval, Kind, Table, run_mean, stream, sweep
 
 Array = NDArray[np.float64]
 Row = tuple[str, int, int, float, int, float, Interval]
-DENSITIES = {
+SAMPLED_DENSITIES = {
     1: (CircleDensity(np.array([0.5, 0.0]), np.array([0.0, 0.2]), logarithmic=False),),
     2: tuple(CircleDensity(np.array([0.0]), np.array([b]), logarithmic=False) for b in (0.0, 0.4)),
 }
 """of each angle"""
-REGULAR = {1: (1.0,), 2: (1.0, 0.75)}
-CRITICAL = {1: (0.5 * math.pi,), 2: (0.5 * math.pi, 0.5 * math.pi)}  # of the function
+REGULAR_PLACE = {1: (1.0,), 2: (1.0, 0.75)}
+CRITICAL_PLACE = {1: (0.5 * math.pi,), 2: (0.5 * math.pi, 0.5 * math.pi)}  # of the function
 EPSILONS = {1: tuple(0.1 * 0.5**k for k in range(6)), 2: tuple(0.2 * 0.5**k for k in range(5))}
 COUNTS = {1: (128, 400, 1280, 4096), 2: (256, 640, 1600, 4096)}
 FAR = (4096, 16384, 65536, 262144, 1048576)
-TOKENS, FIXED = 4096, {1: 0.05, 2: 0.2}  # where the other one varies
+FIXED_TOKENS, FIXED_EPSILON = 4096, {1: 0.05, 2: 0.2}  # where the other one varies
 FAR_EPSILON = 0.003125
 PLACES, FAR_PLACES = {1: 16, 2: 4}, 128  # per axis
 BATCHES, BATCH = {"quick": 96, "paper": 256}, 4  # of clouds
@@ -34,30 +34,30 @@ FAR_BATCHES, FAR_BATCH = 16, 2
 LEVELS = 8
 
 
-def function(*x: Array) -> Array:
+def sampled_function(*x: Array) -> Array:
     """Return the function that is propagated, of one angle or of two."""
     if len(x) == 1:
         return np.asarray(np.sin(x[0]) - 0.25 * np.cos(2.0 * x[0]))
     return np.asarray(np.sin(x[0]) + 0.5 * np.sin(x[1]) + 0.25 * np.sin(x[0]) * np.sin(x[1]))
 
 
-def places(d: int, *, far: bool = False) -> Array:
+def sampled_places(d: int, *, far: bool = False) -> Array:
     """Return where the outputs over drawn tokens are read, shape (m, d)."""
     along = FAR_PLACES if far else PLACES[d]
     line = 2.0 * math.pi * (np.arange(along) + 0.5) / along
     return np.stack([axis.ravel() for axis in np.meshgrid(*[line] * d, indexing="ij")], axis=1)
 
 
-def sampled(d: int, place: tuple[float, ...] | Array, epsilon: float, *, fine: float = 11.0) -> SampledOutput:
+def sampled_output(d: int, place: tuple[float, ...] | Array, epsilon: float, *, fine: float = 11.0) -> SampledOutput:
     """Return the output at a place over tokens of the density, with ``fine`` / pi nodes in a width of the kernel."""
     grid = PeriodicGrid((2 * math.ceil(fine / math.sqrt(epsilon)),) * d)
-    density = math.prod((p(x) for p, x in zip(DENSITIES[d], grid.axes, strict=True)), start=np.ones(grid.shape))
-    return chordal_output(grid, density, np.broadcast_to(function(*grid.axes), grid.shape), place, epsilon)
+    density = math.prod((p(x) for p, x in zip(SAMPLED_DENSITIES[d], grid.axes, strict=True)), start=np.ones(grid.shape))
+    return chordal_output(grid, density, np.broadcast_to(sampled_function(*grid.axes), grid.shape), place, epsilon)
 
 
 def cloud(d: int, n: int, rng: np.random.Generator) -> Array:
     """Draw n tokens, shape (n, d)."""
-    return np.stack([draw(p, rng, n) for p in DENSITIES[d]], axis=1)
+    return np.stack([draw_angles(p, rng, n) for p in SAMPLED_DENSITIES[d]], axis=1)
 
 
 def variances(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn here
@@ -77,7 +77,8 @@ def sampling(*, scale: str, root: int) -> Table:
     rows = _quadratures()
     cases: list[dict[str, Any]] = []
     for d in (1, 2):
-        plan = [(TOKENS, e) for e in EPSILONS[d]] + [(n, FIXED[d]) for n in COUNTS[d] if n != TOKENS]
+        plan = [(FIXED_TOKENS, epsilon) for epsilon in EPSILONS[d]]
+        plan += [(n, FIXED_EPSILON[d]) for n in COUNTS[d] if n != FIXED_TOKENS]
         cases.append({"d": d, "plan": plan, "batches": BATCHES[scale], "size": BATCH, "part": "spread"})
     if scale == "paper":
         far = [(n, FAR_EPSILON) for n in FAR]
@@ -97,10 +98,12 @@ def _table(rows: list[Row], kind: Kind) -> Table:
 def _quadratures() -> list[Row]:
     rows: list[Row] = []
     for d in (1, 2):
-        for part, place in (("regular", REGULAR[d]), ("critical", CRITICAL[d])):
+        for part, place in (("regular", REGULAR_PLACE[d]), ("critical", CRITICAL_PLACE[d])):
             for level in range(LEVELS):
                 epsilon = EPSILONS[d][0] * 0.5**level
-                rows.append((part, d, 0, epsilon, 0, 0, sampled(d, place, epsilon).variance() / epsilon / epsilon))
+                rows.append(
+                    (part, d, 0, epsilon, 0, 0, sampled_output(d, place, epsilon).variance() / epsilon / epsilon)
+                )
     return rows
 
 
@@ -108,11 +111,11 @@ def _drawn(
     d: int, plan: list[tuple[int, float]], batches: int, size: int, part: str, rng: np.random.Generator
 ) -> list[Row]:
     """Read every cloud at all its bandwidths, and its first tokens as smaller clouds."""
-    queries = places(d, far=part == "far")
+    queries = sampled_places(d, far=part == "far")
     runs = np.empty((batches * size, len(plan), queries.shape[0]))
     for run in runs:
         keys = cloud(d, max(n for n, _ in plan), rng)
-        values = function(*keys.T)
+        values = sampled_function(*keys.T)
         for out, (n, epsilon) in zip(run, plan, strict=True):
             fast: dict[str, Any] = {"method": "nufft", "accuracy": 1e-10} if n * out.size > 2**20 else {}
             found = propagate(queries, keys[:n], values[:n], epsilon, score=chordal(epsilon), **fast)

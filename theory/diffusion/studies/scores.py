@@ -12,17 +12,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory.attention import DotProduct, rounding
-from theory.diffusion.limits.densities import CircleDensity
-from theory.diffusion.limits.laplace import GeneralScore, concentrated
+from theory.diffusion.limits.laplace import GeneralScore, average_at_peak
 from theory.diffusion.limits.operators import propagate
 from theory.diffusion.similarity.bilinear import sphere_tokens
+from theory.diffusion.studies.wavy import WAVY_DENSITY, wavy_function
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
-BETA = 0.6  # of the cubic term
-DENSITY = CircleDensity(np.array([0.8, 0.0]), np.array([0.0, 0.3]))
-AXES = np.array([1.0, -0.7, 1.6])  # a of the score on the sphere
+CUBIC_SHARE = 0.6  # of the cubic term
+SCORE_AXES = np.array([1.0, -0.7, 1.6])  # a of the score on the sphere
 LEVELS = {"quick": 9, "paper": 10}
 PLACES = {"quick": 6, "paper": 24}
 QUERIES = {"quick": 5, "paper": 12}
@@ -36,8 +35,8 @@ def scores(*, scale: str, root: int, flat: bool = False) -> Table:  # noqa: ARG0
     r"""Return :math:`P_\varepsilon h(x)` on the circle, and the coordinates of :math:`P_\varepsilon y` on the sphere.
 
     On the circle ``coordinate`` is zero and ``x`` the angle of the query; ``warm`` is one bandwidth at more places. On
-    the sphere ``coordinate`` counts from one, and ``x`` is the place on :func:`path`. With ``flat`` the score on the
-    circle is squared, so that it is of fourth order.
+    the sphere ``coordinate`` counts from one, and ``x`` is the place on :func:`query_path`. With ``flat`` the score on
+    the circle is squared, so that it is of fourth order.
     """
     rows = []
     epsilons = [_START * 0.5**level for level in range(LEVELS[scale])]
@@ -47,10 +46,10 @@ def scores(*, scale: str, root: int, flat: bool = False) -> Table:  # noqa: ARG0
         rows += [("warm", WARM_CIRCLE, x, 0, value) for x, value in _warm()]
     points, areas = sphere_tokens(_POLAR, _AROUND)
     for t in (np.pi * (np.arange(QUERIES[scale]) + 0.5) / QUERIES[scale]).tolist():
-        query = path(t)[np.newaxis, :]
+        query = query_path(t)[np.newaxis, :]
         for epsilon in WARM:
-            score = DotProduct(0.5 / epsilon, -np.diag(AXES))
-            found = propagate(query, points, points, epsilon, score=score, masses=areas)[0]
+            score = DotProduct(0.5 / epsilon, -np.diag(SCORE_AXES))
+            found = propagate(query, points, points, epsilon, score=score, weights=areas)[0]
             width = rounding(query, points, points, score=score, weights=areas) + 2.0**10 * U / epsilon
             rows += [("sphere", epsilon, t, k + 1, Interval.within(found[k], width)) for k in range(3)]
     parts, bandwidths, places, coordinates, values = zip(*rows, strict=True)
@@ -64,8 +63,8 @@ def on_circle(x: float, epsilon: float, *, flat: bool = False) -> Interval:
     width = (math.sqrt(epsilon) if flat else epsilon / float(stiffness(x))) ** 0.5
     error = 256.0 * U * 10.0 * width  # of f, whose slope is below 40 widths where it counts
     score = GeneralScore(_squared if flat else dissimilarity, epsilon, error)
-    return concentrated(
-        score, [x], [float(relabelled(x))], [width], lambda y: function(y[:, 0]), lambda y: DENSITY(y[:, 0]),
+    return average_at_peak(
+        score, [x], [float(relabelled(x))], [width], lambda y: wavy_function(y[:, 0]), lambda y: WAVY_DENSITY(y[:, 0]),
         reach=min(8.0 if flat else 20.0, math.pi / width),
     )  # fmt: skip
 
@@ -74,9 +73,9 @@ def _warm() -> list[tuple[float, Interval]]:
     """Return places and values on the circle by the trapezoidal rule over all of it."""
     queries = (2.0 * np.pi * np.arange(WARM_PLACES) / WARM_PLACES)[:, np.newaxis]
     keys = (2.0 * np.pi * np.arange(_NODES) / _NODES)[:, np.newaxis]
-    values, masses = function(keys), DENSITY(keys[:, 0])
+    values, masses = wavy_function(keys), WAVY_DENSITY(keys[:, 0])
     score = GeneralScore(dissimilarity, WARM_CIRCLE, 256.0 * U * 10.0)
-    found = propagate(queries, keys, values, WARM_CIRCLE, score=score, masses=masses)[:, 0]
+    found = propagate(queries, keys, values, WARM_CIRCLE, score=score, weights=masses)[:, 0]
     width = rounding(queries, keys, values, score=score, weights=masses) + 2.0**10 * U
     return [(x, Interval.within(v, width)) for x, v in zip(queries[:, 0].tolist(), found.tolist(), strict=True)]
 
@@ -88,7 +87,7 @@ def _squared(x: Array, y: Array) -> Array:
 def dissimilarity(x: Array, y: Array) -> Array:
     """Return f of angles, which broadcast, without their last axis."""
     v = (y - relabelled(x))[..., 0]
-    return np.asarray(4.0 * stiffness(x)[..., 0] * np.sin(0.5 * v) ** 2 * (1.0 + BETA * np.sin(v)))
+    return np.asarray(4.0 * stiffness(x)[..., 0] * np.sin(0.5 * v) ** 2 * (1.0 + CUBIC_SHARE * np.sin(v)))
 
 
 def relabelled(x: ArrayLike) -> Array:
@@ -102,11 +101,6 @@ def stiffness(x: ArrayLike) -> Array:
     return np.asarray(1.5 + 0.5 * np.cos(np.asarray(x, dtype=np.float64)))
 
 
-def function(y: Array) -> Array:
-    """Return the function that is propagated on the circle."""
-    return np.asarray(np.sin(y) + 0.5 * np.cos(2.0 * y))
-
-
-def path(t: float) -> Array:
+def query_path(t: float) -> Array:
     """Return the query at ``t`` on the sphere, shape (3,): a circle that is tilted."""
     return np.array([0.8 * math.cos(t), 0.8 * math.sin(t), 0.6 * math.cos(2.0 * t)])

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from functools import cache
 
-from theory.diffusion.layers.self_dynamics import Curve, ellipse, rounded, shortening, sphere_radii
+from theory.diffusion.layers.self_dynamics import PlaneCurve, advance_rounding, ellipse, shorten_curve, sphere_radii
 from theory.evidence import Interval, Kind, Table, estimated
 
-DIMENSIONS = (1, 2, 3)
+SPHERE_DIMENSIONS = (1, 2, 3)
 REACHED = 0.3  # the time times the dimension at which radii are compared
 LEVELS = {"quick": 4, "paper": 6}
 _FIRST = 10  # layers until then at the coarsest level
 _PATH = 2  # the level of which all layers are kept, past the collapse
 _PATH_LAYERS = 66
 
-AXES = (1.5, 0.75)
+HALF_AXES = (1.5, 0.75)
 CURVES = {"quick": 4, "paper": 5}
-TIMES = (0.1, 0.2, 0.3, 0.4, 0.5)
+SHORTENING_TIMES = (0.1, 0.2, 0.3, 0.4, 0.5)
 SHOWN = 64  # places along the curve
 _WIDEST = 0.04
 _FINE, _FINER = 8.0, 12.0  # taken: tokens per unit of angle and inverse root of epsilon, in two runs that are compared
@@ -31,7 +31,7 @@ def self_dynamics(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing i
     rounding of all layers.
     """
     rows: list[tuple[str, int, float, int, int, Interval]] = []
-    for dim in DIMENSIONS:
+    for dim in SPHERE_DIMENSIONS:
         for level in range(LEVELS[scale]):
             count = _FIRST * 2**level
             epsilon = 2.0 * REACHED / (dim * count)
@@ -48,12 +48,12 @@ def self_dynamics(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing i
 
 
 def _curve(epsilon: float) -> list[tuple[str, int, float, int, int, Interval]]:
-    layers = [round(2.0 * t / epsilon) for t in (0.0, *TIMES)]
+    layers = [round(2.0 * t / epsilon) for t in (0.0, *SHORTENING_TIMES)]
     coarse, fine = (_path(epsilon, per, layers[-1]) for per in (_FINE, _FINER))
     rows: list[tuple[str, int, float, int, int, Interval]] = []
     for layer in layers:
         a, b = coarse[layer], fine[layer]
-        slip = 4.0 * sum(rounded(c.points, epsilon, c.speed) for c in fine[: layer + 1 : max(1, layer // 4)])
+        slip = 4.0 * sum(advance_rounding(c.points, epsilon, c.speed) for c in fine[: layer + 1 : max(1, layer // 4)])
         slip *= max(1, layer // 4)  # that of every fourth part of the layers stands for its neighbours
         rows.append(("area", 1, epsilon, layer, 0, _between(a.area, b.area, 8.0 * slip)))
         for place in range(SHOWN):
@@ -64,9 +64,9 @@ def _curve(epsilon: float) -> list[tuple[str, int, float, int, int, Interval]]:
 
 
 @cache
-def _path(epsilon: float, per: float, layers: int) -> list[Curve]:
+def _path(epsilon: float, per: float, layers: int) -> list[PlaneCurve]:
     nodes = SHOWN * -int(-per * 2.0 * 3.2 / epsilon**0.5 // SHOWN)
-    return list(shortening(ellipse(*AXES, nodes), epsilon, layers))
+    return list(shorten_curve(ellipse(*HALF_AXES, nodes), epsilon, layers))
 
 
 def _between(coarse: float, fine: float, slip: float) -> Interval:

@@ -13,7 +13,7 @@ from theory.diffusion.limits.operators import propagate
 from theory.evidence import Interval, Kind, Table, estimated
 from theory.evidence.roundoff import U
 
-DENSITY = CircleDensity(np.array([0.3]), np.array([0.0]))
+MERIDIAN_DENSITY = CircleDensity(np.array([0.3]), np.array([0.0]))
 STEEPEST = 0.6
 COSINES, SINES = (0.0, 0.4), (1.0, 0.0)  # of the function that is propagated
 LEVELS = {"quick": 6, "paper": 8}
@@ -28,7 +28,7 @@ def surface(*, scale: str, root: int, areas: bool = True) -> Table:  # noqa: ARG
     Tokens weigh what area they stand for, or the same each unless ``areas``. The width is what rounding may do, and
     twice what a third more tokens in either direction change.
     """
-    shape, rows = Revolution(DENSITY, STEEPEST), []
+    shape, rows = Revolution(MERIDIAN_DENSITY, STEEPEST), []
     x = 2.0 * np.pi * np.arange(PLACES[scale]) / PLACES[scale] + 0.1
     for level in range(LEVELS[scale]):
         epsilon = _START * 0.5**level
@@ -36,14 +36,14 @@ def surface(*, scale: str, root: int, areas: bool = True) -> Table:  # noqa: ARG
         fine, error = _propagated(shape, x, epsilon, _FINER, areas=areas)
         for place, a, b in zip(x.tolist(), coarse.tolist(), fine.tolist(), strict=True):
             read = estimated(b, a, times=2.0) + Interval.within(0.0, error)
-            here = float(function(np.array(place)))
+            here = float(meridian_function(np.array(place)))
             rows.append((epsilon, place, (read - Interval.within(here, 16 * U * 2.0)) / epsilon))
     epsilons, places, changes = zip(*rows, strict=True)
     units = {"epsilon": "1", "x": "rad", "change": "1"}
     return Table(Kind.ESTIMATED, units, {"epsilon": epsilons, "x": places, "change": changes})
 
 
-def function(x: np.ndarray) -> np.ndarray:
+def meridian_function(x: np.ndarray) -> np.ndarray:
     """Return the function that is propagated."""
     k = np.arange(1, len(COSINES) + 1)
     return np.asarray(np.cos(np.multiply.outer(x, k)) @ COSINES + np.sin(np.multiply.outer(x, k)) @ SINES)
@@ -53,9 +53,9 @@ def _propagated(
     shape: Revolution, x: np.ndarray, epsilon: float, per_width: float, *, areas: bool
 ) -> tuple[np.ndarray, float]:
     tokens = shape.tokens(epsilon, per_width=per_width)
-    queries, values = shape.points(x, np.zeros(x.size)), function(tokens.meridian)
+    queries, values = shape.points(x, np.zeros(x.size)), meridian_function(tokens.meridian)
     masses = tokens.areas if areas else None
-    found = propagate(queries, tokens.points, values, epsilon, masses=masses)
+    found = propagate(queries, tokens.points, values, epsilon, weights=masses)
     error = rounding(
         queries, tokens.points, values[:, np.newaxis], score=SquaredDistance(0.5 / epsilon), weights=masses
     )

@@ -5,11 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from theory.attention import DotProduct, SquaredDistance, attend_rows
-from theory.diffusion.similarity.instances import LogDistance, density_corrected, laws, nearest, regrouped
-from theory.diffusion.similarity.pipeline import by_columns
-from theory.evidence import Interval, Kind, Table, stream
-from theory.evidence.roundoff import gamma
+from theory.attention import DotProduct, SquaredDistance
+from theory.attention.variants import attend_rows
+from theory.diffusion.similarity.instances import (
+    LogDistance,
+    attend_density_corrected,
+    biased_weights,
+    nearest_rows,
+    regroup,
+)
+from theory.diffusion.similarity.pipeline import normalise_columns, normalise_rows
+from theory.evidence import Interval, Intervals, Kind, Table, exact, stream
 
 Array = NDArray[np.float64]
 CENTRES = np.array([[0.5, 0.25], [2.75, 0.0], [1.25, 2.5]])
@@ -27,8 +33,7 @@ def zoo(*, scale: str, root: int) -> Table:
     points = np.concatenate([middle + spread * rng.normal(size=(count, 2)) for middle, spread, count in parts])
     weights: list[Interval] = []
     for name in METHODS:
-        row, error = row_of(name, points)
-        weights += [Interval.within(w, error) for w in row[0].tolist()]
+        weights += list(row_of(name, points))
     count = len(METHODS)
     places = {"x1": np.tile(points[:, 0], count), "x2": np.tile(points[:, 1], count)}
     return Table(
@@ -38,25 +43,20 @@ def zoo(*, scale: str, root: int) -> Table:
     )
 
 
-def row_of(name: str, points: Array) -> tuple[Array, float]:
-    """Return the row of a method at the first centre, shape (1, n), and a bound on the error of every weight."""
-    query, n = CENTRES[:1], len(points)
+def row_of(name: str, points: Array) -> Intervals:
+    """Enclose the row of a method at the first centre, shape (n,)."""
+    query, centres, x = exact(CENTRES[:1]), exact(CENTRES), exact(points)
+    heat, every = SquaredDistance(HEAT), np.eye(len(points))
     if name == "k-means":
-        hard = attend_rows(points, CENTRES, np.eye(3), rows=lambda s: nearest(s, 1), score=SquaredDistance(HEAT))
-        return by_columns(hard).T[:1], gamma(4)
+        hard = attend_rows(points, CENTRES, np.eye(3), rows=lambda s: nearest_rows(s, 1), score=heat)
+        return normalise_columns(exact(hard))[:, 0]
     if name == "fuzzy c-means":
         inner, back = LogDistance(1.0 / (FUZZIFIER - 1.0)), LogDistance(FUZZIFIER / (FUZZIFIER - 1.0))
-        found = regrouped(points, CENTRES, inner, power=FUZZIFIER, back=back, values=np.eye(n))
-        return found.centres[:1], found.error
+        return regroup(x, centres, inner, power=FUZZIFIER, back=back, values=every)[0]
     if name == "k nearest":
-        row = attend_rows(query, points, np.eye(n), rows=lambda s: nearest(s, NEAREST), score=SquaredDistance(HEAT))
-        return row, gamma(4)
+        row = attend_rows(CENTRES[:1], points, every, rows=lambda s: nearest_rows(s, NEAREST), score=heat)
+        return normalise_rows(exact(row))[0]
     if name == "diffusion maps":
-        law = density_corrected(points, SquaredDistance(HEAT), queries=query)
-    elif name == "t-SNE":
-        law = laws(query, points, LogDistance(1.0, 1.0))
-    elif name == "attention":
-        law = laws(query, points, DotProduct(scale=1.0))
-    else:
-        law = laws(query, points, SquaredDistance(HEAT))
-    return law.weights, law.error * float(law.weights.max())
+        return attend_density_corrected(x, heat, queries=query)[0]
+    scores = {"t-SNE": LogDistance(1.0, 1.0), "attention": DotProduct(scale=1.0)}
+    return biased_weights(query, x, scores.get(name, heat))[0]

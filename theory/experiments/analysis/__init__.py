@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from theory.experiments.analysis.comparison import (
         Circumstances as Circumstances,
         Pairs as Pairs,
-        circumstances as circumstances,
+        list_circumstances as list_circumstances,
         loss_gains as loss_gains,
-        mean as mean,
-        pairs as pairs,
+        mean_gain as mean_gain,
+        pair_runs as pair_runs,
         score_gains as score_gains,
         spread_gains as spread_gains,
     )

@@ -44,7 +44,7 @@ class Pairs(NamedTuple):
         return bool(np.isfinite(self.ours).all() and np.isfinite(self.theirs).all())
 
 
-def circumstances(table: Table, ours: str, theirs: str, *, labels: str = "true") -> list[Circumstances]:
+def list_circumstances(table: Table, ours: str, theirs: str, *, labels: str = "true") -> list[Circumstances]:
     """Return under which circumstances the runs of one task compare two attentions.
 
     Parameters
@@ -61,7 +61,9 @@ def circumstances(table: Table, ours: str, theirs: str, *, labels: str = "true")
     return [one for one in each if all(len(_runs(table, name, one, labels)) for name in (ours, theirs))]
 
 
-def pairs(table: Table, column: str, ours: str, theirs: str, where: Circumstances, *, labels: str = "true") -> Pairs:
+def pair_runs(
+    table: Table, column: str, ours: str, theirs: str, where: Circumstances, *, labels: str = "true"
+) -> Pairs:
     """Return one column of the runs of two attentions in pairs.
 
     Raises
@@ -121,7 +123,7 @@ def spread_gains(found: Pairs, *, about: float | None = None) -> Array:
     return gains
 
 
-def mean(found: Pairs, gains: Callable[[Pairs], Array], *, among: int = 1) -> Interval:
+def mean_gain(found: Pairs, gains: Callable[[Pairs], Array], *, among: int = 1) -> Interval:
     """Enclose the mean gain over pairs of runs; unknown if a run diverged."""
     return run_mean(gains(found), among=among) if found.finite else Interval.unknown(Kind.STATISTICAL)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from theory.experiments.data.bodies import LABELS, Body
-from theory.experiments.data.faces import NAMES, features
+from theory.experiments.data.faces import NAMES, describe_faces
 from theory.experiments.tasks.propagation import propagation_network
 from theory.experiments.tasks.segmentation import DIM, WIDTH, Segmentation
 from theory.experiments.tasks.task import Setting
@@ -37,15 +37,15 @@ class Example(NamedTuple):
 
     def labels(self, attention: str, body: Body) -> NDArray[np.int64]:
         """Return what a network takes the faces of a body for."""
-        inputs = (features(body.vertices, body.faces) - self.centre) / self.scales
+        inputs = (describe_faces(body.vertices, body.faces) - self.centre) / self.scales
         network = propagation_network(_setting(attention), len(NAMES), len(LABELS), dim=DIM, width=WIDTH)
         return np.asarray(network.predict(self.parameters[attention], inputs).argmax(axis=-1))
 
 
-def trained(scale: str = "paper") -> Example:
+def train_example(scale: str = "paper") -> Example:
     """Train both networks."""
     task = Segmentation()
-    known = np.concatenate([features(body.vertices, body.faces) for body in task.bodies(0, scale)[0]])
+    known = np.concatenate([describe_faces(body.vertices, body.faces) for body in task.bodies(0, scale)[0]])
     parameters = {}
     for attention in ATTENTIONS:
         learner = task.learner(_setting(attention, scale), tokens=len(known))  # all faces, since all are drawn
@@ -55,7 +55,7 @@ def trained(scale: str = "paper") -> Example:
     return Example(known.mean(axis=0), known.std(axis=0), parameters)
 
 
-def store(example: Example, path: Path = PATH) -> None:
+def store_example(example: Example, path: Path = PATH) -> None:
     """Write an example; parameters keep the digits of single precision."""
     single = {name: theta.astype(np.float32) for name, theta in example.parameters.items()}
     np.savez_compressed(
@@ -63,7 +63,7 @@ def store(example: Example, path: Path = PATH) -> None:
     )
 
 
-def load(path: Path = PATH) -> Example:
+def load_example(path: Path = PATH) -> Example:
     """Read an example.
 
     Raises
@@ -91,4 +91,4 @@ def _setting(attention: str, scale: str = "paper") -> Setting:
 
 if __name__ == "__main__":
     with threadpool_limits(limits=1):
-        store(trained())
+        store_example(train_example())

@@ -57,10 +57,10 @@ def manifest(task: str, folder: Path | None = None) -> dict[str, Any]:
     path = _place(task, "-manifest.json", folder)
     if not path.is_file():
         raise FileNotFoundError(_missing(task, path))
-    return stored(path)
+    return read_json(path)
 
 
-def stored(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON file that the runner wrote.
 
     Raises

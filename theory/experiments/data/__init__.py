@@ -5,13 +5,18 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
-    from theory.experiments.data.bodies import LABELS as LABELS, Body as Body, human as human, humans as humans
+    from theory.experiments.data.bodies import (
+        LABELS as LABELS,
+        Body as Body,
+        draw_bodies as draw_bodies,
+        draw_body as draw_body,
+    )
     from theory.experiments.data.corpus import Corpus as Corpus, Pairs as Pairs
     from theory.experiments.data.faces import (
         NAMES as NAMES,
-        features as features,
-        noisy as noisy,
-        normalised as normalised,
+        add_noise as add_noise,
+        describe_faces as describe_faces,
+        normalise as normalise,
     )
     from theory.experiments.data.human_benchmark import (
         entries as entries,
@@ -20,8 +25,8 @@ if TYPE_CHECKING:
         read_mesh as read_mesh,
     )
     from theory.experiments.data.idx import find_idx as find_idx, read_idx as read_idx
-    from theory.experiments.data.multi30k import multi30k as multi30k
+    from theory.experiments.data.multi30k import read_multi30k as read_multi30k
     from theory.experiments.data.numerals import numeral as numeral
-    from theory.experiments.data.vocabulary import Vocabulary as Vocabulary, learn as learn
+    from theory.experiments.data.vocabulary import Vocabulary as Vocabulary, learn_vocabulary as learn_vocabulary
 
 open_lazily(__name__)

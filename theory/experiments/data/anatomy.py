@@ -54,7 +54,7 @@ class Pose(NamedTuple):
     legs: tuple[Limb, Limb]
 
 
-def proportions(rng: np.random.Generator) -> tuple[dict[str, float], dict[str, float]]:
+def draw_proportions(rng: np.random.Generator) -> tuple[dict[str, float], dict[str, float]]:
     """Draw lengths and girths, in units of a mean stature."""
     bulk = _BULK * rng.normal()
     lengths = {name: mean * float(np.exp(_LENGTH * rng.normal())) for name, mean in LENGTHS.items()}
@@ -62,20 +62,20 @@ def proportions(rng: np.random.Generator) -> tuple[dict[str, float], dict[str, f
     return lengths, girths
 
 
-def pose(rng: np.random.Generator) -> Pose:
+def draw_pose(rng: np.random.Generator) -> Pose:
     """Draw the angles at all joints."""
     chest, head = (_euler("xzy", [_angle(rng, f"{part} {way}") for way in _WAYS]) for part in ("trunk", "head"))
     return Pose(chest, head, (_arm(rng), _arm(rng)), (_leg(rng), _leg(rng)))
 
 
-def partial(rotation: Rotation, share: float) -> Rotation:
+def scale_rotation(rotation: Rotation, share: float) -> Rotation:
     """Turn about the same axis by a share of the angle."""
     return Rotation.from_rotvec(share * rotation.as_rotvec())
 
 
-def between(first: Rotation, second: Rotation) -> Rotation:
+def middle_rotation(first: Rotation, second: Rotation) -> Rotation:
     """Return the orientation half way from one to another."""
-    return first * partial(first.inv() * second, 0.5)
+    return first * scale_rotation(first.inv() * second, 0.5)
 
 
 _WAYS = ("bend", "lean", "twist")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from theory._validate import as_count
-from theory.experiments.data.anatomy import Limb, Pose, between, partial, pose, proportions
+from theory.experiments.data.anatomy import Limb, Pose, draw_pose, draw_proportions, middle_rotation, scale_rotation
 from theory.experiments.data.cubes import LABELS as LABELS, Cell, Integers, template
 
 Array = NDArray[np.float64]
@@ -38,12 +38,12 @@ class Body(NamedTuple):
     labels: Integers
 
 
-def human(rng: np.random.Generator) -> Body:
+def draw_body(rng: np.random.Generator) -> Body:
     """Draw one body."""
     keys, faces, labels = template()
-    lengths, girths = proportions(rng)
+    lengths, girths = draw_proportions(rng)
     for _ in range(_TRIES):
-        drawn = pose(rng)
+        drawn = draw_pose(rng)
         if _is_free(drawn, lengths, girths):
             break
     else:
@@ -53,9 +53,9 @@ def human(rng: np.random.Generator) -> Body:
     return Body(turned.apply(np.stack([places[key] for key in keys])), faces.copy(), labels.copy())
 
 
-def humans(rng: np.random.Generator, count: int) -> list[Body]:
+def draw_bodies(rng: np.random.Generator, count: int) -> list[Body]:
     """Draw several bodies."""
-    return [human(rng) for _ in range(as_count(count, "count"))]
+    return [draw_body(rng) for _ in range(as_count(count, "count"))]
 
 
 def _ring(centre: Array, frame: Rotation, radii: tuple[float, float], axis: int) -> Iterator[tuple[int, int, Array]]:
@@ -87,8 +87,8 @@ def _trunk(chest: Rotation, lengths: Sizes, girths: Sizes) -> tuple[Array, dict[
     angles = {3: 40.0, 2: 72.0, 1: 108.0, 0: 140.0}
     rings = ((1, 0.25, 0.2, "hip", 0.68), (2, 0.5, 0.6, "waist", 0.72), (3, 0.76, 1.0, "chest", 0.70))
     for level, share, turn, name, depth in rings:
-        frame, width = partial(chest, turn), girths[name]
-        centre = centre + partial(chest, turn - 0.2).apply([0.0, (share - height) * lengths["trunk"], 0.0])
+        frame, width = scale_rotation(chest, turn), girths[name]
+        centre = centre + scale_rotation(chest, turn - 0.2).apply([0.0, (share - height) * lengths["trunk"], 0.0])
         height = share
         for x, z in product(range(4), range(3)):
             if z != 1 or x in (0, 3):
@@ -106,11 +106,11 @@ def _trunk(chest: Rotation, lengths: Sizes, girths: Sizes) -> tuple[Array, dict[
 def _head(top: Array, drawn: Pose, lengths: Sizes, girths: Sizes) -> dict[Cell, Array]:
     turned = drawn.chest * drawn.head
     base = top + drawn.chest.apply([0.0, 0.12 * lengths["neck"], 0.0])
-    nape = base + between(drawn.chest, turned).apply([0.0, lengths["neck"], 0.0])
+    nape = base + middle_rotation(drawn.chest, turned).apply([0.0, lengths["neck"], 0.0])
     neck, wide, tall = girths["neck"], girths["head"], lengths["head"]
     rings = (
         (4, base, drawn.chest, 1.3 * neck, 1.3 * neck),
-        (5, nape, between(drawn.chest, turned), neck, neck),
+        (5, nape, middle_rotation(drawn.chest, turned), neck, neck),
         (6, nape + turned.apply([0.0, 0.3 * tall, 0.15 * wide]), turned, 0.95 * wide, 1.25 * wide),
         (7, nape + turned.apply([0.0, 0.7 * tall, 0.1 * wide]), turned, wide, 1.3 * wide),
         (8, nape + turned.apply([0.0, tall, 0.0]), turned, 0.55 * wide, 0.75 * wide),
@@ -146,10 +146,10 @@ def _arm(arm: Limb, lengths: Sizes, girths: Sizes) -> dict[Cell, Array]:
     shoulder, elbow, wrist, tip = _arm_joints(arm, lengths, girths)
     flat = girths["wrist"]
     rings = (
-        (shoulder, between(Rotation.identity(), arm.upper), girths["deltoid"], girths["deltoid"]),
-        (elbow, between(arm.upper, arm.lower), girths["elbow"], girths["elbow"]),
+        (shoulder, middle_rotation(Rotation.identity(), arm.upper), girths["deltoid"], girths["deltoid"]),
+        (elbow, middle_rotation(arm.upper, arm.lower), girths["elbow"], girths["elbow"]),
         (0.65 * elbow + 0.35 * wrist, arm.lower, girths["forearm"], girths["forearm"]),
-        (wrist, between(arm.lower, arm.end), 0.8 * flat, 1.1 * flat),
+        (wrist, middle_rotation(arm.lower, arm.end), 0.8 * flat, 1.1 * flat),
         (tip, arm.end, 0.5 * flat, 1.6 * flat),
     )
     return {
@@ -166,9 +166,9 @@ def _leg(leg: Limb, lengths: Sizes, girths: Sizes) -> dict[Cell, Array]:
     rings = (
         (hip, Rotation.from_euler("z", 35.0, degrees=True), 1.1 * wide, 1.3 * wide),
         (0.55 * hip + 0.45 * knee, leg.upper, girths["thigh"], 1.1 * girths["thigh"]),
-        (knee, between(leg.upper, leg.lower), girths["knee"], girths["knee"]),
+        (knee, middle_rotation(leg.upper, leg.lower), girths["knee"], girths["knee"]),
         (0.65 * knee + 0.35 * ankle + leg.lower.apply([0.0, 0.0, -0.2 * calf]), leg.lower, calf, calf),
-        (ankle, between(leg.lower, leg.end), girths["ankle"], 1.2 * girths["ankle"]),
+        (ankle, middle_rotation(leg.lower, leg.end), girths["ankle"], 1.2 * girths["ankle"]),
     )
     places = {
         (2 + side, -step, z): point

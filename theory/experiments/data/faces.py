@@ -33,7 +33,7 @@ NAMES = (
 _LANDMARKS = 32
 
 
-def features(vertices: ArrayLike, faces: ArrayLike) -> Array:
+def describe_faces(vertices: ArrayLike, faces: ArrayLike) -> Array:
     """Return what is said about every face, shape (F, 10).
 
     Parameters
@@ -51,7 +51,7 @@ def features(vertices: ArrayLike, faces: ArrayLike) -> Array:
     TypeError
         If the corners are not integers.
     """
-    points, corners = normalised(vertices, faces)
+    points, corners = normalise(vertices, faces)
     triangles = points[corners]
     doubled = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     areas = 0.5 * np.linalg.norm(doubled, axis=1)
@@ -62,7 +62,7 @@ def features(vertices: ArrayLike, faces: ArrayLike) -> Array:
     return np.column_stack([centroids, normals, np.log(len(areas) * areas), bend, spread])
 
 
-def normalised(vertices: ArrayLike, faces: ArrayLike) -> tuple[Array, Integers]:
+def normalise(vertices: ArrayLike, faces: ArrayLike) -> tuple[Array, Integers]:
     """Return the vertices of a mesh at its centre of area, scaled to unit area, and its corners as integers."""
     points = as_points(vertices, "vertices", dim=3)
     corners = _corners(faces, len(points))
@@ -76,9 +76,9 @@ def normalised(vertices: ArrayLike, faces: ArrayLike) -> tuple[Array, Integers]:
     return result, corners
 
 
-def noisy(vertices: ArrayLike, faces: ArrayLike, level: float, rng: np.random.Generator) -> Array:
+def add_noise(vertices: ArrayLike, faces: ArrayLike, level: float, rng: np.random.Generator) -> Array:
     """Return the normalised vertices with Gaussian noise of deviation ``level`` in every coordinate."""
-    points, _ = normalised(vertices, faces)
+    points, _ = normalise(vertices, faces)
     return points + level * rng.normal(size=points.shape)
 
 

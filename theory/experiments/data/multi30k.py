@@ -24,7 +24,7 @@ _STYLES = ("", ".lc.norm.tok")
 _PACKINGS = ("", ".gz")
 
 
-def multi30k(folder: str | os.PathLike[str]) -> Corpus:
+def read_multi30k(folder: str | os.PathLike[str]) -> Corpus:
     """Read the corpus from the folder that holds its files.
 
     Parameters

@@ -53,12 +53,12 @@ def numeral(number: int, language: str) -> str:
     return str(extra("num2words").num2words(int(number), lang=language))
 
 
-def mark(language: str) -> str:
+def language_mark(language: str) -> str:
     """Return the token that asks for a language."""
     return f"<{language}>"
 
 
-def corpus(rng: np.random.Generator, *, train: int, validation: int, test: int) -> Corpus:
+def draw_corpus(rng: np.random.Generator, *, train: int, validation: int, test: int) -> Corpus:
     """Draw numbers without repetition and translate each into both languages.
 
     Parameters
@@ -84,7 +84,7 @@ def corpus(rng: np.random.Generator, *, train: int, validation: int, test: int) 
 def _pairs(numbers: Sequence[int]) -> Pairs:
     english = [numeral(number, "en") for number in numbers]
     return Pairs(
-        tuple(mark(language) for _ in numbers for language in LANGUAGES),
+        tuple(language_mark(language) for _ in numbers for language in LANGUAGES),
         tuple(text for text in english for _ in LANGUAGES),
         tuple(numeral(number, language) for number in numbers for language in LANGUAGES),
     )

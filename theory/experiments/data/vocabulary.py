@@ -105,7 +105,7 @@ class Vocabulary:
         return symbols
 
 
-def learn(texts: Iterable[str], size: int, marks: Sequence[str] = ()) -> Vocabulary:
+def learn_vocabulary(texts: Iterable[str], size: int, marks: Sequence[str] = ()) -> Vocabulary:
     """Learn the symbols of a language.
 
     Parameters

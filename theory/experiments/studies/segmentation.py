@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.evidence import Kind, Table, stream
-from theory.experiments.analysis.example import ATTENTIONS, Example, load
-from theory.experiments.data.bodies import Body, human
-from theory.experiments.data.faces import normalised
+from theory.experiments.analysis.example import ATTENTIONS, Example, load_example
+from theory.experiments.data.bodies import Body, draw_body
+from theory.experiments.data.faces import normalise
 
 DRAWN = 3
 BODIES = {"quick": 24, "paper": 96}
@@ -21,10 +21,10 @@ def segmented_bodies(*, scale: str, root: int) -> Table:  # noqa: ARG001  the sa
     Parts are numbers of :data:`theory.experiments.data.bodies.LABELS`. ``x0`` to ``z2`` are the corners of a body of
     unit area, to four digits. None of these bodies has a part in training.
     """
-    example, columns = load(), dict[str, list[NDArray[np.generic]]]()
+    example, columns = load_example(), dict[str, list[NDArray[np.generic]]]()
     for number in range(DRAWN):
         body, taken = _seen(example, number, root)
-        points, faces = normalised(body.vertices, body.faces)
+        points, faces = normalise(body.vertices, body.faces)
         row: dict[str, NDArray[np.generic]] = {"body": np.full(len(faces), number), "part": body.labels, **taken}
         corners = np.round(points[faces], _DIGITS) + 0.0
         row |= {f"{axis}{k}": corners[:, k, a] for k in range(3) for a, axis in enumerate("xyz")}
@@ -35,7 +35,7 @@ def segmented_bodies(*, scale: str, root: int) -> Table:  # noqa: ARG001  the sa
 
 def named_faces(*, scale: str, root: int) -> Table:
     """Return a row per body, of which :func:`segmented_bodies` has the first: its faces, and how many are right."""
-    example, rows = load(), []
+    example, rows = load_example(), []
     for number in range(BODIES[scale]):
         body, taken = _seen(example, number, root)
         right = {name: int((labels == body.labels).sum()) for name, labels in taken.items()}
@@ -45,5 +45,5 @@ def named_faces(*, scale: str, root: int) -> Table:
 
 def _seen(example: Example, number: int, root: int) -> tuple[Body, dict[str, NDArray[np.int64]]]:
     """Draw a body, and let the networks see it."""
-    body = human(stream("studies.segmented_bodies", number, root=root))
+    body = draw_body(stream("studies.segmented_bodies", number, root=root))
     return body, {attention: example.labels(attention, body) for attention in ATTENTIONS}

@@ -18,12 +18,18 @@ from theory.evidence.roundoff import U
 from theory.experiments.tasks.moons import DIM, NOISE, WIDTH, Moons
 from theory.experiments.tasks.propagation import propagation_network
 from theory.experiments.tasks.task import Setting
-from theory.metric.layer import softmax
-from theory.metric.plane.arcs import Arcs, first_order, layer
-from theory.metric.plane.chart import Composed, first_layer, flattened
-from theory.metric.plane.embedding import undecided, weakest_stretch
-from theory.metric.plane.semigroup import flow
-from theory.metric.score import MetricScore
+from theory.metric import MetricScore, softmax_rows
+from theory.metric.plane import (
+    Chart,
+    MoonsLaw,
+    chart_of_first_layer,
+    count_undecided_pairs,
+    first_order,
+    flatten_chart,
+    layer_change,
+    semigroup_change,
+    weakest_stretch,
+)
 
 Array = NDArray[np.float64]
 STAGES = ("before", "after")
@@ -80,7 +86,7 @@ def trained_layer(*, scale: str, root: int) -> Table:
 
 
 @lru_cache(maxsize=64)
-def learned(seed: int, *, root: int, epochs: int) -> tuple[Composed, Composed]:
+def train_charts(seed: int, *, root: int, epochs: int) -> tuple[Chart, Chart]:
     """Train metric-attention on the two moons at the published rate; return its map before and after.
 
     Parameters
@@ -99,19 +105,19 @@ def learned(seed: int, *, root: int, epochs: int) -> tuple[Composed, Composed]:
     for _ in range(as_count(epochs, "epochs")):
         learner.advance()
     network = propagation_network(setting, 2, 2, dim=DIM, width=WIDTH)
-    return first_layer(network, before), first_layer(network, learner.theta)
+    return chart_of_first_layer(network, before), chart_of_first_layer(network, learner.theta)
 
 
 def _averages(network: int, epochs: int, root: int) -> list[dict[str, Any]]:
     x, y = (part.reshape(400, -1) for part in Moons(root=root).sets(network)["train"])
-    law, (i, j) = Arcs(NOISE), np.triu_indices(len(x), 1)
+    law, (i, j) = MoonsLaw(NOISE), np.triu_indices(len(x), 1)
     length = np.linalg.norm(x[i] - x[j], axis=1)
     kept = (length > NEAR) & (length < FAR)
     i, j, length = i[kept], j[kept], length[kept]
     other, odds, across = (y[i] != y[j])[:, 0], law.odds(x), law.across(x)
     along, weight = across[:, ::-1] * np.array([-1.0, 1.0]), odds * (1.0 - odds)
     rows = []
-    for stage, chart in zip(STAGES, learned(network, root=root, epochs=epochs), strict=True):
+    for stage, chart in zip(STAGES, train_charts(network, root=root, epochs=epochs), strict=True):
         metric, image = chart.metric(x), chart(x)
         values = np.linalg.eigvalsh(metric)
         stretch = np.log(np.linalg.norm(image[i] - image[j], axis=1) / length)
@@ -133,23 +139,28 @@ def _length(metric: Array, direction: Array) -> Array:
 
 
 def _embedded(network: int, epochs: int, root: int) -> list[dict[str, Any]]:
-    box = Arcs(NOISE).box
-    before, after = learned(network, root=root, epochs=epochs)
+    box = MoonsLaw(NOISE).box
+    before, after = train_charts(network, root=root, epochs=epochs)
     rows = [
-        {"network": network, "stage": stage, "undecided": undecided(chart, box), "weakest": weakest_stretch(chart, box)}
+        {
+            "network": network,
+            "stage": stage,
+            "undecided": count_undecided_pairs(chart, box),
+            "weakest": weakest_stretch(chart, box),
+        }
         for stage, chart in zip(STAGES, (before, after), strict=True)
     ]
     if network == 0:
-        flat = flattened(after)
+        flat = flatten_chart(after)
         rows.append({
-            "network": network, "stage": "flat", "undecided": undecided(flat, box, most=_FEW),
+            "network": network, "stage": "flat", "undecided": count_undecided_pairs(flat, box, most=_FEW),
             "weakest": weakest_stretch(flat, box, most=_FEW),
         })  # fmt: skip
     return rows
 
 
 def _layers(network: int, stage: str, scale: str, root: int) -> list[dict[str, Any]]:
-    law, chart = Arcs(NOISE), learned(network, root=root, epochs=EPOCHS[scale])[STAGES.index(stage)]
+    law, chart = MoonsLaw(NOISE), train_charts(network, root=root, epochs=EPOCHS[scale])[STAGES.index(stage)]
     tokens = Moons(root=root).sets(network)["test"][0][0]
     points = tokens[:POINTS]
     chosen = [(0, epsilon) for epsilon in (EPSILONS if network == 0 else EPSILONS[:1])]
@@ -158,9 +169,13 @@ def _layers(network: int, stage: str, scale: str, root: int) -> list[dict[str, A
         chosen += [(k, 2.0 ** (round(np.log2(NOISE**2 * weakest)) - 2 * k)) for k in RUNGS]
     rows = []
     for rung, epsilon in chosen:
-        change = layer(chart, law, points, epsilon)
-        sampled = softmax(MetricScore(chart, epsilon).matrix(points, tokens)) @ tokens - points
-        known = flow(chart, law, points, 0.5 * epsilon, spacing=_SPACING[scale]) if epsilon == EPSILONS[0] else None
+        change = layer_change(chart, law, points, epsilon)
+        sampled = softmax_rows(MetricScore(chart, epsilon).matrix(points, tokens)) @ tokens - points
+        known = (
+            semigroup_change(chart, law, points, 0.5 * epsilon, spacing=_SPACING[scale])
+            if epsilon == EPSILONS[0]
+            else None
+        )
         moved = [known.intervals(axis) if known else [Interval.unknown()] * POINTS for axis in (0, 1)]
         found = _rows(chart, law, points, sampled, [change.intervals(axis) for axis in (0, 1)], moved)
         rows += [{"rung": rung, "epsilon": epsilon} | row for row in found]
@@ -172,7 +187,7 @@ def _layers(network: int, stage: str, scale: str, root: int) -> list[dict[str, A
 
 
 def _rows(
-    chart: Composed, law: Arcs, points: Array, tokens: Array, change: list[list[Interval]], flow_: list[list[Interval]]
+    chart: Chart, law: MoonsLaw, points: Array, tokens: Array, change: list[list[Interval]], flow_: list[list[Interval]]
 ) -> list[dict[str, Any]]:
     order, metric = first_order(chart, law, points), chart.metric(points)
     rows = []

@@ -7,12 +7,12 @@ from theory._lazy import open_lazily
 if TYPE_CHECKING:
     from theory.experiments.tasks.bleu import bleu as bleu, exact_match as exact_match
     from theory.experiments.tasks.digits import Digits as Digits
-    from theory.experiments.tasks.moons import Moons as Moons, two_moons as two_moons
+    from theory.experiments.tasks.moons import Moons as Moons, draw_two_moons as draw_two_moons
     from theory.experiments.tasks.propagation import (
         PropagationLearner as PropagationLearner,
         propagation_network as propagation_network,
     )
-    from theory.experiments.tasks.registry import TASKS as TASKS, task as task
+    from theory.experiments.tasks.registry import TASKS as TASKS, make_task as make_task
     from theory.experiments.tasks.segmentation import Segmentation as Segmentation
     from theory.experiments.tasks.task import (
         ATTENTIONS as ATTENTIONS,

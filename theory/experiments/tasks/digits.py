@@ -34,7 +34,7 @@ import numpy as np
 from theory._extra import extra
 from theory.evidence.streams import ROOT, stream
 from theory.experiments.data.idx import find_idx, read_idx
-from theory.experiments.tasks.propagation import Array, Labels, PropagationLearner, permuted, propagation_network
+from theory.experiments.tasks.propagation import Array, Labels, PropagationLearner, permute_labels, propagation_network
 from theory.experiments.tasks.task import Setting, Variant, variants_without
 
 FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
@@ -131,7 +131,7 @@ class Digits:
             first, second, third = np.split(rng.permutation(y.size), np.cumsum(SPLIT)[:-1])
             chosen = second if validation else third
             return (x[first], y[first]), (x[chosen], y[chosen])
-        (x, y), test = mnist(self.data)
+        (x, y), test = read_mnist(self.data)
         order, kept = rng.permutation(y.size), y.size // 6
         train = x[order[kept:]], y[order[kept:]]
         return train, ((x[order[:kept]], y[order[:kept]]) if validation else test)
@@ -147,7 +147,7 @@ class Digits:
         seed, size = setting.seed, 32 if self.data is None else 100
         (x, y), (test, truth) = (_grouped(*images) for images in self.images(seed, validation=validation))
         if setting.labels == "permuted":
-            y = permuted(y, stream("metric.digits.permuted", seed, root=self.root))
+            y = permute_labels(y, stream("metric.digits.permuted", seed, root=self.root))
         noise = stream("metric.digits.noise", seed, root=self.root).standard_normal(test.shape)
         start = "metric.digits.again" if setting.attention == "again" else "metric.digits.start"
         return PropagationLearner(
@@ -164,7 +164,7 @@ class Digits:
 
 
 @lru_cache(maxsize=1)
-def mnist(folder: Path) -> tuple[Images, Images]:
+def read_mnist(folder: Path) -> tuple[Images, Images]:
     """Read MNIST: the images for training, and those for testing.
 
     Raises

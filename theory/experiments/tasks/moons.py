@@ -28,7 +28,7 @@ import numpy as np
 
 from theory._validate import as_count, as_generator, as_number
 from theory.evidence.streams import ROOT, stream
-from theory.experiments.tasks.propagation import Array, Labels, PropagationLearner, permuted, propagation_network
+from theory.experiments.tasks.propagation import Array, Labels, PropagationLearner, permute_labels, propagation_network
 from theory.experiments.tasks.task import Setting
 
 NOISE = 0.2
@@ -39,7 +39,7 @@ DIM = WIDTH = 10
 DECAY = 1e-4
 
 
-def two_moons(points: int, noise: float, rng: np.random.Generator) -> tuple[Array, Labels]:
+def draw_two_moons(points: int, noise: float, rng: np.random.Generator) -> tuple[Array, Labels]:
     """Draw the two moons, equal in law to scikit-learn's ``make_moons``.
 
     Parameters
@@ -142,10 +142,10 @@ class Moons:
         All validation data are fresh points; they share none with the test data.
         """
         rng = stream("metric.moons", seed, root=self.root)
-        x, y = two_moons(TRAIN * TOKENS, NOISE, rng)
+        x, y = draw_two_moons(TRAIN * TOKENS, NOISE, rng)
         if validation:
             rng = stream("metric.moons.validation", seed, root=self.root)
-        drawn = [two_moons(TOKENS, NOISE, rng) for _ in range(TEST)]
+        drawn = [draw_two_moons(TOKENS, NOISE, rng) for _ in range(TEST)]
         test, labels = np.stack([points for points, _ in drawn]), np.stack([classes for _, classes in drawn])
         noise = rng.standard_normal(test.shape)
         return {
@@ -165,7 +165,7 @@ class Moons:
         sets = self.sets(setting.seed, validation=validation)
         (x, y), test = sets.pop("train"), sets.pop("test")
         if setting.labels == "permuted":
-            y = permuted(y, stream("metric.moons.permuted", setting.seed, root=self.root))
+            y = permute_labels(y, stream("metric.moons.permuted", setting.seed, root=self.root))
         start = "metric.moons.again" if setting.attention == "again" else "metric.moons.start"
         return PropagationLearner(
             propagation_network(setting, 2, 2, dim=DIM, width=WIDTH),

@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_count, as_real, as_vector
 from theory.experiments.tasks.task import Setting, State
 from theory.experiments.training.adam import Adam
-from theory.metric.network import InformationPropagation, log_softmax
-from theory.metric.similarity import similarity
+from theory.metric import InformationPropagation, log_softmax_rows, make_similarity
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -137,7 +136,7 @@ class PropagationLearner:
         for first in range(0, len(y), _TOGETHER):
             truth = y[first : first + _TOGETHER]
             with np.errstate(over="ignore", invalid="ignore"):
-                logs = log_softmax(self._network.predict(self._theta, x[first : first + _TOGETHER]))
+                logs = log_softmax_rows(self._network.predict(self._theta, x[first : first + _TOGETHER]))
             loss -= float(np.take_along_axis(logs, truth[..., np.newaxis], axis=-1).sum())
             right += int(((logs.argmax(axis=-1) == truth) & np.isfinite(logs).all(axis=-1)).sum())
         return loss / y.size if np.isfinite(loss) else np.inf, right / y.size
@@ -156,14 +155,14 @@ def propagation_network(setting: Setting, inputs: int, classes: int, *, dim: int
     """
     kind = "self" if setting.attention in ("again", "wide") else setting.attention
     return InformationPropagation(
-        similarity(kind, dim, width, matching=setting.matching),
+        make_similarity(kind, dim, width, matching=setting.matching),
         inputs,
         classes,
         stretch=WIDE if setting.attention == "wide" else 1.0,
     )
 
 
-def permuted(labels: Labels, rng: np.random.Generator) -> Labels:
+def permute_labels(labels: Labels, rng: np.random.Generator) -> Labels:
     """Give every token the label of a random one, each label once, across all sets."""
     return np.asarray(rng.permutation(labels.ravel()).reshape(labels.shape))
 

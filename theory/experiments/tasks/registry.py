@@ -39,7 +39,7 @@ TASKS = {
 }
 
 
-def task(name: str, data: Path | None = None, root: int = ROOT) -> Task:
+def make_task(name: str, data: Path | None = None, root: int = ROOT) -> Task:
     """Make a task.
 
     Parameters

@@ -32,8 +32,8 @@ import numpy as np
 
 from theory.evidence.streams import ROOT, stream
 from theory.experiments.data import human_benchmark
-from theory.experiments.data.bodies import LABELS, Body, humans
-from theory.experiments.data.faces import NAMES, features, noisy
+from theory.experiments.data.bodies import LABELS, Body, draw_bodies
+from theory.experiments.data.faces import NAMES, add_noise, describe_faces
 from theory.experiments.tasks.propagation import Array, Labels, PropagationLearner, propagation_network
 from theory.experiments.tasks.task import Setting, Variant, variants_without
 
@@ -118,10 +118,10 @@ class Segmentation:
         """
         rng, train, test = stream("metric.segmentation", seed, root=self.root), TRAIN[scale], TEST[scale]
         if self.data is None:
-            learned = humans(rng, train)
+            learned = draw_bodies(rng, train)
             if validation:
                 rng = stream("metric.segmentation.validation", seed, root=self.root)
-            return learned, humans(rng, test)
+            return learned, draw_bodies(rng, test)
         known, held = (human_benchmark.entries(self.data, split) for split in ("train", "test"))
         chosen = _chosen(known, train + test, "train", rng)
         others = chosen[train:] if validation else _chosen(held, test, "test", rng)
@@ -141,7 +141,7 @@ class Segmentation:
         chosen = [[np.sort(rng.permutation(len(body.faces))[:tokens]) for body in part] for part in (train, test)]
         described = {"train": _described(train), "test": _described(test)}
         for column, level in FURTHER.items():
-            moved = [body._replace(vertices=noisy(body.vertices, body.faces, level, rng)) for body in test]
+            moved = [body._replace(vertices=add_noise(body.vertices, body.faces, level, rng)) for body in test]
             described[column] = _described(moved)
         known = np.concatenate(described["train"])
         centre, scales = known.mean(axis=0), known.std(axis=0)
@@ -194,11 +194,11 @@ def _read(entry: human_benchmark.Entry) -> Body:
     if len(body.faces) < TOKENS:
         raise ValueError(f"{entry.mesh}: expected at least {TOKENS} faces, got {len(body.faces)}")
     try:
-        features(body.vertices, body.faces)
+        describe_faces(body.vertices, body.faces)
     except ValueError as error:
         raise ValueError(f"{entry.mesh}: {error}") from error
     return body
 
 
 def _described(bodies: Sequence[Body]) -> list[Array]:
-    return [features(body.vertices, body.faces) for body in bodies]
+    return [describe_faces(body.vertices, body.faces) for body in bodies]

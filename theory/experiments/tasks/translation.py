@@ -28,8 +28,8 @@ from theory.evidence import stream
 from theory.evidence.streams import ROOT
 from theory.experiments.data import numerals
 from theory.experiments.data.corpus import Corpus, Pairs
-from theory.experiments.data.multi30k import multi30k
-from theory.experiments.data.vocabulary import learn
+from theory.experiments.data.multi30k import read_multi30k
+from theory.experiments.data.vocabulary import learn_vocabulary
 from theory.experiments.tasks.task import Setting, Variant, variants_without
 
 if TYPE_CHECKING:
@@ -178,16 +178,18 @@ class Translation:
             If PyTorch, num2words or sacrebleu is not installed.
         """
         from theory.experiments.tasks.translator import Lesson, Translator  # noqa: PLC0415  needs PyTorch
-        from theory.metric.torch.transformer import Transformer  # noqa: PLC0415  needs PyTorch
+        from theory.metric.torch import Transformer  # noqa: PLC0415  needs PyTorch
 
         if setting.task != self.name:
             raise ValueError(f"setting: expected task {self.name}, got {setting.task}")
         sizes, corpus = self._sizes(setting.scale), self.corpus(setting.scale, setting.seed)
         train, test = corpus.train, corpus.validation if validation else corpus.test
-        source = learn(train.sources, sizes.symbols[0], tuple(sorted({mark for mark in train.marks if mark})))
-        target = learn(train.targets, sizes.symbols[1])
+        source = learn_vocabulary(
+            train.sources, sizes.symbols[0], tuple(sorted({mark for mark in train.marks if mark}))
+        )
+        target = learn_vocabulary(train.targets, sizes.symbols[1])
         if setting.labels == "permuted":
-            train = permuted(train, stream(f"{_STREAM}.permutation", setting.seed, root=self.root))
+            train = permute_targets(train, stream(f"{_STREAM}.permutation", setting.seed, root=self.root))
         again = setting.attention == "again"
         model = Transformer(
             len(source),
@@ -221,13 +223,13 @@ class Translation:
             return Corpus(read.train.first(sizes.train), read.validation.first(sizes.test), read.test.first(sizes.test))
         half = sizes.test // 2  # every number is translated twice
         rng = stream(f"{_STREAM}.numbers", seed, root=self.root)
-        return numerals.corpus(rng, train=sizes.train // 2, validation=half, test=half)
+        return numerals.draw_corpus(rng, train=sizes.train // 2, validation=half, test=half)
 
     def _read(self) -> Corpus | None:
         if self.data is None:
             return None
         if "_corpus" not in self.__dict__:
-            object.__setattr__(self, "_corpus", multi30k(self.data))
+            object.__setattr__(self, "_corpus", read_multi30k(self.data))
         return self.__dict__["_corpus"]  # type: ignore[no-any-return]
 
     def _sizes(self, scale: str) -> Sizes:
@@ -237,7 +239,7 @@ class Translation:
         return table[scale]
 
 
-def permuted(pairs: Pairs, rng: np.random.Generator) -> Pairs:
+def permute_targets(pairs: Pairs, rng: np.random.Generator) -> Pairs:
     """Give every sentence the translation of another one, by one cycle through all of them."""
     cycle = rng.permutation(len(pairs))
     targets = list(pairs.targets)

@@ -15,7 +15,7 @@ from theory.evidence import stream
 from theory.experiments.data.corpus import Pairs
 from theory.experiments.data.vocabulary import END, PADDING, START, Vocabulary
 from theory.experiments.tasks.bleu import bleu, exact_match
-from theory.metric.torch.transformer import Transformer
+from theory.metric.torch import Transformer
 
 if TYPE_CHECKING:
     import torch
@@ -93,11 +93,11 @@ class Translator:
         self._batch, self._seed, self._root = batch, seed, root
         self._adam = torch.optim.Adam(model.parameters(), lr=rate, weight_decay=decay)
         self._epoch = 0
-        self._train = encoded(lesson.train, source, target)
-        self._test = encoded(lesson.test, source, target)
+        self._train = encode(lesson.train, source, target)
+        self._test = encode(lesson.test, source, target)
         self._longest = int((self._train[1] != PADDING).sum(axis=1).max()) + _MARGIN
         self._clean = self._test[0][: lesson.decoded]
-        self._damaged = damaged(self._clean, lesson.test.marks, stream(f"{STREAM}.noise", seed, root=root))
+        self._damaged = damage(self._clean, lesson.test.marks, stream(f"{STREAM}.noise", seed, root=root))
 
     @property
     def parameters(self) -> int:
@@ -174,7 +174,7 @@ class Translator:
 
     def _loss(self, pairs: tuple[Ids, Ids], rows: NDArray[np.int64]) -> tuple[Tensor, int]:
         """Return the cross-entropy of a batch, summed, and the number of tokens it is the sum over."""
-        x, y = (torch.from_numpy(_trimmed(side[rows])) for side in pairs)
+        x, y = (torch.from_numpy(_trim(side[rows])) for side in pairs)
         start = torch.full((len(rows), 1), START, dtype=y.dtype)
         logits = self._model(x, torch.cat([start, y[:, :-1].where(y[:, :-1] != END, PADDING)], dim=1))
         total = torch.nn.functional.cross_entropy(
@@ -189,22 +189,22 @@ class Translator:
     def _translate(self, source: Ids) -> list[str]:
         written: list[str] = []
         for rows in _runs(len(source), _AT_ONCE):
-            ids = self._model.greedy(torch.from_numpy(_trimmed(source[rows])), START, END, self._longest)
+            ids = self._model.greedy(torch.from_numpy(_trim(source[rows])), START, END, self._longest)
             written.extend(self._target.decode(sentence) for sentence in ids.tolist())
         return written
 
 
-def encoded(pairs: Pairs, source: Vocabulary, target: Vocabulary) -> tuple[Ids, Ids]:
+def encode(pairs: Pairs, source: Vocabulary, target: Vocabulary) -> tuple[Ids, Ids]:
     """Return the numbers of the symbols of both sides, (pairs, longest), each with ``END`` and padding behind.
 
     A source begins with its mark, if it has one.
     """
     marks = [(source.mark(mark),) if mark else () for mark in pairs.marks]
     sources = [(*mark, *source.encode(text), END) for mark, text in zip(marks, pairs.sources, strict=True)]
-    return _padded(sources), _padded([(*target.encode(text), END) for text in pairs.targets])
+    return _pad(sources), _pad([(*target.encode(text), END) for text in pairs.targets])
 
 
-def damaged(source: Ids, marks: Sequence[str], rng: np.random.Generator) -> Ids:
+def damage(source: Ids, marks: Sequence[str], rng: np.random.Generator) -> Ids:
     """Leave out one token of every sentence, drawn uniformly; never its mark, nor its end."""
     sentences = []
     for row, mark in zip(source, marks, strict=False):
@@ -212,17 +212,17 @@ def damaged(source: Ids, marks: Sequence[str], rng: np.random.Generator) -> Ids:
         first = 1 if mark else 0
         at = int(rng.integers(first, len(words) - 1))
         sentences.append((*words[:at], *words[at + 1 :]))
-    return _padded(sentences)
+    return _pad(sentences)
 
 
-def _padded(sentences: Sequence[Sequence[int]]) -> Ids:
+def _pad(sentences: Sequence[Sequence[int]]) -> Ids:
     rows = np.full((len(sentences), max(map(len, sentences))), PADDING, dtype=np.int64)
     for row, sentence in zip(rows, sentences, strict=True):
         row[: len(sentence)] = sentence
     return rows
 
 
-def _trimmed(rows: Ids) -> Ids:
+def _trim(rows: Ids) -> Ids:
     """Leave out the columns that are padding in every row."""
     return np.ascontiguousarray(rows[:, : int((rows != PADDING).sum(axis=1).max())])
 

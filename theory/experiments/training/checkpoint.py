@@ -50,13 +50,13 @@ class Progress:
     state: State
 
 
-def mark(identity: Mapping[str, Any], setting: Setting, *, validation: bool) -> str:
+def fingerprint_run(identity: Mapping[str, Any], setting: Setting, *, validation: bool) -> str:
     """Return the sha256 of an experiment's identity and of a run's setting."""
     whole = {"format": _FORMAT, "experiment": dict(identity), "run": asdict(setting), "validation": validation}
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
 
-def place(folder: Path, setting: Setting, *, validation: bool) -> Path:
+def path_of_run(folder: Path, setting: Setting, *, validation: bool) -> Path:
     """Return the file of a run. The rule that chose a learning rate is no part of it: equal runs are one run."""
     words = ("tuning" if validation else "final", setting.attention, setting.matching, setting.labels)
     return folder / f"{'-'.join(words)}-{setting.rate!r}-{setting.seed}.npz"

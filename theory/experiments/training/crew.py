@@ -22,7 +22,7 @@ from typing import Any, NoReturn, Self
 from threadpoolctl import threadpool_limits
 
 from theory.experiments.tasks.task import Setting, Task
-from theory.experiments.training.checkpoint import mark, place
+from theory.experiments.training.checkpoint import fingerprint_run, path_of_run
 from theory.experiments.training.loop import Outcome, Watch, train
 
 _KILLED = 128 + signal.SIGTERM
@@ -37,7 +37,7 @@ class Counts:
     seconds: float
 
 
-class Crew:
+class WorkerPool:
     """A pool of such processes; a context manager, which lets the runs under way be stored and ends them.
 
     Parameters
@@ -98,8 +98,8 @@ class _Worker:
 
     def run(self, setting: Setting, *, validation: bool) -> Outcome | None:
         self.written, self.clock, self.busy = time.monotonic(), time.process_time(), True
-        path = place(self.folder, setting, validation=validation)
-        fingerprint = mark(self.identity, setting, validation=validation)
+        path = path_of_run(self.folder, setting, validation=validation)
+        fingerprint = fingerprint_run(self.identity, setting, validation=validation)
         watch = Watch(self._due, self._stop, self._passed)
         try:
             return train(self.task, setting, validation=validation, path=path, fingerprint=fingerprint, watch=watch)

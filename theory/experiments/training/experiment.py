@@ -17,7 +17,7 @@ from typing import Any
 from theory.experiments.analysis import results
 from theory.experiments.tasks.task import Task
 from theory.experiments.training.checkpoint import replace_text
-from theory.experiments.training.sources import content, sources
+from theory.experiments.training.sources import fingerprint_folder, fingerprint_sources
 
 _PACKAGES = ("numpy", "scipy", "torch", "scikit-learn", "trimesh", "num2words", "sacrebleu")
 
@@ -28,10 +28,10 @@ def identity(task: Task, *, scale: str, root: int, data: Path | None) -> dict[st
         "task": task.name,
         "scale": scale,
         "root": root,
-        "data": None if data is None else content(data),
+        "data": None if data is None else fingerprint_folder(data),
         "epochs": task.epochs(scale),
         "every": task.every(scale),
-        "sources": sources(type(task)),
+        "sources": fingerprint_sources(type(task)),
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
         **{name: _version(name) for name in _PACKAGES},
@@ -45,7 +45,7 @@ def _version(package: str) -> str | None:
         return None
 
 
-class Ledger:
+class ExperimentFolder:
     """The folder of an experiment, and the seconds that it took so far.
 
     Parameters
@@ -70,7 +70,7 @@ class Ledger:
         self.earlier: dict[str, Any] = {"sessions": 0, "wall_seconds": 0.0, "cpu_seconds": 0.0}
         self.complete = False
         if self.manifest.exists():
-            found = results.stored(self.manifest)
+            found = results.read_json(self.manifest)
             self._agree(self.manifest, found["experiment"])
             if not isinstance(found.get("seeds"), int):
                 raise ValueError(f"{self.manifest}: expected a number of seeds, got {found.get('seeds')!r}")
@@ -85,7 +85,7 @@ class Ledger:
             if strange:
                 raise ValueError(f"{strange[0]}: expected no table without {self.manifest.name}; choose another --out")
         if self._file.exists():
-            found = results.stored(self._file)
+            found = results.read_json(self._file)
             self._agree(self._file, found["experiment"])
             for key in self.earlier:
                 if not isinstance(found.get(key), (int, float)):
@@ -103,7 +103,7 @@ class Ledger:
 
     def note(self, wall: float, cpu: float) -> None:
         """Store the seconds that this session took so far, of a wall clock and of all processors together."""
-        write(self._file, {"experiment": self.experiment} | self.totals(wall, cpu))
+        write_json(self._file, {"experiment": self.experiment} | self.totals(wall, cpu))
 
     def _agree(self, path: Path, found: Mapping[str, Any]) -> None:
         for name in sorted(set(self.experiment) | set(found)):
@@ -114,6 +114,6 @@ class Ledger:
                 )
 
 
-def write(path: Path, value: Mapping[str, Any]) -> None:
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write a JSON file in one move."""
     replace_text(path, json.dumps(value, indent=2) + "\n")

@@ -73,7 +73,7 @@ class Watch:
 ALONE = Watch()
 
 
-def grid(task: Task, scale: str) -> tuple[int, ...]:
+def measured_epochs(task: Task, scale: str) -> tuple[int, ...]:
     """Return the epochs after which a run is measured: the start, every so many, and the end."""
     epochs = task.epochs(scale)
     return (*range(0, epochs, task.every(scale)), epochs)
@@ -115,7 +115,7 @@ def train(
     ValueError
         If the file is damaged or of another run, or the learner does not measure what its task says.
     """
-    times, end = grid(task, setting.scale), task.epochs(setting.scale)
+    times, end = measured_epochs(task, setting.scale), task.epochs(setting.scale)
     done = load(path, fingerprint) if path else None
     if done is None or not done.finished:
         if watch.stop():

@@ -51,24 +51,24 @@ class Board:
 
     def show(self, runs: int, of: int, share: float, elapsed: float, left: float | None) -> None:
         """Show how many runs have ended, what share of all epochs is done, and the seconds elapsed and left."""
-        remains = "time left unknown yet" if left is None else f"about {duration(left)} left"
+        remains = "time left unknown yet" if left is None else f"about {format_duration(left)} left"
         if self._bar:
             self._bar.update(
                 self._row,
                 completed=share,
                 total=1.0,
-                description=f"{runs} of {of} runs, {duration(elapsed)}, {remains}",
+                description=f"{runs} of {of} runs, {format_duration(elapsed)}, {remains}",
             )
         elif elapsed - self._said >= _BETWEEN:
             self._said = elapsed
-            self.say(f"{runs} of {of} runs, {100 * share:.0f} %, {duration(elapsed)}, {remains}")
+            self.say(f"{runs} of {of} runs, {100 * share:.0f} %, {format_duration(elapsed)}, {remains}")
 
     def say(self, words: str) -> None:
         """Print a line that stays."""
         self._console.print(f"{self._name}: {words}")
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a time in the unit in which it reads best.
 
     Examples

@@ -24,11 +24,11 @@ from theory.experiments.analysis import results
 from theory.experiments.tasks.task import Setting, Task, Variant
 from theory.experiments.training import tuning
 from theory.experiments.training.checkpoint import replace_text
-from theory.experiments.training.crew import Crew
-from theory.experiments.training.experiment import Ledger, identity, write
+from theory.experiments.training.crew import WorkerPool
+from theory.experiments.training.experiment import ExperimentFolder, identity, write_json
 from theory.experiments.training.loop import Outcome
 from theory.experiments.training.progress import Board
-from theory.experiments.training.signals import asked_to_end
+from theory.experiments.training.signals import catch_signals
 
 _GLANCE = 0.2  # seconds between two looks at the crew; taken
 _NOTED = 10.0  # seconds after which the time that has passed is noted; taken
@@ -48,7 +48,7 @@ class Stopped(Exception):  # noqa: N818  it is no error
         self.number = number
 
 
-def run(
+def run_experiment(
     make: Callable[[], Task],
     *,
     scale: str = "quick",
@@ -102,11 +102,11 @@ def run(
     task = make()
     seeds = task.seeds(scale) if seeds is None else as_count(seeds, "seeds")
     workers = usable_cpus() if workers is None else as_count(workers, "workers")
-    ledger = Ledger(out, identity(task, scale=scale, root=root, data=data), seeds)
+    ledger = ExperimentFolder(out, identity(task, scale=scale, root=root, data=data), seeds)
     with (
-        asked_to_end() as caught,
+        catch_signals() as caught,
         Board(task.name, sys.stderr if stream is None else stream) as board,
-        Crew(make, ledger.folder, ledger.experiment, workers, as_positive(pause, "pause")) as crew,
+        WorkerPool(make, ledger.folder, ledger.experiment, workers, as_positive(pause, "pause")) as crew,
     ):
         searches = tuning.settings(task, scale, tuning_seeds)
         session = _Session(task, scale, seeds, searches, ledger, crew, board, caught)
@@ -125,7 +125,7 @@ class _Session:
 
     def __init__(
         self, task: Task, scale: str, seeds: int, searches: list[Setting],
-        ledger: Ledger, crew: Crew, board: Board, caught: list[int],
+        ledger: ExperimentFolder, crew: WorkerPool, board: Board, caught: list[int],
     ) -> None:  # fmt: skip
         self.task, self.scale, self.seeds, self.searches = task, scale, seeds, searches
         self.ledger, self.crew, self.board, self.caught = ledger, crew, board, caught
@@ -140,7 +140,7 @@ class _Session:
         self._submit(searches, validation=True)
         self._submit(self._setting(each, seed, {}) for seed, each in self._pairs(variants) if each.rule == "published")
         tried = self._outcomes(searches, validation=True)
-        rates = tuning.chosen(tried, tuple(self.task.columns))
+        rates = tuning.choose_rates(tried, tuple(self.task.columns))
         for (attention, matching), rate in rates.items():
             edge = " (at an end of those tried)" if rate in (min(self.task.rates), max(self.task.rates)) else ""
             self.board.say(f"learning rate of {attention}, matched by {matching}: {rate:g}{edge}")
@@ -156,7 +156,7 @@ class _Session:
         return ((seed, variant) for seed in range(self.seeds) for variant in variants)
 
     def _setting(self, variant: Variant, seed: int, rates: Mapping[tuple[str, str], float]) -> Setting:
-        rate = rates[tuning.key(variant)] if variant.rule == "tuned" else self.task.published_rate
+        rate = rates[tuning.rate_key(variant)] if variant.rule == "tuned" else self.task.published_rate
         return Setting(self.task.name, variant.attention, seed, rate, variant.matching, variant.labels, self.scale)
 
     def _submit(self, settings: Iterable[Setting], *, validation: bool = False) -> None:
@@ -223,10 +223,10 @@ class _Session:
                 hashes[path.name] = tables[part].sha256
         counts, elapsed = self.crew.counts, time.monotonic() - self.began
         if self.ledger.complete and not counts.trained:
-            before = results.stored(self.ledger.manifest)
+            before = results.read_json(self.ledger.manifest)
             if before["tables"] == hashes:
                 return before  # nothing was left to do: it says what the experiment took
         self.ledger.note(elapsed, counts.seconds)
         manifest |= {**self.ledger.totals(elapsed, counts.seconds), "tables": hashes}
-        write(self.ledger.manifest, manifest)
+        write_json(self.ledger.manifest, manifest)
         return manifest

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def asked_to_end() -> Iterator[list[int]]:
+def catch_signals() -> Iterator[list[int]]:
     """Collect the numbers of the signals that have asked for an end; SIGINT and SIGTERM do."""
     caught: list[int] = []
     numbers = (signal.SIGINT, signal.SIGTERM)

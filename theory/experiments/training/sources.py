@@ -2,7 +2,7 @@
 
 It covers the task's module and all modules of this package that it imports, directly or not, and nothing else: an
 edit elsewhere stops no experiment. What judges the results has no part in them; of ``theory.evidence`` only the
-random streams count. Package doors are followed only where a name is taken from them.
+random streams count. A name that is taken from the door of a package counts as the module it lives in.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ALWAYS = ("theory.evidence.streams", "theory.experiments.training.loop")
 _JUDGES = "theory.evidence"
 
 
-def sources(cls: type) -> str:
+def fingerprint_sources(cls: type) -> str:
     """Return the sha256 over the module of a class, and over all of ``theory`` that it imports.
 
     Raises
@@ -62,8 +62,7 @@ def _named(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_bytes(), str(path))):
         match node:
             case ast.ImportFrom(module=str(base), level=0):
-                parts = [f"{base}.{alias.name}" for alias in node.names]
-                names = [part if _file(part) else base for part in parts]
+                names = [_home(base, alias.name) for alias in node.names]
             case ast.Import():
                 names = [alias.name for alias in node.names]
             case ast.Constant(value=str(text)) if text.replace(".", "_").isidentifier():
@@ -76,7 +75,21 @@ def _named(path: Path) -> Iterator[str]:
                 yield name
 
 
-def content(folder: Path) -> str:
+def _home(base: str, name: str) -> str:
+    """Return the module of a name that is imported from ``base``, which may be the door of a package."""
+    path = _file(f"{base}.{name}")
+    if path is not None:
+        return f"{base}.{name}"
+    door = _file(base)
+    if door is None or door.name != "__init__.py":
+        return base
+    for node in ast.walk(ast.parse(door.read_bytes(), str(door))):
+        if isinstance(node, ast.ImportFrom) and name in {alias.asname or alias.name for alias in node.names}:
+            return _home(str(node.module), name)
+    return base
+
+
+def fingerprint_folder(folder: Path) -> str:
     """Return the sha256 over the names and contents of all files in a folder of data.
 
     Raises

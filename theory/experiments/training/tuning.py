@@ -26,12 +26,12 @@ def variants(task: Task) -> tuple[Variant, ...]:
     return tuple(each for each in named if each.rule in rules and each.labels in labels)
 
 
-def key(variant: Variant) -> Key:
+def rate_key(variant: Variant) -> Key:
     """Return for which attention the rate of a variant is tuned."""
     return ("self" if variant.attention == "again" else variant.attention), variant.matching
 
 
-def seeds(task: Task, scale: str) -> int:
+def tuning_seeds(task: Task, scale: str) -> int:
     """Return how many runs decide on a rate."""
     own = getattr(task, "tuning_seeds", None)
     return as_count(own(scale), "tuning_seeds") if own else SEEDS[scale]
@@ -42,8 +42,8 @@ def settings(task: Task, scale: str, count: int | None = None) -> list[Setting]:
 
     ``count`` of them for every attention and rate, or the task's own number.
     """
-    count = seeds(task, scale) if count is None else as_count(count, "count")
-    keys = dict.fromkeys(key(variant) for variant in variants(task) if variant.rule == "tuned")
+    count = tuning_seeds(task, scale) if count is None else as_count(count, "count")
+    keys = dict.fromkeys(rate_key(variant) for variant in variants(task) if variant.rule == "tuned")
     return [
         Setting(task.name, attention, FIRST_SEED + number, rate, matching, scale=scale)
         for number in range(count)
@@ -52,7 +52,7 @@ def settings(task: Task, scale: str, count: int | None = None) -> list[Setting]:
     ]
 
 
-def chosen(runs: Iterable[Outcome], columns: Sequence[str]) -> dict[Key, float]:
+def choose_rates(runs: Iterable[Outcome], columns: Sequence[str]) -> dict[Key, float]:
     """Return the learning rate of every attention.
 
     Parameters

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr
 
-from theory.attention.saturation import KEYS, RANKS, saturation
+from theory.attention import saturation
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 
 TITLE = "softmax saturates on unscaled dot products: its weights, the trace of its Jacobian, and Stein's identity"
-STUDY = saturation
+STUDY = saturation.saturation
 CLAIMS = ("layer.saturation",)
 
 _HUES = (style.VERMILION, style.BLUE)  # unscaled, scaled
@@ -53,7 +53,7 @@ def _bars(axes: Axes, x: Array, table: Table, name: str, *, per: Array | float =
 
 def _weights(axes: Axes, table: Table) -> None:
     """Draw the mean of the largest weight, of the second, and so on; scaled ones once, for they do not change."""
-    ranks = np.arange(1, RANKS + 1)
+    ranks = np.arange(1, saturation.RANKS + 1)
     dimensions = np.unique(table["d"])
     parts = [(table.where(d=d, scaled=0), f"$d = {d}$", hue) for d, hue in zip(dimensions, _SHADES, strict=True)]
     parts.append((table.where(d=dimensions[-1], scaled=1), f"scaled, $d = {dimensions[-1]}$", style.BLUE))
@@ -66,23 +66,25 @@ def _weights(axes: Axes, table: Table) -> None:
 
 def _trace(axes: Axes, table: Table) -> None:
     across = np.geomspace(8.0, 2048.0, 60)
-    axes.plot(across, _largest(KEYS) / np.sqrt(across), color=style.BLACK, linewidth=0.7, zorder=1)
-    style.note(axes, r"$\mathbb{E}\max_i Z_i/\sqrt{d}$", (90.0, _largest(KEYS) / np.sqrt(90.0)), offset=(2, 4))
+    axes.plot(across, _largest(saturation.KEYS) / np.sqrt(across), color=style.BLACK, linewidth=0.7, zorder=1)
+    style.note(
+        axes, r"$\mathbb{E}\max_i Z_i/\sqrt{d}$", (90.0, _largest(saturation.KEYS) / np.sqrt(90.0)), offset=(2, 4)
+    )
     for scaled in (1, 0):
         part = table.where(scaled=scaled)
         _bars(axes, part["d"], part, "trace", fmt=_MARKS[scaled], color=_HUES[scaled], label=_NAMES[scaled])
     axes.set(xscale="log", yscale="log", xlabel="dimension $d$", ylim=(0.045, 1.4))
     axes.set(ylabel=r"$\mathbb{E}\,\mathrm{tr}\,J = \mathbb{E}[1 - \|p\|_2^2]$")
     style.ticks(axes, x=[16, 64, 256, 1024], y=[0.05, 0.1, 0.2, 0.5, 1.0])
-    axes.legend(loc="lower left", title=f"$n = {KEYS}$ keys, scores", title_fontsize=style.SMALL)
+    axes.legend(loc="lower left", title=f"$n = {saturation.KEYS}$ keys, scores", title_fontsize=style.SMALL)
 
 
 def _stein(axes: Axes, table: Table) -> None:
     """Draw both sides times the deviation, between what they cannot leave."""
     sigma = np.sqrt(table["d"])
     across = np.geomspace(3.2, 42.0, 60)
-    top = _largest(KEYS)
-    low = top - np.log(KEYS) / across
+    top = _largest(saturation.KEYS)
+    low = top - np.log(saturation.KEYS) / across
     name = r"within $\log n\,/\,\sigma$ below it"
     axes.fill_between(across, low, top, color=style.PALE, linewidth=0.0, zorder=0, label=name)
     style.guide(axes, y=top, color=style.BLACK)

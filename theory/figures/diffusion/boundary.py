@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from theory.diffusion import studies
-from theory.diffusion.studies.boundary import TIME, wave
+from theory.diffusion.settings import SEGMENT_TIME, segment_wave
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
@@ -98,9 +98,9 @@ def _power(epsilon: float) -> str:
 def _limit(x: Array) -> Array:
     """Return the coefficient of the root of the bandwidth, a source on either wall, by cosines."""
     k = np.arange(3, 4001, 2)
-    first = math.exp(-(math.pi**2) * TIME)
-    shares = 4.0 * (first - np.exp(-(k**2) * math.pi**2 * TIME)) / (k**2 - 1.0)
-    total = 4.0 * math.pi**2 * TIME * first * np.cos(math.pi * x) + np.cos(math.pi * np.outer(x, k)) @ shares
+    first = math.exp(-(math.pi**2) * SEGMENT_TIME)
+    shares = 4.0 * (first - np.exp(-(k**2) * math.pi**2 * SEGMENT_TIME)) / (k**2 - 1.0)
+    total = 4.0 * math.pi**2 * SEGMENT_TIME * first * np.cos(math.pi * x) + np.cos(math.pi * np.outer(x, k)) @ shares
     found: Array = -total / math.sqrt(2.0 * math.pi)
     return found
 
@@ -113,15 +113,11 @@ def _stacks(axes: Axes, table: Table) -> None:
     epsilons = _levels(table)
     for epsilon, hue, marker in zip([epsilons[0], epsilons[2], epsilons[-1]], _HUES, ("D", "s", "o"), strict=True):
         part = table.where(epsilon=epsilon)
-        exact = math.exp(-(math.pi**2) * TIME) * wave(part["place"])
-        style.marks(
-            axes,
-            part["place"],
-            (part.middles("value") - exact) / math.sqrt(epsilon),
-            marker,
-            color=hue,
-            label=rf"$\varepsilon = {_power(epsilon)}$",
-        )
+        exact = math.exp(-(math.pi**2) * SEGMENT_TIME) * segment_wave(part["place"])
+        axes.plot(
+            part["place"], (part.middles("value") - exact) / math.sqrt(epsilon), marker, color=hue, markersize=3.2,
+            markeredgewidth=0, label=rf"$\varepsilon = {_power(epsilon)}$",
+        )  # fmt: skip
     axes.set(
         xlabel="place $x$ on the segment",
         ylabel=r"$(P_\varepsilon^{2t/\varepsilon}h - e^{t\Delta}h)/\sqrt{\varepsilon}$",
@@ -134,8 +130,8 @@ def _order(axes: Axes, table: Table) -> None:
     style.panel(axes, "d", "the error at the wall, with local orders")
     epsilons = np.array(_levels(table))
     at_wall = [table.where(epsilon=e, place=0.0).middles("value").item() for e in epsilons.tolist()]
-    errors = np.abs(np.array(at_wall) - math.exp(-(math.pi**2) * TIME))
-    left = np.abs(np.array(at_wall) - math.exp(-(math.pi**2) * TIME) - np.sqrt(epsilons) * _limit(np.zeros(1)))
+    errors = np.abs(np.array(at_wall) - math.exp(-(math.pi**2) * SEGMENT_TIME))
+    left = np.abs(np.array(at_wall) - math.exp(-(math.pi**2) * SEGMENT_TIME) - np.sqrt(epsilons) * _limit(np.zeros(1)))
     limit = -_limit(np.zeros(1)).item()
     label = rf"${limit:.3f}\,\sqrt{{\varepsilon}}$"
     style.power(axes, epsilons, (1.0, limit), 0.5, color=style.BLACK, label=label, zorder=2)

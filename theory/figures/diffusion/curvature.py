@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from theory.diffusion import studies
-from theory.diffusion.studies.self_dynamics import AXES, DIMENSIONS, TIMES
+from theory.diffusion.settings import HALF_AXES, SHORTENING_TIMES, SPHERE_DIMENSIONS
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
@@ -45,7 +45,7 @@ def draw(table: Table) -> Figure:
 
 def _ellipse(axes: Axes, table: Table) -> None:
     epsilons = table.where(part="area").levels("epsilon")
-    for t, hue in zip((0.0, *TIMES), _HUES, strict=True):
+    for t, hue in zip((0.0, *SHORTENING_TIMES), _HUES, strict=True):
         for epsilon, line in ((epsilons[0], "solid"), (epsilons[-1], (0, (2, 1.2)))):
             x, y = (
                 table.where(part=name, epsilon=epsilon, layer=round(2.0 * t / epsilon)).middles("value")
@@ -59,7 +59,7 @@ def _ellipse(axes: Axes, table: Table) -> None:
 
 
 def _area(axes: Axes, part: Table) -> None:
-    start = math.pi * AXES[0] * AXES[1]
+    start = math.pi * HALF_AXES[0] * HALF_AXES[1]
     end = start / (2.0 * math.pi)
     axes.plot([0.0, end], [start, 0.0], color=style.BLACK, linewidth=0.8, label=r"$A_0 - 2\pi\tau$")
     epsilons = part.levels("epsilon")[::-1]
@@ -105,7 +105,7 @@ def _radii(axes: Axes, table: Table) -> None:
 
 def _errors(axes: Axes, table: Table) -> None:
     aim = math.sqrt(0.4)
-    for dim in DIMENSIONS:
+    for dim in SPHERE_DIMENSIONS:
         mark, hue = _SPHERES[dim]
         rows = table.where(part="recomputed", dim=dim)
         epsilons = np.array(rows.levels("epsilon"))

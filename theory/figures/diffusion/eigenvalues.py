@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from theory.diffusion import PeriodicGrid, drift_diffusion, studies
-from theory.diffusion.studies.equilibrium import DENSITY, INDICES
+from theory.diffusion.settings import WAVY_DENSITY
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
@@ -42,16 +42,16 @@ def draw(table: Table) -> Figure:
 def _limit() -> Array:
     """Return the eigenvalues of the generator, rising."""
     grid = PeriodicGrid((_NODES,))
-    p = DENSITY(grid.axes[0])
+    p = WAVY_DENSITY(grid.axes[0])
     matrix = grid.matrix(lambda values: drift_diffusion(grid, p, values))
     rates: Array = np.sort(-np.linalg.eigvals(matrix).real)
-    return rates[:INDICES]
+    return rates
 
 
 def _spectra(first: Axes, second: Axes, part: Table) -> None:
     truth = _limit()
-    epsilons = np.array(part.levels("epsilon")[::-1])
-    for index in range(INDICES):
+    epsilons = np.array(sorted(set(part["epsilon"].tolist()), reverse=True))
+    for index in part.levels("index"):
         read = part.where(index=index).middles("value")
         hue = style.GREY if index == 0 else _HUES[index - 1]
         style.guide(first, y=truth[index], color=hue, line="dashed")

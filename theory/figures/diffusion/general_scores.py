@@ -13,8 +13,16 @@ import math
 import numpy as np
 
 from theory.diffusion import studies
-from theory.diffusion.limits import extrapolated, first_order, worst
-from theory.diffusion.studies.scores import AXES, BETA, DENSITY, function, path, relabelled, stiffness
+from theory.diffusion.limits import extrapolate, largest_errors, peak_correction
+from theory.diffusion.settings import (
+    CUBIC_SHARE,
+    SCORE_AXES,
+    WAVY_DENSITY,
+    query_path,
+    relabelled,
+    stiffness,
+    wavy_function,
+)
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
@@ -45,12 +53,12 @@ def draw(table: Table) -> Figure:
 
 def _values(axes: Axes, table: Table, warm: Table) -> None:
     x = np.linspace(0.0, _TURN, 400)
-    axes.plot(x, function(x), color=style.GREY, linestyle="dotted", label="$h(x)$")
-    axes.plot(x, function(relabelled(x)), color=style.BLACK, label="$h(y_*(x))$")
+    axes.plot(x, wavy_function(x), color=style.GREY, linestyle="dotted", label="$h(x)$")
+    axes.plot(x, wavy_function(relabelled(x)), color=style.BLACK, label="$h(y_*(x))$")
     epsilon = float(warm["epsilon"][0])
     step = np.array([_coefficient(place) for place in x.tolist()])
     axes.plot(
-        x, function(relabelled(x)) + epsilon * step, color=style.VERMILION, linestyle="dashed",
+        x, wavy_function(relabelled(x)) + epsilon * step, color=style.VERMILION, linestyle="dashed",
         label=r"$h(y_*) + \varepsilon Ah$",
     )  # fmt: skip
     for part, hue, marker in (
@@ -84,16 +92,16 @@ def _coefficient(x: float, *, printed: bool = False, cubic: float = 1.0, drift: 
     c = 2.0 * float(stiffness(x))
     first, second = math.cos(y) - math.sin(2.0 * y), -math.sin(y) - 2.0 * math.cos(2.0 * y)
     mass = math.sqrt(4.0 * math.pi / c) if printed else 1.0
-    slope = 0.5 * drift * float(DENSITY.log_slope(y))
-    plain = first_order([[c]], np.zeros((1, 1, 1)), [slope], [first], [[second]])
-    bent = first_order([[c]], np.full((1, 1, 1), 3.0 * c * BETA), [0.0], [first], [[0.0]])
+    slope = 0.5 * drift * float(WAVY_DENSITY.log_slope(y))
+    plain = peak_correction([[c]], np.zeros((1, 1, 1)), [slope], [first], [[second]])
+    bent = peak_correction([[c]], np.full((1, 1, 1), 3.0 * c * CUBIC_SHARE), [0.0], [first], [[0.0]])
     return plain / mass + cubic * bent
 
 
 def _errors(axes: Axes, table: Table) -> None:
     epsilons = np.array(table.levels("epsilon")[::-1][:_USED])
     places = table.where(epsilon=float(epsilons[0]))["x"].tolist()
-    ends = [float(function(relabelled(x))) for x in places]
+    ends = [float(wavy_function(relabelled(x))) for x in places]
     levels = [
         [(value - end) / e for value, end in zip(table.where(epsilon=e).intervals("value"), ends, strict=True)]
         for e in epsilons.tolist()
@@ -104,22 +112,22 @@ def _errors(axes: Axes, table: Table) -> None:
         ({"drift": 1.0}, "drift of the density once", "dashdot"),
     )
     for changes, label, line in wrongs:
-        errors = worst(levels, [_coefficient(x, **changes) for x in places])
+        errors = largest_errors(levels, [_coefficient(x, **changes) for x in places])
         style.convergence(axes, epsilons, errors, color=style.VERMILION, line=line, label=label)
     axes.legend(loc="upper left")
     truth = [_coefficient(x) for x in places]
     steps = ((style.BLUE, "o", "order 1", 3), (style.GREEN, "s", "extrapolated: order 2", 4))
     for step, (hue, marker, label, at) in enumerate(steps):
-        errors = worst(levels, truth)
+        errors = largest_errors(levels, truth)
         style.convergence(axes, epsilons[step:], errors, color=hue, mark=marker, label=label, at=at)
-        levels = extrapolated(levels)
+        levels = extrapolate(levels)
     axes.set(xlabel=r"finest bandwidth $\varepsilon$", ylim=(1e-7, 1e3))
     axes.set_ylabel(r"largest error of $(P_\varepsilon h - h(y_*))/\varepsilon$")
 
 
 def _sphere(axes: Axes, table: Table) -> None:
     t = np.linspace(0.0, math.pi, 361)
-    points = np.array([-AXES * path(s) for s in t.tolist()])
+    points = np.array([-SCORE_AXES * query_path(s) for s in t.tolist()])
     points /= np.linalg.norm(points, axis=1)[:, np.newaxis]
     turn = np.linspace(0.0, _TURN, 200)
     axes.plot(np.cos(turn), np.sin(turn), color=style.GREY, linewidth=0.5)
@@ -134,7 +142,7 @@ def _sphere(axes: Axes, table: Table) -> None:
         axes.plot(*means.T, "o", color=style.BLUE, markersize=2.6, markeredgewidth=0)
         coldest[s] = means[-1]
     axes.plot([], [], "o-", color=style.BLUE, markersize=2.6, linewidth=0.7, label=r"mean key $P_\varepsilon y$")
-    printed = np.array([AXES * path(s) / np.linalg.norm(AXES * path(s)) for s in coldest])
+    printed = np.array([SCORE_AXES * query_path(s) / np.linalg.norm(SCORE_AXES * query_path(s)) for s in coldest])
     axes.plot(printed[:, 0], printed[:, 1], "x", color=style.VERMILION, markersize=4.5, label="with the printed sign")
     axes.set(xlim=(-1.15, 1.15), ylim=(-1.1, 1.75), aspect="equal", xlabel="$y_1$", ylabel="$y_2$")
     axes.set(xticks=[-1, 0, 1], yticks=[-1, 0, 1])

@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from theory.diffusion import PeriodicGrid, drift_diffusion, studies
-from theory.diffusion.limits import extrapolated, worst
-from theory.diffusion.studies.ladder import DENSITY, function
+from theory.diffusion.limits import extrapolate, largest_errors
+from theory.diffusion.settings import WAVY_DENSITY, wavy_function
 from theory.evidence import Table, order
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
@@ -47,7 +47,7 @@ def _operator(x: Array, kappa: float) -> Array:
     """Return half the drift-diffusion of the function at nodes ``x``."""
     grid = PeriodicGrid((_NODES,))
     nodes = grid.axes[0]
-    values = 0.5 * drift_diffusion(grid, DENSITY(nodes), function(nodes), kappa=kappa)
+    values = 0.5 * drift_diffusion(grid, WAVY_DENSITY(nodes), wavy_function(nodes), kappa=kappa)
     chosen: Array = values[np.rint(x / (2.0 * math.pi) * _NODES).astype(int) % _NODES]
     return chosen
 
@@ -55,9 +55,9 @@ def _operator(x: Array, kappa: float) -> Array:
 def _limit(axes: Axes, table: Table) -> None:
     style.panel(axes, "a", "what a layer changes")
     x = 2.0 * math.pi * np.arange(_NODES + 1) / _NODES
-    axes.plot(x, 2.0 * math.pi * DENSITY(x) - 6.2, color=style.GREEN, linewidth=0.8)
-    axes.fill_between(x, -6.2, 2.0 * math.pi * DENSITY(x) - 6.2, color=style.GREEN, alpha=0.15, linewidth=0)
-    style.note(axes, r"density $p$", (2.2, -4.9), color=style.GREEN)
+    axes.plot(x, 2.0 * math.pi * WAVY_DENSITY(x) - 6.2, color=style.GREEN, linewidth=0.8)
+    axes.fill_between(x, -6.2, 2.0 * math.pi * WAVY_DENSITY(x) - 6.2, color=style.GREEN, alpha=0.15, linewidth=0)
+    axes.text(2.2, -4.9, r"density $p$", color=style.GREEN, size=style.SMALL)
     axes.plot(x, _operator(x, 1.0), color=style.BLACK, label=r"$\frac{1}{2}(h'' + 2(\log p)'h')$")
     axes.plot(x, _operator(x, 0.0), color=style.GREY, linestyle="dotted", label=r"$\frac{1}{2}h''$")
     part = table.where(kernel="chordal", epsilon=float(table["epsilon"].min()))
@@ -73,14 +73,14 @@ def _errors(axes: Axes, table: Table) -> None:
     levels = [table.where(epsilon=e).intervals("change") for e in epsilons.tolist()]
     x = table.where(epsilon=float(epsilons[0]))["x"]
     for kappa, line, label in ((0.5, "dashed", "half the drift"), (0.0, "dotted", "no drift")):
-        wrong = worst(levels, _operator(x, kappa).tolist())
+        wrong = largest_errors(levels, _operator(x, kappa).tolist())
         style.convergence(
             axes, epsilons, wrong, color=style.VERMILION, line=line, label=label, at=3, above=kappa == 0.0
         )
     truth = _operator(x, 1.0).tolist()
     for step, (name, hue, marker) in enumerate(_STEPS):
-        errors = worst(levels, truth)
+        errors = largest_errors(levels, truth)
         label = f"{name}: {order(errors[-4:]).mid:.2f}"
         style.convergence(axes, epsilons[step:], errors, color=hue, mark=marker, label=label, at=1)
-        levels = extrapolated(levels, order=step + 1)
+        levels = extrapolate(levels, order=step + 1)
     axes.set(xlabel=r"finest bandwidth $\varepsilon$")

@@ -14,8 +14,8 @@ from matplotlib.ticker import NullFormatter
 
 from theory.diffusion import Ellipse, studies
 from theory.diffusion.geometry import Curve, Reparametrised
-from theory.diffusion.limits import extrapolated, worst
-from theory.diffusion.studies.metrics import CURVES, DENSITY
+from theory.diffusion.limits import extrapolate, largest_errors
+from theory.diffusion.settings import LEARNED_CURVES, WAVY_DENSITY
 from theory.evidence import Interval, Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
@@ -53,14 +53,14 @@ def _half_operator(curve: Curve, x: Array, volume: float) -> Array:
     g = curve.metric(x)
     slope = (curve.metric(x + step) - curve.metric(x - step)) / (2.0 * step * g)
     first, second = np.cos(x) - np.sin(2 * x), -np.sin(x) - 2.0 * np.cos(2 * x)
-    value: Array = 0.5 / g * (second + (2.0 * (DENSITY.log_slope(x) - volume * slope) - 0.5 * slope) * first)
+    value: Array = 0.5 / g * (second + (2.0 * (WAVY_DENSITY.log_slope(x) - volume * slope) - 0.5 * slope) * first)
     return value
 
 
 def _curves(axes: Axes) -> None:
     """Draw the circle of the angle with its tokens, and where the features put them."""
     style.panel(axes, "a", "48 tokens: their angles, and their features")
-    angles = DENSITY.tokens(_TOKENS)
+    angles = WAVY_DENSITY.tokens(_TOKENS)
     dense = np.linspace(0.0, _TURN, 361)[:, np.newaxis]
     for middle, shown, name in ((0.0, Reparametrised(0.4), "reparametrised"), (3.5, Ellipse(1.0, 0.7), "ellipse")):
         inner = 0.4  # of the circle of angles, inside the curve of the features
@@ -87,7 +87,7 @@ def _ring(angles: Array) -> Array:
 def _change(axes: Axes, table: Table) -> None:
     style.panel(axes, "b", r"change by one layer, circle at $x + 0.4\,\sin x$")
     x = np.linspace(0.0, _TURN, 400)
-    curve = CURVES["reparametrised"]
+    curve = LEARNED_CURVES["reparametrised"]
     right, wrong = (_half_operator(curve, x, volume) for volume in (0.5, 0.0))
     axes.plot(x, right, color=style.BLACK, label=r"$\frac{1}{2}L_{g,p}h$, $p$ relative to $\sqrt{g}\,dx$")
     axes.plot(x, wrong, color=style.VERMILION, linestyle="dashed", label=r"the same, $p$ relative to $dx$")
@@ -107,26 +107,24 @@ def _change(axes: Axes, table: Table) -> None:
 
 
 def _symmetric(axes: Axes, table: Table, epsilons: Array) -> None:
-    places = _places(table, "modulated", epsilons)
-    levels = _levels(table, "modulated", epsilons)
-    truth, wrong = (_half_operator(CURVES["modulated"], places, volume) for volume in (0.5, 0.0))
-    lopsided = worst(_levels(table, "lopsided", epsilons), truth.tolist())
-    _plot(axes, epsilons, worst(levels, truth.tolist()), style.BLUE, "o", "symmetric", below=True)
-    once = worst(extrapolated(levels), truth.tolist())
+    places, levels = _places(table, "modulated", epsilons), _levels(table, "modulated", epsilons)
+    truth, wrong = (_half_operator(LEARNED_CURVES["modulated"], places, volume) for volume in (0.5, 0.0))
+    lopsided = largest_errors(_levels(table, "lopsided", epsilons), truth.tolist())
+    _plot(axes, epsilons, largest_errors(levels, truth.tolist()), style.BLUE, "o", "symmetric", below=True)
+    once = largest_errors(extrapolate(levels), truth.tolist())
     _plot(axes, epsilons[1:], once, style.GREEN, "s", "extrapolated", below=True)
-    _plot(axes, epsilons, worst(levels, wrong.tolist()), style.ORANGE, "", "density of the angle", below=True)
+    _plot(axes, epsilons, largest_errors(levels, wrong.tolist()), style.ORANGE, "", "density of the angle", below=True)
     _plot(axes, epsilons, lopsided, style.VERMILION, "", "asymmetric, same Hessian")
 
 
 def _features(axes: Axes, table: Table, epsilons: Array) -> None:
     for name, marker, label, below in (("reparametrised", "o", "circle", False), ("ellipse", "D", "ellipse", True)):
-        places = _places(table, name, epsilons)
-        levels = _levels(table, name, epsilons)
-        truth, wrong = (_half_operator(CURVES[name], places, volume) for volume in (0.5, 0.0))
-        _plot(axes, epsilons, worst(levels, truth.tolist()), style.BLUE, marker, label, below=below)
-        once = worst(extrapolated(levels), truth.tolist())
+        places, levels = _places(table, name, epsilons), _levels(table, name, epsilons)
+        truth, wrong = (_half_operator(LEARNED_CURVES[name], places, volume) for volume in (0.5, 0.0))
+        _plot(axes, epsilons, largest_errors(levels, truth.tolist()), style.BLUE, marker, label, below=below)
+        once = largest_errors(extrapolate(levels), truth.tolist())
         _plot(axes, epsilons[1:], once, style.GREEN, marker, "extrapolated" if below else "", below=True)
-        kept = worst(levels, wrong.tolist())
+        kept = largest_errors(levels, wrong.tolist())
         _plot(axes, epsilons, kept, style.VERMILION, "", "" if below else "density of the angle")
 
 

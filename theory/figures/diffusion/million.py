@@ -12,8 +12,13 @@ from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
 from theory.diffusion import PeriodicGrid, StepError, studies
-from theory.diffusion.studies.million import COUNTS, EPSILON, PLACES
-from theory.diffusion.studies.sampling import DENSITIES, function
+from theory.diffusion.settings import (
+    MILLION_COUNTS,
+    MILLION_EPSILON,
+    MILLION_PLACES,
+    SAMPLED_DENSITIES,
+    sampled_function,
+)
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
@@ -29,14 +34,14 @@ _WORDS = ("0", r"$\pi$", r"$2\pi$")
 def draw(table: Table) -> Figure:
     """Draw curves with bands, the tokens of the torus, and what the layer makes of the function there."""
     figure = style.canvas(style.DOUBLE, 5.2)
-    upper, middle, lower = figure.subplots(3, len(COUNTS) + 1)
+    upper, middle, lower = figure.subplots(3, len(MILLION_COUNTS) + 1)
     line, field = _error(1), _error(2)
     _curves(upper, table, line)
-    exact = field.step(EPSILON[2])
+    exact = field.step(MILLION_EPSILON[2])
     largest, side = 1.15 * float(np.abs(exact).max()), (2.0 * np.pi) ** 2
     _map(middle[0], side * field.density, 0.0, 2.0, "cividis")
     _map(lower[0], exact, -largest, largest, "RdBu_r")
-    for tokens, steps, n in zip(middle[1:], lower[1:], COUNTS, strict=True):
+    for tokens, steps, n in zip(middle[1:], lower[1:], MILLION_COUNTS, strict=True):
         part = table.where(d=2, n=n)
         share = part["tokens"].reshape(field.grid.shape) * (field.grid.size / n)
         dense = _map(tokens, share, 0.0, 2.0, "cividis")
@@ -58,20 +63,19 @@ def draw(table: Table) -> Figure:
 
 
 def _heading(number: int) -> str:
-    return "the law" if number == 0 else f"$N = 10^{round(np.log10(COUNTS[number - 1]))}$"
+    return "the law" if number == 0 else f"$N = 10^{round(np.log10(MILLION_COUNTS[number - 1]))}$"
 
 
 def _curves(row: NDArray[np.object_], table: Table, line: StepError) -> None:
     """Draw the circle: the function, the density and the operator, then the outputs over tokens in their bands."""
     x = line.grid.axes[0]
-    law = line.step(EPSILON[1])
-    band = np.sqrt(line.variance(EPSILON[1]))
+    law, band = line.step(MILLION_EPSILON[1]), np.sqrt(line.variance(MILLION_EPSILON[1]))
     closed, centre = np.append(x, 2.0 * np.pi), np.append(law, law[0])
     for number, axes in enumerate(row):
         style.panel(axes, "abcde"[number], _heading(number))
         axes.set(xlim=(0.0, 2.0 * np.pi), ylim=(-1.9, 1.9), xticks=_TICKS, xticklabels=_WORDS, xlabel="$x$")
         axes.plot(closed, centre, color=style.BLUE, linewidth=0.7, label=r"$(P_\varepsilon h - h)/\varepsilon$")
-    for axes, n in zip(row[1:], COUNTS, strict=True):
+    for axes, n in zip(row[1:], MILLION_COUNTS, strict=True):
         wide = 2.0 * np.append(band, band[0]) / np.sqrt(n)
         axes.fill_between(closed, centre - wide, centre + wide, color=style.SKY, alpha=0.45, linewidth=0)
         style.marks(axes, x, table.where(d=1, n=n).middles("change"), ".", color=style.VERMILION, size=2.2)
@@ -83,11 +87,11 @@ def _curves(row: NDArray[np.object_], table: Table, line: StepError) -> None:
 
 
 def _error(d: int) -> StepError:
-    grid = PeriodicGrid((PLACES[d],) * d)
+    grid = PeriodicGrid((MILLION_PLACES[d],) * d)
     p = np.ones(grid.shape)
-    for each, x in zip(DENSITIES[d], grid.axes, strict=True):
+    for each, x in zip(SAMPLED_DENSITIES[d], grid.axes, strict=True):
         p = p * each(x)
-    return StepError(grid, p, np.broadcast_to(function(*grid.axes), grid.shape))
+    return StepError(grid, p, np.broadcast_to(sampled_function(*grid.axes), grid.shape))
 
 
 def _map(axes: Axes, field: Array, low: float, high: float, hues: str) -> AxesImage:

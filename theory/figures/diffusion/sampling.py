@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 
 from theory.diffusion import PeriodicGrid, StepError, studies
-from theory.diffusion.studies.sampling import CRITICAL, DENSITIES, FIXED, REGULAR, TOKENS, function, places
+from theory.diffusion.settings import (
+    CRITICAL_PLACE,
+    FIXED_EPSILON,
+    FIXED_TOKENS,
+    REGULAR_PLACE,
+    SAMPLED_DENSITIES,
+    sampled_function,
+    sampled_places,
+)
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
@@ -33,7 +41,7 @@ def draw(table: Table) -> Figure:
     figure = style.canvas(style.DOUBLE, 4.9)
     (without, drawn), (counts, rest) = figure.subplots(2, 2)
     style.panel(without, "a", "without a draw")
-    style.panel(drawn, "b", rf"drawn, $N = {TOKENS}$")
+    style.panel(drawn, "b", rf"drawn, $N = {FIXED_TOKENS}$")
     style.panel(counts, "c", "drawn, against the number of tokens")
     style.panel(rest, "d", "drawn over predicted for many tokens")
     for d in (1, 2):
@@ -69,12 +77,11 @@ def _law(d: int, epsilon: Array | float, slopes: float, density: float) -> Array
 def _quadratures(axes: Axes, table: Table, d: int) -> None:
     """Draw N times the variance at two places, and the leading laws."""
     h = 1e-5
-    for part, spots, fill in (("regular", REGULAR, _HUES[d]), ("critical", CRITICAL, "white")):
-        rows = table.where(part=part, d=d)
-        place = np.array(spots[d])
-        density = float(np.prod([p(x) for p, x in zip(DENSITIES[d], place, strict=True)]))
+    for part, spots, fill in (("regular", REGULAR_PLACE, _HUES[d]), ("critical", CRITICAL_PLACE, "white")):
+        rows, place = table.where(part=part, d=d), np.array(spots[d])
+        density = float(np.prod([p(x) for p, x in zip(SAMPLED_DENSITIES[d], place, strict=True)]))
         unit = np.eye(d) * h
-        first = [(function(*(place + e)) - function(*(place - e))) / (2 * h) for e in unit]
+        first = [(sampled_function(*(place + e)) - sampled_function(*(place - e))) / (2 * h) for e in unit]
         epsilon = np.geomspace(float(rows["epsilon"].min()), float(rows["epsilon"].max()), 50)
         if part == "regular":
             line = _law(d, epsilon, float(np.sum(np.square(first))), density)
@@ -100,17 +107,17 @@ def _quadratures(axes: Axes, table: Table, d: int) -> None:
 def _mixed_difference(place: Array, a: Array, b: Array, h: float) -> float:
     h = h**0.75
     corners = [(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)]
-    return float(sum(sign * function(*(place + h * (s * a + t * b))) for s, t, sign in corners) / (4.0 * h * h))
+    return float(sum(sign * sampled_function(*(place + h * (s * a + t * b))) for s, t, sign in corners) / (4.0 * h * h))
 
 
 def _predict_variance(d: int) -> Any:
     """Return the mean over the places of N times the variance, as a function of the bandwidth."""
     grid = PeriodicGrid((_NODES[d],) * d)
     p = np.ones(grid.shape)
-    for each, x in zip(DENSITIES[d], grid.axes, strict=True):
+    for each, x in zip(SAMPLED_DENSITIES[d], grid.axes, strict=True):
         p = p * each(x)
-    error = StepError(grid, p, np.broadcast_to(function(*grid.axes), grid.shape))
-    nodes = np.rint(places(d) * _NODES[d] / (2.0 * np.pi)).astype(int)
+    error = StepError(grid, p, np.broadcast_to(sampled_function(*grid.axes), grid.shape))
+    nodes = np.rint(sampled_places(d) * _NODES[d] / (2.0 * np.pi)).astype(int)
     return lambda epsilon: float(error.variance(epsilon)[tuple(nodes.T)].mean())
 
 
@@ -119,9 +126,9 @@ def _draw_samples(bandwidths: Axes, counts: Axes, rest: Axes, table: Table, d: i
     law = _predict_variance(d)
     spreads = table.where(part="spread", d=d)
     epsilon = np.geomspace(float(spreads["epsilon"].min()), float(spreads["epsilon"].max()), 40)
-    bandwidths.plot(epsilon, [law(e) / TOKENS for e in epsilon], color=_HUES[d], linewidth=0.8)
+    bandwidths.plot(epsilon, [law(e) / FIXED_TOKENS for e in epsilon], color=_HUES[d], linewidth=0.8)
     far = np.geomspace(float(spreads["n"].min()), float(spreads["n"].max()), 10)
-    counts.plot(far, law(FIXED[d]) / far, color=_HUES[d], linewidth=0.8)
+    counts.plot(far, law(FIXED_EPSILON[d]) / far, color=_HUES[d], linewidth=0.8)
     look: dict[str, Any] = {"color": _HUES[d], "marker": _MARKS[d], "linestyle": "none", "markersize": 3.6,
                             "markerfacecolor": "white", "markeredgewidth": 0.7}  # fmt: skip
     found = []
@@ -130,10 +137,11 @@ def _draw_samples(bandwidths: Axes, counts: Axes, rest: Axes, table: Table, d: i
         found.append((n, e, values.mean(), 3.0 * values.std(ddof=1) / np.sqrt(values.size)))
     n, e, mean, error = (np.array(column) for column in zip(*found, strict=True))
     slope = r"-\frac{3}{2}" if d == 1 else "-2"
-    fixed = n == TOKENS
+    fixed = n == FIXED_TOKENS
     bandwidths.plot(e[fixed], mean[fixed], label=rf"{_NAMES[d]}, exponent ${slope}$", **look)
-    chosen = e == FIXED[d]
-    counts.plot(n[chosen], mean[chosen], label=rf"{_NAMES[d]}, $\varepsilon = {FIXED[d]:g}$, exponent $-1$", **look)
+    chosen = e == FIXED_EPSILON[d]
+    label = rf"{_NAMES[d]}, $\varepsilon = {FIXED_EPSILON[d]:g}$, exponent $-1$"
+    counts.plot(n[chosen], mean[chosen], label=label, **look)
     size = np.array([law(x) for x in e]) / n
     reach = n * (4.0 * np.pi * e) ** (d / 2) / (2.0 * np.pi) ** d
     look |= {"capsize": 0.0, "elinewidth": 0.6}

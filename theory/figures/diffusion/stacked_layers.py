@@ -13,7 +13,7 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from theory.diffusion import PeriodicGrid, drift_diffusion, semigroup, studies
-from theory.diffusion.studies.stacking import DENSITY, SLOPE, TIMES, function, height_function
+from theory.diffusion.settings import HEIGHT_SLOPE, STACK_TIMES, WAVY_DENSITY, height_function, wavy_function
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
@@ -44,11 +44,12 @@ def draw(table: Table) -> Figure:
     style.panel(axes["b"], "b", "sphere, functions of the height")
     style.panel(axes["c"], "c", r"largest error at $t = 1/2$")
     x = np.linspace(0.0, 2.0 * np.pi, 241)
-    for t, hue, values in zip((0.0, *TIMES), (style.GREY, *_HUES), _on_circle(x, (0.0, *TIMES)), strict=True):
+    times, hues = (0.0, *STACK_TIMES), (style.GREY, *_HUES)
+    for t, hue, values in zip(times, hues, _on_circle(x, times), strict=True):
         axes["a"].plot(x, values, color=hue, linewidth=0.8, label=f"$t = {t:g}$")
         _dots(axes["a"], table.where(way="tokens", t=t, epsilon=_SHOWN["circle"]), hue)
     z = np.linspace(-1.0, 1.0, 161)
-    for t, hue, values in zip((0.0, *TIMES), (style.GREY, *_HUES), _on_sphere(z, (0.0, *TIMES)), strict=True):
+    for t, hue, values in zip(times, hues, _on_sphere(z, times), strict=True):
         axes["b"].plot(z, values, color=hue, linewidth=0.8, label=f"$t = {t:g}$")
         _dots(axes["b"], table.where(way="sphere", t=t, epsilon=_SHOWN["sphere"]), hue)
     style.turn_axis(axes["a"], "angle $x$")
@@ -69,7 +70,7 @@ def _dots(axes: Axes, part: Table, hue: str) -> None:
 
 def _generator(kappa: float) -> tuple[PeriodicGrid, Array]:
     grid = PeriodicGrid((_NODES,))
-    p = DENSITY(grid.axes[0])
+    p = WAVY_DENSITY(grid.axes[0])
     return grid, grid.matrix(lambda values: drift_diffusion(grid, p, values, kappa=kappa))
 
 
@@ -78,7 +79,7 @@ def _on_circle(x: Array, times: tuple[float, ...], kappa: float = 1.0) -> list[A
     grid, matrix = _generator(kappa)
     k = grid.frequencies[0]
     waves = np.exp(1j * np.multiply.outer(x, k)) / grid.size
-    start = function(grid.axes[0])
+    start = wavy_function(grid.axes[0])
     return [(waves @ np.fft.fft(semigroup(matrix, t, start))).real for t in times]
 
 
@@ -91,7 +92,7 @@ def _on_sphere(z: Array, times: tuple[float, ...], kappa: float = 1.0) -> list[A
         for order in (1, 2)
     )
     around = (1.0 - nodes**2)[:, np.newaxis]
-    drift = 2.0 * kappa * (SLOPE / (1.0 + SLOPE * nodes))[:, np.newaxis]
+    drift = 2.0 * kappa * (HEIGHT_SLOPE / (1.0 + HEIGHT_SLOPE * nodes))[:, np.newaxis]
     matrix = np.linalg.solve(
         basis.T, (around * second - 2.0 * nodes[:, np.newaxis] * first + drift * around * first).T
     ).T

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from theory.diffusion import PeriodicGrid, Revolution, drift_diffusion, semigroup, studies
-from theory.diffusion.studies.surface import DENSITY, STEEPEST, function
+from theory.diffusion.settings import MERIDIAN_DENSITY, STEEPEST, meridian_function
 from theory.evidence import Interval, Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
@@ -42,11 +42,11 @@ def draw(table: Table) -> Figure:
 
 def _vase(axes: Axes, grid: PeriodicGrid, *, shaped: bool) -> None:
     """Draw the surface of one period, coloured by a function after some heat flow."""
-    shape = Revolution(DENSITY, STEEPEST)
+    shape = Revolution(MERIDIAN_DENSITY, STEEPEST)
     x, theta = np.linspace(0.0, _TURN, 121), np.linspace(0.0, _TURN, 73)
     nodes = grid.axes[0]
-    p = DENSITY(nodes) if shaped else np.ones_like(nodes)
-    heat = semigroup(grid.matrix(lambda values: drift_diffusion(grid, p, values)), _TIME, function(nodes))
+    p = MERIDIAN_DENSITY(nodes) if shaped else np.ones_like(nodes)
+    heat = semigroup(grid.matrix(lambda values: drift_diffusion(grid, p, values)), _TIME, meridian_function(nodes))
     colour = np.interp(x, np.append(nodes, _TURN), np.append(heat, heat[0]))
     level = np.ones_like(x) * shape.scale * (0.5 / np.pi) ** 2
     radius, height = (shape.radius(x), shape.height(x)) if shaped else (level, x)
@@ -74,8 +74,8 @@ def _shades(level: Array) -> Array:
 def _density(axes: Axes) -> None:
     style.panel(axes, "c", "density and radius")
     x = np.linspace(0.0, _TURN, 300)
-    shape = Revolution(DENSITY, STEEPEST)
-    axes.plot(x, DENSITY(x) * _TURN, color=style.GREEN, label=r"$2\pi p$")
+    shape = Revolution(MERIDIAN_DENSITY, STEEPEST)
+    axes.plot(x, MERIDIAN_DENSITY(x) * _TURN, color=style.GREEN, label=r"$2\pi p$")
     axes.plot(x, shape.radius(x), color=style.BLACK, linestyle="dashed", label="$r = cp^2$")
     axes.set(xlim=(0.0, _TURN), ylim=(0.0, 1.9), xticks=[0.0, np.pi, _TURN], xticklabels=[])
     axes.legend(loc="upper center", ncols=2)
@@ -119,5 +119,5 @@ def _error(axes: Axes, table: Table) -> None:
 
 def _limit(x: Array, kappa: float) -> Array:
     first, second = np.cos(x) - 0.8 * np.sin(2 * x), -np.sin(x) - 1.6 * np.cos(2 * x)
-    value: Array = 0.5 * (second + 2.0 * kappa * DENSITY.log_slope(x) * first)
+    value: Array = 0.5 * (second + 2.0 * kappa * MERIDIAN_DENSITY.log_slope(x) * first)
     return value

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.patches import FancyArrowPatch
 
 from theory.diffusion import studies
-from theory.diffusion.studies.zoo import CENTRES, METHODS
+from theory.diffusion.settings import CENTRES, METHODS
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure

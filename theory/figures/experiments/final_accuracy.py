@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from scipy.stats import gaussian_kde
 
 from theory.evidence import Interval, Table
-from theory.experiments import studies
-from theory.experiments.analysis import comparison
+from theory.experiments import analysis, studies
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.figures.experiments.attentions import ATTENTIONS, HUES, RULES, TASKS
@@ -73,17 +72,19 @@ def _scores(axes: Axes, part: Table) -> None:
 def _gains(axes: Axes, part: Table) -> None:
     style.guide(axes, y=0.0)
     style.guide(axes, y=_COUNTS, line="dashed")
-    compared = {name: comparison.circumstances(part, *pair) for name, pair in _PAIRS.items()}
+    compared = {name: analysis.list_circumstances(part, *pair) for name, pair in _PAIRS.items()}
     shown = {name: [each for each in where if each.matching == "width"] for name, where in compared.items() if where}
     for place, (name, where) in enumerate(shown.items()):
         ours, theirs = _PAIRS[name]
         for each in where:
-            found = comparison.pairs(part, "score", ours, theirs, each)
+            found = analysis.pair_runs(part, "score", ours, theirs, each)
             side, hue = _SIDES[each.rule], HUES[name]
             if found.finite:
-                _half(axes, comparison.score_gains(found), place, side, hue, _PALE[each.rule])
+                _half(axes, analysis.score_gains(found), place, side, hue, _PALE[each.rule])
                 _bar(
-                    axes, comparison.mean(found, comparison.score_gains, among=len(compared[name])), place + 0.09 * side
+                    axes,
+                    analysis.mean_gain(found, analysis.score_gains, among=len(compared[name])),
+                    place + 0.09 * side,
                 )
     axes.set(xticks=[], xlim=(-0.6, len(shown) - 0.4))
 

@@ -19,8 +19,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from theory.evidence import Interval, Kind, Table
-from theory.experiments import studies
-from theory.experiments.analysis import comparison
+from theory.experiments import analysis, studies
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.figures.experiments.attentions import ATTENTIONS, TASKS
@@ -44,15 +43,15 @@ class _Panel(NamedTuple):
     quantity: str
     title: str
     column: str
-    gains: Callable[[comparison.Pairs], comparison.Array]
+    gains: Callable[[analysis.Pairs], np.ndarray]
     label: str
     most: float  # the end of the axis at most
 
 
 _PANELS = (
-    _Panel("loss", "training loss", "train_loss", comparison.loss_gains, "times smaller", 1e4),
-    _Panel("score", "test score", "score", comparison.score_gains, "higher by", 1.0),
-    _Panel("spread", "spread between runs", "score", comparison.spread_gains, "smaller by", 0.2),
+    _Panel("loss", "training loss", "train_loss", analysis.loss_gains, "times smaller", 1e4),
+    _Panel("score", "test score", "score", analysis.score_gains, "higher by", 1.0),
+    _Panel("spread", "spread between runs", "score", analysis.spread_gains, "smaller by", 0.2),
     _Panel("noise", "score lost to noise", "drop", lambda found: found.theirs - found.ours, "smaller by", 1.0),
 )
 
@@ -77,12 +76,12 @@ def _rows(runs: Table, task: str, scale: str, evidence: Path) -> Iterator[dict[s
     for panel in _PANELS:
         for opponent in _OPPONENTS:
             margin, verdict = _read_claim(evidence / f"reported.{task}-{panel.quantity}-{opponent}.json", scale)
-            where = comparison.circumstances(runs, "metric", opponent)
+            where = analysis.list_circumstances(runs, "metric", opponent)
             for each in where:
-                found = comparison.pairs(runs, panel.column, "metric", opponent, each)
+                found = analysis.pair_runs(runs, panel.column, "metric", opponent, each)
                 yield {
                     "task": task, "quantity": panel.quantity, "opponent": opponent, **each._asdict(),
-                    "pairs": len(found.ours), "gain": comparison.mean(found, panel.gains, among=len(where)),
+                    "pairs": len(found.ours), "gain": analysis.mean_gain(found, panel.gains, among=len(where)),
                     "margin": margin, "verdict": verdict,
                 }  # fmt: skip
 

@@ -14,7 +14,8 @@ from matplotlib.ticker import FuncFormatter, MultipleLocator
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
-from theory.lipschitz import log_collapsed_diameter, studies
+from theory.lipschitz import studies
+from theory.lipschitz.constants import log_collapsed_diameter
 
 TITLE = "collapse of the diameter over depth, in hundreds of digits"
 STUDY = studies.collapse

@@ -15,7 +15,8 @@ from theory.attention import Measure
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
-from theory.lipschitz import contaminated_share, sampling_deviation, studies
+from theory.lipschitz import studies
+from theory.lipschitz.constants import contaminated_share, sampling_deviation
 from theory.lipschitz.studies.contamination import RARE
 
 TITLE = "contamination and sampling error of attention, against their exact laws"

@@ -16,7 +16,8 @@ import numpy as np
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
-from theory.lipschitz import frobenius_constants, published_constant, studies
+from theory.lipschitz import studies
+from theory.lipschitz.constants import frobenius_constants, published_constant
 
 TITLE = "growth of the Lipschitz constants of dot-product attention with radius, number of tokens and alpha"
 STUDY = studies.growth

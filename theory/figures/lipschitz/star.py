@@ -14,7 +14,8 @@ import numpy as np
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
-from theory.lipschitz import distance_constant, studies
+from theory.lipschitz import studies
+from theory.lipschitz.constants import distance_constant
 
 TITLE = "distance attention on two stars: a constant for the largest displacement, and none like it in W1"
 STUDY = studies.stars

@@ -16,7 +16,8 @@ import numpy as np
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
-from theory.lipschitz import interpolated_constant, joint_constant, measure_constant, schur_constant, studies
+from theory.lipschitz import studies
+from theory.lipschitz.constants import interpolated_constant, joint_constant, measure_constant, schur_constant
 from theory.lipschitz.studies.bounded import stretches
 
 TITLE = "how near attention on a ball comes to its constants in three metrics"

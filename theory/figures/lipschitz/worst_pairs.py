@@ -11,7 +11,8 @@ import numpy as np
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Figure
-from theory.lipschitz import refined_w2_constant, sharp_w1_constant, studies
+from theory.lipschitz import studies
+from theory.lipschitz.constants import refined_w2_constant, sharp_w1_constant
 
 TITLE = "the sharp constant in W1, the refined one in W2, and the worst pairs that a search finds"
 STUDY = studies.worst_pairs

@@ -15,8 +15,7 @@ from matplotlib.ticker import NullFormatter
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
-from theory.metric import studies
-from theory.metric.half_bandwidth import rate
+from theory.metric import laplacian_rate, studies
 
 TITLE = "at the bandwidth in use the asymptotics of attention are qualitative only"
 STUDY = studies.half_bandwidth
@@ -58,7 +57,7 @@ def _column(table: Table, degree: int, *, least: float) -> tuple[Array, Array]:
 def _multipliers(axes: Axes, table: Table, space: str) -> None:
     dense = np.geomspace(_LEAST, 3.0, 300)
     for degree, (hue, mark) in _HUES.items():
-        q = 0.5 * rate(space, degree) * dense
+        q = 0.5 * laplacian_rate(space, degree) * dense
         axes.plot(dense, np.exp(-q), color=hue, linewidth=0.8)
         axes.plot(dense, 1.0 - q, color=hue, linewidth=0.8, linestyle="dashed")
         epsilons, found = _column(table, degree, least=_LEAST)
@@ -74,7 +73,7 @@ def _multipliers(axes: Axes, table: Table, space: str) -> None:
 def _errors(axes: Axes, table: Table, space: str) -> None:
     for degree, (hue, mark) in _HUES.items():
         epsilons, found = _column(table, degree, least=0.0)
-        q = 0.5 * rate(space, degree) * epsilons
+        q = 0.5 * laplacian_rate(space, degree) * epsilons
         for claimed, line, face in ((np.exp(-q), "solid", hue), (1.0 - q, "dashed", "none")):
             error = np.abs(found - claimed)
             seen = error > _FLOOR

@@ -13,7 +13,8 @@ import numpy as np
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
-from theory.particles import Line, studies
+from theory.particles import studies
+from theory.particles.exact import LineField
 
 TITLE = "attention on the line becomes Boolean, doubly exponentially fast"
 STUDY = studies.boolean
@@ -55,7 +56,7 @@ def draw(table: Table) -> Figure:
 def _matrix(axes: Axes, part: Table, clock: int) -> None:
     """Draw the matrix of the positions that the table has at a time."""
     now = part.where(clock=clock)
-    line = Line(float(now["score"][0]), float(now["value"][0]))
+    line = LineField(float(now["score"][0]), float(now["value"][0]))
     weights = np.exp(line.log_weights(line.state(now.middles("x"))))
     axes.imshow(weights, cmap="Blues", vmin=0.0, vmax=1.0)
     for i, row in enumerate(weights.tolist()):

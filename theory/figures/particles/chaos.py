@@ -15,8 +15,8 @@ from theory.evidence import Table, run_mean
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 from theory.particles import studies
-from theory.particles.chaos import spread, tagged_variance
-from theory.particles.studies.chaos import ALPHA, DIMS, TIME
+from theory.particles.mean_field import mean_field_deviation, tagged_variance
+from theory.particles.studies import CHAOS_ALPHA as ALPHA, CHAOS_DIMS as DIMS, CHAOS_TIME as TIME
 
 TITLE = "propagation of chaos: one token and the cloud of all tokens against the mean-field system"
 STUDY = studies.chaos
@@ -62,7 +62,7 @@ def draw(table: Table) -> Figure:
 
 def _squares(part: Table, d: int) -> tuple[Array, list[Array]]:
     """Return the sizes, and for each the mean squares of the batches less a control of mean zero."""
-    c = spread(ALPHA, TIME)
+    c = mean_field_deviation(ALPHA, TIME)
     sizes = np.unique(part.where(part="end")["n"])
     found = []
     for n in sizes.tolist():

@@ -14,7 +14,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.particles import studies
-from theory.particles.studies.merging import BETAS, END, STARTS
+from theory.particles.studies import MERGING_BETAS as BETAS, MERGING_END as END, MERGING_STARTS as STARTS
 
 TITLE = "approach of the closest pair of three clusters in two clocks"
 STUDY = studies.merging
@@ -22,7 +22,7 @@ CLAIMS = ("merge.running-clock", "merge.frozen-clock")
 
 _HUES = dict(zip(BETAS, (style.GREEN, style.ORANGE, style.VERMILION, style.PURPLE, style.SKY, style.BLUE), strict=True))
 _START = 0.8
-_FIRST, _SECOND, _ = STARTS["three"].masses
+_FIRST, _SECOND, _ = STARTS["three"].weights
 _RATIO = _FIRST / _SECOND + _SECOND / _FIRST
 _WRONG = (0, (1, 1.5))
 

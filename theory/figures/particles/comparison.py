@@ -15,9 +15,8 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 from theory.particles import studies
-from theory.particles.comparison import slowest_rate
-from theory.particles.equiangular import Equiangular
-from theory.particles.studies.comparison import WITNESS
+from theory.particles.exact import Equiangular, slowest_rate
+from theory.particles.studies import COMPARISON_WITNESS as WITNESS
 
 TITLE = "the slowest acute configurations of attention, without and with normalisation"
 STUDY = studies.comparison

@@ -16,7 +16,8 @@ import numpy as np
 from theory.evidence import Interval, Table, proportion
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
-from theory.particles import hemisphere_probability, studies
+from theory.particles import studies
+from theory.particles.exact import hemisphere_probability
 
 TITLE = "tokens in one hemisphere: the odds of chance, and the way of attention"
 STUDY = studies.cones

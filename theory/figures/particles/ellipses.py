@@ -16,7 +16,8 @@ from matplotlib.patches import Ellipse
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
-from theory.particles import blow_up_time, studies
+from theory.particles import studies
+from theory.particles.mean_field import blow_up_time
 
 TITLE = "covariance ellipses under softmax, distance and Sinkhorn attention, and when they blow up"
 STUDY = studies.gaussian_ellipses

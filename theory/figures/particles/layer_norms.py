@@ -15,8 +15,8 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.particles import studies
-from theory.particles.equiangular import Equiangular
-from theory.particles.studies.norms import BETA, SIMPLICES, TOKENS
+from theory.particles.exact import Equiangular
+from theory.particles.studies import NORM_BETA as BETA, NORM_SIMPLICES as SIMPLICES, NORM_TOKENS as TOKENS
 
 TITLE = "Pre-LN against Post-LN: gaps close like the inverse square of time, or exponentially"
 STUDY = studies.norms

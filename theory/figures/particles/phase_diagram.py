@@ -17,7 +17,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 from theory.particles import studies
-from theory.particles.equiangular import Equiangular
+from theory.particles.exact import Equiangular
 
 TITLE = "the phase diagram of independent tokens over time and inverse temperature"
 STUDY = studies.equiangular

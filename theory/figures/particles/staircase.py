@@ -13,8 +13,9 @@ import numpy as np
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
-from theory.particles import log_asymptote, meeting_point, studies
-from theory.particles.studies.metastable import ANGLES, BETAS, MASSES
+from theory.particles import studies
+from theory.particles.exact import log_asymptote, meeting_point
+from theory.particles.studies import STAIRCASE_ANGLES as ANGLES, STAIRCASE_BETAS as BETAS, STAIRCASE_WEIGHTS as MASSES
 
 TITLE = "staircase of the energy of four clusters in log time, and the lifetimes that predict it"
 STUDY = studies.staircase
@@ -63,7 +64,7 @@ def _rest(axes: Axes, table: Table) -> None:
             for beta in BETAS:
                 (jump,) = table.where(beta=beta, stage=stage, mark="jump").middles("log_time")
                 angle, masses = _pairs(beta)[stage - 1]
-                gaps.append(abs(jump - log_asymptote(angle, beta, masses=masses, corrected=corrected)))
+                gaps.append(abs(jump - log_asymptote(angle, beta, weights=masses, corrected=corrected)))
             filled = "none" if corrected else hue
             axes.plot(
                 BETAS, gaps, mark, color=hue, markersize=3.6, markerfacecolor=filled, linestyle="solid", linewidth=0.5
@@ -89,5 +90,5 @@ def _pairs(beta: float) -> list[tuple[float, tuple[float, float]]]:
     if math.isinf(beta):
         moved = [first * b**2 / (a**2 + b**2), second * d**2 / (c**2 + d**2)]
     else:
-        moved = [meeting_point(first, beta, masses=(a, b)).mid, meeting_point(second, beta, masses=(c, d)).mid]
+        moved = [meeting_point(first, beta, weights=(a, b)).mid, meeting_point(second, beta, weights=(c, d)).mid]
     return [(first, (a, b)), (second, (c, d)), (ANGLES[2] + moved[1] - moved[0], (a + b, c + d))]

@@ -5,9 +5,18 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
-    from theory.lipschitz.studies.bounded import METRICS as METRICS, tightness as tightness
-    from theory.lipschitz.studies.collapse import collapse as collapse
-    from theory.lipschitz.studies.contamination import contamination as contamination, fluctuations as fluctuations
+    from theory.lipschitz.studies.bounded import METRICS as METRICS, stretches as stretches, tightness as tightness
+    from theory.lipschitz.studies.collapse import (
+        attended as attended,
+        collapse as collapse,
+        log_diameter as log_diameter,
+    )
+    from theory.lipschitz.studies.contamination import (
+        RARE as RARE,
+        SLOPES as SLOPES,
+        contamination as contamination,
+        fluctuations as fluctuations,
+    )
     from theory.lipschitz.studies.depth import (
         DISTANCE_SHARE as DISTANCE_SHARE,
         RESIDUAL_SHARES as RESIDUAL_SHARES,
@@ -22,6 +31,11 @@ if TYPE_CHECKING:
         searches as searches,
         worst_pairs as worst_pairs,
     )
-    from theory.lipschitz.studies.star import stars as stars
+    from theory.lipschitz.studies.star import (
+        STEP as STEP,
+        column_sum as column_sum,
+        row_sum as row_sum,
+        stars as stars,
+    )
 
 open_lazily(__name__)

@@ -13,8 +13,8 @@ from theory.attention import DotProduct, Measure
 from theory.evidence import Interval, Kind, Table, coarse, first_best, stream
 from theory.lipschitz.jacobian import block_jacobian
 from theory.lipschitz.response import Push, response_ratio
-from theory.lipschitz.rounded import few_displacement, few_form, few_points
-from theory.lipschitz.witnesses_bounded import balanced_query, far_atom, straining_mass
+from theory.lipschitz.search.rounded import round_displacement, round_form, round_points
+from theory.lipschitz.witnesses import balanced_query, far_atom, straining_mass
 
 Array = NDArray[np.float64]
 METRICS = {"W1": 1.0, "W2": 2.0, "Winf": math.inf}
@@ -60,8 +60,8 @@ def _best(found: Sequence[tuple[float, Push]], alpha: float, p: float) -> Push:
     """Return the witness of the first push that stretches most, the same on every machine."""
     push = found[first_best([stretch for stretch, _ in found])][1]
     masses = coarse(push.masses)
-    velocities = few_displacement(push.velocities, masses, p)
-    return Push(few_points(push.points, 1.0), velocities, masses, few_form(push.form, alpha))
+    velocities = round_displacement(push.velocities, masses, p)
+    return Push(round_points(push.points, 1.0), velocities, masses, round_form(push.form, alpha))
 
 
 def witness(alpha: float, metric: str) -> Push:

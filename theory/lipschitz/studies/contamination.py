@@ -1,6 +1,6 @@
-r"""Dirt in the data and sampling error: what attention gives to a contamination, and how far N drawn tokens lead off.
+r"""Outliers in the data and sampling error: what attention gives to them, and how far N drawn tokens lead off.
 
-Both have exact laws. Dirt of share :math:`\epsilon` and weight odds r takes the share
+Both have exact laws. Outliers of share :math:`\epsilon` and weight odds r take the share
 :math:`\epsilon r/(1 - \epsilon + \epsilon r)`, whatever the shape of either cloud. Of N tokens drawn from two atoms the
 number of heavy ones is binomial, so that the mean square error of the output is a finite sum.
 """
@@ -27,42 +27,42 @@ BATCHES = 64
 
 @precision()
 def contamination(*, scale: str, root: int) -> Table:
-    """Return shares of attention that dirt takes, and root mean square errors of sampled attention times root N.
+    """Return shares of attention that outliers take, and root mean square errors of sampled attention times root N.
 
-    ``part`` is ``mass``, the weight that the transform gives to dirt at the top of the potential, the rest being at its
-    bottom; ``distance``, how far a cloud in the plane is moved, in units of the way to the dirt's own transform; or
-    ``sampling``, for the atoms 0 and 1 of masses 3/4 and 1/4. ``at`` is the share of dirt or the number of draws, and
-    ``odds`` the mean weight of the dirt, or of the atom 1, over that of the rest.
+    ``part`` is ``mass``, the weight that the transform gives to outliers at the top of the potential, the rest
+    being at its bottom; ``distance``, how far a cloud in the plane is moved, in units of the way to the outliers'
+    own transform; or ``sampling``, for the atoms 0 and 1 of masses 3/4 and 1/4. ``at`` is the share of outliers or
+    the number of draws, and ``odds`` the mean weight of the outliers, or of the atom 1, over that of the rest.
     """
     shares = [0.01, *(2.0**-k for k in range(1, 13, 3 if scale == "quick" else 1))]
     most = 9 if scale == "quick" else 12
     rows: list[tuple[str, float, float, Interval, Interval]] = []
     for case, o in enumerate(OSCILLATIONS):
-        clean, dirt, top = Measure([[0.0], [1.0]]), Measure([[2.0], [5.0]]), np.array([0.0, 0.0, o, o])
+        clean, outliers, top = Measure([[0.0], [1.0]]), Measure([[2.0], [5.0]]), np.array([0.0, 0.0, o, o])
         odds = hull(ball(o).exp())
-        rows += [("mass", o, e, taken(clean, dirt, top, e)[0], odds) for e in shares]
-        clean, dirt, potential = planar(o, stream("lipschitz.contamination", case, root=root))
-        seen = mean_weight(dirt, potential[clean.size :]) / mean_weight(clean, potential[: clean.size])
-        rows += [("distance", o, e, taken(clean, dirt, potential, e)[1], seen) for e in shares]
-        rows += [("sampling", o, 2.0**k, sampled(o, 2**k), odds) for k in range(most + 1)]
+        rows += [("mass", o, e, outlier_effect(clean, outliers, top, e)[0], odds) for e in shares]
+        clean, outliers, potential = planar(o, stream("lipschitz.contamination", case, root=root))
+        seen = mean_weight(outliers, potential[clean.size :]) / mean_weight(clean, potential[: clean.size])
+        rows += [("distance", o, e, outlier_effect(clean, outliers, potential, e)[1], seen) for e in shares]
+        rows += [("sampling", o, 2.0**k, sampled_error(o, 2**k), odds) for k in range(most + 1)]
     names = ("part", "tilt", "at", "seen", "odds")
     columns = dict(zip(names, zip(*rows, strict=True), strict=True))
     return Table(Kind.NUMERIC, dict.fromkeys(names, "1"), columns)
 
 
 def planar(o: float, rng: np.random.Generator) -> tuple[Measure, Measure, Array]:
-    """Draw a cloud, dirt beside it, and a potential of oscillation o on the atoms of both."""
+    """Draw a cloud, outliers near it, and a potential of oscillation o on the atoms of both."""
     clean = Measure.normalised(rng.normal(size=(12, 2)), rng.uniform(0.5, 1.5, size=12))
-    dirt = Measure.normalised(np.array([3.0, 1.0]) + 0.3 * rng.normal(size=(4, 2)), rng.uniform(0.5, 1.5, size=4))
+    outliers = Measure.normalised(np.array([3.0, 1.0]) + 0.3 * rng.normal(size=(4, 2)), rng.uniform(0.5, 1.5, size=4))
     rough = rng.uniform(0.0, 1.0, size=16) + np.repeat([0.0, 1.0], [12, 4])
-    return clean, dirt, o * (rough - rough.min()) / np.ptp(rough)
+    return clean, outliers, o * (rough - rough.min()) / np.ptp(rough)
 
 
-def taken(clean: Measure, dirt: Measure, potential: Array, share: float) -> tuple[Interval, Interval]:
-    """Enclose the mass that the transform of a mixture gives to the dirt, and the way that the dirt moves it."""
-    mixed = clean.mix(dirt, share)
+def outlier_effect(clean: Measure, outliers: Measure, potential: Array, share: float) -> tuple[Interval, Interval]:
+    """Enclose the mass that the transform of a mixture gives to the outliers, and the way that they move it."""
+    mixed = clean.mix(outliers, share)
     own, top = potential[: clean.size], potential[clean.size :]
-    laws = [(mixed, potential), (clean, own), (dirt, top)]
+    laws = [(mixed, potential), (clean, own), (outliers, top)]
     after, before, apart = (boltzmann_gibbs(mu, a) for mu, a in laws)
     errors = [
         3.0 * (transform_error(mu, a) + gamma(8)) for mu, a in laws
@@ -81,7 +81,7 @@ def mean_weight(mu: Measure, potential: Array) -> Interval:
     return hull((weights * np.array([a.exp() for a in balls(potential)])).sum() / weights.sum())
 
 
-def sampled(o: float, n: int) -> Interval:
+def sampled_error(o: float, n: int) -> Interval:
     """Enclose root N times the root mean square error of the output of n draws from two atoms, a binomial sum."""
     p, odds, total, chance = ball(RARE), ball(o).exp(), ball(0), (1 - ball(RARE)) ** n
     answer = p * odds / (1 - p + p * odds)

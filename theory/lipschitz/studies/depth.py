@@ -11,8 +11,8 @@ from theory.attention.score import Array
 from theory.distance import w1
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import EXP_ULPS, gamma
-from theory.lipschitz.euclidean import nearness_constant
-from theory.lipschitz.fixed_points import mirrored_tokens, residual_determinant
+from theory.lipschitz.constants.distance import nearness_constant
+from theory.lipschitz.depth.fixed_points import mirrored_tokens, residual_determinant
 
 RESIDUAL_SHARES = (0.1, 0.5)
 DISTANCE_SHARE = 0.9 / (1.0 + 4.0 * nearness_constant(3))  # taken: nine tenths of what keeps X - cF(X) injective

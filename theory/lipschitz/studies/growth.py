@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 from theory.attention import DotProduct, Measure
 from theory.evidence import Interval, Kind, Table, coarse
 from theory.evidence.enclosure import hull, precision
-from theory.lipschitz.frobenius import leader, leader_bound, leader_gap, opposed_ratio
+from theory.lipschitz.constants.frobenius import leader, leader_bound, leader_gap, opposed_ratio
 from theory.lipschitz.jacobian import block_jacobian, enclosed_jacobian
 from theory.lipschitz.local_norms import local_norm, norm_at
 

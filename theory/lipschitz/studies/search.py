@@ -9,7 +9,7 @@ import numpy as np
 
 from theory.attention import DotProduct, SquaredDistance
 from theory.evidence import Interval, Kind, Table, coarse, stream, sweep
-from theory.lipschitz.search import Found, search, shrink
+from theory.lipschitz.search.worst_cloud import WorstCloud, search_worst_cloud, simplify_cloud
 
 SEARCHED = (
     ("W1", 1.0, 3.0, 2, False),
@@ -26,12 +26,14 @@ SEARCHED = (
 
 def _case(
     name: str, p: float, size: float, atoms: int, even: bool, sign: int, starts: int, rng: np.random.Generator
-) -> Found:
+) -> WorstCloud:
     distance = name == "distance"
     score = SquaredDistance(size) if distance else DotProduct(form=np.array([[sign * size]]))
     weights = np.full(atoms, 1.0 / atoms) if even else None
     radius = None if distance else 1.0
-    return shrink(search(rng, score, p=p, atoms=atoms, radius=radius, weights=weights, starts=starts), loss=1e-5)
+    return simplify_cloud(
+        search_worst_cloud(rng, score, p=p, atoms=atoms, radius=radius, weights=weights, starts=starts), loss=1e-5
+    )
 
 
 def searches(*, scale: str, root: int) -> Table:
@@ -76,7 +78,7 @@ def worst_pairs(*, scale: str, root: int) -> Table:
             for j, alpha in enumerate(GROWTH):
                 rng = stream("lipschitz.worst-pairs", 40 * k + 20 * (sign < 0.0) + j, root=root)
                 score = DotProduct(form=np.array([[sign * alpha]]))
-                found = search(rng, score, p=p, atoms=2, starts=starts, first=before)
+                found = search_worst_cloud(rng, score, p=p, atoms=2, starts=starts, first=before)
                 before = found.measure
                 row: tuple[float | Interval, ...] = (p, alpha, sign, found.bound, float(before.weights.min()))
                 for key, value in zip(columns, row, strict=True):

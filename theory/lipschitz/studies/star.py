@@ -9,10 +9,10 @@ from theory.distance import w1
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.enclosure import hull, precision
 from theory.evidence.roundoff import U
+from theory.lipschitz.constants.distance import nearness_constant
 from theory.lipschitz.displacement import displacement
-from theory.lipschitz.euclidean import nearness_constant
 from theory.lipschitz.jacobian import enclosed_jacobian
-from theory.lipschitz.witnesses_distance import folded_star, leg, star as star_of, two_sided
+from theory.lipschitz.witnesses import folded_star, star as star_of, star_radius, two_sided
 
 SCORE = SquaredDistance(1.0)
 STEP = 2.0**-7  # taken: by how many lengths of a leg the centre moves where transport is solved
@@ -94,14 +94,14 @@ def folded_column(n: int) -> Interval:
     error = rounding(tokens, tokens, value, score=SCORE, weights=copies)
     error = max(error, rounding(tokens, tokens, value, score=SCORE, weights=away))
     total = float(centre[0, 0]) + (n - 1) * float(seen[1, 0])
-    return Interval.within(total, n * error + total * (4.0 + 64.0 * leg(n) ** 2) * U)
+    return Interval.within(total, n * error + total * (4.0 + 64.0 * star_radius(n) ** 2) * U)
 
 
 def transported(n: int) -> Interval:
     """Enclose W1 of the outputs per W1 of the tokens as the centre moves along its free axis, by ``STEP`` legs."""
     before = star_of(n)
     after = before.copy()
-    after[0, -1] = STEP * leg(n)
+    after[0, -1] = STEP * star_radius(n)
     outputs = [attend(cloud, cloud, cloud, score=SCORE) for cloud in (before, after)]
     off = np.sqrt(n) * max(rounding(cloud, cloud, cloud, score=SCORE) for cloud in (before, after))
     moved = w1(*(Measure(cloud) for cloud in outputs)) + Interval.within(0.0, 2.0 * float(off))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         PLANE_TEMPERATURES as PLANE_TEMPERATURES,
         maximisers as maximisers,
     )
-    from theory.maxent.studies.norms import operator_norms as operator_norms
+    from theory.maxent.studies.norms import norms_of as norms_of, operator_norms as operator_norms
     from theory.maxent.studies.prediction import prediction as prediction
     from theory.maxent.studies.stability import (
         CROSSINGS as CROSSINGS,

@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import gamma
-from theory.maxent.gibbs import entropy, expectation, gibbs_law
-from theory.maxent.sorting import entmax15, sparsemax
+from theory.maxent.gibbs.principle import entropy, expectation, gibbs_law
+from theory.maxent.sparse.sorting import entmax15, sparsemax
 
 Array = NDArray[np.float64]
 COOLED = (2.0, 1.75, 1.0, 0.25, 0.0, -1.0)
 _MAPS = {"softmax": 1.0, "entmax 1.5": 1.5, "sparsemax": 2.0}
 _STEPS = {"quick": 8, "paper": 20}  # per factor of two
-_COLDEST, _HOTTEST = -6, 7  # powers of two
+_COLDEST = -6  # powers of two
+_HOTTEST = 7
 
 
 def cooling(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn here
@@ -65,7 +66,8 @@ def _entrance(alpha: float, count: int) -> Interval:
     """Enclose the temperature above which at least ``count`` scores have weight, among those of the table."""
     if alpha == 1.0:
         return Interval.exactly(0.0)
-    low, high = 2.0**_COLDEST, 2.0**_HOTTEST
+    low = 2.0**_COLDEST
+    high = 2.0**_HOTTEST
     while (middle := low / 2 + high / 2) not in (low, high):
         if np.count_nonzero(_law(alpha, middle)[0]) < count:
             low = middle

@@ -17,14 +17,15 @@ import numpy as np
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import U, total
 from theory.maxent.batch import Array
-from theory.maxent.densities import BetaGaussian
-from theory.maxent.grid import density_at, density_on_cells
+from theory.maxent.densities.beta_gaussian import BetaGaussian
+from theory.maxent.densities.cells import density_at, density_on_cells
 
 NAMED = (4 / 3, 1.5, 2.0, 3.0)  # triweight, biweight, parabola, semicircle
 SCATTERS = (0.25, 1.0, 4.0)
 _FLAT = 2.0**20  # an order at which the density is a box to the eye
 _HALF_WIDTH = 1.5  # a multiple of every step
-_PHASES, _WIDTHS = 4, 4
+_PHASES = 4
+_WIDTHS = 4
 _ROUNDINGS = 256  # derived: of a base P^e - e r^2 / 2 to a power; each part is a product of a few rounded factors
 
 
@@ -77,7 +78,8 @@ def _moved(p: Array, x: Array, law: BetaGaussian) -> Array:
     if e == 0.0:
         return np.asarray(_ROUNDINGS * U * p)
     high = math.exp(e * law.log_peak)
-    base, slip = high - 0.5 * e * x**2 / law.scatter.item(), _ROUNDINGS * U * high
+    base = high - 0.5 * e * x**2 / law.scatter.item()
+    slip = _ROUNDINGS * U * high
     low, top = (np.maximum(base + side * slip, 0.0) ** (1.0 / e) for side in (-1.0, 1.0))
     return np.asarray(np.maximum(top - p, p - low))
 
@@ -119,7 +121,8 @@ def _sup_error(law: BetaGaussian, nodes: Array, h: float, measure: float) -> Int
 
     With an exponent of at least one it is at the peak, otherwise where the narrower of both supports ends.
     """
-    scatter, e = law.scatter.item(), law.alpha - 1.0
+    scatter = law.scatter.item()
+    e = law.alpha - 1.0
     cells = density_on_cells(-0.5 * nodes**2 / scatter, np.full(nodes.size, measure), law.alpha)
     edge = math.sqrt(max(2.0 * scatter * (1.0 / e - cells.normaliser), 0.0))
     x = np.array([0.0, law.radius * math.sqrt(scatter), edge])

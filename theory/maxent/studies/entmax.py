@@ -1,6 +1,6 @@
 r"""The laws of entmax that are drawn: against a score, against the order, and along the temperature.
 
-The error of an order of at most two is that of :func:`theory.maxent.threshold.weight_error`. Above it a base that is
+The error of an order of at most two is that of :func:`theory.maxent.sparse.weight_error`. Above it a base that is
 known to :math:`(2(\alpha-1) + 8)u` moves the weight :math:`x^{1/(\alpha-1)}` by :math:`p^{2-\alpha}/(\alpha-1)` of
 that; twice that is taken, to cover the higher orders. A weight that is zero stays zero: no entry here is within
 rounding of the edge of the support.
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import U
-from theory.maxent.entmax import entmax
-from theory.maxent.threshold import weight_error
-from theory.maxent.tsallis import tsallis
+from theory.maxent.sparse.entmax import entmax
+from theory.maxent.sparse.threshold import weight_error
+from theory.maxent.sparse.tsallis import tsallis
 
 ORDERS = (1.0, 1.5, 2.0, np.inf)
 THREE = (1.0, 0.9, 0.0)
@@ -38,7 +38,8 @@ def weights(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is draw
     rows: list[tuple[str, tuple[float, ...], float]] = []
     for alpha in ORDERS:
         rows += [("two", (float(d), 0.0, -np.inf), alpha) for d in np.linspace(-4.0, 4.0, steps + 1)]
-    low, high = np.linspace(0.5, 2.0, steps + 1), np.linspace(2.0, 8.0, steps // 2 + 1)  # a weight vanishes below two
+    low = np.linspace(0.5, 2.0, steps + 1)
+    high = np.linspace(2.0, 8.0, steps // 2 + 1)  # a weight vanishes below two
     orders = sorted({*low.tolist(), *high.tolist(), *TABULATED})
     return _solved(rows + [("three", THREE, alpha) for alpha in orders], {})
 
@@ -52,7 +53,8 @@ def paths(*, scale: str, root: int) -> Table:  # noqa: ARG001
 
 
 def _solved(rows: Sequence[tuple[str, tuple[float, ...], float]], more: dict[str, Array]) -> Table:
-    scores, alpha = np.array([s for _, s, _ in rows]), np.array([a for _, _, a in rows])
+    scores = np.array([s for _, s, _ in rows])
+    alpha = np.array([a for _, _, a in rows])
     p = entmax(scores, alpha, tau=more.get("tau", np.ones(len(rows))))
     off = _error(p, alpha[:, np.newaxis])
     columns: dict[str, object] = {"scores": [name for name, _, _ in rows], "alpha": alpha, **more}

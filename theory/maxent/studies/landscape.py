@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from theory.evidence import Interval, Kind, Table
-from theory.maxent.gibbs import divergence, free_energy, gibbs_law
+from theory.maxent.gibbs.principle import divergence, free_energy, gibbs_law
 
 SCORES = (1.0, 0.2, -0.6)
 TEMPERATURES = (0.25, 1.0, 4.0)

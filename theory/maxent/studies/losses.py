@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from theory.evidence import Interval, Kind, Table
-from theory.maxent.loss_interval import loss_interval
+from theory.maxent.losses.rounding import loss_interval
 
 ORDERS = (1.0, 1.5, 2.0, 3.0, math.inf)
 LOGITS = (1.0, 0.5, 0.0, -1.0)
@@ -33,7 +33,8 @@ def losses(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn
     rows: dict[str, list[float]] = {name: [] for name in ("alpha", "classes", "range", "lead", "shortfall")}
     loss: list[Interval] = []
     for _, alpha, scores, k in cases:
-        top, lead = max(scores), scores[k] - max(scores[:k] + scores[k + 1 :])
+        top = max(scores)
+        lead = scores[k] - max(scores[:k] + scores[k + 1 :])
         for name, value in zip(rows, (alpha, len(scores), top - min(scores), lead, top - scores[k]), strict=True):
             rows[name].append(value)
         loss.append(loss_interval(scores, np.eye(len(scores))[k], alpha))

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import gamma
-from theory.maxent.entmax import entmax
-from theory.maxent.gibbs import gibbs_law
-from theory.maxent.naive import cosine_law, linear_law
-from theory.maxent.sorting import sparsemax
+from theory.maxent.gibbs.principle import gibbs_law
+from theory.maxent.layers.naive import cosine_law, linear_law
+from theory.maxent.sparse.entmax import entmax
+from theory.maxent.sparse.sorting import sparsemax
 
 Array = NDArray[np.float64]
 PLANE = (1.0, 0.5)
@@ -57,7 +57,8 @@ def maximisers(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is d
 
 
 def _plane() -> Iterator[_Point]:
-    vertex, aligned = linear_law(PLANE), cosine_law(PLANE)
+    vertex = linear_law(PLANE)
+    aligned = cosine_law(PLANE)
     yield _Point("plane", "mean score", 0.0, PLANE, vertex, np.zeros(2))
     yield _Point("plane", "cosine", 0.0, PLANE, aligned, gamma(8) * aligned)
     for tau in PLANE_TEMPERATURES:

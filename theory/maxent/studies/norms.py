@@ -7,11 +7,10 @@ from numpy.typing import NDArray
 
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import gamma
-from theory.maxent.norms import Norms, induced_norms, softmax_norms
-from theory.maxent.softmax import softmax_jacobian
+from theory.maxent.gibbs.norms import _SPECTRAL, Norms, induced_norms, softmax_norms
+from theory.maxent.gibbs.softmax import softmax_jacobian
 
 NAMES = Norms._fields
-_SPECTRAL = 64  # taken: LAPACK's bound is a modest multiple of the rounding of the norm for sides up to 16
 
 
 def norms_of(law: NDArray[np.float64]) -> dict[str, tuple[Interval, Interval]]:

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory.evidence import Kind, Table, stream, sweep
 from theory.maxent.batch import Array
-from theory.maxent.predictor import Predictor
-from theory.maxent.rowmap import RowMap, row_map
-from theory.maxent.softmax import log_softmax
+from theory.maxent.gibbs.softmax import log_softmax
+from theory.maxent.layers.predictor import Predictor
+from theory.maxent.layers.row_map import RowMap, row_map
 
 CLASSES = 10
 TRAIN = VALIDATE = 200
@@ -59,7 +59,8 @@ def trained(
     """Train one map on one split and measure it on what was held out."""
     model = Predictor(_map(name), x.shape[1], x.shape[2], CLASSES, width=8, heads=4)
     rng = stream("studies.prediction", split, root=root)
-    order, start = rng.permutation(len(x)), int(rng.integers(2**31))
+    order = rng.permutation(len(x))
+    start = int(rng.integers(2**31))
     train, validate, held = np.split(order, [TRAIN, TRAIN + VALIDATE])
     target = np.eye(CLASSES)[y]
     best: dict[str, Any] = {}
@@ -70,7 +71,8 @@ def trained(
         if not best or loss < best["validation"]:
             best = {"validation": loss, "decay": decay, "parameters": fit.parameters}
     scores, weights = model.predict(best["parameters"], x[held])
-    guess, logs = scores.argmax(axis=1), log_softmax(scores)
+    guess = scores.argmax(axis=1)
+    logs = log_softmax(scores)
     return {
         "map": name,
         "split": split,

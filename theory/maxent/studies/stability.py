@@ -25,10 +25,10 @@ from threadpoolctl import threadpool_limits
 
 from theory.evidence import Interval, Kind, Table, ball, balls, coarse, first_best, hull, precision, stream
 from theory.maxent.batch import Array
-from theory.maxent.bisection import bisected_entmax
-from theory.maxent.entmax import entmax
-from theory.maxent.softmax import laplacian
-from theory.maxent.spectral import entmax_norm
+from theory.maxent.gibbs.softmax import laplacian
+from theory.maxent.sparse.bisection import bisect_entmax
+from theory.maxent.sparse.entmax import entmax
+from theory.maxent.sparse.spectral import entmax_norm
 
 STEEP_ORDERS = (1.25, 1.5, 1.75)
 CROSSINGS = {1.25: 1674, 1.5: 48, 1.75: 14}  # listed so that the sizes on both sides of them are in the table
@@ -122,7 +122,7 @@ def _errors(alpha: float, lead: float) -> dict[str, Any]:
     with precision(192):
         truth = _two_weights(alpha, lead)
         laws = {
-            "plain": bisected_entmax([0.0, -lead], alpha, _HALVINGS, normalised=True),
+            "plain": bisect_entmax([0.0, -lead], alpha, _HALVINGS, normalised=True),
             "ours": entmax([0.0, -lead], alpha),
         }
         apart = {
@@ -134,8 +134,10 @@ def _errors(alpha: float, lead: float) -> dict[str, Any]:
 
 def _two_weights(alpha: float, lead: float) -> tuple[Any, Any]:
     """Enclose the weights of two scores by halving the range of the smaller one, 0 to 1/2, between exact numbers."""
-    e, d = ball(alpha) - 1, ball(lead)
-    low, high = ball(0), ball(1) / 2
+    e = ball(alpha) - 1
+    d = ball(lead)
+    low = ball(0)
+    high = ball(1) / 2
     if not e * d < 1:
         return 1 - low, low
     for _ in range(110):

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_instance, as_points, as_positive, frozen
 from theory.evidence import Interval, Kind
 from theory.evidence.roundoff import gamma
-from theory.metric.plane.chart import Composed
+from theory.metric.plane.chart import Chart
 
 Array = NDArray[np.float64]
 NODES = 56  # of each half circle; measured: 3e-13 of the density for noise of 0.2 where there are points
@@ -44,7 +44,7 @@ _AGREED, _ROUNDS = 1e-9, 12  # taken: of the width of the weights, change betwee
 
 
 @dataclass(frozen=True, slots=True)
-class Arcs:
+class MoonsLaw:
     """The law of the two moons.
 
     Parameters
@@ -98,7 +98,7 @@ class Arcs:
     def odds(self, x: ArrayLike) -> Array:
         """Return the probability, (n,), that a point at x is on the lower moon."""
         parts = self._parts(as_points(x, "x", dim=2))[1]
-        return np.asarray(parts[:, NODES:].sum(axis=1) / _held(parts.sum(axis=1)))
+        return np.asarray(parts[:, NODES:].sum(axis=1) / _validate_density(parts.sum(axis=1)))
 
     @property
     def box(self) -> Array:
@@ -112,11 +112,11 @@ class Arcs:
         return steps, self.masses * np.exp(-0.5 * square / self.noise**2) / (2.0 * np.pi * self.noise**2)
 
     def _slope(self, steps: Array, parts: Array) -> Array:
-        total = _held(parts.sum(axis=1, keepdims=True))
+        total = _validate_density(parts.sum(axis=1, keepdims=True))
         return np.asarray(np.einsum("nk,nki->ni", parts, steps) / total / self.noise**2)
 
 
-def _held(density: Array) -> Array:
+def _validate_density(density: Array) -> Array:
     """Return a density that a quotient is taken by, or raise ``ValueError`` where it leaves float64."""
     if not density.min() > 0.0:
         raise ValueError("x: expected points so near the moons that float64 holds the density, got one where it is 0")
@@ -135,7 +135,7 @@ class Change(NamedTuple):
         return [Interval.within(v, e, Kind.TREND) for v, e in pairs]
 
 
-def layer(chart: Composed, law: Arcs, x: ArrayLike, epsilon: float) -> Change:
+def layer_change(chart: Chart, law: MoonsLaw, x: ArrayLike, epsilon: float) -> Change:
     r"""Return :math:`P_\varepsilon h - h` at points (n, 2) for h the identity, by the trapezoidal rule.
 
     On a lattice of the whole plane, of which squares are left out where the features are certainly too far for a
@@ -148,8 +148,8 @@ def layer(chart: Composed, law: Arcs, x: ArrayLike, epsilon: float) -> Change:
         If ``epsilon`` is not positive, or too small for the stretch of the map.
     """
     points, epsilon = as_points(x, "x", dim=2), as_positive(epsilon, "epsilon")
-    as_instance(chart, "chart", Composed)
-    as_instance(law, "law", Arcs)
+    as_instance(chart, "chart", Chart)
+    as_instance(law, "law", MoonsLaw)
     if not epsilon > _FINEST:
         raise ValueError(f"epsilon: expected more than {_FINEST:g}, got {epsilon}")
     size = epsilon**0.5
@@ -184,11 +184,11 @@ class FirstOrder(NamedTuple):
     error: Array
 
 
-def first_order(chart: Composed, law: Arcs, x: ArrayLike) -> FirstOrder:
+def first_order(chart: Chart, law: MoonsLaw, x: ArrayLike) -> FirstOrder:
     """Return the parts of the operator that a layer tends to, at points (n, 2)."""
     points = as_points(x, "x", dim=2)
-    as_instance(chart, "chart", Composed)
-    as_instance(law, "law", Arcs)
+    as_instance(chart, "chart", Chart)
+    as_instance(law, "law", MoonsLaw)
     jacobian, hessian = chart.jacobian(points), chart.hessian(points)
     metric = jacobian.swapaxes(1, 2) @ jacobian
     inverse, slope = np.linalg.inv(metric), law.slope(points)
@@ -206,7 +206,7 @@ def first_order(chart: Composed, law: Arcs, x: ArrayLike) -> FirstOrder:
 
 
 def _sums(
-    chart: Composed, law: Arcs, points: Array, size: float, step: Array, shift: float
+    chart: Chart, law: MoonsLaw, points: Array, size: float, step: Array, shift: float
 ) -> tuple[Array, Array, Array]:
     """Return the masses of the weights on lattices around points, their mean steps, and a bound of the rounding."""
     which, corner = _squares(chart, law, points, size, step)
@@ -215,7 +215,7 @@ def _sums(
     for part in range(0, len(which), _PART):
         of = np.repeat(which[part : part + _PART], len(ticks))
         steps = (corner[part : part + _PART, np.newaxis] + ticks).reshape(-1, 2) * step[of, np.newaxis]
-        apart = chart.apart(points[of], steps) / size
+        apart = chart.differences(points[of], steps) / size
         exponent = 0.5 * np.einsum("na,na->n", apart, apart)
         kept = exponent < _DEEP
         of, steps, exponent = of[kept], steps[kept], exponent[kept]
@@ -226,7 +226,7 @@ def _sums(
     return totals[0] * step**2, (totals[1:3] / totals[0]).T, totals[3] / totals[0]
 
 
-def _squares(chart: Composed, law: Arcs, points: Array, size: float, step: Array) -> tuple[NDArray[np.int64], Array]:
+def _squares(chart: Chart, law: MoonsLaw, points: Array, size: float, step: Array) -> tuple[NDArray[np.int64], Array]:
     """Return squares of the lattices that may have weight, as numbers of points and lower left corners in steps."""
     farthest = _SPAN * law.noise + np.abs(law.centres - points[:, np.newaxis]).max(axis=(1, 2))
     levels = max(0, int(np.ceil(np.log2((farthest / step).max() / _LEAF))))
@@ -240,12 +240,12 @@ def _squares(chart: Composed, law: Arcs, points: Array, size: float, step: Array
             (corner + side / 2.0) * width[:, np.newaxis],
             np.repeat((side / 2.0 + 1.0) * width, 2).reshape(-1, 2),
         )
-        apart = chart.apart(points[which], steps)
+        apart = chart.differences(points[which], steps)
         length = np.linalg.norm(apart, axis=1)
         unit = apart / np.maximum(length, 1e-300)[:, np.newaxis]
         there = points[which] + steps
         seen = np.abs(np.einsum("na,nak->nk", unit, chart.jacobian(there)))
-        beyond = np.abs(unit @ chart.features.outer.T) * chart.ranges(there, half)[1]
+        beyond = np.abs(unit @ chart.features.outer.T) * chart.bound_hidden_changes(there, half)[1]
         near = length - np.einsum("nk,nk->n", seen, half) - beyond.sum(axis=1) < size * (2.0 * _DEEP) ** 0.5
         near &= (np.abs(steps) - half < farthest[which, np.newaxis]).all(axis=1)
         which, corner, side = which[near], corner[near], side // 2

@@ -23,14 +23,14 @@ from theory._validate import as_instance, as_matrix, as_points, as_vector, froze
 from theory.evidence.roundoff import U, gamma
 from theory.metric.features import ResidualFeatures
 from theory.metric.network import InformationPropagation
-from theory.metric.similarity import MetricSimilarity, parts
+from theory.metric.similarity import MetricSimilarity, split_parameters
 
 Array = NDArray[np.float64]
 _STEEPEST = float(np.arctanh(3**-0.5))  # where the second derivative of the hyperbolic tangent is largest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Composed:
+class Chart:
     """Features after an affine map.
 
     Parameters
@@ -71,7 +71,7 @@ class Composed:
         """Return G at points (n, k), shape (n, d)."""
         return self.features(self._points(x) @ self.matrix + self.shift)
 
-    def apart(self, x: ArrayLike, steps: ArrayLike) -> Array:
+    def differences(self, x: ArrayLike, steps: ArrayLike) -> Array:
         r"""Return :math:`G(x + v) - G(x)`, (n, d), for points and steps (n, k), to a share of the step.
 
         By :math:`\tanh a - \tanh b = \tanh(a - b)(1 - \tanh a\tanh b)`.
@@ -80,7 +80,7 @@ class Composed:
         turned = np.tanh(v @ self.slopes) * (1.0 - self._hidden(x) * self._hidden(x + v))
         return np.asarray(v @ self.matrix + turned @ self.features.outer)
 
-    def ranges(self, x: ArrayLike, half: ArrayLike) -> tuple[Array, Array]:
+    def bound_hidden_changes(self, x: ArrayLike, half: ArrayLike) -> tuple[Array, Array]:
         r"""Bound, over rectangles, what hidden units do beyond their value and slope at the centre.
 
         Parameters
@@ -95,14 +95,14 @@ class Composed:
         """
         centre, sides = self._points(x), as_points(half, "half", dim=self.matrix.shape[0])
         z = np.abs(centre @ self.slopes + self.offset)
-        reach = sides @ np.abs(self.slopes) + self.blur(np.abs(centre) + sides)
+        reach = sides @ np.abs(self.slopes) + self.hidden_rounding(np.abs(centre) + sides)
         low, high = np.maximum(z - reach, 0.0), z + reach
         at, most, least = (1.0 - np.tanh(v) ** 2 for v in (z, low, high))
         steepest = np.tanh(np.clip(_STEEPEST, low, high))
         bend = 2.0 * steepest * (1.0 - steepest**2)
         return np.maximum(most - at, at - least) + 64.0 * U, (0.5 * bend + 64.0 * U) * reach**2
 
-    def blur(self, most: Array) -> Array:
+    def hidden_rounding(self, most: Array) -> Array:
         """Bound, where no coordinate is larger than in ``most``, the rounding before the hidden layer, (n, w)."""
         g = self.features
         size = most @ (np.abs(self.matrix) @ np.abs(g.inner)) + np.abs(self.shift) @ np.abs(g.inner)
@@ -146,7 +146,7 @@ class Composed:
         return hidden
 
 
-def first_layer(network: InformationPropagation, theta: ArrayLike) -> Composed:
+def chart_of_first_layer(network: InformationPropagation, theta: ArrayLike) -> Chart:
     """Return the map of which the first layer of a network takes distances.
 
     Raises
@@ -159,12 +159,12 @@ def first_layer(network: InformationPropagation, theta: ArrayLike) -> Composed:
     as_instance(network, "network", InformationPropagation)
     if not isinstance(network.similarity, MetricSimilarity):
         raise TypeError(f"network: expected metric-attention, got {type(network.similarity).__name__}")
-    pieces = parts(as_vector(theta, "theta", size=network.size), network.shapes)
-    return Composed(network.similarity.features(pieces[4]), pieces[0], pieces[1])
+    pieces = split_parameters(as_vector(theta, "theta", size=network.size), network.shapes)
+    return Chart(network.similarity.features(pieces[4]), pieces[0], pieces[1])
 
 
-def flattened(chart: Composed) -> Composed:
+def flatten_chart(chart: Chart) -> Chart:
     """Return the map with the nearest affine map of rank one before the same features: it is no immersion anywhere."""
-    as_instance(chart, "chart", Composed)
+    as_instance(chart, "chart", Chart)
     left, values, right = np.linalg.svd(chart.matrix, full_matrices=False)
-    return Composed(chart.features, values[0] * np.outer(left[:, 0], right[0]), chart.shift)
+    return Chart(chart.features, values[0] * np.outer(left[:, 0], right[0]), chart.shift)

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_count, as_instance, as_matrix
 from theory.evidence import Interval, Kind
 from theory.evidence.roundoff import U, gamma
-from theory.metric.plane.chart import Composed
+from theory.metric.plane.chart import Chart
 
 Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -55,7 +55,7 @@ class Cells(NamedTuple):
     slack: float  # and derivatives
 
 
-def weakest_stretch(chart: Composed, box: ArrayLike, *, most: int = MOST) -> Interval:
+def weakest_stretch(chart: Chart, box: ArrayLike, *, most: int = MOST) -> Interval:
     """Enclose the smallest singular value of the derivative over a rectangle.
 
     Parameters
@@ -93,7 +93,7 @@ def weakest_stretch(chart: Composed, box: ArrayLike, *, most: int = MOST) -> Int
     return Interval(max(0.0, min(floor, left, upper)), upper, Kind.CERTIFIED)
 
 
-def undecided(chart: Composed, box: ArrayLike, *, most: int = MOST) -> int:
+def count_undecided_pairs(chart: Chart, box: ArrayLike, *, most: int = MOST) -> int:
     """Return how many pairs of rectangles may hold two points of the same image, or a point without immersion.
 
     None proves that the map is an injective immersion of the rectangle. Arguments and errors as in
@@ -115,7 +115,7 @@ def undecided(chart: Composed, box: ArrayLike, *, most: int = MOST) -> int:
     return int(left.size)
 
 
-def _split(chart: Composed, cells: Cells, left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
+def _split(chart: Chart, cells: Cells, left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
     """Return the pairs of quarters that are not decided, of pairs that are named by their first quarters."""
     ones, others = np.divmod(np.arange(16), 4)
     left, right = (left[:, np.newaxis] + ones).ravel(), (right[:, np.newaxis] + others).ravel()
@@ -125,8 +125,8 @@ def _split(chart: Composed, cells: Cells, left: Numbers, right: Numbers) -> tupl
     return left[open_], right[open_]
 
 
-def _rectangle(chart: Composed, box: ArrayLike) -> tuple[Array, Array]:
-    as_instance(chart, "chart", Composed)
+def _rectangle(chart: Chart, box: ArrayLike) -> tuple[Array, Array]:
+    as_instance(chart, "chart", Chart)
     low, high = as_matrix(box, "box", shape=(2, 2))
     if chart.matrix.shape[0] != 2:
         raise ValueError(f"chart: expected a map of the plane, got one of dimension {chart.matrix.shape[0]}")
@@ -144,14 +144,16 @@ def _quartered(centre: Array, half: Array) -> tuple[Array, Array]:
     return shifted.reshape(-1, 2), np.repeat(grown, 4, axis=0)
 
 
-def _cells(chart: Composed, centre: Array, half: Array) -> Cells:
+def _cells(chart: Chart, centre: Array, half: Array) -> Cells:
     blur, slack = chart.rounding(centre), _slack(chart, centre, half)
-    return Cells(centre, half, chart(centre), chart.jacobian(centre), chart.ranges(centre, half)[1], blur, slack)
+    return Cells(
+        centre, half, chart(centre), chart.jacobian(centre), chart.bound_hidden_changes(centre, half)[1], blur, slack
+    )
 
 
-def _bend(chart: Composed, centre: Array, half: Array) -> Array:
+def _bend(chart: Chart, centre: Array, half: Array) -> Array:
     """Bound how far the derivative is from that at the centre, over each rectangle, in the operator norm."""
-    change, outer = chart.ranges(centre, half)[0], chart.features.outer
+    change, outer = chart.bound_hidden_changes(centre, half)[0], chart.features.outer
     inner = np.linalg.norm(chart.slopes, axis=0)
     single = change @ (np.linalg.norm(outer, axis=1) * inner)
     joint = np.linalg.norm(outer, 2) * np.sqrt(change**2 @ inner**2)
@@ -166,19 +168,19 @@ def _smallest(jacobian: Array) -> tuple[Array, Array]:
     return np.sqrt(np.maximum(square - error, 0.0)), np.sqrt(square + error)
 
 
-def _slack(chart: Composed, centre: Array, half: Array) -> float:
+def _slack(chart: Chart, centre: Array, half: Array) -> float:
     """Bound the rounding of a derivative on rectangles, in the operator norm, and of a square root of it.
 
     A slope 1 - t^2 is off by less than its argument is, and by a few units in the last place of t.
     """
     g, (k, d) = chart.features, chart.matrix.shape
-    slope = chart.blur((np.abs(centre) + half).max(axis=0, keepdims=True))[0] + 32.0 * U
+    slope = chart.hidden_rounding((np.abs(centre) + half).max(axis=0, keepdims=True))[0] + 32.0 * U
     outer, inner = np.linalg.norm(g.outer, axis=1), np.linalg.norm(np.abs(chart.matrix) @ np.abs(g.inner), axis=0)
     size = np.linalg.norm(chart.matrix) + outer @ inner
     return float((outer @ (slope * inner) + gamma(2 * (k + d + len(outer)) + 16) * size) * (1.0 + 256.0 * U))
 
 
-def _open(chart: Composed, cells: Cells, left: Numbers, right: Numbers) -> Mask:
+def _open(chart: Chart, cells: Cells, left: Numbers, right: Numbers) -> Mask:
     """Tell which pairs are not decided."""
     open_ = ~_disjoint(chart, cells, left, right)
     rest = np.flatnonzero(open_)
@@ -187,7 +189,7 @@ def _open(chart: Composed, cells: Cells, left: Numbers, right: Numbers) -> Mask:
     return open_
 
 
-def _injective(chart: Composed, cells: Cells, left: Numbers, right: Numbers) -> Mask:
+def _injective(chart: Chart, cells: Cells, left: Numbers, right: Numbers) -> Mask:
     """Tell for which pairs the map is an injective immersion of the rectangle around both."""
     low = np.minimum(cells.centre[left] - cells.half[left], cells.centre[right] - cells.half[right])
     high = np.maximum(cells.centre[left] + cells.half[left], cells.centre[right] + cells.half[right])
@@ -199,12 +201,12 @@ def _injective(chart: Composed, cells: Cells, left: Numbers, right: Numbers) -> 
     root = (vectors / np.sqrt(values)[:, np.newaxis]) @ vectors.swapaxes(1, 2)
     onto = chart.features.outer @ (jacobian @ root)  # (n, w, 2)
     from_ = chart.slopes.T @ root
-    change = chart.ranges(middle, half)[0]
+    change = chart.bound_hidden_changes(middle, half)[0]
     twist = (change * np.linalg.norm(onto, axis=2) * np.linalg.norm(from_, axis=2)).sum(axis=1)
     return np.asarray(sure & (twist < 1.0 - 1e-6))
 
 
-def _disjoint(chart: Composed, cells: Cells, left: Numbers, right: Numbers) -> Mask:
+def _disjoint(chart: Chart, cells: Cells, left: Numbers, right: Numbers) -> Mask:
     """Tell for which pairs the images are certainly apart, seen along their distance, or across both surfaces."""
     step = cells.image[left] - cells.image[right]
     apart = _seen_apart(chart, cells, left, right, step, step)
@@ -219,7 +221,7 @@ def _disjoint(chart: Composed, cells: Cells, left: Numbers, right: Numbers) -> M
     return apart
 
 
-def _seen_apart(chart: Composed, cells: Cells, left: Numbers, right: Numbers, step: Array, direction: Array) -> Mask:
+def _seen_apart(chart: Chart, cells: Cells, left: Numbers, right: Numbers, step: Array, direction: Array) -> Mask:
     """Tell for which pairs the images are apart in a direction; any direction is a valid witness."""
     unit = direction / np.maximum(np.linalg.norm(direction, axis=1), 1e-300)[:, np.newaxis]
     through = np.abs(unit @ chart.features.outer.T)

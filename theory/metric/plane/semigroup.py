@@ -18,8 +18,8 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from theory._validate import as_instance, as_points, as_positive
-from theory.metric.plane.arcs import Arcs, Change
-from theory.metric.plane.chart import Composed
+from theory.metric.plane.arcs import Change, MoonsLaw
+from theory.metric.plane.chart import Chart
 
 Array = NDArray[np.float64]
 _RIM = 4.5  # taken: standard deviations of the noise around the moons; beyond, a share of 1e-5 of the points
@@ -28,7 +28,7 @@ _FINEST = 1e-2  # taken: a mesh of a million corners
 _CONTOUR = 16  # nodes: an error of 1e-11
 
 
-def flow(chart: Composed, law: Arcs, x: ArrayLike, time: float, *, spacing: float = 0.05) -> Change:
+def semigroup_change(chart: Chart, law: MoonsLaw, x: ArrayLike, time: float, *, spacing: float = 0.05) -> Change:
     """Return what the semigroup adds to points (n, 2), for h the identity of the plane.
 
     Parameters
@@ -50,8 +50,8 @@ def flow(chart: Composed, law: Arcs, x: ArrayLike, time: float, *, spacing: floa
         If a point is outside, or ``time`` or ``spacing`` is not positive.
     """
     points, time, spacing = as_points(x, "x", dim=2), as_positive(time, "time"), as_positive(spacing, "spacing")
-    as_instance(chart, "chart", Composed)
-    as_instance(law, "law", Arcs)
+    as_instance(chart, "chart", Chart)
+    as_instance(law, "law", MoonsLaw)
     if not spacing > _FINEST * law.noise:
         raise ValueError(f"spacing: expected more than {_FINEST:g} of the noise, got {spacing}")
     if not spacing <= _COARSEST:
@@ -61,7 +61,7 @@ def flow(chart: Composed, law: Arcs, x: ArrayLike, time: float, *, spacing: floa
     return Change(fine + correction, np.full(len(points), np.linalg.norm(correction, axis=1).max()))
 
 
-def exponential(stiffness: sparse.csc_array, masses: Array, start: Array, time: float) -> Array:
+def apply_semigroup(stiffness: sparse.csc_array, masses: Array, start: Array, time: float) -> Array:
     r"""Return :math:`e^{-tM^{-1}K}u` for a stiffness K, positive semidefinite, masses M, and columns u, (n, k)."""
     root = np.sqrt(masses)
     scaled = sparse.csc_array(sparse.diags_array(1.0 / root) @ stiffness @ sparse.diags_array(1.0 / root)) * time
@@ -77,7 +77,7 @@ def exponential(stiffness: sparse.csc_array, masses: Array, start: Array, time: 
     return np.asarray(2.0 / _CONTOUR * total / root[:, np.newaxis])
 
 
-def _flow(chart: Composed, law: Arcs, points: Array, time: float, h: float) -> Array:
+def _flow(chart: Chart, law: MoonsLaw, points: Array, time: float, h: float) -> Array:
     low, high = law.box + (_RIM - 3.0) * law.noise * np.array([[-1.0], [1.0]])
     if not ((points >= low) & (points <= high)).all():
         raise ValueError(f"x: expected points between {low.tolist()} and {high.tolist()}, got one outside")
@@ -85,7 +85,7 @@ def _flow(chart: Composed, law: Arcs, points: Array, time: float, h: float) -> A
     ticks = [start + h * np.arange(n + 1) for start, n in zip(low, sides, strict=True)]
     corners = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1).reshape(-1, 2)
     stiffness, masses = _assembled(chart, law, corners, sides, h)
-    moved = exponential(stiffness, masses, corners, time) - corners
+    moved = apply_semigroup(stiffness, masses, corners, time) - corners
     at = np.minimum(((points - low) / h).astype(int), sides - 1)
     u, v = ((points - low) / h - at).T
     first = at[:, 0] * (sides[1] + 1) + at[:, 1]
@@ -103,7 +103,7 @@ def _shapes(u: Array, v: Array) -> Array:
 
 
 def _assembled(
-    chart: Composed, law: Arcs, corners: Array, sides: NDArray[np.int_], h: float
+    chart: Chart, law: MoonsLaw, corners: Array, sides: NDArray[np.int_], h: float
 ) -> tuple[sparse.csc_array, Array]:
     """Return stiffness and masses, by Gauss's rule with four points in every square."""
     i, j = np.divmod(np.arange(sides[0] * sides[1]), sides[1])

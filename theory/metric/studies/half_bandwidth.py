@@ -3,7 +3,7 @@ r"""One layer on waves of the circle and of the sphere, from small bandwidths to
 from __future__ import annotations
 
 from theory.evidence import Kind, Table
-from theory.metric.half_bandwidth import SPACES, multipliers
+from theory.metric.half_bandwidth import SPACES, wave_multipliers
 
 DEGREES = 3
 _FOURTHS = range(-20, 7)  # a fourth of an octave each; a half and one are among them
@@ -17,7 +17,7 @@ def half_bandwidth(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing 
         (space, degree, epsilon, value)
         for space in SPACES
         for epsilon in epsilons
-        for degree, value in enumerate(multipliers(space, DEGREES, epsilon), start=1)
+        for degree, value in enumerate(wave_multipliers(space, DEGREES, epsilon), start=1)
     ]
     spaces, degrees, widths, values = zip(*rows, strict=True)
     units = {"space": "1", "degree": "1", "epsilon": "1", "multiplier": "1"}

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from theory._extra import extra
 from theory._validate import as_count, as_positive
-from theory.metric.similarity import Similarity, similarity
+from theory.metric.similarity import Similarity, make_similarity
 from theory.metric.torch.parametrised import Parametrised
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def attention_module(
     if kind not in ATTENTIONS:
         raise ValueError(f"kind: expected one of {', '.join(ATTENTIONS)}, got {kind!r}")
     order = as_positive(alpha, "alpha")
-    compared = similarity("self" if kind == "entmax" else kind, dim, width, matching=matching)
+    compared = make_similarity("self" if kind == "entmax" else kind, dim, width, matching=matching)
     made = {"l2": DistanceAttention, "metric": MetricAttention}.get(kind, SelfAttention)
     return made(compared, heads, _sparse(order) if kind == "entmax" else _softmax)
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._extra import extra
 from theory._validate import as_vector
-from theory.metric.similarity import drawn, parts
+from theory.metric.similarity import draw_parameters, split_parameters
 
 if TYPE_CHECKING:
     import torch
@@ -37,7 +37,7 @@ class Parametrised(torch.nn.Module):
         For the residual network of metric-attention with as many hidden units as features the norms of its two matrices
         multiply to about 4/3 then, so that its being an immersion is likely but not sure from the start.
         """
-        load(self, drawn(tuple(tuple(p.shape) for p in self.parameters()), rng))
+        load(self, draw_parameters(tuple(tuple(p.shape) for p in self.parameters()), rng))
 
 
 class Affine(Parametrised):
@@ -112,7 +112,7 @@ def load(module: Any, theta: ArrayLike) -> None:
     own = list(module.parameters())
     values = as_vector(theta, "theta", size=sum(p.numel() for p in own))
     with torch.no_grad():
-        for p, value in zip(own, parts(values, tuple(tuple(p.shape) for p in own)), strict=True):
+        for p, value in zip(own, split_parameters(values, tuple(tuple(p.shape) for p in own)), strict=True):
             p.copy_(torch.from_numpy(value))
 
 

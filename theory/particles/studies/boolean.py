@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from theory.evidence import Interval, Kind, Table, stream
-from theory.particles.boolean import Line, Undecided
-from theory.particles.flows import flow
-from theory.particles.passages import passage
+from theory.particles.dynamics.flows import flow
+from theory.particles.dynamics.passages import first_passage_time
+from theory.particles.exact.boolean import LineField, UndecidedField
 
 NAMED = (-1.2, -0.4, 0.3, 0.9, 1.5)
 TIED = (-0.9, 0.2, 1.1)
@@ -51,7 +51,10 @@ def boolean(*, scale: str, root: int) -> Table:
         drawn = np.concatenate([[0.0], np.cumsum(steps)]) - rng.uniform(0.0, float(steps.sum()))
         cases.append(("random", tuple(drawn), float(rng.uniform(0.5, 2.0)), float(rng.uniform(0.5, 2.0))))
     for start, (case, tokens, score, value) in enumerate(cases):
-        line, times = Line(score, value, np.array(COPIES) if case == "tied" else None), np.arange(TIMES + 1.0) / value
+        line, times = (
+            LineField(score, value, np.array(COPIES) if case == "tied" else None),
+            np.arange(TIMES + 1.0) / value,
+        )
         path = flow(line, line.state(tokens), times)
         for token in range(len(tokens)):
             for clock, found in enumerate(_row(line, path, token)):
@@ -60,7 +63,7 @@ def boolean(*, scale: str, root: int) -> Table:
     return Table(Kind.ESTIMATED, dict.fromkeys(columns, "1"), columns)
 
 
-def _row(line: Line, path: Any, token: int) -> list[tuple[Any, ...]]:
+def _row(line: LineField, path: Any, token: int) -> list[tuple[Any, ...]]:
     """Return what the columns say of one token at every time."""
     selected = [int(line.selected(state)[token]) for state in path.states]
     positions = path.observe(lambda state: line.tokens(state)[token])
@@ -81,9 +84,9 @@ def delays(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn
     columns: dict[str, list[Any]] = {key: [] for key in ("score", "value", "power", "delay")}
     most = 17 if scale == "quick" else 21
     for score, value in ((1.0, 1.0), (0.5, 2.0)):
-        field = Undecided(score, value)
+        field = UndecidedField(score, value)
         for power in range(4, most):
-            delay: Interval = passage(field, np.array([0.0, -(2.0**power)]), field.log_score, 64.0 / value)
+            delay: Interval = first_passage_time(field, np.array([0.0, -(2.0**power)]), field.log_score, 64.0 / value)
             for key, cell in zip(columns, (score, value, power, delay), strict=True):
                 columns[key].append(cell)
     return Table(Kind.ESTIMATED, dict.fromkeys(columns, "1"), columns)

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from theory.attention import DotProduct, Measure
 from theory.distance import w1
 from theory.evidence import Interval, Kind, Table, stream, sweep
-from theory.particles.chaos import linear_displacement, normal_distance, spread
-from theory.particles.fields import Softmax
-from theory.particles.runge_kutta import RK4, integrate
+from theory.particles.dynamics.fields import SoftmaxField
+from theory.particles.dynamics.runge_kutta import RK4, integrate
+from theory.particles.mean_field.chaos import linear_displacement, mean_field_deviation, w1_to_normal
 
 Array = NDArray[np.float64]
-ALPHA, TIME, STEPS = 0.25, 1.0, 2
-DIMS = (1, 3, 6)
+CHAOS_ALPHA, CHAOS_TIME, STEPS = 0.25, 1.0, 2
+CHAOS_DIMS = (1, 3, 6)
 NEAR = (32, 96, 288, 864)
-FAR = {  # at paper scale, by fast sums on the line and the plane
+CHAOS_FAR = {  # at paper scale, by fast sums on the line and the plane
     1: (2**8, 2**10, 2**12, 2**14),
     2: (2**8, 2**10, 2**12, 2**14),
     3: (2**6, 2**8, 2**10, 2**12),
@@ -33,6 +33,7 @@ LINES, CLOSE = 16, 4  # clouds on the line whose distances are averaged, to the 
 LARGEST = 2**20
 ACCURACY = 1e-9  # of the fast sums
 SURE = 1e-9  # taken: of a distance; what its certificate says below that differs between processors
+_SHRUNK = mean_field_deviation(CHAOS_ALPHA, CHAOS_TIME)  # by so much a mean-field token is nearer to the origin
 Row = tuple[str, str, int, int, int, float, float]
 
 
@@ -51,13 +52,13 @@ def chaos(*, scale: str, root: int) -> Table:
     far a distance may be from its value.
     """
     plan: list[tuple[str, str, int, int, int, int]] = []  # what, series, d, n, batch, runs
-    for d, runs in zip(DIMS, RUNS[scale], strict=True):
+    for d, runs in zip(CHAOS_DIMS, RUNS[scale], strict=True):
         plan += [("tagged", "near", d, n, b, runs) for n in NEAR for b in range(BATCHES)]
         plan += [("distance", "near", d, n, b, 1) for n in CLOUDS[scale] for b in range(DRAWS)]
     if scale == "paper":
-        plan += [("tagged", "far", d, n, b, 1) for d, sizes in FAR.items() for n in sizes for b in range(FEW)]
+        plan += [("tagged", "far", d, n, b, 1) for d, sizes in CHAOS_FAR.items() for n in sizes for b in range(FEW)]
         plan += [("tagged", "last", 1, LARGEST, 0, 1)]
-    plan += [("step", "near", d, 256, 0, 1) for d in FAR]
+    plan += [("step", "near", d, 256, 0, 1) for d in CHAOS_FAR]
     cases = [
         {"key": (series, d, n, b), "what": what, "runs": runs, "rng": stream("particles.chaos", case, root=root)}
         for case, (what, series, d, n, b, runs) in enumerate(plan)
@@ -70,11 +71,11 @@ def chaos(*, scale: str, root: int) -> Table:
 
 
 def moved(start: Array, steps: int = STEPS) -> Array:
-    """Return the tokens at ``TIME`` that started at ``start``, by the classical Runge-Kutta method."""
-    score = DotProduct(1.0, form=-ALPHA * np.eye(start.shape[1]))
-    field = Softmax(score, method="nufft" if start.shape[0] > 4096 else "dense", accuracy=ACCURACY)
+    """Return the tokens at ``CHAOS_TIME`` that started at ``start``, by the classical Runge-Kutta method."""
+    score = DotProduct(1.0, form=-CHAOS_ALPHA * np.eye(start.shape[1]))
+    field = SoftmaxField(score, method="nufft" if start.shape[0] > 4096 else "dense", accuracy=ACCURACY)
     with _one_thread():
-        return integrate(field, start, step=TIME / steps, steps=steps, method=RK4)
+        return integrate(field, start, step=CHAOS_TIME / steps, steps=steps, method=RK4)
 
 
 @contextmanager
@@ -112,12 +113,13 @@ def _distances(d: int, n: int, rng: np.random.Generator) -> list[tuple[str, floa
     starts = [rng.standard_normal((n, d)) for _ in range(LINES if d == 1 else 1)]
     ends = [moved(start) for start in starts[:CLOSE]]
     pairs = list(zip(ends, starts, strict=False))
-    found = {"interaction": _mean([w1(Measure(end), Measure(spread(ALPHA, TIME) * start)) for end, start in pairs])}
+    found = {"interaction": _mean([w1(Measure(end), Measure(_SHRUNK * start)) for end, start in pairs])}
     rows = [("shift", float(np.mean([np.linalg.norm(start.mean(axis=0)) for _, start in pairs])), 0.0)]
     if d == 1:  # to the law itself, which is cheap and varies much
-        found["drawn"] = spread(ALPHA, TIME) * _mean([normal_distance(start, 1.0) for start in starts])
+        found["drawn"] = _SHRUNK * _mean([w1_to_normal(start, 1.0) for start in starts])
     else:
-        copies, fresh = (spread(ALPHA, TIME) * x for x in (starts[0], rng.standard_normal((n, d))))
+        copies = _SHRUNK * starts[0]
+        fresh = _SHRUNK * rng.standard_normal((n, d))
         found["drawn"], found["distance"] = (w1(Measure(cloud), Measure(fresh)) for cloud in (copies, ends[0]))
         rows.append(("apart", float(np.sum((copies.mean(axis=0) - fresh.mean(axis=0)) ** 2)), 0.0))
         rows.append(("paired", float(np.linalg.norm(copies - fresh, axis=1).mean()), 0.0))
@@ -145,9 +147,9 @@ def _moments(start: Array, end: Array) -> dict[str, float]:
     found["centre"] = float(np.sum(centre**2))
     found["bent"] = float(centre @ np.mean(start * (np.sum(start**2, axis=1) - d - 2.0)[:, np.newaxis], axis=0))
     if d == 1:
-        found["distance"] = normal_distance(end, spread(ALPHA, TIME)).mid
-        off = end - spread(ALPHA, TIME) * start
+        found["distance"] = w1_to_normal(end, _SHRUNK).mid
+        off = end - _SHRUNK * start
         for name, feedback in (("residual", True), ("alone", False)):
-            rest = off - linear_displacement(start, ALPHA, TIME, feedback=feedback)
+            rest = off - linear_displacement(start, CHAOS_ALPHA, CHAOS_TIME, feedback=feedback)
             found[name] = mean(rest, rest)
     return found

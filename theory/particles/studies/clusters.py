@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from theory.evidence import Kind, Table, stream
 from theory.evidence.roundoff import U
-from theory.particles.fields import on_sphere
-from theory.particles.flows import flow
+from theory.particles.dynamics.fields import on_sphere
+from theory.particles.dynamics.flows import flow
 
 Array = NDArray[np.float64]
 BETAS = (1.0, 9.0, 81.0)

@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 from theory.evidence import Interval, Kind, Table, stream
 from theory.evidence.witness import coarse
-from theory.particles.comparison import clusters, slowest_pair
-from theory.particles.equiangular import Equiangular
-from theory.particles.flows import flow
-from theory.particles.overlaps import Overlaps, gaps
+from theory.particles.dynamics.flows import flow
+from theory.particles.exact.comparison import cluster_gaps, slowest_pair
+from theory.particles.exact.equiangular import Equiangular
+from theory.particles.exact.overlaps import GapField, gaps
 
 Array = NDArray[np.float64]
 RULES = ("SA", "USA")
 BETAS = (0.5, 1.0, 2.0, 5.0, 9.0)
 SIZES = (4, 10, 100)  # of two equal clusters
-WITNESS = (10, 0.7, 5.0)  # tokens, gap and beta at which two clusters are slower than a simplex
+COMPARISON_WITNESS = (10, 0.7, 5.0)  # tokens, gap and beta at which two clusters are slower than a simplex
 _TIMES = np.array([0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 24.0])  # of SA; USA's are shorter by exp(beta m)
 _SMALL = 1e-6  # chosen: the gap at which a path ends
 _LOWER = 1e-9  # chosen: relative, far above the rounding of a rate
@@ -49,12 +49,12 @@ def comparison(*, scale: str, root: int) -> Table:
     for beta in BETAS:
         for m in overlaps:
             for n in (2, 4, 32):
-                _add(rows, "simplex", clusters(1.0 - m, [1] * n), beta)
+                _add(rows, "simplex", cluster_gaps(1.0 - m, [1] * n), beta)
             for n in SIZES:
-                _add(rows, "clusters", clusters(1.0 - m, [n // 2] * 2), beta)
-    n, gap, beta = WITNESS
-    _add(rows, "clusters", clusters(gap, [n // 2] * 2), beta)
-    _add(rows, "simplex", clusters(gap, [1] * n), beta)
+                _add(rows, "clusters", cluster_gaps(1.0 - m, [n // 2] * 2), beta)
+    n, gap, beta = COMPARISON_WITNESS
+    _add(rows, "clusters", cluster_gaps(gap, [n // 2] * 2), beta)
+    _add(rows, "simplex", cluster_gaps(gap, [1] * n), beta)
     _add(rows, "odd", odd(), 1.0)
     _paths(rows, 3 if few else 20, root)
     kinds = ("part", "rule", "n", "beta", "start", "t", "value")
@@ -64,7 +64,7 @@ def comparison(*, scale: str, root: int) -> Table:
 
 def odd() -> Array:
     """Return four tokens of overlap 1/4, but for the last two, whose overlap is 7/8."""
-    found = clusters(0.75, [1] * 4)
+    found = cluster_gaps(0.75, [1] * 4)
     found[2, 3] = found[3, 2] = 0.125
     return found
 
@@ -120,10 +120,10 @@ def _searched(rng: np.random.Generator, given: Array, beta: float, rule: str, st
 
 
 def _paths(rows: list[dict[str, Any]], draws: int, root: int) -> None:
-    n, gap, beta = WITNESS
+    n, gap, beta = COMPARISON_WITNESS
     starts = [
-        ("path simplex", clusters(gap, [1] * n), beta), ("path clusters", clusters(gap, [n // 2] * 2), beta),
-        ("path simplex", clusters(0.875, [1] * 5), 1.0), ("path odd", odd(), 1.0),
+        ("path simplex", cluster_gaps(gap, [1] * n), beta), ("path clusters", cluster_gaps(gap, [n // 2] * 2), beta),
+        ("path simplex", cluster_gaps(0.875, [1] * 5), 1.0), ("path odd", odd(), 1.0),
     ]  # fmt: skip
     for case in range(draws):
         rng = stream("studies.comparison.paths", case, root=root)
@@ -132,7 +132,7 @@ def _paths(rows: list[dict[str, Any]], draws: int, root: int) -> None:
         for rule in RULES:
             start = float(given.max())
             times = _TIMES * (1.0 if rule == "SA" else math.exp(-sharp * (1.0 - start)))
-            path = flow(Overlaps(sharp, rule == "SA"), given, times, atol=_ATOL)
+            path = flow(GapField(sharp, rule == "SA"), given, times, atol=_ATOL)
             for t, largest in zip(times.tolist(), path.observe(_largest), strict=True):
                 if largest.lo < _SMALL:
                     break

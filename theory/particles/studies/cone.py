@@ -11,9 +11,9 @@ import numpy as np
 
 from theory.attention import DotProduct
 from theory.evidence import Interval, Kind, Table, stream
-from theory.particles.cone import chart, diameter, margins
-from theory.particles.fields import Array, PreNorm, Softmax, Tangential, on_sphere
-from theory.particles.flows import Trajectory, flow
+from theory.particles.dynamics.fields import Array, PreNorm, SoftmaxField, Tangential, on_sphere
+from theory.particles.dynamics.flows import Trajectory, flow
+from theory.particles.exact.cone import central_projection, diameter, hemisphere_margins
 from theory.particles.studies.energy import unit_tokens
 
 _FEW = ((2, 3), (2, 4), (2, 6), (3, 4), (3, 6), (3, 8), (4, 6), (4, 8), (4, 10), (5, 5))
@@ -23,8 +23,8 @@ _DRAWS = {"quick": 1500, "paper": 5000}
 _CLEAR = 1e-12  # taken: no direction has a larger margin; uniform points meet a smaller one with odds of that size
 _SHIFT = 1.0  # by how much the first coordinate of normal points is displaced where the law is not symmetric
 
-CONE_BETA, TOKENS = 2.0, 8
-MIRROR = np.diag([1.0, 1.0, -1.0])  # a value matrix that turns the axis into its opposite
+CONE_BETA, CONE_TOKENS = 2.0, 8
+CONE_MIRROR = np.diag([1.0, 1.0, -1.0])  # a value matrix that turns the axis into its opposite
 _AXIS = np.array([0.0, 0.0, 1.0])
 _LENGTHS = {"SA": 8.0, "USA": 12.0 * math.exp(-CONE_BETA), "causal": 16.0, "mirror": 3.0}
 _TOLERANCE = 1e-7  # chosen: of the integrator
@@ -48,7 +48,7 @@ def cones(*, scale: str, root: int) -> Table:
         rng = stream("studies.cones", number, root=root)
         points = rng.normal(size=(_DRAWS[scale], n, d))  # directions of normal points are uniform
         points[..., 0] += _SHIFT if law == "shifted" else 0.0
-        lower, upper = margins(points)
+        lower, upper = hemisphere_margins(points)
         sure, open_ = int((lower > 0.0).sum()), int(((lower <= 0.0) & (upper > _CLEAR)).sum())
         rows.append(("hits", law, d, n, 0.0, _DRAWS[scale], Interval(sure, sure + open_, Kind.CERTIFIED)))
     start = above(stream("studies.cones.start", 0, root=root))
@@ -56,9 +56,9 @@ def cones(*, scale: str, root: int) -> Table:
         times = np.linspace(0.0, length, _WINDOWS[scale] + 1)
         path = flow(field_of(run), start, times, rtol=_TOLERANCE, atol=_TOLERANCE / 100.0)
         for t, lowest in zip(times.tolist(), path.observe(partial(_lowest, _AXIS)), strict=True):
-            rows.append(("lowest", run, 3, TOKENS, t, 0, lowest))
+            rows.append(("lowest", run, 3, CONE_TOKENS, t, 0, lowest))
         if run != "mirror":
-            rows += [(part, run, 3, TOKENS, t, 0, value) for part, t, value in _windows(path)]
+            rows += [(part, run, 3, CONE_TOKENS, t, 0, value) for part, t, value in _windows(path)]
     names = ("part", "run", "d", "n", "time", "draws", "value")
     columns = dict(zip(names, (list(column) for column in zip(*rows, strict=True)), strict=True))
     return Table(Kind.ESTIMATED, dict.fromkeys(columns, "1"), columns)
@@ -71,14 +71,14 @@ def above(rng: np.random.Generator) -> Array:
     """
     x = unit_tokens(64, 3, rng)
     x[x @ _AXIS < 0.0] *= -1.0
-    start: Array = x[x @ _AXIS > 0.05][:TOKENS]
+    start: Array = x[x @ _AXIS > 0.05][:CONE_TOKENS]
     return start[np.argsort(-start @ _AXIS)]
 
 
 def field_of(run: str) -> Callable[[Array], Array]:
     """Return the velocities of a run at the normalised tokens: bounded off the sphere, where trial steps lead."""
     if run == "mirror":
-        return PreNorm(Tangential(Softmax(DotProduct(scale=CONE_BETA), value=MIRROR)))
+        return PreNorm(Tangential(SoftmaxField(DotProduct(scale=CONE_BETA), value=CONE_MIRROR)))
     return PreNorm(on_sphere(CONE_BETA, normalised=run != "USA", causal=run == "causal"))
 
 
@@ -91,7 +91,7 @@ def _height(x: Array, axis: Array) -> float:
 
 
 def _spread(axis: Array, x: Array) -> float:
-    return diameter(chart(x, axis))
+    return diameter(central_projection(x, axis))
 
 
 def _windows(path: Trajectory) -> list[tuple[str, float, Interval]]:

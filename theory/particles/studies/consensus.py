@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from theory.attention import DotProduct
 from theory.evidence import Interval, Kind, Table, stream
-from theory.particles.fields import Softmax, Tangential
-from theory.particles.flows import flow
-from theory.particles.graph import Graph, complete, consensus_gap, mean_length, ring, twisted
-from theory.particles.half_sphere import Collapse
+from theory.particles.dynamics.fields import SoftmaxField, Tangential
+from theory.particles.dynamics.flows import flow
+from theory.particles.dynamics.graph import GraphField, complete, consensus_gap, mean_length, ring, twisted
+from theory.particles.exact.half_sphere import CollapseField
 
 Array = NDArray[np.float64]
 WINDOWS = 8
@@ -60,7 +60,7 @@ def _full(rng: np.random.Generator, way: str, n: int, d: int, beta: float) -> It
     centre = np.eye(d)[0]
     tokens = centre + 0.5 * rng.normal(size=(n, d)) / math.sqrt(d * (1.0 + beta))  # as wide as weights differ
     tokens[:, 0] = np.maximum(np.abs(tokens[:, 0]), 0.25)
-    field = Collapse(centre, beta, normalised=way == "SA")
+    field = CollapseField(centre, beta, normalised=way == "SA")
     unit = 1.0 if way == "SA" else math.exp(-beta)
     nothing = Interval.exactly(0.0)
     for clock, time, log, apart, _ in _followed(field, tokens, unit):
@@ -71,7 +71,7 @@ def _causal(rng: np.random.Generator, n: int, d: int) -> Iterator[tuple[Any, ...
     """Follow random tokens until they lie in a half-sphere around the first one, and from there to consensus."""
     tokens, form = rng.normal(size=(n, d)), rng.normal(size=(d, d))
     tokens /= np.linalg.norm(tokens, axis=1, keepdims=True)
-    far, first, mean = Tangential(Softmax(DotProduct(form=form), causal=True)), tokens[0], tokens.mean(axis=0)
+    far, first, mean = Tangential(SoftmaxField(DotProduct(form=form), causal=True)), tokens[0], tokens.mean(axis=0)
     waited = 0
     while not (tokens @ first).min() > 0.5:
         tokens = flow(far, tokens, np.array([0.0, 8.0]), rtol=1e-7, atol=1e-9).last
@@ -79,7 +79,7 @@ def _causal(rng: np.random.Generator, n: int, d: int) -> Iterator[tuple[Any, ...
         waited += 8
         if waited > 800:
             raise ArithmeticError("tokens: expected a half-sphere around the first one by the time 800, got none")
-    field = Collapse(first, form=form, causal=True)
+    field = CollapseField(first, form=form, causal=True)
     sine = np.linalg.norm(first - (first @ mean) * mean / (mean @ mean))
     angle = math.atan2(float(sine), float(first @ mean) / math.sqrt(float(mean @ mean)))
     away = Interval.within(angle, 1e-13 * (1.0 + 1.0 / math.sqrt(float(mean @ mean))))
@@ -100,7 +100,7 @@ def anchors(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is draw
         if start == "opposite":
             tokens[1] = -tokens[0]
         first, mean = tokens[0].copy(), tokens.mean(axis=0) / np.linalg.norm(tokens.mean(axis=0))
-        field = Tangential(Softmax(DotProduct(form=FORM), causal=mask == "causal"))
+        field = Tangential(SoftmaxField(DotProduct(form=FORM), causal=mask == "causal"))
         path = flow(field, tokens, np.array([0.0, 40.0]), rtol=1e-6, atol=1e-8)
         found = (path.observe(partial(_farthest, to))[-1] for to in (first, mean))
         for key, cell in zip(columns, (mask, start, *found), strict=True):
@@ -112,7 +112,9 @@ def _farthest(place: Array, tokens: Array) -> float:
     return float(np.linalg.norm(tokens - place, axis=1).max())
 
 
-def _followed(field: Collapse, tokens: Array, unit: float) -> Iterator[tuple[int, float, Interval, Interval, Interval]]:
+def _followed(
+    field: CollapseField, tokens: Array, unit: float
+) -> Iterator[tuple[int, float, Interval, Interval, Interval]]:
     times = unit * np.arange(WINDOWS + 1.0)
     path = flow(field, field.state(tokens), times, rtol=1e-10, atol=1e-12)
 
@@ -142,7 +144,7 @@ def starts(*, scale: str, root: int) -> Table:
     for number, (graph, d, beta) in enumerate(cases):
         whole = graph == "complete"
         draws = 60 if scale == "paper" else 12 if whole and beta < 2.0 else 8 if whole else 4
-        field = Graph(complete(RING) if whole else ring(RING), beta, normalised=whole)
+        field = GraphField(complete(RING) if whole else ring(RING), beta, normalised=whole)
         for start in range(-1, draws + 1):
             rng = stream(f"{_NAME}.starts.{number}", start + 1, root=root)
             tokens = _start(rng, start, d)

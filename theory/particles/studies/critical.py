@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from theory.evidence import Interval, Kind, Table
-from theory.particles.critical import equiangular, folded, jacobian_size, output_overlaps
+from theory.particles.exact.critical import equiangular_tokens, jacobian_size, layer_statistics, output_overlaps
 
 OVERLAPS = (0.5, 0.2)
 SIZES = (10**3, 10**6, 10**9, 10**12)
@@ -29,14 +29,14 @@ def critical(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is dra
         for n in SIZES:
             for scaled in SCALED[scale].tolist():
                 beta = scaled / (1.0 - rho) * math.log(n)
-                found = folded(n, rho, beta)
+                found = layer_statistics(n, rho, beta)
                 rows.append(("cosine", "folded", n, rho, scaled, beta, found.cosine))
                 rows.append(("tangential", "folded", n, rho, scaled, beta, found.jacobian))
     for n in WHOLE[scale]:
         for scaled in PRINTED:
             rho = OVERLAPS[0]
             beta = scaled / (1.0 - rho) * math.log(n)
-            product, square = output_overlaps(equiangular(n, rho), beta)
+            product, square = output_overlaps(equiangular_tokens(n, rho), beta)
             rows.append(("cosine", "tokens", n, rho, scaled, beta, product / square))
             rows.append(("tangential", "tokens", n, rho, scaled, beta, jacobian_size(n, rho, beta)))
             if n < _SMALL:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from theory.evidence import Interval, Kind, Table
-from theory.particles.graph import ring, twisted_balls
-from theory.particles.spectra import spectrum, sphere_jacobian
+from theory.particles.dynamics.graph import ring, twisted_balls
+from theory.particles.exact.spectra import spectrum, sphere_jacobian
 
 BETAS = (0.0, 1.0, 3.0, 6.0)
 FORM = np.diag([1.0, -2.0, 3.0])

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from theory.evidence import Interval, Kind, Table, gamma, stream
+from theory.evidence import Interval, Kind, Table, gamma, stream, within
 from theory.evidence.roundoff import EXP_ULPS, U
-from theory.particles.energy import Interaction
-from theory.particles.fields import Array, Softmax, Tangential
-from theory.particles.flows import flow
+from theory.particles.dynamics.energy import Interaction
+from theory.particles.dynamics.fields import Array, SoftmaxField, Tangential
+from theory.particles.dynamics.flows import flow
 
 FORM = np.diag([1.0, 0.5, -0.75])  # symmetric and indefinite, the value matrix of its run
 _COS, _SIN = np.cos(2.0), np.sin(2.0)
@@ -47,7 +48,7 @@ def dissipation(*, scale: str, root: int) -> Table:
     tokens, masses = unit_tokens(n, _DIM, rng), rng.dirichlet(np.full(n, 8.0))
     columns: dict[str, list[object]] = {key: [] for key in ("run", "time", "energy", "climbed", "unweighted")}
     for run, length in _LENGTHS.items():
-        law = Interaction(beta, form=FORM if run == "form" else None, masses=masses)
+        law = Interaction(beta, form=FORM if run == "form" else None, weights=masses)
         velocity = _velocity(run, law, masses)
         end = length * _LONGER[scale]
         times = np.concatenate([[0.0], np.geomspace(end / 256.0, end, _STAMPS[scale])])
@@ -75,14 +76,19 @@ def _velocity(run: str, law: Interaction, masses: Array) -> Callable[[Array], Ar
     if run == "USA":
         return lambda x: law.velocity(x, normalised=False)
     if run == "turned":
-        return Tangential(Softmax(law.score, value=TURN, masses=masses))
+        return Tangential(SoftmaxField(law.score, value=TURN, weights=masses))
     if run == "causal":
-        return Tangential(Softmax(law.score, masses=masses, causal=True))
+        return Tangential(SoftmaxField(law.score, weights=masses, causal=True))
     return law.velocity
 
 
 def _energy(law: Interaction, state: Array) -> float:
     return law.energy(state[:-1]).mid
+
+
+def enclose_energy_rates(x: Array, form: Array, value: Array) -> Any:
+    """Enclose what :func:`energy_rates` of the same arguments returns."""
+    return within(*energy_rates(x, form, value))
 
 
 def _accumulating(

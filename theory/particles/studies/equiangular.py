@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.evidence import Interval, Kind, Table, stream, sweep
-from theory.particles.equiangular import Equiangular
-from theory.particles.flows import Trajectory, flow
-from theory.particles.overlaps import Overlaps
+from theory.particles.dynamics.flows import Trajectory, flow
+from theory.particles.exact.equiangular import Equiangular
+from theory.particles.exact.overlaps import GapField
 
 Array = NDArray[np.float64]
 MAP_TOKENS, MAP_DIM = 32, 256
-TOKENS = 8  # whose deviations are measured
+EQUIANGULAR_TOKENS = 8  # whose deviations are measured
 SHIFT = 1.0  # mean of the coordinates, in standard deviations, of tokens that are not uniform
 _RTOL, _ATOL = 1e-6, 1e-8  # chosen: far below any deviation seen
 _SCALES = {
@@ -90,7 +90,7 @@ def _row(part: str, rule: str, beta: float, n: int, value: Interval, **more: Any
 
 def _mean(beta: float, times: Array, draws: int, rng: np.random.Generator) -> list[dict[str, Any]]:
     start = uniform_gaps(rng, MAP_TOKENS, MAP_DIM, draws)
-    path = flow(Overlaps(beta), start, times, rtol=_RTOL, atol=_ATOL)
+    path = flow(GapField(beta), start, times, rtol=_RTOL, atol=_ATOL)
     share = 1.0 / (draws * MAP_TOKENS * (MAP_TOKENS - 1))
     seen = path.observe(lambda gaps: 1.0 - float(gaps.sum()) * share)
     return [
@@ -104,11 +104,11 @@ def _deviations(
 ) -> list[dict[str, Any]]:
     """Return batch means of the largest deviations for every dimension, and the mean of all at every time."""
     each, few = batches * repeats, 8
-    starts = [uniform_gaps(rng, TOKENS, d, each) for d in dims]
-    shifted = [_gaps(rng.normal(SHIFT, 1.0, size=(few, TOKENS, d))) for d in dims[:4]]
+    starts = [uniform_gaps(rng, EQUIANGULAR_TOKENS, d, each) for d in dims]
+    shifted = [_gaps(rng.normal(SHIFT, 1.0, size=(few, EQUIANGULAR_TOKENS, d))) for d in dims[:4]]
     times = np.linspace(0.0, 6.0, 31) * (1.0 if rule == "SA" else 2.0 * np.exp(-beta))
-    path = flow(Overlaps(beta, rule == "SA"), np.concatenate(starts + shifted), times, rtol=_RTOL, atol=_ATOL)
-    rho = Equiangular(TOKENS, beta, rule == "SA").gap(times)
+    path = flow(GapField(beta, rule == "SA"), np.concatenate(starts + shifted), times, rtol=_RTOL, atol=_ATOL)
+    rho = Equiangular(EQUIANGULAR_TOKENS, beta, rule == "SA").gap(times)
     apart, error = _apart(path, rho)
     largest = apart.max(axis=0)
     rows = []
@@ -116,13 +116,13 @@ def _deviations(
         part = slice(k * each, (k + 1) * each)
         for batch, value in enumerate(largest[part].reshape(batches, repeats).mean(axis=1).tolist()):
             found = Interval.within(value, error, Kind.ESTIMATED)
-            rows.append(_row("deviation", rule, beta, TOKENS, found, d=d, batch=batch))
+            rows.append(_row("deviation", rule, beta, EQUIANGULAR_TOKENS, found, d=d, batch=batch))
         rows += [
             _row(
                 "over time",
                 rule,
                 beta,
-                TOKENS,
+                EQUIANGULAR_TOKENS,
                 Interval.within(float(apart[j, part].mean()), error, Kind.ESTIMATED),
                 d=d,
                 t=float(t),
@@ -132,7 +132,9 @@ def _deviations(
     for k, d in enumerate(dims[:4]):
         for batch in range(few):
             value = float(largest[len(dims) * each + k * few + batch])
-            rows.append(_row("shifted", rule, beta, TOKENS, Interval.within(value, error), d=d, batch=batch))
+            rows.append(
+                _row("shifted", rule, beta, EQUIANGULAR_TOKENS, Interval.within(value, error), d=d, batch=batch)
+            )
     return rows
 
 

@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 from theory import engine
 from theory.engine import Form, Pairs
 from theory.evidence import Interval, Kind, Table, stream, sweep
-from theory.particles.fluctuation import participation
-from theory.particles.self_normalised import gaussian_moments
+from theory.particles.mean_field.fluctuation import participation
+from theory.particles.mean_field.self_normalised import gaussian_moments
 
 Array = NDArray[np.float64]
 TILTS = (0.4, 0.8, 1.6)  # p, the standard deviation of the scores of standard normal keys
-GROWTHS = (0.875, 1.0, 1.125, 2.0)  # a, where n = exp(a p**2)
+OUTPUT_GROWTHS = (0.875, 1.0, 1.125, 2.0)  # a, where n = exp(a p**2)
 BITS = (32, 64, 128, 256, 512)  # of n, along those lines
 SCALED = (10, 20, 40, 80)  # of n, where the tilt is varied in units of sqrt(log n)
 BATCHES = 64
-COVARIANCE = np.array([[1.0, 0.25], [0.25, 0.5]])
+OUTPUT_COVARIANCE = np.array([[1.0, 0.25], [0.25, 0.5]])
 ROOT = np.array([[1.0, 0.0], [0.25, math.sqrt(0.4375)]])  # of the covariance, by Cholesky
-QUERY = np.array([0.5, 0.5])  # the tilt of planar keys: p**2 = 0.4375
+OUTPUT_QUERY = np.array([0.5, 0.5])  # the tilt of planar keys: p**2 = 0.4375
 OWN = np.array([1.5, 1.5])  # the key of a query that is among the keys
-ENTRIES = {"c11": (0, 0), "c12": (0, 1), "c22": (1, 1)}
+OUTPUT_ENTRIES = {"c11": (0, 0), "c12": (0, 1), "c22": (1, 1)}
 
 
 def outputs(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn here
@@ -31,7 +31,7 @@ def outputs(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is draw
 
     ``part`` is ``variance`` or ``bias``, n times both, or ``participation``, the mean of the sum of squared weights.
     The last is given along n = exp(``growth`` p**2), and where ``growth`` is 0, at tilts in steps of sqrt(log n).
-    ``c11`` to ``c22`` and ``b1``, ``b2`` are the entries for keys of ``COVARIANCE`` under ``QUERY``.
+    ``c11`` to ``c22`` and ``b1``, ``b2`` are the entries for keys of ``OUTPUT_COVARIANCE`` under ``OUTPUT_QUERY``.
     """
     sizes = [2**k for k in range(4, 21 if scale == "quick" else 41, 2)]
     rows: list[tuple[str, float, float, int, Interval]] = []
@@ -40,12 +40,12 @@ def outputs(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is draw
             bits = found.keys.bit_length() - 1
             rows.append(("variance", p, 0.0, bits, found.covariance[0][0]))
             rows.append(("bias", p, 0.0, bits, found.bias[0]))
-    p = math.sqrt(float(QUERY @ COVARIANCE @ QUERY))
-    for found in gaussian_moments(COVARIANCE, QUERY, [2**k for k in range(12, 21, 2)]):
+    p = math.sqrt(float(OUTPUT_QUERY @ OUTPUT_COVARIANCE @ OUTPUT_QUERY))
+    for found in gaussian_moments(OUTPUT_COVARIANCE, OUTPUT_QUERY, [2**k for k in range(12, 21, 2)]):
         bits = found.keys.bit_length() - 1
-        rows += [(name, p, 0.0, bits, found.covariance[i][j]) for name, (i, j) in ENTRIES.items()]
+        rows += [(name, p, 0.0, bits, found.covariance[i][j]) for name, (i, j) in OUTPUT_ENTRIES.items()]
         rows += [(f"b{i + 1}", p, 0.0, bits, found.bias[i]) for i in range(2)]
-    lines = [(growth, bits) for growth in GROWTHS for bits in (BITS if growth < 2.0 else BITS[:-1])]
+    lines = [(growth, bits) for growth in OUTPUT_GROWTHS for bits in (BITS if growth < 2.0 else BITS[:-1])]
     steps = [(0.15 * part, bits) for bits in SCALED for part in range(1, 21)]
     for growth, tilted, bits in [(a, 1.0 / a, k) for a, k in lines] + [(0.0, x, k) for x, k in steps]:
         p = math.sqrt(tilted * bits * math.log(2.0))
@@ -58,9 +58,9 @@ def outputs(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is draw
 def drawn_outputs(*, scale: str, root: int) -> Table:
     """Return n times means of r r' and of r less its linear part, r the error of outputs over n drawn planar keys.
 
-    Keys are N(0, ``COVARIANCE``) and the tilt is ``QUERY``. The linear part, the mean of w (x - c) with the weights of
-    mean one, has mean zero and makes most of the noise of r. ``own1`` and ``own2`` are the same with the key ``OWN``
-    among the keys. Rows are 64 batches of every n.
+    Keys are N(0, ``OUTPUT_COVARIANCE``) and the tilt is ``OUTPUT_QUERY``. The linear part, the mean of w (x - c) with
+    the weights of mean one, has mean zero and makes most of the noise of r. ``own1`` and ``own2`` are the same with the
+    key ``OWN`` among the keys. Rows are 64 batches of every n.
     """
     plan = [((64, 256), 100)] if scale == "quick" else [((64, 256, 1024), 300), ((2**14,), 40)]
     cases = [
@@ -77,10 +77,10 @@ def drawn_outputs(*, scale: str, root: int) -> Table:
 
 def _run(sizes: tuple[int, ...], runs: int, rng: np.random.Generator) -> list[tuple[float, ...]]:
     """Return one row for every size, of which the smaller ones take the first keys of the largest."""
-    centre = COVARIANCE @ QUERY
-    half = float(QUERY @ centre) / 2.0
-    visible, own = np.array(sizes), float(np.exp(QUERY @ OWN))
-    tilts = np.tile(QUERY, (visible.size, 1))
+    centre = OUTPUT_COVARIANCE @ OUTPUT_QUERY
+    half = float(OUTPUT_QUERY @ centre) / 2.0
+    visible, own = np.array(sizes), float(np.exp(OUTPUT_QUERY @ OWN))
+    tilts = np.tile(OUTPUT_QUERY, (visible.size, 1))
     errors, linear, moved = (np.empty((runs, visible.size, 2)) for _ in range(3))
     for k in range(runs):
         keys = rng.standard_normal((sizes[-1], 2)) @ ROOT.T
@@ -88,7 +88,7 @@ def _run(sizes: tuple[int, ...], runs: int, rng: np.random.Generator) -> list[tu
         mass = np.exp(found.log_partition)[:, np.newaxis]
         errors[k] = found.output - centre
         moved[k] = (mass * found.output + own * OWN) / (mass + own) - centre
-        weights = np.exp(keys @ QUERY - half)
+        weights = np.exp(keys @ OUTPUT_QUERY - half)
         for at, n in enumerate(sizes):
             linear[k, at] = weights[:n] @ (keys[:n] - centre) / n
     rows = []

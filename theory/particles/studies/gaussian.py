@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.evidence import Interval, Kind, Table
-from theory.particles.flows import flow
-from theory.particles.gaussian import (
+from theory.particles.dynamics.flows import flow
+from theory.particles.mean_field.gaussian import (
     Closure,
     DistanceClosure,
     SinkhornClosure,
     SoftmaxClosure,
-    log_variance,
-    moments,
+    log_variance_field,
+    moment_field,
 )
 
 Array = NDArray[np.float64]
@@ -67,7 +67,7 @@ def gaussian_ellipses(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothi
         ("sinkhorn", "skew", SinkhornClosure(FORM + SKEW), BEFORE),
     ]
     for kernel, form, closure, times in runs:
-        path = flow(moments(closure), np.column_stack([np.zeros(2), START]), times)
+        path = flow(moment_field(closure), np.column_stack([np.zeros(2), START]), times)
         found = {name: path.observe(_entry(*at)) for name, at in _ENTRIES.items()}
         for k, t in enumerate(times):
             cells = (kernel, form, t, *(found[name][k] for name in _ENTRIES))
@@ -117,13 +117,13 @@ def closure_of(kernel: str, value: float, first: float, second: float) -> Closur
 
 def _logs(closure: Closure, start: float, times: list[float]) -> list[Interval]:
     """Return the logarithm of the variance at given times."""
-    path = flow(log_variance(closure), math.log(start), [0.0, *times])
+    path = flow(log_variance_field(closure), math.log(start), [0.0, *times])
     return path.observe(float)[1:]
 
 
 def _passages(closure: Closure, start: float, levels: list[int]) -> tuple[list[Interval], list[Interval]]:
     """Return when the variance has doubled so many times: the logarithm takes the place of time."""
-    rate, first = log_variance(closure), math.log(start)
+    rate, first = log_variance_field(closure), math.log(start)
 
     def velocity(state: Array) -> Array:
         return np.array([1.0, 1.0 / float(rate(state[0]))])

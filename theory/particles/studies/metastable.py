@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.evidence import Interval, Kind, Table
-from theory.particles.coarsening import JOINED, coarsening
-from theory.particles.fields import on_sphere
-from theory.particles.merging import Approach
-from theory.particles.passages import passage
+from theory.particles.dynamics.fields import on_sphere
+from theory.particles.dynamics.passages import first_passage_time
+from theory.particles.exact.merging import JOINED, Approach, follow_coarsening
 
-ANGLES, MASSES = (0.0, 0.6, 1.6, 2.6), (0.3, 0.1, 0.4, 0.2)
-BETAS = (20.0, 40.0, 80.0, 160.0, 320.0)
+STAIRCASE_ANGLES, STAIRCASE_WEIGHTS = (0.0, 0.6, 1.6, 2.6), (0.3, 0.1, 0.4, 0.2)
+STAIRCASE_BETAS = (20.0, 40.0, 80.0, 160.0, 320.0)
 _SHARES = (0.002, 0.01, 0.03, 0.07, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95, 0.98)
 _MORE = 24  # at paper scale
 
@@ -36,7 +35,7 @@ class Run(NamedTuple):
     normalised: bool = True
 
 
-RUNS = {
+CLUSTER_RUNS = {
     "equal": Run((0.0, 1.0), (5, 5), 12.0, (0, 9), 0.01),
     "unequal": Run((0.0, 1.0), (7, 3), 12.0, (0, 9), 0.01),
     "obtuse": Run((0.0, 2.0), (8, 2), 4.0, (0, 9), 0.1),
@@ -49,7 +48,7 @@ RUNS = {
 def passages(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn here
     """Return the time after which the watched tokens of every run are at the given angle, by a stiff integrator."""
     times = []
-    for run in RUNS.values():
+    for run in CLUSTER_RUNS.values():
         angles = np.repeat(run.angles, run.counts)
         points = np.column_stack([np.cos(angles), np.sin(angles)])
         field, (i, j) = on_sphere(run.beta, normalised=run.normalised), run.watched
@@ -57,8 +56,8 @@ def passages(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is dra
         def event(x: NDArray[np.float64], i: int = i, j: int = j, end: float = run.end) -> float:
             return float(np.linalg.norm(x[i] - x[j])) - 2.0 * math.sin(end / 2.0)
 
-        times.append(passage(field, points, event, 1e6, method="LSODA"))
-    return Table(Kind.ESTIMATED, {"part": "1", "time": "1"}, {"part": list(RUNS), "time": times})
+        times.append(first_passage_time(field, points, event, 1e6, method="LSODA"))
+    return Table(Kind.ESTIMATED, {"part": "1", "time": "1"}, {"part": list(CLUSTER_RUNS), "time": times})
 
 
 def staircase(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn here
@@ -70,10 +69,10 @@ def staircase(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is dr
     """
     names = ("beta", "stage", "mark", "exponent", "angle", "log_time", "energy")
     columns: dict[str, list[Any]] = {name: [] for name in names}
-    for beta in BETAS:
-        points = np.column_stack([np.cos(ANGLES), np.sin(ANGLES)])
+    for beta in STAIRCASE_BETAS:
+        points = np.column_stack([np.cos(STAIRCASE_ANGLES), np.sin(STAIRCASE_ANGLES)])
         before, slip = None, 0.0
-        for stage, found in enumerate(coarsening(points, MASSES, beta, _stops(scale)), start=1):
+        for stage, found in enumerate(follow_coarsening(points, STAIRCASE_WEIGHTS, beta, _stops(scale)), start=1):
             times, energies, before = _totals(found, before, slip)
             slip += found.slip
             top = beta * 2.0 * math.sin(found.pair.angle / 2.0) ** 2

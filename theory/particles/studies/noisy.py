@@ -13,7 +13,13 @@ from scipy import optimize
 
 from theory.evidence import Interval, Kind, Table, first_best, stream
 from theory.evidence.enclosure import hull, precision
-from theory.particles.free_energy import Enclosed, Equilibrium, Sphere, enclosed, threshold
+from theory.particles.mean_field.free_energy import (
+    Equilibrium,
+    FreeEnergyParts,
+    ZonalFreeEnergy,
+    enclose_free_energy,
+    threshold,
+)
 
 BETAS = (1.0, 2.0, 2.4, 2.5, 3.0, 4.0)
 FACTORS = (0.98, 1.0, 1.02)
@@ -39,7 +45,7 @@ def noisy(*, scale: str, root: int) -> Table:
     rng = stream("noisy", 0, root=root)
     with precision():
         for beta in BETAS:
-            unit, sphere = hull(threshold(beta)), Sphere(beta)
+            unit, sphere = hull(threshold(beta)), ZonalFreeEnergy(beta)
             rows += [_point("branch", sphere, unit, float(field)) for field in _FIELDS[scale]]
             for factor in FACTORS:
                 rows.append(_searched(sphere, factor, unit, rng))
@@ -49,7 +55,7 @@ def noisy(*, scale: str, root: int) -> Table:
                     strength, value = Interval.exactly(factor * unit.mid) / unit, balls.excess(factor * unit.mid)
                     rows.append(("certified", 2, beta, field, strength, hull(balls.order), value))
         for dim, beta in ((2, 2.5), (2, 3.0), (2, 4.0), (3, 2.0), (4, 2.0)):
-            sphere, unit = Sphere(beta, dim), hull(threshold(beta, dim=dim))
+            sphere, unit = ZonalFreeEnergy(beta, dim), hull(threshold(beta, dim=dim))
             found = _outer(sphere, lambda e: e.excess)
             if found is not None:
                 field, balls = _witness(sphere, found)
@@ -57,7 +63,7 @@ def noisy(*, scale: str, root: int) -> Table:
                 value = balls.excess(math.ceil(level.hi * _LEVELS) / _LEVELS)
                 rows.append(("crossing", dim, beta, field, level / unit, hull(balls.order), value))
         for dim, beta in (*((2, b) for b in BETAS), *OTHERS):
-            sphere, unit = Sphere(beta, dim), hull(threshold(beta, dim=dim))
+            sphere, unit = ZonalFreeEnergy(beta, dim), hull(threshold(beta, dim=dim))
             rows += [_point("small", sphere, unit, field) for field in SMALL]
     names = ("part", "dim", "beta", "field", "strength", "order", "value")
     return Table(Kind.NUMERIC, dict.fromkeys(names, "1"), dict(zip(names, zip(*rows, strict=True), strict=True)))
@@ -67,10 +73,10 @@ def _above(strength: float) -> Callable[[Equilibrium], float]:
     return lambda e: e.strength - strength
 
 
-def _witness(sphere: Sphere, found: Equilibrium) -> tuple[float, Enclosed]:
+def _witness(sphere: ZonalFreeEnergy, found: Equilibrium) -> tuple[float, FreeEnergyParts]:
     """Enclose the density of the rounded coefficients; the first of them comes along."""
     potential = _rounded(found)
-    return float(potential[0]), enclosed(sphere.beta, potential, dim=sphere.dim)
+    return float(potential[0]), enclose_free_energy(sphere.beta, potential, dim=sphere.dim)
 
 
 def _rounded(found: Equilibrium) -> NDArray[np.float64]:
@@ -80,12 +86,12 @@ def _rounded(found: Equilibrium) -> NDArray[np.float64]:
 
 
 @cache
-def _coarse(beta: float, dim: int) -> Sphere:
-    return Sphere(beta, dim, nodes=96, degrees=28)
+def _coarse(beta: float, dim: int) -> ZonalFreeEnergy:
+    return ZonalFreeEnergy(beta, dim, nodes=96, degrees=28)
 
 
 def _point(
-    part: str, sphere: Sphere, unit: Interval, field: float
+    part: str, sphere: ZonalFreeEnergy, unit: Interval, field: float
 ) -> tuple[str, int, float, float, Interval, Interval, Interval]:
     """Follow the branch to one field, on two rules: twice their difference and the error on the finer are the width."""
     fine, coarse = sphere.branch(field), _coarse(sphere.beta, sphere.dim).branch(field)
@@ -101,7 +107,7 @@ def _both(fine: float, coarse: float, slack: float) -> Interval:
 
 
 def _searched(
-    sphere: Sphere, factor: float, unit: Interval, rng: np.random.Generator
+    sphere: ZonalFreeEnergy, factor: float, unit: Interval, rng: np.random.Generator
 ) -> tuple[str, int, float, float, Interval, Interval, Interval]:
     """Descend from five densities, and keep the lowest that was seen, the uniform law among them."""
     starts = np.zeros((5, sphere.degrees))
@@ -120,11 +126,11 @@ def _searched(
 @cache
 def _scanned(beta: float, dim: int) -> tuple[Equilibrium, ...]:
     """Return the equilibria of a list of fields, from large to small."""
-    sphere = Sphere(beta, dim)
+    sphere = ZonalFreeEnergy(beta, dim)
     return tuple(sphere.branch(float(field)) for field in np.geomspace(0.05, 12.0, 32)[::-1])
 
 
-def _outer(sphere: Sphere, level: Callable[[Equilibrium], float]) -> Equilibrium | None:
+def _outer(sphere: ZonalFreeEnergy, level: Callable[[Equilibrium], float]) -> Equilibrium | None:
     """Return the equilibrium of the largest field at which ``level`` changes its sign, if it does."""
     scanned = _scanned(sphere.beta, sphere.dim)
     for above, below in itertools.pairwise(scanned):

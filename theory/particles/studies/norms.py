@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from theory.attention import DotProduct
 from theory.evidence import Interval, Kind, Table, stream
-from theory.particles.equiangular import Equiangular
-from theory.particles.fields import PreNorm, Softmax, Tangential
-from theory.particles.flows import Trajectory, flow
-from theory.particles.overlaps import Overlaps, gaps
+from theory.particles.dynamics.fields import PreNorm, SoftmaxField, Tangential
+from theory.particles.dynamics.flows import Trajectory, flow
+from theory.particles.exact.equiangular import Equiangular
+from theory.particles.exact.overlaps import GapField, gaps
 
 Array = NDArray[np.float64]
-SIMPLICES = ((4, 1.0, 0.75), (16, 3.0, 1.0))  # tokens, beta and the gap at the start
-BETA, TOKENS, DIM = 2.0, 6, 3  # of the drawn tokens
+NORM_SIMPLICES = ((4, 1.0, 0.75), (16, 3.0, 1.0))  # tokens, beta and the gap at the start
+NORM_BETA, NORM_TOKENS, DIM = 2.0, 6, 3  # of the drawn tokens
 _TINY = 1e-60  # chosen: absolute tolerance, so that gaps keep their digits
 _LAST = {"pre": 1e8, "post": 40.0}  # of gaps, which keep their digits
 _HELD = {"pre": 1e4, "post": 9.0}  # of coordinates
@@ -33,7 +33,7 @@ _TOLERANCE = 1e-10  # chosen: of the steps
 def norms(*, scale: str, root: int) -> Table:
     """Return gaps and norms at powers of the fourth root of ten (Pre-LN) and at whole times (Post-LN)."""
     rows: list[dict[str, Any]] = []
-    for case, (n, beta, gap) in enumerate(SIMPLICES):
+    for case, (n, beta, gap) in enumerate(NORM_SIMPLICES):
         simplex = Equiangular(n, beta)
         for norm in ("pre", "post"):
             start = np.array([math.log(gap), 0.0] if norm == "pre" else [math.log(gap)])
@@ -41,17 +41,17 @@ def norms(*, scale: str, root: int) -> Table:
             log_norm = (lambda state: float(state[1])) if norm == "pre" else None
             _add(rows, ("simplex", norm, case, n, beta, gap), path, lambda state: float(state[0]), log_norm)
     for case in range(1 if scale == "quick" else 4):
-        x = np.abs(stream("studies.norms", case, root=root).normal(size=(TOKENS, DIM)))
+        x = np.abs(stream("studies.norms", case, root=root).normal(size=(NORM_TOKENS, DIM)))
         x /= np.linalg.norm(x, axis=1, keepdims=True)
-        given, softmax = gaps(x), Softmax(DotProduct(scale=BETA))
+        given, softmax = gaps(x), SoftmaxField(DotProduct(scale=NORM_BETA))
         for norm in ("pre", "post"):
-            named = (norm, case, TOKENS, BETA, float(given.max()))
+            named = (norm, case, NORM_TOKENS, NORM_BETA, float(given.max()))
             pre = norm == "pre"
-            start = np.hstack([given, np.zeros((TOKENS, 1))]) if pre else given
+            start = np.hstack([given, np.zeros((NORM_TOKENS, 1))]) if pre else given
             times = _times(norm, _LAST[norm])
-            path = flow(Overlaps(BETA, pre_norm=pre), start, times, rtol=_TOLERANCE, atol=_TINY)
+            path = flow(GapField(NORM_BETA, pre_norm=pre), start, times, rtol=_TOLERANCE, atol=_TINY)
             log_norm = (lambda state: float(state[0, -1])) if pre else None
-            _add(rows, ("overlaps", *named), path, lambda state: math.log(state[:, :TOKENS].max()), log_norm)
+            _add(rows, ("overlaps", *named), path, lambda state: math.log(state[:, :NORM_TOKENS].max()), log_norm)
             field = PreNorm(softmax) if pre else Tangential(softmax)
             path = flow(field, x, _times(norm, _HELD[norm]), rtol=_TOLERANCE)
             log_norm = (lambda state: math.log(np.linalg.norm(state[0]))) if pre else None

@@ -6,9 +6,9 @@ import numpy as np
 
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import U
-from theory.particles.circle import Circle
-from theory.particles.flows import flow
-from theory.particles.onset import mode, mode_growth, quantiles
+from theory.particles.dynamics.circle import CircleField
+from theory.particles.dynamics.flows import flow
+from theory.particles.mean_field.onset import cosine_quantiles, fourier_mode, mode_growth
 
 BETAS = (1.0, 5.0, 20.0)
 DEGREES = 8
@@ -34,9 +34,9 @@ def onset(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn 
     n = _TOKENS[scale]
     for beta in BETAS:
         for ell in range(1, DEGREES + 1):
-            angles = quantiles(n, ell, AMPLITUDE)
+            angles = cosine_quantiles(n, ell, AMPLITUDE)
             for normalised in (1, 0) if n < MILLION or ell == 3 else (1,):  # the other field costs as much
-                field = Circle(beta, normalised=bool(normalised), method="nufft" if n == MILLION else "dense")
+                field = CircleField(beta, normalised=bool(normalised), method="nufft" if n == MILLION else "dense")
                 found = mode_growth(field, angles, ell)
                 rows.append(("rate", beta, ell, n, normalised, AMPLITUDE, 0.0, found))
     n = _LATER[scale]
@@ -57,10 +57,12 @@ def _followed(
     """Return twice the size of the mode along SA, or its logarithm."""
 
     def size(theta: np.ndarray) -> float:
-        found = 2.0 * abs(mode(theta, degree))
+        found = 2.0 * abs(fourier_mode(theta, degree))
         return float(np.log(found)) if logarithm else found
 
-    path = flow(Circle(FOLLOWED, method="dense"), quantiles(n, degree, epsilon), times, rtol=rtol, atol=0.01 * rtol)
+    path = flow(
+        CircleField(FOLLOWED, method="dense"), cosine_quantiles(n, degree, epsilon), times, rtol=rtol, atol=0.01 * rtol
+    )
     slack = 16 * n * U  # of the angles at the start, which grows along with the mode, and of the sum
     if logarithm:
         return [x + Interval.within(0.0, slack / epsilon) for x in path.observe(size)]

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import gamma
-from theory.particles.circle import Circle
-from theory.particles.fields import Overlap, Softmax, on_sphere
-from theory.particles.manufactured import Manufactured
-from theory.particles.perturbation import Stability, rounding, stability
-from theory.particles.runge_kutta import METHODS, SPHERE, Method, integrate
+from theory.particles.dynamics.circle import CircleField
+from theory.particles.dynamics.fields import Overlap, SoftmaxField, on_sphere
+from theory.particles.dynamics.manufactured import Manufactured
+from theory.particles.dynamics.perturbation import Stability, rounding, stability
+from theory.particles.dynamics.runge_kutta import METHODS, SPHERE, Method, integrate
 
 Array = NDArray[np.float64]
 END, FEWEST = 1.0, 4
@@ -31,11 +31,12 @@ def _eighths(*rows: tuple[int, ...]) -> Array:
 
 PROBLEMS = {
     "plane": Manufactured(
-        Softmax(Overlap(1.0), value=_eighths((4, -6), (6, 4)), masses=np.array([1.0, 2.0, 3.0])),  # type: ignore[arg-type]
+        SoftmaxField(Overlap(1.0), value=_eighths((4, -6), (6, 4)), weights=np.array([1.0, 2.0, 3.0])),
         _eighths((6, 0), (-3, 5), (-2, -6)), _eighths((0, 4), (9, 2), (5, 16)), 0.5, 12.0,
     ),
     "circle": Manufactured(
-        Circle(3.0), _eighths((0,), (5,), (13,), (24,), (37,)), _eighths((5,), (0,), (7,), (11,), (18,)), 0.5, 10.0,
+        CircleField(3.0),
+        _eighths((0,), (5,), (13,), (24,), (37,)), _eighths((5,), (0,), (7,), (11,), (18,)), 0.5, 10.0,
     ),
     "sphere": Manufactured(
         on_sphere(2.0), _eighths((8, 0, 2), (-3, 7, 1), (0, -5, 6), (4, 4, -7)),

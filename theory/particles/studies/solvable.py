@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import U
-from theory.particles.circle import Circle
-from theory.particles.flows import Trajectory
-from theory.particles.runge_kutta import BUTCHER6, integrate
-from theory.particles.solvable import distance_to_consensus, mean_overlap, poisson_quantiles, rate_of_approach
+from theory.particles.dynamics.circle import CircleField
+from theory.particles.dynamics.flows import Trajectory
+from theory.particles.dynamics.runge_kutta import BUTCHER6, integrate
+from theory.particles.exact.solvable import distance_to_consensus, mean_overlap, poisson_quantiles, rate_of_approach
 
 Array = NDArray[np.float64]
 RADIUS = math.sqrt(0.1)  # so that r^2 / (1 - r^2) is 1/9 at first
@@ -24,7 +24,7 @@ LATE, EARLY = 16, 8  # last times of the two
 SHIFTS = (0.0, 0.5, 1.0, 2.0)  # times after log n at which the rate is taken
 CROSSING = (16, 64, 256, 1024, 4096)
 _STEP = 0.25
-_FIELD = Circle(0.0)
+_FIELD = CircleField(0.0)
 
 
 def approach(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn here

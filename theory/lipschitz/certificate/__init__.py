@@ -1,0 +1,28 @@
+"""Constants of one layer of self-attention from its weight matrices, on both sides."""
+
+from typing import TYPE_CHECKING
+
+from theory._lazy import open_lazily
+
+if TYPE_CHECKING:
+    from theory.lipschitz.certificate.certify import (
+        METRICS as METRICS,
+        Certificate as Certificate,
+        Row as Row,
+        certify as certify,
+    )
+    from theory.lipschitz.certificate.lower_bounds import (
+        Stretch as Stretch,
+        enclose_stretch as enclose_stretch,
+    )
+    from theory.lipschitz.certificate.text import as_json as as_json, as_text as as_text, run_command as run_command
+    from theory.lipschitz.certificate.weights import (
+        AttentionWeights as AttentionWeights,
+        as_attention_weights as as_attention_weights,
+        spectral_norm as spectral_norm,
+    )
+    from theory.lipschitz.certificate.weights_file import (
+        read_weights as read_weights,
+    )
+
+open_lazily(__name__)

@@ -1,0 +1,194 @@
+r"""Lipschitz constants of one layer of self-attention from its weights, each with the theorem that it comes from.
+
+Every constant is a function of the norms :math:`\alpha_h = \|B_h\|R^2` and :math:`\|V_h\|` of
+:mod:`theory.lipschitz.certificate.weights`, taken at the upper ends of their enclosures, and grows with all of them.
+Where several theorems speak of a metric the smallest constant stands. A search adds the largest stretch that it finds,
+a lower bound: between the two lies the Lipschitz constant of the layer on the ball, and nothing more is known of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from theory._validate import as_choice, as_count, as_flag, as_generator, as_positive
+from theory.lipschitz.certificate.lower_bounds import Stretch, lower_bounds
+from theory.lipschitz.certificate.upper_bounds import UpperBound, above, distance_bounds, dot_bounds
+from theory.lipschitz.certificate.weights import as_attention_weights, in_range
+
+METRICS = ("W1", "W2", "Winf", "mean", "max", "frobenius")
+_MOST = 10**7  # taken: the constant under a causal mask sums as many terms
+_SEED = 0  # of the generator that a search draws its starts from, unless one is given
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is known of the Lipschitz constant of a layer in one metric.
+
+    Parameters
+    ----------
+    metric : str
+        One of ``METRICS``: Wasserstein distances, or displacements of n tokens: mean, largest, root of the sum of
+        squares.
+    constant : float or None
+        A valid constant, rounding charged; infinite if float64 cannot hold it, None if no theorem applies.
+    claim, label : str
+        The claim that decides the theorem, and its label in this suite's list of statements; empty for None.
+    hypotheses : str
+        Of the theorem, in one line; for None, why there is none.
+    found : Stretch or None
+        The worst displacement found.
+
+    Raises
+    ------
+    ArithmeticError
+        If the constant is below the stretch found, which would be a fault of this package.
+    """
+
+    metric: str
+    constant: float | None
+    claim: str
+    label: str
+    hypotheses: str
+    found: Stretch | None
+
+    def __post_init__(self) -> None:
+        if self.constant is not None and self.lower is not None and self.lower > self.constant:
+            raise ArithmeticError(
+                f"{self.metric}: the constant {self.constant} is below {self.lower}, which is reached"
+            )
+
+    @property
+    def lower(self) -> float | None:
+        """A lower bound of every valid constant, certified at the displacement found; None if none was found."""
+        return None if self.found is None else max(self.found.bound.lo, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Constants of one layer on the ball of a radius.
+
+    Parameters
+    ----------
+    rows : tuple of Row
+        In the order of ``METRICS``.
+    alphas : tuple of float
+        Upper bound of the norm of each head's form times the squared radius.
+    radius : float
+        Of the ball that must hold all tokens.
+    n : int or None
+        Number of tokens, if constants may depend on it.
+    heads : int
+    causal, residual : bool
+    score : str
+    """
+
+    rows: tuple[Row, ...]
+    alphas: tuple[float, ...]
+    radius: float
+    n: int | None
+    heads: int
+    causal: bool
+    residual: bool
+    score: str
+
+    def row(self, metric: str) -> Row:
+        """Return the row of a metric."""
+        return self.rows[METRICS.index(as_choice(metric, "metric", METRICS))]
+
+
+def certify(
+    w_query: ArrayLike,
+    w_key: ArrayLike,
+    w_value: ArrayLike,
+    radius: float,
+    *,
+    n: int | None = None,
+    w_out: ArrayLike | None = None,
+    heads: int = 1,
+    causal: bool = False,
+    residual: bool = False,
+    score: str = "dot",
+    search: bool = True,
+    rng: np.random.Generator | None = None,
+) -> Certificate:
+    r"""Bound the Lipschitz constants of a layer of self-attention on the ball of radius :math:`R`, on both sides.
+
+    Parameters
+    ----------
+    w_query, w_key : array_like, shape (h * d_k, d)
+        Heads stacked along the rows; scores are divided by :math:`\sqrt{d_k}`.
+    w_value : array_like, shape (h * d_v, d)
+    radius : float
+        Every token must have at most this length. The constants grow with it, most of them exponentially.
+    n : int, optional
+        Number of tokens, for the constants that depend on it.
+    w_out : array_like, shape (d_out, h * d_v), optional
+        Output matrix; heads are concatenated unless it is given.
+    heads : int, default 1
+    causal : bool, default False
+        Whether token i sees the tokens up to i only.
+    residual : bool, default False
+        Whether the input is added to the output.
+    score : {"dot", "distance"}
+        Distance attention has ``w_key`` equal to ``w_query`` and multiplies by :math:`W_Q^\top W_Q/\sqrt{d_k}` before
+        ``w_value``.
+    search : bool, default True
+        Whether to look for displacements that are stretched much.
+    rng : numpy.random.Generator, optional
+        Draws the starts of the search; a fixed one unless given.
+
+    Returns
+    -------
+    Certificate
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit or a number is out of range.
+    TypeError
+        If an argument is of the wrong type.
+
+    Examples
+    --------
+    >>> layer = certify([[1.0]], [[-1.0]], [[1.0]], 1.0)
+    >>> row = layer.row("W1")
+    >>> round(row.constant, 3), round(row.lower, 3), row.label
+    (22.167, 22.167, 'MA.L6')
+    """
+    layer = as_attention_weights(
+        w_query, w_key, w_value, w_out, heads=heads, causal=causal, residual=residual, score=score
+    )
+    size = as_positive(radius, "radius")
+    in_range(size, "radius")
+    count = None if n is None else as_count(n, "n")
+    if count is not None and count > _MOST:
+        raise ValueError(f"n: expected at most {_MOST} tokens, got {count}")
+    generator = np.random.default_rng(_SEED) if rng is None else as_generator(rng, "rng")
+    searched = as_flag(search, "search")
+    norms = layer.norms()
+    alphas = tuple((norm * size * size).hi for norm in norms.forms)
+    if layer.score == "dot":
+        bounds = dot_bounds(norms, alphas, count, causal=layer.causal)
+    else:
+        bounds = distance_bounds(norms, size, count, causal=layer.causal)
+    found = lower_bounds(generator, layer, norms, size, count) if searched else {}
+    rows = tuple(_row(metric, bounds.get(metric, []), found.get(metric), layer.residual) for metric in METRICS)
+    return Certificate(rows, alphas, size, count, layer.heads, layer.causal, layer.residual, layer.score)
+
+
+def _row(metric: str, bounds: list[UpperBound], found: Stretch | None, residual: bool) -> Row:
+    """Return the row of a metric, by the least of the upper bounds."""
+    if not bounds:
+        return Row(metric, None, "", "", _missing(metric), found)
+    least = min(bounds, key=lambda bound: bound.constant)
+    constant = above(1.0 + least.constant) if residual else least.constant
+    return Row(metric, constant, least.claim, least.label, least.hypotheses, found)
+
+
+def _missing(metric: str) -> str:
+    if metric.startswith("W"):
+        return "no theorem: under a causal mask close measures may have distant images"
+    return "no theorem without the number of tokens"

@@ -1,0 +1,101 @@
+"""A certificate as text or as JSON, and the command that prints it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from typing import Any
+
+from theory._validate import as_instance
+from theory.lipschitz.certificate.certify import Certificate, Row, certify
+from theory.lipschitz.certificate.weights_file import read_weights
+
+_UP, _DOWN = Context(prec=6, rounding=ROUND_CEILING), Context(prec=6, rounding=ROUND_FLOOR)
+_NAMES = {"Winf": "W_inf", "frobenius": "Frobenius"}
+
+
+def run_command(options: argparse.Namespace) -> str:
+    """Return what the command prints.
+
+    Raises
+    ------
+    ValueError, TypeError, ModuleNotFoundError
+        With one line that says what is wrong.
+    """
+    weights = read_weights(options.file, None if options.names is None else _names(options.names))
+    certificate = certify(
+        **weights,
+        radius=options.radius,
+        n=options.tokens,
+        heads=options.heads,
+        causal=options.causal,
+        residual=options.residual,
+        score=options.score,
+        search=not options.no_search,
+    )
+    return as_json(certificate) if options.json else as_text(certificate)
+
+
+def as_text(certificate: Certificate) -> str:
+    """Return a table: a line for every metric, constants rounded up, lower bounds rounded down."""
+    as_instance(certificate, "certificate", Certificate)
+    alphas = ", ".join(_digits(a, _UP) for a in certificate.alphas)
+    lines = [f"tokens of length at most {certificate.radius!r}; |B| R^2 by heads at most {alphas}", ""]
+    lines.append(f"{'metric':<11}{'constant':>13}{'at least':>13}  theorem")
+    for row in certificate.rows:
+        upper = "-" if row.constant is None else _digits(row.constant, _UP)
+        lower = "-" if row.lower is None else _digits(row.lower, _DOWN)
+        lines.append(f"{_NAMES.get(row.metric, row.metric):<11}{upper:>13}{lower:>13}  {_theorem(row)}")
+    lines += [
+        "",
+        "A constant holds for all tokens in the ball. A search gives lower bounds only ('at least'): the smallest",
+    ]
+    lines += ["valid constant lies between the two, and need not be near either."]
+    return "\n".join(lines) + "\n"
+
+
+def as_json(certificate: Certificate) -> str:
+    """Return everything, worst tokens included; a constant that float64 cannot hold is null, with ``overflow``."""
+    rows = [
+        {
+            "metric": row.metric,
+            "constant": None if row.constant == math.inf else row.constant,
+            "overflow": row.constant == math.inf,
+            "claim": row.claim or None,
+            "label": row.label or None,
+            "hypotheses": row.hypotheses,
+            "lower": row.lower,
+            "witness": _witness(row),
+        }
+        for row in as_instance(certificate, "certificate", Certificate).rows
+    ]
+    about = {name: getattr(certificate, name) for name in ("radius", "n", "heads", "causal", "residual", "score")}
+    about["alphas"] = [None if a == math.inf else a for a in certificate.alphas]
+    return json.dumps({**about, "rows": rows}, indent=1, allow_nan=False) + "\n"
+
+
+def _witness(row: Row) -> dict[str, Any] | None:
+    if row.found is None:
+        return None
+    found = row.found
+    exponent = "inf" if found.p == math.inf else found.p
+    parts = {name: getattr(found, name).tolist() for name in ("points", "tangent", "masses")}
+    return {**parts, "p": exponent}
+
+
+def _theorem(row: Row) -> str:
+    return row.hypotheses if row.constant is None else f"{row.label} {row.claim}: {row.hypotheses}"
+
+
+def _digits(number: float, context: Context) -> str:
+    """Return six digits, rounded in the safe direction."""
+    return "> 1.79e308" if number == math.inf else f"{context.create_decimal(number):.6g}"
+
+
+def _names(text: str) -> dict[str, str]:
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(name and equals and called for name, equals, called in pairs):
+        raise ValueError(f"--names: expected NAME=KEY, separated by commas, got {text!r}")
+    return {name.strip(): called.strip() for name, _, called in pairs}
