@@ -17,7 +17,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.lipschitz import studies
 from theory.lipschitz.constants import contaminated_share, sampling_deviation
-from theory.lipschitz.studies.contamination import RARE
+from theory.lipschitz.studies import RARE
 
 TITLE = "contamination and sampling error of attention, against their exact laws"
 STUDY = studies.contamination

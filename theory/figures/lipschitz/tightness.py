@@ -18,7 +18,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.lipschitz import studies
 from theory.lipschitz.constants import interpolated_constant, joint_constant, measure_constant, schur_constant
-from theory.lipschitz.studies.bounded import stretches
+from theory.lipschitz.studies import stretches
 
 TITLE = "how near attention on a ball comes to its constants in three metrics"
 STUDY = studies.tightness
