@@ -11,6 +11,7 @@ import pytest
 from theory.__main__ import main
 from theory.evidence import Verdict
 from theory.evidence.interval import Kind
+from theory.figures.registry import titles
 from theory.report.archive import find
 
 ROOT = Path(__file__).parent.parent
@@ -55,6 +56,31 @@ def test_modules_and_names_exist(page):
     for name in re.findall(r"`(theory(?:\.\w+)+)`", text):
         door, _, own = name.rpartition(".")
         assert find_spec(name) is not None or hasattr(import_module(door), own), name
+
+
+def test_what_the_library_is_said_to_have_is_handed_out():
+    """Every name in backticks is a function or class of some door, a parameter or a figure."""
+    text = re.sub(r"```.*?```", "", (ROOT / "docs" / "library.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    named = set(re.findall(r"`([A-Za-z_]\w+)(?:\(.*?\))?`", text))
+    parameters = {
+        "dense",
+        "nufft",
+        "local",
+        "auto",
+        "method",
+        "mask",
+        "prior",
+        "tau",
+        "w_query",
+        "w_key",
+        "w_value",
+        "w_out",
+    }
+    folders = (path.parent.relative_to(ROOT) for path in (ROOT / "theory").rglob("__init__.py"))
+    doors = [import_module(".".join(folder.parts)) for folder in folders if "torch" not in folder.parts]
+    handed_out = {name for door in doors for name in getattr(door, "__all__", ())}
+    others = {"_vjp", "FILE", "scaled_dot_product_attention"}
+    assert named - handed_out - parameters - set(titles()) - others == set()
 
 
 @pytest.mark.parametrize(

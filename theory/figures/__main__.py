@@ -155,7 +155,7 @@ def _draw(names: Sequence[str], request: worker_pool.Request, workers: int) -> i
     known = list(registry.titles())
     stamped = []
     outcomes = worker_pool.run_tasks(worker_pool.draw_figure, names, request, workers)
-    with _shown(len(names)) as (say, advance), closing(outcomes):
+    with _progress(len(names)) as (say, advance), closing(outcomes):
         for number, (name, outcome, seconds) in enumerate(outcomes, start=1):
             from theory.figures import render  # noqa: PLC0415  loads Matplotlib, while others draw
 
@@ -185,7 +185,7 @@ def _check(names: Sequence[str], request: worker_pool.Request, workers: int) -> 
 
     wrong = 0
     outcomes = worker_pool.run_tasks(worker_pool.check_figure, names, request, workers)
-    with _shown(len(names)) as (say, advance), closing(outcomes):
+    with _progress(len(names)) as (say, advance), closing(outcomes):
         for name, faults, _ in outcomes:
             wrong += bool(faults)
             for fault in faults or ["agrees"]:
@@ -198,7 +198,7 @@ def _check(names: Sequence[str], request: worker_pool.Request, workers: int) -> 
 
 
 @contextmanager
-def _shown(count: int) -> Iterator[tuple[Callable[[str, bool], None], Callable[[], None]]]:
+def _progress(count: int) -> Iterator[tuple[Callable[[str, bool], None], Callable[[], None]]]:
     """Give a way to say a line, fine or not, and one to count a figure; a terminal sees how long it will take."""
     from rich.console import Console  # noqa: PLC0415
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415

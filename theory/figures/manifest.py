@@ -34,13 +34,13 @@ def make_entry(module: FigureModule, verdict: TableVerdict, files: Mapping[str, 
 
     ``files`` are the pictures with their sha256, of which the packages at hand have drawn at least one.
     """
-    return {**_expected(module, verdict), "files": dict(files), "drawn_by": dict(_packages())}
+    return {**_expected_entry(module, verdict), "files": dict(files), "drawn_by": dict(_packages())}
 
 
 def current_pictures(name: str, module: FigureModule, verdict: TableVerdict, folder: Path) -> dict[str, str]:
     """Return the pictures in ``folder`` that show what a drawing of today would show, with their sha256."""
     noted = load(folder).get(name, {"files": {}})
-    expected = _expected(module, verdict)
+    expected = _expected_entry(module, verdict)
     committed = load_committed(folder / f"{name}.csv")
     if committed is None or committed.sha256 != expected["csv"]:
         return {}
@@ -82,7 +82,7 @@ def _packages() -> tuple[tuple[str, str], ...]:
     return tuple({**known, "freetype": ft2font.__freetype_version__}.items())
 
 
-def _expected(module: FigureModule, verdict: TableVerdict) -> dict[str, Any]:
+def _expected_entry(module: FigureModule, verdict: TableVerdict) -> dict[str, Any]:
     """Return what decides what a figure shows."""
     return {**_contents(module, verdict), "code": code_fingerprint(module)}
 

@@ -42,7 +42,7 @@ def titles() -> dict[str, str]:
     ValueError
         If two figures have one title, or names that differ only in case, which share their files on some disks.
     """
-    found = {path: _assigned(path, "TITLE") for path in _modules()}
+    found = {path: _read_assignment(path, "TITLE") for path in _modules()}
     known = {path: str(title) for path, title in found.items() if title is not None}
     _distinct({path: path.stem.casefold() for path in known})
     _distinct(known)
@@ -75,7 +75,7 @@ def _place(path: Path) -> str:
 
 def data_files(name: str) -> list[Path]:
     """Return the data files of the package that the study of a figure reads: what it assigns to ``DATA``."""
-    return [_PACKAGE / place for place in _assigned(_module(name), "DATA") or ()]
+    return [_PACKAGE / place for place in _read_assignment(_module(name), "DATA") or ()]
 
 
 def figure_module(name: str) -> FigureModule:
@@ -96,7 +96,7 @@ def figure_module(name: str) -> FigureModule:
     return cast("FigureModule", module)
 
 
-def _assigned(path: Path, name: str) -> Any:
+def _read_assignment(path: Path, name: str) -> Any:
     """Return the literal that a module assigns to a name, ``None`` if it assigns none.
 
     Raises

@@ -44,11 +44,11 @@ def bibliography(notes: Path) -> dict[str, str]:
             key = start.group(2)
             if key in entries:
                 raise ArchiveError(f"{notes}: expected the BibTeX key {key} once, found it twice")
-            entries[key] = _balanced(block[start.start() :], f"{notes}: {key}")
+            entries[key] = _read_entry(block[start.start() :], f"{notes}: {key}")
     return entries
 
 
-def _balanced(text: str, where: str) -> str:
+def _read_entry(text: str, where: str) -> str:
     depth = 0
     for place, character in enumerate(text):
         depth += {"{": 1, "}": -1}.get(character, 0)

@@ -62,7 +62,7 @@ def common(interval: Interval, *, tex: bool = False) -> str:
             shared = cut.plus(a)
             if shared == cut.plus(b):
                 exact = shared == a == b
-                return _written(shared.normalize() if exact else shared, tex, "" if exact else _dots(tex))
+                return _write(shared.normalize() if exact else shared, tex, "" if exact else _dots(tex))
     low = at_least(lo, tex=tex, figures=figures)
     high = at_most(hi, tex=tex, figures=figures)
     return f"[{low}, {high}]"
@@ -79,10 +79,10 @@ def _figures(interval: Interval) -> int:
 def _short(value: float, rounding: str, tex: bool, figures: int) -> str:
     if math.isinf(value):
         return ("-" if value < 0.0 else "") + (r"\infty" if tex else "inf")
-    return _written(Context(prec=figures, rounding=rounding).plus(Decimal(value + 0.0)), tex, "")  # no negative zero
+    return _write(Context(prec=figures, rounding=rounding).plus(Decimal(value + 0.0)), tex, "")  # no negative zero
 
 
-def _written(number: Decimal, tex: bool, dots: str) -> str:
+def _write(number: Decimal, tex: bool, dots: str) -> str:
     exponent = number.adjusted()
     if number == 0 or exponent in _PLAIN:
         return f"{number:f}{dots}"

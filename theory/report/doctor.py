@@ -114,7 +114,7 @@ def check_verdicts() -> tuple[str, int]:
             records[claim] = find(root / "verify" / "evidence", claim)
         except ArchiveError as error:
             said[claim] = f"NO GOOD RECORD: {error}"
-    seconds, faults, output = _decided(root, records)
+    seconds, faults, output = _run_pytest(root, records)
     for claim, record in records.items():
         fault = faults.get(claim) if claim in seconds else "pytest did not decide it"
         entry = record.entries.get("quick")
@@ -143,7 +143,7 @@ def _checkout() -> Path | None:
     return next((root for root in roots if (root / "verify" / "conftest.py").is_file()), None)
 
 
-def _decided(root: Path, records: Mapping[str, Record]) -> tuple[dict[str, float], dict[str, str], str]:
+def _run_pytest(root: Path, records: Mapping[str, Record]) -> tuple[dict[str, float], dict[str, str], str]:
     """Return the seconds of every claim that was reached, what is wrong with those that fail, and all that was said."""
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "verdicts.xml"

@@ -102,7 +102,7 @@ def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> lis
     versions = ", ".join(f"{name} {entry.provenance[name]}" for name in made_with if entry.provenance[name] is not None)
     text += [
         *(_line("table", f"{name} sha256 {digest}") for name, digest in entry.tables.items()),
-        _line("recorded", _recorded(entry, changed)),
+        _line("recorded", _record_line(entry, changed)),
         _line("made with", versions),
         _line("decide again", record.command(entry), wrap=False),
     ]
@@ -111,7 +111,7 @@ def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> lis
     return text
 
 
-def _recorded(entry: Entry, changed: tuple[str, ...] | None) -> str:
+def _record_line(entry: Entry, changed: tuple[str, ...] | None) -> str:
     """Say at which commit an entry was recorded, and what has changed since of the code that decides it."""
     commit = entry.provenance["commit"]
     at = "at no known commit" if commit is None else f"at {commit.removesuffix('+')}"

@@ -59,7 +59,7 @@ def changes(records: Sequence[Record], folder: Path) -> Changes:
             commit = (entry.provenance["commit"] or "").removesuffix("+")
             if (root, commit) not in since:
                 since[root, commit] = _since(root, commit, {name for one in now.values() for name in one.files})
-            found[record.claim.id, entry.scale] = _changed(closure, since[root, commit])
+            found[record.claim.id, entry.scale] = _changed_files(closure, since[root, commit])
     return found
 
 
@@ -86,7 +86,7 @@ def _since(root: Path, commit: str, among: set[str]) -> dict[str, str | None]:
     return {name: None if content is None else print_of(name, content) for name, content in old.items()}
 
 
-def _changed(closure: Closure, since: Mapping[str, str | None]) -> tuple[str, ...]:
+def _changed_files(closure: Closure, since: Mapping[str, str | None]) -> tuple[str, ...]:
     return tuple(name for name in sorted(closure.files) if name in since and since[name] != closure.files[name])
 
 

@@ -59,13 +59,13 @@ def decide_again(records: Sequence[Record], folder: Path, count: int) -> tuple[s
     root = places[there[0].claim.id][1]
     chosen = choose(there, count, (commit(root, ()) or "").removesuffix("+"))
     named = ", ".join(record.claim.id for record in chosen)
-    status, text = _decided(root, [f"{record.test}::{record.claim.id}" for record in chosen])
+    status, text = _run_pytest(root, [f"{record.test}::{record.claim.id}" for record in chosen])
     if status == 0:
         return f"decided again at scale {_SCALE}, as recorded: {named}\n", False
     return f"{text}decided again at scale {_SCALE}, NOT as recorded: one of {named}\n", True
 
 
-def _decided(root: Path, items: Sequence[str]) -> tuple[int, str]:
+def _run_pytest(root: Path, items: Sequence[str]) -> tuple[int, str]:
     """Run pytest on these items, and return its status and what it says."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--scale", _SCALE, *items]
     environment = {**os.environ, "NO_COLOR": "1"}

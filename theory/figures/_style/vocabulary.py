@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,7 +106,7 @@ def intervals(
 def convergence(
     axes: Axes,
     x: ArrayLike,
-    errors: Sequence[Interval] | Sequence[float],
+    errors: Iterable[Interval] | Iterable[float],
     *,
     color: str,
     mark: str = "",
@@ -123,7 +123,7 @@ def convergence(
         The panel.
     x : array_like
         Steps.
-    errors : sequence of Interval or of float
+    errors : iterable of Interval or of float, or Intervals
         Errors; of intervals the middles are drawn.
     color, mark, line : str
         How.

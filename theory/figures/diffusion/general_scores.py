@@ -9,6 +9,7 @@ opposite sign.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -95,14 +96,14 @@ def _coefficient(x: float, *, printed: bool = False, cubic: float = 1.0, drift: 
     slope = 0.5 * drift * float(WAVY_DENSITY.log_slope(y))
     plain = peak_correction([[c]], np.zeros((1, 1, 1)), [slope], [first], [[second]])
     bent = peak_correction([[c]], np.full((1, 1, 1), 3.0 * c * CUBIC_SHARE), [0.0], [first], [[0.0]])
-    return plain / mass + cubic * bent
+    return float(plain / mass + cubic * bent)
 
 
 def _errors(axes: Axes, table: Table) -> None:
     epsilons = np.array(table.levels("epsilon")[::-1][:_USED])
     places = table.where(epsilon=float(epsilons[0]))["x"].tolist()
     ends = [float(wavy_function(relabelled(x))) for x in places]
-    levels = [
+    levels: Any = [
         [(value - end) / e for value, end in zip(table.where(epsilon=e).intervals("value"), ends, strict=True)]
         for e in epsilons.tolist()
     ]

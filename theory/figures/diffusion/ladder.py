@@ -7,6 +7,7 @@ in the metric alone, or with half the drift, nothing converges.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def _limit(axes: Axes, table: Table) -> None:
 
 def _errors(axes: Axes, table: Table) -> None:
     epsilons = np.array(table.levels("epsilon")[::-1])
-    levels = [table.where(epsilon=e).intervals("change") for e in epsilons.tolist()]
+    levels: Any = [table.where(epsilon=e).intervals("change") for e in epsilons.tolist()]
     x = table.where(epsilon=float(epsilons[0]))["x"]
     for kappa, line, label in ((0.5, "dashed", "half the drift"), (0.0, "dotted", "no drift")):
         wrong = largest_errors(levels, _operator(x, kappa).tolist())

@@ -8,6 +8,7 @@ and so does any formula in g if the score is not symmetric.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from matplotlib.ticker import NullFormatter
@@ -138,7 +139,7 @@ def _levels(table: Table, name: str, epsilons: Array) -> list[list[Interval]]:
 
 
 def _plot(
-    axes: Axes, epsilons: Array, errors: list[Interval], hue: str, marker: str, label: str, *, below: bool = False
+    axes: Axes, epsilons: Array, errors: Iterable[Interval], hue: str, marker: str, label: str, *, below: bool = False
 ) -> None:
     """Draw the errors of one operator; those of wrong ones are dashed, without markers."""
     line = "solid" if marker else "dashed"

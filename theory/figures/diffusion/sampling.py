@@ -46,7 +46,7 @@ def draw(table: Table) -> Figure:
     style.panel(rest, "d", "drawn over predicted for many tokens")
     for d in (1, 2):
         _quadratures(without, table, d)
-        _drawn(drawn, counts, rest, table, d)
+        _draw_samples(drawn, counts, rest, table, d)
     label = r"variance of $(\hat P_\varepsilon h - h)/\varepsilon$"
     without.set(
         xscale="log", yscale="log", xlabel=r"bandwidth $\varepsilon$", ylabel=rf"$N\times$ {label}", ylim=(1.0, 1e7)
@@ -86,7 +86,7 @@ def _quadratures(axes: Axes, table: Table, d: int) -> None:
         if part == "regular":
             line = _law(d, epsilon, float(np.sum(np.square(first))), density)
         else:
-            second = np.array([[_mixed(place, a, b, h) for a in np.eye(d)] for b in np.eye(d)])
+            second = np.array([[_mixed_difference(place, a, b, h) for a in np.eye(d)] for b in np.eye(d)])
             size = 2.0 * float((second**2).sum()) + float(np.trace(second)) ** 2
             line = size / (16.0 * density * (4.0 * np.pi * epsilon) ** (d / 2))
         axes.plot(epsilon, line, color=_HUES[d], linewidth=0.8, linestyle="-" if part == "regular" else "--")
@@ -104,13 +104,13 @@ def _quadratures(axes: Axes, table: Table, d: int) -> None:
         )
 
 
-def _mixed(place: Array, a: Array, b: Array, h: float) -> float:
+def _mixed_difference(place: Array, a: Array, b: Array, h: float) -> float:
     h = h**0.75
     corners = [(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)]
     return float(sum(sign * sampled_function(*(place + h * (s * a + t * b))) for s, t, sign in corners) / (4.0 * h * h))
 
 
-def _predicted(d: int) -> Any:
+def _predict_variance(d: int) -> Any:
     """Return the mean over the places of N times the variance, as a function of the bandwidth."""
     grid = PeriodicGrid((_NODES[d],) * d)
     p = np.ones(grid.shape)
@@ -121,9 +121,9 @@ def _predicted(d: int) -> Any:
     return lambda epsilon: float(error.variance(epsilon)[tuple(nodes.T)].mean())
 
 
-def _drawn(bandwidths: Axes, counts: Axes, rest: Axes, table: Table, d: int) -> None:
+def _draw_samples(bandwidths: Axes, counts: Axes, rest: Axes, table: Table, d: int) -> None:
     """Draw what clouds give, the law of each bandwidth, and the quotient with three standard errors."""
-    law = _predicted(d)
+    law = _predict_variance(d)
     spreads = table.where(part="spread", d=d)
     epsilon = np.geomspace(float(spreads["epsilon"].min()), float(spreads["epsilon"].max()), 40)
     bandwidths.plot(epsilon, [law(e) / FIXED_TOKENS for e in epsilon], color=_HUES[d], linewidth=0.8)

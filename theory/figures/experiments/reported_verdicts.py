@@ -75,7 +75,7 @@ STUDY = verdicts
 def _rows(runs: Table, task: str, scale: str, evidence: Path) -> Iterator[dict[str, Any]]:
     for panel in _PANELS:
         for opponent in _OPPONENTS:
-            margin, verdict = _claimed(evidence / f"reported.{task}-{panel.quantity}-{opponent}.json", scale)
+            margin, verdict = _read_claim(evidence / f"reported.{task}-{panel.quantity}-{opponent}.json", scale)
             where = analysis.list_circumstances(runs, "metric", opponent)
             for each in where:
                 found = analysis.pair_runs(runs, panel.column, "metric", opponent, each)
@@ -86,7 +86,7 @@ def _rows(runs: Table, task: str, scale: str, evidence: Path) -> Iterator[dict[s
                 }  # fmt: skip
 
 
-def _claimed(path: Path, scale: str) -> tuple[float, str]:
+def _read_claim(path: Path, scale: str) -> tuple[float, str]:
     try:
         record = read(path)
     except ArchiveError:  # nothing is claimed, or the gate names what cannot be read
@@ -139,9 +139,9 @@ def _frame(axes: Axes, letter: str, panel: _Panel, part: Table) -> None:
     else:
         most = min(panel.most, max(0.02, float(np.abs(ends).max(initial=0.0)))) * 1.1
         axes.set_xlim(-most, most)
-    style.guide(axes, x=_shown(panel, 0.0))
+    style.guide(axes, x=_axis_value(panel, 0.0))
     for margin in set(part["margin"][np.isfinite(part["margin"])].tolist()):
-        style.guide(axes, x=_shown(panel, margin), color=style.BLUE, line="dashed")
+        style.guide(axes, x=_axis_value(panel, margin), color=style.BLUE, line="dashed")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
 
@@ -152,7 +152,7 @@ def _power(step: float, exponent: int) -> str:
     return f"1/{size}" if exponent < 0 else str(size)
 
 
-def _shown(panel: _Panel, gain: float) -> float:
+def _axis_value(panel: _Panel, gain: float) -> float:
     return float(np.exp(np.clip(gain, -99.0, 99.0))) if panel.quantity == "loss" else gain
 
 
@@ -164,7 +164,7 @@ def _block(axes: Axes, panel: _Panel, part: Table, row: int) -> None:
     ):
         shape, face, _ = _LOOKS[rule, matching]
         height = row + 0.48 + 0.17 * k
-        _interval(axes, gain, lambda value: min(max(_shown(panel, value), low), high), height, (shape, face))
+        _interval(axes, gain, lambda value: min(max(_axis_value(panel, value), low), high), height, (shape, face))
     for verdict in dict.fromkeys(part["verdict"].tolist()):
         axes.annotate(
             verdict, (0.99, row + 0.22), xycoords=("axes fraction", "data"), size=style.SMALL, ha="right", va="center",

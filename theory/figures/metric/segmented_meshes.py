@@ -46,7 +46,7 @@ def draw(table: Table) -> Figure:
 
 
 def _body(axes: Axes, part: Table, column: str) -> None:
-    triangles = _turned(np.stack([np.stack([part[f"{a}{k}"] for a in "xyz"], axis=1) for k in range(3)], axis=1))
+    triangles = _turn(np.stack([np.stack([part[f"{a}{k}"] for a in "xyz"], axis=1) for k in range(3)], axis=1))
     normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     order = np.argsort(triangles[:, :, 2].mean(axis=1))  # the nearest last
@@ -70,7 +70,7 @@ def _body(axes: Axes, part: Table, column: str) -> None:
     axes.set_axis_off()
 
 
-def _turned(triangles: Array) -> Array:
+def _turn(triangles: Array) -> Array:
     """Turn a body about the vertical to be seen broadside, then tilt it; the viewer is far along the third axis."""
     flat = triangles.reshape(-1, 3)[:, [0, 2]]
     widest = np.linalg.svd(flat - flat.mean(axis=0), full_matrices=False)[2][0]

@@ -77,7 +77,7 @@ def _tokens(part: Table) -> Array:
 
 def _still(axes: Axes, tokens: Array, *, sphere: bool) -> None:
     """Draw tokens as dots, one for all that have met."""
-    places, counts = _merged(tokens)
+    places, counts = _merge_tokens(tokens)
     sizes = _AREA[0] + (_AREA[1] - _AREA[0]) * (counts - 1) / max(len(tokens) - 1, 1)
     axes.set(xlim=(-1.22, 1.22), ylim=(-1.22, 1.22), aspect="equal")
     axes.axis("off")
@@ -101,7 +101,7 @@ def _still(axes: Axes, tokens: Array, *, sphere: bool) -> None:
         axes.scatter(seen[part, 0], seen[part, 1], s=sizes[part], c=hue, alpha=alpha, linewidths=0.0, zorder=level)
 
 
-def _merged(tokens: Array) -> tuple[Array, Array]:
+def _merge_tokens(tokens: Array) -> tuple[Array, Array]:
     """Return the means of the groups of tokens that are linked by short steps, and how many are in each."""
     near = ((tokens[:, np.newaxis] - tokens) ** 2).sum(axis=2) < _NEAR**2
     groups, label = connected_components(csr_array(near), directed=False)

@@ -37,8 +37,8 @@ def draw(table: Table) -> Figure:
     figure, (first, second, third) = style.row(2.75, "distance to consensus", "its rate", r"about the time $\log n$")
     grid = table.where(part="grid")
     many = int(grid["n"].max())
-    r = np.sqrt(_grown(_TIMES) / (1.0 + _grown(_TIMES)))
-    first.plot(_TIMES, np.sqrt(2.0 / (1.0 + _grown(_TIMES)) / (1.0 + r)), color=style.BLACK, label="mean field")
+    r = np.sqrt(_growth(_TIMES) / (1.0 + _growth(_TIMES)))
+    first.plot(_TIMES, np.sqrt(2.0 / (1.0 + _growth(_TIMES)) / (1.0 + r)), color=style.BLACK, label="mean field")
     second.plot(_TIMES, -r * (1.0 + r) / 4.0, color=style.BLACK)
     for n, hue in zip((*settings.FEW, many), (*_HUES, style.BLACK), strict=True):
         part = grid.where(n=n)
@@ -56,7 +56,7 @@ def draw(table: Table) -> Figure:
     return figure
 
 
-def _grown(t: Array) -> Array:
+def _growth(t: Array) -> Array:
     """Return r^2 / (1 - r^2) of the mean field."""
     grown: Array = _STARTED * np.exp(t)
     return grown
