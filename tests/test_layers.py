@@ -200,9 +200,16 @@ def test_doors_are_quick():
 
 CHECKS = sorted((ROOT / "verify").rglob("*.py"))
 FIGURES = sorted((PACKAGE / "figures").rglob("*.py"))
-VOCABULARY = {"verify/conftest.py", "verify/inputs.py", "verify/textbook.py"}
-WIDTHS = {"gamma", "within"}  # a width is derived by an instrument, or travels with the numbers
-OPEN = {"evidence", "_lazy", "_validate", "figures", "report", "__main__"}  # what a figure or a test of the house may look into
+VOCABULARY = {"verify/conftest.py", "verify/inputs.py"}
+WIDTHS = {"gamma", "within"}  # derived by an instrument, or travelling with the numbers
+OPEN = {
+    "evidence",
+    "_lazy",
+    "_validate",
+    "figures",
+    "report",
+    "__main__",
+}  # what a figure or a test of the house may look into
 
 
 def in_repository(path: Path) -> str:
@@ -234,8 +241,9 @@ def test_checks_and_figures_go_through_doors(path):
 
 
 def test_beside_claims_there_is_one_vocabulary():
+    """Definitions as they are printed stand in the textbook, inputs that several claims draw in one module."""
     beside = {in_repository(path) for path in CHECKS if not path.name.startswith("test_")}
-    assert beside == VOCABULARY
+    assert {name for name in beside if not name.startswith("verify/textbook/")} == VOCABULARY
 
 
 @pytest.mark.parametrize("path", [path for path in MODULES if path.name == "__init__.py"], ids=place)

@@ -28,7 +28,7 @@ from theory.lipschitz import displacement, displacement_ratio, studies, witnesse
 from theory.lipschitz.constants import distance_constant, nearness_constant
 from theory.lipschitz.studies import row_sum
 from verify.inputs import UNITS
-from verify.lipschitz.lambert import FAR, FIRST, attended, bound, moves, near, pushed_apart
+from verify.textbook.lambert import FAR, FIRST, attended, bound, moves, near, pushed_apart
 
 KIM = ("kim2021",)
 REFEREED = ("derived", "recalled", "refereed")

@@ -26,7 +26,7 @@ from theory.evidence.spectra import spectral_norm
 from theory.lipschitz import displacement_ratio, enclosed_jacobian, studies, witnesses, wp_line
 from theory.lipschitz.constants import atoms_constant, near_constant
 from verify.inputs import UNITS
-from verify.lipschitz.lambert import FAR, FIRST, SCORE, Laplace, attended, bound, dyadic, moves, near, pushed_apart
+from verify.textbook.lambert import FAR, FIRST, SCORE, Laplace, attended, bound, dyadic, moves, near, pushed_apart
 
 KIM = ("kim2021",)
 MIRROR = np.array([[10.0], [-5.0], [-15.0]])  # two tokens at equal distances from the image of the first

@@ -7,7 +7,7 @@ from theory.evidence import Claim, Interval, at_most, bug, constant, equals, exa
 from theory.evidence.spectra import spectral_norm
 from theory.lipschitz import block_jacobian, displacement_ratio
 from theory.lipschitz.constants import column_constant, distance_constant, tied_constants
-from verify.lipschitz.lambert import FAR, FIRST, SCORE, bound, dyadic, moves, near, pushed_apart
+from verify.textbook.lambert import FAR, FIRST, SCORE, bound, dyadic, moves, near, pushed_apart
 
 ONE = np.ones((1, 1))
 NORMS = {np.inf: "largest entry", 2.0: "Euclidean"}

@@ -29,7 +29,7 @@ from theory.evidence.spectra import singular_values
 from theory.lipschitz import studies
 from theory.lipschitz.constants import frobenius_constants, leader_bound, leader_gap
 from verify import textbook
-from verify.lipschitz import clouds
+from verify.textbook import clouds
 
 CASTIN = ("castin2024",)
 REFEREED = ("derived", "refereed")

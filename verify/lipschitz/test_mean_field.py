@@ -20,8 +20,7 @@ from theory.evidence import (
     zero,
 )
 from theory.lipschitz import studies
-from verify.lipschitz import clouds
-from verify.textbook import hull
+from verify.textbook import clouds, hull
 
 LEADING = 3 * Interval.exactly(3).sqrt() / 8
 REFEREED = ("derived", "refereed")

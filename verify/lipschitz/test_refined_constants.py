@@ -27,7 +27,7 @@ from theory.evidence.spectra import spectral_norm
 from theory.lipschitz import norm_at, studies
 from theory.lipschitz.constants import refined_w2_constant, sharp_w1_constant
 from verify.inputs import FLOOR, draw_cloud, draw_layer, push_within
-from verify.lipschitz import clouds
+from verify.textbook import clouds
 
 REACHED = {0.25: "0.80", 1.0: "0.73", 2.0: "0.86", 3.0: "0.91"}
 ALPHAS = ("0.25", "0.5", "1", "2", "3")

@@ -26,7 +26,7 @@ from theory.evidence import (
 )
 from theory.lipschitz import enclosed_jacobian, studies, witnesses
 from theory.lipschitz.studies import STEP, column_sum
-from verify.lipschitz.lambert import SCORE, near
+from verify.textbook.lambert import SCORE, near
 
 REFEREED = ("derived", "refereed")
 CROSSING = 1710
