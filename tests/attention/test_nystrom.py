@@ -16,7 +16,8 @@ from theory.attention.variants import (
     segment_means,
     through_landmarks,
 )
-from theory.evidence import gamma, stream
+from theory.evidence import stream
+from theory.evidence.roundoff import gamma
 
 TOKENS = np.array([[1.0, 2.0], [0.0, 1.0], [-1.0, 0.0]])
 PLAIN = DotProduct(scale=1.0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from theory.evidence import Interval, Kind, ball, balls, ends, hull, stream, sup_over
+from theory.evidence import Interval, Kind, ball, balls, hull, stream, sup_over
 from theory.evidence.enclosure import PRECISION, coefficient, exp, log, precision, sqrt, tanh, variable
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from theory.evidence import Interval, Kind, discrepancy, gamma, softmax_error, stream, total
+from theory.evidence import Interval, Kind, stream
 from theory.evidence.enclosure import balls, ends, exp, precision
-from theory.evidence.roundoff import U, average_error, covariance_error
+from theory.evidence.roundoff import U, average_error, covariance_error, discrepancy, gamma, softmax_error, total
 
 SIZES = [1, 2, 3, 17, 512]
 LEAST = 1e-300  # below it a weight may lose digits by gradual underflow

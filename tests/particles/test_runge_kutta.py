@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from theory.evidence import gamma, stream
+from theory.evidence import stream
+from theory.evidence.roundoff import gamma
 from theory.particles import METHODS, RK4, SPHERE, CircleField, RungeKutta, integrate, on_sphere
 from theory.particles.dynamics import FLAT, Method
 from theory.particles.dynamics.runge_kutta import BUTCHER6, EULER, HEUN, chart_rate, retracted

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from theory.evidence.enclosure import (
         ball as ball,
         balls as balls,
-        ends as ends,
         hull as hull,
         precision as precision,
         sup_over as sup_over,
@@ -43,12 +42,6 @@ if TYPE_CHECKING:
     )
     from theory.evidence.judge import Verdict as Verdict, judge as judge
     from theory.evidence.outward import norm as norm
-    from theory.evidence.roundoff import (
-        discrepancy as discrepancy,
-        gamma as gamma,
-        softmax_error as softmax_error,
-        total as total,
-    )
     from theory.evidence.runner import Evidence as Evidence, Run as Run, decide as decide
     from theory.evidence.statistics import (
         batch_mean as batch_mean,

@@ -13,20 +13,8 @@ from theory.attention import (
     rounding,
 )
 from theory.engine import Form, Pairs
-from theory.evidence import (
-    Claim,
-    Interval,
-    at_most,
-    ball,
-    bug,
-    constant,
-    discrepancy,
-    equals,
-    exact,
-    hypothesis,
-    outcome,
-    verifies,
-)
+from theory.evidence import Claim, Interval, at_most, ball, bug, constant, equals, exact, hypothesis, outcome, verifies
+from theory.evidence.roundoff import discrepancy
 from verify import inputs, textbook
 from verify.textbook import balls, gap, hull
 

@@ -10,8 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from theory.evidence import ball, discrepancy
+from theory.evidence import ball
 from theory.evidence.enclosure import balls, ends, exp, hull, log, precision, tanh
+from theory.evidence.roundoff import discrepancy
 
 cos = np.frompyfunc(lambda ball: ball.cos(), 1, 1)
 

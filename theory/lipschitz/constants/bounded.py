@@ -24,7 +24,8 @@ import math
 
 from theory._validate import as_count
 from theory.attention.score import Constants
-from theory.evidence import Interval, gamma, is_enclosed
+from theory.evidence import Interval, is_enclosed
+from theory.evidence.roundoff import gamma
 from theory.lipschitz._numbers import (
     as_constants,
     as_float,

@@ -32,7 +32,8 @@ from scipy.special import lambertw
 
 from theory._validate import as_count, as_matrix
 from theory.attention.score import Array
-from theory.evidence import Interval, gamma, is_enclosed
+from theory.evidence import Interval, is_enclosed
+from theory.evidence.roundoff import gamma
 from theory.lipschitz._numbers import as_float, exponent, exponential, finite, lower, positive, upper
 
 _ROUNDING = gamma(256)  # derived: sums and products of few positive numbers, norms of small matrices, Lambert's W

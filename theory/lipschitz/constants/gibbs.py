@@ -26,7 +26,8 @@ from theory._validate import as_count, as_points, as_vector
 from theory.attention import Measure
 from theory.attention.measure import as_measure
 from theory.attention.score import Constants
-from theory.evidence import Interval, exact, gamma, is_enclosed
+from theory.evidence import Interval, exact, is_enclosed
+from theory.evidence.roundoff import gamma
 from theory.lipschitz._numbers import (
     as_constants,
     as_float,

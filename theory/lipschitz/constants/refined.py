@@ -14,7 +14,8 @@ import math
 
 import numpy as np
 
-from theory.evidence import Interval, gamma, is_enclosed
+from theory.evidence import Interval, is_enclosed
+from theory.evidence.roundoff import gamma
 from theory.lipschitz._numbers import as_float, exponential, finite, lower, nonnegative, upper
 
 _ROUNDING = gamma(64)  # derived: the exponential is within four units, its argument exact, twenty operations follow

@@ -22,8 +22,8 @@ from scipy.special import xlogy
 
 from theory._validate import as_positive, as_simplex, as_vector
 from theory.attention import Measure, boltzmann_gibbs, transform_error
-from theory.evidence import Interval, Intervals, Kind, as_intervals, exact, is_enclosed, softmax_error, total
-from theory.evidence.roundoff import EXP_ULPS, SUBNORMAL, U, gamma
+from theory.evidence import Interval, Intervals, Kind, as_intervals, exact, is_enclosed
+from theory.evidence.roundoff import EXP_ULPS, SUBNORMAL, U, gamma, softmax_error, total
 from theory.maxent.gibbs.enclosed import enclose_weights, middle, relative_error
 
 Array = NDArray[np.float64]

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog, nnls
 
 from theory._validate import as_simplex, as_vector
-from theory.evidence import Interval, Intervals, as_intervals, is_enclosed, norm, total, within
-from theory.evidence.roundoff import SUBNORMAL, gamma
+from theory.evidence import Interval, Intervals, as_intervals, is_enclosed, norm, within
+from theory.evidence.roundoff import SUBNORMAL, gamma, total
 
 Array = NDArray[np.float64]
 _PIVOTS = 16  # taken: roundings of a weight at a vertex of two equations, with entries of at most one

@@ -29,7 +29,8 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from theory._validate import as_count, as_points, as_real, as_vector
-from theory.evidence import as_intervals, gamma, is_enclosed
+from theory.evidence import as_intervals, is_enclosed
+from theory.evidence.roundoff import gamma
 from theory.particles.dynamics.fields import Array
 
 _BLOCKS = 500  # chosen: linear programs solved at once

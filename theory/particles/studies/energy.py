@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from theory.evidence import Interval, Kind, Table, gamma, stream, within
-from theory.evidence.roundoff import EXP_ULPS, U
+from theory.evidence import Interval, Kind, Table, stream, within
+from theory.evidence.roundoff import EXP_ULPS, U, gamma
 from theory.particles.dynamics.energy import Interaction
 from theory.particles.dynamics.fields import Array, SoftmaxField, Tangential
 from theory.particles.dynamics.flows import flow
