@@ -33,7 +33,8 @@ def test_json_is_what_the_library_returns(capsys, npz):
     options = ("--radius", 1.5, "--tokens", 5, "--heads", 2, "--residual")
     status, out, err = run(capsys, npz, *options, "--json")
     assert (status, err) == (0, "")
-    found, expected = json.loads(out), certify(**WEIGHTS, radius=1.5, n=5, heads=2, residual=True)
+    found = json.loads(out)
+    expected = certify(**WEIGHTS, radius=1.5, n=5, heads=2, residual=True)
     assert (found["radius"], found["n"], found["heads"], found["residual"]) == (1.5, 5, 2, True)
     for row, truth in zip(found["rows"], expected.rows, strict=True):
         assert (row["metric"], row["constant"], row["lower"]) == (truth.metric, truth.constant, truth.lower)

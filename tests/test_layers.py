@@ -291,9 +291,11 @@ def careless(tree: ast.AST) -> list[int]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
-        name, given = called(node), {keyword.arg for keyword in node.keywords}
+        name = called(node)
+        given = {keyword.arg for keyword in node.keywords}
         if name == "isclose" and ast.unparse(node.func).startswith("math."):
-            wanted, places = {"rel_tol", "abs_tol"}, 99
+            wanted = {"rel_tol", "abs_tol"}
+            places = 99
         else:
             wanted, places = TOLERANCES.get(name, (set(), 0))
         if name in VAGUE or (not wanted <= given and len(node.args) < places):

@@ -26,19 +26,25 @@ KERNELS = (compiled, reference)
 
 def cloud(kind, n, d, d_v, rng):
     """Queries, keys, values and log-weights of one sort of input."""
-    x, y, v, added = rng.normal(size=(QUERIES, d)), rng.normal(size=(n, d)), rng.normal(size=(n, d_v)), np.zeros(n)
+    x = rng.normal(size=(QUERIES, d))
+    y = rng.normal(size=(n, d))
+    v = rng.normal(size=(n, d_v))
+    added = np.zeros(n)
     if kind == "tiny":
         x, y = 1e-150 * x, 1e-150 * y
     if kind == "huge":  # scores of 1e4, values of 1e300
         x, y, v = 100.0 * x, 100.0 * y, 1e300 * v
     if kind == "equal":
-        y, added = np.tile(y[:1], (n, 1)), np.full(n, -700.0)
+        y = np.tile(y[:1], (n, 1))
+        added = np.full(n, -700.0)
     if kind == "rising":  # the running maximum is replaced in every tile
-        x, y = np.abs(x), np.sort(3.0 * y, axis=0)
+        x = np.abs(x)
+        y = np.sort(3.0 * y, axis=0)
     if kind == "weighted":  # over six hundred orders
         added = math.log(10.0) * rng.integers(-300, 301, size=n)
     if kind == "faint":
-        v, added = 1e-300 * v, rng.normal(size=n)
+        v = 1e-300 * v
+        added = rng.normal(size=n)
     return x, y, v, added
 
 
@@ -57,7 +63,8 @@ def agree(form, kind, n, d, d_v, case):
     rng = stream(f"tests.oracles.{form}.{kind}", case)
     score = score_of(form, d, rng)
     x, y, v, added = cloud(kind, n, d, d_v, rng)
-    pairs, relative = score.pairs(x, y), weight_error(x, y, score, added)
+    pairs = score.pairs(x, y)
+    relative = weight_error(x, y, score, added)
     for visible in (np.full(QUERIES, n), rng.integers(1, n + 1, size=QUERIES), np.ones(QUERIES, dtype=np.int64)):
         fast, slow = (kernels.attention(pairs, v, added, visible) for kernels in KERNELS)
         assert np.abs(fast[0] - slow[0]).max() <= 2.0 * output_error(score, x, y, v, added)
@@ -87,7 +94,9 @@ def test_passes_agree_with_their_oracles(form, kind):
 
 def test_the_bound_in_single_precision_says_something():
     rng = stream("tests.oracles.single", 0)
-    x, y, v = rng.normal(size=(3, 2)), rng.normal(size=(40, 2)), rng.normal(size=(40, 2))
+    x = rng.normal(size=(3, 2))
+    y = rng.normal(size=(40, 2))
+    v = rng.normal(size=(40, 2))
     assert output_error_single(SquaredDistance(1.0), x, y, v, np.zeros(40)) <= 1e-3
 
 
@@ -99,7 +108,8 @@ def test_passes_against_balls(form, kind, kernels):
         rng = stream(f"tests.oracles.balls.{form}.{kind}", case)
         score = score_of(form, d, rng)
         x, y, v, added = cloud(kind, n, d, d_v, rng)
-        pairs, visible = score.pairs(x, y), np.array([n, 1, (n + 1) // 2])
+        pairs = score.pairs(x, y)
+        visible = np.array([n, 1, (n + 1) // 2])
         output, log_partition = kernels.attention(pairs, v, added, visible)
         outputs, partition = truth(score, x, y, v, added, visible)
         assert exact.apart(output, outputs) <= output_error(score, x, y, v, added)
@@ -153,7 +163,8 @@ def test_no_matrix_of_all_pairs_is_formed(d, m):
 def test_oracle_forms_one_block_of_pairs():
     rng = stream("tests.oracles.memory", 1)
     x, y = rng.normal(size=(16 * TILE, 1)), rng.normal(size=(2000, 1))
-    added, visible = np.zeros(2000), np.full(x.shape[0], 2000)
+    added = np.zeros(2000)
+    visible = np.full(x.shape[0], 2000)
     pairs = DotProduct(scale=1.0).pairs(x, y)
     peak = peak_of(lambda: reference.attention(pairs, y, added, visible))
     assert peak < 8 * x.size * y.size / 2  # four arrays of one block in sixteen, and a mask

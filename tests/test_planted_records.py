@@ -54,7 +54,8 @@ def repository(pytester):
     lay("two")
     assert run("--record").ret == 0
     assert main(["report", "--evidence", str(pytester.path / "verify" / "evidence")]) == 0
-    run.lay, run.folder = lay, pytester.path / "verify" / "evidence"
+    run.lay = lay
+    run.folder = pytester.path / "verify" / "evidence"
     return run
 
 

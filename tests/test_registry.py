@@ -144,7 +144,8 @@ def test_keys_of_sources_are_met_once():
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_check_is_a_verification(path):
-    tree, module = ast.parse(path.read_text(encoding="utf-8")), import_module(dotted(path))
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    module = import_module(dotted(path))
     assert not any(isinstance(node, ast.ClassDef) and node.name.startswith("Test") for node in ast.walk(tree))
     checks = [
         node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name.startswith("test")

@@ -19,7 +19,8 @@ def test_raised_laws_meet_the_constraint_at_least_cost():
     for case in range(50):
         rng = stream("tests.verify.raised", case)
         n = int(rng.integers(2, 20))
-        a, law = rng.normal(size=n), rng.dirichlet(np.ones(n))
+        a = rng.normal(size=n)
+        law = rng.dirichlet(np.ones(n))
         least = float(rng.uniform(a.min(), a.max()))
         mixed = raised(law, a, least)
         slack = 4.0 * average_error(float(np.abs(a).max()), n)

@@ -27,7 +27,8 @@ def wheel(tmp_path_factory):
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory):
     """Run a program in an empty folder with what the wheel installs, and return what came of it."""
-    site, empty = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("empty")
+    site = tmp_path_factory.mktemp("site")
+    empty = tmp_path_factory.mktemp("empty")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)  # noqa: S202  built a moment ago
 

@@ -39,7 +39,9 @@ def random(rng):
     n, d = int(rng.integers(2, 40)), int(rng.integers(1, 7))
     scale = float(rng.uniform(0.3, 3.0))
     masses = rng.dirichlet(np.ones(n))
-    queries, keys, values = rng.normal(size=(3, d)), scale * rng.normal(size=(n, d)), rng.normal(size=(n, 2))
+    queries = rng.normal(size=(3, d))
+    keys = scale * rng.normal(size=(n, d))
+    values = rng.normal(size=(n, 2))
     return Problem("random", queries, keys, values, masses)
 
 

@@ -65,7 +65,8 @@ def test_integer_features_against_exact_sums(n):
     q, k = rng(n).normal(size=(2, n, 3))
     v = rng(n + 1).integers(-9, 10, size=(n, 2)).astype(float)
     masses = rng(n + 2).integers(1, 5, size=n).astype(float)
-    left, right = counted(q).astype(np.int64), (counted(k) * masses[:, np.newaxis]).astype(np.int64)
+    left = counted(q).astype(np.int64)
+    right = (counted(k) * masses[:, np.newaxis]).astype(np.int64)
     for causal in (False, True):
         scores = left @ right.T
         scores = np.tril(scores) if causal else scores
@@ -101,7 +102,9 @@ def test_positive_features_against_balls():
 
 def test_many_features_are_near_softmax():
     """The standard deviation by 40 000 frequencies is below 0.02 here; six of them are allowed."""
-    q, k, v = rng(4).normal(size=(3, 2)) / 2.0, rng(5).normal(size=(7, 2)) / 2.0, rng(6).uniform(-1.0, 1.0, size=(7, 1))
+    q = rng(4).normal(size=(3, 2)) / 2.0
+    k = rng(5).normal(size=(7, 2)) / 2.0
+    v = rng(6).uniform(-1.0, 1.0, size=(7, 1))
     omega = gaussian_frequencies(40_000, 2, rng(7))
     for features in MAPS:
         found = attend_linear(q, k, v, features=features(omega, scale=0.5))
@@ -109,7 +112,9 @@ def test_many_features_are_near_softmax():
 
 
 def test_the_study_averages_as_attention_does():
-    query, keys, values = np.array([[0.25]]), np.array([[1.0], [-0.5], [0.25]]), np.array([1.0, 0.0, -1.0])
+    query = np.array([[0.25]])
+    keys = np.array([[1.0], [-0.5], [0.25]])
+    values = np.array([1.0, 0.0, -1.0])
     omega = gaussian_frequencies(8, 1, rng(8))
     each = feature_study.terms("positive", omega, query, keys).reshape(3, 2, 4).sum(axis=2)
     for part in range(2):

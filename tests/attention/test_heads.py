@@ -27,7 +27,8 @@ def multi_head(x, mu, w_query, w_key, w_value, w_out, heads, visible=None):
     output = balls(np.zeros((x.shape[0], w_out.shape[0])))
     for h in range(heads):
         own, out = slice(h * d_k, (h + 1) * d_k), slice(h * d_v, (h + 1) * d_v)
-        queries, keys = balls(x) @ balls(w_query[own]).T, balls(mu.points) @ balls(w_key[own]).T
+        queries = balls(x) @ balls(w_query[own]).T
+        keys = balls(mu.points) @ balls(w_key[own]).T
         laws = exact.laws(queries @ keys.T * ball(d_k).rsqrt(), mu.weights, visible)[0]
         output = output + laws @ (balls(mu.points) @ balls(w_value[out]).T) @ balls(w_out[:, out]).T
     return output
@@ -39,7 +40,8 @@ def test_multi_head_and_its_bound_against_balls(heads, d_k, d_v, d):
         rng = stream(f"tests.heads.{heads}.{d_k}.{d_v}.{d}", case)
         weights = matrices(rng, heads, d_k, d_v, d)
         n = int(rng.integers(1, 12))
-        mu, x = Measure(rng.normal(size=(n, d)), rng.dirichlet(np.ones(n))), rng.normal(size=(3, d))
+        mu = Measure(rng.normal(size=(n, d)), rng.dirichlet(np.ones(n)))
+        x = rng.normal(size=(3, d))
         layer = MultiHead.from_matrices(*weights, heads=heads)
         bound = layer.rounding(x, mu)
         assert exact.apart(layer(x, mu), multi_head(x, mu, *weights, heads)) <= bound <= 1e-10
@@ -62,7 +64,8 @@ def test_heads_take_blocks_of_rows_and_of_columns():
 
 def test_identity_head_is_attention():
     rng = stream("tests.heads.identity", 0)
-    mu, x = Measure(rng.normal(size=(6, 2)), rng.dirichlet(np.ones(6))), rng.normal(size=(3, 2))
+    mu = Measure(rng.normal(size=(6, 2)), rng.dirichlet(np.ones(6)))
+    x = rng.normal(size=(3, 2))
     head = Head(EYE, EYE, EYE, EYE)
     expected = attend(x, mu.points, mu.points, weights=mu.weights)
     assert np.array_equal(head.output(x, mu), expected)
@@ -186,7 +189,8 @@ def test_tokens_of_one_time_see_each_other():
 def test_order_of_the_atoms_does_not_matter():
     rng = stream("tests.heads.order", 0)
     points = np.column_stack([rng.permutation(8) / 8.0, rng.normal(size=(8, 2))])
-    weights, order = rng.dirichlet(np.ones(8)), rng.permutation(8)
+    weights = rng.dirichlet(np.ones(8))
+    order = rng.permutation(8)
     here, there = (CausalKernel(PLAIN, Measure(points[k], weights[k])) for k in (np.arange(8), order))
     assert np.array_equal(here.output(points), there.output(points))
 
@@ -201,7 +205,8 @@ def test_a_blind_query_is_refused():
 
 def test_rows_that_see_nothing():
     """Heads refuse a query whose keys have no mass; a law over nothing is zero, never a NaN."""
-    x, masses = np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]), np.array([0.0, 0.5, 0.5])
+    x = np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
+    masses = np.array([0.0, 0.5, 0.5])
     head = Head(np.eye(2), np.eye(2), np.eye(2), np.eye(2))
     with pytest.raises(ValueError, match=r"^weights: expected a key of positive weight at or before every query"):
         MultiHead((head,))(x, Measure(x, masses), causal=True)

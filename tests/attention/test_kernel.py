@@ -50,13 +50,15 @@ def test_transform_in_closed_form():
 def test_transform_and_its_error_against_balls(size):
     for case, n in enumerate((1, 2, 9, 60)):
         rng = stream("tests.kernel.transform", case)
-        nu, a = random_law(rng, n, 1), size * rng.normal(size=n)
+        nu = random_law(rng, n, 1)
+        a = size * rng.normal(size=n)
         truth = exact.laws(balls(a)[np.newaxis], nu.weights)[0][0]
         assert exact.relatively_apart(boltzmann_gibbs(nu, a).weights, truth) <= transform_error(nu, a)
 
 
 def test_error_of_the_transform_covers_weights_above_the_denormal_range_only():
-    nu, a = Measure([[0.0], [0.0], [0.0]]), np.array([0.0, -700.0, -740.0])
+    nu = Measure([[0.0], [0.0], [0.0]])
+    a = np.array([0.0, -700.0, -740.0])
     weights = boltzmann_gibbs(nu, a).weights
     truth = exact.laws(balls(a)[np.newaxis], nu.weights)[0][0]
     assert exact.relatively_apart(weights, truth) <= transform_error(nu, a)
@@ -102,7 +104,8 @@ def test_bad_mask(where, words):
 def test_rows_and_their_error_against_balls(score):
     for case, n in enumerate((1, 2, 30)):
         rng = stream("tests.kernel.rows", case)
-        nu, x = random_law(rng, n, 2), rng.normal(size=(3, 2))
+        nu = random_law(rng, n, 2)
+        x = rng.normal(size=(3, 2))
         match = Softmatch(score, nu)
         laws, partition = exact.laws(exact.scores(score, x, nu.points), nu.weights)
         assert exact.relatively_apart(match.rows(x), laws) <= match.error(x) <= 1e-11
@@ -115,7 +118,8 @@ def test_rows_and_their_error_against_balls(score):
 
 @pytest.mark.parametrize("score", SCORES)
 def test_atoms_without_mass_are_never_matched(score):
-    match, x = Softmatch(score, NU), np.array([[3.0, -1.0], [0.0, 0.0]])
+    match = Softmatch(score, NU)
+    x = np.array([[3.0, -1.0], [0.0, 0.0]])
     rows = match.rows(x)
     assert not rows[:, 1].any()
     lean = Softmatch(score, Measure(POINTS[[0, 2]]))
@@ -201,7 +205,8 @@ def test_strange_atoms():
 @pytest.mark.parametrize("case", range(5))
 def test_lookup_against_a_dictionary(case):
     rng = stream("tests.kernel.lookup", case)
-    keys, values = rng.integers(0, 3, size=(12, 2)).astype(float), rng.normal(size=(12, 2))
+    keys = rng.integers(0, 3, size=(12, 2)).astype(float)
+    values = rng.normal(size=(12, 2))
     asked = keys[rng.integers(0, 12, size=6)]
     nu = Measure(asked, rng.dirichlet(np.ones(6)))
     expected = np.zeros(12)
@@ -238,7 +243,9 @@ def test_a_composition_applies_the_first_kernel_first():
 def test_attention_kernel_is_the_projected_composition(score):
     for case in range(4):
         rng = stream("tests.kernel.composition", case)
-        nu, x, value = random_law(rng, 9, 2), rng.normal(size=(4, 2)), rng.normal(size=(3, 2))
+        nu = random_law(rng, 9, 2)
+        x = rng.normal(size=(4, 2))
+        value = rng.normal(size=(3, 2))
         fused = AttentionKernel(score, nu, value)
         chain = Projected(Composition(Softmatch(score, nu), Dirac(lambda y, v=value: y @ v.T)), barycentres())
         error = fused.rounding(x) + gamma(64) * float(np.abs(fused.values).max())

@@ -48,7 +48,8 @@ def test_invariants(rows):
 @settings(deadline=None, derandomize=True)
 def test_moments_against_rationals(rows):
     mu = cloud(rows)
-    n, mean = mu.size, mu.mean()
+    n = mu.size
+    mean = mu.mean()
     for k in range(2):
         assert abs(Fraction(mean[k]) - exact_mean(mu, mu.points[:, k])) <= gamma(n) * 8.0
     covariance = mu.covariance()
@@ -168,7 +169,9 @@ def test_overflow_is_refused():
 @given(CLOUDS, CLOUDS, st.integers(0, 8))
 @settings(deadline=None, derandomize=True)
 def test_mixture(left, right, eighths):
-    mu, nu, share = cloud(left), cloud(right), eighths / 8
+    mu = cloud(left)
+    nu = cloud(right)
+    share = eighths / 8
     mixed = mu.mix(nu, share)
     assert np.array_equal(mixed.points, np.concatenate([mu.points, nu.points]))
     expected = np.concatenate([(1.0 - share) * mu.weights, share * nu.weights])

@@ -71,7 +71,8 @@ def test_the_product_against_fractions(count):
 @pytest.mark.parametrize("relative", [1e-12, 1e-6, 1e-2])
 def test_entries_that_are_off_are_paid_for(relative, size):
     """The outer entries are too large and the middle ones too small: of what is charged, three quarters are needed."""
-    outer, middle = (1.0 + relative) * np.eye(3), size * (1.0 - relative) * np.eye(3)
+    outer = (1.0 + relative) * np.eye(3)
+    middle = size * (1.0 - relative) * np.eye(3)
     off = np.abs(through_landmarks(outer, middle, outer) - np.eye(3) / size).max()
     error = landmark_error(outer, middle, outer, relative=relative)
     assert 0.7 * error <= off <= error

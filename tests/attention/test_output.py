@@ -47,7 +47,8 @@ def test_default_score_is_divided_by_the_root_of_the_dimension(backend):
     """In dimension four a dot product of 2 log 3 is a score of log 3."""
     keys = np.zeros((2, 4))
     keys[0] = math.log(3.0) / 2.0
-    queries, values = np.ones((1, 4)), np.array([[1.0], [0.0]])
+    queries = np.ones((1, 4))
+    values = np.array([[1.0], [0.0]])
     error = rounding(queries, keys, values) + gamma(16)
     assert abs(attend(queries, keys, values)[0, 0] - 0.75) <= error
 
@@ -115,7 +116,9 @@ def test_a_score_with_nothing_but_its_matrix():
     """The numbers are those of the score that the engine knows, whatever the backend and the number of blocks."""
     for case, (m, n) in enumerate([(1, 1), (3, 7), (TILE + 1, 3), (2, TILE + 1)]):
         rng = stream("tests.output.given", case)
-        x, y, v = rng.normal(size=(m, 2)), rng.normal(size=(n, 2)), rng.normal(size=(n, 2))
+        x = rng.normal(size=(m, 2))
+        y = rng.normal(size=(n, 2))
+        v = rng.normal(size=(n, 2))
 
         class Given:
             def matrix(self, x, y):
@@ -203,7 +206,9 @@ def test_bound_charges_products_that_are_denormal(size, backend):
     """The last digit of a denormal value is half as large as itself."""
     for case in range(20):
         rng = stream("tests.output.denormal", case)
-        x, y, v = rng.normal(size=(2, 2)), rng.normal(size=(7, 2)), size * rng.integers(0, 9, size=(7, 1))
+        x = rng.normal(size=(2, 2))
+        y = rng.normal(size=(7, 2))
+        v = size * rng.integers(0, 9, size=(7, 1))
         truth = exact.average(exact.scores(PLAIN, x, y), v)
         assert exact.apart(attend(x, y, v, score=PLAIN), truth) <= rounding(x, y, v, score=PLAIN)
 

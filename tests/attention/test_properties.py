@@ -90,7 +90,8 @@ def test_rotation_equivariance(form, turn, cloud, queries):
 def test_potentials_may_be_shifted(cloud, shift, potential):
     nu = Measure.normalised(*cloud)
     a = potential.draw(arrays(np.float64, (nu.size,), elements=STEPS))
-    here, there = boltzmann_gibbs(nu, a).weights, boltzmann_gibbs(nu, a + shift).weights
+    here = boltzmann_gibbs(nu, a).weights
+    there = boltzmann_gibbs(nu, a + shift).weights
     assert np.abs(here - there).max() <= transform_error(nu, a) + transform_error(nu, a + shift)
 
 

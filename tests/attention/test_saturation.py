@@ -40,7 +40,8 @@ def test_intervals_hold_the_means_of_plain_softmax(table):
 
 
 def test_the_root_moves_the_draws_and_nothing_else(table):
-    again, other = saturation(scale="quick", root=1), saturation(scale="quick", root=2)
+    again = saturation(scale="quick", root=1)
+    other = saturation(scale="quick", root=2)
     assert table.sha256 == again.sha256
     assert table.sha256 != other.sha256
     assert list(table.columns) == list(other.columns)

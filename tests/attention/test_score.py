@@ -38,7 +38,8 @@ def engine_scores(score, x, y):
     """The raw scores that either backend computes, shape (m, n) each."""
     pairs = score.pairs(x, y)
     slow = reference.scores(pairs)
-    fast, added = np.empty(slow.shape), np.zeros(y.shape[0])
+    fast = np.empty(slow.shape)
+    added = np.zeros(y.shape[0])
     for row, query in zip(fast, pairs.queries, strict=True):
         fill_scores(int(pairs.form), query, columns(pairs.keys), added, pairs.coefficients, 0, row)
     return fast, slow
@@ -77,7 +78,8 @@ def test_bounds_hold_where_terms_cancel(name):
 @pytest.mark.parametrize(("left", "right"), [(1e-200, 1e200), (1e200, 1e-200), (1e-300, 1e300), (1e-170, 1e-170)])
 def test_bounds_of_unlike_sizes_are_no_nan(left, right):
     """Squares of the coordinates overflow or vanish where the scores do neither."""
-    x, y = left * np.array([[1.0, 2.0]]), right * np.array([[2.0, 1.0], [0.0, 1.0]])
+    x = left * np.array([[1.0, 2.0]])
+    y = right * np.array([[2.0, 1.0], [0.0, 1.0]])
     largest, error = DotProduct(scale=1.0).bounds(x, y)
     truth = exact.scores(DotProduct(scale=1.0), x, y)
     assert max(hull(abs(t)).lo for t in truth.ravel()) <= largest <= 1e3 * left * right
@@ -102,7 +104,8 @@ def test_matrix_and_pairs_are_one_score(name):
         class Given:
             matrix = staticmethod(score.matrix)
 
-        rows, given = engine.weights(score.pairs(x, y)), engine.weights(pairs_of(Given(), x, y))
+        rows = engine.weights(score.pairs(x, y))
+        given = engine.weights(pairs_of(Given(), x, y))
         error = weight_error(x, y, score)
         assert np.abs(rows / given - 1.0).max() <= 2.0 * error * (1.0 + error)
 
@@ -144,7 +147,8 @@ def on_ball(points, radius):
 
 def climb(ratio, points, radius, rng, steps=400):
     """Search for the largest ``ratio`` over points of the ball: keep a random step if it does not lose."""
-    best, length = ratio(points), radius
+    best = ratio(points)
+    length = radius
     for step in range(steps):
         moved = on_ball(points + length * rng.normal(size=points.shape), radius)
         value = ratio(moved)
@@ -197,13 +201,15 @@ def test_constants_at_their_witnesses(radius):
     """The extremal points in closed form: opposite ends of a diameter along the leading singular vectors."""
     beta = 0.75
     e = radius * np.array([[1.0, 0.0]])
-    dot, constants = DotProduct(scale=beta), DotProduct(scale=beta).constants(radius)
+    dot = DotProduct(scale=beta)
+    constants = DotProduct(scale=beta).constants(radius)
     assert dot.matrix(e, e) - dot.matrix(e, -e) == constants.oscillation
     assert (dot.matrix(e, e) - dot.matrix(-e, e)) / (2 * radius) == constants.query == constants.key
     assert (dot.matrix(e, e) - dot.matrix(-e, e) - dot.matrix(e, -e) + dot.matrix(-e, -e)) == (
         4 * radius**2 * constants.mixed
     )
-    distance, constants = SquaredDistance(beta), SquaredDistance(beta).constants(radius)
+    distance = SquaredDistance(beta)
+    constants = SquaredDistance(beta).constants(radius)
     assert distance.matrix(e, e) - distance.matrix(e, -e) == constants.oscillation
     assert (
         distance.matrix(e, e) - distance.matrix(-e, e) - distance.matrix(e, -e) + distance.matrix(-e, -e)
@@ -287,7 +293,8 @@ HUGE = 1e308
     ],
 )
 def test_additive_scores_of_which_a_partial_sum_overflows_are_refused(additive, x):
-    y, message = [[0.1, 0.2, 0.3, 0.4], [0.0] * 4], r"^score: expected sizes that float64 can hold, got a bound of "
+    y = [[0.1, 0.2, 0.3, 0.4], [0.0] * 4]
+    message = r"^score: expected sizes that float64 can hold, got a bound of "
     for call in (lambda: additive.matrix(x, y), lambda: attend(x, y, [[1.0], [0.0]], score=additive)):
         with pytest.raises(ValueError, match=message):
             call()

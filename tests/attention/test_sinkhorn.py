@@ -101,7 +101,9 @@ def test_a_start_is_taken_up():
 @pytest.mark.parametrize("sweeps", [1, 3, 50])
 def test_bounds_hold(case, sweeps):
     draw = rng(case)
-    x, y, values = draw.normal(size=(6, 2)), draw.normal(size=(8, 2)), draw.normal(size=(8, 1))
+    x = draw.normal(size=(6, 2))
+    y = draw.normal(size=(8, 2))
+    values = draw.normal(size=(8, 1))
     a, b = draw.dirichlet(np.ones(6)), draw.dirichlet(np.ones(8))
     found = doubly_normalised(x, y, score=PLAIN, query_weights=a, key_weights=b, sweeps=sweeps, tolerance=0.4)
     found = doubly_normalised(
@@ -120,7 +122,8 @@ def test_bounds_hold(case, sweeps):
 @pytest.mark.parametrize(("reach", "lighter", "begun", "needed"), [(0.01, 0.02, 0.5, 5 / 6), (1.0, 0.5, 0.001, 1 / 3)])
 def test_the_energy_of_two_keys(reach, lighter, begun, needed):
     """Where the law has far to go most of 1 + R is needed; near the limit it is not, but the singular value is."""
-    x, b = reach * np.array([[-1.0], [1.0]]), np.array([lighter, 1.0 - lighter])
+    x = reach * np.array([[-1.0], [1.0]])
+    b = np.array([lighter, 1.0 - lighter])
     found = doubly_normalised(x, x, score=PLAIN, key_weights=b, start=[begun, 0.0], sweeps=0, tolerance=0.9)
     limit = doubly_normalised(x, x, score=PLAIN, key_weights=b, tolerance=1e-15, sweeps=60)
     h = (limit.g - limit.g[1]) - (found.g - found.g[1])

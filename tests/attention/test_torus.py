@@ -41,10 +41,12 @@ def test_a_whole_turn_changes_nothing_but_rounding():
 
 def test_constants_hold():
     rng = stream("tests.torus", 11)
-    score, r = TorusDistance(0.7), 0.4
+    score = TorusDistance(0.7)
+    r = 0.4
     x = rng.normal(size=(60, 2))
     x *= r / np.linalg.norm(x, axis=1).max()
-    a, step = score.matrix(x, x), 1e-6
+    a = score.matrix(x, x)
+    step = 1e-6
     known = score.constants(r)
     assert np.ptp(a, axis=1).max() <= known.oscillation
     moved = x + step * np.array([1.0, 0.0])

@@ -37,7 +37,8 @@ def test_the_pair_shrinks_by_tanh_at_the_current_measure():
 
 def test_a_step_is_the_push_forward_of_the_field():
     rng = stream("tests.transport.step", 0)
-    mu, value = Measure(rng.normal(size=(7, 2)), rng.dirichlet(np.ones(7))), rng.normal(size=(2, 2))
+    mu = Measure(rng.normal(size=(7, 2)), rng.dirichlet(np.ones(7)))
+    value = rng.normal(size=(2, 2))
     moved = step(SelfAttention(PLAIN, value), mu)
     pushed = AttentionKernel(PLAIN, mu, value).push(mu)
     assert np.array_equal(moved.points, pushed.points)

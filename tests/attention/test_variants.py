@@ -36,7 +36,8 @@ def test_softmax_rows_are_attention_across_blocks(n, causal):
 
 def test_a_sparse_map_by_hand():
     """Scores 1, 0 and -9 have sparsemax 1, 0, 0; scores 0.5 and 0 have 3/4 and 1/4."""
-    keys, values = np.array([[1.0], [0.0], [-9.0]]), np.array([[4.0], [8.0], [100.0]])
+    keys = np.array([[1.0], [0.0], [-9.0]])
+    values = np.array([[4.0], [8.0], [100.0]])
     found = attend_rows([[1.0], [0.5]], keys, values, rows=sparsemax, score=PLAIN)
     assert np.array_equal(found, [[4.0], [5.0]])
 

@@ -248,7 +248,8 @@ class Case:
     @property
     def function(self) -> Callable[..., Any]:
         """What is called: from the door, a module of the room, or a class."""
-        parts, home = self.name.split("."), f"theory.{self.room}"
+        parts = self.name.split(".")
+        home = f"theory.{self.room}"
         while len(parts) > 1 and hasattr(import_module(home), "__path__") and find_spec(f"{home}.{parts[0]}"):
             home = f"{home}.{parts.pop(0)}"  # the door may show a function of a module's name
         found: Any = import_module(home)

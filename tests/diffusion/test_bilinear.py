@@ -25,7 +25,8 @@ def test_resultant_is_a_ratio_of_bessel_functions(dim, b):
 
 
 def test_minimiser_on_the_sphere_and_on_an_ellipsoid():
-    score, root = Bilinear(FORM), RNG.normal(size=(3, 3))
+    score = Bilinear(FORM)
+    root = RNG.normal(size=(3, 3))
     shape = root @ root.T + np.eye(3)
     for matrix in (None, shape):
         found = score.minimiser(QUERY, shape=matrix)
@@ -58,7 +59,10 @@ def test_closed_form_against_attention_of_sphere_tokens(epsilon):
 
 
 def test_closed_form_on_the_circle_against_quadrature():
-    form, x, tilt, w = np.array([[0.7, -0.3], [0.2, 1.1]]), [0.4, 0.9], [0.2, 0.5], [1.0, -2.0]
+    form = np.array([[0.7, -0.3], [0.2, 1.1]])
+    x = [0.4, 0.9]
+    tilt = [0.2, 0.5]
+    w = [1.0, -2.0]
     pull = np.array(x) @ form
 
     def weight(t):
@@ -95,7 +99,9 @@ def test_radial_multiplier():
 
 
 def test_hot_expansion_against_exact_moments_and_softmax():
-    keys, values, pull = RNG.integers(-3, 4, size=(7, 2)), RNG.integers(-3, 4, size=(7, 1)), np.array([1.0, -2.0])
+    keys = RNG.integers(-3, 4, size=(7, 2))
+    values = RNG.integers(-3, 4, size=(7, 1))
+    pull = np.array([1.0, -2.0])
     masses = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 1.0, 2.0])
     s, v, m = ([Fraction(int(a)) for a in part] for part in (keys @ [1, -2], values[:, 0], masses))
     total = sum(m)

@@ -38,7 +38,8 @@ def test_layer_rise_against_quadrature(epsilon, s):
 
 
 def test_one_layer_of_a_segment():
-    epsilon, x = 0.02, np.array([0.0, 0.3, 1.0])
+    epsilon = 0.02
+    x = np.array([0.0, 0.3, 1.0])
     found = segment_stack(lambda y: y, epsilon, 0.01, x.tolist())
 
     def normal(z):
@@ -52,7 +53,9 @@ def test_one_layer_of_a_segment():
 
 
 def test_a_stack_against_the_midpoint_rule():
-    epsilon, n, places = 0.02, 4000, [0.0, 0.4, 0.9]
+    epsilon = 0.02
+    n = 4000
+    places = [0.0, 0.4, 0.9]
     y = (np.arange(n) + 0.5) / n
     rows = np.exp(-((y[:, np.newaxis] - y) ** 2) / (2 * epsilon))
     rows /= rows.sum(axis=1, keepdims=True)

@@ -28,8 +28,10 @@ def test_harmonic_polynomials_stay_harmonic_in_polar_coordinates():
 def test_divergence_against_the_formula_with_the_root():
     x = conformal.coordinates(3)
     metric = sympy.Matrix([[2 + x[0] ** 2, x[1], 0], [x[1], 1 + x[1] ** 2, 0], [0, 0, sympy.exp(x[2])]])
-    h, weight = x[0] ** 2 * x[1] + sympy.sin(x[2]), sympy.exp(x[0] - x[2])
-    inverse, root = metric.inv(), sympy.sqrt(metric.det())
+    h = x[0] ** 2 * x[1] + sympy.sin(x[2])
+    weight = sympy.exp(x[0] - x[2])
+    inverse = metric.inv()
+    root = sympy.sqrt(metric.det())
     flux = [sum(inverse[i, j] * h.diff(x[j]) for j in range(3)) for i in range(3)]
     expected = sum((weight * root * f).diff(xi) for f, xi in zip(flux, x, strict=True)) / (weight * root)
     found = conformal.weighted_divergence(h, weight, metric, x)
@@ -45,7 +47,8 @@ def test_limit_operator_on_the_line():
 
 def test_metrics():
     x = conformal.coordinates(3)
-    diagonal, mixed = conformal.diagonal_metric(x), conformal.mixed_metric(x)
+    diagonal = conformal.diagonal_metric(x)
+    mixed = conformal.mixed_metric(x)
     a = [sympy.Function(f"a{k}", real=True)(*x) for k in (1, 2, 3)]
     assert vanishes(diagonal.det() - sympy.exp(2 * sum(a)))
     assert vanishes(mixed.det() - sympy.exp(2 * sum(a)))  # of Cholesky's factors

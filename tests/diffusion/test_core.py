@@ -77,7 +77,8 @@ def test_sample_follows_the_density():
 @pytest.mark.parametrize("density", DENSITIES)
 def test_attention_of_quantile_tokens_is_the_exact_operator(density):
     """The engine's softmax on 25 to 400 tokens against Bessel functions, with errors that fall faster and faster."""
-    grid, epsilon = PeriodicGrid((512,)), 0.02
+    grid = PeriodicGrid((512,))
+    epsilon = 0.02
     x = grid.axes[0]
     exact = convolve(grid, density(x), np.sin(x) + 0.5 * np.cos(2 * x), chordal_multiplier(epsilon))
     errors = []
@@ -90,7 +91,9 @@ def test_attention_of_quantile_tokens_is_the_exact_operator(density):
 
 
 def test_wrapped_gaussian_has_the_heat_multiplier():
-    grid, epsilon, density = PeriodicGrid((512,)), 0.05, DENSITIES[0]
+    grid = PeriodicGrid((512,))
+    epsilon = 0.05
+    density = DENSITIES[0]
     x = grid.axes[0]
     exact = convolve(grid, density(x), np.cos(x), heat_multiplier(epsilon))
     keys = np.concatenate([grid.nodes + 2 * math.pi * turn for turn in (-1, 0, 1)])
@@ -115,7 +118,8 @@ def test_sphere_multipliers(b):
 
 @pytest.mark.parametrize("epsilon", [1e3, 1.0, 0.08, 1e-4, 1e-6, 1e-9])
 def test_chordal_multipliers(epsilon):
-    orders, b = np.array([0, 1, -1, 2, 7, 30]), 1.0 / epsilon
+    orders = np.array([0, 1, -1, 2, 7, 30])
+    b = 1.0 / epsilon
     with mpmath.workdps(50):
         below = mpmath.besseli(0, b)
         expected = [float(mpmath.besseli(abs(int(k)), b) / below) for k in orders]
@@ -141,7 +145,8 @@ def test_a_density_that_underflows_has_quantiles():
 def test_generator_in_general():
     grid = PeriodicGrid((64, 48))
     x, y = grid.axes
-    p, h = np.exp(0.4 * np.cos(x) + 0.3 * np.sin(x + y)), np.sin(x) * np.cos(2 * y)
+    p = np.exp(0.4 * np.cos(x) + 0.3 * np.sin(x + y))
+    h = np.sin(x) * np.cos(2 * y)
     inverse = np.array([[1.5, 0.4], [0.4, 0.7]])
     px, py = -0.4 * np.sin(x) + 0.3 * np.cos(x + y), 0.3 * np.cos(x + y)
     hx, hy = np.cos(x) * np.cos(2 * y), -2 * np.sin(x) * np.sin(2 * y)
@@ -221,7 +226,8 @@ def test_the_default_score_is_that_of_squared_distances():
 
 def test_generators_refuse_what_leaves_float64():
     grid = PeriodicGrid((8,))
-    flat, wave = np.ones(8), np.cos(grid.axes[0])
+    flat = np.ones(8)
+    wave = np.cos(grid.axes[0])
     with pytest.raises(ValueError, match="values: expected numbers whose transform float64 can hold"):
         drift_diffusion(grid, flat, 1e308 * wave)
     with pytest.raises(ValueError, match="values, kappa, inverse_metric: expected ones of which float64 holds the sum"):

@@ -66,7 +66,8 @@ def test_change_against_quadrature(curve, epsilon):
 
 
 def test_root_length_of_a_circle_and_an_ellipse():
-    circle, n = Ellipse(2.0, 2.0), 40
+    circle = Ellipse(2.0, 2.0)
+    n = 40
     found = root_length(circle, np.linspace(0.0, 3.0, n + 1))
     with mpmath.workdps(30):
         exact = float(n * 4 * mpmath.sin(mpmath.mpf(3) / (2 * n)))
@@ -76,7 +77,8 @@ def test_root_length_of_a_circle_and_an_ellipse():
 
 
 def test_linear_multiplier_against_the_wrapped_sum():
-    w, epsilon = np.array([[1.25, 0.5], [-0.25, 0.75], [0.1, 0.0]]), 0.3
+    w = np.array([[1.25, 0.5], [-0.25, 0.75], [0.1, 0.0]])
+    epsilon = 0.3
     n = 64
     axis = 2 * math.pi * np.arange(n) / n
     turns = 2 * math.pi * np.arange(-3, 4)

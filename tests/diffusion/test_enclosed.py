@@ -54,7 +54,8 @@ def corners(values, reach):
 
 
 def test_multiplied_values_move_with_what_they_are_off():
-    values, reach = np.cos(X) + 0.25 * np.sin(3 * X), 1e-6
+    values = np.cos(X) + 0.25 * np.sin(3 * X)
+    reach = 1e-6
     multiplier = heat_multiplier(1e-9)  # nearly the identity, which moves a value by what it is off
     found = GRID.multiply(within(values, reach), multiplier)
     for moved in corners(values, reach):
@@ -69,21 +70,26 @@ def test_multiplied_values_hold_for_factors_that_are_rounded():
 
 
 def test_convolution_of_an_enclosed_density_holds_all_of_them():
-    p, h, reach = 1.0 + 0.5 * np.cos(X), np.sin(X), 1e-7
+    p = 1.0 + 0.5 * np.cos(X)
+    h = np.sin(X)
+    reach = 1e-7
     found = convolve(GRID, within(p, reach), h, heat_multiplier(0.2))
     for moved in corners(p, reach):
         assert convolve(GRID, moved, h, heat_multiplier(0.2)) in found
 
 
 def test_sinkhorn_of_an_enclosed_density_holds_all_of_them():
-    p, h, reach = 1.0 + 0.5 * np.cos(X), np.sin(X), 1e-4
+    p = 1.0 + 0.5 * np.cos(X)
+    h = np.sin(X)
+    reach = 1e-4
     found = sinkhorn_change(GRID, within(p, reach), h, heat_multiplier(0.2))
     for moved in corners(p, reach):
         assert sinkhorn_change(GRID, moved, h, heat_multiplier(0.2))[0] in found
 
 
 def test_semigroup_of_an_enclosed_generator_holds_its_parts():
-    generator, reach = RNG.normal(size=(4, 4)), 1e-6
+    generator = RNG.normal(size=(4, 4))
+    reach = 1e-6
     start = RNG.normal(size=4)
     found = semigroup(within(generator, reach), 1.5, start)
     for moved in corners(generator.ravel(), reach):
@@ -102,12 +108,14 @@ def test_semigroup_against_forty_digits(degree, monkeypatch):
 
 
 def test_drift_diffusion_of_enclosed_functions_is_that_of_floats():
-    p, h = 1.0 + 0.5 * np.cos(X), np.sin(X)
+    p = 1.0 + 0.5 * np.cos(X)
+    h = np.sin(X)
     assert drift_diffusion(GRID, p, h) in drift_diffusion(GRID, exact(p), exact(h))
 
 
 def test_inverse_of_an_enclosed_matrix_holds_all_of_them():
-    matrix, reach = np.array([[2.0, 0.5], [0.25, 1.0]]), 1e-3
+    matrix = np.array([[2.0, 0.5], [0.25, 1.0]])
+    reach = 1e-3
     found = inverse_of(within(matrix, reach))
     for moved in corners(matrix.ravel(), reach):
         assert np.linalg.inv(moved.reshape(2, 2)) in found
@@ -133,7 +141,9 @@ def test_resultant_of_an_enclosed_pull_holds_all_of_them(dim):
 
 
 def test_bilinear_forms_of_enclosed_queries_hold_all_of_them():
-    score, query, reach = Bilinear(RNG.normal(size=(3, 3))), np.array([0.5, -0.25, 1.0]), 1e-4
+    score = Bilinear(RNG.normal(size=(3, 3)))
+    query = np.array([0.5, -0.25, 1.0])
+    reach = 1e-4
     w, a = np.array([1.0, -0.5, 0.25]), np.array([0.25, 0.5, 0.0])
     wide = within(query, reach)
     for moved in corners(query, reach):
@@ -158,7 +168,8 @@ def test_sphere_tokens_hold_gauss_rule():
 
 
 def test_tokens_that_are_off_move_all_outputs():
-    tokens, reach = RNG.normal(size=(12, 2)), 1e-5
+    tokens = RNG.normal(size=(12, 2))
+    reach = 1e-5
     found = advance_tokens(within(tokens, reach), 0.05)
     for sign in np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]]):
         for at in range(12):
@@ -168,7 +179,9 @@ def test_tokens_that_are_off_move_all_outputs():
 
 
 def test_two_tokens_that_move_apart():
-    reach, weights = 1e-6, np.array([1.0, math.exp(10.0)])  # so that the first token attends to both alike
+    # so that the first token attends to both alike
+    reach = 1e-6
+    weights = np.array([1.0, math.exp(10.0)])
     found = advance_tokens(within([[0.0], [1.0]], reach), 0.05, weights)
     for sign in (-1.0, 1.0):
         assert advance_tokens([[-sign * reach], [1.0 + sign * reach]], 0.05, weights) in found

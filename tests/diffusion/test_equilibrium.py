@@ -52,7 +52,8 @@ def test_stationary_law_of_a_slow_chain_is_off_by_many_times_what_its_rows_are()
 def test_means_move_by_no_more_than_the_law():
     rows = np.random.default_rng(2).dirichlet(np.ones(12), size=12)
     values = np.stack([np.arange(12.0), np.ones(12)], axis=1)
-    law, found = stationary_law(within(rows, 1e-9 * rows)), stationary_means(within(rows, 1e-9 * rows), values)
+    law = stationary_law(within(rows, 1e-9 * rows))
+    found = stationary_means(within(rows, 1e-9 * rows), values)
     assert stationary_means(rows, values) in found
     assert found[1].width <= 1e-14
     assert 5.5 * law.radius.max() < 0.5 * found[0].width < 11.5 * law.radius.max()
@@ -148,7 +149,8 @@ def test_bad_input():
 def test_eigenvalues_of_exact_weights_are_off_by_the_rounding_of_the_solver():
     rows = np.full((32, 32), 2.0**-5)  # one eigenvalue is one, the others are zero
     found = chain_spectrum(exact(rows))
-    off, error = float(np.abs(found.mid - np.eye(32)[0]).max()), float(found.radius.max())
+    off = float(np.abs(found.mid - np.eye(32)[0]).max())
+    error = float(found.radius.max())
     assert 1e-3 * error < off <= error < 1e-12
 
 

@@ -33,7 +33,8 @@ def transform(name, s, dim):
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("dim", [1, 2])
 def test_transforms_of_the_profiles(name, dim):
-    epsilon, modes = 0.3, np.array([0.0, 1.0, -2.0, 5.0])
+    epsilon = 0.3
+    modes = np.array([0.0, 1.0, -2.0, 5.0])
     k = (modes,) if dim == 1 else (modes, np.array([0.0, 3.0, 1.0, -2.0]))
     found = kernel_multiplier(name, epsilon, dim)(*k)
     lengths = np.sqrt(epsilon * sum(mode**2 for mode in k))

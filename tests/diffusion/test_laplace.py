@@ -21,7 +21,9 @@ def quartic(x, y):
 
 def test_score_through_the_engine_is_the_softmax():
     rng = np.random.default_rng(0)
-    x, y, values = rng.normal(size=(3, 1)), rng.normal(size=(40, 1)), rng.normal(size=(40, 2))
+    x = rng.normal(size=(3, 1))
+    y = rng.normal(size=(40, 1))
+    values = rng.normal(size=(40, 2))
     weights = np.exp(-quartic(x[:, np.newaxis], y[np.newaxis]) / 0.6)
     expected = weights @ values / weights.sum(axis=1, keepdims=True)
     score = GeneralScore(quartic, 0.3, 64 * U * 100.0)
@@ -63,7 +65,9 @@ def test_concentrated_in_two_dimensions_is_the_gaussian_average():
 def test_first_order_is_the_slope_of_the_average():
     """In two dimensions with all terms, against Richardson extrapolation of lattice averages."""
     rng = np.random.default_rng(2)
-    c, slope, gradient = np.array([[2.0, 0.5], [0.5, 1.5]]), rng.normal(size=2), rng.normal(size=2)
+    c = np.array([[2.0, 0.5], [0.5, 1.5]])
+    slope = rng.normal(size=2)
+    gradient = rng.normal(size=2)
     tensor = rng.normal(size=(2, 2, 2))
     d = sum(np.transpose(tensor, p) for p in ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))) / 6
     second = np.array([[0.4, -0.7], [-0.7, 0.9]])

@@ -14,7 +14,8 @@ QUERY = 0.4
 
 
 def f(x, y):
-    v, t = y[..., 0] - x[..., 0], y[..., 1]
+    v = y[..., 0] - x[..., 0]
+    t = y[..., 1]
     return (1.2 + 0.5 * np.sin(t)) * 2.0 * np.sin(v / 2) ** 2 * (1.0 + 0.4 * np.cos(t) * np.sin(v))
 
 
@@ -50,7 +51,8 @@ def test_along_is_limit_and_slope():
     product = [values[0] * density[0], values[1] * density[0] + values[0] * density[1],
                values[2] * density[0] + 2 * values[1] * density[1] + values[0] * density[2]]  # fmt: skip
     zeroth, first = expand_along(Profile(c, 3 * b * c, -c), density, product)
-    a, e = [average(0.002 * 0.5**k).mid for k in range(3)], 0.002
+    a = [average(0.002 * 0.5**k).mid for k in range(3)]
+    e = 0.002
     once = [2 * a[k + 1] - a[k] for k in range(2)]
     assert zeroth == pytest.approx((4 * once[1] - once[0]) / 3, rel=0, abs=1e-6)
     slopes = [(value - zeroth) / (e * 0.5**k) for k, value in enumerate(a)]

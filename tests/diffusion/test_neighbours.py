@@ -33,7 +33,8 @@ def test_transform_of_a_ball(phase, dim):
 
 def test_line_against_quadrature():
     held = Neighbourhoods(LINE, 3.0 * P, [[0.3], [4.0]], 0.2)
-    found, r = held.average(H), held.radii()
+    found = held.average(H)
+    r = held.radii()
 
     def density(y):
         return (1 + mpmath.cos(y) / 2 + mpmath.sin(2 * y) / 5) / (2 * mpmath.pi)

@@ -47,7 +47,8 @@ def test_weights_against_a_dense_matrix():
 
 
 def test_balanced_law_against_the_dense_iteration():
-    kernel, right = dense(), np.ones(X.size)
+    kernel = dense()
+    right = np.ones(X.size)
     for _ in range(4000):
         left = 1.0 / (kernel @ (right * P))
         right = 1.0 / (kernel @ (left * P))
@@ -73,14 +74,16 @@ def test_a_law_that_is_not_balanced_yet_leaves_averages_inside(monkeypatch):
 
 
 def test_swept_law_against_the_dense_iteration():
-    kernel, right = dense(), np.ones(X.size)
+    kernel = dense()
+    right = np.ones(X.size)
     for sweeps in range(4):
         np.testing.assert_allclose(sweep_law(GRID, P, HEAT, sweeps), right * P, rtol=1e-12, atol=0)
         right = 1.0 / (kernel @ (P / (kernel @ (right * P))))
 
 
 def test_tokens_are_balanced_and_the_error_is_bounded():
-    x, masses = RNG.normal(size=(30, 2)), RNG.uniform(0.5, 2.0, size=30)
+    x = RNG.normal(size=(30, 2))
+    masses = RNG.uniform(0.5, 2.0, size=30)
     found = balance_tokens(x, score=SquaredDistance(2.0), weights=masses)
     assert found.residual < 1e-12
     np.testing.assert_allclose(found.key_weights @ found.rows() / found.key_weights, 1.0, rtol=1e-11, atol=0)
@@ -115,14 +118,13 @@ def test_bad_input_of_normalisers():
     [("unnormalised", None), ("softmax", None), ("sinkhorn", 0), ("sinkhorn", 2), ("sinkhorn", None)],
 )
 def test_derivative_of_the_field_against_differences(normaliser, sweeps):
-    x, form, value = (
-        RNG.uniform(-1, 1, size=(4, 2)),
-        np.array([[1.0, 0.4], [-0.2, 0.7]]),
-        np.array([[0.5, 1], [0, 1.0]]),
-    )
+    x = RNG.uniform(-1, 1, size=(4, 2))
+    form = np.array([[1.0, 0.4], [-0.2, 0.7]])
+    value = np.array([[0.5, 1], [0, 1.0]])
 
     def velocity(y):
-        kernel, right = np.exp(y @ form @ y.T), np.ones(4)
+        kernel = np.exp(y @ form @ y.T)
+        right = np.ones(4)
         if normaliser == "unnormalised":
             return (kernel @ y @ value.T).ravel()
         for _ in range({"softmax": 0}.get(normaliser, 500 if sweeps is None else sweeps)):
@@ -132,7 +134,8 @@ def test_derivative_of_the_field_against_differences(normaliser, sweeps):
 
     found = velocity_field(x, form, value, normaliser=normaliser, sweeps=sweeps)
     middles = np.array([[float(b.mid()) for b in row] for row in found.derivative])
-    step, differences = 1e-5, np.empty((8, 8))
+    step = 1e-5
+    differences = np.empty((8, 8))
     for k in range(8):
         way = np.zeros(8)
         way[k] = step
@@ -144,10 +147,12 @@ def test_derivative_of_the_field_against_differences(normaliser, sweeps):
 
 
 def test_slope_of_the_transport_cost_against_differences():
-    x, form = RNG.uniform(-1, 1, size=(3, 2)), np.array([[1.0, 0.4], [-0.2, 0.7]])
+    x = RNG.uniform(-1, 1, size=(3, 2))
+    form = np.array([[1.0, 0.4], [-0.2, 0.7]])
 
     def cost(y):
-        kernel, right = np.exp(y @ form @ y.T), np.ones(3)
+        kernel = np.exp(y @ form @ y.T)
+        right = np.ones(3)
         for _ in range(500):
             left = 1.0 / (kernel @ right)
             right = 1.0 / (kernel.T @ left)
@@ -172,7 +177,8 @@ def test_bad_input_of_the_field():
 
 
 def test_a_scaling_that_stops_early_still_encloses_the_limit(monkeypatch):
-    x, form = np.array([[1.5, 0.2], [-1.2, 0.4], [0.3, -1.4], [1.4, 0.0]]), np.eye(2)
+    x = np.array([[1.5, 0.2], [-1.2, 0.4], [0.3, -1.4], [1.4, 0.0]])
+    form = np.eye(2)
     sharp = velocity_field(x, form)
     monkeypatch.setattr("theory.diffusion.layers.gradient_flow._STILL", 2.0**-20)
     rough = velocity_field(x, form)
@@ -201,7 +207,8 @@ def test_asymmetry_of_a_matrix_that_may_vanish_is_unknown():
 
 
 def test_constants_averaged_by_coarse_transforms_stay_inside(monkeypatch):
-    off, plain = 1e-6, PeriodicGrid.multiply
+    off = 1e-6
+    plain = PeriodicGrid.multiply
     law = balance_law(GRID, P, HEAT)
     monkeypatch.setattr("theory.diffusion.limits.normalisers.balance_law", lambda *_: law)
     monkeypatch.setattr(PeriodicGrid, "rounding", lambda *_, **__: off)
@@ -213,14 +220,17 @@ def test_constants_averaged_by_coarse_transforms_stay_inside(monkeypatch):
 
 def test_potentials_that_are_off_by_the_error_of_a_partition_leave_averages_inside(monkeypatch):
     x = np.random.default_rng(4).normal(size=(12, 2))
-    score, values, off = SquaredDistance(0.5), np.sign(x[:, :1]), 1e-6
+    score = SquaredDistance(0.5)
+    values = np.sign(x[:, :1])
+    off = 1e-6
     found = balance_tokens(x, score=score)
 
     def averages(g):
         rows = np.exp(score.matrix(x, x) + g) * found.key_weights
         return (rows / rows.sum(axis=1, keepdims=True)) @ values
 
-    right, worst = averages(found.g), 0.0
+    right = averages(found.g)
+    worst = 0.0
     monkeypatch.setattr("theory.diffusion.limits.normalisers.partition_error", lambda *_: off)
     for shift in (off * values[:, 0], -off * values[:, 0]):  # of rows and columns alike: they seem to agree
         rough = replace(found, f=found.g + shift, g=found.g + shift)

@@ -44,7 +44,8 @@ def test_height_is_the_integral_of_its_slope(surface):
 def test_the_metric_is_that_of_the_density(surface):
     x, theta, step = 2.1, 0.6, 1e-5
     moved = surface.points([x - step, x + step, x, x], [theta, theta, theta - step, theta + step])
-    along, around = (moved[1] - moved[0]) / (2 * step), (moved[3] - moved[2]) / (2 * step)
+    along = (moved[1] - moved[0]) / (2 * step)
+    around = (moved[3] - moved[2]) / (2 * step)
     assert along @ along == pytest.approx(1.0, rel=1e-8, abs=0)
     assert along @ around == pytest.approx(0.0, rel=0, abs=1e-8)
     assert around @ around == pytest.approx((surface.scale * DENSITY(np.array(x)) ** 2) ** 2, rel=1e-8, abs=0)
@@ -66,7 +67,8 @@ def test_tokens_are_as_close_as_asked_and_reach_far_enough(surface):
     tokens = surface.tokens(epsilon, per_width=per_width)
     x = np.unique(tokens.meridian)
     assert np.diff(x).max() <= math.sqrt(epsilon) / per_width * (1 + 1e-12)
-    here, first = surface.points([0.0], [0.0]), tokens.points[tokens.meridian == x[0]]
+    here = surface.points([0.0], [0.0])
+    first = tokens.points[tokens.meridian == x[0]]
     assert np.linalg.norm(first - here, axis=1).min() >= 12.0 * math.sqrt(epsilon)
 
 

@@ -27,7 +27,9 @@ def exhausted(n, own=None):
     k, w, h = ATOMS
     c = (w * k) @ h / (w @ k)
     picks = np.stack(np.meshgrid(*[np.arange(4)] * n, indexing="ij"), axis=-1).reshape(-1, n)
-    mass, top, bottom = w[picks].prod(axis=1), (k * h)[picks].sum(axis=1), k[picks].sum(axis=1)
+    mass = w[picks].prod(axis=1)
+    top = (k * h)[picks].sum(axis=1)
+    bottom = k[picks].sum(axis=1)
     if own is not None:
         top, bottom = top + own, bottom + 1.0
     off = top / bottom - c
@@ -76,9 +78,12 @@ def test_leading_laws_against_mpmath():
 
 
 def test_moments_and_coverage_of_drawn_tokens():
-    rng, n, runs = np.random.default_rng(5), 128, 20_000
+    rng = np.random.default_rng(5)
+    n = 128
+    runs = 20_000
     y = draw_angles(DENSITY, rng, n * runs).reshape(runs, n)
-    k, h = np.exp(-(1 - np.cos(y - 1.0)) / 0.1), np.sin(y) - 0.25 * np.cos(2 * y)
+    k = np.exp(-(1 - np.cos(y - 1.0)) / 0.1)
+    h = np.sin(y) - 0.25 * np.cos(2 * y)
     off = (k * h).sum(axis=1) / k.sum(axis=1) - output().population().mid
     [(bias, variance)] = output().moments((n,))
     assert abs(off.mean() - bias.mid) < 5 * off.std() / math.sqrt(runs)
@@ -103,14 +108,16 @@ def test_draws_follow_the_density():
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_steps_and_variances_by_two_routes(dim):
-    grid, epsilon = PeriodicGrid((10,) * dim), 0.2
+    grid = PeriodicGrid((10,) * dim)
+    epsilon = 0.2
     fine = PeriodicGrid((40,) * dim)
 
     def problem(on):
         p = np.ones(on.shape) / (2 * math.pi) ** dim * (1 + 0.4 * np.sin(on.axes[-1]))
         return p, np.broadcast_to(np.sin(on.axes[0]) + 0.5 * np.sin(on.axes[-1]), on.shape)
 
-    error, node = StepError(grid, *problem(grid)), (1,) + (3,) * (dim - 1)
+    error = StepError(grid, *problem(grid))
+    node = (1,) + (3,) * (dim - 1)
     place = [float(axis.ravel()[k]) for axis, k in zip(grid.axes, node, strict=True)]
     found = chordal_output(fine, *problem(fine), place, epsilon)
     step = (found.population().mid - error.values[node]) / epsilon
@@ -120,7 +127,9 @@ def test_steps_and_variances_by_two_routes(dim):
 
 
 def test_variance_of_the_extrapolation_against_a_direct_sum():
-    grid, fine, e = PeriodicGrid((24,)), PeriodicGrid((512,)), 0.05
+    grid = PeriodicGrid((24,))
+    fine = PeriodicGrid((512,))
+    e = 0.05
     x, y = grid.axes[0], fine.axes[0]
     error = StepError(grid, DENSITY(x), np.sin(x))
     outputs = [chordal_output(fine, DENSITY(y), np.sin(y), [float(x[2])], a) for a in (e, e / 2)]
@@ -152,7 +161,8 @@ def test_least_encloses_the_place():
 
 def test_laws_hold_the_truth_on_a_grid_that_is_too_coarse():
     """Twenty nodes for a kernel of a seventh of a radian: half of them are worse, which the widths must tell."""
-    coarse, fine = output(epsilon=0.02, nodes=20), output(epsilon=0.02, nodes=512)
+    coarse = output(epsilon=0.02, nodes=20)
+    fine = output(epsilon=0.02, nodes=512)
     for read in (SampledOutput.population, SampledOutput.variance, SampledOutput.bias):
         found, truth = read(coarse), read(fine)
         assert found.lo <= truth.mid <= found.hi
@@ -183,7 +193,9 @@ def test_least_holds_the_place_in_spite_of_noise():
 
 
 def test_bad_input():
-    k, w, h = np.ones(4), np.full(4, 0.25), np.zeros(4)
+    k = np.ones(4)
+    w = np.full(4, 0.25)
+    h = np.zeros(4)
     for bad, message in (
         ((2 * k, w, h), "kernel: expected weights of at most 1"),
         ((-k, w, h), "kernel: expected non-negative"),

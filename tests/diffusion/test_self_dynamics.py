@@ -33,8 +33,10 @@ def test_a_radius_that_is_not_known_exactly_is_moved_as_a_whole(radius, epsilon,
 
 def test_moved_is_the_definition():
     rng = np.random.default_rng(0)
-    cloud, masses = rng.normal(size=(9, 3)), rng.uniform(0.5, 1.5, 9)
-    found, error = advance_tokens(cloud, 0.4, masses), advance_rounding(cloud, 0.4, masses)
+    cloud = rng.normal(size=(9, 3))
+    masses = rng.uniform(0.5, 1.5, 9)
+    found = advance_tokens(cloud, 0.4, masses)
+    error = advance_rounding(cloud, 0.4, masses)
     with mpmath.workdps(30):
         for at in range(9):
             squares = [sum((mpmath.mpf(a) - b) ** 2 for a, b in zip(cloud[at], key, strict=True)) for key in cloud]
@@ -144,7 +146,8 @@ def test_bad_input():
 
 
 def test_a_layer_of_a_sphere_that_is_rounded_coarsely_is_enclosed(monkeypatch):
-    right, plain = sphere_layer(Interval.exactly(1.0), 0.25, 2), module.propagate
+    right = sphere_layer(Interval.exactly(1.0), 0.25, 2)
+    plain = module.propagate
     monkeypatch.setattr(module, "rounding", lambda *_, **__: 1e-6)
     for sign in (-1.0, 1.0):
         monkeypatch.setattr(module, "propagate", lambda *a, sign=sign, **k: plain(*a, **k) + sign * 0.99e-6)
@@ -154,7 +157,9 @@ def test_a_layer_of_a_sphere_that_is_rounded_coarsely_is_enclosed(monkeypatch):
 
 
 def test_a_layer_of_a_sphere_with_coarse_nodes_is_enclosed(monkeypatch):
-    right, plain, unit = sphere_layer(Interval.exactly(1.0), 0.25, 2), module.height_tokens, 2.0**-20
+    right = sphere_layer(Interval.exactly(1.0), 0.25, 2)
+    plain = module.height_tokens
+    unit = 2.0**-20
 
     def rough_tokens(dim, nodes):  # what is taken of nodes and masses, with another unit of rounding
         points, masses = plain(dim, nodes)

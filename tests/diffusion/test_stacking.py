@@ -23,7 +23,9 @@ DENSITY = CircleDensity([0.8, 0.0], [0.0, 0.3])
 
 def test_weights_are_those_of_the_definition():
     rng = np.random.default_rng(1)
-    keys, queries, masses = rng.normal(size=(7, 2)), rng.normal(size=(3, 2)), rng.uniform(0.5, 2.0, 7)
+    keys = rng.normal(size=(7, 2))
+    queries = rng.normal(size=(3, 2))
+    masses = rng.uniform(0.5, 2.0, 7)
     masses /= masses.sum()
     layer = TokenLayer(keys, 0.3, weights=masses, queries=queries)
     with mpmath.workdps(30):
@@ -61,7 +63,10 @@ def test_exact_layers_agree_with_quadratures():
     np.testing.assert_allclose(torus(np.ones(256)), 1.0, rtol=0, atol=torus.error)
 
     zonal = ZonalLayer(lambda z: 1.0 + 0.6 * z, 10.0)
-    b, a, z = 10.0, 0.6, zonal.heights  # in closed form
+    # in closed form
+    b = 10.0
+    a = 0.6
+    z = zonal.heights
     one = 1.0 / np.tanh(b) - 1.0 / b
     two = 1.0 - 3.0 * one / b
     closed = (a / 3 + one * z + a * two * (z**2 - 1 / 3)) / (1 + a * one * z)
@@ -114,7 +119,8 @@ def test_bad_input():
 
 def test_a_kernel_that_the_nodes_cut_off_is_charged_for_its_growth():
     coarse = ZonalLayer(lambda z: 1.0 + 0.5 * z, 1024.0, nodes=32)
-    norms, power = [], coarse.rows
+    norms = []
+    power = coarse.rows
     for _ in range(64):
         norms.append(float(np.abs(power).sum(axis=1).max()))
         power = power @ coarse.rows
@@ -130,9 +136,13 @@ def test_tokens_may_weigh_nothing():
 
 
 def test_an_exact_layer_of_coarse_transforms_keeps_its_bound(monkeypatch):
-    grid, off, plain = PeriodicGrid((64,)), 1e-6, PeriodicGrid.multiply
+    grid = PeriodicGrid((64,))
+    off = 1e-6
+    plain = PeriodicGrid.multiply
     x = grid.axes[0]
-    p, h, multiplier = DENSITY(x), np.sign(np.sin(x)), heat_multiplier(0.5)
+    p = DENSITY(x)
+    h = np.sign(np.sin(x))
+    multiplier = heat_multiplier(0.5)
     right = TorusLayer(grid, p, multiplier)(h)
     monkeypatch.setattr(PeriodicGrid, "rounding", lambda *_, **__: off)
     worst = 0.0
@@ -145,8 +155,11 @@ def test_an_exact_layer_of_coarse_transforms_keeps_its_bound(monkeypatch):
 
 
 def test_weights_that_are_off_by_their_bound_leave_averages_inside(monkeypatch):
-    module, tokens, off = import_module("theory.diffusion.layers.stacking"), DENSITY.tokens(24), 1e-6
-    right, h = TokenLayer(tokens, 0.1), np.sign(np.sin(3.0 * tokens[:, 0]))
+    module = import_module("theory.diffusion.layers.stacking")
+    tokens = DENSITY.tokens(24)
+    off = 1e-6
+    right = TokenLayer(tokens, 0.1)
+    h = np.sign(np.sin(3.0 * tokens[:, 0]))
     monkeypatch.setattr(module, "weight_error", lambda *_: off)
     monkeypatch.setattr(module, "propagate", lambda *_, **__: right.rows * (1.0 + off * h))
     rough = TokenLayer(tokens, 0.1)

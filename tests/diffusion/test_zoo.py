@@ -68,7 +68,9 @@ def test_graph_scores_and_their_bounds(slope):
 def test_fuzzy_step_is_the_mean_under_powers_of_memberships(m):
     found = regroup(exact(X), exact(C), LogDistance(1.0 / (m - 1.0)), power=m, back=LogDistance(m / (m - 1.0)))
     with mpmath.workdps(40):
-        x, c, p = precise(X), precise(C), 1 / (1 - mpmath.mpf(m))
+        x = precise(X)
+        c = precise(C)
+        p = 1 / (1 - mpmath.mpf(m))
         u = [[squared(a, b) ** p for b in c] for a in x]
         u = [[(v / sum(row)) ** mpmath.mpf(m) for v in row] for row in u]
 

@@ -39,7 +39,8 @@ def test_excess_of_a_measure_over_itself():
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 7), (64, 64), (100, 37)])
 def test_cells_are_halvings(n, m):
     rng = stream("tests.cells.halvings", 0)
-    x, y = rng.normal(size=(n, 3)) * [1.0, 10.0, 1.0], rng.normal(size=(m, 3))
+    x = rng.normal(size=(n, 3)) * [1.0, 10.0, 1.0]
+    y = rng.normal(size=(m, 3))
     first, second = halvings(x, y)
     assert sorted(first.tolist()) == list(range(n))
     assert sorted(second.tolist()) == list(range(m))
@@ -66,7 +67,9 @@ def test_cells_of_translated_clouds_are_translated():
 
 
 def test_centres_and_members():
-    z, masses, cell = np.array([[0.0], [4.0], [10.0]]), np.array([0.25, 0.75, 2.0]), np.array([0, 0, 1])
+    z = np.array([[0.0], [4.0], [10.0]])
+    masses = np.array([0.25, 0.75, 2.0])
+    cell = np.array([0, 0, 1])
     middle, heavy = centres(z, masses, cell)
     assert middle.tolist() == [[3.0], [10.0]]
     assert heavy.tolist() == [1.0, 2.0]
@@ -84,7 +87,8 @@ def test_centres_and_members():
 
 def test_staircase():
     rng = stream("tests.cells.staircase", 0)
-    first, second = rng.integers(1, 9, size=30).astype(float), rng.integers(1, 9, size=20).astype(float)
+    first = rng.integers(1, 9, size=30).astype(float)
+    second = rng.integers(1, 9, size=20).astype(float)
     second[-1] += max(first.sum() - second.sum(), 0.0)
     first[-1] += max(second.sum() - first.sum(), 0.0)
     rows, columns, masses = staircase(first, second)
@@ -102,7 +106,8 @@ def test_staircase():
 @pytest.mark.parametrize("count", [1, 8, 10_000])
 def test_envelope_skips_nothing_that_matters(d, size, count):
     rng = stream("tests.cells.envelope", d)
-    s, z = rng.normal(size=(700, d)) * rng.choice([1e-3, 1.0], size=(700, 1)), rng.normal(size=(300, d))
+    s = rng.normal(size=(700, d)) * rng.choice([1e-3, 1.0], size=(700, 1))
+    z = rng.normal(size=(300, d))
     s, z = (cloud[np.lexsort(cloud.T)] for cloud in (s, z))
     ruler, lift = measure(s, z)
     s, z = np.ldexp(s, lift), np.ldexp(z, lift)
@@ -117,7 +122,8 @@ def test_envelope_skips_nothing_that_matters(d, size, count):
 def test_envelope_of_exact_distances():
     """On a lattice of Pythagorean triples the distances are known; one slip around the computed envelope holds it."""
     rng = stream("tests.cells.exact", 0)
-    t, r = rng.integers(-999, 999, size=200), rng.integers(-999, 999, size=150)
+    t = rng.integers(-999, 999, size=200)
+    r = rng.integers(-999, 999, size=150)
     z, s = np.outer(t, [2.0, 3.0, 6.0]), np.outer(r, [2.0, 3.0, 6.0])
     ruler, lift = measure(s, z)
     heights = rng.normal(size=150)

@@ -26,15 +26,19 @@ def test_nothing_the_solver_says_is_believed(case, monkeypatch):
     potential = rng.normal(size=5) * 10.0 ** rng.integers(-3, 308)
     potential[0] = rng.choice([0.0, np.nan, np.inf, -sys.float_info.max])
     monkeypatch.setattr(dense, "_propose", lambda *_: (plan, potential))
-    interval, exact = w1(mu, nu), w1_line(mu.linear_image([[3.0, 4.0]]), nu.linear_image([[3.0, 4.0]])) / 5
+    interval = w1(mu, nu)
+    exact = w1_line(mu.linear_image([[3.0, 4.0]]), nu.linear_image([[3.0, 4.0]])) / 5
     assert interval.lo <= exact.hi
     assert interval.hi >= exact.lo
 
 
 def test_bounds_from_nothing(monkeypatch):
-    mu, nu = Measure([[0.0, 0.0], [3.0, 4.0]]), Measure([[6.0, 8.0], [9.0, 12.0], [12.0, 16.0]])
+    mu = Measure([[0.0, 0.0], [3.0, 4.0]])
+    nu = Measure([[6.0, 8.0], [9.0, 12.0], [12.0, 16.0]])
     monkeypatch.setattr(dense, "_propose", lambda *_: (np.zeros((2, 3)), np.zeros(2)))
-    interval, rounding = w1(mu, nu), 2.0**-48  # relative: 2(d + 4)u and a few steps
+    # relative: 2(d + 4)u and a few steps
+    interval = w1(mu, nu)
+    rounding = 2.0**-48
     assert 12.5 * (1.0 - rounding) <= interval.lo <= 12.5  # v = 5, 10, 15 from below, then u = 5, 0
     assert 20.0 <= interval.hi <= 20.0 * (1.0 + rounding)  # the largest of all distances
 

@@ -55,8 +55,11 @@ def test_exact_coupling_of_a_rounded_plan():
 
 
 def test_tied_weights_leave_a_remainder_that_is_paid():
-    supply, demand = grid(np.array([0.1, 0.2, 0.7]))[0], grid(np.array([0.3, 0.7]))[0]
-    rows, columns, plan = [0, 1, 2], [0, 0, 1], np.array([0.1, 0.2, 0.7])
+    supply = grid(np.array([0.1, 0.2, 0.7]))[0]
+    demand = grid(np.array([0.3, 0.7]))[0]
+    rows = [0, 1, 2]
+    columns = [0, 0, 1]
+    plan = np.array([0.1, 0.2, 0.7])
     assert forest_flow(rows, columns, [a * sum(demand) for a in supply], [b * sum(supply) for b in demand]) is None
     bound = cheapest_repair(rows, columns, plan, np.zeros(3), diameter=1.0, supply=supply, demand=demand)
     apart = abs(Fraction(sum(supply[:2]), sum(supply)) - Fraction(demand[0], sum(demand)))  # must cross, at cost one
@@ -66,10 +69,12 @@ def test_tied_weights_leave_a_remainder_that_is_paid():
 def test_the_cheaper_repair_wins():
     n = 8  # a chain, of which all arcs must pass on the little more that the last row has for the first column
     rows, columns = [*range(n), *range(1, n)], [*range(n), *range(n - 1)]
-    supply, demand = [2**60] * (n - 1) + [2**60 + 1], [2**60 + 1] + [2**60] * (n - 1)
+    supply = [2**60] * (n - 1) + [2**60 + 1]
+    demand = [2**60 + 1] + [2**60] * (n - 1)
     flow = [2**60] + [2**60 - 1] * (n - 2) + [2**60] + [1] * (n - 1)
     assert forest_flow(rows, columns, supply, demand) == flow
-    plan, cost = np.array([0.125] * n + [1e-300] * (n - 1)), np.array([0.0] * n + [1.0] * (n - 1))
+    plan = np.array([0.125] * n + [1e-300] * (n - 1))
+    cost = np.array([0.0] * n + [1.0] * (n - 1))
     bound = cheapest_repair(rows, columns, plan, cost, diameter=1.0, supply=supply, demand=demand)
     assert 0 < bound < 2 * Fraction(1, sum(supply)) < (n - 1) * Fraction(1, sum(supply))  # along the chain: the last
 
@@ -80,7 +85,8 @@ def test_the_cheaper_repair_wins():
 )
 @settings(deadline=None, derandomize=True, max_examples=300)
 def test_never_below_the_optimum(costs, flows):
-    cost, flow = np.reshape(costs, (3, 3)).astype(float), np.reshape(flows, (3, 3))
+    cost = np.reshape(costs, (3, 3)).astype(float)
+    flow = np.reshape(flows, (3, 3))
     rows, columns = np.nonzero(flow)
     bound = cheapest_repair(
         rows.tolist(),

@@ -67,13 +67,15 @@ def test_closed_forms():
 
 def test_same_measure_is_at_distance_zero():
     rng = stream("tests.line.same", 0)
-    mu, order = Measure.normalised(rng.normal(size=(50, 1)), rng.exponential(size=50)), rng.permutation(50)
+    mu = Measure.normalised(rng.normal(size=(50, 1)), rng.exponential(size=50))
+    order = rng.permutation(50)
     assert w1_line(mu, Measure(mu.points[order], mu.weights[order])) == Interval.exactly(0.0)
 
 
 def test_translation_is_exact():
     rng = stream("tests.line.translation", 0)
-    points, masses = rng.integers(-(2**40), 2**40, size=(2000, 1)) * 2.0**-30, rng.exponential(size=2000)
+    points = rng.integers(-(2**40), 2**40, size=(2000, 1)) * 2.0**-30
+    masses = rng.exponential(size=2000)
     mu = Measure.normalised(points, masses)
     assert w1_line(mu, Measure(points + 0.375, mu.weights)) == Interval.exactly(0.375)
 
@@ -85,7 +87,8 @@ def test_beyond_the_range_of_doubles():
 
 def test_dimension_one_is_always_exact():
     rng = stream("tests.line.door", 0)
-    mu, nu = Measure(rng.normal(size=(9, 1))), Measure(rng.normal(size=(7, 1)))
+    mu = Measure(rng.normal(size=(9, 1)))
+    nu = Measure(rng.normal(size=(7, 1)))
     assert w1(mu, nu, iterations=1) == w1_line(mu, nu)
     assert w1_line(mu, nu).kind is Kind.CERTIFIED
 

@@ -128,7 +128,8 @@ def test_one_atom_each_charges_the_rounding_of_a_distance():
 
 def test_one_atom_against_many():
     rng = stream("tests.w1.one", 0)
-    mu, nu = Measure(rng.normal(size=(1, 3))), Measure.normalised(rng.normal(size=(80, 3)), rng.exponential(size=80))
+    mu = Measure(rng.normal(size=(1, 3)))
+    nu = Measure.normalised(rng.normal(size=(80, 3)), rng.exponential(size=80))
     masses = [Fraction(w) for w in nu.weights.tolist()]
     floors = [floor_distance(mu.points[0], y) for y in nu.points]
     low = sum(w * f for w, f in zip(masses, floors, strict=True)) / sum(masses) / (1 << BITS)
@@ -189,7 +190,8 @@ def test_a_distance_of_little_mass():
 
 def test_same_measure():
     rng = stream("tests.w1.same", 0)
-    points, order = rng.normal(size=(50, 3)), rng.permutation(50)
+    points = rng.normal(size=(50, 3))
+    order = rng.permutation(50)
     assert w1(Measure(points), Measure(points[order])).lo == 0.0
     mu = Measure([[0.1, 0.2], [0.3, 0.7]])
     assert w1(mu, mu) == Interval.exactly(0.0)  # its plan is the diagonal, where the costs are exactly zero
@@ -197,7 +199,8 @@ def test_same_measure():
 
 
 def test_atoms_without_mass_have_no_say():
-    mu, nu = Measure([[0.0, 0.0], [1e300, 0.0]], [1.0, 0.0]), Measure([[3.0, 4.0], [0.0, -1e300]], [1.0, 0.0])
+    mu = Measure([[0.0, 0.0], [1e300, 0.0]], [1.0, 0.0])
+    nu = Measure([[3.0, 4.0], [0.0, -1e300]], [1.0, 0.0])
     assert w1(mu, nu) == w1(Measure.dirac([0.0, 0.0]), Measure.dirac([3.0, 4.0]))
 
 

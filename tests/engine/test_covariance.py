@@ -45,12 +45,16 @@ def test_against_balls(form, kernels):
     for case, (n, d, d_v) in enumerate([(1, 1, 1), (2, 3, 2), (17, 2, 3), (40, 9, 1)]):
         rng = stream(f"tests.covariance.{form}", case)
         score = score_of(form, d, rng)
-        x, y, v = rng.normal(size=(3, d)), rng.normal(size=(n, d)), rng.normal(size=(n, d_v))
-        added, visible = 3.0 * rng.normal(size=n), np.array([n, 1, (n + 1) // 2])
+        x = rng.normal(size=(3, d))
+        y = rng.normal(size=(n, d))
+        v = rng.normal(size=(n, d_v))
+        added = 3.0 * rng.normal(size=n)
+        visible = np.array([n, 1, (n + 1) // 2])
         output, logs, entropy, spread = kernels.moments(score.pairs(x, y), v, added, visible)
         outputs, partition = truth(score, x, y, v, added, visible)
         entropies, spreads = true_moments(score, x, y, v, added, visible)
-        size, relative = float(np.abs(v).max()), weight_error(x, y, score, added)
+        size = float(np.abs(v).max())
+        relative = weight_error(x, y, score, added)
         assert exact.apart(output, outputs) <= output_error(score, x, y, v, added)
         with precision():
             assert exact.apart(logs, log(partition)) <= partition_error(x, y, score, added)
@@ -70,9 +74,12 @@ def test_across_tiles(kind, n):
     y, v = rng.normal(size=(n, 2)), rng.normal(size=(n, 3))
     y[:, 0] = {"random": y[:, 0], "steep": 1000.0 * np.arange(n)}.get(kind, np.sort(y[:, 0]))
     y = y[::-1].copy() if kind == "falling" else y
-    score, x, added = DotProduct(scale=2.0), np.array([[1.0, 0.1]]), np.zeros(n)
+    score = DotProduct(scale=2.0)
+    x = np.array([[1.0, 0.1]])
+    added = np.zeros(n)
     fast, slow = (kernels.moments(score.pairs(x, y), v, added, np.array([n])) for kernels in KERNELS)
-    relative, size = weight_error(x, y, score, added), float(np.abs(v).max())
+    relative = weight_error(x, y, score, added)
+    size = float(np.abs(v).max())
     bounds = (
         output_error(score, x, y, v, added), partition_error(x, y, score, added), entropy_error(score, x, y, added),
         covariance_error(size, n, relative=relative),
@@ -164,8 +171,11 @@ def test_what_overflows_is_refused(monkeypatch):
 def test_the_kernel_as_it_is_written():
     """The plain function, which the compiler never sees here, gives the numbers of the compiled one."""
     rng = stream("tests.covariance.plain", 0)
-    y, v, added = rng.normal(size=(9, 2)), rng.normal(size=(9, 2)), rng.normal(size=9)
-    pairs, visible = SquaredDistance(1.0).pairs(y[:3], y), np.array([9, 4, 1])
+    y = rng.normal(size=(9, 2))
+    v = rng.normal(size=(9, 2))
+    added = rng.normal(size=9)
+    pairs = SquaredDistance(1.0).pairs(y[:3], y)
+    visible = np.array([9, 4, 1])
     found = np.empty((3, 2)), np.empty(3), np.empty(3), np.empty((3, 2, 2))
     columns = [np.ascontiguousarray(part.T) for part in (y, v)]
     covariance._moments(1, pairs.queries, *columns, added, pairs.coefficients, visible, *found)

@@ -47,7 +47,8 @@ def test_given_scores_arrive_block_by_block(backend):
         blocks.append((queries.shape, keys.shape))
         return queries @ keys.T
 
-    x, y = np.arange(600.0)[:, np.newaxis] / 600.0, np.arange(3.0)[:, np.newaxis]
+    x = np.arange(600.0)[:, np.newaxis] / 600.0
+    y = np.arange(3.0)[:, np.newaxis]
     pairs = Pairs(Form.GIVEN, x, y, np.empty(0), given)
     assert engine.attention(pairs, y)[0].shape == (600, 1)
     assert sorted(blocks) == sorted([((256, 1), (3, 1)), ((256, 1), (3, 1)), ((88, 1), (3, 1))])
@@ -117,7 +118,8 @@ def test_an_overflow_in_a_thread_is_refused_without_a_warning(form, d, monkeypat
     monkeypatch.setenv("THEORY_THREADS", "2")
     monkeypatch.setattr(threads, "_GRAIN", 64)  # so that little work is split
     rng = stream("tests.dense.overflow", 0)
-    x, y = HUGE * np.abs(rng.normal(size=(200, d))), -HUGE * np.abs(rng.normal(size=(70, d)))
+    x = HUGE * np.abs(rng.normal(size=(200, d)))
+    y = -HUGE * np.abs(rng.normal(size=(70, d)))
     for keys in (y, -y):
         with pytest.raises(ValueError, match=r"^score: expected sizes that float64 can hold, got an overflow for"):
             engine.attention(Pairs(form, x, keys, np.ones(1)), np.ones((70, 1)))
@@ -126,7 +128,10 @@ def test_an_overflow_in_a_thread_is_refused_without_a_warning(form, d, monkeypat
 def test_given_scores_have_every_function_but_derivatives(backend):
     """The same numbers as by the form that the kernels know."""
     rng = stream("tests.dense.given", 0)
-    x, y, v, added = rng.normal(size=(4, 2)), rng.normal(size=(9, 2)), rng.normal(size=(9, 2)), rng.normal(size=9)
+    x = rng.normal(size=(4, 2))
+    y = rng.normal(size=(9, 2))
+    v = rng.normal(size=(9, 2))
+    added = rng.normal(size=9)
     known = Pairs(Form.DOT, x, y, np.ones(1))
     given = Pairs(Form.GIVEN, x, y, np.empty(0), lambda a, b: a @ b.T)
     visible = np.array([9, 1, 4, 7])
@@ -166,7 +171,8 @@ def test_values_of_any_size(size, d, backend):
     """An average of values scaled by a power of two is the average so scaled, as far as a float can say it."""
     rng = stream("tests.dense.size", 0)
     pairs = DotProduct(scale=1.0).pairs(rng.normal(size=(3, d)), rng.normal(size=(20, d)))
-    v, factor = rng.integers(-4, 5, size=(20, 2)) / 4.0, math.ldexp(1.0, math.frexp(size)[1] - 1)
+    v = rng.integers(-4, 5, size=(20, 2)) / 4.0
+    factor = math.ldexp(1.0, math.frexp(size)[1] - 1)
     wanted = engine.attention(pairs, v).output
     output = engine.attention(pairs, factor * v).output
     assert np.all(np.abs(output / factor - wanted) <= 64 * 2.0**-53 + 40 * (5e-324 / factor))

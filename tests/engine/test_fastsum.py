@@ -19,7 +19,8 @@ def pairs_of(form, queries, keys, c):
 
 def slow(pairs, values, log_weights=None):
     """Rows in extended precision, by the definition of each score; no code of the engine."""
-    q, k = pairs.queries.astype(np.longdouble), pairs.keys.astype(np.longdouble)
+    q = pairs.queries.astype(np.longdouble)
+    k = pairs.keys.astype(np.longdouble)
     c = np.longdouble(pairs.coefficients[0])
     outputs, partitions = [], []
     for x in q:
@@ -49,7 +50,8 @@ def worst(pairs, values, log_weights=None, rows=30, **options):
 
 def spied(monkeypatch):
     """Record how many rows are computed exactly, call by call."""
-    sizes, whole = [], dense.attention
+    sizes = []
+    whole = dense.attention
 
     def spy(pairs, values, **options):
         sizes.append(len(pairs.queries))
@@ -64,7 +66,9 @@ def spied(monkeypatch):
 @pytest.mark.parametrize("accuracy", [1e-12, 1e-9, 1e-5, 1e-1])
 def test_promise(form, d, accuracy):
     rng = stream("tests.fastsum.promise", 10 * d + int(form))
-    x, y, v = rng.normal(size=(700, d)), rng.normal(size=(900, d)), rng.normal(size=(900, 3))
+    x = rng.normal(size=(700, d))
+    y = rng.normal(size=(900, d))
+    v = rng.normal(size=(900, 3))
     found, output, partition = worst(pairs_of(form, x, y, 1.5), v + 5.0, rng.normal(size=900), accuracy=accuracy)
     assert found.method == "nufft"
     assert found.output.shape == (700, 3)
@@ -76,9 +80,11 @@ def test_promise(form, d, accuracy):
 @pytest.mark.parametrize("d_v", [1, 2, 4, 5])
 def test_every_column_of_the_values_is_its_own(d_v):
     rng = stream("tests.fastsum.columns", d_v)
-    x, v = rng.normal(size=(500, 2)), rng.normal(size=(500, d_v)) * 10.0 ** np.arange(d_v)
+    x = rng.normal(size=(500, 2))
+    v = rng.normal(size=(500, d_v)) * 10.0 ** np.arange(d_v)
     pairs = pairs_of(Form.DISTANCE, x, x, 2.0)
-    found, whole = fastsum.attention(pairs, v), slow(pairs, v)[0]
+    found = fastsum.attention(pairs, v)
+    whole = slow(pairs, v)[0]
     assert (np.abs(found.output - whole).max(axis=0) <= 1e-12 * np.abs(v).max(axis=0)).all()
 
 
@@ -87,7 +93,8 @@ def test_axes_are_not_exchanged(form):
     """Clouds of three extents, so that every axis has its own number of modes."""
     rng = stream("tests.fastsum.axes", int(form))
     scale = np.array([0.1, 1.0, 4.0])
-    x, y = scale * rng.normal(size=(300, 3)), scale[::-1] * rng.normal(size=(400, 3))
+    x = scale * rng.normal(size=(300, 3))
+    y = scale[::-1] * rng.normal(size=(400, 3))
     _, output, partition = worst(pairs_of(form, x, y, 0.7), rng.normal(size=(400, 2)))
     assert max(output, partition) <= 1e-12 + ROUNDING
 
@@ -105,7 +112,8 @@ def test_large_clouds_need_few_exact_rows(form, d, c, n, monkeypatch):
 
 def test_weights_over_three_hundred_orders():
     rng = stream("tests.fastsum.orders", 0)
-    x, v = rng.uniform(-3.0, 3.0, size=(500, 2)), rng.normal(size=(500, 1))
+    x = rng.uniform(-3.0, 3.0, size=(500, 2))
+    v = rng.normal(size=(500, 1))
     weights = rng.uniform(-345.0, 345.0, size=500)
     for form in FORMS:
         _, output, partition = worst(pairs_of(form, x, x, 1.0), v, weights)
@@ -144,14 +152,16 @@ SHAPES = {
 def test_degenerate(form, shape, c):
     m, n, wide, tall = SHAPES[shape]
     rng = stream("tests.fastsum.degenerate", m + n)
-    x, y = 0.5 + wide * rng.normal(size=(m, 2)), 0.25 + tall * rng.normal(size=(n, 2))
+    x = 0.5 + wide * rng.normal(size=(m, 2))
+    y = 0.25 + tall * rng.normal(size=(n, 2))
     _, output, partition = worst(pairs_of(form, x, y, c), rng.normal(size=(n, 2)))
     assert max(output, partition) <= 1e-12 + 1e-12  # scores of some hundreds, rounded
 
 
 def test_scores_of_ten_thousand():
     rng = stream("tests.fastsum.scores", 0)
-    x, v = 100.0 * rng.normal(size=(200, 1)), rng.normal(size=(200, 1))
+    x = 100.0 * rng.normal(size=(200, 1))
+    v = rng.normal(size=(200, 1))
     for form in FORMS:
         _, output, partition = worst(pairs_of(form, x, x, 1.0), v)
         assert max(output, partition) <= 1e-12 + 16 * 2.0**-53 * 1e5  # gamma of the operations on such scores
@@ -159,7 +169,8 @@ def test_scores_of_ten_thousand():
 
 def test_far_clouds_are_centred():
     rng = stream("tests.fastsum.far", 0)
-    x, v = rng.integers(-64, 64, size=(400, 2)) / 32.0, rng.normal(size=(400, 1))
+    x = rng.integers(-64, 64, size=(400, 2)) / 32.0
+    v = rng.normal(size=(400, 1))
     near = fastsum.attention(pairs_of(Form.DISTANCE, x, x, 1.0), v)
     far = fastsum.attention(pairs_of(Form.DISTANCE, x + 2.0**40, x + 2.0**40, 1.0), v)
     assert np.abs(near.output - far.output).max() <= 1e-12
@@ -168,7 +179,8 @@ def test_far_clouds_are_centred():
 
 def test_angles_are_turned():
     rng = stream("tests.fastsum.turns", 0)
-    x, v = rng.uniform(-math.pi, math.pi, size=(400, 1)), rng.normal(size=(400, 1))
+    x = rng.uniform(-math.pi, math.pi, size=(400, 1))
+    v = rng.normal(size=(400, 1))
     turns = 2.0 * math.pi * rng.integers(-50, 50, size=(400, 1))
     near, far = (fastsum.attention(pairs_of(Form.TORUS, a, x, 3.0), v).output for a in (x, x + turns))
     assert np.abs(near - far).max() <= 1e-12 + 6.0 * 2.0**-53 * 400.0  # slope of an output times rounded angles
@@ -216,16 +228,19 @@ def test_series_of_the_line_is_within_its_bound(extent, eps):
 def test_gauges_agree():
     """The score of a pair is the exponent of the kernel, less tilt and rise, in every gauge."""
     rng = stream("tests.fastsum.gauges", 0)
-    x, y = rng.normal(size=(5, 2)) + 3.0, 0.3 * rng.normal(size=(6, 2)) - 1.0
+    x = rng.normal(size=(5, 2)) + 3.0
+    y = 0.3 * rng.normal(size=(6, 2)) - 1.0
     for form in (Form.DISTANCE, Form.DOT):
         pairs = pairs_of(form, x, y, -0.7 if form is Form.DOT else 0.7)
         frame = gauge._frame(pairs)
         scores = -0.7 * (x @ y.T if form is Form.DOT else ((x[:, np.newaxis] - y) ** 2).sum(axis=2))
         for slope, shift in gauge._candidates(frame, np.zeros(6), frame.x[:, :3], frame.y[:, :3]):
             stiff = np.sqrt(1.0 / slope)
-            here, there = stiff[:, np.newaxis] * (slope[:, np.newaxis] * frame.x + shift[:, np.newaxis]), frame.y
+            here = stiff[:, np.newaxis] * (slope[:, np.newaxis] * frame.x + shift[:, np.newaxis])
+            there = frame.y
             gaps = here.T[:, np.newaxis] - (stiff[:, np.newaxis] * there).T
-            tilt, rise = gauge._tilt(frame, slope, shift), gauge._rise(frame, slope, shift)
+            tilt = gauge._tilt(frame, slope, shift)
+            rise = gauge._rise(frame, slope, shift)
             constant = scores - (-0.5 * (gaps**2).sum(axis=2) + tilt + rise[:, np.newaxis])
             assert np.abs(constant).max() <= 1e-12
 
@@ -233,7 +248,8 @@ def test_gauges_agree():
 def test_threads_change_rounding_only(monkeypatch):
     rng = stream("tests.fastsum.threads", 0)
     x, v = rng.normal(size=(5000, 2)), rng.normal(size=(5000, 1))
-    pairs, found = pairs_of(Form.DISTANCE, x, x, 3.0), []
+    pairs = pairs_of(Form.DISTANCE, x, x, 3.0)
+    found = []
     for asked in ("1", "2"):
         monkeypatch.setenv("THEORY_THREADS", asked)
         found.append(fastsum.attention(pairs, v).output)
@@ -252,7 +268,9 @@ def test_inputs_are_not_written_to():
 def test_a_broken_promise_is_retried_and_then_an_error(monkeypatch):
     rng = stream("tests.fastsum.broken", 0)
     x, v = rng.normal(size=(2000, 2)), rng.normal(size=(2000, 1))
-    pairs, honest, asked = pairs_of(Form.DISTANCE, x, x, 1.0), transform.fields, []
+    pairs = pairs_of(Form.DISTANCE, x, x, 1.0)
+    honest = transform.fields
+    asked = []
 
     def spoiled(series, strengths, eps, workers):
         asked.append(eps)
@@ -273,7 +291,8 @@ def test_a_broken_promise_is_retried_and_then_an_error(monkeypatch):
 def test_the_error_is_the_one_seen(monkeypatch):
     """Numerators moved by a known share of the mass move every row that is not faint by as much."""
     rng = stream("tests.fastsum.seen", 0)
-    x, v = rng.uniform(size=(2000, 1)), rng.choice([-2.0, 2.0], size=(2000, 1))
+    x = rng.uniform(size=(2000, 1))
+    v = rng.choice([-2.0, 2.0], size=(2000, 1))
     honest = transform.fields
 
     def spoiled(*given):
@@ -306,8 +325,11 @@ BAD = [
 
 @pytest.mark.parametrize(("change", "message"), BAD, ids=lambda x: next(iter(x)) if isinstance(x, dict) else "")
 def test_refusals(change, message):
-    form, d, c = change.get("form", Form.TORUS), change.get("d", 2), change.get("c", 1.0)
-    x, v = np.linspace(0.0, 1.0, 6 * d).reshape(6, d), np.linspace(0.0, 1.0, 6)[:, np.newaxis]
+    form = change.get("form", Form.TORUS)
+    d = change.get("d", 2)
+    c = change.get("c", 1.0)
+    x = np.linspace(0.0, 1.0, 6 * d).reshape(6, d)
+    v = np.linspace(0.0, 1.0, 6)[:, np.newaxis]
     y, u = x.copy(), v.copy()
     y[0, 0], u[0, 0] = change.get("query", 0.0), change.get("value", 0.0)
     with pytest.raises(ValueError, match=rf"^{message}"):
@@ -316,7 +338,8 @@ def test_refusals(change, message):
 
 def test_too_many_faint_rows_are_refused(monkeypatch):
     rng = stream("tests.fastsum.faint", 0)
-    x, v = rng.uniform(size=(500, 1)), np.ones((500, 1))
+    x = rng.uniform(size=(500, 1))
+    v = np.ones((500, 1))
     weights = np.where(np.arange(500) == 0, 60.0, 0.0)
     pairs = pairs_of(Form.DISTANCE, 40.0 * x, 40.0 * x, 1.0)
     assert np.abs(fastsum.attention(pairs, v, log_weights=weights).output - 1.0).max() <= 1e-12
@@ -353,7 +376,8 @@ def test_noise_of_the_transform():
     rng = stream("tests.fastsum.noise", 0)
     for eps in (fastsum._FINEST, 1e-12, 1e-8, 1e-4):
         for d in (1, 2, 3):
-            x, y = rng.uniform(0.0, 9.0, size=(d, 30)), rng.uniform(0.0, 9.0, size=(d, 2000))
+            x = rng.uniform(0.0, 9.0, size=(d, 30))
+            y = rng.uniform(0.0, 9.0, size=(d, 2000))
             kernel = np.exp(-0.5 * ((x[:, :, np.newaxis] - y[:, np.newaxis]) ** 2).sum(axis=0))
             sums, peak = transform.fields(spectrum.line(x, y, eps / 8.0), np.ones((1, 2000), dtype=complex), eps, 1)
             gap = np.abs(sums[0].real - kernel.sum(axis=1)).max()

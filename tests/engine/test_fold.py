@@ -33,7 +33,9 @@ def test_shift_bounds_every_score(form, weighted, single):
     for case, d in enumerate((1, 2, 3, 8, 30)):
         rng = stream(f"tests.fold.{form}", case)
         score = score_of(form, d, rng)
-        x, y, v = rng.normal(size=(20, d)) + case, rng.normal(size=(30, d)), rng.normal(size=(30, 2))
+        x = rng.normal(size=(20, d)) + case
+        y = rng.normal(size=(30, d))
+        v = rng.normal(size=(30, 2))
         added = 10.0 * rng.normal(size=30) if weighted else np.zeros(30)
         problem = fold(score.pairs(x, y), v, added, single=single)
         unit = 2.0**-24 if single else 2.0**-53
@@ -104,7 +106,8 @@ def test_a_small_column_beside_a_large_one_is_kept():
 
 
 def test_values_are_not_written_to():
-    values, added = np.full((2, 1), 1e300), np.array([1.0, 2.0])
+    values = np.full((2, 1), 1e300)
+    added = np.array([1.0, 2.0])
     pairs = DotProduct(scale=3.0).pairs(np.ones((1, 1)), np.ones((2, 1)))
     fold(pairs, values, added)
     assert values.tolist() == [[1e300], [1e300]]
@@ -114,7 +117,8 @@ def test_values_are_not_written_to():
 
 def test_angles_become_points_of_the_plane():
     rng = stream("tests.fold.torus", 0)
-    x, y = rng.uniform(-9.0, 9.0, size=(5, 2)), rng.uniform(-9.0, 9.0, size=(6, 2))
+    x = rng.uniform(-9.0, 9.0, size=(5, 2))
+    y = rng.uniform(-9.0, 9.0, size=(6, 2))
     plane = embedded(Pairs(Form.TORUS, x, y, np.ones(1)))
     assert plane.form is Form.DISTANCE
     apart = plane.queries[:, np.newaxis, :] - plane.keys[np.newaxis, :, :]

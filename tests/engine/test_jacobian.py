@@ -30,8 +30,11 @@ def problem(form, case, m=4, n=9, d=2, d_v=3):
     score = score_of(form, d, rng)
     if form == "additive":  # tangents are of features, so the linear maps are none
         score = Additive(np.eye(d), np.eye(d), score.v)
-    x, y, v = rng.normal(size=(m, d)), rng.normal(size=(n, d)), rng.normal(size=(n, d_v))
-    added, visible = rng.normal(size=n), np.concatenate([[n, 1], rng.integers(1, n + 1, size=m - 2)])
+    x = rng.normal(size=(m, d))
+    y = rng.normal(size=(n, d))
+    v = rng.normal(size=(n, d_v))
+    added = rng.normal(size=n)
+    visible = np.concatenate([[n, 1], rng.integers(1, n + 1, size=m - 2)])
     return score, x, y, v, added, visible, score.pairs(x, y), rng
 
 
@@ -42,7 +45,8 @@ def forward_error(score, x, y, v, added, pairs, direction):
     """
     relative, apart = scale_of_products(score, pairs, v, added, x, y)
     slope, roundings = slopes_of(score, x, y)
-    size, d = float(np.abs(v).max()), x.shape[1]
+    size = float(np.abs(v).max())
+    d = x.shape[1]
     change = 2.0 * d * slope * max(float(np.abs(part).max()) for part in direction[:2])
     change += float(np.abs(direction.log_weights).max())
     whole = float(np.abs(direction.values).max()) + change * 2.0 * size
@@ -53,7 +57,9 @@ def backward_errors(score, x, y, v, added, pairs, cotangent):
     """Bound the errors of the four gradients, likewise."""
     relative, apart = scale_of_products(score, pairs, v, added, x, y)
     slope, roundings = slopes_of(score, x, y)
-    m, n, d_v = len(x), len(y), v.shape[1]
+    m = len(x)
+    n = len(y)
+    d_v = v.shape[1]
     large = float(np.abs(cotangent).max())
     gain = d_v * large * 2.0 * float(np.abs(v).max())
     off = 2.0 * ((relative + gamma(m + n + d_v + roundings + 20)) * 2.0 * gain + d_v * large * apart)
@@ -102,7 +108,8 @@ def test_backward_is_the_transpose_of_forward(form):
 def test_both_backends_and_the_adjoint_identity(form):
     for case, (m, n, d, d_v) in enumerate([(1, 1, 1, 1), (30, 700, 3, 2), (70, 40, 9, 9)]):
         score, x, y, v, added, visible, pairs, rng = problem(form, 20 + case, max(m, 2), n, d, d_v)
-        direction, cotangent = direction_of(pairs, v, rng), rng.normal(size=(max(m, 2), d_v))
+        direction = direction_of(pairs, v, rng)
+        cotangent = rng.normal(size=(max(m, 2), d_v))
         fast, slow = (kernels.jvp(pairs, v, added, visible, direction)[1] for kernels in KERNELS)
         forward = forward_error(score, x, y, v, added, pairs, direction)
         assert np.abs(fast - slow).max() <= 2.0 * forward

@@ -36,7 +36,8 @@ def test_every_edited_source_changes_the_cache(room):
 
 
 def test_undone_edit_finds_the_old_cache(room):
-    first, path = jit.cache_folder(), room / "compiled.py"
+    first = jit.cache_folder()
+    path = room / "compiled.py"
     text = path.read_bytes()
     path.write_bytes(text.replace(b"vjp", b"jvp"))
     assert jit.cache_folder() != first

@@ -85,7 +85,8 @@ def test_a_heavy_key_far_away_is_read():
     """The nearest key has weight exp(-2000), the one that matters is fifty widths away."""
     k = np.concatenate([np.zeros((200, 2)), [[10.0, 0.0]]])
     added = np.concatenate([np.full(200, -2000.0 - math.log(200.0)), [1000.0]])
-    pairs, values = distances(np.zeros((1, 2)), k, 25.0), np.concatenate([np.zeros((200, 1)), [[1.0]]])
+    pairs = distances(np.zeros((1, 2)), k, 25.0)
+    values = np.concatenate([np.zeros((200, 1)), [[1.0]]])
     found = local.attention(pairs, values, log_weights=added)  # exponents -2000 and 1000 - 2500
     assert found.output[0, 0] == pytest.approx(1.0, rel=1e-12, abs=0.0)
     assert found.log_partition[0] == pytest.approx(-1500.0, rel=1e-12, abs=0.0)
@@ -93,7 +94,8 @@ def test_a_heavy_key_far_away_is_read():
 
 def test_two_clusters_far_apart_do_not_mix():
     rng = stream("tests.local.clusters", 0)
-    near, far = rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + 1e6
+    near = rng.normal(size=(300, 2))
+    far = rng.normal(size=(300, 2)) + 1e6
     values = np.concatenate([np.zeros((300, 1)), np.ones((300, 1))])
     found = local.attention(distances(np.concatenate([near, far]), np.concatenate([near, far]), 1.0), values)
     assert np.abs(found.output - values).max() <= 600 * 2.0**-52  # a mean of equal numbers rounds
@@ -112,7 +114,8 @@ def test_a_query_between_and_beyond_all_keys():
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (1, 500), (500, 1), (65, 64)])
 def test_sizes(m, n):
     rng = stream("tests.local.sizes", 0)
-    pairs, values = distances(rng.normal(size=(m, 2)), rng.normal(size=(n, 2)), 50.0), rng.normal(size=(n, 3))
+    pairs = distances(rng.normal(size=(m, 2)), rng.normal(size=(n, 2)), 50.0)
+    values = rng.normal(size=(n, 3))
     found, truth = local.attention(pairs, values), dense.attention(pairs, values)
     assert np.abs(found.output - truth.output).max() <= 1e-11
     assert np.abs(found.log_partition - truth.log_partition).max() <= 1e-11
@@ -130,8 +133,10 @@ def test_equal_keys():
 
 def test_torus():
     rng = stream("tests.local.torus", 0)
-    q, k = rng.uniform(-10.0, 10.0, size=(4000, 2)), rng.uniform(-10.0, 10.0, size=(8000, 2))
-    pairs, values = Pairs(Form.TORUS, q, k, np.array([300.0])), rng.normal(size=(8000, 2))
+    q = rng.uniform(-10.0, 10.0, size=(4000, 2))
+    k = rng.uniform(-10.0, 10.0, size=(8000, 2))
+    pairs = Pairs(Form.TORUS, q, k, np.array([300.0]))
+    values = rng.normal(size=(8000, 2))
     found, truth = local.attention(pairs, values), dense.attention(pairs, values)
     assert 0.0 < found.error <= 1e-12
     assert np.abs(found.output - truth.output).max() <= 1e-10  # angles near ten round the scores

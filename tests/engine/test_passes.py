@@ -18,7 +18,8 @@ from theory.evidence.enclosure import log, precision
 def second(monkeypatch):
     """Count the rows that are summed a second time, and those summed one by one."""
     seen = {"again": 0, "alone": 0}
-    peaks, general = passes._peaks, passes.general.attention
+    peaks = passes._peaks
+    general = passes.general.attention
 
     def again(problem, visible):
         seen["again"] += len(visible)
@@ -55,7 +56,8 @@ def far(kind, d, size, rng):
 def test_rows_far_below_their_bound_are_summed_again(kind, d, size, weighted, second):
     rng = stream(f"tests.passes.{kind}", d)
     score, x, y = far(kind, d, size, rng)
-    v, added = rng.normal(size=(50, 2)), rng.normal(size=50) if weighted else np.zeros(50)
+    v = rng.normal(size=(50, 2))
+    added = rng.normal(size=50) if weighted else np.zeros(50)
     for visible in (np.full(6, 50), np.array([30, 12, 50, 50, 30, 12])):
         second.update(again=0, alone=0)
         output, logs = compiled.attention(score.pairs(x, y), v, added, visible)
@@ -71,7 +73,8 @@ def test_rows_far_below_their_bound_are_summed_again(kind, d, size, weighted, se
 def test_the_largest_score_has_its_log_weight(d, second):
     """The first key leads by 8000 without its weight, the others with theirs: no row is left for the last resort."""
     score, x, y = far("dot", d, 1e4, stream("tests.passes.weights", d))
-    v, added = np.arange(50.0)[:, np.newaxis], np.full(50, 9000.0)
+    v = np.arange(50.0)[:, np.newaxis]
+    added = np.full(50, 9000.0)
     added[0], y[0, :2] = 0.0, (-1e4, 8000.0)
     output, logs = compiled.attention(score.pairs(x, y), v, added, np.full(6, 50))
     assert second["again"] >= 3
@@ -87,7 +90,8 @@ def test_the_largest_score_has_its_log_weight(d, second):
 def test_in_single_precision_too(kind, d, second):
     rng = stream(f"tests.passes.single.{kind}", d)
     score, x, y = far(kind, d, 300.0, rng)
-    v, visible = rng.normal(size=(50, 2)), np.full(6, 50)
+    v = rng.normal(size=(50, 2))
+    visible = np.full(6, 50)
     output = compiled.attention(score.pairs(x, y), v, np.zeros(50), visible, single=True)[0]
     assert second == {"again": 3, "alone": 0}
     outputs = truth(score, x, y, v, np.zeros(50), visible)[0]

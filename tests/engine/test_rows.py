@@ -19,7 +19,9 @@ def test_scores_of_one_tile(form):
     for case, d in enumerate((1, 2, 5, 12)):
         rng = stream(f"tests.rows.scores.{form}", case)
         score = score_of(form, d, rng)
-        x, y, added = rng.normal(size=(1, d)), rng.normal(size=(30, d)), rng.normal(size=30)
+        x = rng.normal(size=(1, d))
+        y = rng.normal(size=(30, d))
+        added = rng.normal(size=30)
         pairs = score.pairs(x, y)
         keys = rows.columns(pairs.keys)
         for kernel in (rows.fill_scores, rows._fill_scores):
@@ -38,8 +40,11 @@ def test_against_balls(form):
     for case, (n, d, d_v) in enumerate([(1, 1, 1), (17, 3, 2), (40, 10, 9), (TILE + 1, 1, 1)]):
         rng = stream(f"tests.rows.balls.{form}", case)
         score = score_of(form, d, rng)
-        x, y, v = rng.normal(size=(3, d)), rng.normal(size=(n, d)), rng.normal(size=(n, d_v))
-        added, visible = rng.normal(size=n), np.array([n, 1, (n + 1) // 2])
+        x = rng.normal(size=(3, d))
+        y = rng.normal(size=(n, d))
+        v = rng.normal(size=(n, d_v))
+        added = rng.normal(size=n)
+        visible = np.array([n, 1, (n + 1) // 2])
         output, logs = rows.attention(score.pairs(x, y), v, added, visible)
         outputs, partition = truth(score, x, y, v, added, visible)
         assert exact.apart(output, outputs) <= output_error(score, x, y, v, added)
@@ -73,8 +78,12 @@ def test_weights_are_zero_where_nothing_is_seen():
 
 def test_plain_functions_say_the_same():
     rng = stream("tests.rows.plain", 0)
-    x, y, v, added = rng.normal(size=(3, 2)), rng.normal(size=(9, 2)), rng.normal(size=(9, 2)), rng.normal(size=9)
-    pairs, visible = DotProduct(scale=1.0).pairs(x, y), np.array([9, 4, 1])
+    x = rng.normal(size=(3, 2))
+    y = rng.normal(size=(9, 2))
+    v = rng.normal(size=(9, 2))
+    added = rng.normal(size=9)
+    pairs = DotProduct(scale=1.0).pairs(x, y)
+    visible = np.array([9, 4, 1])
     output, logs, law = np.empty((3, 2)), np.empty(3), np.empty((3, 9))
     keys, columns = rows.columns(y), rows.columns(v)
     rows._attention(0, x, keys, columns, added, pairs.coefficients, visible, output, logs)

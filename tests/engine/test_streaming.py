@@ -30,7 +30,9 @@ def bounds(score, x, y, v, added, parts):
 
 def problem(case, size=1.0):
     rng = stream("tests.streaming", case)
-    x, y, v = rng.normal(size=(3, 2)), size * rng.normal(size=(N, 2)), rng.normal(size=(N, 2))
+    x = rng.normal(size=(3, 2))
+    y = size * rng.normal(size=(N, 2))
+    v = rng.normal(size=(N, 2))
     return x, y, v, 5.0 * rng.normal(size=N)
 
 
@@ -100,7 +102,8 @@ def test_method_and_error_are_those_of_the_parts():
 def test_nothing_to_merge_and_shapes_that_differ():
     with pytest.raises(ValueError, match=r"^parts: expected at least one, got none$"):
         merge([])
-    one, two = AttentionResult(np.ones((1, 1)), np.zeros(1)), AttentionResult(np.ones((2, 1)), np.zeros(2))
+    one = AttentionResult(np.ones((1, 1)), np.zeros(1))
+    two = AttentionResult(np.ones((2, 1)), np.zeros(2))
     with pytest.raises(
         ValueError, match=r"^parts: expected one shape of outputs and a log-partition for each row, got "
     ):

@@ -21,7 +21,8 @@ MANY = 1 << 40  # pairs, so that every thread is worth its while
 @pytest.mark.parametrize("rows", [1, 2, 3, 255, 256, 257, 1000])
 def test_every_row_once(rows, asked, monkeypatch):
     monkeypatch.setenv("THEORY_THREADS", str(asked))
-    seen, lock = np.zeros(rows, dtype=int), threading.Lock()
+    seen = np.zeros(rows, dtype=int)
+    lock = threading.Lock()
 
     def kernel(part):
         with lock:
@@ -116,9 +117,15 @@ def test_number_of_threads_changes_no_bit(form, d, backend, monkeypatch):
     monkeypatch.setattr(threads, "_GRAIN", 64)  # so that little work is split
     for case, (m, n) in enumerate([(130, 600), (200, 30), (3, 1100)]):
         rng = stream(f"tests.threads.bits.{form}", case)
-        x, y, v = rng.normal(size=(m, d)), rng.normal(size=(n, d)), rng.normal(size=(n, 2))
-        pairs, seen, visible = score_of(form, d, rng).pairs(x, y), [], rng.integers(1, n + 1, size=m)
-        added, direction, cotangent = rng.normal(size=n), direction_of(pairs, v, rng), rng.normal(size=(m, 2))
+        x = rng.normal(size=(m, d))
+        y = rng.normal(size=(n, d))
+        v = rng.normal(size=(n, 2))
+        pairs = score_of(form, d, rng).pairs(x, y)
+        seen = []
+        visible = rng.integers(1, n + 1, size=m)
+        added = rng.normal(size=n)
+        direction = direction_of(pairs, v, rng)
+        cotangent = rng.normal(size=(m, 2))
         for asked in ("1", "2", "5"):
             monkeypatch.setenv("THEORY_THREADS", asked)
             seen.append([*engine.attention(pairs, v)[:2], *engine.attention(pairs, v, visible=visible)[:2]])
@@ -137,11 +144,13 @@ def test_number_of_threads_changes_no_bit(form, d, backend, monkeypatch):
 def test_rows_summed_again_are_the_same_in_any_number_of_threads(d, monkeypatch):
     monkeypatch.setattr(threads, "_GRAIN", 64)
     rng = stream("tests.threads.again", d)
-    x, y = np.zeros((200, d)), rng.normal(size=(600, d))
+    x = np.zeros((200, d))
+    y = rng.normal(size=(600, d))
     x[::3, :2], x[1::3, 0], x[5, 0] = 1.0, 1.0, 1e30
     y[::2, :2] += (-2e4, 1e4)
     y[1::2, :2] += (1e4, -2e4)
-    pairs, seen = DotProduct(scale=1.0).pairs(x, y), []
+    pairs = DotProduct(scale=1.0).pairs(x, y)
+    seen = []
     for asked in ("1", "2", "5"):
         monkeypatch.setenv("THEORY_THREADS", asked)
         seen.append(engine.attention(pairs, y)[:2])
@@ -154,7 +163,8 @@ def test_callers_in_many_threads_do_not_disturb_each_other(d, monkeypatch):
     monkeypatch.setattr(threads, "_GRAIN", 64)
     x = stream("tests.threads.callers", 0).normal(size=(200, d))
     pairs = DotProduct(scale=1.0).pairs(x, x)
-    alone, found = engine.attention(pairs, x)[0], [None] * 6
+    alone = engine.attention(pairs, x)[0]
+    found = [None] * 6
 
     def call(k):
         found[k] = engine.attention(pairs, x)[0]

@@ -53,7 +53,8 @@ def test_a_door_leads_to_the_module_that_defines_the_name():
 def print_closure(text):
     """Follow a text as if it were a check of this repository."""
     modules = module._Modules(ROOT)
-    seen, open_ = set(), [one for item in reader(text).imports for one in modules._leads_to(item, ROOT / "verify")]
+    seen = set()
+    open_ = [one for item in reader(text).imports for one in modules._leads_to(item, ROOT / "verify")]
     while open_:
         at = open_.pop()
         if at not in seen:
@@ -180,7 +181,8 @@ def test_data_is_found_however_its_path_is_written(tmp_path, text):
 
 
 def test_data_beside_a_module_counts(tmp_path):
-    table, folder = tmp_path / "checks" / "table.csv", tmp_path / "checks" / "data"
+    table = tmp_path / "checks" / "table.csv"
+    folder = tmp_path / "checks" / "data"
     folder.mkdir(parents=True)
     (folder / "a.csv").write_text("1")
     table.write_text("1")
@@ -239,7 +241,8 @@ def test_what_does_something_else_has_another(change):
 def test_fields_of_other_pythons_do_not_count():
     """A later Python gives a tree more fields, which are empty where they are not used."""
     text = BASE + "class A(int):\n    pass\ntype_ = lambda: (yield)\n"
-    tree, made = ast.parse(text), module._Reader(Path("a.py"))
+    tree = ast.parse(text)
+    made = module._Reader(Path("a.py"))
     for node in ast.walk(tree):
         node._fields = (*node._fields, "of_tomorrow")
         node.of_tomorrow = []
@@ -248,7 +251,8 @@ def test_fields_of_other_pythons_do_not_count():
 
 
 def test_an_empty_piece_of_text_in_an_f_string_does_not_count():
-    tree, made = ast.parse(BASE), module._Reader(Path("a.py"))
+    tree = ast.parse(BASE)
+    made = module._Reader(Path("a.py"))
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             node.values = [piece for value in node.values for piece in (ast.Constant(""), value)]
@@ -305,7 +309,8 @@ def test_file_that_changes_is_read_again(tmp_path):
 
 def test_all_claims_take_no_time():
     module._read.cache_clear()
-    paths, start = sorted((ROOT / "verify").rglob("test_*.py")), time.process_time()
+    paths = sorted((ROOT / "verify").rglob("test_*.py"))
+    start = time.process_time()
     found = closures(paths, ROOT)
     assert time.process_time() - start < 6.0  # 1.3 s where this was written, of the process and not of the clock
     assert len(found) == len(paths) > 100

@@ -22,7 +22,8 @@ def convolve(x, y):
 @pytest.mark.parametrize("width", [0.0, 1e-3])
 def test_every_member_is_held(case, width):
     rng = stream("tests.convolution", case)
-    x, y = rng.normal(size=5) * 10.0 ** rng.integers(-9, 9, size=5), rng.normal(size=3)
+    x = rng.normal(size=5) * 10.0 ** rng.integers(-9, 9, size=5)
+    y = rng.normal(size=3)
     left = Intervals(x - width, x + width) if width else exact(x)
     held = np.convolve(left, y)
     for sign in (-1, 0, 1):

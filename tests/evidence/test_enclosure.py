@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from theory.evidence import Interval, Kind, ball, balls, hull, stream, sup_over
-from theory.evidence.enclosure import PRECISION, coefficient, exp, log, precision, sqrt, tanh, variable
+from theory.evidence.enclosure import PRECISION, coefficient, ends, exp, log, precision, sqrt, tanh, variable
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 rationals = finite.map(Fraction) | st.fractions() | st.sampled_from([Fraction(10) ** k for k in (400, -400)])

@@ -87,7 +87,8 @@ def test_of_several_files_all_are_written_or_none(tmp_path, monkeypatch):
     one, two = tmp_path / "one", tmp_path / "two"
     write_together({one: "1", two: b"2"})
     assert (one.read_text(), two.read_text()) == ("1", "2")
-    calls, sync = [], os.fsync
+    calls = []
+    sync = os.fsync
 
     def full_at_second(number):
         calls.append(number)

@@ -14,7 +14,9 @@ from hypothesis import given, strategies as st
 from theory.evidence import Interval, Kind
 from theory.evidence.interval import enclose
 
-LARGEST, TINY, NORMAL = sys.float_info.max, 5e-324, sys.float_info.min
+LARGEST = sys.float_info.max
+TINY = 5e-324
+NORMAL = sys.float_info.min
 NASTY = [
     0.0, -0.0, 1.0, -1.0, 1.0 - 2**-53, 1.0 + 2**-52, TINY, -TINY, 3 * TINY, NORMAL, LARGEST, -LARGEST, 1e-200, 1e200,
 ]  # fmt: skip
@@ -34,9 +36,11 @@ def members(draw):
     side = draw(st.sampled_from(["bounded", "bounded", "bounded", "below", "above", "both"]))
     beyond = share * Fraction(10) ** draw(st.sampled_from([0, 10, 400]))
     if side in ("below", "both"):
-        lo, inside = -math.inf, (inside - beyond if side == "below" else inside)
+        lo = -math.inf
+        inside = inside - beyond if side == "below" else inside
     if side in ("above", "both"):
-        hi, inside = math.inf, inside + beyond
+        hi = math.inf
+        inside = inside + beyond
     return Interval(lo, hi, kind), inside
 
 

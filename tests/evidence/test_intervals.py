@@ -140,7 +140,8 @@ def test_functions_are_wide_enough_for_the_library(name):
 
 
 def test_powers_of_positive_numbers_contain_the_value_of_many_bits():
-    bases, exponents = [(0.5, 0.7), (1.0, 1.0), (2.0, 9.0), (1e-300, 1e-299)], [0.5, 1.75, -0.3]
+    bases = [(0.5, 0.7), (1.0, 1.0), (2.0, 9.0), (1e-300, 1e-299)]
+    exponents = [0.5, 1.75, -0.3]
     for (lo, hi), exponent in itertools.product(bases, exponents):
         found = Interval(lo, hi) ** 2 * 0 + (Intervals([lo], [hi]) ** exponent)[0]
         with precision(300):

@@ -10,7 +10,10 @@ from hypothesis import given, strategies as st
 from theory.evidence import Interval, Kind, Verdict, equals, judge
 from theory.evidence.judge import Part, nearest_gap, parts_of, reach, refuted_by, rule, worst
 
-SUPPORTED, REFUTED, INCONCLUSIVE, VACUOUS = Verdict.SUPPORTED, Verdict.REFUTED, Verdict.INCONCLUSIVE, Verdict.VACUOUS
+SUPPORTED = Verdict.SUPPORTED
+REFUTED = Verdict.REFUTED
+INCONCLUSIVE = Verdict.INCONCLUSIVE
+VACUOUS = Verdict.VACUOUS
 WORSE = {SUPPORTED: 0, INCONCLUSIVE: 1, VACUOUS: 2, REFUTED: 3}
 
 
@@ -31,7 +34,8 @@ def cases(draw, kinds=tuple(Kind), parts=("",)):
     """Draw departures of every size, many of them close to where the rule turns."""
     near = st.sampled_from([0.0, 5e-324, -5e-324, 0.01, 0.5, 1.0, -1.0, 0.0099, float("inf"), float("-inf")])
     lo, hi = sorted(draw(st.tuples(*2 * [near | st.floats(-3, 3)])))
-    lo, hi = min(lo, 1e300), max(hi, -1e300)
+    lo = min(lo, 1e300)
+    hi = max(hi, -1e300)
     part = draw(st.sampled_from(parts))
     return case(lo, hi, draw(st.sampled_from(kinds)), **({"part": part} if part else {}))
 
@@ -76,7 +80,8 @@ def test_rule_is_the_one_that_is_written_down(findings, twins):
 
 def test_every_part_needs_a_twin_that_refutes_it():
     held = [case(-1.0, 0.0, part="bound"), case(0.0, 1e-12, part="sharp")]
-    half, lost = [case(0.5, 0.5, part="bound"), case(-1.0, 0.0, part="sharp")], [case(0.2, 0.2, part="sharp")]
+    half = [case(0.5, 0.5, part="bound"), case(-1.0, 0.0, part="sharp")]
+    lost = [case(0.2, 0.2, part="sharp")]
     assert judge(held, [half]) is VACUOUS
     assert judge(held, [lost]) is VACUOUS
     assert judge(held, [half, lost]) is SUPPORTED
@@ -85,7 +90,8 @@ def test_every_part_needs_a_twin_that_refutes_it():
 
 
 def test_a_part_is_measured_with_its_own_kind_and_its_own_gap():
-    coarse, fine = case(0.0, 0.4, Kind.TREND, part="limit"), case(0.0, 1e-12, part="value")
+    coarse = case(0.0, 0.4, Kind.TREND, part="limit")
+    fine = case(0.0, 1e-12, part="value")
     near = [[case(1.0, 1.0, part="limit")], [case(1e-9, 1e-9, part="value")]]
     assert judge([coarse, fine], near) is SUPPORTED
     assert judge([coarse, case(0.0, 1e-10, part="value")], near) is INCONCLUSIVE

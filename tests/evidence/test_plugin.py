@@ -310,7 +310,8 @@ def test_claims_are_selected_by_id_and_by_place(suite):
 
 @pytest.mark.parametrize("together", [True, False])
 def test_claim_id_is_met_once(suite, together):
-    one, two = check("demo.same"), check("demo.same", words="another claim").replace("def test_", "def test_other_")
+    one = check("demo.same")
+    two = check("demo.same", words="another claim").replace("def test_", "def test_other_")
     files = {"test_a": one + two} if together else {"test_a": one, "test_b": two}
     result = suite(**files)
     assert result.ret not in (0, 1)

@@ -189,7 +189,8 @@ def test_seal_does_not_depend_on_layout(path):
     path.write_text(json.dumps(dict(reversed(whole.items()))))
     assert read(path) == whole
     entry = whole["scales"]["quick"]
-    claim, test = claim_of(whole), whole["test"]
+    claim = claim_of(whole)
+    test = whole["test"]
     assert entry["seal"] == seal(claim, test, "quick", entry) != seal(claim, test, "paper", entry)
 
 

@@ -30,13 +30,18 @@ def softmax(scores):
 
 def streamed(scores, tile):
     """Return the weights, and how often the running maximum was replaced after the first tile."""
-    peak, mass, weights, merges = -np.inf, 0.0, np.zeros(scores.size), 0
+    peak = -np.inf
+    mass = 0.0
+    weights = np.zeros(scores.size)
+    merges = 0
     for start in range(0, scores.size, tile):
         part = slice(start, start + tile)
         top = max(peak, float(scores[part].max()))
         merges += top > peak > -np.inf
         shrink = math.exp(peak - top) if peak > -np.inf else 0.0
-        mass, weights, peak = mass * shrink, weights * shrink, top
+        mass = mass * shrink
+        weights = weights * shrink
+        peak = top
         weights[part] = np.exp(scores[part] - peak)
         mass += float(weights[part].sum())
     return weights / mass, merges
@@ -116,7 +121,8 @@ def test_gamma_bounds_sums_and_dot_products_in_any_order(n):
     rng = stream("tests.roundoff.gamma", n)
     for scale in (1.0, 30.0):
         x, y = (rng.normal(size=n) * 10.0 ** rng.uniform(-scale, scale, size=n) for _ in range(2))
-        p, q = [Fraction(v) for v in x.tolist()], [Fraction(v) for v in y.tolist()]
+        p = [Fraction(v) for v in x.tolist()]
+        q = [Fraction(v) for v in y.tolist()]
         for order in (slice(None), slice(None, None, -1)):
             naive = dot = 0.0
             for v, w in zip(x[order].tolist(), y[order].tolist(), strict=True):
@@ -174,7 +180,8 @@ def test_bounds_are_the_ones_that_are_written_down():
 def test_averages_of_subnormal_numbers():
     rng = stream("tests.roundoff.subnormal", 0)
     for n in SIZES:
-        law, values = rng.dirichlet(np.ones(n)), rng.integers(-9, 9, size=n) * 5e-324
+        law = rng.dirichlet(np.ones(n))
+        values = rng.integers(-9, 9, size=n) * 5e-324
         exact = sum(Fraction(w) * Fraction(v) for w, v in zip(law.tolist(), values.tolist(), strict=True))
         bound = average_error(float(np.abs(values).max()), n, relative=4 * U)
         assert abs(Fraction(float(law @ values)) - exact) <= Fraction(bound)
@@ -204,7 +211,8 @@ def test_covariances(n, shift):
     moved = points + shift * rng.uniform(-1.0, 1.0, size=points.shape)
     centred = moved - law @ moved
     computed = (centred * law[:, np.newaxis]).T @ centred
-    w, z = [Fraction(v) for v in law.tolist()], [[Fraction(v) for v in c] for c in points.T.tolist()]
+    w = [Fraction(v) for v in law.tolist()]
+    z = [[Fraction(v) for v in c] for c in points.T.tolist()]
     mean = [sum(a * b for a, b in zip(w, c, strict=True)) for c in z]
     bound = Fraction(covariance_error(float(np.abs(moved).max()), n, shift=shift + math.ulp(1e3)))
     for j in range(2):

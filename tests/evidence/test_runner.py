@@ -66,7 +66,8 @@ def test_parts_have_their_own_twins():
         yield equals(Interval.within(1.0, 1e-9), value, part="value")
         yield at_least(Interval.within(1.0, 1e-15), least, part="bound")
 
-    far, near = constant("two", "the value is two", value=2.0), hypothesis("near", "the bound is beyond", least=1.001)
+    far = constant("two", "the value is two", value=2.0)
+    near = hypothesis("near", "the bound is beyond", least=1.001)
     evidence = decided(check, far, near)
     assert evidence.verdict is Verdict.SUPPORTED
     assert [dict(f.refuted) for f in evidence.twins] == [
@@ -100,7 +101,8 @@ def test_a_claim_that_is_refuted_as_stated_has_a_twin_for_every_part():
         yield equals(Interval.within(3.0, 1e-9), other, part="other")
 
     claim = replace(CLAIM, finds=(Verdict.REFUTED,))
-    four, five = constant("four", "it is four", value=4.0), hypothesis("five", "the other is", value=1.5, other=5.0)
+    four = constant("four", "it is four", value=4.0)
+    five = hypothesis("five", "the other is", value=1.5, other=5.0)
     assert [decide(Verification(claim, (four, five)[:k], check), Run(claim.id)).stated for k in (1, 2)] == [False, True]
 
 
@@ -239,7 +241,8 @@ def test_twin_that_changes_nothing_is_seen_where_the_claim_is_refuted_as_stated(
     def refuted(*twins):
         return decide(Verification(claim, twins, check), Run(claim.id))
 
-    two, five = constant("two", "the value is two", value=2.0), constant("five", "the value is five", value=5.0)
+    two = constant("two", "the value is two", value=2.0)
+    five = constant("five", "the value is five", value=5.0)
     assert refuted(two, five).stated
     for twins in ((two, bug("idle", "nothing at all", idle=1)), (two, constant("again", "the same", value=2.0))):
         with pytest.raises(ValueError, match=r"^twins: expected those of demo\.claim to differ from it"):

@@ -38,7 +38,8 @@ def tail(hits, draws, p):
 @pytest.mark.parametrize(("hits", "draws"), [(0, 1), (1, 1), (0, 20), (1, 20), (7, 20), (19, 20), (20, 20), (3, 100)])
 @pytest.mark.parametrize("among", [1, 7])
 def test_proportion_is_the_interval_of_clopper_and_pearson(hits, draws, among):
-    interval, level = proportion(hits, draws, among=among), Fraction(statistics.ALPHA) / among / 2
+    interval = proportion(hits, draws, among=among)
+    level = Fraction(statistics.ALPHA) / among / 2
     step = Fraction(1, 10**6)  # the ends are where a tail has the level: it changes sides within a step
     if hits == 0:
         assert interval.lo == 0.0
@@ -136,7 +137,8 @@ def test_slope_admits_the_next_order():
 
 def test_reach_is_the_one_of_the_theorem():
     x = stream("tests.statistics.reach", 0).uniform(size=25_600)
-    n, log = 1000, math.log(4e6)
+    n = 1000
+    log = math.log(4e6)
     bernstein = math.sqrt(2.0 * x[:n].var(ddof=1) * log / n) + 7.0 * 2.0 * log / (3.0 * (n - 1))
     found = bounded_mean(x[:n], 0.0, 2.0)
     assert math.isclose(found.hi - x[:n].mean(), bernstein, rel_tol=1e-9, abs_tol=0.0)
@@ -151,7 +153,8 @@ def test_reach_is_the_one_of_the_theorem():
 
 def test_several_statistics_share_the_level():
     rng = stream("tests.statistics.among", 0)
-    x, y = rng.normal(size=25_600), np.exp(rng.normal(size=(8, 4)))
+    x = rng.normal(size=25_600)
+    y = np.exp(rng.normal(size=(8, 4)))
     for interval in (
         lambda k: batch_mean(x, among=k),
         lambda k: bounded_mean(np.clip(x, -1.0, 1.0), -1.0, 1.0, among=k),

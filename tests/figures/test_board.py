@@ -81,7 +81,8 @@ def test_the_board_grows_with_what_fails_and_names_it():
         2: {"verdict": "vacuous", "departure.hi": -1.0, "reach": 0.0, "gap": -0.5},
         69: {"verdict": "vacuous", "reach": 0.0, "gap": 0.0},
     }
-    whole, figure = board_of(*claims), board_of(*((id_, broken.get(k, {})) for k, (id_, _) in enumerate(claims)))
+    whole = board_of(*claims)
+    figure = board_of(*((id_, broken.get(k, {})) for k, (id_, _) in enumerate(claims)))
     assert figure.get_size_inches()[1] > whole.get_size_inches()[1]
     named = {word: colour for word, colour in words_of(figure).items() if word.startswith("claim-")}
     expected = [f"claim-{k} {found['verdict']} \N{BALLOT X}" for k, found in broken.items()]
@@ -115,7 +116,8 @@ def test_the_board_counts_by_subject_in_the_order_of_the_table():
 def test_the_board_shows_what_is_stated_in_black_and_does_not_count_it_as_support():
     found = {"verdict": "refuted, as stated", "departure.lo": 0.5, "departure.hi": 1.0}
     claims = [("a.one", {}), ("a.two", found), ("a.three", found | {"verdict": "inconclusive, as stated"})]
-    figure, whole = board_of(*claims), board_of(*((name, {}) for name, _ in claims))
+    figure = board_of(*claims)
+    whole = board_of(*((name, {}) for name, _ in claims))
     assert figure.get_size_inches().tolist() == whole.get_size_inches().tolist()  # no row of its own, and no name
     assert words_of(figure)["1/3"] == style.BLACK
     assert marks_of(figure.axes[1], faults=True) == []

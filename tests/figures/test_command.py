@@ -124,7 +124,8 @@ def test_whatever_has_changed_is_drawn_again(toy, monkeypatch, change):
         assert toy.run("--check") == 1
     else:
         monkeypatch.setattr(manifest, "code_fingerprint", lambda _: "other code")
-    drawn, pictures = [], style.pictures
+    drawn = []
+    pictures = style.pictures
     monkeypatch.setattr(style, "pictures", lambda figure, formats: drawn.append(formats) or pictures(figure, formats))
     assert toy.run() == 0
     assert drawn == [("svg", "png")]
@@ -180,7 +181,8 @@ def test_an_interrupt_leaves_whole_figures_and_one_line(toy, capsys, monkeypatch
 def test_a_full_disk_ends_in_one_line_and_leaves_what_was_there(toy, capsys, monkeypatch, step):
     assert toy.run() == 0
     before = contents(toy.folder)
-    sync, calls = os.fsync, []
+    sync = os.fsync
+    calls = []
 
     def full(number):
         calls.append(number)

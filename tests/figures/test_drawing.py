@@ -46,7 +46,8 @@ SETTINGS = "font.size: 20\naxes.facecolor: red\nsvg.hashsalt: other\nsavefig.bbo
 
 def small_table(name, evidence):
     """Return the committed table of a figure, thinned where it is long for no other reason than beauty."""
-    table, study = verified_table.load_committed(COMMITTED / f"{name}.csv"), registry.figure_module(name).STUDY
+    table = verified_table.load_committed(COMMITTED / f"{name}.csv")
+    study = registry.figure_module(name).STUDY
     own = {"evidence": evidence} if "evidence" in inspect.signature(study).parameters else {}
     if table is None or own:  # a new figure; or one of the evidence, which is another one here
         table = study(scale="quick", root=ROOT, **own)

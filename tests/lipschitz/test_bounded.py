@@ -57,7 +57,8 @@ def test_the_ends_of_the_scale_of_p(alpha):
 @pytest.mark.parametrize("alpha", (2.0 ** np.linspace(-10.0, 5.0, 12)).tolist())
 def test_the_constant_in_wp_is_never_above_that_of_rows_and_columns(alpha):
     for inverse in np.linspace(0.02, 1.0, 12).tolist():
-        own, schur = interpolated_constant(alpha, 1.0 / inverse), schur_constant(alpha, 1.0 / inverse)
+        own = interpolated_constant(alpha, 1.0 / inverse)
+        schur = schur_constant(alpha, 1.0 / inverse)
         assert own <= schur * (1.0 + 1e-13)
 
 
@@ -67,7 +68,8 @@ def test_rows_and_columns_in_w2_as_printed(alpha, printed):
 
 
 def test_a_score_has_the_constants_of_its_bounds():
-    form, radius = np.array([[0.0, 1.5], [-0.5, 0.0]]), 0.75
+    form = np.array([[0.0, 1.5], [-0.5, 0.0]])
+    radius = 0.75
     alpha = 1.5 * radius**2
     general = score_constant(DotProduct(form=form).constants(radius), 2 * radius, 2.0)
     assert general == pytest.approx(joint_constant(alpha, 2.0), rel=1e-13, abs=0.0)

@@ -34,7 +34,9 @@ def test_rows_of_stretches():
 @pytest.mark.parametrize("p", list(METRICS.values()))
 def test_no_displacement_is_stretched_more(p):
     rng = stream("tests.tightness", 0)
-    points, masses, form = rng.normal(size=(3, 2)), rng.dirichlet(np.ones(3)), rng.normal(size=(2, 2))
+    points = rng.normal(size=(3, 2))
+    masses = rng.dirichlet(np.ones(3))
+    form = rng.normal(size=(2, 2))
     value, push = steepest((points, masses, form), p)
     assert value * (1.0 - 1e-10) <= response_ratio(push, p).mid <= value * (1.0 + 2e-2)
     others = [response_ratio(push._replace(velocities=rng.normal(size=(3, 2))), p).mid for _ in range(40)]

@@ -53,7 +53,8 @@ def parts(w, radius):
 
 
 def test_constants_of_two_heads():
-    w, radius = weights(), 1.3
+    w = weights()
+    radius = 1.3
     alphas, joint, alone = parts(w, radius)
     found = certify(**w, radius=radius, search=False)
     np.testing.assert_allclose(found.alphas, alphas, rtol=1e-11, atol=0.0)
@@ -103,7 +104,8 @@ SHORT = 1.0 - 240 * 2.0**-53
 @pytest.mark.parametrize("residual", [False, True])
 def test_norms_that_a_library_finds_short_are_covered(residual, monkeypatch):
     """Norms that are 60 roundings short, of 64 that are charged, still give constants above those of the true ones."""
-    true, a = np.linalg.norm, 9.0
+    true = np.linalg.norm
+    a = 9.0
     monkeypatch.setattr(np.linalg, "norm", lambda *args, **more: true(*args, **more) * (1.0 - 60 * 2.0**-53))
     found = certify([[a]], [[-1.0]], [[1.0]], 1.0, search=False, residual=residual)
     assert found.alphas[0] >= a
@@ -116,7 +118,8 @@ def test_norms_that_a_library_finds_short_are_covered(residual, monkeypatch):
 @pytest.mark.parametrize("alpha", [1e-3, 0.7, 30.0])
 def test_an_inexact_library_is_covered(alpha, monkeypatch):
     """Functions that are 240 roundings short still bound what they should be: 256 are charged."""
-    n, dot = 7, certify([[1.0]], [[alpha]], [[1.0]], 1.0, search=False)
+    n = 7
+    dot = certify([[1.0]], [[alpha]], [[1.0]], 1.0, search=False)
     a = dot.alphas[0]
     slope = product_norm(np.array([[math.sqrt(alpha)]]), np.array([[math.sqrt(alpha)]])).hi
     near = slope * score_constant((4 * slope, 4 * slope, 4 * slope, 2 * slope), 2.0)
@@ -175,7 +178,8 @@ def test_a_few_tokens_move_on_average_by_what_they_move_at_most(score, causal):
 def test_under_a_mask_the_root_of_the_number_is_needed():
     """A first token that all others attend to moves fifty outputs by more than the largest displacement allows one."""
     line = {"w_query": [[3.0]], "w_key": [[-1.0]], "w_value": [[1.0]], "radius": 1.0, "n": 50, "causal": True}
-    points, tangent = np.ones((50, 1)), np.zeros((50, 1))
+    points = np.ones((50, 1))
+    tangent = np.zeros((50, 1))
     points[0], tangent[0] = -1.0, 1.0
     layer = as_attention_weights(
         line["w_query"], line["w_key"], line["w_value"], None, heads=1, causal=True, residual=False, score="dot"
@@ -194,7 +198,8 @@ def test_one_head_and_labels():
 
 
 def test_causal_mask():
-    w, n = weights(heads=1), 5
+    w = weights(heads=1)
+    n = 5
     (alpha,), (value,), _ = parts(w, 1.0)
     found = certify(**w, radius=1.0, n=n, causal=True, search=False)
     harmonic = sum(1 / i for i in range(1, n + 1))
@@ -213,7 +218,9 @@ def test_distance_attention():
     w = {**weights(heads=1, size=0.3), "score": "distance"}
     w["w_key"] = w["w_query"]
     slope = norm(w["w_query"].T @ w["w_query"]) / 2
-    value, n, radius = norm(w["w_out"] @ w["w_value"]), 7, 0.8
+    value = norm(w["w_out"] @ w["w_value"])
+    n = 7
+    radius = 0.8
     found = certify(**w, radius=radius, n=n, search=False)
     spread = slope * (2 * radius) ** 2
     ball = value * slope * (math.exp(spread) * (1 + 2 * spread) + spread / 2)
@@ -272,7 +279,9 @@ def test_zero_weights():
 def test_the_stretch_is_that_of_the_dense_jacobian():
     w = weights(5)
     rng = np.random.default_rng(0)
-    x, h, masses = 0.4 * rng.normal(size=(3, 4)), rng.normal(size=(3, 4)), np.array([1.0, 2.0, 5.0])
+    x = 0.4 * rng.normal(size=(3, 4))
+    h = rng.normal(size=(3, 4))
+    masses = np.array([1.0, 2.0, 5.0])
     for causal in (False, True):
         layer = as_attention_weights(**w, causal=causal, residual=True, score="dot")
         heads = MultiHead.from_matrices(*(w[k] for k in ("w_query", "w_key", "w_value", "w_out")), heads=2)
@@ -292,7 +301,8 @@ def test_the_stretch_of_distance_attention_against_quotients():
     w["w_key"] = w["w_query"]
     layer = as_attention_weights(**w, causal=False, residual=False, score="distance")
     rng = np.random.default_rng(0)
-    x, h = 0.5 * rng.normal(size=(3, 4)), rng.normal(size=(3, 4))
+    x = 0.5 * rng.normal(size=(3, 4))
+    h = rng.normal(size=(3, 4))
 
     def output(t):
         total = mpmath.zeros(3, 4)
@@ -399,7 +409,8 @@ def test_stretches_and_norms_of_bad_matrices_are_refused():
     layer = as_attention_weights(
         np.eye(2), np.eye(2), np.eye(2), None, heads=1, causal=False, residual=False, score="dot"
     )
-    x, h = np.eye(2), np.ones((2, 2))
+    x = np.eye(2)
+    h = np.ones((2, 2))
     for given, words in (
         ((x, h, [1.0, np.nan], 2), "masses: expected finite numbers"),
         ((x, h, [1.0, -1.0], 2), "masses: expected non-negative masses"),

@@ -43,7 +43,10 @@ def test_residual_and_summed_heads():
 
 @pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
 def test_concatenated_heads(p):
-    forms, values, out, radius = [0.3, 0.0, 1.1], [0.9, 2.0, 0.4], 1.7, 0.8
+    forms = [0.3, 0.0, 1.1]
+    values = [0.9, 2.0, 0.4]
+    out = 1.7
+    radius = 0.8
     alphas = [f * radius**2 for f in forms]
     queries = [v * a for v, a in zip(values, alphas, strict=True)]
     share = 0.0 if p == math.inf else 1.0 / p
@@ -72,7 +75,9 @@ def test_largest_displacements_grow_linearly():
 
 
 def test_composition_is_associative():
-    a, b, c = feed_forward_bound(2.0, 0.1), attention_bound(0.3, 1.2), layer_norm_bound(0.5, 3, gain=0.7)
+    a = feed_forward_bound(2.0, 0.1)
+    b = attention_bound(0.3, 1.2)
+    c = layer_norm_bound(0.5, 3, gain=0.7)
     flat = composed_bound(a, b, c)(0.4)
     np.testing.assert_allclose(composed_bound(composed_bound(a, b), c)(0.4), flat, rtol=1e-13, atol=0.0)
     np.testing.assert_allclose(depth_constant([a, composed_bound(b, c)], 0.4), flat.constant, rtol=1e-13, atol=0.0)
@@ -82,7 +87,8 @@ def test_composition_is_associative():
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_layer_norm_bound_is_the_norm_of_the_derivative(eps, d):
     bound = layer_norm_bound(eps, d)
-    rng, step = np.random.default_rng(3), 1e-6 * math.sqrt(eps)
+    rng = np.random.default_rng(3)
+    step = 1e-6 * math.sqrt(eps)
 
     def jacobian(x):
         moves = step * np.eye(d)

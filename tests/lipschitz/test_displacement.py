@@ -30,7 +30,8 @@ def test_encloses_the_norm(p, size):
     rng = stream("tests.displacement", 0)
     for n, d in ((1, 1), (7, 3), (200, 2)):
         x, y = size * rng.normal(size=(n, d)), size * rng.normal(size=(n, d))
-        found, truth = displacement(x, y, p), norm_of(x, y, p)
+        found = displacement(x, y, p)
+        truth = norm_of(x, y, p)
         assert found.lo <= truth <= found.hi
         assert found.width <= 1e-12 * found.mid
 
@@ -38,7 +39,8 @@ def test_encloses_the_norm(p, size):
 def test_errors_of_the_entries_travel():
     """All entries off as far as they may be, against each other: the norm is off by all that is allowed."""
     n, d = 4, 9
-    x, y = np.zeros((n, d)), np.ones((n, d))
+    x = np.zeros((n, d))
+    y = np.ones((n, d))
     for p in (1.0, 2.0, math.inf):
         found = displacement(within(x, 0.125), within(y, 0.125), p)
         for sign in (-1.0, 1.0):

@@ -41,7 +41,8 @@ def test_nearness_solves_its_equation(n):
 
 @pytest.mark.parametrize("n", SIZES)
 def test_constants_are_their_formulas(n):
-    c, rows = near(n), 1 + 4 * near(n)
+    c = near(n)
+    rows = 1 + 4 * near(n)
     column = (n - 1) * (mpmath.mpf(0.5) + 2 * near(2) + 2 * omega() * mpmath.sqrt(c)) + 1 + 2 * c
     assert math.isclose(distance_constant(n), float(rows), rel_tol=1e-15, abs_tol=0.0)
     assert math.isclose(column_constant(n), float(column), rel_tol=1e-14, abs_tol=0.0)
@@ -69,7 +70,9 @@ def test_tied_constants_of_scalars_and_by_norms():
     assert math.isclose(largest, float(1 + 4 * near(5)) * 4.0 * 3.0 * 7.0, rel_tol=1e-14, abs_tol=0.0)
     assert math.isclose(euclidean, math.sqrt(5.0) * float(1 + 4 * near(5)) * 84.0, rel_tol=1e-14, abs_tol=0.0)
     rng = stream("tests.euclidean", 0)
-    queries, values, output = rng.normal(size=(2, 8, 4)), rng.normal(size=(2, 8, 4)), rng.normal(size=(8, 8))
+    queries = rng.normal(size=(2, 8, 4))
+    values = rng.normal(size=(2, 8, 4))
+    output = rng.normal(size=(8, 8))
     largest, euclidean = tied_constants(9, list(queries), list(values), output)
     rows = [np.abs(q).sum(axis=1).max() * np.abs(q).sum(axis=0).max() for q in queries]
     ends = np.abs(output).sum(axis=0).max() * max(rows) * max(np.abs(v).sum(axis=0).max() for v in values)

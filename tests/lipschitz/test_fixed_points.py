@@ -28,7 +28,9 @@ def block(value, form, shift):
 
 def test_fixed_measure_is_the_dirac_of_a_linear_system():
     rng = np.random.default_rng(5)
-    value, form, shift = 0.3 * np.array([[0.0, -1.0], [1.0, 0.0]]), 0.1 * np.eye(2), np.array([0.2, -0.4])
+    value = 0.3 * np.array([[0.0, -1.0], [1.0, 0.0]])
+    form = 0.1 * np.eye(2)
+    shift = np.array([0.2, -0.4])
     mu = Measure(rng.uniform(-0.5, 0.5, size=(6, 2)), rng.dirichlet(np.ones(6)))
     found = fixed_measure(block(value, form, shift), mu, 0.9, count=40, rounding=1e-15)
     expected = np.linalg.solve(np.eye(2) - value, shift)
@@ -49,14 +51,18 @@ def test_posterior_is_attained(constant, off):
     """A map of the line of this slope, of which every step falls short of the point by all its rounding."""
     x = 1.0
     for _ in range(4):
-        before, x = x, constant * x + off  # the fixed point of the map itself is zero
+        # the fixed point of the map itself is zero
+        before = x
+        x = constant * x + off
     told = posterior_error(Interval.exactly(before - x), constant, off)
     assert told * (1.0 - 1e-12) <= x <= told * (1.0 + 1e-12)
 
 
 def test_equilibrium_solves_its_equation():
     rng = np.random.default_rng(2)
-    u, value, form = rng.uniform(-0.4, 0.4, size=(5, 2)), 0.3 * np.eye(2), 0.2 * np.eye(2)
+    u = rng.uniform(-0.4, 0.4, size=(5, 2))
+    value = 0.3 * np.eye(2)
+    form = 0.2 * np.eye(2)
     found = equilibrium(SelfAttention(DotProduct(form=form), value), u, 0.9, count=60, rounding=1e-15)
     x = found.point
     weights = np.exp(x @ form @ x.T)
@@ -79,7 +85,8 @@ def test_residual_inverse_of_a_linear_branch():
 @pytest.mark.parametrize("score", [PLAIN, SquaredDistance(0.7)])
 @pytest.mark.parametrize("share", [-0.5, 0.3])
 def test_determinant_against_differences(score, share):
-    x, h = np.array([[0.3], [-1.2], [0.9], [2.0]]), 1e-5
+    x = np.array([[0.3], [-1.2], [0.9], [2.0]])
+    h = 1e-5
 
     def residual(z):
         return (z + share * attend(z, z, z, score=score))[:, 0]
@@ -115,7 +122,8 @@ def test_studies_hold_what_they_say():
 def test_errors_of_the_study_hold():
     system = studies.SYSTEMS["squashed"]
     start = system.starts["just above"]
-    mu, off = Measure(np.array(start)[:, None]), 0.0
+    mu = Measure(np.array(start)[:, None])
+    off = 0.0
     exact = np.array(start, dtype=np.longdouble)
     for _ in range(20):
         mu, off = system.advance(mu, off)

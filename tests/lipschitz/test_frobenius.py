@@ -24,7 +24,9 @@ from theory.lipschitz.constants import (
 def norm_by_differences(points, weights, form):
     """Return the norm in weighted squares of attention on the line, by central differences of 60 digits."""
     with mpmath.workdps(60):
-        x, w, b = [mpmath.mpf(p) for p in points], [mpmath.mpf(v) for v in weights], mpmath.mpf(form)
+        x = [mpmath.mpf(p) for p in points]
+        w = [mpmath.mpf(v) for v in weights]
+        b = mpmath.mpf(form)
 
         def outputs(tokens):
             result = []
@@ -128,7 +130,8 @@ def test_many_leaders_are_two_atoms():
 def test_no_random_cloud_exceeds_the_constants():
     rng = stream("tests.frobenius", 0)
     for _ in range(20):
-        n, alpha = int(rng.integers(1, 6)), float(rng.uniform(0.1, 4.0))
+        n = int(rng.integers(1, 6))
+        alpha = float(rng.uniform(0.1, 4.0))
         norm = norm_by_differences(rng.uniform(-1.0, 1.0, size=n), np.ones(n), float(rng.choice([-alpha, alpha])))
         assert norm <= frobenius_constants(alpha, n).least
 

@@ -96,8 +96,10 @@ def test_deviation_leaves_atoms_without_mass_out():
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_mean_distance_is_the_average_over_all_samples(n):
     rng = stream("tests.gibbs.mean", n)
-    points, masses = rng.normal(size=(3, 1)), np.array([1, 2, 5]) / 8
-    mu, total = Measure(points, masses), Fraction(0)
+    points = rng.normal(size=(3, 1))
+    masses = np.array([1, 2, 5]) / 8
+    mu = Measure(points, masses)
+    total = Fraction(0)
     for drawn in product(range(3), repeat=n):
         chance = math.prod(Fraction(float(masses[k])) for k in drawn)
         total += chance * Fraction(w1_line(Measure(points[list(drawn)]), mu).mid)
@@ -105,7 +107,8 @@ def test_mean_distance_is_the_average_over_all_samples(n):
 
 
 def test_mean_distance_of_a_million_draws_loses_what_is_said():
-    off, n = 0.0, 10**6
+    off = 0.0
+    n = 10**6
     with mpmath.workdps(40):
         for p in np.random.default_rng(0).uniform(0.01, 0.5, size=30).tolist():
             mu = Measure.normalised([[0.0], [1.0]], [p, 1.0 - p])
@@ -130,8 +133,10 @@ def test_mean_distance_of_large_samples_and_of_one_atom():
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_sampled_error_is_that_of_all_samples(n):
     with mpmath.workdps(40):
-        odds, p = mpmath.exp(2), mpmath.mpf(RARE)
-        answer, total = p * odds / (1 - p + p * odds), mpmath.mpf(0)
+        odds = mpmath.exp(2)
+        p = mpmath.mpf(RARE)
+        answer = p * odds / (1 - p + p * odds)
+        total = mpmath.mpf(0)
         for drawn in product((0, 1), repeat=n):
             k = sum(drawn)
             total += p**k * (1 - p) ** (n - k) * (k * odds / (n - k + k * odds) - answer) ** 2

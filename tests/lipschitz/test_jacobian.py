@@ -12,7 +12,8 @@ from theory.evidence.enclosure import ball, balls, coefficient, ends, exp, preci
 from theory.lipschitz import block_jacobian, dot_form, enclosed_jacobian, multihead_jacobian
 
 RNG = np.random.default_rng(7)
-X, W = RNG.normal(size=(4, 2)), RNG.dirichlet(np.ones(4))
+X = RNG.normal(size=(4, 2))
+W = RNG.dirichlet(np.ones(4))
 B, V = RNG.normal(size=(2, 2)), RNG.normal(size=(3, 2))
 MU = Measure(X, W)
 
@@ -41,7 +42,8 @@ def pushed(score, j, k, *, value=None, queries=None, causal=False):
 @pytest.mark.parametrize("score", [DotProduct(form=B), SquaredDistance(0.7)])
 @pytest.mark.parametrize("options", [{}, {"value": V}, {"causal": True}, {"queries": RNG.normal(size=(5, 2))}])
 def test_blocks_are_derivatives_of_the_definition(score, options):
-    floats, enclosed = block_jacobian(MU, score, **options), enclosed_jacobian(MU, score, **options)
+    floats = block_jacobian(MU, score, **options)
+    enclosed = enclosed_jacobian(MU, score, **options)
     for j in range(4):
         for k in range(2):
             claimed, width = ends(pushed(score, j, k, **options))
@@ -71,7 +73,8 @@ def test_heads_add_up():
             score=DotProduct(2.0, [[0.5]]),
         ),
     ]
-    many, step = MultiHead(tuple(heads)), 1e-5
+    many = MultiHead(tuple(heads))
+    step = 1e-5
     jacobian = multihead_jacobian(MU, many)
     assert jacobian.shape == (4, 4, 4, 2)
     for j, k in np.ndindex(X.shape):

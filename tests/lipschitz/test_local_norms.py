@@ -16,7 +16,9 @@ from theory.lipschitz import Push, block_jacobian, certified_stretch, local_norm
 from theory.lipschitz.local_norms import weighted_norm
 
 RNG = np.random.default_rng(11)
-X, W, B = RNG.normal(size=(4, 2)), RNG.dirichlet(np.ones(4)), RNG.normal(size=(2, 2))
+X = RNG.normal(size=(4, 2))
+W = RNG.dirichlet(np.ones(4))
+B = RNG.normal(size=(2, 2))
 MU = Measure(X, W)
 JACOBIAN = block_jacobian(MU, DotProduct(form=B))
 
@@ -51,7 +53,8 @@ def test_suprema_over_directions(p):
 
 @pytest.mark.parametrize("p", [1, 2, math.inf])
 def test_no_displacement_is_stretched_more(p):
-    norm, score = norm_at(MU, DotProduct(form=B), p), DotProduct(form=B)
+    norm = norm_at(MU, DotProduct(form=B), p)
+    score = DotProduct(form=B)
     for _ in range(20):
         h = RNG.normal(size=X.shape)
         stretched = certified_stretch(MU, score, h, p)
@@ -65,13 +68,15 @@ def test_the_top_singular_vector_attains():
     root = np.sqrt(W)[:, np.newaxis, np.newaxis, np.newaxis]
     flat = (root * JACOBIAN / np.sqrt(W)[:, np.newaxis, np.newaxis]).transpose(0, 2, 1, 3).reshape(8, 8)
     h = np.linalg.svd(flat)[2][0].reshape(4, 2) / np.sqrt(W)[:, np.newaxis]
-    attained, norm = certified_stretch(MU, DotProduct(form=B), h, 2), norm_at(MU, DotProduct(form=B), 2)
+    attained = certified_stretch(MU, DotProduct(form=B), h, 2)
+    norm = norm_at(MU, DotProduct(form=B), 2)
     assert attained.mid == pytest.approx(norm.mid, rel=1e-13, abs=0)
 
 
 def test_errors_of_the_entries_widen():
     for p in (1, 2, math.inf):
-        sharp, wide = local_norm(JACOBIAN, W, p), local_norm(JACOBIAN, W, p, error=1e-3)
+        sharp = local_norm(JACOBIAN, W, p)
+        wide = local_norm(JACOBIAN, W, p, error=1e-3)
         assert wide.lo < sharp.lo < sharp.hi < wide.hi
         shifted = local_norm(JACOBIAN + 1e-3 * np.sign(RNG.normal(size=JACOBIAN.shape)), W, p)
         assert wide.lo <= shifted.hi
@@ -92,7 +97,8 @@ def test_a_single_atom_and_a_mask():
 
 def test_sums_of_entries_hold_their_rounding():
     """Columns of entries on the line add up to what they add up to exactly, within the bound of a sum."""
-    n, even = 7, np.ones(7)
+    n = 7
+    even = np.ones(7)
     for case in range(40):
         entries = np.random.default_rng(case).normal(size=(n, n))
         sums = [sum(Fraction(abs(v)) for v in column) for column in entries.T.tolist()]
@@ -104,7 +110,8 @@ def test_sums_of_entries_hold_their_rounding():
 @pytest.mark.parametrize("case", range(60))
 def test_no_sum_of_rank_one_is_above_the_upper_end(case):
     """The sum of sizes of scalar products is largest at a sum of the vectors with signs, all of which are tried."""
-    vectors, blocks = np.random.default_rng(case).normal(size=(10, 4)), np.zeros((10, 10, 1, 4))
+    vectors = np.random.default_rng(case).normal(size=(10, 4))
+    blocks = np.zeros((10, 10, 1, 4))
     blocks[:, 0, 0] = vectors
     signs = np.array(list(itertools.product((1.0, -1.0), repeat=10)))
     best = float(np.linalg.norm(signs @ vectors, axis=1).max())
@@ -114,7 +121,8 @@ def test_no_sum_of_rank_one_is_above_the_upper_end(case):
 
 
 def test_norms_in_squares_are_as_wide_as_the_lemma():
-    n, blocks = 5, np.random.default_rng(1).normal(size=(5, 5, 2, 3))
+    n = 5
+    blocks = np.random.default_rng(1).normal(size=(5, 5, 2, 3))
     size = math.sqrt(sum(Fraction(v) ** 2 for v in blocks.ravel().tolist()))
     found = local_norm(blocks, np.ones(n), 2)
     assert found.width / 2 >= 2.0**-53 * 64 * n * 3 * size
@@ -146,7 +154,8 @@ def test_bad_input():
 @pytest.mark.parametrize("size", [1e-310, 1e-200, 1e-60, 1e200, 1e300])
 def test_entries_may_be_tiny_or_huge(p, size):
     plain = np.random.default_rng(3).normal(size=(3, 3, 2, 2))
-    one, far = local_norm(plain, [0.5, 0.2, 0.3], p), local_norm(size * plain, [0.5, 0.2, 0.3], p)
+    one = local_norm(plain, [0.5, 0.2, 0.3], p)
+    far = local_norm(size * plain, [0.5, 0.2, 0.3], p)
     assert far.lo <= (1.0 + 1e-12) * size * one.hi + 1e-321
     assert far.hi >= (1.0 - 1e-12) * size * one.lo - 1e-321
     assert far.hi <= (1.0 + 1e-10) * size * one.hi + 1e-321

@@ -13,7 +13,8 @@ from theory.lipschitz import wp_line, wp_tokens
 
 
 def test_two_atoms_by_hand():
-    mu, nu = Measure([[0.0], [1.0]], [0.25, 0.75]), Measure([[0.0], [2.0]], [0.75, 0.25])
+    mu = Measure([[0.0], [1.0]], [0.25, 0.75])
+    nu = Measure([[0.0], [2.0]], [0.75, 0.25])
     # half the mass goes from 1 to 0, a quarter from 1 to 2
     for p in (1, 2, 3.0):
         assert wp_line(mu, nu, p).mid == pytest.approx(0.75 ** (1.0 / p), rel=1e-14, abs=0.0)
@@ -34,7 +35,8 @@ def test_the_line_and_w1(case):
     rng = stream("tests.matching", case)
     mu = Measure(rng.normal(size=(4, 1)), rng.dirichlet(np.ones(4)))
     nu = Measure(rng.normal(size=(3, 1)), rng.dirichlet(np.ones(3)))
-    one, certified = wp_line(mu, nu, 1.0), w1(mu, nu)
+    one = wp_line(mu, nu, 1.0)
+    certified = w1(mu, nu)
     assert one.lo <= certified.hi
     assert certified.lo <= one.hi
     levels = [wp_line(mu, nu, p).mid for p in (1.0, 2.0, 4.0, 16.0, math.inf)]
@@ -63,7 +65,8 @@ def _perfect(allowed):
 
 
 def test_squares_may_leave_the_range():
-    x, y = np.array([[0.0, 1.0], [3.0, 0.0], [1.0, 1.0]]), np.array([[2.0, 0.0], [1.0, 3.0], [0.0, 0.5]])
+    x = np.array([[0.0, 1.0], [3.0, 0.0], [1.0, 1.0]])
+    y = np.array([[2.0, 0.0], [1.0, 3.0], [0.0, 0.5]])
     for p in (1, 3.0, math.inf):
         near = wp_tokens(x, y, p)
         for power in (-530, -250, 250):
@@ -77,7 +80,8 @@ def test_squares_may_leave_the_range():
 @pytest.mark.parametrize("case", range(6))
 def test_plans_that_floats_cannot_tell_apart_are_all_enclosed(p, case, monkeypatch):
     """Lengths off by 1e-11, less than what is allowed for, may put another plan first; its cost stands beside."""
-    rng, angle = stream("tests.matching", 20 + case), np.linspace(0.0, 2 * math.pi, 6)[:5]
+    rng = stream("tests.matching", 20 + case)
+    angle = np.linspace(0.0, 2 * math.pi, 6)[:5]
     x = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     y = np.array([[0.0, 0.0]] * 4 + [[0.0, 1e-12]]) + 1e-13 * rng.normal(size=(5, 2))  # all plans cost about the same
     exact = wp_tokens(x, y, p)

@@ -30,7 +30,9 @@ def outputs(points, masses, form, causal):
 @pytest.mark.parametrize("causal", [False, True])
 def test_against_differences_in_many_digits(causal):
     rng = stream("tests.response", 0)
-    points, velocities, form = rng.normal(size=(4, 2)), rng.normal(size=(4, 2)), rng.normal(size=(2, 2))
+    points = rng.normal(size=(4, 2))
+    velocities = rng.normal(size=(4, 2))
+    form = rng.normal(size=(2, 2))
     masses = rng.dirichlet(np.ones(4))
     found = response(Push(points, velocities, masses, form), causal=causal)
     with mpmath.workdps(60):
@@ -47,7 +49,9 @@ def test_against_differences_in_many_digits(causal):
 
 def test_against_the_jacobian():
     rng = stream("tests.response", 1)
-    mu, form, h = Measure(rng.normal(size=(5, 3))), rng.normal(size=(3, 3)), rng.normal(size=(5, 3))
+    mu = Measure(rng.normal(size=(5, 3)))
+    form = rng.normal(size=(3, 3))
+    h = rng.normal(size=(5, 3))
     blocks = block_jacobian(mu, DotProduct(form=form))
     found = response(Push(mu.points, h, mu.weights, form))
     assert np.abs(np.einsum("ijab,jb->ia", blocks, h) - found.astype(float)).max() <= 1e-12
@@ -55,8 +59,11 @@ def test_against_the_jacobian():
 
 def test_a_finite_push_stretches_as_much():
     rng = stream("tests.response", 2)
-    points, h, masses = rng.normal(size=(3, 1)), rng.normal(size=(3, 1)), rng.dirichlet(np.ones(3))
-    push, layer = Push(points, h, masses, np.array([[0.7]])), SelfAttention(DotProduct(form=[[0.7]]))
+    points = rng.normal(size=(3, 1))
+    h = rng.normal(size=(3, 1))
+    masses = rng.dirichlet(np.ones(3))
+    push = Push(points, h, masses, np.array([[0.7]]))
+    layer = SelfAttention(DotProduct(form=[[0.7]]))
     near = [Measure(points + t * h, masses) for t in (0.0, 1e-5)]
     far = [step(layer, mu) for mu in near]
     for p in (1.0, 2.0, 3.5, math.inf):
@@ -119,7 +126,8 @@ def test_rounding_alone_can_fake_a_violation_and_the_widths_own_up_to_it():
         y = x.copy()
         y[0, 0] = np.nextafter(x[0, 0], 0.0)
         score = DotProduct(form=0.1 * np.eye(2))
-        before, after = np.abs(x - y).max(), np.abs(np.subtract(*(attend(z, z, z, score=score) for z in (x, y)))).max()
+        before = np.abs(x - y).max()
+        after = np.abs(np.subtract(*(attend(z, z, z, score=score) for z in (x, y)))).max()
         faked += after > 1.2 * before
         slack = 2.0 * math.sqrt(2.0) * 1e-15  # of both outputs; far below what the package itself charges
         assert after - slack <= 1.2 * wp_tokens(x[:1], y[:1], math.inf).hi

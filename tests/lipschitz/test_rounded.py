@@ -44,7 +44,8 @@ def test_forms_keep_their_norm(dim):
 
 @pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
 def test_displacements_have_no_size_and_no_sign(p):
-    masses, found = np.array([1e-12, 0.3, 0.7]), np.array([[1e6, 1.0], [3.0, -2.0], [1e-9, 1.0]])
+    masses = np.array([1e-12, 0.3, 0.7])
+    found = np.array([[1e6, 1.0], [3.0, -2.0], [1e-9, 1.0]])
     near = round_displacement(found, masses, p)
     for factor in (-1.0, 1e-5, 1.0 + 1e-14):
         np.testing.assert_array_equal(round_displacement(factor * found, masses, p), near)

@@ -22,7 +22,8 @@ def row_sums(mu):
 
 @pytest.mark.parametrize("n", [3, 11, 101])
 def test_two_crowds_answer_as_promised(n):
-    mu, c = witnesses.two_sided(n, SCALE), nearness_constant(n)
+    mu = witnesses.two_sided(n, SCALE)
+    c = nearness_constant(n)
     assert np.allclose(SCALE * mu.points[1:] ** 2, c + 1.0, rtol=1e-14, atol=0.0)
     assert np.allclose(mu.weights * n, [1.0, (n - 1) / 2, (n - 1) / 2], rtol=1e-14, atol=0.0)
     assert math.isclose(row_sums(mu)[0], 4.0 * c + (1.0 - c) / (1.0 + c), rel_tol=1e-13, abs_tol=0.0)
@@ -41,7 +42,8 @@ def test_even_numbers_and_one_side():
 
 @pytest.mark.parametrize("n", [4, 9, 40])
 def test_the_star_moves_by_its_column_sum(n):
-    tokens, r = witnesses.star(n, SCALE), witnesses.star_radius(n, SCALE)
+    tokens = witnesses.star(n, SCALE)
+    r = witnesses.star_radius(n, SCALE)
     assert math.isclose(math.exp(SCALE * r * r), math.sqrt(n - 2), rel_tol=1e-14, abs_tol=0.0)
     assert tokens.shape == (n, n)
     assert not tokens[:, -1].any()

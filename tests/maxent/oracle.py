@@ -91,7 +91,9 @@ def rationally_apart(weights, truth):
 def certificate(scores, weights, alpha, tau=1.0):
     """Bound what ``weights`` miss of the maximum: the largest entry of the gradient less its mean under them."""
     with mp.workdps(DIGITS):
-        s, p, e = exactly(scores), exactly(weights), mp.mpf(float(alpha)) - 1
+        s = exactly(scores)
+        p = exactly(weights)
+        e = mp.mpf(float(alpha)) - 1
         p = [x / mp.fsum(p) for x in p]
         t = mp.mpf(float(tau))
         slope = [-mp.log(x) - 1 if e == 0 else -(x**e) / e for x in p]
@@ -110,7 +112,8 @@ def derivative(function, at, direction):
 
 def total_variation_prox(scores, strength):
     """Go through every way to cut a row into runs that rise or fall, in rational numbers, and take the best."""
-    s, reach = [Fraction(float(x)) for x in scores], Fraction(float(strength))
+    s = [Fraction(float(x)) for x in scores]
+    reach = Fraction(float(strength))
     best = None
     for cuts in itertools.product((0, 1, -1), repeat=len(s) - 1):  # how the path bends between neighbours
         ends = [k + 1 for k, side in enumerate(cuts) if side]

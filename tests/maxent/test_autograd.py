@@ -35,7 +35,8 @@ def test_law_and_gradient(name, dim):
 
 
 def test_the_order_learns():
-    s, alpha = scores("order"), torch.tensor([[1.2], [1.0], [1.7]], dtype=torch.float64, requires_grad=True)
+    s = scores("order")
+    alpha = torch.tensor([[1.2], [1.0], [1.7]], dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(autograd.entmax, (s, alpha))
     one = torch.tensor(1.4, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(autograd.entmax, (s, one))

@@ -38,7 +38,8 @@ def test_law_value_and_derivatives_against_balls(tau, with_prior):
         for p, q in zip(family.weights(w), law, strict=True):
             assert hull(abs(q / p - 1)).lo <= bound
         assert np.allclose(np.exp(family.log_weights(w)), family.weights(w), rtol=1e-13, atol=0.0)
-        first, second = hull(coefficient(energy, 1)).mid, 2.0 * hull(coefficient(energy, 2)).mid
+        first = hull(coefficient(energy, 1)).mid
+        second = 2.0 * hull(coefficient(energy, 2)).mid
         assert abs(family.value(w) - hull(coefficient(energy, 0)).mid) <= 1e-13 * (1.0 + tau)
         assert abs(family.gradient(w) @ way - first) <= 1e-12
         assert abs(way @ family.hessian(w) @ way - second) <= 1e-12 / tau
@@ -71,7 +72,8 @@ def test_the_unit_of_the_basis_does_not_matter(scale):
 
 
 def test_arrays_are_read_only_copies():
-    given, prior = BASIS.copy(), np.array([0.5, 0.25, 0.25])
+    given = BASIS.copy()
+    prior = np.array([0.5, 0.25, 0.25])
     family = LinearScores(given, prior=prior)
     given[0, 0] = prior[0] = 7.0
     assert family.basis[0, 0] == 0.0

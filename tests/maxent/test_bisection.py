@@ -30,7 +30,8 @@ def test_many_halvings_give_entmax(alpha):
 
 def test_the_midpoints_are_those_of_the_bracket():
     """The base of the largest weight is the distance of the midpoint to the largest score."""
-    row, alpha = ROWS[2], 1.5
+    row = ROWS[2]
+    alpha = 1.5
     with mp.workdps(30):
         weights = oracle.entmax(row, alpha)
         theta = mp.mpf(row.max()) / 2 - mp.sqrt(max(weights))

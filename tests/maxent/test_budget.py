@@ -81,7 +81,8 @@ def test_unit_budget_is_sparsemax_and_the_whole_is_ones():
 
 def test_common_bound():
     """clip(z - theta, 0, c) with sum 1 is c times the map at temperature c and budget 1 / c."""
-    s, c = np.array([1.0, 0.9, 0.2, 0.0]), 0.4
+    s = np.array([1.0, 0.9, 0.2, 0.0])
+    c = 0.4
     p = c * budget(s, 1.0 / c, tau=c)
     assert abs(p.sum() - 1.0) <= 16 * U
     assert p.max() <= c
@@ -90,7 +91,8 @@ def test_common_bound():
 
 
 def test_derivative_by_differences_of_a_piecewise_linear_map():
-    s, c = np.array([-0.4, 0.1, 0.3, 1.1]), np.array([0.3, -1.0, 0.5, 0.2])
+    s = np.array([-0.4, 0.1, 0.3, 1.1])
+    c = np.array([0.3, -1.0, 0.5, 0.2])
     for tau, total in ((1.0, 1.5), (0.5, 2.25), (3.0, 1.0)):
         step = 2.0**-20
         moved = (budget(s + step * c, total, tau=tau) - budget(s - step * c, total, tau=tau)) / (2 * step)

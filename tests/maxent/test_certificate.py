@@ -77,7 +77,8 @@ def test_every_order_at_sixty_digits(alpha, n):
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_the_gap_dominates_what_is_missing(alpha):
     """The true shortfall is the attained maximum less the value at the law, both at sixty digits."""
-    s, tau = np.array([0.7, 0.1, -0.4, 0.35]), 0.8
+    s = np.array([0.7, 0.1, -0.4, 0.35])
+    tau = 0.8
     for law in laws("shortfall", 4):
         if alpha <= 1.0 and law.min() == 0.0:
             continue

@@ -94,7 +94,8 @@ def test_a_law_of_scores_that_are_off(alpha, size, monkeypatch):
         for off, lift in ((size, 0.0), (size, size), (0.0, size)):
             with monkeypatch.context() as patch:
                 worsen(patch, off * way, lift)
-                found, bound = entmax(s, alpha), law_error(s, alpha)
+                found = entmax(s, alpha)
+                bound = law_error(s, alpha)
             with mp.workdps(oracle.DIGITS):
                 missed = mp.fsum(abs(mp.mpf(float(p)) - q) for p, q in zip(found, law, strict=True))
                 shares.append(float(missed / bound))
@@ -156,7 +157,8 @@ def test_many_entries_within_roundings_of_the_edge(alpha, ties):
     levels, where, counts = np.unique(row, return_inverse=True, return_counts=True)
     with mp.workdps(400):
         z = [mp.mpf(float(x)) * mp.mpf(e) for x in levels - levels.max()]
-        low, high = mp.mpf(0), 1 - mp.mpf(3000) ** -mp.mpf(e)
+        low = mp.mpf(0)
+        high = 1 - mp.mpf(3000) ** -mp.mpf(e)
         for _ in range(1200):
             middle = (low + high) / 2
             total = mp.fsum(int(c) * max(1 + x - middle, 0) ** (1 / mp.mpf(e)) for x, c in zip(z, counts, strict=True))

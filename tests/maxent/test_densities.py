@@ -21,7 +21,8 @@ def radial(law, power, order=1):
     """Integrate r^power p^order over space at thirty digits, in the Mahalanobis radius, from the density alone."""
     d = law.dim
     with mp.workdps(30):
-        peak, e = mp.exp(mp.mpf(law.log_peak)), mp.mpf(law.alpha) - 1
+        peak = mp.exp(mp.mpf(law.log_peak))
+        e = mp.mpf(law.alpha) - 1
         det = mp.det(mp.matrix(law.scatter.tolist()))
         surface = 2 * mp.pi ** (mp.mpf(d) / 2) / mp.gamma(mp.mpf(d) / 2) * mp.sqrt(det)
 
@@ -145,7 +146,8 @@ def test_sampler(alpha):
     assert radii.max() <= law.radius * (1.0 + 64 * U)
     if alpha > 1.0:  # the radius has a Beta law: its second moment is known as well
         share = (radii / law.radius) ** 2
-        p, q = 1.5, 1.0 / (alpha - 1.0) + 1.0
+        p = 1.5
+        q = 1.0 / (alpha - 1.0) + 1.0
         truth = p * (p + 1.0) / ((p + q) * (p + q + 1.0))
         assert abs((share**2).mean() - truth) <= 6.0 * (share**2).std() / math.sqrt(len(share))
 
@@ -162,7 +164,8 @@ def test_rising():
 def test_cells(alpha):
     """With unit masses it is entmax; with any masses the condition of the optimum holds cell by cell."""
     rng = stream("tests.grid", 0)
-    f, mu = rng.normal(size=9), rng.uniform(0.01, 3.0, size=9)
+    f = rng.normal(size=9)
+    mu = rng.uniform(0.01, 3.0, size=9)
     unit = density_on_cells(f, np.ones(9), alpha)
     assert np.abs(unit.density - entmax(f, alpha)).max() <= 32 * U
     mu[4] = 0.0
@@ -234,7 +237,8 @@ def test_escort_covariance_is_the_derivative(alpha):
     """Central differences of expectations on a grid, with Richardson's step; both statistics at once."""
     x = np.linspace(-6.0, 6.0, 241)
     mu = np.full(x.size, 0.05)
-    phi, psi = np.column_stack([x, -0.5 * x**2]), np.column_stack([x, np.cos(x)])
+    phi = np.column_stack([x, -0.5 * x**2])
+    psi = np.column_stack([x, np.cos(x)])
     theta = np.array([0.3, 1.1])
 
     def mean(parameters):

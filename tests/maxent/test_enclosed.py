@@ -124,7 +124,8 @@ def test_temperature_and_prior_that_are_known_up_to_an_error():
     warm = exact(0.5) + exact(REACH) * Intervals([-1.0], [1.0])[0]
     prior = Intervals(OTHER * (1.0 - REACH), OTHER * (1.0 + REACH))
     by_tau, by_prior = softmax(SCORES, tau=warm), softmax(SCORES, prior=prior)
-    value, even = softmax_value(SCORES, tau=warm), softmax_value(np.zeros(3), tau=warm)
+    value = softmax_value(SCORES, tau=warm)
+    even = softmax_value(np.zeros(3), tau=warm)
     for tau in (0.5 - REACH, 0.5, 0.5 + REACH):
         assert holds(even, softmax_value(np.zeros(3), tau=tau))
         assert holds(by_tau, softmax(SCORES, tau=tau))
@@ -159,7 +160,8 @@ def test_norms_of_a_matrix_that_is_known_up_to_an_error():
 
 
 def test_gaps_of_enclosures():
-    slope, law = Intervals(SCORES - REACH, SCORES + REACH), Intervals(WEIGHTS, WEIGHTS)
+    slope = Intervals(SCORES - REACH, SCORES + REACH)
+    law = Intervals(WEIGHTS, WEIGHTS)
     for point in inside(slope):
         assert point.max() - WEIGHTS @ point in frank_wolfe_gap(slope, law)
 

@@ -117,7 +117,8 @@ def test_derivative(alpha):
 
 
 def test_derivative_by_differences_of_the_map_itself():
-    s, c = np.array([0.5, 0.45, -0.2, 1.0, 0.9, 0.3]), np.array([0.3, -1.0, 0.5, 0.2, 0.9, -0.4])
+    s = np.array([0.5, 0.45, -0.2, 1.0, 0.9, 0.3])
+    c = np.array([0.3, -1.0, 0.5, 0.2, 0.9, -0.4])
     step = 2.0**-20
     moved = (fusedmax(s + step * c, 0.15) - fusedmax(s - step * c, 0.15)) / (2 * step)  # piecewise linear: no curvature
     assert np.abs(fusedmax_vjp(fusedmax(s, 0.15), c) - moved).max() <= 64 * U / step
@@ -141,7 +142,8 @@ def test_masked_entries_leave_the_sequence():
 
 def test_batches():
     scores = stream("tests.fusedmax.batch", 0).normal(size=(4, 9, 3))
-    strength, alpha = np.array([0.0, 0.1, 1.0]), np.array([[1.0], [2.0], [1.5], [0.5]])
+    strength = np.array([0.0, 0.1, 1.0])
+    alpha = np.array([[1.0], [2.0], [1.5], [0.5]])
     found = fusedmax(scores, strength, alpha=alpha, tau=0.5, axis=1)
     c = stream("tests.fusedmax.batch", 1).normal(size=scores.shape)
     product = fusedmax_vjp(found, c, alpha=alpha, tau=0.5, axis=1)

@@ -27,7 +27,8 @@ def truth(scores, target, alpha, tau):
 def cases():
     for case in range(6):
         rng = stream("tests.loss-interval", case)
-        n, tau = int(rng.integers(1, 7)), float(rng.choice([0.3, 1.0, 3.0]))
+        n = int(rng.integers(1, 7))
+        tau = float(rng.choice([0.3, 1.0, 3.0]))
         yield rng.normal(size=n) * float(rng.choice([0.1, 1.0, 5.0])), tau, rng
     yield np.array([2.0, 0.0, 0.0]), 1.0, stream("tests.loss-interval", 6)  # on the edge of a support at order 3/2
 
@@ -50,7 +51,8 @@ def test_laws_and_maxima_are_as_near_as_bounded(alpha):
     for s, tau, _ in cases():
         law = oracle.entmax(s, alpha, tau)
         assert oracle.apart(entmax(s, alpha, tau=tau), law) <= law_error(s, alpha, tau=tau)
-        rho, size = stationarity_residual(s, alpha, tau=tau), tau + float(np.abs(s).max())
+        rho = stationarity_residual(s, alpha, tau=tau)
+        size = tau + float(np.abs(s).max())
         assert rho <= 64 * U * (1.0 + float(np.ptp(s)) / tau)
         with mp.workdps(oracle.DIGITS):
             off = abs(oracle.value(oracle.exactly(s), alpha, tau) - mp.mpf(float(entmax_value(s, alpha, tau=tau))))

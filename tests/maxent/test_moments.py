@@ -91,7 +91,8 @@ def test_own_moment_needs_no_tilt():
 @pytest.mark.parametrize("case", range(3))
 def test_units_of_the_features_do_not_matter(case, scale):
     mu, features, moment = problem(case)
-    here, there = match_moments(mu, features, moment), match_moments(mu, scale * features, scale * moment)
+    here = match_moments(mu, features, moment)
+    there = match_moments(mu, scale * features, scale * moment)
     spread = np.linalg.eigvalsh(np.cov(features.T, aweights=here.measure.weights).reshape(2 * (features.shape[1],)))
     error = 1e3 * gamma(mu.size + 64) * (1.0 + np.abs(here.multiplier).max()) * np.abs(features).max() / spread.min()
     assert np.abs(there.multiplier * scale - here.multiplier).max() <= error

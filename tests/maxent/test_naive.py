@@ -42,7 +42,8 @@ ROWS = [pytest.param(row, id=f"{number}") for number, row in enumerate(rows())]
 
 @pytest.mark.parametrize("row", ROWS)
 def test_linear_law_is_a_law_on_the_largest_scores(row):
-    law, s = linear_law(row), np.array(row)
+    law = linear_law(row)
+    s = np.array(row)
     assert law.shape == s.shape
     assert sum(map(Fraction, law.tolist())) == 1
     assert (law >= 0.0).all()
@@ -86,7 +87,8 @@ def test_cosine_law_is_the_positive_part():
 def test_cosine_holds_the_truth(case):
     rng = stream("tests.naive.cosine", case)
     n = int(rng.integers(1, 40))
-    law, s = rng.dirichlet(np.ones(n)), 10.0 ** rng.integers(-250, 250) * rng.normal(size=n)
+    law = rng.dirichlet(np.ones(n))
+    s = 10.0 ** rng.integers(-250, 250) * rng.normal(size=n)
     found = cosine(law, s)
     assert mp.mpf(found.lo) <= true_cosine(law, s) <= mp.mpf(found.hi)
     assert found.width <= 1e-14

@@ -34,7 +34,8 @@ def test_both_columns_agree_within_their_widths():
 
 
 def test_two_scores_by_hand():
-    root, product = math.sqrt(2.0), 0.25 * 0.75
+    root = math.sqrt(2.0)
+    product = 0.25 * 0.75
     known = {"two_two": 2.0, "inf_inf": 2.0, "one_one": 2.0, "one_inf": 1.0, "inf_one": 4.0}
     known |= {"one_two": root, "two_inf": root, "two_one": 2.0 * root, "inf_two": 2.0 * root}
     for name, both in norms_of(np.array([0.25, 0.75])).items():

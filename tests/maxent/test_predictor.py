@@ -108,7 +108,8 @@ def test_row_maps_bind_their_options():
 
 
 def test_row_maps_of_masked_scores():
-    s, c = np.array([1.0, -np.inf, 0.9, -1.0]), np.array([1.0, 2.0, 3.0, 4.0])
+    s = np.array([1.0, -np.inf, 0.9, -1.0])
+    c = np.array([1.0, 2.0, 3.0, 4.0])
     with pytest.raises(ValueError, match=r"^scores: expected finite scores unless mask is bound, got -inf"):
         row_map("fusedmax", strength=0.5)(s)
     fused = row_map("fusedmax", strength=0.5, mask=s > -np.inf)

@@ -216,6 +216,7 @@ def test_a_small_prior_of_the_leading_entry_costs_no_digit():
 
 
 def test_a_range_beyond_floats_may_come_back_at_a_high_temperature():
-    scores, tau = [2.0**1023, -(2.0**1023)], 2.0**1023
+    scores = [2.0**1023, -(2.0**1023)]
+    tau = 2.0**1023
     assert np.abs(softmax(scores, tau=tau) - softmax([1.0, -1.0])).max() <= 4 * U
     assert np.abs(log_softmax(scores, tau=tau) - log_softmax([1.0, -1.0])).max() <= 4 * U

@@ -15,7 +15,8 @@ from theory.maxent.sparse import bisect_entmax
 def two_weights(alpha, lead):
     """The weights of the scores 0 and -lead; the smaller one is halved on a logarithmic scale."""
     with mp.workdps(oracle.DIGITS):
-        e, d = mp.mpf(alpha) - 1, mp.mpf(lead)
+        e = mp.mpf(alpha) - 1
+        d = mp.mpf(lead)
         low, high = mp.mpf(10) ** -40, mp.mpf(1) / 2
         for _ in range(300):
             middle = mp.sqrt(low * high)
@@ -40,7 +41,8 @@ def test_family_is_steeper_than_its_neighbours():
 
 
 def test_climbs_start_where_the_root_says(monkeypatch):
-    module, starts = importlib.import_module("theory.maxent.studies.stability"), []
+    module = importlib.import_module("theory.maxent.studies.stability")
+    starts = []
 
     def climb(logits, alpha):
         starts.append(logits)
@@ -58,7 +60,9 @@ def test_climbs_start_where_the_root_says(monkeypatch):
 @pytest.mark.parametrize(("alpha", "n"), [(1.25, 5), (1.5, 20), (1.75, 20)])
 def test_climbed_laws_are_the_same_however_the_objective_is_rounded(alpha, n, monkeypatch):
     module = importlib.import_module("theory.maxent.studies.stability")
-    climb, rng, ends = module.minimize, np.random.default_rng(0), []
+    climb = module.minimize
+    rng = np.random.default_rng(0)
+    ends = []
 
     def perturbed(objective, start, **options):
         def rounded(x):
@@ -93,6 +97,7 @@ def test_errors_are_those_against_sixty_digits():
         truth = two_weights(alpha, lead)
         laws = {"plain": bisect_entmax([0.0, -lead], alpha, 60, normalised=True), "ours": entmax([0.0, -lead], alpha)}
         for name, law in laws.items():
-            interval, off = table.intervals(name)[row], oracle.apart(law, truth)
+            interval = table.intervals(name)[row]
+            off = oracle.apart(law, truth)
             assert interval.lo <= off * (1.0 + 1e-14) + 1e-40
             assert interval.hi >= off * (1.0 - 1e-14) - 1e-40

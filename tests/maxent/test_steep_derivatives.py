@@ -41,7 +41,8 @@ def test_product_with_the_jacobian_beside_an_edge(alpha):
 def test_derivative_in_the_order_of_tiny_weights(law, alpha):
     p = np.array(law) if alpha > 1.0 else np.array([x for x in law if x > 0.0])
     with mp.workdps(DIGITS):
-        e, on = mp.mpf(alpha) - 1, [mp.mpf(x) for x in p.tolist() if x > 0.0]
+        e = mp.mpf(alpha) - 1
+        on = [mp.mpf(x) for x in p.tolist() if x > 0.0]
         r = [x * (1 - x**-e - e * mp.log(x)) / e**2 for x in on]
         q = [x ** (1 - e) for x in on]
         truth = [a - b * mp.fsum(r) / mp.fsum(q) for a, b in zip(r, q, strict=True)]
@@ -55,7 +56,9 @@ def test_normmax_at_the_margin_and_just_inside(alpha):
     for bits in (1, 10, 30, 51):
         short = mp.mpf(2) ** -bits
         with mp.workdps(DIGITS):
-            c, low, high = mp.mpf(alpha) / (mp.mpf(alpha) - 1), mp.mpf(0), 1 - short
+            c = mp.mpf(alpha) / (mp.mpf(alpha) - 1)
+            low = mp.mpf(0)
+            high = 1 - short
             for _ in range(900):  # (1 - short - t)^c + (0 - t)^c = 1 for t = -x
                 x = (low + high) / 2
                 low, high = (x, high) if (1 - short + x) ** c + x**c < 1 else (low, x)
@@ -69,13 +72,15 @@ def halved(scores, alpha):
     steps = int(60 * alpha) + 100
     with precision(steps + 200):
         (order, *given), one = balls([alpha, *scores]), ball(1)
-        e, gaps = order - 1, [s - max(scores) for s in given]
+        e = order - 1
+        gaps = [s - max(scores) for s in given]
 
         def weights(w):
             left = [1 + e * gap / w**e for gap in gaps]
             return [w * r ** (1 / e) if r > 0 else one * 0 for r in left]
 
-        low, high = one / len(scores), one
+        low = one / len(scores)
+        high = one
         for _ in range(steps):
             middle = ((low + high) / 2).mid()
             low, high = (low, middle) if sum(weights(middle)) >= 1 else (middle, high)
@@ -107,14 +112,16 @@ def test_product_with_the_jacobian_of_normmax_at_any_order(alpha):
     for p in ([0.5, 0.5], [0.5, 0.3, 0.2], [0.25, 0.25, 0.25, 0.25], [0.6, 0.4, 0.0], [0.5 + 2.0**-52, 0.5 - 2.0**-52]):
         c = [1.0, -0.5, 0.25, 2.0][: len(p)]
         with mp.workdps(DIGITS + 400):
-            a, q = mp.mpf(alpha), [mp.mpf(x) for x in p]
+            a = mp.mpf(alpha)
+            q = [mp.mpf(x) for x in p]
             norm = mp.fsum(x**a for x in q if x > 0) ** (1 / a)
             h = [x * (norm / x) ** (a - 1) / (a - 1) if x > 0 else mp.mpf(0) for x in q]
             mean = mp.fdot(q, c)
             moved = [y * (mp.mpf(b) - mean) for y, b in zip(h, c, strict=True)]
             truth = [y - x * mp.fsum(moved) for x, y in zip(q, moved, strict=True)]
         if max(h) < 1e300:
-            found, size = normmax_vjp(p, c, alpha), max(map(abs, h))
+            found = normmax_vjp(p, c, alpha)
+            size = max(map(abs, h))
             assert max(abs(mp.mpf(float(x)) - y) for x, y in zip(found, truth, strict=True)) <= 4e-13 * size
         else:
             with pytest.raises(ValueError, match=r"^weights, cotangent, alpha, tau: expected"):

@@ -35,7 +35,8 @@ def test_columns_hold_the_truth():
             energy = sum((p * s - tau * p * p.log() for p, s in zip(law, scores, strict=True) if p > 0), ball(0))
             short = sum((p * (p * mass / e).log() for p, e in zip(law, exponentials, strict=True) if p > 0), ball(0))
             for name, truth in (("free_energy", energy), ("best", tau * mass.log()), ("divergence", short)):
-                interval, exact = columns[name][row], hull(truth)
+                interval = columns[name][row]
+                exact = hull(truth)
                 assert interval.lo <= exact.hi, (name, row)
                 assert interval.hi >= exact.lo, (name, row)
                 assert interval.width <= 1e-12, (name, row)

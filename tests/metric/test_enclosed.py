@@ -66,8 +66,10 @@ def test_tokens_and_parameters_that_are_wide(kind):
 def test_features_and_scores():
     rng = stream("tests.metric.enclosed", 3)
     g = ResidualFeatures(*(rng.normal(size=shape) for shape in ((3, 4), 4, (4, 3), 3)))
-    x, step = rng.normal(size=(5, 3)), rng.uniform(-1e-6, 1e-6, (5, 3))
-    score, linear = MetricScore(g, 0.3), LinearFeatures(rng.normal(size=(3, 2)))
+    x = rng.normal(size=(5, 3))
+    step = rng.uniform(-1e-6, 1e-6, (5, 3))
+    score = MetricScore(g, 0.3)
+    linear = LinearFeatures(rng.normal(size=(3, 2)))
     for map_of in (g, g.jacobian, g.hessian, linear, score.pull_back, lambda z: score.matrix(z, z)):
         assert map_of(x) in map_of(exact(x))
         assert map_of(exact(x)).radius.max() < 1e-11

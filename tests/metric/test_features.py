@@ -28,14 +28,16 @@ def by_hand(g, x):
 
 
 def test_residual_features_are_the_formula(rng):
-    g, x = network(rng), rng.normal(size=(5, 3))
+    g = network(rng)
+    x = rng.normal(size=(5, 3))
     np.testing.assert_allclose(g(x), [by_hand(g, point) for point in x], rtol=1e-14, atol=1e-14)
     assert g.dim == 3
 
 
 def test_rounding_bounds_the_error_against_longer_numbers(rng):
     for scale in (1e-3, 1.0, 1e3):
-        g, x = network(rng), scale * rng.normal(size=(6, 3))
+        g = network(rng)
+        x = scale * rng.normal(size=(6, 3))
         wide = x.astype(np.longdouble)
         exact = wide + np.tanh(wide @ g.inner + g.inner_bias) @ g.outer + g.outer_bias
         error = float(np.linalg.norm(g(x) - exact, axis=1).max())
@@ -44,7 +46,8 @@ def test_rounding_bounds_the_error_against_longer_numbers(rng):
 
 def test_rounding_of_what_cancels_is_charged():
     """Arguments of the hyperbolic tangent that cancel lose their digits, and steep output weights show it."""
-    share, rng = 0.0, np.random.default_rng(5)
+    share = 0.0
+    rng = np.random.default_rng(5)
     for _ in range(20):
         a, b = (1.0 + rng.uniform(size=2)).tolist()
         x = np.array([[1e8 * b, 1e8 * a]])
@@ -64,7 +67,8 @@ def test_rounding_of_what_cancels_is_charged():
 
 @pytest.mark.parametrize("size", [1e-150, 1e-85, 1e-80, 1e150])
 def test_rounding_of_lengths_whose_squares_float64_cannot_hold(size, rng):
-    x, matrix = size * rng.normal(size=(30, 2)), size * rng.normal(size=(2, 2))
+    x = size * rng.normal(size=(30, 2))
+    matrix = size * rng.normal(size=(2, 2))
     f = LinearFeatures(matrix)
     off = np.linalg.norm((f(x) - x.astype(np.longdouble) @ matrix.astype(np.longdouble)) / size**2, axis=1).max()
     assert 0.0 < off <= f.rounding(x) / size**2 < 1e-14
@@ -76,7 +80,8 @@ def test_rounding_of_lengths_whose_squares_float64_cannot_hold(size, rng):
 
 
 def test_rounding_of_products_that_leave_the_normal_range_is_charged():
-    f, x = LinearFeatures([[1e-165], [1e-165]]), np.array([[1e-158, 3e-158]])
+    f = LinearFeatures([[1e-165], [1e-165]])
+    x = np.array([[1e-158, 3e-158]])
     assert 1e-324 < abs(f(x).item() - 4.0 * np.longdouble(1e-165) * np.longdouble(1e-158)) <= f.rounding(x) < 1e-320
     g = ResidualFeatures([[1.0], [0.0]], [0.0], [[0.0, 2e-323]], [0.0, 0.0])  # moves the second coordinate alone
     off = abs(g([[1.0, 0.0]])[0, 1] - np.longdouble(2e-323) * np.tanh(np.longdouble(1.0)))

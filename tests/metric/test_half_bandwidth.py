@@ -12,7 +12,8 @@ from theory.metric.studies import half_bandwidth
 @pytest.mark.parametrize("n", [3, 5, 7])
 def test_few_tokens_leave_what_the_width_says(epsilon, n):
     """A quadrature much too coarse is off by a hundredth to a tenth of its width."""
-    b, shares = 1 / epsilon, []
+    b = 1 / epsilon
+    shares = []
     for space, bessel in (("circle", ive), ("sphere", spherical_in)):
         found = _enclose_multipliers(space, 3, epsilon, n)
         for degree, value in enumerate(found, start=1):

@@ -22,7 +22,8 @@ def test_rows_are_softmax_and_outputs_their_averages(kind):
     similar, theta, h, rng = problem(kind, shape=(3, 5, 2))
     visible = (rng.uniform(size=(5, 5)) < 0.6) | np.eye(5, dtype=bool)
     for mask in (None, visible):
-        rows, out = attention_weights(similar, theta, h, mask=mask), average_tokens(similar, theta, h, mask=mask)
+        rows = attention_weights(similar, theta, h, mask=mask)
+        out = average_tokens(similar, theta, h, mask=mask)
         for b in range(3):
             scores = similar.scores(theta, h[b])
             for i in range(5):
@@ -38,14 +39,19 @@ def test_rows_are_softmax_and_outputs_their_averages(kind):
 @pytest.mark.parametrize("shift", [2.0**20, 2.0**23, 2.0**27, 2.0**30, 2.0**44])
 def test_tokens_far_from_the_origin_have_the_weights_and_slopes_of_their_differences(shift):
     similar = make_similarity("l2", 2, 2)
-    theta, h = np.eye(2).ravel(), np.round(problem("l2", shape=(3, 5, 2))[2] * 2**8) / 2**8  # exact after the shift
-    near, far = attention_weights(similar, theta, h), attention_weights(similar, theta, h + shift)
+    # exact after the shift
+    theta = np.eye(2).ravel()
+    h = np.round(problem("l2", shape=(3, 5, 2))[2] * 2**8) / 2**8
+    near = attention_weights(similar, theta, h)
+    far = attention_weights(similar, theta, h + shift)
     np.testing.assert_allclose(far, near, rtol=1e-13, atol=0)
     np.testing.assert_allclose(
         average_tokens(similar, theta, h + shift) - shift, near @ h, rtol=0, atol=4 * shift * 2**-52
     )
-    theta, bar = np.array([[0.7, -0.3], [0.2, 0.9]]).ravel(), problem("l2", shape=(3, 5, 2), seed=11)[2]
-    near, far = attention_weights(similar, theta, h), attention_weights(similar, theta, h + shift)
+    theta = np.array([[0.7, -0.3], [0.2, 0.9]]).ravel()
+    bar = problem("l2", shape=(3, 5, 2), seed=11)[2]
+    near = attention_weights(similar, theta, h)
+    far = attention_weights(similar, theta, h + shift)
     np.testing.assert_allclose(far, near, rtol=1e-13, atol=0)
     for near, far in zip(vjp(similar, theta, h, bar), vjp(similar, theta, h + shift, bar), strict=True):
         np.testing.assert_allclose(far, near, rtol=0, atol=1e-13)

@@ -57,7 +57,8 @@ def test_error_of_the_distances_is_charged():
             return 0.0
 
     x, y = np.array([[3.0, 1.0]]), np.array([[-2.0, 5.0], [0.0, 0.125]])
-    found, plain = MetricScore(Exact(), 0.25).bounds(x, y), SquaredDistance(2.0).bounds(x - x, y - x)
+    found = MetricScore(Exact(), 0.25).bounds(x, y)
+    plain = SquaredDistance(2.0).bounds(x - x, y - x)
     np.testing.assert_allclose(found, plain, rtol=1e-14, atol=0)
     assert found[1] >= plain[1] > 0.0
     assert MetricScore(Exact(), 0.25).bounds(x + 2.0**30, y + 2.0**30) == found  # lengths are those of differences

@@ -35,7 +35,8 @@ def by_hand(kind, similar, theta, h):
 def test_scores_are_the_formulas_in_every_stack(kind):
     rng = np.random.default_rng(5)
     similar = make_similarity(kind, 3, 4)
-    theta, h = theta_of(similar, rng), rng.normal(size=(2, 2, 5, 3))
+    theta = theta_of(similar, rng)
+    h = rng.normal(size=(2, 2, 5, 3))
     found = similar.scores(theta, h)
     assert found.shape == (2, 2, 5, 5)
     for at in np.ndindex(2, 2):
@@ -46,7 +47,8 @@ def test_scores_are_the_formulas_in_every_stack(kind):
 def test_pull_is_the_gradient_of_the_scores(kind):
     rng = np.random.default_rng(6)
     similar = make_similarity(kind, 2, 3)
-    theta, h = theta_of(similar, rng), rng.normal(size=(2, 4, 2))
+    theta = theta_of(similar, rng)
+    h = rng.normal(size=(2, 4, 2))
     bar = rng.normal(size=(2, 4, 4))
     tokens, slopes = similar.pull(theta, h, bar)
     for found, value, call in (
@@ -66,7 +68,8 @@ def test_pull_is_the_gradient_of_the_scores(kind):
 def test_features_make_a_score_with_the_same_values(kind):
     rng = np.random.default_rng(7)
     similar = make_similarity(kind, 2, 3)
-    theta, h = theta_of(similar, rng), rng.normal(size=(6, 2))
+    theta = theta_of(similar, rng)
+    h = rng.normal(size=(6, 2))
     exact = MetricScore(similar.features(theta)).matrix(h, h)
     np.testing.assert_allclose(similar.scores(theta, h), exact, rtol=1e-11, atol=1e-13)
 
@@ -74,7 +77,8 @@ def test_features_make_a_score_with_the_same_values(kind):
 def test_the_last_bias_of_the_network_moves_no_score():
     rng = np.random.default_rng(8)
     similar = MetricSimilarity(2, 3)
-    theta, h = theta_of(similar, rng), rng.normal(size=(4, 2))
+    theta = theta_of(similar, rng)
+    h = rng.normal(size=(4, 2))
     other = theta.copy()
     other[-2:] += 5.0
     np.testing.assert_array_equal(similar.scores(theta, h), similar.scores(other, h))
@@ -91,7 +95,8 @@ def test_widths_and_numbers_of_parameters():
     for kind in ("l2", "metric"):
         for dim in (2, 10, 64):
             chosen = make_similarity(kind, dim, 16, matching="parameters")
-            own, wanted = sum(sizes_of(chosen.shapes)), 32 * dim
+            own = sum(sizes_of(chosen.shapes))
+            wanted = 32 * dim
             for other in (chosen.width - 1, chosen.width + 1):
                 if other:
                     assert abs(own - wanted) <= abs(sum(sizes_of(type(chosen)(dim, other).shapes)) - wanted)

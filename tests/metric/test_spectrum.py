@@ -20,7 +20,8 @@ def rows(score, x=X):
 def test_eigenvectors_that_are_off_widen_the_interval(monkeypatch, way):
     """The interval is made of what the eigenvectors leave, not of what a library promises."""
     exact = np.sort(np.linalg.eigvals(rows(SquaredDistance(0.7))).real)
-    eigh, rng = np.linalg.eigh, np.random.default_rng(17)
+    eigh = np.linalg.eigh
+    rng = np.random.default_rng(17)
 
     def perturbed(matrix):
         values, vectors = eigh(matrix)
@@ -64,7 +65,8 @@ def test_scores_that_are_off_widen_the_interval(n):
 
 def test_large_scores_widen_the_interval():
     """Two scores near a million, exact as they are: the middle of two of them is not, and eigenvalues show it."""
-    off, rng = 0.0, np.random.default_rng(3)
+    off = 0.0
+    rng = np.random.default_rng(3)
     for _ in range(20):
         a, b, c = (2.0**20 + rng.uniform(size=3)).tolist()
 

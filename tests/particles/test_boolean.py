@@ -59,7 +59,8 @@ def test_the_distance_to_the_nearest_other_token():
 
 @pytest.mark.parametrize("log_near", [-0.5, -3.0, -30.0])
 def test_a_token_near_zero_is_one_of_four(log_near):
-    field, far = UndecidedField(0.8, 1.5), 1.25
+    field = UndecidedField(0.8, 1.5)
+    far = 1.25
     with mpmath.workdps(50):
         x = [-mpmath.mpf(far), -mpmath.exp(log_near), mpmath.exp(log_near), mpmath.mpf(far)]
         exact = []

@@ -65,7 +65,8 @@ def test_variance_is_that_of_the_equation_on_a_grid(
 
 @pytest.mark.parametrize("d", [1, 3, 6])
 def test_variance_of_a_short_time_is_that_of_one_output(d: int) -> None:
-    tilt, time = 2.0 * ALPHA**2, 1e-4
+    tilt = 2.0 * ALPHA**2
+    time = 1e-4
     expected = (1.0 - tilt) ** (-d / 2) * (d + d * ALPHA**2 / (1.0 - tilt))
     assert tagged_variance(d, ALPHA, time).mid / time**2 == pytest.approx(expected, rel=3e-4, abs=0.0)
 
@@ -107,7 +108,8 @@ def test_response_without_feedback_is_an_integral() -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 50])
 def test_distance_to_a_normal_law(n: int) -> None:
-    cloud, s = np.random.default_rng(n).normal(size=(n, 1)), 0.7
+    cloud = np.random.default_rng(n).normal(size=(n, 1))
+    s = 0.7
     edges = [-12.0, *np.sort(cloud[:, 0]).tolist(), 12.0]
     parts = [
         quad(lambda x, k=k: abs(k / n - norm.cdf(x / s)), a, b, limit=200)[0]
@@ -150,7 +152,8 @@ def test_distance_to_a_normal_law_covers_its_rounding() -> None:
     seen = w1_to_normal(cloud, 1.0)
     with precision():
         z = [ball(x) for x in np.sort(cloud[:, 0]).tolist()]
-        half, pi = ball(0.5), ball(0).pi()
+        half = ball(0.5)
+        pi = ball(0).pi()
 
         def under(x: Any) -> Any:
             return x * (1 + (x * half.sqrt()).erf()) / 2 + (-x * x / 2).exp() / (2 * pi).sqrt()

@@ -94,7 +94,8 @@ def test_without_a_file_it_is_the_integrator():
 
 
 def test_a_finished_run_is_read_and_a_longer_one_goes_on(tmp_path):
-    path, x = tmp_path / "run.npz", sphere()
+    path = tmp_path / "run.npz"
+    x = sphere()
     stepper = RungeKutta(on_sphere(1.0), 0.1, space=SPHERE)
     first = run_checkpointed(stepper, x, steps=5, path=path)
     stamp = path.stat().st_mtime_ns
@@ -119,14 +120,16 @@ def test_a_finished_run_is_read_and_a_longer_one_goes_on(tmp_path):
     ],
 )
 def test_the_file_of_another_run_is_refused(tmp_path, other):
-    path, x = tmp_path / "run.npz", sphere()
+    path = tmp_path / "run.npz"
+    x = sphere()
     run_checkpointed(RungeKutta(on_sphere(1.0), 0.1, space=SPHERE), x, steps=2, path=path)
     with pytest.raises(ValueError, match="path: expected the state of the run"):
         run_checkpointed(other, x, steps=4, path=path)
 
 
 def test_another_start_is_another_run(tmp_path):
-    path, x = tmp_path / "run.npz", np.array([[0.5], [1.0]])
+    path = tmp_path / "run.npz"
+    x = np.array([[0.5], [1.0]])
     run_checkpointed(RungeKutta(CircleField(1.0), 0.1), x, steps=2, path=path)
     with pytest.raises(ValueError, match="path: expected the state of the run"):
         run_checkpointed(RungeKutta(CircleField(1.0), 0.1), x[::-1], steps=2, path=path)
@@ -134,7 +137,8 @@ def test_another_start_is_another_run(tmp_path):
 
 @pytest.mark.parametrize("damage", [b"", b"no archive", None])
 def test_a_damaged_file_is_refused(tmp_path, damage):
-    path, stepper = tmp_path / "run.npz", RungeKutta(CircleField(1.0), 0.1)
+    path = tmp_path / "run.npz"
+    stepper = RungeKutta(CircleField(1.0), 0.1)
     run_checkpointed(stepper, [[0.5], [1.0]], steps=2, path=path)
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2] if damage is None else damage)

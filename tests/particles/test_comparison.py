@@ -19,7 +19,8 @@ def acute(rng, n, d):
 def test_slowest_pair_is_the_growth_of_the_smallest_overlap(normalised):
     rng = np.random.default_rng(0)
     for _ in range(20):
-        x, beta = acute(rng, 6, 4), float(rng.uniform(0.0, 5.0))
+        x = acute(rng, 6, 4)
+        beta = float(rng.uniform(0.0, 5.0))
         gap, rate = slowest_pair(gaps(x), beta=beta, normalised=normalised)
         v = on_sphere(beta, normalised=normalised)(x)
         i, j = np.unravel_index((x @ x.T).argmin(), (6, 6))
@@ -39,7 +40,8 @@ def test_ties_are_decided_by_the_slowest_of_them():
 def test_least_rates_are_not_undercut():
     rng = np.random.default_rng(1)
     for _ in range(300):
-        n, beta = int(rng.integers(2, 8)), float(10.0 ** rng.uniform(-1.0, 1.0))
+        n = int(rng.integers(2, 8))
+        beta = float(10.0 ** rng.uniform(-1.0, 1.0))
         given = np.minimum(gaps(acute(rng, n, 3) ** float(rng.choice([1.0, 3.0]))), 1.0)
         for normalised in (True, False):
             gap, rate = slowest_pair(given, beta=beta, normalised=normalised)

@@ -128,7 +128,9 @@ def test_bad_input():
 def test_margins_are_bounds_of_what_the_numbers_are():
     rng = stream("tests.cone", 1)
     for _ in range(200):
-        x, w, law = rng.normal(size=(3, 4)), rng.uniform(-1.0, 1.0, size=4), rng.uniform(size=3)
+        x = rng.normal(size=(3, 4))
+        w = rng.uniform(-1.0, 1.0, size=4)
+        law = rng.uniform(size=3)
         ends = [Fraction(float(end[0])) for end in _bounded(x[np.newaxis], w[np.newaxis], law[np.newaxis])]
         rows, weights = ([[Fraction(v) for v in row] for row in given] for given in (x.tolist(), [law.tolist()]))
         least = min(sum(a * Fraction(b) for a, b in zip(row, w.tolist(), strict=True)) for row in rows)

@@ -37,7 +37,8 @@ def test_outputs_against_numpy():
 
 
 def test_push_is_a_finite_difference(rng=np.random.default_rng(5)):  # noqa: B008  the same numbers each time
-    x, tangent = equiangular_tokens(9, 0.3), rng.normal(size=(9, 9))
+    x = equiangular_tokens(9, 0.3)
+    tangent = rng.normal(size=(9, 9))
     step = 1e-5
     slope = (layer(x + step * tangent, 2.0) - layer(x - step * tangent, 2.0)) / (2 * step)
     found = squared_derivative(x, 2.0, tangent)

@@ -71,7 +71,9 @@ def test_all_quantities_are_enclosed(beta, form):
 
 
 def test_rates_in_half_the_digits_are_within_their_errors(monkeypatch):
-    module, rng, unit = import_module("theory.particles.studies.energy"), stream("tests.energy", 3), 2.0**-24
+    module = import_module("theory.particles.studies.energy")
+    rng = stream("tests.energy", 3)
+    unit = 2.0**-24
     x = np.stack([unit_tokens(2, 3, rng) for _ in range(400)]).astype(np.float32)
     form, value = rng.normal(size=(2, 400, 3, 3)).astype(np.float32)
     form /= np.float32(10.0) * np.linalg.norm(form, axis=(1, 2), keepdims=True)

@@ -47,12 +47,15 @@ def test_tail_under_pre_norm():
     c, d = Equiangular(n, beta).pre_norm_tail(gap, norm=1.5)
 
     def speed(_t, state):
-        g, log_norm = mpmath.exp(state[0]), state[1]
+        g = mpmath.exp(state[0])
+        log_norm = state[1]
         crowd = (n - 1) * mpmath.exp(-beta * g)
         outward = (1 + crowd * (1 - g)) / (1 + crowd)
         return [-printed(1 - g, n, beta, normalised=True) / g * mpmath.exp(-log_norm), outward * mpmath.exp(-log_norm)]
 
-    state, t, step = [mpmath.log(gap), mpmath.log(1.5)], 0.0, 0.02
+    state = [mpmath.log(gap), mpmath.log(1.5)]
+    t = 0.0
+    step = 0.02
     while t < 400.0:  # Kutta's method with growing steps
         k1 = speed(t, state)
         k2 = speed(t, [s + step / 2 * k for s, k in zip(state, k1, strict=True)])
@@ -68,7 +71,9 @@ def test_tail_under_pre_norm():
 @pytest.mark.usefixtures("digits")
 @pytest.mark.parametrize(("n", "beta", "gap"), [(4, 1.0, 1.333), (2, 0.5, 1.999), (1000, 6.0, 1.0)])
 def test_tail_from_tokens_whose_sum_almost_vanishes(n, beta, gap):
-    edge, b, g0 = mpmath.mpf(n) / (n - 1), mpmath.mpf(beta), mpmath.mpf(gap)
+    edge = mpmath.mpf(n) / (n - 1)
+    b = mpmath.mpf(beta)
+    g0 = mpmath.mpf(gap)
     first = n - (n - 1) * g0
 
     def norm(y):

@@ -41,7 +41,9 @@ def test_attention_on_the_sphere(beta, normalised):
 @pytest.mark.parametrize("kind", [SoftmaxField, UnnormalisedField])
 def test_masses_values_and_scores(kind):
     rng = np.random.default_rng(1)
-    x, value, masses = rng.normal(size=(6, 2)), rng.normal(size=(2, 2)), rng.uniform(size=6)
+    x = rng.normal(size=(6, 2))
+    value = rng.normal(size=(2, 2))
+    masses = rng.uniform(size=6)
     for score in (DotProduct(form=rng.normal(size=(2, 2))), SquaredDistance(1.3)):
         expected = written_out(x, score.matrix(x, x), masses, normalised=kind is SoftmaxField, value=value)
         close(kind(score, value=value, weights=masses)(x), expected)
@@ -65,7 +67,8 @@ def test_a_causal_token_sees_those_up_to_itself(normalised):
 
 
 def test_only_the_direction_of_a_token_enters_a_layer_before_which_it_is_normalised():
-    x, field = sphere(5, 3), SoftmaxField(Overlap(1.5))
+    x = sphere(5, 3)
+    field = SoftmaxField(Overlap(1.5))
     lengths = np.array([[0.1], [1.0], [3.0], [1e8], [1e-8]])
     close(PreNorm(field)(lengths * x), field(x))
 
@@ -92,7 +95,8 @@ def test_masses_on_the_circle():
 
 @pytest.mark.parametrize("size", [1e-320, 1e-160, 1e160, 1e300])
 def test_pre_norm_sees_directions_of_any_length(size):
-    field, x = PreNorm(SoftmaxField(Overlap(1.0))), np.array([[3.0, 4.0], [-5.0, 12.0]])
+    field = PreNorm(SoftmaxField(Overlap(1.0)))
+    x = np.array([[3.0, 4.0], [-5.0, 12.0]])
     assert field(size * x) == pytest.approx(field(x), rel=1e-3 if size < 1e-300 else 1e-14, abs=0.0)
 
 

@@ -71,7 +71,8 @@ def cross_and_dot(x):
 
 def test_an_observation_that_cancels_is_wide():
     x = flow(lambda x: -x, [1.0, 1.0 + 1e-3], [0.0, 30.0])
-    plain, cancelling = x.observe(lambda x: x[0])[-1], x.observe(lambda x: 1.0 + x[0])[-1]
+    plain = x.observe(lambda x: x[0])[-1]
+    cancelling = x.observe(lambda x: 1.0 + x[0])[-1]
     assert plain.width < cancelling.width
 
 
@@ -126,7 +127,8 @@ def test_bad_input_is_named(call, error, words):
 
 
 def test_two_runs_that_agree_are_off_by_the_tolerance_of_a_step_and_by_rounding():
-    state, tolerance = np.array([[1.0], [3.0]]), (2.0**-20, 2.0**-22)
+    state = np.array([[1.0], [3.0]])
+    tolerance = (2.0**-20, 2.0**-22)
     for evaluations, given in ((0, tolerance), (10**6, (0.0, 0.0))):
         made = Trajectory(np.array([0.0, 1.0]), state, state, evaluations, tolerance=given)
         off = (2.0**-52 * evaluations + given[0]) * 3.0 + given[1]  # of the state, and of what is seen of it

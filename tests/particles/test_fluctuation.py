@@ -29,7 +29,9 @@ def enumerated(n: int) -> tuple[np.ndarray, np.ndarray, float]:
     """Return n times bias, covariance and mean sum of squares, from all ways to draw n keys of three kinds."""
     weights = np.exp(ATOMS.points @ TILT)
     centre = (ATOMS.weights * weights) @ ATOMS.points / (ATOMS.weights @ weights)
-    mean, second, squares = np.zeros(2), np.zeros((2, 2)), 0.0
+    mean = np.zeros(2)
+    second = np.zeros((2, 2))
+    squares = 0.0
     for i, j in itertools.product(range(n + 1), repeat=2):
         if i + j <= n:
             counts = np.array([i, j, n - i - j])
@@ -84,7 +86,8 @@ def coarse(root: np.ndarray) -> Measure:
 
 @pytest.mark.parametrize(("p", "n"), [(0.1, 8), (0.4, 400), (2.0, 1000), (3.0, 8), (3.0, 10**6), (4.0, 10**3)])
 def test_participation_is_that_of_the_balls(p: float, n: int) -> None:
-    seen, expected = participation(p, n), gaussian_moments([[1.0]], [p], [n])[0].participation / n
+    seen = participation(p, n)
+    expected = gaussian_moments([[1.0]], [p], [n])[0].participation / n
     assert seen.kind is Kind.NUMERIC
     assert seen.lo <= expected.hi
     assert expected.lo <= seen.hi
@@ -108,7 +111,8 @@ def test_limits_of_a_law_are_second_moments_of_squared_weights() -> None:
 
 
 def test_limits_of_a_gaussian_are_those_of_its_lattice() -> None:
-    root, tilt = np.array([[0.9, 0.0], [0.3, 0.5]]), [0.4, -0.6]
+    root = np.array([[0.9, 0.0], [0.3, 0.5]])
+    tilt = [0.4, -0.6]
     for seen, expected in zip(
         gaussian_fluctuation(root @ root.T, tilt), delta_method(gaussian([5.0, -3.0], root), tilt), strict=True
     ):

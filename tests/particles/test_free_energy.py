@@ -32,7 +32,8 @@ def test_enclosed_is_the_double_sum():
 def test_enclosed_on_the_sphere_by_a_double_sum():
     u, masses = special.roots_legendre(48)
     turns = 2.0 * np.pi * np.arange(64) / 64
-    beta, potential = 2.0, [0.8, 0.3]
+    beta = 2.0
+    potential = [0.8, 0.3]
     density = np.exp(0.8 * u + 0.3 * special.eval_legendre(2, u))
     density /= masses @ density / 2.0
     across = np.sqrt(np.outer(1 - u * u, 1 - u * u))
@@ -81,7 +82,8 @@ def test_descent_finds_the_ordered_branch_and_lowers_the_free_energy():
     values, potential = [], start
     for _ in range(5):
         values.append(on_a_grid(3.0, strength, potential[:16]))
-        masses, harmonics = sphere._rule[1], sphere._harmonics
+        masses = sphere._rule[1]
+        harmonics = sphere._harmonics
         density = masses * np.exp(potential @ harmonics)
         potential = 2.0 * strength * sphere.weights * (harmonics @ density) / density.sum()
     assert np.diff(values).max() < 0.0
@@ -134,10 +136,12 @@ def test_slack_covers_where_an_iteration_ends(dim, beta, field, monkeypatch):
 
 def test_slack_covers_the_rounding_of_every_sum():
     sphere = ZonalFreeEnergy(2.4)
-    fine, turned = sphere.branch(0.0625), ZonalFreeEnergy(2.4)
+    fine = sphere.branch(0.0625)
+    turned = ZonalFreeEnergy(2.4)
     order = np.random.default_rng(0).permutation(sphere.nodes)  # another order of the sums, as on another processor
     turned.__dict__["_rule"] = tuple(part[order] * (1.0 + 1e-16) for part in sphere._rule)
-    moved, bound = turned.branch(0.0625), sphere.slack(fine)
+    moved = turned.branch(0.0625)
+    bound = sphere.slack(fine)
     for one, other, most in zip(
         (fine.strength, fine.overlaps[0], fine.excess),
         (moved.strength, moved.overlaps[0], moved.excess),

@@ -43,10 +43,13 @@ def weighted_mean(logs, points):
 
 def test_softmax_and_distance_against_a_fine_grid():
     mean, covariance, form, value = drawn()
-    query, key, x = 0.3 * form, 0.4 * value, np.array([0.3, -0.2])
+    query = 0.3 * form
+    key = 0.4 * value
+    x = np.array([0.3, -0.2])
     z = np.linspace(-9.0, 9.0, 241)
     grid = np.stack(np.meshgrid(z, z, indexing="ij"), axis=-1).reshape(-1, 2)
-    y, prior = mean + grid @ np.linalg.cholesky(covariance).T, -0.5 * (grid * grid).sum(axis=1)
+    y = mean + grid @ np.linalg.cholesky(covariance).T
+    prior = -0.5 * (grid * grid).sum(axis=1)
     form = 0.3 * form
     for closure, scores in (
         (SoftmaxClosure(form, value), y @ form @ x),
@@ -69,9 +72,11 @@ def test_without_a_value_matrix_it_is_one():
 @pytest.mark.parametrize("d", [1, 2, 4])
 def test_the_coupling_makes_the_scores(d):
     _, covariance, form, _ = drawn(d, d)
-    c, error = sinkhorn_coupling(covariance, form), coupling_error(covariance, form)
+    c = sinkhorn_coupling(covariance, form)
+    error = coupling_error(covariance, form)
     with mpmath.workdps(50):  # the same by matrix roots, without singular values
-        sigma, a = mpmath.matrix(covariance.tolist()), mpmath.matrix(form.tolist())
+        sigma = mpmath.matrix(covariance.tolist())
+        a = mpmath.matrix(form.tolist())
         root = mpmath.sqrtm(sigma)
         inner = root * a.T * root
         one = mpmath.eye(d)
@@ -95,7 +100,8 @@ def test_the_velocity_of_the_moments_is_that_of_drawn_tokens():
     mean, covariance, form, value = drawn(4)
     closure = SoftmaxClosure(0.3 * form, value)
     state = np.column_stack([mean, covariance])
-    rate, h = moment_field(closure)(state), 1e-6
+    rate = moment_field(closure)(state)
+    h = 1e-6
     velocity, slope = closure.affine(mean, covariance)
     moved = np.eye(2) + h * slope  # of a token, less its mean
     np.testing.assert_allclose(rate[:, 0], velocity, rtol=0.0, atol=1e-14)
@@ -214,7 +220,8 @@ def test_what_leaves_float64_is_refused_and_never_returned():
 
 
 def test_decompositions_err_by_less_than_what_is_taken():
-    draws, worst = np.random.default_rng(3), 0.0
+    draws = np.random.default_rng(3)
+    worst = 0.0
     for d in (2, 3, 5, 8):
         for _ in range(12):
             root = draws.normal(size=(d, d))
@@ -235,7 +242,10 @@ def test_decompositions_err_by_less_than_what_is_taken():
 
 def test_the_error_of_a_coupling_covers_a_coarse_root(monkeypatch):
     """A root and an inner product as far off as is taken, if decompositions had 23 bits."""
-    root_of, svd, draws, used = gaussian._root, np.linalg.svd, np.random.default_rng(0), []
+    root_of = gaussian._root
+    svd = np.linalg.svd
+    draws = np.random.default_rng(0)
+    used = []
     monkeypatch.setattr(gaussian, "_LAPACK", 64.0 * 2.0**30)
 
     def turned(matrix, size):
@@ -246,7 +256,8 @@ def test_the_error_of_a_coupling_covers_a_coarse_root(monkeypatch):
     for spread, steep in ((1.0, 1.0), (0.04, 1.0), (1.0, 30.0), (0.04, 0.1)):
         covariance = np.diag([1.0, spread])
         form = steep * draws.normal(size=(2, 2))
-        exact, bound = sinkhorn_coupling(covariance, form), coupling_error(covariance, form)
+        exact = sinkhorn_coupling(covariance, form)
+        bound = coupling_error(covariance, form)
         unit = gaussian._LAPACK * 2.0**1.5 * 2.0**-53
         moved = unit / (2.0 * math.sqrt(spread)) + unit
         with monkeypatch.context() as coarse:

@@ -31,7 +31,8 @@ def test_a_complete_graph_is_attention(beta):
 
 
 def test_the_field_is_the_printed_sum():
-    x, adjacency = sphere(5, 3), RNG.uniform(size=(5, 5))
+    x = sphere(5, 3)
+    adjacency = RNG.uniform(size=(5, 5))
     for i, found in enumerate(GraphField(adjacency, 0.7)(x)):
         y = sum(adjacency[i, j] * math.exp(0.7 * float(x[i] @ x[j])) * x[j] for j in range(5))
         np.testing.assert_allclose(found, y - (x[i] @ y) * x[i], rtol=0, atol=1e-14)

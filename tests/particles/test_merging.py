@@ -16,7 +16,8 @@ def circle(*angles):
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-THREE, MASSES = circle(0.0, 0.8, 2.2), np.array([0.5, 0.2, 0.3])
+THREE = circle(0.0, 0.8, 2.2)
+MASSES = np.array([0.5, 0.2, 0.3])
 SPACE = np.array([[0.0, 0.0, 1.0], [0.6, 0.0, 0.8], [0.0, 0.96, 0.28], [-1.0, 0.0, 0.0]])
 
 

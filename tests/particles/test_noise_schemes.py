@@ -15,7 +15,8 @@ from theory.evidence.roundoff import gamma
 from theory.particles import Diffusion, Noise, sample
 from theory.particles.dynamics import EULER_MARUYAMA, GEODESIC, PLATEN, PROJECTED
 
-FORM, SIGMA = np.array([[-1.0, 1.0], [0.0, -1.0]]), 2.0
+FORM = np.array([[-1.0, 1.0], [0.0, -1.0]])
+SIGMA = 2.0
 START = np.array([1.0, 2.0])
 KEY = Noise(1, 2)  # of no consequence where increments are given
 FLAT, ROUND = (EULER_MARUYAMA, PLATEN), (GEODESIC, PROJECTED)
@@ -42,7 +43,8 @@ def one(value=1.0):
 def read_off(scheme, form, step):
     """The matrices of the affine step x -> M x + N dW, as the code makes it; exact, for all numbers are dyadic."""
     stepper = Diffusion(linear(form), SIGMA, step, KEY, scheme)
-    unit, none = np.eye(form.shape[0]), np.zeros(form.shape)
+    unit = np.eye(form.shape[0])
+    none = np.zeros(form.shape)
     return balls(stepper.moved(unit, none).T), balls(stepper.moved(none, unit).T)
 
 
@@ -90,11 +92,15 @@ def test_strong_order_is_one(scheme):
         decay = (-h).exp()
         fresh = sigma**2 * (1 - decay**2) / 2  # the variance of the exact increment
         shared = sigma * n * (1 - decay)  # its covariance with the scheme's
-        square, cross, own = 0 * h, 0 * h, one()  # E e^2, E e X, E X^2 for the error e = X_h - X
+        # E e^2, E e X, E X^2 for the error e = X_h - X
+        square = 0 * h
+        cross = 0 * h
+        own = one()
         for _ in range(steps):
             gap, mixed = m - decay, shared - fresh
             square = m**2 * square + 2 * m * gap * cross + gap**2 * own + n**2 * h - 2 * shared + fresh
-            cross, own = decay * (m * cross + gap * own) + mixed, decay**2 * own + fresh
+            cross = decay * (m * cross + gap * own) + mixed
+            own = decay**2 * own + fresh
         errors.append(hull(square).sqrt())
     seen = order(errors)
     assert 1 in seen, seen

@@ -96,7 +96,9 @@ def test_quantiles_have_their_law_and_modes_their_size():
 
 
 def test_growth_of_a_mode_is_a_derivative():
-    theta, field, step = cosine_quantiles(50, 2, 0.2), CircleField(3.0, method="dense"), 1e-5
+    theta = cosine_quantiles(50, 2, 0.2)
+    field = CircleField(3.0, method="dense")
+    step = 1e-5
     found = mode_growth(field, theta, 2)
     ahead, behind = (np.log(abs(fourier_mode(theta + s * step * field(theta), 2))) for s in (1.0, -1.0))
     assert abs((ahead - behind) / (2 * step) - found.mid) < 1e-8
@@ -138,7 +140,8 @@ def in_balls(angles, beta, degree):
     for here in theta:
         weights = [(ball(beta) * (there - here).cos()).exp() for there in theta]
         pulls = [w * (there - here).sin() for w, there in zip(weights, theta, strict=True)]
-        speed, turn = sum(pulls) / sum(weights), ((degree * here).cos(), (degree * here).sin())
+        speed = sum(pulls) / sum(weights)
+        turn = ((degree * here).cos(), (degree * here).sin())
         z = [z[0] + turn[0], z[1] + turn[1]]
         moved = [moved[0] - degree * turn[1] * speed, moved[1] + degree * turn[0] * speed]
     return (z[0] * moved[0] + z[1] * moved[1]) / (z[0] ** 2 + z[1] ** 2)

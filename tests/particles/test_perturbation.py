@@ -35,8 +35,11 @@ def test_disturbances_of_a_linear_field_grow_as_the_exponential_says():
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
 def test_the_bound_covers_the_rounding_of_a_run(method):
     """The exact run of the tableau on x' = a x multiplies by a rational at each step."""
-    rate, step, steps = Fraction(-3, 7), 2.0**-7, 128
-    z, stages = rate * Fraction(step), []
+    rate = Fraction(-3, 7)
+    step = 2.0**-7
+    steps = 128
+    z = rate * Fraction(step)
+    stages = []
     for row in method.a:
         stages.append(1 + z * sum((w * k for w, k in zip(row, stages, strict=True)), Fraction(0)))
     grown = 1 + z * sum((w * k for w, k in zip(method.b, stages, strict=True)), Fraction(0))

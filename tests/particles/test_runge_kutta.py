@@ -94,7 +94,8 @@ def test_in_charts_tokens_stay_on_the_sphere_up_to_one_division(method):
     for case in (4, 5):
         rng = stream("tests.runge-kutta", case)
         n, d = int(rng.integers(3, 9)), int(rng.integers(2, 6))
-        x, field = unit(rng, n, d), on_sphere(float(rng.uniform(0.5, 5.0)))
+        x = unit(rng, n, d)
+        field = on_sphere(float(rng.uniform(0.5, 5.0)))
         for steps in (1, 30):
             assert off(SPHERE, steps) <= gamma(d + 6)
         assert off(FLAT, 30) > 1e3 * gamma(d + 6)
@@ -125,7 +126,8 @@ def test_a_polynomial_in_time_is_integrated_exactly_up_to_the_order(method):
 
 @pytest.mark.parametrize(("space_beta", "normalised"), [(0.5, True), (3.0, True), (1.0, False)])
 def test_the_sphere_agrees_with_scipy(space_beta, normalised):
-    x, field = unit(stream("tests.runge-kutta", 0), 5, 3), on_sphere(space_beta, normalised=normalised)
+    x = unit(stream("tests.runge-kutta", 0), 5, 3)
+    field = on_sphere(space_beta, normalised=normalised)
     there = solve_ivp(
         lambda _, y: field(y.reshape(5, 3)).ravel(), (0.0, 1.0), x.ravel(), method="DOP853", rtol=1e-13, atol=1e-14
     )
@@ -145,7 +147,9 @@ def test_two_tokens_without_temperature_have_a_closed_form():
 
 def test_the_chart_takes_the_field_back_and_ignores_its_normal_part():
     rng = stream("tests.runge-kutta", 1)
-    x, v, axis = unit(rng, 4, 3), rng.normal(size=(4, 3)), rng.normal(size=3)
+    x = unit(rng, 4, 3)
+    v = rng.normal(size=(4, 3))
+    axis = rng.normal(size=3)
     v = 0.3 * (v - np.einsum("ij,ij->i", x, v)[:, None] * x)
 
     def turning(y):
@@ -166,7 +170,8 @@ def test_rotations_of_tokens_rotate_the_run():
 
 
 def test_a_run_in_two_parts_is_the_run():
-    x, field = unit(stream("tests.runge-kutta", 3), 4, 3), on_sphere(1.0)
+    x = unit(stream("tests.runge-kutta", 3), 4, 3)
+    field = on_sphere(1.0)
     whole = integrate(field, x, step=0.1, steps=7, space=SPHERE)
     stepper = RungeKutta(field, 0.1, space=SPHERE)
     y = stepper.checked(x)

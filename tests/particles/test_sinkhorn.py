@@ -13,7 +13,9 @@ from theory.particles.mean_field import SinkhornClosure, log_variance_field
 
 def scaled(scores, masses):
     """The attention weights of the doubly normalised kernel, by plain scaling."""
-    kernel, u, v = np.exp(scores), np.ones(len(masses)), np.ones(len(masses))
+    kernel = np.exp(scores)
+    u = np.ones(len(masses))
+    v = np.ones(len(masses))
     for _ in range(3000):
         u = 1.0 / (kernel @ (masses * v))
         v = 1.0 / (kernel.T @ (masses * u))
@@ -22,7 +24,9 @@ def scaled(scores, masses):
 
 def test_the_field_is_what_is_printed():
     draw = stream("tests.doubly", 0)
-    x, value, form = draw.normal(size=(7, 2)), draw.normal(size=(2, 2)), draw.normal(size=(2, 2))
+    x = draw.normal(size=(7, 2))
+    value = draw.normal(size=(2, 2))
+    form = draw.normal(size=(2, 2))
     masses = draw.dirichlet(np.ones(7))
     found = SinkhornField(DotProduct(form=form), value, 5.0 * masses)(x)
     np.testing.assert_allclose(found, scaled(x @ form @ x.T, masses) @ x @ value.T, rtol=0.0, atol=1e-10)
@@ -33,7 +37,8 @@ def test_the_field_is_what_is_printed():
 def test_the_mean_velocity_is_that_of_the_mean():
     """Columns are right, so the average of the outputs is the average of the values."""
     draw = stream("tests.doubly", 1)
-    x, masses = draw.normal(size=(9, 3)), draw.dirichlet(np.ones(9))
+    x = draw.normal(size=(9, 3))
+    masses = draw.dirichlet(np.ones(9))
     np.testing.assert_allclose(
         masses @ SinkhornField(DotProduct(scale=1.0), weights=masses)(x), masses @ x, rtol=0.0, atol=1e-11
     )
@@ -50,7 +55,9 @@ def test_a_coupling_that_is_not_right_yet_encloses_the_limit(tolerance):
 
 def test_tokens_with_gaussian_masses_follow_the_closure():
     z = np.linspace(-8.0, 8.0, 33)
-    masses, alpha, s0 = np.exp(-0.5 * z * z), 1.0, 0.25
+    masses = np.exp(-0.5 * z * z)
+    alpha = 1.0
+    s0 = 0.25
     law = masses / masses.sum()
     path = flow(
         SinkhornField(DotProduct(form=[[alpha]]), weights=masses),

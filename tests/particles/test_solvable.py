@@ -42,7 +42,9 @@ def test_cross_ratios_are_those_of_points_of_the_circle():
 
 def test_rates_are_derivatives():
     rng = stream("tests.solvable", 1)
-    angles, moving, h = rng.uniform(-3.0, 3.0, (6, 1)), rng.normal(size=(6, 1)), 1e-6
+    angles = rng.uniform(-3.0, 3.0, (6, 1))
+    moving = rng.normal(size=(6, 1))
+    h = 1e-6
     ends = [np.log(np.abs(cross_ratios(angles + s * h * moving))) for s in (1, -1)]
     assert np.abs((ends[0] - ends[1]) / (2 * h) - cross_ratio_rates(angles, moving)).max() <= 1e-6
     logs = [math.log(distance_to_consensus(angles + s * h * moving)) for s in (1, -1)]

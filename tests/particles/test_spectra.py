@@ -111,7 +111,9 @@ def test_eigenvalues_nearer_than_their_discs_are_listed_together():
 def test_a_rough_diagonalisation_still_encloses_the_eigenvalues(which, monkeypatch):
     module = import_module("theory.particles.exact.spectra")
     noise = 1e-3 * np.random.default_rng(3).uniform(-1.0, 1.0, size=(3, 3))
-    exact, inverted, turned = np.array([-1.0, 0.5, 2.0]), np.linalg.inv, module._eigenvectors
+    exact = np.array([-1.0, 0.5, 2.0])
+    inverted = np.linalg.inv
+    turned = module._eigenvectors
     frame = np.array([[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0], [0.0, 0.0, 1.0]])
     if which == "vectors":
         monkeypatch.setattr(module, "_eigenvectors", lambda matrix: turned(matrix) + noise)

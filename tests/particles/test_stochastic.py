@@ -59,7 +59,8 @@ def test_a_key_is_drawn_from_a_stream():
 
 
 def test_steps_are_as_printed():
-    x, dw = state(EULER_MARUYAMA), stream("tests.stochastic", 3).normal(size=(6, 3))
+    x = state(EULER_MARUYAMA)
+    dw = stream("tests.stochastic", 3).normal(size=(6, 3))
     h, sigma = 0.25, 0.5
     plain = x + h * drift(x) + sigma * dw
     found = Diffusion(drift, sigma, h, NOISE, EULER_MARUYAMA).moved(x, dw)
@@ -89,7 +90,8 @@ def test_walks_on_the_sphere_follow_great_circles():
 
 
 def test_rotations_of_state_and_increment_rotate_the_step():
-    x, dw = state(GEODESIC), stream("tests.stochastic", 4).normal(size=(6, 3))
+    x = state(GEODESIC)
+    dw = stream("tests.stochastic", 4).normal(size=(6, 3))
     turn, _ = np.linalg.qr(stream("tests.stochastic", 5).normal(size=(3, 3)))
     for scheme in (GEODESIC, PROJECTED):
         stepper = Diffusion(on_sphere(1.0), 0.5, 0.1, NOISE, scheme)

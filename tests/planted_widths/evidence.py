@@ -24,7 +24,7 @@ WIDTHS = [
     ("library-without-error-below", _LIBRARY, _RULES, "_down(low - _STEP * abs(low) - EXP_ULPS * SUBNORMAL)", "_down(low)"),
     ("library-without-error-above", _LIBRARY, _RULES, "_up(high + _STEP * abs(high) + EXP_ULPS * SUBNORMAL)", "_up(high)"),
     ("half-the-units", _LIBRARY, _RULES, "_STEP = 2 * EXP_ULPS * U", "_STEP = EXP_ULPS * U"),
-    ("wave-without-its-argument", f"{_TEST}functions_contain_the_value_of_many_bits", _RULES, "np.maximum(_down(lo - reach), -1.0), np.minimum(_up(hi + reach), 1.0)", "lo, hi"),
+    ("wave-without-its-argument", f"{_TEST}functions_contain_the_value_of_many_bits", _RULES, "hi = np.minimum(_up(hi + reach), 1.0)", "hi = hi"),
     ("sum-of-half-a-gamma", _SUMS, _RULES, "off = gamma(max(terms - 1, 0)) * (1.0 + gamma(terms + 2))", "off = gamma(max(terms // 2, 0))"),
     ("sum-without-slack", _SUMS, _RULES, "np.where(slack > 0.0, _up(above + slack), above)", "above"),
     ("sum-of-exact-without-slack", _SUMS, _RULES, "np.where(slack > 0.0, _up(below + slack), below)", "below"),

@@ -141,8 +141,8 @@ WIDTHS = [
         "stretch-at-corners",
         STRETCH,
         "metric/plane/chart.py",
-        "low, high = np.maximum(z - reach, 0.0), z + reach",
-        "low, high = z, z",
+        "low = np.maximum(z - reach, 0.0)",
+        "low = z",
     ),
     (
         "stretch-cancelled-squares",

@@ -32,7 +32,8 @@ def compiles(line):
     plain = line.replace(r"\{", "").replace(r"\}", "")
     assert plain.count("{") == plain.count("}")
     assert len(re.findall(r"(?<!\\)\$", line)) % 2 == 0
-    text, parser = "", MathTextParser("path")
+    text = ""
+    parser = MathTextParser("path")
     for k, piece in enumerate(re.split(r"(?<!\\)\$", line)):
         if k % 2:
             parser.parse(f"${piece}$")

@@ -75,7 +75,8 @@ class Additive:
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
         """Bound size and rounding error; tanh has slope at most one and is off by a few ulp."""
-        x, y = as_points(x, "x", dim=self.w_query.shape[1]), as_points(y, "y", dim=self.w_key.shape[1])
+        x = as_points(x, "x", dim=self.w_query.shape[1])
+        y = as_points(y, "y", dim=self.w_key.shape[1])
         size = float(np.abs(self.v).sum())
         left = (np.abs(x) @ np.abs(self.w_query.T)).max(axis=0)
         right = (np.abs(y) @ np.abs(self.w_key.T)).max(axis=0)
@@ -86,8 +87,10 @@ class Additive:
     def constants(self, radius: float) -> Constants:
         r"""Return the constants from :math:`|\tanh'| \le 1` and :math:`|\tanh''| \le 4/(3\sqrt3)`."""
         r = as_positive(radius, "radius")
-        left, right = float(np.linalg.norm(self.w_query, 2)), float(np.linalg.norm(self.w_key, 2))
-        size, largest = math.hypot(*self.v.tolist()), float(np.abs(self.v).max())
+        left = float(np.linalg.norm(self.w_query, 2))
+        right = float(np.linalg.norm(self.w_key, 2))
+        size = math.hypot(*self.v.tolist())
+        largest = float(np.abs(self.v).max())
         key = size * right
         oscillation = min(2.0 * float(np.abs(self.v).sum()), 2.0 * r * key)
         return require_finite(

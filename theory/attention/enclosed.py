@@ -53,7 +53,8 @@ def enclose_outputs(
     """
     q, k, v = as_intervals(queries), as_intervals(keys), as_intervals(values)
     added = None if log_weights is None else as_intervals(log_weights)
-    logs, moved = _middle(added), _moved(score, q, k, added)
+    logs = _middle(added)
+    moved = _moved(score, q, k, added)
     found = computed
     if found is None:
         found = engine.attention(pairs_of(score, q.mid, k.mid), v.mid, log_weights=logs, visible=visible)

@@ -31,7 +31,10 @@ MAPS = ("positive", "paired", "trigonometric")
 ANGLES = tuple(range(0, 181, 15))  # degrees
 DRAWN = {"positive": (150, 165), "paired": (150, 165), "trigonometric": (15, 45, 90, 135, 165)}
 """Where the estimate is also drawn: at smaller angles the positive ones have tails too heavy for a mean of draws."""
-QUERY, KEYS, VALUES = 0.25, (1.0, -0.5, 0.25), (1.0, 0.0, -1.0)  # of the normalised output, in one dimension
+# of the normalised output, in one dimension
+QUERY = 0.25
+KEYS = (1.0, -0.5, 0.25)
+VALUES = (1.0, 0.0, -1.0)
 COUNTS = tuple(2**power for power in range(13))
 DRAWN_COUNTS = (4, 16, 64)
 _STATISTICS = 2 * sum(map(len, DRAWN.values())) + len(DRAWN_COUNTS)
@@ -83,7 +86,8 @@ def _integrals(counts: Sequence[int], query: Array, keys: Array, values: Array, 
     nodes = np.arange(-12.0, 12.0 + space / 2, space)
     mass = np.exp(-0.5 * nodes * nodes) * (space / math.sqrt(2.0 * math.pi))
     each = terms("positive", nodes[:, np.newaxis], query, keys)
-    numerator, denominator = values @ each, each.sum(axis=0)
+    numerator = values @ each
+    denominator = each.sum(axis=0)
     times = np.exp(np.arange(*_LOG_TIMES, pace))
     decay = np.exp(-times[:, np.newaxis] * denominator)
     first, other = (decay @ (mass * numerator)) * times, decay @ mass
@@ -117,14 +121,17 @@ def random_features(*, scale: str, root: int) -> Table:
                 apart = drawn[:pairs] - drawn[pairs:]
                 add("mean", name, angle, 1, "drawn", batch_mean(drawn, among=_STATISTICS))
                 add("variance", name, angle, 1, "drawn", batch_mean(apart * apart / 2.0, among=_STATISTICS))
-    query, keys, values = np.array([[QUERY]]), np.array(KEYS)[:, np.newaxis], np.array(VALUES)
+    query = np.array([[QUERY]])
+    keys = np.array(KEYS)[:, np.newaxis]
+    values = np.array(VALUES)
     for m, value in zip(COUNTS, expected(COUNTS, query, keys, values), strict=True):
         add("output", "positive", -1, m, "integral", value)
     for case, m in enumerate(DRAWN_COUNTS, start=1):
         omega = gaussian_frequencies(m * draws, 1, stream("studies.random_features", case, root=root))
         each = terms("positive", omega, query, keys).reshape(keys.shape[0], -1, m).sum(axis=2)
         add("output", "positive", -1, m, "drawn", batch_mean((values @ each) / each.sum(axis=0), among=_STATISTICS))
-    plain, column = DotProduct(scale=1.0), values[:, np.newaxis]
+    plain = DotProduct(scale=1.0)
+    column = values[:, np.newaxis]
     error = rounding(query, keys, column, score=plain)
     exact = Interval.within(float(attend(query, keys, column, score=plain)[0, 0]), error)
     add("output", "softmax", -1, 0, "exact", exact)

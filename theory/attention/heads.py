@@ -177,7 +177,8 @@ class CausalKernel:
         if visible.min() == 0:
             blind = float(now[int(visible.argmin())])
             raise ValueError(f"z: expected queries that see some mass, got none at or before time {blind}")
-        keys, logs = self.nu.points[order, 1:], np.log(self.nu.weights[order])
+        keys = self.nu.points[order, 1:]
+        logs = np.log(self.nu.weights[order])
         if is_enclosed(queries, keys, logs):
             found = enclose_outputs(self.score, queries[:, 1:], keys, keys, log_weights=logs, visible=visible)
             return np.hstack([queries[:, :1], found.output])

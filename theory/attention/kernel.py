@@ -236,7 +236,8 @@ class Lookup:
 
     def _enclosed_push(self, nu: Measure) -> Measure:
         """Share enclosed masses among equal keys; the atoms themselves must be known exactly to be found."""
-        points, weights = known(nu.points, "nu"), as_intervals(nu.weights)
+        points = known(nu.points, "nu")
+        weights = as_intervals(nu.weights)
         floats = self._masses(points, np.where(weights.hi > 0.0, weights.mid, 0.0))
         equal = (self.keys[:, np.newaxis, :] == points[np.newaxis, :, :]).all(axis=2)
         copies = (self.keys[:, np.newaxis, :] == self.keys[np.newaxis, :, :]).all(axis=2).sum(axis=1)
@@ -303,7 +304,8 @@ class AttentionKernel:
 
     def rounding(self, x: ArrayLike) -> float:
         """Bound how far any entry of :meth:`output` lies from the truth, for a score whose rounding is bounded."""
-        score, values = bounded(self.score), self.values
+        score = bounded(self.score)
+        values = self.values
         error = rounding(x, self.nu.points, values, score=score, weights=self.nu.weights)
         if self.value is None:
             return error

@@ -228,7 +228,9 @@ class EnclosedMeasure(Measure):
 
     def mix(self, other: Measure, share: float) -> Measure:
         """Return ``(1 - share)`` of this measure plus ``share`` of ``other``."""
-        first, second, part = self.law(), other.enclosed().law(), exact(as_share(share, "share"))
+        first = self.law()
+        second = other.enclosed().law()
+        part = exact(as_share(share, "share"))
         masses = np.concatenate([(1 - part) * first, part * second])
         return EnclosedMeasure(np.concatenate([self.points, other.points]), masses)
 

@@ -180,7 +180,8 @@ def weight_error(
     queries, keys = as_points(queries, "queries"), as_points(keys, "keys")
     size, error = bounded(score).bounds(queries, keys)
     error += as_bound(moved, "moved")
-    n, added = keys.shape[0], 0.0
+    n = keys.shape[0]
+    added = 0.0
     if log_weights is not None:
         added = _largest(log_weights)
         error += 2 * EXP_ULPS * U * added + 2 * U * (size + added)

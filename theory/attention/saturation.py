@@ -32,7 +32,8 @@ Array = NDArray[np.float64]
 
 def _read(score: DotProduct, queries: Array, keys: Array) -> Array:
     """Return trace, mean score and the largest weights of every row, shape (2 + RANKS, m)."""
-    p, s = engine.weights(score.pairs(queries, keys)), score.matrix(queries, keys)
+    p = engine.weights(score.pairs(queries, keys))
+    s = score.matrix(queries, keys)
     top = -np.sort(-p, axis=1)[:, :RANKS]
     return np.vstack([1.0 - (p**2).sum(axis=1), (p * s).sum(axis=1), top.T])
 
@@ -47,7 +48,8 @@ def saturation(*, scale: str, root: int) -> Table:
     names = ("trace", "score", *(f"weight{rank}" for rank in range(1, RANKS + 1)))
     columns: dict[str, list[object]] = {name: [] for name in ("d", "scaled", *names)}
     for number, d in enumerate(DIMENSIONS):
-        rng, queries = stream("studies.saturation", number, root=root), hadamard(d).astype(np.float64)
+        rng = stream("studies.saturation", number, root=root)
+        queries = hadamard(d).astype(np.float64)
         keys = [rng.normal(size=(KEYS, d)) for _ in range(draws // d)]
         for scaled, score in enumerate(_SCORES):
             found = np.concatenate([_read(score, queries, k) for k in keys], axis=1)

@@ -63,7 +63,8 @@ class TorusDistance:
         is below ``(16 EXP_ULPS + 8) u`` for each of two squares per angle, plus what the difference of angles rounds.
         """
         x, y = as_points(x, "x"), as_points(y, "y")
-        d, reach = x.shape[1], float(np.abs(x).max() + np.abs(y).max())
+        d = x.shape[1]
+        reach = float(np.abs(x).max() + np.abs(y).max())
         size = 4.0 * self.scale * d
         return size * (1.0 + 8 * U), self.scale * d * (2 * (16 * EXP_ULPS + 8) + 2 * reach) * U + size * gamma(
             2 * d + 5

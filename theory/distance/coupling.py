@@ -144,7 +144,8 @@ def forest_flow(
 
 def _defect(ends: Sequence[int], masses: Sequence[int], marginal: Sequence[int], unit: int) -> Fraction:
     """Return the 1-norm of the normalised marginal minus what arrives at its ends, masses in steps of ``1 / unit``."""
-    total, gathered = sum(marginal), [0] * len(marginal)
+    total = sum(marginal)
+    gathered = [0] * len(marginal)
     for end, mass in zip(ends, masses, strict=True):
         gathered[end] += mass
     return Fraction(sum(abs(a * unit - g * total) for a, g in zip(marginal, gathered, strict=True)), total * unit)

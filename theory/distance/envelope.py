@@ -97,7 +97,8 @@ def least(ruler: Ruler, z: Places, s: Places, heights: Places, count: int) -> tu
     values : ndarray, shape (n,)
     cones : ndarray of int64, shape (n, min(count, m))
     """
-    count, margin = min(count, len(s)), 8.0 * ruler.slip(heights)
+    count = min(count, len(s))
+    margin = 8.0 * ruler.slip(heights)
     starts = np.arange(0, len(s), _BLOCK)
     block = np.arange(len(s)) // _BLOCK
     middle = np.stack([s[k : k + _BLOCK].mean(axis=0) for k in starts])

@@ -62,5 +62,6 @@ def excess(mu: Measure, nu: Measure) -> Excess:
         differences[group] += masses[atom]
     heavier = [k for k, mass in enumerate(differences) if mass > 0]
     lighter = [k for k, mass in enumerate(differences) if mass < 0]
-    more, less = [differences[k] for k in heavier], [-differences[k] for k in lighter]
+    more = [differences[k] for k in heavier]
+    less = [-differences[k] for k in lighter]
     return Excess(places[heavier], more, places[lighter], less, Fraction(sum(more), total * rest))

@@ -64,7 +64,8 @@ def search_plan(ruler: Ruler, first: Cells, second: Cells, solve: Solver, coarse
         if above < hi:
             hi, plan = above, found
         if below > lo:
-            lo, dual = below, Dual(heights, u, v)
+            lo = below
+            dual = Dual(heights, u, v)
         if hi - lo <= _ENOUGH * hi:
             break
         cheap = np.argsort(cost - u[rows] - v[columns])[: _KEPT * (len(x) + width)]
@@ -75,7 +76,8 @@ def search_plan(ruler: Ruler, first: Cells, second: Cells, solve: Solver, coarse
 def _start(ruler: Ruler, first: Cells, second: Cells, solve: Solver, coarse: int) -> Start:
     """Couple ``coarse`` cells over all pairs."""
     x, y = first.places, second.places
-    far_x, far_y = coarsen(x, first.masses, coarse), coarsen(y, second.masses, coarse)
+    far_x = coarsen(x, first.masses, coarse)
+    far_y = coarsen(y, second.masses, coarse)
     rows, columns = (ends.ravel() for ends in np.indices((len(far_x.places), len(far_y.places))))
     cost = ruler.along(far_x.places[rows], far_y.places[columns])
     plan, heights = _ask(solve, far_x.masses, far_y.masses, rows, columns, cost)

@@ -80,7 +80,8 @@ def w1_sparse(mu: Measure, nu: Measure, solve: Solver, *, most: int, coarse: int
         arcs = spread(plan, a, coarse_x.names, b, coarse_y.names)
         upper = ruler.along(x[arcs.rows], y[arcs.columns])
         if max(len(x), len(y)) <= most:
-            u, v = dual.u - ruler.slip(dual.v), dual.v
+            u = dual.u - ruler.slip(dual.v)
+            v = dual.v
         else:
             u, v = (least(ruler, z, coarse_x.places, dual.heights, 1)[0] for z in (x, y))
             u, v = -u - ruler.slip(dual.heights), v - ruler.slip(dual.heights)

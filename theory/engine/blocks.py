@@ -25,7 +25,9 @@ TILE = 384  # no power of two, or the coordinates of a key compete for the same 
 def _weigh(scores: Array, shift: Array, stop: Counts, mass: Array) -> None:
     """Replace scores by ``2^(score - shift)``, by zero from ``stop`` on, and add each row to its mass."""
     for i in range(scores.shape[0]):
-        row, top, total = scores[i], shift[i], 0.0
+        row = scores[i]
+        top = shift[i]
+        total = 0.0
         for j in range(stop[i]):
             w = exp2(row[j] - top)
             row[j] = w
@@ -37,7 +39,9 @@ def _weigh(scores: Array, shift: Array, stop: Counts, mass: Array) -> None:
 def _weigh_single(scores: Array, shift: Array, stop: Counts, mass: Array) -> None:
     """Do as ``_weigh`` in single precision."""
     for i in range(scores.shape[0]):
-        row, top, total = scores[i], shift[i], np.float32(0.0)
+        row = scores[i]
+        top = shift[i]
+        total = np.float32(0.0)
         for j in range(stop[i]):
             w = exp2_single(row[j] - top)
             row[j] = w

@@ -46,7 +46,9 @@ def _moments(
     width = values.shape[0]
     scores, buffer, here = np.empty(TILE), np.empty(TILE), np.empty(width)
     for i in range(queries.shape[0]):
-        peak, mass, score = -np.inf, 0.0, 0.0
+        peak = -np.inf
+        mass = 0.0
+        score = 0.0
         output[i], covariance[i] = 0.0, 0.0
         for start in range(0, visible[i], TILE):
             tile = buffer[: min(TILE, visible[i] - start)]
@@ -90,7 +92,9 @@ _gather = njit(_moments)
 
 def moments(pairs: Pairs, values: Array, log_weights: Array, visible: Counts) -> tuple[Array, Array, Array, Array]:
     """Return output (m, d_v), log-partition (m,), entropy (m,) and covariance of the values (m, d_v, d_v) per row."""
-    m, n, d_v = pairs.queries.shape[0], pairs.keys.shape[0], values.shape[1]
+    m = pairs.queries.shape[0]
+    n = pairs.keys.shape[0]
+    d_v = values.shape[1]
     output, log_partition = np.empty((m, d_v)), np.empty(m)
     entropy, covariance = np.empty(m), np.empty((m, d_v, d_v))
     keys, moved = columns(pairs.keys), columns(values)

@@ -86,7 +86,8 @@ def attention(
     added = np.zeros(pairs.keys.shape[0]) if log_weights is None else log_weights
     demand(pairs, values, added, accuracy, method="nufft", forms=FORMS, within=ACCURACY, dimensions=DIMENSIONS)
     columns = spectrum.by_axes(values)
-    centre, half = spectrum.middle(columns), 0.5 * columns.max(axis=1, keepdims=True)
+    centre = spectrum.middle(columns)
+    half = 0.5 * columns.max(axis=1, keepdims=True)
     half -= 0.5 * columns.min(axis=1, keepdims=True)
     relative = np.divide(columns - centre, half, out=np.zeros_like(columns), where=half > 0.0)
     largest = float(np.abs(values).max())
@@ -95,7 +96,8 @@ def attention(
     for eps, caution in ((_tolerance(accuracy), 1.0), (_FINEST, 16.0)):
         threshold = min(caution * (2.0 / accuracy + 2.0) * _NOISE * eps, 0.5)  # at 1, every row would be faint
         found = _sums(pairs, relative, added, known, eps, threshold, accuracy)
-        output, log_partition = np.ascontiguousarray((centre + half * found.output).T), found.log_partition
+        output = np.ascontiguousarray((centre + half * found.output).T)
+        log_partition = found.log_partition
         gaps = np.abs(output[known.checked] - known.output), np.abs(log_partition[known.checked] - known.log_partition)
         counted = ~found.faint[known.checked]
         error = float(gaps[0][counted].max(initial=0.0)) / (largest if largest > 0.0 else 1.0)
@@ -194,7 +196,8 @@ def cost(pairs: Pairs, m: int, n: int, d_v: int, accuracy: float) -> float:
     d = pairs.queries.shape[1]
     if not (pairs.form in FORMS and d <= DIMENSIONS and ACCURACY[0] <= accuracy <= ACCURACY[1]):
         return math.inf
-    c, eps = float(pairs.coefficients[0]), _tolerance(accuracy)
+    c = float(pairs.coefficients[0])
+    eps = _tolerance(accuracy)
     if not math.isfinite(c) or (c < 0.0 and pairs.form is not Form.DOT):
         return math.inf
     torus = pairs.form is Form.TORUS

@@ -53,7 +53,8 @@ def fold(pairs: Pairs, values: Array, log_weights: Array | None, *, single: bool
     added, offset = _log_weights(log_weights)
     scale = float(pairs.coefficients[0]) * LOG2E
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by its result
-        queries, keys = (pairs.queries * scale if pairs.form is Form.DOT else pairs.queries), pairs.keys
+        queries = pairs.queries * scale if pairs.form is Form.DOT else pairs.queries
+        keys = pairs.keys
         if single and pairs.form is Form.DISTANCE:
             middle = keys.min(axis=0) / 2.0 + keys.max(axis=0) / 2.0
             queries, keys = queries - middle, keys - middle
@@ -83,7 +84,8 @@ def _log_weights(log_weights: Array | None) -> tuple[Array | None, float]:
 def _bounds(form: Form, queries: Array, keys: Array, scale: float) -> tuple[Array, Array]:
     """Return an upper bound of the scores of every row and one of the sizes of their summands."""
     coordinates = np.ascontiguousarray(keys.T)  # whole rows are reduced ten times faster than columns
-    low, high = coordinates.min(axis=1), coordinates.max(axis=1)
+    low = coordinates.min(axis=1)
+    high = coordinates.max(axis=1)
     if form is Form.DOT:
         box = np.maximum(queries * low, queries * high).sum(axis=1)
         lengths = np.sqrt(np.einsum("if,if->i", queries, queries) * np.einsum("jf,jf->j", keys, keys).max())

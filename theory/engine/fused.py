@@ -55,7 +55,8 @@ def kernel(form: Form, d: int, d_v: int, *, weighted: bool, single: bool) -> Cal
         sums: Array, mass: Array,
     ) -> None:  # fmt: skip
         for i in range(queries.shape[0]):
-            query, top = blank, shift[i]
+            query = blank
+            top = shift[i]
             for f in range(d):
                 query = replaced(query, f, queries[i, f])
             total, gathered = zero, start
@@ -94,7 +95,8 @@ def peaks(form: Form, d: int, *, weighted: bool) -> Callable[..., None]:
 
     def tile_peaks(queries: Array, keys: Array, log_weights: Array, factor: float, stop: Counts, peak: Array) -> None:
         for i in range(queries.shape[0]):
-            query, top = blank, ordered(peak[i])
+            query = blank
+            top = ordered(peak[i])
             for f in range(d):
                 query = replaced(query, f, queries[i, f])
             for j in range(stop[i]):

@@ -105,13 +105,18 @@ class _Frame(NamedTuple):
 
 
 def _frame(pairs: Pairs) -> _Frame:
-    c, keys = float(pairs.coefficients[0]), spectrum.by_axes(pairs.keys)
-    there, none = spectrum.middle(keys), np.zeros((0, 0))
+    c = float(pairs.coefficients[0])
+    keys = spectrum.by_axes(pairs.keys)
+    there = spectrum.middle(keys)
+    none = np.zeros((0, 0))
     if pairs.form is Form.DISTANCE:
-        unit, tilt = math.sqrt(2.0 * c), np.zeros(keys.shape[1])
+        unit = math.sqrt(2.0 * c)
+        tilt = np.zeros(keys.shape[1])
         frame = _Frame(1.0, none, unit * (keys - there), tilt, none, (there, there), (unit, unit), c)
     else:
-        here, unit, y = spectrum.middle(spectrum.by_axes(pairs.queries)), math.sqrt(abs(c)), keys - there
+        here = spectrum.middle(spectrum.by_axes(pairs.queries))
+        unit = math.sqrt(abs(c))
+        y = keys - there
         signed = math.copysign(unit, c)
         frame = _Frame(0.0, none, unit * y, (c * here[:, 0]) @ y, none, (here, there), (signed, unit), c)
     return frame.seen(pairs.queries)
@@ -161,7 +166,8 @@ def _candidates(frame: _Frame, log_weights: Array, x: Array, read: Array) -> lis
 
 def outward(queries: Array) -> NDArray[np.int64]:
     """Return the outermost query, the 4th, the 16th and so on: partitions fall outward."""
-    x, m = spectrum.by_axes(queries), queries.shape[0]
+    x = spectrum.by_axes(queries)
+    m = queries.shape[0]
     with np.errstate(over="ignore", invalid="ignore"):  # the order of such queries does not matter
         spread = x.std(axis=1, keepdims=True)
         steps = np.divide(x - x.mean(axis=1, keepdims=True), spread, out=np.zeros_like(x), where=spread > 0.0)
@@ -195,9 +201,12 @@ def choose(pairs: Pairs, log_weights: Array, pilots: Pilots, eps: float) -> Gaug
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what overflows is passed over below
         frame = _frame(pairs)
-        near, read = frame.seen(pilots.queries), frame.as_keys(pilots.read)
+        near = frame.seen(pilots.queries)
+        read = frame.as_keys(pilots.read)
         corners = frame.corners()
-        best, least, points = None, -math.inf, math.inf
+        best = None
+        least = -math.inf
+        points = math.inf
         for slope, shift in _candidates(frame, log_weights, near.x, read):
             grid = spectrum.fine_points(_bands(corners, slope, shift, eps)) if np.all(slope > 0.0) else math.nan
             points = min(points, grid)
@@ -207,7 +216,8 @@ def choose(pairs: Pairs, log_weights: Array, pilots: Pilots, eps: float) -> Gaug
             partition = pilots.log_partition - _rise(near, slope, shift)
             peak = max(partition.max(), (tilt + log_weights).max())  # a key alone makes a field of its own weight
             if partition.min() - peak > least:
-                best, least = (slope, shift, tilt), partition.min() - peak
+                best = (slope, shift, tilt)
+                least = partition.min() - peak
         if best is None:
             raise spectrum.too_narrow(points)
         slope, shift, tilt = best

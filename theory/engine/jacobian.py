@@ -148,7 +148,9 @@ def vjp(
     """Return the cotangents of queries, keys, values and log-weights that belong to one of the output, (m, d_v)."""
     output, logs = passes.attention(pairs, values, log_weights, visible)
     of_queries, of_keys = np.empty_like(pairs.queries), np.empty_like(pairs.keys)
-    of_values, of_log_weights, mass = np.empty_like(values), np.empty(values.shape[0]), np.empty(output.shape[0])
+    of_values = np.empty_like(values)
+    of_log_weights = np.empty(values.shape[0])
+    mass = np.empty(output.shape[0])
 
     def run_rows(part: slice) -> None:
         _back_rows(

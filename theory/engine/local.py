@@ -90,11 +90,16 @@ def attention(
     """
     added = np.zeros(pairs.keys.shape[0]) if log_weights is None else log_weights
     demand(pairs, values, added, accuracy, method="local", forms=FORMS, within=ACCURACY)
-    queries, keys = _blocks(_places(pairs, pairs.queries)), _blocks(_places(pairs, pairs.keys))
-    sorted_keys, sorted_values, sorted_added = pairs.keys[keys.order], values[keys.order], added[keys.order]
+    queries = _blocks(_places(pairs, pairs.queries))
+    keys = _blocks(_places(pairs, pairs.keys))
+    sorted_keys = pairs.keys[keys.order]
+    sorted_values = values[keys.order]
+    sorted_added = added[keys.order]
     heavy = np.logaddexp.reduceat(sorted_added, keys.starts[:-1])
     m = pairs.queries.shape[0]
-    output, log_partition, lost = np.empty((m, values.shape[1])), np.empty(m), np.zeros(queries.radii.size)
+    output = np.empty((m, values.shape[1]))
+    log_partition = np.empty(m)
+    lost = np.zeros(queries.radii.size)
 
     nearest = _nearest(pairs, keys, added)
 
@@ -143,7 +148,8 @@ def cost(pairs: Pairs, m: int, n: int, d_v: int, accuracy: float) -> float:  # n
         or not 0.0 <= pairs.coefficients[0] < np.inf
     ):
         return math.inf
-    queries, keys = _blocks(_places(pairs, pairs.queries)), _blocks(_places(pairs, pairs.keys))
+    queries = _blocks(_places(pairs, pairs.queries))
+    keys = _blocks(_places(pairs, pairs.keys))
     sizes = np.diff(keys.starts)
     kept = 0.0
     chosen = np.unique(np.linspace(0, queries.radii.size - 1, _PILOTS).astype(np.int64))
@@ -173,7 +179,8 @@ def _blocks(places: Array) -> _Blocks:
         else:
             nodes += [node.lesser, node.greater]
     edges = np.sort(np.array(starts, dtype=np.int64))
-    order, sizes = tree.indices.astype(np.int64), np.diff(edges)
+    order = tree.indices.astype(np.int64)
+    sizes = np.diff(edges)
     centres = np.add.reduceat(places[order] / np.repeat(sizes, sizes)[:, np.newaxis], edges[:-1])
     with np.errstate(over="ignore"):
         away = np.sqrt(np.square(places[order] - np.repeat(centres, sizes, axis=0)).sum(axis=1))
@@ -195,7 +202,8 @@ def _nearest(pairs: Pairs, keys: _Blocks, added: Array) -> Array:
 def _shares(pairs: Pairs, queries: _Blocks, block: int, keys: _Blocks, heavy: Array) -> tuple[Array, Array]:
     """Return a lower and an upper bound of the logarithm of what every block of keys adds to a partition."""
     away = keys.centres - queries.centres[block]
-    distance, reach = np.sqrt(np.square(away).sum(axis=1)), keys.radii + queries.radii[block]
+    distance = np.sqrt(np.square(away).sum(axis=1))
+    reach = keys.radii + queries.radii[block]
     size = distance + reach + (1.0 if pairs.form is Form.TORUS else 0.0)
     slack = 8.0 * (away.shape[1] + 8) * 2.0**-53 * size
     low = heavy - pairs.coefficients[0] * (distance + reach + slack) ** 2

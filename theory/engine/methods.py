@@ -22,7 +22,9 @@ class Costs(NamedTuple):
 
 def costs(pairs: Pairs, values: Array, accuracy: float) -> Costs:
     """Estimate what attention of these pairs costs by each method, without computing it."""
-    m, n, d_v = pairs.queries.shape[0], pairs.keys.shape[0], values.shape[1]
+    m = pairs.queries.shape[0]
+    n = pairs.keys.shape[0]
+    d_v = values.shape[1]
     if m * n <= _SMALL:
         return Costs(float(m * n), float("inf"), float("inf"))
     from theory.engine import fastsum, local  # noqa: PLC0415  load FINUFFT and the k-d trees

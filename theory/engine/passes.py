@@ -78,10 +78,13 @@ def attention(
 
 def _sums(problem: Folded, visible: Counts) -> tuple[Array, Array]:
     """Return the sums of weighted values (m, d_v) and of weights (m,) in units of two to the shift."""
-    m, n, d_v = problem.queries.shape[0], problem.keys.shape[0], problem.values.shape[1]
+    m = problem.queries.shape[0]
+    n = problem.keys.shape[0]
+    d_v = problem.values.shape[1]
     sums, mass = np.zeros((m, d_v)), np.zeros(m)
     if _narrow(problem):
-        tiles, single = _tiles(problem, fused.TILE), problem.keys.dtype == np.float32
+        tiles = _tiles(problem, fused.TILE)
+        single = problem.keys.dtype == np.float32
         weighted = problem.log_weights is not None
         kernel = fused.kernel(problem.form, problem.keys.shape[1], d_v, weighted=weighted, single=single)
         run = partial(_add_narrow, kernel, problem, tiles, visible, sums=sums, mass=mass)
@@ -128,8 +131,11 @@ def _add_narrow(
     kernel: Callable[..., None], problem: Folded, tiles: list[_Tile], visible: Counts, rows: slice, *,
     sums: Array, mass: Array,
 ) -> None:  # fmt: skip
-    queries, kind, seen = problem.queries[rows], problem.keys.dtype, visible[rows]
-    shift, factor = problem.shift[rows].astype(kind), kind.type(problem.factor)
+    queries = problem.queries[rows]
+    kind = problem.keys.dtype
+    seen = visible[rows]
+    shift = problem.shift[rows].astype(kind)
+    factor = kind.type(problem.factor)
     here, there = sums[rows], mass[rows]
     for tile, stop in _stops(tiles, seen):
         kernel(queries, tile.keys, tile.values, tile.log_weights, factor, shift, stop, here, there)

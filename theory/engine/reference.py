@@ -16,7 +16,9 @@ BLOCK = 256  # queries; taken
 
 def scores(pairs: Pairs, rows: slice = slice(None)) -> Array:
     """Return the scores of some queries with every key, shape (b, n)."""
-    queries, keys, c = pairs.queries[rows], pairs.keys, pairs.coefficients
+    queries = pairs.queries[rows]
+    keys = pairs.keys
+    c = pairs.coefficients
     if pairs.given is not None:
         return pairs.given(queries, keys)
     if pairs.form is Form.DOT:
@@ -35,7 +37,9 @@ def scores(pairs: Pairs, rows: slice = slice(None)) -> Array:
 
 def slopes(pairs: Pairs, rows: slice) -> tuple[Array, Array]:
     """Return the derivatives of the scores by the features of the query and by those of the key, each (b, n, f)."""
-    queries, keys, c = pairs.queries[rows, np.newaxis, :], pairs.keys[np.newaxis, :, :], pairs.coefficients
+    queries = pairs.queries[rows, np.newaxis, :]
+    keys = pairs.keys[np.newaxis, :, :]
+    c = pairs.coefficients
     shape = np.broadcast_shapes(queries.shape, keys.shape)
     if pairs.form is Form.DOT:
         return np.broadcast_to(c[0] * keys, shape), np.broadcast_to(c[0] * queries, shape)
@@ -72,7 +76,8 @@ def attention(
     pairs: Pairs, values: Array, log_weights: Array, visible: NDArray[np.int64], *, single: bool = False
 ) -> tuple[Array, Array]:
     """Return output (m, d_v) and log-partition (m,); query ``i`` sees the first ``visible[i] >= 1`` keys."""
-    output, log_partition = np.empty((pairs.queries.shape[0], values.shape[1])), np.empty(pairs.queries.shape[0])
+    output = np.empty((pairs.queries.shape[0], values.shape[1]))
+    log_partition = np.empty(pairs.queries.shape[0])
     for rows, law, logs in _laws(pairs, log_weights, visible):
         output[rows], log_partition[rows] = law @ values, logs
     return (output.astype(np.float32), log_partition.astype(np.float32)) if single else (output, log_partition)
@@ -87,7 +92,8 @@ def moments(
     pairs: Pairs, values: Array, log_weights: Array, visible: NDArray[np.int64]
 ) -> tuple[Array, Array, Array, Array]:
     """Return output (m, d_v), log-partition (m,), entropy (m,) and covariance of the values (m, d_v, d_v) per row."""
-    m, d_v = pairs.queries.shape[0], values.shape[1]
+    m = pairs.queries.shape[0]
+    d_v = values.shape[1]
     output, log_partition = np.empty((m, d_v)), np.empty(m)
     entropy, covariance = np.empty(m), np.empty((m, d_v, d_v))
     for rows, law, logs in _laws(pairs, log_weights, visible):
@@ -105,10 +111,8 @@ def jvp(
 ) -> tuple[Array, Array]:  # fmt: skip
     """Return the output and its derivative along tangents of queries, keys, values and log-weights."""
     queries, keys, moved, added = tangents
-    output, derivative = (
-        np.empty((pairs.queries.shape[0], values.shape[1])),
-        np.empty((queries.shape[0], values.shape[1])),
-    )
+    output = np.empty((pairs.queries.shape[0], values.shape[1]))
+    derivative = np.empty((queries.shape[0], values.shape[1]))
     for rows, law, _ in _laws(pairs, log_weights, visible):
         by_query, by_key = slopes(pairs, rows)
         change = np.einsum("ijf,if->ij", by_query, queries[rows]) + np.einsum("ijf,jf->ij", by_key, keys) + added
@@ -123,7 +127,8 @@ def vjp(
 ) -> tuple[Array, Array, Array, Array]:
     """Return the cotangents of queries, keys, values and log-weights that belong to one of the output, (m, d_v)."""
     queries, keys = np.zeros_like(pairs.queries), np.zeros_like(pairs.keys)
-    moved, added = np.zeros_like(values), np.zeros(values.shape[0])
+    moved = np.zeros_like(values)
+    added = np.zeros(values.shape[0])
     for rows, law, _ in _laws(pairs, log_weights, visible):
         by_query, by_key = slopes(pairs, rows)
         gain = cotangent[rows] @ values.T

@@ -63,10 +63,8 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]  # Numba sets it at run tim
     bits_single, as_float_single = _bits_single_in_python, _float_single_in_python
     replaced = _set_in_python
 else:
-    bits, as_float = (
-        _reading(types.float64, types.int64, ir.IntType(64)),
-        _reading(types.int64, types.float64, ir.DoubleType()),
-    )
+    bits = _reading(types.float64, types.int64, ir.IntType(64))
+    as_float = _reading(types.int64, types.float64, ir.DoubleType())
     bits_single = _reading(types.float32, types.int32, ir.IntType(32))
     as_float_single = _reading(types.int32, types.float32, ir.FloatType())
     replaced = cast("Any", tuple_setitem)

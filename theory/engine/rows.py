@@ -75,7 +75,8 @@ def _attention(
 ) -> None:  # fmt: skip
     buffer = np.empty(TILE)
     for i in range(queries.shape[0]):
-        peak, mass = -np.inf, 0.0
+        peak = -np.inf
+        mass = 0.0
         output[i] = 0.0
         for start in range(0, visible[i], TILE):
             tile = buffer[: min(TILE, visible[i] - start)]
@@ -134,7 +135,8 @@ def attention(pairs: Pairs, values: Array, log_weights: Array, visible: Counts) 
 def weights(pairs: Pairs, log_weights: Array, visible: Counts) -> Array:
     """Return the attention weights (m, n)."""
     m, n = pairs.queries.shape[0], pairs.keys.shape[0]
-    rows, keys = np.empty((m, n)), columns(pairs.keys)
+    rows = np.empty((m, n))
+    keys = columns(pairs.keys)
 
     def run(part: slice) -> None:
         _weigh_rows(

@@ -170,7 +170,8 @@ def line(queries: Array, keys: Array, eps: float) -> Series:
     high = np.maximum(queries.max(axis=1), keys.max(axis=1))
     periods, bands = line_band(high - low, eps)
     _demand_few(bands)
-    centre, turn = (0.5 * low + 0.5 * high)[:, np.newaxis], 2.0 * math.pi / periods
+    centre = (0.5 * low + 0.5 * high)[:, np.newaxis]
+    turn = 2.0 * math.pi / periods
     kernels = []
     for step, band in zip(turn, bands, strict=True):
         omega = step * np.arange(-band, band + 1.0)

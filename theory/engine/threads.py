@@ -69,7 +69,8 @@ class _Quiet:
         self.renew()
 
     def renew(self) -> None:
-        self._lock, self._inside = threading.Lock(), 0
+        self._lock = threading.Lock()
+        self._inside = 0
         self._limit: Any = None
 
     def enter(self) -> None:

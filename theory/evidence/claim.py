@@ -183,7 +183,8 @@ def _worst_entry(relation: str, measured: Any, claimed: Any, scale: Any) -> tupl
     floats = isinstance(measured, np.ndarray) and measured.dtype.kind == "f"
     if floats or not _axes(measured):
         raise TypeError(f"measured: expected enclosures (exact(x) for exact numbers), got {_named(measured)}")
-    values, bounds = as_intervals(measured, "measured"), as_intervals(claimed, "claimed")
+    values = as_intervals(measured, "measured")
+    bounds = as_intervals(claimed, "claimed")
     units = as_intervals(abs(bounds)) if scale is None else as_intervals(scale, "scale")
     for name, array in (("claimed", bounds), ("scale", units)):
         if array.shape not in ((), values.shape):

@@ -404,7 +404,8 @@ class _Reader:
             return {self._path}
         if not isinstance(node.func, ast.Attribute):
             return set()
-        places, called = self._places_of(node.func.value), node.func.attr
+        places = self._places_of(node.func.value)
+        called = node.func.attr
         if called == "with_name" and node.args:
             return _below({place.parent for place in places}, node.args[0])
         if called in ("glob", "iterdir"):

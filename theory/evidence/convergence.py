@@ -95,7 +95,9 @@ def limit(values: Sequence[Number], *, ratio: float = 2.0, order: float) -> Inte
     ValueError
         If there are fewer than four levels, ``ratio <= 1`` or ``order <= 0``.
     """
-    levels, ratio, order = _levels(values, "values"), as_number(ratio, "ratio"), as_number(order, "order")
+    levels = _levels(values, "values")
+    ratio = as_number(ratio, "ratio")
+    order = as_number(order, "order")
     if len(levels) < LEVELS or not ratio > 1.0 or not order > 0.0:
         raise ValueError(
             f"values, ratio, order: expected at least {LEVELS} levels, ratio > 1, order > 0, "
@@ -130,7 +132,8 @@ def order(errors: Sequence[Number], *, ratio: float = 2.0) -> Interval:
     ValueError
         If there are fewer than four levels or ``ratio <= 1``.
     """
-    levels, ratio = [abs(e) for e in _levels(errors, "errors")], as_number(ratio, "ratio")
+    levels = [abs(e) for e in _levels(errors, "errors")]
+    ratio = as_number(ratio, "ratio")
     if len(levels) < LEVELS or not ratio > 1.0:
         raise ValueError(f"errors, ratio: expected at least {LEVELS} levels and ratio > 1, got {len(levels)}, {ratio}")
     kind = max(Kind.TREND, *(e.kind for e in levels))

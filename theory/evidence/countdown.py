@@ -43,7 +43,8 @@ class Countdown:
 
     def left(self) -> float | None:
         """Return how many seconds the rest will take, or nothing before the first item is finished."""
-        finished, rest = self._whole - self._rest, max(self._rest, 0.0)
+        finished = self._whole - self._rest
+        rest = max(self._rest, 0.0)
         return (self._clock() - self._start) * rest / finished if finished > 0.0 else None
 
 

@@ -210,7 +210,8 @@ def _compiled(expression: str, names: tuple[str, ...]) -> Callable[[Mapping[str,
             and len(node.args) == 1
             and not node.keywords
         ):
-            method, argument = node.func.id, build(node.args[0])
+            method = node.func.id
+            argument = build(node.args[0])
             return lambda box: getattr(argument(box), method)()
         if isinstance(node, ast.BinOp):
             return operation(node)
@@ -280,7 +281,8 @@ def sup_over(expression: str, *, tolerance: float = 1e-6, boxes: int = 200_000, 
     except TypeError as error:
         raise TypeError(f"box: expected two numbers for every variable, got {box}") from error
     as_text(expression, "expression")
-    tolerance, boxes = as_positive(tolerance, "tolerance"), as_count(boxes, "boxes")
+    tolerance = as_positive(tolerance, "tolerance")
+    boxes = as_count(boxes, "boxes")
     if any(not a < b for a, b in domain):
         raise ValueError(f"box: expected lo < hi for every variable, got {box}")
     with precision():

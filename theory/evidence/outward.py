@@ -77,7 +77,8 @@ def _corners(combine: Callable[[Array, Array], Array], a: Intervals, b: Interval
             found.append((np.where(nothing, 0.0, _down(corner)), np.where(nothing, 0.0, _up(corner))))
     lo, hi = found[0]
     for below, above in found[1:]:
-        lo, hi = np.minimum(lo, below), np.maximum(hi, above)
+        lo = np.minimum(lo, below)
+        hi = np.maximum(hi, above)
     return lo, hi
 
 
@@ -96,7 +97,8 @@ def _reciprocal(a: Intervals) -> Ends:
 
 
 def _absolute(a: Intervals) -> Ends:
-    least, most = np.minimum(abs(a.lo), abs(a.hi)), np.maximum(abs(a.lo), abs(a.hi))
+    least = np.minimum(abs(a.lo), abs(a.hi))
+    most = np.maximum(abs(a.lo), abs(a.hi))
     return np.where((a.lo < 0.0) & (a.hi > 0.0), 0.0, least), most
 
 
@@ -181,10 +183,12 @@ def _wave(function: Any) -> Callable[[Intervals], Ends]:
     """Return the rule of a sine or cosine, which moves no faster than its argument."""
 
     def rule(a: Intervals) -> Ends:
-        value, reach = function(a.mid), a.radius
+        value = function(a.mid)
+        reach = a.radius
         lo, hi = _library_ends(value, value, -1.0, 1.0)
         if not a.is_exact:
-            lo, hi = np.maximum(_down(lo - reach), -1.0), np.minimum(_up(hi + reach), 1.0)
+            lo = np.maximum(_down(lo - reach), -1.0)
+            hi = np.minimum(_up(hi + reach), 1.0)
         return lo, hi
 
     return rule
@@ -196,7 +200,9 @@ def _hypot(a: Intervals, b: Intervals) -> Ends:
 
 
 def _matmul(a: Intervals, b: Intervals) -> Ends:
-    x, y, n = a.mid, b.mid, a.shape[-1]
+    x = a.mid
+    y = b.mid
+    n = a.shape[-1]
     from_right = gamma(n) * abs(y) if b.is_exact else b.radius + gamma(n) * abs(y)
     reach = abs(x) @ from_right
     if not a.is_exact:
@@ -288,9 +294,11 @@ def _reduce(ufunc: Any, x: Intervals, axis: Any, keepdims: bool) -> Any:
         if x.is_exact:
             hi = np.where(slack > 0.0, _up(below + slack), below)
         else:
-            above, slack = np.add.reduce(x.hi, **how), off * np.add.reduce(abs(x.hi), **how)
+            above = np.add.reduce(x.hi, **how)
+            slack = off * np.add.reduce(abs(x.hi), **how)
             hi = np.where(slack > 0.0, _up(above + slack), above)
-        lo, hi = np.where(np.isnan(lo), -np.inf, lo), np.where(np.isnan(hi), np.inf, hi)
+        lo = np.where(np.isnan(lo), -np.inf, lo)
+        hi = np.where(np.isnan(hi), np.inf, hi)
     return bounded_by(lo, hi, max(x.kind, Kind.NUMERIC) if terms > 1 else x.kind)
 
 

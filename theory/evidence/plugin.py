@@ -177,7 +177,8 @@ class ClaimItem(pytest.Function):
 
         names = inspect.signature(self.verification.check).parameters
         fixtures = {name: value for name, value in self.funcargs.items() if name in names and name != "run"}
-        run, case = cast("Run", self.funcargs["run"]), given(self.config, "case")
+        run = cast("Run", self.funcargs["run"])
+        case = given(self.config, "case")
         foreign = self.stash.get(foreign_data, None)
         if foreign is not None:
             self.note(data=foreign)

@@ -49,7 +49,9 @@ def integral_over(f: Callable[[Any], Any], lo: Any, hi: Any, *, exponent: Any = 
         If the ends are not certainly in order or the exponent is not certainly above -1.
     """
     as_callable(f, "f")
-    a, b, q = as_ball(lo, "lo"), as_ball(hi, "hi"), as_ball(exponent, "exponent")
+    a = as_ball(lo, "lo")
+    b = as_ball(hi, "hi")
+    q = as_ball(exponent, "exponent")
     if not a < b:
         raise ValueError(f"lo, hi: expected lo < hi, got {lo}, {hi}")
     if not q > -1:

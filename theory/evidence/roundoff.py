@@ -51,7 +51,8 @@ def softmax_error(score_error: float, spread: float, n: int, *, merges: int = 0)
     merges : int, default 0
         How often a running maximum may have been replaced; each costs one exponential and one product.
     """
-    score_error, spread = as_bound(score_error, "score_error"), as_bound(spread, "spread")
+    score_error = as_bound(score_error, "score_error")
+    spread = as_bound(spread, "spread")
     n, merges = as_count(n, "n"), as_count(merges, "merges", least=0)
     first_order = 2.0 * score_error + (4.0 * spread + n + 2 * EXP_ULPS + 3 + merges * (EXP_ULPS + 3)) * U
     if first_order > 1.0:
@@ -61,7 +62,9 @@ def softmax_error(score_error: float, spread: float, n: int, *, merges: int = 0)
 
 def average_error(size: float, n: int, *, relative: float = 0.0) -> float:
     """Bound the error of a mean of ``n`` numbers within ``size`` of zero, under weights known up to ``relative``."""
-    size, n, relative = as_bound(size, "size"), as_count(n, "n"), as_bound(relative, "relative")
+    size = as_bound(size, "size")
+    n = as_count(n, "n")
+    relative = as_bound(relative, "relative")
     if size == 0.0:
         return 0.0
     return size * (relative + gamma(n + 2)) * (1.0 + relative) + n * SUBNORMAL
@@ -81,7 +84,8 @@ def covariance_error(size: float, n: int, *, relative: float = 0.0, shift: float
     shift : float, default 0.0
         Bound on the error of every coordinate of the points; a centred one is off by twice of it.
     """
-    size, n = as_bound(size, "size"), as_count(n, "n")
+    size = as_bound(size, "size")
+    n = as_count(n, "n")
     relative, shift = as_bound(relative, "relative"), as_bound(shift, "shift")
     if math.inf in (size, relative, shift):
         return math.inf
@@ -110,7 +114,8 @@ def total(values: ArrayLike, error: ArrayLike = 0.0) -> Interval:
     terms = as_real(values, "values")
     bounds = _bounds(error, terms.shape)
     try:
-        slack, value = math.fsum(bounds.ravel().tolist()), math.fsum(terms.ravel().tolist())
+        slack = math.fsum(bounds.ravel().tolist())
+        value = math.fsum(terms.ravel().tolist())
     except OverflowError:
         return Interval.unknown()
     return Interval.within(value, math.nextafter(slack * (1 + 2 * U) + U * abs(value), math.inf), Kind.NUMERIC)
@@ -141,7 +146,8 @@ def discrepancy(measured: ArrayLike, claimed: ArrayLike, error: ArrayLike = 0.0,
     a, b = as_real(measured, "measured"), as_real(claimed, "claimed")
     if a.shape != b.shape or a.size == 0:
         raise ValueError(f"claimed: expected the non-empty shape of measured, {a.shape}, got {b.shape}")
-    slack, kind = _bounds(error, a.shape), as_kind(kind)
+    slack = _bounds(error, a.shape)
+    kind = as_kind(kind)
     with np.errstate(over="ignore", under="ignore"):
         apart = np.abs(a - b)
         least = np.minimum(

@@ -198,7 +198,9 @@ def decide(
         with conditions():
             return _findings(verification.check(run, **(fixtures or {}), **changes), verification.claim)
 
-    found, tables = findings({}), dict(run.tables)  # what the twins look at does not vouch for the claim
+    # what the twins look at does not vouch for the claim
+    found = findings({})
+    tables = dict(run.tables)
     if case is not None and not 0 <= case < len(found):
         raise ValueError(f"case: expected one of the {len(found)} cases of {verification.claim.id}, got {case}")
     held = found if case is None else found[case : case + 1]

@@ -46,7 +46,9 @@ def proportion(hits: int, draws: int, *, among: int = 1) -> Interval:
     ValueError
         Unless ``0 <= hits <= draws`` and ``draws >= 1``.
     """
-    hits, draws, among = as_count(hits, "hits", least=0), as_count(draws, "draws"), as_count(among, "among")
+    hits = as_count(hits, "hits", least=0)
+    draws = as_count(draws, "draws")
+    among = as_count(among, "among")
     if hits > draws:
         raise ValueError(f"hits, draws: expected 0 <= hits <= draws with draws >= 1, got {hits}, {draws}")
     tail = ALPHA / among / 2.0
@@ -63,7 +65,9 @@ def bounded_mean(sample: ArrayLike, lo: float, hi: float, *, among: int = 1) -> 
     ValueError
         If there are fewer than two draws or one leaves the range.
     """
-    x, lo, hi = as_vector(sample, "sample"), as_number(lo, "lo"), as_number(hi, "hi")
+    x = as_vector(sample, "sample")
+    lo = as_number(lo, "lo")
+    hi = as_number(hi, "hi")
     if x.size < 2 or not lo < hi or not (x.min() >= lo and x.max() <= hi):
         raise ValueError(f"sample: expected at least two draws in [{lo}, {hi}], got {x.size} in [{x.min()}, {x.max()}]")
     log = math.log(4.0 * as_count(among, "among") / ALPHA)
@@ -157,7 +161,8 @@ def slope(sizes: ArrayLike, samples: ArrayLike, *, among: int = 1) -> Interval:
 
     half = n.size // 2
     drift = abs(float(np.mean(fit(slice(half, None)) - fit(slice(None, n.size - half)))))
-    slopes, t = fit(slice(None)), np.abs(log_n - log_n.mean())
+    slopes = fit(slice(None))
+    t = np.abs(log_n - log_n.mean())
     size = float(np.abs(log_y).max() + np.abs(slopes).max() * np.abs(log_n).max())
     rounding = gamma(8 * n.size + 32) * size * float(t.sum() / (t @ t))
     return _student(slopes, among, drift + rounding)

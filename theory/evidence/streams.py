@@ -35,6 +35,7 @@ def stream(name: str, case: int, *, root: int = ROOT) -> np.random.Generator:
     True
     """
     as_text(name, "name")
-    case, root = as_count(case, "case", least=0), as_count(root, "root", least=0)
+    case = as_count(case, "case", least=0)
+    root = as_count(root, "root", least=0)
     words = np.frombuffer(hashlib.sha256(name.encode()).digest(), dtype=">u4")
     return np.random.Generator(np.random.Philox(np.random.SeedSequence([root, *(int(w) for w in words), case])))

@@ -189,7 +189,9 @@ class Table:
         head, _, body = as_text(text, "text").partition("\n")
         try:
             meta = json.loads(head.removeprefix("# "))
-            kind, units, words = Kind[meta["kind"].upper()], dict(meta["units"]), set(meta.get("text", ()))
+            kind = Kind[meta["kind"].upper()]
+            units = dict(meta["units"])
+            words = set(meta.get("text", ()))
             outcomes = tuple(meta.get("outcomes", ()))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"text: expected a first line '# {{kind, units}}', got {head[:60]!r}") from error

@@ -39,7 +39,8 @@ def coarse(values: ArrayLike, bits: int = BITS) -> NDArray[np.float64]:
     ValueError
         If a number is not finite or ``bits`` is out of range.
     """
-    real, kept = as_real(values, "values"), as_count(bits, "bits")
+    real = as_real(values, "values")
+    kept = as_count(bits, "bits")
     if kept > 53:
         raise ValueError(f"bits: expected at most 53, got {kept}")
     mantissa, exponent = np.frexp(real)
@@ -62,7 +63,8 @@ def first_best(values: Sequence[float], tolerance: float = 1e-9) -> int:
     ValueError
         If there is no value, one is not finite, or the tolerance is not positive.
     """
-    seen, near = as_real(values, "values"), as_positive(tolerance, "tolerance")
+    seen = as_real(values, "values")
+    near = as_positive(tolerance, "tolerance")
     if seen.ndim != 1 or seen.size == 0:
         raise ValueError(f"values: expected at least one number in a row, got shape {seen.shape}")
     top = float(seen.max())

@@ -108,7 +108,8 @@ def _problem(
     mu: Measure, score: DotProduct | SquaredDistance, value: ArrayLike | None, queries: ArrayLike | None, causal: bool
 ) -> tuple[Measure, DotProduct | SquaredDistance, NDArray[np.float64], NDArray[np.float64], bool, bool]:
     """Check everything; return measure, score, queries, value matrix, whether queries move, and the mask."""
-    d, masked = as_measure(mu, "mu").dim, as_flag(causal, "causal")
+    d = as_measure(mu, "mu").dim
+    masked = as_flag(causal, "causal")
     if not isinstance(score, (DotProduct, SquaredDistance)):
         raise TypeError(f"score: expected DotProduct or SquaredDistance, got {type(score).__name__}")
     if mu.weights.min() == 0.0:
@@ -124,7 +125,8 @@ def _problem(
 
 def dot_form(score: DotProduct, dim: int) -> NDArray[np.float64]:
     """Return the matrix B of a dot product with its inverse temperature folded in, shape (dim, dim)."""
-    given, size = as_instance(score, "score", DotProduct), as_count(dim, "dim")
+    given = as_instance(score, "score", DotProduct)
+    size = as_count(dim, "dim")
     if given.form is not None and given.form.shape != (size, size):
         raise ValueError(f"dim: expected that of the form, {given.form.shape[0]}, got {size}")
     return np.asarray(_form(given, size, _floats), dtype=np.float64)

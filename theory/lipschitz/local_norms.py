@@ -83,10 +83,12 @@ def local_norm(blocks: ArrayLike, weights: ArrayLike, p: float, *, error: ArrayL
         raise ValueError(f"weights: expected ratios that float64 can hold, got {w.max()!r} and {w.min()!r}")
     ratio = (w[:, np.newaxis] / w[np.newaxis]) ** power
     scaled, moved = (ratio[..., np.newaxis, np.newaxis] * part for part in (jacobian, slack))
-    largest, unit = max(float(np.abs(scaled).max()), float(moved.max())), 1.0
+    largest = max(float(np.abs(scaled).max()), float(moved.max()))
+    unit = 1.0
     if 0.0 < largest < 2.0**-200 or 2.0**200 < largest < math.inf:  # squares would leave the range of float64
         unit = math.ldexp(1.0, math.frexp(largest)[1] - 1)
-        scaled, moved = scaled / unit, (moved + (math.ulp(0.0) if unit < 1.0 else 0.0)) / unit
+        scaled = scaled / unit
+        moved = (moved + (math.ulp(0.0) if unit < 1.0 else 0.0)) / unit
     entries = np.abs(scaled).sum(axis=(2, 3)), moved.sum(axis=(2, 3))  # no block norm exceeds the sum of its entries
     if p == 2:
         flat = scaled.transpose(0, 2, 1, 3).reshape(n * out, n * d)
@@ -143,7 +145,8 @@ def certified_stretch(
     """
     from theory.evidence.enclosure import balls, hull, precision  # noqa: PLC0415
 
-    law, order = as_measure(mu, "mu"), as_exponent(p)
+    law = as_measure(mu, "mu")
+    order = as_exponent(p)
     h = as_points(tangent, "tangent", size=law.size, dim=law.dim)
     if not h.any():
         raise ValueError("tangent: expected a displacement, got zero")

@@ -83,7 +83,8 @@ def response_ratio(push: Push, p: float, *, causal: bool = False) -> Interval:
     ValueError
         As :func:`response`, or if ``p`` is below one.
     """
-    order, change = exponent(p), response(push, causal=causal)
+    order = exponent(p)
+    change = response(push, causal=causal)
     masses = _balls(push.masses)
     if math.isinf(order):
         lengths = [Interval.largest(hull(length) for length in _lengths(part)) for part in (change, push.velocities)]

@@ -202,7 +202,8 @@ def light_ramp(slope: float, ramp: float, mass: float, step: float, diameter: fl
         )
     points = np.array([[0.0], [size - apart], [size]])
     potential = rate * np.maximum(0.0, points[:, 0] - size + length)
-    mu, nu = Measure(points, [1.0 - light, 0.0, light]), Measure(points, [1.0 - light, light, 0.0])
+    mu = Measure(points, [1.0 - light, 0.0, light])
+    nu = Measure(points, [1.0 - light, light, 0.0])
     return TiltedPair(mu, nu, potential)
 
 

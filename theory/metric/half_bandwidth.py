@@ -61,7 +61,8 @@ def wave_multipliers(space: str, degrees: int, epsilon: float) -> list[Interval]
     ValueError, TypeError
         If an argument is none of these.
     """
-    epsilon, count = as_positive(epsilon, "epsilon"), as_count(degrees, "degrees")
+    epsilon = as_positive(epsilon, "epsilon")
+    count = as_count(degrees, "degrees")
     if not epsilon > _NARROWEST:
         raise ValueError(
             f"epsilon: expected more than {_NARROWEST:g}, since tokens are as many as its root, got {epsilon}"

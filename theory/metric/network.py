@@ -110,7 +110,9 @@ class InformationPropagation:
         ValueError
             If a shape does not fit, a number is not finite, or a class is none.
         """
-        pieces, inputs, classes = self._parts(theta), self._inputs(x), self._classes(y)
+        pieces = self._parts(theta)
+        inputs = self._inputs(x)
+        classes = self._classes(y)
         if classes.shape != inputs.shape[:-1]:
             raise ValueError(f"y: expected shape {inputs.shape[:-1]}, got shape {classes.shape}")
         tokens, rows = self._forward(pieces, inputs)

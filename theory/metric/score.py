@@ -64,7 +64,8 @@ class MetricScore:
 
     def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
         """Return the (m, n) scores, enclosed if the points are."""
-        left, right = self.features(as_points(x, "x")), self.features(as_points(y, "y"))
+        left = self.features(as_points(x, "x"))
+        right = self.features(as_points(y, "y"))
         if is_enclosed(left, right):
             apart = left[:, np.newaxis, :] - right[np.newaxis, :, :]
             scores: Array = (apart * apart).sum(axis=2) / (-2.0 * self.epsilon)
@@ -90,7 +91,8 @@ class MetricScore:
 
     def constants(self, radius: float) -> Constants:
         r"""Return :math:`\beta D^2, 2\beta DL, 2\beta DL, 2\beta L^2` with :math:`D = 2LR, \beta = 1/2\varepsilon`."""
-        slope, beta = self.features.lipschitz, 0.5 / self.epsilon
+        slope = self.features.lipschitz
+        beta = 0.5 / self.epsilon
         diameter = 2.0 * slope * as_positive(radius, "radius")
         steep = 2.0 * beta * diameter * slope
         return require_finite(Constants(beta * diameter * diameter, steep, steep, 2.0 * beta * slope * slope))

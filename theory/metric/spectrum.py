@@ -56,7 +56,8 @@ def attention_spectrum(score: BoundedScore, tokens: ArrayLike) -> Intervals:
         If the score does not bound its rounding.
     """
     scores, relative = _scores(score, tokens)
-    n, most = scores.shape[0], scores.max(axis=1)
+    n = scores.shape[0]
+    most = scores.max(axis=1)
     root = np.sqrt(np.exp(scores - most[:, np.newaxis]).sum(axis=1))
     matrix = np.exp(scores - 0.5 * (most[:, np.newaxis] + most)) / root[:, np.newaxis] / root
     relative = _quotient_error(relative) * (1.0 + gamma(2 * n + 16)) - 1.0  # entry and roots of two sums

@@ -191,7 +191,8 @@ def _optional(raw: Any, convert: Callable[[Any], T]) -> T | None:
 
 
 def _worst(raw: Mapping[str, Any], kind: Kind) -> Worst:
-    measured, claimed = interval_of(raw["measured"], kind), interval_of(raw["claimed"], kind)
+    measured = interval_of(raw["measured"], kind)
+    claimed = interval_of(raw["claimed"], kind)
     return Worst(int(raw["number"]), raw["relation"], measured, claimed, MappingProxyType(dict(raw["case"])))
 
 

@@ -52,7 +52,8 @@ def changes(records: Sequence[Record], folder: Path) -> Changes:
             if places or _has_tests(folder):
                 found |= {(record.claim.id, scale): (_gone(record.test),) for scale in record.entries}
             continue
-        closure, root = now[places[record.test]], places[record.test][1]
+        closure = now[places[record.test]]
+        root = places[record.test][1]
         for entry in record.entries.values():
             if entry.provenance["closure"] == closure.fingerprint:
                 continue

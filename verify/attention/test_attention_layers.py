@@ -147,12 +147,14 @@ def test_gauge(run, *, transposed=True, mixed=False, averaged=False, orders=True
     heads, width, dim = 3, 2, 3
     for rng in run.draws(quick=8, paper=100):
         n = int(rng.integers(2, 8))
-        mu, x = Measure(rng.normal(size=(n, dim)), rng.dirichlet(np.ones(n))), rng.normal(size=(2, dim))
+        mu = Measure(rng.normal(size=(n, dim)), rng.dirichlet(np.ones(n)))
+        x = rng.normal(size=(2, dim))
         parts = matrices(rng, heads, width, dim)
         claimed = printed(x, mu, parts, ball(1.0 / heads) if averaged else 1)
         # integer matrices of determinant one: their inverses and all products here are exact
         a, b = (int(c) for c in rng.integers(1, 4, size=2))
-        g, inverse = np.array([[1.0 + a * b, a], [b, 1.0]]), np.array([[1.0, -a], [-b, 1.0 + a * b]])
+        g = np.array([[1.0 + a * b, a], [b, 1.0]])
+        inverse = np.array([[1.0, -a], [-b, 1.0 + a * b]])
         w_query, w_key, w_value, w_out = parts
         by_key = inverse if transposed else inverse.T
         queries = np.array([g.T @ w for w in w_query])
@@ -161,7 +163,8 @@ def test_gauge(run, *, transposed=True, mixed=False, averaged=False, orders=True
             queries, keys = w_query.copy(), w_key.copy()
             queries[0, 1] += w_query[1, 1]
             keys[1, 1] -= w_key[0, 1]
-        values, out = np.array([g.T @ w for w in w_value]), np.array([w @ inverse.T for w in w_out])
+        values = np.array([g.T @ w for w in w_value])
+        out = np.array([w @ inverse.T for w in w_out])
         order = rng.permutation(heads)
         if not orders:
             out = out[np.roll(order, 1)]

@@ -113,7 +113,8 @@ def test_hull(run, *, nystrom=False, shrink=1.0, shift=0):
 )
 def test_lse_gradient(run, *, power=1, same=True, mean=False):
     for rng in run.draws(quick=12, paper=150):
-        n, tau = int(rng.integers(2, 20)), float(rng.uniform(0.3, 3.0))
+        n = int(rng.integers(2, 20))
+        tau = float(rng.uniform(0.3, 3.0))
         k, q, way = rng.normal(size=(n, 3)), rng.normal(size=3), rng.normal(size=3)
         t = ball(tau)
         series = balls(k) @ balls(q) / t + (balls(k) @ balls(way) / t) * variable(2)  # derivatives without differences
@@ -142,7 +143,8 @@ CIRCLE = np.array([[3, 4], [4, 3], [-3, 4], [4, -3], [5, 0], [0, -5], [-5, 0], [
 )
 def test_kernel_regression(run, *, prior=1, width=2):
     for rng in run.draws(quick=10, paper=150):
-        tau, q = float(rng.choice([0.25, 1.0, 2.0])), rng.normal(size=(2, 2))
+        tau = float(rng.choice([0.25, 1.0, 2.0]))
+        q = rng.normal(size=(2, 2))
         for name, k in (
             ("one norm", CIRCLE),
             ("several", rng.normal(size=(8, 2))),

@@ -55,7 +55,8 @@ def test_dropout(run, *, renormalised=False, power=1, summed=1, none=0.0):
         rows = np.stack([drop_weights(exact(p), mask, rate) for mask in masks])
         if renormalised:
             rows = rows / np.where(masks.any(axis=1), rows.sum(axis=1), 1.0)[:, np.newaxis]
-        law, factor = textbook.fractions(p), r / (1 - r) ** power
+        law = textbook.fractions(p)
+        factor = r / (1 - r) ** power
         for i, weight in enumerate([*law, sum(law)]):
             column, of = (rows[:, i], "") if i < 8 else (rows.sum(axis=1), " of the sum")
             mean, square = chances @ column, chances @ (column * column)
@@ -63,7 +64,9 @@ def test_dropout(run, *, renormalised=False, power=1, summed=1, none=0.0):
             yield equals(mean, weight, scale=1, part=f"mean{of}", rate=rate, entry=i)
             yield equals(square - mean**2, claimed, scale=1, part=f"variance{of}", rate=rate, entry=i)
     (rng,) = run.streams(1)
-    x, masses = rng.normal(size=(300, 2)), 1.0 + np.arange(300) % 3  # more than one block of queries
+    # more than one block of queries
+    x = rng.normal(size=(300, 2))
+    masses = 1.0 + np.arange(300) % 3
     output = attend_dropout(exact(x), x, x, rate=none, rng=rng, score=PLAIN, weights=masses, causal=True)
     for i in (0, 1, 255, 256, 299):
         scores = textbook.dot_scores(x[i : i + 1], x[: i + 1], beta=1.0)
@@ -87,7 +90,9 @@ def test_dropout(run, *, renormalised=False, power=1, summed=1, none=0.0):
     bug("renormalised", "the weights that are kept are divided by their sum", renormalised=True),
 )
 def test_dropout_sampling(run, *, swapped=False, shared=False, spread=1.0, renormalised=False):
-    count, rate, p = 64 * run.pick(quick=400, paper=4000), 0.25, HALVES[:4] / HALVES[:4].sum()
+    count = 64 * run.pick(quick=400, paper=4000)
+    rate = 0.25
+    p = HALVES[:4] / HALVES[:4].sum()
     (rng,) = run.streams(1)
     rows = attend_dropout(np.ones((count, 1)), np.log(p)[:, np.newaxis], np.eye(4), rate=rate, rng=rng, score=PLAIN)
     if renormalised:
@@ -166,7 +171,8 @@ def test_top_k(run, *, size=False, normalised=True, factor=2, values=(1.0, 0.0, 
             for rival in rivals(hull(p).mid, subsets, rng):
                 apart = abs(exact(rival) / exact(rival).sum() - p).sum()
                 yield at_least(apart, least, scale=1, n=n, k=k, part="rivals")
-    keys, value = np.log(SECOND_BEST)[:, np.newaxis], np.array(values)
+    keys = np.log(SECOND_BEST)[:, np.newaxis]
+    value = np.array(values)
     first = attend_rows(exact(ONE), keys, value[:, np.newaxis], rows=partial(top_k, k=1), score=PLAIN)[0, 0]
     whole = law_of(np.log(SECOND_BEST)) @ balls(value)
     beyond = abs(first - whole) - abs(values[1] - hull(whole))

@@ -47,12 +47,15 @@ THIRD = np.array([[1, -3, 3, -1, 0, 0], [0, 1, -3, 3, -1, 0], [0, 0, 1, -3, 3, -
 )
 def test_basis(run, *, power=1, centred=True, factor=1.0, own=True):
     for rng in run.draws(quick=15, paper=200):
-        n, k, tau = int(rng.integers(2, 12)), int(rng.integers(1, 4)), float(rng.uniform(0.3, 3.0))
+        n = int(rng.integers(2, 12))
+        k = int(rng.integers(1, 4))
+        tau = float(rng.uniform(0.3, 3.0))
         basis, w, way = rng.normal(size=(n, k)), rng.normal(size=k), rng.normal(size=k)
         t = ball(tau)
         here, along = balls(basis) @ balls(w) / t, balls(basis) @ balls(way) / t
         energy = textbook.log(textbook.exp(here + along * variable(3)).sum()) * t
-        family, at = LinearScores(basis, tau=tau if own else 1.0), exact(w)
+        family = LinearScores(basis, tau=tau if own else 1.0)
+        at = exact(w)
         size, reach = float(np.abs(basis).max()), float(np.abs(way).sum())
         slope = family.gradient(at) @ way
         yield equals(slope, ball(factor) * coefficient(energy, 1), scale=reach * size, part="gradient", n=n)
@@ -80,7 +83,8 @@ def test_basis(run, *, power=1, centred=True, factor=1.0, own=True):
 )
 def test_basis_span(run, *, drawn=False, centred=True, cubic=0.0):
     for rng in run.draws(quick=10, paper=100):
-        tau, w = float(rng.uniform(0.3, 3.0)), rng.normal(size=2)
+        tau = float(rng.uniform(0.3, 3.0))
+        w = rng.normal(size=2)
         family = LinearScores(np.column_stack([GRID, GRID**2]) / 8.0, tau=tau)
         law = exact(rng.dirichlet(np.ones(6))) if drawn else family.weights(exact(w))
         logs = np.log(law) + cubic * GRID[:, 0] ** 3
@@ -124,7 +128,8 @@ def test_basis_identified(run, *, beside=True, wanted=1, always=False):
         n, k = basis.shape
         full = exact_rank(np.hstack([basis, np.ones((n, 1))]) if beside else basis)
         identified = always or full == k + (wanted if beside else 0)
-        family, w = LinearScores(basis, tau=0.5), rng.integers(-8, 9, size=k) / 8.0
+        family = LinearScores(basis, tau=0.5)
+        w = rng.integers(-8, 9, size=k) / 8.0
         yield equals(int(family.is_identified()), int(identified), scale=1, basis=name, part="criterion")
         other = w + (0.25 * rng.choice([-1.0, 1.0], size=k) if unseen is None else unseen)
         # two laws are one if the logarithms of their weights differ by a constant
@@ -151,7 +156,10 @@ def test_basis_identified(run, *, beside=True, wanted=1, always=False):
 )
 def test_initial_importance(run, *, with_prior=True, power=0, factor=1.0, start=0.0):
     for rng in run.draws(quick=10, paper=100):
-        n, k, tau, decay = int(rng.integers(2, 12)), 2, float(rng.uniform(0.3, 0.8)), float(rng.uniform(0.5, 0.95))
+        n = int(rng.integers(2, 12))
+        k = 2
+        tau = float(rng.uniform(0.3, 0.8))
+        decay = float(rng.uniform(0.5, 0.95))
         basis, w = rng.normal(size=(n, k)), rng.normal(size=k)
         plain = LinearScores(basis, tau=tau)
         even = balls(np.full(n, Fraction(1, n)))
@@ -192,8 +200,12 @@ def extreme(n, v, tau, best):
 def test_additive_bounds(run, *, dot=False, factor=1.0, euclidean=False):
     problems = []
     for rng in run.draws(quick=15, paper=200):
-        n, h, tau = int(rng.integers(2, 12)), int(rng.integers(1, 5)), float(rng.choice([0.25, 0.5, 1.0, 2.0]))
-        left, right, v = rng.normal(size=(h, 2)) * 2.0, rng.normal(size=(h, 2)) * 2.0, rng.normal(size=h)
+        n = int(rng.integers(2, 12))
+        h = int(rng.integers(1, 5))
+        tau = float(rng.choice([0.25, 0.5, 1.0, 2.0]))
+        left = rng.normal(size=(h, 2)) * 2.0
+        right = rng.normal(size=(h, 2)) * 2.0
+        v = rng.normal(size=h)
         score = Additive(left, right, v / tau)  # exactly
         problems.append(((score, v, tau, rng.normal(size=(3, 2)), rng.normal(size=(n, 2))), None))
     for n, v, tau in ((2, np.array([0.5, -1.0]), 1.0), (5, np.array([1.0, 0.25, -0.75]), 0.5)):
@@ -205,7 +217,8 @@ def test_additive_bounds(run, *, dot=False, factor=1.0, euclidean=False):
         size = (balls(v) ** 2).sum().sqrt() if euclidean else np.abs(balls(v)).sum()
         power = (2 * size / ball(tau) * ball(factor)).exp()
         low, high = 1 / (1 + (n - 1) * power), 1 / (1 + (n - 1) / power)
-        smallest, largest = rows.min(), rows.max()
+        smallest = rows.min()
+        largest = rows.max()
         yield at_least(smallest, low, n=n, tau=tau, part="below")
         yield at_most(largest, high, n=n, tau=tau, part="above")
         if best is not None:

@@ -32,7 +32,8 @@ from verify.textbook import balls
 MTA = ("vuckovic2020",)
 RECALLED = ("recalled", "derived")
 DERIVED = ("derived", "refereed on paper")
-KEYS, VALUES = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.array([[1.0], [3.0], [0.0]])
+KEYS = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+VALUES = np.array([[1.0], [3.0], [0.0]])
 QUERY = np.array([0.3, -0.2])
 PLAIN = DotProduct(scale=1.0)
 
@@ -93,7 +94,8 @@ def test_attention_kernel(run, *, commuted=False, looked_up=True, beta=0.8):
     value = np.array([[1.0, -0.5], [0.3, 2.0]])
     for rng in run.draws(quick=20, paper=200):
         n = int(rng.integers(2, 20))
-        nu, x = Measure(rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n))), rng.normal(size=2)
+        nu = Measure(rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n)))
+        x = rng.normal(size=2)
         law = textbook.laws(textbook.dot_scores(x[np.newaxis], nu.points, beta=beta), nu.weights)
         for name, function in (("tanh", np.tanh), ("linear", lambda y: y @ value.T)):
             after = function(balls(nu.points)) if looked_up else balls(nu.points)
@@ -177,12 +179,16 @@ def test_printed_lookup(run, *, factor=2, shift=0.0):
 )
 def test_token_space(run, *, transposed=False, by_key=False):
     for rng in run.draws(quick=20, paper=200):
-        n, d = int(rng.integers(3, 15)), 3
-        w_query, w_key, w_value = rng.normal(size=(2, d)), rng.normal(size=(2, d)), rng.normal(size=(2, d))
+        n = int(rng.integers(3, 15))
+        d = 3
+        w_query = rng.normal(size=(2, d))
+        w_key = rng.normal(size=(2, d))
+        w_value = rng.normal(size=(2, d))
         w_key[:, 0] = 0.0  # tokens that differ along the first axis have the same key
         y = rng.normal(size=(n, d))
         y[1] = y[0] + [1.0, 0.0, 0.0]
-        nu, x = Measure(y, rng.dirichlet(np.ones(n))), rng.normal(size=(2, d))
+        nu = Measure(y, rng.dirichlet(np.ones(n)))
+        x = rng.normal(size=(2, d))
         left, right = (w_key, w_query) if transposed else (w_query, w_key)
         scores = balls(x) @ balls(left).T @ (balls(y) @ balls(right).T).T / np.sqrt(ball(2))
         laws = textbook.laws(scores, nu.weights)

@@ -57,7 +57,8 @@ def random_gaussian(rng):
 def test_gaussian_dot(run, *, transposed=False, factors=1, stretch=1.0):
     for rng in run.draws(quick=4, paper=40):
         mean, root = random_gaussian(rng)
-        form, value = rng.normal(size=(2, 2)) / 4, rng.normal(size=(2, 2))
+        form = rng.normal(size=(2, 2)) / 4
+        value = rng.normal(size=(2, 2))
         sigma = balls(root) @ balls(root).T
         field = GaussianAttention(DotProduct(form=form), mean, root, value)
         tilt = sigma @ balls(form if transposed else form.T)

@@ -71,7 +71,8 @@ def test_multi_head(run, *, averaged=False, interleaved=False, shared=False):
         n = int(rng.integers(2, 7))
         w_query, w_key, w_value = (rng.normal(size=(heads * d_k, d)) / 2 for _ in range(3))
         w_out = rng.normal(size=(d, heads * d_k))
-        mu, x = Measure(rng.normal(size=(n, d)), rng.dirichlet(np.ones(n))), rng.normal(size=(1, d))
+        mu = Measure(rng.normal(size=(n, d)), rng.dirichlet(np.ones(n)))
+        x = rng.normal(size=(1, d))
         parts = [
             np.arange(h, heads * d_k, heads) if interleaved else np.arange(h * d_k, (h + 1) * d_k) for h in range(heads)
         ]
@@ -117,7 +118,8 @@ def prefix_scores(times, now, scores, ahead):
 )
 def test_causal(run, *, ahead=0, late=False):
     for rng in run.draws(quick=15, paper=150):
-        n, d = int(rng.integers(2, 10)), 2
+        n = int(rng.integers(2, 10))
+        d = 2
         times = rng.integers(0, 5, size=n) / 4.0  # unsorted, with ties
         mu = Measure(np.column_stack([times, rng.normal(size=(n, d))]), rng.dirichlet(np.ones(n)))
         x = mu.points[:, 1:]
@@ -156,7 +158,9 @@ def test_causal(run, *, ahead=0, late=False):
 def test_padding(run, *, padded_by_zero=False, after=False, counted=True):
     for rng in run.draws(quick=20, paper=200):
         n = int(rng.integers(3, 12))
-        keys, values, x = rng.normal(size=(n, 2)), rng.normal(size=(n, 1)), rng.normal(size=(2, 2))
+        keys = rng.normal(size=(n, 2))
+        values = rng.normal(size=(n, 1))
+        x = rng.normal(size=(2, 2))
         copies = rng.integers(0, 4, size=n)
         copies[:2] = (0, 3)
         repeated = np.repeat(np.arange(n), copies if counted else np.minimum(copies, 1))

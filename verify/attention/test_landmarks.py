@@ -118,7 +118,8 @@ def eliminated(matrix, pivots):
 def test_nystrom_schur(run, *, indefinite=False, added=0.0, factor=1):
     grid = np.array([[-1.0, 0.0], [1.0, 0.5], [0.0, -1.0], [0.5, 1.0], [-0.5, -0.5], [1.0, -1.0], [0.25, 0.25]])
     for rng, scale in zip(run.draws(quick=6, paper=99), cycle((1.0, 1e-12, 1e12)), strict=False):
-        x, marks = grid + 0.1 * rng.normal(size=grid.shape), int(rng.integers(1, 5))
+        x = grid + 0.1 * rng.normal(size=grid.shape)
+        marks = int(rng.integers(1, 5))
         apart = np.linalg.norm(x[:, np.newaxis] - x[np.newaxis], axis=2)
         matrix = scale * (0.1 * np.eye(7) + apart if indefinite else np.exp(x @ x.T))
         matrix = np.tril(matrix) + np.tril(matrix, -1).T  # symmetric to the last bit

@@ -119,7 +119,8 @@ def test_rows_are_laws(run, *, normalised=True, swapped=False, transposed=False,
 def test_boltzmann_gibbs(run, *, after=False, uniform=False, factor=1.0):
     for p in inputs.problems(run, quick=20, paper=300):
         nu = Measure(p.keys, law_of(p.masses))
-        a, b = p.keys @ p.queries[0], np.cos(np.arange(nu.size))
+        a = p.keys @ p.queries[0]
+        b = np.cos(np.arange(nu.size))
         reference = np.ones(nu.size) if uniform or after else nu.weights
         tilt = balls(a) * ball(factor) + balls(b)
         claimed = textbook.laws(tilt[np.newaxis, :], reference)[0]
@@ -165,16 +166,21 @@ def test_softmatch(run, *, after=False, dropped=False, beta=0.6):
             kernel = Softmatch(score, nu)
             yield equals(kernel.rows(exact(p.queries)), claimed, scale=1, score=name, **p.case)
     for rng in run.draws(quick=5, paper=50):
-        w_query, w_key, v = rng.normal(size=(4, 2)), rng.normal(size=(4, 2)), rng.normal(size=4)
-        x, nu = rng.normal(size=(2, 2)), Measure(rng.normal(size=(6, 2)), rng.dirichlet(np.ones(6)))
+        w_query = rng.normal(size=(4, 2))
+        w_key = rng.normal(size=(4, 2))
+        v = rng.normal(size=4)
+        x = rng.normal(size=(2, 2))
+        nu = Measure(rng.normal(size=(6, 2)), rng.dirichlet(np.ones(6)))
         left, right = balls(x) @ balls(w_query).T, balls(nu.points) @ balls(w_key).T
         scores = textbook.tanh(left[:, np.newaxis, :] + right[np.newaxis, :, :]) @ balls(v) * ball(beta / 0.6)
         claimed = textbook.laws(scores, np.ones(6) if after or dropped else nu.weights)
         claimed = claimed * balls(nu.weights) if after else claimed
         kernel = Softmatch(Additive(w_query, w_key, v), nu)
         yield equals(kernel.rows(exact(x)), claimed, scale=1, score="additive", n=6, d=2)
-    table, query = run.study(studies.attention_map), studies.query_index()
+    table = run.study(studies.attention_map)
+    query = studies.query_index()
     for head in range(studies.HEADS):
-        x, part = studies.unit_tokens(head, run.root), table.where(head=head)
+        x = studies.unit_tokens(head, run.root)
+        part = table.where(head=head)
         claimed = textbook.laws(textbook.dot_scores(x[query : query + 1], x, beta=studies.SHARPNESS * beta / 0.6))[0]
         yield equals(part.intervals("weight"), claimed, scale=part["weight.hi"].max(), head=head, part="photograph")

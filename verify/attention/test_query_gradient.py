@@ -58,8 +58,13 @@ def slopes(series):
 )
 def test_query_gradient(run, *, centred=True, divided=0.5, power=0.5):
     for rng in run.draws(quick=20, paper=200):
-        n, d, width = int(rng.integers(2, 15)), int(rng.integers(2, 5)), int(rng.integers(1, 4))
-        q, k, v, way = rng.normal(size=d), rng.normal(size=(n, d)), rng.normal(size=(n, width)), rng.normal(size=d)
+        n = int(rng.integers(2, 15))
+        d = int(rng.integers(2, 5))
+        width = int(rng.integers(1, 4))
+        q = rng.normal(size=d)
+        k = rng.normal(size=(n, d))
+        v = rng.normal(size=(n, width))
+        way = rng.normal(size=d)
         masses = textbook.exp(moving_query(k, q, way, power))
         claimed = slopes((masses / masses.sum(keepdims=True)) @ balls(v))
         still = Direction(way[np.newaxis], np.zeros((n, d)), np.zeros((n, width)), np.zeros(n))
@@ -86,11 +91,14 @@ def test_query_gradient(run, *, centred=True, divided=0.5, power=0.5):
     hypothesis("unscaled", "the scores are not divided by the root of the dimension", scale=1.0),
 )
 def test_query_bound(run, *, factor=0.5, largest=False, scale=None):
-    score, line = DotProduct(scale=scale), np.array([[1.0], [-1.0]])
+    score = DotProduct(scale=scale)
+    line = np.array([[1.0], [-1.0]])
     square = np.vstack([np.ones(4), -np.ones(4)])  # attains it too, in dimension four
     problems = [(np.zeros(1), line, line), (np.zeros(4), square, square)]
     for rng in run.draws(quick=20, paper=300):
-        n, d, size = int(rng.integers(2, 15)), int(rng.integers(1, 5)), float(rng.choice([0.1, 1.0, 4.0]))
+        n = int(rng.integers(2, 15))
+        d = int(rng.integers(1, 5))
+        size = float(rng.choice([0.1, 1.0, 4.0]))
         problems.append((size * rng.normal(size=d), rng.normal(size=(n, d)), rng.normal(size=(n, d))))
     for q, k, v in problems:
         n, d = k.shape
@@ -131,8 +139,13 @@ def closed_form(scores, support, alpha, tau):
 )
 def test_escort_gradient(run, *, ordinary=False, power=2.0, whole=False):
     for rng in run.draws(quick=12, paper=120):
-        n, d, tau = int(rng.integers(3, 10)), int(rng.integers(1, 4)), float(rng.uniform(0.5, 2.0))
-        q, k, v, way = rng.normal(size=d), rng.normal(size=(n, d)), rng.normal(size=(n, 2)), rng.normal(size=d)
+        n = int(rng.integers(3, 10))
+        d = int(rng.integers(1, 4))
+        tau = float(rng.uniform(0.5, 2.0))
+        q = rng.normal(size=d)
+        k = rng.normal(size=(n, d))
+        v = rng.normal(size=(n, 2))
+        way = rng.normal(size=d)
         q[0] += 2.0
         for alpha in (1.5, 2.0):
             series = moving_query(k, q, way, 0.5)
@@ -220,7 +233,8 @@ def test_not_lipschitz(run, *, ceiling=math.inf, frozen=False, start=0.0):
     for c, beyond in run.pick(
         quick=((1.0, 0.5), (4.0, 10), (16.0, 100), (64.0, 1000)), paper=tuple((4.0**k, 16**k / 2) for k in range(12))
     ):
-        x, first = np.array([[start], [c], [-c]]), np.array([[1.0], [0.0], [0.0]])
+        x = np.array([[start], [c], [-c]])
+        first = np.array([[1.0], [0.0], [0.0]])
         along = 0.0 * first if frozen else first
         tangent = Direction(along, along, first, np.zeros(3))
         measured = attend_jvp(exact(x), x, x, tangent)[0, 0]

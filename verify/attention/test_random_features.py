@@ -57,7 +57,9 @@ def quadratic(left, right, values, *, mask):
 def test_linear_recurrence(run, *, softmax=False, own=0, masked=True, decay="1", weighted=True):
     sizes = run.pick(quick=(5, 131), paper=(5, 20, 64, 65, 66, 131, 150))
     for n, rng in zip(sizes, run.streams(len(sizes)), strict=True):
-        q, k, v = rng.normal(size=(n, 3)), rng.normal(size=(n, 3)), rng.integers(-9, 10, size=(n, 2)).astype(float)
+        q = rng.normal(size=(n, 3))
+        k = rng.normal(size=(n, 3))
+        v = rng.integers(-9, 10, size=(n, 2)).astype(float)
         mask = np.tril(np.ones((n, n)), -own) if masked else np.ones((n, n))
         mask[0, 0] = 1.0  # the first query has nothing else to read
         masses = 1.0 + np.arange(n)[:, np.newaxis] % 3
@@ -159,7 +161,8 @@ def test_feature_sampling(run, *, difference=False, paired="1/2", factor="1", la
         if part == "output":
             continue
         turn = math.radians(angle)
-        q, k = np.array([1.0, 0.0]), np.array([math.cos(turn), math.sin(turn)])
+        q = np.array([1.0, 0.0])
+        k = np.array([math.cos(turn), math.sin(turn)])
         value, _, _ = kernel(q, k)
         claimed = variance(name, q, k, difference=difference, paired=paired) * ball(Fraction(factor))
         case = {"features": str(name), "angle": int(angle), "method": str(method), "part": str(part)}
@@ -172,7 +175,9 @@ def test_feature_sampling(run, *, difference=False, paired="1/2", factor="1", la
 
 def first_order(query, keys, values, *, covariance=True):
     """The coefficient of 1/m in the bias, from the moments of numerator and denominator of one frequency, in balls."""
-    q, k, v = ball(query), balls(keys), balls(values)
+    q = ball(query)
+    k = balls(keys)
+    v = balls(values)
     kernels = exp(q * k)
     n, d = (v * kernels).sum(), kernels.sum()
     left, right = k[:, np.newaxis], k[np.newaxis, :]
@@ -200,7 +205,8 @@ def first_order(query, keys, values, *, covariance=True):
 def test_feature_bias(run, *, biased=True, rate=1.0, covariance=True, query=study.QUERY, norms=1):
     table = run.study(study.random_features).where(part="output")
     exact, slope = first_order(query, study.KEYS, study.VALUES, covariance=covariance)
-    softmax, scale = table.where(method="exact").intervals("value")[0], hull(abs(slope))
+    softmax = table.where(method="exact").intervals("value")[0]
+    scale = hull(abs(slope))
     yield equals(softmax, hull(exact), scale=1, part="softmax")
     integrals = dict(zip(study.COUNTS, table.where(method="integral").intervals("value"), strict=True))
     bias = {m: value - softmax for m, value in integrals.items()}
@@ -217,7 +223,10 @@ def test_feature_bias(run, *, biased=True, rate=1.0, covariance=True, query=stud
 
 def mean_of_one(keys, values, norms):
     """The mean output of a single frequency, whose query cancels: a softmax over e^(w k - k^2 / 2), on a lattice."""
-    k, v, top, bottom = balls(keys), balls(values), ball(0), ball(0)
+    k = balls(keys)
+    v = balls(values)
+    top = ball(0)
+    bottom = ball(0)
     for i in range(-112, 113):
         w = ball(Fraction(i, 8))  # the integrand is analytic in |Im w| < 2, so that the step costs e^-100
         mass = exp(-w * w / 2)

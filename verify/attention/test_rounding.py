@@ -58,10 +58,12 @@ def scores(rng, d):
     yield "torus", TorusDistance(100.0), q, far, textbook.torus_scores(q, far, beta=100.0)
     apart = -textbook.distance_scores(q, -k, beta=1.0)
     yield "log distance", LogDistance(100.0, 1.0), q, -k, -log(1 + apart) * 100
-    x, y = np.full((1, 2), float(rng.uniform(1.0, 2.0))), rng.uniform(size=(KEYS, 2))
+    x = np.full((1, 2), float(rng.uniform(1.0, 2.0)))
+    y = rng.uniform(size=(KEYS, 2))
     form = np.outer(CANCELS, [1.0 / 3.0, 1.0 / 7.0])
     yield "form", DotProduct(form=form), x, y, balls(x) @ balls(form) @ balls(y).T
-    left, right = CANCELS[np.newaxis], np.array([[1.0 / 3.0, 1.0 / 7.0]])
+    left = CANCELS[np.newaxis]
+    right = np.array([[1.0 / 3.0, 1.0 / 7.0]])
     inner = (balls(x) @ balls(left).T)[:, np.newaxis, :] + (balls(y) @ balls(right).T)[np.newaxis, :, :]
     yield "additive", Additive(left, right, np.ones(1)), x, y, textbook.tanh(inner)[:, :, 0]
     even = np.repeat(rng.uniform(1.0, 2.0, size=(KEYS, 1)), 2, axis=1)
@@ -71,12 +73,14 @@ def scores(rng, d):
 
 def cancelling(rng, kind):
     """Instruments with matrices of which the products cancel: what each computes, its bound, and the exact output."""
-    x, points = rng.uniform(1.0, 1.25, size=(2, 3)), rng.uniform(1.0, 1.25, size=(4, 3))
+    x = rng.uniform(1.0, 1.25, size=(2, 3))
+    points = rng.uniform(1.0, 1.25, size=(4, 3))
     points[::2, 2] += 1.0  # small projections are plus and minus one
     points[1::2, 0] += 1.0
     x[0, 2], x[1, 0] = 2.0, 2.0
     x[:, 1], points[:, 1] = x[:, 0], points[:, 0]
-    mu, big = Measure(points, rng.dirichlet(np.ones(4))), np.array([[*CANCELS, 0.1]])
+    mu = Measure(points, rng.dirichlet(np.ones(4)))
+    big = np.array([[*CANCELS, 0.1]])
     small, one = np.array([[1.0, 0.0, -1.0]]), np.array([[1.0]])
     kernel = AttentionKernel(DotProduct(scale=0.1), mu, big)
     law = textbook.laws(textbook.dot_scores(x, points, beta=0.1), mu.weights)
@@ -123,7 +127,8 @@ def test_rounding(run, *, share=1.0, kind=np.float64):
     for rng in run.draws(quick=4, paper=40):
         d = int(rng.choice([1, 2, 8]))
         for name, score, x, y, exact in scores(rng, d):
-            asked, values = x.astype(kind).astype(np.float64), np.eye(KEYS)
+            asked = x.astype(kind).astype(np.float64)
+            values = np.eye(KEYS)
             weights = exp(exact)
             claimed = (weights / weights.sum())[0]
             found = read(asked, y, values, score=score)
@@ -152,7 +157,8 @@ def test_rounding(run, *, share=1.0, kind=np.float64):
 
 def settled(scores, a, b):
     """The limit of Sinkhorn's iteration in balls: the potential of the keys and the rows, after many sweeps."""
-    g, kernel = 0 * balls(b), exp(scores)
+    g = 0 * balls(b)
+    kernel = exp(scores)
     for _ in range(80):  # each contracts by a tenth or less
         f = 1 / (kernel @ (balls(b) * exp(g)))
         g = -log((balls(a) * f) @ kernel)
@@ -172,7 +178,8 @@ def halted(rng):
         (0.125, 2.0**-10, ("potential", "output")),
         (1.0, 2.0**-10, ("potential",)),
     ):
-        x, values = reach * np.array([[0.0], [-1.0], [1.0]]), np.array([[0.0], [1.0]])
+        x = reach * np.array([[0.0], [-1.0], [1.0]])
+        values = np.array([[0.0], [1.0]])
         yield x, x[1:], a, np.full(2, 0.5), values, np.array([size, 0.0]), sharp
     for _ in range(3):
         x, y = 0.5 * rng.normal(size=(4, 2)), 0.5 * rng.normal(size=(5, 2))

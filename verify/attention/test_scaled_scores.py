@@ -215,7 +215,8 @@ def test_stein_limit(run, *, shift=2, asymptotic=False, factor=1.0, gap=0.0):
     constant("reached", "the trace is not below its limit", share=0.0),
 )  # fmt: skip
 def test_saturation(run, *, exponent=2, unscaled=False, gap=0.0, rate=1, share=1.0):
-    table, n = run.study(saturation.saturation), saturation.KEYS
+    table = run.study(saturation.saturation)
+    n = saturation.KEYS
     top = largest(n)
     columns = zip(table["d"].tolist(), table["scaled"].tolist(), *map(table.intervals, ("trace", "score")), strict=True)
     for d, scaled, trace, score in columns:

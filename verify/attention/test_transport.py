@@ -66,7 +66,8 @@ def test_empirical(run, *, normalised=True, counted=True, causal=False):
     for rng in run.draws(quick=12, paper=100):
         n, copies = int(rng.integers(2, 12)), int(rng.integers(2, 5))
         x = rng.normal(size=(n, 2))
-        mu, size = Measure(x), float(np.abs(x).max())
+        mu = Measure(x)
+        size = float(np.abs(x).max())
         claimed = textbook.average(textbook.dot_scores(x, x, beta=1), x)
         yield equals(move(mu).points, claimed, scale=size, part="tokens", n=n)
         counts = rng.permuted(np.arange(n) % 3 + 1)

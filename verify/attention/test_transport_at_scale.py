@@ -24,10 +24,12 @@ from verify.textbook import balls
 @cache
 def shifted(scale, root, centred, reflected):
     """Bounds of the distance of a cloud to its shift, which a claimed factor does not change, and the shift."""
-    run, found = Run("distance.large", scale, root), []
+    run = Run("distance.large", scale, root)
+    found = []
     n = run.pick(quick=1500, paper=20_000)
     for rng, dim in zip(run.streams(2), (2, 3), strict=True):
-        points, shift = np.round(rng.normal(size=(n, dim)), 6), np.round(2.0 + rng.random(dim), 6)
+        points = np.round(rng.normal(size=(n, dim)), 6)
+        shift = np.round(2.0 + rng.random(dim), 6)
         mu = Measure.normalised(points, rng.dirichlet(np.full(n, 2.0)))
         centre = shift if centred else np.zeros(dim)
         image = mu.enclosed().push_forward(lambda x: shift - x if reflected else x + shift)  # noqa: B023
@@ -39,7 +41,9 @@ def shifted(scale, root, centred, reflected):
 @cache
 def small(scale, root):
     """Distances of clouds that are small enough for the matrix, and their bounds without it."""
-    run, m, found = Run("distance.large", scale, root), 300, []
+    run = Run("distance.large", scale, root)
+    m = 300
+    found = []
     for rng in run.draws(quick=2, paper=6):
         mu, nu = (Measure(rng.normal(size=(m, 2)) + k, rng.dirichlet(np.ones(m))) for k in (0.0, 0.5))
         found.append((m, w1(mu, nu), w1(mu, nu, atoms=m // 2)))

@@ -45,9 +45,12 @@ def problem(rng, n):
 def cold(case, epsilon):
     """P h(x) for tokens of density 1 + <a, y> on the sphere, in balls; their law is von Mises and Fisher's."""
     form, x, a, w = (balls(part) for part in case)
-    pull, n = x @ form, len(a)
+    pull = x @ form
+    n = len(a)
     r = (pull @ pull).sqrt()
-    u, b, half = pull / r, r / (2 * ball(epsilon)), ball(Fraction(n, 2))
+    u = pull / r
+    b = r / (2 * ball(epsilon))
+    half = ball(Fraction(n, 2))
     first = b.coth() - 1 / b if n == 3 else b.bessel_i(half) / b.bessel_i(half - 1)
     crossed = first / b * (a @ w) + (1 - n * first / b) * (a @ u) * (w @ u)
     return (first * (w @ u) + crossed) / (1 + first * (a @ u))

@@ -128,7 +128,9 @@ def test_defect(run, *, sign=1, part="flat"):
 
 def shortfall(x, sign, terms=400):
     """The coefficient of the root of the bandwidth in a stack's error: a source on either wall, by cosines, in balls."""
-    pi, t, x = flint.arb.pi(), ball(Fraction(1, 10)), ball(Fraction(x))
+    pi = flint.arb.pi()
+    t = ball(Fraction(1, 10))
+    x = ball(Fraction(x))
     first = (-pi * pi * t).exp()
     total = 4 * pi * pi * t * first * (pi * x).cos()
     for k in range(3, 2 * terms, 2):
@@ -155,7 +157,8 @@ def test_stack(run, *, power=Fraction(1, 2), sign=1, clock=1):
     table = run.study(studies.boundary).where(part="stack")
     epsilons = sorted(set(table["epsilon"].tolist()), reverse=True)
     places = table.where(epsilon=epsilons[0])["place"].tolist()
-    pi, t = flint.arb.pi(), clock * ball(Fraction(str(SEGMENT_TIME)))
+    pi = flint.arb.pi()
+    t = clock * ball(Fraction(str(SEGMENT_TIME)))
     truth = [hull((-pi * pi * t).exp() * (pi * ball(Fraction(x))).cos()) for x in places]
     levels = [table.where(epsilon=e).intervals("value") for e in epsilons]
     yield equals(order([level[0] - truth[0] for level in levels]), power, scale=1, x=0.0, part="order")

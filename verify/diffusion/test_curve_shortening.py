@@ -35,11 +35,13 @@ CURVES = {f"{a}, {b}": {"x": ((1, a, 0.0),), "y": ((1, 0.0, b),)} for a, b in EL
 @cache
 def layered(name, density, nodes, levels):
     """Some angles of a curve, and for falling bandwidths how its tokens move there, and what area it gains."""
-    waves, angle = CURVES[name], exact(2 * np.pi * np.arange(nodes) / nodes)
+    waves = CURVES[name]
+    angle = exact(2 * np.pi * np.arange(nodes) / nodes)
     points, tangent = traced(waves, angle, 0), traced(waves, angle, 1)
     speed = norm(tangent, axis=1)
     weights = {"uniform": speed, "even": exact(np.ones(nodes)), "wave": speed * (1 + WAVE * np.cos(angle))}[density]
-    chosen, layers = slice(None, None, nodes // 16), []
+    chosen = slice(None, None, nodes // 16)
+    layers = []
     for level in range(levels):
         epsilon = 0.02 * waves["y"][0][2] ** 2 * 0.5**level
         change = advance_tokens(points, epsilon, weights) - points

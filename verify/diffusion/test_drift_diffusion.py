@@ -161,7 +161,8 @@ def test_multipliers(run, *, factor=1, swapped=False, rounded=False):
 )
 def test_transform(run, *, factor=1, averaged=False, size=1.0):
     for n in (4, 31, 1009, 65537, 10**5):
-        grid, j = PeriodicGrid((n,)), np.arange(n)
+        grid = PeriodicGrid((n,))
+        j = np.arange(n)
         shapes = (np.eye(1, n, 1)[0], np.cos(2.0 * np.pi * j * 3 / n), 1.0 + j / n, np.where(2 * j < n, 1.0, -1.0))
         for number, values in enumerate(shapes):
             for c in (1.0, 2.0**-40, 2.0**40) if n < 10**4 else (1.0,):
@@ -223,7 +224,8 @@ def test_second_order(run, *, quarter=Fraction(1, 4), flat=False):
 )
 def test_kernels(run, *, drift=2, moments=MOMENTS):
     for dim, nodes in ((1, 128), (2, 48)):
-        grid, every = PeriodicGrid((nodes,) * dim), nodes // 4
+        grid = PeriodicGrid((nodes,) * dim)
+        every = nodes // 4
         chosen = (slice(None, None, every),) * dim
         p, h, half = waves(grid, drift)
         target = half[chosen].ravel()
@@ -269,7 +271,8 @@ def through_law(epsilon):
 def through_tokens(n, offset, ends):
     """Attention of quantile tokens at 256 nodes, of many at every 16th."""
     levels = np.linspace(0.0, 1.0, n) if ends else (np.arange(n) + offset) / n
-    keys, queries = WAVY.quantiles(exact(levels))[:, np.newaxis], PeriodicGrid((256,)).nodes[:: 1 if n <= 400 else 16]
+    keys = WAVY.quantiles(exact(levels))[:, np.newaxis]
+    queries = PeriodicGrid((256,)).nodes[:: 1 if n <= 400 else 16]
     return propagate(queries, keys, wavy(keys[:, 0]), 0.02, score=chordal(0.02))
 
 

@@ -93,7 +93,8 @@ def test_another_law(run, *, root=False, power=1, ratio=1):
     for epsilon in run.pick(
         quick=(Fraction(1, 4), Fraction(1, 32)), paper=(Fraction(1, 4), Fraction(1, 32), Fraction(1, 256))
     ):
-        places, multiplier = balls(X[CHOSEN]), heat_multiplier(float(epsilon))
+        places = balls(X[CHOSEN])
+        multiplier = heat_multiplier(float(epsilon))
         smooth, own = series(m, places, epsilon * ratio), series(m, places, 0)
         law, values = hull(series(m, balls(X), 0)), hull(series(h, balls(X), 0))
         p = law * GRID.multiply(law, multiplier) ** power

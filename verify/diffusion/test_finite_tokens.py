@@ -25,15 +25,11 @@ from theory.evidence import Claim, bug, constant, equals, hypothesis, verifies
     bug("normaliser", "the query adds to the sum of the values only", counted=0),
 )
 def test_finite(run, *, more=0, among=True, counted=1):
-    k, w, h = (
-        (Fraction(1), Fraction(1, 4), Fraction(5, 8)),
-        (Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)),
-        (1, -2, 3),
-    )
-    own, c = (
-        Fraction(3, 2),
-        sum(map(math.prod, zip(w, k, h, strict=True))) / sum(map(math.prod, zip(w, k, strict=True))),
-    )
+    k = (Fraction(1), Fraction(1, 4), Fraction(5, 8))
+    w = (Fraction(1, 4), Fraction(1, 2), Fraction(1, 4))
+    h = (1, -2, 3)
+    own = Fraction(3, 2)
+    c = sum(map(math.prod, zip(w, k, h, strict=True))) / sum(map(math.prod, zip(w, k, strict=True)))
     output = SampledOutput(*(np.repeat([float(v) for v in a], 2) / share for a, share in ((k, 1), (w, 2), (h, 1))))
     for n in run.pick(quick=(2, 3, 5), paper=(2, 3, 5, 7)):
         for part, query in (("drawn", 0), ("among", 1)):

@@ -47,7 +47,8 @@ def circle(x):
 def certified(x, level, *, half=False):
     """P h(x) in balls at the bandwidth 2^-level / 50, over the circle or, with ``half``, the keys past the minimiser."""
     place, f, log_p, h = circle(x)
-    rate, turn = 2**level / (2 * ball(START)), ball(-1).acos()
+    rate = 2**level / (2 * ball(START))
+    turn = ball(-1).acos()
 
     def weight(v):
         return (log_p(place + v) - f(v) * rate).exp()
@@ -76,7 +77,8 @@ def stated(x, *, drift=2, cubic=1, printed=False):
     x = ball(x)
     c, d = 3 + x.cos(), 3 * ball(BETA) * (3 + x.cos())  # of 2 kappa (v^2 / 2 + beta v^3 / 2 + ...)
     slope = -place.sin() * 4 / 5 + (2 * place).cos() * 3 / 5
-    first, second = place.cos() - (2 * place).sin(), -place.sin() - 2 * (2 * place).cos()
+    first = place.cos() - (2 * place).sin()
+    second = -place.sin() - 2 * (2 * place).cos()
     plain = (second + drift * slope * first) / c
     mass = (4 * ball(-1).acos() / c).sqrt() if printed else ball(1)
     return plain / mass - cubic * d / c**2 * first
@@ -201,7 +203,8 @@ def test_rounding(run, *, factor=1, scaled=lambda _: 1.0, halves=2, size=1.0):
         keys = witness if rng is None else rng.normal(size=(12, 1))
         values = np.sign(keys)
         for epsilon in (1e-12, 1e-3, 1.0):
-            delta, query = 1e-3 * epsilon, exact([[0.0]])
+            delta = 1e-3 * epsilon
+            query = exact([[0.0]])
             plain = GeneralScore(zero, epsilon)
             moved = GeneralScore(lambda _, y, off=delta: -off * np.sign(y[..., 0]), epsilon)
             before, after = (attend(query, keys, size * values, score=score)[0, 0] for score in (plain, moved))

@@ -157,7 +157,9 @@ def test_truncated(run, *, printed=("0.755", "0.059", "0.0033"), growth=2, least
 
 def lifted(x, u):
     """Tokens with two more features each, as query and as key, so that dot products gain <u, x_i> - |x_j|^2 + 1."""
-    rise, norm, one = (x @ u)[:, np.newaxis], (x * x).sum(axis=1)[:, np.newaxis], np.ones((len(x), 1))
+    rise = (x @ u)[:, np.newaxis]
+    norm = (x * x).sum(axis=1)[:, np.newaxis]
+    one = np.ones((len(x), 1))
     return np.hstack([x, one, rise]), np.hstack([x, one - norm, one])
 
 

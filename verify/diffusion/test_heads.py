@@ -34,7 +34,8 @@ def torus(x):
 @cache
 def head_multiplier(epsilon, head, size):
     """The Fourier coefficients of the chordal kernel between the images of two tokens under an integer map."""
-    back, k = np.linalg.inv(MAPS[head]).T.round(), PeriodicGrid((size, size)).frequencies
+    back = np.linalg.inv(MAPS[head]).T.round()
+    k = PeriodicGrid((size, size)).frequencies
     factors = chordal_multiplier(epsilon)(*(sum(back[i, j] * k[j] for j in range(2)) for i in range(2)))
     return lambda *_: factors
 
@@ -120,7 +121,8 @@ def _engine(maps, epsilon):
     """The heads through the engine: tokens on the grid, mapped, against their exact multipliers."""
     grid = PeriodicGrid((48, 48))
     p, _, values, _, _ = torus(grid.axes)
-    columns, places = values.reshape(2, -1).T, grid.nodes[::331]
+    columns = values.reshape(2, -1).T
+    places = grid.nodes[::331]
     for number, w in enumerate(maps):
         tokens, queries = exact(grid.nodes) @ w.T, exact(places) @ w.T
         found = propagate(queries, tokens, columns, epsilon, score=chordal(epsilon), weights=p.ravel())
@@ -150,7 +152,8 @@ def quantiles(n):
 )  # fmt: skip
 def test_density(run, *, bend=3, drift=2, averaged=False):
     amplitudes, shares = (0.3, -0.25), (0.4, 0.6)
-    tokens, places = quantiles(run.pick(quick=600, paper=1600)), np.linspace(0.2, 6.0, run.pick(quick=6, paper=24))
+    tokens = quantiles(run.pick(quick=600, paper=1600))
+    places = np.linspace(0.2, 6.0, run.pick(quick=6, paper=24))
     x = exact(places)
     first, second = np.cos(x) - np.sin(2 * x), -np.sin(x) - 2 * np.cos(2 * x)
     speeds = [(1 + a * np.cos(x)) ** -2 for a in amplitudes]
@@ -164,9 +167,12 @@ def test_density(run, *, bend=3, drift=2, averaged=False):
     def function(t):
         return np.sin(t) + 0.5 * np.cos(2 * t)
 
-    levels, given = [], exact(tokens.mid)  # what a token is off counts in its value: an average moves by as much
+    # what a token is off counts in its value: an average moves by as much
+    levels = []
+    given = exact(tokens.mid)
     for level in range(run.pick(quick=6, paper=7)):
-        epsilon, found = 0.04 / 2**level, 0.0
+        epsilon = 0.04 / 2**level
+        found = 0.0
         for a, w in zip(amplitudes, shares, strict=True):
             keys, queries = given + a * np.sin(given), x + a * np.sin(x)
             # tokens are at most 0.65 deviations of the narrowest kernel apart, a trapezoidal rule that errs by exp(-45)

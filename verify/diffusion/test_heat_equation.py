@@ -117,7 +117,8 @@ def test_conformal(run, *, exponent=lambda d: Fraction(4, d - 2), factor=lambda 
 )
 def test_radial(run, *, exponent=lambda d: 4 / (d - 2), missed=lambda d: 4 / d, drift=2):
     d, r = sympy.symbols("d r", positive=True)
-    u, h = sympy.Function("u", real=True)(r), sympy.Function("h", real=True)(r)
+    u = sympy.Function("u", real=True)(r)
+    h = sympy.Function("h", real=True)(r)
 
     def beyond(power):
         phi = power * u / 2
@@ -195,9 +196,11 @@ def test_conserved(run, *, power=2, heat=-1, drift=2):
         f = p ** sympy.Rational(4, d - 2)
         volume = f ** sympy.Rational(d, 2)  # of the conformal metric, in units of the old one
         yield equals(zero(f**heat * volume - p**2, {p: 3}), 0, scale=1, part="specific heat", d=d)
-    grid, density = PeriodicGrid((64,)), CircleDensity([0.8, 0.0], [0.0, 0.3])
+    grid = PeriodicGrid((64,))
+    density = CircleDensity([0.8, 0.0], [0.0, 0.3])
     x = exact(grid.axes[0])
-    rho, start = density(x), np.sin(x) + 0.5 * np.cos(2 * x)
+    rho = density(x)
+    start = np.sin(x) + 0.5 * np.cos(2 * x)
     matrix = grid.matrix(lambda values: drift_diffusion(grid, rho, values, kappa=drift / 2))
     for time in (0.2, 1.0):
         gain = grid.integral(rho**power * (semigroup(matrix, time, start) - start))
@@ -286,7 +289,8 @@ def test_surface(run, *, kappa=1, rate=1, areas=True):
     table = run.study(studies.surface) if areas else run.study(studies.surface, areas=False)
     places, (_, levels) = table.levels("x"), read_levels(table, "change")
     x = exact(places)
-    first, second = np.cos(x) - 0.8 * np.sin(2 * x), -np.sin(x) - 1.6 * np.cos(2 * x)
+    first = np.cos(x) - 0.8 * np.sin(2 * x)
+    second = -np.sin(x) - 1.6 * np.cos(2 * x)
     claimed = 0.5 * (second - 2.0 * float(kappa) * 0.3 * np.sin(x) * first)
     yield equals(order(largest_errors(levels, claimed)), rate, scale=1, part="order")
     for at, place in enumerate(places):  # coarser bandwidths may change with the other sign

@@ -114,7 +114,8 @@ def ring(rng, d):
 
 def image(mu, moved, centre, covariance, size, **case):
     """Mean and covariance of the output at every token, against what is claimed for them."""
-    far, mean = float(np.abs(moved.mid).max()), mu.weights @ moved
+    far = float(np.abs(moved.mid).max())
+    mean = mu.weights @ moved
     rounding = average_error(far, mu.size, relative=lattice.ERROR)  # of the lattice
     yield equals(mean + Interval(-rounding, rounding), centre, scale=size, part="mean", **case)
     rounding = covariance_error(far, mu.size, relative=lattice.ERROR)
@@ -141,7 +142,9 @@ def image(mu, moved, centre, covariance, size, **case):
 def test_gaussian_keys(run, *, power=3, inverted=False, mean=1, law=gaussian):
     cases = [NAMED, *(ring(rng, 2) for rng in run.draws(quick=1, paper=12))]
     for number, (centre, root) in enumerate(cases):
-        mu, m, sigma = law(centre, root), balls(centre) * ball(mean), balls(root) @ balls(root).T
+        mu = law(centre, root)
+        m = balls(centre) * ball(mean)
+        sigma = balls(root) @ balls(root).T
         for name, metric in (("distance", np.eye(2)), ("mapped distance", WEIGHT)):
             kernel = DistanceAttention(mu, metric, metric, np.eye(2))  # epsilon is one half, so that G = 2 W'W
             moved = kernel.enclosed(mu.points, centre, root)

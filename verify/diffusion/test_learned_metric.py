@@ -59,7 +59,8 @@ def half_operator(metric, places, drift, volume):
     """Half the drift-diffusion of h in the metric g, for p = exp(u) sqrt(1/g) relative to its volume, by hand."""
     x = exact(places)
     g, slope = metric(x)
-    u1, h1 = -0.8 * np.sin(x) + 0.6 * np.cos(2 * x), np.cos(x) - np.sin(2 * x)
+    u1 = -0.8 * np.sin(x) + 0.6 * np.cos(2 * x)
+    h1 = np.cos(x) - np.sin(2 * x)
     h2 = -np.sin(x) - 2 * np.cos(2 * x)
     # the Laplacian has -g'/2g beside h'', and the density relative to the volume another -g'/2g in log p, doubled
     return 0.5 * (h2 + (drift * (u1 - float(volume) * slope / g) - 0.5 * slope / g) * h1) / g
@@ -68,7 +69,9 @@ def half_operator(metric, places, drift, volume):
 @cache
 def certified(curve, x, epsilon):
     """P h(x) in balls, over one turn of keys."""
-    x, turn, rate = ball(x), ball(-1).acos(), 1 / (2 * ball(epsilon))
+    x = ball(x)
+    turn = ball(-1).acos()
+    rate = 1 / (2 * ball(epsilon))
 
     def weight(y):
         return (y.cos() * 4 / 5 + (2 * y).sin() * 3 / 10 - SCORES[curve][0](x + 0 * y, y) * rate).exp()
@@ -92,7 +95,8 @@ def ladder(table, curve, drift, volume, *, shown=None):
     for at, place in enumerate(places):
         yield equals(limit(levels[-5:, at], order=1), truth[at], scale=size, curve=curve, x=round(place, 3))
     for at, level in ((1, 0), (1, 3), (8, 2)):
-        x, epsilon = places[at], float(epsilons[level])
+        x = places[at]
+        epsilon = float(epsilons[level])
         start = ball(x).sin() + (2 * ball(x)).cos() / 2
         claimed = (certified(curve, x, epsilon) - start) / ball(epsilon)
         yield equals(
@@ -127,12 +131,15 @@ class Weighed:
     def dissimilarity(self, x, y):
         """Of floats, relatively accurate near the diagonal."""
         chord = 4.0 * np.sin(0.5 * (y - x)[..., 0]) ** 2
-        here, there = polynomial(self.waves, x[..., 0]), polynomial(self.waves, y[..., 0])
+        here = polynomial(self.waves, x[..., 0])
+        there = polynomial(self.waves, y[..., 0])
         return chord * (1.0 + self.shape * chord) * (1.0 + (0.5 * (here + there) if self.symmetric else here))
 
     def between(self, x, y):
         """The same of balls or series."""
-        chord, here, there = 2 - 2 * (y - x).cos(), exactly(self.waves, x), exactly(self.waves, y)
+        chord = 2 - 2 * (y - x).cos()
+        here = exactly(self.waves, x)
+        there = exactly(self.waves, y)
         return chord * (1 + ball(self.shape) * chord) * (1 + ((here + there) / 2 if self.symmetric else here))
 
     def metric(self, x):
@@ -205,7 +212,8 @@ def expanded(curve):
     for x in map(ball, ANGLES):
         y = x + variable(5)[()]
         p = (y.cos() * 4 / 5 + (2 * y).sin() * 3 / 10).exp()
-        f, hp = curve.between(x, y), p * (y.sin() + (2 * y).cos() / 2)
+        f = curve.between(x, y)
+        hp = p * (y.sin() + (2 * y).cos() / 2)
         found.append(divide_series(laplace_series(f, hp, 2), laplace_series(f, p, 2))[1])
     return found
 
@@ -350,19 +358,24 @@ def test_linear(run, *, inverted=True, drift=2, power=2, transposed=False):
 def _torus(run, w, mapped, drift, inverted, factor, m):
     grid = PeriodicGrid((run.pick(quick=32, paper=48),) * 2)
     x, y = (np.broadcast_to(exact(axis), grid.shape) for axis in grid.axes)
-    p, h = np.exp(0.4 * np.cos(x) + 0.3 * np.sin(x + y)), np.sin(x) * np.cos(y) + 0.5 * np.cos(x + y)
+    p = np.exp(0.4 * np.cos(x) + 0.3 * np.sin(x + y))
+    h = np.sin(x) * np.cos(y) + 0.5 * np.cos(x + y)
     rows = [[Fraction(v) for v in row] for row in mapped.tolist()]
     (a, b), (_, c) = [[sum(r[i] * r[j] for r in rows) for j in (0, 1)] for i in (0, 1)]
     det = a * c - b * b
     metric = [c / det, -b / det, a / det] if inverted else [a, b, c]
-    s, t = np.sin(x + y), np.cos(x + y)
+    s = np.sin(x + y)
+    t = np.cos(x + y)
     ux, uy = -0.4 * np.sin(x) + 0.3 * t, 0.3 * t
-    hx, hy = np.cos(x) * np.cos(y) - 0.5 * s, -np.sin(x) * np.sin(y) - 0.5 * s
-    xx, xy = -np.sin(x) * np.cos(y) - 0.5 * t, -np.cos(x) * np.sin(y) - 0.5 * t
+    hx = np.cos(x) * np.cos(y) - 0.5 * s
+    hy = -np.sin(x) * np.sin(y) - 0.5 * s
+    xx = -np.sin(x) * np.cos(y) - 0.5 * t
+    xy = -np.cos(x) * np.sin(y) - 0.5 * t
     terms = (xx + drift * ux * hx, 2 * xy + drift * (ux * hy + uy * hx), xx + drift * uy * hy)  # h_yy is h_xx here
     half = float(factor) / 2 * sum(Interval.exactly(k) * term for k, term in zip(metric, terms, strict=True))
     chosen = (slice(None, None, 8), slice(None, None, 8))
-    truth, size = half[chosen].ravel(), float(abs(half.mid).max())
+    truth = half[chosen].ravel()
+    size = float(abs(half.mid).max())
     epsilons = [0.08 * 0.5**level / m**2 for level in range(7)]
     layers = [convolve(grid, p, h, linear_multiplier(epsilon, w)) for epsilon in epsilons]
     levels = np.stack([((found - h) / e)[chosen].ravel() for found, e in zip(layers, epsilons, strict=True)])
@@ -373,7 +386,8 @@ def _torus(run, w, mapped, drift, inverted, factor, m):
         yield equals(limit(levels[:, at], order=1), target, scale=size, m=m, place=at)
     # attention itself, to tokens of three turns, by their features W y
     shifts = 2 * math.pi * np.stack(np.meshgrid([-1, 0, 1], [-1, 0, 1]), axis=-1).reshape(-1, 1, 2)
-    keys, epsilon = exact((grid.nodes + shifts).reshape(-1, 2)) @ mapped.T, 0.1 / m**2
+    keys = exact((grid.nodes + shifts).reshape(-1, 2)) @ mapped.T
+    epsilon = 0.1 / m**2
     queries = exact(grid.nodes[:: grid.size // 7]) @ mapped.T
     found = propagate(queries, keys, np.tile(h.ravel(), 9), epsilon, weights=np.tile(p.ravel(), 9))
     claimed = convolve(grid, p, h, linear_multiplier(epsilon, w)).ravel()[:: grid.size // 7]

@@ -48,7 +48,8 @@ def swept_shift(t, sweeps, swept):
 
 def coefficient(way, epsilon, s, *, half_of=Fraction(1, 2), times=1, sign=1):
     """The drift over the slope of the log-density, for a normal law: a Gaussian product, or a quadratic equation."""
-    e, s = Interval.exactly(Fraction(epsilon)), Interval.exactly(Fraction(s))
+    e = Interval.exactly(Fraction(epsilon))
+    s = Interval.exactly(Fraction(s))
     if way == "sinkhorn":
         return half_of * 2 * (s + e / 2 - (s * s + e * e / 4).sqrt()) / e
     precision = 1 / s - sign * Fraction(way[6:]) / (s + e)
@@ -123,7 +124,8 @@ ROUND = CircleDensity([0.5, 0.0], [0.0, 0.2], logarithmic=False)
 def test_flow(run, *, sign=1, sinkhorn=Fraction(1, 2), divided=0, even=False):
     kappas = {way_of(0.0): 1, way_of(0.5): Fraction(1, 2), way_of(1.0): divided, "sinkhorn": sinkhorn}
     n = run.pick(quick=400, paper=1200)
-    levels, tokens = [velocities(epsilon, n, even) for epsilon in _FALLING], exact(_round(n, even)[:, 0])
+    levels = [velocities(epsilon, n, even) for epsilon in _FALLING]
+    tokens = exact(_round(n, even)[:, 0])
     slopes = {"cos x": (-np.sin(tokens), Fraction(1, 4)), "sin 2x": (2 * np.cos(2 * tokens), Fraction(2, 5))}
     for way, kappa in kappas.items():
         for value in (1, -1):
@@ -147,7 +149,8 @@ def velocities(epsilon, n, even):
     Where 400 tokens are sparsest they are 0.75 deviations of the narrowest kernel apart: as a trapezoidal rule in the
     level they err by some exp(-35).
     """
-    tokens, score = exact(_round(n, even)), chordal(epsilon)
+    tokens = exact(_round(n, even))
+    score = chordal(epsilon)
     columns = np.concatenate([np.cos(tokens), np.sin(tokens)], axis=1)
     logs = read(tokens, tokens, columns, score=score).log_partition  # of the smoothed density, up to a constant
     found = {}

@@ -61,7 +61,8 @@ def across(place, part, *, cubic=1, printed=False, volume=None):
     """The coefficient of epsilon of p (0) or of h p (1) as it is stated, with the mass of the peak."""
     (c, d, e, grown), functions = place
     value, slope, bend = functions[part]
-    grown, mass = grown if volume is None else volume, (4 * ball(-1).acos() / c).sqrt()
+    grown = grown if volume is None else volume
+    mass = (4 * ball(-1).acos() / c).sqrt()
     plain = bend / c if printed else mass * bend / c
     even = -e / c**2 / 4 + cubic * 5 * d * d / c**3 / 12 + 2 * ball(grown) / c
     return plain + mass * (even * value - cubic * d / c**2 * slope)
@@ -89,7 +90,8 @@ def _summed(around, weighted, cubic, printed, volume):
 
 
 def dissimilarity(x, y):
-    v, t = y[..., 0] - x[..., 0], y[..., 1]
+    v = y[..., 0] - x[..., 0]
+    t = y[..., 1]
     return (1.5 + 0.8 * np.cos(t)) * 2.0 * np.sin(v / 2.0) ** 2 * (1.0 + 0.5 * np.sin(t) * np.sin(v))
 
 
@@ -157,7 +159,8 @@ def on_sphere(level):
 
     score = GeneralScore(f, epsilon, 64.0 * U * 300.0 * epsilon)
     values = points[:, 1] + points[:, 0] ** 2 + 0.3 * points[:, 2] + 0.5 * points[:, 2] ** 2
-    weights, query = areas * np.exp(0.4 * points[:, 0]), exact(np.zeros((1, 1)))
+    weights = areas * np.exp(0.4 * points[:, 0])
+    query = exact(np.zeros((1, 1)))
     return propagate(query, points.mid, values, epsilon, score=score, weights=weights)[0]
 
 
@@ -165,7 +168,8 @@ def fermi(inner, outer, flat):
     """The volume in Fermi coordinates about S^k in S^n x R^m, as a function of the distance t along a slanted normal."""
     normal = outer - inner + flat
     theta = sympy.symbols(f"theta1:{inner + 1}", real=True)
-    v, t = sympy.symbols(f"v1:{normal + 1}", real=True), sympy.Symbol("t", positive=True)
+    v = sympy.symbols(f"v1:{normal + 1}", real=True)
+    t = sympy.Symbol("t", positive=True)
     radial = v[: outer - inner]
     reach = sympy.sqrt(sum(part**2 for part in radial))
     base = [sympy.cos(theta[0]), sympy.sin(theta[0])] if inner == 1 else [sympy.Integer(1)]

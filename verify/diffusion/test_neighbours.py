@@ -87,7 +87,8 @@ def changes(dim, share):
 )  # fmt: skip
 def test_knn(run, *, power=1, drift=2, beyond=2):
     for dim in (1, 2):
-        x, rate = balls(PLACES[dim].T), 2 // dim
+        x = balls(PLACES[dim].T)
+        rate = 2 // dim
         mean = (VOLUME[dim] / (2 * PI) ** dim) ** rate
         truth = operator(x, drift) / (2 * (dim + beyond) * mean * density(x) ** (rate * power))
         levels = np.stack([changes(dim, 0.16 / 2**level) for level in range(run.pick(quick=7, paper=8))])
@@ -113,7 +114,8 @@ def test_knn(run, *, power=1, drift=2, beyond=2):
 )  # fmt: skip
 def test_radius(run, *, power=0, divisor=None, volume=VOLUME):
     for dim in (1, 2):
-        x, rate = exact(PLACES[dim].T), 2 // dim
+        x = exact(PLACES[dim].T)
+        rate = 2 // dim
         p = density(x)
         shares = [0.16 / 4 ** (level * dim) for level in range(run.pick(quick=5, paper=6))]
         ratios, beyond = [], []
@@ -155,7 +157,8 @@ def test_tokens(run, *, factor=1, flat=True, even=False):
         k = n // 20
         tokens = 2 * np.pi * (np.arange(n) + 0.5)[:, np.newaxis] / n if even else quantiles(n)
         first = int(np.searchsorted(tokens[:, 0], 3.6))  # h falls from 2.6 to 4.7
-        between, step = 0.5 * (tokens[first] + tokens[first + k]), tokens[first + 1] - tokens[first]
+        between = 0.5 * (tokens[first] + tokens[first + k])
+        step = tokens[first + 1] - tokens[first]
         # away from where the angles start anew, and where the keys are one side's by a thousandth of a token
         places = np.concatenate([PLACES[1][1:4], [between - 1e-3 * step, between + 1e-3 * step]])
         rows = top_k(SquaredDistance(20.0).matrix(places, tokens), k)

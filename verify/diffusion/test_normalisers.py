@@ -50,7 +50,8 @@ def function(x):
     return np.sin(x) + 0.5 * np.cos(2 * x)
 
 
-P, H = LAW(X), function(X)
+P = LAW(X)
+H = function(X)
 
 
 def half(drift, uniform=False):
@@ -100,7 +101,8 @@ def judged(levels, drift, uniform=False, **case):
     yield at_most(errors[-1], Fraction(1, 5000), scale=1, part="left after one extrapolation", **case)
 
 
-_LEVELS, _COARSE = {"quick": 10, "paper": 11}, 7
+_LEVELS = {"quick": 10, "paper": 11}
+_COARSE = 7
 
 
 def tokens_agree(run, way, claimed):
@@ -116,7 +118,9 @@ def tokens_agree(run, way, claimed):
 @cache
 def among_tokens(n):
     """What the chosen places read from n quantile tokens, weighted or doubly normalised."""
-    tokens, score, places = LAW.tokens(n), chordal(WIDE), GRID.nodes[CHOSEN]
+    tokens = LAW.tokens(n)
+    score = chordal(WIDE)
+    places = GRID.nodes[CHOSEN]
     values = function(exact(tokens))
     log_density = read(exact(tokens), tokens, values, score=score).log_partition
     halved = propagate(places, tokens, values, WIDE, score=score, weights=np.exp(-0.5 * log_density))
@@ -203,7 +207,8 @@ def test_sinkhorn(run, *, drift=1, sweeps=None):
     constant("shared", "k sweeps take away the share k / (k + 1) of one half", drift=Fraction(3, 2)),
 )
 def test_fixed_sweeps(run, *, drift=2, converged=False):
-    count, truth = run.pick(**_LEVELS), half(drift)
+    count = run.pick(**_LEVELS)
+    truth = half(drift)
     for kernel in KERNELS:
         for sweeps in (1, 2, 4):
             levels = scaled(kernel, count) if converged else swept(kernel, sweeps, count)

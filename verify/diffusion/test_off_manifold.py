@@ -24,7 +24,9 @@ from theory.evidence import (
 )
 
 RUAN = ("ruan2024",)
-DENSE, WAVE = {1: Fraction(1, 5), 2: Fraction(1, 10)}, {1: Fraction(1), 2: Fraction(1, 2)}  # cosines of p and h
+# cosines of p and h
+DENSE = {1: Fraction(1, 5), 2: Fraction(1, 10)}
+WAVE = {1: Fraction(1), 2: Fraction(1, 2)}
 
 
 def off_circle(x, radius, epsilon, pull=lambda radius: radius):
@@ -105,7 +107,8 @@ def test_off_manifold(run, *, share=lambda r: 1 / (2 * r), drift=2, dense=DENSE,
     mean = sum(c * dense.get(k, 0) for k, c in WAVE.items())
     yield equals(centre, mean, scale=1, r=0, part="centre")
     for radius in (0.4, 2.0):
-        b, orders = ball(pull(radius)) / ball(0.125), np.arange(4)
+        b = ball(pull(radius)) / ball(0.125)
+        orders = np.arange(4)
         factors = radial_multiplier(radius, 0.125)(exact(orders))
         for k, factor in zip(orders.tolist(), factors, strict=True):
             claimed = b.bessel_i(k) / b.bessel_i(0)

@@ -71,11 +71,14 @@ POWERS = {2.0: lambda s: s**2, 0.5: np.sqrt, -1.0: lambda s: 1 / s}
 )
 def test_order(run, *, first=normalise_rows, swapped=False, power=1, twice=1, key=False, number=1):
     for drawn in similarities(run):
-        s, printed, n = exact(drawn), balls(drawn), len(drawn)
+        s = exact(drawn)
+        printed = balls(drawn)
+        n = len(drawn)
         for r, raised in POWERS.items():
             strong = compose(first, partial(inflate, r=r), normalise_rows)(s)
             yield equals(strong, rows(raised(printed)), scale=1, part="inflation", r=r, n=n)
-        query, degree = 0.5 + np.arange(n), printed.sum(axis=1)
+        query = 0.5 + np.arange(n)
+        degree = printed.sum(axis=1)
         both = printed / degree[:, np.newaxis] / degree
         identities = {
             "query": (normalise_rows((query if key else query[:, np.newaxis]) * s), rows(printed)),
@@ -110,11 +113,15 @@ def test_inflation(run, *, power=1, early=False, key=False, beta=1.0):
     for rng in run.draws(quick=4, paper=40):
         n = int(rng.integers(3, 9))
         q, k = rng.normal(size=(4, 2)), rng.normal(size=(n, 2))
-        s, sigma, shift = rng.uniform(0.5, 3.0, size=(4, n)), rng.uniform(0.6, 2.0, size=4), rng.normal(size=4)
-        weigh, strengthen = partial(inflate_exponentially, sigma=sigma), partial(inflate, r=2.0)
+        s = rng.uniform(0.5, 3.0, size=(4, n))
+        sigma = rng.uniform(0.6, 2.0, size=4)
+        shift = rng.normal(size=4)
+        weigh = partial(inflate_exponentially, sigma=sigma)
+        strengthen = partial(inflate, r=2.0)
         steps = (strengthen, weigh, normalise_rows) if early else (weigh, normalise_rows, strengthen, normalise_rows)
         moved = exact(s) + (np.linspace(0.0, 1.0, n) if key else shift[:, np.newaxis])
-        tempered, dots = balls(s) / balls(sigma)[:, np.newaxis], textbook.dot_scores(q, k, beta=beta)
+        tempered = balls(s) / balls(sigma)[:, np.newaxis]
+        dots = textbook.dot_scores(q, k, beta=beta)
         score = DotProduct(scale=1.0)
         direct = compose(partial(inflate_exponentially, sigma=1.0), normalise_rows)(score.matrix(exact(q), exact(k)))
         identities = {
@@ -180,7 +187,8 @@ def test_student(run, *, t=2.0, c=-1.0, power=2, gaussian=False):
 def test_weight(run, *, sign=-1, factor=1, axis=1, farthest=False):
     witness = np.array([[0.0], [1.0], [3.0]])
     for x in (witness, *(rng.normal(size=(6, 2)) for rng in run.draws(quick=3, paper=40))):
-        f, n = -textbook.distance_scores(x, x, beta=1.0), len(x)
+        f = -textbook.distance_scores(x, x, beta=1.0)
+        n = len(x)
         best = distances(x).argmax(axis=1) if farthest else np.arange(n)
         for epsilon in (0.5, 0.125):
             law = biased_weights(exact(x), exact(x), SquaredDistance(0.5 / epsilon))

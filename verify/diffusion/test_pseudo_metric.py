@@ -99,9 +99,12 @@ def test_axioms(run, *, textbook=False, squares=False, positive=False, margin=MA
         signed = positive and name == "bilinear"
         square = squares and name.startswith(("squared", "1 -"))
         obeyed = (1, 1, 1, 1) if textbook or signed else (*holds[:3], 1) if square else holds
-        found, case = defects(-values if signed else values)._asdict(), {"f": name, "cloud": number}
+        found = defects(-values if signed else values)._asdict()
+        case = {"f": name, "cloud": number}
         if name == "-x.y on the sphere":
-            at, lengths = np.arange(len(values)), np.array([length, *np.ones(len(values) - 1)])  # of the first point
+            # of the first point
+            at = np.arange(len(values))
+            lengths = np.array([length, *np.ones(len(values) - 1)])
             own = values[at, at] * lengths**2
             yield equals(own.max() - own.min(), 0, scale=1, part="diagonal", f=name)
         for axiom, true in zip(AXIOMS, obeyed, strict=True):
@@ -127,7 +130,9 @@ def test_axioms(run, *, textbook=False, squares=False, positive=False, margin=MA
 )
 def test_axiom_witnesses(run, *, both=None, power=2, sign=1):
     del run
-    pi, line, arc = 4 * ball(1).atan(), exact(LINE), exact(ARC)
+    pi = 4 * ball(1).atan()
+    line = exact(LINE)
+    arc = exact(ARC)
     cases = {  # its values, that of the whole, and the sum of those of the parts
         "square": (distances(line) ** power, ball(4), ball(2)),
         "1 - cos": (cosine_gaps(arc), ball(1), 2 - ball(2).sqrt() if both is None else ball(both)),
@@ -157,7 +162,8 @@ def test_axiom_witnesses(run, *, both=None, power=2, sign=1):
 )
 def test_relaxed_triangle(run, *, factor=2, power=2, once=False):
     a, b = sympy.symbols("a b", nonnegative=True)
-    f, g = sympy.Rational(factor), 1 if once else sympy.Rational(factor)
+    f = sympy.Rational(factor)
+    g = 1 if once else sympy.Rational(factor)
     form = f * a**power + g * b**power - (a + b) ** power
     rest = (a - b) ** 2 if power == 2 else 0
     yield equals(zero(form - rest, {a: 1, b: 2}), 0, scale=1, part="identity")
@@ -186,7 +192,8 @@ def test_relaxed_triangle(run, *, factor=2, power=2, once=False):
     bug("transposed", "the transposed map is applied", transposed=True),
 )
 def test_pseudo_metric(run, *, beside=0.0, factor=1.0, transposed=False):
-    tall, flat = np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([[1.0, -1.0], [2.0, -2.0 + beside]])
+    tall = np.array([[2.0, 0.0], [1.0, 1.0]])
+    flat = np.array([[1.0, -1.0], [2.0, -2.0 + beside]])
     ends = np.array([[0.5, 0.25], [1.5, 1.25]])  # apart by (1, 1), which flat sends to zero
     images = {"kernel": ends @ (flat if transposed else flat.T), "features": np.square([[-1.0], [1.0 + beside]])}
     for part, points in images.items():

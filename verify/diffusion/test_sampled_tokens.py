@@ -28,8 +28,12 @@ from verify.diffusion.test_sampling_rates import CRITICAL, DENSITY, FUNCTION, RE
 
 SINGER = ("ruan2024", "singer2006")
 SETTING = ("independent tokens of density p on the circle and the torus", "chordal kernel")
-TOKENS, FIXED = 4096, {1: 0.05, 2: 0.2}  # where the other one varies
-MILLION, ALONG = 10**6, {1: 64, 2: 32}  # tokens, and places along an axis
+# where the other one varies
+TOKENS = 4096
+FIXED = {1: 0.05, 2: 0.2}
+# tokens, and places along an axis
+MILLION = 10**6
+ALONG = {1: 64, 2: 32}
 
 
 def places(d, *, far=False):
@@ -91,7 +95,8 @@ def configurations(run, part="spread"):
 )
 def test_drawn_mean(run, *, uniform=False, share=1):
     for d, n, epsilon, rows in configurations(run, "mean"):
-        values, spots = rows.intervals("value"), places(d)
+        values = rows.intervals("value")
+        spots = places(d)
         unit = 0.1 * (4096 / n) ** 0.5  # a step at the largest bandwidth, and deviations grow by the root
         for k, (bias, _) in moments(d, n, epsilon).items():
             place = tuple(spots[k].tolist())

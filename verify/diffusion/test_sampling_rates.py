@@ -101,13 +101,15 @@ UNIFORM = {d: Waves.of(1.0, ((1,) + (0,) * (d - 1), 0.0, 0.0)) for d in (1, 2)}
 @cache
 def centre(d, place, epsilon, *, uniform=False):
     """The output over infinitely many tokens."""
-    p, b = (UNIFORM if uniform else DENSITY)[d], 1 / epsilon
+    p = (UNIFORM if uniform else DENSITY)[d]
+    b = 1 / epsilon
     return (p * FUNCTION[d]).smoothed(place, b) / p.smoothed(place, b)
 
 
 def heavy(d, place, epsilon, power, *, about=None, square=2):
     """E[K^2 (h - c)^power] / (E K)^2 by Bessel functions, about c unless told; K^2 is the kernel at half the bandwidth."""
-    p, b = DENSITY[d], 1 / epsilon
+    p = DENSITY[d]
+    b = 1 / epsilon
     off = FUNCTION[d] - (centre(d, place, epsilon) if about is None else about)
     for _ in range(power):
         p = p * off
@@ -224,9 +226,11 @@ def test_leading(run, *, width=4, half=2, extra=0, flat=0, uniform=False, trace=
         p = (2 * PI) ** -d if uniform else density(d, place)
         squared_trace = FUNCTION[d].laplacian().at(place) ** 2
         squares = squared_trace if trace else hessian_squared(d, place)
-        numerator, power = gradient_squared(d, place), 1
+        numerator = gradient_squared(d, place)
+        power = 1
         if part == "critical":
-            numerator, power = (2 * squares + squared_trace) / 8, flat
+            numerator = (2 * squares + squared_trace) / 8
+            power = flat
         ratios = []
         for epsilon, value in zip(*variances(run, d, part), strict=True):
             law = numerator / (half * p * reach(d, epsilon, width) * ball(epsilon) ** (extra + power))

@@ -120,7 +120,8 @@ def test_coordinates(run, *, density=1, drift=2, cubic=1):
 
 def midpoint(d, odd):
     """The coefficient of t^3 in f(x, x + t v) for a symmetric f, which is even in v about the midpoint."""
-    x, t = coordinates(d), sympy.Symbol("t", real=True)
+    x = coordinates(d)
+    t = sympy.Symbol("t", real=True)
     v = np.array(sympy.symbols(f"v1:{d + 1}", real=True))
     shift = {a: a + t * b / 2 for a, b in zip(x, v, strict=True)}
     metric = table(d, 2, lambda i, j: sympy.Function(f"g{min(i, j)}{max(i, j)}", real=True)(*x))

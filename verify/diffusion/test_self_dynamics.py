@@ -52,7 +52,9 @@ def test_sphere_step(run, *, linear=False, up=2, share=1, lower=0):
     for dim in run.pick(quick=(1, 2, 3), paper=(1, 2, 3, 4, 5, 8)):
         for radius, epsilon in ((1.0, 0.5), (1.0, 0.0625), (0.25, 0.125), (1.5, 0.03125)):
             case = {"d": dim, "R": radius, "epsilon": epsilon}
-            found, r, e = sphere_layer(exact(radius), epsilon, dim), ball(radius), ball(epsilon)
+            found = sphere_layer(exact(radius), epsilon, dim)
+            r = ball(radius)
+            e = ball(epsilon)
             b = r * r / (e * share)
             claimed = r - dim * e / (2 * r) if linear else r * ratio(max(dim - lower, 1), b, up=up)
             yield equals(found, claimed, scale=radius, **case)
@@ -117,7 +119,8 @@ def collapse(dim, level, frozen):
 
     A sphere that is not there after four times as many layers as the law allows is given up.
     """
-    epsilon, radius = 2.0**-level, exact(1.0)
+    epsilon = 2.0**-level
+    radius = exact(1.0)
     first = sphere_layer(radius, epsilon, dim)
     early, count = None, 0
     while not (radius * radius).hi < epsilon and count < 4 * 2**level:

@@ -79,7 +79,8 @@ def test_gap(run, *, power=2, share=1, circles=1, last=False):
 def crowded(epsilon, density, circles):
     """The masses of tokens around the circle, and the eigenvalues of their layer; the circle may be there twice."""
     (x,) = PeriodicGrid((64,)).axes
-    p, circle = density(exact(x)), np.stack([np.cos(x), np.sin(x)], axis=1)
+    p = density(exact(x))
+    circle = np.stack([np.cos(x), np.sin(x)], axis=1)
     points = np.concatenate([circle + np.array([100.0 * part, 0.0]) for part in range(circles)])
     return p, chain_spectrum(TokenLayer(exact(points), epsilon, weights=np.tile(p, circles)).rows)
 
@@ -189,7 +190,8 @@ def test_diameter(run, *, share=Fraction(1, 2), skip=False, deviation=False):
     rest = 1 - y - shrunk - y * (1 - y) / (1 + y)  # the last term is not negative
     yield equals(zero(rest, {y: Fraction(1, 3)}), 0, scale=1, part="tanh and exp")
     for scores, start, pair in dissimilarities(run):
-        values, bound = exact(start), ball(1)
+        values = exact(start)
+        bound = ball(1)
         for number in range(4 if pair else 2):
             f = scores
             if number and not pair:  # the second one sees the tokens

@@ -46,7 +46,8 @@ DEGREES = 48
 def flow(way, kappa, clock):
     """The solutions at the times of the study, at its places, in balls: L has the drift 2 kappa."""
     start, eighth, waves = on_sphere(kappa) if way == "sphere" else on_circle(kappa)
-    step, found = eighth**clock, []
+    step = eighth**clock
+    found = []
     for _ in TIMES:
         found.append(np.array([value.real for value in (waves * (step * start)).entries()]))
         step = step * step
@@ -73,12 +74,15 @@ def on_circle(kappa):
 def on_sphere(kappa):
     """Return z + z^2 / 2 in Legendre polynomials, exp(L / 8) for p = 1 + 0.6 z, and the matrix of values at the places."""
     slope = ball(0.6)
-    start, density, scaled = acb_mat(DEGREES, 1), acb_mat(DEGREES, DEGREES), acb_mat(DEGREES, DEGREES)
+    start = acb_mat(DEGREES, 1)
+    density = acb_mat(DEGREES, DEGREES)
+    scaled = acb_mat(DEGREES, DEGREES)
     for degree, share in enumerate((Fraction(1, 6), Fraction(1), Fraction(1, 3))):
         start[degree, 0] = ball(share)
     for n in range(DEGREES):
         rate = -n * (n + 1)
-        up, down = ball(Fraction(n + 1, 2 * n + 1)) * slope, ball(Fraction(n, 2 * n + 1)) * slope
+        up = ball(Fraction(n + 1, 2 * n + 1)) * slope
+        down = ball(Fraction(n, 2 * n + 1)) * slope
         pull = 2 * ball(kappa) * slope * ball(Fraction(n * (n + 1), 2 * n + 1))
         density[n, n], scaled[n, n] = 1, rate
         if n + 1 < DEGREES:
@@ -214,7 +218,8 @@ def rough_chains(run, ahead):
     hypothesis("farther", "layers are off by fifty times what is said", push=50.0),
 )
 def test_carried(run, *, share=1, layers=lambda count: count, times=1.0, push=1.0, ahead=0.0):
-    tokens, count = CircleDensity(*LOG_P).tokens(24), 200
+    tokens = CircleDensity(*LOG_P).tokens(24)
+    count = 200
     rows = TokenLayer(tokens, 0.125, score=chordal(0.125)).rows
     rows = rows / rows.sum(axis=1, keepdims=True)
     power = np.array((acb_mat((times * rows).tolist()) ** count).tolist())
@@ -247,7 +252,8 @@ def test_carried(run, *, share=1, layers=lambda count: count, times=1.0, push=1.
     hypothesis("heat", "the kernel of the law is the heat kernel", other="heat"),
 )
 def test_tokens(run, *, half=False, ends=False, other="chordal"):
-    table, places = run.study(studies.stacking), places_of("circle")
+    table = run.study(studies.stacking)
+    places = places_of("circle")
     for before, t in zip((TIMES[0], *TIMES), TIMES, strict=False):
         for epsilon in reversed(table.where(way="tokens").levels("epsilon")):
             law = table.where(way=other, t=before if half else t, epsilon=epsilon)["value"]
@@ -305,11 +311,14 @@ def gaussian_keys(mean, variance, epsilon):
 def test_autoregressive(
     run, *, variance=lambda s, e: s * (s + e) / (2 * s + e), share=1, power=lambda k: k
 ):  # fmt: skip
-    m, queries = Fraction(1, 2), (-0.5, 0.5, 1.25)
+    m = Fraction(1, 2)
+    queries = (-0.5, 0.5, 1.25)
     for s, e in ((Fraction(1), Fraction(1, 4)), (Fraction(2), Fraction(1, 2)), (Fraction(1, 4), Fraction(1, 2))):
-        v, rho = ball(variance(s, e)), s / (s + share * e)
+        v = ball(variance(s, e))
+        rho = s / (s + share * e)
         tokens, masses = gaussian_keys(m, s, e)
-        keys, asked = tokens[:, np.newaxis], exact(queries)[:, np.newaxis]
+        keys = tokens[:, np.newaxis]
+        asked = exact(queries)[:, np.newaxis]
         for k in range(7):
             values = exact([float(hermite(k, ball(y) - ball(m), v).mid()) for y in tokens])
             found = propagate(asked, keys, values, float(e), score=SquaredDistance(0.5 / float(e)), weights=masses)

@@ -73,7 +73,8 @@ def test_static_limit(run, *, slope=0.2, swapped=False, dot=False):
     witness = np.array([[-3.0], [0.5]]), np.array([[0.0], [1.0], [-0.5]]), np.array([1.0]), np.array([1.0])
     circle = (2.0 * CIRCLE, CIRCLE, LEFT, RIGHT)
     for q, k, left, right in (witness, circle, *list(clouds(run))[1:]):
-        keys, values = balls(k) @ balls(left if swapped else right), np.eye(len(k))
+        keys = balls(k) @ balls(left if swapped else right)
+        values = np.eye(len(k))
         first, second = descending(keys)[:2]
         gap = keys[first] - keys[second]
         for temperature in (0.25, 0.03125):
@@ -98,7 +99,8 @@ def test_static_limit(run, *, slope=0.2, swapped=False, dot=False):
     hypothesis("relu", "the activation is constant below zero, not increasing", activation=0.0),
 )
 def test_static_rate(run, *, slope=Fraction(1, 5), other=1, activation=0.2):
-    keys, one = np.array([[0.0], [1.0], [-2.0]]), np.ones(1)
+    keys = np.array([[0.0], [1.0], [-2.0]])
+    one = np.ones(1)
     gap = {1: 1, 2: 3}[other]
     for part, query, share in (("negative", -3.0, slope), ("positive", 0.5, Fraction(1))):
         rates = []
@@ -129,7 +131,8 @@ def test_static_rate(run, *, slope=Fraction(1, 5), other=1, activation=0.2):
 def test_even_activation(run, *, slope=None, sign=-1.0, power=2, across=1.0, leaky=0.2):
     line = np.array([[0.0], [1.0], [3.0]])
     for x in (line, *(rng.normal(size=(6, 1)) for rng in run.draws(quick=3, paper=40))):
-        tokens, n = exact(x), len(x)
+        tokens = exact(x)
+        n = len(x)
         for alpha in (1.5, 0.75):
             score = GraphScore([alpha], [sign * alpha], slope)
             law = biased_weights(tokens, tokens, score)

@@ -74,8 +74,10 @@ def moments(law):
 )
 def test_reversible(run, *, power=1, form=None, columns=False):
     for number, rng in enumerate(run.draws(quick=6, paper=60)):
-        n, by_distance = int(rng.integers(6, 20)), bool(number % 2)
-        tokens, masses = rng.normal(size=(n, 2)), rng.dirichlet(np.ones(n)) + 1e-3
+        n = int(rng.integers(6, 20))
+        by_distance = bool(number % 2)
+        tokens = rng.normal(size=(n, 2))
+        masses = rng.dirichlet(np.ones(n)) + 1e-3
         masses /= masses.sum()
         epsilon = float(rng.choice([0.25, 0.5, 1.0]))
         score = SquaredDistance(0.5 / epsilon) if by_distance else DotProduct(form=np.eye(2) / (2 * epsilon))
@@ -105,7 +107,8 @@ def balanced(tokens, masses, epsilon, *, by_distance, power, columns):
 
 def eliminate(rows):
     """The stationary law of a chain of fractions, by elimination without a subtraction."""
-    n, left = len(rows), [list(row) for row in rows]
+    n = len(rows)
+    left = [list(row) for row in rows]
     for k in range(n - 1, 0, -1):
         out = sum(left[k][:k])
         for i in range(k):
@@ -247,7 +250,8 @@ def rates(kappa, *, count=8, modes=24):
     for column in vectors.T[:count].tolist():
         v = np.array([acb(entry.real, entry.imag) for entry in column])
         adjoint = np.array([entry.conjugate() for entry in v])
-        size, image = (adjoint @ v).real, matrix @ v
+        size = (adjoint @ v).real
+        image = matrix @ v
         quotient = (adjoint @ image).real / size
         left = sum((abs(entry) ** 2 for entry in image - v * quotient), arb(0)) / size
         residual = hull(left.sqrt()).hi

@@ -49,7 +49,8 @@ def trapezoid(nodes=768):
 
 def layer(form, scale, at):
     """P h on the curve by attention with the score scale x^T A y."""
-    u, score = trapezoid(), DotProduct(scale, Q.T @ FORMS[form] @ Q)
+    u = trapezoid()
+    score = DotProduct(scale, Q.T @ FORMS[form] @ Q)
     return attend(curve(exact(at)), curve(u), function(u)[:, np.newaxis], score=score, weights=DENSITY(u))[:, 0]
 
 
@@ -86,7 +87,8 @@ def test_bilinear(run, *, speed=1, drift=2, form="identity"):
     truth = ball(Fraction(2, 5) * speed) * (
         bend + drift * log_slope * slope
     )  # the metric A has the speed 5 / 2, squared
-    start, size = function(exact(places(run))), abs(hull(truth)).max()
+    start = function(exact(places(run)))
+    size = abs(hull(truth)).max()
     scales = [6.25 * 2**k for k in range(7)]
     found = np.stack([layer(form, scale, places(run)) for scale in scales])
     levels = np.stack([(row - start) * (2 * scale) for row, scale in zip(found, scales, strict=True)])

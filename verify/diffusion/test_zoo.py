@@ -80,11 +80,14 @@ def squared_norms(centres):
 )
 def test_soft_k_means(run, *, biased=1.0, factor=1.0, power=1):
     for points, c, beta, _ in groups(run):
-        x, centres, score = exact(points), exact(c), DotProduct(scale=2.0 * beta)
+        x = exact(points)
+        centres = exact(c)
+        score = DotProduct(scale=2.0 * beta)
         bias = -beta * biased * squared_norms(c)
         memberships = textbook.laws(squares(points, c) * -ball(beta * factor))
         claimed = means(memberships, points, power)
-        n, size = len(points), float(np.abs(points).max())
+        n = len(points)
+        size = float(np.abs(points).max())
         yield equals(biased_weights(x, centres, score, bias=bias), memberships, scale=1, part="memberships", n=n)
         yield equals(regroup(x, centres, score, bias=bias), claimed, scale=size, part="centres", n=n)
         kept = mixture_step(points, c, 2.0 * beta)
@@ -112,7 +115,9 @@ def test_k_means(run, *, score=None, k=1, rows=False, steps=1):
     for x, _, _, rng in groups(run, n=24):
         c = x[:3] + 0.1 * rng.normal(size=(3, 2))  # near a point each, so that none stays empty
         hard = attend_rows(x, c, np.eye(3), rows=partial(top_k, k=k), score=chosen)
-        apart, n, size = squares(x, c), len(x), float(np.abs(x).max())
+        apart = squares(x, c)
+        n = len(x)
+        size = float(np.abs(x).max())
         nearest = np.eye(3)[[least(row) for row in apart]]
         yield equals(int((hard == nearest).all()), 1, scale=1, part="labels", n=n)
         claimed = means(balls(nearest), x)
@@ -151,7 +156,8 @@ def regrouped_by(labels, x, c, *, rows):
     hypothesis("second", "the gap to the third centre decides", other=2),
 )
 def test_k_means_limit(run, *, power=1.0, biased=1.0, other=1):
-    x, c = np.array([[0.25, 0.5]]), np.array([[0.0, 0.0], [1.0, 0.75], [-1.0, 1.5]])
+    x = np.array([[0.25, 0.5]])
+    c = np.array([[0.0, 0.0], [1.0, 0.75], [-1.0, 1.5]])
     gaps = sorted(squares(x, c)[0], key=lambda square: float(square.mid()))
     if power != 1.0:
         gaps = [np.sqrt(square) for square in gaps]
@@ -172,7 +178,8 @@ def rate_of(memberships):
 
 def objective(x, c, m):
     """The objective of fuzzy c-means at its best memberships, of points and centres as balls or series."""
-    total, p = 0, 1 / (1 - ball(m))
+    total = 0
+    p = 1 / (1 - ball(m))
     for point in x:
         apart = [sum((a - b) * (a - b) for a, b in zip(centre, point, strict=True)) for centre in c]
         inner = sum((square.log() * p).exp() for square in apart)
@@ -182,7 +189,9 @@ def objective(x, c, m):
 
 def slope_of(x, c, m):
     """The gradient of that objective in balls, by power series."""
-    t, points, centres = variable(2)[()], balls(x), balls(c)
+    t = variable(2)[()]
+    points = balls(x)
+    centres = balls(c)
     slope = np.empty(c.shape, dtype=object)
     for at in np.ndindex(*c.shape):
         moved = centres.copy()

@@ -78,9 +78,11 @@ def rows(s):
 def test_markov_clustering(run, *, r=2.0, squared=True):
     expand = (lambda h: h @ h) if squared else (lambda h: h)
     step = compose(expand, partial(inflate, r=r), normalise_rows)
-    h, claimed = normalise_rows(exact(TRIANGLES)), rows(balls(TRIANGLES))
+    h = normalise_rows(exact(TRIANGLES))
+    claimed = rows(balls(TRIANGLES))
     for number in range(1, 5):
-        h, claimed = step(h), rows((claimed @ claimed) ** 2)
+        h = step(h)
+        claimed = rows((claimed @ claimed) ** 2)
         yield equals(h, claimed, scale=1, part="steps", step=number)
     end = h.mid
     for _ in range(run.pick(quick=40, paper=80)):
@@ -117,8 +119,10 @@ def eigenvalues(kernel):
 )
 def test_spectrum(run, *, least=-1, laplacian=False, divided=False, later=0.0, beyond=0):
     for x, _ in clouds(run, quick=2, paper=12):
-        n, score = len(x), SquaredDistance(0.5)
-        law, scores = biased_weights(exact(x), exact(x), score), -squares(x) / 2
+        n = len(x)
+        score = SquaredDistance(0.5)
+        law = biased_weights(exact(x), exact(x), score)
+        scores = -squares(x) / 2
         tilted = scores + balls(later * np.triu(np.ones((n, n))))
         for own, seen, floor in ((True, np.ones((n, n)), beyond), (False, 1.0 - np.eye(n), least)):
             case = {"own": own, "n": n}
@@ -199,12 +203,14 @@ def test_diffusion_maps(run, *, power=1.0, query=False):
 )
 def test_neighbour_embedding(run, *, own=False, n_power=1, same=False):
     for points, rng in clouds(run):
-        n, sigma = len(points), rng.uniform(0.6, 1.5, size=len(points))
+        n = len(points)
+        sigma = rng.uniform(0.6, 1.5, size=len(points))
         sigma[0] = 2.0
         seen = np.ones((n, n)) if own else 1.0 - np.eye(n)
         twice = 2 * balls(np.full(n, 1.0) if same else sigma) ** 2
         claimed = rows(np.exp(-squares(points) / twice[:, np.newaxis]) * balls(seen))
-        x, square = exact(points), exact(sigma) ** 2
+        x = exact(points)
+        square = exact(sigma) ** 2
         queries = np.concatenate([x / square[:, np.newaxis], -0.5 / square[:, np.newaxis]], axis=1)
         keys = np.concatenate([x, (x**2).sum(axis=1, keepdims=True)], axis=1)
         p = attend_graph(biased_weights(queries, keys, DotProduct(scale=1.0)), 1.0 - np.eye(n))

@@ -19,7 +19,8 @@ PI = flint.arb.pi()
 
 def gradient(function, queries):
     """The gradients in balls, by power series, of a function of one point."""
-    t, slope = variable(2)[()], np.empty(queries.shape, dtype=object)
+    t = variable(2)[()]
+    slope = np.empty(queries.shape, dtype=object)
     for i, axis in np.ndindex(*queries.shape):
         moved = balls(queries[i])
         moved[axis] = moved[axis] + t
@@ -43,7 +44,9 @@ def gradient(function, queries):
 )
 def test_mean_shift(run, *, power=2, narrow=1.0, plain=False):
     for x, q, width, _ in groups(run):
-        beta, n, size = 0.5 / width**2, len(x), float(np.abs(x).max())
+        beta = 0.5 / width**2
+        n = len(x)
+        size = float(np.abs(x).max())
         h = np.sqrt(1 / (2 * ball(beta)))
         score = SquaredDistance(narrow * beta)
 
@@ -75,10 +78,13 @@ def test_mean_shift(run, *, power=2, narrow=1.0, plain=False):
 )
 def test_kernel_regression(run, *, factor=1, axis=1, root=False):
     for x, q, h, rng in groups(run):
-        y, n, beta = rng.normal(size=len(x)), len(x), 0.5 / h**2
+        y = rng.normal(size=len(x))
+        n = len(x)
+        beta = 0.5 / h**2
         apart = np.sqrt(squares(q, x)) if root else squares(q, x)
         claimed = textbook.laws(apart * -ball(beta) * factor, axis=axis) @ balls(y)
-        size, found = float(np.abs(y).max()), attend(exact(q), x, y[:, np.newaxis], score=SquaredDistance(beta))
+        size = float(np.abs(y).max())
+        found = attend(exact(q), x, y[:, np.newaxis], score=SquaredDistance(beta))
         yield equals(found[:, 0], claimed, scale=size, part="attention", n=n, h=h)
         kept = neighbour_means(x, y, q, n, bandwidth=h)
         yield equals(kept, claimed, scale=size, part="KNeighborsRegressor", n=n, h=h)
@@ -101,9 +107,11 @@ def test_kernel_regression(run, *, factor=1, axis=1, root=False):
 def test_nearest_neighbours(run, *, extra=0, score=None, weighted=False):
     from sklearn.neighbors import kneighbors_graph  # noqa: PLC0415  slow to load
 
-    chosen, k = SquaredDistance(1.0) if score is None else score, 4
+    chosen = SquaredDistance(1.0) if score is None else score
+    k = 4
     for x, q, _, rng in groups(run):
-        y, n = rng.normal(size=len(x)), len(x)
+        y = rng.normal(size=len(x))
+        n = len(x)
         own = attend_rows(x, x, np.eye(n), rows=partial(nearest_rows, k=k + extra), score=chosen)
         graph = kneighbors_graph(x, k, mode="connectivity", include_self=True).toarray()
         yield equals(int(((own > 0.0) & (graph == 0.0)).sum()), 0, scale=1, part="graph", n=n)
@@ -139,8 +147,12 @@ def test_support_vectors(run, *, normalised=False, factor=1, offset=1.0):
         labels = x[:, 0] + 0.5 * x[:, 1] ** 2 + 0.3 * rng.normal(size=len(x)) > 0.3
         labels[:2] = False, True
         machine = kernel_machine(x, labels.astype(float), q, scale=0.7)
-        keys, alpha, score = machine.vectors, machine.coefficients, SquaredDistance(0.7)
-        n, b, size = len(keys), machine.offset * offset, float(np.abs(alpha).sum())
+        keys = machine.vectors
+        alpha = machine.coefficients
+        score = SquaredDistance(0.7)
+        n = len(keys)
+        b = machine.offset * offset
+        size = float(np.abs(alpha).sum())
         kernel = np.exp(textbook.distance_scores(q, keys, beta=0.7) * factor)
         claimed = kernel @ balls(alpha) + ball(b)
         mine = attend_unnormalised(exact(q), keys, alpha, score)

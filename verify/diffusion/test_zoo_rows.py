@@ -25,7 +25,8 @@ def degrees(points, heat):
 def definitions(x, *, heat, fuzzifier, biased):
     """The name of every method, and its weights at the first centre as they are defined, in balls."""
     query = CENTRES[:1]
-    near, to_centres = squares(query, x)[0], squares(x, CENTRES)
+    near = squares(query, x)[0]
+    to_centres = squares(x, CENTRES)
     kernel = np.exp(-near * ball(heat))
     memberships = np.exp(np.log(to_centres) / (1 - ball(fuzzifier)))
     share = memberships[:, 0] / memberships.sum(axis=1)

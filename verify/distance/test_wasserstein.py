@@ -25,7 +25,8 @@ VILLANI = ("villani2009",)
 def shifted(rng, dim):
     """A cloud and a shift."""
     n = int(rng.integers(2, 40))
-    points, shift = np.round(rng.normal(size=(n, dim)), 6), np.round(rng.normal(size=dim), 6)
+    points = np.round(rng.normal(size=(n, dim)), 6)
+    shift = np.round(rng.normal(size=dim), 6)
     masses = rng.dirichlet(np.full(n, 0.5))
     mu = Measure.normalised(points, masses)
     return mu, shift
@@ -35,7 +36,8 @@ def plain(rng):
     """A cloud and a shift of few bits, so that no sum of the two is rounded and an interval stands alone."""
     n, dim = int(rng.integers(2, 40)), int(rng.integers(2, 9))
     masses = rng.dirichlet(np.full(n, 0.5))
-    points, shift = rng.integers(-(2**20), 2**20, size=(n, dim)), rng.integers(1, 2**20, size=dim)
+    points = rng.integers(-(2**20), 2**20, size=(n, dim))
+    shift = rng.integers(1, 2**20, size=dim)
     return points / 2.0**18, shift / 2.0**18, masses / masses.sum()
 
 

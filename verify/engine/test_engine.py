@@ -150,14 +150,22 @@ def test_moments(run, *, centred=True, normalised=True, factor=1.0):
 )
 def test_jacobian(run, *, centred=True, frozen=False, factor=1.0, masked=True):
     for number, rng in enumerate(run.draws(quick=12, paper=150)):
-        m, n, d = 3, int(rng.integers(2, 20)), int(rng.integers(1, 4))
+        m = 3
+        n = int(rng.integers(2, 20))
+        d = int(rng.integers(1, 4))
         seen = np.minimum(n, np.arange(1, m + 1)) if number % 2 else np.full(m, n)  # causal every other time
-        x, y, v, b = rng.normal(size=(m, d)), rng.normal(size=(n, d)), rng.normal(size=(n, 2)), rng.normal(size=n)
+        x = rng.normal(size=(m, d))
+        y = rng.normal(size=(n, d))
+        v = rng.normal(size=(n, 2))
+        b = rng.normal(size=n)
         direction = engine.Direction(*(rng.normal(size=shape) for shape in ((m, d), (n, d), (n, 2), n)))
         cotangent = rng.normal(size=(m, 2))
         for name, (score, scores) in SCORES.items():
-            logits, left, right = scores(x, y), balls(x), balls(y)
-            by_query, by_key = ball(0.0 if frozen else 1.0) * balls(direction.queries), balls(direction.keys)
+            logits = scores(x, y)
+            left = balls(x)
+            right = balls(y)
+            by_query = ball(0.0 if frozen else 1.0) * balls(direction.queries)
+            by_key = balls(direction.keys)
             if name == "dot":
                 change = (by_query @ right.T + left @ by_key.T) * ball(0.6)
             else:

@@ -77,9 +77,11 @@ def test_fast_sums(run, *, tilted=True, wrapped=True, loose=1.0):
             pairs = Pairs(Form.DISTANCE, x, x, pairs.coefficients / 2)
         if form == "circle" and not wrapped:
             pairs = Pairs(Form.DISTANCE, x, x, pairs.coefficients)
-        some, size = np.array([0, n // 2]), float(np.abs(v).max())
+        some = np.array([0, n // 2])
+        size = float(np.abs(v).max())
         scores = exact_scores(x[some], x)
-        claimed, partition = textbook.average(scores, v), textbook.log(textbook.exp(scores).sum(axis=1))
+        claimed = textbook.average(scores, v)
+        partition = textbook.log(textbook.exp(scores).sum(axis=1))
         dense = engine.attention(score.pairs(x, x), v)
         rounds = rounding(x, x, v, score=score), partition_error(x, x, score)
         for accuracy in (1e-12, 1e-6):
@@ -116,7 +118,8 @@ def places():
     for accuracy in (1e-12, 1e-7, 1e-2):
         for share in (0.499, 0.501):
             # the farther keys are also heavier: their score and their log-weight make up the share together
-            heavier, away = np.log([1.0, 20.0])[rows], np.sqrt(np.log(20.0 / (share * accuracy)))
+            heavier = np.log([1.0, 20.0])[rows]
+            away = np.sqrt(np.log(20.0 / (share * accuracy)))
             x = np.array([[0.0, 0.0], [0.6 * away, -0.8 * away]])[rows]
             scores = textbook.distance_scores(x[:1], x, beta=1.0)
             yield "two places", SquaredDistance(1.0), x[:3], x, heavier, scores, accuracy
@@ -141,14 +144,17 @@ def places():
 )
 def test_local_sums(run, *, loose=1.0, stated=1.0, nearest=0):
     for name, score, queries, keys, added, scores, accuracy in (*crowds(run), *places()):
-        n, case = keys.shape[0], {"input": name, "d": keys.shape[1], "accuracy": accuracy}
+        n = keys.shape[0]
+        case = {"input": name, "d": keys.shape[1], "accuracy": accuracy}
         # a value of each key tells which are summed; the first is minus one at the nearer place, and one at the other
         first = np.where(np.arange(n) < PLACE, -1.0, 1.0)
         pairs = score.pairs(queries, keys)
         found = engine.attention(
             pairs, np.column_stack([first, np.eye(n)]), log_weights=added, method="local", accuracy=loose * accuracy
         )
-        output, partition, reported = found.output[:, 0], found.log_partition, Interval.exactly(found.error) * stated
+        output = found.output[:, 0]
+        partition = found.log_partition
+        reported = Interval.exactly(found.error) * stated
         kept = found.output[:, 1:] > 0.0
         if nearest:
             kept = np.argsort(np.argsort(-engine.weights(pairs), axis=1, kind="stable"), axis=1) < nearest

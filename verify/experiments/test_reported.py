@@ -168,7 +168,8 @@ def compared(
 
 def detectable_difference(task: Task) -> float:
     """Return the mean difference, in units of the spread of differences, that is told from none with odds of 0.99."""
-    free, root = task.pairs - 1, math.sqrt(task.pairs)
+    free = task.pairs - 1
+    root = math.sqrt(task.pairs)
     edge = scipy.stats.t.isf(statistics.ALPHA / 10.0 / task.circumstances / 2.0, free)
     least = brentq(lambda d: scipy.stats.nct.sf(edge, free, d * root) - 0.99, 0.0, 10.0 * edge / root)
     return math.ceil(100.0 * least) / 100.0
@@ -233,7 +234,8 @@ AFTER = "stated after the runs were seen, with the margin that was fixed before 
 
 def early(name, quantity, opponent, finds, stated_when, *more):
     """The claim that metric-attention is ahead after a tenth of the epochs already."""
-    what, age = QUANTITIES[quantity], f"after {studies.BUDGET} of 500 epochs"
+    what = QUANTITIES[quantity]
+    age = f"after {studies.BUDGET} of 500 epochs"
     when = {"loss": "at the end of a fixed number of epochs", "score": "at the end of training"}[quantity]
     words = {"loss": "the training loss is lower by a tenth", "score": what.words}[quantity]
     stated = Claim(

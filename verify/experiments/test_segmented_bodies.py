@@ -21,7 +21,8 @@ from theory.experiments import studies
     bug("shifted", "the body that is drawn is not the one that was counted, but the next", shift=1),
 )
 def test_bodies(run, *, margin=0.1, ours="metric", shift=0):
-    counts, drawn = run.study(studies.named_faces), run.study(studies.segmented_bodies)
+    counts = run.study(studies.named_faces)
+    drawn = run.study(studies.segmented_bodies)
     gains = (counts[ours] - counts["self"]) / counts["faces"]
     gain = statistics.run_mean(gains) if gains.any() else Interval.exactly(0.0)  # as a network has over itself
     yield at_least(gain, margin, scale=1.0, bodies=len(counts))

@@ -49,17 +49,23 @@ def test_query(run, *, quarters=4.0, halves=2.0, fourths=4.0, tilt=None):
     keys = np.array([[-0.5], [0.5]])
     cases = [(keys, np.full(2, 0.5), np.eye(1), np.array([-u / 2.0]), np.array([u / 2.0])) for u in (2.0**-6, 1.0, 6.0)]
     for number, rng in enumerate(run.draws(quick=12, paper=250)):
-        n, d, unit = int(rng.integers(2, 9)), int(rng.integers(1, 4)), UNITS[number % len(UNITS)]
+        n = int(rng.integers(2, 9))
+        d = int(rng.integers(1, 4))
+        unit = UNITS[number % len(UNITS)]
         x = rng.normal(size=d)
         there = x + 10.0 ** rng.uniform(-2.0, 1.0) * rng.normal(size=d)
-        points, masses = unit * rng.normal(size=(n, d)), rng.dirichlet(np.full(n, 0.5)) + 1e-9
+        points = unit * rng.normal(size=(n, d))
+        masses = rng.dirichlet(np.full(n, 0.5)) + 1e-9
         cases.append((points, masses, rng.normal(size=(d, d)), x / unit, there / unit))
     for number, (points, masses, form, x, there) in enumerate(cases):
-        mu, score, size = Measure.normalised(points, masses), DotProduct(form=form), diameter(points)
+        mu = Measure.normalised(points, masses)
+        score = DotProduct(form=form)
+        size = diameter(points)
         other = Measure(points, [tilt, 1.0 - tilt]) if tilt and number < 3 else mu
         after = w1(Softmatch(score, mu).at(exact(x)), Softmatch(score, other).at(exact(there)))
         scores = np.array([balls(x), balls(there)]) @ balls(form) @ balls(points).T
-        weights, moved = hull(np.exp(scores)), norm(balls(x) - balls(there))
+        weights = hull(np.exp(scores))
+        moved = norm(balls(x) - balls(there))
         spread = np.ptp(hull(scores[0] - scores[1]))
         reach = hull(norm(balls(points) @ balls(form).T, axis=1)).max()
         bounds = {
@@ -101,18 +107,23 @@ def test_kernel(run, *, factor=1.0, rate=1.0, valued=True, stretch=1.0):
     ramp = [Measure([[0.0], [1.0 - s]], [1.0 - light, light]) for s in (0.0, step)]
     cases = [(*ramp, np.eye(1), np.array([[2.0]]), np.array([3.0]), np.array([2.5]))]
     for number, rng in enumerate(run.draws(quick=8, paper=150)):
-        d, unit = int(rng.integers(1, 4)), UNITS[number % len(UNITS)]
+        d = int(rng.integers(1, 4))
+        unit = UNITS[number % len(UNITS)]
         x = rng.normal(size=d)
-        pair, matrices = draw_pair(rng, d, unit), rng.normal(size=(2, d, d))
+        pair = draw_pair(rng, d, unit)
+        matrices = rng.normal(size=(2, d, d))
         cases.append((*pair, *matrices, x / unit, (x + 0.1 * rng.normal(size=d)) / unit))
     for mu, nu, form, value, x, there in cases:
-        score, before = DotProduct(form=form), w1(mu, nu)
+        score = DotProduct(form=form)
+        before = w1(mu, nu)
         keys = np.concatenate([mu.points, nu.points])
-        size, tau = diameter(keys), spectral_norm(value) if valued else 1.0
+        size = diameter(keys)
+        tau = spectral_norm(value) if valued else 1.0
         if before.lo < FLOOR * size.hi:
             continue
         asked = stretch * x
-        slope, moved = norm(balls(x) @ balls(form)), norm(balls(asked) - balls(there))
+        slope = norm(balls(x) @ balls(form))
+        moved = norm(balls(asked) - balls(there))
         scores = hull(balls(x) @ balls(form) @ balls(keys).T)
         bound = factor * tau * np.exp(np.ptp(scores)) * (1.0 + rate * size * slope) * before
         reach = hull(norm(balls(mu.points) @ balls(form).T, axis=1)).max()
@@ -145,8 +156,10 @@ def test_kernel(run, *, factor=1.0, rate=1.0, valued=True, stretch=1.0):
 def test_temperature(run, *, cooling=1, power=1, masses=(0.5, 0.5), inner=1):
     score = DotProduct(scale=1.0)
     for tau in (4.0, 1.0, 0.25, 0.0625):
-        mu, t = Measure(witnesses.two_tokens(1.0).points, masses), exact(tau)
-        kernel, secants = AttentionKernel(DotProduct(scale=1.0 / tau), mu), []
+        mu = Measure(witnesses.two_tokens(1.0).points, masses)
+        t = exact(tau)
+        kernel = AttentionKernel(DotProduct(scale=1.0 / tau), mu)
+        secants = []
         for h in (tau * 2.0**-k for k in range(2, 8)):
             outputs = kernel.output(exact([[-h], [h]]))[:, 0]
             yield equals(outputs[1], np.tanh(h / t**power), tau=tau, part="output")
@@ -157,7 +170,8 @@ def test_temperature(run, *, cooling=1, power=1, masses=(0.5, 0.5), inner=1):
         told = query_slope(with_temperature(Constants(*exact(score.constants(1.0))), t), 2.0)
         yield equals(told, 1.0 / t**power, tau=tau, part="constant")
         light, step = 2.0**-12 * math.exp(-min(6.0, 1.0 / tau)), 2.0**-12
-        points, a = np.array([[0.0], [1.0 - step], [1.0]]), np.array([0.0, 1.0 - step, 1.0]) / min(1.0 / tau, 6.0) / tau
+        points = np.array([[0.0], [1.0 - step], [1.0]])
+        a = np.array([0.0, 1.0 - step, 1.0]) / min(1.0 / tau, 6.0) / tau
         height = exact(a[2])
         pair = [Measure(points, w) for w in ([1.0 - light, 0.0, light], [1.0 - light, light, 0.0])]
         bound = np.exp(height) * (1.0 + height * tau ** (1 - inner))

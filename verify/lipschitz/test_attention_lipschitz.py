@@ -80,7 +80,8 @@ def test_joint_witness(run, *, rate=2.0, rest=0.0, witness=witnesses.far_atom, p
 def test_max_norm(run, *, slope=2.0, reach=1.0, lean=1.0):
     for x, y, weights, radius, form, value in pushed(run):
         n, d = x.shape
-        before, score = displacement(x, y), DotProduct(form=form)
+        before = displacement(x, y)
+        score = DotProduct(form=form)
         if before.lo < FLOOR * radius:
             continue
         alpha = spectral_norm(form) * exact(radius) ** 2
@@ -93,7 +94,8 @@ def test_max_norm(run, *, slope=2.0, reach=1.0, lean=1.0):
         if d == 1:
             start, end = wp_line(*laws, math.inf), wp_line(*after, math.inf)
         else:
-            start, end = wp_tokens(x, y, math.inf), wp_tokens(*(law.points for law in after), math.inf)
+            start = wp_tokens(x, y, math.inf)
+            end = wp_tokens(*(law.points for law in after), math.inf)
         yield at_most(end, bound * start, part="measures", **case)
         images = [attend(z, z, z @ value.T, score=score, causal=True) for z in (exact(x), exact(y))]
         yield at_most(displacement(*images), bound * before, part="causal", **case)
@@ -101,7 +103,9 @@ def test_max_norm(run, *, slope=2.0, reach=1.0, lean=1.0):
     for alpha, way, stretch in zip(table["alpha"], table["way"], table["stretch"], strict=True):
         yield at_most(stretch, 1.0 + slope * exact(alpha), alpha=float(alpha), way=str(way))
     for alpha in (*PRINTED, 4.0, 16.0):
-        a, push, far = exact(alpha), witnesses.balanced_query(alpha), witnesses.balanced_query(reach**2 * alpha)
+        a = exact(alpha)
+        push = witnesses.balanced_query(alpha)
+        far = witnesses.balanced_query(reach**2 * alpha)
         wide = far._replace(points=reach * far.points, form=far.form / reach**2)
         yield at_most(response_ratio(wide, math.inf), 1.0 + slope * a, alpha=alpha, way="query")
         answer = response_ratio(with_odds(push, alpha, 0.5), math.inf)
@@ -126,7 +130,9 @@ def pushed(run):
     places almost equally likely.
     """
     for rng in run.draws(quick=10, paper=300):
-        d, radius, n = int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-3.0, 3.0)), int(rng.integers(1, 6))
+        d = int(rng.integers(1, 4))
+        radius = float(10.0 ** rng.uniform(-3.0, 3.0))
+        n = int(rng.integers(1, 6))
         form, value = draw_layer(rng, d, radius)
         value *= 10.0 ** rng.uniform(-3.0, 3.0)
         x = draw_cloud(rng, n, d, radius)

@@ -68,11 +68,13 @@ def test_transform(run, *, factor=1.0, rate=1.0, power=1.0, reach=1.0):
     streams = enumerate(run.draws(quick=12, paper=400))
     drawn = [draw_tilted(rng, UNITS[number % len(UNITS)]) for number, rng in streams]
     for number, ((mu, nu), a) in enumerate([*named, *drawn]):
-        before, size = w1(mu, nu), diameter(mu.points)
+        before = w1(mu, nu)
+        size = diameter(mu.points)
         if number >= len(named) and before.lo < FLOOR * size.hi:  # the printed pair is nearer, and known to 1e-19
             continue
         after = transformed(a, mu, nu)
-        g, width = np.exp(balls(a)), size / reach
+        g = np.exp(balls(a))
+        width = size / reach
         heaviest = np.maximum(mean_of(mu, g), mean_of(nu, g))
         slope, steep = (lookup_constant(exact(mu.points), v[:, np.newaxis]) for v in (exact(a), hull(g)))
         bounds = {
@@ -173,14 +175,16 @@ def variation(one, other):
     hypothesis("outlier", "one logit is off by one and a half times delta", outlier=1.5),
 )
 def test_logits(run, *, halves=2.0, mean=False, outlier=1.0):
-    pair, third = Measure([[0.0], [1.0]]), Measure.normalised([[0.0], [1.0], [0.5]], [0.5, 0.5, 2.0**-40])
+    pair = Measure([[0.0], [1.0]])
+    third = Measure.normalised([[0.0], [1.0], [0.5]], [0.5, 0.5, 2.0**-40])
     cases = [(pair, np.array([-d, d]) / 2.0, np.array([d, -d])) for d in (1.0, 2.0**-8, 9.0)]
     cases.append((third, np.array([-0.5, 0.5, 0.0]), np.array([1.0, -1.0, 0.0])))
     for number, rng in enumerate(run.draws(quick=24, paper=400)):
         (mu, _), a = draw_tilted(rng, UNITS[number % len(UNITS)])
         cases.append((mu, a, 10.0 ** rng.uniform(-2.0, 1.0) * rng.uniform(-1.0, 1.0, size=a.size)))
     for number, (mu, a, error) in enumerate(cases):
-        size, off = diameter(mu.points), a + error
+        size = diameter(mu.points)
+        off = a + error
         apart = abs(exact(off) - exact(a))
         delta = exact(float(np.mean(np.abs(error)))) if mean else apart.max()
         off[0] = a[0] + outlier * error[0]

@@ -107,7 +107,8 @@ def pair_of(rng, d, radius):
 )
 def test_score(run, *, share=1.0, reach=1.0, head=1.0):
     for rng in run.draws(quick=8, paper=150):
-        d, radius = int(rng.integers(1, 3)), float(10.0 ** rng.uniform(-3.0, 3.0))
+        d = int(rng.integers(1, 3))
+        radius = float(10.0 ** rng.uniform(-3.0, 3.0))
         mu, nu = pair_of(rng, d, radius)
         before = w1(mu, nu)
         if before.lo < FLOOR * radius:
@@ -127,7 +128,8 @@ def test_score(run, *, share=1.0, reach=1.0, head=1.0):
             yield equals(told, bound, way="weights", part="constant")
     for slope, rise, light, step in ((2.0, 0.5, 2.0**-20, 2.0**-10), (4.0, 1.0, 2.0**-20, 2.0**-10)):
         near, far = (Measure([[0.0], [reach - h]], [1.0 - light, light]) for h in (step, 0.0))
-        ramp, before = Ramp(slope, reach - rise), w1(near, far)
+        ramp = Ramp(slope, reach - rise)
+        before = w1(near, far)
         bound = share * general(of_ramp(slope, rise), 1.0, head=head)
         yield at_most(attended(ramp, None, near, far), bound * before, way="ramp", slope=slope)
         yield at_most(matched(ramp, near, far), bound * before, part="without projection", slope=slope)
@@ -154,19 +156,24 @@ def test_score(run, *, share=1.0, reach=1.0, head=1.0):
 def test_cross(run, *, queries=1.0, rate=2.0, reach=1.0):
     cases = []
     for rng in run.draws(quick=8, paper=150):
-        d, radius = int(rng.integers(1, 3)), float(10.0 ** rng.uniform(-3.0, 3.0))
+        d = int(rng.integers(1, 3))
+        radius = float(10.0 ** rng.uniform(-3.0, 3.0))
         form, value = draw_layer(rng, d, radius)
         value *= 10.0 ** rng.uniform(-3.0, 3.0)
         cases.append((*pair_of(rng, d, radius), *pair_of(rng, d, radius), form, value, radius, "random"))
-    pair, one = Measure([[-1.0], [1.0]]), np.eye(1)
+    pair = Measure([[-1.0], [1.0]])
+    one = np.eye(1)
     for alpha in (0.5, 1.0, 3.0):
-        form, rare = np.array([[alpha]]), 2.0**-10 * math.exp(-2.0 * alpha)
+        form = np.array([[alpha]])
+        rare = 2.0**-10 * math.exp(-2.0 * alpha)
         origin = Measure.dirac([0.0]), Measure.dirac([2.0**-12])
         cases.append((*origin, *(pair.linear_image([[reach]]) for _ in range(2)), form, one, 1.0, "balanced keys"))
         atoms = (Measure([[1.0], [-1.0 + h]], [1.0 - rare, rare]).linear_image([[reach]]) for h in (0.0, 2.0**-6))
         cases.append((Measure.dirac([1.0]), Measure.dirac([1.0]), *atoms, -form, one, 1.0, "far atom"))
     for mu, other, nu, another, form, value, radius, way in cases:
-        alpha, asked, keys = spectral_norm(form) * exact(radius) ** 2, w1(mu, other), w1(nu, another)
+        alpha = spectral_norm(form) * exact(radius) ** 2
+        asked = w1(mu, other)
+        keys = w1(nu, another)
         if asked.hi + keys.hi < FLOOR * radius:
             continue
         query, key = both_constants(alpha, queries, rate)

@@ -48,7 +48,8 @@ def layers(run, reach):
         yield "line", weights, 1, radius, lone, lone + radius * np.array([[step], [0.0]]), masses
     for k, rng in enumerate(run.draws(quick=24, paper=160)):
         weights, heads, radius = drawn(rng, k)
-        d, n = weights["w_query"].shape[1], int(rng.integers(2, 7))
+        d = weights["w_query"].shape[1]
+        n = int(rng.integers(2, 7))
         x = draw_cloud(rng, n, d, reach * radius)
         yield (
             "drawn",
@@ -90,16 +91,17 @@ def attained_layers(reach):
             ("frobenius", 3.0, 1, {"n": 50, "causal": True}, np.ones(50), 2),
             ("mean", 0.0, 1, {"n": 50, "causal": True}, np.ones(50), 1),
         ):
-            weights, masses = line(alpha, *size, heads), np.array(law)
+            weights = line(alpha, *size, heads)
+            masses = np.array(law)
             points, tangent = (side * np.ones((len(masses), 1)) for side in (reach * radius * INSIDE, 0.0))
             points[0], tangent[0] = -points[0], 1.0
             bound = enclose_stretch(layer_of(weights, heads, **options), points, tangent, masses, p)[0]
             found.append((metric, weights, heads, radius, options, bound))
-        push, weights = witnesses.balanced_query(4.0), line(-4.0, *size)
-        points, masses = (
-            reach * radius * INSIDE * push.points,
-            np.maximum(push.masses, 1e-12),
-        )  # the query: a light atom
+        push = witnesses.balanced_query(4.0)
+        weights = line(-4.0, *size)
+        # the query: a light atom
+        points = reach * radius * INSIDE * push.points
+        masses = np.maximum(push.masses, 1e-12)
         bound = enclose_stretch(layer_of(weights, 1), points, push.velocities, masses, math.inf)[0]
         found += [(metric, weights, 1, radius, {}, bound) for metric in ("Winf", "max")]
     return found
@@ -203,6 +205,7 @@ def test_norms(run, *, charged=1, p=1):
 
 def held(found, exact, charged, units, **case):
     """Find that the exact number is within the charged part of so many units of the middle, and of the width."""
-    middle, width = Fraction(found.lo) / 2 + Fraction(found.hi) / 2, Fraction(found.hi) - Fraction(found.lo)
+    middle = Fraction(found.lo) / 2 + Fraction(found.hi) / 2
+    width = Fraction(found.hi) - Fraction(found.lo)
     most = charged * min(width / 2, units * exact / 2**53)
     return at_most(abs(exact - middle), Interval.exactly(most), scale=Interval.exactly(exact), units=units, **case)

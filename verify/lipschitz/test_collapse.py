@@ -63,11 +63,15 @@ def attended(points, score, value, *, skip):
 )
 def test_diameter(run, *, rate=4.0, skip=False, factor=1.0):
     for rng in run.draws(quick=8, paper=500):
-        n, d, radius = int(rng.integers(2, 7)), int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-3.0, 3.0))
-        points, value = draw_cloud(rng, n, d, radius), 10.0 ** rng.uniform(-3.0, 3.0) * rng.normal(size=(d, d))
+        n = int(rng.integers(2, 7))
+        d = int(rng.integers(1, 4))
+        radius = float(10.0 ** rng.uniform(-3.0, 3.0))
+        points = draw_cloud(rng, n, d, radius)
+        value = 10.0 ** rng.uniform(-3.0, 3.0) * rng.normal(size=(d, d))
         form = 10.0 ** rng.uniform(-1.0, 1.0) / radius**2 * rng.normal(size=(d, d))
         beta = float(rng.uniform(0.1, 2.0)) / radius**2
-        before, out = factor * diameter(points), spectral_norm(value)
+        before = factor * diameter(points)
+        out = spectral_norm(value)
         if before.lo < FLOOR * radius:
             continue
         scores = {
@@ -75,7 +79,8 @@ def test_diameter(run, *, rate=4.0, skip=False, factor=1.0):
             "distance": (SquaredDistance(beta), 2.0 * exact(beta)),
         }
         for name, (score, slope) in scores.items():
-            after, case = attended(points, score, value, skip=skip), {"score": name, "n": n, "d": d}
+            after = attended(points, score, value, skip=skip)
+            case = {"score": name, "n": n, "d": d}
             yield at_most(after, out * shrunk(before, slope, rate), scale=out * before, part="bound", **case)
         x, y = radius * rng.uniform(-1.0, 1.0, size=2)
         after = attended(np.array([[x], [y]]), DotProduct(form=form[:1, :1]), None, skip=skip)
@@ -87,7 +92,8 @@ def test_diameter(run, *, rate=4.0, skip=False, factor=1.0):
         for points, value, way in ((line, None, "line"), (plane, ISOMETRY, "plane")):
             before = factor * diameter(points)
             for name, score in (("dot", DotProduct(scale=1.0)), ("distance", SquaredDistance(0.5))):
-                after, case = attended(points, score, value, skip=skip), {"squared": squared, "way": way, "score": name}
+                after = attended(points, score, value, skip=skip)
+                case = {"squared": squared, "way": way, "score": name}
                 yield equals(after, shrunk(before, exact(1.0), rate), part="two tokens", **case)
                 yield at_most(after, before**3 / 4.0, part="cubic", **case)
     after = attended(witnesses.two_tokens(1.0).points, DotProduct(scale=1.0), None, skip=skip)
@@ -111,7 +117,8 @@ NORMS = ((16.0, 0.125, 0.5), (2.0**-8, 3.0, 8.0), (2.0**-20, 2.0, 2.0**9))  # of
 def walked(norm, value, start, residual):
     """Enclose the logarithms of the diameters of two tokens under four layers of these norms."""
     with precision(4000):
-        points, parts = balls(start / 2 * np.array([[-1.0], [1.0]])), [balls([[norm]]), balls([[value]])]
+        points = balls(start / 2 * np.array([[-1.0], [1.0]]))
+        parts = [balls([[norm]]), balls([[value]])]
         logs = [studies.log_diameter(points)]
         for _ in range(4):
             outputs = studies.attended(points, *parts)
@@ -159,7 +166,8 @@ def test_collapse(run, *, rate=4.0, power=lambda depth: (3.0**depth - 1.0) / 2.0
 def contracted(log_diameter, rate, norm, value):
     """The logarithm of |V| D tanh(|B| D^2 / 4), from that of D; an end of an interval."""
     with precision(3000):
-        size, steep = ball(log_diameter).exp(), ball(norm) / ball(rate)
+        size = ball(log_diameter).exp()
+        steep = ball(norm) / ball(rate)
         return hull((ball(value) * size * (steep * size**2).tanh()).log())
 
 

@@ -65,7 +65,8 @@ def rows(table):
 )
 def test_contamination(run, *, weighted=True, clean=False, flat=1.0, factor=1.0):
     def share(part, odds):
-        odds, part = odds if weighted else 1, exact(part)
+        odds = odds if weighted else 1
+        part = exact(part)
         return part * odds / (1 if clean else 1 - part + part * odds)
 
     table = run.study(studies.contamination)
@@ -110,7 +111,8 @@ def uniform_law(b):
 
 def two_atoms(o, *, power=2):
     """The same of the atoms 0 and 1, the first with weight one; a power other than two is a mistake."""
-    p, g = ball(RARE), ball(o).exp()
+    p = ball(RARE)
+    g = ball(o).exp()
     mass = 1 - p + p * g
     c = p * g / mass
     sigma = ((1 - p) * c * c + p * g**power * (1 - c) ** 2).sqrt() / mass
@@ -189,7 +191,9 @@ def test_uniform(run, *, variance=False, rate=-0.5, slope_of=None, share=1.0):
 
 def expected(mu, n):
     """The mean distance of n draws from a law on the line, by sums over binomial laws, in balls."""
-    total, below, masses = ball(0), ball(0), balls(mu.weights) / balls(mu.weights).sum()
+    total = ball(0)
+    below = ball(0)
+    masses = balls(mu.weights) / balls(mu.weights).sum()
     for k in range(mu.size - 1):
         below += masses[k]
         chances = [comb(n, j) * below**j * (1 - below) ** (n - j) for j in range(n + 1)]
@@ -227,7 +231,9 @@ def test_sampling(run, *, rate=0.5, factor=1.0, dim=1, extra=0, stretched=True, 
             mean = expected(mu, n + extra)
             yield at_most(mean, bound(exact(points[-1]) - exact(points[0]), n), n=n, atoms=k)
             yield equals(mean_distance(mu.enclosed(), n), mean, n=n, part="De Moivre")
-    many, fair = 10**5, Measure([[0.0], [1.0]])  # the odds of half of an even number of draws
+    # the odds of half of an even number of draws
+    many = 10**5
+    fair = Measure([[0.0], [1.0]])
     mean = Interval.exactly(Fraction(comb(many + 2 * extra, many // 2 + extra), 2 ** (many + 2 * extra + 1)))
     yield at_most(mean, bound(1.0, many), n=many, atoms=2)
     yield equals(mean_distance(fair.enclosed(), many), mean, n=many, part="De Moivre")
@@ -254,7 +260,8 @@ def test_sampling(run, *, rate=0.5, factor=1.0, dim=1, extra=0, stretched=True, 
 @cache
 def mean_after(alpha, n, rare):
     """The mean distance of images from n draws of a rare token at 1: where none is drawn, others move as they can."""
-    score, whole = DotProduct(form=[[-alpha]]), Measure([[-1.0], [1.0]], [float(1 - rare), float(rare)])
+    score = DotProduct(form=[[-alpha]])
+    whole = Measure([[-1.0], [1.0]], [float(1 - rare), float(rare)])
     mean = exact(0.0)
     for j in range(n + 1):
         drawn = Measure.normalised(whole.points, [n - j, j])

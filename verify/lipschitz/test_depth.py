@@ -83,7 +83,8 @@ def test_tokens(run, *, mean=joint, share=1.0, masses=(0.5, 0.5), rooted=True):
         images = [layer(exact(z), Measure(z).enclosed()) for z in (x, y)]
         alpha = spectral_norm(form) * exact(radius) ** 2
         for p in METRICS:
-            error, case = mean_error(x, y, p, rooted=rooted), {"p": p, "n": len(x)}
+            error = mean_error(x, y, p, rooted=rooted)
+            case = {"p": p, "n": len(x)}
             if name == "random":
                 yield at_most(wp_tokens(x, y, p), share * error, input=name, **case)
             yield at_most(mean_error(*images, p), claimed[p](alpha) * error, input=f"{name}, outputs", **case)
@@ -95,7 +96,8 @@ def token_errors(run):
     crowd[0] = -1.0
     yield "crowd", crowd, crowd + 0.01 * (crowd < 0), np.array([[-1.0]]), 1.0
     for number, rng in enumerate(run.draws(quick=8, paper=120)):
-        n, d = int(rng.integers(2, run.pick(quick=5, paper=6))), int(rng.integers(1, 4))
+        n = int(rng.integers(2, run.pick(quick=5, paper=6)))
+        d = int(rng.integers(1, 4))
         radius = UNITS[number % len(UNITS)] * float(rng.uniform(0.5, 2.0))
         x = draw_cloud(rng, n, d, radius)
         y = x + 10.0 ** rng.uniform(-4.0, 0.0) * (draw_cloud(rng, n, d, radius) - x)

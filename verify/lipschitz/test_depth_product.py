@@ -44,27 +44,34 @@ class Network:
 
     def attention(self, form, value, *, residual=False):
         """Add attention, or its residual."""
-        kept, size, out = int(residual), spectral_norm(form), spectral_norm(value)
+        kept = int(residual)
+        size = spectral_norm(form)
+        out = spectral_norm(value)
 
         def claim(radius):
             alpha = size * radius**2
             return kept + out * (np.exp(2.0 * alpha) * (1.0 + 2.0 * alpha) + alpha)
 
-        layer, bound = SelfAttention(DotProduct(form=form), value), attention_bound(size, out)
+        layer = SelfAttention(DotProduct(form=form), value)
+        bound = attention_bound(size, out)
         if residual:
-            layer, bound = Residual(layer), residual_bound(bound)
+            layer = Residual(layer)
+            bound = residual_bound(bound)
         self._add(layer, bound, claim, (kept + out) * self.entering[-1])
 
     def feed_forward(self, matrix, shift):
         """Add a rectified affine map."""
-        size, start = spectral_norm(matrix), norm(exact(shift))
+        size = spectral_norm(matrix)
+        start = norm(exact(shift))
         layer = FeedForward(lambda x: np.maximum(x @ matrix.T + shift, 0.0))
         self._add(layer, feed_forward_bound(size, start), lambda _: size, start + size * self.entering[-1])
 
     def layer_norm(self, eps, dim):
         """Add layer norm."""
-        radius, layer = self.entering[-1], FeedForward(lambda x: layer_norm(x, eps))
-        slope, longest = 1.0 / np.sqrt(exact(eps)), radius / np.sqrt(radius**2 / dim + eps)
+        radius = self.entering[-1]
+        layer = FeedForward(lambda x: layer_norm(x, eps))
+        slope = 1.0 / np.sqrt(exact(eps))
+        longest = radius / np.sqrt(radius**2 / dim + eps)
         self._add(layer, layer_norm_bound(exact(eps), dim), lambda _: slope, longest)
 
     def _add(self, layer, bound, claim, radius):
@@ -119,7 +126,8 @@ def test_product(run, *, at_input=False, combine=math.prod, share=1.0, further=1
     deep = expanding()
     claimed = share * deep.product(at_input=at_input, combine=combine)
     light = 2.0**-40 * math.exp(-8.0)
-    points, masses = reach * np.array([[2.0], [-2.0]]), np.array([1.0 - light, light])
+    points = reach * np.array([[2.0], [-2.0]])
+    masses = np.array([1.0 - light, light])
     push = Push(points, np.array([[0.0], [1.0]]), masses, np.array([[-1.0]]))
     stretch = 4 * response_ratio(push, 1.0)  # the velocity at the attention is four times that of the tokens
     yield at_most(stretch, claimed, input="4x, then B = -1")
@@ -130,13 +138,15 @@ def test_product(run, *, at_input=False, combine=math.prod, share=1.0, further=1
     for name, network, both in networks(run, deep):
         scaled = [Measure(reach * mu.points, mu.weights) for mu in both]
         first, second = (list(Stack(tuple(network.layers)).trajectory(mu.enclosed())) for mu in scaled)
-        before, bound = w1(*scaled), share * network.product(at_input=at_input, combine=combine)
+        before = w1(*scaled)
+        bound = share * network.product(at_input=at_input, combine=combine)
         scale = before * network.product()
         yield at_most(w1(first[-1], second[-1]), bound * before, scale=scale, input=name, layers=len(network.layers))
         yield equals(depth_constant(network.bounds, network.entering[0]), bound, input=name, part="constant")
         stated = layerwise_bounds(network.bounds, network.entering[0])
         for depth, (mu, radius, own) in enumerate(zip(first[1:], network.entering[1:], stated, strict=True)):
-            outer, case = norm(mu.points, axis=1).max(), {"input": name, "depth": depth}
+            outer = norm(mu.points, axis=1).max()
+            case = {"input": name, "depth": depth}
             yield at_most(outer - radius, 0, scale=1, part="radius", **case)
             yield at_most(outer - own.radius, 0, scale=1, part="radius of the instrument", **case)
 
@@ -147,7 +157,8 @@ def networks(run, deep):
     yield "4x, then B = -1, tokens", deep, pair
     yield "residual, rectified, attention", mixed(), pair
     for rng in run.draws(quick=8, paper=100):
-        d, radius = int(rng.integers(1, 4)), float(rng.uniform(0.5, 1.5))
+        d = int(rng.integers(1, 4))
+        radius = float(rng.uniform(0.5, 1.5))
         network = Network(radius)
         for kind in rng.permutation(5)[:3]:
             if kind == 0:
@@ -156,7 +167,8 @@ def networks(run, deep):
                 network.layer_norm(float(rng.uniform(0.05, 1.0)), d)
             else:
                 scale = float(rng.uniform(0.1, 0.8)) / max(network.entering[-1].hi, 0.5) ** 2 / math.sqrt(d)
-                form, value = scale * rng.normal(size=(d, d)), rng.normal(size=(d, d)) / math.sqrt(d)
+                form = scale * rng.normal(size=(d, d))
+                value = rng.normal(size=(d, d)) / math.sqrt(d)
                 network.attention(form, value, residual=kind == 2)
         mu = Measure(draw_cloud(rng, 30, d, radius), rng.dirichlet(np.ones(30)))
         other = mu.sample(8, rng) if rng.uniform() < 0.5 else Measure(mu.points * rng.uniform(0.9, 1.0), mu.weights)

@@ -114,7 +114,8 @@ def test_second_moment(run, *, factor=1.0, own=1.0, dot=False):
         return DotProduct(scale) if dot else SquaredDistance(scale)
 
     for n, digits in ((3, None), (10, "1.1010"), (100, "2.628650"), (1001, "4.421318"), (10**5, None)):
-        mu, claimed = witnesses.one_sided(n, 0.7), factor * hull(near(n))
+        mu = witnesses.one_sided(n, 0.7)
+        claimed = factor * hull(near(n))
         reached = spread_of(mu.points, 0, 0.7, score(0.7), masses=mu.weights, own=own)
         flat = 2.0**-47 * (1.0 + claimed.hi) ** 2  # distance and masses of the witness are rounded
         reached = reached + Interval(-flat, flat)
@@ -122,7 +123,9 @@ def test_second_moment(run, *, factor=1.0, own=1.0, dot=False):
         if digits:
             yield equals(reached, factor * Interval.printed(digits), n=n, part="printed")
     for number, rng in enumerate(run.draws(quick=3, paper=30)):
-        n, d, scale = int(rng.integers(2, 12)), int(rng.integers(1, 5)), float(rng.uniform(0.3, 3.0))
+        n = int(rng.integers(2, 12))
+        d = int(rng.integers(1, 5))
+        scale = float(rng.uniform(0.3, 3.0))
         unit = UNITS[number % len(UNITS)]
         clouds = [("random", unit * rng.normal(size=(n, d)), scale / unit**2)]
         clouds += [("climbed", np.sqrt(np.append(0.0, climbed(rng, k)))[:, np.newaxis], 1.0) for k in (5, 100)]
@@ -188,7 +191,9 @@ def test_max_norm(run, *, claimed=bound, p=np.inf, dot=False):
     cases = [(1.0, pushed_apart(n)) for n in (3, 101, 1001)]
     cases.append((1.0, ("far", FAR, FAR + FIRST)))
     for number, rng in enumerate(run.draws(quick=15, paper=300)):
-        n, d, unit = int(rng.integers(2, 30)), int(rng.integers(1, 5)), UNITS[number % len(UNITS)]
+        n = int(rng.integers(2, 30))
+        d = int(rng.integers(1, 5))
+        unit = UNITS[number % len(UNITS)]
         cases += [(float(rng.uniform(0.1, 3.0)) / unit**2, move) for move in moves(rng, n, d, unit)]
     crowds = witnesses.two_sided(MANY)  # three atoms that stand for as many tokens as their masses say
     way = 2.0**-12 * np.array([[1.0], [-1.0], [-1.0]])
@@ -220,7 +225,8 @@ def test_max_norm(run, *, claimed=bound, p=np.inf, dot=False):
 def test_attained(run, *, slope=4, full=False, crowds=witnesses.two_sided):
     table = run.study(studies.stars).where(family="two-sided")
     for n, given in zip(table["n"].tolist(), table.intervals("ratio"), strict=True):
-        c, measured = near(n), row_sum(crowds(n), n)
+        c = near(n)
+        measured = row_sum(crowds(n), n)
         last = 1 if full else (1 - c) / (1 + c)
         for each in (given, measured):
             yield equals(each, hull(slope * c + last), n=n)

@@ -53,7 +53,9 @@ def test_scaled(run, *, slope=4, squared=True, key=1.0):
     cases = [(wide, 1.0, name, np.hstack([x / 2, 0 * x]), np.hstack([y / 2, 0 * y]))]  # beta = 4 along the first axis
     cases.append((np.eye(1), 1.0, "mirror", MIRROR, MIRROR + FIRST))
     for number, rng in enumerate(run.draws(quick=10, paper=200)):
-        n, d, s = int(rng.integers(2, 20)), int(rng.integers(1, 4)), float(rng.choice([1.0, 4.0]))
+        n = int(rng.integers(2, 20))
+        d = int(rng.integers(1, 4))
+        s = float(rng.choice([1.0, 4.0]))
         w = dyadic(rng.normal(size=(d, d)), 3) + 0.0625 * np.eye(d)  # never zero
         unit = UNITS[number % len(UNITS)]
         cases += [(w / unit, s, name, unit * dyadic(x, 20), unit * dyadic(y, 20)) for name, x, y in moves(rng, n, d)]
@@ -120,10 +122,13 @@ def test_atoms(run, *, power=1, every=True, dot=False, omega=farthest):
             yield at_most(ratio, claimed, n=n, p=1, bound=kind, input="star")
     cases = [(1.0, pushed_apart(n)) for n in (3, 101)] + [(1.0, ("far", FAR, FAR + FIRST))]
     for number, rng in enumerate(run.draws(quick=6, paper=150)):
-        n, d, unit = int(rng.choice([2, 3, 10, 25])), int(rng.integers(1, 5)), UNITS[number % len(UNITS)]
+        n = int(rng.choice([2, 3, 10, 25]))
+        d = int(rng.integers(1, 5))
+        unit = UNITS[number % len(UNITS)]
         cases += [(float(rng.uniform(0.1, 3.0)) / unit**2, move) for move in moves(rng, n, d, unit)]
     for beta, (name, x, y) in cases:
-        score, n = DotProduct(beta) if dot else SquaredDistance(beta), len(x)
+        score = DotProduct(beta) if dot else SquaredDistance(beta)
+        n = len(x)
         images = attended(x, score), attended(y, score)
         for p in (1, 2, 3):
             ratio = displacement_ratio(x, y, images, float(p))
@@ -158,13 +163,17 @@ def test_laplace(run, *, factor=1.0, slope=4, own=1.0, dot=False):
         _, x, y = pushed_apart(n)
         cases.append((1.0, ("two-sided", np.sign(x) * r, np.sign(x) * r + (y - x))))
     for number, rng in enumerate(run.draws(quick=8, paper=200)):
-        n, d, unit = int(rng.integers(2, 20)), int(rng.integers(1, 5)), UNITS[number % len(UNITS)]
+        n = int(rng.integers(2, 20))
+        d = int(rng.integers(1, 5))
+        unit = UNITS[number % len(UNITS)]
         cases += [(float(rng.uniform(0.1, 3.0)) / unit, move) for move in moves(rng, n, d, unit)]
     for beta, (name, x, y) in cases:
-        score, n = DotProduct(beta) if dot else Laplace(beta), len(x)
+        score = DotProduct(beta) if dot else Laplace(beta)
+        n = len(x)
         ratio = displacement_ratio(x, y, (attended(x, score), attended(y, score)))
         yield at_most(ratio, bound(n, slope=slope), n=n, d=x.shape[1], input=name)
-        points, masses = exact(x), np.where(np.arange(n) == 0, own, 1.0)
+        points = exact(x)
+        masses = np.where(np.arange(n) == 0, own, 1.0)
         apart = beta * norm(points - points[0], axis=1)[:, np.newaxis]
         found = attend(points[:1], points, apart, score=score, weights=masses)[0, 0]
         claimed = factor * hull(near(n))
@@ -203,7 +212,9 @@ def test_bounded(run, *, growing=True, half=False, typical=False, factor=1.0):
         o = ball(z * z) * (2 * heavy * light if typical else 1)
         yield at_most(hull(column[0] * heavy / light + column[1]), claimed(o), z=z, input="light atom")
     for number, rng in enumerate(run.draws(quick=10, paper=200)):
-        n, d, radius = int(rng.integers(2, 20)), int(rng.integers(1, 4)), float(rng.uniform(0.2, 1.5))
+        n = int(rng.integers(2, 20))
+        d = int(rng.integers(1, 4))
+        radius = float(rng.uniform(0.2, 1.5))
         unit = UNITS[number % len(UNITS)]
         o = 4 * ball(radius * (1.0 + 2.0**-49)) ** 2  # points are moved to the sphere up to rounding
         for name, x, y in moves(rng, n, d):

@@ -16,7 +16,8 @@ SIZES = ((0, 0, 0), (-40, 40, -40), (40, -40, 40), (0, 3, 0))  # binary logarith
 
 def headed(x, queries, values, output, *, dot=False):
     """Outputs of heads of width 1 or 4; dyadic tokens and matrices make all else exact."""
-    width, total = queries[0].shape[1], 0.0
+    width = queries[0].shape[1]
+    total = 0.0
     scale = width**-0.5
     score = DotProduct(scale) if dot else SquaredDistance(scale)
     for h, (w, v) in enumerate(zip(queries, values, strict=True)):
@@ -68,13 +69,15 @@ def drawn(rng):
 )
 def test_heads(run, *, slope=4, degree=2, transposed=True, dot=False):
     _, x, y = pushed_apart(101)
-    sides, both = [np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])], np.array([[1.0, 0.0], [1.0, 0.0]])
+    sides = [np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])]
+    both = np.array([[1.0, 0.0], [1.0, 0.0]])
     cases = [("one head", x, y, [ONE], [ONE], ONE), ("far", FAR, FAR + FIRST, [ONE], [ONE], ONE)]
     x, y = dyadic(x, 24), dyadic(y, 24)
     cases.append(("equal heads", np.hstack([x, x]), np.hstack([y, y]), sides, sides, both))
     for number, rng in enumerate(run.draws(quick=12, paper=250)):
         matrices = drawn(rng)
-        n, d = int(rng.integers(2, 16)), matrices[2].shape[0]
+        n = int(rng.integers(2, 16))
+        d = matrices[2].shape[0]
         tokens, *sizes = (2.0**power for power in SIZES[number % len(SIZES)])
         scaled = [[size * w for w in each] for size, each in zip(sizes, matrices, strict=False)]
         for name, x, y in moves(rng, n, d):
@@ -83,7 +86,8 @@ def test_heads(run, *, slope=4, degree=2, transposed=True, dot=False):
     for name, x, y, queries, values, output in cases:
         images = [headed(z, queries, values, output, dot=dot).reshape(-1, 1) for z in (x, y)]
         entries = [z.reshape(-1, 1) for z in (x, y)]
-        matrices, case = (queries, values, output), {"n": len(x), "heads": len(queries), "input": name}
+        matrices = (queries, values, output)
+        case = {"n": len(x), "heads": len(queries), "input": name}
         claimed = claimed_constants(len(x), *matrices, slope=slope, transposed=transposed, degree=degree)
         for (p, most), computed in zip(claimed.items(), tied_constants(exact(len(x)), *matrices), strict=True):
             ratio = displacement_ratio(*entries, images, p)
@@ -116,7 +120,8 @@ def test_euclidean(run, *, share=1.0, stretch=1.0, score=None, slope=4):
     _, star, _ = pushed_apart(64)
     size = spectral_norm(block_jacobian(Measure(stretch * star), SCORE)[:, :, 0, 0])
     yield equals(size, Interval.printed("4.94"), n=64, part="printed")
-    rows, column = distance_constant(exact(64)), column_constant(exact(64))
+    rows = distance_constant(exact(64))
+    column = column_constant(exact(64))
     yield equals(rows, bound(64, slope=slope), n=64, part="bounds")
     for value, digits in ((8 * bound(64, slope=slope), "81.8"), (np.sqrt(column * bound(64, slope=slope)), "35.8")):
         yield equals(value, Interval.printed(digits), n=64, part="bounds")

@@ -54,7 +54,8 @@ def test_unbounded(run, *, linear=False, side=-1.0, query=True):
         *(float(rng.uniform(0.1, 40.0)) for rng in run.draws(quick=8, paper=60)),
     ]
     for t in sizes:
-        points, exact = np.array([[0.0], [t], [side * t]]), (2 * Fraction(t) ** 2 + 1) / 3
+        points = np.array([[0.0], [t], [side * t]])
+        exact = (2 * Fraction(t) ** 2 + 1) / 3
         push = Push(points, np.array([[1.0], [0.0], [0.0]]), np.ones(3), np.eye(1))
         if not query:  # a query of no mass stands where the token stood
             push = Push(np.vstack([points, [[0.0]]]), np.eye(4, 1), np.array([1.0, 1.0, 1.0, 0.0]), np.eye(1))

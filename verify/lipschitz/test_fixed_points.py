@@ -44,7 +44,8 @@ def rotation(angle):
 
 def sink(turn, shift, sign=1):
     """The solution of x = V x + b for V = VALUE times the rotation by the angle."""
-    v, b = ball(sign * VALUE), balls(shift)
+    v = ball(sign * VALUE)
+    b = balls(shift)
     if b.size == 1:
         return hull(b / (1 - v))
     c, s = 1 - v * ball(turn).cos(), v * ball(turn).sin()
@@ -53,14 +54,16 @@ def sink(turn, shift, sign=1):
 
 def contractions(run):
     """Yield a name, an angle, a form, a shift, two measures and a number of passes."""
-    line, edge = np.eye(1), 1.0 - 1e-4
+    line = np.eye(1)
+    edge = 1.0 - 1e-4
     far = [Measure([[1.0], [-1.0 + h]], [edge, 1.0 - edge]) for h in (0.0, 0.01)]
     yield "far atom", 0.0, -ALPHA * line, [SHIFT], far, 6
     yield "alpha = 0", 0.0, 0.0 * line, [SHIFT], [Measure.dirac([1.0]), Measure.dirac([0.8])], 12
     yield "Diracs", 0.0, ALPHA * line, [SHIFT], [Measure.dirac([0.3]), Measure.dirac([0.6])], 12
     yield "apart", 0.0, ALPHA * line, [SHIFT], [Measure([[0.6], [0.3]]), Measure([[-0.5], [-0.4]])], 12
     for rng in run.draws(quick=2, paper=20):
-        d, turn = int(rng.integers(1, 3)), float(rng.uniform(0.0, 6.0))
+        d = int(rng.integers(1, 3))
+        turn = float(rng.uniform(0.0, 6.0))
         clouds = []
         for n in (3, 6):
             points = rng.uniform(-1.0, 1.0, size=(n, d)) / math.sqrt(d)
@@ -94,8 +97,10 @@ def test_fixed_point(run, *, value=VALUE, shift=SHIFT, outer=np.positive, grow=2
     yield equals(claimed[ALPHA], Interval.printed("0.80099"), part="constant, as printed")
     for name, turn, form, b, clouds, count in contractions(run):
         alpha = ALPHA if form.any() else 0.0
-        rate, stated = claimed[alpha], rate_of(alpha=alpha).hi
-        place, moved = Measure.dirac(sink(turn, b, target)), shift / SHIFT * np.array(b)
+        rate = claimed[alpha]
+        stated = rate_of(alpha=alpha).hi
+        place = Measure.dirac(sink(turn, b, target))
+        moved = shift / SHIFT * np.array(b)
         attention = SelfAttention(DotProduct(form=form), value * (rotation(turn) if len(b) == 2 else np.eye(1)))
         block = Stack((attention, FeedForward(lambda x, moved=moved: outer(x + moved))))
         paths = [orbit(block, mu, count) for mu in clouds]
@@ -103,7 +108,8 @@ def test_fixed_point(run, *, value=VALUE, shift=SHIFT, outer=np.positive, grow=2
         for n in range(1, count + 1):
             apart = w1(paths[0][n], paths[1][n])
             yield at_most(apart, rate**n * before, scale=before, input=name, n=n, part="two starts")
-            near, bound = w1(paths[0][n], place), rate**n / (1 - rate) * first
+            near = w1(paths[0][n], place)
+            bound = rate**n / (1 - rate) * first
             yield at_most(near, bound, scale=1, input=name, n=n, part="a priori")
             if not form.any():
                 yield equals(near, bound, scale=1, input=name, n=n, part="a priori, attained")
@@ -115,7 +121,8 @@ def test_fixed_point(run, *, value=VALUE, shift=SHIFT, outer=np.positive, grow=2
             if not form.any():
                 told = found.error + Interval(-1.0, 1.0) * 2.0 * own / (1.0 - stated)
                 yield equals(off, told, scale=1, input=name, n=stop, part="a posteriori, attained")
-    rate, place = claimed[ALPHA], sink(0.0, [SHIFT], target)[0]
+    rate = claimed[ALPHA]
+    place = sink(0.0, [SHIFT], target)[0]
     table = run.study(studies.fixed_points).where(system="contraction")
     for start in studies.SYSTEMS["contraction"].starts:
         rows = table.where(start=start)
@@ -202,9 +209,11 @@ def test_several(run, *, slope=1.5, eighth=4, still=False, shared=False, last=-1
 )
 def test_equilibrium(run, *, share=1.0, stretch=1.0, injected=True):
     for name, value, form, u, x in equilibria(run):
-        n, alpha = len(u), 0.0 if not form.any() else ALPHA
+        n = len(u)
+        alpha = 0.0 if not form.any() else ALPHA
         rate = rate_of(alpha=alpha)
-        layer, added = SelfAttention(DotProduct(form=form), stretch * value), u if injected else np.zeros_like(u)
+        layer = SelfAttention(DotProduct(form=form), stretch * value)
+        added = u if injected else np.zeros_like(u)
         own = misplaced(SelfAttention(DotProduct(form=form), value), n, u.shape[1])
         given = {"start": x, "rounding": own}
         rest = equilibrium(layer, added, rate.hi, count=60, **given)
@@ -213,7 +222,8 @@ def test_equilibrium(run, *, share=1.0, stretch=1.0, injected=True):
         near = Interval(-4.0 * rest.error, 4.0 * rest.error)
         yield equals(exact(rest.point) + near, claimed, scale=1, input=name, n=n, part="equation")
         reach = 2.0 * rest.error + own / (1.0 - rate.hi)
-        wide, start = Interval(-reach, reach), displacement(x, rest.point, 1.0) / n
+        wide = Interval(-reach, reach)
+        start = displacement(x, rest.point, 1.0) / n
         for t in (1, 2, 4, 8):
             found = equilibrium(layer, added, rate.hi, count=t, **given)
             off = displacement(found.point, rest.point, 1.0) / n + wide

@@ -84,7 +84,8 @@ def test_frobenius(run, *, rows=False, factor=1, reach=1.0, columns=True):
         wide = mu.push_forward(lambda x: reach * x)
         yield at_most(clouds.norm_of(wide, score, value, 2), bound, alpha=float(alpha.mid()), n=n, d=mu.dim)
     for alpha, n in PRINTED:
-        found, a = frobenius_constants(exact(float(alpha)), n), ball(alpha)
+        found = frobenius_constants(exact(float(alpha)), n)
+        a = ball(alpha)
         printed = (clouds.triangle(a, n), clouds.schur(a, n), clouds.free(a))
         for name, value, claimed in zip(("terms", "schur", "free"), found[1:4], printed, strict=True):
             yield equals(value, factor * hull(claimed), part=name, alpha=alpha, n=n)
@@ -107,7 +108,9 @@ def test_frobenius(run, *, rows=False, factor=1, reach=1.0, columns=True):
 )
 def test_forms(run, *, terms=3, tokens=4, factor=1, rest="(1 - p)"):
     n, a, p = sympy.symbols("n a p", positive=True)
-    x, y, z = sympy.sqrt(n), a, a * sympy.sqrt(n)
+    x = sympy.sqrt(n)
+    y = a
+    z = a * sympy.sqrt(n)
     missing = (x - y) ** 2 + (y - z) ** 2 + (z - x) ** 2  # not negative
     yield equals(decided(terms * (n + a**2 + a**2 * n) - (x + y + z) ** 2 - missing), 0, scale=1, part="squares")
     published = 3 * (a**2 * (sympy.Rational(tokens) * n + 1) + n)
@@ -148,7 +151,8 @@ def test_leader(run, *, power=-0.5, factor=1.0, quarter=False, edge=False, expon
         return alpha / 4 if quarter else 2.0 * alpha if edge else leader_gap(alpha, n - 1)
 
     for (alpha, n), printed in PRINTED.items():
-        gap, case = gap_of(alpha, n), {"alpha": alpha, "n": n}
+        gap = gap_of(alpha, n)
+        case = {"alpha": alpha, "n": n}
         constants = frobenius_constants(exact(float(alpha)), n + counted)
         below = factor * lower(n, gap)
         norm = clouds.norm_of(*clouds.led(float(alpha), n - 1.0, gap), 2)

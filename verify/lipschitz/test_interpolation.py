@@ -71,7 +71,9 @@ def schur_of(a, p):
 )
 def test_interpolated(run, *, exponent=1.0, reach=1.0, other=True, share=1.0):
     for rng in run.draws(quick=8, paper=80):
-        d, radius, n = int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-3.0, 3.0)), int(rng.integers(2, 6))
+        d = int(rng.integers(1, 4))
+        radius = float(10.0 ** rng.uniform(-3.0, 3.0))
+        n = int(rng.integers(2, 6))
         form, value = draw_layer(rng, d, radius)
         value *= 10.0 ** rng.uniform(-3.0, 3.0)
         x = draw_cloud(rng, n, d, radius)
@@ -79,12 +81,14 @@ def test_interpolated(run, *, exponent=1.0, reach=1.0, other=True, share=1.0):
         weights = rng.dirichlet(np.full(n, 0.4)) + 1e-12
         pair = [Measure.normalised(z, weights) if d == 1 else Measure(z) for z in (x, y)]
         images = [AttentionKernel(DotProduct(form=form), mu, value).push(mu.enclosed()) for mu in pair]
-        alpha, size = spectral_norm(form) * exact(radius) ** 2, spectral_norm(value)
+        alpha = spectral_norm(form) * exact(radius) ** 2
+        size = spectral_norm(value)
         for p in ORDERS:
             if d == 1:
                 before, after = wp_line(*pair, p), wp_line(*images, p)
             else:
-                before, after = wp_tokens(x, y, p), wp_tokens(*(image.points for image in images), p)
+                before = wp_tokens(x, y, p)
+                after = wp_tokens(*(image.points for image in images), p)
             if before.lo < FLOOR * radius:
                 continue
             case = {"d": d, "n": n, "alpha": alpha.mid, "p": p}
@@ -133,7 +137,8 @@ def test_straining(run, *, share=1.0, mass=1.0, tilted=True):
         return hull(abs(response(push)[0, 0]) * odds.sqrt())
 
     for alpha, (printed, light) in PRINTED.items():
-        epsilon, a = mass * witnesses.straining_mass(alpha), ball(alpha)
+        epsilon = mass * witnesses.straining_mass(alpha)
+        a = ball(alpha)
         q = (6 * a - 2 + ((6 * a - 2) ** 2 + 32 * a).sqrt()) / (16 * a)
         largest = share * hull(a.exp() * (q * (1 - q)).sqrt() * (1 + 2 * a * q))
         yield equals(answer(alpha, epsilon), largest, alpha=alpha)

@@ -67,15 +67,19 @@ def test_layer_norm(run, *, share=1.0, rule=None, reach=1.0, shifted=1.0):
         alone = normed(exact([[0.3], [-2.0]]), eps)
         yield equals(norm(alone), 0, scale=1, eps=eps, part="one coordinate")
     for number, rng in enumerate(run.draws(quick=30, paper=500)):
-        d, unit = int(rng.integers(2, 9)), UNITS[number % len(UNITS)]
+        d = int(rng.integers(2, 9))
+        unit = UNITS[number % len(UNITS)]
         eps = unit**2 * float(rng.choice([1e-5, 1e-2, 1.0]))
         x = unit * (10.0 ** rng.uniform(-3.0, 1.0) * rng.normal(size=(1, d)) + rng.normal())
         y = exact(x + 10.0 ** rng.uniform(-3.0, 1.0) * math.sqrt(eps) * rng.normal(size=(1, d)))
-        x, gain, shift = exact(x), rng.normal(size=d), rng.normal(size=d)
+        x = exact(x)
+        gain = rng.normal(size=d)
+        shift = rng.normal(size=d)
         most = share * norm(x - y) / np.sqrt(exact(eps))
         yield at_most(norm(normed(x, eps) - normed(y, eps)), most, scale=1, d=d, eps=eps)
         yield at_most(norm(normed(x, eps)), longest(norm(x), d, eps), d=d, eps=eps, part="outputs")
-        largest, offset = float(np.abs(gain).max()), shifted * norm(exact(shift))
+        largest = float(np.abs(gain).max())
+        offset = shifted * norm(exact(shift))
         first, second = (normed(z, eps, gain=gain, shift=shift) for z in (x, y))
         yield at_most(norm(first - second), largest * most, scale=1, d=d, part="gain")
         yield at_most(norm(first), largest * reach * np.sqrt(exact(d)) + offset, d=d, part="gain, outputs")

@@ -52,7 +52,9 @@ def test_projection(run, *, factor=1.0, feature=lambda y: 100.0 * np.sin(y), sum
     shifted = Measure([[0.0], [1.0], [3.0]]), Measure([[2.0], [3.0], [5.0]])
     cases.append(("translate", 1.0, barycentres(), 1.0, *shifted))
     for number, rng in enumerate(run.draws(quick=16, paper=150)):
-        d, unit = int(rng.integers(1, 4)), UNITS[number // 3 % len(UNITS)]  # every third one is a translate
+        # every third one is a translate
+        d = int(rng.integers(1, 4))
+        unit = UNITS[number // 3 % len(UNITS)]
         noise = Measure.normalised(unit * rng.normal(size=(3, d)), rng.dirichlet(np.ones(3)))
         cloud = MomentSubspace(lambda y: y, lambda z, rho=noise: rho.enclosed().push_forward(lambda y: y + z))
         bent = MomentSubspace(lambda y: np.abs(y) / 2.0, lambda z: Measure.dirac(3.0 * z))
@@ -96,9 +98,12 @@ def test_lookup(run, *, factor=1.0, radius=False, neighbours=False, other=1.0):
     far = np.array([[0.0], [8.0], [1.0]]), np.array([[0.0, 0.0], [0.0, 0.0], [3.0, 4.0]])  # steepest from end to end
     tables = [(*far, [Measure(far[0]), Measure(far[0], [0.5, 0.25, 0.25])])]
     for number, rng in enumerate(run.draws(quick=8, paper=150)):
-        d, n, unit = int(rng.integers(1, 4)), int(rng.integers(3, 7)), UNITS[number % len(UNITS)]
+        d = int(rng.integers(1, 4))
+        n = int(rng.integers(3, 7))
+        unit = UNITS[number % len(UNITS)]
         matrix, (mu, nu) = rng.normal(size=(d, d)), draw_pair(rng, d, unit)
-        before, size = w1(mu, nu), float(max(np.abs(m.points).max() for m in (mu, nu)))
+        before = w1(mu, nu)
+        size = float(max(np.abs(m.points).max() for m in (mu, nu)))
         if before.lo >= FLOOR * size:
             after = w1(mu.enclosed().linear_image(matrix), nu.enclosed().linear_image(other * matrix))
             yield at_most(after, factor * linear(matrix) * before, scale=before, way="linear", n=mu.size, d=d)

@@ -98,7 +98,9 @@ def test_masked(run, *, whole=1.0, causal=True, start=1, number=lambda n: n):
         return whole * hull(harmonic(number(n), start))
 
     for rng in run.draws(quick=12, paper=300):
-        d, radius, n = int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-3.0, 3.0)), int(rng.integers(2, 20))
+        d = int(rng.integers(1, 4))
+        radius = float(10.0 ** rng.uniform(-3.0, 3.0))
+        n = int(rng.integers(2, 20))
         form, value = draw_layer(rng, d, radius)
         value *= 10.0 ** rng.uniform(-3.0, 3.0)
         form *= rng.choice([1.0, 0.01])

@@ -48,7 +48,8 @@ def test_exponent(run, *, rate=1, factor=LEADING, even=False, power=3, place=Fra
     most = sup(f"4*p*(1 - p)**{power}", p=(0, 1), tolerance=1e-5)
     yield equals(most, factor**2, part="square of the factor")
     yield equals(Fraction(3, 4) ** power, factor**2, part="square of the factor", way="a quarter")
-    p, half = sympy.Symbol("p", real=True), sympy.Rational(1, 2)
+    p = sympy.Symbol("p", real=True)
+    half = sympy.Rational(1, 2)
     missing = sympy.Rational(27, 64) - 4 * p * (1 - p) ** power  # a square times what is at least a half
     rest = missing - (p - sympy.Rational(place)) ** 2 * ((2 * p - 5 * half) ** 2 + half)
     yield equals(zero(rest, {p: sympy.Rational(2, 3)}), 0, scale=1, part="at a quarter alone")
@@ -72,7 +73,8 @@ def supremum(alpha, found):
     Of the four entries one is e^alpha sqrt(p (1 - p)) (1 + 2 alpha (1 - p)); by symmetry the minority has at most half
     the mass, and then the others are at most 1 + 6 alpha, 1 + 6 alpha and 1 + 2 alpha.
     """
-    a, growing = ball(alpha), hull(ball(alpha).exp())
+    a = ball(alpha)
+    growing = hull(ball(alpha).exp())
     entry = sup(f"p*(1 - p)*(1 + 2*{alpha}*(1 - p))**2", p=(0, 1), tolerance=1e-5) * hull((2 * a).exp())
     most = (entry + hull(2 * (1 + 6 * a) ** 2 + (1 + 2 * a) ** 2)).sqrt()
     return alpha, Interval(found.lo, max(most.hi, found.hi), Kind.NUMERIC), growing

@@ -47,7 +47,8 @@ def remainders(reach, start):
 def refined(a, *, spread=4, query=1, factor=1):
     """Enclose the constant in W_2 for a ball alpha: the square is a cubic in u, largest at a zero of its derivative."""
     rate, rise = spread * a**2, (2 * a).exp() - 1  # (1 + rise (1 - u)) (1 + rate u (1 - u))
-    middle, root = rate * (1 + 2 * rise), (rate**2 * (1 + rise + rise**2) + 3 * rate * rise**2).sqrt()
+    middle = rate * (1 + 2 * rise)
+    root = (rate**2 * (1 + rise + rise**2) + 3 * rate * rise**2).sqrt()
     u = (middle - root) / (3 * rate * rise)
     inside = u.max(ball(0))  # the square falls from there on
     return factor * hull(((1 + rise * (1 - inside)) * (1 + rate * inside * (1 - inside))).sqrt() + query * a)
@@ -80,7 +81,9 @@ def worst_known(run, *, radius=1.0):
             yield text, uneven, DotProduct(form=[[-alpha]])
     yield "0.25", Measure(np.zeros((10, 1))), DotProduct(form=[[0.25]])
     for k, rng in enumerate(run.draws(quick=40, paper=240)):
-        text, n, d = ALPHAS[k % len(ALPHAS)], int(rng.integers(2, 6)), 1 + k % 3
+        text = ALPHAS[k % len(ALPHAS)]
+        n = int(rng.integers(2, 6))
+        d = 1 + k % 3
         x = rng.normal(size=(n, d))
         x *= (
             radius
@@ -103,7 +106,8 @@ def worst_known(run, *, radius=1.0):
 def pairs(run, *, reach=1.0):
     """Yield two measures in a ball, its radius, a form and a value matrix, all of any size: random, then far atoms."""
     for rng in run.draws(quick=8, paper=200):
-        d, radius = int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-3.0, 3.0))
+        d = int(rng.integers(1, 4))
+        radius = float(10.0 ** rng.uniform(-3.0, 3.0))
         form, value = draw_layer(rng, d, radius)
         x = draw_cloud(rng, int(rng.integers(1, 6)), d, radius)
         y = push_within(rng, x, radius) if rng.uniform() < 0.7 else draw_cloud(rng, 4, d, radius)
@@ -131,7 +135,8 @@ def ways(run, reach):
             if before.lo < FLOOR * radius:
                 continue
             after = w1(*(AttentionKernel(DotProduct(form=form), law, value).push(law.enclosed()) for law in (mu, nu)))
-            alpha, size = spectral_norm(form) * exact(radius) ** 2, spectral_norm(value)
+            alpha = spectral_norm(form) * exact(radius) ** 2
+            size = spectral_norm(value)
             _WAYS[key].append((before, after, alpha, size, {"d": mu.dim, "n": mu.size, "radius": radius}))
     return _WAYS[key]
 

@@ -83,7 +83,8 @@ def test_inverse(run, *, share=1.0, dot=False, sign=1.0):
         def branch(z, c=factor, w=masses):
             return sign * c * AttentionKernel(score, Measure(z, w)).output(z)
 
-        own, outputs = misplaced(score, branch, x, start), x + sign * branch(x)
+        own = misplaced(score, branch, x, start)
+        outputs = x + sign * branch(x)
         before = displacement(start, x)
         for k in (1, 2, 4, 8) if name == "random" else (1, 2, 4, 8, 256):  # to the end, where rounding is all
             found = residual_inverse(branch, outputs, RHO, start=start, count=k, rounding=own)

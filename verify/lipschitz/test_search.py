@@ -35,13 +35,15 @@ def constants(name, alpha, atoms, *, exponent=2):
 def stretched(name, p, form, positions, weights, velocities, *, still=False):
     """Return by how much the definition stretches a displacement, from power series in balls, on the line."""
     with precision():
-        start, speed = balls(positions)[:, np.newaxis], balls(velocities)[:, np.newaxis]
+        start = balls(positions)[:, np.newaxis]
+        speed = balls(velocities)[:, np.newaxis]
         keys = start + speed * variable(2)
         queries = start + 0 * keys if still else keys
         apart = queries - keys.T
         scores = -form * apart * apart if name == "distance" else form * queries * keys.T
         change = [abs(coefficient(out, 1)) for out in average(scores, keys, weights)[:, 0]]
-        speeds, masses = [abs(v) for v in balls(velocities)], list(balls(weights))
+        speeds = [abs(v) for v in balls(velocities)]
+        masses = list(balls(weights))
         if math.isinf(p):
             return Interval.largest(hull(c) for c in change) / Interval.largest(hull(v) for v in speeds)
         after, before = (sum(w * v ** int(p) for w, v in zip(masses, part, strict=True)) for part in (change, speeds))
@@ -75,7 +77,8 @@ def test_search(run, *, records=RECORDS, exponent=2, signs=(1.0, -1.0), still=Fa
             part = table.where(problem=name, alpha=alpha, sign=sign)
             if part["p"].size == 0:
                 continue
-            stretch, p = part.intervals("stretch")[0], float(part["p"][0])
+            stretch = part.intervals("stretch")[0]
+            p = float(part["p"][0])
             again = stretched(name, p, sign * alpha, part["position"], part["weight"], part["velocity"], still=still)
             yield equals(stretch, again, problem=name, alpha=alpha, sign=sign, part="certified")
             found.append(stretch)

@@ -61,11 +61,13 @@ def test_rate(run, *, power=2, last=True, copies=1, start=generic, tilt=0.0):
         cases.append(("generic", rng.uniform(0.3, 1.0) * rng.normal(size=(n, n))))
     cases += [("symmetric", scale * TWINS) for scale in (0.25, 1.0, 2.0)]
     for part, square in cases:
-        n, scores = len(square), np.tile(square, (1, copies))
+        n = len(square)
+        scores = np.tile(square, (1, copies))
         alike = symmetric(n) + tilt * np.eye(n)[0]
         first = start(n) if part == "generic" else alike
         ratios, plans = swept(tuple(map(tuple, scores.tolist())), tuple(first.tolist()))
-        values, found = singular_values(plans[last]), limit(ratios, order=1)
+        values = singular_values(plans[last])
+        found = limit(ratios, order=1)
         yield equals(found, values[1 if part == "generic" else 2] ** power, n=n, part=part)
         if part == "symmetric" and square[0, 0] == 1.0:
             for value, digits in ((found, ".01985"), (values[1] ** power, ".10876")):

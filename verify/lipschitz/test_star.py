@@ -66,12 +66,14 @@ def moved(n):
     s = root_of(n)
     length = (s.log()).sqrt()  # beta = 1
     step = ball(STEP) * length
-    a, b = [1 / s, (-(length**2) - step**2).exp()], 1 / s**2
+    a = [1 / s, (-(length**2) - step**2).exp()]
+    b = 1 / s**2
     sums = [1 + heard + (n - 2) * b for heard in a]
     own = [1 + (n - 1) * heard for heard in a]  # of the centre; its legs cancel but for a mean that moves a little
     along = step * (a[1] / sums[1])
     legs = length * (1 + (n - 2) * b**2).sqrt() * abs(1 / sums[1] - 1 / sums[0])
-    centre, mean = step / own[1], length * ball(n - 1).sqrt() * abs(a[1] / own[1] - a[0] / own[0])
+    centre = step / own[1]
+    mean = length * ball(n - 1).sqrt() * abs(a[1] / own[1] - a[0] / own[0])
     below = (n - 1) * along + centre
     above = (n - 1) * (along**2 + legs**2).sqrt() + (centre**2 + mean**2).sqrt()
     return Interval(hull(below / step).lo, hull(above / step).hi)
@@ -101,7 +103,9 @@ def plane(n):
 def test_star(run, *, factor=1.0, own=1, cloud=None):
     # for all N: with s^2 = N - 2 the first term is s/2 - 1/4 + 5/(4 (2s + 1)), and root N is at most s + 1/s
     s = sympy.Symbol("s", positive=True)
-    least, rest = s / 2 - sympy.Rational(1, 4) + 1 / (2 * s), (s - 2) / (4 * s * (2 * s + 1))  # positive from N = 6 on
+    # positive from N = 6 on
+    least = s / 2 - sympy.Rational(1, 4) + 1 / (2 * s)
+    rest = (s - 2) / (4 * s * (2 * s + 1))
     yield equals(zero((s**2 + 1) / (2 * s + own) - least - rest, {s: sympy.Integer(3)}), 0, scale=1, part="all N")
     for n in (4, 5):
         yield at_least(hull(column(n, own=own)), factor * (np.sqrt(exact(n)) / 2 - 0.25), n=n, way="small")
@@ -175,7 +179,8 @@ def test_fixed_query(run, *, uniform=False, moving=False, weighted=True):
             yield equals(measured, hull(1 / (2 * light)), z=z, beta=beta)
             if digits:
                 yield equals(measured, Interval.printed(digits), z=z, part="printed")
-    mu, step = witnesses.hidden_atom(3.0), 2.0**-13
+    mu = witnesses.hidden_atom(3.0)
+    step = 2.0**-13
     nu = Measure([[0.0], [3.0 + step]], mu.weights)
     apart = w1(*(AttentionKernel(SCORE, part).at(exact([3.0])) for part in (mu, nu)))
     heard = 1 / (1 + ball(step**2).exp())  # the weight of the atom once it has moved

@@ -57,11 +57,14 @@ def outputs(sign, masses, residual):
 def test_two_tokens(
     run, *, share=Fraction(1), residual=False, masses=(1.0, 1.0), half=Fraction(1, 2), quarter=Fraction(1, 4), power=2
 ):
-    share, half, quarter = sympy.Rational(share), sympy.Rational(half), sympy.Rational(quarter)
+    share = sympy.Rational(share)
+    half = sympy.Rational(half)
+    quarter = sympy.Rational(quarter)
     closed = tanh_v / (1 + (sinh_u / cosh_v) ** power)
     for sign in (1, -1):
         size = sign * r**2
-        u, v = quarter * size * (x**2 - y**2), quarter * size * (x - y) ** 2
+        u = quarter * size * (x**2 - y**2)
+        v = quarter * size * (x - y) ** 2
         atoms = {sympy.exp(size * x * x): (a * b) ** 2, sympy.exp(size * y * y): (b / a) ** 2}
         for exponent, combined in ((size * x * x, 2 * (u + v)), (size * y * y, 2 * (v - u))):  # less B x y
             yield equals(decided(sympy.expand(exponent - size * x * y - combined)), 0, scale=1, part="exponents")

@@ -38,7 +38,8 @@ def sphere(dim):
 
 def eliminated(matrix, right):
     """The determinant of a matrix of floats and the solution for a right side, in fractions."""
-    rows, det = [[*map(Fraction, row), Fraction(r)] for row, r in zip(matrix, right, strict=True)], Fraction(1)
+    rows = [[*map(Fraction, row), Fraction(r)] for row, r in zip(matrix, right, strict=True)]
+    det = Fraction(1)
     for k in range(len(rows)):
         det *= rows[k][k]
         rows[k] = [entry / rows[k][k] for entry in rows[k]]

@@ -282,7 +282,8 @@ def test_correction(run, *, divided=False, power=2, flat=False):
             errors = []
             for h in 2.0 ** -np.arange(4.0, 10.0):
                 base = 1 + (alpha - 1.0) * (exact(s) - s.max() - nu - h)
-                p, q = np.power(base, 1 / ball(alpha - 1.0)), np.power(base, (2 - alpha) / ball(alpha - 1.0))
+                p = np.power(base, 1 / ball(alpha - 1.0))
+                q = np.power(base, (2 - alpha) / ball(alpha - 1.0))
                 share = 1 / exact(float(s.size)) if flat else q / q.sum()
                 mended = p / p.sum() if divided else p - (p.sum() - 1.0) * share
                 errors.append(abs(mended - law).max())

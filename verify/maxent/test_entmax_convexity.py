@@ -121,7 +121,8 @@ def test_dual_lipschitz(run, *, taxicab=False, factor=1.0, unscaled=False):
         dual = np.inf if alpha == 1.0 else 2 / (ball(alpha) - 1)
         stretch = 1.0 / (alpha - 1.0) if unscaled and alpha > 1.0 else 1.0
         for x, y in pairs(run):
-            p, q = entmax(exact(stretch * x), alpha), entmax(exact(stretch * y), alpha)
+            p = entmax(exact(stretch * x), alpha)
+            q = entmax(exact(stretch * y), alpha)
             moved, far = norm_of(p - q, r), norm_of(exact(x) - exact(y), dual)
             yield at_most(moved, factor * far, scale=far, alpha=alpha, n=x.size)
             target = entmax(stretch * y, alpha)  # any law will do as a target

@@ -91,7 +91,8 @@ def _law(s, alpha, tau):
 @lru_cache(maxsize=4096)
 def _conjugate(s, alpha, tau):
     with precision(BITS):
-        exact, t = _exact(s), ball(tau)
+        exact = _exact(s)
+        t = ball(tau)
         middle = np.array([p.mid() for p in _law(s, alpha, tau)], dtype=object)
         law = middle / middle.sum()
         attained = (law * exact).sum() - t * omega(law, alpha)

@@ -59,7 +59,8 @@ def test_student(run, *, freedom=freedoms, scaled=True, shrunk=lambda nu: nu / (
     for number, (law, rng) in enumerate(cases):
         d = law.dim
         case = {"d": law.dim, "alpha": law.alpha, "law": number}
-        nu, det = ball(freedom(law.alpha, d)), ball(eliminated(law.scatter, law.mean)[0])
+        nu = ball(freedom(law.alpha, d))
+        det = ball(eliminated(law.scatter, law.mean)[0])
         unit = (((nu + d) / 2).lgamma() - (nu / 2).lgamma()).exp() / ((nu * pi()) ** (d / ball(2)) * np.sqrt(det))
         # stationarity: the peak to the power alpha - 1 = -2 / (nu + d) fixes the square of the scale
         square = ((nu + d) / nu) ** ((nu + d) / nu) * unit ** (-2 / nu) if scaled else ball(1)

@@ -111,7 +111,8 @@ def test_additive(run, *, shared=False, factor=1.0):
     named = [np.array([3.0, 0.0]), np.array([0.0, 1.0, 0.0])], [np.array([0.0, 1.0]), np.array([0.5, 0.25, 0.25])]
     cases = [(*named, alpha, 1.0) for alpha in (1.0, 2.0)]
     for rng in run.draws(quick=12, paper=200):
-        alpha, tau = float(rng.choice([0.5, 1.0, 1.5, 2.0])), float(rng.choice([0.5, 1.0, 2.0]))
+        alpha = float(rng.choice([0.5, 1.0, 1.5, 2.0]))
+        tau = float(rng.choice([0.5, 1.0, 2.0]))
         scores = [np.round(rng.normal(size=int(rng.integers(2, 5))) * 2**9) / 2**8 for _ in range(2)]
         targets = [rng.multinomial(2**10, rng.dirichlet(np.ones(s.size))) / 2**10 for s in scores]
         cases.append((scores, targets, alpha, tau))

@@ -29,7 +29,9 @@ MANY = 100_000
 
 def constraints(run):
     """Yield features, the law whose means are prescribed, and another one: a line in three units, then random ones."""
-    line, held, other = np.array([[0.0], [1.0], [2.0]]), np.array([0.5, 0.1, 0.4]), np.array([0.2, 0.1, 0.7])
+    line = np.array([[0.0], [1.0], [2.0]])
+    held = np.array([0.5, 0.1, 0.4])
+    other = np.array([0.2, 0.1, 0.7])
     for size in SIZES:
         yield size * line, held, other
     for rng in run.draws(quick=8, paper=100):

@@ -144,7 +144,8 @@ def test_jeffreys(run, *, one_sided=False, power=1, warmer=1.0):
 def test_cocoercive(run, *, euclidean=2.0, absolute=1.0, power=1, warmer=1.0):
     near = np.array([1.0, 0.0])
     for x, y, tau in [*pairs(run, quick=25, paper=400), (near * (1.0 + 2.0**-10), near, 1.0)]:
-        p, q = softmax(exact(x), tau=tau), softmax(exact(y), tau=warmer * tau)
+        p = softmax(exact(x), tau=tau)
+        q = softmax(exact(y), tau=warmer * tau)
         top = int(np.argmax(p.mid + q.mid))  # a constant changes nothing: with that of the largest weight others count
         apart = exact(x) - exact(y)
         inner = ((p - q) * (apart - apart[top])).sum()
@@ -176,7 +177,8 @@ def test_cocoercive(run, *, euclidean=2.0, absolute=1.0, power=1, warmer=1.0):
 def test_total_variation(run, *, factor=1.0, norm=False, warmer=1.0):
     extremal = [(np.array([r / 4, -r / 4]), np.array([-r / 4, r / 4]), 1.0) for r in (2.0**-3, 1.0, 8.0)]
     for number, (x, y, tau) in enumerate([*extremal, *pairs(run, quick=25, paper=400)]):
-        p, q = softmax(exact(x), tau=tau), softmax(exact(y), tau=warmer * tau)
+        p = softmax(exact(x), tau=tau)
+        q = softmax(exact(y), tau=warmer * tau)
         variation = abs(p - q).sum() / 2
         apart = exact(x) - exact(y)
         reach = abs(apart).max() if norm else apart.max() - apart.min()

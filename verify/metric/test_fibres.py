@@ -112,7 +112,8 @@ def torus_tokens(epsilon, share):
     """A lattice of angles, with the points of the torus, a function and a density there."""
     n = int(share * (48 + 14 / np.sqrt(epsilon)))
     angles = exact(np.arange(float(n))) * (hull(2 * ball(-1).acos()) / n)
-    cosines, sines = np.cos(angles), np.sin(angles)
+    cosines = np.cos(angles)
+    sines = np.sin(angles)
     (x0, x1), (y0, y1) = ([spread(part, n) for part in (cosines, sines)] for spread in (np.repeat, np.tile))
     values = x1 + x0 * y0 + x1 * y1  # sin x + cos(x - y)
     masses = np.repeat(np.exp(0.4 * sines), n) * np.tile(np.exp(0.5 * cosines), n)
@@ -138,7 +139,8 @@ def slice_sums(z, weight, nodes):
         for sign in (1, -1):
             x = sign * c.acos()
             p = (y.cos() / 2 + x.sin() * 2 / 5).exp() * share
-            above, below = above + p * (x.sin() + (x - y).cos()) / nodes, below + p / nodes
+            above = above + p * (x.sin() + (x - y).cos()) / nodes
+            below = below + p / nodes
     return above, below
 
 

@@ -39,7 +39,8 @@ def layer(kind, parts, h, start, mask, *, held=()):
 def named(kind, similar):
     """Four tokens in the plane, parameters, and directions."""
     h = np.array([[0.5, -0.25], [1.0, 0.75], [-0.5, 0.5], [0.25, 1.25]])
-    move, bar = np.roll(h, 1), np.array([[1.0, -0.5], [0.25, 0.5], [-0.75, 1.0], [0.5, 0.25]])
+    move = np.roll(h, 1)
+    bar = np.array([[1.0, -0.5], [0.25, 0.5], [-0.75, 1.0], [0.5, 0.25]])
     count = sum(sizes_of(similar.shapes))
     theta = {"metric": 0.5, "l2": 0.75, "self": 1.0}[kind] * np.cos(np.arange(count) * 2.0)
     return theta, np.sin(np.arange(count) + 1.0), h, move, bar

@@ -19,7 +19,8 @@ def closed(space, degree, epsilon):
     b = 1 / ball(epsilon)
     if space == "circle":
         return b.bessel_i(degree) / b.bessel_i(0)
-    before, here = ball(1), (b.exp() + (-b).exp()) / (b.exp() - (-b).exp()) - 1 / b
+    before = ball(1)
+    here = (b.exp() + (-b).exp()) / (b.exp() - (-b).exp()) - 1 / b
     for k in range(1, degree):
         before, here = here, before - (2 * k + 1) * here / b
     return here
@@ -98,7 +99,8 @@ def test_half_bandwidth(run, *, of="layer", shift=1, time=1, least=None):
     for (space, degree, epsilon), texts in PRINTED.items():
         wide = shift if space == "sphere" and epsilon < 1 else 1
         ((_, found),) = rows(table, space=space, degree=degree, epsilon=epsilon * wide)
-        quotient, case = time * half(space, degree, epsilon), {"space": space, "degree": degree, "epsilon": epsilon}
+        quotient = time * half(space, degree, epsilon)
+        case = {"space": space, "degree": degree, "epsilon": epsilon}
         truth = {"layer": closed(space, degree, epsilon), "first order": 1 - quotient, "semigroup": np.exp(-quotient)}
         digits = {name: Interval.printed(text) for name, text in zip(truth, texts, strict=True)}
         yield equals(found, truth[of], scale=1, **case)
@@ -129,7 +131,8 @@ def test_asymptotics(run, *, share=Fraction(1, 4), time=1):
     epsilons = [2.0**-k for k in range(3, run.pick(quick=9, paper=11))]
     for space, rate in RATES.items():
         for degree in (1, 2, 3):
-            mu, case = rate(degree), {"space": space, "degree": degree}
+            mu = rate(degree)
+            case = {"space": space, "degree": degree}
             claimed = {"semigroup": -share * mu, "first order": Fraction(mu * mu, 8) - share * mu}
             rests = {part: [] for part in claimed}
             for epsilon in epsilons:

@@ -73,18 +73,22 @@ def variation(score, x, y):
 )
 def test_constants(run, *, share=1, power=2, reach=1):
     for number, rng in enumerate(run.draws(quick=6, paper=120)):
-        d, unit = int(rng.integers(1, 4)), UNITS[number % len(UNITS)]
-        radius, epsilon = unit * float(rng.uniform(0.3, 2.0)), unit**2 * float(rng.uniform(0.2, 2.0))
+        d = int(rng.integers(1, 4))
+        unit = UNITS[number % len(UNITS)]
+        radius = unit * float(rng.uniform(0.3, 2.0))
+        epsilon = unit**2 * float(rng.uniform(0.2, 2.0))
         g = draw_residual(rng, d, int(rng.integers(1, 4)), float(rng.uniform(0.1, 2.0)), unit)
         x, y = draw_cloud(rng, 4, d, radius), draw_cloud(rng, 4, d, radius)
-        claimed, score = statement(g, reach * radius, epsilon, power=power, share=share), MetricScore(g, epsilon)
+        claimed = statement(g, reach * radius, epsilon, power=power, share=share)
+        score = MetricScore(g, epsilon)
         if (x[0] == x[1]).all() or (y[0] == y[1]).all():  # both at one end of an interval
             continue
         for name, value in variation(score, x, y).items():
             yield at_most(value, claimed[name], part=name, d=d)
         for name, value in score.constants(radius)._asdict().items():
             yield equals(exact(value), ROUNDED_UP * claimed[name], part=f"stated {name}", d=d)
-    g, found = steep(0.5), {}
+    g = steep(0.5)
+    found = {}
     for k in range(4, 10):  # ends of a diameter, and points a little inside
         radius = 2.0**-k
         ends = np.array([[-radius, 0.0], [-radius * (1 - 2.0**-k), 0.0], [radius, 0.0], [radius * (1 - 2.0**-k), 0.0]])
@@ -116,14 +120,18 @@ def test_lipschitz(run, *, most=None, wider=1.0, flat=False, least=2):
     middle = [np.array([[-0.5], [shift], [0.5]]) for shift in (-(2.0**-7), 2.0**-7)]
     cases = [(steep(0.5, 1), 0.15, 0.5, *(Measure.normalised(x, np.ones(3)) for x in middle))]
     for number, rng in enumerate(run.draws(quick=8, paper=150)):
-        n, d, unit = int(rng.integers(2, 7)), int(rng.integers(1, 4)), UNITS[number % len(UNITS)]
+        n = int(rng.integers(2, 7))
+        d = int(rng.integers(1, 4))
+        unit = UNITS[number % len(UNITS)]
         radius = unit * float(rng.uniform(0.2, 1.0))
-        g, points = draw_residual(rng, d, 3, float(rng.uniform(0.1, 1.0)), unit), draw_cloud(rng, n, d, radius)
+        g = draw_residual(rng, d, 3, float(rng.uniform(0.1, 1.0)), unit)
+        points = draw_cloud(rng, n, d, radius)
         masses = rng.dirichlet(np.ones(n))
         pair = (Measure(points, masses), Measure(push_within(rng, points, radius), masses))
         cases.append((g, unit**2 * float(rng.uniform(0.2, 2.0)), radius, *pair))
     for number, (g, epsilon, radius, mu, nu) in enumerate(cases):
-        score, before = MetricScore(g, epsilon), w1(mu, nu)
+        score = MetricScore(g, epsilon)
+        before = w1(mu, nu)
         if before.lo < FLOOR * radius:  # nothing moved
             continue
         after = w1(*(AttentionKernel(score, law).push(law.enclosed()) for law in (mu, nu)))

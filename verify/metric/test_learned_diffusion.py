@@ -31,7 +31,8 @@ from verify.textbook import residual_jacobian
 
 RUAN = ("ruan2024", "coifman2006")
 DEEPEST = -45.0  # a score below which weights are a share of 1e-19, and tokens are left out
-START, LEVELS = {"circle": 0.01, "torus": 0.04}, 5
+START = {"circle": 0.01, "torus": 0.04}
+LEVELS = 5
 PLANE = ResidualFeatures(  # the norms of the two matrices multiply to 0.54
     np.array([[0.75, -0.5, 0.25], [0.5, 0.75, -0.5]]), np.array([0.25, -0.5, 0.125]),
     np.array([[0.25, -0.25], [0.125, 0.25], [-0.25, 0.25]]), np.array([0.5, 0.0]),
@@ -67,7 +68,8 @@ def log_density(x):
 @cache
 def changes(space, level):
     """(P h - h) / epsilon at the places, through the layer on tokens that are a lattice around the query."""
-    epsilon, found = START[space] * 0.5**level, []
+    epsilon = START[space] * 0.5**level
+    found = []
     score = MetricScore(FEATURES[space], epsilon)
     for place in PLACES[space]:
         least = hull(np.diagonal(metric_of("pull-back", space, balls(place)))).mid.min()
@@ -84,7 +86,8 @@ def change(score, place, width, per_width):
     x = exact([place])
     tokens = x + whole_numbers(*[count] * len(place)) * (width / per_width)
     tokens = tokens[score.matrix(points(x).mid, points(tokens).mid)[0] > DEEPEST]
-    rise, masses = function(tokens) - function(x), np.exp(log_density(tokens))
+    rise = function(tokens) - function(x)
+    masses = np.exp(log_density(tokens))
     return attend(points(x), points(tokens), rise[:, np.newaxis], score=score, weights=masses)[0, 0]
 
 
@@ -98,7 +101,8 @@ def tangents(x):
 
 def metric_of(name, space, x):
     """A metric in the angles, in balls or in power series of balls."""
-    j, e = residual_jacobian(FEATURES[space], points(x[np.newaxis])[0]), tangents(x)
+    j = residual_jacobian(FEATURES[space], points(x[np.newaxis])[0])
+    e = tangents(x)
     return e.T @ {"pull-back": j.T @ j, "transposed": j @ j.T, "input": balls(np.eye(len(e)))}[name] @ e
 
 
@@ -116,7 +120,8 @@ derivative = np.frompyfunc(lambda series: coefficient(series, 1), 1, 1)
 @cache
 def geometry(name, space, place):
     """The inverse metric, its divergence and the slope of log det at a place, in balls."""
-    x, t = balls(place), variable(2)
+    x = balls(place)
+    t = variable(2)
     along = [inverted(metric_of(name, space, x + way * t)) for way in balls(np.eye(len(x)))]
     divergence = sum(derivative(inverse[k]) for k, (inverse, _) in enumerate(along))
     return (
@@ -128,7 +133,9 @@ def geometry(name, space, place):
 
 def slopes(f, place):
     """The gradient and the Hessian of a function of the angles at a place, in balls."""
-    x, t, ways = balls(place), variable(3), balls(np.eye(len(place)))
+    x = balls(place)
+    t = variable(3)
+    ways = balls(np.eye(len(place)))
 
     def bend(way):
         return coefficient(f((x + way * t)[np.newaxis])[0], 2)

@@ -36,7 +36,8 @@ def average(scores, values, *, mask=None, axis=1):
 
 def scored(kind, similar, theta, h, *, factor=1, straight=False):
     """The scores of the three attentions as printed, and what distances are taken of."""
-    d, w = h.shape[1], similar.width
+    d = h.shape[1]
+    w = similar.width
     if kind == "self":
         q, k = (balls(h) @ balls(part.reshape(d, w)) for part in np.split(theta, 2))
         return (q @ k.T) / np.sqrt(ball(w)) * ball(factor), q
@@ -64,7 +65,8 @@ def scored(kind, similar, theta, h, *, factor=1, straight=False):
 def test_layer(run, *, own=True, axis=1, factor=1, straight=False):
     for number, h, rng in problems(run):
         n, d = h.shape
-        tokens, size = exact(h), float(np.abs(h).max())
+        tokens = exact(h)
+        size = float(np.abs(h).max())
         for kind in ("metric", "l2", "self"):
             similar, theta = draw_layer(rng, kind, d, int(rng.integers(1, 5)), 0.7)
             scores, f = scored(kind, similar, theta, h, factor=factor, straight=straight)
@@ -103,7 +105,8 @@ def test_graph(run, *, masked="weight"):
         rows, _ = average(scores, balls(h), mask=mask if masked == "weight" else None)
         if masked == "late":
             rows = rows * balls(mask.astype(float))
-        case, size = {"n": n, "d": d, "input": number}, float(np.abs(h).max())
+        case = {"n": n, "d": d, "input": number}
+        size = float(np.abs(h).max())
         found = attention_weights(similar, theta, exact(h), mask=mask)
         yield equals(found, rows, scale=1, part="weights", **case)
         if not mask.all():
@@ -133,14 +136,19 @@ def test_graph(run, *, masked="weight"):
 )
 def test_protocol(run, *, half=2.0, weighted=True, straight=False):
     for rng in run.draws(quick=6, paper=120):
-        n, d, epsilon = int(rng.integers(2, 12)), int(rng.integers(1, 4)), 2.0 ** float(rng.integers(-4, 3))
+        n = int(rng.integers(2, 12))
+        d = int(rng.integers(1, 4))
+        epsilon = 2.0 ** float(rng.integers(-4, 3))
         g = draw_residual(rng, d, int(rng.integers(1, 5)), float(rng.uniform(0.2, 2.0)))
-        nu, x = Measure(rng.normal(size=(n, d)), rng.dirichlet(np.ones(n))), rng.normal(size=(3, d))
+        nu = Measure(rng.normal(size=(n, d)), rng.dirichlet(np.ones(n)))
+        x = rng.normal(size=(3, d))
         keys, queries = (balls(p) if straight else residual_image(g, p) for p in (nu.points, x))
         scores = squares(queries, keys) / -(ball(half) * ball(epsilon))
         masses = nu.weights if weighted else np.full(n, 1.0 / n)
-        rows, score = laws(scores, masses), MetricScore(g, epsilon)
-        case, size = {"n": n, "d": d, "epsilon": epsilon}, float(np.abs(nu.points).max())
+        rows = laws(scores, masses)
+        score = MetricScore(g, epsilon)
+        case = {"n": n, "d": d, "epsilon": epsilon}
+        size = float(np.abs(nu.points).max())
         yield equals(Softmatch(score, nu).rows(exact(x)), rows, scale=1, part="softmatch", **case)
         transform = boltzmann_gibbs(nu, score.matrix(exact(x), exact(nu.points))[0])
         yield equals(transform.law(), rows[0], scale=1, part="transform", **case)

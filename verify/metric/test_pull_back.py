@@ -51,7 +51,8 @@ def clouds(run):
     """Yield features, tokens, a bandwidth and a unit of length: first three tokens on a line."""
     yield shifting(1, 0.0), LINE, 0.5, 1.0
     for number, rng in enumerate(run.draws(quick=6, paper=150)):
-        d, unit = int(rng.integers(1, 5)), UNITS[number % len(UNITS)]
+        d = int(rng.integers(1, 5))
+        unit = UNITS[number % len(UNITS)]
         x = unit * rng.normal(size=(9, d))
         g = draw_residual(rng, d, int(rng.integers(1, 5)), float(rng.uniform(0.1, 3.0)), unit)
         yield g, x, unit**2 * float(rng.uniform(0.1, 2)), unit
@@ -78,7 +79,8 @@ def test_pseudo_metric(run, *, power=1, dot=False, slack=1.0, stretch=1.0):
         score = DotProduct(scale=1.0) if dot else MetricScore(g, epsilon)
         f = dissimilarities(score, x, stretch=stretch) / unit**2
         root = f if dot or power == 2 else np.sqrt(f)
-        case, apart = {"n": x.shape[0], "d": x.shape[1]}, ~np.eye(len(x), dtype=bool)
+        case = {"n": x.shape[0], "d": x.shape[1]}
+        apart = ~np.eye(len(x), dtype=bool)
         yield at_least(f, 0, scale=1, part="sign", **case)
         yield equals(np.diagonal(root), 0, scale=1, part="diagonal", **case)
         yield equals(root, root.T, scale=1, part="symmetry", **case)
@@ -95,7 +97,9 @@ def contractions(run):
         for reach in (2.0**-5, 1.0):
             yield shifting(2, branch), np.array([[-reach, 0.0], [reach, 0.0]])
     for number, rng in enumerate(run.draws(quick=8, paper=150)):
-        d, branch, unit = int(rng.integers(1, 5)), float(rng.uniform(0.1, 0.95)), UNITS[number % len(UNITS)]
+        d = int(rng.integers(1, 5))
+        branch = float(rng.uniform(0.1, 0.95))
+        unit = UNITS[number % len(UNITS)]
         yield draw_residual(rng, d, int(rng.integers(1, 5)), branch, unit), unit * rng.normal(size=(6, d))
 
 
@@ -228,7 +232,9 @@ def difference_quotients(score, x, v, sides, exponents):
 )
 def test_pull_back(run, *, metric="pull-back", share=Fraction(1, 2), first=1, bend=1.0):
     for g, x, v in rays(run):
-        score, gram, size = MetricScore(g), grams(metric, g, x), size_of(g)
+        score = MetricScore(g)
+        gram = grams(metric, g, x)
+        size = size_of(g)
         here = exact(x[np.newaxis])
         yield equals(score.pull_back(here)[0], gram, scale=size, part="instrument")
         t = variable(4)

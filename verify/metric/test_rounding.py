@@ -52,10 +52,12 @@ def adding(rng):
     constant("half", "half of the stated error is reached", share=0.5),
 )
 def test_rounding(run, *, factor=1.0, seen=1.0, given=np.float64, share=0.05):
-    cases, worst = [], {"cancelling": [], "adding": []}
+    cases = []
+    worst = {"cancelling": [], "adding": []}
     for number, rng in enumerate(run.draws(quick=6, paper=120)):
         cases += [("cancelling", 0.5, *cancelling(rng)), ("adding", 0.5, *adding(rng))]
-        d, unit = int(rng.integers(1, 5)), UNITS[number % len(UNITS)]
+        d = int(rng.integers(1, 5))
+        unit = UNITS[number % len(UNITS)]
         g = draw_residual(rng, d, int(rng.integers(1, 5)), float(rng.uniform(0.1, 3.0)), unit)
         x, y = unit * rng.normal(size=(2, 5, d))
         cases.append(("random", unit**2 * float(rng.uniform(0.1, 2.0)), g, x, y))

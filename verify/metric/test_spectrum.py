@@ -38,7 +38,8 @@ from verify.textbook import dot_scores, laws, residual_image, squares
 RUAN = ("ruan2024",)
 ON_PAPER = ("derived", "refereed on paper")
 ROW = np.array([[-1.0], [0.0], [1.5]])
-BITS, LEAST = 512, Fraction(1, 10**100)
+BITS = 512
+LEAST = Fraction(1, 10**100)
 
 
 def kernel(g, x, epsilon, *, quartic=False):
@@ -80,7 +81,8 @@ def test_spectrum(run, *, top=1, repeated=False, rows=True, quartic=False):
         with precision(BITS):  # the product of all eigenvalues of K, at six tokens far below what a float can tell
             volume = hull(arb_mat(kernel(g, x, epsilon, quartic=quartic).tolist()).det())
         matrix = k / k.sum(axis=1)[:, np.newaxis] if rows else k
-        truth, case = certified(matrix), {"n": len(x), "d": g.dim, "epsilon": epsilon, "input": number}
+        truth = certified(matrix)
+        case = {"n": len(x), "d": g.dim, "epsilon": epsilon, "input": number}
         yield at_least(truth[0], 0, scale=1, part="at least zero", **case)
         yield at_least(volume, LEAST, scale=LEAST, part="positive", **case)
         yield at_most(truth[-1], top, part="at most one", **case)
@@ -115,10 +117,12 @@ def spectrum_of_a_pair(*, quartic):
 )
 def test_reversible(run, *, law="sums", dot=False, share=1):
     for number, (g, x, epsilon) in enumerate(clouds(run, quick=8, paper=120)):
-        n, case = len(x), {"n": len(x), "d": g.dim, "input": number}
+        n = len(x)
+        case = {"n": len(x), "d": g.dim, "input": number}
         form = np.triu(np.ones((g.dim, g.dim)) + np.eye(g.dim)) if g.dim > 1 else np.array([[1.0]])
         k = np.exp(dot_scores(x @ form, x, beta=1.0)) if dot else kernel(g, x, epsilon)
-        rows, sums = k / k.sum(axis=1)[:, np.newaxis], k.sum(axis=1)
+        rows = k / k.sum(axis=1)[:, np.newaxis]
+        sums = k.sum(axis=1)
         masses = {"sums": sums, "inverse": 1 / sums, "uniform": balls(np.ones(n))}[law]
         pi = masses / masses.sum()
         flow = pi[:, np.newaxis] * rows
@@ -211,7 +215,8 @@ def test_stack_spectrum(run, *, frozen=False, bound=Fraction(-1, 10**8), moved=T
     yield at_most(_discriminant(then @ rows), bound, scale=Fraction(1, 10**8), part="stack")
     yield at_least(_discriminant((first if same else second) @ first), 0, scale=1, part="square")
     # the room's own layer moves the tokens there
-    similar, found = make_similarity("l2", 2, 1), exact(TOKENS)
+    similar = make_similarity("l2", 2, 1)
+    found = exact(TOKENS)
     for plane in PLANES:
         found = average_tokens(similar, plane.ravel(), found)
     yield equals(found, then @ (rows @ balls(TOKENS)), scale=1, part="layers")
@@ -219,7 +224,9 @@ def test_stack_spectrum(run, *, frozen=False, bound=Fraction(-1, 10**8), moved=T
 
 def _discriminant(matrix):
     """The discriminant of the three eigenvalues other than one of a stochastic matrix of order four."""
-    power, e, sums = balls(np.eye(4)), [1], []
+    power = balls(np.eye(4))
+    e = [1]
+    sums = []
     for k in range(1, 4):
         power = power @ matrix
         sums.append(sum(power[i, i] for i in range(4)))

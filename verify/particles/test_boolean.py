@@ -149,7 +149,8 @@ def test_delay(run, *, growth=lambda _power: Fraction(1, 2), base=None):
     unit = hull(ball(2).log()) if base is None else base
     for value in np.unique(table["value"]).tolist():
         part = table.where(value=value)
-        delays, powers = part.intervals("delay"), part["power"].tolist()
+        delays = part.intervals("delay")
+        powers = part["power"].tolist()
         steps = [(b - a) / unit for a, b in itertools.pairwise(delays)]
         rate = limit(steps[-LAST:], ratio=2.0, order=1)
         yield equals(rate, growth(powers[-1]) / Fraction(value), part="rate", value=value)

@@ -82,7 +82,8 @@ def intercept(table, d, sizes, squared):
     What the controls leave varies like 1/n, hence the weights n of the line. Charged with what leaving out the smallest
     n moves it by, besides errors of the integrator.
     """
-    slips, found = stepped(table, d, sizes, squared), []
+    slips = stepped(table, d, sizes, squared)
+    found = []
     for first in (0, 1):
         n = sizes[first:]
         apart = 1.0 / n - n.size / n.sum()
@@ -229,7 +230,8 @@ def test_clouds(run, *, parametric=False, power=1.0, alike=False, added=1.0, sha
     sigma = hull(path())
     for d in DIMS:
         sizes, distance = batches(table, part if d > 1 else "drawn", d)
-        apart, shift = batches(table, "interaction", d)[1], batches(table, "shift", d)[1]
+        apart = batches(table, "interaction", d)[1]
+        shift = batches(table, "shift", d)[1]
         error = float(table.where(d=d)["error"].max())
         if part == "drawn" and d > 1:  # a control of mean zero, the means of two clouds being independent
             centres = batches(table, "apart", d)[1] - 2 * d * sigma.mid**2 / sizes
@@ -264,7 +266,8 @@ def mean_length(d):
 
 def least_of(d, n):
     """How far any n atoms are from the normal law of a mean-field token."""
-    half, pi = ball(d) / 2, ball(0).pi()
+    half = ball(d) / 2
+    pi = ball(0).pi()
     log_volume = half * pi.log() - (half + 1).lgamma()
     least = path() * (2 * pi).sqrt() * (-(ball(n).log() + log_volume) / d).exp() * ball(d) / (d + 1)
     return hull(least)

@@ -73,7 +73,8 @@ def resumed(stepper, x, cuts, *, halved):
 )
 def test_resumed(run, *, noise=Noise, counted=True, placed=True, halved=False):
     for rng in run.draws(quick=2, paper=20):
-        x, cuts = unit(rng, 5, 3), np.sort(rng.choice(np.arange(1, STEPS), size=3, replace=False)).tolist()
+        x = unit(rng, 5, 3)
+        cuts = np.sort(rng.choice(np.arange(1, STEPS), size=3, replace=False)).tolist()
         key = Noise.drawn(rng)
         steppers = {"RK4": lambda: RungeKutta(FIELD, 0.1, RK4, SPHERE)}
         for scheme in (EULER_MARUYAMA, PLATEN, GEODESIC, PROJECTED):

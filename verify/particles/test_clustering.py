@@ -85,7 +85,8 @@ i = sympy.Symbol("i", integer=True)
 LIFTS = {-1: sympy.Symbol("u", real=True), 0: sympy.Symbol("v", real=True), 1: sympy.Symbol("w", real=True)}
 POINT = {alpha: sympy.Rational(3, 5), mu: sympy.Rational(7, 5), beta: sympy.Rational(3, 2), i: 2}
 POINT |= {lift: sympy.Rational(1, step + 4) for step, lift in LIFTS.items()}
-COS, SIN = sympy.cos(alpha), sympy.sin(alpha)
+COS = sympy.cos(alpha)
+SIN = sympy.sin(alpha)
 
 
 @functools.cache
@@ -138,7 +139,8 @@ def angle(q, n):
 def waves(n, q, b, d, *, quadratic=True):
     """The eigenvalues that plane waves have, in increasing order."""
     cos, sin = angle(q, n)
-    heat, slope = (cos * b).exp(), cos - (b * sin * sin if quadratic else 0)
+    heat = (cos * b).exp()
+    slope = cos - (b * sin * sin if quadratic else 0)
     along = [-2 * heat * slope * (1 - angle(m, n)[0]) for m in range(n)]
     off = [2 * heat * (angle(m, n)[0] - cos) for m in range(n)] * (d - 2)
     return sorted((hull(x) for x in along + off), key=lambda x: x.mid)

@@ -80,7 +80,8 @@ def latitude(height=0.4, n=5):
 def layers(run, *, quick, paper, value=None):
     """Yield layers with an axis that has all tokens above it: tokens at equal heights first, then random ones."""
     for normalised in (True, False):
-        x, score = latitude(), DotProduct(scale=2.0)
+        x = latitude()
+        score = DotProduct(scale=2.0)
         yield "latitude", UP, Layer(x, score, dots(2 * np.eye(3)), normalised=normalised, value=value)
     for number, rng in enumerate(run.draws(quick=quick, paper=paper)):
         n, d = int(rng.integers(2, 9)), int(rng.integers(2, 6))
@@ -88,10 +89,12 @@ def layers(run, *, quick, paper, value=None):
         axis /= np.linalg.norm(axis)
         x = upper(rng, n, axis)
         if number % 4 == 3:
-            score, scores = SquaredDistance(1.5), distances
+            score = SquaredDistance(1.5)
+            scores = distances
         else:
             form = rng.normal(size=(d, d)) @ rng.normal(size=(d, d)).T if number % 4 else rng.normal(size=(d, d))
-            score, scores = DotProduct(form=form), dots(form)
+            score = DotProduct(form=form)
+            scores = dots(form)
         masses = rng.dirichlet(np.ones(n)) if number % 3 else None
         drawn = rng.normal(size=(d, d))
         yield "random", axis, Layer(
@@ -247,13 +250,17 @@ def test_consensus(run, *, factor=1.0, runs=("SA", "USA", "causal"), among=lambd
     cases = [(latitude(0.99999), BETA, name) for name in ("SA", "USA", "causal")]  # nearly attained
     for number, rng in enumerate(run.draws(quick=9, paper=60)):
         # random tokens, near the axis too: by cone.chart the diameter shrinks at least by the overlap of two rows
-        n, d, beta = int(rng.integers(2, 6)), int(rng.integers(2, 5)), float(10.0 ** rng.uniform(-2.0, 1.0))
-        spread, axis = (1.0, 0.1, 0.001)[number % 3], np.eye(d)[-1]
+        n = int(rng.integers(2, 6))
+        d = int(rng.integers(2, 5))
+        beta = float(10.0 ** rng.uniform(-2.0, 1.0))
+        spread = (1.0, 0.1, 0.001)[number % 3]
+        axis = np.eye(d)[-1]
         x = axis + spread * (upper(rng, n, axis) - axis)
         cases.append((x / np.linalg.norm(x, axis=1, keepdims=True), beta, ("SA", "USA", "causal")[number // 3 % 3]))
     for x, beta, name in cases:
         n, d = x.shape
-        score, scores = DotProduct(scale=beta), dots(beta * np.eye(d))
+        score = DotProduct(scale=beta)
+        scores = dots(beta * np.eye(d))
         layer = Layer(x, score, scores, normalised=name != "USA", causal=name == "causal")
         heights = layer.x[:, -1]
         _, overlaps = shared(layer.weights, heights)

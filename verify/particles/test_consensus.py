@@ -83,7 +83,8 @@ def vanishing(expression):
     bug("unprojected", "the projection is forgotten", project=False),
 )  # fmt: skip
 def test_linearisation(run, *, sa=1, usa=None, causal=None, value=1, project=True):
-    usa, causal = sympy.exp(beta) if usa is None else usa, (k - 1) / k if causal is None else causal
+    usa = sympy.exp(beta) if usa is None else usa
+    causal = (k - 1) / k if causal is None else causal
     near, far = sympy.exp(beta), sympy.exp(beta * TURNED.dot(BASE))
     for normalised, rate in ((True, sa), (False, usa)):
         own = [(value * near, TURNED), (value * (n - 1) * far, BASE)]
@@ -91,7 +92,8 @@ def test_linearisation(run, *, sa=1, usa=None, causal=None, value=1, project=Tru
         squared_derivative = {"normalised": normalised, "project": project, "count": n}
         if normalised and value != 1:  # the factor would cancel
             own, other = ([(w / value, value * x) for w, x in terms] for terms in (own, other))
-        first, second = push(TURNED, own, **squared_derivative), push(BASE, other, **squared_derivative)
+        first = push(TURNED, own, **squared_derivative)
+        second = push(BASE, other, **squared_derivative)
         yield equals(vanishing(first - second + rate), 0, scale=1, part="differences", normalised=normalised)
         yield equals(vanishing(first + (n - 1) * second), 0, scale=1, part="mean", normalised=normalised)
     scores = [sympy.exp((TURNED.T * FORM * point)[0]) for point in (TURNED, BASE)]
@@ -180,7 +182,8 @@ def test_causal_spectrum(run, *, level=lambda number, _count: Fraction(number - 
 
 def slopes(part, column):
     """The slopes of a column on successive windows."""
-    logs, times = part.intervals(column), part["time"].tolist()
+    logs = part.intervals(column)
+    times = part["time"].tolist()
     return [
         (b - a) / (t - s) for (a, b), (s, t) in zip(itertools.pairwise(logs), itertools.pairwise(times), strict=True)
     ]
@@ -213,7 +216,8 @@ def test_rate(run, *, sa=one, share=1.0, power=2, ways=("SA", "USA"), next_order
             part = table.where(way=seen, start=start)
             b = float(part["beta"][0])
             case = {"field": way, "n": int(part["n"][0]), "d": int(part["d"][0]), "beta": b}
-            rate, found = share * rate_of(b), slopes(part, "log")
+            rate = share * rate_of(b)
+            found = slopes(part, "log")
             yield equals(limit(found[-LAST:], ratio=math.e, order=2), -rate, part="diameter", **case)
             yield equals(limit(slopes(part, "gap")[-LAST:], ratio=math.e, order=2), -power * rate, part="gap", **case)
             errors = [s / (-rate_of(b)) - 1 for s in found[1 : LAST + 1]]

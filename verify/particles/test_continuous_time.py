@@ -60,7 +60,8 @@ def test_transport(run, *, normalised=True, counted=True, causal=False):
             "merged": ((x, counts if counted else np.ones(n)), (np.repeat(x, counts, axis=0),)),
         }
         for part, (one, two) in clouds.items():
-            left, right = moved(*one), base if two[0] is x else moved(*two)
+            left = moved(*one)
+            right = base if two[0] is x else moved(*two)
             weights = one[1] if len(one) == 2 else np.ones(len(one[0]))
             for k in (1, 2):
                 size = float(np.abs(right[k].mid).max())
@@ -98,7 +99,8 @@ def probes(x):
 def test_continuity(run, *, frozen=False, weighted=True, factor=1.0):
     for rng in run.draws(quick=3, paper=30):
         n = int(rng.integers(3, 8))
-        x, masses = rng.normal(size=(n, 2)) / 2.0, rng.dirichlet(np.full(n, 2.0))
+        x = rng.normal(size=(n, 2)) / 2.0
+        masses = rng.dirichlet(np.full(n, 2.0))
         law = masses if weighted else np.full(n, 1.0 / n)
         # at once: a power series in balls through the printed velocities
         mu = Measure.normalised(x, masses)
@@ -151,14 +153,19 @@ def test_jump(run, *, power=2, twice=1, value=1.0):
     for name, beta, x, masses in clouds:
         mu = Measure.normalised(x, masses)
         score = DotProduct(scale=beta)
-        match, kernel = Softmatch(score, mu), AttentionKernel(score, mu, value * np.eye(mu.dim))
-        tokens, m, size = exact(x), mu.weights, float((x**2).sum(axis=1).max())
-        rows, outputs = match.rows(tokens), kernel.output(tokens)
+        match = Softmatch(score, mu)
+        kernel = AttentionKernel(score, mu, value * np.eye(mu.dim))
+        tokens = exact(x)
+        m = mu.weights
+        size = float((x**2).sum(axis=1).max())
+        rows = match.rows(tokens)
+        outputs = kernel.output(tokens)
         squares = (tokens**2).sum(axis=1)
         jump = m @ (rows @ squares) - m @ squares
         mean = m @ ((outputs**2).sum(axis=1) - squares)
         drift = 2.0 * m @ (tokens * (outputs - tokens)).sum(axis=1)
-        law, y = textbook.laws(textbook.dot_scores(x, x, beta=beta), m), balls(x)
+        law = textbook.laws(textbook.dot_scores(x, x, beta=beta), m)
+        y = balls(x)
         apart = ((y[:, np.newaxis] - y) ** 2).sum(axis=2)
         squared = hull((balls(m) * (law * apart).sum(axis=1)).sum())
         case = {"input": name, "n": mu.size, "beta": beta}

@@ -142,7 +142,8 @@ def without_scores(n, rho, beta):
 def layer(n, rho, threshold, part, own=1.0):
     """What attention makes of n tokens at gamma = ``part`` of a threshold; beta is rounded, which moves a score."""
     beta = own * part * threshold * math.log(n)
-    found, off = layer_statistics(n, rho, beta), 16 * U * (1.0 + beta)
+    found = layer_statistics(n, rho, beta)
+    off = 16 * U * (1.0 + beta)
     slip = Interval(1.0 - off, 1.0 + off)
     return found.cosine * slip, found.jacobian * slip * slip
 
@@ -208,7 +209,8 @@ def test_threshold(run, *, power=1, own=1.0):
 def crossing(n, rho, *, own=1.0):
     """Enclose the gamma at which the cosine of n outputs is 4 rho / (1 + 3 rho); the cosine falls with gamma."""
     target = hull(4 * ball(rho) / (1 + 3 * ball(rho)))
-    low, high = 0.0, 8 / (1 - rho)
+    low = 0.0
+    high = 8 / (1 - rho)
     for _ in range(80):
         middle = (low + high) / 2
         value = layer(n, rho, 1.0, middle, own)[0] - target

@@ -39,7 +39,8 @@ def clouds(run, *, quick, paper, symmetric=True):
     yield unit(np.random.default_rng(1), 4, 3), 2.0, (TILTED + TILTED.T if symmetric else TILTED), None
     for number, rng in enumerate(run.draws(quick=quick, paper=paper)):
         n, d = int(rng.integers(2, 6)), int(rng.integers(2, 5))
-        form, masses = rng.normal(size=(d, d)), rng.dirichlet(np.full(n, 4.0))
+        form = rng.normal(size=(d, d))
+        masses = rng.dirichlet(np.full(n, 4.0))
         form = (form + form.T) / 2.0 if symmetric else form
         beta = float(rng.uniform(0.3, 4.0))
         yield unit(rng, n, d), beta, form if number % 2 else None, masses if number % 3 else None
@@ -50,7 +51,8 @@ class Printed:
 
     def __init__(self, x, beta, form, masses):
         n, d = x.shape
-        self.x, self.beta = balls(x), ball(beta)
+        self.x = balls(x)
+        self.beta = ball(beta)
         self.form = balls(np.eye(d) if form is None else form)
         self.masses = balls(np.ones(n)) / n if masses is None else balls(masses)
 
@@ -96,7 +98,8 @@ class Printed:
 )
 def test_gradient(run, *, weighted=True, symmetric=True, causal=False, power=1):
     for x, beta, form, masses in clouds(run, quick=4, paper=60, symmetric=symmetric):
-        law, printed = Interaction(beta, form=form, weights=masses), Printed(x, beta, form, masses)
+        law = Interaction(beta, form=form, weights=masses)
+        printed = Printed(x, beta, form, masses)
         n, d = x.shape
         euclidean = np.empty((n, d), dtype=object)
         for at in np.ndindex(n, d):
@@ -138,7 +141,8 @@ def test_dissipation(run, *, weighted=True, turned=False, causal=False, factor=1
             measured = flat(Interaction(1.0), np.eye(2))
         yield equals(measured, hull(claimed * factor), field=name, input="right angle")
     for x, beta, form, masses in clouds(run, quick=10, paper=150):
-        law, printed = Interaction(beta, form=form, weights=masses), Printed(x, beta, form, masses)
+        law = Interaction(beta, form=form, weights=masses)
+        printed = Printed(x, beta, form, masses)
         value = balls(TURN) if turned and x.shape[1] == 3 else printed.form
         for name in ("SA", "USA"):
             normalised = name == "SA"
@@ -179,7 +183,8 @@ def test_climb(run, *, column="climbed", runs=("SA", "USA", "form"), height=1.0,
     top = hull(ball(beta).exp() / (2 * ball(beta)))
     for name in runs:
         part = table.where(run=name)
-        energies, climbed = part.intervals("energy"), part.intervals("climbed" if name == "USA" else column)
+        energies = part.intervals("energy")
+        climbed = part.intervals("climbed" if name == "USA" else column)
         for t, before, after in zip(part["time"][1:].tolist(), energies, energies[1:], strict=False):
             yield at_least(way * (after - before), 0, scale=top, run=name, t=t, part="monotone")
         for t, energy, sum_ in zip(part["time"].tolist(), energies, climbed, strict=True):
@@ -205,7 +210,8 @@ def test_climb(run, *, column="climbed", runs=("SA", "USA", "form"), height=1.0,
 )
 def test_value(run, *, share=0.5, odd=1, skew=False, acting=np.asarray):
     table = run.study(studies.values)
-    free, own = table.where(value="free"), table.where(value="skew" if skew else "form")
+    free = table.where(value="free")
+    own = table.where(value="skew" if skew else "form")
     hits, unclear, draws = (int(free[key][0]) for key in ("falling", "unclear", "draws"))
     low, high = proportion(hits, draws), proportion(hits + unclear, draws)
     yield equals(Interval(low.lo, high.hi, low.kind), share, scale=1, part="free")

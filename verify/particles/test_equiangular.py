@@ -139,7 +139,8 @@ def test_field(run, *, own=1, doubled=2, bent=False):
             x[0] = x[0] / (x[0] * x[0]).sum().sqrt()
         tokens = hull(x)
         for rule in RULES:
-            v, case = velocity(x, beta, rule), {"n": n, "rho": rho, "beta": beta, "rule": rule}
+            v = velocity(x, beta, rule)
+            case = {"n": n, "rho": rho, "beta": beta, "rule": rule}
             growth = v @ x.T + x @ v.T
             claimed = hull(rate(1 - ball(rho), n, beta, rule, own=own, doubled=doubled))
             for i, j in ((0, 1), (0, n - 1), (n - 2, n - 1)):
@@ -225,7 +226,8 @@ def integrated(end, n, beta, rule, start):
 def test_time(run, *, own=1, share=1.0, longer=1, early=None):
     for n, beta, start in ((4, 1.0, 0.75), (16, 3.0, 1.0), (2, 0.5, 1.25))[: run.pick(quick=2, paper=3)]:
         for rule in RULES:
-            case, told = {"n": n, "beta": beta, "start": start, "rule": rule}, Equiangular(n, beta, rule == "SA")
+            case = {"n": n, "beta": beta, "start": start, "rule": rule}
+            told = Equiangular(n, beta, rule == "SA")
             for end in (0.25, 2.0**-10, 2.0**-30):
                 claimed = longer * hull(time(end, n, beta, rule, start, own=own))
                 yield equals(integrated(end, n, beta, rule, start), claimed, part=f"integral, {rule}", end=end, **case)
@@ -362,7 +364,8 @@ def test_contact(run, *, factor=1, watched=(0, 1), less=0):
     x = variable(3)
     overlaps = balls([[4, 1, 1, 1], [1, 4, 1, 1], [1, 1, 4, 3.5], [1, 1, 3.5, 4]]) / 4
     nothing = 0 * x[()]
-    path, rho = np.frompyfunc(lambda overlap: overlap + nothing, 1, 1)(overlaps), ball("1/4") + nothing
+    path = np.frompyfunc(lambda overlap: overlap + nothing, 1, 1)(overlaps)
+    rho = ball("1/4") + nothing
     for _ in range(2):  # Picard: each pass is right to one order more
         path = overlaps + integral(overlap_velocity(path))
         rho = ball("1/4") + rate(1 - rho, 4 - less, 1, "USA").integral()
@@ -447,7 +450,8 @@ def test_threshold(run, *, power=1, own=1, rule="SA"):
     factor = (n - 2) * (1 - m**power * E) / ((1 + E) * (E + n - 1))
     yield equals(zero(difference - factor, {n: 10, m: sympy.Rational(3, 10), E: 30}), 0, scale=1, part="identity")
     tokens, gap, beta = WITNESS
-    simplex, pair = hull(rate("7/10", tokens, 5, rule, own=own)), hull(rate("7/10", 2, 5, rule, own=own))
+    simplex = hull(rate("7/10", tokens, 5, rule, own=own))
+    pair = hull(rate("7/10", 2, 5, rule, own=own))
     yield equals(simplex, Interval.printed("0.1230"), scale=1, part="printed", tokens=tokens)
     yield equals(pair, Interval.printed("0.0533"), scale=1, part="printed", tokens=2)
     table = run.study(studies.comparison)
@@ -602,7 +606,8 @@ def windows(times, logs):
 )
 def test_clock(run, *, own=1, power=0.5, post=False):
     for n, beta, gap in SIMPLICES:
-        rho, outwards = 1 - ball(gap), hull(outward(gap, n, beta, own=own))
+        rho = 1 - ball(gap)
+        outwards = hull(outward(gap, n, beta, own=own))
         start, x, seen = moved(n, beta, gap, post)
         grown = x[0] @ start[0]
         yield equals(grown, outwards, scale=1, part="norm", n=n)
@@ -622,7 +627,8 @@ def moved(n, beta, gap, post):
     start = hull(simplex(n, 1 - ball(gap)))
     field = (Tangential if post else PreNorm)(SoftmaxField(Overlap(beta)))
     path = flow(field, start.mid, [0.0, 0.5, 2.0, 8.0] if post else [0.0, 0.5, 2.0, 8.0, 32.0, 128.0])
-    away, norms = path.observe(first_gap), path.observe(lambda x: math.log(np.linalg.norm(x[0])))
+    away = path.observe(first_gap)
+    norms = path.observe(lambda x: math.log(np.linalg.norm(x[0])))
     return start, field(start), list(zip(path.times.tolist(), away, norms, strict=True))[1:]
 
 

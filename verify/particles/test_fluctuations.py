@@ -101,7 +101,8 @@ def test_fluctuation(run, *, power=1, shifts=1, sign=-1, signs=False):
         yield from found([limit(levels, ratio=4, order=1)], value, d=2, part=part)
     for rng in run.draws(quick=0, paper=6):
         d = int(rng.integers(2, 5))
-        root, tilt = rng.normal(size=(d, d)) / math.sqrt(d), rng.normal(size=d)
+        root = rng.normal(size=(d, d)) / math.sqrt(d)
+        tilt = rng.normal(size=d)
         covariance = root @ root.T + 0.25 * np.eye(d)
         tilt *= rng.uniform(0.4, 0.8) / math.sqrt(tilt @ covariance @ tilt)
         limits = limits_of(gaussian_moments(covariance, tilt, SIZES))
@@ -183,7 +184,8 @@ def test_drawn(run, *, untilted=False, sign=1, column="rest"):
     table = run.study(studies.drawn_outputs)
     sizes = np.unique(table["n"]).tolist()
     for moments in gaussian_moments(COVARIANCE, QUERY, sizes):
-        part, n = table.where(n=moments.keys), moments.keys
+        part = table.where(n=moments.keys)
+        n = moments.keys
         for name, (i, j) in ENTRIES.items():
             covered = Interval.exactly(COVARIANCE[i, j]) if untilted else moments.covariance[i][j]
             claimed = covered + moments.bias[i] * moments.bias[j] / n
@@ -215,7 +217,8 @@ def test_effective_tokens(run, *, edge=1.5, half=0.5, alone=False):
     table = run.study(studies.outputs).where(part="participation")
     for a in GROWTHS:
         part = table.where(growth=a)
-        s, levels = ball(a + 0.5), []
+        s = ball(a + 0.5)
+        levels = []
         for bits, value in zip(part["bits"].tolist(), part.intervals("value"), strict=True):
             log_n = bits * ball(2).log()
             squared = log_n / ball(a)  # p**2; the table's tilt is rounded

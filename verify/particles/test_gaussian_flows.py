@@ -48,7 +48,8 @@ from verify.textbook import balls, exp, hull, inverse
 def eigenvalues(matrix):
     """The two eigenvalues of a 2 x 2 array of balls, the larger first, if they are real."""
     (a, b), (c, d) = matrix
-    half, root = (a + d) / 2, (((a - d) / 2) ** 2 + b * c).sqrt()
+    half = (a + d) / 2
+    root = (((a - d) / 2) ** 2 + b * c).sqrt()
     return half + root, half - root
 
 
@@ -76,7 +77,8 @@ def symmetric(part, row):
 def lengths(matrix):
     """The two eigenvalues of a symmetric 2 x 2 array of intervals, the larger first."""
     (a, b), (_, d) = matrix
-    half, root = (a + d) / 2, (((a - d) / 2) ** 2 + b**2).sqrt()
+    half = (a + d) / 2
+    root = (((a - d) / 2) ** 2 + b**2).sqrt()
     return half + root, half - root
 
 
@@ -116,14 +118,20 @@ def test_field(run, *, sides=lambda form: form, swapped=False, stretch=1.0, law=
     for number, rng in enumerate(run.draws(quick=6, paper=60)):
         d = 1 + number % 3
         mean, root, form, value = ring(rng, d)
-        x, nodes = rng.normal(size=(3, d)), NODES[d]
+        x = rng.normal(size=(3, d))
+        nodes = NODES[d]
         kernel = AttentionKernel(DotProduct(form=form.T), law(mean, root, nodes=nodes), value)
         output = enclose_hermite(kernel, x, form, [root], value=value, nodes=nodes)
-        m, sigma, a, v = balls(mean), balls(root) @ balls(root).T, balls(sides(form)), balls(value)
+        m = balls(mean)
+        sigma = balls(root) @ balls(root).T
+        a = balls(sides(form))
+        v = balls(value)
         a, v = (v, a) if swapped else (a, v)
         claimed = affine(m, sigma, a, v, balls(x)) * ball(stretch)
         yield equals(output, claimed, scale=1, part="field", d=d)
-        precision, y, at = inverse(sigma), balls(rng.normal(size=(2, d))), m + sigma @ a @ balls(x[0])
+        precision = inverse(sigma)
+        y = balls(rng.normal(size=(2, d)))
+        at = m + sigma @ a @ balls(x[0])
         square = [-(p - c) @ precision @ (p - c) / 2 for c in (m, at) for p in y]  # completed, up to a constant
         tilt = ball(stretch) * (balls(x[0]) @ balls(form).T @ (y[0] - y[1]))
         yield equals(hull(square[0] - square[1] + tilt), hull(square[2] - square[3]), scale=1, part="density", d=d)
@@ -153,7 +161,10 @@ def test_moments(run, *, mirrored=True, placed=lambda v, rest: v @ rest, pull=1,
         velocity = enclose_hermite(kernel, mu.points, form, [root], value=value)
         size = float(max(np.abs(velocity.mid).max(), np.abs(mu.points).max()))
         slack = average_error(size, mu.size, relative=hermite.ERROR)
-        m, sigma, a, v = balls(mean), balls(root) @ balls(root).T, balls(form), balls(value)
+        m = balls(mean)
+        sigma = balls(root) @ balls(root).T
+        a = balls(form)
+        v = balls(value)
         claimed = v @ (m + ball(pull) * (sigma @ a @ m))
         yield equals(mu.weights @ velocity + Interval(-slack, slack), claimed, scale=1, part="mean")
         tokens = exact(mu.points)
@@ -186,13 +197,15 @@ def test_closed_form(run, *, share=1.0, sides=lambda form: form + form.T, value=
     for number, rng in enumerate(run.draws(quick=4, paper=40)):
         d = 2 + number % 2
         _, root, form, _ = ring(rng, d)
-        cov, shares = root @ root.T, (0.5, 0.9)
+        cov = root @ root.T
+        shares = (0.5, 0.9)
         cov = (cov + cov.T) / 2.0
         end = min(blow_up_time(form, cov), 4.0)
         closure = SoftmaxClosure(form, np.diag(value(d)))
         path = flow(moment_field(closure), np.column_stack([np.zeros(d), cov]), [0.0, *(s * end for s in shares)])
         for k, t in enumerate(path.times[1:], start=1):
-            wanted, scale = claimed(balls(cov), balls(form), t), float(np.abs(path.states[k]).max())
+            wanted = claimed(balls(cov), balls(form), t)
+            scale = float(np.abs(path.states[k]).max())
             for i in range(d):
                 for j in range(i + 1):
                     measured = path.observe(lambda state, i=i, j=j: float(state[i, 1 + j]))[k]
@@ -201,7 +214,8 @@ def test_closed_form(run, *, share=1.0, sides=lambda form: form + form.T, value=
             yield equals(told, wanted, scale=scale, part="formula", d=d)
     table = run.study(studies.gaussian_ellipses).where(kernel="softmax")
     for form in ("symmetric", "skew"):
-        part, a = table.where(form=form), settings.FORM + (settings.SKEW if form == "skew" else 0.0)
+        part = table.where(form=form)
+        a = settings.FORM + (settings.SKEW if form == "skew" else 0.0)
         for k, t in enumerate(part["t"].tolist()):
             wanted = claimed(balls(settings.START), balls(a), t)
             found = symmetric(part, k)
@@ -228,7 +242,8 @@ def followed(mu, alpha, s0, t):
     s = 1.0 / (1.0 / s0 - 2.0 * alpha * t)
     ends = [mu.linear_image([[math.sqrt(part / s0)]]) for part in (s0, s)]
     rounding = max(AttentionKernel(DotProduct(form=[[alpha]]), nu).rounding(nu.points) for nu in ends) / math.sqrt(s0)
-    inside, top = REACH * (1.0 - abs(alpha) * max(s, s0)), math.sqrt(max(s / s0, 1.0))
+    inside = REACH * (1.0 - abs(alpha) * max(s, s0))
+    top = math.sqrt(max(s / s0, 1.0))
     field = (3.0 * math.exp(-0.5 * inside**2) + 8.0 * math.pi * math.exp(-8.0 * math.pi**2)) * top + rounding
     growth = t + 0.5 * abs(math.log(s / s0)) * (1.0 + 0.8 * REACH)  # alpha s dt is half the change of log s
     return math.expm1(growth) * field + 8.0 * mu.size * U
@@ -267,7 +282,8 @@ def test_tokens(run, *, rate=2.0, even=False, inverted=True):
 
 
 SPEC = ("FR.F07",)
-IDENTITY, UNEVEN = np.eye(2), np.diag([1.0, 0.5])
+IDENTITY = np.eye(2)
+UNEVEN = np.diag([1.0, 0.5])
 DOUBLINGS = 13
 
 
@@ -350,7 +366,8 @@ def test_blow_up(run, *, share=1.0, sides=lambda form: form + form.T, value=IDEN
 def test_collapse(run, *, left=0.5, sides=lambda form: form + form.T, value=IDENTITY):
     for rng in run.draws(quick=3, paper=30):
         even, skew = turned(rng, *(-rng.uniform(0.3, 1.5, size=2)))
-        form, start = even + skew, turned(rng, *rng.uniform(0.5, 2.0, size=2))[0]
+        form = even + skew
+        start = turned(rng, *rng.uniform(0.5, 2.0, size=2))[0]
         rate = moment_field(SoftmaxClosure(form, value))
         # (1 + t) Sigma(t) in the time u = log(1 + t), where it moves to a fixed point
         path = flow(lambda state, rate=rate: state + rate(state), np.column_stack([np.zeros(2), start]),
@@ -427,7 +444,9 @@ def strip(m, sigma, alpha):
 def pulled(m, sigma, alpha):
     """The integral of x tanh(alpha m x) against N(m, sigma^2), in balls, with its tails."""
     lo, hi = (ball(m + side * 16.0 * sigma) for side in (-1, 1))
-    mean, variance, steep = ball(m), ball(sigma) ** 2, ball(alpha) * ball(m)
+    mean = ball(m)
+    variance = ball(sigma) ** 2
+    steep = ball(alpha) * ball(m)
 
     def density(x):
         tanh = 1 - 2 / ((2 * steep * x).exp() + 1)
@@ -456,14 +475,16 @@ def test_mixture_lost(run, *, follows=False, alphas=(0.5, 2.0), spread=1.0):
         sides = [gaussian([side * m], [[sigma]]) for side in (-1.0, 1.0)]
         mu = sides[0].mix(sides[1], 0.5)
         kernel = AttentionKernel(DotProduct(form=[[alpha]]), mu)
-        x, w = mu.points[:, 0], mu.weights
+        x = mu.points[:, 0]
+        w = mu.weights
         slopes = alpha * mu.points
         root = np.array([[sigma]])
         output = enclose_lattice(kernel, mu.points, slopes, root, centres=slopes * sigma, variance=1.0, parts=2)
         far = float(np.abs(x).max()) ** 2
         slack = average_error(far, mu.size, relative=lattice.ERROR) + sigma * strip(m, sigma, alpha)
         measured = 2.0 * (w @ (x * output[:, 0]) + Interval(-slack, slack))
-        a, s2 = ball(alpha), ball(sigma) ** 2
+        a = ball(alpha)
+        s2 = ball(sigma) ** 2
         demanded = hull(2 * (1 + a * s2) + 2 * a * s2**2 * ball(spread))
         rate = hull(2 * pulled(m, sigma, alpha) + 2 * a * s2 * (1 + s2) * ball(spread))
         yield equals(measured, demanded if follows else rate, alpha=alpha, part="variance")
@@ -504,9 +525,11 @@ def posterior(mean, sigma, inner, key, x, *, cross=1):
 def test_distance_field(run, *, cross=1.0, swapped=False, law=gaussian):
     for rng in run.draws(quick=4, paper=40):
         mean, root, query, value = ring(rng, 2)
-        key, x = 0.8 * ring(rng, 2)[2], rng.normal(size=(4, 2))
+        key = 0.8 * ring(rng, 2)[2]
+        x = rng.normal(size=(4, 2))
         kernel = DistanceAttention(law(mean, root), query, key, value)
-        m, sigma = balls(mean), balls(root) @ balls(root).T
+        m = balls(mean)
+        sigma = balls(root) @ balls(root).T
         pair = (balls(query), balls(key))
         inner = pair[0].T @ pair[1] if swapped else pair[1].T @ pair[0]
         claimed = posterior(m, sigma, inner, pair[1], balls(x), cross=cross) @ balls(value).T
@@ -533,10 +556,17 @@ def test_scaled_cross(run, *, exists=True, whole=False, on_keys=False):
     c = math.sqrt(0.5)
     for number, rng in enumerate(run.draws(quick=3, paper=30)):
         mean, root, query, value = ring(rng, 2)
-        key, x = 0.8 * ring(rng, 2)[2], rng.normal(size=(4, 2))
+        key = 0.8 * ring(rng, 2)[2]
+        x = rng.normal(size=(4, 2))
         if number == 0:  # a named witness
-            mean, root, query, key, value, x = np.zeros(2), np.eye(2), np.eye(2), 0.8 * np.eye(2), np.eye(2), np.eye(2)
-        mu, root_c = gaussian(mean, root), math.sqrt(c)
+            mean = np.zeros(2)
+            root = np.eye(2)
+            query = np.eye(2)
+            key = 0.8 * np.eye(2)
+            value = np.eye(2)
+            x = np.eye(2)
+        mu = gaussian(mean, root)
+        root_c = math.sqrt(c)
         pair = (root_c * query, root_c * key) if whole else (query, c * key) if on_keys else (c * query, key)
         kernel = DistanceAttention(mu, *pair, value)
         other = DistanceAttention(mu, root_c * query, root_c * key, value)
@@ -661,7 +691,8 @@ def attended(reach, count, roots, strengths, form, *, sweeps=None):
 def test_slope(run, *, slope=None, mirrored=False, sweeps=None):
     printed = {1.0: "0.61803398875", 1.4: "0.7047"}
     for alpha, s in run.pick(quick=((1.0, 1.0), (1.4, 1.0)), paper=((1.0, 1.0), (1.4, 1.0), (-0.5, 2.0), (0.25, 4.0))):
-        roots, form = [np.array([[math.sqrt(s)]])] * 2, np.array([[alpha]])
+        roots = [np.array([[math.sqrt(s)]])] * 2
+        form = np.array([[alpha]])
         c, bent = attended(12.0, 401, roots, [alpha * s], form, sweeps=sweeps)
         measured = c[0, 0] / s
         strength = ball(alpha) * ball(s)
@@ -673,7 +704,8 @@ def test_slope(run, *, slope=None, mirrored=False, sweeps=None):
             golden = (ball(5).sqrt() - 1) / 2
             yield equals(measured, hull(golden), scale=1, alpha=alpha, s=s, part="golden ratio")
         yield at_most(bent, 3e-9, scale=1, alpha=alpha, part="not affine")
-    turn, strengths = np.array([[0.6, -0.8], [0.8, 0.6]]), [0.5, 0.25]
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    strengths = [0.5, 0.25]
     for root in run.pick(quick=(PLANE,), paper=(PLANE, np.array([[0.75, 0.0], [0.5, 0.5]]))):
         roots = [root, root @ turn]
         form = (np.linalg.inv(roots[0]).T * strengths @ np.linalg.inv(roots[1])).T
@@ -798,10 +830,8 @@ def test_clocks(run, *, rate=2.0, clocks=CLOCKS):
 def test_growth(run, *, share=1.0, strong=False, inverted=False, growing=True):
     table = run.study(studies.gaussian_growth)
     for (_, v, alpha, _, start), part in systems(table, growing=True, kernels=("softmax",)):
-        claimed, case = (
-            share / (Interval.exactly(2.0 * v) * alpha * start),
-            {"kernel": "softmax", "v": v, "alpha": alpha},
-        )
+        claimed = share / (Interval.exactly(2.0 * v) * alpha * start)
+        case = {"kernel": "softmax", "v": v, "alpha": alpha}
         yield equals(limit(part.intervals("t"), ratio=2.0, order=1), claimed, scale=1, part="blow-up", **case)
         yield at_most(part.intervals("t")[-1], claimed, scale=1, part="before", **case)
     chosen = [
@@ -812,7 +842,8 @@ def test_growth(run, *, share=1.0, strong=False, inverted=False, growing=True):
         ratio = Interval.exactly(first) / second if second else Interval.exactly(first if strong else 1.0)
         claimed = 2.0 * v * (1.0 / ratio if inverted and second else ratio)
         case = {"kernel": kernel, "v": v, "first": first, "second": second, "start": start}
-        logs, times = part.intervals("log")[-5:], part["t.lo"].tolist()[-5:]
+        logs = part.intervals("log")[-5:]
+        times = part["t.lo"].tolist()[-5:]
         slopes = [log / t for log, t in zip(logs, times, strict=True)]
         yield equals(limit(slopes, ratio=2.0, order=1), claimed, part="rate", **case)
         if (kernel, first, second) == ("distance", 0.7, 1.3):

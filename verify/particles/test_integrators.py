@@ -41,7 +41,8 @@ def test_order(run, *, methods=METHODS, more=0, late=1):
         exact = ending(problem, settings.OBSERVED[name], late)
         for method in methods:
             values = table.where(problem=name, method=method.name).intervals("value")[-4:]
-            errors, case = [value - exact for value in values], {"problem": name, "method": method.name}
+            errors = [value - exact for value in values]
+            case = {"problem": name, "method": method.name}
             yield equals(order(errors), method.order + more, scale=1, part="order", **case)
             # the methods differ by eight digits in what they leave of the limit
             yield equals(limit(values, order=method.order), exact, scale=1, part=f"limit, {method.name}", **case)

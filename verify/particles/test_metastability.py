@@ -51,7 +51,9 @@ def delay(x, beta, a, b, *, top=0, normalised=True, cosine=1, ratio=ratio_of, bo
     c = cosine * x.cos()
     if not normalised:
         return (-beta * c - top).exp() / ((a + b) * x.sin())
-    hidden, shown, r = (beta * (1 - c) - top).exp(), (beta * (c - 1)).exp(), ratio(a, b)
+    hidden = (beta * (1 - c) - top).exp()
+    shown = (beta * (c - 1)).exp()
+    r = ratio(a, b)
     # (E E + r E + 1) / (r E + 2) as E (1 + r / E + 1 / E E) / (r + 2 / E), which keeps series narrow
     return hidden * (1 + r * shown + shown * shown) / (both * (r + 2 * shown) * x.sin())
 
@@ -162,8 +164,10 @@ def test_reduction(run, *, cosine=1, both=1, ratio=ratio_of, rules=(True, False)
         beta, angle = float(rng.uniform(0.0, 5.0)), float(rng.uniform(0.1, 3.0))
         if case < len(named):
             m, n, d, beta, angle = named[case]
-        axes, turn = plane(rng, d), exact(angle)
-        first, second = axes[0], np.cos(turn) * axes[0] + np.sin(turn) * axes[1]
+        axes = plane(rng, d)
+        turn = exact(angle)
+        first = axes[0]
+        second = np.cos(turn) * axes[0] + np.sin(turn) * axes[1]
         aside = np.zeros((m + n, d))
         aside[0] = strayed * rng.normal(size=d)
         tokens = unit(np.repeat(np.stack([first, second]), [m, n], axis=0) + aside)
@@ -173,7 +177,8 @@ def test_reduction(run, *, cosine=1, both=1, ratio=ratio_of, rules=(True, False)
             changes = {"cosine": cosine, "both": ball(both), "ratio": ratio} if rule else {"cosine": cosine}
             masses = [ball(k) / (m + n) for k in (m, n)]
             claimed = hull(1 / delay(ball(angle), ball(beta), *masses, normalised=rules[not rule], **changes))
-            scale, case_ = (1.0 if rule else math.exp(beta)), {"m": m, "n": n, "d": d, "beta": beta, "angle": angle}
+            scale = 1.0 if rule else math.exp(beta)
+            case_ = {"m": m, "n": n, "d": d, "beta": beta, "angle": angle}
             yield equals(measured, claimed, scale=scale, rule="SA" if rule else "USA", **case_)
             apart = np.concatenate([v[:m] - v[0], v[m:] - v[-1]])
             yield equals(apart, 0, scale=scale, part="clusters stay", **case_)
@@ -264,7 +269,8 @@ def test_asymptote(run, *, exponent=depth, power=1, share=1, second=1, ratio=rat
     printed = {1.0: ("1.118", "1.044", "1.020"), 1.3: ("1.038", "1.016", "1.008")}
     for angle, masses in ((1.0, (0.5, 0.5)), (1.3, (0.5, 0.5)), (1.3, (0.25, 0.75)), (2.0, (0.5, 0.125))):
         case = {"angle": angle, "masses": masses}
-        start, r = ball(angle), ratio(*(ball(m) for m in masses))
+        start = ball(angle)
+        r = ratio(*(ball(m) for m in masses))
 
         def law(beta, start=start, r=r):
             b = ball(beta)
@@ -302,7 +308,8 @@ def tree(beta, *, ratio=ratio_of, squares=True, added=True):
     """Per step the logarithm of the time at which the pair has half of its energy, if it were alone, and the law."""
     a, b, c, d = (ball(m) for m in MASSES)
     half = (1 - ball(2).log() / ball(beta)).acos()
-    first, second = ball(ANGLES[1]), ball(ANGLES[3]) - ball(ANGLES[2])
+    first = ball(ANGLES[1])
+    second = ball(ANGLES[3]) - ball(ANGLES[2])
     apart = ball(ANGLES[2]) + travelled(second, beta, (c, d), squares=squares)
     apart -= travelled(first, beta, (a, b), squares=squares)
     pairs = [(first, (a, b)), (second, (c, d)), (apart, (a + b, c + d) if added else (a, c))]
@@ -416,9 +423,13 @@ def test_equation(run, *, mass=lambda own, other: other / own, late=0):
     named = [(STARTS["three"].points, STARTS["three"].weights, beta) for beta in (20.0, 40.0, 160.0)]
     for case, rng in enumerate(run.streams(len(named) + run.pick(quick=10, paper=300))):
         k, d = int(rng.integers(2, 6)), int(rng.integers(2, 6))
-        x, m, beta = ordered(rng, k, d), rng.dirichlet(np.full(k, 8.0)), float(rng.uniform(0.5, 60.0))
+        x = ordered(rng, k, d)
+        m = rng.dirichlet(np.full(k, 8.0))
+        beta = float(rng.uniform(0.5, 60.0))
         if case < len(named):
-            x, m, beta = np.array(named[case][0]), np.array(named[case][1]), named[case][2]
+            x = np.array(named[case][0])
+            m = np.array(named[case][1])
+            beta = named[case][2]
             k, d = x.shape
         z, rest = others(x)
         w = balls(m) / sum(balls(m))
@@ -426,7 +437,8 @@ def test_equation(run, *, mass=lambda own, other: other / own, late=0):
         gap = min((lead - z[i] @ z[j] for i, j in rest), key=lambda b: float(b.mid()), default=lead + 1)
         if not float(gap.mid()) > 0.0:
             continue
-        pair, shown = ClosestPair(x, m, beta), (-ball(beta) * (1 - lead)).exp()
+        pair = ClosestPair(x, m, beta)
+        shown = (-ball(beta) * (1 - lead)).exp()
         tokens = exact(x) / norm(exact(x), axis=1, keepdims=True)
         lag = np.where(np.arange(k) < 2, 0.0, pair.gap)
         found = {"pair": np.exp(-beta * exact(lag))[:, np.newaxis] * pair.velocities(tokens)}
@@ -449,7 +461,8 @@ def test_equation(run, *, mass=lambda own, other: other / own, late=0):
 def clock(start, end, beta=None, *, ratio=ratio_of):
     """The running clock of a pair alone, from the start of named clusters, or an angle, to another; or its limit."""
     named = start in STARTS
-    first, last = angle_of(start) if named else ball(start), ball(end)
+    first = angle_of(start) if named else ball(start)
+    last = ball(end)
     r = ratio(*(ball(mass) for mass in STARTS[start if named else "three"].weights[:2]))
     if beta is None:
         return ((first / 2).tan() / (last / 2).tan()).log() / r
@@ -558,9 +571,11 @@ def test_frozen_clock(run, *, goal=None, ratio=ratio_of, share=1, column="frozen
     table = run.study(studies.merging)
     printed = {20.0: ".042", 40.0: ".018", 80.0: ".0087"}
     for start, clusters in STARTS.items():
-        masses, first = clusters.weights[:2], angle_of(start)
+        masses = clusters.weights[:2]
+        first = angle_of(start)
         r = ratio(*(ball(m) for m in masses))
-        ratios, betas = [], BETAS[2:]
+        ratios = []
+        betas = BETAS[2:]
         for beta in BETAS:
             rows = table.where(start=start, beta=beta, angle=END)
             (found,) = rows.intervals(column)
@@ -619,7 +634,8 @@ def test_others(run, *, power=1, factor=1, pull=neighbour, share=1, coldest=40.0
     for start in ("three", "sphere"):
         clusters = STARTS[start]
         least = ball(min(clusters.weights[2:]))
-        q, gap = hull((1 - least) / least), gap_of(start)
+        q = hull((1 - least) / least)
+        gap = gap_of(start)
         scaled = []
         for beta in BETAS:
             rows = table.where(start=start, beta=beta)

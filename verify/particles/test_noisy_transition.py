@@ -49,7 +49,8 @@ def quotient(beta, dim, shift=1):
 def star(dim, part=None):
     """The ball around the beta at which that quotient is 1/d; it grows with beta."""
     share = ball(1) / (dim if part is None else part)
-    low, high = ball(1) / 4, ball(8)
+    low = ball(1) / 4
+    high = ball(8)
     for _ in range(90):
         middle = ((low + high) / 2).mid()
         if quotient(middle, dim) < share:
@@ -281,7 +282,8 @@ def test_bifurcation(run, *, part=2, slaved=True, flat=False):
         of_dim = table.where(dim=dim)
         for beta in of_dim.levels("beta"):
             rows = of_dim.where(beta=beta)
-            r, d = quotient(beta, dim), 2 if flat else dim
+            r = quotient(beta, dim)
+            d = 2 if flat else dim
             share = part if d == 2 else d
             slope = (d - d * share * r) / ((d + 2) * (1 - r)) if slaved else ball(d) / (d + 2)
             strengths, orders, values = (rows.intervals(name) for name in ("strength", "order", "value"))
@@ -352,7 +354,8 @@ BELOW, ABOVE = 0.6, 2.0  # strengths, in units of the threshold
 
 def pulled(theta, pull):
     """The drift of tokens on circles, one circle a row: ``pull`` times the mean of e^cos sin, by its Fourier series."""
-    turns, drift = np.exp(1j * theta), np.zeros(theta.shape)
+    turns = np.exp(1j * theta)
+    drift = np.zeros(theta.shape)
     power = np.ones_like(turns)
     for k in range(1, HARMONICS + 1):
         power = power * turns
@@ -366,11 +369,14 @@ def squared_orders(strength, noise, *, runs, n=TOKENS, step=STEP, factor=2.0):
 
     Besides, the same of the linear equation for the first mode that is driven by the very noise of the tokens.
     """
-    pull, share = factor * strength * hull(level(1.0)).mid, factor * strength / 2.0
+    pull = factor * strength * hull(level(1.0)).mid
+    share = factor * strength / 2.0
     walk = Diffusion(lambda theta: pulled(theta, pull), 2.0**0.5, step, noise)
     rng = np.random.default_rng([noise.first, noise.second])
-    theta, steps = rng.uniform(-np.pi, np.pi, size=(runs, n)), round(SPAN / step)
-    mode, kept = np.exp(1j * theta).mean(axis=1), math.exp(-step)
+    theta = rng.uniform(-np.pi, np.pi, size=(runs, n))
+    steps = round(SPAN / step)
+    mode = np.exp(1j * theta).mean(axis=1)
+    kept = math.exp(-step)
     total = np.zeros((2, runs))
     for number in range(steps):
         theta = walk(number, theta)
@@ -417,7 +423,8 @@ def settled_order(strength):
 )
 def test_particles(run, *, unit=1.0, factor=2.0):
     first, second, third = (Noise.drawn(rng) for rng in run.streams(3))
-    runs, found = run.pick(quick=512, paper=4096), []
+    runs = run.pick(quick=512, paper=4096)
+    found = []
     for n, noise in ((TOKENS, first), (TOKENS // 2, second)):
         square, linear = squared_orders(BELOW, noise, runs=runs, n=n, factor=factor)
         found.append(run_mean(n * (square - linear), among=8) + linear_order(BELOW * factor / 2.0))  # of known mean

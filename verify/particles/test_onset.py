@@ -34,7 +34,8 @@ def bessel(beta, order):
 
 def multiplier(beta, degree, dim):
     """Gamma(d/2) (2/beta)^{d/2 - 1} I_{l + d/2 - 1}(beta), by which the kernel multiplies harmonics of degree l."""
-    half, b = ball(dim) / 2, ball(beta)
+    half = ball(dim) / 2
+    b = ball(beta)
     return half.lgamma().exp() * (2 / b) ** (half - 1) * bessel(beta, degree + half - 1)
 
 

@@ -208,14 +208,19 @@ def test_finite(run, *, infinite=False, half=Fraction(1, 2), beta=0.0, shift=0.5
             angles = 2.0 * np.arctan((1.0 - radius) / (1.0 + radius) * np.tan(uniform))[:, np.newaxis]
             if shift == 0.5:
                 angles = poisson_quantiles(n, radius)
-            velocity, r = exact(CircleField(beta)(angles)), one(radius)  # a mean of n cosines rounds less than slack
-            width, t = -r.log(), variable(3)[()]
+            # a mean of n cosines rounds less than slack
+            velocity = exact(CircleField(beta)(angles))
+            r = one(radius)
+            width = -r.log()
+            t = variable(3)[()]
             mean, square = finite(n, width)
             slope = -finite(n, width + t)[1][1] / square * sinh(width) * mean / 2
             if infinite:
-                mean, square = r, 2 * (1 - r)
+                mean = r
+                square = 2 * (1 - r)
             # the angles are known to a rounding, (1 + r) / (1 - r) times that of what they are made of
-            slack, theta = (n + 128) * U / (1.0 - radius), exact(angles)
+            slack = (n + 128) * U / (1.0 - radius)
+            theta = exact(angles)
             case = {"n": n, "radius": radius}
             for name, found, claimed, error in (
                 ("mean", mean_overlap(theta), mean, slack),

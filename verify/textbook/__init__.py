@@ -95,16 +95,20 @@ def entmax(scores, alpha, tau=1, counts=None):
     ``scores`` are floats or balls, shape (n,), each occurring once or ``counts`` times. The bracket shrinks until a weight beside its edge, which moves like
     the power 1 / e of the threshold, is known to 2**-90.
     """
-    s, order, t = scores if scores.dtype == object else balls(scores), Fraction(alpha), ball(Fraction(tau))
+    s = scores if scores.dtype == object else balls(scores)
+    order = Fraction(alpha)
+    t = ball(Fraction(tau))
     times = balls(np.ones(len(s)) if counts is None else counts)
     bits = int(np.ceil(90 * max(1.0, float(order) - 1.0)))
     with precision(bits + 64):
-        e, top = ball(order - 1), max(s, key=lambda ball: float(ball.mid()))
+        e = ball(order - 1)
+        top = max(s, key=lambda ball: float(ball.mid()))
         z = (s - top) / t
         if order == 1:
             powers = exp(z)
             return powers / (times * powers).sum()
-        least, most = ball(0), ((1 - times.sum() ** -e) / e).upper()
+        least = ball(0)
+        most = ((1 - times.sum() ** -e) / e).upper()
         for _ in range(bits + 8):
             for quarters in (2, 1, 3):  # a threshold that is hit exactly is undecided, and its neighbours decide
                 probe = (least + (most - least) * quarters / 4).mid()
@@ -116,7 +120,8 @@ def entmax(scores, alpha, tau=1, counts=None):
                     break
             else:
                 break
-        low, high = _powers(z, most, e, lower=True), _powers(z, least, e, lower=False)
+        low = _powers(z, most, e, lower=True)
+        high = _powers(z, least, e, lower=False)
         return np.frompyfunc(lambda a, b: a.union(b), 2, 1)(low, high)
 
 

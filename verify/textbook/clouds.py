@@ -22,7 +22,8 @@ def drawn(rng, *, equal=False):
     points *= (rng.choice([1.0, 1.0, 0.7], size=n) / np.linalg.norm(points, axis=1))[:, np.newaxis]
     form, value = rng.normal(size=(d, d)), rng.normal(size=(d, d))
     form *= float(rng.choice([0.1, 0.5, 1.0, 2.0, 4.0])) / np.linalg.norm(form, 2)
-    radius, size = 2.0 ** int(rng.integers(-9, 10)), 2.0 ** int(rng.integers(-9, 10))
+    radius = 2.0 ** int(rng.integers(-9, 10))
+    size = 2.0 ** int(rng.integers(-9, 10))
     points, form, value = radius * points, form / radius**2, size * value
     masses = np.ones(n) if equal else rng.dirichlet(np.full(n, 0.4)) + 1e-6
     return Measure.normalised(points, masses), DotProduct(form=form), value

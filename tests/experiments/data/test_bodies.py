@@ -118,7 +118,8 @@ def test_no_limb_passes_through_another_part():
 
 def test_a_pose_with_an_arm_through_the_chest_is_not_free():
     lengths, girths = dict(anatomy.LENGTHS), dict(anatomy.GIRTHS)
-    rest, still = anatomy.Rotation.identity(), anatomy.Limb(*[anatomy.Rotation.identity()] * 3)
+    rest = anatomy.Rotation.identity()
+    still = anatomy.Limb(*[anatomy.Rotation.identity()] * 3)
     inward = anatomy.Limb(*[anatomy.Rotation.from_rotvec([0.0, math.pi, 0.0])] * 3)
     assert bodies._is_free(anatomy.Pose(rest, rest, (still, still), (still, still)), lengths, girths)
     assert not bodies._is_free(anatomy.Pose(rest, rest, (still, inward), (still, still)), lengths, girths)
@@ -185,7 +186,8 @@ def test_distances_on_a_cube_are_those_of_all_pairs():
     for k in range(48):  # Floyd and Warshall
         distance = np.minimum(distance, distance[:, k : k + 1] + distance[k])
     table = describe_faces(points, triangles)
-    exact, coarse = distance.mean(axis=1), table[:, NAMES.index("mean distance")]
+    exact = distance.mean(axis=1)
+    coarse = table[:, NAMES.index("mean distance")]
     step = distance[distance > 0.0].min()
     assert np.abs(coarse - exact).max() < step  # every face is a landmark or beside one
     assert table[:, NAMES.index("largest distance")].max() == pytest.approx(distance.max(), rel=1e-12, abs=0.0)
@@ -203,14 +205,16 @@ def test_features_are_finite_and_do_not_depend_on_place_and_unit():
 def test_only_place_and_orientation_depend_on_how_a_body_is_turned():
     body = BODIES[1]
     turn = anatomy.Rotation.from_rotvec([0.3, -0.8, 1.1])
-    table, turned = describe_faces(body.vertices, body.faces), describe_faces(turn.apply(body.vertices), body.faces)
+    table = describe_faces(body.vertices, body.faces)
+    turned = describe_faces(turn.apply(body.vertices), body.faces)
     assert np.allclose(turned[:, 6:], table[:, 6:], rtol=0.0, atol=1e-9)
     assert np.allclose(turned[:, :3], turn.apply(table[:, :3]), rtol=0.0, atol=1e-9)
     assert np.allclose(turned[:, 3:6], turn.apply(table[:, 3:6]), rtol=0.0, atol=1e-9)
 
 
 def test_features_follow_the_order_of_the_faces():
-    body, order = BODIES[2], stream("tests.faces", 0).permutation(408)
+    body = BODIES[2]
+    order = stream("tests.faces", 0).permutation(408)
     expected = describe_faces(body.vertices, body.faces)[order]
     assert np.allclose(describe_faces(body.vertices, body.faces[order]), expected, rtol=0.0, atol=1e-12)
 

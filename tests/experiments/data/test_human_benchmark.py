@@ -251,7 +251,8 @@ def test_generated_bodies_are_fresh_for_every_seed_and_purpose():
     assert len(set(drawn)) == 16
     sets = task.sets(3, "quick")
     described = [describe_faces(body.vertices, body.faces) for body in train]
-    centre, scales = np.concatenate(described).mean(axis=0), np.concatenate(described).std(axis=0)
+    centre = np.concatenate(described).mean(axis=0)
+    scales = np.concatenate(described).std(axis=0)
     for x, y, faces, body in zip(*sets["train"], described, train, strict=True):
         places = [int(np.abs((faces - centre) / scales - token).max(axis=1).argmin()) for token in x]
         assert len(set(places)) == TOKENS

@@ -179,7 +179,8 @@ def test_finals_are_all_runs_with_the_scores_that_the_paper_reports(lay):
     table = studies.finals(scale="quick", root=1)
     assert list(dict.fromkeys(table["task"].tolist())) == list(studies.TASKS)
     for task in studies.TASKS:
-        part, own = table.where(task=task), reported_runs.runs(task)
+        part = table.where(task=task)
+        own = reported_runs.runs(task)
         assert part["seed"].tolist() == own["seed"].tolist()
         name, noisy, unit = ("bleu", "noisy_bleu", 100.0) if task == "translation" else ("accuracy", "noisy_2", 1.0)
         assert np.abs(part["score"] - own[name] / unit).max() == 0.0
@@ -189,7 +190,8 @@ def test_finals_are_all_runs_with_the_scores_that_the_paper_reports(lay):
 
 def test_early_runs_are_those_of_a_tenth_of_the_epochs(lay):
     lay()
-    table, own = studies.early(scale="quick", root=1), reported_runs.curves("moons").where(epoch=studies.BUDGET)
+    table = studies.early(scale="quick", root=1)
+    own = reported_runs.curves("moons").where(epoch=studies.BUDGET)
     assert set(table["epoch"].tolist()) == {50}
     assert np.abs(table["score"] - own["accuracy"]).max() == 0.0
     assert np.abs(table["train_loss"] - own["train_loss"]).max() == 0.0
@@ -270,7 +272,8 @@ def test_new_runs_are_enough():
     shape = {"rule": "tuned", "labels": "true", "task": "moons", "matching": "width", "epoch": studies.BUDGET}
     table, runs = studies.curves(scale="quick", root=1), results.curves("moons")
     permuted = table.where(**shape | {"labels": "permuted", "rule": "published"}, attention="metric")
-    rng, supported = np.random.default_rng(0), 0
+    rng = np.random.default_rng(0)
+    supported = 0
     for _ in range(200):
         held, lost = [], []
         for name, count in studies.AFRESH["quick"].items():

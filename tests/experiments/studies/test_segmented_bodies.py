@@ -28,7 +28,8 @@ def test_an_example_comes_back_as_it_was_stored(tmp_path, monkeypatch):
 
 def test_the_stored_networks_are_those_of_seed_0():
     """Inputs are standardised as in training, and the networks know the training bodies."""
-    stored, task = example.load_example(), Segmentation()
+    stored = example.load_example()
+    task = Segmentation()
     train, _ = task.bodies(0, "paper")
     (x, y) = task.sets(0, "paper")["train"]
     assert stored.centre.shape == stored.scales.shape == (len(NAMES),)

@@ -79,7 +79,8 @@ def test_seeds_validation_and_root():
 
 
 def test_runs_of_a_seed_share_data_and_start():
-    moons, runs = Moons(), {}
+    moons = Moons()
+    runs = {}
     for attention in ("self", "l2", "metric", "again"):
         runs[attention] = moons.learner(Setting("moons", attention, 7, 1e-3))
     shared = 2 * 10 + 10 + 10 * 2 + 2

@@ -56,7 +56,8 @@ def test_steps_of_pytorch():
     """Adam of PyTorch, on a network written with its operations, whose order of data is that of the learner."""
     torch = pytest.importorskip("torch")
     x, y = data(6, 1)
-    ours, order = learner(batch=4, regroup=True), generator(11)
+    ours = learner(batch=4, regroup=True)
+    order = generator(11)
     shapes = [(2, 4), (4,), (4, 3), (3,)] + 2 * [(4, 5), (5,), (5, 4), (4,)]
     cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
     initial = [a.reshape(s) for a, s in zip(np.split(ours.theta, cuts), shapes, strict=True)]

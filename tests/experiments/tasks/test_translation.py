@@ -25,7 +25,8 @@ def made(attention="self", *, seed=3, rate=3e-3, labels="true", matching="width"
 
 
 def small(rate=1e-2, seed=1):
-    source, target = learn_vocabulary(PAIRS.sources, 20, ("<x>",)), learn_vocabulary(PAIRS.targets, 20)
+    source = learn_vocabulary(PAIRS.sources, 20, ("<x>",))
+    target = learn_vocabulary(PAIRS.targets, 20)
     model = Transformer(len(source), len(target), dim=16, heads=2, layers=1, hidden=16, width=16)
     model.reset(stream("tests.translation", seed))
     lesson = Lesson(PAIRS, 4, PAIRS, 5, "char")
@@ -36,10 +37,12 @@ def test_losses_are_means_over_the_tokens_of_the_sentences():
     """One sentence at a time, so that nothing is padded: minus the logarithm of the probability of each next token."""
     learner = small()
     learner.advance()
-    source, target = learn_vocabulary(PAIRS.sources, 20, ("<x>",)), learn_vocabulary(PAIRS.targets, 20)
+    source = learn_vocabulary(PAIRS.sources, 20, ("<x>",))
+    target = learn_vocabulary(PAIRS.targets, 20)
     losses = []
     for text, right in zip(PAIRS.sources, PAIRS.targets, strict=True):
-        x, y = [source.mark("<x>"), *source.encode(text), END], [*target.encode(right), END]
+        x = [source.mark("<x>"), *source.encode(text), END]
+        y = [*target.encode(right), END]
         with torch.no_grad():
             logits = learner._model(torch.tensor([x]), torch.tensor([[START, *y[:-1]]]))[0].double().numpy()
         laws = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
@@ -123,7 +126,8 @@ def test_a_run_goes_back_to_its_start():
 
 
 def test_a_state_of_another_model_is_refused_and_changes_nothing():
-    learner, before = made(), made().state()
+    learner = made()
+    before = made().state()
     with pytest.raises(ValueError, match=r"state: expected the \d+ arrays of this model"):
         learner.restore({name: array for name, array in before.items() if name != "steps"})
     with pytest.raises(ValueError, match=r"state: expected parameter\.output\.bias of shape"):
@@ -138,7 +142,8 @@ def test_attentions_share_data_and_what_is_not_attention(attention):
     one, two = made("self"), made(attention)
     for a, b in zip((*one._train, *one._test, one._damaged), (*two._train, *two._test, two._damaged), strict=True):
         assert np.array_equal(a, b)
-    first, second = dict(one._model.named_parameters()), dict(two._model.named_parameters())
+    first = dict(one._model.named_parameters())
+    second = dict(two._model.named_parameters())
     shared = [name for name in first if name in second and first[name].shape == second[name].shape]
     outside = [name for name in shared if ".attention." not in name]
     assert len(outside) == sum(".attention." not in name for name in first)
@@ -245,10 +250,8 @@ def test_sizes_of_the_experiment():
     assert (task.seeds("quick"), task.seeds("paper")) == (16, 16)
     corpus = task.corpus("paper", 0)
     assert (len(corpus.train), len(corpus.validation), len(corpus.test)) == (400, 300, 300)
-    source, target = (
-        learn_vocabulary(corpus.train.sources, 100, ("<de>", "<fr>")),
-        learn_vocabulary(corpus.train.targets, 160),
-    )
+    source = learn_vocabulary(corpus.train.sources, 100, ("<de>", "<fr>"))
+    target = learn_vocabulary(corpus.train.targets, 160)
     assert len(target) <= 200
     x, y = encode(corpus.train, source, target)
     assert (y != 0).sum(axis=1).mean() < 12

@@ -22,7 +22,8 @@ def by_hand(theta, gradients, rate, decay):
 def test_steps_are_the_algorithm(decay):
     rng = np.random.default_rng(13)
     start, gradients = rng.normal(size=4), rng.normal(size=(20, 4))
-    adam, theta = Adam(4, 0.05, decay), start
+    adam = Adam(4, 0.05, decay)
+    theta = start
     for gradient in gradients:
         theta = adam.step(theta, gradient)
     exact = [by_hand(start[k], gradients[:, k], 0.05, decay) for k in range(4)]
@@ -40,7 +41,8 @@ def test_pytorch_takes_the_same_steps():
     start, gradients = rng.normal(size=5), rng.normal(size=(50, 5))
     parameter = torch.nn.Parameter(torch.tensor(start))
     other = torch.optim.Adam([parameter], lr=1e-2, weight_decay=1e-2)
-    adam, theta = Adam(5, 1e-2, 1e-2), start
+    adam = Adam(5, 1e-2, 1e-2)
+    theta = start
     for gradient in gradients:
         theta = adam.step(theta, gradient)
         parameter.grad = torch.tensor(gradient)

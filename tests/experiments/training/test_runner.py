@@ -72,7 +72,8 @@ def followed(setting, **keywords):
 
 def test_tables_say_what_a_plain_loop_says(whole):
     out, _ = whole
-    table, curve = results.runs("logistic", out), results.curves("logistic", out)
+    table = results.runs("logistic", out)
+    curve = results.curves("logistic", out)
     assert len(table) == 2 * len(VARIANTS)
     assert len(curve) == 4 * len(table)
     rows = zip(*(table[name].tolist() for name in table.columns), strict=True)
@@ -213,7 +214,9 @@ SETTING = Setting("logistic", "metric", 4, 0.1, scale="quick")
 
 @pytest.mark.parametrize("cut", range(1, 7))
 def test_a_run_cut_anywhere_goes_on_to_the_same_numbers(tmp_path, cut):
-    path, asked, passed = tmp_path / "run.npz", iter([False] * cut + [True]), []
+    path = tmp_path / "run.npz"
+    asked = iter([False] * cut + [True])
+    passed = []
     watch = Watch(stop=lambda: next(asked), passed=lambda *counts: passed.append(counts))
     assert train(Logistic(), SETTING, path=path, fingerprint="a", watch=watch) is None
     assert load(path, "a").epoch == cut
@@ -227,7 +230,8 @@ def test_a_run_cut_anywhere_goes_on_to_the_same_numbers(tmp_path, cut):
 
 def test_a_diverged_run_stays_and_spoils_every_average(tmp_path):
     manifest = made(tmp_path, published_rate=HUGE, variants=(Variant("self"), Variant("l2", rule="tuned")))
-    table, curve = results.runs("logistic", tmp_path), results.curves("logistic", tmp_path)
+    table = results.runs("logistic", tmp_path)
+    curve = results.curves("logistic", tmp_path)
     assert manifest["diverged"] == 2 + 2  # of self, and of the search
     assert table["diverged"].tolist() == [1, 1, 0, 0]
     assert (table["epochs"][:2] < 7).all()
@@ -241,7 +245,9 @@ def test_a_diverged_run_stays_and_spoils_every_average(tmp_path):
 
 
 def test_a_run_that_diverges_unseen_is_not_stored_and_goes_on(tmp_path):
-    path, huge, asked = tmp_path / "run.npz", replace(SETTING, rate=HUGE), iter([False, False, True])
+    path = tmp_path / "run.npz"
+    huge = replace(SETTING, rate=HUGE)
+    asked = iter([False, False, True])
     assert train(Logistic(), huge, path=path, fingerprint="a", watch=Watch(stop=lambda: next(asked))) is None
     assert not path.exists() or load(path, "a").epoch < 2
     whole, last = (train(Logistic(), huge, path=place, fingerprint="a") for place in (None, path))

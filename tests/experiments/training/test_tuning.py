@@ -44,7 +44,8 @@ def test_every_attention_has_its_own():
 
 @pytest.mark.parametrize("task", ["moons", "digits", "segmentation", "translation"])
 def test_recorded_runs_have_the_rate_of_the_smallest_mean_validation_loss(task):
-    tries, runs = results.tuning(task), results.runs(task)
+    tries = results.tuning(task)
+    runs = results.runs(task)
     names = set(zip(tries["attention"].tolist(), tries["matching"].tolist(), strict=True))
     assert {name for name, _ in names} >= {"self", "l2", "metric"}
     for attention, matching in names:

@@ -40,7 +40,8 @@ def straight(matrix):
 
 
 def test_map_is_the_features_after_the_linear_map():
-    c, x = chart(), QUERIES
+    c = chart()
+    x = QUERIES
     tokens = x @ c.matrix + c.shift
     assert np.allclose(c(x), c.features(tokens), rtol=1e-14, atol=0.0)
     assert np.allclose(c.jacobian(x), c.features.jacobian(tokens) @ c.matrix.T, rtol=1e-12, atol=1e-14)
@@ -84,8 +85,10 @@ def test_differences_are_accurate_for_small_steps():
 
 
 def test_ranges_hold_at_random_places():
-    c, rng = chart(2), stream("tests.ranges", 0)
-    centre, half = rng.normal(size=(50, 2)), rng.uniform(0.01, 1.0, size=(50, 2))
+    c = chart(2)
+    rng = stream("tests.ranges", 0)
+    centre = rng.normal(size=(50, 2))
+    half = rng.uniform(0.01, 1.0, size=(50, 2))
     change, beyond = c.bound_hidden_changes(centre, half)
     z = centre @ c.slopes + c.offset
     t = np.tanh(z)
@@ -103,7 +106,8 @@ def test_ranges_hold_at_random_places():
 def test_first_layer_and_training():
     network = InformationPropagation(make_similarity("metric", 10, 10), 2, 2)
     theta = network.initial(stream("tests.network", 0))
-    c, x = chart_of_first_layer(network, theta), QUERIES
+    c = chart_of_first_layer(network, theta)
+    x = QUERIES
     tokens = network.tokens(theta, x)
     score = -np.square(c(x)[:, np.newaxis] - c(x)).sum(axis=-1)
     weights = np.exp(score) / np.exp(score).sum(axis=1, keepdims=True)
@@ -274,7 +278,9 @@ def test_a_lattice_much_too_coarse_owns_up(monkeypatch, step):
 
 def test_layer_sees_a_sheet_that_comes_back():
     """Of a map that turns back, points of the far sheet weigh as much as those nearby."""
-    c, law, x = fold(-1.3), MoonsLaw(), np.array([[0.0, 0.5]])
+    c = fold(-1.3)
+    law = MoonsLaw()
+    x = np.array([[0.0, 0.5]])
     h = 0.01
     grid = np.stack(np.meshgrid(np.arange(-3, 4, h), np.arange(-2.5, 3, h)), axis=-1).reshape(-1, 2)
     weights = law.density(grid) * np.exp(-np.square(c(grid) - c(x)).sum(axis=1) / (2 * 1e-3))
@@ -285,7 +291,8 @@ def test_layer_sees_a_sheet_that_comes_back():
 
 
 def test_first_order_is_the_limit_of_the_layer():
-    c, law = chart(3, branch=0.4), MoonsLaw()
+    c = chart(3, branch=0.4)
+    law = MoonsLaw()
     parts = first_order(c, law, QUERIES)
     limit = 0.5 * (parts.laplace + 2.0 * (parts.pull - parts.volume))
     rates = [layer_change(c, law, QUERIES, e).value / e for e in (4e-5, 2e-5)]
@@ -295,13 +302,16 @@ def test_first_order_is_the_limit_of_the_layer():
 def test_exponential_of_a_small_matrix():
     rng = stream("tests.exponential", 0)
     root = rng.normal(size=(6, 6))
-    stiffness, masses, start = root @ root.T, rng.uniform(0.5, 2.0, 6), rng.normal(size=(6, 2))
+    stiffness = root @ root.T
+    masses = rng.uniform(0.5, 2.0, 6)
+    start = rng.normal(size=(6, 2))
     expected = linalg.expm(-0.7 * stiffness / masses[:, np.newaxis]) @ start
     assert np.allclose(apply_semigroup(sparse.csc_array(stiffness), masses, start, 0.7), expected, rtol=0.0, atol=1e-8)
 
 
 def test_flow_is_the_limit_of_many_layers_and_agrees_with_first_order_at_small_times():
-    c, law = chart(3, branch=0.4), MoonsLaw()
+    c = chart(3, branch=0.4)
+    law = MoonsLaw()
     parts = first_order(c, law, QUERIES)
     operator = parts.laplace + 2.0 * (parts.pull - parts.volume)
     short = semigroup_change(c, law, QUERIES, 1e-4)

@@ -62,7 +62,8 @@ def by_hand(kind, theta, x, y, heads, dim, width):
             width / heads
         )
     features = make_similarity(kind, dim, width).features(theta)
-    left, right = np.split(features(x), heads, axis=1), np.split(features(y), heads, axis=1)
+    left = np.split(features(x), heads, axis=1)
+    right = np.split(features(y), heads, axis=1)
     return np.stack([-np.sum((a[:, None] - b[None]) ** 2, axis=-1) for a, b in zip(left, right, strict=True)])
 
 
@@ -76,7 +77,8 @@ def own_rounding(kind, theta, x, y, v):
     else:
         features = make_similarity(kind, x.shape[1], 4).features(theta)
         a, b = norms(features(x)), norms(features(y))
-        size, slip = 2.0 * a * b + b * b, max(features.rounding(x), features.rounding(y))
+        size = 2.0 * a * b + b * b
+        slip = max(features.rounding(x), features.rounding(y))
         error = gamma(x.shape[1] + 5) * size + (2.0 * a + 4.0 * b) * slip * 1.001
     return average_error(float(np.abs(v).max()), len(y), relative=softmax_error(error, 2.0 * size, len(y)))
 
@@ -152,7 +154,8 @@ def test_entmax_of_other_orders():
 @pytest.mark.parametrize("kind", ["l2", "metric"])
 def test_single_precision_keeps_its_bound(kind):
     """The scores of the docstring, with unit roundoff 2**-24, between tokens as far apart as those of a transformer."""
-    module, u = made(kind, dim=16, width=16, heads=2).float(), 2.0**-24
+    module = made(kind, dim=16, width=16, heads=2).float()
+    u = 2.0**-24
     x, y = (torch.from_numpy(3.0 * rng(4).normal(size=(9, 16))).float() for _ in range(2))
     with torch.no_grad():
         f, g = (module.features(z).double().unflatten(-1, (2, 8)) for z in (x, y))
@@ -173,7 +176,8 @@ def test_queries_and_keys_share_their_map():
         module = made(kind, heads=2)
         f, g = (module.features(z).unflatten(-1, (2, -1)) for z in (x, y))
         f, g = (a.sub(b[:1]).square().sum(-1).T for a, b in ((f, g), (g, f)))  # from the first key
-        there, back = module.scores(x, y) - f.unsqueeze(-1), module.scores(y, x) - g.unsqueeze(-1)
+        there = module.scores(x, y) - f.unsqueeze(-1)
+        back = module.scores(y, x) - g.unsqueeze(-1)
         assert torch.allclose(there, back.transpose(-1, -2), rtol=1e-12, atol=1e-13)
         assert there.max() < 0.0
         own = module.features(x).unflatten(-1, (2, -1))
@@ -189,7 +193,8 @@ def test_queries_and_keys_share_their_map():
 @pytest.mark.parametrize("heads", [1, 2])
 @pytest.mark.parametrize("kind", ATTENTIONS)
 def test_gradients_are_those_of_differences(kind, heads, masked):
-    module, given = made(kind, dim=4, width=2, heads=heads), tokens(3, 4, 4, 4)
+    module = made(kind, dim=4, width=2, heads=heads)
+    given = tokens(3, 4, 4, 4)
     seen = torch.from_numpy(rng(5).random((3, 4)) < 0.6).index_fill(1, torch.tensor([1]), True) if masked else None
     names = [name for name, _ in module.named_parameters()]
 
@@ -204,7 +209,8 @@ def test_gradients_are_those_of_differences(kind, heads, masked):
 
 @pytest.mark.parametrize("kind", DENSE)
 def test_the_products_of_numpy_are_those_of_autograd_and_of_differences(kind):
-    compared, draw = make_similarity(kind, 4, 3), rng(6)
+    compared = make_similarity(kind, 4, 3)
+    draw = rng(6)
     module = made(kind, dim=4, width=3)
     theta = parameters_of(module)
     h, pull = draw.normal(size=(2, 5, 4)), draw.normal(size=(2, 5, 4))
@@ -222,7 +228,9 @@ def test_the_products_of_numpy_are_those_of_autograd_and_of_differences(kind):
         return np.sum(pull * (attention_weights(compared, theta + step * along_theta, shifted, mask=seen) @ shifted))
 
     for _ in range(3):
-        a, b, step = draw.normal(size=h.shape), draw.normal(size=theta.shape), 1e-3
+        a = draw.normal(size=h.shape)
+        b = draw.normal(size=theta.shape)
+        step = 1e-3
         by = [(value(k * step, a, b) - value(-k * step, a, b)) / (2 * k * step) for k in (1, 2)]
         fourth = (4.0 * by[0] - by[1]) / 3.0  # errors of order four
         assert fourth == pytest.approx(np.sum(slope * a) + own @ b, rel=1e-7, abs=1e-8)
@@ -236,7 +244,8 @@ def test_adam_is_that_of_pytorch():
     draw = rng(12)
     theta = draw.normal(size=30)
     p = torch.nn.Parameter(torch.from_numpy(theta.copy()))
-    theirs, ours = torch.optim.Adam([p], lr=3e-2, weight_decay=1e-2), Adam(30, 3e-2, 1e-2)
+    theirs = torch.optim.Adam([p], lr=3e-2, weight_decay=1e-2)
+    ours = Adam(30, 3e-2, 1e-2)
     for _ in range(20):
         gradient = draw.normal(size=30) * (draw.random(30) < 0.8)
         p.grad = torch.from_numpy(gradient.copy())

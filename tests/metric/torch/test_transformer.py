@@ -81,7 +81,8 @@ def test_every_word_counts_in_its_place(kind):
 def test_gradients_are_those_of_differences(kind):
     net = Transformer(4, 4, dim=4, heads=2, layers=1, hidden=3, width=4, attention=kind).double()
     net.reset(rng(3))
-    x, y = torch.tensor([[1, 2, 3], [2, 1, 0]]), torch.tensor([[1, 3], [2, 0]])
+    x = torch.tensor([[1, 2, 3], [2, 1, 0]])
+    y = torch.tensor([[1, 3], [2, 0]])
     names, own = zip(*((n, p.detach().clone().requires_grad_()) for n, p in net.named_parameters()), strict=True)
 
     def scores(*own):
@@ -227,7 +228,8 @@ def test_greedy_words_are_the_likeliest(kind):
     assert net.training
     net.eval()
     for source, row in zip(x, ids.tolist(), strict=True):
-        words, target = source[source != 0].unsqueeze(0), [1]
+        words = source[source != 0].unsqueeze(0)
+        target = [1]
         while len(target) <= 9 and 2 not in target:
             scores = net(words, torch.tensor([target]))[0, -1]
             target.append(1 + int(scores[1:].argmax()))
@@ -250,7 +252,8 @@ def test_it_learns_to_copy():
     for kind in ("self", "l2", "metric"):
         net = Transformer(8, 8, dim=16, heads=2, layers=1, hidden=32, width=16, attention=kind)
         net.reset(rng(10))
-        adam, losses = torch.optim.Adam(net.parameters(), lr=1e-2), []
+        adam = torch.optim.Adam(net.parameters(), lr=1e-2)
+        losses = []
         for _ in range(150):
             x = torch.from_numpy(draw.integers(3, 8, (32, 3)))
             target = torch.cat([torch.ones(32, 1, dtype=torch.int64), x[:, :2]], dim=1)

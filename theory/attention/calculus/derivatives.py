@@ -91,7 +91,8 @@ def attend_vjp(
     pull = exact(cotangent) @ v.T
     scores = law * (pull - (law * pull).sum(axis=1, keepdims=True))
     if isinstance(score, DotProduct):
-        by_query, by_key = _beta(score, k) * (scores @ k), _beta(score, k) * (scores.T @ q)
+        by_query = _beta(score, k) * (scores @ k)
+        by_key = _beta(score, k) * (scores.T @ q)
     else:
         by_query = -2.0 * score.scale * (scores.sum(axis=1)[:, np.newaxis] * q - scores @ k)
         by_key = -2.0 * score.scale * (scores.sum(axis=0)[:, np.newaxis] * k - scores.T @ q)

@@ -86,7 +86,8 @@ def sinkhorn_error(found: Sinkhorn, values: ArrayLike) -> float:
 def _root_energy(found: Sinkhorn) -> float:
     """Bound the root of the integral of psi."""
     moving, seen = found.query_weights > 0.0, found.key_weights > 0.0
-    y, score = found.keys[seen], _score(found)
+    y = found.keys[seen]
+    score = _score(found)
     relative = 2.0 * weight_error(found.queries, y, score, found.log_weights) + gamma(found.g.size)
     if not found.converged or not relative < 0.1:
         return math.inf
@@ -116,7 +117,8 @@ def _rounding(found: Sinkhorn) -> float:
     """Bound the error of the logarithm of a column sum relative to its mass."""
     moving, seen = found.query_weights > 0.0, found.key_weights > 0.0
     x, y = found.queries[moving], found.keys[seen]
-    score, log_a = _score(found), np.log(found.query_weights[moving]) + found.f[moving]
+    score = _score(found)
+    log_a = np.log(found.query_weights[moving]) + found.f[moving]
     off = partition_error(x, y, score, found.log_weights) + partition_error(x, y, score, log_a)  # bounds are symmetric
     size = max(float(np.abs(part).max()) for part in (found.f, found.g, found.log_weights, log_a))
     return 1.25 * (off + gamma(8) * (1.0 + size)) if off < 0.1 else math.inf  # expm1(t) <= 1.25 t there
@@ -129,5 +131,6 @@ def _scores(found: Sinkhorn) -> Array:
 
 def _spread(found: Sinkhorn) -> float:
     """Bound the largest crossed difference of the scores, through those with the first query."""
-    scores, error = _scores(found), _score(found).bounds(found.queries, found.keys)[1]
+    scores = _scores(found)
+    error = _score(found).bounds(found.queries, found.keys)[1]
     return 2.0 * float(np.ptp(scores - scores[0], axis=1).max()) + 8.0 * error

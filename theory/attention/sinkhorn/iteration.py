@@ -140,13 +140,15 @@ def doubly_normalised(
     a, b = (_law(w, n, name) for w, n, name in (
         (query_weights, x.shape[0], "query_weights"), (key_weights, y.shape[0], "key_weights"),
     ))  # fmt: skip
-    most, tolerance = as_count(sweeps, "sweeps", least=0), as_bound(tolerance, "tolerance")
+    most = as_count(sweeps, "sweeps", least=0)
+    tolerance = as_bound(tolerance, "tolerance")
     moving, seen = a > 0.0, b > 0.0
     g = np.zeros(y.shape[0]) if start is None else np.where(seen, as_vector(start, "start", size=y.shape[0]), 0.0)
     down = pairs_of(score, x, np.ascontiguousarray(y[seen]))
     up = _transposed(pairs_of(score, np.ascontiguousarray(x[moving]), np.ascontiguousarray(y[seen])))
     log_a, log_b = np.log(a[moving]), np.log(b[seen])
-    potential, made = g[seen], 0
+    potential = g[seen]
+    made = 0
     while True:
         f = -_log_sums(down, log_b + potential, method, accuracy)
         after = -_log_sums(up, log_a + f[moving], method, accuracy)
@@ -154,7 +156,8 @@ def doubly_normalised(
             residual = float(np.abs(np.expm1(potential - after)).max())
         if residual <= tolerance or made == most:
             break
-        potential, made = after, made + 1
+        potential = after
+        made = made + 1
     g[seen] = potential
     return Sinkhorn(
         frozen(x), frozen(y), frozen(a), frozen(b), score, frozen(f), frozen(g),

@@ -72,7 +72,8 @@ def attend_linear(
     if not causal:
         return _divided(*products(left, right, v))
     output, mass = np.empty((left.shape[0], v.shape[1])), np.empty(left.shape[0])
-    state, count = np.zeros((right.shape[1], v.shape[1])), np.zeros(right.shape[1])
+    state = np.zeros((right.shape[1], v.shape[1]))
+    count = np.zeros(right.shape[1])
     for start in range(0, left.shape[0], _TILE):
         tile = slice(start, start + _TILE)
         among = np.tril(left[tile] @ right[tile].T)

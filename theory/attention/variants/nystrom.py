@@ -97,7 +97,8 @@ def nystrom_error(
     """
     q, k = as_points(queries, "queries"), as_points(keys, "keys")
     factors = _factors(q, k, query_landmarks, key_landmarks, score)
-    x, y = np.concatenate([q, np.asarray(query_landmarks)]), np.concatenate([k, np.asarray(key_landmarks)])
+    x = np.concatenate([q, np.asarray(query_landmarks)])
+    y = np.concatenate([k, np.asarray(key_landmarks)])
     return landmark_error(*factors, relative=weight_error(x, y, score))
 
 
@@ -113,7 +114,8 @@ def landmark_error(left: ArrayLike, middle: ArrayLike, right: ArrayLike, *, rela
     relative = as_bound(relative, "relative")
     inverse: Array = np.asarray(np.linalg.pinv(a), dtype=np.float64)
     count = a.shape[0]
-    norm, spread = _norm(inverse), _norm(np.abs(a) @ np.abs(inverse)) + 1.0
+    norm = _norm(inverse)
+    spread = _norm(np.abs(a) @ np.abs(inverse)) + 1.0
     rho = (_norm(np.eye(count) - a @ inverse) + (relative + gamma(count + 4)) * spread) * (1.0 + gamma(4 * count))
     if not rho < 1.0 or not relative < 1.0:
         return math.inf
@@ -137,7 +139,8 @@ def through_landmarks(left: ArrayLike, middle: ArrayLike, right: ArrayLike) -> A
 
 def segment_means(points: ArrayLike, count: int) -> Array:
     """Return the means of ``count`` consecutive segments of the sequence, as equal in length as can be."""
-    x, number = as_points(points, "points"), as_count(count, "count")
+    x = as_points(points, "points")
+    number = as_count(count, "count")
     if number > x.shape[0]:
         raise ValueError(f"count: expected at most the number of points, {x.shape[0]}, got {number}")
     return np.stack([_mean(part) for part in np.array_split(x, number)])

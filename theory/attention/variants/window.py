@@ -55,7 +55,8 @@ def attend_window(
         If a shape does not fit, or a query sees no key of positive weight.
     """
     q, k, v = tokens_of(queries, keys, values, paired=True)
-    before, after = as_count(back, "back", least=0), as_count(ahead, "ahead", least=0)
+    before = as_count(back, "back", least=0)
+    after = as_count(ahead, "ahead", least=0)
     if is_enclosed(q, k, v):
         middles = (as_intervals(part).mid for part in (q, k, v))
         floats = attend_window(*middles, back=before, ahead=after, score=score, weights=weights)

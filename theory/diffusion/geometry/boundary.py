@@ -96,11 +96,14 @@ def layer_rise(
     ValueError
         If a parameter is out of range.
     """
-    epsilon, place = as_positive(epsilon, "epsilon"), as_between(place, "place", 0.0, 1000.0)
-    unit, scale = math.sqrt(epsilon), half_inverse(epsilon)
+    epsilon = as_positive(epsilon, "epsilon")
+    place = as_between(place, "place", 0.0, 1000.0)
+    unit = math.sqrt(epsilon)
+    scale = half_inverse(epsilon)
     as_callable(function, "function")
     as_callable(density, "density")
-    first, last = max(0.0, place - _REACH), place + _REACH
+    first = max(0.0, place - _REACH)
+    last = place + _REACH
     ends = np.append(np.arange(first, last), last) * unit
     query = np.array([[place * unit]])
     start = function(query[0]).item()
@@ -108,7 +111,8 @@ def layer_rise(
     found = []
     for nodes in (_COARSE, _FINE):
         tokens, weights = gauss_tokens(ends, nodes)
-        values, masses = function(tokens[:, 0]) - start, density(tokens[:, 0]) * weights
+        values = function(tokens[:, 0]) - start
+        masses = density(tokens[:, 0]) * weights
         found.append(propagate(query, tokens, values, epsilon, score=score, weights=masses).item())
     size = float(np.abs(values).max())
     width = rounding(query, tokens, values[:, np.newaxis], score=score, weights=masses) + 64.0 * U * size
@@ -158,7 +162,8 @@ def segment_stack(
         error = 0.0
         if layers > 1:
             (reached,) = apply_layers(hidden, exact(values), [layers - 1])
-            values, error = reached.mid, float(reached.radius.max())
+            values = reached.mid
+            error = float(reached.radius.max())
         last = TokenLayer(centred, epsilon, weights=masses, queries=asked[:, np.newaxis] - 0.5)
         found.append(last(values).tolist())
     # tokens and queries are off by u, which moves scores by at most 4 u / (2 epsilon) in every layer

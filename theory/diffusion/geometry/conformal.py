@@ -68,7 +68,8 @@ def weighted_divergence(h: Any, weight: Any, metric: Any, x: Sequence[Any]) -> A
     By :math:`w^{-1}|g|^{-1/2}\partial_i(w|g|^{1/2}F^i) = \partial_iF^i + F^i\partial_i(\log w + \frac12\log|g|)`, which
     needs no square root.
     """
-    inverse, volume = _inverse(metric), _merged(metric.det())
+    inverse = _inverse(metric)
+    volume = _merged(metric.det())
     total = sympy.Integer(0)
     for i, xi in enumerate(x):
         flux = sum(inverse[i, j] * h.diff(xj) for j, xj in enumerate(x))

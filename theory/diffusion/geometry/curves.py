@@ -70,7 +70,8 @@ class Ellipse:
 
     def dissimilarity(self, x: Array, y: Array) -> Array:
         """Return f, by the half-angle formula, so that it is relatively accurate near the diagonal."""
-        middle, half = 0.5 * (x + y)[..., 0], np.sin(0.5 * (y - x)[..., 0])
+        middle = 0.5 * (x + y)[..., 0]
+        half = np.sin(0.5 * (y - x)[..., 0])
         return np.asarray(4.0 * half**2 * ((self.a * np.sin(middle)) ** 2 + (self.b * np.cos(middle)) ** 2))
 
     def metric(self, x: ArrayLike) -> Array:
@@ -104,7 +105,8 @@ class Reparametrised:
 
     def dissimilarity(self, x: Array, y: Array) -> Array:
         """Return f, relatively accurate near the diagonal."""
-        middle, v = 0.5 * (x + y)[..., 0], (y - x)[..., 0]
+        middle = 0.5 * (x + y)[..., 0]
+        v = (y - x)[..., 0]
         apart = v + 2.0 * self.strength * np.cos(middle) * np.sin(0.5 * v)
         return np.asarray(4.0 * np.sin(0.5 * apart) ** 2)
 
@@ -162,7 +164,8 @@ def layer_change(
     x : float
         The angle of the query.
     """
-    epsilon, here = as_positive(epsilon, "epsilon"), as_number(x, "x")
+    epsilon = as_positive(epsilon, "epsilon")
+    here = as_number(x, "x")
     as_having(curve, "curve", "metric", "dissimilarity")
     as_callable(density, "density")
     as_callable(function, "function")
@@ -208,7 +211,8 @@ def linear_multiplier(epsilon: float, matrix: ArrayLike) -> Callable[..., Array]
     ValueError
         If ``matrix`` has dependent columns, or ``epsilon`` is not positive.
     """
-    w, epsilon = as_matrix(matrix, "matrix"), as_positive(epsilon, "epsilon")
+    w = as_matrix(matrix, "matrix")
+    epsilon = as_positive(epsilon, "epsilon")
     if np.linalg.matrix_rank(w) < w.shape[1]:
         raise ValueError(f"matrix: expected independent columns, got rank {np.linalg.matrix_rank(w)} of {w.shape[1]}")
     solver = np.linalg.inv(np.linalg.qr(w, mode="r")).T  # k^T (R^T R)^(-1) k = |R^(-T) k|^2

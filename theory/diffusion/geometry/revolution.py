@@ -82,7 +82,8 @@ class Revolution:
 
     def height(self, x: ArrayLike) -> Array:
         """Return the coordinate along the axis at arc lengths ``x``, shape (n,); it grows by a period per turn."""
-        x, modes = as_vector(x, "x"), self._modes()
+        x = as_vector(x, "x")
+        modes = self._modes()
         k = np.arange(1, _NODES // 2)
         wave = np.exp(1j * np.multiply.outer(x, k)) - 1.0
         rising: Array = modes[0].real * x + 2.0 * ((wave / (1j * k)) @ modes[1 : _NODES // 2]).real
@@ -108,7 +109,8 @@ class Revolution:
         n, m = as_count(along, "along"), as_count(around, "around")
         extra = math.ceil(as_positive(reach, "reach") / _TURN * n)
         x = _TURN * np.arange(-extra, n + extra) / n
-        xs, thetas = np.repeat(x, m), np.tile(_TURN * np.arange(m) / m, x.size)
+        xs = np.repeat(x, m)
+        thetas = np.tile(_TURN * np.arange(m) / m, x.size)
         heights, radii = np.repeat(self.height(x), m), np.repeat(self.radius(x), m)
         points = np.stack([radii * np.cos(thetas), radii * np.sin(thetas), heights], axis=1)
         return Tokens(xs, points, radii * (_TURN / n) * (_TURN / m))

@@ -99,7 +99,8 @@ def stationary_means(rows: ArrayLike, values: ArrayLike) -> Any:
 
 def _stationary(p: Array, radius: Array) -> tuple[Array, float]:
     """Return a stationary law by elimination, and a bound on its distance to the truth in total variation."""
-    n, left = p.shape[0], p.copy()
+    n = p.shape[0]
+    left = p.copy()
     for k in range(n - 1, 0, -1):
         out = left[k, :k].sum()
         if not out > 0.0:
@@ -112,7 +113,9 @@ def _stationary(p: Array, radius: Array) -> tuple[Array, float]:
     law /= law.sum()
     error = 0.5 * float(radius.sum(axis=1).max())
     moved = 0.5 * float(np.abs(law @ p - law).sum()) + error + gamma(n + 4)
-    power, steps, bound = p, 1, math.inf
+    power = p
+    steps = 1
+    bound = math.inf
     for _ in range(_POWERS):
         slack = steps * (error + gamma(n + 1))
         apart = max(0.5 * float(np.abs(power - row).sum(axis=1).max()) for row in power) + slack
@@ -179,14 +182,18 @@ def count_rates(
     TypeError, ValueError
         If an argument is out of range.
     """
-    m, b, reach = as_count(wells, "wells"), _height(height), modes
+    m = as_count(wells, "wells")
+    b = _height(height)
+    reach = modes
     if not hasattr(level, "is_finite") and not isinstance(level, (int, float, Fraction)):
         raise TypeError(f"level: expected a number or a ball, got {type(level).__name__}")
     shift = as_count(sector, "sector", least=0)
     if shift >= m:
         raise ValueError(f"sector: expected a number below {m}, got {sector}")
     reach = _reach(b) if reach is None else as_count(reach, "modes", least=4)
-    x, near, far = _ball(level), -_ball(b) * m**2 / 2, -((_ball(b) * m) ** 2) / 4
+    x = _ball(level)
+    near = -_ball(b) * m**2 / 2
+    far = -((_ball(b) * m) ** 2) / 4
     k = [Fraction(shift + m * j) for j in range(-reach - 1, reach + 2)]
     diagonal = [_ball(f) ** 2 - 2 * far - x for f in k[1:-1]]
     beyond = _ball(min(k[0] ** 2, k[-1] ** 2)) - _ball(b) * m**2 - x  # of the part left out
@@ -218,9 +225,12 @@ def relaxation_rate(height: Fraction | int, index: int = 0, *, wells: int = 2, s
     Interval
         Kind ``CERTIFIED``, relatively narrow; from zero on if it is too small to be told from it.
     """
-    b, count, wells = _height(height), as_count(index, "index", least=0), as_count(wells, "wells")
+    b = _height(height)
+    count = as_count(index, "index", least=0)
+    wells = as_count(wells, "wells")
     with precision(96 + math.ceil(16 * b)):
-        low, high = -(16 + math.ceil(12 * b)), 4 + 2 * math.ceil(math.log2(wells * (b + 2) * (count + 2)))
+        low = -(16 + math.ceil(12 * b))
+        high = 4 + 2 * math.ceil(math.log2(wells * (b + 2) * (count + 2)))
         if count_rates(_ball(2) ** low, height, wells=wells, sector=sector)[1] > count:
             return Interval(0.0, math.ldexp(1.0, low), Kind.CERTIFIED)
         while high - low > 1:
@@ -249,7 +259,8 @@ def scale_rate(rate: Interval, height: Fraction | int, power: Fraction | int) ->
 def _negative(diagonal: list[Any], first: list[Any], second: Any) -> tuple[int, int]:
     """Bound the number of negative pivots of a symmetric matrix with five diagonals, its second one constant."""
     pivots: list[Any] = []
-    count, sides = 0, _ball(0)
+    count = 0
+    sides = _ball(0)
     for at, entry in enumerate(diagonal):
         pivot = entry
         if at > 0:

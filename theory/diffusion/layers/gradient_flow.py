@@ -126,7 +126,8 @@ def _norm(matrix: Balls) -> Interval:
 
 def _enclosed(x: Balls, a: Balls, v: Balls, normaliser: str, sweeps: int | None) -> Field:
     n, d = x.shape
-    scores, ds = x @ a @ x.T, _score_slopes(x, a)
+    scores = x @ a @ x.T
+    ds = _score_slopes(x, a)
     df, dg = balls(np.zeros((n, n * d))), balls(np.zeros((n, n * d)))
     kernel = exp(scores)
     if normaliser == "unnormalised":
@@ -177,7 +178,8 @@ def _rows(kernel: Balls, ds: Balls, right: Balls, dg: Balls) -> tuple[Balls, Bal
 def _scaled(kernel: Balls, scores: Balls) -> Balls:
     """Enclose the doubly stochastic scaling."""
     middle = np.frompyfunc(lambda ball: ball.mid(), 1, 1)
-    rough, right = middle(kernel), balls(np.ones(len(kernel)))
+    rough = middle(kernel)
+    right = balls(np.ones(len(kernel)))
     for _ in range(_SWEEPS):
         after = middle(1 / (rough.T @ middle(1 / (rough @ right))))
         still = max(float(abs(b / a - 1).upper()) for a, b in zip(right, after, strict=True)) <= _STILL
@@ -219,7 +221,8 @@ def _solved(matrix: Balls, right: Balls) -> Balls:
     middles = np.array([[float(ball.mid()) for ball in row] for row in matrix])
     singular = not np.isfinite(middles).all() or np.linalg.cond(middles) > 1e14
     inverse = balls(np.eye(len(matrix)) if singular else np.linalg.inv(middles))
-    found, error = balls(np.zeros(right.shape)), balls(np.eye(len(matrix))) - inverse @ matrix
+    found = balls(np.zeros(right.shape))
+    error = balls(np.eye(len(matrix))) - inverse @ matrix
     contraction = _largest(np.array([abs(row).sum() for row in error]))
     if not contraction < ball(0.5):
         raise ArithmeticError("tokens: expected potentials that the motion determines, got a near singular system")

@@ -99,7 +99,9 @@ class PlaneCurve(NamedTuple):
 
 def ellipse(first: float, second: float, nodes: int) -> PlaneCurve:
     """Return an ellipse with these half-axes, at equal steps of its eccentric angle."""
-    a, b, n = as_positive(first, "first"), as_positive(second, "second"), as_count(nodes, "nodes", least=8)
+    a = as_positive(first, "first")
+    b = as_positive(second, "second")
+    n = as_count(nodes, "nodes", least=8)
     angle = 2.0 * np.pi * np.arange(n) / n
     return PlaneCurve(np.stack([a * np.cos(angle), b * np.sin(angle)], axis=1))
 
@@ -131,7 +133,8 @@ def _sphere_tokens(d: int, n: int) -> tuple[Array, Array]:
     from scipy.special import roots_gegenbauer  # noqa: PLC0415  slow to load
 
     if d == 1:
-        z, weights = np.cos(np.pi * (np.arange(n) + 0.5) / n), np.ones(n)
+        z = np.cos(np.pi * (np.arange(n) + 0.5) / n)
+        weights = np.ones(n)
     else:
         z, weights = roots_gegenbauer(n, 0.5 * (d - 1))
     away = np.sqrt((1.0 - z) * (1.0 + z))
@@ -163,11 +166,14 @@ def sphere_layer(radius: Interval, epsilon: float, dim: int) -> Interval:
     """
     if not as_instance(radius, "radius", Interval).lo > 0.0:
         raise ValueError(f"radius: expected a positive interval, got {radius}")
-    e, r, dim = as_positive(epsilon, "epsilon"), as_positive(radius.mid, "radius"), as_count(dim, "dim")
+    e = as_positive(epsilon, "epsilon")
+    r = as_positive(radius.mid, "radius")
+    dim = as_count(dim, "dim")
     if not r * r / e < _SHARPEST:
         raise ValueError(f"epsilon: expected one to resolve with fewer nodes, got {e} for the radius {r}")
     points, masses = height_tokens(dim, 32 * math.ceil(1.0 + 0.25 * r / math.sqrt(e)))
-    cloud, query = r * points, np.array([[r, 0.0]])
+    cloud = r * points
+    query = np.array([[r, 0.0]])
     found = float(propagate(query, cloud, cloud, e, weights=masses)[0, 0])
     error = rounding(query, cloud, cloud, score=SquaredDistance(0.5 / e), weights=masses)
     # heights and masses of the quadrature are off by some u, scores by b u of the heights
@@ -190,7 +196,8 @@ def sphere_radii(start: float, epsilon: float, dim: int, layers: int, *, kept: b
 
     Every layer computes the weights anew, or they are ``kept``: then all average with those of the first cloud.
     """
-    radii, kept = [Interval.exactly(as_positive(start, "start"))], as_flag(kept, "kept")
+    radii = [Interval.exactly(as_positive(start, "start"))]
+    kept = as_flag(kept, "kept")
     share = sphere_layer(radii[0], epsilon, dim) / radii[0]
     for _ in range(as_count(layers, "layers", least=0)):
         radii.append(radii[-1] * share if kept else sphere_layer(radii[-1], epsilon, dim))
@@ -219,7 +226,8 @@ def line_tokens(means: ArrayLike, variances: ArrayLike, shares: ArrayLike, step:
         If a variance or a share is not positive, or shapes differ.
     """
     m = as_vector(means, "means")
-    s, w = as_vector(variances, "variances", size=m.size), as_masses(shares, "shares", size=m.size)
+    s = as_vector(variances, "variances", size=m.size)
+    w = as_masses(shares, "shares", size=m.size)
     middle, spread = as_intervals(m).mid, as_intervals(s).mid
     if not spread.min() > 0.0:
         raise ValueError(f"variances: expected positive numbers, got {spread.min()}")

@@ -107,7 +107,8 @@ def apply_layers(layer: Layer, values: ArrayLike, depths: Sequence[int]) -> list
         raise ValueError(f"values: expected at least one, got shape {given.shape}")
     start = as_intervals(given) if is_enclosed(given) else None
     current = given if start is None else start.mid
-    size, done = float(np.abs(current).max()), 0
+    size = float(np.abs(current).max())
+    done = 0
     results = []
     for count in wanted:
         for _ in range(count - done):
@@ -149,7 +150,8 @@ class TokenLayer:
         queries: ArrayLike | None = None,
     ) -> None:  # fmt: skip
         tokens = as_points(keys, "keys")
-        width, scale = as_positive(epsilon, "epsilon"), half_inverse(epsilon)
+        width = as_positive(epsilon, "epsilon")
+        scale = half_inverse(epsilon)
         own: BoundedScore = SquaredDistance(scale) if score is None else as_having(score, "score", "matrix")
         asked = tokens if queries is None else as_points(queries, "queries", dim=tokens.shape[1])
         n = tokens.shape[0]
@@ -229,7 +231,8 @@ class TorusLayer:
     """
 
     def __init__(self, grid: PeriodicGrid, density: ArrayLike, multiplier: Callable[..., ArrayLike]) -> None:
-        self._grid, self._p = as_instance(grid, "grid", PeriodicGrid), as_real(density, "density")
+        self._grid = as_instance(grid, "grid", PeriodicGrid)
+        self._p = as_real(density, "density")
         if self._p.shape != grid.shape:
             raise ValueError(f"density: expected shape {grid.shape}, got shape {self._p.shape}")
         mass = grid.multiply(self._p, multiplier)
@@ -280,7 +283,8 @@ class ZonalLayer:
         size = float((np.abs(spread) @ (np.abs(basis.T) * (weights * p))).sum(axis=1).max())
         self.rows = kernel / kernel.sum(axis=1, keepdims=True)
         # a power is a product of squarings; it carries values, and the rounding of those before, with its norm
-        carried, power = 1.0, self.rows
+        carried = 1.0
+        power = self.rows
         for _ in range(_SQUARINGS):
             carried *= max(1.0, float(np.abs(power).sum(axis=1).max()))
             power = power @ power

@@ -85,7 +85,9 @@ class StepError:
 
     def step(self, epsilon: float) -> Array:
         r"""Return :math:`(P_\varepsilon h - h)/\varepsilon` over infinitely many tokens."""
-        e, p, h = _bandwidth(epsilon), self.density, self.values
+        e = _bandwidth(epsilon)
+        p = self.density
+        h = self.values
         deficits = [_deficits(n, e) for n in self.grid.shape]
 
         def lost(*k: Array) -> Array:
@@ -101,7 +103,9 @@ class StepError:
 
     def variance(self, epsilon: float, *, extrapolated: bool = False) -> Array:
         r"""Return N times the variance of :math:`A_\varepsilon`, or of its extrapolation, by the delta method."""
-        e, p, h = _bandwidth(epsilon), self.density, self.values
+        e = _bandwidth(epsilon)
+        p = self.density
+        h = self.values
         terms = [(e, -1.0 / e), (0.5 * e, 4.0 / e)] if as_flag(extrapolated, "extrapolated") else [(e, 1.0 / e)]
         centres = {a: h + a * self.step(a) for a, _ in terms}
         masses = {a: self._mean(p, a) for a, _ in terms}
@@ -115,7 +119,8 @@ class StepError:
 
     def best(self, node: tuple[int, ...], n: float, *, extrapolated: bool = False) -> Optimum:
         """Enclose the bandwidth at which the error at one node is least, and the root mean square error there."""
-        count, extrapolated = as_positive(n, "n"), as_flag(extrapolated, "extrapolated")
+        count = as_positive(n, "n")
+        extrapolated = as_flag(extrapolated, "extrapolated")
         node = tuple(as_index(k, "node", size=size) for k, size in zip(_places(node), self.grid.shape, strict=True))
         target = float(self.limit()[node])
         size, p = float(np.abs(self.values).max()), float(self.density[node])

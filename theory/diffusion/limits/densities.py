@@ -106,13 +106,17 @@ class CircleDensity:
 
     def _quantiles(self, levels: Array) -> Array:
         """Invert the mass by Newton's steps, halved where they leave the bracket."""
-        low, high = np.zeros(levels.size), np.full(levels.size, 2.0 * math.pi)
+        low = np.zeros(levels.size)
+        high = np.full(levels.size, 2.0 * math.pi)
         x: Array = np.interp(levels, self._masses, np.append(self._nodes, 2.0 * math.pi))
         for _ in range(_NEWTON):
-            excess, slope = self.cumulative(x) - levels, self(x)
-            low, high = np.where(excess < 0.0, x, low), np.where(excess < 0.0, high, x)
+            excess = self.cumulative(x) - levels
+            slope = self(x)
+            low = np.where(excess < 0.0, x, low)
+            high = np.where(excess < 0.0, high, x)
             with np.errstate(divide="ignore", invalid="ignore"):  # a density that underflows: halved instead
-                step, noise = x - excess / slope, 2e-16 * (2.0 * math.pi + np.minimum(1.0 / slope, _FLAT))
+                step = x - excess / slope
+                noise = 2e-16 * (2.0 * math.pi + np.minimum(1.0 / slope, _FLAT))
             settled = np.abs(step - x) <= noise
             if settled.all():
                 break
@@ -152,7 +156,8 @@ class CircleDensity:
         """Return the trigonometric polynomial, or its derivative."""
         k = np.arange(1.0, self.cosines.size + 1.0)
         phase = x[..., np.newaxis] * k
-        c, s = np.cos(phase), np.sin(phase)
+        c = np.cos(phase)
+        s = np.sin(phase)
         if order:
             found: Array = s @ (-k * self.cosines) + c @ (k * self.sines)
             return found

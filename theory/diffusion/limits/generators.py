@@ -54,7 +54,9 @@ def drift_diffusion(
     ValueError
         If a shape does not fit, the density is not positive or the inverse metric is not symmetric.
     """
-    p, kappa, h = as_real(density, "density"), as_number(kappa, "kappa"), as_real(values, "values")
+    p = as_real(density, "density")
+    kappa = as_number(kappa, "kappa")
+    h = as_real(values, "values")
     for name, given in (("density", p), ("values", h)):
         if given.shape != as_instance(grid, "grid", PeriodicGrid).shape:
             raise ValueError(f"{name}: expected shape {grid.shape}, got shape {given.shape}")

@@ -87,7 +87,8 @@ class PeriodicGrid:
 
     def integral(self, values: Any) -> Any:
         """Integrate over the torus, in radians to the power d; enclosed if the values are, up to the unit."""
-        function, cell = self._on(values), math.prod(2.0 * math.pi / n for n in self.shape)
+        function = self._on(values)
+        cell = math.prod(2.0 * math.pi / n for n in self.shape)
         if is_enclosed(function):
             return cell * function.sum()
         return cell * math.fsum(function.ravel().tolist())

@@ -154,7 +154,8 @@ def average_at_peak(
     found = []
     for per_width in (_FINE, _FINER):
         keys = lattice(centre, widths, reach=reach, per_width=per_width)
-        values, masses = function(keys), density(keys)
+        values = function(keys)
+        masses = density(keys)
         found.append(float(propagate(x, keys, values, score.epsilon, score=score, weights=masses)[0]))
     size = float(np.abs(values).max())
     error = rounding(x, keys, values[:, np.newaxis], score=score, weights=masses)
@@ -194,7 +195,8 @@ def peak_correction(
     middle = as_intervals(c).mid
     if not np.linalg.eigvalsh(0.5 * (middle + middle.T)).min() > 0.0:
         raise ValueError("hessian: expected a positive definite matrix, got one that is not")
-    s, h = as_vector(log_slope, "log_slope", size=d), as_points(second, "second", dim=d, size=d)
+    s = as_vector(log_slope, "log_slope", size=d)
+    h = as_points(second, "second", dim=d, size=d)
     if is_enclosed(c, cubic, s, slope, h):
         c, cubic, s, slope, h = (as_intervals(part) for part in (c, cubic, s, slope, h))  # type: ignore[assignment]
     with np.errstate(over="ignore", invalid="ignore"):

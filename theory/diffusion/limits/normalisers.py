@@ -90,7 +90,8 @@ def convolve_reweighted(
     ValueError
         If an array is not on the grid, ``alpha`` is not finite, or the smoothed density is not positive.
     """
-    p, power = _density(grid, density), as_number(alpha, "alpha")
+    p = _density(grid, density)
+    power = as_number(alpha, "alpha")
     with np.errstate(over="ignore"):
         law = p * _smoothed(grid, p, multiplier) ** -power
     if not np.isfinite(as_intervals(law).hi if is_enclosed(law) else law).all():
@@ -145,7 +146,8 @@ def sweep_law(grid: PeriodicGrid, density: ArrayLike, multiplier: Multiplier, sw
     TypeError, ValueError
         If ``sweeps`` is not an integer of at least 0, or as :func:`balance_law` says.
     """
-    given, count = _density(grid, density), as_count(sweeps, "sweeps", least=0)
+    given = _density(grid, density)
+    count = as_count(sweeps, "sweeps", least=0)
     p = as_intervals(given).mid if is_enclosed(given) else given
     own = float((as_intervals(given).radius / p).max()) if is_enclosed(given) else 0.0
     law, share = p, own
@@ -183,7 +185,8 @@ def sinkhorn_change(grid: PeriodicGrid, density: ArrayLike, values: ArrayLike, m
 
     If the density or the values are enclosed, the result is enclosed instead of the two.
     """
-    p, h = _density(grid, density), as_real(values, "values")
+    p = _density(grid, density)
+    h = as_real(values, "values")
     if is_enclosed(p, h):
         return _enclosed_change(grid, as_intervals(p), as_intervals(h), multiplier)
     return _sinkhorn_change(grid, p, h, multiplier, 0.0)
@@ -203,7 +206,8 @@ def _sinkhorn_change(
 ) -> tuple[Array, float]:
     """Apply Sinkhorn's attention for a density that is off by this share of itself at most."""
     law, residual = balance_law(grid, p, multiplier)
-    found, mass = convolve(grid, law, h, multiplier), _smoothed(grid, law, multiplier)
+    found = convolve(grid, law, h, multiplier)
+    mass = _smoothed(grid, law, multiplier)
     rounding = grid.rounding(law) / float(mass.min())
     off = residual + share + rounding + 64 * U
     peak = float(np.sum(np.asarray(multiplier(*grid.frequencies)))) / (2.0 * math.pi) ** grid.dim  # the kernel at zero
@@ -248,7 +252,8 @@ def balance_tokens(
     nothing, phi = np.zeros((x.shape[0], 1)), np.zeros(x.shape[0])
     for _ in range(as_count(steps, "steps")):
         moved = 0.5 * (phi - read(x, x, nothing, score=score, weights=b * np.exp(phi)).log_partition)
-        change, phi = float(np.abs(moved - phi).max()), moved
+        change = float(np.abs(moved - phi).max())
+        phi = moved
         if change <= _STILL * (1.0 + float(np.abs(phi).max())):
             break
     return doubly_normalised(x, x, score=score, query_weights=b, key_weights=b, start=phi, sweeps=0)
@@ -270,7 +275,8 @@ def balance_error(found: Sinkhorn, values: ArrayLike, queries: ArrayLike | None 
         Of every coordinate: :math:`2\|r\|_{L^2(p)}\,(\mathrm{Var}_{P(x)}(v)\max_y dP(x)/dp)^{1/2}`, first order in r.
     """
     v = as_points(values, "values", size=as_instance(found, "found", Sinkhorn).keys.shape[0])
-    x, score = found.keys, bounded(found.score)
+    x = found.keys
+    score = bounded(found.score)
     size = float(max(np.abs(found.f).max(), np.abs(found.g).max()))
     off = np.abs(np.expm1(found.g - found.f)) + gamma(4 * EXP_ULPS) * (1.0 + size)
     off += 2.0 * partition_error(x, x, score, found.log_weights)
@@ -360,15 +366,18 @@ def sweep_shift(places: ArrayLike, variance: float, epsilon: float, sweeps: int)
     -------
     Intervals, shape (m,)
     """
-    s, width = as_positive(variance, "variance"), as_positive(epsilon, "epsilon")
-    x, count = as_vector(places, "places"), as_count(sweeps, "sweeps", least=0)
+    s = as_positive(variance, "variance")
+    width = as_positive(epsilon, "epsilon")
+    x = as_vector(places, "places")
+    count = as_count(sweeps, "sweeps", least=0)
     if not 1e-8 < width / s < 1e8:
         raise ValueError(f"epsilon, variance: expected a quotient between 1e-8 and 1e8, got {width / s}")
     if not np.abs(x).max() <= 9.0 * math.sqrt(s):
         raise ValueError(f"places: expected at most nine standard deviations, got {np.abs(x).max()}")
     number = max(121, math.ceil(2 * 9 * math.sqrt(s / width) / 0.7) | 1)
     nodes = 9.0 * math.sqrt(s) * np.linspace(-1.0, 1.0, number)[:, np.newaxis]
-    law, score = np.exp(-0.5 * nodes[:, 0] ** 2 / s), SquaredDistance(0.5 / width)
+    law = np.exp(-0.5 * nodes[:, 0] ** 2 / s)
+    score = SquaredDistance(0.5 / width)
     found = doubly_normalised(
         nodes, nodes, score=score, query_weights=law, key_weights=law, sweeps=count, tolerance=0.0
     )

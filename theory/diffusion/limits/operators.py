@@ -164,10 +164,13 @@ def bessel_quotients(top: int, b: float, least: float) -> Array:
     :math:`5u` for every factor. Errors of both signs leave far less, within 2 (k + 1) roundings where
     ``limit.multipliers`` looks.
     """
-    top, b, least = as_count(top, "top", least=0), as_positive(b, "b"), as_between(least, "least", 0.0, 1e15)
+    top = as_count(top, "top", least=0)
+    b = as_positive(b, "b")
+    least = as_between(least, "least", 0.0, 1e15)
     start = top + 40 + int(math.sqrt(b * max(0.0, _DIGITS - 2.0 * math.log(b))))
     nu = start + 1.0 + least
-    ratio, ratios = b / (nu - 0.5 + math.hypot(nu + 0.5, b)), np.ones(top + 1, dtype=np.float64)
+    ratio = b / (nu - 0.5 + math.hypot(nu + 0.5, b))
+    ratios = np.ones(top + 1, dtype=np.float64)
     lost = 1.0 - ratio
     for k in range(start, 0, -1):
         twice = 2.0 * (k + least)

@@ -121,7 +121,8 @@ class SampledOutput:
         for (bias, spread, error, error2), (bias2, spread2, *_), (bias3, spread3, *_) in zip(
             found, wide, grid, strict=True
         ):
-            mean, square = _judged(bias, bias2, bias3, error), _judged(spread, spread2, spread3, error2)
+            mean = _judged(bias, bias2, bias3, error)
+            square = _judged(spread, spread2, spread3, error2)
             result.append((mean, square - mean**2))
         return result
 
@@ -172,7 +173,8 @@ class _Sums:
     def ratio(self, power: int) -> tuple[float, float]:
         """Return the mean of K^2 (h - c)^power over the square of that of K, and its rounding."""
         heavy = self.w * self.k**2 / self.mean**2
-        size, mass = float((heavy * np.abs(self.off) ** power).sum()), float(heavy.sum())
+        size = float((heavy * np.abs(self.off) ** power).sum())
+        mass = float(heavy.sum())
         moved = self.slip * mass if power == 1 else 2.0 * self.slip * math.sqrt(size * mass) + self.slip**2 * mass
         return float((heavy * self.off**power).sum()), 4.0 * _ROUNDING * size + moved
 
@@ -186,7 +188,8 @@ class _Sums:
         change = np.expm1(-np.multiply.outer(t, k))  # e^(-tK) - 1
         weighed, lost = w * k * off, -(change @ w)
         laplace = np.log1p(-np.minimum(lost, 1.0 - _ROUNDING))
-        beta, size = change @ weighed, -(change @ np.abs(weighed)) - self.slip * (change @ (w * k))
+        beta = change @ weighed
+        size = -(change @ np.abs(weighed)) - self.slip * (change @ (w * k))
         square = (1.0 + change) @ (weighed * k * off)
         kept = -t if own is not None else np.zeros(t.size)  # the query's own weight is 1
         results: tuple[list[Moments], list[Moments]] = ([], [])
@@ -194,7 +197,8 @@ class _Sums:
             last, power, before = (np.exp(np.maximum(m * laplace + kept, -700.0)) * t for m in (n, n - 1, n - 2))
             bias, scale = n * beta * power, n * size * power
             if own is not None:
-                bias, scale = bias + (own - self.centre) * last, scale + abs(own - self.centre) * last
+                bias = bias + (own - self.centre) * last
+                scale = scale + abs(own - self.centre) * last
             spread = n * square * t * power + n * (n - 1) * beta**2 * t * before
             loose = spread + 2 * n * (n - 1) * size * np.abs(beta) * t * before
             for stride, result in enumerate(results, start=1):
@@ -237,7 +241,8 @@ def chordal_output(
     The grid is of even sizes, density and function are given on it, and the query is ``place``, shape (d,).
     """
     x = as_vector(place, "place", size=as_instance(grid, "grid", PeriodicGrid).dim)
-    width, p = as_positive(epsilon, "epsilon"), as_real(density, "density")
+    width = as_positive(epsilon, "epsilon")
+    p = as_real(density, "density")
     if p.shape != grid.shape:
         raise ValueError(f"density: expected shape {grid.shape}, got shape {p.shape}")
     apart = sum(2.0 * np.sin(0.5 * (axis - at)) ** 2 for axis, at in zip(grid.axes, x.tolist(), strict=True))
@@ -255,10 +260,13 @@ def draw_angles(density: CircleDensity, rng: np.random.Generator, n: int) -> Arr
     """
     if as_instance(density, "density", CircleDensity).logarithmic:
         raise ValueError("density: expected a trigonometric polynomial, got the exponential of one")
-    size, found, chance = as_count(n, "n"), np.empty(0), as_generator(rng)
+    size = as_count(n, "n")
+    found = np.empty(0)
+    chance = as_generator(rng)
     top = (1.0 + float(np.abs(density.cosines).sum() + np.abs(density.sines).sum())) / (2.0 * math.pi)
     while found.size < size:
         proposals = math.ceil(1.1 * (size - found.size) * top * 2.0 * math.pi) + 8
-        angles, heights = chance.uniform(0.0, 2.0 * math.pi, proposals), chance.uniform(0.0, top, proposals)
+        angles = chance.uniform(0.0, 2.0 * math.pi, proposals)
+        heights = chance.uniform(0.0, top, proposals)
         found = np.concatenate([found, angles[heights < density(angles)]])
     return found[:size]

@@ -139,12 +139,14 @@ class Bilinear:
             If a shape does not fit or the density is not positive.
         """
         n = self.form.shape[1]
-        w, a = as_vector(function, "function", size=n), as_vector(tilt, "tilt", size=n)
+        w = as_vector(function, "function", size=n)
+        a = as_vector(tilt, "tilt", size=n)
         length = float(np.linalg.norm(as_intervals(a).mid))
         if not length < 1.0:
             raise ValueError(f"tilt: expected a vector shorter than one, got length {length}")
         half_inverse(epsilon)  # refused by its name
-        u, b = self.minimiser(query), 0.5 * self.strength(query) / as_positive(epsilon, "epsilon")
+        u = self.minimiser(query)
+        b = 0.5 * self.strength(query) / as_positive(epsilon, "epsilon")
         first = resultant(n, b)
         crossed = first / b * (a @ w) + (1.0 - n * first / b) * (a @ u) * (w @ u)
         found = (first * (w @ u) + crossed) / (1.0 + first * (a @ u))
@@ -166,7 +168,8 @@ def sphere_tokens(polar: int, around: int, *, enclosed: bool = False) -> tuple[A
     """
     heights, weights = np.polynomial.legendre.leggauss(as_count(polar, "polar"))
     m = as_count(around, "around")
-    z, theta = np.repeat(heights, m), np.tile(2.0 * math.pi * np.arange(m) / m, heights.size)
+    z = np.repeat(heights, m)
+    theta = np.tile(2.0 * math.pi * np.arange(m) / m, heights.size)
     ring = np.sqrt(1.0 - z**2)
     points = np.stack([ring * np.cos(theta), ring * np.sin(theta), z], axis=1)
     areas = np.repeat(weights, m) * 2.0 * math.pi / m

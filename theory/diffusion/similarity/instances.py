@@ -166,7 +166,8 @@ def nearest_rows(scores: ArrayLike, k: int) -> Array:
     ValueError
         If there are fewer than ``k`` scores in a row.
     """
-    s, count = as_scores(scores), as_count(k, "k")
+    s = as_scores(scores)
+    count = as_count(k, "k")
     if s.ndim != 2 or s.size == 0 or count > s.shape[1]:
         raise ValueError(f"scores: expected a matrix of at least {count} columns, got shape {s.shape}")
     rows = np.zeros(s.shape)
@@ -195,7 +196,8 @@ def attend_density_corrected(
     The query's own degree cancels: diffusion maps are attention with weighted keys. Rows are those of the tokens, or of
     ``queries``, shape (m, d).
     """
-    x, power = as_points(tokens, "tokens"), as_number(alpha, "alpha")
+    x = as_points(tokens, "tokens")
+    power = as_number(alpha, "alpha")
     as_having(score, "score", "matrix")
     asked = x if queries is None else as_points(queries, "queries", dim=x.shape[1])
     degrees = _read(score, x, x, x).log_partition

@@ -79,7 +79,8 @@ class Profile:
 
     def correction(self, value: ArrayLike, slope: ArrayLike, curvature: ArrayLike) -> Array:
         """Return the coefficient of the bandwidth of a function with these derivatives across, shape (n,)."""
-        n, inverse = self.second.size, 1.0 / self.second
+        n = self.second.size
+        inverse = 1.0 / self.second
         v, s, k = (
             as_vector(part, name, size=n)
             for part, name in ((value, "value"), (slope, "slope"), (curvature, "curvature"))
@@ -121,7 +122,8 @@ def expand_along(profile: Profile, density: ArrayLike, product: ArrayLike) -> tu
     weight = profile.weight
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         below, above = weight @ p[0], weight @ hp[0]
-        first, second = weight @ profile.correction(*hp), weight @ profile.correction(*p)
+        first = weight @ profile.correction(*hp)
+        second = weight @ profile.correction(*p)
         limit, slope = above / below, first / below - above * second / below**2
     if is_enclosed(limit):
         return limit, slope
@@ -154,8 +156,10 @@ def average_along(
         Of kind ``ESTIMATED``: the average over tokens that are a lattice in the first angle. Its width is what rounding
         may do, and twice what a fourth more tokens per direction change.
     """
-    x, n = as_vector(query, "query")[np.newaxis, :], as_count(nodes, "nodes", least=4)
-    centre, width = as_number(centre, "centre"), as_positive(width, "width")
+    x = as_vector(query, "query")[np.newaxis, :]
+    n = as_count(nodes, "nodes", least=4)
+    centre = as_number(centre, "centre")
+    width = as_positive(width, "width")
     as_instance(score, "score", GeneralScore)
     as_callable(function, "function")
     as_callable(density, "density")
@@ -164,7 +168,8 @@ def average_along(
         across = lattice([centre], [width], reach=min(REACH, np.pi / width), per_width=per_width)[:, 0]
         turn = 2.0 * np.pi * np.arange(around) / around
         keys = np.stack([np.repeat(across, around), np.tile(turn, across.size)], axis=1)
-        values, masses = function(keys), density(keys)
+        values = function(keys)
+        masses = density(keys)
         found.append(float(propagate(x, keys, values, score.epsilon, score=score, weights=masses)[0]))
     size = float(np.abs(values).max())
     error = rounding(x, keys, values[:, np.newaxis], score=score, weights=masses)

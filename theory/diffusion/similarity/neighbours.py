@@ -85,7 +85,8 @@ class Neighbourhoods:
         ValueError
             If the function is not on the grid, or there is not one non-negative radius for each query.
         """
-        function, r = self._on(values), as_vector(radii, "radii", size=len(self.queries))
+        function = self._on(values)
+        r = as_vector(radii, "radii", size=len(self.queries))
         if r.min() < 0.0:
             raise ValueError(f"radii: expected non-negative numbers, got {r.min()}")
         coefficients = np.fft.fftn(function).ravel() / self.grid.size
@@ -109,13 +110,15 @@ class Neighbourhoods:
         A mass grows with the radius by at least :math:`d\,p_{\min}V_dr^{d-1}`: one that is off by a share
         :math:`\delta` of the least density times the volume of the ball moves the radius by :math:`\delta/d` of itself.
         """
-        low, high = np.zeros(len(self.queries)), np.full(len(self.queries), math.pi)
+        low = np.zeros(len(self.queries))
+        high = np.full(len(self.queries), math.pi)
         volume = 2.0 if self.grid.dim == 1 else math.pi
         least = (self.share / (volume * float(self.density.max()))) ** (1.0 / self.grid.dim)
         r: Array = np.full(len(self.queries), min(float(least), 3.0))
         for _ in range(_HALVINGS):
             held = self.masses(self.density, r)
-            low, high = np.where(held < self.share, r, low), np.where(held < self.share, high, r)
+            low = np.where(held < self.share, r, low)
+            high = np.where(held < self.share, high, r)
             step = r * (self.share / held) ** (1.0 / self.grid.dim)  # exact for a constant density
             moved = np.where((step > low) & (step < high), step, 0.5 * (low + high))
             if np.abs(moved - r).max() <= 4.0 * U * float(r.max()):
@@ -152,7 +155,8 @@ class Neighbourhoods:
         average by :math:`d\delta` of its spread, where the mass is off by as much of itself.
         """
         h = self._on(values)
-        size, own = float(np.abs(h).max()), self._mass_error
+        size = float(np.abs(h).max())
+        own = self._mass_error
         return self._sum_error(self.density * h) + 3.0 * (own + 16 * U) * size + 2.0 * size * (own + 16 * U)
 
     @property

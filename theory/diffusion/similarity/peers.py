@@ -73,14 +73,16 @@ def mixture_step(points: ArrayLike, centres: ArrayLike, precision: float) -> Clu
 
     x = _as_cloud(points, "points")
     c = _as_cloud(centres, "centres", dim=x.shape[1])
-    inverse, k = _as_width(precision, "precision"), len(c)
+    inverse = _as_width(precision, "precision")
+    k = len(c)
     start = {"means_init": c, "weights_init": np.full(k, 1.0 / k), "precisions_init": np.full(k, inverse)}
     model = GaussianMixture(k, covariance_type="spherical", max_iter=1, random_state=0, init_params="random", **start)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # one step has not converged
         model.fit(x)
     after = model.means_.copy()
-    model.means_, model.weights_ = c, np.full(k, 1.0 / k)
+    model.means_ = c
+    model.weights_ = np.full(k, 1.0 / k)
     model.precisions_cholesky_ = np.full(k, np.sqrt(inverse))
     memberships = model.predict_proba(x)
     far = 0.5 * inverse * _farthest_squared(x, c) + 8.0
@@ -106,7 +108,8 @@ def log_density(points: ArrayLike, queries: ArrayLike, bandwidth: float) -> Inte
     """Return the logarithm of a Gaussian density estimate at the queries, shape (m,)."""
     from sklearn.neighbors import KernelDensity  # noqa: PLC0415  slow to load
 
-    x, h = _as_cloud(points, "points"), _as_width(bandwidth, "bandwidth")
+    x = _as_cloud(points, "points")
+    h = _as_width(bandwidth, "bandwidth")
     q = _as_cloud(queries, "queries", dim=x.shape[1])
     model = KernelDensity(bandwidth=h, atol=0.0, rtol=0.0, leaf_size=2 * len(x)).fit(x)
     off = gamma(4 * len(x) + 64) * (_farthest_squared(q, x) / h**2 + 16.0)
@@ -126,7 +129,8 @@ def neighbour_means(
     x = _as_cloud(points, "points")
     y = as_vector(values, "values", size=len(x))
     q = _as_cloud(queries, "queries", dim=x.shape[1])
-    count, size = as_count(k, "k"), float(np.abs(y).max())
+    count = as_count(k, "k")
+    size = float(np.abs(y).max())
     if count > len(x):
         raise ValueError(f"k: expected at most the number of points, {len(x)}, got {count}")
     if not size <= _LARGEST:
@@ -160,12 +164,16 @@ def kernel_machine(points: ArrayLike, labels: ArrayLike, queries: ArrayLike, *, 
     r"""Train a classifier of labels 0 and 1 with the kernel :math:`e^{-\gamma|x - y|^2}` and ask it at queries."""
     from sklearn.svm import SVC  # noqa: PLC0415  slow to load
 
-    x, factor = _as_cloud(points, "points"), _as_width(scale, "scale")
-    q, kinds = _as_cloud(queries, "queries", dim=x.shape[1]), as_vector(labels, "labels", size=len(x))
+    x = _as_cloud(points, "points")
+    factor = _as_width(scale, "scale")
+    q = _as_cloud(queries, "queries", dim=x.shape[1])
+    kinds = as_vector(labels, "labels", size=len(x))
     if sorted(set(kinds.tolist())) != [0.0, 1.0]:
         raise ValueError(f"labels: expected zeros and ones, some of both, got {sorted(set(kinds.tolist()))}")
     model = SVC(C=2.0, gamma=factor).fit(x, kinds)
-    keys, alpha, offset = model.support_vectors_, model.dual_coef_[0], float(model.intercept_[0])
+    keys = model.support_vectors_
+    alpha = model.dual_coef_[0]
+    offset = float(model.intercept_[0])
     size = float(np.abs(alpha).sum())
     kernel_error = gamma(len(keys) + 4 * EXP_ULPS) + 2.0 * factor * _farthest_squared(q, keys) * gamma(16)
     decisions = within(model.decision_function(q), size * kernel_error + gamma(4) * abs(offset))

@@ -65,7 +65,9 @@ def metric_similarity(distances: ArrayLike, t: float, c: float) -> Array:
     ValueError
         If an argument is out of its range, or a power overflows; one that underflows is zero.
     """
-    d, power, level = as_matrix(distances, "distances"), _exponent(t, "t"), as_number(c, "c")
+    d = as_matrix(distances, "distances")
+    power = _exponent(t, "t")
+    level = as_number(c, "c")
     least = _least(d)
     if least < 0.0 or (power < 0.0 and least == 0.0):
         raise ValueError(f"distances: expected {'positive' if power < 0.0 else 'non-negative'} ones, got {least}")
@@ -81,7 +83,8 @@ def inflate(similarity: ArrayLike, r: float) -> Array:
         If ``r`` is zero, a base is negative and ``r`` no integer, a base is zero and ``r`` negative, or a power
         overflows; one that underflows is zero.
     """
-    s, power = as_matrix(similarity, "similarity"), _exponent(r, "r")
+    s = as_matrix(similarity, "similarity")
+    power = _exponent(r, "r")
     if (_least(s) < 0.0 and power != round(power)) or (power < 0.0 and _least(abs(s)) == 0.0):
         raise ValueError(f"similarity: expected entries with a real power {power:g}, got {_least(s)} or zero")
     return _power(s, power, "similarity")

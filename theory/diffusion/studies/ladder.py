@@ -11,7 +11,8 @@ from theory.evidence import Interval, Kind, Table
 from theory.evidence.roundoff import U
 
 LEVELS = {"quick": 7, "paper": 8}
-NODES, PLACES = 256, {"quick": 8, "paper": 32}
+NODES = 256
+PLACES = {"quick": 8, "paper": 32}
 _START = 0.08
 _MULTIPLIERS = {"heat": heat_multiplier, "chordal": chordal_multiplier}
 
@@ -24,7 +25,8 @@ def ladder(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is drawn
     """
     grid = PeriodicGrid((NODES,))
     x = grid.axes[0]
-    p, h = WAVY_DENSITY(x), wavy_function(x)
+    p = WAVY_DENSITY(x)
+    h = wavy_function(x)
     chosen = np.arange(0, NODES, NODES // PLACES[scale])
     rows = []
     for name, multiplier in _MULTIPLIERS.items():

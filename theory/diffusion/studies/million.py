@@ -26,7 +26,8 @@ def million(*, scale: str, root: int) -> Table:  # noqa: ARG001  a million at ev
     """
     rows = []
     for d in (1, 2):
-        grid, epsilon = PeriodicGrid((MILLION_PLACES[d],) * d), MILLION_EPSILON[d]
+        grid = PeriodicGrid((MILLION_PLACES[d],) * d)
+        epsilon = MILLION_EPSILON[d]
         keys = cloud(d, MILLION_COUNTS[-1], stream("diffusion.million", d, root=root))
         values, here = sampled_function(*keys.T), sampled_function(*grid.nodes.T)
         error = ACCURACY * float(np.abs(values).max()) + 0.5 * 10.0**-DECIMALS + 64 * U

@@ -58,7 +58,8 @@ def _shifts(epsilon: float, count: int, reach: float) -> dict[str, tuple[list[fl
     """Return averages of the keys at the places, and bounds of their rounding, for every normalisation."""
     nodes = reach * math.sqrt(NORMAL_VARIANCE) * np.linspace(-1.0, 1.0, count)[:, np.newaxis]
     law = np.exp(-0.5 * nodes[:, 0] ** 2 / NORMAL_VARIANCE)
-    score, places = SquaredDistance(0.5 / epsilon), np.array(SHIFT_PLACES)[:, np.newaxis]
+    score = SquaredDistance(0.5 / epsilon)
+    places = np.array(SHIFT_PLACES)[:, np.newaxis]
     logs = read(nodes, nodes, np.zeros_like(nodes), score=score, weights=law).log_partition
     logs_error = partition_error(nodes, nodes, score, np.log(law)) + 64 * U * float(np.abs(logs).max())
     found = {}
@@ -80,7 +81,8 @@ def _shifts(epsilon: float, count: int, reach: float) -> dict[str, tuple[list[fl
 
 def _matrices() -> list[tuple[str, str, float, float, float, Interval]]:
     """Return the rows of softmax and of Sinkhorn's attention among a few quantile tokens of the circle."""
-    tokens, score = DENSITY.tokens(TOKENS), chordal(WIDE)
+    tokens = DENSITY.tokens(TOKENS)
+    score = chordal(WIDE)
     scaled = balance_tokens(tokens, score=score)
     soft = doubly_normalised(tokens, tokens, score=score, sweeps=0)
     rows = []

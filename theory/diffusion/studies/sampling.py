@@ -26,10 +26,16 @@ CRITICAL_PLACE = {1: (0.5 * math.pi,), 2: (0.5 * math.pi, 0.5 * math.pi)}  # of 
 EPSILONS = {1: tuple(0.1 * 0.5**k for k in range(6)), 2: tuple(0.2 * 0.5**k for k in range(5))}
 COUNTS = {1: (128, 400, 1280, 4096), 2: (256, 640, 1600, 4096)}
 FAR = (4096, 16384, 65536, 262144, 1048576)
-FIXED_TOKENS, FIXED_EPSILON = 4096, {1: 0.05, 2: 0.2}  # where the other one varies
+# where the other one varies
+FIXED_TOKENS = 4096
+FIXED_EPSILON = {1: 0.05, 2: 0.2}
 FAR_EPSILON = 0.003125
-PLACES, FAR_PLACES = {1: 16, 2: 4}, 128  # per axis
-BATCHES, BATCH = {"quick": 96, "paper": 256}, 4  # of clouds
+# per axis
+PLACES = {1: 16, 2: 4}
+FAR_PLACES = 128
+# of clouds
+BATCHES = {"quick": 96, "paper": 256}
+BATCH = 4
 FAR_BATCHES, FAR_BATCH = 16, 2
 LEVELS = 8
 

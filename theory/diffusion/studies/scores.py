@@ -73,7 +73,8 @@ def _warm() -> list[tuple[float, Interval]]:
     """Return places and values on the circle by the trapezoidal rule over all of it."""
     queries = (2.0 * np.pi * np.arange(WARM_PLACES) / WARM_PLACES)[:, np.newaxis]
     keys = (2.0 * np.pi * np.arange(_NODES) / _NODES)[:, np.newaxis]
-    values, masses = wavy_function(keys), WAVY_DENSITY(keys[:, 0])
+    values = wavy_function(keys)
+    masses = WAVY_DENSITY(keys[:, 0])
     score = GeneralScore(dissimilarity, WARM_CIRCLE, 256.0 * U * 10.0)
     found = propagate(queries, keys, values, WARM_CIRCLE, score=score, weights=masses)[:, 0]
     width = rounding(queries, keys, values, score=score, weights=masses) + 2.0**10 * U

@@ -28,7 +28,8 @@ def surface(*, scale: str, root: int, areas: bool = True) -> Table:  # noqa: ARG
     Tokens weigh what area they stand for, or the same each unless ``areas``. The width is what rounding may do, and
     twice what a third more tokens in either direction change.
     """
-    shape, rows = Revolution(MERIDIAN_DENSITY, STEEPEST), []
+    shape = Revolution(MERIDIAN_DENSITY, STEEPEST)
+    rows = []
     x = 2.0 * np.pi * np.arange(PLACES[scale]) / PLACES[scale] + 0.1
     for level in range(LEVELS[scale]):
         epsilon = _START * 0.5**level
@@ -53,7 +54,8 @@ def _propagated(
     shape: Revolution, x: np.ndarray, epsilon: float, per_width: float, *, areas: bool
 ) -> tuple[np.ndarray, float]:
     tokens = shape.tokens(epsilon, per_width=per_width)
-    queries, values = shape.points(x, np.zeros(x.size)), meridian_function(tokens.meridian)
+    queries = shape.points(x, np.zeros(x.size))
+    values = meridian_function(tokens.meridian)
     masses = tokens.areas if areas else None
     found = propagate(queries, tokens.points, values, epsilon, weights=masses)
     error = rounding(

@@ -49,12 +49,14 @@ def zoo(*, scale: str, root: int) -> Table:
 def row_of(name: str, points: Array) -> Any:
     """Enclose the row of a method at the first centre, shape (n,)."""
     query, centres, x = exact(CENTRES[:1]), exact(CENTRES), exact(points)
-    heat, every = SquaredDistance(HEAT), np.eye(len(points))
+    heat = SquaredDistance(HEAT)
+    every = np.eye(len(points))
     if name == "k-means":
         hard = attend_rows(points, CENTRES, np.eye(3), rows=lambda s: nearest_rows(s, 1), score=heat)
         return normalise_columns(exact(hard))[:, 0]
     if name == "fuzzy c-means":
-        inner, back = LogDistance(1.0 / (FUZZIFIER - 1.0)), LogDistance(FUZZIFIER / (FUZZIFIER - 1.0))
+        inner = LogDistance(1.0 / (FUZZIFIER - 1.0))
+        back = LogDistance(FUZZIFIER / (FUZZIFIER - 1.0))
         return regroup(x, centres, inner, power=FUZZIFIER, back=back, values=every)[0]
     if name == "k nearest":
         row = attend_rows(CENTRES[:1], points, every, rows=lambda s: nearest_rows(s, NEAREST), score=heat)

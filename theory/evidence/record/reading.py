@@ -37,7 +37,8 @@ class RecordError(ValueError):
 def statement_of(claim: Claim) -> dict[str, Any]:
     """Return what a record says of the claim itself, with a remark if there is one, and what it finds but support."""
     stated = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(claim).items()}
-    finds, remark = [verdict.value for verdict in stated.pop("finds")], stated.pop("remark")
+    finds = [verdict.value for verdict in stated.pop("finds")]
+    remark = stated.pop("remark")
     stated |= {} if finds == [Verdict.SUPPORTED.value] else {"finds": finds}
     return stated | ({"remark": remark} if remark else {})
 
@@ -99,7 +100,8 @@ def read(path: Path) -> dict[str, Any]:
         claim = claim_of(whole)
         if strange := sorted(set(whole) - _RECORD):
             raise RecordError(f"{path}: expected no other keys than those of a record, got {', '.join(strange)}")
-        named, scales = {claim.id, path.stem}, dict(whole["scales"])
+        named = {claim.id, path.stem}
+        scales = dict(whole["scales"])
         if len(named) > 1 or not scales or not set(scales) <= set(SCALES):
             raise RecordError(
                 f"{path}: expected {path.stem} at scales {', '.join(SCALES)}, "
@@ -178,7 +180,9 @@ def _demand_types(entry: Mapping[str, Any]) -> None:
 
 def _contradictions(claim: Claim, entry: Mapping[str, Any], kind: Kind) -> Iterator[str]:
     """Yield everything about an entry that no run can have written."""
-    departure, cases, twins = interval_of(entry["departure"], kind), entry["cases"], entry["twins"]
+    departure = interval_of(entry["departure"], kind)
+    cases = entry["cases"]
+    twins = entry["twins"]
     if strange := sorted(set(entry) - _ENTRY):
         yield f"has {', '.join(strange)}, which no entry has"
     if entry["root"] != ROOT:
@@ -223,7 +227,8 @@ def _of_parts(entry: Mapping[str, Any], parts: Mapping[str, Part], departure: In
     for twin, fails in zip(entry["twins"], refuted, strict=True):
         if strange := sorted(set(fails) - set(parts)):
             yield f"has the twin {twin['id']} refuted in {', '.join(strange)}, which is no part of it"
-        most, told = float(twin["departure"][0]), max(fails.values(), default=0.0)
+        most = float(twin["departure"][0])
+        told = max(fails.values(), default=0.0)
         if not all(by > 0.0 for by in fails.values()) or told != max(most, 0.0):
             yield f"has the twin {twin['id']} refuted by {told:.3g}, but it fails by {most:.3g}"
 

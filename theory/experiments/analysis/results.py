@@ -122,7 +122,8 @@ def _keyed(variant: Variant, setting: Setting) -> dict[str, Any]:
 
 
 def _tried(run: Outcome, at: Mapping[str, int], rates: Mapping[tuple[str, str], float]) -> dict[str, Any]:
-    setting, last = run.setting, run.points[-1]
+    setting = run.setting
+    last = run.points[-1]
     return {
         "task": setting.task, "attention": setting.attention, "matching": setting.matching, "rate": setting.rate,
         "seed": setting.seed, "diverged": run.diverged, "train_loss": last[at["train_loss"]],
@@ -160,7 +161,8 @@ def _missing(task: str, path: Path) -> str:
 
 
 def _read(task: str, part: str, folder: Path | None) -> Table:
-    path, made = _place(task, f"{part}.csv", folder), _place(task, "-manifest.json", folder)
+    path = _place(task, f"{part}.csv", folder)
+    made = _place(task, "-manifest.json", folder)
     if not path.is_file():
         raise FileNotFoundError(_missing(task, path))
     try:

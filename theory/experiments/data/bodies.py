@@ -83,11 +83,13 @@ def _places(drawn: Pose, lengths: Sizes, girths: Sizes) -> dict[Cell, Array]:
 def _trunk(chest: Rotation, lengths: Sizes, girths: Sizes) -> tuple[Array, dict[Cell, Array]]:
     """Return the middle of the shoulders, and the rings between hips and shoulders."""
     places: dict[Cell, Array] = {}
-    centre, height = np.zeros(3), 0.0
+    centre = np.zeros(3)
+    height = 0.0
     angles = {3: 40.0, 2: 72.0, 1: 108.0, 0: 140.0}
     rings = ((1, 0.25, 0.2, "hip", 0.68), (2, 0.5, 0.6, "waist", 0.72), (3, 0.76, 1.0, "chest", 0.70))
     for level, share, turn, name, depth in rings:
-        frame, width = scale_rotation(chest, turn), girths[name]
+        frame = scale_rotation(chest, turn)
+        width = girths[name]
         centre = centre + scale_rotation(chest, turn - 0.2).apply([0.0, (share - height) * lengths["trunk"], 0.0])
         height = share
         for x, z in product(range(4), range(3)):
@@ -124,7 +126,8 @@ def _head(top: Array, drawn: Pose, lengths: Sizes, girths: Sizes) -> dict[Cell, 
 
 def _joints(limb: Limb, start: Array, along: int, sizes: tuple[float, float, float]) -> list[Array]:
     """Return the ends of the bones of a limb that starts at ``start`` and points along an axis, up or down."""
-    ends, way = [start], np.zeros(3)
+    ends = [start]
+    way = np.zeros(3)
     way[along] = 1.0 if along == 0 else -1.0
     for bone, length in zip(limb, sizes, strict=True):
         ends.append(ends[-1] + bone.apply(length * way))
@@ -162,7 +165,8 @@ def _arm(arm: Limb, lengths: Sizes, girths: Sizes) -> dict[Cell, Array]:
 def _leg(leg: Limb, lengths: Sizes, girths: Sizes) -> dict[Cell, Array]:
     """Return the rings of a left leg, in the frame of the pelvis, from the groin on."""
     hip, knee, ankle, _ = _leg_joints(leg, lengths, girths)
-    wide, calf = 0.47 * girths["hip"], girths["calf"]
+    wide = 0.47 * girths["hip"]
+    calf = girths["calf"]
     rings = (
         (hip, Rotation.from_euler("z", 35.0, degrees=True), 1.1 * wide, 1.3 * wide),
         (0.55 * hip + 0.45 * knee, leg.upper, girths["thigh"], 1.1 * girths["thigh"]),

@@ -41,7 +41,8 @@ def template() -> tuple[list[Cell], Integers, Integers]:
             beside[axis] += sign
             if tuple(beside) in cells:
                 continue
-            one, two = np.eye(3, dtype=int)[(axis + 1) % 3], np.eye(3, dtype=int)[(axis + 2) % 3]
+            one = np.eye(3, dtype=int)[(axis + 1) % 3]
+            two = np.eye(3, dtype=int)[(axis + 2) % 3]
             base = np.array(cell) + np.eye(3, dtype=int)[axis] * (sign > 0)
             round_ = [base, base + one, base + one + two, base + two][::sign]
             a, b, c, d = (numbers.setdefault((int(p[0]), int(p[1]), int(p[2])), len(numbers)) for p in round_)

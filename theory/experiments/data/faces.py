@@ -55,7 +55,8 @@ def describe_faces(vertices: ArrayLike, faces: ArrayLike) -> Array:
     triangles = points[corners]
     doubled = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     areas = 0.5 * np.linalg.norm(doubled, axis=1)
-    normals, centroids = doubled / (2.0 * areas[:, np.newaxis]), triangles.mean(axis=1)
+    normals = doubled / (2.0 * areas[:, np.newaxis])
+    centroids = triangles.mean(axis=1)
     pairs, edges = _neighbours(corners)
     bend = _bend(pairs, points[edges], normals, centroids)
     spread = _spread(pairs, points[edges], centroids, areas)

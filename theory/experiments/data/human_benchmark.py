@@ -191,7 +191,8 @@ def _ply(path: Path) -> tuple[Array, Integers]:
     trimesh = extra("trimesh")
     try:
         mesh = trimesh.load_mesh(path, process=False)
-        vertices, faces = np.array(mesh.vertices, dtype=np.float64), np.array(mesh.faces, dtype=np.int64)
+        vertices = np.array(mesh.vertices, dtype=np.float64)
+        faces = np.array(mesh.faces, dtype=np.int64)
     except Exception as error:  # its reader raises whatever it stumbles over
         raise ValueError(f"{path}: expected a PLY file with vertices and triangles: {error!r}") from error
     return vertices, faces

@@ -61,7 +61,8 @@ def read_idx(path: str | os.PathLike[str]) -> NDArray[np.generic]:
     if len(content) < 4 or content[:2] != b"\0\0" or content[2] not in _TYPES or not content[3]:
         first = content[:4].hex(" ") or "an empty file"
         raise ValueError(f"{path}: expected IDX, two zero bytes, a known type and a number of axes, got {first}")
-    kind, start = np.dtype(_TYPES[content[2]]), 4 + 4 * content[3]
+    kind = np.dtype(_TYPES[content[2]])
+    start = 4 + 4 * content[3]
     if len(content) < start:
         raise ValueError(f"{path}: expected {content[3]} lengths of axes, {start} bytes, got {len(content)} bytes")
     shape = struct.unpack(f">{content[3]}I", content[4:start])

@@ -84,7 +84,8 @@ class Vocabulary:
 
     def decode(self, numbers: Iterable[int]) -> str:
         """Return the text of the symbols up to the first ``END``; of marks only ``UNKNOWN`` is shown, as U+FFFD."""
-        symbols, written = self.symbols, []
+        symbols = self.symbols
+        written = []
         for number in numbers:
             if number == END:
                 break
@@ -140,7 +141,8 @@ def learn_vocabulary(texts: Iterable[str], size: int, marks: Sequence[str] = ())
 
 def _merges(counted: Counter[str], room: int) -> tuple[Pair, ...]:
     """Choose the pairs; only the words that hold a chosen pair are counted again."""
-    words, times = [list(piece) for piece in counted], list(counted.values())
+    words = [list(piece) for piece in counted]
+    times = list(counted.values())
     counts: Counter[Pair] = Counter()
     where: defaultdict[Pair, set[int]] = defaultdict(set)
     for number, word in enumerate(words):
@@ -161,7 +163,8 @@ def _merges(counted: Counter[str], room: int) -> tuple[Pair, ...]:
         made.add(pair[0] + pair[1])
         touched: set[Pair] = set()
         for number in where.pop(pair):
-            old, new = words[number], _merged(words[number], pair)
+            old = words[number]
+            new = _merged(words[number], pair)
             for sign, word in ((-1, old), (1, new)):
                 for neighbours in itertools.pairwise(word):
                     counts[neighbours] += sign * times[number]
@@ -177,7 +180,8 @@ def _merges(counted: Counter[str], room: int) -> tuple[Pair, ...]:
 
 def _merged(symbols: Sequence[str], pair: Pair, at: int = 0) -> list[str]:
     """Put together a pair wherever it stands, from the left; ``at`` is known to be before its first place."""
-    joined, k = list(symbols[:at]), at
+    joined = list(symbols[:at])
+    k = at
     while k < len(symbols):
         if k + 1 < len(symbols) and (symbols[k], symbols[k + 1]) == pair:
             joined.append(pair[0] + pair[1])

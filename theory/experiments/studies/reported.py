@@ -97,7 +97,8 @@ def moons_afresh(*, scale: str, root: int) -> Table:
     The rate is the one that the attention has chosen, at equal width. Dot-product attention is left out: at this age
     some of its runs still stand at the loss of a guess, and few runs say little about a mean of two such kinds.
     """
-    counts, table = AFRESH[scale], results.runs("moons").where(rule="tuned", matching="width")
+    counts = AFRESH[scale]
+    table = results.runs("moons").where(rule="tuned", matching="width")
     rates = {name: float(table.where(attention=name)["rate"][0]) for name in counts}
     cases = [
         {"attention": name, "seed": _FIRST + number, "rate": rates[name], "root": root}

@@ -21,7 +21,8 @@ def segmented_bodies(*, scale: str, root: int) -> Table:  # noqa: ARG001  the sa
     Parts are numbers of :data:`theory.experiments.data.bodies.LABELS`. ``x0`` to ``z2`` are the corners of a body of
     unit area, to four digits. None of these bodies has a part in training.
     """
-    example, columns = load_example(), dict[str, list[NDArray[np.generic]]]()
+    example = load_example()
+    columns = dict[str, list[NDArray[np.generic]]]()
     for number in range(DRAWN):
         body, taken = _seen(example, number, root)
         points, faces = normalise(body.vertices, body.faces)
@@ -35,7 +36,8 @@ def segmented_bodies(*, scale: str, root: int) -> Table:  # noqa: ARG001  the sa
 
 def named_faces(*, scale: str, root: int) -> Table:
     """Return a row per body, of which :func:`segmented_bodies` has the first: its faces, and how many are right."""
-    example, rows = load_example(), []
+    example = load_example()
+    rows = []
     for number in range(BODIES[scale]):
         body, taken = _seen(example, number, root)
         right = {name: int((labels == body.labels).sum()) for name, labels in taken.items()}

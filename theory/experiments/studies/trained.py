@@ -114,11 +114,14 @@ def _averages(network: int, epochs: int, root: int) -> list[dict[str, Any]]:
     length = np.linalg.norm(x[i] - x[j], axis=1)
     kept = (length > NEAR) & (length < FAR)
     i, j, length = i[kept], j[kept], length[kept]
-    other, odds, across = (y[i] != y[j])[:, 0], law.odds(x), law.across(x)
+    other = (y[i] != y[j])[:, 0]
+    odds = law.odds(x)
+    across = law.across(x)
     along, weight = across[:, ::-1] * np.array([-1.0, 1.0]), odds * (1.0 - odds)
     rows = []
     for stage, chart in zip(STAGES, train_charts(network, root=root, epochs=epochs), strict=True):
-        metric, image = chart.metric(x), chart(x)
+        metric = chart.metric(x)
+        image = chart(x)
         values = np.linalg.eigvalsh(metric)
         stretch = np.log(np.linalg.norm(image[i] - image[j], axis=1) / length)
         crossing = np.log(_length(metric, across) / _length(metric, along))
@@ -160,7 +163,8 @@ def _embedded(network: int, epochs: int, root: int) -> list[dict[str, Any]]:
 
 
 def _layers(network: int, stage: str, scale: str, root: int) -> list[dict[str, Any]]:
-    law, chart = MoonsLaw(NOISE), train_charts(network, root=root, epochs=EPOCHS[scale])[STAGES.index(stage)]
+    law = MoonsLaw(NOISE)
+    chart = train_charts(network, root=root, epochs=EPOCHS[scale])[STAGES.index(stage)]
     tokens = Moons(root=root).sets(network)["test"][0][0]
     points = tokens[:POINTS]
     chosen = [(0, epsilon) for epsilon in (EPSILONS if network == 0 else EPSILONS[:1])]
@@ -189,7 +193,8 @@ def _layers(network: int, stage: str, scale: str, root: int) -> list[dict[str, A
 def _rows(
     chart: Chart, law: MoonsLaw, points: Array, tokens: Array, change: list[list[Interval]], flow_: list[list[Interval]]
 ) -> list[dict[str, Any]]:
-    order, metric = first_order(chart, law, points), chart.metric(points)
+    order = first_order(chart, law, points)
+    metric = chart.metric(points)
     rows = []
     for k, (x, y) in enumerate(points.tolist()):
         row: dict[str, Any] = {"point": k, "x": x, "y": y}

@@ -132,7 +132,8 @@ class Digits:
             chosen = second if validation else third
             return (x[first], y[first]), (x[chosen], y[chosen])
         (x, y), test = read_mnist(self.data)
-        order, kept = rng.permutation(y.size), y.size // 6
+        order = rng.permutation(y.size)
+        kept = y.size // 6
         train = x[order[kept:]], y[order[kept:]]
         return train, ((x[order[:kept]], y[order[:kept]]) if validation else test)
 
@@ -144,7 +145,8 @@ class Digits:
         ValueError
             If the setting has an attention that this network has not; or as :meth:`images`.
         """
-        seed, size = setting.seed, 32 if self.data is None else 100
+        seed = setting.seed
+        size = 32 if self.data is None else 100
         (x, y), (test, truth) = (_grouped(*images) for images in self.images(seed, validation=validation))
         if setting.labels == "permuted":
             y = permute_labels(y, stream("metric.digits.permuted", seed, root=self.root))

@@ -60,11 +60,13 @@ def draw_two_moons(points: int, noise: float, rng: np.random.Generator) -> tuple
     ValueError, TypeError
         If a number is out of its range.
     """
-    points, noise = as_count(points, "points", least=2), as_number(noise, "noise")
+    points = as_count(points, "points", least=2)
+    noise = as_number(noise, "noise")
     upper = points // 2
     if noise < 0.0:
         raise ValueError(f"noise: expected a number that is not negative, got {noise}")
-    s, t = np.linspace(0.0, np.pi, upper), np.linspace(0.0, np.pi, points - upper)
+    s = np.linspace(0.0, np.pi, upper)
+    t = np.linspace(0.0, np.pi, points - upper)
     x = np.concatenate([np.stack([np.cos(s), np.sin(s)], axis=1), np.stack([1.0 - np.cos(t), 0.5 - np.sin(t)], axis=1)])
     order = as_generator(rng).permutation(points)
     return x[order] + noise * rng.standard_normal((points, 2)), np.repeat([0, 1], [upper, points - upper])[order]
@@ -146,7 +148,8 @@ class Moons:
         if validation:
             rng = stream("metric.moons.validation", seed, root=self.root)
         drawn = [draw_two_moons(TOKENS, NOISE, rng) for _ in range(TEST)]
-        test, labels = np.stack([points for points, _ in drawn]), np.stack([classes for _, classes in drawn])
+        test = np.stack([points for points, _ in drawn])
+        labels = np.stack([classes for _, classes in drawn])
         noise = rng.standard_normal(test.shape)
         return {
             "train": (x.reshape(TRAIN, TOKENS, 2), y.reshape(TRAIN, TOKENS)),

@@ -64,13 +64,16 @@ class PropagationLearner:
         batch: int = 1,
         regroup: bool = False,
     ) -> None:
-        self._network, self._batch, self._regroup = network, as_count(batch, "batch"), regroup
+        self._network = network
+        self._batch = as_count(batch, "batch")
+        self._regroup = regroup
         self._train, self._test = _sets(network, train, "train"), _sets(network, test, "test")
         self._noisy = {name: _sets(network, sets, f"noisy[{name!r}]") for name, sets in (noisy or {}).items()}
         for name in {"train_loss", "test_loss", "accuracy"} & set(self._noisy):
             raise ValueError(f"noisy: expected names of columns that are free, got {name}")
         self._adam = Adam(network.size, rate, decay)
-        self._order, self._theta = order, network.initial(start)
+        self._order = order
+        self._theta = network.initial(start)
 
     @property
     def parameters(self) -> int:
@@ -86,7 +89,8 @@ class PropagationLearner:
         """Train for one epoch; parameters that are no finite numbers stay as they are."""
         x, y = self._train
         if self._regroup:
-            x, y = x.reshape(-1, x.shape[-1]), y.ravel()
+            x = x.reshape(-1, x.shape[-1])
+            y = y.ravel()
             places = self._order.permutation(y.size).reshape(self._train[1].shape)
         else:
             places = self._order.permutation(len(y))
@@ -122,7 +126,8 @@ class PropagationLearner:
             If it is that of another network or another kind of stream.
         """
         theta = as_vector(state["theta"], "state['theta']", size=self.parameters).copy()
-        place, own = json.loads(state["order"].tobytes()), self._order.bit_generator.state["bit_generator"]
+        place = json.loads(state["order"].tobytes())
+        own = self._order.bit_generator.state["bit_generator"]
         if place["bit_generator"] != own:
             raise ValueError(f"state['order']: expected a place in a stream of {own}, got {place['bit_generator']}")
         self._adam.restore(state)
@@ -168,7 +173,8 @@ def permute_labels(labels: Labels, rng: np.random.Generator) -> Labels:
 
 
 def _sets(network: InformationPropagation, sets: tuple[ArrayLike, ArrayLike], name: str) -> tuple[Array, Labels]:
-    x, y = as_real(sets[0], name), np.asarray(sets[1])
+    x = as_real(sets[0], name)
+    y = np.asarray(sets[1])
     if x.ndim != 3 or x.shape[-1] != network.inputs or not x.size:
         raise ValueError(f"{name}: expected points of shape (sets, tokens, {network.inputs}), got shape {x.shape}")
     if y.dtype.kind not in "iu":

@@ -116,7 +116,9 @@ class Segmentation:
 
         Validation meshes are other ones than those for testing, and than those for training.
         """
-        rng, train, test = stream("metric.segmentation", seed, root=self.root), TRAIN[scale], TEST[scale]
+        rng = stream("metric.segmentation", seed, root=self.root)
+        train = TRAIN[scale]
+        test = TEST[scale]
         if self.data is None:
             learned = draw_bodies(rng, train)
             if validation:
@@ -144,7 +146,8 @@ class Segmentation:
             moved = [body._replace(vertices=add_noise(body.vertices, body.faces, level, rng)) for body in test]
             described[column] = _described(moved)
         known = np.concatenate(described["train"])
-        centre, scales = known.mean(axis=0), known.std(axis=0)
+        centre = known.mean(axis=0)
+        scales = known.std(axis=0)
         sets = {}
         for part, faces in described.items():
             bodies, places = (train, chosen[0]) if part == "train" else (test, chosen[1])

@@ -182,8 +182,10 @@ class Translation:
 
         if setting.task != self.name:
             raise ValueError(f"setting: expected task {self.name}, got {setting.task}")
-        sizes, corpus = self._sizes(setting.scale), self.corpus(setting.scale, setting.seed)
-        train, test = corpus.train, corpus.validation if validation else corpus.test
+        sizes = self._sizes(setting.scale)
+        corpus = self.corpus(setting.scale, setting.seed)
+        train = corpus.train
+        test = corpus.validation if validation else corpus.test
         source = learn_vocabulary(
             train.sources, sizes.symbols[0], tuple(sorted({mark for mark in train.marks if mark}))
         )
@@ -218,7 +220,8 @@ class Translation:
 
     def corpus(self, scale: str, seed: int) -> Corpus:
         """Return the data of a seed; those of Multi30K are the same for all."""
-        sizes, read = self._sizes(scale), self._read()
+        sizes = self._sizes(scale)
+        read = self._read()
         if read is not None:
             return Corpus(read.train.first(sizes.train), read.validation.first(sizes.test), read.test.first(sizes.test))
         half = sizes.test // 2  # every number is translated twice

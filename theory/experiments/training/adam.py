@@ -44,7 +44,8 @@ class Adam:
     """
 
     def __init__(self, size: int, rate: float, decay: float = 0.0) -> None:
-        self.rate, self.decay = as_positive(rate, "rate"), as_number(decay, "decay")
+        self.rate = as_positive(rate, "rate")
+        self.decay = as_number(decay, "decay")
         if self.decay < 0.0:
             raise ValueError(f"decay: expected a number that is not negative, got {decay}")
         self._mean = np.zeros(as_count(size, "size"))

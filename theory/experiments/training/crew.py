@@ -58,7 +58,8 @@ class WorkerPool:
         self, make: Callable[[], Task], folder: Path, identity: Mapping[str, Any], workers: int, pause: float
     ) -> None:
         context = multiprocessing.get_context("spawn")
-        self._stop, self._counts = context.Event(), context.Array("d", 3)
+        self._stop = context.Event()
+        self._counts = context.Array("d", 3)
         given = (make, folder, dict(identity), pause, self._stop, self._counts)
         self._pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=given)
 
@@ -91,13 +92,18 @@ class _Worker:
     def __init__(
         self, make: Callable[[], Task], folder: Path, identity: Mapping[str, Any], pause: float, stop: Any, counts: Any
     ) -> None:
-        self.task, self.folder, self.identity, self.pause = make(), folder, identity, pause
+        self.task = make()
+        self.folder = folder
+        self.identity = identity
+        self.pause = pause
         self.asked, self.counts = stop, counts
         self.busy = self.killed = False
         self.written = self.clock = 0.0
 
     def run(self, setting: Setting, *, validation: bool) -> Outcome | None:
-        self.written, self.clock, self.busy = time.monotonic(), time.process_time(), True
+        self.written = time.monotonic()
+        self.clock = time.process_time()
+        self.busy = True
         path = path_of_run(self.folder, setting, validation=validation)
         fingerprint = fingerprint_run(self.identity, setting, validation=validation)
         watch = Watch(self._due, self._stop, self._passed)

@@ -65,7 +65,9 @@ class ExperimentFolder:
 
     def __init__(self, out: Path, experiment: Mapping[str, Any], seeds: int) -> None:
         name = experiment["task"]
-        self.experiment, self.out, self.folder = dict(experiment), out, out / "checkpoints" / name
+        self.experiment = dict(experiment)
+        self.out = out
+        self.folder = out / "checkpoints" / name
         self.manifest, self._file = out / f"{name}-manifest.json", self.folder / "experiment.json"
         self.earlier: dict[str, Any] = {"sessions": 0, "wall_seconds": 0.0, "cpu_seconds": 0.0}
         self.complete = False

@@ -115,7 +115,8 @@ def train(
     ValueError
         If the file is damaged or of another run, or the learner does not measure what its task says.
     """
-    times, end = measured_epochs(task, setting.scale), task.epochs(setting.scale)
+    times = measured_epochs(task, setting.scale)
+    end = task.epochs(setting.scale)
     done = load(path, fingerprint) if path else None
     if done is None or not done.finished:
         if watch.stop():
@@ -147,12 +148,15 @@ class _Run:
         self, learner: Learner, names: tuple[str, ...], times: tuple[int, ...], progress: Progress | None
     ) -> None:
         self.learner, self.names, self.times = learner, names, times
-        self.epoch, self.diverged, self.rows = 0, False, list[NDArray[np.float64]]()
+        self.epoch = 0
+        self.diverged = False
+        self.rows = list[NDArray[np.float64]]()
         if progress is None:
             self._guarded(lambda: None)
         else:
             learner.restore(progress.state)
-            self.epoch, self.rows = progress.epoch, list(progress.points)
+            self.epoch = progress.epoch
+            self.rows = list(progress.points)
 
     @property
     def finished(self) -> bool:

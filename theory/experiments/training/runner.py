@@ -135,7 +135,8 @@ class _Session:
 
     def run(self, workers: int) -> dict[str, Any]:
         """Make all runs that are not made yet, and the tables of all."""
-        variants, searches = tuning.variants(self.task), self.searches
+        variants = tuning.variants(self.task)
+        searches = self.searches
         self.later = self.seeds * sum(each.rule == "tuned" for each in variants)
         self._submit(searches, validation=True)
         self._submit(self._setting(each, seed, {}) for seed, each in self._pairs(variants) if each.rule == "published")
@@ -182,7 +183,9 @@ class _Session:
 
     def _glance(self) -> None:
         """Show how far the runs have come, and now and then note the seconds that it took."""
-        counts, elapsed, asked = self.crew.counts, time.monotonic() - self.began, len(self.futures) + self.later
+        counts = self.crew.counts
+        elapsed = time.monotonic() - self.began
+        asked = len(self.futures) + self.later
         total = asked * self.task.epochs(self.scale)
         done = counts.trained + counts.spared
         left = elapsed * max(total - done, 0.0) / counts.trained if counts.trained else None
@@ -192,7 +195,8 @@ class _Session:
             self._note()
 
     def _note(self) -> None:
-        counts, self.noted = self.crew.counts, time.monotonic()
+        counts = self.crew.counts
+        self.noted = time.monotonic()
         if counts.trained:
             self.ledger.note(self.noted - self.began, counts.seconds)
 
@@ -221,7 +225,8 @@ class _Session:
             if part in tables:
                 replace_text(path, tables[part].to_csv())
                 hashes[path.name] = tables[part].sha256
-        counts, elapsed = self.crew.counts, time.monotonic() - self.began
+        counts = self.crew.counts
+        elapsed = time.monotonic() - self.began
         if self.ledger.complete and not counts.trained:
             before = results.read_json(self.ledger.manifest)
             if before["tables"] == hashes:

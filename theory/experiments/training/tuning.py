@@ -22,7 +22,8 @@ Key = tuple[str, str]  # attention and matching
 def variants(task: Task) -> tuple[Variant, ...]:
     """Return what a task compares."""
     named: tuple[Variant, ...] = tuple(getattr(task, "variants", VARIANTS))
-    rules, labels = getattr(task, "rules", RULES), LABELS if getattr(task, "permutes", True) else LABELS[:1]
+    rules = getattr(task, "rules", RULES)
+    labels = LABELS if getattr(task, "permutes", True) else LABELS[:1]
     return tuple(each for each in named if each.rule in rules and each.labels in labels)
 
 

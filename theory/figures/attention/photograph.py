@@ -62,7 +62,8 @@ def _hues() -> Colormap:
 
 
 def _picture(axes: Axes, pixels: NDArray[np.uint8], part: Table, hues: Colormap, scale: LogNorm) -> None:
-    height, width = pixels.shape[0] / photograph.PATCH, pixels.shape[1] / photograph.PATCH
+    height = pixels.shape[0] / photograph.PATCH
+    width = pixels.shape[1] / photograph.PATCH
     grey = pixels @ np.array([0.299, 0.587, 0.114])  # luma of ITU-R BT.601
     grey = grey.reshape(pixels.shape[0] // 2, 2, pixels.shape[1] // 2, 2).mean(axis=(1, 3))  # 150 dots an inch in print
     axes.imshow(

@@ -75,7 +75,8 @@ def _slowest(above: Axes, below: Axes, part: Table) -> None:
     rates = part.middles("value")
     few = heights <= 16
     b = np.linspace(0.7, 16.8, 200)
-    law, single = np.log10(16.0 * b / math.pi) - 4.0 * b / math.log(10.0), -2.0 * b / math.log(10.0)
+    law = np.log10(16.0 * b / math.pi) - 4.0 * b / math.log(10.0)
+    single = -2.0 * b / math.log(10.0)
     above.plot(b, law, color=style.BLUE, label=r"$\frac{16b}{\pi}e^{-4b}$")
     above.plot(
         b,

@@ -91,7 +91,8 @@ def _coefficient(x: float, *, printed: bool = False, cubic: float = 1.0, drift: 
     """Return the first-order term at a query, right or wrong."""
     y = float(relabelled(x))
     c = 2.0 * float(stiffness(x))
-    first, second = math.cos(y) - math.sin(2.0 * y), -math.sin(y) - 2.0 * math.cos(2.0 * y)
+    first = math.cos(y) - math.sin(2.0 * y)
+    second = -math.sin(y) - 2.0 * math.cos(2.0 * y)
     mass = math.sqrt(4.0 * math.pi / c) if printed else 1.0
     slope = 0.5 * drift * float(WAVY_DENSITY.log_slope(y))
     plain = peak_correction([[c]], np.zeros((1, 1, 1)), [slope], [first], [[second]])

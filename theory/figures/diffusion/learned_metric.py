@@ -108,7 +108,8 @@ def _change(axes: Axes, table: Table) -> None:
 
 
 def _symmetric(axes: Axes, table: Table, epsilons: Array) -> None:
-    places, levels = _places(table, "modulated", epsilons), _levels(table, "modulated", epsilons)
+    places = _places(table, "modulated", epsilons)
+    levels = _levels(table, "modulated", epsilons)
     truth, wrong = (_half_operator(LEARNED_CURVES["modulated"], places, volume) for volume in (0.5, 0.0))
     lopsided = largest_errors(_levels(table, "lopsided", epsilons), truth.tolist())
     _plot(axes, epsilons, largest_errors(levels, truth.tolist()), style.BLUE, "o", "symmetric", below=True)
@@ -120,7 +121,8 @@ def _symmetric(axes: Axes, table: Table, epsilons: Array) -> None:
 
 def _features(axes: Axes, table: Table, epsilons: Array) -> None:
     for name, marker, label, below in (("reparametrised", "o", "circle", False), ("ellipse", "D", "ellipse", True)):
-        places, levels = _places(table, name, epsilons), _levels(table, name, epsilons)
+        places = _places(table, name, epsilons)
+        levels = _levels(table, name, epsilons)
         truth, wrong = (_half_operator(LEARNED_CURVES[name], places, volume) for volume in (0.5, 0.0))
         _plot(axes, epsilons, largest_errors(levels, truth.tolist()), style.BLUE, marker, label, below=below)
         once = largest_errors(extrapolate(levels), truth.tolist())

@@ -69,7 +69,8 @@ def _heading(number: int) -> str:
 def _curves(row: NDArray[np.object_], table: Table, line: StepError) -> None:
     """Draw the circle: the function, the density and the operator, then the outputs over tokens in their bands."""
     x = line.grid.axes[0]
-    law, band = line.step(MILLION_EPSILON[1]), np.sqrt(line.variance(MILLION_EPSILON[1]))
+    law = line.step(MILLION_EPSILON[1])
+    band = np.sqrt(line.variance(MILLION_EPSILON[1]))
     closed, centre = np.append(x, 2.0 * np.pi), np.append(law, law[0])
     for number, axes in enumerate(row):
         style.panel(axes, "abcde"[number], _heading(number))

@@ -78,7 +78,8 @@ def _quadratures(axes: Axes, table: Table, d: int) -> None:
     """Draw N times the variance at two places, and the leading laws."""
     h = 1e-5
     for part, spots, fill in (("regular", REGULAR_PLACE, _HUES[d]), ("critical", CRITICAL_PLACE, "white")):
-        rows, place = table.where(part=part, d=d), np.array(spots[d])
+        rows = table.where(part=part, d=d)
+        place = np.array(spots[d])
         density = float(np.prod([p(x) for p, x in zip(SAMPLED_DENSITIES[d], place, strict=True)]))
         unit = np.eye(d) * h
         first = [(sampled_function(*(place + e)) - sampled_function(*(place - e))) / (2 * h) for e in unit]

@@ -118,6 +118,7 @@ def _error(axes: Axes, table: Table) -> None:
 
 
 def _limit(x: Array, kappa: float) -> Array:
-    first, second = np.cos(x) - 0.8 * np.sin(2 * x), -np.sin(x) - 1.6 * np.cos(2 * x)
+    first = np.cos(x) - 0.8 * np.sin(2 * x)
+    second = -np.sin(x) - 1.6 * np.cos(2 * x)
     value: Array = 0.5 * (second + 2.0 * kappa * MERIDIAN_DENSITY.log_slope(x) * first)
     return value

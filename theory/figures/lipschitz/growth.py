@@ -82,7 +82,8 @@ def _alpha(left: Axes, right: Axes, table: Table) -> None:
     style.panel(left, "c", r"two opposite atoms of any masses, $B = -\alpha$")
     style.panel(right, "d", "what the atoms reach")
     order = np.argsort(table["alpha"])
-    alpha, found = table["alpha"][order], table.middles("value")[order]
+    alpha = table["alpha"][order]
+    found = table.middles("value")[order]
     grid = np.linspace(1.0, 16.0, 200)
     most = [published_constant(float(a)) for a in grid]
     left.plot(grid, most, color=style.GREY, linestyle=(0, (1, 1)), label=r"published, $(1+3\alpha)e^{2\alpha}$")

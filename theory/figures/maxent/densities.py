@@ -66,7 +66,8 @@ def _shapes(axes: Axes, table: Table) -> None:
         part = rows.where(alpha=alpha)
         inside = np.flatnonzero(part.middles("value") > 0.0)
         shown = slice(max(inside[0] - 1, 0), inside[-1] + 2)  # one point beyond either end of the support
-        at, density = part["at"][shown], part.middles("value")[shown]
+        at = part["at"][shown]
+        density = part.middles("value")[shown]
         axes.plot(at, density, color=hue, linestyle=dash, linewidth=1.1, label=f"{text}  {name}")
         level = -0.05 - 0.045 * number
         if alpha > 1.0:

@@ -85,7 +85,9 @@ def draw(table: Table) -> Figure:
 def _curve(axes: Axes, part: Table, norm: _Norm, number: int) -> object:
     """Draw the closed form as a line, the norm by extreme points as marks; norms that coincide take turns."""
     order = np.argsort(part["weight"])
-    across, closed, extreme = part["weight"][order], part.middles("closed")[order], part.middles("extreme")[order]
+    across = part["weight"][order]
+    closed = part.middles("closed")[order]
+    extreme = part.middles("extreme")[order]
     turns = slice(1 + 2 * (number % 2), None, 4)
     axes.plot(across, closed, color=norm.hue, linestyle=_dashes(number % 2, 2) if norm.supremum == 0.5 else "solid")
     axes.plot(across[turns], extreme[turns], norm.mark, color=norm.hue, **_MARK)

@@ -45,7 +45,8 @@ def draw(table: Table) -> Figure:
 
 def _rate(beta: ArrayLike, degree: ArrayLike) -> NDArray[np.float64]:
     """Return the rates of SA, also between the integers."""
-    b, ell = np.asarray(beta, dtype=np.float64), np.asarray(degree, dtype=np.float64)
+    b = np.asarray(beta, dtype=np.float64)
+    ell = np.asarray(degree, dtype=np.float64)
     return np.asarray(ell**2 * special.ive(ell, b) / (b * special.ive(0, b)))
 
 

@@ -29,7 +29,8 @@ def improve_displacement(layer: AttentionWeights, points: Array, masses: Array, 
     """Return the displacement in a small space of directions that the whole layer stretches most, or nearly so."""
     others = np.linalg.svd(layer.mean_map(), full_matrices=False)[2]
     space = orthonormal_basis([*plane.T, *others[: _DIRECTIONS - plane.shape[1]]])
-    n, r = len(points), space.shape[1]
+    n = len(points)
+    r = space.shape[1]
     blocks = np.empty((n, n, r), dtype=object)
     for j in range(n):
         for k in range(r):

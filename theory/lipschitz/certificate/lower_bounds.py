@@ -153,7 +153,8 @@ def _plane(layer: AttentionWeights, norms: Norms, radius: float) -> _Plane:
 
 def _coincident_stretch(layer: AttentionWeights) -> Stretch:
     """Return the displacement of tokens at one place that stretches most: they move on together, in any metric."""
-    origin, mass = np.zeros((1, layer.dim)), np.ones(1)
+    origin = np.zeros((1, layer.dim))
+    mass = np.ones(1)
     tangent = np.linalg.svd(layer.mean_map())[2][:1]
     return Stretch(origin, tangent, mass, 1, enclose_stretch(layer, origin, tangent, mass, 1)[0])
 

@@ -12,7 +12,8 @@ from theory._validate import as_instance
 from theory.lipschitz.certificate.certify import Certificate, Row, certify
 from theory.lipschitz.certificate.weights_file import read_weights
 
-_UP, _DOWN = Context(prec=6, rounding=ROUND_CEILING), Context(prec=6, rounding=ROUND_FLOOR)
+_UP = Context(prec=6, rounding=ROUND_CEILING)
+_DOWN = Context(prec=6, rounding=ROUND_FLOOR)
 _NAMES = {"Winf": "W_inf", "frobenius": "Frobenius"}
 
 

@@ -85,7 +85,8 @@ def atoms_constant(n: int, p: float) -> float:
     order = exponent(p)
     if order == math.inf:
         return distance_constant(n)
-    power, tokens = 1.0 / order, _count(n)
+    power = 1.0 / order
+    tokens = _count(n)
     rows = distance_constant(tokens)
     return _as_asked(min(tokens**power * rows, column_constant(tokens) ** power * rows ** (1.0 - power)), n)
 
@@ -130,11 +131,13 @@ def tied_constants(
         One matrix for each of the H heads.
     output : array_like, shape (D, D)
     """
-    out, tokens = as_matrix(output, "output"), _count(n)
+    out = as_matrix(output, "output")
+    tokens = _count(n)
     for name, given in (("queries", queries), ("values", values)):
         if not isinstance(given, (list, tuple, np.ndarray)):
             raise TypeError(f"{name}: expected a sequence of matrices, got {type(given).__name__}")
-    dim, heads = out.shape[0], len(queries)
+    dim = out.shape[0]
+    heads = len(queries)
     if out.shape[1] != dim:
         raise ValueError(f"output: expected a square matrix, got shape {out.shape}")
     if heads == 0 or dim % heads:
@@ -144,7 +147,8 @@ def tied_constants(
     shape = (dim, dim // heads)
     first = [as_matrix(w, "queries", shape=shape) for w in queries]
     second = [as_matrix(w, "values", shape=shape) for w in values]
-    near, root = 4.0 * nearness_constant(tokens), math.sqrt(shape[1])
+    near = 4.0 * nearness_constant(tokens)
+    root = math.sqrt(shape[1])
     largest = max(_norm(w, np.inf) * _norm(w.T, np.inf) for w in first) * max(_norm(w.T, np.inf) for w in second)
     norms = ((_norm(q, 2), _norm(v, 2)) for q, v in zip(first, second, strict=True))
     pooled = math.hypot(*(q * q * v for q, v in norms))

@@ -74,7 +74,9 @@ def frobenius_constants(alpha: float, n: int, *, value: float = 1.0) -> Frobeniu
     ValueError
         If ``alpha`` or ``value`` is not positive, ``n`` is below one, or a constant leaves the range of doubles.
     """
-    a, v, tokens = positive(alpha, "alpha"), positive(value, "value"), as_count(n, "n")
+    a = positive(alpha, "alpha")
+    v = positive(value, "value")
+    tokens = as_count(n, "n")
     if not upper(4.0 * a * a * tokens) < math.inf:
         raise ValueError(f"alpha: expected one whose square float64 can hold, got {alpha!r}")
     column = 1.0 if 2.0 * upper(a) <= 1.0 else (1.0 + 2.0 * a) ** 2 / (8.0 * a)
@@ -105,7 +107,9 @@ def column_sum_constant(alpha: float, column: float, *, value: float = 1.0) -> f
     ValueError
         If an argument is out of range.
     """
-    a, v, c = positive(alpha, "alpha"), positive(value, "value"), positive(column, "column")
+    a = positive(alpha, "alpha")
+    v = positive(value, "value")
+    c = positive(column, "column")
     if upper(c) < 1.0 - 2.0**-30:
         raise ValueError(f"column: expected at least 1, the mean of the sums of the columns, got {column!r}")
     return v * (root(larger(like(c, a), 1.0)) * (1.0 + a) + a)
@@ -155,7 +159,8 @@ def leader_gap(alpha: float, ratio: float) -> float:
     ValueError
         If an argument is not positive.
     """
-    most, shift = 2.0 * as_positive(alpha, "alpha"), math.log(as_positive(ratio, "ratio"))
+    most = 2.0 * as_positive(alpha, "alpha")
+    shift = math.log(as_positive(ratio, "ratio"))
     low = max(shift, 0.0)
     high = low + 4.0  # derived: g tanh((g - log N) / 2) is at least 4 tanh(2) > 2 there
     return min(most, float(brentq(lambda g: g * math.tanh((g - shift) / 2.0) - 2.0, low, high, xtol=1e-15)))
@@ -187,7 +192,9 @@ def leader(alpha: float, ratio: float, gap: float) -> tuple[Measure, DotProduct]
     ValueError
         If an argument is not positive or the gap is above :math:`2\alpha`.
     """
-    a, many, g = as_positive(alpha, "alpha"), as_positive(ratio, "ratio"), as_positive(gap, "gap")
+    a = as_positive(alpha, "alpha")
+    many = as_positive(ratio, "ratio")
+    g = as_positive(gap, "gap")
     if g > 2.0 * a:
         raise ValueError(f"gap: expected at most 2 alpha, {2.0 * a!r}, got {gap!r}")
     place = min((math.sqrt(1.0 + 4.0 * g / a) - 1.0) / 2.0, 1.0)

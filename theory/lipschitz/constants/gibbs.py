@@ -169,7 +169,9 @@ def sampling_deviation(mu: Measure, potential: ArrayLike) -> float:
     """
     a = as_vector(potential, "potential", size=as_measure(mu, "mu").size)
     present = exact(mu.weights).hi > 0.0
-    points, weights, scores = mu.points[present], mu.weights[present], a[present]
+    points = mu.points[present]
+    weights = mu.weights[present]
+    scores = a[present]
     with np.errstate(over="ignore", invalid="ignore"):
         g = np.exp(scores - scores.max())
         mass = weights @ g

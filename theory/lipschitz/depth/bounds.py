@@ -47,7 +47,9 @@ def attention_bound(form: float, value: float = 1.0, *, p: float = 1.0) -> Bound
     :func:`theory.lipschitz.constants.interpolated_constant` for the metric :math:`W_p`; an output is :math:`V` times a
     mean.
     """
-    b, v, power = nonnegative(form, "form"), nonnegative(value, "value"), exponent(p)
+    b = nonnegative(form, "form")
+    v = nonnegative(value, "value")
+    power = exponent(p)
 
     def bound(radius: float) -> BallBound:
         alpha = _alpha(b, radius)
@@ -69,7 +71,8 @@ def summed_bound(*branches: Bound) -> Bound:
 
     def bound(radius: float) -> BallBound:
         parts = [branch(radius) for branch in branches]
-        constant, length = sum(part.constant for part in parts), sum(part.radius for part in parts)
+        constant = sum(part.constant for part in parts)
+        length = sum(part.radius for part in parts)
         return BallBound(finite(constant, "branches"), finite(length, "branches"))
 
     return bound
@@ -121,7 +124,8 @@ def concatenated_bound(forms: ArrayLike, values: ArrayLike, out: float = 1.0, *,
 
 def feed_forward_bound(lipschitz: float, at_zero: float = 0.0) -> Bound:
     r"""Return :math:`R \mapsto (\mathrm{Lip}(\phi),\,|\phi(0)| + \mathrm{Lip}(\phi)R)` for a map of single tokens."""
-    slope, start = nonnegative(lipschitz, "lipschitz"), nonnegative(at_zero, "at_zero")
+    slope = nonnegative(lipschitz, "lipschitz")
+    start = nonnegative(at_zero, "at_zero")
     return lambda radius: BallBound(slope, finite(start + slope * nonnegative(radius, "radius"), "radius"))
 
 
@@ -135,7 +139,8 @@ def layer_norm_bound(eps: float, dim: int, *, gain: float = 1.0, shift: float = 
     at most :math:`\max|\gamma|\,R/\sqrt{R^2/d + \varepsilon} + |\beta| < \sqrt d\max|\gamma| + |\beta|`. ``gain`` is
     :math:`\max|\gamma|`, ``shift`` is :math:`|\beta|`. Derived.
     """
-    floor, d = positive(eps, "eps"), as_count(dim, "dim")
+    floor = positive(eps, "eps")
+    d = as_count(dim, "dim")
     largest = nonnegative(gain, "gain")
     offset = nonnegative(shift, "shift")
     slope = finite(largest / root(floor), "eps") if d > 1 else 0.0
@@ -211,7 +216,8 @@ def _product(done: Sequence[BallBound]) -> float:
     """Return the product of the constants; ``ValueError`` if float64 cannot hold it, or a part of it on the way."""
     total = 1.0
     for part in done:
-        before, total = total, finite(total * part.constant, "layers")
+        before = total
+        total = finite(total * part.constant, "layers")
         if upper(total) < sys.float_info.min and upper(before) > 0.0 and upper(part.constant) > 0.0:
             raise ValueError(
                 f"layers: expected constants whose product float64 can hold, got {before!r} times {part.constant!r}"

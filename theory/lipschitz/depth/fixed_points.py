@@ -148,7 +148,8 @@ def residual_inverse(
     rounding : float
         By how much one pass may misplace the tokens, in that norm.
     """
-    target, power = _tokens(outputs, "outputs"), exponent(p)
+    target = _tokens(outputs, "outputs")
+    power = exponent(p)
     as_callable(branch, "branch")
     first = target if start is None else _tokens(start, "start", size=target.shape[0], dim=target.shape[1])
 
@@ -165,7 +166,8 @@ def residual_determinant(tokens: ArrayLike, score: DotProduct | SquaredDistance,
     ``share`` is c, of either sign. A map with a determinant of both signs is not injective.
     """
     points = as_points(tokens, "tokens", dim=1)
-    size, part = points.shape[0], as_number(share, "share")
+    size = points.shape[0]
+    part = as_number(share, "share")
     with precision():
         slopes = enclosed_jacobian(Measure(points), score)[:, :, 0, 0] * ball(part)
         return hull(_determinant(slopes + balls(np.eye(size))))
@@ -224,7 +226,8 @@ def _iterate(
     point, moves = start, []
     posterior_error(Interval.exactly(0.0), constant, rounding)  # refused before anything is iterated
     for _ in range(as_count(count, "count")):
-        before, point = point, advance(point)
+        before = point
+        point = advance(point)
         moves.append(distance(before, point))
     return FixedPoint(point, tuple(moves), posterior_error(moves[-1], constant, rounding))
 

@@ -78,7 +78,9 @@ def log_stretch(state: State, p: float) -> tuple[float, Gradient, Array]:
         pulled = _pulled(state, laws, centred, g)
         lengths = np.sqrt((pulled**2).sum(axis=1)) + _TINY
         total = float(lengths.sum())
-        value, h, g = math.log(total), pulled / lengths[:, np.newaxis], g / total
+        value = math.log(total)
+        h = pulled / lengths[:, np.newaxis]
+        g = g / total
         from_direction = _forward(state, laws, centred, h)[chosen] / total
     points, weights, form = _backward(state, laws, centred, h, g)
     norm = np.sqrt(state.direction @ state.direction)
@@ -107,7 +109,8 @@ def _speeds(state: State, h: Array) -> Array:
     if state.form is not None:
         speeds: Array = h @ (x @ state.form.T).T + (x @ state.form) @ h.T
         return speeds
-    apart, moved = x[:, np.newaxis] - x[np.newaxis], h[:, np.newaxis] - h[np.newaxis]
+    apart = x[:, np.newaxis] - x[np.newaxis]
+    moved = h[:, np.newaxis] - h[np.newaxis]
     return np.asarray(-2.0 * state.scale * np.einsum("ijk,ijk->ij", apart, moved))
 
 
@@ -119,7 +122,8 @@ def _forward(state: State, laws: Array, centred: Array, h: Array) -> Array:
 
 def _pulled(state: State, laws: Array, centred: Array, g: Array) -> Array:
     """Return the transposed derivative applied to a cotangent."""
-    x, gain = state.points, laws * np.einsum("ijk,ik->ij", centred, g)
+    x = state.points
+    gain = laws * np.einsum("ijk,ik->ij", centred, g)
     pulled: Array = laws.T @ g
     if state.form is not None:
         return np.asarray(pulled + gain @ (x @ state.form.T) + gain.T @ (x @ state.form))
@@ -146,7 +150,8 @@ def _scaled(state: State, laws: Array, centred: Array, root: Array) -> Array:
 
 def _backward(state: State, laws: Array, centred: Array, h: Array, g: Array) -> tuple[Array, Array, Array | None]:
     """Return the derivatives of the sum with h and g held fixed: by points, by log-weights, by the form."""
-    x, speeds = state.points, _speeds(state, h)
+    x = state.points
+    speeds = _speeds(state, h)
     along = np.einsum("ijk,ik->ij", centred, g)
     drift = (laws * speeds).sum(axis=1, keepdims=True)
     by_law = g @ h.T + along * (speeds - drift)  # up to a constant of the row, which a law does not see

@@ -127,7 +127,8 @@ class Parameters:
 
     def _pull_form(self, matrix: Array, gradient: Array) -> Array:
         left, s, right = np.linalg.svd(matrix.reshape(self.dim, self.dim))
-        f, slope = np.tanh(s), 1.0 - np.tanh(s) ** 2
+        f = np.tanh(s)
+        slope = 1.0 - np.tanh(s) ** 2
         inner = left.T @ gradient @ right.T
         apart, both = s[:, np.newaxis] - s, s[:, np.newaxis] + s
         close = np.abs(apart) < _NEAR

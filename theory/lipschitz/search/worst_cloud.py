@@ -124,7 +124,10 @@ def search_worst_cloud(
     from scipy.optimize import minimize  # noqa: PLC0415  loads slowly
 
     as_generator(rng, "rng")
-    p, atoms, dim, causal = as_exponent(p), as_count(atoms, "atoms"), as_count(dim, "dim"), as_flag(causal, "causal")
+    p = as_exponent(p)
+    atoms = as_count(atoms, "atoms")
+    dim = as_count(dim, "dim")
+    causal = as_flag(causal, "causal")
     reach = None if radius is None else as_positive(radius, "radius")
     count, most = as_count(starts, "starts"), as_count(steps, "steps")
     law = None if weights is None else as_simplex(weights, "weights", size=atoms)

@@ -123,7 +123,8 @@ def _climb(slope: float, p: float, steps: int, rng: np.random.Generator) -> tupl
         masses = np.exp(at[3:] - at[3:].max())
         return _Cloud(np.tanh(at[:3])[:, np.newaxis], _floored(masses / masses.sum()), np.array([[slope]]))
 
-    at, size = rng.normal(size=6), 1.0
+    at = rng.normal(size=6)
+    size = 1.0
     best = steepest(cloud(at), p)
     for _ in range(steps):
         there = at + size * rng.normal(size=6) * (rng.uniform(size=6) < 0.5)

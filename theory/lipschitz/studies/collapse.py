@@ -17,7 +17,9 @@ _LAYERS = 40
 _ENOUGH = 1e-9  # taken: where the logarithm of a diameter is known less well, the digits are used up
 
 Balls = NDArray[np.object_]
-FORM, VALUE = np.array([[0.0, 1.0], [-0.5, 0.0]]), np.array([[0.0, -1.0], [1.0, 0.0]])  # both of norm one
+# both of norm one
+FORM = np.array([[0.0, 1.0], [-0.5, 0.0]])
+VALUE = np.array([[0.0, -1.0], [1.0, 0.0]])
 CLOUD = np.array([[0.5, 0.0], [-0.25, 0.5], [-0.5, -0.25], [0.125, -0.5], [0.25, 0.375]])
 STARTS = (1.0, 1.5, 1.75, 1.9375, 2.0, 2.25, 2.5, 3.0)  # diameters of two tokens on the line; the threshold is two
 

@@ -38,7 +38,9 @@ def contamination(*, scale: str, root: int) -> Table:
     most = 9 if scale == "quick" else 12
     rows: list[tuple[str, float, float, Interval, Interval]] = []
     for case, o in enumerate(OSCILLATIONS):
-        clean, outliers, top = Measure([[0.0], [1.0]]), Measure([[2.0], [5.0]]), np.array([0.0, 0.0, o, o])
+        clean = Measure([[0.0], [1.0]])
+        outliers = Measure([[2.0], [5.0]])
+        top = np.array([0.0, 0.0, o, o])
         odds = hull(ball(o).exp())
         rows += [("mass", o, e, outlier_effect(clean, outliers, top, e)[0], odds) for e in shares]
         clean, outliers, potential = planar(o, stream("lipschitz.contamination", case, root=root))
@@ -83,7 +85,10 @@ def mean_weight(mu: Measure, potential: Array) -> Interval:
 
 def sampled_error(o: float, n: int) -> Interval:
     """Enclose root N times the root mean square error of the output of n draws from two atoms, a binomial sum."""
-    p, odds, total, chance = ball(RARE), ball(o).exp(), ball(0), (1 - ball(RARE)) ** n
+    p = ball(RARE)
+    odds = ball(o).exp()
+    total = ball(0)
+    chance = (1 - ball(RARE)) ** n
     answer = p * odds / (1 - p + p * odds)
     for k in range(n + 1):
         off = k * odds / (n - k + k * odds) - answer
@@ -115,10 +120,14 @@ def _squares(y: Array, slope: float, sizes: tuple[int, ...]) -> list[float]:
     """Return n times the mean square error over the runs, the columns of y, for the first n tokens of each."""
     g = np.exp(slope * y)
     answer = 1.0 / math.tanh(slope) - 1.0 / slope  # the mean of the tilted law
-    mass, first, before, found = np.zeros(y.shape[1]), np.zeros(y.shape[1]), 0, []
+    mass = np.zeros(y.shape[1])
+    first = np.zeros(y.shape[1])
+    before = 0
+    found = []
     for n in sizes:
         mass += g[before:n].sum(axis=0)
         first += np.einsum("ij,ij->j", g[before:n], y[before:n])
-        off, before = first / mass - answer, n
+        off = first / mass - answer
+        before = n
         found.append(n * float(off @ off) / off.size)
     return found

@@ -43,7 +43,8 @@ class System(NamedTuple):
         """
         kernel = AttentionKernel(DotProduct(form=np.array([[self.form]])), mu, np.array([[self.value]]))
         after = self.block.push(mu)
-        width, radius = float(np.ptp(mu.points)) + 2.0 * off, float(np.abs(mu.points).max()) + off
+        width = float(np.ptp(mu.points)) + 2.0 * off
+        radius = float(np.abs(mu.points).max()) + off
         spread = abs(self.value) * (1.0 + abs(self.form) * (width**2 / 4.0 + radius * width))
         own = kernel.rounding(mu.points)
         reached = float(np.abs(after.points).max())
@@ -85,7 +86,8 @@ def fixed_points(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is
     columns: dict[str, list[object]] = {name: [] for name in names}
     for name, system in SYSTEMS.items():
         for start, tokens in system.starts.items():
-            mu, off = Measure(np.array(tokens)[:, np.newaxis]), 0.0
+            mu = Measure(np.array(tokens)[:, np.newaxis])
+            off = 0.0
             for step in range(system.steps):
                 after, then = system.advance(mu, off)
                 moved = _apart(mu, after, off + then)

@@ -86,7 +86,8 @@ class EnclosedBetaGaussian:
     def covariance(self) -> Intervals:
         """Enclose the covariance, (d, d)."""
         found = self.law.covariance()
-        e, d = self.law.alpha - 1.0, self.law.dim
+        e = self.law.alpha - 1.0
+        d = self.law.dim
         relative = abs(e) * self.peak_error + 16 * U + 64 * U / (2.0 + e * (d + 2))
         enclosed: Intervals = within(found, np.abs(found) * relative)
         return enclosed
@@ -94,7 +95,9 @@ class EnclosedBetaGaussian:
     def entropy(self) -> Interval:
         """Enclose the entropy."""
         value = self.law.entropy()
-        e, d, log = self.law.alpha - 1.0, self.law.dim, self.law.log_peak
+        e = self.law.alpha - 1.0
+        d = self.law.dim
+        log = self.law.log_peak
         error = 4.0 * (self.peak_error + EXP_ULPS * U * (1.0 + abs(log))) * (1.0 + math.exp(e * log))
         return Interval.within(value, error / self.law.alpha + 16 * U * (abs(value) + d / self.law.alpha))
 
@@ -108,7 +111,8 @@ class EnclosedBetaGaussian:
 def density_error(density: Array, scores: Array, normaliser: float, alpha: float) -> Array:
     """Bound the errors of densities on cells; none where there is none."""
     on = density > 0.0
-    p, e = np.where(on, density, 1.0), alpha - 1.0
+    p = np.where(on, density, 1.0)
+    e = alpha - 1.0
     apart = np.abs(scores - normaliser)
     base = 16 * U * (1.0 + abs(e) * apart)
     return np.where(on, p ** (2.0 - alpha) * base / abs(e or 1.0) + 32 * U * p * (1.0 + apart), 0.0)

@@ -63,7 +63,8 @@ def enclose_logarithms(found: Array, relative: float) -> Intervals:
 
 def enclose_values(found: Array, scores: Any, prior: Any, tau: Any, relative: float) -> Any:
     """Enclose the attained maxima, which are off as a logarithm of a weight is, and by their last operations."""
-    s, t = np.asarray(middle(scores)), as_intervals(tau).hi.max()
+    s = np.asarray(middle(scores))
+    t = as_intervals(tau).hi.max()
     logs = 0.0
     if prior is not None:
         masses = np.asarray(middle(prior))
@@ -90,7 +91,9 @@ def enclose_jacobian(found: Array, weights: Intervals) -> Intervals:
 
 def enclose_vjp(found: Array, weights: Intervals, cotangent: Array, axis: int) -> Intervals:
     """Enclose the product of that Jacobian with a cotangent."""
-    p, off, c = weights.mid, weights.radius, np.abs(cotangent)
+    p = weights.mid
+    off = weights.radius
+    c = np.abs(cotangent)
     rounding = gamma(p.shape[axis] + 8)
     mean = ((off + rounding * p) * c).sum(axis=axis, keepdims=True)
     size = 2.0 * c.max(axis=axis, keepdims=True)

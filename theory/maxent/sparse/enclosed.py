@@ -61,7 +61,8 @@ def enclose_entmax(found: Array, scores: Intervals, alpha: Any, tau: Any) -> Int
 
 def enclose_threshold(found: Any, scores: Intervals, alpha: Any, tau: Any) -> Any:
     """Enclose the threshold of one row: the sum falls at least at the rate 1, below order one n^(alpha - 1)."""
-    n, nu = scores.size, float(found)
+    n = scores.size
+    nu = float(found)
     rounding = (8 * U + gamma(n + 16)) * (1.0 + abs(nu))
     moved = 2.0 * float(scores.radius.max()) / float(tau)
     return within(nu, 2 * rounding * max(1.0, n ** (1.0 - _one(alpha))) + moved)

@@ -70,13 +70,15 @@ class MoonsLaw:
             )
         nodes, masses = np.polynomial.legendre.leggauss(NODES)
         t = 0.5 * np.pi * (nodes + 1.0)
-        upper, lower = np.stack([np.cos(t), np.sin(t)], axis=1), np.stack([1.0 - np.cos(t), 0.5 - np.sin(t)], axis=1)
+        upper = np.stack([np.cos(t), np.sin(t)], axis=1)
+        lower = np.stack([1.0 - np.cos(t), 0.5 - np.sin(t)], axis=1)
         object.__setattr__(self, "centres", frozen(np.concatenate([upper, lower])))
         object.__setattr__(self, "masses", frozen(np.tile(masses / 4.0, 2)))
 
     def density(self, x: ArrayLike) -> Array:
         """Return p at points (n, 2), per unit of area."""
-        y, scale = as_points(x, "x", dim=2), self.noise**-2
+        y = as_points(x, "x", dim=2)
+        scale = self.noise**-2
         reach = float(np.abs(y).max()) + 2.0
         if not gamma(16) * scale * reach * reach < _OFF:  # the exponent, taken apart below, would be off by more
             return np.asarray(self._parts(y)[1].sum(axis=1))
@@ -147,7 +149,8 @@ def layer_change(chart: Chart, law: MoonsLaw, x: ArrayLike, epsilon: float) -> C
     ValueError
         If ``epsilon`` is not positive, or too small for the stretch of the map.
     """
-    points, epsilon = as_points(x, "x", dim=2), as_positive(epsilon, "epsilon")
+    points = as_points(x, "x", dim=2)
+    epsilon = as_positive(epsilon, "epsilon")
     as_instance(chart, "chart", Chart)
     as_instance(law, "law", MoonsLaw)
     if not epsilon > _FINEST:
@@ -155,7 +158,9 @@ def layer_change(chart: Chart, law: MoonsLaw, x: ArrayLike, epsilon: float) -> C
     size = epsilon**0.5
     stretch = np.linalg.norm(chart.jacobian(points), 2, axis=(1, 2))
     step = _STEP * np.minimum(size / stretch, law.noise)
-    value, error, left = np.zeros_like(points), np.zeros(len(points)), np.arange(len(points))
+    value = np.zeros_like(points)
+    error = np.zeros(len(points))
+    left = np.arange(len(points))
     for _ in range(_ROUNDS):
         (mass, first, slip), (other, second, _) = (
             _sums(chart, law, points[left], size, step[left], shift) for shift in (0.0, 0.5)
@@ -189,9 +194,11 @@ def first_order(chart: Chart, law: MoonsLaw, x: ArrayLike) -> FirstOrder:
     points = as_points(x, "x", dim=2)
     as_instance(chart, "chart", Chart)
     as_instance(law, "law", MoonsLaw)
-    jacobian, hessian = chart.jacobian(points), chart.hessian(points)
+    jacobian = chart.jacobian(points)
+    hessian = chart.hessian(points)
     metric = jacobian.swapaxes(1, 2) @ jacobian
-    inverse, slope = np.linalg.inv(metric), law.slope(points)
+    inverse = np.linalg.inv(metric)
+    slope = law.slope(points)
     bent = np.einsum("naij,nak->nkij", hessian, jacobian, optimize=True)
     laplace = -np.einsum("nlk,nkij,nij->nl", inverse, bent, inverse, optimize=True)
     volume = np.einsum("nij,njik->nk", inverse, bent, optimize=True)
@@ -231,15 +238,15 @@ def _squares(chart: Chart, law: MoonsLaw, points: Array, size: float, step: Arra
     farthest = _SPAN * law.noise + np.abs(law.centres - points[:, np.newaxis]).max(axis=(1, 2))
     levels = max(0, int(np.ceil(np.log2((farthest / step).max() / _LEAF))))
     side = _LEAF * 2**levels  # of the square around a quarter of the plane, in steps
-    which, corner = np.arange(len(points)), np.full((len(points), 2), -float(side))
+    which = np.arange(len(points))
+    corner = np.full((len(points), 2), -float(side))
     quarters = np.array([(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)])
     for _ in range(levels + 1):
-        which, corner = np.repeat(which, 4), (corner[:, np.newaxis] + side * quarters).reshape(-1, 2)
+        which = np.repeat(which, 4)
+        corner = (corner[:, np.newaxis] + side * quarters).reshape(-1, 2)
         width = step[which]
-        steps, half = (
-            (corner + side / 2.0) * width[:, np.newaxis],
-            np.repeat((side / 2.0 + 1.0) * width, 2).reshape(-1, 2),
-        )
+        steps = (corner + side / 2.0) * width[:, np.newaxis]
+        half = np.repeat((side / 2.0 + 1.0) * width, 2).reshape(-1, 2)
         apart = chart.differences(points[which], steps)
         length = np.linalg.norm(apart, axis=1)
         unit = apart / np.maximum(length, 1e-300)[:, np.newaxis]
@@ -248,5 +255,7 @@ def _squares(chart: Chart, law: MoonsLaw, points: Array, size: float, step: Arra
         beyond = np.abs(unit @ chart.features.outer.T) * chart.bound_hidden_changes(there, half)[1]
         near = length - np.einsum("nk,nk->n", seen, half) - beyond.sum(axis=1) < size * (2.0 * _DEEP) ** 0.5
         near &= (np.abs(steps) - half < farthest[which, np.newaxis]).all(axis=1)
-        which, corner, side = which[near], corner[near], side // 2
+        which = which[near]
+        corner = corner[near]
+        side = side // 2
     return which, corner

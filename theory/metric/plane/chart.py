@@ -76,7 +76,8 @@ class Chart:
 
         By :math:`\tanh a - \tanh b = \tanh(a - b)(1 - \tanh a\tanh b)`.
         """
-        x, v = self._points(x), as_points(steps, "steps", dim=self.matrix.shape[0])
+        x = self._points(x)
+        v = as_points(steps, "steps", dim=self.matrix.shape[0])
         turned = np.tanh(v @ self.slopes) * (1.0 - self._hidden(x) * self._hidden(x + v))
         return np.asarray(v @ self.matrix + turned @ self.features.outer)
 
@@ -93,10 +94,12 @@ class Chart:
         (ndarray, ndarray)
             How much :math:`1 - t^2` changes, and by how much t differs from its first order, (n, w) each, rounded up.
         """
-        centre, sides = self._points(x), as_points(half, "half", dim=self.matrix.shape[0])
+        centre = self._points(x)
+        sides = as_points(half, "half", dim=self.matrix.shape[0])
         z = np.abs(centre @ self.slopes + self.offset)
         reach = sides @ np.abs(self.slopes) + self.hidden_rounding(np.abs(centre) + sides)
-        low, high = np.maximum(z - reach, 0.0), z + reach
+        low = np.maximum(z - reach, 0.0)
+        high = z + reach
         at, most, least = (1.0 - np.tanh(v) ** 2 for v in (z, low, high))
         steepest = np.tanh(np.clip(_STEEPEST, low, high))
         bend = 2.0 * steepest * (1.0 - steepest**2)

@@ -109,7 +109,8 @@ def count_undecided_pairs(chart: Chart, box: ArrayLike, *, most: int = MOST) -> 
             break
         used = np.unique(np.concatenate([left, right]))
         cells = _cells(chart, *_quartered(cells.centre[used], cells.half[used]))
-        left, right = 4 * np.searchsorted(used, left), 4 * np.searchsorted(used, right)
+        left = 4 * np.searchsorted(used, left)
+        right = 4 * np.searchsorted(used, right)
         kept = [_split(chart, cells, left[p : p + _PART], right[p : p + _PART]) for p in range(0, left.size, _PART)]
         left, right = (np.concatenate(side) for side in zip(*kept, strict=True))
     return int(left.size)
@@ -118,7 +119,8 @@ def count_undecided_pairs(chart: Chart, box: ArrayLike, *, most: int = MOST) -> 
 def _split(chart: Chart, cells: Cells, left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
     """Return the pairs of quarters that are not decided, of pairs that are named by their first quarters."""
     ones, others = np.divmod(np.arange(16), 4)
-    left, right = (left[:, np.newaxis] + ones).ravel(), (right[:, np.newaxis] + others).ravel()
+    left = (left[:, np.newaxis] + ones).ravel()
+    right = (right[:, np.newaxis] + others).ravel()
     once = left <= right  # of a rectangle with itself, each pair of quarters once; other pairs are in order already
     left, right = left[once], right[once]
     open_ = _open(chart, cells, left, right)
@@ -145,7 +147,8 @@ def _quartered(centre: Array, half: Array) -> tuple[Array, Array]:
 
 
 def _cells(chart: Chart, centre: Array, half: Array) -> Cells:
-    blur, slack = chart.rounding(centre), _slack(chart, centre, half)
+    blur = chart.rounding(centre)
+    slack = _slack(chart, centre, half)
     return Cells(
         centre, half, chart(centre), chart.jacobian(centre), chart.bound_hidden_changes(centre, half)[1], blur, slack
     )
@@ -153,7 +156,8 @@ def _cells(chart: Chart, centre: Array, half: Array) -> Cells:
 
 def _bend(chart: Chart, centre: Array, half: Array) -> Array:
     """Bound how far the derivative is from that at the centre, over each rectangle, in the operator norm."""
-    change, outer = chart.bound_hidden_changes(centre, half)[0], chart.features.outer
+    change = chart.bound_hidden_changes(centre, half)[0]
+    outer = chart.features.outer
     inner = np.linalg.norm(chart.slopes, axis=0)
     single = change @ (np.linalg.norm(outer, axis=1) * inner)
     joint = np.linalg.norm(outer, 2) * np.sqrt(change**2 @ inner**2)
@@ -175,7 +179,8 @@ def _slack(chart: Chart, centre: Array, half: Array) -> float:
     """
     g, (k, d) = chart.features, chart.matrix.shape
     slope = chart.hidden_rounding((np.abs(centre) + half).max(axis=0, keepdims=True))[0] + 32.0 * U
-    outer, inner = np.linalg.norm(g.outer, axis=1), np.linalg.norm(np.abs(chart.matrix) @ np.abs(g.inner), axis=0)
+    outer = np.linalg.norm(g.outer, axis=1)
+    inner = np.linalg.norm(np.abs(chart.matrix) @ np.abs(g.inner), axis=0)
     size = np.linalg.norm(chart.matrix) + outer @ inner
     return float((outer @ (slope * inner) + gamma(2 * (k + d + len(outer)) + 16) * size) * (1.0 + 256.0 * U))
 

@@ -49,7 +49,9 @@ def semigroup_change(chart: Chart, law: MoonsLaw, x: ArrayLike, time: float, *, 
     ValueError
         If a point is outside, or ``time`` or ``spacing`` is not positive.
     """
-    points, time, spacing = as_points(x, "x", dim=2), as_positive(time, "time"), as_positive(spacing, "spacing")
+    points = as_points(x, "x", dim=2)
+    time = as_positive(time, "time")
+    spacing = as_positive(spacing, "spacing")
     as_instance(chart, "chart", Chart)
     as_instance(law, "law", MoonsLaw)
     if not spacing > _FINEST * law.noise:
@@ -116,6 +118,7 @@ def _assembled(
         slopes = np.array([[v - 1, u - 1], [-v, 1 - u], [1 - v, -u], [v, u]]) / h
         local += np.einsum("n,ai,nij,bj->nab", weight, slopes, np.linalg.inv(metric), slopes, optimize=True)
         np.add.at(masses, squares, weight[:, np.newaxis] * _shapes(u, v))
-    rows, columns = np.repeat(squares, 4, axis=1), np.tile(squares, (1, 4))
+    rows = np.repeat(squares, 4, axis=1)
+    columns = np.tile(squares, (1, 4))
     shape = (len(corners), len(corners))
     return sparse.csc_array((local.ravel(), (rows.ravel(), columns.ravel())), shape=shape), masses

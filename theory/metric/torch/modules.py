@@ -48,7 +48,9 @@ class Attention(Parametrised):
 
     def __init__(self, compared: Similarity, heads: int, rows: Callable[[Tensor], Tensor]) -> None:
         super().__init__(dict(zip(self.names, compared.shapes, strict=True)))
-        self.dim, self.heads, self.rows = compared.dim, heads, rows
+        self.dim = compared.dim
+        self.heads = heads
+        self.rows = rows
         features = compared.shapes[-1][-1]
         if features % as_count(heads, "heads"):
             raise ValueError(f"heads: expected a divisor of the {features} features, got {heads}")
@@ -169,7 +171,8 @@ class MetricAttention(_Distances):
         No distance depends on that bias; it enters with coefficient zero, so that it has a derivative, zero, and its
         decay.
         """
-        linear, absent = torch.nn.functional.linear, self.outer_bias - self.outer_bias
+        linear = torch.nn.functional.linear
+        absent = self.outer_bias - self.outer_bias
         hidden = torch.tanh(linear(x, self.inner.T, self.inner_bias))
         moved: Tensor = x + linear(hidden, self.outer.T, absent)
         return moved

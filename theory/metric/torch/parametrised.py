@@ -79,7 +79,8 @@ class Dropout(torch.nn.Module):
         super().__init__()
         if not 0.0 <= rate < 1.0:
             raise ValueError(f"dropout: expected a rate from 0 to below 1, got {rate!r}")
-        self.rate, self.generator = rate, torch.Generator()
+        self.rate = rate
+        self.generator = torch.Generator()
 
     def reset(self, rng: np.random.Generator) -> None:
         """Begin the masks anew."""

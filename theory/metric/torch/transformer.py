@@ -39,7 +39,8 @@ class Mixing(torch.nn.Module):
 
     def __init__(self, attention: Attention) -> None:
         super().__init__()
-        self.value, self.output = Affine(attention.dim, attention.dim), Affine(attention.dim, attention.dim)
+        self.value = Affine(attention.dim, attention.dim)
+        self.output = Affine(attention.dim, attention.dim)
         self.attention = attention
 
     def forward(self, x: Tensor, seen: Tensor, mask: Tensor) -> Tensor:
@@ -99,7 +100,9 @@ class Transformer(torch.nn.Module):
         width: int = 64, attention: str = "self", matching: str = "width", dropout: float = 0.0,
     ) -> None:  # fmt: skip
         super().__init__()
-        dim, heads, hidden = as_count(dim, "dim", least=2), as_count(heads, "heads"), as_count(hidden, "hidden")
+        dim = as_count(dim, "dim", least=2)
+        heads = as_count(heads, "heads")
+        hidden = as_count(hidden, "hidden")
         if dim % 2 or dim % heads:
             raise ValueError(f"dim: expected an even multiple of the {heads} heads, got {dim}")
 
@@ -114,7 +117,8 @@ class Transformer(torch.nn.Module):
         self.encoder = torch.nn.ModuleList([Layer(mixings(1), dim, hidden) for _ in deep])
         self.decoder = torch.nn.ModuleList([Layer(mixings(2), dim, hidden) for _ in deep])
         self.ends = torch.nn.ModuleList([torch.nn.LayerNorm(dim) for _ in range(2)])
-        self.output, self.drop = Affine(dim, self.sizes[1]), Dropout(dropout)
+        self.output = Affine(dim, self.sizes[1])
+        self.drop = Dropout(dropout)
 
     def reset(self, rng: np.random.Generator) -> None:
         """Draw all parameters, and the masks of dropout to come.
@@ -196,7 +200,8 @@ class Transformer(torch.nn.Module):
                 scores = self.decode(ids, memory, visible)[:, -1]
                 scores[:, PADDING] = -torch.inf
                 word = torch.where(open_, scores.argmax(dim=-1), PADDING)
-                ids, open_ = torch.cat([ids, word.unsqueeze(1)], dim=1), open_ & (word != end)
+                ids = torch.cat([ids, word.unsqueeze(1)], dim=1)
+                open_ = open_ & (word != end)
         finally:
             self.train(before)
         return ids[:, 1:]

@@ -70,12 +70,15 @@ def run_checkpointed(
         If the parameters of ``stepper`` include something that has no fingerprint, such as a function.
     """
     as_having(stepper, "stepper", "checked")
-    x, total, pause = stepper.checked(start), as_count(steps, "steps", least=0), as_positive(every, "every")
+    x = stepper.checked(start)
+    total = as_count(steps, "steps", least=0)
+    pause = as_positive(every, "every")
     if path is None:
         for number in range(total):
             x = stepper(number, x)
         return x
-    place, mark = _placed(path), fingerprint(stepper, x)
+    place = _placed(path)
+    mark = fingerprint(stepper, x)
     done, x = _read(place, mark, x) if place.exists() else (0, x)
     if done > total:
         raise ValueError(f"steps: expected at least the {done} steps that {place} holds, got {total}")
@@ -157,7 +160,9 @@ def _write(place: Path, mark: str, number: int, x: Array) -> None:
 def _read(place: Path, mark: str, start: Array) -> tuple[int, Array]:
     try:
         with place.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            found, number, x = str(stored["run"]), int(stored["number"]), np.array(stored["state"])
+            found = str(stored["run"])
+            number = int(stored["number"])
+            x = np.array(stored["state"])
     except (OSError, ValueError, KeyError, EOFError, TypeError, RuntimeError, zipfile.BadZipFile) as error:
         raise ValueError(
             f"path: expected a state that a run has written, got a damaged file {place}: {error}"

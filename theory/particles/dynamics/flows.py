@@ -127,7 +127,8 @@ def flow(
     ArithmeticError
         If the integrator gives up, as before a blow-up.
     """
-    y, when = as_real(start, "start"), as_vector(times, "times")
+    y = as_real(start, "start")
+    when = as_vector(times, "times")
     as_callable(field, "field")
     if y.size == 0:
         raise ValueError(f"start: expected a state, got shape {y.shape}")
@@ -174,7 +175,10 @@ def run(
     # two of them, or both would take the same single one and agree on its error.
     at_once = event is not None or method in ("LSODA", "BDF")
     spans = [times] if at_once else [times[k : k + 2] for k in range(times.size - 1)]
-    found, states, evaluations, step = None, [start.ravel()], 0, math.inf
+    found = None
+    states = [start.ravel()]
+    evaluations = 0
+    step = math.inf
     for span in spans:
         first = None if math.isinf(step) else min(step, float(span[-1] - span[0]))
         found = solve_ivp(
@@ -190,7 +194,8 @@ def run(
         evaluations += int(found.nfev)
         step = 2.0 * float(np.diff(found.t).max())
     if found is not None:
-        found.y, found.nfev = np.stack(states, axis=1), evaluations
+        found.y = np.stack(states, axis=1)
+        found.nfev = evaluations
     return found
 
 

@@ -42,7 +42,9 @@ def complete(n: int) -> Array:
 
 def twisted(n: int, winding: int, dim: int = 2) -> Array:
     """Return the twisted state of ``winding`` on a ring of ``n`` tokens, rounded, shape (n, dim)."""
-    count, turn, d = as_count(n, "n", least=3), _turns(winding), as_count(dim, "dim", least=2)
+    count = as_count(n, "n", least=3)
+    turn = _turns(winding)
+    d = as_count(dim, "dim", least=2)
     turns = np.array([(turn * j) % count for j in range(count)]) / count
     circle = np.stack([np.cos(2.0 * np.pi * turns), np.sin(2.0 * np.pi * turns)], axis=1)
     return circle if d == 2 else np.hstack([circle, np.zeros((count, d - 2))])
@@ -50,8 +52,11 @@ def twisted(n: int, winding: int, dim: int = 2) -> Array:
 
 def twisted_balls(n: int, winding: int, dim: int = 2) -> Balls:
     """Return the twisted state of ``winding`` on a ring of ``n`` tokens in balls, shape (n, dim)."""
-    shape, winds = twisted(n, winding, dim).shape, _turns(winding)
-    out, turn, count = balls(np.zeros(shape)), ball(1).atan() * 8, shape[0]
+    shape = twisted(n, winding, dim).shape
+    winds = _turns(winding)
+    out = balls(np.zeros(shape))
+    turn = ball(1).atan() * 8
+    count = shape[0]
     for j in range(count):
         angle = turn * ((winds * j) % count) / count
         out[j, 0], out[j, 1] = angle.cos(), angle.sin()

@@ -87,7 +87,8 @@ class Manufactured:
 
     def _moving(self, t: float) -> tuple[Array, Array]:
         angle = self.frequency * t + self.phase
-        u, moving = self.centre + self.swing * np.sin(angle), self.swing * self.frequency * np.cos(angle)
+        u = self.centre + self.swing * np.sin(angle)
+        moving = self.swing * self.frequency * np.cos(angle)
         if self.space is FLAT:
             return u, moving
         length = np.linalg.norm(u, axis=1, keepdims=True)

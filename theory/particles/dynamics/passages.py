@@ -49,7 +49,8 @@ def first_passage_time(
     ArithmeticError
         If the event does not happen before ``horizon``, or the integrator gives up.
     """
-    y, end = as_real(start, "start"), as_positive(horizon, "horizon")
+    y = as_real(start, "start")
+    end = as_positive(horizon, "horizon")
     rtol, atol = as_positive(rtol, "rtol"), as_positive(atol, "atol")
     as_callable(field, "field")
     as_callable(event, "event")

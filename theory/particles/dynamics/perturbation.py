@@ -72,7 +72,8 @@ def jacobian(field: Callable[[Array], Array], x: Array, space: Space = FLAT) -> 
     """Return the Jacobian at ``x`` by central differences, on the sphere that of the rate in the charts about ``x``."""
     as_callable(field, "field")
     as_instance(space, "space", Space)
-    x, columns = as_real(x, "x"), []
+    x = as_real(x, "x")
+    columns = []
     if x.size == 0:
         raise ValueError(f"x: expected a state, got shape {x.shape}")
     for k in range(x.size):
@@ -102,7 +103,8 @@ def rounding(
     relative : float
         Bound on the error of a computed velocity, as a part of ``speed``.
     """
-    h, count = as_positive(step, "step"), as_count(steps, "steps", least=0)
+    h = as_positive(step, "step")
+    count = as_count(steps, "steps", least=0)
     as_instance(method, "method", Method)
     as_instance(stable, "stable", Stability)
     size, speed, relative = (

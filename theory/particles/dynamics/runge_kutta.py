@@ -222,7 +222,8 @@ class RungeKutta:
         origin = np.zeros_like(x) if on_sphere else x
         stages: list[Array] = []
         for row, node in zip(self.method.a, self.method.c, strict=True):
-            point, rate = _combined(origin, row, stages, self.step), partial(slope, node)
+            point = _combined(origin, row, stages, self.step)
+            rate = partial(slope, node)
             stages.append(chart_rate(rate, x, point) if on_sphere else rate(point))
         moved = _combined(origin, self.method.b, stages, self.step)
         if on_sphere:

@@ -101,7 +101,8 @@ class Noise:
         ValueError
             If ``above`` is no multiple of ``BLOCK``, a size is not positive or a number is negative.
         """
-        count, skipped = as_count(number, "number", least=0), as_count(above, "above", least=0)
+        count = as_count(number, "number", least=0)
+        skipped = as_count(above, "above", least=0)
         if skipped % BLOCK:
             raise ValueError(f"above: expected a multiple of {BLOCK}, got {skipped}")
         found = np.empty((as_count(rows, "rows"), as_count(columns, "columns")))
@@ -169,7 +170,8 @@ class Diffusion:
         return self._moved(given, as_points(increment, "increment", size=given.shape[0], dim=given.shape[1]))
 
     def _moved(self, x: Array, increment: Array) -> Array:
-        f, kick = self._drifted(x), self.sigma * increment
+        f = self._drifted(x)
+        kick = self.sigma * increment
         ahead: Array = x + self.step * f + kick
         if self.scheme == PLATEN:
             ahead = x + 0.5 * self.step * (f + self._drifted(ahead)) + kick
@@ -207,7 +209,8 @@ def sample(stepper: Diffusion, start: ArrayLike, *, steps: int, first: int = 0) 
         If the state leaves float64.
     """
     as_having(stepper, "stepper", "checked")
-    x, begin = stepper.checked(start), as_count(first, "first", least=0)
+    x = stepper.checked(start)
+    begin = as_count(first, "first", least=0)
     for number in range(begin, begin + as_count(steps, "steps", least=0)):
         x = stepper(number, x)
     return x

@@ -131,7 +131,9 @@ class UndecidedField:
         """Return the velocities of the two logarithms, shape (2,)."""
         far = math.exp(min(state[0], _LARGE))  # a trial step of an integrator may go anywhere
         near = math.exp(min(max(state[1], -2.0 * _LARGE), state[0], _LARGE))
-        outer, cross, inner = self.score * far * far, self.score * far * near, self.score * near * near
+        outer = self.score * far * far
+        cross = self.score * far * near
+        inner = self.score * near * near
         top, low = _ratios(outer, cross), _ratios(cross, inner)
         ratio = near / far
         tilt = low[0] * far / near if cross > 1e-8 else self.score * far * far * low[2]

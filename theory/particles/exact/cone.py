@@ -94,7 +94,8 @@ def _solved(x: Array) -> tuple[Array, Array]:
     entries = np.concatenate([-x.reshape(k * n, d), np.ones((k * n, 1))], axis=1)
     matrix = sparse.csr_matrix((entries.ravel(), (rows, columns.ravel())), shape=(k * n, k * (d + 1)))
     goal = np.tile(np.append(np.zeros(d), -1.0), k)
-    low, high = np.tile(np.append(-np.ones(d), 0.0), k), np.tile(np.append(np.ones(d), np.inf), k)
+    low = np.tile(np.append(-np.ones(d), 0.0), k)
+    high = np.tile(np.append(np.ones(d), np.inf), k)
     limits: Any = {
         "A_ub": matrix,
         "b_ub": np.zeros(k * n),

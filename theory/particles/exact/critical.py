@@ -46,7 +46,8 @@ def equiangular_tokens(n: int, overlap: float) -> Array:
     ValueError
         If an argument is out of range.
     """
-    size, rho = as_count(n, "n", least=3), as_number(overlap, "overlap")
+    size = as_count(n, "n", least=3)
+    rho = as_number(overlap, "overlap")
     if not 0.0 <= rho < 1.0:
         raise ValueError(f"overlap: expected a number in [0, 1), got {rho}")
     own = math.sqrt(1.0 - rho)
@@ -74,7 +75,8 @@ def output_overlaps(tokens: ArrayLike, beta: float) -> tuple[Interval, Interval]
     ValueError
         If an argument is not as above.
     """
-    x, score = _unit(tokens), DotProduct(scale=_scale(beta))
+    x = _unit(tokens)
+    score = DotProduct(scale=_scale(beta))
     y = attend(x, x, x, score=score)
     n, d = x.shape
     error = rounding(x, x, x, score=score) * math.sqrt(d)  # of an output, as a vector
@@ -107,7 +109,8 @@ def squared_derivative(tokens: ArrayLike, beta: float, tangent: ArrayLike) -> In
     ValueError
         If an argument is not as above.
     """
-    x, b = _unit(tokens), _scale(beta)
+    x = _unit(tokens)
+    b = _scale(beta)
     n, d = x.shape
     moved = as_points(tangent, "tangent", size=n, dim=d)
     if not np.abs(moved).max() < _LARGEST:
@@ -138,7 +141,8 @@ def jacobian_size(n: int, overlap: float, beta: float, *, tangential: bool = Tru
     ValueError
         If an argument is out of range.
     """
-    x, tangential = equiangular_tokens(n, overlap), as_flag(tangential, "tangential")
+    x = equiangular_tokens(n, overlap)
+    tangential = as_flag(tangential, "tangential")
     n = len(x)
     towards = x[1:].sum(axis=0)
     towards = towards - (towards @ x[0]) * x[0]
@@ -195,14 +199,18 @@ def layer_statistics(n: int, overlap: float, beta: float) -> LayerStatistics:
     ValueError
         If an argument is out of range.
     """
-    size, rho, b = as_count(n, "n", least=5), as_number(overlap, "overlap"), _scale(beta)
+    size = as_count(n, "n", least=5)
+    rho = as_number(overlap, "overlap")
+    b = _scale(beta)
     if not 0.0 <= rho < 1.0:
         raise ValueError(f"overlap: expected a number in [0, 1), got {rho}")
     keys = np.zeros((5, 6))
     keys[:, 0], rest = math.sqrt(rho), float(size - 4)
     keys[range(4), range(1, 5)] = math.sqrt(1.0 - rho)
     keys[4, 5] = math.sqrt((1.0 - rho) / rest)
-    x, added, counts = np.ascontiguousarray(keys[:4]), np.log([1.0, 1.0, 1.0, 1.0, rest]), (1.0, 1.0, 1.0, rest + 1.0)
+    x = np.ascontiguousarray(keys[:4])
+    added = np.log([1.0, 1.0, 1.0, 1.0, rest])
+    counts = (1.0, 1.0, 1.0, rest + 1.0)
     pairs = DotProduct(scale=b).pairs(x, keys)
     rows = weights(pairs, log_weights=added)
     accuracy = softmax_error(b * gamma(16) + 4 * U * float(added[-1]), 2.0 * b + float(added[-1]), 5) + gamma(64)

@@ -119,7 +119,8 @@ class Equiangular:
         if is_enclosed(gap):
             found = self.time(_middle(gap), start)
             return within(found, self._rounding(start))
-        g, g0 = self._gap(gap), self._start(start)
+        g = self._gap(gap)
+        g0 = self._start(start)
         lag = self._lag(g, g0)
         with np.errstate(over="ignore"):
             ratio = g0 / g
@@ -178,7 +179,9 @@ class Equiangular:
             slack = 2.0 * self._rounding(first)
             c, d = (within(value, slack * (1.0 + abs(value))) for value in self.pre_norm_tail(first, norm))
             return c, d
-        g0, r0, n = self._start(start), as_positive(norm, "norm"), self.tokens
+        g0 = self._start(start)
+        r0 = as_positive(norm, "norm")
+        n = self.tokens
         if not g0 > _SMALLEST:
             raise ValueError(f"start: expected a gap above {_SMALLEST:g}, got {g0}")
         if not r0 < 1.0 / _SMALLEST:
@@ -242,7 +245,8 @@ def _middle(gap: Any) -> Array:
 
 def _ein(x: Array) -> Array:
     r"""Return :math:`\int_0^x (e^u - 1)/u\,du`, whose terms are all positive."""
-    term, total = np.ones_like(x, dtype=np.float64), np.zeros_like(x, dtype=np.float64)
+    term = np.ones_like(x, dtype=np.float64)
+    total = np.zeros_like(x, dtype=np.float64)
     for k in range(1, _TERMS):
         term = term * x / k
         total = total + term / k

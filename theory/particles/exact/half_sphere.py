@@ -123,7 +123,8 @@ class CollapseField:
     def __call__(self, state: Array, /) -> Array:
         """Return the velocity of a state, of the same shape."""
         cloud = self.read(state)
-        y, offsets = _positions(cloud), np.vstack([np.zeros_like(cloud.first), cloud.shape])
+        y = _positions(cloud)
+        offsets = np.vstack([np.zeros_like(cloud.first), cloud.shape])
         lengths = np.sqrt(1.0 + (y**2).sum(axis=1))
         weights = self._weights(self._lifted(y, lengths)) * lengths[:, np.newaxis] / lengths
         moving = weights @ offsets - weights.sum(axis=1)[:, np.newaxis] * offsets
@@ -135,7 +136,8 @@ class CollapseField:
     def log_diameter(self, state: Array) -> float:
         r"""Return the logarithm of the largest geodesic distance, in radians, from differences."""
         cloud = self.read(state)
-        y, offsets = _positions(cloud), np.vstack([np.zeros_like(cloud.first), cloud.shape])
+        y = _positions(cloud)
+        offsets = np.vstack([np.zeros_like(cloud.first), cloud.shape])
         apart = offsets[:, np.newaxis] - offsets
         along = np.einsum("ijk,jk->ij", apart, y)
         squares = (apart**2).sum(axis=2)

@@ -62,7 +62,8 @@ class ClosestPair:
     """By how much the overlap of the pair exceeds all others; infinite without others."""
 
     def __post_init__(self) -> None:
-        x, beta = as_points(self.points, "points"), as_positive(self.beta, "beta")
+        x = as_points(self.points, "points")
+        beta = as_positive(self.beta, "beta")
         m = as_masses(self.weights, "weights", size=x.shape[0])
         if not m.min() > 0.0:
             raise ValueError(f"weights: expected positive numbers, got {m.min()} at index {int(m.argmin())}")
@@ -119,7 +120,8 @@ class ClosestPair:
     def __call__(self, state: Array, /) -> Array:
         r"""Return the derivative of the state by :math:`\ell`."""
         x = self.positions(state)
-        moved, apart = self.velocities(x), x[0] - x[1]
+        moved = self.velocities(x)
+        apart = x[0] - x[1]
         square = float(apart @ apart)
         sine = math.sqrt(square * (1.0 - square / 4.0))
         closing = -float(apart @ (moved[0] - moved[1])) / sine  # of the angle, per running clock
@@ -184,7 +186,8 @@ class Approach:
     @property
     def slip(self) -> float:
         """Return how far a coordinate at the end may be off."""
-        found, coarse = self.trajectory.states[-1][:-1], self.trajectory.coarse[-1][:-1]
+        found = self.trajectory.states[-1][:-1]
+        coarse = self.trajectory.coarse[-1][:-1]
         return 2.0 * float(np.abs(found - coarse).max()) + 4.0 * U * self.trajectory.evaluations
 
     def _seen(self, function: Callable[[Array], float]) -> list[Interval]:
@@ -236,7 +239,9 @@ def follow_coarsening(
     ArithmeticError
         If a pair is pulled apart, or the next one is about to meet when one is joined.
     """
-    x, m, beta = as_points(points, "points"), as_masses(weights, "weights"), as_positive(beta, "beta")
+    x = as_points(points, "points")
+    m = as_masses(weights, "weights")
+    beta = as_positive(beta, "beta")
     as_callable(stops, "stops")
     while len(x) > 1:
         missing = _apart(x)
@@ -247,7 +252,8 @@ def follow_coarsening(
         found = follow_pair(x, m, beta, np.append(2.0 * np.arcsin(np.sqrt(exponents / (2.0 * beta))), JOINED))
         yield found
         x = found.pair.positions(found.trajectory.last)
-        x, m = np.vstack([m[:2] @ x[:2], x[2:]]), np.append(m[0] + m[1], m[2:])
+        x = np.vstack([m[:2] @ x[:2], x[2:]])
+        m = np.append(m[0] + m[1], m[2:])
         x /= np.linalg.norm(x, axis=1, keepdims=True)
         if len(x) > 1 and not beta * _apart(x).min() > 1.0:
             raise ArithmeticError("points: expected pairs that meet one after the other, got two at once")

@@ -75,7 +75,8 @@ def meeting_point(start: float, beta: float, *, weights: tuple[float, float] = (
     """
     a, b = _balls(weights)
     with precision():
-        beta_, half = _ball(as_positive(beta, "beta")), (_ball(_angle(start, "start")) / 2).sin()
+        beta_ = _ball(as_positive(beta, "beta"))
+        half = (_ball(_angle(start, "start")) / 2).sin()
 
         def part(y: Any) -> Any:  # of the whole angle, of which the element is dy / sqrt(y (2 beta - y))
             return 1 / (((-y).exp() + a / b) * _pull(y, a / b) * (2 * beta_ - y).sqrt())

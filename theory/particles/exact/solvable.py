@@ -54,7 +54,8 @@ def cross_ratios(theta: ArrayLike) -> Array:
         If there are fewer than four angles, or two of those compared are equal.
     """
     first, second, third, rest = _four(theta)
-    top, bottom = np.sin((first - third) / 2) * np.sin((second - rest) / 2), np.sin((second - third) / 2)
+    top = np.sin((first - third) / 2) * np.sin((second - rest) / 2)
+    bottom = np.sin((second - third) / 2)
     below = np.sin((first - rest) / 2) * bottom
     if not as_intervals(np.abs(below)).lo.min() > 0.0:
         raise ValueError("theta: expected distinct angles, got two that are equal")

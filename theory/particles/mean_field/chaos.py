@@ -83,7 +83,9 @@ def _tagged_variance(d: int, alpha: float, time: float, feedback: bool) -> Inter
     for harmonic in range(min(DEGREE, 1 if d == 1 else DEGREE) + 1):
         copies = _harmonics(d, harmonic)
         size = (DEGREE - harmonic) // 2 + 1
-        heat, variance, degree = _heat(d, harmonic, size), _variances(d, harmonic, size), _degrees(harmonic, size)
+        heat = _heat(d, harmonic, size)
+        variance = _variances(d, harmonic, size)
+        degree = _degrees(harmonic, size)
 
         def second(phi: Array, heat: Array = heat, variance: Array = variance, degree: Array = degree) -> float:
             g = heat @ phi
@@ -100,7 +102,8 @@ def linear_displacement(start: ArrayLike, alpha: float, time: float, *, feedback
     The fluctuations h are those of the tokens themselves: means of Hermite polynomials. Arguments and errors as for
     :func:`tagged_variance`.
     """
-    z, feedback = as_points(start, "start", dim=1), as_flag(feedback, "feedback")
+    z = as_points(start, "start", dim=1)
+    feedback = as_flag(feedback, "feedback")
     means = _hermite_means(z[:, 0]) / np.array([float(math.factorial(k)) for k in range(DEGREE + 1)])
     slopes = np.zeros(DEGREE)
     for harmonic in (0, 1):
@@ -119,7 +122,8 @@ def _line_response(harmonic: int, alpha: float, time: float, feedback: bool) -> 
 
 def _response(heat: Array, degree: Array, alpha: float, time: float) -> Trajectory:
     """Return the matrix that takes the fluctuations h to the coefficients phi, at times zero and ``time``."""
-    a, t = as_positive(alpha, "alpha"), as_between(time, "time", _EARLIEST, _LATEST)
+    a = as_positive(alpha, "alpha")
+    t = as_between(time, "time", _EARLIEST, _LATEST)
     if not a > _WEAKEST:
         raise ValueError(f"alpha: expected more than {_WEAKEST:g}, below which its inverse takes the digits, got {a}")
     if not a * a < 0.5:
@@ -189,7 +193,9 @@ def _harmonics(dim: int, harmonic: int) -> int:
 
 def _hermite_means(z: Array) -> Array:
     """Return the means of the Hermite polynomials He_0 to the one of degree ``DEGREE``."""
-    before, now, means = np.zeros_like(z), np.ones_like(z), [1.0]
+    before = np.zeros_like(z)
+    now = np.ones_like(z)
+    means = [1.0]
     for k in range(DEGREE):
         before, now = now, z * now - k * before
         means.append(float(now.mean()))

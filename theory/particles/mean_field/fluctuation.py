@@ -127,7 +127,8 @@ def participation(tilt: float, keys: int) -> Interval:
     ValueError
         If an argument is out of range.
     """
-    p, log_n = as_between(tilt, "tilt", _FLATTEST, _STEEPEST), math.log(as_count(keys, "keys", least=8))
+    p = as_between(tilt, "tilt", _FLATTEST, _STEEPEST)
+    log_n = math.log(as_count(keys, "keys", least=8))
     over = log_n / p**2
     rate = max(log_n - p * p if over > 1.5 else (over - 0.5) ** 2 / 2.0 * p * p if over > 0.5 else 0.0, 0.0)
     spare = max(p * p - log_n, 0.0) + rate + _DIGITS
@@ -141,7 +142,9 @@ def participation(tilt: float, keys: int) -> Interval:
     size = 2.0 * log_n + p * far + p * p + far * far + spare
     slip = 16 * U * (size + EXP_ULPS)  # of every exponent
     total = charge = 0.0
-    first, nodes, done = -log_n - spare / 2.0 - 5.0, 0, False
+    first = -log_n - spare / 2.0 - 5.0
+    nodes = 0
+    done = False
     while not done:
         s = first + step * np.arange(nodes, nodes + _ROWS)
         nodes += _ROWS

@@ -137,7 +137,10 @@ class ZonalFreeEnergy:
         found : Equilibrium
             What :meth:`branch` of this sphere returned.
         """
-        kappa, a, w, masses = found.potential, found.overlaps, self.weights, self._rule[1]
+        kappa = found.potential
+        a = found.overlaps
+        w = self.weights
+        masses = self._rule[1]
         degrees = np.arange(1, self.degrees + 1)
         uneven = 16.0 * U * degrees**2  # of a harmonic, by its recurrence and by the rounding of its node
         logs = kappa @ self._harmonics
@@ -181,7 +184,8 @@ class ZonalFreeEnergy:
         ValueError
             If an argument is not as above.
         """
-        k, potential = as_positive(strength, "strength"), as_vector(start, "start", size=self.degrees)
+        k = as_positive(strength, "strength")
+        potential = as_vector(start, "start", size=self.degrees)
         return self._found(k, *self._settle(potential, lambda a: 2.0 * k * self.weights * a))
 
     def _found(self, k: float, potential: Array, overlaps: Array, entropy: float, settled: bool) -> Equilibrium:
@@ -194,16 +198,20 @@ class ZonalFreeEnergy:
         return found
 
     def _settle(self, potential: Array, follow: Callable[[Array], Array]) -> tuple[Array, Array, float, bool]:
-        masses, harmonics = self._rule[1], self._harmonics
+        masses = self._rule[1]
+        harmonics = self._harmonics
         before = np.full(potential.size, np.inf)
-        step, change = 0, math.inf
+        step = 0
+        change = math.inf
         while True:
             logs = potential @ harmonics
             top = float(logs.max())
             density = masses * np.exp(logs - top)
             total = float(density.sum())
             overlaps = harmonics @ (density / total)
-            change, before, step = float(np.abs(overlaps - before).max()), overlaps, step + 1
+            change = float(np.abs(overlaps - before).max())
+            before = overlaps
+            step = step + 1
             if change <= _SETTLED or step == _STEPS:
                 entropy = float(potential @ overlaps) - top - math.log(total)
                 return potential, overlaps, entropy, change <= _SETTLED

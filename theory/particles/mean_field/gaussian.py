@@ -184,7 +184,8 @@ def coupling_error(covariance: ArrayLike, form: ArrayLike) -> float:
     a, sigma = as_pair(form, covariance)
     unit = _LAPACK * sigma.shape[0] ** 1.5 * U
     values = np.linalg.eigvalsh(sigma)
-    size, steep = math.sqrt(float(values[-1])), float(np.linalg.norm(a, 2))
+    size = math.sqrt(float(values[-1]))
+    steep = float(np.linalg.norm(a, 2))
     root = unit * float(values[-1]) / (2.0 * math.sqrt(float(values[0]))) + unit * size
     inner = 2.0 * root * size * steep + unit * size * size * steep
     return float(2.0 * (2.0 * root * size + size * size * (inner + unit)))

@@ -92,7 +92,8 @@ class DistanceAttention:
         In :math:`z = L^{-1}(y - m)` the key has the precision :math:`1 + 2(KL)^T(KL)`, and the score has the slope
         :math:`2K^T(Qx - Ky)` in y.
         """
-        x, mean = as_points(x, "x", dim=self.nu.dim), as_vector(mean, "mean", size=self.nu.dim)
+        x = as_points(x, "x", dim=self.nu.dim)
+        mean = as_vector(mean, "mean", size=self.nu.dim)
         root = as_matrix(root, "root", shape=(mean.size, mean.size))
         inner = self.key @ root
         precision = np.eye(len(mean)) + 2.0 * inner.T @ inner
@@ -193,9 +194,11 @@ def enclose_lattice(
     root = as_matrix(root, "root", shape=(centres.shape[1], centres.shape[1]))
     if value is not None:
         value = as_matrix(value, "value", shape=root.shape)
-    variance, parts = as_between(variance, "variance", 1e-6, 1.0), as_count(parts, "parts")
+    variance = as_between(variance, "variance", 1e-6, 1.0)
+    parts = as_count(parts, "parts")
     outside = 2.0 * ndtr(np.abs(centres) + lattice.STEP - lattice.REACH).sum(axis=1)
-    d, q = centres.shape[1], math.exp(-2.0 * (math.pi / lattice.STEP) ** 2 * variance)
+    d = centres.shape[1]
+    q = math.exp(-2.0 * (math.pi / lattice.STEP) ** 2 * variance)
     coarse = 2.0 * math.pi / lattice.STEP * ((1.0 + 2.0 * q / (1.0 - q) ** 2) ** d - 1.0)
     means = 4.0 * (np.sqrt(outside) + coarse) * (1.0 + np.abs(centres).max(axis=1))
     error = parts * (_rounded(kernel, x, slopes, lattice.ERROR) + means * _spread(root, value).sum(axis=1).max())
@@ -217,7 +220,8 @@ def _tilted(centres: Array, nodes: int) -> Array:
 
 def _rounded(kernel: Kernel, x: Array, slopes: Array, error: float) -> Array:
     """Bound the rounding of the field at each query."""
-    n, size = kernel.nu.dim, float(np.abs(kernel.values).max())
+    n = kernel.nu.dim
+    size = float(np.abs(kernel.values).max())
     reach = float(np.abs(kernel.nu.points).sum(axis=1).max())
     moved = gamma(n + _POSITIONS) * reach * np.abs(slopes).max(axis=1)  # of a score
     rounded: Array = kernel.rounding(x) + 2.0 * size * (error + 2.0 * moved) + gamma(n + _POSITIONS) * size * (n + 1)

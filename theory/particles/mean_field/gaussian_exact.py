@@ -130,7 +130,8 @@ def mixture_field(
     k, d = centres.shape
     if not isinstance(covariances, (list, tuple, np.ndarray)):
         raise TypeError(f"covariances: expected a sequence of matrices, got {type(covariances).__name__}")
-    masses, a = as_masses(weights, "weights", size=k), as_matrix(form, "form", shape=(d, d))
+    masses = as_masses(weights, "weights", size=k)
+    a = as_matrix(form, "form", shape=(d, d))
     if not masses.min() > 0.0 or len(covariances) != k:
         raise ValueError(f"weights, covariances: expected {k} positive masses and as many matrices, got others")
     spreads = np.stack([as_matrix(part, "covariances", shape=(d, d)) for part in covariances])

@@ -64,10 +64,14 @@ def growth_rates(beta: float, degree: int, *, dim: int = 2, normalised: bool = T
     ValueError
         If an argument is out of range.
     """
-    scale, top, dim = as_positive(beta, "beta"), as_count(degree, "degree"), as_count(dim, "dim", least=2)
+    scale = as_positive(beta, "beta")
+    top = as_count(degree, "degree")
+    dim = as_count(dim, "dim", least=2)
     if not scale <= _STEEPEST:
         raise ValueError(f"beta: expected at most {_STEEPEST:g}, since panels are as many, got {scale}")
-    b, panels, normalised = ball(scale), PANELS + math.ceil(scale), as_flag(normalised, "normalised")
+    b = ball(scale)
+    panels = PANELS + math.ceil(scale)
+    normalised = as_flag(normalised, "normalised")
     rates = zonal_means(lambda u: _kernel(u, b, dim), top, dim=dim, panels=panels)[1:]
     mass = zonal_means(lambda u: (b * u).exp(), 0, dim=dim, panels=panels)[0] if normalised else 1
     return [hull(rate / mass) for rate in rates]
@@ -110,7 +114,8 @@ def crossover_beta(degree: int, *, dim: int = 2) -> Interval:
 
     least = most = 0.25 * ell * (ell + d - 2) + 0.25  # far below, where rounding hides the sign
     while lead(most) <= 0.0:
-        least, most = most, 2.0 * most
+        least = most
+        most = 2.0 * most
     near = float(optimize.brentq(lead, least, most, xtol=1e-12 * most, rtol=1e-13))
     found = Interval(near * (1.0 - _NEAR), near * (1.0 + _NEAR), Kind.CERTIFIED)
     if not (_lead(found.lo, ell, d) < 0 and _lead(found.hi, ell, d) > 0):
@@ -120,7 +125,8 @@ def crossover_beta(degree: int, *, dim: int = 2) -> Interval:
 
 def _lead(beta: float, degree: int, dim: int) -> Any:
     """Return, as a ball, by how much degree l + 1 grows faster than l, up to a positive factor."""
-    b, pi = ball(beta), ball(0).pi()
+    b = ball(beta)
+    pi = ball(0).pi()
 
     def lead(t: Any) -> Any:
         u = t.cos()
@@ -142,7 +148,8 @@ def cosine_quantiles(n: int, degree: int, amplitude: float) -> Array:
     ArithmeticError
         If Newton's method does not settle, as it may for amplitudes near one.
     """
-    ell, epsilon = as_count(degree, "degree"), as_positive(amplitude, "amplitude")
+    ell = as_count(degree, "degree")
+    epsilon = as_positive(amplitude, "amplitude")
     if not epsilon < 1.0:
         raise ValueError(f"amplitude: expected less than one, got {epsilon}")
     count = as_count(n, "n")
@@ -186,11 +193,15 @@ def mode_growth(field: CircleField, angles: ArrayLike, degree: int) -> Interval:
     """
     if as_instance(field, "field", CircleField).weights is not None:
         raise ValueError("field: expected equal weights, got others")
-    theta, ell = as_points(angles, "angles", dim=1), as_count(degree, "degree")
+    theta = as_points(angles, "angles", dim=1)
+    ell = as_count(degree, "degree")
     velocities = field(theta)
     turns = np.exp(1j * ell * theta[:, 0])
-    z, moved = complex(turns.mean()), complex((1j * ell * velocities[:, 0] * turns).mean())
-    n, beta, reach = theta.shape[0], abs(field.beta), 2.0 * float(np.abs(theta).max()) + 2.0 * np.pi
+    z = complex(turns.mean())
+    moved = complex((1j * ell * velocities[:, 0] * turns).mean())
+    n = theta.shape[0]
+    beta = abs(field.beta)
+    reach = 2.0 * float(np.abs(theta).max()) + 2.0 * np.pi
     score = beta * ((16 * EXP_ULPS + 8) + 4.0 * reach) * U
     sums = gamma(_PAIRWISE if field.method == "nufft" else n + 16)  # what fast sums promise has their rounding in it
     off = 4.0 * (field.accuracy + 2.0 * score + sums) * (1.0 if field.normalised else math.exp(beta))

@@ -111,7 +111,8 @@ def atomic_moments(mu: Measure, tilt: ArrayLike, sizes: Sequence[int]) -> list[O
     ValueError
         If the tilt does not fit or a size is too small.
     """
-    q, numbers = as_vector(tilt, "tilt", size=as_measure(mu, "mu").dim), _checked(sizes)
+    q = as_vector(tilt, "tilt", size=as_measure(mu, "mu").dim)
+    numbers = _checked(sizes)
     with precision():
         points, masses = balls(mu.points), balls(mu.weights)
         masses = masses / masses.sum()
@@ -159,7 +160,8 @@ def gaussian_moments(covariance: ArrayLike, tilt: ArrayLike, sizes: Sequence[int
         squared = balls(q) @ image
         if not squared > 0.0:
             raise ValueError(f"tilt: expected a direction, got {q.tolist()}")
-        found, outer = [], np.multiply.outer(image, image) / squared
+        found = []
+        outer = np.multiply.outer(image, image) / squared
         numbers = _checked(sizes)
         for n, (bias, second, participation) in zip(numbers, along_tilt(squared.sqrt(), numbers), strict=True):
             covered = participation * sigma + (second - bias * bias - participation) * outer
@@ -174,10 +176,12 @@ def along_tilt(p: Any, sizes: Sequence[int]) -> list[tuple[Any, Any, Any]]:
         p = p if hasattr(p, "is_finite") else ball(as_positive(p, "p"))
         if not p < _STEEPEST:
             raise ValueError(f"p, tilt: expected less than {_STEEPEST:g}, since nodes grow as its square, got {p}")
-        pi, top = ball(1).atan() * 4, hull(p).hi
+        pi = ball(1).atan() * 4
+        top = hull(p).hi
         a = min(math.pi / (2.0 * top) * (1.0 - 2.0**-40), 14.0)
         h = ball(min(2.0 * math.pi * a / (_SMALL + a * a / 2.0 + top * top), 0.5))
-        reach, a = 2 * p + _REACH, ball(a)
+        reach = 2 * p + _REACH
+        a = ball(a)
         nodes = np.arange(-math.ceil(_REACH / hull(h).lo), math.ceil(hull(reach / h).hi) + 1)
         z = balls(nodes) * h
         masses = exp(-(z * z) / 2) * (h / (2 * pi).sqrt())
@@ -202,7 +206,8 @@ def _integrals(law: _Law, sizes: list[int]) -> list[tuple[Balls, Balls, Any]]:
     if not second < math.inf:
         raise ValueError(f"tilt: expected one whose weights float64 can hold, got a second moment of {second}")
     number = math.floor((-_SMALL / 2.0 - math.log(max(sizes)) - 0.5 * math.log(second)) / _STEP)
-    first, nodes = (ball(number) * _STEP).exp(), list[_Node]()
+    first = (ball(number) * _STEP).exp()
+    nodes = list[_Node]()
     for n in sizes:
         while not nodes or not _left(law, n, nodes[-1]) * n < math.exp(-_SMALL):
             nodes.append(_node(law, (ball(number) * _STEP).exp()))
@@ -232,8 +237,10 @@ def _power(node: _Node, k: int) -> Any:
 
 
 def _summed(law: _Law, n: int, nodes: list[_Node], start: Any) -> tuple[Balls, Balls, Any]:
-    first, step = law.values[0] * 0, ball(_STEP)
-    second, square = np.multiply.outer(first, first), start * 0
+    first = law.values[0] * 0
+    step = ball(_STEP)
+    second = np.multiply.outer(first, first)
+    square = start * 0
     for node in nodes:
         less = _power(node, n - 2)
         power = less * (1 - node.escape)
@@ -244,7 +251,8 @@ def _summed(law: _Law, n: int, nodes: list[_Node], start: Any) -> tuple[Balls, B
         above = _left(law, n, node)
         if above * n < math.exp(-_SMALL):
             break
-    pi, cosine = ball(1).atan() * 4, ball(_STRIP).cos()
+    pi = ball(1).atan() * 4
+    cosine = ball(_STRIP).cos()
     rule = 2 * (1 + law.largest(n)) / (cosine * cosine) / ((2 * pi * _STRIP / step).exp() - 1)
     below = n * start * start * law.second
     off = _around(rule + below * (1 + below) + above)

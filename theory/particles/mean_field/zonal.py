@@ -28,7 +28,8 @@ PANELS = 16  # taken: for kernels of a few tens; the remainder of a panel shrink
 
 def zonal_polynomials(u: Any, degree: int, dim: int) -> list[Any]:
     """Return the polynomials of degree zero to ``degree`` at ``u``: an array, a ball or a power series."""
-    top, d = as_count(degree, "degree", least=0), as_count(dim, "dim", least=2)
+    top = as_count(degree, "degree", least=0)
+    d = as_count(dim, "dim", least=2)
     found = [u * 0 + 1, u]
     for k in range(1, top):
         found.append(((2 * k + d - 2) * (u * found[k]) - k * found[k - 1]) / (k + d - 2))
@@ -60,8 +61,11 @@ def zonal_means(kernel: Callable[[Any], Any], degree: int, *, dim: int = 2, pane
         If a number is out of range.
     """
     as_callable(kernel, "kernel")
-    top, d, pieces = as_count(degree, "degree", least=0), as_count(dim, "dim", least=2), as_count(panels, "panels")
-    pi, half = ball(0).pi(), ball(d) / 2
+    top = as_count(degree, "degree", least=0)
+    d = as_count(dim, "dim", least=2)
+    pieces = as_count(panels, "panels")
+    pi = ball(0).pi()
+    half = ball(d) / 2
     radius = pi / (2 * pieces)
     steps = [radius ** (k + 1) / (k + 1) for k in range(_ORDER + 1)]
     found = [pi * 0] * (top + 1)
@@ -79,7 +83,8 @@ def _panels(degree: int, dim: int, pieces: int, bits: int) -> list[list[tuple[An
     """Return cosine, density and polynomials about the middle of every panel, and over it, with ``bits`` bits."""
     found = []
     with precision(bits):
-        t, radius = variable(_ORDER + 1).item(), ball(0).pi() / (2 * pieces)
+        t = variable(_ORDER + 1).item()
+        radius = ball(0).pi() / (2 * pieces)
         for piece in range(pieces):
             start, centre = 2 * piece * radius, (2 * piece + 1) * radius
             angles = [x + t for x in (centre, start.union(start + 2 * radius))]

@@ -51,10 +51,8 @@ def boolean(*, scale: str, root: int) -> Table:
         drawn = np.concatenate([[0.0], np.cumsum(steps)]) - rng.uniform(0.0, float(steps.sum()))
         cases.append(("random", tuple(drawn), float(rng.uniform(0.5, 2.0)), float(rng.uniform(0.5, 2.0))))
     for start, (case, tokens, score, value) in enumerate(cases):
-        line, times = (
-            LineField(score, value, np.array(COPIES) if case == "tied" else None),
-            np.arange(TIMES + 1.0) / value,
-        )
+        line = LineField(score, value, np.array(COPIES) if case == "tied" else None)
+        times = np.arange(TIMES + 1.0) / value
         path = flow(line, line.state(tokens), times)
         for token in range(len(tokens)):
             for clock, found in enumerate(_row(line, path, token)):

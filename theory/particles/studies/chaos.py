@@ -143,7 +143,8 @@ def _moments(start: Array, end: Array) -> dict[str, float]:
         return float(size)
 
     found = {"end": mean(end, end), "cross": mean(end, start), "start": mean(start, start)}
-    centre, d = start.mean(axis=0), start.shape[1]
+    centre = start.mean(axis=0)
+    d = start.shape[1]
     found["centre"] = float(np.sum(centre**2))
     found["bent"] = float(centre @ np.mean(start * (np.sum(start**2, axis=1) - d - 2.0)[:, np.newaxis], axis=0))
     if d == 1:

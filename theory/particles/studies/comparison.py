@@ -40,7 +40,8 @@ def comparison(*, scale: str, root: int) -> Table:
     rows: list[dict[str, Any]] = []
     for case in range(18 if few else 400):
         rng = stream("studies.comparison", case, root=root)
-        beta, tokens = float(10.0 ** rng.uniform(-1.0, 1.0)), _drawn(rng)
+        beta = float(10.0 ** rng.uniform(-1.0, 1.0))
+        tokens = _drawn(rng)
         _add(rows, "random", tokens, beta)
         if case % 6 == 0:
             for rule in RULES:
@@ -100,14 +101,16 @@ def _searched(rng: np.random.Generator, given: Array, beta: float, rule: str, st
 
     A fall within rounding is none, so that the same moves are made, and the same overlaps found, on every machine.
     """
-    n, largest = len(given), float(given.max())
+    n = len(given)
+    largest = float(given.max())
     simplex = float(Equiangular(n, beta, rule == "SA").rate(min(largest, 1.0)))
     pair = np.unravel_index(int(given.argmax()), given.shape)
 
     def ratio(at: Array) -> float:
         return slowest_pair(at, beta=beta, normalised=rule == "SA")[1].mid / simplex
 
-    best, lowest = given, ratio(given)
+    best = given
+    lowest = ratio(given)
     for _ in range(steps):
         i = int(rng.choice([k for k in range(n) if k not in pair]))
         row = largest * rng.choice([0.0, 1.0, float(rng.uniform())], size=2)

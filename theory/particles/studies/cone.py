@@ -49,7 +49,8 @@ def cones(*, scale: str, root: int) -> Table:
         points = rng.normal(size=(_DRAWS[scale], n, d))  # directions of normal points are uniform
         points[..., 0] += _SHIFT if law == "shifted" else 0.0
         lower, upper = hemisphere_margins(points)
-        sure, open_ = int((lower > 0.0).sum()), int(((lower <= 0.0) & (upper > _CLEAR)).sum())
+        sure = int((lower > 0.0).sum())
+        open_ = int(((lower <= 0.0) & (upper > _CLEAR)).sum())
         rows.append(("hits", law, d, n, 0.0, _DRAWS[scale], Interval(sure, sure + open_, Kind.CERTIFIED)))
     start = above(stream("studies.cones.start", 0, root=root))
     for run, length in _LENGTHS.items():
@@ -101,7 +102,8 @@ def _windows(path: Trajectory) -> list[tuple[str, float, Interval]]:
         mean = path.states[k].mean(axis=0)
         axis = max((mean / np.linalg.norm(mean), _AXIS), key=partial(_height, path.states[k]))
         two = replace(path, times=path.times[k : k + 2], states=path.states[k : k + 2], coarse=path.coarse[k : k + 2])
-        heights, spreads = two.observe(partial(_lowest, axis)), two.observe(partial(_spread, axis))
+        heights = two.observe(partial(_lowest, axis))
+        spreads = two.observe(partial(_spread, axis))
         end = float(path.times[k + 1])
         found += [("height", end, heights[0]), ("before", end, spreads[0]), ("after", end, spreads[1])]
     return found

@@ -71,7 +71,9 @@ def _causal(rng: np.random.Generator, n: int, d: int) -> Iterator[tuple[Any, ...
     """Follow random tokens until they lie in a half-sphere around the first one, and from there to consensus."""
     tokens, form = rng.normal(size=(n, d)), rng.normal(size=(d, d))
     tokens /= np.linalg.norm(tokens, axis=1, keepdims=True)
-    far, first, mean = Tangential(SoftmaxField(DotProduct(form=form), causal=True)), tokens[0], tokens.mean(axis=0)
+    far = Tangential(SoftmaxField(DotProduct(form=form), causal=True))
+    first = tokens[0]
+    mean = tokens.mean(axis=0)
     waited = 0
     while not (tokens @ first).min() > 0.5:
         tokens = flow(far, tokens, np.array([0.0, 8.0]), rtol=1e-7, atol=1e-9).last
@@ -99,7 +101,8 @@ def anchors(*, scale: str, root: int) -> Table:  # noqa: ARG001  nothing is draw
         tokens = NAMED / np.linalg.norm(NAMED, axis=1, keepdims=True)
         if start == "opposite":
             tokens[1] = -tokens[0]
-        first, mean = tokens[0].copy(), tokens.mean(axis=0) / np.linalg.norm(tokens.mean(axis=0))
+        first = tokens[0].copy()
+        mean = tokens.mean(axis=0) / np.linalg.norm(tokens.mean(axis=0))
         field = Tangential(SoftmaxField(DotProduct(form=FORM), causal=mask == "causal"))
         path = flow(field, tokens, np.array([0.0, 40.0]), rtol=1e-6, atol=1e-8)
         found = (path.observe(partial(_farthest, to))[-1] for to in (first, mean))

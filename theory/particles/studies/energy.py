@@ -15,7 +15,8 @@ from theory.particles.dynamics.fields import Array, SoftmaxField, Tangential
 from theory.particles.dynamics.flows import flow
 
 FORM = np.diag([1.0, 0.5, -0.75])  # symmetric and indefinite, the value matrix of its run
-_COS, _SIN = np.cos(2.0), np.sin(2.0)
+_COS = np.cos(2.0)
+_SIN = np.sin(2.0)
 TURN = np.array([[_COS, -_SIN, 0.0], [_SIN, _COS, 0.0], [0.0, 0.0, 1.0]])  # a value matrix beside scores without form
 _SIZES = {"quick": (8, 3.0), "paper": (24, 5.0)}  # tokens and beta
 _LENGTHS = {"SA": 12.0, "USA": 2.0, "form": 16.0, "turned": 8.0, "causal": 12.0}
@@ -45,7 +46,8 @@ def dissipation(*, scale: str, root: int) -> Table:
     """
     n, beta = _SIZES[scale]
     rng = stream("studies.dissipation", 0, root=root)
-    tokens, masses = unit_tokens(n, _DIM, rng), rng.dirichlet(np.full(n, 8.0))
+    tokens = unit_tokens(n, _DIM, rng)
+    masses = rng.dirichlet(np.full(n, 8.0))
     columns: dict[str, list[object]] = {key: [] for key in ("run", "time", "energy", "climbed", "unweighted")}
     for run, length in _LENGTHS.items():
         law = Interaction(beta, form=FORM if run == "form" else None, weights=masses)
@@ -157,7 +159,8 @@ def energy_rates(x: Array, form: Array, value: Array) -> tuple[Array, Array]:
     weights = np.exp(x @ form @ x.swapaxes(1, 2))
     outputs = weights @ x / weights.sum(axis=2, keepdims=True) @ value.swapaxes(1, 2)
     moving = outputs - np.einsum("kij,kij->ki", x, outputs)[..., np.newaxis] * x
-    left, right = moving @ form @ x.swapaxes(1, 2), x @ form @ moving.swapaxes(1, 2)
+    left = moving @ form @ x.swapaxes(1, 2)
+    right = x @ form @ moving.swapaxes(1, 2)
     rates = np.einsum("kij,kij->k", weights, left + right)
     # a score is off by gamma(2 d) |A|, a velocity by a few times that much relative to 2 |V|, a term by both
     relative = 8.0 * gamma(2 * d) * (1.0 + sizes[0]) * 2.0 + gamma(n * n + 8 * d + 2 * n) + 4.0 * EXP_ULPS * U

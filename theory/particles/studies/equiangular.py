@@ -103,7 +103,8 @@ def _deviations(
     beta: float, rule: str, dims: list[int], batches: int, repeats: int, rng: np.random.Generator
 ) -> list[dict[str, Any]]:
     """Return batch means of the largest deviations for every dimension, and the mean of all at every time."""
-    each, few = batches * repeats, 8
+    each = batches * repeats
+    few = 8
     starts = [uniform_gaps(rng, EQUIANGULAR_TOKENS, d, each) for d in dims]
     shifted = [_gaps(rng.normal(SHIFT, 1.0, size=(few, EQUIANGULAR_TOKENS, d))) for d in dims[:4]]
     times = np.linspace(0.0, 6.0, 31) * (1.0 if rule == "SA" else 2.0 * np.exp(-beta))

@@ -79,7 +79,8 @@ def _run(sizes: tuple[int, ...], runs: int, rng: np.random.Generator) -> list[tu
     """Return one row for every size, of which the smaller ones take the first keys of the largest."""
     centre = OUTPUT_COVARIANCE @ OUTPUT_QUERY
     half = float(OUTPUT_QUERY @ centre) / 2.0
-    visible, own = np.array(sizes), float(np.exp(OUTPUT_QUERY @ OWN))
+    visible = np.array(sizes)
+    own = float(np.exp(OUTPUT_QUERY @ OWN))
     tilts = np.tile(OUTPUT_QUERY, (visible.size, 1))
     errors, linear, moved = (np.empty((runs, visible.size, 2)) for _ in range(3))
     for k in range(runs):

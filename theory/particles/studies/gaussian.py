@@ -123,7 +123,8 @@ def _logs(closure: Closure, start: float, times: list[float]) -> list[Interval]:
 
 def _passages(closure: Closure, start: float, levels: list[int]) -> tuple[list[Interval], list[Interval]]:
     """Return when the variance has doubled so many times: the logarithm takes the place of time."""
-    rate, first = log_variance_field(closure), math.log(start)
+    rate = log_variance_field(closure)
+    first = math.log(start)
 
     def velocity(state: Array) -> Array:
         return np.array([1.0, 1.0 / float(rate(state[0]))])

@@ -45,17 +45,20 @@ def noisy(*, scale: str, root: int) -> Table:
     rng = stream("noisy", 0, root=root)
     with precision():
         for beta in BETAS:
-            unit, sphere = hull(threshold(beta)), ZonalFreeEnergy(beta)
+            unit = hull(threshold(beta))
+            sphere = ZonalFreeEnergy(beta)
             rows += [_point("branch", sphere, unit, float(field)) for field in _FIELDS[scale]]
             for factor in FACTORS:
                 rows.append(_searched(sphere, factor, unit, rng))
                 found = _outer(sphere, _above(factor * unit.mid))
                 if found is not None and found.excess < 0.0:
                     field, balls = _witness(sphere, found)
-                    strength, value = Interval.exactly(factor * unit.mid) / unit, balls.excess(factor * unit.mid)
+                    strength = Interval.exactly(factor * unit.mid) / unit
+                    value = balls.excess(factor * unit.mid)
                     rows.append(("certified", 2, beta, field, strength, hull(balls.order), value))
         for dim, beta in ((2, 2.5), (2, 3.0), (2, 4.0), (3, 2.0), (4, 2.0)):
-            sphere, unit = ZonalFreeEnergy(beta, dim), hull(threshold(beta, dim=dim))
+            sphere = ZonalFreeEnergy(beta, dim)
+            unit = hull(threshold(beta, dim=dim))
             found = _outer(sphere, lambda e: e.excess)
             if found is not None:
                 field, balls = _witness(sphere, found)
@@ -63,7 +66,8 @@ def noisy(*, scale: str, root: int) -> Table:
                 value = balls.excess(math.ceil(level.hi * _LEVELS) / _LEVELS)
                 rows.append(("crossing", dim, beta, field, level / unit, hull(balls.order), value))
         for dim, beta in (*((2, b) for b in BETAS), *OTHERS):
-            sphere, unit = ZonalFreeEnergy(beta, dim), hull(threshold(beta, dim=dim))
+            sphere = ZonalFreeEnergy(beta, dim)
+            unit = hull(threshold(beta, dim=dim))
             rows += [_point("small", sphere, unit, field) for field in SMALL]
     names = ("part", "dim", "beta", "field", "strength", "order", "value")
     return Table(Kind.NUMERIC, dict.fromkeys(names, "1"), dict(zip(names, zip(*rows, strict=True), strict=True)))
@@ -94,7 +98,8 @@ def _point(
     part: str, sphere: ZonalFreeEnergy, unit: Interval, field: float
 ) -> tuple[str, int, float, float, Interval, Interval, Interval]:
     """Follow the branch to one field, on two rules: twice their difference and the error on the finer are the width."""
-    fine, coarse = sphere.branch(field), _coarse(sphere.beta, sphere.dim).branch(field)
+    fine = sphere.branch(field)
+    coarse = _coarse(sphere.beta, sphere.dim).branch(field)
     slack = sphere.slack(fine)
     order = _both(float(fine.overlaps[0]), float(coarse.overlaps[0]), slack.order)
     strength = _both(fine.strength, coarse.strength, slack.strength) / unit
@@ -113,13 +118,15 @@ def _searched(
     starts = np.zeros((5, sphere.degrees))
     starts[0, 0], starts[1, 0], starts[2, 0], starts[3, 1] = 0.1, 1.0, 4.0, 2.0
     starts[4, :8] = rng.normal(size=8)
-    strength, nothing = factor * unit.mid, Interval.exactly(0.0)
+    strength = factor * unit.mid
+    nothing = Interval.exactly(0.0)
     seen = [sphere.descend(strength, start) for start in starts]
     least = first_best([0.0, *(-each.excess for each in seen)])
     order, value = nothing, nothing  # of the uniform law
     if least > 0 and _rounded(seen[least - 1]).any():
         _, balls = _witness(sphere, seen[least - 1])
-        order, value = hull(balls.order), balls.excess(strength)
+        order = hull(balls.order)
+        value = balls.excess(strength)
     return "search", 2, sphere.beta, 0.0, Interval.exactly(strength) / unit, order, value
 
 

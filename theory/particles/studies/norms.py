@@ -43,7 +43,8 @@ def norms(*, scale: str, root: int) -> Table:
     for case in range(1 if scale == "quick" else 4):
         x = np.abs(stream("studies.norms", case, root=root).normal(size=(NORM_TOKENS, DIM)))
         x /= np.linalg.norm(x, axis=1, keepdims=True)
-        given, softmax = gaps(x), SoftmaxField(DotProduct(scale=NORM_BETA))
+        given = gaps(x)
+        softmax = SoftmaxField(DotProduct(scale=NORM_BETA))
         for norm in ("pre", "post"):
             named = (norm, case, NORM_TOKENS, NORM_BETA, float(given.max()))
             pre = norm == "pre"
