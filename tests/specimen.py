@@ -46,7 +46,7 @@ by hand, below
         assumptions=("integers", "no overflow"),
         spec=("MA.D1",),
         cites=("higham2002",),
-        provenance=("seen", "refereed on paper"),
+        source_status=("seen", "refereed on paper"),
     ),
     constant("three", "the sum is 3, 50% more", total=3),
     bug("minus", "the sign_of one summand", sign=-1),

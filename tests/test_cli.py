@@ -173,7 +173,10 @@ def test_reference_backend_is_in_the_command(capsys, folder):
         ),
         (lambda text: text.replace('"paper"', '"huge"'), "at huge, quick"),
         (lambda text: json.dumps(json.loads(text) | {"scales": {}}), "at none"),
-        (lambda text: json.dumps(json.loads(text) | {"provenance": ["hearsay"]}), "provenance: expected one of seen"),
+        (
+            lambda text: json.dumps(json.loads(text) | {"source_status": ["hearsay"]}),
+            "source_status: expected one of seen",
+        ),
         (lambda text: json.dumps(json.loads(text) | {"finds": ["doubted"]}), "'doubted' is not a valid Verdict"),
         (lambda text: json.dumps(json.loads(text) | {"finds": []}), "finds: expected verdicts, none of them vacuous"),
     ],
@@ -301,7 +304,7 @@ def test_report_renews_only_the_index(capsys, folder):
     assert "3 claims, 3 supported." in text
     assert "**supported** (numeric, scale paper)" in text
     assert "hypotheses: integers; no overflow" in text
-    assert "provenance [S] [ref-p] · source higham2002 · label MA.D1" in text
+    assert "source status [S] [ref-p] · source higham2002 · label MA.D1" in text
     assert run(capsys, "report", "--evidence", folder)[:2] == (0, f"{notes}: current, 3 claims\n")
     assert run(capsys, "report", "--check", "--evidence", folder)[0] == 0
     assert notes.read_text(encoding="utf-8") == text

@@ -69,7 +69,7 @@ def test_sources_and_labels_resolve(verification, path):
     claim = verification.claim
     assert set(claim.cites) <= set(KEYS)
     assert all(re.fullmatch(r"[A-Z]{2}\.[A-Z][0-9]+'?", item) for item in claim.spec)
-    for names in (claim.spec, claim.cites, claim.provenance):
+    for names in (claim.spec, claim.cites, claim.source_status):
         assert len(set(names)) == len(names)
 
 

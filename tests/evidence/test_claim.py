@@ -106,7 +106,7 @@ def test_departure_has_the_weakest_kind(kinds):
         ({"words": "two\nlines"}, r"^words, statement: expected"),
         ({"statement": ""}, r"^words, statement: expected text"),
         ({"spec": ("MA-L6",)}, r"^spec: expected an item such as 'MA\.L6', got 'MA-L6'$"),
-        ({"provenance": ("rumour",)}, r"^provenance: expected one of seen, .* got 'rumour'$"),
+        ({"source_status": ("rumour",)}, r"^source_status: expected one of seen, .* got 'rumour'$"),
         ({"finds": ()}, r"^finds: expected verdicts, none of them vacuous, for sums\.two, got \(\)$"),
         ({"finds": (Verdict.REFUTED, Verdict.VACUOUS)}, r"^finds: expected verdicts, none of them vacuous"),
     ],
@@ -118,7 +118,7 @@ def test_malformed_claims(fields, message):
         Claim(**good | fields)
 
 
-@pytest.mark.parametrize("name", ["assumptions", "spec", "cites", "provenance", "finds"])
+@pytest.mark.parametrize("name", ["assumptions", "spec", "cites", "source_status", "finds"])
 @pytest.mark.parametrize("value", ["one text", ["a list"], (1,), Verdict.REFUTED])
 def test_lists_of_a_claim_are_tuples_of_text(name, value):
     with pytest.raises(TypeError, match=rf"^{name}: expected"):

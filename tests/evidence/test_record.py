@@ -80,7 +80,7 @@ def test_record_says_everything(tmp_path):
     assert record["id"] == "demo.claim"
     assert record["words"] == "a claim for demonstration"
     assert record["assumptions"] == ["one", "two"]
-    assert (record["spec"], record["cites"], record["provenance"]) == (["MA.L6"], ["key2020"], ["derived"])
+    assert (record["spec"], record["cites"], record["source_status"]) == (["MA.L6"], ["key2020"], ["derived"])
     assert (record["verdict"], record["test"]) == ("supported", "verify/test_demo.py")
     entry = record["scales"]["quick"]
     assert (entry["verdict"], entry["kind"], entry["cases"], entry["root"]) == ("supported", "numeric", 1, ROOT)

@@ -12,7 +12,7 @@ import theory
 from tests.specimen import NOTES, lay
 from theory.__main__ import main
 from theory.evidence import Interval, Kind, Verdict
-from theory.evidence.claim import PROVENANCE
+from theory.evidence.claim import SOURCE_STATUS
 from theory.evidence.judge import Part
 from theory.report.archive import ArchiveError, find
 from theory.report.citation import bibliography, bibtex, escape_latex, latex, suite_bibtex
@@ -73,8 +73,8 @@ def test_every_source_is_well_formed():
             assert line.endswith(("},", " and")), f"{key}: {line}"
 
 
-def test_every_provenance_has_a_mark():
-    assert tuple(MARKS) == PROVENANCE
+def test_every_source_status_has_a_mark():
+    assert tuple(MARKS) == SOURCE_STATUS
     notes = (ROOT / "paper_notes.md").read_text(encoding="utf-8")
     for mark in MARKS.values():
         assert f"| [{mark}] |" in notes

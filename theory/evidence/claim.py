@@ -29,7 +29,7 @@ Measured: TypeAlias = Any  # intervals, balls and arrays of them; integers and f
 
 MADE_BY = ("constant", "hypothesis", "bug")
 RELATIONS = ("equals", "at_most", "at_least")
-PROVENANCE = ("seen", "recalled", "derived", "refereed", "refereed on paper")
+SOURCE_STATUS = ("seen", "recalled", "derived", "refereed", "refereed on paper")
 _ID = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\.[a-z0-9]+(?:-[a-z0-9]+)*")
 _ALIKE = 0.75  # of all letters in place: what one slip makes of five letters
 _SPEC = re.compile(r"[A-Z]{2}\.[A-Z]\d+'?")
@@ -55,8 +55,8 @@ class Claim:
         Labels, in this suite's own list of statements, of what this claim decides, such as ``MA.L6``.
     cites : tuple of str
         Keys of the sources in ``paper_notes.md``.
-    provenance : tuple of str
-        Where the wording comes from: any of ``PROVENANCE``.
+    source_status : tuple of str
+        Where the wording comes from: any of ``SOURCE_STATUS``.
     finds : tuple of Verdict
         What comes out and is a result: support, unless an open question is stated as a claim. Never ``VACUOUS``.
 
@@ -72,7 +72,7 @@ class Claim:
     assumptions: tuple[str, ...] = ()
     spec: tuple[str, ...] = ()
     cites: tuple[str, ...] = ()
-    provenance: tuple[str, ...] = ("derived",)
+    source_status: tuple[str, ...] = ("derived",)
     finds: tuple[Verdict, ...] = (Verdict.SUPPORTED,)
     remark: str = ""
 
@@ -81,7 +81,7 @@ class Claim:
             raise ValueError(f"id: expected 'subject.name' in lower case, got {self.id!r}")
         if not self.words.strip() or not self.statement.strip() or len(self.words.splitlines()) > 1:
             raise ValueError(f"words, statement: expected text for {self.id}, got {self.words!r}, {self.statement!r}")
-        for name in ("assumptions", "spec", "cites", "provenance", "finds"):
+        for name in ("assumptions", "spec", "cites", "source_status", "finds"):
             if not isinstance(getattr(self, name), tuple):
                 raise TypeError(f"{name}: expected a tuple for {self.id}, got {type(getattr(self, name)).__name__}")
             for item in getattr(self, name):
@@ -92,9 +92,9 @@ class Claim:
         for item in self.spec:
             if not _SPEC.fullmatch(item):
                 raise ValueError(f"spec: expected an item such as 'MA.L6', got {item!r}")
-        for mark in self.provenance:
-            if mark not in PROVENANCE:
-                raise ValueError(f"provenance: expected one of {', '.join(PROVENANCE)}, got {mark!r}")
+        for mark in self.source_status:
+            if mark not in SOURCE_STATUS:
+                raise ValueError(f"source_status: expected one of {', '.join(SOURCE_STATUS)}, got {mark!r}")
         if not self.finds or Verdict.VACUOUS in self.finds:
             raise ValueError(f"finds: expected verdicts, none of them vacuous, for {self.id}, got {self.finds!r}")
 

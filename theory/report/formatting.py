@@ -74,7 +74,7 @@ def format_claim(record: Record, changes: Changes | None = None) -> str:
         "",
         _line("statement", claim.statement),
         *(_line("" if k else "hypotheses", text) for k, text in enumerate(claim.assumptions or ("none",))),
-        _line("provenance", f"{', '.join(claim.provenance)} {marks(record)}"),
+        _line("source status", f"{', '.join(claim.source_status)} {marks(record)}"),
         _line("labels", ", ".join(claim.spec) or "none"),
         _line("sources", ", ".join(claim.cites) or "none"),
     ]

@@ -24,8 +24,8 @@ _SPECIAL = re.compile(r"([\\`*_<>\[\]|])")
 
 
 def marks(record: Record) -> str:
-    """Return the marks of the provenance of a claim's wording, such as ``[S] [ref]``."""
-    return " ".join(f"[{MARKS[name]}]" for name in record.claim.provenance)
+    """Return the marks of the source status of a claim's wording, such as ``[S] [ref]``."""
+    return " ".join(f"[{MARKS[name]}]" for name in record.claim.source_status)
 
 
 def format_index(records: Sequence[Record]) -> str:
@@ -46,7 +46,7 @@ def _item(record: Record) -> list[str]:
     about = [
         f"**{record.describe(best)}** ({best.kind.name.lower()}, scale {best.scale})",
         f"hypotheses: {'; '.join(_plain(a) for a in claim.assumptions) or 'none'}",
-        f"provenance {marks(record)}",
+        f"source status {marks(record)}",
         f"source {', '.join(claim.cites) or 'none'}",
         f"label {', '.join(claim.spec) or 'none'}",
     ]

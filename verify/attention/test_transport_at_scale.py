@@ -57,7 +57,7 @@ def small(scale, root):
         r"$\int \phi\,d\mu - \int \phi\,d\nu \le W_1(\mu, \nu) \le \int |x - y|\,\pi(dx, dy)$ for 1-Lipschitz $\phi$ and a coupling $\pi$",
         assumptions=("finitely many atoms",),
         cites=("villani2009",),
-        provenance=("derived",),
+        source_status=("derived",),
     ),
     constant("longer", "the distance is five per cent longer", factor=1.05),
     constant("shorter", "the distance is five per cent shorter", factor=0.95),

@@ -68,7 +68,7 @@ def planar(case, epsilon):
         ),
         spec=("DL.D2",),
         cites=RUAN,
-        provenance=("seen", "derived", "refereed"),
+        source_status=("seen", "derived", "refereed"),
     ),
     bug("printed", "the terms with C are divided by m_0 = 4 pi / sqrt(det c), as printed", printed=True),
     bug("diagonal", "only the pure third derivatives enter", pure=True),

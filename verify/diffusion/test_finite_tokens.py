@@ -18,7 +18,7 @@ from theory.evidence import Claim, bug, constant, equals, hypothesis, verifies
         assumptions=("independent tokens", "positive weights"),
         spec=("DL.B6",),
         cites=("owen2013",),
-        provenance=("derived",),
+        source_status=("derived",),
     ),
     constant("more", "the outcomes are those of one draw more", more=1),
     hypothesis("apart", "the query is not among the keys", among=False),

@@ -128,7 +128,7 @@ def told(where):
         ),
         spec=("DL.D5",),
         cites=RUAN,
-        provenance=("seen", "derived", "refereed"),
+        source_status=("seen", "derived", "refereed"),
     ),
     constant("unweighted", "the average along the curve has no weight but p", weighted=False),
     bug("printed", "the terms with C lack the mass m_0, as printed", printed=True),
@@ -202,7 +202,7 @@ def second_coefficient(case):
         ),
         spec=("DL.D6", "DL.D5"),
         cites=GRAY,
-        provenance=("seen", "recalled", "derived"),
+        source_status=("seen", "recalled", "derived"),
     ),
     constant("printed", "the volume is 1 - Ric(v, v) / 6, as printed", tangential=Fraction(1, 6)),
     bug(

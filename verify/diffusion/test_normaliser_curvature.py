@@ -28,7 +28,7 @@ MANIFOLDS = (  # the dimension of every sphere, and the factor of |x - y|^2 ther
         ),
         spec=("DL.D5", "DL.D6"),
         cites=GRAY,
-        provenance=("derived",),
+        source_status=("derived",),
     ),
     constant("third", "a third before integration", before=Fraction(1, 3)),
     bug(

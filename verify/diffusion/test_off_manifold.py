@@ -76,7 +76,7 @@ def quadrature(nodes=512):
         assumptions=("p and h trigonometric polynomials", r"$r = \frac25, 1, 2$"),
         spec=("DL.D4",),
         cites=RUAN,
-        provenance=("derived", "refereed"),
+        source_status=("derived", "refereed"),
     ),
     constant("on-circle", "the first order is epsilon / 2 at every distance", share=lambda _: Fraction(1, 2)),
     constant("drift", "the drift of the density is taken once", drift=1),

@@ -48,7 +48,7 @@ def definitions(x, *, heat, fuzzifier, biased):
         assumptions=("points in the plane, three groups of unequal density",),
         spec=("DL.A2",),
         cites=("ruan2024", "bezdek1981", "cheng1995", "coifman2006", "maaten2008"),
-        provenance=("seen", "derived"),
+        source_status=("seen", "derived"),
     ),
     constant("memberships", "fuzzy c-means with another exponent", fuzzifier=1.5),
     bug("bandwidth", "the exponent lacks its two", heat=2 * HEAT),

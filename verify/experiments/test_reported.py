@@ -127,7 +127,7 @@ def reported(task: Task, quantity: str, opponent: str, finds: Verdict, *more: Tw
         ),
         spec=("DL.E3",),
         cites=("ruan2024",),
-        provenance=("derived",),  # the paper prints curves and violin plots, no number
+        source_status=("derived",),  # the paper prints curves and violin plots, no number
         finds=(finds,),
     )
     return compared(stated, studies.finals, task, quantity, opponent, *more)
@@ -245,7 +245,7 @@ def early(name, quantity, opponent, finds, stated_when, *more):
         assumptions=(*MOONS.settings, state_power(MOONS), state_normality(MOONS), stated_when),
         spec=("DL.E3",),
         cites=("ruan2024",),
-        provenance=("derived",),
+        source_status=("derived",),
         finds=(finds,),
     )
     return compared(stated, studies.early, MOONS, quantity, opponent, *more)
@@ -266,7 +266,7 @@ test_moons_faster_self = early("faster-self", "loss", "self", Verdict.SUPPORTED,
         assumptions=AGE,
         spec=("DL.E3",),
         cites=("ruan2024",),
-        provenance=("derived",),
+        source_status=("derived",),
     ),
     constant("half", "the recorded runs score half as much", factor=0.5),
     hypothesis("permuted", "the recorded runs have the labels of other examples", labels="permuted", rule="published"),

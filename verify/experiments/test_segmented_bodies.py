@@ -14,7 +14,7 @@ from theory.experiments import studies
             "the mean is over newly drawn bodies, not over runs of training",
         ),
         cites=("ruan2024",),
-        provenance=("derived",),
+        source_status=("derived",),
     ),
     constant("half", "it names half of all faces more right", margin=0.5),
     bug("same", "both labels are those of one network", ours="self"),

@@ -114,7 +114,7 @@ def mixed():
         ),
         spec=("MA.A5",),
         cites=("vaswani2017", *ROA),
-        provenance=("derived", "refereed on paper"),
+        source_status=("derived", "refereed on paper"),
     ),
     bug("input-radius", "all constants are taken at the radius that enters the network", at_input=True),
     bug("sum", "the constants are added up", combine=sum),

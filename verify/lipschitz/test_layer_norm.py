@@ -30,7 +30,7 @@ def variants(rule):
         assumptions=(r"$\varepsilon > 0$",),
         spec=("MA.A5",),
         cites=("ba2016",),
-        provenance=("derived", "refereed on paper"),
+        source_status=("derived", "refereed on paper"),
     ),
     constant("near", "the constant is one per cent smaller", share=0.99),
     hypothesis("no-floor", "epsilon is next to nothing, with the same constant", rule="no-floor"),

@@ -35,7 +35,7 @@ sup = cache(sup_over)  # once for the claim and its twins, which change what is 
         assumptions=("the line", "local norm in squares"),
         spec=("FR.F04",),
         cites=("castin2024",),
-        provenance=REFEREED,
+        source_status=REFEREED,
     ),
     constant("published", "the exponent is 2 alpha", rate=2),
     constant("half", "the exponent is alpha / 2", rate=Fraction(1, 2)),

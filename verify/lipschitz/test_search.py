@@ -62,7 +62,7 @@ def stretched(name, p, form, positions, weights, velocities, *, still=False):
         ),
         spec=("MA.L6", "MA.L7", "MA.L8", "MA.R2", "MA.K3"),
         cites=("vuckovic2021", "kim2021", "castin2024"),
-        provenance=("derived", "refereed"),
+        source_status=("derived", "refereed"),
     ),
     constant("above", "the search finds 1.1 times the bound", records=dict.fromkeys(RECORDS, "1.2223")),
     constant("exponent", "the bound in W_1 is exp(alpha) (1 + 2 alpha)", exponent=1),

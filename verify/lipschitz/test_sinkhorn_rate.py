@@ -46,7 +46,7 @@ def swept(scores, start):
         ),
         spec=("FR.F01",),
         cites=("sinkhorn1967", "franklin1989", "knight2008"),
-        provenance=("recalled", "refereed"),
+        source_status=("recalled", "refereed"),
     ),
     constant("unsquared", "by the second singular value", power=1),
     bug("first-plan", "the singular value is that of the first plan, whose columns alone sum to one", last=False),

@@ -94,7 +94,7 @@ def plane(n):
         r"$d = N$, $x_1 = 0$, $x_k = re_{k-1}$, $e^{\beta r^2} = \sqrt{N - 2}$: as $x_1$ moves along $e_N$, the $W_1$ ratio is the column sum of the attention matrix, $\frac{N - 1}{2\sqrt{N - 2} + 1} + \big(1 + \frac{N - 1}{\sqrt{N - 2}}\big)^{-1} \ge \frac{\sqrt N}2 - \frac14$",
         assumptions=(r"$d \ge N \ge 4$", "equal masses"),
         spec=("MA.R5",),
-        provenance=("derived",),
+        source_status=("derived",),
     ),
     constant("near", "the column sum is two per cent larger", factor=1.02),
     bug("own", "a leg does not hear itself", own=0),
@@ -128,7 +128,7 @@ def test_star(run, *, factor=1.0, own=1, cloud=None):
         rf"the $W_1$ ratio of the star exceeds $1 + 4c_N$ iff $N \ge {CROSSING}$: $22.135 > 20.970$ at $N = 2000$, $31.39 > 23.30$ at $N = 4000$, and $\frac{{\sqrt N}}2 - \frac14 > 1 + 4c_N$ from there on",
         assumptions=(r"$d \ge N$", "equal masses"),
         spec=("MA.R5",),
-        provenance=("derived",),
+        source_status=("derived",),
     ),
     constant(
         "never", "the constant of the largest displacement holds in W1 for every number of tokens", crossing=math.inf
@@ -161,7 +161,7 @@ def test_crossing(run, *, crossing=CROSSING, size=near, grows="lambertw((exp(t)-
         r"$\mu = (1 - \epsilon)\delta_0 + \epsilon\delta_z$, $x = z$, $e^{-\beta z^2} = \epsilon/(1 - \epsilon)$: as the atom $z$ moves, $|\Gamma_\mu(x) - \Gamma_\nu(x)|/W_1(\mu, \nu) \to 1/(2\epsilon)$, which is $1.859$, $27.80$, $4052$ at $\beta z^2 = 1, 4, 9$; on $N$ equal atoms $N/2$",
         assumptions=(r"$d = 1$",),
         spec=("MA.R6",),
-        provenance=REFEREED,
+        source_status=REFEREED,
     ),
     constant("uniform", "one constant serves all z", uniform=True),
     hypothesis("moving", "the query moves with the atom", moving=True),

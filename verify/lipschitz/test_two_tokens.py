@@ -45,7 +45,7 @@ def outputs(sign, masses, residual):
         assumptions=("two tokens of equal weight, dimension one, $V = 1$", r"any real $x \ne y$ and $B \ne 0$"),
         spec=("MA.L9",),
         cites=("dobrushin1956",),
-        provenance=("derived", "refereed"),
+        source_status=("derived", "refereed"),
     ),
     constant("near", "they come nearer by one per cent", share=Fraction(99, 100)),
     hypothesis("skip", "the layer has a skip connection", residual=True),

@@ -123,7 +123,7 @@ def shares_of_norms():
         assumptions=("exponential and logarithm are within 4 units in the last place", "up to 100000 outcomes"),
         spec=("RA.B9",),
         cites=("higham2002",),
-        provenance=("derived",),
+        source_status=("derived",),
     ),
     constant("narrow", "a two-hundredth of each bound is one", share=0.005),
     bug(

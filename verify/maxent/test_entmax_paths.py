@@ -19,7 +19,7 @@ SOURCES = ("peters2019", "blondel2020")
         assumptions=("finite scores", "positive temperature"),
         spec=("RA.D2", "RA.A5"),
         cites=SOURCES,
-        provenance=("recalled", "derived", "refereed"),
+        source_status=("recalled", "derived", "refereed"),
     ),
     bug("exponent", "the logarithm has the exponent 1/(alpha - 1)", inverted=True),
     hypothesis("off-support", "entries without weight obey the equality as well", inside=False),

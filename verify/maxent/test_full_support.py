@@ -37,7 +37,7 @@ def entering(s, alpha, k, *, scaled):
         assumptions=(r"$\alpha \in \{1, \frac32, 2\}$", "six scores"),
         spec=("RA.A4", "RA.A5"),
         cites=SPARSE,
-        provenance=("derived", "refereed"),
+        source_status=("derived", "refereed"),
     ),
     constant("unscaled", "the factor alpha - 1 is missing", scaled=False),
     hypothesis("dense", "a weight vanishes for no temperature, as for softmax", dense=True),

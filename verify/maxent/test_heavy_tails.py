@@ -40,7 +40,7 @@ def freedoms(alpha, dim):
         assumptions=(r"$\alpha > 1 - \frac2d$", "positive definite scatter"),
         spec=("RA.F1", "RA.F3"),
         cites=(*SOURCES, "desouza1997"),
-        provenance=PAPER,
+        source_status=PAPER,
     ),
     constant("plain", "it has 1/(1 - alpha) degrees of freedom", freedom=lambda alpha, _: 1 / (1 - Fraction(alpha))),
     hypothesis(
@@ -120,7 +120,7 @@ def largest(sign, doublings, powers, u):
         ),
         spec=("RA.F3",),
         cites=(*SOURCES, "desouza1997"),
-        provenance=PAPER,
+        source_status=PAPER,
     ),
     hypothesis("one-threshold", "a density that is normalisable has a covariance", second=lambda d: 1 - 2 / d),
     constant(

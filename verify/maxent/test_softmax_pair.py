@@ -41,7 +41,7 @@ def heavy_pairs(run):
         assumptions=("temperature one",),
         spec=("FR.F06",),
         cites=("gao2017", "golub1973", "nair2025"),
-        provenance=("derived", "refereed"),
+        source_status=("derived", "refereed"),
     ),
     constant("quarter", "the bound is half as large, the constant of one sigmoid", factor=0.5),
     constant("near", "five quarters of what the other weights hold are lost", lost=1.25),

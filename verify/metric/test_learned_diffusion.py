@@ -165,7 +165,7 @@ def step(space, *, metric, volume, drift, time):
         assumptions=("in the limit of many tokens", "p positive and analytic", r"$\|U\|\|W\| < 1$"),
         spec=("DL.E2", "DL.B3", "DL.B4"),
         cites=RUAN,
-        provenance=("derived", "refereed on paper"),
+        source_status=("derived", "refereed on paper"),
     ),
     hypothesis("straight", "the metric is that of the tokens themselves", metric="input"),
     bug("transposed", "the metric is J J^T", metric="transposed"),

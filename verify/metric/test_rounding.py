@@ -44,7 +44,7 @@ def adding(rng):
         assumptions=("a hyperbolic tangent within four units in the last place",),
         spec=("DL.E2",),
         cites=("ruan2024",),
-        provenance=("derived",),
+        source_status=("derived",),
     ),
     constant("hundredth", "a hundredth of the stated error is enough", factor=0.01),
     bug("argument", "the rounding of the argument is forgotten", seen=0.0),

@@ -49,7 +49,7 @@ def extreme(position, count):
         assumptions=("d = 1, A, V > 0", "distinct tokens but for the named tie, none converging to 0"),
         spec=("FR.F26",),
         cites=SOURCES,
-        provenance=("seen", "refereed"),
+        source_status=("seen", "refereed"),
     ),
     constant("rank-one", "the rank is one", rank=lambda _both: 1),
     hypothesis("tied", "the two largest tokens are equal", cases=(*SIMPLE, "tied")),
@@ -85,7 +85,7 @@ def test_limit(run, *, rank=lambda both: 1 + both, cases=SIMPLE, choice=extreme,
         assumptions=("d = 1, A, V > 0", "distinct tokens but for the named tie, none converging to 0"),
         spec=("FR.F26",),
         cites=SOURCES,
-        provenance=("seen", "derived"),  # the rate V is refereed as one for all rows, which it is not
+        source_status=("seen", "derived"),  # the rate V is refereed as one for all rows, which it is not
     ),
     constant("twice", "the rate is 2V for all rows, since scores grow like x squared", power=lambda _lone: 2),
     constant("once", "the rate is V for all rows, since gaps converge", power=lambda _lone: 1),

@@ -121,7 +121,7 @@ def velocity(x, beta, rule):
         assumptions=(r"$-\frac1{n - 1} < \rho < 1$",),
         spec=("FR.F12",),
         cites=SURVEY,
-        provenance=("seen", "refereed"),
+        source_status=("seen", "refereed"),
     ),
     bug("own", "the sum of weights leaves out the token itself", own=0),
     constant("once", "only one of the two tokens is counted", doubled=1),
@@ -187,7 +187,7 @@ def waited(rule):
         assumptions=("equal overlaps at the start",),
         spec=("FR.F12",),
         cites=SURVEY,
-        provenance=("seen", "refereed"),
+        source_status=("seen", "refereed"),
     ),
     bug("own", "the sum of weights leaves out the token itself", own=0),
     constant("slow", "time runs one per cent slower", pace=0.99),
@@ -216,7 +216,7 @@ def integrated(end, n, beta, rule, start):
         assumptions=(r"$g = 1 - \rho$ falls from $g_0 < \frac n{n - 1}$", r"$\beta > 0$"),
         spec=("FR.F12", "FR.F23"),
         cites=SURVEY,
-        provenance=("derived",),
+        source_status=("derived",),
     ),
     bug("own", "the sum of weights leaves out the token itself", own=0),
     constant("faster", "the final exponent is one per cent larger", share=1.01),
@@ -285,7 +285,7 @@ def one_direction(rule):
         ),
         spec=("FR.F12",),
         cites=SURVEY,
-        provenance=("seen", "recalled"),
+        source_status=("seen", "recalled"),
     ),
     constant("inverse", "deviations of order 1/d", power=-1.0, below=lambda d: math.log(d) / d),
     constant("tenth", "the published bound may be divided by ten", among=10),
@@ -328,7 +328,7 @@ sup = cache(sup_over)  # once for the claim and its twins
         assumptions=(r"$0 \le m \le a, b \le 1$", r"$0 \le \beta(1 - m) \le 8$"),
         spec=("FR.F13",),
         cites=SURVEY,
-        provenance=("derived", "refereed"),
+        source_status=("derived", "refereed"),
     ),
     constant("near", "the bound is ten per cent larger", share="1.1"),
     hypothesis("obtuse", "the other overlaps may lie below m, down to 2m - 1", least="-1"),
@@ -354,7 +354,7 @@ def test_brackets(run, *, share="1", least="0", sign=-1):
         assumptions=(r"$m = \frac14$, $\langle x_3, x_4\rangle = \frac78$, $\beta = 1$",),
         spec=("FR.F13",),
         cites=SURVEY,
-        provenance=("derived",),  # the second order; that the rates agree is refereed
+        source_status=("derived",),  # the second order; that the rates agree is refereed
     ),
     constant("higher", "they agree to second order", factor=0),
     hypothesis("near-pair", "the near pair is one of the two that are watched", watched=(2, 3)),
@@ -410,7 +410,7 @@ def growth(table, rule, *parts):
         assumptions=(ACUTE,),
         spec=("FR.F13",),
         cites=SURVEY,
-        provenance=("derived", "refereed"),
+        source_status=("derived", "refereed"),
     ),
     constant("near", "the bound is one per cent larger", share=1.01),
     hypothesis("softmax", "the rows are normalised, and compared with the simplex under softmax", rule="SA"),
@@ -438,7 +438,7 @@ def test_slowest(run, *, share=1.0, rule="USA", more=0):
         ),
         spec=("FR.F13",),
         cites=SURVEY,
-        provenance=("derived",),  # the identity; the two numbers are refereed
+        source_status=("derived",),  # the identity; the two numbers are refereed
     ),
     constant("other", "the threshold is exp(beta (1 - m)) = 1", power=0),
     bug("own", "the simplex has no weight on the token itself", own=0),
@@ -471,7 +471,7 @@ def test_threshold(run, *, power=1, own=1, rule="SA"):
         assumptions=(ACUTE,),
         spec=("FR.F13",),
         cites=SURVEY,
-        provenance=("derived",),  # the first bound; the second is refereed
+        source_status=("derived",),  # the first bound; the second is refereed
     ),
     hypothesis("naive", "the simplex alone is compared with", pair=False),
     constant("near", "the bound is one per cent larger", share=1.01),
@@ -511,7 +511,7 @@ def paths(table, rule):
         assumptions=(r"$m(0) \ge 0$",),
         spec=("FR.F13",),
         cites=SURVEY,
-        provenance=("derived", "refereed"),
+        source_status=("derived", "refereed"),
     ),
     constant("near", "one per cent sooner", share=1.01),
     hypothesis("softmax", "the rows are normalised, and compared with the simplex under softmax", rule="SA"),
@@ -540,7 +540,7 @@ def test_slowest_path(run, *, share=1.0, rule="USA", masses=False):
         assumptions=(r"$m(0) \ge 0$",),
         spec=("FR.F13",),
         cites=SURVEY,
-        provenance=("derived",),  # all but the rate with n, which is refereed
+        source_status=("derived",),  # all but the rate with n, which is refereed
     ),
     hypothesis("naive", "the simplex is compared with at any beta", few=None),
     constant("near", "one per cent sooner", share=1.01),
@@ -598,7 +598,7 @@ def windows(times, logs):
         assumptions=("equal overlaps and norms at the start",),
         spec=("FR.F23",),
         cites=(*SURVEY, "xiong2020"),
-        provenance=("seen", "derived"),  # the equations and exponents are refereed, the constants are not
+        source_status=("seen", "derived"),  # the equations and exponents are refereed, the constants are not
     ),
     bug("own", "the sum of weights leaves out the token itself", own=0),
     constant("unrooted", "r A grows like exp(s)", power=1.0),
@@ -645,7 +645,7 @@ def first_gap(x):
         assumptions=("all tokens in one hemisphere",),
         spec=("FR.F23",),
         cites=(*SURVEY, "xiong2020"),
-        provenance=("seen", "derived"),  # the equations and exponents are refereed, the constants are not
+        source_status=("seen", "derived"),  # the equations and exponents are refereed, the constants are not
     ),
     constant("single", "like exp(-t)", pace=1.0),
     hypothesis("pre", "the layer is normalised on its way in only", norm="pre"),
@@ -703,7 +703,7 @@ def tail(n, beta, gap):
         assumptions=("equal overlaps and norms at the start",),
         spec=("FR.F23",),
         cites=(*SURVEY, "xiong2020"),
-        provenance=("seen", "derived"),  # the equations and exponents are refereed, the constants are not
+        source_status=("seen", "derived"),  # the equations and exponents are refereed, the constants are not
     ),
     constant("single", "like 1 / t", power=1.0),
     hypothesis("post", "the layer is normalised after each step", norm="post"),
@@ -739,7 +739,7 @@ def test_pre(run, *, power=2.0, norm="pre", late=1.0, share=1.0):
         assumptions=("all tokens in one hemisphere",),
         spec=("FR.F23",),
         cites=(*SURVEY, "xiong2020"),
-        provenance=("seen", "derived"),
+        source_status=("seen", "derived"),
     ),
     constant("single", "like 1 / t", power=1.0),
     hypothesis("post", "the layer is normalised after each step", norm="post"),

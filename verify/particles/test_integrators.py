@@ -28,7 +28,7 @@ def ending(problem, at, late=1):
         r"$|x_h(1) - x^*(1)| \sim h^p$, $x_h(1) \to x^*(1)$ for $\dot x = F(x) + \dot x^*(t) - F(x^*(t))$, on the sphere in charts $(x + v)/|x + v|$: $p = 1, 2, 4, 6$",
         assumptions=("fixed steps", "a smooth field"),
         cites=("hairer1993", "hairer2006"),
-        provenance=("recalled", "derived"),
+        source_status=("recalled", "derived"),
     ),
     constant("one-more", "each method has one order more", more=1),
     bug("weights", "the weights add up to 0.9999", methods=(SHORT,)),

@@ -21,7 +21,7 @@ from theory.evidence.judge import ALPHA, Part, Verdict, nearest_gap, rule
 from theory.evidence.runner import SCALES
 from theory.evidence.streams import ROOT
 
-_CLAIM = ("id", "words", "statement", "assumptions", "spec", "cites", "provenance")
+_CLAIM = ("id", "words", "statement", "assumptions", "spec", "cites", "source_status")
 _RECORD = frozenset({*_CLAIM, "finds", "remark", "scales", "test", "verdict"})
 _ENTRY = frozenset({
     "verdict", "kind", "alpha", "departure", "compared", "allowance", "cases", "worst", "tightness", "parts", "twins",
