@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.evidence import stream
+from theory.evidence import exact, stream
 from theory.evidence.enclosure import balls, precision
 from theory.particles import flow, studies
 from theory.particles.mean_field import (
@@ -145,6 +145,18 @@ def test_a_mixture_of_one_is_a_gaussian():
     points = mixture_field([[2.0]], [1.0, 3.0], [[1.0], [-1.0]], [[[0.0]], [[0.0]]])([[0.5]])  # two atoms
     law = np.array([math.exp(1.0), 3.0 * math.exp(-1.0)])
     assert points[0, 0] == pytest.approx((law[0] - law[1]) / law.sum(), rel=1e-14, abs=0.0)
+
+
+def test_floats_of_a_mixture_lie_in_its_enclosure():
+    parts = [drawn(case) for case in (9, 10)]
+    form, value = parts[0][2:]
+    means, covariances = zip(*(part[:2] for part in parts), strict=True)
+    field = mixture_field(form, [0.25, 0.5], means, covariances, value)
+    x = rng(11).normal(size=(5, 2))
+    inside = field(exact(x))
+    apart = np.abs(field(x) - inside.mid)
+    assert (apart <= 4.0 * inside.radius).all()  # the two are summed in different orders
+    assert inside.radius.max() < 1e-9
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 5, 40, 90])
