@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from theory.evidence import Interval, Intervals, Kind, as_intervals, ball, balls, equals, exact, norm, precision, within
+from theory.evidence.intervals import cover
 from theory.evidence.roundoff import EXP_ULPS, U
 
 HUGE, TINY, LEAST = 1.7e308, 2.3e-308, 5e-324
@@ -241,6 +242,20 @@ def test_within_holds_every_number_that_near():
         for truth in (Fraction(value) - Fraction(error), Fraction(value) + Fraction(error)):
             assert not misses((found.lo[0], found.hi[0]), truth)
     assert within(1.0, math.inf) == Interval.unknown()
+
+
+def test_what_floats_made_is_covered_unless_it_is_wrong():
+    truth = within([1.0, 2.0], 1e-12)
+    near = cover(truth, [1.0 + 3e-12, 2.0])
+    assert (near.lo <= truth.lo).all()
+    assert (near.hi >= [1.0 + 3e-12, 2.0]).all()
+    for fault in (1e-9, -1e-9, 1.0):
+        seen = cover(truth, [1.0, 2.0 + fault])
+        assert 1.0 in seen[0]
+        assert 2.0 not in seen[1]
+        assert 2.0 + fault in seen[1]
+    assert 0.5 in cover(exact(0.5), 0.5 + 2.0**-53)  # a rounding, of what is known exactly
+    assert cover(within([1.0], math.inf), [3.0]).lo[0] == -math.inf
 
 
 def test_middle_and_radius_hold_the_truth():

@@ -19,8 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_real
 from theory.evidence.interval import Interval, Kind, as_kind, enclose
+from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
+_ROUNDINGS = 16.0  # taken: floats that are off by so many times the widest enclosure are at fault
 QUIET = partial(np.errstate, all="ignore")  # an overflow is an infinite end, which is what is known
 
 
@@ -270,7 +272,10 @@ def within(values: ArrayLike, error: ArrayLike, kind: Kind = Kind.NUMERIC) -> An
 
 
 def cover(enclosed: Any, computed: ArrayLike) -> Any:
-    """Return the least enclosures that hold the truth and what floats made of it, so that a fault of theirs is seen.
+    """Return the least enclosures that hold the truth and what floats made of it, or what floats made if it is wrong.
+
+    Floats round about as much as the enclosures are wide. Where they are off by many times that, they are at fault, and
+    the answer is theirs alone: an enclosure of both would be as wide as the fault, and refute nothing.
 
     Parameters
     ----------
@@ -281,7 +286,15 @@ def cover(enclosed: Any, computed: ArrayLike) -> Any:
     """
     held = as_intervals(enclosed)
     floats = as_real(computed, "computed")
-    return bounded_by(np.minimum(held.lo, floats), np.maximum(held.hi, floats), held.kind)
+    if not held.size:
+        return enclosed
+    with QUIET():
+        width = held.hi - held.lo
+        near = _ROUNDINGS * (np.where(np.isfinite(width), width, 0.0).max() + U * np.abs(floats).max())
+        wrong = (floats < held.lo - near) | (floats > held.hi + near)
+        lo = np.where(wrong, floats - width, np.minimum(held.lo, floats))
+        hi = np.where(wrong, floats + width, np.maximum(held.hi, floats))
+    return bounded_by(lo, hi, held.kind)
 
 
 def as_intervals(value: Any, name: str = "operand") -> Intervals:
