@@ -28,7 +28,7 @@ from theory._validate import (
     as_vector,
     frozen,
 )
-from theory.evidence import as_intervals, exact, is_enclosed, norm
+from theory.evidence import Interval, as_intervals, exact, is_enclosed, norm
 from theory.evidence.intervals import cover
 
 _REMEDY = "; Measure.normalised divides by the sum"
@@ -234,7 +234,7 @@ class EnclosedMeasure(Measure):
         masses = np.concatenate([(1 - part) * first, part * second])
         return EnclosedMeasure(np.concatenate([self.points, other.points]), masses)
 
-    def blur(self) -> float:
+    def blur(self) -> Interval:
         r"""Bound the distance W1 between this measure and that of the middles.
 
         Atoms move by their radii. Two laws a and b on the same atoms x are apart by at most
@@ -246,7 +246,7 @@ class EnclosedMeasure(Measure):
         middle = exact(self.middle().weights)  # what the middle has been normalised to
         heaviest = self.points[int(self.weights.mid.argmax())]
         blur = blur + (abs(law - middle / middle.sum()) * norm(self.points - heaviest, axis=1)).sum()
-        return float(blur.hi)
+        return Interval(0.0, blur.hi, blur.kind)
 
 
 def as_law(points: Any, weights: Any = None) -> Measure:

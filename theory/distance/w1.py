@@ -92,6 +92,5 @@ def w1(mu: Measure, nu: Measure, *, iterations: int = 10_000_000, atoms: int = 4
 def _w1_enclosed(mu: EnclosedMeasure, nu: EnclosedMeasure, *, iterations: int, atoms: int) -> Interval:
     """Widen the distance of the middles by how far either measure may lie from its middle (triangle inequality)."""
     blur = mu.blur() + nu.blur()
-    kind = max(part.kind for part in (mu.points, mu.weights, nu.points, nu.weights))  # of what they are known by
-    between = w1(mu.middle(), nu.middle(), iterations=iterations, atoms=atoms) + Interval(-blur, blur, kind)
+    between = w1(mu.middle(), nu.middle(), iterations=iterations, atoms=atoms) + blur * Interval(-1.0, 1.0, blur.kind)
     return Interval(max(between.lo, 0.0), between.hi, between.kind)
