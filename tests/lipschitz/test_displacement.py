@@ -79,3 +79,11 @@ def test_quotient_of_a_translation_is_one():
     ratio = displacement_ratio(x, y, tuple(attend(z, z, z, score=SCORE) for z in (exact(x), exact(y))))
     assert 1.0 in ratio
     assert ratio.width < 1e-11
+
+
+def test_of_a_token_that_is_unknown_nothing_is_known():
+    known = np.array([[0.0, 1.0], [2.0, 3.0]])
+    lost = within(known, [[0.0, 0.0], [np.inf, 0.0]])
+    for pair in ((exact(known), lost), (lost, exact(known))):
+        found = displacement(*pair)
+        assert (found.lo, found.hi) == (0.0, np.inf)

@@ -28,6 +28,7 @@ from theory.evidence.roundoff import EXP_ULPS, SUBNORMAL, U, gamma
 Ends = tuple[Array, Array]
 _STEP = 2 * EXP_ULPS * U  # a unit in the last place is at most 2 U of the number
 _LARGEST = np.finfo(np.float64).max
+_MOST = 2**20  # chosen: whole powers up to this one take at most forty products
 
 
 def _down(x: Any) -> Any:
@@ -113,7 +114,7 @@ def _power(a: Intervals, b: Intervals) -> Ends:
     if _is_whole(b):
         return _whole_power(a, int(b.lo))
     if not ((a.lo > 0.0).all() or ((a.lo >= 0.0).all() and (b.lo > 0.0).all())):
-        raise ValueError("power: expected a whole exponent up to 64, or bases that are certainly positive")
+        raise ValueError(f"power: expected a whole exponent up to {_MOST}, or bases that are certainly positive")
     corners = [np.power(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
     low, high = np.minimum.reduce(corners), np.maximum.reduce(corners)
     return _library_ends(low, high, 0.0, np.inf)
@@ -122,7 +123,7 @@ def _power(a: Intervals, b: Intervals) -> Ends:
 def _is_whole(exponent: Intervals) -> bool:
     """Tell whether an exponent is one small whole number."""
     known = exponent.ndim == 0 and exponent.is_exact
-    return known and float(exponent.lo).is_integer() and abs(float(exponent.lo)) <= 64
+    return known and float(exponent.lo).is_integer() and abs(float(exponent.lo)) <= _MOST
 
 
 def _whole_power(a: Intervals, exponent: int) -> Ends:

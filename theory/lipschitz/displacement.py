@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_points
-from theory.evidence import Interval, exact, norm
+from theory.evidence import Interval, Kind, exact, norm
 from theory.lipschitz._numbers import exponent
 
 _NEAREST = 1e-8  # taken: closer tokens differ by little more than the rounding with which they were made
@@ -43,6 +43,8 @@ def displacement(x: ArrayLike, y: ArrayLike, p: float = math.inf) -> Interval:
     first = exact(as_points(x, "x"))
     second = exact(as_points(y, "y", size=first.shape[0], dim=first.shape[1]))
     power = exponent(p)
+    if not (np.isfinite(first.width).all() and np.isfinite(second.width).all()):
+        return Interval(0.0, math.inf, max(first.kind, second.kind, Kind.NUMERIC))  # of a token nothing is known
     ways = first - second
     largest = float(abs(ways).max().hi)
     if not largest < 1e150:

@@ -18,7 +18,7 @@ _COLOUR = {"supported": "32", "refuted": "1;31", "inconclusive": "33", "vacuous"
 _WIDTH = 110
 _FIRST = ("suite", "closure", "backend", "machine", "processor", "vectors", "kernels_for", "blas", "python")
 _ELSEWHERE = ("commit",)  # which has a line of its own
-_NAME = 13  # the widest label and two blanks
+_NAME = 15  # the longest name, "source status", and two spaces
 _RIGHT = {
     Kind.PROVED: "on a whole stated box, or symbolically",
     Kind.CERTIFIED: "on each case, by a two-sided enclosure",
