@@ -42,7 +42,7 @@ def _half(x):
 
 
 def _mix(x, means):
-    return mixture_field(SQUARE, MASSES, means, (POSITIVE,) * len(MASSES), SQUARE)(x)
+    return mixture_field(SQUARE, MASSES, means, [(0.5 + k) * POSITIVE for k in range(len(MASSES))], SQUARE)(x)
 
 
 # other settings than those of the tables, and what functions and records answer
@@ -72,6 +72,7 @@ MORE = {
     "Measure.push_forward": (lambda mu: mu.push_forward(_half), {"mu": Measure(X, MASSES / 3.0)}),
     "Measure.covariance": (lambda mu: (mu.mean(), mu.covariance(), mu.variance()), {"mu": Measure(X, MASSES / 3.0)}),
     "CircleField.still": (CircleField(0.0), {"theta": ANGLES}),
+    "CircleField.unnormalised": (CircleField(0.0, normalised=False), {"theta": ANGLES}),
     "CircleField.weighted": (CircleField(0.0, weights=np.array([0.5, 1.5, 1.0, 0.25])), {"theta": ANGLES}),
     "CircleField.repelling": (CircleField(-0.75, normalised=False), {"theta": ANGLES}),
     "Equiangular.normalised": (Equiangular(3, 0.75, normalised=True).shrinking, {"gap": MASSES / 4.0}),

@@ -9,14 +9,19 @@ float would be wide. What answers no enclosure is listed in ``tests/float_answer
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import inspect
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
+import theory
 from tests.bad_input.driver import called, cases
 from tests.float_answers import MORE, NO_ENCLOSURE, WIDE
 from theory.attention import Measure
@@ -195,6 +200,28 @@ def test_floats_are_answered_inside_what_is_enclosed(name):
         assert any("wide" in wrong for wrong in faults)  # what is narrow is not listed
         faults = {wrong for wrong in faults if "wide" not in wrong}
     assert faults == set()
+
+
+def test_every_branch_is_reached_with_floats_and_with_enclosures(monkeypatch):
+    reached: set[tuple[Path, int, bool]] = set()
+
+    def noted(*values):
+        frame = inspect.currentframe().f_back
+        reached.add((Path(frame.f_code.co_filename), frame.f_lineno, is_enclosed(*values)))
+        return is_enclosed(*values)
+
+    for module in [module for name, module in sys.modules.items() if name.startswith("theory.")]:
+        if vars(module).get("is_enclosed") is is_enclosed:
+            monkeypatch.setattr(module, "is_enclosed", noted)
+    for function, valid in CALLS.values():
+        judged(function, valid)
+    asks = {
+        (path, node.lineno)
+        for path in Path(theory.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "is_enclosed"
+    }
+    assert {(*ask, known) for ask in asks for known in (False, True)} - reached == set()
 
 
 def test_only_what_is_called_is_listed():
