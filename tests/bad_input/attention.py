@@ -25,9 +25,11 @@ from theory.attention import (
     Stack,
     TorusDistance,
     barycentres,
+    read,
 )
 from theory.attention.sinkhorn import doubly_normalised
 from theory.attention.variants import PositiveFeatures, TrigonometricFeatures, elu_features
+from theory.engine import Direction
 from theory.maxent import row_map
 
 
@@ -49,6 +51,7 @@ HEAD = Head(SQUARE, SQUARE.T, SQUARE, SQUARE.T)
 FOUND = doubly_normalised(X, Y, score=SCORE)
 TOKENS = {"queries": X, "keys": Y, "values": V}
 HOW = {"method": "dense", "accuracy": 1e-12, "precision": "double"}
+LINEAR = {"score": SCORE, "log_weights": MASSES, "visible": np.array([1, 2, 3])}
 MARKS = {"query_landmarks": LANDMARKS, "key_landmarks": LANDMARKS + 0.25, "score": SCORE}
 MATRICES = {
     "left": np.array([[0.25, 0.75], [0.5, 0.5]]),
@@ -140,6 +143,10 @@ VALID = {
     "variants.attend_nystrom": {**TOKENS, **MARKS},
     "variants.attend_rows": {**TOKENS, "rows": row_map("sparsemax"), "score": SCORE, "causal": False},
     "variants.attend_window": {**TOKENS, "back": 1, "ahead": 1, "score": SCORE, "weights": MASSES},
+    "calculus.attend_jvp": {**TOKENS, "direction": Direction(X, Y, V, MASSES), **LINEAR},
+    "calculus.attend_vjp": {**TOKENS, "cotangent": V, **LINEAR},
+    "calculus.attend_moments": {**TOKENS, "score": SCORE, "weights": MASSES},
+    "calculus.merge_attention": {"parts": (read(X, Y, V), read(X, X, V))},
     "barycentres": {},
     "boltzmann_gibbs": {"nu": MU, "potential": MASSES, "where": np.array([True, True, False])},
     "sinkhorn.doubly_normalised": {
@@ -176,7 +183,7 @@ for _name, _score in SCORES.items():
     VALID[f"{_name}.bounds"] = {"self": _score, "x": X, "y": Y}
     VALID[f"{_name}.constants"] = {"self": _score if _name != "DotProduct" else DotProduct(0.5), "radius": 1.7}
 
-SKIPPED = {"sinkhorn.Sinkhorn": "what doubly_normalised returns; nobody makes one by hand"}
+SKIPPED = {"Sinkhorn": "what doubly_normalised returns; nobody makes one by hand"}
 ALIASES = {"x": ("queries", "score"), "y": ("keys", "score"), "z": ("score",), ("Lookup.at", "x"): ("nu",)}
 ACCEPTED = {
     ("variants.top_k", "scores", "-inf"): "marks a key that is not seen",

@@ -73,7 +73,7 @@ def attend_jvp(
 
 
 def attend_vjp(
-    queries: ArrayLike, keys: ArrayLike, values: ArrayLike, cotangent: NDArray[np.float64], *,
+    queries: ArrayLike, keys: ArrayLike, values: ArrayLike, cotangent: ArrayLike, *,
     score: Smooth = _SCALED, log_weights: ArrayLike | None = None, visible: NDArray[np.int64] | None = None,
 ) -> Direction:  # fmt: skip
     """Return the gradient of ``sum(cotangent * output)`` in queries, keys, values and log-weights.
@@ -81,6 +81,7 @@ def attend_vjp(
     Parameters as of :func:`attend_jvp`; ``cotangent`` is (m, d_v). Enclosed if an argument is.
     """
     q, k, v, added = _problem(queries, keys, values, score, log_weights)
+    cotangent = as_points(cotangent, "cotangent", size=q.shape[0], dim=v.shape[1])
     if not is_enclosed(q, k, v):
         return engine.vjp(pairs_of(score, q, k), v, cotangent, log_weights=added, visible=visible)
     floats = attend_vjp(

@@ -28,7 +28,8 @@ def merge_attention(parts: Sequence[AttentionResult]) -> AttentionResult:
     TypeError
         If a part is something else.
     """
-    if not any(isinstance(part, AttentionResult) and is_enclosed(*part[:2]) for part in parts):
+    given = parts if isinstance(parts, (list, tuple)) else ()
+    if not any(isinstance(part, AttentionResult) and is_enclosed(*part[:2]) for part in given):
         return engine.merge(parts)
     floats = engine.merge([
         part._replace(output=as_intervals(part.output).mid, log_partition=as_intervals(part.log_partition).mid)
