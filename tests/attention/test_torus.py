@@ -5,7 +5,7 @@ import pytest
 
 from theory import attend
 from theory.attention import DotProduct, TorusDistance, rounding
-from theory.evidence import stream
+from theory.evidence import exact, stream
 from theory.evidence.enclosure import hull, precision
 from verify import textbook
 
@@ -67,3 +67,9 @@ def test_bad_scale(scale):
 def test_dimensions_must_agree():
     with pytest.raises(ValueError, match=r"^keys: expected dimension 1 as the queries, got 2$"):
         attend([[0.0]], [[0.0, 1.0]], [[1.0]], score=TorusDistance())
+
+
+@pytest.mark.parametrize("carrier", [np.asarray, exact])
+def test_angles_of_other_dimensions_are_refused(carrier):
+    with pytest.raises(ValueError, match="expected dimension 1 as the queries"):
+        TorusDistance().matrix(carrier(np.ones((2, 1))), np.ones((3, 3)))

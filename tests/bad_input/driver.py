@@ -340,13 +340,21 @@ def cases() -> list[Case]:
     return [Case(room, name, table) for room, table in tables().items() for name in table.VALID]
 
 
+_INNER = {
+    **dict.fromkeys(("studies", "settings"), "studies and what they are about take no argument"),
+    "record": "reads and writes files; tests/evidence gives it damaged ones",
+    "torch": "needs PyTorch; tests/metric judges it where that is installed",
+    **dict.fromkeys(("tasks", "data", "training", "analysis"), "the parts of run_experiment, which checks for them"),
+}
+
+
 def door(room: str) -> set[str]:
     """Return the public functions and classes that a room and its folders show.
 
-    Without exceptions, protocols and enumerations; studies and what they are about take no argument.
+    Without exceptions, protocols and enumerations, and without the folders of ``_INNER``.
     """
     folders = Path(__file__).parents[2].joinpath("theory", room).glob("*/__init__.py")
-    inner = [f"theory.{room}.{path.parent.name}" for path in folders if path.parent.name not in {"studies", "settings"}]
+    inner = [f"theory.{room}.{path.parent.name}" for path in folders if path.parent.name not in _INNER]
     return set().union(*(shown_by(package) for package in (f"theory.{room}", *inner)))
 
 

@@ -165,6 +165,7 @@ SKIPPED = {
     "FixedPoint": "what fixed_measure and its like return",
     "Stretch": "the witness of a Row",
     "AttentionWeights": "what as_attention_weights returns; its checks are there",
+    "run_command": "takes the options of a command line; tests/test_certify_cli.py gives it bad ones",
     "read_weights": "reads files: tests/lipschitz/test_certify.py gives it damaged ones",
 }
 ALIASES = {}

@@ -13,6 +13,7 @@ from theory.attention import attend
 from theory.diffusion import Bilinear, propagate
 from theory.diffusion.similarity import hot_expansion, radial_multiplier, sphere_tokens
 from theory.diffusion.similarity.bilinear import resultant
+from theory.evidence import within
 
 RNG = np.random.default_rng(5)
 FORM, QUERY = RNG.normal(size=(3, 3)), RNG.normal(size=3)
@@ -135,3 +136,8 @@ def test_bad_input_is_named(call, words):
     with pytest.raises(ValueError) as caught:  # noqa: PT011  the words are compared below
         call()
     assert str(caught.value).startswith(words)
+
+
+def test_a_radial_multiplier_drops_no_width_of_its_order():
+    with pytest.raises(ValueError, match="k: expected numbers that are known exactly"):
+        radial_multiplier(1.0, 0.5)(within([2.0], 1.0))

@@ -9,7 +9,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.attention import SquaredDistance
+from theory import Measure, attend
+from theory.attention import Softmatch, SquaredDistance
 from theory.attention.sinkhorn import doubly_normalised
 from theory.diffusion import (
     Bilinear,
@@ -20,7 +21,7 @@ from theory.diffusion import (
     heat_multiplier,
     semigroup,
 )
-from theory.diffusion.layers import advance_tokens, line_tokens
+from theory.diffusion.layers import advance_tokens, line_tokens, stationary_law
 from theory.diffusion.limits import (
     average_balanced,
     divide_series,
@@ -30,6 +31,7 @@ from theory.diffusion.limits import (
     quantile_aliases,
     read_levels,
     sinkhorn_change,
+    sweep_law,
     sweep_shift,
 )
 from theory.diffusion.limits.laplace import inverse_of
@@ -302,3 +304,18 @@ def test_moments_of_a_quartic():
         0,
         1,
     ]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda x: inverse_of(np.eye(4) + x * np.eye(4)),
+        lambda x: PeriodicGrid((4,)).multiply(x, np.ones_like),
+        lambda x: sweep_law(PeriodicGrid((4,)), 1.0 + x, np.ones_like, 1),
+        lambda x: stationary_law(np.full((4, 4), 0.25) + x / 8.0),
+        lambda x: attend(x[:, np.newaxis], np.ones((4, 1)), np.eye(4)),
+        lambda x: Softmatch(SquaredDistance(), Measure(np.ones((4, 1)))).rows(x[:, np.newaxis]),
+    ],
+)  # fmt: skip
+def test_the_kind_of_what_is_asked_with_is_kept(asked):
+    assert asked(within(np.zeros(4), 1e-3, Kind.STATISTICAL)).kind is Kind.STATISTICAL

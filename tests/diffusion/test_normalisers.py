@@ -20,7 +20,7 @@ from theory.diffusion.layers import asymmetry, velocity_field
 from theory.diffusion.layers.gradient_flow import _solved
 from theory.diffusion.limits import balance_error, sinkhorn_change, sweep_law
 from theory.diffusion.limits.normalisers import balance_law
-from theory.evidence import exact
+from theory.evidence import exact, within
 from theory.evidence.enclosure import ball, balls
 
 GRID = PeriodicGrid((64,))
@@ -249,3 +249,12 @@ def test_sweeps_hold_the_truth_where_the_density_almost_vanishes():
     assert (np.abs(found.mid - p) / p).max() > 1e-12
     assert (found.radius / p).max() < 1e-3
     assert sweep_law(GRID, p, np.ones_like, 2) in found
+
+
+def test_sweeps_of_a_wide_density_hold_all_of_them():
+    """Where neighbours lend each other their masses, one sweep multiplies what each is off."""
+    grid = PeriodicGrid((8,))
+    middle, reach = np.ones(8), 0.9
+    member = middle + reach * (-1.0) ** np.arange(8)
+    beside = lambda k: np.cos(2.0 * np.pi * k / 8)  # noqa: E731  the mean of both neighbours
+    assert sweep_law(grid, member, beside, 1) in sweep_law(grid, within(middle, reach), beside, 1)

@@ -354,3 +354,72 @@ def test_arrays_of_findings_fit():
         equals(exact([1.0, 2.0]), [1.0, 2.0], scale=-1)
     with pytest.raises(ValueError, match=r"^measured: expected at least one entry"):
         equals(exact(np.ones((0, 2))), 1.0)
+
+
+def test_the_underflow_is_charged_to_the_smallest_entry():
+    found = equals(Intervals([LEAST, -1.0], [2 * LEAST, 1.0]), [0.0, 0.0], scale=[1e5, 1.0])
+    assert found.departure.lo > 0.0
+
+
+@pytest.mark.parametrize("measured", [[0.1, 0.2], [exact(0.1), 0.2], np.array([exact(0.1), 0.2], dtype=object)])
+def test_bare_floats_hide_in_no_list(measured):
+    with pytest.raises(TypeError, match=r"^measured: expected enclosures"):
+        equals(measured, [0.1, 0.2])
+
+
+# --- what NumPy would do in silence ---
+
+
+def test_functions_that_overflow_below_have_an_upper_end():
+    found = np.sinh(Intervals([-800.0, -900.0], [-790.0, 0.0]))
+    assert not np.isnan([found.lo, found.hi]).any()
+    assert found.lo[0] == -math.inf
+    assert found.hi[0] < 0.0
+
+
+@pytest.mark.parametrize("multiply", [np.matmul, lambda x, y: np.convolve(x, y, "valid")[0]])
+def test_products_charge_a_rounding_that_underflows(multiply):
+    """A gamma of tiny numbers underflows, and what it stands for is large again beside huge ones."""
+    left, right = np.full(64, 1e300 / 3.0), np.full(64, 1e-310)
+    found = multiply(exact(left), right)
+    assert found.width >= 2 * float(gamma_of(64) * 64 * Fraction(left[0]) * Fraction(right[0]))
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda x: np.add.reduce(x, where=[True, False]), lambda x: np.maximum.reduce(x, initial=9.0),
+        lambda x: np.sum(x, out=np.zeros(())), lambda x: np.max(x, out=np.zeros(())),
+        lambda x: np.mean(x, dtype=np.float32), lambda x: np.concatenate([x], out=np.zeros(2)),
+        lambda x: np.concatenate([x], dtype=np.float32, casting="unsafe"),
+        lambda x: np.stack([x], out=np.zeros((1, 2))),
+        lambda x: np.take(x, [0, 1], out=np.zeros(2)), lambda x: np.dot(np.ones((2, 2)), np.stack([[x, x]])),
+    ],
+)  # fmt: skip
+def test_options_that_would_drop_the_error_raise(operation):
+    with pytest.raises(TypeError):
+        operation(within([1.0, 2.0], 0.5))
+
+
+def test_functions_follow_the_axes_of_numpy():
+    x = np.arange(12.0).reshape(2, 2, 3) ** 2
+    assert np.array_equal(np.diff(exact(x)).mid, np.diff(x))
+    assert np.array_equal(np.trace(exact(x)).mid, np.trace(x))
+    assert np.array_equal(np.stack([exact(x)], -1).mid, np.stack([x], -1))
+
+
+def test_enclosures_do_not_change_with_what_they_were_made_of():
+    values = np.array([1.0, 2.0])
+    ends = np.array([3.0, 4.0])
+    x, wide = exact(values), Intervals(values, ends)
+    values[0] = ends[0] = 9.0
+    assert (x.lo[0], wide.lo[0], wide.hi[0]) == (1.0, 1.0, 3.0)
+    assert x.is_exact
+    with pytest.raises(ValueError, match="read-only"):
+        x.mid[0] = 9.0
+
+
+def test_integers_are_not_rounded():
+    assert 2**53 + 1 not in exact([2.0**53])
+    with pytest.raises(ValueError, match=r"^hi: expected integers up to 2\*\*53"):
+        Intervals([0.0, 0.0], [2**53 + 1, math.inf])

@@ -63,3 +63,7 @@ def test_what_is_no_matrix():
 )
 def test_ranks_are_exact(matrix, rank):
     assert exact_rank(matrix) == rank
+
+
+def test_integers_beside_floats_keep_their_digits():
+    assert exact_rank([[2**53 + 1, 0.5], [2**53, 0.5]]) == 2

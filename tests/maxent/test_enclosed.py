@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from theory import Measure
-from theory.evidence import Intervals, balls, exact, stream
+from theory.evidence import Intervals, Kind, balls, exact, stream, within
 from theory.maxent import (
     BetaGaussian,
     budget,
@@ -198,3 +198,19 @@ def test_densities_of_a_scatter_that_is_nearly_singular(alpha):
     found = BetaGaussian(np.zeros(2), scatter, alpha).enclosed().density(x)
     assert float(BetaGaussian(np.zeros(2), nearby, alpha).density(x)) in found
     assert found.width <= 1e-6 * found.lo
+
+
+def test_a_prior_that_may_vanish_leaves_the_weight_open():
+    found = softmax(np.zeros(2), prior=Intervals([0.0, 0.8], [0.2, 1.0]))
+    assert np.array([0.0, 1.0]) in found
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        softmax, log_softmax, softmax_value, lambda s: entmax(s, 1.5), lambda s: budget(s, 1.0),
+        lambda s: softmax_vjp(softmax(s), [1.0, 2.0]),
+    ],
+)  # fmt: skip
+def test_the_kind_of_scores_is_that_of_the_answer(asked):
+    assert asked(within(np.zeros(2), 0.1, Kind.STATISTICAL)).kind is Kind.STATISTICAL

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.evidence import exact, stream
+from theory.evidence import exact, stream, within
 from theory.evidence.enclosure import balls, precision
 from theory.particles import flow, studies
 from theory.particles.mean_field import (
@@ -278,3 +278,16 @@ def test_the_error_of_a_coupling_covers_a_coarse_root(monkeypatch):
                 coarse.setattr(np.linalg, "svd", lambda a, unit=unit: svd(turned(a, unit * np.linalg.norm(a, 2))))
                 used.append(np.linalg.norm(sinkhorn_coupling(covariance, form) - exact) / bound)
     assert 0.1 < max(used) <= 1.0
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda wide: sinkhorn_coupling(wide, np.eye(2)), lambda wide: sinkhorn_coupling(np.eye(2), wide),
+        lambda wide: softmax_covariance(-np.eye(2), wide, 0.1), lambda wide: blow_up_time(np.eye(2), wide),
+        lambda wide: collapse_shape(-1.0 * wide),
+    ],
+)  # fmt: skip
+def test_a_width_that_no_lemma_covers_is_refused(asked):
+    with pytest.raises(ValueError, match="expected numbers that are known exactly"):
+        asked(within(np.eye(2), 0.1))

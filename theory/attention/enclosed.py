@@ -18,6 +18,7 @@ from theory.attention.output import partition_error, weight_error
 from theory.attention.score import Score, bounded, pairs_of
 from theory.engine import AttentionResult
 from theory.evidence import Intervals, as_intervals, is_enclosed, within
+from theory.evidence.intervals import weakest
 from theory.evidence.roundoff import average_error
 
 _TINY = 1e-300  # derived: smaller weights are known up to this absolutely, see softmax_error
@@ -62,9 +63,10 @@ def enclose_outputs(
     error = average_error(float(np.abs(v.mid).max()), len(k), relative=relative)
     reach = np.nextafter(error + v.radius.max(axis=0), np.inf)
     slack = partition_error(q.mid, k.mid, bounded(score), logs) + moved
+    scored = (q, k, added, getattr(score, "form", None))
     return AttentionResult(
-        within(found.output, np.broadcast_to(reach, found.output.shape)),
-        within(found.log_partition, np.nextafter(slack, np.inf)),
+        within(found.output, np.broadcast_to(reach, found.output.shape), weakest(v, *scored)),
+        within(found.log_partition, np.nextafter(slack, np.inf), weakest(*scored)),
     )
 
 
@@ -75,7 +77,8 @@ def enclose_weights(score: Score, queries: Any, keys: Any, *, log_weights: Any =
     logs = _middle(added)
     found = engine.weights(pairs_of(score, q.mid, k.mid), log_weights=logs)
     relative = weight_error(q.mid, k.mid, bounded(score), logs, moved=_moved(score, q, k, added))
-    enclosed: Intervals = np.minimum(np.maximum(within(found, relative * found + _TINY), 0.0), 1.0)
+    kind = weakest(q, k, added, getattr(score, "form", None))
+    enclosed: Intervals = np.minimum(np.maximum(within(found, relative * found + _TINY, kind), 0.0), 1.0)
     return enclosed
 
 

@@ -42,6 +42,8 @@ class TorusDistance:
     def matrix(self, x: ArrayLike, y: ArrayLike) -> Array:
         """Return the (m, n) scores, enclosed if the points are."""
         x, y = as_points(x, "x"), as_points(y, "y")
+        if x.shape[1] != y.shape[1]:
+            raise ValueError(f"keys: expected dimension {x.shape[1]} as the queries, got {y.shape[1]}")
         half = np.sin(0.5 * (x[:, np.newaxis, :] - y[np.newaxis, :, :]))
         if is_enclosed(half):
             return -4.0 * self.scale * (half * half).sum(axis=2)  # type: ignore[no-any-return]

@@ -180,8 +180,7 @@ def _axes(value: Any) -> int:
 
 def _worst_entry(relation: str, measured: Any, claimed: Any, scale: Any) -> tuple[Interval, Interval, Interval | None]:
     """Return the entry that refutes most clearly, or else the one that leaves most room; none has axes left."""
-    floats = isinstance(measured, np.ndarray) and measured.dtype.kind == "f"
-    if floats or not _axes(measured):
+    if _of_floats(measured) or not _axes(measured):
         raise TypeError(f"measured: expected enclosures (exact(x) for exact numbers), got {_named(measured)}")
     values = as_intervals(measured, "measured")
     bounds = as_intervals(claimed, "claimed")
@@ -198,15 +197,22 @@ def _worst_entry(relation: str, measured: Any, claimed: Any, scale: Any) -> tupl
     if not (units.lo > 0.0).all():
         least = units.lo.min()
         raise ValueError(f"scale: expected a positive scale (the claimed value may vanish), got at least {least}")
-    if not (units.lo > 0.0).all():
-        least = units.lo.min()
-        raise ValueError(f"scale: expected a positive scale (the claimed value may vanish), got at least {least}")
     departures = as_intervals(off / units)
-    refuted = bool((departures.lo > 0.0).any())
-    entry = int(np.argmax(departures.lo if refuted else departures.hi))
+    certain = as_intervals(off).lo > 0.0  # also where the quotient underflows
+    least = np.where(certain, np.maximum(departures.lo, math.ulp(0.0)), departures.lo)
+    entry = int(np.argmax(least if certain.any() else departures.hi))
     worst = np.unravel_index(entry, values.shape)
     own = [array[worst] if array.ndim else array[()] for array in (values, bounds, units)]
     return own[0], own[1], None if scale is None else own[2]
+
+
+def _of_floats(values: Any) -> bool:
+    """Tell whether an array holds a bare float, whose error nobody derived."""
+    if isinstance(values, (list, tuple)):
+        return any(map(_of_floats, values))
+    if isinstance(values, np.ndarray):
+        return values.dtype.kind == "f" or (values.dtype == object and any(map(_of_floats, values.ravel().tolist())))
+    return isinstance(values, (float, np.floating))
 
 
 def _named(value: Any) -> str:

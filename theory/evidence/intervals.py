@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_real
+from theory._validate import as_real, frozen
 from theory.evidence.interval import Interval, Kind, as_kind, enclose
 from theory.evidence.roundoff import U
 
@@ -50,8 +50,8 @@ class Intervals(NDArrayOperatorsMixin):
 
     def __init__(self, lo: ArrayLike, hi: ArrayLike, kind: Kind = Kind.NUMERIC) -> None:
         self.kind = as_kind(kind)
-        self.lo = _as_ends(lo, "lo")
-        self.hi = self.lo if hi is lo else _as_ends(hi, "hi")
+        self.lo = _settled(_as_ends(lo, "lo"))
+        self.hi = self.lo if hi is lo else _settled(_as_ends(hi, "hi"))
         if self.lo.shape != self.hi.shape:
             raise ValueError(f"hi: expected the shape of lo, {self.lo.shape}, got {self.hi.shape}")
         sound = (self.lo <= self.hi) & (self.lo < np.inf) & (self.hi > -np.inf)
@@ -124,21 +124,25 @@ class Intervals(NDArrayOperatorsMixin):
         """Return the entries in a row."""
         return self.reshape(-1)
 
-    def sum(self, axis: Any = None, dtype: None = None, out: None = None, keepdims: bool = False) -> Any:  # noqa: ARG002
+    def sum(self, axis: Any = None, dtype: None = None, out: None = None, keepdims: bool = False) -> Any:
         """Enclose the sum along an axis."""
+        _refuse_places(dtype, out)
         return self._reduced(np.add, axis, keepdims)
 
-    def mean(self, axis: Any = None, dtype: None = None, out: None = None, keepdims: bool = False) -> Any:  # noqa: ARG002
+    def mean(self, axis: Any = None, dtype: None = None, out: None = None, keepdims: bool = False) -> Any:
         """Enclose the mean along an axis."""
+        _refuse_places(dtype, out)
         total = self.sum(axis=axis, keepdims=keepdims)
         return total / (self.size // getattr(total, "size", 1))
 
-    def max(self, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:  # noqa: ARG002
+    def max(self, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
         """Enclose the largest entry along an axis."""
+        _refuse_places(None, out)
         return self._reduced(np.maximum, axis, keepdims)
 
-    def min(self, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:  # noqa: ARG002
+    def min(self, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
         """Enclose the smallest entry along an axis."""
+        _refuse_places(None, out)
         return self._reduced(np.minimum, axis, keepdims)
 
     def _reduced(self, ufunc: Any, axis: Any, keepdims: bool) -> Any:
@@ -156,6 +160,7 @@ class Intervals(NDArrayOperatorsMixin):
     def __contains__(self, values: ArrayLike) -> bool:
         """Tell whether exactly known numbers all lie inside."""
         numbers = np.asarray(values)
+        numbers = numbers.astype(object) if numbers.dtype.kind in "iu" else numbers  # floats would round them
         return bool(((self.lo <= numbers) & (numbers <= self.hi)).all())
 
     def __bool__(self) -> bool:
@@ -192,8 +197,19 @@ def _as_ends(values: ArrayLike, name: str) -> Array:
     if not infinite.any():
         return as_real(values, name)
     plain = np.array(values, dtype=np.float64)
-    as_real(np.where(np.isinf(plain), 0.0, plain), name)
+    as_real(np.where(infinite.reshape(given.shape), 0.0, given).tolist(), name)
     return plain
+
+
+def _settled(ends: Array) -> Array:
+    """Return ends that cannot change under their holder: a copy, unless they are read-only."""
+    return frozen(ends) if ends.flags.writeable else ends
+
+
+def _refuse_places(dtype: Any, out: Any) -> None:
+    """Raise where floats of a type, or in an array of floats, were asked for."""
+    if dtype is not None or out is not None:
+        raise TypeError("dtype, out: enclosures have no such option")
 
 
 def bounded_by(lo: Any, hi: Any, kind: Kind) -> Any:
@@ -229,7 +245,7 @@ def exact(values: ArrayLike, kind: Kind = Kind.CERTIFIED) -> Any:
     kind = as_kind(kind)
     if is_enclosed(values):
         return values
-    ends = as_real(values, "values")
+    ends = _settled(as_real(values, "values"))
     return bounded_by(ends, ends, kind)
 
 
@@ -327,6 +343,12 @@ def as_intervals(value: Any, name: str = "operand") -> Intervals:
 def is_enclosed(*values: Any) -> bool:
     """Tell whether a question is asked with enclosures: an interval or an array of them is among the arguments."""
     return any(isinstance(value, (Interval, Intervals)) for value in values)
+
+
+def weakest(*values: Any) -> Kind:
+    """Return the weakest kind of these enclosures, and of a rounding bound: by what right code asked with them errs."""
+    kinds: list[Kind] = [value.kind for value in values if is_enclosed(value)]
+    return max([Kind.NUMERIC, *kinds])
 
 
 def _certain(values: Array, name: str) -> Intervals:

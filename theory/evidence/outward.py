@@ -149,7 +149,8 @@ def _sqrt(a: Intervals) -> Ends:
 
 def _library_ends(low: Array, high: Array, least: float, most: float) -> Ends:
     """Step outward from two values of the mathematical library, not beyond the range of the function."""
-    low = np.minimum(low, _LARGEST)  # a value that overflows is at least this
+    low = np.minimum(low, _LARGEST)  # a value that overflows is at least this, or below zero at most that
+    high = np.maximum(high, -_LARGEST)
     lo = _down(low - _STEP * abs(low) - EXP_ULPS * SUBNORMAL)
     hi = _up(high + _STEP * abs(high) + EXP_ULPS * SUBNORMAL)
     return np.clip(lo, least, most), np.clip(hi, least, most)
@@ -200,11 +201,17 @@ def _hypot(a: Intervals, b: Intervals) -> Ends:
     return _library_ends(np.hypot(first_least, second_least), np.hypot(first_most, second_most), 0.0, np.inf)
 
 
+def _rounding_of(sizes: Array, n: int) -> Array:
+    """Return the n-th gamma of sizes, not below it where it underflows: a large factor may be waiting."""
+    return np.where(sizes == 0.0, 0.0, _up(gamma(n) * sizes))
+
+
 def _matmul(a: Intervals, b: Intervals) -> Ends:
     x = a.mid
     y = b.mid
     n = a.shape[-1]
-    from_right = gamma(n) * abs(y) if b.is_exact else b.radius + gamma(n) * abs(y)
+    rounding = _rounding_of(abs(y), n)
+    from_right = rounding if b.is_exact else b.radius + rounding
     reach = abs(x) @ from_right
     if not a.is_exact:
         reach = reach + a.radius @ (abs(y) + b.radius)
@@ -264,9 +271,9 @@ def apply(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, A
     if ufunc not in RULES or method not in ("__call__", "reduce") or options.get("out") is not None:
         raise TypeError(f"{ufunc.__name__}: enclosures have no such operation; only theory.evidence.judge may compare")
     if method == "reduce":
+        _refuse(ufunc.__name__, set(options) - {"out", "axis", "keepdims"})
         return _reduce(ufunc, inputs[0], options.get("axis", 0), options.get("keepdims", False))
-    if unknown := set(options) - {"out"}:
-        raise TypeError(f"{ufunc.__name__}: enclosures have no option {', '.join(sorted(unknown))}")
+    _refuse(ufunc.__name__, set(options) - {"out"})
     rule, strongest = RULES[ufunc]
     parts = [as_intervals(part) for part in inputs]
     if len(inputs) == 2 and inputs[0] is inputs[1]:
@@ -276,6 +283,12 @@ def apply(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, A
     with QUIET():
         lo, hi = rule(*parts)
     return bounded_by(lo, hi, max(strongest, *(part.kind for part in parts)))
+
+
+def _refuse(name: str, options: set[str]) -> None:
+    """Raise for options that would be passed over, or that would write floats where enclosures belong."""
+    if options:
+        raise TypeError(f"{name}: enclosures have no option {', '.join(sorted(options))}")
 
 
 def _reduce(ufunc: Any, x: Intervals, axis: Any, keepdims: bool) -> Any:
@@ -328,11 +341,13 @@ def norm(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def _joined(join: Callable[..., Array]) -> Callable[..., Any]:
-    def rule(parts: Any, *args: Any, **options: Any) -> Any:
+    def rule(parts: Any, axis: int = 0, **options: Any) -> Any:
+        _refuse(join.__name__, set(options))
+        along = {"axis": axis} if join in (np.concatenate, np.stack) else {}
         each = [as_intervals(part) for part in parts]
-        lo = join([part.lo for part in each], *args, **options)
+        lo = join([part.lo for part in each], **along)
         certain = all(part.is_exact for part in each)
-        hi = lo if certain else join([part.hi for part in each], *args, **options)
+        hi = lo if certain else join([part.hi for part in each], **along)
         return bounded_by(lo, hi, max(part.kind for part in each))
 
     return rule
@@ -344,10 +359,16 @@ def _convolve(x: Any, y: Any, mode: str = "full") -> Any:
     n = min(a.size, b.size)
     with QUIET():
         middle = np.convolve(a.mid, b.mid, mode)  # type: ignore[call-overload]
-        reach = np.convolve(abs(a.mid), b.radius + gamma(n) * abs(b.mid), mode)  # type: ignore[call-overload]
+        reach = np.convolve(abs(a.mid), b.radius + _rounding_of(abs(b.mid), n), mode)  # type: ignore[call-overload]
         reach = reach + np.convolve(a.radius, abs(b.mid) + b.radius, mode)  # type: ignore[call-overload]
         reach = reach * (1.0 + gamma(n + 8)) + 2.0 * SUBNORMAL * n
         return bounded_by(_down(middle - reach), _up(middle + reach), max(a.kind, b.kind, _LIBRARY))
+
+
+def _dot(x: Any, y: Any) -> Any:
+    if np.ndim(y) > 2:
+        raise TypeError("dot: expected a vector or a matrix on the right of enclosures")
+    return x @ y
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
@@ -360,6 +381,7 @@ def _moved(move: Callable[..., Array]) -> Callable[..., Any]:
     """Return the rule of a function that moves entries and changes none."""
 
     def rule(x: Any, *args: Any, **options: Any) -> Any:
+        _refuse(move.__name__, set(options) & {"out"})
         return as_intervals(x).each(lambda ends: move(ends, *args, **options))
 
     return rule
@@ -389,10 +411,10 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.max: lambda x, axis=None, **options: x.max(axis=axis, **options),
     np.min: lambda x, axis=None, **options: x.min(axis=axis, **options),
     np.ptp: lambda x, axis=None: x.max(axis=axis) - x.min(axis=axis),
-    np.diff: lambda x: x[1:] - x[:-1],
+    np.diff: lambda x: x[..., 1:] - x[..., :-1],
     np.outer: lambda x, y: np.reshape(x, (-1, 1)) * np.reshape(y, (1, -1)),
-    np.dot: lambda x, y: x @ y,
-    np.trace: lambda x: np.diagonal(x).sum(),
+    np.dot: _dot,
+    np.trace: lambda x: np.diagonal(x).sum(axis=-1),
     np.shape: lambda x: x.shape,
     np.ndim: lambda x: x.ndim,
     np.size: lambda x: x.size,

@@ -111,7 +111,8 @@ def _symmetric(reach: Interval) -> Interval:
 
 def exact_rank(matrix: ArrayLike) -> int:
     """Return the rank of a matrix of floats or integers, each taken as the fraction that it is, by elimination."""
-    rows = [[Fraction(x) for x in row] for row in np.asarray(matrix).tolist()]
+    given = matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix, dtype=object)
+    rows = [[Fraction(x) for x in row] for row in given.tolist()]
     found = 0
     for column in range(len(rows[0])):
         pivot = next((k for k in range(found, len(rows)) if rows[k][column]), None)

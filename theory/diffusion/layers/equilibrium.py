@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_count, as_instance, as_matrix, as_points
 from theory.evidence import Interval, Intervals, Kind, as_intervals, ball, is_enclosed, within
 from theory.evidence.enclosure import exp, hull, precision
+from theory.evidence.intervals import weakest
 from theory.evidence.roundoff import U, gamma
 
 Array = NDArray[np.float64]
@@ -76,7 +77,7 @@ def stationary_law(rows: ArrayLike) -> Any:
         If ``rows`` are no such weights.
     """
     law, bound = _stationary(*as_rows(rows))
-    return within(law, bound) if is_enclosed(rows) else law
+    return within(law, bound, weakest(rows)) if is_enclosed(rows) else law
 
 
 def stationary_means(rows: ArrayLike, values: ArrayLike) -> Any:
@@ -93,7 +94,7 @@ def stationary_means(rows: ArrayLike, values: ArrayLike) -> Any:
         return means
     reach = as_intervals(v).hi.max(axis=0) - as_intervals(v).lo.min(axis=0)
     slack = np.nextafter(bound * reach * (1.0 + 4.0 * U), np.inf)
-    enclosed: Array = law @ as_intervals(v) + Intervals(-slack, slack)
+    enclosed: Array = law @ as_intervals(v) + Intervals(-slack, slack, weakest(rows))
     return enclosed
 
 
@@ -151,7 +152,7 @@ def chain_spectrum(rows: ArrayLike) -> Any:
     # the symmetric form of the truth is not negative and has norm one, so that what its entries are off, in units of
     # themselves, is an error of its norm; a product may underflow, and backward errors of the solver stay below 8 n u
     # (Parlett 1998)
-    return within(values, error + 8.0 * n * U + n * 1e-150)
+    return within(values, error + 8.0 * n * U + n * 1e-150, weakest(rows))
 
 
 def count_rates(

@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_bound, as_callable, as_count, as_real
 from theory.evidence import as_intervals, is_enclosed, norm, within
+from theory.evidence.intervals import weakest
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -116,7 +117,8 @@ class PeriodicGrid:
             given = as_intervals(function)
             largest = float(np.abs(factors).max())
             inexact = (64.0 * U * norm(given.mid) + norm(given.radius)).hi * largest
-            return within(self.multiply(given.mid, lambda *_: factors), self.rounding(given.mid, largest) + inexact)  # type: ignore[no-any-return]
+            found = self.multiply(given.mid, lambda *_: factors)
+            return within(found, self.rounding(given.mid, largest) + inexact, weakest(given))  # type: ignore[no-any-return]
         with np.errstate(over="ignore", invalid="ignore"):
             moved: Array = np.fft.ifftn(factors * np.fft.fftn(function)).real
         if not np.isfinite(moved).all():

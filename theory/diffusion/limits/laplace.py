@@ -33,6 +33,7 @@ from theory.attention.score import Constants
 from theory.diffusion.limits.operators import propagate
 from theory.engine import Form, Pairs
 from theory.evidence import Interval, as_intervals, estimated, is_enclosed, within
+from theory.evidence.intervals import weakest
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -224,4 +225,5 @@ def inverse_of(matrix: Any) -> Any:
     off = float(abs(np.eye(len(near)) - near @ matrix).sum(axis=1).hi.max())
     if not off < 1.0:
         raise ValueError("matrix: expected one that certainly has an inverse, got one that may not")
-    return within(near, off / (1.0 - off) * np.abs(near).max(axis=0) * (1.0 + 8.0 * U))
+    error = off / (1.0 - off) * np.abs(near).max(axis=0) * (1.0 + 8.0 * U)
+    return within(near, error, weakest(matrix))

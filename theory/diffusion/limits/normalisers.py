@@ -56,6 +56,7 @@ from theory.attention.sinkhorn import Sinkhorn, doubly_normalised, potential_err
 from theory.diffusion.limits.grid import PeriodicGrid
 from theory.diffusion.limits.operators import convolve
 from theory.evidence import Interval, Intervals, as_intervals, exact, is_enclosed, within
+from theory.evidence.intervals import weakest
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
 
 Array = NDArray[np.float64]
@@ -63,6 +64,7 @@ Multiplier = Callable[..., ArrayLike]
 STEPS = 120  # taken: twice what a contraction by two needs to bring any score down to rounding
 _LARGEST = 1e150  # taken: squares of densities stay in float64
 _STILL = 16 * U  # taken: a few roundings of a potential
+_STEEPEST = 709.0  # derived: its exponential stays in float64
 
 
 def convolve_reweighted(
@@ -150,18 +152,21 @@ def sweep_law(grid: PeriodicGrid, density: ArrayLike, multiplier: Multiplier, sw
     count = as_count(sweeps, "sweeps", least=0)
     p = as_intervals(given).mid if is_enclosed(given) else given
     own = float((as_intervals(given).radius / p).max()) if is_enclosed(given) else 0.0
+    own = -math.log1p(-own) if own < 1.0 else math.inf  # of a logarithm
     law, share = p, own
 
     def divided_by_average(values: Array) -> Array:
         nonlocal share
         mass = _smoothed(grid, values, multiplier)
         rounding = grid.rounding(values) + 64.0 * U * float(np.linalg.norm(values))
-        share += own + rounding / float(mass.min()) + 8.0 * U
+        slip = rounding / float(mass.min())
+        share += own - (math.log1p(-slip) if slip < 1.0 else -math.inf) + 8.0 * U
         return p / mass
 
     for _ in range(count):
         law = divided_by_average(divided_by_average(law))
-    return within(law, law * math.expm1(share)) if is_enclosed(given) else law
+    rise = math.expm1(share) if share < _STEEPEST else math.inf
+    return within(law, law * rise, weakest(given)) if is_enclosed(given) else law
 
 
 def sinkhorn_change(grid: PeriodicGrid, density: ArrayLike, values: ArrayLike, multiplier: Multiplier) -> Any:
@@ -198,7 +203,7 @@ def _enclosed_change(grid: PeriodicGrid, p: Intervals, h: Intervals, multiplier:
     if not least > 0.0:
         raise ValueError(f"density: expected one that certainly stays positive, got {least}")
     found, error = _sinkhorn_change(grid, p.mid, h.mid, multiplier, float((p.radius / p.lo).max()))
-    return within(found, error + float(h.radius.max()))  # type: ignore[no-any-return]
+    return within(found, error + float(h.radius.max()), weakest(p, h))  # type: ignore[no-any-return]
 
 
 def _sinkhorn_change(

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_flag, as_masses, as_matrix, as_points, as_positive, as_vector, frozen
 from theory.attention import DotProduct
+from theory.attention.enclosed import known
 from theory.diffusion.limits.laplace import inverse_of
 from theory.diffusion.limits.operators import bessel_quotients, chordal_multiplier, half_inverse
 from theory.evidence import as_intervals, exact, is_enclosed, norm, within
@@ -191,7 +192,7 @@ def radial_multiplier(radius: float, epsilon: float) -> Callable[..., Array]:
     def factor(k: Array) -> Array:
         if not is_enclosed(k):
             return multiplier(k)
-        orders = as_intervals(k).mid
+        orders = known(k, "k")
         values = multiplier(orders)
         ratio = (6.0 + 2.5 * max(0.0, 48.0 - 2.0 * math.log(b))) * U  # of neighbours, relatively
         quotient = 8.0 * U * (1.0 + b)

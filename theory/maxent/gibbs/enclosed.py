@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theory.evidence import Intervals, as_intervals, is_enclosed, within
+from theory.evidence import Intervals, Kind, as_intervals, is_enclosed, within
+from theory.evidence.intervals import weakest
 from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error
 
 Array = NDArray[np.float64]
@@ -44,20 +45,21 @@ def relative_error(scores: Any, prior: Any, tau: Any, axis: int) -> float:
     share = float((as_intervals(tau).radius / coldest).max()) if is_enclosed(tau) else 0.0
     moved = float(scores.radius.max() / coldest.min()) if isinstance(scores, Intervals) else 0.0
     if isinstance(prior, Intervals):
-        moved += float((prior.radius / np.where(prior.lo > 0.0, prior.lo, np.inf)).max())
+        with np.errstate(divide="ignore", over="ignore"):  # of a mass that may vanish nothing is known
+            moved += float(np.where(prior.radius > 0.0, prior.radius / np.maximum(prior.lo, 0.0), 0.0).max())
     return softmax_error((2 * U + share) * spread + moved, spread, s.shape[axis]) + gamma(4)
 
 
-def enclose_weights(found: Array, relative: float) -> Intervals:
+def enclose_weights(found: Array, relative: float, kind: Kind) -> Intervals:
     """Enclose weights that were computed up to a relative error; what is masked has none, exactly."""
     error = np.where(found > 0.0, relative * np.where(found > 0.0, found, 1.0) + _TINY, _TINY * (found > 0.0))
-    enclosed: Intervals = np.minimum(np.maximum(within(found, error), 0.0), 1.0)
+    enclosed: Intervals = np.minimum(np.maximum(within(found, error, kind), 0.0), 1.0)
     return enclosed
 
 
-def enclose_logarithms(found: Array, relative: float) -> Intervals:
+def enclose_logarithms(found: Array, relative: float, kind: Kind) -> Intervals:
     """Enclose the logarithms of such weights."""
-    enclosed: Intervals = within(found, relative + 4 * U * np.abs(found))
+    enclosed: Intervals = within(found, relative + 4 * U * np.abs(found), kind)
     return enclosed
 
 
@@ -72,7 +74,7 @@ def enclose_values(found: Array, scores: Any, prior: Any, tau: Any, relative: fl
     size = float(np.abs(s[s > -np.inf]).max()) + t * (1.0 + logs) + np.abs(found)
     # the slope in the temperature is an entropy, or less a divergence from the prior
     moved = max(logs, float(np.log(s.size))) * float(as_intervals(tau).radius.max()) if is_enclosed(tau) else 0.0
-    return within(found, t * relative + (2 * EXP_ULPS + 6) * U * size + moved)
+    return within(found, t * relative + (2 * EXP_ULPS + 6) * U * size + moved, weakest(scores, prior, tau))
 
 
 def enclose_jacobian(found: Array, weights: Intervals) -> Intervals:
@@ -85,7 +87,7 @@ def enclose_jacobian(found: Array, weights: Intervals) -> Intervals:
     own = np.arange(p.shape[-1])
     error[..., own, own] = 0.0
     error[..., own, own] = error.sum(axis=-1)
-    enclosed: Intervals = within(found, error + _TINY * (error > 0.0))
+    enclosed: Intervals = within(found, error + _TINY * (error > 0.0), weakest(weights))
     return enclosed
 
 
@@ -97,5 +99,6 @@ def enclose_vjp(found: Array, weights: Intervals, cotangent: Array, axis: int) -
     rounding = gamma(p.shape[axis] + 8)
     mean = ((off + rounding * p) * c).sum(axis=axis, keepdims=True)
     size = 2.0 * c.max(axis=axis, keepdims=True)
-    enclosed: Intervals = within(found, 1.5 * (off * size + p * mean + rounding * p * size) + _TINY)
+    error = 1.5 * (off * size + p * mean + rounding * p * size) + _TINY
+    enclosed: Intervals = within(found, error, weakest(weights))
     return enclosed

@@ -22,6 +22,7 @@ from theory._validate import as_instance, as_number, as_points, as_vector
 from theory.attention import Measure, boltzmann_gibbs, transform_error
 from theory.attention.measure import EnclosedMeasure
 from theory.evidence import Interval, as_intervals, exact, is_enclosed, within
+from theory.evidence.intervals import weakest
 from theory.evidence.roundoff import SUBNORMAL, average_error
 
 Array = NDArray[np.float64]
@@ -71,7 +72,7 @@ def match_moments(mu: Measure, features: ArrayLike, moment: ArrayLike) -> Tilt:
         far = np.abs((known - wanted).mid).max(axis=0)
         relative = transform_error(mu, known.mid @ found.multiplier)
         error = [average_error(size, mu.size, relative=relative) for size in far.tolist()]
-        residual = within(found.residual, np.array(error) + (weights @ (known - wanted)).radius)
+        residual = within(found.residual, np.array(error) + (weights @ (known - wanted)).radius, weakest(known, wanted))
         return Tilt(found.multiplier, EnclosedMeasure(mu.points, weights), residual)
     given = as_points(features, "features", size=mu.size)
     centred = given - as_vector(moment, "moment", size=given.shape[1])
@@ -143,7 +144,8 @@ def mean_multiplier(scores: ArrayLike, mean: float | Interval) -> Interval:
     law = found.measure.weights
     spread = (law * (exact(s) - law @ s) ** 2).sum()
     error = 2.0 * abs(found.residual[0]).hi / max(spread.lo, SUBNORMAL)
-    return Interval.within(float(found.multiplier[0]), error if error * float(np.ptp(s)) < 0.5 else np.inf)
+    reach = error if error * float(np.ptp(s)) < 0.5 else np.inf
+    return Interval.within(float(found.multiplier[0]), reach, weakest(wanted))
 
 
 def _is_interior(phi: Array) -> bool:

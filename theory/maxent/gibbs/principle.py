@@ -23,6 +23,7 @@ from scipy.special import xlogy
 from theory._validate import as_positive, as_simplex, as_vector
 from theory.attention import Measure, boltzmann_gibbs, transform_error
 from theory.evidence import Interval, Intervals, Kind, as_intervals, exact, is_enclosed
+from theory.evidence.intervals import weakest
 from theory.evidence.roundoff import EXP_ULPS, SUBNORMAL, U, gamma, softmax_error, total
 from theory.maxent.gibbs.enclosed import enclose_weights, middle, relative_error
 
@@ -148,7 +149,7 @@ def gibbs_law(scores: ArrayLike, *, tau: float = 1.0) -> Law:
     if is_enclosed(scores, tau):
         found = gibbs_law(middle(scores), tau=middle(tau))
         relative = max(found.error, relative_error(scores, None, tau, -1))
-        return Law(enclose_weights(found.weights, relative), relative)  # type: ignore[arg-type]
+        return Law(enclose_weights(found.weights, relative, weakest(scores, tau)), relative)  # type: ignore[arg-type]
     with np.errstate(over="ignore"):
         s = as_vector(scores, "scores") / as_positive(tau, "tau")
     if not np.isfinite(s).all():

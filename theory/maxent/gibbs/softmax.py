@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_real, as_scores
 from theory.evidence import as_intervals, is_enclosed
+from theory.evidence.intervals import weakest
 from theory.maxent.batch import (
     Array,
     Layout,
@@ -135,7 +136,7 @@ def softmax(scores: ArrayLike, *, prior: ArrayLike | None = None, tau: ArrayLike
     """
     if is_enclosed(scores, prior, tau):
         found = softmax(middle(scores), prior=middle(prior), tau=middle(tau), axis=axis)
-        return enclose_weights(found, relative_error(scores, prior, tau, axis))  # type: ignore[return-value]
+        return enclose_weights(found, relative_error(scores, prior, tau, axis), weakest(scores, prior, tau))  # type: ignore[return-value]
     gibbs = _gibbs(scores, prior, tau, axis)
     return gibbs.layout.laws(gibbs.weights)
 
@@ -144,7 +145,7 @@ def log_softmax(scores: ArrayLike, *, prior: ArrayLike | None = None, tau: Array
     """Return the logarithm of :func:`softmax` without its underflow; minus infinity where masked."""
     if is_enclosed(scores, prior, tau):
         found = log_softmax(middle(scores), prior=middle(prior), tau=middle(tau), axis=axis)
-        return enclose_logarithms(found, relative_error(scores, prior, tau, axis))  # type: ignore[return-value]
+        return enclose_logarithms(found, relative_error(scores, prior, tau, axis), weakest(scores, prior, tau))  # type: ignore[return-value]
     gibbs = _gibbs(scores, prior, tau, axis)
     return gibbs.layout.laws(gibbs.logs)
 

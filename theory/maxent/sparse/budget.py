@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_scores
 from theory.evidence import Intervals, within
+from theory.evidence.intervals import weakest
 from theory.evidence.roundoff import gamma
 from theory.maxent.batch import Array, as_parameter, flatten_rows, read_cotangent
 from theory.maxent.sparse.entmax import apply_slopes
@@ -94,7 +95,7 @@ def _enclosed(scores: Intervals, total: ArrayLike, tau: ArrayLike, axis: int) ->
     """
     weights = budget(scores.mid, total, tau=tau, axis=axis)
     moved = 2.0 * float(scores.radius.max()) / float(np.min(tau))
-    enclosed: Intervals = within(weights, gamma(4 * scores.shape[axis] + 16) + moved)
+    enclosed: Intervals = within(weights, gamma(4 * scores.shape[axis] + 16) + moved, weakest(scores))
     return enclosed
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.evidence import Intervals, within
+from theory.evidence.intervals import weakest
 from theory.evidence.roundoff import U, gamma
 from theory.maxent.sparse.threshold import weight_error
 
@@ -55,7 +56,9 @@ def enclose_entmax(found: Array, scores: Intervals, alpha: Any, tau: Any) -> Int
         steep = np.where(known, found, 1.0) ** (2.0 - order) / (order - 1.0)
         error = np.where(known, np.minimum(2.0 * base * steep, error), error)
     error = error + moved_by(float(scores.radius.max()) / coldest, n, order)
-    enclosed: Intervals = within(found, error)  # not cut at zero, so that the middle tells what is off the support
+    enclosed: Intervals = within(
+        found, error, weakest(scores)
+    )  # not cut at zero, so that the middle tells what is off the support
     return enclosed
 
 
@@ -65,7 +68,7 @@ def enclose_threshold(found: Any, scores: Intervals, alpha: Any, tau: Any) -> An
     nu = float(found)
     rounding = (8 * U + gamma(n + 16)) * (1.0 + abs(nu))
     moved = 2.0 * float(scores.radius.max()) / float(tau)
-    return within(nu, 2 * rounding * max(1.0, n ** (1.0 - _one(alpha))) + moved)
+    return within(nu, 2 * rounding * max(1.0, n ** (1.0 - _one(alpha))) + moved, weakest(scores))
 
 
 def enclose_value(found: Any, scores: Intervals, alpha: float, tau: float, residual: float) -> Any:
@@ -73,7 +76,8 @@ def enclose_value(found: Any, scores: Intervals, alpha: float, tau: float, resid
     n = scores.size
     entropy = 1.0 + max(1.0, n ** (1.0 - alpha)) * np.log(n)
     size = float(np.abs(scores.mid).max()) + tau * entropy
-    return within(found, tau * residual + gamma(n + 64) * size + float(scores.radius.max()))
+    error = tau * residual + gamma(n + 64) * size + float(scores.radius.max())
+    return within(found, error, weakest(scores))
 
 
 def enclose_vjp(found: Array, weights: Intervals, cotangent: Array, alpha: Any, tau: Any) -> Intervals:
@@ -88,7 +92,8 @@ def enclose_vjp(found: Array, weights: Intervals, cotangent: Array, alpha: Any, 
         slope = np.where(on & (p <= 2.0 * off), (p + off) ** (2.0 - order), slope)
     apart = np.abs(cotangent - q @ cotangent / q.sum())
     mean = (slope @ apart) / q.sum() + gamma(p.size + 6) * float(np.abs(cotangent).max())
-    enclosed: Intervals = within(found, 2.0 * (slope * apart + q * (mean + 4 * U * apart)) / float(tau))
+    error = 2.0 * (slope * apart + q * (mean + 4 * U * apart)) / float(tau)
+    enclosed: Intervals = within(found, error, weakest(weights))
     return enclosed
 
 
@@ -111,7 +116,7 @@ def enclose_alpha_derivative(found: Array, weights: Intervals, alpha: Any) -> In
     moved = np.abs(1.0 - e) * p**-e * off + 16 * U * q
     error = np.zeros(weights.shape)
     error[on] = own + moved * mean + q * (own.sum() + moved.sum() * mean) / total + gamma(weights.size + 4) * q * mean
-    enclosed: Intervals = within(found, 4.0 * error)
+    enclosed: Intervals = within(found, 4.0 * error, weakest(weights))
     return enclosed
 
 

@@ -28,7 +28,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_having, as_matrix, frozen
+from theory.attention.enclosed import known
 from theory.evidence import as_intervals, is_enclosed, within
+from theory.evidence.intervals import weakest
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
@@ -156,7 +158,7 @@ def sinkhorn_coupling(covariance: ArrayLike, form: ArrayLike) -> Array:
         If a shape does not fit or ``covariance`` is not positive definite.
     """
     if is_enclosed(covariance, form):
-        given = [as_intervals(part).mid for part in (covariance, form)]
+        given = [known(covariance, "covariance"), known(form, "form")]
         enclosed: Array = within(sinkhorn_coupling(*given), coupling_error(*given))
         return enclosed
     a, sigma = as_pair(form, covariance)
@@ -227,7 +229,7 @@ def solve(system: Any, known: Any) -> Any:
     if not defect.hi < 1.0:
         raise ArithmeticError(f"system: expected a well-conditioned matrix, got a defect of {defect.hi}")
     residual = np.abs(inverse @ (b - m @ near)).max() * near.shape[1]
-    return within(near, (residual / (1.0 - defect)).hi)
+    return within(near, (residual / (1.0 - defect)).hi, weakest(m, b))
 
 
 def _root(sigma: Array) -> Array:

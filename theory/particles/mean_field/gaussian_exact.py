@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_masses, as_matrix, as_number, as_points
-from theory.evidence import Interval, as_intervals, exact, is_enclosed, within
+from theory.attention.enclosed import known
+from theory.evidence import Interval, exact, is_enclosed, within
 from theory.evidence.roundoff import gamma
 from theory.particles.mean_field.gaussian import as_pair, solve
 
@@ -32,7 +33,7 @@ def softmax_covariance(form: ArrayLike, covariance: ArrayLike, time: float) -> A
     ValueError
         If a shape does not fit, ``covariance`` is not positive definite or ``time`` is not before the blow-up.
     """
-    a, sigma = as_pair(*(as_intervals(part).mid if is_enclosed(part) else part for part in (form, covariance)))
+    a, sigma = as_pair(*(known(part, "form, covariance") if is_enclosed(part) else part for part in (form, covariance)))
     t = as_number(time, "time")
     if not t < blow_up_time(a, sigma):
         raise ValueError(f"time: expected one before the blow-up, {blow_up_time(a, sigma)}, got {time!r}")
@@ -58,7 +59,7 @@ def blow_up_time(form: Any, covariance: Any) -> Any:
     ValueError
         If a shape does not fit or ``covariance`` is not positive definite.
     """
-    a, sigma = as_pair(*(as_intervals(part).mid if is_enclosed(part) else part for part in (form, covariance)))
+    a, sigma = as_pair(*(known(part, "form, covariance") if is_enclosed(part) else part for part in (form, covariance)))
     lower = np.linalg.cholesky(sigma)
     with np.errstate(over="ignore", invalid="ignore"):
         inner = lower.T @ _doubled(a) @ lower
@@ -81,7 +82,7 @@ def collapse_shape(form: ArrayLike) -> Array:
     ValueError
         If ``form`` is not square or :math:`A + A^\top` is not negative definite.
     """
-    a = as_intervals(as_matrix(form, "form")).mid
+    a = known(as_matrix(form, "form"), "form")
     a = as_matrix(a, "form", shape=(a.shape[0], a.shape[0]))
     both = _doubled(a)
     if not np.linalg.eigvalsh(both)[-1] < 0.0:
