@@ -26,8 +26,7 @@ from tests.bad_input.driver import called, cases
 from tests.float_answers import MORE, NO_ENCLOSURE, WIDE
 from theory.attention import Measure
 from theory.attention.measure import EnclosedMeasure
-from theory.evidence import Interval, as_intervals, exact, is_enclosed
-from theory.evidence.intervals import cover
+from theory.evidence import Interval, Intervals, as_intervals, exact, is_enclosed
 
 NARROW = 1e-6  # chosen: of the largest entry; widths are near 1e-13, planted bugs move answers by more than this
 SMALL = 1e-6  # of sums that vanish; the data are near one
@@ -273,9 +272,12 @@ def test_a_fault_of_the_floats_is_noticed(fault):
 
 
 def widened(x):
-    """Cover a wrong float, which hides it."""
+    """Widen an enclosure to hold a wrong float, which hides it."""
     floats = 1.001 * (as_intervals(x).mid if is_enclosed(x) else x)
-    return cover(1.0 * x, floats) if is_enclosed(x) else floats
+    if not is_enclosed(x):
+        return floats
+    held = as_intervals(1.0 * x)
+    return Intervals(np.minimum(held.lo, floats), np.maximum(held.hi, floats))
 
 
 def test_an_enclosure_that_is_widened_to_hold_a_wrong_float_is_noticed():
