@@ -18,7 +18,7 @@ _COLOUR = {"supported": "32", "refuted": "1;31", "inconclusive": "33", "vacuous"
 _WIDTH = 110
 _FIRST = ("suite", "closure", "backend", "machine", "processor", "vectors", "kernels_for", "blas", "python")
 _ELSEWHERE = ("commit",)  # which has a line of its own
-_NAME = 15  # the longest name, "source status", and two spaces
+_NAME = 13  # the widest label and two blanks
 _RIGHT = {
     Kind.PROVED: "on a whole stated box, or symbolically",
     Kind.CERTIFIED: "on each case, by a two-sided enclosure",
@@ -74,7 +74,7 @@ def format_claim(record: Record, changes: Changes | None = None) -> str:
         "",
         _line("statement", claim.statement),
         *(_line("" if k else "hypotheses", text) for k, text in enumerate(claim.assumptions or ("none",))),
-        _line("source status", f"{', '.join(claim.source_status)} {marks(record)}"),
+        _line("wording", f"{', '.join(claim.source_status)} {marks(record)}"),
         _line("labels", ", ".join(claim.spec) or "none"),
         _line("sources", ", ".join(claim.cites) or "none"),
     ]
