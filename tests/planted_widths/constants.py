@@ -13,11 +13,11 @@ LOCAL = "lipschitz/local_norms.py"
 MATCHED = "lipschitz/matching.py"
 
 WIDTHS = [
-    ("spectral-unrounded", CERTIFY + "test_spectral_norms_are_as_wide_as_the_lemma", WEIGHTS,
+    ("spectral-unrounded", CERTIFY + "test_product_norms_are_as_wide_as_the_lemma", WEIGHTS,
      "float(np.linalg.norm(matrix, 2)), error))", "float(np.linalg.norm(matrix, 2)), 0.0))"),
-    ("spectral-without-its-product", CERTIFY + "test_spectral_norms_are_as_wide_as_the_lemma", WEIGHTS,
+    ("spectral-without-its-product", CERTIFY + "test_product_norms_are_as_wide_as_the_lemma", WEIGHTS,
      " + 2 * max(max(f.shape) for f in factors)", ""),
-    ("spectral-of-one-row", CERTIFY + "test_spectral_norms_are_as_wide_as_the_lemma", WEIGHTS,
+    ("spectral-of-one-row", CERTIFY + "test_product_norms_are_as_wide_as_the_lemma", WEIGHTS,
      "_SPECTRAL * max(matrix.shape)", "_SPECTRAL"),
     ("constant-unrounded", CERTIFY + "test_an_inexact_library_is_covered", UPPER,
      "value * _FEW).hi", "0.0).hi"),
