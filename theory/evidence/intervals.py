@@ -240,7 +240,7 @@ def exact(values: ArrayLike, kind: Kind = Kind.CERTIFIED) -> Any:
     >>> import numpy as np
     >>> x = exact([3.0, 4.0])
     >>> print(np.sqrt((x * x).sum()))
-    5 +- 1.8e-15
+    5 +- 2.2e-15
     """
     kind = as_kind(kind)
     if is_enclosed(values):

@@ -73,7 +73,7 @@ def format_duration(seconds: float) -> str:
 
     Examples
     --------
-    >>> duration(8.2), duration(200), duration(9000)
+    >>> format_duration(8.2), format_duration(200), format_duration(9000)
     ('8 s', '3.3 min', '2.5 h')
     """
     if seconds < 60.0:
