@@ -377,7 +377,9 @@ def test_studies_with_other_parameters_are_other_tables():
 
 def test_scale_and_root_make_another_study():
     prints = {
-        (scale, root): Run(CLAIM.id, scale, root).study(expensive).sha256 for scale in ("quick", "paper") for root in (1, 2)
+        (scale, root): Run(CLAIM.id, scale, root).study(expensive).sha256
+        for scale in ("quick", "paper")
+        for root in (1, 2)
     }
     assert prints["quick", 1] != prints["quick", 2]
     assert {call[:2] for call in expensive.calls} >= set(prints)
