@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from benchmarks import noise
+
 REPEATS = 7
 _REST = 0.02  # seconds; measured: threads of OpenMP spin that long after a call, on the cores that the next one needs
 
@@ -22,6 +24,7 @@ def interleaved(
     """Return the seconds of each call in ``repeats`` rounds, after one that is not counted unless ``warm`` is off."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for number in range(0 if warm else 1, repeats + 1):
+        noise.beat()
         for name, call in calls.items():
             gc.collect()
             time.sleep(_REST)

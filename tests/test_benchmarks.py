@@ -1,11 +1,14 @@
 """The benchmarks run at tiny sizes, and what they write can be read."""
 
 import csv
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
 
-from benchmarks import limit, peers
+from benchmarks import limit, noise, peers
 from benchmarks.__main__ import NAMES, main, processor
 from benchmarks.timing import interleaved, ratio
 from theory.engine import Form
@@ -27,7 +30,60 @@ def test_every_name_writes_a_table_and_a_plot(name, tmp_path, capsys):
 def test_unknown_name(capsys):
     with pytest.raises(SystemExit):
         main(["speed"])
-    assert "NAME: expected one of dense, fastsum, distance, rowmaps, got 'speed'" in capsys.readouterr().err
+    assert f"NAME: expected one of {', '.join(NAMES)}, got 'speed'" in capsys.readouterr().err
+
+
+def test_tiny_sizes_are_not_published(capsys):
+    with pytest.raises(SystemExit):
+        main(["small", "--quick"])
+    assert "--out: expected a folder, since tiny sizes are not published, got none" in capsys.readouterr().err
+
+
+class _Benchmark:
+    TITLE = "a benchmark"
+
+    @staticmethod
+    def run(*, quick):
+        assert not quick
+        noise.beat()
+        return [{"n": 1, "seconds": 0.25}]
+
+    @staticmethod
+    def draw(axes, rows):
+        axes.plot([row["n"] for row in rows], [row["seconds"] for row in rows], label="ours")
+
+
+@pytest.mark.parametrize("others", [0.0, 0.5])
+def test_the_committed_table_is_written_when_the_machine_is_quiet(others, monkeypatch, tmp_path, capsys):
+    """Others at work are planted; what was measured is printed and marked all the same."""
+    monkeypatch.setitem(sys.modules, "benchmarks.small", _Benchmark)
+    monkeypatch.setattr("benchmarks.__main__.RESULTS", tmp_path)
+    monkeypatch.setattr("benchmarks.summary.describe", lambda folder: f"a sentence from {folder.name}")
+    monkeypatch.setattr(noise.Watch, "stop", lambda watch: setattr(watch, "others", others))
+    assert main(["small"]) == 0
+    printed = capsys.readouterr().out
+    assert "0.25" in printed
+    assert ("quiet: " in printed) == (others == 0.0)
+    assert ("NOISY: " in printed) == ("small: not written, since the machine was not quiet" in printed) == (others > 0)
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ([] if others else ["small.csv", "small.svg"])
+
+
+def test_noise_is_the_work_of_others_and_of_the_same_work():
+    watch = noise.Watch([1.0] * 9 + [1.1])
+    assert (watch.quiet, watch.others) == (True, None)
+    watch.others = 0.5
+    assert not watch.quiet
+    assert watch.describe() == "NOISY: others used 0.50 processors; the same work took up to 1.01 times its least time"
+    assert not noise.Watch([1.0] * 5 + [1.5] * 5).quiet
+
+
+def test_work_of_another_process_is_counted():
+    with noise.watched() as watch:
+        other = subprocess.Popen([sys.executable, "-c", "import time; t = time.time()\nwhile time.time() < t + 9: pass"])
+        time.sleep(1.0)
+    other.kill()
+    other.wait()
+    assert watch.others is None or watch.others > 0.3
 
 
 def test_calls_are_taken_in_turn():
