@@ -41,24 +41,34 @@ class Tile(NamedTuple):
 
 def tiles(problem: Folded) -> list[Tile]:
     """Cut the keys of a problem into tiles."""
-    n = problem.keys.shape[0]
+    n, d = problem.keys.shape
     width = columns_of_panel(problem.keys.dtype)
-    added = np.empty(0, problem.keys.dtype) if problem.log_weights is None else problem.log_weights
+    columns = _whole(problem.values.shape[1], width)
     found = []
     for start in range(0, n, TILE):
-        number = min(TILE, n - start)
-        part, fill = slice(start, start + number), -number % width
-        keys = np.pad(problem.keys[part], ((0, fill), (0, 0)))
-        values = np.pad(problem.values[part], ((0, fill), (0, -problem.values.shape[1] % width)))
-        weights = np.pad(added[part], (0, fill)) if added.size else added
-        found.append(Tile(start, number, panels(keys.T, width), panels(values, width), weights))
+        part = slice(start, min(start + TILE, n))
+        number = part.stop - start
+        length = _whole(number, width)
+        keys = _filled(problem.keys[part], (length, d)).reshape(-1, width, d).transpose(0, 2, 1)
+        values = _filled(problem.values[part], (length, columns)).reshape(length, -1, width).transpose(1, 0, 2)
+        added = np.empty(0, keys.dtype) if problem.log_weights is None else problem.log_weights[part]
+        weights = _filled(added, (length,)) if added.size else added
+        found.append(Tile(start, number, np.ascontiguousarray(keys), np.ascontiguousarray(values), weights))
     return found
 
 
-def panels(matrix: Array, width: int) -> Array:
-    """Return a matrix (r, c width) as c panels of ``width`` columns, shape (c, r, width)."""
-    r, columns = matrix.shape
-    return np.ascontiguousarray(matrix.reshape(r, columns // width, width).transpose(1, 0, 2))
+def _whole(number: int, unit: int) -> int:
+    """Return the first multiple of ``unit`` that is no less."""
+    return -(-number // unit) * unit
+
+
+def _filled(array: Array, shape: tuple[int, ...]) -> Array:
+    """Return an array of that shape with zeros where there was nothing."""
+    if array.shape == shape:
+        return array
+    whole = np.zeros(shape, array.dtype)
+    whole[tuple(slice(size) for size in array.shape)] = array
+    return whole
 
 
 def _weigh(scores: Array, shift: Array, stop: Counts, mass: Array) -> None:
