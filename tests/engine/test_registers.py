@@ -122,3 +122,11 @@ def test_equal_columns_have_equal_sums(fill):
     results = np.empty((STRIP, width))
     fill(left, 0, panels, 0, 50, results, 0)
     assert (results == results[0, 0]).all()
+
+
+@pytest.mark.skipif(registers.products is registers._products_in_python, reason="the compiler is off")
+@pytest.mark.parametrize("fill", COMPILED.values(), ids=COMPILED)
+def test_a_matrix_with_gaps_is_refused(fill):
+    width = registers.columns_of_panel(np.dtype(np.float64))
+    with pytest.raises(Exception, match=r"No implementation of function|Invalid use of"):
+        fill(np.ones((STRIP, 6))[:, ::2], 0, np.ones((1, 3, width)), 0, 3, np.empty((STRIP, width)), 0)

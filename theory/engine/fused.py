@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -34,14 +35,14 @@ def _ordered(x: float) -> int:
     return k ^ ((k >> 63) & _BELOW_SIGN)
 
 
-def _dot_product(query: tuple[float, ...], keys: Array, j: int) -> float:
+def _dot_product(query: tuple[Any, ...], keys: Array, j: int) -> Any:
     s = query[0] * keys[0, j]
     for f in range(1, len(query)):
         s += query[f] * keys[f, j]
     return s
 
 
-def _squared_distance(query: tuple[float, ...], keys: Array, j: int) -> float:
+def _squared_distance(query: tuple[Any, ...], keys: Array, j: int) -> Any:
     square = (query[0] - keys[0, j]) * (query[0] - keys[0, j])
     for f in range(1, len(query)):
         difference = query[f] - keys[f, j]
@@ -49,7 +50,7 @@ def _squared_distance(query: tuple[float, ...], keys: Array, j: int) -> float:
     return square
 
 
-def _with_value(gathered: tuple[float, ...], w: float, values: Array, j: int) -> tuple[float, ...]:
+def _with_value(gathered: tuple[Any, ...], w: Any, values: Array, j: int) -> tuple[Any, ...]:
     for c in range(len(gathered)):
         gathered = replaced(gathered, c, gathered[c] + w * values[c, j])
     return gathered

@@ -18,7 +18,7 @@ from typing import Any, cast
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, config, types
+from numba.core import cgutils as untyped, config, types
 from numba.core.registry import cpu_target
 from numba.cpython.unsafe.tuple import tuple_setitem
 from numba.extending import intrinsic
@@ -27,6 +27,8 @@ from theory.engine.pairs import Array
 
 STRIP = 6
 _PANEL = 2  # registers
+
+cgutils: Any = untyped
 
 _WIDE = 1 << 64
 _NARROW = 1 << 32
@@ -99,6 +101,9 @@ def _filling(factors: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Any:
     def fill(
         typing: Any, left: Any, row: Any, panels: Any, number: Any, depth: Any, results: Any, column: Any  # noqa: ARG001
     ) -> Any:  # fmt: skip
+        if any(matrix.layout != "C" for matrix in (left, panels, results)):
+            return None  # which Numba refuses: steps are taken for those of contiguous arrays
+
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             there = [context.make_array(signature.args[k])(context, builder, args[k]) for k in (0, 2, 5)]
             _fill(builder, factors, *there, *(args[k] for k in (1, 3, 4, 6)))
