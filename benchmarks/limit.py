@@ -14,11 +14,13 @@ import numpy as np
 
 from theory.engine.exponential import exp2
 from theory.engine.jit import njit
-from theory.engine.threads import over_rows, threads
+from theory.engine.registers import STRIP, columns_of_panel, products
+from theory.engine.threads import over_rows
 
 POLYNOMIAL = 12  # derived: the products and multiply-adds of theory.engine.exponential
 _SIZE = 1 << 12
 _ROUNDS = 1 << 12
+_DEPTH, _PANELS = 64, 3  # taken: the panels fill half of the first cache
 
 
 def multiply_adds(d: int, d_v: int) -> int:
@@ -26,17 +28,26 @@ def multiply_adds(d: int, d_v: int) -> int:
     return d + POLYNOMIAL + d_v
 
 
-def matrix_product(size: int = 1536) -> tuple[Callable[[], object], float]:
-    """Return a product of square matrices by BLAS on as many threads as the engine, and its multiply-adds."""
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415
+def _multiply(left: np.ndarray, panels: np.ndarray, results: np.ndarray, rounds: int) -> None:
+    for _ in range(rounds):
+        for number in range(panels.shape[0]):
+            products(left, 0, panels, number, panels.shape[1], results, 0)
 
-    a = np.random.default_rng(0).normal(size=(size, size))
 
-    def product() -> object:
-        with threadpool_limits(threads(), user_api="blas"):
-            return a @ a
+multiply = njit(_multiply)
 
-    return product, float(size) ** 3
+
+def matrix_product() -> tuple[Callable[[], object], float]:
+    """Return a product of matrices in registers on as many threads as the engine, and its multiply-adds."""
+    width = columns_of_panel(np.dtype(np.float64))
+    rng = np.random.default_rng(0)
+    left, panels = rng.normal(size=(STRIP, _DEPTH)), rng.normal(size=(_PANELS, _DEPTH, width))
+
+    def part(rows: slice) -> None:
+        multiply(left, panels, np.empty((STRIP, width)), rows.stop - rows.start)
+
+    number = STRIP * _DEPTH * width * _PANELS
+    return lambda: over_rows(part, _ROUNDS, _ROUNDS * number), float(_ROUNDS * number)
 
 
 def _exponentials(x: np.ndarray, y: np.ndarray, rounds: int) -> None:

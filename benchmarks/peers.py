@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import flint
@@ -74,7 +74,15 @@ def error(
     output: Array, q: Array, k: Array, v: Array, *, form: Form = Form.DOT, scale: float | None = None, rows: int = 2
 ) -> float:
     """Return the largest error of a few rows against ball arithmetic, in units of the largest value."""
-    worst = 0.0
+    return errors({"": output}, q, k, v, form=form, scale=scale, rows=rows)[""]
+
+
+def errors(
+    outputs: Mapping[str, Array], q: Array, k: Array, v: Array, *,
+    form: Form = Form.DOT, scale: float | None = None, rows: int = 2,
+) -> dict[str, float]:  # fmt: skip
+    """Return the largest errors of several outputs for one problem, as :func:`error` does."""
+    worst = dict.fromkeys(outputs, 0.0)
     for i in np.linspace(0, q.shape[0] - 1, rows).astype(int).tolist():
         with precision():
             query = [flint.arb(x) for x in q[i].tolist()]
@@ -89,6 +97,7 @@ def error(
                 w = (factor * s).exp()
                 mass += w
                 sums = [a + w * b for a, b in zip(sums, value, strict=True)]
-            apart = [abs(total / mass - x) for total, x in zip(sums, output[i].tolist(), strict=True)]
-            worst = max(worst, *(hull(ball).hi for ball in apart))
-    return worst / float(np.abs(v).max())
+            for name, output in outputs.items():
+                apart = [abs(total / mass - x) for total, x in zip(sums, output[i].tolist(), strict=True)]
+                worst[name] = max(worst[name], *(hull(ball).hi for ball in apart))
+    return {name: off / float(np.abs(v).max()) for name, off in worst.items()}

@@ -80,7 +80,7 @@ def test_single_precision_far_from_the_origin(offset, d):
 @pytest.mark.parametrize("scale", [1.0, 1e4, 1e10, 1e13])
 @pytest.mark.parametrize("n", [7, 97, 1000])
 def test_equal_keys_on_wide_rows(n, scale):
-    """BLAS gives equal keys equal scores wherever they stand in a tile, so the output is the mean of the values."""
+    """Equal keys have equal scores wherever they stand in a tile, so the output is the mean of the values."""
     keys = np.tile(stream("tests.door.equal", n).normal(size=(1, 12)), (n, 1))
     found = engine.attention(Pairs(Form.DOT, np.ones((3, 12)), keys, np.array([scale])), np.arange(n)[:, None] * 1.0)
     assert np.abs(found.output - (n - 1) / 2.0).max() <= n * n * 2.0**-53

@@ -1,10 +1,11 @@
-"""Bits of floats and tuples in registers: the compiled form and the one in plain Python say the same."""
+"""Bits of floats, tuples and products in registers: the compiled form and the one in plain Python say the same."""
 
 import numpy as np
 import pytest
 
 from theory.engine import fused, jit, registers
-from theory.engine.registers import as_float, as_float_single, bits, bits_single, replaced
+from theory.engine.registers import STRIP, as_float, as_float_single, bits, bits_single, products, replaced, squares
+from theory.evidence import stream
 
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.1, 5e-324, -5e-324, 2.0**-1022, 1.7e308, -1.7e308, np.inf, -np.inf]
 SINGLES = [np.float32(x) for x in (0.0, -0.0, 1.0, -1.0, 0.1, 1e-45, -1e-45, 3e38, -3e38, np.inf, -np.inf)]
@@ -70,3 +71,62 @@ def test_integers_are_in_the_order_of_the_floats(order):
     found = [order(x) for x in rising]
     assert found == sorted(found)
     assert len(set(found)) == len(found)
+
+
+def _products_of(left, row, panels, number, depth, results, column):
+    products(left, row, panels, number, depth, results, column)
+
+
+def _squares_of(left, row, panels, number, depth, results, column):
+    squares(left, row, panels, number, depth, results, column)
+
+
+COMPILED = {"products": jit.njit(_products_of), "squares": jit.njit(_squares_of)}
+PLAIN = {"products": registers._products_in_python, "squares": registers._squares_in_python}
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize(("name", "fill"), [*COMPILED.items(), *PLAIN.items()])
+def test_a_block_of_sums_is_filled_and_nothing_beside_it(name, fill, kind):
+    """Of small integers, so that every sum is exact."""
+    rng = stream("tests.registers.products", 0)
+    width = registers.columns_of_panel(np.dtype(kind))
+    left = rng.integers(-9, 10, size=(3 * STRIP, 7)).astype(kind)
+    panels = rng.integers(-9, 10, size=(3, 11, width)).astype(kind)
+    for depth in (0, 1, 5, 7):
+        results = np.full((3 * STRIP, 4 * width), 0.5, kind)
+        fill(left, STRIP, panels, 2, depth, results, width)
+        rows, columns = left[STRIP : 2 * STRIP, :depth], panels[2, :depth]
+        expected = np.full(results.shape, 0.5, kind)
+        by_hand = rows @ columns
+        if name == "squares":
+            by_hand = ((rows[:, :, np.newaxis] - columns) ** 2).sum(axis=1)
+        expected[STRIP : 2 * STRIP, width : 2 * width] = by_hand
+        assert results.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("bits_of_register", [128, 256, 512])
+def test_a_panel_is_two_registers_wide(bits_of_register, monkeypatch):
+    monkeypatch.setattr(registers, "_register_bits", lambda: bits_of_register)
+    assert registers.columns_of_panel(np.dtype(np.float64)) == 2 * bits_of_register // 64
+    assert registers.columns_of_panel(np.dtype(np.float32)) == 2 * bits_of_register // 32
+
+
+@pytest.mark.parametrize("fill", COMPILED.values(), ids=COMPILED)
+def test_equal_columns_have_equal_sums(fill):
+    """Bit by bit, in every row and column of the block: the order of a sum does not depend on where it stands."""
+    rng = stream("tests.registers.equal", 0)
+    width = registers.columns_of_panel(np.dtype(np.float64))
+    left = np.tile(rng.normal(size=(1, 50)), (STRIP, 1))
+    panels = np.tile(rng.normal(size=(1, 50, 1)), (1, 1, width))
+    results = np.empty((STRIP, width))
+    fill(left, 0, panels, 0, 50, results, 0)
+    assert (results == results[0, 0]).all()
+
+
+@pytest.mark.skipif(registers.products is registers._products_in_python, reason="the compiler is off")
+@pytest.mark.parametrize("fill", COMPILED.values(), ids=COMPILED)
+def test_a_matrix_with_gaps_is_refused(fill):
+    width = registers.columns_of_panel(np.dtype(np.float64))
+    with pytest.raises(Exception, match=r"No implementation of function|Invalid use of"):
+        fill(np.ones((STRIP, 6))[:, ::2], 0, np.ones((1, 3, width)), 0, 3, np.empty((STRIP, width)), 0)

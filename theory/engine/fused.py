@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from theory.engine.registers import as_float, bits, replaced
 
 _BELOW_SIGN = 0x7FFFFFFFFFFFFFFF
 
-WIDEST = 8  # measured: beyond this width of keys or values registers spill, and BLAS tiles are faster
+WIDEST = 5  # measured: beyond this width of keys or values registers spill, and blocks of products are faster
 ROWS = 16  # queries; measured: fewer in a call cost more than they do
 TILE = 1000  # keys; measured: no power of two, or the coordinates of a key compete for the same lines of the cache
 
@@ -34,7 +35,32 @@ def _ordered(x: float) -> int:
     return k ^ ((k >> 63) & _BELOW_SIGN)
 
 
+def _dot_product(query: tuple[Any, ...], keys: Array, j: int) -> Any:
+    s = query[0] * keys[0, j]
+    for f in range(1, len(query)):
+        s += query[f] * keys[f, j]
+    return s
+
+
+def _squared_distance(query: tuple[Any, ...], keys: Array, j: int) -> Any:
+    square = (query[0] - keys[0, j]) * (query[0] - keys[0, j])
+    for f in range(1, len(query)):
+        difference = query[f] - keys[f, j]
+        square += difference * difference
+    return square
+
+
+def _with_value(gathered: tuple[Any, ...], w: Any, values: Array, j: int) -> tuple[Any, ...]:
+    for c in range(len(gathered)):
+        gathered = replaced(gathered, c, gathered[c] + w * values[c, j])
+    return gathered
+
+
 ordered = njit(_ordered, inline=True)
+# functions of their own: what a loop leaves behind in its caller sets the first key of a tile apart from the vectors
+dot_product = njit(_dot_product, sums=True, inline=True)
+squared_distance = njit(_squared_distance, sums=True, inline=True)
+with_value = njit(_with_value, sums=True, inline=True)
 
 
 @cache
@@ -63,18 +89,13 @@ def kernel(form: Form, d: int, d_v: int, *, weighted: bool, single: bool) -> Cal
             for j in range(stop[i]):
                 s = log_weights[j] - top if weighted else -top
                 if dot:
-                    for f in range(d):
-                        s += query[f] * keys[f, j]
+                    s += dot_product(query, keys, j)
                 else:
-                    square = zero
-                    for f in range(d):
-                        difference = query[f] - keys[f, j]
-                        square += difference * difference
+                    square = squared_distance(query, keys, j)
                     s -= factor * square
                 w = exp2_single(s) if single else exp2(s)
                 total += w
-                for c in range(d_v):
-                    gathered = replaced(gathered, c, gathered[c] + w * values[c, j])
+                gathered = with_value(gathered, w, values, j)
             mass[i] += total
             for c in range(d_v):
                 sums[i, c] += gathered[c]
@@ -102,14 +123,9 @@ def peaks(form: Form, d: int, *, weighted: bool) -> Callable[..., None]:
             for j in range(stop[i]):
                 s = log_weights[j] if weighted else 0.0
                 if dot:
-                    for f in range(d):
-                        s += query[f] * keys[f, j]
+                    s += dot_product(query, keys, j)
                 else:
-                    square = 0.0
-                    for f in range(d):
-                        difference = query[f] - keys[f, j]
-                        square += difference * difference
-                    s -= factor * square
+                    s -= factor * squared_distance(query, keys, j)
                 top = max(top, ordered(s))
             peak[i] = as_float(top ^ ((top >> 63) & _BELOW_SIGN))  # the same again undoes it
 

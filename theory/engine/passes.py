@@ -13,7 +13,7 @@ the very scores that are summed (:mod:`theory.engine.rows`), in double precision
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -25,14 +25,14 @@ from theory.engine import blocks, fused, rows as general
 from theory.engine.exponential import LN2
 from theory.engine.fold import Folded, fold
 from theory.engine.pairs import Array, Counts, Form, Pairs, embedded
-from theory.engine.threads import over_rows, quiet_blas
+from theory.engine.threads import over_rows
 
 TRUST = 2.0**-900
 TRUST_SINGLE = 2.0**-70  # derived as above: n 2**-125 is 2**-30 of such a mass for n = 2**25
 
 
 class _Tile(NamedTuple):
-    """Some keys, coordinate by coordinate, from number ``start`` on, and zeros up to a round number of them."""
+    """Some keys, coordinate by coordinate, from number ``start`` on."""
 
     start: int
     number: int
@@ -41,7 +41,7 @@ class _Tile(NamedTuple):
     log_weights: Array
 
 
-def _stops(tiles: list[_Tile], visible: Counts) -> Iterator[tuple[_Tile, Counts]]:
+def _stops(tiles: Sequence[_Tile | blocks.Tile], visible: Counts) -> Iterator[tuple[_Tile | blocks.Tile, Counts]]:
     """Yield the tiles of which some query sees a key, with how many each sees."""
     least, most = int(visible.min()), int(visible.max())
     for tile in tiles:
@@ -87,13 +87,12 @@ def _sums(problem: Folded, visible: Counts) -> tuple[Array, Array]:
         single = problem.keys.dtype == np.float32
         weighted = problem.log_weights is not None
         kernel = fused.kernel(problem.form, problem.keys.shape[1], d_v, weighted=weighted, single=single)
-        run = partial(_add_narrow, kernel, problem, tiles, visible, sums=sums, mass=mass)
+        run = partial(_add, kernel, problem, tiles, visible, sums=sums, mass=mass)
         over_rows(run, m, m * n, grain=fused.ROWS)
     else:
-        tiles = _tiles(problem, blocks.TILE, unit=blocks.UNIT)
-        run = partial(_add_wide, problem, tiles, visible, sums=sums, mass=mass)
-        with quiet_blas():
-            over_rows(run, m, m * n, grain=blocks.ROWS)
+        kernel = blocks.kernel(problem.form, single=problem.keys.dtype == np.float32)
+        run = partial(_add, kernel, problem, blocks.tiles(problem), visible, sums=sums, mass=mass)
+        over_rows(run, m, m * n, grain=blocks.ROWS)
     return sums, mass
 
 
@@ -110,14 +109,10 @@ def _narrow(problem: Folded) -> bool:
     return width <= fused.WIDEST
 
 
-def _tiles(problem: Folded, size: int, *, unit: int = 1) -> list[_Tile]:
-    """Cut the keys into tiles of ``size``; the last one is filled up to a multiple of ``unit``."""
-    fill = -problem.keys.shape[0] % unit
+def _tiles(problem: Folded, size: int) -> list[_Tile]:
+    """Cut the keys into tiles of ``size``."""
     keys, values = general.columns(problem.keys), general.columns(problem.values)
     added = np.empty(0, keys.dtype) if problem.log_weights is None else problem.log_weights
-    if fill:
-        keys, values = (np.pad(x, ((0, 0), (0, fill))) for x in (keys, values))
-        added = np.pad(added, (0, fill)) if added.size else added
     tiles = []
     for start in range(0, problem.keys.shape[0], size):
         part = slice(start, start + size)
@@ -127,8 +122,8 @@ def _tiles(problem: Folded, size: int, *, unit: int = 1) -> list[_Tile]:
     return tiles
 
 
-def _add_narrow(
-    kernel: Callable[..., None], problem: Folded, tiles: list[_Tile], visible: Counts, rows: slice, *,
+def _add(
+    kernel: Callable[..., None], problem: Folded, tiles: Sequence[_Tile | blocks.Tile], visible: Counts, rows: slice, *,
     sums: Array, mass: Array,
 ) -> None:  # fmt: skip
     queries = problem.queries[rows]
@@ -141,23 +136,10 @@ def _add_narrow(
         kernel(queries, tile.keys, tile.values, tile.log_weights, factor, shift, stop, here, there)
 
 
-def _add_wide(problem: Folded, tiles: list[_Tile], visible: Counts, rows: slice, *, sums: Array, mass: Array) -> None:
-    buffer = np.empty((blocks.ROWS, blocks.TILE), problem.keys.dtype)
-    weigh = blocks.weigh if buffer.dtype == np.float64 else blocks.weigh_single
-    for start in range(rows.start, rows.stop, blocks.ROWS):
-        block = slice(start, min(start + blocks.ROWS, rows.stop))
-        shift = problem.shift[block].astype(buffer.dtype)
-        for tile, stop in _stops(tiles, visible[block]):
-            scores = buffer[: shift.size, : tile.keys.shape[1]]
-            blocks.fill(problem, block, tile.keys, tile.log_weights, scores)
-            weigh(scores, shift, stop, mass[block])
-            sums[block] += scores @ tile.values.T
-
-
 def _peaks(problem: Folded, visible: Counts) -> Array:
     """Return the largest score of each row, in the precision of the pass."""
     narrow = _narrow(problem)
-    tiles = _tiles(problem, fused.TILE) if narrow else _tiles(problem, blocks.TILE, unit=blocks.UNIT)
+    tiles = _tiles(problem, fused.TILE) if narrow else blocks.tiles(problem)
     peaks = np.full(problem.queries.shape[0], -np.inf)
     find = fused.peaks(problem.form, min(problem.keys.shape[1], fused.WIDEST), weighted=problem.log_weights is not None)
 
@@ -166,14 +148,10 @@ def _peaks(problem: Folded, visible: Counts) -> Array:
             find(problem.queries[rows], tile.keys, tile.log_weights, problem.factor, stop, peaks[rows])
 
     def run_wide(rows: slice) -> None:
-        for start in range(rows.start, rows.stop, blocks.ROWS):
-            block = slice(start, min(start + blocks.ROWS, rows.stop))
-            for tile, stop in _stops(tiles, visible[block]):
-                scores = np.empty((stop.size, tile.keys.shape[1]), problem.keys.dtype)
-                blocks.fill(problem, block, tile.keys, tile.log_weights, scores)
-                scores[np.arange(scores.shape[1]) >= stop[:, np.newaxis]] = -np.inf
-                np.maximum(peaks[block], scores.max(axis=1), out=peaks[block])
+        queries = problem.queries[rows]
+        factor = problem.keys.dtype.type(problem.factor)
+        for tile, stop in _stops(tiles, visible[rows]):
+            blocks.peaks(problem.form is Form.DOT, queries, tile.keys, tile.log_weights, factor, stop, peaks[rows])
 
-    with quiet_blas():
-        over_rows(run_narrow if narrow else run_wide, peaks.size, peaks.size * problem.keys.shape[0], grain=blocks.ROWS)
+    over_rows(run_narrow if narrow else run_wide, peaks.size, peaks.size * problem.keys.shape[0], grain=blocks.ROWS)
     return peaks.astype(problem.keys.dtype).astype(np.float64)
