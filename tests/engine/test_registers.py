@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from theory.engine import fused, jit, registers
+from theory import _jit as jit
+from theory.engine import fused, registers
 from theory.engine.registers import as_float, as_float_single, bits, bits_single, replaced
 
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.1, 5e-324, -5e-324, 2.0**-1022, 1.7e308, -1.7e308, np.inf, -np.inf]

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from theory._jit import njit
 from theory.engine.exponential import exp2, exp2_single
 from theory.engine.fold import Folded
-from theory.engine.jit import njit
 from theory.engine.pairs import Array, Counts, Form
 
 ROWS = 96  # measured, as is TILE: larger squares leave the cache, smaller ones cost calls
