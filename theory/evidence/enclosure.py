@@ -81,6 +81,8 @@ def ball(value: Any) -> Any:
     ValueError
         If it is not finite, or a text that is no number.
     """
+    if type(value) is float and math.isfinite(value):  # as most are
+        return flint.arb(value)
     if isinstance(value, str):
         try:
             return _ball(Fraction(value))
