@@ -152,7 +152,7 @@ def njit(kernel: F, *, sums: bool = False, inline: bool = False) -> F:
         A formula that belongs inside the loop of its caller.
     """
     flags = {"contract", "nsz", "reassoc"} if sums else {"contract", "nsz"} if inline else set()
-    room = Path(kernel.__code__.co_filename).parent  # type: ignore[attr-defined]  # it is a function
+    room = Path(kernel.__code__.co_filename).parent
     with _LOCK:
         before, folder = config.CACHE_DIR, cache_folder(room)  # type: ignore[attr-defined]  # Numba sets it at run time
         config.CACHE_DIR = str(folder or "")  # type: ignore[attr-defined]  # read while decorating; others keep theirs

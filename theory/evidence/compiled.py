@@ -30,7 +30,7 @@ def _up(x: float) -> float:
     if not x < np.inf:
         return x
     bits = np.float64(x).view(np.int64)
-    return np.int64(bits + (1 if x > 0.0 else -1)).view(np.float64)  # type: ignore[no-any-return]
+    return np.int64(bits + (1 if x > 0.0 else -1)).view(np.float64)
 
 
 def _down(x: float) -> float:

@@ -257,7 +257,7 @@ _OPERANDS = {
 }  # whose own rule for an operator is that of enclosures
 
 
-def _as_ends(values: ArrayLike, name: str) -> Array:
+def _as_ends(values: Any, name: str) -> Array:
     """Convert ends to float64; they may be infinite."""
     if type(values) is np.ndarray and values.dtype == np.float64:
         return values
@@ -285,7 +285,7 @@ def _refuse_places(dtype: Any, out: Any) -> None:
 
 def bounded_by(lo: Any, hi: Any, kind: Kind) -> Any:
     """Return the enclosures between ends that a rule made sound: an array, or an interval where there is no axis."""
-    if not lo.ndim:
+    if type(lo) is float or not lo.ndim:
         return made(float(lo), float(hi), kind)
     return unchecked(lo, hi, kind)
 
@@ -351,7 +351,8 @@ def within(values: ArrayLike, error: ArrayLike, kind: Kind = Kind.NUMERIC) -> An
         raise ValueError(f"error: expected bounds that broadcast to {centre.shape}, got {reach.shape}") from unfit
     loops = compiled()
     if loops and loops.in_rows(centre, reach):
-        return bounded_by(*loops.within(centre, reach), kind)
+        lo, hi = loops.within(centre, reach)
+        return bounded_by(lo, hi, kind)
     with QUIET():
         known = reach == 0.0
         lo = np.where(known, centre, np.nextafter(centre - reach, -np.inf))

@@ -224,7 +224,8 @@ def _matmul(a: Intervals, b: Intervals) -> Ends:
     middle = x @ y
     factor, more = 1.0 + _gamma(n + 8), 2 * n * SUBNORMAL  # of what rounds and underflows in the bound itself
     if not middle.ndim:
-        return _about(float(middle), float(reach) * factor + more)
+        alone: Ends = _about(float(middle), float(reach) * factor + more)
+        return alone
     loops = compiled()
     if loops and loops.in_rows(middle, reach):
         found: Ends = loops.matrix(middle, reach, factor, more)
@@ -238,8 +239,8 @@ def _matmul(a: Intervals, b: Intervals) -> Ends:
 def _about(middle: float, reach: float) -> Any:
     """Enclose a single product of a row with a column, as :func:`_matmul` does many."""
     if not math.isfinite(middle + reach):
-        return np.float64(-math.inf), np.float64(math.inf)
-    return np.float64(math.nextafter(middle - reach, -math.inf)), np.float64(math.nextafter(middle + reach, math.inf))
+        return -math.inf, math.inf
+    return math.nextafter(middle - reach, -math.inf), math.nextafter(middle + reach, math.inf)
 
 
 def _minimum(a: Intervals, b: Intervals) -> Ends:
@@ -353,10 +354,9 @@ def _sum(x: Intervals, how: dict[str, Any], *, signed: bool) -> Any:
             above = np.add.reduce(x.hi, **how)
             large = np.add.reduce(abs(x.hi), **how) if signed else above
         terms = x.size // max(below.size, 1)
-        kind = max(x.kind, Kind.NUMERIC) if terms > 1 else x.kind
-        if not below.ndim:
-            return made(*_total_ends(*map(float, (below, above, small, large)), _sum_error(terms)), kind)
-        return bounded_by(*_sum_ends(below, above, small, large, _sum_error(terms)), kind)
+        ends = _sum_ends if below.ndim else _total_ends
+        lo, hi = ends(below, above, small, large, _sum_error(terms))
+    return bounded_by(lo, hi, max(x.kind, Kind.NUMERIC) if terms > 1 else x.kind)
 
 
 @lru_cache(4096)
@@ -365,12 +365,12 @@ def _sum_error(terms: int) -> float:
     return gamma(max(terms - 1, 0)) * (1.0 + gamma(terms + 2))
 
 
-def _total_ends(below: float, above: float, small: float, large: float, off: float) -> tuple[float, float]:
+def _total_ends(below: Any, above: Any, small: Any, large: Any, off: float) -> Any:
     """Step outward from one sum, as :func:`_sum_ends` does from several."""
-    slack = off * small
-    lo = math.nextafter(below - slack, -math.inf) if slack > 0.0 else below
-    slack = off * large
-    hi = math.nextafter(above + slack, math.inf) if slack > 0.0 else above
+    slack = off * float(small)
+    lo = math.nextafter(float(below) - slack, -math.inf) if slack > 0.0 else float(below)
+    slack = off * float(large)
+    hi = math.nextafter(float(above) + slack, math.inf) if slack > 0.0 else float(above)
     return -math.inf if math.isnan(lo) else lo, math.inf if math.isnan(hi) else hi
 
 
