@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from theory._jit import njit
 from theory.engine.exponential import exp2
-from theory.engine.jit import njit
 from theory.engine.registers import STRIP, columns_of_panel, products
 from theory.engine.threads import over_rows
 

@@ -1,6 +1,7 @@
 """A small folder of evidence, written by the code that writes the real one."""
 
 import json
+import subprocess
 
 from theory.evidence import (
     Claim,
@@ -36,6 +37,13 @@ by hand, below
 @misc{other1999, title = {Not cited}}
 ```
 """
+
+
+def git(folder, *arguments):
+    """Run git in a folder, as somebody."""
+    who = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
+    command = ["git", "-C", str(folder), *who, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
 
 
 @verifies(

@@ -107,11 +107,12 @@ def _certify(options: argparse.Namespace) -> int:
 
 
 def _doctor() -> int:
-    from theory.engine import jit, threads  # noqa: PLC0415
+    from theory import _jit as jit, engine  # noqa: PLC0415
+    from theory.engine import threads  # noqa: PLC0415
     from theory.report import doctor  # noqa: PLC0415
 
     backend = os.environ.get("THEORY_BACKEND", "compiled")
-    cache = str(jit.cache_folder() or "not kept")
+    cache = str(jit.cache_folder(Path(engine.__file__).parent) or "not kept")
     try:
         text = doctor.describe_machine(backend=backend, target=jit.target(), threads=threads.threads(), cache=cache)
     except ValueError as error:

@@ -96,6 +96,18 @@ def draw_cloud(rng, n, d, radius):
     return lengths * points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
+def square_corners(mean, root):
+    """The law of four atoms with this mean and covariance, of which every coordinate is plus or minus one."""
+    signs = np.array([[i, j] for i in (-1.0, 1.0) for j in (-1.0, 1.0)])
+    return Measure(mean + signs @ root.T)
+
+
+def draw_on_sphere(rng, n, d):
+    """Draw tokens of length one up to rounding."""
+    x = rng.normal(size=(n, d))
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
 def push_within(rng, points, radius):
     """Push all tokens by anything from 1e-4 to 1 radii, or the first one only, and project them back to the ball."""
     step = 10.0 ** rng.uniform(-4.0, 0.0) * radius * rng.normal(size=points.shape)

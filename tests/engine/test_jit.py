@@ -4,51 +4,53 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from theory.engine import jit
+from theory import _jit as jit, engine
 
+HERE = Path(__file__).parent
 numba_config = pytest.importorskip("numba.core.config")
 
 
 @pytest.fixture
 def room(tmp_path, monkeypatch):
-    """A copy of the engine room that the cache takes for its own."""
+    """A copy of the engine room and of what compiles it."""
     copy = tmp_path / "engine"
-    shutil.copytree(jit._HERE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(jit, "_HERE", copy)
+    shutil.copytree(Path(engine.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(jit, "_HERE", Path(shutil.copy(jit.__file__, tmp_path)))
     monkeypatch.setattr(numba_config, "CACHE_DIR", "")
     return copy
 
 
 def test_every_edited_source_changes_the_cache(room):
-    first = jit.cache_folder()
-    assert first == jit.cache_folder()
-    sources = sorted(room.glob("*.py"))
-    assert {"compiled.py", "reference.py", "pairs.py", "jit.py"} <= {path.name for path in sources}
+    first = jit.cache_folder(room)
+    assert first == jit.cache_folder(room)
+    sources = [*sorted(room.glob("*.py")), jit._HERE]
+    assert {"compiled.py", "reference.py", "pairs.py", "_jit.py"} <= {path.name for path in sources}
     folders = {first}
     for path in sources:
         path.write_bytes(path.read_bytes() + b"# edited\n")
-        folders.add(jit.cache_folder())
+        folders.add(jit.cache_folder(room))
     assert len(folders) == len(sources) + 1
 
 
 def test_undone_edit_finds_the_old_cache(room):
-    first = jit.cache_folder()
+    first = jit.cache_folder(room)
     path = room / "compiled.py"
     text = path.read_bytes()
     path.write_bytes(text.replace(b"vjp", b"jvp"))
-    assert jit.cache_folder() != first
+    assert jit.cache_folder(room) != first
     path.write_bytes(text)
-    assert jit.cache_folder() == first
+    assert jit.cache_folder(room) == first
 
 
 def test_cache_lies_beside_the_sources_if_it_may(room, monkeypatch):
-    assert jit.cache_folder().parent == room / "__pycache__"
+    assert jit.cache_folder(room).parent == room / "__pycache__"
     monkeypatch.setattr(numba_config, "CACHE_DIR", str(room.parent / "asked"))
-    assert jit.cache_folder().parent == room.parent / "asked"
+    assert jit.cache_folder(room).parent == room.parent / "asked"
 
 
 @pytest.fixture
@@ -60,15 +62,15 @@ def sealed(room, tmp_path, monkeypatch):
     return tmp_path / "caches" / "attention-theory"
 
 
-def test_elsewhere_the_cache_is_a_folder_closed_to_others(sealed, monkeypatch, tmp_path):
-    folder = jit.cache_folder()
+def test_elsewhere_the_cache_is_a_folder_closed_to_others(room, sealed, monkeypatch, tmp_path):
+    folder = jit.cache_folder(room)
     assert folder.parent == sealed
     assert folder.name.startswith("numba-")
     assert folder.stat().st_mode & 0o777 == 0o700
-    assert jit.cache_folder() == folder
+    assert jit.cache_folder(room) == folder
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # to be ignored
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert jit.cache_folder().parent == tmp_path / "home" / ".cache" / "attention-theory"
+    assert jit.cache_folder(room).parent == tmp_path / "home" / ".cache" / "attention-theory"
 
 
 def prepare_loose(folder):
@@ -88,25 +90,25 @@ def prepare_file(folder):
 
 @pytest.mark.parametrize("prepare", [prepare_loose, prepare_link, prepare_file])
 def test_a_folder_that_others_could_fill_is_not_used(sealed, prepare, caplog):
-    prepare(jit.cache_folder())
-    assert jit.cache_folder() is None
+    prepare(jit.cache_folder(HERE))
+    assert jit.cache_folder(HERE) is None
     kernel = jit.njit(_half)
     assert kernel(3.0) == 1.5  # without a cache
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "are not kept" in caplog.text
 
 
-def test_a_folder_of_another_user_is_not_used(sealed, monkeypatch, caplog):
-    assert jit.cache_folder() is not None
+def test_a_folder_of_another_user_is_not_used(room, sealed, monkeypatch, caplog):
+    assert jit.cache_folder(room) is not None
     monkeypatch.setattr(jit.os, "geteuid", lambda: os.getuid() + 1)
-    assert jit.cache_folder() is None
+    assert jit.cache_folder(room) is None
     assert "must be a folder of your own" in caplog.text
 
 
 ONE_KERNEL = """
 import sys
 import numpy as np
-from theory.engine import jit
+from theory import _jit as jit
 
 def third(a):
     return a / 3

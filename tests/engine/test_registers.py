@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from theory.engine import fused, jit, registers
+from theory import _jit as jit
+from theory.engine import fused, registers
 from theory.engine.registers import STRIP, as_float, as_float_single, bits, bits_single, products, replaced, squares
 from theory.evidence import stream
 

@@ -2,7 +2,6 @@
 
 import json
 import platform
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -10,17 +9,12 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import theory
+from tests.specimen import git
 from theory.evidence import provenance as module
 from theory.evidence.closure import Closure
 from theory.evidence.provenance import blas, commit, differing, processor, provenance, stored, vectors
 
 CLOSURE = Closure({"check.py": "0" * 64})
-
-
-def git(folder, *arguments):
-    who = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
-    command = ["git", "-C", str(folder), *who, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
 
 
 @pytest.fixture

@@ -1,10 +1,9 @@
 """Evidence that is older than the code of its check is told so, with the file that changed; a comment is no change."""
 
-import subprocess
-
 import pytest
 
 from tests import specimen
+from tests.specimen import git
 from theory.__main__ import main
 from theory.evidence import Run, decide, provenance
 from theory.evidence.record import write
@@ -16,12 +15,6 @@ FILES = {
     "verify/test_more.py": "y = 1\n",
     "verify/shared.py": "z = 1\n",
 }
-
-
-def git(folder, *arguments):
-    who = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
-    command = ["git", "-C", str(folder), *who, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
 
 
 @pytest.fixture

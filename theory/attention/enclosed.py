@@ -19,9 +19,7 @@ from theory.attention.score import Score, bounded, pairs_of
 from theory.engine import AttentionResult
 from theory.evidence import Intervals, as_intervals, is_enclosed, within
 from theory.evidence.intervals import weakest
-from theory.evidence.roundoff import average_error
-
-_TINY = 1e-300  # derived: smaller weights are known up to this absolutely, see softmax_error
+from theory.evidence.roundoff import TINY, average_error
 
 
 def enclose_outputs(
@@ -78,7 +76,7 @@ def enclose_weights(score: Score, queries: Any, keys: Any, *, log_weights: Any =
     found = engine.weights(pairs_of(score, q.mid, k.mid), log_weights=logs)
     relative = weight_error(q.mid, k.mid, bounded(score), logs, moved=_moved(score, q, k, added))
     kind = weakest(q, k, added, getattr(score, "form", None))
-    enclosed: Intervals = np.minimum(np.maximum(within(found, relative * found + _TINY, kind), 0.0), 1.0)
+    enclosed: Intervals = np.minimum(np.maximum(within(found, relative * found + TINY, kind), 0.0), 1.0)
     return enclosed
 
 

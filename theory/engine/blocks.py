@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from theory._jit import njit
 from theory.engine.exponential import exp2, exp2_single
 from theory.engine.fold import Folded
-from theory.engine.jit import njit
 from theory.engine.pairs import Array, Counts, Form
 from theory.engine.registers import STRIP, columns_of_panel, products, squares
 

@@ -21,8 +21,8 @@ import math
 
 import numpy as np
 
+from theory._jit import njit
 from theory.engine.exponential import LEAST, LN2
-from theory.engine.jit import njit
 from theory.engine.pairs import TILE, Array, Counts, Pairs
 from theory.engine.rows import columns, dot, fill_scores, weigh
 from theory.engine.threads import over_rows

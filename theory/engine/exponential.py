@@ -41,7 +41,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from theory.engine.jit import njit
+from theory._jit import njit
 from theory.engine.registers import as_float, as_float_single, bits, bits_single
 
 LOG2E = 1.4426950408889634  # log2(e), rounded

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from theory._jit import njit
 from theory.engine.exponential import exp2, exp2_single
-from theory.engine.jit import njit
 from theory.engine.pairs import Array, Counts, Form
 from theory.engine.registers import as_float, bits, replaced
 

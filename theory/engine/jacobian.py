@@ -23,8 +23,8 @@ import math
 
 import numpy as np
 
+from theory._jit import njit
 from theory.engine import passes
-from theory.engine.jit import njit
 from theory.engine.pairs import Array, Counts, Pairs
 from theory.engine.threads import over_rows
 

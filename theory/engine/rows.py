@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
+from theory._jit import njit
 from theory.engine.exponential import LOG2E, exp2
-from theory.engine.jit import njit
 from theory.engine.pairs import TILE, Array, Counts, Pairs
 from theory.engine.threads import over_rows
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_positive, as_text
-from theory.evidence.interval import Interval, Kind
+from theory.evidence.interval import Interval, Kind, as_kind, made
 
 _WIDE = np.longdouble if np.dtype(np.longdouble).itemsize > 8 else None
 PRECISION = 128  # bits; enough that a ball of a few thousand operations is far below float64 resolution
@@ -81,6 +81,8 @@ def ball(value: Any) -> Any:
     ValueError
         If it is not finite, or a text that is no number.
     """
+    if type(value) is float and math.isfinite(value):  # as most are
+        return flint.arb(value)
     if isinstance(value, str):
         try:
             return _ball(Fraction(value))
@@ -159,7 +161,8 @@ def hull(ball: Any, kind: Kind = Kind.CERTIFIED) -> Interval:
     if not finite:
         return Interval.unknown(kind)
     lo, hi = float(ball.lower()), float(ball.upper())  # these round to nearest, hence one step outward
-    return Interval(math.nextafter(lo, -math.inf), math.nextafter(hi, math.inf), kind)
+    right = kind if type(kind) is Kind else as_kind(kind)
+    return made(math.nextafter(lo, -math.inf), math.nextafter(hi, math.inf), right)
 
 
 def _hulls(values: NDArray[np.object_], kind: Kind) -> Any:

@@ -48,6 +48,7 @@ def as_kind(value: Kind, name: str = "kind") -> Kind:
 
 
 _LARGEST = sys.float_info.max
+_WHOLE = 2**53  # the largest range of consecutive integers that floats hold
 Number: TypeAlias = "Interval | int | float | Fraction | np.floating | np.integer"
 
 
@@ -185,44 +186,52 @@ class Interval:
         return self.lo <= _real(value, "value") <= self.hi
 
     def __neg__(self) -> Interval:
-        return Interval(-self.hi, -self.lo, self.kind)
+        return made(-self.hi, -self.lo, self.kind)
 
     def __abs__(self) -> Interval:
         if self.lo >= 0.0:
             return self
         if self.hi <= 0.0:
             return -self
-        return Interval(0.0, max(-self.lo, self.hi), self.kind)
+        return made(0.0, max(-self.lo, self.hi), self.kind)
 
     def __add__(self, other: Number) -> Interval:
         if _is_array(other):
             return NotImplemented
         b = enclose(other)
-        lo = self.lo + b.lo if 0.0 in (self.lo, b.lo) else _below(self.lo + b.lo)  # adding zero is exact
-        hi = self.hi + b.hi if 0.0 in (self.hi, b.hi) else _above(self.hi + b.hi)
-        return Interval(lo, hi, max(self.kind, b.kind))
+        lo = self.lo + b.lo if self.lo == 0.0 or b.lo == 0.0 else _below(self.lo + b.lo)  # adding zero is exact
+        hi = self.hi + b.hi if self.hi == 0.0 or b.hi == 0.0 else _above(self.hi + b.hi)
+        return made(lo, hi, max(self.kind, b.kind))
 
     def __sub__(self, other: Number) -> Interval:
         if _is_array(other):
             return NotImplemented
-        return self + -enclose(other)
+        b = enclose(other)
+        lo = self.lo - b.hi if self.lo == 0.0 or b.hi == 0.0 else _below(self.lo - b.hi)
+        hi = self.hi - b.lo if self.hi == 0.0 or b.lo == 0.0 else _above(self.hi - b.lo)
+        return made(lo, hi, max(self.kind, b.kind))
 
     def __mul__(self, other: Number) -> Interval:
         if _is_array(other):
             return NotImplemented
         b = enclose(other)
-        return _hull_of(
-            [(0.0, True) if 0.0 in (x, y) else (x * y, False) for x in (self.lo, self.hi) for y in (b.lo, b.hi)],
-            max(self.kind, b.kind),
-        )
+        kind = max(self.kind, b.kind)
+        ends = (self.lo, self.hi, b.lo, b.hi)
+        if 0.0 not in ends:
+            corners = (self.lo * b.lo, self.lo * b.hi, self.hi * b.lo, self.hi * b.hi)
+            return made(_below(min(corners)), _above(max(corners)), kind)
+        return _hull_of([(0.0, True) if 0.0 in (x, y) else (x * y, False) for x in ends[:2] for y in ends[2:]], kind)
 
     def __truediv__(self, other: Number) -> Interval:
         if _is_array(other):
             return NotImplemented
         b = enclose(other)
         kind = max(self.kind, b.kind)
-        if 0.0 in b:
-            return Interval.unknown(kind)
+        if b.lo <= 0.0 <= b.hi:
+            return made(-math.inf, math.inf, kind)
+        if self.lo != 0.0 and self.hi != 0.0 and b.lo != -math.inf and b.hi != math.inf:
+            corners = (self.lo / b.lo, self.lo / b.hi, self.hi / b.lo, self.hi / b.hi)
+            return made(_below(min(corners)), _above(max(corners)), kind)
         return _hull_of(
             [
                 (0.0, True) if x == 0.0 or math.isinf(y) else (x / y, False)
@@ -251,7 +260,7 @@ class Interval:
         if self.hi < 0.0:
             raise ValueError(f"sqrt: expected a number that may be non-negative, got {self}")
         root = math.sqrt(max(self.lo, 0.0))
-        return Interval(max(_below(root), 0.0), _above(math.sqrt(self.hi)), self.kind)
+        return made(max(_below(root), 0.0), _above(math.sqrt(self.hi)), self.kind)
 
     def __radd__(self, other: Number) -> Interval:
         return self + other
@@ -273,14 +282,33 @@ class Interval:
         return f"[{self.lo:.6g}, {self.hi:.6g}]"
 
 
+_set_lo, _set_hi, _set_kind = (vars(Interval)[name].__set__ for name in Interval.__slots__)
+
+
+def made(lo: float, hi: float, kind: Kind) -> Interval:
+    """Return the interval between two floats, of which only their order is checked."""
+    if not lo <= hi or lo == math.inf or hi == -math.inf:
+        raise ValueError(f"lo, hi: expected lo <= hi with a real number between, got {lo!r}, {hi!r}")
+    new = object.__new__(Interval)
+    _set_lo(new, lo)
+    _set_hi(new, hi)
+    _set_kind(new, kind)
+    return new
+
+
+_OWN = {Interval, float, int}
+
+
 def _hull_of(corners: list[tuple[float, bool]], kind: Kind) -> Interval:
     """Return the interval around computed corners, of which the exact ones need no step outward."""
     lo = min(c if exact else _below(c) for c, exact in corners)
-    return Interval(lo, max(c if exact else _above(c) for c, exact in corners), kind)
+    return made(lo, max(c if exact else _above(c) for c, exact in corners), kind)
 
 
 def _is_array(value: object) -> bool:
     """Tell whether NumPy's rules combine an interval with this value."""
+    if type(value) in _OWN:  # as most are
+        return False
     return hasattr(value, "__array_ufunc__") and not isinstance(value, (Interval, np.generic))
 
 
@@ -288,6 +316,10 @@ def enclose(value: Number, name: str = "operand") -> Interval:
     """Return an interval as it is, the hull of a ball, or an exact number as an interval of the strongest kind."""
     if isinstance(value, Interval):
         return value
+    if type(value) is int and abs(value) <= _WHOLE:
+        value = float(value)
+    if type(value) is float and math.isfinite(value):
+        return made(value, value, Kind.PROVED)
     if hasattr(value, "rad"):
         from theory.evidence.enclosure import hull  # noqa: PLC0415  loads FLINT, which has made the ball
 

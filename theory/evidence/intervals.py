@@ -9,8 +9,10 @@ the question decides the type of the answer*: an instrument asked with floats an
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
+from math import isfinite, isnan
 from typing import Any
 
 import numpy as np
@@ -18,12 +20,49 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_real, frozen
-from theory.evidence.interval import Interval, Kind, as_kind, enclose
+from theory.evidence.interval import Interval, Kind, as_kind, enclose, made
 from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
 _ROUNDINGS = 16.0  # taken: floats that are off by so many times the widest enclosure are at fault
+_WHOLE = 2**53  # the largest range of consecutive integers that floats hold
 QUIET = partial(np.errstate, all="ignore")  # an overflow is an infinite end, which is what is known
+
+
+@cache
+def _rules() -> Any:
+    """Return the module of the rules, which makes what it answers of the class below."""
+    from theory.evidence import outward  # noqa: PLC0415
+
+    return outward
+
+
+def compiled() -> Any:
+    """Return the module of the compiled rules if something has loaded the compiler; else None.
+
+    They answer the same bits, and loading it takes longer than they save in a few thousand operations.
+    """
+    return _loops() if "theory._jit" in sys.modules else None
+
+
+@cache
+def _loops() -> Any:
+    from theory.evidence import compiled as loops  # noqa: PLC0415
+
+    return loops if loops.READY else None
+
+
+def _operators(ufunc: Any, name: str) -> tuple[Any, Any]:
+    """Return an operator and its reflection, which ask NumPy only where other operands have a say."""
+    ahead, behind = (getattr(NDArrayOperatorsMixin, f"__{side}{name}__") for side in ("", "r"))
+
+    def operator(self: Any, other: Any) -> Any:
+        return _rules().combine(ufunc, self, other) if type(other) in _OPERANDS else ahead(self, other)
+
+    def reflected(self: Any, other: Any) -> Any:
+        return _rules().combine(ufunc, other, self) if type(other) in _OPERANDS else behind(self, other)
+
+    return operator, reflected
 
 
 class Intervals(NDArrayOperatorsMixin):
@@ -91,6 +130,10 @@ class Intervals(NDArrayOperatorsMixin):
         """The middles, with which compiled code is asked; zero where an entry is unknown."""
         if self.is_exact:
             return self.lo
+        loops = compiled()
+        middles: Array | None = loops.middle(self.lo, self.hi) if loops else None
+        if middles is not None:
+            return middles
         with QUIET():
             middle = np.clip(self.lo / 2 + self.hi / 2, self.lo, self.hi)  # halves of subnormal numbers round
         return np.where(np.isfinite(middle), middle, 0.0)
@@ -98,9 +141,16 @@ class Intervals(NDArrayOperatorsMixin):
     @property
     def radius(self) -> Array:
         """Bounds on the distance of a truth from its middle."""
+        return self.radius_about(self.mid)
+
+    def radius_about(self, middle: Array) -> Array:
+        """Bound the distances of the truths from middles that :attr:`mid` has answered."""
         if self.is_exact:
             return np.zeros(self.shape)
-        middle = self.mid
+        loops = compiled()
+        bounds: Array | None = loops.radius(self.lo, self.hi, middle) if loops else None
+        if bounds is not None:
+            return bounds
         with QUIET():
             reach = np.maximum(middle - self.lo, self.hi - middle)
             return np.where(reach == 0.0, 0.0, np.nextafter(reach, np.inf))
@@ -146,7 +196,7 @@ class Intervals(NDArrayOperatorsMixin):
         return self._reduced(np.minimum, axis, keepdims)
 
     def _reduced(self, ufunc: Any, axis: Any, keepdims: bool) -> Any:
-        return ufunc.reduce(self, axis=axis, keepdims=keepdims)
+        return _rules().reduced(ufunc, self, axis, keepdims)
 
     def __len__(self) -> int:
         return len(self.lo)
@@ -170,16 +220,25 @@ class Intervals(NDArrayOperatorsMixin):
         raise TypeError("Intervals: expected an operation that keeps the error (.mid drops it, knowingly)")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        from theory.evidence.outward import apply  # noqa: PLC0415  which makes what it answers of this class
-
-        return apply(ufunc, method, inputs, options)
+        return _rules().apply(ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        from theory.evidence.outward import FUNCTIONS  # noqa: PLC0415
-
-        if function not in FUNCTIONS:
+        rule = _rules().FUNCTIONS.get(function)
+        if rule is None:
             raise TypeError(f"{function.__name__}: expected floats; it has no rule for enclosures")
-        return FUNCTIONS[function](*args, **options)
+        return rule(*args, **options)
+
+    __add__, __radd__ = _operators(np.add, "add")
+    __sub__, __rsub__ = _operators(np.subtract, "sub")
+    __mul__, __rmul__ = _operators(np.multiply, "mul")
+    __truediv__, __rtruediv__ = _operators(np.true_divide, "truediv")
+    __matmul__, __rmatmul__ = _operators(np.matmul, "matmul")
+
+    def __abs__(self) -> Any:
+        return _rules().combine(np.absolute, self)
+
+    def __neg__(self) -> Any:
+        return _rules().combine(np.negative, self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Intervals, (self.lo, self.hi, self.kind)
@@ -188,10 +247,22 @@ class Intervals(NDArrayOperatorsMixin):
         return f"Intervals({self.mid!r} +- {self.radius.max(initial=0.0):.1e}, {self.kind.name})"
 
 
-def _as_ends(values: ArrayLike, name: str) -> Array:
+_OPERANDS = {
+    Intervals,
+    Interval,
+    np.ndarray,
+    np.float64,
+    float,
+    int,
+}  # whose own rule for an operator is that of enclosures
+
+
+def _as_ends(values: Any, name: str) -> Array:
     """Convert ends to float64; they may be infinite."""
     if type(values) is np.ndarray and values.dtype == np.float64:
         return values
+    if type(values) is float:
+        return np.array(values) if not isnan(values) else as_real(values, name)
     given = np.asarray(0.0 if isinstance(values, np.ma.MaskedArray) else values, dtype=object)
     infinite = np.array([isinstance(end, (float, np.floating)) and np.isinf(end) for end in given.ravel()], dtype=bool)
     if not infinite.any():
@@ -214,11 +285,9 @@ def _refuse_places(dtype: Any, out: Any) -> None:
 
 def bounded_by(lo: Any, hi: Any, kind: Kind) -> Any:
     """Return the enclosures between ends that a rule made sound: an array, or an interval where there is no axis."""
-    if not np.ndim(lo):
-        return Interval(float(lo), float(hi), kind)
-    made = object.__new__(Intervals)
-    made.lo, made.hi, made.kind = lo, hi, kind
-    return made
+    if type(lo) is float or not lo.ndim:
+        return made(float(lo), float(hi), kind)
+    return unchecked(lo, hi, kind)
 
 
 def exact(values: ArrayLike, kind: Kind = Kind.CERTIFIED) -> Any:
@@ -277,9 +346,13 @@ def within(values: ArrayLike, error: ArrayLike, kind: Kind = Kind.NUMERIC) -> An
     if not (reach >= 0.0).all():
         raise ValueError(f"error: expected non-negative bounds, got {reach[~(reach >= 0.0)].flat[0]}")
     try:
-        reach = np.broadcast_to(reach, centre.shape)
+        reach = reach if reach.shape == centre.shape else np.broadcast_to(reach, centre.shape)
     except ValueError as unfit:
         raise ValueError(f"error: expected bounds that broadcast to {centre.shape}, got {reach.shape}") from unfit
+    loops = compiled()
+    if loops and loops.in_rows(centre, reach):
+        lo, hi = loops.within(centre, reach)
+        return bounded_by(lo, hi, kind)
     with QUIET():
         known = reach == 0.0
         lo = np.where(known, centre, np.nextafter(centre - reach, -np.inf))
@@ -322,12 +395,15 @@ def as_intervals(value: Any, name: str = "operand") -> Intervals:
         return value
     if type(value) is np.ndarray and value.dtype == np.float64:
         return _certain(value, name)
+    if type(value) is int and abs(value) <= _WHOLE:
+        value = float(value)
     if type(value) is float:
-        return _certain(np.array(value), name)
+        alone = np.array(value)
+        return unchecked(alone, alone, Kind.PROVED) if isfinite(value) else _certain(alone, name)
     if not isinstance(value, (np.ndarray, list, tuple)):
         one = enclose(value, name)
         lo = np.array(one.lo)
-        return _unchecked(lo, lo if one.lo == one.hi else np.array(one.hi), one.kind)
+        return unchecked(lo, lo if one.lo == one.hi else np.array(one.hi), one.kind)
     entries = value if isinstance(value, np.ndarray) else np.asarray(value, dtype=object)
     if entries.dtype != object or isinstance(value, np.ma.MaskedArray):
         return _certain(as_real(value, name), name)
@@ -337,7 +413,7 @@ def as_intervals(value: Any, name: str = "operand") -> Intervals:
     kind = max((entry.kind for entry in each), default=Kind.PROVED)
     lo = np.array([entry.lo for entry in each], dtype=np.float64).reshape(entries.shape)
     hi = np.array([entry.hi for entry in each], dtype=np.float64).reshape(entries.shape)
-    return _unchecked(lo, lo if np.array_equal(lo, hi) else hi, kind)
+    return unchecked(lo, lo if np.array_equal(lo, hi) else hi, kind)
 
 
 def is_enclosed(*values: Any) -> bool:
@@ -352,12 +428,14 @@ def weakest(*values: Any) -> Kind:
 
 
 def _certain(values: Array, name: str) -> Intervals:
-    if not np.isfinite(values).all():
-        raise ValueError(f"{name}: expected finite numbers, got {values[~np.isfinite(values)].flat[0]}")
-    return _unchecked(values, values, Kind.PROVED)
+    known = np.isfinite(values)
+    if np.count_nonzero(known) < values.size:
+        raise ValueError(f"{name}: expected finite numbers, got {values[~known].flat[0]}")
+    return unchecked(values, values, Kind.PROVED)
 
 
-def _unchecked(lo: Array, hi: Array, kind: Kind) -> Intervals:
-    made = object.__new__(Intervals)
-    made.lo, made.hi, made.kind = lo, hi, kind
-    return made
+def unchecked(lo: Array, hi: Array, kind: Kind) -> Intervals:
+    """Return the array of enclosures between ends that a rule made sound, also where there is no axis."""
+    new = object.__new__(Intervals)
+    new.lo, new.hi, new.kind = lo, hi, kind
+    return new

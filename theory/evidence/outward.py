@@ -15,19 +15,23 @@ S. M. Rump, Fast and parallel interval arithmetic, *BIT* 39 (1999).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from theory._validate import as_flag, as_index
-from theory.evidence.interval import Kind
-from theory.evidence.intervals import QUIET, Array, Intervals, as_intervals, bounded_by
+from theory.evidence.interval import Interval, Kind, made
+from theory.evidence.intervals import QUIET, Array, Intervals, as_intervals, bounded_by, compiled, unchecked
 from theory.evidence.roundoff import EXP_ULPS, SUBNORMAL, U, gamma
 
 Ends = tuple[Array, Array]
-_STEP = 2 * EXP_ULPS * U  # a unit in the last place is at most 2 U of the number
-_LARGEST = np.finfo(np.float64).max
+_gamma = lru_cache(4096)(gamma)
+STEP = 2 * EXP_ULPS * U  # a unit in the last place is at most 2 U of the number
+SLIP = EXP_ULPS * SUBNORMAL
+LARGEST = float(np.finfo(np.float64).max)
 _MOST = 2**20  # chosen: whole powers up to this one take at most forty products
 
 
@@ -55,12 +59,7 @@ def _add(a: Intervals, b: Intervals) -> Ends:
 
 
 def _subtract(a: Intervals, b: Intervals) -> Ends:
-    return _add(a, _negative_of(b))
-
-
-def _negative_of(a: Intervals) -> Intervals:
-    negative: Intervals = bounded_by(*_negative(a), a.kind) if a.ndim else Intervals(*_negative(a), a.kind)
-    return negative
+    return _add(a, unchecked(*_negative(b), b.kind))
 
 
 def _negative(a: Intervals) -> Ends:
@@ -84,7 +83,7 @@ def _corners(combine: Callable[[Array, Array], Array], a: Intervals, b: Interval
 
 
 def _multiply(a: Intervals, b: Intervals) -> Ends:
-    return _square(a) if a is b else _corners(np.multiply, a, b)
+    return _corners(np.multiply, a, b)
 
 
 def _divide(a: Intervals, b: Intervals) -> Ends:
@@ -94,7 +93,7 @@ def _divide(a: Intervals, b: Intervals) -> Ends:
 
 
 def _reciprocal(a: Intervals) -> Ends:
-    return _divide(as_intervals(1.0), a)
+    return _ends(np.true_divide, as_intervals(1.0), a)
 
 
 def _absolute(a: Intervals) -> Ends:
@@ -128,15 +127,15 @@ def _is_whole(exponent: Intervals) -> bool:
 
 def _whole_power(a: Intervals, exponent: int) -> Ends:
     if exponent < 0:
-        return _reciprocal(Intervals(*_whole_power(a, -exponent), a.kind))
+        return _reciprocal(unchecked(*_whole_power(a, -exponent), a.kind))
     power = as_intervals(np.ones(a.shape))
     base = a
     while exponent:
         if exponent % 2:
-            power = Intervals(*_corners(np.multiply, power, base), a.kind)
+            power = unchecked(*_ends(np.multiply, power, base), a.kind)
         exponent //= 2
         if exponent:
-            base = Intervals(*_square(base), a.kind)
+            base = unchecked(*_ends(np.square, base), a.kind)
     return power.lo, power.hi
 
 
@@ -149,10 +148,14 @@ def _sqrt(a: Intervals) -> Ends:
 
 def _library_ends(low: Array, high: Array, least: float, most: float) -> Ends:
     """Step outward from two values of the mathematical library, not beyond the range of the function."""
-    low = np.minimum(low, _LARGEST)  # a value that overflows is at least this, or below zero at most that
-    high = np.maximum(high, -_LARGEST)
-    lo = _down(low - _STEP * abs(low) - EXP_ULPS * SUBNORMAL)
-    hi = _up(high + _STEP * abs(high) + EXP_ULPS * SUBNORMAL)
+    loops = compiled()
+    if loops and loops.in_rows(low, high):
+        found: Ends = loops.library(low, high, least, most)
+        return found
+    low = np.minimum(low, LARGEST)  # a value that overflows is at least this, or below zero at most that
+    high = np.maximum(high, -LARGEST)
+    lo = _down(low - STEP * abs(low) - SLIP)
+    hi = _up(high + STEP * abs(high) + SLIP)
     return np.clip(lo, least, most), np.clip(hi, least, most)
 
 
@@ -160,7 +163,8 @@ def _rising(function: Any, least: float = -np.inf, most: float = np.inf) -> Call
     """Return the rule of an increasing function of the mathematical library."""
 
     def rule(a: Intervals) -> Ends:
-        return _library_ends(function(a.lo), function(a.hi), least, most)
+        low = function(a.lo)
+        return _library_ends(low, low if a.is_exact else function(a.hi), least, most)
 
     return rule
 
@@ -203,23 +207,40 @@ def _hypot(a: Intervals, b: Intervals) -> Ends:
 
 def _rounding_of(sizes: Array, n: int) -> Array:
     """Return the n-th gamma of sizes, not below it where it underflows: a large factor may be waiting."""
-    return np.where(sizes == 0.0, 0.0, _up(gamma(n) * sizes))
+    return np.where(sizes == 0.0, 0.0, _up(_gamma(n) * sizes))
 
 
 def _matmul(a: Intervals, b: Intervals) -> Ends:
     x = a.mid
     y = b.mid
     n = a.shape[-1]
-    rounding = _rounding_of(abs(y), n)
-    from_right = rounding if b.is_exact else b.radius + rounding
+    sizes = abs(y)
+    rounding = _rounding_of(sizes, n)
+    radius = b.radius_about(y)
+    from_right = rounding if b.is_exact else radius + rounding
     reach = abs(x) @ from_right
     if not a.is_exact:
-        reach = reach + a.radius @ (abs(y) + b.radius)
-    reach = reach * (1.0 + gamma(n + 8)) + 2 * n * SUBNORMAL
+        reach = reach + a.radius_about(x) @ (sizes + radius)
     middle = x @ y
+    factor, more = 1.0 + _gamma(n + 8), 2 * n * SUBNORMAL  # of what rounds and underflows in the bound itself
+    if not middle.ndim:
+        alone: Ends = _about(float(middle), float(reach) * factor + more)
+        return alone
+    loops = compiled()
+    if loops and loops.in_rows(middle, reach):
+        found: Ends = loops.matrix(middle, reach, factor, more)
+        return found
+    reach = reach * factor + more
     known = np.isfinite(middle + reach)
     middle, reach = np.where(known, middle, 0.0), np.where(known, reach, np.inf)
     return _down(middle - reach), _up(middle + reach)
+
+
+def _about(middle: float, reach: float) -> Any:
+    """Enclose a single product of a row with a column, as :func:`_matmul` does many."""
+    if not math.isfinite(middle + reach):
+        return -math.inf, math.inf
+    return math.nextafter(middle - reach, -math.inf), math.nextafter(middle + reach, math.inf)
 
 
 def _minimum(a: Intervals, b: Intervals) -> Ends:
@@ -268,21 +289,42 @@ def apply(ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, A
     TypeError
         If the function has no rule, as a comparison has none, or is to write into an array.
     """
+    if method == "__call__" and ufunc in RULES and not options:
+        return combine(ufunc, *inputs)
     if ufunc not in RULES or method not in ("__call__", "reduce") or options.get("out") is not None:
         raise TypeError(f"{ufunc.__name__}: enclosures have no such operation; only theory.evidence.judge may compare")
     if method == "reduce":
         _refuse(ufunc.__name__, set(options) - {"out", "axis", "keepdims"})
-        return _reduce(ufunc, inputs[0], options.get("axis", 0), options.get("keepdims", False))
+        return reduced(ufunc, inputs[0], options.get("axis", 0), options.get("keepdims", False))
     _refuse(ufunc.__name__, set(options) - {"out"})
-    rule, strongest = RULES[ufunc]
-    parts = [as_intervals(part) for part in inputs]
-    if len(inputs) == 2 and inputs[0] is inputs[1]:
-        parts[1] = parts[0]  # one number, not two
+    return combine(ufunc, *inputs)
+
+
+def combine(ufunc: Any, *inputs: Any) -> Any:
+    """Apply the rule of a NumPy function that has one to enclosures, floats and balls."""
+    kind = RULES[ufunc][1]
+    first = as_intervals(inputs[0])
+    parts = (first, *map(as_intervals, inputs[1:]))
+    if len(inputs) == 2 and inputs[0] is inputs[1]:  # one number, not two
+        parts = (first, first)
+        if ufunc is np.multiply:
+            ufunc, parts = np.square, (first,)
     if ufunc is np.power and not _is_whole(parts[1]):
-        strongest = _LIBRARY
+        kind = _LIBRARY
+    for part in parts:
+        kind = max(kind, part.kind)
+    return bounded_by(*_ends(ufunc, *parts), kind)
+
+
+def _ends(ufunc: Any, *parts: Intervals) -> Ends:
+    """Return the ends of a result, by the compiled rule where there is one."""
+    loops = compiled()
+    faster = loops and loops.RULES.get(ufunc)
+    found: Ends | None = faster(*parts) if faster else None
+    if found is not None:
+        return found
     with QUIET():
-        lo, hi = rule(*parts)
-    return bounded_by(lo, hi, max(strongest, *(part.kind for part in parts)))
+        return RULES[ufunc][0](*parts)
 
 
 def _refuse(name: str, options: set[str]) -> None:
@@ -291,29 +333,57 @@ def _refuse(name: str, options: set[str]) -> None:
         raise TypeError(f"{name}: enclosures have no option {', '.join(sorted(options))}")
 
 
-def _reduce(ufunc: Any, x: Intervals, axis: Any, keepdims: bool) -> Any:
+def reduced(ufunc: Any, x: Intervals, axis: Any, keepdims: bool) -> Any:
     """Enclose the sum, the largest or the smallest along an axis, several, or all."""
     if ufunc not in (np.add, np.maximum, np.minimum):
         raise TypeError(f"{ufunc.__name__}.reduce: expected a sum, a maximum or a minimum")
-    how = {"axis": None if axis is None else axis, "keepdims": keepdims}
+    how = {"axis": axis, "keepdims": keepdims}
     if ufunc is not np.add:
         lo = ufunc.reduce(x.lo, **how)
         return bounded_by(lo, lo if x.is_exact else ufunc.reduce(x.hi, **how), x.kind)
+    return _sum(x, how, signed=True)
+
+
+def _sum(x: Intervals, how: dict[str, Any], *, signed: bool) -> Any:
+    """Enclose the sum of numbers, or of such as are their own sizes."""
     with QUIET():
         below = np.add.reduce(x.lo, **how)
-        terms = x.size // max(np.size(below), 1)
-        off = gamma(max(terms - 1, 0)) * (1.0 + gamma(terms + 2))
-        slack = off * np.add.reduce(abs(x.lo), **how)
-        lo = np.where(slack > 0.0, _down(below - slack), below)
-        if x.is_exact:
-            hi = np.where(slack > 0.0, _up(below + slack), below)
-        else:
+        small = np.add.reduce(abs(x.lo), **how) if signed else below
+        above, large = below, small
+        if not x.is_exact:
             above = np.add.reduce(x.hi, **how)
-            slack = off * np.add.reduce(abs(x.hi), **how)
-            hi = np.where(slack > 0.0, _up(above + slack), above)
-        lo = np.where(np.isnan(lo), -np.inf, lo)
-        hi = np.where(np.isnan(hi), np.inf, hi)
+            large = np.add.reduce(abs(x.hi), **how) if signed else above
+        terms = x.size // max(below.size, 1)
+        ends = _sum_ends if below.ndim else _total_ends
+        lo, hi = ends(below, above, small, large, _sum_error(terms))
     return bounded_by(lo, hi, max(x.kind, Kind.NUMERIC) if terms > 1 else x.kind)
+
+
+@lru_cache(4096)
+def _sum_error(terms: int) -> float:
+    """Bound the error of a sum, as a share of the computed sum of the sizes."""
+    return gamma(max(terms - 1, 0)) * (1.0 + gamma(terms + 2))
+
+
+def _total_ends(below: Any, above: Any, small: Any, large: Any, off: float) -> Any:
+    """Step outward from one sum, as :func:`_sum_ends` does from several."""
+    slack = off * float(small)
+    lo = math.nextafter(float(below) - slack, -math.inf) if slack > 0.0 else float(below)
+    slack = off * float(large)
+    hi = math.nextafter(float(above) + slack, math.inf) if slack > 0.0 else float(above)
+    return -math.inf if math.isnan(lo) else lo, math.inf if math.isnan(hi) else hi
+
+
+def _sum_ends(below: Any, above: Any, small: Any, large: Any, off: float) -> Any:
+    """Step outward from sums by a share of the sums of the sizes."""
+    loops = compiled()
+    if loops and loops.in_rows(below, above, small, large):
+        return loops.sums(below, above, small, large, off)
+    slack = off * small
+    lo = np.where(slack > 0.0, _down(below - slack), below)
+    slack = off * large
+    hi = np.where(slack > 0.0, _up(above + slack), above)
+    return np.where(np.isnan(lo), -np.inf, lo), np.where(np.isnan(hi), np.inf, hi)
 
 
 def norm(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -331,13 +401,24 @@ def norm(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     -------
     Interval, Intervals, ball or ndarray of balls
     """
-    kept = as_flag(keepdims, "keepdims")
+    kept = keepdims if type(keepdims) is bool else as_flag(keepdims, "keepdims")
     of_balls = isinstance(x, np.ndarray) and x.dtype == object and all(hasattr(entry, "rad") for entry in x.flat)
     given = x if of_balls else as_intervals(x, "x")
     if axis is not None:
         last = isinstance(axis, int) and axis == -1
         axis = as_index(given.ndim - 1 if last else axis, "axis", size=given.ndim)
-    return np.sqrt((given * given).sum(axis=axis, keepdims=kept))
+    if of_balls:
+        return np.sqrt((given * given).sum(axis=axis, keepdims=kept))
+    squares = unchecked(*_ends(np.square, given), given.kind)
+    total = _sum(squares, {"axis": axis, "keepdims": kept}, signed=False)
+    return _root(total) if isinstance(total, Interval) else combine(np.sqrt, total)
+
+
+def _root(square: Interval) -> Interval:
+    """Enclose the root of one number that is not negative, as :func:`_sqrt` does of many."""
+    low = math.sqrt(max(square.lo, 0.0))
+    high = math.sqrt(square.hi)
+    return made(max(math.nextafter(low, -math.inf), 0.0), math.nextafter(high, math.inf) if high else 0.0, square.kind)
 
 
 def _joined(join: Callable[..., Array]) -> Callable[..., Any]:

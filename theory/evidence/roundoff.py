@@ -25,6 +25,7 @@ from theory.evidence.interval import Interval, Kind, as_kind
 U = 2.0**-53
 SUBNORMAL = 2.0**-1073  # what a product loses where it leaves the normal range, twice over
 EXP_ULPS = 4  # taken, not measured: four times the error that current libm and NumPy document for exp, log and tanh
+TINY = 1e-300  # taken: smaller weights of a softmax may underflow, and are known up to this absolutely
 
 
 def gamma(k: int) -> float:
@@ -36,9 +37,9 @@ def gamma(k: int) -> float:
 
 
 def softmax_error(score_error: float, spread: float, n: int, *, merges: int = 0) -> float:
-    """Bound the relative error of every softmax weight of ``n`` scores that is at least 1e-300.
+    """Bound the relative error of every softmax weight of ``n`` scores that is at least ``TINY``.
 
-    Smaller weights may underflow; they are off by at most this bound of 1e-300, and never by more than 1e-300 itself.
+    Smaller weights may underflow; they are off by at most this bound of ``TINY``, and never by more than it.
 
     Parameters
     ----------

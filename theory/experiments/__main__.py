@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from theory.evidence.options import read_root
 from theory.experiments.tasks.registry import TASKS, make_task
 
 _TABLES = """tables, in --out:
@@ -44,19 +45,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder with published data, used if it is given")
     parser.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="for the tables (default: runs)")
     parser.add_argument("--workers", type=_count, metavar="N", help="processes (default: all usable processors)")
-    parser.add_argument("--root", type=_root, metavar="R", help="entropy of every random stream (default: fixed)")
+    parser.add_argument("--root", type=read_root, metavar="R", help="entropy of every random stream (default: fixed)")
     return parser
 
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a positive integer, got {text!r}")
-    return int(text)
-
-
-def _root(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a non-negative integer, got {text!r}")
     return int(text)
 
 

@@ -15,6 +15,7 @@ from contextlib import ExitStack, closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+from theory.evidence.options import read_root
 from theory.figures import registry, worker_pool
 
 _FORMATS = ("svg", "png", "pdf")
@@ -131,7 +132,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--redraw", action="store_true", help="draw also what is unchanged, as with other packages")
     parser.add_argument("--out", type=Path, default=Path("figures"), metavar="DIR", help="folder (default: figures)")
     parser.add_argument("--scale", choices=("quick", "paper"), default="quick", help="sizes, as in pytest --scale")
-    parser.add_argument("--root", type=_root, metavar="N", help="entropy of every random stream, as in pytest --root")
+    parser.add_argument("--root", type=read_root, metavar="N", help="entropy of every stream, as in pytest --root")
     parser.add_argument("--dask", metavar="ADDRESS", help="run sweeps on the cluster whose scheduler listens there")
     parser.add_argument("--evidence", type=Path, metavar="DIR", help="folder of the records (default: the suite's own)")
     return parser
@@ -143,12 +144,6 @@ def _formats(text: str) -> tuple[str, ...]:
     if unknown:
         raise argparse.ArgumentTypeError(f"expected some of {','.join(_FORMATS)}, got {', '.join(map(repr, unknown))}")
     return formats
-
-
-def _root(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a non-negative integer, got {text!r}")
-    return int(text)
 
 
 def _draw(names: Sequence[str], request: worker_pool.Request, workers: int) -> int:

@@ -28,10 +28,9 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_having, as_points
 from theory.attention.score import BoundedScore, bounded
 from theory.evidence import Intervals, within
-from theory.evidence.roundoff import EXP_ULPS, SUBNORMAL, gamma
+from theory.evidence.roundoff import EXP_ULPS, SUBNORMAL, TINY, gamma
 
 Array = NDArray[np.float64]
-_TINY = 1e-300  # derived: smaller masses are known up to this absolutely
 
 
 def attention_spectrum(score: BoundedScore, tokens: ArrayLike) -> Intervals:
@@ -81,7 +80,7 @@ def stationary_law(score: BoundedScore, tokens: ArrayLike) -> Intervals:
     n = sums.size
     law = sums / sums.sum()
     error = _quotient_error(relative) * (1.0 + gamma(3 * n + 4)) - 1.0
-    enclosed: Intervals = within(law, error * law + _TINY)
+    enclosed: Intervals = within(law, error * law + TINY)
     return enclosed
 
 

@@ -19,18 +19,12 @@ from theory.evidence import (
     verifies,
     zero,
 )
-from verify.textbook import balls
+from verify.textbook import balls, inverse
 
 CAP = ("castin2024",)
 REFEREED = ("derived", "refereed")
 WIDE = 37.0  # derived: beyond, the masses of a lattice are subnormal
 QUERIES = np.array([[0.4, -0.9], [-1.1, 0.2], [0.0, 0.0]])
-
-
-def inverse(matrix):
-    """The inverse of a 2 x 2 array of balls."""
-    (a, b), (c, d) = matrix
-    return np.array([[d, -b], [-c, a]], dtype=object) / (a * d - b * c)
 
 
 def random_gaussian(rng):

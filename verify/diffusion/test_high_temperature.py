@@ -5,12 +5,13 @@ from functools import reduce
 
 import numpy as np
 
-from theory.attention import DotProduct, Measure, attend, gaussian, lattice
+from theory.attention import DotProduct, attend, gaussian, lattice
 from theory.diffusion.similarity import hot_expansion
 from theory.evidence import Claim, Interval, ball, balls, bug, constant, equals, exact, hypothesis, order, verifies
 from theory.evidence.enclosure import coefficient, variable
 from theory.evidence.roundoff import average_error, covariance_error
 from theory.particles.mean_field import DistanceAttention
+from verify.inputs import square_corners
 from verify.textbook import exp, inverse
 
 RUAN = ("ruan2024",)
@@ -98,12 +99,6 @@ def softmax(keys, values, x, form, claimed):
 NAMED = np.array([0.4, -0.3]), np.array([[0.9, 0.2], [-0.1, 0.7]])
 
 
-def corners(mean, root):
-    """The law with the same mean and covariance of which every coordinate is plus or minus one."""
-    signs = np.array([[i, j] for i in (-1.0, 1.0) for j in (-1.0, 1.0)])
-    return Measure(mean + signs @ root.T)
-
-
 def ring(rng, d):
     """A mean, and a root of a covariance with singular values between 0.4 and 1."""
     left, right = (np.linalg.qr(rng.normal(size=(d, d)))[0] for _ in range(2))
@@ -137,7 +132,7 @@ def image(mu, moved, centre, covariance, size, **case):
     constant("squared", "the next covariance is the square of Sigma over Sigma plus epsilon", power=2),
     bug("inverse", "G is the inverse metric, (W'W)^-1 / epsilon", inverted=True),
     bug("centred", "the keys are taken to be centred: the next mean is zero", mean=0),
-    hypothesis("corners", "every coordinate is plus or minus one, with the same covariance", law=corners),
+    hypothesis("corners", "every coordinate is plus or minus one, with the same covariance", law=square_corners),
 )
 def test_gaussian_keys(run, *, power=3, inverted=False, mean=1, law=gaussian):
     cases = [NAMED, *(ring(rng, 2) for rng in run.draws(quick=1, paper=12))]

@@ -19,18 +19,10 @@ from theory.evidence import (
 from theory.evidence.spectra import spectral_norm
 from theory.lipschitz.constants import kernel_constant, measure_constant, query_constant, score_constant
 from verify.inputs import FLOOR, draw_cloud, draw_layer, push_within
+from verify.textbook.scores import Written
 
 SOURCES = ("vuckovic2020",)
 REFEREED = ("derived", "refereed")
-
-
-class Written:
-    """A score that is written as a formula, of which the rounding is that of the formula."""
-
-    def bounds(self, x, y):
-        """Bound size and rounding."""
-        scores = self.matrix(exact(x), exact(y))
-        return float(abs(scores).max().hi), float(scores.width.max())
 
 
 class Ramp(Written):

@@ -9,6 +9,7 @@ import numpy as np
 from theory.evidence import Claim, bug, equals, hypothesis, verifies
 from theory.particles import RK4, SPHERE, Diffusion, Noise, RungeKutta, on_sphere, run_checkpointed, sample
 from theory.particles.dynamics import BLOCK, EULER_MARUYAMA, GEODESIC, PLATEN, PROJECTED
+from verify.inputs import draw_on_sphere
 
 FIELD = on_sphere(2.0)
 STEPS = 12
@@ -27,12 +28,6 @@ class Sequence:
     def normals(self, _number, rows, columns, **_more):
         """The next numbers, whichever step they are asked for."""
         return self.drawn.standard_normal((rows, columns))
-
-
-def unit(rng, n, d):
-    """Tokens on the sphere."""
-    x = rng.normal(size=(n, d))
-    return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
 def changed(found, expected):
@@ -73,7 +68,7 @@ def resumed(stepper, x, cuts, *, halved):
 )
 def test_resumed(run, *, noise=Noise, counted=True, placed=True, halved=False):
     for rng in run.draws(quick=2, paper=20):
-        x = unit(rng, 5, 3)
+        x = draw_on_sphere(rng, 5, 3)
         cuts = np.sort(rng.choice(np.arange(1, STEPS), size=3, replace=False)).tolist()
         key = Noise.drawn(rng)
         steppers = {"RK4": lambda: RungeKutta(FIELD, 0.1, RK4, SPHERE)}

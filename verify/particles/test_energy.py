@@ -20,6 +20,7 @@ from theory.evidence.enclosure import coefficient, variable
 from theory.particles import Interaction, SoftmaxField, Tangential, studies
 from theory.particles.studies import enclose_energy_rates
 from theory.particles.studies.settings import TURN
+from verify.inputs import draw_on_sphere
 from verify.textbook import balls, exp, hull
 
 PAPER = ("geshkovski2025",)
@@ -27,23 +28,17 @@ SEEN = ("seen", "derived", "refereed")
 TILTED = np.array([[1.0, 0.5, 0.0], [-0.5, 1.0, 0.0], [0.0, 0.0, 1.0]])  # a form that is not symmetric
 
 
-def unit(rng, n, d):
-    """Draw tokens of length one up to rounding."""
-    x = rng.normal(size=(n, d))
-    return x / np.linalg.norm(x, axis=1, keepdims=True)
-
-
 def clouds(run, *, quick, paper, symmetric=True):
     """Yield tokens, beta, form and masses: two tokens at a right angle and a skewed form first, then random ones."""
     yield np.eye(2), 1.0, None, None
-    yield unit(np.random.default_rng(1), 4, 3), 2.0, (TILTED + TILTED.T if symmetric else TILTED), None
+    yield draw_on_sphere(np.random.default_rng(1), 4, 3), 2.0, (TILTED + TILTED.T if symmetric else TILTED), None
     for number, rng in enumerate(run.draws(quick=quick, paper=paper)):
         n, d = int(rng.integers(2, 6)), int(rng.integers(2, 5))
         form = rng.normal(size=(d, d))
         masses = rng.dirichlet(np.full(n, 4.0))
         form = (form + form.T) / 2.0 if symmetric else form
         beta = float(rng.uniform(0.3, 4.0))
-        yield unit(rng, n, d), beta, form if number % 2 else None, masses if number % 3 else None
+        yield draw_on_sphere(rng, n, d), beta, form if number % 2 else None, masses if number % 3 else None
 
 
 class Printed:
@@ -217,7 +212,7 @@ def test_value(run, *, share=0.5, odd=1, skew=False, acting=np.asarray):
     yield equals(Interval(low.lo, high.hi, low.kind), share, scale=1, part="free")
     yield at_most(int(own["falling"][0]), 0, scale=int(own["draws"][0]), part="symmetric")
     for rng in run.draws(quick=6, paper=60):
-        x = unit(rng, 4, 3)[np.newaxis]
+        x = draw_on_sphere(rng, 4, 3)[np.newaxis]
         a, v = rng.normal(size=(2, 1, 3, 3))
         up, down = enclose_energy_rates(x, a, v), enclose_energy_rates(x, a, -v)
         size = abs(up.mid)

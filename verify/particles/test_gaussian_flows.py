@@ -42,6 +42,7 @@ from theory.particles.mean_field import (
     softmax_covariance,
 )
 from theory.particles.studies import settings
+from verify.inputs import square_corners
 from verify.textbook import balls, exp, hull, inverse
 
 
@@ -495,12 +496,6 @@ def test_mixture_lost(run, *, follows=False, alphas=(0.5, 2.0), spread=1.0):
 
 ONE_STEP = ("FR.F08",)
 EYE = balls(np.eye(2))
-
-
-def square_corners(mean, root):
-    """The law with the same mean and covariance of which every coordinate is plus or minus one."""
-    signs = np.array([[i, j] for i in (-1.0, 1.0) for j in (-1.0, 1.0)])
-    return Measure(mean + signs @ root.T)
 
 
 def posterior(mean, sigma, inner, key, x, *, cross=1):

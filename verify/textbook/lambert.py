@@ -6,6 +6,7 @@ import numpy as np
 
 from theory.attention import SquaredDistance, attend
 from theory.evidence import ball, exact, hull
+from verify.textbook.scores import Written
 
 SCORE = SquaredDistance(1.0)
 FAR = np.array([[0.0], [10.0], [-10.0]])
@@ -53,7 +54,7 @@ def dyadic(array, bits=12):
     return np.round(array * 2.0**bits) / 2.0**bits
 
 
-class Laplace:
+class Laplace(Written):
     """The score -beta |x - y|."""
 
     def __init__(self, scale):
@@ -62,8 +63,3 @@ class Laplace:
     def matrix(self, x, y):
         """Scores, by differences."""
         return -self.scale * np.sqrt(((x[:, np.newaxis] - y[np.newaxis]) ** 2).sum(axis=2))
-
-    def bounds(self, x, y):
-        """Bound size and rounding, which is that of the formula."""
-        scores = self.matrix(exact(x), exact(y))
-        return float(abs(scores).max().hi), float(scores.width.max())

@@ -32,9 +32,9 @@ from theory.attention import rounding
 from theory.attention.score import Constants
 from theory.diffusion.limits.operators import propagate
 from theory.engine import Form, Pairs
-from theory.evidence import Interval, as_intervals, estimated, is_enclosed, within
-from theory.evidence.intervals import weakest
+from theory.evidence import Interval, as_intervals, estimated, is_enclosed
 from theory.evidence.roundoff import U
+from theory.evidence.systems import inverse_of
 
 Array = NDArray[np.float64]
 REACH = 20.0  # taken: deviations; where a cubic term widens one side of the peak, half of them are enough
@@ -211,19 +211,3 @@ def peak_correction(
             f"hessian, third, log_slope, gradient, second: expected a sum that float64 can hold, got {found}"
         )
     return float(found)
-
-
-def inverse_of(matrix: Any) -> Any:
-    r"""Return the inverse of a matrix, enclosed if it is.
-
-    With an approximate inverse R, :math:`M^{-1} = (I - E)^{-1}R` for :math:`E = I - RM`, so that an entry is within
-    :math:`\|E\|_\infty/(1 - \|E\|_\infty)` times the largest of its column of R.
-    """
-    if not is_enclosed(matrix):
-        return np.linalg.inv(matrix)
-    near = np.linalg.inv(matrix.mid)
-    off = float(abs(np.eye(len(near)) - near @ matrix).sum(axis=1).hi.max())
-    if not off < 1.0:
-        raise ValueError("matrix: expected one that certainly has an inverse, got one that may not")
-    error = off / (1.0 - off) * np.abs(near).max(axis=0) * (1.0 + 8.0 * U)
-    return within(near, error, weakest(matrix))

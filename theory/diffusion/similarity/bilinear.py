@@ -26,10 +26,10 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_count, as_flag, as_masses, as_matrix, as_points, as_positive, as_vector, frozen
 from theory.attention import DotProduct
 from theory.attention.enclosed import known
-from theory.diffusion.limits.laplace import inverse_of
 from theory.diffusion.limits.operators import bessel_quotients, chordal_multiplier, half_inverse
 from theory.evidence import as_intervals, exact, is_enclosed, norm, within
 from theory.evidence.roundoff import U
+from theory.evidence.systems import inverse_of
 
 Array = NDArray[np.float64]
 

@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 
 from theory.evidence import Intervals, Kind, as_intervals, is_enclosed, within
 from theory.evidence.intervals import weakest
-from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error
+from theory.evidence.roundoff import EXP_ULPS, TINY, U, gamma, softmax_error
 
 Array = NDArray[np.float64]
-_TINY = 1e-300  # derived: smaller weights are known up to this absolutely, see softmax_error
 
 
 def middle(value: Any) -> Any:
@@ -52,7 +51,7 @@ def relative_error(scores: Any, prior: Any, tau: Any, axis: int) -> float:
 
 def enclose_weights(found: Array, relative: float, kind: Kind) -> Intervals:
     """Enclose weights that were computed up to a relative error; what is masked has none, exactly."""
-    error = np.where(found > 0.0, relative * np.where(found > 0.0, found, 1.0) + _TINY, _TINY * (found > 0.0))
+    error = np.where(found > 0.0, relative * np.where(found > 0.0, found, 1.0) + TINY, TINY * (found > 0.0))
     enclosed: Intervals = np.minimum(np.maximum(within(found, error, kind), 0.0), 1.0)
     return enclosed
 
@@ -87,7 +86,7 @@ def enclose_jacobian(found: Array, weights: Intervals) -> Intervals:
     own = np.arange(p.shape[-1])
     error[..., own, own] = 0.0
     error[..., own, own] = error.sum(axis=-1)
-    enclosed: Intervals = within(found, error + _TINY * (error > 0.0), weakest(weights))
+    enclosed: Intervals = within(found, error + TINY * (error > 0.0), weakest(weights))
     return enclosed
 
 
@@ -99,6 +98,6 @@ def enclose_vjp(found: Array, weights: Intervals, cotangent: Array, axis: int) -
     rounding = gamma(p.shape[axis] + 8)
     mean = ((off + rounding * p) * c).sum(axis=axis, keepdims=True)
     size = 2.0 * c.max(axis=axis, keepdims=True)
-    error = 1.5 * (off * size + p * mean + rounding * p * size) + _TINY
+    error = 1.5 * (off * size + p * mean + rounding * p * size) + TINY
     enclosed: Intervals = within(found, error, weakest(weights))
     return enclosed

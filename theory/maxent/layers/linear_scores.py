@@ -28,11 +28,9 @@ from numpy.typing import ArrayLike
 from theory._validate import as_matrix, as_positive, as_simplex, as_vector, frozen
 from theory.attention.enclosed import known
 from theory.evidence import is_enclosed, within
-from theory.evidence.roundoff import EXP_ULPS, U, gamma, softmax_error
+from theory.evidence.roundoff import EXP_ULPS, TINY, U, gamma, softmax_error
 from theory.maxent.batch import Array
 from theory.maxent.gibbs.softmax import log_softmax, softmax, softmax_value
-
-_TINY = 1e-300  # derived: smaller weights are known up to this absolutely, see softmax_error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +76,7 @@ class LinearScores:
         if is_enclosed(parameters):
             at = known(parameters, "parameters")
             law = self.weights(at)
-            return within(law, self.error(at) * law + _TINY)  # type: ignore[no-any-return]
+            return within(law, self.error(at) * law + TINY)  # type: ignore[no-any-return]
         return softmax(self.scores(parameters), prior=self.prior, tau=self.tau)
 
     def log_weights(self, parameters: ArrayLike) -> Array:

@@ -22,16 +22,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_having, as_matrix, frozen
 from theory.attention.enclosed import known
-from theory.evidence import as_intervals, is_enclosed, within
-from theory.evidence.intervals import weakest
+from theory.evidence import is_enclosed, within
 from theory.evidence.roundoff import U
+from theory.evidence.systems import solve
 
 Array = NDArray[np.float64]
 _STRONG = 1e150  # derived: above, what the coupling takes of the covariance is all of it, to the last digit
@@ -207,29 +207,6 @@ def as_pair(form: ArrayLike, covariance: ArrayLike) -> tuple[Array, Array]:
     if not np.linalg.eigvalsh(sigma)[0] > 0.0:
         raise ValueError("covariance: expected a positive definite matrix, got another")
     return as_matrix(form, "form", shape=sigma.shape), sigma
-
-
-def solve(system: Any, known: Any) -> Any:
-    r"""Return :math:`M^{-1}B` of small matrices, enclosed if one of them is.
-
-    With an approximate inverse R and an approximate solution Y, :math:`M^{-1}B - Y` is at most :math:`|R(B - MY)|/(1 -
-    |1 - RM|)` in any entry, in norms of largest row sums.
-
-    Raises
-    ------
-    ArithmeticError
-        If the system is too ill-conditioned to be enclosed.
-    """
-    if not is_enclosed(system, known):
-        return np.linalg.solve(system, known).astype(np.float64)
-    m, b = as_intervals(system), as_intervals(known)
-    inverse = np.linalg.inv(m.mid)
-    near = inverse @ b.mid
-    defect = np.abs(np.eye(len(inverse)) - inverse @ m).sum(axis=1).max()
-    if not defect.hi < 1.0:
-        raise ArithmeticError(f"system: expected a well-conditioned matrix, got a defect of {defect.hi}")
-    residual = np.abs(inverse @ (b - m @ near)).max() * near.shape[1]
-    return within(near, (residual / (1.0 - defect)).hi, weakest(m, b))
 
 
 def _root(sigma: Array) -> Array:

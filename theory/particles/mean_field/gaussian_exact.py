@@ -19,7 +19,8 @@ from theory._validate import as_masses, as_matrix, as_number, as_points
 from theory.attention.enclosed import known
 from theory.evidence import Interval, exact, is_enclosed, within
 from theory.evidence.roundoff import gamma
-from theory.particles.mean_field.gaussian import as_pair, solve
+from theory.evidence.systems import solve
+from theory.particles.mean_field.gaussian import as_pair
 
 Array = NDArray[np.float64]
 _ROUNDING = 1e3 * gamma(64)  # taken: many times what the decompositions of small matrices round, per unit of their size

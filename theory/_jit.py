@@ -6,12 +6,12 @@ the a-priori bounds hold in any order. No ``parallel``: Numba's fallback threadi
 its OpenMP layer after a fork; rows are split over Python threads instead, which is why the kernels release the
 interpreter lock.
 
-Compiled results are cached in a folder whose name is the fingerprint of the sources of this room, so an edited source
-never finds a stale result. It lies where ``NUMBA_CACHE_DIR`` says; else beside the sources, whose writers could change
-the program anyway; else under ``XDG_CACHE_HOME`` or ``~/.cache``. What lies in it is run, so that outside the sources
-only a folder that is ours, no link, and closed to others is used, and without one nothing is cached. Each result has a
-file of its own, named after what it was compiled for, with its checksum: processes that write at once, also for other
-processors, lose at most an entry, and a damaged file is compiled again.
+Compiled results are cached in a folder whose name is the fingerprint of this module and of the sources of the room
+whose kernel it is, so an edited source never finds a stale result. It lies where ``NUMBA_CACHE_DIR`` says; else beside
+the sources, whose writers could change the program anyway; else under ``XDG_CACHE_HOME`` or ``~/.cache``. What lies in
+it is run, so that outside the sources only a folder that is ours, no link, and closed to others is used, and without
+one nothing is cached. Each result has a file of its own, named after what it was compiled for, with its checksum:
+processes that write at once, also for other processors, lose at most an entry, and a damaged file is compiled again.
 """
 
 from __future__ import annotations
@@ -33,19 +33,22 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.registry import cpu_target
 
 F = TypeVar("F", bound=Callable[..., object])
-_HERE = Path(__file__).parent
+_HERE = Path(__file__)
 _LOCK = threading.Lock()  # the folder is a global of Numba's while a kernel is decorated
 _CHECKSUM = hashlib.sha256().digest_size
 
 
-def cache_folder() -> Path | None:
-    """Return where compiled kernels lie, made if need be; ``None`` where no folder can be trusted and none is used."""
+def cache_folder(room: Path) -> Path | None:
+    """Return where the compiled kernels of a folder of sources lie, made if need be.
+
+    ``None`` where no folder can be trusted and none is used.
+    """
     digest = hashlib.sha256(bytes(numba.__version__, "ascii"))
-    for path in sorted(_HERE.glob("*.py")):
+    for path in (_HERE, *sorted(room.glob("*.py"))):
         digest.update(path.read_bytes())
     name = f"numba-{digest.hexdigest()[:16]}"
-    beside = _HERE / "__pycache__"
-    if not config.CACHE_DIR and os.access(beside if beside.exists() else _HERE, os.W_OK):  # type: ignore[attr-defined]
+    beside = room / "__pycache__"
+    if not config.CACHE_DIR and os.access(beside if beside.exists() else room, os.W_OK):  # type: ignore[attr-defined]
         return beside / name
     home = _asked() or _kept()
     return home / name if home and _private(home / name) else None
@@ -149,8 +152,9 @@ def njit(kernel: F, *, sums: bool = False, inline: bool = False) -> F:
         A formula that belongs inside the loop of its caller.
     """
     flags = {"contract", "nsz", "reassoc"} if sums else {"contract", "nsz"} if inline else set()
+    room = Path(kernel.__code__.co_filename).parent
     with _LOCK:
-        before, folder = config.CACHE_DIR, cache_folder()  # type: ignore[attr-defined]  # Numba sets it at run time
+        before, folder = config.CACHE_DIR, cache_folder(room)  # type: ignore[attr-defined]  # Numba sets it at run time
         config.CACHE_DIR = str(folder or "")  # type: ignore[attr-defined]  # read while decorating; others keep theirs
         try:
             compiled = numba.njit(
