@@ -19,16 +19,15 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from theory.engine import blocks, fused, rows as general
-from theory.engine.exponential import LN2
+from theory.engine import blocks, ends, fused, rows as general
 from theory.engine.fold import Folded, fold
 from theory.engine.pairs import Array, Counts, Form, Pairs, embedded
 from theory.engine.threads import over_rows, quiet_blas
 
 TRUST = 2.0**-900
 TRUST_SINGLE = 2.0**-70  # derived as above: n 2**-125 is 2**-30 of such a mass for n = 2**25
+_UNIT, _UNIT_SINGLE = 2.0**-53, 2.0**-24
 
 
 class _Tile(NamedTuple):
@@ -43,6 +42,9 @@ class _Tile(NamedTuple):
 
 def _stops(tiles: list[_Tile], visible: Counts) -> Iterator[tuple[_Tile, Counts]]:
     """Yield the tiles of which some query sees a key, with how many each sees."""
+    if len(tiles) == 1:
+        yield tiles[0], visible
+        return
     least, most = int(visible.min()), int(visible.max())
     for tile in tiles:
         if tile.start >= most:
@@ -60,16 +62,19 @@ def attention(
     problem = fold(embedded(pairs), values, log_weights, single=single)
     sums, mass = _sums(problem, visible)
     trust = TRUST_SINGLE if single else TRUST
-    if not (mass >= trust).all():
+    if not ends.are_above(mass, trust):
         doubtful = np.flatnonzero(~(mass >= trust))
-        few = replace(problem, queries=problem.queries[doubtful])
+        few = problem._replace(queries=problem.queries[doubtful])
         peaks = _peaks(few, visible[doubtful])
         problem.shift[doubtful] = peaks
-        sums[doubtful], mass[doubtful] = _sums(replace(few, shift=peaks), visible[doubtful])
-    sound = _firm(problem) & (mass >= trust)
-    output = np.ldexp(sums / mass[:, np.newaxis], problem.exponent)
-    log_partition = (problem.shift + np.log2(mass)) * LN2 + problem.offset
-    if not sound.all():
+        sums[doubtful], mass[doubtful] = _sums(few._replace(shift=peaks), visible[doubtful])
+    log_partition, sound = np.empty(mass.size), np.empty(mass.size, np.bool_)
+    unit = (problem.keys.shape[1] + 4) * (_UNIT_SINGLE if single else _UNIT)
+    every = ends.divide(
+        sums, mass, np.log2(mass), problem.shift, problem.size, unit, trust, problem.offset, log_partition, sound
+    )
+    output = sums if isinstance(problem.exponent, int) else np.ldexp(sums, problem.exponent)
+    if not every:
         rough = np.flatnonzero(~sound)
         part = replace(pairs, queries=pairs.queries[rough])
         output[rough], log_partition[rough] = general.attention(part, values, log_weights, visible[rough])
@@ -97,14 +102,6 @@ def _sums(problem: Folded, visible: Counts) -> tuple[Array, Array]:
     return sums, mass
 
 
-def _firm(problem: Folded) -> NDArray[np.bool_]:
-    """Tell of which rows no score is rounded by as much as one."""
-    unit = float(np.finfo(problem.keys.dtype).eps) / 2.0
-    size = np.maximum(problem.size, np.abs(problem.shift))
-    firm: NDArray[np.bool_] = size * ((problem.keys.shape[1] + 4) * unit) < 1.0
-    return firm
-
-
 def _narrow(problem: Folded) -> bool:
     width: int = max(problem.keys.shape[1], problem.values.shape[1])
     return width <= fused.WIDEST
@@ -112,19 +109,30 @@ def _narrow(problem: Folded) -> bool:
 
 def _tiles(problem: Folded, size: int, *, unit: int = 1) -> list[_Tile]:
     """Cut the keys into tiles of ``size``; the last one is filled up to a multiple of ``unit``."""
-    fill = -problem.keys.shape[0] % unit
-    keys, values = general.columns(problem.keys), general.columns(problem.values)
+    n = problem.keys.shape[0]
+    fill = -n % unit
+    keys, values = problem.columns, problem.value_columns
     added = np.empty(0, keys.dtype) if problem.log_weights is None else problem.log_weights
     if fill:
-        keys, values = (np.pad(x, ((0, 0), (0, fill))) for x in (keys, values))
-        added = np.pad(added, (0, fill)) if added.size else added
+        keys, values = _filled(keys, fill), _filled(values, fill)
+        added = _filled(added, fill) if added.size else added
+    if n <= size:
+        return [_Tile(0, n, keys, values, added)]
     tiles = []
-    for start in range(0, problem.keys.shape[0], size):
+    for start in range(0, n, size):
         part = slice(start, start + size)
-        number = min(size, problem.keys.shape[0] - start)
+        number = min(size, n - start)
         columns = np.ascontiguousarray(keys[:, part]), np.ascontiguousarray(values[:, part])
         tiles.append(_Tile(start, number, *columns, added[part]))
     return tiles
+
+
+def _filled(columns: Array, fill: int) -> Array:
+    """Return columns with so many zeros behind them."""
+    size = columns.shape[-1]
+    longer = np.zeros((*columns.shape[:-1], size + fill), columns.dtype)
+    longer[..., :size] = columns
+    return longer
 
 
 def _add_narrow(
@@ -134,7 +142,7 @@ def _add_narrow(
     queries = problem.queries[rows]
     kind = problem.keys.dtype
     seen = visible[rows]
-    shift = problem.shift[rows].astype(kind)
+    shift = problem.shift[rows].astype(kind, copy=False)
     factor = kind.type(problem.factor)
     here, there = sums[rows], mass[rows]
     for tile, stop in _stops(tiles, seen):

@@ -1,0 +1,193 @@
+"""Both ends of a pass in double precision, compiled: what precedes it, one call for all of it, and what follows.
+
+On few tokens NumPy spends its time between the numbers, not on them. Sums are taken in the order of NumPy, in two lanes
+by ``numpy.einsum`` and in eight by ``numpy.sum``, so that a bound is the same whichever of the two has made it. What a
+bound is for stands in :mod:`theory.engine.fold`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theory.engine.exponential import LN2, LOG2E
+from theory.engine.jit import njit
+from theory.engine.pairs import Array
+
+WIDEST = 128  # features; beyond it NumPy sums the halves of a row apart
+WITHIN = 64  # taken: powers of two on either side of one that values may have, far from where anything can be lost
+WEIGHTED, TAME, PLAIN = 1, 2, 4
+_LEAST, _MOST = 2.0**-WITHIN, 2.0 ** (WITHIN + 1)
+_PLAIN = 2.0**100  # derived: the product of a scale and of two sums of 128 squares of four times it is below 2**1000
+
+
+def _maximum(a: float, b: float) -> float:
+    """Return the larger one or, as NumPy does, the one that is no number."""
+    return b if b > a or math.isnan(b) else a
+
+
+def _squares(row: Array) -> float:
+    """Return the sum of the squares, in two lanes."""
+    even = odd = 0.0
+    first = 0
+    while row.size - first >= 8:  # noqa: PLR2004  four of each lane in a turn, the last ones first
+        for j in range(first + 6, first - 2, -2):
+            even += row[j] * row[j]
+            odd += row[j + 1] * row[j + 1]
+        first += 8
+    for j in range(first, row.size, 2):
+        even += row[j] * row[j]
+        if j + 1 < row.size:
+            odd += row[j + 1] * row[j + 1]
+    return even + odd
+
+
+def _total(row: Array) -> float:
+    """Return the sum of up to 128 numbers, in eight lanes, for which the first eight numbers are overwritten."""
+    whole = row.size - row.size % 8
+    total = 0.0
+    if whole:
+        for j in range(8, whole):
+            row[j % 8] += row[j]
+        total = ((row[0] + row[1]) + (row[2] + row[3])) + ((row[4] + row[5]) + (row[6] + row[7]))
+    for j in range(whole, row.size):
+        total += row[j]
+    return total
+
+
+maximum, squares, total_of = njit(_maximum), njit(_squares), njit(_total)
+
+
+def _transpose(points: Array, columns: Array, low: Array, high: Array) -> float:
+    """Write points coordinate by coordinate, and the ends of each; return the largest sum of squares of a point."""
+    for f in range(points.shape[1]):
+        least = most = points[0, f]
+        for j in range(points.shape[0]):
+            x = points[j, f]
+            columns[f, j] = x
+            least = -maximum(-least, -x)
+            most = maximum(most, x)
+        low[f], high[f] = least, most
+    reach = 0.0
+    for j in range(points.shape[0]):
+        reach = maximum(reach, squares(points[j]))
+    return reach
+
+
+def _is_tame(columns: Array) -> bool:
+    """Tell whether the largest size of every column is within reach of one, nought, or no number."""
+    for c in range(columns.shape[0]):
+        largest = 0.0
+        for j in range(columns.shape[1]):
+            largest = maximum(largest, abs(columns[c, j]))
+        if largest != 0.0 and math.isfinite(largest) and not _LEAST <= largest < _MOST:
+            return False
+    return True
+
+
+transpose, is_tame = njit(_transpose), njit(_is_tame)
+
+
+def _fold_log_weights(log_weights: Array, added: Array) -> tuple[bool, float, float]:
+    """Write log-weights in base two; return whether they differ, the largest of them and the largest size."""
+    least = most = log_weights[0]
+    for j in range(log_weights.size):
+        least = min(least, log_weights[j])
+        most = max(most, log_weights[j])
+    top = added[0] = log_weights[0] * LOG2E
+    bulk = 0.0
+    for j in range(log_weights.size):
+        added[j] = log_weights[j] * LOG2E
+        top = max(top, added[j])
+        bulk = max(bulk, abs(added[j]))
+    return most - least != 0.0, top, bulk
+
+
+fold_log_weights = njit(_fold_log_weights)
+
+
+def _write_folded(
+    dot: bool, queries: Array, keys: Array, values: Array, log_weights: Array, scale: float,
+    moved: Array, columns: Array, value_columns: Array, added: Array, shift: Array, size: Array,
+) -> int:  # fmt: skip
+    """Write what :class:`theory.engine.fold.Folded` holds, for rows of up to ``WIDEST`` features.
+
+    ``log_weights`` may be empty; for distances ``moved`` is not written to. Returns a sum of ``WEIGHTED``, if the
+    log-weights differ, ``TAME``, if the values may stay as they are, and ``PLAIN``, if queries, keys and values are all
+    finite and the first two so small that no bound of a score could overflow.
+    """
+    d = queries.shape[1]
+    low, high, terms, ends = np.empty(d), np.empty(d), np.empty(d), np.empty(values.shape[1])
+    reach = transpose(keys, columns, low, high)
+    transpose(values, value_columns, ends, np.empty(values.shape[1]))
+    largest = 0.0
+    for i in range(queries.shape[0]):
+        for f in range(d):
+            largest = maximum(largest, abs(queries[i, f]))
+            if dot:
+                q = queries[i, f] * scale
+                moved[i, f] = q
+                terms[f] = maximum(q * low[f], q * high[f])
+            else:
+                outside = maximum(maximum(low[f] - queries[i, f], queries[i, f] - high[f]), 0.0)
+                terms[f] = outside
+        if dot:
+            length = math.sqrt(squares(moved[i]) * reach)
+            box = total_of(terms)
+            shift[i] = length if length < box else box  # a length that overflowed is no smaller
+            size[i] = length
+        else:
+            shift[i] = -scale * squares(terms)
+            size[i] = abs(shift[i])
+    found = 0
+    if log_weights.size:
+        weighted, top, bulk = fold_log_weights(log_weights, added)
+        if weighted:
+            found += WEIGHTED
+            for i in range(shift.size):
+                shift[i] += top
+                size[i] += bulk
+    for f in range(d):
+        largest = maximum(largest, maximum(abs(low[f]), abs(high[f])))
+    sound = 0.0
+    for c in range(values.shape[1]):
+        for j in range(values.shape[0]):
+            sound += 0.0 * value_columns[c, j]
+    if is_tame(value_columns):
+        found += TAME
+    if largest < _PLAIN and abs(scale) < _PLAIN and sound == 0.0:
+        found += PLAIN
+    return found
+
+
+def _are_above(numbers: Array, least: float) -> bool:
+    """Tell whether no number is below ``least``, or none at all."""
+    for i in range(numbers.size):  # noqa: SIM110  compiled
+        if not numbers[i] >= least:
+            return False
+    return True
+
+
+def _divide(
+    sums: Array, mass: Array, logs: Array, shift: Array, size: Array, unit: float, trust: float, offset: float,
+    log_partition: Array, sound: NDArray[np.bool_],
+) -> bool:  # fmt: skip
+    """Make outputs of ``sums``, in their place, write log-partitions, and tell which rows are sound, and if all are.
+
+    ``logs`` holds the base-two logarithms of ``mass``. A row is sound if it can be trusted and no score of it is
+    rounded by as much as one, where ``unit`` is what is rounded of the numbers that ``size`` and ``shift`` bound.
+    """
+    every = True
+    for i in range(mass.size):
+        bulk = maximum(size[i], abs(shift[i]))
+        sound[i] = bulk * unit < 1.0 and mass[i] >= trust
+        every = every and sound[i]
+        for c in range(sums.shape[1]):
+            sums[i, c] /= mass[i]
+        log_partition[i] = (shift[i] + logs[i]) * LN2 + offset
+    return every
+
+
+write_folded, are_above, divide = njit(_write_folded), njit(_are_above), njit(_divide)
