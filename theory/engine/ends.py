@@ -60,34 +60,31 @@ def _total(row: Array) -> float:
 maximum, squares, total_of = njit(_maximum), njit(_squares), njit(_total)
 
 
-def _transpose(points: Array, columns: Array, low: Array, high: Array) -> float:
-    """Write points coordinate by coordinate, and the ends of each; return the largest sum of squares of a point."""
+def _transpose(points: Array, columns: Array, low: Array, high: Array) -> None:
+    """Write points coordinate by coordinate, and the ends of each, which are no numbers if one of it is none."""
     for f in range(points.shape[1]):
         least = most = points[0, f]
+        strange = False
         for j in range(points.shape[0]):
             x = points[j, f]
             columns[f, j] = x
-            least = -maximum(-least, -x)
-            most = maximum(most, x)
-        low[f], high[f] = least, most
-    reach = 0.0
-    for j in range(points.shape[0]):
-        reach = maximum(reach, squares(points[j]))
-    return reach
+            least = min(x, least)
+            most = max(x, most)
+            strange = strange or math.isnan(x)
+        low[f] = math.nan if strange else least
+        high[f] = math.nan if strange else most
 
 
-def _is_tame(columns: Array) -> bool:
+def _are_tame(low: Array, high: Array) -> bool:
     """Tell whether the largest size of every column is within reach of one, nought, or no number."""
-    for c in range(columns.shape[0]):
-        largest = 0.0
-        for j in range(columns.shape[1]):
-            largest = maximum(largest, abs(columns[c, j]))
+    for c in range(low.size):
+        largest = maximum(abs(low[c]), abs(high[c]))
         if largest != 0.0 and math.isfinite(largest) and not _LEAST <= largest < _MOST:
             return False
     return True
 
 
-transpose, is_tame = njit(_transpose), njit(_is_tame)
+transpose, are_tame = njit(_transpose), njit(_are_tame)
 
 
 def _fold_log_weights(log_weights: Array, added: Array) -> tuple[bool, float, float]:
@@ -118,46 +115,49 @@ def _write_folded(
     log-weights differ, ``TAME``, if the values may stay as they are, and ``PLAIN``, if queries, keys and values are all
     finite and the first two so small that no bound of a score could overflow.
     """
-    d = queries.shape[1]
-    low, high, terms, ends = np.empty(d), np.empty(d), np.empty(d), np.empty(values.shape[1])
-    reach = transpose(keys, columns, low, high)
-    transpose(values, value_columns, ends, np.empty(values.shape[1]))
+    m, d = queries.shape
+    low, high, terms = np.empty(d), np.empty(d), np.empty(d)
+    transpose(keys, columns, low, high)
+    least, most = np.empty(values.shape[1]), np.empty(values.shape[1])
+    transpose(values, value_columns, least, most)
     largest = 0.0
-    for i in range(queries.shape[0]):
+    for i in range(m):
         for f in range(d):
-            largest = maximum(largest, abs(queries[i, f]))
+            q = queries[i, f]
+            largest = maximum(largest, abs(q))
             if dot:
-                q = queries[i, f] * scale
-                moved[i, f] = q
-                terms[f] = maximum(q * low[f], q * high[f])
+                moved[i, f] = q * scale
+                terms[f] = maximum(moved[i, f] * low[f], moved[i, f] * high[f])
             else:
-                outside = maximum(maximum(low[f] - queries[i, f], queries[i, f] - high[f]), 0.0)
-                terms[f] = outside
+                terms[f] = maximum(maximum(low[f] - q, q - high[f]), 0.0)
         if dot:
-            length = math.sqrt(squares(moved[i]) * reach)
-            box = total_of(terms)
-            shift[i] = length if length < box else box  # a length that overflowed is no smaller
-            size[i] = length
+            shift[i] = total_of(terms)
         else:
             shift[i] = -scale * squares(terms)
             size[i] = abs(shift[i])
+    if dot:
+        reach = 0.0
+        for j in range(keys.shape[0]):
+            reach = maximum(reach, squares(keys[j]))
+        for i in range(m):
+            size[i] = math.sqrt(squares(moved[i]) * reach)
+            shift[i] = size[i] if size[i] < shift[i] else shift[i]  # a length that overflowed is no smaller
     found = 0
     if log_weights.size:
         weighted, top, bulk = fold_log_weights(log_weights, added)
         if weighted:
             found += WEIGHTED
-            for i in range(shift.size):
+            for i in range(m):
                 shift[i] += top
                 size[i] += bulk
+    if are_tame(least, most):
+        found += TAME
+    finite = 0.0
+    for c in range(least.size):
+        finite += 0.0 * least[c] + 0.0 * most[c]
     for f in range(d):
         largest = maximum(largest, maximum(abs(low[f]), abs(high[f])))
-    sound = 0.0
-    for c in range(values.shape[1]):
-        for j in range(values.shape[0]):
-            sound += 0.0 * value_columns[c, j]
-    if is_tame(value_columns):
-        found += TAME
-    if largest < _PLAIN and abs(scale) < _PLAIN and sound == 0.0:
+    if largest < _PLAIN and abs(scale) < _PLAIN and finite == 0.0:
         found += PLAIN
     return found
 

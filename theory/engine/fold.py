@@ -25,7 +25,7 @@ from theory.engine import ends
 from theory.engine.exponential import LOG2E
 from theory.engine.pairs import Array, Form, Pairs
 
-_NONE = np.empty(0)
+NONE = np.empty(0)
 
 
 class Folded(NamedTuple):
@@ -83,15 +83,16 @@ def fold(pairs: Pairs, values: Array, log_weights: Array | None, *, single: bool
 
 
 def _fold_double(pairs: Pairs, values: Array, log_weights: Array | None, scale: float) -> Folded:
-    m, d = pairs.queries.shape
+    given, keys, values = compilable(pairs.queries), compilable(pairs.keys), compilable(values)
+    logs = NONE if log_weights is None else compilable(log_weights)
+    m, d = given.shape
     n, d_v = values.shape
     dot = pairs.form is Form.DOT
-    logs = _NONE if log_weights is None else log_weights
-    queries = np.empty((m, d)) if dot else pairs.queries
+    queries = np.empty((m, d)) if dot else given
     columns, added, shift, size = np.empty((d, n)), np.empty(logs.size), np.empty(m), np.empty(m)
-    value_columns = columns if values is pairs.keys else np.empty((d_v, n))
+    value_columns = columns if values is keys else np.empty((d_v, n))
     found = ends.write_folded(
-        dot, pairs.queries, pairs.keys, values, logs, scale, queries, columns, value_columns, added, shift, size
+        dot, given, keys, values, logs, scale, queries, columns, value_columns, added, shift, size
     )
     exponent: NDArray[np.int64] | int = 0
     if not found & ends.TAME:
@@ -100,9 +101,14 @@ def _fold_double(pairs: Pairs, values: Array, log_weights: Array | None, scale: 
     weighted = found & ends.WEIGHTED
     offset = 0.0 if weighted or not logs.size else float(logs[0])
     return Folded(
-        pairs.form, queries, pairs.keys, values, columns, value_columns, added if weighted else None, scale,
+        pairs.form, queries, keys, values, columns, value_columns, added if weighted else None, scale,
         shift, size, offset, exponent,
     )  # fmt: skip
+
+
+def compilable(numbers: Array) -> Array:
+    """Return an array of the one kind that kernels are compiled for: contiguous, and not only to be read."""
+    return numbers if numbers.flags.carray else numbers.copy()
 
 
 def _columns(points: Array) -> Array:

@@ -14,20 +14,19 @@ the very scores that are summed (:mod:`theory.engine.rows`), in double precision
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from theory.engine import blocks, ends, fused, rows as general
-from theory.engine.fold import Folded, fold
+from theory.engine.fold import NONE, Folded, fold
 from theory.engine.pairs import Array, Counts, Form, Pairs, embedded
-from theory.engine.threads import over_rows, quiet_blas
+from theory.engine.threads import are_few, over_rows, quiet_blas
 
 TRUST = 2.0**-900
 TRUST_SINGLE = 2.0**-70  # derived as above: n 2**-125 is 2**-30 of such a mass for n = 2**25
-_UNIT, _UNIT_SINGLE = 2.0**-53, 2.0**-24
+UNIT, UNIT_SINGLE = 2.0**-53, 2.0**-24
 
 
 class _Tile(NamedTuple):
@@ -69,14 +68,14 @@ def attention(
         problem.shift[doubtful] = peaks
         sums[doubtful], mass[doubtful] = _sums(few._replace(shift=peaks), visible[doubtful])
     log_partition, sound = np.empty(mass.size), np.empty(mass.size, np.bool_)
-    unit = (problem.keys.shape[1] + 4) * (_UNIT_SINGLE if single else _UNIT)
+    unit = (problem.keys.shape[1] + 4) * (UNIT_SINGLE if single else UNIT)
     every = ends.divide(
         sums, mass, np.log2(mass), problem.shift, problem.size, unit, trust, problem.offset, log_partition, sound
     )
     output = sums if isinstance(problem.exponent, int) else np.ldexp(sums, problem.exponent)
     if not every:
         rough = np.flatnonzero(~sound)
-        part = replace(pairs, queries=pairs.queries[rough])
+        part = pairs._replace(queries=pairs.queries[rough])
         output[rough], log_partition[rough] = general.attention(part, values, log_weights, visible[rough])
     return (output.astype(np.float32), log_partition.astype(np.float32)) if single else (output, log_partition)
 
@@ -88,10 +87,16 @@ def _sums(problem: Folded, visible: Counts) -> tuple[Array, Array]:
     d_v = problem.values.shape[1]
     sums, mass = np.zeros((m, d_v)), np.zeros(m)
     if _narrow(problem):
-        tiles = _tiles(problem, fused.TILE)
         single = problem.keys.dtype == np.float32
-        weighted = problem.log_weights is not None
-        kernel = fused.kernel(problem.form, problem.keys.shape[1], d_v, weighted=weighted, single=single)
+        added = problem.log_weights
+        kernel = fused.kernel(problem.form, problem.keys.shape[1], d_v, weighted=added is not None, single=single)
+        if n <= fused.TILE and not single and are_few(m * n):
+            kernel(
+                problem.queries, problem.columns, problem.value_columns, NONE if added is None else added,
+                problem.factor, problem.shift, visible, sums, mass,
+            )  # fmt: skip
+            return sums, mass
+        tiles = _tiles(problem, fused.TILE)
         run = partial(_add_narrow, kernel, problem, tiles, visible, sums=sums, mass=mass)
         over_rows(run, m, m * n, grain=fused.ROWS)
     else:

@@ -1,0 +1,196 @@
+"""Attention that is asked again and again: form, weights, mask, backend and buffers are settled once.
+
+A flow, a stack of layers or a search asks for the same attention of other tokens, thousands of times. On few tokens
+most of a call goes into looking at its arguments; a prepared problem has looked before, and answers as
+:func:`theory.engine.attention` does, in every bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theory._validate import as_instance
+from theory.engine import dense, ends, fused, reference
+from theory.engine.exponential import LOG2E
+from theory.engine.fold import NONE, compilable
+from theory.engine.pairs import Array, AttentionResult, Counts, Form, Pairs
+from theory.engine.passes import TRUST, UNIT
+from theory.engine.threads import are_few
+
+_DOUBLE = np.dtype(np.float64)
+_ORDINARY = ends.TAME | ends.PLAIN
+
+
+class _Buffers(NamedTuple):
+    """What a call writes on the way; it belongs to one call at a time."""
+
+    queries: Array
+    columns: Array
+    value_columns: Array
+    added: Array
+    shift: Array
+    size: Array
+    mass: Array
+    logs: Array
+    sound: NDArray[np.bool_]
+
+
+class _Plan(NamedTuple):
+    """What follows from the shapes of queries, keys and values."""
+
+    shapes: tuple[tuple[int, ...], ...]
+    kernel: Callable[..., None]
+    visible: Counts
+    unit: float
+    free: list[_Buffers]
+    """those that no call holds; a call that finds none makes its own"""
+
+
+class Prepared:
+    """Dense attention in double precision of which all but the tokens is settled; :func:`prepare` makes it.
+
+    It may be called from several threads at once: buffers are lent to one call at a time, and no answer lies in them.
+    """
+
+    def __init__(self, form: Form, coefficients: Array, log_weights: Array | None, visible: Counts | None) -> None:
+        self._form = form
+        self._coefficients = coefficients
+        self._log_weights = log_weights
+        self._visible = visible
+        self._added = NONE if log_weights is None else log_weights
+        self._weighted = bool(self._added.size and np.ptp(self._added) != 0.0)
+        self._offset = float(self._added[0]) if self._added.size and not self._weighted else 0.0
+        self._is_dot = form is Form.DOT
+        known = form in (Form.DOT, Form.DISTANCE) and dense.kernels(form) is not reference
+        self._scale = float(coefficients[0]) * LOG2E if known else 0.0
+        self._shortens = known
+        self._plan: _Plan | None = None
+
+    def __call__(self, queries: Array, keys: Array, values: Array) -> AttentionResult:
+        """Return what queries (m, d) read from keys (n, d) with values (n, d_v), all of them new.
+
+        Raises
+        ------
+        ValueError
+            As :func:`theory.engine.attention` does.
+        """
+        found = self.quick(queries, keys, values)
+        if found is not None:
+            return found
+        pairs = Pairs(self._form, queries, keys, self._coefficients)
+        return dense.attention(pairs, values, log_weights=self._log_weights, visible=self._visible)
+
+    def quick(self, queries: Array, keys: Array, values: Array) -> AttentionResult | None:
+        """Return the answer where arrays of float64 are few, narrow, finite and of ordinary size; ``None`` elsewhere.
+
+        ``None`` says nothing of the arguments: they may be right or wrong, and who knows must be asked.
+        """
+        for array in (queries, keys, values):
+            if type(array) is not np.ndarray or array.dtype != _DOUBLE:
+                return None
+        plan = self._plan
+        if plan is None or plan.shapes != (queries.shape, keys.shape, values.shape):
+            plan = self._plan = self._planned(queries, keys, values)
+            if plan is None:
+                return None
+        try:
+            buffers = plan.free.pop()
+        except IndexError:
+            buffers = self._buffers(queries, keys, values)
+        found = self._run(plan, buffers, compilable(queries), compilable(keys), compilable(values))
+        plan.free.append(buffers)
+        return found
+
+    def _run(
+        self, plan: _Plan, buffers: _Buffers, queries: Array, keys: Array, values: Array
+    ) -> AttentionResult | None:
+        """Do what :func:`theory.engine.passes.attention` does where every row is sound at once."""
+        moved, columns, value_columns, added, shift, size, mass, logs, sound = buffers
+        found = ends.write_folded(
+            self._is_dot, queries, keys, values, self._added, self._scale,
+            moved, columns, value_columns, added, shift, size,
+        )  # fmt: skip
+        if found & _ORDINARY != _ORDINARY:
+            return None
+        sums = np.zeros((queries.shape[0], values.shape[1]))
+        log_partition = np.empty(shift.size)
+        mass.fill(0.0)
+        plan.kernel(
+            moved if self._is_dot else queries, columns, value_columns, added if self._weighted else NONE, self._scale,
+            shift, plan.visible, sums, mass,
+        )  # fmt: skip
+        if not ends.are_above(mass, TRUST):
+            return None
+        np.log2(mass, logs)
+        every = ends.divide(
+            sums, mass, logs, shift, size, plan.unit, TRUST, self._offset, log_partition, sound
+        )
+        return AttentionResult(sums, log_partition) if every else None
+
+    def _planned(self, queries: Array, keys: Array, values: Array) -> _Plan | None:
+        """Return a plan for arrays of these shapes, or ``None`` if they do not fit, or are many or wide."""
+        shapes = (queries.shape, keys.shape, values.shape)
+        if not self._shortens or not queries.size or not values.size or [len(shape) for shape in shapes] != [2, 2, 2]:
+            return None
+        (m, d), (n, d_v) = queries.shape, values.shape
+        fits = keys.shape == (n, d) and self._added.size in (0, n)
+        small = n <= fused.TILE and max(d, d_v) <= fused.WIDEST and are_few(m * n)
+        if not (fits and small and (self._visible is None or self._visible.shape == (m,))):
+            return None
+        visible = np.full(m, n) if self._visible is None else self._visible
+        if visible.min() < 1 or visible.max() > n:
+            return None
+        kernel = fused.kernel(self._form, d, d_v, weighted=self._weighted, single=False)
+        return _Plan(shapes, kernel, visible, (d + 4) * UNIT, [])
+
+    def _buffers(self, queries: Array, keys: Array, values: Array) -> _Buffers:
+        m, d = queries.shape
+        n, d_v = values.shape
+        return _Buffers(
+            np.empty((m, d)), np.empty((d, n)), np.empty((d_v, n)), np.empty(self._added.size),
+            np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m, np.bool_),
+        )  # fmt: skip
+
+
+def prepare(
+    form: Form, coefficients: Array, *, log_weights: Array | None = None, visible: Counts | None = None
+) -> Prepared:
+    """Settle all of an attention problem but its tokens.
+
+    Parameters
+    ----------
+    form : Form
+        One with a formula, not :attr:`Form.GIVEN`.
+    coefficients : ndarray
+        As :class:`theory.engine.Pairs` says.
+    log_weights : ndarray, shape (n,), optional
+        As in :func:`theory.engine.attention`; copied.
+    visible : ndarray of int64, shape (m,), optional
+        As in :func:`theory.engine.attention`; copied.
+
+    Returns
+    -------
+    Prepared
+        Call it with queries, keys and values: it answers as :func:`theory.engine.attention` would, in every bit, by the
+        backend and the number of threads that the environment named when it was made.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above; when called, as :func:`theory.engine.attention` says.
+    """
+    as_instance(form, "form", Form)
+    if form is Form.GIVEN:
+        raise ValueError("form: expected one with a formula, got GIVEN")
+    size = coefficients.shape if form is Form.ADDITIVE and getattr(coefficients, "ndim", 0) == 1 else (1,)
+    dense.demand_shape("coefficients", coefficients, size)
+    if log_weights is not None:
+        dense.demand_log_weights(log_weights, getattr(log_weights, "size", 0))
+        log_weights = log_weights.copy()
+    if visible is not None:
+        visible = dense.as_visible(visible, getattr(visible, "size", 0), np.iinfo(np.int64).max).copy()
+    return Prepared(form, coefficients.copy(), log_weights, visible)
