@@ -34,6 +34,15 @@ class Constants(NamedTuple):
     mixed: float
 
 
+class AsForm(NamedTuple):
+    """A score of which the features are the tokens themselves, up to a matrix, and that never changes."""
+
+    form: Form
+    coefficient: float
+    matrix: Array | None
+    """from queries to their features, as ``queries @ matrix``; the identity if ``None``"""
+
+
 class Score(Protocol):
     """Any function of query and key; only ``matrix`` is needed to attend with it."""
 
@@ -195,6 +204,10 @@ class DotProduct:
             require_range(max(1.0, beta) * _largest_norm(queries) * _largest_norm(y), x, y)
         return Pairs(Form.DOT, np.ascontiguousarray(queries), y, np.array([beta]))
 
+    def as_form(self, dim: int) -> AsForm:
+        """Return the form of the kernels that this is on keys of ``dim`` dimensions."""
+        return AsForm(Form.DOT, self._beta(dim), self.middle)
+
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
         """Bound size and rounding error by Cauchy-Schwarz; three more roundings make the scale and its product."""
         x, y = as_points(x, "x"), as_points(y, "y")
@@ -265,6 +278,10 @@ class SquaredDistance:
             reach = _largest_norm(x) + _largest_norm(y)
             require_range(max(1.0, self.scale) * reach * reach, x, y)
         return Pairs(Form.DISTANCE, x, y, np.array([self.scale]))
+
+    def as_form(self, _dim: int) -> AsForm:
+        """Return the form of the kernels that this is, in any dimension."""
+        return AsForm(Form.DISTANCE, self.scale, None)
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
         """Bound size and rounding error: d differences, squares and sums, and one product, all relative."""

@@ -6,6 +6,7 @@ Rows are split over threads, and no number is added across them: results do not 
 from __future__ import annotations
 
 import os
+from functools import cache
 from types import ModuleType
 
 import numpy as np
@@ -19,13 +20,21 @@ PRECISIONS = ("double", "single")
 _DOUBLE = np.dtype(np.float64)
 
 
-def kernels(form: Form) -> ModuleType:
-    """Return the module that computes: ``THEORY_BACKEND``, or the oracle for a score that only Python knows."""
+def backend() -> str:
+    """Return the backend that ``THEORY_BACKEND`` names, or ``compiled``."""
     name = os.environ.get("THEORY_BACKEND", "compiled")
     if name not in BACKENDS:
         raise ValueError(f"THEORY_BACKEND: expected one of {', '.join(BACKENDS)}, got {name!r}")
-    if name == "reference" or form is Form.GIVEN:
-        return reference
+    return name
+
+
+def kernels(form: Form) -> ModuleType:
+    """Return the module that computes: the backend's, or the oracle for a score that only Python knows."""
+    return reference if backend() == "reference" or form is Form.GIVEN else _compiled()
+
+
+@cache
+def _compiled() -> ModuleType:
     from theory.engine import compiled  # noqa: PLC0415  loads Numba
 
     return compiled
@@ -66,8 +75,8 @@ def attention(
     added, seen = checked(pairs, values, log_weights, visible)
     if precision == "single" and pairs.form not in (Form.DOT, Form.DISTANCE, Form.TORUS):
         raise ValueError(f"precision: expected double for this score, got {precision!r}")
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # what overflows is refused below
-        output, log_partition = kernels(pairs.form).attention(pairs, values, added, seen, single=precision == "single")
+    run = kernels(pairs.form).attention
+    output, log_partition = run(pairs, values, added, seen, single=precision == "single")  # what overflows is refused:
     demand_finite("score", log_partition)
     demand_finite("values", output)
     return AttentionResult(output, log_partition)

@@ -53,9 +53,14 @@ class Folded(NamedTuple):
     """shape (d_v,), the columns of the values were divided by two to this power; nought if all are as they were"""
 
 
+def in_base_two(coefficients: Array) -> float:
+    """Return the factor of products or squares."""
+    return float(coefficients[0]) * LOG2E
+
+
 def fold(pairs: Pairs, values: Array, log_weights: Array | None, *, single: bool = False) -> Folded:
     """Fold a dot-product or distance problem; no argument is checked here."""
-    scale = float(pairs.coefficients[0]) * LOG2E
+    scale = in_base_two(pairs.coefficients)
     if not single and pairs.queries.shape[1] <= ends.WIDEST:
         return _fold_double(pairs, values, log_weights, scale)
     kind = np.float32 if single else np.float64

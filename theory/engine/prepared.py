@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from theory._validate import as_instance
 from theory.engine import dense, ends, fused, reference
-from theory.engine.exponential import LOG2E
-from theory.engine.fold import NONE, compilable
+from theory.engine.fold import NONE, compilable, in_base_two
 from theory.engine.pairs import Array, AttentionResult, Counts, Form, Pairs
 from theory.engine.passes import TRUST, UNIT
 from theory.engine.threads import are_few
 
 _DOUBLE = np.dtype(np.float64)
+_MOST = 16  # shapes of which a plan is kept; taken
 _ORDINARY = ends.TAME | ends.PLAIN
 
 
@@ -42,7 +42,6 @@ class _Buffers(NamedTuple):
 class _Plan(NamedTuple):
     """What follows from the shapes of queries, keys and values."""
 
-    shapes: tuple[tuple[int, ...], ...]
     kernel: Callable[..., None]
     visible: Counts
     unit: float
@@ -66,9 +65,9 @@ class Prepared:
         self._offset = float(self._added[0]) if self._added.size and not self._weighted else 0.0
         self._is_dot = form is Form.DOT
         known = form in (Form.DOT, Form.DISTANCE) and dense.kernels(form) is not reference
-        self._scale = float(coefficients[0]) * LOG2E if known else 0.0
+        self._scale = in_base_two(coefficients) if known else 0.0
         self._shortens = known
-        self._plan: _Plan | None = None
+        self._plans: dict[tuple[tuple[int, ...], ...], _Plan | None] = {}
 
     def __call__(self, queries: Array, keys: Array, values: Array) -> AttentionResult:
         """Return what queries (m, d) read from keys (n, d) with values (n, d_v), all of them new.
@@ -92,11 +91,13 @@ class Prepared:
         for array in (queries, keys, values):
             if type(array) is not np.ndarray or array.dtype != _DOUBLE:
                 return None
-        plan = self._plan
-        if plan is None or plan.shapes != (queries.shape, keys.shape, values.shape):
-            plan = self._plan = self._planned(queries, keys, values)
-            if plan is None:
-                return None
+        shapes = queries.shape, keys.shape, values.shape
+        try:
+            plan = self._plans[shapes]
+        except KeyError:
+            plan = self._plan(queries, keys, values)
+        if plan is None:
+            return None
         try:
             buffers = plan.free.pop()
         except IndexError:
@@ -131,21 +132,25 @@ class Prepared:
         )
         return AttentionResult(sums, log_partition) if every else None
 
+    def _plan(self, queries: Array, keys: Array, values: Array) -> _Plan | None:
+        """Make and keep a plan for arrays of these shapes, or ``None`` if they do not fit, or are many or wide."""
+        if len(self._plans) >= _MOST:
+            self._plans.clear()
+        plan = self._planned(queries, keys, values) if self._shortens else None
+        self._plans[queries.shape, keys.shape, values.shape] = plan
+        return plan
+
     def _planned(self, queries: Array, keys: Array, values: Array) -> _Plan | None:
-        """Return a plan for arrays of these shapes, or ``None`` if they do not fit, or are many or wide."""
-        shapes = (queries.shape, keys.shape, values.shape)
-        if not self._shortens or not queries.size or not values.size or [len(shape) for shape in shapes] != [2, 2, 2]:
+        if not queries.ndim == keys.ndim == values.ndim == 2 or not queries.size or not values.size:  # noqa: PLR2004
             return None
         (m, d), (n, d_v) = queries.shape, values.shape
         fits = keys.shape == (n, d) and self._added.size in (0, n)
         small = n <= fused.TILE and max(d, d_v) <= fused.WIDEST and are_few(m * n)
-        if not (fits and small and (self._visible is None or self._visible.shape == (m,))):
-            return None
         visible = np.full(m, n) if self._visible is None else self._visible
-        if visible.min() < 1 or visible.max() > n:
+        if not fits or not small or visible.shape != (m,) or visible.max() > n:
             return None
         kernel = fused.kernel(self._form, d, d_v, weighted=self._weighted, single=False)
-        return _Plan(shapes, kernel, visible, (d + 4) * UNIT, [])
+        return _Plan(kernel, visible, (d + 4) * UNIT, [])
 
     def _buffers(self, queries: Array, keys: Array, values: Array) -> _Buffers:
         m, d = queries.shape
