@@ -75,8 +75,8 @@ def attention(
     added, seen = checked(pairs, values, log_weights, visible)
     if precision == "single" and pairs.form not in (Form.DOT, Form.DISTANCE, Form.TORUS):
         raise ValueError(f"precision: expected double for this score, got {precision!r}")
-    run = kernels(pairs.form).attention
-    output, log_partition = run(pairs, values, added, seen, single=precision == "single")  # what overflows is refused:
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # what overflows is refused below
+        output, log_partition = kernels(pairs.form).attention(pairs, values, added, seen, single=precision == "single")
     demand_finite("score", log_partition)
     demand_finite("values", output)
     return AttentionResult(output, log_partition)

@@ -18,7 +18,6 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from theory.engine import blocks, ends, fused, rows as general
 from theory.engine.fold import NONE, Folded, fold
@@ -59,16 +58,6 @@ def attention(
     """Return output (m, d_v) and log-partition (m,); query ``i`` sees the first ``visible[i] >= 1`` keys."""
     if pairs.form is Form.ADDITIVE:
         return general.attention(pairs, values, log_weights, visible)
-    narrow = max(pairs.queries.shape[1], values.shape[1]) <= fused.WIDEST
-    if narrow and not single and pairs.form is not Form.TORUS:  # all is compiled, and says nothing
-        return _attention(pairs, values, log_weights, visible)
-    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # what overflows is refused by its result
-        return _attention(pairs, values, log_weights, visible, single=single)
-
-
-def _attention(
-    pairs: Pairs, values: Array, log_weights: Array, visible: Counts, *, single: bool = False
-) -> tuple[Array, Array]:
     problem = fold(embedded(pairs), values, log_weights, single=single)
     sums, mass = _sums(problem, visible)
     trust = TRUST_SINGLE if single else TRUST
@@ -83,19 +72,12 @@ def _attention(
     every = ends.divide(
         sums, mass, np.log2(mass), problem.shift, problem.size, unit, trust, problem.offset, log_partition, sound
     )
-    output = sums if isinstance(problem.exponent, int) else _scaled(sums, problem.exponent)
+    output = sums if isinstance(problem.exponent, int) else np.ldexp(sums, problem.exponent)
     if not every:
         rough = np.flatnonzero(~sound)
         part = pairs._replace(queries=pairs.queries[rough])
         output[rough], log_partition[rough] = general.attention(part, values, log_weights, visible[rough])
     return (output.astype(np.float32), log_partition.astype(np.float32)) if single else (output, log_partition)
-
-
-@np.errstate(over="ignore", under="ignore")
-def _scaled(sums: Array, exponent: NDArray[np.int64]) -> Array:
-    """Return columns times two to these powers."""
-    scaled: Array = np.ldexp(sums, exponent)
-    return scaled
 
 
 def _sums(problem: Folded, visible: Counts) -> tuple[Array, Array]:

@@ -72,7 +72,6 @@ def _laws(pairs: Pairs, log_weights: Array, visible: NDArray[np.int64]) -> Itera
         yield _Laws(rows, law, (peak + np.log(mass))[:, 0])
 
 
-@np.errstate(over="ignore", invalid="ignore", under="ignore")  # what overflows is refused by its result
 def attention(
     pairs: Pairs, values: Array, log_weights: Array, visible: NDArray[np.int64], *, single: bool = False
 ) -> tuple[Array, Array]:
