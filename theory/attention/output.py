@@ -150,7 +150,7 @@ def _quick(queries: Any, keys: Any, values: Any, score: Score, causal: bool) -> 
     """Return the answer where a prepared problem has it, or ``None``, which says nothing of the arguments."""
     if not (type(queries) is type(keys) is type(values) is np.ndarray) or type(causal) is not bool:
         return None
-    if keys.ndim != 2 or not keys.size or not hasattr(score, "as_form") or isinstance(score, type):  # noqa: PLR2004
+    if keys.ndim != 2 or not keys.size or not hasattr(score, "as_form") or isinstance(score, type):
         return None
     form, coefficient, matrix = score.as_form(keys.shape[1])
     asked_threads()  # which is refused if it is no number

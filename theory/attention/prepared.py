@@ -67,7 +67,7 @@ class Prepared:
 
     def quick(self, x: ArrayLike, /) -> AttentionResult | None:
         """Return what :meth:`read` does where that is quick; ``None`` elsewhere, which says nothing of ``x``."""
-        if not self._shortens or type(x) is not np.ndarray or x.ndim != 2:  # noqa: PLR2004
+        if not self._shortens or type(x) is not np.ndarray or x.ndim != 2:
             return None
         keys = x if self._keys is None else self._keys
         values = keys if self._values is None else self._values

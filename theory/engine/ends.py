@@ -32,7 +32,7 @@ def _squares(row: Array) -> float:
     """Return the sum of the squares, in two lanes."""
     even = odd = 0.0
     first = 0
-    while row.size - first >= 8:  # noqa: PLR2004  four of each lane in a turn, the last ones first
+    while row.size - first >= 8:  # four of each lane in a turn, the last ones first
         for j in range(first + 6, first - 2, -2):
             even += row[j] * row[j]
             odd += row[j + 1] * row[j + 1]
@@ -105,6 +105,55 @@ def _fold_log_weights(log_weights: Array, added: Array) -> tuple[bool, float, fl
 fold_log_weights = njit(_fold_log_weights)
 
 
+def _bound_dots(
+    queries: Array, keys: Array, low: Array, high: Array, scale: float, moved: Array, shift: Array, size: Array
+) -> None:
+    """Write scaled queries, a bound of the products of each with all keys, and one of what is summed in them."""
+    reach = 0.0
+    for j in range(keys.shape[0]):
+        reach = maximum(reach, squares(keys[j]))
+    corner = np.empty(low.size)
+    for i in range(queries.shape[0]):
+        for f in range(low.size):
+            q = queries[i, f] * scale
+            moved[i, f] = q
+            corner[f] = maximum(q * low[f], q * high[f])
+        length = math.sqrt(squares(moved[i]) * reach)
+        box = total_of(corner)
+        size[i] = length
+        shift[i] = length if length < box else box  # a length that overflowed is no smaller
+
+
+def _bound_distances(queries: Array, low: Array, high: Array, scale: float, shift: Array, size: Array) -> None:
+    """Write minus the scaled squared distance of each query to the box of the keys, and its size."""
+    outside = np.empty(low.size)
+    for i in range(queries.shape[0]):
+        for f in range(low.size):
+            outside[f] = maximum(maximum(low[f] - queries[i, f], queries[i, f] - high[f]), 0.0)
+        shift[i] = -scale * squares(outside)
+        size[i] = abs(shift[i])
+
+
+def _reach(points: Array) -> float:
+    """Return the largest size of a coordinate, which is no number if one of them is none."""
+    largest = 0.0
+    for i in range(points.shape[0]):
+        for f in range(points.shape[1]):
+            largest = maximum(largest, abs(points[i, f]))
+    return largest
+
+
+def _are_finite(numbers: Array) -> bool:
+    total = 0.0
+    for k in range(numbers.size):
+        total += 0.0 * numbers[k]
+    return total == 0.0
+
+
+bound_dots, bound_distances = njit(_bound_dots), njit(_bound_distances)
+reach_of, are_finite = njit(_reach), njit(_are_finite)
+
+
 def _write_folded(
     dot: bool, queries: Array, keys: Array, values: Array, log_weights: Array, scale: float,
     moved: Array, columns: Array, value_columns: Array, added: Array, shift: Array, size: Array,
@@ -115,49 +164,26 @@ def _write_folded(
     log-weights differ, ``TAME``, if the values may stay as they are, and ``PLAIN``, if queries, keys and values are all
     finite and the first two so small that no bound of a score could overflow.
     """
-    m, d = queries.shape
-    low, high, terms = np.empty(d), np.empty(d), np.empty(d)
+    d, d_v = queries.shape[1], values.shape[1]
+    low, high, least, most = np.empty(d), np.empty(d), np.empty(d_v), np.empty(d_v)
     transpose(keys, columns, low, high)
-    least, most = np.empty(values.shape[1]), np.empty(values.shape[1])
     transpose(values, value_columns, least, most)
-    largest = 0.0
-    for i in range(m):
-        for f in range(d):
-            q = queries[i, f]
-            largest = maximum(largest, abs(q))
-            if dot:
-                moved[i, f] = q * scale
-                terms[f] = maximum(moved[i, f] * low[f], moved[i, f] * high[f])
-            else:
-                terms[f] = maximum(maximum(low[f] - q, q - high[f]), 0.0)
-        if dot:
-            shift[i] = total_of(terms)
-        else:
-            shift[i] = -scale * squares(terms)
-            size[i] = abs(shift[i])
     if dot:
-        reach = 0.0
-        for j in range(keys.shape[0]):
-            reach = maximum(reach, squares(keys[j]))
-        for i in range(m):
-            size[i] = math.sqrt(squares(moved[i]) * reach)
-            shift[i] = size[i] if size[i] < shift[i] else shift[i]  # a length that overflowed is no smaller
+        bound_dots(queries, keys, low, high, scale, moved, shift, size)
+    else:
+        bound_distances(queries, low, high, scale, shift, size)
     found = 0
-    if log_weights.size:
+    if log_weights.size > 0:
         weighted, top, bulk = fold_log_weights(log_weights, added)
         if weighted:
             found += WEIGHTED
-            for i in range(m):
+            for i in range(shift.size):
                 shift[i] += top
                 size[i] += bulk
     if are_tame(least, most):
         found += TAME
-    finite = 0.0
-    for c in range(least.size):
-        finite += 0.0 * least[c] + 0.0 * most[c]
-    for f in range(d):
-        largest = maximum(largest, maximum(abs(low[f]), abs(high[f])))
-    if largest < _PLAIN and abs(scale) < _PLAIN and finite == 0.0:
+    largest = maximum(reach_of(queries), maximum(reach_of(low.reshape(1, d)), reach_of(high.reshape(1, d))))
+    if largest < _PLAIN and abs(scale) < _PLAIN and are_finite(least) and are_finite(most):
         found += PLAIN
     return found
 

@@ -101,7 +101,7 @@ class Prepared:
         try:
             buffers = plan.free.pop()
         except IndexError:
-            buffers = self._buffers(queries, keys, values)
+            buffers = self._buffers(queries, values)
         found = self._run(plan, buffers, compilable(queries), compilable(keys), compilable(values))
         plan.free.append(buffers)
         return found
@@ -127,9 +127,7 @@ class Prepared:
         if not ends.are_above(mass, TRUST):
             return None
         np.log2(mass, logs)
-        every = ends.divide(
-            sums, mass, logs, shift, size, plan.unit, TRUST, self._offset, log_partition, sound
-        )
+        every = ends.divide(sums, mass, logs, shift, size, plan.unit, TRUST, self._offset, log_partition, sound)
         return AttentionResult(sums, log_partition) if every else None
 
     def _plan(self, queries: Array, keys: Array, values: Array) -> _Plan | None:
@@ -141,7 +139,7 @@ class Prepared:
         return plan
 
     def _planned(self, queries: Array, keys: Array, values: Array) -> _Plan | None:
-        if not queries.ndim == keys.ndim == values.ndim == 2 or not queries.size or not values.size:  # noqa: PLR2004
+        if not queries.ndim == keys.ndim == values.ndim == 2 or not queries.size or not values.size:
             return None
         (m, d), (n, d_v) = queries.shape, values.shape
         fits = keys.shape == (n, d) and self._added.size in (0, n)
@@ -152,7 +150,7 @@ class Prepared:
         kernel = fused.kernel(self._form, d, d_v, weighted=self._weighted, single=False)
         return _Plan(kernel, visible, (d + 4) * UNIT, [])
 
-    def _buffers(self, queries: Array, keys: Array, values: Array) -> _Buffers:
+    def _buffers(self, queries: Array, values: Array) -> _Buffers:
         m, d = queries.shape
         n, d_v = values.shape
         return _Buffers(
