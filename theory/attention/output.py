@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,7 @@ from theory.evidence import as_intervals, is_enclosed
 from theory.evidence.roundoff import EXP_ULPS, U, average_error, gamma, softmax_error
 
 _SCALED = DotProduct()
+_DOUBLE = np.dtype(np.float64)
 
 
 class _Problem(NamedTuple):
@@ -136,8 +137,8 @@ def read(
         ``output``, shape (m, d_v), and ``log_partition``, shape (m,): :math:`\log\sum_j w_j e^{a(q, k_j)}`, with
         weights one unless given.
     """
-    if weights is None and method == "dense" and precision == "double" and type(accuracy) is float:
-        found = _quick(queries, keys, values, score, causal) if 0.0 < accuracy < 1.0 else None
+    if method == "dense" and precision == "double" and type(accuracy) is float:
+        found = _quick(queries, keys, values, score, weights, causal) if 0.0 < accuracy < 1.0 else None
         if found is not None:
             return found
     problem = _problem(queries, keys, values, weights, causal)
@@ -146,7 +147,9 @@ def read(
     return _run(problem, score, method, accuracy, precision)
 
 
-def _quick(queries: Any, keys: Any, values: Any, score: Score, causal: bool) -> AttentionResult | None:
+def _quick(
+    queries: Any, keys: Any, values: Any, score: Score, weights: ArrayLike | None, causal: bool
+) -> AttentionResult | None:
     """Return the answer where a prepared problem has it, or ``None``, which says nothing of the arguments."""
     if not (type(queries) is type(keys) is type(values) is np.ndarray) or type(causal) is not bool:
         return None
@@ -156,7 +159,19 @@ def _quick(queries: Any, keys: Any, values: Any, score: Score, causal: bool) -> 
     asked_threads()  # which is refused if it is no number
     if matrix is not None or (causal and queries.shape[:1] != keys.shape[:1]):
         return None
-    return _settled(form, coefficient, len(keys) if causal else 0, backend()).quick(queries, keys, values)
+    logs = None
+    if weights is not None:
+        if not _are_positive(weights) or weights.shape != keys.shape[:1]:
+            return None
+        logs = np.log(weights)
+    return _settled(form, coefficient, len(keys) if causal else 0, backend()).quick(queries, keys, values, logs)
+
+
+def _are_positive(weights: ArrayLike) -> TypeGuard[Array]:
+    """Tell whether weights are an array of positive numbers with a sum that float64 holds, as most are."""
+    if type(weights) is not np.ndarray or weights.dtype != _DOUBLE or not weights.flags.c_contiguous:
+        return False
+    return weights.ndim == 1 and weights.size > 0 and bool(weights.min() > 0.0) and math.isfinite(weights.dot(weights))
 
 
 @lru_cache(maxsize=64)

@@ -43,6 +43,8 @@ class _Plan(NamedTuple):
     """What follows from the shapes of queries, keys and values."""
 
     kernel: Callable[..., None]
+    weighted: Callable[..., None]
+    """for log-weights that differ"""
     visible: Counts
     unit: float
     free: list[_Buffers]
@@ -60,9 +62,6 @@ class Prepared:
         self._coefficients = coefficients
         self._log_weights = log_weights
         self._visible = visible
-        self._added = NONE if log_weights is None else log_weights
-        self._weighted = bool(self._added.size and np.ptp(self._added) != 0.0)
-        self._offset = float(self._added[0]) if self._added.size and not self._weighted else 0.0
         self._is_dot = form is Form.DOT
         known = form in (Form.DOT, Form.DISTANCE) and dense.kernels(form) is not reference
         self._scale = in_base_two(coefficients) if known else 0.0
@@ -83,10 +82,12 @@ class Prepared:
         pairs = Pairs(self._form, queries, keys, self._coefficients)
         return dense.attention(pairs, values, log_weights=self._log_weights, visible=self._visible)
 
-    def quick(self, queries: Array, keys: Array, values: Array) -> AttentionResult | None:
+    def quick(
+        self, queries: Array, keys: Array, values: Array, log_weights: Array | None = None
+    ) -> AttentionResult | None:
         """Return the answer where arrays of float64 are few, narrow, finite and of ordinary size; ``None`` elsewhere.
 
-        ``None`` says nothing of the arguments: they may be right or wrong, and who knows must be asked.
+        Log-weights, finite ones of every key, take the place of those that were settled. ``None`` says nothing of the arguments: they may be right or wrong, and who knows must be asked.
         """
         for array in (queries, keys, values):
             if type(array) is not np.ndarray or array.dtype != _DOUBLE:
@@ -102,17 +103,21 @@ class Prepared:
             buffers = plan.free.pop()
         except IndexError:
             buffers = self._buffers(queries, values)
-        found = self._run(plan, buffers, compilable(queries), compilable(keys), compilable(values))
+        added = self._log_weights if log_weights is None else log_weights
+        found = self._run(plan, buffers, compilable(queries), compilable(keys), compilable(values), added)
         plan.free.append(buffers)
         return found
 
     def _run(
-        self, plan: _Plan, buffers: _Buffers, queries: Array, keys: Array, values: Array
+        self, plan: _Plan, buffers: _Buffers, queries: Array, keys: Array, values: Array, log_weights: Array | None
     ) -> AttentionResult | None:
         """Do what :func:`theory.engine.passes.attention` does where every row is sound at once."""
         moved, columns, value_columns, added, shift, size, mass, logs, sound = buffers
+        given = NONE if log_weights is None else log_weights
+        if given.size not in (0, added.size):
+            return None
         found = ends.write_folded(
-            self._is_dot, queries, keys, values, self._added, self._scale,
+            self._is_dot, queries, keys, values, given, self._scale,
             moved, columns, value_columns, added, shift, size,
         )  # fmt: skip
         if found & _ORDINARY != _ORDINARY:
@@ -120,14 +125,17 @@ class Prepared:
         sums = np.zeros((queries.shape[0], values.shape[1]))
         log_partition = np.empty(shift.size)
         mass.fill(0.0)
-        plan.kernel(
-            moved if self._is_dot else queries, columns, value_columns, added if self._weighted else NONE, self._scale,
+        weighted = found & ends.WEIGHTED
+        kernel = plan.weighted if weighted else plan.kernel
+        kernel(
+            moved if self._is_dot else queries, columns, value_columns, added if weighted else NONE, self._scale,
             shift, plan.visible, sums, mass,
         )  # fmt: skip
         if not ends.are_above(mass, TRUST):
             return None
         np.log2(mass, logs)
-        every = ends.divide(sums, mass, logs, shift, size, plan.unit, TRUST, self._offset, log_partition, sound)
+        offset = 0.0 if weighted or log_weights is None else float(log_weights[0])
+        every = ends.divide(sums, mass, logs, shift, size, plan.unit, TRUST, offset, log_partition, sound)
         return AttentionResult(sums, log_partition) if every else None
 
     def _plan(self, queries: Array, keys: Array, values: Array) -> _Plan | None:
@@ -142,19 +150,19 @@ class Prepared:
         if not queries.ndim == keys.ndim == values.ndim == 2 or not queries.size or not values.size:
             return None
         (m, d), (n, d_v) = queries.shape, values.shape
-        fits = keys.shape == (n, d) and self._added.size in (0, n)
+        fits = keys.shape == (n, d)
         small = n <= fused.TILE and max(d, d_v) <= fused.WIDEST and are_few(m * n)
         visible = np.full(m, n) if self._visible is None else self._visible
         if not fits or not small or visible.shape != (m,) or visible.max() > n:
             return None
-        kernel = fused.kernel(self._form, d, d_v, weighted=self._weighted, single=False)
-        return _Plan(kernel, visible, (d + 4) * UNIT, [])
+        kernels = [fused.kernel(self._form, d, d_v, weighted=weighted, single=False) for weighted in (False, True)]
+        return _Plan(*kernels, visible, (d + 4) * UNIT, [])
 
     def _buffers(self, queries: Array, values: Array) -> _Buffers:
         m, d = queries.shape
         n, d_v = values.shape
         return _Buffers(
-            np.empty((m, d)), np.empty((d, n)), np.empty((d_v, n)), np.empty(self._added.size),
+            np.empty((m, d)), np.empty((d, n)), np.empty((d_v, n)), np.empty(n),
             np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m, np.bool_),
         )  # fmt: skip
 
