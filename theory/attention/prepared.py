@@ -52,11 +52,11 @@ class Prepared:
         self._shortens = plain and self.backend == "compiled" and hasattr(score, "as_form")
         self._problems: dict[tuple[int, ...], _Problem | None] = {}
 
-    def __call__(self, x: ArrayLike, /) -> Array:
+    def __call__(self, x: ArrayLike) -> Array:
         """Return the outputs (m, d_v) of the queries ``x`` (m, d), or of tokens that attend to each other."""
         return self.read(x).output
 
-    def read(self, x: ArrayLike, /) -> AttentionResult:
+    def read(self, x: ArrayLike) -> AttentionResult:
         """Return the outputs (m, d_v) of ``x`` (m, d), and the log-partitions (m,)."""
         found = self.quick(x)
         if found is not None:
@@ -65,7 +65,7 @@ class Prepared:
         values: Any = keys if self._values is None else self._values
         return read(x, keys, values, score=self._score, weights=self._weights, causal=self._causal)
 
-    def quick(self, x: ArrayLike, /) -> AttentionResult | None:
+    def quick(self, x: ArrayLike) -> AttentionResult | None:
         """Return what :meth:`read` does where that is quick; ``None`` elsewhere, which says nothing of ``x``."""
         if not self._shortens or type(x) is not np.ndarray or x.ndim != 2:
             return None

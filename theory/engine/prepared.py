@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from theory._validate import as_instance
+from theory._validate import all_finite, as_instance
 from theory.engine import dense, ends, fused, reference
 from theory.engine.fold import NONE, compilable, in_base_two
 from theory.engine.pairs import Array, AttentionResult, Counts, Form, Pairs
@@ -87,7 +87,8 @@ class Prepared:
     ) -> AttentionResult | None:
         """Return the answer where arrays of float64 are few, narrow, finite and of ordinary size; ``None`` elsewhere.
 
-        Log-weights, finite ones of every key, take the place of those that were settled. ``None`` says nothing of the arguments: they may be right or wrong, and who knows must be asked.
+        Log-weights, finite ones of every key, take the place of those that were settled. ``None`` says nothing of the
+        arguments: they may be right or wrong, and who knows must be asked.
         """
         for array in (queries, keys, values):
             if type(array) is not np.ndarray or array.dtype != _DOUBLE:
@@ -199,9 +200,18 @@ def prepare(
         raise ValueError("form: expected one with a formula, got GIVEN")
     size = coefficients.shape if form is Form.ADDITIVE and getattr(coefficients, "ndim", 0) == 1 else (1,)
     dense.demand_shape("coefficients", coefficients, size)
+    if not all_finite(coefficients) or (form in (Form.DISTANCE, Form.TORUS) and coefficients[0] < 0.0):
+        raise ValueError(f"coefficients: expected finite numbers, and a scale that is not negative, got {coefficients}")
     if log_weights is not None:
-        dense.demand_log_weights(log_weights, getattr(log_weights, "size", 0))
-        log_weights = log_weights.copy()
+        dense.demand_log_weights(log_weights, max(1, getattr(log_weights, "size", 1)))
+        log_weights = _copied(log_weights)
     if visible is not None:
         visible = dense.as_visible(visible, getattr(visible, "size", 0), np.iinfo(np.int64).max).copy()
-    return Prepared(form, coefficients.copy(), log_weights, visible)
+    return Prepared(form, _copied(coefficients), log_weights, visible)
+
+
+def _copied(numbers: Array) -> Array:
+    """Return a copy of the same kind: kernels for arrays that can be written to are others, and may sum otherwise."""
+    copy = numbers.copy()
+    copy.setflags(write=numbers.flags.writeable)
+    return copy
