@@ -1,18 +1,19 @@
-"""Calls on few tokens: through the public door with all its checks, prepared, PyTorch and plain NumPy, on one thread."""
+"""Calls on few tokens, on one thread: the public door with all its checks, prepared, PyTorch and plain NumPy."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import statistics
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from benchmarks import peers
-from benchmarks.peers import Peer
+from benchmarks.peers import Array
 from benchmarks.timing import ratio
 from theory.attention import attend, prepare
 
@@ -33,12 +34,11 @@ def run(*, quick: bool) -> list[dict[str, Any]]:
 def _case(n: int, d: int, rounds: int) -> dict[str, Any]:
     q, k, v = peers.cloud(n, d)
     settled = prepare(keys=k, values=v)
-    calls: dict[str, Peer | None] = {
-        "door": lambda: attend(q, k, v), "prepared": lambda: settled(q),
-        "torch": peers.torch(q, k, v), "numpy": peers.numpy(q, k, v),
-    }  # fmt: skip
-    there = {name: call for name, call in calls.items() if call is not None}
-    times = _in_turn(there, rounds)
+    calls: dict[str, Callable[[], Any]] = {"door": lambda: attend(q, k, v), "prepared": lambda: settled(q)}
+    if importlib.util.find_spec("torch") is not None:
+        calls["torch"] = torch(q, k, v)
+    calls["numpy"] = peers.numpy(q, k, v)
+    times = _in_turn(calls, rounds)
     row: dict[str, Any] = {"n": n, "d": d}
     row |= {f"{name}, us": 1e6 * statistics.median(found) for name, found in times.items()}
     row |= {f"{name}, least us": 1e6 * min(found) for name, found in times.items()}
@@ -47,11 +47,21 @@ def _case(n: int, d: int, rounds: int) -> dict[str, Any]:
             if peer in times:
                 middle, low, high = ratio(times[peer], times[ours])
                 row |= {f"{peer}/{ours}": middle, f"{peer}/{ours} low": low, f"{peer}/{ours} high": high}
-    row |= {f"{name}, error": peers.error(there[name](), q, k, v) for name in times}
+    row |= {f"{name}, error": peers.error(np.asarray(calls[name]()).reshape(v.shape), q, k, v) for name in times}
     return row
 
 
-def _in_turn(calls: Mapping[str, Peer], rounds: int) -> dict[str, list[float]]:
+def torch(q: Array, k: Array, v: Array) -> Callable[[], Any]:
+    """Return PyTorch's scaled dot-product attention from tensors to tensors, on one thread."""
+    import torch as pytorch  # noqa: PLC0415
+
+    pytorch.set_num_threads(1)
+    tensors = [pytorch.from_numpy(x)[None, None] for x in (q, k, v)]
+    attention = pytorch.nn.functional.scaled_dot_product_attention
+    return lambda: attention(*tensors)
+
+
+def _in_turn(calls: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
     """Return the seconds of one call in each round, short and many, without a rest: small calls are made in a row."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
@@ -66,7 +76,7 @@ def _in_turn(calls: Mapping[str, Peer], rounds: int) -> dict[str, list[float]]:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Hold the engine, and PyTorch which follows it, to one thread."""
+    """Hold the engine to one thread."""
     before = os.environ.get("THEORY_THREADS")
     os.environ["THEORY_THREADS"] = "1"
     try:
