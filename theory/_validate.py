@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 C = TypeVar("C")
 _EXACT = 2**53  # the largest range of consecutive integers that float64 holds
+_DOUBLE = np.dtype(np.float64)
+_FEW = 4096  # measured: up to so many numbers a sum of squares costs less than a look at each
 
 
 def as_real(value: ArrayLike, name: str) -> NDArray[np.float64]:
@@ -26,13 +28,8 @@ def as_real(value: ArrayLike, name: str) -> NDArray[np.float64]:
 
     Enclosures, whose error travels with them, stay as they are: what has no rule for them refuses them itself.
     """
-    if (
-        type(value) is np.ndarray  # as most are
-        and value.dtype == np.float64
-        and value.flags.c_contiguous
-        and np.isfinite(value).all()
-    ):
-        return value
+    if type(value) is np.ndarray and value.dtype == _DOUBLE and value.flags.c_contiguous and all_finite(value):
+        return value  # as most are
     if getattr(type(value), "ENCLOSES", False):
         return value  # type: ignore[return-value]
     parts = value if isinstance(value, (list, tuple)) else [value]
@@ -61,6 +58,13 @@ def as_real(value: ArrayLike, name: str) -> NDArray[np.float64]:
     return real
 
 
+def all_finite(numbers: NDArray[np.float64]) -> bool:
+    """Tell whether every number is finite: few of them are if the sum of their squares is, which no term can lower."""
+    if numbers.size <= _FEW and math.isfinite(np.vdot(numbers, numbers)):
+        return True
+    return bool(np.isfinite(numbers).all())
+
+
 def as_scores(value: ArrayLike, name: str = "scores") -> NDArray[np.float64]:
     """Convert to float64 as :func:`as_real` does, with minus infinity let through as a mask."""
     parts = value if isinstance(value, (list, tuple)) else [value]
@@ -80,9 +84,9 @@ def as_scores(value: ArrayLike, name: str = "scores") -> NDArray[np.float64]:
 def as_points(value: ArrayLike, name: str, *, dim: int | None = None, size: int | None = None) -> NDArray[np.float64]:
     """Convert to a non-empty cloud of shape (n, d)."""
     points = as_real(value, name)
-    wanted = f"({'n' if size is None else size}, {'d' if dim is None else dim})"
     fits = points.ndim == 2 and dim in (None, points.shape[1]) and size in (None, points.shape[0])
     if not fits:
+        wanted = f"({'n' if size is None else size}, {'d' if dim is None else dim})"
         raise ValueError(f"{name}: expected shape {wanted}, got shape {points.shape}")
     if points.size == 0:
         raise ValueError(f"{name}: expected at least one point of at least one dimension, got shape {points.shape}")

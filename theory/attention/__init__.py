@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         rounding as rounding,
         weight_error as weight_error,
     )
+    from theory.attention.prepared import Prepared as Prepared, prepare as prepare
     from theory.attention.score import (
         Constants as Constants,
         DotProduct as DotProduct,

@@ -9,7 +9,8 @@ a key of weight zero is absent.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,11 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 from theory import engine
 from theory._validate import as_bound, as_choice, as_flag, as_masses, as_points, as_scores
 from theory.attention.score import Array, BoundedScore, DotProduct, Score, bounded, pairs_of
-from theory.engine import AttentionResult, Pairs
+from theory.engine import AttentionResult, Form, Pairs, Prepared
+from theory.engine.dense import backend
+from theory.engine.threads import asked_threads
 from theory.evidence import as_intervals, is_enclosed
 from theory.evidence.roundoff import EXP_ULPS, U, average_error, gamma, softmax_error
 
 _SCALED = DotProduct()
+_DOUBLE = np.dtype(np.float64)
 
 
 class _Problem(NamedTuple):
@@ -36,13 +40,19 @@ class _Problem(NamedTuple):
     def pairs(self, score: Score) -> Pairs:
         return pairs_of(score, self.queries, self.keys)
 
+    def is_enclosed(self) -> bool:
+        if type(self.queries) is type(self.keys) is type(self.values) is np.ndarray and self.log_weights is None:
+            return False  # as most are
+        return is_enclosed(self.queries, self.keys, self.values, self.log_weights)
+
 
 def _problem(
     queries: ArrayLike, keys: ArrayLike, values: ArrayLike, weights: ArrayLike | None, causal: bool
 ) -> _Problem:
-    q, k = as_points(queries, "queries"), as_points(keys, "keys")
+    q = as_points(queries, "queries")
+    k = q if keys is queries else as_points(keys, "keys")
     m, n = q.shape[0], k.shape[0]
-    v = as_points(values, "values", size=n)
+    v = k if values is keys else as_points(values, "values", size=n)
     if as_flag(causal, "causal") and m != n:
         raise ValueError(f"causal: expected as many queries as keys, got {m} and {n}")
     if weights is None:
@@ -127,10 +137,48 @@ def read(
         ``output``, shape (m, d_v), and ``log_partition``, shape (m,): :math:`\log\sum_j w_j e^{a(q, k_j)}`, with
         weights one unless given.
     """
+    if method == "dense" and precision == "double" and type(accuracy) is float:
+        found = _quick(queries, keys, values, score, weights, causal) if 0.0 < accuracy < 1.0 else None
+        if found is not None:
+            return found
     problem = _problem(queries, keys, values, weights, causal)
-    if is_enclosed(problem.queries, problem.keys, problem.values, problem.log_weights):
+    if problem.is_enclosed():
         return _enclosed(problem, score, method, precision)
     return _run(problem, score, method, accuracy, precision)
+
+
+def _quick(
+    queries: Any, keys: Any, values: Any, score: Score, weights: ArrayLike | None, causal: bool
+) -> AttentionResult | None:
+    """Return the answer where a prepared problem has it, or ``None``, which says nothing of the arguments."""
+    if not (type(queries) is type(keys) is type(values) is np.ndarray) or type(causal) is not bool:
+        return None
+    if keys.ndim != 2 or not keys.size or not hasattr(score, "as_form") or isinstance(score, type):
+        return None
+    form, coefficient, matrix = score.as_form(keys.shape[1])
+    asked_threads()  # which is refused if it is no number
+    if matrix is not None or (causal and queries.shape[:1] != keys.shape[:1]):
+        return None
+    logs = None
+    if weights is not None:
+        if not _are_positive(weights) or weights.shape != keys.shape[:1]:
+            return None
+        logs = np.log(weights)
+    return _settled(form, coefficient, len(keys) if causal else 0, backend()).quick(queries, keys, values, logs)
+
+
+def _are_positive(weights: ArrayLike) -> TypeGuard[Array]:
+    """Tell whether weights are an array of positive numbers with a sum that float64 holds, as most are."""
+    if type(weights) is not np.ndarray or weights.dtype != _DOUBLE or not weights.flags.c_contiguous:
+        return False
+    return weights.ndim == 1 and weights.size > 0 and bool(weights.min() > 0.0) and math.isfinite(weights.dot(weights))
+
+
+@lru_cache(maxsize=64)
+def _settled(form: Form, coefficient: float, causal: int, _backend: str) -> Prepared:
+    """Return a problem of this form, in which a query sees its own and earlier ones of so many keys, or all if none."""
+    visible = np.arange(1, causal + 1) if causal else None
+    return engine.prepare(form, np.array([coefficient]), visible=visible)
 
 
 def _run(problem: _Problem, score: Score, method: str, accuracy: float, precision: str) -> AttentionResult:

@@ -21,6 +21,8 @@ from theory.evidence.roundoff import U, gamma
 
 Array = NDArray[np.float64]
 _DOUBLE = np.dtype(np.float64)
+_FAR = 1e300  # taken: where a bound that is rounded, or of squares that vanished, is still far from an overflow
+_FEW = 4096  # numbers; of more it costs nothing to look at each
 
 
 class Constants(NamedTuple):
@@ -30,6 +32,15 @@ class Constants(NamedTuple):
     query: float
     key: float
     mixed: float
+
+
+class AsForm(NamedTuple):
+    """A score of which the features are the tokens themselves, up to a matrix, and that never changes."""
+
+    form: Form
+    coefficient: float
+    matrix: Array | None
+    """from queries to their features, as ``queries @ matrix``; the identity if ``None``"""
 
 
 class Score(Protocol):
@@ -112,6 +123,11 @@ def require_finite(constants: Constants) -> Constants:
     return constants
 
 
+def _length(points: Array) -> float:
+    """Return the length of few points as one vector, which no norm of a point exceeds by more than its rounding."""
+    return math.sqrt(np.vdot(points, points)) if points.size <= _FEW else math.inf
+
+
 def _largest_norm(points: Array) -> float:
     largest = float(np.abs(points).max())
     if largest == 0.0:
@@ -184,10 +200,13 @@ class DotProduct:
         if queries.shape[1] != y.shape[1]:
             raise ValueError(f"keys: expected dimension {queries.shape[1]} as the queries, got {y.shape[1]}")
         beta = self._beta(y.shape[1])
-        right = _largest_norm(y)
-        left = right if queries is y else _largest_norm(queries)
-        require_range(max(1.0, beta) * left * right, x, y)
+        if not max(1.0, beta) * _length(queries) * _length(y) < _FAR:
+            require_range(max(1.0, beta) * _largest_norm(queries) * _largest_norm(y), x, y)
         return Pairs(Form.DOT, np.ascontiguousarray(queries), y, np.array([beta]))
+
+    def as_form(self, dim: int) -> AsForm:
+        """Return the form of the kernels that this is on keys of ``dim`` dimensions."""
+        return AsForm(Form.DOT, self._beta(dim), self.middle)
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
         """Bound size and rounding error by Cauchy-Schwarz; three more roundings make the scale and its product."""
@@ -254,10 +273,15 @@ class SquaredDistance:
         x, y = tokens(x, y)
         if x.shape[1] != y.shape[1]:
             raise ValueError(f"keys: expected dimension {x.shape[1]} as the queries, got {y.shape[1]}")
-        right = _largest_norm(y)
-        reach = (right if x is y else _largest_norm(x)) + right
-        require_range(max(1.0, self.scale) * reach * reach, x, y)
+        reach = _length(x) + _length(y)
+        if not max(1.0, self.scale) * reach * reach < _FAR:
+            reach = _largest_norm(x) + _largest_norm(y)
+            require_range(max(1.0, self.scale) * reach * reach, x, y)
         return Pairs(Form.DISTANCE, x, y, np.array([self.scale]))
+
+    def as_form(self, _dim: int) -> AsForm:
+        """Return the form of the kernels that this is, in any dimension."""
+        return AsForm(Form.DISTANCE, self.scale, None)
 
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
         """Bound size and rounding error: d differences, squares and sums, and one product, all relative."""

@@ -1,8 +1,8 @@
 """How attention is computed: streaming over tiles, compiled, with a plain NumPy oracle of the same signature.
 
-Knows no theorem. Callers see :func:`attention`, :func:`weights`, :func:`moments`, :func:`jvp`, :func:`vjp` and
-:func:`merge`; ``THEORY_BACKEND=reference`` in the environment runs everything on the oracle instead of the compiled
-kernels.
+Knows no theorem. Callers see :func:`attention`, :func:`prepare`, :func:`weights`, :func:`moments`, :func:`jvp`,
+:func:`vjp` and :func:`merge`; ``THEORY_BACKEND=reference`` in the environment runs everything on the oracle instead of
+the compiled kernels.
 """
 
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Moments as Moments,
         Pairs as Pairs,
     )
+    from theory.engine.prepared import Prepared as Prepared, prepare as prepare
     from theory.engine.streaming import merge as merge
 
 open_lazily(__name__)

@@ -6,11 +6,12 @@ Rows are split over threads, and no number is added across them: results do not 
 from __future__ import annotations
 
 import os
+from functools import cache
 from types import ModuleType
 
 import numpy as np
 
-from theory._validate import as_instance
+from theory._validate import all_finite, as_instance
 from theory.engine import reference
 from theory.engine.pairs import Array, AttentionResult, Counts, Direction, Form, Moments, Pairs
 
@@ -19,13 +20,21 @@ PRECISIONS = ("double", "single")
 _DOUBLE = np.dtype(np.float64)
 
 
-def kernels(form: Form) -> ModuleType:
-    """Return the module that computes: ``THEORY_BACKEND``, or the oracle for a score that only Python knows."""
+def backend() -> str:
+    """Return the backend that ``THEORY_BACKEND`` names, or ``compiled``."""
     name = os.environ.get("THEORY_BACKEND", "compiled")
     if name not in BACKENDS:
         raise ValueError(f"THEORY_BACKEND: expected one of {', '.join(BACKENDS)}, got {name!r}")
-    if name == "reference" or form is Form.GIVEN:
-        return reference
+    return name
+
+
+def kernels(form: Form) -> ModuleType:
+    """Return the module that computes: the backend's, or the oracle for a score that only Python knows."""
+    return reference if backend() == "reference" or form is Form.GIVEN else _compiled()
+
+
+@cache
+def _compiled() -> ModuleType:
     from theory.engine import compiled  # noqa: PLC0415  loads Numba
 
     return compiled
@@ -132,7 +141,7 @@ def vjp(
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         found = Direction(*kernels(pairs.form).vjp(pairs, values, added, seen, cotangent))
     for array in found:
-        if not np.isfinite(array).all():
+        if not all_finite(array):
             demand_finite("values", values)
             demand_finite("cotangent", array)
     return found
@@ -141,39 +150,54 @@ def vjp(
 def checked(pairs: Pairs, values: Array, log_weights: Array | None, visible: Counts | None) -> tuple[Array, Counts]:
     """Return log-weights and counts of visible keys, written out, after refusing what kernels could not trust."""
     as_instance(pairs, "pairs", Pairs)
-    for name, array in (("queries", pairs.queries), ("keys", pairs.keys), ("values", values)):
+    form, queries, keys, coefficients, _ = pairs
+    for name, array in (("queries", queries), ("keys", keys), ("values", values)):
         if not (_plain(array) and array.ndim == 2 and array.size):
             raise ValueError(f"{name}: expected a non-empty matrix of float64, got {type(array).__name__}")
-    m, n = pairs.queries.shape[0], pairs.keys.shape[0]
-    if pairs.form is not Form.GIVEN:
-        demand_shape("keys", pairs.keys, (n, pairs.queries.shape[1]))
-        size = pairs.queries.shape[1] if pairs.form is Form.ADDITIVE else 1
-        demand_shape("coefficients", pairs.coefficients, (size,))
-        if pairs.form in (Form.DISTANCE, Form.TORUS) and not pairs.coefficients[0] >= 0.0:
-            raise ValueError(f"coefficients: expected a scale that is not negative, got {pairs.coefficients[0]}")
-    demand_shape("values", values, (n, values.shape[1]))
-    if log_weights is not None:
-        demand_shape("log_weights", log_weights, (n,))
-        if not np.isfinite(log_weights).all():
-            raise ValueError("log_weights: expected finite numbers, got others; leave a key without weight out")
-    added = np.zeros(n) if log_weights is None else log_weights
+    m, d = queries.shape
+    n = keys.shape[0]
+    if form is not Form.GIVEN:
+        if keys.shape[1] != d:
+            demand_shape("keys", keys, (n, d))
+        demand_shape("coefficients", coefficients, (d if form is Form.ADDITIVE else 1,))
+        if form in (Form.DISTANCE, Form.TORUS) and not coefficients[0] >= 0.0:
+            raise ValueError(f"coefficients: expected a scale that is not negative, got {coefficients[0]}")
+    if values.shape[0] != n:
+        demand_shape("values", values, (n, values.shape[1]))
+    if log_weights is None:
+        added = np.zeros(n)
+    else:
+        added = log_weights
+        demand_log_weights(added, n)
     if visible is None:
-        return added, np.full(m, n)
-    seen = visible
+        every = np.empty(m, np.int64)
+        every.fill(n)
+        return added, every
+    return added, as_visible(visible, m, n)
+
+
+def demand_log_weights(log_weights: Array, n: int) -> None:
+    """Refuse log-weights of other than ``n`` keys, or of a key without weight."""
+    demand_shape("log_weights", log_weights, (n,))
+    if not all_finite(log_weights):
+        raise ValueError("log_weights: expected finite numbers, got others; leave a key without weight out")
+
+
+def as_visible(seen: Counts, m: int, n: int) -> Counts:
+    """Return how many of ``n`` keys each of ``m`` queries sees, at least one each."""
     if type(seen) is not np.ndarray or seen.shape != (m,):
         raise ValueError(f"visible: expected an array of shape {(m,)}, got {getattr(seen, 'shape', type(seen))}")
     if seen.dtype != np.int64 or seen.min() < 1 or seen.max() > n:
         raise ValueError(
             f"visible: expected int64 counts from 1 to {n}, got {seen.dtype} from {seen.min()} to {seen.max()}"
         )
-    return added, seen
+    return seen
 
 
 def demand_finite(name: str, results: Array) -> None:
     """Refuse results that left the range of the floats, naming the argument that is too large."""
-    finite = np.isfinite(results)
-    if not finite.all():
-        query = int(np.argwhere(~finite)[0, 0])
+    if not all_finite(results):
+        query = int(np.argwhere(~np.isfinite(results))[0, 0])
         raise ValueError(f"{name}: expected sizes that float64 can hold, got an overflow for query {query}")
 
 

@@ -16,23 +16,29 @@ subnormal, so that no product with a small weight underflows and no sum of large
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from theory.engine import ends
 from theory.engine.exponential import LOG2E
 from theory.engine.pairs import Array, Form, Pairs
 
+NONE = np.empty(0)
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Folded:
+
+class Folded(NamedTuple):
     """A problem in base two; features, values and log-weights in the precision of the pass."""
 
     form: Form
     queries: Array
     keys: Array
     values: Array
+    columns: Array
+    """shape (d, n), the keys coordinate by coordinate"""
+    value_columns: Array
+    """shape (d_v, n), and the values"""
     log_weights: Array | None
     """``None`` if all are equal; then they are part of ``offset``"""
     factor: float
@@ -43,15 +49,22 @@ class Folded:
     """shape (m,), a bound of what is added up where a score is nearly the shift"""
     offset: float
     """a constant in every score, in natural units"""
-    exponent: NDArray[np.int64]
-    """shape (d_v,), the columns of the values were divided by two to this power"""
+    exponent: NDArray[np.int64] | int
+    """shape (d_v,), the columns of the values were divided by two to this power; nought if all are as they were"""
+
+
+def in_base_two(coefficients: Array) -> float:
+    """Return the factor of products or squares."""
+    return float(coefficients[0]) * LOG2E
 
 
 def fold(pairs: Pairs, values: Array, log_weights: Array | None, *, single: bool = False) -> Folded:
     """Fold a dot-product or distance problem; no argument is checked here."""
+    scale = in_base_two(pairs.coefficients)
+    if not single and pairs.queries.shape[1] <= ends.WIDEST:
+        return _fold_double(pairs, values, log_weights, scale)
     kind = np.float32 if single else np.float64
     added, offset = _log_weights(log_weights)
-    scale = float(pairs.coefficients[0]) * LOG2E
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by its result
         queries = pairs.queries * scale if pairs.form is Form.DOT else pairs.queries
         keys = pairs.keys
@@ -65,12 +78,47 @@ def fold(pairs: Pairs, values: Array, log_weights: Array | None, *, single: bool
     if added is not None:
         shift += added.max()
         size += np.abs(added).max()
-    tame, exponent = _tamed(values, 16 if single else 64)
+    tame, exponent = _tamed(values, 16 if single else ends.WITHIN)
+    keys, tame = keys.astype(kind), tame.astype(kind)
     return Folded(
-        pairs.form, queries.astype(kind), keys.astype(kind), tame.astype(kind),
+        pairs.form, queries.astype(kind), keys, tame, _columns(keys), _columns(tame),
         None if added is None else added.astype(kind), scale, shift.astype(kind).astype(np.float64), size,
         offset, exponent,
     )  # fmt: skip
+
+
+def _fold_double(pairs: Pairs, values: Array, log_weights: Array | None, scale: float) -> Folded:
+    given, keys, values = compilable(pairs.queries), compilable(pairs.keys), compilable(values)
+    logs = NONE if log_weights is None else compilable(log_weights)
+    m, d = given.shape
+    n, d_v = values.shape
+    dot = pairs.form is Form.DOT
+    queries = np.empty((m, d)) if dot else given
+    columns, added, shift, size = np.empty((d, n)), np.empty(logs.size), np.empty(m), np.empty(m)
+    value_columns = columns if values is keys else np.empty((d_v, n))
+    found = ends.write_folded(
+        dot, given, keys, values, logs, scale, queries, columns, value_columns, added, shift, size
+    )
+    exponent: NDArray[np.int64] | int = 0
+    if not found & ends.TAME:
+        values, exponent = _tamed(values, ends.WITHIN)
+        value_columns = _columns(values)
+    weighted = found & ends.WEIGHTED
+    offset = 0.0 if weighted or not logs.size else float(logs[0])
+    return Folded(
+        pairs.form, queries, keys, values, columns, value_columns, added if weighted else None, scale,
+        shift, size, offset, exponent,
+    )  # fmt: skip
+
+
+def compilable(numbers: Array) -> Array:
+    """Return an array of the one kind that kernels are compiled for: contiguous, and not only to be read."""
+    return numbers if numbers.flags.carray else numbers.copy()
+
+
+def _columns(points: Array) -> Array:
+    """Return points coordinate by coordinate."""
+    return np.ascontiguousarray(points.T)
 
 
 def _log_weights(log_weights: Array | None) -> tuple[Array | None, float]:
@@ -83,7 +131,7 @@ def _log_weights(log_weights: Array | None) -> tuple[Array | None, float]:
 
 def _bounds(form: Form, queries: Array, keys: Array, scale: float) -> tuple[Array, Array]:
     """Return an upper bound of the scores of every row and one of the sizes of their summands."""
-    coordinates = np.ascontiguousarray(keys.T)  # whole rows are reduced ten times faster than columns
+    coordinates = _columns(keys)  # whole rows are reduced ten times faster than columns
     low = coordinates.min(axis=1)
     high = coordinates.max(axis=1)
     if form is Form.DOT:

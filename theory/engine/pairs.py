@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -31,8 +30,7 @@ class Form(IntEnum):
     """``-c[0] sum_f |exp(i q[f]) - exp(i k[f])|^2``, the squared chord between angles in radians"""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
+class Pairs(NamedTuple):
     """The scores of every query with every key, not yet computed.
 
     Parameters

@@ -14,21 +14,19 @@ the very scores that are summed (:mod:`theory.engine.rows`), in double precision
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from theory.engine import blocks, fused, rows as general
-from theory.engine.exponential import LN2
-from theory.engine.fold import Folded, fold
+from theory.engine import blocks, ends, fused, rows as general
+from theory.engine.fold import NONE, Folded, fold
 from theory.engine.pairs import Array, Counts, Form, Pairs, embedded
-from theory.engine.threads import over_rows
+from theory.engine.threads import are_few, over_rows
 
 TRUST = 2.0**-900
 TRUST_SINGLE = 2.0**-70  # derived as above: n 2**-125 is 2**-30 of such a mass for n = 2**25
+UNIT, UNIT_SINGLE = 2.0**-53, 2.0**-24
 
 
 class _Tile(NamedTuple):
@@ -43,6 +41,9 @@ class _Tile(NamedTuple):
 
 def _stops(tiles: Sequence[_Tile | blocks.Tile], visible: Counts) -> Iterator[tuple[_Tile | blocks.Tile, Counts]]:
     """Yield the tiles of which some query sees a key, with how many each sees."""
+    if len(tiles) == 1:
+        yield tiles[0], visible
+        return
     least, most = int(visible.min()), int(visible.max())
     for tile in tiles:
         if tile.start >= most:
@@ -60,18 +61,21 @@ def attention(
     problem = fold(embedded(pairs), values, log_weights, single=single)
     sums, mass = _sums(problem, visible)
     trust = TRUST_SINGLE if single else TRUST
-    if not (mass >= trust).all():
+    if not ends.are_above(mass, trust):
         doubtful = np.flatnonzero(~(mass >= trust))
-        few = replace(problem, queries=problem.queries[doubtful])
+        few = problem._replace(queries=problem.queries[doubtful])
         peaks = _peaks(few, visible[doubtful])
         problem.shift[doubtful] = peaks
-        sums[doubtful], mass[doubtful] = _sums(replace(few, shift=peaks), visible[doubtful])
-    sound = _firm(problem) & (mass >= trust)
-    output = np.ldexp(sums / mass[:, np.newaxis], problem.exponent)
-    log_partition = (problem.shift + np.log2(mass)) * LN2 + problem.offset
-    if not sound.all():
+        sums[doubtful], mass[doubtful] = _sums(few._replace(shift=peaks), visible[doubtful])
+    log_partition, sound = np.empty(mass.size), np.empty(mass.size, np.bool_)
+    unit = (problem.keys.shape[1] + 4) * (UNIT_SINGLE if single else UNIT)
+    every = ends.divide(
+        sums, mass, np.log2(mass), problem.shift, problem.size, unit, trust, problem.offset, log_partition, sound
+    )
+    output = sums if isinstance(problem.exponent, int) else np.ldexp(sums, problem.exponent)
+    if not every:
         rough = np.flatnonzero(~sound)
-        part = replace(pairs, queries=pairs.queries[rough])
+        part = pairs._replace(queries=pairs.queries[rough])
         output[rough], log_partition[rough] = general.attention(part, values, log_weights, visible[rough])
     return (output.astype(np.float32), log_partition.astype(np.float32)) if single else (output, log_partition)
 
@@ -83,25 +87,22 @@ def _sums(problem: Folded, visible: Counts) -> tuple[Array, Array]:
     d_v = problem.values.shape[1]
     sums, mass = np.zeros((m, d_v)), np.zeros(m)
     if _narrow(problem):
-        tiles = _tiles(problem, fused.TILE)
         single = problem.keys.dtype == np.float32
-        weighted = problem.log_weights is not None
-        kernel = fused.kernel(problem.form, problem.keys.shape[1], d_v, weighted=weighted, single=single)
-        run = partial(_add, kernel, problem, tiles, visible, sums=sums, mass=mass)
+        added = problem.log_weights
+        kernel = fused.kernel(problem.form, problem.keys.shape[1], d_v, weighted=added is not None, single=single)
+        if n <= fused.TILE and not single and are_few(m * n):
+            kernel(
+                problem.queries, problem.columns, problem.value_columns, NONE if added is None else added,
+                problem.factor, problem.shift, visible, sums, mass,
+            )  # fmt: skip
+            return sums, mass
+        run = partial(_add, kernel, problem, _tiles(problem, fused.TILE), visible, sums=sums, mass=mass)
         over_rows(run, m, m * n, grain=fused.ROWS)
     else:
         kernel = blocks.kernel(problem.form, single=problem.keys.dtype == np.float32)
         run = partial(_add, kernel, problem, blocks.tiles(problem), visible, sums=sums, mass=mass)
         over_rows(run, m, m * n, grain=blocks.ROWS)
     return sums, mass
-
-
-def _firm(problem: Folded) -> NDArray[np.bool_]:
-    """Tell of which rows no score is rounded by as much as one."""
-    unit = float(np.finfo(problem.keys.dtype).eps) / 2.0
-    size = np.maximum(problem.size, np.abs(problem.shift))
-    firm: NDArray[np.bool_] = size * ((problem.keys.shape[1] + 4) * unit) < 1.0
-    return firm
 
 
 def _narrow(problem: Folded) -> bool:
@@ -111,12 +112,15 @@ def _narrow(problem: Folded) -> bool:
 
 def _tiles(problem: Folded, size: int) -> list[_Tile]:
     """Cut the keys into tiles of ``size``."""
-    keys, values = general.columns(problem.keys), general.columns(problem.values)
+    n = problem.keys.shape[0]
+    keys, values = problem.columns, problem.value_columns
     added = np.empty(0, keys.dtype) if problem.log_weights is None else problem.log_weights
+    if n <= size:
+        return [_Tile(0, n, keys, values, added)]
     tiles = []
-    for start in range(0, problem.keys.shape[0], size):
+    for start in range(0, n, size):
         part = slice(start, start + size)
-        number = min(size, problem.keys.shape[0] - start)
+        number = min(size, n - start)
         columns = np.ascontiguousarray(keys[:, part]), np.ascontiguousarray(values[:, part])
         tiles.append(_Tile(start, number, *columns, added[part]))
     return tiles
@@ -129,7 +133,7 @@ def _add(
     queries = problem.queries[rows]
     kind = problem.keys.dtype
     seen = visible[rows]
-    shift = problem.shift[rows].astype(kind)
+    shift = problem.shift[rows].astype(kind, copy=False)
     factor = kind.type(problem.factor)
     here, there = sums[rows], mass[rows]
     for tile, stop in _stops(tiles, seen):

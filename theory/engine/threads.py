@@ -17,9 +17,17 @@ _PARTS = 4  # taken
 
 def threads() -> int:
     """Return how many threads a call may use: ``THEORY_THREADS``, or the usable processors."""
-    asked = os.environ.get("THEORY_THREADS")
+    asked = asked_threads()
     if asked is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return asked
+
+
+def asked_threads() -> int | None:
+    """Return ``THEORY_THREADS``, or ``None`` if it is not set."""
+    asked = os.environ.get("THEORY_THREADS")
+    if asked is None:
+        return None
     if not (asked.isascii() and asked.isdigit()) or int(asked) < 1:
         raise ValueError(f"THEORY_THREADS: expected a positive integer, got {asked!r}")
     return int(asked)
@@ -34,13 +42,19 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked child has none of its parent's threads
 
 
+def are_few(pairs: int) -> bool:
+    """Tell whether so many pairs are no work for more than one thread."""
+    asked_threads()  # which is refused on little work as well, if it is no number
+    return pairs < 2 * _GRAIN
+
+
 def over_rows(kernel: Callable[[slice], None], rows: int, pairs: int, *, grain: int = 1) -> None:
     """Call ``kernel`` on slices that cover ``range(rows)``, in threads if ``pairs`` of work are worth it.
 
     Slices start at multiples of ``grain``. There are a few per thread, since rows under a causal mask differ in length.
     """
     units = -(-rows // grain)
-    workers = max(1, min(threads(), units, pairs // _GRAIN))
+    workers = 1 if are_few(pairs) else max(1, min(threads(), units, pairs // _GRAIN))
     if workers == 1 or threading.current_thread().name.startswith(_NAME):  # a thread of the pool must not wait for it
         kernel(slice(0, rows))
         return

@@ -38,9 +38,10 @@ from theory._validate import (
     as_positive,
     frozen,
 )
-from theory.attention import Score, read
-from theory.attention.score import DotProduct
+from theory.attention import Prepared, Score, prepare, read
+from theory.attention.score import AsForm, DotProduct
 from theory.engine import METHODS, AttentionResult, Form, Pairs
+from theory.engine.dense import backend
 from theory.evidence import as_intervals, exact, is_enclosed, norm
 
 Array = NDArray[np.float64]
@@ -81,6 +82,10 @@ class Overlap:
             raise ValueError(f"keys: expected dimension {x.shape[1]} as the queries, got {y.shape[1]}")
         return Pairs(Form.DOT, x, y, np.array([self.beta]))
 
+    def as_form(self, _dim: int) -> AsForm:
+        """Return the form of the kernels that this is, in any dimension."""
+        return AsForm(Form.DOT, self.beta, None)
+
     def bounds(self, x: Array, y: Array) -> tuple[float, float]:
         """Bound size and rounding error of the scores, by Cauchy-Schwarz."""
         if self.beta == 0.0:
@@ -88,8 +93,15 @@ class Overlap:
         return DotProduct(scale=abs(self.beta)).bounds(x, y)
 
 
+class _Prepares:
+    """A field that keeps its attention prepared, which is no part of its value."""
+
+    __slots__ = ("_prepared",)
+    _prepared: Prepared
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class SoftmaxField:
+class SoftmaxField(_Prepares):
     r"""Attention: :math:`\dot x_i = V \sum_j P_{ij} x_j`.
 
     Parameters
@@ -127,7 +139,7 @@ class SoftmaxField:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class UnnormalisedField:
+class UnnormalisedField(_Prepares):
     r"""Attention without its denominator: :math:`\dot x_i = V \sum_j m_j e^{a(x_i, x_j)} x_j`.
 
     Parameters and errors as for :class:`SoftmaxField`, except that the weights count as they are, not by their ratios;
@@ -218,12 +230,23 @@ def exponentials(logarithms: Array) -> Array:
 
 
 def _sums(field: SoftmaxField | UnnormalisedField, x: ArrayLike) -> AttentionResult:
+    found = _quick(field, x) if field.method == "dense" and field.accuracy < 1.0 else None
+    if found is not None:
+        return found
     x = as_points(x, "x")
     weights = None if field.weights is None else as_masses(field.weights, "weights", size=x.shape[0])
     return read(
         x, x, x, score=field.score, weights=weights, causal=field.causal,
         method=field.method, accuracy=field.accuracy,
     )  # fmt: skip
+
+
+def _quick(field: SoftmaxField | UnnormalisedField, x: ArrayLike) -> AttentionResult | None:
+    prepared = getattr(field, "_prepared", None)  # none yet in a copy, or one for another backend
+    if prepared is None or prepared.backend != backend():
+        prepared = prepare(field.score, weights=field.weights, causal=field.causal)
+        object.__setattr__(field, "_prepared", prepared)
+    return prepared.quick(x)
 
 
 def _settle(field: SoftmaxField | UnnormalisedField) -> None:

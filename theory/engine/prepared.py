@@ -1,0 +1,217 @@
+"""Attention that is asked again and again: form, weights, mask, backend and buffers are settled once.
+
+A flow, a stack of layers or a search asks for the same attention of other tokens, thousands of times. On few tokens
+most of a call goes into looking at its arguments; a prepared problem has looked before, and answers as
+:func:`theory.engine.attention` does, in every bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theory._validate import all_finite, as_instance
+from theory.engine import dense, ends, fused, reference
+from theory.engine.fold import NONE, compilable, in_base_two
+from theory.engine.pairs import Array, AttentionResult, Counts, Form, Pairs
+from theory.engine.passes import TRUST, UNIT
+from theory.engine.threads import are_few
+
+_DOUBLE = np.dtype(np.float64)
+_MOST = 16  # shapes of which a plan is kept; taken
+_ORDINARY = ends.TAME | ends.PLAIN
+
+
+class _Buffers(NamedTuple):
+    """What a call writes on the way; it belongs to one call at a time."""
+
+    queries: Array
+    columns: Array
+    value_columns: Array
+    added: Array
+    shift: Array
+    size: Array
+    mass: Array
+    logs: Array
+    sound: NDArray[np.bool_]
+
+
+class _Plan(NamedTuple):
+    """What follows from the shapes of queries, keys and values."""
+
+    kernel: Callable[..., None]
+    weighted: Callable[..., None]
+    """for log-weights that differ"""
+    visible: Counts
+    unit: float
+    free: list[_Buffers]
+    """those that no call holds; a call that finds none makes its own"""
+
+
+class Prepared:
+    """Dense attention in double precision of which all but the tokens is settled; :func:`prepare` makes it.
+
+    It may be called from several threads at once: buffers are lent to one call at a time, and no answer lies in them.
+    """
+
+    def __init__(self, form: Form, coefficients: Array, log_weights: Array | None, visible: Counts | None) -> None:
+        self._form = form
+        self._coefficients = coefficients
+        self._log_weights = log_weights
+        self._visible = visible
+        self._is_dot = form is Form.DOT
+        known = form in (Form.DOT, Form.DISTANCE) and dense.kernels(form) is not reference
+        self._scale = in_base_two(coefficients) if known else 0.0
+        self._shortens = known
+        self._plans: dict[tuple[tuple[int, ...], ...], _Plan | None] = {}
+
+    def __call__(self, queries: Array, keys: Array, values: Array) -> AttentionResult:
+        """Return what queries (m, d) read from keys (n, d) with values (n, d_v), all of them new.
+
+        Raises
+        ------
+        ValueError
+            As :func:`theory.engine.attention` does.
+        """
+        found = self.quick(queries, keys, values)
+        if found is not None:
+            return found
+        pairs = Pairs(self._form, queries, keys, self._coefficients)
+        return dense.attention(pairs, values, log_weights=self._log_weights, visible=self._visible)
+
+    def quick(
+        self, queries: Array, keys: Array, values: Array, log_weights: Array | None = None
+    ) -> AttentionResult | None:
+        """Return the answer where arrays of float64 are few, narrow, finite and of ordinary size; ``None`` elsewhere.
+
+        Log-weights, finite ones of every key, take the place of those that were settled. ``None`` says nothing of the
+        arguments: they may be right or wrong, and who knows must be asked.
+        """
+        for array in (queries, keys, values):
+            if type(array) is not np.ndarray or array.dtype != _DOUBLE:
+                return None
+        shapes = queries.shape, keys.shape, values.shape
+        try:
+            plan = self._plans[shapes]
+        except KeyError:
+            plan = self._plan(queries, keys, values)
+        if plan is None:
+            return None
+        try:
+            buffers = plan.free.pop()
+        except IndexError:
+            buffers = self._buffers(queries, values)
+        added = self._log_weights if log_weights is None else log_weights
+        found = self._run(plan, buffers, compilable(queries), compilable(keys), compilable(values), added)
+        plan.free.append(buffers)
+        return found
+
+    def _run(
+        self, plan: _Plan, buffers: _Buffers, queries: Array, keys: Array, values: Array, log_weights: Array | None
+    ) -> AttentionResult | None:
+        """Do what :func:`theory.engine.passes.attention` does where every row is sound at once."""
+        moved, columns, value_columns, added, shift, size, mass, logs, sound = buffers
+        given = NONE if log_weights is None else log_weights
+        if given.size not in (0, added.size):
+            return None
+        found = ends.write_folded(
+            self._is_dot, queries, keys, values, given, self._scale,
+            moved, columns, value_columns, added, shift, size,
+        )  # fmt: skip
+        if found & _ORDINARY != _ORDINARY:
+            return None
+        sums = np.zeros((queries.shape[0], values.shape[1]))
+        log_partition = np.empty(shift.size)
+        mass.fill(0.0)
+        weighted = found & ends.WEIGHTED
+        kernel = plan.weighted if weighted else plan.kernel
+        kernel(
+            moved if self._is_dot else queries, columns, value_columns, added if weighted else NONE, self._scale,
+            shift, plan.visible, sums, mass,
+        )  # fmt: skip
+        if not ends.are_above(mass, TRUST):
+            return None
+        np.log2(mass, logs)
+        offset = 0.0 if weighted or log_weights is None else float(log_weights[0])
+        every = ends.divide(sums, mass, logs, shift, size, plan.unit, TRUST, offset, log_partition, sound)
+        return AttentionResult(sums, log_partition) if every else None
+
+    def _plan(self, queries: Array, keys: Array, values: Array) -> _Plan | None:
+        """Make and keep a plan for arrays of these shapes, or ``None`` if they do not fit, or are many or wide."""
+        if len(self._plans) >= _MOST:
+            self._plans.clear()
+        plan = self._planned(queries, keys, values) if self._shortens else None
+        self._plans[queries.shape, keys.shape, values.shape] = plan
+        return plan
+
+    def _planned(self, queries: Array, keys: Array, values: Array) -> _Plan | None:
+        if not queries.ndim == keys.ndim == values.ndim == 2 or not queries.size or not values.size:
+            return None
+        (m, d), (n, d_v) = queries.shape, values.shape
+        fits = keys.shape == (n, d)
+        small = n <= fused.TILE and max(d, d_v) <= fused.WIDEST and are_few(m * n)
+        visible = np.full(m, n) if self._visible is None else self._visible
+        if not fits or not small or visible.shape != (m,) or visible.max() > n:
+            return None
+        kernels = [fused.kernel(self._form, d, d_v, weighted=weighted, single=False) for weighted in (False, True)]
+        return _Plan(*kernels, visible, (d + 4) * UNIT, [])
+
+    def _buffers(self, queries: Array, values: Array) -> _Buffers:
+        m, d = queries.shape
+        n, d_v = values.shape
+        return _Buffers(
+            np.empty((m, d)), np.empty((d, n)), np.empty((d_v, n)), np.empty(n),
+            np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m, np.bool_),
+        )  # fmt: skip
+
+
+def prepare(
+    form: Form, coefficients: Array, *, log_weights: Array | None = None, visible: Counts | None = None
+) -> Prepared:
+    """Settle all of an attention problem but its tokens.
+
+    Parameters
+    ----------
+    form : Form
+        One with a formula, not :attr:`Form.GIVEN`.
+    coefficients : ndarray
+        As :class:`theory.engine.Pairs` says.
+    log_weights : ndarray, shape (n,), optional
+        As in :func:`theory.engine.attention`; copied.
+    visible : ndarray of int64, shape (m,), optional
+        As in :func:`theory.engine.attention`; copied.
+
+    Returns
+    -------
+    Prepared
+        Call it with queries, keys and values: it answers as :func:`theory.engine.attention` would, in every bit, by the
+        backend and the number of threads that the environment named when it was made.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above; when called, as :func:`theory.engine.attention` says.
+    """
+    as_instance(form, "form", Form)
+    if form is Form.GIVEN:
+        raise ValueError("form: expected one with a formula, got GIVEN")
+    size = coefficients.shape if form is Form.ADDITIVE and getattr(coefficients, "ndim", 0) == 1 else (1,)
+    dense.demand_shape("coefficients", coefficients, size)
+    if not all_finite(coefficients) or (form in (Form.DISTANCE, Form.TORUS) and coefficients[0] < 0.0):
+        raise ValueError(f"coefficients: expected finite numbers, and a scale that is not negative, got {coefficients}")
+    if log_weights is not None:
+        dense.demand_log_weights(log_weights, max(1, getattr(log_weights, "size", 1)))
+        log_weights = _copied(log_weights)
+    if visible is not None:
+        visible = dense.as_visible(visible, getattr(visible, "size", 0), np.iinfo(np.int64).max).copy()
+    return Prepared(form, _copied(coefficients), log_weights, visible)
+
+
+def _copied(numbers: Array) -> Array:
+    """Return a copy of the same kind: kernels for arrays that can be written to are others, and may sum otherwise."""
+    copy = numbers.copy()
+    copy.setflags(write=numbers.flags.writeable)
+    return copy
