@@ -12,8 +12,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from theory._jit import njit
 from theory.engine.exponential import LN2, LOG2E
-from theory.engine.jit import njit
 from theory.engine.pairs import Array
 
 WIDEST = 128  # features; beyond it NumPy sums the halves of a row apart

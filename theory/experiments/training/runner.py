@@ -24,11 +24,11 @@ from theory.experiments.analysis import results
 from theory.experiments.tasks.task import Setting, Task, Variant
 from theory.experiments.training import tuning
 from theory.experiments.training.checkpoint import replace_text
-from theory.experiments.training.worker_pool import WorkerPool
 from theory.experiments.training.experiment import ExperimentFolder, identity, write_json
 from theory.experiments.training.loop import Outcome
 from theory.experiments.training.progress import Board
 from theory.experiments.training.signals import catch_signals
+from theory.experiments.training.worker_pool import WorkerPool
 
 _GLANCE = 0.2  # seconds between two looks at the pool; taken
 _NOTED = 10.0  # seconds after which the time that has passed is noted; taken
