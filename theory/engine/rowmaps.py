@@ -139,14 +139,14 @@ gather = njit(_gather)
 scatter = njit(_scatter)
 
 
-def _rooms(n: int) -> tuple[Array, Array, Array, Array]:
-    """Return four arrays that lie far apart in memory.
+def _rooms(n: int) -> tuple[Array, Array, Array, Array, Array]:
+    """Return five arrays that lie far apart in memory.
 
     A loop that reads some and writes others runs in vector registers only if they are seen not to overlap, by more than
     it takes in at once; its sums would else be taken in another order, by where the arrays happen to lie.
     """
-    block = np.empty((4, n + LANES + _APART))
-    return block[0], block[1], block[2], block[3]
+    block = np.empty((5, n + LANES + _APART))
+    return block[0], block[1], block[2], block[3], block[4]
 
 
 rooms = njit(_rooms)
@@ -156,7 +156,7 @@ def _entmax(rows: Array, alpha: Array, tau: Array, laws: Array) -> bool:
     """Write entmax of every row, and return whether every score was a number or minus infinity."""
     n = rows.shape[1]
     gaps = np.empty(n)
-    near, counts, weights, slopes = rooms(n)
+    near, counts, weights, slopes, more = rooms(n)
     counts[:] = 1.0
     places = np.empty(n, dtype=np.int64)
     for i in range(rows.shape[0]):
@@ -169,7 +169,7 @@ def _entmax(rows: Array, alpha: Array, tau: Array, laws: Array) -> bool:
         e = alpha[i % alpha.size] - 1.0
         whole = n if kind == 1 else np.sum(gaps > -np.inf)
         k = gather(gaps, -_BEYOND / e if e > 0.0 else -np.inf, near, places)
-        solve(near, counts, k, e, 1.0, float(whole), weights, slopes)
+        solve(near, counts, k, e, 1.0, float(whole), weights, slopes, more)
         scatter(weights, places, k, laws[i])
     return True
 
@@ -178,7 +178,7 @@ def _solve_rows(gaps: Array, measure: Array, alpha: Array, laws: Array, threshol
     """Write laws and thresholds of rows of gaps under a measure; zeros where there is none."""
     n = gaps.shape[1]
     shown = np.empty(n)
-    near, counts, weights, slopes = rooms(n)
+    near, counts, weights, slopes, more = rooms(n)
     places = np.empty(n, dtype=np.int64)
     for i in range(gaps.shape[0]):
         e = alpha[i] - 1.0
@@ -199,7 +199,7 @@ def _solve_rows(gaps: Array, measure: Array, alpha: Array, laws: Array, threshol
         k = gather(shown, low - _BEYOND / e if e > 0.0 else -np.inf, near, places)
         for j in range(k):
             counts[j] = measure[i, places[j]]
-        thresholds[i] = solve(near, counts, k, e, share, whole, weights, slopes)
+        thresholds[i] = solve(near, counts, k, e, share, whole, weights, slopes, more)
         scatter(weights, places, k, laws[i])
     return True
 

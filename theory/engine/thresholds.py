@@ -29,12 +29,13 @@ from theory.engine.pairs import Array
 LANES = 8  # of the widest registers
 FARTHEST = 1.7976931348623157e308  # the largest number
 _SMALLEST = 2.2250738585072014e-308  # the smallest normal one
+_NEAR_ONE = 2.0**-6  # derived: five terms of a binomial series then leave nine digits, at orders up to 3
 _LOOSE = 2.0**-20  # derived: what eight digits of an end of a bracket are off by is less
 _COARSE = 6.0  # derived: its last bit is worth 2**-50, and sums of multiples of that are exact below 8
 _STEPS = 200  # derived: 8 free steps, then a bisection in every second, 53 of which exhaust a bracket, twice over
 _FREE = 8  # taken: the Newton steps that may go by without a bisection
 _STILL = 2.0**-51  # derived: a step of four roundings of the threshold, which the last step on the weights absorbs
-_NARROW = (2.0**-51, 2.0**-40, 2.0**-20)  # taken: within which shares of the largest weight Newton's method may end
+_ULP = 2.0**-52  # of a number beside itself, at most
 _CLOSE = 2.0**-17  # taken: a step after which Newton's method goes on with an exact sum
 
 
@@ -57,16 +58,20 @@ weigh = njit(_weigh, sums=True)
 divide = njit(_divide)
 
 
-def _upper(x: float) -> float:
-    """Round to a multiple of 2**-50."""
-    return (x + _COARSE) - _COARSE
+def _split(x: float) -> tuple[float, float]:
+    """Return the multiple of 2**-50 next to a number, and the rest, exactly."""
+    coarse = (x + _COARSE) - _COARSE
+    return coarse, x - coarse
 
 
-upper = njit(_upper, inline=True)
+split = njit(_split, inline=True)
 
 
-def _power(gap: float, nu: float, e: float) -> tuple[float, float, float]:
-    r"""Return :math:`p = \exp_\alpha(g - \nu)`, its slope :math:`q` and :math:`q^2/p`, zero off the support."""
+def _power(gap: float, nu: float, e: float, share: float, exact: bool) -> tuple[float, float, float]:
+    r"""Return :math:`p = \exp_\alpha(g - \nu)`, its slope :math:`q` and :math:`q^2/p`, zero off the support.
+
+    ``share`` is 1 / e, by which a search multiplies; the weights that are returned are divided.
+    """
     x = e * (gap - nu)
     x = -1.0 if x < -1.0 else x
     x = FARTHEST if x > FARTHEST else x
@@ -76,7 +81,7 @@ def _power(gap: float, nu: float, e: float) -> tuple[float, float, float]:
     first, second = log(base)
     lost = (x - (w - 1.0)) * inverse
     whole = first + lost
-    p = exp(whole / e, (((first - whole) + lost) + second) / e)
+    p = exp(whole / e if exact else whole * share, (((first - whole) + lost) + second) * share)
     p = p if w > 0.0 else 0.0
     q = p * inverse
     return p, q, q * inverse
@@ -94,16 +99,25 @@ def _square(gap: float, nu: float) -> tuple[float, float, float]:
     return (w * w, w, 1.0) if w > 0.0 else (0.0, 0.0, 0.0)
 
 
-def _steep_power(gap: float, top: float, half: float, e: float) -> float:
-    """Return the weight beside the largest one, for orders above 2; ``half`` is its power ``-e / 2``."""
+def _steep_power(gap: float, top: float, half: float, e: float) -> tuple[float, float]:
+    """Return the weight beside the largest one, for orders above 2, and its slope; ``half`` is ``top ** (-e / 2)``."""
     left = 1.0 - (-gap * e * half) * half if gap < 0.0 else 1.0
     base = _SMALLEST if left < _SMALLEST else left
     first, second = log(base)
-    p = top * exp(first / e, second / e)
-    return p if left > 0.0 else 0.0
+    p = exp(first / e, second / e)
+    p = p if left > 0.0 else 0.0
+    return top * p, p / base
+
+
+def _fourth_power(gap: float, nu: float) -> tuple[float, float, float]:
+    """Do the same at order 5/4."""
+    w = 1.0 + 0.25 * (gap - nu)
+    square = w * w
+    return (square * square, square * w, square) if w > 0.0 else (0.0, 0.0, 0.0)
 
 
 power = njit(_power, inline=True)
+fourth_power = njit(_fourth_power, inline=True)
 line = njit(_line, inline=True)
 square = njit(_square, inline=True)
 steep_power = njit(_steep_power, inline=True)
@@ -114,13 +128,16 @@ def _sums(gaps: Array, measure: Array, k: int, nu: float, e: float) -> tuple[flo
     mass = 0.0
     slope = 0.0
     bend = 0.0
+    share = 1.0 / e
     for j in range(k):
         if e == 1.0:
             p, q, r = line(gaps[j], nu)
         elif e == 0.5:
             p, q, r = square(gaps[j], nu)
+        elif e == 0.25:
+            p, q, r = fourth_power(gaps[j], nu)
         else:
-            p, q, r = power(gaps[j], nu, e)
+            p, q, r = power(gaps[j], nu, e, share, False)
         mass += measure[j] * p
         slope += measure[j] * q
         bend += measure[j] * r
@@ -129,41 +146,46 @@ def _sums(gaps: Array, measure: Array, k: int, nu: float, e: float) -> tuple[flo
 
 def _fill_powers(
     gaps: Array, measure: Array, k: int, nu: float, e: float, weights: Array, slopes: Array
-) -> tuple[float, float]:
-    """Write weights at a threshold and slopes; return by how much the weights exceed one, and the sum of the slopes."""
+) -> tuple[float, float, float]:
+    """Write weights at a threshold and slopes; return the sum of the weights, in two parts, and that of the slopes."""
     coarse = 0.0
     fine = 0.0
     slope = 0.0
+    share = 1.0 / e
     for j in range(k):
         if e == 1.0:
             p, q, _ = line(gaps[j], nu)
         elif e == 0.5:
             p, q, _ = square(gaps[j], nu)
+        elif e == 0.25:
+            p, q, _ = fourth_power(gaps[j], nu)
         else:
-            p, q, _ = power(gaps[j], nu, e)
-        term = measure[j] * p
-        whole = upper(term)
-        coarse += whole
-        fine += term - whole
+            p, q, _ = power(gaps[j], nu, e, share, True)
+        upper, lower = split(measure[j] * p)
+        coarse += upper
+        fine += lower
         slope += measure[j] * q
         weights[j] = p
         slopes[j] = q
-    return (coarse - 1.0) + fine, slope
+    return coarse, fine, slope
 
 
-def _fill_steep_powers(gaps: Array, measure: Array, k: int, top: float, e: float, weights: Array) -> float:
-    """Write the weights beside the largest one, and return by how much they sum to more than 1."""
+def _fill_steep_powers(
+    gaps: Array, measure: Array, k: int, top: float, e: float, weights: Array
+) -> tuple[float, float, float]:
+    """Write the weights beside the largest one; return their sum, in two parts, and its slope in the largest."""
     coarse = 0.0
     fine = 0.0
+    slope = 0.0
     half = top ** (-0.5 * e)  # twice, as the whole power may overflow where a gap makes up for it
     for j in range(k):
-        p = steep_power(gaps[j], top, half, e)
-        term = measure[j] * p
-        whole = upper(term)
-        coarse += whole
-        fine += term - whole
+        p, q = steep_power(gaps[j], top, half, e)
+        upper, lower = split(measure[j] * p)
+        coarse += upper
+        fine += lower
+        slope += measure[j] * q
         weights[j] = p
-    return (coarse - 1.0) + fine
+    return coarse, fine, slope
 
 
 def _mass(measure: Array, weights: Array, k: int) -> float:
@@ -171,10 +193,9 @@ def _mass(measure: Array, weights: Array, k: int) -> float:
     coarse = 0.0
     fine = 0.0
     for j in range(k):
-        term = measure[j] * weights[j]
-        whole = upper(term)
-        coarse += whole
-        fine += term - whole
+        upper, lower = split(measure[j] * weights[j])
+        coarse += upper
+        fine += lower
     return coarse + fine
 
 
@@ -185,6 +206,12 @@ def _mend(p: Array, q: Array, k: int, share: float) -> None:
         p[j] = w if w > 0.0 else 0.0
 
 
+def _copy(weights: Array, k: int, kept: Array) -> None:
+    for j in range(k):
+        kept[j] = weights[j]
+
+
+copy = njit(_copy)
 sums = njit(_sums, sums=True)
 fill_powers = njit(_fill_powers, sums=True)
 fill_steep_powers = njit(_fill_steep_powers, sums=True)
@@ -209,6 +236,20 @@ def _shrunk(t: float) -> float:
 shrunk = njit(_shrunk, inline=True)
 
 
+def _risen(mass: float, e: float) -> float:
+    """Return ``(1 - mass ** -e) / e`` to eight digits."""
+    d = mass - 1.0
+    if abs(d) < _NEAR_ONE:
+        fourth = 1.0 - d * (4.0 + e) / 5.0
+        third = 1.0 - d * (3.0 + e) / 4.0 * fourth
+        second = 1.0 - d * (2.0 + e) / 3.0 * third
+        return d * (1.0 - d * (1.0 + e) / 2.0 * second)
+    return shrunk(e * log(mass)[0]) / e
+
+
+risen = njit(_risen, inline=True)
+
+
 def _search(gaps: Array, measure: Array, k: int, e: float, low: float, high: float) -> float:
     """Return the threshold, for orders up to 2 within what a step with an exact sum mends."""
     nu = low
@@ -220,10 +261,13 @@ def _search(gaps: Array, measure: Array, k: int, e: float, low: float, high: flo
             change = (mass - 1.0) / slope
         elif e == 0.5:
             change = 2.0 * (mass - np.sqrt(mass)) / slope
+        elif e == 0.25:
+            change = 4.0 * (mass - mass / np.sqrt(np.sqrt(mass))) / slope
         else:
-            change = mass * shrunk(e * log(mass)[0]) / (e * slope)
-        curved = 0.5 * (1.0 - e) * (bend / slope - slope / mass)
-        change /= max(1.0 - change * curved, 0.5)
+            change = mass * risen(mass, e) / slope
+        if e != 1.0:
+            curved = 0.5 * (1.0 - e) * (bend / slope - slope / mass)
+            change /= max(1.0 - change * curved, 0.5)
         near = _STILL * (1.0 + abs(nu))
         if abs(change) <= near or high - low <= near:
             break
@@ -232,7 +276,7 @@ def _search(gaps: Array, measure: Array, k: int, e: float, low: float, high: flo
             nu = low + 0.5 * (high - low)
         else:
             nu = ahead
-            if e <= 1.0 and abs(change) <= _CLOSE * (1.0 + abs(nu)):
+            if abs(change) <= _CLOSE * (1.0 + abs(nu)):
                 break
     return nu
 
@@ -241,8 +285,8 @@ def _settle(gaps: Array, measure: Array, k: int, e: float, nu: float, weights: A
     """Take Newton steps with an exact sum, the last one on the weights, and return the threshold; orders up to 2."""
     step = 0.0
     for number in range(_FREE):
-        rest, slope = fill_powers(gaps, measure, k, nu, e, weights, slopes)
-        step = rest / slope
+        coarse, fine, slope = fill_powers(gaps, measure, k, nu, e, weights, slopes)
+        step = ((coarse - 1.0) + fine) / slope
         if abs(step) <= _STILL * (1.0 + abs(nu)) or number == _FREE - 1:
             break
         nu += step
@@ -251,33 +295,47 @@ def _settle(gaps: Array, measure: Array, k: int, e: float, nu: float, weights: A
 
 
 def _settle_steep(
-    gaps: Array, measure: Array, k: int, e: float, nu: float, low: float, high: float, weights: Array, more: Array
-) -> float:
-    """Find the largest weight between two neighbouring floats, and return the threshold; orders above 2."""
-    guess = np.exp(np.log1p(-min(e * nu, 1.0)) / e)
-    guess = min(max(guess, low), high)
-    for share in _NARROW:
-        for side in (-1.0, 1.0):
-            at = guess * (1.0 + side * share)
-            if low < at < high:
-                enough = fill_steep_powers(gaps, measure, k, at, e, weights) >= 0.0
-                low = low if enough else at
-                high = at if enough else high
-        if high - low <= 4.0 * share * high:
-            break
-    while True:
-        middle = low + 0.5 * (high - low)
-        if not low < middle < high:
-            break
-        enough = fill_steep_powers(gaps, measure, k, middle, e, weights) >= 0.0
-        low = low if enough else middle
-        high = middle if enough else high
-    over = fill_steep_powers(gaps, measure, k, high, e, more)
-    short = -fill_steep_powers(gaps, measure, k, low, e, weights)
+    gaps: Array, measure: Array, k: int, e: float, nu: float, low: float, high: float,
+    weights: Array, below: Array, above: Array,
+) -> float:  # fmt: skip
+    """Find the largest weight between two neighbouring floats, and return the threshold; orders above 2.
+
+    Newton's method brings it near; then steps that double look for the other side, and halving ends it.
+    """
+    at = min(max(float(np.exp(np.log1p(-min(e * nu, 1.0)) / e)), low), high)
+    short = -1.0
+    over = -1.0
+    reach = _ULP
+    for number in range(_STEPS):
+        coarse, fine, slope = fill_steep_powers(gaps, measure, k, at, e, weights)
+        rest = (coarse - 1.0) + fine
+        if rest >= 0.0:
+            high = at
+            over = rest
+            copy(weights, k, above)
+        else:
+            low = at
+            short = -rest
+            copy(weights, k, below)
+        ahead = at - rest / slope
+        if abs(ahead - at) <= reach * at:
+            ahead = at - reach * at if rest >= 0.0 else at + reach * at
+            reach *= 2.0
+        if not low < ahead < high or number >= _FREE:
+            ahead = low + 0.5 * (high - low)
+            if not low < ahead < high:
+                break
+        at = ahead
+    if short < 0.0:
+        coarse, fine, slope = fill_steep_powers(gaps, measure, k, low, e, below)
+        short = -((coarse - 1.0) + fine)
+    if over < 0.0:
+        coarse, fine, slope = fill_steep_powers(gaps, measure, k, high, e, above)
+        over = (coarse - 1.0) + fine
     way = short / (short + over) if short + over > 0.0 else 0.0
     way = min(max(way, 0.0), 1.0)
     for j in range(k):
-        weights[j] += (more[j] - weights[j]) * way
+        weights[j] = below[j] + (above[j] - below[j]) * way
     return float(-np.expm1(e * np.log(high)) / e)
 
 
@@ -287,8 +345,9 @@ settle_steep = njit(_settle_steep)
 
 
 def _solve(
-    gaps: Array, measure: Array, k: int, e: float, share: float, whole: float, weights: Array, slopes: Array
-) -> float:
+    gaps: Array, measure: Array, k: int, e: float, share: float, whole: float,
+    weights: Array, slopes: Array, more: Array,
+) -> float:  # fmt: skip
     """Write the weights of ``k`` gaps, the leading one of measure ``share``, all of ``whole``; return the threshold."""
     if e == 0.0:
         law = weights[:k]
@@ -310,10 +369,11 @@ def _solve(
     high += _STILL * (1.0 + abs(high))
     nu = search(gaps, measure, padded, e, low, high)
     if e > 1.0:
-        nu = settle_steep(gaps, measure, padded, e, nu, 1.0 / whole, 1.0 / share, weights, slopes)
+        nu = settle_steep(gaps, measure, padded, e, nu, 1.0 / whole, 1.0 / share, weights, slopes, more)
     else:
         nu = settle(gaps, measure, padded, e, nu, weights, slopes)
-    measure[k:padded] = 1.0
+    for j in range(k, padded):
+        measure[j] = 1.0
     return nu
 
 
