@@ -216,12 +216,13 @@ def over(kernel: Kernel, *arrays: Array) -> bool:
     Every array has one entry or row for each row of the first, or one entry for all of them.
     """
     rows = arrays[0]
-    if rows.size < _SMALL:
-        return kernel(*arrays)
-    accepted: list[bool] = []
+    with np.errstate(all="ignore"):  # where kernels run as Python; what overflows is compared with its end
+        if rows.size < _SMALL:
+            return kernel(*arrays)
+        accepted: list[bool] = []
 
-    def run(part: slice) -> None:
-        accepted.append(kernel(*(x if x.shape == (1,) else x[part] for x in arrays)))
+        def run(part: slice) -> None:
+            accepted.append(kernel(*(x if x.shape == (1,) else x[part] for x in arrays)))
 
-    over_rows(run, rows.shape[0], rows.size)
+        over_rows(run, rows.shape[0], rows.size)
     return all(accepted)

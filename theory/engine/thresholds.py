@@ -177,7 +177,7 @@ def _fill_steep_powers(
     coarse = 0.0
     fine = 0.0
     slope = 0.0
-    half = top ** (-0.5 * e)  # twice, as the whole power may overflow where a gap makes up for it
+    half = np.power(top, -0.5 * e)  # twice, as the whole power may overflow where a gap makes up for it
     for j in range(k):
         p, q = steep_power(gaps[j], top, half, e)
         upper, lower = split(measure[j] * p)
