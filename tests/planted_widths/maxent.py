@@ -9,6 +9,10 @@ SOFT, SPARSE = "maxent/gibbs/enclosed.py", "maxent/sparse/enclosed.py"
 WIDTHS = [
     ("plain-sum", COARSE + "sums_that_cancel_keep_all_digits", "maxent/batch.py",
      "    return (sums - 1.0) + lost\n", "    return sums - 1.0\n"),
+    ("exponential-as-rounded", "tests/engine/test_elementary.py::test_exponential", "engine/elementary.py",
+     "EXP_ERROR = 1.9 *", "EXP_ERROR = 1.2 *"),
+    ("logarithm-as-rounded", "tests/engine/test_elementary.py::test_logarithm", "engine/elementary.py",
+     "LOG_ERROR = 0.7 *", "LOG_ERROR = 0.4 *"),
     ("surplus-divided", "entmax.conditioning", "maxent/sparse/threshold.py",
      "least + (most - least) * way,", "most / (1.0 + over),"),
     ("threshold-as-sorted", "entmax.sorted", "maxent/sparse/sorting.py",

@@ -16,9 +16,13 @@ float64 is set to the largest number, where every weight is below the smallest p
 
 from __future__ import annotations
 
+import math
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +32,7 @@ from theory._validate import as_real, as_scores
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 _FARTHEST = sys.float_info.max
+_BACKENDS = ("compiled", "reference")
 _CELLS = 2**15  # measured: entries of a block of rows whose temporaries stay in the second-level cache
 
 
@@ -204,3 +209,56 @@ def row_blocks(rows: int, n: int) -> Iterator[slice]:
     size = max(1, _CELLS // n)
     for start in range(0, rows, size):
         yield slice(start, min(start + size, rows))
+
+
+def kernels() -> ModuleType | None:
+    """Return the compiled maps, or ``None`` where ``THEORY_BACKEND`` asks for what this room does in plain NumPy."""
+    name = os.environ.get("THEORY_BACKEND", "compiled")
+    if name not in _BACKENDS:
+        raise ValueError(f"THEORY_BACKEND: expected one of {', '.join(_BACKENDS)}, got {name!r}")
+    return _compiled() if name == "compiled" else None
+
+
+@cache
+def _compiled() -> ModuleType:
+    from theory.engine import rowmaps  # noqa: PLC0415  loads Numba
+
+    return rowmaps
+
+
+def own(array: Array) -> Array:
+    """Return an array as the kernels are compiled for it: contiguous and writable, though they only read it."""
+    return np.require(array, requirements=["C", "W"])
+
+
+def compiled_laws(kernel: str, scores: ArrayLike, axis: int, **parameters: ArrayLike) -> Array | None:
+    """Return the laws that a compiled map gives to scores, or ``None`` without one, or for an infinite parameter.
+
+    The kernel sees what is not finite. So rows that need neither a move nor a conversion are not read twice.
+    """
+    maps = kernels()
+    if maps is None:
+        return None
+    numbers = parameters.values()
+    if (
+        type(scores) is np.ndarray
+        and scores.dtype == np.float64
+        and scores.size
+        and scores.ndim
+        and scores.flags.carray
+        and type(axis) is int
+        and axis == -1
+        and all(type(value) is float and 0.0 < value < math.inf for value in numbers)
+    ):
+        laws = np.empty(scores.shape)
+        n = scores.shape[-1]
+        given = [np.array([value]) for value in numbers]
+        if maps.over(getattr(maps, kernel), scores.reshape(-1, n), *given, laws.reshape(-1, n)):
+            return laws
+    read = {name: as_parameter(value, name, infinite=name == "alpha") for name, value in parameters.items()}
+    if not all(np.isfinite(value).all() for value in read.values()):
+        return None
+    layout, (rows,), columns = flatten_rows({"scores": as_scores(scores)}, axis, read)
+    found = np.empty(rows.shape)
+    maps.over(getattr(maps, kernel), own(rows), *(own(column[:, 0]) for column in columns), found)
+    return layout.laws(found)

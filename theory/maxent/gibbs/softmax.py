@@ -32,6 +32,7 @@ from theory.maxent.batch import (
     as_axis,
     as_laws,
     as_parameter,
+    compiled_laws,
     flatten_rows,
     read_cotangent,
     read_gaps,
@@ -137,6 +138,9 @@ def softmax(scores: ArrayLike, *, prior: ArrayLike | None = None, tau: ArrayLike
     if is_enclosed(scores, prior, tau):
         found = softmax(middle(scores), prior=middle(prior), tau=middle(tau), axis=axis)
         return enclose_weights(found, relative_error(scores, prior, tau, axis), weakest(scores, prior, tau))  # type: ignore[return-value]
+    laws = compiled_laws("softmax_rows", scores, axis, tau=tau) if prior is None else None
+    if laws is not None:
+        return laws
     gibbs = _gibbs(scores, prior, tau, axis)
     return gibbs.layout.laws(gibbs.weights)
 

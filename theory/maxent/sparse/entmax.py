@@ -44,7 +44,16 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_real
 from theory.evidence import Intervals
-from theory.maxent.batch import Array, Batch, as_laws, as_parameter, flatten_rows, read_cotangent, read_scores
+from theory.maxent.batch import (
+    Array,
+    Batch,
+    as_laws,
+    as_parameter,
+    compiled_laws,
+    flatten_rows,
+    read_cotangent,
+    read_scores,
+)
 from theory.maxent.sparse.enclosed import (
     enclose_alpha_derivative,
     enclose_entmax,
@@ -123,6 +132,9 @@ def entmax(scores: ArrayLike, alpha: ArrayLike, *, tau: ArrayLike = 1.0, axis: i
     if isinstance(scores, Intervals):
         weights = entmax(scores.mid, alpha, tau=tau, axis=axis)
         return enclose_entmax(weights, scores, alpha, tau)  # type: ignore[return-value]
+    laws = compiled_laws("entmax_rows", scores, axis, alpha=alpha, tau=tau)
+    if laws is not None:
+        return laws
     found = solve_entmax(scores, alpha, tau, axis)
     return found.batch.layout.laws(found.laws)
 

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory.evidence import Intervals
-from theory.maxent.batch import Array, excess, read_scores, row_blocks
+from theory.maxent.batch import Array, compiled_laws, excess, read_scores, row_blocks
 from theory.maxent.sparse.enclosed import enclose_entmax
 from theory.maxent.sparse.entmax import entmax_vjp
 
@@ -72,14 +72,14 @@ def sparsemax(scores: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Arr
     """
     if isinstance(scores, Intervals):
         return enclose_entmax(sparsemax(scores.mid, tau=tau, axis=axis), scores, 2.0, tau)  # type: ignore[return-value]
-    return _mapped(_projection, scores, tau, axis, 1.0)
+    return _mapped(_projection, scores, tau, axis, 2.0)
 
 
 def entmax15(scores: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
     """Return entmax of order 3/2; arguments and errors as in :func:`sparsemax`."""
     if isinstance(scores, Intervals):
         return enclose_entmax(entmax15(scores.mid, tau=tau, axis=axis), scores, 1.5, tau)  # type: ignore[return-value]
-    return _mapped(_squares, scores, tau, axis, 0.5)
+    return _mapped(_squares, scores, tau, axis, 1.5)
 
 
 def sparsemax_vjp(weights: ArrayLike, cotangent: ArrayLike, *, tau: ArrayLike = 1.0, axis: int = -1) -> Array:
@@ -92,11 +92,14 @@ def entmax15_vjp(weights: ArrayLike, cotangent: ArrayLike, *, tau: ArrayLike = 1
     return entmax_vjp(weights, cotangent, 1.5, tau=tau, axis=axis)
 
 
-def _mapped(law: Callable[[Array], Array], scores: ArrayLike, tau: ArrayLike, axis: int, slope: float) -> Array:
+def _mapped(law: Callable[[Array], Array], scores: ArrayLike, tau: ArrayLike, axis: int, alpha: float) -> Array:
+    laws = compiled_laws("entmax_rows", scores, axis, alpha=alpha, tau=tau)
+    if laws is not None:
+        return laws
     read, _ = read_scores(scores, axis, tau)
     weights = np.empty_like(read.gaps)
     for part in row_blocks(*weights.shape):
-        weights[part] = law(np.where(read.present[part], np.maximum(slope * read.gaps[part], -1.0), -1.0))
+        weights[part] = law(np.where(read.present[part], np.maximum((alpha - 1.0) * read.gaps[part], -1.0), -1.0))
     return read.layout.laws(np.where(read.present, weights, 0.0))
 
 
