@@ -133,7 +133,7 @@ def vjp(
 ) -> Direction:
     """Return the gradient of ``sum(cotangent * output)`` by each argument; ``cotangent`` is (m, d_v).
 
-    Parameters and errors as in :func:`attention`. Memory O((m + n) (d + d_v)).
+    Parameters and errors as in :func:`attention`. Memory O((m + n) (d + d_v)), with up to eight sums over queries.
     """
     added, seen = checked(pairs, values, log_weights, visible)
     demand_slopes(pairs)

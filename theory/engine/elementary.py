@@ -39,8 +39,8 @@ Microsystems 1993.
 
 from __future__ import annotations
 
+from theory._jit import njit
 from theory.engine.exponential import LOG2E
-from theory.engine.jit import njit
 from theory.engine.registers import as_float, bits
 
 EXP_ERROR = 1.9 * 2.0**-53  # derived above, relative, where the exponential is normal

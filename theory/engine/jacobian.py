@@ -12,8 +12,11 @@ For a cotangent :math:`\bar o`, let :math:`g_{ij} = p_{ij} \langle \bar o_i, v_j
 .. math:: \bar q_i = \sum_j g_{ij}\, \partial_q s_{ij}, \quad \bar k_j = \sum_i g_{ij}\, \partial_k s_{ij}, \quad
           \bar v_j = \sum_i p_{ij} \bar o_i, \quad \bar b_j = \sum_i g_{ij}.
 
-Both start from a pass that leaves output and log-partition, so that everything is centred before it is summed. The
-weights are divided by their sum once more: where scores are large, the log-partition of that pass has rounded.
+Dot products and distances are taken many pairs at once (:mod:`theory.engine.tangents`,
+:mod:`theory.engine.cotangents`), chords between angles as distances of points of the plane, along which tangents of
+angles turn. Any other score, and a problem of which a sum leaves the range of the floats there, goes pair by pair. Then
+both start from a pass that leaves output and log-partition, so that everything is centred before it is summed,
+and weights are divided by their sum once more: where scores are large, the log-partition of that pass has rounded.
 Cotangents of queries run over rows, those of the keys over columns, so that no number is added across threads.
 """
 
@@ -24,8 +27,8 @@ import math
 import numpy as np
 
 from theory._jit import njit
-from theory.engine import passes
-from theory.engine.pairs import Array, Counts, Pairs
+from theory.engine import cotangents, passes, strips, tangents
+from theory.engine.pairs import Array, Counts, Form, Pairs, embedded
 from theory.engine.threads import over_rows
 
 
@@ -126,11 +129,59 @@ _forward, _back_rows, _back_columns = njit(_jvp), njit(_vjp_rows), njit(_vjp_col
 
 
 def jvp(
-    pairs: Pairs, values: Array, log_weights: Array, visible: Counts, tangents: tuple[Array, Array, Array, Array]
+    pairs: Pairs, values: Array, log_weights: Array, visible: Counts, direction: tuple[Array, Array, Array, Array]
 ) -> tuple[Array, Array]:
     """Return the output and its derivative along tangents of queries, keys, values and log-weights."""
+    if pairs.form is not Form.ADDITIVE:
+        run = tangents.narrow if _narrow(pairs, values) else tangents.wide
+        along, d_keys, *others = direction
+        turned = _turned(pairs.form, pairs.queries, along), _turned(pairs.form, pairs.keys, d_keys), *others
+        found = run(embedded(pairs), values, log_weights, visible, turned)
+        if all(np.isfinite(part).all() for part in found):
+            return found
+    return _jvp_by_pairs(pairs, values, log_weights, visible, direction)
+
+
+def vjp(
+    pairs: Pairs, values: Array, log_weights: Array, visible: Counts, cotangent: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return the cotangents of queries, keys, values and log-weights that belong to one of the output, (m, d_v)."""
+    if pairs.form is not Form.ADDITIVE:
+        run = cotangents.narrow if _narrow(pairs, values) else cotangents.wide
+        of_queries, of_keys, *others = run(embedded(pairs), values, log_weights, visible, cotangent)
+        turned = _turned_back(pairs.form, pairs.queries, of_queries), _turned_back(pairs.form, pairs.keys, of_keys)
+        if all(np.isfinite(part).all() for part in (*turned, *others)):
+            return *turned, *others
+    return _vjp_by_pairs(pairs, values, log_weights, visible, cotangent)
+
+
+def _narrow(pairs: Pairs, values: Array) -> bool:
+    width = pairs.keys.shape[1] * (2 if pairs.form is Form.TORUS else 1)
+    return max(width, values.shape[1]) <= strips.WIDEST
+
+
+def _turned(form: Form, angles: Array, tangent: Array) -> Array:
+    """Return the tangent of features embedded as :func:`embedded` does."""
+    if form is not Form.TORUS:
+        return tangent
+    return np.concatenate([-np.sin(angles) * tangent, np.cos(angles) * tangent], axis=1)
+
+
+def _turned_back(form: Form, angles: Array, cotangent: Array) -> Array:
+    """Return the cotangent of features from that of their embedding."""
+    if form is not Form.TORUS:
+        return cotangent
+    d = angles.shape[1]
+    back: Array = np.cos(angles) * cotangent[:, d:] - np.sin(angles) * cotangent[:, :d]
+    return back
+
+
+def _jvp_by_pairs(
+    pairs: Pairs, values: Array, log_weights: Array, visible: Counts, direction: tuple[Array, Array, Array, Array]
+) -> tuple[Array, Array]:
     output, logs = passes.attention(pairs, values, log_weights, visible)
-    derivative, (along, d_keys, d_values, added) = np.empty_like(output), tangents
+    along, d_keys, d_values, added = direction
+    derivative = np.empty_like(output)
 
     def run(part: slice) -> None:
         _forward(
@@ -142,10 +193,9 @@ def jvp(
     return output, derivative
 
 
-def vjp(
+def _vjp_by_pairs(
     pairs: Pairs, values: Array, log_weights: Array, visible: Counts, cotangent: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Return the cotangents of queries, keys, values and log-weights that belong to one of the output, (m, d_v)."""
     output, logs = passes.attention(pairs, values, log_weights, visible)
     of_queries, of_keys = np.empty_like(pairs.queries), np.empty_like(pairs.keys)
     of_values = np.empty_like(values)

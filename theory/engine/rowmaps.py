@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from theory._jit import njit
 from theory.engine.fused import ordered
-from theory.engine.jit import njit
 from theory.engine.pairs import Array
 from theory.engine.registers import as_float
 from theory.engine.threads import over_rows

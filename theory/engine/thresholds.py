@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from theory._jit import njit
 from theory.engine.elementary import exp, log
-from theory.engine.jit import njit
 from theory.engine.pairs import Array
 
 LANES = 8  # of the widest registers

@@ -1,0 +1,254 @@
+r"""The transposed product with the Jacobian, many pairs at once.
+
+With :math:`\pi_{ij} = \langle \bar o_i, v_j \rangle`, the product :math:`\langle \bar o_i, o_i \rangle` is the mean of
+:math:`\pi_{ij}` under the weights, so no output is needed: a strip of queries knows its weights, their sums and these
+means after one pass over the keys, and with :math:`g_{ij} = p_{ij} (\pi_{ij} - \sum_l p_{il} \pi_{il})`, centred before
+it is summed, a second pass takes the four cotangents of :mod:`theory.engine.jacobian` with no further exponential.
+
+Sums over queries are kept for ``PARTS`` fixed groups of rows, each summed by one thread, and added in order, so that
+they do not depend on the number of threads. That takes up to ``PARTS`` copies of the cotangents of the keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from theory._jit import njit
+from theory.engine.exponential import LOG2E, exp2
+from theory.engine.fused import ordered
+from theory.engine.pairs import Array, Counts, Form, Pairs
+from theory.engine.registers import replaced
+from theory.engine.rows import columns as turned_over
+from theory.engine.strips import LOWEST, ROWS, TILE, fill, height, middle_of, tiled, tilt, unordered, untiled
+from theory.engine.threads import over_rows, quiet_blas
+
+PARTS = 8  # taken
+_LEAST = 128  # queries of a part; taken: fewer cost more to add than they save
+
+
+def _add(total: Array, factors: Array, rows: Array) -> None:
+    """Add eight rows of TILE numbers, each times a factor, to ``total``."""
+    a, b, c, d = factors[0], factors[1], factors[2], factors[3]
+    e, f, g, h = factors[4], factors[5], factors[6], factors[7]
+    for j in range(total.size):
+        left = (a * rows[j] + b * rows[TILE + j]) + (c * rows[2 * TILE + j] + d * rows[3 * TILE + j])
+        right = (e * rows[4 * TILE + j] + f * rows[5 * TILE + j]) + (g * rows[6 * TILE + j] + h * rows[7 * TILE + j])
+        total[j] += left + right
+
+
+def _add_apart(total: Array, queries: Array, keys: Array, rows: Array) -> None:
+    """Add eight rows of TILE numbers, each times a coordinate of its query less those of the keys, to ``total``."""
+    a, b, c, d = queries[0], queries[1], queries[2], queries[3]
+    e, f, g, h = queries[4], queries[5], queries[6], queries[7]
+    for j in range(total.size):
+        x = keys[j]
+        left = (a - x) * rows[j] + (b - x) * rows[TILE + j]
+        left += (c - x) * rows[2 * TILE + j] + (d - x) * rows[3 * TILE + j]
+        right = (e - x) * rows[4 * TILE + j] + (f - x) * rows[5 * TILE + j]
+        right += (g - x) * rows[6 * TILE + j] + (h - x) * rows[7 * TILE + j]
+        total[j] += left + right
+
+
+add = njit(_add, inline=True)
+add_apart = njit(_add_apart, inline=True)
+
+
+@cache
+def kernel(form: Form, d: int, d_v: int) -> Callable[..., None]:  # noqa: PLR0915  see below
+    """Return the compiled cotangents for features of width ``d`` and values of width ``d_v``.
+
+    It takes ``(queries (m, d), cotangent (m, d_v), keys, values, factor, stop (m,), strip (ROWS, n), of_queries (m, d),
+    columns)``. Rows of a tile of ``keys`` are features and the log-weight in base two, of ``values`` those; a score in
+    base two is ``factor <query, key>`` or ``-factor |query - key|^2`` plus the log-weight. It fills ``of_queries`` and
+    adds to ``columns``, of which the rows are the cotangents of log-weight, features and values. Those of features are
+    in units of the coefficient of the score, for distances of twice that.
+    """
+    dot = form is Form.DOT
+    blank, empty = (0.0,) * d, (0.0,) * d_v
+
+    def backward(  # noqa: PLR0912, PLR0915  four passes over one strip; a call for each would cost more than they do
+        queries: Array, cotangent: Array, keys: Array, values: Array, factor: float, stop: Counts, strip: Array,
+        of_queries: Array, columns: Array,
+    ) -> None:  # fmt: skip
+        peaks, mean, share = np.empty(ROWS, np.int64), np.empty(ROWS), np.empty(ROWS)
+        weights, gains = np.empty(ROWS * TILE), np.empty(ROWS * TILE)
+        turned = np.zeros((d + d_v + 1, ROWS))
+        for first in range(0, stop.size, ROWS):
+            b = min(ROWS, stop.size - first)
+            weights[b * TILE :], gains[b * TILE :], turned[:, b:] = 0.0, 0.0, 0.0
+            for i in range(b):
+                peaks[i], mean[i], share[i] = LOWEST, 0.0, 0.0
+                for f in range(d):
+                    turned[f, i] = queries[first + i, f]
+                for c in range(d_v):
+                    turned[d + c, i] = cotangent[first + i, c]
+                turned[d + d_v, i] = 1.0
+                of_queries[first + i] = 0.0
+            for number in range(keys.shape[0]):  # scores, and the largest of each row
+                tile = keys[number]
+                start = number * TILE
+                for i in range(b):
+                    query = blank
+                    for f in range(d):
+                        query = replaced(query, f, turned[f, i])
+                    row = strip[i, start : start + TILE]
+                    top = peaks[i]
+                    for j in range(min(TILE, stop[first + i] - start)):
+                        s = 0.0
+                        for f in range(d):
+                            if dot:
+                                s += query[f] * tile[f * TILE + j]
+                            else:
+                                apart = query[f] - tile[f * TILE + j]
+                                s -= apart * apart
+                        s = tile[d * TILE + j] + factor * s
+                        row[j] = s
+                        top = max(top, ordered(s))
+                    peaks[i] = top
+            for number in range(keys.shape[0]):  # weights, their sum, and the mean of the pulls under them
+                moved = values[number]
+                start = number * TILE
+                for i in range(b):
+                    pulled = empty
+                    for c in range(d_v):
+                        pulled = replaced(pulled, c, turned[d + c, i])
+                    row = strip[i, start : start + TILE]
+                    top_score = unordered(peaks[i])
+                    total, gathered = 0.0, 0.0
+                    for j in range(min(TILE, stop[first + i] - start)):
+                        w = exp2(row[j] - top_score)
+                        pull = 0.0
+                        for c in range(d_v):
+                            pull += pulled[c] * moved[c * TILE + j]
+                        row[j] = w
+                        total += w
+                        gathered += w * pull
+                    share[i] += total
+                    mean[i] += gathered
+            for i in range(b):
+                mean[i] /= share[i]
+                share[i] = 1.0 / share[i]
+            for number in range(keys.shape[0]):
+                tile, moved, total_of = keys[number], values[number], columns[number]
+                start = number * TILE
+                most = 0
+                for i in range(b):  # gains, and what they bring to the queries
+                    query, pulled, brought = blank, empty, blank
+                    for f in range(d):
+                        query = replaced(query, f, turned[f, i])
+                    for c in range(d_v):
+                        pulled = replaced(pulled, c, turned[d + c, i])
+                    row = strip[i, start : start + TILE]
+                    weight, gained = weights[i * TILE : (i + 1) * TILE], gains[i * TILE : (i + 1) * TILE]
+                    part, centre = share[i], mean[i]
+                    seen = max(0, min(TILE, stop[first + i] - start))
+                    most = max(most, seen)
+                    for j in range(seen):
+                        w = row[j] * part
+                        pull = -centre
+                        for c in range(d_v):
+                            pull += pulled[c] * moved[c * TILE + j]
+                        gain = w * pull
+                        weight[j] = w
+                        gained[j] = gain
+                        for f in range(d):
+                            by_query = tile[f * TILE + j] if dot else tile[f * TILE + j] - query[f]
+                            brought = replaced(brought, f, brought[f] + gain * by_query)
+                    weight[seen:] = 0.0
+                    gained[seen:] = 0.0
+                    for f in range(d):
+                        of_queries[first + i, f] += brought[f]
+                if most == 0:
+                    break
+                add(total_of[:most], turned[d + d_v], gains)  # what they bring to the keys
+                for f in range(d):
+                    here = total_of[(1 + f) * TILE : (1 + f) * TILE + most]
+                    if dot:
+                        add(here, turned[f], gains)
+                    else:
+                        add_apart(here, turned[f], tile[f * TILE : f * TILE + most], gains)
+                for c in range(d_v):
+                    add(total_of[(1 + d + c) * TILE : (1 + d + c) * TILE + most], turned[d + c], weights)
+
+    return njit(backward, sums=True)
+
+
+def narrow(
+    pairs: Pairs, values: Array, log_weights: Array, visible: Counts, cotangent: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return the cotangents of queries, keys, values and log-weights for dot products or distances, ``WIDEST`` wide."""
+    m, d = pairs.queries.shape
+    n, d_v = values.shape
+    coefficient = float(pairs.coefficients[0])
+    keys, moved = tiled(pairs.keys, (log_weights * LOG2E)[:, np.newaxis]), tiled(values)
+    backward = kernel(pairs.form, d, d_v)
+    of_queries = np.empty((m, d))
+    size = _size(m, ROWS)
+    columns = np.zeros((-(-m // size), keys.shape[0], (1 + d + d_v) * TILE))
+
+    def run(parts: slice) -> None:
+        strip = np.empty((ROWS, keys.shape[0] * TILE))
+        for part in range(parts.start, parts.stop):
+            rows = slice(part * size, min((part + 1) * size, m))
+            backward(
+                pairs.queries[rows], cotangent[rows], keys, moved, coefficient * LOG2E, visible[rows], strip,
+                of_queries[rows], columns[part],
+            )  # fmt: skip
+
+    over_rows(run, columns.shape[0], m * n)
+    found = untiled(columns.sum(axis=0), n)
+    factor = coefficient if pairs.form is Form.DOT else 2.0 * coefficient
+    return factor * of_queries, factor * found[:, 1 : 1 + d], found[:, 1 + d :].copy(), found[:, 0].copy()
+
+
+def _size(m: int, grain: int) -> int:
+    """Return how many rows a part has: a multiple of ``grain``, whatever the number of threads."""
+    least = max(_LEAST, -(-m // PARTS))
+    return -(-least // grain) * grain
+
+
+def wide(
+    pairs: Pairs, values: Array, log_weights: Array, visible: Counts, cotangent: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return the cotangents of queries, keys, values and log-weights for dot products or distances of any width."""
+    m, d = pairs.queries.shape
+    n = values.shape[0]
+    middle = middle_of(pairs)
+    ones = np.ones((m, 1)), np.ones((n, 1))
+    left, right = (np.hstack([part - middle, one]) for part, one in zip((pairs.queries, pairs.keys), ones, strict=True))
+    keys, moved, heavy = turned_over(pairs.keys), turned_over(values), log_weights * LOG2E
+    gathered = np.empty((m, d + 1))
+    high = height(n)
+    size = _size(m, high)
+    parts = -(-m // size)
+    spread, of_values = np.zeros((parts, n, d + 1)), np.zeros((parts, *values.shape))
+
+    def run(some: slice) -> None:
+        strip, pulls, mass, rest = np.empty((high, n)), np.empty((high, n)), np.empty((high, 1)), np.empty(high)
+        for part in range(some.start, some.stop):
+            for start in range(part * size, min((part + 1) * size, m), high):
+                rows = slice(start, min(start + high, (part + 1) * size, m))
+                seen = visible[rows]
+                most = int(seen.max())
+                weights, gains = strip[: seen.size, :most], pulls[: seen.size, :most]
+                fill(pairs, rows, keys[:, :most], heavy[:most], weights)
+                np.matmul(cotangent[rows], moved[:, :most], out=gains)
+                tilt(weights, gains, seen, mass[:, 0], rest)
+                share = mass[: seen.size]
+                gathered[rows] = (gains @ right[:most]) / share
+                spread[part, :most] += gains.T @ (left[rows] / share)
+                of_values[part, :most] += weights.T @ (cotangent[rows] / share)
+
+    with quiet_blas():
+        over_rows(run, parts, m * n)
+    found = spread.sum(axis=0)
+    of_queries, of_keys, added = gathered[:, :d], found[:, :d], found[:, d].copy()
+    factor = float(pairs.coefficients[0])
+    if pairs.form is Form.DISTANCE:
+        factor *= 2.0
+        of_queries = of_queries - gathered[:, d:] * left[:, :d]
+        of_keys = of_keys - added[:, np.newaxis] * right[:, :d]
+    return factor * of_queries, factor * of_keys, of_values.sum(axis=0), added

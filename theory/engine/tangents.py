@@ -1,0 +1,193 @@
+r"""The product with the Jacobian, many pairs at once.
+
+A strip of queries knows its weights :math:`p`, outputs :math:`o` and mean changes :math:`\bar s` of the scores after
+one pass over the keys; a second pass takes the covariance from the tilts
+:math:`t_{ij} = p_{ij} (\dot s_{ij} - \bar s_i)`,
+
+.. math:: \dot o_i = \sum_j p_{ij} \dot v_j + \sum_j t_{ij} v_j - \Bigl(\sum_j t_{ij}\Bigr) o_i.
+
+The tilts sum to zero but for rounding; with the last term, what the mean is off by counts no more, and a row that one
+key dominates keeps the digits of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from theory._jit import njit
+from theory.engine.exponential import LOG2E, exp2
+from theory.engine.fused import ordered
+from theory.engine.pairs import Array, Counts, Form, Pairs
+from theory.engine.registers import replaced
+from theory.engine.rows import columns
+from theory.engine.strips import LOWEST, ROWS, TILE, fill, height, middle_of, tiled, tilt, unordered
+from theory.engine.threads import over_rows, quiet_blas
+
+
+@cache
+def kernel(form: Form, d: int, d_v: int) -> Callable[..., None]:  # noqa: PLR0915  see below
+    """Return the compiled outputs and derivatives for features of width ``d`` and values of width ``d_v``.
+
+    It takes ``(queries (m, d), d_queries (m, d), keys, values, factor, slope, stop (m,), strip (ROWS, n), changes
+    (ROWS, n), output (m, d_v), derivative (m, d_v))`` and fills the last two. Rows of a tile of ``keys`` are features
+    and log-weight in base two, then the tangents of features and log-weight; of ``values`` those and their tangents. A
+    score in base two is ``factor <query, key>`` or ``-factor |query - key|^2`` plus the log-weight; ``slope`` is the
+    coefficient in natural units, for distances twice that.
+    """
+    dot = form is Form.DOT
+    blank, empty = (0.0,) * d, (0.0,) * d_v
+
+    def forward(  # noqa: PLR0912, PLR0915  three passes over one strip; a call for each would cost more than they do
+        queries: Array, d_queries: Array, keys: Array, values: Array, factor: float, slope: float, stop: Counts,
+        strip: Array, changes: Array, output: Array, derivative: Array,
+    ) -> None:  # fmt: skip
+        peaks, mean, mass = np.empty(ROWS, np.int64), np.empty(ROWS), np.empty(ROWS)
+        for first in range(0, stop.size, ROWS):
+            b = min(ROWS, stop.size - first)
+            for i in range(b):
+                peaks[i], mean[i], mass[i] = LOWEST, 0.0, 0.0
+                output[first + i], derivative[first + i] = 0.0, 0.0
+            for number in range(keys.shape[0]):  # scores, and the largest of each row
+                tile = keys[number]
+                start = number * TILE
+                for i in range(b):
+                    query = blank
+                    for f in range(d):
+                        query = replaced(query, f, queries[first + i, f])
+                    row = strip[i, start : start + TILE]
+                    top = peaks[i]
+                    for j in range(min(TILE, stop[first + i] - start)):
+                        s = 0.0
+                        for f in range(d):
+                            if dot:
+                                s += query[f] * tile[f * TILE + j]
+                            else:
+                                apart = query[f] - tile[f * TILE + j]
+                                s -= apart * apart
+                        s = tile[d * TILE + j] + factor * s
+                        row[j] = s
+                        top = max(top, ordered(s))
+                    peaks[i] = top
+            for number in range(keys.shape[0]):  # weights, changes, and the sums of both and of the values
+                tile, moved = keys[number], values[number]
+                way = tile[(d + 1) * TILE :]
+                start = number * TILE
+                for i in range(b):
+                    query, along, gathered = blank, blank, empty
+                    for f in range(d):
+                        query = replaced(query, f, queries[first + i, f])
+                        along = replaced(along, f, d_queries[first + i, f])
+                    row, change = strip[i, start : start + TILE], changes[i, start : start + TILE]
+                    top_score = unordered(peaks[i])
+                    total, middle = 0.0, 0.0
+                    for j in range(min(TILE, stop[first + i] - start)):
+                        w = exp2(row[j] - top_score)
+                        s = 0.0
+                        for f in range(d):
+                            if dot:
+                                s += along[f] * tile[f * TILE + j] + query[f] * way[f * TILE + j]
+                            else:
+                                s -= (query[f] - tile[f * TILE + j]) * (along[f] - way[f * TILE + j])
+                        s = way[d * TILE + j] + slope * s
+                        row[j] = w
+                        change[j] = s
+                        total += w
+                        middle += w * s
+                        for c in range(d_v):
+                            gathered = replaced(gathered, c, gathered[c] + w * moved[c * TILE + j])
+                    mass[i] += total
+                    mean[i] += middle
+                    for c in range(d_v):
+                        output[first + i, c] += gathered[c]
+            for i in range(b):
+                mean[i] /= mass[i]
+                output[first + i] /= mass[i]
+            for number in range(keys.shape[0]):  # covariances
+                moved, way = values[number, : d_v * TILE], values[number, d_v * TILE :]
+                start = number * TILE
+                for i in range(b):
+                    gathered = empty
+                    row, change = strip[i, start : start + TILE], changes[i, start : start + TILE]
+                    middle, left = mean[i], 0.0
+                    for j in range(min(TILE, stop[first + i] - start)):
+                        w = row[j]
+                        tilt = w * (change[j] - middle)
+                        left += tilt
+                        for c in range(d_v):
+                            more = w * way[c * TILE + j] + tilt * moved[c * TILE + j]
+                            gathered = replaced(gathered, c, gathered[c] + more)
+                    for c in range(d_v):
+                        derivative[first + i, c] += gathered[c] - left * output[first + i, c]
+            for i in range(b):
+                derivative[first + i] /= mass[i]
+
+    return njit(forward, sums=True)
+
+
+def narrow(
+    pairs: Pairs, values: Array, log_weights: Array, visible: Counts, tangents: tuple[Array, Array, Array, Array]
+) -> tuple[Array, Array]:
+    """Return output and derivative for dot products or distances, ``WIDEST`` wide."""
+    m, d = pairs.queries.shape
+    n, d_v = values.shape
+    along, d_keys, d_values, added = tangents
+    coefficient = float(pairs.coefficients[0])
+    keys = tiled(pairs.keys, (log_weights * LOG2E)[:, np.newaxis], d_keys, added[:, np.newaxis])
+    moved = tiled(values, d_values)
+    forward = kernel(pairs.form, d, d_v)
+    output, derivative = np.empty((m, d_v)), np.empty((m, d_v))
+    slope = coefficient if pairs.form is Form.DOT else 2.0 * coefficient
+
+    def run(rows: slice) -> None:
+        strip, changes = (np.zeros((ROWS, keys.shape[0] * TILE)) for _ in range(2))
+        forward(
+            pairs.queries[rows], along[rows], keys, moved, coefficient * LOG2E, slope, visible[rows], strip, changes,
+            output[rows], derivative[rows],
+        )  # fmt: skip
+
+    over_rows(run, m, m * n, grain=ROWS)
+    return output, derivative
+
+
+def wide(
+    pairs: Pairs, values: Array, log_weights: Array, visible: Counts, tangents: tuple[Array, Array, Array, Array]
+) -> tuple[Array, Array]:
+    r"""Return output and derivative for dot products or distances of any width.
+
+    A score changes by :math:`c \langle \dot q, k \rangle + c \langle q, \dot k \rangle`, a squared distance by twice
+    that less :math:`2c \langle k, \dot k \rangle`, and by what belongs to the query alone, which no covariance sees.
+    """
+    m, n = visible.size, values.shape[0]
+    along, d_keys, d_values, added = tangents
+    middle = middle_of(pairs)
+    apart = pairs.keys - middle
+    slope = float(pairs.coefficients[0]) * (1.0 if pairs.form is Form.DOT else 2.0)
+    right = columns(np.concatenate([apart, d_keys], axis=1))
+    keys, heavy = columns(pairs.keys), log_weights * LOG2E
+    if pairs.form is Form.DISTANCE:
+        added = added - slope * np.einsum("jf,jf->j", apart, d_keys)
+    output, derivative = np.empty((m, values.shape[1])), np.empty((m, values.shape[1]))
+    size = height(n)
+
+    def run(some: slice) -> None:
+        strip, mass, left = np.empty((2 * size, n)), np.empty((size, 1)), np.empty((size, 1))
+        for start in range(some.start, some.stop, size):
+            rows = slice(start, min(start + size, some.stop))
+            seen = visible[rows]
+            b, most = seen.size, int(seen.max())
+            both = strip[: 2 * b, :most]
+            fill(pairs, rows, keys[:, :most], heavy[:most], both[:b])
+            moving = np.concatenate([along[rows], pairs.queries[rows] - middle], axis=1) * slope
+            np.matmul(moving, right[:, :most], out=both[b:])
+            both[b:] += added[:most]
+            tilt(both[:b], both[b:], seen, mass[:, 0], left[:, 0])
+            read = both @ values[:most]
+            output[rows] = read[:b] / mass[:b]
+            derivative[rows] = (both[:b] @ d_values[:most] + (read[b:] - left[:b] * output[rows])) / mass[:b]
+
+    with quiet_blas():
+        over_rows(run, m, m * n, grain=size)
+    return output, derivative
