@@ -65,6 +65,9 @@ _LEAST = 8  # points
 _MOST = 1 << 14  # boxes
 _HIGH = 1e3
 _PAIR, _NODE, _WAVE = 1.0, 0.2, 10.0  # measured: nanoseconds of a pair, of a product and sum at a node, of an exponential
+_PILOTS = 16  # taken: cells from which the cost is guessed
+_FEW = 1 << 14  # taken: tokens from which the cost is guessed
+_CELL, _BOUND, _TOKEN = 6e5, 30.0, 2e3  # measured: nanoseconds of a cell, of a pair of boxes and axis, of a token
 _BATCH = 1 << 22  # numbers of the moments that are carried at once
 
 
@@ -105,6 +108,7 @@ def attention(
     try:
         with quiet_blas():
             sums = _Sums(pairs, np.ascontiguousarray(relative.T), added, accuracy)
+            sums.prepare()
             work = pairs.queries.shape[0] * 1024
             over_rows(sums.run, sums.queries.starts.size - 1, work)
     except (ValueError, OverflowError):  # an overflow; the dense method names the query
@@ -133,8 +137,11 @@ class _Cloud(NamedTuple):
 class _Sums:
     """The plan of a call, and its results cell by cell."""
 
-    def __init__(self, pairs: Pairs, relative: Array, added: Array, accuracy: float) -> None:
+    def __init__(
+        self, pairs: Pairs, relative: Array, added: Array, accuracy: float, stands: tuple[float, float] = (1.0, 1.0)
+    ) -> None:
         self.pairs = pairs
+        self.stands = stands  # for so many queries and keys each one stands, in an estimate of the work
         self.accuracy = accuracy
         self.distance = pairs.form is Form.DISTANCE
         self.beta = (2.0 if self.distance else 1.0) * float(pairs.coefficients[0])
@@ -146,8 +153,8 @@ class _Sums:
         self.least = self.p**self.d // 8
         reaches = self._reaches()
         q, k = (
-            boxes.cut(cloud, reach, max(_LEAST, len(cloud) // _MOST))
-            for cloud, reach in zip((pairs.queries, pairs.keys), reaches, strict=True)
+            boxes.cut(cloud, reach, max(1, int(max(_LEAST, stand * len(cloud) / _MOST) / stand)))
+            for cloud, reach, stand in zip((pairs.queries, pairs.keys), reaches, stands, strict=True)
         )
         self.points = pairs.keys[k.order]
         self.relative = relative[k.order]
@@ -158,9 +165,8 @@ class _Sums:
         if not self.distance:
             self.keys, self.laws = self._gauged(k, self._read_slopes())
             self.queries = self._gauge(q)
-        self.moments = self._moments()
-        self.seats = np.cumsum(self.keys.large) - 1
         m = pairs.queries.shape[0]
+        self.seats = np.cumsum(self.keys.large) - 1
         self.output = np.empty((m, relative.shape[1]))
         self.log_partition = np.empty(m)
         self.errors = np.zeros(len(q.centres))
@@ -187,7 +193,7 @@ class _Sums:
         laws = np.exp(exponents - np.repeat(tops, k.sizes))
         sums = np.add.reduceat(laws, k.starts[:-1])
         laws /= np.repeat(sums, k.sizes)
-        return _Cloud(k, slopes, tops + np.log(sums), k.sizes >= self.least), laws
+        return _Cloud(k, slopes, tops + np.log(sums), self.stands[1] * k.sizes >= self.least), laws
 
     def _means(self) -> Array:
         """Return the mean key of every box, less its centre."""
@@ -206,7 +212,7 @@ class _Sums:
         coarse = Pairs(self.pairs.form, centres, places, self.pairs.coefficients)
         found = dense.attention(coarse, places, log_weights=weights)
         slopes = self.beta * (found.output - (centres if self.distance else 0.0))
-        return _Cloud(q, np.ascontiguousarray(slopes.T), found.log_partition, q.sizes >= self.least)
+        return _Cloud(q, np.ascontiguousarray(slopes.T), found.log_partition, self.stands[0] * q.sizes >= self.least)
 
     def _read_slopes(self) -> Array:
         """Return for every box of keys the coefficient times the mean query that reads it."""
@@ -216,14 +222,26 @@ class _Sums:
         found = dense.attention(back, q.boxes.centres, log_weights=np.log(q.boxes.sizes) - q.levels)
         return np.ascontiguousarray(self.beta * found.output.T)
 
-    def _moments(self) -> Array:
-        """Return the laws of the large boxes of keys, and the sums of values under them, on their nodes."""
+    def prepare(self) -> None:
+        """Gather the laws of the large boxes of keys, and the sums of values under them, on their nodes."""
         columns = np.concatenate([np.ones((len(self.laws), 1)), self.relative], axis=1) * self.laws[:, np.newaxis]
         found = np.empty((int(self.keys.large.sum()), self.p ** (self.d - 1), columns.shape[1], self.p))
         for seat, box in enumerate(np.flatnonzero(self.keys.large)):
             rows = slice(self.keys.starts[box], self.keys.starts[box + 1])
             found[seat] = chebyshev.gather(self._lagrange(self.y[rows], self.keys.boxes.halves[box]), columns[rows])
-        return found
+        self.moments = found
+
+    def work(self) -> float:
+        """Guess the nanoseconds of all rows from those of a few cells."""
+        q, k = self.queries, self.keys
+        chosen = np.unique(np.linspace(0, len(q.levels) - 1, _PILOTS).astype(np.int64))
+        cells = sum(self._view(cell, q.levels[cell], q.slopes[:, cell]).work for cell in chosen.tolist())
+        tokens = [stand * len(cloud.boxes.order) for stand, cloud in zip(self.stands, (q, k), strict=True)]
+        large = [
+            stand * cloud.boxes.sizes[cloud.large].sum() for stand, cloud in zip(self.stands, (q, k), strict=True)
+        ]
+        fixed = len(q.levels) * (_CELL + _BOUND * self.d * len(k.levels)) + _TOKEN * sum(tokens)
+        return float(cells * len(q.levels) / chosen.size + self.costs[_QUERIES] * sum(large) + fixed)
 
     def _lagrange(self, places: Array, halves: Array) -> list[Array]:
         return [
@@ -340,8 +358,8 @@ class _Sums:
         errors = np.zeros((4, near.size))
         for mode, share in ((_QUERIES, here), (_KEYS, keys), (_BOTH, here + chebyshev.lebesgue(self.p) * keys)):
             errors[mode] = peaks * np.expm1(np.log1p(share).sum(axis=0))
-        sizes = k.boxes.sizes[near]
-        number = int(self.queries.boxes.sizes[cell])
+        sizes = self.stands[1] * k.boxes.sizes[near]
+        number = self.stands[0] * self.queries.boxes.sizes[cell]
         work = self.costs[:, np.newaxis] * np.stack([number * sizes, sizes, np.full_like(sizes, number), np.ones_like(sizes)])
         work[(errors > budget) & (np.arange(4) > _NONE)[:, np.newaxis]] = np.inf
         work[1:, peaks > _HIGH] = np.inf
@@ -349,8 +367,9 @@ class _Sums:
         if not self.queries.large[cell]:
             work[[_QUERIES, _BOTH]] = np.inf
         modes = np.argmin(work, axis=0)
+        spent = float(work[modes, np.arange(near.size)].sum())
         lost = dropped + float(errors[modes, np.arange(near.size)].sum())
-        return _View(near, modes, a, b, constant, level, slope, lost)
+        return _View(near, modes, a, b, constant, level, slope, lost, spent)
 
 
 _NONE, _QUERIES, _KEYS, _BOTH = range(4)
@@ -367,6 +386,43 @@ class _View(NamedTuple):
     level: float
     slope: Array
     lost: float
+    work: float
+    """a guess, in nanoseconds"""
+
+
+def cost(pairs: Pairs, m: int, n: int, d_v: int, accuracy: float) -> float:
+    """Return the work of :func:`attention` in pairs of the dense method, to compare with ``m * n``.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Scores; a few of their queries and keys stand for all.
+    m, n, d_v : int
+        Numbers of queries, keys and entries of a value.
+    accuracy : float
+        As promised by :func:`attention`.
+
+    Returns
+    -------
+    float
+        Infinite where :func:`attention` would refuse the form, the dimension, the sharpness or the accuracy, and for
+        scores that overflow.
+    """
+    c = float(pairs.coefficients[0]) if pairs.form in FORMS else math.inf
+    d = pairs.queries.shape[1]
+    if not (ACCURACY[0] <= accuracy <= ACCURACY[1] and d <= DIMENSIONS and math.isfinite(c)):
+        return math.inf
+    if pairs.form is Form.DISTANCE and c < 0.0:
+        return math.inf
+    few = [np.ascontiguousarray(cloud[:: 1 + len(cloud) // _FEW]) for cloud in (pairs.queries, pairs.keys)]
+    stands = m / len(few[0]), n / len(few[1])
+    part = Pairs(pairs.form, *few, pairs.coefficients)
+    try:
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"), quiet_blas():
+            plan = _Sums(part, np.zeros((len(few[1]), d_v)), np.zeros(len(few[1])), accuracy, stands)
+            return plan.work()
+    except (ValueError, OverflowError):
+        return math.inf
 
 
 def _degree(accuracy: float) -> int:

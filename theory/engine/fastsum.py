@@ -12,7 +12,8 @@ about the middle of their range, in units of half of it, so mass and numerator a
 .. math:: |\delta\,\text{output}| \le \frac{2\eta}{P - \eta} \max|v|, \qquad |\delta \log P| \le \frac{\eta}{P - \eta} .
 
 Rows whose mass comes out below :math:`(2/\alpha + 2)\,\eta` may break the promise :math:`\alpha`. They are *faint* and
-computed exactly, over all keys. All other rows keep it if the measured part holds.
+computed exactly, over all keys, or where that is long over cells (:mod:`theory.engine.cells`), which are right to a
+share of each row's own partition. All other rows keep it if the measured part holds.
 
 Apart from this, positions are rounded to :math:`2^{-53}` of the period: a kernel of width :math:`w` in a box of period
 :math:`L` loses about :math:`2^{-53} L/w` where few keys share a row (measured), less where many average it out.
@@ -33,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from theory.engine import dense, gauge, spectrum, transform
+from theory.engine import cells, dense, gauge, spectrum, transform
 from theory.engine.demands import demand
 from theory.engine.pairs import Array, AttentionResult, Form, Pairs
 from theory.engine.threads import threads
@@ -48,6 +49,7 @@ _FINEST = 5e-15  # measured: no smaller error was seen at a smaller tolerance of
 _NOISE = 1.75  # measured: a pair of transforms lost at most 1.45 eps of the peak; an eighth more for the series
 _SHARE = 1e-3  # chosen: tolerance of the transform in units of the accuracy, so that few rows are faint
 _POSITION = 2.0**-54  # measured: by how much of the shortest wave a position is rounded
+_FEW = 2**28  # chosen: pairs of faint rows above which cells are taken, a quarter of a second
 _EXACT = 2**32  # chosen: pairs that may be spent on faint rows, some seconds
 _POINT, _SPREAD, _GRID, _ROW = 60.0, 0.4, 1.0, 3.0  # measured: in pairs of the dense method, see ``cost``
 
@@ -72,8 +74,8 @@ def attention(
     Returns
     -------
     AttentionResult
-        ``error`` is the largest error of an output that the check saw. It depends on the number of threads by
-        rounding only.
+        ``error`` is the largest error of an output that the check saw, or that faint rows certify where they were
+        computed over cells; then the method is ``nufft+cells``. It depends on the number of threads by rounding only.
 
     Raises
     ------
@@ -105,14 +107,19 @@ def attention(
         if reached > accuracy + found.rounding:
             continue
         faint = np.flatnonzero(found.faint)
-        if faint.size * values.shape[0] > _EXACT:
+        method = "nufft"
+        if faint.size * values.shape[0] > _FEW and pairs.form in cells.FORMS:
+            part = cells.attention(_part(pairs, faint), values, log_weights=added, accuracy=accuracy)
+            output[faint], log_partition[faint] = part[:2]
+            method, error = "nufft+cells", max(error, part.error)
+        elif faint.size * values.shape[0] > _EXACT:
             raise ValueError(
                 f"method: expected partitions of like size for accuracy {accuracy:g}, got {faint.size} of "
                 f"{output.shape[0]} rows that need every key"
             )
-        if faint.size:
+        elif faint.size:
             output[faint], log_partition[faint] = dense.attention(_part(pairs, faint), values, log_weights=added)[:2]
-        return AttentionResult(output, log_partition, "nufft", error)
+        return AttentionResult(output, log_partition, method, error)
     raise ArithmeticError(f"accuracy: expected an error of at most {accuracy:g}, got {reached:.3g}")
 
 
