@@ -18,14 +18,16 @@ In these units the keys of :math:`K` bring the partition of :math:`x` the mean u
 .. math:: \varphi(x, y) = e^{s_0 + \mu - R}\, e^{\langle x, a\rangle + \langle y, b\rangle + \beta\langle x, y\rangle},
           \qquad a = A - g,\ b = B - g',
 
-which is at most its maximum :math:`e^U` on :math:`Q \times K`, attained at corners, axis by axis. The partition is log-convex
-in :math:`x` without its own term. So if :math:`R` is the log-partition at the centre and :math:`\beta`
-times the mean key read there is :math:`g` (less the centre for distances), every row of :math:`Q` has a partition of at
-least one. By Jensen's inequality masses and means of the boxes of keys give both from below.
+which is at most its maximum :math:`e^U` on :math:`Q \times K`, attained at corners, axis by axis. Without its own term
+the partition is log-convex in :math:`x`. So if :math:`R` is the log-partition at the centre, and :math:`g` the
+coefficient times the mean key read there (less the centre for distances), every row of :math:`Q` has a partition of at
+least one. By Jensen's inequality masses and means of the boxes of keys give such a tangent from below. No bound below
+depends on that; it makes them small.
 
 **Errors.** Of the mass of a row, in its units,
 
-- keys that are not read bring at most the sum of their :math:`e^U`;
+- keys that are not read bring at most the sum of their :math:`e^U`; where a wide cell of queries would read too many,
+  it is halved, and what either half does not read of what the whole one did is added in the units of each;
 - interpolation on :math:`K` in :math:`y` errs along one axis by :math:`\varepsilon(t')` of the maximum, with the slope
   :math:`t' = h'(|b| + |\beta| h)` (:mod:`theory.engine.chebyshev`), where :math:`h, h'` are halves of the sides; on
   :math:`Q` in :math:`x` by :math:`\varepsilon(t)` with :math:`t = h(|a| + |\beta| h')`; on both by
@@ -46,29 +48,22 @@ every method, and of sums whose terms are at most ``_HIGH`` times larger than th
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theory.engine import boxes, chebyshev, dense, spectrum
-from theory.engine.boxes import Boxes
+from theory.engine import chebyshev, dense, spectrum
+from theory.engine.cellplan import BOTH, KEYS, NONE, QUERIES, Cell, Plan, View
 from theory.engine.demands import demand
 from theory.engine.pairs import Array, AttentionResult, Form, Pairs
 from theory.engine.threads import over_rows, quiet_blas
 
 FORMS = (Form.DISTANCE, Form.DOT)
 DIMENSIONS = 3
-ACCURACY = (1e-13, 1e-1)
-_REACH = 0.8  # half a side, in widths of the kernel
-_LEAST = 8  # points
-_MOST = 1 << 14  # boxes
-_HIGH = 1e3
-_PAIR, _NODE, _WAVE = 1.0, 0.2, 10.0  # measured: nanoseconds of a pair, of a product and sum at a node, of an exponential
-_PILOTS = 16  # taken: cells from which the cost is guessed
+ACCURACY = (1e-13, 1e-1)  # taken: below, rounding is larger
 _FEW = 1 << 14  # taken: tokens from which the cost is guessed
-_CELL, _BOUND, _TOKEN = 6e5, 30.0, 2e3  # measured: nanoseconds of a cell, of a pair of boxes and axis, of a token
-_BATCH = 1 << 22  # numbers of the moments that are carried at once
+_WORTH = 1 << 10  # taken: pairs that a query is worth, when rows are handed to threads
+_BATCH = 1 << 22  # taken: numbers of the moments that are carried at once
 
 
 def attention(
@@ -106,11 +101,9 @@ def attention(
     half -= 0.5 * columns.min(axis=1, keepdims=True)
     relative = np.divide(columns - centre, half, out=np.zeros_like(columns), where=half > 0.0)
     try:
-        with quiet_blas():
-            sums = _Sums(pairs, np.ascontiguousarray(relative.T), added, accuracy)
-            sums.prepare()
-            work = pairs.queries.shape[0] * 1024
-            over_rows(sums.run, sums.queries.starts.size - 1, work)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"), quiet_blas():
+            sums = _Sums(Plan(pairs, relative.shape[0] + 1, added, accuracy), np.ascontiguousarray(relative.T))
+            over_rows(sums.run, len(sums.errors), pairs.queries.shape[0] * _WORTH)
     except (ValueError, OverflowError):  # an overflow; the dense method names the query
         exact = dense.attention(pairs, values, log_weights=log_weights)
         return AttentionResult(exact.output, exact.log_partition, "cells", 0.0)
@@ -118,276 +111,134 @@ def attention(
     return AttentionResult(output, sums.log_partition, "cells", float(sums.errors.max()))
 
 
-class _Cloud(NamedTuple):
-    """Boxes of tokens, each with its slope and level."""
-
-    boxes: Boxes
-    slopes: Array
-    """shape (d, b)"""
-    levels: Array
-    """shape (b,): log-mass of a box of keys, log-partition of one of queries"""
-    large: NDArray[np.bool_]
-    """which have more points than nodes"""
-
-    @property
-    def starts(self) -> NDArray[np.int64]:
-        return self.boxes.starts
-
-
 class _Sums:
-    """The plan of a call, and its results cell by cell."""
+    """The results of a call, filled in cell by cell."""
 
-    def __init__(
-        self, pairs: Pairs, relative: Array, added: Array, accuracy: float, stands: tuple[float, float] = (1.0, 1.0)
-    ) -> None:
-        self.pairs = pairs
-        self.stands = stands  # for so many queries and keys each one stands, in an estimate of the work
-        self.accuracy = accuracy
-        self.distance = pairs.form is Form.DISTANCE
-        self.beta = (2.0 if self.distance else 1.0) * float(pairs.coefficients[0])
-        self.d = pairs.queries.shape[1]
-        self.p = _degree(accuracy)
-        nodes = self.p**self.d * (relative.shape[1] + 1)
-        self.costs = np.array([_PAIR, _NODE * nodes + _WAVE * self.p * self.d, 0.0, _NODE * nodes * self.p * self.d])
-        self.costs[_KEYS] = self.costs[_QUERIES]
-        self.least = self.p**self.d // 8
-        reaches = self._reaches()
-        q, k = (
-            boxes.cut(cloud, reach, max(1, int(max(_LEAST, stand * len(cloud) / _MOST) / stand)))
-            for cloud, reach, stand in zip((pairs.queries, pairs.keys), reaches, stands, strict=True)
-        )
-        self.points = pairs.keys[k.order]
-        self.relative = relative[k.order]
-        self.added = added[k.order]
-        self.y = self.points - np.repeat(k.centres, k.sizes, axis=0)
-        self.keys, self.laws = self._gauged(k, np.zeros((self.d, len(k.centres))))
-        self.queries = self._gauge(q)
-        if not self.distance:
-            self.keys, self.laws = self._gauged(k, self._read_slopes())
-            self.queries = self._gauge(q)
-        m = pairs.queries.shape[0]
-        self.seats = np.cumsum(self.keys.large) - 1
+    def __init__(self, plan: Plan, relative: Array) -> None:
+        self.plan = plan
+        self.relative = relative[plan.keys.boxes.order]
+        ones = np.ones((len(relative), 1))
+        self.columns = np.concatenate([ones, self.relative], axis=1) * plan.keys.laws[:, np.newaxis]
+        self.grid = chebyshev.nodes(plan.p)
+        self.seats = np.cumsum(plan.keys.large) - 1
+        self.moments = self._moments()
+        m = plan.pairs.queries.shape[0]
         self.output = np.empty((m, relative.shape[1]))
         self.log_partition = np.empty(m)
-        self.errors = np.zeros(len(q.centres))
+        self.errors = np.zeros(len(plan.levels))
 
-    def _reaches(self) -> tuple[float, float]:
-        """Return half the widest side of boxes of queries and of keys."""
-        if self.beta == 0.0:
-            return math.inf, math.inf
-        width = _REACH / math.sqrt(abs(self.beta))
-        if self.distance:
-            return width, width
-        spreads = [float(np.sqrt(cloud.var(axis=0).max())) for cloud in (self.pairs.queries, self.pairs.keys)]
-        if min(spreads) == 0.0:
-            return width, width
-        shape = math.sqrt(spreads[0] / spreads[1])
-        return width * shape, width / shape
+    def _moments(self) -> Array:
+        """Return the sums of the law of every large box of keys, and of values under it, on its nodes."""
+        plan = self.plan
+        k = plan.keys
+        found = np.empty((int(k.large.sum()), *self._shape()))
+        for seat, box in enumerate(np.flatnonzero(k.large)):
+            rows = slice(k.boxes.starts[box], k.boxes.starts[box + 1])
+            found[seat] = chebyshev.gather(self._basis(plan.y[rows], k.boxes.halves[box]), self.columns[rows])
+        return found
 
-    def _gauged(self, k: Boxes, slopes: Array) -> tuple[_Cloud, Array]:
-        """Return the boxes of keys with their slopes and masses, and the law of every key in its box."""
-        exponents = self.added + np.einsum("nf,nf->n", self.y, np.repeat(slopes.T, k.sizes, axis=0))
-        if self.distance:
-            exponents -= 0.5 * self.beta * np.einsum("nf,nf->n", self.y, self.y)
-        tops = np.maximum.reduceat(exponents, k.starts[:-1])
-        laws = np.exp(exponents - np.repeat(tops, k.sizes))
-        sums = np.add.reduceat(laws, k.starts[:-1])
-        laws /= np.repeat(sums, k.sizes)
-        return _Cloud(k, slopes, tops + np.log(sums), self.stands[1] * k.sizes >= self.least), laws
+    def _shape(self) -> tuple[int, int, int]:
+        return self.plan.p ** (self.plan.d - 1), self.columns.shape[1], self.plan.p
 
-    def _means(self) -> Array:
-        """Return the mean key of every box, less its centre."""
-        return np.add.reduceat(self.laws[:, np.newaxis] * self.y, self.keys.starts[:-1])
-
-    def _gauge(self, q: Boxes) -> _Cloud:
-        """Return the boxes of queries with slopes and levels, from masses and means of the boxes of keys."""
-        k = self.keys
-        mean = self._means()
-        weights = k.levels - np.einsum("bf,fb->b", mean, k.slopes)
-        if self.distance:
-            weights += 0.5 * self.beta * np.einsum("bf,bf->b", mean, mean)
-        middle = spectrum.middle(spectrum.by_axes(self.points))[:, 0] if self.distance else np.zeros(self.d)
-        places = k.boxes.centres - middle + mean
-        centres = q.centres - middle
-        coarse = Pairs(self.pairs.form, centres, places, self.pairs.coefficients)
-        found = dense.attention(coarse, places, log_weights=weights)
-        slopes = self.beta * (found.output - (centres if self.distance else 0.0))
-        return _Cloud(q, np.ascontiguousarray(slopes.T), found.log_partition, self.stands[0] * q.sizes >= self.least)
-
-    def _read_slopes(self) -> Array:
-        """Return for every box of keys the coefficient times the mean query that reads it."""
-        q = self.queries
-        places = self.keys.boxes.centres + self._means()
-        back = Pairs(Form.DOT, places, q.boxes.centres, self.pairs.coefficients)
-        found = dense.attention(back, q.boxes.centres, log_weights=np.log(q.boxes.sizes) - q.levels)
-        return np.ascontiguousarray(self.beta * found.output.T)
-
-    def prepare(self) -> None:
-        """Gather the laws of the large boxes of keys, and the sums of values under them, on their nodes."""
-        columns = np.concatenate([np.ones((len(self.laws), 1)), self.relative], axis=1) * self.laws[:, np.newaxis]
-        found = np.empty((int(self.keys.large.sum()), self.p ** (self.d - 1), columns.shape[1], self.p))
-        for seat, box in enumerate(np.flatnonzero(self.keys.large)):
-            rows = slice(self.keys.starts[box], self.keys.starts[box + 1])
-            found[seat] = chebyshev.gather(self._lagrange(self.y[rows], self.keys.boxes.halves[box]), columns[rows])
-        self.moments = found
-
-    def work(self) -> float:
-        """Guess the nanoseconds of all rows from those of a few cells."""
-        q, k = self.queries, self.keys
-        chosen = np.unique(np.linspace(0, len(q.levels) - 1, _PILOTS).astype(np.int64))
-        cells = sum(self._view(cell, q.levels[cell], q.slopes[:, cell]).work for cell in chosen.tolist())
-        tokens = [stand * len(cloud.boxes.order) for stand, cloud in zip(self.stands, (q, k), strict=True)]
-        large = [
-            stand * cloud.boxes.sizes[cloud.large].sum() for stand, cloud in zip(self.stands, (q, k), strict=True)
-        ]
-        fixed = len(q.levels) * (_CELL + _BOUND * self.d * len(k.levels)) + _TOKEN * sum(tokens)
-        return float(cells * len(q.levels) / chosen.size + self.costs[_QUERIES] * sum(large) + fixed)
-
-    def _lagrange(self, places: Array, halves: Array) -> list[Array]:
+    def _basis(self, places: Array, halves: Array) -> list[Array]:
+        """Return the basis polynomials of a box, axis by axis, at places less its centre."""
         return [
-            chebyshev.basis(np.divide(z, h) if h > 0.0 else np.zeros_like(z), self.p)
+            chebyshev.basis(z / h if h > 0.0 else np.zeros(z.size), self.plan.p)
             for z, h in zip(places.T, halves, strict=True)
         ]
 
-    def run(self, cells: slice) -> None:
-        """Compute the rows of some cells of queries."""
-        for cell in range(cells.start, cells.stop):
-            with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-                self._cell(cell)
+    def run(self, boxes: slice) -> None:
+        """Compute the rows of some boxes of queries."""
+        with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
+            for box in range(boxes.start, boxes.stop):
+                self.errors[box] = max(self._rows(cell, view) for cell, view in self.plan.leaves(box))
 
-    def _cell(self, cell: int) -> None:
-        q = self.queries
-        rows = q.boxes.order[q.starts[cell] : q.starts[cell + 1]]
-        view = self._view(cell, q.levels[cell], q.slopes[:, cell])
-        x = self.pairs.queries[rows] - q.boxes.centres[cell]
-        columns = self.relative.shape[1] + 1
-        total = np.zeros((len(rows), columns))
-        nodes = np.zeros((self.p ** (self.d - 1), columns, self.p))
-        grid = chebyshev.nodes(self.p)
-        places = q.boxes.halves[cell][:, np.newaxis] * grid
-        both = np.flatnonzero(view.modes == _BOTH)
-        step = max(1, _BATCH // nodes.size)
-        for start in range(0, both.size, step):
-            part = both[start : start + step]
-            matrices = []
-            for f in range(self.d):
-                there = self.keys.boxes.halves[view.near[part], f][:, np.newaxis] * grid
-                exponent = places[f][np.newaxis, :, np.newaxis] * view.a[f, part][:, np.newaxis, np.newaxis]
-                exponent = exponent + (there * view.b[f, part][:, np.newaxis])[:, np.newaxis]
-                exponent += self.beta * places[f][:, np.newaxis] * there[:, np.newaxis]
-                if f == 0:
-                    exponent += view.constant[part][:, np.newaxis, np.newaxis]
-                matrices.append(np.exp(exponent))
-            nodes += chebyshev.carry(matrices, self.moments[self.seats[view.near[part]]])
-        single = np.flatnonzero(view.modes == _QUERIES)
-        if single.size:
-            boxes_here = view.near[single]
-            seats = self.keys.boxes.members(boxes_here)
-            sizes = self.keys.boxes.sizes[boxes_here]
-            y = self.y[seats]
-            heights = np.repeat(view.constant[single], sizes) + np.einsum(
-                "nf,fn->n", y, np.repeat(view.b[:, single], sizes, axis=1)
-            )
-            masses = self.laws[seats] * np.exp(heights)
-            given = np.concatenate([masses[:, np.newaxis], masses[:, np.newaxis] * self.relative[seats]], axis=1)
-            slopes = np.repeat(view.a[:, single], sizes, axis=1) + self.beta * y.T
-            nodes += chebyshev.gather([np.exp(np.outer(slopes[f], places[f])) for f in range(self.d)], given)
-        if both.size or single.size:
-            total += chebyshev.read(self._lagrange(x, q.boxes.halves[cell]), nodes)
-        for i in np.flatnonzero(view.modes == _KEYS):
-            box = view.near[i]
-            there = self.keys.boxes.halves[box][:, np.newaxis] * grid
-            features = [np.exp(np.outer(view.b[f, i] + self.beta * x[:, f], there[f])) for f in range(self.d)]
-            masses = np.exp(view.constant[i] + x @ view.a[:, i])
-            total += masses[:, np.newaxis] * chebyshev.read(features, self.moments[self.seats[box]])
-        own = view.level + x @ view.slope
-        if self.distance:
-            own -= 0.5 * self.beta * np.einsum("nf,nf->n", x, x)
-        direct = np.flatnonzero(view.modes == _NONE)
-        if direct.size:
-            seats = self.keys.boxes.members(view.near[direct])
-            part = Pairs(self.pairs.form, self.pairs.queries[rows], self.points[seats], self.pairs.coefficients)
-            found = dense.attention(part, self.relative[seats], log_weights=self.added[seats])
-            if direct.size == view.modes.size:
-                mass = np.exp(np.minimum(found.log_partition - own, 700.0))
-                self.output[rows], self.log_partition[rows] = found.output, found.log_partition
-                self._judge(cell, rows, view.lost, mass)
-                return
-            mass = np.exp(found.log_partition - own)
-            total += mass[:, np.newaxis] * np.concatenate([np.ones((len(rows), 1)), found.output], axis=1)
-        mass = total[:, 0]
-        self.output[rows] = total[:, 1:] / mass[:, np.newaxis]
-        self.log_partition[rows] = own + np.log(mass)
-        self._judge(cell, rows, view.lost, mass)
-
-    def _judge(self, cell: int, rows: NDArray[np.int64], lost: float, mass: Array) -> None:
-        """Keep the bound of the error, and compute over all keys what would break the promise."""
-        least = float(mass.min())
-        bound = 2.0 * lost / (least - lost) if least > lost else math.inf
-        if not bound <= self.accuracy:
-            part = Pairs(self.pairs.form, self.pairs.queries[rows], self.points, self.pairs.coefficients)
-            found = dense.attention(part, self.relative, log_weights=self.added)
-            self.output[rows], self.log_partition[rows] = found[:2]
-            bound = 0.0
-        self.errors[cell] = bound
-
-    def _view(self, cell: int, level: float, slope: Array) -> _View:
-        """Return what a cell of queries sees, box by box."""
-        k = self.keys
-        centre, half = (a[cell][:, np.newaxis] for a in (self.queries.boxes.centres, self.queries.boxes.halves))
-        there, wide = k.boxes.centres.T, k.boxes.halves.T
-        constant = k.levels - level
-        if self.distance:
-            away = there - centre
-            constant = constant - 0.5 * self.beta * np.square(away).sum(axis=0)
-            a, b = self.beta * away, -self.beta * away
+    def _rows(self, cell: Cell, view: View) -> float:
+        """Compute the rows of a cell and return the bound of their errors."""
+        plan = self.plan
+        x = plan.pairs.queries[cell.rows] - cell.centre
+        unit = plan.unit(cell, x)
+        direct = np.flatnonzero(view.modes == NONE)
+        if direct.size == view.modes.size:
+            output, log_partition = self._exact(cell.rows, plan.keys.boxes.members(view.near))
+            mass = np.exp(np.minimum(log_partition - unit, 700.0))
         else:
-            constant = constant + self.beta * (centre * there).sum(axis=0)
-            a, b = self.beta * there, np.broadcast_to(self.beta * centre, there.shape)
-        a = a - slope[:, np.newaxis]
-        b = b - k.slopes
-        tilt = half * a
-        turn = self.beta * half
-        high = constant + np.maximum(tilt + wide * np.abs(b + turn), wide * np.abs(b - turn) - tilt).sum(axis=0)
-        near, dropped = _choice(high, self.accuracy / 8.0)
-        a, b, high, constant, wide = a[:, near], b[:, near], high[near], constant[near], wide[:, near]
-        budget = self.accuracy / (4.0 * max(near.size, 1))
-        peaks = np.exp(high)
-        here = chebyshev.share(half * (np.abs(a) + abs(self.beta) * wide), self.p)
-        keys = chebyshev.share(wide * (np.abs(b) + abs(self.beta) * half), self.p)
-        errors = np.zeros((4, near.size))
-        for mode, share in ((_QUERIES, here), (_KEYS, keys), (_BOTH, here + chebyshev.lebesgue(self.p) * keys)):
-            errors[mode] = peaks * np.expm1(np.log1p(share).sum(axis=0))
-        sizes = self.stands[1] * k.boxes.sizes[near]
-        number = self.stands[0] * self.queries.boxes.sizes[cell]
-        work = self.costs[:, np.newaxis] * np.stack([number * sizes, sizes, np.full_like(sizes, number), np.ones_like(sizes)])
-        work[(errors > budget) & (np.arange(4) > _NONE)[:, np.newaxis]] = np.inf
-        work[1:, peaks > _HIGH] = np.inf
-        work[_KEYS:, ~k.large[near]] = np.inf
-        if not self.queries.large[cell]:
-            work[[_QUERIES, _BOTH]] = np.inf
-        modes = np.argmin(work, axis=0)
-        spent = float(work[modes, np.arange(near.size)].sum())
-        lost = dropped + float(errors[modes, np.arange(near.size)].sum())
-        return _View(near, modes, a, b, constant, level, slope, lost, spent)
+            total = self._interpolated(cell, view, x)
+            if direct.size:
+                part = self._exact(cell.rows, plan.keys.boxes.members(view.near[direct]))
+                scale = np.exp(part[1] - unit)
+                total[:, 0] += scale
+                total[:, 1:] += scale[:, np.newaxis] * part[0]
+            mass = total[:, 0]
+            output, log_partition = total[:, 1:] / mass[:, np.newaxis], unit + np.log(mass)
+        lost = view.lost + np.exp(np.minimum(cell.before - unit, 700.0))
+        bound = 2.0 * float(np.where(mass > lost, lost / (mass - lost), np.inf).max())
+        if not bound <= plan.accuracy:
+            output, log_partition = self._exact(cell.rows, np.arange(len(plan.points)))
+            bound = 0.0
+        self.output[cell.rows], self.log_partition[cell.rows] = output, log_partition
+        return bound
 
+    def _exact(self, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> tuple[Array, Array]:
+        """Return output and log-partition of some rows over some keys."""
+        plan = self.plan
+        part = Pairs(plan.pairs.form, plan.pairs.queries[rows], plan.points[seats], plan.pairs.coefficients)
+        found = dense.attention(part, self.relative[seats], log_weights=plan.added[seats])
+        return found.output, found.log_partition
 
-_NONE, _QUERIES, _KEYS, _BOTH = range(4)
+    def _interpolated(self, cell: Cell, view: View, x: Array) -> Array:
+        """Return masses and sums of values (rows, columns) over the boxes that are interpolated on any side."""
+        total = np.zeros((len(x), self.columns.shape[1]))
+        places = cell.half[:, np.newaxis] * self.grid
+        both, single = (np.flatnonzero(view.modes == mode) for mode in (BOTH, QUERIES))
+        if both.size or single.size:
+            tensor = np.zeros(self._shape())
+            step = max(1, _BATCH // tensor.size)
+            for start in range(0, both.size, step):
+                tensor += self._carried(view, both[start : start + step], places)
+            if single.size:
+                tensor += self._gathered(view, single, places)
+            total += chebyshev.read(self._basis(x, cell.half), tensor)
+        for i in np.flatnonzero(view.modes == KEYS):
+            total += self._read(view, int(i), x)
+        return total
 
+    def _carried(self, view: View, some: NDArray[np.int64], places: Array) -> Array:
+        """Return what boxes of keys bring to the nodes of the queries, from their own nodes."""
+        plan = self.plan
+        matrices = []
+        for f in range(plan.d):
+            here = places[f][np.newaxis, :, np.newaxis]
+            there = (plan.keys.boxes.halves[view.near[some], f][:, np.newaxis] * self.grid)[:, np.newaxis]
+            a, b = (slopes[f, some][:, np.newaxis, np.newaxis] for slopes in (view.a, view.b))
+            exponent = a * here + b * there + plan.beta * here * there
+            if f == 0:
+                exponent += view.constant[some][:, np.newaxis, np.newaxis]
+            matrices.append(np.exp(exponent))
+        return chebyshev.carry(matrices, self.moments[self.seats[view.near[some]]])
 
-class _View(NamedTuple):
-    """The boxes of keys that matter to a cell of queries, how each is summed, and what is lost by it."""
+    def _gathered(self, view: View, some: NDArray[np.int64], places: Array) -> Array:
+        """Return what the keys of some boxes bring to the nodes of the queries."""
+        plan = self.plan
+        seats = plan.keys.boxes.members(view.near[some])
+        sizes = plan.keys.boxes.sizes[view.near[some]]
+        y = plan.y[seats].T
+        a, b, constant = (np.repeat(given[..., some], sizes, axis=-1) for given in (view.a, view.b, view.constant))
+        masses = np.exp(constant + (b * y).sum(axis=0))
+        slopes = a + plan.beta * y
+        waves = [np.exp(np.outer(slope, place)) for slope, place in zip(slopes, places, strict=True)]
+        return chebyshev.gather(waves, masses[:, np.newaxis] * self.columns[seats])
 
-    near: NDArray[np.int64]
-    modes: NDArray[np.int64]
-    a: Array
-    b: Array
-    constant: Array
-    level: float
-    slope: Array
-    lost: float
-    work: float
-    """a guess, in nanoseconds"""
+    def _read(self, view: View, i: int, x: Array) -> Array:
+        """Return what one box of keys brings to the queries, from its nodes."""
+        plan = self.plan
+        box = int(view.near[i])
+        places = plan.keys.boxes.halves[box][:, np.newaxis] * self.grid
+        slopes = view.b[:, i][:, np.newaxis] + plan.beta * x.T
+        waves = [np.exp(np.outer(slope, place)) for slope, place in zip(slopes, places, strict=True)]
+        masses = np.exp(view.constant[i] + x @ view.a[:, i])
+        found: Array = masses[:, np.newaxis] * chebyshev.read(waves, self.moments[self.seats[box]])
+        return found
 
 
 def cost(pairs: Pairs, m: int, n: int, d_v: int, accuracy: float) -> float:
@@ -419,25 +270,6 @@ def cost(pairs: Pairs, m: int, n: int, d_v: int, accuracy: float) -> float:
     part = Pairs(pairs.form, *few, pairs.coefficients)
     try:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"), quiet_blas():
-            plan = _Sums(part, np.zeros((len(few[1]), d_v)), np.zeros(len(few[1])), accuracy, stands)
-            return plan.work()
+            return Plan(part, d_v + 1, np.zeros(len(few[1])), accuracy, stands).work()
     except (ValueError, OverflowError):
         return math.inf
-
-
-def _degree(accuracy: float) -> int:
-    """Return the number of nodes on each axis at which boxes that are read most are within the accuracy."""
-    slope = np.array([_REACH * (_REACH + 3.0)])
-    return next(p for p in range(4, 100) if chebyshev.share(slope, p)[0] <= 1e-3 * accuracy)
-
-
-def _choice(high: Array, budget: float) -> tuple[NDArray[np.int64], float]:
-    """Return the boxes to keep, in order, and the sum of what the others bring, at most the budget."""
-    faint = math.log(budget / (2.0 * high.size))
-    kept = np.flatnonzero(~(high <= faint))
-    shares = np.exp(np.minimum(high[kept], 1.0))
-    order = np.argsort(shares)
-    sums = np.cumsum(shares[order])
-    more = int(np.searchsorted(sums, 0.5 * budget, side="right"))
-    dropped = float(np.exp(high[high <= faint]).sum()) + (float(sums[more - 1]) if more else 0.0)
-    return np.sort(kept[order[more:]]), dropped
