@@ -287,7 +287,9 @@ def test_cost():
 def test_an_overflow_names_the_query():
     q = np.zeros((200, 2))
     q[150] = 1e200
-    with pytest.raises(ValueError, match=r"^score: expected sizes that float64 can hold, got an overflow for query 150$"):
+    with pytest.raises(
+        ValueError, match=r"^score: expected sizes that float64 can hold, got an overflow for query 150$"
+    ):
         cells.attention(pairs_of(Form.DISTANCE, q, np.zeros((3, 2)), 1.0), np.zeros((3, 1)))
 
 

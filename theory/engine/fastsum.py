@@ -200,7 +200,7 @@ def _outside(pairs: Pairs) -> NDArray[np.int64]:
     with np.errstate(over="ignore"):
         out = ((queries < low - _AWAY * width) | (queries > high + _AWAY * width)).any(axis=0)
     far = np.flatnonzero(out)
-    return far if _FEW < far.size * pairs.keys.shape[0] and far.size < out.size else none
+    return far if far.size * pairs.keys.shape[0] > _FEW and far.size < out.size else none
 
 
 def _part(pairs: Pairs, rows: NDArray[np.int64]) -> Pairs:

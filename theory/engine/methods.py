@@ -1,4 +1,4 @@
-"""One door to attention: dense, by fast sums, over neighbours or over cells, whichever keeps the promise at the least cost."""
+"""One door to attention: dense, fast sums, neighbours or cells, whichever keeps the promise at the least cost."""
 
 from __future__ import annotations
 
