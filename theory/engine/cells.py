@@ -267,7 +267,7 @@ def cost(pairs: Pairs, m: int, n: int, d_v: int, accuracy: float) -> float:
         return math.inf
     few = [np.ascontiguousarray(cloud[:: 1 + len(cloud) // _FEW]) for cloud in (pairs.queries, pairs.keys)]
     stands = m / len(few[0]), n / len(few[1])
-    part = Pairs(pairs.form, *few, pairs.coefficients)
+    part = Pairs(pairs.form, few[0], few[1], pairs.coefficients)
     try:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"), quiet_blas():
             return Plan(part, d_v + 1, np.zeros(len(few[1])), accuracy, stands).work()
