@@ -35,7 +35,7 @@ class Boxes(NamedTuple):
         return ranks
 
 
-def cut(points: Array, reach: float, least: int) -> Boxes:
+def cut(points: Array, reach: float, least: int, loose: float = 4.0) -> Boxes:
     """Halve the box around a cloud until no part is wider than wanted, or few points are left in it.
 
     Parameters
@@ -45,7 +45,9 @@ def cut(points: Array, reach: float, least: int) -> Boxes:
     reach : float
         Half the widest side that is wanted, positive, possibly infinite.
     least : int
-        A box of so many points is not cut again, nor one of eight times as many within four times that width.
+        A box of so many points is not cut again.
+    loose : float, default 4
+        Nor is one of eight times as many points that is no wider than so many times what is wanted.
 
     Returns
     -------
@@ -64,7 +66,7 @@ def cut(points: Array, reach: float, least: int) -> Boxes:
         axis = int(np.argmax(half))
         wide = half[axis] / reach
         number = stop - start
-        if wide <= 1.0 or number <= least or (number <= 8 * least and wide <= 4.0) or half[axis] == 0.0:
+        if wide <= 1.0 or number <= least or (number <= 8 * least and wide <= loose) or half[axis] == 0.0:
             centre = 0.5 * low + 0.5 * high
             starts.append(start)
             centres.append(centre)

@@ -116,7 +116,9 @@ class Plan:
             max(1, int(max(_LEAST, stand * len(cloud) / _MOST) / stand))
             for cloud, stand in zip((pairs.queries, pairs.keys), stands, strict=True)
         ]
-        self.queries = boxes.cut(pairs.queries, self.reaches[0], leasts[0])
+        self.queries = boxes.cut(
+            pairs.queries, self.reaches[0], leasts[0], loose=math.inf
+        )  # wide ones are halved later
         found = boxes.cut(pairs.keys, self.reaches[1], leasts[1])
         self.points = pairs.keys[found.order]
         self.added = added[found.order]
