@@ -15,12 +15,12 @@ PAIRS = SquaredDistance(1.0).pairs(X, X)
 
 @pytest.mark.parametrize("method", ["", "fast", "Dense", None, 1])
 def test_unknown_method(method):
-    with pytest.raises(ValueError, match=r"^method: expected one of dense, nufft, local, auto, got ") as caught:
+    with pytest.raises(ValueError, match=r"^method: expected one of dense, nufft, local, cells, auto, got ") as caught:
         engine.attention(PAIRS, X, method=method)
     assert str(caught.value).endswith(repr(method))
 
 
-@pytest.mark.parametrize("method", ["nufft", "local"])
+@pytest.mark.parametrize("method", ["nufft", "local", "cells"])
 @pytest.mark.parametrize("other", [{"visible": np.full(30, 3)}, {"precision": "single"}])
 def test_fast_methods_know_no_mask_and_no_single_precision(method, other):
     with pytest.raises(ValueError, match=rf"^method: expected dense under a mask or in .*, got '{method}'$"):

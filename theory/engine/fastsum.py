@@ -12,7 +12,8 @@ about the middle of their range, in units of half of it, so mass and numerator a
 .. math:: |\delta\,\text{output}| \le \frac{2\eta}{P - \eta} \max|v|, \qquad |\delta \log P| \le \frac{\eta}{P - \eta} .
 
 Rows whose mass comes out below :math:`(2/\alpha + 2)\,\eta` may break the promise :math:`\alpha`. They are *faint* and
-computed exactly, over all keys. All other rows keep it if the measured part holds.
+computed exactly, over all keys, or where that is long over cells (:mod:`theory.engine.cells`), which are right to a
+share of each row's own partition. All other rows keep it if the measured part holds.
 
 Apart from this, positions are rounded to :math:`2^{-53}` of the period: a kernel of width :math:`w` in a box of period
 :math:`L` loses about :math:`2^{-53} L/w` where few keys share a row (measured), less where many average it out.
@@ -33,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from theory.engine import dense, gauge, spectrum, transform
+from theory.engine import cells, dense, gauge, spectrum, transform
 from theory.engine.demands import demand
 from theory.engine.pairs import Array, AttentionResult, Form, Pairs
 from theory.engine.threads import threads
@@ -48,6 +49,8 @@ _FINEST = 5e-15  # measured: no smaller error was seen at a smaller tolerance of
 _NOISE = 1.75  # measured: a pair of transforms lost at most 1.45 eps of the peak; an eighth more for the series
 _SHARE = 1e-3  # chosen: tolerance of the transform in units of the accuracy, so that few rows are faint
 _POSITION = 2.0**-54  # measured: by how much of the shortest wave a position is rounded
+_FEW = 2**28  # chosen: pairs of faint rows above which cells are taken, a quarter of a second
+_AWAY = 4.0  # chosen: widths of the kernel between a far query and the box of the keys
 _EXACT = 2**32  # chosen: pairs that may be spent on faint rows, some seconds
 _POINT, _SPREAD, _GRID, _ROW = 60.0, 0.4, 1.0, 3.0  # measured: in pairs of the dense method, see ``cost``
 
@@ -72,8 +75,8 @@ def attention(
     Returns
     -------
     AttentionResult
-        ``error`` is the largest error of an output that the check saw. It depends on the number of threads by
-        rounding only.
+        ``error`` is the largest error of an output that the check saw, or that faint rows certify where they were
+        computed over cells; then the method is ``nufft+cells``. It depends on the number of threads by rounding only.
 
     Raises
     ------
@@ -85,6 +88,16 @@ def attention(
     """
     added = np.zeros(pairs.keys.shape[0]) if log_weights is None else log_weights
     demand(pairs, values, added, accuracy, method="nufft", forms=FORMS, within=ACCURACY, dimensions=DIMENSIONS)
+    far = _outside(pairs)
+    if far.size:
+        near = np.setdiff1d(np.arange(pairs.queries.shape[0]), far)
+        parts = [
+            attention(_part(pairs, near), values, log_weights=added, accuracy=accuracy),
+            cells.attention(_part(pairs, far), values, log_weights=added, accuracy=accuracy),
+        ]
+        order = np.argsort(np.concatenate([near, far]))
+        output, log_partition = (np.concatenate([part[i] for part in parts])[order] for i in (0, 1))
+        return AttentionResult(output, log_partition, "nufft+cells", max(part.error for part in parts))
     columns = spectrum.by_axes(values)
     centre = spectrum.middle(columns)
     half = 0.5 * columns.max(axis=1, keepdims=True)
@@ -105,14 +118,19 @@ def attention(
         if reached > accuracy + found.rounding:
             continue
         faint = np.flatnonzero(found.faint)
-        if faint.size * values.shape[0] > _EXACT:
+        method = "nufft"
+        if faint.size * values.shape[0] > _FEW and pairs.form in cells.FORMS:
+            part = cells.attention(_part(pairs, faint), values, log_weights=added, accuracy=accuracy)
+            output[faint], log_partition[faint] = part[:2]
+            method, error = "nufft+cells", max(error, part.error)
+        elif faint.size * values.shape[0] > _EXACT:
             raise ValueError(
                 f"method: expected partitions of like size for accuracy {accuracy:g}, got {faint.size} of "
                 f"{output.shape[0]} rows that need every key"
             )
-        if faint.size:
+        elif faint.size:
             output[faint], log_partition[faint] = dense.attention(_part(pairs, faint), values, log_weights=added)[:2]
-        return AttentionResult(output, log_partition, "nufft", error)
+        return AttentionResult(output, log_partition, method, error)
     raise ArithmeticError(f"accuracy: expected an error of at most {accuracy:g}, got {reached:.3g}")
 
 
@@ -168,6 +186,23 @@ def _sums(
     return _Sums(output, np.log(mass) + top + rise, faint, _rounding(pairs, tilted, rise))
 
 
+def _outside(pairs: Pairs) -> NDArray[np.int64]:
+    """Return the queries that are faint at first sight and would widen the grid: those far from all keys, if not all.
+
+    As many as would be computed exactly anyway may stay.
+    """
+    none = np.arange(0)
+    if pairs.form is not Form.DISTANCE or not pairs.coefficients[0] > 0.0:
+        return none
+    width = math.sqrt(0.5 / float(pairs.coefficients[0]))
+    queries, keys = spectrum.by_axes(pairs.queries), spectrum.by_axes(pairs.keys)
+    low, high = keys.min(axis=1, keepdims=True), keys.max(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        out = ((queries < low - _AWAY * width) | (queries > high + _AWAY * width)).any(axis=0)
+    far = np.flatnonzero(out)
+    return far if far.size * pairs.keys.shape[0] > _FEW and far.size < out.size else none
+
+
 def _part(pairs: Pairs, rows: NDArray[np.int64]) -> Pairs:
     """Return the pairs of some queries."""
     return Pairs(pairs.form, pairs.queries[rows], pairs.keys, pairs.coefficients)
@@ -197,6 +232,11 @@ def cost(pairs: Pairs, m: int, n: int, d_v: int, accuracy: float) -> float:
     if not (pairs.form in FORMS and d <= DIMENSIONS and ACCURACY[0] <= accuracy <= ACCURACY[1]):
         return math.inf
     c = float(pairs.coefficients[0])
+    far = _outside(pairs) if math.isfinite(c) else np.arange(0)
+    if far.size:
+        near = np.setdiff1d(np.arange(m), far)
+        beyond = cells.cost(_part(pairs, far), far.size, n, d_v, accuracy)
+        return beyond + cost(_part(pairs, near), near.size, n, d_v, accuracy)
     eps = _tolerance(accuracy)
     if not math.isfinite(c) or (c < 0.0 and pairs.form is not Form.DOT):
         return math.inf

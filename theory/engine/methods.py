@@ -1,4 +1,4 @@
-"""One door to attention: dense, by fast sums or over neighbours, whichever keeps the promise at the least cost."""
+"""One door to attention: dense, fast sums, neighbours or cells, whichever keeps the promise at the least cost."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from theory._validate import as_between
 from theory.engine import dense
 from theory.engine.pairs import Array, AttentionResult, Counts, Pairs
 
-METHODS = ("dense", "nufft", "local", "auto")
+METHODS = ("dense", "nufft", "local", "cells", "auto")
 _SMALL = 1 << 20  # measured: pairs that the dense method does before another one has looked at its input
+_LARGE = 1 << 28  # measured: the same for cells, which look at some thousand tokens
 
 
 class Costs(NamedTuple):
@@ -18,6 +19,7 @@ class Costs(NamedTuple):
     dense: float
     nufft: float
     local: float
+    cells: float = float("inf")
 
 
 def costs(pairs: Pairs, values: Array, accuracy: float) -> Costs:
@@ -27,9 +29,11 @@ def costs(pairs: Pairs, values: Array, accuracy: float) -> Costs:
     d_v = values.shape[1]
     if m * n <= _SMALL:
         return Costs(float(m * n), float("inf"), float("inf"))
-    from theory.engine import fastsum, local  # noqa: PLC0415  load FINUFFT and the k-d trees
+    from theory.engine import cells, fastsum, local  # noqa: PLC0415  load FINUFFT and the k-d trees
 
-    return Costs(float(m * n), fastsum.cost(pairs, m, n, d_v, accuracy), local.cost(pairs, m, n, d_v, accuracy))
+    over_cells = cells.cost(pairs, m, n, d_v, accuracy) if m * n > _LARGE else float("inf")
+    sums = fastsum.cost(pairs, m, n, d_v, accuracy)
+    return Costs(float(m * n), sums, local.cost(pairs, m, n, d_v, accuracy), over_cells)
 
 
 def attention(
@@ -42,10 +46,11 @@ def attention(
     ----------
     pairs, values, log_weights, visible, precision
         As in :func:`theory.engine.dense.attention`.
-    method : {"dense", "nufft", "local", "auto"}
-        ``dense`` is exact for any score. ``nufft`` (:mod:`theory.engine.fastsum`) and ``local``
-        (:mod:`theory.engine.local`) cost about as much as the tokens, not their pairs, and keep to ``accuracy``; they
-        know no mask and no single precision. ``auto`` takes the cheapest one that applies.
+    method : {"dense", "nufft", "local", "cells", "auto"}
+        ``dense`` is exact for any score. ``nufft`` (:mod:`theory.engine.fastsum`), ``local``
+        (:mod:`theory.engine.local`) and ``cells`` (:mod:`theory.engine.cells`) cost about as much as the tokens, not
+        their pairs, and keep to ``accuracy``; they know no mask and no single precision. ``auto`` takes the cheapest
+        one that applies.
     accuracy : float, default 1e-12
         Largest error of any entry of the output beyond rounding, in units of the largest size of a value; not used by
         ``dense``, which has none.
@@ -70,7 +75,7 @@ def attention(
     if accuracy in (0.0, 1.0):
         raise ValueError(f"accuracy: expected a number between 0 and 1, got {accuracy!r}")
     plain = visible is None and precision == "double"
-    if method in ("nufft", "local") and not plain:
+    if method in ("nufft", "local", "cells") and not plain:
         raise ValueError(f"method: expected dense under a mask or in single precision, got {method!r}")
     if method == "auto" and plain:
         estimate = costs(pairs, values, accuracy)._asdict()
@@ -81,7 +86,7 @@ def attention(
                 return _fast(name, pairs, values, log_weights, accuracy)
             except (ValueError, ArithmeticError):  # out of its reach, as only its own look at the rows can tell
                 continue
-    elif method in ("nufft", "local"):
+    elif method in ("nufft", "local", "cells"):
         return _fast(method, pairs, values, log_weights, accuracy)
     return dense.attention(pairs, values, log_weights=log_weights, visible=visible, precision=precision)
 
@@ -91,6 +96,10 @@ def _fast(method: str, pairs: Pairs, values: Array, log_weights: Array | None, a
         from theory.engine import fastsum  # noqa: PLC0415  loads FINUFFT
 
         return fastsum.attention(pairs, values, log_weights=log_weights, accuracy=accuracy)
+    if method == "cells":
+        from theory.engine import cells  # noqa: PLC0415  as the others, only where it is asked for
+
+        return cells.attention(pairs, values, log_weights=log_weights, accuracy=accuracy)
     from theory.engine import local  # noqa: PLC0415  loads the k-d trees
 
     return local.attention(pairs, values, log_weights=log_weights, accuracy=accuracy)

@@ -60,7 +60,7 @@ class AttentionResult(NamedTuple):
     log_partition: Array
     """shape (m,): logarithm of the sum of ``exp(score + log_weight)`` over the keys seen"""
     method: str = "dense"
-    """how it was computed: ``dense``, ``nufft`` or ``local``"""
+    """how it was computed: ``dense``, ``nufft``, ``local`` or ``cells``, or several of them with a plus between"""
     error: float = 0.0
     """of any entry of the output, beyond rounding, in units of the largest size of a value; see the method"""
 
