@@ -106,6 +106,8 @@ def _ball(value: Any) -> Any:
 
 def as_ball(value: Any, name: str) -> Any:
     """Return the ball of a number, or the ball that was given, which must be finite."""
+    if isinstance(value, float) and math.isfinite(value) or type(value) is int:  # as most are
+        return flint.arb(float(value) if isinstance(value, float) else value)
     try:
         ball = value if isinstance(value, flint.arb) else _ball(balls(value)[()])
     except (TypeError, ValueError) as error:
@@ -275,7 +277,7 @@ def sup_over(expression: str, *, tolerance: float = 1e-6, boxes: int = 200_000, 
     if not 1 <= len(box) <= 4:
         raise ValueError(f"box: expected one to four variables, got {len(box)}")
     try:
-        domain = tuple((Fraction(a), Fraction(b)) for a, b in box.values())
+        domain = tuple((_rational(a), _rational(b)) for a, b in box.values())
     except (ValueError, OverflowError) as error:
         raise ValueError(f"box: expected finite numbers for every variable, got {box}") from error
     except TypeError as error:
@@ -289,20 +291,24 @@ def sup_over(expression: str, *, tolerance: float = 1e-6, boxes: int = 200_000, 
         return _branch_and_bound(_compiled(expression, tuple(box)), tuple(box), domain, tolerance, boxes)
 
 
-_SPECK = Fraction(1, 2**64)  # taken: the side of a box, as a part of the domain's, at which a supremum is unbounded
-Box = tuple[tuple[Fraction, Fraction], ...]
+_SPECK = flint.fmpq(1, 2**64)  # taken: the side of a box, as a part of the domain's, at which a supremum is unbounded
+Box = tuple[tuple[Any, Any], ...]  # rational numbers of FLINT's, ten times as fast as those of Python
 
 
-def _volume(box: Box) -> Fraction:
-    return math.prod((b - a for a, b in box), start=Fraction(1))
+def _rational(value: Any) -> Any:
+    return flint.fmpq(*Fraction(value).as_integer_ratio())
+
+
+def _volume(box: Box) -> Any:
+    return math.prod((b - a for a, b in box), start=flint.fmpq(1))
 
 
 def _branch_and_bound(
     f: Callable[..., Any], names: tuple[str, ...], domain: Box, tolerance: float, boxes: int
 ) -> Interval:
     def bounds(part: Box) -> tuple[float, float]:
-        over = hull(f({n: _ball(a).union(_ball(b)) for n, (a, b) in zip(names, part, strict=True)}))
-        point = hull(f({n: _ball((a + b) / 2) for n, (a, b) in zip(names, part, strict=True)}))
+        over = hull(f({n: flint.arb(a).union(flint.arb(b)) for n, (a, b) in zip(names, part, strict=True)}))
+        point = hull(f({n: flint.arb((a + b) / 2) for n, (a, b) in zip(names, part, strict=True)}))
         if math.isinf(point.hi):
             raise ValueError(
                 f"expression: expected a finite value at {[str((a + b) / 2) for a, b in part]}, got {point}"
@@ -325,6 +331,6 @@ def _branch_and_bound(
             low, high = bounds(child)
             best = max(best, low)
             heapq.heappush(leaves, (-high, next(order), child))
-    if sum((_volume(leaf[2]) for leaf in leaves), start=Fraction(0)) != _volume(domain):
+    if sum((_volume(leaf[2]) for leaf in leaves), start=flint.fmpq(0)) != _volume(domain):
         raise ArithmeticError("the boxes examined do not tile the domain")
     return Interval(best, max(best, -leaves[0][0]), Kind.PROVED)
