@@ -15,7 +15,7 @@ import ast
 import heapq
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
@@ -106,7 +106,7 @@ def _ball(value: Any) -> Any:
 
 def as_ball(value: Any, name: str) -> Any:
     """Return the ball of a number, or the ball that was given, which must be finite."""
-    if isinstance(value, float) and math.isfinite(value) or type(value) is int:  # as most are
+    if (isinstance(value, float) and math.isfinite(value)) or type(value) is int:  # as most are
         return flint.arb(float(value) if isinstance(value, float) else value)
     try:
         ball = value if isinstance(value, flint.arb) else _ball(balls(value)[()])
@@ -140,6 +140,16 @@ def variable(length: int) -> NDArray[np.object_]:
     t = np.empty((), dtype=object)  # without dimensions, so that it broadcasts against arrays of balls
     t[()] = flint.arb_series([0, 1], length)
     return t
+
+
+def power_series(coefficients: Sequence[Any]) -> Any:
+    """Return the power series of these balls, known as far as they go."""
+    return flint.arb_series(list(coefficients), len(coefficients))
+
+
+def ball_matrix(rows: Sequence[Sequence[Any]]) -> Any:
+    """Return a matrix of balls; a product of two is faster than one of arrays, and ``entries`` lists it by rows."""
+    return flint.arb_mat([list(row) for row in rows])
 
 
 def coefficient(series: Any, k: int) -> Any:
