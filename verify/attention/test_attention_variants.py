@@ -22,6 +22,7 @@ from theory.evidence import (
     hypothesis,
     verifies,
 )
+from theory.evidence.once import once
 from verify import textbook
 from verify.textbook import balls, hull
 
@@ -29,6 +30,12 @@ PLAIN = DotProduct(scale=1.0)
 FLAT = DotProduct(scale=0.01)  # nearly equal weights: what is seen through many layers stays above the rounding
 DROPOUT = ("srivastava2014",)
 HALVES = np.array([0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.0078125])  # sums to one exactly
+
+
+@once
+def dropped(law, masks, rate):
+    """A law with the weights dropped that each mask drops."""
+    return np.stack([drop_weights(exact(law), mask, rate) for mask in masks])
 
 
 @verifies(
@@ -52,7 +59,7 @@ def test_dropout(run, *, renormalised=False, power=1, summed=1, none=0.0):
     for p, rate in itertools.product(laws, run.pick(quick=(0.25, 0.1), paper=(0.25, 0.5, 0.1))):
         r = Fraction(rate)
         chances = hull(balls([(1 - r) ** int(mask.sum()) * r ** int((~mask).sum()) for mask in masks]))
-        rows = np.stack([drop_weights(exact(p), mask, rate) for mask in masks])
+        rows = dropped(p, masks, rate)
         if renormalised:
             rows = rows / np.where(masks.any(axis=1), rows.sum(axis=1), 1.0)[:, np.newaxis]
         law = textbook.fractions(p)

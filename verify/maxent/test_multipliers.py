@@ -18,9 +18,12 @@ from theory.evidence import (
     limit,
     verifies,
 )
+from theory.evidence.once import once
 from theory.maxent import softmax, softmax_value
 from theory.maxent.gibbs import divergence, entropy, gibbs_law, match_moments, mean_multiplier
 from verify import textbook
+
+multiplier_of, law_of = once(mean_multiplier), once(gibbs_law)
 
 JAYNES = ("jaynes1957", "csiszar1975")
 SIZES = (2.0**-40, 1.0, 2.0**40)
@@ -193,10 +196,10 @@ def test_boundary(run, *, factor=1.0, tied=True, floor=0.0, more=()):
         for epsilon in short:
             left = ball(max(epsilon, floor * delta))
             odds = ball(n - top) * (ball(delta) - left) / (m * left)
-            steep = mean_multiplier(s, exact(s).max() - epsilon) * reach
+            steep = multiplier_of(s, exact(s).max() - epsilon) * reach
             relation = equals if shape == "two" else at_least
             yield relation(steep, factor * np.log(odds), scale=1, part="multiplier", epsilon=epsilon, **case)
         for steep in (1.0, 8.0, 64.0):
-            law = gibbs_law(steep / reach * exact(s)).weights
+            law = law_of(steep / reach * exact(s)).weights
             least = factor * delta / (1 + ball(m) / (n - top) * np.exp(ball(steep)))
             yield at_least(((s.max() - exact(s)) * law).sum(), least, part="mean", steepness=steep, **case)

@@ -135,7 +135,8 @@ def _functionals(degree: int, dim: int, pieces: int, bits: int) -> list[tuple[An
     r"""Return what takes the coefficients of k to those of :math:`kP_l` that count: their integral, and the last.
 
     The polynomial :math:`\sum_mt^m\sum_jk_jp_{m-j}` has half the integral
-    :math:`\sum_jk_j\sum_{m\ge j}p_{m-j}r^{m+1}/(m+1)`, over even m, and the coefficient :math:`\sum_jk_jp_{N-j}` of :math:`t^N`.
+    :math:`\sum_jk_j\sum_{m\ge j}p_{m-j}r^{m+1}/(m+1)`, over even m, and the coefficient :math:`\sum_jk_jp_{N-j}` of
+    :math:`t^N`.
     """
     with precision(bits):
         radius = ball(0).pi() / (2 * pieces)
