@@ -1,8 +1,8 @@
 """What a claim and its twins ask for with the same arguments, computed once.
 
 A twin changes a parameter of the check, and most of what the check measures stays. ``functools.cache`` serves where
-arguments can be hashed; :func:`once` where they are arrays, enclosures, measures or scores, of which it compares what is
-in them.
+arguments can be hashed; :func:`once` where they are arrays, enclosures, measures or scores, of which it compares what
+is in them.
 """
 
 from __future__ import annotations
