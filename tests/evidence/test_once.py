@@ -8,7 +8,7 @@ import pytest
 
 from theory.attention import DotProduct, Measure, SquaredDistance
 from theory.evidence import Interval, exact
-from theory.evidence.enclosure import precision
+from theory.evidence.enclosure import ball, balls, precision
 from theory.evidence.once import content, once
 
 X = np.array([[0.0], [1.0]])
@@ -29,7 +29,15 @@ def counted():
 def test_equal_content_is_computed_once():
     function, calls = counted()
     for _ in range(3):
-        function(X.copy(), exact(X), Measure(X, [0.25, 0.75]), [DotProduct(form=np.eye(1)), 1.0], at={"name": None})
+        function(
+            X.copy(),
+            exact(X),
+            balls(X),
+            ball("0.1"),
+            Measure(X, [0.25, 0.75]),
+            [DotProduct(form=np.eye(1)), 1.0],
+            at={"name": None},
+        )
     assert len(calls) == 1
 
 
@@ -41,6 +49,7 @@ def test_equal_content_is_computed_once():
         (X, np.nextafter(X, 2.0)), ([1.0], (1.0,)), (X, exact(X)), (exact(X), exact(X) * 3.0), (math.sin, math.cos),
         (Interval(0.0, 1.0), Interval(0.0, 2.0)), (Measure(X), Measure(X, [0.25, 0.75])),
         (partial(max, 1), partial(max, 2)),
+        (ball(1), ball(2)), (ball(1), ball(1).union(ball(1.5))), (ball(1), 1), (balls(X), balls(-X)),
         (DotProduct(scale=1.0), SquaredDistance(1.0)), ({"a": 1}, {"b": 1}),
     ],
 )  # fmt: skip

@@ -104,6 +104,13 @@ def _ball(value: Any) -> Any:
         raise TypeError(f"values: expected numbers, got {type(value).__name__}") from error
 
 
+def ball_digits(ball: Any) -> tuple[int, ...] | None:
+    """Return mantissa and exponent of middle and radius, by which a finite ball is told from others; else ``None``."""
+    if not isinstance(ball, flint.arb) or not ball.is_finite():
+        return None
+    return tuple(int(part) for end in (ball.mid(), ball.rad()) for part in end.man_exp())
+
+
 def as_ball(value: Any, name: str) -> Any:
     """Return the ball of a number, or the ball that was given, which must be finite."""
     if (isinstance(value, float) and math.isfinite(value)) or type(value) is int:  # as most are

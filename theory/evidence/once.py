@@ -19,7 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from theory._validate import as_callable
-from theory.evidence.enclosure import bits_in_force
+from theory.evidence.enclosure import ball_digits, bits_in_force
 from theory.evidence.intervals import Intervals
 
 P = ParamSpec("P")
@@ -33,7 +33,7 @@ def once(function: Callable[P, T]) -> Callable[P, T]:
     Parameters
     ----------
     function : callable
-        Deterministic and without effect; its arguments are numbers, texts, arrays, enclosures, functions, records of
+        Deterministic and without effect; its arguments are numbers, texts, arrays, enclosures, balls, functions, records of
         these such as measures and scores, or lists, tuples and mappings of them. An array that it returns is made
         read-only, since the next caller gets it, too.
 
@@ -73,6 +73,8 @@ def content(value: Any) -> Hashable:
     for kinds, told in _CONTENT:
         if isinstance(value, kinds) and not isinstance(value, np.ma.MaskedArray):
             return type(value), told(value)
+    if (digits := ball_digits(value)) is not None:
+        return type(value), digits
     if is_dataclass(value) and not isinstance(value, type):
         return type(value), tuple(content(getattr(value, field.name)) for field in fields(value))
     raise TypeError(f"value: expected numbers, arrays, enclosures or records of them, got {type(value).__name__}")

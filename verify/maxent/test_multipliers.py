@@ -83,6 +83,16 @@ def test_duality(run, *, feasible=True, reverse=False, summed=True, sign=1):
         yield equals(divergence(rival, even) + missed, short + lead, scale=size, part="Pythagoras", **case)
 
 
+@once
+def largest(s, e, relative):
+    """The largest entropy at a mean score, relative to the uniform law or to one that is not."""
+    found = match_moments(Measure(s[:, np.newaxis]), exact(s)[:, np.newaxis], exact([e]))
+    law = found.measure.weights
+    tilted = np.arange(1.0, s.size + 1) * 2 / (s.size * (s.size + 1))
+    value = -divergence(law, exact(tilted)) if relative else entropy(law)
+    return value + found.multiplier[0] * found.residual[0]  # to the mean that is prescribed
+
+
 @verifies(
     Claim(
         "maxent.entropy-slope",
@@ -98,13 +108,6 @@ def test_duality(run, *, feasible=True, reverse=False, summed=True, sign=1):
     hypothesis("relative", "the entropy is relative to a law that is not uniform", relative=True),
 )
 def test_entropy_slope(run, *, sign=-1, power=1, relative=False):
-    def largest(s, e):
-        found = match_moments(Measure(s[:, np.newaxis]), exact(s)[:, np.newaxis], exact([e]))
-        law = found.measure.weights
-        tilted = np.arange(1.0, s.size + 1) * 2 / (s.size * (s.size + 1))
-        value = -divergence(law, exact(tilted)) if relative else entropy(law)
-        return value + found.multiplier[0] * found.residual[0]  # to the mean that is prescribed
-
     cases = [(np.array([0.0, 1.0, 3.0]), 0.5)]
     for rng in run.draws(quick=4, paper=25):
         s = rng.normal(size=int(rng.integers(3, 9)))
@@ -113,12 +116,13 @@ def test_entropy_slope(run, *, sign=-1, power=1, relative=False):
         case = {"n": s.size, "multiplier": at}
         law = textbook.laws((balls(s) * ball(at))[np.newaxis])[0]
         mean = hull((law * balls(s)).sum())
-        multiplier = mean_multiplier(s, mean)
+        multiplier = multiplier_of(s, mean)
         claimed = textbook.laws((balls(s) * ball(at**power))[np.newaxis])[0]
         yield equals(softmax(multiplier * exact(s)), claimed, scale=1, part="law", **case)
         e = mean.mid
         steps = 0.2 * min(e - float(s.min()), float(s.max()) - e) * 0.5 ** np.arange(5)
-        slopes = [(largest(s, e + h) - largest(s, e - h)) / (exact(e + h) - (e - h)) for h in steps.tolist()]
+        rises = [largest(s, e + h, relative) - largest(s, e - h, relative) for h in steps.tolist()]
+        slopes = [rise / (exact(e + h) - (e - h)) for rise, h in zip(rises, steps.tolist(), strict=True)]
         rounded = multiplier - at  # of the mean
         yield equals(limit(slopes, order=2), sign * at**power + rounded, scale=1, part="slope", **case)
 
