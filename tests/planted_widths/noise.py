@@ -38,7 +38,7 @@ WIDTHS = [
     ("ends-dropped", _T + "test_fluctuation.py::test_a_coarse_rule_still_holds_the_moments",
      "particles/mean_field/self_normalised.py", "_around(rule + below * (1 + below) + above)", "_around(rule)"),
     ("panel-remainder", _T + "test_onset.py::test_few_panels_are_wide_and_not_wrong",
-     "particles/mean_field/zonal.py", "value + over[ell][_ORDER] * steps[_ORDER]", "value"),
+     "particles/mean_field/zonal.py", "value + rest * last", "value"),
     ("stages-exact", _T + "test_perturbation.py::test_the_bound_covers_the_rounding_of_a_run",
      "particles/dynamics/perturbation.py", "return count * (", "return 1e-3 * ("),
     ("potential-taken-as-right", _T + "test_sinkhorn.py::test_a_coupling_that_is_not_right_yet_encloses_the_limit",

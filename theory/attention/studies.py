@@ -102,6 +102,6 @@ def sampled_field(*, scale: str, root: int) -> Table:
         {"batch": b, "sizes": sizes, "repetitions": repetitions, "rng": stream("studies.sampled_field", b, root=root)}
         for b in range(BATCHES)
     ]
-    rows = [row for batch in sweep(_sampled, cases) for row in batch]
+    rows = [row for batch in sweep(_sampled, cases, pool=scale == "paper") for row in batch]
     columns = {name: [row[name] for row in rows] for name in ("batch", "n", "first", "second")}
     return Table(Kind.STATISTICAL, {"batch": "1", "n": "1", "first": "length", "second": "length^2"}, columns)

@@ -15,7 +15,7 @@ import ast
 import heapq
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
@@ -106,8 +106,17 @@ def _ball(value: Any) -> Any:
         raise TypeError(f"values: expected numbers, got {type(value).__name__}") from error
 
 
+def ball_digits(ball: Any) -> tuple[int, ...] | None:
+    """Return mantissa and exponent of middle and radius, by which a finite ball is told from others; else ``None``."""
+    if not isinstance(ball, flint.arb) or not ball.is_finite():
+        return None
+    return tuple(int(part) for end in (ball.mid(), ball.rad()) for part in end.man_exp())
+
+
 def as_ball(value: Any, name: str) -> Any:
     """Return the ball of a number, or the ball that was given, which must be finite."""
+    if (isinstance(value, float) and math.isfinite(value)) or type(value) is int:  # as most are
+        return flint.arb(float(value) if isinstance(value, float) else value)
     try:
         ball = value if isinstance(value, flint.arb) else _ball(balls(value)[()])
     except (TypeError, ValueError) as error:
@@ -140,6 +149,16 @@ def variable(length: int) -> NDArray[np.object_]:
     t = np.empty((), dtype=object)  # without dimensions, so that it broadcasts against arrays of balls
     t[()] = flint.arb_series([0, 1], length)
     return t
+
+
+def power_series(coefficients: Sequence[Any]) -> Any:
+    """Return the power series of these balls, known as far as they go."""
+    return flint.arb_series(list(coefficients), len(coefficients))
+
+
+def ball_matrix(rows: Sequence[Sequence[Any]]) -> Any:
+    """Return a matrix of balls; a product of two is faster than one of arrays, and ``entries`` lists it by rows."""
+    return flint.arb_mat([list(row) for row in rows])
 
 
 def coefficient(series: Any, k: int) -> Any:
@@ -278,7 +297,7 @@ def sup_over(expression: str, *, tolerance: float = 1e-6, boxes: int = 200_000, 
     if not 1 <= len(box) <= 4:
         raise ValueError(f"box: expected one to four variables, got {len(box)}")
     try:
-        domain = tuple((Fraction(a), Fraction(b)) for a, b in box.values())
+        domain = tuple((_rational(a), _rational(b)) for a, b in box.values())
     except (ValueError, OverflowError) as error:
         raise ValueError(f"box: expected finite numbers for every variable, got {box}") from error
     except TypeError as error:
@@ -292,20 +311,24 @@ def sup_over(expression: str, *, tolerance: float = 1e-6, boxes: int = 200_000, 
         return _branch_and_bound(_compiled(expression, tuple(box)), tuple(box), domain, tolerance, boxes)
 
 
-_SPECK = Fraction(1, 2**64)  # taken: the side of a box, as a part of the domain's, at which a supremum is unbounded
-Box = tuple[tuple[Fraction, Fraction], ...]
+_SPECK = flint.fmpq(1, 2**64)  # taken: the side of a box, as a part of the domain's, at which a supremum is unbounded
+Box = tuple[tuple[Any, Any], ...]  # rational numbers of FLINT's, ten times as fast as those of Python
 
 
-def _volume(box: Box) -> Fraction:
-    return math.prod((b - a for a, b in box), start=Fraction(1))
+def _rational(value: Any) -> Any:
+    return flint.fmpq(*Fraction(value).as_integer_ratio())
+
+
+def _volume(box: Box) -> Any:
+    return math.prod((b - a for a, b in box), start=flint.fmpq(1))
 
 
 def _branch_and_bound(
     f: Callable[..., Any], names: tuple[str, ...], domain: Box, tolerance: float, boxes: int
 ) -> Interval:
     def bounds(part: Box) -> tuple[float, float]:
-        over = hull(f({n: _ball(a).union(_ball(b)) for n, (a, b) in zip(names, part, strict=True)}))
-        point = hull(f({n: _ball((a + b) / 2) for n, (a, b) in zip(names, part, strict=True)}))
+        over = hull(f({n: flint.arb(a).union(flint.arb(b)) for n, (a, b) in zip(names, part, strict=True)}))
+        point = hull(f({n: flint.arb((a + b) / 2) for n, (a, b) in zip(names, part, strict=True)}))
         if math.isinf(point.hi):
             raise ValueError(
                 f"expression: expected a finite value at {[str((a + b) / 2) for a, b in part]}, got {point}"
@@ -328,6 +351,6 @@ def _branch_and_bound(
             low, high = bounds(child)
             best = max(best, low)
             heapq.heappush(leaves, (-high, next(order), child))
-    if sum((_volume(leaf[2]) for leaf in leaves), start=Fraction(0)) != _volume(domain):
+    if sum((_volume(leaf[2]) for leaf in leaves), start=flint.fmpq(0)) != _volume(domain):
         raise ArithmeticError("the boxes examined do not tile the domain")
     return Interval(best, max(best, -leaves[0][0]), Kind.PROVED)

@@ -12,6 +12,7 @@ option of the short name.
 from __future__ import annotations
 
 import copy
+import gc
 import inspect
 import math
 import os
@@ -48,6 +49,7 @@ _REFUSED = {  # marks that a claim cannot have, and what is expected instead
     "parametrize": "the cases in the check itself",
 }
 _FAULT = "so the statement, the instrument or the derived width is wrong", "but not that of every twin"  # if stated
+_YOUNG = 70_000  # taken: objects after which cycles are looked for; that takes a twentieth of a run at Python's 700
 _ROOTS = (".git", ".hg", "pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "setup.py")
 _LEAVES = {"skip": pytest.skip.Exception, "xfail": pytest.xfail.Exception, "exit": pytest.exit.Exception}
 
@@ -182,7 +184,7 @@ class ClaimItem(pytest.Function):
         foreign = self.stash.get(foreign_data, None)
         if foreign is not None:
             self.note(data=foreign)
-        with self._staying():
+        with self._staying(), _collecting_rarely():
             evidence = runner.decide(self.verification, run, fixtures=fixtures, case=case)
         self.note(**_facts(evidence))
         if case is not None:
@@ -253,6 +255,18 @@ class ClaimItem(pytest.Function):
         """Return the place of the check, and a name that ``-v`` leaves the node id alone for."""
         path, line, _ = super().reportinfo()
         return path, line, f"claim {self.name}"
+
+
+@contextmanager
+def _collecting_rarely() -> Iterator[None]:
+    """Let Python look for cycles a hundred times less often: checks make numbers, which have none."""
+    before = gc.get_threshold()
+    if gc.isenabled():
+        gc.set_threshold(_YOUNG, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, obj: object) -> list[pytest.Item] | None:

@@ -63,10 +63,14 @@ def integral_over(f: Callable[[Any], Any], lo: Any, hi: Any, *, exponent: Any = 
     while left:
         start, end, depth = left.pop()
         first = q != 0 and start is a
+        value = rest = (a * 0).log()
         try:
-            value, rest = _edge(f, start, end, q, t) if first else _panel(weighted, start, end, t)
+            rest, most = (_edge_rest if first else _panel_rest)(f if first else weighted, start, end, q, t)
+            if depth >= _DEPTH or not most.is_finite() or abs(rest) <= _SMALL * (1 + abs(done) + most.upper()):
+                value = _edge(f, start, end, q, t) if first else _panel(weighted, start, end, t)
         except (ValueError, ZeroDivisionError):
             value = rest = (a * 0).log()
+        # without the integral it is known already whether so large a remainder is too large
         small = value.is_finite() and rest.is_finite() and abs(rest) <= _SMALL * (1 + abs(done) + abs(value))
         if small or depth >= _DEPTH:
             done += value + rest
@@ -78,17 +82,30 @@ def integral_over(f: Callable[[Any], Any], lo: Any, hi: Any, *, exponent: Any = 
     return done
 
 
-def _panel(f: Callable[[Any], Any], start: Any, end: Any, t: Any) -> tuple[Any, Any]:
-    """Return the integral of the Taylor polynomial about the middle, and an enclosure of the remainder."""
+def _panel(f: Callable[[Any], Any], start: Any, end: Any, t: Any) -> Any:
+    """Return the integral of the Taylor polynomial about the middle."""
     centre, r = (start + end) / 2, (end - start) / 2
-    at, over = f(centre + t), f(start.union(end) + t)
-    value = 2 * sum((at[k] * r ** (k + 1) / (k + 1) for k in range(2, _ORDER, 2)), at[0] * r)
-    return value, over[_ORDER] * 2 * r ** (_ORDER + 1) / (_ORDER + 1)
+    at = f(centre + t)
+    return 2 * sum((at[k] * r ** (k + 1) / (k + 1) for k in range(2, _ORDER, 2)), at[0] * r)
 
 
-def _edge(f: Callable[[Any], Any], start: Any, end: Any, q: Any, t: Any) -> tuple[Any, Any]:
+def _panel_rest(f: Callable[[Any], Any], start: Any, end: Any, _q: Any, t: Any) -> tuple[Any, Any]:
+    """Return an enclosure of the remainder, and what that integral is at most in size."""
+    r = (end - start) / 2
+    over = f(start.union(end) + t)
+    rest = over[_ORDER] * 2 * r ** (_ORDER + 1) / (_ORDER + 1)
+    return rest, 2 * r * abs(over[0]) + abs(rest)
+
+
+def _edge(f: Callable[[Any], Any], start: Any, end: Any, q: Any, t: Any) -> Any:
     """Do the same about the left end, against the factor that is singular there."""
     w = end - start
-    at, over = f(start + t), f(start.union(end) + t)
-    value = sum((at[k] * w ** (q + k + 1) / (q + k + 1) for k in range(1, _ORDER)), at[0] * w ** (q + 1) / (q + 1))
-    return value, over[_ORDER] * w ** (q + _ORDER + 1) / (q + _ORDER + 1)
+    at = f(start + t)
+    return sum((at[k] * w ** (q + k + 1) / (q + k + 1) for k in range(1, _ORDER)), at[0] * w ** (q + 1) / (q + 1))
+
+
+def _edge_rest(f: Callable[[Any], Any], start: Any, end: Any, q: Any, t: Any) -> tuple[Any, Any]:
+    w = end - start
+    over = f(start.union(end) + t)
+    rest = over[_ORDER] * w ** (q + _ORDER + 1) / (q + _ORDER + 1)
+    return rest, abs(over[0]) * w ** (q + 1) / (q + 1) + abs(rest)

@@ -7,7 +7,7 @@ import hashlib
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -49,6 +49,7 @@ class Table:
     units: Mapping[str, str]
     columns: Mapping[str, NDArray[Any]]
     outcomes: tuple[str, ...]
+    _print: list[str] = field(repr=False)  # the fingerprint, once it was asked for
 
     def __init__(
         self,
@@ -89,6 +90,7 @@ class Table:
         object.__setattr__(self, "units", MappingProxyType(named))
         object.__setattr__(self, "columns", MappingProxyType(stored))
         object.__setattr__(self, "outcomes", tuple(free))
+        object.__setattr__(self, "_print", [])
 
     def __len__(self) -> int:
         return int(next(iter(self.columns.values())).size)
@@ -204,8 +206,10 @@ class Table:
 
     @property
     def sha256(self) -> str:
-        """Fingerprint of :meth:`to_csv`."""
-        return hashlib.sha256(self.to_csv().encode()).hexdigest()
+        """Fingerprint of :meth:`to_csv`; nothing in a table changes, so it is computed once."""
+        if not self._print:
+            self._print.append(hashlib.sha256(self.to_csv().encode()).hexdigest())
+        return self._print[0]
 
     def differs(self, other: Table) -> str | None:
         """Tell where another run of the same study disagrees.

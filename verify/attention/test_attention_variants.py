@@ -22,13 +22,21 @@ from theory.evidence import (
     hypothesis,
     verifies,
 )
+from theory.evidence.once import once
 from verify import textbook
 from verify.textbook import balls, hull
 
 PLAIN = DotProduct(scale=1.0)
+windowed, rows_of = once(attend_window), once(attend_rows)
 FLAT = DotProduct(scale=0.01)  # nearly equal weights: what is seen through many layers stays above the rounding
 DROPOUT = ("srivastava2014",)
 HALVES = np.array([0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.0078125])  # sums to one exactly
+
+
+@once
+def dropped(law, masks, rate):
+    """A law with the weights dropped that each mask drops."""
+    return np.stack([drop_weights(exact(law), mask, rate) for mask in masks])
 
 
 @verifies(
@@ -52,7 +60,7 @@ def test_dropout(run, *, renormalised=False, power=1, summed=1, none=0.0):
     for p, rate in itertools.product(laws, run.pick(quick=(0.25, 0.1), paper=(0.25, 0.5, 0.1))):
         r = Fraction(rate)
         chances = hull(balls([(1 - r) ** int(mask.sum()) * r ** int((~mask).sum()) for mask in masks]))
-        rows = np.stack([drop_weights(exact(p), mask, rate) for mask in masks])
+        rows = dropped(p, masks, rate)
         if renormalised:
             rows = rows / np.where(masks.any(axis=1), rows.sum(axis=1), 1.0)[:, np.newaxis]
         law = textbook.fractions(p)
@@ -116,12 +124,14 @@ SECOND_BEST = np.array([0.4, 0.35, 0.25])
 ONE = np.ones((1, 1))
 
 
+@once
 def without(scores, masses, kept):
     """The law that the engine gives keys on the line if those not kept have no mass."""
     left = np.where(kept, masses, 0.0)
     return attend(exact(ONE), scores[:, np.newaxis], np.eye(scores.size), score=PLAIN, weights=left)[0]
 
 
+@once
 def law_of(scores, masses=None):
     """The law of keys on the line, in balls."""
     return textbook.laws(textbook.dot_scores(ONE, scores[:, np.newaxis], beta=1.0), masses)[0]
@@ -165,7 +175,7 @@ def test_top_k(run, *, size=False, normalised=True, factor=2, values=(1.0, 0.0, 
             if size:
                 law = without(s, np.ones(n), np.isin(np.arange(n), np.argsort(-np.abs(s), kind="stable")[:k]))
             else:
-                law = attend_rows(exact(ONE), s[:, np.newaxis], np.eye(n), rows=partial(top_k, k=k), score=PLAIN)[0]
+                law = rows_of(exact(ONE), s[:, np.newaxis], np.eye(n), rows=partial(top_k, k=k), score=PLAIN)[0]
             least = factor * hull(balls([1 - p[kept].sum() for kept in subsets])).min()
             yield equals(abs(law - p).sum(), least, scale=1, n=n, k=k, part="nearest")
             for rival in rivals(hull(p).mid, subsets, rng):
@@ -192,6 +202,7 @@ def rivals(law, subsets, rng):
         yield rival
 
 
+@once
 def stacked(x, layers, back, ahead):
     """Self-attention through windows, layer on layer."""
     for _ in range(layers):
@@ -232,7 +243,7 @@ def test_window_reach(run, *, extra=0, last=False, symmetric=False, weighted=Tru
             yield equals(at - int(changed.min()), claimed[1], scale=1, part="before", **case)
         x = x[: n - 20]
         masses = rng.integers(0, 3, size=len(x)) + (np.arange(len(x)) % (back + ahead + 1) == 0.0)
-        output = attend_window(exact(x), x, x, back=back, ahead=ahead, score=PLAIN, weights=masses)
+        output = windowed(exact(x), x, x, back=back, ahead=ahead, score=PLAIN, weights=masses)
         for i in (0, 1, 255, 256, len(x) - 1):
             seen = slice(max(0, i - back - extra), i + (back if symmetric else ahead) + 1)
             scores = textbook.dot_scores(x[i : i + 1], x[seen], beta=1.0)

@@ -20,8 +20,11 @@ from theory.evidence import (
     order,
     verifies,
 )
+from theory.evidence.once import once
 from verify import textbook
 from verify.textbook import balls, exp, hull
+
+recurrence, weights_of = once(attend_linear), once(linear_weights)
 
 PERFORMER = ("choromanski2021",)
 RECALLED = ("recalled", "derived", "refereed")
@@ -71,14 +74,14 @@ def test_linear_recurrence(run, *, softmax=False, own=0, masked=True, decay="1",
             left, right = (balls(features(x)) for x in (q, k))
             claimed = soft if softmax else quadratic(left, right, balls(v), mask=weighed)
             case = {"scale": 1, "features": name, "n": n}
-            measured = attend_linear(exact(q), k, v, features=features, causal=True)
+            measured = recurrence(exact(q), k, v, features=features, causal=True)
             yield equals(measured, claimed, part="recurrence", **case)
             for part, kept in (("weighted", weighed), ("all keys", 0 * weighed + 1)):
                 heavy = right * balls(masses if weighted else 1.0 + 0.0 * masses)
                 claimed = quadratic(left, heavy, balls(v), mask=kept)
                 how = {"features": features, "weights": masses[:, 0], "causal": part == "weighted"}
-                yield equals(attend_linear(exact(q), k, v, **how), claimed, part=part, **case)
-                yield equals(linear_weights(exact(q), k, **how) @ v, claimed, part=part, **case)
+                yield equals(recurrence(exact(q), k, v, **how), claimed, part=part, **case)
+                yield equals(weights_of(exact(q), k, **how) @ v, claimed, part=part, **case)
 
 
 def kernel(q, k, *, difference=False):

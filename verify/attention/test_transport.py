@@ -31,6 +31,7 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.intervals import cover
+from theory.evidence.once import once
 from verify import textbook
 from verify.textbook import balls
 
@@ -193,6 +194,32 @@ def tokenwise(block, x, field):
     return moved
 
 
+@once
+def followed(tokens, root):
+    """Which tokens are asked, the network, and the measures that enter its layers."""
+    rng = stream("transport.composition", 0, root=root)
+    if tokens.shape[1] > WIDTH:
+        tokens = tokens @ rng.normal(size=(tokens.shape[1], WIDTH)) / np.sqrt(tokens.shape[1])
+    asked = rng.choice(tokens.shape[0], size=min(3, tokens.shape[0]), replace=False)
+    network = network_of(tokens.shape[1], rng)
+    return asked, network, list(network.trajectory(Measure(tokens)))
+
+
+@once
+def written(tokens, root, depth, frozen):
+    """What a layer makes of the tokens that are asked, as it is written, at its own measure or at the first."""
+    asked, network, measures = followed(tokens, root)
+    field = measures[0 if frozen else depth]
+    return tokenwise(network.layers[depth], measures[depth].points[asked], field.points)
+
+
+@once
+def asked_of(tokens, root, depth):
+    """The same by the layer, enclosed."""
+    asked, network, measures = followed(tokens, root)
+    return network.layers[depth](exact(measures[depth].points[asked]), measures[depth])
+
+
 @verifies(
     Claim(
         "transport.composition",
@@ -218,17 +245,12 @@ def test_composition(run, tokens, *, frozen=False, skip=True, power=2):
     yield equals(chain, np.tanh(c ** (power - 1)), part="pair, if the measure were frozen")
     yield equals(chain, Interval.printed("0.642015"), part="pair, if the measure were frozen")
     # a seeded network on real tokens: each layer is compared at a few tokens, at the measure that entered it
-    rng = stream("transport.composition", 0, root=run.root)
-    wide = tokens.shape[1] > WIDTH
-    tokens = tokens @ rng.normal(size=(tokens.shape[1], WIDTH)) / np.sqrt(tokens.shape[1]) if wide else tokens
-    asked = rng.choice(tokens.shape[0], size=min(3, tokens.shape[0]), replace=False)
-    network = network_of(tokens.shape[1], rng)
-    measures = list(network.trajectory(Measure(tokens)))
+    asked, network, measures = followed(tokens, run.root)
     for depth, block in enumerate(network.layers):
         before, after = measures[depth], measures[depth + 1]
         asked_now = before.points[asked]
-        claimed = tokenwise(block, asked_now, (measures[0] if frozen else before).points)
+        claimed = written(tokens, run.root, depth, frozen)
         claimed = claimed if skip else claimed - balls(asked_now)
         size = float(np.abs(after.points).max())
-        moved = cover(block(exact(asked_now), before), after.points[asked])  # what the network itself made of them
+        moved = cover(asked_of(tokens, run.root, depth), after.points[asked])  # what the network itself made of them
         yield equals(moved, claimed, scale=size, part="layers", depth=depth, n=tokens.shape[0])

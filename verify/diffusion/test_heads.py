@@ -7,6 +7,7 @@ import numpy as np
 from theory.diffusion import CircleDensity, PeriodicGrid, chordal, chordal_multiplier, convolve, propagate
 from theory.diffusion.limits import extrapolate, largest_errors
 from theory.evidence import Claim, Interval, bug, constant, equals, exact, hypothesis, limit, order, verifies
+from theory.evidence.once import once
 
 MAPS = (
     np.array([[1.0, 1.0], [0.0, 1.0]]),
@@ -55,6 +56,7 @@ def combined(columns, weights):
     return parts[0] + parts[1]
 
 
+@once
 def layer(grid, epsilon, weights):
     """One layer of both heads on the grid."""
     p, _, values, _, _ = torus(grid.axes)

@@ -99,11 +99,16 @@ UNIFORM = {d: Waves.of(1.0, ((1,) + (0,) * (d - 1), 0.0, 0.0)) for d in (1, 2)}
 
 
 @cache
+def weighted(d, uniform):
+    """The function times the density."""
+    return (UNIFORM if uniform else DENSITY)[d] * FUNCTION[d]
+
+
+@cache
 def centre(d, place, epsilon, *, uniform=False):
     """The output over infinitely many tokens."""
-    p = (UNIFORM if uniform else DENSITY)[d]
     b = 1 / epsilon
-    return (p * FUNCTION[d]).smoothed(place, b) / p.smoothed(place, b)
+    return weighted(d, uniform).smoothed(place, b) / (UNIFORM if uniform else DENSITY)[d].smoothed(place, b)
 
 
 def heavy(d, place, epsilon, power, *, about=None, square=2):

@@ -18,9 +18,12 @@ from theory.evidence import (
     outcome,
     verifies,
 )
+from theory.evidence.once import once
 from theory.evidence.roundoff import U
 from verify import inputs, textbook
 from verify.textbook import balls, hull
+
+moments_of = once(attend_moments)
 
 SCORES = {
     "dot": (DotProduct(scale=0.6), lambda x, y: textbook.dot_scores(x, y, beta=0.6)),
@@ -120,7 +123,7 @@ def test_moments(run, *, centred=True, normalised=True, factor=1.0):
         written = np.repeat(np.arange(p.masses.size), p.masses.astype(int) if p is crowd else 1)
         masses = np.ones(written.size) if p is crowd else p.masses
         for name, (score, scores) in SCORES.items():
-            found = attend_moments(exact(p.queries), p.keys[written], p.values[written], score=score, weights=masses)
+            found = moments_of(exact(p.queries), p.keys[written], p.values[written], score=score, weights=masses)
             logits = scores(p.queries, p.keys)
             law = textbook.laws(logits, p.masses)
             mean = law @ balls(p.values) if centred else 0 * (law @ balls(p.values))

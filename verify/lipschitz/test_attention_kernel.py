@@ -21,6 +21,7 @@ from theory.evidence import (
     norm,
     verifies,
 )
+from theory.evidence.once import once
 from theory.evidence.spectra import spectral_norm
 from theory.lipschitz import diameter, witnesses
 from theory.lipschitz.constants import query_distance, query_slope, transform_constant, with_temperature
@@ -87,6 +88,16 @@ def test_query(run, *, quarters=4.0, halves=2.0, fourths=4.0, tilt=None):
             yield equals(after, Interval.printed("0.24492"), part="printed")
 
 
+@once
+def read_apart(score, value, *places):
+    """How far apart the outputs are at two pairs of a law and a query, and the laws of their values."""
+    asked = [(law, exact(query)) for law, query in places]
+    outputs = [AttentionKernel(score, law, value).at(query) for law, query in asked]
+    values = Dirac(lambda y: y @ value.T)
+    laws = [Composition(Softmatch(score, law), values).at(query) for law, query in asked]
+    return w1(*outputs), w1(*laws)
+
+
 @verifies(
     Claim(
         "gibbs.kernel",
@@ -130,12 +141,9 @@ def test_kernel(run, *, factor=1.0, rate=1.0, valued=True, stretch=1.0):
         turned = tau * moved * np.minimum(size / 2.0 * reach, size**2 / 4.0 * spectral_norm(form))
         ways = {"measure": (mu, nu, asked, bound), "query": (mu, mu, there, turned)}
         for way, (one, other, query, limit_of) in ways.items():
-            places = [(one, exact(asked)), (other, exact(query))]
-            outputs = [AttentionKernel(score, law, value).at(q) for law, q in places]
-            yield at_most(w1(*outputs), limit_of, way=way, law="projected", n=mu.size, d=mu.dim)
-            values = Dirac(lambda y, v=value: y @ v.T)
-            laws = [Composition(Softmatch(score, law), values).at(q) for law, q in places]
-            yield at_most(w1(*laws), limit_of, way=way, law="values", n=mu.size, d=mu.dim)
+            projected, unprojected = read_apart(score, value, (one, asked), (other, query))
+            yield at_most(projected, limit_of, way=way, law="projected", n=mu.size, d=mu.dim)
+            yield at_most(unprojected, limit_of, way=way, law="values", n=mu.size, d=mu.dim)
 
 
 @verifies(

@@ -27,6 +27,7 @@ from theory.evidence import (
     slope,
     verifies,
 )
+from theory.evidence.once import once
 from theory.lipschitz import studies
 from theory.lipschitz.constants import (
     contaminated_share,
@@ -189,6 +190,7 @@ def test_uniform(run, *, variance=False, rate=-0.5, slope_of=None, share=1.0):
             yield equals(least, Interval.printed("1.7336"), part="printed bound")
 
 
+@once
 def expected(mu, n):
     """The mean distance of n draws from a law on the line, by sums over binomial laws, in balls."""
     total = ball(0)

@@ -22,6 +22,7 @@ from theory.evidence import (
     sup_over,
     verifies,
 )
+from theory.evidence.once import once
 from theory.evidence.spectra import spectral_norm
 from theory.lipschitz import displacement_ratio, enclosed_jacobian, studies, witnesses, wp_line
 from theory.lipschitz.constants import atoms_constant, near_constant
@@ -221,21 +222,31 @@ def test_bounded(run, *, growing=True, half=False, typical=False, factor=1.0):
             x, y = (unit * inside(z, radius) for z in (x, y))  # noqa: PLW2901
             if np.abs(x - y).max() < 1e-6 * unit:
                 continue
-            images = [attended(z, SquaredDistance(unit**-2)) for z in (x, y)]
             for p in (1.0, 2.0, np.inf):  # in the order of the tokens, so that no masses enter but equal ones
-                ratio = displacement_ratio(x, y, images, p)
+                ratio = attended_ratio(x, y, SquaredDistance(unit**-2), p)
                 yield at_most(ratio, claimed(o), n=n, d=d, p=p, input=name, part=f"W{p:g}")
         narrow = ball(9 * 2.0**-14)  # of the clouds that are translated
         for name, pair, measured in weighed(rng, radius, unit):
             score = SquaredDistance(unit**-2)
-            images = [AttentionKernel(score, mu).push(mu.enclosed()) for mu in pair]
             for p, distance in measured.items():
-                after, before = distance(*images), distance(*pair)
+                after, before = pushed_apart_by(score, pair, distance)
                 if before.lo > 1e-6 * unit:
                     most = claimed(narrow if name == "translated" else o)
                     yield at_most(after / before, most, n=pair[0].size, d=pair[0].dim, p=p, input=name, part=f"W{p:g}")
     for spread in (0.5, 2.0):
         yield equals(near_constant(np.sqrt(exact(spread))), claimed(ball(spread)), o=spread, part="instrument")
+
+
+@once
+def attended_ratio(x, y, score, p):
+    """What self-attention does to the distance of two arrays of tokens."""
+    return displacement_ratio(x, y, (attended(x, score), attended(y, score)), p)
+
+
+@once
+def pushed_apart_by(score, pair, distance):
+    """The distance of two laws after self-attention, and before."""
+    return distance(*(AttentionKernel(score, mu).push(mu.enclosed()) for mu in pair)), distance(*pair)
 
 
 def inside(points, radius):

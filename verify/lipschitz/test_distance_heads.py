@@ -4,6 +4,7 @@ import numpy as np
 
 from theory.attention import DotProduct, Measure, SquaredDistance, attend
 from theory.evidence import Claim, Interval, at_most, bug, constant, equals, exact, hull, hypothesis, verifies
+from theory.evidence.once import once
 from theory.evidence.spectra import spectral_norm
 from theory.lipschitz import block_jacobian, displacement_ratio
 from theory.lipschitz.constants import column_constant, distance_constant, tied_constants
@@ -12,8 +13,10 @@ from verify.textbook.lambert import FAR, FIRST, SCORE, bound, dyadic, moves, nea
 ONE = np.ones((1, 1))
 NORMS = {np.inf: "largest entry", 2.0: "Euclidean"}
 SIZES = ((0, 0, 0), (-40, 40, -40), (40, -40, 40), (0, 3, 0))  # binary logarithms: tokens, queries, values
+ratio_of = once(displacement_ratio)
 
 
+@once
 def headed(x, queries, values, output, *, dot=False):
     """Outputs of heads of width 1 or 4; dyadic tokens and matrices make all else exact."""
     width = queries[0].shape[1]
@@ -90,7 +93,7 @@ def test_heads(run, *, slope=4, degree=2, transposed=True, dot=False):
         case = {"n": len(x), "heads": len(queries), "input": name}
         claimed = claimed_constants(len(x), *matrices, slope=slope, transposed=transposed, degree=degree)
         for (p, most), computed in zip(claimed.items(), tied_constants(exact(len(x)), *matrices), strict=True):
-            ratio = displacement_ratio(*entries, images, p)
+            ratio = ratio_of(*entries, images, p)
             if most.lo > 0.0:
                 yield at_most(ratio, most, **case, part=NORMS[p])
                 yield equals(computed, most, **case, p=p, part="instrument")

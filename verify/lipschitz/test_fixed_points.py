@@ -23,11 +23,13 @@ from theory.evidence import (
     outcome,
     verifies,
 )
+from theory.evidence.once import once
 from theory.lipschitz import displacement, studies
 from theory.lipschitz.depth import equilibrium, fixed_measure
 from verify import textbook
 
 ROA = ("vuckovic2020",)
+apart_of = once(w1)
 VALUE, ALPHA, SHIFT = 0.35, 0.2, 0.4  # the layer of the claim on the ball of radius one: 0.4 + 0.35 <= 1
 
 
@@ -73,6 +75,23 @@ def contractions(run):
         yield "random", turn, form, [SHIFT] if d == 1 else [0.3, -0.4], clouds, 8
 
 
+def block_of(attention, moved, outer):
+    """Attention, then a shift and a function of every coordinate."""
+    return Stack((attention, FeedForward(lambda x: outer(x + moved))))
+
+
+@once
+def followed(attention, moved, outer, clouds, count):
+    """The orbits of measures under such a block."""
+    return [orbit(block_of(attention, moved, outer), mu, count) for mu in clouds]
+
+
+@once
+def settled(attention, moved, outer, start, rate, count, rounding):
+    """Its fixed measure, by so many passes."""
+    return fixed_measure(block_of(attention, moved, outer), start, rate, count=count, rounding=rounding)
+
+
 @verifies(
     Claim(
         "depth.fixed-point",
@@ -102,21 +121,20 @@ def test_fixed_point(run, *, value=VALUE, shift=SHIFT, outer=np.positive, grow=2
         place = Measure.dirac(sink(turn, b, target))
         moved = shift / SHIFT * np.array(b)
         attention = SelfAttention(DotProduct(form=form), value * (rotation(turn) if len(b) == 2 else np.eye(1)))
-        block = Stack((attention, FeedForward(lambda x, moved=moved: outer(x + moved))))
-        paths = [orbit(block, mu, count) for mu in clouds]
-        before, first = w1(paths[0][0], paths[1][0]), w1(paths[0][1], paths[0][0])
+        paths = followed(attention, moved, outer, clouds, count)
+        before, first = apart_of(paths[0][0], paths[1][0]), apart_of(paths[0][1], paths[0][0])
         for n in range(1, count + 1):
-            apart = w1(paths[0][n], paths[1][n])
+            apart = apart_of(paths[0][n], paths[1][n])
             yield at_most(apart, rate**n * before, scale=before, input=name, n=n, part="two starts")
-            near = w1(paths[0][n], place)
+            near = apart_of(paths[0][n], place)
             bound = rate**n / (1 - rate) * first
             yield at_most(near, bound, scale=1, input=name, n=n, part="a priori")
             if not form.any():
                 yield equals(near, bound, scale=1, input=name, n=n, part="a priori, attained")
-        own = misplaced(block.layers[0], clouds[0].size, len(b))
+        own = misplaced(attention, clouds[0].size, len(b))
         for stop in (5, 15):
-            found = fixed_measure(block, clouds[0], stated, count=stop, rounding=own)
-            off = w1(found.point, place)
+            found = settled(attention, moved, outer, clouds[0], stated, stop, own)
+            off = apart_of(found.point, place)
             yield outcome(at_most(off - found.error, 0, scale=1, input=name, n=stop))  # than what it says of itself
             if not form.any():
                 told = found.error + Interval(-1.0, 1.0) * 2.0 * own / (1.0 - stated)

@@ -21,6 +21,7 @@ from theory.evidence import (
     limit,
     verifies,
 )
+from theory.evidence.once import once
 from theory.evidence.spectra import spectral_norm
 from theory.lipschitz import displacement, response, response_ratio, witnesses
 from theory.lipschitz.constants import causal_constant
@@ -78,6 +79,13 @@ def test_jump(run, *, jump=lambda t: 1 - t, masked=True, sort=True):
             yield equals(after / gap, Interval.printed(JUMPS[gap]), gap=gap, part="printed")
 
 
+@once
+def apart_after(x, y, form, value, causal):
+    """The sum of the distances of the outputs at two clouds of tokens."""
+    images = [attend(z, z, z @ value.T, score=DotProduct(form=form), causal=causal) for z in (exact(x), exact(y))]
+    return displacement(*images, 1.0)
+
+
 @verifies(
     Claim(
         "lipschitz.masked",
@@ -111,8 +119,7 @@ def test_masked(run, *, whole=1.0, causal=True, start=1, number=lambda n: n):
             continue
         alpha = spectral_norm(form) * exact(radius) ** 2
         bound = alpha + np.exp(2.0 * alpha) * (1.0 + 2.0 * alpha) * sum_of(n)
-        images = [attend(z, z, z @ value.T, score=DotProduct(form=form), causal=causal) for z in (exact(x), exact(y))]
-        after = displacement(*images, 1.0) / n
+        after = apart_after(x, y, form, value, causal) / n
         yield at_most(after, spectral_norm(value) * bound * before, n=n, d=d, alpha=alpha.mid)
     for n in (2, 10, 100):
         answer = response_ratio(witnesses.first_token(n), 1, causal=causal)

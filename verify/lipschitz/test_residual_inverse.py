@@ -22,6 +22,7 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.enclosure import coefficient, variable
+from theory.evidence.once import once
 from theory.lipschitz import displacement, studies, witnesses
 from theory.lipschitz.depth import mirrored_tokens, residual_determinant, residual_inverse
 from verify import textbook
@@ -35,6 +36,7 @@ PRINTED = {
 RHO = 0.9
 
 
+@cache
 def spread_of(n):
     """1 + 4 c_N, with c_N e^(c_N + 1) = N - 1 found by bisection among balls."""
     low, high = ball(0), ball(n)
@@ -59,6 +61,16 @@ def displaced(run):
         m, d = int(rng.integers(2, 12)), int(rng.integers(1, 4))
         x = rng.normal(size=(m, d)) * rng.uniform(0.3, 3.0)
         yield "random", x, x + 10.0 ** rng.uniform(-3.0, 1.0) * rng.normal(size=(m, d)), m, None
+
+
+@once
+def inverted(score, factor, masses, outputs, start, count, rounding):
+    """Tokens by so many iterations from a start."""
+
+    def branch(z):
+        return factor * AttentionKernel(score, Measure(z, masses)).output(z)
+
+    return residual_inverse(branch, outputs, RHO, start=start, count=count, rounding=rounding)
 
 
 @verifies(
@@ -87,7 +99,7 @@ def test_inverse(run, *, share=1.0, dot=False, sign=1.0):
         outputs = x + sign * branch(x)
         before = displacement(start, x)
         for k in (1, 2, 4, 8) if name == "random" else (1, 2, 4, 8, 256):  # to the end, where rounding is all
-            found = residual_inverse(branch, outputs, RHO, start=start, count=k, rounding=own)
+            found = inverted(score, sign * RHO / spread_of(count).hi, masses, outputs, start, k, own)
             reach = 2.0 * own / (1.0 - RHO)
             off = displacement(found.point, x) + Interval(-reach, reach)
             if k <= 8:

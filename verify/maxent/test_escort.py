@@ -6,6 +6,7 @@ import numpy as np
 
 from theory.evidence import Claim, ball, balls, bug, constant, equals, hull, hypothesis, limit, verifies
 from theory.evidence.enclosure import coefficient, variable
+from theory.evidence.once import once
 from theory.maxent import BetaGaussian
 from theory.maxent.densities import density_on_cells, escort_covariance
 from verify.maxent.test_continuous_attention import (
@@ -24,6 +25,7 @@ from verify.textbook import exp
 STEPS = (0.1, 0.05, 0.025, 0.0125, 0.00625, -0.1, -0.05, -0.025, -0.0125, -0.00625)
 
 
+@once
 def exact(f, mu, alpha):
     """The normaliser by bisection of the mass, and the bases 1 + e (f - N) on the support; balls."""
     e = Fraction(alpha) - 1
@@ -38,6 +40,7 @@ def exact(f, mu, alpha):
     return ball(low).union(ball(high))
 
 
+@once
 def derivative(f, mu, psi, phi, alpha):
     """The derivative of the mean of psi along f + t phi, as the linear term of the definition; balls, no escort in it."""
     normaliser = exact(f, mu, alpha)

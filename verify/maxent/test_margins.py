@@ -6,10 +6,13 @@ import math
 import numpy as np
 
 from theory.evidence import Claim, at_least, at_most, ball, bug, constant, equals, hypothesis, verifies
+from theory.evidence.once import once
 from theory.maxent import studies
 from theory.maxent.gibbs import expectation
 from theory.maxent.losses import loss_interval
 from verify.textbook import hull
+
+loss_of = once(loss_interval)
 
 BLONDEL = ("blondel2020",)
 DERIVED = ("derived", "refereed")
@@ -78,11 +81,11 @@ def test_margin(run, *, unit=False, share=1.0, shannon=False, quadratic=False):
         for lead in (share * margin, 1.5 * margin):
             s = np.array([rivals.max() + lead, *rivals])
             y = np.eye(rivals.size + 1)[0]
-            loss = loss_interval(s, y, 1.0 if shannon else alpha, tau=tau)
+            loss = loss_of(s, y, 1.0 if shannon else alpha, tau=tau)
             yield equals(loss, 0, scale=tau, part="beyond", alpha=alpha, tau=tau, lead=lead)
         for x in (1 / 64, 0.5, 1.0):
             s = np.array([rivals.max() + (1.0 - x) * tau / (alpha - 1.0), *rivals])
-            loss = loss_interval(s, np.eye(s.size)[0], alpha, tau=tau)
+            loss = loss_of(s, np.eye(s.size)[0], alpha, tau=tau)
             bound = tau * (0.5 * (x / (alpha - 1.0)) ** 2 if quadratic else beside(x, alpha))
             yield at_least(loss, bound, scale=bound, part="before", alpha=alpha, tau=tau, x=x)
     for alpha, _, _, lead, _, loss in losses_of(run.study(studies.losses), "two"):
@@ -191,7 +194,7 @@ def test_sandwich(run, *, factor=1.0, soft=False, power=1, enough=1.0):
     for s, k, alpha, tau in one_hot(run):
         y = np.full(s.size, 1 / s.size) if soft else np.eye(s.size)[k]
         least = float(s.max()) - expectation(y, s) if soft else float(s.max() - s[k])
-        loss = loss_interval(s, y, alpha, tau=tau)
+        loss = loss_of(s, y, alpha, tau=tau)
         most = factor * tau**power * surplus(alpha, s.size)
         yield at_least(loss, least, scale=tau, part="perceptron", alpha=alpha, tau=tau, n=s.size)
         yield at_most(loss, least + most, scale=tau, part="entropy", alpha=alpha, tau=tau, n=s.size)

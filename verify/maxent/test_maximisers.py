@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from theory.evidence import Claim, at_least, at_most, ball, bug, constant, equals, exact, hypothesis, verifies
+from theory.evidence.once import once
 from theory.maxent import entmax, sparsemax, studies
 from verify import textbook
 from verify.textbook import balls
@@ -22,6 +23,12 @@ def plane(best, d, *, share=8, clipped=True):
     if best == "entmax 1.5":
         return step if not abs(d) < 2 else ball(0.5) + d * (8 - d * d).sqrt() / share
     return step
+
+
+@once
+def law_of(s, alpha, tau):
+    """The maximiser of an order, enclosed."""
+    return sparsemax(exact(s), tau=tau) if alpha == 2.0 else entmax(exact(s), alpha, tau=tau)
 
 
 @verifies(
@@ -114,7 +121,7 @@ def test_path(run, *, leaves=True, mean=False, power=-1, own=True, alpha=2.0):
         n = given.size
         for share in (3.0, 1.001, 0.999, 0.4):
             tau = share * float(s.sum() - n * s[-1])
-            law = sparsemax(exact(s), tau=tau) if alpha == 2.0 else entmax(exact(s), alpha, tau=tau)
+            law = law_of(s, alpha, tau)
             claimed, inside = straight(list(map(Fraction, s.tolist())), Fraction(tau), **form)
             yield equals(law, balls(claimed), scale=1, part="rows", n=n, share=share)
             check, every = (at_least, n) if share > 1.0 else (at_most, n - 1)

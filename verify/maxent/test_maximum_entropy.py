@@ -6,6 +6,7 @@ from theory import Measure
 from theory.attention import AttentionKernel, DotProduct, Softmatch, read
 from theory.evidence import Claim, at_least, bug, constant, equals, exact, hypothesis, verifies
 from theory.evidence.enclosure import coefficient, variable
+from theory.evidence.once import once
 from theory.maxent import studies
 from theory.maxent.gibbs import divergence, expectation, log_partition
 from verify import inputs, textbook
@@ -13,6 +14,20 @@ from verify.textbook import balls
 
 GIBBS = ("donsker1975", "vuckovic2020")
 PAPER = ("recalled", "derived", "refereed on paper")
+
+
+@once
+def shortfall(nu, reference, a, weights):
+    """By how much the free energy of a law exceeds the least."""
+    return divergence(nu, reference) - expectation(nu, a) + log_partition(a, weights) * exact(nu).sum()
+
+
+@once
+def written(nu, a, weights, reverse):
+    """The divergence of a law from the Gibbs law as it is printed, or the other way round."""
+    best = textbook.laws(balls(a)[np.newaxis], weights)[0]
+    law = balls(nu)
+    return (best * np.log(best / law)).sum() if reverse else (law * np.log(law / best)).sum()
 
 
 @verifies(
@@ -42,10 +57,8 @@ def test_gibbs(run, tokens, *, reverse=False, power=1, sign=1, uniform=False):
         nu = rng.dirichlet(np.full(mu.size, 0.5)) + 1e-12
         nu = nu / nu.sum()
         reference = np.full(mu.size, 1.0 / mu.size) if uniform else mu.weights
-        measured = divergence(nu, reference) - expectation(nu, a) + log_partition(a, mu.weights) * exact(nu).sum()
-        best = textbook.laws(balls(a)[np.newaxis], mu.weights)[0]
-        law = balls(nu)
-        kl = (best * np.log(best / law)).sum() if reverse else (law * np.log(law / best)).sum()
+        measured = shortfall(nu, reference, a, mu.weights)
+        kl = written(nu, a, mu.weights, reverse)
         yield equals(measured, sign * kl, scale=1.0 + float(np.ptp(a)), **case)
     table = run.study(studies.landscape)
     for tau, best, energy, short in zip(

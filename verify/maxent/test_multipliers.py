@@ -18,9 +18,12 @@ from theory.evidence import (
     limit,
     verifies,
 )
+from theory.evidence.once import once
 from theory.maxent import softmax, softmax_value
 from theory.maxent.gibbs import divergence, entropy, gibbs_law, match_moments, mean_multiplier
 from verify import textbook
+
+multiplier_of, law_of = once(mean_multiplier), once(gibbs_law)
 
 JAYNES = ("jaynes1957", "csiszar1975")
 SIZES = (2.0**-40, 1.0, 2.0**40)
@@ -80,6 +83,16 @@ def test_duality(run, *, feasible=True, reverse=False, summed=True, sign=1):
         yield equals(divergence(rival, even) + missed, short + lead, scale=size, part="Pythagoras", **case)
 
 
+@once
+def largest(s, e, relative):
+    """The largest entropy at a mean score, relative to the uniform law or to one that is not."""
+    found = match_moments(Measure(s[:, np.newaxis]), exact(s)[:, np.newaxis], exact([e]))
+    law = found.measure.weights
+    tilted = np.arange(1.0, s.size + 1) * 2 / (s.size * (s.size + 1))
+    value = -divergence(law, exact(tilted)) if relative else entropy(law)
+    return value + found.multiplier[0] * found.residual[0]  # to the mean that is prescribed
+
+
 @verifies(
     Claim(
         "maxent.entropy-slope",
@@ -95,13 +108,6 @@ def test_duality(run, *, feasible=True, reverse=False, summed=True, sign=1):
     hypothesis("relative", "the entropy is relative to a law that is not uniform", relative=True),
 )
 def test_entropy_slope(run, *, sign=-1, power=1, relative=False):
-    def largest(s, e):
-        found = match_moments(Measure(s[:, np.newaxis]), exact(s)[:, np.newaxis], exact([e]))
-        law = found.measure.weights
-        tilted = np.arange(1.0, s.size + 1) * 2 / (s.size * (s.size + 1))
-        value = -divergence(law, exact(tilted)) if relative else entropy(law)
-        return value + found.multiplier[0] * found.residual[0]  # to the mean that is prescribed
-
     cases = [(np.array([0.0, 1.0, 3.0]), 0.5)]
     for rng in run.draws(quick=4, paper=25):
         s = rng.normal(size=int(rng.integers(3, 9)))
@@ -110,12 +116,13 @@ def test_entropy_slope(run, *, sign=-1, power=1, relative=False):
         case = {"n": s.size, "multiplier": at}
         law = textbook.laws((balls(s) * ball(at))[np.newaxis])[0]
         mean = hull((law * balls(s)).sum())
-        multiplier = mean_multiplier(s, mean)
+        multiplier = multiplier_of(s, mean)
         claimed = textbook.laws((balls(s) * ball(at**power))[np.newaxis])[0]
         yield equals(softmax(multiplier * exact(s)), claimed, scale=1, part="law", **case)
         e = mean.mid
         steps = 0.2 * min(e - float(s.min()), float(s.max()) - e) * 0.5 ** np.arange(5)
-        slopes = [(largest(s, e + h) - largest(s, e - h)) / (exact(e + h) - (e - h)) for h in steps.tolist()]
+        rises = [largest(s, e + h, relative) - largest(s, e - h, relative) for h in steps.tolist()]
+        slopes = [rise / (exact(e + h) - (e - h)) for rise, h in zip(rises, steps.tolist(), strict=True)]
         rounded = multiplier - at  # of the mean
         yield equals(limit(slopes, order=2), sign * at**power + rounded, scale=1, part="slope", **case)
 
@@ -193,10 +200,10 @@ def test_boundary(run, *, factor=1.0, tied=True, floor=0.0, more=()):
         for epsilon in short:
             left = ball(max(epsilon, floor * delta))
             odds = ball(n - top) * (ball(delta) - left) / (m * left)
-            steep = mean_multiplier(s, exact(s).max() - epsilon) * reach
+            steep = multiplier_of(s, exact(s).max() - epsilon) * reach
             relation = equals if shape == "two" else at_least
             yield relation(steep, factor * np.log(odds), scale=1, part="multiplier", epsilon=epsilon, **case)
         for steep in (1.0, 8.0, 64.0):
-            law = gibbs_law(steep / reach * exact(s)).weights
+            law = law_of(steep / reach * exact(s)).weights
             least = factor * delta / (1 + ball(m) / (n - top) * np.exp(ball(steep)))
             yield at_least(((s.max() - exact(s)) * law).sum(), least, part="mean", steepness=steep, **case)

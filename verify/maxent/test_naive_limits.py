@@ -21,6 +21,7 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.enclosure import precision
+from theory.evidence.once import once
 from theory.maxent import entmax, entmax_gap, softmax
 from theory.maxent.gibbs import divergence, gibbs_law
 from theory.maxent.layers import linear_law
@@ -37,6 +38,7 @@ def entropy_of(law, alpha):
     return (1 - sum(x**a for x in law if x > 0)) / (a * (a - 1))
 
 
+@once
 def maximiser(s, alpha, tau=1.0):
     """Enclose the law of largest mean score plus entropy; for softmax that of its own code."""
     return softmax(exact(s), tau=tau) if alpha == 1.0 else entmax(exact(s), alpha, tau=tau)

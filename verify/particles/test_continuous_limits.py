@@ -28,6 +28,7 @@ from theory.evidence import (
     order,
     verifies,
 )
+from theory.evidence.once import once
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import U, average_error, covariance_error
 from theory.particles import SoftmaxField, flow
@@ -40,6 +41,7 @@ LOOSE = {"rtol": 1e-6, "atol": 1e-8}  # of the coarser run; the width tells what
 TURN = np.array([[0.6, -0.8], [0.8, 0.6]])
 
 
+@once
 def network(points, layers, *, horizon=1.0, frozen=False):
     """The tokens after residual layers of step horizon / layers, each at the current measure or at the first."""
     start = Measure(points)
@@ -49,6 +51,12 @@ def network(points, layers, *, horizon=1.0, frozen=False):
     for _ in range(layers):
         points = layer(points, start)
     return points
+
+
+@once
+def flowed(points):
+    """Where the flow takes the tokens in unit time, enclosed."""
+    return flow(SoftmaxField(PLAIN), points, [0.0, 1.0], **LOOSE).enclosed()[1]
 
 
 @verifies(
@@ -74,7 +82,7 @@ def test_layers(run, *, frozen=False, rate=1.0, horizon=1.0, pace=1.0):
     clouds = [("pair", pair)]
     clouds += [("random", rng.normal(size=(5, 2)) / 2.0) for rng in run.draws(quick=1, paper=4)]
     for name, x in clouds:
-        end = flow(SoftmaxField(PLAIN), x, [0.0, 1.0], **LOOSE).enclosed()[1]
+        end = flowed(x)
         size = float(np.abs(end.mid).max())
         found = [exact(network(x, depth, horizon=horizon, frozen=frozen)) + rounded * size for depth in depths]
         errors = [abs(each - end).max() for each in found]

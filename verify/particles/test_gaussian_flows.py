@@ -23,6 +23,7 @@ from theory.evidence import (
     order,
     verifies,
 )
+from theory.evidence.once import once
 from theory.evidence.quadrature import integral_over
 from theory.evidence.roundoff import U, average_error, covariance_error
 from theory.particles import SoftmaxField, flow, studies
@@ -295,6 +296,7 @@ def turned(rng, first, second):
     return (rotation * [first, second]) @ rotation.T, float(rng.normal()) * np.array([[0.0, 0.5], [-0.5, 0.0]])
 
 
+@once
 def doubled(form, start, value):
     """When the trace of the covariance has doubled so many times: its logarithm takes the place of time."""
     rate = moment_field(SoftmaxClosure(form, value))

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -187,6 +188,22 @@ def test_mean_field_rate(run, *, rate=-0.5, power=1, few=False):
     yield equals(power * limit(rates[2:], ratio=math.e, order=1), rate, part="limit of rates")
 
 
+def spaced(n, shift):
+    """Half angles at equal distances, up to a shift."""
+    return np.pi * (np.arange(1, n + 1) - shift - 0.5 * n) / n
+
+
+@cache
+def moving(n, radius, beta, shift):
+    """Tokens, their velocities, and what is seen of them: mean, distance and rate."""
+    angles = 2.0 * np.arctan((1.0 - radius) / (1.0 + radius) * np.tan(spaced(n, shift)))[:, np.newaxis]
+    if shift == 0.5:
+        angles = poisson_quantiles(n, radius)
+    velocity = exact(CircleField(beta)(angles))
+    theta = exact(angles)
+    return angles, velocity, (mean_overlap(theta), distance_to_consensus(theta), rate_of_approach(theta, velocity))
+
+
 @verifies(
     Claim(
         "solvable.finite",
@@ -203,13 +220,10 @@ def test_mean_field_rate(run, *, rate=-0.5, power=1, few=False):
 )
 def test_finite(run, *, infinite=False, half=Fraction(1, 2), beta=0.0, shift=0.5):
     for n in run.pick(quick=(2, 3, 8, 33, 100_000), paper=(2, 3, 4, 8, 33, 100, 301, 1000, 100_000)):
-        uniform = np.pi * (np.arange(1, n + 1) - shift - 0.5 * n) / n
+        uniform = spaced(n, shift)
         for radius in (0.25, 0.5, 0.9, 0.99):
-            angles = 2.0 * np.arctan((1.0 - radius) / (1.0 + radius) * np.tan(uniform))[:, np.newaxis]
-            if shift == 0.5:
-                angles = poisson_quantiles(n, radius)
             # a mean of n cosines rounds less than slack
-            velocity = exact(CircleField(beta)(angles))
+            angles, velocity, seen = moving(n, radius, beta, shift)
             r = one(radius)
             width = -r.log()
             t = variable(3)[()]
@@ -220,12 +234,11 @@ def test_finite(run, *, infinite=False, half=Fraction(1, 2), beta=0.0, shift=0.5
                 square = 2 * (1 - r)
             # the angles are known to a rounding, (1 + r) / (1 - r) times that of what they are made of
             slack = (n + 128) * U / (1.0 - radius)
-            theta = exact(angles)
             case = {"n": n, "radius": radius}
             for name, found, claimed, error in (
-                ("mean", mean_overlap(theta), mean, slack),
-                ("distance", distance_to_consensus(theta), square.sqrt(), slack),
-                ("rate", rate_of_approach(theta, velocity), slope, 4.0 * slack / hull(square).lo),
+                ("mean", seen[0], mean, slack),
+                ("distance", seen[1], square.sqrt(), slack),
+                ("rate", seen[2], slope, 4.0 * slack / hull(square).lo),
             ):
                 yield equals(found + Interval(-error, error), hull(claimed), scale=1, part=name, **case)
             for j in sorted({0, n // 2, n - 1}):

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from theory.evidence import ball
-from theory.evidence.enclosure import balls, ends, exp, hull, log, precision, tanh
+from theory.evidence.enclosure import balls, bits_in_force, ends, exp, hull, log, precision, tanh
 from theory.evidence.roundoff import discrepancy
 
 cos = np.frompyfunc(lambda ball: ball.cos(), 1, 1)
@@ -107,32 +107,55 @@ def entmax(scores, alpha, tau=1, counts=None):
         if order == 1:
             powers = exp(z)
             return powers / (times * powers).sum()
-        least = ball(0)
         most = ((1 - times.sum() ** -e) / e).upper()
-        for _ in range(bits + 8):
-            for quarters in (2, 1, 3):  # a threshold that is hit exactly is undecided, and its neighbours decide
-                probe = (least + (most - least) * quarters / 4).mid()
-                if (times * _powers(z, probe, e, lower=True)).sum() > 1:
-                    least = probe
-                    break
-                if (times * _powers(z, probe, e, lower=False)).sum() < 1:
-                    most = probe
-                    break
-            else:
-                break
+        least, most = _around(_threshold(z, times, e, most), z, times, e, most, bits + 8)
         low = _powers(z, most, e, lower=True)
         high = _powers(z, least, e, lower=False)
         return np.frompyfunc(lambda a, b: a.union(b), 2, 1)(low, high)
 
 
+def _threshold(z, times, e, most):
+    """Where the weights add up to one, nearly: Newton's method on a norm of the bases, else half of the bracket."""
+    least = ball(0)
+    nu = most / 2
+    enough = most * ball(2) ** (32 - bits_in_force())
+    while most - least > enough:
+        base = 1 + e * (z - nu)
+        base = np.array([b.mid() if b.mid() > 0 else ball(0) for b in base])
+        inside = base > 0
+        powers = base[inside] ** (1 / e)
+        total = (times[inside] * powers).sum().mid()
+        if total > 1:
+            least = nu
+        else:
+            most = nu
+        slope = (times[inside] * powers / base[inside]).sum().mid()  # minus the derivative of the total
+        step = ((total - total ** (1 - e)) / (e * slope)).mid() if total > 0 else most
+        if abs(step) <= enough:
+            break
+        nu = (nu + step).mid() if least < nu + step < most else ((least + most) / 2).mid()
+    return nu
+
+
+def _around(nu, z, times, e, most, bits):
+    """The ends of the narrowest certain bracket about a threshold; its widths are ``most`` by powers of sixteen."""
+    for power in range(bits, 0, -4):
+        reach = most * ball(2) ** -power
+        least, last = (nu - reach).mid(), (nu + reach).mid()
+        if (times * _powers(z, least, e, lower=True)).sum() > 1 > (times * _powers(z, last, e, lower=False)).sum():
+            return least, last
+    return ball(0), most
+
+
 def _powers(z, nu, e, *, lower):
     """The powers at one threshold, from below or above where the sign of the base is unknown."""
+    inverse = 1 / e
 
     def power(x):
         base = 1 + e * (x - nu)
         if base > 0:
-            return base ** (1 / e)
-        return ball(0) if lower or base <= 0 else ball(0).union(base.upper() ** (1 / e))
+            return base**inverse
+        return ball(0) if lower or base <= 0 else ball(0).union(base.upper() ** inverse)
 
     return np.frompyfunc(power, 1, 1)(z)
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,9 +27,9 @@ from scipy import special
 
 from theory._validate import as_count, as_positive, as_vector
 from theory.evidence import Interval, ball
-from theory.evidence.enclosure import balls, hull
+from theory.evidence.enclosure import balls, bits_in_force, hull, precision
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
-from theory.particles.mean_field.zonal import zonal_means, zonal_polynomials
+from theory.particles.mean_field.zonal import expand_zonal, integrate_weights, zonal_means, zonal_polynomials
 
 Array = NDArray[np.float64]
 _SETTLED = 1e-14  # taken: change of the overlaps at which an iteration ends
@@ -240,8 +240,14 @@ class FreeEnergyParts(NamedTuple):
 
 def couplings(beta: float, degree: int, *, dim: int = 2) -> list[Any]:
     r"""Enclose :math:`W_l` for every degree up to ``degree``; balls."""
-    b = ball(as_positive(beta, "beta"))
-    return zonal_means(lambda u: ((b * u).exp() - 1) / b, degree, dim=dim)
+    return list(_couplings(as_positive(beta, "beta"), degree, dim, bits_in_force()))
+
+
+@cache
+def _couplings(beta: float, degree: int, dim: int, bits: int) -> list[Any]:
+    b = ball(beta)
+    with precision(bits):
+        return zonal_means(lambda u: ((b * u).exp() - 1) / b, degree, dim=dim)
 
 
 def threshold(beta: float, *, dim: int = 2) -> Any:
@@ -275,18 +281,15 @@ def enclose_free_energy(beta: float, potential: ArrayLike, *, dim: int = 2, degr
     degrees, dim = as_count(degrees, "degrees"), as_count(dim, "dim", least=2)
     if not kappa.size <= degrees:
         raise ValueError(f"degrees: expected at least the {kappa.size} degrees of the potential, got {degrees}")
-
-    def logarithm(u: Any) -> Any:
-        return sum((k * p for k, p in zip(kappa, zonal_polynomials(u, kappa.size, dim)[1:], strict=True)), u * 0)
-
-    masses = zonal_means(lambda u: logarithm(u).exp(), degrees, dim=dim)
+    logs = expand_zonal(kappa.tolist(), dim=dim)
+    masses = integrate_weights([[log.exp() for log in pair] for pair in logs], degrees, dim=dim)
     overlaps = [mass / masses[0] for mass in masses[1:]]
     waves = couplings(beta, degrees + 1, dim=dim)
     sizes = [2 if dim == 2 else _multiplicity(ell, dim) for ell in range(1, degrees + 1)]
     squares = [n * a * a for n, a in zip(sizes, overlaps, strict=True)]
     interaction = sum((w * square for w, square in zip(waves[1:-1], squares, strict=True)), masses[0] * 0)
     rest = (
-        zonal_means(lambda u: (2 * logarithm(u)).exp(), 0, dim=dim)[0] / masses[0] ** 2
+        integrate_weights([[(2 * log).exp() for log in pair] for pair in logs], 0, dim=dim)[0] / masses[0] ** 2
         - 1
         - sum(squares, masses[0] * 0)
     )

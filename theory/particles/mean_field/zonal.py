@@ -15,12 +15,12 @@ F. Dai and Y. Xu, *Approximation Theory and Harmonic Analysis on Spheres and Bal
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 from theory._validate import as_callable, as_count
-from theory.evidence.enclosure import ball, bits_in_force, precision, variable
+from theory.evidence.enclosure import ball, ball_matrix, bits_in_force, power_series, precision, variable
 
 _ORDER = 40  # taken: even, so that the remainder has one sign
 PANELS = 16  # taken: for kernels of a few tens; the remainder of a panel shrinks like its width to the order
@@ -64,37 +64,96 @@ def zonal_means(kernel: Callable[[Any], Any], degree: int, *, dim: int = 2, pane
     top = as_count(degree, "degree", least=0)
     d = as_count(dim, "dim", least=2)
     pieces = as_count(panels, "panels")
+    weights = [[kernel(u) for u in pair] for pair in panel_cosines(d, pieces)]
+    return integrate_weights(weights, top, dim=d)
+
+
+def integrate_weights(weights: Sequence[Sequence[Any]], degree: int, *, dim: int) -> list[Any]:
+    r"""Enclose :math:`\langle kP_l\rangle` for k known by its series at every pair of :func:`panel_cosines`; balls."""
+    pieces = len(weights)
     pi = ball(0).pi()
-    half = ball(d) / 2
-    radius = pi / (2 * pieces)
-    steps = [radius ** (k + 1) / (k + 1) for k in range(_ORDER + 1)]
-    found = [pi * 0] * (top + 1)
-    for panel in _panels(top, d, pieces, bits_in_force()):
-        at, over = (_products(kernel, *place) for place in panel)
-        for ell in range(top + 1):
-            value = sum((at[ell][k] * steps[k] for k in range(2, _ORDER, 2)), at[ell][0] * radius)
-            found[ell] = found[ell] + 2 * (value + over[ell][_ORDER] * steps[_ORDER])
+    half = ball(dim) / 2
+    last = (pi / (2 * pieces)) ** (_ORDER + 1) / (_ORDER + 1)
+    found = [pi * 0] * (degree + 1)
+    places = zip(weights, _places(dim, pieces, bits_in_force()), strict=True)
+    functionals = _functionals(degree, dim, pieces, bits_in_force())
+    for (pair, (_, densities)), (integral, remainder) in zip(places, functionals, strict=True):
+        at, over = (w if density is None else w * density for w, density in zip(pair, densities, strict=True))
+        values = (integral * _column(at, _ORDER)).entries()
+        rests = (remainder * _column(over, _ORDER + 1)).entries()
+        for ell, (value, rest) in enumerate(zip(values, rests, strict=True)):
+            found[ell] = found[ell] + 2 * (value + rest * last)
     factor = half.gamma() / ((half - ball(0.5)).gamma() * pi.sqrt())
     return [factor * each for each in found]
 
 
+def panel_cosines(dim: int, panels: int = PANELS) -> list[tuple[Any, Any]]:
+    """Return the cosine about the middle of every panel of the half circle, and over the panel; power series."""
+    return [cosines for cosines, _ in _places(dim, panels, bits_in_force())]
+
+
+def expand_zonal(coefficients: Sequence[Any], *, dim: int = 2, panels: int = PANELS) -> list[list[Any]]:
+    r"""Return :math:`\sum_{l\ge1}\kappa_lP_l` at every pair of :func:`panel_cosines`; power series."""
+    row = ball_matrix([coefficients])
+    tables = _tables(len(coefficients), dim, panels, bits_in_force())
+    return [[power_series((row * table).entries()) for table in pair] for pair in tables]
+
+
 @cache  # the kernels differ, the places and the polynomials there do not
-def _panels(degree: int, dim: int, pieces: int, bits: int) -> list[list[tuple[Any, Any, list[Any]]]]:
-    """Return cosine, density and polynomials about the middle of every panel, and over it, with ``bits`` bits."""
+def _places(dim: int, pieces: int, bits: int) -> list[tuple[tuple[Any, Any], tuple[Any, Any]]]:
+    """Return cosines and densities about the middle of every panel, and over it, with ``bits`` bits."""
     found = []
     with precision(bits):
         t = variable(_ORDER + 1).item()
         radius = ball(0).pi() / (2 * pieces)
         for piece in range(pieces):
             start, centre = 2 * piece * radius, (2 * piece + 1) * radius
-            angles = [x + t for x in (centre, start.union(start + 2 * radius))]
-            cosines = [angle.cos() for angle in angles]
-            densities = [angle.sin() ** (dim - 2) if dim > 2 else None for angle in angles]
-            each = [zonal_polynomials(u, degree, dim) for u in cosines]
-            found.append(list(zip(cosines, densities, each, strict=True)))
+            about, over = centre + t, start.union(start + 2 * radius) + t
+            densities = (about.sin() ** (dim - 2), over.sin() ** (dim - 2)) if dim > 2 else (None, None)
+            found.append(((about.cos(), over.cos()), densities))
     return found
 
 
-def _products(kernel: Callable[[Any], Any], u: Any, density: Any, harmonics: list[Any]) -> list[Any]:
-    weight = kernel(u) if density is None else kernel(u) * density
-    return [weight * p for p in harmonics]
+@cache
+def _coefficients(degree: int, dim: int, pieces: int, bits: int) -> list[list[list[list[Any]]]]:
+    """Return the coefficients of every polynomial at the places."""
+    with precision(bits):
+        return [
+            [[_listed(p, _ORDER + 1) for p in zonal_polynomials(u, degree, dim)] for u in cosines]
+            for cosines, _ in _places(dim, pieces, bits)
+        ]
+
+
+@cache
+def _tables(degree: int, dim: int, pieces: int, bits: int) -> list[list[Any]]:
+    """Return them from degree one on as matrices, a row for each polynomial."""
+    return [[ball_matrix(rows[1:]) for rows in pair] for pair in _coefficients(degree, dim, pieces, bits)]
+
+
+@cache
+def _functionals(degree: int, dim: int, pieces: int, bits: int) -> list[tuple[Any, Any]]:
+    r"""Return what takes the coefficients of k to those of :math:`kP_l` that count: their integral, and the last.
+
+    The polynomial :math:`\sum_mt^m\sum_jk_jp_{m-j}` has half the integral
+    :math:`\sum_jk_j\sum_{m\ge j}p_{m-j}r^{m+1}/(m+1)`, over even m, and the coefficient :math:`\sum_jk_jp_{N-j}` of
+    :math:`t^N`.
+    """
+    with precision(bits):
+        radius = ball(0).pi() / (2 * pieces)
+        steps = {m: radius ** (m + 1) / (m + 1) for m in range(0, _ORDER, 2)}
+
+        def integral(p: list[Any]) -> list[Any]:
+            return [sum((p[m - j] * steps[m] for m in range(j + j % 2, _ORDER, 2)), ball(0)) for j in range(_ORDER)]
+
+        return [
+            (ball_matrix([integral(p) for p in at]), ball_matrix([p[::-1] for p in over]))
+            for at, over in _coefficients(degree, dim, pieces, bits)
+        ]
+
+
+def _listed(series: Any, length: int) -> list[Any]:
+    return [series[k] for k in range(length)]
+
+
+def _column(series: Any, length: int) -> Any:
+    return ball_matrix([[c] for c in _listed(series, length)])
