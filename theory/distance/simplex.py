@@ -27,7 +27,7 @@ def propose_arcs(
     """Return a plan over given arcs, without repeats, and the potential of its rows."""
     from scipy.sparse import coo_array  # noqa: PLC0415  only large clouds need it
 
-    largest = cost.max()
+    largest = cost.max() or 1.0  # reduced costs may all be zero
     costs = coo_array((cost / largest, (rows, columns)), shape=(len(a), len(b)))
     plan, report = solve(a, b, costs, iterations)
     masses = np.asarray(plan.data, dtype=np.float64)

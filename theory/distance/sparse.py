@@ -45,7 +45,9 @@ _COARSE = 1024  # measured: cells that are coupled over all pairs in 0.2 s
 _LIGHT = 2.0**-1000  # taken: lighter atoms are proposed as heavy as this, lest a cell of them weigh nothing
 
 
-def w1_sparse(mu: Measure, nu: Measure, solve: Solver, *, most: int, coarse: int = _COARSE) -> Interval:
+def w1_sparse(
+    mu: Measure, nu: Measure, solve: Solver, *, most: int, enough: float = 1e-3, coarse: int = _COARSE
+) -> Interval:
     """Enclose the Wasserstein-1 distance of two large clouds.
 
     Parameters
@@ -55,7 +57,9 @@ def w1_sparse(mu: Measure, nu: Measure, solve: Solver, *, most: int, coarse: int
     solve : callable
         Proposes a plan over given arcs.
     most : int
-        Clouds with more atoms are coupled by this many cells; a multiple of ``coarse``.
+        Clouds with more atoms are coupled by this many cells; ``coarse`` times a power of four.
+    enough : float
+        The relative width at which the search ends.
     coarse : int
         Cells coupled over all pairs.
 
@@ -76,7 +80,7 @@ def w1_sparse(mu: Measure, nu: Measure, solve: Solver, *, most: int, coarse: int
     a, b = _proposed_masses(supply), _proposed_masses(demand)
     with np.errstate(under="ignore"):  # what vanishes is charged to ``ruler.lost``
         coarse_x, coarse_y = coarsen(x, a, most), coarsen(y, b, most)
-        plan, dual = search_plan(ruler, coarse_x, coarse_y, solve, coarse)
+        plan, dual = search_plan(ruler, coarse_x, coarse_y, solve, coarse=coarse, enough=enough)
         arcs = spread(plan, a, coarse_x.names, b, coarse_y.names)
         upper = ruler.along(x[arcs.rows], y[arcs.columns])
         if max(len(x), len(y)) <= most:
