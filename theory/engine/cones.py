@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from theory.engine.jit import njit
+from theory._jit import njit
 from theory.engine.pairs import Array, Counts
 
 _LEAF = 16  # measured: cones of a smallest range; 8 and 32 take a fifth longer on 10^5 places in the plane
