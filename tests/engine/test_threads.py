@@ -12,7 +12,6 @@ from tests.engine.problems import FORMS, direction_of, score_of
 from theory import attend, engine
 from theory.attention import DotProduct
 from theory.engine import threads
-from theory.engine.pairs import Pairs
 from theory.evidence import stream
 
 MANY = 1 << 40  # pairs, so that every thread is worth its while
@@ -158,22 +157,6 @@ def test_rows_summed_again_are_the_same_in_any_number_of_threads(d, monkeypatch)
     assert all(np.array_equal(a, b) for other in seen[1:] for a, b in zip(seen[0], other, strict=True))
 
 
-@pytest.mark.parametrize("precision", ["double", "single"])
-@pytest.mark.parametrize("d", [2, 12])
-@pytest.mark.parametrize("form", ["dot", "distance"])
-def test_a_row_does_not_depend_on_those_beside_it(form, d, precision):
-    """Bit by bit: alone, among fewer rows than a block holds, and in the middle of many."""
-    rng = stream("tests.threads.beside", d)
-    x, y, v = rng.normal(size=(30, d)), rng.normal(size=(500, d)), rng.normal(size=(500, d // 2 + 1))
-    pairs = score_of(form, d, rng).pairs(x, y)
-    together = engine.attention(pairs, v, precision=precision)
-    for part in (slice(0, 1), slice(3, 8), slice(11, 30)):
-        some = Pairs(pairs.form, pairs.queries[part].copy(), pairs.keys, pairs.coefficients)
-        found = engine.attention(some, v, precision=precision)
-        assert np.array_equal(found.output, together.output[part])
-        assert np.array_equal(found.log_partition, together.log_partition[part])
-
-
 @pytest.mark.parametrize("d", [2, 12])
 def test_callers_in_many_threads_do_not_disturb_each_other(d, monkeypatch):
     monkeypatch.setenv("THEORY_THREADS", "2")
@@ -194,8 +177,32 @@ def test_callers_in_many_threads_do_not_disturb_each_other(d, monkeypatch):
     assert all(np.array_equal(output, alone) for output in found)
 
 
+def blas_threads():
+    return [library["num_threads"] for library in threads._blas().info() if library["user_api"] == "blas"]
+
+
+def test_blas_is_quiet_until_the_last_caller_leaves():
+    """The first to leave must not wake it under the second, nor the second keep it quiet for ever."""
+    before = blas_threads()
+    first, second = threads.quiet_blas(), threads.quiet_blas()
+    first.__enter__()
+    second.__enter__()
+    assert blas_threads() == [1] * len(before)
+    first.__exit__(None, None, None)
+    assert blas_threads() == [1] * len(before)
+    second.__exit__(None, None, None)
+    assert blas_threads() == before
+
+
+def test_blas_speaks_again_after_an_error():
+    before = blas_threads()
+    with pytest.raises(ArithmeticError, match=r"^inside$"), threads.quiet_blas():
+        raise ArithmeticError("inside")
+    assert blas_threads() == before
+
+
 def test_slices_start_at_whole_blocks(monkeypatch):
-    """Threads share no block of queries."""
+    """What BLAS rounds by the shape of a block must not depend on the number of threads."""
     for asked in ("1", "2", "5"):
         monkeypatch.setenv("THEORY_THREADS", asked)
         parts = []

@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import copy_context
 from functools import cache
+from typing import Any
 
 _NAME = "attention-theory"
 _GRAIN = 1 << 16  # measured: below this many pairs per thread, handing work over costs more than it saves
@@ -62,3 +64,49 @@ def over_rows(kernel: Callable[[slice], None], rows: int, pairs: int, *, grain: 
     cuts = [min(grain * (units * k // parts), rows) for k in range(parts + 1)]
     for done in [_pool(workers).submit(copy_context().run, kernel, slice(a, b)) for a, b in itertools.pairwise(cuts)]:
         done.result()  # the context holds how the caller wants overflows treated
+
+
+@contextmanager
+def quiet_blas() -> Iterator[None]:
+    """Hold BLAS to one thread: the rows are split already, and BLAS rounds by how it splits."""
+    _quiet.enter()
+    try:
+        yield
+    finally:
+        _quiet.leave()
+
+
+class _Quiet:
+    """Callers in several threads share one limit: the first to come sets it, the last to leave takes it away."""
+
+    def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._limit: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit = _blas().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.restore_original_limits()
+
+
+_quiet = _Quiet()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_quiet.renew)  # the lock may be held by a thread that the child lacks
+
+
+@cache
+def _blas() -> Any:
+    from threadpoolctl import ThreadpoolController  # noqa: PLC0415  searches the libraries of the process
+
+    return ThreadpoolController()
