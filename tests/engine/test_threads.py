@@ -50,6 +50,23 @@ def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):
         threads.over_rows(kernel, 10, MANY)
 
 
+def test_nothing_is_begun_after_an_error(monkeypatch):
+    """The call returns when no thread works any more, whichever of them failed."""
+    monkeypatch.setenv("THEORY_THREADS", "2")
+    caller = threading.current_thread()
+    running = []
+
+    def kernel(part):
+        running.append(part)
+        if threading.current_thread() is caller:
+            raise ArithmeticError("the caller's part")
+        running.remove(part)
+
+    with pytest.raises(ArithmeticError, match=r"^the caller's part$"):
+        threads.over_rows(kernel, 1000, MANY)
+    assert len(running) == 1
+
+
 @pytest.mark.parametrize("asked", ["0", "-1", "", "two", "1.5", "\N{SUPERSCRIPT TWO}"])
 def test_bad_number_of_threads(asked, monkeypatch):
     monkeypatch.setenv("THEORY_THREADS", asked)

@@ -70,16 +70,20 @@ def _reading(source: Any, target: Any, llvm: Any) -> Any:
 def _products_in_python(
     left: Array, row: int, panels: Array, number: int, depth: int, results: Array, column: int
 ) -> None:  # fmt: skip
-    rows = slice(row, row + STRIP)
-    results[rows, column : column + panels.shape[2]] = left[rows, :depth] @ panels[number, :depth]
+    strip = results[row : row + STRIP, column : column + panels.shape[2]]
+    strip[:] = 0.0
+    for f in range(depth):
+        strip += left[row : row + STRIP, f, np.newaxis] * panels[number, f]
 
 
 def _squares_in_python(
     left: Array, row: int, panels: Array, number: int, depth: int, results: Array, column: int
 ) -> None:  # fmt: skip
-    rows = slice(row, row + STRIP)
-    apart = left[rows, :depth, np.newaxis] - panels[number, np.newaxis, :depth]
-    results[rows, column : column + panels.shape[2]] = (apart * apart).sum(axis=1)
+    strip = results[row : row + STRIP, column : column + panels.shape[2]]
+    strip[:] = 0.0
+    for f in range(depth):
+        apart = left[row : row + STRIP, f, np.newaxis] - panels[number, f]
+        strip += apart * apart
 
 
 @cache

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import copy_context
 from functools import cache
@@ -54,16 +55,36 @@ def over_rows(kernel: Callable[[slice], None], rows: int, pairs: int, *, grain: 
     """Call ``kernel`` on slices that cover ``range(rows)``, in threads if ``pairs`` of work are worth it.
 
     Slices start at multiples of ``grain``. There are a few per thread, since rows under a causal mask differ in length.
+    The caller takes its share of them, so that a busy machine costs it no more than the help.
     """
     units = -(-rows // grain)
     workers = 1 if are_few(pairs) else max(1, min(threads(), units, pairs // _GRAIN))
     if workers == 1 or threading.current_thread().name.startswith(_NAME):  # a thread of the pool must not wait for it
         kernel(slice(0, rows))
         return
-    parts = min(_PARTS * workers, units)
-    cuts = [min(grain * (units * k // parts), rows) for k in range(parts + 1)]
-    for done in [_pool(workers).submit(copy_context().run, kernel, slice(a, b)) for a, b in itertools.pairwise(cuts)]:
-        done.result()  # the context holds how the caller wants overflows treated
+    number = min(_PARTS * workers, units)
+    cuts = [min(grain * (units * k // number), rows) for k in range(number + 1)]
+    parts = deque(slice(a, b) for a, b in itertools.pairwise(cuts))
+    # the context holds how the caller wants overflows treated
+    helpers = [_pool(workers).submit(copy_context().run, _take, kernel, parts) for _ in range(workers - 1)]
+    try:
+        _take(kernel, parts)
+    finally:
+        parts.clear()  # of an error: nothing more is begun
+        late = [helper for helper in helpers if not helper.cancel()]  # one that has not begun is not waited for
+        wait(late)
+        for helper in late:
+            helper.result()
+
+
+def _take(kernel: Callable[[slice], None], parts: deque[slice]) -> None:
+    """Call ``kernel`` on parts until none is left, beside others who do the same."""
+    while parts:
+        try:
+            part = parts.popleft()
+        except IndexError:  # another was faster
+            return
+        kernel(part)
 
 
 @contextmanager
