@@ -87,7 +87,7 @@ class Prepared:
     ) -> AttentionResult | None:
         """Return the answer where arrays of float64 are few, narrow, finite and of ordinary size; ``None`` elsewhere.
 
-        Log-weights, finite ones of every key, take the place of those that were settled. ``None`` says nothing of the
+        Log-weights of every key take the place of those that were settled. ``None`` says nothing of the
         arguments: they may be right or wrong, and who knows must be asked.
         """
         for array in (queries, keys, values):
@@ -156,8 +156,9 @@ class Prepared:
         visible = np.full(m, n) if self._visible is None else self._visible
         if not fits or not small or visible.shape != (m,) or visible.max() > n:
             return None
-        kernels = [fused.kernel(self._form, d, d_v, weighted=weighted, single=False) for weighted in (False, True)]
-        return _Plan(*kernels, visible, (d + 4) * UNIT, [])
+        kernel = fused.kernel(self._form, d, d_v, weighted=False, single=False)
+        weighted = fused.kernel(self._form, d, d_v, weighted=True, single=False)
+        return _Plan(kernel, weighted, visible, (d + 4) * UNIT, [])
 
     def _buffers(self, queries: Array, values: Array) -> _Buffers:
         m, d = queries.shape
