@@ -13,6 +13,12 @@ from theory.evidence import exact, stream
 from theory.particles import Overlap, SoftmaxField, UnnormalisedField
 
 
+@pytest.fixture(autouse=True)
+def _compiled(monkeypatch):
+    """Whichever backend the suite runs on, the short way is that of the compiled one."""
+    monkeypatch.setenv("THEORY_BACKEND", "compiled")
+
+
 class Tempered:
     """A score that only Python knows."""
 
