@@ -274,7 +274,7 @@ _GROUPS = {
         diffusion.TokenLayer
     """,
     "compiled": """
-        engine.jvp engine.moments engine.vjp engine.weights
+        engine.jvp engine.moments engine.prepare engine.Prepared.__call__ engine.vjp engine.weights
     """,
     "a row that is there already": """
         lipschitz.certificate.Certificate.row

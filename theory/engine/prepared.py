@@ -100,11 +100,13 @@ class Prepared:
             plan = self._plan(queries, keys, values)
         if plan is None:
             return None
+        added = self._log_weights if log_weights is None else log_weights
+        if added is not None and (type(added) is not np.ndarray or added.dtype != _DOUBLE or added.ndim != 1):
+            return None
         try:
             buffers = plan.free.pop()
         except IndexError:
             buffers = self._buffers(queries, values)
-        added = self._log_weights if log_weights is None else log_weights
         found = self._run(plan, buffers, compilable(queries), compilable(keys), compilable(values), added)
         plan.free.append(buffers)
         return found
@@ -114,7 +116,7 @@ class Prepared:
     ) -> AttentionResult | None:
         """Do what :func:`theory.engine.passes.attention` does where every row is sound at once."""
         moved, columns, value_columns, added, shift, size, mass, logs, sound = buffers
-        given = NONE if log_weights is None else log_weights
+        given = NONE if log_weights is None else compilable(log_weights)
         if given.size not in (0, added.size):
             return None
         found = ends.write_folded(
