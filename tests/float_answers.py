@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from theory.attention import Dirac, DotProduct, Head, Measure, MultiHead, SelfAttention, SquaredDistance, attend, read
+from theory.attention import (
+    Dirac,
+    DotProduct,
+    Head,
+    Measure,
+    MultiHead,
+    SelfAttention,
+    SquaredDistance,
+    attend,
+    prepare,
+    read,
+)
 from theory.attention.measure import as_law
 from theory.diffusion import CircleDensity, Neighbourhoods, PeriodicGrid, TokenLayer
 from theory.diffusion.layers.self_dynamics import PlaneCurve
@@ -54,6 +65,10 @@ MORE = {
     ),
     "attend.causal": (lambda **tokens: attend(**tokens, score=SquaredDistance(0.75), causal=True), TOKENS),
     "read": (read, {**TOKENS, "weights": MASSES}),
+    "prepare": (
+        lambda queries, keys, values, weights: prepare(keys=keys, values=values, weights=weights)(queries),
+        {**TOKENS, "weights": MASSES},
+    ),
     "DotProduct.form": (lambda x, y, form: DotProduct(form=form).matrix(x, y), {"x": X, "y": Y, "form": SQUARE}),
     "SelfAttention": (SelfAttention(DotProduct()), {"x": X, "mu": Measure(Y)}),
     "MultiHead.causal": (
@@ -139,7 +154,8 @@ _GROUPS = {
     "keeps floats, or hands its numbers to what takes floats alone": """
         attention.Additive attention.Dirac.at attention.Dirac.push attention.Head attention.Lookup
         attention.Measure.integrate attention.Measure.push_forward attention.Measure.sample
-        attention.SelfAttention attention.variants.PositiveFeatures attention.variants.TrigonometricFeatures
+        attention.SelfAttention attention.prepare attention.variants.PositiveFeatures
+        attention.variants.TrigonometricFeatures
         diffusion.Bilinear diffusion.CircleDensity diffusion.GraphScore diffusion.StepError
         diffusion.geometry.root_length diffusion.layers.velocity_field evidence.enclosure.balls
         evidence.intervals.Intervals lipschitz.block_jacobian lipschitz.certificate.as_attention_weights
@@ -258,7 +274,7 @@ _GROUPS = {
         diffusion.TokenLayer
     """,
     "compiled": """
-        engine.jvp engine.moments engine.vjp engine.weights
+        engine.jvp engine.moments engine.prepare engine.Prepared.__call__ engine.vjp engine.weights
     """,
     "a row that is there already": """
         lipschitz.certificate.Certificate.row

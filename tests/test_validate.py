@@ -8,6 +8,7 @@ import pytest
 
 from tests.attention.inputs import DISGUISES, KINDS, disguised, spoilt
 from theory._validate import (
+    all_finite,
     as_between,
     as_bound,
     as_callable,
@@ -328,3 +329,14 @@ def test_what_fits_comes_back():
     assert as_choice("a", "stuff", ("a", "b")) == "a"
     assert as_having({}, "stuff", "keys", "values") == {}
     assert as_counts([1.0, 2.0], "stuff").tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("size", [1, 7, 5000])
+@pytest.mark.parametrize("strange", [np.nan, np.inf, -np.inf, None])
+@pytest.mark.parametrize("scale", [0.0, 1e-200, 1.0, 1e200, 1.7e308])
+def test_finite_numbers_are_told_in_silence(size, strange, scale):
+    numbers = np.full((size, 2), scale)
+    if strange is not None:
+        numbers[size // 2, 1] = strange
+    with np.errstate(all="raise"):
+        assert all_finite(numbers) == (strange is None)

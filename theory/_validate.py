@@ -59,7 +59,10 @@ def as_real(value: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def all_finite(numbers: NDArray[np.float64]) -> bool:
-    """Tell whether every number is finite: few of them are if the sum of their squares is, which no term can lower."""
+    """Tell whether every number is finite: few of them are if the sum of their squares is, which no term can lower.
+
+    ``numpy.vdot`` says nothing of an overflow, as ``numpy.dot`` does.
+    """
     if numbers.size <= _FEW and math.isfinite(np.vdot(numbers, numbers)):
         return True
     return bool(np.isfinite(numbers).all())

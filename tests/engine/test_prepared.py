@@ -11,6 +11,12 @@ from theory.engine import Form, Pairs, fused, prepared, threads
 from theory.evidence import stream
 
 
+@pytest.fixture(autouse=True)
+def _compiled(monkeypatch):
+    """Whichever backend the suite runs on, the short way is that of the compiled one."""
+    monkeypatch.setenv("THEORY_BACKEND", "compiled")
+
+
 def asked_twice(pairs, values, **given):
     """Return what a prepared problem answers, twice, and what the door does."""
     problem = engine.prepare(pairs.form, pairs.coefficients, **given)

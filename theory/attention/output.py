@@ -171,7 +171,9 @@ def _are_positive(weights: ArrayLike) -> TypeGuard[Array]:
     """Tell whether weights are an array of positive numbers with a sum that float64 holds, as most are."""
     if type(weights) is not np.ndarray or weights.dtype != _DOUBLE or not weights.flags.c_contiguous:
         return False
-    return weights.ndim == 1 and weights.size > 0 and bool(weights.min() > 0.0) and math.isfinite(weights.dot(weights))
+    if weights.ndim != 1 or not weights.size or not weights.min() > 0.0:
+        return False
+    return math.isfinite(np.vdot(weights, weights))  # and so is their sum
 
 
 @lru_cache(maxsize=64)

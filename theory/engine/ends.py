@@ -161,8 +161,8 @@ def _write_folded(
     """Write what :class:`theory.engine.fold.Folded` holds, for rows of up to ``WIDEST`` features.
 
     ``log_weights`` may be empty; for distances ``moved`` is not written to. Returns a sum of ``WEIGHTED``, if the
-    log-weights differ, ``TAME``, if the values may stay as they are, and ``PLAIN``, if queries, keys and values are all
-    finite and the first two so small that no bound of a score could overflow.
+    log-weights differ, ``TAME``, if the values may stay as they are, and ``PLAIN``, if all numbers are finite and those
+    of queries and keys so small that no bound of a score could overflow.
     """
     d, d_v = queries.shape[1], values.shape[1]
     low, high, least, most = np.empty(d), np.empty(d), np.empty(d_v), np.empty(d_v)
@@ -183,7 +183,8 @@ def _write_folded(
     if are_tame(least, most):
         found += TAME
     largest = maximum(reach_of(queries), maximum(reach_of(low.reshape(1, d)), reach_of(high.reshape(1, d))))
-    if largest < _PLAIN and abs(scale) < _PLAIN and are_finite(least) and are_finite(most):
+    finite = are_finite(least) and are_finite(most) and are_finite(log_weights)
+    if finite and largest < _PLAIN and abs(scale) < _PLAIN:
         found += PLAIN
     return found
 

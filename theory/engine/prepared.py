@@ -87,7 +87,7 @@ class Prepared:
     ) -> AttentionResult | None:
         """Return the answer where arrays of float64 are few, narrow, finite and of ordinary size; ``None`` elsewhere.
 
-        Log-weights, finite ones of every key, take the place of those that were settled. ``None`` says nothing of the
+        Log-weights of every key take the place of those that were settled. ``None`` says nothing of the
         arguments: they may be right or wrong, and who knows must be asked.
         """
         for array in (queries, keys, values):
@@ -100,11 +100,13 @@ class Prepared:
             plan = self._plan(queries, keys, values)
         if plan is None:
             return None
+        added = self._log_weights if log_weights is None else log_weights
+        if added is not None and (type(added) is not np.ndarray or added.dtype != _DOUBLE or added.ndim != 1):
+            return None
         try:
             buffers = plan.free.pop()
         except IndexError:
             buffers = self._buffers(queries, values)
-        added = self._log_weights if log_weights is None else log_weights
         found = self._run(plan, buffers, compilable(queries), compilable(keys), compilable(values), added)
         plan.free.append(buffers)
         return found
@@ -114,7 +116,7 @@ class Prepared:
     ) -> AttentionResult | None:
         """Do what :func:`theory.engine.passes.attention` does where every row is sound at once."""
         moved, columns, value_columns, added, shift, size, mass, logs, sound = buffers
-        given = NONE if log_weights is None else log_weights
+        given = NONE if log_weights is None else compilable(log_weights)
         if given.size not in (0, added.size):
             return None
         found = ends.write_folded(
@@ -156,8 +158,9 @@ class Prepared:
         visible = np.full(m, n) if self._visible is None else self._visible
         if not fits or not small or visible.shape != (m,) or visible.max() > n:
             return None
-        kernels = [fused.kernel(self._form, d, d_v, weighted=weighted, single=False) for weighted in (False, True)]
-        return _Plan(*kernels, visible, (d + 4) * UNIT, [])
+        kernel = fused.kernel(self._form, d, d_v, weighted=False, single=False)
+        weighted = fused.kernel(self._form, d, d_v, weighted=True, single=False)
+        return _Plan(kernel, weighted, visible, (d + 4) * UNIT, [])
 
     def _buffers(self, queries: Array, values: Array) -> _Buffers:
         m, d = queries.shape

@@ -144,14 +144,15 @@ def doubly_normalised(
     tolerance = as_bound(tolerance, "tolerance")
     moving, seen = a > 0.0, b > 0.0
     g = np.zeros(y.shape[0]) if start is None else np.where(seen, as_vector(start, "start", size=y.shape[0]), 0.0)
-    down = pairs_of(score, x, np.ascontiguousarray(y[seen]))
-    up = _transposed(pairs_of(score, np.ascontiguousarray(x[moving]), np.ascontiguousarray(y[seen])))
+    down = _LogSums(pairs_of(score, x, np.ascontiguousarray(y[seen])), method, accuracy)
+    back = _transposed(pairs_of(score, np.ascontiguousarray(x[moving]), np.ascontiguousarray(y[seen])))
+    up = _LogSums(back, method, accuracy)
     log_a, log_b = np.log(a[moving]), np.log(b[seen])
     potential = g[seen]
     made = 0
     while True:
-        f = -_log_sums(down, log_b + potential, method, accuracy)
-        after = -_log_sums(up, log_a + f[moving], method, accuracy)
+        f = -down(log_b + potential)
+        after = -up(log_a + f[moving])
         with np.errstate(over="ignore"):
             residual = float(np.abs(np.expm1(potential - after)).max())
         if residual <= tolerance or made == most:
@@ -182,6 +183,26 @@ def _transposed(pairs: Pairs) -> Pairs:
     )  # fmt: skip
 
 
-def _log_sums(pairs: Pairs, log_weights: Array, method: str, accuracy: float) -> Array:
-    nothing = np.zeros((pairs.keys.shape[0], 1))
-    return engine.attention(pairs, nothing, log_weights=log_weights, method=method, accuracy=accuracy).log_partition
+class _LogSums:
+    """Logarithms of the sums over the keys of one problem, for one set of log-weights after another."""
+
+    def __init__(self, pairs: Pairs, method: str, accuracy: float) -> None:
+        self._pairs = pairs
+        self._nothing = np.zeros((pairs.keys.shape[0], 1))
+        self._method = method
+        self._accuracy = accuracy
+        ordinary = type(accuracy) is float and 0.0 < accuracy < 1.0
+        settled = method == "dense" and ordinary and pairs.given is None
+        self._problem = engine.prepare(pairs.form, pairs.coefficients) if settled else None
+
+    def __call__(self, log_weights: Array) -> Array:
+        """Return them, one for each query."""
+        pairs = self._pairs
+        found = None
+        if self._problem is not None:
+            found = self._problem.quick(pairs.queries, pairs.keys, self._nothing, log_weights)
+        if found is None:
+            found = engine.attention(
+                pairs, self._nothing, log_weights=log_weights, method=self._method, accuracy=self._accuracy
+            )
+        return found.log_partition
