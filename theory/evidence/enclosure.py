@@ -187,10 +187,23 @@ def hull(ball: Any, kind: Kind = Kind.CERTIFIED) -> Interval:
 def _hulls(values: NDArray[np.object_], kind: Kind) -> Any:
     from theory.evidence.intervals import Intervals  # noqa: PLC0415  which this module does not need otherwise
 
-    each = [hull(ball, kind) for ball in values.ravel()]
-    lo = np.array([one.lo for one in each]).reshape(values.shape)
-    hi = np.array([one.hi for one in each]).reshape(values.shape)
+    lo, hi = ball_ends(values)
     return Intervals(lo, hi, kind)
+
+
+def ball_ends(values: NDArray[np.object_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ends of the intervals around an array of balls, infinite where one is not finite."""
+    each = values.ravel().tolist()
+    for ball in each:
+        if not hasattr(ball, "is_finite"):
+            raise TypeError(f"ball: expected a ball, got {type(ball).__name__}")
+    known = [ball.is_finite() for ball in each]
+    lo = [float(ball.lower()) if finite else -math.inf for ball, finite in zip(each, known, strict=True)]
+    hi = [float(ball.upper()) if finite else math.inf for ball, finite in zip(each, known, strict=True)]
+    with np.errstate(all="ignore"):
+        below = np.nextafter(np.array(lo, dtype=np.float64), -np.inf)  # they round to nearest, hence a step outward
+        above = np.nextafter(np.array(hi, dtype=np.float64), np.inf)
+    return below.reshape(values.shape), above.reshape(values.shape)
 
 
 def ends(values: NDArray[np.object_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -311,9 +311,11 @@ def exact(values: ArrayLike, kind: Kind = Kind.CERTIFIED) -> Any:
     >>> print(np.sqrt((x * x).sum()))
     5 +- 2.2e-15
     """
-    kind = as_kind(kind)
+    kind = kind if type(kind) is Kind else as_kind(kind)
     if is_enclosed(values):
         return values
+    if type(values) is float and isfinite(values):
+        return made(values, values, kind)
     ends = _settled(as_real(values, "values"))
     return bounded_by(ends, ends, kind)
 
@@ -346,7 +348,10 @@ def within(values: ArrayLike, error: ArrayLike, kind: Kind = Kind.NUMERIC) -> An
     if not (reach >= 0.0).all():
         raise ValueError(f"error: expected non-negative bounds, got {reach[~(reach >= 0.0)].flat[0]}")
     try:
-        reach = reach if reach.shape == centre.shape else np.broadcast_to(reach, centre.shape)
+        if reach.shape != centre.shape:
+            everywhere = np.empty(centre.shape)
+            everywhere[...] = reach
+            reach = everywhere
     except ValueError as unfit:
         raise ValueError(f"error: expected bounds that broadcast to {centre.shape}, got {reach.shape}") from unfit
     loops = compiled()
@@ -407,8 +412,18 @@ def as_intervals(value: Any, name: str = "operand") -> Intervals:
     entries = value if isinstance(value, np.ndarray) else np.asarray(value, dtype=object)
     if entries.dtype != object or isinstance(value, np.ma.MaskedArray):
         return _certain(as_real(value, name), name)
+    return _of_objects(entries, name)
+
+
+def _of_objects(entries: Any, name: str) -> Intervals:
+    """Return an object array of numbers, intervals or balls as an array of enclosures."""
     if any(isinstance(entry, (list, tuple)) for entry in entries.ravel()):
         raise ValueError(f"{name}: expected a rectangular array, got a ragged sequence")
+    if entries.size > 1 and all(hasattr(entry, "rad") for entry in entries.flat):
+        from theory.evidence.enclosure import ball_ends  # noqa: PLC0415  loads FLINT, which has made the balls
+
+        below, above = ball_ends(entries)
+        return unchecked(below, above, Kind.CERTIFIED)
     each = [enclose(entry, name) for entry in entries.ravel()]
     kind = max((entry.kind for entry in each), default=Kind.PROVED)
     lo = np.array([entry.lo for entry in each], dtype=np.float64).reshape(entries.shape)
@@ -418,7 +433,10 @@ def as_intervals(value: Any, name: str = "operand") -> Intervals:
 
 def is_enclosed(*values: Any) -> bool:
     """Tell whether a question is asked with enclosures: an interval or an array of them is among the arguments."""
-    return any(isinstance(value, (Interval, Intervals)) for value in values)
+    for value in values:  # noqa: SIM110  instruments ask it of every argument, and a generator takes as long as a sum
+        if isinstance(value, (Interval, Intervals)):
+            return True
+    return False
 
 
 def weakest(*values: Any) -> Kind:
