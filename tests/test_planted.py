@@ -356,7 +356,7 @@ BUGS = [
     bug("self-consistency-once", "noisy.bifurcation", "particles/mean_field/free_energy.py",
         ("first / (2.0 * self.weights[0] * overlaps[0])", "first / (self.weights[0] * overlaps[0])")),
     bug("sphere-measure", "noisy.uniform", "particles/mean_field/zonal.py",
-        ("angle.sin() ** (dim - 2) if", "angle.sin() ** (dim - 1) if")),
+        ("about.sin() ** (dim - 2), over.sin() ** (dim - 2)", "about.sin() ** (dim - 1), over.sin() ** (dim - 1)")),
     bug("others-miscounted", "context.forms", "particles/exact/critical.py", ("float(size - 4)", "float(size)")),
     bug("directions-miscounted", "context.jacobian", "particles/exact/critical.py", ("(x[1] - x[2], n - 2)", "(x[1] - x[2], n - 1)")),
     bug("meeting-masses-swapped", "merge.meeting-point", "particles/exact/metastable.py",

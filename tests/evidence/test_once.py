@@ -29,15 +29,8 @@ def counted():
 def test_equal_content_is_computed_once():
     function, calls = counted()
     for _ in range(3):
-        function(
-            X.copy(),
-            exact(X),
-            balls(X),
-            ball("0.1"),
-            Measure(X, [0.25, 0.75]),
-            [DotProduct(form=np.eye(1)), 1.0],
-            at={"name": None},
-        )
+        numbers = X.copy(), exact(X), balls(X), ball("0.1"), [1.0]
+        function(*numbers, Measure(X, [0.25, 0.75]), DotProduct(form=np.eye(1)), at={"name": None})
     assert len(calls) == 1
 
 

@@ -33,9 +33,9 @@ def once(function: Callable[P, T]) -> Callable[P, T]:
     Parameters
     ----------
     function : callable
-        Deterministic and without effect; its arguments are numbers, texts, arrays, enclosures, balls, functions, records of
-        these such as measures and scores, or lists, tuples and mappings of them. An array that it returns is made
-        read-only, since the next caller gets it, too.
+        Deterministic and without effect; its arguments are numbers, texts, arrays, enclosures, balls, functions,
+        records of these such as measures and scores, or lists, tuples and mappings of them. An array that it returns
+        is made read-only, since the next caller gets it, too.
 
     Raises
     ------

@@ -246,7 +246,7 @@ def test_composition(run, tokens, *, frozen=False, skip=True, power=2):
     yield equals(chain, Interval.printed("0.642015"), part="pair, if the measure were frozen")
     # a seeded network on real tokens: each layer is compared at a few tokens, at the measure that entered it
     asked, network, measures = followed(tokens, run.root)
-    for depth, block in enumerate(network.layers):
+    for depth in range(len(network.layers)):
         before, after = measures[depth], measures[depth + 1]
         asked_now = before.points[asked]
         claimed = written(tokens, run.root, depth, frozen)
