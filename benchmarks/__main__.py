@@ -24,7 +24,7 @@ NAMES = {
     "dense": "dense attention against NumPy, PyTorch and KeOps",
     "fastsum": "a million tokens by fast sums",
     "distance": "certified W1 against the solver alone",
-    "rowmaps": "entmax on rows of 64 against bisection and PyTorch's softmax",
+    "rowmaps": "softmax and entmax of rows against PyTorch and the entmax package",
 }
 HERE = Path(__file__).parent
 
@@ -127,9 +127,10 @@ def draw(axes: Axes, name: str, rows: Sequence[dict[str, Any]]) -> None:
         axes.set(xscale="log", yscale="log", xlabel="tokens", ylabel="seconds")
         axes.set_title(f"fast sums to 1e-12, {threads()} threads")
     elif name == "rowmaps":
-        looks = ("newton", "o-", style.BLUE), ("sorting", "s-", style.GREEN), ("bisection", "^--", style.VERMILION)
-        for method, mark, colour in (*looks, ("torch softmax", ":", style.BLACK)):
-            some = [row for row in rows if f"{method}, ns per entry" in row]
+        first = [row for row in rows if all(row[key] == rows[0][key] for key in ("n", "entries", "threads"))]
+        looks = ("ours", "o-", style.BLUE), ("package", "^--", style.VERMILION), ("torch softmax", ":", style.BLACK)
+        for method, mark, colour in looks:
+            some = [row for row in first if f"{method}, ns per entry" in row]
             if some:
                 times = [row[f"{method}, ns per entry"] for row in some]
                 axes.plot([row["alpha"] for row in some], times, mark, color=colour, label=method)
