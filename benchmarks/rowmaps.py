@@ -1,72 +1,108 @@
-"""Entmax on many rows against a plain bisection and against PyTorch's softmax: ratios and errors."""
+"""Softmax and entmax of many rows against PyTorch's softmax and the ``entmax`` package: ratios and errors."""
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.timing import interleaved, ratio
 from theory.engine.threads import threads
 from theory.maxent import entmax, entmax15, softmax, sparsemax
 from theory.maxent.batch import Array
 
-ROWS, ENTRIES = 100_000, 64
-HALVINGS = 50  # what public implementations take by default
-ORDERS = (1.25, 1.5, 2.0)
+Call = Callable[[], Array]
+SHAPES = ((100_000, 64), (4096, 1024), (16, 100_000), (1, 8))
+ORDERS = (1.0, 1.25, 1.5, 2.0, 2.5)
+HALVINGS = 55  # of the bracket of one, after which float64 has no digit left of it
+SPREAD = 3.0  # of the scores: of 64 at order 5/4 about a dozen then have weight
 REPEATS = 5
+CHECKED = 3  # rows
+BATCH = 200  # calls on one small row that are timed together
 
 
 def run(*, quick: bool) -> list[dict[str, Any]]:
-    """Return one row per order, and one for softmax."""
-    m = 200 if quick else ROWS
-    scores = np.random.default_rng([m, ENTRIES]).normal(size=(m, ENTRIES)) * 3.0
-    return [_case(alpha, scores, 3 if quick else REPEATS) for alpha in (1.0, *ORDERS)]
+    """Return one row per shape, number of threads and order."""
+    rows = []
+    for n, entries in ((200, 64), (2, 1000), (1, 8)) if quick else SHAPES:
+        scores = SPREAD * np.random.default_rng([n, entries]).normal(size=(n, entries))
+        for count in sorted({1, threads()}) if n > 1 else (1,):
+            with limited(count):
+                rows += [_case(alpha, scores, 3 if quick else REPEATS) for alpha in ORDERS]
+    return rows
+
+
+@contextmanager
+def limited(count: int) -> Iterator[None]:
+    """Let the engine and PyTorch use so many threads."""
+    before = os.environ.get("THEORY_THREADS")
+    os.environ["THEORY_THREADS"] = str(count)
+    try:
+        yield
+    finally:
+        os.environ.pop("THEORY_THREADS")
+        if before is not None:
+            os.environ["THEORY_THREADS"] = before
 
 
 def _case(alpha: float, scores: Array, repeats: int) -> dict[str, Any]:
-    calls: dict[str, Callable[[], Array]] = {"newton": lambda: entmax(scores, alpha)}
-    if alpha == 1.0:
-        calls["closed"] = lambda: softmax(scores)
-    else:
-        calls["bisection"] = lambda: bisection(scores, alpha)
-    if alpha in (1.5, 2.0):
-        calls["sorting"] = lambda: (entmax15 if alpha == 1.5 else sparsemax)(scores)
-    peer = torch_softmax(scores)
-    if peer is not None:
-        calls["torch softmax"] = peer
-    times = interleaved(calls, repeats)
-    row: dict[str, Any] = {"alpha": alpha, "n": len(scores), "entries": scores.shape[1]}
-    row |= {f"{name}, ns per entry": 1e9 * statistics.median(times[name]) / scores.size for name in calls}
-    for ours in ("newton", "sorting"):
-        if ours in times and "bisection" in times:
-            middle, low, high = ratio(times["bisection"], times[ours])
-            row |= {f"bisection/{ours}": middle, f"{ours} low": low, f"{ours} high": high}
-    if peer is not None:
-        row["newton/torch softmax"] = ratio(times["newton"], times["torch softmax"])[0]
-    found = {name: call()[:50] for name, call in calls.items() if name != "torch softmax"}
-    row |= {f"{name}, apart": float(np.abs(law - found["newton"]).max()) for name, law in found.items()}
+    found = {"ours": ours(scores, alpha), "torch softmax": torch_softmax(scores), "package": package(scores, alpha)}
+    calls = {name: call for name, call in found.items() if call is not None}
+    batch = BATCH if scores.size <= 8 else 1
+    times = interleaved({name: _repeated(call, batch) for name, call in calls.items()}, repeats)
+    row: dict[str, Any] = {"alpha": alpha, "n": len(scores), "entries": scores.shape[1], "threads": threads()}
+    for name in calls:
+        row[f"{name}, ns per entry"] = 1e9 * statistics.median(times[name]) / scores.size / batch
+    for name, of, to in (("ours/torch softmax", "ours", "torch softmax"), ("package/ours", "package", "ours")):
+        if of in times and to in times:
+            middle, low, high = ratio(times[of], times[to])
+            row |= {name: middle, f"{name}, low": low, f"{name}, high": high}
+    places = np.unique(np.linspace(0, len(scores) - 1, CHECKED).astype(int))
+    truth = [reference(scores[i], alpha) for i in places]
+    for name in calls if alpha == 1.0 else calls.keys() - {"torch softmax"}:
+        laws = calls[name]()
+        row[f"{name}, apart"] = max(float(np.abs(laws[i] - law).max()) for i, law in zip(places, truth, strict=True))
     return row
 
 
-def bisection(scores: Array, alpha: float, halvings: int = HALVINGS) -> Array:
-    """Return entmax of rows as it is usually computed: halve the bracket of the threshold, divide by the sum."""
-    z = (alpha - 1.0) * scores
-    low = z.max(axis=1, keepdims=True) - 1.0
-    width = 1.0 - z.shape[1] ** (1.0 - alpha)
-    for _ in range(halvings):
-        width *= 0.5
-        p = np.maximum(z - (low + width), 0.0) ** (1.0 / (alpha - 1.0))
-        low = np.where(p.sum(axis=1, keepdims=True) >= 1.0, low + width, low)
-    p = np.maximum(z - low, 0.0) ** (1.0 / (alpha - 1.0))
-    law: Array = p / p.sum(axis=1, keepdims=True)
-    return law
+def _repeated(call: Call, times: int) -> Callable[[], None]:
+    def many() -> None:
+        for _ in range(times):
+            call()
+
+    return many
 
 
-def torch_softmax(scores: Array) -> Callable[[], Array] | None:
+def ours(scores: Array, alpha: float) -> Call:
+    """Return the map of this package that a user would call at an order."""
+    named = {1.0: softmax, 1.5: entmax15, 2.0: sparsemax}
+    return (lambda: named[alpha](scores)) if alpha in named else (lambda: entmax(scores, alpha))
+
+
+def reference(row: Array, alpha: float) -> NDArray[np.longdouble]:
+    """Return the law of one row in extended precision, where the machine has it: a bracket halved to its end."""
+    s = row.astype(np.longdouble)
+    if alpha == 1.0:
+        masses = np.exp(s - s.max())
+        return np.asarray(masses / masses.sum())
+    e = np.longdouble(alpha) - 1
+    z = e * (s - s.max())
+    low, high = np.longdouble(-1), np.longdouble(0)
+    while low < (middle := low + (high - low) / 2) < high:
+        if (np.maximum(z - middle, 0) ** (1 / e)).sum() >= 1:
+            low = middle
+        else:
+            high = middle
+    return np.asarray(np.maximum(z - low, 0) ** (1 / e))
+
+
+def torch_softmax(scores: Array) -> Call | None:
     """Return PyTorch's softmax on as many threads as the engine uses, if it is installed."""
     if importlib.util.find_spec("torch") is None:
         return None
@@ -75,3 +111,18 @@ def torch_softmax(scores: Array) -> Callable[[], Array] | None:
     torch.set_num_threads(threads())
     tensor = torch.from_numpy(scores)
     return lambda: np.asarray(torch.softmax(tensor, dim=-1))
+
+
+def package(scores: Array, alpha: float) -> Call | None:
+    """Return the map of the ``entmax`` package, by sorting or halving, if it is installed and knows the order."""
+    if alpha == 1.0 or importlib.util.find_spec("entmax") is None or importlib.util.find_spec("torch") is None:
+        return None
+    import entmax as peer  # noqa: PLC0415
+    import torch  # noqa: PLC0415
+
+    torch.set_num_threads(threads())
+    tensor = torch.from_numpy(scores)
+    if alpha in (1.5, 2.0):
+        law = peer.entmax15 if alpha == 1.5 else peer.sparsemax
+        return lambda: np.asarray(law(tensor, dim=-1))
+    return lambda: np.asarray(peer.entmax_bisect(tensor, alpha, dim=-1, n_iter=HALVINGS))

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -239,7 +240,7 @@ def compiled_laws(kernel: str, scores: ArrayLike, axis: int, **parameters: Array
     maps = kernels()
     if maps is None:
         return None
-    numbers = parameters.values()
+    numbers: list[Any] = list(parameters.values())
     if (
         type(scores) is np.ndarray
         and scores.dtype == np.float64

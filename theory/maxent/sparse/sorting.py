@@ -21,6 +21,9 @@ yet, so sorting gives a threshold that is off by :math:`nu` and, at worst, an en
 the sum of the weights, a convex function of the threshold, Newton's method takes that off; its sums keep all digits
 (:func:`theory.maxent.batch.excess`). The last step is taken on the weights, as in :mod:`.threshold`.
 
+Sorting is the oracle. The compiled maps find the same threshold without it, by steps that end where the support does
+(:mod:`theory.engine.thresholds`): most scores are too far behind the largest to need a place in an order.
+
 References
 ----------
 A. Martins, R. Astudillo, *From softmax to sparsemax*, ICML 2016; B. Peters, V. Niculae, A. Martins, *Sparse
