@@ -1,5 +1,7 @@
 """Products with the Jacobian and its transpose: against balls, against each other, under masks, and what is refused."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ from tests.engine.problems import (
     true_derivative,
 )
 from theory import engine
-from theory.attention import Additive, DotProduct
+from theory.attention import Additive, DotProduct, SquaredDistance
 from theory.engine import Direction, Form, Pairs, compiled, jacobian, reference
 from theory.evidence import stream
 from theory.evidence.roundoff import gamma
@@ -191,3 +193,94 @@ def test_what_does_not_fit_is_refused_by_name():
     huge = Direction(*good[:3], np.array([1e308, 0.0, 0.0, 0.0]))
     with pytest.raises(ValueError, match=r"^direction: expected sizes that float64 can hold"):
         engine.jvp(pairs, np.array([[1e200], [-1e200], [0.0], [0.0]]), huge)
+
+
+@pytest.mark.parametrize("d", [2, 9])
+@pytest.mark.parametrize("form", ["dot", "distance", "torus"])
+def test_no_number_depends_on_the_threads(form, d, monkeypatch):
+    """Sums over queries are cut at fixed rows, whoever takes them."""
+    _, _, _, v, added, visible, pairs, rng = problem(form, 60, m=700, n=400, d=d, d_v=d)
+    direction, cotangent = direction_of(pairs, v, rng), rng.normal(size=(700, d))
+    found = []
+    for number in ("1", "3"):
+        monkeypatch.setenv("THEORY_THREADS", number)
+        forward = compiled.jvp(pairs, v, added, visible, direction)
+        found.append((*forward, *compiled.vjp(pairs, v, added, visible, cotangent)))
+    for left, right in zip(*found, strict=True):
+        assert left.tobytes() == right.tobytes()
+
+
+@pytest.mark.parametrize("d", [1, 9])
+@pytest.mark.parametrize("form", [Form.DOT, Form.DISTANCE])
+def test_a_row_that_one_key_dominates_keeps_the_digits_of_the_others(form, d):
+    """Two keys, the second e^-gap of the first: the derivative is their distance times that, to 12 digits.
+
+    For values 0 and 1 it is ``p (1 - p) (s_1 - s_0)'`` with ``p = 1 / (1 + e^gap)``; here the scores move by 0 and 1.
+    """
+    for gap in (1.0, 40.0, 300.0, 600.0):
+        x, y = np.zeros((1, d)), np.zeros((2, d))
+        pairs = Pairs(form, x, y, np.ones(1))
+        added = np.array([0.0, -gap])
+        direction = Direction(np.zeros((1, d)), np.zeros((2, d)), np.zeros((2, 1)), np.array([0.0, 1.0]))
+        found = compiled.jvp(pairs, np.array([[0.0], [1.0]]), added, np.array([2]), direction)[1].item()
+        p = 1.0 / (1.0 + math.exp(gap))
+        assert abs(found - p * (1.0 - p)) <= 1e-12 * p
+
+
+@pytest.mark.parametrize("d", [1, 9])
+def test_steep_scores_far_apart_leave_one_key(d):
+    """Scores of a million: the weights are a choice, outputs and their derivatives are those of the chosen key."""
+    rng = stream("tests.jacobian.steep", d)
+    x, y = (np.rint(1e3 * rng.normal(size=(k, d))) for k in (5, 30))
+    v = rng.normal(size=(30, 2))
+    for score in (DotProduct(scale=1.0), SquaredDistance(1.0)):
+        pairs = score.pairs(x, y)
+        scores = reference.scores(pairs)
+        ranked = np.sort(scores, axis=1)
+        clear = ranked[:, -1] - ranked[:, -2] > 60.0
+        assert clear.any()
+        best = scores.argmax(axis=1)
+        direction = direction_of(pairs, v, rng)
+        output, derivative = compiled.jvp(pairs, v, np.zeros(30), np.full(5, 30), direction)
+        assert np.array_equal(output[clear], v[best[clear]])
+        assert np.abs(derivative[clear] - direction.values[best[clear]]).max() <= 1e-8
+        cotangent = rng.normal(size=(5, 2)) * clear[:, np.newaxis]
+        of_queries, of_keys, of_values, _ = compiled.vjp(pairs, v, np.zeros(30), np.full(5, 30), cotangent)
+        wanted = np.zeros((30, 2))
+        np.add.at(wanted, best, cotangent)
+        assert np.abs(of_values - wanted).max() <= 1e-14
+        assert max(np.abs(of_queries).max(), np.abs(of_keys).max()) <= 1e-8
+
+
+@pytest.mark.parametrize("d", [2, 9])
+def test_far_hidden_keys_take_no_digits(d):
+    """A key far away that no query sees is no place to take distances from."""
+    score, x, y, v, added, _, pairs, rng = problem("distance", 70, d=d)
+    visible = np.array([8, 3, 8, 1])
+    direction, cotangent = direction_of(pairs, v, rng), rng.normal(size=(4, 3))
+    spoilt = y.copy()
+    spoilt[8] = 1e150
+    for points in (y, spoilt):
+        there = score.pairs(x, points)
+        derivative = compiled.jvp(there, v, added, visible, direction)[1]
+        gradients = compiled.vjp(there, v, added, visible, cotangent)
+        assert np.abs(derivative - compiled.jvp(pairs, v, added, visible, direction)[1]).max() <= 1e-12
+        for left, right in zip(gradients, compiled.vjp(pairs, v, added, visible, cotangent), strict=True):
+            assert np.abs(left - right).max() <= 1e-12
+
+
+@pytest.mark.parametrize("d", [1, 9])
+def test_sums_that_overflow_are_taken_pair_by_pair(d):
+    """Values of 1e308 have an average, though their sum has none."""
+    x, y = np.zeros((1, d)), np.zeros((4, d))
+    v = np.full((4, 1), 1e308)
+    v[3] = 0.5e308
+    pairs = Pairs(Form.DOT, x, y, np.ones(1))
+    zero = Direction(x, y, np.zeros((4, 1)), np.array([0.0, 0.0, 0.0, 1.0]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        output, derivative = compiled.jvp(pairs, v, np.zeros(4), np.array([4]), zero)
+        gradients = compiled.vjp(pairs, v, np.zeros(4), np.array([4]), np.ones((1, 1)))
+    assert abs(output.item() / 0.875e308 - 1.0) <= 1e-14
+    assert abs(derivative.item() / (-0.375e308 / 4.0) - 1.0) <= 1e-14
+    assert abs(gradients[3][3] / (-0.375e308 / 4.0) - 1.0) <= 1e-14
+    assert not gradients[0].any()

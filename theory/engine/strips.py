@@ -32,7 +32,7 @@ LOWEST = int(np.float64(-np.inf).view(np.int64)) ^ _BELOW_SIGN  # of all floats 
 
 def _unordered(k: int) -> float:
     """Return the float of which ``k`` is the integer in order."""
-    return as_float(k ^ ((k >> 63) & _BELOW_SIGN))
+    return as_float(int(k ^ ((k >> 63) & _BELOW_SIGN)))
 
 
 unordered = njit(_unordered, inline=True)

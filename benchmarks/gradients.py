@@ -1,0 +1,105 @@
+"""Products with the Jacobian of dense attention and its transpose, in units of the forward pass, beside PyTorch."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import peers
+from benchmarks.timing import REPEATS, interleaved
+from theory import engine
+from theory.engine import Direction, Form, Pairs
+from theory.engine.threads import threads
+
+Array = NDArray[np.float64]
+
+WIDTHS = (1, 2, 4, 8, 16, 64)
+SIZES = (1024, 4096)
+_ROWS = 2  # of which errors are taken
+
+
+def run(*, quick: bool) -> list[dict[str, Any]]:
+    """Return one row per size, width and score."""
+    if quick:
+        return [_case(128, d, form, repeats=2) for d in (2, 16) for form in (Form.DOT, Form.DISTANCE)]
+    return [_case(n, d, form, repeats=4 * REPEATS) for n in SIZES for d in WIDTHS for form in (Form.DOT, Form.DISTANCE)]
+
+
+def _case(n: int, d: int, form: Form, *, repeats: int) -> dict[str, Any]:
+    q, k, v = peers.cloud(n, d)
+    way = Direction(*peers.cloud(n, d, root=1), np.zeros(n))
+    cotangent = peers.cloud(n, d, root=2)[0]
+    pairs = Pairs(form, q, k, np.array([d**-0.5 if form is Form.DOT else 0.5]))
+    calls: dict[str, Callable[[], Any]] = {
+        "forward": lambda: engine.attention(pairs, v).output,
+        "jvp": lambda: engine.jvp(pairs, v, way)[1],
+        "vjp": lambda: engine.vjp(pairs, v, cotangent),
+    }
+    if form is Form.DOT and importlib.util.find_spec("torch") is not None:
+        calls["torch forward"], calls["torch both"] = _torch(q, k, v, cotangent)
+    times = {name: min(found) for name, found in interleaved(calls, repeats).items()}
+    forward = times["forward"]
+    row: dict[str, Any] = {"n": n, "d": d, "score": form.name.lower(), "ns per pair": 1e9 * forward / n**2}
+    row |= {f"{name}/forward": times[name] / forward for name in ("jvp", "vjp")}
+    if "torch both" in times:
+        there = times["torch forward"]
+        row["torch backward/forward"] = (times["torch both"] - there) / there
+        row["torch both/vjp"] = times["torch both"] / times["vjp"]
+        row["torch backward/vjp"] = (times["torch both"] - there) / times["vjp"]
+    gradients = calls["vjp"]()
+    row["jvp error"], row["vjp error"] = _errors(pairs, v, way, cotangent, calls["jvp"](), gradients)
+    if "torch both" in calls:
+        apart = (np.abs(a - b).max() / np.abs(b).max() for a, b in zip(gradients, calls["torch both"](), strict=False))
+        row["apart from torch"] = float(max(apart))
+    return row
+
+
+def _torch(q: Array, k: Array, v: Array, cotangent: Array) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """Return PyTorch's attention as it is trained, forward alone, and with the gradients of its three arguments."""
+    import torch  # noqa: PLC0415
+
+    torch.set_num_threads(threads())
+    tensors = [torch.from_numpy(x)[None, None].requires_grad_() for x in (q, k, v)]
+    pulled = torch.from_numpy(cotangent)[None, None]
+    attend = torch.nn.functional.scaled_dot_product_attention
+
+    def both() -> list[Array]:
+        return [np.asarray(part[0, 0]) for part in torch.autograd.grad(attend(*tensors), tensors, pulled)]
+
+    return lambda: attend(*tensors), both
+
+
+def _errors(
+    pairs: Pairs, values: Array, way: Direction, cotangent: Array, derivative: Array, gradients: Direction
+) -> tuple[float, float]:
+    """Return the errors of derivatives and of gradients in queries, of a few rows, in units of their largest entry.
+
+    The reference is computed in extended precision.
+    """
+    rows = np.linspace(0, len(cotangent) - 1, _ROWS).astype(int)
+    queries, along, pulled = (
+        x[rows].astype(np.longdouble)[:, None, :] for x in (pairs.queries, way.queries, cotangent)
+    )
+    keys, v, d_keys, d_values = (x.astype(np.longdouble)[None] for x in (pairs.keys, values, way.keys, way.values))
+    scale = np.longdouble(pairs.coefficients[0])
+    apart = queries - keys
+    if pairs.form is Form.DOT:
+        scores, slope = scale * (queries * keys).sum(axis=2), scale * keys
+        change = scale * (along * keys + queries * d_keys).sum(axis=2)
+    else:
+        scores, slope = -scale * (apart**2).sum(axis=2), -2 * scale * apart
+        change = -2 * scale * (apart * (along - d_keys)).sum(axis=2)
+    law = np.exp(scores - scores.max(axis=1, keepdims=True))
+    law = (law / law.sum(axis=1, keepdims=True))[:, :, None]
+    change = change[:, :, None]
+    centred = change - (law * change).sum(axis=1, keepdims=True)
+    true = (law * (d_values + centred * v)).sum(axis=1)
+    pull = (pulled * v).sum(axis=2, keepdims=True)
+    gradient = (law * (pull - (law * pull).sum(axis=1, keepdims=True)) * slope).sum(axis=1)
+    found = (derivative[rows], true), (gradients.queries[rows], gradient)
+    left, right = (float(np.abs(a - b).max() / np.abs(b).max()) for a, b in found)
+    return left, right
