@@ -119,10 +119,13 @@ def test_all_ways_of_summing_agree(form, d, c, accuracy, monkeypatch):
             assert np.abs(found.output - truth.output).max() > 0.0
 
 
+@pytest.mark.parametrize("halved", [False, True])
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 @pytest.mark.parametrize("cloud", CLOUDS, ids=lambda cloud: cloud.__name__)
-def test_what_is_not_read_is_paid_for(cloud, form, monkeypatch):
+def test_what_is_not_read_is_paid_for(cloud, form, halved, monkeypatch):
     """The mass of the keys that a cell does not read, from the plain matrix of weights, in units of the row."""
+    if halved:
+        monkeypatch.setattr(cellplan, "_SPLIT", 1e2)
     rng = stream("tests.cells.unread", int(form))
     q, k, added = cloud(rng, 1500, 2)
     pairs = pairs_of(form, q, k, 20.0)
@@ -143,6 +146,20 @@ def test_what_is_not_read_is_paid_for(cloud, form, monkeypatch):
         found = cells.attention(pairs, k, log_weights=added, accuracy=accuracy)
         assert 2.0 * lost.max() <= found.error * (1.0 + 1e-6) <= accuracy
     assert (lost > 0.0).any() or cloud in (duplicates, sphere, outlier)
+
+
+def test_what_a_wider_cell_left_out_is_added(monkeypatch):
+    x = stream("tests.cells.before", 0).normal(size=(800, 2))
+    pairs = pairs_of(Form.DISTANCE, x, x, 5.0)
+    logs = dense.attention(pairs, x).log_partition
+    whole = cellplan.Plan.leaves
+
+    def leaves(self, box):
+        for cell, view in whole(self, box):
+            yield cell._replace(before=logs[cell.rows] + math.log(1e-5)), view
+
+    monkeypatch.setattr(cellplan.Plan, "leaves", leaves)
+    assert 1.999e-5 <= cells.attention(pairs, x, accuracy=1e-4).error <= 2.1e-5 + 1e-4 * 3.0 / 8.0 * 2.0
 
 
 def test_places_leave_nothing_to_bound():

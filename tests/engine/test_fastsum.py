@@ -348,6 +348,25 @@ def test_too_many_faint_rows_are_refused(monkeypatch):
         fastsum.attention(pairs, v, log_weights=weights)
 
 
+@pytest.mark.parametrize("form", [Form.DISTANCE, Form.DOT], ids=lambda form: form.name)
+@pytest.mark.parametrize("accuracy", [1e-12, 1e-6])
+def test_many_faint_rows_are_done_over_cells(form, accuracy, monkeypatch):
+    """Clusters of density ratio ten thousand, and queries far from all keys, which widen no grid."""
+    rng = stream("tests.fastsum.cells", int(form))
+    keys = rng.normal(size=(2000, 2))
+    keys[200:] = 2.0 + 0.01 * keys[200:]
+    queries = keys.copy()
+    queries[::10] += 300.0 if form is Form.DISTANCE else 3.0
+    monkeypatch.setattr(fastsum, "_FEW", 1000)
+    found, output, partition = worst(pairs_of(form, queries, keys, 10.0), keys, rows=200, accuracy=accuracy)
+    assert found.method == "nufft+cells"
+    assert found.error <= accuracy
+    slack = 64 * 2.0**-53 * 10.0 * 310.0**2 * 2  # of the exponents
+    assert max(output, partition) <= accuracy + slack
+    far = fastsum._outside(pairs_of(form, queries, keys, 10.0))
+    assert np.array_equal(far, np.arange(0, 2000, 10) if form is Form.DISTANCE else np.arange(0))
+
+
 def test_cost():
     x = np.linspace(0.0, 1.0, 10)[:, np.newaxis]
     fits = pairs_of(Form.DISTANCE, x, x, 1.0)

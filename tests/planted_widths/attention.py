@@ -3,6 +3,10 @@
 OFF = "tests/attention/test_nystrom.py::test_entries_that_are_off_are_paid_for"
 TERMS = "tests/attention/test_output.py::test_no_term_of_the_bound_is_left_out"
 ENERGY = "tests/attention/test_sinkhorn.py::test_the_energy_of_two_keys"
+PLACES = "tests/engine/test_cells.py::test_places_leave_nothing_to_bound"
+UNREAD = "tests/engine/test_cells.py::test_what_is_not_read_is_paid_for"
+BEFORE = "tests/engine/test_cells.py::test_what_a_wider_cell_left_out_is_added"
+WAYS = "tests/engine/test_cells.py::test_all_ways_of_summing_agree"
 
 WIDTHS = [
     # (name, caught by, path under theory/, old text, new text)
@@ -14,6 +18,17 @@ WIDTHS = [
      "floor + math.log(accuracy / 2.0))\n            near", "floor + math.log(accuracy))\n            near"),
     ("blocks-without-slack", "tests/engine/test_local.py::test_shares_of_single_places_hold", "engine/local.py",
      "slack = 8.0 * (away.shape[1] + 8)", "slack = 0.0 * (away.shape[1] + 8)"),
+    ("unread-allowed", PLACES, "engine/cellplan.py",
+     "_choice(high, cell.share * self.accuracy)", "_choice(high, 2.0 * cell.share * self.accuracy)"),
+    ("unread-understated", PLACES, "engine/cellplan.py", "lost = dropped + float(", "lost = 0.99 * dropped + float("),
+    ("corners-not-looked-at", UNREAD, "engine/cellplan.py", "high = constant + np.maximum(",
+     "high = constant + 0.5 * np.maximum("),
+    ("halved-cells-forget", BEFORE, "engine/cells.py",
+     "lost = view.lost + np.exp(", "lost = view.lost + 0.0 * np.exp("),
+    ("gauge-not-undone", WAYS, "engine/cells.py",
+     "unit + np.log(mass)", "unit + np.log(mass) - x @ cell.slope"),
+    ("interpolation-understated", "tests/engine/test_cells.py::test_interpolation_is_within_its_bound",
+     "engine/chebyshev.py", "lost: Array = 4.0 *", "lost: Array = 0.05 *"),
     ("atoms-without-slip", "distance.translation", "distance/sparse.py",
      "u = dual.u - ruler.slip(dual.v)", "u = dual.u"),
     ("arcs-not-widened", "distance.translation", "distance/envelope.py",

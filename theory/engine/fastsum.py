@@ -82,7 +82,7 @@ def attention(
     ------
     ValueError
         If an argument is not as above; if the kernel is too narrow for the extent of the clouds
-        (``spectrum.LIMIT``); if so many rows are faint that the dense method is due.
+        (``spectrum.LIMIT``); if on the torus so many rows are faint that the dense method is due.
     ArithmeticError
         If the check found a larger error twice.
     """
