@@ -2,6 +2,7 @@
 
 OFF = "tests/attention/test_nystrom.py::test_entries_that_are_off_are_paid_for"
 TERMS = "tests/attention/test_output.py::test_no_term_of_the_bound_is_left_out"
+BOXES = "tests/distance/test_cells.py::test_envelope_skips_nothing_that_matters"
 ENERGY = "tests/attention/test_sinkhorn.py::test_the_energy_of_two_keys"
 
 WIDTHS = [
@@ -16,7 +17,7 @@ WIDTHS = [
      "slack = 8.0 * (away.shape[1] + 8)", "slack = 0.0 * (away.shape[1] + 8)"),
     ("atoms-without-slip", "distance.translation", "distance/sparse.py",
      "u = dual.u - ruler.slip(dual.v)", "u = dual.u"),
-    ("ranges-skipped-too-early", "tests/distance/test_cells.py::test_envelope_skips_nothing_that_matters", "engine/cones.py",
+    ("ranges-skipped-too-early", BOXES, "engine/cones.py",
      "+ slope[box, i]) * half[box, i]", "+ slope[box, i]) * half[box, i] / 2"),
     ("missing-mass-not-paid", "tests/distance/test_sparse.py::test_stopped_early", "distance/coupling.py",
      "Fraction(diameter) * defect / 2", "0"),
