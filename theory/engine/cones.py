@@ -110,9 +110,9 @@ def _slopes(off: Array, heights: Array, start: Counts, size: Counts, owner: Coun
     square[~usable] = 0.0
     square += np.where(usable, spread, 1.0)[:, np.newaxis, np.newaxis] * np.eye(z.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        slope = np.linalg.solve(square, np.add.reduceat(z * w[:, np.newaxis], start)[:, :, np.newaxis])[:, :, 0]
+        slope: Array = np.linalg.solve(square, np.add.reduceat(z * w[:, np.newaxis], start)[:, :, np.newaxis])[:, :, 0]
         length = np.sqrt((slope**2).sum(axis=1))
-        slope = slope / np.maximum(length * (1.0 + 2.0**-40), 1.0)[:, np.newaxis]
+        slope /= np.maximum(length * (1.0 + 2.0**-40), 1.0)[:, np.newaxis]
     slope[~(np.isfinite(length) & usable)] = 0.0
     return slope
 
