@@ -178,6 +178,51 @@ def test_beyond_the_range_of_doubles(large):
     assert far.lo > 1.7e308
 
 
+CLOUDS = {
+    "one law": lambda rng, z: z,  # noqa: ARG005
+    "shifted": lambda rng, z: z + 0.3,  # noqa: ARG005
+    "two far clusters": lambda rng, z: z + 1e3 * (np.arange(len(z)) < len(z) // 3)[:, np.newaxis],  # noqa: ARG005
+    "on a grid": lambda rng, z: np.round(2.0 * z),  # noqa: ARG005
+    "on a line": lambda rng, z: z[:, :1] * np.array([3.0, 4.0]),  # noqa: ARG005
+    "repeated": lambda rng, z: z[rng.integers(0, 40, size=len(z))],
+}
+
+
+@pytest.mark.parametrize("law", CLOUDS)
+@pytest.mark.parametrize("masses", ["uniform", "random"])
+def test_the_width_that_is_asked_for(law, masses):
+    """Over few arcs the interval meets that over all pairs, and the solver's own plan lies in both."""
+    rng = stream("tests.bounds.asked", 0)
+    x, y = rng.normal(size=(2, 500, 2))
+    mu = Measure.normalised(x, MASSES[masses](rng, 500))
+    nu = Measure.normalised(CLOUDS[law](rng, y), MASSES[masses](rng, 500))
+    truth = w1(mu, nu)
+    for asked in (1e-2, 1e-4, 1e-8):
+        interval = w1_sparse(mu, nu, partial(propose_arcs, 10_000_000), most=4096, coarse=32, enough=asked)
+        assert meets(interval, truth)
+        assert interval.width <= 1.01 * asked * interval.hi
+
+
+def test_two_samples_of_one_law():
+    rng = stream("tests.bounds.samples", 0)
+    mu, nu = (Measure(z) for z in rng.normal(size=(2, 5000, 2)))
+    interval = w1(mu, nu, relative_width=1e-4)
+    assert interval.width <= 1.01e-4 * interval.hi
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "words"),
+    [
+        (-1e-3, ValueError, r"^relative_width: expected a number between 0.0 and 1.0, got -0.001$"),
+        (float("nan"), ValueError, r"^relative_width: expected a number between 0.0 and 1.0, got nan$"),
+        ("narrow", TypeError, r"^relative_width: expected a number, got str$"),
+    ],
+)
+def test_bad_width(asked, error, words):
+    with pytest.raises(error, match=words):
+        w1(Measure([[0.0, 0.0]]), Measure([[0.0, 0.0]]), relative_width=asked)
+
+
 @pytest.mark.parametrize(
     ("atoms", "error", "words"),
     [

@@ -2,6 +2,7 @@
 
 OFF = "tests/attention/test_nystrom.py::test_entries_that_are_off_are_paid_for"
 TERMS = "tests/attention/test_output.py::test_no_term_of_the_bound_is_left_out"
+BOXES = "tests/distance/test_cells.py::test_envelope_skips_nothing_that_matters"
 ENERGY = "tests/attention/test_sinkhorn.py::test_the_energy_of_two_keys"
 PLACES = "tests/engine/test_cells.py::test_places_leave_nothing_to_bound"
 UNREAD = "tests/engine/test_cells.py::test_what_is_not_read_is_paid_for"
@@ -31,6 +32,10 @@ WIDTHS = [
      "engine/chebyshev.py", "lost: Array = 4.0 *", "lost: Array = 0.05 *"),
     ("atoms-without-slip", "distance.translation", "distance/sparse.py",
      "u = dual.u - ruler.slip(dual.v)", "u = dual.u"),
+    ("ranges-skipped-too-early", BOXES, "engine/cones.py",
+     "+ slope[box, i]) * half[box, i]", "+ slope[box, i]) * half[box, i] / 2"),
+    ("missing-mass-not-paid", "tests/distance/test_sparse.py::test_stopped_early", "distance/coupling.py",
+     "Fraction(diameter) * defect / 2", "0"),
     ("arcs-not-widened", "distance.translation", "distance/envelope.py",
      "length * (1.0 + self.relative) + self.lost", "length"),
     ("costs-not-narrowed", "distance.translation", "distance/dense.py",

@@ -4,10 +4,12 @@ A coupling needs few arcs: a basic optimal plan of n and m atoms has at most n +
 
 1. What both measures share stays where it is (:mod:`theory.distance.excess`).
 2. Both clouds are cut into about a thousand cells (:mod:`theory.distance.cells`), and the cells' centres are coupled
-   over all pairs. The envelope of the potentials proposes potentials of the atoms.
-3. Atoms are coupled over a few arcs each: those within coupled cells, so that there is a coupling at all, and those of
-   smallest reduced cost :math:`C_{ij} - u_i - v_j` at either end (:mod:`theory.distance.envelope`). The envelopes of
-   the solver's potentials name the arcs that were missing, with which it is asked again, until both bounds nearly meet.
+   over all pairs. The envelope of the potentials proposes potentials of four times as many cells, and so on
+   (:mod:`theory.distance.search`).
+3. Finer cells, and in the end atoms, are coupled over a few arcs each: those within coupled cells, so that there is a
+   coupling at all, and those of smallest reduced cost :math:`C_{ij} - u_i - v_j` at either end
+   (:mod:`theory.distance.envelope`). The envelopes of the solver's potentials name the arcs that were missing, with
+   which it is asked again, until both bounds nearly meet.
 4. Clouds of more than ``most`` atoms take cells for atoms in step 3; in the end the plan of the cells is spread over
    the atoms, in the order of the cells.
 

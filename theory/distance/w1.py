@@ -73,8 +73,8 @@ def w1(
     TypeError
         If an argument is no measure, ``iterations`` or ``atoms`` no integer, or ``relative_width`` no number.
     ValueError
-        If the dimensions differ, ``iterations`` is not in [1, 2**64), ``atoms`` is not positive, or ``relative_width`` is
-        not in [0, 1].
+        If the dimensions differ, ``iterations`` is not in [1, 2**64), ``atoms`` is not positive, or
+        ``relative_width`` is not in [0, 1].
 
     Examples
     --------

@@ -110,95 +110,121 @@ def _slopes(off: Array, heights: Array, start: Counts, size: Counts, owner: Coun
     square[~usable] = 0.0
     square += np.where(usable, spread, 1.0)[:, np.newaxis, np.newaxis] * np.eye(z.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        slope = np.linalg.solve(square, np.add.reduceat(z * w[:, np.newaxis], start)[:, :, np.newaxis])[:, :, 0]
+        slope: Array = np.linalg.solve(square, np.add.reduceat(z * w[:, np.newaxis], start)[:, :, np.newaxis])[:, :, 0]
         length = np.sqrt((slope**2).sum(axis=1))
-        slope = slope / np.maximum(length * (1.0 + 2.0**-40), 1.0)[:, np.newaxis]
+        slope /= np.maximum(length * (1.0 + 2.0**-40), 1.0)[:, np.newaxis]
     slope[~(np.isfinite(length) & usable)] = 0.0
     return slope
+
+
+def _box_bounds(
+    block: Array, box: int, middle: Array, half: Array, slope: Array, top: Array, scale: float,
+    length: Array, bounds: Array, row: int,
+) -> None:  # fmt: skip
+    """Write into a row of ``bounds`` a lower bound of the terms of one range for every query of a block."""
+    d, size = block.shape
+    for q in range(size):
+        length[q] = 0.0
+    for i in range(d):
+        for q in range(size):
+            length[q] += (block[i, q] - middle[box, i]) ** 2
+    for q in range(size):
+        length[q] = math.sqrt(length[q])
+        bounds[row, q] = length[q] * scale - top[box]
+        length[q] = 1.0 / length[q] if length[q] > _NEAR else 0.0
+    for i in range(d):
+        for q in range(size):
+            bounds[row, q] -= abs((block[i, q] - middle[box, i]) * length[q] + slope[box, i]) * half[box, i]
+
+
+def _keep_least(
+    block: Array, q: int, s: Array, heights: Array, start: int, stop: int, scale: float,
+    terms: Array, best: Array, names: Counts,
+) -> None:  # fmt: skip
+    """Sort the terms of some cones into the smallest ones of query ``q``."""
+    size, last = stop - start, best.shape[1] - 1
+    for j in range(size):
+        terms[j] = 0.0
+    for i in range(block.shape[0]):
+        for j in range(size):
+            terms[j] += (block[i, q] - s[i, start + j]) ** 2
+    for j in range(size):
+        terms[j] = math.sqrt(terms[j]) * scale - heights[start + j]
+    for j in range(size):
+        if terms[j] < best[q, last]:
+            place = last
+            while place > 0 and best[q, place - 1] > terms[j]:
+                best[q, place] = best[q, place - 1]
+                names[q, place] = names[q, place - 1]
+                place -= 1
+            best[q, place] = terms[j]
+            names[q, place] = start + j
+
+
+def _largest_term(query: Array, s: Array, heights: Array, scale: float, name: Counts) -> float:
+    """Return the largest term of some cones, no less than the worst that is to be kept."""
+    largest = -math.inf
+    for k in name:
+        square = 0.0
+        for i in range(query.size):
+            square += (query[i] - s[i, k]) ** 2
+        largest = max(largest, math.sqrt(square) * scale - heights[k])
+    return largest
+
+
+box_bounds = njit(_box_bounds)
+keep_least = njit(_keep_least)
+largest_term = njit(_largest_term)
 
 
 def _search_terms(
     z: Array, s: Array, heights: Array, starts: Counts, middle: Array, half: Array, slope: Array, top: Array,
     scale: float, margin: float, values: Array, names: Counts,
 ) -> None:  # fmt: skip
-    """Go down the ranges with blocks of queries, the nearer half first; what was found for one block bounds the next."""
+    """Go down the ranges with blocks of queries, the nearer half first; cones of one block bound the next."""
     d, n = z.shape
-    count = names.shape[1]
     leaves = starts.size - 1
-    best, name = np.empty((_BLOCK, count)), np.zeros((_BLOCK, count), dtype=np.int64)
-    worst, length, block = np.empty(_BLOCK), np.empty(_BLOCK), np.empty((d, _BLOCK))
-    stack, low, sides = np.empty(_DEPTH, dtype=np.int64), np.empty((_DEPTH, _BLOCK)), np.empty((2, _BLOCK))
-    terms = np.empty(2 * _LEAF)
+    best, name = np.empty((_BLOCK, names.shape[1])), np.zeros((_BLOCK, names.shape[1]), dtype=np.int64)
+    worst, block, terms = np.full(_BLOCK, np.inf), np.empty((d, _BLOCK)), np.empty(2 * _LEAF)
+    stack, low, length = np.ones(_DEPTH, dtype=np.int64), np.empty((_DEPTH, _BLOCK)), np.empty(_BLOCK)
     for first in range(0, n, _BLOCK):
         size = min(_BLOCK, n - first)
         for q in range(_BLOCK):
-            for i in range(d):
-                block[i, q] = z[i, min(first + q, n - 1)]
-            worst[q] = np.inf
-            if first > 0:  # the terms of cones that were good one block before
-                worst[q] = -np.inf
-                for j in range(count):
-                    square = 0.0
-                    for i in range(d):
-                        square += (block[i, q] - s[i, name[q, j]]) ** 2
-                    worst[q] = max(worst[q], math.sqrt(square) * scale - heights[name[q, j]] + margin)
-            for j in range(count):
-                best[q, j] = np.inf
+            block[:, q] = z[:, min(first + q, n - 1)]
+            worst[q] = largest_term(block[:, q], s, heights, scale, name[q]) + margin if first > 0 else math.inf
+        best[:] = math.inf
         depth = 1
         stack[0] = 1
-        low[0, :] = -np.inf
+        low[0] = -math.inf
         while depth > 0:
             depth -= 1
             k = stack[depth]
             wanted = False
-            for q in range(_BLOCK):
+            for q in range(size):
                 wanted |= low[depth, q] <= worst[q]
             if not wanted:
                 continue
-            if k < leaves:
-                for side in range(2):
-                    box = 2 * k + side
-                    length[:] = 0.0
-                    for i in range(d):
-                        for q in range(_BLOCK):
-                            length[q] += (block[i, q] - middle[box, i]) ** 2
-                    for q in range(_BLOCK):
-                        length[q] = math.sqrt(length[q])
-                        sides[side, q] = length[q] * scale - top[box]
-                        length[q] = length[q] if length[q] > _NEAR else math.inf
-                    for i in range(d):
-                        for q in range(_BLOCK):
-                            along = (block[i, q] - middle[box, i]) / length[q] + slope[box, i]
-                            sides[side, q] -= abs(along) * half[box, i]
-                nearer = 0 if sides[0].sum() < sides[1].sum() else 1
-                stack[depth], stack[depth + 1] = 2 * k + 1 - nearer, 2 * k + nearer
-                low[depth], low[depth + 1] = sides[1 - nearer], sides[nearer]
-                depth += 2
+            if k >= leaves:
+                for q in range(size):
+                    if low[depth, q] <= worst[q]:
+                        start, stop = starts[k - leaves], starts[k - leaves + 1]
+                        keep_least(block, q, s, heights, start, stop, scale, terms, best, name)
+                        worst[q] = min(worst[q], best[q, -1] + margin)
                 continue
-            start = starts[k - leaves]
-            width = starts[k - leaves + 1] - start
-            for q in range(size):
-                if low[depth, q] > worst[q]:
-                    continue
-                terms[:width] = 0.0
-                for i in range(d):
-                    for j in range(width):
-                        terms[j] += (block[i, q] - s[i, start + j]) ** 2
-                for j in range(width):
-                    terms[j] = math.sqrt(terms[j]) * scale - heights[start + j]
-                for j in range(width):
-                    if terms[j] < best[q, count - 1]:
-                        place = count - 1
-                        while place > 0 and best[q, place - 1] > terms[j]:
-                            best[q, place] = best[q, place - 1]
-                            name[q, place] = name[q, place - 1]
-                            place -= 1
-                        best[q, place] = terms[j]
-                        name[q, place] = start + j
-                worst[q] = min(worst[q], best[q, count - 1] + margin)
-        for q in range(size):
-            values[first + q] = best[q, 0]
-            names[first + q] = name[q]
+            box_bounds(block, 2 * k, middle, half, slope, top, scale, length, low, depth)
+            box_bounds(block, 2 * k + 1, middle, half, slope, top, scale, length, low, depth + 1)
+            stack[depth], stack[depth + 1] = 2 * k, 2 * k + 1
+            left, right = 0.0, 0.0
+            for q in range(_BLOCK):
+                left += low[depth, q]
+                right += low[depth + 1, q]
+            if left < right:  # the last one is next
+                stack[depth], stack[depth + 1] = 2 * k + 1, 2 * k
+                for q in range(_BLOCK):
+                    low[depth, q], low[depth + 1, q] = low[depth + 1, q], low[depth, q]
+            depth += 2
+        values[first : first + size] = best[:size, 0]
+        names[first : first + size] = name[:size]
 
 
 _search = njit(_search_terms)
