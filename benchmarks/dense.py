@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import statistics
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+import numpy as np
+from matplotlib.axes import Axes
 
 from benchmarks import limit, peers
-from benchmarks.timing import REPEATS, interleaved, peak_memory, ratio
+from benchmarks.timing import REPEATS, interleaved, on_threads, peak_memory, ratio
 from theory.engine import Form
 from theory.engine.threads import threads
+from theory.figures._style import style
 
+TITLE = "dense attention against NumPy, PyTorch and KeOps"
 WIDTHS = (1, 2, 3, 4, 8, 16, 32, 64)
 SIZES = (1024, 4096, 16384)
 _LARGE = (100_000, 2)  # where NumPy would need 80 GB
@@ -38,22 +39,8 @@ def _repeats(n: int) -> int:
 
 
 def _case(n: int, d: int, count: int, repeats: int) -> dict[str, Any]:
-    with _on(count):
+    with on_threads(count):
         return {"threads": count, **_row(n, d, repeats)}
-
-
-@contextmanager
-def _on(count: int) -> Iterator[None]:
-    """Hold the engine, BLAS and what else is there to a number of threads."""
-    asked = os.environ.get("THEORY_THREADS")
-    os.environ["THEORY_THREADS"] = str(count)
-    try:
-        with threadpool_limits(count):
-            yield
-    finally:
-        del os.environ["THEORY_THREADS"]
-        if asked is not None:
-            os.environ["THEORY_THREADS"] = asked
 
 
 def _row(n: int, d: int, repeats: int) -> dict[str, Any]:
@@ -97,3 +84,23 @@ from benchmarks import peers
 peers.ours(*peers.cloud(64, {d}))()
 work = peers.ours(*peers.cloud({n}, {d}))
 """
+
+
+def draw(axes: Axes, rows: list[dict[str, Any]]) -> None:
+    """Plot the time of a pair on one thread at the size that most widths were timed at."""
+    least = min(row["threads"] for row in rows)
+    single = [row for row in rows if row["threads"] == least]
+    sizes = [row["n"] for row in single]
+    common = 4096 if 4096 in sizes else max(sizes, key=lambda n: (sizes.count(n), n))
+    chosen = [row for row in single if row["n"] == common]
+    d = [row["d"] for row in chosen]
+    ours = np.array([row["ns per pair"] for row in chosen])
+    axes.plot(d, ours, "o-", color=style.BLUE, label="this engine")
+    if "torch/ours" in chosen[0]:
+        torch = ours * [row["torch/ours"] for row in chosen]
+        axes.plot(d, torch, "s--", color=style.VERMILION, label="PyTorch")
+    axes.plot(d, [row["limit, ns"] for row in chosen], ":", color=style.BLACK, label="multiply-adds alone")
+    axes.plot(d, [row["exponential, ns"] for row in chosen], "-.", color=style.GREY, label="exponential alone")
+    axes.set(xscale="log", yscale="log", xlabel="dimension", ylabel="ns per pair")
+    axes.set_ylim(top=8.0 * axes.get_ylim()[1])  # room for the legend
+    axes.set_title(f"dense attention, n = {common}, threads: {least}")

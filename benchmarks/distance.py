@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 import ot
+from matplotlib.axes import Axes
 from scipy.spatial.distance import cdist
 
 from benchmarks.timing import interleaved, ratio
 from theory import Measure, w1
 from theory.evidence import Interval
+from theory.figures._style import style
+
+TITLE = "certified W1 against the solver alone"
 
 
 def run(*, quick: bool) -> list[dict[str, Any]]:
@@ -49,3 +53,13 @@ def run(*, quick: bool) -> list[dict[str, Any]]:
         row["ours/emd2"] = ratio(times["ours"], times["emd2"])[0] if solved else float("nan")
         rows.append(row)
     return rows
+
+
+def draw(axes: Axes, rows: list[dict[str, Any]]) -> None:
+    """Plot the relative widths."""
+    for d, colour in ((2, style.BLUE), (3, style.VERMILION)):
+        some = [row for row in rows if row["d"] == d]
+        widths = [row["relative width"] for row in some]
+        axes.plot([row["n"] for row in some], widths, "o", color=colour, label=f"dimension {d}")
+    axes.set(xscale="log", yscale="log", xlabel="atoms", ylabel="relative width of the interval")
+    axes.set_title("certified W1")

@@ -13,12 +13,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from benchmarks import peers
 from benchmarks.timing import interleaved, peak_memory
 from theory import engine
 from theory.engine import Form, Pairs
+from theory.engine.threads import threads
+from theory.figures._style import style
 
+TITLE = "a million tokens by fast sums"
 _BANDWIDTH = 1e-3  # of the circle: the chord kernel exp(-|x - y|^2 / (2 eps)) at eps = 1e-3
 _TORCH = 16384  # tokens from which PyTorch is extrapolated, by the square
 CASES = ("circle", "plane")
@@ -155,3 +159,16 @@ engine.attention(*uneven("{case}", 2000), method="auto")
 given = uneven("{case}", {n})
 work = lambda: engine.attention(*given, method="auto")
 """
+
+
+def draw(axes: Axes, rows: list[dict[str, Any]]) -> None:
+    """Plot the time against the number of tokens, and uneven clouds at their one size."""
+    for case, colour in zip(CASES, (style.BLUE, style.VERMILION), strict=True):
+        some = [row for row in rows if row["case"] == case]
+        label = f"{case}, exponent {some[0]['exponent']:.2f}"
+        axes.plot([row["n"] for row in some], [row["seconds"] for row in some], "o-", color=colour, label=label)
+    other = [row for row in rows if row["case"] in UNEVEN]
+    times = [row["seconds"] for row in other]
+    axes.plot([row["n"] for row in other], times, "x", color=style.GREY, label="uneven clouds")
+    axes.set(xscale="log", yscale="log", xlabel="tokens", ylabel="seconds")
+    axes.set_title(f"fast sums to 1e-12, threads: {threads()}")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from benchmarks import peers
@@ -14,9 +15,11 @@ from benchmarks.timing import REPEATS, interleaved
 from theory import engine
 from theory.engine import Direction, Form, Pairs
 from theory.engine.threads import threads
+from theory.figures._style import style
 
 Array = NDArray[np.float64]
 
+TITLE = "products with the Jacobian and its transpose against the forward pass and PyTorch"
 WIDTHS = (1, 2, 4, 8, 16, 64)
 SIZES = (1024, 4096)
 _ROWS = 2  # of which errors are taken
@@ -103,3 +106,18 @@ def _errors(
     found = (derivative[rows], true), (gradients.queries[rows], gradient)
     left, right = (float(np.abs(a - b).max() / np.abs(b).max()) for a, b in found)
     return left, right
+
+
+def draw(axes: Axes, rows: list[dict[str, Any]]) -> None:
+    """Plot the times of derivatives of dot products over that of the forward pass, at the largest size."""
+    chosen = [row for row in rows if row["n"] == rows[-1]["n"] and row["score"] == "dot"]
+    d = [row["d"] for row in chosen]
+    looks = {
+        "jvp/forward": ("o-", style.BLUE), "vjp/forward": ("s-", style.GREEN),
+        "torch backward/forward": ("^--", style.VERMILION),
+    }  # fmt: skip
+    for name, (mark, colour) in looks.items():
+        if name in chosen[0]:
+            axes.plot(d, [row[name] for row in chosen], mark, color=colour, label=name)
+    axes.set(xscale="log", xlabel="dimension", ylabel="time over that of the forward pass", ylim=(0.0, None))
+    axes.set_title(f"derivatives, n = {chosen[0]['n']}")

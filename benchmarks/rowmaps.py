@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import statistics
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from benchmarks.timing import interleaved, ratio
+from benchmarks.timing import interleaved, on_threads, ratio
 from theory.engine.threads import threads
+from theory.figures._style import style
 from theory.maxent import entmax, entmax15, softmax, sparsemax
 from theory.maxent.batch import Array
 
+TITLE = "softmax and entmax of rows against PyTorch's softmax and the entmax package"
 Call = Callable[[], Array]
 SHAPES = ((100_000, 64), (4096, 1024), (16, 100_000), (1, 8))
 ORDERS = (1.0, 1.25, 1.5, 2.0, 2.5)
@@ -33,22 +34,9 @@ def run(*, quick: bool) -> list[dict[str, Any]]:
     for n, entries in ((200, 64), (2, 1000), (1, 8)) if quick else SHAPES:
         scores = SPREAD * np.random.default_rng([n, entries]).normal(size=(n, entries))
         for count in sorted({1, threads()}) if n > 1 else (1,):
-            with limited(count):
+            with on_threads(count):
                 rows += [_case(alpha, scores, 3 if quick else REPEATS) for alpha in ORDERS]
     return rows
-
-
-@contextmanager
-def limited(count: int) -> Iterator[None]:
-    """Let the engine and PyTorch use so many threads."""
-    before = os.environ.get("THEORY_THREADS")
-    os.environ["THEORY_THREADS"] = str(count)
-    try:
-        yield
-    finally:
-        os.environ.pop("THEORY_THREADS")
-        if before is not None:
-            os.environ["THEORY_THREADS"] = before
 
 
 def _case(alpha: float, scores: Array, repeats: int) -> dict[str, Any]:
@@ -126,3 +114,16 @@ def package(scores: Array, alpha: float) -> Call | None:
         law = peer.entmax15 if alpha == 1.5 else peer.sparsemax
         return lambda: np.asarray(law(tensor, dim=-1))
     return lambda: np.asarray(peer.entmax_bisect(tensor, alpha, dim=-1, n_iter=HALVINGS))
+
+
+def draw(axes: Axes, rows: list[dict[str, Any]]) -> None:
+    """Plot the time of an entry against the order, at the first shape."""
+    first = [row for row in rows if all(row[key] == rows[0][key] for key in ("n", "entries", "threads"))]
+    looks = ("ours", "o-", style.BLUE), ("package", "^--", style.VERMILION), ("torch softmax", ":", style.BLACK)
+    for method, mark, colour in looks:
+        some = [row for row in first if f"{method}, ns per entry" in row]
+        times = [row[f"{method}, ns per entry"] for row in some]
+        axes.plot([row["alpha"] for row in some], times, mark, color=colour, label=method)
+    axes.set(yscale="log", xlabel=r"order $\alpha$", ylabel="ns per entry")
+    axes.set_ylim(top=8.0 * axes.get_ylim()[1])  # room for the legend
+    axes.set_title(f"laws of {rows[0]['n']} rows of {rows[0]['entries']}, threads: {rows[0]['threads']}")

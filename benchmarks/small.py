@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
-from benchmarks import peers
+from benchmarks import noise, peers
 from benchmarks.peers import Array
-from benchmarks.timing import ratio
+from benchmarks.timing import on_threads, ratio
 from theory.attention import attend, prepare
+from theory.figures._style import style
 
+TITLE = "calls on few tokens against PyTorch and NumPy, one thread"
 NUMBERS = (8, 16, 64, 256)
 WIDTHS = (2, 8, 64)
 ROUNDS = 200
@@ -27,7 +28,7 @@ def run(*, quick: bool) -> list[dict[str, Any]]:
     """Return one row per number of tokens and dimension."""
     rounds = 3 if quick else ROUNDS
     numbers, widths = (NUMBERS[:1], WIDTHS[:2]) if quick else (NUMBERS, WIDTHS)
-    with _one_thread():
+    with on_threads(1):
         return [_case(n, d, rounds) for d in widths for n in numbers]
 
 
@@ -65,6 +66,7 @@ def _in_turn(calls: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, l
     """Return the seconds of one call in each round, short and many, without a rest: small calls are made in a row."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
+        noise.beat()
         for name, call in calls.items():
             call()  # brings its code and data back into the cache
             start = time.perf_counter()
@@ -74,15 +76,16 @@ def _in_turn(calls: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, l
     return times
 
 
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Hold the engine to one thread."""
-    before = os.environ.get("THEORY_THREADS")
-    os.environ["THEORY_THREADS"] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["THEORY_THREADS"]
-        else:
-            os.environ["THEORY_THREADS"] = before
+def draw(axes: Axes, rows: list[dict[str, Any]]) -> None:
+    """Plot the time of a call in two dimensions against the number of tokens."""
+    chosen = [row for row in rows if row["d"] == rows[0]["d"]]
+    n = [row["n"] for row in chosen]
+    looks = {
+        "door": ("o-", style.BLUE), "prepared": ("s-", style.GREEN), "torch": ("^--", style.VERMILION),
+        "numpy": (":", style.BLACK),
+    }  # fmt: skip
+    for name, (mark, colour) in looks.items():
+        if f"{name}, us" in rows[0]:
+            axes.plot(n, [row[f"{name}, us"] for row in chosen], mark, color=colour, label=name)
+    axes.set(xscale="log", yscale="log", xlabel="tokens", ylabel="microseconds")
+    axes.set_title(f"calls on few tokens, d = {chosen[0]['d']}, one thread")

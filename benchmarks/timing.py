@@ -9,13 +9,30 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+
+from threadpoolctl import threadpool_limits
 
 from benchmarks import noise
 
 REPEATS = 7
 _REST = 0.02  # seconds; measured: threads of OpenMP spin that long after a call, on the cores that the next one needs
+
+
+@contextmanager
+def on_threads(count: int) -> Iterator[None]:
+    """Hold the engine, BLAS and what else is there to a number of threads; the peers ask the engine for it."""
+    before = os.environ.get("THEORY_THREADS")
+    os.environ["THEORY_THREADS"] = str(count)
+    try:
+        with threadpool_limits(count):
+            yield
+    finally:
+        del os.environ["THEORY_THREADS"]
+        if before is not None:
+            os.environ["THEORY_THREADS"] = before
 
 
 def interleaved(
