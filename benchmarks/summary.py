@@ -32,8 +32,9 @@ def _dense(machine: str, rows: list[Row]) -> str:
     ratios = [float(row["torch/ours"]) for row in chosen if row.get("torch/ours")]
     widths = [int(row["d"]) for row in chosen]
     peer = f"; PyTorch takes {min(ratios):.2g} to {max(ratios):.2g} times as long" if ratios else ""
+    processor = machine.split(",", maxsplit=1)[0]
     return (
-        f"On one thread of an {machine.split(',')[0]}, attention among {chosen[0]['n']} tokens in {min(widths)} to "
+        f"On one thread of an {processor}, attention among {chosen[0]['n']} tokens in {min(widths)} to "
         f"{max(widths)} dimensions takes {min(times):.2g} to {max(times):.2g} ns a pair in float64{peer}."
     )
 
