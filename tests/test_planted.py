@@ -323,7 +323,7 @@ BUGS = [
     bug("coupling-transposed", "gaussian-flow.eigenvectors", "particles/mean_field/gaussian.py",
         ("np.linalg.solve(covariance, coupling).astype(np.float64).T", "np.linalg.solve(covariance, coupling).astype(np.float64)")),
     bug("half-a-sweep", "particle.sinkhorn", "attention/sinkhorn/iteration.py",
-        ("after = -_log_sums(up, log_a + f[moving], method, accuracy)", "after = -_log_sums(up, log_a, method, accuracy)")),
+        ("after = -up(log_a + f[moving])", "after = -up(log_a)")),
     bug("quarter", "gaussian-flow.sinkhorn-coupling", "particles/mean_field/gaussian.py",
         ("np.sqrt(1.0 + 4.0 * size * size)", "np.sqrt(1.0 + size * size)")),
     bug("one-sided-form", "gaussian-flow.blow-up", "particles/mean_field/gaussian_exact.py",
