@@ -134,9 +134,9 @@ def jvp(
     """Return the output and its derivative along tangents of queries, keys, values and log-weights."""
     if pairs.form is not Form.ADDITIVE:
         run = tangents.narrow if _narrow(pairs, values) else tangents.wide
-        along, d_keys, *others = direction
-        turned = _turned(pairs.form, pairs.queries, along), _turned(pairs.form, pairs.keys, d_keys), *others
-        found = run(embedded(pairs), values, log_weights, visible, turned)
+        along, d_keys, d_values, added = direction
+        turned = _turned(pairs.form, pairs.queries, along), _turned(pairs.form, pairs.keys, d_keys)
+        found = run(embedded(pairs), values, log_weights, visible, (*turned, d_values, added))
         if all(np.isfinite(part).all() for part in found):
             return found
     return _jvp_by_pairs(pairs, values, log_weights, visible, direction)
@@ -148,16 +148,16 @@ def vjp(
     """Return the cotangents of queries, keys, values and log-weights that belong to one of the output, (m, d_v)."""
     if pairs.form is not Form.ADDITIVE:
         run = cotangents.narrow if _narrow(pairs, values) else cotangents.wide
-        of_queries, of_keys, *others = run(embedded(pairs), values, log_weights, visible, cotangent)
+        of_queries, of_keys, of_values, added = run(embedded(pairs), values, log_weights, visible, cotangent)
         turned = _turned_back(pairs.form, pairs.queries, of_queries), _turned_back(pairs.form, pairs.keys, of_keys)
-        if all(np.isfinite(part).all() for part in (*turned, *others)):
-            return *turned, *others
+        if all(np.isfinite(part).all() for part in (*turned, of_values, added)):
+            return *turned, of_values, added
     return _vjp_by_pairs(pairs, values, log_weights, visible, cotangent)
 
 
 def _narrow(pairs: Pairs, values: Array) -> bool:
     width = pairs.keys.shape[1] * (2 if pairs.form is Form.TORUS else 1)
-    return max(width, values.shape[1]) <= strips.WIDEST
+    return int(max(width, values.shape[1])) <= strips.WIDEST
 
 
 def _turned(form: Form, angles: Array, tangent: Array) -> Array:
