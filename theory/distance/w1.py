@@ -38,7 +38,8 @@ from theory.distance.simplex import propose_arcs
 from theory.distance.sparse import w1_sparse
 from theory.evidence import Interval
 
-_CELLS = 256 * 1024  # taken: more atoms are coupled by so many cells
+_FINEST = 256 * 1024  # taken: atoms up to which a plan has arcs of its own for each of them
+_CELLS = 16 * 1024  # measured: cells for which more atoms are taken; coupling so many takes half a minute on one core
 _LIMIT = 2**64  # taken: the solver counts its iterations in 64 bits
 
 
@@ -56,7 +57,8 @@ def w1(
         value is computed exactly.
     atoms : int, default 4000
         The largest cloud that is solved over all pairs, which takes about a gigabyte and three seconds; without effect
-        on the line. Larger ones are solved over few arcs of every atom, or of 262144 cells if there are more atoms.
+        on the line. Larger ones are solved over few arcs of every atom, or of 16384 cells if there are more than
+        262144 atoms.
     relative_width : float, default 1e-3
         Where the search over few arcs ends, as a share of the upper end; in [0, 1]. It may end before, with the
         interval that it reached; without effect on the line and over all pairs.
@@ -92,7 +94,8 @@ def w1(
     if mu.dim == 1:
         return w1_line(mu, nu)
     if large:
-        return w1_sparse(mu, nu, partial(propose_arcs, iterations), most=_CELLS, enough=enough)
+        most = _FINEST if max(mu.size, nu.size) <= _FINEST else _CELLS
+        return w1_sparse(mu, nu, partial(propose_arcs, iterations), most=most, enough=enough)
     return w1_dense(mu, nu, iterations)
 
 
