@@ -64,7 +64,7 @@ CLOCKS = {  # where a clock decides when a state is written, how long it took an
     "evidence/countdown.py": {"time"},
     "evidence/files.py": {"time"},
     "particles/dynamics/checkpoints.py": {"time"},
-    "experiments/training/crew.py": {"time"},
+    "experiments/training/worker_pool.py": {"time"},
     "experiments/training/runner.py": {"time"},
 }
 LOADERS = ("import_module", "__import__", "extra")

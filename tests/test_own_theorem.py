@@ -67,7 +67,7 @@ def test_wrong_constant_is_refuted_in_one_paragraph(decide):
 
 @pytest.mark.parametrize("missing", ["constant|hypothesis", "constant", "hypothesis"])
 def test_missing_twins_are_refused(decide, missing):
-    lonely = re.sub(rf"^    ({missing})\(.*\n", "", EXAMPLE[1], flags=re.MULTILINE)
-    done = decide(lonely)
+    untwinned = re.sub(rf"^    ({missing})\(.*\n", "", EXAMPLE[1], flags=re.MULTILINE)
+    done = decide(untwinned)
     assert done.returncode == 2
     assert "twins: expected at least two of different type for mine.hull" in done.stdout

@@ -152,11 +152,11 @@ def test_a_part_that_no_twin_refutes_leaves_no_margin(suite):
 
 
 def test_twins_that_are_missing_or_of_one_type_fail_at_import(suite):
-    lonely = '@verifies(Claim("demo.lonely", "no twin", "$x$"))\ndef test_l(run):\n    yield equals(1, 1)\n'
-    result = suite(test_a=lonely, test_b=check().replace("    bug(", "    constant("))
+    without_twin = '@verifies(Claim("demo.without-twin", "no twin", "$x$"))\ndef test_l(run):\n    yield equals(1, 1)\n'
+    result = suite(test_a=without_twin, test_b=check().replace("    bug(", "    constant("))
     assert result.ret == 2
     result.assert_outcomes(errors=2)
-    result.stdout.fnmatch_lines(["*twins: expected at least two of different type for demo.lonely, got none*"])
+    result.stdout.fnmatch_lines(["*twins: expected at least two of different type for demo.without-twin, got none*"])
     result.stdout.fnmatch_lines(["*for demo.stands, got far (constant), minus (constant)*"])
 
 

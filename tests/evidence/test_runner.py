@@ -337,28 +337,28 @@ def test_tightness_is_of_one_sided_bounds(relation, measured, bound, tightness):
 # --- studies ---
 
 
-def dear(*, scale, root, n=1):
-    dear.calls.append((scale, root, n))
+def expensive(*, scale, root, n=1):
+    expensive.calls.append((scale, root, n))
     return Table(Kind.CERTIFIED, {"n": "1", "x": "1"}, {"n": [n], "x": [float(root)]})
 
 
-dear.calls = []
+expensive.calls = []
 
 
 def test_study_is_computed_once_for_the_claim_and_its_twins():
-    dear.calls.clear()
+    expensive.calls.clear()
 
     def check(run, *, value=1.0, n=1):
-        table = run.study(dear, n=n)
-        assert run.study(dear, n=n) is table
+        table = run.study(expensive, n=n)
+        assert run.study(expensive, n=n) is table
         yield equals(Fraction(table["x"][0]) / ROOT, value)
         yield equals(table["n"][0], 1.0)
 
     other = (*TWINS[:1], bug("other", "another study", n=2))
     runs = [Run(CLAIM.id) for _ in range(2)]
     evidence = [decided(check, *other, run=run) for run in runs]
-    assert dear.calls == [("quick", ROOT, 1), ("quick", ROOT, 2)]
-    mine, twin = (dear(scale="quick", root=ROOT, n=n).sha256 for n in (1, 2))
+    assert expensive.calls == [("quick", ROOT, 1), ("quick", ROOT, 2)]
+    mine, twin = (expensive(scale="quick", root=ROOT, n=n).sha256 for n in (1, 2))
     for found in evidence:
         assert list(found.tables.values()) == [mine]  # what a twin looked at does not vouch for the claim
         assert twin not in found.tables.values()
@@ -367,7 +367,7 @@ def test_study_is_computed_once_for_the_claim_and_its_twins():
 def test_studies_with_other_parameters_are_other_tables():
     def check(run, *, value=1.0):
         for n in (1, 2):
-            table = run.study(dear, n=n)
+            table = run.study(expensive, n=n)
         yield equals(Fraction(int(table["n"][0]), 2), value)
 
     evidence = decided(check, constant("two", "the value is two", value=2.0))
@@ -377,10 +377,12 @@ def test_studies_with_other_parameters_are_other_tables():
 
 def test_scale_and_root_make_another_study():
     prints = {
-        (scale, root): Run(CLAIM.id, scale, root).study(dear).sha256 for scale in ("quick", "paper") for root in (1, 2)
+        (scale, root): Run(CLAIM.id, scale, root).study(expensive).sha256
+        for scale in ("quick", "paper")
+        for root in (1, 2)
     }
     assert prints["quick", 1] != prints["quick", 2]
-    assert {call[:2] for call in dear.calls} >= set(prints)
+    assert {call[:2] for call in expensive.calls} >= set(prints)
 
 
 def test_run_is_at_a_known_scale():

@@ -143,9 +143,9 @@ def test_sampled_error_is_that_of_all_samples(n):
         assert near(sampled_error(2.0, n).mid, mpmath.sqrt(n * total))
 
 
-def test_dirt_moves_the_law_by_the_mass_that_it_takes():
-    clean, dirt = Measure([[0.0, 0.0], [1.0, 0.0]]), Measure([[5.0, 1.0]])
-    mass, way = outlier_effect(clean, dirt, np.array([0.0, 1.0, 3.0]), 0.1)
+def test_outliers_move_the_law_by_the_mass_that_they_take():
+    clean, outliers = Measure([[0.0, 0.0], [1.0, 0.0]]), Measure([[5.0, 1.0]])
+    mass, way = outlier_effect(clean, outliers, np.array([0.0, 1.0, 3.0]), 0.1)
     odds = 0.1 * math.exp(3.0) / (0.9 * (1.0 + math.e) / 2.0)
     assert mass.mid == pytest.approx(odds / (1.0 + odds), rel=1e-12, abs=0.0)
     assert way.lo <= odds / (1.0 + odds) <= way.hi

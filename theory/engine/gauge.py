@@ -20,7 +20,7 @@ the one is taken whose :math:`P` falls least from its peak to the faintest of a 
 - *shifted*: the same slope, and the mean query on the mean of what is read;
 - *flattened*: keys of law :math:`N(\mu, \sigma^2)` are tilted by :math:`e^{\theta (y - \mu)^2/2\sigma^2}`, which
   for :math:`\theta = 1` makes their density constant: :math:`A = \sigma^2/(\kappa\sigma^2 + \theta)` and
-  :math:`b = \theta\mu/(\kappa\sigma^2 + \theta)`. A sample has lonely outermost keys, for which less is better, so
+  :math:`b = \theta\mu/(\kappa\sigma^2 + \theta)`. A sample has isolated outermost keys, for which less is better, so
   several :math:`\theta` are tried.
 """
 

@@ -103,8 +103,8 @@ def batch_mean(sample: ArrayLike, *, among: int = 1) -> Interval:
 def run_mean(sample: ArrayLike, *, among: int = 1) -> Interval:
     """Enclose the mean over independent runs, each an average of many numbers, by Student's interval.
 
-    For runs that are dear: what the difference of two trained models is on one split, for instance. The level holds for
-    normal values, and is taken ten times smaller because those are only nearly normal.
+    For runs that are expensive: what the difference of two trained models is on one split, for instance. The level
+    holds for normal values, and is taken ten times smaller because those are only nearly normal.
 
     Raises
     ------

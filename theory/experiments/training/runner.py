@@ -24,13 +24,13 @@ from theory.experiments.analysis import results
 from theory.experiments.tasks.task import Setting, Task, Variant
 from theory.experiments.training import tuning
 from theory.experiments.training.checkpoint import replace_text
-from theory.experiments.training.crew import WorkerPool
 from theory.experiments.training.experiment import ExperimentFolder, identity, write_json
 from theory.experiments.training.loop import Outcome
 from theory.experiments.training.progress import Board
 from theory.experiments.training.signals import catch_signals
+from theory.experiments.training.worker_pool import WorkerPool
 
-_GLANCE = 0.2  # seconds between two looks at the crew; taken
+_GLANCE = 0.2  # seconds between two looks at the pool; taken
 _NOTED = 10.0  # seconds after which the time that has passed is noted; taken
 
 
@@ -102,14 +102,14 @@ def run_experiment(
     task = make()
     seeds = task.seeds(scale) if seeds is None else as_count(seeds, "seeds")
     workers = usable_cpus() if workers is None else as_count(workers, "workers")
-    ledger = ExperimentFolder(out, identity(task, scale=scale, root=root, data=data), seeds)
+    folder = ExperimentFolder(out, identity(task, scale=scale, root=root, data=data), seeds)
     with (
         catch_signals() as caught,
         Board(task.name, sys.stderr if stream is None else stream) as board,
-        WorkerPool(make, ledger.folder, ledger.experiment, workers, as_positive(pause, "pause")) as crew,
+        WorkerPool(make, folder.folder, folder.experiment, workers, as_positive(pause, "pause")) as pool,
     ):
         searches = tuning.settings(task, scale, tuning_seeds)
-        session = _Session(task, scale, seeds, searches, ledger, crew, board, caught)
+        session = _Session(task, scale, seeds, searches, folder, pool, board, caught)
         try:
             return session.run(workers)
         except BrokenProcessPool as error:
@@ -125,10 +125,10 @@ class _Session:
 
     def __init__(
         self, task: Task, scale: str, seeds: int, searches: list[Setting],
-        ledger: ExperimentFolder, crew: WorkerPool, board: Board, caught: list[int],
+        folder: ExperimentFolder, pool: WorkerPool, board: Board, caught: list[int],
     ) -> None:  # fmt: skip
         self.task, self.scale, self.seeds, self.searches = task, scale, seeds, searches
-        self.ledger, self.crew, self.board, self.caught = ledger, crew, board, caught
+        self.folder, self.pool, self.board, self.caught = folder, pool, board, caught
         self.futures: dict[tuple[Setting, bool], Future[Outcome | None]] = {}
         self.later = 0  # final runs that wait for their rates
         self.began = self.noted = time.monotonic()
@@ -163,7 +163,7 @@ class _Session:
     def _submit(self, settings: Iterable[Setting], *, validation: bool = False) -> None:
         for setting in settings:
             if (setting, validation) not in self.futures:  # the same run, asked for by another rule, is made once
-                self.futures[setting, validation] = self.crew.submit(setting, validation=validation)
+                self.futures[setting, validation] = self.pool.submit(setting, validation=validation)
 
     def _outcomes(self, settings: Iterable[Setting], *, validation: bool = False) -> list[Outcome]:
         """Wait for some runs, show how far all have come, and see to signals and to runs that failed."""
@@ -183,11 +183,11 @@ class _Session:
 
     def _glance(self) -> None:
         """Show how far the runs have come, and now and then note the seconds that it took."""
-        counts = self.crew.counts
+        counts = self.pool.counts
         elapsed = time.monotonic() - self.began
         asked = len(self.futures) + self.later
         total = asked * self.task.epochs(self.scale)
-        done = counts.trained + counts.spared
+        done = counts.trained + counts.skipped
         left = elapsed * max(total - done, 0.0) / counts.trained if counts.trained else None
         ended = sum(future.done() for future in self.futures.values())
         self.board.show(ended, asked, done / total, elapsed, left)
@@ -195,17 +195,17 @@ class _Session:
             self._note()
 
     def _note(self) -> None:
-        counts = self.crew.counts
+        counts = self.pool.counts
         self.noted = time.monotonic()
         if counts.trained:
-            self.ledger.note(self.noted - self.began, counts.seconds)
+            self.folder.note(self.noted - self.began, counts.seconds)
 
     def _manifest(
         self, workers: int, variants: tuple[Variant, ...], rates: Mapping[tuple[str, str], float]
     ) -> dict[str, Any]:
         runs = [outcome for future in self.futures.values() if (outcome := future.result()) is not None]
         return {
-            "experiment": self.ledger.experiment,
+            "experiment": self.folder.experiment,
             "seeds": self.seeds,
             "tuning_seeds": len({setting.seed for setting in self.searches}),
             "published_rate": self.task.published_rate,
@@ -221,17 +221,17 @@ class _Session:
     def _written(self, tables: Mapping[str, Table], manifest: dict[str, Any]) -> dict[str, Any]:
         """Store the tables, and last of all the manifest, by which one knows that they are whole."""
         hashes = {}
-        for part, path in results.files(self.task.name, self.ledger.out).items():
+        for part, path in results.files(self.task.name, self.folder.out).items():
             if part in tables:
                 replace_text(path, tables[part].to_csv())
                 hashes[path.name] = tables[part].sha256
-        counts = self.crew.counts
+        counts = self.pool.counts
         elapsed = time.monotonic() - self.began
-        if self.ledger.complete and not counts.trained:
-            before = results.read_json(self.ledger.manifest)
+        if self.folder.complete and not counts.trained:
+            before = results.read_json(self.folder.manifest)
             if before["tables"] == hashes:
                 return before  # nothing was left to do: it says what the experiment took
-        self.ledger.note(elapsed, counts.seconds)
-        manifest |= {**self.ledger.totals(elapsed, counts.seconds), "tables": hashes}
-        write_json(self.ledger.manifest, manifest)
+        self.folder.note(elapsed, counts.seconds)
+        manifest |= {**self.folder.totals(elapsed, counts.seconds), "tables": hashes}
+        write_json(self.folder.manifest, manifest)
         return manifest

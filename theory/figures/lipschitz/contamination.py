@@ -29,11 +29,11 @@ _FINE = np.geomspace(2.0**-13, 0.6, 200)
 
 
 def draw(table: Table) -> Figure:
-    """Draw the mass that dirt takes, how far it moves a cloud, and the error of N tokens times root N."""
+    """Draw the mass that outliers take, how far it moves a cloud, and the error of N tokens times root N."""
     figure = style.canvas(style.DOUBLE, 2.9)
     axes = figure.subplot_mosaic([["a", "b", "c"]])
-    style.panel(axes["a"], "a", "mass that dirt takes")
-    style.panel(axes["b"], "b", r"way that dirt moves $\Psi_g\mu$")
+    style.panel(axes["a"], "a", "mass that outliers take")
+    style.panel(axes["b"], "b", r"how far outliers move $\Psi_g\mu$")
     style.panel(axes["c"], "c", r"$N$ drawn tokens, odds $e^o$")
     for number, tilt in enumerate(table.levels("tilt")):
         part = table.where(tilt=tilt)
@@ -45,7 +45,7 @@ def draw(table: Table) -> Figure:
     for letter in "ab":
         each = axes[letter]
         each.plot(_FINE, _FINE, color=style.GREY, linewidth=0.6, linestyle=(0, (4, 2)), zorder=1)
-        each.set(xscale="log", yscale="log", xlabel=r"share of dirt in the data, $\epsilon$", ylim=(1e-4, 1.3))
+        each.set(xscale="log", yscale="log", xlabel=r"share of outliers, $\epsilon$", ylim=(1e-4, 1.3))
     axes["a"].set_ylabel(r"share of attention, $\theta$")
     axes["b"].set_ylabel(r"$W_1(\Psi_g\mu_\epsilon, \Psi_g\mu)\,/\,W_1(\Psi_g\eta, \Psi_g\mu)$")
     _key(axes["a"], r"$\theta = \epsilon$")

@@ -32,7 +32,7 @@ def draw(table: Table) -> Figure:
     figure = style.canvas(style.DOUBLE, 2.75)
     axes = figure.subplot_mosaic([["a", "c", "d"], ["b", "c", "d"]], width_ratios=[0.72, 1.0, 1.0])
     style.panel(axes["a"], "a", "two crowds on a line")
-    style.panel(axes["b"], "b", r"legs along axes, $d = N$")
+    style.panel(axes["b"], "b", r"arms along axes, $d = N$")
     style.panel(axes["c"], "c", "largest displacement")
     style.panel(axes["d"], "d", r"mean displacement, $W_1$")
     _crowds(axes["a"])

@@ -30,10 +30,10 @@ _KILLED = 128 + signal.SIGTERM
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Since the crew began: epochs trained, epochs that needed no training, and seconds of processors."""
+    """Since the pool began: epochs trained, epochs that needed no training, and seconds of processors."""
 
     trained: float
-    spared: float
+    skipped: float
     seconds: float
 
 
@@ -87,7 +87,7 @@ class WorkerPool:
 
 
 class _Worker:
-    """What a process of the crew knows."""
+    """What a process of the pool knows."""
 
     def __init__(
         self, make: Callable[[], Task], folder: Path, identity: Mapping[str, Any], pause: float, stop: Any, counts: Any
@@ -133,10 +133,10 @@ class _Worker:
     def _stop(self) -> bool:
         return self.killed or self.asked.is_set()
 
-    def _passed(self, trained: int, spared: int) -> None:
+    def _passed(self, trained: int, skipped: int) -> None:
         now = time.process_time()
         with self.counts.get_lock():
-            for number, amount in enumerate((trained, spared, now - self.clock)):
+            for number, amount in enumerate((trained, skipped, now - self.clock)):
                 self.counts[number] += amount
         self.clock = now
 
