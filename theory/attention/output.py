@@ -176,7 +176,7 @@ def _are_positive(weights: ArrayLike) -> TypeGuard[Array]:
     return math.isfinite(np.vdot(weights, weights))  # and so is their sum
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _settled(form: Form, coefficient: float, causal: int, _backend: str) -> Prepared:
     """Return a problem of this form, in which a query sees its own and earlier ones of so many keys, or all if none."""
     visible = np.arange(1, causal + 1) if causal else None
