@@ -207,7 +207,7 @@ def _bound(
     dot: bool, queries: Array, keys: Array, log_weights: Array, scale: float,
     low: Array, high: Array, least: Array, most: Array, moved: Array, added: Array, shift: Array, size: Array,
 ) -> int:  # fmt: skip
-    """Write bounds and log-weights, given the ends of keys and values; return what is found as ``write_folded`` does."""
+    """Write bounds and log-weights, given the ends of keys and values; return what ``write_folded`` does."""
     if dot:
         bound_dots(queries, keys, low, high, scale, moved, shift, size)
     else:
