@@ -150,8 +150,9 @@ def test_more_shapes_than_are_kept():
     assert len(problem._plans) <= prepared._MOST
 
 
-def test_callers_in_many_threads():
-    clouds = [stream("tests.prepared.threads", k).normal(size=(20 + k % 2, 2)) for k in range(6)]
+@pytest.mark.parametrize("d", [2, 9])
+def test_callers_in_many_threads(d):
+    clouds = [stream("tests.prepared.threads", k).normal(size=(20 + k % 2, d)) for k in range(6)]
     problem = engine.prepare(Form.DOT, np.ones(1))
     wanted = [engine.attention(Pairs(Form.DOT, x, x, np.ones(1)), x) for x in clouds]
     wrong = []

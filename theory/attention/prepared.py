@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from theory import engine
 from theory._validate import all_finite, as_flag, as_masses, as_points
 from theory.attention.output import read
-from theory.attention.score import Array, DotProduct, Score, as_score
+from theory.attention.score import Array, DotProduct, Score, as_score, says_form
 from theory.engine import AttentionResult
 from theory.engine.dense import backend
 from theory.evidence import is_enclosed
@@ -49,7 +49,7 @@ class Prepared:
         self._weights = weights
         self._causal = causal
         plain = not is_enclosed(keys, values, weights) and (weights is None or bool(weights.min() > 0.0))
-        self._shortens = plain and self.backend == "compiled" and hasattr(score, "as_form")
+        self._shortens = plain and self.backend == "compiled" and says_form(score)
         self._problems: dict[tuple[int, ...], _Problem | None] = {}
 
     def __call__(self, x: ArrayLike) -> Array:
