@@ -6,6 +6,10 @@ the a-priori bounds hold in any order. No ``parallel``: Numba's fallback threadi
 its OpenMP layer after a fork; rows are split over Python threads instead, which is why the kernels release the
 interpreter lock.
 
+A kernel is compiled into those that call it. A copy beside it would be optimised once more, with sums in another order,
+and the loader keeps the first one that it meets: the last bits would depend on what else the process has compiled or
+found in the cache.
+
 Compiled results are cached in a folder whose name is the fingerprint of this module and of the sources of the room
 whose kernel it is, so an edited source never finds a stale result. It lies where ``NUMBA_CACHE_DIR`` says; else beside
 the sources, whose writers could change the program anyway; else under ``XDG_CACHE_HOME`` or ``~/.cache``. What lies in
@@ -149,7 +153,7 @@ def njit(kernel: F, *, sums: bool = False, inline: bool = False) -> F:
     sums : bool, default False
         Its sums are plain and may be taken in any order, which lets them run in vector registers.
     inline : bool, default False
-        A formula that belongs inside the loop of its caller.
+        A formula, of which products and sums are contracted, wherever it is called.
     """
     flags = {"contract", "nsz", "reassoc"} if sums else {"contract", "nsz"} if inline else set()
     room = Path(kernel.__code__.co_filename).parent
@@ -158,7 +162,7 @@ def njit(kernel: F, *, sums: bool = False, inline: bool = False) -> F:
         config.CACHE_DIR = str(folder or "")  # type: ignore[attr-defined]  # read while decorating; others keep theirs
         try:
             compiled = numba.njit(
-                nogil=True, error_model="numpy", cache=folder is not None, fastmath=flags, forceinline=inline
+                nogil=True, error_model="numpy", cache=folder is not None, fastmath=flags, forceinline=True
             )(kernel)
             if folder is not None and hasattr(compiled, "_cache"):  # it has none where the compiler is off
                 compiled._cache = _Kept(kernel)  # noqa: SLF001

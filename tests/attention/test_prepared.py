@@ -97,6 +97,31 @@ def test_a_field_is_the_same_in_a_copy_and_on_other_numbers_of_tokens(kind):
         assert pickle.loads(pickle.dumps(field))(x).tobytes() == wanted.tobytes()  # noqa: S301  made here
 
 
+class Doubled(DotProduct):
+    """Dot products, twice: it has pairs of its own, and what it inherits says nothing of them."""
+
+    def pairs(self, x, y):
+        """Return the scores."""
+        return super().pairs(2.0 * x, y)
+
+
+def test_a_score_that_is_derived_from_another_answers_for_itself():
+    x = stream("tests.attention.prepared", 4).normal(size=(5, 2))
+    wanted = through_the_engine(Doubled(1.0), x, None, False)
+    assert_equal(wanted, through_the_engine(DotProduct(2.0), x, None, False))
+    assert_equal(read(x, x, x, score=Doubled(1.0)), wanted)
+    assert_equal(prepare(Doubled(1.0)).read(x), wanted)
+    assert SoftmaxField(Doubled(1.0))(x).tobytes() == wanted.output.tobytes()
+
+
+def test_a_prepared_attention_follows_the_environment(monkeypatch):
+    x = stream("tests.attention.prepared", 5).normal(size=(5, 9))
+    settled = prepare(DotProduct())
+    for backend in ("reference", "compiled", "reference"):
+        monkeypatch.setenv("THEORY_BACKEND", backend)
+        assert_equal(settled.read(x), read(x, x, x))
+
+
 def test_enclosures_are_enclosed():
     x = stream("tests.attention.prepared", 3).normal(size=(4, 2))
     found = prepare(DotProduct(1.0))(exact(x))

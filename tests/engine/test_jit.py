@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from theory import _jit as jit, engine
+from theory.engine import Form, Pairs
 
 HERE = Path(__file__).parent
 numba_config = pytest.importorskip("numba.core.config")
+from theory.engine import blocks, covariance, rowmaps, rows  # noqa: E402  load Numba
 
 
 @pytest.fixture
@@ -169,6 +171,24 @@ def test_other_users_of_numba_keep_their_cache(room):
     kernel = jit.njit(lambda a: a)
     assert callable(kernel)
     assert before == numba_config.CACHE_DIR
+
+
+@pytest.mark.skipif(numba_config.DISABLE_JIT, reason="the compiler is off")
+def test_no_kernel_holds_a_copy_of_another(monkeypatch):
+    """Copies are optimised apart: which one runs would depend on what the process has compiled and what it has read."""
+    monkeypatch.setenv("THEORY_BACKEND", "compiled")
+    x = np.eye(6)
+    for form in (Form.ADDITIVE, Form.DOT):
+        engine.attention(Pairs(form, x, x, np.ones(6 if form is Form.ADDITIVE else 1)), x)
+    rowmaps.entmax_rows(x, np.full(1, 1.5), np.ones(1), np.empty((6, 6)))
+    engine.moments(Pairs(Form.DOT, x, x, np.ones(1)), x)
+    kernels = (rows._attend, rowmaps.entmax_rows, covariance._gather, blocks.kernel(Form.DOT, single=False))
+    for kernel in kernels:
+        assert kernel.overloads
+        for made in kernel.overloads.values():
+            functions = [f for f in made.library._get_module_for_linking().functions if not f.is_declaration]
+            names = {f.name for f in functions if f.name.startswith("_ZN6theory")}
+            assert names == {made.fndesc.mangled_name}
 
 
 @pytest.mark.parametrize(

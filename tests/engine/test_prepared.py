@@ -7,7 +7,7 @@ import pytest
 
 from tests.engine.problems import FORMS, score_of
 from theory import engine
-from theory.engine import Form, Pairs, fused, prepared, threads
+from theory.engine import Form, Pairs, blocks, fused, prepared, threads
 from theory.evidence import stream
 
 
@@ -48,8 +48,9 @@ def test_every_bit(form, d, backend, monkeypatch):
         for added in (None, np.full(n, -3.5), 10.0 * rng.normal(size=n)):
             for seen in (None, visible):
                 assert_equal(*asked_twice(pairs, values, log_weights=added, visible=seen))
-        narrow = form in ("dot", "distance") and d <= fused.WIDEST and n <= fused.TILE
-        assert is_quick(pairs, values) == (narrow and backend == "compiled")
+        few = n <= (fused.TILE if d <= fused.WIDEST else blocks.TILE)
+        known = form in ("dot", "distance") and backend == "compiled"
+        assert is_quick(pairs, values) == (known and few)
 
 
 @pytest.mark.parametrize("form", [Form.DOT, Form.DISTANCE])
@@ -61,6 +62,44 @@ def test_rows_and_values_of_strange_sizes(form, size):
     y[3:] = y[3]
     for values in (v, v / size, y):
         assert_equal(*asked_twice(Pairs(form, x, y, np.array([2.0])), values))
+
+
+@pytest.mark.parametrize("d_v", [1, 6, 16, 33, 64])
+def test_values_of_another_width(d_v):
+    rng = stream("tests.prepared.widths", d_v)
+    x, y, v = rng.normal(size=(13, 3)), rng.normal(size=(21, 3)), rng.normal(size=(21, d_v))
+    pairs = Pairs(Form.DISTANCE, x, y, np.ones(1))
+    assert is_quick(pairs, v)
+    assert_equal(*asked_twice(pairs, v, log_weights=rng.normal(size=21)))
+
+
+@pytest.mark.parametrize(("m", "n", "d"), [(fused.TILE + 1, 1, 2), (1, fused.TILE + 1, 2), (2, 2, 65)])
+def test_what_is_kept_is_small(m, n, d):
+    """Buffers of a problem are kept; those of one that is long or wide would be many numbers."""
+    x, y = np.ones((m, d)), np.ones((n, d))
+    assert not is_quick(Pairs(Form.DOT, x, y, np.ones(1)), y)
+    assert_equal(*asked_twice(Pairs(Form.DOT, x, y, np.ones(1)), y))
+
+
+@pytest.mark.parametrize("strange", [np.nan, np.inf, -np.inf, 1e200])
+@pytest.mark.parametrize("place", [0, -1])
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_one_strange_number_is_left_to_who_knows(strange, place, which):
+    arrays = [np.full((5, 9), 0.5) for _ in range(3)]
+    arrays[which].ravel()[place] = strange
+    assert engine.prepare(Form.DOT, np.ones(1)).quick(*arrays) is None
+
+
+def test_backends_that_change_between_calls(monkeypatch):
+    rng = stream("tests.prepared.backends", 0)
+    x = rng.normal(size=(9, 3))
+    problem = engine.prepare(Form.DOT, np.ones(1))
+    for backend in ("reference", "compiled", "reference"):
+        monkeypatch.setenv("THEORY_BACKEND", backend)
+        assert_equal(problem(x, x, x), engine.attention(Pairs(Form.DOT, x, x, np.ones(1)), x))
+    monkeypatch.setenv("THEORY_BACKEND", "abacus")
+    with pytest.raises(ValueError, match="THEORY_BACKEND"):
+        problem(x, x, x)
 
 
 def test_tokens_that_attend_to_each_other():
@@ -111,8 +150,9 @@ def test_more_shapes_than_are_kept():
     assert len(problem._plans) <= prepared._MOST
 
 
-def test_callers_in_many_threads():
-    clouds = [stream("tests.prepared.threads", k).normal(size=(20 + k % 2, 2)) for k in range(6)]
+@pytest.mark.parametrize("d", [2, 9])
+def test_callers_in_many_threads(d):
+    clouds = [stream("tests.prepared.threads", k).normal(size=(20 + k % 2, d)) for k in range(6)]
     problem = engine.prepare(Form.DOT, np.ones(1))
     wanted = [engine.attention(Pairs(Form.DOT, x, x, np.ones(1)), x) for x in clouds]
     wrong = []

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory import engine
 from theory._validate import as_bound, as_choice, as_flag, as_masses, as_points, as_scores
-from theory.attention.score import Array, BoundedScore, DotProduct, Score, bounded, pairs_of
+from theory.attention.score import Array, BoundedScore, DotProduct, Score, bounded, pairs_of, says_form
 from theory.engine import AttentionResult, Form, Pairs, Prepared
 from theory.engine.dense import backend
 from theory.engine.threads import asked_threads
@@ -153,9 +153,10 @@ def _quick(
     """Return the answer where a prepared problem has it, or ``None``, which says nothing of the arguments."""
     if not (type(queries) is type(keys) is type(values) is np.ndarray) or type(causal) is not bool:
         return None
-    if keys.ndim != 2 or not keys.size or not hasattr(score, "as_form") or isinstance(score, type):
+    if keys.ndim != 2 or not keys.size or not says_form(score):
         return None
-    form, coefficient, matrix = score.as_form(keys.shape[1])
+    known: Any = score
+    form, coefficient, matrix = known.as_form(keys.shape[1])
     asked_threads()  # which is refused if it is no number
     if matrix is not None or (causal and queries.shape[:1] != keys.shape[:1]):
         return None
@@ -176,7 +177,7 @@ def _are_positive(weights: ArrayLike) -> TypeGuard[Array]:
     return math.isfinite(np.vdot(weights, weights))  # and so is their sum
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _settled(form: Form, coefficient: float, causal: int, _backend: str) -> Prepared:
     """Return a problem of this form, in which a query sees its own and earlier ones of so many keys, or all if none."""
     visible = np.arange(1, causal + 1) if causal else None

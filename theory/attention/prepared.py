@@ -1,6 +1,6 @@
 """Attention that is asked again and again of few tokens: what does not change is looked at once.
 
-The answers are those of :func:`theory.attention.read`, in every bit, whatever is asked. Where tokens are few and narrow
+The answers are those of :func:`theory.attention.read`, in every bit, whatever is asked. Where tokens are few
 (:mod:`theory.engine.prepared`) a call costs a few microseconds; elsewhere it costs what ``read`` does.
 """
 
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from theory import engine
 from theory._validate import all_finite, as_flag, as_masses, as_points
 from theory.attention.output import read
-from theory.attention.score import Array, DotProduct, Score, as_score
+from theory.attention.score import Array, DotProduct, Score, as_score, says_form
 from theory.engine import AttentionResult
 from theory.engine.dense import backend
 from theory.evidence import is_enclosed
@@ -49,7 +49,7 @@ class Prepared:
         self._weights = weights
         self._causal = causal
         plain = not is_enclosed(keys, values, weights) and (weights is None or bool(weights.min() > 0.0))
-        self._shortens = plain and self.backend == "compiled" and hasattr(score, "as_form")
+        self._shortens = plain and self.backend == "compiled" and says_form(score)
         self._problems: dict[tuple[int, ...], _Problem | None] = {}
 
     def __call__(self, x: ArrayLike) -> Array:
@@ -58,7 +58,7 @@ class Prepared:
 
     def read(self, x: ArrayLike) -> AttentionResult:
         """Return the outputs (m, d_v) of ``x`` (m, d), and the log-partitions (m,)."""
-        found = self.quick(x)
+        found = self.quick(x) if backend() == self.backend else None
         if found is not None:
             return found
         keys: Any = x if self._keys is None else self._keys
@@ -66,7 +66,10 @@ class Prepared:
         return read(x, keys, values, score=self._score, weights=self._weights, causal=self._causal)
 
     def quick(self, x: ArrayLike) -> AttentionResult | None:
-        """Return what :meth:`read` does where that is quick; ``None`` elsewhere, which says nothing of ``x``."""
+        """Return what :meth:`read` does where that is quick; ``None`` elsewhere, which says nothing of ``x``.
+
+        By the backend that ``THEORY_BACKEND`` named when it was made, whatever it names now.
+        """
         if not self._shortens or type(x) is not np.ndarray or x.ndim != 2:
             return None
         keys = x if self._keys is None else self._keys
@@ -121,8 +124,8 @@ def prepare(
     Returns
     -------
     Prepared
-        Call it with queries (m, d) for the outputs (m, d_v), or its ``read`` for the log-partitions besides. The
-        backend is the one that ``THEORY_BACKEND`` named when it was made.
+        Call it with queries (m, d) for the outputs (m, d_v), or its ``read`` for the log-partitions besides. It follows
+        ``THEORY_BACKEND``, and is slow under another one than when it was made.
 
     Raises
     ------

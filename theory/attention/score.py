@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -74,6 +75,21 @@ def as_score(score: Score) -> Score:
     if not callable(getattr(score, "matrix", None)):
         raise TypeError(f"score: expected a Score such as DotProduct(), got {type(score).__name__} without matrix()")
     return score
+
+
+def says_form(score: Score) -> bool:
+    """Tell whether a score says its form (``as_form``), and no class derived from the one that does has other pairs."""
+    return _says_form(type(score))
+
+
+@cache
+def _says_form(kind: type) -> bool:
+    for one in kind.__mro__:
+        if "as_form" in vars(one):
+            return True
+        if "pairs" in vars(one):
+            return False
+    return False
 
 
 def pairs_of(score: Score, x: Array, y: Array) -> Pairs:

@@ -57,6 +57,13 @@ def tiles(problem: Folded) -> list[Tile]:
     return found
 
 
+def panels(n: int, d: int, d_v: int) -> tuple[Array, Array]:
+    """Return room for the keys and the values of one tile in double precision, filled with zeros."""
+    width = columns_of_panel(np.dtype(np.float64))
+    length = _whole(n, width)
+    return np.zeros((length // width, d, width)), np.zeros((_whole(d_v, width) // width, length, width))
+
+
 def _whole(number: int, unit: int) -> int:
     """Return the first multiple of ``unit`` that is no less."""
     return -(-number // unit) * unit

@@ -45,13 +45,22 @@ def _squares(row: Array) -> float:
 
 
 def _total(row: Array) -> float:
-    """Return the sum of up to 128 numbers, in eight lanes, for which the first eight numbers are overwritten."""
+    """Return the sum of up to 128 numbers, in eight lanes."""
     whole = row.size - row.size % 8
     total = 0.0
     if whole:
-        for j in range(8, whole):
-            row[j % 8] += row[j]
-        total = ((row[0] + row[1]) + (row[2] + row[3])) + ((row[4] + row[5]) + (row[6] + row[7]))
+        a, b, c, d = row[0], row[1], row[2], row[3]
+        e, f, g, h = row[4], row[5], row[6], row[7]
+        for j in range(8, whole, 8):
+            a += row[j]
+            b += row[j + 1]
+            c += row[j + 2]
+            d += row[j + 3]
+            e += row[j + 4]
+            f += row[j + 5]
+            g += row[j + 6]
+            h += row[j + 7]
+        total = ((a + b) + (c + d)) + ((e + f) + (g + h))
     for j in range(whole, row.size):
         total += row[j]
     return total
@@ -75,6 +84,46 @@ def _transpose(points: Array, columns: Array, low: Array, high: Array) -> None:
         high[f] = math.nan if strange else most
 
 
+def _extend(point: Array, low: Array, high: Array) -> int:
+    """Widen the ends of every coordinate; return how many of them are not finite, which make the ends worthless."""
+    strange = 0
+    for f in range(point.size):
+        x = point[f]
+        low[f] = x if x < low[f] else low[f]
+        high[f] = x if x > high[f] else high[f]
+        strange += not abs(x) < math.inf
+    return strange
+
+
+def _pack_keys(points: Array, panels: Array, low: Array, high: Array) -> int:
+    """Write points as :class:`theory.engine.blocks.Tile` has keys, but for the zeros; do as ``extend`` with all."""
+    width = panels.shape[2]
+    low[:], high[:] = points[0], points[0]
+    strange = 0
+    for j in range(points.shape[0]):
+        strange += extend(points[j], low, high)
+    for start in range(0, points.shape[0], width):
+        panel = panels[start // width]
+        for f in range(points.shape[1]):
+            for j in range(min(width, points.shape[0] - start)):
+                panel[f, j] = points[start + j, f]
+    return strange
+
+
+def _pack_values(points: Array, panels: Array, low: Array, high: Array) -> int:
+    """Write points as :class:`theory.engine.blocks.Tile` has values, but for the zeros; do as ``extend`` with all."""
+    width = panels.shape[2]
+    low[:], high[:] = points[0], points[0]
+    strange = 0
+    for j in range(points.shape[0]):
+        strange += extend(points[j], low, high)
+        for start in range(0, points.shape[1], width):
+            row = panels[start // width, j]
+            for c in range(min(width, points.shape[1] - start)):
+                row[c] = points[j, start + c]
+    return strange
+
+
 def _are_tame(low: Array, high: Array) -> bool:
     """Tell whether the largest size of every column is within reach of one, nought, or no number."""
     for c in range(low.size):
@@ -84,7 +133,8 @@ def _are_tame(low: Array, high: Array) -> bool:
     return True
 
 
-transpose, are_tame = njit(_transpose), njit(_are_tame)
+transpose, are_tame, extend = njit(_transpose), njit(_are_tame), njit(_extend)
+pack_keys, pack_values = njit(_pack_keys), njit(_pack_values)
 
 
 def _fold_log_weights(log_weights: Array, added: Array) -> tuple[bool, float, float]:
@@ -134,13 +184,12 @@ def _bound_distances(queries: Array, low: Array, high: Array, scale: float, shif
         size[i] = abs(shift[i])
 
 
-def _reach(points: Array) -> float:
-    """Return the largest size of a coordinate, which is no number if one of them is none."""
-    largest = 0.0
-    for i in range(points.shape[0]):
-        for f in range(points.shape[1]):
-            largest = maximum(largest, abs(points[i, f]))
-    return largest
+def _are_below(numbers: Array, limit: float) -> bool:
+    """Tell whether the size of every number is below a limit."""
+    others = 0  # counted, which runs in vector registers
+    for k in range(numbers.size):
+        others += not abs(numbers[k]) < limit
+    return others == 0
 
 
 def _are_finite(numbers: Array) -> bool:
@@ -151,7 +200,36 @@ def _are_finite(numbers: Array) -> bool:
 
 
 bound_dots, bound_distances = njit(_bound_dots), njit(_bound_distances)
-reach_of, are_finite = njit(_reach), njit(_are_finite)
+are_below, are_finite = njit(_are_below), njit(_are_finite)
+
+
+def _bound(
+    dot: bool, queries: Array, keys: Array, log_weights: Array, scale: float,
+    low: Array, high: Array, least: Array, most: Array, moved: Array, added: Array, shift: Array, size: Array,
+) -> int:  # fmt: skip
+    """Write bounds and log-weights, given the ends of keys and values; return what ``write_folded`` does."""
+    if dot:
+        bound_dots(queries, keys, low, high, scale, moved, shift, size)
+    else:
+        bound_distances(queries, low, high, scale, shift, size)
+    found = 0
+    if log_weights.size > 0:
+        weighted, top, bulk = fold_log_weights(log_weights, added)
+        if weighted:
+            found += WEIGHTED
+            for i in range(shift.size):
+                shift[i] += top
+                size[i] += bulk
+    if are_tame(least, most):
+        found += TAME
+    finite = are_finite(least) and are_finite(most) and are_finite(log_weights)
+    small = are_below(low, _PLAIN) and are_below(high, _PLAIN) and are_below(queries.ravel(), _PLAIN)
+    if finite and small and abs(scale) < _PLAIN:
+        found += PLAIN
+    return found
+
+
+bound = njit(_bound)
 
 
 def _write_folded(
@@ -168,25 +246,21 @@ def _write_folded(
     low, high, least, most = np.empty(d), np.empty(d), np.empty(d_v), np.empty(d_v)
     transpose(keys, columns, low, high)
     transpose(values, value_columns, least, most)
-    if dot:
-        bound_dots(queries, keys, low, high, scale, moved, shift, size)
-    else:
-        bound_distances(queries, low, high, scale, shift, size)
-    found = 0
-    if log_weights.size > 0:
-        weighted, top, bulk = fold_log_weights(log_weights, added)
-        if weighted:
-            found += WEIGHTED
-            for i in range(shift.size):
-                shift[i] += top
-                size[i] += bulk
-    if are_tame(least, most):
-        found += TAME
-    largest = maximum(reach_of(queries), maximum(reach_of(low.reshape(1, d)), reach_of(high.reshape(1, d))))
-    finite = are_finite(least) and are_finite(most) and are_finite(log_weights)
-    if finite and largest < _PLAIN and abs(scale) < _PLAIN:
-        found += PLAIN
-    return found
+    return bound(dot, queries, keys, log_weights, scale, low, high, least, most, moved, added, shift, size)
+
+
+def _write_packed(
+    dot: bool, queries: Array, keys: Array, values: Array, log_weights: Array, scale: float,
+    moved: Array, panels: Array, value_panels: Array, added: Array, shift: Array, size: Array,
+) -> int:  # fmt: skip
+    """Do as ``write_folded``, with keys and values in panels (:class:`theory.engine.blocks.Tile`), zeros left alone."""
+    d, d_v = queries.shape[1], values.shape[1]
+    low, high, least, most = np.empty(d), np.empty(d), np.empty(d_v), np.empty(d_v)
+    strange = pack_keys(keys, panels, low, high)
+    strange += pack_values(values, value_panels, least, most)
+    if strange:
+        return 0
+    return bound(dot, queries, keys, log_weights, scale, low, high, least, most, moved, added, shift, size)
 
 
 def _are_above(numbers: Array, least: float) -> bool:
@@ -217,4 +291,5 @@ def _divide(
     return every
 
 
-write_folded, are_above, divide = njit(_write_folded), njit(_are_above), njit(_divide)
+write_folded, write_packed = njit(_write_folded), njit(_write_packed)
+are_above, divide = njit(_are_above), njit(_divide)

@@ -105,9 +105,13 @@ def _sums(problem: Folded, visible: Counts) -> tuple[Array, Array]:
     return sums, mass
 
 
+def is_wide(d: int, d_v: int) -> bool:
+    """Tell whether features or values of so many coordinates are summed in blocks."""
+    return max(d, d_v) > fused.WIDEST
+
+
 def _narrow(problem: Folded) -> bool:
-    width: int = max(problem.keys.shape[1], problem.values.shape[1])
-    return width <= fused.WIDEST
+    return not is_wide(problem.keys.shape[1], problem.values.shape[1])
 
 
 def _tiles(problem: Folded, size: int) -> list[_Tile]:

@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory._validate import all_finite, as_instance
-from theory.engine import dense, ends, fused, reference
+from theory.engine import blocks, dense, ends, fused, reference
 from theory.engine.fold import NONE, compilable, in_base_two
 from theory.engine.pairs import Array, AttentionResult, Counts, Form, Pairs
-from theory.engine.passes import TRUST, UNIT
+from theory.engine.passes import TRUST, UNIT, is_wide
 from theory.engine.threads import are_few
 
 _DOUBLE = np.dtype(np.float64)
-_MOST = 16  # shapes of which a plan is kept; taken
+_MOST = 8  # shapes of which a plan is kept; taken, as is the largest number of features of one
+_WIDEST = 64
 _ORDINARY = ends.TAME | ends.PLAIN
 
 
@@ -29,8 +30,8 @@ class _Buffers(NamedTuple):
     """What a call writes on the way; it belongs to one call at a time."""
 
     queries: Array
-    columns: Array
-    value_columns: Array
+    keys: Array
+    values: Array
     added: Array
     shift: Array
     size: Array
@@ -42,6 +43,8 @@ class _Buffers(NamedTuple):
 class _Plan(NamedTuple):
     """What follows from the shapes of queries, keys and values."""
 
+    write: Callable[..., int]
+    """what precedes the kernel, which takes keys and values as this leaves them"""
     kernel: Callable[..., None]
     weighted: Callable[..., None]
     """for log-weights that differ"""
@@ -58,6 +61,7 @@ class Prepared:
     """
 
     def __init__(self, form: Form, coefficients: Array, log_weights: Array | None, visible: Counts | None) -> None:
+        self._backend = dense.backend()
         self._form = form
         self._coefficients = coefficients
         self._log_weights = log_weights
@@ -76,7 +80,7 @@ class Prepared:
         ValueError
             As :func:`theory.engine.attention` does.
         """
-        found = self.quick(queries, keys, values)
+        found = self.quick(queries, keys, values) if dense.backend() == self._backend else None
         if found is not None:
             return found
         pairs = Pairs(self._form, queries, keys, self._coefficients)
@@ -85,9 +89,10 @@ class Prepared:
     def quick(
         self, queries: Array, keys: Array, values: Array, log_weights: Array | None = None
     ) -> AttentionResult | None:
-        """Return the answer where arrays of float64 are few, narrow, finite and of ordinary size; ``None`` elsewhere.
+        """Return the answer where arrays of float64 are few, finite and of ordinary size; ``None`` elsewhere.
 
-        Log-weights of every key take the place of those that were settled. ``None`` says nothing of the
+        By the backend that was named when it was made, whatever the environment says now. Log-weights of every key take
+        the place of those that were settled. ``None`` says nothing of the
         arguments: they may be right or wrong, and who knows must be asked.
         """
         for array in (queries, keys, values):
@@ -115,13 +120,13 @@ class Prepared:
         self, plan: _Plan, buffers: _Buffers, queries: Array, keys: Array, values: Array, log_weights: Array | None
     ) -> AttentionResult | None:
         """Do what :func:`theory.engine.passes.attention` does where every row is sound at once."""
-        moved, columns, value_columns, added, shift, size, mass, logs, sound = buffers
+        moved, kept_keys, kept_values, added, shift, size, mass, logs, sound = buffers
         given = NONE if log_weights is None else compilable(log_weights)
         if given.size not in (0, added.size):
             return None
-        found = ends.write_folded(
+        found = plan.write(
             self._is_dot, queries, keys, values, given, self._scale,
-            moved, columns, value_columns, added, shift, size,
+            moved, kept_keys, kept_values, added, shift, size,
         )  # fmt: skip
         if found & _ORDINARY != _ORDINARY:
             return None
@@ -131,7 +136,7 @@ class Prepared:
         weighted = found & ends.WEIGHTED
         kernel = plan.weighted if weighted else plan.kernel
         kernel(
-            moved if self._is_dot else queries, columns, value_columns, added if weighted else NONE, self._scale,
+            moved if self._is_dot else queries, kept_keys, kept_values, added if weighted else NONE, self._scale,
             shift, plan.visible, sums, mass,
         )  # fmt: skip
         if not ends.are_above(mass, TRUST):
@@ -154,19 +159,28 @@ class Prepared:
             return None
         (m, d), (n, d_v) = queries.shape, values.shape
         fits = keys.shape == (n, d)
-        small = n <= fused.TILE and max(d, d_v) <= fused.WIDEST and are_few(m * n)
+        wide = is_wide(d, d_v)
+        small = n <= (blocks.TILE if wide else fused.TILE) and m <= fused.TILE and are_few(m * n)
         visible = np.full(m, n) if self._visible is None else self._visible
-        if not fits or not small or visible.shape != (m,) or visible.max() > n:
+        if not fits or not small or max(d, d_v) > _WIDEST or visible.shape != (m,) or visible.max() > n:
             return None
+        unit = (d + 4) * UNIT
+        if wide:
+            kernel = blocks.kernel(self._form, single=False)
+            return _Plan(ends.write_packed, kernel, kernel, visible, unit, [])
         kernel = fused.kernel(self._form, d, d_v, weighted=False, single=False)
         weighted = fused.kernel(self._form, d, d_v, weighted=True, single=False)
-        return _Plan(kernel, weighted, visible, (d + 4) * UNIT, [])
+        return _Plan(ends.write_folded, kernel, weighted, visible, unit, [])
 
     def _buffers(self, queries: Array, values: Array) -> _Buffers:
         m, d = queries.shape
         n, d_v = values.shape
+        if is_wide(d, d_v):
+            keys, kept_values = blocks.panels(n, d, d_v)
+        else:
+            keys, kept_values = np.empty((d, n)), np.empty((d_v, n))
         return _Buffers(
-            np.empty((m, d)), np.empty((d, n)), np.empty((d_v, n)), np.empty(n),
+            np.empty((m, d)), keys, kept_values, np.empty(n),
             np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(m, np.bool_),
         )  # fmt: skip
 
@@ -190,8 +204,8 @@ def prepare(
     Returns
     -------
     Prepared
-        Call it with queries, keys and values: it answers as :func:`theory.engine.attention` would, in every bit, by the
-        backend and the number of threads that the environment named when it was made.
+        Call it with queries, keys and values: it answers as :func:`theory.engine.attention` would, in every bit, also
+        where the environment has come to name another backend or number of threads.
 
     Raises
     ------

@@ -312,11 +312,12 @@ def exact(values: ArrayLike, kind: Kind = Kind.CERTIFIED) -> Any:
     5 +- 2.2e-15
     """
     kind = kind if type(kind) is Kind else as_kind(kind)
-    if is_enclosed(values):
-        return values
-    if type(values) is float and isfinite(values):
-        return made(values, values, kind)
-    ends = _settled(as_real(values, "values"))
+    given: Any = values
+    if is_enclosed(given):
+        return given
+    if type(given) is float and isfinite(given):
+        return made(given, given, kind)
+    ends = _settled(as_real(given, "values"))
     return bounded_by(ends, ends, kind)
 
 

@@ -7,13 +7,16 @@ is in them.
 
 from __future__ import annotations
 
+import os
+import struct
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import partial, wraps
-from types import BuiltinFunctionType, FunctionType
+from threading import Lock
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleType
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -30,12 +33,16 @@ _KEPT = 512  # taken: answers of a function; the oldest are forgotten
 def once(function: Callable[P, T]) -> Callable[P, T]:
     """Make a pure function remember its answers by the content of its arguments, down to the last bit.
 
+    The precision of balls and the backend in force are part of the question. A function is known by its identity: what
+    it closes over must not change. Answers live as long as the process: what replaces a part of the program to see a
+    claim fail asks in a process of its own.
+
     Parameters
     ----------
     function : callable
         Deterministic and without effect; its arguments are numbers, texts, arrays, enclosures, balls, functions,
-        records of these such as measures and scores, or lists, tuples and mappings of them. An array that it returns
-        is made read-only, since the next caller gets it, too.
+        records of these such as measures and scores, or lists, tuples and mappings of them. The next caller gets the
+        same answer, so that arrays in it are handed out as read-only copies, lists as tuples, mappings to be read only.
 
     Raises
     ------
@@ -44,22 +51,38 @@ def once(function: Callable[P, T]) -> Callable[P, T]:
     """
     as_callable(function, "function")
     answers: OrderedDict[Hashable, T] = OrderedDict()
+    lock = Lock()
 
     @wraps(function)
     def remembered(*args: P.args, **kwargs: P.kwargs) -> T:
-        key = bits_in_force(), content(args), content(kwargs)
-        if key in answers:
-            answers.move_to_end(key)
-            return answers[key]
-        answer = function(*args, **kwargs)
-        if isinstance(answer, np.ndarray):
-            answer.setflags(write=False)
-        answers[key] = answer
-        if len(answers) > _KEPT:
-            answers.popitem(last=False)
+        key = bits_in_force(), os.environ.get("THEORY_BACKEND"), content(args), content(kwargs)
+        with lock:
+            if key in answers:
+                answers.move_to_end(key)
+                return answers[key]
+        answer: T = _sealed(function(*args, **kwargs))
+        with lock:
+            answers[key] = answer
+            if len(answers) > _KEPT:
+                answers.popitem(last=False)
         return answer
 
     return remembered
+
+
+def _sealed(answer: Any) -> Any:
+    """Return an answer that no caller can change for the next one."""
+    if isinstance(answer, np.ndarray):
+        copy = answer.copy(order="K")
+        copy.setflags(write=False)
+        return copy
+    if type(answer) in (list, tuple):
+        return tuple(map(_sealed, answer))
+    if isinstance(answer, tuple) and hasattr(answer, "_fields"):
+        return type(answer)(*map(_sealed, answer))
+    if type(answer) is dict:
+        return MappingProxyType({name: _sealed(part) for name, part in answer.items()})
+    return answer
 
 
 def content(value: Any) -> Hashable:
@@ -81,19 +104,27 @@ def content(value: Any) -> Hashable:
 
 
 def _of_array(value: Any) -> Hashable:
+    """Return the numbers and how they lie in memory, by which sums of them may differ in the last bit."""
     entries = tuple(map(content, value.ravel().tolist())) if value.dtype == object else value.tobytes()
-    return value.shape, value.dtype.str, entries
+    return value.shape, value.strides, value.dtype, entries
 
 
-_SAME = (str, bytes, int, Enum, Fraction, type, FunctionType, BuiltinFunctionType, np.ufunc, type(None))
+def _of_builtin(value: Any) -> Hashable:
+    """Return a function of a module, or the name of a method and the content of its owner, which may change."""
+    owner = value.__self__
+    return value if owner is None or isinstance(owner, ModuleType) else (value.__qualname__, content(owner))
+
+
+_SAME = (str, bytes, int, Enum, Fraction, type, FunctionType, np.ufunc, type(None))
 _CONTENT: tuple[tuple[Any, Callable[[Any], Hashable]], ...] = (  # the first that fits
     (np.ndarray, _of_array),
     (Intervals, lambda value: (content(value.lo), content(value.hi), value.kind)),
-    (np.generic, lambda value: value.tobytes()),
-    (float, lambda value: value.hex()),  # tells zeros of either sign apart
-    (complex, lambda value: (value.real.hex(), value.imag.hex())),
+    (np.generic, lambda value: (value.dtype, value.tobytes())),
+    (float, lambda value: struct.pack("d", value)),  # tells zeros of either sign apart, and what is no number
+    (complex, lambda value: struct.pack("dd", value.real, value.imag)),
     ((list, tuple), lambda value: tuple(map(content, value))),
     (dict, lambda value: tuple((content(name), content(part)) for name, part in value.items())),
-    (partial, lambda value: (value.func, content(value.args), content(value.keywords))),
+    (partial, lambda value: (content(value.func), content(value.args), content(value.keywords))),
+    (BuiltinFunctionType, _of_builtin),
     (_SAME, lambda value: value),
 )
