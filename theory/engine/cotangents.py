@@ -17,13 +17,32 @@ from functools import cache
 import numpy as np
 
 from theory._jit import njit
+from theory.engine.blocks import fill
 from theory.engine.exponential import LOG2E, exp2
+from theory.engine.fold import in_base_two
 from theory.engine.fused import ordered
 from theory.engine.pairs import Array, Counts, Form, Pairs
-from theory.engine.registers import replaced
-from theory.engine.rows import columns as turned_over
-from theory.engine.strips import LOWEST, ROWS, TILE, fill, height, middle_of, tiled, tilt, unordered, untiled
-from theory.engine.threads import over_rows, quiet_blas
+from theory.engine.registers import STRIP, replaced
+from theory.engine.strips import (
+    LOWEST,
+    ROWS,
+    TILE,
+    across,
+    add_multiplied,
+    along,
+    along_keys,
+    height,
+    middle_of,
+    multiply,
+    raise_peaks,
+    tiled,
+    tilt,
+    unordered,
+    untiled,
+    weigh,
+    whole_strips,
+)
+from theory.engine.threads import over_rows
 
 PARTS = 8  # taken
 _LEAST = 128  # queries of a part; taken: fewer cost more to add than they save
@@ -210,45 +229,111 @@ def _size(m: int, grain: int) -> int:
     return -(-least // grain) * grain
 
 
+@cache
+def wide_kernel(form: Form, width: int) -> Callable[..., None]:
+    """Return the compiled cotangents of any width, with panels of ``width`` columns.
+
+    It takes ``(queries (m, d), left (m, d + 1), cotangent (m, d_v), keys, values, right, heavy, factor, high, stop
+    (m,), gathered (m, r), rest (m,), spread, of_values)``: keys and values across, the factor that gains have for
+    queries along the tiles. It fills ``gathered`` and ``rest`` with the sums over keys of gains times ``right`` and of
+    gains, and adds to ``spread`` and ``of_values``, (tiles, rows, t), the sums over queries of gains times ``left`` and
+    of weights times cotangents; strips have ``high`` queries.
+    """
+    dot = form is Form.DOT
+
+    def pack(rows: Array, number: int, panels: Array) -> None:
+        for k in range(number):
+            for i in range(rows.shape[0]):
+                for j in range(width):
+                    panels[k, i, j] = rows[i, k * width + j]
+
+    packed = njit(pack)
+
+    def backward(
+        queries: Array, left: Array, cotangent: Array, keys: Array, values: Array, right: Array, heavy: Array,
+        factor: float, high: int, stop: Counts, gathered: Array, rest: Array, spread: Array, of_values: Array,
+    ) -> None:  # fmt: skip
+        tiles, length = heavy.shape
+        some, pulling = np.zeros((high, queries.shape[1])), np.zeros((high, cotangent.shape[1]))
+        weights, gains = np.empty((tiles, high, length)), np.empty((tiles, high, length))
+        lefts, pulled = np.zeros((spread.shape[1], high)), np.zeros((of_values.shape[1], high))
+        panels = np.empty((length // width, high, width))
+        sums = np.empty((high, right.shape[1] * width))
+        peaks, mass, mean = np.empty(high, np.int64), np.empty(high), np.empty(high)
+        for first in range(0, stop.size, high):
+            b = min(high, stop.size - first)
+            strips = (b + STRIP - 1) // STRIP * STRIP
+            here = slice(first, first + b)
+            seen = stop[here]
+            most = seen.max()
+            some[:b], pulling[:b] = queries[here], cotangent[here]
+            peaks[:], mass[:], mean[:], sums[:] = LOWEST, 0.0, 0.0, 0.0
+            for t in range((most + length - 1) // length):
+                number = min(length, most - t * length)
+                fill(dot, some[:strips], keys[t], heavy[t], factor, number, weights[t])
+                raise_peaks(weights[t], t * length, seen, peaks)
+            for t in range((most + length - 1) // length):
+                number = (min(length, most - t * length) + width - 1) // width
+                multiply(pulling[:strips], values[t], pulling.shape[1], number, gains[t])
+                weigh(weights[t], gains[t], t * length, seen, peaks, mass, mean)
+            for i in range(b):
+                mean[i] /= mass[i]
+                rest[first + i] = 0.0
+                for f in range(left.shape[1]):
+                    lefts[f, i] = left[first + i, f] / mass[i]
+                for c in range(cotangent.shape[1]):
+                    pulled[c, i] = cotangent[first + i, c] / mass[i]
+            for t in range((most + length - 1) // length):
+                depth = min(length, most - t * length)
+                number = (depth + width - 1) // width
+                tilt(weights[t], gains[t], t * length, seen, mean, rest[here])
+                add_multiplied(gains[t, :strips], right[t], depth, right.shape[1], sums)
+                packed(gains[t, :b], number, panels)
+                add_multiplied(lefts, panels, b, number, spread[t])
+                packed(weights[t, :b], number, panels)
+                add_multiplied(pulled, panels, b, number, of_values[t])
+            for i in range(b):
+                rest[first + i] /= mass[i]
+                for f in range(gathered.shape[1]):
+                    gathered[first + i, f] = sums[i, f] / mass[i]
+
+    return njit(backward, sums=True)
+
+
 def wide(
     pairs: Pairs, values: Array, log_weights: Array, visible: Counts, cotangent: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Return the cotangents of queries, keys, values and log-weights for dot products or distances of any width."""
     m, d = pairs.queries.shape
-    n = values.shape[0]
+    n, d_v = values.shape
+    dot = pairs.form is Form.DOT
+    factor = in_base_two(pairs.coefficients)
+    queries = pairs.queries * factor if dot else pairs.queries
     middle = middle_of(pairs)
-    ones = np.ones((m, 1)), np.ones((n, 1))
-    left, right = (np.hstack([part - middle, one]) for part, one in zip((pairs.queries, pairs.keys), ones, strict=True))
-    keys, moved, heavy = turned_over(pairs.keys), turned_over(values), log_weights * LOG2E
-    gathered = np.empty((m, d + 1))
+    left, right = np.hstack([pairs.queries - middle, np.ones((m, 1))]), pairs.keys - middle
+    keys, moved, apart, heavy = across(pairs.keys), across(values), along(right), along_keys(log_weights * LOG2E)
+    backward = wide_kernel(pairs.form, keys.shape[3])
+    gathered, rest = np.empty((m, d)), np.empty(m)
     high = height(n)
     size = _size(m, high)
     parts = -(-m // size)
-    spread, of_values = np.zeros((parts, n, d + 1)), np.zeros((parts, *values.shape))
+    spread = np.zeros((parts, keys.shape[0], whole_strips(d + 1), heavy.shape[1]))
+    of_values = np.zeros((parts, keys.shape[0], whole_strips(d_v), heavy.shape[1]))
 
     def run(some: slice) -> None:
-        strip, pulls, mass, rest = np.empty((high, n)), np.empty((high, n)), np.empty((high, 1)), np.empty(high)
         for part in range(some.start, some.stop):
-            for start in range(part * size, min((part + 1) * size, m), high):
-                rows = slice(start, min(start + high, (part + 1) * size, m))
-                seen = visible[rows]
-                most = int(seen.max())
-                weights, gains = strip[: seen.size, :most], pulls[: seen.size, :most]
-                fill(pairs, rows, keys[:, :most], heavy[:most], weights)
-                np.matmul(cotangent[rows], moved[:, :most], out=gains)
-                tilt(weights, gains, seen, mass[:, 0], rest)
-                share = mass[: seen.size]
-                gathered[rows] = (gains @ right[:most]) / share
-                spread[part, :most] += gains.T @ (left[rows] / share)
-                of_values[part, :most] += weights.T @ (cotangent[rows] / share)
+            rows = slice(part * size, min((part + 1) * size, m))
+            backward(
+                queries[rows], left[rows], cotangent[rows], keys, moved, apart, heavy, factor, high, visible[rows],
+                gathered[rows], rest[rows], spread[part], of_values[part],
+            )  # fmt: skip
 
-    with quiet_blas():
-        over_rows(run, parts, m * n)
-    found = spread.sum(axis=0)
-    of_queries, of_keys, added = gathered[:, :d], found[:, :d], found[:, d].copy()
-    factor = float(pairs.coefficients[0])
-    if pairs.form is Form.DISTANCE:
-        factor *= 2.0
-        of_queries = of_queries - gathered[:, d:] * left[:, :d]
-        of_keys = of_keys - added[:, np.newaxis] * right[:, :d]
-    return factor * of_queries, factor * of_keys, of_values.sum(axis=0), added
+    over_rows(run, parts, m * n)
+    found, back = (part.sum(axis=0).transpose(0, 2, 1).reshape(-1, part.shape[2])[:n] for part in (spread, of_values))
+    of_queries, of_keys, added = gathered, found[:, :d], found[:, d].copy()
+    slope = float(pairs.coefficients[0])
+    if not dot:
+        slope *= 2.0
+        of_queries = of_queries - rest[:, np.newaxis] * left[:, :d]
+        of_keys = of_keys - added[:, np.newaxis] * right
+    return slope * of_queries, slope * of_keys, back[:, :d_v].copy(), added

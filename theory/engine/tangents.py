@@ -18,13 +18,30 @@ from functools import cache
 import numpy as np
 
 from theory._jit import njit
+from theory.engine.blocks import fill
 from theory.engine.exponential import LOG2E, exp2
+from theory.engine.fold import in_base_two
 from theory.engine.fused import ordered
 from theory.engine.pairs import Array, Counts, Form, Pairs
-from theory.engine.registers import replaced
-from theory.engine.rows import columns
-from theory.engine.strips import LOWEST, ROWS, TILE, fill, height, middle_of, tiled, tilt, unordered
-from theory.engine.threads import over_rows, quiet_blas
+from theory.engine.registers import STRIP, replaced
+from theory.engine.strips import (
+    LOWEST,
+    ROWS,
+    TILE,
+    across,
+    add_multiplied,
+    along,
+    along_keys,
+    height,
+    middle_of,
+    multiply,
+    raise_peaks,
+    tiled,
+    tilt,
+    unordered,
+    weigh,
+)
+from theory.engine.threads import over_rows
 
 
 @cache
@@ -152,6 +169,63 @@ def narrow(
     return output, derivative
 
 
+@cache
+def wide_kernel(form: Form) -> Callable[..., None]:
+    """Return the compiled outputs and derivatives of any width.
+
+    It takes ``(queries (m, d), moving (m, e), keys, ways, heavy, added, values, both, factor, high, stop (m,), output
+    (m, d_v), derivative (m, d_v))`` and fills the last two. A score changes by the product of ``moving`` with ``ways``,
+    which come across as keys do, and by ``added``; ``values`` lie along the tiles, as do ``both``, values and then
+    their tangents. Strips have ``high`` queries.
+    """
+    dot = form is Form.DOT
+
+    def forward(
+        queries: Array, moving: Array, keys: Array, ways: Array, heavy: Array, added: Array, values: Array, both: Array,
+        factor: float, high: int, stop: Counts, output: Array, derivative: Array,
+    ) -> None:  # fmt: skip
+        tiles, length = heavy.shape
+        d_v, width = output.shape[1], keys.shape[3]
+        some, turning = np.zeros((high, queries.shape[1])), np.zeros((high, moving.shape[1]))
+        weights, changes = np.empty((tiles, high, length)), np.empty((tiles, high, length))
+        read, moved = np.empty((high, both.shape[1] * width)), np.empty((high, values.shape[1] * width))
+        peaks, mass, mean, left = np.empty(high, np.int64), np.empty(high), np.empty(high), np.empty(high)
+        for first in range(0, stop.size, high):
+            b = min(high, stop.size - first)
+            strips = (b + STRIP - 1) // STRIP * STRIP
+            here = slice(first, first + b)
+            seen = stop[here]
+            most = seen.max()
+            some[:b], turning[:b] = queries[here], moving[here]
+            peaks[:], mass[:], mean[:], left[:] = LOWEST, 0.0, 0.0, 0.0
+            read[:], moved[:] = 0.0, 0.0
+            for t in range((most + length - 1) // length):
+                number = min(length, most - t * length)
+                fill(dot, some[:strips], keys[t], heavy[t], factor, number, weights[t])
+                raise_peaks(weights[t], t * length, seen, peaks)
+            for t in range((most + length - 1) // length):
+                number = min(length, most - t * length)
+                multiply(turning[:strips], ways[t], turning.shape[1], (number + width - 1) // width, changes[t])
+                for i in range(b):
+                    for j in range(number):
+                        changes[t, i, j] += added[t, j]
+                weigh(weights[t], changes[t], t * length, seen, peaks, mass, mean)
+            for i in range(b):
+                mean[i] /= mass[i]
+            for t in range((most + length - 1) // length):
+                number = min(length, most - t * length)
+                tilt(weights[t], changes[t], t * length, seen, mean, left)
+                add_multiplied(weights[t, :strips], both[t], number, both.shape[1], read)
+                add_multiplied(changes[t, :strips], values[t], number, values.shape[1], moved)
+            for i in range(b):
+                for c in range(d_v):
+                    out = read[i, c] / mass[i]
+                    output[first + i, c] = out
+                    derivative[first + i, c] = (read[i, d_v + c] + (moved[i, c] - left[i] * out)) / mass[i]
+
+    return njit(forward, sums=True)
+
+
 def wide(
     pairs: Pairs, values: Array, log_weights: Array, visible: Counts, tangents: tuple[Array, Array, Array, Array]
 ) -> tuple[Array, Array]:
@@ -161,33 +235,27 @@ def wide(
     that less :math:`2c \langle k, \dot k \rangle`, and by what belongs to the query alone, which no covariance sees.
     """
     m, n = visible.size, values.shape[0]
-    along, d_keys, d_values, added = tangents
+    ahead, d_keys, d_values, added = tangents
+    factor = in_base_two(pairs.coefficients)
+    queries = pairs.queries * factor if pairs.form is Form.DOT else pairs.queries
     middle = middle_of(pairs)
     apart = pairs.keys - middle
     slope = float(pairs.coefficients[0]) * (1.0 if pairs.form is Form.DOT else 2.0)
-    right = columns(np.concatenate([apart, d_keys], axis=1))
-    keys, heavy = columns(pairs.keys), log_weights * LOG2E
+    moving = np.concatenate([ahead, pairs.queries - middle], axis=1) * slope
     if pairs.form is Form.DISTANCE:
         added = added - slope * np.einsum("jf,jf->j", apart, d_keys)
+    keys, ways = across(pairs.keys), across(np.concatenate([apart, d_keys], axis=1))
+    heavy, more = along_keys(log_weights * LOG2E), along_keys(added)
+    moved, both = along(values), along(np.concatenate([values, d_values], axis=1))
+    forward = wide_kernel(pairs.form)
     output, derivative = np.empty((m, values.shape[1])), np.empty((m, values.shape[1]))
-    size = height(n)
+    high = height(n)
 
-    def run(some: slice) -> None:
-        strip, mass, left = np.empty((2 * size, n)), np.empty((size, 1)), np.empty((size, 1))
-        for start in range(some.start, some.stop, size):
-            rows = slice(start, min(start + size, some.stop))
-            seen = visible[rows]
-            b, most = seen.size, int(seen.max())
-            both = strip[: 2 * b, :most]
-            fill(pairs, rows, keys[:, :most], heavy[:most], both[:b])
-            moving = np.concatenate([along[rows], pairs.queries[rows] - middle], axis=1) * slope
-            np.matmul(moving, right[:, :most], out=both[b:])
-            both[b:] += added[:most]
-            tilt(both[:b], both[b:], seen, mass[:, 0], left[:, 0])
-            read = both @ values[:most]
-            output[rows] = read[:b] / mass[:b]
-            derivative[rows] = (both[:b] @ d_values[:most] + (read[b:] - left[:b] * output[rows])) / mass[:b]
+    def run(rows: slice) -> None:
+        forward(
+            queries[rows], moving[rows], keys, ways, heavy, more, moved, both, factor, high, visible[rows],
+            output[rows], derivative[rows],
+        )  # fmt: skip
 
-    with quiet_blas():
-        over_rows(run, m, m * n, grain=size)
+    over_rows(run, m, m * n, grain=high)
     return output, derivative
