@@ -29,6 +29,7 @@ from theory.engine.strips import (
     TILE,
     across,
     add_multiplied,
+    add_to_panels,
     along,
     along_keys,
     height,
@@ -236,7 +237,7 @@ def wide_kernel(form: Form, width: int) -> Callable[..., None]:
     It takes ``(queries (m, d), left (m, d + 1), cotangent (m, d_v), keys, values, right, heavy, factor, high, stop
     (m,), gathered (m, r), rest (m,), spread, of_values)``: keys and values across, the factor that gains have for
     queries along the tiles. It fills ``gathered`` and ``rest`` with the sums over keys of gains times ``right`` and of
-    gains, and adds to ``spread`` and ``of_values``, (tiles, rows, t), the sums over queries of gains times ``left`` and
+    gains, and adds to ``spread`` and ``of_values``, (tiles, panels, rows, c), the sums over queries of gains times ``left`` and
     of weights times cotangents; strips have ``high`` queries.
     """
     dot = form is Form.DOT
@@ -256,7 +257,7 @@ def wide_kernel(form: Form, width: int) -> Callable[..., None]:
         tiles, length = heavy.shape
         some, pulling = np.zeros((high, queries.shape[1])), np.zeros((high, cotangent.shape[1]))
         weights, gains = np.empty((tiles, high, length)), np.empty((tiles, high, length))
-        lefts, pulled = np.zeros((spread.shape[1], high)), np.zeros((of_values.shape[1], high))
+        lefts, pulled = np.zeros((spread.shape[2], high)), np.zeros((of_values.shape[2], high))
         panels = np.empty((length // width, high, width))
         sums = np.empty((high, right.shape[1] * width))
         peaks, mass, mean = np.empty(high, np.int64), np.empty(high), np.empty(high)
@@ -289,9 +290,9 @@ def wide_kernel(form: Form, width: int) -> Callable[..., None]:
                 tilt(weights[t], gains[t], t * length, seen, mean, rest[here])
                 add_multiplied(gains[t, :strips], right[t], depth, right.shape[1], sums)
                 packed(gains[t, :b], number, panels)
-                add_multiplied(lefts, panels, b, number, spread[t])
+                add_to_panels(lefts, panels, b, number, spread[t])
                 packed(weights[t, :b], number, panels)
-                add_multiplied(pulled, panels, b, number, of_values[t])
+                add_to_panels(pulled, panels, b, number, of_values[t])
             for i in range(b):
                 rest[first + i] /= mass[i]
                 for f in range(gathered.shape[1]):
@@ -317,8 +318,7 @@ def wide(
     high = height(n)
     size = _size(m, high)
     parts = -(-m // size)
-    spread = np.zeros((parts, keys.shape[0], whole_strips(d + 1), heavy.shape[1]))
-    of_values = np.zeros((parts, keys.shape[0], whole_strips(d_v), heavy.shape[1]))
+    spread, of_values = (np.zeros((parts, *keys.shape[:2], whole_strips(k), keys.shape[3])) for k in (d + 1, d_v))
 
     def run(some: slice) -> None:
         for part in range(some.start, some.stop):
@@ -329,7 +329,9 @@ def wide(
             )  # fmt: skip
 
     over_rows(run, parts, m * n)
-    found, back = (part.sum(axis=0).transpose(0, 2, 1).reshape(-1, part.shape[2])[:n] for part in (spread, of_values))
+    found, back = (
+        part.sum(axis=0).transpose(0, 1, 3, 2).reshape(-1, part.shape[3])[:n] for part in (spread, of_values)
+    )
     of_queries, of_keys, added = gathered, found[:, :d], found[:, d].copy()
     slope = float(pairs.coefficients[0])
     if not dot:

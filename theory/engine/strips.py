@@ -16,7 +16,6 @@ from __future__ import annotations
 import numpy as np
 
 from theory._jit import njit
-from theory.engine import blocks
 from theory.engine.exponential import exp2
 from theory.engine.fused import ordered
 from theory.engine.pairs import Array, Counts, Form, Pairs
@@ -25,6 +24,7 @@ from theory.engine.registers import STRIP, add_products, as_float, columns_of_pa
 ROWS = 8  # queries of a strip; taken: strips of five thousand keys stay in the second cache
 TILE = 288  # keys; measured: whole vectors, four at a time, and no near power of two, or stores stop the next loads
 WIDEST = 5  # of keys and values; beyond, products of matrices are faster here too
+LENGTH = 384  # keys of a tile
 _LEAST, _MOST, _LARGE = 4, 16, 1 << 17  # taken: strips of registers in a wide strip, and its pairs
 
 _BELOW_SIGN = 0x7FFFFFFFFFFFFFFF
@@ -85,7 +85,7 @@ def along_keys(numbers: Array) -> Array:
 def _in_tiles(points: Array) -> Array:
     """Return a matrix in tiles of its rows, (tiles, t, f), and zeros: whole panels of rows."""
     n, f = points.shape
-    length = min(blocks.TILE, _whole(n, columns_of_panel(points.dtype)))
+    length = min(LENGTH, _whole(n, columns_of_panel(points.dtype)))
     filled = np.zeros((_whole(n, length), f))
     filled[:n] = points
     return filled.reshape(-1, length, f)
@@ -112,6 +112,13 @@ def _add_multiplied(left: Array, panels: Array, depth: int, number: int, results
     for panel in range(number):
         for row in range(0, left.shape[0], STRIP):
             add_products(left, row, panels, panel, depth, results, panel * panels.shape[2])
+
+
+def _add_to_panels(left: Array, panels: Array, depth: int, number: int, results: Array) -> None:
+    """Do as ``add_multiplied`` where results lie in panels too, (panels, rows, c): each in memory by itself."""
+    for panel in range(number):
+        for row in range(0, left.shape[0], STRIP):
+            add_products(left, row, panels, panel, depth, results[panel], 0)
 
 
 def _raise_peaks(scores: Array, start: int, stop: Counts, peaks: Counts) -> None:
@@ -157,6 +164,7 @@ def _tilt(weights: Array, changes: Array, start: int, stop: Counts, mean: Array,
 
 
 multiply, add_multiplied = njit(_multiply, sums=True), njit(_add_multiplied, sums=True)
+add_to_panels = njit(_add_to_panels, sums=True)
 raise_peaks, weigh, tilt = njit(_raise_peaks), njit(_weigh, sums=True), njit(_tilt, sums=True)
 
 
