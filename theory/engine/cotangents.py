@@ -256,11 +256,12 @@ def wide_kernel(form: Form, width: int) -> Callable[..., None]:
     ) -> None:  # fmt: skip
         tiles, length = heavy.shape
         some, pulling = np.zeros((high, queries.shape[1])), np.zeros((high, cotangent.shape[1]))
-        weights, gains = np.empty((tiles, high, length)), np.empty((tiles, high, length))
+        weights, pulls = np.empty((tiles, high, length)), np.empty((tiles, high, length))
         lefts, pulled = np.zeros((spread.shape[2], high)), np.zeros((of_values.shape[2], high))
         panels = np.empty((length // width, high, width))
         sums = np.empty((high, right.shape[1] * width))
         peaks, mass, mean = np.empty(high, np.int64), np.empty(high), np.empty(high)
+        tops = np.empty((tiles, high), np.int64)
         for first in range(0, stop.size, high):
             b = min(high, stop.size - first)
             strips = (b + STRIP - 1) // STRIP * STRIP
@@ -271,12 +272,17 @@ def wide_kernel(form: Form, width: int) -> Callable[..., None]:
             peaks[:], mass[:], mean[:], sums[:] = LOWEST, 0.0, 0.0, 0.0
             for t in range((most + length - 1) // length):
                 number = min(length, most - t * length)
+                shown = np.minimum(seen - t * length, length)
                 fill(dot, some[:strips], keys[t], heavy[t], factor, number, weights[t])
-                raise_peaks(weights[t], t * length, seen, peaks)
-            for t in range((most + length - 1) // length):
-                number = (min(length, most - t * length) + width - 1) // width
-                multiply(pulling[:strips], values[t], pulling.shape[1], number, gains[t])
-                weigh(weights[t], gains[t], t * length, seen, peaks, mass, mean)
+                multiply(pulling[:strips], values[t], pulling.shape[1], (number + width - 1) // width, pulls[t])
+                tops[t] = peaks
+                raise_peaks(weights[t], shown, peaks)
+                for i in range(b):
+                    shrink = exp2(unordered(tops[t, i]) - unordered(peaks[i]))
+                    mass[i] *= shrink
+                    mean[i] *= shrink
+                tops[t] = peaks
+                weigh(weights[t], pulls[t], shown, peaks, mass, mean)
             for i in range(b):
                 mean[i] /= mass[i]
                 rest[first + i] = 0.0
@@ -287,9 +293,14 @@ def wide_kernel(form: Form, width: int) -> Callable[..., None]:
             for t in range((most + length - 1) // length):
                 depth = min(length, most - t * length)
                 number = (depth + width - 1) // width
-                tilt(weights[t], gains[t], t * length, seen, mean, rest[here])
-                add_multiplied(gains[t, :strips], right[t], depth, right.shape[1], sums)
-                packed(gains[t, :b], number, panels)
+                for i in range(b):
+                    shrink = exp2(unordered(tops[t, i]) - unordered(peaks[i]))
+                    if shrink < 1.0:
+                        for j in range(depth):
+                            weights[t, i, j] *= shrink
+                tilt(weights[t], pulls[t], np.minimum(seen - t * length, length), mean, rest[here])
+                add_multiplied(pulls[t, :strips], right[t], depth, right.shape[1], sums)
+                packed(pulls[t, :b], number, panels)
                 add_to_panels(lefts, panels, b, number, spread[t])
                 packed(weights[t, :b], number, panels)
                 add_to_panels(pulled, panels, b, number, of_values[t])

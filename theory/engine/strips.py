@@ -24,7 +24,8 @@ from theory.engine.registers import STRIP, add_products, as_float, columns_of_pa
 ROWS = 8  # queries of a strip; taken: strips of five thousand keys stay in the second cache
 TILE = 288  # keys; measured: whole vectors, four at a time, and no near power of two, or stores stop the next loads
 WIDEST = 5  # of keys and values; beyond, products of matrices are faster here too
-LENGTH = 384  # keys of a tile
+HIGH = 2 * STRIP  # queries of a wide strip that is read once
+LENGTH = 192  # keys of a wide tile
 _LEAST, _MOST, _LARGE = 4, 16, 1 << 17  # taken: strips of registers in a wide strip, and its pairs
 
 _BELOW_SIGN = 0x7FFFFFFFFFFFFFFF
@@ -121,22 +122,22 @@ def _add_to_panels(left: Array, panels: Array, depth: int, number: int, results:
             add_products(left, row, panels, panel, depth, results[panel], 0)
 
 
-def _raise_peaks(scores: Array, start: int, stop: Counts, peaks: Counts) -> None:
-    """Raise the largest scores, as integers in order, by a tile of scores from key ``start`` on."""
-    for i in range(stop.size):
+def _raise_peaks(scores: Array, seen: Counts, peaks: Counts) -> None:
+    """Raise ``peaks``, integers in the order of floats, to the largest scores of the first ``seen`` keys of a tile."""
+    for i in range(seen.size):
         top = peaks[i]
-        for j in range(min(scores.shape[1], stop[i] - start)):
+        for j in range(seen[i]):
             top = max(top, ordered(scores[i, j]))
         peaks[i] = top
 
 
-def _weigh(scores: Array, changes: Array, start: int, stop: Counts, peaks: Counts, mass: Array, mean: Array) -> None:
-    """Replace scores by weights relative to the heaviest; add those to ``mass``, and times changes to ``mean``."""
-    for i in range(stop.size):
+def _weigh(scores: Array, changes: Array, seen: Counts, peaks: Counts, mass: Array, mean: Array) -> None:
+    """Replace scores by weights in units of two to the peak; add those to ``mass``, and times changes to ``mean``."""
+    for i in range(seen.size):
         row, change = scores[i], changes[i]
         shift = unordered(peaks[i])
         total, gathered = 0.0, 0.0
-        for j in range(min(row.size, stop[i] - start)):
+        for j in range(seen[i]):
             w = exp2(row[j] - shift)
             row[j] = w
             total += w
@@ -145,21 +146,20 @@ def _weigh(scores: Array, changes: Array, start: int, stop: Counts, peaks: Count
         mean[i] += gathered
 
 
-def _tilt(weights: Array, changes: Array, start: int, stop: Counts, mean: Array, left: Array) -> None:
+def _tilt(weights: Array, changes: Array, seen: Counts, mean: Array, left: Array) -> None:
     """Replace changes by weights times what they are off their mean, and add those to ``left``.
 
-    Both are zero from ``stop`` on.
+    Both are zero from ``seen`` on.
     """
-    for i in range(stop.size):
+    for i in range(seen.size):
         row, change = weights[i], changes[i]
         middle, rest = mean[i], 0.0
-        seen = max(0, min(row.size, stop[i] - start))
-        for j in range(seen):
+        for j in range(seen[i]):
             tilted = row[j] * (change[j] - middle)
             change[j] = tilted
             rest += tilted
-        row[seen:] = 0.0
-        change[seen:] = 0.0
+        row[max(0, seen[i]) :] = 0.0
+        change[max(0, seen[i]) :] = 0.0
         left[i] += rest
 
 

@@ -25,14 +25,13 @@ from theory.engine.fused import ordered
 from theory.engine.pairs import Array, Counts, Form, Pairs
 from theory.engine.registers import STRIP, replaced
 from theory.engine.strips import (
+    HIGH,
     LOWEST,
     ROWS,
     TILE,
     across,
-    add_multiplied,
     along,
     along_keys,
-    height,
     middle_of,
     multiply,
     raise_peaks,
@@ -173,55 +172,75 @@ def narrow(
 def wide_kernel(form: Form) -> Callable[..., None]:
     """Return the compiled outputs and derivatives of any width.
 
-    It takes ``(queries (m, d), moving (m, e), keys, ways, heavy, added, values, both, factor, high, stop (m,), output
+    It takes ``(queries (m, d), moving (m, e), keys, ways, heavy, added, values, both, factor, stop (m,), output
     (m, d_v), derivative (m, d_v))`` and fills the last two. A score changes by the product of ``moving`` with ``ways``,
     which come across as keys do, and by ``added``; ``values`` lie along the tiles, as do ``both``, values and then
-    their tangents. Strips have ``high`` queries.
+    their tangents.
+
+    A tile has a mass, means and tilts of its own, and joins what was gathered before as
+    :mod:`theory.engine.covariance` says, so that no weight is kept.
     """
     dot = form is Form.DOT
 
     def forward(
         queries: Array, moving: Array, keys: Array, ways: Array, heavy: Array, added: Array, values: Array, both: Array,
-        factor: float, high: int, stop: Counts, output: Array, derivative: Array,
+        factor: float, stop: Counts, output: Array, derivative: Array,
     ) -> None:  # fmt: skip
         tiles, length = heavy.shape
-        d_v, width = output.shape[1], keys.shape[3]
-        some, turning = np.zeros((high, queries.shape[1])), np.zeros((high, moving.shape[1]))
-        weights, changes = np.empty((tiles, high, length)), np.empty((tiles, high, length))
-        read, moved = np.empty((high, both.shape[1] * width)), np.empty((high, values.shape[1] * width))
-        peaks, mass, mean, left = np.empty(high, np.int64), np.empty(high), np.empty(high), np.empty(high)
-        for first in range(0, stop.size, high):
-            b = min(high, stop.size - first)
-            strips = (b + STRIP - 1) // STRIP * STRIP
-            here = slice(first, first + b)
-            seen = stop[here]
-            most = seen.max()
-            some[:b], turning[:b] = queries[here], moving[here]
-            peaks[:], mass[:], mean[:], left[:] = LOWEST, 0.0, 0.0, 0.0
-            read[:], moved[:] = 0.0, 0.0
-            for t in range((most + length - 1) // length):
-                number = min(length, most - t * length)
-                fill(dot, some[:strips], keys[t], heavy[t], factor, number, weights[t])
-                raise_peaks(weights[t], t * length, seen, peaks)
-            for t in range((most + length - 1) // length):
-                number = min(length, most - t * length)
-                multiply(turning[:strips], ways[t], turning.shape[1], (number + width - 1) // width, changes[t])
+        m, d_v = output.shape
+        width = keys.shape[3]
+        some, turning = np.zeros((HIGH, queries.shape[1])), np.zeros((HIGH, moving.shape[1]))
+        weights, changes = np.empty((HIGH, length)), np.empty((HIGH, length))
+        read, moved = np.empty((HIGH, both.shape[1] * width)), np.empty((HIGH, values.shape[1] * width))
+        peaks, mass, mean, left = np.empty(HIGH, np.int64), np.empty(HIGH), np.empty(HIGH), np.empty(HIGH)
+        tops, masses, means = np.empty(m), np.zeros(m), np.empty(m)
+        output[:], derivative[:] = 0.0, 0.0
+        for t in range(tiles):
+            for first in range(0, m, HIGH):
+                b = min(HIGH, m - first)
+                strips = (b + STRIP - 1) // STRIP * STRIP
+                here = slice(first, first + b)
+                seen = np.minimum(stop[here] - t * length, length)
+                number = seen.max()
+                if number <= 0:
+                    continue
+                some[:b], turning[:b] = queries[here], moving[here]
+                peaks[:], mass[:], mean[:], left[:] = LOWEST, 0.0, 0.0, 0.0
+                fill(dot, some[:strips], keys[t], heavy[t], factor, number, weights)
+                raise_peaks(weights, seen, peaks)
+                multiply(turning[:strips], ways[t], turning.shape[1], (number + width - 1) // width, changes)
                 for i in range(b):
                     for j in range(number):
-                        changes[t, i, j] += added[t, j]
-                weigh(weights[t], changes[t], t * length, seen, peaks, mass, mean)
-            for i in range(b):
-                mean[i] /= mass[i]
-            for t in range((most + length - 1) // length):
-                number = min(length, most - t * length)
-                tilt(weights[t], changes[t], t * length, seen, mean, left)
-                add_multiplied(weights[t, :strips], both[t], number, both.shape[1], read)
-                add_multiplied(changes[t, :strips], values[t], number, values.shape[1], moved)
-            for i in range(b):
-                for c in range(d_v):
-                    out = read[i, c] / mass[i]
-                    output[first + i, c] = out
-                    derivative[first + i, c] = (read[i, d_v + c] + (moved[i, c] - left[i] * out)) / mass[i]
+                        changes[i, j] += added[t, j]
+                weigh(weights, changes, seen, peaks, mass, mean)
+                for i in range(b):
+                    mean[i] /= mass[i]
+                tilt(weights, changes, seen, mean, left)
+                multiply(weights[:strips], both[t], number, both.shape[1], read)
+                multiply(changes[:strips], values[t], number, values.shape[1], moved)
+                for i in range(b):
+                    if seen[i] <= 0:
+                        continue
+                    k = first + i
+                    top = unordered(peaks[i])
+                    if t == 0:
+                        tops[k] = top
+                    before = tops[k]
+                    tops[k] = max(before, top)
+                    shrink, grow = exp2(before - tops[k]), exp2(top - tops[k])
+                    old, new = masses[k] * shrink, mass[i] * grow
+                    share = new / (old + new)
+                    away = mean[i] - means[k] if t > 0 else mean[i]
+                    for c in range(d_v):
+                        out = read[i, c] / mass[i]
+                        apart = out - output[k, c]
+                        more = read[i, d_v + c] + (moved[i, c] - left[i] * out)
+                        derivative[k, c] = derivative[k, c] * shrink + more * grow + old * share * apart * away
+                        output[k, c] += share * apart
+                    means[k] = means[k] + share * away if t > 0 else away
+                    masses[k] = old + new
+        for i in range(m):
+            derivative[i] /= masses[i]
 
     return njit(forward, sums=True)
 
@@ -249,13 +268,12 @@ def wide(
     moved, both = along(values), along(np.concatenate([values, d_values], axis=1))
     forward = wide_kernel(pairs.form)
     output, derivative = np.empty((m, values.shape[1])), np.empty((m, values.shape[1]))
-    high = height(n)
 
     def run(rows: slice) -> None:
         forward(
-            queries[rows], moving[rows], keys, ways, heavy, more, moved, both, factor, high, visible[rows],
-            output[rows], derivative[rows],
+            queries[rows], moving[rows], keys, ways, heavy, more, moved, both, factor, visible[rows], output[rows],
+            derivative[rows],
         )  # fmt: skip
 
-    over_rows(run, m, m * n, grain=high)
+    over_rows(run, m, m * n, grain=HIGH)
     return output, derivative
