@@ -46,7 +46,7 @@ from theory.engine.strips import (
 from theory.engine.threads import over_rows
 
 PARTS = 8  # taken
-_LEAST = 128  # queries of a part; taken: fewer cost more to add than they save
+_LEAST, _LEAST_WIDE = 128, 512  # queries of a part; measured: fewer cost more to add than they save
 
 
 def _add(total: Array, factors: Array, rows: Array) -> None:
@@ -206,7 +206,7 @@ def narrow(
     keys, moved = tiled(pairs.keys, (log_weights * LOG2E)[:, np.newaxis]), tiled(values)
     backward = kernel(pairs.form, d, d_v)
     of_queries = np.empty((m, d))
-    size = _size(m, ROWS)
+    size = _size(m, ROWS, _LEAST)
     columns = np.zeros((-(-m // size), keys.shape[0], (1 + d + d_v) * TILE))
 
     def run(parts: slice) -> None:
@@ -224,15 +224,14 @@ def narrow(
     return factor * of_queries, factor * found[:, 1 : 1 + d], found[:, 1 + d :].copy(), found[:, 0].copy()
 
 
-def _size(m: int, grain: int) -> int:
-    """Return how many rows a part has: a multiple of ``grain``, whatever the number of threads."""
-    least = max(_LEAST, -(-m // PARTS))
-    return -(-least // grain) * grain
+def _size(m: int, grain: int, least: int) -> int:
+    """Return how many rows a part has, if possible ``least``: multiples of ``grain``, on any number of threads."""
+    return -(-max(least, -(-m // PARTS)) // grain) * grain
 
 
 @cache
-def wide_kernel(form: Form, width: int) -> Callable[..., None]:
-    """Return the compiled cotangents of any width, with panels of ``width`` columns.
+def wide_kernel(form: Form) -> Callable[..., None]:
+    """Return the compiled cotangents of any width.
 
     It takes ``(queries (m, d), left (m, d + 1), cotangent (m, d_v), keys, values, right, heavy, factor, high, stop
     (m,), gathered (m, r), rest (m,), spread, of_values)``: keys and values across, the factor that gains have for
@@ -242,23 +241,15 @@ def wide_kernel(form: Form, width: int) -> Callable[..., None]:
     """
     dot = form is Form.DOT
 
-    def pack(rows: Array, number: int, panels: Array) -> None:
-        for k in range(number):
-            for i in range(rows.shape[0]):
-                for j in range(width):
-                    panels[k, i, j] = rows[i, k * width + j]
-
-    packed = njit(pack)
-
     def backward(
         queries: Array, left: Array, cotangent: Array, keys: Array, values: Array, right: Array, heavy: Array,
         factor: float, high: int, stop: Counts, gathered: Array, rest: Array, spread: Array, of_values: Array,
     ) -> None:  # fmt: skip
         tiles, length = heavy.shape
+        width = keys.shape[3]
         some, pulling = np.zeros((high, queries.shape[1])), np.zeros((high, cotangent.shape[1]))
         weights, pulls = np.empty((tiles, high, length)), np.empty((tiles, high, length))
         lefts, pulled = np.zeros((spread.shape[2], high)), np.zeros((of_values.shape[2], high))
-        panels = np.empty((length // width, high, width))
         sums = np.empty((high, right.shape[1] * width))
         peaks, mass, mean = np.empty(high, np.int64), np.empty(high), np.empty(high)
         tops = np.empty((tiles, high), np.int64)
@@ -300,10 +291,8 @@ def wide_kernel(form: Form, width: int) -> Callable[..., None]:
                             weights[t, i, j] *= shrink
                 tilt(weights[t], pulls[t], np.minimum(seen - t * length, length), mean, rest[here])
                 add_multiplied(pulls[t, :strips], right[t], depth, right.shape[1], sums)
-                packed(pulls[t, :b], number, panels)
-                add_to_panels(lefts, panels, b, number, spread[t])
-                packed(weights[t, :b], number, panels)
-                add_to_panels(pulled, panels, b, number, of_values[t])
+                add_to_panels(lefts, pulls[t], b, number, spread[t])
+                add_to_panels(pulled, weights[t], b, number, of_values[t])
             for i in range(b):
                 rest[first + i] /= mass[i]
                 for f in range(gathered.shape[1]):
@@ -324,10 +313,10 @@ def wide(
     middle = middle_of(pairs)
     left, right = np.hstack([pairs.queries - middle, np.ones((m, 1))]), pairs.keys - middle
     keys, moved, apart, heavy = across(pairs.keys), across(values), along(right), along_keys(log_weights * LOG2E)
-    backward = wide_kernel(pairs.form, keys.shape[3])
+    backward = wide_kernel(pairs.form)
     gathered, rest = np.empty((m, d)), np.empty(m)
     high = height(n)
-    size = _size(m, high)
+    size = _size(m, high, _LEAST_WIDE)
     parts = -(-m // size)
     spread, of_values = (np.zeros((parts, *keys.shape[:2], whole_strips(k), keys.shape[3])) for k in (d + 1, d_v))
 

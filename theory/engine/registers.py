@@ -7,7 +7,8 @@ A product of matrices reads two numbers for every multiplication, unless a block
 is summed: ``STRIP`` rows by two registers of columns. Twelve sums hide how long a multiply-add takes, and of sixteen
 registers they leave four for what is multiplied. The right factor comes in panels of that many columns. Every result is
 summed term by term in one order, so it depends neither on where it stands nor on how wide a register is. Sums over
-many tiles start from what is there already.
+many tiles start from what is there already; their right factor may also be a matrix as it is, of which a panel starts
+at any column.
 """
 
 from __future__ import annotations
@@ -90,9 +91,10 @@ def _squares_in_python(
 def _add_products_in_python(
     left: Array, row: int, panels: Array, number: int, depth: int, results: Array, column: int
 ) -> None:  # fmt: skip
-    strip = results[row : row + STRIP, column : column + panels.shape[2]]
+    panel = panels[number] if panels.ndim == 3 else panels[:, number : number + columns_of_panel(panels.dtype)]
+    strip = results[row : row + STRIP, column : column + panel.shape[1]]
     for f in range(depth):
-        strip += left[row : row + STRIP, f, np.newaxis] * panels[number, f]
+        strip += left[row : row + STRIP, f, np.newaxis] * panel[f]
 
 
 @cache
@@ -140,7 +142,8 @@ def _fill(
     width = _register_bits() // (8 * size)
     lanes = ir.VectorType(kind, width)
     strides = [cgutils.unpack_tuple(builder, matrix.shape)[-1] for matrix in (left, results)]
-    length = cgutils.unpack_tuple(builder, panels.shape)[1]
+    shape = cgutils.unpack_tuple(builder, panels.shape)
+    in_panels = len(shape) == 3
 
     def at(start: Any, *steps: Any) -> Any:
         for step in steps:
@@ -159,13 +162,14 @@ def _fill(
         [at(matrix.data, builder.mul(stride, builder.add(row, ir.IntType(64)(r)))) for r in range(STRIP)]
         for matrix, stride in zip((left, results), strides, strict=True)
     )
-    panel = at(panels.data, builder.mul(builder.mul(number, length), ir.IntType(64)(_PANEL * width)))
+    step = ir.IntType(64)(_PANEL * width) if in_panels else shape[1]
+    panel = at(panels.data, builder.mul(builder.mul(number, shape[1]), step) if in_panels else number)
     sums = [[cgutils.alloca_once_value(builder, ir.Constant(lanes, None)) for _ in range(_PANEL)] for _ in range(STRIP)]
     for place, row_sums in zip(outs, sums, strict=True):
         for k, total in enumerate(row_sums if onto else []):
             builder.store(builder.load(of_lanes(at(place, column, width * k)), align=size), total)
     with cgutils.for_range(builder, depth) as loop:
-        here = at(panel, builder.mul(loop.index, ir.IntType(64)(_PANEL * width)))
+        here = at(panel, builder.mul(loop.index, step))
         right = [builder.load(of_lanes(at(here, width * k)), align=size) for k in range(_PANEL)]
         for place, row_sums in zip(lefts, sums, strict=True):
             x = spread(builder.load(at(place, loop.index)))

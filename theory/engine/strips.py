@@ -24,9 +24,9 @@ from theory.engine.registers import STRIP, add_products, as_float, columns_of_pa
 ROWS = 8  # queries of a strip; taken: strips of five thousand keys stay in the second cache
 TILE = 288  # keys; measured: whole vectors, four at a time, and no near power of two, or stores stop the next loads
 WIDEST = 5  # of keys and values; beyond, products of matrices are faster here too
-HIGH = 2 * STRIP  # queries of a wide strip that is read once
-LENGTH = 192  # keys of a wide tile
-_LEAST, _MOST, _LARGE = 4, 16, 1 << 17  # taken: strips of registers in a wide strip, and its pairs
+HIGH = 4 * STRIP  # queries of a wide strip that is read once; measured, as is LENGTH
+LENGTH = 368  # keys of a wide tile: whole panels, and no near power of two
+_LEAST, _MOST, _LARGE = 4, 8, 1 << 16  # taken: strips of registers in a wide strip, and its pairs
 
 _BELOW_SIGN = 0x7FFFFFFFFFFFFFFF
 LOWEST = int(np.float64(-np.inf).view(np.int64)) ^ _BELOW_SIGN  # of all floats in order
@@ -115,11 +115,11 @@ def _add_multiplied(left: Array, panels: Array, depth: int, number: int, results
             add_products(left, row, panels, panel, depth, results, panel * panels.shape[2])
 
 
-def _add_to_panels(left: Array, panels: Array, depth: int, number: int, results: Array) -> None:
-    """Do as ``add_multiplied`` where results lie in panels too, (panels, rows, c): each in memory by itself."""
+def _add_to_panels(left: Array, right: Array, depth: int, number: int, results: Array) -> None:
+    """Add to the first ``number`` panels, (panels, rows, c), the product of whole strips and ``depth`` rows of right."""
     for panel in range(number):
         for row in range(0, left.shape[0], STRIP):
-            add_products(left, row, panels, panel, depth, results[panel], 0)
+            add_products(left, row, right, panel * results.shape[2], depth, results[panel], 0)
 
 
 def _raise_peaks(scores: Array, seen: Counts, peaks: Counts) -> None:
