@@ -89,13 +89,13 @@ def kernel(form: Form, d: int, d_v: int) -> Callable[..., None]:  # noqa: PLR091
     dot = form is Form.DOT
     blank, empty = (0.0,) * d, (0.0,) * d_v
 
-    def backward(  # noqa: PLR0912, PLR0915  four passes over one strip; a call for each would cost more than they do
+    def backward(  # noqa: PLR0912, PLR0915  passes over one strip; a call for each would cost more than they do
         queries: Array, cotangent: Array, keys: Array, values: Array, factor: float, stop: Counts, strip: Array,
         of_queries: Array, columns: Array,
     ) -> None:  # fmt: skip
         peaks, mean, share = np.empty(ROWS, np.int64), np.empty(ROWS), np.empty(ROWS)
         weights, gains = np.empty(ROWS * TILE), np.empty(ROWS * TILE)
-        turned = np.zeros((d + d_v + 1, ROWS))
+        turned, tops = np.zeros((d + d_v + 1, ROWS)), np.empty((keys.shape[0], ROWS), np.int64)
         for first in range(0, stop.size, ROWS):
             b = min(ROWS, stop.size - first)
             weights[b * TILE :], gains[b * TILE :], turned[:, b:] = 0.0, 0.0, 0.0
@@ -107,16 +107,19 @@ def kernel(form: Form, d: int, d_v: int) -> Callable[..., None]:  # noqa: PLR091
                     turned[d + c, i] = cotangent[first + i, c]
                 turned[d + d_v, i] = 1.0
                 of_queries[first + i] = 0.0
-            for number in range(keys.shape[0]):  # scores, and the largest of each row
-                tile = keys[number]
+            for number in range(keys.shape[0]):
+                tile, moved = keys[number], values[number]
                 start = number * TILE
                 for i in range(b):
-                    query = blank
+                    query, pulled = blank, empty
                     for f in range(d):
                         query = replaced(query, f, turned[f, i])
+                    for c in range(d_v):
+                        pulled = replaced(pulled, c, turned[d + c, i])
                     row = strip[i, start : start + TILE]
+                    seen = min(TILE, stop[first + i] - start)
                     top = peaks[i]
-                    for j in range(min(TILE, stop[first + i] - start)):
+                    for j in range(seen):  # scores, and the largest so far
                         s = 0.0
                         for f in range(d):
                             if dot:
@@ -127,18 +130,10 @@ def kernel(form: Form, d: int, d_v: int) -> Callable[..., None]:  # noqa: PLR091
                         s = tile[d * TILE + j] + factor * s
                         row[j] = s
                         top = max(top, ordered(s))
-                    peaks[i] = top
-            for number in range(keys.shape[0]):  # weights, their sum, and the mean of the pulls under them
-                moved = values[number]
-                start = number * TILE
-                for i in range(b):
-                    pulled = empty
-                    for c in range(d_v):
-                        pulled = replaced(pulled, c, turned[d + c, i])
-                    row = strip[i, start : start + TILE]
-                    top_score = unordered(peaks[i])
+                    top_score = unordered(top)
+                    shrink = exp2(unordered(peaks[i]) - top_score)
                     total, gathered = 0.0, 0.0
-                    for j in range(min(TILE, stop[first + i] - start)):
+                    for j in range(seen):  # weights, their sum, and the mean of the pulls under them
                         w = exp2(row[j] - top_score)
                         pull = 0.0
                         for c in range(d_v):
@@ -146,8 +141,9 @@ def kernel(form: Form, d: int, d_v: int) -> Callable[..., None]:  # noqa: PLR091
                         row[j] = w
                         total += w
                         gathered += w * pull
-                    share[i] += total
-                    mean[i] += gathered
+                    share[i] = share[i] * shrink + total
+                    mean[i] = mean[i] * shrink + gathered
+                    peaks[i] = tops[number, i] = top
             for i in range(b):
                 mean[i] /= share[i]
                 share[i] = 1.0 / share[i]
@@ -163,7 +159,8 @@ def kernel(form: Form, d: int, d_v: int) -> Callable[..., None]:  # noqa: PLR091
                         pulled = replaced(pulled, c, turned[d + c, i])
                     row = strip[i, start : start + TILE]
                     weight, gained = weights[i * TILE : (i + 1) * TILE], gains[i * TILE : (i + 1) * TILE]
-                    part, centre = share[i], mean[i]
+                    part = share[i] * exp2(unordered(tops[number, i]) - unordered(peaks[i]))
+                    centre = mean[i]
                     seen = max(0, min(TILE, stop[first + i] - start))
                     most = max(most, seen)
                     for j in range(seen):
@@ -234,10 +231,11 @@ def wide_kernel(form: Form) -> Callable[..., None]:
     """Return the compiled cotangents of any width.
 
     It takes ``(queries (m, d), left (m, d + 1), cotangent (m, d_v), keys, values, right, heavy, factor, high, stop
-    (m,), gathered (m, r), rest (m,), spread, of_values)``: keys and values across, the factor that gains have for
-    queries along the tiles. It fills ``gathered`` and ``rest`` with the sums over keys of gains times ``right`` and of
-    gains, and adds to ``spread`` and ``of_values``, (tiles, panels, rows, c), the sums over queries of gains times ``left`` and
-    of weights times cotangents; strips have ``high`` queries.
+    (m,), gathered (m, d), rest (m,), spread, of_values)``. Keys and values come across, the log-weights in base two
+    ``heavy`` in tiles. The kernel fills ``gathered`` and ``rest`` with the sums over keys of gains times ``right``,
+    which lies along the tiles, and of gains; to ``spread`` and ``of_values``, (tiles, panels, rows, c), it adds the
+    sums over queries of gains times ``left`` and of weights times cotangents. Strips have ``high`` queries; the weights
+    of a tile are relative to the largest score up to there until all are known.
     """
     dot = form is Form.DOT
 

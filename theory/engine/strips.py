@@ -1,8 +1,9 @@
-r"""Derivatives, many pairs at once: keys in tiles, the weights of a few queries in a strip that is read again.
+r"""Derivatives, many pairs at once: keys in tiles, a few queries in a strip.
 
-Derivatives need the weights of a row after its sums are known, so a strip of ``ROWS`` queries keeps them, and no
-exponential is taken twice. Rows are shifted by the largest of the very scores that are weighed, so that no score is too
-large and no bound too far: the heaviest key has the weight one, and a mass lies between one and the number of keys.
+Cotangents need the weights of a row after its sums are known, so a strip of ``ROWS`` queries keeps them, and no
+exponential is taken twice; tangents are gathered tile by tile. Rows are shifted by the largest of the very scores that
+are weighed, so that no score is too large and no bound too far: the heaviest key has the weight one, and a mass lies
+between one and the number of keys.
 
 In narrow problems, everything about keys lies coordinate by coordinate in tiles, ``(tiles, rows TILE)``, one row after
 another at distances that the compiler knows; it then stores to one array while it reads another without asking often
@@ -23,7 +24,7 @@ from theory.engine.registers import STRIP, add_products, as_float, columns_of_pa
 
 ROWS = 8  # queries of a strip; taken: strips of five thousand keys stay in the second cache
 TILE = 288  # keys; measured: whole vectors, four at a time, and no near power of two, or stores stop the next loads
-WIDEST = 5  # of keys and values; beyond, products of matrices are faster here too
+WIDEST = 6  # of keys and values; measured: beyond, products of matrices are faster here too
 HIGH = 4 * STRIP  # queries of a wide strip that is read once; measured, as is LENGTH
 LENGTH = 368  # keys of a wide tile: whole panels, and no near power of two
 _LEAST, _MOST, _LARGE = 4, 8, 1 << 16  # taken: strips of registers in a wide strip, and its pairs
@@ -116,7 +117,7 @@ def _add_multiplied(left: Array, panels: Array, depth: int, number: int, results
 
 
 def _add_to_panels(left: Array, right: Array, depth: int, number: int, results: Array) -> None:
-    """Add to the first ``number`` panels, (panels, rows, c), the product of whole strips and ``depth`` rows of right."""
+    """Add the product of whole strips and ``depth`` rows of a matrix to ``number`` panels, (panels, rows, c)."""
     for panel in range(number):
         for row in range(0, left.shape[0], STRIP):
             add_products(left, row, right, panel * results.shape[2], depth, results[panel], 0)
