@@ -122,7 +122,7 @@ BUGS = [
         (" + mass * share * apart", ""), backend="compiled"),
     bug("jacobian-uncentred", "engine.jacobian", "engine/tangents.py",
         ("tilt = w * (change[j] - middle)", "tilt = w * change[j]"),
-        ("gathered[c] - left * output[first + i, c]", "gathered[c]"), backend="compiled"),
+        ("(gained[c] - left * out)", "gained[c]"), backend="compiled"),
     bug("adjoint-uncentred", "engine.jacobian", "engine/cotangents.py",
         ("pull = -centre", "pull = 0.0"), backend="compiled"),
     # kernels

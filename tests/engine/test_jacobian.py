@@ -18,7 +18,7 @@ from tests.engine.problems import (
 )
 from theory import engine
 from theory.attention import Additive, DotProduct, SquaredDistance
-from theory.engine import Direction, Form, Pairs, compiled, jacobian, reference
+from theory.engine import Direction, Form, Pairs, compiled, jacobian, reference, strips
 from theory.evidence import stream
 from theory.evidence.roundoff import gamma
 
@@ -108,7 +108,7 @@ def test_backward_is_the_transpose_of_forward(form):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_both_backends_and_the_adjoint_identity(form):
-    for case, (m, n, d, d_v) in enumerate([(1, 1, 1, 1), (30, 700, 3, 2), (70, 40, 9, 9)]):
+    for case, (m, n, d, d_v) in enumerate([(1, 1, 1, 1), (30, 700, 3, 2), (70, 40, 9, 9), (9, 400, 9, 2)]):
         score, x, y, v, added, visible, pairs, rng = problem(form, 20 + case, max(m, 2), n, d, d_v)
         direction = direction_of(pairs, v, rng)
         cotangent = rng.normal(size=(max(m, 2), d_v))
@@ -126,6 +126,22 @@ def test_both_backends_and_the_adjoint_identity(form):
         sums = gamma(cotangent.size + sum(part.size for part in direction) + 4)
         error += 2.0 * sums * sum(float(np.abs(g * p).sum()) for g, p in zip(ours, direction, strict=True))
         assert abs(left - right) <= error
+
+
+@pytest.mark.parametrize("form", ["dot", "distance", "torus"])
+def test_wide_products_over_many_tiles_and_strips(form, monkeypatch):
+    """A row's largest score rises from tile to tile, and what was gathered with it."""
+    monkeypatch.setattr(strips, "LENGTH", 16)
+    score, x, y, v, added, visible, pairs, rng = problem(form, 80, m=2 * strips.HIGH - 5, n=41, d=7, d_v=8)
+    direction, cotangent = direction_of(pairs, v, rng), rng.normal(size=(len(x), 8))
+    forward = forward_error(score, x, y, v, added, pairs, direction)
+    fast, slow = (kernels.jvp(pairs, v, added, visible, direction)[1] for kernels in KERNELS)
+    assert np.abs(fast - slow).max() <= 2.0 * forward
+    backward = backward_errors(score, x, y, v, added, pairs, cotangent)
+    ours, theirs = (kernels.vjp(pairs, v, added, visible, cotangent) for kernels in KERNELS)
+    for left, right, error in zip(ours, theirs, backward, strict=True):
+        assert np.abs(left - right).max() <= 2.0 * error
+    assert max(forward, *backward) <= 1e-5  # they say something
 
 
 @pytest.mark.parametrize("form", FORMS)

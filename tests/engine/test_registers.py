@@ -5,7 +5,17 @@ import pytest
 
 from theory import _jit as jit
 from theory.engine import fused, registers
-from theory.engine.registers import STRIP, as_float, as_float_single, bits, bits_single, products, replaced, squares
+from theory.engine.registers import (
+    STRIP,
+    add_products,
+    as_float,
+    as_float_single,
+    bits,
+    bits_single,
+    products,
+    replaced,
+    squares,
+)
 from theory.evidence import stream
 
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.1, 5e-324, -5e-324, 2.0**-1022, 1.7e308, -1.7e308, np.inf, -np.inf]
@@ -104,6 +114,30 @@ def test_a_block_of_sums_is_filled_and_nothing_beside_it(name, fill, kind):
             by_hand = ((rows[:, :, np.newaxis] - columns) ** 2).sum(axis=1)
         expected[STRIP : 2 * STRIP, width : 2 * width] = by_hand
         assert results.tobytes() == expected.tobytes()
+
+
+def _add_products_of(left, row, panels, number, depth, results, column):
+    add_products(left, row, panels, number, depth, results, column)
+
+
+@pytest.mark.parametrize(
+    "add", [jit.njit(_add_products_of), registers._add_products_in_python], ids=["compiled", "plain"]
+)
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_sums_are_added_to_a_block_and_to_nothing_beside_it(add, kind):
+    """The right factor in panels, or as it is from any column on."""
+    rng = stream("tests.registers.added", 0)
+    width = registers.columns_of_panel(np.dtype(kind))
+    left = rng.integers(-9, 10, size=(3 * STRIP, 7)).astype(kind)
+    panels = rng.integers(-9, 10, size=(3, 11, width)).astype(kind)
+    right = rng.integers(-9, 10, size=(11, 3 * width + 1)).astype(kind)
+    before = rng.integers(-9, 10, size=(3 * STRIP, 4 * width)).astype(kind)
+    for factor, number, chosen in ((panels, 2, panels[2]), (right, width + 1, right[:, width + 1 : 2 * width + 1])):
+        for depth in (0, 1, 7):
+            results, expected = before.copy(), before.copy()
+            add(left, STRIP, factor, number, depth, results, width)
+            expected[STRIP : 2 * STRIP, width : 2 * width] += left[STRIP : 2 * STRIP, :depth] @ chosen[:depth]
+            assert results.tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize("bits_of_register", [128, 256, 512])

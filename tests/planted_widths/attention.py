@@ -8,6 +8,7 @@ PLACES = "tests/engine/test_cells.py::test_places_leave_nothing_to_bound"
 UNREAD = "tests/engine/test_cells.py::test_what_is_not_read_is_paid_for"
 BEFORE = "tests/engine/test_cells.py::test_what_a_wider_cell_left_out_is_added"
 WAYS = "tests/engine/test_cells.py::test_all_ways_of_summing_agree"
+WIDE = "tests/engine/test_jacobian.py::test_wide_products_over_many_tiles_and_strips"
 
 WIDTHS = [
     # (name, caught by, path under theory/, old text, new text)
@@ -30,6 +31,11 @@ WIDTHS = [
      "unit + np.log(mass)", "unit + np.log(mass) - x @ cell.slope"),
     ("interpolation-understated", "tests/engine/test_cells.py::test_interpolation_is_within_its_bound",
      "engine/chebyshev.py", "lost: Array = 4.0 *", "lost: Array = 0.05 *"),
+    ("wide-pull-not-rescaled", f"{WIDE}[dot]", "engine/cotangents.py",
+     "                    mean[i] *= shrink\n            ", "            "),
+    ("wide-weights-not-rescaled", f"{WIDE}[distance]", "engine/cotangents.py", "weights[t, i, j] *= shrink",
+     "weights[t, i, j] *= 1.0"),
+    ("wide-tiles-apart", f"{WIDE}[dot]", "engine/tangents.py", " + old * share * apart * away", ""),
     ("atoms-without-slip", "distance.translation", "distance/sparse.py",
      "u = dual.u - ruler.slip(dual.v)", "u = dual.u"),
     ("ranges-skipped-too-early", BOXES, "engine/cones.py",

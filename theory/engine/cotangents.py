@@ -17,16 +17,36 @@ from functools import cache
 import numpy as np
 
 from theory._jit import njit
+from theory.engine.blocks import fill
 from theory.engine.exponential import LOG2E, exp2
+from theory.engine.fold import in_base_two
 from theory.engine.fused import ordered
 from theory.engine.pairs import Array, Counts, Form, Pairs
-from theory.engine.registers import replaced
-from theory.engine.rows import columns as turned_over
-from theory.engine.strips import LOWEST, ROWS, TILE, fill, height, middle_of, tiled, tilt, unordered, untiled
-from theory.engine.threads import over_rows, quiet_blas
+from theory.engine.registers import STRIP, replaced
+from theory.engine.strips import (
+    LOWEST,
+    ROWS,
+    TILE,
+    across,
+    add_multiplied,
+    add_to_panels,
+    along,
+    along_keys,
+    height,
+    middle_of,
+    multiply,
+    raise_peaks,
+    tiled,
+    tilt,
+    unordered,
+    untiled,
+    weigh,
+    whole_strips,
+)
+from theory.engine.threads import over_rows
 
 PARTS = 8  # taken
-_LEAST = 128  # queries of a part; taken: fewer cost more to add than they save
+_LEAST, _LEAST_WIDE = 128, 512  # queries of a part; measured: fewer cost more to add than they save
 
 
 def _add(total: Array, factors: Array, rows: Array) -> None:
@@ -69,13 +89,13 @@ def kernel(form: Form, d: int, d_v: int) -> Callable[..., None]:  # noqa: PLR091
     dot = form is Form.DOT
     blank, empty = (0.0,) * d, (0.0,) * d_v
 
-    def backward(  # noqa: PLR0912, PLR0915  four passes over one strip; a call for each would cost more than they do
+    def backward(  # noqa: PLR0912, PLR0915  passes over one strip; a call for each would cost more than they do
         queries: Array, cotangent: Array, keys: Array, values: Array, factor: float, stop: Counts, strip: Array,
         of_queries: Array, columns: Array,
     ) -> None:  # fmt: skip
         peaks, mean, share = np.empty(ROWS, np.int64), np.empty(ROWS), np.empty(ROWS)
         weights, gains = np.empty(ROWS * TILE), np.empty(ROWS * TILE)
-        turned = np.zeros((d + d_v + 1, ROWS))
+        turned, tops = np.zeros((d + d_v + 1, ROWS)), np.empty((keys.shape[0], ROWS), np.int64)
         for first in range(0, stop.size, ROWS):
             b = min(ROWS, stop.size - first)
             weights[b * TILE :], gains[b * TILE :], turned[:, b:] = 0.0, 0.0, 0.0
@@ -87,16 +107,19 @@ def kernel(form: Form, d: int, d_v: int) -> Callable[..., None]:  # noqa: PLR091
                     turned[d + c, i] = cotangent[first + i, c]
                 turned[d + d_v, i] = 1.0
                 of_queries[first + i] = 0.0
-            for number in range(keys.shape[0]):  # scores, and the largest of each row
-                tile = keys[number]
+            for number in range(keys.shape[0]):
+                tile, moved = keys[number], values[number]
                 start = number * TILE
                 for i in range(b):
-                    query = blank
+                    query, pulled = blank, empty
                     for f in range(d):
                         query = replaced(query, f, turned[f, i])
+                    for c in range(d_v):
+                        pulled = replaced(pulled, c, turned[d + c, i])
                     row = strip[i, start : start + TILE]
+                    seen = min(TILE, stop[first + i] - start)
                     top = peaks[i]
-                    for j in range(min(TILE, stop[first + i] - start)):
+                    for j in range(seen):  # scores, and the largest so far
                         s = 0.0
                         for f in range(d):
                             if dot:
@@ -107,18 +130,10 @@ def kernel(form: Form, d: int, d_v: int) -> Callable[..., None]:  # noqa: PLR091
                         s = tile[d * TILE + j] + factor * s
                         row[j] = s
                         top = max(top, ordered(s))
-                    peaks[i] = top
-            for number in range(keys.shape[0]):  # weights, their sum, and the mean of the pulls under them
-                moved = values[number]
-                start = number * TILE
-                for i in range(b):
-                    pulled = empty
-                    for c in range(d_v):
-                        pulled = replaced(pulled, c, turned[d + c, i])
-                    row = strip[i, start : start + TILE]
-                    top_score = unordered(peaks[i])
+                    top_score = unordered(top)
+                    shrink = exp2(unordered(peaks[i]) - top_score)
                     total, gathered = 0.0, 0.0
-                    for j in range(min(TILE, stop[first + i] - start)):
+                    for j in range(seen):  # weights, their sum, and the mean of the pulls under them
                         w = exp2(row[j] - top_score)
                         pull = 0.0
                         for c in range(d_v):
@@ -126,8 +141,9 @@ def kernel(form: Form, d: int, d_v: int) -> Callable[..., None]:  # noqa: PLR091
                         row[j] = w
                         total += w
                         gathered += w * pull
-                    share[i] += total
-                    mean[i] += gathered
+                    share[i] = share[i] * shrink + total
+                    mean[i] = mean[i] * shrink + gathered
+                    peaks[i] = tops[number, i] = top
             for i in range(b):
                 mean[i] /= share[i]
                 share[i] = 1.0 / share[i]
@@ -143,7 +159,8 @@ def kernel(form: Form, d: int, d_v: int) -> Callable[..., None]:  # noqa: PLR091
                         pulled = replaced(pulled, c, turned[d + c, i])
                     row = strip[i, start : start + TILE]
                     weight, gained = weights[i * TILE : (i + 1) * TILE], gains[i * TILE : (i + 1) * TILE]
-                    part, centre = share[i], mean[i]
+                    part = share[i] * exp2(unordered(tops[number, i]) - unordered(peaks[i]))
+                    centre = mean[i]
                     seen = max(0, min(TILE, stop[first + i] - start))
                     most = max(most, seen)
                     for j in range(seen):
@@ -186,7 +203,7 @@ def narrow(
     keys, moved = tiled(pairs.keys, (log_weights * LOG2E)[:, np.newaxis]), tiled(values)
     backward = kernel(pairs.form, d, d_v)
     of_queries = np.empty((m, d))
-    size = _size(m, ROWS)
+    size = _size(m, ROWS, _LEAST)
     columns = np.zeros((-(-m // size), keys.shape[0], (1 + d + d_v) * TILE))
 
     def run(parts: slice) -> None:
@@ -204,10 +221,82 @@ def narrow(
     return factor * of_queries, factor * found[:, 1 : 1 + d], found[:, 1 + d :].copy(), found[:, 0].copy()
 
 
-def _size(m: int, grain: int) -> int:
-    """Return how many rows a part has: a multiple of ``grain``, whatever the number of threads."""
-    least = max(_LEAST, -(-m // PARTS))
-    return -(-least // grain) * grain
+def _size(m: int, grain: int, least: int) -> int:
+    """Return how many rows a part has, if possible ``least``: multiples of ``grain``, on any number of threads."""
+    return -(-max(least, -(-m // PARTS)) // grain) * grain
+
+
+@cache
+def wide_kernel(form: Form) -> Callable[..., None]:
+    """Return the compiled cotangents of any width.
+
+    It takes ``(queries (m, d), left (m, d + 1), cotangent (m, d_v), keys, values, right, heavy, factor, high, stop
+    (m,), gathered (m, d), rest (m,), spread, of_values)``. Keys and values come across, the log-weights in base two
+    ``heavy`` in tiles. The kernel fills ``gathered`` and ``rest`` with the sums over keys of gains times ``right``,
+    which lies along the tiles, and of gains; to ``spread`` and ``of_values``, (tiles, panels, rows, c), it adds the
+    sums over queries of gains times ``left`` and of weights times cotangents. Strips have ``high`` queries; the weights
+    of a tile are relative to the largest score up to there until all are known.
+    """
+    dot = form is Form.DOT
+
+    def backward(
+        queries: Array, left: Array, cotangent: Array, keys: Array, values: Array, right: Array, heavy: Array,
+        factor: float, high: int, stop: Counts, gathered: Array, rest: Array, spread: Array, of_values: Array,
+    ) -> None:  # fmt: skip
+        tiles, length = heavy.shape
+        width = keys.shape[3]
+        some, pulling = np.zeros((high, queries.shape[1])), np.zeros((high, cotangent.shape[1]))
+        weights, pulls = np.empty((tiles, high, length)), np.empty((tiles, high, length))
+        lefts, pulled = np.zeros((spread.shape[2], high)), np.zeros((of_values.shape[2], high))
+        sums = np.empty((high, right.shape[1] * width))
+        peaks, mass, mean = np.empty(high, np.int64), np.empty(high), np.empty(high)
+        tops = np.empty((tiles, high), np.int64)
+        for first in range(0, stop.size, high):
+            b = min(high, stop.size - first)
+            strips = (b + STRIP - 1) // STRIP * STRIP
+            here = slice(first, first + b)
+            seen = stop[here]
+            most = seen.max()
+            some[:b], pulling[:b] = queries[here], cotangent[here]
+            peaks[:], mass[:], mean[:], sums[:] = LOWEST, 0.0, 0.0, 0.0
+            for t in range((most + length - 1) // length):
+                number = min(length, most - t * length)
+                shown = np.minimum(seen - t * length, length)
+                fill(dot, some[:strips], keys[t], heavy[t], factor, number, weights[t])
+                multiply(pulling[:strips], values[t], pulling.shape[1], (number + width - 1) // width, pulls[t])
+                tops[t] = peaks
+                raise_peaks(weights[t], shown, peaks)
+                for i in range(b):
+                    shrink = exp2(unordered(tops[t, i]) - unordered(peaks[i]))
+                    mass[i] *= shrink
+                    mean[i] *= shrink
+                tops[t] = peaks
+                weigh(weights[t], pulls[t], shown, peaks, mass, mean)
+            for i in range(b):
+                mean[i] /= mass[i]
+                rest[first + i] = 0.0
+                for f in range(left.shape[1]):
+                    lefts[f, i] = left[first + i, f] / mass[i]
+                for c in range(cotangent.shape[1]):
+                    pulled[c, i] = cotangent[first + i, c] / mass[i]
+            for t in range((most + length - 1) // length):
+                depth = min(length, most - t * length)
+                number = (depth + width - 1) // width
+                for i in range(b):
+                    shrink = exp2(unordered(tops[t, i]) - unordered(peaks[i]))
+                    if shrink < 1.0:
+                        for j in range(depth):
+                            weights[t, i, j] *= shrink
+                tilt(weights[t], pulls[t], np.minimum(seen - t * length, length), mean, rest[here])
+                add_multiplied(pulls[t, :strips], right[t], depth, right.shape[1], sums)
+                add_to_panels(lefts, pulls[t], b, number, spread[t])
+                add_to_panels(pulled, weights[t], b, number, of_values[t])
+            for i in range(b):
+                rest[first + i] /= mass[i]
+                for f in range(gathered.shape[1]):
+                    gathered[first + i, f] = sums[i, f] / mass[i]
+
+    return njit(backward, sums=True)
 
 
 def wide(
@@ -215,40 +304,36 @@ def wide(
 ) -> tuple[Array, Array, Array, Array]:
     """Return the cotangents of queries, keys, values and log-weights for dot products or distances of any width."""
     m, d = pairs.queries.shape
-    n = values.shape[0]
+    n, d_v = values.shape
+    dot = pairs.form is Form.DOT
+    factor = in_base_two(pairs.coefficients)
+    queries = pairs.queries * factor if dot else pairs.queries
     middle = middle_of(pairs)
-    ones = np.ones((m, 1)), np.ones((n, 1))
-    left, right = (np.hstack([part - middle, one]) for part, one in zip((pairs.queries, pairs.keys), ones, strict=True))
-    keys, moved, heavy = turned_over(pairs.keys), turned_over(values), log_weights * LOG2E
-    gathered = np.empty((m, d + 1))
+    left, right = np.hstack([pairs.queries - middle, np.ones((m, 1))]), pairs.keys - middle
+    keys, moved, apart, heavy = across(pairs.keys), across(values), along(right), along_keys(log_weights * LOG2E)
+    backward = wide_kernel(pairs.form)
+    gathered, rest = np.empty((m, d)), np.empty(m)
     high = height(n)
-    size = _size(m, high)
+    size = _size(m, high, _LEAST_WIDE)
     parts = -(-m // size)
-    spread, of_values = np.zeros((parts, n, d + 1)), np.zeros((parts, *values.shape))
+    spread, of_values = (np.zeros((parts, *keys.shape[:2], whole_strips(k), keys.shape[3])) for k in (d + 1, d_v))
 
     def run(some: slice) -> None:
-        strip, pulls, mass, rest = np.empty((high, n)), np.empty((high, n)), np.empty((high, 1)), np.empty(high)
         for part in range(some.start, some.stop):
-            for start in range(part * size, min((part + 1) * size, m), high):
-                rows = slice(start, min(start + high, (part + 1) * size, m))
-                seen = visible[rows]
-                most = int(seen.max())
-                weights, gains = strip[: seen.size, :most], pulls[: seen.size, :most]
-                fill(pairs, rows, keys[:, :most], heavy[:most], weights)
-                np.matmul(cotangent[rows], moved[:, :most], out=gains)
-                tilt(weights, gains, seen, mass[:, 0], rest)
-                share = mass[: seen.size]
-                gathered[rows] = (gains @ right[:most]) / share
-                spread[part, :most] += gains.T @ (left[rows] / share)
-                of_values[part, :most] += weights.T @ (cotangent[rows] / share)
+            rows = slice(part * size, min((part + 1) * size, m))
+            backward(
+                queries[rows], left[rows], cotangent[rows], keys, moved, apart, heavy, factor, high, visible[rows],
+                gathered[rows], rest[rows], spread[part], of_values[part],
+            )  # fmt: skip
 
-    with quiet_blas():
-        over_rows(run, parts, m * n)
-    found = spread.sum(axis=0)
-    of_queries, of_keys, added = gathered[:, :d], found[:, :d], found[:, d].copy()
-    factor = float(pairs.coefficients[0])
-    if pairs.form is Form.DISTANCE:
-        factor *= 2.0
-        of_queries = of_queries - gathered[:, d:] * left[:, :d]
-        of_keys = of_keys - added[:, np.newaxis] * right[:, :d]
-    return factor * of_queries, factor * of_keys, of_values.sum(axis=0), added
+    over_rows(run, parts, m * n)
+    found, back = (
+        part.sum(axis=0).transpose(0, 1, 3, 2).reshape(-1, part.shape[3])[:n] for part in (spread, of_values)
+    )
+    of_queries, of_keys, added = gathered, found[:, :d], found[:, d].copy()
+    slope = float(pairs.coefficients[0])
+    if not dot:
+        slope *= 2.0
+        of_queries = of_queries - rest[:, np.newaxis] * left[:, :d]
+        of_keys = of_keys - added[:, np.newaxis] * right
+    return slope * of_queries, slope * of_keys, back[:, :d_v].copy(), added

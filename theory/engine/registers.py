@@ -6,7 +6,9 @@ kernel also runs, and is covered, as it is written.
 A product of matrices reads two numbers for every multiplication, unless a block of results stays in registers while it
 is summed: ``STRIP`` rows by two registers of columns. Twelve sums hide how long a multiply-add takes, and of sixteen
 registers they leave four for what is multiplied. The right factor comes in panels of that many columns. Every result is
-summed term by term in one order, so it depends neither on where it stands nor on how wide a register is.
+summed term by term in one order, so it depends neither on where it stands nor on how wide a register is. Sums over
+many tiles start from what is there already; their right factor may also be a matrix as it is, of which a panel starts
+at any column.
 """
 
 from __future__ import annotations
@@ -86,6 +88,15 @@ def _squares_in_python(
         strip += apart * apart
 
 
+def _add_products_in_python(
+    left: Array, row: int, panels: Array, number: int, depth: int, results: Array, column: int
+) -> None:  # fmt: skip
+    panel = panels[number] if panels.ndim == 3 else panels[:, number : number + columns_of_panel(panels.dtype)]
+    strip = results[row : row + STRIP, column : column + panel.shape[1]]
+    for f in range(depth):
+        strip += left[row : row + STRIP, f, np.newaxis] * panel[f]
+
+
 @cache
 def _register_bits() -> int:
     """Return how wide a vector register of the target is: the least unless it is known to be wider."""
@@ -98,8 +109,11 @@ def columns_of_panel(kind: np.dtype[Any]) -> int:
     return _PANEL * _register_bits() // (8 * kind.itemsize)
 
 
-def _filling(factors: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Any:
-    """Return the intrinsic that fills a strip of results, a panel wide, with sums of the product of two ``factors``."""
+def _filling(factors: Callable[[Any, Any, Any], tuple[Any, Any]], *, onto: bool = False) -> Any:
+    """Return the intrinsic that fills a strip of results, a panel wide, with sums of the product of two ``factors``.
+
+    ``onto`` what is there, these sums are added.
+    """
 
     @intrinsic
     def fill(
@@ -110,7 +124,7 @@ def _filling(factors: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Any:
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             there = [context.make_array(signature.args[k])(context, builder, args[k]) for k in (0, 2, 5)]
-            _fill(builder, factors, *there, *(args[k] for k in (1, 3, 4, 6)))
+            _fill(builder, factors, *there, *(args[k] for k in (1, 3, 4, 6)), onto=onto)
             return context.get_dummy_value()
 
         return types.void(left, row, panels, number, depth, results, column), generate
@@ -120,7 +134,7 @@ def _filling(factors: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Any:
 
 def _fill(
     builder: Any, factors: Callable[[Any, Any, Any], tuple[Any, Any]], left: Any, panels: Any, results: Any,
-    row: Any, number: Any, depth: Any, column: Any,
+    row: Any, number: Any, depth: Any, column: Any, *, onto: bool,
 ) -> None:  # fmt: skip
     """Generate the sums over ``depth`` columns of ``left`` and rows of a panel; all three are contiguous."""
     kind = left.data.type.pointee
@@ -128,7 +142,8 @@ def _fill(
     width = _register_bits() // (8 * size)
     lanes = ir.VectorType(kind, width)
     strides = [cgutils.unpack_tuple(builder, matrix.shape)[-1] for matrix in (left, results)]
-    length = cgutils.unpack_tuple(builder, panels.shape)[1]
+    shape = cgutils.unpack_tuple(builder, panels.shape)
+    in_panels = len(shape) == 3
 
     def at(start: Any, *steps: Any) -> Any:
         for step in steps:
@@ -147,10 +162,14 @@ def _fill(
         [at(matrix.data, builder.mul(stride, builder.add(row, ir.IntType(64)(r)))) for r in range(STRIP)]
         for matrix, stride in zip((left, results), strides, strict=True)
     )
-    panel = at(panels.data, builder.mul(builder.mul(number, length), ir.IntType(64)(_PANEL * width)))
+    step = ir.IntType(64)(_PANEL * width) if in_panels else shape[1]
+    panel = at(panels.data, builder.mul(builder.mul(number, shape[1]), step) if in_panels else number)
     sums = [[cgutils.alloca_once_value(builder, ir.Constant(lanes, None)) for _ in range(_PANEL)] for _ in range(STRIP)]
+    for place, row_sums in zip(outs, sums, strict=True):
+        for k, total in enumerate(row_sums if onto else []):
+            builder.store(builder.load(of_lanes(at(place, column, width * k)), align=size), total)
     with cgutils.for_range(builder, depth) as loop:
-        here = at(panel, builder.mul(loop.index, ir.IntType(64)(_PANEL * width)))
+        here = at(panel, builder.mul(loop.index, step))
         right = [builder.load(of_lanes(at(here, width * k)), align=size) for k in range(_PANEL)]
         for place, row_sums in zip(lefts, sums, strict=True):
             x = spread(builder.load(at(place, loop.index)))
@@ -178,11 +197,13 @@ as_float_single: Callable[[int], np.float32]
 replaced: Callable[[tuple[Any, ...], int, Any], tuple[Any, ...]]
 products: Callable[[Array, int, Array, int, int, Array, int], None]
 squares: Callable[[Array, int, Array, int, int, Array, int], None]
+add_products: Callable[[Array, int, Array, int, int, Array, int], None]
 if config.DISABLE_JIT:  # type: ignore[attr-defined]  # Numba sets it at run time
     bits, as_float = _bits_in_python, _float_in_python
     bits_single, as_float_single = _bits_single_in_python, _float_single_in_python
     replaced = _set_in_python
     products, squares = _products_in_python, _squares_in_python
+    add_products = _add_products_in_python
 else:
     bits = _reading(types.float64, types.int64, ir.IntType(64))
     as_float = _reading(types.int64, types.float64, ir.DoubleType())
@@ -190,3 +211,4 @@ else:
     as_float_single = _reading(types.int32, types.float32, ir.FloatType())
     replaced = cast("Any", tuple_setitem)
     products, squares = _filling(_as_they_are), _filling(_differences)
+    add_products = _filling(_as_they_are, onto=True)

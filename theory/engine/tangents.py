@@ -1,11 +1,12 @@
 r"""The product with the Jacobian, many pairs at once.
 
-A strip of queries knows its weights :math:`p`, outputs :math:`o` and mean changes :math:`\bar s` of the scores after
-one pass over the keys; a second pass takes the covariance from the tilts
-:math:`t_{ij} = p_{ij} (\dot s_{ij} - \bar s_i)`,
+Over the keys of one tile, a query has a mass, weights :math:`p`, means :math:`o` of the values and :math:`\bar s` of
+the changes of the scores, and with the tilts :math:`t_{ij} = p_{ij} (\dot s_{ij} - \bar s_i)`
 
 .. math:: \dot o_i = \sum_j p_{ij} \dot v_j + \sum_j t_{ij} v_j - \Bigl(\sum_j t_{ij}\Bigr) o_i.
 
+A tile joins what was gathered before as in :mod:`theory.engine.covariance`: covariances of tiles add up, and that
+between them is one of their means, so that nothing is multiplied before it is centred and no weight is kept.
 The tilts sum to zero but for rounding; with the last term, what the mean is off by counts no more, and a row that one
 key dominates keeps the digits of the others.
 """
@@ -18,21 +19,37 @@ from functools import cache
 import numpy as np
 
 from theory._jit import njit
+from theory.engine.blocks import fill
 from theory.engine.exponential import LOG2E, exp2
+from theory.engine.fold import in_base_two
 from theory.engine.fused import ordered
 from theory.engine.pairs import Array, Counts, Form, Pairs
-from theory.engine.registers import replaced
-from theory.engine.rows import columns
-from theory.engine.strips import LOWEST, ROWS, TILE, fill, height, middle_of, tiled, tilt, unordered
-from theory.engine.threads import over_rows, quiet_blas
+from theory.engine.registers import STRIP, replaced
+from theory.engine.strips import (
+    HIGH,
+    LOWEST,
+    ROWS,
+    TILE,
+    across,
+    along,
+    along_keys,
+    middle_of,
+    multiply,
+    raise_peaks,
+    tiled,
+    tilt,
+    unordered,
+    weigh,
+)
+from theory.engine.threads import over_rows
 
 
 @cache
 def kernel(form: Form, d: int, d_v: int) -> Callable[..., None]:  # noqa: PLR0915  see below
     """Return the compiled outputs and derivatives for features of width ``d`` and values of width ``d_v``.
 
-    It takes ``(queries (m, d), d_queries (m, d), keys, values, factor, slope, stop (m,), strip (ROWS, n), changes
-    (ROWS, n), output (m, d_v), derivative (m, d_v))`` and fills the last two. Rows of a tile of ``keys`` are features
+    It takes ``(queries (m, d), d_queries (m, d), keys, values, factor, slope, stop (m,), output (m, d_v), derivative
+    (m, d_v))`` and fills the last two. Rows of a tile of ``keys`` are features
     and log-weight in base two, then the tangents of features and log-weight; of ``values`` those and their tangents. A
     score in base two is ``factor <query, key>`` or ``-factor |query - key|^2`` plus the log-weight; ``slope`` is the
     coefficient in natural units, for distances twice that.
@@ -40,26 +57,30 @@ def kernel(form: Form, d: int, d_v: int) -> Callable[..., None]:  # noqa: PLR091
     dot = form is Form.DOT
     blank, empty = (0.0,) * d, (0.0,) * d_v
 
-    def forward(  # noqa: PLR0912, PLR0915  three passes over one strip; a call for each would cost more than they do
+    def forward(  # noqa: PLR0912, PLR0915  three passes over one tile; a call for each would cost more than they do
         queries: Array, d_queries: Array, keys: Array, values: Array, factor: float, slope: float, stop: Counts,
-        strip: Array, changes: Array, output: Array, derivative: Array,
+        output: Array, derivative: Array,
     ) -> None:  # fmt: skip
-        peaks, mean, mass = np.empty(ROWS, np.int64), np.empty(ROWS), np.empty(ROWS)
+        tops, mass, mean = np.empty(ROWS), np.empty(ROWS), np.empty(ROWS)
+        row, change = np.empty(TILE), np.empty(TILE)
         for first in range(0, stop.size, ROWS):
             b = min(ROWS, stop.size - first)
             for i in range(b):
-                peaks[i], mean[i], mass[i] = LOWEST, 0.0, 0.0
+                tops[i], mass[i], mean[i] = -np.inf, 0.0, 0.0
                 output[first + i], derivative[first + i] = 0.0, 0.0
-            for number in range(keys.shape[0]):  # scores, and the largest of each row
-                tile = keys[number]
-                start = number * TILE
+            for number in range(keys.shape[0]):
+                tile, way = keys[number], keys[number, (d + 1) * TILE :]
+                moved, going = values[number], values[number, d_v * TILE :]
                 for i in range(b):
-                    query = blank
+                    seen = min(TILE, stop[first + i] - number * TILE)
+                    if seen <= 0:
+                        continue
+                    query, along, gathered = blank, blank, empty
                     for f in range(d):
                         query = replaced(query, f, queries[first + i, f])
-                    row = strip[i, start : start + TILE]
-                    top = peaks[i]
-                    for j in range(min(TILE, stop[first + i] - start)):
+                        along = replaced(along, f, d_queries[first + i, f])
+                    peak = LOWEST
+                    for j in range(seen):  # scores, and the largest
                         s = 0.0
                         for f in range(d):
                             if dot:
@@ -69,22 +90,11 @@ def kernel(form: Form, d: int, d_v: int) -> Callable[..., None]:  # noqa: PLR091
                                 s -= apart * apart
                         s = tile[d * TILE + j] + factor * s
                         row[j] = s
-                        top = max(top, ordered(s))
-                    peaks[i] = top
-            for number in range(keys.shape[0]):  # weights, changes, and the sums of both and of the values
-                tile, moved = keys[number], values[number]
-                way = tile[(d + 1) * TILE :]
-                start = number * TILE
-                for i in range(b):
-                    query, along, gathered = blank, blank, empty
-                    for f in range(d):
-                        query = replaced(query, f, queries[first + i, f])
-                        along = replaced(along, f, d_queries[first + i, f])
-                    row, change = strip[i, start : start + TILE], changes[i, start : start + TILE]
-                    top_score = unordered(peaks[i])
+                        peak = max(peak, ordered(s))
+                    top = unordered(peak)
                     total, middle = 0.0, 0.0
-                    for j in range(min(TILE, stop[first + i] - start)):
-                        w = exp2(row[j] - top_score)
+                    for j in range(seen):  # weights, changes, and the sums of both and of the values
+                        w = exp2(row[j] - top)
                         s = 0.0
                         for f in range(d):
                             if dot:
@@ -98,29 +108,27 @@ def kernel(form: Form, d: int, d_v: int) -> Callable[..., None]:  # noqa: PLR091
                         middle += w * s
                         for c in range(d_v):
                             gathered = replaced(gathered, c, gathered[c] + w * moved[c * TILE + j])
-                    mass[i] += total
-                    mean[i] += middle
-                    for c in range(d_v):
-                        output[first + i, c] += gathered[c]
-            for i in range(b):
-                mean[i] /= mass[i]
-                output[first + i] /= mass[i]
-            for number in range(keys.shape[0]):  # covariances
-                moved, way = values[number, : d_v * TILE], values[number, d_v * TILE :]
-                start = number * TILE
-                for i in range(b):
-                    gathered = empty
-                    row, change = strip[i, start : start + TILE], changes[i, start : start + TILE]
-                    middle, left = mean[i], 0.0
-                    for j in range(min(TILE, stop[first + i] - start)):
+                    middle /= total
+                    gained, left = empty, 0.0
+                    for j in range(seen):  # covariances
                         w = row[j]
                         tilt = w * (change[j] - middle)
                         left += tilt
                         for c in range(d_v):
-                            more = w * way[c * TILE + j] + tilt * moved[c * TILE + j]
-                            gathered = replaced(gathered, c, gathered[c] + more)
+                            more = w * going[c * TILE + j] + tilt * moved[c * TILE + j]
+                            gained = replaced(gained, c, gained[c] + more)
+                    highest = max(tops[i], top)
+                    shrink, grow = exp2(tops[i] - highest), exp2(top - highest)
+                    old, new = mass[i] * shrink, total * grow
+                    share, away = new / (old + new), middle - mean[i]
                     for c in range(d_v):
-                        derivative[first + i, c] += gathered[c] - left * output[first + i, c]
+                        out = gathered[c] / total
+                        aside = out - output[first + i, c]
+                        here = grow * (gained[c] - left * out) + old * share * aside * away
+                        derivative[first + i, c] = shrink * derivative[first + i, c] + here
+                        output[first + i, c] += share * aside
+                    tops[i], mass[i] = highest, old + new
+                    mean[i] += share * away
             for i in range(b):
                 derivative[first + i] /= mass[i]
 
@@ -142,14 +150,86 @@ def narrow(
     slope = coefficient if pairs.form is Form.DOT else 2.0 * coefficient
 
     def run(rows: slice) -> None:
-        strip, changes = (np.zeros((ROWS, keys.shape[0] * TILE)) for _ in range(2))
         forward(
-            pairs.queries[rows], along[rows], keys, moved, coefficient * LOG2E, slope, visible[rows], strip, changes,
-            output[rows], derivative[rows],
+            pairs.queries[rows], along[rows], keys, moved, coefficient * LOG2E, slope, visible[rows], output[rows],
+            derivative[rows],
         )  # fmt: skip
 
     over_rows(run, m, m * n, grain=ROWS)
     return output, derivative
+
+
+@cache
+def wide_kernel(form: Form) -> Callable[..., None]:
+    """Return the compiled outputs and derivatives of any width.
+
+    It takes ``(queries (m, d), moving (m, e), keys, ways, heavy, added, values, both, factor, stop (m,), output
+    (m, d_v), derivative (m, d_v))`` and fills the last two. A score changes by the product of ``moving`` with ``ways``,
+    which come across as keys do, and by ``added``; ``values`` lie along the tiles, as do ``both``, values and then
+    their tangents.
+    """
+    dot = form is Form.DOT
+
+    def forward(
+        queries: Array, moving: Array, keys: Array, ways: Array, heavy: Array, added: Array, values: Array, both: Array,
+        factor: float, stop: Counts, output: Array, derivative: Array,
+    ) -> None:  # fmt: skip
+        tiles, length = heavy.shape
+        m, d_v = output.shape
+        width = keys.shape[3]
+        some, turning = np.zeros((HIGH, queries.shape[1])), np.zeros((HIGH, moving.shape[1]))
+        weights, changes = np.empty((HIGH, length)), np.empty((HIGH, length))
+        read, moved = np.empty((HIGH, both.shape[1] * width)), np.empty((HIGH, values.shape[1] * width))
+        peaks, mass, mean, left = np.empty(HIGH, np.int64), np.empty(HIGH), np.empty(HIGH), np.empty(HIGH)
+        tops, masses, means = np.full(m, -np.inf), np.zeros(m), np.zeros(m)
+        output[:], derivative[:] = 0.0, 0.0
+        for t in range(tiles):
+            for first in range(0, m, HIGH):
+                b = min(HIGH, m - first)
+                strips = (b + STRIP - 1) // STRIP * STRIP
+                here = slice(first, first + b)
+                seen = np.minimum(stop[here] - t * length, length)
+                number = seen.max()
+                if number <= 0:
+                    continue
+                some[:b], turning[:b] = queries[here], moving[here]
+                peaks[:], mass[:], mean[:], left[:] = LOWEST, 0.0, 0.0, 0.0
+                fill(dot, some[:strips], keys[t], heavy[t], factor, number, weights)
+                raise_peaks(weights, seen, peaks)
+                multiply(turning[:strips], ways[t], turning.shape[1], (number + width - 1) // width, changes)
+                for i in range(b):
+                    for j in range(number):
+                        changes[i, j] += added[t, j]
+                weigh(weights, changes, seen, peaks, mass, mean)
+                for i in range(b):
+                    if seen[i] > 0:
+                        mean[i] /= mass[i]
+                tilt(weights, changes, seen, mean, left)
+                multiply(weights[:strips], both[t], number, both.shape[1], read)
+                multiply(changes[:strips], values[t], number, values.shape[1], moved)
+                for i in range(b):
+                    if seen[i] <= 0:
+                        continue
+                    k = first + i
+                    top = unordered(peaks[i])
+                    before = tops[k]
+                    tops[k] = max(before, top)
+                    shrink, grow = exp2(before - tops[k]), exp2(top - tops[k])
+                    old, new = masses[k] * shrink, mass[i] * grow
+                    share = new / (old + new)
+                    away = mean[i] - means[k]
+                    for c in range(d_v):
+                        out = read[i, c] / mass[i]
+                        apart = out - output[k, c]
+                        more = read[i, d_v + c] + (moved[i, c] - left[i] * out)
+                        derivative[k, c] = derivative[k, c] * shrink + more * grow + old * share * apart * away
+                        output[k, c] += share * apart
+                    means[k] += share * away
+                    masses[k] = old + new
+        for i in range(m):
+            derivative[i] /= masses[i]
+
+    return njit(forward, sums=True)
 
 
 def wide(
@@ -161,33 +241,26 @@ def wide(
     that less :math:`2c \langle k, \dot k \rangle`, and by what belongs to the query alone, which no covariance sees.
     """
     m, n = visible.size, values.shape[0]
-    along, d_keys, d_values, added = tangents
+    ahead, d_keys, d_values, added = tangents
+    factor = in_base_two(pairs.coefficients)
+    queries = pairs.queries * factor if pairs.form is Form.DOT else pairs.queries
     middle = middle_of(pairs)
     apart = pairs.keys - middle
     slope = float(pairs.coefficients[0]) * (1.0 if pairs.form is Form.DOT else 2.0)
-    right = columns(np.concatenate([apart, d_keys], axis=1))
-    keys, heavy = columns(pairs.keys), log_weights * LOG2E
+    moving = np.concatenate([ahead, pairs.queries - middle], axis=1) * slope
     if pairs.form is Form.DISTANCE:
         added = added - slope * np.einsum("jf,jf->j", apart, d_keys)
+    keys, ways = across(pairs.keys), across(np.concatenate([apart, d_keys], axis=1))
+    heavy, more = along_keys(log_weights * LOG2E), along_keys(added)
+    moved, both = along(values), along(np.concatenate([values, d_values], axis=1))
+    forward = wide_kernel(pairs.form)
     output, derivative = np.empty((m, values.shape[1])), np.empty((m, values.shape[1]))
-    size = height(n)
 
-    def run(some: slice) -> None:
-        strip, mass, left = np.empty((2 * size, n)), np.empty((size, 1)), np.empty((size, 1))
-        for start in range(some.start, some.stop, size):
-            rows = slice(start, min(start + size, some.stop))
-            seen = visible[rows]
-            b, most = seen.size, int(seen.max())
-            both = strip[: 2 * b, :most]
-            fill(pairs, rows, keys[:, :most], heavy[:most], both[:b])
-            moving = np.concatenate([along[rows], pairs.queries[rows] - middle], axis=1) * slope
-            np.matmul(moving, right[:, :most], out=both[b:])
-            both[b:] += added[:most]
-            tilt(both[:b], both[b:], seen, mass[:, 0], left[:, 0])
-            read = both @ values[:most]
-            output[rows] = read[:b] / mass[:b]
-            derivative[rows] = (both[:b] @ d_values[:most] + (read[b:] - left[:b] * output[rows])) / mass[:b]
+    def run(rows: slice) -> None:
+        forward(
+            queries[rows], moving[rows], keys, ways, heavy, more, moved, both, factor, visible[rows], output[rows],
+            derivative[rows],
+        )  # fmt: skip
 
-    with quiet_blas():
-        over_rows(run, m, m * n, grain=size)
+    over_rows(run, m, m * n, grain=HIGH)
     return output, derivative
