@@ -102,13 +102,25 @@ def attention(
     relative = np.divide(columns - centre, half, out=np.zeros_like(columns), where=half > 0.0)
     try:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"), quiet_blas():
-            sums = _Sums(Plan(pairs, relative.shape[0] + 1, added, accuracy), np.ascontiguousarray(relative.T))
+            near, away = _moved(pairs)
+            sums = _Sums(Plan(near, relative.shape[0] + 1, added, accuracy), np.ascontiguousarray(relative.T))
             over_rows(sums.run, len(sums.errors), pairs.queries.shape[0] * _WORTH)
+            log_partition = sums.log_partition + away
+            dense.demand_finite("score", log_partition)
     except (ValueError, OverflowError):  # an overflow; the dense method names the query
         exact = dense.attention(pairs, values, log_weights=log_weights)
         return AttentionResult(exact.output, exact.log_partition, "cells", 0.0)
     output = np.ascontiguousarray((centre + half * sums.output.T).T)
-    return AttentionResult(output, sums.log_partition, "cells", float(sums.errors.max()))
+    return AttentionResult(output, log_partition, "cells", float(sums.errors.max()))
+
+
+def _moved(pairs: Pairs) -> tuple[Pairs, Array]:
+    """Return pairs of which the keys of products are around zero, and what is missing in each query's scores."""
+    if pairs.form is not Form.DOT:
+        return pairs, np.zeros(1)
+    corner = np.clip(0.0, pairs.keys.min(axis=0), pairs.keys.max(axis=0))
+    keys = np.ascontiguousarray(pairs.keys - corner)
+    return pairs._replace(keys=keys), float(pairs.coefficients[0]) * (pairs.queries @ corner)
 
 
 class _Sums:
@@ -171,8 +183,10 @@ class _Sums:
                 total[:, 1:] += scale[:, np.newaxis] * part[0]
             mass = total[:, 0]
             output, log_partition = total[:, 1:] / mass[:, np.newaxis], unit + np.log(mass)
-        lost = view.lost + np.exp(np.minimum(cell.before - unit, 700.0))
-        bound = 2.0 * float(np.where(mass > lost, lost / (mass - lost), np.inf).max())
+        rounds = plan.rounds(cell)
+        lost = (view.lost + np.exp(np.minimum(cell.before - unit, 700.0))) * np.exp(rounds)
+        held = (mass > lost) & (mass < np.inf)
+        bound = 2.0 * float(np.where(held, lost / (mass - lost), np.inf).max())
         if not bound <= plan.accuracy:
             output, log_partition = self._exact(cell.rows, np.arange(len(plan.points)))
             bound = 0.0
@@ -267,7 +281,7 @@ def cost(pairs: Pairs, m: int, n: int, d_v: int, accuracy: float) -> float:
         return math.inf
     few = [np.ascontiguousarray(cloud[:: 1 + len(cloud) // _FEW]) for cloud in (pairs.queries, pairs.keys)]
     stands = m / len(few[0]), n / len(few[1])
-    part = Pairs(pairs.form, few[0], few[1], pairs.coefficients)
+    part = _moved(Pairs(pairs.form, few[0], few[1], pairs.coefficients))[0]
     try:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"), quiet_blas():
             return Plan(part, d_v + 1, np.zeros(len(few[1])), accuracy, stands).work()

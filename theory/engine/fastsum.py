@@ -173,7 +173,7 @@ def _sums(
     pairs: Pairs, relative: Array, added: Array, known: _Known, eps: float, threshold: float, accuracy: float
 ) -> _Sums:
     """Compute all rows by Fourier sums and tell which are faint, below the threshold in units of the peak."""
-    series, tilted, rise = _series(pairs, added, known.pilots, eps)
+    series, tilted, rise = _series(pairs, added, known.pilots, eps, threshold)
     lost = _POSITION * max(kernel.size // 2 for kernel in series.coefficients)
     if lost > accuracy:
         raise ValueError(f"method: expected a kernel far wider than rounded positions, got a share of {lost:.1g} lost")
@@ -255,12 +255,14 @@ def _tolerance(accuracy: float) -> float:
     return max(_FINEST, _SHARE * accuracy)
 
 
-def _series(pairs: Pairs, added: Array, pilots: gauge.Pilots, eps: float) -> tuple[spectrum.Series, Array, Array]:
+def _series(
+    pairs: Pairs, added: Array, pilots: gauge.Pilots, eps: float, threshold: float
+) -> tuple[spectrum.Series, Array, Array]:
     """Return the Fourier series, the log-weights that go with it, and what they add to the log-partition."""
     if pairs.form is Form.TORUS:
         series = spectrum.circle(pairs.queries, pairs.keys, 2.0 * float(pairs.coefficients[0]), eps / 8.0)
         return series, added, np.zeros(pairs.queries.shape[0])
-    found = gauge.choose(pairs, added, pilots, eps / 8.0)
+    found = gauge.choose(pairs, added, pilots, eps / 8.0, faint=threshold)
     return spectrum.line(found.queries, found.keys, eps / 8.0), added + found.tilt, found.rise
 
 
