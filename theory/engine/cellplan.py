@@ -22,7 +22,7 @@ NONE, QUERIES, KEYS, BOTH = range(4)
 _REACH = 0.8  # measured: half the widest side, in widths of the kernel
 _LEAST = 8  # measured: points of a box that is not cut again
 _MOST = 1 << 14  # chosen: boxes of a cloud, about
-_HIGH = 1e3  # chosen: terms of a sum may be so much larger than its least value
+HIGH = 1e3  # chosen: terms of a sum may be so much larger than its least value
 _EXCESS = 1e3  # chosen: exponents may be so much larger than scores before they cancel
 _PAIR, _NODE, _WAVE = 1.0, 0.2, 10.0  # measured: nanoseconds of a pair, of a sum at a node, of an exponential
 _CELL, _BOUND, _TOKEN = 6e5, 30.0, 2e3  # measured: nanoseconds of a cell, of a pair of boxes and axis, of a token
@@ -61,6 +61,8 @@ class View(NamedTuple):
     """what boxes that are not read bring at most"""
     lost: float
     """the same with what interpolation misses"""
+    peak: float
+    """what boxes that are interpolated bring at most"""
     work: float
     """a guess, in nanoseconds"""
 
@@ -280,7 +282,7 @@ class Plan:
         times = np.stack([number * sizes, sizes, np.full(near.size, number), np.ones(near.size)])
         work = self.costs[:, np.newaxis] * times
         work[QUERIES:][errors[QUERIES:] > self.accuracy / (4.0 * max(near.size, 1))] = np.inf
-        work[QUERIES:, peaks > _HIGH] = np.inf
+        work[QUERIES:, peaks > HIGH] = np.inf
         work[KEYS:, ~k.large[near]] = np.inf
         work[QUERIES:, ~(self._excess(cell, near) <= _EXCESS)] = np.inf
         if number < self.least:
@@ -288,7 +290,8 @@ class Plan:
         modes = np.argmin(work, axis=0)
         every = np.arange(near.size)
         lost = dropped + float(errors[modes, every].sum())
-        return View(near, modes, a, b, constant, dropped, lost, float(work[modes, every].sum()))
+        peak = float(peaks[modes != NONE].sum())
+        return View(near, modes, a, b, constant, dropped, lost, peak, float(work[modes, every].sum()))
 
     def rounds(self, cell: Cell) -> float:
         """Return what rounding may change in the logarithm of the unit of any query of a cell."""

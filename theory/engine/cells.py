@@ -41,8 +41,19 @@ Values are taken about the middle of their range, in units of half of it, so tha
           |\delta \log P| \le -\log\Bigl(1 - \frac\eta{\tilde P}\Bigr) .
 
 That is what is reported. Which pairs of boxes are interpolated is chosen so that it keeps the promise, and a cell that
-fails all the same is computed over all keys. The bound is one of truncation; rounding is that of the exponents, as for
-every method, and of sums whose terms are at most ``_HIGH`` times larger than the result.
+fails all the same is computed over all keys.
+
+**Rounding.** What is not read must be small however :math:`U` and the units of the rows are rounded. Every operation is
+off by :math:`u` of its result, and no result on the way to either is larger than the sum of the sizes of its terms, with
+the distances between tokens of both boxes or the sizes of tokens for those of scores: :math:`U` is raised, and the loss
+of a row multiplied by the exponential, by :math:`8 (d + 8) u` of that sum. A wide cell of queries far from its own
+centre, where this is no longer small, therefore reads every key.
+
+The rest is not in the bound, as for every method: the exponents, of which terms exceed the scores themselves by at most
+``_EXCESS`` where a pair of boxes is interpolated, and by nothing where it is not; keys of products are taken around
+zero first. And sums: interpolated boxes bring a row at most :math:`\sum e^U \le` ``HIGH`` times its mass, or the cell is
+computed over all keys, and with :math:`\kappa u` of one axis (:mod:`theory.engine.chebyshev`) that is off to first
+order by at most :math:`2 d \kappa \Lambda^{2d - 1} u \sum e^U`.
 """
 
 from __future__ import annotations
@@ -53,7 +64,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.engine import chebyshev, dense, spectrum
-from theory.engine.cellplan import BOTH, KEYS, NONE, QUERIES, Cell, Plan, View
+from theory.engine.cellplan import BOTH, HIGH, KEYS, NONE, QUERIES, Cell, Plan, View
 from theory.engine.demands import demand
 from theory.engine.pairs import Array, AttentionResult, Form, Pairs
 from theory.engine.threads import over_rows, quiet_blas
@@ -185,7 +196,7 @@ class _Sums:
             output, log_partition = total[:, 1:] / mass[:, np.newaxis], unit + np.log(mass)
         rounds = plan.rounds(cell)
         lost = (view.lost + np.exp(np.minimum(cell.before - unit, 700.0))) * np.exp(rounds)
-        held = (mass > lost) & (mass < np.inf)
+        held = (mass > lost) & (mass < np.inf) & (view.peak <= HIGH * mass)
         bound = 2.0 * float(np.where(held, lost / (mass - lost), np.inf).max())
         if not bound <= plan.accuracy:
             output, log_partition = self._exact(cell.rows, np.arange(len(plan.points)))
