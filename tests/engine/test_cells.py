@@ -349,7 +349,8 @@ def test_what_boxes_bring_at_most_is_rounded_upward(form, monkeypatch):
         scores = keys @ query if form is Form.DOT else -np.square(keys - query).sum(axis=1)
         beyond = seen[-1] - (scores + np.log(plan.keys.boxes.sizes.astype(np.longdouble)) - unit)
         assert (beyond >= 0.0).all()
-        assert (beyond <= 2e-14 * (np.abs(scores) + abs(cell.level) + 10.0)).all()
+        sizes = np.abs(keys) @ np.abs(query) if form is Form.DOT else np.abs(scores)
+        assert (beyond <= 2e-14 * (sizes + abs(cell.level) + 10.0)).all()
 
 
 @pytest.mark.parametrize(("away", "apart"), [(0.0, 1e-6), (1.0, 1e-6), (1e4, 1.0)])

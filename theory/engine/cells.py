@@ -43,16 +43,16 @@ Values are taken about the middle of their range, in units of half of it, so tha
 That is what is reported. Which pairs of boxes are interpolated is chosen so that it keeps the promise, and a cell that
 fails all the same is computed over all keys.
 
-**Rounding.** What is not read must be small however :math:`U` and the units of the rows are rounded. Every operation is
-off by :math:`u` of its result, and no result on the way to either is larger than the sum of the sizes of its terms, with
-the distances between tokens of both boxes or the sizes of tokens for those of scores: :math:`U` is raised, and the loss
-of a row multiplied by the exponential, by :math:`8 (d + 8) u` of that sum. A wide cell of queries far from its own
-centre, where this is no longer small, therefore reads every key.
+**Rounding.** What is not read must be small however :math:`U` and the units of the rows are rounded. Every operation
+is off by :math:`u` of its result, and no result on the way to either is larger than the sum of the sizes of its terms,
+with the largest distances between tokens of both boxes, or sizes of tokens, for those of scores: by
+:math:`8 (d + 8) u` of that sum :math:`U` is raised, and the logarithm of what a row loses. Where this is no longer
+small, for queries in a very wide cell, every key is read.
 
 The rest is not in the bound, as for every method: the exponents, of which terms exceed the scores themselves by at most
 ``_EXCESS`` where a pair of boxes is interpolated, and by nothing where it is not; keys of products are taken around
-zero first. And sums: interpolated boxes bring a row at most :math:`\sum e^U \le` ``HIGH`` times its mass, or the cell is
-computed over all keys, and with :math:`\kappa u` of one axis (:mod:`theory.engine.chebyshev`) that is off to first
+zero first. And sums: interpolated boxes bring a row at most :math:`\sum e^U \le` ``HIGH`` times its mass, or the cell
+is computed over all keys, and with :math:`\kappa u` of one axis (:mod:`theory.engine.chebyshev`) that is off to first
 order by at most :math:`2 d \kappa \Lambda^{2d - 1} u \sum e^U`.
 """
 
