@@ -296,7 +296,8 @@ class Plan:
     def rounds(self, cell: Cell) -> float:
         """Return what rounding may change in the logarithm of the unit of any query of a cell."""
         size = abs(cell.level) + float(cell.half @ np.abs(cell.slope))
-        return self._rounded * (size + (0.5 * self.beta * float(cell.half @ cell.half) if self.distance else 0.0))
+        size += 0.5 * self.beta * float(cell.half @ cell.half) if self.distance else 0.0
+        return float(self._rounded * size)
 
     def _slack(self, cell: Cell) -> Array:
         """Return what rounding may take from the logarithms of what near boxes of keys bring at most."""
@@ -308,7 +309,8 @@ class Plan:
         else:
             sizes = (np.abs(cell.centre) + cell.half) @ reaches
         own = abs(cell.level) + float(cell.half @ np.abs(cell.slope))
-        return self._rounded * (abs(self.beta) * sizes + k.own[cell.near] + own)
+        slack: Array = self._rounded * (abs(self.beta) * sizes + k.own[cell.near] + own)
+        return slack
 
     def _excess(self, cell: Cell, near: NDArray[np.int64]) -> Array:
         """Bound by how much terms of an exponent exceed the score, as tokens are taken less their centres."""
