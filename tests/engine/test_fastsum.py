@@ -390,6 +390,31 @@ def test_cost():
         assert fastsum.cost(pairs, 3, 3, 1, accuracy) == math.inf
 
 
+def test_gauges_leave_few_rows_faint():
+    """The gauge that serves the faintest row best may leave all others faint; most rows count more."""
+    rng = stream("tests.fastsum.few", 0)
+    keys = rng.normal(size=(3000, 3))
+    queries = keys.copy()
+    queries[:300] *= 4.0
+    pairs, added = pairs_of(Form.DISTANCE, queries, keys, 0.5), np.zeros(3000)
+    known = fastsum._known(pairs, keys, added)
+    eps = fastsum._tolerance(1e-12)
+    threshold = fastsum._threshold(1e-12, eps)
+    relative = np.ones((1, 3000))
+    assert fastsum._sums(pairs, relative, added, known, eps, threshold, 1e-12).faint.mean() < 0.5
+
+
+def test_faint_rows_are_guessed():
+    rng = stream("tests.fastsum.guess", 0)
+    keys = rng.normal(size=(3000, 2))
+    tight = pairs_of(Form.DISTANCE, 0.1 * keys, 0.1 * keys, 1.0)
+    wide = pairs_of(Form.DISTANCE, np.concatenate([keys[:1500], 0.1 + 2.5 * keys[1500:]]), keys, 1.0)
+    eps = fastsum._tolerance(1e-12)
+    assert fastsum._faint_share(tight, 1e-12, eps) == 0.0
+    assert fastsum._faint_share(wide, 1e-12, eps) > 0.1
+    assert fastsum.cost(wide, 3000, 3000, 2, 1e-12) - fastsum.cost(tight, 3000, 3000, 2, 1e-12) > 0.1 * 3000**2
+
+
 def test_noise_of_the_transform():
     """The measured constant: a unit of mass here and there, and the field between, which is known."""
     rng = stream("tests.fastsum.noise", 0)

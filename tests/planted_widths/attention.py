@@ -7,6 +7,9 @@ ENERGY = "tests/attention/test_sinkhorn.py::test_the_energy_of_two_keys"
 PLACES = "tests/engine/test_cells.py::test_places_leave_nothing_to_bound"
 UNREAD = "tests/engine/test_cells.py::test_what_is_not_read_is_paid_for"
 BEFORE = "tests/engine/test_cells.py::test_what_a_wider_cell_left_out_is_added"
+UPWARD = "tests/engine/test_cells.py::test_what_boxes_bring_at_most_is_rounded_upward"
+WIDE = "tests/engine/test_cells.py::test_wide_boxes_round_no_more_than_scores"
+FAILS = "tests/engine/test_cells.py::test_a_cell_that_fails_is_computed_over_all_keys"
 WAYS = "tests/engine/test_cells.py::test_all_ways_of_summing_agree"
 WIDE = "tests/engine/test_jacobian.py::test_wide_products_over_many_tiles_and_strips"
 
@@ -25,8 +28,12 @@ WIDTHS = [
     ("unread-understated", PLACES, "engine/cellplan.py", "lost = dropped + float(", "lost = 0.99 * dropped + float("),
     ("corners-not-looked-at", UNREAD, "engine/cellplan.py", "high = constant + np.maximum(",
      "high = constant + 0.5 * np.maximum("),
+    ("exponents-not-rounded-upward", UPWARD, "engine/cellplan.py", "self._rounded = 8.0 *", "self._rounded = 0.0 *"),
+    ("wide-boxes-interpolated", WIDE, "engine/cellplan.py", "_EXCESS = 1e3 ", "_EXCESS = 1e30 "),
+    ("overflown-masses-taken", FAILS, "engine/cells.py",
+     "(mass < np.inf) & (view.peak <= HIGH * mass)", "(mass > 0.0)"),
     ("halved-cells-forget", BEFORE, "engine/cells.py",
-     "lost = view.lost + np.exp(", "lost = view.lost + 0.0 * np.exp("),
+     "lost = (view.lost + np.exp(", "lost = (view.lost + 0.0 * np.exp("),
     ("gauge-not-undone", WAYS, "engine/cells.py",
      "unit + np.log(mass)", "unit + np.log(mass) - x @ cell.slope"),
     ("interpolation-understated", "tests/engine/test_cells.py::test_interpolation_is_within_its_bound",

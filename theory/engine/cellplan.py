@@ -22,7 +22,8 @@ NONE, QUERIES, KEYS, BOTH = range(4)
 _REACH = 0.8  # measured: half the widest side, in widths of the kernel
 _LEAST = 8  # measured: points of a box that is not cut again
 _MOST = 1 << 14  # chosen: boxes of a cloud, about
-_HIGH = 1e3  # chosen: terms of a sum may be so much larger than its least value
+HIGH = 1e3  # chosen: terms of a sum may be so much larger than its least value
+_EXCESS = 1e3  # chosen: exponents may be so much larger than scores before they cancel
 _PAIR, _NODE, _WAVE = 1.0, 0.2, 10.0  # measured: nanoseconds of a pair, of a sum at a node, of an exponential
 _CELL, _BOUND, _TOKEN = 6e5, 30.0, 2e3  # measured: nanoseconds of a cell, of a pair of boxes and axis, of a token
 _SPLIT = 2e6  # measured: pairs above which a wide cell is halved
@@ -60,6 +61,8 @@ class View(NamedTuple):
     """what boxes that are not read bring at most"""
     lost: float
     """the same with what interpolation misses"""
+    peak: float
+    """what boxes that are interpolated bring at most"""
     work: float
     """a guess, in nanoseconds"""
 
@@ -78,6 +81,10 @@ class _Keys(NamedTuple):
     """shape (b, d), less the centre"""
     large: NDArray[np.bool_]
     """shape (b,): which may be interpolated"""
+    reaches: Array
+    """shape (d, b): sizes of distances between tokens of the box, or of the tokens if scores are products"""
+    own: Array
+    """shape (b,): sizes of levels and slopes"""
 
 
 class Plan:
@@ -107,6 +114,7 @@ class Plan:
         self.beta = (2.0 if self.distance else 1.0) * float(pairs.coefficients[0])
         self.d = pairs.queries.shape[1]
         self.p = _degree(accuracy)
+        self._rounded = 8.0 * (self.d + 8) * 2.0**-53
         nodes = columns * self.p**self.d
         one_side = _NODE * nodes + _WAVE * self.p * self.d
         self.costs = np.array([_PAIR, one_side, one_side, _NODE * nodes * self.p * self.d])
@@ -153,7 +161,10 @@ class Plan:
         laws /= np.repeat(masses, found.sizes)
         means = np.add.reduceat(laws[:, np.newaxis] * self.y, found.starts[:-1])
         large = self.stands[1] * found.sizes >= self.least
-        return _Keys(found, slopes, tops + np.log(masses), laws, means, large)
+        levels = tops + np.log(masses)
+        reaches = (found.halves if self.distance else np.abs(found.centres) + found.halves).T
+        own = np.abs(levels) + (np.abs(slopes) * found.halves.T).sum(axis=0)
+        return _Keys(found, slopes, levels, laws, means, large, np.ascontiguousarray(reaches), own)
 
     def _gauges(self) -> tuple[Array, Array]:
         """Return levels (b,) and slopes (d, b) of the boxes of queries, from masses and means of the boxes of keys."""
@@ -203,7 +214,8 @@ class Plan:
         axis = int(np.argmax(cell.half))
         x = self.pairs.queries[cell.rows]
         with np.errstate(divide="ignore"):
-            before = np.logaddexp(cell.before, self.unit(cell, x - cell.centre) + np.log(view.dropped))
+            dropped = np.log(view.dropped) + self.rounds(cell)
+            before = np.logaddexp(cell.before, self.unit(cell, x - cell.centre) + dropped)
         low = x[:, axis] <= cell.centre[axis]
         parts = []
         for chosen in (low, ~low):
@@ -254,12 +266,14 @@ class Plan:
         half, wide = cell.half[:, np.newaxis], k.boxes.halves[cell.near].T
         tilt, turn = half * a, self.beta * half
         high = constant + np.maximum(tilt + wide * np.abs(b + turn), wide * np.abs(b - turn) - tilt).sum(axis=0)
+        slack = self._slack(cell)
+        high += slack
         kept, dropped = _choice(high, cell.share * self.accuracy)
         near = cell.near[kept]
         a, b, constant, wide = a[:, kept], b[:, kept], constant[kept], wide[:, kept]
         peaks = np.exp(high[kept])
-        here = chebyshev.share(half * (np.abs(a) + abs(self.beta) * wide), self.p)
-        there = chebyshev.share(wide * (np.abs(b) + abs(self.beta) * half), self.p)
+        here = chebyshev.share(half * (np.abs(a) + abs(self.beta) * wide) + slack[kept], self.p)
+        there = chebyshev.share(wide * (np.abs(b) + abs(self.beta) * half) + slack[kept], self.p)
         errors = np.zeros((4, near.size))
         errors[QUERIES] = peaks * np.expm1(np.log1p(here).sum(axis=0))
         errors[KEYS] = peaks * np.expm1(np.log1p(there).sum(axis=0))
@@ -268,14 +282,42 @@ class Plan:
         times = np.stack([number * sizes, sizes, np.full(near.size, number), np.ones(near.size)])
         work = self.costs[:, np.newaxis] * times
         work[QUERIES:][errors[QUERIES:] > self.accuracy / (4.0 * max(near.size, 1))] = np.inf
-        work[QUERIES:, peaks > _HIGH] = np.inf
+        work[QUERIES:, peaks > HIGH] = np.inf
         work[KEYS:, ~k.large[near]] = np.inf
+        work[QUERIES:, ~(self._excess(cell, near) <= _EXCESS)] = np.inf
         if number < self.least:
             work[[QUERIES, BOTH]] = np.inf
         modes = np.argmin(work, axis=0)
         every = np.arange(near.size)
         lost = dropped + float(errors[modes, every].sum())
-        return View(near, modes, a, b, constant, dropped, lost, float(work[modes, every].sum()))
+        peak = float(peaks[modes != NONE].sum())
+        return View(near, modes, a, b, constant, dropped, lost, peak, float(work[modes, every].sum()))
+
+    def rounds(self, cell: Cell) -> float:
+        """Return what rounding may change in the logarithm of the unit of any query of a cell."""
+        size = abs(cell.level) + float(cell.half @ np.abs(cell.slope))
+        size += 0.5 * self.beta * float(cell.half @ cell.half) if self.distance else 0.0
+        return float(self._rounded * size)
+
+    def _slack(self, cell: Cell) -> Array:
+        """Return what rounding may take from the logarithms of what near boxes of keys bring at most."""
+        k = self.keys
+        reaches = k.reaches[:, cell.near]
+        if self.distance:
+            away = np.abs(k.boxes.centres[cell.near].T - cell.centre[:, np.newaxis])
+            sizes = np.square(away + cell.half[:, np.newaxis] + reaches).sum(axis=0)
+        else:
+            sizes = (np.abs(cell.centre) + cell.half) @ reaches
+        own = abs(cell.level) + float(cell.half @ np.abs(cell.slope))
+        slack: Array = self._rounded * (abs(self.beta) * sizes + k.own[cell.near] + own)
+        return slack
+
+    def _excess(self, cell: Cell, near: NDArray[np.int64]) -> Array:
+        """Bound by how much terms of an exponent exceed the score, as tokens are taken less their centres."""
+        reaches = self.keys.reaches[:, near]
+        if self.distance:
+            return np.asarray(self.beta * (np.square(reaches).sum(axis=0) + float(cell.half @ cell.half)))
+        return np.maximum(abs(self.beta) * (cell.half @ reaches), float(cell.half @ np.abs(cell.slope)))
 
     def work(self) -> float:
         """Guess the nanoseconds of all rows from those of a few cells."""

@@ -41,8 +41,19 @@ Values are taken about the middle of their range, in units of half of it, so tha
           |\delta \log P| \le -\log\Bigl(1 - \frac\eta{\tilde P}\Bigr) .
 
 That is what is reported. Which pairs of boxes are interpolated is chosen so that it keeps the promise, and a cell that
-fails all the same is computed over all keys. The bound is one of truncation; rounding is that of the exponents, as for
-every method, and of sums whose terms are at most ``_HIGH`` times larger than the result.
+fails all the same is computed over all keys.
+
+**Rounding.** What is not read must be small however :math:`U` and the units of the rows are rounded. Every operation
+is off by :math:`u` of its result, and no result on the way to either is larger than the sum of the sizes of its terms,
+with the largest distances between tokens of both boxes, or sizes of tokens, for those of scores: by
+:math:`8 (d + 8) u` of that sum :math:`U` is raised, and the logarithm of what a row loses. Where this is no longer
+small, for queries in a very wide cell, every key is read.
+
+The rest is not in the bound, as for every method: the exponents, of which terms exceed the scores themselves by at most
+``_EXCESS`` where a pair of boxes is interpolated, and by nothing where it is not; keys of products are taken around
+zero first. And sums: interpolated boxes bring a row at most :math:`\sum e^U \le` ``HIGH`` times its mass, or the cell
+is computed over all keys, and with :math:`\kappa u` of one axis (:mod:`theory.engine.chebyshev`) that is off to first
+order by at most :math:`2 d \kappa \Lambda^{2d - 1} u \sum e^U`.
 """
 
 from __future__ import annotations
@@ -53,7 +64,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.engine import chebyshev, dense, spectrum
-from theory.engine.cellplan import BOTH, KEYS, NONE, QUERIES, Cell, Plan, View
+from theory.engine.cellplan import BOTH, HIGH, KEYS, NONE, QUERIES, Cell, Plan, View
 from theory.engine.demands import demand
 from theory.engine.pairs import Array, AttentionResult, Form, Pairs
 from theory.engine.threads import over_rows, quiet_blas
@@ -102,13 +113,25 @@ def attention(
     relative = np.divide(columns - centre, half, out=np.zeros_like(columns), where=half > 0.0)
     try:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"), quiet_blas():
-            sums = _Sums(Plan(pairs, relative.shape[0] + 1, added, accuracy), np.ascontiguousarray(relative.T))
+            near, away = _moved(pairs)
+            sums = _Sums(Plan(near, relative.shape[0] + 1, added, accuracy), np.ascontiguousarray(relative.T))
             over_rows(sums.run, len(sums.errors), pairs.queries.shape[0] * _WORTH)
+            log_partition = sums.log_partition + away
+            dense.demand_finite("score", log_partition)
     except (ValueError, OverflowError):  # an overflow; the dense method names the query
         exact = dense.attention(pairs, values, log_weights=log_weights)
         return AttentionResult(exact.output, exact.log_partition, "cells", 0.0)
     output = np.ascontiguousarray((centre + half * sums.output.T).T)
-    return AttentionResult(output, sums.log_partition, "cells", float(sums.errors.max()))
+    return AttentionResult(output, log_partition, "cells", float(sums.errors.max()))
+
+
+def _moved(pairs: Pairs) -> tuple[Pairs, Array]:
+    """Return pairs of which the keys of products are around zero, and what is missing in each query's scores."""
+    if pairs.form is not Form.DOT:
+        return pairs, np.zeros(1)
+    corner = np.clip(0.0, pairs.keys.min(axis=0), pairs.keys.max(axis=0))
+    keys = np.ascontiguousarray(pairs.keys - corner)
+    return pairs._replace(keys=keys), float(pairs.coefficients[0]) * (pairs.queries @ corner)
 
 
 class _Sums:
@@ -171,8 +194,10 @@ class _Sums:
                 total[:, 1:] += scale[:, np.newaxis] * part[0]
             mass = total[:, 0]
             output, log_partition = total[:, 1:] / mass[:, np.newaxis], unit + np.log(mass)
-        lost = view.lost + np.exp(np.minimum(cell.before - unit, 700.0))
-        bound = 2.0 * float(np.where(mass > lost, lost / (mass - lost), np.inf).max())
+        rounds = plan.rounds(cell)
+        lost = (view.lost + np.exp(np.minimum(cell.before - unit, 700.0))) * np.exp(rounds)
+        held = (mass > lost) & (mass < np.inf) & (view.peak <= HIGH * mass)
+        bound = 2.0 * float(np.where(held, lost / (mass - lost), np.inf).max())
         if not bound <= plan.accuracy:
             output, log_partition = self._exact(cell.rows, np.arange(len(plan.points)))
             bound = 0.0
@@ -267,7 +292,7 @@ def cost(pairs: Pairs, m: int, n: int, d_v: int, accuracy: float) -> float:
         return math.inf
     few = [np.ascontiguousarray(cloud[:: 1 + len(cloud) // _FEW]) for cloud in (pairs.queries, pairs.keys)]
     stands = m / len(few[0]), n / len(few[1])
-    part = Pairs(pairs.form, few[0], few[1], pairs.coefficients)
+    part = _moved(Pairs(pairs.form, few[0], few[1], pairs.coefficients))[0]
     try:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"), quiet_blas():
             return Plan(part, d_v + 1, np.zeros(len(few[1])), accuracy, stands).work()

@@ -107,7 +107,7 @@ def attention(
     known = _known(pairs, values, added)
     reached = math.inf
     for eps, caution in ((_tolerance(accuracy), 1.0), (_FINEST, 16.0)):
-        threshold = min(caution * (2.0 / accuracy + 2.0) * _NOISE * eps, 0.5)  # at 1, every row would be faint
+        threshold = min(caution * _threshold(accuracy, eps), 0.5)  # at 1, every row would be faint
         found = _sums(pairs, relative, added, known, eps, threshold, accuracy)
         output = np.ascontiguousarray((centre + half * found.output).T)
         log_partition = found.log_partition
@@ -173,7 +173,7 @@ def _sums(
     pairs: Pairs, relative: Array, added: Array, known: _Known, eps: float, threshold: float, accuracy: float
 ) -> _Sums:
     """Compute all rows by Fourier sums and tell which are faint, below the threshold in units of the peak."""
-    series, tilted, rise = _series(pairs, added, known.pilots, eps)
+    series, tilted, rise = _series(pairs, added, known.pilots, eps, threshold)
     lost = _POSITION * max(kernel.size // 2 for kernel in series.coefficients)
     if lost > accuracy:
         raise ValueError(f"method: expected a kernel far wider than rounded positions, got a share of {lost:.1g} lost")
@@ -211,7 +211,8 @@ def _part(pairs: Pairs, rows: NDArray[np.int64]) -> Pairs:
 def cost(pairs: Pairs, m: int, n: int, d_v: int, accuracy: float) -> float:
     """Return the work of :func:`attention` in pairs of the dense method, to compare with ``m * n``.
 
-    A guess from above for most clouds: the plain gauge is assumed, and no faint rows. The constants are measured.
+    A guess from above for most clouds: the plain gauge is assumed. Distances are guessed to have as many faint rows as
+    ``CHECKED`` rows have, products none. The constants are measured.
 
     Parameters
     ----------
@@ -248,19 +249,37 @@ def cost(pairs: Pairs, m: int, n: int, d_v: int, accuracy: float) -> float:
     width = 1.0 - math.log10(eps)  # the transform spreads a point over that many cells per axis
     transforms = (d_v + 2) // 2
     each = _POINT + _SPREAD * transforms * width**d
-    return float((m + n) * each + _GRID * transforms * points * math.log2(points) + _ROW * (CHECKED + 2 * _PILOTS) * n)
+    sums = (m + n) * each + _GRID * transforms * points * math.log2(points) + _ROW * (CHECKED + 2 * _PILOTS) * n
+    faint = _faint_share(pairs, accuracy, eps) if pairs.form is Form.DISTANCE else 0.0
+    if faint * m * n > _FEW:
+        return float(sums + faint * min(float(m) * n, cells.cost(pairs, m, n, d_v, accuracy)))
+    return float(sums + faint * m * n)
+
+
+def _faint_share(pairs: Pairs, accuracy: float, eps: float) -> float:
+    """Return the share of faint rows in the plain gauge among a few distances' rows."""
+    rows = np.random.Generator(np.random.Philox(_SEED)).integers(pairs.queries.shape[0], size=CHECKED)
+    logs = dense.attention(_part(pairs, rows), pairs.keys[:, :1].copy()).log_partition
+    return float((logs < logs.max() + math.log(_threshold(accuracy, eps))).mean())
+
+
+def _threshold(accuracy: float, eps: float) -> float:
+    """Return the share of the peak below which a row may break the promise."""
+    return (2.0 / accuracy + 2.0) * _NOISE * eps
 
 
 def _tolerance(accuracy: float) -> float:
     return max(_FINEST, _SHARE * accuracy)
 
 
-def _series(pairs: Pairs, added: Array, pilots: gauge.Pilots, eps: float) -> tuple[spectrum.Series, Array, Array]:
+def _series(
+    pairs: Pairs, added: Array, pilots: gauge.Pilots, eps: float, threshold: float
+) -> tuple[spectrum.Series, Array, Array]:
     """Return the Fourier series, the log-weights that go with it, and what they add to the log-partition."""
     if pairs.form is Form.TORUS:
         series = spectrum.circle(pairs.queries, pairs.keys, 2.0 * float(pairs.coefficients[0]), eps / 8.0)
         return series, added, np.zeros(pairs.queries.shape[0])
-    found = gauge.choose(pairs, added, pilots, eps / 8.0)
+    found = gauge.choose(pairs, added, pilots, eps / 8.0, faint=threshold)
     return spectrum.line(found.queries, found.keys, eps / 8.0), added + found.tilt, found.rise
 
 

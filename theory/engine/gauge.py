@@ -176,8 +176,10 @@ def outward(queries: Array) -> NDArray[np.int64]:
     return rows
 
 
-def choose(pairs: Pairs, log_weights: Array, pilots: Pilots, eps: float) -> Gauged:
+def choose(pairs: Pairs, log_weights: Array, pilots: Pilots, eps: float, faint: float = 0.0) -> Gauged:
     """Return the attention of a dot product or a squared distance as the Gaussian sum that loses least.
+
+    Of two gauges that is the one with fewer faint pilots, and among equals the one with the larger least partition.
 
     Parameters
     ----------
@@ -189,6 +191,8 @@ def choose(pairs: Pairs, log_weights: Array, pilots: Pilots, eps: float) -> Gaug
         Rows on which the gauges are compared.
     eps : float
         Share of the peak that may be lost.
+    faint : float, default 0
+        Share of the peak below which a row is computed otherwise.
 
     Returns
     -------
@@ -205,7 +209,7 @@ def choose(pairs: Pairs, log_weights: Array, pilots: Pilots, eps: float) -> Gaug
         read = frame.as_keys(pilots.read)
         corners = frame.corners()
         best = None
-        least = -math.inf
+        most = (-1, -math.inf)
         points = math.inf
         for slope, shift in _candidates(frame, log_weights, near.x, read):
             grid = spectrum.fine_points(_bands(corners, slope, shift, eps)) if np.all(slope > 0.0) else math.nan
@@ -215,9 +219,11 @@ def choose(pairs: Pairs, log_weights: Array, pilots: Pilots, eps: float) -> Gaug
             tilt = _tilt(frame, slope, shift)
             partition = pilots.log_partition - _rise(near, slope, shift)
             peak = max(partition.max(), (tilt + log_weights).max())  # a key alone makes a field of its own weight
-            if partition.min() - peak > least:
+            shares = partition - peak
+            held = (int((np.exp(shares) >= faint).sum()), float(shares.min()))
+            if held > most:
                 best = (slope, shift, tilt)
-                least = partition.min() - peak
+                most = held
         if best is None:
             raise spectrum.too_narrow(points)
         slope, shift, tilt = best
