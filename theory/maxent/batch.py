@@ -222,9 +222,9 @@ def kernels() -> ModuleType | None:
 
 @cache
 def _compiled() -> ModuleType:
-    from theory.engine import rowmaps  # noqa: PLC0415  loads Numba
+    from theory.maxent import kernels as maps  # noqa: PLC0415  loads Numba
 
-    return rowmaps
+    return maps
 
 
 def own(array: Array) -> Array:

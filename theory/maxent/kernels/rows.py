@@ -18,7 +18,7 @@ from theory.engine.fused import ordered
 from theory.engine.pairs import Array
 from theory.engine.registers import as_float
 from theory.engine.threads import over_rows
-from theory.engine.thresholds import FARTHEST, LANES, deformed_log, divide, solve, weigh
+from theory.maxent.kernels.threshold import FARTHEST, LANES, deformed_log, divide, solve, weigh
 
 _POSITIVE = 0x7FF0000000000000  # the place of infinity among ordered floats
 _NEGATIVE = -0x7FF0000000000001  # and of minus infinity
