@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from theory._backend import backend
 from theory.distance.cells import Numbers, Places
-from theory.engine.dense import backend
 
 _BLOCK = 256  # queries; taken
 
