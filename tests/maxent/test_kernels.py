@@ -11,7 +11,7 @@ import pytest
 from theory.evidence import stream
 from theory.evidence.roundoff import U
 from theory.maxent import entmax, entmax15, entmax_value, kernels, softmax, sparsemax
-from theory.maxent.kernels import threshold
+from theory.maxent.kernels.sums import exact_mass
 from theory.maxent.sparse import entmax_threshold
 from theory.maxent.sparse.threshold import solve, weight_error
 
@@ -132,7 +132,7 @@ def test_the_sum_that_decides_keeps_all_digits():
     terms /= terms.sum()
     counts = np.ones_like(terms)
     for order in (np.arange(terms.size), np.argsort(terms), np.argsort(-terms)):
-        assert abs(threshold.exact_mass(counts, terms[order], terms.size) - math.fsum(terms)) <= U
+        assert abs(exact_mass(counts, terms[order], terms.size) - math.fsum(terms)) <= U
 
 
 LAWS = """
