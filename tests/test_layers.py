@@ -35,6 +35,7 @@ MAY_IMPORT = {
     "__main__": {*METRIC, *SUBJECTS, "experiments", "report", "figures"},
     "__init__": METRIC,
     "_validate": set(),
+    "_backend": set(),
     "_lazy": set(),
     "_extra": set(),
     "_jit": set(),

@@ -108,13 +108,13 @@ def _certify(options: argparse.Namespace) -> int:
 
 def _doctor() -> int:
     from theory import _jit as jit, engine  # noqa: PLC0415
+    from theory._backend import backend  # noqa: PLC0415
     from theory.engine import threads  # noqa: PLC0415
     from theory.report import doctor  # noqa: PLC0415
 
-    backend = os.environ.get("THEORY_BACKEND", "compiled")
     cache = str(jit.cache_folder(Path(engine.__file__).parent) or "not kept")
     try:
-        text = doctor.describe_machine(backend=backend, target=jit.target(), threads=threads.threads(), cache=cache)
+        text = doctor.describe_machine(backend=backend(), target=jit.target(), threads=threads.threads(), cache=cache)
     except ValueError as error:
         sys.stderr.write(f"{error}\n")
         return 2

@@ -10,8 +10,9 @@ A kernel is compiled into those that call it. A copy beside it would be optimise
 and the loader keeps the first one that it meets: the last bits would depend on what else the process has compiled or
 found in the cache.
 
-Compiled results are cached in a folder whose name is the fingerprint of this module and of the sources of the room
-whose kernel it is, so an edited source never finds a stale result. It lies where ``NUMBA_CACHE_DIR`` says; else beside
+Compiled results are cached in a folder whose name is the fingerprint of this module, of the sources of the room whose
+kernel it is, and of the modules of other rooms whose formulas it may call, so an edited source never finds a stale
+result. It lies where ``NUMBA_CACHE_DIR`` says; else beside
 the sources, whose writers could change the program anyway; else under ``XDG_CACHE_HOME`` or ``~/.cache``. What lies in
 it is run, so that outside the sources only a folder that is ours, no link, and closed to others is used, and without
 one nothing is cached. Each result has a file of its own, named after what it was compiled for, with its checksum:
@@ -24,9 +25,10 @@ import hashlib
 import logging
 import os
 import pickle
+import re
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -40,15 +42,26 @@ F = TypeVar("F", bound=Callable[..., object])
 _HERE = Path(__file__)
 _LOCK = threading.Lock()  # the folder is a global of Numba's while a kernel is decorated
 _CHECKSUM = hashlib.sha256().digest_size
+_IMPORTED = re.compile(r"^from theory\.([\w.]+) import", re.MULTILINE)
 
 
-def cache_folder(room: Path) -> Path | None:
+def cache_folder(room: Path, called: Iterable[Path] = ()) -> Path | None:
     """Return where the compiled kernels of a folder of sources lie, made if need be.
 
-    ``None`` where no folder can be trusted and none is used.
+    Parameters
+    ----------
+    room : path
+        A folder.
+    called : iterable of path
+        Sources elsewhere that its kernels are made of as well.
+
+    Returns
+    -------
+    path or None
+        ``None`` where no folder can be trusted and none is used.
     """
     digest = hashlib.sha256(bytes(numba.__version__, "ascii"))
-    for path in (_HERE, *sorted(room.glob("*.py"))):
+    for path in (_HERE, *sorted({*room.glob("*.py"), *called})):
         digest.update(path.read_bytes())
     name = f"numba-{digest.hexdigest()[:16]}"
     beside = room / "__pycache__"
@@ -56,6 +69,20 @@ def cache_folder(room: Path) -> Path | None:
         return beside / name
     home = _asked() or _kept()
     return home / name if home and _private(home / name) else None
+
+
+@cache
+def imported(source: Path) -> frozenset[Path]:
+    """Return the modules of this package that a source imports by their names, and that these import."""
+    found: set[Path] = set()
+    waiting = [source]
+    while waiting:
+        names = _IMPORTED.findall(waiting.pop().read_text(encoding="utf-8"))
+        paths = {_HERE.parent.joinpath(*name.split(".")).with_suffix(".py") for name in names}
+        new = {path for path in paths if path.is_file()} - found
+        found |= new
+        waiting += new
+    return frozenset(found)
 
 
 def _asked() -> Path | None:
@@ -156,9 +183,10 @@ def njit(kernel: F, *, sums: bool = False, inline: bool = False) -> F:
         A formula, of which products and sums are contracted, wherever it is called.
     """
     flags = {"contract", "nsz", "reassoc"} if sums else {"contract", "nsz"} if inline else set()
-    room = Path(kernel.__code__.co_filename).parent
+    source = Path(kernel.__code__.co_filename)
     with _LOCK:
-        before, folder = config.CACHE_DIR, cache_folder(room)  # type: ignore[attr-defined]  # Numba sets it at run time
+        before = config.CACHE_DIR  # type: ignore[attr-defined]  # Numba sets it at run time
+        folder = cache_folder(source.parent, imported(source))
         config.CACHE_DIR = str(folder or "")  # type: ignore[attr-defined]  # read while decorating; others keep theirs
         try:
             compiled = numba.njit(

@@ -39,6 +39,22 @@ def test_every_edited_source_changes_the_cache(room):
     assert len(folders) == len(sources) + 1
 
 
+def test_an_edited_formula_changes_the_caches_of_other_rooms(room):
+    """A kernel is compiled with the formulas that it calls, and with what these are made of, wherever they stand."""
+    elsewhere = room.parent / "maxent"
+    elsewhere.mkdir()
+    source = elsewhere / "rows.py"
+    source.write_text("from theory.engine.elementary import exp\n")
+    called = jit.imported(source)
+    assert {room / "elementary.py", room / "exponential.py", room / "registers.py"} <= called
+    assert room / "fastsum.py" not in called
+    folders = {jit.cache_folder(elsewhere, called)}
+    for path in called:
+        path.write_bytes(path.read_bytes() + b"# edited\n")
+        folders.add(jit.cache_folder(elsewhere, called))
+    assert len(folders) == len(called) + 1
+
+
 def test_undone_edit_finds_the_old_cache(room):
     first = jit.cache_folder(room)
     path = room / "compiled.py"

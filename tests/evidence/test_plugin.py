@@ -16,7 +16,6 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from theory.engine import dense
 from theory.evidence import board, enclosure, plugin, record  # noqa: F401  loaded once, not anew in every run below
 
 pytest_plugins = ["pytester"]
@@ -723,10 +722,6 @@ def test_unknown_backend_is_refused_at_once(suite, monkeypatch):
     result = suite(test_a=check())
     assert result.ret == 4
     assert "ERROR: THEORY_BACKEND: expected one of compiled, reference, got 'typo'" in result.errlines
-
-
-def test_backends_are_those_of_the_engine():
-    assert tuple(dense.BACKENDS) == plugin._BACKENDS
 
 
 def test_run_without_claims_loads_no_numbers(tmp_path):

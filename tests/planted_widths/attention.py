@@ -45,7 +45,7 @@ WIDTHS = [
     ("wide-tiles-apart", f"{WIDE}[dot]", "engine/tangents.py", " + old * share * apart * away", ""),
     ("atoms-without-slip", "distance.translation", "distance/sparse.py",
      "u = dual.u - ruler.slip(dual.v)", "u = dual.u"),
-    ("ranges-skipped-too-early", BOXES, "engine/cones.py",
+    ("ranges-skipped-too-early", BOXES, "distance/cones.py",
      "+ slope[box, i]) * half[box, i]", "+ slope[box, i]) * half[box, i] / 2"),
     ("missing-mass-not-paid", "tests/distance/test_sparse.py::test_stopped_early", "distance/coupling.py",
      "Fraction(diameter) * defect / 2", "0"),

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory import engine
+from theory._backend import backend
 from theory._validate import as_bound, as_choice, as_flag, as_masses, as_points, as_scores
 from theory.attention.score import Array, BoundedScore, DotProduct, Score, bounded, pairs_of, says_form
 from theory.engine import AttentionResult, Form, Pairs, Prepared
-from theory.engine.dense import backend
 from theory.engine.threads import asked_threads
 from theory.evidence import as_intervals, is_enclosed
 from theory.evidence.roundoff import EXP_ULPS, U, average_error, gamma, softmax_error

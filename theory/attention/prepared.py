@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory import engine
+from theory._backend import backend
 from theory._validate import all_finite, as_flag, as_masses, as_points
 from theory.attention.output import read
 from theory.attention.score import Array, DotProduct, Score, as_score, says_form
 from theory.engine import AttentionResult
-from theory.engine.dense import backend
 from theory.evidence import is_enclosed
 
 _SCALED = DotProduct()

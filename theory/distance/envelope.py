@@ -7,8 +7,8 @@ For places :math:`s_k` and heights :math:`w_k` the envelope
 is 1-Lipschitz, whatever the heights are. If they are potentials of a transport problem, the smallest terms belong to
 the arcs of smallest reduced cost, which are those that a plan should use.
 
-*Ranges.* Neighbouring cones are skipped together if a lower bound of all their terms, see :mod:`theory.engine`, is
-above the worst term that is kept; what is found is the same.
+*Ranges.* Neighbouring cones are skipped together if a lower bound of all their terms, see
+:mod:`theory.distance.cones`, is above the worst term that is kept; what is found is the same.
 
 *Rounding.* Distances :math:`C` are in a unit in which none exceeds one, and are off by at most :math:`\rho C + \eta`,
 with :math:`\rho = 2(d+4)u \ge 10u`, see :mod:`theory.distance.dense`. A computed term is then off by less than
@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from theory.engine import smallest_terms
+from theory.distance.terms import smallest_terms
 
 Places = NDArray[np.float64]
 

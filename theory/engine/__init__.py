@@ -11,7 +11,6 @@ from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
     from theory.engine.dense import jvp as jvp, moments as moments, vjp as vjp, weights as weights
-    from theory.engine.least import smallest_terms as smallest_terms
     from theory.engine.methods import METHODS as METHODS, attention as attention
     from theory.engine.pairs import (
         TILE as TILE,

@@ -1,6 +1,5 @@
 """The compiled backend: what :mod:`theory.engine.reference` does, under the same names and signatures."""
 
-from theory.engine.cones import smallest_terms as smallest_terms
 from theory.engine.covariance import moments as moments
 from theory.engine.jacobian import jvp as jvp, vjp as vjp
 from theory.engine.passes import attention as attention

@@ -5,27 +5,18 @@ Rows are split over threads, and no number is added across them: results do not 
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from types import ModuleType
 
 import numpy as np
 
+from theory._backend import backend
 from theory._validate import all_finite, as_instance
 from theory.engine import reference
 from theory.engine.pairs import Array, AttentionResult, Counts, Direction, Form, Moments, Pairs
 
-BACKENDS = ("compiled", "reference")
 PRECISIONS = ("double", "single")
 _DOUBLE = np.dtype(np.float64)
-
-
-def backend() -> str:
-    """Return the backend that ``THEORY_BACKEND`` names, or ``compiled``."""
-    name = os.environ.get("THEORY_BACKEND", "compiled")
-    if name not in BACKENDS:
-        raise ValueError(f"THEORY_BACKEND: expected one of {', '.join(BACKENDS)}, got {name!r}")
-    return name
 
 
 def kernels(form: Form) -> ModuleType:

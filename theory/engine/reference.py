@@ -139,22 +139,3 @@ def vjp(
         moved += law.T @ cotangent[rows]
         added += gain.sum(axis=0)
     return queries, keys, moved, added
-
-
-def smallest_terms(
-    queries: Array,
-    cones: Array,
-    heights: Array,
-    count: int,
-    *,
-    scale: float,
-    margin: float,  # noqa: ARG001
-) -> tuple[Array, NDArray[np.int64]]:
-    """Return the smallest terms of every query and their cones, from all terms; none is skipped within a margin."""
-    values, names = np.empty(len(queries)), np.empty((len(queries), count), dtype=np.int64)
-    for start in range(0, len(queries), BLOCK):
-        rows = slice(start, start + BLOCK)
-        terms = cdist(queries[rows], cones) * scale - heights
-        names[rows] = np.argpartition(terms, count - 1, axis=1)[:, :count]
-        values[rows] = terms.min(axis=1)
-    return values, names

@@ -25,6 +25,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from theory._backend import backend
+
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
@@ -42,7 +44,6 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "case": {"type": int, "metavar": "K", "help": "judge the selected claims on their case K only, and show it"},
     "table": {"metavar": "FILE", "help": "write the closing table whole, as .csv or .json"},
 }  # fmt: skip
-_BACKENDS = ("compiled", "reference")  # as in theory.engine, which is not loaded for this
 _PREFIX = "theory-"  # of the user properties of a report: what claim it is of, and what came out
 _REFUSED = {  # marks that a claim cannot have, and what is expected instead
     **dict.fromkeys(("skip", "skipif", "xfail"), "a claim that must be supported"),
@@ -119,9 +120,10 @@ def given(config: pytest.Config, name: str) -> Any:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse at once what would fail later."""
-    backend = os.environ.get("THEORY_BACKEND", "compiled")
-    if backend not in _BACKENDS:
-        raise pytest.UsageError(f"THEORY_BACKEND: expected one of {', '.join(_BACKENDS)}, got {backend!r}")
+    try:
+        backend()
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
     for name in ("root", "case"):
         asked = config.getoption(f"theory_{name}")
         if asked is not None and asked < 0:
@@ -239,8 +241,7 @@ class ClaimItem(pytest.Function):
 
     def _again(self, evidence: Evidence) -> str:
         """Return the command that shows the worst case again, as it is typed where pytest was called."""
-        backend = os.environ.get("THEORY_BACKEND", "compiled")
-        chosen = "" if backend == "compiled" else f"THEORY_BACKEND={backend} "
+        chosen = "" if backend() == "compiled" else f"THEORY_BACKEND={backend()} "
         path = Path(os.path.relpath(self.path, self.config.invocation_params.dir)).as_posix()
         short = self.config.stash.get(_SHORT, frozenset())
         values = {"case": evidence.number, "scale": evidence.scale, "root": evidence.root}

@@ -17,7 +17,6 @@ float64 is set to the largest number, where every weight is below the smallest p
 from __future__ import annotations
 
 import math
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,12 +27,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from theory._backend import backend
 from theory._validate import as_real, as_scores
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 _FARTHEST = sys.float_info.max
-_BACKENDS = ("compiled", "reference")
 _CELLS = 2**15  # measured: entries of a block of rows whose temporaries stay in the second-level cache
 
 
@@ -214,17 +213,14 @@ def row_blocks(rows: int, n: int) -> Iterator[slice]:
 
 def kernels() -> ModuleType | None:
     """Return the compiled maps, or ``None`` where ``THEORY_BACKEND`` asks for what this room does in plain NumPy."""
-    name = os.environ.get("THEORY_BACKEND", "compiled")
-    if name not in _BACKENDS:
-        raise ValueError(f"THEORY_BACKEND: expected one of {', '.join(_BACKENDS)}, got {name!r}")
-    return _compiled() if name == "compiled" else None
+    return _compiled() if backend() == "compiled" else None
 
 
 @cache
 def _compiled() -> ModuleType:
-    from theory.engine import rowmaps  # noqa: PLC0415  loads Numba
+    from theory.maxent import kernels as maps  # noqa: PLC0415  loads Numba
 
-    return rowmaps
+    return maps
 
 
 def own(array: Array) -> Array:

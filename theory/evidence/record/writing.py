@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from theory._backend import backend
 from theory.evidence.claim import Claim
 from theory.evidence.closure import closure_of, located
 from theory.evidence.files import locked, write_whole
@@ -104,7 +104,7 @@ def entry_of(evidence: Evidence, test: tuple[Path, Path] | None = None) -> dict[
         "twins": [_twin(result) for result in evidence.twins],
         "root": evidence.root,
         "tables": dict(evidence.tables),
-        "provenance": provenance(os.environ.get("THEORY_BACKEND", "compiled"), closure, root),
+        "provenance": provenance(backend(), closure, root),
     }
 
 

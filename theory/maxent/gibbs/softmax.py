@@ -14,7 +14,7 @@ exactly.
 
 For one law with a bound on its rounding see :func:`theory.maxent.gibbs.gibbs_law`; for the conventions of batches and
 of rows masked throughout, :mod:`theory.maxent.batch`. Without a prior the weights come from compiled rows
-(:mod:`theory.engine.rowmaps`), whose gaps are formed alike.
+(:mod:`theory.maxent.kernels`), whose gaps are formed alike.
 """
 
 from __future__ import annotations

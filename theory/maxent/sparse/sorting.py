@@ -22,7 +22,7 @@ the sum of the weights, a convex function of the threshold, Newton's method take
 (:func:`theory.maxent.batch.excess`). The last step is taken on the weights, as in :mod:`.threshold`.
 
 Sorting is the oracle. The compiled maps find the same threshold without it, by steps that end where the support does
-(:mod:`theory.engine.thresholds`): most scores are too far behind the largest to need a place in an order.
+(:mod:`theory.maxent.kernels`): most scores are too far behind the largest to need a place in an order.
 
 References
 ----------

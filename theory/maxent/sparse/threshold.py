@@ -41,7 +41,7 @@ sum 1 is taken. Each weight then lies between those of the two neighbours, which
 digits, decides for a base that is off by no more. So the weights are those of a base within :math:`(2e + 8)u`, and
 :math:`[x]_+^{1/e}` is Hölder continuous: :math:`|\Delta p_i| \le (8\alpha u)^{1/e}`, for any number of scores.
 
-This module is the oracle of :mod:`theory.engine.thresholds`, which solves one row after another, compiled, and to which
+This module is the oracle of :mod:`theory.maxent.kernels`, which solves one row after another, compiled, and to which
 :func:`solve` hands over unless ``THEORY_BACKEND`` says otherwise.
 """
 

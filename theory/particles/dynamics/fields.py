@@ -26,6 +26,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from theory._backend import backend
 from theory._validate import (
     as_callable,
     as_choice,
@@ -41,7 +42,6 @@ from theory._validate import (
 from theory.attention import Prepared, Score, prepare, read
 from theory.attention.score import AsForm, DotProduct
 from theory.engine import METHODS, AttentionResult, Form, Pairs
-from theory.engine.dense import backend
 from theory.evidence import as_intervals, exact, is_enclosed, norm
 
 Array = NDArray[np.float64]

@@ -8,10 +8,10 @@ import sys
 import numpy as np
 import pytest
 
-from theory.engine import rowmaps, thresholds
 from theory.evidence import stream
 from theory.evidence.roundoff import U
-from theory.maxent import entmax, entmax15, entmax_value, softmax, sparsemax
+from theory.maxent import entmax, entmax15, entmax_value, kernels, softmax, sparsemax
+from theory.maxent.kernels.sums import exact_mass
 from theory.maxent.sparse import entmax_threshold
 from theory.maxent.sparse.threshold import solve, weight_error
 
@@ -132,7 +132,7 @@ def test_the_sum_that_decides_keeps_all_digits():
     terms /= terms.sum()
     counts = np.ones_like(terms)
     for order in (np.arange(terms.size), np.argsort(terms), np.argsort(-terms)):
-        assert abs(thresholds.exact_mass(counts, terms[order], terms.size) - math.fsum(terms)) <= U
+        assert abs(exact_mass(counts, terms[order], terms.size) - math.fsum(terms)) <= U
 
 
 LAWS = """
@@ -163,5 +163,5 @@ def test_kernels_as_they_are_written(tmp_path):
 
 
 def test_rows_without_end_or_entries():
-    assert rowmaps.over(rowmaps.softmax_rows, np.empty((0, 3)), np.ones(1), np.empty((0, 3)))
+    assert kernels.over(kernels.softmax_rows, np.empty((0, 3)), np.ones(1), np.empty((0, 3)))
     assert softmax(np.empty((0, 3))).shape == (0, 3)

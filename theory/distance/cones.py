@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from theory._jit import njit
-from theory.engine.pairs import Array, Counts
+from theory.distance.cells import Numbers, Places
 
 _LEAF = 16  # measured: cones of a smallest range; 8 and 32 take a fifth longer on 10^5 places in the plane
 _BLOCK = 32  # measured: queries that go down together; 16 take a third longer
@@ -38,16 +38,16 @@ _NEAR = 2.0**-509  # derived: twice this is less than what ``margin`` has for sq
 class _Ranges(NamedTuple):
     """Nested ranges in a heap: range ``k`` consists of ``2 k`` and ``2 k + 1``, the smallest are the last half."""
 
-    starts: Counts
-    middle: Array
-    half: Array
-    slope: Array
-    top: Array
+    starts: Numbers
+    middle: Places
+    half: Places
+    slope: Places
+    top: Places
 
 
-def smallest_terms(
-    queries: Array, cones: Array, heights: Array, count: int, *, scale: float, margin: float
-) -> tuple[Array, Counts]:
+def search_ranges(
+    queries: Places, cones: Places, heights: Places, count: int, *, scale: float, margin: float
+) -> tuple[Places, Numbers]:
     """Return the smallest terms ``scale * |z - s_k| - w_k`` of every query, and their cones.
 
     Parameters
@@ -71,11 +71,11 @@ def smallest_terms(
     ranges = _ranges(cones, heights, scale)
     values, names = np.empty(len(queries)), np.empty((len(queries), count), dtype=np.int64)
     z, s = np.ascontiguousarray(queries.T), np.ascontiguousarray(cones.T)
-    _search(z, s, heights, *ranges, scale, margin, values, names)
+    search(z, s, heights, *ranges, scale, margin, values, names)
     return values, names
 
 
-def _ranges(s: Array, heights: Array, scale: float) -> _Ranges:
+def _ranges(s: Places, heights: Places, scale: float) -> _Ranges:
     """Fit a plane to the heights of every range of every level."""
     m, d = s.shape
     leaves = 1 << max(math.ceil(math.log2(m / _LEAF)), 0)
@@ -98,7 +98,7 @@ def _ranges(s: Array, heights: Array, scale: float) -> _Ranges:
     return _Ranges(starts, middle, half, slope, top)
 
 
-def _slopes(off: Array, heights: Array, start: Counts, size: Counts, owner: Counts) -> Array:
+def _slopes(off: Places, heights: Places, start: Numbers, size: Numbers, owner: Numbers) -> Places:
     """Return the slope of the least-squares plane of every range, no longer than one; flat in many dimensions."""
     if off.shape[1] > _FEW:
         return np.zeros((len(start), off.shape[1]))
@@ -110,7 +110,7 @@ def _slopes(off: Array, heights: Array, start: Counts, size: Counts, owner: Coun
     square[~usable] = 0.0
     square += np.where(usable, spread, 1.0)[:, np.newaxis, np.newaxis] * np.eye(z.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
-        slope: Array = np.linalg.solve(square, np.add.reduceat(z * w[:, np.newaxis], start)[:, :, np.newaxis])[:, :, 0]
+        slope: Places = np.linalg.solve(square, np.add.reduceat(z * w[:, np.newaxis], start)[:, :, np.newaxis])[:, :, 0]
         length = np.sqrt((slope**2).sum(axis=1))
         slope /= np.maximum(length * (1.0 + 2.0**-40), 1.0)[:, np.newaxis]
     slope[~(np.isfinite(length) & usable)] = 0.0
@@ -118,8 +118,8 @@ def _slopes(off: Array, heights: Array, start: Counts, size: Counts, owner: Coun
 
 
 def _box_bounds(
-    block: Array, box: int, middle: Array, half: Array, slope: Array, top: Array, scale: float,
-    length: Array, bounds: Array, row: int,
+    block: Places, box: int, middle: Places, half: Places, slope: Places, top: Places, scale: float,
+    length: Places, bounds: Places, row: int,
 ) -> None:  # fmt: skip
     """Write into a row of ``bounds`` a lower bound of the terms of one range for every query of a block."""
     d, size = block.shape
@@ -138,8 +138,8 @@ def _box_bounds(
 
 
 def _keep_least(
-    block: Array, q: int, s: Array, heights: Array, start: int, stop: int, scale: float,
-    terms: Array, best: Array, names: Counts,
+    block: Places, q: int, s: Places, heights: Places, start: int, stop: int, scale: float,
+    terms: Places, best: Places, names: Numbers,
 ) -> None:  # fmt: skip
     """Sort the terms of some cones into the smallest ones of query ``q``."""
     size, last = stop - start, best.shape[1] - 1
@@ -161,7 +161,7 @@ def _keep_least(
             names[q, place] = start + j
 
 
-def _largest_term(query: Array, s: Array, heights: Array, scale: float, name: Counts) -> float:
+def _largest_term(query: Places, s: Places, heights: Places, scale: float, name: Numbers) -> float:
     """Return the largest term of some cones, no less than the worst that is to be kept."""
     largest = -math.inf
     for k in name:
@@ -177,9 +177,9 @@ keep_least = njit(_keep_least)
 largest_term = njit(_largest_term)
 
 
-def _search_terms(
-    z: Array, s: Array, heights: Array, starts: Counts, middle: Array, half: Array, slope: Array, top: Array,
-    scale: float, margin: float, values: Array, names: Counts,
+def _search(
+    z: Places, s: Places, heights: Places, starts: Numbers, middle: Places, half: Places, slope: Places, top: Places,
+    scale: float, margin: float, values: Places, names: Numbers,
 ) -> None:  # fmt: skip
     """Go down the ranges with blocks of queries, the nearer half first; cones of one block bound the next."""
     d, n = z.shape
@@ -227,4 +227,4 @@ def _search_terms(
         names[first : first + size] = name[:size]
 
 
-_search = njit(_search_terms)
+search = njit(_search)
