@@ -191,6 +191,7 @@ def test_uniform(run, *, variance=False, rate=-0.5, slope_of=None, share=1.0):
 
 
 @once
+@once
 def expected(mu, n):
     """The mean distance of n draws from a law on the line, by sums over binomial laws, in balls."""
     total = ball(0)
@@ -259,6 +260,7 @@ def test_sampling(run, *, rate=0.5, factor=1.0, dim=1, extra=0, stretched=True, 
         yield at_least(w1(Measure(grid.points[chosen]), grid), unseen * share / 2, part="draw")
 
 
+@cache
 @cache
 def mean_after(alpha, n, rare):
     """The mean distance of images from n draws of a rare token at 1: where none is drawn, others move as they can."""
