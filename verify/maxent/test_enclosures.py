@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 
 from theory.evidence import Claim, Interval, at_most, ball, bug, constant, outcome, verifies
-from theory.evidence.roundoff import U
 from theory.evidence.once import once
+from theory.evidence.roundoff import U
 from theory.maxent import LinearScores
 from theory.maxent.gibbs import divergence, entropy, expectation, free_energy, gibbs_law, log_partition
 from theory.maxent.sparse import entmax_norm
