@@ -366,7 +366,7 @@ BUGS = [
     bug("clock-not-frozen", "merge.frozen-clock", "particles/exact/merging.py",
         ("(square / 2.0 - self.missing)", "square / 2.0")),
     bug("mass-of-receiver", "merge.running-clock", "particles/exact/merging.py",
-        ("attention = self.weights * np.where(itself", "attention = self.weights[:, np.newaxis] * np.where(itself")),
+        ("attention = self.weights * np.where(self._itself", "attention = self.weights[:, np.newaxis] * np.where(self._itself")),
     bug("joined-mass-lost", "metastable.staircase", "particles/exact/merging.py",
         ("np.append(m[0] + m[1], m[2:])", "np.append(m[0], m[2:])")),
     bug("causal-mask-dropped", "consensus.causal", "particles/exact/half_sphere.py",

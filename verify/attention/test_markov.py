@@ -23,6 +23,7 @@ from theory.evidence import (
     hypothesis,
     verifies,
 )
+from theory.evidence.once import once
 from verify import inputs, textbook
 from verify.textbook import balls
 
@@ -142,6 +143,12 @@ SCORES = {
 }
 
 
+@once
+def matched_rows(score, reference, queries):
+    """The rows of the kernel of a score, enclosed."""
+    return Softmatch(score, reference).rows(exact(queries))
+
+
 @verifies(
     Claim(
         "markov.softmatch",
@@ -163,8 +170,7 @@ def test_softmatch(run, *, after=False, dropped=False, beta=0.6):
         for name, (score, scores) in SCORES.items():
             claimed = textbook.laws(scores(p.queries, p.keys, beta), reference)
             claimed = claimed * balls(nu.weights) if after else claimed
-            kernel = Softmatch(score, nu)
-            yield equals(kernel.rows(exact(p.queries)), claimed, scale=1, score=name, **p.case)
+            yield equals(matched_rows(score, nu, p.queries), claimed, scale=1, score=name, **p.case)
     for rng in run.draws(quick=5, paper=50):
         w_query = rng.normal(size=(4, 2))
         w_key = rng.normal(size=(4, 2))
@@ -175,8 +181,7 @@ def test_softmatch(run, *, after=False, dropped=False, beta=0.6):
         scores = textbook.tanh(left[:, np.newaxis, :] + right[np.newaxis, :, :]) @ balls(v) * ball(beta / 0.6)
         claimed = textbook.laws(scores, np.ones(6) if after or dropped else nu.weights)
         claimed = claimed * balls(nu.weights) if after else claimed
-        kernel = Softmatch(Additive(w_query, w_key, v), nu)
-        yield equals(kernel.rows(exact(x)), claimed, scale=1, score="additive", n=6, d=2)
+        yield equals(matched_rows(Additive(w_query, w_key, v), nu, x), claimed, scale=1, score="additive", n=6, d=2)
     table = run.study(studies.attention_map)
     query = studies.query_index()
     for head in range(studies.HEADS):

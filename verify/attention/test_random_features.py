@@ -41,6 +41,12 @@ def quadratic(left, right, values, *, mask):
     return (scores @ values) / scores.sum(axis=1, keepdims=True)
 
 
+def masked_softmax(queries, keys, values, mask):
+    """Softmax attention over the keys that the mask keeps."""
+    law = textbook.laws(textbook.dot_scores(queries, keys)) * balls(mask.astype(int))
+    return (law / law.sum(axis=1, keepdims=True)) @ balls(values)
+
+
 @verifies(
     Claim(
         "variant.linear-recurrence",
@@ -68,11 +74,9 @@ def test_linear_recurrence(run, *, softmax=False, own=0, masked=True, decay="1",
         masses = 1.0 + np.arange(n)[:, np.newaxis] % 3
         ages = np.subtract.outer(np.arange(n), np.arange(n)).clip(0)
         weighed = balls(mask.astype(int)) * balls([Fraction(decay) ** age for age in range(n)])[ages]
-        law = textbook.laws(textbook.dot_scores(q, k)) * balls(mask.astype(int))
-        soft = (law / law.sum(axis=1, keepdims=True)) @ balls(v)
         for name, features in (("integers", counted), ("elu", elu_features)):
             left, right = (balls(features(x)) for x in (q, k))
-            claimed = soft if softmax else quadratic(left, right, balls(v), mask=weighed)
+            claimed = masked_softmax(q, k, v, mask) if softmax else quadratic(left, right, balls(v), mask=weighed)
             case = {"scale": 1, "features": name, "n": n}
             measured = recurrence(exact(q), k, v, features=features, causal=True)
             yield equals(measured, claimed, part="recurrence", **case)
@@ -100,6 +104,17 @@ def variance(name, q, k, *, difference=False, paired="1/2"):
     return factor * value**2 * (exp(z) - 1)
 
 
+@once
+def moments_of(name, q, k, *, normed):
+    """Mean and variance of the estimate by one frequency, by an integral; or without the factor of norms."""
+    nodes = gaussian(np.zeros(2), np.eye(2), reach=study.REACH)
+    envelope = float(np.exp((q @ q + k @ k) / 2.0))
+    each = study.terms(name, nodes.points, q[np.newaxis], k[np.newaxis])[0]
+    if normed:
+        return study.moments(each, nodes.weights, envelope)
+    return study.moments(each * envelope, nodes.weights, envelope**2)
+
+
 STATEMENT = r"positive $K^2(e^Z - 1)$, paired $\frac12(1 - e^{-Z})K^2(e^Z - 1)$, trigonometric $\frac12 e^Z K^{-2}(1 - e^{-|q - k|^2})^2$, with $K = e^{\langle q, k\rangle}$ and $Z = |q + k|^2$, per frequency"
 
 
@@ -121,18 +136,14 @@ STATEMENT = r"positive $K^2(e^Z - 1)$, paired $\frac12(1 - e^{-Z})K^2(e^Z - 1)$,
     bug("unnormed", "the features lack the factor exp(-|x|^2 / 2)", normed=False),
 )
 def test_feature_variance(run, *, difference=False, paired="1/2", centred=True, normed=True):
-    nodes = gaussian(np.zeros(2), np.eye(2), reach=study.REACH)
     pairs = [(np.array([0.75, 0.25]), np.array([0.5, -0.5])), (np.array([1.0, 0.0]), np.array([-1.0, 0.25]))]
     for rng in run.draws(quick=4, paper=40):
         q, k = rng.normal(size=2), rng.normal(size=2)
         pairs.append((q / max(1.0, float(np.linalg.norm(q))), k / max(1.0, float(np.linalg.norm(k)))))
     for q, k in pairs:
         value, _, _ = kernel(q, k)
-        envelope = float(np.exp((q @ q + k @ k) / 2.0))
         for name in study.MAPS:
-            each = study.terms(name, nodes.points, q[np.newaxis], k[np.newaxis])[0]
-            each = each if normed else each * envelope
-            mean, spread = study.moments(each, nodes.weights, envelope if normed else envelope**2)
+            mean, spread = moments_of(name, q, k, normed=normed)
             case = {"features": name, "q": q.tolist(), "k": k.tolist()}
             yield equals(mean, hull(value), part="mean", **case)
             spread = spread if centred else spread + mean**2

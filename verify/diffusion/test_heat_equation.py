@@ -41,6 +41,21 @@ def vanishes(residual):
 
 
 @cache
+def laplacian_of(kind, d):
+    """The Laplacian, once for a claim and its twins."""
+    x = coordinates(d)
+    _, h = fields(x)
+    return laplacian(h, metric_of(kind, x), x)
+
+
+@cache
+def product_of(kind, d):
+    """The inner product of both gradients, once for a claim and its twins."""
+    x = coordinates(d)
+    return inner_product(*fields(x), metric_of(kind, x), x)
+
+
+@cache
 def limit_of(kind, d, drift):
     """L, once for a claim and its twins."""
     x = coordinates(d)
@@ -133,6 +148,15 @@ def test_radial(run, *, exponent=lambda d: 4 / (d - 2), missed=lambda d: 4 / d, 
         yield equals(vanishes(beyond(power) - expected), 0, scale=1, part="what a wrong exponent leaves", exponent=name)
 
 
+@cache
+def clocked(d):
+    """The Laplacian of a conformal metric with any factor, times that, once for a claim and its twins."""
+    x = coordinates(d)
+    _, h = fields(x)
+    factor = sympy.exp(sympy.Function("w", real=True)(*x))
+    return factor * laplacian(h, factor * diagonal_metric(x), x)
+
+
 @verifies(
     Claim(
         "heat.no-metric",
@@ -150,17 +174,9 @@ def test_radial(run, *, exponent=lambda d: 4 / (d - 2), missed=lambda d: 4 / d, 
 )
 def test_no_metric(run, *, left=2, plane=2):
     for d in (1, 2, 3, 4):
-        x = coordinates(d)
-        u, h = fields(x)
-        g = diagonal_metric(x)
-        residual = limit_operator(h, u, g, x) - laplacian(h, g, x) - left * inner_product(u, h, g, x)
+        residual = limit_of("diagonal", d, 2) - laplacian_of("diagonal", d) - left * product_of("diagonal", d)
         yield equals(vanishes(residual), 0, scale=1, part="no clock", d=d)
-    x = coordinates(plane)
-    (u, h), w = fields(x), sympy.Function("w", real=True)(*x)
-    g = diagonal_metric(x)
-    residual = (
-        limit_operator(h, u, g, x) - sympy.exp(w) * laplacian(h, sympy.exp(w) * g, x) - left * inner_product(u, h, g, x)
-    )
+    residual = limit_of("diagonal", plane, 2) - clocked(plane) - left * product_of("diagonal", plane)
     yield equals(vanishes(residual), 0, scale=1, part="any clock", d=plane)
 
 
@@ -232,7 +248,7 @@ def test_lifted(run, *, power=4, turning=False, drift=2):
         above, y = lift_metric(g, u, x, power=power)
         whole = h * (1 + sympy.Rational(1, 7) * y[-1] ** 2) if turning else h
         yield equals(
-            vanishes((limit_operator(h, u, g, x, drift=drift) - laplacian(whole, above, y)).subs(y[-1], 0)),
+            vanishes((limit_of(kind, d, drift) - laplacian(whole, above, y)).subs(y[-1], 0)),
             0,
             scale=1,
             metric=kind,
@@ -256,12 +272,18 @@ def test_lifted(run, *, power=4, turning=False, drift=2):
 )
 def test_schroedinger(run, *, share=1, drift=2):
     for d in (1, 2, 3):
-        x = coordinates(d)
-        u, v = fields(x)
-        g = diagonal_metric(x)
-        left = sympy.exp(u) * limit_operator(sympy.exp(-u) * v, u, g, x, drift=drift)
-        potential = sympy.exp(-u) * laplacian(sympy.exp(u), g, x)
-        yield equals(vanishes(left - laplacian(v, g, x) + sympy.Rational(share) * potential * v), 0, scale=1, d=d)
+        left, potential = transformed(d, drift)
+        yield equals(vanishes(left - laplacian_of("diagonal", d) + sympy.Rational(share) * potential), 0, scale=1, d=d)
+
+
+@cache
+def transformed(d, drift):
+    """The drift-diffusion between a density and its inverse, and lap p / p times v, once for a claim and its twins."""
+    x = coordinates(d)
+    u, v = fields(x)
+    g = diagonal_metric(x)
+    inside = sympy.exp(u) * limit_operator(sympy.exp(-u) * v, u, g, x, drift=drift)
+    return inside, sympy.exp(-u) * laplacian(sympy.exp(u), g, x) * v
 
 
 @verifies(

@@ -1,6 +1,7 @@
 """What stacked layers forget last: the gap above constants, clusters, wells, and the diameter at any bandwidth."""
 
 from fractions import Fraction
+from functools import cache
 
 import flint
 import numpy as np
@@ -25,9 +26,11 @@ from theory.evidence import (
     verifies,
     zero,
 )
+from theory.evidence.once import once
 
 DERIVED = ("derived", "refereed")
 PI = hull(flint.arb.pi())
+relaxed, counted = cache(relaxation_rate), cache(count_rates)
 LOG_DENSITIES = (
     lambda x: 0.8 * np.cos(x) + 0.3 * np.sin(2 * x),
     lambda x: np.sin(x) + 0.5 * np.sin(x + np.cos(3 * x)),
@@ -69,8 +72,8 @@ def test_gap(run, *, power=2, share=1, circles=1, last=False):
                 yield equals(gap, bound, b=b, epsilon=epsilon, part="layer, attained")
     for b in (Fraction(1, 4), 1, 2, 4):
         claimed = hull(ratio(b) ** power)
-        yield at_least(relaxation_rate(b, sector=1), claimed, b=b, part="limit")
-        counts = [count_rates(claimed.lo, b, sector=s) for s in (0, 1)]
+        yield at_least(relaxed(b, sector=1), claimed, b=b, part="limit")
+        counts = [counted(claimed.lo, b, sector=s) for s in (0, 1)]
         for side, name in enumerate(("at least", "at most")):
             below = sum(count[side] for count in counts)
             yield equals(below, 1, scale=1, b=b, part=f"eigenvalues below the bound, {name}")
@@ -82,7 +85,13 @@ def crowded(epsilon, density, circles):
     p = density(exact(x))
     circle = np.stack([np.cos(x), np.sin(x)], axis=1)
     points = np.concatenate([circle + np.array([100.0 * part, 0.0]) for part in range(circles)])
-    return p, chain_spectrum(TokenLayer(exact(points), epsilon, weights=np.tile(p, circles)).rows)
+    return p, eigenvalues(points, np.tile(p, circles), epsilon)
+
+
+@once
+def eigenvalues(points, masses, epsilon):
+    """Those of a layer, the largest first."""
+    return chain_spectrum(TokenLayer(exact(points), epsilon, weights=masses).rows)
 
 
 def ratio(b):

@@ -26,6 +26,7 @@ from theory.evidence import (
     order,
     verifies,
 )
+from theory.evidence.once import once
 from verify.textbook import balls
 
 RUAN = ("ruan2024", "coifman2006")
@@ -179,17 +180,23 @@ def test_equilibrium(run, *, squared=True, rate=1, heat=False, weighed=True):
     target = moments(product(mode if squared else lambda k: acb(k == 0)))
     levels = []
     for epsilon in (2.0**-j for j in range(2, run.pick(quick=9, paper=11))):
-        x, layer = equidistant_layer(density if weighed else lambda x: np.ones(len(x)), epsilon)
-        angles = exact(x)
         claimed = moments(product(lambda k, e=epsilon: multiplier(k, e, heat=heat) * mode(k)))
-        waves = [np.cos(k * angles) if part == "cosine" else np.sin(k * angles) for k, part in TESTS.items()]
-        levels.append(list(stationary_means(layer.rows, np.stack(waves, axis=1))))
+        levels.append(list(means_of_waves(epsilon, weighed=weighed)))
         for k, found, value in zip(TESTS, levels[-1], claimed, strict=True):
             yield equals(found, value, scale=1, epsilon=epsilon, part="tokens", wave=k)
     for at, k in enumerate(TESTS):
         yield equals(limit([level[at] for level in levels], order=1), target[at], scale=1, wave=k, part="limit")
     errors = largest_errors(levels, target)
     yield equals(order(errors[-4:]), rate, scale=1, part="order")
+
+
+@once
+def means_of_waves(epsilon, *, weighed):
+    """The means of TESTS under the stationary law of a layer over tokens at equal distances."""
+    x, layer = equidistant_layer(density if weighed else lambda x: np.ones(len(x)), epsilon)
+    angles = exact(x)
+    waves = [np.cos(k * angles) if part == "cosine" else np.sin(k * angles) for k, part in TESTS.items()]
+    return stationary_means(layer.rows, np.stack(waves, axis=1))
 
 
 def multiplier(k, epsilon, *, heat):

@@ -42,6 +42,7 @@ from verify.inputs import draw_tilted
 
 SOURCES = ("vuckovic2020",)
 REFEREED = ("derived", "refereed")
+distance_of = once(mean_distance)
 
 
 def rows(table):
@@ -191,6 +192,13 @@ def test_uniform(run, *, variance=False, rate=-0.5, slope_of=None, share=1.0):
 
 
 @once
+@cache
+def mean_of_halves(half):
+    """The mean distance of an even number of fair draws, twice ``half``, from their law; it takes the largest odds."""
+    return Interval.exactly(Fraction(comb(2 * half, half), 2 ** (2 * half + 1)))
+
+
+@once
 def expected(mu, n):
     """The mean distance of n draws from a law on the line, by sums over binomial laws, in balls."""
     total = ball(0)
@@ -232,13 +240,13 @@ def test_sampling(run, *, rate=0.5, factor=1.0, dim=1, extra=0, stretched=True, 
         for n in run.pick(quick=(1, 4, 16), paper=(1, 4, 16, 64, 256)):
             mean = expected(mu, n + extra)
             yield at_most(mean, bound(exact(points[-1]) - exact(points[0]), n), n=n, atoms=k)
-            yield equals(mean_distance(mu.enclosed(), n), mean, n=n, part="De Moivre")
+            yield equals(distance_of(mu.enclosed(), n), mean, n=n, part="De Moivre")
     # the odds of half of an even number of draws
     many = 10**5
     fair = Measure([[0.0], [1.0]])
-    mean = Interval.exactly(Fraction(comb(many + 2 * extra, many // 2 + extra), 2 ** (many + 2 * extra + 1)))
+    mean = mean_of_halves(many // 2 + extra)
     yield at_most(mean, bound(1.0, many), n=many, atoms=2)
-    yield equals(mean_distance(fair.enclosed(), many), mean, n=many, part="De Moivre")
+    yield equals(distance_of(fair.enclosed(), many), mean, n=many, part="De Moivre")
     yield equals(expected(fair, 1 + extra), bound(1.0, 1), n=1, part="attained")
     yield equals(sampling_distance(exact(1.0), 1), bound(1.0, 1), n=1, part="constant")
     for alpha, n, rare in ((0.5, 4, Fraction(1, 2)), (1.0, 8, Fraction(1, 2)), (2.0, 32, Fraction(1, 64))):
@@ -259,6 +267,7 @@ def test_sampling(run, *, rate=0.5, factor=1.0, dim=1, extra=0, stretched=True, 
         yield at_least(w1(Measure(grid.points[chosen]), grid), unseen * share / 2, part="draw")
 
 
+@cache
 @cache
 def mean_after(alpha, n, rare):
     """The mean distance of images from n draws of a rare token at 1: where none is drawn, others move as they can."""

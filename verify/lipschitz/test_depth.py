@@ -17,6 +17,7 @@ from theory.evidence import (
     hypothesis,
     verifies,
 )
+from theory.evidence.once import once
 from theory.evidence.spectra import spectral_norm
 from theory.lipschitz import displacement, wp_line, wp_tokens
 from theory.lipschitz.depth import concatenated_bound
@@ -24,6 +25,7 @@ from verify.inputs import FLOOR, UNITS, draw_cloud
 
 ROA = ("vuckovic2020",)
 METRICS = (1.0, 2.0, math.inf)
+size_of = once(spectral_norm)
 
 
 def joint(alpha, *, rate=2.0):
@@ -111,6 +113,14 @@ def head(form, value, out):
     return Head(form.T * math.sqrt(d), np.eye(d), value, out)
 
 
+@once
+def images_apart(clouds, parts, reach):
+    """How far attention in several heads takes two measures apart, after they were stretched."""
+    heads = MultiHead(tuple(head(*part) for part in parts))
+    laws = [Measure(reach * mu.points, mu.weights).enclosed() for mu in clouds]
+    return w1(*(step(heads, law) for law in laws))
+
+
 @verifies(
     Claim(
         "depth.heads",
@@ -128,18 +138,16 @@ def head(form, value, out):
 )
 def test_heads(run, *, rate=2.0, pooled=length, reach=1.0, output=True):
     for name, clouds, parts, radius in many_heads(run):
-        heads = MultiHead(tuple(head(*part) for part in parts))
-        laws = [Measure(reach * mu.points, mu.weights).enclosed() for mu in clouds]
-        apart = w1(*(step(heads, law) for law in laws))
+        apart = images_apart(clouds, parts, reach)
         before = reach * w1(*clouds)
-        norms = [[spectral_norm(part[k]) for part in parts] for k in (0, 1)]
-        out = spectral_norm(np.hstack([out for _, _, out in parts]))
+        norms = [[size_of(part[k]) for part in parts] for k in (0, 1)]
+        out = size_of(np.hstack([out for _, _, out in parts]))
         alphas = [norm_of * exact(radius) ** 2 for norm_of in norms[0]]
         queries = [v * a for v, a in zip(norms[1], alphas, strict=True)]
         kappas = [v * (joint(a, rate=rate) - a) for v, a in zip(norms[1], alphas, strict=True)]
         bound = (out if output else 1) * (length(queries) + pooled(kappas))
         yield at_most(apart, bound * before, input=name, heads=len(parts))
-        joined = sum(spectral_norm(w @ v) * joint(a, rate=rate) for (_, v, w), a in zip(parts, alphas, strict=True))
+        joined = sum(size_of(w @ v) * joint(a, rate=rate) for (_, v, w), a in zip(parts, alphas, strict=True))
         yield at_most(apart, joined * before, input=f"{name}, summed", heads=len(parts))
         own = concatenated_bound(*norms, out)(exact(radius)).constant
         yield equals(own, bound, input=name, part="constant")

@@ -130,9 +130,8 @@ def test_atoms(run, *, power=1, every=True, dot=False, omega=farthest):
     for beta, (name, x, y) in cases:
         score = DotProduct(beta) if dot else SquaredDistance(beta)
         n = len(x)
-        images = attended(x, score), attended(y, score)
         for p in (1, 2, 3):
-            ratio = displacement_ratio(x, y, images, float(p))
+            ratio = attended_ratio(x, y, score, float(p))
             for kind, claimed in bounds(n, p, power, every, omega):
                 yield at_most(ratio, claimed, n=n, p=p, bound=kind, input=name)
             if name in ("two-sided", "near"):

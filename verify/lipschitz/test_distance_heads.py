@@ -13,7 +13,7 @@ from verify.textbook.lambert import FAR, FIRST, SCORE, bound, dyadic, moves, nea
 ONE = np.ones((1, 1))
 NORMS = {np.inf: "largest entry", 2.0: "Euclidean"}
 SIZES = ((0, 0, 0), (-40, 40, -40), (40, -40, 40), (0, 3, 0))  # binary logarithms: tokens, queries, values
-ratio_of = once(displacement_ratio)
+ratio_of, norm_of, constants_of = once(displacement_ratio), once(spectral_norm), once(tied_constants)
 
 
 @once
@@ -36,8 +36,8 @@ def claimed_constants(n, queries, values, output, *, slope, transposed, degree):
     heads = max(np.abs(w).sum(axis=1).max() * np.abs(w).sum(axis=0).max() for w in queries)
     heads *= max(np.abs(v).sum(axis=0).max() for v in values)  # sums of dyadic numbers are exact
     largest = (c + 1 / s) * float(np.abs(output).sum(axis=0 if transposed else 1).max()) * float(heads)
-    squares = sum((spectral_norm(w) ** degree * spectral_norm(v)) ** 2 for w, v in zip(queries, values, strict=True))
-    euclidean = np.sqrt(exact(n)) / s * (c + 1) * np.sqrt(squares) * spectral_norm(output)
+    squares = sum((norm_of(w) ** degree * norm_of(v)) ** 2 for w, v in zip(queries, values, strict=True))
+    euclidean = np.sqrt(exact(n)) / s * (c + 1) * np.sqrt(squares) * norm_of(output)
     return {np.inf: largest, 2.0: euclidean}
 
 
@@ -92,7 +92,7 @@ def test_heads(run, *, slope=4, degree=2, transposed=True, dot=False):
         matrices = (queries, values, output)
         case = {"n": len(x), "heads": len(queries), "input": name}
         claimed = claimed_constants(len(x), *matrices, slope=slope, transposed=transposed, degree=degree)
-        for (p, most), computed in zip(claimed.items(), tied_constants(exact(len(x)), *matrices), strict=True):
+        for (p, most), computed in zip(claimed.items(), constants_of(exact(len(x)), *matrices), strict=True):
             ratio = ratio_of(*entries, images, p)
             if most.lo > 0.0:
                 yield at_most(ratio, most, **case, part=NORMS[p])

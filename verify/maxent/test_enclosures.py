@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 
 from theory.evidence import Claim, Interval, at_most, ball, bug, constant, outcome, verifies
+from theory.evidence.once import once
 from theory.evidence.roundoff import U
 from theory.maxent import LinearScores
 from theory.maxent.gibbs import divergence, entropy, expectation, free_energy, gibbs_law, log_partition
@@ -115,6 +116,12 @@ def shares_of_norms():
         yield used(found, norm), {"part": "norm", "n": n, "top": top, "alpha": alpha}
 
 
+@once
+def other_shares(run):
+    """Return those that are not of laws, whatever a divergence is charged with."""
+    return [*shares_of_partitions(), *shares_of_weights(run), *shares_of_norms()]
+
+
 @verifies(
     Claim(
         "maxent.enclosures",
@@ -133,6 +140,5 @@ def shares_of_norms():
     ),
 )
 def test_enclosures(run, *, share=1.0, charge=lambda *_: None):
-    for shares in (shares_of_laws(run, charge), shares_of_partitions(), shares_of_weights(run), shares_of_norms()):
-        for taken, case in shares:
-            yield outcome(at_most(taken, share, scale=1, **case))
+    for taken, case in (*shares_of_laws(run, charge), *other_shares(run)):
+        yield outcome(at_most(taken, share, scale=1, **case))

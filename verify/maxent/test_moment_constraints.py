@@ -1,5 +1,7 @@
 """The Boltzmann-Gibbs transform is nearest to its reference among the laws with its moments, and what it is not."""
 
+from functools import cache
+
 import numpy as np
 
 from theory import Measure
@@ -16,6 +18,7 @@ from theory.evidence import (
     sup_over,
     verifies,
 )
+from theory.evidence.once import once
 from theory.maxent.gibbs import divergence, entropy, match_moments
 from verify import textbook
 from verify.textbook import balls
@@ -24,6 +27,7 @@ CSISZAR = ("csiszar1975", "vuckovic2020")
 PAPER = ("recalled", "derived", "refereed on paper")
 SCORES, REFERENCE = np.array([0.0, 1.0, 2.0]), np.array([0.7, 0.2, 0.1])  # the example of what the transform is not
 LINE = SCORES[:, np.newaxis]
+matched = once(match_moments)
 
 
 def tilt(mu, potential):
@@ -80,7 +84,7 @@ def test_moment(run, *, sign=1, feasible=True, reverse=False):
     for mu, a, m, rng in prescribed(run):
         n = mu.size
         column = exact(a)[:, np.newaxis]
-        found = match_moments(mu, column, exact([m]))
+        found = matched(mu, column, exact([m]))
         slope = sign * found.multiplier[0]
         law = boltzmann_gibbs(mu, slope * exact(a)).law()
         frame = np.column_stack([np.ones(n), a]) if feasible else np.ones((n, 1))
@@ -173,6 +177,7 @@ EXAMPLE = ("{0}/({0} + {1}*exp(1) + {2}*exp(2)) + t", "{1}*exp(1)/({0} + {1}*exp
            "{2}*exp(2)/({0} + {1}*exp(1) + {2}*exp(2)) + t")  # fmt: skip
 
 
+@cache
 def along(summand, reference, weights=("1", "1", "1")):
     """The largest sum of ``summand`` over the three masses along the direction, in balls on a box of t."""
     masses = [mass.format(*reference) for mass in EXAMPLE]

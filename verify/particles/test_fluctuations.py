@@ -19,6 +19,7 @@ from theory.evidence import (
     run_mean,
     verifies,
 )
+from theory.evidence.once import once
 from theory.evidence.roundoff import U
 from theory.particles import studies
 from theory.particles.mean_field import atomic_moments, delta_method, gaussian_fluctuation, gaussian_moments
@@ -34,6 +35,7 @@ DELTA = ("vandervaart1998",)
 SUMS = ("benarous2005", "vandervaart1998")
 REFEREED = ("derived", "refereed")
 SIZES = tuple(4**k for k in range(6, 11))
+moments_of = once(atomic_moments)
 
 
 def gaussian_limits(covariance, tilt, *, power=1, shifts=1, sign=-1):
@@ -159,7 +161,7 @@ def test_fluctuation_law(run, *, power=2, doubled=True, sign=-1, gaussian=False)
         else:
             claimed = general_limits(mu, tilt, power=power, doubled=doubled, sign=sign)
         case = {"atoms": mu.size, "d": mu.dim}
-        moments = atomic_moments(mu, tilt, SIZES)
+        moments = moments_of(mu, tilt, SIZES)
         for part, m, c in zip(("covariance", "bias"), limits_of(moments), claimed, strict=True):
             yield from found(m, c, part=part, **case)
         for value, c in zip(delta_method(mu, exact(tilt)), claimed, strict=True):

@@ -15,10 +15,12 @@ from theory.evidence import (
     proportion,
     verifies,
 )
+from theory.evidence.once import once
 from theory.particles import studies
 from theory.particles.exact import hemisphere_margins, hemisphere_probability, sign_patterns
 
 WENDEL = ("wendel1962", "cover1965")
+patterns_of = once(sign_patterns)
 
 
 @cache
@@ -50,7 +52,7 @@ def test_patterns(run, *, more=0, share=1, flat=False):
             x = rng.normal(size=(n, d))
             if flat and (n, d) == (6, 3):
                 x = x[:, :2]
-            yield equals(share * sign_patterns(x), schlaefli(n, d + more), n=n, d=d)
+            yield equals(share * patterns_of(x), schlaefli(n, d + more), n=n, d=d)
             yield equals(
                 hemisphere_probability(n, d), Fraction(schlaefli(n, d + more), 2**n), n=n, d=d, part="probability"
             )

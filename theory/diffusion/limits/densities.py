@@ -80,7 +80,7 @@ class CircleDensity:
     def cumulative(self, x: ArrayLike) -> Array:
         """Return the mass of ``[0, x]``, for angles of any shape; it grows by one per turn."""
         x = as_real(x, "x")
-        coefficients = np.fft.rfft(self(self._nodes)) / _NODES
+        coefficients = self._coefficients
         kept = np.flatnonzero(np.abs(coefficients) > 1e-16)[1:]  # smaller ones are rounding
         wave = np.exp(1j * np.multiply.outer(x, kept)) - 1.0
         mass: Array = coefficients[0].real * x + 2.0 * ((wave / (1j * kept)) @ coefficients[kept]).real
@@ -141,6 +141,11 @@ class CircleDensity:
         return 2.0 * math.pi * np.arange(_NODES) / _NODES
 
     @cached_property
+    def _coefficients(self) -> NDArray[np.complex128]:
+        """The Fourier coefficients of the density, of no negative frequency."""
+        return np.fft.rfft(self(self._nodes)) / _NODES
+
+    @cached_property
     def _masses(self) -> Array:
         """The mass up to every node, and one."""
         return np.maximum.accumulate(np.append(self.cumulative(self._nodes), 1.0))
@@ -155,12 +160,12 @@ class CircleDensity:
     def _series(self, x: Array, order: int = 0) -> Array:
         """Return the trigonometric polynomial, or its derivative."""
         k = np.arange(1.0, self.cosines.size + 1.0)
-        phase = x[..., np.newaxis] * k
-        c = np.cos(phase)
-        s = np.sin(phase)
+        even, odd = np.flatnonzero(self.cosines), np.flatnonzero(self.sines)  # a wave without a share is not computed
+        a, b = self.cosines[even], self.sines[odd]
+        phase = x[..., np.newaxis]
         if order:
-            found: Array = s @ (-k * self.cosines) + c @ (k * self.sines)
+            found: Array = np.sin(phase * k[even]) @ (-k[even] * a) + np.cos(phase * k[odd]) @ (k[odd] * b)
             return found
         constant = 0.0 if self.logarithmic else 1.0
-        value: Array = constant + c @ self.cosines + s @ self.sines
+        value: Array = constant + np.cos(phase * k[even]) @ a + np.sin(phase * k[odd]) @ b
         return value

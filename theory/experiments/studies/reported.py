@@ -115,5 +115,5 @@ def _begun(*, attention: str, seed: int, rate: float, root: int) -> dict[str, An
     learner = task.learner(Setting(task.name, attention, seed, rate))
     for _ in range(BUDGET):
         learner.advance()
-    found = learner.measure()
+    found = learner.measure(further=False)
     return {"attention": attention, "seed": seed, "train_loss": found["train_loss"], "accuracy": found["accuracy"]}

@@ -103,14 +103,16 @@ class PropagationLearner:
                     self._theta, self._network.objective(self._theta, x[chosen], y[chosen])[1]
                 )
 
-    def measure(self) -> dict[str, float]:
+    def measure(self, *, further: bool = True) -> dict[str, float]:
         """Return the losses, in nat, on the sets of training as they were given and of test, and the accuracies.
+
+        Without ``further``, the accuracy on the sets of test alone.
 
         A loss that is no finite number is infinite; a token whose scores are not finite is not recognised.
         """
         test_loss, accuracy = self._measured(self._test)
-        further = {name: self._measured(sets)[1] for name, sets in self._noisy.items()}
-        return {"train_loss": self._measured(self._train)[0], "test_loss": test_loss, "accuracy": accuracy} | further
+        found = {"train_loss": self._measured(self._train)[0], "test_loss": test_loss, "accuracy": accuracy}
+        return found | {name: self._measured(sets)[1] for name, sets in self._noisy.items() if further}
 
     def state(self) -> State:
         """Return the parameters, Adam's memory, and the place in the stream of orders as the bytes of its JSON."""

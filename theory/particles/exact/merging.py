@@ -60,6 +60,8 @@ class ClosestPair:
     """What the overlap of the pair lacks to one."""
     gap: float = field(init=False)
     """By how much the overlap of the pair exceeds all others; infinite without others."""
+    _itself: NDArray[np.bool_] = field(init=False, repr=False)
+    _shift: Array | None = field(init=False, repr=False)  # of the exponents of the others, if there are any
 
     def __post_init__(self) -> None:
         x = as_points(self.points, "points")
@@ -78,6 +80,9 @@ class ClosestPair:
         object.__setattr__(self, "beta", beta)
         object.__setattr__(self, "missing", float(missing[0, 1]))
         object.__setattr__(self, "gap", nearest - float(missing[0, 1]))
+        others = (np.arange(len(x)) >= 2)[:, np.newaxis]
+        object.__setattr__(self, "_itself", np.eye(len(x), dtype=bool))
+        object.__setattr__(self, "_shift", beta * self.gap * others if others.any() else None)
 
     @property
     def angle(self) -> float:
@@ -107,10 +112,10 @@ class ClosestPair:
         missing = shortfall(x)
         far = np.exp(-self.beta * missing)
         lead = -self.beta * (missing - missing[0, 1])
-        if len(x) > 2:
-            lead = lead + self.beta * self.gap * (np.arange(len(x)) >= 2)[:, np.newaxis]
-        itself = np.eye(len(x), dtype=bool)  # what a cluster feels of itself is normal
-        attention = self.weights * np.where(itself, 0.0, np.exp(np.where(itself, 0.0, lead)))
+        if self._shift is not None:
+            lead = lead + self._shift
+        # what a cluster feels of itself is normal
+        attention = self.weights * np.where(self._itself, 0.0, np.exp(np.where(self._itself, 0.0, lead)))
         attention = attention / (far @ self.weights)[:, np.newaxis]
         # the projection of y at x is y - x + (1 - <x, y>) x, without cancellation
         slack = (attention * missing).sum(axis=1) - attention.sum(axis=1)
