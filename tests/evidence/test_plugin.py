@@ -16,7 +16,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from theory.evidence import board, enclosure, plugin, record  # noqa: F401  loaded once, not anew in every run below
+import theory.evidence.claim  # loaded once, as all below, not anew in every run
+import theory.evidence.runner  # noqa: F401
+from theory.evidence import board, enclosure, plugin, record  # noqa: F401
+from theory.evidence.record import reading, writing  # noqa: F401
 
 pytest_plugins = ["pytester"]
 
