@@ -3,6 +3,7 @@
 OFF = "tests/attention/test_nystrom.py::test_entries_that_are_off_are_paid_for"
 TERMS = "tests/attention/test_output.py::test_no_term_of_the_bound_is_left_out"
 ENERGY = "tests/attention/test_sinkhorn.py::test_the_energy_of_two_keys"
+BLUR = "tests/distance/test_w1.py::test_what_atoms_and_masses_are_off_is_in_the_distance"
 
 WIDTHS = [
     # (name, caught by, path under theory/, old text, new text)
@@ -14,6 +15,11 @@ WIDTHS = [
      "floor + math.log(accuracy / 2.0))\n            near", "floor + math.log(accuracy))\n            near"),
     ("blocks-without-slack", "tests/engine/test_local.py::test_shares_of_single_places_hold", "engine/local.py",
      "slack = 8.0 * (away.shape[1] + 8)", "slack = 0.0 * (away.shape[1] + 8)"),
+    ("atoms-without-radii", BLUR, "attention/measure.py",
+     "blur = (law * norm(exact(self.points.radius), axis=1)).sum()",
+     "blur = 0.0 * (law * norm(exact(self.points.radius), axis=1)).sum()"),
+    ("masses-without-radii", BLUR, "attention/measure.py",
+     "blur = blur + (abs(law - middle / middle.sum())", "blur = blur + 0.0 * (abs(law - middle / middle.sum())"),
     ("atoms-without-slip", "distance.translation", "distance/sparse.py",
      "u = dual.u - ruler.slip(dual.v)", "u = dual.u"),
     ("arcs-not-widened", "distance.translation", "distance/envelope.py",
