@@ -3,6 +3,7 @@
 OFF = "tests/attention/test_nystrom.py::test_entries_that_are_off_are_paid_for"
 TERMS = "tests/attention/test_output.py::test_no_term_of_the_bound_is_left_out"
 ENERGY = "tests/attention/test_sinkhorn.py::test_the_energy_of_two_keys"
+MOVED = "tests/attention/test_enclosed.py::test_all_that_a_score_moves_is_in_the_answers"
 BLUR = "tests/distance/test_w1.py::test_what_atoms_and_masses_are_off_is_in_the_distance"
 
 WIDTHS = [
@@ -15,6 +16,13 @@ WIDTHS = [
      "floor + math.log(accuracy / 2.0))\n            near", "floor + math.log(accuracy))\n            near"),
     ("blocks-without-slack", "tests/engine/test_local.py::test_shares_of_single_places_hold", "engine/local.py",
      "slack = 8.0 * (away.shape[1] + 8)", "slack = 0.0 * (away.shape[1] + 8)"),
+    ("values-without-radii", "tests/attention/test_enclosed.py::test_outputs_move_with_all_values",
+     "attention/enclosed.py", "error + v.radius.max(axis=0)", "error + 0.0 * v.radius.max(axis=0)"),
+    ("partition-without-scores", MOVED, "attention/enclosed.py", "logs) + moved", "logs) + 0.0 * moved"),
+    ("outputs-without-scores", MOVED, "attention/enclosed.py", "moved=moved)", "moved=0.0)"),
+    ("weights-without-scores", MOVED, "attention/enclosed.py", "moved=_moved(score, q, k, added))", "moved=0.0)"),
+    ("scores-without-masses", "tests/attention/test_enclosed.py::test_what_a_mass_is_off_is_in_the_log_partition",
+     "attention/enclosed.py", "moved + float(log_weights.radius.max())", "moved"),
     ("atoms-without-radii", BLUR, "attention/measure.py",
      "blur = (law * norm(exact(self.points.radius), axis=1)).sum()",
      "blur = 0.0 * (law * norm(exact(self.points.radius), axis=1)).sum()"),
