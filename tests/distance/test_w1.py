@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from theory.attention import Measure
+from theory.attention.measure import EnclosedMeasure
 from theory.distance import w1, w1_line
-from theory.evidence import Interval, Kind, stream
+from theory.evidence import Interval, Kind, exact, stream, within
 
 BITS = 2600  # of the oracle; squares of doubles have their last bit above 2**-2200
 NARROW = 1e-9  # the largest relative width with which a distance is accepted
@@ -251,3 +252,15 @@ def test_bad_input(arguments, error, words):
     plane = Measure([[0.0, 0.0]])
     with pytest.raises(error, match=words):
         w1(**{"mu": plane, "nu": plane, **arguments})
+
+
+def test_what_atoms_and_masses_are_off_is_in_the_distance():
+    """All atoms may stand in one corner of their boxes, and one atom may take mass of the other: both are attained."""
+    places = np.array([[0.0, 0.0], [1.0, 0.0], [0.25, 2.0]])
+    moved = w1(EnclosedMeasure(within(places, 0.125), exact(np.full(3, 0.25))), Measure(places))
+    assert 0.125 * math.sqrt(2.0) <= moved.hi <= 0.125 * math.sqrt(2.0) * (1.0 + NARROW)
+    assert moved.lo == 0.0
+    mass = np.array([0.25, 0.75])
+    shifted = w1(EnclosedMeasure(exact(places[:2]), within(mass, 0.0625)), Measure(places[:2], mass))
+    assert 0.0625 <= shifted.hi <= 0.25
+    assert shifted.lo == 0.0

@@ -8,10 +8,12 @@ PLACES = "tests/engine/test_cells.py::test_places_leave_nothing_to_bound"
 UNREAD = "tests/engine/test_cells.py::test_what_is_not_read_is_paid_for"
 BEFORE = "tests/engine/test_cells.py::test_what_a_wider_cell_left_out_is_added"
 UPWARD = "tests/engine/test_cells.py::test_what_boxes_bring_at_most_is_rounded_upward"
-WIDE = "tests/engine/test_cells.py::test_wide_boxes_round_no_more_than_scores"
+BROAD = "tests/engine/test_cells.py::test_wide_boxes_round_no_more_than_scores"
 FAILS = "tests/engine/test_cells.py::test_a_cell_that_fails_is_computed_over_all_keys"
 WAYS = "tests/engine/test_cells.py::test_all_ways_of_summing_agree"
 WIDE = "tests/engine/test_jacobian.py::test_wide_products_over_many_tiles_and_strips"
+MOVED = "tests/attention/test_enclosed.py::test_all_that_a_score_moves_is_in_the_answers"
+BLUR = "tests/distance/test_w1.py::test_what_atoms_and_masses_are_off_is_in_the_distance"
 
 WIDTHS = [
     # (name, caught by, path under theory/, old text, new text)
@@ -29,7 +31,7 @@ WIDTHS = [
     ("corners-not-looked-at", UNREAD, "engine/cellplan.py", "high = constant + np.maximum(",
      "high = constant + 0.5 * np.maximum("),
     ("exponents-not-rounded-upward", UPWARD, "engine/cellplan.py", "self._rounded = 8.0 *", "self._rounded = 0.0 *"),
-    ("wide-boxes-interpolated", WIDE, "engine/cellplan.py", "_EXCESS = 1e3 ", "_EXCESS = 1e30 "),
+    ("wide-boxes-interpolated", BROAD, "engine/cellplan.py", "_EXCESS = 1e3 ", "_EXCESS = 1e30 "),
     ("overflown-masses-taken", FAILS, "engine/cells.py",
      "(mass < np.inf) & (view.peak <= HIGH * mass)", "(mass > 0.0)"),
     ("halved-cells-forget", BEFORE, "engine/cells.py",
@@ -43,6 +45,18 @@ WIDTHS = [
     ("wide-weights-not-rescaled", f"{WIDE}[distance]", "engine/cotangents.py", "weights[t, i, j] *= shrink",
      "weights[t, i, j] *= 1.0"),
     ("wide-tiles-apart", f"{WIDE}[dot]", "engine/tangents.py", " + old * share * apart * away", ""),
+    ("values-without-radii", "tests/attention/test_enclosed.py::test_outputs_move_with_all_values",
+     "attention/enclosed.py", "error + v.radius.max(axis=0)", "error + 0.0 * v.radius.max(axis=0)"),
+    ("partition-without-scores", MOVED, "attention/enclosed.py", "logs) + moved", "logs) + 0.0 * moved"),
+    ("outputs-without-scores", MOVED, "attention/enclosed.py", "moved=moved)", "moved=0.0)"),
+    ("weights-without-scores", MOVED, "attention/enclosed.py", "moved=_moved(score, q, k, added))", "moved=0.0)"),
+    ("scores-without-masses", "tests/attention/test_enclosed.py::test_what_a_mass_is_off_is_in_the_log_partition",
+     "attention/enclosed.py", "moved + float(log_weights.radius.max())", "moved"),
+    ("atoms-without-radii", BLUR, "attention/measure.py",
+     "blur = (law * norm(exact(self.points.radius), axis=1)).sum()",
+     "blur = 0.0 * (law * norm(exact(self.points.radius), axis=1)).sum()"),
+    ("masses-without-radii", BLUR, "attention/measure.py",
+     "blur = blur + (abs(law - middle / middle.sum())", "blur = blur + 0.0 * (abs(law - middle / middle.sum())"),
     ("atoms-without-slip", "distance.translation", "distance/sparse.py",
      "u = dual.u - ruler.slip(dual.v)", "u = dual.u"),
     ("ranges-skipped-too-early", BOXES, "distance/cones.py",

@@ -56,9 +56,8 @@ def enclose_entmax(found: Array, scores: Intervals, alpha: Any, tau: Any) -> Int
         steep = np.where(known, found, 1.0) ** (2.0 - order) / (order - 1.0)
         error = np.where(known, np.minimum(2.0 * base * steep, error), error)
     error = error + moved_by(float(scores.radius.max()) / coldest, n, order)
-    enclosed: Intervals = within(
-        found, error, weakest(scores)
-    )  # not cut at zero, so that the middle tells what is off the support
+    # not cut at zero, so that the middle tells what is off the support
+    enclosed: Intervals = within(found, error, weakest(scores))
     return enclosed
 
 
