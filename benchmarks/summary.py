@@ -26,8 +26,10 @@ def read(path: Path) -> tuple[str, list[Row]]:
 
 def _dense(machine: str, rows: list[Row]) -> str:
     least = min(row["threads"] for row in rows)
-    largest = max(int(row["n"]) for row in rows if row["threads"] == least and row.get("torch/ours"))
-    chosen = [row for row in rows if row["threads"] == least and int(row["n"]) == min(4096, largest)]
+    alone = [row for row in rows if row["threads"] == least]
+    compared = [row for row in alone if row.get("torch/ours")] or alone
+    tokens = min(4096, max(int(row["n"]) for row in compared))
+    chosen = [row for row in alone if int(row["n"]) == tokens]
     times = [float(row["ns per pair"]) for row in chosen]
     ratios = [float(row["torch/ours"]) for row in chosen if row.get("torch/ours")]
     widths = [int(row["d"]) for row in chosen]

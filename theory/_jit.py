@@ -12,11 +12,11 @@ found in the cache.
 
 Compiled results are cached in a folder whose name is the fingerprint of this module, of the sources of the room whose
 kernel it is, and of the modules of other rooms whose formulas it may call, so an edited source never finds a stale
-result. It lies where ``NUMBA_CACHE_DIR`` says; else beside
-the sources, whose writers could change the program anyway; else under ``XDG_CACHE_HOME`` or ``~/.cache``. What lies in
-it is run, so that outside the sources only a folder that is ours, no link, and closed to others is used, and without
-one nothing is cached. Each result has a file of its own, named after what it was compiled for, with its checksum:
-processes that write at once, also for other processors, lose at most an entry, and a damaged file is compiled again.
+result. It lies where ``NUMBA_CACHE_DIR`` says; else beside the sources, whose writers could change the program anyway;
+else under ``XDG_CACHE_HOME`` or ``~/.cache``. What lies in it is run, so that outside the sources only a folder that is
+ours, no link, and closed to others is used, and without one nothing is cached. Each result has a file of its own, named
+after what it was compiled for, with its checksum: processes that write at once, also for other processors, lose at most
+an entry, and a damaged file is compiled again.
 """
 
 from __future__ import annotations

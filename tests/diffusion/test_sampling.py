@@ -10,6 +10,7 @@ from theory.diffusion import CircleDensity, PeriodicGrid, SampledOutput, StepErr
 from theory.diffusion.limits import sampling
 from theory.diffusion.limits.bandwidth import least
 from theory.diffusion.limits.sampling import chordal_output, draw_angles
+from theory.diffusion.studies.sampling import enclose_spreads
 from theory.evidence import Kind
 
 DENSITY = CircleDensity([0.5, 0.0], [0.0, 0.2], logarithmic=False)
@@ -219,3 +220,14 @@ def test_bad_input():
         StepError(PeriodicGrid((4,)), h, h)
     with pytest.raises(ValueError, match="high: expected more than"):
         least(lambda x: (x, 0.0), 2.0, 1.0)
+
+
+def test_what_reads_are_off_is_in_the_spread():
+    """Two reads that are off in opposite directions attain the bound; the mean of one batch is not exact."""
+    y, off = 0.75, 1e-6
+    found = enclose_spreads(np.array([[[y], [-y]]]), off)
+    for shift in (-off, off):
+        assert 2.0 * (y + shift) ** 2 in found
+    assert found.hi[0] < 2.0 * (y + off) ** 2 * (1.0 + 1e-12)
+    far = enclose_spreads(np.array([[[1e8 + 1.0], [1e8], [1e8 - 1.0]]]) + 1.0 / 3.0, 0.0)
+    assert far.lo[0] < 1.0 - 1e-8 < 1.0 + 1e-8 < far.hi[0]

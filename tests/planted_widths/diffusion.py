@@ -4,6 +4,8 @@ TESTS = "tests/diffusion"
 LATTICE = "estimated(fine, coarse, times=2.0) + Interval.within(0.0, error + size * (2.0 * moved + 256.0 * U))"
 RISE = "estimated(fine, coarse, times=2.0) + Interval.within(0.0, width + slip)"
 
+SPREADS = f"{TESTS}/test_sampling.py::test_what_reads_are_off_is_in_the_spread"
+
 WIDTHS = [
     # scores that are no distance
     ("error-of-f", "score.rounding", "diffusion/limits/laplace.py",
@@ -78,6 +80,8 @@ WIDTHS = [
         "diffusion/limits/normalisers.py", "off = residual + share + rounding", "off = residual + rounding"),
     ("rest-of-taylor-dropped", f"{TESTS}/test_enclosed.py::test_semigroup_against_forty_digits",
         "diffusion/limits/generators.py", "Interval.within(0.0, left)", "Interval.within(0.0, 0.0 * left)"),
+    ("reads-exact", SPREADS, "diffusion/studies/sampling.py", "slip = exact(off) + ", "slip = "),
+    ("means-exact", SPREADS, "diffusion/studies/sampling.py", "gamma(clouds + 1) * float(", "0.0 * float("),
     ("column-of-the-inverse", f"{TESTS}/test_enclosed.py::test_inverse_of_an_enclosed_matrix_holds_all_of_them",
         "evidence/systems.py", "(residual / (1.0 - defect))", "(residual / 2.0 / (1.0 - defect))"),
     ("defect-of-the-inverse", f"{TESTS}/test_enclosed.py::test_inverse_of_an_enclosed_matrix_holds_all_of_them",

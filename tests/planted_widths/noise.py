@@ -3,8 +3,6 @@
 _T = "tests/particles/"
 
 WIDTHS = [
-    ("system-half-off", "tests/particles/test_gaussian.py::test_all_that_a_system_is_off_moves_its_solution",
-     "particles/mean_field/gaussian.py", "(residual / (1.0 - defect)).hi", "(0.5 * residual / (1.0 - defect)).hi"),
     ("tail-dropped", _T + "test_free_energy.py::test_degrees_that_are_left_out_are_in_the_width",
      "particles/mean_field/free_energy.py", "interaction + (waves[-1] * rest).union(masses[0] * 0)", "interaction"),
     ("tail-halved", _T + "test_free_energy.py::test_degrees_that_are_left_out_are_in_the_width",

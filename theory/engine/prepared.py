@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from theory._backend import backend
 from theory._validate import all_finite, as_instance
 from theory.engine import blocks, dense, ends, fused, reference
 from theory.engine.fold import NONE, compilable, in_base_two
@@ -61,7 +62,7 @@ class Prepared:
     """
 
     def __init__(self, form: Form, coefficients: Array, log_weights: Array | None, visible: Counts | None) -> None:
-        self._backend = dense.backend()
+        self._backend = backend()
         self._form = form
         self._coefficients = coefficients
         self._log_weights = log_weights
@@ -80,7 +81,7 @@ class Prepared:
         ValueError
             As :func:`theory.engine.attention` does.
         """
-        found = self.quick(queries, keys, values) if dense.backend() == self._backend else None
+        found = self.quick(queries, keys, values) if backend() == self._backend else None
         if found is not None:
             return found
         pairs = Pairs(self._form, queries, keys, self._coefficients)
@@ -92,8 +93,8 @@ class Prepared:
         """Return the answer where arrays of float64 are few, finite and of ordinary size; ``None`` elsewhere.
 
         By the backend that was named when it was made, whatever the environment says now. Log-weights of every key take
-        the place of those that were settled. ``None`` says nothing of the
-        arguments: they may be right or wrong, and who knows must be asked.
+        the place of those that were settled. ``None`` says nothing of the arguments: they may be right or wrong, and
+        who knows must be asked.
         """
         for array in (queries, keys, values):
             if type(array) is not np.ndarray or array.dtype != _DOUBLE:

@@ -107,10 +107,10 @@ def moments(
 
 def jvp(
     pairs: Pairs, values: Array, log_weights: Array, visible: NDArray[np.int64],
-    tangents: tuple[Array, Array, Array, Array],
+    direction: tuple[Array, Array, Array, Array],
 ) -> tuple[Array, Array]:  # fmt: skip
     """Return the output and its derivative along tangents of queries, keys, values and log-weights."""
-    queries, keys, moved, added = tangents
+    queries, keys, moved, added = direction
     output = np.empty((pairs.queries.shape[0], values.shape[1]))
     derivative = np.empty((queries.shape[0], values.shape[1]))
     for rows, law, _ in _laws(pairs, log_weights, visible):

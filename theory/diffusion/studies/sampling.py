@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from theory.attention import rounding
 from theory.diffusion.limits.densities import CircleDensity
 from theory.diffusion.limits.grid import PeriodicGrid
 from theory.diffusion.limits.operators import chordal, propagate
 from theory.diffusion.limits.sampling import SampledOutput, chordal_output, draw_angles
-from theory.evidence import Interval, Kind, Table, run_mean, stream, sweep
+from theory.evidence import Interval, Intervals, Kind, Table, exact, run_mean, stream, sweep, within
+from theory.evidence.roundoff import U, gamma
 
 Array = NDArray[np.float64]
 Row = tuple[str, int, int, float, int, float, Interval]
@@ -38,6 +40,8 @@ BATCHES = {"quick": 96, "paper": 256}
 BATCH = 4
 FAR_BATCHES, FAR_BATCH = 16, 2
 LEVELS = 8
+_FEW = 2**20  # of pairs; above, fast sums
+_ACCURACY, _DIGITS = 1e-10, 9
 
 
 def sampled_function(*x: Array) -> Array:
@@ -119,19 +123,57 @@ def _drawn(
     """Read every cloud at all its bandwidths, and its first tokens as smaller clouds."""
     queries = sampled_places(d, far=part == "far")
     runs = np.empty((batches * size, len(plan), queries.shape[0]))
+    off = np.zeros(len(plan))
     for run in runs:
         keys = cloud(d, max(n for n, _ in plan), rng)
         values = sampled_function(*keys.T)
-        for out, (n, epsilon) in zip(run, plan, strict=True):
-            fast: dict[str, Any] = {"method": "nufft", "accuracy": 1e-10} if n * out.size > 2**20 else {}
-            found = propagate(queries, keys[:n], values[:n], epsilon, score=chordal(epsilon), **fast)
-            out[:] = found.round(9) if fast else found  # threads of fast sums add in any order
+        for at, (n, epsilon) in enumerate(plan):
+            run[at], error = _read(queries, keys[:n], values[:n], epsilon)
+            off[at] = max(off[at], error)
     rows: list[Row] = []
     for at, (n, epsilon) in enumerate(plan):
-        spreads = runs[:, at].reshape(batches, size, -1).var(axis=1, ddof=1).mean(axis=1) / epsilon**2
-        for batch, value in enumerate(spreads.tolist()):
-            rows.append((part, d, n, epsilon, 0, batch, Interval.exactly(value, Kind.STATISTICAL)))
+        error = float(off[at])
+        spreads = enclose_spreads(runs[:, at].reshape(batches, size, -1), error) / exact(epsilon) ** 2
+        for batch, value in enumerate(spreads):
+            rows.append((part, d, n, epsilon, 0, batch, Interval(value.lo, value.hi, Kind.STATISTICAL)))
         if part == "spread":
             for k, column in enumerate(runs[:, at].T):
-                rows.append(("mean", d, n, epsilon, k, 0, run_mean(column, among=1000)))
+                rows.append(("mean", d, n, epsilon, k, 0, run_mean(column, among=1000) + Interval(-error, error)))
     return rows
+
+
+def _read(queries: Array, keys: Array, values: Array, epsilon: float) -> tuple[Array, float]:
+    """Return the outputs, and how far off any of them may be."""
+    score = chordal(epsilon)
+    if queries.shape[0] * keys.shape[0] <= _FEW:
+        error = rounding(queries, keys, values[:, np.newaxis], score=score)
+        return propagate(queries, keys, values, epsilon, score=score), error
+    found = propagate(queries, keys, values, epsilon, score=score, method="nufft", accuracy=_ACCURACY)
+    error = 0.5 * 10.0**-_DIGITS + _ACCURACY * float(np.abs(values).max())
+    return found.round(_DIGITS), error * (1.0 + 4.0 * U)  # threads of fast sums add in any order
+
+
+def enclose_spreads(reads: Array, off: float) -> Intervals:
+    r"""Enclose the mean over places of the variance among clouds, of every batch.
+
+    Its root is a norm of what the reads are apart from their means, in which :math:`m` reads that are each off by at
+    most :math:`\delta` are off by at most :math:`\delta\sqrt{m/(m - 1)}`. The means are rounded at the size of the
+    reads.
+
+    Parameters
+    ----------
+    reads : ndarray, shape (b, m, k)
+        Of b batches of m clouds at k places.
+    off : float
+        Bound on the error of every read.
+
+    Returns
+    -------
+    Intervals, shape (b,)
+    """
+    clouds, places = reads.shape[1:]
+    computed = reads.var(axis=1, ddof=1).mean(axis=1)
+    root = np.sqrt(within(computed, gamma(clouds + places + 8) * computed))
+    slip = exact(off) + gamma(clouds + 1) * float(np.abs(reads).max())
+    moved = float((slip * np.sqrt(exact(clouds / (clouds - 1.0) * (1.0 + 4.0 * U)))).hi)
+    return np.maximum(root + Interval(-moved, moved), 0.0) ** 2  # type: ignore[no-any-return]

@@ -240,7 +240,9 @@ class FreeEnergyParts(NamedTuple):
 
 def couplings(beta: float, degree: int, *, dim: int = 2) -> list[Any]:
     r"""Enclose :math:`W_l` for every degree up to ``degree``; balls."""
-    return list(_couplings(as_positive(beta, "beta"), degree, dim, bits_in_force()))
+    strength = as_positive(beta, "beta")
+    highest = as_count(degree, "degree", least=0)
+    return list(_couplings(strength, highest, as_count(dim, "dim", least=2), bits_in_force()))
 
 
 @cache
