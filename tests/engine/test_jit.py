@@ -14,7 +14,8 @@ from theory.engine import Form, Pairs
 
 HERE = Path(__file__).parent
 numba_config = pytest.importorskip("numba.core.config")
-from theory.engine import blocks, covariance, rowmaps, rows  # noqa: E402  load Numba
+from theory.engine import blocks, covariance, rows  # noqa: E402  load Numba
+from theory.maxent import kernels as maps  # noqa: E402
 
 
 @pytest.fixture
@@ -196,9 +197,9 @@ def test_no_kernel_holds_a_copy_of_another(monkeypatch):
     x = np.eye(6)
     for form in (Form.ADDITIVE, Form.DOT):
         engine.attention(Pairs(form, x, x, np.ones(6 if form is Form.ADDITIVE else 1)), x)
-    rowmaps.entmax_rows(x, np.full(1, 1.5), np.ones(1), np.empty((6, 6)))
+    maps.entmax_rows(x, np.full(1, 1.5), np.ones(1), np.empty((6, 6)))
     engine.moments(Pairs(Form.DOT, x, x, np.ones(1)), x)
-    kernels = (rows._attend, rowmaps.entmax_rows, covariance._gather, blocks.kernel(Form.DOT, single=False))
+    kernels = (rows._attend, maps.entmax_rows, covariance._gather, blocks.kernel(Form.DOT, single=False))
     for kernel in kernels:
         assert kernel.overloads
         for made in kernel.overloads.values():

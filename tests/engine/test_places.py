@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from theory import engine
-from theory.engine import Direction, Form, Pairs, rowmaps
+from theory.engine import Direction, Form, Pairs
 from theory.evidence import stream
+from theory.maxent import kernels as maps
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +68,7 @@ def test_maps_of_rows(alpha, n):
     arrays = [3.0 * rng.normal(size=(4, n)), np.full(1, alpha), np.ones(1), np.empty((4, n))]
 
     def ask(rows, order, tau, laws):
-        assert rowmaps.over(rowmaps.entmax_rows, rows, order, tau, laws)
+        assert maps.over(maps.entmax_rows, rows, order, tau, laws)
         return bits(laws)
 
     assert_the_same_everywhere(ask, arrays, rng)
