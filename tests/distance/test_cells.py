@@ -106,17 +106,27 @@ def test_staircase():
 @pytest.mark.parametrize("count", [1, 8, 10_000])
 def test_envelope_skips_nothing_that_matters(d, size, count, monkeypatch):
     monkeypatch.setenv("THEORY_BACKEND", "compiled")  # the oracle skips nothing at all
+    assert_nothing_skipped(700, 300, d, size, count)
+
+
+def test_envelope_of_few_skips_nothing_that_matters(monkeypatch):
+    """Few enough for kernels that run as Python."""
+    monkeypatch.setenv("THEORY_BACKEND", "compiled")
+    assert_nothing_skipped(120, 60, 2, 0.1, 1)
+
+
+def assert_nothing_skipped(n, m, d, size, count):
     rng = stream("tests.cells.envelope", d)
-    s = rng.normal(size=(700, d)) * rng.choice([1e-3, 1.0], size=(700, 1))
-    z = rng.normal(size=(300, d))
+    s = rng.normal(size=(n, d)) * rng.choice([1e-3, 1.0], size=(n, 1))
+    z = rng.normal(size=(m, d))
     s, z = (cloud[np.lexsort(cloud.T)] for cloud in (s, z))
     ruler, lift = measure(s, z)
     s, z = np.ldexp(s, lift), np.ldexp(z, lift)
-    heights = size * rng.normal(size=700)
+    heights = size * rng.normal(size=n)
     values, cones = least(ruler, z, s, heights, count)
     terms = ruler.between(z, s) - heights
     assert np.array_equal(values, terms.min(axis=1))
-    best = np.sort(terms, axis=1)[:, : min(count, 700)]
+    best = np.sort(terms, axis=1)[:, : min(count, n)]
     assert np.array_equal(np.sort(np.take_along_axis(terms, cones, axis=1), axis=1), best)
 
 
