@@ -39,6 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser.error(f"NAME: expected one of {', '.join(NAMES)}, got {name!r}")
     if options.quick and options.out is None:
         parser.error("--out: expected a folder, since tiny sizes are not published, got none")
+    published = []
     for name in options.names or NAMES:
         benchmark = import_module(f"benchmarks.{name}")
         with noise.watched() as watch:
@@ -49,7 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             say(f"{name}: not written, since the machine was not quiet; --out DIR writes it elsewhere")
             continue
         publish(options.out or RESULTS, name, benchmark, notes, rows)
-    say(summary.describe(options.out or RESULTS))
+        published.append(name)
+    say(summary.describe(options.out or RESULTS, published))
     return 0
 
 

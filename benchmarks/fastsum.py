@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from benchmarks import peers
+from benchmarks import noise, peers
 from benchmarks.timing import interleaved, peak_memory
 from theory import engine
 from theory.engine import Form, Pairs
@@ -82,9 +82,11 @@ def _once(case: str, n: int, small: int) -> dict[str, Any]:
     """Return the row of an uneven problem, timed once."""
     engine.attention(*uneven(case, min(n, _WARM)), method="auto")
     pairs, v = uneven(case, n)
+    noise.beat()
     start, spent = time.perf_counter(), time.process_time()
     found = engine.attention(pairs, v, method="auto")
     taken, spent = time.perf_counter() - start, time.process_time() - spent
+    noise.beat()
     few, given = uneven(case, small)
     lengths = np.ones((small, 1 if few.form is Form.DISTANCE else 0))  # one feature more makes a distance of a product
     features = [np.concatenate([x, lengths], axis=1) for x in (few.queries, few.keys)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import statistics
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from benchmarks import peers
-from benchmarks.timing import REPEATS, interleaved
+from benchmarks.timing import REPEATS, interleaved, ratio
 from theory import engine
 from theory.engine import Direction, Form, Pairs
 from theory.engine.threads import threads
@@ -20,8 +21,12 @@ from theory.figures._style import style
 Array = NDArray[np.float64]
 
 TITLE = "products with the Jacobian and its transpose against the forward pass and PyTorch"
-WIDTHS = (1, 2, 4, 8, 16, 64)
+WIDTHS = (1, 2, 4, 8, 16, 32, 64)
 SIZES = (1024, 4096)
+RATIOS = (
+    ("jvp", "forward"), ("vjp", "forward"), ("torch backward", "torch forward"), ("torch both", "vjp"),
+    ("torch backward", "vjp"),
+)  # fmt: skip
 _ROWS = 2  # of which errors are taken
 
 
@@ -44,15 +49,15 @@ def _case(n: int, d: int, form: Form, *, repeats: int) -> dict[str, Any]:
     }
     if form is Form.DOT and importlib.util.find_spec("torch") is not None:
         calls["torch forward"], calls["torch both"] = _torch(q, k, v, cotangent)
-    times = {name: min(found) for name, found in interleaved(calls, repeats).items()}
-    forward = times["forward"]
-    row: dict[str, Any] = {"n": n, "d": d, "score": form.name.lower(), "ns per pair": 1e9 * forward / n**2}
-    row |= {f"{name}/forward": times[name] / forward for name in ("jvp", "vjp")}
+    times = interleaved(calls, repeats)
+    row: dict[str, Any] = {"n": n, "d": d, "score": form.name.lower()}
+    row["ns per pair"] = 1e9 * statistics.median(times["forward"]) / n**2
     if "torch both" in times:
-        there = times["torch forward"]
-        row["torch backward/forward"] = (times["torch both"] - there) / there
-        row["torch both/vjp"] = times["torch both"] / times["vjp"]
-        row["torch backward/vjp"] = (times["torch both"] - there) / times["vjp"]
+        times["torch backward"] = np.subtract(times["torch both"], times["torch forward"]).tolist()
+    for of, to in RATIOS:
+        if of in times:
+            name = f"{of}/{to}"
+            row[name], row[f"{name}, low"], row[f"{name}, high"] = ratio(times[of], times[to])
     gradients = calls["vjp"]()
     row["jvp error"], row["vjp error"] = _errors(pairs, v, way, cotangent, calls["jvp"](), gradients)
     if "torch both" in calls:
@@ -114,7 +119,7 @@ def draw(axes: Axes, rows: list[dict[str, Any]]) -> None:
     d = [row["d"] for row in chosen]
     looks = {
         "jvp/forward": ("o-", style.BLUE), "vjp/forward": ("s-", style.GREEN),
-        "torch backward/forward": ("^--", style.VERMILION),
+        "torch backward/torch forward": ("^--", style.VERMILION),
     }  # fmt: skip
     for name, (mark, colour) in looks.items():
         if name in chosen[0]:

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Collection
 from pathlib import Path
 
 Row = dict[str, str]
-
-
-def describe(folder: Path) -> str:
-    """Return what the tables of a folder say in a few sentences; nothing is said of a table that is not there."""
-    said = []
-    for name, part in (("dense", _dense), ("small", _small), ("fastsum", _fastsum), ("distance", _distance)):
-        path = folder / f"{name}.csv"
-        if path.exists():
-            said.append(part(*read(path)))
-    return " ".join(said)
 
 
 def read(path: Path) -> tuple[str, list[Row]]:
@@ -24,7 +15,7 @@ def read(path: Path) -> tuple[str, list[Row]]:
     return machine.removeprefix("# "), list(csv.DictReader(lines))
 
 
-def _dense(machine: str, rows: list[Row]) -> str:
+def _dense(rows: list[Row]) -> str:
     least = min(row["threads"] for row in rows)
     alone = [row for row in rows if row["threads"] == least]
     compared = [row for row in alone if row.get("torch/ours")] or alone
@@ -34,14 +25,13 @@ def _dense(machine: str, rows: list[Row]) -> str:
     ratios = [float(row["torch/ours"]) for row in chosen if row.get("torch/ours")]
     widths = [int(row["d"]) for row in chosen]
     peer = f"; PyTorch takes {min(ratios):.2g} to {max(ratios):.2g} times as long" if ratios else ""
-    processor = machine.split(",", maxsplit=1)[0]
     return (
-        f"On one thread of an {processor}, attention among {chosen[0]['n']} tokens in {min(widths)} to "
-        f"{max(widths)} dimensions takes {min(times):.2g} to {max(times):.2g} ns a pair in float64{peer}."
+        f"attention among {chosen[0]['n']} tokens in {min(widths)} to {max(widths)} dimensions takes {min(times):.2g} "
+        f"to {max(times):.2g} ns a pair in float64 on one thread{peer}."
     )
 
 
-def _small(_machine: str, rows: list[Row]) -> str:
+def _small(rows: list[Row]) -> str:
     first = rows[0]
     peer = f", PyTorch {float(first['torch, us']):.2g}" if first.get("torch, us") else ""
     return (
@@ -50,14 +40,28 @@ def _small(_machine: str, rows: list[Row]) -> str:
     )
 
 
-def _fastsum(_machine: str, rows: list[Row]) -> str:
+def _fastsum(rows: list[Row]) -> str:
     last = max((row for row in rows if row["case"] == "plane"), key=lambda row: int(row["n"]))
     return f"Fast sums attend among {int(last['n']):,} normal tokens of the plane in {float(last['seconds']):.2g} s."
 
 
-def _distance(_machine: str, rows: list[Row]) -> str:
+def _distance(rows: list[Row]) -> str:
     last = max((row for row in rows if row["d"] == "2"), key=lambda row: int(row["n"]))
     return (
         f"Two clouds of {int(last['n']):,} atoms in the plane are {float(last['lo']):.6g} to "
         f"{float(last['hi']):.6g} apart in Wasserstein-1 distance, certified in {float(last['seconds']):.2g} s."
     )
+
+
+PARTS = {"dense": _dense, "small": _small, "fastsum": _fastsum, "distance": _distance}
+
+
+def describe(folder: Path, names: Collection[str] = tuple(PARTS)) -> str:
+    """Return what tables of a folder say in a few sentences, by processor; nothing is said of one that is not there."""
+    said: dict[str, list[str]] = {}
+    for name, part in PARTS.items():
+        path = folder / f"{name}.csv"
+        if name in names and path.exists():
+            machine, rows = read(path)
+            said.setdefault(machine.split(",", maxsplit=1)[0], []).append(part(rows))
+    return " ".join(f"On an {processor}: {' '.join(parts)}" for processor, parts in said.items())

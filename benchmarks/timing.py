@@ -49,6 +49,7 @@ def interleaved(
             call()
             if number:
                 times[name].append(time.perf_counter() - start)
+    noise.beat()
     return times
 
 

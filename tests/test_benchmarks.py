@@ -59,7 +59,7 @@ def test_the_committed_table_is_written_when_the_machine_is_quiet(others, monkey
     """Others at work are planted; what was measured is printed and marked all the same."""
     monkeypatch.setitem(sys.modules, "benchmarks.small", _Benchmark)
     monkeypatch.setattr("benchmarks.__main__.RESULTS", tmp_path)
-    monkeypatch.setattr("benchmarks.summary.describe", lambda folder: f"a sentence from {folder.name}")
+    monkeypatch.setattr("benchmarks.summary.describe", lambda folder, names: f"{folder.name}: {len(names)}")
     monkeypatch.setattr(noise.Watch, "stop", lambda watch: setattr(watch, "others", others))
     assert main(["small"]) == 0
     printed = capsys.readouterr().out

@@ -66,6 +66,7 @@ def test_what_the_library_is_said_to_have_is_handed_out():
         "dense",
         "nufft",
         "local",
+        "cells",
         "auto",
         "method",
         "mask",

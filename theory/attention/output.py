@@ -86,12 +86,12 @@ def attend(
         Non-negative masses of the keys, of any positive total; only their ratios matter.
     causal : bool, default False
         Query i sees the keys up to and including the i-th.
-    method : {"dense", "nufft", "local", "auto"}
+    method : {"dense", "nufft", "local", "cells", "auto"}
         ``dense`` takes all pairs, for any score. For dot products and squared distances in up to three dimensions
-        ``nufft``, and for narrow distance kernels ``local``, cost about as much as the tokens, not their pairs;
-        ``auto`` takes the cheapest. See :func:`theory.engine.attention`.
+        ``nufft`` and ``cells``, and for narrow distance kernels ``local``, cost about as much as the tokens, not their
+        pairs; ``auto`` takes the cheapest. See :func:`theory.engine.attention`.
     accuracy : float, default 1e-12
-        What ``nufft`` and ``local`` may be off in any entry, in units of the largest size of a value.
+        What a method other than ``dense`` may be off in any entry, in units of the largest size of a value.
     precision : {"double", "single"}
         Of the arithmetic and of the output, for ``dense``.
 
