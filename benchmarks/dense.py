@@ -17,7 +17,8 @@ from theory.figures._style import style
 
 TITLE = "dense attention against NumPy, PyTorch and KeOps"
 WIDTHS = (1, 2, 3, 4, 8, 16, 32, 64)
-SIZES = (1024, 4096, 16384)
+SIZES = {"one thread": (1024, 4096), "all threads": (1024, 16384)}
+_LARGEST = 16384  # of PyTorch and KeOps
 _LARGE = (100_000, 2)  # where NumPy would need 80 GB
 _NUMPY_LARGEST = 4096  # taken: its matrices fill the memory beyond
 _KEOPS_WIDEST = 8
@@ -29,13 +30,14 @@ def run(*, quick: bool) -> list[dict[str, Any]]:
     """Return one row per number of threads, size and width."""
     if quick:
         return [_case(256, d, threads(), repeats=3) for d in (2, 16)]
-    counts = sorted({1, threads()})
-    rows = [_case(n, d, count, _repeats(n)) for count in counts for n in SIZES for d in WIDTHS]
+    rows = [_case(n, d, 1, _repeats(n)) for n in SIZES["one thread"] for d in WIDTHS]
+    if threads() > 1:
+        rows += [_case(n, d, threads(), _repeats(n)) for n in SIZES["all threads"] for d in WIDTHS]
     return [*rows, _case(*_LARGE, threads(), repeats=3)]
 
 
 def _repeats(n: int) -> int:
-    return REPEATS * max(1, min(4, _PAIRS // n**2))
+    return max(3, REPEATS * min(_PAIRS, 4 * n**2) // n**2)
 
 
 def _case(n: int, d: int, count: int, repeats: int) -> dict[str, Any]:
@@ -51,9 +53,9 @@ def _row(n: int, d: int, repeats: int) -> dict[str, Any]:
         "ours": peers.ours(q, k, v),
         "distance": peers.ours(q, k, v, form=Form.DISTANCE),
         "single": peers.ours(q, k, v, precision="single"),
-        "torch": peers.torch(q, k, v) if n <= SIZES[-1] else None,
+        "torch": peers.torch(q, k, v) if n <= _LARGEST else None,
         "numpy": peers.numpy(q, k, v) if n <= _NUMPY_LARGEST else None,
-        "keops": peers.keops(q, k, v) if d <= _KEOPS_WIDEST and n <= SIZES[-1] else None,
+        "keops": peers.keops(q, k, v) if d <= _KEOPS_WIDEST and n <= _LARGEST else None,
     }
     there = {name: call for name, call in attends.items() if call is not None}
     times = interleaved({**there, "product": product, "exponential": exponential}, repeats)
