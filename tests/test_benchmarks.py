@@ -9,8 +9,8 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from benchmarks import limit, noise, peers
-from benchmarks.__main__ import NAMES, main, processor
+from benchmarks import limit, noise, peers, summary
+from benchmarks.__main__ import NAMES, RESULTS, main, processor
 from benchmarks.timing import interleaved, ratio
 from theory.engine import Form
 
@@ -67,6 +67,13 @@ def test_the_committed_table_is_written_when_the_machine_is_quiet(others, monkey
     assert ("quiet: " in printed) == (others == 0.0)
     assert ("NOISY: " in printed) == ("small: not written, since the machine was not quiet" in printed) == (others > 0)
     assert [path.name for path in sorted(tmp_path.iterdir())] == ([] if others else ["small.csv", "small.svg"])
+
+
+def test_the_readme_says_what_the_committed_tables_say():
+    """Nothing, as long as none was measured on a quiet machine."""
+    pages = " ".join((RESULTS.parents[1] / "README.md").read_text(encoding="utf-8").split())
+    assert summary.describe(RESULTS) in pages
+    assert ("ns a pair" in pages) == (RESULTS / "dense.csv").exists()
 
 
 def test_noise_is_the_work_of_others_and_of_the_same_work():
