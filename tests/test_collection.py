@@ -13,7 +13,7 @@ def test_a_file_that_cannot_be_imported_fails(tmp_path):
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     path = tmp_path / "test_nothing.py"
     path.write_text("import nothing_of_this_name\n\n\ndef test_nothing():\n    pass\n", encoding="utf-8")
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603
         [sys.executable, "-m", "pytest", path.name, "-q", "-p", "no:cacheprovider"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
