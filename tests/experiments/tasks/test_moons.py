@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 from theory.evidence import stream
-from theory.experiments.tasks.moons import Moons, draw_two_moons
+from theory.experiments.data.moons import draw_two_moons
+from theory.experiments.tasks.moons import Moons
 from theory.experiments.tasks.registry import make_task
 from theory.experiments.tasks.task import Setting
 

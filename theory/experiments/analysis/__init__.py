@@ -5,6 +5,13 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
+    from theory.experiments.analysis.arms import (
+        TASKS as TASKS,
+        pair_scores as pair_scores,
+        read_arms as read_arms,
+        read_manifest as read_manifest,
+        runs_of as runs_of,
+    )
     from theory.experiments.analysis.comparison import (
         Circumstances as Circumstances,
         Pairs as Pairs,
@@ -16,6 +23,12 @@ if TYPE_CHECKING:
         spread_gains as spread_gains,
     )
     from theory.experiments.analysis.example import Example as Example
+    from theory.experiments.analysis.paired import (
+        adjust_holm as adjust_holm,
+        count_pairs as count_pairs,
+        enclose_mean as enclose_mean,
+        flip_signs as flip_signs,
+    )
     from theory.experiments.analysis.results import (
         curves as curves,
         manifest as manifest,

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
         read_mesh as read_mesh,
     )
     from theory.experiments.data.idx import find_idx as find_idx, read_idx as read_idx
+    from theory.experiments.data.images import group_images as group_images, small_images as small_images
+    from theory.experiments.data.moons import draw_two_moons as draw_two_moons
     from theory.experiments.data.multi30k import read_multi30k as read_multi30k
     from theory.experiments.data.numerals import numeral as numeral
+    from theory.experiments.data.segments import segment_sets as segment_sets
     from theory.experiments.data.vocabulary import Vocabulary as Vocabulary, learn_vocabulary as learn_vocabulary
 
 open_lazily(__name__)

@@ -5,6 +5,14 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
+    from theory.experiments.studies.arms import (
+        TOGETHER as TOGETHER,
+        arm_runs as arm_runs,
+        enclose_gain as enclose_gain,
+        family as family,
+        summarise_arms as summarise_arms,
+        summarise_gains as summarise_gains,
+    )
     from theory.experiments.studies.reported import (
         AFRESH as AFRESH,
         BUDGET as BUDGET,

@@ -7,7 +7,7 @@ from theory._lazy import open_lazily
 if TYPE_CHECKING:
     from theory.experiments.tasks.bleu import bleu as bleu, exact_match as exact_match
     from theory.experiments.tasks.digits import Digits as Digits
-    from theory.experiments.tasks.moons import Moons as Moons, draw_two_moons as draw_two_moons
+    from theory.experiments.tasks.moons import Moons as Moons
     from theory.experiments.tasks.propagation import (
         PropagationLearner as PropagationLearner,
         propagation_network as propagation_network,

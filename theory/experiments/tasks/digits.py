@@ -31,18 +31,16 @@ from pathlib import Path
 
 import numpy as np
 
-from theory._extra import extra
 from theory.evidence.streams import ROOT, stream
 from theory.experiments.data.idx import find_idx, read_idx
-from theory.experiments.tasks.propagation import Array, Labels, PropagationLearner, permute_labels, propagation_network
+from theory.experiments.data.images import TOKENS, Images, group_images, small_images
+from theory.experiments.tasks.propagation import PropagationLearner, permute_labels, propagation_network
 from theory.experiments.tasks.task import Setting, Variant, variants_without
 
 FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
-TOKENS = 100  # images that attend to each other
 SPLIT = (1000, 297, 500)  # of the small images, for training, validation and testing
 FURTHER = {"noisy_1": 0.2, "noisy_2": 0.5}  # standard deviations
 DECAY = 1e-4
-Images = tuple[Array, Labels]  # (n, pixels), between 0 and 1, and (n,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +125,7 @@ class Digits:
         """
         rng = stream("metric.digits", seed, root=self.root)
         if self.data is None:
-            x, y = _small()
+            x, y = small_images()
             first, second, third = np.split(rng.permutation(y.size), np.cumsum(SPLIT)[:-1])
             chosen = second if validation else third
             return (x[first], y[first]), (x[chosen], y[chosen])
@@ -147,7 +145,7 @@ class Digits:
         """
         seed = setting.seed
         size = 32 if self.data is None else 100
-        (x, y), (test, truth) = (_grouped(*images) for images in self.images(seed, validation=validation))
+        (x, y), (test, truth) = (group_images(*images) for images in self.images(seed, validation=validation))
         if setting.labels == "permuted":
             y = permute_labels(y, stream("metric.digits.permuted", seed, root=self.root))
         noise = stream("metric.digits.noise", seed, root=self.root).standard_normal(test.shape)
@@ -192,15 +190,3 @@ def read_mnist(folder: Path) -> tuple[Images, Images]:
     if both[0][0].shape[1] != both[1][0].shape[1]:
         raise ValueError(f"{place}: expected {both[0][0].shape[1]} pixels as for training, got {both[1][0].shape[1]}")
     return both[0], both[1]
-
-
-@lru_cache(maxsize=1)
-def _small() -> Images:
-    pixels, labels = extra("sklearn.datasets").load_digits(return_X_y=True)
-    return np.asarray(pixels, dtype=np.float64) / 16.0, np.asarray(labels, dtype=np.int64)
-
-
-def _grouped(x: Array, y: Labels) -> Images:
-    """Cut images into sets of 100, or 99 where that is what comes out even."""
-    size = next(size for size in (TOKENS, TOKENS - 1) if y.size % size == 0)
-    return x.reshape(-1, size, x.shape[1]), y.reshape(-1, size)

@@ -33,7 +33,8 @@ import numpy as np
 from theory.evidence.streams import ROOT, stream
 from theory.experiments.data import human_benchmark
 from theory.experiments.data.bodies import LABELS, Body, draw_bodies
-from theory.experiments.data.faces import NAMES, add_noise, describe_faces
+from theory.experiments.data.faces import NAMES, describe_faces
+from theory.experiments.data.segments import segment_sets
 from theory.experiments.tasks.propagation import Array, Labels, PropagationLearner, propagation_network
 from theory.experiments.tasks.task import Setting, Variant, variants_without
 
@@ -140,21 +141,7 @@ class Segmentation:
         train, test = self.bodies(seed, scale, validation=validation)
         name = "metric.segmentation.tokens" + (".validation" if validation else "")
         rng = stream(name, seed, root=self.root)
-        chosen = [[np.sort(rng.permutation(len(body.faces))[:tokens]) for body in part] for part in (train, test)]
-        described = {"train": _described(train), "test": _described(test)}
-        for column, level in FURTHER.items():
-            moved = [body._replace(vertices=add_noise(body.vertices, body.faces, level, rng)) for body in test]
-            described[column] = _described(moved)
-        known = np.concatenate(described["train"])
-        centre = known.mean(axis=0)
-        scales = known.std(axis=0)
-        sets = {}
-        for part, faces in described.items():
-            bodies, places = (train, chosen[0]) if part == "train" else (test, chosen[1])
-            x = np.stack([of_body[place] for of_body, place in zip(faces, places, strict=True)])
-            y = np.stack([body.labels[place] for body, place in zip(bodies, places, strict=True)])
-            sets[part] = ((x - centre) / scales, y)
-        return sets
+        return segment_sets(train, test, FURTHER, tokens, rng)
 
     def learner(self, setting: Setting, *, validation: bool = False, tokens: int = TOKENS) -> PropagationLearner:
         """Make the learner of a setting at epoch zero; with ``validation`` the test data are validation data.
@@ -201,7 +188,3 @@ def _read(entry: human_benchmark.Entry) -> Body:
     except ValueError as error:
         raise ValueError(f"{entry.mesh}: {error}") from error
     return body
-
-
-def _described(bodies: Sequence[Body]) -> list[Array]:
-    return [describe_faces(body.vertices, body.faces) for body in bodies]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import theory
@@ -20,8 +20,10 @@ _ALWAYS = ("theory.evidence.streams", "theory.experiments.training.loop")
 _JUDGES = "theory.evidence"
 
 
-def fingerprint_sources(cls: type) -> str:
-    """Return the sha256 over the module of a class, and over all of ``theory`` that it imports.
+def fingerprint_sources(cls: Callable[..., object], always: tuple[str, ...] = _ALWAYS) -> str:
+    """Return the sha256 over the module of a class or a function, and over all of ``theory`` that it imports.
+
+    Of the package that judges, and of what goes without saying, ``always`` are the modules that count.
 
     Raises
     ------
@@ -32,7 +34,7 @@ def fingerprint_sources(cls: type) -> str:
         start = Path(inspect.getfile(cls))
     except (TypeError, OSError) as error:
         raise ValueError(f"task: expected a class with a source file, got {cls!r}") from error
-    files = {start.resolve(), *(path for path in map(_file, _ALWAYS) if path)}
+    files = {start.resolve(), *(path for path in map(_file, always) if path)}
     waiting = list(files)
     while waiting:
         fresh = {path for name in _named(waiting.pop()) if (path := _file(name))} - files

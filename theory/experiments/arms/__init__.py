@@ -1,0 +1,32 @@
+"""Arms that separate causes: which part of a gain is the network, which the distance, which the transformer block.
+
+``python -m theory.experiments.arms moons --out DIR`` makes the runs of a task.
+"""
+
+from typing import TYPE_CHECKING
+
+from theory._lazy import open_lazily
+
+if TYPE_CHECKING:
+    from theory.experiments.arms.arm import (
+        ARCHITECTURES as ARCHITECTURES,
+        ARMS as ARMS,
+        LINEAR as LINEAR,
+        SIMILARITIES as SIMILARITIES,
+        Arm as Arm,
+        Sizes as Sizes,
+        find_arm as find_arm,
+    )
+    from theory.experiments.arms.experiment import run_experiment as run_experiment
+    from theory.experiments.arms.lessons import SUBJECTS as SUBJECTS, Lessons as Lessons
+    from theory.experiments.arms.network import Networks as Networks
+    from theory.experiments.arms.plan import (
+        Budget as Budget,
+        budget as budget,
+        comparisons as comparisons,
+        margin as margin,
+    )
+    from theory.experiments.arms.search import Found as Found, choose_rate as choose_rate
+    from theory.experiments.arms.training import Trained as Trained, train as train
+
+open_lazily(__name__)

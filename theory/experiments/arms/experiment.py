@@ -1,0 +1,208 @@
+"""The experiment on one task: for every arm the search for its rate and then its runs, stored piece by piece.
+
+A piece is all runs of one arm at one rate, trained together. Its file is written when it is done, under a name that is
+the fingerprint of all that its numbers depend on; so an experiment that is killed goes on with the piece it was in,
+and pieces of other code or of another plan are never taken. Arms are spread over processes by
+:func:`theory.evidence.sweep`, on a Dask cluster if the sweep is told of one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import platform
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from theory.evidence import Kind, Table, sweep
+from theory.evidence.files import write_whole
+from theory.evidence.provenance import commit, processor
+from theory.experiments.arms.arm import ARMS, Arm, find_arm
+from theory.experiments.arms.lessons import SEARCH, Lessons
+from theory.experiments.arms.plan import PLAIN, Condition, budget, conditions
+from theory.experiments.arms.search import Found, choose_rate
+from theory.experiments.arms.training import COLUMNS, TIMES, Trained, train
+from theory.experiments.training.sources import fingerprint_sources
+
+_HOME = Path(__file__).parents[3]
+_PACKAGES = ("numpy", "torch", "scikit-learn")
+UNITS = {
+    **dict.fromkeys(("architecture", "similarity", "labels", "start", "seed", "rate", "parameters"), "1"),
+    "epochs": "1",
+    "diverged": "1",
+    "train_loss": "nat",
+    "late_loss": "nat",
+    "test_loss": "nat",
+    "score": "1",
+    "noisy": "1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What all pieces of an experiment share: the task, the scale, the root, and the folder of the pieces."""
+
+    task: str
+    scale: str
+    root: int
+    pieces: Path
+
+    def identity(self) -> dict[str, Any]:
+        """Return what the numbers depend on besides the arm, the rate and the condition."""
+        return {
+            "task": self.task,
+            "scale": self.scale,
+            "root": self.root,
+            "budget": budget(self.task, self.scale)._asdict(),
+            "sources": fingerprint_sources(train, ("theory.evidence.streams",)),
+            "python": platform.python_version(),
+            "machine": f"{platform.system()} {platform.machine()}",
+            "processor": processor(),
+            **{name: version(name) for name in _PACKAGES},
+        }
+
+
+def run_arm(*, name: str, setting: Setting) -> dict[str, Any]:
+    """Search the rate of an arm, train its runs, and return ``found`` and, by condition, what came of them."""
+    arm = find_arm(name)
+    own = budget(setting.task, setting.scale)
+
+    def validate(rate: float) -> np.ndarray:
+        return piece(arm, setting, PLAIN, rate, search=True).measured[:, -1, COLUMNS.index("test_loss")]
+
+    found = choose_rate(validate, own.rates, ratio=own.ratio, growths=own.growths)
+    made: dict[Any, Any] = {condition: piece(arm, setting, condition, found.rate) for condition in conditions(arm)}
+    return {"found": found} | made
+
+
+def piece(arm: Arm, setting: Setting, condition: Condition, rate: float, *, search: bool = False) -> Trained:
+    """Return all runs of an arm at one rate, trained now or before; those of the search see validation data."""
+    own = budget(setting.task, setting.scale)
+    key = {**setting.identity(), "arm": arm.name, **condition._asdict(), "rate": rate, "search": search}
+    digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
+    path = setting.pieces / f"{arm.name}-{digest[:16]}.npz"
+    if path.is_file():
+        with np.load(path) as file:
+            return Trained(tuple(file["epochs"].tolist()), file["measured"], int(file["parameters"]))
+    first, count = (SEARCH, own.search_runs) if search else (0, own.pairs)
+    lessons = Lessons(
+        setting.task, tuple(range(first, first + count)), search, condition.labels, condition.start, setting.root
+    )
+    begun = time.perf_counter()
+    made = train(arm, lessons, rate=rate, epochs=own.epochs, decay=own.decay)
+    stored = io.BytesIO()
+    np.savez(stored, **made._asdict())
+    write_whole(path, stored.getvalue())
+    words = f"{setting.task} {arm.name} {' '.join(condition)} rate {rate:.3g}{' search' if search else ''}"
+    sys.stderr.write(f"{words}: {count} runs in {time.perf_counter() - begun:.0f} s\n")
+    return made
+
+
+def run_experiment(
+    task: str, *, scale: str = "paper", root: int, out: Path, arms: Iterable[str] | None = None
+) -> dict[str, Any]:
+    """Run the experiment on a task, and write its tables and its manifest.
+
+    Parameters
+    ----------
+    task : str
+        One of ``SUBJECTS``.
+    scale : {"quick", "paper"}
+    root : int
+        Entropy of every random stream.
+    out : path
+        Folder for ``arms-TASK.csv``, ``arms-TASK-search.csv``, ``arms-TASK-curves.csv`` and
+        ``arms-TASK-manifest.json``; the pieces are below it.
+    arms : iterable of str, optional
+        Names of arms; all unless given.
+
+    Returns
+    -------
+    dict
+        The manifest.
+
+    Raises
+    ------
+    ValueError
+        If there is no such task, scale or arm.
+    RuntimeError
+        If the best rate of an arm lies at an end of the last grid.
+    """
+    budget(task, scale)
+    names = [arm.name for arm in ARMS] if arms is None else [find_arm(name).name for name in arms]
+    setting = Setting(task, scale, root, out / "pieces")
+    setting.pieces.mkdir(parents=True, exist_ok=True)
+    begun = time.perf_counter()
+    made = sweep(run_arm, [{"name": name, "setting": setting} for name in names])
+    results = dict(zip(names, made, strict=True))
+    tables = {
+        f"arms-{task}.csv": finals(results),
+        f"arms-{task}-search.csv": searches({name: each["found"] for name, each in results.items()}),
+        f"arms-{task}-curves.csv": curves(results),
+    }
+    for name, table in tables.items():
+        write_whole(out / name, table.to_csv())
+    manifest = {
+        **setting.identity(),
+        "commit": commit(_HOME, tuple(path.relative_to(_HOME).as_posix() for path in Path(__file__).parent.glob("*"))),
+        "seconds": round(time.perf_counter() - begun),
+        "tables": {name: table.sha256 for name, table in tables.items()},
+    }
+    write_whole(out / f"arms-{task}-manifest.json", json.dumps(manifest, indent=2) + "\n")
+    return manifest
+
+
+def finals(results: Mapping[str, Mapping[Any, Any]]) -> Table:
+    """Return a row per run: its arm, what it was given, and what it measured at the end.
+
+    ``late_loss`` is the training loss when a tenth of the training was left.
+    """
+    rows = []
+    for name, made in results.items():
+        for condition in conditions(find_arm(name)):
+            rows += _finals(find_arm(name), condition, made["found"].rate, made[condition])
+    return Table(Kind.STATISTICAL, UNITS, {column: [row[column] for row in rows] for column in UNITS})
+
+
+def _finals(arm: Arm, condition: Condition, rate: float, made: Trained) -> list[dict[str, Any]]:
+    told = {"architecture": arm.architecture, "similarity": arm.similarity, **condition._asdict(), "rate": rate}
+    told |= {"parameters": made.parameters, "epochs": made.epochs[-1]}
+    rows = []
+    for seed, (measured, diverged) in enumerate(zip(made.measured, made.diverged, strict=True)):
+        last = dict(zip(COLUMNS, measured[-1].tolist(), strict=True))
+        rows.append({**told, "seed": seed, "diverged": int(diverged), "late_loss": float(measured[-2, 0]), **last})
+    return rows
+
+
+def searches(found: Mapping[str, Found]) -> Table:
+    """Return a row per rate that was tried: its arm, the mean validation loss, and whether it was chosen."""
+    units = {"architecture": "1", "similarity": "1", "rate": "1", "validation_loss": "nat", "chosen": "1"}
+    rows = [
+        (find_arm(name).architecture, find_arm(name).similarity, rate, mean, int(rate == each.rate))
+        for name, each in found.items()
+        for rate, mean in each.means.items()
+    ]
+    return Table(Kind.STATISTICAL, units, dict(zip(units, map(list, zip(*rows, strict=True)), strict=True)))
+
+
+def curves(results: Mapping[str, Mapping[Any, Any]]) -> Table:
+    """Return a row per arm, condition and time: means over the runs of what was measured then."""
+    keys = ("architecture", "similarity", "labels", "start", "epoch")
+    units = {**dict.fromkeys(keys, "1"), **{column: UNITS[column] for column in COLUMNS}}
+    rows = []
+    for name, made in results.items():
+        arm = find_arm(name)
+        for condition in conditions(arm):
+            means = made[condition].measured.mean(axis=0)
+            for place in range(TIMES + 1):
+                key = (arm.architecture, arm.similarity, *condition, made[condition].epochs[place])
+                rows.append((*key, *means[place].tolist()))
+    return Table(Kind.STATISTICAL, units, dict(zip(units, map(list, zip(*rows, strict=True)), strict=True)))
