@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         linear_multiplier as linear_multiplier,
         root_length as root_length,
     )
+    from theory.diffusion.geometry.heat_flow import heat_flow as heat_flow
     from theory.diffusion.geometry.revolution import Revolution as Revolution
 
 open_lazily(__name__)

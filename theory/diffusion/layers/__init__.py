@@ -14,6 +14,11 @@ if TYPE_CHECKING:
         stationary_means as stationary_means,
     )
     from theory.diffusion.layers.gradient_flow import asymmetry as asymmetry, velocity_field as velocity_field
+    from theory.diffusion.layers.metric_stack import FeatureLayer as FeatureLayer
+    from theory.diffusion.layers.score_stack import (
+        orbit_tokens as orbit_tokens,
+        score_layer as score_layer,
+    )
     from theory.diffusion.layers.self_dynamics import (
         PlaneCurve as PlaneCurve,
         advance_rounding as advance_rounding,
@@ -31,6 +36,10 @@ if TYPE_CHECKING:
         apply_layers as apply_layers,
         count_layers as count_layers,
         equidistant_layer as equidistant_layer,
+    )
+    from theory.diffusion.layers.torus_stack import (
+        LatticeLayer as LatticeLayer,
+        resolving_count as resolving_count,
     )
 
 open_lazily(__name__)

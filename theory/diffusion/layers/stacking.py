@@ -53,7 +53,7 @@ class Layer(Protocol):
 
     error: float
 
-    def __call__(self, values: Array) -> Array:
+    def __call__(self, values: Array, /) -> Array:
         """Average."""
         ...
 

@@ -42,6 +42,11 @@ if TYPE_CHECKING:
         propagate as propagate,
         sphere_multipliers as sphere_multipliers,
     )
+    from theory.diffusion.limits.resolution import (
+        compare_halves as compare_halves,
+        seen_dimension as seen_dimension,
+        smallest_bandwidth as smallest_bandwidth,
+    )
     from theory.diffusion.limits.sampling import SampledOutput as SampledOutput
 
 open_lazily(__name__)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         SHIFT_PLACES as SHIFT_PLACES,
         way_of as way_of,
     )
+    from theory.diffusion.studies.real_sets import REAL_SETS as REAL_SETS, TRAINED_BANDWIDTH as TRAINED_BANDWIDTH
     from theory.diffusion.studies.sampling import (
         CRITICAL_PLACE as CRITICAL_PLACE,
         FIXED_EPSILON as FIXED_EPSILON,
@@ -39,16 +40,6 @@ if TYPE_CHECKING:
         query_path as query_path,
         relabelled as relabelled,
         stiffness as stiffness,
-    )
-    from theory.diffusion.studies.self_dynamics import (
-        HALF_AXES as HALF_AXES,
-        SHORTENING_TIMES as SHORTENING_TIMES,
-        SPHERE_DIMENSIONS as SPHERE_DIMENSIONS,
-    )
-    from theory.diffusion.studies.stacking import (
-        HEIGHT_SLOPE as HEIGHT_SLOPE,
-        STACK_TIMES as STACK_TIMES,
-        height_function as height_function,
     )
     from theory.diffusion.studies.surface import (
         MERIDIAN_DENSITY as MERIDIAN_DENSITY,
