@@ -18,6 +18,7 @@ from theory.attention import (
 )
 from theory.attention.measure import as_law
 from theory.diffusion import CircleDensity, Neighbourhoods, PeriodicGrid, TokenLayer
+from theory.diffusion.layers import FeatureLayer
 from theory.diffusion.layers.self_dynamics import PlaneCurve
 from theory.diffusion.similarity import radial_multiplier
 from theory.evidence import is_enclosed
@@ -106,6 +107,10 @@ MORE = {
         lambda keys, queries, values: TokenLayer(keys, 0.25, queries=queries)(values),
         {"keys": X, "queries": Y, "values": X},
     ),
+    "FeatureLayer": (
+        lambda features, masses, queries, values: FeatureLayer(features, 0.25, masses=masses, queries=queries)(values),
+        {"features": X, "masses": MASSES, "queries": Y, "values": MASSES},
+    ),
     "TokenLayer.rows": (
         lambda keys, weights: TokenLayer(keys, 0.25, weights=weights).rows,
         {"keys": X, "weights": MASSES},
@@ -174,14 +179,16 @@ _GROUPS = {
         particles.mean_field.enclose_free_energy
     """,
     "needs what arrays of floats alone have": """
+        diffusion.moving.mixture_quantiles diffusion.moving.plane_tokens diffusion.moving.rearranged_distance
         attention.Additive.bounds attention.AttentionKernel.rounding attention.DotProduct.bounds
         attention.DotProduct.pairs attention.Head.rounding attention.Measure attention.MultiHead.rounding
         attention.SquaredDistance.bounds attention.SquaredDistance.pairs attention.TorusDistance.bounds
         attention.partition_error attention.rounding attention.variants.nystrom_error attention.weight_error
         diffusion.Neighbourhoods.rounding diffusion.SampledOutput.coverage diffusion.SampledOutput.moments
-        diffusion.geometry.Modulated diffusion.geometry.Reparametrised diffusion.similarity.average_along
+        diffusion.geometry.Modulated diffusion.geometry.Reparametrised diffusion.geometry.heat_flow
+        diffusion.similarity.average_along
         evidence.convergence.limit evidence.convergence.order evidence.statistics.batch_mean
-        evidence.statistics.bounded_mean evidence.statistics.run_mean experiments.tasks.draw_two_moons
+        evidence.statistics.bounded_mean evidence.statistics.run_mean experiments.data.draw_two_moons
         lipschitz.certificate.AttentionWeights.norms lipschitz.depth.residual_determinant
         lipschitz.witnesses.two_sided maxent.LinearScores.error maxent.entmax15_vjp maxent.entmax_gap
         maxent.entmax_value maxent.entmax_vjp maxent.fenchel_young_loss maxent.gibbs.log_partition
@@ -205,12 +212,16 @@ _GROUPS = {
         diffusion.Bilinear.score diffusion.Ellipse diffusion.GeneralScore diffusion.Revolution
         diffusion.StepError.best diffusion.StepError.step diffusion.StepError.variance diffusion.chordal
         diffusion.chordal_multiplier diffusion.geometry.layer_change diffusion.geometry.layer_rise
-        diffusion.geometry.linear_multiplier diffusion.heat_multiplier diffusion.layers.ZonalLayer
+        diffusion.geometry.linear_multiplier diffusion.heat_multiplier diffusion.layers.LatticeLayer
+        diffusion.layers.ZonalLayer diffusion.layers.resolving_count diffusion.layers.score_layer
         diffusion.layers.advance_rounding diffusion.layers.count_layers diffusion.layers.ellipse
         diffusion.layers.equidistant_layer diffusion.layers.sphere_layer diffusion.layers.sphere_radii
         diffusion.limits.bandwidth.least diffusion.limits.bessel_quotients diffusion.limits.kernel_multiplier
         diffusion.limits.quantile_aliases diffusion.limits.sampling.chordal_output
-        diffusion.limits.sphere_multipliers diffusion.limits.sweep_shift diffusion.similarity.LogDistance
+        diffusion.limits.sphere_multipliers diffusion.limits.sweep_shift diffusion.moving.CircleLayer
+        diffusion.moving.NoisyLayer diffusion.moving.displacement_variances diffusion.moving.lattice_growth
+        diffusion.moving.mean_field_deviations diffusion.moving.solve_density diffusion.moving.wave_factor
+        diffusion.similarity.LogDistance distance.w1_to_normal
         diffusion.similarity.radial_multiplier engine.attention evidence.enclosure.as_ball
         evidence.enclosure.ball evidence.enclosure.sup_over evidence.interval.Interval
         evidence.interval.Interval.exactly evidence.interval.Interval.within evidence.quadrature.integral_over
@@ -239,11 +250,14 @@ _GROUPS = {
         particles.mean_field.enclose_lattice particles.mean_field.fourier_mode particles.mean_field.growth_rates
         particles.mean_field.mean_field_deviation particles.mean_field.mode_growth
         particles.mean_field.participation particles.mean_field.self_normalised.along_tilt
-        particles.mean_field.tagged_variance particles.mean_field.threshold particles.mean_field.w1_to_normal
+        particles.mean_field.tagged_variance particles.mean_field.threshold
     """,
     "made of functions of NumPy that have no rule for enclosures": """
         attention.MultiHead.from_matrices attention.variants.PositiveFeatures.__call__
         attention.variants.TrigonometricFeatures.__call__ attention.variants.segment_means
+        diffusion.moving.linear_displacements diffusion.moving.response_control
+        diffusion.moving.CircleLayer.__call__ diffusion.moving.NoisyLayer.__call__ diffusion.moving.circle_density
+        diffusion.moving.turn_angles
         diffusion.similarity.nearest_rows maxent.BetaGaussian maxent.BetaGaussian.density
         maxent.Predictor.predict metric.plane.Chart.hessian metric.plane.Chart.jacobian
         metric.plane.Chart.metric metric.plane.MoonsLaw.across metric.plane.MoonsLaw.odds
@@ -271,7 +285,7 @@ _GROUPS = {
         diffusion.layers.equilibrium.as_rows
     """,
     "made here; MORE calls it": """
-        diffusion.TokenLayer
+        diffusion.TokenLayer diffusion.layers.FeatureLayer
     """,
     "compiled": """
         engine.jvp engine.moments engine.prepare engine.Prepared.__call__ engine.vjp engine.weights

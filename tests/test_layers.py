@@ -50,7 +50,12 @@ HOMES = {  # a package and the only places that may import it
     "flint": ("evidence/enclosure.py",),
     "mpmath": (),
     "torch": ("metric/torch/", "experiments/", "maxent/autograd.py"),
-    "sklearn": ("diffusion/similarity/peers.py", "maxent/studies/prediction.py", "experiments/"),
+    "sklearn": (
+        "diffusion/similarity/peers.py",
+        "diffusion/studies/real_sets.py",
+        "maxent/studies/prediction.py",
+        "experiments/",
+    ),
     "trimesh": ("experiments/",),
     "num2words": ("experiments/",),
     "sacrebleu": ("experiments/",),
@@ -66,6 +71,7 @@ CLOCKS = {  # where a clock decides when a state is written, how long it took an
     "evidence/countdown.py": {"time"},
     "evidence/files.py": {"time"},
     "particles/dynamics/checkpoints.py": {"time"},
+    "experiments/arms/experiment.py": {"time"},
     "experiments/training/worker_pool.py": {"time"},
     "experiments/training/runner.py": {"time"},
 }

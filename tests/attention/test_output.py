@@ -9,7 +9,16 @@ import pytest
 from tests.attention import exact
 from tests.attention.inputs import DISGUISES, disguised
 from theory import attend
-from theory.attention import Additive, DotProduct, SquaredDistance, partition_error, rounding, weight_error
+from theory.attention import (
+    Additive,
+    DotProduct,
+    SquaredDistance,
+    partition_error,
+    prepare,
+    read,
+    rounding,
+    weight_error,
+)
 from theory.engine import TILE
 from theory.evidence import stream
 from theory.evidence.roundoff import EXP_ULPS, gamma
@@ -245,3 +254,18 @@ def test_rounding_needs_a_score_that_bounds_itself():
 def test_positional_arguments_stop_at_the_values():
     with pytest.raises(TypeError):
         attend(QUERIES, KEYS, VALUES, PLAIN)
+
+
+@pytest.mark.parametrize("prepared", [False, True])
+def test_a_mass_has_one_logarithm_wherever_it_lies(prepared):
+    """Of a lone number at a negative stride NumPy may take another loop, which rounds otherwise."""
+    one = np.ones((1, 1))
+    masses = np.linspace(0.1, 10.0, 8000).tolist()
+    unlike = [x for x in masses if np.log(np.array([1.0, x])[::-1][:1])[0] != np.log(np.array([x]))[0]]
+    for x in [0.3, *unlike[:10]]:
+        found = []
+        for view in (np.array([x]), np.array([1.0, x])[::-1][:1], np.array([x, 1.0])[::2]):
+            layer = prepare(keys=one, values=one, weights=view)
+            asked = layer.read(one) if prepared else read(one, one, one, weights=view)
+            found.append(asked.log_partition[0])
+        assert found[0] == found[1] == found[2]

@@ -24,6 +24,7 @@ from theory.diffusion import (
 from theory.diffusion.geometry import Modulated, Reparametrised
 from theory.diffusion.layers import ellipse, velocity_field
 from theory.diffusion.limits.sampling import chordal_output
+from theory.diffusion.moving import CircleLayer, NoisyLayer
 from theory.diffusion.similarity import LogDistance, Profile
 from theory.evidence import Interval, Kind, Table
 
@@ -33,9 +34,24 @@ def wave(x):
     return 1.5 + 0.25 * np.cos(np.asarray(x))
 
 
+def flat(x, y):
+    """Return equal masses of a lattice."""
+    return np.ones(np.broadcast_shapes(x.shape, y.shape))
+
+
+def turned(x, y):
+    """Return a dissimilarity of angles that is least a half ahead."""
+    return 1.0 - np.cos((y - x)[..., 0] - 0.5)
+
+
 def first_wave(x):
     """Return the same of the first coordinate of points."""
     return wave(x[:, 0])
+
+
+def decay(u, d, x):
+    """Return an equation without derivatives."""
+    return -u
 
 
 def squares(x, y):
@@ -72,6 +88,7 @@ GENERAL = GeneralScore(squares, 0.25, 1e-12)
 ALONG = Profile(MASSES, MASSES * 0.5, MASSES * 0.25)
 DRAWN = chordal_output(GRID, P / P.sum() * 8.0 / (2.0 * np.pi), H, np.array([0.5]), 0.25)
 THREE = np.stack([P, H, P])[:, :3] + 1.0
+FEW = np.array([[1.0, 0.5], [-0.5, 1.25], [0.25, -2.0], [1.5, 0.25]])
 LEVELS = ((Interval(0.5, 0.75), Interval(1.0, 1.25)), (Interval(0.25, 0.5), Interval(0.5, 0.75)))
 
 READ = [Interval(0.5, 0.75), Interval(0.25, 0.5)]
@@ -135,6 +152,10 @@ VALID = {
     "similarity.hot_expansion": {"keys": X, "values": Y, "pull": np.array([0.5, -0.25]), "weights": MASSES},
     "geometry.coordinates": {"d": 2},
     "geometry.gauss_tokens": {"ends": np.array([0.0, 0.5, 1.5]), "nodes": 3},
+    "geometry.heat_flow": {
+        "metric": lambda x: [[wave(x) ** 2]], "start": wave, "time": 0.25, "places": np.array([[0.5], [1.5]]),
+        "nodes": (7,), "weight": wave, "speed": wave,
+    },
     "geometry.layer_rise": {"function": wave, "density": wave, "epsilon": 0.25, "place": 0.5},
     "geometry.segment_stack": {"function": wave, "epsilon": 0.25, "time": 0.25, "places": np.array([0.25, 0.5])},
     "Ellipse": {"a": 1.5, "b": 0.75},
@@ -210,13 +231,57 @@ VALID = {
     "SampledOutput": {name: getattr(DRAWN, name) for name in ("kernel", "masses", "values")},
     "SampledOutput.moments": {"self": DRAWN, "counts": (2, 4), "own": 0.5},
     "SampledOutput.coverage": {"self": DRAWN, "counts": (2, 4), "reaches": np.array([0.5, 0.25])},
+    "limits.compare_halves": {"queries": X, "first": Y, "second": SQUARE, "epsilon": 1.5},
+    "limits.smallest_bandwidth": {
+        "queries": X, "first": FEW, "second": -FEW[::-1], "widest": 16.0, "share": 0.25
+    },
+    "limits.seen_dimension": {"queries": X, "keys": Y, "epsilon": 1.5},
     "limits.sampling.chordal_output": {
         "grid": GRID, "density": P / P.sum() * 8.0 / (2.0 * np.pi), "values": H, "place": np.array([0.5]),
         "epsilon": 0.25,
     },
     "limits.sampling.draw_angles": {"density": PLAIN, "rng": np.random.default_rng(0), "n": 3},
+    "moving.mean_field_deviations": {"epsilon": 0.25, "layers": 2, "value": 0.5},
+    "moving.interacting_tokens": {
+        "start": X, "epsilon": 0.25, "depths": [0, 2], "value": 0.5, "kept": False, "method": "dense", "accuracy": 1e-9,
+    },
+    "moving.displacement_variances": {
+        "dim": 2, "epsilon": 0.75, "layers": 2, "value": 0.5, "feedback": True, "degree": 12,
+    },
+    "moving.linear_displacements": {
+        "start": X[:, :1], "epsilon": 0.75, "depths": [0, 2], "value": 0.5, "feedback": True, "degree": 12,
+    },
+    "moving.response_control": {"start": X, "epsilon": 0.75, "depths": [0, 2], "value": 0.5},
+    "moving.CircleLayer": {
+        "epsilon": 0.25, "step": -0.5, "rule": "softmax", "alpha": 0.5, "context": ANGLES, "among": ANGLES,
+    },
+    "moving.CircleLayer.__call__": {"self": CircleLayer(0.25), "angles": ANGLES, "weights": 0.5 + 0.0 * ANGLES},
+    "moving.CircleLayer.shift": {"self": CircleLayer(0.25), "angles": ANGLES, "weights": 0.5 + 0.0 * ANGLES},
+    "moving.NoisyLayer": {"layer": CircleLayer(0.25), "noise": 0.5, "modes": 2},
+    "moving.NoisyLayer.__call__": {"self": NoisyLayer(CircleLayer(0.25), 0.5, modes=2), "density": P},
+    "moving.circle_density": {"angles": ANGLES, "places": ANGLES, "modes": 2},
+    "moving.circle_points": {"angles": ANGLES},
+    "moving.turn_angles": {"angles": ANGLES[:3], "shifts": 0.25 * X},
+    "moving.far_means": {"queries": X, "tokens": Y, "epsilon": 0.25},
+    "moving.solve_density": {"change": decay, "start": wave, "time": 0.25, "places": 4},
+    "moving.wave_factor": {"layer": CircleLayer(0.25), "frequency": 2, "layers": 1, "size": 0.125},
     "layers.advance_tokens": {"tokens": X, "epsilon": 0.25, "weights": MASSES},
     "layers.advance_rounding": {"tokens": X, "epsilon": 0.25, "weights": MASSES},
+    "moving.agreed_mean": {"coarse": 1.5, "fine": 1.25, "size": 2.0, "layers": 2},
+    "moving.lattice_growth": {"period": 4, "turns": 1, "spacing": 1.5, "amplitude": 0.125, "kept": False},
+    "moving.mixture_quantiles": {
+        "means": MASSES, "variances": MASSES * 0.5, "shares": MASSES, "levels": np.array([0.25, 0.5]),
+    },
+    "moving.move_tokens": {
+        "tokens": X, "epsilon": 0.25, "layers": 2, "weights": MASSES, "step": 0.5, "kept": False,
+    },
+    "moving.plane_tokens": {
+        "means": X, "covariances": np.stack([POSITIVE, POSITIVE, POSITIVE]), "shares": MASSES, "step": 0.5,
+        "least": 1e-3,
+    },
+    "moving.rearranged_distance": {
+        "tokens": X, "weights": MASSES, "start": (MASSES, MASSES * 0.5, MASSES), "end": (MASSES, MASSES, MASSES),
+    },
     "layers.ellipse": {"first": 1.5, "second": 0.75, "nodes": 8},
     "layers.self_dynamics.height_tokens": {"dim": 2, "nodes": 4},
     "layers.sphere_layer": {"radius": Interval(1.0, 1.0), "epsilon": 0.25, "dim": 2},
@@ -228,10 +293,19 @@ VALID = {
     "layers.count_layers": {"time": 0.5, "epsilon": 0.25},
     "apply_layers": {"layer": TokenLayer(X, 0.25), "values": X, "depths": (1, 2)},
     "TokenLayer": {"keys": X, "epsilon": 0.25, "score": SCORE, "weights": MASSES, "queries": Y},
+    "layers.FeatureLayer": {
+        "features": X, "epsilon": 0.25, "masses": MASSES, "queries": Y, "copies": np.array([0, 2, 1]),
+    },
     "layers.TorusLayer": {"grid": GRID, "density": P, "multiplier": HEAT},
     "layers.ZonalLayer": {"density": wave, "b": 1.5, "nodes": 8},
     "similarity.LogDistance": {"power": 1.5, "offset": 0.5},
     "similarity.LogDistance.matrix": {"self": LogDistance(1.5, 0.5), "x": X, "y": Y},
+    "layers.LatticeLayer": {"count": 4, "density": flat, "epsilon": 0.25, "accuracy": 1e-9},
+    "layers.resolving_count": {"epsilon": 0.25, "per_width": 3.0, "multiple": 2},
+    "layers.score_layer": {
+        "dissimilarity": turned, "density": wave, "epsilon": 0.25, "count": 8, "slope": 2.0, "error": 1e-12,
+    },
+    "layers.orbit_tokens": {"tokens": X, "form": SQUARE, "epsilon": 0.75, "layers": 2},
     "layers.equidistant_layer": {"density": lambda x: 1.0 + 0.25 * np.cos(x), "epsilon": 0.25, "count": 8},
     "similarity.kernel_machine": {"points": X, "labels": np.array([0.0, 1.0, 1.0]), "queries": Y, "scale": 0.7},
     "similarity.lloyd_steps": {"points": X, "centres": Y, "steps": 1},
@@ -255,6 +329,7 @@ SKIPPED = {
 ALIASES = {
     "tokens": ("score",),  # of which the layer makes one, with distances that leave float64
     ("limits.balance_error", "queries"): ("score",),
+    ("moving.interacting_tokens", "start"): ("score",),
     ("limits.sampling.chordal_output", "density"): ("masses",),  # which it makes of the density
     ("limits.average_at_peak", "query"): ("dissimilarity",),
     ("limits.average_at_peak", "centre"): ("dissimilarity",),

@@ -341,11 +341,13 @@ def cases() -> list[Case]:
 
 
 _INNER = {
-    **dict.fromkeys(("studies", "settings"), "studies and what they are about take no argument"),
+    **dict.fromkeys(("studies", "settings", "stack_settings"), "studies and what they are about take no argument"),
     "kernels": "run rows that the maps have looked at; they are tested through these",
     "record": "reads and writes files; tests/evidence gives it damaged ones",
     "torch": "needs PyTorch; tests/metric judges it where that is installed",
-    **dict.fromkeys(("tasks", "data", "training", "analysis"), "the parts of run_experiment, which checks for them"),
+    **dict.fromkeys(
+        ("arms", "tasks", "data", "training", "analysis"), "the parts of run_experiment, which checks for them"
+    ),
 }
 
 

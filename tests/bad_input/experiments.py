@@ -7,7 +7,7 @@ import numpy as np
 VALID = {
     "Setting": {"task": "moons", "attention": "metric", "seed": 3, "rate": 0.125},
     "Variant": {"attention": "l2", "matching": "parameters", "labels": "true", "rule": "tuned"},
-    "tasks.draw_two_moons": {"points": 5, "noise": 0.25, "rng": np.random.default_rng(0)},
+    "data.draw_two_moons": {"points": 5, "noise": 0.25, "rng": np.random.default_rng(0)},
     "training.Adam": {"size": 3, "rate": 0.125, "decay": 0.25},
 }
 

@@ -215,7 +215,6 @@ VALID = {
     "mean_field.mean_field_deviation": {"alpha": 0.25, "time": 0.5},
     "mean_field.tagged_variance": {"dim": 2, "alpha": 0.25, "time": 0.5, "feedback": False},
     "mean_field.linear_displacement": {"start": LINE[:, None], "alpha": 0.25, "time": 0.5, "feedback": False},
-    "mean_field.w1_to_normal": {"cloud": LINE[:, None], "deviation": 1.5},
     "exact.equiangular_tokens": {"n": 4, "overlap": 0.5},
     "exact.output_overlaps": {"tokens": UNIT, "beta": 0.75},
     "exact.squared_derivative": {"tokens": UNIT, "beta": 0.75, "tangent": X},

@@ -157,6 +157,22 @@ def test_a_hidden_key_has_no_gradient(form):
         assert hidden(4, 9, visible)[:, 3:].all()
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kernels", KERNELS)
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_lone_key_has_exactly_no_slope(form, kernels, alone):
+    """Whatever its score, its weight is one; a causal mask leaves the first query such a key among others."""
+    _, x, _, v, added, visible, pairs, rng = problem(form, 7, n=1 if alone else 9)
+    visible = np.ones(len(x), np.int64) if alone else np.where(np.arange(len(x)) < 2, 1, visible)
+    cotangent = rng.normal(size=(len(x), v.shape[1]))
+    found = kernels.vjp(pairs, v, added, visible, cotangent)
+    assert (found[0][visible == 1] == 0.0).all()
+    if alone:
+        assert (found[1] == 0.0).all()
+        assert (found[3] == 0.0).all()
+        assert np.abs(found[2][0] - cotangent.sum(axis=0)).max() <= gamma(8) * np.abs(cotangent).sum()
+
+
 def test_a_shift_of_all_log_weights_changes_nothing():
     score, x, y, v, added, visible, pairs, _ = problem("distance", 50)
     along = Direction(np.zeros(x.shape), np.zeros(y.shape), np.zeros(v.shape), np.ones(9))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.engine.problems import FORMS, direction_of, score_of
-from theory import attend, engine
+from theory import attend, attention, engine
 from theory.attention import DotProduct
 from theory.engine import threads
 from theory.evidence import stream
@@ -72,6 +72,20 @@ def test_bad_number_of_threads(asked, monkeypatch):
     monkeypatch.setenv("THEORY_THREADS", asked)
     with pytest.raises(ValueError, match=r"^THEORY_THREADS: expected a positive integer, got "):
         attend([[1.0]], [[1.0]], [[1.0]])
+
+
+@pytest.mark.parametrize("asked", ["0", "two"])
+def test_a_prepared_problem_refuses_a_bad_number_too(asked, monkeypatch):
+    x = np.array([[0.5], [1.0]])
+    layer = attention.prepare(DotProduct(scale=1.0))
+    problem = engine.prepare(engine.Form.DOT, np.array([1.0]))
+    calls = [lambda: layer(x), lambda: layer.quick(x), lambda: problem(x, x, x), lambda: attend(x, x, x)]
+    for call in calls:  # the way that was short before the number was wrong
+        call()
+    monkeypatch.setenv("THEORY_THREADS", asked)
+    for call in calls:
+        with pytest.raises(ValueError, match=r"^THEORY_THREADS: expected a positive integer, got "):
+            call()
 
 
 def test_usable_processors_unless_asked(monkeypatch):

@@ -2,6 +2,7 @@
 
 import itertools
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -214,3 +215,52 @@ def test_a_prior_that_may_vanish_leaves_the_weight_open():
 )  # fmt: skip
 def test_the_kind_of_scores_is_that_of_the_answer(asked):
     assert asked(within(np.zeros(2), 0.1, Kind.STATISTICAL)).kind is Kind.STATISTICAL
+
+
+@pytest.mark.parametrize("alpha", [0.7, 0.9, 1.3])
+@pytest.mark.parametrize("light", [1e-5, 1e-50, 1e-120])
+def test_a_derivative_at_a_light_weight_is_charged_the_rounding_of_its_order(alpha, light):
+    """Below order one 2 - alpha is rounded; the law is known exactly, so that nothing else is charged."""
+    p = np.array([1.0 - light, light])
+    found = entmax_vjp(exact(p), np.array([0.0, 1.0]), alpha)
+    with mp.workdps(400):
+        heavy, small = (mp.mpf(float(x)) ** (2 - mp.mpf(alpha)) for x in p)
+        truth = heavy * small / (heavy + small)
+        for sign, low, high in zip((-1, 1), found.lo.tolist(), found.hi.tolist(), strict=True):
+            assert mp.mpf(low) <= sign * truth <= mp.mpf(high)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.5, 2.2, 5.0, 10.0])
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.45])
+def test_a_derivative_at_weights_of_large_widths(alpha, share):
+    """Above order 2 slopes of light weights grow faster than their first derivative tells."""
+    p = np.array([0.2, 0.8])
+    found = entmax_vjp(Intervals(p - share * p[0], p + share * p[0]), np.array([0.0, 1.0]), alpha)
+    for way in (-1.0, -0.5, 0.5, 0.999):
+        light = p[0] + way * share * p[0]
+        a, b = light ** (2.0 - alpha), (1.0 - light) ** (2.0 - alpha)
+        truth = a * b / (a + b)
+        assert (found.lo <= truth * np.array([-1.0, 1.0])).all()
+        assert (found.hi >= truth * np.array([-1.0, 1.0])).all()
+
+
+def test_a_derivative_at_a_weight_that_may_vanish_is_unknown_above_order_two():
+    found = entmax_vjp(within(np.array([0.9, 0.1]), 0.1), np.array([0.0, 1.0]), 3.0)
+    assert found.hi[1] == np.inf
+
+
+@pytest.mark.parametrize("alpha", [1.7, 1.9, 1.99])
+@pytest.mark.parametrize("light", [1e-120, 1.3e-170, 1e-250])
+def test_a_derivative_in_the_order_is_charged_the_rounding_of_its_exponent(alpha, light):
+    """The computed power of a light weight is off by u|e log p| of itself."""
+    rest = light * np.array([1.0, 1.1, 1.3, 1.7])
+    p = np.append(rest, 1.0)
+    found = entmax_alpha_derivative(exact(p), alpha)
+    with mp.workdps(400):
+        e = mp.mpf(alpha) - 1
+        weights = [mp.mpf(float(x)) for x in p]
+        slopes = [x ** (1 - e) for x in weights]
+        own = [(x - q - e * x * mp.log(x)) / e**2 for x, q in zip(weights, slopes, strict=True)]
+        mean = sum(own) / sum(slopes)
+        for r, q, low, high in zip(own, slopes, found.lo.tolist(), found.hi.tolist(), strict=True):
+            assert mp.mpf(low) <= r - q * mean <= mp.mpf(high)

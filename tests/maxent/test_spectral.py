@@ -57,4 +57,34 @@ def test_temperature_divides():
 def test_powers_are_charged_as_inexact(alpha):
     """Two equal weights: the eigenvalue is their power, and as far off as that may be."""
     found = entmax_norm([0.5, 0.5], alpha)
-    assert found.width >= 2 * EXP_ULPS * U * 0.5 ** (2.0 - alpha)
+    assert found.width >= 4 * EXP_ULPS * U * 0.5 ** (2.0 - alpha)  # four units, each up to two roundings
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.3, 0.9])
+@pytest.mark.parametrize("light", [1e-5, 1e-50, 1e-120, 1e-170])
+def test_rounded_exponents_are_charged(alpha, light):
+    """Below order one 2 - alpha is rounded, which moves the power of a light weight by its logarithm."""
+    p = np.array([1.0 - light, light])
+    found = entmax_norm(p, alpha)
+    with mp.workdps(400):
+        heavy, small = (mp.mpf(float(x)) ** (2 - mp.mpf(alpha)) for x in p)
+        truth = 2 * heavy * small / (heavy + small)
+        assert mp.mpf(found.lo) <= truth <= mp.mpf(found.hi)
+
+
+@pytest.mark.parametrize("light", [1e-160, 1.2345e-212, 1e-215, 1e-250])
+@pytest.mark.parametrize("many", [1, 1000, 10**15])
+def test_slopes_below_the_normal_range_are_charged_each(light, many):
+    """A heavy weight among many light ones: all slopes are lost, and the eigenvalue is about their number times one."""
+    p = np.array([1.0 - many * light, light])
+    found = entmax_norm(p, 0.5, counts=[1, many])
+    with mp.workdps(400):
+        heavy, small = (mp.mpf(float(x)) ** mp.mpf(1.5) for x in p)
+        truth = (many + 1) * heavy * small / (heavy + many * small)
+        assert mp.mpf(found.lo) <= truth <= mp.mpf(found.hi)
+
+
+def test_slopes_of_many_entries_may_be_no_floats():
+    found = entmax_norm([1.0, 1e-250, 2e-250, 3e-250], 0.5)
+    assert 0.0 <= found.hi <= 1e-300
+    assert found.lo <= 0.0

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from scipy.integrate import quad, solve_ivp
 from scipy.stats import norm
 
+from theory.distance import w1_to_normal
 from theory.evidence import Interval, ball
 from theory.evidence.enclosure import hull, precision
 from theory.particles import Overlap, SoftmaxField, flow
-from theory.particles.mean_field import chaos, linear_displacement, mean_field_deviation, tagged_variance, w1_to_normal
+from theory.particles.mean_field import chaos, linear_displacement, mean_field_deviation, tagged_variance
 from theory.particles.studies.chaos import SURE, allowed
 
 ALPHA, TIME = 0.25, 1.0

@@ -4,6 +4,7 @@ TESTS = "tests/diffusion"
 LATTICE = "estimated(fine, coarse, times=2.0) + Interval.within(0.0, error + size * (2.0 * moved + 256.0 * U))"
 RISE = "estimated(fine, coarse, times=2.0) + Interval.within(0.0, width + slip)"
 
+FACTOR = "estimated(factors[0], factors[1], times=1.0) + Interval.within(0.0, slip)"
 SPREADS = f"{TESTS}/test_sampling.py::test_what_reads_are_off_is_in_the_spread"
 
 WIDTHS = [
@@ -32,6 +33,28 @@ WIDTHS = [
     ("angles-dropped", f"{TESTS}/test_curves.py::test_root_length_at_large_angles",
         "diffusion/geometry/curves.py",
         "64.0 * U * total + 4.0 * U * largest * float(np.abs(x).sum())", "64.0 * U * total"),
+    ("learned-features-exact", f"{TESTS}/test_metric_stack.py::test_features_that_are_off_move_weights",
+        "diffusion/layers/metric_stack.py", "4.0 * off * reach + 2.0 * off * off", "2.0 * off * off"),
+    ("learned-masses-exact", f"{TESTS}/test_metric_stack.py::test_masses_that_are_off_move_weights",
+        "diffusion/layers/metric_stack.py", "moved + share", "moved"),
+    ("learned-values-exact", f"{TESTS}/test_metric_stack.py::test_values_that_are_off_are_averaged",
+        "diffusion/layers/metric_stack.py", "+ float(known.radius.max()) * (1.0 + self.error)", "+ 0.0"),
+    ("grids-exact", f"{TESTS}/test_metric_stack.py::test_grids_hold_the_angles",
+        "diffusion/studies/metric_stack.py", "len(sizes)), 16.0 * U", "len(sizes)), 2.0 * U"),
+    ("flow-on-one-grid", f"{TESTS}/test_heat_flow.py::test_too_few_nodes_are_seen_by_fewer",
+        "diffusion/geometry/heat_flow.py", "_TIMES * apart", "0.0 * apart"),
+    ("flow-at-each-place", f"{TESTS}/test_heat_flow.py::test_solutions_cross_and_their_error_is_known_nonetheless",
+        "diffusion/geometry/heat_flow.py",
+        "np.full(found.shape, _TIMES * apart)", "_TIMES * np.abs(found - _read(coarse, asked, fewer))"),
+    # smallest bandwidths
+    ("halves-off-dropped", f"{TESTS}/test_resolution.py::test_what_outputs_are_off_is_in_the_halves",
+        "diffusion/limits/resolution.py", " + math.sqrt(values.size) * off", ""),
+    ("seen-dimension-off", f"{TESTS}/test_resolution.py::test_seen_dimension_holds_the_derivative_of_the_sums",
+        "diffusion/limits/resolution.py", "off * _WIDE).mean()", "0.0 * off).mean()"),
+    ("seen-dimension-underflow", f"{TESTS}/test_resolution.py::test_lengths_of_which_squares_underflow",
+        "diffusion/limits/resolution.py", " + 8 * (x.shape[1] + 1) * _TINY", ""),
+    ("norm-underflow", f"{TESTS}/test_resolution.py::test_lengths_of_which_squares_underflow",
+        "diffusion/limits/resolution.py", "values / (largest or 1.0)", "values * 1.0"),
     # walls
     ("one-rule", f"{TESTS}/test_boundary.py::test_layer_rise_holds_the_truth_with_too_few_nodes",
         "diffusion/geometry/boundary.py", RISE, RISE.replace("estimated(fine, coarse, times=2.0)", "fine")),
@@ -53,6 +76,18 @@ WIDTHS = [
     # layers and spectra
     ("transforms-exact", f"{TESTS}/test_stacking.py::test_an_exact_layer_where_the_density_almost_vanishes",
         "diffusion/layers/stacking.py", "2.01 * slip / float(mass.min()) + 256 * U", "256 * U"),
+    ("promise-dropped", f"{TESTS}/test_torus_stack.py::test_fast_sums_may_be_off_by_what_they_promise",
+        "diffusion/layers/torus_stack.py", "self.error = promised + ", "self.error = "),
+    ("lattice-exact", f"{TESTS}/test_torus_stack.py::test_angles_are_off_by_less_than_is_said",
+        "diffusion/layers/torus_stack.py", "24.0 * math.pi * U", "2.0 * math.pi * U"),
+    ("lattice-masses-exact", f"{TESTS}/test_torus_stack.py::test_masses_that_are_off_move_averages_by_less",
+        "diffusion/layers/torus_stack.py", "_DENSITY = 65.0 * U", "_DENSITY = 32.0 * U"),
+    ("score-nodes-exact", f"{TESTS}/test_score_stack.py::test_angles_and_masses_are_off_by_less_than_is_said",
+        "diffusion/layers/score_stack.py", "12.0 * math.pi * U", "math.pi * U"),
+    ("score-slope-dropped", f"{TESTS}/test_score_stack.py::test_what_is_said_of_a_dissimilarity_is_charged",
+        "diffusion/layers/score_stack.py", " + as_bound(slope, \"slope\") * _POSITION", ""),
+    ("score-masses-dropped", f"{TESTS}/test_score_stack.py::test_masses_that_are_off_are_charged",
+        "diffusion/layers/score_stack.py", "layer.error += _DENSITY", "layer.error += 0.0"),
     ("eigenvalues-exact", f"{TESTS}/test_equilibrium.py::test_spectrum_of_weights_that_are_exact",
         "diffusion/layers/equilibrium.py", "error + 8.0 * n * U + n * 1e-150", "error + n * 1e-150"),
     # grids and multipliers
@@ -98,4 +133,16 @@ WIDTHS = [
         "diffusion/limits/normalisers.py", "math.tanh(potential_error(found) / 4.0) + relative", "relative"),
     ("balanced-as-computed", f"{TESTS}/test_enclosed.py::test_balanced_averages_keep_constants_and_their_tokens",
         "diffusion/limits/normalisers.py", "averages + within(0.0 * averages.mid, bound)", "averages"),
+    # tokens that move on the circle
+    ("waves-of-one-height", f"{TESTS}/test_forward.py::test_a_wave_that_is_not_small_has_its_factor_in_the_width",
+        "diffusion/moving/forward.py", FACTOR, "Interval.within(factors[0], slip)"),
+    ("waves-as-computed", f"{TESTS}/test_forward.py::test_a_wave_that_rounding_sees_has_its_factor_in_the_width",
+        "diffusion/moving/forward.py", FACTOR, FACTOR.replace(" + Interval.within(0.0, slip)", "")),
+    ("equation-of-one-run", f"{TESTS}/test_forward.py::test_too_few_nodes_are_seen_in_the_width",
+        "diffusion/moving/equations.py", "value + gap, times=2.0", "value, times=2.0"),
+    # a measure that moves
+    ("bends-dropped", f"{TESTS}/test_moving.py::test_a_distance_with_a_corner_anywhere",
+        "diffusion/moving/measure.py", "0.5 * bends + ", "0.0 * bends + "),
+    ("agreement-by-chance", f"{TESTS}/test_moving.py::test_two_computations_that_agree_are_off_by_rounding",
+        "diffusion/moving/measure.py", "slip = _ROUNDINGS * (count + 1) * U * bound", "slip = 0.0 * U * bound * count"),
 ]  # fmt: skip

@@ -25,5 +25,7 @@ WIDTHS = [
     ("edge-exact", f"{TESTS}/test_densities.py::test_what_is_charged_for_roundings_holds_up_to_the_edge",
      "maxent/studies/densities.py", "_ROUNDINGS = 256", "_ROUNDINGS = 1"),
     ("powers-exact", f"{TESTS}/test_spectral.py::test_powers_are_charged_as_inexact",
-     "maxent/sparse/spectral.py", "Interval.within(1.0, EXP_ULPS * U)", "Interval.within(1.0, 0.0)"),
+     "maxent/sparse/enclosed.py", "np.expm1(2 * EXP_ULPS * U + off", "np.expm1(off"),
+    ("exponents-exact", f"{TESTS}/test_spectral.py::test_rounded_exponents_are_charged",
+     "maxent/sparse/enclosed.py", "U + off * np.abs(np.log(p))", "U + 0.0 * np.abs(np.log(p))"),
 ]  # fmt: skip

@@ -32,7 +32,7 @@ WIDTHS = [
     ("degrees-left-out", _T + "test_chaos.py::test_degrees_that_are_left_out_are_in_the_width",
      "particles/mean_field/chaos.py", "total + Interval(-beyond, beyond)", "total + Interval(-beyond / 4, beyond / 4)"),
     ("cloud-not-rounded", _T + "test_chaos.py::test_distance_to_a_normal_law_covers_its_rounding",
-     "particles/mean_field/chaos.py", "64 * EXP_ULPS * U * s * z.size * (", "0.0 * ("),
+     "distance/normal.py", "64 * EXP_ULPS * U * s * z.size * (", "0.0 * ("),
     ("rule-dropped", _T + "test_fluctuation.py::test_a_coarse_rule_still_holds_the_moments",
      "particles/mean_field/self_normalised.py", "_around(rule + below", "_around(below"),
     ("ends-dropped", _T + "test_fluctuation.py::test_a_coarse_rule_still_holds_the_moments",

@@ -2,6 +2,13 @@
 
 WIDTHS = [
     (
+        "fine-response-as-coarse",
+        "tests/diffusion/test_interacting.py::test_more_degrees_are_inside_the_width",
+        "diffusion/moving/chaos.py",
+        "(most, most + most // 2)",
+        "(most, most)",
+    ),
+    (
         "stationary-steps-dropped",
         "tests/diffusion/test_equilibrium.py::test_stationary_law_of_a_slow_chain_is_off_by_many_times_what_its_rows_are",
         "diffusion/layers/equilibrium.py",

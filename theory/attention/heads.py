@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from theory import engine
 from theory._validate import as_count, as_matrix, as_points, frozen
 from theory.attention.enclosed import enclose_outputs, known
+from theory.attention.masses import logs_of
 from theory.attention.measure import Measure, as_measure
 from theory.attention.output import attend, weight_error
 from theory.attention.score import Array, DotProduct, Score, as_score, pairs_of
@@ -84,7 +85,7 @@ class Head:
         right = np.abs(mu.points) @ np.abs(self.w_key).T
         projected = 2.0 * gamma(max(self.w_query.shape[1], mu.dim) + 1) * self.score.bounds(left, right)[0]
         present = mu.weights > 0.0
-        relative = weight_error(queries, keys[present], self.score, np.log(mu.weights[present]))
+        relative = weight_error(queries, keys[present], self.score, logs_of(mu.weights[present]))
         relative += math.expm1(4.0 * projected) if projected < 1.0 else math.inf
         values = np.abs(mu.points) @ np.abs(self.w_value).T
         size = float((values.max(axis=0) @ np.abs(self.w_out).T).max())
@@ -178,7 +179,7 @@ class CausalKernel:
             blind = float(now[int(visible.argmin())])
             raise ValueError(f"z: expected queries that see some mass, got none at or before time {blind}")
         keys = self.nu.points[order, 1:]
-        logs = np.log(self.nu.weights[order])
+        logs = logs_of(self.nu.weights[order])
         if is_enclosed(queries, keys, logs):
             found = enclose_outputs(self.score, queries[:, 1:], keys, keys, log_weights=logs, visible=visible)
             return np.hstack([queries[:, :1], found.output])

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory import engine
 from theory._validate import as_callable, as_flags, as_having, as_matrix, as_points, as_vector, frozen
 from theory.attention.enclosed import enclose_outputs, enclose_weights, known
+from theory.attention.masses import logs_of
 from theory.attention.measure import EnclosedMeasure, Measure, as_law, as_measure
 from theory.attention.output import attend, rounding, weight_error
 from theory.attention.score import Array, Score, as_score, bounded, pairs_of
@@ -78,7 +79,7 @@ def boltzmann_gibbs(nu: Measure, potential: ArrayLike, *, where: NDArray[np.bool
 def _tilt(weights: Array, potential: Array, present: NDArray[np.bool_]) -> Array:
     """Return the weights times the exponential of the potential, the largest of them one."""
     masses = np.zeros(weights.size)
-    logits = potential[present] + np.log(weights[present])
+    logits = potential[present] + logs_of(weights[present])
     masses[present] = np.exp(logits - logits.max())
     return masses
 
@@ -97,7 +98,7 @@ def transform_error(nu: Measure, potential: ArrayLike) -> float:
     """Bound the relative error of every weight of :func:`boltzmann_gibbs` that is at least 1e-300."""
     a = as_vector(potential, "potential", size=as_measure(nu, "nu").size)
     present = nu.weights > 0.0
-    size = float(np.abs(a[present]).max() + np.abs(np.log(nu.weights[present])).max())
+    size = float(np.abs(a[present]).max() + np.abs(logs_of(nu.weights[present])).max())
     return softmax_error((2 * EXP_ULPS + 4) * U * size, 2.0 * size, nu.size)
 
 
@@ -123,14 +124,14 @@ class Softmatch:
         present = weights > 0.0
         pairs = pairs_of(self.score, queries, np.ascontiguousarray(points[present]))
         rows = np.zeros((queries.shape[0], weights.size))
-        rows[:, present] = engine.weights(pairs, log_weights=np.log(weights[present]))
+        rows[:, present] = engine.weights(pairs, log_weights=logs_of(weights[present]))
         return rows
 
     def _enclosed_rows(self, queries: Any) -> Any:
         """Enclose the weights, and what floats make of the middles; atoms of no mass have none."""
         points, masses = as_intervals(self.nu.points), as_intervals(self.nu.weights)
         present = masses.hi > 0.0
-        found = enclose_weights(self.score, queries, points[present], log_weights=np.log(masses[present]))
+        found = enclose_weights(self.score, queries, points[present], log_weights=logs_of(masses[present]))
         placed = np.eye(masses.size)[present]
         rows = found if present.all() else found @ placed
         return cover(rows, self._match(as_intervals(queries).mid, points.mid, masses.mid))
@@ -143,19 +144,19 @@ class Softmatch:
         present = self.nu.weights > 0.0
         keys = np.ascontiguousarray(self.nu.points[present])
         pairs = pairs_of(self.score, queries, keys)
-        return engine.attention(pairs, keys, log_weights=np.log(self.nu.weights[present]))[1]
+        return engine.attention(pairs, keys, log_weights=logs_of(self.nu.weights[present]))[1]
 
     def _enclosed_log_partition(self, queries: Any) -> Any:
         masses = as_intervals(self.nu.weights)
         present = masses.hi > 0.0
         keys = as_intervals(self.nu.points)[present]
-        logs = np.log(masses[present])
+        logs = logs_of(masses[present])
         return enclose_outputs(self.score, queries, keys, keys, log_weights=logs).log_partition
 
     def error(self, x: ArrayLike) -> float:
         """Bound the relative error of every weight in :meth:`rows`, for a score whose rounding is bounded."""
         present = self.nu.weights > 0.0
-        logs = np.log(self.nu.weights[present])
+        logs = logs_of(self.nu.weights[present])
         return weight_error(as_points(x, "x"), self.nu.points[present], bounded(self.score), logs)
 
     def at(self, x: ArrayLike) -> Measure:

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from theory import engine
 from theory._backend import backend
 from theory._validate import as_bound, as_choice, as_flag, as_masses, as_points, as_scores
+from theory.attention.masses import logs_of
 from theory.attention.score import Array, BoundedScore, DotProduct, Score, bounded, pairs_of, says_form
 from theory.engine import AttentionResult, Form, Pairs, Prepared
-from theory.engine.threads import asked_threads
 from theory.evidence import as_intervals, is_enclosed
 from theory.evidence.roundoff import EXP_ULPS, U, average_error, gamma, softmax_error
 
@@ -64,7 +64,7 @@ def _problem(
         raise ValueError("weights: expected a key of positive weight at or before every query, got none for query 0")
     if not present.all():
         k, v, w = k[present], v[present], w[present]
-    return _Problem(q, k, v, np.log(w), visible)
+    return _Problem(q, k, v, logs_of(w), visible)
 
 
 def attend(
@@ -157,14 +157,13 @@ def _quick(
         return None
     known: Any = score
     form, coefficient, matrix = known.as_form(keys.shape[1])
-    asked_threads()  # which is refused if it is no number
     if matrix is not None or (causal and queries.shape[:1] != keys.shape[:1]):
         return None
     logs = None
     if weights is not None:
         if not _are_positive(weights) or weights.shape != keys.shape[:1]:
             return None
-        logs = np.log(weights)
+        logs = logs_of(weights)
     return _settled(form, coefficient, len(keys) if causal else 0, backend()).quick(queries, keys, values, logs)
 
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from theory import engine
 from theory._backend import backend
 from theory._validate import all_finite, as_flag, as_masses, as_points
+from theory.attention.masses import logs_of
 from theory.attention.output import read
 from theory.attention.score import Array, DotProduct, Score, as_score, says_form
 from theory.engine import AttentionResult
@@ -92,7 +93,7 @@ class Prepared:
         problem = None
         if n and d and (self._weights is None or self._weights.size == n):
             form, coefficient, matrix = self._score.as_form(d)
-            logs = None if self._weights is None else np.log(self._weights)
+            logs = None if self._weights is None else logs_of(self._weights)
             visible = np.arange(1, n + 1) if self._causal else None
             settled = engine.prepare(form, np.array([coefficient]), log_weights=logs, visible=visible)
             problem = _Problem(settled, matrix)

@@ -145,7 +145,28 @@ def jvp(
 def vjp(
     pairs: Pairs, values: Array, log_weights: Array, visible: Counts, cotangent: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Return the cotangents of queries, keys, values and log-weights that belong to one of the output, (m, d_v)."""
+    """Return the cotangents of queries, keys, values and log-weights that belong to one of the output, (m, d_v).
+
+    A query that sees one key reads its value whatever the score: such rows are left out and give exactly zero.
+    """
+    alone = visible == 1
+    if not alone.any():
+        return _vjp(pairs, values, log_weights, visible, cotangent)
+    of_queries, of_keys = np.zeros_like(pairs.queries), np.zeros_like(pairs.keys)
+    of_values, added = np.zeros_like(values), np.zeros_like(log_weights)
+    others = ~alone
+    if others.any():
+        rest = Pairs(pairs.form, pairs.queries[others], pairs.keys, pairs.coefficients)
+        of_queries[others], of_keys, of_values, added = _vjp(
+            rest, values, log_weights, visible[others], cotangent[others]
+        )
+    of_values[0] += cotangent[alone].sum(axis=0)
+    return of_queries, of_keys, of_values, added
+
+
+def _vjp(
+    pairs: Pairs, values: Array, log_weights: Array, visible: Counts, cotangent: Array
+) -> tuple[Array, Array, Array, Array]:
     if pairs.form is not Form.ADDITIVE:
         run = cotangents.narrow if _narrow(pairs, values) else cotangents.wide
         of_queries, of_keys, of_values, added = run(embedded(pairs), values, log_weights, visible, cotangent)

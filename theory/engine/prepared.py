@@ -19,7 +19,7 @@ from theory.engine import blocks, dense, ends, fused, reference
 from theory.engine.fold import NONE, compilable, in_base_two
 from theory.engine.pairs import Array, AttentionResult, Counts, Form, Pairs
 from theory.engine.passes import TRUST, UNIT, is_wide
-from theory.engine.threads import are_few
+from theory.engine.threads import are_few, asked_threads
 
 _DOUBLE = np.dtype(np.float64)
 _MOST = 8  # shapes of which a plan is kept; taken, as is the largest number of features of one
@@ -92,9 +92,9 @@ class Prepared:
     ) -> AttentionResult | None:
         """Return the answer where arrays of float64 are few, finite and of ordinary size; ``None`` elsewhere.
 
-        By the backend that was named when it was made, whatever the environment says now. Log-weights of every key take
-        the place of those that were settled. ``None`` says nothing of the arguments: they may be right or wrong, and
-        who knows must be asked.
+        By the backend that was named when it was made, whatever the environment says now; but ``ValueError`` if
+        ``THEORY_THREADS`` is no number. Log-weights of every key take the place of those that were settled. ``None``
+        says nothing of the arguments: they may be right or wrong, and who knows must be asked.
         """
         for array in (queries, keys, values):
             if type(array) is not np.ndarray or array.dtype != _DOUBLE:
@@ -106,6 +106,7 @@ class Prepared:
             plan = self._plan(queries, keys, values)
         if plan is None:
             return None
+        asked_threads()  # which is refused if it is no number, as everywhere
         added = self._log_weights if log_weights is None else log_weights
         if added is not None and (type(added) is not np.ndarray or added.dtype != _DOUBLE or added.ndim != 1):
             return None

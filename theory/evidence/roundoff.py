@@ -2,9 +2,9 @@ r"""A-priori rounding bounds: how far a computed number may lie from the true on
 
 With unit roundoff :math:`u = 2^{-53}` and :math:`\gamma_k = ku/(1-ku)`, a sum of :math:`n` terms in any order is off
 by at most :math:`\gamma_{n-1}\sum|x_i|` and a dot product by :math:`\gamma_n\,|x|\cdot|y|`. A softmax weight of
-scores known to :math:`\delta` has relative error at most :math:`2\delta + 2u\max|s - s_{\max}| + (n + 2L + 3)u`,
-where :math:`L` is the error of the exponential in units in the last place. The bounds are loose on purpose and not to
-be tuned.
+scores known to :math:`\delta` has, to first order, relative error at most :math:`2\delta + 2u\max|s - s_{\max}| +
+(n + 4L + 3)u`, where :math:`L` is the error of the exponential in units in the last place, each up to :math:`2u` of the
+number, in numerator and sum. The bounds are loose on purpose and not to be tuned.
 
 References
 ----------
@@ -58,7 +58,7 @@ def softmax_error(score_error: float, spread: float, n: int, *, merges: int = 0)
     first_order = 2.0 * score_error + (4.0 * spread + n + 2 * EXP_ULPS + 3 + merges * (EXP_ULPS + 3)) * U
     if first_order > 1.0:
         return math.inf  # nothing is known of the weights
-    return math.expm1(2.0 * first_order)  # twice the first order covers the higher ones, see Higham lemma 3.1
+    return math.expm1(2.0 * first_order)  # doubled: units are two roundings; higher orders, Higham lemma 3.1
 
 
 def average_error(size: float, n: int, *, relative: float = 0.0) -> float:

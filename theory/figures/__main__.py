@@ -47,6 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         sys.stderr.write(f"{error}\n")  # names the file
         return 2
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "sklearn":
+            raise
+        sys.stderr.write('a figure of real tokens needs scikit-learn: pip install "attention-theory[data]"\n')
+        return 1
 
 
 def _run(arguments: Sequence[str] | None) -> int:

@@ -6,8 +6,8 @@ import pytest
 from scipy import linalg, sparse
 
 from theory.evidence import stream
+from theory.experiments.data.moons import draw_two_moons
 from theory.experiments.studies.trained import train_charts
-from theory.experiments.tasks.moons import draw_two_moons
 from theory.metric import ResidualFeatures
 from theory.metric.network import InformationPropagation
 from theory.metric.plane import arcs

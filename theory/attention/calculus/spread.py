@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from theory import engine
 from theory._validate import as_masses, as_points
 from theory.attention.enclosed import enclose_outputs
+from theory.attention.masses import logs_of
 from theory.attention.score import DotProduct, Score, as_score, pairs_of
 from theory.engine import Moments
 from theory.evidence import as_intervals, exact, is_enclosed
@@ -52,12 +53,12 @@ def attend_moments(
         raise ValueError(f"weights: expected positive masses, got {mass.min()}")
     if is_enclosed(q, k, v):
         return _enclose(q, k, v, score, mass)
-    return engine.moments(pairs_of(score, q, k), v, log_weights=np.log(mass))
+    return engine.moments(pairs_of(score, q, k), v, log_weights=logs_of(mass))
 
 
 def _enclose(queries: Any, keys: Any, values: Any, score: Score, mass: Any) -> Moments:
     q, k, v = as_intervals(queries), as_intervals(keys), as_intervals(values)
-    floats = engine.moments(pairs_of(score, q.mid, k.mid), v.mid, log_weights=np.log(mass))
+    floats = engine.moments(pairs_of(score, q.mid, k.mid), v.mid, log_weights=logs_of(mass))
     found = enclose_outputs(score, q, k, v, log_weights=np.log(exact(mass)))
     logits = as_score(score).matrix(q, k) + np.log(exact(mass))  # type: ignore[arg-type]
     shifted = logits - logits.mid.max(axis=1, keepdims=True)

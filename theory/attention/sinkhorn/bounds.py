@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_instance, as_points
+from theory.attention.masses import logs_of
 from theory.attention.output import partition_error, weight_error
 from theory.attention.score import Array, BoundedScore, bounded
 from theory.attention.sinkhorn.iteration import Sinkhorn
@@ -118,7 +119,7 @@ def _rounding(found: Sinkhorn) -> float:
     moving, seen = found.query_weights > 0.0, found.key_weights > 0.0
     x, y = found.queries[moving], found.keys[seen]
     score = _score(found)
-    log_a = np.log(found.query_weights[moving]) + found.f[moving]
+    log_a = logs_of(found.query_weights[moving]) + found.f[moving]
     off = partition_error(x, y, score, found.log_weights) + partition_error(x, y, score, log_a)  # bounds are symmetric
     size = max(float(np.abs(part).max()) for part in (found.f, found.g, found.log_weights, log_a))
     return 1.25 * (off + gamma(8) * (1.0 + size)) if off < 0.1 else math.inf  # expm1(t) <= 1.25 t there

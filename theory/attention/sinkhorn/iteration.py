@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike
 
 from theory import engine
 from theory._validate import as_bound, as_count, as_masses, as_points, as_vector, frozen
+from theory.attention.masses import logs_of
 from theory.attention.score import Array, DotProduct, Score, pairs_of
 from theory.engine import Pairs
 
@@ -92,7 +93,7 @@ class Sinkhorn:
     def log_weights(self) -> Array:
         """What the keys of positive mass add to their scores in a softmax with the same rows."""
         seen = self.key_weights > 0.0
-        added: Array = np.log(self.key_weights[seen]) + self.g[seen]
+        added: Array = logs_of(self.key_weights[seen]) + self.g[seen]
         return added
 
 
@@ -147,7 +148,7 @@ def doubly_normalised(
     down = _LogSums(pairs_of(score, x, np.ascontiguousarray(y[seen])), method, accuracy)
     back = _transposed(pairs_of(score, np.ascontiguousarray(x[moving]), np.ascontiguousarray(y[seen])))
     up = _LogSums(back, method, accuracy)
-    log_a, log_b = np.log(a[moving]), np.log(b[seen])
+    log_a, log_b = logs_of(a[moving]), logs_of(b[seen])
     potential = g[seen]
     made = 0
     while True:

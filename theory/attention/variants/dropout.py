@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory import engine
 from theory._validate import as_flags, as_generator, as_masses, as_real, as_share
+from theory.attention.masses import logs_of
 from theory.attention.score import Array, DotProduct, Score, as_score, pairs_of
 from theory.attention.variants.rows import blocks_of, enclose_softmax, tokens_of
 from theory.evidence import as_intervals, exact, is_enclosed
@@ -77,7 +78,7 @@ def _law(score: Score, queries: Any, keys: Any, mass: Array, visible: NDArray[np
         scores = as_score(score).matrix(exact(queries), keys)
         return cover(enclose_softmax(scores, np.arange(len(keys)) < visible[:, np.newaxis], mass), floats)
     pairs = pairs_of(score, queries, np.ascontiguousarray(keys))
-    return engine.weights(pairs, log_weights=np.log(mass), visible=visible)
+    return engine.weights(pairs, log_weights=logs_of(mass), visible=visible)
 
 
 def drop_weights(weights: ArrayLike, kept: NDArray[np.bool_], rate: float) -> Array:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_count, as_masses
+from theory.attention.masses import logs_of
 from theory.attention.score import Array, DotProduct, Score, as_score
 from theory.attention.variants.rows import blocks_of, enclose_softmax, scores_of, softmax_of, tokens_of
 from theory.evidence import as_intervals, exact, is_enclosed
@@ -64,7 +65,7 @@ def attend_window(
     n = k.shape[0]
     mass = np.ones(n) if weights is None else as_masses(weights, "weights", size=n)
     with np.errstate(divide="ignore"):
-        logs = np.log(mass)
+        logs = logs_of(mass)
     output = np.empty((n, v.shape[1]))
     for block in blocks_of(n):
         near = slice(max(0, block.start - before), min(n, block.stop + after))

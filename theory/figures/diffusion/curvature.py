@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from theory.diffusion import studies
-from theory.diffusion.settings import HALF_AXES, SHORTENING_TIMES, SPHERE_DIMENSIONS
+from theory.diffusion.stack_settings import HALF_AXES, SHORTENING_TIMES, SPHERE_DIMENSIONS
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure

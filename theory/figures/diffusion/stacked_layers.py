@@ -13,7 +13,8 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from theory.diffusion import PeriodicGrid, drift_diffusion, semigroup, studies
-from theory.diffusion.settings import HEIGHT_SLOPE, STACK_TIMES, WAVY_DENSITY, height_function, wavy_function
+from theory.diffusion.settings import WAVY_DENSITY, wavy_function
+from theory.diffusion.stack_settings import HEIGHT_SLOPE, STACK_TIMES, height_function
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure

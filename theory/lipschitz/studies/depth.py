@@ -52,7 +52,7 @@ class System(NamedTuple):
             least = float(np.abs(after.points).min()) if np.ptp(np.sign(after.points)) == 0.0 else 0.0
             least = max(least - spread * off - own, 0.0)
             spread, own = spread * (1.0 - least**2), own * (1.0 - least**2)
-        return after, (spread * off + own) * (1.0 + 2.0**-30) + gamma(EXP_ULPS + 4) * reached
+        return after, (spread * off + own) * (1.0 + 2.0**-30) + gamma(2 * EXP_ULPS + 4) * reached
 
 
 SYSTEMS = {

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_vector
 from theory.evidence import Interval, Intervals, Kind, ball, within
 from theory.evidence.roundoff import EXP_ULPS, U, gamma
+from theory.maxent.sparse.enclosed import slope_error
 
 if TYPE_CHECKING:
     from theory.maxent.densities.beta_gaussian import BetaGaussian
@@ -148,7 +149,8 @@ def enclose_escort(found: Array, density: Intervals, weights: Array, psi: Array,
     on = density.mid > 0.0
     p = np.where(on, density.mid, 1.0)
     q = np.where(on, p ** (2.0 - alpha), 0.0)
-    q_error = np.where(on, abs(2.0 - alpha) * p ** (1.0 - alpha) * density.radius + 16 * U * q, 0.0)
+    own = 2.0 * slope_error(p, q, alpha)
+    q_error = np.where(on, abs(2.0 - alpha) * p ** (1.0 - alpha) * density.radius + own, 0.0)
     ranges = np.ptp(psi, axis=0)[:, np.newaxis] * np.ptp(phi, axis=0)
     rounding = gamma(4 * len(weights) + 16) * float((weights * q).sum())
     enclosed: Intervals = within(found, (4.0 * float((weights * q_error).sum()) + rounding) * ranges)

@@ -31,10 +31,13 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_positive, as_simplex, as_vector
 from theory.evidence import Interval, Intervals
-from theory.evidence.roundoff import EXP_ULPS, U, gamma
+from theory.evidence.roundoff import gamma
 from theory.maxent.batch import Array
+from theory.maxent.sparse.enclosed import slope_error
 from theory.maxent.sparse.entmax import slopes
 
+_NORMAL = 2.0**-1022
+_FAR = 700.0  # taken: of a larger spread float64 holds no exponential
 _STEPS = 2200  # derived: float64 has 2098 binades, and one of them 53 halvings; a bracket of neighbours ends it earlier
 
 
@@ -67,7 +70,8 @@ def entmax_norm(weights: ArrayLike, alpha: float, *, counts: ArrayLike | None = 
     if isinstance(weights, Intervals):
         known = weights.lo > 0.0
         share = float((weights.radius / np.where(known, weights.lo, 1.0))[weights.hi > 0.0].max())
-        around = math.expm1(2.0 * abs(2.0 - order) * share) if known[weights.hi > 0.0].all() else math.inf
+        spread = 2.0 * abs(2.0 - order) * share if known[weights.hi > 0.0].all() else math.inf
+        around = math.expm1(spread) if spread < _FAR else math.inf
         return entmax_norm(weights.mid, order, counts=counts, tau=tau) * Interval.within(1.0, around)
     temperature = as_positive(tau, "tau")
     p = as_vector(weights, "weights")
@@ -75,9 +79,26 @@ def entmax_norm(weights: ArrayLike, alpha: float, *, counts: ArrayLike | None = 
     if not ((many >= 1.0) & (many == np.floor(many))).all():
         raise ValueError(f"counts: expected integers from 1 on, got {many[(many < 1.0) | (many != np.floor(many))][0]}")
     as_simplex(p * many, "weights")
+    on = p > 0.0
     q = slopes(p, np.array(order))
-    power = Interval.within(1.0, EXP_ULPS * U)
-    return _largest(q[q > 0.0], many[q > 0.0]) * power / temperature
+    held = q > 0.0  # a slope of a light weight may be no float
+    return _around(_largest(q[held], many[held]), p[on], q[on], many[on], order) / temperature
+
+
+def _around(found: Interval, p: Array, q: Array, many: Array, order: float) -> Interval:
+    r"""Widen the eigenvalue of computed slopes by what they may be off.
+
+    That is the largest relative error of slopes in the normal range. The others, :math:`m` of them, are off by at most
+    :math:`\delta` and move :math:`\min_c \sum q_i(x_i - c)^2` by at most
+    :math:`\delta\sum(x_i - c)^2 \le 2\delta(1 + m)`, since a mean of entries of a unit vector is at most 1.
+    """
+    if p.size == 1 and found.hi == 0.0:
+        return found
+    error = slope_error(p, q, order)
+    normal = q >= _NORMAL
+    relative = float((error[normal] / q[normal]).max(initial=0.0)) * (1.0 + 2.0**-30)
+    lost = float(error[~normal].max(initial=0.0)) * 2.0 * (1.0 + float(many[~normal].sum()))
+    return found * Interval.within(1.0, relative) + Interval(-lost, lost)
 
 
 def _largest(q: Array, many: Array) -> Interval:

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
         linear_displacement as linear_displacement,
         mean_field_deviation as mean_field_deviation,
         tagged_variance as tagged_variance,
-        w1_to_normal as w1_to_normal,
     )
     from theory.particles.mean_field.fluctuation import (
         Fluctuation as Fluctuation,

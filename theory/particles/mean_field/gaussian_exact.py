@@ -34,10 +34,11 @@ def softmax_covariance(form: ArrayLike, covariance: ArrayLike, time: float) -> A
     ValueError
         If a shape does not fit, ``covariance`` is not positive definite or ``time`` is not before the blow-up.
     """
-    a, sigma = as_pair(*(known(part, "form, covariance") if is_enclosed(part) else part for part in (form, covariance)))
+    a, sigma = _as_pair(form, covariance)
     t = as_number(time, "time")
-    if not t < blow_up_time(a, sigma):
-        raise ValueError(f"time: expected one before the blow-up, {blow_up_time(a, sigma)}, got {time!r}")
+    last = _inverse(_fastest(a, sigma)[0])
+    if not t < last:
+        raise ValueError(f"time: expected one before the blow-up, {last}, got {time!r}")
     with np.errstate(over="ignore", invalid="ignore"):
         if is_enclosed(form, covariance):
             first = exact(sigma)
@@ -60,17 +61,32 @@ def blow_up_time(form: Any, covariance: Any) -> Any:
     ValueError
         If a shape does not fit or ``covariance`` is not positive definite.
     """
-    a, sigma = as_pair(*(known(part, "form, covariance") if is_enclosed(part) else part for part in (form, covariance)))
-    lower = np.linalg.cholesky(sigma)
+    a, sigma = _as_pair(form, covariance)
+    top, error = _fastest(a, sigma)
+    if is_enclosed(form, covariance):
+        time: Interval = 1.0 / within(top, error)
+        return time
+    return _inverse(top)
+
+
+def _inverse(top: float) -> float:
+    return 1.0 / top if top > 0.0 else math.inf
+
+
+def _as_pair(form: Any, covariance: Any) -> tuple[Array, Array]:
+    """Return a form and a positive definite covariance of its shape, of enclosures what they are known to be."""
+    read = [known(part, "form, covariance") if is_enclosed(part) else part for part in (form, covariance)]
+    return as_pair(*read)
+
+
+def _fastest(form: Array, covariance: Array) -> tuple[float, float]:
+    """Return the largest eigenvalue of which the inverse is the time of the blow-up, and a bound of its error."""
+    lower = np.linalg.cholesky(covariance)
     with np.errstate(over="ignore", invalid="ignore"):
-        inner = lower.T @ _doubled(a) @ lower
+        inner = lower.T @ _doubled(form) @ lower
     if not np.isfinite(inner).all():
         raise ValueError("form, covariance: expected ones whose products float64 can hold, got an overflow")
-    top = float(np.linalg.eigvalsh(inner)[-1])
-    if is_enclosed(form, covariance):
-        time: Interval = 1.0 / within(top, _ROUNDING * float(np.abs(inner).max()))
-        return time
-    return 1.0 / top if top > 0.0 else math.inf
+    return float(np.linalg.eigvalsh(inner)[-1]), _ROUNDING * float(np.abs(inner).max())
 
 
 def collapse_shape(form: ArrayLike) -> Array:

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.attention import DotProduct, Measure
-from theory.distance import w1
+from theory.distance import w1, w1_to_normal
 from theory.evidence import Interval, Kind, Table, stream, sweep
 from theory.particles.dynamics.fields import SoftmaxField
 from theory.particles.dynamics.runge_kutta import RK4, integrate
-from theory.particles.mean_field.chaos import linear_displacement, mean_field_deviation, w1_to_normal
+from theory.particles.mean_field.chaos import linear_displacement, mean_field_deviation
 
 Array = NDArray[np.float64]
 CHAOS_ALPHA, CHAOS_TIME, STEPS = 0.25, 1.0, 2

@@ -1,0 +1,134 @@
+"""Written proofs: sections stand in the file of their subject, name twins that exist, and refer to what is there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PROOFS = ROOT / "proofs"
+FILES = sorted(PROOFS.glob("*.md"))
+PARTS = ("Statement", "Proof", "Needed", "Sharp")
+
+
+def claims_of(path):
+    """Yield id and keys of the twins of every claim in a file of ``verify/``, without importing it."""
+    for item in ast.parse(path.read_text(encoding="utf-8")).body:
+        for call in getattr(item, "decorator_list", ()):
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "verifies":
+                claim, *twins = call.args
+                yield claim.args[0].value, {twin.args[0].value for twin in twins}
+
+
+CLAIMS = {name: twins for path in sorted((ROOT / "verify").rglob("test_*.py")) for name, twins in claims_of(path)}
+SUBJECTS = {name.partition(".")[0] for name in CLAIMS}
+
+
+def sections(text):
+    """Yield heading and body of every section of the second level."""
+    for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        heading, _, body = part.partition("\n")
+        yield heading, body
+
+
+TEXTS = {path: path.read_text(encoding="utf-8") for path in FILES}
+LEMMAS = {heading for heading, _ in sections(TEXTS[PROOFS / "lemmas.md"])}
+PROVED = [
+    pytest.param(path, heading, body, id=heading)
+    for path, text in TEXTS.items()
+    if path.name not in ("lemmas.md", "README.md")
+    for heading, body in sections(text)
+]
+every_file = pytest.mark.parametrize("path", FILES, ids=[path.name for path in FILES])
+every_section = pytest.mark.parametrize(("path", "heading", "body"), PROVED)
+
+
+def unformatted(text):
+    """The text without formulas and code."""
+    return re.sub(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`", "", text, flags=re.DOTALL)
+
+
+def test_there_are_claims_and_sections_of_some():
+    assert len(CLAIMS) > 500
+    assert len(PROVED) > 150
+    assert len(LEMMAS) > 10
+
+
+def test_no_section_stands_twice():
+    headings = [heading for text in TEXTS.values() for heading, _ in sections(text)]
+    assert sorted(set(headings)) == sorted(headings)
+
+
+@every_section
+def test_section_is_a_claim_in_the_file_of_its_subject(path, heading, body):
+    assert heading in CLAIMS
+    assert path.stem == heading.partition(".")[0]
+
+
+@every_section
+def test_section_has_its_parts_in_order(path, heading, body):
+    found = re.findall(r"^\*\*(\w+)\.\*\*", body, re.MULTILINE)
+    assert tuple(found) == PARTS
+
+
+@every_section
+def test_twins_exist_on_the_claim(path, heading, body):
+    named = re.findall(r"[Tt]win\s+`([^`]+)`", body)
+    assert set(named) == CLAIMS[heading]  # and none of its twins goes without a word
+
+
+@every_section
+def test_other_code_is_a_claim_or_a_file(path, heading, body):
+    rest = re.sub(r"[Tt]win\s+`[^`]+`", "", body)
+    for code in re.findall(r"`([^`]+)`", rest):
+        if "/" in code:
+            assert (ROOT / code).is_file(), code
+        else:
+            assert code in CLAIMS, code
+
+
+@every_file
+def test_links_lead_somewhere(path):
+    for text, target in re.findall(r"\[([^\]]+)\]\(([^)\s]+)\)", re.sub(r"\$[^$]*\$", "", TEXTS[path])):
+        name, _, anchor = target.partition("#")
+        there = TEXTS.get(PROOFS / name)
+        if there is None:
+            assert (PROOFS / name).resolve().is_file(), target
+        elif anchor:
+            assert f"\n({anchor})=\n" in there, target
+            assert text == anchor
+        else:
+            assert f"\n## {text}\n" in there, text
+
+
+def test_every_lemma_has_its_anchor_and_is_used():
+    text = TEXTS[PROOFS / "lemmas.md"]
+    for name in LEMMAS:
+        assert f"\n({name})=\n## {name}\n" in text
+        assert any(f"(lemmas.md#{name})" in other for other in TEXTS.values()), name
+
+
+@every_file
+def test_formulas_are_closed_and_balanced(path):
+    text = TEXTS[path]
+    assert text.count("$$") % 2 == 0
+    shown = re.findall(r"\$\$(.*?)\$\$", text, re.DOTALL)
+    lines = re.sub(r"\$\$.*?\$\$", "", text, flags=re.DOTALL).splitlines()
+    for number, line in enumerate(lines):
+        assert line.count("$") % 2 == 0, (number, line)  # a formula within a line does not go over its end
+    for formula in [*shown, *(f for line in lines for f in re.findall(r"\$([^$]*)\$", line))]:
+        bare = formula.replace(r"\{", "").replace(r"\}", "")
+        assert bare.count("{") == bare.count("}"), formula
+        assert len(re.findall(r"\\left\b", bare)) == len(re.findall(r"\\right\b", bare)), formula
+        assert not re.search(r"\\(?:DeclareMathOperator|newcommand|def|mathrm\{\\)", formula), formula
+        assert formula.strip(), number
+
+
+@every_file
+def test_lines_are_short_and_no_formula_is_left_bare(path):
+    for line in TEXTS[path].splitlines():
+        assert len(line) <= 120, line
+    assert "\\" not in unformatted(TEXTS[path])
