@@ -141,7 +141,7 @@ def law_of(scores, masses=None):
     Claim(
         "variant.top-k",
         "dropping keys moves the law by twice their mass, an output by at most their mass times the spread of the values, and least if the k best are kept",
-        r"$\|p(\cdot|S) - p\|_1 = 2p(S^c)$ and $|o' - o| \le p(S^c)\,\mathrm{diam}\{v_j\}$, sharp; $\min_{|\mathrm{supp}\,\nu| \le k}\|\nu - p\|_1 = 2\min_{|S| = k}p(S^c)$, attained by the $k$ largest scores; with $p = (.4, .35, .25)$ and $v = (1, 0, 0)$ the second key alone gives an output nearer by $.2$ than the first",
+        r"$\|p(\cdot|S) - p\|_1 = 2p(S^c)$ and $|o' - o| \le p(S^c)\,\mathrm{diam}\{v_j\}$, sharp; $\min_{|\mathrm{supp}\,\nu| \le k}\|\nu - p\|_1 = 2\min_{|S| = k}p(S^c)$, attained by the $k$ largest weights, the $k$ largest sums of a score and the logarithm of its mass; with $p = (.4, .35, .25)$ and $v = (1, 0, 0)$ the second key alone gives an output nearer by $.2$ than the first",
         assumptions=("finite scores", "some key of positive mass is kept"),
         spec=("RA.G11",),
         source_status=("derived", "refereed"),
@@ -214,7 +214,7 @@ def stacked(x, layers, back, ahead):
     Claim(
         "variant.window-reach",
         "a window is the softmax over the keys beside the query; layers of them read from as far as they look together, and no further",
-        r"windows of $b$ keys before and $a$ after the query: $o_i = \sum_{i-b \le j \le i+a} p_{ij}v_j$ with $p_{ij} \propto w_j e^{s_{ij}}$ there; $L$ layers read from exactly $Lb$ tokens before and $La$ after; a causal window of $w$ keys has $b = w - 1$",
+        r"windows of $b$ keys before and $a$ after the query: $o_i = \sum_{i-b \le j \le i+a} p_{ij}v_j$ with $p_{ij} \propto w_j e^{s_{ij}}$ there; $L$ layers read from no further than $Lb$ tokens before and $La$ after, the drawn ones of equal masses from as far; a causal window of $w$ keys has $b = w - 1$",
         assumptions=("every score finite", "a key of positive mass in every window"),
         spec=("RA.G11",),
         cites=("beltagy2020",),

@@ -164,7 +164,7 @@ def variation(one, other):
     Claim(
         "gibbs.logits",
         "logits that are off by at most delta move the law by at most the diameter times tanh of half of it",
-        r"$\|a - \tilde a\|_\infty \le \delta \Rightarrow W_1(\Psi_{e^a}\mu, \Psi_{e^{\tilde a}}\mu) \le D\tanh\frac\delta2$; equality at two atoms with logits $\mp\frac\delta2$ and $\pm\frac\delta2$",
+        r"$\|a - \tilde a\|_\infty \le \delta \Rightarrow W_1(\Psi_{e^a}\mu, \Psi_{e^{\tilde a}}\mu) \le D\tanh\frac\delta2$; equality at two atoms of equal masses with logits $\mp\frac\delta2$ and $\pm\frac\delta2$",
         assumptions=("a set of diameter D",),
         spec=("MA.L10",),
         cites=SOURCES,
@@ -173,9 +173,10 @@ def variation(one, other):
     constant("quarter", "the argument of tanh is a quarter of delta", halves=4.0),
     bug("mean", "the mean error of the logits stands for the largest", mean=True),
     hypothesis("outlier", "one logit is off by one and a half times delta", outlier=1.5),
+    hypothesis("uneven", "one of the two atoms has three times the mass of the other", masses=(0.25, 0.75)),
 )
-def test_logits(run, *, halves=2.0, mean=False, outlier=1.0):
-    pair = Measure([[0.0], [1.0]])
+def test_logits(run, *, halves=2.0, mean=False, outlier=1.0, masses=(0.5, 0.5)):
+    pair = Measure([[0.0], [1.0]], masses)
     third = Measure.normalised([[0.0], [1.0], [0.5]], [0.5, 0.5, 2.0**-40])
     cases = [(pair, np.array([-d, d]) / 2.0, np.array([d, -d])) for d in (1.0, 2.0**-8, 9.0)]
     cases.append((third, np.array([-0.5, 0.5, 0.0]), np.array([1.0, -1.0, 0.0])))

@@ -125,10 +125,11 @@ def images_apart(clouds, parts, reach):
     Claim(
         "depth.heads",
         "heads that are concatenated move measures by the lengths of their query parts and of their measure parts, added",
-        r"$W_1(T\mu, T\nu) \le \|W_O\|(|\lambda|_2 + |\kappa|_2)\,W_1(\mu, \nu)$, $\lambda_h = \|V_h\|\alpha_h$, $\kappa_h = \|V_h\|e^{2\alpha_h}(1 + 2\alpha_h)$; also $\le \sum_h\|W_hV_h\|C_1(\alpha_h)$",
+        r"$W_1(T\mu, T\nu) \le \|W_O\|(|\lambda|_2 + |\kappa|_2)\,W_1(\mu, \nu)$, $\lambda_h = \|V_h\|\alpha_h$, $\kappa_h = \|V_h\|e^{2\alpha_h}(1 + 2\alpha_h)$; also $\le \sum_h\|W_hV_h\|C_1(\alpha_h)\,W_1(\mu, \nu)$, $C_1 = e^{2\alpha}(1 + 2\alpha) + \alpha$",
         assumptions=("tokens in the ball of radius R", "scores x'By, no mask"),
         spec=("MA.A5",),
         cites=("vaswani2017", *ROA),
+        remark=r"by lipschitz.sharp-w1 the last sum also holds with $e^{2\alpha_h}(1 + 2\alpha_h)$, without its $+\alpha_h$; whether $|\lambda|_2$ may be dropped is not known",
         source_status=("derived", "refereed on paper"),
     ),
     constant("single-exponent", "the exponents are alpha, not two alpha", rate=1),

@@ -114,6 +114,7 @@ def mixed():
         ),
         spec=("MA.A5",),
         cites=("vaswani2017", *ROA),
+        remark=r"by lipschitz.sharp-w1 the $+\alpha$ in the constant of an attention layer may be dropped; the product that is reached is then the bound",
         source_status=("derived", "refereed on paper"),
     ),
     bug("input-radius", "all constants are taken at the radius that enters the network", at_input=True),

@@ -104,7 +104,7 @@ def test_quadratic(run, *, power=2, leading=Fraction(2, 3), side=-1.0):
     Claim(
         "dot-product.heavy-tails",
         "under an exponential law dot-product attention is defined for some queries only",
-        r"$\mu(dy) = e^{-y}dy$ on $[0, T]$, $c = Bx - 1$: $\mu(e^{Bx\,\cdot}) = \frac{e^{cT} - 1}c$, $T$ at $c = 0$: as $T \to \infty$ it stays below $1/|c|$ if $Bx < 1$, as does the output, and exceeds $T$ if $Bx \ge 1$, where the output exceeds $T/2$",
+        r"$\mu(dy) = e^{-y}dy$ on $[0, T]$, $c = Bx - 1$: $\mu(e^{Bx\,\cdot}) = \frac{e^{cT} - 1}c$, $T$ at $c = 0$: as $T \to \infty$ it stays below $1/|c|$ if $Bx < 1$, as does the output, and is at least $T$ if $Bx \ge 1$, where the output is at least $T/2$, both with equality at $Bx = 1$",
         assumptions=("one dimension",),
         spec=("MA.K2",),
         cites=("castin2024",),
@@ -113,8 +113,9 @@ def test_quadratic(run, *, power=2, leading=Fraction(2, 3), side=-1.0):
     constant("threshold", "the normaliser is finite up to Bx = 2", least=2.0),
     hypothesis("gaussian", "the tail is Gaussian", squared=True),
     bug("without-law", "the density of the law is forgotten", decay=0.0),
+    constant("more", "at Bx = 1 both exceed T and T / 2 by a tenth", full=1.1),
 )
-def test_heavy_tails(run, *, least=1.0, squared=False, decay=1.0):
+def test_heavy_tails(run, *, least=1.0, squared=False, decay=1.0, full=1.0):
     cases = [(b, x) for b in (0.5, 1.0, 2.0) for x in (-1.0, 0.25, 0.5, 0.75, 1.0, 2.0)]
     for b, x in cases:
         c = b * x - 1.0  # exact
@@ -130,6 +131,9 @@ def test_heavy_tails(run, *, least=1.0, squared=False, decay=1.0):
             else:
                 yield at_least(mass, end, B=b, x=x, end=end, part="unbounded")
                 yield at_least(mean, end / 2, B=b, x=x, end=end, part="unbounded output")
+                if not c:
+                    yield equals(mass, end * full, B=b, x=x, end=end, part="unbounded")
+                    yield equals(mean, end * full / 2, B=b, x=x, end=end, part="unbounded output")
 
 
 @cache

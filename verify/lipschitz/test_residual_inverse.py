@@ -155,20 +155,22 @@ def volume(j):
 @verifies(
     Claim(
         "depth.determinant",
-        "the determinant of residual dot-product attention changes sign, at shares from 2^-10 to nearly one",
-        r"$\det(I - c\,dF)$ at $(0, t, -t)$, $B = V = 1$: $1 - c$ at $t = 0$ and at most $-(1-c)^2$ at $t = \sqrt{6/c}$; $c = 0.1$: $0.9$, $0.669$, $0.551$, $-0.0810$, $-1.161$ at $t = 0, 1, 2, 4, 6$; for distances and $c = \rho/(1 + 4c_N)$ at least $(1-\rho)^N$",
-        assumptions=("three tokens on the line", "eight shares c from $2^{-10}$ to $1 - 2^{-6}$"),
+        "the determinant of residual dot-product attention changes sign, at every share that was tried from 2^-10 to nearly one",
+        r"$\det(I - c\,dF)$ at $(0, t, -t)$, $B = V = 1$: $1 - c$ at $t = 0$; at most $-(1-c)^2$ at $t = \sqrt{6/c}$ for $c \le 0.95$ and $c \ge 1 - 2^{-6}$, at $t = \sqrt{8/c}$ for $0.95 \le c \le 1 - 2^{-6}$, but positive at $t = \sqrt{6/c}$ for $c = 0.975$; $c = 0.1$: $0.9$, $0.669$, $0.551$, $-0.0810$, $-1.161$ at $t = 0, 1, 2, 4, 6$; for distances and $c = \rho/(1 + 4c_N)$ at least $(1-\rho)^N$",
+        assumptions=("three tokens on the line", "eleven shares c from $2^{-10}$ to $1 - 2^{-6}$"),
         spec=("MA.A8",),
         cites=KIM,
         source_status=("derived", "refereed"),
     ),
+    constant("six-throughout", "t is the root of 6/c at every share, 0.975 included", late=6.0),
+    constant("negative-throughout", "the determinant is not positive at the root of 6/c for c = 0.975", turned=-1),
     constant("four-times-as-deep", "the determinant is at most -4(1-c)^2", deep=4),
     hypothesis("distance", "scores are squared distances", distance=True),
     bug("frozen-queries", "the Jacobian lets no query move", frozen=True),
     bug("added", "the branch is added, not subtracted", sign=1),
     hypothesis("no-distance", "scores are dot products where the share is that of distances", dot=True),
 )
-def test_determinant(run, *, deep=1, distance=False, frozen=False, sign=-1, dot=False):
+def test_determinant(run, *, late=8.0, turned=1, deep=1, distance=False, frozen=False, sign=-1, dot=False):
     table = run.study(studies.determinants)
     for share in studies.RESIDUAL_SHARES:
         part = table.where(part="dot", share=share)
@@ -184,13 +186,17 @@ def test_determinant(run, *, deep=1, distance=False, frozen=False, sign=-1, dot=
         measured = hull(volume(slopes(balls([0.0, t, -t]), -share))) if dot else given
         yield at_least(measured, deep * (1 - Interval.exactly(RHO)) ** 3, scale=1, part="distance", t=t)
     score = SquaredDistance(1.0) if distance else DotProduct(scale=1.0)
-    for c in (2.0**-10, 0.01, 0.1, 0.3, 0.5, 0.75, 0.9, 1.0 - 2.0**-6):
+    shares = (2.0**-10, 0.01, 0.1, 0.3, 0.5, 0.75, 0.9, 0.95, 1.0 - 2.0**-6)
+    for c, square in [*((c, 6.0) for c in shares), *((c, late) for c in (0.95, 0.96, 0.975, 1.0 - 2.0**-6))]:
         kept = 1 - Interval.exactly(c)
         still = residual_determinant(np.zeros((3, 1)), score, sign * c)
         yield equals(still, kept, share=c, part="t = 0")
-        t = math.sqrt(6.0 / c)
+        t = math.sqrt(square / c)
         far = residual_determinant(np.array([[0.0], [t], [-t]]), score, sign * c)
         yield at_most(far, -deep * kept**2, share=c, t=t)
+    t = math.sqrt(6.0 / 0.975)
+    beside = residual_determinant(np.array([[0.0], [t], [-t]]), DotProduct(scale=1.0), -0.975)
+    yield at_least(turned * beside, 1e-6, scale=1e-6, part="positive at 0.975")
 
 
 def reduced(j):

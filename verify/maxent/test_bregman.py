@@ -70,7 +70,7 @@ def norm(apart, r):
     Claim(
         "loss.norm-bound",
         "the loss is at least half the squared distance of target and prediction in the norm of its order",
-        r"$L(s; y) \ge \frac\tau2\|y - \hat y\|_{2/(3-\alpha)}^2$; within $1 + h^2$ of equality at $s = 0$, $y = (\frac12 + h, \frac12 - h)$",
+        r"$L(s; y) \ge \frac\tau2\|y - \hat y\|_{2/(3-\alpha)}^2$; within $1 + h^2$ of equality at $s = 0$, $y = (\frac12 + h, \frac12 - h)$, $0 < h \le \frac25$",
         assumptions=(r"$1 \le \alpha \le 2$",),
         spec=("RA.E2",),
         cites=BLONDEL,

@@ -107,9 +107,12 @@ def shares_of_weights(run):
 
 
 def shares_of_norms():
-    """Yield those of the norm of the derivative of entmax at one weight among equal ones."""
-    for n, top, alpha in itertools.product((3, 10, 1000, MANY), (0.5, 0.7, 0.9), (1.0, 1.3, 1.9)):
-        p = np.array([top, (1.0 - top) / (n - 1)])
+    """Yield those of the norm of the derivative of entmax at one weight among equal ones, and beside a light one."""
+    cases = list(itertools.product((3, 10, 1000, MANY), (0.5, 0.7, 0.9), (1.0, 1.3, 1.9)))
+    light = itertools.product((1e-5, 1e-50, 1e-120), (0.1, 0.9, 1.3))  # below order one 2 - alpha is rounded
+    laws = [(n, np.array([top, (1.0 - top) / (n - 1)]), top, alpha) for n, top, alpha in cases]
+    laws += [(2, np.array([1.0 - small, small]), small, alpha) for small, alpha in light]
+    for n, p, top, alpha in laws:
         q = np.array([x ** (2 - ball(alpha)) for x in balls(p)])
         norm = n * q[0] * q[1] / (q[0] + (n - 1) * q[1]) / ball(0.7)
         found = entmax_norm(p, alpha, counts=[1, n - 1], tau=0.7)
@@ -127,7 +130,10 @@ def other_shares(run):
         "maxent.enclosures",
         "entropy, mean, divergence, free energy, log-partition, weights and norm lie within their published bounds",
         r"each of $H(p)$, $\langle p, s\rangle$, $\mathrm{KL}(p\|q)$, $\langle p, s\rangle + \tau H(p)$, $\log\mu(e^a)$ and $\|J\|_{22}$ lies in the interval that is computed for it, and each weight of $10^{-300}$ or more within its bound; a two-hundredth of it would not do",
-        assumptions=("exponential and logarithm are within 4 units in the last place", "up to 100000 outcomes"),
+        assumptions=(
+            "exponential, logarithm and power are within 4 units in the last place, each up to 2u of the number",
+            "up to 100000 outcomes",
+        ),
         spec=("RA.B9",),
         cites=("higham2002",),
         source_status=("derived",),

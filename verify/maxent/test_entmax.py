@@ -129,7 +129,7 @@ def test_accuracy(run, *, share=1.0, inverted=False, steep=False):
     Claim(
         "entmax.optimal",
         "no law beats entmax in mean score plus entropy by more than its rounding, and its value is the maximum",
-        r"$p^* = \mathrm{entmax}_\alpha(s/\tau)$ maximises $F(p) = \langle p, s\rangle + \tau H_\alpha(p)$: $\max_\Delta F - F(p) \le \max_i g_i - \langle g, p\rangle$, $g = \nabla F(p)$, vanishes there; at the vertex of a score $d$ behind it is at most $1 + \frac{\tau}{(\alpha-1)d}$ times what is missed",
+        r"$p^* = \mathrm{entmax}_\alpha(s/\tau)$ maximises $F(p) = \langle p, s\rangle + \tau H_\alpha(p)$: $\max_\Delta F - F(p) \le \max_i g_i - \langle g, p\rangle$, $g = \nabla F(p)$, vanishes there; at the vertex of a score $d$ behind it is, for $\alpha > 1$, at most $1 + \frac{\tau}{(\alpha-1)d}$ times what is missed",
         assumptions=("finite scores", "positive temperature", r"$0 < \alpha < \infty$"),
         spec=("RA.D2",),
         cites=(*SOURCES, "jaggi2013"),

@@ -182,7 +182,7 @@ def family(alpha, n, first=None, *, whole=True, at=None):
     Claim(
         "entmax.crossing",
         "2^(alpha - 2) is not the constant of many scores: it is first exceeded at 14, 48 and 1674",
-        r"$\max_a\|J\|_2$ over $p = (a, \text{rest equal})$ is below $2^{\alpha-2}$ for all $3 \le n < n^*$ and above it at $n^*$, with $n^* = 1674, 48, 14$ for $\alpha = \frac54, \frac32, \frac74$",
+        r"$\max_a\|J\|_2$ over $p = (a, \text{rest equal})$ is at most $2^{\alpha-2}$ for all $3 \le n < n^*$, with equality at $n = 3$, $a = 0$, and above it at $n^*$, with $n^* = 1674, 48, 14$ for $\alpha = \frac54, \frac32, \frac74$",
         assumptions=(
             r"laws of one weight and $n - 1$ equal ones",
             r"norms to $4\cdot10^{-6}$ for $\alpha = \frac54$, to $10^{-4}$ else",
@@ -204,6 +204,9 @@ def test_crossing(run, *, shift=0, whole=True, outside=0.5):
         sizes = f"{first} to {n - 1}" if first else str(n - 1)
         yield at_most(family(alpha, n - 1, first, whole=whole), popular, alpha=alpha, n=sizes)
         yield at_least(family(alpha, n, whole=whole), popular, alpha=alpha, n=n)
+        # the equal weights have the slope of one of them among themselves, the larger the fewer they are
+        yield equals(entmax_norm([0.0, 0.5, 0.5], alpha), popular, alpha=alpha, n=3)
+        yield at_most(power(3, alpha - 2.0), popular, alpha=alpha, n=4)
         there = entmax_norm(exact([0.36, 0.64]) / exact([1.0, n - 1.0]), alpha, counts=[1.0, n - 1.0])
         # cos and sin are .6 and .8 there
         yield equals(there, family(alpha, n, whole=whole, at=0.5), alpha=alpha, n=n, part="norm")

@@ -175,8 +175,14 @@ def test_hoelder(run, *, better=1.0, factor=1.0, lipschitz=False, half=False):
     Claim(
         "entmax.edge",
         "above order 2 halving the threshold loses u^(1/(alpha - 1)) beside a change of the support; for two scores it need not",
-        r"two scores, $0 < 1 - (\alpha - 1)d$: halving errs by at most $(16\alpha u)^{1/(\alpha-1)}$ and, for $\alpha \ge \frac52$ as the edge is approached, by at least $\frac12u^{1/(\alpha-1)}$; the law of sum one between those of two neighbouring largest weights errs by at most $8\alpha u$",
-        assumptions=(r"$\alpha \ge 2$", r"$u = 2^{-53}$", "weights divided by their sum"),
+        r"scores $0$ and $-d$, $0 < 1 - (\alpha - 1)d$: halving errs by at most $(16\alpha u)^{1/(\alpha-1)}$ and, for $\alpha \ge \frac52$ as the edge is approached, by at least $\frac12u^{1/(\alpha-1)}$; the law of sum one between those of two neighbouring largest weights errs by at most $8\alpha u$",
+        assumptions=(
+            r"$\alpha \ge 2$",
+            r"$u = 2^{-53}$",
+            "weights divided by their sum",
+            "the larger score is 0: halving does not shift them",
+            r"both factors are seen and not derived, at $1 - (\alpha - 1)d \approx 2^{-k}$, $k \le 51$, $\alpha \le 12$; entmax.bisection has a derived one",
+        ),
         spec=("RA.D9",),
         cites=("higham2002", *SOURCES),
         source_status=DERIVED,
@@ -184,8 +190,9 @@ def test_hoelder(run, *, better=1.0, factor=1.0, lipschitz=False, half=False):
     bug("plain", "the law is the one that halving returns", solver="plain"),
     constant("linear", "halving loses 8 alpha u only", exponent=1.0),
     constant("worse", "halving loses the root of u at every order, as at order 3", root=True),
+    hypothesis("lifted", "the larger score is 10^5", top=1e5),
 )
-def test_edge(run, *, solver="ours", exponent=None, root=False):
+def test_edge(run, *, solver="ours", exponent=None, root=False, top=0.0):
     table = run.study(studies.conditioning).where(part="edge")
     worst = {}
     for alpha, plain, ours in zip(
@@ -197,6 +204,11 @@ def test_edge(run, *, solver="ours", exponent=None, root=False):
             yield outcome(at_most(plain, lost, scale=lost, alpha=alpha, part="halving"))
             yield outcome(at_most(ours, 8.0 * alpha * U, scale=U, alpha=alpha, part="between"))
             worst[alpha] = Interval.largest([worst.get(alpha, plain), plain])
+    for k in (4, 12, 20, 28):
+        s = np.array([top, top - (1.0 - 2.0**-k) / 4.0])  # a float beside 10^5 as well
+        lost = ball(80.0 * U) ** (exponent or (0.5 if root else 0.25))
+        off = missed(bisect_entmax(s, 5.0, 60, normalised=True), s, 5.0)
+        yield outcome(at_most(off, lost, scale=lost, alpha=5.0, top=top, part="halving"))
     for alpha, off in worst.items():
         if alpha >= 2.5:
             least = 0.5 * ball(U) ** (0.5 if root else 1 / ball(alpha - 1.0))
@@ -276,8 +288,13 @@ def test_near_one(run, *, power=False, share=1.0):
     Claim(
         "entmax.power-form",
         "near order 1 the power form loses u / (alpha - 1)",
-        r"two scores: $|\Delta p| \le \frac u{\alpha-1} + 4u$, and at some scores $|\Delta p| \ge \frac u{50(\alpha-1)}$, $10^{-15} \le \alpha - 1 \le 10^{-3}$; $\exp$ of $\mathrm{log1p}$ keeps $9u$",
-        assumptions=(r"$u = 2^{-53}$", "weights divided by their sum"),
+        r"scores $0$ and $-d$: $|\Delta p| \le \frac u{\alpha-1} + 4u$, and at some scores $|\Delta p| \ge \frac u{50(\alpha-1)}$, $10^{-15} \le \alpha - 1 \le 10^{-3}$; $\exp$ of $\mathrm{log1p}$ keeps $9u$",
+        assumptions=(
+            r"$u = 2^{-53}$",
+            "weights divided by their sum",
+            "the larger score is 0: the power form does not shift them",
+            r"seen at ten distances d up to $\sqrt{11}$, $(\alpha - 1)d < 1$",
+        ),
         spec=("RA.D9",),
         cites=("higham2002", *SOURCES),
         source_status=DERIVED,
@@ -285,8 +302,9 @@ def test_near_one(run, *, power=False, share=1.0):
     constant("harmless", "it keeps four roundings", lost=0.0),
     bug("log1p", "the law is the one computed by exp and log1p", solver="ours"),
     bug("plain", "the law that is computed by exp and log1p is the one of the power form", other="plain"),
+    hypothesis("lifted", "the larger score is 10^5", top=1e5),
 )
-def test_power_form(run, *, lost=1.0, solver="plain", other="ours"):
+def test_power_form(run, *, lost=1.0, solver="plain", other="ours", top=0.0):
     table = run.study(studies.conditioning).where(part="near")
     worst = {}
     for excess, off, kept in zip(
@@ -296,6 +314,12 @@ def test_power_form(run, *, lost=1.0, solver="plain", other="ours"):
         most = lost * U / exact(excess) + 4.0 * U
         yield outcome(at_most(off, most, scale=U / excess, excess=excess, part="most"))
         worst[excess] = Interval.largest([worst.get(excess, off), off])
+    excess = 1.001 - 1.0
+    for k in range(1, 9):
+        s = np.array([top, top - k / 8.0])
+        off = missed(bisect_entmax(s, 1.0 + excess, 60, normalised=True), s, 1.0 + excess)
+        most = lost * U / excess + 4.0 * U
+        yield outcome(at_most(off, most, scale=U / excess, excess=excess, top=top, part="most"))
     for excess, off in worst.items():
         if excess < 2e-3:
             least = U / (50.0 * exact(excess))

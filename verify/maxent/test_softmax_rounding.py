@@ -77,6 +77,7 @@ def cases(run, *, quick, paper):
         assumptions=(
             "weights are normal numbers",
             "the exponential is within 4 units in the last place, for the second bound within one",
+            r"$n \le 10^7$, so that what is of second order in $nu$ is within the 9",
         ),
         spec=("RA.B9",),
         cites=("blanchard2021",),
@@ -144,7 +145,7 @@ def test_row_sum(run, *, factor=1.0, single=False, precise=True):
         "softmax.value-rounding",
         "the computed value is accurate to a few units of its summands, but near zero not of itself",
         r"$|\hat V - V| \le u\big(|V| + \tau(n + 11\log n + 8)\big)$; at $s = (10^{-9} - \log 2, -\log 2)$, where $V = 5\cdot10^{-10}$, the relative error exceeds $10^{-7}$",
-        assumptions=("the exponential and the logarithm are within 4 units in the last place",),
+        assumptions=("the exponential and the logarithm are within 4 units in the last place", r"$n \le 10^7$"),
         spec=("RA.B9",),
         cites=("blanchard2021",),
         source_status=("derived", "refereed"),

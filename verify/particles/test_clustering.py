@@ -152,7 +152,7 @@ def waves(n, q, b, d, *, quadratic=True):
         "the twisted state of winding q is stable on the circle if cos(2 pi q / n) > beta sin^2, and never off the circle",
         r"plane waves of $\mu = 2\pi m/n$ grow at the rates $-2e^{\beta\cos\alpha}(\cos\alpha - \beta\sin^2\alpha)(1 - \cos\mu)$ along the circle and $2e^{\beta\cos\alpha}(\cos\mu - \cos\alpha)$ off it, $\alpha = 2\pi q/n$: on the circle all but the rotation's are below 0 if $\cos\alpha > \beta\sin^2\alpha$, one is above if $<$; on $S^{d-1}$, $d \ge 3$, the largest is at least $2e^{\beta\cos\alpha}(1 - \cos\alpha) > 0$; a ring of ten with winding one and noise of size $10^{-3}$ returns to it for $d = 2$, $|\bar x(\infty)| = 0$, and goes to consensus for $d = 3$, $|\bar x(\infty)| = 1$",
         assumptions=(
-            "a ring of any size, kernel e^(beta s), beta = 0 the linear one",
+            "a ring of n >= 3 tokens, kernel e^(beta s), beta = 0 the linear one",
             "0 < q < n",
             "the run: linear kernel, one draw of the noise for each d, and random starts besides in d = 3",
         ),

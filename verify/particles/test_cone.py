@@ -153,7 +153,7 @@ def least(a, b):
     Claim(
         "cone.chart",
         "in the chart of the hemisphere tokens average each other, so that their diameter shrinks by the overlap of two rows",
-        r"$\dot y_i = \sum_jW_{ij}\frac{a_j}{a_i}(y_j - y_i)$ for $y_i = x_i/a_i$, $a_i = \langle x_i, w\rangle$; $\dot D \le -D\min_{i, k}\sum_j\min\big(W_{ij}\frac{a_j}{a_i}, W_{kj}\frac{a_j}{a_k}\big)$, two tokens with equality",
+        r"$\dot y_i = \sum_jW_{ij}\frac{a_j}{a_i}(y_j - y_i)$ for $y_i = x_i/a_i$, $a_i = \langle x_i, w\rangle$; $\dot D \le -D\min_{i, k}\sum_j\min\big(W_{ij}\frac{a_j}{a_i}, W_{kj}\frac{a_j}{a_k}\big)$, two tokens with equality if $W_{12}\frac{a_2}{a_1} \le W_{22}$ and $W_{21}\frac{a_1}{a_2} \le W_{11}$",
         assumptions=(
             r"$\langle x_j, w\rangle > 0$ for all $j$",
             "weights of any scores or mask, normalised or not",
@@ -166,11 +166,12 @@ def least(a, b):
     bug("heights", "the weights are not multiplied by the ratio of heights", lifted=False),
     constant("near", "the diameter shrinks one per cent faster", factor=1.01),
     hypothesis("value", "the value matrix mirrors the axis, or is drawn", value=MIRROR),
+    hypothesis("low", "the second of two tokens is so low that it is drawn more than it keeps", low=(0.96, 0.28)),
 )
-def test_chart(run, *, lifted=True, factor=1.0, value=None):
-    pair = np.array([[0.6, 0.0, 0.8], [0.0, -0.6, 0.8]])
-    two = Layer(pair, DotProduct(scale=1.0), dots(np.eye(3)), value=value)
-    for name, axis, layer in [("two", UP, two), *layers(run, quick=12, paper=200, value=value)]:
+def test_chart(run, *, lifted=True, factor=1.0, value=None, low=(0.8, 0.6)):
+    pairs = [np.array([[0.6, 0.0, 0.8], [0.0, -side, height]]) for side, height in ((0.6, 0.8), low)]
+    two = [("two", UP, Layer(pair, DotProduct(scale=1.0), dots(np.eye(3)), value=value)) for pair in pairs]
+    for name, axis, layer in [*two, *layers(run, quick=12, paper=200, value=value)]:
         n, d = layer.x.shape
         case = {"input": name, "n": n, "d": d}
         heights = layer.x @ balls(axis)

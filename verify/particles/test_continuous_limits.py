@@ -110,7 +110,7 @@ def _slowness(v):
         "particle.semigroup",
         "to run on from the measure at an earlier time is to run through: one layer after another is a flow of measures",
         r"$\Phi_{s + t} = \Phi_t\circ\Phi_s$ for $\dot x_i = \Gamma_{\mu_t}(x_i) + \phi(x_i)$; layers of attention and of $\phi$ by turns, step $1/L$, tend to it",
-        assumptions=("finite tokens", r"$\phi$ smooth"),
+        assumptions=("finite tokens", r"$\phi$ smooth", "up to a time at which the solution exists"),
         spec=("MA.T3",),
         cites=FLOWS,
         source_status=("derived",),

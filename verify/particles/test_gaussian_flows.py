@@ -814,7 +814,7 @@ def test_clocks(run, *, rate=2.0, clocks=CLOCKS):
         "gaussian-flow.growth",
         "softmax blows up, Sinkhorn grows exponentially at a rate that does not know the scores, distance at one that does",
         r"$d = 1$, $v, \alpha > 0$: softmax blows up at $1/(2v\alpha s_0)$; $\frac{\log s}t \to 2v$ for Sinkhorn, whatever $\alpha$; $\frac{\log s}t \to 2v\frac qk$ for $e^{-(qx - ky)^2}$, which is $1.07692$ at $q = 0.7$, $k = 1.3$",
-        assumptions=(r"$d = 1$, $v > 0$, $\alpha > 0$",),
+        assumptions=(r"$d = 1$, $v > 0$, $\alpha > 0$, $\frac qk > 0$",),
         spec=("FR.F08",),
         cites=CAP,
         source_status=("seen", "derived", "refereed"),

@@ -89,8 +89,8 @@ def test_wendel(run, *, more=0, share=1, law="uniform"):
     Claim(
         "cone.vacuous",
         "as many tokens as dimensions always share a hemisphere, and so does every choice of their signs: finding them in one says nothing",
-        r"$n \le d$, $x_1, \dots, x_n$ independent: $\langle x_i, w\rangle = 1$ for $w = X^\top(XX^\top)^{-1}\mathbf 1$; $P = 1$ for any law with a density, and $\frac12$ still at $n = 2d$",
-        assumptions=("linearly independent tokens",),
+        r"$n \le d$, $x_1, \dots, x_n$ independent: $\langle x_i, w\rangle = 1$ for $w = X^\top(XX^\top)^{-1}\mathbf 1$; $P = 1$ for independent tokens of any law with a density, and $\frac12$ still at $n = 2d$ if it is symmetric",
+        assumptions=("linearly independent tokens", "at $n = 2d$ independent ones of a law symmetric about the origin"),
         spec=("FR.F14",),
         cites=WENDEL,
         source_status=("derived",),

@@ -266,8 +266,11 @@ def test_star(run, *, of=lambda dim: dim, shift=1):
 @verifies(
     Claim(
         "noisy.bifurcation",
-        "order sets in continuously below the critical beta and backwards above it: a quartic coefficient changes its sign",
-        r"near the threshold $K/K_\# - 1 \sim \frac{d(1 - dr)}{(d + 2)(1 - r)}\,m^2$ for equilibria with $m = |\int x\rho|$ small, $r = I_{d/2 + 1}(\beta)/I_{d/2}(\beta)$; for $d = 2$ it is $\frac{1 - 2r}{2(1 - r)}m^2$, positive iff $\beta < \beta_\star$. At $K_\#$ the least free energy of given $m$ is $\frac{d^2(1 - dr)}{4(d + 2)(1 - r)}m^4 + O(m^6)$",
+        "small order branches off the uniform law forwards below the critical beta and backwards above it: a quartic coefficient changes its sign",
+        r"near the threshold $K/K_\# - 1 \sim \frac{d(1 - dr)}{(d + 2)(1 - r)}\,m^2$ for equilibria with $m = |\int x\rho|$ small, $r = I_{d/2 + 1}(\beta)/I_{d/2}(\beta)$; for $d = 2$ it is $\frac{1 - 2r}{2(1 - r)}m^2$, positive iff $\beta < \beta_\star$. At $K_\#$ the least free energy of given small $m$ is $\frac{d^2(1 - dr)}{4(d + 2)(1 - r)}m^4 + O(m^6)$",
+        assumptions=(
+            "local: laws near the uniform one; whether another has less free energy is noisy.uniform's and noisy.transition's",
+        ),
         spec=("FR.F21",),
         cites=SOURCES,
         source_status=("derived",),
@@ -298,8 +301,11 @@ def test_bifurcation(run, *, part=2, slaved=True, flat=False):
     Claim(
         "noisy.transition",
         "above the critical beta a certified density beats the uniform law below its threshold: the transition jumps",
-        rf"{FREE}, $d = 2$: least value found at $K_\#$ is $0$ for $\beta = 1, 2, 2.4$ and $-3.6236 \cdot 10^{{-6}}, -2.9025 \cdot 10^{{-3}}, -3.6345 \cdot 10^{{-2}}$ for $\beta = 2.5, 3, 4$; at $0.98K_\#$ it is $-1.8452 \cdot 10^{{-2}}$ for $\beta = 4$ and $0$ for the others, at $1.02K_\#$ negative for all. $K_c < K_\#$ iff $\beta > \beta_\star$; $K_c/K_\#$ is between $W_1/(dW_2)$ and $0.99990, 0.99123, 0.95515$",
-        assumptions=("a negative value is certified; zero is what five descents found, and for small beta a theorem",),
+        rf"{FREE}, $d = 2$: least value found at $K_\#$ is $0$ for $\beta = 1, 2, 2.4$ and $-3.6236 \cdot 10^{{-6}}, -2.9025 \cdot 10^{{-3}}, -3.6345 \cdot 10^{{-2}}$ for $\beta = 2.5, 3, 4$; at $0.98K_\#$ it is $-1.8452 \cdot 10^{{-2}}$ for $\beta = 4$ and $0$ for the others, at $1.02K_\#$ negative for all. Of these six $K_c < K_\#$ iff $\beta > \beta_\star$; $K_c/K_\#$ is between $W_1/(dW_2)$ and $0.99990, 0.99123, 0.95515$, the first since $W_3/W_2 \le \frac2{{d + 1}}$ there",
+        assumptions=(
+            "a negative value is certified; zero is what five descents found, and for small beta a theorem",
+            r"the lower bound: $\min_l\frac{(d - 1)!\,(l - 1)!}{(l + d - 2)!}\frac{W_1}{W_l}$ is attained at $l = 2$, which for large $\beta$ it is not: on the circle from $6.5$ on",
+        ),
         spec=("FR.F21",),
         cites=SOURCES,
         source_status=("seen", "derived"),
@@ -310,8 +316,11 @@ def test_bifurcation(run, *, part=2, slaved=True, flat=False):
     hypothesis("noiseless", "a harmonic counts by its eigenvalue, as it does without noise", power=2),
     bug("rounded", "the free energy is the entropy alone", share=0),
     bug("sign", "the uniform law has the part of the density", share=-1),
+    hypothesis(
+        "steep", "the coefficients are those of twice the beta, where the third harmonic is lost first", steep=2.0
+    ),
 )
-def test_transition(run, *, part=None, unit=1.0, power=1, share=1):
+def test_transition(run, *, part=None, unit=1.0, power=1, share=1, steep=1.0):
     table = run.study(studies.noisy)
     critical = float(star(2, part).mid())
     crossings = {beta: strength.hi for beta, strength in _rows(table.where(part="crossing", dim=2), "strength")}
@@ -333,7 +342,7 @@ def test_transition(run, *, part=None, unit=1.0, power=1, share=1):
     located = {2.5: "0.99990", 3.0: "0.99123", 4.0: "0.95515"}
     for beta, strength in _rows(table.where(part="crossing", dim=2), "strength"):
         yield equals(strength / unit, Interval.printed(located[beta]), beta=beta, part="crossing")
-        waves = couple(beta, 12)
+        waves = couple(steep * beta, 12)
         lost = [hull(waves[1] / (ell**power * waves[ell])) for ell in range(2, 13)]  # the bound of a harmonic
         yield at_least(strength / unit, lost[0], beta=beta, part="no sooner")
         for bound in lost[1:]:
