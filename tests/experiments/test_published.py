@@ -106,7 +106,7 @@ def test_it_learns_the_moons():
 def test_refusals():
     with pytest.raises(ValueError, match="attention: expected one of self, l2, metric, got 'entmax'"):
         published_network("entmax", 2, 2, width=3)
-    with pytest.raises(RuntimeError, match="rate: expected one at which training stays finite, got 1e"):
+    with pytest.raises(ValueError, match="rate: expected one at which training stays finite, got 1e"):
         trained(rate=1e300)
     for name, change in {"rate": 0.0, "epochs": 0}.items():
         with pytest.raises(ValueError, match=f"{name}: expected"):

@@ -95,10 +95,8 @@ def train_network(
 
     Raises
     ------
-    RuntimeError
-        If the parameters do not stay finite.
     ValueError, TypeError
-        If a number is out of its range, or the sets are not those of such a network.
+        If a number is out of its range, the sets are not those of such a network, or the parameters do not stay finite.
     """
     rate = as_positive(rate, "rate")
     x, y = sets
@@ -117,7 +115,7 @@ def train_network(
                 scale = np.sqrt(square) / math.sqrt(1.0 - _BETAS[1] ** count) + _DELTA
                 theta = theta - rate / (1.0 - _BETAS[0] ** count) * mean / scale
             if not np.isfinite(theta).all():
-                raise RuntimeError(f"rate: expected one at which training stays finite, got {rate}")
+                raise ValueError(f"rate: expected one at which training stays finite, got {rate}")
     return theta
 
 
@@ -131,6 +129,7 @@ def measure_network(network: InformationPropagation, theta: Array, sets: Sets) -
 
 def moon_sets(seed: int, *, root: int = ROOT) -> tuple[Sets, Sets]:
     """Draw the sets for training and for testing."""
+    seed = as_count(seed, "seed", least=0)
     rng = stream("metric.moons", seed, root=root)
     x, y = draw_two_moons(TRAIN * TOKENS, NOISE, rng)
     tests = [draw_two_moons(TOKENS, NOISE, rng) for _ in range(TEST)]
@@ -154,10 +153,8 @@ def train_moons(attention: str, seed: int, *, rate: float = RATE, epochs: int, r
 
     Raises
     ------
-    RuntimeError
-        If the parameters do not stay finite.
     ValueError, TypeError
-        If an argument is out of its range.
+        If an argument is out of its range, or the parameters do not stay finite.
     """
     network = published_network(attention, 2, 2, width=WIDTH)
     train, test = moon_sets(seed, root=root)
